@@ -43,7 +43,7 @@ unsigned int gap_class_mistakes(const struct gap_class_conf *conf)
 		mistakes |= GAP_MISTAKE_LINGER_RANGE;
 	if (conf->has_linger && !conf->has_rate)
 		mistakes |= GAP_MISTAKE_LINGER_WITHOUT_RATE;
-	if (conf->has_next_rate || conf->has_level)
+	if (conf->has_next_rate)
 		mistakes |= GAP_MISTAKE_DUMP_ONLY;
 	return mistakes;
 }
@@ -83,9 +83,8 @@ struct writer {
 	size_t len;
 };
 
-/* A writer holds every attribute of either kind at once, so cannot overflow. */
-_Static_assert(3 * (NLA_HDRLEN + sizeof(uint64_t)) +
-	       NLA_HDRLEN + sizeof(uint32_t) <= GAP_ATTR_BUF_BYTES,
+/* No conf has more than two attributes to send; a writer cannot overflow. */
+_Static_assert(2 * (NLA_HDRLEN + sizeof(uint64_t)) <= GAP_ATTR_BUF_BYTES,
 	       "GAP_ATTR_BUF_BYTES is too small");
 
 static void writer_put(struct writer *w, uint16_t type, const void *payload,
@@ -253,9 +252,6 @@ int gap_class_decode(struct gap_class_conf *conf, const void *buf, size_t len)
 		case TCA_GAP_CLASS_NEXT_RATE64:
 			reader_get_u64(&r, &got.next_rate_bytes_per_s,
 				       &got.has_next_rate);
-			break;
-		case TCA_GAP_CLASS_LEVEL:
-			reader_get_u32(&r, &got.level, &got.has_level);
 			break;
 		}
 	}

@@ -44,8 +44,6 @@ struct gap_class_conf {
 	bool has_rate;
 	bool has_linger;
 	bool has_next_rate;			/* dumps only */
-	bool has_level;				/* dumps only */
-	uint32_t level;
 	uint64_t rate_bytes_per_s;		/* may be GAP_RATE_UNLIMITED */
 	uint64_t linger_ns;
 	uint64_t next_rate_bytes_per_s;		/* may be GAP_RATE_UNLIMITED */

@@ -222,7 +222,7 @@ TEST(GapClassEncode, EveryMistakeIsReported)
     gap_class_conf conf{};
     conf.has_linger = true;
     conf.linger_ns = GAP_LINGER_MAX_NS + 1;
-    conf.has_level = true;
+    conf.has_next_rate = true;
     EXPECT_EQ(gap_class_mistakes(&conf), unsigned{GAP_MISTAKE_LINGER_RANGE} |
                                              unsigned{GAP_MISTAKE_LINGER_WITHOUT_RATE} |
                                              unsigned{GAP_MISTAKE_DUMP_ONLY});
@@ -357,7 +357,7 @@ Bytes class_dump()
     append_value<std::uint64_t>(dump, TCA_GAP_CLASS_RATE64, 39062500);
     append_value<std::uint64_t>(dump, TCA_GAP_CLASS_LINGER_NS, 5000000);
     append_value<std::uint64_t>(dump, TCA_GAP_CLASS_NEXT_RATE64, GAP_RATE_UNLIMITED);
-    append_value<std::uint32_t>(dump, TCA_GAP_CLASS_LEVEL, 2);
+    append_value<std::uint32_t>(dump, TCA_GAP_CLASS_MAX + 1, 2);
     return dump;
 }
 
@@ -365,11 +365,10 @@ TEST(GapClassDecode, AFullDump)
 {
     gap_class_conf conf{};
     ASSERT_EQ(decode_class(class_dump(), conf), 0);
-    EXPECT_TRUE(conf.has_rate && conf.has_linger && conf.has_next_rate && conf.has_level);
+    EXPECT_TRUE(conf.has_rate && conf.has_linger && conf.has_next_rate);
     EXPECT_EQ(conf.rate_bytes_per_s, 39062500u);
     EXPECT_EQ(conf.linger_ns, 5000000u);
     EXPECT_EQ(conf.next_rate_bytes_per_s, GAP_RATE_UNLIMITED);
-    EXPECT_EQ(conf.level, 2u);
 }
 
 // Every prefix either ends between two attributes or is refused.
@@ -397,10 +396,6 @@ TEST(GapClassDecode, WrongSizesAreRefused)
             EXPECT_EQ(decode_class(dump, conf), -EBADMSG) << type << ' ' << size;
         }
     }
-    Bytes dump;
-    append_value<std::uint64_t>(dump, TCA_GAP_CLASS_LEVEL, 1);
-    gap_class_conf conf{};
-    EXPECT_EQ(decode_class(dump, conf), -EBADMSG);
 }
 
 TEST(GapRoundTrip, WhatIsSentIsRead)
