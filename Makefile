@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Headway's top-level Makefile: Kbuild builds the kernel modules, CMake the
+# rest.  `make help` lists what there is to do.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+
+# As a number of processors; a guest machine under test wants one for itself.
+JOBS ?= $(shell nproc)
+# Kernels that Headway is built and tested for; tests/vm/kernels resolves them.
+KERNELS ?= 6.1 6.12
+BUILD := $(CURDIR)/build
+
+# Kernel headers are on disk once packages are; so releases are read late.
+releases = $(foreach k,$(KERNELS),$(shell tests/vm/kernels $(k)))
+
+.PHONY: help
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
+
+.PHONY: packages
+packages: ## install the Debian packages of packages.txt that are missing (root)
+	@tests/lib/install-packages packages.txt
+
+.PHONY: build
+build: modules programs ## build everything into build/{bin,lib,kmod}
+
+.PHONY: modules
+modules: ## build sch_gap.ko and simwire.ko for every kernel of KERNELS
+	@$(foreach r,$(releases), \
+		tests/lib/build-module $(r) kmod sch_gap && \
+		tests/lib/build-module $(r) tests/simwire simwire &&) true
+
+.PHONY: programs
+programs: ## build headwayd, headway, the tc plugin, the MPI helper and the tests
+	@cmake -S . -B $(BUILD)/cmake -DCMAKE_BUILD_TYPE=RelWithDebInfo >$(BUILD).cmake.log 2>&1 || \
+		{ cat $(BUILD).cmake.log; exit 1; }
+	@mkdir -p $(BUILD) && mv $(BUILD).cmake.log $(BUILD)/cmake.log
+	@cmake --build $(BUILD)/cmake -j $(JOBS)
+
+.PHONY: kernels
+kernels: ## download and unpack the test kernels below build/ (nothing is installed)
+	@$(foreach k,$(KERNELS),tests/vm/fetch-kernel $(k) &&) true
+
+.PHONY: demo
+demo: packages build kernels ## an MPI all-to-all, without and with Headway (10 minutes)
+	@tests/demo/demo --scene ample --contenders stock,rto_min,headway
+
+.PHONY: demo-full
+demo-full: packages build kernels ## both scenes, every contender (up to 90 minutes)
+	@tests/demo/demo
+
+.PHONY: check
+check: packages build kernels ## run every test
+	@tests/check
+
+.PHONY: style
+style: ## checkpatch, SPDX lines, man pages
+	@tests/style
+
+.PHONY: clean
+clean: ## remove everything that was built or downloaded
+	@rm -rf $(BUILD)

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The byte clock: arithmetic only, no kernel state.
+ *
+ * While a qdisc is backlogged the wire carries data frames and gap frames
+ * without a pause, so the number of bytes handed to the device *is* the time
+ * on the wire.  All times here are byte-times of the link, and exact: a class
+ * keeps the remainder of every division and so has no long-run rate error.
+ *
+ * tests/unit/byteclock_test.cc compiles this header unchanged in user space.
+ */
+#ifndef _GAP_BYTECLOCK_H
+#define _GAP_BYTECLOCK_H
+
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/types.h>
+
+#include "include/uapi/linux/pkt_sched_gap.h"
+
+#define GAP_NSEC_PER_SEC	1000000000ULL
+
+/* Byte-times that a frame of @len bytes (no FCS, VLAN tags counted) takes. */
+static inline u32 gap_wire_bytes(u32 len)
+{
+	return max_t(u32, len, GAP_FRAME_MIN_BYTES) + GAP_FRAME_OVERHEAD_BYTES;
+}
+
+/**
+ * struct gap_clock - time on the wire of one link
+ * @bytes: now, in byte-times; the frame sent next starts then
+ * @tie_bytes: a moment at which byte-times and real time were compared
+ * @tie_ns: the same moment in real time
+ * @link_rate: byte-times per second
+ */
+struct gap_clock {
+	u64	bytes;
+	u64	tie_bytes;
+	u64	tie_ns;
+	u64	link_rate;
+};
+
+/* @now_ns from any monotonic clock, the same in every call. */
+static inline void gap_clock_init(struct gap_clock *clock, u64 link_rate,
+				  u64 now_ns)
+{
+	clock->bytes = 0;
+	clock->tie_bytes = 0;
+	clock->tie_ns = now_ns;
+	clock->link_rate = link_rate;
+}
+
+/* Real time at which everything sent so far has left the wire. */
+static inline u64 gap_clock_wire_free_ns(const struct gap_clock *clock)
+{
+	return clock->tie_ns +
+	       mul_u64_u64_div_u64(clock->bytes - clock->tie_bytes,
+				   GAP_NSEC_PER_SEC, clock->link_rate);
+}
+
+/*
+ * Count the time for which the wire was idle.  To be called when the first
+ * frame after an idle time arrives: without it a class would still owe gaps
+ * for a schedule that real time has long overtaken.  Frames that still sit in
+ * the device's ring are not idle time.
+ */
+static inline void gap_clock_tie(struct gap_clock *clock, u64 now_ns)
+{
+	u64 free_ns = gap_clock_wire_free_ns(clock);
+
+	if (now_ns <= free_ns)
+		return;
+	clock->bytes += mul_u64_u64_div_u64(now_ns - free_ns, clock->link_rate,
+					    GAP_NSEC_PER_SEC);
+	clock->tie_bytes = clock->bytes;
+	clock->tie_ns = now_ns;
+}
+
+/* A new link rate holds from @now_ns on; time already counted stays. */
+static inline void gap_clock_set_link_rate(struct gap_clock *clock,
+					   u64 link_rate, u64 now_ns)
+{
+	clock->tie_ns = max(gap_clock_wire_free_ns(clock), now_ns);
+	clock->tie_bytes = clock->bytes;
+	clock->link_rate = link_rate;
+}
+
+/**
+ * struct gap_pace - the schedule of one class
+ * @rate: bytes of wire time per second
+ * @next: the byte-time at which the next frame is due
+ * @rem: what the divisions left over, in units of 1/@rate byte-times
+ */
+struct gap_pace {
+	u64	rate;
+	u64	next;
+	u64	rem;
+};
+
+/*
+ * A new rate from @now on.  What is left of the current interval shrinks or
+ * grows in proportion, so a class that leaves a crawl need not wait it out.
+ * The remainder, a fraction of a byte-time, is dropped.
+ */
+static inline void gap_pace_set_rate(struct gap_pace *pace, u64 rate, u64 now)
+{
+	if (rate == GAP_RATE_UNLIMITED || pace->rate == GAP_RATE_UNLIMITED)
+		pace->next = now;
+	else if (pace->next > now)
+		pace->next = now + mul_u64_u64_div_u64(pace->next - now,
+						       pace->rate, rate);
+	pace->rate = rate;
+	pace->rem = 0;
+}
+
+/* The first frame after an idle time: an idle class earns no credit. */
+static inline void gap_pace_activate(struct gap_pace *pace, u64 now)
+{
+	pace->next = max(pace->next, now);
+}
+
+/*
+ * Charge a frame of @wire byte-times that starts at @start; return the
+ * lateness that could not be made up, in byte-times.
+ *
+ * A frame that starts late because another one held the wire does not move
+ * the schedule: the class makes the time up with its next frames.  At most
+ * one period is credited this way, or @slot_max (the longest frame of the
+ * device) where a period is shorter than the frame that was waited for;
+ * more would become a burst.
+ */
+static inline u64 gap_pace_charge(struct gap_pace *pace, u64 link_rate,
+				  u64 start, u32 wire, u32 slot_max)
+{
+	u64 lost = 0;
+	u64 interval;
+	u64 credit;
+
+	/* wire < 2^17 and link_rate < 2^40: no overflow */
+	interval = div64_u64_rem((u64)wire * link_rate + pace->rem, pace->rate,
+				 &pace->rem);
+	credit = max_t(u64, interval, slot_max);
+	if (start > pace->next && start - pace->next > credit) {
+		lost = start - pace->next - credit;
+		pace->next += lost;
+	}
+	pace->next += interval;
+	return lost;
+}
+
+/*
+ * Byte-times of the gap frame to send now when @need are to pass before the
+ * next data frame: never less than the shortest slot, never more than
+ * @slot_max, and never such that an impossible remainder is left.  Only a
+ * @need below the shortest slot is exceeded; the data frame then starts late
+ * and gap_pace_charge() makes that up.
+ */
+static inline u32 gap_slot_bytes(u64 need, u32 slot_max)
+{
+	if (need <= GAP_SLOT_MIN_BYTES)
+		return GAP_SLOT_MIN_BYTES;
+	if (need <= slot_max)
+		return need;
+	if (need - slot_max < GAP_SLOT_MIN_BYTES)
+		return max_t(u32, need - GAP_SLOT_MIN_BYTES, GAP_SLOT_MIN_BYTES);
+	return slot_max;
+}
+
+#endif /* _GAP_BYTECLOCK_H */

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which class may send, and when: a tree of caps.
+ *
+ * Every class knows the byte-time at which its own schedule allows the next
+ * frame.  A packet may leave when its class and all ancestors allow it, so a
+ * class is eligible at the later of its own time and the earliest of its
+ * children's.  Each parent orders its backlogged children by that time; a
+ * change travels from the leaf to the root in O(depth * log(children)).
+ */
+#include "gap_priv.h"
+
+void gap_tree_init_node(struct gap_node *node)
+{
+	node->timed = RB_ROOT_CACHED;
+	INIT_LIST_HEAD(&node->free);
+}
+
+void gap_tree_init_class(struct gap_class *cl)
+{
+	gap_tree_init_node(&cl->node);
+	RB_CLEAR_NODE(&cl->timed);
+	INIT_LIST_HEAD(&cl->free);
+	INIT_LIST_HEAD(&cl->stalled);
+}
+
+static struct gap_node *gap_tree_parent_node(struct gap_sched *q,
+					     struct gap_class *cl)
+{
+	return cl->parent ? &cl->parent->node : &q->root;
+}
+
+static struct gap_class *gap_tree_first_timed(const struct gap_node *node)
+{
+	return rb_entry_safe(rb_first_cached(&node->timed), struct gap_class,
+			     timed);
+}
+
+static bool gap_tree_node_is_empty(const struct gap_node *node)
+{
+	return RB_EMPTY_ROOT(&node->timed.rb_root) && list_empty(&node->free);
+}
+
+bool gap_tree_is_backlogged(const struct gap_class *cl)
+{
+	if (cl->qdisc)
+		return cl->qdisc->q.qlen && list_empty(&cl->stalled);
+	return !gap_tree_node_is_empty(&cl->node);
+}
+
+/* Earliest time at which some child may send; the node is not empty. */
+static u64 gap_tree_node_eligible(const struct gap_node *node)
+{
+	if (!list_empty(&node->free))
+		return 0;
+	return gap_tree_first_timed(node)->eligible;
+}
+
+static void gap_tree_unlink(struct gap_sched *q, struct gap_class *cl)
+{
+	if (!RB_EMPTY_NODE(&cl->timed)) {
+		rb_erase_cached(&cl->timed, &gap_tree_parent_node(q, cl)->timed);
+		RB_CLEAR_NODE(&cl->timed);
+	}
+	list_del_init(&cl->free);
+}
+
+static bool gap_tree_less(struct rb_node *a, const struct rb_node *b)
+{
+	return rb_entry(a, struct gap_class, timed)->eligible <
+	       rb_entry(b, struct gap_class, timed)->eligible;
+}
+
+static void gap_tree_link_timed(struct gap_sched *q, struct gap_class *cl,
+				u64 eligible)
+{
+	cl->eligible = eligible;
+	rb_add_cached(&cl->timed, &gap_tree_parent_node(q, cl)->timed,
+		      gap_tree_less);
+}
+
+static void gap_tree_link_free(struct gap_sched *q, struct gap_class *cl)
+{
+	list_add_tail(&cl->free, &gap_tree_parent_node(q, cl)->free);
+}
+
+static void gap_tree_link(struct gap_sched *q, struct gap_class *cl)
+{
+	if (gap_class_is_limited(cl)) {
+		u64 eligible = cl->pace.next;
+
+		if (!cl->qdisc)
+			eligible = max(eligible,
+				       gap_tree_node_eligible(&cl->node));
+		gap_tree_link_timed(q, cl, eligible);
+	} else if (cl->qdisc) {
+		gap_tree_link_free(q, cl);
+	} else {
+		/* passes on what its children are, which may be both */
+		if (!RB_EMPTY_ROOT(&cl->node.timed.rb_root))
+			gap_tree_link_timed(q, cl,
+					    gap_tree_first_timed(&cl->node)->eligible);
+		if (!list_empty(&cl->node.free))
+			gap_tree_link_free(q, cl);
+	}
+}
+
+/* Put @cl and its ancestors where their backlog and schedules want them. */
+void gap_tree_requeue(struct gap_sched *q, struct gap_class *cl)
+{
+	for (; cl; cl = cl->parent) {
+		gap_tree_unlink(q, cl);
+		if (gap_tree_is_backlogged(cl))
+			gap_tree_link(q, cl);
+	}
+}
+
+/* A leaf got its first packet: it and ancestors that were idle start now. */
+void gap_tree_activate(struct gap_sched *q, struct gap_class *cl)
+{
+	struct gap_class *c;
+
+	for (c = cl; c; c = c->parent) {
+		if (c != cl && !gap_tree_node_is_empty(&c->node))
+			break;
+		gap_pace_activate(&c->pace, q->clock.bytes);
+	}
+	gap_tree_requeue(q, cl);
+}
+
+/* A leaf has run empty, or is going away. */
+void gap_tree_deactivate(struct gap_sched *q, struct gap_class *cl)
+{
+	list_del_init(&cl->stalled);
+	gap_tree_unlink(q, cl);
+	gap_tree_requeue(q, cl->parent);
+}
+
+/*
+ * The child qdisc of a leaf has packets but gives none yet (netem, tbf): do
+ * not ask again before the next dequeue, which its own timer will cause.
+ */
+void gap_tree_stall(struct gap_sched *q, struct gap_class *cl)
+{
+	list_move_tail(&cl->stalled, &q->stalled);
+	gap_tree_requeue(q, cl);
+}
+
+void gap_tree_resume(struct gap_sched *q)
+{
+	struct gap_class *cl, *tmp;
+
+	list_for_each_entry_safe(cl, tmp, &q->stalled, stalled) {
+		list_del_init(&cl->stalled);
+		gap_tree_activate(q, cl);
+	}
+}
+
+/*
+ * The leaf to serve now, or NULL.  With NULL, *@need is the number of
+ * byte-times after which some leaf may send, or 0 when nothing is waiting.
+ */
+struct gap_class *gap_tree_pick(struct gap_sched *q, u64 *need)
+{
+	struct gap_node *node = &q->root;
+	u64 now = q->clock.bytes;
+	struct gap_class *cl;
+
+	*need = 0;
+	while (!gap_tree_node_is_empty(node)) {
+		cl = gap_tree_first_timed(node);
+		if (!cl || cl->eligible > now) {
+			if (list_empty(&node->free)) {
+				*need = cl->eligible - now;
+				return NULL;
+			}
+			cl = list_first_entry(&node->free, struct gap_class,
+					      free);
+		}
+		if (cl->qdisc)
+			return cl;
+		node = &cl->node;
+	}
+	return NULL;
+}
+
+/* A frame of @wire byte-times of leaf @cl starts now. */
+void gap_tree_charge(struct gap_sched *q, struct gap_class *cl, u32 wire,
+		     u32 slot_max)
+{
+	u64 now = q->clock.bytes;
+	struct gap_class *c;
+
+	for (c = cl; c; c = c->parent) {
+		c->xstats.wire_bytes += wire;
+		if (!gap_class_is_limited(c))
+			continue;
+		if (now > c->pace.next)
+			c->xstats.late_max_bytes = max(c->xstats.late_max_bytes,
+						       now - c->pace.next);
+		c->xstats.credit_lost_bytes +=
+			gap_pace_charge(&c->pace, q->clock.link_rate, now, wire,
+					slot_max);
+	}
+	gap_tree_requeue(q, cl);
+}
+
+/* Forget all backlog; the classes' queues are empty. */
+void gap_tree_reset(struct gap_sched *q)
+{
+	gap_tree_init_node(&q->root);
+	INIT_LIST_HEAD(&q->stalled);
+}
