@@ -2,6 +2,7 @@
 /* Netlink attributes of the `gap` qdisc; see gap_attr.h for the promises. */
 #include "gap_attr.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -84,8 +85,8 @@ struct writer {
 };
 
 /* No conf has more than two attributes to send; a writer cannot overflow. */
-_Static_assert(2 * (NLA_HDRLEN + sizeof(uint64_t)) <= GAP_ATTR_BUF_BYTES,
-	       "GAP_ATTR_BUF_BYTES is too small");
+static_assert(2 * (NLA_HDRLEN + sizeof(uint64_t)) <= GAP_ATTR_BUF_BYTES,
+	      "GAP_ATTR_BUF_BYTES is too small");
 
 static void writer_put(struct writer *w, uint16_t type, const void *payload,
 		       size_t payload_len)
