@@ -125,9 +125,9 @@ static inline void gap_pace_activate(struct gap_pace *pace, u64 now)
  *
  * A frame that starts late because another one held the wire does not move
  * the schedule: the class makes the time up with its next frames.  At most
- * one period is credited this way, or @slot_max (the longest frame of the
- * device) where a period is shorter than the frame that was waited for;
- * more would become a burst.
+ * one period is credited this way, or what a foreign frame can cost where
+ * that is longer than a period: @slot_max (the longest frame of the device)
+ * and the shortest gap.  More would become a burst.
  */
 static inline u64 gap_pace_charge(struct gap_pace *pace, u64 link_rate,
 				  u64 start, u32 wire, u32 slot_max)
@@ -139,7 +139,7 @@ static inline u64 gap_pace_charge(struct gap_pace *pace, u64 link_rate,
 	/* wire < 2^17 and link_rate < 2^40: no overflow */
 	interval = div64_u64_rem((u64)wire * link_rate + pace->rem, pace->rate,
 				 &pace->rem);
-	credit = max_t(u64, interval, slot_max);
+	credit = max_t(u64, interval, slot_max + GAP_SLOT_MIN_BYTES);
 	if (start > pace->next && start - pace->next > credit) {
 		lost = start - pace->next - credit;
 		pace->next += lost;

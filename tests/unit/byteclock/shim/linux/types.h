@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel's short names, so that kernel headers compile in user space. */
+#ifndef HEADWAY_SHIM_TYPES_H
+#define HEADWAY_SHIM_TYPES_H
+#include_next <linux/types.h>
+#include <stdint.h>
+typedef uint32_t u32;
+typedef unsigned long long u64;
+#endif
