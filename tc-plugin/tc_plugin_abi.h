@@ -5,8 +5,8 @@
  * No package installs a header for this, so the facts are restated here, only
  * those that q_gap.c uses.  They hold for this release of iproute2: the plugin
  * structure changed in 4.15, 5.9 and 6.9.  Build anew, and check this file,
- * for another.  All functions are exported by the tc binary itself; the test
- * tests/tc/plugin-abi.sh compares them with the installed one.
+ * for another.  All functions are exported by the tc binary itself;
+ * tests/tc/q_gap_test.py compares them with the installed one.
  */
 #ifndef HEADWAY_TC_PLUGIN_ABI_H
 #define HEADWAY_TC_PLUGIN_ABI_H
