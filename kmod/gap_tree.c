@@ -184,23 +184,38 @@ struct gap_class *gap_tree_pick(struct gap_sched *q, u64 *need)
 	return NULL;
 }
 
+/* A class with a schedule: the frame was due at @due as far as lower ones go. */
+static void gap_tree_charge_limited(struct gap_sched *q, struct gap_class *cl,
+				    u64 due, u32 wire, u32 slot_max)
+{
+	u64 now = q->clock.bytes;
+
+	/* an ancestor is late only while somebody below it wanted to send */
+	gap_pace_activate(&cl->pace, due);
+	if (now > cl->pace.next)
+		cl->xstats.late_max_bytes = max(cl->xstats.late_max_bytes,
+						now - cl->pace.next);
+	cl->xstats.credit_lost_bytes +=
+		gap_pace_charge(&cl->pace, q->clock.link_rate, now, wire,
+				slot_max);
+}
+
 /* A frame of @wire byte-times of leaf @cl starts now. */
 void gap_tree_charge(struct gap_sched *q, struct gap_class *cl, u32 wire,
 		     u32 slot_max)
 {
-	u64 now = q->clock.bytes;
 	struct gap_class *c;
+	u64 due = 0;
 
 	for (c = cl; c; c = c->parent) {
+		u64 own = max(c->pace.next, due);
+
 		c->xstats.wire_bytes += wire;
-		if (!gap_class_is_limited(c))
-			continue;
-		if (now > c->pace.next)
-			c->xstats.late_max_bytes = max(c->xstats.late_max_bytes,
-						       now - c->pace.next);
-		c->xstats.credit_lost_bytes +=
-			gap_pace_charge(&c->pace, q->clock.link_rate, now, wire,
-					slot_max);
+		if (gap_class_is_limited(c))
+			gap_tree_charge_limited(q, c, due, wire, slot_max);
+		else
+			c->pace.next = q->clock.bytes + wire;
+		due = own;
 	}
 	gap_tree_requeue(q, cl);
 }

@@ -66,7 +66,7 @@ static void explain_qdisc(void)
 
 static void explain_class(void)
 {
-	fputs("Usage: tc class add|change|replace dev DEV parent 1: [classid 1:10] gap\n"
+	fputs("Usage: tc class add|change|replace dev DEV parent 1: classid 1:10 gap\n"
 	      "          [rate RATE|unlimited] [linger TIME]\n"
 	      "\n"
 	      "  rate RATE        this class sends at most so much, and never more than the\n"
