@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "daemon_link.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace headway::glue {
+namespace {
+
+constexpr std::size_t datagram_max_bytes = 65536;
+constexpr std::size_t quoted_max_bytes = 200;
+constexpr int protocol_version = 1;
+
+tl::unexpected<LinkError> lost(std::string what) {
+    return tl::unexpected(LinkError{std::move(what), true});
+}
+
+tl::unexpected<LinkError> system_error(const std::string& what) {
+    return lost(what + ": " + std::strerror(errno));
+}
+
+/// connect() to a local socket blocks while the daemon's backlog is full; this
+/// bounds it.
+bool bound_blocking(int socket, std::chrono::milliseconds timeout) {
+    timeval limit{};
+    limit.tv_sec = timeout.count() / 1000;
+    limit.tv_usec = static_cast<suseconds_t>(timeout.count() % 1000 * 1000);
+    return ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0;
+}
+
+/// The daemon's own sentence about why it refused.
+std::string refusal(const nlohmann::json& body) {
+    const auto error = body.find("error");
+    if (error == body.end() || !error->is_string()) return "headwayd refused without a reason";
+    return "headwayd: " + error->get_ref<const std::string&>().substr(0, quoted_max_bytes);
+}
+
+}  // namespace
+
+DaemonLink::DaemonLink(UniqueFd socket, std::chrono::milliseconds timeout)
+    : socket_(std::move(socket)), timeout_(timeout), buffer_(datagram_max_bytes) {}
+
+LinkResult<DaemonLink> DaemonLink::connect(const std::string& path,
+                                           std::chrono::milliseconds timeout) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof(address.sun_path))
+        return lost("the socket's path is longer than a path may be: " + path);
+    std::copy(path.begin(), path.end(), address.sun_path);
+
+    UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    if (!socket) return system_error("socket");
+    if (!bound_blocking(socket.get(), timeout)) return system_error("setsockopt");
+    int status = 0;
+    do {
+        status = ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address),
+                           sizeof(address));
+    } while (status != 0 && errno == EINTR);
+    if (status != 0) return system_error("no headwayd at " + path);
+    return DaemonLink(std::move(socket), timeout);
+}
+
+LinkResult<DaemonLink::Json> DaemonLink::ask(Json request) {
+    const auto deadline = Clock::now() + timeout_;
+    const auto id = send(std::move(request), deadline);
+    if (!id) return tl::unexpected(id.error());
+    for (;;) {
+        auto answer = receive(deadline);
+        if (!answer) return tl::unexpected(answer.error());
+        const bool accepted = answer->body["ok"].get<bool>();
+        if (answer->id == *id) {
+            if (!accepted) return tl::unexpected(LinkError{refusal(answer->body), false});
+            return std::move(answer->body);
+        }
+        if (unread_.empty() || unread_.front() != answer->id)
+            return lost("headwayd answered something that was not asked");
+        unread_.pop_front();
+        // What was told must be so, or we and the daemon disagree about what holds.
+        if (!accepted) return lost(refusal(answer->body));
+    }
+}
+
+LinkResult<void> DaemonLink::tell(Json request) {
+    const auto id = send(std::move(request), Clock::now() + timeout_);
+    if (!id) return tl::unexpected(id.error());
+    unread_.push_back(*id);
+    return {};
+}
+
+LinkResult<std::uint64_t> DaemonLink::send(Json request, Clock::time_point deadline) {
+    const std::uint64_t id = ++last_id_;
+    request["v"] = protocol_version;
+    request["id"] = id;
+    const std::string text = request.dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (text.size() > datagram_max_bytes) {
+        // nothing was sent, so the connection is as good as before
+        return tl::unexpected(LinkError{"the job has too many hosts for one request to headwayd",
+                                        false});
+    }
+    for (;;) {
+        if (auto ready = wait_for(POLLOUT, deadline); !ready)
+            return tl::unexpected(ready.error());
+        if (::send(socket_.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+            return id;
+        if (errno != EINTR && errno != EAGAIN) return system_error("headwayd is gone");
+    }
+}
+
+LinkResult<DaemonLink::Answer> DaemonLink::receive(Clock::time_point deadline) {
+    ssize_t size = 0;
+    do {
+        if (auto ready = wait_for(POLLIN, deadline); !ready)
+            return tl::unexpected(ready.error());
+        // with MSG_TRUNC the size is the datagram's, even if that is too large
+        size = ::recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT | MSG_TRUNC);
+    } while (size < 0 && (errno == EINTR || errno == EAGAIN));
+    if (size < 0) return system_error("headwayd is gone");
+    if (size == 0) return lost("headwayd closed the connection");
+    if (static_cast<std::size_t>(size) > buffer_.size())
+        return lost("headwayd's answer is longer than the protocol allows");
+
+    Answer answer;
+    answer.body = Json::parse(buffer_.begin(), buffer_.begin() + size, nullptr, false);
+    const auto member = [&](const char* key) {
+        return answer.body.is_object() ? answer.body.find(key) : answer.body.end();
+    };
+    const auto id = member("id");
+    const auto accepted = member("ok");
+    if (!answer.body.is_object() || id == answer.body.end() || !id->is_number_unsigned() ||
+        accepted == answer.body.end() || !accepted->is_boolean())
+        return lost("headwayd's answer is not one of its protocol");
+    answer.id = id->get<std::uint64_t>();
+    return answer;
+}
+
+LinkResult<void> DaemonLink::wait_for(short events, Clock::time_point deadline) const {
+    for (;;) {
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+        pollfd polled{socket_.get(), events, 0};
+        const int ready = ::poll(&polled, 1, static_cast<int>(std::max<long>(left, 0)));
+        if (ready > 0) return {};
+        if (ready < 0 && errno != EINTR) return system_error("poll");
+        if (ready == 0 && left <= 0)
+            return lost("headwayd did not answer within " + std::to_string(timeout_.count()) +
+                        " ms");
+    }
+}
+
+}  // namespace headway::glue

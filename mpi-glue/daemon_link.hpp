@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// A connection to headwayd's control socket (Documentation/control-protocol.rst):
+// one JSON object per datagram.  Whatever the other end does (nothing, nonsense,
+// closing) ends as an error within the time-out; after an error of the
+// connection itself it cannot be used any more.
+//
+// Not thread safe: the caller serialises.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+#include <tl/expected.hpp>
+
+#include "unique_fd.hpp"
+
+namespace headway::glue {
+
+struct LinkError {
+    std::string what;
+    bool lost = true;  ///< false: the daemon refused this request, the connection is fine
+};
+
+template <class Value>
+using LinkResult = tl::expected<Value, LinkError>;
+
+class DaemonLink {
+public:
+    using Json = nlohmann::json;
+
+    [[nodiscard]] static LinkResult<DaemonLink> connect(const std::string& path,
+                                                        std::chrono::milliseconds timeout);
+
+    /// Sends and waits for the answer, an object whose "ok" is true.
+    [[nodiscard]] LinkResult<Json> ask(Json request);
+
+    /// Sends without waiting.  The answer is read before the next one is; a
+    /// refusal then counts as a lost connection.
+    [[nodiscard]] LinkResult<void> tell(Json request);
+
+private:
+    using Clock = std::chrono::steady_clock;
+    struct Answer {
+        std::uint64_t id = 0;
+        Json body;
+    };
+
+    DaemonLink(UniqueFd socket, std::chrono::milliseconds timeout);
+
+    [[nodiscard]] LinkResult<std::uint64_t> send(Json request, Clock::time_point deadline);
+    [[nodiscard]] LinkResult<Answer> receive(Clock::time_point deadline);
+    [[nodiscard]] LinkResult<void> wait_for(short events, Clock::time_point deadline) const;
+
+    UniqueFd socket_;
+    std::chrono::milliseconds timeout_;
+    std::uint64_t last_id_ = 0;
+    std::deque<std::uint64_t> unread_;  ///< ids told whose answers are still to come, in order
+    std::vector<char> buffer_;
+};
+
+}  // namespace headway::glue

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// The library's one object per process: it joins MPI's calls and headwayd.
+//
+//   before_init   Open MPI's settings (mca_environment.hpp)
+//   after_init    connect to this node's daemon; the ranks agree on whether
+//                 anybody has one, learn each other's hosts, and rank 0 says
+//                 in one line what came out
+//   enter, leave  around each collective that is worth it
+//   finalize      through a delete callback on MPI_COMM_SELF
+//
+// It never changes a job's outcome: any trouble ends in one line and in doing
+// nothing from then on.
+//
+// Threads: before_init and after_init run in the thread that initialises MPI;
+// everything else may be called by any thread.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "daemon_link.hpp"
+#include "host_table.hpp"
+#include "mca_environment.hpp"
+#include "notice.hpp"
+#include "settings.hpp"
+
+namespace headway::glue {
+
+enum class Operation { alltoall, alltoallv };
+inline constexpr std::size_t operation_count = 2;
+
+class Helper {
+public:
+    Helper();
+
+    void before_init() noexcept;
+    void after_init() noexcept;
+
+    /// Cheap: may a collective on this communicator be paced at all?
+    [[nodiscard]] bool applies_to(MPI_Comm communicator) const noexcept;
+
+    /// Has the daemon set the rates for a collective.  True: leave() must follow.
+    [[nodiscard]] bool enter(Operation operation, MPI_Comm communicator,
+                             std::uint64_t bytes) noexcept;
+    void leave() noexcept;
+
+    void finalize() noexcept;
+
+private:
+    /// What the daemon answered to "prepare".
+    struct Pattern {
+        bool paced = false;
+        std::uint64_t id = 0;
+        std::uint64_t min_message_bytes = 0;
+        std::string reason;  ///< why, or why not, for people
+    };
+    using PatternResult = LinkResult<Pattern>;
+    /// Kept as an attribute of each communicator that was seen.
+    struct CommunicatorPatterns {
+        std::optional<HostSet> hosts;  ///< none: never paced
+        std::array<const Pattern*, operation_count> by_operation{};
+    };
+
+    void join_job();
+    [[nodiscard]] std::string join_node();
+    [[nodiscard]] std::string prepare_job(std::string& state);
+    void announce_agreed(const std::string& state, const std::string& trouble);
+    void announce(const std::string& state) const;
+    void watch_finalize();
+    [[nodiscard]] CommunicatorPatterns* patterns_of(MPI_Comm communicator);
+    [[nodiscard]] const Pattern* pattern_for(Operation operation, MPI_Comm communicator);
+    [[nodiscard]] PatternResult prepare(Operation operation, const HostSet& hosts);
+    [[nodiscard]] bool enter_locked(Operation operation, MPI_Comm communicator,
+                                    std::uint64_t bytes);
+    void give_up(const LinkError& error);
+    bool lose_link() noexcept;
+    void show(const char* operation, const DaemonLink::Json& answer) const;
+
+    static int forget_communicator(MPI_Comm, int, void* value, void*);
+    static int end_of_mpi(MPI_Comm, int, void*, void* helper);
+
+    const Settings settings_;
+    McaEnvironment mca_;
+    bool begun_ = false;   ///< before_init has run
+    bool joined_ = false;  ///< after_init has run
+    std::string library_;  ///< the MPI library, as it names itself
+    int rank_ = 0;
+    int ranks_ = 0;
+    int patterns_key_ = MPI_KEYVAL_INVALID;
+    int finalize_key_ = MPI_KEYVAL_INVALID;
+    std::string node_;
+    HostTable hosts_;
+    OncePerNode notice_;
+
+    std::atomic<bool> active_{false};  ///< there is a link, and it works
+    std::mutex mutex_;                 ///< guards what follows
+    std::optional<DaemonLink> link_;
+    std::map<std::pair<Operation, HostSet>, Pattern> patterns_;
+};
+
+/// The process's helper.  It is never destroyed: MPI may call back, and threads
+/// may still run, after static objects are gone.
+[[nodiscard]] Helper& helper();
+
+/// A collective: paced from here to the end of the scope.  `bytes` is a function,
+/// for it costs a few calls that an unpaced job need not make.
+class Paced {
+public:
+    template <class Bytes>
+    Paced(Operation operation, MPI_Comm communicator, const Bytes& bytes)
+        : entered_(helper().applies_to(communicator) &&
+                   helper().enter(operation, communicator, bytes())) {}
+    Paced(const Paced&) = delete;
+    Paced& operator=(const Paced&) = delete;
+    ~Paced() {
+        if (entered_) helper().leave();
+    }
+
+private:
+    bool entered_;
+};
+
+}  // namespace headway::glue

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#include "host_table.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <numeric>
+
+namespace headway::glue {
+namespace {
+
+constexpr std::size_t name_bytes = 256;  // a DNS name is no longer
+
+}  // namespace
+
+std::string own_host_name() {
+    std::array<char, name_bytes> name{};
+    if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+    return name.data();
+}
+
+void HostTable::gather(const std::string& own_name) {
+    int ranks = 0;
+    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    std::array<char, name_bytes> own{};
+    own_name.copy(own.data(), own.size() - 1);
+    std::vector<char> all(static_cast<std::size_t>(ranks) * name_bytes);
+    PMPI_Allgather(own.data(), name_bytes, MPI_CHAR, all.data(), name_bytes, MPI_CHAR,
+                   MPI_COMM_WORLD);
+
+    std::map<std::string, int> places;
+    for (std::size_t at = 0; at < all.size(); at += name_bytes) {
+        const auto [entry, is_new] = places.try_emplace(&all[at], static_cast<int>(names_.size()));
+        if (is_new) names_.push_back(entry->first);
+        host_of_rank_.push_back(entry->second);
+    }
+    PMPI_Comm_group(MPI_COMM_WORLD, &world_);
+}
+
+void HostTable::release() {
+    if (world_ != MPI_GROUP_NULL) PMPI_Group_free(&world_);
+}
+
+std::optional<HostSet> HostTable::hosts_of(MPI_Comm communicator) const {
+    MPI_Group group = MPI_GROUP_NULL;
+    int size = 0;
+    PMPI_Comm_group(communicator, &group);
+    PMPI_Group_size(group, &size);
+    std::vector<int> ranks(static_cast<std::size_t>(size));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    std::vector<int> world_ranks(ranks.size());
+    PMPI_Group_translate_ranks(group, size, ranks.data(), world_, world_ranks.data());
+    PMPI_Group_free(&group);
+
+    HostSet hosts;
+    for (const int rank : world_ranks) {
+        if (rank == MPI_UNDEFINED) return std::nullopt;
+        hosts.push_back(host_of_rank_[static_cast<std::size_t>(rank)]);
+    }
+    std::sort(hosts.begin(), hosts.end());
+    hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+    return hosts;
+}
+
+std::vector<std::string> HostTable::names_of(const HostSet& hosts) const {
+    std::vector<std::string> names;
+    names.reserve(hosts.size());
+    for (const int host : hosts) names.push_back(names_[static_cast<std::size_t>(host)]);
+    return names;
+}
+
+}  // namespace headway::glue

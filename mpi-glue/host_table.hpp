@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Which host each rank of the job runs on.  Gathered once, in MPI_Init; from
+// then on the hosts of any communicator are known without communication.
+#pragma once
+
+#include <mpi.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headway::glue {
+
+/// Hosts as places in HostTable::names(), ascending, each once.
+using HostSet = std::vector<int>;
+
+class HostTable {
+public:
+    HostTable() = default;
+    HostTable(const HostTable&) = delete;
+    HostTable& operator=(const HostTable&) = delete;
+
+    /// Collective over MPI_COMM_WORLD: every rank gives its host's name.
+    void gather(const std::string& own_name);
+
+    /// Frees what MPI holds for the table; MPI is about to be finalised.
+    void release();
+
+    /// None: some member is not of this job (spawned, connected), so its host
+    /// is not known.  Every member comes to that same result.
+    [[nodiscard]] std::optional<HostSet> hosts_of(MPI_Comm communicator) const;
+
+    [[nodiscard]] std::vector<std::string> names_of(const HostSet& hosts) const;
+    [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+
+private:
+    std::vector<std::string> names_;  ///< in the order of their first rank
+    std::vector<int> host_of_rank_;   ///< place in names_
+    MPI_Group world_ = MPI_GROUP_NULL;
+};
+
+/// The kernel's name for this host.
+[[nodiscard]] std::string own_host_name();
+
+}  // namespace headway::glue

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// The library says at most one line per job when it cannot pace.
+#pragma once
+
+#include <string>
+
+#include "unique_fd.hpp"
+
+namespace headway::glue {
+
+/// "headway: TEXT" on stderr as one write, so that lines of several ranks do
+/// not mix.  Control characters (the text may quote a stranger's answer) become
+/// question marks.
+void say(const std::string& text);
+
+/// Tells of trouble during the run, when ranks cannot agree on who speaks: the
+/// first one on this node does.  The right to speak is an abstract socket named
+/// after the job, which goes away with the process that holds it.
+class OncePerNode {
+public:
+    explicit OncePerNode(std::string job) : job_(std::move(job)) {}
+
+    /// For when the job has been told already.
+    void silence() { silent_ = true; }
+
+    void say(const std::string& text);
+
+private:
+    [[nodiscard]] bool first_on_node();
+
+    std::string job_;
+    bool silent_ = false;
+    UniqueFd right_to_speak_;
+};
+
+}  // namespace headway::glue

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// The HEADWAY_* environment variables, read once, before MPI_Init.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace headway::glue {
+
+struct Settings {
+    bool enabled = true;            ///< HEADWAY=off: the library does nothing at all
+    bool transport = true;          ///< HEADWAY_TRANSPORT=off: Open MPI's TCP settings are left alone
+    bool algorithm = true;          ///< HEADWAY_ALGORITHM=off: its choice of algorithm is left alone
+    bool verbose = false;           ///< HEADWAY_VERBOSE=1: show the daemon's answers
+    bool siblings_disjoint = false; ///< HEADWAY_SIBLINGS=disjoint: see headway-mpi.rst
+    std::string socket_path = "/run/headway/control.sock";  ///< HEADWAY_SOCKET
+    std::chrono::milliseconds timeout{1000};                ///< HEADWAY_TIMEOUT_MS
+    std::vector<std::string> complaints;  ///< values that were not understood, one sentence each
+};
+
+[[nodiscard]] Settings read_settings();
+
+}  // namespace headway::glue
