@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// headway: the command line for administrators; see headway(1).
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "cli/plan_command.hpp"
+#include "cli/status_command.hpp"
+#include "daemon/config.hpp"
+#include "daemon/config_report.hpp"
+#include "daemon/version.hpp"
+
+namespace headway {
+namespace {
+
+int to_int(ExitStatus status) { return static_cast<int>(status); }
+
+void add_config_option(CLI::App& app, std::string& file) {
+    app.add_option("--config", file, "configuration file")->default_str(config_default_path);
+}
+
+int run(int argc, char** argv) {
+    CLI::App app("Shows what Headway does and would do.", "headway");
+    app.require_subcommand(1);
+    app.set_version_flag("--version", fmt::format("headway {}", version));
+
+    PlanOptions plan_options;
+    plan_options.config = config_default_path;
+    std::uint64_t message_bytes = 0;
+    bool plan_json = false;
+    bool plan_tc = false;
+    auto* plan = app.add_subcommand("plan", "show the rates of an all-to-all, and why");
+    add_config_option(*plan, plan_options.config);
+    plan->add_option("--hosts", plan_options.hosts, "who takes part: lists such as a[0-3],b[0-3], "
+                     "or all")->default_str("all");
+    auto* bytes = plan->add_option("--bytes", message_bytes, "message size of a pair of ranks");
+    plan->add_option("--node", plan_options.node, "whose classes are shown (default: this host)");
+    auto* tc = plan->add_flag("--tc", plan_tc, "print the node's set-up as input of tc -batch");
+    plan->add_flag("--json", plan_json, "print JSON")->excludes(tc);
+
+    StatusOptions status_options;
+    status_options.config = config_default_path;
+    auto* status = app.add_subcommand("status", "show what the running headwayd does");
+    add_config_option(*status, status_options.config);
+    status->add_option("--socket", status_options.socket,
+                       "control socket (default: as the configuration says)");
+    status->add_flag("--json", status_options.json, "print JSON");
+
+    std::string checked_file;
+    auto* check = app.add_subcommand("check-config", "tell every mistake in a configuration file");
+    check->add_option("file", checked_file, "the file")->required();
+
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {  // CLI11 knows no other way
+        return app.exit(error) == 0 ? 0 : to_int(ExitStatus::bad_config);
+    }
+    if (*plan) {
+        if (*bytes) plan_options.message_bytes = message_bytes;
+        plan_options.format = plan_tc     ? PlanFormat::tc
+                              : plan_json ? PlanFormat::json
+                                          : PlanFormat::text;
+        return to_int(plan_command(plan_options));
+    }
+    if (*status) return to_int(status_command(status_options));
+    return to_int(check_config(checked_file));
+}
+
+}  // namespace
+}  // namespace headway
+
+int main(int argc, char** argv) { return headway::run(argc, argv); }

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/status_command.hpp"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "daemon/config.hpp"
+#include "daemon/config_report.hpp"
+#include "daemon/control_client.hpp"
+
+namespace headway {
+namespace {
+
+std::string rate_text(const Json& entry, const char* key) {
+    if (!entry.contains(key)) return "-";
+    const Json& rate = entry[key];
+    if (!rate.is_number_unsigned()) return "unlimited";
+    return rate_to_text(BytesPerSecond{rate.get<std::uint64_t>()}.bits());
+}
+
+std::string text_of(const Json& object, const char* key) { return object.value(key, "-"); }
+
+std::uint64_t number_of(const Json& object, const char* key) {
+    return object.value(key, std::uint64_t{0});
+}
+
+void print_daemon(const Json& daemon) {
+    fmt::print("headwayd {}, pid {}, up {:.0f} s, {} via {}\n", text_of(daemon, "version"),
+               number_of(daemon, "pid"), daemon.value("uptime_s", 0.0), text_of(daemon, "config"),
+               text_of(daemon, "via"));
+    fmt::print("node {} of cluster {}, interface {}, link {}\n", text_of(daemon, "node"),
+               text_of(daemon, "cluster"), text_of(daemon, "interface"),
+               rate_to_text({number_of(daemon, "link_bits_per_s")}));
+}
+
+void print_classes(const Json& classes) {
+    constexpr const char* row = "{:<6}  {:<12}  {:<14}  {:<14}  {:<14}  {:>10}  {:>6}  {:>8}\n";
+    fmt::print(fmt::runtime(row), "class", "towards", "wanted", "in force", "lingering to",
+               "packets", "drops", "backlog");
+    for (const Json& entry : classes) {
+        fmt::print(fmt::runtime(row), text_of(entry, "classid"), text_of(entry, "cluster"),
+                   rate_text(entry, "wanted_bytes_per_s"),
+                   entry.value("in_kernel", false) ? rate_text(entry, "bytes_per_s") : "missing",
+                   rate_text(entry, "next_bytes_per_s"), number_of(entry, "packets"),
+                   number_of(entry, "drops"), number_of(entry, "backlog_bytes"));
+    }
+}
+
+void print_clients(const Json& status) {
+    fmt::print("{} clients, {} paced collectives active\n", number_of(status, "client_count"),
+               number_of(status, "active_enters"));
+    for (const Json& client : status["clients"]) {
+        fmt::print("  pid {}, user {}", number_of(client, "pid"), number_of(client, "uid"));
+        if (client.contains("job")) {
+            fmt::print(", job {} rank {}", text_of(client, "job"), number_of(client, "rank"));
+        }
+        fmt::print(": in {} collectives", number_of(client, "enters"));
+        if (client.contains("reason")) {
+            fmt::print(", {}paced: {}", client.value("paced", false) ? "" : "not ",
+                       text_of(client, "reason"));
+        }
+        fmt::print("\n");
+    }
+}
+
+void print_latency(const Json& status, const char* op) {
+    const Json& stats = status[op];
+    fmt::print("{}: {} answered, last {:.0f} us, mean {:.0f} us, longest {:.0f} us\n", op,
+               number_of(stats, "count"), stats.value("last_us", 0.0), stats.value("mean_us", 0.0),
+               stats.value("max_us", 0.0));
+}
+
+/// Whether the answer has the shape that the printers rely on.
+bool is_complete(const Json& status) {
+    for (const char* key : {"daemon", "enter", "leave"}) {
+        if (!status.contains(key) || !status[key].is_object()) return false;
+    }
+    for (const char* key : {"classes", "clients"}) {
+        if (!status.contains(key) || !status[key].is_array()) return false;
+    }
+    return true;
+}
+
+void print_text(const Json& status) {
+    print_daemon(status["daemon"]);
+    if (status.contains("kernel_error") && status["kernel_error"].is_string()) {
+        fmt::print("kernel: {}\n", status["kernel_error"].get<std::string>());
+    }
+    if (!status.value("in_step", false)) {
+        fmt::print("kernel: not as wanted; headwayd is trying again\n");
+    }
+    fmt::print("\n");
+    print_classes(status["classes"]);
+    fmt::print("\n");
+    print_clients(status);
+    print_latency(status, "enter");
+    print_latency(status, "leave");
+}
+
+ExitStatus fail(const Error& error) {
+    fmt::print(stderr, "headway status: {}\n", error.message);
+    return ExitStatus::failure;
+}
+
+}  // namespace
+
+ExitStatus status_command(const StatusOptions& options) {
+    std::string socket = options.socket;
+    if (socket.empty()) {
+        const auto config = load_config(options.config);
+        if (!config) {
+            report_config_errors(config.error());
+            return ExitStatus::bad_config;
+        }
+        socket = config->daemon.socket;
+    }
+    auto client = ControlClient::connect(socket);
+    if (!client) return fail(client.error());
+    const auto status = client->request("status");
+    if (!status) return fail(status.error());
+    if (options.json) {
+        fmt::print("{}\n", status->dump(2, ' ', false, Json::error_handler_t::replace));
+    } else if (is_complete(*status)) {
+        print_text(*status);
+    } else {
+        return fail({"headwayd's answer is incomplete; is it of another version?"});
+    }
+    return ExitStatus::ok;
+}
+
+}  // namespace headway

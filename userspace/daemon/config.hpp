@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// headway.toml as plain structs.  The format is documented in
+// Documentation/headway.toml.5; other parts turn these values into behaviour.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "model/alltoall_plan.hpp"
+#include "model/topology.hpp"
+
+namespace headway {
+
+inline constexpr const char* config_default_path = "/etc/headway/headway.toml";
+inline constexpr const char* socket_default_path = "/run/headway/control.sock";
+
+enum class KernelVia { netlink, tc };
+
+struct NodeConfig {
+    std::optional<std::string> name;  ///< none: the host name
+    std::string interface = "eth0";
+};
+
+struct PolicyConfig {
+    PlanPolicy plan;
+    std::uint64_t min_message_bytes = 2048;        ///< smaller collectives are not paced
+    std::chrono::milliseconds linger{10};
+};
+
+struct KernelConfig {
+    KernelVia via = KernelVia::netlink;
+    std::optional<std::string> tc_plugin_dir;  ///< none: found beside the program, or tc's own
+};
+
+struct DaemonConfig {
+    std::string socket = socket_default_path;
+    std::optional<std::string> group;  ///< who may connect; none: everybody on the node
+};
+
+struct Config {
+    std::string file;  ///< as named by the user
+    NodeConfig node;
+    PolicyConfig policy;
+    KernelConfig kernel;
+    DaemonConfig daemon;
+    Topology topology;
+};
+
+/// One thing wrong with a file, told as `file:line: key: reason; what to do`.
+struct ConfigError {
+    std::string file;
+    std::uint32_t line = 0;  ///< 0: the file as a whole
+    std::string key;
+    std::string reason;
+    std::string advice;
+
+    [[nodiscard]] std::string to_string() const;
+};
+
+template <class Value>
+using ConfigResult = tl::expected<Value, std::vector<ConfigError>>;
+
+/// Everything wrong is reported at once, in the order of the lines (of a file
+/// that is not TOML at all only the first mistake is known).
+[[nodiscard]] ConfigResult<Config> parse_config(std::string_view text, std::string_view file);
+
+[[nodiscard]] ConfigResult<Config> load_config(const std::filesystem::path& file);
+
+}  // namespace headway

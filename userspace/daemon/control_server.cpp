@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/control_server.hpp"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+
+namespace headway {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::microseconds accept_pause = 100ms;
+constexpr std::chrono::microseconds timer_accuracy = 1ms;
+
+std::uint64_t microseconds(std::chrono::nanoseconds duration) {
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::microseconds>(duration).count());
+}
+
+tl::unexpected<Error> event_failure(int result, const char* what) {
+    return system_failure(-result, "{}: {}", what, std::strerror(-result));
+}
+
+/// True if the answer could be handed over at once.
+bool send_answer(int fd, std::string_view answer) {
+    return send(fd, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(answer.size());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ControlServer>> ControlServer::start(sd_event* event, int listening_fd,
+                                                            ControlService& service,
+                                                            spdlog::logger& log) {
+    std::unique_ptr<ControlServer> server(new ControlServer(event, listening_fd, service, log));
+    sd_event_source* source = nullptr;
+    const int added = sd_event_add_io(event, &source, listening_fd, EPOLLIN, on_listening,
+                                      server.get());
+    if (added < 0) return event_failure(added, "watching the control socket");
+    server->listening_.reset(source);
+    return server;
+}
+
+ControlServer::~ControlServer() {
+    for (const auto& [id, client] : clients_) service_.close(id);
+}
+
+// ------------------------------------------------------------------ accepting
+
+int ControlServer::on_listening(sd_event_source*, int, std::uint32_t, void* server) {
+    static_cast<ControlServer*>(server)->accept_one();
+    return 0;
+}
+
+void ControlServer::accept_one() {
+    auto accepted = accept_client(listening_fd_);
+    if (!accepted) {
+        pause_accepting(accepted.error());
+    } else if (*accepted) {
+        if (auto added = add(std::move(**accepted)); !added) log_.warn("{}", added.error().message);
+    }
+}
+
+/// Out of descriptors or memory: waiting clients would make the loop spin.
+void ControlServer::pause_accepting(const Error& why) {
+    log_.warn("{}; pausing for {} ms", why.message, accept_pause / 1ms);
+    sd_event_source_set_enabled(listening_.get(), SD_EVENT_OFF);
+    sd_event_source* source = nullptr;
+    const int added =
+        sd_event_add_time_relative(event_, &source, CLOCK_MONOTONIC, microseconds(accept_pause),
+                                   microseconds(timer_accuracy), on_accept_again, this);
+    if (added < 0) {
+        sd_event_source_set_enabled(listening_.get(), SD_EVENT_ON);
+        return;
+    }
+    accept_again_.reset(source);
+}
+
+int ControlServer::on_accept_again(sd_event_source*, std::uint64_t, void* server) {
+    auto* self = static_cast<ControlServer*>(server);
+    sd_event_source_set_enabled(self->listening_.get(), SD_EVENT_ON);
+    return 0;
+}
+
+Result<void> ControlServer::add(AcceptedClient accepted) {
+    const auto session = service_.open(accepted.peer);
+    if (!session) {
+        refuse(accepted, session.error());
+        return {};
+    }
+    auto client = std::make_unique<Client>(
+        Client{this, *session, accepted.peer, std::move(accepted.socket), nullptr});
+    sd_event_source* source = nullptr;
+    const int added = sd_event_add_io(event_, &source, client->socket.get(), EPOLLIN, on_client,
+                                      client.get());
+    if (added < 0) {
+        service_.close(*session);
+        return event_failure(added, "watching a client");
+    }
+    client->source.reset(source);
+    log_.debug("client connected: pid {}, uid {}", client->peer.pid, client->peer.uid);
+    clients_.emplace(*session, std::move(client));
+    return {};
+}
+
+void ControlServer::refuse(const AcceptedClient& accepted, const Error& why) {
+    log_.warn("refusing a client (pid {}, uid {}): {}", accepted.peer.pid, accepted.peer.uid,
+              why.message);
+    // Closing is answer enough for one that does not even take this.
+    (void)send_answer(accepted.socket.get(),
+                      to_datagram(make_refusal(std::nullopt, why.message)));
+}
+
+// -------------------------------------------------------------------- serving
+
+int ControlServer::on_client(sd_event_source*, int, std::uint32_t, void* client) {
+    auto& self = *static_cast<Client*>(client);
+    self.server->serve(self);
+    return 0;
+}
+
+void ControlServer::serve(Client& client) {
+    // MSG_TRUNC: the true length, so that a request that is too long is known.
+    const ssize_t length =
+        recv(client.socket.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT | MSG_TRUNC);
+    if (length < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (length <= 0) {
+        drop(client, length == 0 ? "it closed" : std::strerror(errno));
+        return;
+    }
+    const auto size = static_cast<std::size_t>(length);
+    const std::string answer =
+        size > buffer_.size()
+            ? to_datagram(make_refusal(
+                  std::nullopt, fmt::format("a request has at most {} bytes", buffer_.size())))
+            : service_.answer(client.session, {buffer_.data(), size});
+    const bool taken = send_answer(client.socket.get(), answer);
+    after_kernel_change();
+    if (!taken) drop(client, "it does not fetch its answers");
+}
+
+void ControlServer::drop(const Client& client, std::string_view why) {
+    log_.debug("client gone: pid {}, uid {}: {}", client.peer.pid, client.peer.uid, why);
+    const auto session = client.session;
+    clients_.erase(session);
+    service_.close(session);
+    after_kernel_change();
+}
+
+// ---------------------------------------------------------------------- retry
+
+/// Tells a failure that no client was told, and has it tried again in time.
+void ControlServer::after_kernel_change() {
+    Pacer& pacer = service_.pacer();
+    if (const auto error = pacer.take_error()) {
+        if (error->message != last_kernel_error_) {
+            log_.error("{}; trying again until it succeeds", error->message);
+        }
+        last_kernel_error_ = error->message;
+    }
+    const auto at = pacer.retry_at();
+    if (!at) {
+        if (!last_kernel_error_.empty()) log_.info("the kernel holds the wanted rates again");
+        last_kernel_error_.clear();
+        retry_.reset();
+        return;
+    }
+    sd_event_source* source = nullptr;
+    const int added = sd_event_add_time(event_, &source, CLOCK_MONOTONIC, microseconds(*at) + 1,
+                                        microseconds(timer_accuracy), on_retry, this);
+    if (added < 0) {
+        log_.error("no timer to try again: {}", std::strerror(-added));
+        return;
+    }
+    retry_.reset(source);
+}
+
+int ControlServer::on_retry(sd_event_source*, std::uint64_t, void* server) {
+    auto* self = static_cast<ControlServer*>(server);
+    self->service_.pacer().retry();
+    self->after_kernel_change();
+    return 0;
+}
+
+}  // namespace headway

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clients of the control socket in an sd-event loop.
+//
+// One datagram per client and turn, so that a busy client delays the others
+// by one request at most.  A client that does not fetch its answers is cut
+// off: the daemon never waits for anybody.
+#pragma once
+
+#include <systemd/sd-event.h>
+
+#include <array>
+#include <map>
+#include <memory>
+
+#include <spdlog/logger.h>
+
+#include "daemon/control_service.hpp"
+#include "daemon/control_socket.hpp"
+#include "daemon/limits.hpp"
+
+namespace headway {
+
+struct EventSourceUnref {
+    void operator()(sd_event_source* source) const { sd_event_source_disable_unref(source); }
+};
+using EventSource = std::unique_ptr<sd_event_source, EventSourceUnref>;
+
+class ControlServer {
+public:
+    /// All references must outlive the server.  `listening_fd` must listen.
+    [[nodiscard]] static Result<std::unique_ptr<ControlServer>> start(sd_event* event,
+                                                                      int listening_fd,
+                                                                      ControlService& service,
+                                                                      spdlog::logger& log);
+    ControlServer(const ControlServer&) = delete;
+    ControlServer& operator=(const ControlServer&) = delete;
+    ~ControlServer();
+
+private:
+    struct Client {
+        ControlServer* server;
+        ControlService::SessionId session;
+        Peer peer;
+        FileDescriptor socket;
+        EventSource source;
+    };
+
+    ControlServer(sd_event* event, int listening_fd, ControlService& service, spdlog::logger& log)
+        : event_(event), listening_fd_(listening_fd), service_(service), log_(log) {}
+
+    void accept_one();
+    void pause_accepting(const Error& why);
+    Result<void> add(AcceptedClient accepted);
+    void refuse(const AcceptedClient& accepted, const Error& why);
+    void serve(Client& client);
+    void drop(const Client& client, std::string_view why);
+    void after_kernel_change();
+
+    static int on_listening(sd_event_source*, int, std::uint32_t, void* server);
+    static int on_client(sd_event_source*, int, std::uint32_t, void* client);
+    static int on_accept_again(sd_event_source*, std::uint64_t, void* server);
+    static int on_retry(sd_event_source*, std::uint64_t, void* server);
+
+    sd_event* event_;
+    int listening_fd_;
+    ControlService& service_;
+    spdlog::logger& log_;
+    EventSource listening_;
+    EventSource accept_again_;
+    EventSource retry_;
+    std::map<ControlService::SessionId, std::unique_ptr<Client>> clients_;
+    std::array<char, datagram_max_bytes> buffer_{};
+    std::string last_kernel_error_;
+};
+
+}  // namespace headway

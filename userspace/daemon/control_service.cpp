@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/control_service.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "daemon/limits.hpp"
+#include "daemon/plan_json.hpp"
+#include "daemon/version.hpp"
+
+namespace headway {
+namespace {
+
+double microseconds(std::chrono::nanoseconds duration) {
+    return static_cast<double>(duration.count()) / 1000.0;
+}
+
+Json latency_json(const LatencyStats& stats) {
+    return {{"count", stats.count()},
+            {"last_us", microseconds(stats.last())},
+            {"mean_us", microseconds(stats.mean())},
+            {"max_us", microseconds(stats.max())}};
+}
+
+/// True if both configurations put the same things into the kernel and listen
+/// on the same socket.
+bool same_set_up(const NodePlanner& a, const NodePlanner& b) {
+    const auto& clusters_a = a.config().topology.clusters();
+    const auto& clusters_b = b.config().topology.clusters();
+    const auto same_cluster = [](const Cluster& x, const Cluster& y) {
+        return x.name == y.name && x.prefixes == y.prefixes;
+    };
+    return std::equal(clusters_a.begin(), clusters_a.end(), clusters_b.begin(), clusters_b.end(),
+                      same_cluster) &&
+           a.layout().own_cluster == b.layout().own_cluster && a.node_name() == b.node_name() &&
+           a.config().node.interface == b.config().node.interface &&
+           a.config().kernel.via == b.config().kernel.via &&
+           a.config().kernel.tc_plugin_dir == b.config().kernel.tc_plugin_dir &&
+           a.config().daemon.socket == b.config().daemon.socket &&
+           a.config().daemon.group == b.config().daemon.group;
+}
+
+bool same_hosts(const Topology& a, const Topology& b) {
+    return std::equal(a.clusters().begin(), a.clusters().end(), b.clusters().begin(),
+                      b.clusters().end(),
+                      [](const Cluster& x, const Cluster& y) { return x.hosts == y.hosts; });
+}
+
+}  // namespace
+
+ControlService::ControlService(NodePlanner planner, BytesPerSecond link_rate,
+                               TrafficControl& kernel, const Clock& clock)
+    : planner_(std::move(planner)),
+      link_rate_(link_rate),
+      kernel_(kernel),
+      clock_(clock),
+      started_(clock.now()),
+      pacer_(kernel, clock, planner_.layout(), planner_.config().policy.linger) {}
+
+// ------------------------------------------------------------------ sessions
+
+Result<ControlService::SessionId> ControlService::open(const Peer& peer) {
+    if (sessions_.size() >= clients_max) {
+        return failure("too many clients ({})", sessions_.size());
+    }
+    std::size_t& of_user = sessions_of_user_[peer.uid];
+    if (of_user >= clients_per_user_max) {
+        return failure("too many clients of user {} ({})", peer.uid, of_user);
+    }
+    ++of_user;
+    ControlSession session;
+    session.peer = peer;
+    sessions_.emplace(next_id_, std::move(session));
+    return next_id_++;
+}
+
+void ControlService::close(SessionId id) {
+    const auto found = sessions_.find(id);
+    if (found == sessions_.end()) return;
+    std::vector<Pacer::EnterId> active;
+    for (const ActiveEnter& entered : found->second.enters) {
+        if (entered.id) active.push_back(*entered.id);
+    }
+    const auto user = sessions_of_user_.find(found->second.peer.uid);
+    if (--user->second == 0) sessions_of_user_.erase(user);
+    sessions_.erase(found);
+    if (!active.empty()) pacer_.leave(active);
+}
+
+// ------------------------------------------------------------------- requests
+
+struct ControlService::Dispatch {
+    ControlService& service;
+    ControlSession& session;
+    Json answer;
+
+    Result<Json> operator()(const HelloRequest& r) { return service.hello(session, r, answer); }
+    Result<Json> operator()(const StatusRequest&) { return service.status(answer); }
+    Result<Json> operator()(const PlanRequest& r) { return service.plan(r, answer); }
+    Result<Json> operator()(const PrepareRequest& r) { return service.prepare(session, r, answer); }
+    Result<Json> operator()(const EnterRequest& r) { return service.enter(session, r, answer); }
+    Result<Json> operator()(const LeaveRequest&) { return service.leave(session, answer); }
+};
+
+std::string ControlService::answer(SessionId id, std::string_view datagram) {
+    const auto found = sessions_.find(id);
+    if (found == sessions_.end()) return to_datagram(make_refusal(std::nullopt, "no session"));
+    if (datagram.size() > datagram_max_bytes) {
+        return to_datagram(make_refusal(
+            std::nullopt, fmt::format("a request has at most {} bytes", datagram_max_bytes)));
+    }
+
+    const auto begin = clock_.now();
+    const Request request = parse_request(datagram);
+    if (!request.body) {
+        return to_datagram(make_refusal(request.id, request.body.error().message));
+    }
+    const auto result =
+        std::visit(Dispatch{*this, found->second, make_answer(request.id)}, *request.body);
+    if (!result) return to_datagram(make_refusal(request.id, result.error().message));
+
+    std::string text = to_datagram(*result);
+    if (text.size() > datagram_max_bytes) {
+        return to_datagram(make_refusal(request.id, "the answer would be too long"));
+    }
+    const auto took = clock_.now() - begin;
+    if (std::holds_alternative<EnterRequest>(*request.body)) enter_latency_.add(took);
+    if (std::holds_alternative<LeaveRequest>(*request.body)) leave_latency_.add(took);
+    return text;
+}
+
+Result<Json> ControlService::hello(ControlSession& session, const HelloRequest& request,
+                                   Json answer) {
+    session.hello = request;
+    answer["daemon"] = fmt::format("headwayd {}", version);
+    answer["node"] = planner_.node_name();
+    answer["cluster"] = planner_.own_cluster().name;
+    answer["min_message_bytes"] = planner_.config().policy.min_message_bytes;
+    return answer;
+}
+
+Result<Json> ControlService::plan(const PlanRequest& request, Json answer) const {
+    const auto plan = planner_.plan_hosts(request.hosts);
+    if (!plan) return tl::unexpected(plan.error());
+    const Topology& topology = planner_.config().topology;
+    answer.update(plan_json(topology, planner_.config().policy.plan, *plan));
+    if (const auto small = planner_.too_small(request.message_bytes)) {
+        answer["paced"] = false;
+        answer["reason"] = *small;
+    }
+    answer["node"] = planner_.node_name();
+    answer["classes"] = class_rates_json(topology, planner_.layout(),
+                                         class_rates(planner_.layout(), plan->rates));
+    return answer;
+}
+
+Result<Json> ControlService::prepare(ControlSession& session, const PrepareRequest& request,
+                                     Json answer) {
+    const auto pattern = planner_.pattern_of(request.hosts);
+    if (!pattern) return tl::unexpected(pattern.error());
+    const auto plan = planner_.plan(*pattern);
+    if (!plan) return tl::unexpected(plan.error());
+    const auto id = remember(session, {*pattern, *plan});
+    if (!id) return tl::unexpected(id.error());
+
+    const auto small = planner_.too_small(request.message_bytes);
+    answer["pattern"] = *id;
+    answer["paced"] = plan->paced && !small;
+    answer["reason"] = small.value_or(plan->reason);
+    answer["min_message_bytes"] = planner_.config().policy.min_message_bytes;
+    if (plan->paced) {
+        answer["rates"] =
+            class_rates_json(planner_.config().topology, planner_.layout(), plan->rates);
+    }
+    return answer;
+}
+
+/// The pattern's id.  A pattern known already keeps its id, so that a program
+/// which makes and frees communicators all day does not run out of them.
+Result<std::uint64_t> ControlService::remember(ControlSession& session,
+                                               PreparedPattern prepared) const {
+    auto& patterns = session.patterns;
+    const auto known = std::find_if(patterns.begin(), patterns.end(), [&](const auto& other) {
+        return other.pattern == prepared.pattern;
+    });
+    if (known != patterns.end()) {
+        known->plan = std::move(prepared.plan);
+        return static_cast<std::uint64_t>(known - patterns.begin()) + 1;
+    }
+    if (patterns.size() >= patterns_per_client_max) {
+        return failure("a client may prepare {} patterns at most", patterns_per_client_max);
+    }
+    patterns.push_back(std::move(prepared));
+    return patterns.size();
+}
+
+Result<NodePlan> ControlService::plan_of(const ControlSession& session,
+                                         const EnterRequest& request) const {
+    if (auto small = planner_.too_small(request.message_bytes)) {
+        return NodePlan{false, std::move(*small), {}};
+    }
+    if (const auto* hosts = std::get_if<CollectiveHosts>(&request.who)) {
+        const auto pattern = planner_.pattern_of(*hosts);
+        if (!pattern) return tl::unexpected(pattern.error());
+        return planner_.plan(*pattern);
+    }
+    const std::uint64_t id = std::get<std::uint64_t>(request.who);
+    if (id == 0 || id > session.patterns.size()) {
+        return failure("pattern {} was not prepared on this connection", id);
+    }
+    const auto& plan = session.patterns[id - 1].plan;
+    if (!plan) {
+        return failure("pattern {} is out of date, because the hosts of the topology changed; "
+                       "prepare it again", id);
+    }
+    return *plan;
+}
+
+Result<Json> ControlService::enter(ControlSession& session, const EnterRequest& request,
+                                   Json answer) {
+    if (session.enters.size() >= enters_per_client_max) {
+        return failure("a client may be in {} collectives at most", enters_per_client_max);
+    }
+    auto plan = plan_of(session, request);
+    if (!plan) return tl::unexpected(plan.error());
+    answer["paced"] = plan->paced;
+    answer["reason"] = plan->reason;
+    if (!plan->paced) {
+        session.enters.push_back({std::nullopt, std::move(plan->reason)});
+        return answer;
+    }
+    answer["rates"] = class_rates_json(planner_.config().topology, planner_.layout(), plan->rates);
+    const auto entered = pacer_.enter(std::move(plan->rates));
+    if (!entered) return tl::unexpected(entered.error().within("the kernel"));
+    session.enters.push_back({*entered, std::move(plan->reason)});
+    return answer;
+}
+
+Result<Json> ControlService::leave(ControlSession& session, Json answer) {
+    if (session.enters.empty()) return failure("there is nothing to leave");
+    const auto entered = session.enters.back().id;
+    session.enters.pop_back();
+    if (entered) pacer_.leave(std::span(&*entered, 1));
+    return answer;
+}
+
+// --------------------------------------------------------------------- status
+
+Json ControlService::daemon_json() const {
+    const Config& config = planner_.config();
+    return {{"version", version},
+            {"pid", getpid()},
+            {"uptime_s", std::chrono::duration<double>(clock_.now() - started_).count()},
+            {"config", config.file},
+            {"via", config.kernel.via == KernelVia::tc ? "tc" : "netlink"},
+            {"node", planner_.node_name()},
+            {"cluster", planner_.own_cluster().name},
+            {"interface", config.node.interface},
+            {"link_bits_per_s", link_rate_.bits().value},
+            {"linger_ms", config.policy.linger.count()},
+            {"min_message_bytes", config.policy.min_message_bytes}};
+}
+
+Json ControlService::classes_json(const std::vector<ClassState>& states) const {
+    const KernelLayout& layout = planner_.layout();
+    Json list = Json::array();
+    for (std::size_t i = 0; i < layout.classes.size(); ++i) {
+        const ClassLayout& target = layout.classes[i];
+        Json entry{{"classid", target.classid.to_string()},
+                   {"cluster", planner_.config().topology.clusters()[target.cluster].name},
+                   {"wanted_bytes_per_s", rate_json(pacer_.wanted(i))}};
+        const auto state = std::find_if(states.begin(), states.end(), [&](const ClassState& s) {
+            return s.classid == target.classid;
+        });
+        entry["in_kernel"] = state != states.end();
+        if (state != states.end()) {
+            entry["bytes_per_s"] = rate_json(state->rate);
+            if (state->next_rate) entry["next_bytes_per_s"] = rate_json(*state->next_rate);
+            entry["wire_bytes"] = state->wire_bytes;
+            entry["packets"] = state->packets;
+            entry["drops"] = state->drops;
+            entry["backlog_bytes"] = state->backlog_bytes;
+        }
+        list.push_back(std::move(entry));
+    }
+    return list;
+}
+
+Json ControlService::clients_json() const {
+    Json list = Json::array();
+    for (const auto& [id, session] : sessions_) {
+        if (list.size() == clients_in_status_max) break;
+        Json entry{{"pid", session.peer.pid}, {"uid", session.peer.uid}};
+        if (session.hello) {
+            entry["job"] = session.hello->job;
+            entry["rank"] = session.hello->rank;
+            entry["claimed_pid"] = session.hello->pid;
+        }
+        entry["patterns"] = session.patterns.size();
+        entry["enters"] = session.enters.size();
+        if (!session.enters.empty()) {
+            entry["paced"] = session.enters.back().id.has_value();
+            entry["reason"] = session.enters.back().reason;
+        }
+        list.push_back(std::move(entry));
+    }
+    return list;
+}
+
+Result<Json> ControlService::status(Json answer) {
+    const auto states = kernel_.classes();
+    answer["daemon"] = daemon_json();
+    answer["kernel_error"] = states ? Json(nullptr) : Json(states.error().message);
+    answer["in_step"] = !pacer_.retry_at().has_value();
+    answer["classes"] = classes_json(states.value_or(std::vector<ClassState>{}));
+    answer["active_enters"] = pacer_.active();
+    answer["client_count"] = sessions_.size();
+    answer["clients"] = clients_json();
+    answer["enter"] = latency_json(enter_latency_);
+    answer["leave"] = latency_json(leave_latency_);
+    return answer;
+}
+
+// --------------------------------------------------------------------- reload
+
+Result<void> ControlService::reload(Config config) {
+    auto next = NodePlanner::make(std::move(config), planner_.node_name());
+    if (!next) return tl::unexpected(next.error());
+    if (!same_set_up(planner_, *next)) {
+        return failure("it changes the node, the interface, the socket, the way to the kernel, or "
+                       "the clusters' names, order or prefixes, which needs a restart");
+    }
+    if (next->own_cluster().host_rate > link_rate_.bits()) {
+        return failure("host_rate is {}, but the interface drives a link of {}",
+                       rate_to_text(next->own_cluster().host_rate),
+                       rate_to_text(link_rate_.bits()));
+    }
+    const bool keep_patterns = same_hosts(planner_.config().topology, next->config().topology);
+    planner_ = std::move(*next);
+    pacer_.set_linger(planner_.config().policy.linger);
+    for (auto& [id, session] : sessions_) {
+        for (PreparedPattern& prepared : session.patterns) {
+            prepared.plan.reset();
+            if (!keep_patterns) continue;
+            if (auto plan = planner_.plan(prepared.pattern)) prepared.plan = std::move(*plan);
+        }
+    }
+    return {};
+}
+
+}  // namespace headway

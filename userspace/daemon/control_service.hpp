@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon's answers, without its sockets: a session per client, requests in,
+// answers out, rates in the kernel.  Everything a client does is bounded
+// (limits.hpp) and undone when its session closes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "daemon/clock.hpp"
+#include "daemon/control_session.hpp"
+#include "daemon/latency_stats.hpp"
+#include "daemon/node_planner.hpp"
+#include "daemon/pacer.hpp"
+
+namespace headway {
+
+class ControlService {
+public:
+    using SessionId = std::uint64_t;
+
+    /// The kernel must hold the planner's layout, all classes unlimited, on a
+    /// link of `link_rate`.  `kernel` and `clock` must outlive the service.
+    ControlService(NodePlanner planner, BytesPerSecond link_rate, TrafficControl& kernel,
+                   const Clock& clock);
+
+    /// Fails if there are too many clients, in all or of that user.
+    [[nodiscard]] Result<SessionId> open(const Peer& peer);
+
+    /// The answer to one datagram; what it asks of the kernel has been done.
+    [[nodiscard]] std::string answer(SessionId id, std::string_view datagram);
+
+    /// Undoes what the session entered.
+    void close(SessionId id);
+
+    /// Takes over another configuration.  Collectives that run keep their
+    /// rates; prepared patterns are planned anew.  Refused, changing nothing,
+    /// if it needs another set-up of the kernel or of the socket.
+    [[nodiscard]] Result<void> reload(Config config);
+
+    [[nodiscard]] const NodePlanner& planner() const { return planner_; }
+    [[nodiscard]] Pacer& pacer() { return pacer_; }
+    [[nodiscard]] std::size_t clients() const { return sessions_.size(); }
+
+private:
+    struct Dispatch;  // one overload per kind of request
+
+    Result<Json> hello(ControlSession& session, const HelloRequest& request, Json answer);
+    Result<Json> plan(const PlanRequest& request, Json answer) const;
+    Result<Json> prepare(ControlSession& session, const PrepareRequest& request, Json answer);
+    Result<Json> enter(ControlSession& session, const EnterRequest& request, Json answer);
+    Result<Json> leave(ControlSession& session, Json answer);
+    Result<Json> status(Json answer);
+
+    Result<std::uint64_t> remember(ControlSession& session, PreparedPattern prepared) const;
+    Result<NodePlan> plan_of(const ControlSession& session, const EnterRequest& request) const;
+    Json daemon_json() const;
+    Json classes_json(const std::vector<ClassState>& states) const;
+    Json clients_json() const;
+
+    NodePlanner planner_;
+    BytesPerSecond link_rate_;
+    TrafficControl& kernel_;
+    const Clock& clock_;
+    std::chrono::nanoseconds started_;
+    Pacer pacer_;
+    std::map<SessionId, ControlSession> sessions_;
+    std::map<uid_t, std::size_t> sessions_of_user_;
+    SessionId next_id_ = 1;
+    LatencyStats enter_latency_;
+    LatencyStats leave_latency_;
+};
+
+}  // namespace headway

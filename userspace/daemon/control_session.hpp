@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/node_planner.hpp"
+#include "daemon/pacer.hpp"
+#include "daemon/protocol.hpp"
+
+namespace headway {
+
+/// Who is at the other end, as the kernel knows (SO_PEERCRED).
+struct Peer {
+    pid_t pid = 0;
+    uid_t uid = 0;
+    gid_t gid = 0;
+};
+
+/// A collective announced by "prepare"; its id is its place in the list + 1.
+struct PreparedPattern {
+    AllToAllPattern pattern;
+    /// None: the topology was reloaded with other hosts, so that the counts in
+    /// `pattern` mean nothing any more.
+    std::optional<NodePlan> plan;
+};
+
+/// A collective that a client is in.
+struct ActiveEnter {
+    std::optional<Pacer::EnterId> id;  ///< none: entered, but not paced
+    std::string reason;                ///< why so, as the plan says
+};
+
+/// What one connection has asked for.
+struct ControlSession {
+    Peer peer;
+    std::optional<HelloRequest> hello;
+    std::vector<PreparedPattern> patterns;
+    std::vector<ActiveEnter> enters;  ///< innermost last
+};
+
+}  // namespace headway

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/control_socket.hpp"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace headway {
+namespace {
+
+constexpr const char* run_dir = "/run/headway";
+constexpr mode_t dir_mode = 0755;
+constexpr mode_t lock_mode = 0600;
+constexpr mode_t everybody_mode = 0666;
+constexpr mode_t group_mode = 0660;
+constexpr int listen_backlog = 512;
+
+tl::unexpected<Error> errno_failure(const std::string& what) {
+    return system_failure(errno, "{}: {}", what, std::strerror(errno));
+}
+
+Result<void> make_dir(const std::string& dir) {
+    if (mkdir(dir.c_str(), dir_mode) == 0 || errno == EEXIST) return {};
+    return errno_failure("creating " + dir);
+}
+
+sockaddr_un address_of(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    return address;
+}
+
+FileDescriptor new_socket() {
+    return FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+/// Removes a socket that nobody listens on (its lock is ours).  Anything else
+/// at that place is left alone.
+Result<void> remove_stale(const std::string& path) {
+    struct stat found {};
+    if (lstat(path.c_str(), &found) != 0) {
+        if (errno == ENOENT) return {};
+        return errno_failure(path);
+    }
+    if (!S_ISSOCK(found.st_mode)) {
+        return system_failure(EEXIST, "{} exists and is no socket; remove it or name another path "
+                              "in [daemon] socket", path);
+    }
+    const FileDescriptor probe = new_socket();
+    const sockaddr_un address = address_of(path);
+    const int connected =
+        connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+    if (connected == 0 || errno != ECONNREFUSED) {
+        return system_failure(EADDRINUSE, "{} belongs to another program that runs", path);
+    }
+    if (unlink(path.c_str()) != 0) return errno_failure("removing stale " + path);
+    return {};
+}
+
+Result<void> set_permissions(const std::string& path, const std::optional<std::string>& group) {
+    if (group) {
+        std::array<char, 16384> buffer{};
+        struct group entry {};
+        struct group* found = nullptr;
+        const int error =
+            getgrnam_r(group->c_str(), &entry, buffer.data(), buffer.size(), &found);
+        if (found == nullptr) {
+            return system_failure(error, "[daemon] group: there is no group \"{}\"", *group);
+        }
+        if (chown(path.c_str(), static_cast<uid_t>(-1), found->gr_gid) != 0) {
+            return errno_failure(fmt::format("giving {} to group {}", path, *group));
+        }
+    }
+    if (chmod(path.c_str(), group ? group_mode : everybody_mode) != 0) {
+        return errno_failure("permissions of " + path);
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<LockFile> LockFile::acquire(const std::string& path) {
+    FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, lock_mode));
+    if (!file) return errno_failure("opening " + path);
+    if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return LockFile(std::move(file));
+    if (errno == EWOULDBLOCK) {
+        return system_failure(EWOULDBLOCK, "another headwayd runs already (it holds {})", path);
+    }
+    return errno_failure("locking " + path);
+}
+
+Result<std::string> interface_lock_path(const std::string& interface) {
+    if (auto made = make_dir(run_dir); !made) return tl::unexpected(made.error());
+    struct stat net {};
+    if (stat("/proc/self/ns/net", &net) != 0) return errno_failure("/proc/self/ns/net");
+    return fmt::format("{}/{}.{}.lock", run_dir, interface, net.st_ino);
+}
+
+Result<ControlSocket> ControlSocket::bind(const std::string& path,
+                                          const std::optional<std::string>& group) {
+    if (auto made = make_dir(std::filesystem::path(path).parent_path()); !made) {
+        return tl::unexpected(made.error());
+    }
+    auto lock = LockFile::acquire(path + ".lock");
+    if (!lock) return tl::unexpected(lock.error());
+    if (auto removed = remove_stale(path); !removed) return tl::unexpected(removed.error());
+
+    FileDescriptor socket = new_socket();
+    if (!socket) return errno_failure("opening a socket");
+    const sockaddr_un address = address_of(path);
+    if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+        return errno_failure("binding " + path);
+    }
+    ControlSocket bound(std::move(*lock), std::move(socket), path);
+    if (auto set = set_permissions(path, group); !set) return tl::unexpected(set.error());
+    return bound;
+}
+
+ControlSocket::~ControlSocket() {
+    // While the lock is held, so that it is not a successor's.
+    if (socket_) unlink(path_.c_str());
+}
+
+Result<void> ControlSocket::listen() {
+    if (::listen(socket_.get(), listen_backlog) == 0) return {};
+    return errno_failure("listening on " + path_);
+}
+
+Result<std::optional<AcceptedClient>> accept_client(int listening_fd) {
+    FileDescriptor socket(accept4(listening_fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket) {
+        // A client that gave up while it waited is no error of ours.
+        if (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR) return std::nullopt;
+        return errno_failure("accepting a client");
+    }
+    ucred credentials{};
+    socklen_t length = sizeof(credentials);
+    if (getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) {
+        return errno_failure("credentials of a client");
+    }
+    return AcceptedClient{std::move(socket), {credentials.pid, credentials.uid, credentials.gid}};
+}
+
+}  // namespace headway

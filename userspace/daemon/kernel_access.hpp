@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "daemon/config.hpp"
+#include "netlink/mnl_transport.hpp"
+#include "netlink/netlink_traffic_control.hpp"
+#include "netlink/tc_traffic_control.hpp"
+
+namespace headway {
+
+/// The way to the kernel that a configuration asks for.
+class KernelAccess {
+public:
+    /// Fails if there is no netlink, or no such interface.
+    [[nodiscard]] static Result<std::unique_ptr<KernelAccess>> open(const Config& config);
+
+    [[nodiscard]] TrafficControl& traffic_control() {
+        if (tc_) return *tc_;
+        return *netlink_;
+    }
+
+private:
+    explicit KernelAccess(MnlTransport transport) : transport_(std::move(transport)) {}
+
+    // Each refers to the one before: the object stays where it is.
+    MnlTransport transport_;
+    std::optional<NetlinkTrafficControl> netlink_;
+    std::optional<TcTrafficControl> tc_;
+};
+
+/// The folder that holds q_gap.so: as configured; none if TC_LIB_DIR is set in
+/// the environment (tc sees it as well); ../lib beside this program if it is
+/// there; else none, so that tc looks at its own place.
+[[nodiscard]] std::optional<std::string> tc_plugin_dir(const KernelConfig& config);
+
+}  // namespace headway

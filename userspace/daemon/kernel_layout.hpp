@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What headwayd keeps in the kernel of a node:
+//
+//   qdisc gap 1:            root of the interface
+//     class 1:10            packets to hosts of the node's own cluster
+//     class 1:11, 1:12, ... to the other clusters, in the order of the file
+//   flower filters          one per prefix: destination -> class
+//
+// Everything else (no prefix matches) leaves unpaced.  At rest all classes are
+// unlimited; a collective lowers some of them while it runs.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "model/topology.hpp"
+#include "netlink/traffic_control.hpp"
+
+namespace headway {
+
+inline constexpr TcHandle root_handle = tc_handle(1, 0);
+
+/// Filters of IPv4 and of IPv6 prefixes.  tc's "pref".
+inline constexpr std::uint16_t filter_preference_v4 = 10;
+inline constexpr std::uint16_t filter_preference_v6 = 11;
+
+/// One class, in the order of the class ids.
+struct ClassLayout {
+    TcHandle classid;
+    std::size_t cluster = 0;  ///< packets to this cluster's hosts
+};
+
+struct KernelLayout {
+    std::size_t own_cluster = 0;
+    std::vector<ClassLayout> classes;  ///< the own cluster's first
+    std::vector<Change> set_up;        ///< in the order in which they build on each other
+    Change tear_down;                  ///< undoes any beginning of set_up that has the qdisc
+};
+
+[[nodiscard]] KernelLayout make_kernel_layout(const Topology& topology, std::size_t own_cluster);
+
+/// The rates of a plan for a node of `layout`'s own cluster, one per class of
+/// the layout.  None: the plan does not limit that class.
+[[nodiscard]] std::vector<ClassRate> class_rates(
+    const KernelLayout& layout, const std::vector<std::vector<ClassRate>>& rates_by_cluster);
+
+}  // namespace headway

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bounds on everything that a client can make grow.
+#pragma once
+
+#include <cstddef>
+
+namespace headway {
+
+/// Requests and answers, one JSON object each.
+inline constexpr std::size_t datagram_max_bytes = 65536;
+
+inline constexpr std::size_t clients_max = 2048;
+/// One user cannot shut the others out.
+inline constexpr std::size_t clients_per_user_max = 1024;
+
+inline constexpr std::size_t patterns_per_client_max = 64;
+/// A rank nests collectives only through threads or user-defined operations.
+inline constexpr std::size_t enters_per_client_max = 16;
+/// Names that the host lists of one request may stand for, together.
+inline constexpr std::size_t hosts_per_request_max = 16384;
+inline constexpr std::size_t job_name_max_bytes = 128;
+/// Clients told by one status answer, so that it fits into a datagram.
+inline constexpr std::size_t clients_in_status_max = 64;
+
+}  // namespace headway

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// headwayd: command line and log.
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/systemd_sink.h>
+
+#include "daemon/config_report.hpp"
+#include "daemon/daemon.hpp"
+#include "daemon/version.hpp"
+
+namespace headway {
+namespace {
+
+/// To the journal with priorities if systemd started us, else to stderr.
+std::shared_ptr<spdlog::logger> make_log(bool foreground, bool verbose) {
+    spdlog::sink_ptr sink;
+    if (!foreground && std::getenv("JOURNAL_STREAM") != nullptr) {
+        sink = std::make_shared<spdlog::sinks::systemd_sink_st>("headwayd");
+    } else {
+        sink = std::make_shared<spdlog::sinks::stderr_sink_st>();
+        sink->set_pattern("%Y-%m-%d %H:%M:%S.%e headwayd[%P]: %l: %v");
+    }
+    auto log = std::make_shared<spdlog::logger>("headwayd", sink);
+    log->set_level(verbose ? spdlog::level::debug : spdlog::level::info);
+    log->flush_on(spdlog::level::debug);
+    return log;
+}
+
+int run(int argc, char** argv) {
+    std::string file = config_default_path;
+    bool check = false;
+    bool foreground = false;
+    bool verbose = false;
+
+    CLI::App app("Paces the MPI traffic of this node; see headwayd(8).", "headwayd");
+    app.add_option("--config", file, "configuration file")->capture_default_str();
+    app.add_flag("--check-config", check, "check the configuration and end");
+    app.add_flag("--foreground", foreground, "log to stderr even under systemd");
+    app.add_flag("--verbose", verbose, "log every client");
+    app.set_version_flag("--version", fmt::format("headwayd {}", version));
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {  // CLI11 knows no other way
+        return app.exit(error) == 0 ? 0 : static_cast<int>(ExitStatus::bad_config);
+    }
+
+    if (check) return static_cast<int>(check_config(file));
+    auto config = load_config(file);
+    if (!config) {
+        report_config_errors(config.error());
+        return static_cast<int>(ExitStatus::bad_config);
+    }
+    const auto log = make_log(foreground, verbose);
+    return static_cast<int>(run_daemon(std::move(*config), *log));
+}
+
+}  // namespace
+}  // namespace headway
+
+int main(int argc, char** argv) { return headway::run(argc, argv); }

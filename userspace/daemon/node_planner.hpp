@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans as one node needs them: host names in, a rate per class out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/config.hpp"
+#include "daemon/kernel_layout.hpp"
+#include "daemon/protocol.hpp"
+
+namespace headway {
+
+/// What a collective means for this node's classes.
+struct NodePlan {
+    bool paced = false;
+    std::string reason;
+    std::vector<ClassRate> rates;  ///< per class of the layout; empty if not paced
+};
+
+class NodePlanner {
+public:
+    /// Fails if the host is in no cluster of the configuration.
+    [[nodiscard]] static Result<NodePlanner> make(Config config, const std::string& host_name);
+
+    [[nodiscard]] const Config& config() const { return config_; }
+    [[nodiscard]] const KernelLayout& layout() const { return layout_; }
+    [[nodiscard]] const std::string& node_name() const { return node_name_; }
+    [[nodiscard]] const Cluster& own_cluster() const {
+        return config_.topology.clusters()[layout_.own_cluster];
+    }
+
+    /// Names to numbers.  Fails on unknown hosts, on communicator hosts that
+    /// are not in the job, and if this node is not in the communicator.
+    [[nodiscard]] Result<AllToAllPattern> pattern_of(const CollectiveHosts& hosts) const;
+
+    [[nodiscard]] Result<NodePlan> plan(const AllToAllPattern& pattern) const;
+
+    /// The whole plan of an all-to-all of these hosts, whether or not this
+    /// node is one of them.
+    [[nodiscard]] Result<AllToAllPlan> plan_hosts(const std::vector<std::string>& hosts) const;
+
+    /// Why a message of that size is not paced; none: it is.
+    [[nodiscard]] std::optional<std::string> too_small(
+        const std::optional<std::uint64_t>& message_bytes) const;
+
+private:
+    NodePlanner(Config config, std::string node_name, std::size_t own_cluster)
+        : config_(std::move(config)),
+          node_name_(std::move(node_name)),
+          layout_(make_kernel_layout(config_.topology, own_cluster)) {}
+
+    Config config_;
+    std::string node_name_;
+    KernelLayout layout_;
+};
+
+}  // namespace headway

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/pacer.hpp"
+
+#include <algorithm>
+
+namespace headway {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::nanoseconds first_retry_pause = 100ms;
+constexpr std::chrono::nanoseconds longest_retry_pause = 10s;
+
+/// "No limit" is more than any limit; from an unknown rate, only "no limit"
+/// surely is no fall.
+bool rises(const std::optional<ClassRate>& from, const ClassRate& to) {
+    if (!from) return !to;
+    return *from && (!to || *to > **from);
+}
+
+}  // namespace
+
+Pacer::Pacer(TrafficControl& kernel, const Clock& clock, const KernelLayout& layout,
+             std::chrono::nanoseconds linger)
+    : kernel_(kernel), clock_(clock), linger_(linger), retry_pause_(first_retry_pause) {
+    for (const ClassLayout& target : layout.classes) {
+        classes_.push_back({target.classid, {}});
+    }
+}
+
+Result<Pacer::EnterId> Pacer::enter(std::vector<ClassRate> rates) {
+    add_wishes(rates);
+    if (const auto done = reconcile(); !done) {
+        remove_wishes(rates);
+        // Put back what did change; if that fails as well, a retry will.
+        if (const auto restored = reconcile(); !restored) untold_error_ = restored.error();
+        return tl::unexpected(done.error());
+    }
+    const EnterId id = next_id_++;
+    enters_.emplace(id, std::move(rates));
+    return id;
+}
+
+void Pacer::leave(std::span<const EnterId> enters) {
+    for (const EnterId id : enters) {
+        const auto entered = enters_.find(id);
+        if (entered == enters_.end()) continue;
+        remove_wishes(entered->second);
+        enters_.erase(entered);
+    }
+    if (const auto done = reconcile(); !done) untold_error_ = done.error();
+}
+
+void Pacer::retry() {
+    if (!retry_at_ || clock_.now() < *retry_at_) return;
+    if (const auto done = reconcile(); !done) untold_error_ = done.error();
+}
+
+std::optional<Error> Pacer::take_error() { return std::exchange(untold_error_, std::nullopt); }
+
+ClassRate Pacer::wanted(std::size_t class_index) const {
+    const auto& wishes = classes_[class_index].wishes;
+    if (wishes.empty()) return std::nullopt;
+    return wishes.begin()->first;
+}
+
+void Pacer::add_wishes(const std::vector<ClassRate>& rates) {
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+        if (rates[i]) ++classes_[i].wishes[*rates[i]];
+    }
+}
+
+void Pacer::remove_wishes(const std::vector<ClassRate>& rates) {
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+        if (!rates[i]) continue;
+        const auto wish = classes_[i].wishes.find(*rates[i]);
+        if (--wish->second == 0) classes_[i].wishes.erase(wish);
+    }
+}
+
+Result<void> Pacer::reconcile() {
+    std::vector<Change> changes;
+    std::vector<std::size_t> changed;
+    for (std::size_t i = 0; i < classes_.size(); ++i) {
+        const ClassRate rate = wanted(i);
+        if (classes_[i].commanded == std::optional(rate)) continue;
+        const auto linger = rises(classes_[i].commanded, rate) ? linger_ : 0ns;
+        changes.emplace_back(ChangeClassRate{classes_[i].classid, rate, linger});
+        changed.push_back(i);
+    }
+    if (!changes.empty()) {
+        if (auto done = kernel_.apply(changes, ApplyMode::together); !done) {
+            // A change that failed may have been made all the same, if only
+            // the acknowledgement was lost.
+            for (const std::size_t i : changed) classes_[i].commanded.reset();
+            for (const std::size_t index : done.error().applied) {
+                classes_[changed[index]].commanded = wanted(changed[index]);
+            }
+            schedule_retry();
+            return tl::unexpected(std::move(done.error().error));
+        }
+        for (const std::size_t i : changed) classes_[i].commanded = wanted(i);
+    }
+    retry_at_.reset();
+    retry_pause_ = first_retry_pause;
+    return {};
+}
+
+void Pacer::schedule_retry() {
+    retry_at_ = clock_.now() + retry_pause_;
+    retry_pause_ = std::min(retry_pause_ * 2, longest_retry_pause);
+}
+
+}  // namespace headway

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rates that collectives ask for, and the rates in the kernel.
+//
+// Every active collective of every process on the node may limit every class.
+// The strictest wins; without any, a class is unlimited.  A rate that falls is
+// set at once.  One that rises lingers: the kernel applies it when the class
+// runs empty, since MPI returns while the tail is still in the socket.
+//
+// Pacer remembers what the kernel acknowledged, not what it hoped: after a
+// failure a class's rate counts as unknown until the kernel acknowledges one,
+// and retry() tries again with growing pauses.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/clock.hpp"
+#include "daemon/kernel_layout.hpp"
+#include "model/error.hpp"
+#include "netlink/traffic_control.hpp"
+
+namespace headway {
+
+class Pacer {
+public:
+    using EnterId = std::uint64_t;
+
+    /// The kernel must hold `layout` with all classes unlimited.  The
+    /// references must outlive the pacer.
+    Pacer(TrafficControl& kernel, const Clock& clock, const KernelLayout& layout,
+          std::chrono::nanoseconds linger);
+
+    /// A collective begins that limits class i to rates[i] (none: no wish).
+    /// When this returns, the kernel holds the rates.  If it refuses any, the
+    /// collective is not entered and the other classes are as before.
+    [[nodiscard]] Result<EnterId> enter(std::vector<ClassRate> rates);
+
+    /// Collectives end.  Never fails for the caller: what the kernel refuses
+    /// now is tried again later, and is told once by take_error().
+    void leave(std::span<const EnterId> enters);
+
+    /// Brings the kernel to the wanted rates if it is time.
+    void retry();
+    /// When retry() wants to be called; none: the kernel is as wanted.
+    [[nodiscard]] std::optional<std::chrono::nanoseconds> retry_at() const { return retry_at_; }
+
+    /// The last failure that no caller was told, once.
+    [[nodiscard]] std::optional<Error> take_error();
+
+    void set_linger(std::chrono::nanoseconds linger) { linger_ = linger; }
+
+    [[nodiscard]] std::size_t active() const { return enters_.size(); }
+    [[nodiscard]] ClassRate wanted(std::size_t class_index) const;
+
+private:
+    struct PacedClass {
+        TcHandle classid;
+        std::map<BytesPerSecond, std::uint32_t> wishes;  ///< rate -> how many want it
+        /// Acknowledged last, perhaps still lingering; none: unknown.
+        std::optional<ClassRate> commanded = ClassRate{};
+    };
+
+    void add_wishes(const std::vector<ClassRate>& rates);
+    void remove_wishes(const std::vector<ClassRate>& rates);
+    Result<void> reconcile();
+    void schedule_retry();
+
+    TrafficControl& kernel_;
+    const Clock& clock_;
+    std::chrono::nanoseconds linger_;
+    std::vector<PacedClass> classes_;
+    std::unordered_map<EnterId, std::vector<ClassRate>> enters_;
+    EnterId next_id_ = 1;
+    std::optional<std::chrono::nanoseconds> retry_at_;
+    std::chrono::nanoseconds retry_pause_;
+    std::optional<Error> untold_error_;
+};
+
+}  // namespace headway

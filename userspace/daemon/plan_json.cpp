@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/plan_json.hpp"
+
+namespace headway {
+namespace {
+
+std::string_view kind_name(LinkKind kind) {
+    switch (kind) {
+        case LinkKind::trunk_up: return "trunk_up";
+        case LinkKind::trunk_down: return "trunk_down";
+        case LinkKind::edge_in: break;
+    }
+    return "edge_in";
+}
+
+}  // namespace
+
+Json rate_json(const ClassRate& rate) { return rate ? Json(rate->value) : Json(nullptr); }
+
+Json class_rates_json(const Topology& topology, const KernelLayout& layout,
+                      const std::vector<ClassRate>& rates) {
+    Json list = Json::array();
+    for (std::size_t i = 0; i < layout.classes.size(); ++i) {
+        list.push_back({{"classid", layout.classes[i].classid.to_string()},
+                        {"cluster", topology.clusters()[layout.classes[i].cluster].name},
+                        {"bytes_per_s", rate_json(rates[i])}});
+    }
+    return list;
+}
+
+Json plan_json(const Topology& topology, const PlanPolicy& policy, const AllToAllPlan& plan) {
+    Json json{{"operation", "alltoall"}, {"paced", plan.paced()}, {"reason", plan.reason}};
+    json["hosts"] = plan.hosts.total();
+    json["hosts_per_cluster"] = Json::object();
+    for (std::size_t c = 0; c < topology.clusters().size(); ++c) {
+        json["hosts_per_cluster"][topology.clusters()[c].name] = plan.hosts.per_cluster[c];
+    }
+    json["target_utilisation"] =
+        static_cast<double>(policy.target_utilisation_millionths) / utilisation_one;
+    json["limiting_link"] = nullptr;
+    json["pair_bits_per_s"] = nullptr;
+    if (plan.paced()) {
+        const LinkShare& link = *plan.limit;
+        json["limiting_link"] = {
+            {"kind", kind_name(link.kind)},
+            {"cluster", topology.clusters()[link.cluster].name},
+            {"bits_per_s", link.capacity.value},
+            {"senders", link.senders},
+            {"divisor", static_cast<double>(link.divisor_thousandths) / divisor_one},
+        };
+        json["pair_bits_per_s"] = pair_rate_bits(plan).value;
+    }
+    json["notes"] = plan.notes;
+    return json;
+}
+
+}  // namespace headway

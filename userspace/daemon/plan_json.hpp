@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans as JSON: the answer to "plan" and the output of `headway plan --json`.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "daemon/kernel_layout.hpp"
+#include "daemon/protocol.hpp"
+#include "model/alltoall_plan.hpp"
+
+namespace headway {
+
+/// A rate for a machine: bytes per second of wire time, null for unlimited.
+[[nodiscard]] Json rate_json(const ClassRate& rate);
+
+/// [{"classid":"1:11","cluster":"b","bytes_per_s":773437}, ...]
+[[nodiscard]] Json class_rates_json(const Topology& topology, const KernelLayout& layout,
+                                    const std::vector<ClassRate>& rates);
+
+/// Everything about the plan that does not depend on a node.
+[[nodiscard]] Json plan_json(const Topology& topology, const PlanPolicy& policy,
+                             const AllToAllPlan& plan);
+
+}  // namespace headway

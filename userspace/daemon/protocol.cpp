@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/protocol.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "daemon/limits.hpp"
+#include "model/hostlist.hpp"
+
+namespace headway {
+namespace {
+
+using Input = nlohmann::json;
+
+/// Reads the members of one JSON object.  The first mistake is kept; what is
+/// read after it does not matter any more.
+class ObjectReader {
+public:
+    explicit ObjectReader(const Input& object) : object_(object) {}
+
+    [[nodiscard]] bool has(const char* key) const { return object_.contains(key); }
+
+    std::optional<std::uint64_t> number(const char* key) {
+        const Input* value = find(key);
+        if (value == nullptr) return std::nullopt;
+        if (value->is_number_unsigned()) return value->get<std::uint64_t>();
+        fail("\"{}\" must be a whole number from 0", key);
+        return std::nullopt;
+    }
+
+    std::optional<bool> boolean(const char* key) {
+        const Input* value = find(key);
+        if (value == nullptr) return std::nullopt;
+        if (value->is_boolean()) return value->get<bool>();
+        fail("\"{}\" must be true or false", key);
+        return std::nullopt;
+    }
+
+    std::optional<std::string> string(const char* key, std::size_t max_bytes) {
+        const Input* value = find(key);
+        if (value == nullptr) return std::nullopt;
+        if (value->is_string() && value->get_ref<const std::string&>().size() <= max_bytes) {
+            return value->get<std::string>();
+        }
+        fail("\"{}\" must be a string of at most {} bytes", key, max_bytes);
+        return std::nullopt;
+    }
+
+    std::vector<std::string> hosts(const char* key) {
+        std::vector<std::string> hosts;
+        const Input* value = find(key);
+        if (value == nullptr || !value->is_array() || value->empty()) {
+            fail("\"{}\" must be an array of host names", key);
+            return hosts;
+        }
+        for (const Input& item : *value) {
+            if (!item.is_string()) {
+                fail("\"{}\" must hold strings only", key);
+                return hosts;
+            }
+            auto names = parse_hostlist(item.get_ref<const std::string&>(), hosts_left_);
+            if (!names) {
+                fail("\"{}\": {}", key, names.error().message);
+                return hosts;
+            }
+            hosts_left_ -= names->size();
+            std::move(names->begin(), names->end(), std::back_inserter(hosts));
+        }
+        return hosts;
+    }
+
+    template <class... Args>
+    void fail(fmt::format_string<Args...> format, Args&&... args) {
+        if (!error_) error_ = Error{fmt::format(format, std::forward<Args>(args)...)};
+    }
+
+    /// The request if all was well and no member is unknown.  Unknown members
+    /// are refused, so that a later version may give them a meaning.
+    Result<RequestBody> finish(RequestBody body) {
+        for (const auto& [key, value] : object_.items()) {
+            if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
+                fail("unknown member \"{}\"", key.substr(0, 32));
+            }
+        }
+        if (error_) return tl::unexpected(*error_);
+        return body;
+    }
+
+private:
+    const Input* find(const char* key) {
+        known_.emplace_back(key);
+        const auto found = object_.find(key);
+        return found == object_.end() ? nullptr : &*found;
+    }
+
+    const Input& object_;
+    std::vector<std::string_view> known_{"v", "id", "op"};
+    std::size_t hosts_left_ = hosts_per_request_max;
+    std::optional<Error> error_;
+};
+
+/// Characters that mean nothing special in logs and terminals.
+bool is_job_char(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view(".:@/+-_").find(c) != std::string_view::npos;
+}
+
+void read_operation(ObjectReader& reader, bool required) {
+    const auto operation = reader.string("operation", 32);
+    if (!operation) {
+        if (required) reader.fail("\"operation\" must be \"alltoall\" or \"alltoallv\"");
+        return;
+    }
+    if (*operation != "alltoall" && *operation != "alltoallv") {
+        reader.fail("operation \"{}\" is not planned; \"alltoall\" and \"alltoallv\" are",
+                    *operation);
+    }
+}
+
+CollectiveHosts read_collective(ObjectReader& reader) {
+    read_operation(reader, true);
+    CollectiveHosts hosts;
+    hosts.communicator = reader.hosts("comm_hosts");
+    hosts.job = reader.hosts("job_hosts");
+    hosts.siblings_disjoint = reader.boolean("siblings_disjoint").value_or(false);
+    return hosts;
+}
+
+Result<RequestBody> read_hello(ObjectReader& reader) {
+    HelloRequest hello;
+    hello.job = reader.string("job", job_name_max_bytes).value_or("");
+    if (!std::all_of(hello.job.begin(), hello.job.end(), is_job_char)) {
+        reader.fail("\"job\" may have letters, digits and .:@/+-_ only");
+    }
+    hello.rank = reader.number("rank").value_or(0);
+    hello.pid = reader.number("pid").value_or(0);
+    return reader.finish(hello);
+}
+
+Result<RequestBody> read_status(ObjectReader& reader) { return reader.finish(StatusRequest{}); }
+
+Result<RequestBody> read_plan(ObjectReader& reader) {
+    read_operation(reader, true);
+    PlanRequest plan;
+    plan.hosts = reader.hosts("hosts");
+    plan.message_bytes = reader.number("message_bytes");
+    return reader.finish(std::move(plan));
+}
+
+Result<RequestBody> read_prepare(ObjectReader& reader) {
+    PrepareRequest prepare{read_collective(reader), reader.number("message_bytes")};
+    return reader.finish(std::move(prepare));
+}
+
+Result<RequestBody> read_enter(ObjectReader& reader) {
+    EnterRequest enter{std::uint64_t{0}, reader.number("message_bytes")};
+    if (reader.has("pattern")) {
+        read_operation(reader, false);
+        enter.who = reader.number("pattern").value_or(0);
+    } else {
+        enter.who = read_collective(reader);
+    }
+    return reader.finish(std::move(enter));
+}
+
+Result<RequestBody> read_leave(ObjectReader& reader) { return reader.finish(LeaveRequest{}); }
+
+struct Operation {
+    std::string_view name;
+    Result<RequestBody> (*read)(ObjectReader&);
+};
+
+constexpr std::array<Operation, 6> operations{{
+    {"hello", read_hello},
+    {"status", read_status},
+    {"plan", read_plan},
+    {"prepare", read_prepare},
+    {"enter", read_enter},
+    {"leave", read_leave},
+}};
+
+Result<RequestBody> read_body(const Input& object) {
+    ObjectReader reader(object);
+    const auto version = reader.number("v");
+    if (!version || *version != protocol_version) {
+        return failure("\"v\" must be {}, the version of the protocol", protocol_version);
+    }
+    const auto name = reader.string("op", 32);
+    const auto* const operation =
+        std::find_if(operations.begin(), operations.end(),
+                     [&](const Operation& o) { return name && o.name == *name; });
+    if (operation == operations.end()) {
+        return failure("\"op\" must be one of hello, status, plan, prepare, enter, leave");
+    }
+    return operation->read(reader);
+}
+
+}  // namespace
+
+Request parse_request(std::string_view datagram) {
+    const Input object = Input::parse(datagram, nullptr, /*allow_exceptions=*/false);
+    if (!object.is_object()) return {std::nullopt, failure("a request is one JSON object")};
+    const auto id = object.find("id");
+    if (id == object.end() || !id->is_number_unsigned()) {
+        return {std::nullopt, failure("\"id\" must be a whole number from 0")};
+    }
+    return {id->get<std::uint64_t>(), read_body(object)};
+}
+
+Json make_answer(const std::optional<std::uint64_t>& id) {
+    Json answer{{"v", protocol_version}};
+    answer["id"] = id ? Json(*id) : Json(nullptr);
+    answer["ok"] = true;
+    return answer;
+}
+
+Json make_refusal(const std::optional<std::uint64_t>& id, std::string_view error) {
+    Json answer = make_answer(id);
+    answer["ok"] = false;
+    answer["error"] = error;
+    return answer;
+}
+
+std::string to_datagram(const Json& answer) {
+    return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace headway

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests of the control socket as values.  The protocol is specified in
+// Documentation/control-protocol.rst.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "model/error.hpp"
+
+namespace headway {
+
+using Json = nlohmann::ordered_json;
+
+inline constexpr std::uint64_t protocol_version = 1;
+
+/// Who the client says it is; the kernel's word (SO_PEERCRED) stands beside it.
+struct HelloRequest {
+    std::string job;
+    std::uint64_t rank = 0;
+    std::uint64_t pid = 0;
+};
+
+struct StatusRequest {};
+
+struct PlanRequest {
+    std::vector<std::string> hosts;
+    std::optional<std::uint64_t> message_bytes;
+};
+
+/// Who exchanges with whom in a collective.
+struct CollectiveHosts {
+    std::vector<std::string> job;
+    std::vector<std::string> communicator;
+    bool siblings_disjoint = false;
+};
+
+struct PrepareRequest {
+    CollectiveHosts hosts;
+    std::optional<std::uint64_t> message_bytes;
+};
+
+struct EnterRequest {
+    std::variant<std::uint64_t, CollectiveHosts> who;  ///< a prepared pattern's id, or hosts
+    std::optional<std::uint64_t> message_bytes;        ///< none: large enough to be paced
+};
+
+struct LeaveRequest {};
+
+using RequestBody = std::variant<HelloRequest, StatusRequest, PlanRequest, PrepareRequest,
+                                 EnterRequest, LeaveRequest>;
+
+struct Request {
+    std::optional<std::uint64_t> id;  ///< whatever else is wrong, the answer carries it
+    Result<RequestBody> body;
+};
+
+/// Never throws, whatever the bytes.
+[[nodiscard]] Request parse_request(std::string_view datagram);
+
+/// {"v":1,"id":...,"ok":true}, to be filled.
+[[nodiscard]] Json make_answer(const std::optional<std::uint64_t>& id);
+[[nodiscard]] Json make_refusal(const std::optional<std::uint64_t>& id, std::string_view error);
+
+/// One datagram; invalid UTF-8 (out of a message of the system) is replaced.
+[[nodiscard]] std::string to_datagram(const Json& answer);
+
+}  // namespace headway

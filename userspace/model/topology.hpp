@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clusters of hosts joined by trunks: what the planner divides.
+//
+//   host --edge-- switch of a --trunk of a-- centre --trunk of b-- switch of b --edge-- host
+//
+// Clusters form a star.  With two clusters the two trunks are one cable: the
+// path from a to b crosses the trunk of a upwards and that of b downwards, so
+// the smaller rate of both counts.  Every link carries its rate in each
+// direction independently.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "model/error.hpp"
+#include "model/ip_prefix.hpp"
+#include "model/rate.hpp"
+
+namespace headway {
+
+struct Cluster {
+    std::string name;
+    std::vector<std::string> hosts;
+    std::vector<IpPrefix> prefixes;         ///< where packets to these hosts go
+    BitsPerSecond host_rate;                ///< of a host's edge, each direction
+    BitsPerSecond trunk_up_rate;            ///< out of the cluster
+    BitsPerSecond trunk_down_rate;          ///< into the cluster
+    std::chrono::nanoseconds trunk_delay{};  ///< one way
+};
+
+/// Two things of the topology that exclude each other.
+struct TopologyConflict {
+    enum class Kind { name, host, prefix };
+    Kind kind;
+    std::size_t cluster;   ///< the later of the two, as an index
+    std::size_t position;  ///< in that cluster's hosts or prefixes; 0 for a name
+    std::string message;   ///< without the place: "host \"a1\" is already in cluster \"a\""
+};
+
+/// Names used twice, hosts in two clusters (or twice in one) and prefixes that
+/// overlap: a packet or a host must belong to one cluster only.
+[[nodiscard]] std::vector<TopologyConflict> find_conflicts(std::span<const Cluster> clusters);
+
+/// Hosts of a job, told apart by cluster.  The planner needs no more: all
+/// hosts of a cluster are alike.
+struct HostCounts {
+    std::vector<std::uint32_t> per_cluster;
+
+    [[nodiscard]] std::uint32_t total() const;
+    [[nodiscard]] std::size_t clusters_used() const;
+    friend bool operator==(const HostCounts&, const HostCounts&) = default;
+};
+
+/// A set of the topology's hosts.
+class HostSet {
+public:
+    explicit HostSet(std::size_t hosts) : member_(hosts) {}
+
+    /// False if it was a member already.
+    bool add(std::size_t host);
+    [[nodiscard]] bool contains(std::size_t host) const { return member_[host]; }
+
+private:
+    std::vector<bool> member_;
+};
+
+/// Clusters without conflicts, with look-up by host name.  A value.
+class Topology {
+public:
+    Topology() = default;
+
+    /// Fails with the first of find_conflicts().
+    [[nodiscard]] static Result<Topology> make(std::vector<Cluster> clusters);
+
+    [[nodiscard]] const std::vector<Cluster>& clusters() const { return clusters_; }
+    [[nodiscard]] std::size_t host_count() const { return cluster_of_host_.size(); }
+    [[nodiscard]] std::size_t cluster_of(std::size_t host) const { return cluster_of_host_[host]; }
+
+    /// Number of the host of that name.  A name with a domain that is not in
+    /// the topology is looked for without it: MPI libraries report what
+    /// gethostname() says.
+    [[nodiscard]] std::optional<std::size_t> find_host(std::string_view name) const;
+
+    /// The hosts of these names; a host named twice counts once.  Fails if any
+    /// is unknown, naming (the first few of) them.
+    [[nodiscard]] Result<HostSet> resolve(std::span<const std::string> names) const;
+
+    [[nodiscard]] HostCounts count(const HostSet& hosts) const;
+    [[nodiscard]] HostSet all_hosts() const;
+
+    /// One-way delay of the trunks between two clusters: their sum, or the
+    /// larger of both if there are no other clusters (one cable).
+    [[nodiscard]] std::chrono::nanoseconds delay(std::size_t from, std::size_t to) const;
+
+private:
+    struct NameHash : std::hash<std::string_view> {
+        using is_transparent = void;
+    };
+
+    std::vector<Cluster> clusters_;
+    std::vector<std::size_t> cluster_of_host_;
+    std::unordered_map<std::string, std::size_t, NameHash, std::equal_to<>> host_by_name_;
+};
+
+}  // namespace headway

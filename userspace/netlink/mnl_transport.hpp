@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "netlink/netlink_transport.hpp"
+
+struct mnl_socket;
+
+namespace headway {
+
+/// The kernel of this network namespace, through libmnl.
+class MnlTransport final : public NetlinkTransport {
+public:
+    /// Fails if no netlink socket can be had.
+    [[nodiscard]] static Result<MnlTransport> open();
+
+    [[nodiscard]] std::uint32_t port_id() const override;
+    [[nodiscard]] Result<void> send(std::span<const std::byte> messages) override;
+    [[nodiscard]] Result<std::span<const std::byte>> receive() override;
+
+private:
+    struct Close {
+        void operator()(mnl_socket* socket) const;
+    };
+
+    explicit MnlTransport(mnl_socket* socket);
+
+    std::unique_ptr<mnl_socket, Close> socket_;
+    std::vector<std::byte> buffer_;  // from the heap: large, and aligned as messages need
+};
+
+}  // namespace headway

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Walking attributes in C++: libmnl's own macros need C's implicit casts.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include <libmnl/libmnl.h>
+#include <linux/netlink.h>
+
+namespace headway {
+
+/// Shows `visit` each attribute between two places, as far as they are whole.
+template <class Visit>
+void for_each_attribute(const void* begin, const void* end, Visit visit) {
+    const auto* attribute = static_cast<const nlattr*>(begin);
+    const auto* last = static_cast<const char*>(end);
+    while (true) {
+        const auto left = last - reinterpret_cast<const char*>(attribute);
+        if (!mnl_attr_ok(attribute, static_cast<int>(left))) return;
+        visit(attribute);
+        attribute = mnl_attr_next(attribute);
+    }
+}
+
+/// The attributes behind the first `header_bytes` of the message's payload.
+template <class Visit>
+void for_each_attribute(const nlmsghdr* message, std::size_t header_bytes, Visit visit) {
+    for_each_attribute(mnl_nlmsg_get_payload_offset(message, header_bytes),
+                       mnl_nlmsg_get_payload_tail(message), visit);
+}
+
+template <class Visit>
+void for_each_nested_attribute(const nlattr* nest, Visit visit) {
+    const auto* payload = static_cast<const char*>(mnl_attr_get_payload(nest));
+    for_each_attribute(payload, payload + mnl_attr_get_payload_len(nest), visit);
+}
+
+/// The text of an attribute, with or without its final zero.
+[[nodiscard]] inline std::string attribute_text(const nlattr* attribute) {
+    std::string text(static_cast<const char*>(mnl_attr_get_payload(attribute)),
+                     mnl_attr_get_payload_len(attribute));
+    return text.substr(0, text.find('\0'));
+}
+
+}  // namespace headway

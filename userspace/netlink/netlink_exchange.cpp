@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netlink/netlink_exchange.hpp"
+
+#include <libmnl/libmnl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace headway {
+namespace {
+
+// As many acknowledgements fit into the smallest usual receive buffer.
+constexpr std::size_t messages_per_send = 64;
+
+constexpr int dump_attempts = 10;
+
+/// What an NLMSG_ERROR says: nothing (an acknowledgement) or an error.
+Result<void> outcome_of(const nlmsghdr* message) {
+    if (message->nlmsg_len < NLMSG_LENGTH(sizeof(nlmsgerr))) {
+        return system_failure(EBADMSG, "the kernel's answer is cut off");
+    }
+    const int error = -static_cast<const nlmsgerr*>(mnl_nlmsg_get_payload(message))->error;
+    if (error == 0) return {};
+    const std::string text = extended_ack_text(message);
+    return text.empty() ? system_failure(error, "{}", std::strerror(error))
+                        : system_failure(error, "{} ({})", text, std::strerror(error));
+}
+
+Result<void> end_of_dump(const nlmsghdr* message) {
+    if (message->nlmsg_len < NLMSG_LENGTH(sizeof(int))) return {};
+    int error = 0;
+    std::memcpy(&error, mnl_nlmsg_get_payload(message), sizeof(error));
+    if (error >= 0) return {};
+    const std::string text = extended_ack_text(message);
+    return text.empty() ? system_failure(-error, "{}", std::strerror(-error))
+                        : system_failure(-error, "{} ({})", text, std::strerror(-error));
+}
+
+/// Calls `handle` for every message that answers us.  Others are left over
+/// from a question whose answer came too late; they are passed over.
+template <class Handle>
+void for_each_message(std::span<const std::byte> datagram, std::uint32_t port_id, Handle handle) {
+    int left = static_cast<int>(datagram.size());
+    const auto* message = reinterpret_cast<const nlmsghdr*>(datagram.data());
+    for (; mnl_nlmsg_ok(message, left); message = mnl_nlmsg_next(message, &left)) {
+        if (mnl_nlmsg_portid_ok(message, port_id)) handle(message);
+    }
+}
+
+}  // namespace
+
+std::vector<Result<void>> NetlinkExchange::transact(std::span<NetlinkMessage> requests) {
+    std::vector<Result<void>> outcomes;
+    outcomes.reserve(requests.size());
+    while (!requests.empty()) {
+        const std::size_t count = std::min(requests.size(), messages_per_send);
+        transact_some(requests.first(count), outcomes);
+        requests = requests.subspan(count);
+    }
+    return outcomes;
+}
+
+void NetlinkExchange::transact_some(std::span<NetlinkMessage> requests,
+                                    std::vector<Result<void>>& outcomes) {
+    const std::uint32_t first = next_sequence_;
+    std::vector<std::byte> bytes;
+    for (NetlinkMessage& request : requests) {
+        request.header()->nlmsg_seq = next_sequence_++;
+        bytes.insert(bytes.end(), request.bytes().begin(), request.bytes().end());
+        bytes.resize(NLMSG_ALIGN(bytes.size()));
+    }
+
+    std::vector<std::optional<Result<void>>> answers(requests.size());
+    std::size_t missing = requests.size();
+    Result<void> transfer = transport_.send(bytes);
+    while (transfer && missing > 0) {
+        const auto datagram = transport_.receive();
+        if (!datagram) {
+            transfer = tl::unexpected(datagram.error());
+            break;
+        }
+        for_each_message(*datagram, transport_.port_id(), [&](const nlmsghdr* message) {
+            const std::uint32_t index = message->nlmsg_seq - first;
+            if (message->nlmsg_type != NLMSG_ERROR || index >= answers.size()) return;
+            if (!answers[index]) --missing;
+            answers[index] = outcome_of(message);
+        });
+    }
+    for (auto& answer : answers) {
+        outcomes.push_back(answer ? std::move(*answer)
+                                  : Result<void>(tl::unexpected(transfer.error())));
+    }
+}
+
+Result<void> NetlinkExchange::query(NetlinkMessage request, const std::function<void()>& restart,
+                                    const Visitor& visit) {
+    const bool is_dump = (request.header()->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
+    for (int attempt = 0; attempt < dump_attempts; ++attempt) {
+        restart();
+        request.header()->nlmsg_seq = next_sequence_++;
+        if (auto sent = transport_.send(request.bytes()); !sent) return sent;
+        bool interrupted = false;
+        auto answered = read_answer(request.header()->nlmsg_seq, is_dump, visit, interrupted);
+        if (!answered && answered.error().error_number != EINTR) return answered;
+        if (answered && !interrupted) return {};
+    }
+    return system_failure(EINTR, "the kernel's tables changed during each of {} attempts to read "
+                          "them", dump_attempts);
+}
+
+Result<void> NetlinkExchange::read_answer(std::uint32_t sequence, bool is_dump,
+                                          const Visitor& visit, bool& interrupted) {
+    Result<void> result;
+    bool done = false;
+    while (!done) {
+        const auto datagram = transport_.receive();
+        if (!datagram) return tl::unexpected(datagram.error());
+        for_each_message(*datagram, transport_.port_id(), [&](const nlmsghdr* message) {
+            if (message->nlmsg_seq != sequence || done) return;
+            if ((message->nlmsg_flags & NLM_F_DUMP_INTR) != 0) interrupted = true;
+            switch (message->nlmsg_type) {
+                case NLMSG_ERROR:
+                    result = outcome_of(message);
+                    done = true;
+                    break;
+                case NLMSG_DONE:
+                    if (auto end = end_of_dump(message); !end) result = end;
+                    done = is_dump;
+                    break;
+                default:
+                    // The whole answer is read even so: what is left in the
+                    // socket would only delay the next question.
+                    if (auto visited = visit(message); !visited && result) result = visited;
+            }
+        });
+    }
+    return result;
+}
+
+}  // namespace headway

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "netlink/netlink_exchange.hpp"
+#include "netlink/traffic_control.hpp"
+
+namespace headway {
+
+/// Traffic control by rtnetlink messages.  ApplyMode::together sends all
+/// changes in one system call (64 at a time), so that a rate is in force some
+/// tens of microseconds after it was asked for.
+class NetlinkTrafficControl final : public TrafficControl {
+public:
+    /// Fails if there is no such device in this network namespace.
+    /// `transport` must outlive the result.
+    [[nodiscard]] static Result<NetlinkTrafficControl> open(NetlinkTransport& transport,
+                                                            const std::string& device);
+
+    [[nodiscard]] Result<std::optional<RootQdisc>> root_qdisc() override;
+    [[nodiscard]] Result<std::vector<ClassState>> classes() override;
+    [[nodiscard]] tl::expected<void, ApplyFailure> apply(std::span<const Change> changes,
+                                                         ApplyMode mode) override;
+
+private:
+    NetlinkTrafficControl(NetlinkTransport& transport, int ifindex)
+        : exchange_(transport), ifindex_(ifindex) {}
+
+    NetlinkExchange exchange_;
+    int ifindex_;
+};
+
+}  // namespace headway

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netlink/tc_batch.hpp"
+
+#include "model/duration.hpp"
+
+namespace headway {
+namespace {
+
+std::string rate_word(const ClassRate& rate) {
+    return rate ? rate_to_tc(rate->bits()) : "unlimited";
+}
+
+struct ToLine {
+    std::string_view device;
+
+    std::string operator()(const AddRootQdisc& c) const {
+        return fmt::format("qdisc add dev {} root handle {} gap", device, c.handle.to_string());
+    }
+
+    // tc sends the kind along, so that only a gap of that handle is deleted.
+    std::string operator()(const DeleteRootQdisc& c) const {
+        return fmt::format("qdisc del dev {} root handle {} gap", device, c.handle.to_string());
+    }
+
+    std::string operator()(const AddClass& c) const {
+        return class_line("add", c.classid) + " rate " + rate_word(c.rate);
+    }
+
+    std::string operator()(const ChangeClassRate& c) const {
+        std::string line = class_line("change", c.classid) + " rate " + rate_word(c.rate);
+        if (c.linger.count() > 0) line += " linger " + duration_to_text(c.linger);
+        return line;
+    }
+
+    std::string operator()(const AddFilter& c) const {
+        return fmt::format(
+            "filter add dev {} parent {} protocol {} pref {} handle {:#x} flower dst_ip {} "
+            "classid {}",
+            device, tc_handle(c.classid.major(), 0).to_string(),
+            c.destination.family == IpFamily::v4 ? "ip" : "ipv6", c.preference, c.handle,
+            c.destination.to_string(), c.classid.to_string());
+    }
+
+    [[nodiscard]] std::string class_line(std::string_view verb, TcHandle classid) const {
+        return fmt::format("class {} dev {} parent {} classid {} gap", verb, device,
+                           tc_handle(classid.major(), 0).to_string(), classid.to_string());
+    }
+};
+
+}  // namespace
+
+std::string tc_line(std::string_view device, const Change& change) {
+    return std::visit(ToLine{device}, change);
+}
+
+std::string tc_batch(std::string_view device, std::span<const Change> changes) {
+    std::string batch;
+    for (const Change& change : changes) batch += tc_line(device, change) + "\n";
+    return batch;
+}
+
+}  // namespace headway

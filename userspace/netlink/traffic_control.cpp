@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netlink/traffic_control.hpp"
+
+namespace headway {
+namespace {
+
+struct ToText {
+    std::string operator()(const AddRootQdisc& c) const {
+        return fmt::format("adding root qdisc gap {}", c.handle.to_string());
+    }
+    std::string operator()(const DeleteRootQdisc& c) const {
+        return fmt::format("deleting root qdisc gap {}", c.handle.to_string());
+    }
+    std::string operator()(const AddClass& c) const {
+        return fmt::format("adding class {}", c.classid.to_string());
+    }
+    std::string operator()(const ChangeClassRate& c) const {
+        return fmt::format("setting class {} to {}", c.classid.to_string(),
+                           c.rate ? rate_to_text(c.rate->bits()) : "unlimited");
+    }
+    std::string operator()(const AddFilter& c) const {
+        return fmt::format("adding the filter for {}", c.destination.to_string());
+    }
+};
+
+}  // namespace
+
+std::string change_to_text(const Change& change) { return std::visit(ToText{}, change); }
+
+}  // namespace headway

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Traffic control of one network device: what Headway asks of the kernel, as
+// values, and the interface behind which the kernel is reached.
+//
+// Implementations: NetlinkTrafficControl (rtnetlink, through a transport that
+// unit tests replace by a kernel in memory) and TcTrafficControl (the same
+// changes as `tc -batch` input).  Both leave the kernel in the same state.
+//
+// Threading: none; one object belongs to one thread.  Calls block until the
+// kernel has answered, or fail within the implementation's deadline.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "model/error.hpp"
+#include "model/ip_prefix.hpp"
+#include "model/rate.hpp"
+#include "netlink/tc_handle.hpp"
+
+namespace headway {
+
+/// A class's own limit; none: unlimited.
+using ClassRate = std::optional<BytesPerSecond>;
+
+struct AddRootQdisc {
+    TcHandle handle;
+};
+
+/// Takes its classes and filters with it; the device gets its default back.
+/// Refused by the kernel if the root is not a `gap` of that handle.
+struct DeleteRootQdisc {
+    TcHandle handle;
+};
+
+/// A class directly below the root.
+struct AddClass {
+    TcHandle classid;
+    ClassRate rate;
+};
+
+struct ChangeClassRate {
+    TcHandle classid;
+    ClassRate rate;
+    /// The new rate waits until the class runs empty, so much longer at most.
+    std::chrono::nanoseconds linger{0};
+};
+
+/// Packets to `destination` go to class `classid`.  The kernel walks filters
+/// by rising `preference`, of which each belongs to one family of addresses.
+struct AddFilter {
+    std::uint16_t preference;
+    std::uint32_t handle;
+    IpPrefix destination;
+    TcHandle classid;
+};
+
+using Change =
+    std::variant<AddRootQdisc, DeleteRootQdisc, AddClass, ChangeClassRate, AddFilter>;
+
+/// "adding class 1:10", for messages.
+[[nodiscard]] std::string change_to_text(const Change& change);
+
+struct RootQdisc {
+    std::string kind;
+    TcHandle handle;  ///< major 0: the kernel's own default, installed by nobody
+    std::optional<BytesPerSecond> link_rate;  ///< of a gap qdisc: what it drives
+
+    [[nodiscard]] bool is_default() const { return handle.major() == 0; }
+};
+
+struct ClassState {
+    TcHandle classid;
+    ClassRate rate;                      ///< in force
+    std::optional<ClassRate> next_rate;  ///< of a change that is still lingering
+    std::uint64_t wire_bytes = 0;
+    std::uint64_t packets = 0;
+    std::uint64_t drops = 0;
+    std::uint64_t backlog_bytes = 0;
+};
+
+/// Why apply() failed, and what it had done by then.
+struct ApplyFailure {
+    Error error;  ///< of the first change that failed, with the kernel's words
+    std::vector<std::size_t> applied;  ///< indices of the changes that are in the kernel
+};
+
+enum class ApplyMode {
+    in_order,  ///< stop at the first failure: later changes build on earlier ones
+    together,  ///< independent changes in as few system calls as possible
+};
+
+class TrafficControl {
+public:
+    virtual ~TrafficControl() = default;
+
+    /// None if the device has no queueing at all (noqueue).
+    [[nodiscard]] virtual Result<std::optional<RootQdisc>> root_qdisc() = 0;
+    /// Classes of gap qdiscs, by rising class id.
+    [[nodiscard]] virtual Result<std::vector<ClassState>> classes() = 0;
+    [[nodiscard]] virtual tl::expected<void, ApplyFailure> apply(std::span<const Change> changes,
+                                                                 ApplyMode mode) = 0;
+
+protected:
+    TrafficControl() = default;
+    TrafficControl(const TrafficControl&) = default;
+    TrafficControl& operator=(const TrafficControl&) = default;
+};
+
+}  // namespace headway
