@@ -74,12 +74,13 @@ LinkResult<DaemonLink::Json> DaemonLink::ask(Json request) {
         auto answer = receive(deadline);
         if (!answer) return tl::unexpected(answer.error());
         const bool accepted = answer->body["ok"].get<bool>();
-        if (answer->id == *id) {
+        // Answers come in the order of the requests.
+        const std::uint64_t expected = unread_.empty() ? *id : unread_.front();
+        if (answer->id != expected) return lost("headwayd answered something that was not asked");
+        if (unread_.empty()) {
             if (!accepted) return tl::unexpected(LinkError{refusal(answer->body), false});
             return std::move(answer->body);
         }
-        if (unread_.empty() || unread_.front() != answer->id)
-            return lost("headwayd answered something that was not asked");
         unread_.pop_front();
         // What was told must be so, or we and the daemon disagree about what holds.
         if (!accepted) return lost(refusal(answer->body));

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times MPI_Alltoall or MPI_Alltoallv.
+//
+//   alltoall_bench --sizes 16384,65536 [--repetitions 10] [--warmup 2]
+//                  [--alltoallv] [--counters]
+//
+// For each size (bytes per pair) rank 0 prints one JSON object on a line:
+//   {"operation":"alltoall","ranks":8,"bytes":65536,"warmup_ms":[...],
+//    "samples_ms":[...],"counters":{"timeouts":0,"retransmits":0}}
+// A sample is the longest time any rank spent in the call; a barrier stands
+// before each.  --counters adds what TCP on all hosts together counted over all
+// calls of that size, the warm-up included.  The first call of each size is
+// checked byte by byte; wrong data ends the job with status 1.
+#define _GNU_SOURCE
+#include <getopt.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SIZES 64
+#define MAX_REPETITIONS 10000
+
+struct options {
+	int sizes[MAX_SIZES];
+	int size_count;
+	int repetitions;
+	int warmup;
+	bool alltoallv;
+	bool counters;
+};
+
+struct job {
+	int rank;
+	int ranks;
+	bool counts_host;	/* the one rank of its host that reads counters */
+};
+
+struct exchange {
+	unsigned char *send;
+	unsigned char *receive;
+	int *counts;
+	int *displacements;
+	int bytes;
+};
+
+enum { TIMEOUTS, RETRANSMITS, COUNTER_KINDS };
+
+static void fail(const char *format, const char *detail)
+{
+	fprintf(stderr, "alltoall_bench: ");
+	fprintf(stderr, format, detail);
+	fputc('\n', stderr);
+	MPI_Abort(MPI_COMM_WORLD, 2);
+}
+
+static int parse_number(const char *text, int least, int most, const char *what)
+{
+	char *end;
+	long value = strtol(text, &end, 10);
+
+	if (end == text || *end || value < least || value > most)
+		fail("%s: not a number in range", what);
+	return value;
+}
+
+static void parse_sizes(char *list, struct options *options)
+{
+	char *rest = list;
+
+	for (char *word = strsep(&rest, ","); word; word = strsep(&rest, ",")) {
+		if (options->size_count == MAX_SIZES)
+			fail("--sizes: more than fit: %s", word);
+		options->sizes[options->size_count++] =
+			parse_number(word, 1, 1 << 28, "--sizes");
+	}
+}
+
+static struct options parse_options(int argc, char **argv)
+{
+	static const struct option known[] = {
+		{ "sizes", required_argument, NULL, 's' },
+		{ "repetitions", required_argument, NULL, 'r' },
+		{ "warmup", required_argument, NULL, 'w' },
+		{ "alltoallv", no_argument, NULL, 'v' },
+		{ "counters", no_argument, NULL, 'c' },
+		{ 0 }
+	};
+	struct options options = { .repetitions = 10, .warmup = 2 };
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+		switch (option) {
+		case 's':
+			parse_sizes(optarg, &options);
+			break;
+		case 'r':
+			options.repetitions = parse_number(optarg, 1, MAX_REPETITIONS,
+							   "--repetitions");
+			break;
+		case 'w':
+			options.warmup = parse_number(optarg, 0, MAX_REPETITIONS, "--warmup");
+			break;
+		case 'v':
+			options.alltoallv = true;
+			break;
+		case 'c':
+			options.counters = true;
+			break;
+		default:
+			fail("%s", "see the head of alltoall_bench.c for its options");
+		}
+	}
+	if (!options.size_count)
+		fail("%s", "--sizes is missing");
+	if (optind < argc)
+		fail("unknown argument %s", argv[optind]);
+	return options;
+}
+
+/* The value of NAME in a table of /proc/net: a line of names, a line of values. */
+static uint64_t read_counter(const char *path, const char *group, const char *name)
+{
+	char *names = NULL, *values = NULL;
+	size_t names_room = 0, values_room = 0;
+	FILE *file = fopen(path, "r");
+	uint64_t value = 0;
+	bool found = false;
+
+	if (!file)
+		fail("cannot open %s", path);
+	while (!found && getline(&names, &names_room, file) > 0 &&
+	       getline(&values, &values_room, file) > 0) {
+		char *rest_names = names, *rest_values = values;
+		char *key, *number;
+
+		if (strncmp(names, group, strlen(group)))
+			continue;
+		while ((key = strsep(&rest_names, " \n")) &&
+		       (number = strsep(&rest_values, " \n"))) {
+			if (!strcmp(key, name)) {
+				value = strtoull(number, NULL, 10);
+				found = true;
+			}
+		}
+	}
+	if (!found)
+		fail("the kernel does not count %s", name);
+	free(names);
+	free(values);
+	fclose(file);
+	return value;
+}
+
+static void read_counters(const struct job *job, uint64_t counters[COUNTER_KINDS])
+{
+	uint64_t own[COUNTER_KINDS] = { 0 };
+
+	if (job->counts_host) {
+		own[TIMEOUTS] = read_counter("/proc/self/net/netstat", "TcpExt:", "TCPTimeouts");
+		own[RETRANSMITS] = read_counter("/proc/self/net/snmp", "Tcp:", "RetransSegs");
+	}
+	MPI_Allreduce(own, counters, COUNTER_KINDS, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static struct job know_job(void)
+{
+	char own[MPI_MAX_PROCESSOR_NAME] = "", *all;
+	struct job job = { .counts_host = true };
+	int length;
+
+	MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &job.ranks);
+	MPI_Get_processor_name(own, &length);
+	all = malloc((size_t)job.ranks * sizeof(own));
+	if (!all)
+		fail("%s", "out of memory");
+	MPI_Allgather(own, sizeof(own), MPI_CHAR, all, sizeof(own), MPI_CHAR, MPI_COMM_WORLD);
+	for (int rank = 0; rank < job.rank; rank++)
+		if (!strcmp(all + (size_t)rank * sizeof(own), own))
+			job.counts_host = false;
+	free(all);
+	return job;
+}
+
+/* What byte `at` of the message from one rank to another holds. */
+static unsigned char pattern(int from, int to, int at)
+{
+	return (unsigned char)(from * 31 + to * 17 + at + at / 251);
+}
+
+static struct exchange prepare_exchange(const struct job *job, int bytes)
+{
+	size_t total = (size_t)job->ranks * bytes;
+
+	if (total > INT32_MAX)
+		fail("%s", "--sizes: too large for so many ranks");
+
+	struct exchange exchange = {
+		.send = malloc(total),
+		.receive = malloc(total),
+		.counts = malloc(job->ranks * sizeof(int)),
+		.displacements = malloc(job->ranks * sizeof(int)),
+		.bytes = bytes,
+	};
+
+	if (!exchange.send || !exchange.receive || !exchange.counts || !exchange.displacements)
+		fail("%s", "out of memory");
+	memset(exchange.receive, 0xff, total);
+	for (int rank = 0; rank < job->ranks; rank++) {
+		exchange.counts[rank] = bytes;
+		exchange.displacements[rank] = rank * bytes;
+		for (int at = 0; at < bytes; at++)
+			exchange.send[(size_t)rank * bytes + at] = pattern(job->rank, rank, at);
+	}
+	return exchange;
+}
+
+static void free_exchange(struct exchange *exchange)
+{
+	free(exchange->send);
+	free(exchange->receive);
+	free(exchange->counts);
+	free(exchange->displacements);
+}
+
+static void check_exchange(const struct job *job, const struct exchange *exchange)
+{
+	for (int rank = 0; rank < job->ranks; rank++) {
+		for (int at = 0; at < exchange->bytes; at++) {
+			if (exchange->receive[(size_t)rank * exchange->bytes + at] ==
+			    pattern(rank, job->rank, at))
+				continue;
+			fprintf(stderr, "alltoall_bench: rank %d: wrong byte %d from rank %d\n",
+				job->rank, at, rank);
+			MPI_Abort(MPI_COMM_WORLD, 1);
+		}
+	}
+}
+
+/* One call; its time in ms at the slowest rank (valid on rank 0). */
+static double run_once(const struct exchange *exchange, bool alltoallv)
+{
+	double start, own, slowest = 0;
+
+	MPI_Barrier(MPI_COMM_WORLD);
+	start = MPI_Wtime();
+	if (alltoallv)
+		MPI_Alltoallv(exchange->send, exchange->counts, exchange->displacements, MPI_BYTE,
+			      exchange->receive, exchange->counts, exchange->displacements,
+			      MPI_BYTE, MPI_COMM_WORLD);
+	else
+		MPI_Alltoall(exchange->send, exchange->bytes, MPI_BYTE, exchange->receive,
+			     exchange->bytes, MPI_BYTE, MPI_COMM_WORLD);
+	own = (MPI_Wtime() - start) * 1e3;
+	MPI_Reduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+	return slowest;
+}
+
+static void print_list(const char *name, const double *values, int count)
+{
+	printf(",\"%s\":[", name);
+	for (int i = 0; i < count; i++)
+		printf("%s%.3f", i ? "," : "", values[i]);
+	printf("]");
+}
+
+static void bench_size(const struct job *job, const struct options *options, int bytes)
+{
+	struct exchange exchange = prepare_exchange(job, bytes);
+	uint64_t before[COUNTER_KINDS], after[COUNTER_KINDS];
+	int calls = options->warmup + options->repetitions;
+	double *times = malloc(calls * sizeof(*times));
+
+	if (!times)
+		fail("%s", "out of memory");
+	if (options->counters)
+		read_counters(job, before);
+	for (int call = 0; call < calls; call++) {
+		times[call] = run_once(&exchange, options->alltoallv);
+		if (call == 0)
+			check_exchange(job, &exchange);
+	}
+	if (options->counters)
+		read_counters(job, after);
+	if (job->rank == 0) {
+		printf("{\"operation\":\"%s\",\"ranks\":%d,\"bytes\":%d",
+		       options->alltoallv ? "alltoallv" : "alltoall", job->ranks, bytes);
+		print_list("warmup_ms", times, options->warmup);
+		print_list("samples_ms", times + options->warmup, options->repetitions);
+		if (options->counters)
+			printf(",\"counters\":{\"timeouts\":%llu,\"retransmits\":%llu}",
+			       (unsigned long long)(after[TIMEOUTS] - before[TIMEOUTS]),
+			       (unsigned long long)(after[RETRANSMITS] - before[RETRANSMITS]));
+		printf("}\n");
+		fflush(stdout);
+	}
+	free(times);
+	free_exchange(&exchange);
+}
+
+int main(int argc, char **argv)
+{
+	struct options options;
+	struct job job;
+
+	MPI_Init(&argc, &argv);
+	options = parse_options(argc, argv);
+	job = know_job();
+	for (int i = 0; i < options.size_count; i++)
+		bench_size(&job, &options, options.sizes[i]);
+	MPI_Finalize();
+	return 0;
+}

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A headwayd that plans nothing: speaks the control protocol and remembers.
+
+For tests of programs that talk to the daemon.  What it answers to an operation
+can be replaced by a function, so that it can also misbehave.
+"""
+
+import json
+import os
+import selectors
+import socket
+import threading
+
+NO_ANSWER = object()
+CLOSE = object()
+
+DATAGRAM_MAX = 65536
+MIN_MESSAGE_BYTES = 2048
+
+
+class Connection:
+    """What one client asked, in order."""
+
+    def __init__(self, sock):
+        self.socket = sock
+        self.requests = []
+        self.closed = False
+        self.patterns = []
+
+    @property
+    def rank(self):
+        return self.requests[0].get("rank") if self.requests else None
+
+    def operations(self):
+        return [request["op"] for request in self.requests]
+
+
+class FakeHeadwayd:
+    """`replace` maps an operation's name to function(request, connection) that
+    returns a dict, bytes, NO_ANSWER or CLOSE.  `nodes` are the names that ranks
+    0, 1, ... are told their nodes have."""
+
+    def __init__(self, path, nodes=(), replace=None, backlog=64, accepts=True):
+        self.path = path
+        self.nodes = list(nodes)
+        self.replace = replace or {}
+        self.accepts = accepts
+        self.connections = []
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._listener.bind(path)
+        self._listener.listen(backlog)
+        self._wake_read, self._wake_write = os.pipe()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        os.write(self._wake_write, b"x")
+        self._thread.join()
+        self._listener.close()
+        for connection in self.connections:
+            connection.socket.close()
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+        os.unlink(self.path)
+
+    def by_rank(self):
+        return {connection.rank: connection for connection in self.connections}
+
+    def _serve(self):
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._wake_read, selectors.EVENT_READ)
+            if self.accepts:
+                selector.register(self._listener, selectors.EVENT_READ)
+            stopping = False
+            while not stopping:
+                for key, _ in selector.select():
+                    if key.fileobj == self._wake_read:
+                        stopping = True
+                    elif key.fileobj is self._listener:
+                        connection = Connection(self._listener.accept()[0])
+                        self.connections.append(connection)
+                        selector.register(connection.socket, selectors.EVENT_READ, connection)
+                    elif not self._handle(key.data):
+                        selector.unregister(key.fileobj)
+                        key.data.closed = True
+                        key.fileobj.close()
+
+    def _handle(self, connection):
+        """One datagram; False: the connection is over."""
+        try:
+            data = connection.socket.recv(DATAGRAM_MAX + 1)
+            if not data:
+                return False
+            request = json.loads(data)
+            connection.requests.append(request)
+            answer = self._answer(request, connection)
+            if answer is CLOSE:
+                return False
+            if answer is not NO_ANSWER:
+                connection.socket.send(answer)
+        except ConnectionError:
+            return False
+        return True
+
+    def _answer(self, request, connection):
+        function = self.replace.get(request["op"]) or getattr(self, "answer_" + request["op"])
+        answer = function(request, connection)
+        if not isinstance(answer, dict):
+            return answer
+        answer = {"v": 1, "id": request["id"], "ok": "error" not in answer, **answer}
+        return json.dumps(answer).encode()
+
+    def answer_hello(self, request, _connection):
+        rank = request["rank"]
+        return {"node": self.nodes[rank]} if rank < len(self.nodes) else {}
+
+    def answer_prepare(self, request, connection):
+        connection.patterns.append(request)
+        return {"pattern": len(connection.patterns), "paced": True, "reason": "as the test wants",
+                "min_message_bytes": MIN_MESSAGE_BYTES}
+
+    def answer_enter(self, request, connection):
+        if not 1 <= request["pattern"] <= len(connection.patterns):
+            return {"error": "no such pattern"}
+        return {"paced": True, "reason": "as the test wants", "rates": {"remote": 1000}}
+
+    def answer_leave(self, _request, _connection):
+        return {}

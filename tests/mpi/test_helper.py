@@ -1,0 +1,538 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of libheadway-ompi.so on one machine, against a fake daemon.
+
+Four ranks of a real Open MPI job talk through shared memory; the fake daemon
+tells each that its node has another name, so that the job seems to span four
+hosts in two clusters.
+
+  test_helper.py [Class.method ...]
+  test_helper.py --list
+
+Needs HW_BIN (test programs), HW_LIB (libheadway-ompi.so, tests/*.so) and
+HW_MPIRUN, as ctest sets them.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from fake_headwayd import CLOSE, MIN_MESSAGE_BYTES, NO_ANSWER, FakeHeadwayd
+
+RANKS = 4
+NODES = ["a0", "a1", "b0", "b1"]
+JOB_TIME_LIMIT_S = 90
+LIMIT_MS = 300  # the helper's patience where a daemon is slow on purpose
+
+
+class Job:
+    """One finished mpirun."""
+
+    def __init__(self, status, stdout, stderr, seconds):
+        self.status = status
+        self.stdout = stdout
+        self.stderr = stderr
+        self.seconds = seconds
+
+    @property
+    def told(self):
+        """What the helper said."""
+        return [line for line in self.stderr.splitlines() if line.startswith("headway:")]
+
+    def calls(self, operation=None):
+        """(operation, bytes, ranks) of each collective, as the program printed them."""
+        calls = []
+        for line in self.stdout.splitlines():
+            words = line.split()
+            if words[:1] == ["call"] and operation in (None, words[1]):
+                calls.append((words[1], int(words[2]), int(words[3])))
+        return calls
+
+
+class HelperTest(unittest.TestCase):
+    """Runs jobs with and without the helper."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="headway-mpi-")
+        self.addCleanup(directory.cleanup)
+        self.socket = os.path.join(directory.name, "control.sock")
+
+    def daemon(self, **arguments):
+        arguments.setdefault("nodes", NODES)
+        return FakeHeadwayd(self.socket, **arguments)
+
+    def run_job(self, program, *arguments, helper=True, ranks=RANKS, preload=(), mpirun=(),
+                **environment):
+        libraries = [os.path.join(os.environ["HW_LIB"], name)
+                     for name in (["libheadway-ompi.so"] if helper else []) + list(preload)]
+        command = [os.environ["HW_MPIRUN"], "--oversubscribe", "-n", str(ranks),
+                   "--mca", "mpi_yield_when_idle", "1", "--mca", "hwloc_base_binding_policy",
+                   "none", "--mca", "btl_vader_single_copy_mechanism", "none", *mpirun]
+        if libraries:
+            command += ["-x", "LD_PRELOAD=" + ":".join(libraries)]
+        environment = {"HEADWAY_SOCKET": self.socket, **environment}
+        for name, value in environment.items():
+            command += ["-x", f"{name}={value}"]
+        command += [os.path.join(os.environ["HW_BIN"], program), *arguments]
+        inherited = {name: value for name, value in os.environ.items()
+                     if not name.startswith(("HEADWAY", "OMPI_", "PMIX_"))}
+        allowed_as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        start = time.monotonic()
+        done = subprocess.run(command, env={**inherited, **allowed_as_root}, text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=JOB_TIME_LIMIT_S, check=False)
+        return Job(done.returncode, done.stdout, done.stderr, time.monotonic() - start)
+
+    def assert_succeeded(self, job):
+        self.assertEqual(job.status, 0, job.stdout + job.stderr)
+        self.assertIn("all data right", job.stdout)
+
+    def assert_one_line(self, job, *words):
+        self.assertEqual(len(job.told), 1, job.stderr)
+        for word in words:
+            self.assertIn(word, job.told[0])
+
+    def assert_balanced(self, connection):
+        """Enters and leaves alternate, and nothing is left entered."""
+        steps = [op for op in connection.operations() if op in ("enter", "leave")]
+        self.assertEqual(steps, ["enter", "leave"] * (len(steps) // 2))
+
+    def assert_same_job(self, job, **arguments):
+        """As without the helper: same output, same status."""
+        plain = self.run_job(*arguments.pop("command"), helper=False, **arguments)
+        self.assertEqual(plain.told, [])
+        self.assertEqual(job.stdout, plain.stdout)
+        self.assertEqual(job.status, plain.status)
+
+
+class Pacing(HelperTest):
+    """What the daemon is asked while everything goes well."""
+
+    def assert_paced_calls(self, job, daemon):
+        """Rank 0 asked for exactly the calls that the program made and that are
+        large enough and span hosts, in order, with their sizes."""
+        connection = daemon.by_rank()[0]
+        entered = [(connection.patterns[request["pattern"] - 1]["operation"],
+                    request["message_bytes"])
+                   for request in connection.requests if request["op"] == "enter"]
+        expected = [(operation, size) for operation, size, ranks in job.calls()
+                    if size >= MIN_MESSAGE_BYTES and ranks > 1]
+        self.assertGreater(len(expected), 0)
+        self.assertEqual(entered, expected)
+
+    def assert_well_behaved(self, daemon):
+        self.assertEqual(sorted(daemon.by_rank()), list(range(RANKS)))
+        for connection in daemon.connections:
+            self.assertEqual(connection.operations()[0], "hello")
+            self.assert_balanced(connection)
+            self.assertTrue(connection.closed)
+            self.assertEqual([request["v"] for request in connection.requests],
+                             [1] * len(connection.requests))
+            ids = [request["id"] for request in connection.requests]
+            self.assertEqual(ids, sorted(set(ids)))
+
+    def run_binding(self, program, *arguments):
+        with self.daemon() as daemon:
+            job = self.run_job(program, *arguments)
+        self.assert_succeeded(job)
+        self.assert_one_line(job, "pacing all-to-all over 4 hosts from 2048 bytes a pair")
+        self.assert_well_behaved(daemon)
+        self.assert_paced_calls(job, daemon)
+        self.assert_same_job(job, command=(program, *arguments))
+        return job, daemon
+
+    def test_c(self):
+        self.run_binding("alltoall_check")
+
+    def test_fortran_mpif_h(self):
+        self.run_binding("alltoall_mpif")
+
+    def test_fortran_use_mpi(self):
+        self.run_binding("alltoall_f90")
+
+    def test_fortran_use_mpi_f08(self):
+        self.run_binding("alltoall_f08")
+
+    def test_fortran_use_mpi_init_thread(self):
+        self.run_binding("alltoall_f90", "--threads")
+
+    def test_fortran_use_mpi_f08_init_thread(self):
+        self.run_binding("alltoall_f08", "--threads")
+
+    def test_hosts_of_each_communicator(self):
+        with self.daemon() as daemon:
+            job = self.run_job("alltoall_check")
+        self.assert_succeeded(job)
+        for connection in daemon.connections:
+            half = ["a0", "b0"] if connection.rank % 2 == 0 else ["a1", "b1"]
+            asked = [(pattern["operation"], pattern["comm_hosts"])
+                     for pattern in connection.patterns]
+            # the 20 copies of the whole job, and it itself, share one pattern
+            self.assertEqual(asked, [("alltoall", NODES), ("alltoallv", NODES),
+                                     ("alltoall", half)])
+            for pattern in connection.patterns:
+                self.assertEqual(pattern["job_hosts"], NODES)
+                self.assertIs(pattern["siblings_disjoint"], False)
+
+    def test_hello_tells_who_asks(self):
+        with self.daemon() as daemon:
+            self.assert_succeeded(self.run_job("alltoall_f90"))
+        hellos = [connection.requests[0] for connection in daemon.connections]
+        self.assertEqual(len({hello["job"] for hello in hellos}), 1)
+        self.assertEqual(sorted(hello["rank"] for hello in hellos), list(range(RANKS)))
+        self.assertEqual(len({hello["pid"] for hello in hellos}), RANKS)
+
+    def test_several_ranks_on_a_node(self):
+        with self.daemon(nodes=["a0", "a0", "b0", "b0"]) as daemon:
+            job = self.run_job("alltoall_f90")
+        self.assert_succeeded(job)
+        self.assertEqual(daemon.by_rank()[3].patterns[0]["comm_hosts"], ["a0", "b0"])
+        self.assert_well_behaved(daemon)
+
+    def test_one_host_needs_no_pacing(self):
+        with self.daemon(nodes=["a0"] * RANKS) as daemon:
+            job = self.run_job("alltoall_check")
+        self.assert_succeeded(job)
+        self.assert_one_line(job, "nothing to pace: the job is on one host")
+        for connection in daemon.connections:
+            self.assertEqual(connection.operations(), ["hello"])
+
+    def test_one_rank_is_left_alone(self):
+        with self.daemon() as daemon:
+            job = self.run_job("alltoall_f90", ranks=1)
+        self.assert_succeeded(job)
+        self.assertEqual(job.told, [])
+        self.assertEqual(daemon.connections, [])
+
+    def test_daemon_says_not_to_pace(self):
+        answer = {"pattern": 1, "paced": False, "reason": "all in one cluster",
+                  "min_message_bytes": 2048}
+        with self.daemon(replace={"prepare": lambda *_: answer}) as daemon:
+            job = self.run_job("alltoall_check")
+        self.assert_succeeded(job)
+        self.assert_one_line(job, "nothing to pace: all in one cluster")
+        for connection in daemon.connections:
+            self.assertEqual(set(connection.operations()), {"hello", "prepare"})
+
+    def test_threads(self):
+        with self.daemon() as daemon:
+            job = self.run_job("alltoall_check", "--threads")
+        self.assert_succeeded(job)
+        self.assert_one_line(job, "pacing")
+        for connection in daemon.connections:
+            inside = 0
+            for operation in connection.operations():
+                inside += {"enter": 1, "leave": -1}.get(operation, 0)
+                self.assertIn(inside, (0, 1, 2))
+            self.assertEqual(inside, 0)
+            self.assertGreaterEqual(connection.operations().count("enter"), 2 * 10 * 6)
+
+    def test_siblings_disjoint(self):
+        with self.daemon() as daemon:
+            self.assert_succeeded(self.run_job("alltoall_f90", HEADWAY_SIBLINGS="disjoint"))
+        for connection in daemon.connections:
+            self.assertIs(connection.patterns[0]["siblings_disjoint"], True)
+
+    def test_verbose_shows_answers(self):
+        with self.daemon():
+            job = self.run_job("alltoall_f90", HEADWAY_VERBOSE="1")
+        self.assert_succeeded(job)
+        for rank, node in enumerate(NODES):
+            self.assertTrue(any(f"rank {rank} on {node}, alltoall: " in line and '"rates"' in line
+                                for line in job.told), job.stderr)
+
+    def test_switched_off(self):
+        with self.daemon() as daemon:
+            job = self.run_job("alltoall_check", HEADWAY="off")
+        self.assert_succeeded(job)
+        self.assertEqual(job.told, [])
+        self.assertEqual(daemon.connections, [])
+
+    def test_exports_only_mpi_functions(self):
+        library = os.path.join(os.environ["HW_LIB"], "libheadway-ompi.so")
+        names = subprocess.run(["nm", "-D", "--defined-only", "--format=posix", library],
+                               text=True, capture_output=True, check=True).stdout.splitlines()
+        self.assertEqual(len(names), 24)
+        for line in names:
+            self.assertRegex(line, r"^(MPI|mpi)_\w+ T ")
+
+
+class Outcome(HelperTest):
+    """A job ends as it would have without the helper."""
+
+    def test_no_daemon(self):
+        for program in ("alltoall_check", "alltoall_f90", "alltoall_f08"):
+            with self.subTest(program):
+                job = self.run_job(program)
+                self.assert_succeeded(job)
+                self.assert_one_line(job, "not pacing: no headwayd at " + self.socket,
+                                     "HEADWAY=off")
+                self.assert_same_job(job, command=(program,))
+
+    def test_exit_status_with_and_without_daemon(self):
+        command = ("alltoall_check", "--exit-status", "3")
+        job = self.run_job(*command)
+        self.assertEqual(job.status, 3)
+        self.assert_one_line(job, "not pacing")
+        with self.daemon():
+            job = self.run_job(*command)
+        self.assertEqual(job.status, 3)
+        self.assert_one_line(job, "pacing all-to-all")
+
+    def test_abort(self):
+        command = ("alltoall_check", "--abort", "5")
+        with self.daemon() as daemon:
+            job = self.run_job(*command)
+            deadline = time.monotonic() + 10
+            while not all(connection.closed for connection in daemon.connections):
+                self.assertLess(time.monotonic(), deadline, "a connection outlived the job")
+                time.sleep(0.01)
+        plain = self.run_job(*command, helper=False)
+        self.assertEqual(job.status, plain.status)
+        self.assertEqual(job.status, 5)
+
+    def test_socket_path_too_long(self):
+        job = self.run_job("alltoall_f90", HEADWAY_SOCKET="/tmp/" + "x" * 200)
+        self.assert_succeeded(job)
+        self.assert_one_line(job, "longer than a path may be")
+
+    def test_some_nodes_without_daemon(self):
+        refuse = lambda request, connection: (
+            CLOSE if request["rank"] == 2 else FakeHeadwayd.answer_hello(daemon, request, connection))
+        with self.daemon(replace={"hello": refuse}) as daemon:
+            job = self.run_job("alltoall_check")
+        self.assert_succeeded(job)
+        self.assert_one_line(job, "pacing only 3 of 4 ranks: rank 2 on ",
+                             "headwayd closed the connection")
+        for connection in daemon.connections:
+            self.assert_balanced(connection)
+            self.assertEqual(connection.operations().count("enter") > 0, connection.rank != 2)
+
+    def test_daemon_goes_away_at_a_call(self):
+        with self.daemon(replace={"enter": lambda *_: CLOSE}):
+            job = self.run_job("alltoall_check")
+        self.assert_succeeded(job)
+        self.assertEqual(len(job.told), 2, job.stderr)
+        self.assertIn("pacing ended on", job.told[1])
+        self.assertIn("headwayd closed the connection", job.told[1])
+
+    def test_daemon_refuses_a_call(self):
+        with self.daemon(replace={"enter": lambda *_: {"error": "no module"}}) as daemon:
+            job = self.run_job("alltoall_check")
+        self.assert_succeeded(job)
+        self.assertEqual(len(job.told), 2, job.stderr)
+        self.assertIn("headwayd: no module", job.told[1])
+        for connection in daemon.connections:
+            self.assertEqual(connection.operations().count("enter"), 1)
+
+    def test_daemon_refuses_to_leave(self):
+        with self.daemon(replace={"leave": lambda *_: {"error": "not inside"}}) as daemon:
+            job = self.run_job("alltoall_check")
+        self.assert_succeeded(job)
+        self.assertIn("headwayd: not inside", job.told[1])
+        for connection in daemon.connections:
+            self.assertEqual(connection.operations().count("leave"), 1)
+
+    def test_daemon_never_answers_a_leave(self):
+        """Nobody waits for that answer, but the next one comes out of turn."""
+        with self.daemon(replace={"leave": lambda *_: NO_ANSWER}) as daemon:
+            job = self.run_job("alltoall_check")
+        self.assert_succeeded(job)
+        self.assertEqual(len(job.told), 2, job.stderr)
+        self.assertIn("answered something that was not asked", job.told[1])
+        for connection in daemon.connections:
+            self.assertEqual(connection.operations().count("enter"), 2)
+
+
+class HostileDaemon(HelperTest):
+    """Whatever comes instead of an answer: one line, no pacing, same job."""
+
+    def assert_survives(self, operation, function, *words, **arguments):
+        with self.daemon(replace={operation: function}, **arguments) as daemon:
+            job = self.run_job("alltoall_f90", HEADWAY_TIMEOUT_MS=LIMIT_MS)
+        self.assert_succeeded(job)
+        self.assert_one_line(job, "not pacing: ", *words)
+        for connection in daemon.connections:
+            self.assertNotIn("enter", connection.operations())
+
+    def test_garbage(self):
+        for operation in ("hello", "prepare"):
+            self.assert_survives(operation, lambda *_: b"\x00\xff\xfe not json \n\x1b[31m",
+                                 "not one of its protocol")
+
+    def test_other_json(self):
+        for answer in (b"[]", b"7", b'"ok"', b"{}", b"null", b'{"ok":true}', b'{"id":1}',
+                       b'{"v":1,"id":"1","ok":true}', b'{"v":1,"id":-1,"ok":true}',
+                       b'{"v":1,"id":1e400,"ok":true}', b'{"v":1,"id":1,"ok":"yes"}'):
+            self.assert_survives("hello", lambda *_, answer=answer: answer,
+                                 "not one of its protocol")
+
+    def test_nested_deeply(self):
+        self.assert_survives("hello", lambda *_: b"[" * 60000, "not one of its protocol")
+        self.assert_survives("hello", lambda *_: b"[" * 30000 + b"]" * 30000,
+                             "not one of its protocol")
+
+    def test_too_long(self):
+        self.assert_survives("hello", lambda *_: b'{"v":1,"id":1,"ok":true,"x":"' +
+                             b"x" * 100000 + b'"}', "longer than the protocol allows")
+
+    def test_wrong_id(self):
+        self.assert_survives("hello", lambda *_: b'{"v":1,"id":999,"ok":true}',
+                             "something that was not asked")
+
+    def test_silence(self):
+        for operation in ("hello", "prepare"):
+            self.assert_survives(operation, lambda *_: NO_ANSWER,
+                                 f"did not answer within {LIMIT_MS} ms")
+
+    def test_closes(self):
+        for operation in ("hello", "prepare"):
+            self.assert_survives(operation, lambda *_: CLOSE, "closed the connection")
+
+    def test_refuses_with_a_strange_sentence(self):
+        self.assert_survives("prepare", lambda *_: {"error": "no\nway\x1b[31m" + "y" * 5000},
+                             "headwayd: no?way?[31m")
+        self.assert_survives("prepare", lambda *_: {"error": ["not a sentence"]},
+                             "refused without a reason")
+
+    def test_prepare_without_its_members(self):
+        for answer in ({}, {"paced": "yes"}, {"paced": True},
+                       {"paced": True, "pattern": -1, "min_message_bytes": 1},
+                       {"paced": True, "pattern": 1, "min_message_bytes": "many"},
+                       {"paced": True, "pattern": 1.5, "min_message_bytes": 1}):
+            self.assert_survives("prepare", lambda *_, answer=answer: dict(answer),
+                                 "not one of its protocol")
+
+    def test_strange_node_names(self):
+        """Not refused: the name is the daemon's to give, even a long one."""
+        with self.daemon(nodes=["\n", "x" * 5000, "\u00e9" * 300, "b1"]):
+            job = self.run_job("alltoall_f90")
+        self.assert_succeeded(job)
+        self.assert_one_line(job, "pacing all-to-all over 4 hosts")
+
+    def test_never_accepts(self):
+        with self.daemon(backlog=0, accepts=False):
+            job = self.run_job("alltoall_f90", HEADWAY_TIMEOUT_MS=LIMIT_MS)
+        self.assert_succeeded(job)
+        self.assert_one_line(job, "not pacing")
+
+    def test_not_a_socket(self):
+        with open(self.socket, "w", encoding="ascii"):
+            job = self.run_job("alltoall_f90")
+        self.assert_succeeded(job)
+        self.assert_one_line(job, "not pacing: no headwayd at " + self.socket)
+
+
+class OpenMpiSettings(HelperTest):
+    """What Open MPI is told before MPI_Init, and that it believes it."""
+
+    FLAGS = "btl_tcp_flags"
+    TUNED = ("coll_tuned_use_dynamic_rules", "coll_tuned_alltoallv_algorithm")
+    DEFAULT_FLAGS = 0x1 | 0x2 | 0x8 | 0x10 | 0x20 | 0x100
+    PUT = 0x2
+
+    def settings(self, **arguments):
+        """Values of FLAGS and TUNED in a running job; the job."""
+        job = self.run_job("mca_show", self.FLAGS, *self.TUNED,
+                           "coll_tuned_dynamic_rules_filename", **arguments)
+        self.assertEqual(job.status, 0, job.stderr)
+        lines = dict(line.split("=", 1) for line in job.stdout.splitlines())
+        return lines, job
+
+    def test_defaults_are_known(self):
+        """If this fails, Open MPI's own defaults changed."""
+        lines, _ = self.settings(helper=False)
+        self.assertEqual(int(lines[self.FLAGS]), self.DEFAULT_FLAGS)
+        self.assertEqual([lines[name] for name in self.TUNED], ["0", "0"])
+
+    def test_set_and_taken_back(self):
+        lines, job = self.settings()
+        self.assertEqual(int(lines[self.FLAGS]), self.DEFAULT_FLAGS & ~self.PUT)
+        self.assertEqual([lines[name] for name in self.TUNED], ["1", "1"])
+        self.assertRegex(lines["coll_tuned_dynamic_rules_filename"], r"^/proc/self/fd/\d+$")
+        self.assertFalse([name for name in lines if name.startswith("environment")])
+        self.assert_one_line(job, "btl_tcp_flags=", "linear all-to-all from 2048 bytes",
+                             "HEADWAY_TRANSPORT=off", "HEADWAY_ALGORITHM=off")
+
+    def test_transport_off(self):
+        lines, job = self.settings(HEADWAY_TRANSPORT="off")
+        self.assertEqual(int(lines[self.FLAGS]), self.DEFAULT_FLAGS)
+        self.assertEqual([lines[name] for name in self.TUNED], ["1", "1"])
+        self.assert_one_line(job, "transport left alone")
+
+    def test_algorithm_off(self):
+        lines, job = self.settings(HEADWAY_ALGORITHM="off")
+        self.assertEqual(int(lines[self.FLAGS]), self.DEFAULT_FLAGS & ~self.PUT)
+        self.assertEqual([lines[name] for name in self.TUNED], ["0", "0"])
+        self.assert_one_line(job, "algorithm left alone")
+
+    def test_all_off(self):
+        lines, job = self.settings(HEADWAY="off")
+        self.assertEqual(int(lines[self.FLAGS]), self.DEFAULT_FLAGS)
+        self.assertEqual([lines[name] for name in self.TUNED], ["0", "0"])
+        self.assertEqual(job.told, [])
+
+    def test_users_own_flags_stay(self):
+        lines, job = self.settings(mpirun=("--mca", self.FLAGS, "3"))
+        self.assertEqual(lines[self.FLAGS], "3")
+        self.assertEqual(lines["environment " + self.FLAGS], "3")
+        self.assert_one_line(job, "OMPI_MCA_btl_tcp_flags=3 kept")
+
+    def test_users_own_algorithms_stay(self):
+        lines, job = self.settings(mpirun=("--mca", "coll_tuned_bcast_algorithm", "1"))
+        self.assertEqual([lines[name] for name in self.TUNED], ["0", "0"])
+        self.assert_one_line(job, "OMPI_MCA_coll_tuned_bcast_algorithm=1 kept")
+
+    def test_misspelt_switches_are_named(self):
+        _, job = self.settings(HEADWAY_TRANSPORT="perhaps", HEADWAY_TIMEOUT_MS="soon")
+        self.assert_one_line(job, "HEADWAY_TRANSPORT=perhaps is not understood",
+                             "HEADWAY_TIMEOUT_MS=soon is not understood")
+
+
+class Algorithm(HelperTest):
+    """Which algorithm Open MPI runs, as a spy inside it sees."""
+
+    SIZES = (100, 2047, 2048, 16384, 65536, 1048576)
+
+    def algorithms(self, *arguments, sizes=SIZES, **keywords):
+        job = self.run_job("alltoall_bench", "--sizes", ",".join(map(str, sizes)),
+                           "--repetitions", "1", "--warmup", "0", *arguments,
+                           preload=("tests/algorithm_spy.so",), **keywords)
+        self.assertEqual(job.status, 0, job.stderr)
+        return [line.split()[1] for line in job.stderr.splitlines()
+                if line.startswith("algorithm ")]
+
+    def test_linear_from_2048_bytes(self):
+        for ranks in (2, 3, 4, 8):
+            with self.subTest(ranks=ranks):
+                native = self.algorithms(helper=False, ranks=ranks)
+                ours = self.algorithms(ranks=ranks)
+                self.assertEqual(ours[:2], native[:2])
+                self.assertEqual(ours[2:], ["linear"] * 4)
+                self.assertNotEqual(native[2:], ours[2:])
+
+    def test_alltoallv_linear(self):
+        for ranks in (2, 4):
+            with self.subTest(ranks=ranks):
+                self.assertEqual(self.algorithms("--alltoallv", ranks=ranks), ["v_linear"] * 6)
+        self.assertEqual(self.algorithms("--alltoallv", ranks=2, helper=False), ["v_pairwise"] * 6)
+
+    def test_switched_off(self):
+        self.assertEqual(self.algorithms(HEADWAY_ALGORITHM="off"), self.algorithms(helper=False))
+
+
+def all_cases():
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
+    for group in suite:
+        for case in group:
+            yield case.id().removeprefix("__main__.")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--list"]:
+        print("\n".join(all_cases()))
+    else:
+        unittest.main()
