@@ -69,7 +69,7 @@ vm_initrd_modprobe_tree() {
 		vm_initrd_module "$file" "$to/kernel"
 	done <"$to/list"
 	rm "$to/list"
-	cp "$tree/lib/modules/$release"/modules.{builtin,order} "$to/"
+	cp "$tree/lib/modules/$release"/modules.{builtin,builtin.modinfo,order} "$to/"
 	depmod -b "$stage/usr" "$release"
 }
 
@@ -97,10 +97,12 @@ vm_initrd_file() {
 	esac
 }
 
-# vm_initrd_libraries STAGE PROGRAM: what the dynamic linker would load.
+# vm_initrd_libraries STAGE PROGRAM: what the dynamic linker would load.  A
+# kernel module or a static program needs nothing.
 vm_initrd_libraries() {
-	local stage=$1 library
-	ldd "$2" 2>/dev/null | grep -oE '/[^ ]+' | while read -r library; do
+	local stage=$1 library listed
+	listed=$(ldd "$2" 2>/dev/null) || return 0
+	grep -oE '/[^ ]+' <<<"$listed" | while read -r library; do
 		[[ -e $stage$library ]] && continue
 		mkdir -p "$stage$(dirname "$library")"
 		cp -L "$library" "$stage$library"
