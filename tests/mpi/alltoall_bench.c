@@ -2,15 +2,20 @@
 // Times MPI_Alltoall or MPI_Alltoallv.
 //
 //   alltoall_bench --sizes 16384,65536 [--repetitions 10] [--warmup 2]
-//                  [--alltoallv] [--counters]
+//                  [--alltoallv] [--counters] [--pause]
 //
 // For each size (bytes per pair) rank 0 prints one JSON object on a line:
 //   {"operation":"alltoall","ranks":8,"bytes":65536,"warmup_ms":[...],
-//    "samples_ms":[...],"counters":{"timeouts":0,"retransmits":0}}
+//    "samples_ms":[...],"starts_s":[...],
+//    "counters":{"timeouts":0,"retransmits":0}}
 // A sample is the longest time any rank spent in the call; a barrier stands
-// before each.  --counters adds what TCP on all hosts together counted over all
+// before each.  starts_s is when rank 0 entered the sampled calls, on
+// CLOCK_MONOTONIC.  --counters adds what TCP on all hosts together counted over all
 // calls of that size, the warm-up included.  The first call of each size is
 // checked byte by byte; wrong data ends the job with status 1.
+// --pause: before and after the sampled calls of each size rank 0 prints
+// {"pause":"before","bytes":65536} (or "after") and waits for a line on its
+// standard input, so that somebody can read counters while the network is idle.
 #define _GNU_SOURCE
 #include <getopt.h>
 #include <mpi.h>
@@ -19,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define MAX_SIZES 64
 #define MAX_REPETITIONS 10000
@@ -30,6 +36,7 @@ struct options {
 	int warmup;
 	bool alltoallv;
 	bool counters;
+	bool pause;
 };
 
 struct job {
@@ -86,6 +93,7 @@ static struct options parse_options(int argc, char **argv)
 		{ "warmup", required_argument, NULL, 'w' },
 		{ "alltoallv", no_argument, NULL, 'v' },
 		{ "counters", no_argument, NULL, 'c' },
+		{ "pause", no_argument, NULL, 'p' },
 		{ 0 }
 	};
 	struct options options = { .repetitions = 10, .warmup = 2 };
@@ -108,6 +116,9 @@ static struct options parse_options(int argc, char **argv)
 			break;
 		case 'c':
 			options.counters = true;
+			break;
+		case 'p':
+			options.pause = true;
 			break;
 		default:
 			fail("%s", "see the head of alltoall_bench.c for its options");
@@ -240,12 +251,21 @@ static void check_exchange(const struct job *job, const struct exchange *exchang
 	}
 }
 
-/* One call; its time in ms at the slowest rank (valid on rank 0). */
-static double run_once(const struct exchange *exchange, bool alltoallv)
+static double monotonic_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec + now.tv_nsec * 1e-9;
+}
+
+/* One call; its time in ms at the slowest rank (valid on rank 0) and its start. */
+static double run_once(const struct exchange *exchange, bool alltoallv, double *start_s)
 {
 	double start, own, slowest = 0;
 
 	MPI_Barrier(MPI_COMM_WORLD);
+	*start_s = monotonic_s();
 	start = MPI_Wtime();
 	if (alltoallv)
 		MPI_Alltoallv(exchange->send, exchange->counts, exchange->displacements, MPI_BYTE,
@@ -259,11 +279,27 @@ static double run_once(const struct exchange *exchange, bool alltoallv)
 	return slowest;
 }
 
-static void print_list(const char *name, const double *values, int count)
+/* The others wait in the next barrier. */
+static void pause_for_reader(const struct job *job, const char *when, int bytes)
+{
+	int answer;
+
+	if (job->rank)
+		return;
+	printf("{\"pause\":\"%s\",\"bytes\":%d}\n", when, bytes);
+	fflush(stdout);
+	do {
+		answer = getchar();
+	} while (answer != '\n' && answer != EOF);
+	if (answer == EOF)
+		fail("%s", "--pause: standard input has ended");
+}
+
+static void print_list(const char *name, const double *values, int count, int digits)
 {
 	printf(",\"%s\":[", name);
 	for (int i = 0; i < count; i++)
-		printf("%s%.3f", i ? "," : "", values[i]);
+		printf("%s%.*f", i ? "," : "", digits, values[i]);
 	printf("]");
 }
 
@@ -273,23 +309,29 @@ static void bench_size(const struct job *job, const struct options *options, int
 	uint64_t before[COUNTER_KINDS], after[COUNTER_KINDS];
 	int calls = options->warmup + options->repetitions;
 	double *times = malloc(calls * sizeof(*times));
+	double *starts = malloc(calls * sizeof(*starts));
 
-	if (!times)
+	if (!times || !starts)
 		fail("%s", "out of memory");
 	if (options->counters)
 		read_counters(job, before);
 	for (int call = 0; call < calls; call++) {
-		times[call] = run_once(&exchange, options->alltoallv);
+		if (options->pause && call == options->warmup)
+			pause_for_reader(job, "before", bytes);
+		times[call] = run_once(&exchange, options->alltoallv, &starts[call]);
 		if (call == 0)
 			check_exchange(job, &exchange);
 	}
+	if (options->pause)
+		pause_for_reader(job, "after", bytes);
 	if (options->counters)
 		read_counters(job, after);
 	if (job->rank == 0) {
 		printf("{\"operation\":\"%s\",\"ranks\":%d,\"bytes\":%d",
 		       options->alltoallv ? "alltoallv" : "alltoall", job->ranks, bytes);
-		print_list("warmup_ms", times, options->warmup);
-		print_list("samples_ms", times + options->warmup, options->repetitions);
+		print_list("warmup_ms", times, options->warmup, 3);
+		print_list("samples_ms", times + options->warmup, options->repetitions, 3);
+		print_list("starts_s", starts + options->warmup, options->repetitions, 6);
 		if (options->counters)
 			printf(",\"counters\":{\"timeouts\":%llu,\"retransmits\":%llu}",
 			       (unsigned long long)(after[TIMEOUTS] - before[TIMEOUTS]),
@@ -298,6 +340,7 @@ static void bench_size(const struct job *job, const struct options *options, int
 		fflush(stdout);
 	}
 	free(times);
+	free(starts);
 	free_exchange(&exchange);
 }
 
