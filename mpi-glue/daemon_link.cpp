@@ -73,17 +73,16 @@ LinkResult<DaemonLink::Json> DaemonLink::ask(Json request) {
     for (;;) {
         auto answer = receive(deadline);
         if (!answer) return tl::unexpected(answer.error());
-        const bool accepted = answer->body["ok"].get<bool>();
         // Answers come in the order of the requests.
         const std::uint64_t expected = unread_.empty() ? *id : unread_.front();
         if (answer->id != expected) return lost("headwayd answered something that was not asked");
         if (unread_.empty()) {
-            if (!accepted) return tl::unexpected(LinkError{refusal(answer->body), false});
+            if (!answer->accepted) return tl::unexpected(LinkError{refusal(answer->body), false});
             return std::move(answer->body);
         }
         unread_.pop_front();
         // What was told must be so, or we and the daemon disagree about what holds.
-        if (!accepted) return lost(refusal(answer->body));
+        if (!answer->accepted) return lost(refusal(answer->body));
     }
 }
 
@@ -109,6 +108,8 @@ LinkResult<std::uint64_t> DaemonLink::send(Json request, Clock::time_point deadl
             return tl::unexpected(ready.error());
         if (::send(socket_.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
             return id;
+        // What the daemon said before it closed is still to be read.
+        if (errno == EPIPE) return id;
         if (errno != EINTR && errno != EAGAIN) return system_error("headwayd is gone");
     }
 }
@@ -126,18 +127,20 @@ LinkResult<DaemonLink::Answer> DaemonLink::receive(Clock::time_point deadline) {
     if (static_cast<std::size_t>(size) > buffer_.size())
         return lost("headwayd's answer is longer than the protocol allows");
 
-    Answer answer;
-    answer.body = Json::parse(buffer_.begin(), buffer_.begin() + size, nullptr, false);
-    const auto member = [&](const char* key) {
-        return answer.body.is_object() ? answer.body.find(key) : answer.body.end();
-    };
-    const auto id = member("id");
-    const auto accepted = member("ok");
-    if (!answer.body.is_object() || id == answer.body.end() || !id->is_number_unsigned() ||
-        accepted == answer.body.end() || !accepted->is_boolean())
-        return lost("headwayd's answer is not one of its protocol");
-    answer.id = id->get<std::uint64_t>();
-    return answer;
+    return read_answer(Json::parse(buffer_.begin(), buffer_.begin() + size, nullptr, false));
+}
+
+LinkResult<DaemonLink::Answer> DaemonLink::read_answer(Json body) {
+    const auto nonsense = [] { return lost("headwayd's answer is not one of its protocol"); };
+    if (!body.is_object()) return nonsense();
+    const auto id = body.find("id");
+    const auto accepted = body.find("ok");
+    if (id == body.end() || accepted == body.end() || !accepted->is_boolean()) return nonsense();
+    // To no request in particular: it wants nothing to do with this client.
+    if (id->is_null() && !accepted->get<bool>()) return lost(refusal(body));
+    if (!id->is_number_unsigned()) return nonsense();
+    const auto number = id->get<std::uint64_t>();
+    return Answer{number, accepted->get<bool>(), std::move(body)};
 }
 
 LinkResult<void> DaemonLink::wait_for(short events, Clock::time_point deadline) const {

@@ -46,6 +46,7 @@ private:
     using Clock = std::chrono::steady_clock;
     struct Answer {
         std::uint64_t id = 0;
+        bool accepted = false;
         Json body;
     };
 
@@ -53,6 +54,7 @@ private:
 
     [[nodiscard]] LinkResult<std::uint64_t> send(Json request, Clock::time_point deadline);
     [[nodiscard]] LinkResult<Answer> receive(Clock::time_point deadline);
+    [[nodiscard]] static LinkResult<Answer> read_answer(Json body);
     [[nodiscard]] LinkResult<void> wait_for(short events, Clock::time_point deadline) const;
 
     UniqueFd socket_;

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <string_view>
@@ -12,22 +14,24 @@
 namespace headway::glue {
 namespace {
 
-using Json = DaemonLink::Json;
-
 constexpr std::size_t reason_bytes = 512;
+constexpr std::size_t job_id_bytes = 128;  // the protocol's limit
 constexpr std::string_view library_wanted = "Open MPI v4.1.";
 constexpr const char* off_switch = "HEADWAY=off switches Headway off";
 
-constexpr const char* name_of(Operation operation) {
-    return operation == Operation::alltoall ? "alltoall" : "alltoallv";
-}
-
-/// The same for all ranks of a job, different for two jobs at a time.
+/// The same for all ranks of a job, different for two jobs at a time; spelt as
+/// the protocol wants it.
 std::string job_id() {
-    for (const char* name : {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "SLURM_JOB_ID"}) {
-        if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return value;
+    std::string id = "process-" + std::to_string(::getpid());
+    for (const char* name : {"SLURM_JOB_ID", "OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE"}) {
+        if (const char* value = std::getenv(name); value != nullptr && *value != '\0') id = value;
     }
-    return "process-" + std::to_string(::getpid());
+    std::replace_if(id.begin(), id.end(),
+                    [](unsigned char c) {
+                        return std::isalnum(c) == 0 && std::strchr(".:@/+-_", c) == nullptr;
+                    },
+                    '_');
+    return id.substr(0, job_id_bytes);
 }
 
 /// The MPI library that the program really uses, as it names itself.
@@ -97,7 +101,7 @@ void Helper::after_init() noexcept try {
             library_.substr(0, library_.find('\n')) + "; " + off_switch);
     }
 } catch (const std::exception&) {
-    lose_link();
+    end_session();
 }
 
 // Collective over MPI_COMM_WORLD.  Each step is taken by all ranks or by none.
@@ -107,7 +111,7 @@ void Helper::join_job() {
     if (ranks_ < 2) return;
 
     std::string trouble = join_node();
-    if (reduce_over_job(link_ ? 1 : 0, MPI_SUM) == 0) {
+    if (reduce_over_job(session_ ? 1 : 0, MPI_SUM) == 0) {
         announce("not pacing: " + trouble);
         notice_.silence();
         return;
@@ -116,27 +120,21 @@ void Helper::join_job() {
     watch_finalize();
     if (hosts_.names().size() < 2) {
         announce("nothing to pace: the job is on one host");
-        link_.reset();
+        session_.reset();
         return;
     }
     std::string state;
-    if (link_) trouble = prepare_job(state);
+    if (session_) trouble = prepare_job(state);
     announce_agreed(state, trouble);
-    active_ = link_.has_value();
+    active_ = session_.has_value();
 }
 
 /// Connects to this node's daemon; the reason if that fails.
 std::string Helper::join_node() {
-    auto link = DaemonLink::connect(settings_.socket_path, settings_.timeout);
-    if (!link) return link.error().what;
-    auto answer =
-        link->ask({{"op", "hello"}, {"job", job_id()}, {"rank", rank_}, {"pid", ::getpid()}});
-    if (!answer) return answer.error().what;
-    // The name under which headway.toml knows this node, where it says so.
-    const auto node = answer->find("node");
-    if (node != answer->end() && node->is_string() && !node->get_ref<const std::string&>().empty())
-        node_ = node->get<std::string>();
-    link_ = std::move(*link);
+    auto session = Session::open(settings_, job_id(), rank_, hosts_);
+    if (!session) return session.error().what;
+    session_ = std::move(*session);
+    node_ = session_->node();
     return "";
 }
 
@@ -144,30 +142,31 @@ std::string Helper::join_node() {
 /// it has against the job comes out now, while the ranks can still agree on one
 /// line.  The reason if it refuses; else `state` tells what it decided.
 std::string Helper::prepare_job(std::string& state) {
-    PatternResult pattern = prepare(Operation::alltoall, *hosts_.hosts_of(MPI_COMM_WORLD));
-    if (!pattern) {
-        link_.reset();
-        return pattern.error().what;
+    const auto known = session_->pattern(Operation::alltoall, *hosts_.hosts_of(MPI_COMM_WORLD));
+    if (!known) {
+        session_.reset();
+        return known.error().what;
     }
-    state = pattern->paced ? "pacing all-to-all over " + std::to_string(hosts_.names().size()) +
-                                 " hosts from " + std::to_string(pattern->min_message_bytes) +
-                                 " bytes a pair"
-                           : "nothing to pace: " + pattern->reason;
+    const Pattern& pattern = (*known)->second;
+    state = pattern.paced ? "pacing all-to-all over " + std::to_string(hosts_.names().size()) +
+                                " hosts from " + std::to_string(pattern.min_message_bytes) +
+                                " bytes a pair"
+                          : "nothing to pace: " + pattern.reason;
     return "";
 }
 
 /// One line, whatever happened to whichever rank.
 void Helper::announce_agreed(const std::string& state, const std::string& trouble) {
-    const int able = reduce_over_job(link_ ? 1 : 0, MPI_SUM);
+    const int able = reduce_over_job(session_ ? 1 : 0, MPI_SUM);
     if (able == ranks_) {
         announce(state);
         return;
     }
-    const int first_failed = reduce_over_job(link_ ? ranks_ : rank_, MPI_MIN);
+    const int first_failed = reduce_over_job(session_ ? ranks_ : rank_, MPI_MIN);
     const std::string reason =
         broadcast_from(first_failed, "rank " + std::to_string(first_failed) + " on " + node_ +
                                          ": " + trouble);
-    if (!link_) notice_.silence();
+    if (!session_) notice_.silence();
     announce(able == 0 ? "not pacing: " + reason
                        : "pacing only " + std::to_string(able) + " of " + std::to_string(ranks_) +
                              " ranks: " + reason);
@@ -195,42 +194,44 @@ bool Helper::applies_to(MPI_Comm communicator) const noexcept {
 
 bool Helper::enter(Operation operation, MPI_Comm communicator, std::uint64_t bytes) noexcept {
     const std::lock_guard lock(mutex_);
+    if (!session_) return false;
     try {
-        return link_ && enter_locked(operation, communicator, bytes);
+        const auto entered = enter_locked(operation, communicator, bytes);
+        if (entered) return *entered;
+        tell(entered.error(), std::string("not pacing ") + name_of(operation));
+        return false;
     } catch (const std::exception&) {
-        return lose_link();
+        return end_session();
     }
 }
 
-bool Helper::enter_locked(Operation operation, MPI_Comm communicator, std::uint64_t bytes) {
-    const Pattern* pattern = pattern_for(operation, communicator);
-    if (pattern == nullptr || !pattern->paced || bytes == 0 ||
-        bytes < pattern->min_message_bytes)
-        return false;
-    const auto answer = link_->ask(
-        {{"op", "enter"}, {"pattern", pattern->id}, {"message_bytes", bytes}});
-    if (!answer) {
-        give_up(answer.error());
-        return false;
+LinkResult<bool> Helper::enter_locked(Operation operation, MPI_Comm communicator,
+                                      std::uint64_t bytes) {
+    CommunicatorPatterns* patterns = patterns_of(communicator);
+    if (patterns == nullptr || !patterns->hosts || patterns->hosts->size() < 2) return false;
+    KnownPattern*& known = patterns->by_operation[static_cast<std::size_t>(operation)];
+    if (known == nullptr) {
+        const auto pattern = session_->pattern(operation, *patterns->hosts);
+        if (!pattern) return tl::unexpected(pattern.error());
+        known = *pattern;
     }
-    show(name_of(operation), *answer);
-    return true;
+    return session_->enter(*known, bytes);
 }
 
 void Helper::leave() noexcept {
     const std::lock_guard lock(mutex_);
+    if (!session_) return;
     try {
-        if (!link_) return;
-        if (const auto told = link_->tell({{"op", "leave"}}); !told) give_up(told.error());
+        if (const auto left = session_->leave(); !left) tell(left.error(), "");
     } catch (const std::exception&) {
-        lose_link();
+        end_session();
     }
 }
 
 void Helper::finalize() noexcept {
     active_ = false;
     const std::lock_guard lock(mutex_);
-    link_.reset();
+    session_.reset();
     hosts_.release();
 }
 
@@ -246,66 +247,18 @@ Helper::CommunicatorPatterns* Helper::patterns_of(MPI_Comm communicator) {
     return patterns.release();  // the communicator's, until forget_communicator
 }
 
-/// Asks the daemon once for each operation and set of hosts, however many
-/// communicators have that set.
-const Helper::Pattern* Helper::pattern_for(Operation operation, MPI_Comm communicator) {
-    CommunicatorPatterns* patterns = patterns_of(communicator);
-    if (patterns == nullptr || !patterns->hosts || patterns->hosts->size() < 2) return nullptr;
-    const Pattern*& known = patterns->by_operation[static_cast<std::size_t>(operation)];
-    if (known != nullptr) return known;
-    const auto entry = patterns_.find({operation, *patterns->hosts});
-    if (entry != patterns_.end()) return known = &entry->second;
-    if (const PatternResult answer = prepare(operation, *patterns->hosts); !answer) {
-        give_up(answer.error());
-        return nullptr;
-    }
-    return known = &patterns_.at({operation, *patterns->hosts});
-}
-
-Helper::PatternResult Helper::prepare(Operation operation, const HostSet& hosts) {
-    const auto answer = link_->ask({{"op", "prepare"},
-                                    {"operation", name_of(operation)},
-                                    {"job_hosts", hosts_.names()},
-                                    {"comm_hosts", hosts_.names_of(hosts)},
-                                    {"siblings_disjoint", settings_.siblings_disjoint}});
-    if (!answer) return tl::unexpected(answer.error());
-    show(name_of(operation), *answer);
-    const LinkError nonsense{"headwayd's answer is not one of its protocol", true};
-    Pattern pattern;
-    const auto paced = answer->find("paced");
-    if (paced == answer->end() || !paced->is_boolean()) return tl::unexpected(nonsense);
-    pattern.paced = paced->get<bool>();
-    if (const auto reason = answer->find("reason"); reason != answer->end() && reason->is_string())
-        pattern.reason = reason->get<std::string>();
-    if (pattern.paced) {
-        const auto id = answer->find("pattern");
-        const auto least = answer->find("min_message_bytes");
-        if (id == answer->end() || !id->is_number_unsigned() || least == answer->end() ||
-            !least->is_number_unsigned())
-            return tl::unexpected(nonsense);
-        pattern.id = id->get<std::uint64_t>();
-        pattern.min_message_bytes = least->get<std::uint64_t>();
-    }
-    return patterns_.insert_or_assign({operation, hosts}, std::move(pattern)).first->second;
+/// A refusal concerns one thing; a lost connection ends all.
+void Helper::tell(const LinkError& error, const std::string& refused) {
+    if (error.lost) end_session();
+    notice_.say((error.lost ? "pacing ended" : refused) + " on " + node_ + ": " + error.what);
 }
 
 /// From now on this process paces nothing.  Closing the connection undoes
 /// whatever it had entered.  False, as "not entered".
-bool Helper::lose_link() noexcept {
+bool Helper::end_session() noexcept {
     active_ = false;
-    link_.reset();
+    session_.reset();
     return false;
-}
-
-void Helper::give_up(const LinkError& error) {
-    lose_link();
-    notice_.say("pacing ended on " + node_ + ": " + error.what);
-}
-
-void Helper::show(const char* operation, const Json& answer) const {
-    if (!settings_.verbose) return;
-    say("rank " + std::to_string(rank_) + " on " + node_ + ", " + operation + ": " +
-        answer.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 int Helper::forget_communicator(MPI_Comm, int, void* value, void*) {

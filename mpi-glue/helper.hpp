@@ -20,22 +20,17 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
 
-#include "daemon_link.hpp"
 #include "host_table.hpp"
 #include "mca_environment.hpp"
 #include "notice.hpp"
+#include "session.hpp"
 #include "settings.hpp"
 
 namespace headway::glue {
-
-enum class Operation { alltoall, alltoallv };
-inline constexpr std::size_t operation_count = 2;
 
 class Helper {
 public:
@@ -55,18 +50,10 @@ public:
     void finalize() noexcept;
 
 private:
-    /// What the daemon answered to "prepare".
-    struct Pattern {
-        bool paced = false;
-        std::uint64_t id = 0;
-        std::uint64_t min_message_bytes = 0;
-        std::string reason;  ///< why, or why not, for people
-    };
-    using PatternResult = LinkResult<Pattern>;
     /// Kept as an attribute of each communicator that was seen.
     struct CommunicatorPatterns {
         std::optional<HostSet> hosts;  ///< none: never paced
-        std::array<const Pattern*, operation_count> by_operation{};
+        std::array<KnownPattern*, operation_count> by_operation{};
     };
 
     void join_job();
@@ -75,14 +62,12 @@ private:
     void announce_agreed(const std::string& state, const std::string& trouble);
     void announce(const std::string& state) const;
     void watch_finalize();
+
     [[nodiscard]] CommunicatorPatterns* patterns_of(MPI_Comm communicator);
-    [[nodiscard]] const Pattern* pattern_for(Operation operation, MPI_Comm communicator);
-    [[nodiscard]] PatternResult prepare(Operation operation, const HostSet& hosts);
-    [[nodiscard]] bool enter_locked(Operation operation, MPI_Comm communicator,
-                                    std::uint64_t bytes);
-    void give_up(const LinkError& error);
-    bool lose_link() noexcept;
-    void show(const char* operation, const DaemonLink::Json& answer) const;
+    [[nodiscard]] LinkResult<bool> enter_locked(Operation operation, MPI_Comm communicator,
+                                                std::uint64_t bytes);
+    void tell(const LinkError& error, const std::string& refused);
+    bool end_session() noexcept;
 
     static int forget_communicator(MPI_Comm, int, void* value, void*);
     static int end_of_mpi(MPI_Comm, int, void*, void* helper);
@@ -100,10 +85,9 @@ private:
     HostTable hosts_;
     OncePerNode notice_;
 
-    std::atomic<bool> active_{false};  ///< there is a link, and it works
+    std::atomic<bool> active_{false};  ///< there is a session
     std::mutex mutex_;                 ///< guards what follows
-    std::optional<DaemonLink> link_;
-    std::map<std::pair<Operation, HostSet>, Pattern> patterns_;
+    std::optional<Session> session_;
 };
 
 /// The process's helper.  It is never destroyed: MPI may call back, and threads

@@ -95,6 +95,12 @@ class HelperTest(unittest.TestCase):
         for word in words:
             self.assertIn(word, job.told[0])
 
+    def assert_trouble(self, job, pattern):
+        """Beside the line at the start there is one that matches."""
+        trouble = [line for line in job.told if "pacing all-to-all over 4 hosts" not in line]
+        self.assertEqual((len(job.told), len(trouble)), (2, 1), job.stderr)
+        self.assertRegex(trouble[0], pattern)
+
     def assert_balanced(self, connection):
         """Enters and leaves alternate, and nothing is left entered."""
         steps = [op for op in connection.operations() if op in ("enter", "leave")]
@@ -315,24 +321,53 @@ class Outcome(HelperTest):
         with self.daemon(replace={"enter": lambda *_: CLOSE}):
             job = self.run_job("alltoall_check")
         self.assert_succeeded(job)
-        self.assertEqual(len(job.told), 2, job.stderr)
-        self.assertIn("pacing ended on", job.told[1])
-        self.assertIn("headwayd closed the connection", job.told[1])
+        self.assert_trouble(job, "pacing ended on .*: headwayd closed the connection")
 
-    def test_daemon_refuses_a_call(self):
+    def test_daemon_refuses_calls(self):
+        """Each pattern is prepared once more, and then left alone."""
         with self.daemon(replace={"enter": lambda *_: {"error": "no module"}}) as daemon:
             job = self.run_job("alltoall_check")
         self.assert_succeeded(job)
-        self.assertEqual(len(job.told), 2, job.stderr)
-        self.assertIn("headwayd: no module", job.told[1])
+        self.assert_trouble(job, "not pacing alltoall on .*: headwayd: no module")
         for connection in daemon.connections:
-            self.assertEqual(connection.operations().count("enter"), 1)
+            self.assertEqual(connection.operations(),
+                             ["hello", "prepare"] + ["enter", "prepare", "enter", "prepare"] * 2 +
+                             ["enter", "prepare", "enter"])
+
+    def test_daemon_forgets_its_patterns(self):
+        """As after a reload of its topology: prepared anew, and paced again."""
+        def forgetful(request, connection):
+            if connection.operations().count("enter") == 3:
+                connection.forgotten = len(connection.patterns)
+            if request["pattern"] <= getattr(connection, "forgotten", 0):
+                return {"error": "out of date"}
+            return FakeHeadwayd.answer_enter(daemon, request, connection)
+        with self.daemon(replace={"enter": forgetful}) as daemon:
+            job = self.run_job("alltoall_check")
+        self.assert_succeeded(job)
+        self.assert_one_line(job, "pacing all-to-all over 4 hosts")
+        for connection in daemon.connections:
+            self.assertEqual(connection.operations().count("leave"),
+                             connection.operations().count("enter") - 1)
+
+    def test_daemon_refuses_one_communicator(self):
+        def plans_whole_jobs_only(request, connection):
+            if request["comm_hosts"] != request["job_hosts"]:
+                return {"error": "too many patterns"}
+            return FakeHeadwayd.answer_prepare(daemon, request, connection)
+        with self.daemon(replace={"prepare": plans_whole_jobs_only}) as daemon:
+            job = self.run_job("alltoall_check")
+        self.assert_succeeded(job)
+        self.assert_trouble(job, "not pacing alltoall on .*: headwayd: too many patterns")
+        entered = [request for request in daemon.by_rank()[0].requests if request["op"] == "enter"]
+        self.assertEqual(len(entered), len([1 for _, size, ranks in job.calls()
+                                            if size >= MIN_MESSAGE_BYTES and ranks == RANKS]))
 
     def test_daemon_refuses_to_leave(self):
         with self.daemon(replace={"leave": lambda *_: {"error": "not inside"}}) as daemon:
             job = self.run_job("alltoall_check")
         self.assert_succeeded(job)
-        self.assertIn("headwayd: not inside", job.told[1])
+        self.assert_trouble(job, "pacing ended on .*: headwayd: not inside")
         for connection in daemon.connections:
             self.assertEqual(connection.operations().count("leave"), 1)
 
@@ -341,8 +376,7 @@ class Outcome(HelperTest):
         with self.daemon(replace={"leave": lambda *_: NO_ANSWER}) as daemon:
             job = self.run_job("alltoall_check")
         self.assert_succeeded(job)
-        self.assertEqual(len(job.told), 2, job.stderr)
-        self.assertIn("answered something that was not asked", job.told[1])
+        self.assert_trouble(job, "pacing ended on .*answered something that was not asked")
         for connection in daemon.connections:
             self.assertEqual(connection.operations().count("enter"), 2)
 
@@ -387,6 +421,10 @@ class HostileDaemon(HelperTest):
         for operation in ("hello", "prepare"):
             self.assert_survives(operation, lambda *_: NO_ANSWER,
                                  f"did not answer within {LIMIT_MS} ms")
+
+    def test_turns_the_client_away(self):
+        self.assert_survives("hello", lambda *_: b'{"v":1,"id":null,"ok":false,"error":"full"}',
+                             "headwayd: full")
 
     def test_closes(self):
         for operation in ("hello", "prepare"):

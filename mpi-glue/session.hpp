@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// This process's dealings with headwayd: one connection, the patterns prepared
+// on it, enter and leave.  Knows nothing of MPI calls.
+//
+// Errors are of two kinds (LinkError::lost): the connection is gone and the
+// session with it, or the daemon refused this one thing and the rest goes on.
+//
+// Not thread safe: the caller serialises.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "daemon_link.hpp"
+#include "host_table.hpp"
+#include "settings.hpp"
+
+namespace headway::glue {
+
+enum class Operation { alltoall, alltoallv };
+inline constexpr std::size_t operation_count = 2;
+
+/// As the protocol spells it.
+[[nodiscard]] const char* name_of(Operation operation);
+
+/// What the daemon answered to "prepare"; not paced unless it said so.
+struct Pattern {
+    bool paced = false;
+    std::uint64_t id = 0;
+    std::uint64_t min_message_bytes = 0;
+    std::string reason;  ///< why, or why not, for people
+};
+
+/// Asked for once, however many communicators have that set of hosts.
+using Patterns = std::map<std::pair<Operation, HostSet>, Pattern>;
+using KnownPattern = Patterns::value_type;
+
+class Session {
+public:
+    /// Connects and says who is there.  `hosts` must outlive the session; it
+    /// may be gathered later, but before the first pattern.
+    [[nodiscard]] static LinkResult<Session> open(const Settings& settings, const std::string& job,
+                                                  int rank, const HostTable& hosts);
+
+    /// The name under which headway.toml knows this node.
+    [[nodiscard]] const std::string& node() const { return node_; }
+
+    /// Prepared at its first use; it stays at its place as long as the session.
+    /// After a refusal it counts as not paced and is not asked for again.
+    [[nodiscard]] LinkResult<KnownPattern*> pattern(Operation operation, const HostSet& hosts);
+
+    /// True: the rates hold, and leave() must follow.
+    [[nodiscard]] LinkResult<bool> enter(KnownPattern& known, std::uint64_t bytes);
+    [[nodiscard]] LinkResult<void> leave();
+
+private:
+    Session(DaemonLink link, const Settings& settings, const HostTable& hosts, int rank,
+            std::string node);
+
+    [[nodiscard]] LinkResult<void> prepare(KnownPattern& known);
+    [[nodiscard]] LinkResult<void> ask_to_enter(const KnownPattern& known, std::uint64_t bytes);
+    void show(const KnownPattern& known, const DaemonLink::Json& answer) const;
+
+    DaemonLink link_;
+    const HostTable* hosts_;
+    bool siblings_disjoint_;
+    bool verbose_;
+    int rank_;
+    std::string node_;
+    Patterns patterns_;
+};
+
+}  // namespace headway::glue
