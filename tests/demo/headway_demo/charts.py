@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report's pictures."""
+
+from . import svg
+from .contender import CONTENDERS
+
+WIDTH = 860
+LABELS = 112        # room for contenders' names
+VALUES = 150        # room for figures at the right
+
+
+class Axis:
+    """A horizontal scale from 0 to at least `most`."""
+
+    def __init__(self, left, right, most):
+        self.left, self.right = left, right
+        self.ticks = svg.ticks(most)
+        self.most = self.ticks[-1]
+
+    def x(self, value):
+        return self.left + (self.right - self.left) * value / self.most
+
+    def draw(self, top, bottom, unit):
+        parts = []
+        for tick in self.ticks:
+            x = self.x(tick)
+            parts += [svg.line(x, top, x, bottom, "grid"),
+                      svg.text(x, bottom + 16, f"{tick:g}", "tick", "middle")]
+        parts.append(svg.text(self.right + 10, bottom + 16, unit, "tick"))
+        return parts
+
+
+def times(message):
+    """Each sample a dot, the median a bar, the bound a line; one row a contender."""
+    row_height, top = 34, 30
+    runs = message["runs"]
+    bottom = top + row_height * len(runs)
+    axis = Axis(LABELS, WIDTH - VALUES, max(run["max_ms"] for run in runs))
+    parts = axis.draw(top, bottom, "ms")
+    for i, run in enumerate(runs):
+        parts += times_row(run, axis, top + row_height * (i + 0.5))
+    x = axis.x(message["bound_ms"])
+    parts += [svg.line(x, top - 8, x, bottom, "bound"),
+              svg.text(x, top - 13, f"bound {message['bound_ms']:.1f} ms", "boundlabel", "middle")]
+    return svg.drawing(WIDTH, bottom + 24, parts,
+                       f"Time of an all-to-all of {message['bytes'] // 1024} KiB by contender")
+
+
+def times_row(run, axis, y):
+    own = " own" if run["name"] == "headway" else ""
+    title = CONTENDERS[run["name"]].title
+    samples = [ms for mpirun in run["samples_ms"] for ms in mpirun]
+    tip = f"{title}: median {run['median_ms']:.1f} ms, worst {run['max_ms']:.1f} ms, " \
+          f"{run['samples']} samples"
+    median, worst = axis.x(run["median_ms"]), axis.x(run["max_ms"])
+    parts = [
+        svg.text(LABELS - 12, y + 4, title, "name" + own, "end"),
+        svg.rectangle(axis.left, y - 9, median - axis.left, 18, "bar" + own, tip, radius=2),
+        svg.line(median, y, worst, y, "whisker" + own),
+        svg.line(worst, y - 6, worst, y + 6, "whisker" + own),
+    ]
+    parts += [svg.circle(axis.x(ms), y, 2.6, "sample" + own, f"{ms:.1f} ms") for ms in samples]
+    parts += [svg.text(axis.right + 12, y + 4, f"{run['median_ms']:.0f}", "value" + own),
+              svg.text(axis.right + 56, y + 4, f"worst {run['max_ms']:.0f}", "value faint")]
+    return parts
+
+
+def losses(message):
+    """RTOs, retransmitted segments and drops of each contender, per all-to-all."""
+    columns = (("RTOs", lambda run: run["timeouts"]),
+               ("retransmissions", lambda run: run["retransmits"]),
+               ("drops at ports", lambda run: run["port_drops"]),
+               ("drops at the trunk", lambda run: run["trunk_drops"]))
+    row_height, top, gap = 26, 30, 26
+    width = (WIDTH - LABELS - gap * (len(columns) - 1)) / len(columns)
+    parts = []
+    for i, (heading, count) in enumerate(columns):
+        left = LABELS + i * (width + gap)
+        values = [count(run) / run["samples"] for run in message["runs"]]
+        scale = (width - 52) / max(max(values), 1e-9)
+        parts.append(svg.text(left, top - 12, heading, "heading"))
+        for j, (run, value) in enumerate(zip(message["runs"], values)):
+            y = top + row_height * (j + 0.5)
+            tip = f"{CONTENDERS[run['name']].title}: {count(run)} in {run['samples']} all-to-alls"
+            parts += [svg.rectangle(left, y - 7, value * scale, 14, "loss", tip, radius=2),
+                      svg.text(left + value * scale + 6, y + 4, per_call(value),
+                               "value" if value else "value good")]
+    for j, run in enumerate(message["runs"]):
+        own = " own" if run["name"] == "headway" else ""
+        parts.append(svg.text(LABELS - 12, top + row_height * (j + 0.5) + 4,
+                              CONTENDERS[run["name"]].title, "name" + own, "end"))
+    return svg.drawing(WIDTH, top + row_height * len(message["runs"]) + 6, parts,
+                       "Losses per all-to-all by contender")
+
+
+def per_call(value):
+    if value == 0:
+        return "0"
+    return f"{value:.0f}" if value >= 100 else f"{value:.2g}"
+
+
+def trunk(traces):
+    """The trunk's utilisation, a panel for each trace, all on one time scale."""
+    panel, top, gap = 128, 28, 54
+    left, right = 48, WIDTH - 16
+    longest_ms = max(len(bins) * trace["bin_ms"]
+                     for trace in traces for bins in trace["directions"].values())
+    axis = Axis(left, right, longest_ms)
+    axis.most = longest_ms      # end with the data, not with a round number
+    axis.ticks = [tick for tick in axis.ticks if tick <= longest_ms]
+    parts, y = [], top
+    for trace in traces:
+        parts += trunk_panel(trace, axis, y, panel)
+        y += panel + gap
+    parts.append(svg.text(right, y - gap + 32, "ms", "tick", "end"))
+    return svg.drawing(WIDTH, y - gap + 38, parts, "Utilisation of the trunk over time")
+
+
+def trunk_panel(trace, axis, top, height):
+    bottom = top + height
+    own = " own" if trace["contender"] == "headway" else ""
+    mean = sum(call["ms"] for call in trace["calls"]) / len(trace["calls"])
+    heading = f"{CONTENDERS[trace['contender']].title}: {len(trace['calls'])} all-to-alls of " \
+              f"{trace['bytes'] // 1024} KiB, {mean:.0f} ms each on average"
+    parts = [svg.text(axis.left, top - 10, heading, "heading" + own)]
+    for call in trace["calls"]:
+        begin, end = axis.x(call["start_ms"]), axis.x(call["start_ms"] + call["ms"])
+        parts.append(svg.rectangle(begin, top, end - begin, height, "call", f"{call['ms']:.0f} ms"))
+    for percent in (0, 50, 100):
+        y = bottom - height * percent / 100
+        parts += [svg.line(axis.left, y, axis.right, y, "grid"),
+                  svg.text(axis.left - 8, y + 4, f"{percent} %", "tick", "end")]
+    for tick in axis.ticks:
+        parts.append(svg.text(axis.x(tick), bottom + 16, f"{tick:g}", "tick", "middle"))
+    for i, (direction, bins) in enumerate(trace["directions"].items()):
+        points = staircase(bins, trace["bin_ms"], axis, bottom, height)
+        if i == 0:
+            parts.append(svg.path([(axis.x(0), bottom), *points, (points[-1][0], bottom)],
+                                  "area" + own, close=True))
+        else:
+            parts.append(svg.path(points, "other" + own))
+        parts.append(legend(direction, i, axis.right - 150 + 80 * i, top - 10, own))
+    return parts
+
+
+def staircase(bins, bin_ms, axis, bottom, height):
+    points = []
+    for i, share in enumerate(bins):
+        y = bottom - height * share
+        points += [(axis.x(i * bin_ms), y), (axis.x((i + 1) * bin_ms), y)]
+    return points
+
+
+def legend(direction, index, x, y, own):
+    mark = svg.rectangle(x, y - 8, 14, 8, "area" + own) if index == 0 else \
+        svg.line(x, y - 4, x + 14, y - 4, "other" + own)
+    return mark + svg.text(x + 20, y, direction, "tick")
+
+
+def network(scene):
+    """The two clusters, their switches and the trunk."""
+    count, top, pitch = scene["nodes_per_cluster"], 20, 30
+    height = top + pitch * count + 6
+    middle = top + pitch * (count - 1) / 2 + 11
+    parts = []
+    for side, name in ((0, "a"), (1, "b")):
+        node_x, switch_x = (20, 220) if side == 0 else (WIDTH - 90, WIDTH - 310)
+        for i in range(count):
+            y = top + pitch * i
+            near = node_x + 70 if side == 0 else node_x
+            edge = switch_x if side == 0 else switch_x + 90
+            parts += [svg.line(near, y + 11, edge, middle, "wire"),
+                      svg.rectangle(node_x, y, 70, 22, "node", radius=4),
+                      svg.text(node_x + 35, y + 15, f"{name}{i}", "tick", "middle")]
+        parts += [svg.rectangle(switch_x, middle - 26, 90, 52, "switch", radius=6),
+                  svg.text(switch_x + 45, middle - 3, f"switch {name}", "name small", "middle"),
+                  svg.text(switch_x + 45, middle + 13,
+                           f"{scene['port_buffer_bytes'] // 1024} KiB a port", "tick", "middle")]
+    left, right = 310, WIDTH - 310
+    parts += [svg.line(left, middle, right, middle, "trunk"),
+              svg.text(WIDTH / 2, middle - 12, f"trunk {scene['trunk_rate_bps'] / 1e6:g} Mbit/s",
+                       "name small", "middle"),
+              svg.text(WIDTH / 2, middle + 22, f"{scene['trunk_buffer_bytes'] // 1024} KiB buffer, "
+                       f"{scene['trunk_delay_us']} µs", "tick", "middle"),
+              svg.text(155, middle - pitch * (count - 1) / 2 - 12 if count < 3 else top - 4,
+                       f"{scene['host_rate_bps'] / 1e6:g} Mbit/s each", "tick", "middle")]
+    return svg.drawing(WIDTH, height, parts, "Two clusters joined by a trunk")

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trunk utilisation over time, from the wire's exact record of every frame."""
+
+import struct
+from dataclasses import dataclass
+
+# struct simwire_record: start on the wire, byte-times held, EtherType, unused
+RECORD = struct.Struct("=QIHH")
+
+
+@dataclass(frozen=True)
+class Frame:
+    start_s: float
+    wire_bytes: int
+
+
+def parse_records(data):
+    if len(data) % RECORD.size:
+        raise ValueError(f"{len(data)} bytes are no whole number of frame records")
+    return [Frame(start_ns / 1e9, wire_bytes)
+            for start_ns, wire_bytes, _, _ in RECORD.iter_unpack(data)]
+
+
+def utilisation(frames, rate_bps, start_s, end_s, bin_s):
+    """Share of each bin of [start_s, end_s) in which the wire carried frames.
+
+    A frame that spans bins counts in each for the time it held the wire there.
+    """
+    bins = max(int(round((end_s - start_s) / bin_s)), 1)
+    held_s = [0.0] * bins
+    for frame in frames:
+        begin = frame.start_s - start_s
+        end = begin + frame.wire_bytes * 8 / rate_bps
+        first = max(int(begin // bin_s), 0)
+        last = min(int(end // bin_s), bins - 1)
+        for i in range(first, last + 1):
+            held_s[i] += max(min(end, (i + 1) * bin_s) - max(begin, i * bin_s), 0.0)
+    return [round(min(held / bin_s, 1.0), 4) for held in held_s]
+
+
+def make(contender, message_bytes, calls, directions, rate_bps, bin_s=0.005, margin_s=0.02):
+    """A trace as it is kept in a file: calls are (start_s, milliseconds)."""
+    start_s = calls[0][0] - margin_s
+    end_s = calls[-1][0] + calls[-1][1] / 1e3 + margin_s
+    return {
+        "contender": contender,
+        "bytes": message_bytes,
+        "rate_bps": rate_bps,
+        "bin_ms": bin_s * 1e3,
+        "calls": [{"start_ms": round((begin - start_s) * 1e3, 3), "ms": ms} for begin, ms in calls],
+        "directions": {name: utilisation(frames, rate_bps, start_s, end_s, bin_s)
+                       for name, frames in directions.items()},
+    }
