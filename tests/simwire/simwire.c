@@ -10,17 +10,23 @@
  * whichever is later.  Start times are computed, not measured, so that a late
  * timer does not move them as long as the ring holds a further frame.  A frame
  * reaches the other end when its last bit does, plus the delay; its hardware
- * receive timestamp is the exact start of its first bit.  MAC control frames
- * are counted and discarded on arrival, as a switch port does.
+ * receive timestamp is the exact start of its first bit (CLOCK_MONOTONIC).
+ * MAC control frames are counted and discarded on arrival, as a switch port
+ * does.  Nothing but the frame travels: no mark, priority, socket or time.
  *
  * Attributes of each end, in /sys/class/net/DEV/simwire/:
  *	rate_bps	rate of the direction this end sends in
  *	delay_ns	propagation delay of that direction
- *	ring_frames	frames the device takes from the qdisc in advance
- *	speed_known	0: do not tell ethtool the speed
- *	tx_frames, tx_wire_bytes, rx_frames, rx_mac_control_frames
+ *	ring_frames	frames the device holds at most, the one being sent
+ *			included; a further one waits in the qdisc
+ *	speed_known	0: do not tell ethtool the speed.  ethtool knows whole
+ *			Mbit/s only; any other rate is unknown to it, too
+ *	tx_frames, tx_wire_bytes, rx_frames,
+ *	rx_mac_control_frames, rx_mac_control_wire_bytes
+ *			counters; MAC control frames are in no other rx counter
  *	record_frames	room for so many records; writing clears them, 0 frees
- *	records		struct simwire_record for each frame sent since then
+ *	records		struct simwire_record for each frame sent since then,
+ *			until there is no more room
  */
 #include <linux/etherdevice.h>
 #include <linux/ethtool.h>
@@ -45,10 +51,11 @@
 #define SIMWIRE_RECORDS_MAX	(4U << 20)
 #define SIMWIRE_BITS_NSEC	(8ULL * NSEC_PER_SEC)
 
+/* Native byte order, 16 bytes. */
 struct simwire_record {
-	u64	start_ns;
+	u64	start_ns;	/* rounded down; errors do not add up */
 	u32	wire_bytes;
-	__be16	protocol;
+	__be16	protocol;	/* as in the frame's Ethernet header */
 	u16	reserved;
 };
 
@@ -87,6 +94,7 @@ struct simwire {
 	u64			rx_bytes;
 	u64			rx_dropped;
 	u64			rx_mac_control_frames;
+	u64			rx_mac_control_wire_bytes;
 
 	struct simwire_record	*records;
 	u32			record_frames;
@@ -108,6 +116,11 @@ static u32 simwire_wire_bytes(const struct sk_buff *skb)
 
 /* ---- the receiving end ---------------------------------------------------- */
 
+static void simwire_count(u64 *counter, u64 by)
+{
+	WRITE_ONCE(*counter, *counter + by);
+}
+
 static void simwire_deliver(struct simwire *sw, struct sk_buff *skb)
 {
 	u64 start_ns = simwire_cb(skb)->start_ns;
@@ -121,22 +134,38 @@ static void simwire_deliver(struct simwire *sw, struct sk_buff *skb)
 		goto out;
 	}
 	to = netdev_priv(peer);
-	skb_scrub_packet(skb, !net_eq(dev_net(sw->dev), dev_net(peer)));
-	memset(skb->cb, 0, sizeof(skb->cb));
-	skb->protocol = eth_type_trans(skb, peer);
-	if (skb->protocol == htons(ETH_P_PAUSE)) {
-		WRITE_ONCE(to->rx_mac_control_frames,
-			   to->rx_mac_control_frames + 1);
+	if (eth_hdr(skb)->h_proto == htons(ETH_P_PAUSE)) {
+		simwire_count(&to->rx_mac_control_frames, 1);
+		simwire_count(&to->rx_mac_control_wire_bytes,
+			      simwire_wire_bytes(skb));
 		consume_skb(skb);
 		goto out;
 	}
-	WRITE_ONCE(to->rx_frames, to->rx_frames + 1);
+	/* a sender that keeps the frame must not see this end's timestamp */
+	if (skb_unclone(skb, GFP_ATOMIC)) {
+		simwire_count(&to->rx_dropped, 1);
+		kfree_skb(skb);
+		goto out;
+	}
+	simwire_count(&to->rx_frames, 1);
+	simwire_count(&to->rx_bytes, skb->len);
+	skb_scrub_packet(skb, true);
+	skb->priority = 0;
+	memset(skb->cb, 0, sizeof(skb->cb));
+	skb->protocol = eth_type_trans(skb, peer);
 	skb_hwtstamps(skb)->hwtstamp = ns_to_ktime(start_ns);
-	WRITE_ONCE(to->rx_bytes, to->rx_bytes + skb->len + ETH_HLEN);
 	if (netif_rx(skb) == NET_RX_DROP)
-		WRITE_ONCE(to->rx_dropped, to->rx_dropped + 1);
+		simwire_count(&to->rx_dropped, 1);
 out:
 	rcu_read_unlock();
+}
+
+static void simwire_deliver_all(struct simwire *sw, struct sk_buff_head *due)
+{
+	struct sk_buff *skb;
+
+	while ((skb = __skb_dequeue(due)))
+		simwire_deliver(sw, skb);
 }
 
 static enum hrtimer_restart simwire_arrival(struct hrtimer *timer)
@@ -156,8 +185,7 @@ static enum hrtimer_restart simwire_arrival(struct hrtimer *timer)
 		hrtimer_set_expires(timer, ns_to_ktime(simwire_cb(skb)->end_ns));
 	spin_unlock(&sw->lock);
 
-	while ((skb = __skb_dequeue(&due)))
-		simwire_deliver(sw, skb);
+	simwire_deliver_all(sw, &due);
 	return more ? HRTIMER_RESTART : HRTIMER_NORESTART;
 }
 
@@ -168,13 +196,21 @@ static void simwire_arm(struct hrtimer *timer, u64 ns)
 	hrtimer_start(timer, ns_to_ktime(ns), HRTIMER_MODE_ABS_SOFT);
 }
 
-/* The last bit of the ring's first frame has left. */
-static void simwire_launch(struct simwire *sw, struct sk_buff *skb)
+/*
+ * The last bit of the ring's first frame has left.  Without a delay it is at
+ * the other end already, which saves a timer.
+ */
+static void simwire_launch(struct simwire *sw, struct sk_buff *skb,
+			   struct sk_buff_head *due)
 {
 	bool first = skb_queue_empty(&sw->flight);
 
 	__skb_unlink(skb, &sw->ring);
 	skb_orphan(skb);		/* sent: the socket may send more */
+	if (first && !sw->delay_ns) {
+		__skb_queue_tail(due, skb);
+		return;
+	}
 	simwire_cb(skb)->end_ns += sw->delay_ns;
 	__skb_queue_tail(&sw->flight, skb);
 	if (first)
@@ -186,23 +222,27 @@ static enum hrtimer_restart simwire_sent(struct hrtimer *timer)
 	struct simwire *sw = container_of(timer, struct simwire, sent);
 	unsigned int frames = 0, bytes = 0;
 	u64 now = ktime_get_ns();
+	struct sk_buff_head due;
 	struct sk_buff *skb;
 	bool more;
 
+	__skb_queue_head_init(&due);
 	spin_lock(&sw->lock);
 	while ((skb = skb_peek(&sw->ring)) && simwire_cb(skb)->end_ns <= now) {
 		frames++;
 		bytes += skb->len;
-		simwire_launch(sw, skb);
+		simwire_launch(sw, skb, &due);
 	}
 	more = skb;
 	if (more)
 		hrtimer_set_expires(timer, ns_to_ktime(simwire_cb(skb)->end_ns));
 	netdev_completed_queue(sw->dev, frames, bytes);
-	if (netif_queue_stopped(sw->dev) &&
+	if (netif_running(sw->dev) && netif_queue_stopped(sw->dev) &&
 	    skb_queue_len(&sw->ring) < sw->ring_frames)
 		netif_wake_queue(sw->dev);
 	spin_unlock(&sw->lock);
+
+	simwire_deliver_all(sw, &due);
 	return more ? HRTIMER_RESTART : HRTIMER_NORESTART;
 }
 
@@ -247,9 +287,10 @@ static netdev_tx_t simwire_xmit(struct sk_buff *skb, struct net_device *dev)
 	bool first;
 
 	if (skb_put_padto(skb, SIMWIRE_FRAME_MIN)) {
-		WRITE_ONCE(sw->tx_dropped, sw->tx_dropped + 1);
+		simwire_count(&sw->tx_dropped, 1);
 		return NETDEV_TX_OK;
 	}
+	skb_reset_mac_header(skb);
 	skb_tx_timestamp(skb);
 
 	spin_lock(&sw->lock);
@@ -333,10 +374,12 @@ static int simwire_get_link_ksettings(struct net_device *dev,
 				      struct ethtool_link_ksettings *settings)
 {
 	struct simwire *sw = netdev_priv(dev);
-	u64 mbps = div_u64(READ_ONCE(sw->rate_bps), 1000000);
+	u32 rest;
+	u64 mbps = div_u64_rem(READ_ONCE(sw->rate_bps), 1000000, &rest);
 
-	/* ethtool knows whole Mbit/s only */
-	settings->base.speed = sw->speed_known && mbps ? mbps : SPEED_UNKNOWN;
+	settings->base.speed = SPEED_UNKNOWN;
+	if (READ_ONCE(sw->speed_known) && !rest)
+		settings->base.speed = mbps;
 	settings->base.duplex = DUPLEX_FULL;
 	settings->base.port = PORT_OTHER;
 	return 0;
@@ -393,6 +436,8 @@ static ssize_t simwire_store(struct device *d, struct device_attribute *attr,
 		return -ERANGE;
 	spin_lock_bh(&sw->lock);
 	WRITE_ONCE(*simwire_value(d, attribute), value);
+	/* a remainder of the old rate means nothing at a new one */
+	sw->free_rem = 0;
 	spin_unlock_bh(&sw->lock);
 	return len;
 }
@@ -437,6 +482,10 @@ static struct simwire_attribute simwire_rx_frames = {
 
 static struct simwire_attribute simwire_rx_mac_control_frames = {
 	SIMWIRE_COUNTER(rx_mac_control_frames)
+};
+
+static struct simwire_attribute simwire_rx_mac_control_wire_bytes = {
+	SIMWIRE_COUNTER(rx_mac_control_wire_bytes)
 };
 
 static ssize_t record_frames_show(struct device *d,
@@ -499,6 +548,7 @@ static struct attribute *simwire_attrs[] = {
 	&simwire_tx_wire_bytes.attr.attr,
 	&simwire_rx_frames.attr.attr,
 	&simwire_rx_mac_control_frames.attr.attr,
+	&simwire_rx_mac_control_wire_bytes.attr.attr,
 	&dev_attr_record_frames.attr,
 	NULL
 };
@@ -548,6 +598,7 @@ static void simwire_setup(struct net_device *dev)
 	dev->sysfs_groups[0] = &simwire_group;
 	SET_NETDEV_DEV(dev, simwire_parent);
 	eth_hw_addr_random(dev);
+	netif_carrier_off(dev);
 
 	sw->dev = dev;
 	spin_lock_init(&sw->lock);
@@ -610,8 +661,6 @@ static int simwire_newlink(struct net *net, struct net_device *dev,
 		unregister_netdevice(peer);
 		return err;
 	}
-	netif_carrier_off(dev);
-	netif_carrier_off(peer);
 	rcu_assign_pointer(((struct simwire *)netdev_priv(dev))->peer, peer);
 	rcu_assign_pointer(((struct simwire *)netdev_priv(peer))->peer, dev);
 	return 0;

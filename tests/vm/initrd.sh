@@ -69,6 +69,8 @@ vm_initrd_modprobe_tree() {
 		vm_initrd_module "$file" "$to/kernel"
 	done <"$to/list"
 	rm "$to/list"
+	# the kernel calls it for "ip link add ... type" and the like
+	ln -s /busybox/modprobe "$stage/usr/sbin/modprobe"
 	cp "$tree/lib/modules/$release"/modules.{builtin,builtin.modinfo,order} "$to/"
 	depmod -b "$stage/usr" "$release"
 }
