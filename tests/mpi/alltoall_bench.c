@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times MPI_Alltoall or MPI_Alltoallv.
 //
-//   alltoall_bench --sizes 16384,65536 [--repetitions 10] [--warmup 2]
+//   alltoall_bench --sizes 16384,65536[:5] [--repetitions 10] [--warmup 2]
 //                  [--alltoallv] [--counters] [--pause]
 //
 // For each size (bytes per pair) rank 0 prints one JSON object on a line:
@@ -10,7 +10,7 @@
 //    "counters":{"timeouts":0,"retransmits":0}}
 // A sample is the longest time any rank spent in the call; a barrier stands
 // before each.  starts_s is when rank 0 entered the sampled calls, on
-// CLOCK_MONOTONIC.  --counters adds what TCP on all hosts together counted over all
+// CLOCK_MONOTONIC.  A size may name its own number of repetitions.  --counters adds what TCP on all hosts together counted over all
 // calls of that size, the warm-up included.  The first call of each size is
 // checked byte by byte; wrong data ends the job with status 1.
 // --pause: before and after the sampled calls of each size rank 0 prints
@@ -31,6 +31,7 @@
 
 struct options {
 	int sizes[MAX_SIZES];
+	int own_repetitions[MAX_SIZES];	/* 0: as all */
 	int size_count;
 	int repetitions;
 	int warmup;
@@ -78,10 +79,15 @@ static void parse_sizes(char *list, struct options *options)
 	char *rest = list;
 
 	for (char *word = strsep(&rest, ","); word; word = strsep(&rest, ",")) {
-		if (options->size_count == MAX_SIZES)
-			fail("--sizes: more than fit: %s", word);
-		options->sizes[options->size_count++] =
-			parse_number(word, 1, 1 << 28, "--sizes");
+		char *size = strsep(&word, ":");
+		int at = options->size_count++;
+
+		if (at == MAX_SIZES)
+			fail("--sizes: more than fit: %s", size);
+		options->sizes[at] = parse_number(size, 1, 1 << 28, "--sizes");
+		if (word)
+			options->own_repetitions[at] =
+				parse_number(word, 1, MAX_REPETITIONS, "--sizes");
 	}
 }
 
@@ -303,11 +309,13 @@ static void print_list(const char *name, const double *values, int count, int di
 	printf("]");
 }
 
-static void bench_size(const struct job *job, const struct options *options, int bytes)
+static void bench_size(const struct job *job, const struct options *options, int at)
 {
+	int repetitions = options->own_repetitions[at] ? options->own_repetitions[at]
+						       : options->repetitions;
+	int bytes = options->sizes[at], calls = options->warmup + repetitions;
 	struct exchange exchange = prepare_exchange(job, bytes);
 	uint64_t before[COUNTER_KINDS], after[COUNTER_KINDS];
-	int calls = options->warmup + options->repetitions;
 	double *times = malloc(calls * sizeof(*times));
 	double *starts = malloc(calls * sizeof(*starts));
 
@@ -330,8 +338,8 @@ static void bench_size(const struct job *job, const struct options *options, int
 		printf("{\"operation\":\"%s\",\"ranks\":%d,\"bytes\":%d",
 		       options->alltoallv ? "alltoallv" : "alltoall", job->ranks, bytes);
 		print_list("warmup_ms", times, options->warmup, 3);
-		print_list("samples_ms", times + options->warmup, options->repetitions, 3);
-		print_list("starts_s", starts + options->warmup, options->repetitions, 6);
+		print_list("samples_ms", times + options->warmup, repetitions, 3);
+		print_list("starts_s", starts + options->warmup, repetitions, 6);
 		if (options->counters)
 			printf(",\"counters\":{\"timeouts\":%llu,\"retransmits\":%llu}",
 			       (unsigned long long)(after[TIMEOUTS] - before[TIMEOUTS]),
@@ -353,7 +361,7 @@ int main(int argc, char **argv)
 	options = parse_options(argc, argv);
 	job = know_job();
 	for (int i = 0; i < options.size_count; i++)
-		bench_size(&job, &options, options.sizes[i]);
+		bench_size(&job, &options, i);
 	MPI_Finalize();
 	return 0;
 }
