@@ -97,7 +97,7 @@ struct gap_class *gap_class_classify(struct sk_buff *skb, struct Qdisc *sch,
 /* Caller holds the tree lock. */
 void gap_class_set_rate(struct gap_sched *q, struct gap_class *cl, u64 rate)
 {
-	cl->next_pending = false;
+	list_del_init(&cl->lingering);
 	if (rate == cl->pace.rate)
 		return;
 	if (q->idle)
@@ -114,6 +114,14 @@ void gap_class_end_linger(struct gap_sched *q, struct gap_class *cl)
 		gap_class_set_rate(q, cl, cl->next_rate);
 }
 
+void gap_class_end_lingers(struct gap_sched *q)
+{
+	struct gap_class *cl, *tmp;
+
+	list_for_each_entry_safe(cl, tmp, &q->lingering, lingering)
+		gap_class_end_linger(q, cl);
+}
+
 /* The highest rate that a class has or will have, 0 if all are unlimited. */
 u64 gap_class_fastest(const struct gap_sched *q)
 {
@@ -125,7 +133,7 @@ u64 gap_class_fastest(const struct gap_sched *q)
 		hlist_for_each_entry(cl, &q->clhash.hash[i], common.hnode) {
 			if (gap_class_is_limited(cl))
 				fastest = max(fastest, cl->pace.rate);
-			if (cl->next_pending &&
+			if (gap_class_is_lingering(cl) &&
 			    cl->next_rate != GAP_RATE_UNLIMITED)
 				fastest = max(fastest, cl->next_rate);
 		}
@@ -203,10 +211,12 @@ static void gap_class_apply(struct Qdisc *sch, struct gap_class *cl,
 	if (!conf->has_rate)
 		return;
 	sch_tree_lock(sch);
+	/* an earlier one may have come to its end with no packet to see it */
+	gap_class_end_lingers(q);
 	if (conf->linger_ns) {
 		cl->next_rate = conf->rate;
 		cl->next_deadline_ns = ktime_get_ns() + conf->linger_ns;
-		cl->next_pending = true;
+		list_move_tail(&cl->lingering, &q->lingering);
 		gap_class_end_linger(q, cl);
 	} else {
 		gap_class_set_rate(q, cl, conf->rate);
@@ -331,6 +341,13 @@ err_free:
 	return err;
 }
 
+static bool gap_class_is_below(const struct gap_class *cl, u32 parentid)
+{
+	if (parentid == TC_H_ROOT || !TC_H_MIN(parentid))
+		return !cl->parent;
+	return cl->parent && cl->parent->common.classid == parentid;
+}
+
 static int gap_class_change(struct Qdisc *sch, u32 classid, u32 parentid,
 			    struct nlattr **tca, unsigned long *arg,
 			    struct netlink_ext_ack *extack)
@@ -338,14 +355,12 @@ static int gap_class_change(struct Qdisc *sch, u32 classid, u32 parentid,
 	struct gap_class *cl = (struct gap_class *)*arg;
 	struct gap_sched *q = qdisc_priv(sch);
 	struct gap_class_conf conf;
-	u32 parent;
 	int err;
 
 	if (!cl)
 		return gap_class_create(sch, classid, parentid, tca, arg, extack);
 
-	parent = cl->parent ? cl->parent->common.classid : 0;
-	if (TC_H_MIN(parentid) && parentid != TC_H_ROOT && parentid != parent) {
+	if (parentid && !gap_class_is_below(cl, parentid)) {
 		NL_SET_ERR_MSG(extack, "a class cannot be moved to another parent");
 		return -EINVAL;
 	}
@@ -382,6 +397,7 @@ static int gap_class_delete(struct Qdisc *sch, unsigned long arg,
 	sch_tree_lock(sch);
 	qdisc_purge_queue(cl->qdisc);
 	gap_tree_deactivate(q, cl);
+	list_del_init(&cl->lingering);
 	qdisc_class_hash_remove(&q->clhash, &cl->common);
 	if (parent) {
 		parent->children--;
@@ -474,8 +490,8 @@ static int gap_class_dump(struct Qdisc *sch, unsigned long arg,
 	sch_tree_lock(sch);
 	rate = cl->pace.rate;
 	next_rate = cl->next_rate;
-	pending = cl->next_pending;
-	/* due, but no packet has come by since */
+	pending = gap_class_is_lingering(cl);
+	/* due, but the device has asked for no frame since */
 	if (pending && ktime_get_ns() >= cl->next_deadline_ns) {
 		rate = next_rate;
 		pending = false;
@@ -558,11 +574,9 @@ static void gap_class_reset(struct gap_class *cl)
 {
 	if (cl->qdisc)
 		qdisc_reset(cl->qdisc);
-	gap_tree_init_class(cl);
-	if (cl->next_pending) {
+	if (gap_class_is_lingering(cl))
 		cl->pace.rate = cl->next_rate;
-		cl->next_pending = false;
-	}
+	gap_tree_init_class(cl);
 }
 
 void gap_class_reset_all(struct Qdisc *sch)

@@ -157,7 +157,7 @@ static void gap_account(struct Qdisc *sch, struct gap_class *cl,
 	for (c = cl; c; c = parent) {
 		parent = c->parent;
 		bstats_update(&c->bstats, skb);
-		if (unlikely(c->next_pending))
+		if (unlikely(gap_class_is_lingering(c)))
 			gap_class_end_linger(q, c);
 	}
 }
@@ -199,6 +199,8 @@ static struct sk_buff *gap_dequeue(struct Qdisc *sch)
 	}
 	if (sch->q.qlen)
 		gap_leave_idle(q);
+	if (unlikely(!list_empty(&q->lingering)))
+		gap_class_end_lingers(q);
 
 	while ((cl = gap_tree_pick(q, &need))) {
 		skb = gap_dequeue_leaf(sch, cl);

@@ -47,7 +47,7 @@ struct gap_class {
 	struct list_head	stalled;	/* or in gap_sched.stalled */
 
 	/* a rate that waits for the class to run empty */
-	bool			next_pending;
+	struct list_head	lingering;	/* in gap_sched.lingering */
 	u64			next_rate;
 	u64			next_deadline_ns;
 
@@ -72,12 +72,18 @@ struct gap_sched {
 	bool			idle;		/* nothing to send when last asked */
 	struct gap_node		root;		/* backlogged top classes */
 	struct list_head	stalled;	/* children that held their packets back */
+	struct list_head	lingering;	/* classes whose next rate waits */
 	struct gap_class	direct;		/* packets of no class */
 	struct sk_buff		*frame;		/* what gap frames are cloned from */
 	struct qdisc_watchdog	watchdog;	/* stands in for a gap without memory */
 
 	struct tc_gap_qdisc_xstats xstats;
 };
+
+static inline bool gap_class_is_lingering(const struct gap_class *cl)
+{
+	return !list_empty(&cl->lingering);
+}
 
 static inline bool gap_class_is_limited(const struct gap_class *cl)
 {
@@ -115,6 +121,7 @@ struct gap_class *gap_class_classify(struct sk_buff *skb, struct Qdisc *sch,
 				     int *qerr);
 void gap_class_set_rate(struct gap_sched *q, struct gap_class *cl, u64 rate);
 void gap_class_end_linger(struct gap_sched *q, struct gap_class *cl);
+void gap_class_end_lingers(struct gap_sched *q);
 u64 gap_class_fastest(const struct gap_sched *q);
 void gap_class_reset_all(struct Qdisc *sch);
 void gap_class_destroy_all(struct Qdisc *sch);

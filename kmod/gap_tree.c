@@ -22,6 +22,7 @@ void gap_tree_init_class(struct gap_class *cl)
 	RB_CLEAR_NODE(&cl->timed);
 	INIT_LIST_HEAD(&cl->free);
 	INIT_LIST_HEAD(&cl->stalled);
+	INIT_LIST_HEAD(&cl->lingering);
 }
 
 static struct gap_node *gap_tree_parent_node(struct gap_sched *q,
@@ -225,4 +226,5 @@ void gap_tree_reset(struct gap_sched *q)
 {
 	gap_tree_init_node(&q->root);
 	INIT_LIST_HEAD(&q->stalled);
+	INIT_LIST_HEAD(&q->lingering);
 }
