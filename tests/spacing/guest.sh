@@ -1,0 +1,166 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs in the guest: sends frames through a qdisc onto a simwire and measures
+# when each one started.  Prints one JSON object per measurement; the verdict
+# is spacing's, on the host.
+#   guest.sh CASE...
+# A case: NAME,LINK_MBIT,QDISC,CLASSES  with CLASSES = SIZE:SHARE[+SIZE:SHARE]
+#   SIZE   frame in bytes without FCS; SHARE of the link in ten-thousandths
+# QDISC nested: two classes below one that has the share of the first.
+set -euo pipefail
+
+dev=w0
+wire=/sys/class/net/$dev/simwire
+fifo_limit=20000	# packets: more than the senders' sockets hold
+
+wire_bytes() {
+	echo $((($1 < 60 ? 60 : $1) + 24))
+}
+
+# Byte-times to measure.  For gap so many that 84 are less than 1e-5 of them;
+# the others are further off than that.
+span_bytes() {
+	case $1 in
+	gap | nested) echo 9000000 ;;
+	*) echo 2000000 ;;
+	esac
+}
+
+# frames QDISC SIZE SHARE: how many take that long.
+frames() {
+	local count=$(($(span_bytes "$1") / ($(wire_bytes "$2") * 10000 / $3)))
+	echo $((count > 1100 ? count : 1100))
+}
+
+# Wire bytes per second of a share of the link.
+share_rate() {
+	echo $((link_bps / 8 * $1 / 10000))
+}
+
+# The same in the bytes that other qdiscs count: frames without overhead.
+frame_rate_bit() {
+	echo $(($(share_rate "$2") * 8 * $1 / $(wire_bytes "$1")))bit
+}
+
+set_up_device() {
+	ip link add $dev type simwire
+	for end in $dev ${dev}p; do
+		sysctl -qw "net.ipv6.conf.$end.disable_ipv6=1" 2>/dev/null || true
+		ip link set "$end" arp off up
+	done
+	echo 256 >$wire/ring_frames
+}
+
+set_up_qdisc() {
+	local qdisc=$1 class=10 size share
+	shift
+	tc qdisc del dev $dev root 2>/dev/null || true
+	case $qdisc in
+	gap)
+		tc qdisc add dev $dev root handle 1: gap
+		for pair in "$@"; do
+			share=${pair#*:}
+			tc class add dev $dev parent 1: classid 1:$class gap \
+				rate "$(($(share_rate "$share") * 8))bit"
+			class=$((class + 1))
+		done
+		;;
+	nested)
+		tc qdisc add dev $dev root handle 1: gap
+		tc class add dev $dev parent 1: classid 1:1 gap \
+			rate "$(($(share_rate "${1#*:}") * 8))bit"
+		# together they ask for 1.2 times what the parent has
+		for class in 10 11; do
+			tc class add dev $dev parent 1:1 classid 1:$class gap \
+				rate "$(($(share_rate "${1#*:}") * 8 * 6 / 10))bit"
+		done
+		;;
+	htb)
+		size=${1%:*} share=${1#*:}
+		tc qdisc add dev $dev root handle 1: htb default 10
+		tc class add dev $dev parent 1: classid 1:10 htb \
+			rate "$(frame_rate_bit "$size" "$share")" quantum 1514
+		tc qdisc add dev $dev parent 1:10 pfifo limit $fifo_limit
+		;;
+	tbf)
+		size=${1%:*} share=${1#*:}
+		tc qdisc add dev $dev root tbf rate "$(frame_rate_bit "$size" "$share")" \
+			burst 10kb limit 100mb
+		;;
+	fq)
+		size=${1%:*} share=${1#*:}
+		tc qdisc add dev $dev root fq limit $fifo_limit flow_limit $fifo_limit \
+			maxrate "$(frame_rate_bit "$size" "$share")"
+		;;
+	esac
+}
+
+# One sender per class, each always with frames waiting.
+start_senders() {
+	local qdisc=$1 class=10 size share
+	shift
+	for pair in "$@"; do
+		size=${pair%:*} share=${pair#*:}
+		"$HW_BUILD/bin/send_frames" $dev "$size" $((0x10000 + 0x$class)) \
+			"$(frames "$qdisc" "$size" "$share")" &
+		class=$((class + 1))
+	done
+}
+
+backlog_is_empty() {
+	[[ $(tc -s qdisc show dev $dev root) == *"backlog 0b 0p"* ]]
+}
+
+wait_for_empty() {
+	local deadline=$((SECONDS + 60))
+	until backlog_is_empty && [[ $(<$wire/tx_frames) == "$seen" ]]; do
+		seen=$(<$wire/tx_frames)
+		((SECONDS < deadline)) || { echo "the qdisc did not run empty" >&2; exit 1; }
+		usleep 50000
+	done
+}
+
+run_case() {
+	local name=$1 qdisc=$3 pairs seen= pair size share rate
+	link_bps=$(($2 * 1000000))
+	IFS=+ read -ra pairs <<<"$4"
+	echo "$link_bps" >$wire/rate_bps
+	echo 1000000 >$wire/record_frames
+	set_up_qdisc "$qdisc" "${pairs[@]}"
+	start_senders "$qdisc" "${pairs[@]}"
+	wait
+	wait_for_empty
+	cat $wire/records >/tmp/records
+	echo 0 >$wire/record_frames
+	for pair in "${pairs[@]}"; do
+		size=${pair%:*} share=${pair#*:}
+		rate=$(share_rate "$share")
+		[[ $qdisc == nested ]] && pair=${pairs[0]}
+		printf '{"name":"%s","qdisc":"%s","link_mbit":%d,"frame_bytes":%d,"share":%s,"classes":%d,"longest_frame_bytes":%d,"stats":%s}\n' \
+			"$name" "$qdisc" "$2" "$size" "$share" ${#pairs[@]} "$longest" \
+			"$("$HW_BUILD/bin/spacing_stats" /tmp/records "$link_bps" "$rate" "$(wire_bytes "$size")")"
+		[[ $qdisc == nested ]] && break
+	done
+	return 0
+}
+
+longest_of() {
+	local longest=0 pair
+	for pair in ${1//+/ }; do
+		((${pair%:*} <= longest)) || longest=${pair%:*}
+	done
+	echo "$longest"
+}
+
+dmesg -n 1
+insmod "$HW_BUILD/kmod/$(uname -r)/simwire.ko"
+insmod "$HW_BUILD/kmod/$(uname -r)/sch_gap.ko"
+for module in sch_htb sch_tbf sch_fq; do
+	modprobe $module
+done
+set_up_device
+for case in "$@"; do
+	IFS=, read -r name link_mbit qdisc classes <<<"$case"
+	longest=$(longest_of "$classes")
+	run_case "$name" "$link_mbit" "$qdisc" "$classes"
+done

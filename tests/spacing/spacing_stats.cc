@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// How exactly frames keep their distance: reads simwire's records of one run
+// and prints one JSON object.
+//
+//   spacing_stats RECORDS LINK_BPS RATE_BYTES_PER_S WIRE_BYTES
+//
+// Only data frames of WIRE_BYTES (0: all) count; MAC control frames are gaps.
+// Distances are in byte-times of the link.  Start k of a class that is always
+// backlogged is ideally at start 0 + k * WIRE_BYTES * link / rate.  The first
+// frames are left out: until the sender is ahead, the class is not backlogged.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace {
+
+// struct simwire_record of tests/simwire/simwire.c
+struct Record {
+  std::uint64_t start_ns;
+  std::uint32_t wire_bytes;
+  std::uint8_t protocol[2];  // as on the wire
+  std::uint16_t reserved;
+
+  [[nodiscard]] bool is_gap() const { return protocol[0] == 0x88 && protocol[1] == 0x08; }
+};
+static_assert(sizeof(Record) == 16);
+
+struct Run {
+  std::vector<Record> records;
+  double link_bytes_per_ns = 0;
+  double rate_bytes_per_s = 0;
+  std::uint32_t wire_bytes = 0;
+
+  static constexpr std::size_t warm_up_frames = 100;
+
+  [[nodiscard]] bool counts(const Record& r) const {
+    return !r.is_gap() && (wire_bytes == 0 || r.wire_bytes == wire_bytes);
+  }
+  void drop_warm_up() {
+    std::size_t seen = 0;
+    const auto first = std::find_if(records.begin(), records.end(), [&](const Record& r) {
+      return counts(r) && ++seen > warm_up_frames;
+    });
+    records.erase(records.begin(), first);
+  }
+  // byte-times since the first record
+  [[nodiscard]] double at(const Record& r) const {
+    return static_cast<double>(r.start_ns - records.front().start_ns) * link_bytes_per_ns;
+  }
+};
+
+double percentile(const std::vector<double>& sorted, double share) {
+  if (sorted.empty()) return 0;
+  const auto last = static_cast<double>(sorted.size() - 1);
+  return sorted[static_cast<std::size_t>(share * last)];
+}
+
+// Byte-times for which the wire carried nothing between two frames.
+double idle_bytes(const Run& run) {
+  double idle = 0;
+  for (std::size_t i = 1; i < run.records.size(); ++i) {
+    const Record& before = run.records[i - 1];
+    const double hole = run.at(run.records[i]) - run.at(before) - before.wire_bytes;
+    if (hole > 1) idle += hole;
+  }
+  return idle;
+}
+
+nlohmann::json evaluate(const Run& run) {
+  std::vector<double> starts;
+  double bytes = 0;
+  std::size_t gaps = 0;
+  for (const Record& r : run.records) {
+    gaps += r.is_gap();
+    if (!run.counts(r)) continue;
+    starts.push_back(run.at(r));
+    bytes += r.wire_bytes;
+  }
+  if (starts.size() < 2) return {{"frames", starts.size()}, {"gaps", gaps}};
+
+  const auto frames = static_cast<double>(starts.size());
+  const double frame = bytes / frames;
+  const double interval =
+      frame * run.link_bytes_per_ns * 1e9 / run.rate_bytes_per_s;
+  double earliest = 0;
+  double latest = 0;
+  std::vector<double> spacings;
+  for (std::size_t k = 1; k < starts.size(); ++k) {
+    const double deviation = starts[k] - starts[0] - static_cast<double>(k) * interval;
+    earliest = std::min(earliest, deviation);
+    latest = std::max(latest, deviation);
+    spacings.push_back(starts[k] - starts[k - 1]);
+  }
+  std::sort(spacings.begin(), spacings.end());
+  const double rate = frame * (frames - 1) / (starts.back() - starts.front());
+  const double asked = run.rate_bytes_per_s / (run.link_bytes_per_ns * 1e9);
+  const auto back_to_back = std::count_if(spacings.begin(), spacings.end(),
+                                          [&](double s) { return s < frame + 1; });
+  return {{"frames", starts.size()},
+          {"gaps", gaps},
+          {"rate_error", rate / asked - 1},
+          {"interval_bytes", interval},
+          {"earliest_bytes", earliest},
+          {"latest_bytes", latest},
+          {"spacing_min_bytes", spacings.front()},
+          {"spacing_p1_bytes", percentile(spacings, 0.01)},
+          {"spacing_median_bytes", percentile(spacings, 0.5)},
+          {"spacing_max_bytes", spacings.back()},
+          {"back_to_back_share", static_cast<double>(back_to_back) / (frames - 1)},
+          {"idle_bytes", idle_bytes(run)}};
+}
+
+std::vector<Record> read_records(const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  std::vector<Record> records(bytes.size() / sizeof(Record));
+  std::copy_n(bytes.begin(), records.size() * sizeof(Record),
+              reinterpret_cast<char*>(records.data()));
+  return records;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 5) {
+    std::fprintf(stderr, "usage: spacing_stats RECORDS LINK_BPS RATE_BYTES_PER_S WIRE_BYTES\n");
+    return 2;
+  }
+  Run run;
+  run.records = read_records(argv[1]);
+  run.link_bytes_per_ns = std::strtod(argv[2], nullptr) / 8e9;
+  run.rate_bytes_per_s = std::strtod(argv[3], nullptr);
+  run.wire_bytes = static_cast<std::uint32_t>(std::strtoul(argv[4], nullptr, 10));
+  if (run.records.empty() || run.link_bytes_per_ns <= 0 || run.rate_bytes_per_s <= 0) {
+    std::fprintf(stderr, "spacing_stats: no records in %s, or a rate of zero\n", argv[1]);
+    return 1;
+  }
+  run.drop_warm_up();
+  std::printf("%s\n", evaluate(run).dump().c_str());
+}
