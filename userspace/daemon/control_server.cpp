@@ -43,7 +43,25 @@ Result<std::unique_ptr<ControlServer>> ControlServer::start(sd_event* event, int
                                       server.get());
     if (added < 0) return event_failure(added, "watching the control socket");
     server->listening_.reset(source);
+    if (auto done = server->add_timer(on_accept_again, server->accept_again_); !done) {
+        return tl::unexpected(done.error());
+    }
+    if (auto done = server->add_timer(on_retry, server->retry_); !done) {
+        return tl::unexpected(done.error());
+    }
     return server;
+}
+
+/// A timer that does not run yet.  Made beforehand: when it is needed, there
+/// may be no descriptor left to make one with.
+Result<void> ControlServer::add_timer(sd_event_time_handler_t handler, EventSource& timer) {
+    sd_event_source* source = nullptr;
+    const int added = sd_event_add_time(event_, &source, CLOCK_MONOTONIC, 0,
+                                        microseconds(timer_accuracy), handler, this);
+    if (added < 0) return event_failure(added, "making a timer");
+    timer.reset(source);
+    sd_event_source_set_enabled(source, SD_EVENT_OFF);
+    return {};
 }
 
 ControlServer::~ControlServer() {
@@ -70,15 +88,8 @@ void ControlServer::accept_one() {
 void ControlServer::pause_accepting(const Error& why) {
     log_.warn("{}; pausing for {} ms", why.message, accept_pause / 1ms);
     sd_event_source_set_enabled(listening_.get(), SD_EVENT_OFF);
-    sd_event_source* source = nullptr;
-    const int added =
-        sd_event_add_time_relative(event_, &source, CLOCK_MONOTONIC, microseconds(accept_pause),
-                                   microseconds(timer_accuracy), on_accept_again, this);
-    if (added < 0) {
-        sd_event_source_set_enabled(listening_.get(), SD_EVENT_ON);
-        return;
-    }
-    accept_again_.reset(source);
+    sd_event_source_set_time_relative(accept_again_.get(), microseconds(accept_pause));
+    sd_event_source_set_enabled(accept_again_.get(), SD_EVENT_ONESHOT);
 }
 
 int ControlServer::on_accept_again(sd_event_source*, std::uint64_t, void* server) {
@@ -167,17 +178,11 @@ void ControlServer::after_kernel_change() {
     if (!at) {
         if (!last_kernel_error_.empty()) log_.info("the kernel holds the wanted rates again");
         last_kernel_error_.clear();
-        retry_.reset();
+        sd_event_source_set_enabled(retry_.get(), SD_EVENT_OFF);
         return;
     }
-    sd_event_source* source = nullptr;
-    const int added = sd_event_add_time(event_, &source, CLOCK_MONOTONIC, microseconds(*at) + 1,
-                                        microseconds(timer_accuracy), on_retry, this);
-    if (added < 0) {
-        log_.error("no timer to try again: {}", std::strerror(-added));
-        return;
-    }
-    retry_.reset(source);
+    sd_event_source_set_time(retry_.get(), microseconds(*at) + 1);
+    sd_event_source_set_enabled(retry_.get(), SD_EVENT_ONESHOT);
 }
 
 int ControlServer::on_retry(sd_event_source*, std::uint64_t, void* server) {

@@ -48,6 +48,7 @@ private:
     ControlServer(sd_event* event, int listening_fd, ControlService& service, spdlog::logger& log)
         : event_(event), listening_fd_(listening_fd), service_(service), log_(log) {}
 
+    Result<void> add_timer(sd_event_time_handler_t handler, EventSource& timer);
     void accept_one();
     void pause_accepting(const Error& why);
     Result<void> add(AcceptedClient accepted);

@@ -276,7 +276,7 @@ Json ControlService::classes_json(const std::vector<ClassState>& states) const {
         entry["in_kernel"] = state != states.end();
         if (state != states.end()) {
             entry["bytes_per_s"] = rate_json(state->rate);
-            if (state->next_rate) entry["next_bytes_per_s"] = rate_json(*state->next_rate);
+            if (state->change_pending) entry["next_bytes_per_s"] = rate_json(state->next_rate);
             entry["wire_bytes"] = state->wire_bytes;
             entry["packets"] = state->packets;
             entry["drops"] = state->drops;

@@ -11,11 +11,9 @@ using namespace std::chrono_literals;
 constexpr std::chrono::nanoseconds first_retry_pause = 100ms;
 constexpr std::chrono::nanoseconds longest_retry_pause = 10s;
 
-/// "No limit" is more than any limit; from an unknown rate, only "no limit"
-/// surely is no fall.
-bool rises(const std::optional<ClassRate>& from, const ClassRate& to) {
-    if (!from) return !to;
-    return *from && (!to || *to > **from);
+/// "No limit" is more than any limit.
+bool rises(const ClassRate& from, const ClassRate& to) {
+    return from && (!to || *to > *from);
 }
 
 }  // namespace
@@ -24,7 +22,7 @@ Pacer::Pacer(TrafficControl& kernel, const Clock& clock, const KernelLayout& lay
              std::chrono::nanoseconds linger)
     : kernel_(kernel), clock_(clock), linger_(linger), retry_pause_(first_retry_pause) {
     for (const ClassLayout& target : layout.classes) {
-        classes_.push_back({target.classid, {}});
+        classes_.push_back({target.classid, {}, std::nullopt});
     }
 }
 
@@ -82,9 +80,12 @@ Result<void> Pacer::reconcile() {
     std::vector<Change> changes;
     std::vector<std::size_t> changed;
     for (std::size_t i = 0; i < classes_.size(); ++i) {
+        const PacedClass& paced = classes_[i];
         const ClassRate rate = wanted(i);
-        if (classes_[i].commanded == std::optional(rate)) continue;
-        const auto linger = rises(classes_[i].commanded, rate) ? linger_ : 0ns;
+        if (paced.is_known && paced.commanded == rate) continue;
+        // From an unknown rate, only "no limit" surely is no fall.
+        const bool rising = paced.is_known ? rises(paced.commanded, rate) : !rate;
+        const auto linger = rising ? linger_ : 0ns;
         changes.emplace_back(ChangeClassRate{classes_[i].classid, rate, linger});
         changed.push_back(i);
     }
@@ -92,18 +93,21 @@ Result<void> Pacer::reconcile() {
         if (auto done = kernel_.apply(changes, ApplyMode::together); !done) {
             // A change that failed may have been made all the same, if only
             // the acknowledgement was lost.
-            for (const std::size_t i : changed) classes_[i].commanded.reset();
-            for (const std::size_t index : done.error().applied) {
-                classes_[changed[index]].commanded = wanted(changed[index]);
-            }
+            for (const std::size_t i : changed) classes_[i].is_known = false;
+            for (const std::size_t index : done.error().applied) acknowledged(changed[index]);
             schedule_retry();
             return tl::unexpected(std::move(done.error().error));
         }
-        for (const std::size_t i : changed) classes_[i].commanded = wanted(i);
+        for (const std::size_t i : changed) acknowledged(i);
     }
     retry_at_.reset();
     retry_pause_ = first_retry_pause;
     return {};
+}
+
+void Pacer::acknowledged(std::size_t class_index) {
+    classes_[class_index].commanded = wanted(class_index);
+    classes_[class_index].is_known = true;
 }
 
 void Pacer::schedule_retry() {

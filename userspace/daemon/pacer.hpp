@@ -61,13 +61,14 @@ private:
     struct PacedClass {
         TcHandle classid;
         std::map<BytesPerSecond, std::uint32_t> wishes;  ///< rate -> how many want it
-        /// Acknowledged last, perhaps still lingering; none: unknown.
-        std::optional<ClassRate> commanded = ClassRate{};
+        ClassRate commanded;  ///< acknowledged last, perhaps still lingering
+        bool is_known = true;  ///< that `commanded` is what the kernel has
     };
 
     void add_wishes(const std::vector<ClassRate>& rates);
     void remove_wishes(const std::vector<ClassRate>& rates);
     Result<void> reconcile();
+    void acknowledged(std::size_t class_index);
     void schedule_retry();
 
     TrafficControl& kernel_;

@@ -266,6 +266,7 @@ Result<std::optional<ClassState>> decode_class(const nlmsghdr* message, int ifin
                        state.classid.to_string());
     }
     state.rate = to_class_rate(conf.rate_bytes_per_s);
+    state.change_pending = conf.has_next_rate;
     if (conf.has_next_rate) state.next_rate = to_class_rate(conf.next_rate_bytes_per_s);
     if (attributes.stats2 != nullptr) read_statistics(attributes.stats2, state);
     return state;

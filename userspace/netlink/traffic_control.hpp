@@ -76,8 +76,9 @@ struct RootQdisc {
 
 struct ClassState {
     TcHandle classid;
-    ClassRate rate;                      ///< in force
-    std::optional<ClassRate> next_rate;  ///< of a change that is still lingering
+    ClassRate rate;                ///< in force
+    bool change_pending = false;   ///< a change still lingers; then
+    ClassRate next_rate;           ///< this will be in force
     std::uint64_t wire_bytes = 0;
     std::uint64_t packets = 0;
     std::uint64_t drops = 0;

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "daemon/config.hpp"
+
+namespace headway {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Lines are counted in what follows; keep them.
+constexpr const char* clusters = R"([[cluster]]
+name = "a"
+hosts = ["a[0-3]"]
+prefixes = ["10.1.0.0/16"]
+host_rate = "20mbit"
+trunk_rate = "25mbit"
+[[cluster]]
+name = "b"
+hosts = ["b[0-3]"]
+prefixes = ["10.2.0.0/16", "fd00:2::/64"]
+host_rate = "20mbit"
+trunk_up_rate = "25mbit"
+trunk_down_rate = "30mbit"
+trunk_delay = "1ms"
+)";
+
+TEST(Config, ReadsEverything) {
+    const std::string text = std::string(R"(
+[node]
+name = "b2"
+interface = "enp1s0"
+[policy]
+target_utilisation = 0.968
+divisor = 3.5
+min_message_bytes = 4096
+linger_ms = 25
+[kernel]
+via = "tc"
+tc_plugin_dir = "/opt/headway/lib"
+[daemon]
+socket = "/run/other/control.sock"
+group = "mpi"
+)") + clusters;
+    const auto config = parse_config(text, "x.toml");
+    ASSERT_TRUE(config) << config.error().front().to_string();
+    EXPECT_EQ(config->node.name, "b2");
+    EXPECT_EQ(config->node.interface, "enp1s0");
+    EXPECT_EQ(config->policy.plan.target_utilisation_millionths, 968'000U);
+    EXPECT_EQ(config->policy.plan.trunk_divisor_thousandths, 3'500U);
+    EXPECT_EQ(config->policy.min_message_bytes, 4096U);
+    EXPECT_EQ(config->policy.linger, 25ms);
+    EXPECT_EQ(config->kernel.via, KernelVia::tc);
+    EXPECT_EQ(config->kernel.tc_plugin_dir, "/opt/headway/lib");
+    EXPECT_EQ(config->daemon.socket, "/run/other/control.sock");
+    EXPECT_EQ(config->daemon.group, "mpi");
+    ASSERT_EQ(config->topology.clusters().size(), 2U);
+    const Cluster& a = config->topology.clusters()[0];
+    EXPECT_EQ(a.hosts.size(), 4U);
+    EXPECT_EQ(a.trunk_up_rate.value, 25'000'000U);
+    EXPECT_EQ(a.trunk_down_rate.value, 25'000'000U);
+    EXPECT_EQ(a.trunk_delay, 0ns);
+    const Cluster& b = config->topology.clusters()[1];
+    EXPECT_EQ(b.prefixes.size(), 2U);
+    EXPECT_EQ(b.trunk_down_rate.value, 30'000'000U);
+    EXPECT_EQ(b.trunk_delay, 1ms);
+}
+
+TEST(Config, HasDefaults) {
+    const auto config = parse_config(clusters, "x.toml");
+    ASSERT_TRUE(config);
+    EXPECT_FALSE(config->node.name);
+    EXPECT_EQ(config->node.interface, "eth0");
+    EXPECT_EQ(config->policy.plan.target_utilisation_millionths, 990'000U);
+    EXPECT_FALSE(config->policy.plan.trunk_divisor_thousandths);
+    EXPECT_EQ(config->policy.min_message_bytes, 2048U);
+    EXPECT_EQ(config->policy.linger, 10ms);
+    EXPECT_EQ(config->kernel.via, KernelVia::netlink);
+    EXPECT_EQ(config->daemon.socket, "/run/headway/control.sock");
+    EXPECT_FALSE(config->daemon.group);
+}
+
+TEST(Config, ReadsItsSpellings) {
+    const auto divisor = parse_config(std::string("policy.divisor = \"senders\"\n") + clusters, "x");
+    ASSERT_TRUE(divisor);
+    EXPECT_FALSE(divisor->policy.plan.trunk_divisor_thousandths);
+    const auto whole = parse_config(std::string("policy.divisor = 8\n") + clusters, "x");
+    EXPECT_EQ(whole->policy.plan.trunk_divisor_thousandths, 8'000U);
+    const auto one = parse_config(std::string("policy.target_utilisation = 1\n") + clusters, "x");
+    EXPECT_EQ(one->policy.plan.target_utilisation_millionths, 1'000'000U);
+}
+
+// ------------------------------------------------------------ single mistakes
+
+struct Mistake {
+    const char* name;
+    const char* replace;  ///< a line of `clusters`, or "" to put `with` in front
+    const char* with;
+    std::uint32_t line;
+    const char* key;
+    const char* words;  ///< in the message
+};
+
+std::string with_mistake(const Mistake& mistake) {
+    std::string text = clusters;
+    const std::string old = mistake.replace;
+    if (old.empty()) return std::string(mistake.with) + "\n" + text;
+    const auto place = text.find(old);
+    EXPECT_NE(place, std::string::npos) << old;
+    return text.replace(place, old.size(), mistake.with);
+}
+
+class ConfigMistake : public testing::TestWithParam<Mistake> {};
+
+TEST_P(ConfigMistake, IsToldWithItsPlace) {
+    const Mistake& mistake = GetParam();
+    const auto config = parse_config(with_mistake(mistake), "x.toml");
+    ASSERT_FALSE(config);
+    ASSERT_EQ(config.error().size(), 1U) << config.error()[1].to_string();
+    const ConfigError& error = config.error().front();
+    EXPECT_EQ(error.line, mistake.line) << error.to_string();
+    EXPECT_EQ(error.key, mistake.key) << error.to_string();
+    EXPECT_NE(error.to_string().find(mistake.words), std::string::npos) << error.to_string();
+    EXPECT_FALSE(error.reason.empty());
+    EXPECT_FALSE(error.advice.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, ConfigMistake,
+    testing::Values(
+        Mistake{"Syntax", "", "[node", 1, "syntax", "headway.toml(5)"},
+        Mistake{"DuplicateKey", "", "node.name = \"a0\"\nnode.name = \"a1\"", 2, "syntax", "name"},
+        Mistake{"UnknownTable", "", "[polcy]", 1, "polcy", "did you mean policy?"},
+        Mistake{"UnknownTop", "", "zzzzzzzz = 1", 1, "zzzzzzzz", "known here: node, policy"},
+        Mistake{"TableIsNone", "", "node = 3", 1, "node", "a table, [node]"},
+        Mistake{"UnknownNodeKey", "", "[node]\nnmae = \"a0\"", 2, "node.nmae", "mean name?"},
+        Mistake{"NodeNowhere", "", "[node]\nname = \"z0\"", 2, "node.name", "is in no cluster"},
+        Mistake{"NodeNumber", "", "[node]\nname = 0", 2, "node.name", "an integer cannot"},
+        Mistake{"InterfaceSlash", "", "[node]\ninterface = \"a/b\"", 2, "node.interface",
+                "\"a/b\" is no name"},
+        Mistake{"InterfaceLong", "", "[node]\ninterface = \"abcdefghijklmnop\"", 2,
+                "node.interface", "1 to 15"},
+        Mistake{"InterfaceEmpty", "", "[node]\ninterface = \"\"", 2, "node.interface", "1 to 15"},
+        Mistake{"UtilisationZero", "", "[policy]\ntarget_utilisation = 0", 2,
+                "policy.target_utilisation", "above 0 and up to 1"},
+        Mistake{"UtilisationAbove", "", "[policy]\ntarget_utilisation = 1.01", 2,
+                "policy.target_utilisation", "above 0 and up to 1"},
+        Mistake{"UtilisationText", "", "[policy]\ntarget_utilisation = \"0.9\"", 2,
+                "policy.target_utilisation", "without quotes"},
+        Mistake{"UtilisationNan", "", "[policy]\ntarget_utilisation = nan", 2,
+                "policy.target_utilisation", "above 0"},
+        Mistake{"DivisorWord", "", "[policy]\ndivisor = \"sender\"", 2, "policy.divisor",
+                "write \"senders\""},
+        Mistake{"DivisorBelow", "", "[policy]\ndivisor = 0.5", 2, "policy.divisor", "1 .. 65536"},
+        Mistake{"DivisorAbove", "", "[policy]\ndivisor = 65537", 2, "policy.divisor", "1 .. 65536"},
+        Mistake{"BytesNegative", "", "[policy]\nmin_message_bytes = -1", 2,
+                "policy.min_message_bytes", "negative"},
+        Mistake{"BytesText", "", "[policy]\nmin_message_bytes = \"2k\"", 2,
+                "policy.min_message_bytes", "a string cannot stand here"},
+        Mistake{"LingerAbove", "", "[policy]\nlinger_ms = 10001", 2, "policy.linger_ms",
+                "0 .. 10000"},
+        Mistake{"LingerFraction", "", "[policy]\nlinger_ms = 0.5", 2, "policy.linger_ms",
+                "a number with a fraction"},
+        Mistake{"ViaUnknown", "", "[kernel]\nvia = \"ioctl\"", 2, "kernel.via",
+                "\"netlink\" (default) or \"tc\""},
+        Mistake{"PluginRelative", "", "[kernel]\ntc_plugin_dir = \"lib\"", 2,
+                "kernel.tc_plugin_dir", "no absolute path"},
+        Mistake{"SocketRelative", "", "[daemon]\nsocket = \"sock\"", 2, "daemon.socket",
+                "absolute path"},
+        Mistake{"SocketLong", "",
+                "[daemon]\nsocket = \"/0123456789012345678901234567890123456789012345678901234567"
+                "89012345678901234567890123456789012345678901234567\"",
+                2, "daemon.socket", "at most 107 bytes"},
+        Mistake{"GroupEmpty", "", "[daemon]\ngroup = \"\"", 2, "daemon.group", "leave the key out"},
+        Mistake{"NameMissing", "name = \"b\"\n", "\n", 7, "cluster.name", "missing"},
+        Mistake{"NameNumber", "name = \"b\"", "name = 2", 8, "cluster.name", "a string"},
+        Mistake{"NameEmpty", "name = \"b\"", "name = \"\"", 8, "cluster.name", "no plain name"},
+        Mistake{"NameBlank", "name = \"b\"", "name = \"b b\"", 8, "cluster.name", "no plain name"},
+        Mistake{"NameTwice", "name = \"b\"", "name = \"a\"", 8, "cluster.name", "earlier cluster"},
+        Mistake{"HostsMissing", "hosts = [\"b[0-3]\"]", "", 7, "cluster.hosts", "missing"},
+        Mistake{"HostsEmpty", "hosts = [\"b[0-3]\"]", "hosts = []", 9, "cluster.hosts", "empty"},
+        Mistake{"HostsString", "hosts = [\"b[0-3]\"]", "hosts = \"b[0-3]\"", 9, "cluster.hosts",
+                "an array of strings"},
+        Mistake{"HostsNumber", "hosts = [\"b[0-3]\"]", "hosts = [\"b[0-3]\",\n5]", 10,
+                "cluster.hosts", "an integer cannot stand here"},
+        Mistake{"HostsGrammar", "hosts = [\"b[0-3]\"]", "hosts = [\"b0\",\n\"b[1-3\"]", 10,
+                "cluster.hosts", "'[' without a ']'"},
+        Mistake{"HostTwice", "hosts = [\"b[0-3]\"]", "hosts = [\"b[0-3]\",\n\"b2\"]", 10,
+                "cluster.hosts", "\"b2\" is listed twice"},
+        Mistake{"HostInTwo", "hosts = [\"b[0-3]\"]", "hosts = [\"b[0-3]\",\n\"a1\"]", 10,
+                "cluster.hosts", "already in cluster \"a\""},
+        Mistake{"TooManyHosts", "hosts = [\"b[0-3]\"]", "hosts = [\"b[0-70000]\"]", 9,
+                "cluster.hosts", "more than 65536"},
+        Mistake{"PrefixesMissing", "prefixes = [\"10.1.0.0/16\"]", "", 1, "cluster.prefixes",
+                "missing"},
+        Mistake{"PrefixBad", "10.1.0.0/16", "10.1.0.0/40", 4, "cluster.prefixes", "1 .. 32"},
+        Mistake{"PrefixHostBits", "10.1.0.0/16", "10.1.2.0/16", 4, "cluster.prefixes",
+                "the block is 10.1.0.0/16"},
+        Mistake{"PrefixOverlap", "10.2.0.0/16", "10.0.0.0/8", 10, "cluster.prefixes",
+                "overlaps 10.1.0.0/16 of cluster \"a\""},
+        Mistake{"HostRateMissing", "host_rate = \"20mbit\"", "", 1, "cluster.host_rate", "missing"},
+        Mistake{"HostRateNumber", "host_rate = \"20mbit\"", "host_rate = 20", 5,
+                "cluster.host_rate", "a string in double quotes"},
+        Mistake{"HostRateUnit", "host_rate = \"20mbit\"", "host_rate = \"20MB\"", 5,
+                "cluster.host_rate", "unknown unit \"MB\""},
+        Mistake{"HostRateZero", "host_rate = \"20mbit\"", "host_rate = \"0mbit\"", 5,
+                "cluster.host_rate", "outside 8bit .. 8tbit"},
+        Mistake{"TrunkMissing", "trunk_rate = \"25mbit\"", "", 1, "cluster.trunk_rate", "missing"},
+        Mistake{"TrunkDownMissing", "trunk_down_rate = \"30mbit\"", "", 7,
+                "cluster.trunk_down_rate", "missing"},
+        Mistake{"TrunkBoth", "trunk_rate = \"25mbit\"",
+                "trunk_rate = \"25mbit\"\ntrunk_up_rate = \"25mbit\"", 1, "cluster.trunk_rate",
+                "contradicts"},
+        Mistake{"DelayUnit", "trunk_delay = \"1ms\"", "trunk_delay = \"1\"", 14,
+                "cluster.trunk_delay", "no unit"},
+        Mistake{"DelayNumber", "trunk_delay = \"1ms\"", "trunk_delay = 1", 14,
+                "cluster.trunk_delay", "an integer"},
+        Mistake{"ClusterUnknownKey", "trunk_delay = \"1ms\"", "trunk_dealy = \"1ms\"", 14,
+                "cluster.trunk_dealy", "did you mean trunk_delay?"}),
+    [](const auto& mistake) { return std::string(mistake.param.name); });
+
+TEST(ConfigMistakes, NoClusterAtAll) {
+    const auto config = parse_config("[node]\ninterface = \"eth1\"\n", "x.toml");
+    ASSERT_FALSE(config);
+    EXPECT_EQ(config.error().front().to_string(),
+              "x.toml: cluster: no cluster is described; add a [[cluster]] table for each cluster "
+              "of hosts");
+}
+
+TEST(ConfigMistakes, ClusterWithSingleBrackets) {
+    const auto config = parse_config("[cluster]\nname = \"a\"\n", "x.toml");
+    ASSERT_FALSE(config);
+    ASSERT_EQ(config.error().size(), 1U);
+    EXPECT_NE(config.error()[0].to_string().find("[[cluster]]"), std::string::npos);
+}
+
+TEST(ConfigMistakes, TooManyClusters) {
+    std::ostringstream text;
+    for (int i = 0; i < 129; ++i) {
+        text << "[[cluster]]\nname = \"c" << i << "\"\nhosts = [\"c" << i << "n0\"]\nprefixes = "
+             << "[\"10.0." << i << ".0/24\"]\nhost_rate = \"1gbit\"\ntrunk_rate = \"1gbit\"\n";
+    }
+    const auto config = parse_config(text.str(), "x.toml");
+    ASSERT_FALSE(config);
+    EXPECT_NE(config.error()[0].to_string().find("129 clusters"), std::string::npos);
+}
+
+TEST(ConfigMistakes, AreAllToldInTheOrderOfLines) {
+    const auto config = parse_config(R"([node]
+interfaces = "eth0"
+[policy]
+linger_ms = -1
+[[cluster]]
+name = "a"
+hosts = ["a[0-3"]
+prefixes = ["10.1.0.1/16"]
+host_rate = "fast"
+trunk_rate = "25mbit"
+)", "x.toml");
+    ASSERT_FALSE(config);
+    std::vector<std::uint32_t> lines;
+    for (const ConfigError& error : config.error()) lines.push_back(error.line);
+    EXPECT_EQ(lines, (std::vector<std::uint32_t>{2, 4, 7, 8, 9}));
+    EXPECT_EQ(config.error()[1].to_string(),
+              "x.toml:4: policy.linger_ms: -1 is out of range; write 0 .. 10000 (default 10)");
+}
+
+// ----------------------------------------------------------------------- files
+
+class ConfigFile : public testing::Test {
+protected:
+    void SetUp() override {
+        char name[] = "/tmp/headway-config-XXXXXX";
+        ASSERT_NE(mkdtemp(name), nullptr);
+        dir_ = name;
+    }
+    void TearDown() override { std::filesystem::remove_all(dir_); }
+
+    std::filesystem::path write(const std::string& text) const {
+        std::ofstream(dir_ / "headway.toml") << text;
+        return dir_ / "headway.toml";
+    }
+
+    std::filesystem::path dir_;
+};
+
+TEST_F(ConfigFile, IsReadAndNamed) {
+    const auto file = write(clusters);
+    const auto config = load_config(file);
+    ASSERT_TRUE(config);
+    EXPECT_EQ(config->file, file.string());
+}
+
+TEST_F(ConfigFile, MissingOrNoFile) {
+    const auto missing = load_config(dir_ / "none.toml");
+    ASSERT_FALSE(missing);
+    EXPECT_NE(missing.error()[0].to_string().find("No such file"), std::string::npos);
+    const auto directory = load_config(dir_);
+    ASSERT_FALSE(directory);
+    EXPECT_NE(directory.error()[0].to_string().find("is a directory"), std::string::npos);
+}
+
+TEST_F(ConfigFile, TooLargeOrBinary) {
+    EXPECT_FALSE(load_config(write(std::string(5 << 20, '#'))));
+    EXPECT_FALSE(load_config(write(std::string(100, '\0'))));
+    EXPECT_FALSE(load_config(write("\xff\xfe[node]")));
+}
+
+}  // namespace
+}  // namespace headway

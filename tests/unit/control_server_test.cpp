@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// Real sockets and a real event loop over the fake kernel.  The loop runs in
+// steps of the test, so that nothing depends on time.
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+
+#include "daemon/control_client.hpp"
+#include "daemon/control_server.hpp"
+#include "daemon/control_socket.hpp"
+#include "fake_clock.hpp"
+#include "fake_kernel.hpp"
+#include "netlink/netlink_traffic_control.hpp"
+#include "topologies.hpp"
+
+namespace headway::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class SocketDir : public testing::Test {
+protected:
+    void SetUp() override {
+        char name[] = "/tmp/headway-sock-XXXXXX";
+        ASSERT_NE(mkdtemp(name), nullptr);
+        dir_ = name;
+        path_ = dir_ / "run/control.sock";
+    }
+    void TearDown() override { std::filesystem::remove_all(dir_); }
+
+    /// A client that does not wait: the server answers in run_loop().
+    FileDescriptor connect_raw() const {
+        FileDescriptor client(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0));
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path_.string().copy(address.sun_path, sizeof(address.sun_path) - 1);
+        EXPECT_EQ(connect(client.get(), reinterpret_cast<const sockaddr*>(&address),
+                          sizeof(address)), 0) << std::strerror(errno);
+        return client;
+    }
+
+    std::filesystem::path dir_;
+    std::filesystem::path path_;
+};
+
+using ControlSocketTest = SocketDir;
+
+TEST_F(ControlSocketTest, MakesItsFolderAndCleansUp) {
+    {
+        const auto socket = ControlSocket::bind(path_, std::nullopt);
+        ASSERT_TRUE(socket) << socket.error().message;
+        struct stat found {};
+        ASSERT_EQ(lstat(path_.c_str(), &found), 0);
+        EXPECT_TRUE(S_ISSOCK(found.st_mode));
+        EXPECT_EQ(found.st_mode & 0777U, 0666U);
+    }
+    EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(ControlSocketTest, ASecondDaemonIsRefused) {
+    const auto first = ControlSocket::bind(path_, std::nullopt);
+    ASSERT_TRUE(first);
+    const auto second = ControlSocket::bind(path_, std::nullopt);
+    ASSERT_FALSE(second);
+    EXPECT_NE(second.error().message.find("another headwayd runs already"), std::string::npos);
+    EXPECT_TRUE(std::filesystem::exists(path_)) << "the first one's socket is gone";
+}
+
+TEST_F(ControlSocketTest, ReplacesADeadDaemonsSocket) {
+    std::filesystem::create_directory(path_.parent_path());
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path_.string().copy(address.sun_path, sizeof(address.sun_path) - 1);
+    {
+        const FileDescriptor dead(socket(AF_UNIX, SOCK_SEQPACKET, 0));
+        ASSERT_EQ(bind(dead.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
+                  0);
+    }
+    EXPECT_TRUE(ControlSocket::bind(path_, std::nullopt));
+}
+
+TEST_F(ControlSocketTest, LeavesOtherThingsAlone) {
+    std::filesystem::create_directory(path_.parent_path());
+    std::ofstream(path_) << "precious";
+    const auto socket = ControlSocket::bind(path_, std::nullopt);
+    ASSERT_FALSE(socket);
+    EXPECT_NE(socket.error().message.find("is no socket"), std::string::npos);
+    EXPECT_TRUE(std::filesystem::is_regular_file(path_));
+}
+
+TEST_F(ControlSocketTest, UnknownGroup) {
+    const auto socket = ControlSocket::bind(path_, "no-such-group");
+    ASSERT_FALSE(socket);
+    EXPECT_NE(socket.error().message.find("no-such-group"), std::string::npos);
+    EXPECT_FALSE(std::filesystem::exists(path_)) << "half-made socket";
+}
+
+TEST_F(ControlSocketTest, NobodyConnectsBeforeListening) {
+    const auto socket = ControlSocket::bind(path_, std::nullopt);
+    const auto client = ControlClient::connect(path_);
+    ASSERT_FALSE(client);
+    EXPECT_EQ(client.error().error_number, ECONNREFUSED);
+}
+
+class ControlServerTest : public SocketDir {
+protected:
+    void SetUp() override {
+        SocketDir::SetUp();
+        kernel_.add_device("eth0", {20 * mbit});
+        control_.emplace(*NetlinkTrafficControl::open(kernel_, "eth0"));
+        Config config;
+        config.node.name = "a0";
+        config.topology = demo_topology();
+        auto planner = NodePlanner::make(std::move(config), "");
+        ASSERT_TRUE(control_->apply(planner->layout().set_up, ApplyMode::in_order));
+        service_.emplace(std::move(*planner), BytesPerSecond{20 * mbit / 8}, *control_, clock_);
+
+        ASSERT_GE(sd_event_new(&event_), 0);
+        socket_.emplace(*ControlSocket::bind(path_, std::nullopt));
+        ASSERT_TRUE(socket_->listen());
+        server_ = std::move(*ControlServer::start(event_, socket_->fd(), *service_, log_));
+    }
+    void TearDown() override {
+        server_.reset();
+        sd_event_unref(event_);
+        SocketDir::TearDown();
+    }
+
+    /// Until nothing is left to do.
+    void run_loop() {
+        while (sd_event_run(event_, 0) > 0) {
+        }
+    }
+
+    void tell(const FileDescriptor& client, const std::string& datagram) {
+        ASSERT_EQ(send(client.get(), datagram.data(), datagram.size(), MSG_NOSIGNAL),
+                  static_cast<ssize_t>(datagram.size())) << std::strerror(errno);
+    }
+    static std::string fetch(const FileDescriptor& client) {
+        std::string bytes(datagram_max_bytes, '\0');
+        const ssize_t got = recv(client.get(), bytes.data(), bytes.size(), 0);
+        bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+        return bytes;
+    }
+    Json ask(const FileDescriptor& client, const std::string& datagram) {
+        tell(client, datagram);
+        run_loop();
+        return Json::parse(fetch(client), nullptr, false);
+    }
+    FakeClass& remote() { return kernel_.device("eth0").root.classes.at(0x10011); }
+
+    static constexpr const char* enter =
+        R"({"v":1,"id":1,"op":"enter","operation":"alltoall","job_hosts":["a[0-3]","b[0-3]"],)"
+        R"("comm_hosts":["a[0-3]","b[0-3]"]})";
+
+    FakeKernel kernel_;
+    FakeClock clock_;
+    std::ostringstream logged_;
+    spdlog::logger log_{"test", std::make_shared<spdlog::sinks::ostream_sink_st>(logged_)};
+    std::optional<NetlinkTrafficControl> control_;
+    std::optional<ControlService> service_;
+    sd_event* event_ = nullptr;
+    std::optional<ControlSocket> socket_;
+    std::unique_ptr<ControlServer> server_;
+};
+
+TEST_F(ControlServerTest, AnswersAndSetsRates) {
+    const FileDescriptor client = connect_raw();
+    EXPECT_EQ(ask(client, enter)["ok"], true);
+    EXPECT_EQ(remote().rate, ClassRate(BytesPerSecond{773'437}));
+}
+
+TEST_F(ControlServerTest, ADeadClientsRatesGo) {
+    {
+        const FileDescriptor client = connect_raw();
+        EXPECT_EQ(ask(client, enter)["ok"], true);
+    }
+    run_loop();
+    kernel_.end_linger();
+    EXPECT_EQ(remote(), FakeClass{});
+    EXPECT_EQ(service_->clients(), 0U);
+}
+
+TEST_F(ControlServerTest, KnowsThePeerFromTheKernel) {
+    const FileDescriptor client = connect_raw();
+    const Json status = ask(client, R"({"v":1,"id":1,"op":"status"})");
+    EXPECT_EQ(status["clients"][0]["pid"], getpid());
+    EXPECT_EQ(status["clients"][0]["uid"], getuid());
+}
+
+TEST_F(ControlServerTest, ATooLongRequestIsRefusedAndTheClientStays) {
+    const FileDescriptor client = connect_raw();
+    const Json answer = ask(client, std::string(datagram_max_bytes + 1, ' '));
+    EXPECT_EQ(answer["ok"], false);
+    EXPECT_EQ(ask(client, enter)["ok"], true);
+}
+
+// A client that never fetches its answers is cut off once its socket is full;
+// others are served meanwhile and after.
+TEST_F(ControlServerTest, ASlowClientHurtsNobody) {
+    const FileDescriptor slow = connect_raw();
+    const FileDescriptor good = connect_raw();
+    EXPECT_EQ(ask(slow, enter)["ok"], true);
+    for (int i = 0; i < 10'000 && service_->clients() == 2; ++i) {
+        const std::string status = R"({"v":1,"id":1,"op":"status"})";
+        if (send(slow.get(), status.data(), status.size(), MSG_NOSIGNAL) < 0) break;
+        run_loop();
+    }
+    EXPECT_EQ(service_->clients(), 1U);
+    kernel_.end_linger();
+    EXPECT_EQ(remote(), FakeClass{}) << "its collective was undone";
+    EXPECT_EQ(ask(good, enter)["ok"], true);
+}
+
+// Many requests at once: each turn of the loop serves one of each client.
+TEST_F(ControlServerTest, ABusyClientDelaysOthersByOneRequest) {
+    const FileDescriptor busy = connect_raw();
+    const FileDescriptor good = connect_raw();
+    run_loop();
+    int queued = 0;
+    const std::string request = R"({"v":1,"id":1,"op":"leave"})";
+    while (queued < 100 &&
+           send(busy.get(), request.data(), request.size(), MSG_NOSIGNAL) > 0) {
+        ++queued;
+    }
+    ASSERT_GE(queued, 5) << "no queue to speak of";
+    tell(good, enter);
+    std::string answer;
+    int turns = 0;
+    for (; turns < queued && answer.empty(); ++turns) {
+        sd_event_run(event_, 0);
+        answer = fetch(good);
+    }
+    EXPECT_FALSE(answer.empty());
+    EXPECT_LE(turns, 4);
+    run_loop();
+}
+
+TEST_F(ControlServerTest, RefusesTooManyClientsOfAUser) {
+    rlimit files{};
+    getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = std::min<rlim_t>(files.rlim_max, 3 * clients_per_user_max);
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
+    std::vector<FileDescriptor> clients;
+    for (std::size_t i = 0; i < clients_per_user_max; ++i) {
+        clients.push_back(connect_raw());
+        run_loop();
+    }
+    const FileDescriptor last = connect_raw();
+    run_loop();
+    EXPECT_NE(fetch(last).find("too many clients of user"), std::string::npos);
+    EXPECT_EQ(service_->clients(), clients_per_user_max);
+    clients.pop_back();
+    run_loop();
+    const FileDescriptor next = connect_raw();
+    EXPECT_EQ(ask(next, enter)["ok"], true);
+}
+
+// Out of descriptors, a waiting client must not make the loop spin, and is
+// served once there is room again.
+TEST_F(ControlServerTest, PausesAcceptingWithoutDescriptors) {
+    const FileDescriptor first = connect_raw();
+    EXPECT_EQ(ask(first, enter)["ok"], true);
+    const FileDescriptor waiting = connect_raw();
+    rlimit files{};
+    getrlimit(RLIMIT_NOFILE, &files);
+    rlimit none = files;
+    none.rlim_cur = 3;
+    setrlimit(RLIMIT_NOFILE, &none);
+    int turns = 0;
+    while (turns < 100 && sd_event_run(event_, 0) > 0) ++turns;
+    setrlimit(RLIMIT_NOFILE, &files);
+    EXPECT_LT(turns, 10);
+    EXPECT_NE(logged_.str().find("Too many open files; pausing"), std::string::npos)
+        << logged_.str();
+    tell(waiting, enter);
+    sd_event_run(event_, 5'000'000);  // the pause ends
+    run_loop();
+    EXPECT_NE(fetch(waiting).find(R"("ok":true)"), std::string::npos);
+}
+
+TEST_F(ControlServerTest, TellsOnceWhatItCannotUndoAndRetries) {
+    const FileDescriptor client = connect_raw();
+    EXPECT_EQ(ask(client, enter)["ok"], true);
+    kernel_.refuse = [](const nlmsghdr&) { return FakeKernel::Refusal{ENOMEM, "no memory"}; };
+    EXPECT_EQ(ask(client, R"({"v":1,"id":1,"op":"leave"})")["ok"], true);
+    EXPECT_NE(logged_.str().find("no memory"), std::string::npos);
+    const auto once = logged_.str().size();
+    for (int i = 0; i < 3; ++i) {
+        clock_.advance(1min);  // far ahead of the loop's own clock: due
+        service_->pacer().retry();
+        ask(client, R"({"v":1,"id":1,"op":"status"})");
+    }
+    EXPECT_EQ(logged_.str().size(), once) << "told again: " << logged_.str();
+
+    kernel_.refuse = nullptr;
+    clock_.advance(1min);
+    service_->pacer().retry();
+    ask(client, R"({"v":1,"id":1,"op":"status"})");
+    EXPECT_NE(logged_.str().find("holds the wanted rates again"), std::string::npos);
+    kernel_.end_linger();
+    EXPECT_EQ(remote(), FakeClass{});
+}
+
+TEST_F(ControlServerTest, StoppingUndoesWhatClientsEntered) {
+    const FileDescriptor client = connect_raw();
+    EXPECT_EQ(ask(client, enter)["ok"], true);
+    server_.reset();
+    kernel_.end_linger();
+    EXPECT_EQ(remote(), FakeClass{});
+}
+
+}  // namespace
+}  // namespace headway::test

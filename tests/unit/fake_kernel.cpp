@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fake_kernel.hpp"
+
+#include <arpa/inet.h>
+#include <libmnl/libmnl.h>
+#include <linux/gen_stats.h>
+#include <linux/if_ether.h>
+#include <linux/if_link.h>
+#include <linux/pkt_cls.h>
+#include <linux/pkt_sched.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "gap_attr.h"
+#include "netlink/netlink_attributes.hpp"
+
+namespace headway::test {
+namespace {
+
+const tcmsg& tc_of(const nlmsghdr& request) {
+    return *static_cast<const tcmsg*>(mnl_nlmsg_get_payload(&request));
+}
+
+const nlattr* find_attribute(const nlmsghdr& request, std::size_t header_bytes, int type) {
+    const nlattr* found = nullptr;
+    for_each_attribute(&request, header_bytes, [&](const nlattr* attribute) {
+        if (mnl_attr_get_type(attribute) == type) found = attribute;
+    });
+    return found;
+}
+
+std::string kind_of(const nlmsghdr& request) {
+    const nlattr* kind = find_attribute(request, sizeof(tcmsg), TCA_KIND);
+    return kind == nullptr ? "" : attribute_text(kind);
+}
+
+ClassRate to_rate(std::uint64_t bytes_per_s) {
+    if (bytes_per_s == GAP_RATE_UNLIMITED) return std::nullopt;
+    return BytesPerSecond{bytes_per_s};
+}
+
+std::uint64_t from_rate(const ClassRate& rate) { return rate ? rate->value : GAP_RATE_UNLIMITED; }
+
+int mask_length(const std::uint8_t* mask, std::size_t bytes) {
+    int length = 0;
+    for (std::size_t i = 0; i < bytes; ++i) length += __builtin_popcount(mask[i]);
+    return length;
+}
+
+/// A message being written, large enough for anything the fake says.
+class Writer {
+public:
+    Writer(std::uint16_t type, std::uint16_t flags, std::uint32_t sequence, std::uint32_t port) {
+        header()->nlmsg_len = 0;
+        mnl_nlmsg_put_header(bytes_.data());
+        header()->nlmsg_type = type;
+        header()->nlmsg_flags = flags;
+        header()->nlmsg_seq = sequence;
+        header()->nlmsg_pid = port;
+    }
+    nlmsghdr* header() { return reinterpret_cast<nlmsghdr*>(bytes_.data()); }
+    void* extra(std::size_t bytes) { return mnl_nlmsg_put_extra_header(header(), bytes); }
+
+private:
+    alignas(8) std::array<char, 4096> bytes_{};
+};
+
+}  // namespace
+
+FakeDevice& FakeKernel::add_device(const std::string& name, BitsPerSecond link_rate) {
+    FakeDevice& device = devices_[name];
+    device.ifindex = static_cast<int>(devices_.size()) + 1;
+    device.link_rate = {link_rate.value / 8};
+    return device;
+}
+
+void FakeKernel::end_linger() {
+    for (auto& [name, device] : devices_) {
+        for (auto& [classid, one] : device.root.classes) {
+            if (one.lingers()) one = FakeClass{one.next_rate, std::nullopt, 0};
+        }
+    }
+}
+
+FakeDevice* FakeKernel::find(int ifindex) {
+    for (auto& [name, device] : devices_) {
+        if (device.ifindex == ifindex) return &device;
+    }
+    return nullptr;
+}
+
+// ------------------------------------------------------------------- transport
+
+Result<void> FakeKernel::send(std::span<const std::byte> messages) {
+    ++sends_;
+    int left = static_cast<int>(messages.size());
+    const auto* request = reinterpret_cast<const nlmsghdr*>(messages.data());
+    for (; mnl_nlmsg_ok(request, left); request = mnl_nlmsg_next(request, &left)) {
+        ++requests_;
+        if (stray_answers) push_strays(request->nlmsg_seq);
+        if ((request->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP) {
+            dump(*request);
+        } else {
+            acknowledge(*request, carry_out(*request));
+        }
+    }
+    if (left != 0) return system_failure(EINVAL, "fake kernel: {} bytes left over", left);
+    return {};
+}
+
+Result<std::span<const std::byte>> FakeKernel::receive() {
+    if (answers_.empty()) return system_failure(ETIMEDOUT, "the kernel did not answer");
+    current_ = std::move(answers_.front());
+    answers_.pop_front();
+    return std::span<const std::byte>(current_);
+}
+
+void FakeKernel::push(const nlmsghdr* message) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(message);
+    answers_.emplace_back(bytes, bytes + message->nlmsg_len);
+}
+
+void FakeKernel::push_strays(std::uint32_t sequence) {
+    const auto refusal = [&](std::uint32_t of_sequence, std::uint32_t to_port) {
+        Writer writer(NLMSG_ERROR, 0, of_sequence, to_port);
+        static_cast<nlmsgerr*>(writer.extra(sizeof(nlmsgerr)))->error = -EUCLEAN;
+        push(writer.header());
+    };
+    refusal(sequence - 1, port);
+    refusal(sequence, port + 1);
+}
+
+void FakeKernel::acknowledge(const nlmsghdr& request, const Refusal& refusal) {
+    if (lost_acknowledgements > 0) {
+        --lost_acknowledgements;
+        return;
+    }
+    const bool send_back = refusal.error_number != 0 && !capped;
+    std::uint16_t flags = refusal.text.empty() ? 0 : NLM_F_ACK_TLVS;
+    if (!send_back) flags |= NLM_F_CAPPED;
+    Writer writer(NLMSG_ERROR, flags, request.nlmsg_seq, port);
+    auto* error = static_cast<nlmsgerr*>(writer.extra(sizeof(nlmsgerr)));
+    error->error = -refusal.error_number;
+    error->msg = request;
+    if (send_back) {
+        const std::size_t payload = request.nlmsg_len - sizeof(nlmsghdr);
+        std::memcpy(writer.extra(payload), mnl_nlmsg_get_payload(&request), payload);
+    }
+    if (!refusal.text.empty()) {
+        mnl_attr_put_strz(writer.header(), NLMSGERR_ATTR_MSG, refusal.text.c_str());
+    }
+    push(writer.header());
+}
+
+// -------------------------------------------------------------------- requests
+
+FakeKernel::Refusal FakeKernel::carry_out(const nlmsghdr& request) {
+    if (refuse) {
+        if (auto refusal = refuse(request)) return *refusal;
+    }
+    switch (request.nlmsg_type) {
+        case RTM_GETLINK: return get_link(request);
+        case RTM_NEWQDISC: return new_qdisc(request);
+        case RTM_DELQDISC: return delete_qdisc(request);
+        case RTM_NEWTCLASS: return new_class(request);
+        case RTM_NEWTFILTER: return new_filter(request);
+        default: return {EOPNOTSUPP, ""};
+    }
+}
+
+FakeKernel::Refusal FakeKernel::get_link(const nlmsghdr& request) {
+    const nlattr* name = find_attribute(request, sizeof(ifinfomsg), IFLA_IFNAME);
+    const auto found = devices_.find(name == nullptr ? "" : attribute_text(name));
+    if (found == devices_.end()) return {ENODEV, ""};
+    Writer writer(RTM_NEWLINK, 0, request.nlmsg_seq, port);
+    static_cast<ifinfomsg*>(writer.extra(sizeof(ifinfomsg)))->ifi_index = found->second.ifindex;
+    push(writer.header());
+    return {};
+}
+
+FakeKernel::Refusal FakeKernel::new_qdisc(const nlmsghdr& request) {
+    FakeDevice* device = find(tc_of(request).tcm_ifindex);
+    if (device == nullptr) return {ENODEV, ""};
+    if (tc_of(request).tcm_parent != TC_H_ROOT) return {EOPNOTSUPP, "root only"};
+    if ((request.nlmsg_flags & NLM_F_CREATE) == 0) return {ENOENT, "Qdisc not found"};
+    if (!device->has_default()) return {EEXIST, "Exclusivity flag on, cannot modify"};
+    if (kind_of(request) != "gap" || !gap_module) {
+        return {ENOENT, "Specified qdisc kind is unknown"};
+    }
+    device->root = {"gap", tc_of(request).tcm_handle, {}, {}};
+    return {};
+}
+
+FakeKernel::Refusal FakeKernel::delete_qdisc(const nlmsghdr& request) {
+    FakeDevice* device = find(tc_of(request).tcm_ifindex);
+    if (device == nullptr) return {ENODEV, ""};
+    if (device->root.handle != tc_of(request).tcm_handle) return {EINVAL, "Invalid handle"};
+    if (device->root.kind != kind_of(request)) return {EINVAL, "Invalid qdisc name"};
+    if (device->has_default()) return {ENOENT, "Cannot delete qdisc with handle of zero"};
+    device->root = FakeDevice{}.root;
+    return {};
+}
+
+FakeKernel::Refusal FakeKernel::new_class(const nlmsghdr& request) {
+    const tcmsg& tc = tc_of(request);
+    FakeDevice* device = find(tc.tcm_ifindex);
+    if (device == nullptr) return {ENODEV, ""};
+    FakeQdisc& root = device->root;
+    if (root.handle == 0 || TC_H_MAJ(tc.tcm_handle) != root.handle ||
+        tc.tcm_parent != root.handle) {
+        return {ENOENT, ""};
+    }
+    const nlattr* options = find_attribute(request, sizeof(tcmsg), TCA_OPTIONS);
+    if (options == nullptr || (options->nla_type & NLA_F_NESTED) == 0) {
+        return {EINVAL, "NLA_F_NESTED is missing"};
+    }
+    gap_class_conf conf{};
+    if (gap_class_decode(&conf, mnl_attr_get_payload(options),
+                         mnl_attr_get_payload_len(options)) != 0) {
+        return {EINVAL, "attributes are cut off"};
+    }
+    if (conf.has_rate && conf.rate_bytes_per_s != GAP_RATE_UNLIMITED &&
+        (conf.rate_bytes_per_s == 0 || conf.rate_bytes_per_s > device->link_rate.value)) {
+        return {ERANGE, "the rate is above the link's"};
+    }
+
+    const bool exists = root.classes.contains(tc.tcm_handle);
+    const bool creates = (request.nlmsg_flags & NLM_F_CREATE) != 0;
+    if (exists && (request.nlmsg_flags & NLM_F_EXCL) != 0) return {EEXIST, ""};
+    if (!exists && !creates) return {ENOENT, ""};
+    if (!exists && conf.has_linger) return {EINVAL, "linger is for a change of the rate"};
+    FakeClass& one = root.classes[tc.tcm_handle];
+    if (!conf.has_rate) return {};
+    const ClassRate asked = to_rate(conf.rate_bytes_per_s);
+    if (conf.has_linger && conf.linger_ns > 0) {
+        one = {one.rate, asked, conf.linger_ns};
+    } else {
+        one = {asked, std::nullopt, 0};
+    }
+    return {};
+}
+
+FakeKernel::Refusal FakeKernel::new_filter(const nlmsghdr& request) {
+    const tcmsg& tc = tc_of(request);
+    FakeDevice* device = find(tc.tcm_ifindex);
+    if (device == nullptr) return {ENODEV, ""};
+    if (device->root.handle == 0 || tc.tcm_parent != device->root.handle) {
+        return {ENOENT, "Parent Qdisc doesn't exists"};
+    }
+    if (kind_of(request) != "flower") return {ENOENT, "TC classifier not found"};
+    const nlattr* options = find_attribute(request, sizeof(tcmsg), TCA_OPTIONS);
+    if (options == nullptr) return {EINVAL, "Missing attributes"};
+
+    FakeFilter filter;
+    filter.preference = static_cast<std::uint16_t>(TC_H_MAJ(tc.tcm_info) >> 16U);
+    filter.ethertype = ntohs(static_cast<std::uint16_t>(TC_H_MIN(tc.tcm_info)));
+    filter.handle = tc.tcm_handle;
+    std::array<char, INET6_ADDRSTRLEN> address{};
+    int length = 0;
+    std::uint16_t key_ethertype = 0;
+    for_each_nested_attribute(options, [&](const nlattr* attribute) {
+        const void* payload = mnl_attr_get_payload(attribute);
+        const auto* bytes = static_cast<const std::uint8_t*>(payload);
+        switch (mnl_attr_get_type(attribute)) {
+            case TCA_FLOWER_CLASSID: filter.classid = mnl_attr_get_u32(attribute); break;
+            case TCA_FLOWER_KEY_ETH_TYPE: key_ethertype = ntohs(mnl_attr_get_u16(attribute)); break;
+            case TCA_FLOWER_KEY_IPV4_DST:
+                inet_ntop(AF_INET, payload, address.data(), address.size());
+                break;
+            case TCA_FLOWER_KEY_IPV6_DST:
+                inet_ntop(AF_INET6, payload, address.data(), address.size());
+                break;
+            case TCA_FLOWER_KEY_IPV4_DST_MASK:
+            case TCA_FLOWER_KEY_IPV6_DST_MASK:
+                length = mask_length(bytes, mnl_attr_get_payload_len(attribute));
+                break;
+            default: break;
+        }
+    });
+    filter.destination = std::string(address.data()) + "/" + std::to_string(length);
+    if (key_ethertype != filter.ethertype) return {EINVAL, "key of another protocol"};
+    for (const FakeFilter& other : device->root.filters) {
+        if (other.preference != filter.preference) continue;
+        if (other.ethertype != filter.ethertype) {
+            return {EINVAL, "Specified filter protocol does not match existing one"};
+        }
+        if (other.handle == filter.handle) return {EEXIST, "Filter already exists"};
+    }
+    device->root.filters.push_back(filter);
+    return {};
+}
+
+// ----------------------------------------------------------------------- dumps
+
+void FakeKernel::dump(const nlmsghdr& request) {
+    std::uint16_t flags = NLM_F_MULTI;
+    if (interrupted_dumps > 0) {
+        --interrupted_dumps;
+        flags |= NLM_F_DUMP_INTR;
+    }
+    const auto start = [&](std::uint16_t type, int ifindex, std::uint32_t parent,
+                           std::uint32_t handle) {
+        Writer writer(type, flags, request.nlmsg_seq, port);
+        auto* tc = static_cast<tcmsg*>(writer.extra(sizeof(tcmsg)));
+        tc->tcm_ifindex = ifindex;
+        tc->tcm_parent = parent;
+        tc->tcm_handle = handle;
+        return writer;
+    };
+    // As the kernel: qdiscs of all devices, classes of one.
+    for (const auto& [name, device] : devices_) {
+        if (request.nlmsg_type == RTM_GETQDISC) {
+            Writer writer = start(RTM_NEWQDISC, device.ifindex, TC_H_ROOT, device.root.handle);
+            mnl_attr_put_strz(writer.header(), TCA_KIND, device.root.kind.c_str());
+            if (device.root.kind == "gap") {
+                nlattr* nest = mnl_attr_nest_start(writer.header(), TCA_OPTIONS);
+                mnl_attr_put_u64(writer.header(), TCA_GAP_LINK_RATE64, device.link_rate.value);
+                mnl_attr_nest_end(writer.header(), nest);
+            }
+            push(writer.header());
+        }
+        if (request.nlmsg_type != RTM_GETTCLASS ||
+            device.ifindex != tc_of(request).tcm_ifindex) {
+            continue;
+        }
+        for (const auto& [classid, one] : device.root.classes) {
+            Writer writer = start(RTM_NEWTCLASS, device.ifindex, device.root.handle, classid);
+            mnl_attr_put_strz(writer.header(), TCA_KIND, "gap");
+            nlattr* nest = mnl_attr_nest_start(writer.header(), TCA_OPTIONS);
+            mnl_attr_put_u64(writer.header(), TCA_GAP_CLASS_RATE64, from_rate(one.rate));
+            if (one.lingers()) {
+                mnl_attr_put_u64(writer.header(), TCA_GAP_CLASS_NEXT_RATE64,
+                                 from_rate(one.next_rate));
+            }
+            mnl_attr_nest_end(writer.header(), nest);
+            nlattr* stats = mnl_attr_nest_start(writer.header(), TCA_STATS2);
+            tc_gap_xstats xstats{};
+            xstats.type = TC_GAP_XSTATS_CLASS;
+            xstats.cl.wire_bytes = 1538;
+            mnl_attr_put(writer.header(), TCA_STATS_APP, sizeof(xstats), &xstats);
+            mnl_attr_nest_end(writer.header(), stats);
+            push(writer.header());
+        }
+    }
+    Writer done(NLMSG_DONE, flags, request.nlmsg_seq, port);
+    *static_cast<int*>(done.extra(sizeof(int))) = 0;
+    push(done.header());
+}
+
+}  // namespace headway::test

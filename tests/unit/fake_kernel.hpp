@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel in memory behind the netlink transport: it takes the very bytes the
+// daemon would send, reads them with the kernel's rules (and gap_attr's
+// decoder), keeps qdiscs, classes and filters, and answers as rtnetlink does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+
+#include "model/rate.hpp"
+#include "netlink/netlink_transport.hpp"
+#include "netlink/traffic_control.hpp"
+
+namespace headway::test {
+
+struct FakeClass {
+    ClassRate rate;
+    ClassRate next_rate;          ///< while it lingers
+    std::uint64_t linger_ns = 0;  ///< 0: no change is pending
+
+    [[nodiscard]] bool lingers() const { return linger_ns > 0; }
+
+    friend bool operator==(const FakeClass&, const FakeClass&) = default;
+};
+
+struct FakeFilter {
+    std::uint16_t preference = 0;
+    std::uint16_t ethertype = 0;  ///< host order
+    std::uint32_t handle = 0;
+    std::string destination;      ///< "10.1.0.0/16"
+    std::uint32_t classid = 0;
+
+    friend bool operator==(const FakeFilter&, const FakeFilter&) = default;
+};
+
+struct FakeQdisc {
+    std::string kind;
+    std::uint32_t handle = 0;
+    std::map<std::uint32_t, FakeClass> classes;
+    std::vector<FakeFilter> filters;
+
+    friend bool operator==(const FakeQdisc&, const FakeQdisc&) = default;
+};
+
+struct FakeDevice {
+    int ifindex = 0;
+    BytesPerSecond link_rate;
+    FakeQdisc root{"fq_codel", 0, {}, {}};  ///< handle 0: the default
+
+    [[nodiscard]] bool has_default() const { return root.handle == 0; }
+};
+
+class FakeKernel final : public NetlinkTransport {
+public:
+    struct Refusal {
+        int error_number = 0;
+        std::string text;
+    };
+
+    // ------------------------------------------------------------- test's side
+    FakeDevice& add_device(const std::string& name, BitsPerSecond link_rate);
+    [[nodiscard]] FakeDevice& device(const std::string& name) { return devices_.at(name); }
+
+    /// False: "Specified qdisc kind is unknown".
+    bool gap_module = true;
+    /// Asked before each request is carried out; a refusal is answered as one.
+    std::function<std::optional<Refusal>(const nlmsghdr&)> refuse;
+    /// So many dumps are marked as interrupted by a change of the tables.
+    int interrupted_dumps = 0;
+    /// So many acknowledgements are lost after the request was carried out.
+    int lost_acknowledgements = 0;
+    /// Answers to nobody's question come first: of an old sequence number, and
+    /// of another port.
+    bool stray_answers = false;
+    /// Refused requests are sent back whole, as without NETLINK_CAP_ACK.
+    bool capped = true;
+
+    /// Lets every lingering rate come into force, as when classes run empty.
+    void end_linger();
+
+    [[nodiscard]] std::size_t sends() const { return sends_; }
+    [[nodiscard]] std::size_t requests() const { return requests_; }
+    [[nodiscard]] bool has_unread_answers() const { return !answers_.empty(); }
+
+    // ------------------------------------------------------- transport's side
+    [[nodiscard]] std::uint32_t port_id() const override { return port; }
+    [[nodiscard]] Result<void> send(std::span<const std::byte> messages) override;
+    [[nodiscard]] Result<std::span<const std::byte>> receive() override;
+
+private:
+    static constexpr std::uint32_t port = 4711;
+
+    Refusal carry_out(const nlmsghdr& request);
+    Refusal new_qdisc(const nlmsghdr& request);
+    Refusal delete_qdisc(const nlmsghdr& request);
+    Refusal new_class(const nlmsghdr& request);
+    Refusal new_filter(const nlmsghdr& request);
+    Refusal get_link(const nlmsghdr& request);
+    void dump(const nlmsghdr& request);
+    void acknowledge(const nlmsghdr& request, const Refusal& refusal);
+    void push(const nlmsghdr* message);
+    void push_strays(std::uint32_t sequence);
+    FakeDevice* find(int ifindex);
+
+    std::map<std::string, FakeDevice> devices_;
+    std::deque<std::vector<std::byte>> answers_;
+    std::vector<std::byte> current_;
+    std::size_t sends_ = 0;
+    std::size_t requests_ = 0;
+};
+
+}  // namespace headway::test

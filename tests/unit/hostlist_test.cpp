@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "model/hostlist.hpp"
+#include "model/ip_prefix.hpp"
+
+namespace headway {
+namespace {
+
+using Names = std::vector<std::string>;
+
+TEST(Hostlist, Expands) {
+    EXPECT_EQ(*parse_hostlist("a0"), Names({"a0"}));
+    EXPECT_EQ(*parse_hostlist("a[0-3,7]"), Names({"a0", "a1", "a2", "a3", "a7"}));
+    EXPECT_EQ(*parse_hostlist("n[008-011]"), Names({"n008", "n009", "n010", "n011"}));
+    EXPECT_EQ(*parse_hostlist("n[0-1,08-09]x"), Names({"n0x", "n1x", "n08x", "n09x"}));
+    EXPECT_EQ(*parse_hostlist("r[1-2]n[0-1]"), Names({"r1n0", "r1n1", "r2n0", "r2n1"}));
+    EXPECT_EQ(*parse_hostlist("a0,b[0-1],c"), Names({"a0", "b0", "b1", "c"}));
+    EXPECT_EQ(*parse_hostlist("a0.example.org"), Names({"a0.example.org"}));
+    EXPECT_EQ(*parse_hostlist("a,a"), Names({"a", "a"}));
+}
+
+struct BadList {
+    const char* text;
+    const char* reason;
+};
+
+class HostlistRefuses : public testing::TestWithParam<BadList> {};
+
+TEST_P(HostlistRefuses, AndSaysWhy) {
+    const auto hosts = parse_hostlist(GetParam().text, 100);
+    ASSERT_FALSE(hosts);
+    EXPECT_NE(hosts.error().message.find(GetParam().reason), std::string::npos)
+        << hosts.error().message;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Grammar, HostlistRefuses,
+    testing::Values(BadList{"", "empty item"}, BadList{"a,", "empty item"},
+                    BadList{",a", "empty item"}, BadList{"a,,b", "empty item"},
+                    BadList{"a[0-3", "'[' without"}, BadList{"a0-3]", "no host name has"},
+                    BadList{"a[]", "neither a number"}, BadList{"a[0-]", "neither a number"},
+                    BadList{"a[-3]", "neither a number"}, BadList{"a[0,,1]", "neither a number"},
+                    BadList{"a[0-x]", "neither a number"}, BadList{"a[[0]]", "neither a number"},
+                    BadList{"a[3-1]", "backwards"}, BadList{"a[08-9]", "differ in width"},
+                    BadList{"a[0-100]", "more than 100 hosts"},
+                    BadList{"a[0-99],b", "more than 100 hosts"},
+                    BadList{"a[0-9]b[0-9]c[0-9]", "more than 100 hosts"},
+                    BadList{"a[0-999999999]", "more than 100 hosts"},
+                    BadList{"a[0-9999999999]", "neither a number"},
+                    BadList{"a b", "no host name has"}, BadList{"a\n", "no host name has"},
+                    BadList{"-a", "does not start with"}, BadList{"a/b", "no host name has"}));
+
+TEST(Hostlist, RefusesNamesThatAreTooLong) {
+    EXPECT_TRUE(parse_hostlist(std::string(host_name_max_bytes, 'a')));
+    EXPECT_FALSE(parse_hostlist(std::string(host_name_max_bytes + 1, 'a')));
+}
+
+TEST(IpPrefix, ReadsAndPrints) {
+    EXPECT_EQ(parse_ip_prefix("10.1.0.0/16")->to_string(), "10.1.0.0/16");
+    EXPECT_EQ(parse_ip_prefix("10.1.2.3")->to_string(), "10.1.2.3/32");
+    EXPECT_EQ(parse_ip_prefix("fd00:1::/64")->to_string(), "fd00:1::/64");
+    EXPECT_EQ(parse_ip_prefix("FD00:0001:0::/33")->to_string(), "fd00:1::/33");
+    EXPECT_EQ(parse_ip_prefix("::1")->to_string(), "::1/128");
+    const auto mask = parse_ip_prefix("10.1.0.0/17")->mask();
+    EXPECT_EQ(mask[0], 0xff);
+    EXPECT_EQ(mask[1], 0xff);
+    EXPECT_EQ(mask[2], 0x80);
+    EXPECT_EQ(mask[3], 0);
+}
+
+TEST(IpPrefix, RefusesWhatIsNone) {
+    for (const char* text : {"", "/", "10.1.0.0/", "10.1.0.0/33", "10.1.0.0/0", "::/0", "::/129",
+                             "10.1.0/16", "10.1.0.0/16x", "10.1.0.0/-1", "host", "10.1.0.0/ 16",
+                             "10.1.0.0.0/8", "fd00::/64/64"}) {
+        EXPECT_FALSE(parse_ip_prefix(text)) << text;
+    }
+}
+
+TEST(IpPrefix, NamesTheBlockThatWasMeant) {
+    const auto prefix = parse_ip_prefix("10.1.2.3/16");
+    ASSERT_FALSE(prefix);
+    EXPECT_NE(prefix.error().message.find("10.1.0.0/16"), std::string::npos);
+}
+
+TEST(IpPrefix, Overlap) {
+    const auto both = [](const char* a, const char* b) {
+        return overlap(*parse_ip_prefix(a), *parse_ip_prefix(b));
+    };
+    EXPECT_TRUE(both("10.0.0.0/8", "10.1.0.0/16"));
+    EXPECT_TRUE(both("10.1.0.0/16", "10.0.0.0/8"));
+    EXPECT_TRUE(both("10.1.0.0/16", "10.1.0.0/16"));
+    EXPECT_FALSE(both("10.1.0.0/16", "10.2.0.0/16"));
+    EXPECT_TRUE(both("10.1.128.0/17", "10.1.128.1"));
+    EXPECT_FALSE(both("10.1.0.0/17", "10.1.128.1"));
+    EXPECT_TRUE(both("fd00::/16", "fd00:1::/64"));
+    // 0a01:: and 10.1 begin with the same bits, but are of different families.
+    EXPECT_FALSE(both("10.1.0.0/16", "a01::/16"));
+}
+
+}  // namespace
+}  // namespace headway

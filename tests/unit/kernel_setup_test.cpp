@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cerrno>
+
+#include <gtest/gtest.h>
+
+#include "daemon/kernel_setup.hpp"
+#include "fake_kernel.hpp"
+#include "netlink/netlink_traffic_control.hpp"
+#include "topologies.hpp"
+
+namespace headway::test {
+namespace {
+
+class KernelSetUp : public testing::Test {
+protected:
+    KernelSetUp() {
+        kernel_.add_device("eth0", {20 * mbit});
+        control_.emplace(*NetlinkTrafficControl::open(kernel_, "eth0"));
+    }
+
+    Result<SetUpReport> set_up(std::uint64_t host_mbit = 20) {
+        return set_up_kernel(*control_, layout_, {host_mbit * mbit});
+    }
+    FakeDevice& device() { return kernel_.device("eth0"); }
+
+    FakeKernel kernel_;
+    std::optional<NetlinkTrafficControl> control_;
+    KernelLayout layout_ = make_kernel_layout(demo_topology(), 0);
+};
+
+TEST_F(KernelSetUp, AndDown) {
+    const auto report = set_up();
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_FALSE(report->replaced_earlier_run);
+    EXPECT_EQ(report->link_rate.bits().value, 20 * mbit);
+    EXPECT_EQ(device().root.classes.size(), 2U);
+    EXPECT_EQ(device().root.filters.size(), 2U);
+    ASSERT_TRUE(tear_down_kernel(*control_, layout_));
+    EXPECT_TRUE(device().has_default());
+    EXPECT_TRUE(tear_down_kernel(*control_, layout_)) << "nothing left is no error";
+}
+
+TEST_F(KernelSetUp, ReplacesAnEarlierRun) {
+    device().root = {"gap", root_handle.value, {{0x1ffff, FakeClass{}}}, {}};
+    const auto report = set_up();
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_TRUE(report->replaced_earlier_run);
+    EXPECT_FALSE(device().root.classes.contains(0x1ffff));
+}
+
+TEST_F(KernelSetUp, LeavesSomebodyElsesQdiscAlone) {
+    for (const FakeQdisc& foreign : {FakeQdisc{"htb", 0x10000, {}, {}},
+                                     FakeQdisc{"fq_codel", 0x80010000, {}, {}},
+                                     FakeQdisc{"gap", 0x70000, {}, {}}}) {
+        device().root = foreign;
+        const auto report = set_up();
+        ASSERT_FALSE(report);
+        EXPECT_EQ(report.error().error_number, EEXIST);
+        EXPECT_NE(report.error().message.find(foreign.kind), std::string::npos);
+        EXPECT_EQ(device().root, foreign);
+        // Nor is it removed at the end.
+        EXPECT_TRUE(tear_down_kernel(*control_, layout_));
+        EXPECT_EQ(device().root, foreign);
+    }
+}
+
+TEST_F(KernelSetUp, SaysThatTheModuleIsMissing) {
+    kernel_.gap_module = false;
+    const auto report = set_up();
+    ASSERT_FALSE(report);
+    EXPECT_NE(report.error().message.find("sch_gap"), std::string::npos);
+    EXPECT_TRUE(device().has_default());
+}
+
+// Whatever step the kernel refuses, the interface ends as it began.
+TEST_F(KernelSetUp, UndoesABeginning) {
+    for (std::size_t refused = 0; refused < layout_.set_up.size(); ++refused) {
+        std::size_t step = 0;
+        kernel_.refuse = [&](const nlmsghdr& request) -> std::optional<FakeKernel::Refusal> {
+            if (request.nlmsg_type == RTM_DELQDISC || step++ != refused) return std::nullopt;
+            return FakeKernel::Refusal{ENOMEM, "no memory for a test"};
+        };
+        const auto report = set_up();
+        ASSERT_FALSE(report) << refused;
+        EXPECT_NE(report.error().message.find("no memory for a test"), std::string::npos);
+        EXPECT_NE(report.error().message.find(change_to_text(layout_.set_up[refused])),
+                  std::string::npos);
+        EXPECT_TRUE(device().has_default()) << refused;
+    }
+}
+
+TEST_F(KernelSetUp, UndoesItAlsoWhenAnAnswerGetsLost) {
+    kernel_.lost_acknowledgements = 1;  // of adding the qdisc, which is then there
+    EXPECT_FALSE(set_up());
+    EXPECT_TRUE(device().has_default());
+}
+
+TEST_F(KernelSetUp, TellsWhenUndoingFailsToo) {
+    kernel_.refuse = [&](const nlmsghdr& request) -> std::optional<FakeKernel::Refusal> {
+        if (request.nlmsg_type == RTM_DELQDISC) return FakeKernel::Refusal{EPERM, "second"};
+        if (request.nlmsg_type == RTM_NEWTFILTER) return FakeKernel::Refusal{ENOMEM, "first"};
+        return std::nullopt;
+    };
+    const auto report = set_up();
+    ASSERT_FALSE(report);
+    EXPECT_NE(report.error().message.find("first"), std::string::npos);
+    EXPECT_NE(report.error().message.find("second"), std::string::npos);
+}
+
+TEST_F(KernelSetUp, RefusesALinkSlowerThanPlannedFor) {
+    const auto report = set_up(21);
+    ASSERT_FALSE(report);
+    EXPECT_NE(report.error().message.find("host_rate is 21 Mbit/s"), std::string::npos);
+    EXPECT_TRUE(device().has_default());
+    EXPECT_TRUE(set_up(19)) << "a faster link is no harm";
+}
+
+}  // namespace
+}  // namespace headway::test

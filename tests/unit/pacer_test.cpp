@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cerrno>
+
+#include <gtest/gtest.h>
+
+#include "daemon/pacer.hpp"
+#include "fake_clock.hpp"
+#include "fake_kernel.hpp"
+#include "netlink/netlink_traffic_control.hpp"
+#include "topologies.hpp"
+
+namespace headway::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint32_t own_class = 0x10010;
+constexpr std::uint32_t remote_class = 0x10011;
+
+ClassRate rate(std::uint64_t bytes_per_s) { return BytesPerSecond{bytes_per_s}; }
+
+class PacerTest : public testing::Test {
+protected:
+    PacerTest() {
+        kernel_.add_device("eth0", {1000 * mbit});
+        control_.emplace(*NetlinkTrafficControl::open(kernel_, "eth0"));
+        EXPECT_TRUE(control_->apply(layout_.set_up, ApplyMode::in_order));
+        pacer_.emplace(*control_, clock_, layout_, 10ms);
+    }
+
+    FakeClass& in_kernel(std::uint32_t classid) {
+        return kernel_.device("eth0").root.classes.at(classid);
+    }
+    void leave(Pacer::EnterId id) { pacer_->leave(std::span(&id, 1)); }
+
+    /// The kernel refuses changes of that class.
+    void refuse_class(std::uint32_t classid) {
+        kernel_.refuse = [=](const nlmsghdr& request) -> std::optional<FakeKernel::Refusal> {
+            const auto* tc = static_cast<const tcmsg*>(NLMSG_DATA(&request));
+            if (request.nlmsg_type != RTM_NEWTCLASS || tc->tcm_handle != classid) return {};
+            return FakeKernel::Refusal{ENOMEM, "no memory"};
+        };
+    }
+
+    FakeKernel kernel_;
+    FakeClock clock_;
+    KernelLayout layout_ = make_kernel_layout(demo_topology(), 0);
+    std::optional<NetlinkTrafficControl> control_;
+    std::optional<Pacer> pacer_;
+};
+
+TEST_F(PacerTest, SetsAtOnceAndRestoresWithLinger) {
+    const auto id = pacer_->enter({rate(1'000), rate(2'000)});
+    ASSERT_TRUE(id);
+    EXPECT_EQ(in_kernel(own_class).rate, rate(1'000));
+    EXPECT_EQ(in_kernel(remote_class).rate, rate(2'000));
+    EXPECT_FALSE(in_kernel(remote_class).lingers());
+
+    leave(*id);
+    EXPECT_EQ(in_kernel(remote_class).rate, rate(2'000)) << "the tail is still in the socket";
+    EXPECT_EQ(in_kernel(remote_class).linger_ns, 10'000'000U);
+    kernel_.end_linger();
+    EXPECT_EQ(in_kernel(own_class), FakeClass{});
+    EXPECT_EQ(in_kernel(remote_class), FakeClass{});
+}
+
+TEST_F(PacerTest, OneSystemCallForAllClasses) {
+    const auto sends = kernel_.sends();
+    ASSERT_TRUE(pacer_->enter({rate(1'000), rate(2'000)}));
+    EXPECT_EQ(kernel_.sends() - sends, 1U);
+}
+
+TEST_F(PacerTest, TouchesOnlyClassesWithAWish) {
+    const auto requests = kernel_.requests();
+    ASSERT_TRUE(pacer_->enter({std::nullopt, rate(2'000)}));
+    EXPECT_EQ(kernel_.requests() - requests, 1U);
+    EXPECT_EQ(in_kernel(own_class), FakeClass{});
+    ASSERT_TRUE(pacer_->enter({std::nullopt, std::nullopt}));
+    EXPECT_EQ(kernel_.requests() - requests, 1U);
+}
+
+TEST_F(PacerTest, TheStrictestWins) {
+    const auto loose = pacer_->enter({rate(5'000), rate(5'000)});
+    const auto strict = pacer_->enter({rate(9'000), rate(1'000)});
+    EXPECT_EQ(in_kernel(own_class).rate, rate(5'000));
+    EXPECT_EQ(in_kernel(remote_class).rate, rate(1'000));
+    leave(*strict);
+    kernel_.end_linger();
+    EXPECT_EQ(in_kernel(remote_class).rate, rate(5'000));
+    leave(*loose);
+    kernel_.end_linger();
+    EXPECT_EQ(in_kernel(remote_class), FakeClass{});
+}
+
+// The ranks of a node enter the same collective: one kernel change for all.
+TEST_F(PacerTest, EqualWishesCostNothing) {
+    const auto first = pacer_->enter({rate(1'000), rate(2'000)});
+    const auto requests = kernel_.requests();
+    const auto second = pacer_->enter({rate(1'000), rate(2'000)});
+    leave(*first);
+    EXPECT_EQ(kernel_.requests(), requests);
+    EXPECT_EQ(in_kernel(remote_class).rate, rate(2'000));
+    leave(*second);
+    EXPECT_EQ(kernel_.requests(), requests + 2);
+}
+
+// A new collective while the last one's end lingers: its rate holds at once,
+// and what lingered is forgotten.
+TEST_F(PacerTest, EnteringReplacesALingeringRise) {
+    leave(*pacer_->enter({rate(1'000), rate(2'000)}));
+    ASSERT_TRUE(in_kernel(remote_class).lingers());
+    ASSERT_TRUE(pacer_->enter({rate(1'000), rate(2'000)}));
+    EXPECT_FALSE(in_kernel(remote_class).lingers());
+    kernel_.end_linger();
+    EXPECT_EQ(in_kernel(remote_class).rate, rate(2'000));
+}
+
+TEST_F(PacerTest, LeavingTwiceOrNothingIsHarmless) {
+    const auto id = pacer_->enter({rate(1'000), rate(2'000)});
+    leave(*id);
+    leave(*id);
+    leave(77);
+    pacer_->leave({});
+    kernel_.end_linger();
+    EXPECT_EQ(in_kernel(remote_class), FakeClass{});
+    EXPECT_EQ(pacer_->active(), 0U);
+}
+
+TEST_F(PacerTest, WithoutLingerRisesAtOnce) {
+    pacer_->set_linger(0ms);
+    leave(*pacer_->enter({rate(1'000), rate(2'000)}));
+    EXPECT_EQ(in_kernel(remote_class), FakeClass{});
+}
+
+// --------------------------------------------------------------------- failures
+
+// The second class is refused: the first must not stay slowed down.
+TEST_F(PacerTest, ARefusedEnterLeavesNothingBehind) {
+    refuse_class(remote_class);
+    const auto id = pacer_->enter({rate(1'000), rate(2'000)});
+    ASSERT_FALSE(id);
+    EXPECT_NE(id.error().message.find("setting class 1:11 to 16 kbit/s: no memory"),
+              std::string::npos)
+        << id.error().message;
+    EXPECT_EQ(pacer_->active(), 0U);
+    kernel_.refuse = nullptr;
+    kernel_.end_linger();
+    EXPECT_EQ(in_kernel(own_class), FakeClass{});
+    EXPECT_EQ(in_kernel(remote_class), FakeClass{});
+}
+
+TEST_F(PacerTest, ARefusedEnterKeepsWhatOthersAskedFor) {
+    ASSERT_TRUE(pacer_->enter({rate(5'000), rate(5'000)}));
+    refuse_class(remote_class);
+    ASSERT_FALSE(pacer_->enter({rate(1'000), rate(2'000)}));
+    kernel_.refuse = nullptr;
+    clock_.advance(1s);
+    pacer_->retry();
+    kernel_.end_linger();
+    EXPECT_EQ(in_kernel(own_class).rate, rate(5'000));
+    EXPECT_EQ(in_kernel(remote_class).rate, rate(5'000));
+    EXPECT_FALSE(pacer_->retry_at());
+}
+
+// The kernel set the rates but its answers were lost: the client was told no,
+// so the rates must go, although nobody saw them come.
+TEST_F(PacerTest, ALostAnswerLeavesNothingBehind) {
+    kernel_.lost_acknowledgements = 2;
+    ASSERT_FALSE(pacer_->enter({rate(1'000), rate(2'000)}));
+    kernel_.end_linger();
+    EXPECT_EQ(in_kernel(own_class), FakeClass{});
+    EXPECT_EQ(in_kernel(remote_class), FakeClass{});
+    EXPECT_FALSE(pacer_->retry_at());
+}
+
+TEST_F(PacerTest, RetriesUntilARateIsGone) {
+    const auto id = pacer_->enter({rate(1'000), rate(2'000)});
+    refuse_class(remote_class);
+    leave(*id);
+    const auto error = pacer_->take_error();
+    ASSERT_TRUE(error);
+    EXPECT_NE(error->message.find("no memory"), std::string::npos);
+    EXPECT_FALSE(pacer_->take_error()) << "told once";
+    ASSERT_TRUE(pacer_->retry_at());
+
+    // Not before its time.
+    const auto requests = kernel_.requests();
+    pacer_->retry();
+    EXPECT_EQ(kernel_.requests(), requests);
+
+    // The pauses grow: 100 ms, 200 ms, ... and stay at 10 s.
+    auto pause = *pacer_->retry_at() - clock_.now();
+    EXPECT_EQ(pause, 100ms);
+    for (int i = 0; i < 10; ++i) {
+        clock_.advance(pause);
+        pacer_->retry();
+        const auto next = *pacer_->retry_at() - clock_.now();
+        EXPECT_EQ(next, std::min<std::chrono::nanoseconds>(2 * pause, 10s));
+        pause = next;
+    }
+
+    kernel_.refuse = nullptr;
+    clock_.advance(pause);
+    pacer_->retry();
+    EXPECT_FALSE(pacer_->retry_at());
+    kernel_.end_linger();
+    EXPECT_EQ(in_kernel(remote_class), FakeClass{});
+}
+
+TEST_F(PacerTest, ALaterEnterMendsAsWell) {
+    const auto id = pacer_->enter({rate(1'000), rate(2'000)});
+    refuse_class(own_class);
+    leave(*id);
+    kernel_.refuse = nullptr;
+    ASSERT_TRUE(pacer_->enter({std::nullopt, rate(3'000)}));
+    kernel_.end_linger();
+    EXPECT_EQ(in_kernel(own_class), FakeClass{});
+    EXPECT_EQ(in_kernel(remote_class).rate, rate(3'000));
+    EXPECT_FALSE(pacer_->retry_at());
+}
+
+}  // namespace
+}  // namespace headway::test

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "daemon/limits.hpp"
+#include "daemon/protocol.hpp"
+
+namespace headway {
+namespace {
+
+template <class Body>
+Body body_of(const char* datagram) {
+    const Request request = parse_request(datagram);
+    EXPECT_TRUE(request.body) << request.body.error().message;
+    if (!request.body || !std::holds_alternative<Body>(*request.body)) {
+        ADD_FAILURE() << "another kind of request: " << datagram;
+        return {};
+    }
+    return std::get<Body>(*request.body);
+}
+
+TEST(Protocol, ReadsRequests) {
+    const auto hello =
+        body_of<HelloRequest>(R"({"v":1,"id":7,"op":"hello","job":"4711.0","rank":3,"pid":123})");
+    EXPECT_EQ(hello.job, "4711.0");
+    EXPECT_EQ(hello.rank, 3U);
+    EXPECT_EQ(hello.pid, 123U);
+    EXPECT_EQ(parse_request(R"({"v":1,"id":7,"op":"status"})").id, 7U);
+    body_of<StatusRequest>(R"({"v":1,"id":0,"op":"status"})");
+    body_of<LeaveRequest>(R"({"v":1,"id":0,"op":"leave"})");
+
+    const auto plan = body_of<PlanRequest>(
+        R"({"v":1,"id":0,"op":"plan","operation":"alltoall","hosts":["a[0-1]","b0"],)"
+        R"("message_bytes":65536})");
+    EXPECT_EQ(plan.hosts, (std::vector<std::string>{"a0", "a1", "b0"}));
+    EXPECT_EQ(plan.message_bytes, 65536U);
+
+    const auto prepare = body_of<PrepareRequest>(
+        R"({"v":1,"id":0,"op":"prepare","operation":"alltoallv","job_hosts":["a0","b0"],)"
+        R"("comm_hosts":["a0"],"siblings_disjoint":true})");
+    EXPECT_EQ(prepare.hosts.job.size(), 2U);
+    EXPECT_EQ(prepare.hosts.communicator.size(), 1U);
+    EXPECT_TRUE(prepare.hosts.siblings_disjoint);
+
+    const auto pattern =
+        body_of<EnterRequest>(R"({"v":1,"id":0,"op":"enter","pattern":3,"message_bytes":9})");
+    EXPECT_EQ(std::get<std::uint64_t>(pattern.who), 3U);
+    EXPECT_EQ(pattern.message_bytes, 9U);
+    const auto hosts = body_of<EnterRequest>(
+        R"({"v":1,"id":0,"op":"enter","operation":"alltoall","job_hosts":["a0"],)"
+        R"("comm_hosts":["a0"]})");
+    EXPECT_FALSE(std::get<CollectiveHosts>(hosts.who).siblings_disjoint);
+    EXPECT_FALSE(hosts.message_bytes);
+}
+
+struct BadRequest {
+    const char* datagram;
+    const char* words;
+    bool has_id = true;
+};
+
+class ProtocolRefuses : public testing::TestWithParam<BadRequest> {};
+
+TEST_P(ProtocolRefuses, AndSaysWhy) {
+    const Request request = parse_request(GetParam().datagram);
+    ASSERT_FALSE(request.body) << GetParam().datagram;
+    EXPECT_NE(request.body.error().message.find(GetParam().words), std::string::npos)
+        << request.body.error().message;
+    EXPECT_EQ(request.id.has_value(), GetParam().has_id);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, ProtocolRefuses,
+    testing::Values(
+        BadRequest{"", "one JSON object", false}, BadRequest{"{", "one JSON object", false},
+        BadRequest{"[]", "one JSON object", false}, BadRequest{"7", "one JSON object", false},
+        BadRequest{"{} {}", "one JSON object", false},
+        BadRequest{"\xff\xfe", "one JSON object", false},
+        BadRequest{R"({"v":1,"op":"status"})", "\"id\"", false},
+        BadRequest{R"({"v":1,"id":-1,"op":"status"})", "\"id\"", false},
+        BadRequest{R"({"v":1,"id":1.5,"op":"status"})", "\"id\"", false},
+        BadRequest{R"({"v":1,"id":"1","op":"status"})", "\"id\"", false},
+        BadRequest{R"({"id":1,"op":"status"})", "\"v\" must be 1"},
+        BadRequest{R"({"v":2,"id":1,"op":"status"})", "\"v\" must be 1"},
+        BadRequest{R"({"v":1,"id":1})", "\"op\" must be one of"},
+        BadRequest{R"({"v":1,"id":1,"op":"reboot"})", "\"op\" must be one of"},
+        BadRequest{R"({"v":1,"id":1,"op":5})", "\"op\" must be one of"},
+        BadRequest{R"({"v":1,"id":1,"op":"status","x":1})", "unknown member \"x\""},
+        BadRequest{R"({"v":1,"id":1,"op":"leave","pattern":1})", "unknown member \"pattern\""},
+        BadRequest{R"({"v":1,"id":1,"op":"hello","job":7})", "\"job\""},
+        BadRequest{R"({"v":1,"id":1,"op":"hello","job":"a b"})", "\"job\" may have"},
+        BadRequest{R"({"v":1,"id":1,"op":"hello","job":"\u001b[31m"})", "\"job\" may have"},
+        BadRequest{R"({"v":1,"id":1,"op":"hello","rank":-1})", "\"rank\""},
+        BadRequest{R"({"v":1,"id":1,"op":"plan","hosts":["a0"]})", "\"operation\""},
+        BadRequest{R"({"v":1,"id":1,"op":"plan","operation":"bcast","hosts":["a0"]})",
+                   "\"bcast\" is not planned"},
+        BadRequest{R"({"v":1,"id":1,"op":"plan","operation":"alltoall"})", "\"hosts\""},
+        BadRequest{R"({"v":1,"id":1,"op":"plan","operation":"alltoall","hosts":[]})", "\"hosts\""},
+        BadRequest{R"({"v":1,"id":1,"op":"plan","operation":"alltoall","hosts":"a0"})",
+                   "\"hosts\""},
+        BadRequest{R"({"v":1,"id":1,"op":"plan","operation":"alltoall","hosts":[5]})",
+                   "strings only"},
+        BadRequest{R"({"v":1,"id":1,"op":"plan","operation":"alltoall","hosts":["a["]})",
+                   "'[' without"},
+        // Short to write, long to expand: bounded.
+        BadRequest{R"({"v":1,"id":1,"op":"plan","operation":"alltoall","hosts":["a[0-9999999]"]})",
+                   "more than 16384"},
+        BadRequest{R"({"v":1,"id":1,"op":"enter"})", "\"operation\""},
+        BadRequest{R"({"v":1,"id":1,"op":"enter","pattern":"1"})", "\"pattern\""},
+        BadRequest{R"({"v":1,"id":1,"op":"enter","pattern":1,"comm_hosts":["a0"]})",
+                   "unknown member \"comm_hosts\""},
+        BadRequest{R"({"v":1,"id":1,"op":"enter","operation":"alltoall","job_hosts":["a0"]})",
+                   "\"comm_hosts\""},
+        BadRequest{R"({"v":1,"id":1,"op":"prepare","operation":"alltoall","job_hosts":["a0"],)"
+                   R"("comm_hosts":["a0"],"siblings_disjoint":1})",
+                   "\"siblings_disjoint\" must be true or false"},
+        BadRequest{R"({"v":1,"id":1,"op":"enter","pattern":1,"message_bytes":1e99})",
+                   "\"message_bytes\""},
+        BadRequest{R"({"v":1,"id":1,"op":"enter","pattern":99999999999999999999})",
+                   "\"pattern\""}));
+
+// Two lists of one request share the bound.
+TEST(Protocol, BoundsTheHostsOfARequest) {
+    const Request request = parse_request(
+        R"({"v":1,"id":1,"op":"prepare","operation":"alltoall","comm_hosts":["a[0-9999]"],)"
+        R"("job_hosts":["a[0-9999]"]})");
+    ASSERT_FALSE(request.body);
+}
+
+TEST(Protocol, SurvivesDeepNesting) {
+    EXPECT_FALSE(parse_request(std::string(datagram_max_bytes, '[')).body);
+    std::string deep = R"({"v":1,"id":1,"op":)" + std::string(30'000, '[') +
+                       std::string(30'000, ']') + "}";
+    EXPECT_FALSE(parse_request(deep).body);
+}
+
+TEST(Protocol, WritesAnswers) {
+    EXPECT_EQ(to_datagram(make_answer(7)), R"({"v":1,"id":7,"ok":true})");
+    EXPECT_EQ(to_datagram(make_refusal(7, "no")), R"({"v":1,"id":7,"ok":false,"error":"no"})");
+    EXPECT_EQ(to_datagram(make_refusal(std::nullopt, "no")),
+              R"({"v":1,"id":null,"ok":false,"error":"no"})");
+    // Not UTF-8 (a message of the system): replaced, not thrown.
+    EXPECT_NE(to_datagram(make_refusal(7, "\xff")).find("\xef\xbf\xbd"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace headway

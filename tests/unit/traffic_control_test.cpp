@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the netlink side sends, as the fake kernel understands it, and what it
+// makes of the kernel's answers.
+#include <cerrno>
+
+#include <gtest/gtest.h>
+
+#include "daemon/kernel_layout.hpp"
+#include "fake_kernel.hpp"
+#include "netlink/mnl_transport.hpp"
+#include "netlink/netlink_traffic_control.hpp"
+#include "netlink/tc_batch.hpp"
+#include "topologies.hpp"
+
+namespace headway::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr BitsPerSecond link_rate{20 * mbit};
+
+class TrafficControlTest : public testing::Test {
+protected:
+    TrafficControlTest() {
+        kernel_.add_device("eth1", {1000 * mbit});
+        kernel_.add_device("eth0", link_rate);
+        control_.emplace(*NetlinkTrafficControl::open(kernel_, "eth0"));
+    }
+
+    FakeQdisc& root() { return kernel_.device("eth0").root; }
+
+    void apply_all(const std::vector<Change>& changes) {
+        const auto done = control_->apply(changes, ApplyMode::in_order);
+        ASSERT_TRUE(done) << done.error().error.message;
+    }
+
+    FakeKernel kernel_;
+    std::optional<NetlinkTrafficControl> control_;
+};
+
+const std::vector<Change> small_set_up{
+    AddRootQdisc{tc_handle(1, 0)},
+    AddClass{tc_handle(1, 0x10), std::nullopt},
+    AddClass{tc_handle(1, 0x11), BytesPerSecond{12'345}},
+};
+
+TEST_F(TrafficControlTest, BuildsTheWholeLayout) {
+    Cluster a = make_cluster(0, 4, 20, 25);
+    a.prefixes.push_back(*parse_ip_prefix("fd00:1::/64"));
+    a.prefixes.push_back(*parse_ip_prefix("192.168.7.5"));
+    const Topology topology = *Topology::make(
+        {make_cluster(1, 4, 20, 25), a, make_cluster(2, 4, 20, 25)});
+    const KernelLayout layout = make_kernel_layout(topology, 1);
+    apply_all(layout.set_up);
+
+    EXPECT_EQ(root().kind, "gap");
+    EXPECT_EQ(root().handle, 0x10000U);
+    // The node's own cluster has 1:10; the others follow in the file's order.
+    ASSERT_EQ(layout.classes.size(), 3U);
+    EXPECT_EQ(layout.classes[0].cluster, 1U);
+    EXPECT_EQ(layout.classes[1].cluster, 0U);
+    EXPECT_EQ(layout.classes[2].cluster, 2U);
+    ASSERT_EQ(root().classes.size(), 3U);
+    for (const std::uint32_t classid : {0x10010U, 0x10011U, 0x10012U}) {
+        EXPECT_EQ(root().classes.at(classid), FakeClass{}) << classid;
+    }
+    const std::vector<FakeFilter> expected{
+        {10, 0x0800, 1, "10.1.0.0/16", 0x10010},
+        {11, 0x86dd, 2, "fd00:1::/64", 0x10010},
+        {10, 0x0800, 3, "192.168.7.5/32", 0x10010},
+        {10, 0x0800, 4, "10.2.0.0/16", 0x10011},
+        {10, 0x0800, 5, "10.3.0.0/16", 0x10012},
+    };
+    EXPECT_EQ(root().filters, expected);
+    EXPECT_TRUE(kernel_.device("eth1").has_default()) << "another device was touched";
+}
+
+TEST_F(TrafficControlTest, DeletesTheRoot) {
+    apply_all(small_set_up);
+    apply_all({DeleteRootQdisc{tc_handle(1, 0)}});
+    EXPECT_TRUE(kernel_.device("eth0").has_default());
+}
+
+TEST_F(TrafficControlTest, ChangesRates) {
+    apply_all(small_set_up);
+    EXPECT_EQ(root().classes[0x10011].rate, BytesPerSecond{12'345});
+    apply_all({ChangeClassRate{tc_handle(1, 0x11), BytesPerSecond{2'500'000}}});
+    EXPECT_EQ(root().classes[0x10011].rate, BytesPerSecond{2'500'000});
+    apply_all({ChangeClassRate{tc_handle(1, 0x11), std::nullopt, 10ms}});
+    EXPECT_EQ(root().classes[0x10011].rate, BytesPerSecond{2'500'000}) << "it lingers";
+    EXPECT_EQ(root().classes[0x10011].next_rate, std::nullopt);
+    EXPECT_EQ(root().classes[0x10011].linger_ns, 10'000'000U);
+    kernel_.end_linger();
+    EXPECT_EQ(root().classes[0x10011].rate, std::nullopt);
+}
+
+TEST_F(TrafficControlTest, SendsIndependentChangesInOneCall) {
+    apply_all(small_set_up);
+    const std::size_t sends = kernel_.sends();
+    const std::vector<Change> changes{
+        ChangeClassRate{tc_handle(1, 0x10), BytesPerSecond{1'000}},
+        ChangeClassRate{tc_handle(1, 0x11), BytesPerSecond{2'000}},
+    };
+    ASSERT_TRUE(control_->apply(changes, ApplyMode::together));
+    EXPECT_EQ(kernel_.sends() - sends, 1U);
+    EXPECT_EQ(root().classes[0x10010].rate, BytesPerSecond{1'000});
+    EXPECT_EQ(root().classes[0x10011].rate, BytesPerSecond{2'000});
+}
+
+TEST_F(TrafficControlTest, SplitsVeryManyChanges) {
+    std::vector<Change> changes{AddRootQdisc{tc_handle(1, 0)}};
+    for (std::uint16_t i = 0; i < 200; ++i) {
+        changes.emplace_back(AddClass{tc_handle(1, static_cast<std::uint16_t>(0x10 + i)), {}});
+    }
+    apply_all(changes);
+    changes.clear();
+    for (std::uint16_t i = 0; i < 200; ++i) {
+        changes.emplace_back(ChangeClassRate{tc_handle(1, static_cast<std::uint16_t>(0x10 + i)),
+                                             BytesPerSecond{1'000U + i}});
+    }
+    const std::size_t sends = kernel_.sends();
+    ASSERT_TRUE(control_->apply(changes, ApplyMode::together));
+    EXPECT_EQ(kernel_.sends() - sends, 4U);
+    EXPECT_EQ(root().classes[0x10010 + 199].rate, BytesPerSecond{1'199});
+}
+
+TEST_F(TrafficControlTest, StopsAtTheFirstFailureInOrder) {
+    const std::vector<Change> changes{
+        AddRootQdisc{tc_handle(1, 0)},
+        AddClass{tc_handle(1, 0x10), std::nullopt},
+        AddClass{tc_handle(1, 0x11), BytesPerSecond{link_rate.value}},  // 8 times the link
+        AddClass{tc_handle(1, 0x12), std::nullopt},
+    };
+    const auto done = control_->apply(changes, ApplyMode::in_order);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().applied, (std::vector<std::size_t>{0, 1}));
+    EXPECT_EQ(done.error().error.error_number, ERANGE);
+    // What was tried, the kernel's sentence, and the errno's.
+    EXPECT_EQ(done.error().error.message,
+              "adding class 1:11: the rate is above the link's (Numerical result out of range)");
+    EXPECT_EQ(root().classes.size(), 1U);
+}
+
+TEST_F(TrafficControlTest, TellsWhichOfTheIndependentChangesFailed) {
+    apply_all(small_set_up);
+    const std::vector<Change> changes{
+        ChangeClassRate{tc_handle(1, 0x10), BytesPerSecond{link_rate.value}},
+        ChangeClassRate{tc_handle(1, 0x11), BytesPerSecond{2'000}},
+        ChangeClassRate{tc_handle(1, 0x99), BytesPerSecond{2'000}},
+    };
+    const auto done = control_->apply(changes, ApplyMode::together);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().applied, (std::vector<std::size_t>{1}));
+    EXPECT_EQ(done.error().error.error_number, ERANGE) << "the first error is told";
+}
+
+// Without NETLINK_CAP_ACK the refused request stands before the sentence.
+TEST_F(TrafficControlTest, FindsTheKernelsSentenceBehindTheRequest) {
+    kernel_.capped = false;
+    kernel_.gap_module = false;
+    const std::vector<Change> changes{AddRootQdisc{tc_handle(1, 0)}};
+    const auto done = control_->apply(changes, ApplyMode::in_order);
+    ASSERT_FALSE(done);
+    EXPECT_NE(done.error().error.message.find("Specified qdisc kind is unknown"),
+              std::string::npos);
+}
+
+TEST_F(TrafficControlTest, NeverSendsNumbersTheKernelCannotTake) {
+    const std::vector<Change> zero{AddClass{tc_handle(1, 0x10), BytesPerSecond{0}}};
+    const std::size_t requests = kernel_.requests();
+    const auto done = control_->apply(zero, ApplyMode::in_order);
+    ASSERT_FALSE(done);
+    EXPECT_NE(done.error().error.message.find("adding class 1:10: rate must be"),
+              std::string::npos);
+    const std::vector<Change> slow{ChangeClassRate{tc_handle(1, 0x10), std::nullopt, 11s}};
+    EXPECT_FALSE(control_->apply(slow, ApplyMode::together));
+    EXPECT_EQ(kernel_.requests(), requests);
+}
+
+TEST_F(TrafficControlTest, ReadsTheRoot) {
+    auto found = control_->root_qdisc();
+    ASSERT_TRUE(found && *found);
+    EXPECT_EQ((*found)->kind, "fq_codel");
+    EXPECT_TRUE((*found)->is_default());
+    EXPECT_FALSE((*found)->link_rate);
+
+    apply_all(small_set_up);
+    found = control_->root_qdisc();
+    EXPECT_EQ((*found)->kind, "gap");
+    EXPECT_FALSE((*found)->is_default());
+    EXPECT_EQ((*found)->handle, tc_handle(1, 0));
+    EXPECT_EQ((*found)->link_rate->bits(), link_rate) << "eth1's is another";
+}
+
+TEST_F(TrafficControlTest, ReadsClasses) {
+    apply_all(small_set_up);
+    apply_all({ChangeClassRate{tc_handle(1, 0x11), std::nullopt, 10ms}});
+    const auto classes = control_->classes();
+    ASSERT_TRUE(classes);
+    ASSERT_EQ(classes->size(), 2U);
+    EXPECT_EQ((*classes)[0].classid, tc_handle(1, 0x10));
+    EXPECT_EQ((*classes)[0].rate, std::nullopt);
+    EXPECT_FALSE((*classes)[0].change_pending);
+    EXPECT_EQ((*classes)[0].wire_bytes, 1538U);
+    EXPECT_EQ((*classes)[1].rate, BytesPerSecond{12'345});
+    EXPECT_TRUE((*classes)[1].change_pending);
+    EXPECT_EQ((*classes)[1].next_rate, std::nullopt);
+}
+
+TEST_F(TrafficControlTest, AsksAgainWhenADumpWasInterrupted) {
+    apply_all(small_set_up);
+    kernel_.interrupted_dumps = 3;
+    const auto classes = control_->classes();
+    ASSERT_TRUE(classes);
+    EXPECT_EQ(classes->size(), 2U) << "classes of interrupted dumps must not count";
+
+    kernel_.interrupted_dumps = 1000;
+    const auto never = control_->classes();
+    ASSERT_FALSE(never);
+    EXPECT_EQ(never.error().error_number, EINTR);
+}
+
+TEST_F(TrafficControlTest, PassesOverAnswersToOtherQuestions) {
+    kernel_.stray_answers = true;
+    apply_all(small_set_up);
+    EXPECT_EQ(control_->classes()->size(), 2U);
+    EXPECT_EQ((*control_->root_qdisc())->kind, "gap");
+}
+
+TEST_F(TrafficControlTest, SilenceIsAFailureAndLateAnswersDoNotConfuse) {
+    apply_all(small_set_up);
+    kernel_.lost_acknowledgements = 1;
+    const std::vector<Change> changes{
+        ChangeClassRate{tc_handle(1, 0x10), BytesPerSecond{1'000}}};
+    const auto done = control_->apply(changes, ApplyMode::together);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().error.error_number, ETIMEDOUT);
+    EXPECT_TRUE(done.error().applied.empty()) << "unknown is not applied";
+    EXPECT_TRUE(control_->apply(changes, ApplyMode::together));
+}
+
+TEST_F(TrafficControlTest, UnknownDevice) {
+    const auto none = NetlinkTrafficControl::open(kernel_, "eth7");
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().message, "network interface eth7: No such device");
+}
+
+TEST(TcBatch, SaysTheSameInTcsLanguage) {
+    std::vector<Change> changes = small_set_up;
+    changes.emplace_back(
+        AddFilter{10, 0x1f, *parse_ip_prefix("10.1.0.0/16"), tc_handle(1, 0x10)});
+    changes.emplace_back(AddFilter{11, 2, *parse_ip_prefix("fd00:1::/64"), tc_handle(1, 0x11)});
+    changes.emplace_back(ChangeClassRate{tc_handle(1, 0x11), BytesPerSecond{773'437}});
+    changes.emplace_back(ChangeClassRate{tc_handle(1, 0x11), std::nullopt, 10ms});
+    changes.emplace_back(DeleteRootQdisc{tc_handle(1, 0)});
+    EXPECT_EQ(tc_batch("eth0", changes),
+              "qdisc add dev eth0 root handle 1: gap\n"
+              "class add dev eth0 parent 1: classid 1:10 gap rate unlimited\n"
+              "class add dev eth0 parent 1: classid 1:11 gap rate 98760bit\n"
+              "filter add dev eth0 parent 1: protocol ip pref 10 handle 0x1f flower dst_ip "
+              "10.1.0.0/16 classid 1:10\n"
+              "filter add dev eth0 parent 1: protocol ipv6 pref 11 handle 0x2 flower dst_ip "
+              "fd00:1::/64 classid 1:11\n"
+              "class change dev eth0 parent 1: classid 1:11 gap rate 6187496bit\n"
+              "class change dev eth0 parent 1: classid 1:11 gap rate unlimited linger 10ms\n"
+              "qdisc del dev eth0 root handle 1: gap\n");
+}
+
+// The real thing, read only: every network namespace has a loopback device.
+TEST(MnlTransport, ReadsTheRunningKernel) {
+    auto transport = MnlTransport::open();
+    ASSERT_TRUE(transport) << transport.error().message;
+    EXPECT_NE(transport->port_id(), 0U);
+    auto control = NetlinkTrafficControl::open(*transport, "lo");
+    ASSERT_TRUE(control) << control.error().message;
+    const auto root = control->root_qdisc();
+    ASSERT_TRUE(root) << root.error().message;
+    const auto classes = control->classes();
+    ASSERT_TRUE(classes) << classes.error().message;
+
+    const auto none = NetlinkTrafficControl::open(*transport, "headway-none");
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().error_number, ENODEV);
+}
+
+}  // namespace
+}  // namespace headway::test
