@@ -25,7 +25,7 @@ def size_run(name, scene, size, random_source, samples=3):
     return SizeRun(
         message_bytes=size, samples_ms=times, warmup_ms=(round(times[0] * 1.5, 3),),
         timeouts=losses * samples // 100, retransmits=losses * samples,
-        drops={"port a0": losses, "port b1": losses // 2, "trunk a": losses * 2, "trunk b": losses},
+        drops={"pa0": losses, "pb1": losses // 2, "trka": losses * 2, "trkb": losses},
         softirq_s=0.2 * sum(times) / 1e3, busy_s=0.3 * sum(times) / 1e3, elapsed_s=sum(times) / 1e3)
 
 

@@ -58,20 +58,20 @@ class Summary(unittest.TestCase):
 
     def test_losses_add_up_and_trunk_is_apart_from_ports(self):
         summary = samples.summary(
-            [run_of([1], timeouts=1, retransmits=5, drops={"port a0": 2, "trunk a": 3}),
-             run_of([1], timeouts=2, retransmits=1, drops={"port a0": 1, "port b3": 4, "trunk b": 5})],
+            [run_of([1], timeouts=1, retransmits=5, drops={"pa0": 2, "trka": 3}),
+             run_of([1], timeouts=2, retransmits=1, drops={"pa0": 1, "pb3": 4, "trkb": 5})],
             bound_ms=1)
         self.assertEqual((summary["timeouts"], summary["retransmits"]), (3, 6))
         self.assertEqual((summary["port_drops"], summary["trunk_drops"]), (7, 8))
-        self.assertEqual(summary["drops"], {"port a0": 3, "port b3": 4, "trunk a": 3, "trunk b": 5})
+        self.assertEqual(summary["drops"], {"pa0": 3, "pb3": 4, "trka": 3, "trkb": 5})
 
     def test_processor_share_is_weighted_by_time(self):
         summary = samples.summary([run_of([1]), run_of([1])], bound_ms=1)
         self.assertEqual((summary["softirq_share"], summary["busy_share"]), (0.1, 0.2))
 
     def test_any_loss_makes_a_run_lossy(self):
-        self.assertFalse(run_of([1], drops={"port a0": 0}).lossy)
-        for counts in ({"timeouts": 1}, {"retransmits": 1}, {"drops": {"trunk b": 1}}):
+        self.assertFalse(run_of([1], drops={"pa0": 0}).lossy)
+        for counts in ({"timeouts": 1}, {"retransmits": 1}, {"drops": {"trkb": 1}}):
             self.assertTrue(run_of([1], **counts).lossy, counts)
 
 

@@ -26,7 +26,7 @@ class Axis:
             x = self.x(tick)
             parts += [svg.line(x, top, x, bottom, "grid"),
                       svg.text(x, bottom + 16, f"{tick:g}", "tick", "middle")]
-        parts.append(svg.text(self.right + 10, bottom + 16, unit, "tick"))
+        parts.append(svg.text(self.right + 26, bottom + 16, unit, "tick"))
         return parts
 
 

@@ -27,7 +27,7 @@ def page(document, traces):
 
 def introduction(document):
     return ('<p class="lead">Every rank sends a message to every other. Half of the messages must cross '
-            "one trunk that is slower than the nodes behind it together, so switches drop packets; "
+            "cross one trunk that is slower than the nodes behind it together, so switches drop packets; "
             "a message that loses its tail waits for a retransmission time-out (RTO), and the other "
             "ranks wait with it. Headway lets each node send exactly its share of the trunk, with gaps "
             "between packets kept to the byte, so that nothing is lost.</p>"

@@ -14,7 +14,7 @@ class SizeRun:
     warmup_ms: tuple
     timeouts: int          # TCPTimeouts, all nodes
     retransmits: int       # RetransSegs, all nodes
-    drops: dict = field(default_factory=dict)  # switch port -> frames
+    drops: dict = field(default_factory=dict)  # switch port (trka and trkb: the trunk) -> frames
     softirq_s: float = 0.0
     busy_s: float = 0.0
     elapsed_s: float = 0.0  # of virtual time, over which the above was counted
@@ -47,7 +47,7 @@ class SizeRun:
 
 
 def is_trunk(port):
-    return port.startswith("trunk")
+    return port.startswith("trk")
 
 
 def median_ms(runs):

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guest's networks, as the demo uses them; the work is done by shell functions."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from .counters import Counters
+from .shell import Shell
+from .softirq import SoftirqMeter
+
+# More frames than an all-to-all of the largest traced size puts on the trunk.
+TRUNK_RECORDS = 1 << 18
+
+MPIRUN = (
+    "mpirun", "--mca", "plm_rsh_no_tree_spawn", "1",
+    "--mca", "pml", "ob1", "--mca", "btl", "tcp,self",
+    "--mca", "btl_tcp_if_include", "10.0.0.0/8", "--mca", "oob_tcp_if_include", "10.0.0.0/8",
+    "--mca", "mpi_yield_when_idle", "1", "--mca", "hwloc_base_binding_policy", "none",
+)
+
+TOML = """\
+[[cluster]]
+name = "{name}"
+hosts = ["{name}[0-{last}]"]
+prefixes = ["10.{number}.0.0/16"]
+host_rate = "{host_bps}bit"
+trunk_rate = "{trunk_bps}bit"
+trunk_delay = "{delay_us}us"
+
+"""
+
+
+class Testbed:
+    def __init__(self, scene, out):
+        self.scene, self.out = scene, out
+        self.root, self.build = Path(os.environ["HW_ROOT"]), Path(os.environ["HW_BUILD"])
+        self.helper = str(self.build / "lib/libheadway-ompi.so")
+        self.yield_sleep = str(self.build / "lib/tests/yield_sleep.so")
+        self.bench = str(self.build / "bin/tests/alltoall_bench")
+        self.config = Path("/etc/headway/headway.toml")
+        self.wire_drops = 0
+
+    def up(self):
+        """Build the network; afterwards everything else works."""
+        plan = self._plan()
+        self.shell = Shell(os.environ | {
+            "DEMO_CONFIG": str(self.config),
+            "DEMO_PORT_BUFFER_BYTES": str(self.scene["port_buffer_bytes"]),
+            "DEMO_TRUNK_BUFFER_BYTES": str(self.scene["trunk_buffer_bytes"]),
+            **rates_for_contenders(plan),
+        })
+        contenders = self.root / "tests/demo/contenders"
+        common = contenders / "common.sh"
+        libraries = [self.root / "tests/lib/topology.sh", common,
+                     *(path for path in sorted(contenders.glob("*.sh")) if path != common)]
+        for library in libraries:
+            self.shell.run(f". '{library}'")
+        self.shell.run(
+            f"hw_two_clusters {self.scene['nodes_per_cluster']} {self.scene['host_rate_bps'] / 1e6:g}"
+            f" {self.scene['trunk_rate_bps'] / 1e6:g} {self.scene['trunk_delay_us']}"
+            f" {self.scene['port_buffer_bytes']} {self.scene['trunk_buffer_bytes']}")
+        self.nodes = self.shell.run("hw_nodes").split()
+        self.pids = {node: int(self.shell.run(f"hw_node_pid {node}")) for node in self.nodes}
+        self.counters = Counters(self.pids.values(), self._drops, SoftirqMeter())
+
+    def _plan(self):
+        """What Headway plans for this scene: its rates are the other contenders', too."""
+        self.config.parent.mkdir(parents=True, exist_ok=True)
+        self.config.write_text(headway_toml(self.scene))
+        done = subprocess.run([self.build / "bin/headway", "plan", "--config", self.config,
+                               "--node", "a0", "--json"], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"headway plan: {done.stderr.strip()}")
+        return json.loads(done.stdout)
+
+    # ---- contenders ------------------------------------------------------------
+
+    def contender_up(self, name):
+        """Set it up on all nodes; returns what a node then looks like."""
+        self.shell.run(f"contender_{name}_up")
+        return self.shell.run("demo_show a0")
+
+    def contender_down(self, name):
+        self.shell.run(f"contender_{name}_down")
+        lost = int(self.shell.run("hw_wire_drops"))
+        if lost != self.wire_drops:
+            raise RuntimeError(f"the emulated wires themselves lost {lost - self.wire_drops} frames")
+
+    def forget_history(self):
+        self.shell.run("demo_forget_history")
+
+    # ---- mpirun ----------------------------------------------------------------
+
+    def mpirun_words(self):
+        """mpirun as it is called on the first node."""
+        first = self.nodes[0]
+        return ["nsenter", "--target", str(self.pids[first]), "--net", "--mount", "--uts", "--",
+                *MPIRUN, "--mca", "plm_rsh_agent", str(self.root / "tests/lib/mpi-launch"),
+                "--host", ",".join(self.nodes)]
+
+    @staticmethod
+    def mpirun_environment():
+        return os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+    # ---- counters --------------------------------------------------------------
+
+    def _drops(self):
+        lines = self.shell.run("hw_drops").splitlines()
+        return {port: int(count) for port, count in (line.split() for line in lines)}
+
+    def trunk_record(self, wanted):
+        self.shell.run(f"hw_trunk_record {TRUNK_RECORDS if wanted else 0}")
+
+    def trunk_records(self, name):
+        """Stores the records of both directions: direction -> file below HW_OUT."""
+        folder = self.out / f"records-{name}"
+        folder.mkdir(exist_ok=True)
+        self.shell.run(f"hw_trunk_records '{folder}'")
+        return {way: f"{folder.name}/{port}.records"
+                for way, port in (("a to b", "trka"), ("b to a", "trkb"))}
+
+
+def headway_toml(scene):
+    return "".join(TOML.format(
+        name=name, number=number, last=scene["nodes_per_cluster"] - 1, host_bps=scene["host_rate_bps"],
+        trunk_bps=scene["trunk_rate_bps"], delay_us=scene["trunk_delay_us"])
+        for number, name in ((1, "a"), (2, "b")))
+
+
+def rates_for_contenders(plan):
+    own, remote = (next(cls["bytes_per_s"] for cls in plan["nodes"][0]["classes"] if cls["cluster"] == name)
+                   for name in ("a", "b"))
+    return {"DEMO_OWN_BYTES_PER_S": str(own), "DEMO_REMOTE_BYTES_PER_S": str(remote),
+            "DEMO_PAIR_BYTES_PER_S": str(plan["pair_bits_per_s"] // 8)}
