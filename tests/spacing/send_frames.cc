@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps one class of a qdisc backlogged: sends COUNT Ethernet frames of SIZE
 // bytes (without FCS) from DEV with the given priority, and sleeps only while
-// its socket has as much waiting in the qdisc as it may.
+// its socket has as much waiting in the qdisc as it may.  It is an idle task,
+// so that a busy sender never keeps the kernel from sending.
 //
 //   send_frames DEV SIZE PRIORITY COUNT
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -23,7 +25,7 @@ namespace {
 // An experimental ethertype: no protocol on the other side answers it.
 constexpr unsigned short ethertype = 0x88b5;
 // Small frames weigh 768 bytes each here: some thousand of them wait.
-constexpr int socket_bytes = 4 << 20;
+constexpr int socket_bytes = 2 << 20;
 
 [[noreturn]] void fail(const char* what) {
   std::fprintf(stderr, "send_frames: %s: %s\n", what, std::strerror(errno));
@@ -49,6 +51,8 @@ int main(int argc, char** argv) {
   const int priority = static_cast<int>(std::strtol(argv[3], nullptr, 0));
   unsigned long left = std::strtoul(argv[4], nullptr, 0);
 
+  const sched_param idle{};
+  if (sched_setscheduler(0, SCHED_IDLE, &idle)) fail("idle scheduling");
   const int fd = socket(AF_PACKET, SOCK_RAW, 0);
   if (fd < 0) fail("packet socket");
   if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &socket_bytes, sizeof socket_bytes) ||

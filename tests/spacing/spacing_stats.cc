@@ -7,7 +7,8 @@
 // Only data frames of WIRE_BYTES (0: all) count; MAC control frames are gaps.
 // Distances are in byte-times of the link.  Start k of a class that is always
 // backlogged is ideally at start 0 + k * WIRE_BYTES * link / rate.  The first
-// frames are left out: until the sender is ahead, the class is not backlogged.
+// and the last frames are left out: until the senders are ahead and after the
+// first of them has ended, not all classes are backlogged.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -38,17 +39,18 @@ struct Run {
   double rate_bytes_per_s = 0;
   std::uint32_t wire_bytes = 0;
 
-  static constexpr std::size_t warm_up_frames = 100;
+  static constexpr std::size_t margin_frames = 100;
 
   [[nodiscard]] bool counts(const Record& r) const {
     return !r.is_gap() && (wire_bytes == 0 || r.wire_bytes == wire_bytes);
   }
-  void drop_warm_up() {
-    std::size_t seen = 0;
-    const auto first = std::find_if(records.begin(), records.end(), [&](const Record& r) {
-      return counts(r) && ++seen > warm_up_frames;
-    });
-    records.erase(records.begin(), first);
+  void drop_margins() {
+    const auto inner = [this, seen = std::size_t{0}](const Record& r) mutable {
+      return counts(r) && ++seen > margin_frames;
+    };
+    records.erase(records.begin(), std::find_if(records.begin(), records.end(), inner));
+    const auto last = std::find_if(records.rbegin(), records.rend(), inner);
+    records.erase(last.base(), records.end());
   }
   // byte-times since the first record
   [[nodiscard]] double at(const Record& r) const {
@@ -142,6 +144,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "spacing_stats: no records in %s, or a rate of zero\n", argv[1]);
     return 1;
   }
-  run.drop_warm_up();
+  run.drop_margins();
   std::printf("%s\n", evaluate(run).dump().c_str());
 }
