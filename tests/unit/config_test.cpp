@@ -94,6 +94,22 @@ TEST(Config, ReadsItsSpellings) {
     EXPECT_EQ(one->policy.plan.target_utilisation_millionths, 1'000'000U);
 }
 
+// What headway.toml(5) shows must be right: its only literal display.
+TEST(Config, TheManualsExampleIsRight) {
+    std::ostringstream page;
+    page << std::ifstream(HEADWAY_SOURCE_DIR "/Documentation/headway.toml.5").rdbuf();
+    const std::string text = page.str();
+    const auto begin = text.find('\n', text.find(".Bd -literal"));
+    const auto end = text.find("\n.Ed", begin);
+    ASSERT_NE(end, std::string::npos);
+    const auto config = parse_config(text.substr(begin, end - begin), "headway.toml.5");
+    ASSERT_TRUE(config) << config.error().front().to_string();
+    EXPECT_EQ(config->topology.host_count(), 64U);
+    const HostCounts all = config->topology.count(config->topology.all_hosts());
+    const auto plan = plan_alltoall(config->topology, config->policy.plan, {all, all, false});
+    EXPECT_EQ(plan->rates[0][1]->bits().value, 309'375'000U) << "the text says 309.375 Mbit/s";
+}
+
 // ------------------------------------------------------------ single mistakes
 
 struct Mistake {
