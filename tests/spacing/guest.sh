@@ -29,7 +29,7 @@ span_bytes() {
 # frames QDISC SIZE SHARE: how many take that long.
 frames() {
 	local count=$(($(span_bytes "$1") / ($(wire_bytes "$2") * 10000 / $3)))
-	echo $((count > 1100 ? count : 1100))
+	echo $((count > 2200 ? count : 2200))
 }
 
 # Wire bytes per second of a share of the link.

@@ -39,7 +39,7 @@ struct Run {
   double rate_bytes_per_s = 0;
   std::uint32_t wire_bytes = 0;
 
-  static constexpr std::size_t margin_frames = 100;
+  static constexpr std::size_t margin_frames = 500;
 
   [[nodiscard]] bool counts(const Record& r) const {
     return !r.is_gap() && (wire_bytes == 0 || r.wire_bytes == wire_bytes);
