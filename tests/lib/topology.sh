@@ -46,6 +46,9 @@ hw_state=/tmp/headway-topology
 # Frames in a switch port's wire: the one being sent and the next.  The buffer
 # before it is the bfifo.
 hw_switch_ring_frames=2
+hw_busybox=/run/headway-vm/busybox/busybox
+# Links of the network, as a group of `ip link`.
+hw_group=4
 # A network card's ring; BQL keeps it shorter.
 hw_host_ring_frames=${HW_HOST_RING_FRAMES:-64}
 
@@ -61,34 +64,44 @@ hw_mbit_to_bps() {
 
 # ---- names ---------------------------------------------------------------------
 
-hw_nodes() {
+# Tables of the network that stands, filled without starting a process: a
+# program costs 50 ms on an emulated processor, and a static one 8.
+declare -a hw_names=()
+declare -A hw_pid=() hw_address=() hw_mac=()
+
+hw_read_state() {
+	local node cluster i
 	[[ -f $hw_state/nodes ]] || hw_fail "there is no network; call hw_two_clusters first" || return
-	cat "$hw_state/nodes"
+	mapfile -t hw_names <"$hw_state/nodes"
+	for node in "${hw_names[@]}"; do
+		cluster=1
+		[[ $node == a* ]] || cluster=2
+		i=${node:1}
+		hw_address[$node]=10.$cluster.$((i / 250)).$((i % 250 + 1))
+		printf -v "hw_mac[$node]" '02:00:0a:%02x:%02x:%02x' "$cluster" $((i / 250)) $((i % 250 + 1))
+		[[ ! -f $hw_state/$node.pid ]] || read -r "hw_pid[$node]" <"$hw_state/$node.pid"
+	done
+}
+
+hw_need_node() {
+	hw_read_state || return
+	[[ -n ${hw_pid[$1]:-} ]] || hw_fail "there is no node '$1'"
+}
+
+hw_nodes() {
+	hw_read_state && printf '%s\n' "${hw_names[@]}"
 }
 
 hw_node_pid() {
-	[[ -f $hw_state/$1.pid ]] || hw_fail "there is no node '$1'" || return
-	cat "$hw_state/$1.pid"
+	hw_need_node "$1" && echo "${hw_pid[$1]}"
 }
 
 hw_node_address() {
-	[[ $1 =~ ^([ab])([0-9]+)$ ]] || hw_fail "there is no node '$1'" || return
-	local cluster=1
-	[[ ${BASH_REMATCH[1]} == a ]] || cluster=2
-	echo "10.$cluster.$((BASH_REMATCH[2] / 250)).$((BASH_REMATCH[2] % 250 + 1))"
-}
-
-hw_node_mac() {
-	local bytes
-	IFS=. read -ra bytes <<<"$(hw_node_address "$1")"
-	printf '02:00:%02x:%02x:%02x:%02x\n' "${bytes[@]}"
+	hw_need_node "$1" && echo "${hw_address[$1]}"
 }
 
 hw_ports() {
-	local node
-	for node in $(hw_nodes); do
-		echo "p$node"
-	done
+	hw_read_state && printf 'p%s\n' "${hw_names[@]}"
 }
 
 hw_trunk_ports() {
@@ -99,8 +112,8 @@ hw_trunk_ports() {
 
 # Becomes the command, in the node.
 hw_node_exec() {
-	local pid
-	pid=$(hw_node_pid "$1") || return
+	hw_need_node "$1" || return
+	local pid=${hw_pid[$1]}
 	shift
 	exec nsenter --target "$pid" --net --mount --uts --wdns="$PWD" -- "$@"
 }
@@ -112,7 +125,7 @@ hw_node() {
 hw_node_spawn() {
 	local node=$1 log=$2
 	shift 2
-	hw_node_pid "$node" >/dev/null || return
+	hw_need_node "$node" || return
 	(hw_node_exec "$node" "$@") >"$log" 2>&1 </dev/null &
 	# shellcheck disable=SC2034 # for the caller
 	HW_SPAWNED=$!
@@ -120,58 +133,60 @@ hw_node_spawn() {
 
 hw_each_node() {
 	local node
-	for node in $(hw_nodes); do
+	hw_read_state || return
+	for node in "${hw_names[@]}"; do
 		hw_node "$node" "$@" || hw_fail "on $node: $*" || return
 	done
 }
 
-# What the process that keeps a node does; the node stands when it says so.
+# What the process that keeps a node does, in busybox's shell; the node stands
+# when it says so.
 hw_node_keeper() {
 	cat <<'KEEPER'
 set -e
-hostname "$1" 2>/dev/null || echo "$1" >/proc/sys/kernel/hostname
+echo "$1" >/proc/sys/kernel/hostname
 mount -t tmpfs -o mode=755 tmpfs /run
-mkdir -p /run/lock
+mkdir /run/lock
 mount -t sysfs sysfs /sys
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
 mount -t debugfs debugfs /sys/kernel/debug
 echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6
 echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
-ip link set lo up
-echo $$ >"$2/$1.pid.new"
-mv "$2/$1.pid.new" "$2/$1.pid"
+echo $$ >"$2/$1.pid"
 exec tail -f /dev/null
 KEEPER
 }
 
 hw_start_nodes() {
-	local node
-	for node in $(hw_nodes); do
+	local node keeper
+	keeper=$(hw_node_keeper)
+	for node in "${hw_names[@]}"; do
 		unshare --net --mount --uts --propagation private \
-			bash -c "$(hw_node_keeper)" keeper "$node" "$hw_state" \
+			"$hw_busybox" sh -c "$keeper" keeper "$node" "$hw_state" \
 			</dev/null >"$hw_state/$node.log" 2>&1 &
 		disown
 	done
-	for node in $(hw_nodes); do
-		hw_wait_for 30 test -f "$hw_state/$node.pid" || {
+	for node in "${hw_names[@]}"; do
+		hw_wait_for 30 test -s "$hw_state/$node.pid" || {
 			cat "$hw_state/$node.log" >&2
 			return 1
 		}
 	done
+	hw_read_state
 }
 
-# Every process in the namespaces of the nodes, whoever started it.
+# Every process in the namespaces of the nodes, whoever started it.  Needs
+# hw_read_state.
 hw_node_processes() {
-	local node pid namespaces=" " process
-	for node in $(hw_nodes); do
-		pid=$(hw_node_pid "$node" 2>/dev/null) || continue
-		namespaces+="$(readlink "/proc/$pid/ns/net") "
-	done
+	local pid process
 	for process in /proc/[0-9]*; do
-		[[ $namespaces == *" $(readlink "$process/ns/net" 2>/dev/null) "* ]] &&
-			echo "${process#/proc/}"
+		for pid in "${hw_pid[@]}"; do
+			if [[ $process/ns/net -ef /proc/$pid/ns/net ]]; then
+				echo "${process#/proc/}"
+				break
+			fi
+		done
 	done
-	return 0
 }
 
 # ---- wires, switches -----------------------------------------------------------
@@ -189,17 +204,18 @@ hw_set_wire() {
 		echo "$4" >"$attributes/ring_frames"
 }
 
-# One `ip -batch` makes all links of a network: its commands.
+# One `ip -batch` makes all links of a network: its commands.  All are of one
+# group, so that they go together as well.
 hw_link_commands() {
 	local cluster node
 	for cluster in a b; do
-		echo "link add sw$cluster type bridge stp_state 0 mcast_snooping 0 forward_delay 0"
+		echo "link add sw$cluster group $hw_group type bridge stp_state 0 mcast_snooping 0 forward_delay 0"
 	done
-	echo "link add trka type simwire"
+	echo "link add trka group $hw_group type simwire"
 	echo "link set trkap name trkb"
-	for node in $(hw_nodes); do
-		echo "link add p$node type simwire"
-		echo "link set p${node}p address $(hw_node_mac "$node")"
+	for node in "${hw_names[@]}"; do
+		echo "link add p$node group $hw_group type simwire"
+		echo "link set p${node}p address ${hw_mac[$node]}"
 		echo "link set p$node master sw${node:0:1}"
 	done
 	echo "link set trka master swa"
@@ -209,21 +225,21 @@ hw_link_commands() {
 # A switch's table: who is behind which of its ports.
 hw_table_commands() {
 	local node cluster port
-	for node in $(hw_nodes); do
+	for node in "${hw_names[@]}"; do
 		for cluster in a b; do
 			port=p$node
 			[[ ${node:0:1} == "$cluster" ]] || port=trk$cluster
-			echo "fdb add $(hw_node_mac "$node") dev $port master static"
+			echo "fdb add ${hw_mac[$node]} dev $port master static"
 		done
 	done
-	for port in $(hw_ports) $(hw_trunk_ports); do
+	for port in "${hw_names[@]/#/p}" trka trkb; do
 		echo "link set dev $port learning off"
 	done
 }
 
 hw_up_commands() {
 	local device
-	for device in $(hw_ports) $(hw_trunk_ports) swa swb; do
+	for device in "${hw_names[@]/#/p}" trka trkb swa swb; do
 		echo "link set $device up"
 	done
 }
@@ -232,11 +248,11 @@ hw_wire_switches() {
 	local host_bps=$1 trunk_bps=$2 delay_ns=$3 node device
 	hw_link_commands | ip -batch - || return
 	hw_table_commands | bridge -batch - || return
-	for node in $(hw_nodes); do
+	for node in "${hw_names[@]}"; do
 		hw_set_wire "p$node" "$host_bps" 0 "$hw_switch_ring_frames" || return
 		hw_set_wire "p${node}p" "$host_bps" 0 "$hw_host_ring_frames" || return
 	done
-	for device in $(hw_trunk_ports); do
+	for device in trka trkb; do
 		hw_set_wire "$device" "$trunk_bps" "$delay_ns" "$hw_switch_ring_frames" || return
 	done
 	hw_up_commands | ip -batch -
@@ -245,22 +261,24 @@ hw_wire_switches() {
 # The node's own side: its end of the wire, address, who else there is.
 hw_node_commands() {
 	local node=$1 other
+	echo "link set lo up"
 	echo "link set eth0 up"
-	echo "addr add $(hw_node_address "$node")/8 dev eth0"
-	for other in $(hw_nodes); do
+	echo "addr add ${hw_address[$node]}/8 dev eth0"
+	for other in "${hw_names[@]}"; do
 		[[ $other == "$node" ]] ||
-			echo "neigh add $(hw_node_address "$other") lladdr $(hw_node_mac "$other") nud permanent dev eth0"
+			echo "neigh add ${hw_address[$other]} lladdr ${hw_mac[$other]} nud permanent dev eth0"
 	done
 }
 
 hw_plug_nodes() {
-	local node
-	for node in $(hw_nodes); do
-		echo "link set p${node}p netns $(hw_node_pid "$node") name eth0"
+	local node ip
+	ip=$(type -P ip)	# not busybox's own
+	for node in "${hw_names[@]}"; do
+		echo "link set p${node}p netns ${hw_pid[$node]} name eth0"
 	done | ip -batch - || return
-	for node in $(hw_nodes); do
+	for node in "${hw_names[@]}"; do
 		hw_node_commands "$node" >"$hw_state/commands"
-		hw_node "$node" ip -batch "$hw_state/commands" || return
+		"$hw_busybox" nsenter -t "${hw_pid[$node]}" -n "$ip" -batch - <"$hw_state/commands" || return
 	done
 }
 
@@ -268,15 +286,16 @@ hw_write_hosts() {
 	local node
 	cp /etc/hosts "$hw_state/hosts"
 	echo "127.0.0.1 localhost" >/etc/hosts
-	for node in $(hw_nodes); do
-		echo "$(hw_node_address "$node") $node" >>/etc/hosts
+	for node in "${hw_names[@]}"; do
+		echo "${hw_address[$node]} $node" >>/etc/hosts
 	done
 }
 
 hw_links_are_up() {
-	local device
-	for device in $(hw_ports) $(hw_trunk_ports); do
-		[[ $(<"/sys/class/net/$device/operstate") == up ]] || return
+	local device state
+	for device in "${hw_names[@]/#/p}" trka trkb; do
+		read -r state <"/sys/class/net/$device/operstate"
+		[[ $state == up ]] || return
 	done
 }
 
@@ -296,7 +315,8 @@ hw_two_clusters() {
 	done >"$hw_state/nodes"
 	# a switch has nothing of its own to say
 	echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
-	hw_load_simwire && hw_write_hosts && hw_start_nodes &&
+	hw_pid=()
+	hw_read_state && hw_load_simwire && hw_write_hosts && hw_start_nodes &&
 		hw_wire_switches "$host_bps" "$trunk_bps" $((delay_us * 1000)) &&
 		hw_plug_nodes &&
 		hw_port_queues bfifo limit "$port_buffer" &&
@@ -309,18 +329,18 @@ hw_two_clusters() {
 
 hw_down() {
 	[[ -d $hw_state ]] || return 0
-	local pids device
+	local pids
+	hw_read_state
 	mapfile -t pids < <(hw_node_processes)
 	((${#pids[@]} == 0)) || kill "${pids[@]}" 2>/dev/null
 	hw_wait_for 5 hw_nodes_are_empty 2>/dev/null || {
 		mapfile -t pids < <(hw_node_processes)
 		((${#pids[@]} == 0)) || kill -KILL "${pids[@]}" 2>/dev/null
 	}
-	for device in $(hw_ports) trka swa swb; do
-		[[ ! -e /sys/class/net/$device ]] || ip link del "$device"
-	done
+	ip link del group $hw_group
 	[[ ! -f $hw_state/hosts ]] || cat "$hw_state/hosts" >/etc/hosts
 	rm -rf "$hw_state"
+	hw_names=() hw_pid=()
 }
 
 hw_nodes_are_empty() {
@@ -369,15 +389,15 @@ hw_trunk_drops() {
 # Frames that no queue dropped and yet did not arrive: the emulation's own
 # shortcomings (a full backlog of the receiving processor, no memory).
 hw_wire_drops() {
-	local file sum=0 node
-	for file in $(hw_ports) $(hw_trunk_ports); do
-		sum=$((sum + $(<"/sys/class/net/$file/statistics/rx_dropped")))
-		sum=$((sum + $(<"/sys/class/net/$file/statistics/tx_dropped")))
-	done
-	for node in $(hw_nodes); do
-		for file in rx_dropped tx_dropped; do
-			sum=$((sum + $(hw_node "$node" cat "/sys/class/net/eth0/statistics/$file")))
-		done
+	hw_read_state || return
+	local words sum=0 node
+	for node in self "${hw_pid[@]}"; do
+		# device:, 8 columns of reception, 8 of transmission; dropped is the 4th
+		while read -ra words; do
+			case ${words[0]} in
+			eth0: | trk[ab]: | p[ab][0-9]*:) sum=$((sum + words[4] + words[12])) ;;
+			esac
+		done <"/proc/$node/net/dev"
 	done
 	echo "$sum"
 }
