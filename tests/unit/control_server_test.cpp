@@ -87,6 +87,25 @@ TEST_F(ControlSocketTest, ReplacesADeadDaemonsSocket) {
     EXPECT_TRUE(ControlSocket::bind(path_, std::nullopt));
 }
 
+// Of another program, which holds no lock of ours, but listens.
+TEST_F(ControlSocketTest, LeavesALivingSocketAlone) {
+    std::filesystem::create_directory(path_.parent_path());
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path_.string().copy(address.sun_path, sizeof(address.sun_path) - 1);
+    for (const int type : {SOCK_SEQPACKET, SOCK_STREAM}) {
+        const FileDescriptor living(socket(AF_UNIX, type, 0));
+        ASSERT_EQ(bind(living.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
+                  0);
+        ASSERT_EQ(listen(living.get(), 1), 0);
+        const auto socket = ControlSocket::bind(path_, std::nullopt);
+        ASSERT_FALSE(socket);
+        EXPECT_NE(socket.error().message.find("belongs to another program"), std::string::npos);
+        EXPECT_TRUE(std::filesystem::exists(path_));
+        std::filesystem::remove(path_);
+    }
+}
+
 TEST_F(ControlSocketTest, LeavesOtherThingsAlone) {
     std::filesystem::create_directory(path_.parent_path());
     std::ofstream(path_) << "precious";

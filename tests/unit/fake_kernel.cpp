@@ -320,6 +320,10 @@ void FakeKernel::dump(const nlmsghdr& request) {
                 mnl_attr_nest_end(writer.header(), nest);
             }
             push(writer.header());
+            // A qdisc further down, as those of mq's queues or of classes.
+            Writer child = start(RTM_NEWQDISC, device.ifindex, device.root.handle | 1U, 0x990000);
+            mnl_attr_put_strz(child.header(), TCA_KIND, "pfifo");
+            push(child.header());
         }
         if (request.nlmsg_type != RTM_GETTCLASS ||
             device.ifindex != tc_of(request).tcm_ifindex) {

@@ -72,6 +72,16 @@ TEST_F(KernelSetUp, SaysThatTheModuleIsMissing) {
     EXPECT_TRUE(device().has_default());
 }
 
+TEST_F(KernelSetUp, SaysThatItNeedsRoot) {
+    kernel_.refuse = [](const nlmsghdr& request) -> std::optional<FakeKernel::Refusal> {
+        if (request.nlmsg_type != RTM_NEWQDISC) return std::nullopt;
+        return FakeKernel::Refusal{EPERM, ""};
+    };
+    const auto report = set_up();
+    ASSERT_FALSE(report);
+    EXPECT_NE(report.error().message.find("CAP_NET_ADMIN"), std::string::npos);
+}
+
 // Whatever step the kernel refuses, the interface ends as it began.
 TEST_F(KernelSetUp, UndoesABeginning) {
     for (std::size_t refused = 0; refused < layout_.set_up.size(); ++refused) {

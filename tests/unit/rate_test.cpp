@@ -20,14 +20,6 @@ TEST(Wire, CountsPaddingAndOverhead) {
     static_assert(wire_bytes(61) == 85);
 }
 
-// 1448 payload bytes fill a frame of 1514; the rest travels in a short one.
-TEST(Wire, CountsTcpSegments) {
-    EXPECT_EQ(tcp_payload_wire_bytes(0), 0U);
-    EXPECT_EQ(tcp_payload_wire_bytes(1448), 1538U);
-    EXPECT_EQ(tcp_payload_wire_bytes(1449), 1538U + wire_bytes(67));
-    EXPECT_EQ(tcp_payload_wire_bytes(65536), 45 * 1538U + wire_bytes(376 + 66));
-}
-
 TEST(Rate, ReadsTcUnits) {
     EXPECT_EQ(parse_rate("25mbit")->value, 25'000'000U);
     EXPECT_EQ(parse_rate("2.5gbit")->value, 2'500'000'000U);

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/plan_command.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <fstream>
 
 #include <fmt/format.h>
 
 #include "daemon/config.hpp"
 #include "daemon/config_report.hpp"
+#include "daemon/host_name.hpp"
 #include "daemon/node_planner.hpp"
 #include "daemon/plan_json.hpp"
 #include "model/hostlist.hpp"
@@ -41,12 +39,6 @@ ExitStatus usage_error(const Error& error) {
     return ExitStatus::bad_config;
 }
 
-std::string this_host() {
-    std::array<char, 256> name{};
-    gethostname(name.data(), name.size() - 1);
-    return name.data();
-}
-
 Result<HostSet> chosen_hosts(const Topology& topology, const std::vector<std::string>& lists) {
     std::vector<std::string> names;
     for (const std::string& list : lists) {
@@ -69,7 +61,7 @@ Result<std::vector<std::string>> chosen_nodes(const Config& config, const PlanOp
         if (topology.find_host(options.node)) return std::vector{options.node};
         return failure("--node: host \"{}\" is in no cluster of {}", options.node, config.file);
     }
-    const std::string own = config.node.name.value_or(this_host());
+    const std::string own = config.node.name.value_or(host_name());
     if (topology.find_host(own)) return std::vector{own};
     if (options.format == PlanFormat::tc) {
         return failure("this host, \"{}\", is in no cluster of {}; name a node with --node", own,
@@ -205,13 +197,6 @@ void print_plan(const Shown& shown, PlanFormat format) {
     }
 }
 
-std::optional<std::string> too_small(const Config& config, const PlanOptions& options) {
-    const std::uint64_t least = config.policy.min_message_bytes;
-    if (!options.message_bytes || *options.message_bytes >= least) return std::nullopt;
-    return fmt::format("messages of {} bytes are smaller than min_message_bytes = {}",
-                       *options.message_bytes, least);
-}
-
 }  // namespace
 
 ExitStatus plan_command(const PlanOptions& options) {
@@ -231,7 +216,7 @@ ExitStatus plan_command(const PlanOptions& options) {
         fmt::print(stderr, "headway plan: {}\n", plan.error().message);
         return ExitStatus::failure;
     }
-    const auto small = too_small(*config, options);
+    const auto small = too_small(config->policy, options.message_bytes);
     Shown shown{*config, std::move(*plan), false, "", {}};
     shown.paced = shown.plan.paced() && !small;
     shown.reason = small.value_or(shown.plan.reason);

@@ -145,7 +145,7 @@ Result<Json> ControlService::plan(const PlanRequest& request, Json answer) const
     if (!plan) return tl::unexpected(plan.error());
     const Topology& topology = planner_.config().topology;
     answer.update(plan_json(topology, planner_.config().policy.plan, *plan));
-    if (const auto small = planner_.too_small(request.message_bytes)) {
+    if (const auto small = too_small(planner_.config().policy, request.message_bytes)) {
         answer["paced"] = false;
         answer["reason"] = *small;
     }
@@ -164,7 +164,7 @@ Result<Json> ControlService::prepare(ControlSession& session, const PrepareReque
     const auto id = remember(session, {*pattern, *plan});
     if (!id) return tl::unexpected(id.error());
 
-    const auto small = planner_.too_small(request.message_bytes);
+    const auto small = too_small(planner_.config().policy, request.message_bytes);
     answer["pattern"] = *id;
     answer["paced"] = plan->paced && !small;
     answer["reason"] = small.value_or(plan->reason);
@@ -197,7 +197,7 @@ Result<std::uint64_t> ControlService::remember(ControlSession& session,
 
 Result<NodePlan> ControlService::plan_of(const ControlSession& session,
                                          const EnterRequest& request) const {
-    if (auto small = planner_.too_small(request.message_bytes)) {
+    if (auto small = too_small(planner_.config().policy, request.message_bytes)) {
         return NodePlan{false, std::move(*small), {}};
     }
     if (const auto* hosts = std::get_if<CollectiveHosts>(&request.who)) {

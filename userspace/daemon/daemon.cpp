@@ -4,9 +4,7 @@
 #include <sys/resource.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
-#include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -16,6 +14,7 @@
 #include "daemon/control_server.hpp"
 #include "daemon/control_service.hpp"
 #include "daemon/control_socket.hpp"
+#include "daemon/host_name.hpp"
 #include "daemon/kernel_access.hpp"
 #include "daemon/kernel_setup.hpp"
 #include "daemon/version.hpp"
@@ -27,12 +26,6 @@ struct EventUnref {
     void operator()(sd_event* event) const { sd_event_unref(event); }
 };
 using Event = std::unique_ptr<sd_event, EventUnref>;
-
-std::string host_name() {
-    std::array<char, 256> name{};
-    gethostname(name.data(), name.size() - 1);
-    return name.data();
-}
 
 /// Signals are read from the event loop; until it runs they wait.
 void block_signals() {

@@ -28,6 +28,9 @@ Error with_advice(const Error& error) {
                                 "[kernel] tc_plugin_dir",
                 error.error_number};
     }
+    if (says("Operation not permitted")) {
+        return {error.message + "; headwayd needs root or CAP_NET_ADMIN", error.error_number};
+    }
     return error;
 }
 

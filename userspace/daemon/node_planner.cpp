@@ -48,9 +48,9 @@ Result<AllToAllPlan> NodePlanner::plan_hosts(const std::vector<std::string>& hos
     return plan_alltoall(config_.topology, config_.policy.plan, {counts, counts, false});
 }
 
-std::optional<std::string> NodePlanner::too_small(
-    const std::optional<std::uint64_t>& message_bytes) const {
-    const std::uint64_t least = config_.policy.min_message_bytes;
+std::optional<std::string> too_small(const PolicyConfig& policy,
+                                     const std::optional<std::uint64_t>& message_bytes) {
+    const std::uint64_t least = policy.min_message_bytes;
     if (!message_bytes || *message_bytes >= least) return std::nullopt;
     return fmt::format("messages of {} bytes are smaller than min_message_bytes = {}",
                        *message_bytes, least);

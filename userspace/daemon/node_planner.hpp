@@ -19,6 +19,11 @@ struct NodePlan {
     std::vector<ClassRate> rates;  ///< per class of the layout; empty if not paced
 };
 
+/// Why a message of that size is not paced; none: it is large enough, or of
+/// no particular size.
+[[nodiscard]] std::optional<std::string> too_small(
+    const PolicyConfig& policy, const std::optional<std::uint64_t>& message_bytes);
+
 class NodePlanner {
 public:
     /// Fails if the host is in no cluster of the configuration.
@@ -40,10 +45,6 @@ public:
     /// The whole plan of an all-to-all of these hosts, whether or not this
     /// node is one of them.
     [[nodiscard]] Result<AllToAllPlan> plan_hosts(const std::vector<std::string>& hosts) const;
-
-    /// Why a message of that size is not paced; none: it is.
-    [[nodiscard]] std::optional<std::string> too_small(
-        const std::optional<std::uint64_t>& message_bytes) const;
 
 private:
     NodePlanner(Config config, std::string node_name, std::size_t own_cluster)
