@@ -20,6 +20,8 @@ releases = $(foreach k,$(KERNELS),$(shell tests/vm/kernels $(k)))
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
 
+.NOTPARALLEL:
+
 .PHONY: packages
 packages: ## install the Debian packages of packages.txt that are missing (root)
 	@tests/lib/install-packages packages.txt
@@ -45,11 +47,12 @@ kernels: ## download and unpack the test kernels below build/ (nothing is instal
 	@$(foreach k,$(KERNELS),tests/vm/fetch-kernel $(k) &&) true
 
 .PHONY: demo
-demo: packages build kernels ## an MPI all-to-all, without and with Headway (10 minutes)
-	@tests/demo/demo --scene ample --contenders stock,rto_min,headway
+demo: packages build kernels ## an MPI all-to-all, without and with Headway
+	@tests/demo/demo --scene ample --contenders stock,rto_min,headway \
+		--sizes 65536 --trials 1 --runs 2
 
 .PHONY: demo-full
-demo-full: packages build kernels ## both scenes, every contender (up to 90 minutes)
+demo-full: packages build kernels ## both scenes, every contender and size (long)
 	@tests/demo/demo
 
 .PHONY: check
