@@ -1,0 +1,254 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# In a guest of vm-run --icount: real MPI jobs over real TCP between two
+# clusters, with sch_gap, headwayd and the MPI helper as a user would run them.
+# KTAP on standard output.
+#
+#   tests/vm/vm-run --icount -- tests/mpi/guest_alltoall.sh
+#
+# Two nodes a cluster, links of 20 and a trunk of 25 Mbit/s with a shallow
+# buffer: what is not paced is dropped.
+set -euo pipefail
+
+# shellcheck source=tests/lib/topology.sh
+. "$HW_ROOT/tests/lib/topology.sh"
+# shellcheck source=tests/lib/ktap.sh
+. "$HW_ROOT/tests/lib/ktap.sh"
+
+host_mbit=20 trunk_mbit=25
+trunk_buffer=16384
+linger_ms=200	# long enough to be seen from a shell
+planned_rate=1546875	# of each node to the other cluster: 25 Mbit/s x 0.99 / 2
+socket=/run/headway/control.sock
+work=/tmp/guest_alltoall
+helper=$work/libheadway-ompi.so:$work/yield_sleep.so
+
+# ---- what a user has ---------------------------------------------------------
+
+write_config() {
+	local cluster
+	echo "[policy]"
+	echo "linger_ms = $linger_ms"
+	for cluster in a b; do
+		cat <<-TOML
+			[[cluster]]
+			name = "$cluster"
+			hosts = ["${cluster}[0-1]"]
+			prefixes = ["10.$([[ $cluster == a ]] && echo 1 || echo 2).0.0/16"]
+			host_rate = "${host_mbit}mbit"
+			trunk_rate = "${trunk_mbit}mbit"
+			trunk_delay = "50us"
+		TOML
+	done
+}
+
+start_daemons() {
+	local node
+	daemons=()
+	for node in $(hw_nodes); do
+		hw_node_spawn "$node" "$work/headwayd.$node" "$HW_BUILD/bin/headwayd" \
+			--config "$work/headway.toml"
+		daemons+=("$HW_SPAWNED")
+	done
+	for node in $(hw_nodes); do
+		hw_wait_for 20 hw_node "$node" test -S $socket || {
+			cat "$work/headwayd.$node" >&2
+			return 1
+		}
+	done
+}
+
+stop_daemons() {
+	kill "${daemons[@]}"
+	wait "${daemons[@]}" || true
+}
+
+# Programs that run from memory do not wait for the host's disk.
+set_up() {
+	mkdir -p $work
+	cp "$HW_BUILD"/bin/tests/{alltoall_check,alltoall_f08,alltoallv_oneway} \
+		"$HW_BUILD"/lib/{libheadway-ompi.so,tests/yield_sleep.so} $work
+	hw_two_clusters 2 $host_mbit $trunk_mbit 50 32768 $trunk_buffer
+	insmod "$HW_BUILD/kmod/$(uname -r)/sch_gap.ko"
+	# the one-way exchange is to fit into the sockets
+	sysctl -qw net.core.wmem_max=8388608
+	write_config >$work/headway.toml
+	start_daemons
+}
+
+# job NAME [MPIRUN'S OPTION...] -- PROGRAM [ARGUMENT...]
+# Leaves NAME.out and NAME.err; the job's status is that of the function.
+job() {
+	local name=$1 options=()
+	shift
+	while [[ $1 != -- ]]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	hw_node a0 env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+		timeout 250 mpirun.openmpi --mca plm_rsh_agent "$HW_ROOT/tests/lib/mpi-launch" \
+		--mca plm_rsh_no_tree_spawn 1 --mca pml ob1 --mca btl tcp,self \
+		--mca btl_tcp_if_include 10.0.0.0/8 --mca oob_tcp_if_include 10.0.0.0/8 \
+		--mca mpi_yield_when_idle 1 --mca hwloc_base_binding_policy none \
+		--host "$(hw_nodes | paste -sd,)" -x LD_PRELOAD="$helper" "${options[@]}" \
+		"$@" >"$work/$name.out" 2>"$work/$name.err"
+}
+
+# What the helper said in a job.
+told() {
+	grep '^headway:' "$work/$1.err" || true
+}
+
+# status EXPRESSION NODE: of the daemon's status, as a Python expression of s
+status() {
+	hw_node "$2" "$HW_BUILD/bin/headway" status --socket $socket --json |
+		/usr/bin/python3 -c "import json, sys; s = json.load(sys.stdin); print($1)"
+}
+
+# Each node's daemon in one word: paced calls over, nothing left behind.  The one
+# client without a job is who asks.
+daemon_is_at_rest() {
+	status '"at-rest" if s["enter"]["count"] == s["leave"]["count"] > 0
+		and not any(c["enters"] for c in s["clients"]) and not s["active_enters"]
+		and all(c["bytes_per_s"] is None and c.get("next_bytes_per_s") is None
+			for c in s["classes"]) else s' "$1"
+}
+
+is_at_rest() {
+	[[ $(daemon_is_at_rest "$1") == at-rest ]]
+}
+
+expect_rest() {
+	local node
+	for node in $(hw_nodes); do
+		hw_wait_for 10 is_at_rest "$node" || true
+		ktap_equal "$1: $node is at rest" at-rest "$(daemon_is_at_rest "$node")"
+	done
+}
+
+# ---- a paced job ---------------------------------------------------------------
+
+# The program checks its data.  It sends more than 200 kB each way between the
+# clusters; without that the test would have seen no network.
+test_paced_job() {
+	local before after
+	read -ra before <<<"$(hw_trunk_bytes)"
+	ktap_check "a Fortran job runs paced" job paced -- $work/alltoall_f08
+	read -ra after <<<"$(hw_trunk_bytes)"
+	ktap_equal "its data is right" "all data right" "$(tail -n 1 $work/paced.out)"
+	ktap_equal "it says that it is paced" 1 \
+		"$(told paced | grep -c 'pacing all-to-all over 4 hosts')"
+	ktap_equal "it says nothing else" 1 "$(told paced | wc -l)"
+	ktap_between "bytes on the trunk, a to b" 200000 $((after[0] - before[0])) 5000000
+	ktap_between "bytes on the trunk, b to a" 200000 $((after[1] - before[1])) 5000000
+	ktap_equal "the trunk dropped nothing" 0 "$(hw_trunk_drops)"
+	expect_rest "after the job"
+}
+
+# ---- the tail ------------------------------------------------------------------
+
+# One line: TIME RATE NEXT_RATE BACKLOG of a0's class to the other cluster; TIME
+# is the one before it was looked at, a missing value is -.
+sample() {
+	local time class rate=- next=- backlog=-
+	read -r time _ </proc/uptime
+	class=$(hw_node a0 tc -s -j class show dev eth0 classid 1:11)
+	[[ $class =~ \"rate\":([^,}]+) ]] && rate=${BASH_REMATCH[1]}
+	[[ $class =~ \"next_rate\":([^,}]+) ]] && next=${BASH_REMATCH[1]}
+	[[ $class =~ \"backlog\":([0-9]+) ]] && backlog=${BASH_REMATCH[1]}
+	echo "$time $rate $next $backlog"
+}
+
+is_ready() {
+	[[ $(tail -n 1 $work/tail.out) == "{\"ready\":\"$1\"}" ]]
+}
+
+# run_step STEP NEXT: has the waiting job do it and samples until it waits for
+# NEXT and the class is as before.
+run_step() {
+	local last=
+	hw_wait_for 120 is_ready "$1"
+	drops_before=$(hw_trunk_drops)
+	echo >&"$job_input"
+	until [[ $last == *" null - 0" ]] && is_ready "$2"; do
+		last=$(sample)
+		echo "$last"
+		((SECONDS < step_deadline)) || break
+	done >"$work/samples.$1"
+	drops=$(($(hw_trunk_drops) - drops_before))
+	left_s=$(sed -n "s/.*\"step\":\"$1\",\"left_s\":\([0-9.]*\).*/\1/p" $work/tail.out)
+}
+
+# Of the samples of a step, most bytes that waited while the planned rate
+# lingered; -1 if it never did.
+lingered_backlog() {
+	awk -v rate=$planned_rate 'BEGIN { most = -1 }
+		$2 == rate && $3 != "-" && $4 > most { most = $4 }
+		END { print most }' "$work/samples.$1"
+}
+
+# When the class was first seen raised after the call: ms since, bytes waiting.
+raised() {
+	awk -v left="$left_s" '$1 >= left && $2 == "null" {
+			printf "%d %d\n", 1000 * ($1 - left), $4; found = 1; exit }
+		END { if (!found) print "-1 -1" }' "$work/samples.$1"
+}
+
+# Three one-way exchanges that the senders leave at once, since all fits into
+# their sockets: of 120 kB a sender, which is on the wire within the linger; of 1
+# MB, which is not; and of 120 kB that the helper does not see.
+test_tail() {
+	local short=60000 long=500000 since waiting status=0
+	mkfifo $work/input
+	job tail --mca btl_tcp_sndbuf 4194304 --mca btl_tcp_eager_limit 1048576 -- \
+		$work/alltoallv_oneway $short $long ${short}p <$work/input &
+	local running=$!
+	exec {job_input}>$work/input
+	step_deadline=$((SECONDS + 200))
+
+	run_step $short $long
+	read -r since waiting <<<"$(raised $short)"
+	ktap_between "short tail: it waits at the planned rate" 20000 "$(lingered_backlog $short)" 200000
+	ktap_between "short tail: the rate rises before the linger is over, ms" 1 "$since" \
+		$((linger_ms - 30))
+	ktap_between "short tail: the rate rises when nothing waits" 0 "$waiting" 3000
+	ktap_equal "short tail: the trunk drops nothing" 0 "$drops"
+
+	run_step $long ${short}p
+	read -r since waiting <<<"$(raised $long)"
+	ktap_between "long tail: it waits at the planned rate" 500000 "$(lingered_backlog $long)" 1200000
+	ktap_between "long tail: the rate rises after the linger, ms" $((linger_ms - 20)) "$since" \
+		$((linger_ms + 80))
+	ktap_between "long tail: the rate rises although much waits" 100000 "$waiting" 1200000
+
+	run_step ${short}p end
+	ktap_between "not paced: the trunk drops the same exchange" 1 "$drops" 1000
+
+	echo >&"$job_input"
+	exec {job_input}>&-
+	wait $running || status=$?
+	ktap_equal "the job ends well" 0 "$status"
+	expect_rest "after the tails"
+}
+
+# ---- without a daemon ------------------------------------------------------------
+
+test_no_daemon() {
+	local status=0
+	stop_daemons
+	job unpaced -- $work/alltoall_check --exit-status 3 || status=$?
+	ktap_equal "without a daemon the job has its own exit status" 3 "$status"
+	ktap_equal "without a daemon the data is right" "all data right" \
+		"$(tail -n 1 $work/unpaced.out)"
+	ktap_equal "without a daemon the helper says so, once" \
+		"1 headway: not pacing: no headwayd at $socket" \
+		"$(told unpaced | wc -l) $(told unpaced | cut -d : -f 1-3)"
+}
+
+set_up
+test_paced_job
+test_tail
+test_no_daemon
+hw_down
+ktap_end
