@@ -146,92 +146,6 @@ test_paced_job() {
 	expect_rest "after the job"
 }
 
-# ---- the tail ------------------------------------------------------------------
-
-# One line: TIME RATE NEXT_RATE BACKLOG of a0's class to the other cluster; TIME
-# is the one before it was looked at, a missing value is -.
-sample() {
-	local time class rate=- next=- backlog=-
-	read -r time _ </proc/uptime
-	class=$(hw_node a0 tc -s -j class show dev eth0 classid 1:11)
-	[[ $class =~ \"rate\":([^,}]+) ]] && rate=${BASH_REMATCH[1]}
-	[[ $class =~ \"next_rate\":([^,}]+) ]] && next=${BASH_REMATCH[1]}
-	[[ $class =~ \"backlog\":([0-9]+) ]] && backlog=${BASH_REMATCH[1]}
-	echo "$time $rate $next $backlog"
-}
-
-is_ready() {
-	[[ $(tail -n 1 $work/tail.out) == "{\"ready\":\"$1\"}" ]]
-}
-
-# run_step STEP NEXT: has the waiting job do it and samples until it waits for
-# NEXT and the class is as before.
-run_step() {
-	local last=
-	hw_wait_for 120 is_ready "$1"
-	drops_before=$(hw_trunk_drops)
-	echo >&"$job_input"
-	until [[ $last == *" null - 0" ]] && is_ready "$2"; do
-		last=$(sample)
-		echo "$last"
-		((SECONDS < step_deadline)) || break
-	done >"$work/samples.$1"
-	drops=$(($(hw_trunk_drops) - drops_before))
-	left_s=$(sed -n "s/.*\"step\":\"$1\",\"left_s\":\([0-9.]*\).*/\1/p" $work/tail.out)
-}
-
-# Of the samples of a step, most bytes that waited while the planned rate
-# lingered; -1 if it never did.
-lingered_backlog() {
-	awk -v rate=$planned_rate 'BEGIN { most = -1 }
-		$2 == rate && $3 != "-" && $4 > most { most = $4 }
-		END { print most }' "$work/samples.$1"
-}
-
-# When the class was first seen raised after the call: ms since, bytes waiting.
-raised() {
-	awk -v left="$left_s" '$1 >= left && $2 == "null" {
-			printf "%d %d\n", 1000 * ($1 - left), $4; found = 1; exit }
-		END { if (!found) print "-1 -1" }' "$work/samples.$1"
-}
-
-# Three one-way exchanges that the senders leave at once, since all fits into
-# their sockets: of 120 kB a sender, which is on the wire within the linger; of 1
-# MB, which is not; and of 120 kB that the helper does not see.
-test_tail() {
-	local short=60000 long=500000 since waiting status=0
-	mkfifo $work/input
-	job tail --mca btl_tcp_sndbuf 4194304 --mca btl_tcp_eager_limit 1048576 -- \
-		$work/alltoallv_oneway $short $long ${short}p <$work/input &
-	local running=$!
-	exec {job_input}>$work/input
-	step_deadline=$((SECONDS + 200))
-
-	run_step $short $long
-	read -r since waiting <<<"$(raised $short)"
-	ktap_between "short tail: it waits at the planned rate" 20000 "$(lingered_backlog $short)" 200000
-	ktap_between "short tail: the rate rises before the linger is over, ms" 1 "$since" \
-		$((linger_ms - 30))
-	ktap_between "short tail: the rate rises when nothing waits" 0 "$waiting" 3000
-	ktap_equal "short tail: the trunk drops nothing" 0 "$drops"
-
-	run_step $long ${short}p
-	read -r since waiting <<<"$(raised $long)"
-	ktap_between "long tail: it waits at the planned rate" 500000 "$(lingered_backlog $long)" 1200000
-	ktap_between "long tail: the rate rises after the linger, ms" $((linger_ms - 20)) "$since" \
-		$((linger_ms + 80))
-	ktap_between "long tail: the rate rises although much waits" 100000 "$waiting" 1200000
-
-	run_step ${short}p end
-	ktap_between "not paced: the trunk drops the same exchange" 1 "$drops" 1000
-
-	echo >&"$job_input"
-	exec {job_input}>&-
-	wait $running || status=$?
-	ktap_equal "the job ends well" 0 "$status"
-	expect_rest "after the tails"
-}
-
 # ---- without a daemon ------------------------------------------------------------
 
 test_no_daemon() {
@@ -248,7 +162,6 @@ test_no_daemon() {
 
 set_up
 test_paced_job
-test_tail
 test_no_daemon
 hw_down
 ktap_end
