@@ -13,10 +13,11 @@
 # 84; for qdiscs that can be told so.
 DEMO_WIRE_OVERHEAD=(overhead 24 mpu 84)
 
-# The kernel caches what it learnt about a destination (slow start threshold,
-# round trip time); nothing of it may pass from one contender to the next.
+# The kernel keeps what it learnt about a destination (slow start threshold,
+# round trip time) after a connection ends.  Nothing of it may pass from one
+# mpirun, or contender, to the next: it is not kept at all.
 demo_forget_history() {
-	hw_each_node sh -c 'sysctl -qw net.ipv4.tcp_no_metrics_save=1 && ip tcp_metrics flush all'
+	hw_each_node sysctl -qw net.ipv4.tcp_no_metrics_save=1
 }
 
 # demo_show NODE: what a contender has set up there, for the report.

@@ -71,7 +71,6 @@ class Contest:
         return max(self.schedule.most_left(), 0) + self.traced
 
     def _mpirun(self, transport, sizes):
-        self.testbed.forget_history()
         with open(self.testbed.out / f"mpirun-{self.name}.log", "a") as log:
             return mpirun.run(self._command(transport, sizes), self.testbed.counters, log,
                               self.testbed.mpirun_environment())

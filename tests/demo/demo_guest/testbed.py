@@ -20,6 +20,19 @@ MPIRUN = (
     "--mca", "mpi_yield_when_idle", "1", "--mca", "hwloc_base_binding_policy", "none",
 )
 
+# Components of Open MPI that a job here never uses, though it would load them.
+# Loading is most of what starting a job costs an emulated processor.
+UNUSED_COMPONENTS = """
+    coll_adapt coll_han coll_monitoring coll_sm coll_sync
+    ess_singleton ess_slurm ess_tool errmgr_default_tool iof_tool mpool_hugepage
+    odls_pspawn op_avx osc_monitoring osc_rdma osc_sm plm_isolated plm_slurm
+    pmix_flux pmix_isolated pstat_linux
+    ras_gridengine ras_simulator ras_slurm reachable_netlink regx_reverse
+    rmaps_mindist rmaps_ppr rmaps_rank_file rmaps_resilient rmaps_seq
+    routed_binomial rtc_hwloc schizo_flux schizo_jsm schizo_slurm
+    shmem_posix shmem_sysv state_novm state_tool
+""".split()
+
 TOML = """\
 [[cluster]]
 name = "{name}"
@@ -44,6 +57,8 @@ class Testbed:
 
     def up(self):
         """Build the network; afterwards everything else works."""
+        same_addresses_in_every_process()
+        self.components = used_components(Path("/tmp/openmpi-components"))
         plan = self._plan()
         self.shell = Shell(os.environ | {
             "DEMO_CONFIG": str(self.config),
@@ -61,7 +76,9 @@ class Testbed:
             f"hw_two_clusters {self.scene['nodes_per_cluster']} {self.scene['host_rate_bps'] / 1e6:g}"
             f" {self.scene['trunk_rate_bps'] / 1e6:g} {self.scene['trunk_delay_us']}"
             f" {self.scene['port_buffer_bytes']} {self.scene['trunk_buffer_bytes']}")
+        self.shell.run("demo_forget_history")
         self.nodes = self.shell.run("hw_nodes").split()
+        self.ports = self.shell.run("hw_ports; hw_trunk_ports").split()
         self.pids = {node: int(self.shell.run(f"hw_node_pid {node}")) for node in self.nodes}
         self.counters = Counters(self.pids.values(), self._drops, SoftirqMeter())
 
@@ -88,27 +105,30 @@ class Testbed:
         if lost != self.wire_drops:
             raise RuntimeError(f"the emulated wires themselves lost {lost - self.wire_drops} frames")
 
-    def forget_history(self):
-        self.shell.run("demo_forget_history")
-
     # ---- mpirun ----------------------------------------------------------------
 
     def mpirun_words(self):
         """mpirun as it is called on the first node."""
         first = self.nodes[0]
         return ["nsenter", "--target", str(self.pids[first]), "--net", "--mount", "--uts", "--",
-                *MPIRUN, "--mca", "plm_rsh_agent", str(self.root / "tests/lib/mpi-launch"),
+                *MPIRUN, "--mca", "mca_base_component_path", str(self.components),
+                "--mca", "plm_rsh_agent", str(self.root / "tests/lib/mpi-launch"),
                 "--host", ",".join(self.nodes)]
 
     @staticmethod
     def mpirun_environment():
-        return os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        return os.environ | {
+            "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "HWLOC_COMPONENTS": "-pci,-opencl,-gl"}     # reads all names of PCI devices
 
     # ---- counters --------------------------------------------------------------
 
     def _drops(self):
-        lines = self.shell.run("hw_drops").splitlines()
-        return {port: int(count) for port, count in (line.split() for line in lines)}
+        """As hw_drops, with one process: it is called often."""
+        shown = subprocess.run(["tc", "-s", "-j", "qdisc", "show"], capture_output=True, text=True,
+                               check=True)
+        return {queue["dev"]: queue["drops"] for queue in json.loads(shown.stdout)
+                if queue.get("root") and queue["dev"] in self.ports}
 
     def trunk_record(self, wanted):
         self.shell.run(f"hw_trunk_record {TRUNK_RECORDS if wanted else 0}")
@@ -120,6 +140,24 @@ class Testbed:
         self.shell.run(f"hw_trunk_records '{folder}'")
         return {way: f"{folder.name}/{port}.records"
                 for way, port in (("a to b", "trka"), ("b to a", "trkb"))}
+
+
+def same_addresses_in_every_process():
+    """QEMU finds translated code by virtual address: without address space
+    randomisation it finds it in half the time."""
+    Path("/proc/sys/kernel/randomize_va_space").write_text("0")
+
+
+def used_components(folder):
+    """A folder of links to Open MPI's components but the unused ones."""
+    folder.mkdir()
+    found = sorted(Path("/usr/lib").glob("*/openmpi/lib/openmpi3/mca_*.so"))
+    if not found:
+        raise RuntimeError("Open MPI's components are not below /usr/lib; run make packages")
+    for component in found:
+        if component.stem.removeprefix("mca_") not in UNUSED_COMPONENTS:
+            (folder / component.name).symlink_to(component)
+    return folder
 
 
 def headway_toml(scene):
