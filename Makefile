@@ -48,8 +48,7 @@ kernels: ## download and unpack the test kernels below build/ (nothing is instal
 
 .PHONY: demo
 demo: packages build kernels ## an MPI all-to-all, without and with Headway
-	@tests/demo/demo --scene ample --contenders stock,rto_min,headway \
-		--sizes 65536 --trials 1 --runs 2
+	@tests/demo/demo --scene ample --contenders stock,rto_min,headway
 
 .PHONY: demo-full
 demo-full: packages build kernels ## both scenes, every contender and size (long)

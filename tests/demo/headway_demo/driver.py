@@ -4,8 +4,10 @@
 import argparse
 import json
 import os
+import queue
 import shlex
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -40,6 +42,8 @@ def parse_arguments(words):
                         help="mpiruns of one that loses none (default 2)")
     parser.add_argument("--trials", type=positive, default=2, metavar="N",
                         help="mpiruns of each transport setting before the better goes on (default 2)")
+    parser.add_argument("--jobs", type=positive, default=os.cpu_count() or 1, metavar="N",
+                        help="guests at a time, of one processor and 2 GB each (default: processors here)")
     parser.add_argument("--seed", type=positive, default=1, metavar="N",
                         help="of the emulated machine; another seed is another sample")
     parser.add_argument("--out", type=Path, default=guest_run.ROOT / "build/demo", metavar="FOLDER")
@@ -80,7 +84,7 @@ def repetitions(size):
     return next((count for known, count in sorted(REPETITIONS.items()) if size <= known), 2)
 
 
-def spec(scene, options):
+def spec(scene, contenders, options):
     """What the guest is told to do."""
     wanted = options.sizes or list(scene.sizes)
     return {
@@ -90,9 +94,9 @@ def spec(scene, options):
         "warmup": WARMUP,
         "effort": vars(effort(options)),
         "contenders": [{"name": name, "transports": CONTENDERS[name].transports}
-                       for name in options.contenders],
+                       for name in contenders],
         "transports": TRANSPORTS,
-        "traced": [name for name in TRACED if name in options.contenders],
+        "traced": [name for name in TRACED if name in contenders],
         "traced_bytes": TRACED_BYTES if TRACED_BYTES in wanted else wanted[-1],
     }
 
@@ -101,32 +105,100 @@ def effort(options):
     return Effort(trials=options.trials, runs_clean=options.clean_runs, runs_lossy=options.runs)
 
 
+def mpiruns(name, options):
+    """About how many a contender needs."""
+    schedule = Schedule(CONTENDERS[name].transports, [0], effort(options))
+    return schedule.most_left() + (name in TRACED)
+
+
+def shares(options):
+    """The contenders divided among guests that run beside each other, with
+    about the same number of mpiruns each."""
+    parts = [[] for _ in range(min(options.jobs, len(options.contenders)))]
+    for name in sorted(options.contenders, key=lambda name: -mpiruns(name, options)):
+        least = min(parts, key=lambda part: sum(mpiruns(other, options) for other in part))
+        least.append(name)
+    return [[name for name in options.contenders if name in part] for part in parts]
+
+
 class SceneRun:
-    """One scene: the guest's events become results and lines on the terminal."""
+    """One scene: its guests' events become results and lines on the terminal."""
 
     def __init__(self, scene, options, display):
         self.scene, self.options, self.display = scene, options, display
-        self.folder = options.out / scene.name
         self.collected = result.Collected(scene)
         self.failures = []
-        self.forecast = Forecast({name: self._mpiruns(name) for name in options.contenders})
-        self.mpirun_began = 0.0
+        self.parts = [GuestPart(self, number, names)
+                      for number, names in enumerate(shares(options), start=1)]
 
-    def _mpiruns(self, name):
-        schedule = Schedule(CONTENDERS[name].transports, [0], effort(self.options))
-        return schedule.most_left() + (name in TRACED)
+    def seconds_to_go(self):
+        return max(part.forecast.seconds_to_go() for part in self.parts)
 
     def run(self, later_s):
         """`later_s`: what the scenes after this one will take."""
         self.later_s = later_s
         self.display.say(f"scene {self.scene.name}: {self.scene.title}")
-        self._show("boots a guest, builds the network")
-        for event in guest_run.events(spec(self.scene, self.options), self.folder,
-                                      self.options.seed, GUEST_LIMIT_S):
-            getattr(self, "on_" + event["event"])(event)
+        self.show()
+        reports = queue.SimpleQueue()
+        try:
+            for part in self.parts:
+                part.start(reports)
+            for _ in self.parts:
+                for part, event in iter(reports.get, END_OF_PART):
+                    part.take(event)
+        finally:
+            for part in self.parts:
+                part.stop()
+
+    def show(self):
+        doing = " | ".join(part.doing for part in self.parts)
+        self.display.show(f"{self.scene.name}: {doing}", self.seconds_to_go() + self.later_s)
+
+    def failed(self, why):
+        self.failures.append(f"{self.scene.name}: {why}")
+        self.display.say(f"FAILED {self.failures[-1]}")
+
+
+END_OF_PART = object()
+
+
+class GuestPart:
+    """Some contenders of a scene in a guest of their own."""
+
+    def __init__(self, scene_run, number, names):
+        self.scene_run, self.names = scene_run, names
+        self.scene, self.options = scene_run.scene, scene_run.options
+        self.display, self.collected = scene_run.display, scene_run.collected
+        self.folder = self.options.out / f"{self.scene.name}-{number}"
+        self.forecast = Forecast({name: mpiruns(name, self.options) for name in names})
+        self.mpirun_began = 0.0
+        self.doing = "boots a guest, builds the network"
+        self.guest = None
+
+    def start(self, reports):
+        self.guest = guest_run.Guest(spec(self.scene, self.names, self.options), self.folder,
+                                     self.options.seed, GUEST_LIMIT_S)
+        threading.Thread(target=self._listen, args=(reports,), daemon=True).start()
+
+    def _listen(self, reports):
+        try:
+            for event in self.guest.events():
+                reports.put((self, event))
+        except (guest_run.GuestError, OSError, ValueError) as error:
+            reports.put((self, {"event": "failed", "contender": "+".join(self.names),
+                                "why": str(error)}))
+        reports.put(END_OF_PART)
+
+    def stop(self):
+        if self.guest is not None:
+            self.guest.stop()
+
+    def take(self, event):
+        getattr(self, "on_" + event["event"])(event)
 
     def _show(self, what):
-        self.display.show(f"{self.scene.name}: {what}", self.forecast.seconds_to_go() + self.later_s)
+        self.doing = what
+        self.scene_run.show()
 
     def on_network(self, event):
         self.forecast.booted()
@@ -175,8 +247,8 @@ class SceneRun:
         self.collected.traces.append(name)
 
     def on_failed(self, event):
-        self.failures.append(f"{self.scene.name}: {event['contender']}: {event['why']}")
-        self.display.say(f"FAILED {self.failures[-1]}")
+        self.forecast.expected = {}
+        self.scene_run.failed(f"{event['contender']}: {event['why']}")
 
 
 def about(options, words, elapsed_s):
@@ -217,16 +289,11 @@ def clear(folder):
 def run_scenes(options, display):
     chosen = list(SCENES.values()) if options.scene == "all" else [SCENES[options.scene]]
     runs = [SceneRun(scene, options, display) for scene in chosen]
-    failures = []
     for i, scene_run in enumerate(runs):
-        try:
-            scene_run.run(sum(later.forecast.seconds_to_go() for later in runs[i + 1:]))
-        except guest_run.GuestError as error:
-            failures.append(f"{scene_run.scene.name}: {error}")
-            display.say(f"FAILED {failures[-1]}")
-        failures += scene_run.failures
+        scene_run.run(sum(later.seconds_to_go() for later in runs[i + 1:]))
     display.close()
-    return [scene_run.collected for scene_run in runs], failures
+    return ([scene_run.collected for scene_run in runs],
+            [failure for scene_run in runs for failure in scene_run.failures])
 
 
 def main(words):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one scene in a guest machine and hands out what the guest reports.
+"""Runs part of a scene in a guest machine and hands out what the guest reports.
 
 The guest's program prints an event per line, "@" and a JSON object; any other
 line of its output, and the kernel's console if it fails, goes to the log.
@@ -19,32 +19,40 @@ class GuestError(RuntimeError):
     pass
 
 
-def events(spec, folder, seed, limit_s):
-    """Boot a guest for `spec`, yield its events; GuestError if it failed."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "spec.json").write_text(json.dumps(spec, indent=1))
-    log_path = folder / "guest.log"
-    with open(log_path, "w") as log:
-        guest = subprocess.Popen(
-            [VM_RUN, "--kernel", "6.1", "--smp", "1", "--memory", "3072", "--timeout", str(limit_s),
-             "--out", folder, "--icount", str(seed), "--", GUEST],
-            text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
-        try:
-            for line in guest.stdout:
-                event = parse(line)
-                if event is None:
-                    log.write(line)
-                    log.flush()
-                else:
-                    yield event
-            status = guest.wait()
-        finally:
-            if guest.poll() is None:    # nobody listens any more
-                guest.terminate()       # vm-run ends its machine and cleans up
-                guest.wait()
-    if status:
-        raise GuestError(f"the guest ended with status {status}; {log_path} ends with:\n"
-                         + tail(log_path))
+class Guest:
+    """One machine, booted when made; `spec` is what it is told to do."""
+
+    def __init__(self, spec, folder, seed, limit_s):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "spec.json").write_text(json.dumps(spec, indent=1))
+        self.folder = folder
+        self.log_path = folder / "guest.log"
+        self.log = open(self.log_path, "w")
+        self.vm_run = subprocess.Popen(
+            [VM_RUN, "--kernel", "6.1", "--icount", str(seed), "--beside", "--timeout", str(limit_s),
+             "--out", folder, "--", GUEST],
+            text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log)
+
+    def events(self):
+        """What it reports until it ends; GuestError if it failed."""
+        for line in self.vm_run.stdout:
+            event = parse(line)
+            if event is None:
+                self.log.write(line)
+                self.log.flush()
+            else:
+                yield event
+        status = self.vm_run.wait()
+        self.log.close()
+        if status:
+            raise GuestError(f"the guest ended with status {status}; {self.log_path} ends with:\n"
+                             + tail(self.log_path))
+
+    def stop(self):
+        """vm-run ends its machine and cleans up."""
+        if self.vm_run.poll() is None:
+            self.vm_run.terminate()
+            self.vm_run.wait()
 
 
 def parse(line):
