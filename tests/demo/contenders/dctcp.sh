@@ -14,6 +14,8 @@ demo_red() {
 
 contender_dctcp_up() {
 	modprobe -a tcp_dctcp sch_red || return
+	# only what everybody may choose can be a network namespace's default
+	sysctl -qw net.ipv4.tcp_allowed_congestion_control="reno cubic dctcp" || return
 	# shellcheck disable=SC2046 # a qdisc is a list of words
 	hw_port_queues $(demo_red "$DEMO_PORT_BUFFER_BYTES") &&
 		hw_trunk_queues $(demo_red "$DEMO_TRUNK_BUFFER_BYTES") &&

@@ -18,5 +18,5 @@ contender_rto_min_up() {
 
 contender_rto_min_down() {
 	hw_each_node sh -c 'ip route change $(ip route show proto kernel dev eth0 |
-		sed "s/ rto_min [^ ]*//; s/ lock//") dev eth0 proto kernel'
+		sed "s/ rto_min lock [^ ]*//") dev eth0 proto kernel'
 }
