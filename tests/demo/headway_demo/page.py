@@ -26,7 +26,7 @@ def page(document, traces):
 
 
 def introduction(document):
-    return ('<p class="lead">Every rank sends a message to every other. Half of the messages must cross '
+    return ('<p class="lead">Every rank sends a message to every other. More than half of them must '
             "cross one trunk that is slower than the nodes behind it together, so switches drop packets; "
             "a message that loses its tail waits for a retransmission time-out (RTO), and the other "
             "ranks wait with it. Headway lets each node send exactly its share of the trunk, with gaps "
@@ -47,7 +47,7 @@ def headline(part):
              (f"{losses_of(own)}", f"drops and RTOs with Headway in {own['samples']} all-to-alls")]
     if stock:
         cards += [(f"{stock['median_ms'] / own['median_ms']:.2f} ×",
-                   f"faster than stock in the median, {stock['max_ms'] / own['max_ms']:.2f} × in the worst case"),
+                   f"as fast as stock in the median, {stock['max_ms'] / own['max_ms']:.2f} × in the worst case"),
                   (f"{losses_of(stock)}", f"drops and RTOs with the stock kernel in {stock['samples']}"
                                           " all-to-alls")]
     return '<div class="cards">' + "".join(
