@@ -10,7 +10,7 @@ MAKEFLAGS += --no-print-directory
 # As a number of processors; a guest machine under test wants one for itself.
 JOBS ?= $(shell nproc)
 # Kernels that Headway is built and tested for; tests/vm/kernels resolves them.
-KERNELS ?= 6.1 6.12
+KERNELS ?= 6.1 6.12 6.12-rt
 BUILD := $(CURDIR)/build
 
 # Kernel headers are on disk once packages are; so releases are read late.
