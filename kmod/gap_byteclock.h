@@ -6,6 +6,7 @@
  * without a pause, so the number of bytes handed to the device *is* the time
  * on the wire.  All times here are byte-times of the link, and exact: a class
  * keeps the remainder of every division and so has no long-run rate error.
+ * Where gap frames cannot be used the clock follows real time instead.
  *
  * tests/unit/byteclock_test.cc compiles this header unchanged in user space.
  */
@@ -19,6 +20,12 @@
 #include "include/uapi/linux/pkt_sched_gap.h"
 
 #define GAP_NSEC_PER_SEC	1000000000ULL
+/* Longest difference of two times, in ns or byte-times; sums stay far from 2^64. */
+#define GAP_TIME_MAX		(1ULL << 61)
+/* After so long real time gets a new origin; costs less than a byte-time. */
+#define GAP_TIE_AGE_NS		(3600 * GAP_NSEC_PER_SEC)
+/* A wire that is free cannot have this much left to send. */
+#define GAP_TIE_AHEAD_NS	GAP_NSEC_PER_SEC
 
 /* Byte-times that a frame of @len bytes (no FCS, VLAN tags counted) takes. */
 static inline u32 gap_wire_bytes(u32 len)
@@ -50,30 +57,96 @@ static inline void gap_clock_init(struct gap_clock *clock, u64 link_rate,
 	clock->link_rate = link_rate;
 }
 
+/*
+ * @a * @mul / @div, at most GAP_TIME_MAX.  The processor's division traps where
+ * the result does not fit; a link rate that was given far too low gets there.
+ */
+static inline u64 gap_mul_div(u64 a, u64 mul, u64 div)
+{
+	if (mul_u64_u64_shr(a, mul, 64) >= div)
+		return GAP_TIME_MAX;
+	return min(mul_u64_u64_div_u64(a, mul, div), GAP_TIME_MAX);
+}
+
+/* Byte-times as real time, and back. */
+static inline u64 gap_clock_bytes_to_ns(const struct gap_clock *clock,
+					u64 bytes)
+{
+	return gap_mul_div(bytes, GAP_NSEC_PER_SEC, clock->link_rate);
+}
+
+static inline u64 gap_clock_ns_to_bytes(const struct gap_clock *clock, u64 ns)
+{
+	return gap_mul_div(ns, clock->link_rate, GAP_NSEC_PER_SEC);
+}
+
 /* Real time at which everything sent so far has left the wire. */
 static inline u64 gap_clock_wire_free_ns(const struct gap_clock *clock)
 {
 	return clock->tie_ns +
-	       mul_u64_u64_div_u64(clock->bytes - clock->tie_bytes,
-				   GAP_NSEC_PER_SEC, clock->link_rate);
+	       gap_clock_bytes_to_ns(clock, clock->bytes - clock->tie_bytes);
 }
 
 /*
- * Count the time for which the wire was idle.  To be called when the first
- * frame after an idle time arrives: without it a class would still owe gaps
- * for a schedule that real time has long overtaken.  Frames that still sit in
- * the device's ring are not idle time.
+ * Real time, rounded up, at which the clock will have come to @bytes if it
+ * runs with the link rate from its last tie on.
  */
-static inline void gap_clock_tie(struct gap_clock *clock, u64 now_ns)
+static inline u64 gap_clock_ns_at(const struct gap_clock *clock, u64 bytes)
+{
+	return clock->tie_ns + 1 +
+	       gap_clock_bytes_to_ns(clock, bytes - clock->tie_bytes);
+}
+
+/*
+ * Count the time for which the wire was idle; returns it in ns.  Only to be
+ * called when the device is known to hold nothing: frames in its ring are not
+ * idle time, and a device that is slower than it says, or was paused, may
+ * hold some for longer than the link rate tells.  Without it a class would
+ * still owe gaps for a schedule that real time has long overtaken.
+ *
+ * Between two ties only the NIC's own clock counts.  A tie brings in how far
+ * it and the kernel's have drifted apart since the one before.
+ */
+static inline u64 gap_clock_tie(struct gap_clock *clock, u64 now_ns)
 {
 	u64 free_ns = gap_clock_wire_free_ns(clock);
 
-	if (now_ns <= free_ns)
-		return;
-	clock->bytes += mul_u64_u64_div_u64(now_ns - free_ns, clock->link_rate,
-					    GAP_NSEC_PER_SEC);
+	if (now_ns <= free_ns) {
+		/* the link is faster than its rate says */
+		if (free_ns - now_ns > GAP_TIE_AHEAD_NS) {
+			clock->tie_bytes = clock->bytes;
+			clock->tie_ns = now_ns;
+		}
+		return 0;
+	}
+	clock->bytes += gap_clock_ns_to_bytes(clock, now_ns - free_ns);
 	clock->tie_bytes = clock->bytes;
 	clock->tie_ns = now_ns;
+	return now_ns - free_ns;
+}
+
+/* Real time is the clock: it says what has passed, whatever was sent. */
+static inline void gap_clock_follow(struct gap_clock *clock, u64 now_ns)
+{
+	u64 bytes;
+
+	if (now_ns <= clock->tie_ns)
+		return;
+	bytes = clock->tie_bytes +
+		gap_clock_ns_to_bytes(clock, now_ns - clock->tie_ns);
+	clock->bytes = max(clock->bytes, bytes);
+	if (now_ns - clock->tie_ns > GAP_TIE_AGE_NS) {
+		clock->tie_bytes = bytes;
+		clock->tie_ns = now_ns;
+	}
+}
+
+/* Count from @origin on, so that the clock never comes to its end. */
+static inline void gap_clock_rebase(struct gap_clock *clock, u64 origin)
+{
+	clock->tie_ns = gap_clock_wire_free_ns(clock);
+	clock->bytes -= origin;
+	clock->tie_bytes = clock->bytes;
 }
 
 /* A new link rate holds from @now_ns on; time already counted stays. */
@@ -107,10 +180,28 @@ static inline void gap_pace_set_rate(struct gap_pace *pace, u64 rate, u64 now)
 	if (rate == GAP_RATE_UNLIMITED || pace->rate == GAP_RATE_UNLIMITED)
 		pace->next = now;
 	else if (pace->next > now)
-		pace->next = now + mul_u64_u64_div_u64(pace->next - now,
-						       pace->rate, rate);
+		pace->next = now + gap_mul_div(pace->next - now, pace->rate,
+					       rate);
 	pace->rate = rate;
 	pace->rem = 0;
+}
+
+/*
+ * The link rate, and so the length of a byte-time, changed at @now: what is
+ * left to wait stays the same in real time.
+ */
+static inline void gap_pace_rescale(struct gap_pace *pace, u64 now,
+				    u64 old_link_rate, u64 link_rate)
+{
+	if (pace->next > now)
+		pace->next = now + gap_mul_div(pace->next - now, link_rate,
+					       old_link_rate);
+	pace->rem = 0;
+}
+
+static inline void gap_pace_rebase(struct gap_pace *pace, u64 origin)
+{
+	pace->next -= min(pace->next, origin);
 }
 
 /* The first frame after an idle time: an idle class earns no credit. */
@@ -123,14 +214,15 @@ static inline void gap_pace_activate(struct gap_pace *pace, u64 now)
  * Charge a frame of @wire byte-times that starts at @start; return the
  * lateness that could not be made up, in byte-times.
  *
- * A frame that starts late because another one held the wire does not move
- * the schedule: the class makes the time up with its next frames.  At most
- * one period is credited this way, or what a foreign frame can cost where
- * that is longer than a period: @slot_max (the longest frame of the device)
- * and the shortest gap.  More would become a burst.
+ * A frame that starts late because another one held the wire, or because a
+ * timer was late, does not move the schedule: the class makes the time up
+ * with its next frames.  At most one period is credited this way, or
+ * @credit_min where that is longer: with gap frames what a foreign frame can
+ * cost (the longest frame of the device and the shortest gap), with the timer
+ * what the administrator allows.  More would become a burst.
  */
 static inline u64 gap_pace_charge(struct gap_pace *pace, u64 link_rate,
-				  u64 start, u32 wire, u32 slot_max)
+				  u64 start, u32 wire, u64 credit_min)
 {
 	u64 lost = 0;
 	u64 interval;
@@ -139,7 +231,7 @@ static inline u64 gap_pace_charge(struct gap_pace *pace, u64 link_rate,
 	/* wire < 2^17 and link_rate < 2^40: no overflow */
 	interval = div64_u64_rem((u64)wire * link_rate + pace->rem, pace->rate,
 				 &pace->rem);
-	credit = max_t(u64, interval, slot_max + GAP_SLOT_MIN_BYTES);
+	credit = max(interval, credit_min);
 	if (start > pace->next && start - pace->next > credit) {
 		lost = start - pace->next - credit;
 		pace->next += lost;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Classes of the gap qdisc: which packet belongs to which class, and the
- * netlink requests that make, change, show and delete classes.
+ * Classes of the gap qdisc: which packet belongs to which class, and how
+ * classes come, go and get their queues.
  */
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
-#include <net/netlink.h>
 #include <net/pkt_cls.h>
 
 #include "gap_priv.h"
@@ -39,14 +38,16 @@ static bool gap_class_act_took(int verdict, int *qerr)
 	return false;
 }
 
-static struct gap_class *gap_class_default(struct Qdisc *sch)
+/* Packets that nobody claims; tree lock held. */
+void gap_class_find_default(struct Qdisc *sch)
 {
 	struct gap_sched *q = qdisc_priv(sch);
 	struct gap_class *cl = NULL;
 
-	if (q->defcls)
-		cl = gap_class_lookup(sch, TC_H_MAKE(sch->handle, q->defcls));
-	return cl && cl->qdisc ? cl : &q->direct;
+	if (q->conf.defcls)
+		cl = gap_class_lookup(sch, TC_H_MAKE(sch->handle,
+						     q->conf.defcls));
+	q->defcl = cl && cl->qdisc ? cl : &q->direct;
 }
 
 /*
@@ -63,9 +64,9 @@ struct gap_class *gap_class_classify(struct sk_buff *skb, struct Qdisc *sch,
 	struct tcf_proto *fl;
 	int verdict;
 
-	*qerr = NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
 	if (skb->priority == sch->handle)
 		return &q->direct;
+	*qerr = NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
 	if (TC_H_MAJ(skb->priority) == sch->handle)
 		cl = gap_class_lookup(sch, skb->priority);
 	if (cl && cl->qdisc)
@@ -89,145 +90,15 @@ struct gap_class *gap_class_classify(struct sk_buff *skb, struct Qdisc *sch,
 		cl = next;
 		fl = rcu_dereference_bh(cl->filter_list);
 	}
-	return gap_class_default(sch);
+	return q->defcl;
 }
 
-/* ---- rates ------------------------------------------------------------ */
-
-/* Caller holds the tree lock. */
-void gap_class_set_rate(struct gap_sched *q, struct gap_class *cl, u64 rate)
-{
-	list_del_init(&cl->lingering);
-	if (rate == cl->pace.rate)
-		return;
-	if (q->idle)
-		gap_clock_tie(&q->clock, ktime_get_ns());
-	gap_pace_set_rate(&cl->pace, rate, q->clock.bytes);
-	gap_tree_requeue(q, cl);
-}
-
-/* Let a waiting rate take effect once the class is empty or out of time. */
-void gap_class_end_linger(struct gap_sched *q, struct gap_class *cl)
-{
-	if (!gap_tree_is_backlogged(cl) ||
-	    ktime_get_ns() >= cl->next_deadline_ns)
-		gap_class_set_rate(q, cl, cl->next_rate);
-}
-
-void gap_class_end_lingers(struct gap_sched *q)
-{
-	struct gap_class *cl, *tmp;
-
-	list_for_each_entry_safe(cl, tmp, &q->lingering, lingering)
-		gap_class_end_linger(q, cl);
-}
-
-/* The highest rate that a class has or will have, 0 if all are unlimited. */
-u64 gap_class_fastest(const struct gap_sched *q)
-{
-	const struct gap_class *cl;
-	u64 fastest = 0;
-	unsigned int i;
-
-	for (i = 0; i < q->clhash.hashsize; i++)
-		hlist_for_each_entry(cl, &q->clhash.hash[i], common.hnode) {
-			if (gap_class_is_limited(cl))
-				fastest = max(fastest, cl->pace.rate);
-			if (gap_class_is_lingering(cl) &&
-			    cl->next_rate != GAP_RATE_UNLIMITED)
-				fastest = max(fastest, cl->next_rate);
-		}
-	return fastest;
-}
-
-/* ---- requests ---------------------------------------------------------- */
-
-static struct netlink_range_validation gap_class_rate_range = {
-	.min = 1,
-	.max = GAP_RATE_UNLIMITED,
-};
-
-static struct netlink_range_validation gap_class_linger_range = {
-	.max = GAP_LINGER_MAX_NS,
-};
-
-static const struct nla_policy gap_class_policy[TCA_GAP_CLASS_MAX + 1] = {
-	[TCA_GAP_CLASS_RATE64] =
-		NLA_POLICY_FULL_RANGE(NLA_U64, &gap_class_rate_range),
-	[TCA_GAP_CLASS_LINGER_NS] =
-		NLA_POLICY_FULL_RANGE(NLA_U64, &gap_class_linger_range),
-	[TCA_GAP_CLASS_NEXT_RATE64] = { .type = NLA_REJECT },
-};
-
-/* What a request asks for, checked against the class and the qdisc. */
-struct gap_class_conf {
-	bool	has_rate;
-	u64	rate;
-	u64	linger_ns;
-};
-
-static int gap_class_parse(const struct gap_sched *q, const struct gap_class *cl,
-			   struct nlattr *opt, struct gap_class_conf *conf,
-			   struct netlink_ext_ack *extack)
-{
-	struct nlattr *tb[TCA_GAP_CLASS_MAX + 1] = {};
-	int err;
-
-	if (opt) {
-		err = nla_parse_nested(tb, TCA_GAP_CLASS_MAX, opt,
-				       gap_class_policy, extack);
-		if (err < 0)
-			return err;
-	}
-
-	memset(conf, 0, sizeof(*conf));
-	conf->rate = GAP_RATE_UNLIMITED;
-	if (tb[TCA_GAP_CLASS_RATE64]) {
-		conf->has_rate = true;
-		conf->rate = nla_get_u64(tb[TCA_GAP_CLASS_RATE64]);
-	}
-	if (conf->rate != GAP_RATE_UNLIMITED &&
-	    conf->rate > q->clock.link_rate) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_GAP_CLASS_RATE64],
-				    "the class rate exceeds the link rate; to leave the class unpaced use unlimited");
-		return -EINVAL;
-	}
-	if (tb[TCA_GAP_CLASS_LINGER_NS]) {
-		conf->linger_ns = nla_get_u64(tb[TCA_GAP_CLASS_LINGER_NS]);
-		if (!cl || !conf->has_rate) {
-			NL_SET_ERR_MSG_ATTR(extack, tb[TCA_GAP_CLASS_LINGER_NS],
-					    "linger delays a change of a class's rate: it needs an existing class and a rate");
-			return -EINVAL;
-		}
-	}
-	return 0;
-}
-
-static void gap_class_apply(struct Qdisc *sch, struct gap_class *cl,
-			    const struct gap_class_conf *conf)
-{
-	struct gap_sched *q = qdisc_priv(sch);
-
-	if (!conf->has_rate)
-		return;
-	sch_tree_lock(sch);
-	/* an earlier one may have come to its end with no packet to see it */
-	gap_class_end_lingers(q);
-	if (conf->linger_ns) {
-		cl->next_rate = conf->rate;
-		cl->next_deadline_ns = ktime_get_ns() + conf->linger_ns;
-		list_move_tail(&cl->lingering, &q->lingering);
-		gap_class_end_linger(q, cl);
-	} else {
-		gap_class_set_rate(q, cl, conf->rate);
-	}
-	sch_tree_unlock(sch);
-}
+/* ---- life ------------------------------------------------------------------ */
 
 /* *@parent: NULL directly below the qdisc. */
-static int gap_class_find_parent(struct Qdisc *sch, u32 parentid,
-				 struct gap_class **parent,
-				 struct netlink_ext_ack *extack)
+int gap_class_find_parent(struct Qdisc *sch, u32 parentid,
+			  struct gap_class **parent,
+			  struct netlink_ext_ack *extack)
 {
 	*parent = NULL;
 	if (parentid == TC_H_ROOT || !TC_H_MIN(parentid))
@@ -240,23 +111,6 @@ static int gap_class_find_parent(struct Qdisc *sch, u32 parentid,
 	if ((*parent)->depth >= GAP_CLASS_DEPTH_MAX) {
 		NL_SET_ERR_MSG(extack, "classes may be nested 8 deep at most");
 		return -EINVAL;
-	}
-	return 0;
-}
-
-static int gap_class_check_new(struct Qdisc *sch, u32 classid,
-			       struct nlattr **tca,
-			       struct netlink_ext_ack *extack)
-{
-	if (!TC_H_MIN(classid) || TC_H_MAJ(classid ^ sch->handle)) {
-		NL_SET_ERR_MSG(extack,
-			       "a class needs a classid with the major number of its qdisc and a minor number other than 0");
-		return -EINVAL;
-	}
-	if (tca[TCA_RATE]) {
-		NL_SET_ERR_MSG_ATTR(extack, tca[TCA_RATE],
-				    "rate estimators are not supported");
-		return -EOPNOTSUPP;
 	}
 	return 0;
 }
@@ -283,95 +137,64 @@ static void gap_class_become_inner(struct gap_sched *q, struct gap_class *cl,
 	cl->qdisc = NULL;
 }
 
-static int gap_class_create(struct Qdisc *sch, u32 classid, u32 parentid,
-			    struct nlattr **tca, unsigned long *arg,
-			    struct netlink_ext_ack *extack)
+/*
+ * A class below @parent (NULL: the qdisc), not yet known to anybody: the
+ * caller fills in what it likes and links it.  NULL: no memory.
+ */
+struct gap_class *gap_class_create(struct Qdisc *sch, u32 classid,
+				   struct gap_class *parent,
+				   struct netlink_ext_ack *extack)
 {
-	struct gap_sched *q = qdisc_priv(sch);
-	struct Qdisc *parent_leaf = NULL;
-	struct gap_class *cl, *parent;
-	struct gap_class_conf conf;
-	int err;
-
-	err = gap_class_check_new(sch, classid, tca, extack);
-	if (!err)
-		err = gap_class_find_parent(sch, parentid, &parent, extack);
-	if (!err)
-		err = gap_class_parse(q, NULL, tca[TCA_OPTIONS], &conf, extack);
-	if (err)
-		return err;
+	struct gap_class *cl;
 
 	cl = kzalloc(sizeof(*cl), GFP_KERNEL);
 	if (!cl)
-		return -ENOMEM;
+		return NULL;
 	gap_tree_init_class(cl);
+	gap_lease_init(cl);
 	gnet_stats_basic_sync_init(&cl->bstats);
-	err = tcf_block_get(&cl->block, &cl->filter_list, sch, extack);
-	if (err)
+	if (tcf_block_get(&cl->block, &cl->filter_list, sch, extack))
 		goto err_free;
 	cl->qdisc = gap_class_new_leaf(sch, classid, extack);
-	if (!cl->qdisc) {
-		err = -ENOMEM;
+	if (!cl->qdisc)
 		goto err_block;
-	}
-	qdisc_hash_add(cl->qdisc, true);
 	cl->common.classid = classid;
+	cl->sch = sch;
 	cl->parent = parent;
 	cl->depth = parent ? parent->depth + 1 : 1;
-	cl->pace.rate = conf.rate;
-
-	sch_tree_lock(sch);
-	if (parent) {
-		if (parent->qdisc)
-			gap_class_become_inner(q, parent, &parent_leaf);
-		parent->children++;
-	}
-	qdisc_class_hash_insert(&q->clhash, &cl->common);
-	sch_tree_unlock(sch);
-
-	qdisc_class_hash_grow(sch, &q->clhash);
-	qdisc_put(parent_leaf);
-	*arg = (unsigned long)cl;
-	return 0;
+	cl->pace.rate = GAP_RATE_UNLIMITED;
+	return cl;
 
 err_block:
 	tcf_block_put(cl->block);
 err_free:
 	kfree(cl);
-	return err;
+	return NULL;
 }
 
-static bool gap_class_is_below(const struct gap_class *cl, u32 parentid)
+void gap_class_link(struct Qdisc *sch, struct gap_class *cl)
 {
-	if (parentid == TC_H_ROOT || !TC_H_MIN(parentid))
-		return !cl->parent;
-	return cl->parent && cl->parent->common.classid == parentid;
-}
-
-static int gap_class_change(struct Qdisc *sch, u32 classid, u32 parentid,
-			    struct nlattr **tca, unsigned long *arg,
-			    struct netlink_ext_ack *extack)
-{
-	struct gap_class *cl = (struct gap_class *)*arg;
 	struct gap_sched *q = qdisc_priv(sch);
-	struct gap_class_conf conf;
-	int err;
+	struct Qdisc *parent_leaf = NULL;
 
-	if (!cl)
-		return gap_class_create(sch, classid, parentid, tca, arg, extack);
-
-	if (parentid && !gap_class_is_below(cl, parentid)) {
-		NL_SET_ERR_MSG(extack, "a class cannot be moved to another parent");
-		return -EINVAL;
+	qdisc_hash_add(cl->qdisc, true);
+	sch_tree_lock(sch);
+	if (cl->parent) {
+		if (cl->parent->qdisc)
+			gap_class_become_inner(q, cl->parent, &parent_leaf);
+		cl->parent->children++;
 	}
-	err = gap_class_parse(q, cl, tca[TCA_OPTIONS], &conf, extack);
-	if (!err)
-		gap_class_apply(sch, cl, &conf);
-	return err;
+	gap_rate_add(q, cl);
+	qdisc_class_hash_insert(&q->clhash, &cl->common);
+	gap_class_find_default(sch);
+	sch_tree_unlock(sch);
+
+	qdisc_class_hash_grow(sch, &q->clhash);
+	qdisc_put(parent_leaf);
 }
 
-static int gap_class_delete(struct Qdisc *sch, unsigned long arg,
-			    struct netlink_ext_ack *extack)
+int gap_class_delete(struct Qdisc *sch, unsigned long arg,
+		     struct netlink_ext_ack *extack)
 {
 	struct gap_class *cl = (struct gap_class *)arg;
 	struct gap_sched *q = qdisc_priv(sch);
@@ -398,25 +221,25 @@ static int gap_class_delete(struct Qdisc *sch, unsigned long arg,
 	qdisc_purge_queue(cl->qdisc);
 	gap_tree_deactivate(q, cl);
 	list_del_init(&cl->lingering);
+	gap_rate_remove(q, cl);
 	qdisc_class_hash_remove(&q->clhash, &cl->common);
 	if (parent) {
 		parent->children--;
 		if (parent_leaf)
 			parent->qdisc = parent_leaf;
 	}
+	gap_class_find_default(sch);
 	sch_tree_unlock(sch);
 
+	gap_lease_cancel(cl);
 	qdisc_put(cl->qdisc);
 	tcf_block_put(cl->block);
 	kfree(cl);
 	return 0;
 }
 
-/* ---- child qdiscs and filters ------------------------------------------- */
-
-static int gap_class_graft(struct Qdisc *sch, unsigned long arg,
-			   struct Qdisc *new, struct Qdisc **old,
-			   struct netlink_ext_ack *extack)
+int gap_class_graft(struct Qdisc *sch, unsigned long arg, struct Qdisc *new,
+		    struct Qdisc **old, struct netlink_ext_ack *extack)
 {
 	struct gap_class *cl = (struct gap_class *)arg;
 
@@ -434,149 +257,60 @@ static int gap_class_graft(struct Qdisc *sch, unsigned long arg,
 	return 0;
 }
 
-static struct Qdisc *gap_class_leaf(struct Qdisc *sch, unsigned long arg)
-{
-	return ((struct gap_class *)arg)->qdisc;
-}
-
-static void gap_class_qlen_notify(struct Qdisc *sch, unsigned long arg)
-{
-	gap_tree_deactivate(qdisc_priv(sch), (struct gap_class *)arg);
-}
-
-static unsigned long gap_class_search(struct Qdisc *sch, u32 classid)
-{
-	return (unsigned long)gap_class_lookup(sch, classid);
-}
-
-static struct tcf_block *gap_class_tcf_block(struct Qdisc *sch,
-					     unsigned long arg,
-					     struct netlink_ext_ack *extack)
-{
-	struct gap_class *cl = (struct gap_class *)arg;
-	struct gap_sched *q = qdisc_priv(sch);
-
-	return cl ? cl->block : q->block;
-}
-
-static unsigned long gap_class_bind(struct Qdisc *sch, unsigned long parent,
-				    u32 classid)
-{
-	struct gap_class *cl = gap_class_lookup(sch, classid);
-
-	if (cl)
-		cl->filter_cnt++;
-	return (unsigned long)cl;
-}
-
-static void gap_class_unbind(struct Qdisc *sch, unsigned long arg)
-{
-	struct gap_class *cl = (struct gap_class *)arg;
-
-	if (cl)
-		cl->filter_cnt--;
-}
-
-/* ---- dumps ---------------------------------------------------------------- */
-
-static int gap_class_dump(struct Qdisc *sch, unsigned long arg,
-			  struct sk_buff *skb, struct tcmsg *tcm)
-{
-	struct gap_class *cl = (struct gap_class *)arg;
-	u64 rate, next_rate;
-	struct nlattr *nest;
-	bool pending;
-
-	sch_tree_lock(sch);
-	rate = cl->pace.rate;
-	next_rate = cl->next_rate;
-	pending = gap_class_is_lingering(cl);
-	/* due, but the device has asked for no frame since */
-	if (pending && ktime_get_ns() >= cl->next_deadline_ns) {
-		rate = next_rate;
-		pending = false;
-	}
-	sch_tree_unlock(sch);
-
-	tcm->tcm_parent = cl->parent ? cl->parent->common.classid : TC_H_ROOT;
-	tcm->tcm_handle = cl->common.classid;
-	if (cl->qdisc)
-		tcm->tcm_info = cl->qdisc->handle;
-
-	nest = nla_nest_start_noflag(skb, TCA_OPTIONS);
-	if (!nest)
-		return -EMSGSIZE;
-	if (nla_put_u64_64bit(skb, TCA_GAP_CLASS_RATE64, rate,
-			      TCA_GAP_CLASS_PAD) ||
-	    (pending && nla_put_u64_64bit(skb, TCA_GAP_CLASS_NEXT_RATE64,
-					  next_rate, TCA_GAP_CLASS_PAD))) {
-		nla_nest_cancel(skb, nest);
-		return -EMSGSIZE;
-	}
-	return nla_nest_end(skb, nest);
-}
-
-static int gap_class_dump_stats(struct Qdisc *sch, unsigned long arg,
-				struct gnet_dump *d)
-{
-	struct gap_class *cl = (struct gap_class *)arg;
-	struct tc_gap_xstats xstats = { .type = TC_GAP_XSTATS_CLASS };
-	struct gnet_stats_queue qstats;
-	u32 qlen = 0;
-
-	sch_tree_lock(sch);
-	xstats.cl = cl->xstats;
-	qstats = cl->qstats;
-	if (cl->qdisc) {
-		qdisc_qstats_qlen_backlog(cl->qdisc, &qlen, &qstats.backlog);
-		gap_leaf_fill_xstats(cl->qdisc, &xstats.cl);
-	}
-	sch_tree_unlock(sch);
-
-	if (gnet_stats_copy_basic(d, NULL, &cl->bstats, true) < 0 ||
-	    gnet_stats_copy_queue(d, NULL, &qstats, qlen) < 0)
-		return -1;
-	return gnet_stats_copy_app(d, &xstats, sizeof(xstats));
-}
-
-static void gap_class_walk(struct Qdisc *sch, struct qdisc_walker *walker)
-{
-	struct gap_sched *q = qdisc_priv(sch);
-	struct gap_class *cl;
-	unsigned int i;
-
-	if (walker->stop)
-		return;
-	for (i = 0; i < q->clhash.hashsize; i++)
-		hlist_for_each_entry(cl, &q->clhash.hash[i], common.hnode)
-			if (!tc_qdisc_stats_dump(sch, (unsigned long)cl, walker))
-				return;
-}
-
-const struct Qdisc_class_ops gap_class_ops = {
-	.graft		= gap_class_graft,
-	.leaf		= gap_class_leaf,
-	.qlen_notify	= gap_class_qlen_notify,
-	.find		= gap_class_search,
-	.change		= gap_class_change,
-	.delete		= gap_class_delete,
-	.walk		= gap_class_walk,
-	.tcf_block	= gap_class_tcf_block,
-	.bind_tcf	= gap_class_bind,
-	.unbind_tcf	= gap_class_unbind,
-	.dump		= gap_class_dump,
-	.dump_stats	= gap_class_dump_stats,
-};
-
 /* ---- the qdisc's own life ------------------------------------------------- */
 
-static void gap_class_reset(struct gap_class *cl)
+static void gap_class_reset(struct gap_sched *q, struct gap_class *cl)
 {
 	if (cl->qdisc)
 		qdisc_reset(cl->qdisc);
 	if (gap_class_is_lingering(cl))
-		cl->pace.rate = cl->next_rate;
+		gap_rate_set(q, cl, cl->next_rate);
 	gap_tree_init_class(cl);
+}
+
+/* Packets of no class have one that nobody sees. */
+int gap_class_init_direct(struct Qdisc *sch, struct netlink_ext_ack *extack)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+	struct gap_class *cl = &q->direct;
+
+	gap_tree_init_class(cl);
+	gnet_stats_basic_sync_init(&cl->bstats);
+	cl->sch = sch;
+	cl->pace.rate = GAP_RATE_UNLIMITED;
+	q->defcl = cl;
+	cl->qdisc = gap_class_new_leaf(sch, sch->handle, extack);
+	return cl->qdisc ? 0 : -ENOMEM;
+}
+
+/* Once in months: times count from a later origin; tree lock held. */
+void gap_class_rebase_all(struct gap_sched *q)
+{
+	u64 origin = q->clock.bytes - GAP_TIME_MAX;
+	struct gap_class *cl;
+	unsigned int i;
+
+	gap_clock_rebase(&q->clock, origin);
+	gap_pace_rebase(&q->direct.pace, origin);
+	for (i = 0; i < q->clhash.hashsize; i++)
+		hlist_for_each_entry(cl, &q->clhash.hash[i], common.hnode) {
+			gap_pace_rebase(&cl->pace, origin);
+			gap_tree_requeue(q, cl);
+		}
+}
+
+/* Byte-times have another length now; tree lock held. */
+void gap_class_rescale_all(struct gap_sched *q, u64 old_link_rate)
+{
+	struct gap_class *cl;
+	unsigned int i;
+
+	for (i = 0; i < q->clhash.hashsize; i++)
+		hlist_for_each_entry(cl, &q->clhash.hash[i], common.hnode) {
+			gap_pace_rescale(&cl->pace, q->clock.bytes,
+					 old_link_rate, q->clock.link_rate);
+			gap_tree_requeue(q, cl);
+		}
 }
 
 void gap_class_reset_all(struct Qdisc *sch)
@@ -587,8 +321,8 @@ void gap_class_reset_all(struct Qdisc *sch)
 
 	for (i = 0; i < q->clhash.hashsize; i++)
 		hlist_for_each_entry(cl, &q->clhash.hash[i], common.hnode)
-			gap_class_reset(cl);
-	gap_class_reset(&q->direct);
+			gap_class_reset(q, cl);
+	gap_class_reset(q, &q->direct);
 	gap_tree_reset(q);
 }
 
@@ -605,6 +339,7 @@ void gap_class_destroy_all(struct Qdisc *sch)
 		hlist_for_each_entry(cl, &q->clhash.hash[i], common.hnode) {
 			tcf_block_put(cl->block);
 			cl->block = NULL;
+			gap_lease_cancel(cl);
 		}
 	for (i = 0; i < q->clhash.hashsize; i++)
 		hlist_for_each_entry_safe(cl, tmp, &q->clhash.hash[i],

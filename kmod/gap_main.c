@@ -11,34 +11,74 @@
  * The idea is PSPacer's: R. Takano et al., "Design and Evaluation of Precise
  * Software Pacing Mechanisms for Fast Long-Distance Networks", PFLDnet 2005.
  *
- * Do not use it where the device does not serialise the frames it is given,
- * or drops MAC control frames that the host sends (some NICs do so in
- * hardware, silently): the gaps then take no time.
+ * Some devices do not serialise the frames they are given, or drop MAC
+ * control frames that the host sends, in hardware and silently: the gaps then
+ * take no time.  So a timer paces until a self-test has shown that they do.
  *
  * gap_byteclock.h	the arithmetic
+ * gap_main.c		packets on their way through the qdisc
  * gap_tree.c		which class may send, and when
- * gap_class.c		classes: requests, dumps, classification
  * gap_leaf.c		the queue of a class, unless another is grafted
- * gap_frame.c		gap frames and the devices that can carry them
+ * gap_request.c	the qdisc's requests and dumps
+ * gap_class.c		classes, and which packet belongs to which
+ * gap_class_request.c	their requests and dumps
+ * gap_rate.c		rates of classes, at once or later; sums of them
+ * gap_lease.c		rates that end unless somebody keeps them alive
+ * gap_frame.c		gap frames
+ * gap_device.c		what is known of the device, and its changes
+ * gap_backend.c	gap frames or timer?
+ * gap_probe.c		the self-test that decides it
+ * gap_async.c		what has to wait for RTNL
  */
 #include <linux/if_vlan.h>
 #include <linux/module.h>
-#include <linux/rtnetlink.h>
-#include <net/netlink.h>
 #include <net/pkt_cls.h>
 
 #include "gap_compat.h"
 #include "gap_priv.h"
 
-/* ---- packets ---------------------------------------------------------- */
+#define CREATE_TRACE_POINTS
+#include "gap_trace.h"
 
-static void gap_leave_idle(struct gap_sched *q)
+/* ---- the clock ---------------------------------------------------------- */
+
+/*
+ * Gap frames: the wire is known to be idle when the device holds nothing, and
+ * only then real time counts.  It was an underrun if frames had followed each
+ * other up to here.
+ */
+static void gap_tie_clock(struct gap_sched *q, struct net_device *dev)
 {
-	if (!q->idle)
+	u64 idle_ns;
+
+	if (!gap_device_is_empty(dev))
 		return;
-	gap_clock_tie(&q->clock, ktime_get_ns());
-	q->idle = false;
+	idle_ns = gap_clock_tie(&q->clock, ktime_get_ns());
+	if (idle_ns && q->running) {
+		q->xstats.underruns++;
+		q->xstats.underrun_ns += idle_ns;
+	}
 }
+
+/* Bring the clock to now; there are packets. */
+static void gap_sync_clock(struct Qdisc *sch)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+
+	if (q->timed)
+		gap_clock_follow(&q->clock, ktime_get_ns());
+	else
+		gap_tie_clock(q, qdisc_dev(sch));
+	if (unlikely(q->clock.bytes > 4 * GAP_TIME_MAX))
+		gap_class_rebase_all(q);
+}
+
+static void gap_pause_clock(struct gap_sched *q)
+{
+	q->running = false;
+}
+
+/* ---- in ----------------------------------------------------------------- */
 
 static int gap_enqueue_frame(struct sk_buff *skb, struct Qdisc *sch,
 			     struct gap_class *cl, struct sk_buff **to_free)
@@ -59,20 +99,19 @@ static int gap_enqueue_frame(struct sk_buff *skb, struct Qdisc *sch,
 	sch->qstats.backlog += len;
 	sch->q.qlen++;
 	if (first) {
-		gap_leave_idle(q);
+		if (q->timed || !q->running)
+			gap_sync_clock(sch);
 		gap_tree_activate(q, cl);
 	}
 	return NET_XMIT_SUCCESS;
 }
 
-/*
- * A GSO packet is many frames on the wire, and each has its own due time.
- * The qdisc is always the root, so no parent counts packets.
- */
+/* A GSO packet is many frames on the wire, and each has its own due time. */
 static int gap_enqueue_gso(struct sk_buff *skb, struct Qdisc *sch,
 			   struct gap_class *cl, struct sk_buff **to_free)
 {
 	netdev_features_t features = netif_skb_features(skb);
+	unsigned int len = 0, whole_len = qdisc_pkt_len(skb);
 	struct gap_sched *q = qdisc_priv(sch);
 	struct sk_buff *segs, *next;
 	int queued = 0;
@@ -82,15 +121,21 @@ static int gap_enqueue_gso(struct sk_buff *skb, struct Qdisc *sch,
 		return qdisc_drop(skb, sch, to_free);
 
 	skb_list_walk_safe(segs, segs, next) {
+		unsigned int seg_len = segs->len;
+
 		skb_mark_not_on_list(segs);
-		qdisc_skb_cb(segs)->pkt_len = segs->len;
-		if (gap_enqueue_frame(segs, sch, cl, to_free) == NET_XMIT_SUCCESS)
+		qdisc_skb_cb(segs)->pkt_len = seg_len;
+		if (gap_enqueue_frame(segs, sch, cl, to_free) == NET_XMIT_SUCCESS) {
+			len += seg_len;
 			queued++;
+		}
 	}
 	if (!queued) {
 		__qdisc_drop(skb, to_free);
 		return NET_XMIT_DROP;
 	}
+	/* a parent will count one packet of the whole's length */
+	qdisc_tree_reduce_backlog(sch, 1 - queued, whole_len - len);
 	q->xstats.gso_split++;
 	consume_skb(skb);
 	return NET_XMIT_SUCCESS;
@@ -103,7 +148,7 @@ static int gap_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	int ret;
 
 	cl = gap_class_classify(skb, sch, &ret);
-	if (!cl) {
+	if (unlikely(!cl)) {
 		if (ret & __NET_XMIT_BYPASS)
 			qdisc_qstats_drop(sch);
 		__qdisc_drop(skb, to_free);
@@ -114,6 +159,8 @@ static int gap_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	return gap_enqueue_frame(skb, sch, cl, to_free);
 }
 
+/* ---- out ---------------------------------------------------------------- */
+
 static u32 gap_skb_wire_bytes(const struct sk_buff *skb)
 {
 	/* a tag that the device will insert is on the wire all the same */
@@ -122,10 +169,9 @@ static u32 gap_skb_wire_bytes(const struct sk_buff *skb)
 }
 
 /* NULL: the leaf has run empty, or holds its packets back for now. */
-static struct sk_buff *gap_dequeue_leaf(struct Qdisc *sch, struct gap_class *cl)
+static struct sk_buff *gap_dequeue_leaf(struct gap_sched *q, struct gap_class *cl)
 {
 	struct sk_buff *skb = cl->qdisc->dequeue(cl->qdisc);
-	struct gap_sched *q = qdisc_priv(sch);
 
 	if (skb)
 		return skb;
@@ -147,8 +193,9 @@ static void gap_account(struct Qdisc *sch, struct gap_class *cl,
 	qdisc_qstats_backlog_dec(sch, skb);
 	sch->q.qlen--;
 
-	gap_tree_charge(q, cl, wire, gap_frame_slot_max(q, qdisc_dev(sch)));
-	q->clock.bytes += wire;
+	gap_tree_charge(q, cl, wire);
+	if (!q->timed)
+		q->clock.bytes += wire;
 	q->xstats.wire_bytes += wire;
 	if (cl == &q->direct) {
 		q->xstats.direct_packets++;
@@ -158,8 +205,43 @@ static void gap_account(struct Qdisc *sch, struct gap_class *cl,
 		parent = c->parent;
 		bstats_update(&c->bstats, skb);
 		if (unlikely(gap_class_is_lingering(c)))
-			gap_class_end_linger(q, c);
+			gap_rate_end_linger(q, c);
 	}
+}
+
+static void gap_wake_at(struct gap_sched *q, u64 ns)
+{
+	const struct gap_class *cl;
+
+	gap_pause_clock(q);
+	list_for_each_entry(cl, &q->lingering, lingering)
+		ns = min(ns, cl->next_deadline_ns);
+	qdisc_watchdog_schedule_ns(&q->watchdog, ns);
+}
+
+/*
+ * Leave the coarse part of a long gap to the timer.  Needs a device that says
+ * when it is empty: only that ends the gap exactly, whenever the timer fires.
+ */
+static bool gap_sleep(struct Qdisc *sch, u64 need)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+	u64 wake_ns, now_ns;
+
+	if (!q->hybrid_bytes || need <= 2 * q->hybrid_bytes ||
+	    !gap_device_has_bql(qdisc_dev(sch)))
+		return false;
+	wake_ns = gap_clock_ns_at(&q->clock,
+				  q->clock.bytes + need - q->hybrid_bytes);
+	now_ns = ktime_get_ns();
+	/* frames that the link rate has overtaken are still in the device */
+	if (wake_ns <= now_ns)
+		return false;
+	if (q->slept_until_ns <= now_ns)
+		q->xstats.slept++;	/* and not only asked once more */
+	q->slept_until_ns = wake_ns;
+	gap_wake_at(q, wake_ns);
+	return true;
 }
 
 /* Fill @need byte-times, or as many of them as one frame can. */
@@ -170,267 +252,146 @@ static struct sk_buff *gap_dequeue_gap(struct Qdisc *sch, u64 need)
 	struct sk_buff *skb;
 	u32 slot;
 
-	slot = gap_slot_bytes(need, gap_frame_slot_max(q, dev));
+	if (gap_sleep(sch, need))
+		return NULL;
+	slot = gap_slot_bytes(need, q->slot_max);
 	skb = gap_frame_get(q, dev, slot);
 	if (unlikely(!skb)) {
 		q->xstats.gap_failed++;
-		q->idle = true;
-		qdisc_watchdog_schedule_ns(&q->watchdog, ktime_get_ns() +
-					   mul_u64_u64_div_u64(need, NSEC_PER_SEC,
-							       q->clock.link_rate));
+		gap_wake_at(q, ktime_get_ns() +
+			    gap_clock_bytes_to_ns(&q->clock, need));
 		return NULL;
 	}
 	q->clock.bytes += slot;
+	q->running = true;
+	q->handed++;
 	q->xstats.gap_packets++;
 	q->xstats.gap_wire_bytes += slot;
+	trace_gap_frame(dev, slot, q->clock.bytes);
 	return skb;
+}
+
+static struct sk_buff *gap_dequeue_data(struct Qdisc *sch, u64 *need)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+	struct gap_class *cl;
+	struct sk_buff *skb;
+
+	while ((cl = gap_tree_pick(q, need))) {
+		skb = gap_dequeue_leaf(q, cl);
+		if (skb) {
+			gap_account(sch, cl, skb);
+			q->running = true;
+			q->handed++;
+			return skb;
+		}
+	}
+	return NULL;
 }
 
 static struct sk_buff *gap_dequeue(struct Qdisc *sch)
 {
 	struct gap_sched *q = qdisc_priv(sch);
-	struct gap_class *cl;
 	struct sk_buff *skb;
 	u64 need;
 
-	if (!list_empty(&q->stalled)) {
-		gap_leave_idle(q);
-		gap_tree_resume(q);
-	}
+	if (unlikely(gap_probe_is_on(&q->probe)))
+		return gap_probe_dequeue(sch);
 	if (sch->q.qlen)
-		gap_leave_idle(q);
+		gap_sync_clock(sch);
+	if (unlikely(!list_empty(&q->stalled)))
+		gap_tree_resume(q);
 	if (unlikely(!list_empty(&q->lingering)))
-		gap_class_end_lingers(q);
+		gap_rate_end_lingers(q);
 
-	while ((cl = gap_tree_pick(q, &need))) {
-		skb = gap_dequeue_leaf(sch, cl);
-		if (skb) {
-			gap_account(sch, cl, skb);
-			goto out;
+	skb = gap_dequeue_data(sch, &need);
+	if (!skb && !need) {
+		gap_pause_clock(q);
+		return NULL;
+	}
+	if (q->timed) {
+		if (!skb) {
+			q->xstats.timer_wakes++;
+			gap_wake_at(q, gap_clock_ns_at(&q->clock,
+						       q->clock.bytes + need));
 		}
+		return skb;
 	}
-	if (!need) {
-		q->idle = true;
-		return NULL;
-	}
-	skb = gap_dequeue_gap(sch, need);
 	if (!skb)
-		return NULL;
-out:
+		skb = gap_dequeue_gap(sch, need);
 	/* data and gaps stay in order only within one queue of the device */
-	skb_set_queue_mapping(skb, 0);
+	if (skb)
+		skb_set_queue_mapping(skb, 0);
 	return skb;
 }
 
-/* ---- requests ---------------------------------------------------------- */
-
-static struct netlink_range_validation gap_rate_range = {
-	.min = 1,
-	.max = GAP_RATE_MAX,
-};
-
-static const struct nla_policy gap_policy[TCA_GAP_MAX + 1] = {
-	[TCA_GAP_RATE64]	= NLA_POLICY_FULL_RANGE(NLA_U64, &gap_rate_range),
-	[TCA_GAP_DEFAULT]	= { .type = NLA_U32 },
-	[TCA_GAP_LINK_RATE64]	= { .type = NLA_REJECT },
-};
-
-/* What a request asks for, checked against the device and the classes. */
-struct gap_conf {
-	u64	rate;
-	u64	link_rate;
-	u32	defcls;
-};
-
-static int gap_parse_default(struct Qdisc *sch, struct nlattr *attr,
-			     struct gap_conf *conf,
-			     struct netlink_ext_ack *extack)
-{
-	u32 classid = nla_get_u32(attr);
-
-	if (TC_H_MAJ(classid) && TC_H_MAJ(classid ^ sch->handle)) {
-		NL_SET_ERR_MSG_ATTR(extack, attr,
-				    "the default class belongs to another qdisc");
-		return -EINVAL;
-	}
-	conf->defcls = TC_H_MIN(classid);
-	return 0;
-}
-
-static int gap_parse(struct Qdisc *sch, struct nlattr *opt,
-		     struct gap_conf *conf, struct netlink_ext_ack *extack)
-{
-	struct gap_sched *q = qdisc_priv(sch);
-	struct nlattr *tb[TCA_GAP_MAX + 1] = {};
-	int err = 0;
-
-	if (opt)
-		err = nla_parse_nested(tb, TCA_GAP_MAX, opt, gap_policy, extack);
-	if (err < 0)
-		return err;
-
-	conf->rate = q->rate;
-	conf->defcls = q->defcls;
-	if (tb[TCA_GAP_RATE64])
-		conf->rate = nla_get_u64(tb[TCA_GAP_RATE64]);
-	if (tb[TCA_GAP_DEFAULT]) {
-		err = gap_parse_default(sch, tb[TCA_GAP_DEFAULT], conf, extack);
-		if (err)
-			return err;
-	}
-
-	conf->link_rate = conf->rate ?: gap_frame_link_rate(qdisc_dev(sch));
-	if (!conf->link_rate) {
-		NL_SET_ERR_MSG(extack,
-			       "the device does not report its speed; give the link rate with rate");
-		return -EOPNOTSUPP;
-	}
-	if (conf->link_rate < gap_class_fastest(q)) {
-		NL_SET_ERR_MSG(extack,
-			       "a class is faster than the new link rate; lower the class first");
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int gap_change(struct Qdisc *sch, struct nlattr *opt,
-		      struct netlink_ext_ack *extack)
-{
-	struct gap_sched *q = qdisc_priv(sch);
-	struct gap_conf conf;
-	int err;
-
-	err = gap_parse(sch, opt, &conf, extack);
-	if (err)
-		return err;
-	sch_tree_lock(sch);
-	q->rate = conf.rate;
-	q->defcls = conf.defcls;
-	if (q->idle)
-		gap_clock_tie(&q->clock, ktime_get_ns());
-	gap_clock_set_link_rate(&q->clock, conf.link_rate, ktime_get_ns());
-	sch_tree_unlock(sch);
-	return 0;
-}
-
-/* Whatever gap_destroy() touches is set up before the first early return. */
-static int gap_init(struct Qdisc *sch, struct nlattr *opt,
-		    struct netlink_ext_ack *extack)
-{
-	struct net_device *dev = qdisc_dev(sch);
-	struct gap_sched *q = qdisc_priv(sch);
-	struct gap_conf conf;
-	int err;
-
-	qdisc_watchdog_init(&q->watchdog, sch);
-	gap_tree_reset(q);
-	gap_tree_init_class(&q->direct);
-	gnet_stats_basic_sync_init(&q->direct.bstats);
-	q->direct.pace.rate = GAP_RATE_UNLIMITED;
-	q->idle = true;
-
-	if (sch->parent != TC_H_ROOT) {
-		NL_SET_ERR_MSG(extack,
-			       "gap sends frames that were never queued, so it works as the root qdisc only");
-		return -EOPNOTSUPP;
-	}
-	err = gap_frame_check_device(dev, extack);
-	if (!err)
-		err = gap_parse(sch, opt, &conf, extack);
-	if (!err)
-		err = qdisc_class_hash_init(&q->clhash);
-	if (!err)
-		err = tcf_block_get(&q->block, &q->filter_list, sch, extack);
-	if (err)
-		return err;
-
-	q->frame = gap_frame_alloc(dev, extack);
-	if (!q->frame)
-		return -ENOMEM;
-	q->direct.qdisc = qdisc_create_dflt(sch->dev_queue, &gap_leaf_qdisc_ops,
-					    sch->handle, extack);
-	if (!q->direct.qdisc)
-		return -ENOMEM;
-
-	q->rate = conf.rate;
-	q->defcls = conf.defcls;
-	gap_clock_init(&q->clock, conf.link_rate, ktime_get_ns());
-	return 0;
-}
+/* ---- the qdisc's life ----------------------------------------------------- */
 
 static void gap_reset(struct Qdisc *sch)
 {
 	struct gap_sched *q = qdisc_priv(sch);
 
 	qdisc_watchdog_cancel(&q->watchdog);
+	gap_probe_stop(q);
 	gap_class_reset_all(sch);
-	q->idle = true;
+	gap_pause_clock(q);
 }
 
 static void gap_destroy(struct Qdisc *sch)
 {
 	struct gap_sched *q = qdisc_priv(sch);
 
+	gap_device_unwatch(q);
+	gap_probe_cancel(q);
 	qdisc_watchdog_cancel(&q->watchdog);
 	gap_class_destroy_all(sch);
+	gap_async_destroy(q);		/* no timer is left to queue work */
 	kfree_skb(q->frame);
-}
-
-static int gap_dump(struct Qdisc *sch, struct sk_buff *skb)
-{
-	struct gap_sched *q = qdisc_priv(sch);
-	struct nlattr *nest;
-
-	nest = nla_nest_start_noflag(skb, TCA_OPTIONS);
-	if (!nest)
-		return -EMSGSIZE;
-	if ((q->rate && nla_put_u64_64bit(skb, TCA_GAP_RATE64, q->rate,
-					  TCA_GAP_PAD)) ||
-	    (q->defcls && nla_put_u32(skb, TCA_GAP_DEFAULT,
-				      TC_H_MAKE(sch->handle, q->defcls))) ||
-	    nla_put_u64_64bit(skb, TCA_GAP_LINK_RATE64, q->clock.link_rate,
-			      TCA_GAP_PAD)) {
-		nla_nest_cancel(skb, nest);
-		return -EMSGSIZE;
-	}
-	return nla_nest_end(skb, nest);
-}
-
-static int gap_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
-{
-	struct tc_gap_xstats xstats = { .type = TC_GAP_XSTATS_QDISC };
-	struct gap_sched *q = qdisc_priv(sch);
-
-	sch_tree_lock(sch);
-	xstats.qdisc = q->xstats;
-	sch_tree_unlock(sch);
-	return gnet_stats_copy_app(d, &xstats, sizeof(xstats));
 }
 
 static struct Qdisc_ops gap_qdisc_ops __read_mostly = {
 	.id		= "gap",
-	.cl_ops		= &gap_class_ops,
+	.cl_ops		= &gap_class_request_ops,
 	.priv_size	= sizeof(struct gap_sched),
 	.enqueue	= gap_enqueue,
 	.dequeue	= gap_dequeue,
 	.peek		= qdisc_peek_dequeued,
-	.init		= gap_init,
+	.init		= gap_request_init,
 	.reset		= gap_reset,
 	.destroy	= gap_destroy,
-	.change		= gap_change,
-	.dump		= gap_dump,
-	.dump_stats	= gap_dump_stats,
+	.change		= gap_request_change,
+	.dump		= gap_request_dump,
+	.dump_stats	= gap_request_dump_stats,
 	.owner		= THIS_MODULE,
 };
 
 static int __init gap_module_init(void)
 {
-	return register_qdisc(&gap_qdisc_ops);
+	int err;
+
+	err = gap_async_register();
+	if (err)
+		return err;
+	err = gap_device_register();
+	if (err)
+		goto err_async;
+	err = register_qdisc(&gap_qdisc_ops);
+	if (err)
+		goto err_device;
+	return 0;
+
+err_device:
+	gap_device_unregister();
+err_async:
+	gap_async_unregister();
+	return err;
 }
 
 static void __exit gap_module_exit(void)
 {
 	unregister_qdisc(&gap_qdisc_ops);
+	gap_device_unregister();
+	gap_async_unregister();
 }
 
 module_init(gap_module_init);

@@ -9,6 +9,7 @@
  * change travels from the leaf to the root in O(depth * log(children)).
  */
 #include "gap_priv.h"
+#include "gap_trace.h"
 
 void gap_tree_init_node(struct gap_node *node)
 {
@@ -185,25 +186,32 @@ struct gap_class *gap_tree_pick(struct gap_sched *q, u64 *need)
 	return NULL;
 }
 
+/* Bucket of GAP_LATE_BUCKETS, see the uapi header. */
+static unsigned int gap_tree_late_bucket(u64 late)
+{
+	return min_t(unsigned int, fls64(late), GAP_LATE_BUCKETS - 1);
+}
+
 /* A class with a schedule: the frame was due at @due as far as lower ones go. */
 static void gap_tree_charge_limited(struct gap_sched *q, struct gap_class *cl,
-				    u64 due, u32 wire, u32 slot_max)
+				    u64 due, u32 wire)
 {
 	u64 now = q->clock.bytes;
+	u64 late;
 
 	/* an ancestor is late only while somebody below it wanted to send */
 	gap_pace_activate(&cl->pace, due);
-	if (now > cl->pace.next)
-		cl->xstats.late_max_bytes = max(cl->xstats.late_max_bytes,
-						now - cl->pace.next);
+	late = now > cl->pace.next ? now - cl->pace.next : 0;
+	cl->xstats.late[gap_tree_late_bucket(late)]++;
+	cl->xstats.late_max_bytes = max(cl->xstats.late_max_bytes, late);
+	trace_gap_release(cl->common.classid, wire, now, late);
 	cl->xstats.credit_lost_bytes +=
 		gap_pace_charge(&cl->pace, q->clock.link_rate, now, wire,
-				slot_max);
+				q->credit_min);
 }
 
 /* A frame of @wire byte-times of leaf @cl starts now. */
-void gap_tree_charge(struct gap_sched *q, struct gap_class *cl, u32 wire,
-		     u32 slot_max)
+void gap_tree_charge(struct gap_sched *q, struct gap_class *cl, u32 wire)
 {
 	struct gap_class *c;
 	u64 due = 0;
@@ -213,7 +221,7 @@ void gap_tree_charge(struct gap_sched *q, struct gap_class *cl, u32 wire,
 
 		c->xstats.wire_bytes += wire;
 		if (gap_class_is_limited(c))
-			gap_tree_charge_limited(q, c, due, wire, slot_max);
+			gap_tree_charge_limited(q, c, due, wire);
 		else
 			c->pace.next = q->clock.bytes + wire;
 		due = own;

@@ -18,6 +18,7 @@ namespace {
 
 constexpr u64 kGigabit = 125'000'000;  // bytes per second
 constexpr u32 kMtuSlot = 1514 + 24;
+constexpr u64 kCredit = kMtuSlot + GAP_SLOT_MIN_BYTES;
 
 struct Class {
   gap_pace pace{};
@@ -57,7 +58,7 @@ class Wire {
     }
     due->starts.push_back(clock_.bytes);
     due->lost +=
-        gap_pace_charge(&due->pace, clock_.link_rate, clock_.bytes, due->wire, kMtuSlot);
+        gap_pace_charge(&due->pace, clock_.link_rate, clock_.bytes, due->wire, kCredit);
     clock_.bytes += due->wire;
   }
 
@@ -139,7 +140,7 @@ TEST(ByteClock, AForeignFrameDelaysAStartButNotTheSchedule) {
 TEST(ByteClock, LatenessBeyondOnePeriodIsLostNotBanked) {
   gap_pace pace{.rate = kGigabit / 2, .next = 1000, .rem = 0};
   // interval 3076; starting 10 000 late may make up 3076 of them
-  EXPECT_EQ(gap_pace_charge(&pace, kGigabit, 11'000, 1538, kMtuSlot), 10'000u - 3076u);
+  EXPECT_EQ(gap_pace_charge(&pace, kGigabit, 11'000, 1538, kCredit), 10'000u - 3076u);
   EXPECT_EQ(pace.next, 11'000u);
 }
 
