@@ -4,5 +4,7 @@
 #include <linux/types.h>
 template <typename T>
 inline T max(T a, T b) { return a > b ? a : b; }
+template <typename T>
+inline T min(T a, T b) { return a < b ? a : b; }
 #define max_t(type, a, b) max<type>(a, b)
 #endif
