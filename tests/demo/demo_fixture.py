@@ -2,12 +2,14 @@
 """Results as a guest would report them, made by arithmetic, for the tests."""
 
 import random
-import struct
+import socket
 
 from headway_demo import result, trace
 from headway_demo.contender import CONTENDERS
 from headway_demo.samples import SizeRun
 from headway_demo.scene import bound
+
+import wire_records     # headway_demo knows where it is
 
 # contender -> (median / bound, spread, losses per all-to-all)
 CHARACTER = {
@@ -50,8 +52,8 @@ def document(*scenes, **options):
 def records(start_s, seconds, share, rate_bps, wire_bytes=1538):
     """simwire's binary records of equal frames that fill `share` of the time."""
     interval_ns = int(wire_bytes * 8 / rate_bps / share * 1e9)
-    return b"".join(trace.RECORD.pack(int(start_s * 1e9) + i * interval_ns, wire_bytes,
-                                      struct.unpack("=H", b"\x08\x00")[0], 0)
+    return b"".join(wire_records.RECORD.pack(int(start_s * 1e9) + i * interval_ns, wire_bytes,
+                                             socket.htons(0x0800), 0)
                     for i in range(int(seconds * 1e9 / interval_ns)))
 
 
@@ -59,8 +61,8 @@ def trunk_trace(scene, name, share, calls=3, call_s=0.4):
     starts = [100.0 + i * (call_s + 0.03) for i in range(calls)]
     directions = {
         way: [frame for start in starts
-              for frame in trace.parse_records(records(start, call_s, share * part,
-                                                       scene.trunk_rate_bps))]
+              for frame in wire_records.parse(records(start, call_s, share * part,
+                                                      scene.trunk_rate_bps))]
         for way, part in (("a to b", 1.0), ("b to a", 0.95))}
     return trace.make(name, 65536, [(start, call_s * 1e3) for start in starts], directions,
                       scene.trunk_rate_bps)

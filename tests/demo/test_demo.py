@@ -20,6 +20,9 @@ from headway_demo.samples import SizeRun  # noqa: E402
 from headway_demo.scene import AMPLE, SHALLOW, bound  # noqa: E402
 from headway_demo.schedule import Effort, Schedule  # noqa: E402
 
+import wire_records  # noqa: E402, headway_demo knows where it is
+from wire_records import Frame  # noqa: E402
+
 KIB = 1024
 
 
@@ -126,22 +129,23 @@ class WhichRunIsNext(unittest.TestCase):
 class Trace(unittest.TestCase):
     def test_records_are_what_simwire_writes(self):
         data = bytes.fromhex("00e1f50500000000" "02060000" "0800" "0000")
-        self.assertEqual(trace.parse_records(data), [trace.Frame(0.1, 1538)])
+        self.assertEqual(wire_records.parse(data), [Frame(100_000_000, 1538, 0x0800)])
         with self.assertRaises(ValueError):
-            trace.parse_records(data[:-1])
+            wire_records.parse(data[:-1])
 
     def test_a_frame_counts_where_it_held_the_wire(self):
         # 1000 bytes at 8 Mbit/s hold the wire for 1 ms; from 0.5 ms on
-        bins = trace.utilisation([trace.Frame(0.0005, 1000)], 8e6, 0.0, 0.003, 0.001)
+        bins = trace.utilisation([Frame(500_000, 1000, 0x0800)], 8e6, 0.0, 0.003, 0.001)
         self.assertEqual(bins, [0.5, 0.5, 0.0])
 
     def test_frames_outside_the_window_do_not_count(self):
-        frames = [trace.Frame(-0.0095, 10000), trace.Frame(0.0025, 1000), trace.Frame(5.0, 1000)]
+        frames = [Frame(-9_500_000, 10000, 0x0800), Frame(2_500_000, 1000, 0x0800),
+                  Frame(5_000_000_000, 1000, 0x0800)]
         bins = trace.utilisation(frames, 8e6, 0.0, 0.003, 0.001)
         self.assertEqual(bins, [0.5, 0.0, 0.5])
 
     def test_full_wire_is_one_and_never_more(self):
-        frames = trace.parse_records(fixture.records(1.0, 1.0, 1.0, AMPLE.trunk_rate_bps))
+        frames = wire_records.parse(fixture.records(1.0, 1.0, 1.0, AMPLE.trunk_rate_bps))
         bins = trace.utilisation(frames, AMPLE.trunk_rate_bps, 1.0, 1.9, 0.01)
         self.assertEqual(set(bins), {1.0})
 

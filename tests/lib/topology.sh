@@ -175,11 +175,12 @@ hw_start_nodes() {
 	hw_read_state
 }
 
-# Every process in the namespaces of the nodes, whoever started it.  Needs
+# Every process in the nodes but their keepers, whoever started it.  Needs
 # hw_read_state.
 hw_node_processes() {
-	local pid process
+	local pid process keepers=" ${hw_pid[*]} "
 	for process in /proc/[0-9]*; do
+		[[ $keepers != *" ${process#/proc/} "* ]] || continue
 		for pid in "${hw_pid[@]}"; do
 			if [[ $process/ns/net -ef /proc/$pid/ns/net ]]; then
 				echo "${process#/proc/}"
@@ -187,6 +188,31 @@ hw_node_processes() {
 			fi
 		done
 	done
+}
+
+hw_nodes_are_empty() {
+	[[ -z $(hw_node_processes) ]]
+}
+
+hw_keepers_are_gone() {
+	local pid
+	for pid in "${hw_pid[@]}"; do
+		# a keeper that nobody waited for yet has no namespaces any more
+		[[ ! -e /proc/$pid/ns/net ]] || return
+	done
+}
+
+# The keepers go last: by their namespaces the other processes are known.
+hw_stop_nodes() {
+	local signal pids
+	for signal in TERM KILL; do
+		mapfile -t pids < <(hw_node_processes)
+		((${#pids[@]})) || break
+		kill -"$signal" "${pids[@]}" 2>/dev/null
+		hw_wait_for 5 hw_nodes_are_empty 2>/dev/null
+	done
+	((${#hw_pid[@]} == 0)) || kill "${hw_pid[@]}" 2>/dev/null
+	hw_wait_for 5 hw_keepers_are_gone
 }
 
 # ---- wires, switches -----------------------------------------------------------
@@ -329,22 +355,12 @@ hw_two_clusters() {
 
 hw_down() {
 	[[ -d $hw_state ]] || return 0
-	local pids
 	hw_read_state
-	mapfile -t pids < <(hw_node_processes)
-	((${#pids[@]} == 0)) || kill "${pids[@]}" 2>/dev/null
-	hw_wait_for 5 hw_nodes_are_empty 2>/dev/null || {
-		mapfile -t pids < <(hw_node_processes)
-		((${#pids[@]} == 0)) || kill -KILL "${pids[@]}" 2>/dev/null
-	}
+	hw_stop_nodes
 	ip link del group $hw_group
 	[[ ! -f $hw_state/hosts ]] || cat "$hw_state/hosts" >/etc/hosts
 	rm -rf "$hw_state"
 	hw_names=() hw_pid=()
-}
-
-hw_nodes_are_empty() {
-	[[ -z $(hw_node_processes) ]]
 }
 
 # ---- queues and counters -------------------------------------------------------

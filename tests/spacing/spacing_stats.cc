@@ -22,7 +22,7 @@
 
 namespace {
 
-// struct simwire_record of tests/simwire/simwire.c
+// struct simwire_record of tests/simwire/simwire.h
 struct Record {
   std::uint64_t start_ns;
   std::uint32_t wire_bytes;

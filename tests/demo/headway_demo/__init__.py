@@ -5,5 +5,10 @@ On the host:  driver, guest_run, progress      run guests, show what happens
 Pure:         scene, schedule, samples,        decide, count, judge; no I/O
               trace, result, verdict, table
 Report:       svg, charts, page                demo.json and traces to HTML
-In the guest: the package `guest`              networks, contenders, mpiruns
+In the guest: the package `demo_guest`         networks, contenders, mpiruns
 """
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "lib"))   # wire_records

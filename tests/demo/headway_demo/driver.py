@@ -11,6 +11,8 @@ import threading
 import time
 from pathlib import Path
 
+import wire_records
+
 from . import guest_run, page, result, table, trace, verdict
 from .contender import CONTENDERS, TRANSPORTS
 from .progress import Display, Forecast, clock
@@ -211,7 +213,7 @@ class GuestPart:
         self.mpirun_began = time.monotonic()
         name = event["contender"]
         self.forecast.left(name, event["left"])
-        self._show(f"{name}, mpirun {event['number']} of about {event['number'] + event['left'] - 1}"
+        self._show(f"{name}, mpirun {event['number']} of about {event['number'] + max(event['left'], 1) - 1}"
                    f" ({event['transport']})")
 
     def on_result(self, event):
@@ -238,7 +240,7 @@ class GuestPart:
 
     def on_trace(self, event):
         calls = list(zip(event["starts_s"], event["samples_ms"]))
-        directions = {way: trace.parse_records((self.folder / name).read_bytes())
+        directions = {way: wire_records.parse((self.folder / name).read_bytes())
                       for way, name in event["records"].items()}
         made = trace.make(event["contender"], event["bytes"], calls, directions,
                           self.scene.trunk_rate_bps)

@@ -1,30 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trunk utilisation over time, from the wire's exact record of every frame."""
 
-import struct
-from dataclasses import dataclass
-
-# struct simwire_record: start on the wire, byte-times held, EtherType, unused
-RECORD = struct.Struct("=QIHH")
-
-
-@dataclass(frozen=True)
-class Frame:
-    start_s: float
-    wire_bytes: int
-
-
-def parse_records(data):
-    if len(data) % RECORD.size:
-        raise ValueError(f"{len(data)} bytes are no whole number of frame records")
-    return [Frame(start_ns / 1e9, wire_bytes)
-            for start_ns, wire_bytes, _, _ in RECORD.iter_unpack(data)]
-
 
 def utilisation(frames, rate_bps, start_s, end_s, bin_s):
     """Share of each bin of [start_s, end_s) in which the wire carried frames.
 
-    A frame that spans bins counts in each for the time it held the wire there.
+    `frames` as wire_records has them.  One that spans bins counts in each for
+    the time it held the wire there.
     """
     bins = max(int(round((end_s - start_s) / bin_s)), 1)
     held_s = [0.0] * bins

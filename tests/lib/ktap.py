@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""KTAP output for tests written in Python: a case passes unless it raises."""
+
+import time
+import traceback
+
+CASES = []
+
+
+def case(function):
+    """Decorates a case; its name is what it shows."""
+    CASES.append(function)
+    return function
+
+
+def run_cases(before_each=lambda: None):
+    """Run the cases in the order written; the process's exit status."""
+    print("KTAP version 1")
+    print(f"1..{len(CASES)}")
+    failed = 0
+    for number, function in enumerate(CASES, 1):
+        name = function.__name__.replace("_", " ")
+        try:
+            before_each()
+            function()
+            print(f"ok {number} {name}", flush=True)
+        except Exception:  # whatever it is, it is this case's failure
+            failed += 1
+            for line in traceback.format_exc().splitlines():
+                print("#", line)
+            print(f"not ok {number} {name}", flush=True)
+    print(f"# Totals: pass:{len(CASES) - failed} fail:{failed} skip:0")
+    return 1 if failed or not CASES else 0
+
+
+def equal(got, want, what=""):
+    if got != want:
+        raise AssertionError(f"{what} got {got!r}, want {want!r}")
+
+
+def between(lowest, got, highest, what=""):
+    if not lowest <= got <= highest:
+        raise AssertionError(f"{what} got {got!r}, want {lowest!r} to {highest!r}")
+
+
+def wait_for(condition, what, seconds=20):
+    """Wait for a condition and return its value; fail after a deadline."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {seconds} s: {what}")
+        time.sleep(0.002)

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * simwire: two Ethernet devices joined by a wire of a given rate and delay.
+ *
+ *	ip link add w0 type simwire	makes w0 and w0p, the two ends
+ *	ip link add w0 numtxqueues 4 type simwire
+ *					the same with 4 TX queues each, 16 at
+ *					most; all share the wire, in the order
+ *					in which frames are handed over
+ *
+ * Each direction serialises its frames as a real link does: a frame of `len`
+ * bytes (no FCS, VLAN tag included) holds the wire for max(len, 60) + 24
+ * byte-times, the next one starts right after it or when it is handed over,
+ * whichever is later.  Start times are computed, not measured, so that a late
+ * timer does not move them as long as the ring holds a further frame.  A frame
+ * reaches the other end when its last bit does, plus the delay; its hardware
+ * receive timestamp is the exact start of its first bit (CLOCK_MONOTONIC).
+ * MAC control frames are counted and discarded on arrival, as a switch port
+ * does.  Nothing but the frame travels: no mark, priority, socket or time.
+ *
+ * Attributes of each end, in /sys/class/net/DEV/simwire/:
+ *	rate_bps	rate of the direction this end sends in
+ *	delay_ns	propagation delay of that direction
+ *	ring_frames	frames of a TX queue the device holds at most, the one
+ *			being sent included; a further one waits in the qdisc
+ *	speed_known	0: do not tell ethtool the speed.  ethtool knows whole
+ *			Mbit/s only; any other rate is unknown to it, too
+ *	drop_mac_control
+ *			1: the device drops the MAC control frames it is given,
+ *			as Intel's i40e and ice do: each is done with in its
+ *			turn, takes no time on the wire and never arrives.
+ *			tx_packets counts it: the driver handed it over
+ *	bql		0: the driver tells byte queue limits of no further frame
+ *	pause_stats	0: the driver has no pause statistics for ethtool; with
+ *			1 they count the MAC control frames on the wire
+ *	renegotiate	write a rate: the carrier goes, both directions take the
+ *			rate over, the carrier returns two seconds later.  What
+ *			is sent or arrives meanwhile is lost, the speed unknown
+ *	tx_frames, tx_wire_bytes, tx_mac_control_frames, rx_frames,
+ *	rx_mac_control_frames, rx_mac_control_wire_bytes
+ *			counters of frames on the wire; tx counts MAC control
+ *			frames in all of its, rx in those of that name only
+ *	tx_filtered_frames
+ *			MAC control frames that drop_mac_control dropped
+ *	record_frames	room for so many records; writing clears them, 0 frees
+ *	records		struct simwire_record for each frame sent since then,
+ *			until there is no more room
+ */
+#include <linux/etherdevice.h>
+#include <linux/ethtool.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/rtnetlink.h>
+#include <linux/vmalloc.h>
+#include <net/rtnetlink.h>
+
+#include "simwire.h"
+
+#define SIMWIRE_MTU_MAX		9000
+#define SIMWIRE_NEGOTIATION_NS	(2 * NSEC_PER_SEC)
+
+static struct device *simwire_parent;
+
+/* ---- the device ----------------------------------------------------------- */
+
+static struct net_device *simwire_peer(struct net_device *dev)
+{
+	struct simwire *sw = netdev_priv(dev);
+
+	return rtnl_dereference(sw->peer);
+}
+
+static void simwire_take_carrier(struct net_device *dev)
+{
+	struct simwire *sw = netdev_priv(dev);
+
+	hrtimer_cancel(&sw->negotiation);
+	netif_carrier_off(dev);
+}
+
+static void simwire_reset_queues(struct net_device *dev)
+{
+	unsigned int i;
+
+	for (i = 0; i < dev->num_tx_queues; i++)
+		netdev_tx_reset_queue(netdev_get_tx_queue(dev, i));
+}
+
+static int simwire_open(struct net_device *dev)
+{
+	struct net_device *peer = simwire_peer(dev);
+
+	if (!peer)
+		return -ENOTCONN;
+	simwire_reset_queues(dev);
+	netif_tx_start_all_queues(dev);
+	if (netif_running(peer)) {
+		netif_carrier_on(dev);
+		netif_carrier_on(peer);
+	}
+	return 0;
+}
+
+static int simwire_stop(struct net_device *dev)
+{
+	struct net_device *peer = simwire_peer(dev);
+
+	simwire_take_carrier(dev);
+	if (peer)
+		simwire_take_carrier(peer);
+	netif_tx_disable(dev);
+	simwire_wire_stop(netdev_priv(dev));
+	simwire_reset_queues(dev);
+	return 0;
+}
+
+static enum hrtimer_restart simwire_negotiated(struct hrtimer *timer)
+{
+	struct simwire *sw = container_of(timer, struct simwire, negotiation);
+	struct net_device *peer;
+
+	rcu_read_lock();
+	peer = rcu_dereference(sw->peer);
+	if (peer) {
+		netif_carrier_on(sw->dev);
+		netif_carrier_on(peer);
+	}
+	rcu_read_unlock();
+	return HRTIMER_NORESTART;
+}
+
+/* The carrier returns by itself, unless an end is down. */
+void simwire_renegotiate(struct net_device *dev, u64 rate_bps)
+{
+	struct net_device *peer = simwire_peer(dev);
+	struct simwire *sw = netdev_priv(dev), *to;
+
+	if (!peer)
+		return;
+	simwire_take_carrier(dev);
+	simwire_take_carrier(peer);
+	to = netdev_priv(peer);
+	simwire_set(sw, &sw->rate_bps, rate_bps);
+	simwire_set(to, &to->rate_bps, rate_bps);
+	if (netif_running(dev) && netif_running(peer))
+		simwire_arm(&sw->negotiation,
+			    ktime_get_ns() + SIMWIRE_NEGOTIATION_NS);
+}
+
+static void simwire_get_stats64(struct net_device *dev,
+				struct rtnl_link_stats64 *stats)
+{
+	struct simwire *sw = netdev_priv(dev);
+
+	stats->tx_packets = READ_ONCE(sw->tx_frames) +
+			    READ_ONCE(sw->tx_filtered_frames);
+	stats->tx_bytes = READ_ONCE(sw->tx_bytes) +
+			  READ_ONCE(sw->tx_filtered_bytes);
+	stats->tx_dropped = READ_ONCE(sw->tx_dropped);
+	stats->rx_packets = READ_ONCE(sw->rx_frames);
+	stats->rx_bytes = READ_ONCE(sw->rx_bytes);
+	stats->rx_dropped = READ_ONCE(sw->rx_dropped);
+}
+
+static const struct net_device_ops simwire_netdev_ops = {
+	.ndo_open		= simwire_open,
+	.ndo_stop		= simwire_stop,
+	.ndo_start_xmit		= simwire_xmit,
+	.ndo_get_stats64	= simwire_get_stats64,
+	.ndo_set_mac_address	= eth_mac_addr,
+	.ndo_validate_addr	= eth_validate_addr,
+};
+
+static int simwire_get_link_ksettings(struct net_device *dev,
+				      struct ethtool_link_ksettings *settings)
+{
+	struct simwire *sw = netdev_priv(dev);
+	u32 rest;
+	u64 mbps = div_u64_rem(READ_ONCE(sw->rate_bps), 1000000, &rest);
+
+	settings->base.speed = SPEED_UNKNOWN;
+	if (READ_ONCE(sw->speed_known) && !rest &&
+	    (netif_carrier_ok(dev) || !netif_running(dev)))
+		settings->base.speed = mbps;
+	settings->base.duplex = DUPLEX_FULL;
+	settings->base.port = PORT_OTHER;
+	return 0;
+}
+
+/* Neither end stops for the other; ethtool asks before it shows statistics. */
+static void simwire_get_pauseparam(struct net_device *dev,
+				   struct ethtool_pauseparam *pause)
+{
+}
+
+static void simwire_get_pause_stats(struct net_device *dev,
+				    struct ethtool_pause_stats *stats)
+{
+	struct simwire *sw = netdev_priv(dev);
+
+	if (!READ_ONCE(sw->pause_stats))
+		return;
+	stats->tx_pause_frames = READ_ONCE(sw->tx_mac_control_frames);
+	stats->rx_pause_frames = READ_ONCE(sw->rx_mac_control_frames);
+}
+
+static const struct ethtool_ops simwire_ethtool_ops = {
+	.get_link		= ethtool_op_get_link,
+	.get_link_ksettings	= simwire_get_link_ksettings,
+	.get_pauseparam		= simwire_get_pauseparam,
+	.get_pause_stats	= simwire_get_pause_stats,
+};
+
+/* ---- making and removing pairs ----------------------------------------------- */
+
+static void simwire_free(struct net_device *dev)
+{
+	struct simwire *sw = netdev_priv(dev);
+
+	vfree(sw->records);
+}
+
+static void simwire_setup(struct net_device *dev)
+{
+	struct simwire *sw = netdev_priv(dev);
+
+	ether_setup(dev);
+	dev->netdev_ops = &simwire_netdev_ops;
+	dev->ethtool_ops = &simwire_ethtool_ops;
+	dev->needs_free_netdev = true;
+	dev->priv_destructor = simwire_free;
+	dev->priv_flags &= ~IFF_TX_SKB_SHARING;
+	dev->priv_flags |= IFF_LIVE_ADDR_CHANGE;
+	dev->max_mtu = SIMWIRE_MTU_MAX;
+	dev->hw_features = NETIF_F_SG | NETIF_F_FRAGLIST | NETIF_F_HW_CSUM |
+			   NETIF_F_HIGHDMA;
+	dev->features = dev->hw_features;
+	dev->sysfs_groups[0] = &simwire_group;
+	SET_NETDEV_DEV(dev, simwire_parent);
+	eth_hw_addr_random(dev);
+	netif_carrier_off(dev);
+
+	sw->dev = dev;
+	sw->rate_bps = SIMWIRE_RATE_BPS;
+	sw->ring_frames = SIMWIRE_RING;
+	sw->speed_known = 1;
+	sw->bql = 1;
+	sw->pause_stats = 1;
+	simwire_wire_init(sw);
+	simwire_init_timer(&sw->negotiation, simwire_negotiated);
+}
+
+static struct rtnl_link_ops simwire_link_ops;
+
+static struct net_device *simwire_new_peer(struct net *net,
+					   const struct net_device *dev,
+					   struct netlink_ext_ack *extack)
+{
+	struct net_device *peer;
+	char name[IFNAMSIZ];
+	int err;
+
+	if (snprintf(name, sizeof(name), "%sp", dev->name) >= sizeof(name)) {
+		NL_SET_ERR_MSG(extack, "the name leaves no room for the p of its peer");
+		return ERR_PTR(-EINVAL);
+	}
+	peer = alloc_netdev_mqs(sizeof(struct simwire), name, NET_NAME_ENUM,
+				simwire_setup, dev->num_tx_queues, 1);
+	if (!peer)
+		return ERR_PTR(-ENOMEM);
+	dev_net_set(peer, net);
+	peer->rtnl_link_ops = &simwire_link_ops;
+	peer->rtnl_link_state = RTNL_LINK_INITIALIZED;
+	err = register_netdevice(peer);
+	if (err) {
+		NL_SET_ERR_MSG(extack, "cannot make the peer, whose name is this one's with a p");
+		free_netdev(peer);
+		return ERR_PTR(err);
+	}
+	return peer;
+}
+
+static int simwire_newlink(struct net *net, struct net_device *dev,
+			   struct nlattr *tb[], struct nlattr *data[],
+			   struct netlink_ext_ack *extack)
+{
+	struct net_device *peer;
+	int err;
+
+	if (dev->num_tx_queues > SIMWIRE_TX_QUEUES_MAX) {
+		NL_SET_ERR_MSG(extack, "a wire takes at most 16 TX queues");
+		return -EINVAL;
+	}
+	if (strchr(dev->name, '%')) {
+		err = dev_alloc_name(dev, dev->name);
+		if (err < 0)
+			return err;
+	}
+	peer = simwire_new_peer(net, dev, extack);
+	if (IS_ERR(peer))
+		return PTR_ERR(peer);
+	err = register_netdevice(dev);
+	if (err) {
+		unregister_netdevice(peer);
+		return err;
+	}
+	rcu_assign_pointer(((struct simwire *)netdev_priv(dev))->peer, peer);
+	rcu_assign_pointer(((struct simwire *)netdev_priv(peer))->peer, dev);
+	return 0;
+}
+
+static void simwire_dellink(struct net_device *dev, struct list_head *head)
+{
+	struct net_device *peer = simwire_peer(dev);
+	struct simwire *sw = netdev_priv(dev);
+
+	RCU_INIT_POINTER(sw->peer, NULL);
+	unregister_netdevice_queue(dev, head);
+	if (!peer)
+		return;
+	sw = netdev_priv(peer);
+	RCU_INIT_POINTER(sw->peer, NULL);
+	unregister_netdevice_queue(peer, head);
+}
+
+static struct rtnl_link_ops simwire_link_ops = {
+	.kind		= "simwire",
+	.priv_size	= sizeof(struct simwire),
+	.setup		= simwire_setup,
+	.newlink	= simwire_newlink,
+	.dellink	= simwire_dellink,
+};
+
+static int __init simwire_module_init(void)
+{
+	int err;
+
+	simwire_parent = root_device_register("simwire");
+	if (IS_ERR(simwire_parent))
+		return PTR_ERR(simwire_parent);
+	err = rtnl_link_register(&simwire_link_ops);
+	if (err)
+		root_device_unregister(simwire_parent);
+	return err;
+}
+
+static void __exit simwire_module_exit(void)
+{
+	rtnl_link_unregister(&simwire_link_ops);
+	root_device_unregister(simwire_parent);
+}
+
+module_init(simwire_module_init);
+module_exit(simwire_module_exit);
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("A pair of Ethernet devices joined by a wire of given rate and delay");
+MODULE_ALIAS_RTNL_LINK("simwire");
