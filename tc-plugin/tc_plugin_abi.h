@@ -47,13 +47,20 @@ int get_tc_classid(__u32 *h, const char *str);
 /* buf of TC_TEXT_BYTES */
 #define TC_TEXT_BYTES 64
 char *sprint_tc_classid(__u32 h, char *buf);
+/* With a unit, to three digits. */
+char *sprint_time64(__s64 ns, char *buf);
+
+/* tc's flags -s and -d */
+extern int show_stats;
+extern int show_details;
 
 int addattr_l(struct nlmsghdr *n, int maxlen, int type, const void *data,
 	      int alen);
 
 /*
- * One call prints text or JSON, as the user asked: with PRINT_ANY both, else
- * only the one named.  The format is for text, the key for JSON.
+ * One call prints text or JSON, as the user asked: with PRINT_ANY either, else
+ * only the one named.  The format is for text, the key for JSON; elements of an
+ * array have no key.  A call for JSON alone still needs no format.
  */
 enum output_type {
 	PRINT_FP = 1,
@@ -73,9 +80,16 @@ int print_color_string(enum output_type t, enum color_attr color,
 		       const char *key, const char *fmt, const char *value);
 int print_color_null(enum output_type t, enum color_attr color,
 		     const char *key, const char *fmt, const char *value);
+int print_color_bool(enum output_type t, enum color_attr color,
+		     const char *key, const char *fmt, bool value);
 /* Text as in "312500Kbit" (units of 1024 after tc -iec), JSON in bytes/s. */
 void tc_print_rate(enum output_type t, const char *key, const char *fmt,
 		   unsigned long long rate);
-void print_nl(void);
+void print_nl(void);	/* text only */
+
+void open_json_object(const char *key);
+void close_json_object(void);
+void open_json_array(enum output_type t, const char *key);
+void close_json_array(enum output_type t, const char *text);
 
 #endif /* HEADWAY_TC_PLUGIN_ABI_H */

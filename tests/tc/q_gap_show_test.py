@@ -1,0 +1,271 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the installed tc with q_gap.so prints of dumps packed here.
+
+`tc monitor` reads them from files; preloaded json_monitor makes it print JSON.
+q_gap_test.py is about what tc sends.
+"""
+
+import json
+import random
+import re
+import struct
+import sys
+import tempfile
+import unittest
+
+from gapnl import (BACKEND, BACKEND_USED, BURST_NS, CHILDREN_RATE64, CLASS_CHILDREN_RATE64,
+                   CLASS_EFFECTIVE64, CLASS_EXPIRED, CLASS_EXPIRES_NS, CLASS_FALLBACK64,
+                   CLASS_LEFT_NS, CLASS_NEXT_RATE64, CLASS_QUANTUM_BYTES, CLASS_RATE64, DEFAULT,
+                   FRAME, FRAME_MAX, HYBRID_NS, LINK_RATE64, RATE64, RTM_NEWQDISC, RTM_NEWTCLASS,
+                   TCA_KIND, TCA_OPTIONS, TCA_STATS2, TCA_STATS_APP, TCA_STATS_BASIC, TCA_XSTATS,
+                   TEST_COUNTED, TEST_EXPECTED_NS, TEST_FRAMES, TEST_TOOK_NS, UNLIMITED, VERDICT,
+                   attr, flag, u32, u64)
+from tcplugin import CAPTURE, JSON, run_tc
+
+KIND = attr(TCA_KIND, b"gap\0")
+QDISC_START = "qdisc gap 1: dev lo root refcnt 0 "
+CLASS_START = "class gap 1:10 dev lo parent 1: "
+
+ALL_OF_QDISC = (
+    u64(RATE64, 39062500) + attr(1, b"") + attr(99, b"later") + u32(DEFAULT, 0x10010) +
+    u32(BACKEND, 0) + u32(FRAME, 1) + u32(FRAME_MAX, 60) + u64(HYBRID_NS, 200000) +
+    u64(BURST_NS, 1500000) + u64(LINK_RATE64, 39062500) + u64(CHILDREN_RATE64, 125000000) +
+    u32(BACKEND_USED, 1) + u32(VERDICT, 2) + u32(TEST_FRAMES, 64) + u64(TEST_EXPECTED_NS, 1230000) +
+    u64(TEST_TOOK_NS, 1234567) + u64(TEST_COUNTED, 64))
+ALL_OF_QDISC_JSON = {
+    "rate": 39062500, "default": "1:10", "backend": "auto", "frame": "void", "frame-max": 60,
+    "hybrid": 200000, "burst": 1500000, "link_rate": 39062500, "children_rate": 125000000,
+    "backend_used": "gap", "verdict": "passed",
+    "selftest": {"frames": 64, "expected_ns": 1230000, "took_ns": 1234567, "counted": 64}}
+ALL_OF_CLASS = (
+    u64(CLASS_RATE64, 39062500) + u64(CLASS_NEXT_RATE64, UNLIMITED) +
+    u64(CLASS_FALLBACK64, 1250000) + u64(CLASS_EXPIRES_NS, 5 * 10**9) +
+    u64(CLASS_LEFT_NS, 4987654321) + u64(CLASS_EFFECTIVE64, 12500000) +
+    u32(CLASS_QUANTUM_BYTES, 84) + u64(CLASS_CHILDREN_RATE64, 25000000))
+ALL_OF_CLASS_JSON = {
+    "rate": 39062500, "next_rate": None, "fallback": 1250000, "expires": 5 * 10**9,
+    "left": 4987654321, "expired": False, "effective": 12500000, "quantum_bytes": 84,
+    "children_rate": 25000000}
+
+QDISC_COUNTERS = ("wire_bytes", "gap_packets", "gap_wire_bytes", "gap_failed", "direct_packets",
+                  "direct_wire_bytes", "gso_split", "underruns", "underrun_ns", "slept",
+                  "timer_wakes", "bypass_packets", "backend_changes", "selftests", "expired")
+QDISC_APP = struct.pack("=II15Q", 0, 0, *range(1, 16))
+QDISC_TEXT = ("  wire 1 bytes gaps 2 (3 bytes, failed 4)\n"
+              "  direct 5 pkt (6 bytes) gso_split 7 bypass 12 pkt\n"
+              "  underruns 8 (9 ns) slept 10 timer_wakes 11\n"
+              "  selftests 14 backend_changes 13 expired 15\n")
+LATE = [17, 3, 0, 2, *[0] * 18, 1, 5]
+CLASS_APP = struct.pack("=II4QIIQ24Q", 1, 0, 11, 12, 13, 14, 15, 0, 16, *LATE)
+CLASS_TEXT = ("  wire 11 bytes late_max 12 bytes credit_lost 13 bytes\n"
+              "  acks_first 14 destinations 15 expired 16\n"
+              "  late 0:17 1:3 4-7:2 2097152-4194303:1 4194304+:5\n")
+
+
+def message(kind, attributes):
+    is_qdisc = kind == RTM_NEWQDISC
+    body = struct.pack("=BBHiIII", 0, 0, 0, 1, 0x10000 if is_qdisc else 0x10010,
+                       0xFFFFFFFF if is_qdisc else 0x10000, 0) + KIND + attributes
+    return struct.pack("=IHHII", 16 + len(body), kind, 0, 0, 0) + body
+
+
+def qdisc(options):
+    return message(RTM_NEWQDISC, attr(TCA_OPTIONS, options))
+
+
+def cls(options):
+    return message(RTM_NEWTCLASS, attr(TCA_OPTIONS, options))
+
+
+def statistics(kind, app):
+    basic = attr(TCA_STATS_BASIC, struct.pack("=QII", 1000, 10, 0))
+    stats = attr(TCA_STATS2, basic + attr(TCA_STATS_APP, app))
+    return message(kind, attr(TCA_OPTIONS, b"") + stats)
+
+
+def show(data, *flags, preload=CAPTURE):
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        return run_tc([*flags, "monitor", "file", file.name], preload)
+
+
+class Dumps(unittest.TestCase):
+    def shown(self, data, want, *flags):
+        with self.subTest(want=want):
+            result = show(data, *flags)
+            self.assertEqual(result.stderr, "")
+            self.assertEqual(result.stdout, want)
+            self.assertEqual(result.returncode, 0)
+
+
+class Text(Dumps):
+    # tc prints "refcnt 0" because the message packed here says 0.
+
+    def test_qdisc(self):
+        for options, text in (
+                (b"", ""),
+                (u64(LINK_RATE64, 125000000), "link_rate 1Gbit "),
+                (u32(DEFAULT, 0x10), "default :10 "),
+                (u32(DEFAULT, 0), "default none "),
+                (u32(FRAME, 0) + u32(FRAME_MAX, 0), "frame pause frame-max mtu "),
+                (u64(HYBRID_NS, 0) + u64(BURST_NS, 0), "hybrid off burst 0 "),
+                (u32(BACKEND, 7) + u32(FRAME, 7), "backend unknown frame unknown ")):
+            self.shown(qdisc(options), QDISC_START + text + "\n")
+
+    def test_all_of_a_qdisc(self):
+        options = ("rate 312500Kbit default 1:10 backend auto frame void frame-max 60 "
+                   "hybrid 200us burst 1500us link_rate 312500Kbit ")
+        chosen = "backend_used gap verdict passed (gap frames take their time on the wire) "
+        test = "\n  selftest frames 64 expected_ns 1230000 took_ns 1234567 counted 64\n"
+        data = qdisc(ALL_OF_QDISC)
+        self.shown(data, QDISC_START + options + chosen + "\n")
+        self.shown(data, QDISC_START + options + chosen + test, "-s")
+        self.shown(data, QDISC_START + options + "children_rate 1Gbit " + chosen + test, "-d")
+
+    def test_a_selftest_without_a_counter(self):
+        self.shown(qdisc(u32(TEST_FRAMES, 9) + u64(TEST_EXPECTED_NS, 8)),
+                   QDISC_START + "\n  selftest frames 9 expected_ns 8\n", "-d")
+
+    def test_verdicts(self):
+        words = ("asked", "pending", "passed", "lost", "slow", "no_speed", "virtual", "not_root",
+                 "no_carrier", "no_memory", "unknown")
+        for number, word in enumerate(words):
+            out = show(qdisc(u32(VERDICT, number))).stdout
+            self.assertRegex(out, rf"refcnt 0 verdict {word} \([^()]+\) \n")
+
+    def test_times_are_exact_and_can_be_given_again(self):
+        for nanoseconds, text in {1: "1ns", 999: "999ns", 1000: "1us", 1001: "1001ns",
+                                  10**6: "1ms", 86400 * 10**9: "86400s",
+                                  1500 * 10**6: "1500ms"}.items():
+            self.shown(qdisc(u64(BURST_NS, nanoseconds)), QDISC_START + f"burst {text} \n")
+
+    def test_class(self):
+        for options, text in (
+                (u64(CLASS_RATE64, 39062500), "rate 312500Kbit "),
+                (u64(CLASS_RATE64, UNLIMITED) + u64(CLASS_NEXT_RATE64, 10**12),
+                 "rate unlimited next_rate 8Tbit "),
+                (u64(CLASS_FALLBACK64, UNLIMITED) + u64(CLASS_EXPIRES_NS, 0),
+                 "fallback unlimited expires off "),
+                (u64(CLASS_FALLBACK64, 1) + u64(CLASS_EXPIRES_NS, 10**9) + flag(CLASS_EXPIRED),
+                 "fallback 8bit expires 1s expired ")):
+            self.shown(cls(options), CLASS_START + text + "\n")
+
+    def test_all_of_a_class(self):
+        text = "rate 312500Kbit next_rate unlimited fallback 10Mbit expires 5s left 4.99s "
+        self.shown(cls(ALL_OF_CLASS), CLASS_START + text + "\n")
+        self.shown(cls(ALL_OF_CLASS), CLASS_START + text +
+                   "effective 100Mbit quantum_bytes 84 children_rate 200Mbit \n", "-d")
+
+    def test_rates_in_units_of_1024(self):
+        self.shown(cls(u64(CLASS_RATE64, 2**27)), CLASS_START + "rate 1Gibit \n", "-iec")
+
+    def test_statistics(self):
+        for kind, app, want in ((RTM_NEWQDISC, QDISC_APP, QDISC_TEXT),
+                                (RTM_NEWTCLASS, CLASS_APP, CLASS_TEXT)):
+            result = show(statistics(kind, app), "-s")
+            self.assertEqual(result.stderr, "")
+            self.assertIn(" Sent 1000 bytes 10 pkt\n" + want, result.stdout)
+            self.assertNotIn("wire", show(statistics(kind, app)).stdout)
+
+    def test_statistics_of_the_older_attribute(self):
+        data = message(RTM_NEWQDISC, attr(TCA_OPTIONS, b"") + attr(TCA_STATS2, b"") +
+                       attr(TCA_XSTATS, QDISC_APP))
+        self.assertIn(QDISC_TEXT, show(data, "-s").stdout)
+
+    def test_statistics_of_other_kernels(self):
+        longer = statistics(RTM_NEWQDISC, QDISC_APP + b"\xff" * 200)
+        self.assertIn(QDISC_TEXT, show(longer, "-s").stdout)
+        shorter = statistics(RTM_NEWTCLASS, CLASS_APP[:16])
+        self.assertIn("  wire 11 bytes late_max 0 bytes credit_lost 0 bytes\n"
+                      "  acks_first 0 destinations 0 expired 0\n"
+                      "  late\n", show(shorter, "-s").stdout)
+
+
+class Json(Dumps):
+    """Keys are options' names; numbers are raw."""
+
+    def json(self, data, *flags):
+        result = show(data, *flags, preload=JSON)
+        self.assertEqual(result.stderr, "")
+        # of a class tc itself prints text
+        inside = result.stdout.strip().removeprefix("[").removesuffix("]")
+        inside = inside.replace(CLASS_START, "").strip()
+        return json.loads(inside if inside.startswith("{") else "{" + inside + "}")
+
+    def test_all_of_a_qdisc(self):
+        for flags in ((), ("-s",), ("-d",)):
+            got = self.json(qdisc(ALL_OF_QDISC), *flags)
+            self.assertEqual(got["options"], ALL_OF_QDISC_JSON)
+
+    def test_words_for_nothing(self):
+        got = self.json(qdisc(u32(DEFAULT, 0) + u32(FRAME_MAX, 0) + u64(HYBRID_NS, 0)))
+        self.assertEqual(got["options"], {"default": "none", "frame-max": None, "hybrid": 0})
+
+    def test_all_of_a_class(self):
+        for flags in ((), ("-d",)):
+            self.assertEqual(self.json(cls(ALL_OF_CLASS), *flags), ALL_OF_CLASS_JSON)
+
+    def test_an_expired_class(self):
+        got = self.json(cls(u64(CLASS_RATE64, 1) + flag(CLASS_EXPIRED)))
+        self.assertEqual(got, {"rate": 1, "expired": True})
+
+    def test_statistics(self):
+        got = self.json(statistics(RTM_NEWQDISC, QDISC_APP), "-s")
+        self.assertEqual([got[name] for name in QDISC_COUNTERS], list(range(1, 16)))
+        got = self.json(statistics(RTM_NEWTCLASS, CLASS_APP), "-s")
+        self.assertEqual(got.pop("late"), LATE)
+        for name, number in {"wire_bytes": 11, "late_max_bytes": 12, "credit_lost_bytes": 13,
+                             "acks_first": 14, "destinations": 15, "expired": 16}.items():
+            self.assertEqual(got[name], number)
+
+
+class Garbage(Dumps):
+    def test_dumps_cut_off(self):
+        cut = [u64(2, 1)[:-1], u64(2, 1) + b"\1", attr(2, b"1234"), b"\3\0\2\0"]
+        messages = [qdisc(options) for options in cut] + [cls(options) for options in cut]
+        messages.append(qdisc(u64(DEFAULT, 1)))
+        messages.append(cls(u32(CLASS_NEXT_RATE64, 1)))
+        for data in messages:
+            with self.subTest(data=data):
+                result = show(data)
+                self.assertEqual(result.stderr, "[gap: the kernel's options cannot be read]")
+
+    def test_statistics_that_cannot_be_read(self):
+        for app, what in ((b"", "statistics"), (b"\0\0\0", "statistics"),
+                          (struct.pack("=II", 2, 0), "kind of statistics")):
+            result = show(statistics(RTM_NEWQDISC, app), "-s")
+            self.assertEqual(result.stderr, f"[gap: the kernel's {what} cannot be read]")
+
+    def test_random_bytes(self):
+        """Plausible and random bytes in options and statistics; sanitised."""
+        rng = random.Random(20261121)
+        data = b""
+        for _ in range(3000):
+            options = rng.randbytes(rng.randrange(48))
+            if rng.random() < 0.7:
+                options = b"".join(
+                    attr(rng.randrange(20), rng.randbytes(rng.choice((0, 4, 4, 8, 8, 8, 12))))
+                    for _ in range(rng.randrange(4)))
+                options = options[:len(options) - rng.choice((0, 0, 0, 1, 5))]
+            app = rng.randbytes(rng.randrange(4, 300))
+            if rng.random() < 0.5:
+                app = struct.pack("=I", rng.randrange(3)) + app
+            app = app[:rng.randrange(len(app) + 1)]
+            data += message(rng.choice((RTM_NEWQDISC, RTM_NEWTCLASS)),
+                            attr(TCA_OPTIONS, options) + attr(TCA_STATS2, attr(TCA_STATS_APP, app)))
+        for flags in (("-s", "-d"), ()):
+            result = show(data, *flags)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            # Both ends were reached often, and nothing else was said.
+            self.assertGreater(result.stderr.count("options cannot be read"), 300)
+            shown = re.findall(r"(?m)^qdisc .* refcnt 0 \w|^class .* parent 1: \w", result.stdout)
+            self.assertGreater(len(shown), 100)
+            rest = re.sub(r"\[gap: the kernel's (options|statistics|kind of statistics) "
+                          r"cannot be read\]", "", result.stderr)
+            self.assertEqual(rest, "")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
