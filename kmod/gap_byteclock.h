@@ -21,7 +21,7 @@
 
 #define GAP_NSEC_PER_SEC	1000000000ULL
 /* Longest difference of two times, in ns or byte-times; sums stay far from 2^64. */
-#define GAP_TIME_MAX		(1ULL << 61)
+#define GAP_TIME_MAX		0x2000000000000000ULL
 /* After so long real time gets a new origin; costs less than a byte-time. */
 #define GAP_TIE_AGE_NS		(3600 * GAP_NSEC_PER_SEC)
 /* A wire that is free cannot have this much left to send. */

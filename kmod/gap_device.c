@@ -80,47 +80,6 @@ u64 gap_device_sent_packets(struct net_device *dev)
 	return dev_get_stats(dev, &stats)->tx_packets;
 }
 
-/* ---- what the device holds ------------------------------------------------ */
-
-/*
- * Byte queue limits count what a driver has been given and has given back.
- * A driver that does not do them leaves both counters at zero, where they are
- * for others only until the first frame.
- */
-static const struct dql *gap_device_dql(const struct net_device *dev)
-{
-#ifdef CONFIG_BQL
-	return &netdev_get_tx_queue(dev, 0)->dql;
-#else
-	return NULL;
-#endif
-}
-
-/* Bytes given to the driver so far, modulo 2^32. */
-u32 gap_device_queued_bytes(const struct net_device *dev)
-{
-	const struct dql *dql = gap_device_dql(dev);
-
-	return dql ? READ_ONCE(dql->num_queued) : 0;
-}
-
-bool gap_device_has_bql(const struct net_device *dev)
-{
-	return gap_device_queued_bytes(dev);
-}
-
-/* Known to hold nothing. */
-bool gap_device_is_empty(const struct net_device *dev)
-{
-	const struct dql *dql = gap_device_dql(dev);
-	u32 completed;
-
-	if (!dql)
-		return false;
-	completed = READ_ONCE(dql->num_completed);
-	return completed && READ_ONCE(dql->num_queued) == completed;
-}
-
 /* ---- changes --------------------------------------------------------------- */
 
 void gap_device_watch(struct Qdisc *sch)

@@ -10,10 +10,12 @@
  * passes its own flow looks like a loss to the receiver.
  */
 #include <linux/etherdevice.h>
+#include <linux/hash.h>
+#include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
-#include <linux/jhash.h>
 #include <linux/module.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/tcp.h>
 #include <net/ip.h>
@@ -23,12 +25,19 @@
 #define GAP_LEAF_LIMIT_PACKETS	10000	/* as fq: one TCP per core never gets there */
 #define GAP_LEAF_IDLE_MAX	256	/* destinations remembered without packets */
 #define GAP_LEAF_HASH_BITS	8
+#define GAP_LEAF_ACK_MAX_BYTES	(60 + 60)	/* longest IPv4 and TCP headers */
 
-/* Compared and hashed as bytes: cleared before it is filled. */
+/*
+ * Where a packet goes: an IPv6 address, an IPv4 address mapped into IPv6
+ * (::ffff:0:0/96), or what is no IPv6 address of anybody and the station.
+ */
 struct gap_leaf_key {
-	__be16	protocol;
-	u8	addr[16];
+	u64	high;
+	u64	low;
 };
+
+#define GAP_LEAF_KEY_MAPPED	0xffff00000000ULL	/* low, above an IPv4 address */
+#define GAP_LEAF_KEY_STATION	1ULL			/* high, with a MAC address */
 
 struct gap_leaf_dest {
 	struct gap_leaf_key	key;
@@ -41,77 +50,108 @@ struct gap_leaf {
 	struct sk_buff_head	acks;
 	struct list_head	turns;		/* destinations with packets */
 	struct list_head	idle;		/* without, oldest first */
+	struct gap_leaf_dest	*last;		/* the one looked up last, or NULL */
 	u32			idle_count;
 	u32			turns_count;
 	u64			acks_first;
-	u32			seed;
+	u64			seed;
 	struct hlist_head	hash[1 << GAP_LEAF_HASH_BITS];
 };
 
-static bool gap_leaf_tcp_offset(struct sk_buff *skb, int *offset, int *len)
-{
-	int nhoff = skb_network_offset(skb);
+/* ---- what is in a packet -------------------------------------------------- */
 
-	switch (skb_protocol(skb, true)) {
-	case htons(ETH_P_IP): {
-		struct iphdr _iph, *iph;
-
-		iph = skb_header_pointer(skb, nhoff, sizeof(_iph), &_iph);
-		if (!iph || iph->protocol != IPPROTO_TCP || ip_is_fragment(iph))
-			return false;
-		*offset = nhoff + iph->ihl * 4;
-		*len = ntohs(iph->tot_len) - iph->ihl * 4;
-		return true;
-	}
-	case htons(ETH_P_IPV6): {
-		struct ipv6hdr _ip6h, *ip6h;
-
-		ip6h = skb_header_pointer(skb, nhoff, sizeof(_ip6h), &_ip6h);
-		if (!ip6h || ip6h->nexthdr != IPPROTO_TCP)
-			return false;
-		*offset = nhoff + sizeof(*ip6h);
-		*len = ntohs(ip6h->payload_len);
-		return true;
-	}
-	}
-	return false;
-}
-
-static bool gap_leaf_is_pure_ack(struct sk_buff *skb)
+/* Is the TCP segment of @len bytes at @offset an acknowledgment, no more? */
+static bool gap_leaf_is_ack(struct sk_buff *skb, int offset, int len)
 {
 	const __be32 other = TCP_FLAG_SYN | TCP_FLAG_FIN | TCP_FLAG_RST |
 			     TCP_FLAG_URG;
 	struct tcphdr _th, *th;
-	int offset, len;
 
-	if (!gap_leaf_tcp_offset(skb, &offset, &len))
-		return false;
 	th = skb_header_pointer(skb, offset, sizeof(_th), &_th);
 	return th && (tcp_flag_word(th) & (TCP_FLAG_ACK | other)) == TCP_FLAG_ACK &&
 	       len == th->doff * 4;
 }
 
-static void gap_leaf_fill_key(struct sk_buff *skb, struct gap_leaf_key *key)
+/* No headers are longer, so a longer packet carries data. */
+static bool gap_leaf_may_be_ack(const struct sk_buff *skb, int nhoff)
+{
+	return skb->len <= nhoff + GAP_LEAF_ACK_MAX_BYTES;
+}
+
+static bool gap_leaf_read_ipv4(struct sk_buff *skb, struct gap_leaf_key *key,
+			       bool *ack)
 {
 	int nhoff = skb_network_offset(skb);
+	struct iphdr _iph, *iph;
 
-	memset(key, 0, sizeof(*key));
-	key->protocol = skb_protocol(skb, true);
-	switch (key->protocol) {
-	case htons(ETH_P_IP):
-		if (!skb_copy_bits(skb, nhoff + offsetof(struct iphdr, daddr),
-				   key->addr, sizeof(struct in_addr)))
-			return;
-		break;
-	case htons(ETH_P_IPV6):
-		if (!skb_copy_bits(skb, nhoff + offsetof(struct ipv6hdr, daddr),
-				   key->addr, sizeof(struct in6_addr)))
-			return;
-		break;
-	}
-	/* what is not IP is known by the station it goes to */
-	key->protocol = 0;
-	skb_copy_bits(skb, 0, key->addr, ETH_ALEN);
+	iph = skb_header_pointer(skb, nhoff, sizeof(_iph), &_iph);
+	if (unlikely(!iph))
+		return false;
+	key->high = 0;
+	key->low = GAP_LEAF_KEY_MAPPED | (__force u32)iph->daddr;
+	*ack = gap_leaf_may_be_ack(skb, nhoff) &&
+	       iph->protocol == IPPROTO_TCP && !ip_is_fragment(iph) &&
+	       gap_leaf_is_ack(skb, nhoff + iph->ihl * 4,
+			       ntohs(iph->tot_len) - iph->ihl * 4);
+	return true;
+}
+
+static bool gap_leaf_read_ipv6(struct sk_buff *skb, struct gap_leaf_key *key,
+			       bool *ack)
+{
+	int nhoff = skb_network_offset(skb);
+	struct ipv6hdr _ip6h, *ip6h;
+
+	ip6h = skb_header_pointer(skb, nhoff, sizeof(_ip6h), &_ip6h);
+	if (unlikely(!ip6h))
+		return false;
+	memcpy(key, &ip6h->daddr, sizeof(*key));
+	*ack = gap_leaf_may_be_ack(skb, nhoff) &&
+	       ip6h->nexthdr == IPPROTO_TCP &&
+	       gap_leaf_is_ack(skb, nhoff + sizeof(*ip6h),
+			       ntohs(ip6h->payload_len));
+	return true;
+}
+
+/* What is not IP is known by the station it goes to. */
+static void gap_leaf_read_station(struct sk_buff *skb, struct gap_leaf_key *key)
+{
+	key->high = GAP_LEAF_KEY_STATION;
+	key->low = 0;
+	skb_copy_bits(skb, 0, &key->low, ETH_ALEN);
+}
+
+/* Where @skb goes; true if it is a TCP acknowledgment without payload. */
+static bool gap_leaf_read(struct sk_buff *skb, struct gap_leaf_key *key)
+{
+	__be16 protocol = skb->protocol;
+	bool ack;
+
+	BUILD_BUG_ON(sizeof(*key) != sizeof(struct in6_addr));
+	if (unlikely(eth_type_vlan(protocol)))
+		protocol = skb_protocol(skb, true);
+	if (protocol == htons(ETH_P_IP) && gap_leaf_read_ipv4(skb, key, &ack))
+		return ack;
+	if (protocol == htons(ETH_P_IPV6) && gap_leaf_read_ipv6(skb, key, &ack))
+		return ack;
+	gap_leaf_read_station(skb, key);
+	return false;
+}
+
+/* ---- destinations ----------------------------------------------------------- */
+
+static bool gap_leaf_key_equal(const struct gap_leaf_key *a,
+			       const struct gap_leaf_key *b)
+{
+	return a->low == b->low && a->high == b->high;
+}
+
+static struct hlist_head *gap_leaf_bucket(struct gap_leaf *q,
+					  const struct gap_leaf_key *key)
+{
+	u64 mixed = (key->high ^ q->seed) * GOLDEN_RATIO_64;
+
+	return &q->hash[hash_64(mixed ^ key->low ^ q->seed, GAP_LEAF_HASH_BITS)];
 }
 
 static void gap_leaf_forget(struct gap_leaf *q, struct gap_leaf_dest *dest)
@@ -119,6 +159,8 @@ static void gap_leaf_forget(struct gap_leaf *q, struct gap_leaf_dest *dest)
 	hlist_del(&dest->hash);
 	list_del(&dest->list);
 	q->idle_count--;
+	if (q->last == dest)
+		q->last = NULL;
 	kfree(dest);
 }
 
@@ -131,53 +173,67 @@ static void gap_leaf_set_idle(struct gap_leaf *q, struct gap_leaf_dest *dest)
 						    struct gap_leaf_dest, list));
 }
 
-static struct gap_leaf_dest *gap_leaf_get_dest(struct gap_leaf *q,
-					       struct sk_buff *skb)
+static struct gap_leaf_dest *gap_leaf_new_dest(struct gap_leaf *q,
+					       const struct gap_leaf_key *key)
 {
 	struct gap_leaf_dest *dest;
-	struct hlist_head *bucket;
-	struct gap_leaf_key key;
-
-	gap_leaf_fill_key(skb, &key);
-	bucket = &q->hash[jhash(&key, sizeof(key), q->seed) >>
-			  (32 - GAP_LEAF_HASH_BITS)];
-	hlist_for_each_entry(dest, bucket, hash)
-		if (!memcmp(&dest->key, &key, sizeof(key)))
-			return dest;
 
 	dest = kmalloc(sizeof(*dest), GFP_ATOMIC | __GFP_NOWARN);
 	if (!dest)
 		return NULL;
-	dest->key = key;
+	dest->key = *key;
 	__skb_queue_head_init(&dest->packets);
-	hlist_add_head(&dest->hash, bucket);
+	hlist_add_head(&dest->hash, gap_leaf_bucket(q, key));
 	list_add_tail(&dest->list, &q->idle);
 	q->idle_count++;
 	return dest;
 }
 
+static struct gap_leaf_dest *gap_leaf_find_dest(struct gap_leaf *q,
+						const struct gap_leaf_key *key)
+{
+	struct gap_leaf_dest *dest;
+
+	if (q->last && gap_leaf_key_equal(&q->last->key, key))
+		return q->last;
+	hlist_for_each_entry(dest, gap_leaf_bucket(q, key), hash)
+		if (gap_leaf_key_equal(&dest->key, key))
+			goto found;
+	dest = gap_leaf_new_dest(q, key);
+found:
+	q->last = dest;
+	return dest;
+}
+
+/* ---- the qdisc -------------------------------------------------------------- */
+
+static bool gap_leaf_queue(struct gap_leaf *q, struct sk_buff *skb)
+{
+	struct gap_leaf_dest *dest;
+	struct gap_leaf_key key;
+
+	if (gap_leaf_read(skb, &key)) {
+		__skb_queue_tail(&q->acks, skb);
+		return true;
+	}
+	dest = gap_leaf_find_dest(q, &key);
+	if (unlikely(!dest))
+		return false;
+	if (skb_queue_empty(&dest->packets)) {
+		list_move_tail(&dest->list, &q->turns);
+		q->idle_count--;
+		q->turns_count++;
+	}
+	__skb_queue_tail(&dest->packets, skb);
+	return true;
+}
+
 static int gap_leaf_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			    struct sk_buff **to_free)
 {
-	struct gap_leaf *q = qdisc_priv(sch);
-	struct gap_leaf_dest *dest;
-
-	if (unlikely(sch->q.qlen >= sch->limit))
+	if (unlikely(sch->q.qlen >= sch->limit) ||
+	    unlikely(!gap_leaf_queue(qdisc_priv(sch), skb)))
 		return qdisc_drop(skb, sch, to_free);
-
-	if (gap_leaf_is_pure_ack(skb)) {
-		__skb_queue_tail(&q->acks, skb);
-	} else {
-		dest = gap_leaf_get_dest(q, skb);
-		if (unlikely(!dest))
-			return qdisc_drop(skb, sch, to_free);
-		if (skb_queue_empty(&dest->packets)) {
-			list_move_tail(&dest->list, &q->turns);
-			q->idle_count--;
-			q->turns_count++;
-		}
-		__skb_queue_tail(&dest->packets, skb);
-	}
 	qdisc_qstats_backlog_inc(sch, skb);
 	sch->q.qlen++;
 	return NET_XMIT_SUCCESS;
@@ -194,7 +250,7 @@ static struct sk_buff *gap_leaf_next_turn(struct gap_leaf *q)
 	skb = __skb_dequeue(&dest->packets);
 	if (skb_queue_empty(&dest->packets))
 		gap_leaf_set_idle(q, dest);
-	else
+	else if (!list_is_singular(&q->turns))
 		list_move_tail(&dest->list, &q->turns);
 	return skb;
 }
@@ -211,7 +267,7 @@ static struct sk_buff *gap_leaf_dequeue(struct Qdisc *sch)
 		q->acks_first++;
 	if (!skb)
 		return NULL;
-	qdisc_bstats_update(sch, skb);
+	/* packets and bytes are counted by the class */
 	qdisc_qstats_backlog_dec(sch, skb);
 	sch->q.qlen--;
 	return skb;
@@ -237,7 +293,7 @@ static int gap_leaf_init(struct Qdisc *sch, struct nlattr *opt,
 	struct gap_leaf *q = qdisc_priv(sch);
 
 	sch->limit = GAP_LEAF_LIMIT_PACKETS;
-	q->seed = get_random_u32();
+	q->seed = get_random_u64();
 	__skb_queue_head_init(&q->acks);
 	INIT_LIST_HEAD(&q->turns);
 	INIT_LIST_HEAD(&q->idle);

@@ -187,13 +187,12 @@ static void gap_account(struct Qdisc *sch, struct gap_class *cl,
 {
 	struct gap_sched *q = qdisc_priv(sch);
 	u32 wire = gap_skb_wire_bytes(skb);
-	struct gap_class *c, *parent;
 
 	qdisc_bstats_update(sch, skb);
 	qdisc_qstats_backlog_dec(sch, skb);
 	sch->q.qlen--;
 
-	gap_tree_charge(q, cl, wire);
+	gap_tree_charge(q, cl, skb, wire);
 	if (!q->timed)
 		q->clock.bytes += wire;
 	q->xstats.wire_bytes += wire;
@@ -201,12 +200,8 @@ static void gap_account(struct Qdisc *sch, struct gap_class *cl,
 		q->xstats.direct_packets++;
 		q->xstats.direct_wire_bytes += wire;
 	}
-	for (c = cl; c; c = parent) {
-		parent = c->parent;
-		bstats_update(&c->bstats, skb);
-		if (unlikely(gap_class_is_lingering(c)))
-			gap_rate_end_linger(q, c);
-	}
+	if (unlikely(!list_empty(&q->lingering)))
+		gap_rate_end_lingers(q);
 }
 
 static void gap_wake_at(struct gap_sched *q, u64 ns)

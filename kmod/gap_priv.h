@@ -218,6 +218,45 @@ static inline void gap_kick(struct Qdisc *sch)
 		__netif_schedule(qdisc_root(sch));
 }
 
+/*
+ * Byte queue limits count what a driver has been given and has given back.
+ * A driver that does not do them leaves both counters at zero, where they are
+ * for others only until the first frame.
+ */
+static inline const struct dql *gap_device_dql(const struct net_device *dev)
+{
+#ifdef CONFIG_BQL
+	return &netdev_get_tx_queue(dev, 0)->dql;
+#else
+	return NULL;
+#endif
+}
+
+/* Bytes given to the driver so far, modulo 2^32. */
+static inline u32 gap_device_queued_bytes(const struct net_device *dev)
+{
+	const struct dql *dql = gap_device_dql(dev);
+
+	return dql ? READ_ONCE(dql->num_queued) : 0;
+}
+
+static inline bool gap_device_has_bql(const struct net_device *dev)
+{
+	return gap_device_queued_bytes(dev);
+}
+
+/* Known to hold nothing. */
+static inline bool gap_device_is_empty(const struct net_device *dev)
+{
+	const struct dql *dql = gap_device_dql(dev);
+	u32 completed;
+
+	if (!dql)
+		return false;
+	completed = READ_ONCE(dql->num_completed);
+	return completed && READ_ONCE(dql->num_queued) == completed;
+}
+
 static inline bool gap_probe_is_on(const struct gap_probe *probe)
 {
 	return probe->phase != GAP_PROBE_OFF && probe->phase != GAP_PROBE_DONE;
@@ -246,9 +285,6 @@ bool gap_device_is_up(const struct net_device *dev);
 u64 gap_device_link_rate(struct net_device *dev);
 bool gap_device_pause_counter(struct net_device *dev, u64 *frames);
 u64 gap_device_sent_packets(struct net_device *dev);
-bool gap_device_has_bql(const struct net_device *dev);
-bool gap_device_is_empty(const struct net_device *dev);
-u32 gap_device_queued_bytes(const struct net_device *dev);
 void gap_device_watch(struct Qdisc *sch);
 void gap_device_unwatch(struct gap_sched *q);
 int gap_device_register(void);
@@ -309,7 +345,8 @@ void gap_tree_requeue(struct gap_sched *q, struct gap_class *cl);
 void gap_tree_stall(struct gap_sched *q, struct gap_class *cl);
 void gap_tree_resume(struct gap_sched *q);
 struct gap_class *gap_tree_pick(struct gap_sched *q, u64 *need);
-void gap_tree_charge(struct gap_sched *q, struct gap_class *cl, u32 wire);
+void gap_tree_charge(struct gap_sched *q, struct gap_class *cl,
+		     const struct sk_buff *skb, u32 wire);
 void gap_tree_reset(struct gap_sched *q);
 
 /* gap_class.c */

@@ -64,7 +64,8 @@ static void gap_tree_unlink(struct gap_sched *q, struct gap_class *cl)
 		rb_erase_cached(&cl->timed, &gap_tree_parent_node(q, cl)->timed);
 		RB_CLEAR_NODE(&cl->timed);
 	}
-	list_del_init(&cl->free);
+	if (!list_empty(&cl->free))
+		list_del_init(&cl->free);
 }
 
 static bool gap_tree_less(struct rb_node *a, const struct rb_node *b)
@@ -86,15 +87,18 @@ static void gap_tree_link_free(struct gap_sched *q, struct gap_class *cl)
 	list_add_tail(&cl->free, &gap_tree_parent_node(q, cl)->free);
 }
 
+/* Of a class with a rate and backlog. */
+static u64 gap_tree_eligible(const struct gap_class *cl)
+{
+	if (cl->qdisc)
+		return cl->pace.next;
+	return max(cl->pace.next, gap_tree_node_eligible(&cl->node));
+}
+
 static void gap_tree_link(struct gap_sched *q, struct gap_class *cl)
 {
 	if (gap_class_is_limited(cl)) {
-		u64 eligible = cl->pace.next;
-
-		if (!cl->qdisc)
-			eligible = max(eligible,
-				       gap_tree_node_eligible(&cl->node));
-		gap_tree_link_timed(q, cl, eligible);
+		gap_tree_link_timed(q, cl, gap_tree_eligible(cl));
 	} else if (cl->qdisc) {
 		gap_tree_link_free(q, cl);
 	} else {
@@ -107,10 +111,33 @@ static void gap_tree_link(struct gap_sched *q, struct gap_class *cl)
 	}
 }
 
+/*
+ * A class with a rate becomes eligible later.  Often, and always if it is
+ * alone, it stays where it is among the others.
+ */
+static bool gap_tree_stays(struct gap_class *cl)
+{
+	struct rb_node *next;
+	u64 eligible;
+
+	if (RB_EMPTY_NODE(&cl->timed) || !gap_class_is_limited(cl) ||
+	    !gap_tree_is_backlogged(cl))
+		return false;
+	eligible = gap_tree_eligible(cl);
+	next = rb_next(&cl->timed);
+	if (eligible < cl->eligible ||
+	    (next && rb_entry(next, struct gap_class, timed)->eligible <= eligible))
+		return false;
+	cl->eligible = eligible;
+	return true;
+}
+
 /* Put @cl and its ancestors where their backlog and schedules want them. */
 void gap_tree_requeue(struct gap_sched *q, struct gap_class *cl)
 {
 	for (; cl; cl = cl->parent) {
+		if (gap_tree_stays(cl))
+			continue;
 		gap_tree_unlink(q, cl);
 		if (gap_tree_is_backlogged(cl))
 			gap_tree_link(q, cl);
@@ -210,8 +237,9 @@ static void gap_tree_charge_limited(struct gap_sched *q, struct gap_class *cl,
 				q->credit_min);
 }
 
-/* A frame of @wire byte-times of leaf @cl starts now. */
-void gap_tree_charge(struct gap_sched *q, struct gap_class *cl, u32 wire)
+/* @skb of leaf @cl, @wire byte-times long, starts now. */
+void gap_tree_charge(struct gap_sched *q, struct gap_class *cl,
+		     const struct sk_buff *skb, u32 wire)
 {
 	struct gap_class *c;
 	u64 due = 0;
@@ -219,6 +247,7 @@ void gap_tree_charge(struct gap_sched *q, struct gap_class *cl, u32 wire)
 	for (c = cl; c; c = c->parent) {
 		u64 own = max(c->pace.next, due);
 
+		bstats_update(&c->bstats, skb);
 		c->xstats.wire_bytes += wire;
 		if (gap_class_is_limited(c))
 			gap_tree_charge_limited(q, c, due, wire);
