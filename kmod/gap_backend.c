@@ -108,6 +108,8 @@ void gap_backend_set_mtu(struct Qdisc *sch, u32 mtu)
 	gap_backend_derive(q);
 	sch_tree_unlock(sch);
 	kfree_skb(frame);
+	if (gap_probe_is_on(&q->probe))
+		gap_probe_start(sch);	/* its frames must all be of one length */
 }
 
 /* ---- the choice ------------------------------------------------------------ */
