@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // headway: the command line for administrators; see headway(1).
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cli/eval_command.hpp"
 #include "cli/plan_command.hpp"
 #include "cli/status_command.hpp"
 #include "daemon/config.hpp"
@@ -51,6 +53,10 @@ int run(int argc, char** argv) {
     auto* check = app.add_subcommand("check-config", "tell every mistake in a configuration file");
     check->add_option("file", checked_file, "the file")->required();
 
+    std::vector<std::string> eval_files;
+    auto* eval = app.add_subcommand("eval", "answer questions to the models, a JSON line each");
+    eval->add_option("file", eval_files, "files of lines (default: standard input)");
+
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {  // CLI11 knows no other way
@@ -64,6 +70,7 @@ int run(int argc, char** argv) {
         return to_int(plan_command(plan_options));
     }
     if (*status) return to_int(status_command(status_options));
+    if (*eval) return to_int(eval_command(eval_files));
     return to_int(check_config(checked_file));
 }
 
