@@ -59,7 +59,7 @@ set_up_qdisc() {
 	tc qdisc del dev $dev root 2>/dev/null || true
 	case $qdisc in
 	gap)
-		tc qdisc add dev $dev root handle 1: gap
+		tc qdisc add dev $dev root handle 1: gap backend gap hybrid off
 		for pair in "$@"; do
 			share=${pair#*:}
 			tc class add dev $dev parent 1: classid 1:$class gap \
@@ -68,7 +68,7 @@ set_up_qdisc() {
 		done
 		;;
 	nested)
-		tc qdisc add dev $dev root handle 1: gap
+		tc qdisc add dev $dev root handle 1: gap backend gap hybrid off
 		tc class add dev $dev parent 1: classid 1:1 gap \
 			rate "$(($(share_rate "${1#*:}") * 8))bit"
 		# together they ask for 1.2 times what the parent has
@@ -152,7 +152,7 @@ favour_softirqs() {
 	local process name
 	for process in /proc/[0-9]*; do
 		read -r name <"$process/comm"
-		[[ $name != ksoftirqd/* ]] || renice -n -20 -p "${process##*/}" >/dev/null
+		[[ $name != ksoftirqd/* ]] || chrt -f -p 50 "${process##*/}" >/dev/null
 	done
 }
 
