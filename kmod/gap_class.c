@@ -263,8 +263,7 @@ static void gap_class_reset(struct gap_sched *q, struct gap_class *cl)
 {
 	if (cl->qdisc)
 		qdisc_reset(cl->qdisc);
-	if (gap_class_is_lingering(cl))
-		gap_rate_set(q, cl, cl->next_rate);
+	gap_rate_reset(q, cl);
 	gap_tree_init_class(cl);
 }
 

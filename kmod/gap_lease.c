@@ -9,26 +9,51 @@
 
 #include "gap_priv.h"
 
+/*
+ * Only leaves word: a qdisc is reset on its way out without any lock, so
+ * nothing but the packet path and RTNL's holder may touch the classes' tree.
+ */
 static enum hrtimer_restart gap_lease_expire(struct hrtimer *timer)
 {
 	struct gap_lease *lease = container_of(timer, struct gap_lease, timer);
 	struct gap_class *cl = container_of(lease, struct gap_class, lease);
 	struct gap_sched *q = qdisc_priv(cl->sch);
-	struct Qdisc *root;
 
-	root = gap_lock_root(cl->sch);
-	/* a refresh may have come in while this waited for the lock */
-	if (lease->expires_ns && !gap_lease_left_ns(cl)) {
-		gap_rate_set(q, cl, lease->fallback);
-		lease->expired = true;
-		lease->notify = true;
-		cl->xstats.expired++;
-		q->xstats.expired++;
-		gap_async_queue(q);
-		gap_kick(cl->sch);
-	}
-	gap_unlock_root(root);
+	WRITE_ONCE(lease->due, true);
+	WRITE_ONCE(q->leases_due, true);
+	gap_async_queue(q);
+	rcu_read_lock();
+	__netif_schedule(qdisc_root(cl->sch));
+	rcu_read_unlock();
 	return HRTIMER_NORESTART;
+}
+
+static void gap_lease_fall_back(struct gap_sched *q, struct gap_class *cl)
+{
+	struct gap_lease *lease = &cl->lease;
+
+	lease->due = false;
+	/* a refresh may have come in since */
+	if (!lease->expires_ns || gap_lease_left_ns(cl))
+		return;
+	gap_rate_set(q, cl, lease->fallback);
+	lease->expired = true;
+	lease->notify = true;
+	cl->xstats.expired++;
+	q->xstats.expired++;
+}
+
+/* Tree lock held. */
+void gap_lease_end_due(struct gap_sched *q)
+{
+	struct gap_class *cl;
+	unsigned int i;
+
+	q->leases_due = false;
+	for (i = 0; i < q->clhash.hashsize; i++)
+		hlist_for_each_entry(cl, &q->clhash.hash[i], common.hnode)
+			if (READ_ONCE(cl->lease.due))
+				gap_lease_fall_back(q, cl);
 }
 
 void gap_lease_init(struct gap_class *cl)
@@ -118,6 +143,9 @@ void gap_lease_notify_all(struct Qdisc *sch)
 	struct gap_class *cl;
 	unsigned int i;
 
+	sch_tree_lock(sch);
+	gap_lease_end_due(q);
+	sch_tree_unlock(sch);
 	for (i = 0; i < q->clhash.hashsize; i++)
 		hlist_for_each_entry(cl, &q->clhash.hash[i], common.hnode)
 			if (cl->lease.notify) {

@@ -298,6 +298,8 @@ static struct sk_buff *gap_dequeue(struct Qdisc *sch)
 		gap_tree_resume(q);
 	if (unlikely(!list_empty(&q->lingering)))
 		gap_rate_end_lingers(q);
+	if (unlikely(READ_ONCE(q->leases_due)))
+		gap_lease_end_due(q);
 
 	skb = gap_dequeue_data(sch, &need);
 	if (!skb && !need) {

@@ -35,6 +35,7 @@ struct gap_node {
  * @timer: runs out when nobody did
  * @expires_ns: after which time, 0: never
  * @fallback: the class's rate then
+ * @due: the timer has run out; the packet path has yet to see it
  * @expired: it has happened
  * @notify: and user space has yet to be told
  */
@@ -42,6 +43,7 @@ struct gap_lease {
 	struct hrtimer	timer;
 	u64		expires_ns;
 	u64		fallback;
+	bool		due;
 	bool		expired;
 	bool		notify;
 };
@@ -154,6 +156,7 @@ struct gap_sched {
 	struct gap_clock	clock;
 	bool			timed;		/* timer back end in use */
 	bool			running;	/* frames follow each other */
+	bool			leases_due;	/* some class has to fall back */
 	u32			slot_max;	/* longest gap frame, byte-times */
 	u64			credit_min;	/* byte-times, see gap_pace_charge() */
 	u64			hybrid_bytes;	/* byte-times, 0: never sleep */
@@ -320,13 +323,14 @@ void gap_lease_init(struct gap_class *cl);
 void gap_lease_refresh(struct gap_class *cl, bool new_rate);
 void gap_lease_cancel(struct gap_class *cl);
 u64 gap_lease_left_ns(const struct gap_class *cl);
+void gap_lease_end_due(struct gap_sched *q);
 void gap_lease_notify_all(struct Qdisc *sch);
 
 /* gap_rate.c */
 void gap_rate_set(struct gap_sched *q, struct gap_class *cl, u64 rate);
 void gap_rate_set_later(struct gap_sched *q, struct gap_class *cl, u64 rate,
 			u64 linger_ns);
-void gap_rate_end_linger(struct gap_sched *q, struct gap_class *cl);
+void gap_rate_reset(struct gap_sched *q, struct gap_class *cl);
 void gap_rate_end_lingers(struct gap_sched *q);
 void gap_rate_add(struct gap_sched *q, struct gap_class *cl);
 void gap_rate_remove(struct gap_sched *q, struct gap_class *cl);

@@ -70,19 +70,31 @@ u64 gap_rate_fastest(const struct gap_sched *q)
 
 /* ---- changes; tree lock held ------------------------------------------------- */
 
+static void gap_rate_store(struct gap_sched *q, struct gap_class *cl, u64 rate)
+{
+	gap_rate_remove(q, cl);
+	gap_pace_set_rate(&cl->pace, rate, q->clock.bytes);
+	gap_rate_add(q, cl);
+}
+
 void gap_rate_set(struct gap_sched *q, struct gap_class *cl, u64 rate)
 {
 	list_del_init(&cl->lingering);
 	if (rate == cl->pace.rate)
 		return;
-	gap_rate_remove(q, cl);
-	gap_pace_set_rate(&cl->pace, rate, q->clock.bytes);
-	gap_rate_add(q, cl);
+	gap_rate_store(q, cl, rate);
 	gap_tree_requeue(q, cl);
 }
 
+/* A reset empties the class; the tree it was in is about to be forgotten. */
+void gap_rate_reset(struct gap_sched *q, struct gap_class *cl)
+{
+	if (gap_class_is_lingering(cl))
+		gap_rate_store(q, cl, cl->next_rate);
+}
+
 /* Let a waiting rate take effect once the class is empty or out of time. */
-void gap_rate_end_linger(struct gap_sched *q, struct gap_class *cl)
+static void gap_rate_end_linger(struct gap_sched *q, struct gap_class *cl)
 {
 	if (!gap_tree_is_backlogged(cl) ||
 	    ktime_get_ns() >= cl->next_deadline_ns)
