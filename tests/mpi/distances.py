@@ -1,0 +1,54 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""How far apart full data frames of a wire's records start, in byte-times.
+
+usage: distances.py RECORDS LINK_BPS FROM_S UNTIL_S [MOST]
+
+Looks at the frames that start between the two times (CLOCK_MONOTONIC), up to the
+MOSTth full data frame of them, and prints
+
+  FRAMES LEAST MEDIAN WITHOUT_GAP LONGEST_OTHER
+
+the number of full data frames, the least and the median distance from one to the
+next, how many of these distances have no gap frame in them, and the longest
+other frame that is no gap.
+"""
+import statistics
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "lib"))
+import wire_records  # noqa: E402
+
+FULL_FRAME = 1538
+
+
+def between(frames, from_s, until_s, most):
+    inside = [frame for frame in frames if from_s <= frame.start_s < until_s]
+    full = [i for i, frame in enumerate(inside) if is_full(frame)]
+    return inside[:full[most - 1] + 1] if len(full) > most else inside
+
+
+def is_full(frame):
+    return frame.wire_bytes == FULL_FRAME and frame.ethertype != wire_records.MAC_CONTROL
+
+
+def judge(frames, link_bps):
+    full = [i for i, frame in enumerate(frames) if is_full(frame)]
+    pairs = list(zip(full, full[1:]))
+    byte_times = [(frames[after].start_ns - frames[before].start_ns) * link_bps / 8e9
+                  for before, after in pairs] or [0]
+    without_gap = sum(all(frame.ethertype != wire_records.MAC_CONTROL for frame in frames[before:after])
+                      for before, after in pairs)
+    others = [frame.wire_bytes for frame in frames
+              if frame.ethertype != wire_records.MAC_CONTROL and not is_full(frame)]
+    return (len(full), round(min(byte_times)), round(statistics.median(byte_times)), without_gap,
+            max(others, default=0))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (5, 6):
+        sys.exit(__doc__.strip())
+    recorded = wire_records.parse(Path(sys.argv[1]).read_bytes())
+    link, begin, end, *limit = map(float, sys.argv[2:])
+    print(*judge(between(recorded, begin, end, int(limit[0]) if limit else len(recorded)), link))
