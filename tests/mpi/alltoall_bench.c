@@ -285,13 +285,10 @@ static double run_once(const struct exchange *exchange, bool alltoallv, double *
 	return slowest;
 }
 
-/* The others wait in the next barrier. */
-static void pause_for_reader(const struct job *job, const char *when, int bytes)
+static void wait_for_reader(const char *when, int bytes)
 {
 	int answer;
 
-	if (job->rank)
-		return;
 	printf("{\"pause\":\"%s\",\"bytes\":%d}\n", when, bytes);
 	fflush(stdout);
 	do {
@@ -299,6 +296,18 @@ static void pause_for_reader(const struct job *job, const char *when, int bytes)
 	} while (answer != '\n' && answer != EOF);
 	if (answer == EOF)
 		fail("%s", "--pause: standard input has ended");
+}
+
+/*
+ * The others wait in a barrier.  A rank that went on with its own work, such as
+ * preparing the next size, would take processor time from those that still are
+ * in the last call where all share one emulated processor.
+ */
+static void pause_for_reader(const struct job *job, const char *when, int bytes)
+{
+	if (job->rank == 0)
+		wait_for_reader(when, bytes);
+	MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void print_list(const char *name, const double *values, int count, int digits)
