@@ -34,12 +34,11 @@ static void gap_backend_derive(struct gap_sched *q)
 }
 
 /* Bring the clock to now before something it depends on changes. */
-static void gap_backend_settle_clock(struct gap_sched *q,
-				     const struct net_device *dev)
+void gap_backend_settle_clock(struct gap_sched *q)
 {
 	if (q->timed)
 		gap_clock_follow(&q->clock, ktime_get_ns());
-	else if (!q->running && gap_device_is_empty(dev))
+	else if (!q->running && gap_device_is_empty(qdisc_dev(q->sch)))
 		gap_clock_tie(&q->clock, ktime_get_ns());
 }
 
@@ -52,7 +51,7 @@ static void gap_backend_change_link_rate(struct Qdisc *sch, u64 link_rate)
 	q->speed_known = link_rate;
 	if (new == old)
 		return;
-	gap_backend_settle_clock(q, qdisc_dev(sch));
+	gap_backend_settle_clock(q);
 	gap_clock_set_link_rate(&q->clock, new, ktime_get_ns());
 	gap_class_rescale_all(q, old);
 	gap_kick(sch);
@@ -151,7 +150,7 @@ static void gap_backend_use(struct Qdisc *sch, bool timed,
 	sch_tree_lock(sch);
 	q->verdict = verdict;
 	if (timed != q->timed) {
-		gap_backend_settle_clock(q, qdisc_dev(sch));
+		gap_backend_settle_clock(q);
 		q->timed = timed;
 		q->running = false;
 		q->xstats.backend_changes++;

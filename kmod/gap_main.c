@@ -209,6 +209,7 @@ static void gap_wake_at(struct gap_sched *q, u64 ns)
 	const struct gap_class *cl;
 
 	gap_pause_clock(q);
+	q->wake_ns = ns;
 	list_for_each_entry(cl, &q->lingering, lingering)
 		ns = min(ns, cl->next_deadline_ns);
 	qdisc_watchdog_schedule_ns(&q->watchdog, ns);
@@ -232,9 +233,8 @@ static bool gap_sleep(struct Qdisc *sch, u64 need)
 	/* frames that the link rate has overtaken are still in the device */
 	if (wake_ns <= now_ns)
 		return false;
-	if (q->slept_until_ns <= now_ns)
+	if (q->wake_ns <= now_ns)
 		q->xstats.slept++;	/* and not only asked once more */
-	q->slept_until_ns = wake_ns;
 	gap_wake_at(q, wake_ns);
 	return true;
 }
@@ -264,6 +264,16 @@ static struct sk_buff *gap_dequeue_gap(struct Qdisc *sch, u64 need)
 	q->xstats.gap_wire_bytes += slot;
 	trace_gap_frame(dev, slot, q->clock.bytes);
 	return skb;
+}
+
+/* Timer back end: nobody may send for @need byte-times. */
+static void gap_wait(struct gap_sched *q, u64 need)
+{
+	u64 wake_ns = gap_clock_ns_at(&q->clock, q->clock.bytes + need);
+
+	if (q->wake_ns != wake_ns)
+		q->xstats.timer_wakes++;	/* and not only asked once more */
+	gap_wake_at(q, wake_ns);
 }
 
 static struct sk_buff *gap_dequeue_data(struct Qdisc *sch, u64 *need)
@@ -307,11 +317,8 @@ static struct sk_buff *gap_dequeue(struct Qdisc *sch)
 		return NULL;
 	}
 	if (q->timed) {
-		if (!skb) {
-			q->xstats.timer_wakes++;
-			gap_wake_at(q, gap_clock_ns_at(&q->clock,
-						       q->clock.bytes + need));
-		}
+		if (!skb)
+			gap_wait(q, need);
 		return skb;
 	}
 	if (!skb)

@@ -160,7 +160,7 @@ struct gap_sched {
 	u32			slot_max;	/* longest gap frame, byte-times */
 	u64			credit_min;	/* byte-times, see gap_pace_charge() */
 	u64			hybrid_bytes;	/* byte-times, 0: never sleep */
-	u64			slept_until_ns;	/* the last gap that was */
+	u64			wake_ns;	/* what the timer was last set to */
 
 	struct gap_node		root;		/* backlogged top classes */
 	struct list_head	stalled;	/* children that held their packets back */
@@ -294,6 +294,7 @@ int gap_device_register(void);
 void gap_device_unregister(void);
 
 /* gap_backend.c */
+void gap_backend_settle_clock(struct gap_sched *q);
 void gap_backend_set_conf(struct Qdisc *sch, const struct gap_conf *conf,
 			  u64 link_rate, struct sk_buff *frame);
 void gap_backend_set_link_rate(struct Qdisc *sch, u64 link_rate);

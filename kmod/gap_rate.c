@@ -82,6 +82,8 @@ void gap_rate_set(struct gap_sched *q, struct gap_class *cl, u64 rate)
 	list_del_init(&cl->lingering);
 	if (rate == cl->pace.rate)
 		return;
+	/* while a timer waits nobody else moves the clock */
+	gap_backend_settle_clock(q);
 	gap_rate_store(q, cl, rate);
 	gap_tree_requeue(q, cl);
 }

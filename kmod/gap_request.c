@@ -145,11 +145,17 @@ static int gap_request_check_backend(struct Qdisc *sch,
 	return 0;
 }
 
+/* A link that got slower by itself is no reason to refuse other changes. */
 static int gap_request_check_rate(struct Qdisc *sch,
 				  const struct gap_request *req,
 				  struct netlink_ext_ack *extack)
 {
-	if (req->link_rate && req->link_rate < gap_rate_fastest(qdisc_priv(sch))) {
+	struct gap_sched *q = qdisc_priv(sch);
+
+	if (!req->link_rate ||
+	    (q->speed_known && req->link_rate >= q->clock.link_rate))
+		return 0;
+	if (req->link_rate < gap_rate_fastest(q)) {
 		NL_SET_ERR_MSG(extack,
 			       "a class is faster than the new link rate; lower the class first");
 		return -EINVAL;
