@@ -100,11 +100,11 @@ vm_initrd_file() {
 }
 
 # vm_initrd_libraries STAGE PROGRAM: what the dynamic linker would load.  A
-# kernel module or a static program needs nothing.
+# kernel module, a static program and some libraries need nothing.
 vm_initrd_libraries() {
 	local stage=$1 library listed
 	listed=$(ldd "$2" 2>/dev/null) || return 0
-	grep -oE '/[^ ]+' <<<"$listed" | while read -r library; do
+	{ grep -oE '/[^ ]+' <<<"$listed" || :; } | while read -r library; do
 		[[ -e $stage$library ]] && continue
 		mkdir -p "$stage$(dirname "$library")"
 		cp -L "$library" "$stage$library"

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Child qdiscs, filters, and the statistics of what goes through them."""
+
+from ktap import between, case, equal
+from tcguest import (DEV, HANDLE, SLOW, add_gap, classes, counters, eventually, frame, loaded,
+                     matches, packets, qdiscs, refused, root_qdisc, send_frames, sh, tc)
+
+FILTERS = {
+    "u32": "protocol ip prio 1 u32 match ip dst {} flowid {}",
+    "flower": "protocol ip prio 2 flower dst_ip {} classid {}",
+}
+
+
+@case
+def child_qdiscs_come_and_go():
+    add_gap()
+    tc(f"class add dev {DEV} parent 1: classid 1:10 gap rate 1mbit")
+    equal([q["kind"] for q in qdiscs(DEV)], ["gap"])
+    tc(f"qdisc add dev {DEV} parent 1:10 handle 10: pfifo limit 5")
+    child = [q for q in qdiscs(DEV) if q["handle"] == "10:"][0]
+    equal((child["kind"], child["parent"], child["options"]), ("pfifo", "1:10", {"limit": 5}))
+    equal(classes(DEV)["1:10"], {"parent": "root", "leaf": "10:", "rate": "1Mbit"})
+    tc(f"qdisc replace dev {DEV} parent 1:10 handle 11: fq_codel")
+    equal(classes(DEV)["1:10"]["leaf"], "11:")
+    tc(f"class change dev {DEV} classid 1:10 gap rate 2mbit")
+    equal(classes(DEV)["1:10"], {"parent": "root", "leaf": "11:", "rate": "2Mbit"})
+    tc(f"qdisc del dev {DEV} parent 1:10")
+    equal(classes(DEV)["1:10"], {"parent": "root", "rate": "2Mbit"})
+    equal([q["kind"] for q in qdiscs(DEV)], ["gap"])
+
+
+@case
+def child_qdiscs_queue_what_the_class_holds_back():
+    add_gap()
+    tc(f"class add dev {DEV} parent 1: classid 1:10 gap rate 8bit")
+    tc(f"qdisc add dev {DEV} parent 1:10 handle 10: pfifo limit 5")
+    send_frames(DEV, frame("10.2.0.1", 100), 20, priority=HANDLE | 0x10)
+    child = [q for q in qdiscs(DEV, "-s") if q["handle"] == "10:"][0]
+    equal(child["qlen"], 5)
+    # replaced with packets in it: they are gone, and the class works on
+    tc(f"qdisc replace dev {DEV} parent 1:10 handle 11: fq_codel")
+    tc(f"class change dev {DEV} classid 1:10 gap rate unlimited")
+    before = packets(DEV)["1:10"]
+    send_frames(DEV, frame("10.2.0.1", 100), 7, priority=HANDLE | 0x10)
+    eventually(lambda: packets(DEV)["1:10"] == before + 7, "the packets")
+    # and back to the built-in queue
+    tc(f"qdisc del dev {DEV} parent 1:10")
+    send_frames(DEV, frame("10.2.0.1", 100), 7, priority=HANDLE | 0x10)
+    eventually(lambda: packets(DEV)["1:10"] == before + 14, "the packets")
+
+
+@case
+def child_qdiscs_of_inner_classes_are_refused():
+    add_gap()
+    tc(f"class add dev {DEV} parent 1: classid 1:1 gap")
+    tc(f"class add dev {DEV} parent 1:1 classid 1:11 gap")
+    refused(DEV, f"qdisc add dev {DEV} parent 1:1 handle 10: pfifo",
+            "only a class without children can have a qdisc")
+
+
+@case
+def child_qdisc_goes_when_its_class_gets_children():
+    add_gap()
+    tc(f"class add dev {DEV} parent 1: classid 1:1 gap")
+    tc(f"qdisc add dev {DEV} parent 1:1 handle 10: pfifo")
+    tc(f"class add dev {DEV} parent 1:1 classid 1:11 gap")
+    equal([q["kind"] for q in qdiscs(DEV)], ["gap"])
+    equal(classes(DEV)["1:1"], {"parent": "root", "rate": "unlimited"})
+
+
+@case
+def filters_and_priority_choose_the_class_and_bytes_are_wire_bytes():
+    add_gap("default 1:30")
+    for classid in ("1:10", "1:20", "1:30", "1:40"):
+        tc(f"class add dev {DEV} parent 1: classid {classid} gap")
+    tc(f"filter add dev {DEV} parent 1: " + FILTERS["u32"].format("10.1.0.0/16", "1:10"))
+    tc(f"filter add dev {DEV} parent 1: " + FILTERS["flower"].format("10.2.0.0/16", "1:20"))
+    # skb lengths 42, 60, 61 and 1500: max(length, 60) + 24 on the wire
+    send_frames(DEV, frame("10.1.0.9", 0), 5)
+    send_frames(DEV, frame("10.2.0.9", 18), 6)
+    send_frames(DEV, frame("10.3.0.9", 19), 7)
+    send_frames(DEV, frame("10.1.0.9", 1458), 8, priority=HANDLE | 0x40)
+    send_frames(DEV, frame("10.1.0.9", 0), 9, priority=HANDLE)
+    want = {"1:10": (5, 5 * 84), "1:20": (6, 6 * 84), "1:30": (7, 7 * 85), "1:40": (8, 8 * 1524)}
+
+    def sent():
+        return {name: (shown["packets"], shown["wire"]) for name, shown in counters(DEV).items()}
+    eventually(lambda: sum(packets(DEV).values()) == 26, "all packets")
+    equal(sent(), want)
+    shown = root_qdisc(DEV, "-s")
+    equal((shown["direct_packets"], shown["direct_wire_bytes"]), (9, 9 * 84))
+    equal(shown["wire_bytes"], sum(wire for _, wire in want.values()) + 9 * 84)
+    equal(shown["packets"], 35)
+    equal(shown["gso_split"], 0)
+
+
+@case
+def filters_of_a_class_lead_further_down():
+    add_gap("default 1:12")
+    tc(f"class add dev {DEV} parent 1: classid 1:1 gap")
+    tc(f"class add dev {DEV} parent 1:1 classid 1:11 gap")
+    tc(f"class add dev {DEV} parent 1:1 classid 1:12 gap")
+    tc(f"filter add dev {DEV} parent 1: protocol ip prio 1 matchall classid 1:1")
+    tc(f"filter add dev {DEV} parent 1:1 " + FILTERS["flower"].format("10.2.0.1", "1:11"))
+    send_frames(DEV, frame("10.2.0.1", 10), 3)
+    send_frames(DEV, frame("10.2.0.2", 10), 4)
+    eventually(lambda: packets(DEV) == {"1:1": 7, "1:11": 3, "1:12": 4}, "the packets")
+
+
+QDISC_COUNTERS = ("wire_bytes", "gap_packets", "gap_wire_bytes", "gap_failed", "direct_packets",
+                  "direct_wire_bytes", "gso_split", "bypass_packets", "underruns", "underrun_ns",
+                  "slept", "timer_wakes", "selftests", "backend_changes", "expired")
+
+
+def send_ten():
+    """Ten packets of 1524 byte-times at 1 of 20 Mbit/s; what the counters rose by."""
+    before = root_qdisc(SLOW, "-s")
+    done = packets(SLOW)["1:10"]
+    send_frames(SLOW, frame("10.2.0.1", 1458), 10, priority=HANDLE | 0x10)
+    eventually(lambda: packets(SLOW)["1:10"] == done + 10, "ten packets")
+    after = root_qdisc(SLOW, "-s")
+    return {name: after[name] - before[name] for name in QDISC_COUNTERS}
+
+
+def check_late(want):
+    late = counters(SLOW)["1:10"]["late"]
+    equal(sum(map(int, late.values())), want)
+    for text in late:
+        matches(text, r"^(0|1|\d+-\d+|4194304\+)$")
+
+
+@case
+def statistics_of_gap_frames():
+    add_gap("backend gap hybrid off", SLOW)
+    tc(f"class add dev {SLOW} parent 1: classid 1:10 gap rate 1mbit")
+    rose = send_ten()
+    equal((rose["wire_bytes"], rose["gap_failed"], rose["slept"], rose["timer_wakes"]),
+          (10 * 1524, 0, 0, 0))
+    # Between two packets 19 parts of 20 are gaps, but for what the first was late.
+    between(9 * 19 * 1524 - 1538, rose["gap_wire_bytes"], 9 * 19 * 1524 + 84)
+    check_late(10)
+    # Of every gap but its last 100 us is slept, 250 byte-times.
+    tc(f"qdisc change dev {SLOW} root gap hybrid 100us")
+    rose = send_ten()
+    equal(rose["slept"], 9)
+    between(1, rose["gap_wire_bytes"], 9 * 250 + 84)
+    check_late(20)
+
+
+@case
+def statistics_of_the_timer():
+    add_gap("backend timer", SLOW)
+    tc(f"class add dev {SLOW} parent 1: classid 1:10 gap rate 1mbit")
+    rose = send_ten()
+    equal((rose["wire_bytes"], rose["gap_packets"], rose["slept"]), (10 * 1524, 0, 0))
+    between(9, rose["timer_wakes"], 100)
+    check_late(10)
+
+
+@case
+def statistics_as_text():
+    add_gap("backend timer", SLOW)
+    tc(f"class add dev {SLOW} parent 1: classid 1:10 gap rate 1mbit")
+    send_ten()
+    matches(tc(f"-s qdisc show dev {SLOW}"),
+            r"\n  wire 15240 bytes gaps 0 \(0 bytes, failed 0\)\n"
+            r"  direct 0 pkt \(0 bytes\) gso_split 0 bypass 0 pkt\n"
+            r"  underruns 0 \(0 ns\) slept 0 timer_wakes \d+\n"
+            r"  selftests 0 backend_changes 0 expired 0\n")
+    matches(tc(f"-s class show dev {SLOW}"),
+            r"\n  wire 15240 bytes late_max \d+ bytes credit_lost \d+ bytes\n"
+            r"  acks_first 0 destinations 0 expired 0\n  late [0-9:+ -]+\n")
+    for name in QDISC_COUNTERS:
+        equal(type(root_qdisc(SLOW, "-s")[name]), int)
+
+
+# The last of all: the module is gone then.
+@case
+def module_leaves_nothing_behind():
+    add_gap("default 1:12")
+    tc(f"class add dev {DEV} parent 1: classid 1:1 gap rate 16bit")
+    for classid in ("1:11", "1:12"):
+        tc(f"class add dev {DEV} parent 1:1 classid {classid} gap rate 8bit")
+    tc(f"qdisc add dev {DEV} parent 1:11 handle 11: fq_codel")
+    tc(f"filter add dev {DEV} parent 1: " + FILTERS["u32"].format("10.2.0.0/16", "1:11"))
+    tc(f"filter add dev {DEV} parent 1:1 " + FILTERS["flower"].format("10.2.0.0/16", "1:11"))
+    for destination in ("10.1.0.1", "10.1.0.2", "10.2.0.1"):
+        send_frames(DEV, frame(destination, 1000), 50)
+    tc(f"class change dev {DEV} classid 1:12 gap rate unlimited linger 10s")
+    tc(f"qdisc del dev {DEV} root")
+    sh("rmmod", "sch_gap")
+    equal(loaded(), False)
