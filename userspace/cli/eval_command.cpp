@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "cli/eval_interface.hpp"
+#include "cli/eval_plogpt.hpp"
 
 namespace headway {
 namespace {
@@ -18,9 +19,10 @@ namespace {
 /// Every operation there is: one line per model.
 std::vector<EvalOperation> eval_operations() {
     std::vector<EvalOperation> all;
-    [[maybe_unused]] const auto add = [&](std::span<const EvalOperation> some) {
+    const auto add = [&](std::span<const EvalOperation> some) {
         all.insert(all.end(), some.begin(), some.end());
     };
+    add(eval_plogpt_operations());
     return all;
 }
 

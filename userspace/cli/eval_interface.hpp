@@ -98,6 +98,7 @@ public:
 
     /// Where a value may have several forms.
     [[nodiscard]] bool is_null() const { return json_ != nullptr && json_->is_null(); }
+    [[nodiscard]] bool is_object() const { return json_ != nullptr && json_->is_object(); }
     [[nodiscard]] bool is_array() const { return json_ != nullptr && json_->is_array(); }
     [[nodiscard]] bool is_string() const { return json_ != nullptr && json_->is_string(); }
 
