@@ -5,6 +5,7 @@
 # is spacing's, on the host.
 #   guest.sh CASE...
 # A case: NAME,LINK_MBIT,QDISC,CLASSES  with CLASSES = SIZE:SHARE[+SIZE:SHARE]
+#   QDISC  gap, hybrid (the same, long gaps slept), timer, htb, tbf, fq or nested
 #   SIZE   frame in bytes without FCS; SHARE of the link in ten-thousandths
 # QDISC nested: two classes below one that has the share of the first.
 set -euo pipefail
@@ -12,6 +13,11 @@ set -euo pipefail
 dev=w0
 wire=/sys/class/net/$dev/simwire
 fifo_limit=20000	# packets: more than the senders' sockets hold
+declare -A back_end=(
+	[gap]="backend gap hybrid off"
+	[hybrid]="backend gap"
+	[timer]="backend timer"
+)
 
 wire_bytes() {
 	echo $((($1 < 60 ? 60 : $1) + 24))
@@ -58,8 +64,9 @@ set_up_qdisc() {
 	shift
 	tc qdisc del dev $dev root 2>/dev/null || true
 	case $qdisc in
-	gap)
-		tc qdisc add dev $dev root handle 1: gap backend gap hybrid off
+	gap | hybrid | timer)
+		# shellcheck disable=SC2086 # words, indeed
+		tc qdisc add dev $dev root handle 1: gap ${back_end[$qdisc]}
 		for pair in "$@"; do
 			share=${pair#*:}
 			tc class add dev $dev parent 1: classid 1:$class gap \
@@ -68,7 +75,8 @@ set_up_qdisc() {
 		done
 		;;
 	nested)
-		tc qdisc add dev $dev root handle 1: gap backend gap hybrid off
+		# shellcheck disable=SC2086
+		tc qdisc add dev $dev root handle 1: gap ${back_end[gap]}
 		tc class add dev $dev parent 1: classid 1:1 gap \
 			rate "$(($(share_rate "${1#*:}") * 8))bit"
 		# together they ask for 1.2 times what the parent has

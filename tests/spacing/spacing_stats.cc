@@ -8,7 +8,8 @@
 // Distances are in byte-times of the link.  Start k of a class that is always
 // backlogged is ideally at start 0 + k * WIRE_BYTES * link / rate.  The first
 // and the last frames are left out: until the senders are ahead and after the
-// first of them has ended, not all classes are backlogged.
+// first of them has ended, not all classes are backlogged.  Quantile i of the
+// spacings is that which i half per cent of them do not exceed.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -64,6 +65,14 @@ double percentile(const std::vector<double>& sorted, double share) {
   return sorted[static_cast<std::size_t>(share * last)];
 }
 
+std::vector<double> quantiles(const std::vector<double>& sorted) {
+  constexpr int count = 200;
+  std::vector<double> values;
+  for (int i = 0; i <= count; ++i)
+    values.push_back(percentile(sorted, static_cast<double>(i) / count));
+  return values;
+}
+
 // Byte-times for which the wire carried nothing between two frames.
 double idle_bytes(const Run& run) {
   double idle = 0;
@@ -115,6 +124,7 @@ nlohmann::json evaluate(const Run& run) {
           {"spacing_p1_bytes", percentile(spacings, 0.01)},
           {"spacing_median_bytes", percentile(spacings, 0.5)},
           {"spacing_max_bytes", spacings.back()},
+          {"spacing_quantiles_bytes", quantiles(spacings)},
           {"back_to_back_share", static_cast<double>(back_to_back) / (frames - 1)},
           {"idle_bytes", idle_bytes(run)}};
 }
