@@ -1,0 +1,112 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The bench's own arithmetic, without a guest."""
+
+import sys
+import unittest
+import xml.dom.minidom
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from headway_bench import cases, charts, results, tables  # noqa: E402
+
+
+def count(enqueue, dequeue, frames=1000, gap=0, wait=0, interrupt=0):
+    """As the guest prints it, each frame alike."""
+    def calls(each):
+        return {"calls": frames if each else 0, "instructions": frames * each, "most": each}
+    return {"packets": frames, "frames": frames, "gap_bytes": 0, "enqueue": calls(enqueue),
+            "dequeue": calls(dequeue), "gap": calls(gap), "wait": calls(wait),
+            "interrupt": calls(interrupt)}
+
+
+def costs(sums=None):
+    """Every cost; a sum for a qdisc by key, or by (key, lanes), else 100."""
+    sums = sums or {}
+    items = []
+    for case in [*cases.cost_cases(), *cases.class_count_cases()]:
+        key = case.contender.key
+        total = sums.get((key, case.load.lanes), sums.get(key, 100))
+        items.append(results.cost(case, count(40, total - 40, gap=7, wait=8, interrupt=9)))
+    return items
+
+
+def document():
+    spacing = [results.spacing({
+        "qdisc": name.split(",")[2], "share": int(name.split(":")[1]),
+        "stats": {"frames": 1200, "gaps": 0, "rate_error": 0, "interval_bytes": 3000,
+                  "back_to_back_share": 0, "spacing_quantiles_bytes": [2900 + i for i in range(201)]}})
+        for name in cases.spacing()]
+    drives = [results.drive(case, {"busy": 5000, "frames": 10, "gaps": 990, "gap_wire_bytes": 1000})
+              for case in cases.drives()]
+    items = costs()
+    return {"costs": items, "drives": drives, "spacing": spacing,
+            "targets": list(results.targets(items))}
+
+
+class CasesTest(unittest.TestCase):
+    def test_names_are_unique(self):
+        names = [case.name for case in [*cases.cost_cases(), *cases.class_count_cases(),
+                                        *cases.drives()]]
+        self.assertEqual(len(names), len(set(names)))
+
+    def test_classes_share_the_rate(self):
+        for lanes in (1, 1000, 10000):
+            rates = cases.share_rates(1_000_000_000, lanes)
+            self.assertEqual(len(rates), lanes)
+            self.assertLessEqual(sum(rates), 1_000_000_000)
+            self.assertGreater(sum(rates), 999_900_000)
+            self.assertGreater(min(rates), 0)
+
+    def test_no_line_is_longer_than_the_module_takes(self):
+        for case in [*cases.cost_cases(), *cases.class_count_cases()]:
+            self.assertLess(len(case.script()[-1]), 256)
+
+    def test_filters_replace_the_default_class(self):
+        lines = cases.BY_KEY["gap-u32"].lines(cases.Load(1514))
+        self.assertNotIn("default", lines[0])
+        self.assertIn("u32", lines[-1])
+
+
+class ResultsTest(unittest.TestCase):
+    def test_cost_is_per_frame_and_waiting_apart(self):
+        case = next(cases.cost_cases())
+        item = results.cost(case, count(40, 60, gap=7))
+        self.assertEqual((item["sum"], item["held"], item["gaps_per_frame"]), (100, 7, 1))
+
+    def test_equal_costs_meet_every_target(self):
+        self.assertTrue(all(item["met"] for item in results.targets(costs())))
+
+    def test_each_target_can_be_missed(self):
+        misses = {"gap": ("gap", 121), "gap-u32": ("gap-u32", 101), "gap-flower": ("gap-flower", 101),
+                  "gap classes": (("gap", 10000), 201), "timer classes": (("timer", 10000), 201)}
+        for name, (key, total) in misses.items():
+            with self.subTest(name):
+                missed = [item for item in results.targets(costs({key: total})) if not item["met"]]
+                self.assertEqual(len(missed), 1)
+
+    def test_a_missing_figure_is_no_success(self):
+        items = [item for item in costs() if item["qdisc"] != "tbf"]
+        with self.assertRaises(TypeError):
+            list(results.targets(items))
+
+
+class ReportTest(unittest.TestCase):
+    def test_tables_show_every_contender_and_target(self):
+        text = "\n".join(tables.report(document()))
+        for contender in cases.CONTENDERS:
+            self.assertIn(contender.title, text)
+        self.assertEqual(text.count("met "), len(list(results.targets(costs()))))
+
+    def test_the_picture_is_well_formed(self):
+        picture = xml.dom.minidom.parseString(charts.picture(document()))
+        self.assertEqual(len(picture.getElementsByTagName("path")), len(list(cases.spacing())))
+
+    def test_errors_are_placed_by_decade(self):
+        self.assertEqual(charts.error_place(0), 0)
+        self.assertEqual(charts.error_place(-1e9), -1)
+        self.assertAlmostEqual(charts.error_place(1000), 0.5)
+
+
+if __name__ == "__main__":
+    unittest.main()
