@@ -59,12 +59,12 @@ class Testbed:
         """Build the network; afterwards everything else works."""
         same_addresses_in_every_process()
         self.components = used_components(Path("/tmp/openmpi-components"))
-        plan = self._plan()
+        self.plan = self._plan()
         self.shell = Shell(os.environ | {
             "DEMO_CONFIG": str(self.config),
             "DEMO_PORT_BUFFER_BYTES": str(self.scene["port_buffer_bytes"]),
             "DEMO_TRUNK_BUFFER_BYTES": str(self.scene["trunk_buffer_bytes"]),
-            **rates_for_contenders(plan),
+            **rates_for_contenders(self.plan),
         })
         contenders = self.root / "tests/demo/contenders"
         common = contenders / "common.sh"

@@ -14,10 +14,9 @@ def row(run):
             str(run["mpiruns"]), run["transport"], f"{run['softirq_share'] * 100:.0f} %")
 
 
-def lines_up(rows):
-    """Columns of equal width: words to the left, numbers to the right."""
+def lines_up(rows, words):
+    """Columns of equal width: those numbered in `words` to the left, numbers to the right."""
     widths = [max(len(line[i]) for line in rows) for i in range(len(rows[0]))]
-    words = {0, HEADINGS.index("transport")}
     return ["  ".join(cell.ljust(width) if i in words else cell.rjust(width)
                       for i, (cell, width) in enumerate(zip(line, widths))).rstrip()
             for line in rows]
@@ -31,7 +30,8 @@ def scene_lines(part):
     for message in part["messages"]:
         lines += ["", f"all-to-all of {message['bytes'] // 1024} KiB a pair, bound "
                       f"{message['bound_ms']:.1f} ms ({message['bound_limit']})"]
-        lines += ["  " + line for line in lines_up([HEADINGS] + [row(run) for run in message["runs"]])]
+        rows = [HEADINGS] + [row(run) for run in message["runs"]]
+        lines += ["  " + line for line in lines_up(rows, {0, HEADINGS.index("transport")})]
     return lines
 
 
