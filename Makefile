@@ -58,6 +58,11 @@ demo-full: packages build kernels ## both scenes, every contender and size (long
 check: packages build kernels ## run every test
 	@tests/check
 
+.PHONY: bench-qdisc
+bench-qdisc: packages build kernels ## instructions per packet of gap and other qdiscs, and how exactly they pace
+	@$(foreach r,$(releases),tests/lib/build-module $(r) tests/bench/qdisc_bench qdisc_bench &&) true
+	@tests/bench/qdisc
+
 .PHONY: style
 style: ## checkpatch, SPDX lines, man pages
 	@tests/style
