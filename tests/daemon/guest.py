@@ -17,9 +17,10 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "tc"))
 
-import tcguest
-from tcguest import (case, classes, equal, eventually, frame, matches, note, qdiscs, root_qdisc,
-                     run, run_cases, send_frames, sh, state, tc)
+from tcguest import (classes, eventually, frame, matches, note, qdiscs, root_qdisc, run,
+                     send_frames, sh, state, tc)
+import ktap             # found where tcguest looks
+from ktap import case, equal, run_cases
 from control import Control
 
 HERE = os.path.dirname(os.path.realpath(__file__))
@@ -161,7 +162,7 @@ def netlink_and_tc_leave_the_same_state():
         control.enter(EVERYBODY)
         dumps[via].append(state(DEV))
         control.do("leave")
-        eventually(at_rest)
+        eventually(at_rest, "every class is at rest")
         dumps[via].append(state(DEV))
         control.close()
         equal(daemon.stop(), 0)
@@ -316,7 +317,7 @@ def enter_and_leave():
         equal((rate_of("1:10"), rate_of("1:11")), (PLANNED, PLANNED))
         equal([r["bytes_per_s"] for r in answer["rates"]], [38671875, 38671875])
         control.do("leave")
-        eventually(at_rest)
+        eventually(at_rest, "every class is at rest")
         equal(control.enter(EVERYBODY, message_bytes=100)["paced"], False)
         equal(at_rest(), True)
         equal(daemon.stop(), 0)
@@ -340,7 +341,7 @@ def the_rate_holds_until_the_class_runs_empty():
           (None, 38671, None))
     equal(rate_of("1:10"), "unlimited")  # it was empty at once
     started = time.monotonic()
-    eventually(at_rest)
+    eventually(at_rest, "every class is at rest")
     took = time.monotonic() - started
     note(f"unlimited again after {took:.2f} s, when its queue was empty; linger was 10 s")
     equal(took < 8, True)
@@ -357,7 +358,7 @@ def the_rate_goes_after_the_linger_at_the_latest():
     control.do("leave")
     equal(classes(DEV)["1:11"]["next_rate"], "unlimited")
     started = time.monotonic()
-    eventually(at_rest)
+    eventually(at_rest, "every class is at rest")
     took = time.monotonic() - started
     note(f"unlimited again after {took:.2f} s; linger was 1 s")
     equal(took < 15, True)
@@ -373,8 +374,8 @@ def a_killed_client_leaves_no_rate():
         equal(rate_of("1:11"), PLANNED)
         client.kill()
         client.wait(timeout=30)
-        eventually(at_rest)
-    eventually(lambda: Control(SOCKET).do("status")["client_count"] == 1)
+        eventually(at_rest, "every class is at rest")
+    eventually(lambda: Control(SOCKET).do("status")["client_count"] == 1, "one client is left")
 
 
 @case
@@ -386,9 +387,9 @@ def the_strictest_of_several_clients_wins():
     second.enter(EVERYBODY)
     equal((rate_of("1:11"), loose == PLANNED), (PLANNED, False))
     second.close()
-    eventually(lambda: rate_of("1:11") == loose)
+    eventually(lambda: rate_of("1:11") == loose, "the rate rises")
     first.close()
-    eventually(at_rest)
+    eventually(at_rest, "every class is at rest")
 
 
 @case
@@ -402,14 +403,14 @@ def what_the_kernel_refuses_is_undone():
                          comm_hosts=EVERYBODY)
     equal(answer["ok"], False)
     matches(answer["error"], "setting class 1:11 to 309.375 Mbit/s: ")
-    eventually(at_rest)
+    eventually(at_rest, "every class is at rest")
     equal(sorted(classes(DEV)), ["1:10"])
     equal(control.do("status")["in_step"], False)
     matches(daemon.said(), "trying again until it succeeds")
     note("once the class is back, the daemon finds its way by itself")
     tc(f"class add dev {DEV} parent 1: classid 1:11 gap rate 1mbit")
-    eventually(lambda: control.do("status")["in_step"])
-    eventually(at_rest)
+    eventually(lambda: control.do("status")["in_step"], "the daemon is in step")
+    eventually(at_rest, "every class is at rest")
     control.enter(EVERYBODY)
     equal(rate_of("1:11"), PLANNED)
 
@@ -461,14 +462,14 @@ def reload():
     control.do("enter", pattern=pattern)
     equal(rate_of("1:11"), PLANNED)
     control.do("leave")
-    eventually(at_rest)
+    eventually(at_rest, "every class is at rest")
     equal(state(DEV), before)
 
     hang_up(config(linger="target_utilisation = 0.495"))
     control.do("enter", pattern=pattern)
     equal(rate_of("1:11"), "154687Kbit")  # half of it
     control.do("leave")
-    eventually(at_rest)
+    eventually(at_rest, "every class is at rest")
     equal(state(DEV), before)
 
 
@@ -526,6 +527,6 @@ def make_device():
 
 if __name__ == "__main__":
     # With arguments: only the cases of these names.
-    tcguest.CASES[:] = [c for c in tcguest.CASES if not sys.argv[1:] or c.__name__ in sys.argv[1:]]
+    ktap.CASES[:] = [c for c in ktap.CASES if not sys.argv[1:] or c.__name__ in sys.argv[1:]]
     make_device()
     sys.exit(run_cases(clean))
