@@ -39,7 +39,8 @@ TEST(Plogp, RefusesImpossibleGaps) {
     EXPECT_FALSE(GapTable::make({{0, -1}}));
     EXPECT_FALSE(GapTable::make({{-1, 1}}));
     EXPECT_FALSE(GapTable::make({{0, INFINITY}}));
-    EXPECT_EQ(GapTable::make({{5, 1}, {5, 2}}).error().message, "the gap of 5 bytes is given twice");
+    EXPECT_EQ(GapTable::make({{5, 1}, {5, 2}}).error().message,
+              "the gap of 5 bytes is given twice");
 }
 
 // (18) (19), the example of plogp.hpp: 8 processes, g = 20 us, L = 50 us.

@@ -216,7 +216,8 @@ def alltoall(algorithm, P, m):
             program = []
             for i in range(1, P):
                 at = len(program)
-                program += [["irecv", r ^ i, m], ["isend", r ^ i, m], ["wait", at], ["wait", at + 1]]
+                program += [["irecv", r ^ i, m], ["isend", r ^ i, m],
+                            ["wait", at], ["wait", at + 1]]
         else:
             program = [["irecv", i, m] for i in range(P) if i != r]
             for i in range(1, P):

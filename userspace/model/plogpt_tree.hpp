@@ -52,8 +52,7 @@ struct PlogptLinks {
 
 class PlogptTree {
 public:
-    /// A tree of 2^30 leaves has as many as a message has ways to be numbered.
-    static constexpr unsigned height_max = 30;
+    static constexpr unsigned height_max = 30;  ///< leaves are numbered in 32 bits
 
     enum class Clamp { no, yes };
 
@@ -61,16 +60,21 @@ public:
     /// either may be infinite.
     [[nodiscard]] static Result<PlogptTree> make(PlogptLinks links, double eps_s, Clamp clamp);
 
-    [[nodiscard]] unsigned height() const { return static_cast<unsigned>(links_.bandwidth_bytes_per_s.size()); }
+    [[nodiscard]] unsigned height() const {
+        return static_cast<unsigned>(links_.bandwidth_bytes_per_s.size());
+    }
     [[nodiscard]] std::uint64_t leaves() const { return std::uint64_t{1} << height(); }
 
     /// Heights are from 1 to height().
     [[nodiscard]] double bandwidth(unsigned h) const { return links_.bandwidth_bytes_per_s[h - 1]; }
     [[nodiscard]] double buffer_delay(unsigned h) const { return links_.buffer_delay_s[h - 1]; }
 
-    [[nodiscard]] bool has_switches_exact(unsigned h, unsigned h2) const;    ///< (4)
-    [[nodiscard]] double switch_distance(unsigned h, unsigned h2) const;     ///< left of (5); infinite: none
-    [[nodiscard]] bool has_switches(unsigned h, unsigned h2) const;          ///< (5), or (4)
+    /// (4)
+    [[nodiscard]] bool has_switches_exact(unsigned h, unsigned h2) const;
+    /// The left side of (5); infinite if it has no finite value.
+    [[nodiscard]] double switch_distance(unsigned h, unsigned h2) const;
+    /// P_S: (5), or (4) where that is infinite.
+    [[nodiscard]] bool has_switches(unsigned h, unsigned h2) const;
 
     /// Of the communication i -> j; 0 for i = j.
     [[nodiscard]] static unsigned height_of(std::uint32_t i, std::uint32_t j) {
