@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A guest's headwayd: its configuration, its life, the device it paces."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "tc"))
+
+from tcguest import classes, matches, note, qdiscs, root_qdisc, run, sh, state
+from ktap import equal
+
+BIN = os.path.join(os.environ["HW_BUILD"], "bin")
+MODULES = os.path.join(os.environ["HW_BUILD"], "kmod", os.uname().release)
+DEV = "eth0"
+CONFIG, SOCKET = "/tmp/headway.toml", "/run/headway/control.sock"
+EVERYBODY = [f"a{i}" for i in range(4)] + [f"b{i}" for i in range(4)]
+# U * trunk / senders = 0.99 * 1.25 Gbit/s / 4 = 309.375 Mbit/s: whole bytes/s
+PLANNED = "309375Kbit"
+
+running = []  # daemons of the case
+
+
+def config(via="netlink", **more):
+    """The text of a configuration; `more` replaces lines of it."""
+    values = {"linger": "linger_ms = 10", "interface": f'interface = "{DEV}"', "daemon": "",
+              "host_rate": 'host_rate = "1gbit"', **more}
+    return f"""
+[node]
+name = "a0"
+{values["interface"]}
+[policy]
+{values["linger"]}
+[kernel]
+via = "{via}"
+[daemon]
+{values["daemon"]}
+[[cluster]]
+name = "a"
+hosts = ["a[0-3]"]
+prefixes = ["10.1.0.0/16", "fd00:1::/64"]
+{values["host_rate"]}
+trunk_rate = "1.25gbit"
+[[cluster]]
+name = "b"
+hosts = ["b[0-3]"]
+prefixes = ["10.2.0.0/16", "10.3.7.0/24", "fd00:2::/64"]
+{values["host_rate"]}
+trunk_rate = "1.25gbit"
+"""
+
+
+def write_config(text):
+    with open(CONFIG, "w") as file:
+        file.write(text)
+
+
+class Daemon:
+    """headwayd in the foreground; ready when it says so to systemd's socket."""
+
+    def __init__(self, text, wait=True):
+        write_config(text)
+        self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.notify.settimeout(20)
+        path = f"/run/notify.{time.monotonic_ns()}"
+        self.notify.bind(path)
+        self.log = open("/tmp/headwayd.log", "w+")
+        self.process = subprocess.Popen([f"{BIN}/headwayd", "--config", CONFIG, "--verbose"],
+                                        env=dict(os.environ, NOTIFY_SOCKET=path),
+                                        stdout=self.log, stderr=self.log)
+        running.append(self)
+        if wait:
+            self.expect("READY=1")
+
+    def expect(self, word):
+        """Read notifications until one has that word."""
+        try:
+            while word not in (text := self.notify.recv(4096).decode()):
+                note(f"notification: {text!r}")
+        except TimeoutError:
+            raise AssertionError(f"no {word}; the daemon said:\n{self.said()}") from None
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read()
+
+    def ended(self):
+        """Exit status, when it ends by itself."""
+        return self.process.wait(timeout=30)
+
+    def stop(self):
+        self.process.terminate()
+        return self.ended()
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(timeout=30)
+
+
+def clean():
+    """Before each case: no daemon, no qdisc, no socket."""
+    while running:
+        running.pop().kill()
+    run("tc", "qdisc", "del", "dev", DEV, "root")
+    run("rm", "-f", SOCKET)
+    equal([q for q in qdiscs(DEV) if q["kind"] == "gap"], [])
+
+
+def refused_to_start(text, status, pattern, dev=DEV):
+    """headwayd must end with that status and reason and leave the kernel alone."""
+    before = state(dev)
+    daemon = Daemon(text, wait=False)
+    equal((daemon.ended(), daemon.said().count("\n") > 0), (status, True))
+    matches(daemon.said(), pattern)
+    equal(state(dev), before)
+    equal(os.path.exists(SOCKET), False)
+
+
+def rate_of(classid):
+    return classes(DEV)[classid]["rate"]
+
+
+def direct_packets():
+    return root_qdisc(DEV, "-s")["direct_packets"]
+
+
+def at_rest():
+    return all(c["rate"] == "unlimited" and "next_rate" not in c for c in classes(DEV).values())
+
+
+def make_device():
+    for module in ("sch_htb", "cls_flower", "veth"):
+        sh("modprobe", module)
+    for module in ("simwire", "sch_gap"):
+        sh("insmod", f"{MODULES}/{module}.ko")
+    sh("ip", "link", "add", DEV, "type", "simwire")
+    for end in (DEV, f"{DEV}p"):
+        # what the kernel sends on its own would be in the counters
+        with open(f"/proc/sys/net/ipv6/conf/{end}/disable_ipv6", "w") as file:
+            file.write("1")
+        sh("ip", "link", "set", end, "up")
