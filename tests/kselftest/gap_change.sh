@@ -1,0 +1,177 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A device changes, loses its carrier, goes away; the qdisc and its module go
+# under traffic.  KTAP.
+# shellcheck source=tests/kselftest/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+fresh() {
+	[[ -d /sys/class/net/w0 ]] || wire w0
+	gap_with "default 1:10 ${1:-}" "1: 1:10 rate 10mbit"
+}
+
+test_mtu() {
+	fresh "hybrid off"
+	ip link set w0 mtu 600
+	on_wire 10000000 "with a smaller MTU the rate stays" "80 9 500"
+	ktap_equal "and gap frames are short at once, byte-times" $((600 + 14 + 24)) "$gap_longest"
+	ip link set w0 mtu 9000
+	on_wire 10000000 "with a large MTU the rate stays"
+	ktap_equal "and gap frames grow, byte-times" $((9000 + 14 + 24)) "$gap_longest"
+	ip link set w0 mtu 1500
+}
+
+# Frames from an address that have arrived at the other end; it never sees
+# PAUSE frames, but void frames.
+arrived_from() {
+	[[ $(tc -s filter show dev w0p ingress pref "$1") =~ Sent\ [0-9]+\ bytes\ ([0-9]+)\ pkt ]] &&
+		echo "${BASH_REMATCH[1]}"
+}
+
+has_arrived() {
+	(($(arrived_from "$1") >= $2))
+}
+
+test_address() {
+	if ! modprobe -q sch_ingress || ! modprobe -q cls_flower || ! modprobe -q act_gact; then
+		ktap_skip "gap frames carry the device's address" "no ingress filters"
+		return
+	fi
+	fresh
+	tc qdisc change dev w0 root gap frame void
+	hw_wait_for 10 is_judged w0
+	ip link set w0 address 02:00:00:00:00:99
+	tc qdisc add dev w0p ingress
+	tc filter add dev w0p ingress pref 1 protocol 0x88b5 flower \
+		src_mac 02:00:00:00:00:99 dst_mac 02:00:00:00:00:99 action pass
+	tc filter add dev w0p ingress pref 2 protocol 0x88b5 flower action pass
+	send 20
+	hw_wait_for 10 has_arrived 1 19
+	ktap_result $? "gap frames carry the device's new address at once"
+	ktap_equal "and no other" 0 "$(arrived_from 2)"
+	tc qdisc del dev w0p ingress
+}
+
+is_at() {
+	[[ $(shown link_rate "$(tc qdisc show dev w0 root)") == "$1" ]] && is_judged w0 && [[ $verdict == passed ]]
+}
+
+test_speed() {
+	fresh
+	echo 25000000 >/sys/class/net/w0/simwire/renegotiate
+	hw_wait_for 20 is_at 25Mbit
+	ktap_result $? "the speed that the link comes back with is followed"
+	on_wire 10000000 "the class keeps its rate"
+	echo 50000000 >/sys/class/net/w0/simwire/renegotiate
+	hw_wait_for 20 is_at 50Mbit
+	ktap_result $? "and up again"
+	on_wire 10000000 "the class still does"
+}
+
+test_carrier() {
+	local before after
+	fresh
+	before=$(tc class show dev w0)
+	send 200 &
+	local sender=$!
+	ip link set w0p down
+	hw_wait_for 5 not has_carrier w0
+	ktap_result $? "the carrier goes under traffic"
+	hw_wait_for 5 has_verdict no_carrier
+	ktap_result $? "meanwhile the timer is in charge"
+	wait $sender
+	ip link set w0p up
+	hw_wait_for 5 has_carrier w0
+	hw_wait_for 10 has_verdict passed
+	after=$(tc class show dev w0)
+	ktap_equal "classes and rates survive" "$before" "$after"
+	ktap_equal "the self-test ran anew" 2 "$(xstat selftests)"
+	on_wire 10000000 "the class keeps its rate"
+}
+
+has_verdict() {
+	[[ $(shown verdict "$(tc qdisc show dev w0 root)") == "$1" ]]
+}
+
+not() {
+	! "$@"
+}
+
+is_gone() {
+	[[ ! -d /sys/class/net/w0 ]]
+}
+
+test_removal() {
+	fresh
+	send 200 2>/dev/null &
+	ip link del w0
+	ktap_result $? "the device goes under traffic"
+	hw_wait_for 10 is_gone
+	wait
+	ktap_equal "and its qdisc with it" "" "$(tc qdisc show | grep gap)"
+}
+
+# In a namespace below this one: it goes with its last process.
+test_namespace() {
+	# shellcheck disable=SC2016 # it is the inner one that expands
+	unshare --net --mount bash -c '
+		mount -t sysfs sysfs /sys
+		GAP_NAMESPACE=1 . "$0"
+		wire w0 && gap_with "default 1:10" "1: 1:10 rate 1mbit" || exit 1
+		send 30
+		tc -s qdisc show dev w0 root' "$here/lib.sh" >"$work/inner" 2>&1
+	ktap_result $? "a namespace goes with packets queued"
+	ktap_check "which were" grep -qE 'backlog [1-9]' "$work/inner"
+}
+
+test_deletion() {
+	fresh
+	send 500 2>/dev/null &
+	local sender=$!
+	hw_wait_for 10 has_backlog
+	ktap_check "the qdisc goes under traffic" tc qdisc del dev w0 root
+	wait $sender
+	fresh
+	send 100 &
+	sender=$!
+	hw_wait_for 10 has_backlog
+	ktap_check "a class goes under traffic" tc class del dev w0 classid 1:10
+	wait $sender
+	ktap_check "and comes back" tc class add dev w0 parent 1: classid 1:10 gap rate 10mbit
+	on_wire 10000000 "with its rate"
+}
+
+has_backlog() {
+	[[ $(tc -s qdisc show dev w0 root) =~ backlog\ [1-9] ]]
+}
+
+# Only if nobody else on this machine uses it.
+test_module() {
+	local users
+	ip link del w0
+	read -r users </sys/module/sch_gap/refcnt
+	if ((users)); then
+		ktap_skip "the module unloads" "it is in use elsewhere"
+		return
+	fi
+	fresh
+	send 500 2>/dev/null &
+	hw_wait_for 10 has_backlog
+	ktap_check "the module stays while it is in use" not rmmod sch_gap
+	ktap_check "the qdisc goes under traffic" tc qdisc del dev w0 root
+	ktap_check "then the module unloads" rmmod sch_gap
+	wait
+	need_module sch_gap
+	fresh
+	ktap_equal "and loads again" "passed gap" "$(verdict w0)"
+}
+
+test_mtu
+test_address
+test_speed
+test_carrier
+test_removal
+test_namespace
+test_deletion
+test_module
+ktap_end

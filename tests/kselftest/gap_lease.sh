@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A class that nobody refreshes falls back, and says so.  KTAP.
+# shellcheck source=tests/kselftest/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+lines_about_expiry() {
+	grep -c 'class gap 1:10 .*rate 1Mbit.*expired' "$work/monitor"
+}
+
+has_expired() {
+	[[ $(class_shown 1:10) == *" expired"* ]]
+}
+
+monitor_sees_it() {
+	(($(lines_about_expiry) > 0))
+}
+
+# Nobody says when tc monitor listens, so that is tried.
+start_monitor() {
+	tc monitor >"$work/monitor" 2>&1 &
+	monitor=$!
+	hw_wait_for 10 monitor_listens
+}
+
+monitor_listens() {
+	tc class change dev w0 classid 1:10 gap
+	grep -q 'class gap 1:10' "$work/monitor"
+}
+
+test_refresh() {
+	local turn
+	tc class change dev w0 classid 1:10 gap rate 10mbit fallback 1mbit expires 1s
+	for turn in 1 2 3 4; do
+		read -rt 0.6 -u "$hw_never"
+		tc class change dev w0 classid 1:10 gap
+	done
+	ktap_equal "a change without options keeps the rate alive" 10Mbit "$(shown rate "$(class_shown 1:10)")"
+	ktap_check "the time left is shown" grep -qE 'fallback 1Mbit expires 1s left [0-9.]+m?s' <(class_shown 1:10)
+}
+
+test_expiry() {
+	hw_wait_for 10 has_expired
+	ktap_result $? "without one it expires"
+	ktap_equal "and the rate is the fallback" 1Mbit "$(shown rate "$(class_shown 1:10)")"
+	hw_wait_for 10 monitor_sees_it
+	ktap_result $? "tc monitor is told"
+	ktap_equal "once" 1 "$(lines_about_expiry)"
+	ktap_equal "class and qdisc count it" "1 1" \
+		"$(shown expired "$(class_shown 1:10 -s | tail -n +3)") $(xstat expired)"
+	held=1:1 on_wire 1000000 "the fallback is on the wire" 30
+}
+
+test_return() {
+	tc class change dev w0 classid 1:10 gap
+	ktap_check "a change without a rate does not end it" has_expired
+	tc class change dev w0 classid 1:10 gap rate 20mbit
+	ktap_equal "a rate does" "20Mbit " "$(shown rate "$(class_shown 1:10)") $(has_expired && echo expired)"
+	tc class change dev w0 classid 1:10 gap expires off
+	read -rt 1.5 -u "$hw_never"
+	ktap_equal "expires off ends the lease" "20Mbit " "$(shown rate "$(class_shown 1:10)") $(has_expired && echo expired)"
+}
+
+# Its packets, held at a crawl, must not wait for the next packet to come.
+test_faster_fallback() {
+	tc class change dev w0 classid 1:10 gap rate 8kbit fallback 40mbit expires 500ms
+	count_data
+	local before=$data
+	send 20
+	wait_sent $((before + 20))
+	ktap_result $? "packets that wait leave at a faster fallback"
+}
+
+wire w0 || skip_all "no simwire"
+gap_with "default 1:10" "1: 1:1" "1:1 1:10"
+start_monitor
+test_refresh
+test_expiry
+kill "$monitor"
+test_return
+test_faster_fallback
+ktap_end

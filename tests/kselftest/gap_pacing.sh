@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Rates and spacing of classes, by what was on the wire.  KTAP.
+# shellcheck source=tests/kselftest/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# Starts may miss their time by the shortest gap frame.
+slack_ns=$((84 * byte_ns))
+
+# paced_at BIT BYTES NAME [WIRE_BYTES]: 80 frames, by rate and spacing
+paced_at() {
+	local wire=${4:-$frame_wire}
+	on_wire "$1" "$3" "80 9 $2"
+	ktap_between "$3: no two starts closer, ns" $((wire * 8000000000 / $1 - slack_ns)) \
+		"$spacing_ns" 100000000
+}
+
+test_one_class() {
+	gap_with "default 1:10" "1: 1:10 rate 15mbit"
+	ktap_equal "gap frames pass the self-test" "passed gap" "$(verdict w0)"
+	paced_at 15000000 $payload_bytes "15 of 50 Mbit/s"
+	# 2389 byte-times each
+	ktap_between "two gap frames were between any two" $((2 * (frames - 1))) "$gap_frames" \
+		$((2 * (frames + 20)))
+	ktap_equal "of the longest length that the MTU allows, byte-times" 1538 "$gap_longest"
+	tc class change dev w0 classid 1:10 gap rate 45mbit
+	paced_at 45000000 $payload_bytes "45 of 50 Mbit/s"
+	tc class change dev w0 classid 1:10 gap rate 5mbit
+	paced_at 5000000 18 "short frames at 5 Mbit/s" 84
+}
+
+test_no_class() {
+	local stats
+	gap_with ""
+	start_recording
+	# a short frame on a slow wire holds all that follow
+	echo 2000 >/sys/class/net/w0/simwire/rate_bps
+	send 1 9 18
+	echo $((link_mbit * 1000000)) >/sys/class/net/w0/simwire/rate_bps
+	send_all 50
+	measure
+	ktap_between "packets of no class use the whole link, bit/s" 49999000 "$rate_bps" 50001000
+	stats=$(tc -s qdisc show dev w0 root)
+	ktap_equal "they are counted as direct" "51 $((50 * frame_wire + 84))" \
+		"$(shown direct "$stats") $([[ $stats =~ direct\ 51\ pkt\ \(([0-9]+) ]] && echo "${BASH_REMATCH[1]}")"
+}
+
+test_caps() {
+	gap_with "default 1:10" "1: 1:1 rate 20mbit" "1:1 1:10 rate 15mbit" "1:1 1:11 rate 15mbit" \
+		"1:1 1:12 rate unlimited" 2>"$work/warnings"
+	ktap_check "children that ask for more than their parent has are warned of" \
+		grep -q '^Warning: classes ask for' "$work/warnings"
+	tc filter add dev w0 parent 1: protocol ip prio 1 u32 match ip dport 11 0xffff classid 1:11
+	tc filter add dev w0 parent 1: protocol ip prio 1 u32 match ip dport 12 0xffff classid 1:12
+	paced_at 15000000 $payload_bytes "one child below a faster parent"
+	start_recording
+	held=1:1 send_held "70 10" "70 11"
+	# while both have packets
+	measure 120
+	ktap_between "two children together get the parent's rate, bit/s" 19960000 "$rate_bps" 20040000
+	tc class change dev w0 classid 1:1 gap rate 10mbit 2>"$work/warnings"
+	paced_at 10000000 $payload_bytes "a child faster than its parent"
+	held=1:1 on_wire 10000000 "an unlimited child gets the parent's rate" "80 12"
+}
+
+test_depth() {
+	gap_with "" "1: 1:1 rate 20mbit" "1:1 1:2 rate 19mbit" "1:2 1:3 rate 18mbit" "1:3 1:4 rate 17mbit" \
+		"1:4 1:5 rate 16mbit" "1:5 1:6 rate 15mbit" "1:6 1:7 rate 14mbit" "1:7 1:8 rate 13mbit"
+	ktap_result $? "classes nest eight deep"
+	tc class add dev w0 parent 1:8 classid 1:9 gap 2>"$work/error"
+	ktap_equal "the ninth is refused" 2 $?
+	ktap_check "with a sentence" grep -qE '^Error: .*8' "$work/error"
+	tc qdisc change dev w0 root gap default 1:8
+	local held=1:8
+	paced_at 13000000 $payload_bytes "the lowest of eight"
+	tc class change dev w0 classid 1:3 gap rate 6mbit 2>"$work/warnings"
+	paced_at 6000000 $payload_bytes "a bottleneck in the middle"
+}
+
+test_timer() {
+	gap_with "backend timer default 1:10" "1: 1:10 rate 20mbit"
+	tolerance=100 on_wire 20000000 "the timer keeps the rate within 1 %"
+	ktap_equal "and uses no gap frames" 0 "$gap_frames"
+	ktap_between "it counts its waits" 70 "$(xstat timer_wakes)" 400
+	tc qdisc change dev w0 root gap backend gap
+	paced_at 20000000 $payload_bytes "changed to gap frames"
+}
+
+test_hybrid() {
+	local filled slept
+	gap_with "default 1:10 hybrid off" "1: 1:10 rate 500kbit"
+	on_wire 500000 "1 % of the link, gaps filled" 20
+	filled=$gap_frames
+	tc qdisc change dev w0 root gap hybrid 200us
+	on_wire 500000 "1 % of the link, gaps slept" 20
+	ktap_between "no two starts closer, ns" $((frame_wire * 16000 - slack_ns)) "$spacing_ns" 100000000
+	ktap_between "most gap frames are saved, of $filled" 1 "$gap_frames" $((filled / 10))
+	slept=$(xstat slept)
+	ktap_between "the sleeps are counted" 15 "$slept" 25
+}
+
+wire w0 || skip_all "no simwire"
+test_one_class
+test_no_class
+test_caps
+test_depth
+test_timer
+test_hybrid
+ktap_end
