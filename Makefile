@@ -63,6 +63,24 @@ bench-qdisc: packages build kernels ## instructions per packet of gap and other 
 	@$(foreach r,$(releases),tests/lib/build-module $(r) tests/bench/qdisc_bench qdisc_bench &&) true
 	@tests/bench/qdisc
 
+# Where to: DESTDIR and PREFIX (/usr/local); RELEASES names kernels.  The module
+# goes to the running kernel, or to all that have headers.
+.PHONY: install
+install: programs ## install programs, tc plugin, man pages and the module (PREFIX, DESTDIR)
+	@DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" packaging/install $(RELEASES)
+
+.PHONY: uninstall
+uninstall: ## remove what make install has put there (same PREFIX, DESTDIR)
+	@DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" packaging/uninstall
+
+.PHONY: dkms-install
+dkms-install: ## let DKMS build the module, for later kernels too
+	@DKMSFLAGS="$(DKMSFLAGS)" packaging/dkms/package install $(RELEASES)
+
+.PHONY: dkms-uninstall
+dkms-uninstall: ## take the module out of DKMS again
+	@DKMSFLAGS="$(DKMSFLAGS)" packaging/dkms/package remove
+
 .PHONY: style
 style: ## checkpatch, SPDX lines, man pages
 	@tests/style
