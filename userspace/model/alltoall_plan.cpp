@@ -39,7 +39,8 @@ std::vector<LinkShare> shared_links(const Topology& topology, const PlanPolicy& 
         const auto trunk = [&](LinkKind kind, BitsPerSecond capacity, std::uint32_t senders,
                                std::uint32_t pairs_per_sender) {
             trunks.push_back({kind, c, capacity, senders, pairs_per_sender,
-                              policy.trunk_divisor_thousandths.value_or(senders * divisor_one)});
+                              policy.trunk_divisor_thousandths.value_or(
+                                  senders * policy.sender_share_thousandths)});
         };
         trunk(LinkKind::trunk_up, cluster.trunk_up_rate, inside, outside);
         trunk(LinkKind::trunk_down, cluster.trunk_down_rate, outside, inside);
@@ -112,8 +113,8 @@ std::string limit_reason(const LinkShare& link, const Topology& topology,
                        rate_to_text({narrow(share)}));
 }
 
-void add_notes(AllToAllPlan& plan, const Topology& topology, const AllToAllPattern& pattern,
-               const std::vector<LinkShare>& links) {
+void add_notes(AllToAllPlan& plan, const Topology& topology, const PlanPolicy& policy,
+               const AllToAllPattern& pattern, const std::vector<LinkShare>& links) {
     if (plan.hosts != pattern.communicator) {
         plan.notes.push_back(fmt::format(
             "the communicator has {} of the job's {} hosts; all of them are counted, because "
@@ -121,7 +122,8 @@ void add_notes(AllToAllPlan& plan, const Topology& topology, const AllToAllPatte
             pattern.communicator.total(), pattern.job.total()));
     }
     for (const LinkShare& link : links) {
-        if (link.divisor_thousandths < link.senders * divisor_one) {
+        if (policy.trunk_divisor_thousandths &&
+            link.divisor_thousandths < link.senders * divisor_one) {
             plan.notes.push_back(fmt::format(
                 "divisor {} is less than the {} senders over the {}: together they can ask "
                 "for more than it has",
@@ -168,7 +170,7 @@ Result<AllToAllPlan> plan_alltoall(const Topology& topology, const PlanPolicy& p
         return tl::unexpected(filled.error());
     }
     plan.reason = limit_reason(*plan.limit, topology, policy);
-    add_notes(plan, topology, pattern, links);
+    add_notes(plan, topology, policy, pattern, links);
     return plan;
 }
 

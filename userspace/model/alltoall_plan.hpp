@@ -53,6 +53,10 @@ inline constexpr std::uint32_t divisor_max = 65'536 * divisor_one;
 struct PlanPolicy {
     std::uint32_t target_utilisation_millionths = 990'000;    ///< 1 .. utilisation_one
     std::optional<std::uint32_t> trunk_divisor_thousandths;   ///< none: the number of senders
+    /// Thousandths of the number of senders to divide by, without a divisor:
+    /// 1 .. divisor_one.  Less than all of it asks a trunk for more than it
+    /// has, which short messages may if its buffer holds the surplus.
+    std::uint32_t sender_share_thousandths = divisor_one;
 };
 
 /// Who takes part.

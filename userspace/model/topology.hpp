@@ -33,6 +33,10 @@ struct Cluster {
     BitsPerSecond trunk_up_rate;            ///< out of the cluster
     BitsPerSecond trunk_down_rate;          ///< into the cluster
     std::chrono::nanoseconds trunk_delay{};  ///< one way
+    /// In front of the trunk, each end.  None: unknown, and taken for nothing.
+    std::optional<std::uint64_t> trunk_buffer_bytes;
+    /// In front of a host, on its switch.
+    std::optional<std::uint64_t> host_buffer_bytes;
 };
 
 /// Two things of the topology that exclude each other.

@@ -17,4 +17,16 @@ namespace headway {
     return std::max<std::uint64_t>(frame_bytes, GAP_FRAME_MIN_BYTES) + GAP_FRAME_OVERHEAD_BYTES;
 }
 
+/// TCP over IPv4 in Ethernet frames of 1514 bytes, with time stamps, as Linux
+/// sends it: payload and headers of a full segment.
+inline constexpr std::uint64_t tcp_segment_bytes = 1448;
+inline constexpr std::uint64_t tcp_header_bytes = 14 + 20 + 32;
+
+/// Byte-times that a message of `payload_bytes` takes as full segments and a rest.
+[[nodiscard]] constexpr std::uint64_t tcp_wire_bytes(std::uint64_t payload_bytes) {
+    const std::uint64_t rest = payload_bytes % tcp_segment_bytes;
+    return payload_bytes / tcp_segment_bytes * wire_bytes(tcp_segment_bytes + tcp_header_bytes) +
+           (rest == 0 ? 0 : wire_bytes(rest + tcp_header_bytes));
+}
+
 }  // namespace headway

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "model/planner.hpp"
+#include "model/wire.hpp"
+#include "topologies.hpp"
+
+namespace headway::test {
+namespace {
+
+constexpr std::uint64_t kib = 1024;
+
+Topology with_buffers(std::uint64_t trunk_bytes, std::uint64_t host_bytes) {
+    auto clusters = demo_topology().clusters();
+    for (Cluster& cluster : clusters) {
+        cluster.trunk_buffer_bytes = trunk_bytes;
+        cluster.host_buffer_bytes = host_bytes;
+    }
+    return *Topology::make(std::move(clusters));
+}
+
+CollectivePlan plan_all(const Topology& topology, std::optional<std::uint64_t> message_bytes,
+                        const PlanPolicy& policy = {}) {
+    const HostCounts all = topology.count(topology.all_hosts());
+    return *plan_collective(topology, policy, {all, all, false}, message_bytes);
+}
+
+// 65536 = 45 segments of 1448 and one of 376: 45 * 1538 + 466 = 69676.
+TEST(Wire, TcpSegments) {
+    EXPECT_EQ(tcp_wire_bytes(65536), 69'676U);
+    EXPECT_EQ(tcp_wire_bytes(1448), 1538U);
+    EXPECT_EQ(tcp_wire_bytes(1), 67U + 24U);
+    EXPECT_EQ(tcp_wire_bytes(0), 0U);
+}
+
+// 16 messages of 69676 wire bytes over 25 Mbit/s: 0.35674 s unpaced; over 24.75
+// 0.36035 s paced.  One time-out for each overflowing link on a path: unpaced the
+// trunk up, and the receivers' edges, into which 7 senders burst.
+TEST(Planner, DemoIsPaced) {
+    const auto plan = plan_all(demo_topology(), 64 * kib);
+    ASSERT_TRUE(plan.is_paced());
+    EXPECT_NEAR(plan.unpaced->low_s, 16 * 69'676 * 8 / 25e6, 1e-9);
+    EXPECT_GE(plan.unpaced->timeouts, 1U);
+    EXPECT_NEAR(plan.paced->low_s, 16 * 69'676 * 8 / 24.75e6, 1e-6);
+    EXPECT_EQ(plan.paced->timeouts, 0U);
+    EXPECT_EQ(plan.paced->low_s, plan.paced->high_s);
+    EXPECT_EQ(plan.shares.rates[0][1]->value, 773'437U) << "as the trunk's division alone";
+    EXPECT_EQ(plan.shares.limit->divisor_thousandths, 4 * divisor_one);
+}
+
+// Unpaced the 16 messages of 1 KiB, 1114 wire bytes each, cannot exceed 17 824
+// bytes anywhere: buffers of 64 KiB and 32 KiB hold them.
+TEST(Planner, WhatTheBuffersHoldIsNotPaced) {
+    const Topology topology = with_buffers(64 * kib, 32 * kib);
+    const auto plan = plan_all(topology, kib);
+    EXPECT_FALSE(plan.is_paced());
+    EXPECT_EQ(plan.unpaced->timeouts, 0U);
+    EXPECT_NE(plan.shares.reason.find("no buffer can overflow"), std::string::npos)
+        << plan.shares.reason;
+    EXPECT_TRUE(plan_all(topology, 256 * kib).is_paced());
+    EXPECT_TRUE(plan_all(demo_topology(), kib).is_paced()) << "unknown buffers hold nothing";
+}
+
+// In between the buffer holds part of the surplus: the senders may ask for more
+// than the trunk has, and the plan says so.
+TEST(Planner, ShortMessagesMayUseTheBuffer) {
+    const Topology topology = with_buffers(64 * kib, 1024 * kib);
+    const auto plan = plan_all(topology, 16 * kib);
+    ASSERT_TRUE(plan.is_paced());
+    EXPECT_LT(plan.shares.limit->divisor_thousandths, 4 * divisor_one);
+    EXPECT_EQ(plan.paced->timeouts, 0U);
+    // one thousandth less would overflow
+    PlanPolicy closer;
+    closer.trunk_divisor_thousandths = plan.shares.limit->divisor_thousandths - 4;
+    EXPECT_GT(plan_all(topology, 16 * kib, closer).paced->timeouts, 0U);
+    ASSERT_FALSE(plan.shares.notes.empty());
+    EXPECT_NE(plan.shares.notes.back().find("buffer holds the surplus"), std::string::npos);
+}
+
+TEST(Planner, LargerMessagesNeverGetHigherRates) {
+    const Topology topology = with_buffers(256 * kib, 1024 * kib);
+    std::uint64_t last = UINT64_MAX;
+    for (std::uint64_t bytes = kib; bytes <= 1024 * kib; bytes *= 2) {
+        const auto plan = plan_all(topology, bytes);
+        const std::uint64_t rate = plan.is_paced() ? plan.shares.rates[0][1]->value : UINT64_MAX;
+        EXPECT_LE(rate, last) << bytes;
+        last = rate;
+    }
+    EXPECT_NEAR(static_cast<double>(last), 773'437, 773'437 * 0.02) << "the buffer matters ever less";
+}
+
+// 2 GiB per pair take 3 hours; 1 % of that is more than any time-out at the end.
+TEST(Planner, PacingThatCannotHelpIsNotDone) {
+    const auto plan = plan_all(demo_topology(), 2048 * kib * kib);
+    EXPECT_FALSE(plan.is_paced());
+    EXPECT_NE(plan.shares.reason.find("pacing cannot help"), std::string::npos);
+    EXPECT_TRUE(plan_all(demo_topology(), std::nullopt).is_paced()) << "nothing is known of the size";
+}
+
+TEST(Planner, FixedDivisorIsKept) {
+    PlanPolicy policy;
+    policy.trunk_divisor_thousandths = 8 * divisor_one;
+    const auto plan = plan_all(with_buffers(64 * kib, 1024 * kib), 16 * kib, policy);
+    ASSERT_TRUE(plan.is_paced());
+    EXPECT_EQ(plan.shares.limit->divisor_thousandths, 8 * divisor_one);
+    EXPECT_NEAR(plan.paced->low_s, 2 * 16.0 * tcp_wire_bytes(16 * kib) * 8 / 24.75e6, 1e-5);
+}
+
+TEST(Planner, SamePlanEveryTime) {
+    const Topology topology = with_buffers(64 * kib, 32 * kib);
+    const auto first = plan_all(topology, 20'000);
+    for (int i = 0; i < 3; ++i) {
+        const auto again = plan_all(topology, 20'000);
+        EXPECT_EQ(again.shares.rates, first.shares.rates);
+        EXPECT_EQ(again.shares.reason, first.shares.reason);
+        EXPECT_EQ(again.unpaced->high_s, first.unpaced->high_s);
+    }
+}
+
+// What findings.md measured: a blocking pairwise exchange under the same fixed
+// rate takes nearly twice as long (7 steps instead of 4 messages' time).
+TEST(PlannerAlgorithms, PairwiseUnderAFixedRateTakesLonger) {
+    const Topology topology = demo_topology();
+    const auto plan = plan_all(topology, 64 * kib);
+    const auto times = predict_algorithms(topology, PlanPolicy{}, plan.shares, 64 * kib);
+    ASSERT_EQ(times.size(), 5U);
+    const auto& linear = times[0];
+    const auto& pairwise = times[1];
+    EXPECT_EQ(linear.algorithm, AllToAllAlgorithm::linear);
+    EXPECT_NEAR(linear.paced.low_s, plan.paced->low_s, 1e-12);
+    EXPECT_NEAR(pairwise.paced.low_s / linear.paced.low_s, 7.0 / 4.0, 1e-4);
+    // A: 3 steps inside at 6.1875 Mbit/s, 4 across: 7 equal steps, too
+    EXPECT_NEAR(times[2].paced.low_s / linear.paced.low_s, 7.0 / 4.0, 1e-4);
+    EXPECT_EQ(times[4].algorithm, AllToAllAlgorithm::two_phase);
+    for (const AlgorithmTime& time : times) EXPECT_LE(time.unpaced.low_s, time.unpaced.high_s);
+}
+
+// Unpaced A, 64 KiB: 3 steps inside at 20 Mbit/s, 4 across at 25 / 4.
+TEST(PlannerAlgorithms, StepsOfA) {
+    const Topology topology = demo_topology();
+    const auto times = predict_algorithms(topology, PlanPolicy{}, plan_all(topology, 64 * kib).shares,
+                                          64 * kib);
+    const double bits = 69'676 * 8;
+    EXPECT_NEAR(times[2].unpaced.low_s, 3 * bits / 20e6 + 4 * bits / 6.25e6, 1e-9);
+}
+
+TEST(PlannerAlgorithms, OnlyThoseThatFit) {
+    const Topology topology = *Topology::make(
+        {make_cluster(0, 3, 100, 50), make_cluster(1, 3, 100, 50), make_cluster(2, 3, 100, 50)});
+    const auto times = predict_algorithms(topology, PlanPolicy{}, plan_all(topology, kib).shares, kib);
+    ASSERT_EQ(times.size(), 2U) << "9 hosts are no power of two, 3 clusters are not two";
+}
+
+// A gather of 8 hosts to one over its edge of 20 Mbit/s, trunk 25, U = 1: the
+// root's edge takes 7 messages; each sender gets 20 / 7 Mbit/s.
+TEST(PlanExchange, GatherIsLimitedByTheRootsEdge) {
+    const Topology topology = demo_topology();
+    PlanPolicy policy;
+    policy.target_utilisation_millionths = utilisation_one;
+    const auto exchange = *make_exchange(Operation::gather, HostCounts{{4, 4}}, 0, 65536);
+    const auto plan = *plan_exchange(topology, policy, exchange);
+    ASSERT_TRUE(plan.paced) << plan.reason;
+    ASSERT_EQ(exchange.groups.size(), 3U);
+    EXPECT_EQ(plan.rates[0][0]->value, 20'000'000U / 7 / 8);
+    EXPECT_EQ(plan.rates[1][0]->value, 20'000'000U / 7 / 8);
+    EXPECT_FALSE(plan.rates[2][0].has_value()) << "the root sends nothing";
+    EXPECT_NEAR(plan.chosen->low_s, 7 * 69'676 * 8 / 20e6, 1e-5);
+    EXPECT_NE(plan.reason.find("edge of a receiver in a"), std::string::npos) << plan.reason;
+}
+
+// The root's own edge is all that a scatter fills: it never causes pacing.
+TEST(PlanExchange, ScatterIsNotPaced) {
+    const Topology topology = demo_topology();
+    const auto exchange = *make_exchange(Operation::scatter, HostCounts{{4, 4}}, 1, 65536);
+    EXPECT_FALSE(plan_exchange(topology, PlanPolicy{}, exchange)->paced);
+}
+
+TEST(PlanExchange, RootMustTakePart) {
+    EXPECT_FALSE(make_exchange(Operation::bcast, HostCounts{{4, 0}}, 1, 1));
+    EXPECT_FALSE(make_exchange(Operation::bcast, HostCounts{{4, 0}}, 7, 1));
+    EXPECT_EQ(make_exchange(Operation::bcast, HostCounts{{1, 0}}, 0, 1)->groups.size(), 1U);
+}
+
+// A matrix with everything from a0 to b0 and half as much from a1 to b1 over the
+// trunk of 25: 16.67 and 8.33 Mbit/s, U = 1; both end at the same time.
+TEST(PlanExchange, MatrixEndsTogether) {
+    const Topology topology = *Topology::make(
+        {make_cluster(0, 2, 20, 25), make_cluster(1, 2, 20, 25)});
+    PlanPolicy policy;
+    policy.target_utilisation_millionths = utilisation_one;
+    const double much = 1448 * 1000;
+    const auto exchange = make_exchange(
+        topology, {0, 1, 2, 3},
+        {{0, 0, much, 0}, {0, 0, 0, much / 2}, {0, 0, 0, 0}, {0, 0, 0, 0}});
+    const auto plan = *plan_exchange(topology, policy, exchange);
+    ASSERT_TRUE(plan.paced) << plan.reason;
+    EXPECT_EQ(plan.rates[0][1]->value, 25'000'000U * 2 / 3 / 8);
+    EXPECT_EQ(plan.rates[1][1]->value, 25'000'000U / 3 / 8);
+    EXPECT_NEAR(plan.chosen->low_s, 1.5 * 1000 * 1538 * 8 / 25e6, 1e-5);
+}
+
+// An all-to-all as a matrix gives each host towards the other cluster what the
+// division of the trunk gives, to a byte per second.
+TEST(PlanExchange, AgreesWithTheDivisionOfLinks) {
+    const Topology topology = demo_topology();
+    std::vector<std::vector<double>> bytes(8, std::vector<double>(8, 65536));
+    for (int i = 0; i < 8; ++i) bytes[i][i] = 0;
+    const auto plan =
+        *plan_exchange(topology, PlanPolicy{}, make_exchange(topology, {0, 1, 2, 3, 4, 5, 6, 7}, bytes));
+    ASSERT_TRUE(plan.paced);
+    for (int i = 0; i < 8; ++i) {
+        EXPECT_NEAR(static_cast<double>(plan.rates[i][i < 4 ? 1 : 0]->value), 773'437, 1);
+    }
+}
+
+// Over random topologies and sizes: a chosen plan's upper end is earlier than
+// the unpaced one's, and without buffers nothing overflows.
+TEST(Planner, ChosenPlansAreEarlierAtTheLatest) {
+    std::mt19937 random(5);
+    std::uniform_int_distribution<int> hosts(1, 12);
+    std::uniform_int_distribution<std::uint64_t> rate(5, 200);
+    int paced = 0;
+    for (int round = 0; round < 300; ++round) {
+        std::vector<Cluster> clusters;
+        for (int c = 2 + round % 3; c > 0; --c) {
+            clusters.push_back(make_cluster(static_cast<int>(clusters.size()), hosts(random),
+                                            rate(random), rate(random)));
+        }
+        const Topology topology = *Topology::make(std::move(clusters));
+        const auto plan = plan_all(topology, 1 + random() % 1'000'000);
+        if (!plan.is_paced()) continue;
+        ++paced;
+        EXPECT_LT(plan.paced->high_s, plan.unpaced->high_s);
+        EXPECT_EQ(plan.paced->timeouts, 0U) << plan.paced->reason;
+    }
+    EXPECT_GT(paced, 100);
+}
+
+}  // namespace
+}  // namespace headway::test

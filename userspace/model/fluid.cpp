@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/fluid.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headway {
+namespace {
+
+/// Relative difference up to which two levels or moments are the same.
+constexpr double tolerance = 1e-12;
+constexpr double growing = -1;
+
+/// Progressive filling over the links that count.
+class Filling {
+public:
+    /// `active`: the groups that still send.  Own edges only: what the senders
+    /// offer, whatever the network has.
+    Filling(const FluidNetwork& network, const std::vector<bool>& active, bool own_edges_only)
+        : network_(network),
+          own_edges_only_(own_edges_only),
+          rate_(network.groups.size(), 0),
+          growing_flows_(network.links.size(), 0),
+          stopped_bps_(network.links.size(), 0),
+          full_(network.links.size(), false) {
+        for (std::size_t g = 0; g < network.groups.size(); ++g) {
+            if (!active[g]) continue;
+            rate_[g] = growing;
+            for (const FluidUse& use : network.groups[g].path) growing_flows_[use.link] += use.flows;
+        }
+    }
+
+    std::vector<double> run() {
+        while (true) {
+            const double level = next_level();
+            if (!std::isfinite(level)) break;
+            mark_full(level);
+            if (!stop_groups(level)) break;
+        }
+        for (double& rate : rate_) {
+            if (rate == growing) rate = fluid_no_cap;  // nothing holds it back
+        }
+        return std::move(rate_);
+    }
+
+private:
+    [[nodiscard]] bool counts(std::size_t link) const {
+        return !own_edges_only_ || network_.links[link].senders_edge;
+    }
+
+    [[nodiscard]] double level_when_full(std::size_t link) const {
+        return (network_.links[link].capacity_bps - stopped_bps_[link]) / growing_flows_[link];
+    }
+
+    [[nodiscard]] bool can_fill(std::size_t link) const {
+        return counts(link) && !full_[link] && growing_flows_[link] > 0.5;
+    }
+
+    /// Where the next link fills or the next group comes to its cap.
+    [[nodiscard]] double next_level() const {
+        double level = fluid_no_cap;
+        for (std::size_t l = 0; l < network_.links.size(); ++l) {
+            if (can_fill(l)) level = std::min(level, level_when_full(l));
+        }
+        for (std::size_t g = 0; g < rate_.size(); ++g) {
+            if (rate_[g] == growing) level = std::min(level, network_.groups[g].cap_bps);
+        }
+        return level;
+    }
+
+    void mark_full(double level) {
+        for (std::size_t l = 0; l < network_.links.size(); ++l) {
+            if (can_fill(l) && level_when_full(l) <= level * (1 + tolerance)) full_[l] = true;
+        }
+    }
+
+    [[nodiscard]] bool is_held_back(const FluidGroup& group, double level) const {
+        if (group.cap_bps <= level * (1 + tolerance)) return true;
+        return std::any_of(group.path.begin(), group.path.end(), [&](const FluidUse& use) {
+            const std::uint32_t reverse = network_.links[use.link].reverse;
+            const bool reverse_full =
+                !own_edges_only_ && reverse != FluidLink::no_reverse && full_[reverse];
+            return full_[use.link] || reverse_full;
+        });
+    }
+
+    /// False if no group stopped.
+    bool stop_groups(double level) {
+        bool any = false;
+        for (std::size_t g = 0; g < rate_.size(); ++g) {
+            const FluidGroup& group = network_.groups[g];
+            if (rate_[g] != growing || !is_held_back(group, level)) continue;
+            any = true;
+            rate_[g] = std::min(level, group.cap_bps);
+            for (const FluidUse& use : group.path) {
+                growing_flows_[use.link] -= use.flows;
+                stopped_bps_[use.link] += use.flows * rate_[g];
+            }
+        }
+        return any;
+    }
+
+    const FluidNetwork& network_;
+    bool own_edges_only_;
+    std::vector<double> rate_;
+    std::vector<double> growing_flows_;
+    std::vector<double> stopped_bps_;
+    std::vector<bool> full_;
+};
+
+std::vector<bool> sending(const FluidNetwork& network) {
+    std::vector<bool> active(network.groups.size());
+    for (std::size_t g = 0; g < active.size(); ++g) active[g] = network.groups[g].bytes > 0;
+    return active;
+}
+
+double run_time_s(const FluidNetwork& network) {
+    std::vector<bool> active = sending(network);
+    std::vector<double> left_bits(network.groups.size());
+    for (std::size_t g = 0; g < left_bits.size(); ++g) left_bits[g] = 8 * network.groups[g].bytes;
+    double now_s = 0;
+    while (std::find(active.begin(), active.end(), true) != active.end()) {
+        const auto rates = Filling(network, active, false).run();
+        double step_s = fluid_no_cap;
+        for (std::size_t g = 0; g < rates.size(); ++g) {
+            if (active[g]) step_s = std::min(step_s, left_bits[g] / rates[g]);
+        }
+        now_s += step_s;
+        for (std::size_t g = 0; g < rates.size(); ++g) {
+            if (!active[g]) continue;
+            left_bits[g] -= std::isfinite(rates[g]) ? rates[g] * step_s : left_bits[g];
+            if (left_bits[g] <= 8 * network.groups[g].bytes * tolerance * 1e3) active[g] = false;
+        }
+    }
+    return now_s;
+}
+
+/// What arrives at a link: at that rate, until that moment.
+struct Arrival {
+    double bps = 0;
+    double until_s = 0;
+};
+
+/// The most that ever waits in front of a link.
+double queue_peak_bytes(std::vector<Arrival> arrivals, double capacity_bps) {
+    std::sort(arrivals.begin(), arrivals.end(),
+              [](const Arrival& a, const Arrival& b) { return a.until_s < b.until_s; });
+    double sum_bps = 0;
+    for (const Arrival& arrival : arrivals) sum_bps += arrival.bps;
+    double queue_bits = 0;
+    double peak_bits = 0;
+    double now_s = 0;
+    for (const Arrival& arrival : arrivals) {
+        queue_bits += (sum_bps - capacity_bps) * (arrival.until_s - now_s);
+        queue_bits = std::max(queue_bits, 0.0);
+        peak_bits = std::max(peak_bits, queue_bits);
+        now_s = arrival.until_s;
+        sum_bps -= arrival.bps;
+    }
+    return peak_bits / 8;
+}
+
+/// Groups' flows on their way: link after link of their paths.
+class Arrivals {
+public:
+    explicit Arrivals(const FluidNetwork& network)
+        : network_(network), rate_bps_(fluid_offered_bps(network)), links_(network.links.size()) {
+        // A link's arrivals are known when all groups have come to it; paths
+        // have few links, and each step is one link of every path.
+        for (std::size_t step = 0; pass(step); ++step) throttle(step);
+    }
+
+    [[nodiscard]] const std::vector<Arrival>& at(std::size_t link) const { return links_[link]; }
+
+private:
+    /// False when every path has ended.
+    bool pass(std::size_t step) {
+        bool any = false;
+        for (std::size_t g = 0; g < rate_bps_.size(); ++g) {
+            const FluidGroup& group = network_.groups[g];
+            if (step >= group.path.size() || group.bytes <= 0) continue;
+            const FluidUse& use = group.path[step];
+            links_[use.link].push_back(
+                {use.flows * rate_bps_[g], 8 * group.bytes / rate_bps_[g]});
+            any = true;
+        }
+        return any;
+    }
+
+    void throttle(std::size_t step) {
+        std::vector<double> sum_bps(links_.size(), 0);
+        for (std::size_t l = 0; l < links_.size(); ++l) {
+            for (const Arrival& arrival : links_[l]) sum_bps[l] += arrival.bps;
+        }
+        for (std::size_t g = 0; g < rate_bps_.size(); ++g) {
+            const FluidGroup& group = network_.groups[g];
+            if (step >= group.path.size() || group.bytes <= 0) continue;
+            const std::uint32_t link = group.path[step].link;
+            rate_bps_[g] *= std::min(1.0, network_.links[link].capacity_bps / sum_bps[link]);
+        }
+    }
+
+    const FluidNetwork& network_;
+    std::vector<double> rate_bps_;
+    std::vector<std::vector<Arrival>> links_;
+};
+
+}  // namespace
+
+std::vector<double> fluid_rates_bps(const FluidNetwork& network) {
+    return Filling(network, sending(network), false).run();
+}
+
+std::vector<double> fluid_offered_bps(const FluidNetwork& network) {
+    return Filling(network, sending(network), true).run();
+}
+
+FluidResult fluid_run(const FluidNetwork& network) {
+    FluidResult result;
+    result.time_s = run_time_s(network);
+    const Arrivals arrivals(network);
+    result.links.resize(network.links.size());
+    for (std::size_t l = 0; l < network.links.size(); ++l) {
+        const FluidLink& link = network.links[l];
+        FluidOverload& overload = result.links[l];
+        overload.peak_bytes = queue_peak_bytes(arrivals.at(l), link.capacity_bps);
+        // a millionth of a byte is rounding, not a packet
+        overload.overflows = !link.senders_edge && overload.peak_bytes > link.buffer_bytes + 1e-6;
+    }
+    for (const FluidGroup& group : network.groups) {
+        if (group.bytes <= 0) continue;
+        const auto overflowing =
+            std::count_if(group.path.begin(), group.path.end(), [&](const FluidUse& use) {
+                return result.links[use.link].overflows;
+            });
+        result.timeouts = std::max(result.timeouts, static_cast<std::uint32_t>(overflowing));
+    }
+    return result;
+}
+
+}  // namespace headway

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages as fluids: how fast flows get through a network whose senders may be
+// paced, when the last one is done, and what piles up in front of every link.
+//
+// Sources: `bidirectional_max_min` of congestion.hpp (after Zhu et al., "Modeling
+// contention effects by congestion factors") for the rates; PlogPT's event (14)
+// for what a loss costs, see plogpt_rto.hpp.  The combination is Headway's own:
+// no paper predicts a paced exchange.
+//
+// Vocabulary
+//   link      one direction of a cable, with the buffer in front of it
+//   flow      one message on its way
+//   group     flows that are alike: the same bytes, the same kinds of links
+//   use       how many of a group's flows one such link carries
+//   cap       the rate at which the sender's qdisc releases a flow
+//   offered   what a flow would send if the network had room for everything:
+//             its cap, or its share of the sender's own edge
+//   overload  bytes that wait in front of a link at the worst moment
+//
+// Equations
+//   rates     grow together from 0.  A flow stops at its cap, and when a link
+//             that it uses, forwards or in reverse, is full.
+//   time      whenever a group is done, the others' rates are found anew; the
+//             exchange takes until the last one is done.
+//   overload  a flow arrives at its offered rate, less in proportion where a link
+//             before was full, until its bytes are through.  With A the sum of
+//             the arrivals and C the capacity, A - C is left in front of the link:
+//             overload = (A - C) * duration while nothing ends.
+//   loss      a link may lose packets only if its overload exceeds its buffer, and
+//             the tail of a message that is lost costs a time-out.  A flow may
+//             meet one on each such link of its path:
+//             worst = time + T_RTO * (most overflowing links on any path)
+//             The edge of the sender itself holds its surplus in the sender's
+//             queue and loses nothing.
+//
+// Units: bytes are wire bytes, rates bit/s, times s.
+//
+// Worked example: 4 senders of 20 Mbit/s each send 1 MB over 25 Mbit/s with a
+// buffer of 64 KiB.  Unpaced 6.25 Mbit/s each: 1.28 s; they offer 80 Mbit/s for
+// 0.4 s, overload (80 - 25) Mbit/s * 0.4 s / 8 = 2.75 MB: time-outs are possible,
+// worst 1.48 s.  Capped at 6.25 Mbit/s: 1.28 s, overload 0, worst 1.28 s.
+//
+// Limits: no latency, no start of TCP, no ACKs beside what wire bytes include;
+// offered rates do not grow when other flows of the sender end.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace headway {
+
+inline constexpr double fluid_no_cap = std::numeric_limits<double>::infinity();
+
+struct FluidLink {
+    static constexpr std::uint32_t no_reverse = UINT32_MAX;
+
+    double capacity_bps = 0;   ///< positive
+    double buffer_bytes = 0;   ///< what may wait in front of it without loss
+    std::uint32_t reverse = no_reverse;  ///< the cable's other direction
+    bool senders_edge = false;  ///< fed by one host alone, which keeps its surplus
+};
+
+struct FluidUse {
+    std::uint32_t link = 0;
+    double flows = 0;  ///< of the group, on this link
+};
+
+struct FluidGroup {
+    double bytes = 0;  ///< of each flow
+    double cap_bps = fluid_no_cap;  ///< of each flow; positive
+    std::vector<FluidUse> path;  ///< from the sender to the receiver
+};
+
+struct FluidNetwork {
+    std::vector<FluidLink> links;
+    std::vector<FluidGroup> groups;
+};
+
+struct FluidOverload {
+    double peak_bytes = 0;
+    bool overflows = false;  ///< more than the buffer, and not the sender's own
+};
+
+struct FluidResult {
+    double time_s = 0;        ///< without loss
+    std::uint32_t timeouts = 0;  ///< that may hit one flow after the other
+    std::vector<FluidOverload> links;
+
+    [[nodiscard]] double worst_s(double rto_s) const { return time_s + timeouts * rto_s; }
+};
+
+/// Rate of a flow of each group while all groups send.
+[[nodiscard]] std::vector<double> fluid_rates_bps(const FluidNetwork& network);
+
+/// What each flow of a group would send into a network without limits.
+[[nodiscard]] std::vector<double> fluid_offered_bps(const FluidNetwork& network);
+
+/// Groups of 0 bytes are done at once.
+[[nodiscard]] FluidResult fluid_run(const FluidNetwork& network);
+
+}  // namespace headway

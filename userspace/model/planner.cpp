@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/planner.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/prediction.hpp"
+
+namespace headway {
+namespace {
+
+using Rates = std::vector<std::vector<std::optional<BytesPerSecond>>>;
+
+/// Relative difference below which two times are the same.
+constexpr double time_tolerance = 1e-9;
+
+double utilisation(const PlanPolicy& policy) {
+    return static_cast<double>(policy.target_utilisation_millionths) / utilisation_one;
+}
+
+/// The rows of the clusters that take part: one for each group of the exchange.
+Rates rows_of_groups(const Exchange& exchange, const Rates& by_cluster) {
+    Rates rows;
+    for (const HostGroup& group : exchange.groups) rows.push_back(by_cluster[group.cluster]);
+    return rows;
+}
+
+Prediction predict_capped(const Topology& topology, const Exchange& exchange, const Rates& rates,
+                          double use) {
+    ExchangeNetwork network = make_network(topology, exchange, use);
+    cap_flows(network, exchange, rates);
+    return predict(topology, exchange, network);
+}
+
+/// The least share in thousandths at which nothing overflows; overflow ends as
+/// the share grows.  divisor_one if it does not.
+template <class Fits>
+std::uint32_t least_share(const Fits& fits_at) {
+    std::uint32_t overflows = 0;
+    std::uint32_t fits = divisor_one;
+    while (fits - overflows > 1) {
+        const std::uint32_t middle = (fits + overflows) / 2;
+        (fits_at(middle) ? fits : overflows) = middle;
+    }
+    return fits;
+}
+
+bool is_no_later(const Prediction& prediction, const Prediction& other) {
+    return prediction.high_s <= other.high_s * (1 + time_tolerance);
+}
+
+/// A plan at some share, and how long it takes.
+struct Candidate {
+    AllToAllPlan shares;
+    Prediction prediction;
+};
+
+class AllToAllSearch {
+public:
+    AllToAllSearch(const Topology& topology, const PlanPolicy& policy,
+                   const AllToAllPattern& pattern, std::uint64_t message_bytes)
+        : topology_(topology),
+          policy_(policy),
+          pattern_(pattern),
+          exchange_(*make_exchange(Operation::alltoall, counted(), 0,
+                                   static_cast<double>(message_bytes))) {}
+
+    [[nodiscard]] const HostCounts& counted() const {
+        return pattern_.siblings_disjoint ? pattern_.communicator : pattern_.job;
+    }
+
+    [[nodiscard]] Prediction unpaced() const {
+        return predict(topology_, exchange_, make_network(topology_, exchange_, 1));
+    }
+
+    [[nodiscard]] Result<Candidate> best() const {
+        auto whole = at_share(divisor_one);
+        if (!whole || policy_.trunk_divisor_thousandths || !whole->shares.paced()) return whole;
+        auto least = at_share(least_share([&](std::uint32_t thousandths) {
+            const auto candidate = at_share(thousandths);
+            return candidate && candidate->prediction.timeouts == 0;
+        }));
+        if (!least || !is_no_later(least->prediction, whole->prediction)) return whole;
+        if (least->shares.limit->kind != LinkKind::edge_in) note_share(least->shares);
+        return least;
+    }
+
+private:
+    [[nodiscard]] Result<Candidate> at_share(std::uint32_t thousandths) const {
+        PlanPolicy policy = policy_;
+        policy.sender_share_thousandths = thousandths;
+        auto shares = plan_alltoall(topology_, policy, pattern_);
+        if (!shares) return tl::unexpected(shares.error());
+        Candidate candidate{std::move(*shares), {}};
+        if (candidate.shares.paced()) {
+            candidate.prediction =
+                predict_capped(topology_, exchange_, rows_of_groups(exchange_, candidate.shares.rates),
+                               utilisation(policy_));
+        }
+        return candidate;
+    }
+
+    static void note_share(AllToAllPlan& shares) {
+        const LinkShare& link = *shares.limit;
+        if (link.divisor_thousandths >= link.senders * divisor_one) return;
+        shares.notes.push_back(fmt::format(
+            "the {} senders may ask for more than the link has: divided by {}, because its buffer "
+            "holds the surplus of messages of this size",
+            link.senders, divisor_to_text(link.divisor_thousandths)));
+    }
+
+    const Topology& topology_;
+    const PlanPolicy& policy_;
+    const AllToAllPattern& pattern_;
+    Exchange exchange_;
+};
+
+AllToAllPlan do_not_pace(AllToAllPlan shares, std::string reason) {
+    AllToAllPlan plan;
+    plan.hosts = std::move(shares.hosts);
+    plan.notes = std::move(shares.notes);
+    plan.reason = std::move(reason);
+    return plan;
+}
+
+/// Bytes/s for the kernel.  Rates come from divisions that are exact up to a few
+/// units in the last place; what is a whole number but for that stays one.
+BytesPerSecond whole_rate(double bps) {
+    return {static_cast<std::uint64_t>(std::floor(bps / 8 * (1 + 1e-12)))};
+}
+
+/// The earliest moment at which every link can have carried everything.
+double earliest_end_s(const FluidNetwork& network) {
+    std::vector<double> bits(network.links.size(), 0);
+    for (const FluidGroup& group : network.groups) {
+        for (const FluidUse& use : group.path) bits[use.link] += 8 * group.bytes * use.flows;
+    }
+    double end_s = 0;
+    for (std::size_t l = 0; l < bits.size(); ++l) {
+        end_s = std::max(end_s, bits[l] / network.links[l].capacity_bps);
+    }
+    return end_s;
+}
+
+/// What each class needs for all messages to end after that time.
+Rates rates_for(const Topology& topology, const Exchange& exchange,
+                const ExchangeNetwork& network, double end_s) {
+    std::vector<std::vector<double>> bps(exchange.groups.size());
+    for (auto& row : bps) row.resize(topology.clusters().size(), 0);
+    for (std::size_t g = 0; g < network.pairs.size(); ++g) {
+        const auto [i, j] = network.pairs[g];
+        const FluidGroup& group = network.fluid.groups[g];
+        bps[i][exchange.groups[j].cluster] += 8 * group.bytes * group.path.front().flows / end_s;
+    }
+    Rates rates(bps.size());
+    for (std::size_t i = 0; i < bps.size(); ++i) {
+        rates[i].resize(bps[i].size());
+        for (std::size_t c = 0; c < bps[i].size(); ++c) {
+            if (bps[i][c] > 0) rates[i][c] = whole_rate(bps[i][c]);
+        }
+    }
+    return rates;
+}
+
+bool has_zero(const Rates& rates) {
+    return std::any_of(rates.begin(), rates.end(), [](const auto& row) {
+        return std::any_of(row.begin(), row.end(),
+                           [](const auto& rate) { return rate && rate->value == 0; });
+    });
+}
+
+}  // namespace
+
+std::string_view algorithm_name(AllToAllAlgorithm algorithm) {
+    switch (algorithm) {
+        case AllToAllAlgorithm::linear: return "linear";
+        case AllToAllAlgorithm::pairwise: return "pairwise";
+        case AllToAllAlgorithm::exchange_a: return "A";
+        case AllToAllAlgorithm::exchange_b: return "B";
+        case AllToAllAlgorithm::two_phase: break;
+    }
+    return "two_phase";
+}
+
+Result<CollectivePlan> plan_collective(const Topology& topology, const PlanPolicy& policy,
+                                       const AllToAllPattern& pattern,
+                                       std::optional<std::uint64_t> message_bytes) {
+    CollectivePlan plan;
+    plan.message_bytes = message_bytes;
+    auto whole = plan_alltoall(topology, policy, pattern);
+    if (!whole) return tl::unexpected(whole.error());
+    plan.shares = std::move(*whole);
+    if (!message_bytes || *message_bytes == 0) return plan;
+
+    const AllToAllSearch search(topology, policy, pattern, *message_bytes);
+    plan.unpaced = search.unpaced();
+    if (!plan.is_paced()) return plan;
+    if (plan.unpaced->timeouts == 0) {
+        plan.shares = do_not_pace(std::move(plan.shares), plan.unpaced->reason);
+        return plan;
+    }
+    auto best = search.best();
+    if (!best) return tl::unexpected(best.error());
+    if (best->prediction.high_s >= plan.unpaced->high_s) {
+        plan.shares = do_not_pace(
+            std::move(plan.shares),
+            fmt::format("pacing cannot help: paced {} at the latest, unpaced {}, its time-outs "
+                        "included",
+                        seconds_text(best->prediction.high_s), seconds_text(plan.unpaced->high_s)));
+        return plan;
+    }
+    plan.shares = std::move(best->shares);
+    plan.paced = std::move(best->prediction);
+    return plan;
+}
+
+Result<ExchangePlan> plan_exchange(const Topology& topology, const PlanPolicy& policy,
+                                   const Exchange& exchange) {
+    ExchangePlan plan;
+    plan.unpaced = predict(topology, exchange, make_network(topology, exchange, 1));
+    plan.reason = plan.unpaced.reason;
+    if (plan.unpaced.timeouts == 0) return plan;
+
+    const double use = utilisation(policy);
+    const ExchangeNetwork network = make_network(topology, exchange, use);
+    const double end_s = earliest_end_s(network.fluid);
+    const auto rates_at = [&](std::uint32_t thousandths) {
+        return rates_for(topology, exchange, network, end_s * thousandths / divisor_one);
+    };
+    const auto predict_at = [&](std::uint32_t thousandths) {
+        return predict_capped(topology, exchange, rates_at(thousandths), use);
+    };
+    if (has_zero(rates_at(divisor_one))) {
+        return failure("the shares of some hosts are less than 8bit, the slowest rate there is");
+    }
+    std::uint32_t share = divisor_one;
+    Prediction paced = predict_at(share);
+    const std::uint32_t least =
+        least_share([&](std::uint32_t thousandths) { return predict_at(thousandths).timeouts == 0; });
+    if (Prediction faster = predict_at(least); is_no_later(faster, paced)) {
+        share = least;
+        paced = std::move(faster);
+    }
+    if (paced.high_s >= plan.unpaced.high_s) {
+        plan.reason = fmt::format("pacing cannot help: paced {} at the latest, unpaced {}",
+                                  seconds_text(paced.high_s), seconds_text(plan.unpaced.high_s));
+        return plan;
+    }
+    plan.paced = true;
+    plan.reason = paced.reason;
+    plan.rates = rates_at(share);
+    plan.chosen = std::move(paced);
+    return plan;
+}
+
+}  // namespace headway
