@@ -17,17 +17,9 @@ static struct netlink_range_validation gap_class_request_linger_range = {
 	.max = GAP_LINGER_MAX_NS,
 };
 
-static int gap_class_request_check_expires(const struct nlattr *attr,
-					   struct netlink_ext_ack *extack)
-{
-	u64 ns = nla_get_u64(attr);
-
-	if (!ns || (ns >= GAP_EXPIRES_MIN_NS && ns <= GAP_EXPIRES_MAX_NS))
-		return 0;
-	NL_SET_ERR_MSG_ATTR(extack, attr,
-			    "a rate expires after 1 ms to 1 day, or with 0 never");
-	return -ERANGE;
-}
+static struct netlink_range_validation gap_class_request_expires_range = {
+	.max = GAP_EXPIRES_MAX_NS,
+};
 
 static const struct nla_policy gap_class_request_policy[TCA_GAP_CLASS_MAX + 1] = {
 	[TCA_GAP_CLASS_RATE64] =
@@ -38,7 +30,7 @@ static const struct nla_policy gap_class_request_policy[TCA_GAP_CLASS_MAX + 1] =
 	[TCA_GAP_CLASS_FALLBACK64] =
 		NLA_POLICY_FULL_RANGE(NLA_U64, &gap_class_request_rate_range),
 	[TCA_GAP_CLASS_EXPIRES_NS] =
-		NLA_POLICY_VALIDATE_FN(NLA_U64, gap_class_request_check_expires),
+		NLA_POLICY_FULL_RANGE(NLA_U64, &gap_class_request_expires_range),
 	[TCA_GAP_CLASS_LEFT_NS] = { .type = NLA_REJECT },
 	[TCA_GAP_CLASS_EXPIRED] = { .type = NLA_REJECT },
 	[TCA_GAP_CLASS_EFFECTIVE64] = { .type = NLA_REJECT },
@@ -85,6 +77,18 @@ static bool gap_class_request_is_too_fast(const struct gap_sched *q,
 
 	return rate != GAP_RATE_UNLIMITED && q->speed_known &&
 	       rate > q->clock.link_rate;
+}
+
+static int gap_class_request_check_expires(const struct nlattr *attr,
+					   struct netlink_ext_ack *extack)
+{
+	u64 ns = attr ? nla_get_u64(attr) : 0;
+
+	if (!ns || ns >= GAP_EXPIRES_MIN_NS)
+		return 0;
+	NL_SET_ERR_MSG_ATTR(extack, attr,
+			    "a rate expires after 1 ms to 1 day, or with 0 never");
+	return -ERANGE;
 }
 
 static int gap_class_request_check(const struct gap_sched *q,
@@ -137,6 +141,9 @@ static int gap_class_request_parse(const struct gap_sched *q,
 		return 0;
 	err = nla_parse_nested(tb, TCA_GAP_CLASS_MAX, opt,
 			       gap_class_request_policy, extack);
+	if (!err)
+		err = gap_class_request_check_expires(tb[TCA_GAP_CLASS_EXPIRES_NS],
+						      extack);
 	if (!err)
 		err = gap_class_request_check(q, cl, tb, extack);
 	if (!err)

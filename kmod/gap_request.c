@@ -22,17 +22,10 @@ static struct netlink_range_validation gap_request_burst_range = {
 	.max = GAP_BURST_MAX_NS,
 };
 
-static int gap_request_check_frame_max(const struct nlattr *attr,
-				       struct netlink_ext_ack *extack)
-{
-	u32 len = nla_get_u32(attr);
-
-	if (!len || (len >= GAP_FRAME_MIN_BYTES && len <= GAP_FRAME_MAX_BYTES))
-		return 0;
-	NL_SET_ERR_MSG_ATTR(extack, attr,
-			    "the longest gap frame has 60 to 65535 bytes, or 0 for what the MTU allows");
-	return -ERANGE;
-}
+/* Not a function in the policy: netlink would show its address as a range. */
+static struct netlink_range_validation gap_request_frame_max_range = {
+	.max = GAP_FRAME_MAX_BYTES,
+};
 
 static const struct nla_policy gap_request_policy[TCA_GAP_MAX + 1] = {
 	[TCA_GAP_RATE64] = NLA_POLICY_FULL_RANGE(NLA_U64, &gap_request_rate_range),
@@ -40,8 +33,8 @@ static const struct nla_policy gap_request_policy[TCA_GAP_MAX + 1] = {
 	[TCA_GAP_LINK_RATE64] = { .type = NLA_REJECT },
 	[TCA_GAP_BACKEND] = NLA_POLICY_MAX(NLA_U32, GAP_BACKEND_MAX),
 	[TCA_GAP_FRAME] = NLA_POLICY_MAX(NLA_U32, GAP_FRAME_KIND_MAX),
-	[TCA_GAP_FRAME_MAX] = NLA_POLICY_VALIDATE_FN(NLA_U32,
-						     gap_request_check_frame_max),
+	[TCA_GAP_FRAME_MAX] = NLA_POLICY_FULL_RANGE(NLA_U32,
+						    &gap_request_frame_max_range),
 	[TCA_GAP_HYBRID_NS] = NLA_POLICY_FULL_RANGE(NLA_U64,
 						    &gap_request_hybrid_range),
 	[TCA_GAP_BURST_NS] = NLA_POLICY_FULL_RANGE(NLA_U64,
@@ -87,6 +80,21 @@ static int gap_request_read_default(struct Qdisc *sch, struct nlattr *attr,
 	return 0;
 }
 
+static int gap_request_read_frame_max(struct nlattr *attr,
+				      struct gap_conf *conf,
+				      struct netlink_ext_ack *extack)
+{
+	u32 len = nla_get_u32(attr);
+
+	if (len && len < GAP_FRAME_MIN_BYTES) {
+		NL_SET_ERR_MSG_ATTR(extack, attr,
+				    "the longest gap frame has 60 to 65535 bytes, or 0 for what the MTU allows");
+		return -ERANGE;
+	}
+	conf->frame_max = len;
+	return 0;
+}
+
 static int gap_request_read(struct Qdisc *sch, struct nlattr *opt,
 			    struct gap_request *req,
 			    struct netlink_ext_ack *extack)
@@ -108,17 +116,18 @@ static int gap_request_read(struct Qdisc *sch, struct nlattr *opt,
 		conf->backend = nla_get_u32(tb[TCA_GAP_BACKEND]);
 	if (tb[TCA_GAP_FRAME])
 		conf->frame = nla_get_u32(tb[TCA_GAP_FRAME]);
-	if (tb[TCA_GAP_FRAME_MAX])
-		conf->frame_max = nla_get_u32(tb[TCA_GAP_FRAME_MAX]);
 	if (tb[TCA_GAP_HYBRID_NS])
 		conf->hybrid_ns = nla_get_u64(tb[TCA_GAP_HYBRID_NS]);
 	if (tb[TCA_GAP_BURST_NS])
 		conf->burst_ns = nla_get_u64(tb[TCA_GAP_BURST_NS]);
 	req->test = tb[TCA_GAP_SELFTEST];
-	if (tb[TCA_GAP_DEFAULT])
-		return gap_request_read_default(sch, tb[TCA_GAP_DEFAULT], conf,
-						extack);
-	return 0;
+	if (tb[TCA_GAP_FRAME_MAX])
+		err = gap_request_read_frame_max(tb[TCA_GAP_FRAME_MAX], conf,
+						 extack);
+	if (!err && tb[TCA_GAP_DEFAULT])
+		err = gap_request_read_default(sch, tb[TCA_GAP_DEFAULT], conf,
+					       extack);
+	return err;
 }
 
 /* ---- checking --------------------------------------------------------------- */
