@@ -117,22 +117,13 @@ static void gap_device_changed(struct gap_sched *q, struct net_device *dev)
 }
 
 static void gap_device_event(struct gap_sched *q, struct net_device *dev,
-			     unsigned long event,
-			     const struct netdev_notifier_info *info)
+			     unsigned long event)
 {
-	const struct netdev_notifier_info_ext *ext;
-
 	switch (event) {
 	case NETDEV_UP:
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
 		gap_device_changed(q, dev);
-		break;
-	case NETDEV_PRECHANGEMTU:
-		/* no gap frame may be too long even for a moment */
-		ext = container_of(info, struct netdev_notifier_info_ext, info);
-		if (ext->ext.mtu < dev->mtu)
-			gap_backend_set_mtu(q->sch, ext->ext.mtu);
 		break;
 	case NETDEV_CHANGEMTU:
 		gap_backend_set_mtu(q->sch, dev->mtu);
@@ -151,7 +142,7 @@ static int gap_device_notify(struct notifier_block *nb, unsigned long event,
 
 	list_for_each_entry(q, &gap_device_list, list)
 		if (qdisc_dev(q->sch) == dev)
-			gap_device_event(q, dev, event, ptr);
+			gap_device_event(q, dev, event);
 	return NOTIFY_DONE;
 }
 
