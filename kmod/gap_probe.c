@@ -118,6 +118,16 @@ static void gap_probe_advance(struct gap_sched *q, u64 now_ns)
 	}
 }
 
+/*
+ * Tree lock held: the timer's own function may be running while a new test
+ * starts, so nobody but who holds the lock moves the timer.
+ */
+static void gap_probe_arm(struct gap_probe *probe)
+{
+	hrtimer_start(&probe->timer, ns_to_ktime(GAP_PROBE_POLL_NS),
+		      HRTIMER_MODE_REL_SOFT);
+}
+
 static enum hrtimer_restart gap_probe_poll(struct hrtimer *timer)
 {
 	struct gap_probe *probe = container_of(timer, struct gap_probe, timer);
@@ -131,17 +141,15 @@ static enum hrtimer_restart gap_probe_poll(struct hrtimer *timer)
 	if (on) {
 		gap_probe_advance(q, ktime_get_ns());
 		on = gap_probe_is_on(probe);
-		if (!on)
+		if (on)
+			gap_probe_arm(probe);
+		else
 			gap_async_queue(q);
 		if (gap_probe_is_attached(sch) && (!on || probe->left))
 			__netif_schedule(sch);
 	}
 	gap_unlock_root(root);
-
-	if (!on)
-		return HRTIMER_NORESTART;
-	hrtimer_forward_now(timer, ns_to_ktime(GAP_PROBE_POLL_NS));
-	return HRTIMER_RESTART;
+	return HRTIMER_NORESTART;
 }
 
 /* What the qdisc sends while the self-test is on. */
@@ -198,9 +206,8 @@ void gap_probe_start(struct Qdisc *sch)
 	probe->began_ns = ktime_get_ns();
 	probe->give_up_ns = probe->began_ns + GAP_PROBE_DRAIN_NS;
 	q->xstats.selftests++;
+	gap_probe_arm(probe);
 	sch_tree_unlock(sch);
-	hrtimer_start(&probe->timer, ns_to_ktime(GAP_PROBE_POLL_NS),
-		      HRTIMER_MODE_REL_SOFT);
 }
 
 /* Tree lock held, or nobody else knows of the qdisc. */
