@@ -63,6 +63,16 @@ bench-qdisc: packages build kernels ## instructions per packet of gap and other 
 	@$(foreach r,$(releases),tests/lib/build-module $(r) tests/bench/qdisc_bench qdisc_bench &&) true
 	@tests/bench/qdisc
 
+# Its kernel takes about 20 processor minutes to build, once; see Documentation/testing.rst.
+.PHONY: check-debug
+check-debug: packages programs ## test and fuzz sch_gap on a kernel full of detectors (long)
+	@tests/lib/install-packages packages-debug.txt
+	@tests/vm/fetch-kernel debug >/dev/null
+	@$(MAKE) modules KERNELS=debug
+	@tests/lib/build-module "$$(tests/vm/kernels debug)" tests/debug/faulty faulty
+	@tests/tdc/fetch
+	@tests/debug/run
+
 # Where to: DESTDIR and PREFIX (/usr/local); RELEASES names kernels.  The module
 # goes to the running kernel, or to all that have headers.
 .PHONY: install
