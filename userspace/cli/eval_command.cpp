@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 
+#include "cli/eval_congestion.hpp"
 #include "cli/eval_interface.hpp"
 #include "cli/eval_plogpt.hpp"
 
@@ -22,6 +23,7 @@ std::vector<EvalOperation> eval_operations() {
     const auto add = [&](std::span<const EvalOperation> some) {
         all.insert(all.end(), some.begin(), some.end());
     };
+    add(eval_congestion_operations());
     add(eval_plogpt_operations());
     return all;
 }

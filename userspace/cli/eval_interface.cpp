@@ -95,6 +95,14 @@ std::string EvalValue::text() const {
     return {};
 }
 
+std::string EvalValue::name() const {
+    if (json_ == nullptr) return {};
+    if (json_->is_string()) return json_->dump();
+    if (const auto number = whole_number(*json_)) return fmt::format("{}", *number);
+    fail("must be a string or a whole number");
+    return {};
+}
+
 std::size_t EvalValue::choice(std::initializer_list<std::string_view> choices) const {
     if (json_ == nullptr) return 0;
     if (json_->is_string()) {

@@ -79,6 +79,8 @@ public:
     [[nodiscard]] std::uint64_t count(std::uint64_t least, std::uint64_t most) const;
     [[nodiscard]] bool boolean() const;
     [[nodiscard]] std::string text() const;
+    /// What names a node: a string or a whole number, as JSON (1 is not "1").
+    [[nodiscard]] std::string name() const;
     /// The index of the choice; 0 after a mistake.
     [[nodiscard]] std::size_t choice(std::initializer_list<std::string_view> choices) const;
 
@@ -131,6 +133,8 @@ public:
 
     /// A member that must be there.
     [[nodiscard]] EvalValue operator[](std::string_view key);
+    /// Whether a member that may be left out is there.
+    [[nodiscard]] bool has(std::string_view key) const { return input_.contains(key); }
     [[nodiscard]] bool has_failed() const { return error_.has_value(); }
     /// The first mistake; else a member that nobody has asked for.
     [[nodiscard]] std::optional<std::string> finish();
