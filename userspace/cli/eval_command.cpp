@@ -12,6 +12,7 @@
 
 #include "cli/eval_congestion.hpp"
 #include "cli/eval_interface.hpp"
+#include "cli/eval_manytoone.hpp"
 #include "cli/eval_plogpt.hpp"
 
 namespace headway {
@@ -24,6 +25,7 @@ std::vector<EvalOperation> eval_operations() {
         all.insert(all.end(), some.begin(), some.end());
     };
     add(eval_congestion_operations());
+    add(eval_manytoone_operations());
     add(eval_plogpt_operations());
     return all;
 }
