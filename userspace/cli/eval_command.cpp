@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "cli/eval_congestion.hpp"
+#include "cli/eval_contention.hpp"
 #include "cli/eval_interface.hpp"
 #include "cli/eval_manytoone.hpp"
 #include "cli/eval_plogpt.hpp"
@@ -25,6 +26,7 @@ std::vector<EvalOperation> eval_operations() {
         all.insert(all.end(), some.begin(), some.end());
     };
     add(eval_congestion_operations());
+    add(eval_contention_operations());
     add(eval_manytoone_operations());
     add(eval_plogpt_operations());
     return all;
