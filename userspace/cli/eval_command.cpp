@@ -14,6 +14,7 @@
 #include "cli/eval_contention.hpp"
 #include "cli/eval_interface.hpp"
 #include "cli/eval_manytoone.hpp"
+#include "cli/eval_matb.hpp"
 #include "cli/eval_plogpt.hpp"
 
 namespace headway {
@@ -28,6 +29,7 @@ std::vector<EvalOperation> eval_operations() {
     add(eval_congestion_operations());
     add(eval_contention_operations());
     add(eval_manytoone_operations());
+    add(eval_matb_operations());
     add(eval_plogpt_operations());
     return all;
 }
