@@ -1,22 +1,13 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""PlogPT once more, as simple as possible, against `headway eval`.
-
-    plogpt_reference.py HEADWAY [CASES [SEED]]
+"""PlogPT once more, as simple as possible.
 
 Rational numbers instead of doubles, so that ties are exact; no incremental
 anything: every event computes all rates anew, and every verdict on a send runs
-the whole simulation again.  Random cases; every answer has to agree to 1e-9.
+the whole simulation again.  ask_*() as in congestion_reference; those that
+simulate add how many sends timed out.
 """
-import json
 import math
-import random
-import subprocess
-import sys
 from fractions import Fraction
-
-TOLERANCE = 1e-9
-
 
 # ------------------------------------------------------------ tree, (4) (5) (7)
 
@@ -337,42 +328,4 @@ def ask_simulate_alltoall(rng):
             {"makespan": run.makespan(), "rto_count": count}, count)
 
 
-# -------------------------------------------------------------------- comparison
-
-def same(a, b):
-    if isinstance(a, dict):
-        return isinstance(b, dict) and a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
-    if isinstance(a, list):
-        return isinstance(b, list) and len(a) == len(b) and all(map(same, a, b))
-    if a is None or isinstance(a, bool) or b is None or isinstance(b, bool):
-        return a is b
-    return abs(float(a) - b) <= TOLERANCE * max(1.0, abs(float(a)))
-
-
-def main():
-    headway = sys.argv[1]
-    cases = int(sys.argv[2]) if len(sys.argv) > 2 else 300
-    rng = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
-    kinds = [ask_ps, ask_rates, ask_gap, ask_alltoall, ask_simulate, ask_simulate_alltoall]
-    asked = [kinds[i % len(kinds)](rng) for i in range(cases)]
-    lines = "".join(json.dumps({"id": i, "model": "plogpt", "op": op, "input": given}) + "\n"
-                    for i, (op, given, *_) in enumerate(asked))
-    done = subprocess.run([headway, "eval"], input=lines, capture_output=True, text=True,
-                          check=False)
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    wrong = 0
-    for i, (op, given, expected, *_) in enumerate(asked):
-        answer = answers[i] if i < len(answers) else {}
-        if answer.get("id") != i or not same(expected, answer.get("result")):
-            wrong += 1
-            print(f"{op}: {json.dumps(given)}\n  expected "
-                  f"{json.dumps(expected, default=float)}\n  answered {json.dumps(answer)}")
-    late = {op: sum(ask[0] == op and ask[3] > 0 for ask in asked if len(ask) > 3)
-            for op in ("simulate", "simulate_alltoall")}
-    print(f"{cases} cases, {wrong} wrong; simulations with time-outs: {late}")
-    good = wrong == 0 and len(answers) == cases and done.returncode == 0 and all(late.values())
-    return 0 if good else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+ASKS = [ask_ps, ask_rates, ask_gap, ask_alltoall, ask_simulate, ask_simulate_alltoall]
