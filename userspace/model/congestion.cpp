@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
+#include <functional>
 #include <limits>
+#include <map>
 #include <numeric>
-#include <queue>
-#include <tuple>
 
 #include "model/compensated_sum.hpp"
 #include "model/congestion_max_min.hpp"
@@ -80,20 +81,21 @@ public:
     }
 
     Result<std::vector<double>> run() {
-        std::vector<Key> keys;
-        keys.reserve(pattern_.links.size());
-        for (std::uint32_t link = 0; link < pattern_.links.size(); ++link) {
-            keys.push_back(key(link));
-        }
-        std::priority_queue<Key> queue(std::less<Key>{}, std::move(keys));
-        while (!queue.empty()) {
-            const Key next = queue.top();
-            queue.pop();
-            auto bandwidth = next.with_flow >= next.contra_flow ? with_flow_bandwidth(next)
-                                                                : contra_flow_bandwidth(next);
-            if (!bandwidth) return tl::unexpected(bandwidth.error());
-            if (*bandwidth) assign(next.link, **bandwidth);
-            else queue.push(key(next.link));
+        for (std::uint32_t link = 0; link < pattern_.links.size(); ++link) enqueue(link);
+        while (!queue_.empty()) {
+            auto next = queue_.extract(queue_.begin());
+            const Key& key = next.key();
+            std::vector<std::uint32_t>& links = next.mapped();
+            // those that came back came in another order
+            if (!std::is_sorted(links.begin(), links.end())) std::sort(links.begin(), links.end());
+            for (const std::uint32_t link : links) {
+                auto bandwidth = key.with_flow >= key.contra_flow
+                                     ? with_flow_bandwidth(link, key)
+                                     : contra_flow_bandwidth(link, key);
+                if (!bandwidth) return tl::unexpected(bandwidth.error());
+                if (*bandwidth) assign(link, **bandwidth);
+                else enqueue(link);  // under a smaller key
+            }
         }
         return std::move(bandwidth_);
     }
@@ -102,37 +104,32 @@ private:
     static constexpr std::uint8_t all_sets = (1U << CongestionResources::sets_of_paper) - 1;
     using Bandwidth = Result<std::optional<double>>;  ///< none: back into the queue
 
-    /// (7)
+    /// (7); the largest is the first.
     struct Key {
         double worst;
         double with_flow;
         double contra_flow;
-        std::uint32_t link;
 
-        bool operator<(const Key& other) const {
-            return std::tie(worst, with_flow, contra_flow, other.link) <
-                   std::tie(other.worst, other.with_flow, other.contra_flow, link);
-        }
+        auto operator<=>(const Key&) const = default;
     };
 
-    [[nodiscard]] Key key(std::uint32_t link) const {
+    void enqueue(std::uint32_t link) {
         const CongestionLink& ends = pattern_.links[link];
         const double with_flow = worst_factor(resources_, resources_.with_flow(ends), 0);
         const double contra_flow =
             worst_factor(resources_, resources_.contra_flow(ends), emptied_[link]);
-        return {std::max(with_flow, contra_flow), with_flow, contra_flow, link};
+        queue_[{std::max(with_flow, contra_flow), with_flow, contra_flow}].push_back(link);
     }
 
-    [[nodiscard]] Bandwidth with_flow_bandwidth(const Key& key) const {
-        const auto set = resources_.with_flow(pattern_.links[key.link]);
+    [[nodiscard]] Bandwidth with_flow_bandwidth(std::uint32_t link, const Key& key) const {
+        const auto set = resources_.with_flow(pattern_.links[link]);
         double least = unshared_;
         for (std::size_t i = 0; i < set.size(); ++i) {
             if (set[i] == none || !shares(i, set[i], key.with_flow)) continue;
             const double capacity = resources_.capacity(set[i]);
             const double rest = capacity - done_[set[i]].value();
             if (std::abs(rest) <= tolerance * capacity && std::isfinite(capacity)) {
-                return failure("link {}: earlier links left exactly nothing of a resource",
-                               key.link);
+                return failure("link {}: earlier links left exactly nothing of a resource", link);
             }
             if (rest > 0) least = std::min(least, rest / waiting_[set[i]]);
         }
@@ -145,22 +142,22 @@ private:
         return i < CongestionResources::sets_of_paper && resources_.factor(id) == with_flow;
     }
 
-    [[nodiscard]] Bandwidth contra_flow_bandwidth(const Key& key) {
-        const auto set = resources_.contra_flow(pattern_.links[key.link]);
+    [[nodiscard]] Bandwidth contra_flow_bandwidth(std::uint32_t link, const Key& key) {
+        const auto set = resources_.contra_flow(pattern_.links[link]);
         bool saturated = false;
         for (std::size_t i = 0; i < CongestionResources::sets_of_paper; ++i) {
-            const bool empty = (emptied_[key.link] >> i & 1) != 0;
+            const bool empty = (emptied_[link] >> i & 1) != 0;
             if (empty || resources_.factor(set[i]) != key.contra_flow) continue;
             const double capacity = resources_.capacity(set[i]);
             const double rest = capacity - done_[set[i]].value();
             if (std::abs(rest) <= tolerance * capacity) saturated = true;
-            else emptied_[key.link] |= static_cast<std::uint8_t>(1U << i);
+            else emptied_[link] |= static_cast<std::uint8_t>(1U << i);
         }
         if (!saturated) return std::nullopt;
         const double bandwidth = std::min(unshared_, pattern_.nic_bandwidth / key.contra_flow);
         if (!feasible_) return bandwidth;
         // matters with more than two racks only
-        const auto share = with_flow_bandwidth(key);
+        const auto share = with_flow_bandwidth(link, key);
         if (!share) return share;
         return std::min(bandwidth, **share);
     }
@@ -179,6 +176,8 @@ private:
     CongestionResources resources_;
     double unshared_;
     std::vector<double> bandwidth_;
+    /// Factors are few: links with the same ones wait together, in order.
+    std::map<Key, std::vector<std::uint32_t>, std::greater<>> queue_;
     std::vector<std::uint8_t> emptied_;   ///< of each link: bit i for Sbar[i]
     std::vector<std::uint32_t> waiting_;  ///< of each resource: users not done
     std::vector<CompensatedSum> done_;    ///< and what those done have
