@@ -27,7 +27,8 @@ class Pattern:
         self.rack = place
         self.nic = Fraction(given["nic"])
         self.beta_nic = 1 / self.nic
-        self.beta_rack = Fraction(0) if given["backbone"] is None else 1 / Fraction(given["backbone"])
+        backbone = given["backbone"]
+        self.beta_rack = Fraction(0) if backbone is None else 1 / Fraction(backbone)
 
     def only(self, keep):
         """The same network with some of the links."""

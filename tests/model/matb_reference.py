@@ -105,7 +105,9 @@ def ask_npb_pattern(rng):
 
 def tree_answer(edges, pairs, links):
     up = {child: parent for child, parent, _, _ in edges}
-    capacity = {(way, edge[0]): edge[2 + i] for edge in edges for i, way in enumerate(("up", "down"))}
+    capacity = {}
+    for child, _, upwards, downwards in edges:
+        capacity["up", child], capacity["down", child] = upwards, downwards
     parents = set(up.values())
 
     def climb(node):
@@ -167,7 +169,8 @@ def ask_alltoall_clusters(rng):
     sizes = [rng.choice([0, 1, 1, 2, 3, 5]) for _ in range(rng.randint(0, 5))]
     uplink = [rng.choice([1, 10, 4.5, None]) for _ in sizes]
     edges = [[f"c{c}", "core", uplink[c], uplink[c]] for c in range(len(sizes))]
-    edges += [[f"h{c}.{i}", f"c{c}", None, None] for c in range(len(sizes)) for i in range(sizes[c])]
+    edges += [[f"h{c}.{i}", f"c{c}", None, None] for c, size in enumerate(sizes)
+              for i in range(size)]
     hosts = [edge[0] for edge in edges if edge[0][0] == "h"]
     pairs = [[a, b] for a in hosts for b in hosts if a != b]
     node = tree_answer(edges, pairs, "trunk")["node"]
