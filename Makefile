@@ -63,6 +63,13 @@ bench-qdisc: packages build kernels ## instructions per packet of gap and other 
 	@$(foreach r,$(releases),tests/lib/build-module $(r) tests/bench/qdisc_bench qdisc_bench &&) true
 	@tests/bench/qdisc
 
+.PHONY: bench-model
+bench-model: packages ## how fast the models are, and PlogPT beside SimGrid
+	@tests/lib/install-packages packages-bench.txt
+	@$(MAKE) programs
+	@cmake --build $(BUILD)/cmake --target model_benches -j $(JOBS)
+	@tests/bench/model
+
 # Its kernel takes about 20 processor minutes to build, once; see Documentation/testing.rst.
 .PHONY: check-debug
 check-debug: packages programs ## test and fuzz sch_gap on a kernel full of detectors (long)

@@ -2,29 +2,18 @@
 // Messages per second of the PlogPT simulation, as items_per_second: all-to-alls,
 // which run in lockstep, and programs without any regularity.  The argument is
 // the number of processes.
-#include <cmath>
 #include <random>
 
 #include <benchmark/benchmark.h>
 
-#include "model/plogpt_simulator.hpp"
+#include "oversubscribed.hpp"
 
 namespace headway {
 namespace {
 
 constexpr double message_bytes = 100e3;
 
-/// 1 Gbit/s at the leaves; from height 4 on, trunks of half of what is below.
-PlogptSystem oversubscribed(unsigned height) {
-    PlogptLinks links;
-    for (unsigned h = 1; h <= height; ++h) {
-        const double full = std::ldexp(125e6, static_cast<int>(h) - 1);
-        links.bandwidth_bytes_per_s.push_back(h < 4 ? full : full / 2);
-        links.buffer_delay_s.push_back(h < 4 ? 250e-6 : 450e-6);
-    }
-    return {*PlogptTree::make(links, plogpt_default_eps_s, PlogptTree::Clamp::yes),
-            *GapTable::make({{0, 10e-6}, {1e6, 8.01e-3}}), 50e-6};
-}
+using bench::oversubscribed;
 
 unsigned height_of(std::uint32_t processes) {
     return PlogptTree::height_of(0, processes - 1);
