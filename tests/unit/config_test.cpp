@@ -285,6 +285,59 @@ trunk_rate = "25mbit"
               "x.toml:4: policy.linger_ms: -1 is out of range; write 0 .. 10000 (default 10)");
 }
 
+// ----------------------------------------------------------------------- trees
+
+// The daemon reads the same tables: a star said as a tree is one to it, too.
+TEST(ConfigTree, DaemonTakesAStarOfSwitches) {
+    const auto config = parse_config(R"([[switch]]
+name = "core"
+[[cluster]]
+name = "a"
+parent = "core"
+hosts = ["a[0-3]"]
+prefixes = ["10.1.0.0/16"]
+host_rate = "20mbit"
+trunk_rate = "25mbit"
+trunk_delay = "1ms"
+[[cluster]]
+name = "b"
+parent = "core"
+hosts = ["b[0-3]"]
+prefixes = ["10.2.0.0/16"]
+host_rate = "20mbit"
+trunk_rate = "30mbit"
+trunk_delay = "2ms"
+)", "x.toml");
+    ASSERT_TRUE(config) << config.error().front().to_string();
+    EXPECT_EQ(config->topology.host_count(), 8U);
+    EXPECT_EQ(config->topology.delay(0, 1), 3ms);
+    ASSERT_TRUE(config->network);
+    EXPECT_EQ(config->network->name(NetworkTree::root), "core");
+}
+
+TEST(ConfigTree, DaemonRefusesWhatItCannotPlanFor) {
+    const auto deeper = parse_config(R"([[switch]]
+name = "core"
+[[hosts]]
+names = ["login"]
+parent = "core"
+rate = "1gbit"
+)", "x.toml");
+    ASSERT_FALSE(deeper);
+    EXPECT_NE(deeper.error().front().to_string().find("headwayd can plan for a star of clusters only"),
+              std::string::npos);
+    const auto directions = parse_config(R"([[cluster]]
+name = "a"
+hosts = ["a[0-3]"]
+prefixes = ["10.1.0.0/16"]
+host_up_rate = "20mbit"
+host_down_rate = "10mbit"
+trunk_rate = "25mbit"
+)", "x.toml");
+    ASSERT_FALSE(directions);
+    EXPECT_NE(directions.error().front().to_string().find("by direction"), std::string::npos);
+}
+
 // ----------------------------------------------------------------------- files
 
 class ConfigFile : public testing::Test {

@@ -9,6 +9,7 @@
 #include "cli/eval_command.hpp"
 #include "cli/plan_command.hpp"
 #include "cli/status_command.hpp"
+#include "cli/topology_command.hpp"
 #include "daemon/config.hpp"
 #include "daemon/config_report.hpp"
 #include "daemon/version.hpp"
@@ -57,6 +58,8 @@ int run(int argc, char** argv) {
     auto* eval = app.add_subcommand("eval", "answer questions to the models, a JSON line each");
     eval->add_option("file", eval_files, "files of lines (default: standard input)");
 
+    const TopologyCommand topology(app);
+
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {  // CLI11 knows no other way
@@ -70,6 +73,7 @@ int run(int argc, char** argv) {
         return to_int(plan_command(plan_options));
     }
     if (*status) return to_int(status_command(status_options));
+    if (topology.is_chosen()) return to_int(topology.run());
     if (*eval) return to_int(eval_command(eval_files));
     return to_int(check_config(checked_file));
 }

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include <tl/expected.hpp>
-
+#include "formats/file_error.hpp"
 #include "model/alltoall_plan.hpp"
+#include "model/network_tree.hpp"
 #include "model/topology.hpp"
 
 namespace headway {
@@ -50,22 +50,14 @@ struct Config {
     PolicyConfig policy;
     KernelConfig kernel;
     DaemonConfig daemon;
-    Topology topology;
+    Topology topology;                   ///< a star, which is what the planner knows
+    std::optional<NetworkTree> network;  ///< the same with buffers and delays of hosts; always set
 };
 
-/// One thing wrong with a file, told as `file:line: key: reason; what to do`.
-struct ConfigError {
-    std::string file;
-    std::uint32_t line = 0;  ///< 0: the file as a whole
-    std::string key;
-    std::string reason;
-    std::string advice;
-
-    [[nodiscard]] std::string to_string() const;
-};
+using ConfigError = FileError;
 
 template <class Value>
-using ConfigResult = tl::expected<Value, std::vector<ConfigError>>;
+using ConfigResult = FileResult<Value>;
 
 /// Everything wrong is reported at once, in the order of the lines (of a file
 /// that is not TOML at all only the first mistake is known).

@@ -144,7 +144,79 @@ std::string_view take_item(std::string_view& text) {
     return item;
 }
 
+/// A name cut at its last number: "n", "008", "-ib".  No number: all in front.
+struct NumberedName {
+    std::string_view before;
+    std::string_view digits;
+    std::string_view after;
+
+    explicit NumberedName(std::string_view name) : before(name) {
+        std::size_t end = name.size();
+        while (end > 0 && !is_digit(name[end - 1])) --end;
+        std::size_t begin = end;
+        while (begin > 0 && is_digit(name[begin - 1])) --begin;
+        if (begin == end || end - begin > number_digits_max) return;
+        before = name.substr(0, begin);
+        digits = name.substr(begin, end - begin);
+        after = name.substr(end);
+    }
+
+    [[nodiscard]] std::uint32_t number() const {
+        std::uint32_t value = 0;
+        std::from_chars(digits.data(), digits.data() + digits.size(), value);
+        return value;
+    }
+    [[nodiscard]] bool is_padded() const { return digits.size() > 1 && digits.front() == '0'; }
+
+    /// Can stand in the same brackets: widths differ only without leading zeros.
+    [[nodiscard]] bool goes_with(const NumberedName& other) const {
+        return !digits.empty() && !other.digits.empty() && before == other.before &&
+               after == other.after;
+    }
+    /// The next of one range.  A range that starts with a zero keeps its width.
+    [[nodiscard]] bool follows(const NumberedName& last, bool range_is_padded) const {
+        return number() == last.number() + 1 &&
+               (range_is_padded ? digits.size() == last.digits.size() : !is_padded());
+    }
+};
+
+/// "0-3,7" of names that go together.
+std::string format_ranges(std::span<const std::string> names) {
+    std::string text;
+    for (std::size_t i = 0; i < names.size();) {
+        const NumberedName first(names[i]);
+        std::size_t end = i + 1;
+        while (end < names.size() && NumberedName(names[end]).follows(NumberedName(names[end - 1]),
+                                                                      first.is_padded())) {
+            ++end;
+        }
+        if (!text.empty()) text += ',';
+        text += first.digits;
+        if (end - i > 1) text += fmt::format("-{}", NumberedName(names[end - 1]).digits);
+        i = end;
+    }
+    return text;
+}
+
 }  // namespace
+
+std::string format_hostlist(std::span<const std::string> hosts) {
+    std::string text;
+    for (std::size_t i = 0; i < hosts.size();) {
+        const NumberedName first(hosts[i]);
+        std::size_t end = i + 1;
+        while (end < hosts.size() && NumberedName(hosts[end]).goes_with(first)) ++end;
+        if (!text.empty()) text += ',';
+        if (end - i == 1) {
+            text += hosts[i];
+        } else {
+            text += fmt::format("{}[{}]{}", first.before, format_ranges(hosts.subspan(i, end - i)),
+                                first.after);
+        }
+        i = end;
+    }
+    return text;
+}
 
 Result<std::vector<std::string>> parse_hostlist(std::string_view text, std::size_t limit) {
     std::vector<std::string> hosts;

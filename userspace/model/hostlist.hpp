@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,5 +27,9 @@ inline constexpr std::size_t host_name_max_bytes = 253;  // DNS's limit
 /// than host_name_max_bytes, and on lists of more than `limit` hosts.
 [[nodiscard]] Result<std::vector<std::string>> parse_hostlist(std::string_view text,
                                                               std::size_t limit = hosts_max);
+
+/// The same hosts, in the same order, in short form: neighbours that differ in
+/// their last number only share brackets.
+[[nodiscard]] std::string format_hostlist(std::span<const std::string> hosts);
 
 }  // namespace headway

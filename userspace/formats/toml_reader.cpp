@@ -1,13 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/toml_reader.hpp"
+#include "formats/toml_reader.hpp"
 
 #include <algorithm>
 #include <numeric>
+
+#include <fmt/format.h>
 
 namespace headway {
 namespace {
 
 std::uint32_t line_of(const toml::node& node) { return node.source().begin.line; }
+
+constexpr int key_parts_max = 64;
+
+/// Skips a string that begins at `i`; returns where it ends.
+std::size_t string_end(std::string_view text, std::size_t i) {
+    const char quote = text[i];
+    const std::string three(3, quote);
+    const bool is_long = text.substr(i, 3) == three;
+    const std::string_view end = is_long ? std::string_view(three) : text.substr(i, 1);
+    for (i += end.size(); i < text.size() && text.substr(i, end.size()) != end; ++i) {
+        if (text[i] == '\n' && !is_long) return i;  // unclosed
+        if (text[i] == '\\' && quote == '"') ++i;
+    }
+    return std::min(i + end.size(), text.size());
+}
+
+/// The line of a dotted key with more parts than that; 0: none.  Each part is a
+/// table in the one before, and the library goes through them by recursion.
+std::uint32_t find_deep_key(std::string_view text) {
+    int dots = 0;
+    for (std::size_t i = 0; i < text.size();) {
+        const char c = text[i];
+        if (c == '"' || c == '\'') {
+            i = string_end(text, i);
+            continue;
+        }
+        if (c == '#') {
+            i = std::min(text.find('\n', i), text.size());
+            continue;
+        }
+        if (c == '.' && ++dots >= key_parts_max) {
+            const auto lines = std::count(text.begin(), text.begin() + static_cast<long>(i), '\n');
+            return static_cast<std::uint32_t>(lines) + 1;
+        }
+        if (c == '\n' || c == '=' || c == ',' || c == '[' || c == '{') dots = 0;
+        ++i;
+    }
+    return 0;
+}
 
 std::string_view type_name(const toml::node& node) {
     switch (node.type()) {
@@ -55,6 +96,22 @@ std::string list_of(const std::vector<std::string>& names) {
 }
 
 }  // namespace
+
+std::optional<toml::table> parse_toml(std::string_view text, std::string_view file,
+                                      std::vector<FileError>& errors) {
+    if (const std::uint32_t line = find_deep_key(text); line != 0) {
+        errors.push_back({std::string(file), line, "syntax",
+                          fmt::format("a key has more than {} parts", key_parts_max),
+                          "see headway.toml(5) for an example"});
+        return std::nullopt;
+    }
+    toml::parse_result parsed = toml::parse(text, file);
+    if (parsed) return std::move(parsed).table();
+    const toml::parse_error& error = parsed.error();
+    errors.push_back({std::string(file), error.source().begin.line, "syntax",
+                      std::string(error.description()), "see headway.toml(5) for an example"});
+    return std::nullopt;
+}
 
 const toml::node* TomlReader::find(std::string_view key) {
     if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);

@@ -15,7 +15,7 @@
 #define TOML_HEADER_ONLY 1
 #include <toml++/toml.h>
 
-#include "daemon/config.hpp"
+#include "formats/file_error.hpp"
 
 namespace headway {
 
@@ -26,11 +26,15 @@ struct Located {
     std::uint32_t line;
 };
 
+/// Nothing, and a mistake more, if the text is not TOML.
+[[nodiscard]] std::optional<toml::table> parse_toml(std::string_view text, std::string_view file,
+                                                    std::vector<FileError>& errors);
+
 class TomlReader {
 public:
     /// `path` is how error messages call the table ("policy"; "" at the top).
     TomlReader(const toml::table& table, std::string path, std::string file,
-               std::vector<ConfigError>& errors)
+               std::vector<FileError>& errors)
         : table_(table), path_(std::move(path)), file_(std::move(file)), errors_(errors) {}
 
     // Every getter makes the key a known one.  An absent key is no error; a
@@ -47,6 +51,8 @@ public:
     /// Complains about the keys that nobody asked for.  Call it last.
     void finish();
 
+    [[nodiscard]] std::size_t error_count() const { return errors_.size(); }
+    [[nodiscard]] const std::string& file() const { return file_; }
     [[nodiscard]] std::uint32_t line() const { return table_.source().begin.line; }
 
 private:
@@ -56,7 +62,7 @@ private:
     const toml::table& table_;
     std::string path_;
     std::string file_;
-    std::vector<ConfigError>& errors_;
+    std::vector<FileError>& errors_;
     std::vector<std::string> known_;
 };
 

@@ -1,0 +1,131 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""`headway topology` as a user runs it, the examples of headway(1) among it.
+
+    topology_cli_test.py HEADWAY
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as ET
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CORPUS = ROOT / "tests/fuzz/corpus"
+HEADWAY = ""
+
+
+def headway(*args, cwd=None):
+    return subprocess.run([HEADWAY, "topology", *map(str, args)], cwd=cwd, text=True,
+                          capture_output=True, check=False)
+
+
+def literal_displays(page):
+    text = (ROOT / "Documentation" / page).read_text()
+    return re.findall(r"^\.Bd -literal.*?\n(.*?)^\.Ed", text, re.M | re.S)
+
+
+class Topology(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def test_manual_example(self):
+        """What headway(1) shows is what comes out."""
+        shown = next(d for d in literal_displays("headway.1") if "topology convert" in d)
+        (self.folder / "topology.conf").write_text(
+            (CORPUS / "slurm_topology/tree.conf").read_text())
+        out = ""
+        for line in shown.splitlines():
+            if not line.startswith("$ headway "):
+                continue
+            command = f"{HEADWAY} {line[len('$ headway '):]}"
+            done = subprocess.run(command, shell=True, cwd=self.folder, text=True,
+                                  capture_output=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stderr, "")
+            out += line + "\n" + done.stdout
+        def flat(text):
+            return " ".join(text.split())
+        self.assertEqual(flat(shown), flat(out))
+        ET.parse(self.folder / "tree.svg")
+
+    def test_toml_manual_examples(self):
+        for number, example in enumerate(literal_displays("headway.toml.5")):
+            file = self.folder / f"{number}.toml"
+            file.write_text(example)
+            self.assertEqual(headway("check", file).returncode, 0)
+
+    def test_check_tells_every_mistake(self):
+        bad = self.folder / "bad.conf"
+        bad.write_text("SwitchName=s Nodes=n[0-\nSwitchName=t\n")
+        done = headway("check", "--link-speed-unit", "mbit", bad)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("bad.conf:1: Nodes: ", done.stderr)
+        self.assertIn("bad.conf:2: SwitchName: ", done.stderr)
+        done = headway("check", "--json", "--link-speed-unit", "mbit", bad,
+                       CORPUS / "slurm_topology/tree.conf")
+        self.assertEqual(done.returncode, 2)
+        told = json.loads(done.stdout)
+        self.assertEqual({m["line"] for m in told[0]["mistakes"]}, {1, 2})
+        self.assertEqual(told[1]["mistakes"], [])
+        self.assertEqual((told[1]["hosts"], told[1]["switches"]), (39, 4))
+
+    def test_star_is_accepted_by_headwayd(self):
+        done = headway("check", "--json", CORPUS / "topology_toml/star.toml")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)[0]["refused_by_headwayd"], [])
+
+    def test_conversions_keep_the_network(self):
+        """TOML to SimGrid and back; what is lost is said."""
+        source = CORPUS / "topology_toml/tree.toml"
+        xml, back = self.folder / "t.xml", self.folder / "t.toml"
+        done = headway("convert", source, "--to", "simgrid", "--output", xml)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("buffers cannot be said in a SimGrid platform", done.stderr)
+        self.assertEqual(headway("convert", xml, "--output", back).returncode, 0)
+
+        def links(file):
+            nodes = json.loads(headway("convert", file, "--json").stdout)["nodes"]
+            keys = ("up_bit_per_s", "down_bit_per_s", "delay_ns")
+            return {n["name"]: (n["parent"], [n["link"][k] for k in keys] if n["parent"] else [])
+                    for n in nodes}
+        self.assertEqual(links(source), links(back))
+        self.assertEqual(len(links(source)), 23)
+
+    def test_drawing_shows_what_limits(self):
+        """Two clusters: both trunks limit, no host's link does."""
+        source = CORPUS / "simgrid_platform/clusters.xml"
+        svg = ET.fromstring(headway("draw", source).stdout)
+        texts = [t.text for t in svg.iter("{http://www.w3.org/2000/svg}text")]
+        classes = [p.get("class") for p in svg.iter("{http://www.w3.org/2000/svg}path")]
+        network = json.loads(headway("draw", source, "--json").stdout)
+        limiting = [n["name"] for n in network["nodes"]
+                    if n["parent"] and n["link"]["up_limits"]]
+        # 5 x 4 pairs over 10 Gbit/s leave 500 Mbit/s, 8 over 1 Gbit/s 125.
+        self.assertEqual(network["alltoall_pair_bit_per_s"], 125e6)
+        self.assertEqual(limiting, ["l-0.org", "l-1.org", "l-2.org", "l-3.org", "l-7.org"])
+        self.assertEqual(classes.count("link limiting"), 1)
+        self.assertIn("1 Gbit/s, 50us, limits", texts)
+        dot = headway("draw", source, "--to", "dot").stdout
+        self.assertEqual(dot.count("penwidth=3"), 1)
+        self.assertTrue(dot.startswith("graph network {"))
+
+    def test_refusals(self):
+        self.assertEqual(headway("check", self.folder / "none.toml").returncode, 2)
+        self.assertIn("--from", headway("check", "/dev/null").stderr)
+        self.assertEqual(headway("convert", CORPUS / "topology_toml/tree.toml",
+                                 "--to", "slurm").returncode, 1)
+        self.assertEqual(headway("convert", CORPUS / "topology_toml/star.toml",
+                                 "--output", self.folder / "no/such").returncode, 1)
+        self.assertEqual(headway("check", "--link-speed-unit", "x",
+                                 CORPUS / "slurm_topology/tree.conf").returncode, 2)
+
+
+if __name__ == "__main__":
+    HEADWAY = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    unittest.main()

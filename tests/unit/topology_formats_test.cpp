@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slurm's topology.conf and SimGrid's platforms.
+#include <chrono>
+
+#include "formats/simgrid_platform.hpp"
+#include "formats/simgrid_units.hpp"
+#include "formats/slurm_topology.hpp"
+#include "formats_golden.hpp"
+
+namespace headway {
+namespace {
+
+using namespace std::chrono_literals;
+using test::golden;
+using test::told;
+
+constexpr std::uint64_t mbit = 1'000'000;
+const SlurmOptions in_mbit{BitsPerSecond{mbit}, std::nullopt};
+
+// ---------------------------------------------------------------------- Slurm
+
+TEST(SlurmTopology, ReadsListsContinuationsAndComments) {
+    const auto tree = read_slurm_topology(golden("slurm_topology/tree.conf"), "t", in_mbit);
+    ASSERT_TRUE(tree) << told(tree);
+    EXPECT_EQ(tree->host_count(), 16U + 19U + 4U);
+    EXPECT_EQ(tree->name(NetworkTree::root), "top");
+    EXPECT_TRUE(tree->find_host("r0n07"));
+    EXPECT_TRUE(tree->find_host("io1s0"));
+    EXPECT_EQ(tree->edge(*tree->find_host("gpu4")).up_rate.value, 1000 * mbit);
+    EXPECT_EQ(tree->edge(*tree->find_switch("rack1")).down_rate.value, 10'000 * mbit);
+}
+
+TEST(SlurmTopology, RoundTripIsGolden) {
+    const auto tree = read_slurm_topology(golden("slurm_topology/tree.conf"), "t", in_mbit);
+    ASSERT_TRUE(tree);
+    const auto written = write_slurm_topology(*tree, in_mbit);
+    ASSERT_TRUE(written) << written.error().message;
+    EXPECT_EQ(written->text,
+              "SwitchName=top Switches=rack[0-1],storage LinkSpeed=10000\n"
+              "SwitchName=rack0 Nodes=r0n[00-15] LinkSpeed=1000\n"
+              "SwitchName=rack1 Nodes=r1n[00-15],gpu[1,3-4] LinkSpeed=1000\n"
+              "SwitchName=storage Nodes=io0s[0-1],io1s[0-1] LinkSpeed=10000\n");
+    EXPECT_TRUE(written->losses.empty());
+    const auto again = read_slurm_topology(written->text, "t", in_mbit);
+    ASSERT_TRUE(again) << told(again);
+    EXPECT_EQ(*again, *tree);
+}
+
+TEST(SlurmTopology, UsesTheDefaultRate) {
+    const SlurmOptions options{std::nullopt, BitsPerSecond{7 * mbit}};
+    const auto tree = read_slurm_topology("SwitchName=s Nodes=n[1-2]\n", "t", options);
+    ASSERT_TRUE(tree) << told(tree);
+    EXPECT_EQ(tree->edge(1).up_rate.value, 7 * mbit);
+    const auto written = write_slurm_topology(*tree, options);
+    EXPECT_EQ(written->text, "SwitchName=s Nodes=n[1-2]\n");
+    EXPECT_EQ(written->losses.size(), 1U);
+}
+
+TEST(SlurmTopology, TellsWhatItCannotWrite) {
+    std::vector<NetworkItem> items{{NetworkNodeKind::switch_node, "s", "", {}, false, {}},
+                                   {NetworkNodeKind::host, "h", "s", {}, false, {}}};
+    items[1].edge = {{5 * mbit}, {6 * mbit}, 1ms, 3, {}};
+    const auto written = write_slurm_topology(*NetworkTree::make(items), in_mbit);
+    ASSERT_TRUE(written);
+    EXPECT_EQ(written->text, "SwitchName=s Nodes=h\n");
+    EXPECT_EQ(written->losses.size(), 3U);  // directions, delay, buffer
+    items.push_back({NetworkNodeKind::switch_node, "t", "s", items[1].edge, false, {}});
+    const auto both = write_slurm_topology(*NetworkTree::make(items), in_mbit);
+    ASSERT_FALSE(both);
+    EXPECT_NE(both.error().message.find("switch \"s\" has both"), std::string::npos);
+}
+
+struct Mistake {
+    const char* name;
+    const char* text;
+    const char* told;
+};
+
+class SlurmMistake : public testing::TestWithParam<Mistake> {};
+
+TEST_P(SlurmMistake, IsToldWithItsLine) {
+    const auto tree = read_slurm_topology(GetParam().text, "t", in_mbit);
+    ASSERT_FALSE(tree);
+    EXPECT_NE(told(tree).find(GetParam().told), std::string::npos) << told(tree);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, SlurmMistake,
+    testing::Values(
+        Mistake{"Empty", "# nothing\n", "t: SwitchName: no switch is described"},
+        Mistake{"NoSpeed", "\nSwitchName=s Nodes=n\n", "t:2: LinkSpeed: it is missing"},
+        Mistake{"BadSpeed", "SwitchName=s Nodes=n LinkSpeed=fast\n",
+                "t:1: LinkSpeed: \"fast\" is no positive whole number"},
+        Mistake{"HugeSpeed", "SwitchName=s Nodes=n LinkSpeed=99999999\n", "is more than 8tbit"},
+        Mistake{"BadList", "SwitchName=s Nodes=n[0-3 LinkSpeed=1\n", "t:1: Nodes: "},
+        Mistake{"NoName", "Nodes=n LinkSpeed=1\n", "t:1: SwitchName: it is missing"},
+        Mistake{"Neither", "SwitchName=s LinkSpeed=1\n", "neither nodes nor switches"},
+        Mistake{"Both", "SwitchName=s Nodes=n Switches=t LinkSpeed=1\n", "both nodes and switches"},
+        Mistake{"UnknownKey", "SwitchName=s Nodes=n LinkSpeed=1 Speed=3\n",
+                "t:1: \"Speed\": unknown key"},
+        Mistake{"KeyTwice", "SwitchName=s Nodes=n nodes=m LinkSpeed=1\n", "it is given twice"},
+        Mistake{"NoLineOfItsOwn", "SwitchName=s Switches=t LinkSpeed=1\n",
+                "t:1: Switches: switch \"t\" has no line of its own"},
+        Mistake{"TwoParents",
+                "SwitchName=a Switches=s LinkSpeed=1\nSwitchName=b Switches=s LinkSpeed=1\n"
+                "SwitchName=s Nodes=n LinkSpeed=1\n",
+                "t:2: Switches: switch \"s\" is already below \"a\""},
+        Mistake{"TwoRoots",
+                "SwitchName=a Nodes=n LinkSpeed=1\nSwitchName=b Nodes=m LinkSpeed=1\n",
+                "t:2: switch \"b\" has no parent"},
+        Mistake{"NodeTwice",
+                "SwitchName=a Switches=b LinkSpeed=1\nSwitchName=b Nodes=n,n LinkSpeed=1\n",
+                "t:2: host \"n\" is described twice"}),
+    [](const auto& mistake) { return std::string(mistake.param.name); });
+
+TEST(SlurmTopology, WantsTheUnitOfLinkSpeed) {
+    const auto tree = read_slurm_topology("SwitchName=s Nodes=n LinkSpeed=10\n", "t", {});
+    EXPECT_EQ(told(tree), "t:1: LinkSpeed: it has no unit in this format; say the unit with "
+                          "--link-speed-unit, such as 1mbit\n");
+}
+
+// -------------------------------------------------------------------- SimGrid
+
+TEST(SimgridUnits, AreRead) {
+    EXPECT_EQ(parse_simgrid_bandwidth("125MBps")->value, 1'000'000'000U);
+    EXPECT_EQ(parse_simgrid_bandwidth("1Gbps")->value, 1'000'000'000U);
+    EXPECT_EQ(parse_simgrid_bandwidth("1.25GBps")->value, 10'000'000'000U);
+    EXPECT_EQ(parse_simgrid_bandwidth("1MiBps")->value, 8U << 20);
+    EXPECT_EQ(parse_simgrid_bandwidth("1e6")->value, 8'000'000U);
+    EXPECT_FALSE(parse_simgrid_bandwidth("1mbps"));
+    EXPECT_FALSE(parse_simgrid_bandwidth("-1Mbps"));
+    EXPECT_FALSE(parse_simgrid_bandwidth("0"));
+    EXPECT_FALSE(parse_simgrid_bandwidth("nan"));
+    EXPECT_FALSE(parse_simgrid_bandwidth("1e300GBps"));
+    EXPECT_EQ(*parse_simgrid_latency("50us"), 50us);
+    EXPECT_EQ(*parse_simgrid_latency("0.5ms"), 500us);
+    EXPECT_EQ(*parse_simgrid_latency("1e-5"), 10us);
+    EXPECT_EQ(*parse_simgrid_latency("1m"), 60s);
+    EXPECT_FALSE(parse_simgrid_latency("1h"));  // longer than 1000 s
+    EXPECT_FALSE(parse_simgrid_latency("1 s"));
+    for (const std::uint64_t rate : {8ULL, 1'000ULL, 25'000'000ULL, 12'345'678ULL,
+                                     8'000'000'000'000ULL}) {
+        EXPECT_EQ(parse_simgrid_bandwidth(simgrid_bandwidth({rate}))->value, rate);
+    }
+}
+
+TEST(SimgridPlatform, ReadsClustersAndZoneRoutes) {
+    const auto tree = read_simgrid_platform(golden("simgrid_platform/clusters.xml"), "p");
+    ASSERT_TRUE(tree) << told(tree);
+    EXPECT_EQ(tree->host_count(), 9U);
+    EXPECT_EQ(tree->name(NetworkTree::root), "l-left_router.org");
+    EXPECT_TRUE(tree->find_host("l-7.org"));
+    const NetworkEdge& wan = tree->edge(*tree->find_switch("rsw"));
+    EXPECT_EQ(wan.up_rate.value, 10'000 * mbit);
+    EXPECT_EQ(wan.delay, 10ms);
+    const NetworkEdge& host = tree->edge(*tree->find_host("r-3"));
+    EXPECT_EQ(host.up_rate.value, 2'500 * mbit);
+    EXPECT_EQ(host.delay, 10us);
+}
+
+TEST(SimgridPlatform, RoundTripsAreGolden) {
+    const std::string asymmetric = golden("simgrid_platform/asymmetric.xml");
+    const auto tree = read_simgrid_platform(asymmetric, "p");
+    ASSERT_TRUE(tree) << told(tree);
+    EXPECT_EQ(tree->edge(*tree->find_host("b")).up_rate.value, 100 * mbit);
+    EXPECT_EQ(tree->edge(*tree->find_host("b")).down_rate.value, 12'345'678U);
+    const auto written = write_simgrid_platform(*tree);
+    ASSERT_TRUE(written);
+    EXPECT_EQ(written->text, asymmetric);
+    EXPECT_TRUE(written->losses.empty());
+
+    const auto clusters = read_simgrid_platform(golden("simgrid_platform/clusters.xml"), "p");
+    const auto again = read_simgrid_platform(write_simgrid_platform(*clusters)->text, "p");
+    ASSERT_TRUE(again) << told(again);
+    EXPECT_EQ(*again, *clusters);
+}
+
+TEST(SimgridPlatform, RefusesOneNameForTwo) {
+    std::vector<NetworkItem> items{{NetworkNodeKind::switch_node, "s", "", {}, false, {}},
+                                   {NetworkNodeKind::host, "s", "s", {}, false, {}}};
+    items[1].edge = {{mbit}, {mbit}, {}, {}, {}};
+    EXPECT_FALSE(write_simgrid_platform(*NetworkTree::make(items)));
+}
+
+std::string platform(const char* inside) {
+    return fmt::format("<platform version=\"4.1\"><zone id=\"z\" routing=\"Floyd\">\n"
+                       "<router id=\"r\"/><router id=\"q\"/><host id=\"h\" speed=\"1Gf\"/>\n"
+                       "<link id=\"l\" bandwidth=\"1Gbps\" sharing_policy=\"SPLITDUPLEX\"/>\n"
+                       "<link id=\"m\" bandwidth=\"1Gbps\" sharing_policy=\"SPLITDUPLEX\"/>\n"
+                       "{}\n</zone></platform>\n",
+                       inside);
+}
+
+class SimgridMistake : public testing::TestWithParam<Mistake> {};
+
+TEST_P(SimgridMistake, IsToldWithItsLine) {
+    const auto tree = read_simgrid_platform(platform(GetParam().text), "p");
+    ASSERT_FALSE(tree);
+    EXPECT_NE(told(tree).find(GetParam().told), std::string::npos) << told(tree);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, SimgridMistake,
+    testing::Values(
+        Mistake{"Syntax", "<zone", "p:6: syntax: "},
+        Mistake{"Backbone", "<backbone id=\"b\" bandwidth=\"1Gbps\" latency=\"0\"/>",
+                "p:5: \"backbone\": such elements cannot be read"},
+        Mistake{"ClusterBackbone",
+                "<cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-3\" speed=\"1Gf\" "
+                "bw=\"1Gbps\" lat=\"0\" bb_bw=\"1Gbps\"/>",
+                "its attribute \"bb_bw\" cannot be read"},
+        Mistake{"FatTree",
+                "<cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-3\" speed=\"1Gf\" "
+                "bw=\"1Gbps\" lat=\"0\" topology=\"FAT_TREE\"/>",
+                "p:5: topology: \"FAT_TREE\" cannot be read"},
+        Mistake{"Radical",
+                "<cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-x\" speed=\"1Gf\" "
+                "bw=\"1Gbps\" lat=\"0\"/>",
+                "radical: \"0-x\" is no list of numbers"},
+        Mistake{"Fatpipe", "<link id=\"f\" bandwidth=\"1Gbps\" sharing_policy=\"FATPIPE\"/>",
+                "sharing_policy: \"FATPIPE\" cannot be read"},
+        Mistake{"Trace", "<link id=\"f\" bandwidth=\"1Gbps\" bandwidth_file=\"x.bw\"/>",
+                "its attribute \"bandwidth_file\" cannot be read"},
+        Mistake{"LongRoute",
+                "<route src=\"h\" dst=\"r\"><link_ctn id=\"l\"/><link_ctn id=\"m\"/></route>",
+                "it has not exactly one <link_ctn>"},
+        Mistake{"SharedBothWays",
+                "<link id=\"s\" bandwidth=\"1Gbps\"/>\n<route src=\"h\" dst=\"r\">"
+                "<link_ctn id=\"s\"/></route>",
+                "p:6: link_ctn: both directions would share one SHARED link"},
+        Mistake{"LinkOfTwoRoutes",
+                "<route src=\"h\" dst=\"r\"><link_ctn id=\"l\"/></route>"
+                "<route src=\"r\" dst=\"q\"><link_ctn id=\"l\"/></route>",
+                "several routes share this direction of the link"},
+        Mistake{"UnknownLink", "<route src=\"h\" dst=\"r\"><link_ctn id=\"k\"/></route>",
+                "p:5: link_ctn: there is no link \"k\" before it"},
+        Mistake{"UnknownHost", "<route src=\"k\" dst=\"r\"><link_ctn id=\"l\"/></route>",
+                "there is no host or router \"k\" before it"},
+        Mistake{"NoWayBack",
+                "<route src=\"h\" dst=\"r\" symmetrical=\"NO\"><link_ctn id=\"l\"/></route>"
+                "<route src=\"q\" dst=\"r\"><link_ctn id=\"m\"/></route>",
+                "there is no way back between \"r\" and \"h\""},
+        Mistake{"NotJoined", "<route src=\"h\" dst=\"r\"><link_ctn id=\"l\"/></route>",
+                "p:2: \"q\" is not joined to \"r\""},
+        Mistake{"HostTwice", "<host id=\"h\" speed=\"1Gf\"/>", "p:5: id: \"h\" is described twice"},
+        Mistake{"HostInTheMiddle",
+                "<route src=\"r\" dst=\"h\"><link_ctn id=\"l\"/></route>"
+                "<route src=\"h\" dst=\"q\"><link_ctn id=\"m\"/></route>",
+                "p:2: host: host \"h\" is joined to 2 others"}),
+    [](const auto& mistake) { return std::string(mistake.param.name); });
+
+TEST(SimgridPlatform, TellsLoopsAndWrongRoots) {
+    EXPECT_NE(told(read_simgrid_platform("<html/>", "p")).find("there is no <platform>"),
+              std::string::npos);
+    EXPECT_NE(told(read_simgrid_platform("<platform version=\"3\"/>", "p")).find("version"),
+              std::string::npos);
+    const std::string loop = platform(
+        "<router id=\"s\"/><link id=\"n\" bandwidth=\"1Gbps\" sharing_policy=\"SPLITDUPLEX\"/>"
+        "<link id=\"o\" bandwidth=\"1Gbps\" sharing_policy=\"SPLITDUPLEX\"/>"
+        "<route src=\"r\" dst=\"q\"><link_ctn id=\"l\"/></route>"
+        "<route src=\"q\" dst=\"s\"><link_ctn id=\"m\"/></route>"
+        "<route src=\"s\" dst=\"r\"><link_ctn id=\"n\"/></route>"
+        "<route src=\"h\" dst=\"r\"><link_ctn id=\"o\"/></route>");
+    EXPECT_NE(told(read_simgrid_platform(loop, "p")).find("close a loop"), std::string::npos);
+}
+
+TEST(SimgridPlatform, SurvivesDeepNesting) {
+    std::string text = "<platform version=\"4.1\">";
+    for (int i = 0; i < 100'000; ++i) text += "<zone id=\"z\" routing=\"Full\">";
+    EXPECT_FALSE(read_simgrid_platform(text, "p"));
+    for (int i = 0; i < 100'000; ++i) text += "</zone>";
+    text += "</platform>";
+    EXPECT_NE(told(read_simgrid_platform(text, "p")).find("nested too deeply"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace headway

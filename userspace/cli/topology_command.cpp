@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/topology_command.hpp"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "daemon/config.hpp"
+#include "daemon/config_report.hpp"
+#include "formats/simgrid_platform.hpp"
+#include "formats/slurm_topology.hpp"
+#include "formats/topology_drawing.hpp"
+#include "formats/topology_json.hpp"
+#include "formats/topology_toml.hpp"
+
+namespace headway {
+namespace {
+
+using Json = nlohmann::json;
+
+enum class Format { toml, slurm, simgrid };
+
+const char* format_name(Format format) {
+    return format == Format::toml ? "toml" : format == Format::slurm ? "slurm" : "simgrid";
+}
+
+struct Input {
+    Format format = Format::toml;
+    NetworkTree network;
+    std::vector<FileError> refused_by_headwayd;  ///< of toml
+};
+
+struct Context {
+    const TopologyOptions& options;
+    SlurmOptions slurm;
+};
+
+ExitStatus usage_error(const std::string& message) {
+    fmt::print(stderr, "headway topology: {}\n", message);
+    return ExitStatus::bad_config;
+}
+
+/// By its option, or else by the end of the file's name.
+std::optional<Format> format_of(const TopologyOptions& options, const std::string& file) {
+    const std::string name =
+        options.from.empty() ? std::filesystem::path(file).extension().string() : options.from;
+    if (name == "toml" || name == ".toml") return Format::toml;
+    if (name == "slurm" || name == ".conf") return Format::slurm;
+    if (name == "simgrid" || name == ".xml") return Format::simgrid;
+    return std::nullopt;
+}
+
+FileResult<NetworkTree> read_toml(const std::string& text, const std::string& file,
+                                  std::vector<FileError>& refused) {
+    auto topology = parse_topology_toml(text, file);
+    if (!topology) return tl::unexpected(topology.error());
+    if (auto config = parse_config(text, file); !config) refused = std::move(config.error());
+    return std::move(topology->network);
+}
+
+FileResult<Input> read_input(const Context& context, const std::string& file) {
+    const auto format = format_of(context.options, file);
+    if (!format) {
+        return tl::unexpected(std::vector<FileError>{
+            {file, 0, "", "its name does not tell its format",
+             "say --from toml, slurm or simgrid"}});
+    }
+    const auto text = read_text_file(file, config_file_max_bytes);
+    if (!text) return tl::unexpected(text.error());
+    std::vector<FileError> refused;
+    auto network = *format == Format::toml    ? read_toml(*text, file, refused)
+                   : *format == Format::slurm ? read_slurm_topology(*text, file, context.slurm)
+                                              : read_simgrid_platform(*text, file);
+    if (!network) return tl::unexpected(network.error());
+    return Input{*format, std::move(*network), std::move(refused)};
+}
+
+// --------------------------------------------------------------------- check
+
+Json errors_json(const std::vector<FileError>& errors) {
+    Json list = Json::array();
+    for (const FileError& error : errors) {
+        list.push_back({{"line", error.line},
+                        {"key", error.key},
+                        {"reason", error.reason},
+                        {"advice", error.advice}});
+    }
+    return list;
+}
+
+void print_checked(const std::string& file, const Input& input) {
+    const std::size_t switches = input.network.switch_count();
+    const std::size_t hosts = input.network.host_count();
+    fmt::print("{}: no mistakes: {}, {} switch{}, {} host{}\n", file, format_name(input.format),
+               switches, switches == 1 ? "" : "es", hosts, hosts == 1 ? "" : "s");
+    for (const FileError& error : input.refused_by_headwayd) {
+        fmt::print("headwayd would refuse it: {}\n", error.to_string());
+    }
+}
+
+ExitStatus check_files(const Context& context) {
+    bool all_good = true;
+    Json list = Json::array();
+    for (const std::string& file : context.options.files) {
+        const auto input = read_input(context, file);
+        all_good &= input.has_value();
+        Json entry{{"file", file}, {"mistakes", Json::array()}};
+        if (!input) {
+            entry["mistakes"] = errors_json(input.error());
+            if (!context.options.json) report_config_errors(input.error());
+        } else {
+            entry["format"] = format_name(input->format);
+            entry["switches"] = input->network.switch_count();
+            entry["hosts"] = input->network.host_count();
+            entry["refused_by_headwayd"] = errors_json(input->refused_by_headwayd);
+            if (!context.options.json) print_checked(file, *input);
+        }
+        list.push_back(std::move(entry));
+    }
+    if (context.options.json) {
+        fmt::print("{}\n", list.dump(2, ' ', false, Json::error_handler_t::replace));
+    }
+    return all_good ? ExitStatus::ok : ExitStatus::bad_config;
+}
+
+// ---------------------------------------------------------- draw and convert
+
+ExitStatus write_output(const TopologyOptions& options, const std::string& text) {
+    if (options.output.empty()) {
+        fmt::print("{}", text);
+        return ExitStatus::ok;
+    }
+    std::ofstream file(options.output, std::ios::binary);
+    file << text;
+    file.close();
+    if (file) return ExitStatus::ok;
+    fmt::print(stderr, "headway topology: {} cannot be written\n", options.output);
+    return ExitStatus::failure;
+}
+
+Result<WrittenTopology> converted(const Context& context, const Input& input) {
+    const std::string& to = context.options.to;
+    if (to == "json") return WrittenTopology{network_json(input.network).dump(2) + "\n", {}};
+    if (to == "svg") return WrittenTopology{drawing_svg(draw_network(input.network)), {}};
+    if (to == "dot") return WrittenTopology{drawing_dot(draw_network(input.network)), {}};
+    if (to == "slurm") return write_slurm_topology(input.network, context.slurm);
+    if (to == "simgrid") return write_simgrid_platform(input.network);
+    return WrittenTopology{write_topology_toml(input.network), {}};
+}
+
+ExitStatus convert_file(const Context& context) {
+    const auto input = read_input(context, context.options.files.front());
+    if (!input) {
+        report_config_errors(input.error());
+        return ExitStatus::bad_config;
+    }
+    const auto written = converted(context, *input);
+    if (!written) {
+        fmt::print(stderr, "headway topology: {}\n", written.error().message);
+        return ExitStatus::failure;
+    }
+    for (const std::string& loss : written->losses) {
+        fmt::print(stderr, "headway topology: {}\n", loss);
+    }
+    return write_output(context.options, written->text);
+}
+
+}  // namespace
+
+TopologyCommand::TopologyCommand(CLI::App& app)
+    : verb_(app.add_subcommand("topology", "check, draw and convert descriptions of networks")),
+      check_(verb_->add_subcommand("check", "tell every mistake in a file")),
+      draw_(verb_->add_subcommand("draw", "draw a network and what limits an all-to-all")),
+      convert_(verb_->add_subcommand("convert", "say a network in another format")) {
+    verb_->require_subcommand(1);
+    add_input(*check_, true);
+    add_input(*draw_, false);
+    add_input(*convert_, false);
+    draw_->add_option("--to", options_.to, "svg (default) or dot, for Graphviz")
+        ->check(CLI::IsMember({"svg", "dot"}));
+    convert_->add_option("--to", options_.to, "toml (default), slurm, simgrid or json")
+        ->check(CLI::IsMember({"toml", "slurm", "simgrid", "json"}));
+    add_output(*draw_);
+    add_output(*convert_);
+    for (CLI::App* verb : {check_, draw_, convert_}) {
+        verb->add_flag("--json", options_.json, "print JSON");
+    }
+}
+
+void TopologyCommand::add_input(CLI::App& verb, bool several) {
+    auto* files = verb.add_option("file", options_.files, "what describes the network")->required();
+    if (!several) files->expected(1);
+    verb.add_option("--from", options_.from, "the file's format (default: by its name)")
+        ->check(CLI::IsMember({"toml", "slurm", "simgrid"}));
+    verb.add_option("--link-speed-unit", options_.link_speed_unit,
+                    "what LinkSpeed=1 of topology.conf is, such as 1mbit");
+    verb.add_option("--default-rate", options_.default_rate,
+                    "the rate of lines of topology.conf without LinkSpeed");
+}
+
+void TopologyCommand::add_output(CLI::App& verb) {
+    verb.add_option("--output", options_.output, "the file to write (default: standard output)");
+}
+
+ExitStatus TopologyCommand::run() const {
+    TopologyOptions options = options_;
+    Context context{options, {}};
+    if (!options.link_speed_unit.empty()) {
+        const auto unit = parse_rate("1" + options.link_speed_unit);
+        const auto number = parse_rate(options.link_speed_unit);
+        if (!number && !unit) return usage_error("--link-speed-unit: " + number.error().message);
+        context.slurm.link_speed_unit = number ? *number : *unit;
+    }
+    if (!options.default_rate.empty()) {
+        const auto rate = parse_rate(options.default_rate);
+        if (!rate) return usage_error("--default-rate: " + rate.error().message);
+        context.slurm.default_rate = *rate;
+    }
+    if (check_->parsed()) return check_files(context);
+    if (options.json) options.to = "json";
+    else if (options.to.empty()) options.to = draw_->parsed() ? "svg" : "toml";
+    return convert_file(context);
+}
+
+}  // namespace headway
