@@ -194,26 +194,6 @@ static inline bool gap_class_is_limited(const struct gap_class *cl)
 	return cl->pace.rate != GAP_RATE_UNLIMITED;
 }
 
-/*
- * The tree lock where RTNL is not held: timers.  Returns the root whose lock
- * it is, for gap_unlock_root().
- */
-static inline struct Qdisc *gap_lock_root(struct Qdisc *sch)
-{
-	struct Qdisc *root;
-
-	rcu_read_lock();
-	root = qdisc_root_sleeping(sch);
-	spin_lock_bh(qdisc_lock(root));
-	return root;
-}
-
-static inline void gap_unlock_root(struct Qdisc *root)
-{
-	spin_unlock_bh(qdisc_lock(root));
-	rcu_read_unlock();
-}
-
 /* Packets that wait for a timer may go earlier now.  Tree lock held. */
 static inline void gap_kick(struct Qdisc *sch)
 {

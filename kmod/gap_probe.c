@@ -128,15 +128,19 @@ static void gap_probe_arm(struct gap_probe *probe)
 		      HRTIMER_MODE_REL_SOFT);
 }
 
+/*
+ * Only a root qdisc is tested, so its own lock is the tree lock.  Until it is
+ * attached another one is the root, which may go away here: its lock is not
+ * for timers.
+ */
 static enum hrtimer_restart gap_probe_poll(struct hrtimer *timer)
 {
 	struct gap_probe *probe = container_of(timer, struct gap_probe, timer);
 	struct gap_sched *q = container_of(probe, struct gap_sched, probe);
 	struct Qdisc *sch = probe->sch;
-	struct Qdisc *root;
 	bool on;
 
-	root = gap_lock_root(sch);
+	spin_lock_bh(qdisc_lock(sch));
 	on = gap_probe_is_on(probe);
 	if (on) {
 		gap_probe_advance(q, ktime_get_ns());
@@ -148,7 +152,7 @@ static enum hrtimer_restart gap_probe_poll(struct hrtimer *timer)
 		if (gap_probe_is_attached(sch) && (!on || probe->left))
 			__netif_schedule(sch);
 	}
-	gap_unlock_root(root);
+	spin_unlock_bh(qdisc_lock(sch));
 	return HRTIMER_NORESTART;
 }
 
