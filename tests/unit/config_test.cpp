@@ -94,7 +94,7 @@ TEST(Config, ReadsItsSpellings) {
     EXPECT_EQ(one->policy.plan.target_utilisation_millionths, 1'000'000U);
 }
 
-// What headway.toml(5) shows must be right: its only literal display.
+// What headway.toml(5) shows must be right: its first literal display.
 TEST(Config, TheManualsExampleIsRight) {
     std::ostringstream page;
     page << std::ifstream(HEADWAY_SOURCE_DIR "/Documentation/headway.toml.5").rdbuf();
