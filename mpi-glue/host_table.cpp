@@ -72,4 +72,10 @@ std::vector<std::string> HostTable::names_of(const HostSet& hosts) const {
     return names;
 }
 
+std::size_t HostTable::ranks_per_host() const {
+    std::vector<std::size_t> ranks(names_.size());
+    for (const int host : host_of_rank_) ++ranks[static_cast<std::size_t>(host)];
+    return ranks.empty() ? 1 : *std::max_element(ranks.begin(), ranks.end());
+}
+
 }  // namespace headway::glue

@@ -33,6 +33,9 @@ public:
     [[nodiscard]] std::vector<std::string> names_of(const HostSet& hosts) const;
     [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
+    /// The most ranks of the job on any host.
+    [[nodiscard]] std::size_t ranks_per_host() const;
+
 private:
     std::vector<std::string> names_;  ///< in the order of their first rank
     std::vector<int> host_of_rank_;   ///< place in names_

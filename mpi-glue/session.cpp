@@ -94,6 +94,7 @@ LinkResult<void> Session::prepare(KnownPattern& known) {
                                    {"operation", name_of(operation)},
                                    {"job_hosts", hosts_->names()},
                                    {"comm_hosts", hosts_->names_of(hosts)},
+                                   {"ranks_per_host", hosts_->ranks_per_host()},
                                    {"siblings_disjoint", siblings_disjoint_}});
     if (!answer) return tl::unexpected(answer.error());
     show(known, *answer);

@@ -182,6 +182,7 @@ class Pacing(HelperTest):
             for pattern in connection.patterns:
                 self.assertEqual(pattern["job_hosts"], NODES)
                 self.assertIs(pattern["siblings_disjoint"], False)
+                self.assertEqual(pattern["ranks_per_host"], RANKS // len(NODES))
 
     def test_hello_tells_who_asks(self):
         with self.daemon() as daemon:
@@ -196,6 +197,7 @@ class Pacing(HelperTest):
             job = self.run_job("alltoall_f90")
         self.assert_succeeded(job)
         self.assertEqual(daemon.by_rank()[3].patterns[0]["comm_hosts"], ["a0", "b0"])
+        self.assertEqual(daemon.by_rank()[3].patterns[0]["ranks_per_host"], RANKS // 2)
         self.assert_well_behaved(daemon)
 
     def test_one_host_needs_no_pacing(self):

@@ -153,6 +153,62 @@ TEST_F(ControlServiceTest, SmallMessagesAreNotPacedButBalanced) {
     EXPECT_EQ(ask(client, "leave")["error"], "there is nothing to leave");
 }
 
+/// The demo's topology with buffers that hold short messages.
+Config buffered_config() {
+    Config config = demo_config();
+    auto clusters = config.topology.clusters();
+    for (Cluster& cluster : clusters) {
+        cluster.trunk_buffer_bytes = cluster.host_buffer_bytes = 256 << 10;
+    }
+    config.topology = *Topology::make(std::move(clusters));
+    return config;
+}
+
+// 4 KiB between 8 hosts: the buffers hold all that 4 x 4 messages can be.  With
+// 8 ranks on each host it is 64 times as much.  All-to-allv names no one size.
+TEST_F(ControlServiceTest, PlansForTheSizeWhereBuffersAreKnown) {
+    start(buffered_config());
+    const auto client = connect();
+    Json alltoall = everybody;
+    Json many_ranks = everybody;
+    many_ranks["ranks_per_host"] = 8;
+    Json alltoallv = everybody;
+    alltoallv["operation"] = "alltoallv";
+    EXPECT_EQ(ask(client, "prepare", alltoall)["paced"], true) << "for messages of any size";
+    EXPECT_EQ(ask(client, "prepare", many_ranks)["pattern"], 2);
+    EXPECT_EQ(ask(client, "prepare", alltoallv)["pattern"], 3);
+
+    const auto paced = [&](int pattern, int bytes) {
+        const Json answer = ask(client, "enter", {{"pattern", pattern}, {"message_bytes", bytes}});
+        EXPECT_EQ(ask(client, "leave")["ok"], true);
+        return answer["paced"].get<bool>();
+    };
+    EXPECT_FALSE(paced(1, 4096));
+    EXPECT_TRUE(paced(1, 1 << 20));
+    EXPECT_TRUE(paced(2, 4096));
+    EXPECT_TRUE(paced(3, 4096));
+    EXPECT_FALSE(paced(1, 4096)) << "remembered";
+
+    Json direct = alltoall;
+    direct["message_bytes"] = 4096;
+    const Json answer = ask(client, "enter", direct);
+    EXPECT_EQ(answer["paced"], false);
+    EXPECT_NE(answer["reason"].get<std::string>().find("no buffer can overflow"), std::string::npos);
+    for (const int ranks : {0, 4097}) {
+        many_ranks["ranks_per_host"] = ranks;
+        EXPECT_EQ(ask(client, "prepare", many_ranks)["ok"], false);
+    }
+}
+
+TEST_F(ControlServiceTest, PlanTellsTheTimes) {
+    const auto client = connect();
+    const Json plan = ask(client, "plan", {{"operation", "alltoall"},
+                                           {"hosts", {"a[0-3]", "b[0-3]"}},
+                                           {"message_bytes", 65536}});
+    EXPECT_LT(plan["predicted_paced"]["high_s"], plan["predicted_unpaced"]["high_s"]);
+    EXPECT_EQ(plan["predicted_paced"]["timeouts"], 0);
+}
+
 TEST_F(ControlServiceTest, OneClusterIsNotPaced) {
     const auto client = connect();
     const Json answer = ask(client, "enter", {{"operation", "alltoall"},

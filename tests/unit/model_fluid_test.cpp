@@ -17,7 +17,8 @@ FluidNetwork many_over_one(std::uint32_t senders, double edge, double capacity, 
     FluidNetwork network;
     network.links = {{edge, 0, FluidLink::no_reverse, true},
                      {capacity, buffer, FluidLink::no_reverse, false}};
-    network.groups = {{bytes, cap, {{0, 1}, {1, static_cast<double>(senders)}}}};
+    const double flows = senders;
+    network.groups = {{bytes, cap, 0, {{0, 1, 1}, {1, flows, flows}}}};
     return network;
 }
 
@@ -52,11 +53,10 @@ TEST(Fluid, OverflowNeedsMoreThanTheBuffer) {
 TEST(Fluid, SendersOwnEdgeLosesNothing) {
     FluidNetwork network;
     network.links = {{10 * mbit, 0, FluidLink::no_reverse, true}};
-    network.groups = {{1e6, fluid_no_cap, {{0, 3}}}};
+    network.groups = {{1e6, fluid_no_cap, 0, {{0, 3, 1}}}};
     const FluidResult result = fluid_run(network);
     EXPECT_DOUBLE_EQ(result.time_s, 2.4);
     EXPECT_EQ(result.timeouts, 0U);
-    EXPECT_DOUBLE_EQ(fluid_offered_bps(network)[0], 10 * mbit / 3);
 }
 
 // Two groups over 12 Mbit/s, one capped at 2: the other gets 10.  The slow one
@@ -64,7 +64,7 @@ TEST(Fluid, SendersOwnEdgeLosesNothing) {
 TEST(Fluid, CapsLeaveTheRestToOthers) {
     FluidNetwork network;
     network.links = {{12 * mbit, 0, FluidLink::no_reverse, false}};
-    network.groups = {{1e6, 2 * mbit, {{0, 1}}}, {1e6, fluid_no_cap, {{0, 1}}}};
+    network.groups = {{1e6, 2 * mbit, 0, {{0, 1, 1}}}, {1e6, fluid_no_cap, 1, {{0, 1, 1}}}};
     const auto rates = fluid_rates_bps(network);
     EXPECT_DOUBLE_EQ(rates[0], 2 * mbit);
     EXPECT_DOUBLE_EQ(rates[1], 10 * mbit);
@@ -75,7 +75,7 @@ TEST(Fluid, CapsLeaveTheRestToOthers) {
 TEST(Fluid, ReverseDirectionCounts) {
     FluidNetwork network;
     network.links = {{940 * mbit, 0, 1, false}, {940 * mbit, 0, 0, false}};
-    network.groups = {{1e6, fluid_no_cap, {{0, 12}}}, {1e6, fluid_no_cap, {{1, 1}}}};
+    network.groups = {{1e6, fluid_no_cap, 0, {{0, 12, 12}}}, {1e6, fluid_no_cap, 1, {{1, 1, 1}}}};
     const auto rates = fluid_rates_bps(network);
     EXPECT_DOUBLE_EQ(rates[0], 940 * mbit / 12);
     EXPECT_DOUBLE_EQ(rates[1], 940 * mbit / 12);
@@ -87,10 +87,28 @@ TEST(Fluid, ReverseDirectionCounts) {
 TEST(Fluid, LinksBeforeThrottle) {
     FluidNetwork network = many_over_one(4, 20 * mbit, 25 * mbit, 0, 1e6, fluid_no_cap);
     network.links.push_back({20 * mbit, 0, FluidLink::no_reverse, false});
-    network.groups[0].path.push_back({2, 4});
+    network.groups[0].path.push_back({2, 4, 4});
     const FluidResult result = fluid_run(network);
     EXPECT_NEAR(result.links[2].peak_bytes, 0.8e6, 1e-3);
     EXPECT_EQ(result.timeouts, 2U) << "the path has two links that overflow";
+    EXPECT_DOUBLE_EQ(result.time_s, 1.6);
+}
+
+// A host with flows to 4 receivers of 20 Mbit/s, and three others like it: steadily
+// each receiver gets 4 x 5; but all four may turn to one of them at a time.  With
+// every flow capped at 5 they cannot.
+TEST(Fluid, SendersMayTurnToOneLinkAtATime) {
+    FluidNetwork network;
+    network.links = {{20 * mbit, 0, FluidLink::no_reverse, true},
+                     {20 * mbit, 0, FluidLink::no_reverse, false}};
+    network.groups = {{1e6, fluid_no_cap, 0, {{0, 4, 1}, {1, 4, 4}}}};
+    FluidResult result = fluid_run(network);
+    EXPECT_DOUBLE_EQ(result.time_s, 1.6);
+    EXPECT_DOUBLE_EQ(result.links[1].peak_bytes, (80 - 20) * mbit * (8e6 / 20e6) / 8);
+    EXPECT_EQ(result.timeouts, 1U);
+    network.groups[0].cap_bps = 5 * mbit;
+    result = fluid_run(network);
+    EXPECT_EQ(result.timeouts, 0U);
     EXPECT_DOUBLE_EQ(result.time_s, 1.6);
 }
 
@@ -108,9 +126,9 @@ FluidNetwork random_network(std::mt19937& random) {
         network.links.push_back({capacity(random), 0, l ^ 1U, false});
     }
     for (std::uint32_t g = flows(random); g > 0; --g) {
-        FluidGroup group{capacity(random), flows(random) > 6 ? capacity(random) : fluid_no_cap, {}};
+        FluidGroup group{capacity(random), flows(random) > 6 ? capacity(random) : fluid_no_cap, g, {}};
         for (std::uint32_t l = 0; l < links; ++l) {
-            if (flows(random) > 5) group.path.push_back({l, static_cast<double>(flows(random))});
+            if (flows(random) > 5) group.path.push_back({l, static_cast<double>(flows(random)), 1});
         }
         if (!group.path.empty()) network.groups.push_back(std::move(group));
     }

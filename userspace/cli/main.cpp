@@ -8,10 +8,12 @@
 
 #include "cli/eval_command.hpp"
 #include "cli/plan_command.hpp"
+#include "cli/predict_command.hpp"
 #include "cli/status_command.hpp"
 #include "cli/topology_command.hpp"
 #include "daemon/config.hpp"
 #include "daemon/config_report.hpp"
+#include "daemon/limits.hpp"
 #include "daemon/version.hpp"
 
 namespace headway {
@@ -38,9 +40,37 @@ int run(int argc, char** argv) {
     plan->add_option("--hosts", plan_options.hosts, "who takes part: lists such as a[0-3],b[0-3], "
                      "or all")->default_str("all");
     auto* bytes = plan->add_option("--bytes", message_bytes, "message size of a pair of ranks");
+    plan->add_option("--ranks-per-host", plan_options.ranks_per_host, "ranks on each host")
+        ->check(CLI::Range(1U, ranks_per_host_max));
+    plan->add_option("--what-if", plan_options.what_if,
+                     "plan another network: trunk=20gbit, host@a=1gbit, trunk_buffer=1MiB, "
+                     "delay=5ms; may be repeated");
     plan->add_option("--node", plan_options.node, "whose classes are shown (default: this host)");
     auto* tc = plan->add_flag("--tc", plan_tc, "print the node's set-up as input of tc -batch");
     plan->add_flag("--json", plan_json, "print JSON")->excludes(tc);
+
+    PredictOptions predict_options;
+    predict_options.config = config_default_path;
+    std::string predict_over = "bytes";
+    auto* predict = app.add_subcommand("predict", "predict the time of a collective");
+    add_config_option(*predict, predict_options.config);
+    predict->add_option("--operation", predict_options.operation,
+                        "alltoall, allgather, gather, scatter, bcast or reduce")
+        ->default_str("alltoall");
+    predict->add_option("--hosts", predict_options.hosts, "who takes part, as for plan")
+        ->default_str("all");
+    predict->add_option("--root", predict_options.root,
+                        "the root's host (default: one of the first cluster that takes part)");
+    predict->add_option("--bytes", predict_options.bytes,
+                        "message sizes of a pair of ranks: 64KiB, or 1KiB..1MiB for powers of two")
+        ->default_str("64KiB");
+    predict->add_option("--over", predict_over, "x axis of the picture: bytes, or hosts of each "
+                        "cluster")->check(CLI::IsMember({"bytes", "hosts"}));
+    predict->add_option("--ranks-per-host", predict_options.ranks_per_host, "ranks on each host")
+        ->check(CLI::Range(1U, ranks_per_host_max));
+    predict->add_option("--what-if", predict_options.what_if, "predict another network, as for plan");
+    predict->add_option("--svg", predict_options.svg, "write a picture to this file");
+    predict->add_flag("--json", predict_options.json, "print JSON");
 
     StatusOptions status_options;
     status_options.config = config_default_path;
@@ -71,6 +101,10 @@ int run(int argc, char** argv) {
                               : plan_json ? PlanFormat::json
                                           : PlanFormat::text;
         return to_int(plan_command(plan_options));
+    }
+    if (*predict) {
+        predict_options.over_hosts = predict_over == "hosts";
+        return to_int(predict_command(predict_options));
     }
     if (*status) return to_int(status_command(status_options));
     if (topology.is_chosen()) return to_int(topology.run());

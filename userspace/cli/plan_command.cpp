@@ -6,12 +6,14 @@
 
 #include <fmt/format.h>
 
+#include "cli/chosen_hosts.hpp"
 #include "daemon/config.hpp"
 #include "daemon/config_report.hpp"
 #include "daemon/host_name.hpp"
 #include "daemon/node_planner.hpp"
 #include "daemon/plan_json.hpp"
-#include "model/hostlist.hpp"
+#include "model/prediction.hpp"
+#include "model/what_if.hpp"
 #include "netlink/tc_batch.hpp"
 
 namespace headway {
@@ -28,28 +30,18 @@ struct ShownNode {
 
 struct Shown {
     const Config& config;
-    AllToAllPlan plan;
+    CollectivePlan collective;
     bool paced = false;  ///< by size as well
     std::string reason;
+    std::vector<AlgorithmTime> algorithms;  ///< none without a message size
     std::vector<ShownNode> nodes;
+
+    [[nodiscard]] const AllToAllPlan& plan() const { return collective.shares; }
 };
 
 ExitStatus usage_error(const Error& error) {
     fmt::print(stderr, "headway plan: {}\n", error.message);
     return ExitStatus::bad_config;
-}
-
-Result<HostSet> chosen_hosts(const Topology& topology, const std::vector<std::string>& lists) {
-    std::vector<std::string> names;
-    for (const std::string& list : lists) {
-        if (list == "all") return topology.all_hosts();
-        auto some = parse_hostlist(list);
-        if (!some) return tl::unexpected(some.error().within("--hosts"));
-        names.insert(names.end(), some->begin(), some->end());
-    }
-    auto hosts = topology.resolve(names);
-    if (!hosts) return tl::unexpected(hosts.error().within("--hosts"));
-    return hosts;
 }
 
 /// The node asked for; else this host; else the first host of each cluster
@@ -80,12 +72,12 @@ ShownNode show_node(const Shown& shown, const std::string& name) {
     ShownNode node{name, make_kernel_layout(topology, cluster), {}, {}, 0};
     node.rates.resize(node.layout.classes.size());
     if (!shown.paced) return node;
-    node.rates = class_rates(node.layout, shown.plan.rates);
-    node.remote = remote_rate(shown.plan, cluster);
+    node.rates = class_rates(node.layout, shown.plan().rates);
+    node.remote = remote_rate(shown.plan(), cluster);
     for (std::size_t to = 0; to < topology.clusters().size(); ++to) {
-        if (!shown.plan.rates[cluster][to]) continue;
+        if (!shown.plan().rates[cluster][to]) continue;
         node.window_bytes = std::max(node.window_bytes,
-                                     pair_window_bytes(shown.plan, topology, cluster, to));
+                                     pair_window_bytes(shown.plan(), topology, cluster, to));
     }
     return node;
 }
@@ -111,7 +103,7 @@ void note_small_buffers(Shown& shown) {
         needed_bytes = std::max(needed_bytes, node.window_bytes);
     }
     if (!shown.paced || !buffer_bytes || needed_bytes <= *buffer_bytes) return;
-    shown.plan.notes.push_back(fmt::format(
+    shown.collective.shares.notes.push_back(fmt::format(
         "a pair needs {} bytes in flight to use its rate, but TCP on this machine buffers {} at "
         "most; raise net.ipv4.tcp_wmem and tcp_rmem",
         needed_bytes, *buffer_bytes));
@@ -123,9 +115,32 @@ std::string class_rate_text(const ClassRate& rate) {
     return rate ? rate_to_text(rate->bits()) : "unlimited";
 }
 
+std::string range_text(const Prediction& prediction) {
+    if (prediction.timeouts == 0) return seconds_text(prediction.low_s);
+    return fmt::format("{} .. {}", seconds_text(prediction.low_s),
+                       seconds_text(prediction.high_s));
+}
+
+void print_predictions(const Shown& shown) {
+    if (!shown.collective.unpaced) return;
+    fmt::print("unpaced        {}: {}\n", range_text(*shown.collective.unpaced),
+               shown.collective.unpaced->reason);
+    if (shown.paced && shown.collective.paced) {
+        fmt::print("as planned     {}: {}\n", range_text(*shown.collective.paced),
+                   shown.collective.paced->reason);
+    }
+    if (shown.algorithms.empty()) return;
+    fmt::print("\n  {:<10}  {:<22}  {}\n", "algorithm", "unpaced",
+               shown.paced ? "as planned" : "");
+    for (const AlgorithmTime& time : shown.algorithms) {
+        fmt::print("  {:<10}  {:<22}  {}\n", algorithm_name(time.algorithm),
+                   range_text(time.unpaced), shown.paced ? range_text(time.paced) : "");
+    }
+}
+
 void print_text(const Shown& shown) {
     const Topology& topology = shown.config.topology;
-    const AllToAllPlan& plan = shown.plan;
+    const AllToAllPlan& plan = shown.plan();
     std::string clusters;
     for (std::size_t c = 0; c < topology.clusters().size(); ++c) {
         if (plan.hosts.per_cluster[c] == 0) continue;
@@ -142,6 +157,7 @@ void print_text(const Shown& shown) {
         fmt::print("each pair      {}\n", rate_to_text(pair_rate_bits(plan)));
     }
     for (const std::string& note : plan.notes) fmt::print("note           {}\n", note);
+    print_predictions(shown);
     for (const ShownNode& node : shown.nodes) {
         const Cluster& own = topology.clusters()[node.layout.own_cluster];
         fmt::print("\nnode {} of cluster {}, interface {}\n", node.name, own.name,
@@ -158,7 +174,13 @@ void print_text(const Shown& shown) {
 
 void print_json(const Shown& shown) {
     Json json{{"config", shown.config.file}};
-    json.update(plan_json(shown.config.topology, shown.config.policy.plan, shown.plan));
+    json.update(plan_json(shown.config.topology, shown.config.policy.plan, shown.collective));
+    json["algorithms"] = Json::array();
+    for (const AlgorithmTime& time : shown.algorithms) {
+        json["algorithms"].push_back({{"name", algorithm_name(time.algorithm)},
+                                      {"unpaced", prediction_json(time.unpaced)},
+                                      {"paced", prediction_json(time.paced)}});
+    }
     json["paced"] = shown.paced;
     json["reason"] = shown.reason;
     json["nodes"] = Json::array();
@@ -200,10 +222,13 @@ void print_plan(const Shown& shown, PlanFormat format) {
 }  // namespace
 
 ExitStatus plan_command(const PlanOptions& options) {
-    const auto config = load_config(options.config);
+    auto config = load_config(options.config);
     if (!config) {
         report_config_errors(config.error());
         return ExitStatus::bad_config;
+    }
+    if (const auto changed = apply_what_if(config->topology, options.what_if); !changed) {
+        return usage_error(changed.error());
     }
     const auto hosts = chosen_hosts(config->topology, options.hosts);
     if (!hosts) return usage_error(hosts.error());
@@ -211,15 +236,22 @@ ExitStatus plan_command(const PlanOptions& options) {
     const auto nodes = chosen_nodes(*config, options, counts);
     if (!nodes) return usage_error(nodes.error());
 
-    auto plan = plan_alltoall(config->topology, config->policy.plan, {counts, counts, false});
+    auto plan = plan_collective(config->topology, config->policy.plan,
+                                {counts, counts, false, options.ranks_per_host},
+                                options.message_bytes);
     if (!plan) {
         fmt::print(stderr, "headway plan: {}\n", plan.error().message);
         return ExitStatus::failure;
     }
     const auto small = too_small(config->policy, options.message_bytes);
-    Shown shown{*config, std::move(*plan), false, "", {}};
-    shown.paced = shown.plan.paced() && !small;
-    shown.reason = small.value_or(shown.plan.reason);
+    Shown shown{*config, std::move(*plan), false, "", {}, {}};
+    shown.paced = shown.plan().paced() && !small;
+    shown.reason = small.value_or(shown.plan().reason);
+    if (shown.collective.unpaced) {
+        const std::uint64_t ranks = options.ranks_per_host;
+        shown.algorithms = predict_algorithms(config->topology, config->policy.plan, shown.plan(),
+                                              *options.message_bytes * ranks * ranks);
+    }
     for (const std::string& name : *nodes) shown.nodes.push_back(show_node(shown, name));
     note_small_buffers(shown);
     print_plan(shown, options.format);

@@ -18,6 +18,8 @@ struct PlanOptions {
     std::string config;
     std::vector<std::string> hosts{"all"};  ///< host lists; "all": every host of the file
     std::optional<std::uint64_t> message_bytes;
+    std::uint32_t ranks_per_host = 1;
+    std::vector<std::string> what_if;  ///< see cli/what_if.hpp
     std::string node;  ///< empty: this host if the file knows it
     PlanFormat format = PlanFormat::text;
 };

@@ -141,7 +141,7 @@ Result<Json> ControlService::hello(ControlSession& session, const HelloRequest& 
 }
 
 Result<Json> ControlService::plan(const PlanRequest& request, Json answer) const {
-    const auto plan = planner_.plan_hosts(request.hosts);
+    const auto plan = planner_.plan_hosts(request);
     if (!plan) return tl::unexpected(plan.error());
     const Topology& topology = planner_.config().topology;
     answer.update(plan_json(topology, planner_.config().policy.plan, *plan));
@@ -151,7 +151,7 @@ Result<Json> ControlService::plan(const PlanRequest& request, Json answer) const
     }
     answer["node"] = planner_.node_name();
     answer["classes"] = class_rates_json(topology, planner_.layout(),
-                                         class_rates(planner_.layout(), plan->rates));
+                                         class_rates(planner_.layout(), plan->shares.rates));
     return answer;
 }
 
@@ -159,9 +159,9 @@ Result<Json> ControlService::prepare(ControlSession& session, const PrepareReque
                                      Json answer) {
     const auto pattern = planner_.pattern_of(request.hosts);
     if (!pattern) return tl::unexpected(pattern.error());
-    const auto plan = planner_.plan(*pattern);
+    const auto plan = planner_.plan(*pattern, std::nullopt);
     if (!plan) return tl::unexpected(plan.error());
-    const auto id = remember(session, {*pattern, *plan});
+    const auto id = remember(session, {*pattern, request.hosts.sizes_agree, *plan});
     if (!id) return tl::unexpected(id.error());
 
     const auto small = too_small(planner_.config().policy, request.message_bytes);
@@ -182,10 +182,10 @@ Result<std::uint64_t> ControlService::remember(ControlSession& session,
                                                PreparedPattern prepared) const {
     auto& patterns = session.patterns;
     const auto known = std::find_if(patterns.begin(), patterns.end(), [&](const auto& other) {
-        return other.pattern == prepared.pattern;
+        return other.pattern == prepared.pattern && other.sizes_agree == prepared.sizes_agree;
     });
     if (known != patterns.end()) {
-        known->plan = std::move(prepared.plan);
+        *known = std::move(prepared);
         return static_cast<std::uint64_t>(known - patterns.begin()) + 1;
     }
     if (patterns.size() >= patterns_per_client_max) {
@@ -195,7 +195,20 @@ Result<std::uint64_t> ControlService::remember(ControlSession& session,
     return patterns.size();
 }
 
-Result<NodePlan> ControlService::plan_of(const ControlSession& session,
+/// A plan for the size only where every node hears of the same: else they would
+/// divide a link by different numbers.
+Result<NodePlan> ControlService::plan_for_size(
+    PreparedPattern& prepared, const std::optional<std::uint64_t>& message_bytes) const {
+    if (!prepared.sizes_agree || !message_bytes) return *prepared.plan;
+    const std::uint64_t bytes = planned_bytes(*message_bytes);
+    const auto known = prepared.plan_by_bytes.find(bytes);
+    if (known != prepared.plan_by_bytes.end()) return known->second;
+    auto plan = planner_.plan(prepared.pattern, bytes);
+    if (plan) prepared.plan_by_bytes.emplace(bytes, *plan);
+    return plan;
+}
+
+Result<NodePlan> ControlService::plan_of(ControlSession& session,
                                          const EnterRequest& request) const {
     if (auto small = too_small(planner_.config().policy, request.message_bytes)) {
         return NodePlan{false, std::move(*small), {}};
@@ -203,18 +216,22 @@ Result<NodePlan> ControlService::plan_of(const ControlSession& session,
     if (const auto* hosts = std::get_if<CollectiveHosts>(&request.who)) {
         const auto pattern = planner_.pattern_of(*hosts);
         if (!pattern) return tl::unexpected(pattern.error());
-        return planner_.plan(*pattern);
+        PreparedPattern once{*pattern, hosts->sizes_agree, std::nullopt};
+        auto plan = planner_.plan(*pattern, std::nullopt);
+        if (!plan || !plan->paced) return plan;
+        once.plan = std::move(*plan);
+        return plan_for_size(once, request.message_bytes);
     }
     const std::uint64_t id = std::get<std::uint64_t>(request.who);
     if (id == 0 || id > session.patterns.size()) {
         return failure("pattern {} was not prepared on this connection", id);
     }
-    const auto& plan = session.patterns[id - 1].plan;
-    if (!plan) {
+    PreparedPattern& prepared = session.patterns[id - 1];
+    if (!prepared.plan) {
         return failure("pattern {} is out of date, because the hosts of the topology changed; "
                        "prepare it again", id);
     }
-    return *plan;
+    return plan_for_size(prepared, request.message_bytes);
 }
 
 Result<Json> ControlService::enter(ControlSession& session, const EnterRequest& request,
@@ -342,8 +359,9 @@ Result<void> ControlService::reload(Config config) {
     for (auto& [id, session] : sessions_) {
         for (PreparedPattern& prepared : session.patterns) {
             prepared.plan.reset();
+            prepared.plan_by_bytes.clear();
             if (!keep_patterns) continue;
-            if (auto plan = planner_.plan(prepared.pattern)) prepared.plan = std::move(*plan);
+            if (auto plan = planner_.plan(prepared.pattern, std::nullopt)) prepared.plan = std::move(*plan);
         }
     }
     return {};

@@ -55,7 +55,9 @@ private:
     Result<Json> status(Json answer);
 
     Result<std::uint64_t> remember(ControlSession& session, PreparedPattern prepared) const;
-    Result<NodePlan> plan_of(const ControlSession& session, const EnterRequest& request) const;
+    Result<NodePlan> plan_for_size(PreparedPattern& prepared,
+                                   const std::optional<std::uint64_t>& message_bytes) const;
+    Result<NodePlan> plan_of(ControlSession& session, const EnterRequest& request) const;
     Json daemon_json() const;
     Json classes_json(const std::vector<ClassState>& states) const;
     Json clients_json() const;

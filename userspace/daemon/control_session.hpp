@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,9 +24,11 @@ struct Peer {
 /// A collective announced by "prepare"; its id is its place in the list + 1.
 struct PreparedPattern {
     AllToAllPattern pattern;
-    /// None: the topology was reloaded with other hosts, so that the counts in
-    /// `pattern` mean nothing any more.
+    bool sizes_agree = true;  ///< all nodes hear of the same message size
+    /// For messages of any size.  None: the topology was reloaded with other hosts,
+    /// so that the counts in `pattern` mean nothing any more.
     std::optional<NodePlan> plan;
+    std::map<std::uint64_t, NodePlan> plan_by_bytes{};  ///< as they were asked for
 };
 
 /// A collective that a client is in.

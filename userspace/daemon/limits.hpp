@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace headway {
 
@@ -18,6 +19,7 @@ inline constexpr std::size_t patterns_per_client_max = 64;
 inline constexpr std::size_t enters_per_client_max = 16;
 /// Names that the host lists of one request may stand for, together.
 inline constexpr std::size_t hosts_per_request_max = 16384;
+inline constexpr std::uint32_t ranks_per_host_max = 4096;
 inline constexpr std::size_t job_name_max_bytes = 128;
 /// Clients told by one status answer, so that it fits into a datagram.
 inline constexpr std::size_t clients_in_status_max = 64;

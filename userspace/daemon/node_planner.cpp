@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/node_planner.hpp"
 
+#include <bit>
+
 namespace headway {
 
 Result<NodePlanner> NodePlanner::make(Config config, const std::string& host_name) {
@@ -30,22 +32,30 @@ Result<AllToAllPattern> NodePlanner::pattern_of(const CollectiveHosts& hosts) co
         return failure("comm_hosts does not name this node, \"{}\"", node_name_);
     }
     return AllToAllPattern{topology.count(*job), topology.count(*communicator),
-                           hosts.siblings_disjoint};
+                           hosts.siblings_disjoint, hosts.ranks_per_host};
 }
 
-Result<NodePlan> NodePlanner::plan(const AllToAllPattern& pattern) const {
-    auto plan = plan_alltoall(config_.topology, config_.policy.plan, pattern);
+Result<NodePlan> NodePlanner::plan(const AllToAllPattern& pattern,
+                                   std::optional<std::uint64_t> message_bytes) const {
+    auto plan = plan_collective(config_.topology, config_.policy.plan, pattern, message_bytes);
     if (!plan) return tl::unexpected(plan.error());
-    NodePlan node{plan->paced(), std::move(plan->reason), {}};
-    if (node.paced) node.rates = class_rates(layout_, plan->rates);
+    NodePlan node{plan->is_paced(), std::move(plan->shares.reason), {}};
+    if (node.paced) node.rates = class_rates(layout_, plan->shares.rates);
     return node;
 }
 
-Result<AllToAllPlan> NodePlanner::plan_hosts(const std::vector<std::string>& hosts) const {
-    const auto resolved = config_.topology.resolve(hosts);
+Result<CollectivePlan> NodePlanner::plan_hosts(const PlanRequest& request) const {
+    const auto resolved = config_.topology.resolve(request.hosts);
     if (!resolved) return tl::unexpected(resolved.error().within("hosts"));
     const HostCounts counts = config_.topology.count(*resolved);
-    return plan_alltoall(config_.topology, config_.policy.plan, {counts, counts, false});
+    return plan_collective(config_.topology, config_.policy.plan,
+                           {counts, counts, false, request.ranks_per_host},
+                           request.message_bytes);
+}
+
+std::uint64_t planned_bytes(std::uint64_t message_bytes) {
+    constexpr std::uint64_t largest = std::uint64_t{1} << 62;
+    return message_bytes > largest ? message_bytes : std::bit_ceil(message_bytes);
 }
 
 std::optional<std::string> too_small(const PolicyConfig& policy,

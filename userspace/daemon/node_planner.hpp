@@ -9,6 +9,7 @@
 #include "daemon/config.hpp"
 #include "daemon/kernel_layout.hpp"
 #include "daemon/protocol.hpp"
+#include "model/planner.hpp"
 
 namespace headway {
 
@@ -23,6 +24,10 @@ struct NodePlan {
 /// no particular size.
 [[nodiscard]] std::optional<std::string> too_small(
     const PolicyConfig& policy, const std::optional<std::uint64_t>& message_bytes);
+
+/// The size that messages of `message_bytes` are planned as: one plan serves all
+/// that are nearly as large, and none is smaller than it thinks.
+[[nodiscard]] std::uint64_t planned_bytes(std::uint64_t message_bytes);
 
 class NodePlanner {
 public:
@@ -40,11 +45,12 @@ public:
     /// are not in the job, and if this node is not in the communicator.
     [[nodiscard]] Result<AllToAllPattern> pattern_of(const CollectiveHosts& hosts) const;
 
-    [[nodiscard]] Result<NodePlan> plan(const AllToAllPattern& pattern) const;
+    /// Without a message size for messages of any.
+    [[nodiscard]] Result<NodePlan> plan(const AllToAllPattern& pattern,
+                                        std::optional<std::uint64_t> message_bytes) const;
 
-    /// The whole plan of an all-to-all of these hosts, whether or not this
-    /// node is one of them.
-    [[nodiscard]] Result<AllToAllPlan> plan_hosts(const std::vector<std::string>& hosts) const;
+    /// The whole plan of an all-to-all, whether or not this node is one of the hosts.
+    [[nodiscard]] Result<CollectivePlan> plan_hosts(const PlanRequest& request) const;
 
 private:
     NodePlanner(Config config, std::string node_name, std::size_t own_cluster)

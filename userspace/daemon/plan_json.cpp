@@ -28,7 +28,16 @@ Json class_rates_json(const Topology& topology, const KernelLayout& layout,
     return list;
 }
 
-Json plan_json(const Topology& topology, const PlanPolicy& policy, const AllToAllPlan& plan) {
+Json prediction_json(const Prediction& prediction) {
+    return {{"low_s", prediction.low_s},
+            {"high_s", prediction.high_s},
+            {"timeouts", prediction.timeouts},
+            {"reason", prediction.reason}};
+}
+
+Json plan_json(const Topology& topology, const PlanPolicy& policy,
+               const CollectivePlan& collective) {
+    const AllToAllPlan& plan = collective.shares;
     Json json{{"operation", "alltoall"}, {"paced", plan.paced()}, {"reason", plan.reason}};
     json["hosts"] = plan.hosts.total();
     json["hosts_per_cluster"] = Json::object();
@@ -50,6 +59,12 @@ Json plan_json(const Topology& topology, const PlanPolicy& policy, const AllToAl
         };
         json["pair_bits_per_s"] = pair_rate_bits(plan).value;
     }
+    json["message_bytes"] = nullptr;
+    json["predicted_unpaced"] = nullptr;
+    json["predicted_paced"] = nullptr;
+    if (collective.message_bytes) json["message_bytes"] = *collective.message_bytes;
+    if (collective.unpaced) json["predicted_unpaced"] = prediction_json(*collective.unpaced);
+    if (collective.paced) json["predicted_paced"] = prediction_json(*collective.paced);
     json["notes"] = plan.notes;
     return json;
 }

@@ -7,7 +7,7 @@
 
 #include "daemon/kernel_layout.hpp"
 #include "daemon/protocol.hpp"
-#include "model/alltoall_plan.hpp"
+#include "model/planner.hpp"
 
 namespace headway {
 
@@ -20,6 +20,9 @@ namespace headway {
 
 /// Everything about the plan that does not depend on a node.
 [[nodiscard]] Json plan_json(const Topology& topology, const PlanPolicy& policy,
-                             const AllToAllPlan& plan);
+                             const CollectivePlan& plan);
+
+/// {"low_s":..., "high_s":..., "timeouts":..., "reason":...}
+[[nodiscard]] Json prediction_json(const Prediction& prediction);
 
 }  // namespace headway

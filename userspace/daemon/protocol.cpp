@@ -106,21 +106,33 @@ bool is_job_char(char c) {
            std::string_view(".:@/+-_").find(c) != std::string_view::npos;
 }
 
-void read_operation(ObjectReader& reader, bool required) {
+/// Whether all ranks of that operation name the same message size.
+bool read_operation(ObjectReader& reader, bool required) {
     const auto operation = reader.string("operation", 32);
     if (!operation) {
         if (required) reader.fail("\"operation\" must be \"alltoall\" or \"alltoallv\"");
-        return;
+        return true;
     }
     if (*operation != "alltoall" && *operation != "alltoallv") {
         reader.fail("operation \"{}\" is not planned; \"alltoall\" and \"alltoallv\" are",
                     *operation);
     }
+    return *operation == "alltoall";
+}
+
+std::uint32_t read_ranks_per_host(ObjectReader& reader) {
+    const std::uint64_t ranks = reader.number("ranks_per_host").value_or(1);
+    if (ranks < 1 || ranks > ranks_per_host_max) {
+        reader.fail("\"ranks_per_host\" must be 1 .. {}", ranks_per_host_max);
+        return 1;
+    }
+    return static_cast<std::uint32_t>(ranks);
 }
 
 CollectiveHosts read_collective(ObjectReader& reader) {
-    read_operation(reader, true);
     CollectiveHosts hosts;
+    hosts.sizes_agree = read_operation(reader, true);
+    hosts.ranks_per_host = read_ranks_per_host(reader);
     hosts.communicator = reader.hosts("comm_hosts");
     hosts.job = reader.hosts("job_hosts");
     hosts.siblings_disjoint = reader.boolean("siblings_disjoint").value_or(false);
@@ -144,6 +156,7 @@ Result<RequestBody> read_plan(ObjectReader& reader) {
     read_operation(reader, true);
     PlanRequest plan;
     plan.hosts = reader.hosts("hosts");
+    plan.ranks_per_host = read_ranks_per_host(reader);
     plan.message_bytes = reader.number("message_bytes");
     return reader.finish(std::move(plan));
 }

@@ -31,6 +31,7 @@ struct StatusRequest {};
 
 struct PlanRequest {
     std::vector<std::string> hosts;
+    std::uint32_t ranks_per_host = 1;
     std::optional<std::uint64_t> message_bytes;
 };
 
@@ -39,6 +40,9 @@ struct CollectiveHosts {
     std::vector<std::string> job;
     std::vector<std::string> communicator;
     bool siblings_disjoint = false;
+    std::uint32_t ranks_per_host = 1;
+    /// False for all-to-allv, whose ranks may each name another size.
+    bool sizes_agree = true;
 };
 
 struct PrepareRequest {

@@ -67,6 +67,9 @@ struct AllToAllPattern {
     /// links at the same time.  Otherwise the job's other hosts are assumed to
     /// exchange as well, and get their share.
     bool siblings_disjoint = false;
+    /// The most ranks that any host has; what a host sends to another is a
+    /// message from each of its ranks to each of the other's.
+    std::uint32_t ranks_per_host = 1;
 
     friend bool operator==(const AllToAllPattern&, const AllToAllPattern&) = default;
 };

@@ -96,13 +96,14 @@ private:
         group.bytes = std::isfinite(bytes)
                           ? static_cast<double>(tcp_wire_bytes(static_cast<std::uint64_t>(bytes)))
                           : bytes;
-        group.path.push_back({edge_out(i), receivers});
+        group.sender = static_cast<std::uint32_t>(i);
+        group.path.push_back({edge_out(i), receivers, 1});
         if (from.cluster != to.cluster) {
             const double flows = from.hosts * static_cast<double>(to.hosts);
-            group.path.push_back({trunk_up(from.cluster), flows});
-            group.path.push_back({trunk_up(to.cluster) + 1, flows});
+            group.path.push_back({trunk_up(from.cluster), flows, 1.0 * from.hosts});
+            group.path.push_back({trunk_up(to.cluster) + 1, flows, 1.0 * from.hosts});
         }
-        group.path.push_back({edge_out(j) + 1, senders});
+        group.path.push_back({edge_out(j) + 1, senders, senders});
         network_.fluid.groups.push_back(std::move(group));
         network_.pairs.emplace_back(i, j);
     }

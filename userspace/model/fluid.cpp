@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 namespace headway {
 namespace {
@@ -11,14 +13,12 @@ namespace {
 constexpr double tolerance = 1e-12;
 constexpr double growing = -1;
 
-/// Progressive filling over the links that count.
+/// Progressive filling.
 class Filling {
 public:
-    /// `active`: the groups that still send.  Own edges only: what the senders
-    /// offer, whatever the network has.
-    Filling(const FluidNetwork& network, const std::vector<bool>& active, bool own_edges_only)
+    /// `active`: the groups that still send.
+    Filling(const FluidNetwork& network, const std::vector<bool>& active)
         : network_(network),
-          own_edges_only_(own_edges_only),
           rate_(network.groups.size(), 0),
           growing_flows_(network.links.size(), 0),
           stopped_bps_(network.links.size(), 0),
@@ -44,16 +44,12 @@ public:
     }
 
 private:
-    [[nodiscard]] bool counts(std::size_t link) const {
-        return !own_edges_only_ || network_.links[link].senders_edge;
-    }
-
     [[nodiscard]] double level_when_full(std::size_t link) const {
         return (network_.links[link].capacity_bps - stopped_bps_[link]) / growing_flows_[link];
     }
 
     [[nodiscard]] bool can_fill(std::size_t link) const {
-        return counts(link) && !full_[link] && growing_flows_[link] > 0.5;
+        return !full_[link] && growing_flows_[link] > 0.5;
     }
 
     /// Where the next link fills or the next group comes to its cap.
@@ -78,8 +74,7 @@ private:
         if (group.cap_bps <= level * (1 + tolerance)) return true;
         return std::any_of(group.path.begin(), group.path.end(), [&](const FluidUse& use) {
             const std::uint32_t reverse = network_.links[use.link].reverse;
-            const bool reverse_full =
-                !own_edges_only_ && reverse != FluidLink::no_reverse && full_[reverse];
+            const bool reverse_full = reverse != FluidLink::no_reverse && full_[reverse];
             return full_[use.link] || reverse_full;
         });
     }
@@ -101,7 +96,6 @@ private:
     }
 
     const FluidNetwork& network_;
-    bool own_edges_only_;
     std::vector<double> rate_;
     std::vector<double> growing_flows_;
     std::vector<double> stopped_bps_;
@@ -120,7 +114,7 @@ double run_time_s(const FluidNetwork& network) {
     for (std::size_t g = 0; g < left_bits.size(); ++g) left_bits[g] = 8 * network.groups[g].bytes;
     double now_s = 0;
     while (std::find(active.begin(), active.end(), true) != active.end()) {
-        const auto rates = Filling(network, active, false).run();
+        const auto rates = Filling(network, active).run();
         double step_s = fluid_no_cap;
         for (std::size_t g = 0; g < rates.size(); ++g) {
             if (active[g]) step_s = std::min(step_s, left_bits[g] / rates[g]);
@@ -164,7 +158,8 @@ double queue_peak_bytes(std::vector<Arrival> arrivals, double capacity_bps) {
 class Arrivals {
 public:
     explicit Arrivals(const FluidNetwork& network)
-        : network_(network), rate_bps_(fluid_offered_bps(network)), links_(network.links.size()) {
+        : network_(network), passed_(network.groups.size(), 1), links_(network.links.size()) {
+        count_flows_of_senders();
         // A link's arrivals are known when all groups have come to it; paths
         // have few links, and each step is one link of every path.
         for (std::size_t step = 0; pass(step); ++step) throttle(step);
@@ -173,46 +168,62 @@ public:
     [[nodiscard]] const std::vector<Arrival>& at(std::size_t link) const { return links_[link]; }
 
 private:
+    /// Of one sending host, to one link.
+    using SenderAtLink = std::pair<std::uint32_t, std::uint32_t>;
+
+    void count_flows_of_senders() {
+        for (const FluidGroup& group : network_.groups) {
+            if (group.bytes <= 0) continue;
+            for (const FluidUse& use : group.path) {
+                flows_[{group.sender, use.link}] += use.flows / use.senders;
+            }
+        }
+    }
+
+    [[nodiscard]] double arrival_bps(const FluidGroup& group, const FluidUse& use) const {
+        const double edge_bps = network_.links[group.path.front().link].capacity_bps;
+        return std::min(group.cap_bps, edge_bps / flows_.at({group.sender, use.link}));
+    }
+
     /// False when every path has ended.
     bool pass(std::size_t step) {
         bool any = false;
-        for (std::size_t g = 0; g < rate_bps_.size(); ++g) {
+        for (std::size_t g = 0; g < passed_.size(); ++g) {
             const FluidGroup& group = network_.groups[g];
             if (step >= group.path.size() || group.bytes <= 0) continue;
             const FluidUse& use = group.path[step];
-            links_[use.link].push_back(
-                {use.flows * rate_bps_[g], 8 * group.bytes / rate_bps_[g]});
+            const double bps = passed_[g] * arrival_bps(group, use);
+            links_[use.link].push_back({use.flows * bps, 8 * group.bytes / bps});
             any = true;
         }
         return any;
     }
 
+    /// What a full link lets through of all that comes.
     void throttle(std::size_t step) {
         std::vector<double> sum_bps(links_.size(), 0);
         for (std::size_t l = 0; l < links_.size(); ++l) {
             for (const Arrival& arrival : links_[l]) sum_bps[l] += arrival.bps;
         }
-        for (std::size_t g = 0; g < rate_bps_.size(); ++g) {
+        for (std::size_t g = 0; g < passed_.size(); ++g) {
             const FluidGroup& group = network_.groups[g];
             if (step >= group.path.size() || group.bytes <= 0) continue;
-            const std::uint32_t link = group.path[step].link;
-            rate_bps_[g] *= std::min(1.0, network_.links[link].capacity_bps / sum_bps[link]);
+            const FluidLink& link = network_.links[group.path[step].link];
+            if (link.senders_edge) continue;  // in arrival_bps() already
+            passed_[g] *= std::min(1.0, link.capacity_bps / sum_bps[group.path[step].link]);
         }
     }
 
     const FluidNetwork& network_;
-    std::vector<double> rate_bps_;
+    std::vector<double> passed_;  ///< part of each group's arrival that comes on
+    std::map<SenderAtLink, double> flows_;
     std::vector<std::vector<Arrival>> links_;
 };
 
 }  // namespace
 
 std::vector<double> fluid_rates_bps(const FluidNetwork& network) {
-    return Filling(network, sending(network), false).run();
-}
-
-std::vector<double> fluid_offered_bps(const FluidNetwork& network) {
-    return Filling(network, sending(network), true).run();
+    return Filling(network, sending(network)).run();
 }
 
 FluidResult fluid_run(const FluidNetwork& network) {

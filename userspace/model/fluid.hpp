@@ -11,10 +11,12 @@
 //   link      one direction of a cable, with the buffer in front of it
 //   flow      one message on its way
 //   group     flows that are alike: the same bytes, the same kinds of links
-//   use       how many of a group's flows one such link carries
+//   use       how many of a group's flows one such link carries, and from how
+//             many senders they come
 //   cap       the rate at which the sender's qdisc releases a flow
-//   offered   what a flow would send if the network had room for everything:
-//             its cap, or its share of the sender's own edge
+//   arrival   the rate with which a flow may come to a link: its cap; without one
+//             all of the sender's edge, shared by its flows to that link only,
+//             because nothing keeps a sender from turning to one link at a time
 //   overload  bytes that wait in front of a link at the worst moment
 //
 // Equations
@@ -22,8 +24,8 @@
 //             that it uses, forwards or in reverse, is full.
 //   time      whenever a group is done, the others' rates are found anew; the
 //             exchange takes until the last one is done.
-//   overload  a flow arrives at its offered rate, less in proportion where a link
-//             before was full, until its bytes are through.  With A the sum of
+//   overload  flows arrive, less in proportion where a link before was full, until
+//             their bytes are through.  With A the sum of
 //             the arrivals and C the capacity, A - C is left in front of the link:
 //             overload = (A - C) * duration while nothing ends.
 //   loss      a link may lose packets only if its overload exceeds its buffer, and
@@ -36,12 +38,12 @@
 // Units: bytes are wire bytes, rates bit/s, times s.
 //
 // Worked example: 4 senders of 20 Mbit/s each send 1 MB over 25 Mbit/s with a
-// buffer of 64 KiB.  Unpaced 6.25 Mbit/s each: 1.28 s; they offer 80 Mbit/s for
+// buffer of 64 KiB.  Unpaced 6.25 Mbit/s each: 1.28 s; 80 Mbit/s arrive for
 // 0.4 s, overload (80 - 25) Mbit/s * 0.4 s / 8 = 2.75 MB: time-outs are possible,
 // worst 1.48 s.  Capped at 6.25 Mbit/s: 1.28 s, overload 0, worst 1.28 s.
 //
 // Limits: no latency, no start of TCP, no ACKs beside what wire bytes include;
-// offered rates do not grow when other flows of the sender end.
+// arrivals do not grow when other flows of the sender end.
 #pragma once
 
 #include <cstdint>
@@ -63,12 +65,14 @@ struct FluidLink {
 
 struct FluidUse {
     std::uint32_t link = 0;
-    double flows = 0;  ///< of the group, on this link
+    double flows = 0;    ///< of the group, on this link
+    double senders = 0;  ///< hosts from which they come
 };
 
 struct FluidGroup {
     double bytes = 0;  ///< of each flow
     double cap_bps = fluid_no_cap;  ///< of each flow; positive
+    std::uint32_t sender = 0;  ///< the same for groups of the same sending hosts
     std::vector<FluidUse> path;  ///< from the sender to the receiver
 };
 
@@ -93,10 +97,7 @@ struct FluidResult {
 /// Rate of a flow of each group while all groups send.
 [[nodiscard]] std::vector<double> fluid_rates_bps(const FluidNetwork& network);
 
-/// What each flow of a group would send into a network without limits.
-[[nodiscard]] std::vector<double> fluid_offered_bps(const FluidNetwork& network);
-
-/// Groups of 0 bytes are done at once.
+/// Groups of 0 bytes are done at once.  Paths begin at the sender's own edge.
 [[nodiscard]] FluidResult fluid_run(const FluidNetwork& network);
 
 }  // namespace headway

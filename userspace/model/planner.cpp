@@ -18,6 +18,11 @@ double utilisation(const PlanPolicy& policy) {
     return static_cast<double>(policy.target_utilisation_millionths) / utilisation_one;
 }
 
+double bytes_between_hosts(const AllToAllPattern& pattern, std::uint64_t message_bytes) {
+    const double ranks = pattern.ranks_per_host;
+    return ranks * ranks * static_cast<double>(message_bytes);
+}
+
 /// The rows of the clusters that take part: one for each group of the exchange.
 Rates rows_of_groups(const Exchange& exchange, const Rates& by_cluster) {
     Rates rows;
@@ -63,7 +68,7 @@ public:
           policy_(policy),
           pattern_(pattern),
           exchange_(*make_exchange(Operation::alltoall, counted(), 0,
-                                   static_cast<double>(message_bytes))) {}
+                                   bytes_between_hosts(pattern, message_bytes))) {}
 
     [[nodiscard]] const HostCounts& counted() const {
         return pattern_.siblings_disjoint ? pattern_.communicator : pattern_.job;

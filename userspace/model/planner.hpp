@@ -23,10 +23,11 @@
 //   Links may be used up to the target utilisation when paced.
 //
 // Worked example: the demo, two clusters of 4, edges 20 Mbit/s, trunk 25 Mbit/s,
-// 64 KiB per pair (70 388 wire bytes with headers), buffers unknown.  Over the
-// trunk 16 messages, 1.126 MB.  Unpaced they offer 4 * 20 * 4/7 = 45.7 Mbit/s, and
-// the trunk takes 0.360 s: 0.360 .. 0.560 s.  Paced at 24.75 / 4 = 6.1875 Mbit/s per
-// node: 0.364 s, nothing overflows: the upper end is earlier.
+// 64 KiB per pair (69 676 wire bytes with headers), buffers unknown.  Over the
+// trunk 16 messages, 1.115 MB.  Unpaced 80 Mbit/s can come to the trunk, which
+// takes 0.357 s, and a burst of 7 senders to one receiver: two time-outs are
+// possible, 0.357 .. 0.757 s.  Paced at 24.75 / 4 = 6.1875 Mbit/s per node: 0.360 s,
+// nothing overflows: the upper end is earlier.
 //
 // Limits: the exchange is alone on its links; messages all have the same size
 // and start together.  A very long exchange can be predicted to end earlier with
@@ -86,7 +87,8 @@ struct CollectivePlan {
 /// The largest communicator whose steps are predicted one by one.
 inline constexpr std::uint32_t stepwise_hosts_max = 2048;
 
-/// Every algorithm that fits, with and without the plan's rates.
+/// Every algorithm that fits, with and without the plan's rates; one rank on
+/// each host, or all ranks of a host as one that sends `message_bytes`.
 [[nodiscard]] std::vector<AlgorithmTime> predict_algorithms(const Topology& topology,
                                                             const PlanPolicy& policy,
                                                             const AllToAllPlan& plan,

@@ -54,7 +54,7 @@ private:
                 const ExchangeLink::Kind kind = network.links[use.link].kind;
                 const bool edge = kind == ExchangeLink::Kind::edge_out ||
                                   kind == ExchangeLink::Kind::edge_in;
-                use.flows = edge ? 1 : found->second;
+                use.flows = use.senders = edge ? 1 : found->second;
             }
             kept.fluid.groups.push_back(std::move(group));
             kept.pairs.push_back(network.pairs[g]);
@@ -124,7 +124,9 @@ Prediction two_phase(const Topology& topology, const Exchange& exchange, double 
     const double message = exchange.bytes[0][1];
     Exchange inside = exchange;
     inside.bytes = {{message * (1 + n2 / n1), 0}, {0, message * (1 + n1 / n2)}};
-    Prediction sum = predict(topology, inside, make_network(topology, inside, use));
+    ExchangeNetwork local = make_network(topology, inside, use);
+    if (rates != nullptr) cap_flows(local, inside, *rates);
+    Prediction sum = predict(topology, inside, local);
 
     // max(n1, n2) messages each way, of min(n1, n2) blocks
     ExchangeNetwork between = make_network(topology, exchange, use);
@@ -138,6 +140,7 @@ Prediction two_phase(const Topology& topology, const Exchange& exchange, double 
         const double messages = std::max(n1, n2);
         group.path.front().flows = messages / exchange.groups[i].hosts;
         group.path.back().flows = messages / exchange.groups[j].hosts;
+        group.path.back().senders = group.path.back().flows;
         for (std::size_t l = 1; l + 1 < group.path.size(); ++l) group.path[l].flows = messages;
         kept.fluid.groups.push_back(std::move(group));
         kept.pairs.push_back(between.pairs[g]);

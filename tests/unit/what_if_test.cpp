@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "model/what_if.hpp"
+#include "topologies.hpp"
+
+namespace headway::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+Topology changed(const std::vector<std::string>& changes) {
+    Topology topology = demo_topology();
+    const auto applied = apply_what_if(topology, changes);
+    EXPECT_TRUE(applied) << applied.error().message;
+    return topology;
+}
+
+TEST(WhatIf, ChangesEveryClusterOrOne) {
+    const Topology faster = changed({"trunk=50mbit", "host@b=10mbit", "delay=5ms"});
+    EXPECT_EQ(faster.clusters()[0].trunk_up_rate.value, 50 * mbit);
+    EXPECT_EQ(faster.clusters()[1].trunk_down_rate.value, 50 * mbit);
+    EXPECT_EQ(faster.clusters()[0].host_rate.value, 20 * mbit);
+    EXPECT_EQ(faster.clusters()[1].host_rate.value, 10 * mbit);
+    EXPECT_EQ(faster.clusters()[1].trunk_delay, 5ms);
+
+    const Topology other = changed({"trunk_up@a=1mbit", "trunk_down@a=2mbit",
+                                    "trunk_buffer=64KiB", "host_buffer@a=1MiB"});
+    EXPECT_EQ(other.clusters()[0].trunk_up_rate.value, 1 * mbit);
+    EXPECT_EQ(other.clusters()[0].trunk_down_rate.value, 2 * mbit);
+    EXPECT_EQ(other.clusters()[1].trunk_buffer_bytes, 65536U);
+    EXPECT_EQ(other.clusters()[0].host_buffer_bytes, 1048576U);
+    EXPECT_FALSE(other.clusters()[1].host_buffer_bytes.has_value());
+}
+
+TEST(WhatIf, SaysWhatIsWrongAndChangesNothing) {
+    for (const auto& [change, reason] : std::vector<std::pair<std::string, std::string>>{
+             {"trunk", "is no change"},
+             {"tronk=1gbit", "trunk, trunk_up, trunk_down, host"},
+             {"trunk=fast", "trunk: "},
+             {"trunk@z=1gbit", "there is no cluster \"z\""},
+             {"delay=5", "delay: "},
+             {"trunk_buffer=much", "trunk_buffer: "}}) {
+        Topology topology = demo_topology();
+        const auto applied = apply_what_if(topology, {"host=1gbit", change});
+        ASSERT_FALSE(applied) << change;
+        EXPECT_NE(applied.error().message.find("--what-if"), std::string::npos);
+        EXPECT_NE(applied.error().message.find(reason), std::string::npos)
+            << applied.error().message;
+        EXPECT_EQ(topology.clusters()[0].host_rate.value, 20 * mbit);
+    }
+}
+
+}  // namespace
+}  // namespace headway::test
