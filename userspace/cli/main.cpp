@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/eval_command.hpp"
+#include "cli/fit_command.hpp"
 #include "cli/plan_command.hpp"
 #include "cli/predict_command.hpp"
 #include "cli/status_command.hpp"
@@ -72,6 +73,20 @@ int run(int argc, char** argv) {
     predict->add_option("--svg", predict_options.svg, "write a picture to this file");
     predict->add_flag("--json", predict_options.json, "print JSON");
 
+    FitOptions fit_options;
+    auto* fit = app.add_subcommand("fit", "find a model's parameters in measurements");
+    fit->add_option("model", fit_options.model, "contention, manytoone or plogpt")->required();
+    fit->add_option("file", fit_options.file, "measurements, CSV or JSON")->required();
+    fit->add_option("--processes", fit_options.processes,
+                    "of the measured collective; of a many-to-one the sources");
+    fit->add_option("--alpha", fit_options.startup_s, "start-up of a message, s; C of a source");
+    fit->add_option("--beta", fit_options.per_byte_s, "s per byte; t of a source");
+    fit->add_option("--rate", fit_options.rate_bytes_per_s, "bytes/s of a path of a many-to-one");
+    fit->add_option("--threshold", fit_options.threshold_bytes,
+                    "M of a contention signature, bytes (default: chosen)");
+    fit->add_option("--svg", fit_options.svg, "write a picture to this file");
+    fit->add_flag("--json", fit_options.json, "print JSON");
+
     StatusOptions status_options;
     status_options.config = config_default_path;
     auto* status = app.add_subcommand("status", "show what the running headwayd does");
@@ -106,6 +121,7 @@ int run(int argc, char** argv) {
         predict_options.over_hosts = predict_over == "hosts";
         return to_int(predict_command(predict_options));
     }
+    if (*fit) return to_int(fit_command(fit_options));
     if (*status) return to_int(status_command(status_options));
     if (topology.is_chosen()) return to_int(topology.run());
     if (*eval) return to_int(eval_command(eval_files));

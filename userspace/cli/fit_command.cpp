@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/fit_command.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <limits>
+
+#include "cli/fit_models.hpp"
+#include "cli/measurement_csv.hpp"
+
+namespace headway {
+namespace {
+
+constexpr std::size_t file_max_bytes = 64 << 20;
+
+ExitStatus usage_error(std::string_view message) {
+    fmt::print(stderr, "headway fit: {}\n", message);
+    return ExitStatus::bad_config;
+}
+
+Result<std::string> read_file(const std::string& name) {
+    std::ifstream file(name, std::ios::binary);
+    std::string text(std::istreambuf_iterator<char>(file), {});
+    if (!file) return failure("cannot read {}", name);
+    if (text.size() > file_max_bytes) return failure("{} is larger than 64 MiB", name);
+    return text;
+}
+
+// -------------------------------------------------------------- CSV into JSON
+
+Result<void> need(const std::optional<double>& value, std::string_view option) {
+    if (value) return {};
+    return failure("CSV has measurements only; {} is needed", option);
+}
+
+/// Rows as [[...], ...] of those columns.
+EvalJson rows_json(const Measurements& table, const std::vector<std::string>& columns,
+                   const auto& wanted) {
+    EvalJson rows = EvalJson::array();
+    for (const auto& row : table.rows) {
+        if (!wanted(row)) continue;
+        EvalJson values = EvalJson::array();
+        for (const std::string& name : columns) values.push_back(row[*table.column(name)]);
+        rows.push_back(std::move(values));
+    }
+    return rows;
+}
+
+Result<EvalJson> contention_from_csv(std::string_view text, const FitOptions& options) {
+    for (const auto& given : {need(options.processes, "--processes"),
+                              need(options.startup_s, "--alpha"),
+                              need(options.per_byte_s, "--beta")}) {
+        if (!given) return tl::unexpected(given.error());
+    }
+    const auto table = parse_measurements(text, options.file, {"bytes", "seconds"},
+                                          {"bytes", "seconds", "processes", "variance"});
+    if (!table) return tl::unexpected(table.error());
+    EvalJson input{{"n", *options.processes}, {"alpha", *options.startup_s},
+                   {"beta", *options.per_byte_s}};
+    const auto processes = table->column("processes");
+    const auto of_fit = [&](const std::vector<double>& row) {
+        return !processes || row[*processes] == *options.processes;
+    };
+    input["samples"] = rows_json(*table, {"bytes", "seconds"}, of_fit);
+    if (processes) {
+        auto others = rows_json(*table, {"processes", "bytes", "seconds"},
+                                [&](const auto& row) { return !of_fit(row); });
+        if (!others.empty()) input["scaling"] = std::move(others);
+    }
+    if (table->column("variance")) {
+        input["cov"] = EvalJson::array();
+        for (const auto& row : rows_json(*table, {"variance"}, of_fit)) {
+            input["cov"].push_back(row[0]);
+        }
+    }
+    if (options.threshold_bytes) input["M"] = *options.threshold_bytes;
+    return input;
+}
+
+Result<EvalJson> many_to_one_from_csv(std::string_view text, const FitOptions& options) {
+    for (const auto& given : {need(options.processes, "--processes"),
+                              need(options.startup_s, "--alpha"),
+                              need(options.per_byte_s, "--beta"),
+                              need(options.rate_bytes_per_s, "--rate")}) {
+        if (!given) return tl::unexpected(given.error());
+    }
+    if (!(*options.processes >= 1 && *options.processes <= 65536)) {
+        return failure("--processes is 1 .. 65536");
+    }
+    const auto table =
+        parse_measurements(text, options.file, {"bytes", "seconds"}, {"bytes", "seconds"});
+    if (!table) return tl::unexpected(table.error());
+    EvalJson input{{"sources", EvalJson::array()}, {"rates", EvalJson::array()}};
+    for (int i = 0; i < *options.processes; ++i) {
+        input["sources"].push_back({{"C", *options.startup_s}, {"t", *options.per_byte_s}});
+        input["rates"].push_back(*options.rate_bytes_per_s);
+    }
+    input["samples"] =
+        rows_json(*table, {"bytes", "seconds"}, [](const auto&) { return true; });
+    return input;
+}
+
+Result<EvalJson> plogpt_from_csv(std::string_view, const FitOptions& options) {
+    return failure("{}: PlogPT's measurements are of several kinds; give them as JSON, see "
+                   "headway(1)",
+                   options.file);
+}
+
+struct FittedModel {
+    std::string_view name;
+    Result<EvalJson> (*from_csv)(std::string_view, const FitOptions&);
+    FitResult (*fit)(const EvalJson&);
+};
+
+constexpr std::array models{
+    FittedModel{"contention", contention_from_csv, fit_contention_json},
+    FittedModel{"manytoone", many_to_one_from_csv, fit_many_to_one_json},
+    FittedModel{"plogpt", plogpt_from_csv, fit_plogpt_json},
+};
+
+Result<EvalJson> read_input(const FittedModel& model, const FitOptions& options) {
+    const auto text = read_file(options.file);
+    if (!text) return tl::unexpected(text.error());
+    const auto begin = text->find_first_not_of(" \t\r\n");
+    if (begin == std::string::npos || (*text)[begin] != '{') return model.from_csv(*text, options);
+    EvalJson input = EvalJson::parse(*text, nullptr, false);
+    if (input.is_discarded()) return failure("{} is no JSON", options.file);
+    return input;
+}
+
+/// Infinite numbers have no JSON.
+void infinite_to_null(EvalJson& json) {
+    for (auto& value : json) {
+        if (value.is_number_float() && !std::isfinite(value.get<double>())) value = nullptr;
+    }
+}
+
+void print_text(const FitReport& report) {
+    for (const auto& [name, value] : report.found.items()) {
+        fmt::print("{:<24}  {}\n", name, value.is_null() ? "-" : value.dump());
+    }
+    for (const std::string& remark : report.remarks) fmt::print("note: {}\n", remark);
+}
+
+}  // namespace
+
+ExitStatus fit_command(const FitOptions& options) {
+    const auto* model = std::find_if(models.begin(), models.end(), [&](const FittedModel& known) {
+        return known.name == options.model;
+    });
+    if (model == models.end()) {
+        return usage_error(fmt::format("model \"{}\" is unknown; contention, manytoone and plogpt "
+                                       "are fitted", options.model));
+    }
+    const auto input = read_input(*model, options);
+    if (!input) return usage_error(input.error().message);
+    auto report = model->fit(*input);
+    if (!report) return usage_error(fmt::format("{}: {}", options.file, report.error()));
+    if (!options.svg.empty()) {
+        std::ofstream file(options.svg, std::ios::binary);
+        file << chart_svg(report->chart);
+        file.close();
+        if (!file) {
+            fmt::print(stderr, "headway fit: cannot write {}\n", options.svg);
+            return ExitStatus::failure;
+        }
+    }
+    infinite_to_null(report->found);
+    if (options.json) {
+        report->found["remarks"] = report->remarks;
+        fmt::print("{}\n", report->found.dump(2, ' ', false, EvalJson::error_handler_t::replace));
+    } else {
+        print_text(*report);
+    }
+    return ExitStatus::ok;
+}
+
+}  // namespace headway
