@@ -128,6 +128,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Mistake{"Nothing", "[node]\n", "x: cluster: no cluster is described"},
         Mistake{"Syntax", "[[switch]\n", "x:1: syntax: "},
+        // the library alone asserts or goes astray on these
+        Mistake{"ThreeBrackets", "\n[[[switch]]\n", "x:2: syntax: "},
+        Mistake{"LetterWithoutBlankTable", "nam\u0261 = 1\n", "x:1: syntax: "},
+        Mistake{"EmptyKeyPart", "[a.=]\n", "x:1: syntax: "},
         Mistake{"NoRoot", "[[switch]]\nname=\"a\"\nparent=\"a\"\nrate=\"1gbit\"\n",
                 "no switch is the root"},
         Mistake{"ClusterWithoutParent",

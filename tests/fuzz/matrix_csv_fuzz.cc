@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrices as CSV: what is written from one reads back as the same.
+#include "formats/matrix_csv.hpp"
+#include "fuzz_text.hh"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    using namespace headway;
+    const auto read = read_matrix_csv(fuzz::text_of(data, size), "f");
+    if (!fuzz::is_result(read)) return 0;
+    const auto again = read_matrix_csv(*write_matrix_csv(*read), "f");
+    fuzz::require(again && *again == *read, "the round trip");
+  return 0;
+}
