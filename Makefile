@@ -70,6 +70,10 @@ bench-model: packages ## how fast the models are, and PlogPT beside SimGrid
 	@cmake --build $(BUILD)/cmake --target model_benches -j $(JOBS)
 	@tests/bench/model
 
+.PHONY: reproduce
+reproduce: packages programs ## regenerate Documentation/reproduction.md, the papers' numbers
+	@tests/reproduce/reproduce
+
 # Its kernel takes about 20 processor minutes to build, once; see Documentation/testing.rst.
 .PHONY: check-debug
 check-debug: packages programs ## test and fuzz sch_gap on a kernel full of detectors (long)
