@@ -46,7 +46,7 @@ EvalJson contention_samples() {
     for (const double m : {250.0, 500.0, 750.0, 1000.0, 2000.0, 4000.0}) {
         samples.push_back({m, 10 * (2e-6 * m + (m >= 1000 ? 3e-3 : 0))});
     }
-    return {{"n", 11}, {"alpha", 0}, {"beta", 1e-6}, {"samples", samples}};
+    return {{"n", 11U}, {"alpha", 0}, {"beta", 1e-6}, {"samples", samples}};
 }
 
 TEST(Fit, ContentionSignature) {
