@@ -18,7 +18,8 @@ MATCH_ALL_PACKETS = 1 << 16 | 0x0300        # priority 1, ETH_P_ALL
 PASSING = {"gap qdisc": {UAPI["TCA_GAP_" + name] for name in
                          ("BACKEND_USED", "VERDICT", "TEST_FRAMES", "TEST_EXPECTED_NS", "TEST_TOOK_NS",
                           "TEST_COUNTED")},
-           "gap class": {UAPI["TCA_GAP_CLASS_" + name] for name in ("LEFT_NS", "QUANTUM_BYTES")}}
+           "gap class": {UAPI["TCA_GAP_CLASS_" + name] for name in ("LEFT_NS", "QUANTUM_BYTES")},
+           "matchall filter": {4}}      # TCA_MATCHALL_PCNT counts packets
 
 
 def qdisc_option(name, value, pack=nl.u64):
