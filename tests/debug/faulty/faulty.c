@@ -80,9 +80,10 @@ static void faulty_shift(void)
 
 static u8 faulty_array[8];
 
+/* The address of what follows the last element would still be none. */
 static void faulty_index(void)
 {
-	u32 at = ARRAY_SIZE(faulty_array);
+	u32 at = ARRAY_SIZE(faulty_array) + 1;
 
 	OPTIMIZER_HIDE_VAR(at);
 	pr_info("read %u\n", READ_ONCE(faulty_array[at]));
@@ -120,9 +121,12 @@ static void faulty_object(void)
 static void faulty_leak(void)
 {
 	unsigned int i;
+	void *bytes;
 
-	for (i = 0; i < 16; i++)
-		pr_debug("leaked %p\n", kzalloc(FAULTY_BYTES, GFP_KERNEL));
+	for (i = 0; i < 16; i++) {
+		bytes = kzalloc(FAULTY_BYTES, GFP_KERNEL);
+		OPTIMIZER_HIDE_VAR(bytes);
+	}
 }
 
 static const struct {
