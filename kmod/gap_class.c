@@ -112,6 +112,10 @@ int gap_class_find_parent(struct Qdisc *sch, u32 parentid,
 		NL_SET_ERR_MSG(extack, "classes may be nested 8 deep at most");
 		return -EINVAL;
 	}
+	if (gap_order_applies(*parent)) {
+		NL_SET_ERR_MSG(extack, "a class below an ordered one can have none itself");
+		return -EINVAL;
+	}
 	return 0;
 }
 
@@ -221,6 +225,7 @@ int gap_class_delete(struct Qdisc *sch, unsigned long arg,
 	qdisc_purge_queue(cl->qdisc);
 	gap_tree_deactivate(q, cl);
 	list_del_init(&cl->lingering);
+	gap_order_forget(cl);
 	gap_rate_remove(q, cl);
 	qdisc_class_hash_remove(&q->clhash, &cl->common);
 	if (parent) {

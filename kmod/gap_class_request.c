@@ -17,6 +17,10 @@ static struct netlink_range_validation gap_class_request_linger_range = {
 	.max = GAP_LINGER_MAX_NS,
 };
 
+static struct netlink_range_validation gap_class_request_ordered_range = {
+	.max = GAP_LINGER_MAX_NS,
+};
+
 static struct netlink_range_validation gap_class_request_expires_range = {
 	.max = GAP_EXPIRES_MAX_NS,
 };
@@ -36,6 +40,8 @@ static const struct nla_policy gap_class_request_policy[TCA_GAP_CLASS_MAX + 1] =
 	[TCA_GAP_CLASS_EFFECTIVE64] = { .type = NLA_REJECT },
 	[TCA_GAP_CLASS_QUANTUM_BYTES] = { .type = NLA_REJECT },
 	[TCA_GAP_CLASS_CHILDREN_RATE64] = { .type = NLA_REJECT },
+	[TCA_GAP_CLASS_ORDERED_NS] =
+		NLA_POLICY_FULL_RANGE(NLA_U64, &gap_class_request_ordered_range),
 };
 
 /* What a request asks for, checked against the class and the qdisc. */
@@ -43,10 +49,12 @@ struct gap_class_request {
 	bool	has_rate;
 	bool	has_fallback;
 	bool	has_expires;
+	bool	has_ordered;
 	u64	rate;
 	u64	linger_ns;
 	u64	fallback;
 	u64	expires_ns;
+	u64	ordered_ns;
 };
 
 /* ---- reading and checking ----------------------------------------------------- */
@@ -67,6 +75,10 @@ static void gap_class_request_read(struct nlattr **tb,
 	if (tb[TCA_GAP_CLASS_EXPIRES_NS]) {
 		req->has_expires = true;
 		req->expires_ns = nla_get_u64(tb[TCA_GAP_CLASS_EXPIRES_NS]);
+	}
+	if (tb[TCA_GAP_CLASS_ORDERED_NS]) {
+		req->has_ordered = true;
+		req->ordered_ns = nla_get_u64(tb[TCA_GAP_CLASS_ORDERED_NS]);
 	}
 }
 
@@ -89,6 +101,21 @@ static int gap_class_request_check_expires(const struct nlattr *attr,
 	NL_SET_ERR_MSG_ATTR(extack, attr,
 			    "a rate expires after 1 ms to 1 day, or with 0 never");
 	return -ERANGE;
+}
+
+static int gap_class_request_check_ordered(struct gap_sched *q,
+					   const struct gap_class *cl,
+					   const struct nlattr *attr,
+					   struct netlink_ext_ack *extack)
+{
+	if (!attr || !nla_get_u64(attr) || !cl)
+		return 0;
+	if (gap_order_applies(cl) || !gap_order_fits(q, cl)) {
+		NL_SET_ERR_MSG_ATTR(extack, attr,
+				    "an ordered class orders classes that have none below them");
+		return -EINVAL;
+	}
+	return 0;
 }
 
 static int gap_class_request_check(const struct gap_sched *q,
@@ -128,7 +155,7 @@ static int gap_class_request_check(const struct gap_sched *q,
 	return 0;
 }
 
-static int gap_class_request_parse(const struct gap_sched *q,
+static int gap_class_request_parse(struct gap_sched *q,
 				   const struct gap_class *cl,
 				   struct nlattr *opt,
 				   struct gap_class_request *req,
@@ -147,6 +174,10 @@ static int gap_class_request_parse(const struct gap_sched *q,
 	if (!err)
 		err = gap_class_request_check(q, cl, tb, extack);
 	if (!err)
+		err = gap_class_request_check_ordered(q, cl,
+						      tb[TCA_GAP_CLASS_ORDERED_NS],
+						      extack);
+	if (!err)
 		gap_class_request_read(tb, req);
 	return err;
 }
@@ -161,6 +192,8 @@ static void gap_class_request_apply(struct gap_sched *q, struct gap_class *cl,
 		cl->lease.fallback = req->fallback;
 	if (req->has_expires)
 		cl->lease.expires_ns = req->expires_ns;
+	if (req->has_ordered)
+		gap_order_set(q, cl, req->ordered_ns);
 	gap_lease_refresh(cl, req->has_rate);
 	if (req->has_rate)
 		gap_rate_set_later(q, cl, req->rate, req->linger_ns);
@@ -309,6 +342,7 @@ struct gap_class_state {
 	u64	next_rate;
 	u64	left_ns;
 	u64	effective;
+	u64	ordered_ns;
 	bool	pending;
 	bool	leased;
 	bool	expired;
@@ -329,6 +363,7 @@ static void gap_class_request_look(struct Qdisc *sch, struct gap_class *cl,
 		state->pending = false;
 	}
 	state->effective = gap_rate_effective(q, cl);
+	state->ordered_ns = cl->ordered_ns;
 	state->leased = cl->lease.expires_ns;
 	state->expired = cl->lease.expired;
 	state->left_ns = gap_lease_left_ns(cl);
@@ -382,6 +417,9 @@ static bool gap_class_request_put(const struct gap_sched *q,
 	       (state->rate == GAP_RATE_UNLIMITED ||
 		!nla_put_u32(skb, TCA_GAP_CLASS_QUANTUM_BYTES,
 			     gap_class_request_quantum(q))) &&
+	       (!state->ordered_ns ||
+		gap_class_request_put_u64(skb, TCA_GAP_CLASS_ORDERED_NS,
+					  state->ordered_ns)) &&
 	       (cl->qdisc ||
 		gap_class_request_put_u64(skb, TCA_GAP_CLASS_CHILDREN_RATE64,
 					  cl->children_rate));

@@ -24,6 +24,7 @@
  * gap_class_request.c	their requests and dumps
  * gap_rate.c		rates of classes, at once or later; sums of them
  * gap_lease.c		rates that end unless somebody keeps them alive
+ * gap_order.c		children that take turns: the phases of one traffic
  * gap_frame.c		gap frames
  * gap_device.c		what is known of the device, and its changes
  * gap_backend.c	gap frames or timer?
@@ -154,6 +155,8 @@ static int gap_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		__qdisc_drop(skb, to_free);
 		return ret;
 	}
+	if (gap_order_applies(cl))
+		cl = gap_order_choose(cl);
 	if (skb_is_gso(skb))
 		return gap_enqueue_gso(skb, sch, cl, to_free);
 	return gap_enqueue_frame(skb, sch, cl, to_free);

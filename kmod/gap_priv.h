@@ -78,6 +78,13 @@ struct gap_class {
 
 	struct gap_lease	lease;
 
+	/* see gap_order.c */
+	u64			ordered_ns;	/* 0: the children are rivals */
+	u64			join_until_ns;	/* 0: nobody joins a stricter one */
+	struct list_head	turns;		/* children with packets, in order */
+	struct gap_class	*last_turn;	/* child that had it last */
+	struct list_head	turn;		/* in the parent's turns */
+
 	/* statistics */
 	struct gnet_stats_basic_sync bstats;
 	struct gnet_stats_queue	qstats;
@@ -187,6 +194,19 @@ struct gap_sched {
 static inline bool gap_class_is_lingering(const struct gap_class *cl)
 {
 	return !list_empty(&cl->lingering);
+}
+
+/* The children of an ordered class take turns. */
+static inline bool gap_order_applies(const struct gap_class *cl)
+{
+	return cl->parent && cl->parent->ordered_ns;
+}
+
+/* Has packets, but another child of its ordered parent has the turn. */
+static inline bool gap_order_waits(const struct gap_class *cl)
+{
+	return !list_empty(&cl->turn) &&
+	       !list_is_first(&cl->turn, &cl->parent->turns);
 }
 
 static inline bool gap_class_is_limited(const struct gap_class *cl)
@@ -306,6 +326,14 @@ void gap_lease_cancel(struct gap_class *cl);
 u64 gap_lease_left_ns(const struct gap_class *cl);
 void gap_lease_end_due(struct gap_sched *q);
 void gap_lease_notify_all(struct Qdisc *sch);
+
+/* gap_order.c */
+struct gap_class *gap_order_choose(struct gap_class *cl);
+bool gap_order_take_turn(struct gap_sched *q, struct gap_class *cl);
+void gap_order_end_turn(struct gap_sched *q, struct gap_class *cl);
+void gap_order_forget(struct gap_class *cl);
+void gap_order_set(struct gap_sched *q, struct gap_class *parent, u64 linger_ns);
+bool gap_order_fits(struct gap_sched *q, const struct gap_class *parent);
 
 /* gap_rate.c */
 void gap_rate_set(struct gap_sched *q, struct gap_class *cl, u64 rate);

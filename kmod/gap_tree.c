@@ -24,6 +24,10 @@ void gap_tree_init_class(struct gap_class *cl)
 	INIT_LIST_HEAD(&cl->free);
 	INIT_LIST_HEAD(&cl->stalled);
 	INIT_LIST_HEAD(&cl->lingering);
+	INIT_LIST_HEAD(&cl->turns);
+	INIT_LIST_HEAD(&cl->turn);
+	cl->last_turn = NULL;
+	cl->join_until_ns = 0;
 }
 
 static struct gap_node *gap_tree_parent_node(struct gap_sched *q,
@@ -46,7 +50,8 @@ static bool gap_tree_node_is_empty(const struct gap_node *node)
 bool gap_tree_is_backlogged(const struct gap_class *cl)
 {
 	if (cl->qdisc)
-		return cl->qdisc->q.qlen && list_empty(&cl->stalled);
+		return cl->qdisc->q.qlen && list_empty(&cl->stalled) &&
+		       !gap_order_waits(cl);
 	return !gap_tree_node_is_empty(&cl->node);
 }
 
@@ -149,6 +154,8 @@ void gap_tree_activate(struct gap_sched *q, struct gap_class *cl)
 {
 	struct gap_class *c;
 
+	if (gap_order_applies(cl) && !gap_order_take_turn(q, cl))
+		return;
 	for (c = cl; c; c = c->parent) {
 		if (c != cl && !gap_tree_node_is_empty(&c->node))
 			break;
@@ -163,6 +170,8 @@ void gap_tree_deactivate(struct gap_sched *q, struct gap_class *cl)
 	list_del_init(&cl->stalled);
 	gap_tree_unlink(q, cl);
 	gap_tree_requeue(q, cl->parent);
+	if (gap_order_applies(cl))
+		gap_order_end_turn(q, cl);
 }
 
 /*
@@ -256,6 +265,8 @@ void gap_tree_charge(struct gap_sched *q, struct gap_class *cl,
 		due = own;
 	}
 	gap_tree_requeue(q, cl);
+	if (gap_order_applies(cl) && !cl->qdisc->q.qlen)
+		gap_order_end_turn(q, cl);
 }
 
 /* Forget all backlog; the classes' queues are empty. */

@@ -98,6 +98,8 @@ static const struct field class_fields[] = {
 	C_OPTION(TCA_GAP_CLASS_EXPIRES_NS, has_expires, expires_ns,
 		 GAP_EXPIRES_MIN_NS, GAP_EXPIRES_MAX_NS, 0,
 		 GAP_MISTAKE_EXPIRES_RANGE),
+	C_OPTION(TCA_GAP_CLASS_ORDERED_NS, has_ordered, ordered_ns, 0,
+		 GAP_LINGER_MAX_NS, 0, GAP_MISTAKE_ORDERED_RANGE),
 	C_DUMPED(TCA_GAP_CLASS_NEXT_RATE64, has_next_rate,
 		 next_rate_bytes_per_s),
 	C_DUMPED(TCA_GAP_CLASS_LEFT_NS, has_left, left_ns),

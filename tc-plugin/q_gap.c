@@ -50,7 +50,7 @@ static void explain_class(void)
 {
 	fputs("Usage: tc class add|change|replace dev DEV parent 1: classid 1:10 gap\n"
 	      "          [rate RATE|unlimited] [linger TIME]\n"
-	      "          [fallback RATE|unlimited] [expires TIME|off]\n"
+	      "          [fallback RATE|unlimited] [expires TIME|off] [ordered TIME|off]\n"
 	      "\n"
 	      "  rate RATE        this class sends at most so much, and never more than the\n"
 	      "                   classes above it allow {unlimited: they alone decide}\n"
@@ -58,7 +58,10 @@ static void explain_class(void)
 	      "                   class runs empty, at most TIME from now {0: at once}\n"
 	      "  fallback RATE    the rate, once TIME of expires has passed {none}\n"
 	      "  expires TIME     without a change of the class; one without options will do\n"
-	      "                   to prevent it. From 1ms to 86400s {off: never}\n",
+	      "                   to prevent it. From 1ms to 86400s {off: never}\n"
+	      "  ordered TIME     the classes below take turns in the order of their packets;\n"
+	      "                   packets for a faster one join a slower one that still has\n"
+	      "                   some, until it is empty or TIME has passed {off}\n",
 	      stderr);
 }
 
@@ -68,7 +71,8 @@ static void explain_common(void)
 	      "RATE is time on the wire: a frame counts max(length, 60) + 24 bytes, so that\n"
 	      "1gbit is all that a 1gbit link carries.  Units are bit kbit mbit gbit tbit, and\n"
 	      "bps kbps mbps gbps for bytes; from 8bit to 8tbit.\n"
-	      "TIME has a unit: s ms us ns.  hybrid and burst are at most 1s, linger 10s.\n"
+	      "TIME has a unit: s ms us ns.  hybrid and burst are at most 1s, linger and\n"
+	      "ordered 10s.\n"
 	      "{} holds the default of an option left out of add; change leaves it as it was.\n",
 	      stderr);
 }
@@ -157,6 +161,8 @@ static void class_read(struct complaints *c, const struct values *v,
 				       &conf->fallback_bytes_per_s);
 	conf->has_expires = read_time(c, v, WORD_EXPIRES, "off",
 				      &conf->expires_ns);
+	conf->has_ordered = read_time(c, v, WORD_ORDERED, "off",
+				      &conf->ordered_ns);
 }
 
 /* What is wrong for a class that does not exist yet. */

@@ -198,6 +198,8 @@ int gap_show_class(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
 		show_rate(PRINT_ANY, "next_rate", "next_rate %s ",
 			  conf.next_rate_bytes_per_s);
 	show_lease(&conf);
+	if (conf.has_ordered)
+		show_time("ordered", "ordered %s ", "off", conf.ordered_ns);
 	if (conf.has_effective)
 		show_rate(detail, "effective", "effective %s ",
 			  conf.effective_bytes_per_s);
@@ -289,6 +291,8 @@ static void show_class_xstats(const struct tc_gap_class_xstats *x)
 	print_color_uint(PRINT_ANY, COLOR_NONE, "destinations",
 			 " destinations %u", x->destinations);
 	show_u64(PRINT_ANY, "expired", " expired %" PRIu64, x->expired);
+	show_u64(PRINT_ANY, "turns", " turns %" PRIu64, x->turns);
+	show_u64(PRINT_ANY, "joined", " joined %" PRIu64, x->joined);
 	print_nl();
 	show_late(x->late);
 }

@@ -61,6 +61,7 @@ static const struct {
 	[WORD_LINGER]	 = { "linger",	  .of_class = true },
 	[WORD_FALLBACK]	 = { "fallback",  .of_class = true },
 	[WORD_EXPIRES]	 = { "expires",	  .of_class = true },
+	[WORD_ORDERED]	 = { "ordered",	  .of_class = true },
 };
 
 static int word_find(const char *text)

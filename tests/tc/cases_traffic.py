@@ -172,7 +172,7 @@ def statistics_as_text():
             r"  selftests 0 backend_changes 0 expired 0\n")
     matches(tc(f"-s class show dev {SLOW}"),
             r"\n  wire 15240 bytes late_max \d+ bytes credit_lost \d+ bytes\n"
-            r"  acks_first 0 destinations 0 expired 0\n  late [0-9:+ -]+\n")
+            r"  acks_first 0 destinations 0 expired 0 turns 0 joined 0\n  late [0-9:+ -]+\n")
     for name in QDISC_COUNTERS:
         equal(type(root_qdisc(SLOW, "-s")[name]), int)
 

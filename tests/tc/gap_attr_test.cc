@@ -64,10 +64,12 @@ gap_class_conf full_class()
 {
     gap_class_conf conf{};
     conf.has_rate = conf.has_linger = conf.has_fallback = conf.has_expires = true;
+    conf.has_ordered = true;
     conf.rate_bytes_per_s = GAP_RATE_UNLIMITED;
     conf.linger_ns = 10000000;
     conf.fallback_bytes_per_s = 1000;
     conf.expires_ns = 5000000000;
+    conf.ordered_ns = 20000000;
     return conf;
 }
 
@@ -100,6 +102,7 @@ TEST(GapEncode, WritesTheKernelsBytesForAClass)
     append_u64(want, TCA_GAP_CLASS_LINGER_NS, 10000000);
     append_u64(want, TCA_GAP_CLASS_FALLBACK64, 1000);
     append_u64(want, TCA_GAP_CLASS_EXPIRES_NS, 5000000000);
+    append_u64(want, TCA_GAP_CLASS_ORDERED_NS, 20000000);
     EXPECT_EQ(encoded(full_class()), want);
 }
 
@@ -110,7 +113,7 @@ TEST(GapEncode, AValueWithoutItsFlagIsNotSent)
     qdisc.has_frame_max = qdisc.has_hybrid = qdisc.has_burst = qdisc.selftest = false;
     EXPECT_EQ(encode(qdisc, nullptr, 0), 0);
     auto cl = full_class();
-    cl.has_rate = cl.has_linger = cl.has_fallback = cl.has_expires = false;
+    cl.has_rate = cl.has_linger = cl.has_fallback = cl.has_expires = cl.has_ordered = false;
     EXPECT_EQ(encode(cl, nullptr, 0), 0);
 }
 
@@ -211,6 +214,13 @@ TEST(GapRange, Expires)
                  {1, GAP_EXPIRES_MIN_NS - 1, GAP_EXPIRES_MAX_NS + 1, UINT64_MAX});
 }
 
+TEST(GapRange, Ordered)
+{
+    expect_range(&gap_class_conf::has_ordered, &gap_class_conf::ordered_ns,
+                 GAP_MISTAKE_ORDERED_RANGE, {0, 1, GAP_LINGER_MAX_NS},
+                 {GAP_LINGER_MAX_NS + 1, UINT64_MAX});
+}
+
 TEST(GapRange, LingerNeedsARate)
 {
     gap_class_conf conf{};
@@ -291,7 +301,7 @@ TEST(GapRange, EveryMistakeIsReported)
 TEST(GapText, EveryMistakeHasItsOwnSentence)
 {
     const std::set<std::string> options{"rate",   "default", "backend",  "frame",  "frame-max", "hybrid",
-                                        "burst",  "linger",  "fallback", "expires"};
+                                        "burst",  "linger",  "fallback", "expires", "ordered"};
     std::set<std::string> seen;
     for (unsigned bit = 1; bit <= GAP_MISTAKE_DUMP_ONLY; bit <<= 1) {
         const std::string text = gap_mistake_text(bit);

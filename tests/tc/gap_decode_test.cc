@@ -66,6 +66,7 @@ Bytes class_dump()
     append_u64(dump, TCA_GAP_CLASS_EFFECTIVE64, 24);
     append_u32(dump, TCA_GAP_CLASS_QUANTUM_BYTES, 25);
     append_u64(dump, TCA_GAP_CLASS_CHILDREN_RATE64, 26);
+    append_u64(dump, TCA_GAP_CLASS_ORDERED_NS, 27);
     return dump;
 }
 
@@ -115,7 +116,7 @@ TEST(GapDecode, AClass)
     ASSERT_EQ(decode(class_dump(), conf), 0);
     EXPECT_TRUE(conf.has_rate && conf.has_linger && conf.has_next_rate && conf.has_fallback &&
                 conf.has_expires && conf.has_left && conf.expired && conf.has_effective &&
-                conf.has_quantum && conf.has_children_rate);
+                conf.has_quantum && conf.has_children_rate && conf.has_ordered);
     EXPECT_EQ(conf.rate_bytes_per_s, 39062500u);
     EXPECT_EQ(conf.linger_ns, 5000000u);
     EXPECT_EQ(conf.next_rate_bytes_per_s, GAP_RATE_UNLIMITED);
@@ -125,6 +126,7 @@ TEST(GapDecode, AClass)
     EXPECT_EQ(conf.effective_bytes_per_s, 24u);
     EXPECT_EQ(conf.quantum_bytes, 25u);
     EXPECT_EQ(conf.children_rate_bytes_per_s, 26u);
+    EXPECT_EQ(conf.ordered_ns, 27u);
 }
 
 TEST(GapDecode, FlagBitsOfTheTypeAreIgnored)

@@ -16,8 +16,8 @@ import unittest
 
 from gapnl import (BACKEND, BACKEND_USED, BURST_NS, CHILDREN_RATE64, CLASS_CHILDREN_RATE64,
                    CLASS_EFFECTIVE64, CLASS_EXPIRED, CLASS_EXPIRES_NS, CLASS_FALLBACK64,
-                   CLASS_LEFT_NS, CLASS_NEXT_RATE64, CLASS_QUANTUM_BYTES, CLASS_RATE64, DEFAULT,
-                   FRAME, FRAME_MAX, HYBRID_NS, LINK_RATE64, RATE64, RTM_NEWQDISC, RTM_NEWTCLASS,
+                   CLASS_LEFT_NS, CLASS_NEXT_RATE64, CLASS_ORDERED_NS, CLASS_QUANTUM_BYTES,
+                   CLASS_RATE64, DEFAULT, FRAME, FRAME_MAX, HYBRID_NS, LINK_RATE64, RATE64, RTM_NEWQDISC, RTM_NEWTCLASS,
                    TCA_KIND, TCA_OPTIONS, TCA_STATS2, TCA_STATS_APP, TCA_STATS_BASIC, TCA_XSTATS,
                    TEST_COUNTED, TEST_EXPECTED_NS, TEST_FRAMES, TEST_TOOK_NS, UNLIMITED, VERDICT,
                    attr, flag, u32, u64)
@@ -42,11 +42,12 @@ ALL_OF_CLASS = (
     u64(CLASS_RATE64, 39062500) + u64(CLASS_NEXT_RATE64, UNLIMITED) +
     u64(CLASS_FALLBACK64, 1250000) + u64(CLASS_EXPIRES_NS, 5 * 10**9) +
     u64(CLASS_LEFT_NS, 4987654321) + u64(CLASS_EFFECTIVE64, 12500000) +
-    u32(CLASS_QUANTUM_BYTES, 84) + u64(CLASS_CHILDREN_RATE64, 25000000))
+    u32(CLASS_QUANTUM_BYTES, 84) + u64(CLASS_CHILDREN_RATE64, 25000000) +
+    u64(CLASS_ORDERED_NS, 10**7))
 ALL_OF_CLASS_JSON = {
     "rate": 39062500, "next_rate": None, "fallback": 1250000, "expires": 5 * 10**9,
     "left": 4987654321, "expired": False, "effective": 12500000, "quantum_bytes": 84,
-    "children_rate": 25000000}
+    "children_rate": 25000000, "ordered": 10**7}
 
 QDISC_COUNTERS = ("wire_bytes", "gap_packets", "gap_wire_bytes", "gap_failed", "direct_packets",
                   "direct_wire_bytes", "gso_split", "underruns", "underrun_ns", "slept",
@@ -57,9 +58,9 @@ QDISC_TEXT = ("  wire 1 bytes gaps 2 (3 bytes, failed 4)\n"
               "  underruns 8 (9 ns) slept 10 timer_wakes 11\n"
               "  selftests 14 backend_changes 13 expired 15\n")
 LATE = [17, 3, 0, 2, *[0] * 18, 1, 5]
-CLASS_APP = struct.pack("=II4QIIQ24Q", 1, 0, 11, 12, 13, 14, 15, 0, 16, *LATE)
+CLASS_APP = struct.pack("=II4QII3Q24Q", 1, 0, 11, 12, 13, 14, 15, 0, 16, 17, 18, *LATE)
 CLASS_TEXT = ("  wire 11 bytes late_max 12 bytes credit_lost 13 bytes\n"
-              "  acks_first 14 destinations 15 expired 16\n"
+              "  acks_first 14 destinations 15 expired 16 turns 17 joined 18\n"
               "  late 0:17 1:3 4-7:2 2097152-4194303:1 4194304+:5\n")
 
 
@@ -153,7 +154,7 @@ class Text(Dumps):
             self.shown(cls(options), CLASS_START + text + "\n")
 
     def test_all_of_a_class(self):
-        text = "rate 312500Kbit next_rate unlimited fallback 10Mbit expires 5s left 4.99s "
+        text = "rate 312500Kbit next_rate unlimited fallback 10Mbit expires 5s left 4.99s ordered 10ms "
         self.shown(cls(ALL_OF_CLASS), CLASS_START + text + "\n")
         self.shown(cls(ALL_OF_CLASS), CLASS_START + text +
                    "effective 100Mbit quantum_bytes 84 children_rate 200Mbit \n", "-d")
@@ -179,7 +180,7 @@ class Text(Dumps):
         self.assertIn(QDISC_TEXT, show(longer, "-s").stdout)
         shorter = statistics(RTM_NEWTCLASS, CLASS_APP[:16])
         self.assertIn("  wire 11 bytes late_max 0 bytes credit_lost 0 bytes\n"
-                      "  acks_first 0 destinations 0 expired 0\n"
+                      "  acks_first 0 destinations 0 expired 0 turns 0 joined 0\n"
                       "  late\n", show(shorter, "-s").stdout)
 
 
@@ -217,7 +218,8 @@ class Json(Dumps):
         got = self.json(statistics(RTM_NEWTCLASS, CLASS_APP), "-s")
         self.assertEqual(got.pop("late"), LATE)
         for name, number in {"wire_bytes": 11, "late_max_bytes": 12, "credit_lost_bytes": 13,
-                             "acks_first": 14, "destinations": 15, "expired": 16}.items():
+                             "acks_first": 14, "destinations": 15, "expired": 16,
+                             "turns": 17, "joined": 18}.items():
             self.assertEqual(got[name], number)
 
 

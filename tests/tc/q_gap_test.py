@@ -16,6 +16,7 @@ import tempfile
 import unittest
 
 from gapnl import (BACKEND, BURST_NS, CLASS_EXPIRES_NS, CLASS_FALLBACK64, CLASS_LINGER_NS,
+                   CLASS_ORDERED_NS,
                    CLASS_RATE64, DEFAULT, FRAME, FRAME_MAX, HYBRID_NS, NLA_F_NESTED, RATE64,
                    SELFTEST, TCA_KIND, TCA_OPTIONS, UNLIMITED, attrs_of, flag, u32, u64)
 from tcplugin import CAPTURE, PLUGIN, TC, run_tc
@@ -25,7 +26,7 @@ TRAILER = "Nothing was changed. Syntax: tc {} add gap help"
 UNKNOWN = r'unknown option "[^"]*"$'
 THERE_ARE = {
     QDISC: "there are rate, default, backend, frame, frame-max, hybrid, burst, selftest",
-    CLASS: "there are rate, linger, fallback, expires",
+    CLASS: "there are rate, linger, fallback, expires, ordered",
 }
 
 
@@ -177,6 +178,15 @@ class Requests(unittest.TestCase):
         for text in ("off", "0"):
             self.accepted(CLASS, "change", ["expires", text], u64(CLASS_EXPIRES_NS, 0))
             self.accepted(CLASS, "add", ["expires", text], u64(CLASS_EXPIRES_NS, 0))
+
+    def test_ordered(self):
+        for verb in ("add", "change", "replace"):
+            for text, nanoseconds in {"10ms": 10**7, "10s": 10**10, "off": 0, "0": 0}.items():
+                self.accepted(CLASS, verb, ["ordered", text], u64(CLASS_ORDERED_NS, nanoseconds))
+        self.refused(CLASS, "add", ["ordered", "11s"],
+                     'ordered "11s": ordered must be from 0 to 10s, or off')
+        self.refused(CLASS, "add", ["ordered", "10"],
+                     'ordered "10": not a time with a unit (such as 10ms, 500us, off)')
 
     def test_what_is_not_a_rate(self):
         for text in ("nonsense", "", ".", "1.5.5mbit", "1e1e5bit", "1e", "0x10mbit", "inf", "nan",

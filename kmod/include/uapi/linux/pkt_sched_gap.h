@@ -105,6 +105,16 @@
  *			the back end cannot do finer, in byte-times.
  * TCA_GAP_CLASS_CHILDREN_RATE64 u64, dump only, if the class has children: as
  *			TCA_GAP_CHILDREN_RATE64.
+ * TCA_GAP_CLASS_ORDERED_NS u64, 0 .. GAP_LINGER_MAX_NS: the classes below are
+ *			the phases of one traffic.  One of them has the turn;
+ *			the others wait in the order in which they got packets,
+ *			so that no flow is reordered where a filter sends it to
+ *			another one.  Packets for a class with a higher rate
+ *			join the queue of the newest one with packets until
+ *			that runs empty, and this much longer than their first
+ *			at the latest.  The classes below can have none
+ *			themselves.  0, or absent on creation: they are rivals.
+ *			Dumped unless 0.
  *
  * Errors
  * ------
@@ -208,6 +218,7 @@ enum {
 	TCA_GAP_CLASS_EFFECTIVE64,
 	TCA_GAP_CLASS_QUANTUM_BYTES,
 	TCA_GAP_CLASS_CHILDREN_RATE64,
+	TCA_GAP_CLASS_ORDERED_NS,
 	__TCA_GAP_CLASS_MAX,
 };
 
@@ -251,6 +262,8 @@ struct tc_gap_class_xstats {
 	__u32	destinations;		/* with packets waiting now (built-in leaf) */
 	__u32	reserved;
 	__u64	expired;		/* times the class fell back */
+	__u64	turns;			/* times it took over from another (ordered parent) */
+	__u64	joined;			/* packets of laxer classes that joined it */
 	__u64	late[GAP_LATE_BUCKETS];	/* frames by lateness of their start */
 };
 

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Ordered classes: children that are the phases of one traffic.
+ *
+ * When a program goes from one phase to another, its next packet belongs to
+ * another class but to the same flow.  Were the two classes served as rivals,
+ * it could overtake packets of the phase before, and TCP would take that for a
+ * loss.  So below an ordered class one child has the turn and the others wait,
+ * in the order in which they got their backlog.
+ *
+ * A program leaves a phase while the tail of its data still waits in the
+ * class, or has yet to come out of the socket.  So packets for a laxer child
+ * join the stricter one as long as that has packets, but for no longer than
+ * the class lingers.  Packets for a stricter child never wait to be paced.
+ *
+ * The schedule goes with the turn: what is left of the interval after the last
+ * child's last packet is waited for, in the proportion of the two rates, as if
+ * one class had changed its rate.
+ *
+ * A child that gets packets while a later one waits for its turn appends them
+ * to those it has; flows of that phase may be reordered then.
+ */
+#include "gap_priv.h"
+
+static struct gap_class *gap_order_newest(const struct gap_class *parent)
+{
+	return list_last_entry(&parent->turns, struct gap_class, turn);
+}
+
+/* A leaf below an ordered class: the child whose queue the next packet joins. */
+struct gap_class *gap_order_choose(struct gap_class *cl)
+{
+	struct gap_class *parent = cl->parent, *newest;
+	u64 now_ns;
+
+	if (list_empty(&parent->turns))
+		goto own;
+	newest = gap_order_newest(parent);
+	if (newest == cl || cl->pace.rate <= newest->pace.rate)
+		goto own;
+	now_ns = ktime_get_ns();
+	if (!parent->join_until_ns)
+		parent->join_until_ns = now_ns + parent->ordered_ns;
+	if (now_ns >= parent->join_until_ns)
+		goto own;
+	newest->xstats.joined++;
+	return newest;
+own:
+	parent->join_until_ns = 0;
+	return cl;
+}
+
+/* @cl takes over the schedule of the child that had the turn before. */
+static void gap_order_take_over(struct gap_sched *q, struct gap_class *cl)
+{
+	struct gap_class *parent = cl->parent, *last = parent->last_turn;
+	struct gap_pace pace;
+
+	if (last == cl)
+		return;
+	parent->last_turn = cl;
+	if (!last)
+		return;
+	cl->xstats.turns++;
+	pace = last->pace;
+	gap_pace_set_rate(&pace, cl->pace.rate, q->clock.bytes);
+	gap_pace_activate(&cl->pace, pace.next);
+}
+
+/* @cl has packets.  True if it may send them now, false if others go first. */
+bool gap_order_take_turn(struct gap_sched *q, struct gap_class *cl)
+{
+	if (list_empty(&cl->turn))
+		list_add_tail(&cl->turn, &cl->parent->turns);
+	if (gap_order_waits(cl))
+		return false;
+	gap_order_take_over(q, cl);
+	return true;
+}
+
+/* @cl has run empty, or is going away: the next one's turn. */
+void gap_order_end_turn(struct gap_sched *q, struct gap_class *cl)
+{
+	struct gap_class *parent = cl->parent;
+	bool had_turn;
+
+	if (list_empty(&cl->turn))
+		return;
+	had_turn = !gap_order_waits(cl);
+	list_del_init(&cl->turn);
+	if (list_empty(&parent->turns))
+		parent->join_until_ns = 0;
+	else if (had_turn)
+		gap_tree_activate(q, list_first_entry(&parent->turns,
+						      struct gap_class, turn));
+}
+
+/* @cl is about to be freed. */
+void gap_order_forget(struct gap_class *cl)
+{
+	if (cl->parent && cl->parent->last_turn == cl)
+		cl->parent->last_turn = NULL;
+}
+
+/* Those that wait become rivals of the one that has the turn. */
+static void gap_order_release(struct gap_sched *q, struct gap_class *parent)
+{
+	struct gap_class *cl, *tmp;
+
+	list_for_each_entry_safe(cl, tmp, &parent->turns, turn) {
+		list_del_init(&cl->turn);
+		gap_tree_activate(q, cl);
+	}
+	parent->last_turn = NULL;
+	parent->join_until_ns = 0;
+}
+
+/* Rivals wait for each other from now on, in any order. */
+static void gap_order_line_up(struct gap_sched *q, struct gap_class *parent)
+{
+	struct gap_class *cl;
+	unsigned int i;
+
+	for (i = 0; i < q->clhash.hashsize; i++)
+		hlist_for_each_entry(cl, &q->clhash.hash[i], common.hnode) {
+			if (cl->parent != parent || !cl->qdisc->q.qlen)
+				continue;
+			if (!gap_order_take_turn(q, cl))
+				gap_tree_requeue(q, cl);
+		}
+}
+
+/* Tree lock held; @linger_ns 0: not ordered. */
+void gap_order_set(struct gap_sched *q, struct gap_class *parent, u64 linger_ns)
+{
+	bool was_ordered = parent->ordered_ns;
+
+	parent->ordered_ns = linger_ns;
+	if (was_ordered && !linger_ns)
+		gap_order_release(q, parent);
+	else if (!was_ordered && linger_ns)
+		gap_order_line_up(q, parent);
+}
+
+/* An ordered class orders leaves: has @cl children that are none? */
+bool gap_order_fits(struct gap_sched *q, const struct gap_class *parent)
+{
+	const struct gap_class *cl;
+	unsigned int i;
+
+	for (i = 0; i < q->clhash.hashsize; i++)
+		hlist_for_each_entry(cl, &q->clhash.hash[i], common.hnode)
+			if (cl->parent == parent && cl->children)
+				return false;
+	return true;
+}
