@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // PlogPT's tree, the rates of flows in it, and their gaps.
 #include <algorithm>
-#include <random>
 
 #include <gtest/gtest.h>
 
 #include "model/plogpt_gap.hpp"
-#include "model/plogpt_network.hpp"
 #include "model/plogpt_rates.hpp"
 #include "plogpt_systems.hpp"
 
@@ -124,38 +122,6 @@ TEST(PlogptRates, SelfMessagesAndForeignLeaves) {
     EXPECT_EQ(*plogpt_rates(tree, std::vector<PlogptFlow>{{1, 1}}), std::vector<double>{infinite});
     EXPECT_EQ(plogpt_rates(tree, std::vector<PlogptFlow>{{0, 1}, {0, 2}}).error().message,
               "flow 1: 0 -> 2 in a tree of 2 leaves");
-}
-
-// The simulation's network against (7) from scratch: 64 leaves, flows that come
-// and go at random.
-TEST(PlogptNetwork, KeepsTheRatesOfEquation7) {
-    std::mt19937 random(7);
-    const PlogptTree tree = tree_of({10, 15, 30, 40, 80, 100}, std::vector<double>(6));
-    PlogptNetwork network(tree, 64);
-    std::vector<PlogptFlow> all;  // by label
-    double now = 0;
-    std::vector<PlogptNetwork::Ended> ended;
-    for (int step = 0; step < 400; ++step) {
-        for (unsigned starts = random() % 5; starts > 0; --starts) {
-            const PlogptFlow flow{static_cast<std::uint32_t>(random() % 64),
-                                  static_cast<std::uint32_t>(random() % (step % 2 ? 64 : 4))};
-            if (flow.source == flow.destination) continue;
-            network.start(flow.source, flow.destination, 1 + random() % 50,
-                          static_cast<std::uint32_t>(all.size()));
-            all.push_back(flow);
-        }
-        network.settle(now);
-        const auto rates = network.rates();
-        std::vector<PlogptFlow> flows;
-        for (const auto& rate : rates) flows.push_back(all[rate.label]);
-        const auto expected = *plogpt_rates(tree, flows);
-        ASSERT_EQ(rates.size(), network.flows());
-        for (std::size_t i = 0; i < rates.size(); ++i) ASSERT_EQ(rates[i].rate, expected[i]);
-        if (rates.empty()) continue;
-        now = network.next_end();
-        network.take_ended(now, ended);
-    }
-    EXPECT_GT(ended.size(), 200U);
 }
 
 // ------------------------------------------------------------------------- gaps
