@@ -80,12 +80,12 @@ def class_linger_keeps_the_rate_while_packets_wait():
 @case
 def class_linger_is_over_when_the_class_runs_empty():
     add_gap()
-    tc(f"class add dev {DEV} parent 1: classid 1:10 gap rate 100kbit")
-    send_frames(DEV, frame("10.2.0.1", 1458), 10, priority=HANDLE | 0x10)
+    # five intervals of 1.2 s: time for a slow kernel to look, and less than the linger
+    tc(f"class add dev {DEV} parent 1: classid 1:10 gap rate 10kbit")
+    send_frames(DEV, frame("10.2.0.1", 1458), 6, priority=HANDLE | 0x10)
     tc(f"class change dev {DEV} classid 1:10 gap rate unlimited linger 10s")
-    equal(classes(DEV)["1:10"], {"parent": "root", "rate": "100Kbit", "next_rate": "unlimited"})
-    # nine intervals of 122 ms
-    eventually(lambda: packets(DEV)["1:10"] == 10, "ten packets")
+    equal(classes(DEV)["1:10"], {"parent": "root", "rate": "10Kbit", "next_rate": "unlimited"})
+    eventually(lambda: packets(DEV)["1:10"] == 6, "all packets")
     eventually(lambda: classes(DEV)["1:10"] == {"parent": "root", "rate": "unlimited"},
                "the new rate")
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The gap qdisc through the installed tc and its plugin, on a real kernel.
 
-Runs in a guest as root; tests/tc/run starts it.
+Runs in a guest as root; tests/tc/run starts it.  Arguments name the cases to
+run, all without any.
 """
 
 import sys
@@ -19,4 +20,4 @@ from ktap import run_cases
 
 if __name__ == "__main__":
     make_devices()
-    sys.exit(run_cases(fresh_devices))
+    sys.exit(run_cases(fresh_devices, sys.argv[1:]))
