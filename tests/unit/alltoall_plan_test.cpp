@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "model/alltoall_plan.hpp"
+#include "model/matb.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {
@@ -68,7 +69,7 @@ TEST(AllToAllPlan, ThreeClustersShareTheSlowestTrunk) {
         {make_cluster(0, 2, 100, 80), make_cluster(1, 2, 100, 40), make_cluster(2, 2, 100, 80)});
     const AllToAllPlan plan = plan_all(topology, whole_link);
     EXPECT_EQ(plan.limit->kind, LinkKind::trunk_up);
-    EXPECT_EQ(plan.limit->cluster, 1U);
+    EXPECT_EQ(plan.limit->owner, 1U);
     EXPECT_EQ(pair_rate_bits(plan).value, 5 * mbit);
     EXPECT_EQ(plan.rates[0][1]->value, 10 * mbit / 8);
     EXPECT_EQ(plan.rates[0][2]->value, 10 * mbit / 8);
@@ -82,7 +83,7 @@ TEST(AllToAllPlan, DirectionsDiffer) {
     clusters[1].trunk_down_rate = {10 * mbit};
     const AllToAllPlan plan = plan_all(*Topology::make(clusters), whole_link);
     EXPECT_EQ(plan.limit->kind, LinkKind::trunk_down);
-    EXPECT_EQ(plan.limit->cluster, 1U);
+    EXPECT_EQ(plan.limit->owner, 1U);
     EXPECT_EQ(plan.limit->senders, 2U);
     EXPECT_EQ(pair_rate_bits(plan).value, 2'500'000U);
 }
@@ -106,7 +107,7 @@ TEST(AllToAllPlan, SlowestEdgeLimitsAllPairs) {
         *Topology::make({make_cluster(0, 2, 1000, 1000), make_cluster(1, 2, 30, 1000)});
     const AllToAllPlan plan = plan_all(topology, whole_link);
     EXPECT_EQ(plan.limit->kind, LinkKind::edge_in);
-    EXPECT_EQ(plan.limit->cluster, 1U);
+    EXPECT_EQ(plan.limit->owner, 1U);
     EXPECT_EQ(pair_rate_bits(plan).value, 10 * mbit);
 }
 
@@ -180,7 +181,7 @@ TEST(AllToAllPlan, ClassesOfClustersOutsideTheJobAreFree) {
         {make_cluster(0, 2, 100, 80), make_cluster(1, 2, 100, 40), make_cluster(2, 2, 100, 10)});
     const HostCounts two{{2, 2, 0}};
     const auto plan = *plan_alltoall(topology, whole_link, {two, two, false});
-    EXPECT_EQ(plan.limit->cluster, 1U) << "the slow trunk of c is not crossed";
+    EXPECT_EQ(plan.limit->owner, 1U) << "the slow trunk of c is not crossed";
     EXPECT_FALSE(plan.rates[0][2].has_value());
     EXPECT_FALSE(plan.rates[2][0].has_value());
     EXPECT_TRUE(plan.rates[0][1].has_value());
@@ -318,8 +319,8 @@ TEST(AllToAllPlan, NeverAsksALinkForMoreThanItHas) {
 
         const LinkShare& limit = *plan->limit;
         if (limit.kind == LinkKind::trunk_up) {
-            const double used = 8.0 * job.per_cluster[limit.cluster] *
-                                static_cast<double>(remote_rate(*plan, limit.cluster).value);
+            const double used = 8.0 * job.per_cluster[limit.owner] *
+                                static_cast<double>(remote_rate(*plan, limit.owner).value);
             const double target = static_cast<double>(limit.capacity.value) *
                                   policy.target_utilisation_millionths / utilisation_one;
             const double rounding = 8.0 * limit.senders * static_cast<double>(job.clusters_used());
@@ -328,6 +329,124 @@ TEST(AllToAllPlan, NeverAsksALinkForMoreThanItHas) {
         if (testing::Test::HasFailure()) FAIL() << "round " << round;
     }
     EXPECT_GT(paced, 4000) << "the topologies are not worth testing";
+}
+
+// ------------------------------------------------------------ trees of clusters
+
+// The worked example's second part.  16 hosts; a cluster's trunk carries 4 x 12
+// pairs, an upper one 8 x 8:
+//   upper 40: 24.75 / 48 = 0.515625 < 39.6 / 64     -> the clusters' trunks limit
+//   upper 30: 29.7 / 64 = 0.4640625 < 24.75 / 48    -> the upper ones do
+TEST(AllToAllPlanTree, TheNarrowestLevelLimits) {
+    const AllToAllPlan lower = plan_all(two_level_topology(40), PlanPolicy{});
+    ASSERT_TRUE(lower.paced());
+    EXPECT_EQ(pair_rate_bits(lower).value, 515'625U);
+    EXPECT_EQ(lower.limit->senders, 4U);
+    EXPECT_EQ(lower.limit->pairs_per_sender, 12U);
+    EXPECT_EQ(lower.rates[0][1]->value, 4 * 515'625U / 8);
+    EXPECT_EQ(lower.rates[0][3]->value, 4 * 515'625U / 8);
+
+    const Topology narrow = two_level_topology(30);
+    const AllToAllPlan upper = plan_all(narrow, PlanPolicy{});
+    EXPECT_EQ(pair_rate_bits(upper).value, 464'062U);
+    EXPECT_EQ(upper.limit->senders, 8U);
+    EXPECT_EQ(link_to_text(*upper.limit, narrow), "trunk of left (up)");
+    EXPECT_EQ(upper.reason, "the trunk of left (up) is shared by 8 senders: 30 Mbit/s x 0.99 / 8 = "
+                            "3.712 Mbit/s for each");
+}
+
+// Only below "left" the upper trunks are not crossed: as the demo's scene.
+TEST(AllToAllPlanTree, TrunksAboveAllHostsDoNotCount) {
+    const Topology topology = two_level_topology(1);
+    const HostCounts left{{4, 4, 0, 0}};
+    const AllToAllPlan plan = *plan_alltoall(topology, PlanPolicy{}, {left, left, false});
+    EXPECT_EQ(pair_rate_bits(plan).value, 1'546'875U);
+    EXPECT_FALSE(plan.rates[0][2]);
+}
+
+/// Clusters of up to 6 hosts somewhere below up to 4 switches.
+Topology random_tree(std::mt19937& random) {
+    const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
+    std::vector<TrunkSwitch> switches(1 + below(4));
+    for (unsigned s = 0; s < switches.size(); ++s) {
+        const std::uint64_t up = (20 + below(200)) * mbit;
+        const std::string parent = s > 0 && below(2) > 0 ? fmt::format("s{}", below(s)) : "";
+        switches[s] = {fmt::format("s{}", s), parent, {up}, {up + below(20) * mbit}, {}, {}};
+    }
+    std::vector<Cluster> clusters;
+    for (int c = 0; c < 6; ++c) {
+        clusters.push_back(
+            make_cluster(c, 1 + static_cast<int>(below(6)), 100, 50 + below(300)));
+        if (below(4) > 0) clusters.back().parent = switches[below(switches.size())].name;
+    }
+    return *Topology::make(clusters, switches);
+}
+
+MatbResult matb_of_all(const Topology& topology, const std::vector<std::uint32_t>& inside) {
+    std::vector<MatbEdge> edges;
+    for (std::size_t t = 0; t < topology.trunk_count(); ++t) {
+        const TrunkSwitch& trunk = topology.trunk(t);
+        if (inside[t] == 0) continue;
+        edges.push_back({trunk.name, trunk.parent.empty() ? "centre" : trunk.parent,
+                         static_cast<double>(trunk.trunk_up_rate.value),
+                         static_cast<double>(trunk.trunk_down_rate.value)});
+    }
+    for (const Cluster& cluster : topology.clusters()) {
+        for (const auto& host : cluster.hosts) edges.push_back({host, cluster.name, 1e8, 1e8});
+    }
+    const MatbTree tree = *MatbTree::make(edges);
+    std::vector<MatbPair> pairs;
+    for (MatbTree::Node a = 0; a < tree.size(); ++a) {
+        for (MatbTree::Node b = 0; b < tree.size(); ++b) {
+            if (a != b && tree.is_host(a) && tree.is_host(b)) pairs.push_back({a, b});
+        }
+    }
+    MatbResult result = *matb(tree, pairs, MatbLinks::trunk);
+    std::erase_if(result.links, [&](const MatbShare& link) { return tree.is_host(link.child); });
+    for (MatbShare& link : result.links) {  // by trunk instead of by node
+        std::size_t number = 0;
+        while (topology.trunk(number).name != tree.name(link.child)) ++number;
+        link.child = static_cast<MatbTree::Node>(number);
+    }
+    return result;
+}
+
+// Random trees: what all hosts together may send over a trunk never exceeds it,
+// and what each may send over the one that limits is the share that matb.hpp
+// finds on the same tree.
+TEST(AllToAllPlanTree, NeverOversubscribesAndAgreesWithMatb) {
+    std::mt19937 random(5);
+    int limited_above_clusters = 0;
+    for (int round = 0; round < 200; ++round) {
+        const Topology topology = random_tree(random);
+        const AllToAllPlan plan = plan_all(topology, whole_link);
+        ASSERT_TRUE(plan.paced());
+        for (std::size_t t = 0; t < topology.trunk_count(); ++t) {
+            double up_bps = 0;
+            for (std::size_t from = 0; from < topology.clusters().size(); ++from) {
+                for (std::size_t to = 0; to < topology.clusters().size(); ++to) {
+                    if (!topology.is_below(from, t) || topology.is_below(to, t)) continue;
+                    up_bps += 8.0 * plan.hosts.per_cluster[from] *
+                              static_cast<double>(plan.rates[from][to]->value);
+                }
+            }
+            EXPECT_LE(up_bps, static_cast<double>(topology.trunk(t).trunk_up_rate.value));
+        }
+        if (plan.limit->kind == LinkKind::edge_in) continue;
+        limited_above_clusters += plan.limit->owner >= topology.clusters().size();
+        const MatbResult shares = matb_of_all(topology, topology.hosts_below(plan.hosts));
+        const auto wanted = plan.limit->kind == LinkKind::trunk_up ? MatbDirection::up
+                                                                    : MatbDirection::down;
+        const auto link = std::find_if(shares.links.begin(), shares.links.end(), [&](auto& one) {
+            return one.child == plan.limit->owner && one.direction == wanted;
+        });
+        ASSERT_NE(link, shares.links.end());
+        EXPECT_EQ(link->senders, plan.limit->senders);
+        EXPECT_NEAR(link->share_bps,
+                    static_cast<double>(pair_rate_bits(plan).value) * plan.limit->pairs_per_sender,
+                    plan.limit->pairs_per_sender);
+    }
+    EXPECT_GT(limited_above_clusters, 20);
 }
 
 }  // namespace

@@ -315,17 +315,52 @@ trunk_delay = "2ms"
     EXPECT_EQ(config->network->name(NetworkTree::root), "core");
 }
 
+// Trunks on two levels, one of them of a switch without hosts.
+TEST(ConfigTree, DaemonTakesATreeOfClusters) {
+    const auto config = parse_config(R"([[switch]]
+name = "core"
+[[switch]]
+name = "row"
+parent = "core"
+rate = "40mbit"
+delay = "2ms"
+[[cluster]]
+name = "a"
+parent = "row"
+hosts = ["a[0-3]"]
+prefixes = ["10.1.0.0/16"]
+host_rate = "20mbit"
+trunk_rate = "25mbit"
+trunk_delay = "1ms"
+[[cluster]]
+name = "b"
+parent = "core"
+hosts = ["b[0-3]"]
+prefixes = ["10.2.0.0/16"]
+host_rate = "20mbit"
+trunk_rate = "30mbit"
+)", "x.toml");
+    ASSERT_TRUE(config) << config.error().front().to_string();
+    ASSERT_EQ(config->topology.switches().size(), 1U);
+    EXPECT_EQ(config->topology.switches()[0].trunk_up_rate.value, 40'000'000U);
+    EXPECT_EQ(config->topology.delay(0, 1), 3ms);
+}
+
+// What has no prefixes can be predicted, not paced.
 TEST(ConfigTree, DaemonRefusesWhatItCannotPlanFor) {
-    const auto deeper = parse_config(R"([[switch]]
+    const char* const loose = R"([[switch]]
 name = "core"
 [[hosts]]
 names = ["login"]
 parent = "core"
 rate = "1gbit"
-)", "x.toml");
-    ASSERT_FALSE(deeper);
-    EXPECT_NE(deeper.error().front().to_string().find("headwayd can plan for a star of clusters only"),
-              std::string::npos);
+)";
+    const auto unaddressed = parse_config(loose, "x.toml");
+    ASSERT_FALSE(unaddressed);
+    EXPECT_EQ(unaddressed.error().front().to_string(),
+              "x.toml:3: hosts: the prefixes of the hosts of \"core\" are not known; describe them as "
+              "a [[cluster]] with its prefixes");
+    EXPECT_TRUE(parse_config(loose, "x.toml", PrefixesAre::optional));
     const auto directions = parse_config(R"([[cluster]]
 name = "a"
 hosts = ["a[0-3]"]

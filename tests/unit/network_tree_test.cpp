@@ -137,7 +137,7 @@ TEST(NetworkTree, StarAndBackMeanTheSame) {
         const auto tree = NetworkTree::make(network_items(*topology));
         ASSERT_TRUE(tree) << tree.error().message;
         EXPECT_EQ(tree->host_count(), 4 * clusters);
-        const auto back = star_of(*tree);
+        const auto back = topology_of(*tree);
         ASSERT_TRUE(back) << back.error().message;
         ASSERT_EQ(back->clusters().size(), clusters);
         for (std::size_t c = 0; c < clusters; ++c) {
@@ -150,16 +150,33 @@ TEST(NetworkTree, StarAndBackMeanTheSame) {
     }
 }
 
-TEST(NetworkTree, SaysWhyItIsNoStar) {
-    const auto tree = NetworkTree::make(small());
-    EXPECT_EQ(star_of(*tree).error().message, "host \"h0\" is in no cluster");
+// A host of the root makes that a cluster, which all others are below; switches
+// without hosts of their own are left as switches, those without any are left out.
+TEST(NetworkTree, IsATreeOfClustersToThePlanner) {
+    const std::vector<NetworkItem> items{
+        switch_item("core", ""),      switch_item("left", "core"), switch_item("rack0", "left"),
+        switch_item("rack1", "left"), switch_item("spare", "core"), host("n0", "rack0"),
+        host("n1", "rack0"),          host("n2", "rack1"),          host("login", "core")};
+    const auto topology = topology_of(*NetworkTree::make(items));
+    ASSERT_TRUE(topology) << topology.error().message;
+    ASSERT_EQ(topology->clusters().size(), 3U);
+    ASSERT_EQ(topology->switches().size(), 1U);
+    EXPECT_EQ(topology->clusters()[0].name, "core");
+    EXPECT_EQ(topology->clusters()[0].hosts, std::vector<std::string>{"login"});
+    EXPECT_EQ(topology->switches()[0].name, "left");
+    const TrunkPath path = topology->trunk_path(1, 0);
+    EXPECT_EQ(path.up, (std::vector<std::size_t>{1, 3}));  // rack0, left
+    EXPECT_TRUE(path.down.empty());
+    EXPECT_EQ(topology->trunk_path(1, 2).up, std::vector<std::size_t>{1});
+    EXPECT_EQ(topology->trunk_path(1, 2).down, std::vector<std::size_t>{2});
+    EXPECT_EQ(topology->hosts_below(topology->count(topology->all_hosts())),
+              (std::vector<std::uint32_t>{4, 2, 1, 3}));
+}
+
+TEST(NetworkTree, SaysWhyItCannotBePlannedFor) {
     auto items = network_items(demo_topology());
-    items.push_back(switch_item("deep", items[1].name.c_str()));
-    EXPECT_NE(star_of(*NetworkTree::make(items)).error().message.find("switch \"deep\" is below"),
-              std::string::npos);
-    items = network_items(demo_topology());
     items[2].edge.down_rate = {1};
-    EXPECT_NE(star_of(*NetworkTree::make(items)).error().message.find("or by direction"),
+    EXPECT_NE(topology_of(*NetworkTree::make(items)).error().message.find("or by direction"),
               std::string::npos);
 }
 

@@ -238,5 +238,53 @@ TEST(Planner, ChosenPlansAreEarlierAtTheLatest) {
     EXPECT_GT(paced, 100);
 }
 
+// ------------------------------------------------------------ trees of clusters
+
+// 64 messages of 69676 bytes over the upper trunk of 30 Mbit/s, 1.189 s, take
+// longer than 48 over a cluster's of 25, 1.070 s; paced they have 0.99 of it.
+TEST(PlannerTree, TheUpperTrunkDecides) {
+    const auto plan = plan_all(two_level_topology(30), 64 * kib);
+    ASSERT_TRUE(plan.is_paced());
+    EXPECT_NEAR(plan.unpaced->low_s, 64 * 69'676 * 8 / 30e6, 1e-9);
+    EXPECT_NEAR(plan.paced->low_s, 64 * 69'676 * 8 / (0.99 * 30e6), 1e-5);
+    EXPECT_EQ(plan.paced->timeouts, 0U);
+    EXPECT_NE(plan.paced->reason.find("trunk of left (up)"), std::string::npos);
+}
+
+// Everybody's message into a0, 15 over its edge of 20 Mbit/s: it takes 0.418 s at
+// the least, whatever the trunks; the others share its 0.99.
+TEST(PlannerTree, GatherIsLimitedByTheRootsEdge) {
+    const Topology topology = two_level_topology(30);
+    const HostCounts all = topology.count(topology.all_hosts());
+    const auto exchange = make_exchange(Operation::gather, all, 0, 64.0 * kib);
+    const auto plan = plan_exchange(topology, PlanPolicy{}, *exchange);
+    ASSERT_TRUE(plan && plan->paced);
+    EXPECT_EQ(plan->limit->kind, ExchangeLink::Kind::edge_in);
+    EXPECT_NEAR(plan->unpaced.low_s, 15 * 69'676 * 8 / 20e6, 1e-9);
+    const std::uint64_t share = static_cast<std::uint64_t>(0.99 * 20e6 / 8 / 15);
+    EXPECT_NEAR(static_cast<double>(plan->rates[3][0]->value), static_cast<double>(share), 1);
+    EXPECT_FALSE(plan->rates[3][1]) << "nothing goes to other clusters";
+}
+
+// Same input, same plan: two topologies made alike give rates bit by bit.
+TEST(PlannerTree, PlansAreTheSameEverywhere) {
+    const auto once = plan_all(two_level_topology(30), 64 * kib);
+    const auto again = plan_all(two_level_topology(30), 64 * kib);
+    EXPECT_EQ(once.shares.rates, again.shares.rates);
+    EXPECT_EQ(once.paced->high_s, again.paced->high_s);
+    EXPECT_EQ(once.shares.reason, again.shares.reason);
+}
+
+TEST(BestAlgorithm, EndsFirstAtTheLatest) {
+    using enum AllToAllAlgorithm;
+    const auto time = [](AllToAllAlgorithm algorithm, double low_s, double high_s) {
+        return AlgorithmTime{algorithm, {}, {low_s, high_s, 0, ""}};
+    };
+    EXPECT_EQ(best_algorithm({}), nullptr);
+    const std::vector<AlgorithmTime> times{time(linear, 1, 3), time(pairwise, 2, 2 + 1e-12),
+                                           time(exchange_a, 2, 2), time(exchange_b, 1, 4)};
+    EXPECT_EQ(best_algorithm(times)->algorithm, pairwise) << "of equals the first";
+}
+
 }  // namespace
 }  // namespace headway::test

@@ -31,4 +31,18 @@ inline Topology demo_topology() {
     return *Topology::make({make_cluster(0, 4, 20, 25), make_cluster(1, 4, 20, 25)});
 }
 
+/// Twice the demo's scene: clusters a and b below switch "left", c and d below
+/// "right", these joined by trunks of that rate.
+inline Topology two_level_topology(std::uint64_t upper_mbit) {
+    std::vector<Cluster> clusters;
+    for (int c = 0; c < 4; ++c) {
+        clusters.push_back(make_cluster(c, 4, 20, 25));
+        clusters.back().parent = c < 2 ? "left" : "right";
+    }
+    TrunkSwitch left{"left", "", {upper_mbit * mbit}, {upper_mbit * mbit}, {}, {}};
+    TrunkSwitch right = left;
+    right.name = "right";
+    return *Topology::make(std::move(clusters), {left, right});
+}
+
 }  // namespace headway::test

@@ -80,5 +80,33 @@ TEST(Topology, AddsDelaysInAStar) {
     EXPECT_EQ(Topology::make(clusters)->delay(1, 1), 0ms);
 }
 
+// Two levels: a path crosses the trunks up to the first common switch, and down.
+TEST(Topology, PathsGoUpToTheCommonSwitch) {
+    const Topology topology = two_level_topology(40);
+    const TrunkPath near = topology.trunk_path(0, 1);
+    EXPECT_EQ(near.up, std::vector<std::size_t>{0});
+    EXPECT_EQ(near.down, std::vector<std::size_t>{1});
+    const TrunkPath far = topology.trunk_path(0, 3);
+    EXPECT_EQ(far.up, (std::vector<std::size_t>{0, 4}));
+    EXPECT_EQ(far.down, (std::vector<std::size_t>{5, 3}));
+    EXPECT_TRUE(topology.trunk_path(2, 2).up.empty());
+    EXPECT_TRUE(topology.is_below(1, 4));
+    EXPECT_FALSE(topology.is_below(1, 5));
+    EXPECT_EQ(topology.hosts_below({{1, 2, 3, 4}}), (std::vector<std::uint32_t>{1, 2, 3, 4, 3, 7}));
+}
+
+TEST(Topology, RefusesWhatIsNoTree) {
+    const auto make = [](const char* parent_of_a, const char* parent_of_s) {
+        Cluster a = make_cluster(0, 1, 1, 1);
+        a.parent = parent_of_a;
+        return Topology::make({a}, {{"s", parent_of_s, {1}, {1}, {}, {}}});
+    };
+    EXPECT_TRUE(make("s", ""));
+    EXPECT_EQ(make("t", "").error().message, "there is no switch \"t\" above \"a\"");
+    EXPECT_NE(make("s", "a").error().message.find("is below itself"), std::string::npos);
+    EXPECT_NE(make("s", "s").error().message.find("is below itself"), std::string::npos);
+    EXPECT_FALSE(Topology::make({make_cluster(0, 1, 1, 1)}, {{"a", "", {1}, {1}, {}, {}}}));
+}
+
 }  // namespace
 }  // namespace headway::test

@@ -31,9 +31,9 @@ TEST(TopologyToml, ReadsAStar) {
     EXPECT_EQ(host.delay, 5us);
     EXPECT_EQ(host.down_buffer_bytes, 256U << 10);
     EXPECT_TRUE(tree.find_host("w041-ib"));
-    ASSERT_TRUE(file->star);
-    EXPECT_EQ(file->star->host_count(), 64U);
-    EXPECT_EQ(file->star->delay(0, 1), 10ms);
+    ASSERT_TRUE(file->clusters);
+    EXPECT_EQ(file->clusters->host_count(), 64U);
+    EXPECT_EQ(file->clusters->delay(0, 1), 10ms);
 }
 
 TEST(TopologyToml, ReadsATree) {
@@ -45,12 +45,12 @@ TEST(TopologyToml, ReadsATree) {
     EXPECT_EQ(tree.name(tree.parent(*tree.find_host("fat1"))), "rack0");
     EXPECT_EQ(tree.edge(*tree.find_host("fat1")).up_rate.value, 2'500'000'000U);
     EXPECT_EQ(tree.edge(*tree.find_switch("rack1")).down_buffer_bytes, 512U << 10);
-    EXPECT_FALSE(file->star);
-    ASSERT_TRUE(file->no_star);
-    EXPECT_EQ(file->no_star->to_string(),
-              "tree.toml:1: switch: headwayd can plan for a star of clusters only: host \"login\" is "
-              "in no cluster; describe clusters around one root, each of hosts alike, with their "
-              "prefixes");
+    EXPECT_FALSE(file->clusters);
+    ASSERT_TRUE(file->no_clusters);
+    EXPECT_EQ(file->no_clusters->to_string(),
+              "tree.toml:1: switch: it cannot be planned for: the link of host \"fat0\" differs from "
+              "that of \"n0\" or by direction; give all hosts of a switch the same links, the same in "
+              "both directions");
 }
 
 TEST(TopologyToml, RoundTripsAreGolden) {

@@ -33,6 +33,16 @@ TEST(WhatIf, ChangesEveryClusterOrOne) {
     EXPECT_FALSE(other.clusters()[1].host_buffer_bytes.has_value());
 }
 
+TEST(WhatIf, ChangesSwitchesToo) {
+    Topology topology = two_level_topology(40);
+    ASSERT_TRUE(apply_what_if(topology, {"trunk=50mbit", "trunk@right=60mbit", "delay@left=1ms"}));
+    EXPECT_EQ(topology.clusters()[3].trunk_up_rate.value, 50 * mbit);
+    EXPECT_EQ(topology.switches()[0].trunk_up_rate.value, 50 * mbit);
+    EXPECT_EQ(topology.switches()[1].trunk_down_rate.value, 60 * mbit);
+    EXPECT_EQ(topology.delay(0, 2), 1ms);
+    EXPECT_FALSE(apply_what_if(topology, {"host@left=1gbit"})) << "it has no hosts";
+}
+
 TEST(WhatIf, SaysWhatIsWrongAndChangesNothing) {
     for (const auto& [change, reason] : std::vector<std::pair<std::string, std::string>>{
              {"trunk", "is no change"},

@@ -150,15 +150,17 @@ void check_node_is_known(TomlReader& top, const toml::table& root, const Config&
               "add it to the hosts of its cluster, or correct the name");
 }
 
-void read_network(TomlReader& top, Config& config, std::vector<ConfigError>& errors) {
-    auto topology = read_topology(top, PrefixesAre::required);
+void read_network(TomlReader& top, PrefixesAre prefixes, Config& config,
+                  std::vector<ConfigError>& errors) {
+    auto topology = read_topology(top, prefixes);
     if (!topology) return;
-    if (topology->no_star) errors.push_back(*topology->no_star);
-    if (topology->star) config.topology = std::move(*topology->star);
+    if (topology->no_clusters) errors.push_back(*topology->no_clusters);
+    if (topology->clusters) config.topology = std::move(*topology->clusters);
     config.network = std::move(topology->network);
 }
 
-ConfigResult<Config> read_root(const toml::table& root, std::string_view file) {
+ConfigResult<Config> read_root(const toml::table& root, std::string_view file,
+                               PrefixesAre prefixes) {
     std::vector<ConfigError> errors;
     TomlReader top(root, "", std::string(file), errors);
     Config config;
@@ -167,7 +169,7 @@ ConfigResult<Config> read_root(const toml::table& root, std::string_view file) {
     if (auto reader = top.table("policy")) config.policy = read_policy(*reader);
     if (auto reader = top.table("kernel")) config.kernel = read_kernel(*reader);
     if (auto reader = top.table("daemon")) config.daemon = read_daemon(*reader);
-    read_network(top, config, errors);
+    read_network(top, prefixes, config, errors);
     top.finish();
     check_node_is_known(top, root, config);
 
@@ -179,17 +181,18 @@ ConfigResult<Config> read_root(const toml::table& root, std::string_view file) {
 
 }  // namespace
 
-ConfigResult<Config> parse_config(std::string_view text, std::string_view file) {
+ConfigResult<Config> parse_config(std::string_view text, std::string_view file,
+                                  PrefixesAre prefixes) {
     std::vector<ConfigError> errors;
     const auto root = parse_toml(text, file, errors);
     if (!root) return tl::unexpected(std::move(errors));
-    return read_root(*root, file);
+    return read_root(*root, file, prefixes);
 }
 
-ConfigResult<Config> load_config(const std::filesystem::path& file) {
+ConfigResult<Config> load_config(const std::filesystem::path& file, PrefixesAre prefixes) {
     const auto text = read_text_file(file, config_file_max_bytes);
     if (!text) return tl::unexpected(text.error());
-    return parse_config(*text, file.string());
+    return parse_config(*text, file.string(), prefixes);
 }
 
 }  // namespace headway

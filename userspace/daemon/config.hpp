@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "formats/file_error.hpp"
+#include "formats/topology_toml.hpp"
 #include "model/alltoall_plan.hpp"
 #include "model/network_tree.hpp"
 #include "model/topology.hpp"
@@ -50,7 +51,7 @@ struct Config {
     PolicyConfig policy;
     KernelConfig kernel;
     DaemonConfig daemon;
-    Topology topology;                   ///< a star, which is what the planner knows
+    Topology topology;                   ///< what the planner knows
     std::optional<NetworkTree> network;  ///< the same with buffers and delays of hosts; always set
 };
 
@@ -60,9 +61,12 @@ template <class Value>
 using ConfigResult = FileResult<Value>;
 
 /// Everything wrong is reported at once, in the order of the lines (of a file
-/// that is not TOML at all only the first mistake is known).
-[[nodiscard]] ConfigResult<Config> parse_config(std::string_view text, std::string_view file);
+/// that is not TOML at all only the first mistake is known).  Clusters need
+/// prefixes to be paced, not to be predicted.
+[[nodiscard]] ConfigResult<Config> parse_config(std::string_view text, std::string_view file,
+                                                PrefixesAre prefixes = PrefixesAre::required);
 
-[[nodiscard]] ConfigResult<Config> load_config(const std::filesystem::path& file);
+[[nodiscard]] ConfigResult<Config> load_config(const std::filesystem::path& file,
+                                               PrefixesAre prefixes = PrefixesAre::required);
 
 }  // namespace headway

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/plan_json.hpp"
 
+#include "model/prediction.hpp"
+
 namespace headway {
 namespace {
 
@@ -13,7 +15,27 @@ std::string_view kind_name(LinkKind kind) {
     return "edge_in";
 }
 
+std::string_view kind_name(ExchangeLink::Kind kind) {
+    switch (kind) {
+        case ExchangeLink::Kind::trunk_up: return "trunk_up";
+        case ExchangeLink::Kind::trunk_down: return "trunk_down";
+        case ExchangeLink::Kind::edge_out: return "edge_out";
+        case ExchangeLink::Kind::edge_in: break;
+    }
+    return "edge_in";
+}
+
 }  // namespace
+
+Json exchange_link_json(const Topology& topology, const Exchange& exchange,
+                        const ExchangeLink& link) {
+    const bool edge = link.kind == ExchangeLink::Kind::edge_out ||
+                      link.kind == ExchangeLink::Kind::edge_in;
+    const std::size_t owner = edge ? exchange.groups[link.owner].cluster : link.owner;
+    return {{"kind", kind_name(link.kind)},
+            {"cluster", topology.trunk(owner).name},
+            {"bits_per_s", exchange_link_rate(topology, exchange, link).value}};
+}
 
 Json rate_json(const ClassRate& rate) { return rate ? Json(rate->value) : Json(nullptr); }
 
@@ -52,7 +74,7 @@ Json plan_json(const Topology& topology, const PlanPolicy& policy,
         const LinkShare& link = *plan.limit;
         json["limiting_link"] = {
             {"kind", kind_name(link.kind)},
-            {"cluster", topology.clusters()[link.cluster].name},
+            {"cluster", topology.trunk(link.owner).name},
             {"bits_per_s", link.capacity.value},
             {"senders", link.senders},
             {"divisor", static_cast<double>(link.divisor_thousandths) / divisor_one},

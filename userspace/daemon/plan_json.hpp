@@ -22,6 +22,10 @@ namespace headway {
 [[nodiscard]] Json plan_json(const Topology& topology, const PlanPolicy& policy,
                              const CollectivePlan& plan);
 
+/// {"kind":"trunk_up", "cluster":"a", "bits_per_s":25000000}
+[[nodiscard]] Json exchange_link_json(const Topology& topology, const Exchange& exchange,
+                                      const ExchangeLink& link);
+
 /// {"low_s":..., "high_s":..., "timeouts":..., "reason":...}
 [[nodiscard]] Json prediction_json(const Prediction& prediction);
 

@@ -153,11 +153,27 @@ void report_mistakes(TomlReader& top, const std::vector<TomlTable>& tables,
     }
 }
 
-FileError star_error(const TomlReader& top, const std::vector<TomlTable>& tables,
-                     std::string_view reason) {
+FileError no_clusters_error(const TomlReader& top, const std::vector<TomlTable>& tables,
+                            std::string_view reason) {
     return {top.file(), tables.front().line, table_name(tables.front().kind),
-            fmt::format("headwayd can plan for a star of clusters only: {}", reason),
-            "describe clusters around one root, each of hosts alike, with their prefixes"};
+            fmt::format("it cannot be planned for: {}", reason),
+            "give all hosts of a switch the same links, the same in both directions"};
+}
+
+/// Tells of clusters whose packets nobody knows.  A [[cluster]] without prefixes
+/// has been told of.
+void report_unaddressed(TomlReader& top, const std::vector<TomlTable>& tables,
+                        const Topology& topology) {
+    for (const Cluster& cluster : topology.clusters()) {
+        if (!cluster.prefixes.empty()) continue;
+        const auto table = std::find_if(tables.begin(), tables.end(), [&](const TomlTable& one) {
+            return one.kind == Kind::hosts && one.parent && one.parent->value == cluster.name;
+        });
+        if (table == tables.end()) continue;
+        top.error(table->line, "hosts",
+                  fmt::format("the prefixes of the hosts of \"{}\" are not known", cluster.name),
+                  "describe them as a [[cluster]] with its prefixes");
+    }
 }
 
 std::optional<TomlTopology> make(TomlReader& top, const std::vector<TomlTable>& tables,
@@ -168,10 +184,10 @@ std::optional<TomlTopology> make(TomlReader& top, const std::vector<TomlTable>& 
                   "see headway.toml(5) for an example");
         return std::nullopt;
     }
-    auto star = star_of(*network);
+    auto clusters = topology_of(*network);
     TomlTopology made{std::move(*network), std::nullopt, std::nullopt};
-    if (!star) made.no_star = star_error(top, tables, star.error().message);
-    else made.star = known ? std::move(*known) : std::move(*star);
+    if (!clusters) made.no_clusters = no_clusters_error(top, tables, clusters.error().message);
+    else made.clusters = known ? std::move(*known) : std::move(*clusters);
     return made;
 }
 
@@ -191,7 +207,11 @@ std::optional<TomlTopology> read_topology(TomlReader& top, PrefixesAre prefixes)
         LocatedItems all = items_of(top, tables);
         if (top.error_count() == errors_before) report_mistakes(top, tables, all);
         if (top.error_count() != errors_before) return std::nullopt;
-        return make(top, tables, std::move(all.items), std::nullopt);
+        auto made = make(top, tables, std::move(all.items), std::nullopt);
+        if (made && made->clusters && prefixes == PrefixesAre::required) {
+            report_unaddressed(top, tables, *made->clusters);
+        }
+        return made;
     }
     std::vector<Cluster> clusters;
     for (const TomlTable& table : tables) clusters.push_back(cluster_of(table));

@@ -18,8 +18,8 @@ namespace headway {
 
 struct TomlTopology {
     NetworkTree network;
-    std::optional<Topology> star;      ///< what headwayd can plan for
-    std::optional<FileError> no_star;  ///< why it cannot, if there is none
+    std::optional<Topology> clusters;      ///< what can be planned for
+    std::optional<FileError> no_clusters;  ///< why it cannot, if there are none
 };
 
 enum class PrefixesAre { required, optional };

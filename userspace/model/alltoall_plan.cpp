@@ -29,39 +29,40 @@ bool operator<(const PairRate& a, const PairRate& b) {
 std::vector<LinkShare> shared_links(const Topology& topology, const PlanPolicy& policy,
                                     const HostCounts& hosts) {
     const std::uint32_t total = hosts.total();
-    std::vector<LinkShare> trunks;
-    std::vector<LinkShare> edges;
-    for (std::size_t c = 0; c < topology.clusters().size(); ++c) {
-        const Cluster& cluster = topology.clusters()[c];
-        const std::uint32_t inside = hosts.per_cluster[c];
+    const std::vector<std::uint32_t> below = topology.hosts_below(hosts);
+    std::vector<LinkShare> links;
+    for (std::size_t t = 0; t < topology.trunk_count(); ++t) {
+        const std::uint32_t inside = below[t];
         const std::uint32_t outside = total - inside;
-        if (inside == 0) continue;
-        const auto trunk = [&](LinkKind kind, BitsPerSecond capacity, std::uint32_t senders,
-                               std::uint32_t pairs_per_sender) {
-            trunks.push_back({kind, c, capacity, senders, pairs_per_sender,
-                              policy.trunk_divisor_thousandths.value_or(
-                                  senders * policy.sender_share_thousandths)});
+        if (inside == 0 || outside == 0) continue;
+        const auto add = [&](LinkKind kind, BitsPerSecond capacity, std::uint32_t senders,
+                             std::uint32_t pairs_per_sender) {
+            links.push_back({kind, t, capacity, senders, pairs_per_sender,
+                             policy.trunk_divisor_thousandths.value_or(
+                                 senders * policy.sender_share_thousandths)});
         };
-        trunk(LinkKind::trunk_up, cluster.trunk_up_rate, inside, outside);
-        trunk(LinkKind::trunk_down, cluster.trunk_down_rate, outside, inside);
-        edges.push_back({LinkKind::edge_in, c, cluster.host_rate, total - 1, 1,
+        add(LinkKind::trunk_up, topology.trunk(t).trunk_up_rate, inside, outside);
+        add(LinkKind::trunk_down, topology.trunk(t).trunk_down_rate, outside, inside);
+    }
+    for (std::size_t c = 0; c < topology.clusters().size(); ++c) {
+        if (hosts.per_cluster[c] == 0) continue;
+        links.push_back({LinkKind::edge_in, c, topology.clusters()[c].host_rate, total - 1, 1,
                          (total - 1) * divisor_one});
     }
-    trunks.insert(trunks.end(), edges.begin(), edges.end());
-    return trunks;
+    return links;
 }
 
-/// The most that can arrive at a link if every host sends at its edge's rate.
+/// The most that can arrive at a link if every host sends at its edge's rate and
+/// no other trunk holds it back: one that does is asked for too much itself.
 Wide unpaced_load(const LinkShare& link, const Topology& topology, const HostCounts& hosts) {
     Wide load = 0;
     for (std::size_t c = 0; c < topology.clusters().size(); ++c) {
-        const Wide from_cluster =
-            Wide{hosts.per_cluster[c]} * topology.clusters()[c].host_rate.value;
-        const bool own = c == link.cluster;
-        if (link.kind == LinkKind::trunk_up && own) load += from_cluster;
-        if (link.kind == LinkKind::trunk_down && !own) load += from_cluster;
+        const Wide rate = topology.clusters()[c].host_rate.value;
+        const Wide from_cluster = hosts.per_cluster[c] * rate;
         if (link.kind == LinkKind::edge_in) {
-            load += from_cluster - (own ? topology.clusters()[c].host_rate.value : 0);
+            load += from_cluster - (c == link.owner ? rate : 0);
+        } else if (topology.is_below(c, link.owner) == (link.kind == LinkKind::trunk_up)) {
+            load += from_cluster;
         }
     }
     return load;
@@ -195,7 +196,7 @@ std::uint64_t pair_window_bytes(const AllToAllPlan& plan, const Topology& topolo
 }
 
 std::string link_to_text(const LinkShare& link, const Topology& topology) {
-    const std::string& name = topology.clusters()[link.cluster].name;
+    const std::string& name = topology.trunk(link.owner).name;
     switch (link.kind) {
         case LinkKind::trunk_up: return fmt::format("trunk of {} (up)", name);
         case LinkKind::trunk_down: return fmt::format("trunk of {} (down)", name);

@@ -5,24 +5,26 @@
 // Source: Takano et al., "Effects of Packet Pacing for MPI Programs in a Grid
 // Environment", section II: MATB (maximum allowable transmission bandwidth of
 // a node) = bandwidth of the shared link / number of nodes that can send over
-// it; all-to-all (Table I, FT and IS): B/N.  Here for any number of clusters of
-// any size, each direction of each link by itself, in wire rates.
+// it; all-to-all (Table I, FT and IS): B/N.  Here for any tree of clusters of any
+// size, each direction of each link by itself, in wire rates.
 //
 // Vocabulary
 //   n_c   hosts of the job in cluster c; N = sum of the n_c
+//   n_t   hosts of the job below trunk t, that is in the clusters whose way to the
+//         centre it is part of; in a star n_t = n_c for the trunk of c
 //   U     target utilisation: the part of a link's wire rate that is planned.
 //         ACKs are charged to the classes, so U counts them and may be near 1.
 //   x     wire rate of one pair of hosts, the same for all pairs
 //
 // Every pair of hosts exchanges as much as every other, so all should get the
 // same x, and x is the largest for which every directed link suffices:
-//   trunk of c, up      n_c senders, each with N - n_c pairs   n_c (N - n_c) x <= U up_c
-//   trunk of c, down    N - n_c senders, each with n_c pairs   n_c (N - n_c) x <= U down_c
+//   trunk t, up         n_t senders, each with N - n_t pairs   n_t (N - n_t) x <= U up_t
+//   trunk t, down       N - n_t senders, each with n_t pairs   n_t (N - n_t) x <= U down_t
 //   edge of a receiver  N - 1 senders, each with 1 pair        (N - 1) x       <= U host_c
 // (a sender's own edge gives the same bound as a receiver's).
 //
-// A node of c then gets n_r x towards each remote cluster r: its share of the
-// trunk.  Two clusters of n nodes: U B / n exactly.  Towards its own cluster it
+// A node of c then gets n_r x towards each remote cluster r: its share of every
+// trunk on the way.  Two clusters of n nodes: U B / n exactly.  Towards its own cluster it
 // gets n_c x, but no more than the receivers' edges have left beside what
 // comes in from the remote clusters: U host_c - (N - n_c) x.
 //
@@ -33,6 +35,9 @@
 // U = 0.99.  Trunk: 16 x <= 24.75 Mbit/s, x = 1.546875 Mbit/s.  Edge: 7 x <=
 // 19.8 Mbit/s, x <= 2.83 Mbit/s.  The trunk limits: 4 x = 6.1875 Mbit/s towards
 // the other cluster; own cluster min(6.1875, 19.8 - 6.1875) = 6.1875 Mbit/s.
+// Twice that below a centre, each pair of clusters behind a trunk of 40 Mbit/s:
+// 16 hosts; a cluster's trunk carries 4 x 12 pairs, x <= 0.516, a pair's trunk
+// 8 x 8, x <= 0.619 Mbit/s: the clusters' trunks limit.
 #pragma once
 
 #include <cstdint>
@@ -79,7 +84,7 @@ enum class LinkKind { trunk_up, trunk_down, edge_in };
 /// A directed link and how the plan divides it.
 struct LinkShare {
     LinkKind kind = LinkKind::trunk_up;
-    std::size_t cluster = 0;            ///< whose trunk, or whose hosts' edges
+    std::size_t owner = 0;  ///< a trunk's number, or the cluster whose hosts' edges
     BitsPerSecond capacity;
     std::uint32_t senders = 0;          ///< hosts whose messages cross the link
     std::uint32_t pairs_per_sender = 0;  ///< pairs of each of them that cross it

@@ -53,7 +53,7 @@ public:
     ExchangeNetwork build() {
         for (std::size_t i = 0; i < exchange_.groups.size(); ++i) add_edges(i);
         first_trunk_ = static_cast<std::uint32_t>(network_.links.size());
-        for (std::size_t c = 0; c < topology_.clusters().size(); ++c) add_trunk(c);
+        for (std::size_t t = 0; t < topology_.trunk_count(); ++t) add_trunk(t);
         for (std::size_t i = 0; i < exchange_.groups.size(); ++i) {
             for (std::size_t j = 0; j < exchange_.groups.size(); ++j) add_pair(i, j);
         }
@@ -77,12 +77,12 @@ private:
         add_link(ExchangeLink::Kind::edge_in, group, cluster.host_rate, cluster.host_buffer_bytes);
     }
 
-    void add_trunk(std::size_t c) {
-        const Cluster& cluster = topology_.clusters()[c];
-        add_link(ExchangeLink::Kind::trunk_up, c, cluster.trunk_up_rate,
-                 cluster.trunk_buffer_bytes);
-        add_link(ExchangeLink::Kind::trunk_down, c, cluster.trunk_down_rate,
-                 cluster.trunk_buffer_bytes);
+    void add_trunk(std::size_t number) {
+        const TrunkSwitch& trunk = topology_.trunk(number);
+        add_link(ExchangeLink::Kind::trunk_up, number, trunk.trunk_up_rate,
+                 trunk.trunk_buffer_bytes);
+        add_link(ExchangeLink::Kind::trunk_down, number, trunk.trunk_down_rate,
+                 trunk.trunk_buffer_bytes);
     }
 
     void add_pair(std::size_t i, std::size_t j) {
@@ -98,10 +98,13 @@ private:
                           : bytes;
         group.sender = static_cast<std::uint32_t>(i);
         group.path.push_back({edge_out(i), receivers, 1});
-        if (from.cluster != to.cluster) {
-            const double flows = from.hosts * static_cast<double>(to.hosts);
-            group.path.push_back({trunk_up(from.cluster), flows, 1.0 * from.hosts});
-            group.path.push_back({trunk_up(to.cluster) + 1, flows, 1.0 * from.hosts});
+        const double flows = from.hosts * static_cast<double>(to.hosts);
+        const TrunkPath trunks = topology_.trunk_path(from.cluster, to.cluster);
+        for (const std::size_t trunk : trunks.up) {
+            group.path.push_back({trunk_up(trunk), flows, 1.0 * from.hosts});
+        }
+        for (const std::size_t trunk : trunks.down) {
+            group.path.push_back({trunk_up(trunk) + 1, flows, 1.0 * from.hosts});
         }
         group.path.push_back({edge_out(j) + 1, senders, senders});
         network_.fluid.groups.push_back(std::move(group));
@@ -111,8 +114,8 @@ private:
     [[nodiscard]] static std::uint32_t edge_out(std::size_t group) {
         return static_cast<std::uint32_t>(2 * group);
     }
-    [[nodiscard]] std::uint32_t trunk_up(std::size_t cluster) const {
-        return first_trunk_ + static_cast<std::uint32_t>(2 * cluster);
+    [[nodiscard]] std::uint32_t trunk_up(std::size_t trunk) const {
+        return first_trunk_ + static_cast<std::uint32_t>(2 * trunk);
     }
 
     const Topology& topology_;

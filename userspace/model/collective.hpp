@@ -57,7 +57,7 @@ struct Exchange {
 struct ExchangeLink {
     enum class Kind { edge_out, trunk_up, trunk_down, edge_in };
     Kind kind = Kind::edge_out;
-    std::size_t owner = 0;  ///< group of an edge, cluster of a trunk
+    std::size_t owner = 0;  ///< group of an edge, number of a trunk
 };
 
 struct ExchangeNetwork {

@@ -218,7 +218,8 @@ Result<ContentionFit> fit_contention(const ContentionMeasurement& measured, doub
     return fit;
 }
 
-Result<ContentionFit> fit_contention_threshold(const ContentionMeasurement& measured) {
+Result<ContentionFit> fit_contention_threshold(const ContentionMeasurement& measured,
+                                               const ModelProgress& progress) {
     const bool variance_known = measured.covariance.index() != 0;
     ContentionMeasurement weighted = measured;
     std::vector<double> sizes;
@@ -234,8 +235,9 @@ Result<ContentionFit> fit_contention_threshold(const ContentionMeasurement& meas
     sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
     sizes.pop_back();
     ContentionFit best = *without;
-    for (const double size : sizes) {
-        const auto fit = fit_contention(weighted, size);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        if (progress) progress(i, sizes.size());
+        const auto fit = fit_contention(weighted, sizes[i]);
         if (fit && is_significant(*without, *fit, variance_known) &&
             fit->weighted_squares < best.weighted_squares) {
             best = *fit;

@@ -44,6 +44,7 @@
 #include <vector>
 
 #include "model/contention.hpp"
+#include "model/model_progress.hpp"
 #include "model/error.hpp"
 
 namespace headway {
@@ -88,7 +89,8 @@ struct ContentionFit {
                                                    SampleChoice choice = SampleChoice::all);
 
 /// M as well.
-[[nodiscard]] Result<ContentionFit> fit_contention_threshold(const ContentionMeasurement& measured);
+[[nodiscard]] Result<ContentionFit> fit_contention_threshold(
+    const ContentionMeasurement& measured, const ModelProgress& progress = {});
 
 /// An all-to-all of another number of processes.
 struct ScalingSample {

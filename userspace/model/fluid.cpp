@@ -13,29 +13,45 @@ namespace {
 constexpr double tolerance = 1e-12;
 constexpr double growing = -1;
 
-/// Progressive filling.
+/// Which groups use each link, in rising order.
+using GroupsOfLinks = std::vector<std::vector<std::uint32_t>>;
+
+GroupsOfLinks groups_of_links(const FluidNetwork& network) {
+    GroupsOfLinks groups(network.links.size());
+    for (std::uint32_t g = 0; g < network.groups.size(); ++g) {
+        for (const FluidUse& use : network.groups[g].path) groups[use.link].push_back(g);
+    }
+    return groups;
+}
+
+/// Progressive filling.  Time: that of all paths, and for each level that of all links.
 class Filling {
 public:
     /// `active`: the groups that still send.
-    Filling(const FluidNetwork& network, const std::vector<bool>& active)
+    Filling(const FluidNetwork& network, const GroupsOfLinks& users,
+            const std::vector<bool>& active)
         : network_(network),
+          users_(users),
           rate_(network.groups.size(), 0),
           growing_flows_(network.links.size(), 0),
           stopped_bps_(network.links.size(), 0),
           full_(network.links.size(), false) {
-        for (std::size_t g = 0; g < network.groups.size(); ++g) {
+        for (std::uint32_t g = 0; g < network.groups.size(); ++g) {
             if (!active[g]) continue;
             rate_[g] = growing;
+            if (std::isfinite(network.groups[g].cap_bps)) by_cap_.push_back(g);
             for (const FluidUse& use : network.groups[g].path) growing_flows_[use.link] += use.flows;
         }
+        std::stable_sort(by_cap_.begin(), by_cap_.end(), [&](std::uint32_t a, std::uint32_t b) {
+            return network.groups[a].cap_bps > network.groups[b].cap_bps;
+        });
     }
 
     std::vector<double> run() {
         while (true) {
             const double level = next_level();
             if (!std::isfinite(level)) break;
-            mark_full(level);
-            if (!stop_groups(level)) break;
+            if (!stop(held_back(level), level)) break;
         }
         for (double& rate : rate_) {
             if (rate == growing) rate = fluid_no_cap;  // nothing holds it back
@@ -53,38 +69,46 @@ private:
     }
 
     /// Where the next link fills or the next group comes to its cap.
-    [[nodiscard]] double next_level() const {
+    [[nodiscard]] double next_level() {
         double level = fluid_no_cap;
         for (std::size_t l = 0; l < network_.links.size(); ++l) {
             if (can_fill(l)) level = std::min(level, level_when_full(l));
         }
-        for (std::size_t g = 0; g < rate_.size(); ++g) {
-            if (rate_[g] == growing) level = std::min(level, network_.groups[g].cap_bps);
-        }
-        return level;
+        while (!by_cap_.empty() && rate_[by_cap_.back()] != growing) by_cap_.pop_back();
+        if (by_cap_.empty()) return level;
+        return std::min(level, network_.groups[by_cap_.back()].cap_bps);
     }
 
-    void mark_full(double level) {
-        for (std::size_t l = 0; l < network_.links.size(); ++l) {
-            if (can_fill(l) && level_when_full(l) <= level * (1 + tolerance)) full_[l] = true;
+    /// Groups that stop at that level, in rising order: at their cap, or because
+    /// a link fills that they use, forwards or in reverse.
+    [[nodiscard]] std::vector<std::uint32_t> held_back(double level) {
+        std::vector<std::uint32_t> groups;
+        const auto add_users = [&](std::uint32_t link) {
+            groups.insert(groups.end(), users_[link].begin(), users_[link].end());
+        };
+        for (std::uint32_t l = 0; l < network_.links.size(); ++l) {
+            if (!can_fill(l) || level_when_full(l) > level * (1 + tolerance)) continue;
+            full_[l] = true;
+            add_users(l);
+            if (network_.links[l].reverse != FluidLink::no_reverse) {
+                add_users(network_.links[l].reverse);
+            }
         }
-    }
-
-    [[nodiscard]] bool is_held_back(const FluidGroup& group, double level) const {
-        if (group.cap_bps <= level * (1 + tolerance)) return true;
-        return std::any_of(group.path.begin(), group.path.end(), [&](const FluidUse& use) {
-            const std::uint32_t reverse = network_.links[use.link].reverse;
-            const bool reverse_full = reverse != FluidLink::no_reverse && full_[reverse];
-            return full_[use.link] || reverse_full;
-        });
+        while (!by_cap_.empty() &&
+               network_.groups[by_cap_.back()].cap_bps <= level * (1 + tolerance)) {
+            groups.push_back(by_cap_.back());
+            by_cap_.pop_back();
+        }
+        std::sort(groups.begin(), groups.end());
+        return groups;
     }
 
     /// False if no group stopped.
-    bool stop_groups(double level) {
+    bool stop(const std::vector<std::uint32_t>& groups, double level) {
         bool any = false;
-        for (std::size_t g = 0; g < rate_.size(); ++g) {
+        for (const std::uint32_t g : groups) {
+            if (rate_[g] != growing) continue;
             const FluidGroup& group = network_.groups[g];
-            if (rate_[g] != growing || !is_held_back(group, level)) continue;
             any = true;
             rate_[g] = std::min(level, group.cap_bps);
             for (const FluidUse& use : group.path) {
@@ -96,7 +120,9 @@ private:
     }
 
     const FluidNetwork& network_;
+    const GroupsOfLinks& users_;
     std::vector<double> rate_;
+    std::vector<std::uint32_t> by_cap_;  ///< those that may grow, the lowest cap last
     std::vector<double> growing_flows_;
     std::vector<double> stopped_bps_;
     std::vector<bool> full_;
@@ -112,9 +138,10 @@ double run_time_s(const FluidNetwork& network) {
     std::vector<bool> active = sending(network);
     std::vector<double> left_bits(network.groups.size());
     for (std::size_t g = 0; g < left_bits.size(); ++g) left_bits[g] = 8 * network.groups[g].bytes;
+    const GroupsOfLinks users = groups_of_links(network);
     double now_s = 0;
     while (std::find(active.begin(), active.end(), true) != active.end()) {
-        const auto rates = Filling(network, active).run();
+        const auto rates = Filling(network, users, active).run();
         double step_s = fluid_no_cap;
         for (std::size_t g = 0; g < rates.size(); ++g) {
             if (active[g]) step_s = std::min(step_s, left_bits[g] / rates[g]);
@@ -223,7 +250,7 @@ private:
 }  // namespace
 
 std::vector<double> fluid_rates_bps(const FluidNetwork& network) {
-    return Filling(network, sending(network)).run();
+    return Filling(network, groups_of_links(network), sending(network)).run();
 }
 
 FluidResult fluid_run(const FluidNetwork& network) {

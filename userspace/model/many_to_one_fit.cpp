@@ -47,9 +47,11 @@ struct Cut {
     double errors = std::numeric_limits<double>::infinity();
 };
 
-Cut best_cut(const Runs& small, const Runs& times, const Runs& large, std::size_t count) {
+Cut best_cut(const Runs& small, const Runs& times, const Runs& large, std::size_t count,
+             const ModelProgress& progress) {
     Cut best;
     for (std::size_t first = run_min; first + 1 + run_min <= count; ++first) {
+        if (progress) progress(first, count);
         for (std::size_t second = first + 1; second + run_min <= count; ++second) {
             const double errors = small.errors(0, first) + times.errors(first, second) +
                                   large.errors(second, count);
@@ -82,7 +84,8 @@ Result<void> check(const std::vector<ManyToOneSample>& samples) {
 }  // namespace
 
 Result<ManyToOneFit> fit_many_to_one(std::span<const DelayedPath> sources,
-                                     std::vector<ManyToOneSample> samples, ReceiverIdle idle) {
+                                     std::vector<ManyToOneSample> samples, ReceiverIdle idle,
+                                     const ModelProgress& progress) {
     std::sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) {
         return a.message_bytes < b.message_bytes;
     });
@@ -105,7 +108,7 @@ Result<ManyToOneFit> fit_many_to_one(std::span<const DelayedPath> sources,
     const std::size_t count = samples.size();
     const Runs of_small(small);
     const Runs of_large(large);
-    const Cut cut = best_cut(of_small, Runs(times), of_large, count);
+    const Cut cut = best_cut(of_small, Runs(times), of_large, count, progress);
     fit.congested = cut.errors < worthwhile * of_small.errors(0, count);
     fit.regions = one_region;
     fit.regions.small_factor = of_small.constant(0, fit.congested ? cut.first : count);

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "model/many_to_one.hpp"
+#include "model/model_progress.hpp"
 
 namespace headway {
 
@@ -46,6 +47,7 @@ struct ManyToOneFit {
 /// Samples in any order; at least five of different sizes, sizes and times positive.
 [[nodiscard]] Result<ManyToOneFit> fit_many_to_one(std::span<const DelayedPath> sources,
                                                    std::vector<ManyToOneSample> samples,
-                                                   ReceiverIdle idle);
+                                                   ReceiverIdle idle,
+                                                    const ModelProgress& progress = {});
 
 }  // namespace headway

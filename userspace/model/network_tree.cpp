@@ -238,7 +238,7 @@ std::optional<NetworkTree::Node> NetworkTree::find_switch(std::string_view name)
     return found == switches_.end() ? std::nullopt : std::optional(found->second);
 }
 
-// -------------------------------------------------------------- stars of clusters
+// ------------------------------------------------------- as the planner knows it
 
 std::optional<std::uint64_t> least_buffer(const NetworkEdge& edge) {
     if (!edge.up_buffer_bytes || !edge.down_buffer_bytes) return std::nullopt;
@@ -269,45 +269,70 @@ std::vector<NetworkItem> network_items(const Topology& topology) {
     return items;
 }
 
-Result<Topology> star_of(const NetworkTree& tree) {
+namespace {
+
+/// Its trunk; of the root, which has none, one that limits nothing.
+TrunkSwitch trunk_of(const NetworkTree& tree, NetworkTree::Node node) {
+    TrunkSwitch trunk;
+    trunk.name = tree.name(node);
+    trunk.trunk_up_rate = trunk.trunk_down_rate = rate_max;
+    if (node == NetworkTree::root) return trunk;
+    const NetworkTree::Node parent = tree.parent(node);
+    const bool root_is_cluster =
+        !tree.children(NetworkTree::root).empty() &&
+        tree.is_host(tree.children(NetworkTree::root).front());
+    if (parent != NetworkTree::root || root_is_cluster) trunk.parent = tree.name(parent);
+    const NetworkEdge& edge = tree.edge(node);
+    trunk.trunk_up_rate = edge.up_rate;
+    trunk.trunk_down_rate = edge.down_rate;
+    trunk.trunk_delay = edge.delay;
+    trunk.trunk_buffer_bytes = least_buffer(edge);
+    return trunk;
+}
+
+/// Of a switch with hosts, which come before switches.
+Result<Cluster> cluster_of(const NetworkTree& tree, NetworkTree::Node node) {
+    const auto& children = tree.children(node);
+    const NetworkEdge& first = tree.edge(children.front());
+    Cluster cluster;
+    static_cast<TrunkSwitch&>(cluster) = trunk_of(tree, node);
+    cluster.prefixes = tree.item(node).prefixes;
+    cluster.host_rate = first.up_rate;
+    cluster.host_buffer_bytes = first.down_buffer_bytes;
+    for (const NetworkTree::Node host : children) {
+        if (!tree.is_host(host)) break;
+        const NetworkEdge& edge = tree.edge(host);
+        if (edge != first || edge.up_rate != edge.down_rate) {
+            return failure("the link of {} differs from that of \"{}\" or by direction",
+                           called(tree.item(host)), tree.name(children.front()));
+        }
+        cluster.hosts.push_back(tree.name(host));
+    }
+    return cluster;
+}
+
+}  // namespace
+
+Result<Topology> topology_of(const NetworkTree& tree) {
     std::vector<Cluster> clusters;
-    for (const NetworkTree::Node node : tree.children(NetworkTree::root)) {
-        const NetworkItem& item = tree.item(node);
-        if (tree.is_host(node)) return failure("{} is in no cluster", called(item));
-        if (!item.is_cluster) return failure("{} is no cluster", called(item));
-        if (item.prefixes.empty()) {
-            return failure("the prefixes of cluster \"{}\" are not known", item.name);
+    std::vector<TrunkSwitch> switches;
+    for (NetworkTree::Node node = 0; node < tree.size(); ++node) {
+        if (tree.is_host(node) || tree.hosts_below(node) == 0) continue;
+        if (tree.is_host(tree.children(node).front())) {
+            auto cluster = cluster_of(tree, node);
+            if (!cluster) return tl::unexpected(cluster.error());
+            clusters.push_back(std::move(*cluster));
+        } else if (node != NetworkTree::root) {
+            switches.push_back(trunk_of(tree, node));
         }
-        const NetworkEdge& first = tree.edge(tree.children(node).front());
-        Cluster cluster;
-        cluster.name = item.name;
-        cluster.prefixes = item.prefixes;
-        cluster.host_rate = first.up_rate;
-        cluster.trunk_up_rate = item.edge.up_rate;
-        cluster.trunk_down_rate = item.edge.down_rate;
-        cluster.trunk_delay = item.edge.delay;
-        cluster.trunk_buffer_bytes = least_buffer(item.edge);
-        cluster.host_buffer_bytes = first.down_buffer_bytes;
-        for (const NetworkTree::Node host : tree.children(node)) {
-            if (!tree.is_host(host)) {
-                return failure("{} is below cluster \"{}\", not below the root",
-                               called(tree.item(host)), item.name);
-            }
-            const NetworkEdge& edge = tree.edge(host);
-            if (edge != first || edge.up_rate != edge.down_rate) {
-                return failure("the link of {} differs from that of \"{}\" or by direction",
-                               called(tree.item(host)), tree.name(tree.children(node).front()));
-            }
-            cluster.hosts.push_back(tree.name(host));
-        }
-        clusters.push_back(std::move(cluster));
     }
     // Two trunks are one cable to Topology, and its delay the longer of both.
-    if (clusters.size() == 2) {
+    if (clusters.size() == 2 && switches.empty() && clusters[0].parent.empty() &&
+        clusters[1].parent.empty()) {
         const auto delay = clusters[0].trunk_delay + clusters[1].trunk_delay;
         clusters[0].trunk_delay = clusters[1].trunk_delay = delay;
     }
-    return Topology::make(std::move(clusters));
+    return Topology::make(std::move(clusters), std::move(switches));
 }
 
 }  // namespace headway

@@ -130,9 +130,10 @@ private:
 /// trunks are one cable there, so that the first gets the delay of it.
 [[nodiscard]] std::vector<NetworkItem> network_items(const Topology& topology);
 
-/// The reverse.  Fails, naming the node, for what a star of clusters cannot
-/// say: hosts or switches elsewhere than in it, clusters without prefixes, hosts
-/// of one cluster that differ, or whose link differs by direction.
-[[nodiscard]] Result<Topology> star_of(const NetworkTree& tree);
+/// The network as the planner knows it: the hosts of every switch are a cluster,
+/// if the file does not call it one a cluster without prefixes.  Fails, naming
+/// the node, for hosts of one switch that differ, or whose link differs by
+/// direction.
+[[nodiscard]] Result<Topology> topology_of(const NetworkTree& tree);
 
 }  // namespace headway

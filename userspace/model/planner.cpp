@@ -2,6 +2,7 @@
 #include "model/planner.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "model/prediction.hpp"
@@ -134,17 +135,24 @@ BytesPerSecond whole_rate(double bps) {
     return {static_cast<std::uint64_t>(std::floor(bps / 8 * (1 + 1e-12)))};
 }
 
-/// The earliest moment at which every link can have carried everything.
-double earliest_end_s(const FluidNetwork& network) {
+/// The earliest moment at which every link can have carried everything, and the
+/// link that takes until then.
+struct EarliestEnd {
+    double end_s = 0;
+    std::optional<std::size_t> link;  ///< none: nothing is sent
+};
+
+EarliestEnd earliest_end(const FluidNetwork& network) {
     std::vector<double> bits(network.links.size(), 0);
     for (const FluidGroup& group : network.groups) {
         for (const FluidUse& use : group.path) bits[use.link] += 8 * group.bytes * use.flows;
     }
-    double end_s = 0;
+    EarliestEnd earliest;
     for (std::size_t l = 0; l < bits.size(); ++l) {
-        end_s = std::max(end_s, bits[l] / network.links[l].capacity_bps);
+        const double busy_s = bits[l] / network.links[l].capacity_bps;
+        if (busy_s > earliest.end_s) earliest = {busy_s, l};
     }
-    return end_s;
+    return earliest;
 }
 
 /// What each class needs for all messages to end after that time.
@@ -161,7 +169,10 @@ Rates rates_for(const Topology& topology, const Exchange& exchange,
     for (std::size_t i = 0; i < bps.size(); ++i) {
         rates[i].resize(bps[i].size());
         for (std::size_t c = 0; c < bps[i].size(); ++c) {
-            if (bps[i][c] > 0) rates[i][c] = whole_rate(bps[i][c]);
+            // no more than the edge, which a sender cannot exceed anyway
+            const BitsPerSecond edge = topology.clusters()[exchange.groups[i].cluster].host_rate;
+            if (!(bps[i][c] > 0)) continue;
+            rates[i][c] = whole_rate(std::min(bps[i][c], static_cast<double>(edge.value)));
         }
     }
     return rates;
@@ -220,19 +231,26 @@ Result<CollectivePlan> plan_collective(const Topology& topology, const PlanPolic
 }
 
 Result<ExchangePlan> plan_exchange(const Topology& topology, const PlanPolicy& policy,
-                                   const Exchange& exchange) {
+                                   const Exchange& exchange, const ModelProgress& progress) {
     ExchangePlan plan;
+    std::uint64_t simulated = 0;
+    const auto tell = [&] {  // least_share() halves divisor_one; three more are outside it
+        if (progress) progress(++simulated, std::bit_width(divisor_one) + 3);
+    };
     plan.unpaced = predict(topology, exchange, make_network(topology, exchange, 1));
+    tell();
     plan.reason = plan.unpaced.reason;
-    if (plan.unpaced.timeouts == 0) return plan;
-
     const double use = utilisation(policy);
     const ExchangeNetwork network = make_network(topology, exchange, use);
-    const double end_s = earliest_end_s(network.fluid);
-    const auto rates_at = [&](std::uint32_t thousandths) {
-        return rates_for(topology, exchange, network, end_s * thousandths / divisor_one);
+    const auto [end_s, limit] = earliest_end(network.fluid);
+    if (limit) plan.limit = network.links[*limit];
+    if (plan.unpaced.timeouts == 0) return plan;
+
+    const auto rates_at = [&, whole_s = end_s](std::uint32_t thousandths) {
+        return rates_for(topology, exchange, network, whole_s * thousandths / divisor_one);
     };
     const auto predict_at = [&](std::uint32_t thousandths) {
+        tell();
         return predict_capped(topology, exchange, rates_at(thousandths), use);
     };
     if (has_zero(rates_at(divisor_one))) {

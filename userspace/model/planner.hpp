@@ -36,11 +36,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "model/alltoall_plan.hpp"
 #include "model/collective.hpp"
+#include "model/model_progress.hpp"
 
 namespace headway {
 
@@ -94,10 +96,15 @@ inline constexpr std::uint32_t stepwise_hosts_max = 2048;
                                                             const AllToAllPlan& plan,
                                                             std::uint64_t message_bytes);
 
+/// The one that ends first at the latest, as planned; of equals the first.  None
+/// of none.
+[[nodiscard]] const AlgorithmTime* best_algorithm(std::span<const AlgorithmTime> times);
+
 /// A plan of any exchange: of each group of hosts, towards each cluster.
 struct ExchangePlan {
     bool paced = false;
     std::string reason;
+    std::optional<ExchangeLink> limit;  ///< the link that is busy longest; none: nothing is sent
     /// rates[i][c]: of a host of group i towards cluster c; none: sends nothing there.
     std::vector<std::vector<std::optional<BytesPerSecond>>> rates;
     Prediction unpaced;
@@ -109,6 +116,7 @@ struct ExchangePlan {
 /// rates raised together instead of a share.
 [[nodiscard]] Result<ExchangePlan> plan_exchange(const Topology& topology,
                                                  const PlanPolicy& policy,
-                                                 const Exchange& exchange);
+                                                 const Exchange& exchange,
+                                                 const ModelProgress& progress = {});
 
 }  // namespace headway

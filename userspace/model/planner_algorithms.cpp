@@ -208,4 +208,15 @@ std::vector<AlgorithmTime> predict_algorithms(const Topology& topology, const Pl
     return found;
 }
 
+const AlgorithmTime* best_algorithm(std::span<const AlgorithmTime> times) {
+    constexpr double tolerance = 1e-9;  // equal times differ by rounding
+    const AlgorithmTime* best = nullptr;
+    for (const AlgorithmTime& time : times) {
+        if (best == nullptr || time.paced.high_s < best->paced.high_s * (1 - tolerance)) {
+            best = &time;
+        }
+    }
+    return best;
+}
+
 }  // namespace headway

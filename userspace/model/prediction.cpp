@@ -42,8 +42,8 @@ std::string exchange_link_text(const Topology& topology, const Exchange& exchang
                                const ExchangeLink& link) {
     const bool trunk =
         link.kind == ExchangeLink::Kind::trunk_up || link.kind == ExchangeLink::Kind::trunk_down;
-    const std::size_t c = trunk ? link.owner : exchange.groups[link.owner].cluster;
-    const std::string& name = topology.clusters()[c].name;
+    const std::string& name =
+        topology.trunk(trunk ? link.owner : exchange.groups[link.owner].cluster).name;
     switch (link.kind) {
         case ExchangeLink::Kind::trunk_up: return fmt::format("trunk of {} (up)", name);
         case ExchangeLink::Kind::trunk_down: return fmt::format("trunk of {} (down)", name);
@@ -51,6 +51,16 @@ std::string exchange_link_text(const Topology& topology, const Exchange& exchang
         case ExchangeLink::Kind::edge_in: break;
     }
     return fmt::format("edge of a receiver in {}", name);
+}
+
+BitsPerSecond exchange_link_rate(const Topology& topology, const Exchange& exchange,
+                                 const ExchangeLink& link) {
+    switch (link.kind) {
+        case ExchangeLink::Kind::trunk_up: return topology.trunk(link.owner).trunk_up_rate;
+        case ExchangeLink::Kind::trunk_down: return topology.trunk(link.owner).trunk_down_rate;
+        default: break;
+    }
+    return topology.clusters()[exchange.groups[link.owner].cluster].host_rate;
 }
 
 std::string seconds_text(double seconds) {
@@ -114,19 +124,22 @@ Prediction predict(const Topology& topology, const Exchange& exchange,
 
 void cap_flows(ExchangeNetwork& network, const Exchange& exchange,
                const std::vector<std::vector<std::optional<BytesPerSecond>>>& rates) {
-    // flows of one host of a group in its class towards a cluster
-    std::vector<std::vector<double>> flows(exchange.groups.size());
-    for (std::size_t i = 0; i < flows.size(); ++i) flows[i].resize(rates[i].size(), 0);
+    // what one host of a group sends in its class towards a cluster
+    std::vector<std::vector<double>> bytes(exchange.groups.size());
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i].resize(rates[i].size(), 0);
     const auto cluster_of = [&](std::size_t group) { return exchange.groups[group].cluster; };
     for (std::size_t g = 0; g < network.pairs.size(); ++g) {
         const auto [i, j] = network.pairs[g];
-        flows[i][cluster_of(j)] += network.fluid.groups[g].path.front().flows;
+        const FluidGroup& group = network.fluid.groups[g];
+        bytes[i][cluster_of(j)] += group.bytes * group.path.front().flows;
     }
     for (std::size_t g = 0; g < network.pairs.size(); ++g) {
         const auto [i, j] = network.pairs[g];
+        FluidGroup& group = network.fluid.groups[g];
         const auto& rate = rates[i][cluster_of(j)];
-        network.fluid.groups[g].cap_bps =
-            rate ? 8.0 * static_cast<double>(rate->value) / flows[i][cluster_of(j)] : fluid_no_cap;
+        group.cap_bps = rate ? 8.0 * static_cast<double>(rate->value) * group.bytes /
+                                   bytes[i][cluster_of(j)]
+                             : fluid_no_cap;
     }
 }
 

@@ -11,6 +11,10 @@ namespace headway {
 [[nodiscard]] std::string exchange_link_text(const Topology& topology, const Exchange& exchange,
                                              const ExchangeLink& link);
 
+/// What the cable has in that direction.
+[[nodiscard]] BitsPerSecond exchange_link_rate(const Topology& topology, const Exchange& exchange,
+                                               const ExchangeLink& link);
+
 /// Seconds for people: "1.54 s", "364 ms", "12.3 us".
 [[nodiscard]] std::string seconds_text(double seconds);
 
@@ -25,7 +29,8 @@ namespace headway {
                                  const ExchangeNetwork& network);
 
 /// Caps every flow at what its class leaves it: rates[group][cluster], bytes/s.
-/// A class without a rate caps nothing.
+/// A class without a rate caps nothing.  A class is busy until its last message
+/// ends, so that each gets its part by size.
 void cap_flows(ExchangeNetwork& network, const Exchange& exchange,
                const std::vector<std::vector<std::optional<BytesPerSecond>>>& rates);
 

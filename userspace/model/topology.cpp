@@ -82,7 +82,8 @@ bool HostSet::add(std::size_t host) {
     return true;
 }
 
-Result<Topology> Topology::make(std::vector<Cluster> clusters) {
+Result<Topology> Topology::make(std::vector<Cluster> clusters,
+                                std::vector<TrunkSwitch> switches) {
     const auto conflicts = find_conflicts(clusters);
     if (!conflicts.empty()) {
         return failure("cluster \"{}\": {}", clusters[conflicts.front().cluster].name,
@@ -90,6 +91,8 @@ Result<Topology> Topology::make(std::vector<Cluster> clusters) {
     }
     Topology topology;
     topology.clusters_ = std::move(clusters);
+    topology.switches_ = std::move(switches);
+    if (const auto linked = topology.link_up(); !linked) return tl::unexpected(linked.error());
     for (std::size_t c = 0; c < topology.clusters_.size(); ++c) {
         for (const std::string& host : topology.clusters_[c].hosts) {
             topology.host_by_name_.emplace(host, topology.cluster_of_host_.size());
@@ -97,6 +100,58 @@ Result<Topology> Topology::make(std::vector<Cluster> clusters) {
         }
     }
     return topology;
+}
+
+/// Follows every cluster's parents to the centre.
+Result<void> Topology::link_up() {
+    std::unordered_map<std::string_view, std::size_t> numbers;
+    for (std::size_t t = 0; t < trunk_count(); ++t) {
+        if (numbers.emplace(trunk(t).name, t).second) continue;
+        return failure("the name of switch \"{}\" is used twice", trunk(t).name);
+    }
+    for (std::size_t c = 0; c < clusters_.size(); ++c) {
+        std::vector<std::size_t>& path = above_.emplace_back(1, c);
+        while (!trunk(path.back()).parent.empty()) {
+            const auto parent = numbers.find(trunk(path.back()).parent);
+            if (parent == numbers.end()) {
+                return failure("there is no switch \"{}\" above \"{}\"",
+                               trunk(path.back()).parent, trunk(path.back()).name);
+            }
+            if (path.size() == trunk_count()) {
+                return failure("switch \"{}\" is below itself", trunk(path.back()).name);
+            }
+            path.push_back(parent->second);
+        }
+    }
+    return {};
+}
+
+bool Topology::is_below(std::size_t cluster, std::size_t trunk) const {
+    const auto& path = above_[cluster];
+    return std::find(path.begin(), path.end(), trunk) != path.end();
+}
+
+TrunkPath Topology::trunk_path(std::size_t from, std::size_t to) const {
+    TrunkPath path{above_[from], above_[to]};
+    while (!path.up.empty() && !path.down.empty() && path.up.back() == path.down.back()) {
+        path.up.pop_back();
+        path.down.pop_back();
+    }
+    std::reverse(path.down.begin(), path.down.end());
+    return path;
+}
+
+std::vector<std::uint32_t> Topology::hosts_below(const HostCounts& hosts) const {
+    std::vector<std::uint32_t> below(trunk_count());
+    for (std::size_t c = 0; c < clusters_.size(); ++c) {
+        for (const std::size_t trunk : above_[c]) below[trunk] += hosts.per_cluster[c];
+    }
+    return below;
+}
+
+bool Topology::is_one_cable() const {
+    return trunk_count() == 2 && clusters_.size() == 2 && above_[0].size() == 1 &&
+           above_[1].size() == 1;
 }
 
 std::optional<std::size_t> Topology::find_host(std::string_view name) const {
@@ -139,10 +194,15 @@ HostSet Topology::all_hosts() const {
 }
 
 std::chrono::nanoseconds Topology::delay(std::size_t from, std::size_t to) const {
-    if (from == to) return std::chrono::nanoseconds::zero();
-    const auto a = clusters_[from].trunk_delay;
-    const auto b = clusters_[to].trunk_delay;
-    return clusters_.size() == 2 ? std::max(a, b) : a + b;
+    const TrunkPath path = trunk_path(from, to);
+    std::chrono::nanoseconds sum{};
+    for (const auto* trunks : {&path.up, &path.down}) {
+        for (const std::size_t crossed : *trunks) {
+            const auto delay = trunk(crossed).trunk_delay;
+            sum = is_one_cable() ? std::max(sum, delay) : sum + delay;
+        }
+    }
+    return sum;
 }
 
 }  // namespace headway

@@ -9,7 +9,7 @@
 
 namespace headway {
 
-/// Each change is KEY=VALUE, or KEY@CLUSTER=VALUE for one cluster only:
+/// Each change is KEY=VALUE, or KEY@NAME=VALUE for one cluster (or switch) only:
 ///   trunk, trunk_up, trunk_down, host    a rate ("20gbit")
 ///   delay                                of the trunk, one way ("5ms")
 ///   trunk_buffer, host_buffer            bytes ("64KiB", "1MiB")
