@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""`headway topology` as a user runs it, the examples of headway(1) among it.
+"""`headway topology` as a user runs it; manual_test.py runs the examples.
 
     topology_cli_test.py HEADWAY
 """
@@ -33,26 +33,6 @@ class Topology(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-
-    def test_manual_example(self):
-        """What headway(1) shows is what comes out."""
-        shown = next(d for d in literal_displays("headway.1") if "topology convert" in d)
-        (self.folder / "topology.conf").write_text(
-            (CORPUS / "slurm_topology/tree.conf").read_text())
-        out = ""
-        for line in shown.splitlines():
-            if not line.startswith("$ headway "):
-                continue
-            command = f"{HEADWAY} {line[len('$ headway '):]}"
-            done = subprocess.run(command, shell=True, cwd=self.folder, text=True,
-                                  capture_output=True, check=False)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual(done.stderr, "")
-            out += line + "\n" + done.stdout
-        def flat(text):
-            return " ".join(text.split())
-        self.assertEqual(flat(shown), flat(out))
-        ET.parse(self.folder / "tree.svg")
 
     def test_toml_manual_examples(self):
         for number, example in enumerate(literal_displays("headway.toml.5")):

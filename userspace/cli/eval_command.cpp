@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/eval_command.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <optional>
@@ -16,6 +19,8 @@
 #include "cli/eval_manytoone.hpp"
 #include "cli/eval_matb.hpp"
 #include "cli/eval_plogpt.hpp"
+#include "cli/progress.hpp"
+#include "daemon/clock.hpp"
 
 namespace headway {
 namespace {
@@ -194,16 +199,18 @@ EvalAnswer eval_line(std::string_view line) {
     }
 }
 
-bool eval_stream(std::istream& in, std::ostream& out) {
+bool eval_stream(std::istream& in, std::ostream& out,
+                 const std::function<void(std::uint64_t)>& answered) {
     bool all_good = true;
     bool too_long = false;
     while (const auto line = read_line(in, too_long)) {
-        const EvalAnswer answered =
+        const EvalAnswer answer =
             too_long ? refusal(nullptr, fmt::format("a line has at most {} bytes",
                                                     eval_line_max_bytes))
                      : eval_line(*line);
-        all_good = all_good && answered.good;
-        out << answered.line << '\n';
+        all_good = all_good && answer.good;
+        out << answer.line << '\n';
+        if (answered) answered(line->size() + 1);
         // A caller that waits for this answer before it asks again gets it.
         if (in.rdbuf()->in_avail() <= 0) out.flush();
     }
@@ -211,20 +218,47 @@ bool eval_stream(std::istream& in, std::ostream& out) {
     return all_good;
 }
 
+namespace {
+
+/// Of those that have a size; pipes have none.
+std::uint64_t total_bytes(const std::vector<std::string>& files) {
+    std::uint64_t bytes = 0;
+    for (const std::string& name : files) {
+        std::error_code error;
+        const auto size = std::filesystem::file_size(name, error);
+        if (!error) bytes += size;
+    }
+    return bytes;
+}
+
+}  // namespace
+
 ExitStatus eval_command(const std::vector<std::string>& files) {
     std::ios::sync_with_stdio(false);
     bool good = true;
-    if (files.empty()) good = eval_stream(std::cin, std::cout);
+    const SteadyClock clock;
+    // answers on a terminal show by themselves how far it is
+    Progress progress(std::cerr, clock, is_terminal_stderr() && isatty(STDOUT_FILENO) == 0,
+                      "answering");
+    const std::uint64_t all_bytes = total_bytes(files);
+    std::uint64_t done_bytes = 0;
+    const auto answered = [&](std::uint64_t bytes) {
+        done_bytes += bytes;
+        if (all_bytes > 0) progress.show(done_bytes, all_bytes);
+    };
+    if (files.empty()) good = eval_stream(std::cin, std::cout, answered);
     for (const std::string& name : files) {
         std::ifstream file(name, std::ios::binary);
         file.peek();  // a directory can be opened, but not read
         if (file.bad() || (file.fail() && !file.eof())) {
+            progress.erase();
             fmt::print(stderr, "headway eval: {}: cannot be read\n", name);
             good = false;
             continue;
         }
-        good = eval_stream(file, std::cout) && good;
+        good = eval_stream(file, std::cout, answered) && good;
     }
+    progress.erase();
     if (!std::cout) {
         fmt::print(stderr, "headway eval: cannot write the answers\n");
         good = false;

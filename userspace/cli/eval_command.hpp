@@ -12,6 +12,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <string>
 #include <string_view>
@@ -33,8 +35,10 @@ struct EvalAnswer {
 
 [[nodiscard]] EvalAnswer eval_line(std::string_view line);
 
-/// Answers every line; whether all answers were good.
-[[nodiscard]] bool eval_stream(std::istream& in, std::ostream& out);
+/// Answers every line; whether all answers were good.  `answered` hears of the
+/// bytes of each line that is answered, may be empty.
+[[nodiscard]] bool eval_stream(std::istream& in, std::ostream& out,
+                               const std::function<void(std::uint64_t)>& answered = {});
 
 /// The lines of the files, one after the other; of standard input without any.
 [[nodiscard]] ExitStatus eval_command(const std::vector<std::string>& files);

@@ -5,11 +5,13 @@
 #include <array>
 #include <cmath>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <limits>
 
 #include "cli/fit_models.hpp"
 #include "cli/measurement_csv.hpp"
+#include "cli/progress.hpp"
 
 namespace headway {
 namespace {
@@ -112,7 +114,7 @@ Result<EvalJson> plogpt_from_csv(std::string_view, const FitOptions& options) {
 struct FittedModel {
     std::string_view name;
     Result<EvalJson> (*from_csv)(std::string_view, const FitOptions&);
-    FitResult (*fit)(const EvalJson&);
+    FitResult (*fit)(const EvalJson&, const ModelProgress&);
 };
 
 constexpr std::array models{
@@ -140,6 +142,7 @@ void infinite_to_null(EvalJson& json) {
 
 void print_text(const FitReport& report) {
     for (const auto& [name, value] : report.found.items()) {
+        if (value.is_array() && !value.empty() && value[0].is_object()) continue;  // as given
         fmt::print("{:<24}  {}\n", name, value.is_null() ? "-" : value.dump());
     }
     for (const std::string& remark : report.remarks) fmt::print("note: {}\n", remark);
@@ -147,7 +150,24 @@ void print_text(const FitReport& report) {
 
 }  // namespace
 
-ExitStatus fit_command(const FitOptions& options) {
+FitCommand::FitCommand(CLI::App& app)
+    : Command(app, "fit", "find a model's parameters in measurements") {
+    CLI::App& fit = verb();
+    fit.add_option("model", options_.model, "contention, manytoone or plogpt")->required();
+    fit.add_option("file", options_.file, "measurements, CSV or JSON")->required();
+    fit.add_option("--processes", options_.processes,
+                   "of the measured collective; of a many-to-one the sources");
+    fit.add_option("--alpha", options_.startup_s, "start-up of a message, s; C of a source");
+    fit.add_option("--beta", options_.per_byte_s, "s per byte; t of a source");
+    fit.add_option("--rate", options_.rate_bytes_per_s, "bytes/s of a path of a many-to-one");
+    fit.add_option("--threshold", options_.threshold_bytes,
+                   "M of a contention signature, bytes (default: chosen)");
+    fit.add_option("--svg", options_.svg, "write a picture to this file");
+    fit.add_flag("--json", options_.json, "print JSON");
+}
+
+ExitStatus FitCommand::run() const {
+    const FitOptions& options = options_;
     const auto* model = std::find_if(models.begin(), models.end(), [&](const FittedModel& known) {
         return known.name == options.model;
     });
@@ -157,7 +177,12 @@ ExitStatus fit_command(const FitOptions& options) {
     }
     const auto input = read_input(*model, options);
     if (!input) return usage_error(input.error().message);
-    auto report = model->fit(*input);
+    const SteadyClock clock;
+    Progress progress(std::cerr, clock, is_terminal_stderr(), "fitting");
+    auto report = model->fit(*input, [&](std::uint64_t done, std::uint64_t all) {
+        progress.show(done, all);
+    });
+    progress.erase();
     if (!report) return usage_error(fmt::format("{}: {}", options.file, report.error()));
     if (!options.svg.empty()) {
         std::ofstream file(options.svg, std::ios::binary);

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "daemon/exit_status.hpp"
+#include "cli/command.hpp"
 
 namespace headway {
 
@@ -22,6 +22,13 @@ struct FitOptions {
     bool json = false;
 };
 
-[[nodiscard]] ExitStatus fit_command(const FitOptions& options);
+class FitCommand final : public Command {
+public:
+    explicit FitCommand(CLI::App& app);
+    [[nodiscard]] ExitStatus run() const override;
+
+private:
+    FitOptions options_;
+};
 
 }  // namespace headway

@@ -72,7 +72,7 @@ void check_scaling(FitReport& report, const ContentionFit& fitted,
 
 }  // namespace
 
-FitResult fit_contention_json(const EvalJson& input) {
+FitResult fit_contention_json(const EvalJson& input, const ModelProgress& progress) {
     EvalReader in(input);
     ContentionMeasurement measured;
     measured.processes = in["n"].count(2, processes_max);
@@ -87,10 +87,14 @@ FitResult fit_contention_json(const EvalJson& input) {
     if (auto error = in.finish()) return tl::unexpected(*error);
 
     const auto fitted = threshold ? fit_contention(measured, *threshold)
-                                  : fit_contention_threshold(measured);
+                                  : fit_contention_threshold(measured, progress);
     if (!fitted) return tl::unexpected(fitted.error().message);
     FitReport report;
-    report.found = {{"gamma", fitted->signature.ratio},
+    report.found = {{"model", "contention"},
+                    {"n", measured.processes},
+                    {"alpha", measured.cost.startup_s},
+                    {"beta", measured.cost.per_byte_s},
+                    {"gamma", fitted->signature.ratio},
                     {"delta_s", fitted->signature.startup_s},
                     {"M_bytes", fitted->signature.threshold_bytes},
                     {"gamma_standard_error", or_null(fitted->ratio_error)},
@@ -119,7 +123,7 @@ FitResult fit_contention_json(const EvalJson& input) {
     return report;
 }
 
-FitResult fit_many_to_one_json(const EvalJson& input) {
+FitResult fit_many_to_one_json(const EvalJson& input, const ModelProgress& progress) {
     EvalReader in(input);
     const EvalValue hosts = in["sources"];
     std::vector<DelayedPath> sources(hosts.size(1, samples_max));
@@ -137,10 +141,14 @@ FitResult fit_many_to_one_json(const EvalJson& input) {
     if (auto error = in.finish()) return tl::unexpected(*error);
 
     const auto fitted = fit_many_to_one(
-        sources, std::move(samples), counted ? ReceiverIdle::counted : ReceiverIdle::ignored);
+        sources, std::move(samples), counted ? ReceiverIdle::counted : ReceiverIdle::ignored,
+        progress);
     if (!fitted) return tl::unexpected(fitted.error().message);
     FitReport report;
-    report.found = {{"M1_bytes", fitted->regions.small_bytes},
+    report.found = {{"model", "manytoone"},
+                    {"sources", input["sources"]},
+                    {"rates", input["rates"]},
+                    {"M1_bytes", fitted->regions.small_bytes},
                     {"M2_bytes", fitted->regions.large_bytes},
                     {"C_s", fitted->regions.congested_s},
                     {"delta1", fitted->regions.small_factor},
@@ -159,7 +167,8 @@ FitResult fit_many_to_one_json(const EvalJson& input) {
     return report;
 }
 
-FitResult fit_plogpt_json(const EvalJson& input) {
+/// Soon over, so that it needs no progress.
+FitResult fit_plogpt_json(const EvalJson& input, const ModelProgress&) {
     EvalReader in(input);
     const double empty_gap_s = in["empty_gap_s"].number(Sign::not_negative);
     std::vector<RoundTrip> trips;
@@ -196,7 +205,8 @@ FitResult fit_plogpt_json(const EvalJson& input) {
         gap.push_back({trip.message_bytes, gap_s});
         add_point(report.chart, trip.message_bytes, trip.round_trip_s, gap_s);
     }
-    report.found = {{"L", plogp->latency_s},
+    report.found = {{"model", "plogpt"},
+                    {"L", plogp->latency_s},
                     {"gap", std::move(gap)},
                     {"b", links->bandwidth_bytes_per_s},
                     {"d", links->buffer_delay_s}};

@@ -17,6 +17,7 @@
 
 #include "cli/eval_interface.hpp"
 #include "cli/svg_chart.hpp"
+#include "model/model_progress.hpp"
 
 namespace headway {
 
@@ -28,8 +29,11 @@ struct FitReport {
 
 using FitResult = tl::expected<FitReport, std::string>;
 
-[[nodiscard]] FitResult fit_contention_json(const EvalJson& input);
-[[nodiscard]] FitResult fit_many_to_one_json(const EvalJson& input);
-[[nodiscard]] FitResult fit_plogpt_json(const EvalJson& input);
+[[nodiscard]] FitResult fit_contention_json(const EvalJson& input,
+                                             const ModelProgress& progress = {});
+[[nodiscard]] FitResult fit_many_to_one_json(const EvalJson& input,
+                                              const ModelProgress& progress = {});
+[[nodiscard]] FitResult fit_plogpt_json(const EvalJson& input,
+                                         const ModelProgress& progress = {});
 
 }  // namespace headway

@@ -1,260 +1,150 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/plan_command.hpp"
 
-#include <algorithm>
-#include <fstream>
+#include <iostream>
 
 #include <fmt/format.h>
 
-#include "cli/chosen_hosts.hpp"
-#include "daemon/config.hpp"
-#include "daemon/config_report.hpp"
+#include "cli/alltoall_rules.hpp"
+#include "cli/plan_output.hpp"
+#include "cli/progress.hpp"
+#include "cli/shown_plan.hpp"
+#include "daemon/clock.hpp"
 #include "daemon/host_name.hpp"
-#include "daemon/node_planner.hpp"
-#include "daemon/plan_json.hpp"
-#include "model/prediction.hpp"
-#include "model/what_if.hpp"
-#include "netlink/tc_batch.hpp"
 
 namespace headway {
 namespace {
 
-/// A node whose classes are shown.
-struct ShownNode {
-    std::string name;
-    KernelLayout layout;
-    std::vector<ClassRate> rates;
-    BytesPerSecond remote;            ///< towards all other clusters together
-    std::uint64_t window_bytes = 0;   ///< that its farthest pair needs in flight
-};
+constexpr const char* verb_name = "plan";
 
-struct Shown {
-    const Config& config;
-    CollectivePlan collective;
-    bool paced = false;  ///< by size as well
-    std::string reason;
-    std::vector<AlgorithmTime> algorithms;  ///< none without a message size
-    std::vector<ShownNode> nodes;
-
-    [[nodiscard]] const AllToAllPlan& plan() const { return collective.shares; }
-};
-
-ExitStatus usage_error(const Error& error) {
+ExitStatus tell(const Error& error, ExitStatus status) {
     fmt::print(stderr, "headway plan: {}\n", error.message);
-    return ExitStatus::bad_config;
+    return status;
 }
 
-/// The node asked for; else this host; else the first host of each cluster
-/// that takes part, since all hosts of a cluster are alike.
-Result<std::vector<std::string>> chosen_nodes(const Config& config, const PlanOptions& options,
-                                              const HostCounts& counts) {
-    const Topology& topology = config.topology;
+/// Hosts of a cluster are alike, but for the root; of a matrix all differ.
+std::vector<std::string> different_hosts(const ChosenPattern& pattern) {
+    std::vector<std::string> names;
+    if (pattern.root) names.push_back(pattern.host_name(*pattern.root));
+    std::vector<bool> shown(pattern.counts.per_cluster.size());
+    for (const std::size_t host : pattern.hosts) {
+        const std::size_t cluster = pattern.config.topology.cluster_of(host);
+        if (pattern.root == host || (shown[cluster] && !pattern.measured)) continue;
+        shown[cluster] = true;
+        names.push_back(pattern.host_name(host));
+    }
+    return names;
+}
+
+/// The node asked for; else this host; else those that differ.
+Result<std::vector<std::string>> chosen_nodes(const ChosenPattern& pattern,
+                                              const PlanOptions& options) {
+    const Config& config = pattern.config;
     if (!options.node.empty()) {
-        if (topology.find_host(options.node)) return std::vector{options.node};
+        if (config.topology.find_host(options.node)) return std::vector{options.node};
         return failure("--node: host \"{}\" is in no cluster of {}", options.node, config.file);
     }
     const std::string own = config.node.name.value_or(host_name());
-    if (topology.find_host(own)) return std::vector{own};
-    if (options.format == PlanFormat::tc) {
+    if (config.topology.find_host(own)) return std::vector{own};
+    if (options.tc) {
         return failure("this host, \"{}\", is in no cluster of {}; name a node with --node", own,
                        config.file);
     }
-    std::vector<std::string> nodes;
-    for (std::size_t c = 0; c < topology.clusters().size(); ++c) {
-        if (counts.per_cluster[c] > 0) nodes.push_back(topology.clusters()[c].hosts.front());
-    }
-    return nodes;
+    return different_hosts(pattern);
 }
 
-ShownNode show_node(const Shown& shown, const std::string& name) {
-    const Topology& topology = shown.config.topology;
-    const std::size_t cluster = topology.cluster_of(*topology.find_host(name));
-    ShownNode node{name, make_kernel_layout(topology, cluster), {}, {}, 0};
-    node.rates.resize(node.layout.classes.size());
-    if (!shown.paced) return node;
-    node.rates = class_rates(node.layout, shown.plan().rates);
-    node.remote = remote_rate(shown.plan(), cluster);
-    for (std::size_t to = 0; to < topology.clusters().size(); ++to) {
-        if (!shown.plan().rates[cluster][to]) continue;
-        node.window_bytes = std::max(node.window_bytes,
-                                     pair_window_bytes(shown.plan(), topology, cluster, to));
-    }
-    return node;
+bool is_alltoall(const ChosenPattern& pattern) {
+    return pattern.operation == Operation::alltoall && !pattern.measured;
 }
 
-/// The largest buffer that TCP gives a socket by itself on this machine, the
-/// smaller of sending and receiving; none where /proc does not tell.
-std::optional<std::uint64_t> tcp_buffer_max_bytes() {
-    std::optional<std::uint64_t> smaller;
-    for (const char* path : {"/proc/sys/net/ipv4/tcp_wmem", "/proc/sys/net/ipv4/tcp_rmem"}) {
-        std::ifstream file(path);
-        std::uint64_t least = 0;
-        std::uint64_t initial = 0;
-        std::uint64_t most = 0;
-        if (file >> least >> initial >> most) smaller = std::min(most, smaller.value_or(most));
+Result<void> check(const ChosenPattern& pattern, const PlanOptions& options) {
+    if (pattern.measured && !options.bytes.empty()) {
+        return failure("--bytes: with --matrix the matrix says how much");
     }
-    return smaller;
-}
-
-void note_small_buffers(Shown& shown) {
-    const auto buffer_bytes = tcp_buffer_max_bytes();
-    std::uint64_t needed_bytes = 0;
-    for (const ShownNode& node : shown.nodes) {
-        needed_bytes = std::max(needed_bytes, node.window_bytes);
+    if (!pattern.measured && !is_alltoall(pattern) && options.bytes.empty()) {
+        return failure("--bytes: the size of a {}'s messages is needed; only an all-to-all can be "
+                       "planned for any",
+                       pattern.name());
     }
-    if (!shown.paced || !buffer_bytes || needed_bytes <= *buffer_bytes) return;
-    shown.collective.shares.notes.push_back(fmt::format(
-        "a pair needs {} bytes in flight to use its rate, but TCP on this machine buffers {} at "
-        "most; raise net.ipv4.tcp_wmem and tcp_rmem",
-        needed_bytes, *buffer_bytes));
-}
-
-// --------------------------------------------------------------------- output
-
-std::string class_rate_text(const ClassRate& rate) {
-    return rate ? rate_to_text(rate->bits()) : "unlimited";
-}
-
-std::string range_text(const Prediction& prediction) {
-    if (prediction.timeouts == 0) return seconds_text(prediction.low_s);
-    return fmt::format("{} .. {}", seconds_text(prediction.low_s),
-                       seconds_text(prediction.high_s));
-}
-
-void print_predictions(const Shown& shown) {
-    if (!shown.collective.unpaced) return;
-    fmt::print("unpaced        {}: {}\n", range_text(*shown.collective.unpaced),
-               shown.collective.unpaced->reason);
-    if (shown.paced && shown.collective.paced) {
-        fmt::print("as planned     {}: {}\n", range_text(*shown.collective.paced),
-                   shown.collective.paced->reason);
+    if (!options.rules.empty() && !is_alltoall(pattern)) {
+        return failure("--rules: they are written for an all-to-all");
     }
-    if (shown.algorithms.empty()) return;
-    fmt::print("\n  {:<10}  {:<22}  {}\n", "algorithm", "unpaced",
-               shown.paced ? "as planned" : "");
-    for (const AlgorithmTime& time : shown.algorithms) {
-        fmt::print("  {:<10}  {:<22}  {}\n", algorithm_name(time.algorithm),
-                   range_text(time.unpaced), shown.paced ? range_text(time.paced) : "");
-    }
-}
-
-void print_text(const Shown& shown) {
-    const Topology& topology = shown.config.topology;
-    const AllToAllPlan& plan = shown.plan();
-    std::string clusters;
-    for (std::size_t c = 0; c < topology.clusters().size(); ++c) {
-        if (plan.hosts.per_cluster[c] == 0) continue;
-        clusters += fmt::format("{}{} of {}", clusters.empty() ? "" : ", ",
-                                plan.hosts.per_cluster[c], topology.clusters()[c].name);
-    }
-    fmt::print("configuration  {}\n", shown.config.file);
-    fmt::print("collective     all-to-all of {} hosts: {}\n", plan.hosts.total(), clusters);
-    fmt::print("paced          {}: {}\n", shown.paced ? "yes" : "no", shown.reason);
-    if (shown.paced) {
-        fmt::print("limiting link  {}, {}\n", link_to_text(*plan.limit, topology),
-                   rate_to_text(plan.limit->capacity));
-        fmt::print("senders        {}\n", plan.limit->senders);
-        fmt::print("each pair      {}\n", rate_to_text(pair_rate_bits(plan)));
-    }
-    for (const std::string& note : plan.notes) fmt::print("note           {}\n", note);
-    print_predictions(shown);
-    for (const ShownNode& node : shown.nodes) {
-        const Cluster& own = topology.clusters()[node.layout.own_cluster];
-        fmt::print("\nnode {} of cluster {}, interface {}\n", node.name, own.name,
-                   shown.config.node.interface);
-        fmt::print("  {:<6}  {:<16}  {}\n", "class", "towards", "wire rate");
-        for (std::size_t i = 0; i < node.layout.classes.size(); ++i) {
-            const ClassLayout& target = node.layout.classes[i];
-            fmt::print("  {:<6}  {:<16}  {}\n", target.classid.to_string(),
-                       topology.clusters()[target.cluster].name + (i == 0 ? " (own)" : ""),
-                       class_rate_text(node.rates[i]));
+    if (!options.tc) return {};
+    for (const Cluster& cluster : pattern.config.topology.clusters()) {
+        if (cluster.prefixes.empty()) {
+            return failure("--tc: the prefixes of \"{}\" are not known", cluster.name);
         }
     }
+    return {};
 }
 
-void print_json(const Shown& shown) {
-    Json json{{"config", shown.config.file}};
-    json.update(plan_json(shown.config.topology, shown.config.policy.plan, shown.collective));
-    json["algorithms"] = Json::array();
-    for (const AlgorithmTime& time : shown.algorithms) {
-        json["algorithms"].push_back({{"name", algorithm_name(time.algorithm)},
-                                      {"unpaced", prediction_json(time.unpaced)},
-                                      {"paced", prediction_json(time.paced)}});
-    }
-    json["paced"] = shown.paced;
-    json["reason"] = shown.reason;
-    json["nodes"] = Json::array();
-    for (const ShownNode& node : shown.nodes) {
-        const Cluster& own = shown.config.topology.clusters()[node.layout.own_cluster];
-        json["nodes"].push_back(
-            {{"node", node.name},
-             {"cluster", own.name},
-             {"interface", shown.config.node.interface},
-             {"remote_bytes_per_s", shown.paced ? Json(node.remote.value) : Json(nullptr)},
-             {"pair_window_bytes", node.window_bytes},
-             {"classes", class_rates_json(shown.config.topology, node.layout, node.rates)}});
-    }
-    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+Result<std::optional<std::uint64_t>> message_size(const PlanOptions& options) {
+    if (options.bytes.empty()) return std::nullopt;
+    const auto bytes = parse_message_size(options.bytes);
+    if (!bytes) return tl::unexpected(bytes.error());
+    return std::optional(*bytes);
 }
 
-void print_tc(const Shown& shown) {
-    const ShownNode& node = shown.nodes.front();
-    const std::string& device = shown.config.node.interface;
-    fmt::print("# node {}: set up by headwayd\n{}", node.name,
-               tc_batch(device, node.layout.set_up));
-    std::vector<Change> changes;
-    for (std::size_t i = 0; i < node.rates.size(); ++i) {
-        if (node.rates[i]) {
-            changes.emplace_back(ChangeClassRate{node.layout.classes[i].classid, node.rates[i]});
-        }
-    }
-    fmt::print("# while the all-to-all runs: {}\n{}", shown.reason, tc_batch(device, changes));
+ModelProgress shown_by(Progress& progress) {
+    return [&](std::uint64_t done, std::uint64_t all) { progress.show(done, all); };
 }
 
-void print_plan(const Shown& shown, PlanFormat format) {
-    switch (format) {
-        case PlanFormat::text: print_text(shown); break;
-        case PlanFormat::json: print_json(shown); break;
-        case PlanFormat::tc: print_tc(shown); break;
+/// The file; true if it could be written.
+Result<bool> write_rules(const ChosenPattern& pattern, const PlanOptions& options,
+                         std::optional<std::uint64_t> message_bytes, Progress& progress) {
+    const auto rules = make_alltoall_rules(pattern, options.pattern.ranks_per_host, message_bytes,
+                                           shown_by(progress));
+    progress.erase();
+    if (!rules) return tl::unexpected(rules.error());
+    if (rules->replaced > 0) {
+        fmt::print(stderr, "headway plan: for {} size{} another algorithm would be faster than "
+                           "what Open MPI has\n",
+                   rules->replaced, rules->replaced == 1 ? "" : "s");
     }
+    return write_file(verb_name, options.rules, rules->text);
 }
 
 }  // namespace
 
-ExitStatus plan_command(const PlanOptions& options) {
-    auto config = load_config(options.config);
-    if (!config) {
-        report_config_errors(config.error());
-        return ExitStatus::bad_config;
-    }
-    if (const auto changed = apply_what_if(config->topology, options.what_if); !changed) {
-        return usage_error(changed.error());
-    }
-    const auto hosts = chosen_hosts(config->topology, options.hosts);
-    if (!hosts) return usage_error(hosts.error());
-    const HostCounts counts = config->topology.count(*hosts);
-    const auto nodes = chosen_nodes(*config, options, counts);
-    if (!nodes) return usage_error(nodes.error());
+PlanCommand::PlanCommand(CLI::App& app)
+    : Command(app, verb_name, "show the rates of a collective, and why") {
+    CLI::App& plan = verb();
+    add_pattern_options(plan, options_.pattern);
+    plan.add_option("--bytes", options_.bytes, "message size of a pair of ranks, such as 64KiB");
+    plan.add_option("--node", options_.node, "whose classes are shown (default: this host)");
+    plan.add_option("--rules", options_.rules,
+                    "write Open MPI's rules for the best all-to-all to this file");
+    auto* tc = plan.add_flag("--tc", options_.tc, "print the node's set-up as input of tc -batch");
+    plan.add_flag("--json", options_.json, "print JSON")->excludes(tc);
+}
 
-    auto plan = plan_collective(config->topology, config->policy.plan,
-                                {counts, counts, false, options.ranks_per_host},
-                                options.message_bytes);
-    if (!plan) {
-        fmt::print(stderr, "headway plan: {}\n", plan.error().message);
-        return ExitStatus::failure;
+ExitStatus PlanCommand::run() const {
+    const auto pattern = choose_pattern(verb_name, options_.pattern);
+    if (!pattern) return ExitStatus::bad_config;
+    const auto bytes = message_size(options_);
+    if (!bytes) return tell(bytes.error(), ExitStatus::bad_config);
+    if (const auto good = check(*pattern, options_); !good) {
+        return tell(good.error(), ExitStatus::bad_config);
     }
-    const auto small = too_small(config->policy, options.message_bytes);
-    Shown shown{*config, std::move(*plan), false, "", {}, {}};
-    shown.paced = shown.plan().paced() && !small;
-    shown.reason = small.value_or(shown.plan().reason);
-    if (shown.collective.unpaced) {
-        const std::uint64_t ranks = options.ranks_per_host;
-        shown.algorithms = predict_algorithms(config->topology, config->policy.plan, shown.plan(),
-                                              *options.message_bytes * ranks * ranks);
+    const auto nodes = chosen_nodes(*pattern, options_);
+    if (!nodes) return tell(nodes.error(), ExitStatus::bad_config);
+
+    const std::uint32_t ranks = options_.pattern.ranks_per_host;
+    const SteadyClock clock;
+    Progress progress(std::cerr, clock, is_terminal_stderr(), "planning");
+    const auto shown = is_alltoall(*pattern)
+                           ? show_alltoall(*pattern, ranks, *bytes, *nodes)
+                           : show_exchange(*pattern, ranks, *bytes, *nodes, shown_by(progress));
+    progress.erase();
+    if (!shown) return tell(shown.error(), ExitStatus::failure);
+    if (!options_.rules.empty()) {
+        const auto written = write_rules(*pattern, options_, *bytes, progress);
+        if (!written) return tell(written.error(), ExitStatus::failure);
+        if (!*written) return ExitStatus::failure;
     }
-    for (const std::string& name : *nodes) shown.nodes.push_back(show_node(shown, name));
-    note_small_buffers(shown);
-    print_plan(shown, options.format);
+    if (options_.tc) print_plan_tc(*shown, pattern->config);
+    else if (options_.json) print_plan_json(*shown, pattern->config);
+    else print_plan_text(*shown, pattern->config);
     return ExitStatus::ok;
 }
 

@@ -3,47 +3,35 @@
 
 #include <algorithm>
 #include <bit>
-#include <fstream>
+#include <iostream>
 
 #include <fmt/format.h>
 
-#include "cli/chosen_hosts.hpp"
-#include "cli/svg_chart.hpp"
-#include "daemon/config.hpp"
+#include "cli/fitted_file.hpp"
+#include "cli/predicted_points.hpp"
+#include "cli/program_file.hpp"
+#include "cli/progress.hpp"
+#include "daemon/clock.hpp"
 #include "daemon/config_report.hpp"
-#include "daemon/protocol.hpp"
-#include "model/byte_size.hpp"
-#include "model/predict_models.hpp"
-#include "model/prediction.hpp"
-#include "model/what_if.hpp"
 
 namespace headway {
 namespace {
 
-constexpr std::uint64_t message_max_bytes = std::uint64_t{1} << 40;
+constexpr const char* verb_name = "predict";
 constexpr std::size_t sizes_max = 200;
+constexpr const char* default_bytes = "64KiB";
 
 ExitStatus usage_error(const Error& error) {
     fmt::print(stderr, "headway predict: {}\n", error.message);
     return ExitStatus::bad_config;
 }
 
-Result<std::uint64_t> parse_size(std::string_view text) {
-    const bool digits_only = text.find_first_not_of("0123456789") == std::string_view::npos;
-    const auto bytes = parse_byte_size(digits_only ? fmt::format("{}B", text) : std::string(text));
-    if (!bytes) return tl::unexpected(bytes.error().within("--bytes"));
-    if (*bytes == 0 || *bytes > message_max_bytes) {
-        return failure("--bytes: {} is not within 1 byte and 1 TiB", text);
-    }
-    return *bytes;
-}
-
 /// "1KiB..1MiB": both ends, and every power of two between.
 Result<void> append_range(std::vector<std::uint64_t>& sizes, std::string_view from,
                           std::string_view to) {
-    const auto first = parse_size(from);
+    const auto first = parse_message_size(from);
     if (!first) return tl::unexpected(first.error());
-    const auto last = parse_size(to);
+    const auto last = parse_message_size(to);
     if (!last) return tl::unexpected(last.error());
     if (*first > *last) return failure("--bytes: {}..{} ends before it begins", from, to);
     sizes.push_back(*first);
@@ -52,7 +40,8 @@ Result<void> append_range(std::vector<std::uint64_t>& sizes, std::string_view fr
     return {};
 }
 
-Result<std::vector<std::uint64_t>> parse_sizes(const std::vector<std::string>& texts) {
+Result<std::vector<std::uint64_t>> parse_sizes(std::vector<std::string> texts) {
+    if (texts.empty()) texts = {default_bytes};
     std::vector<std::uint64_t> sizes;
     for (const std::string& text : texts) {
         if (const std::size_t dots = text.find(".."); dots != std::string::npos) {
@@ -61,7 +50,7 @@ Result<std::vector<std::uint64_t>> parse_sizes(const std::vector<std::string>& t
             if (!range) return tl::unexpected(range.error());
             continue;
         }
-        const auto size = parse_size(text);
+        const auto size = parse_message_size(text);
         if (!size) return tl::unexpected(size.error());
         sizes.push_back(*size);
     }
@@ -71,14 +60,7 @@ Result<std::vector<std::uint64_t>> parse_sizes(const std::vector<std::string>& t
     return sizes;
 }
 
-/// What is predicted at one place of the picture's x axis.
-struct Point {
-    std::uint64_t message_bytes = 0;
-    HostCounts hosts;
-    ModelTimes models;
-};
-
-/// 2, 4, 8, ... hosts of each cluster, and all.
+/// 1, 2, 4, ... hosts of each cluster, and all.
 std::vector<HostCounts> host_steps(const HostCounts& all) {
     const std::uint32_t most = *std::max_element(all.per_cluster.begin(), all.per_cluster.end());
     std::vector<HostCounts> steps;
@@ -91,147 +73,142 @@ std::vector<HostCounts> host_steps(const HostCounts& all) {
     return steps;
 }
 
-Result<std::size_t> root_cluster(const Topology& topology, const PredictOptions& options,
-                                 const HostCounts& counts) {
-    if (options.root.empty()) {
-        const auto& used = counts.per_cluster;
-        return static_cast<std::size_t>(
-            std::find_if(used.begin(), used.end(), [](std::uint32_t n) { return n > 0; }) -
-            used.begin());
-    }
-    const auto host = topology.find_host(options.root);
-    if (!host) return failure("--root: host \"{}\" is in no cluster", options.root);
-    return topology.cluster_of(*host);
-}
+/// What was asked for, checked and read.
+struct Question {
+    ChosenPattern pattern;
+    std::uint32_t ranks_per_host = 1;
+    std::vector<std::uint64_t> sizes;
+    bool over_hosts = false;
+    FittedParameters fitted;
+};
 
-Result<std::vector<Point>> predict_points(const Config& config, const PredictOptions& options,
-                                          Operation operation, const HostCounts& counts,
-                                          const std::vector<std::uint64_t>& sizes) {
-    const auto root = root_cluster(config.topology, options, counts);
-    if (!root) return tl::unexpected(root.error());
-    std::vector<Point> points;
-    for (const HostCounts& hosts :
-         options.over_hosts ? host_steps(counts) : std::vector{counts}) {
-        for (const std::uint64_t bytes : sizes) {
-            auto models = predict_models(config.topology, config.policy.plan,
-                                         {operation, hosts, *root, options.ranks_per_host}, bytes);
+using Points = std::vector<PredictedPoint>;
+
+Result<Points> predict_operation(const Question& question, Progress& progress) {
+    const ChosenPattern& pattern = question.pattern;
+    const Topology& topology = pattern.config.topology;
+    const auto steps = question.over_hosts ? host_steps(pattern.counts)
+                                           : std::vector{pattern.counts};
+    Points points;
+    for (const HostCounts& hosts : steps) {
+        for (const std::uint64_t bytes : question.sizes) {
+            progress.show(points.size(), steps.size() * question.sizes.size());
+            auto models = predict_models(
+                topology, pattern.config.policy.plan,
+                {pattern.operation, hosts, pattern.root ? topology.cluster_of(*pattern.root) : 0,
+                 question.ranks_per_host, question.fitted},
+                bytes);
             if (!models) return tl::unexpected(models.error());
-            points.push_back({bytes, hosts, std::move(*models)});
+            points.push_back({bytes, hosts.total(), std::move(*models)});
         }
     }
     return points;
 }
 
-// --------------------------------------------------------------------- output
-
-std::string range_text(const ModelTime& time) {
-    if (time.high_s <= time.low_s) return seconds_text(time.low_s);
-    return fmt::format("{} .. {}", seconds_text(time.low_s), seconds_text(time.high_s));
+Result<Points> predict_matrix(const Question& question, Progress& progress) {
+    const ChosenPattern& pattern = question.pattern;
+    auto models = predict_exchange(pattern.config.topology, pattern.config.policy.plan,
+                                   *pattern.measured,
+                                   [&](std::uint64_t done, std::uint64_t all) {
+                                       progress.show(done, all);
+                                   });
+    if (!models) return tl::unexpected(models.error());
+    return Points{{std::nullopt, pattern.counts.total(), std::move(*models)}};
 }
 
-void print_text(std::string_view operation, const std::vector<Point>& points) {
-    for (const Point& point : points) {
-        fmt::print("{} of {} hosts, {} per pair of ranks\n", operation, point.hosts.total(),
-                   byte_size_to_text(point.message_bytes));
-        for (const ModelTime& time : point.models.times) {
-            fmt::print("  {:<26}  {:<22}  {}\n", time.model, range_text(time), time.reason);
-        }
-        for (const std::string& reason : point.models.left_out) {
-            fmt::print("  without {}\n", reason);
-        }
-        fmt::print("\n");
+Result<Points> predict_loaded(const Question& question, const LoadedProgram& program) {
+    const ChosenPattern& pattern = question.pattern;
+    const std::uint32_t processes = program.programs.processes();
+    if (processes > pattern.counts.total() && !question.fitted.plogpt) {
+        return failure("--program: {} ranks do not fit on {} hosts; PlogPT knows one on each",
+                       processes, pattern.counts.total());
     }
-}
-
-void print_json(std::string_view operation, const std::vector<Point>& points) {
-    Json list = Json::array();
-    for (const Point& point : points) {
-        Json models = Json::array();
-        for (const ModelTime& time : point.models.times) {
-            models.push_back({{"model", time.model},
-                              {"low_s", time.low_s},
-                              {"high_s", time.high_s},
-                              {"reason", time.reason}});
-        }
-        list.push_back({{"message_bytes", point.message_bytes},
-                        {"hosts", point.hosts.total()},
-                        {"models", std::move(models)},
-                        {"left_out", point.models.left_out}});
+    auto models = predict_program(pattern.config.topology, pattern.counts, question.fitted,
+                                  program.programs);
+    if (!models) return tl::unexpected(models.error().within("--program"));
+    if (program.computations > 0) {
+        models->left_out.push_back(fmt::format("computations: the program's {} take no time in "
+                                               "PlogPT",
+                                               program.computations));
     }
-    const Json json{{"operation", operation}, {"points", std::move(list)}};
-    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+    return Points{{std::nullopt, pattern.counts.total(), std::move(*models)}};
 }
 
-Chart make_chart(std::string_view operation, const std::vector<Point>& points, bool over_hosts) {
-    using Scale = ChartAxis::Scale;
-    Chart chart;
-    chart.title = over_hosts ? fmt::format("{} of {} per pair of ranks", operation,
-                                           byte_size_to_text(points.front().message_bytes))
-                             : fmt::format("{} of {} hosts", operation,
-                                           points.front().hosts.total());
-    chart.x = over_hosts ? ChartAxis{"hosts", Scale::linear, ChartAxis::Unit::none}
-                         : ChartAxis{"message size", Scale::logarithmic, ChartAxis::Unit::bytes};
-    chart.y = {"predicted time", Scale::logarithmic, ChartAxis::Unit::seconds};
-    for (const Point& point : points) {
-        const double x = over_hosts ? point.hosts.total() : static_cast<double>(point.message_bytes);
-        for (const ModelTime& time : point.models.times) {
-            auto series = std::find_if(chart.series.begin(), chart.series.end(),
-                                       [&](const auto& one) { return one.name == time.model; });
-            if (series == chart.series.end()) {
-                series = chart.series.insert(series, {time.model, {}});
-            }
-            series->points.push_back({x, time.low_s, time.high_s});
-        }
+Result<void> check(const PredictOptions& options, const Question& question) {
+    if (question.over_hosts && question.sizes.size() > 1) {
+        return failure("--over hosts wants one size");
     }
-    return chart;
-}
-
-bool write_file(const std::string& name, const std::string& content) {
-    std::ofstream file(name, std::ios::binary);
-    file << content;
-    file.close();
-    if (file) return true;
-    fmt::print(stderr, "headway predict: cannot write {}\n", name);
-    return false;
+    const char* const alone = !options.program.empty()          ? "--program"
+                              : !options.pattern.matrix.empty() ? "--matrix"
+                                                                : nullptr;
+    if (alone == nullptr) return {};
+    if (!options.bytes.empty() || question.over_hosts || !options.svg.empty()) {
+        return failure("{}: --bytes, --over and --svg are for operations", alone);
+    }
+    return {};
 }
 
 }  // namespace
 
-ExitStatus predict_command(const PredictOptions& options) {
-    auto config = load_config(options.config);
-    if (!config) {
-        report_config_errors(config.error());
+PredictCommand::PredictCommand(CLI::App& app)
+    : Command(app, verb_name, "predict the time of a collective or a program") {
+    CLI::App& predict = verb();
+    add_pattern_options(predict, options_.pattern);
+    predict.add_option("--bytes", options_.bytes,
+                       "message sizes of a pair of ranks: 64KiB, or 1KiB..1MiB for powers of two")
+        ->default_str(default_bytes);
+    predict.add_option("--over", options_.over,
+                       "x axis of the picture: bytes, or hosts of each cluster")
+        ->check(CLI::IsMember({"bytes", "hosts"}));
+    predict.add_option("--program", options_.program,
+                       "simulate this program: a .goal schedule or SimGrid's trace")
+        ->excludes("--matrix")
+        ->excludes("--operation");
+    predict.add_option("--parameters", options_.parameters,
+                       "what headway fit --json has written; may be repeated");
+    predict.add_option("--svg", options_.svg, "write a picture to this file");
+    predict.add_flag("--json", options_.json, "print JSON");
+}
+
+ExitStatus PredictCommand::run() const {
+    auto pattern = choose_pattern(verb_name, options_.pattern);
+    if (!pattern) return ExitStatus::bad_config;
+    auto sizes = parse_sizes(options_.bytes);
+    if (!sizes) return usage_error(sizes.error());
+    auto fitted = load_fitted(options_.parameters);
+    if (!fitted) {
+        report_config_errors(fitted.error());
         return ExitStatus::bad_config;
     }
-    const auto operation = parse_operation(options.operation);
-    if (!operation) {
-        return usage_error({fmt::format("--operation: \"{}\" is unknown; alltoall, allgather, "
-                                        "gather, scatter, bcast and reduce are predicted",
-                                        options.operation)});
+    const Question question{std::move(*pattern), options_.pattern.ranks_per_host,
+                            std::move(*sizes), options_.over == "hosts", std::move(*fitted)};
+    if (const auto good = check(options_, question); !good) return usage_error(good.error());
+
+    const SteadyClock clock;
+    Progress progress(std::cerr, clock, is_terminal_stderr(), "predicting");
+    Result<Points> points;
+    if (!options_.program.empty()) {
+        const auto program = load_program(options_.program);
+        if (!program) {
+            report_config_errors(program.error());
+            return ExitStatus::bad_config;
+        }
+        points = predict_loaded(question, *program);
+    } else {
+        points = question.pattern.measured ? predict_matrix(question, progress)
+                                           : predict_operation(question, progress);
     }
-    if (const auto changed = apply_what_if(config->topology, options.what_if); !changed) {
-        return usage_error(changed.error());
-    }
-    const auto hosts = chosen_hosts(config->topology, options.hosts);
-    if (!hosts) return usage_error(hosts.error());
-    const auto sizes = parse_sizes(options.bytes);
-    if (!sizes) return usage_error(sizes.error());
-    if (options.over_hosts && sizes->size() > 1) {
-        return usage_error({"--over hosts wants one size"});
-    }
-    const auto points = predict_points(*config, options, *operation,
-                                       config->topology.count(*hosts), *sizes);
+    progress.erase();
     if (!points) return usage_error(points.error());
-    if (!options.svg.empty() &&
-        !write_file(options.svg, chart_svg(make_chart(operation_name(*operation), *points,
-                                                      options.over_hosts)))) {
+    const std::string_view what =
+        options_.program.empty() ? question.pattern.name() : std::string_view("program");
+    if (!options_.svg.empty() &&
+        !write_file(verb_name, options_.svg,
+                    chart_svg(points_chart(what, *points, question.over_hosts)))) {
         return ExitStatus::failure;
     }
-    if (options.json) {
-        print_json(operation_name(*operation), *points);
-    } else {
-        print_text(operation_name(*operation), *points);
-    }
+    if (options_.json) print_points_json(what, *points);
+    else print_points_text(what, *points);
     return ExitStatus::ok;
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/network_options.hpp"
 #include "daemon/config.hpp"
 #include "daemon/config_report.hpp"
 #include "daemon/control_client.hpp"
@@ -105,7 +106,16 @@ ExitStatus fail(const Error& error) {
 
 }  // namespace
 
-ExitStatus status_command(const StatusOptions& options) {
+StatusCommand::StatusCommand(CLI::App& app)
+    : Command(app, "status", "show what the running headwayd does") {
+    add_config_option(verb(), options_.config);
+    verb().add_option("--socket", options_.socket,
+                      "control socket (default: as the configuration says)");
+    verb().add_flag("--json", options_.json, "print JSON");
+}
+
+ExitStatus StatusCommand::run() const {
+    const StatusOptions& options = options_;
     std::string socket = options.socket;
     if (socket.empty()) {
         const auto config = load_config(options.config);

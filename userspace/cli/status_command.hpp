@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "daemon/exit_status.hpp"
+#include "cli/command.hpp"
 
 namespace headway {
 
@@ -14,6 +14,13 @@ struct StatusOptions {
     bool json = false;
 };
 
-[[nodiscard]] ExitStatus status_command(const StatusOptions& options);
+class StatusCommand final : public Command {
+public:
+    explicit StatusCommand(CLI::App& app);
+    [[nodiscard]] ExitStatus run() const override;
+
+private:
+    StatusOptions options_;
+};
 
 }  // namespace headway

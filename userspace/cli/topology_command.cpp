@@ -170,11 +170,11 @@ ExitStatus convert_file(const Context& context) {
 }  // namespace
 
 TopologyCommand::TopologyCommand(CLI::App& app)
-    : verb_(app.add_subcommand("topology", "check, draw and convert descriptions of networks")),
-      check_(verb_->add_subcommand("check", "tell every mistake in a file")),
-      draw_(verb_->add_subcommand("draw", "draw a network and what limits an all-to-all")),
-      convert_(verb_->add_subcommand("convert", "say a network in another format")) {
-    verb_->require_subcommand(1);
+    : Command(app, "topology", "check, draw and convert descriptions of networks"),
+      check_(verb().add_subcommand("check", "tell every mistake in a file")),
+      draw_(verb().add_subcommand("draw", "draw a network and what limits an all-to-all")),
+      convert_(verb().add_subcommand("convert", "say a network in another format")) {
+    verb().require_subcommand(1);
     add_input(*check_, true);
     add_input(*draw_, false);
     add_input(*convert_, false);
@@ -184,24 +184,24 @@ TopologyCommand::TopologyCommand(CLI::App& app)
         ->check(CLI::IsMember({"toml", "slurm", "simgrid", "json"}));
     add_output(*draw_);
     add_output(*convert_);
-    for (CLI::App* verb : {check_, draw_, convert_}) {
-        verb->add_flag("--json", options_.json, "print JSON");
+    for (CLI::App* one : {check_, draw_, convert_}) {
+        one->add_flag("--json", options_.json, "print JSON");
     }
 }
 
-void TopologyCommand::add_input(CLI::App& verb, bool several) {
-    auto* files = verb.add_option("file", options_.files, "what describes the network")->required();
+void TopologyCommand::add_input(CLI::App& one, bool several) {
+    auto* files = one.add_option("file", options_.files, "what describes the network")->required();
     if (!several) files->expected(1);
-    verb.add_option("--from", options_.from, "the file's format (default: by its name)")
+    one.add_option("--from", options_.from, "the file's format (default: by its name)")
         ->check(CLI::IsMember({"toml", "slurm", "simgrid"}));
-    verb.add_option("--link-speed-unit", options_.link_speed_unit,
+    one.add_option("--link-speed-unit", options_.link_speed_unit,
                     "what LinkSpeed=1 of topology.conf is, such as 1mbit");
-    verb.add_option("--default-rate", options_.default_rate,
+    one.add_option("--default-rate", options_.default_rate,
                     "the rate of lines of topology.conf without LinkSpeed");
 }
 
-void TopologyCommand::add_output(CLI::App& verb) {
-    verb.add_option("--output", options_.output, "the file to write (default: standard output)");
+void TopologyCommand::add_output(CLI::App& one) {
+    one.add_option("--output", options_.output, "the file to write (default: standard output)");
 }
 
 ExitStatus TopologyCommand::run() const {

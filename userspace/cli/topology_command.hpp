@@ -5,9 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
-#include "daemon/exit_status.hpp"
+#include "cli/command.hpp"
 
 namespace headway {
 
@@ -22,19 +20,16 @@ struct TopologyOptions {
 };
 
 /// Adds its verbs to the command line and runs the one that was chosen.
-class TopologyCommand {
+class TopologyCommand final : public Command {
 public:
     explicit TopologyCommand(CLI::App& app);
-
-    [[nodiscard]] bool is_chosen() const { return verb_->parsed(); }
-    [[nodiscard]] ExitStatus run() const;
+    [[nodiscard]] ExitStatus run() const override;
 
 private:
-    void add_input(CLI::App& verb, bool several);
-    void add_output(CLI::App& verb);
+    void add_input(CLI::App& one, bool several);
+    void add_output(CLI::App& one);
 
     TopologyOptions options_;
-    CLI::App* verb_;
     CLI::App* check_;
     CLI::App* draw_;
     CLI::App* convert_;

@@ -1,0 +1,270 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""`headway plan` and `headway predict` as a user runs them.
+
+    plan_cli_test.py HEADWAY
+
+The network: two clusters of four, links of 20 Mbit/s, trunks of 25; or four such
+clusters, two below each of two switches with trunks of 30 Mbit/s.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CORPUS = ROOT / "tests/fuzz/corpus"
+HEADWAY = ""
+EDGE, TRUNK, UPPER, USED = 20e6, 25e6, 30e6, 0.99
+WIRE_64K = 69676  # of a message of 64 KiB; see Wire.TcpSegments
+
+
+def cluster(name, number, parent=None):
+    lines = ["[[cluster]]", f'name = "{name}"', f'hosts = ["{name}[0-3]"]',
+             f'prefixes = ["10.{number}.0.0/16"]', 'host_rate = "20mbit"', 'trunk_rate = "25mbit"']
+    if parent:
+        lines.append(f'parent = "{parent}"')
+    return "\n".join(lines) + "\n"
+
+
+def switch(name, rate=None):
+    above = f'parent = "core"\nrate = "{rate}"\n' if rate else ""
+    return f'[[switch]]\nname = "{name}"\n{above}'
+
+
+STAR = cluster("a", 1) + cluster("b", 2)
+TREE = (switch("core") + switch("left", "30mbit") + switch("right", "30mbit") +
+        cluster("a", 1, "left") + cluster("b", 2, "left") +
+        cluster("c", 3, "right") + cluster("d", 4, "right"))
+
+
+class Cli(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.write("star.toml", STAR)
+        self.write("tree.toml", TREE)
+
+    def write(self, name, text):
+        (self.folder / name).write_text(text)
+
+    def run_headway(self, *args):
+        return subprocess.run([HEADWAY, *map(str, args)], cwd=self.folder, text=True,
+                              capture_output=True, check=False)
+
+    def ask(self, *args):
+        done = self.run_headway(*args, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr, "")
+        return json.loads(done.stdout)
+
+    def refused(self, *args):
+        """Standard error of a command line that is wrong."""
+        done = self.run_headway(*args)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.stdout, "")
+        return done.stderr
+
+    @staticmethod
+    def rates(answer, node):
+        shown = next(n for n in answer["nodes"] if n["node"] == node)
+        return {c["cluster"]: c["bytes_per_s"] for c in shown["classes"]}
+
+
+class Plan(Cli):
+    def test_tree_is_limited_by_the_upper_trunk(self):
+        """8 x 8 pairs over 30 Mbit/s get less each than 4 x 12 over 25."""
+        answer = self.ask("plan", "--config", "tree.toml", "--node", "a0")
+        pair = UPPER * USED / 64
+        self.assertEqual(answer["pair_bits_per_s"], int(pair))
+        self.assertEqual(answer["limiting_link"]["cluster"], "left")
+        self.assertEqual(answer["limiting_link"]["senders"], 8)
+        self.assertEqual(self.rates(answer, "a0"), {c: int(4 * pair / 8) for c in "abcd"})
+
+    def test_every_node_gets_the_same_plan(self):
+        """What one node is told of another is what that one is told itself."""
+        plans = [self.ask("plan", "--config", "tree.toml", "--node", node, "--bytes", "64KiB")
+                 for node in ("a0", "d3")]
+        for plan in plans:
+            plan.pop("nodes")
+        self.assertEqual(plans[0], plans[1])
+
+    def test_gather_is_limited_by_the_roots_edge(self):
+        """7 messages of one size into 20 Mbit/s: each sender a seventh of 0.99."""
+        answer = self.ask("plan", "--config", "star.toml", "--operation", "gather", "--bytes",
+                          "64KiB", "--root", "b2")
+        self.assertEqual((answer["operation"], answer["root"]), ("gather", "b2"))
+        self.assertEqual(answer["limiting_link"],
+                         {"kind": "edge_in", "cluster": "b", "bits_per_s": EDGE})
+        self.assertAlmostEqual(answer["predicted_unpaced"]["low_s"], 7 * WIRE_64K * 8 / EDGE)
+        share = USED * EDGE / 7 / 8
+        self.assertEqual([n["node"] for n in answer["nodes"]], ["b2", "a0", "b0"])
+        self.assertEqual(self.rates(answer, "b2"), {"a": None, "b": None})
+        self.assertAlmostEqual(self.rates(answer, "a0")["b"], share, delta=1)
+        self.assertAlmostEqual(self.rates(answer, "b0")["b"], share, delta=1)
+
+    def test_operations(self):
+        for operation in ("allgather", "gather", "scatter", "bcast", "reduce"):
+            with self.subTest(operation):
+                answer = self.ask("plan", "--config", "tree.toml", "--operation", operation,
+                                  "--bytes", "64KiB")
+                self.assertEqual(answer["operation"], operation)
+                late = answer["predicted_paced"] or answer["predicted_unpaced"]
+                self.assertLessEqual(late["high_s"], answer["predicted_unpaced"]["high_s"])
+
+    def test_matrix_by_slot_and_by_node(self):
+        """Ranks 0 -> 2 and 1 -> 3, two on each of a0 and b0: by slot both cross
+        the trunk, 2 Mbyte over edges of 20 Mbit/s; by node none leaves its host."""
+        self.write("m.csv", "0,0,1000000,0\n0,0,0,1000000\n0,0,0,0\n0,0,0,0\n")
+        common = ("plan", "--config", "star.toml", "--matrix", "m.csv", "--hosts", "a0,b0",
+                  "--ranks-per-host", "2")
+        slot = self.ask(*common)
+        self.assertGreater(slot["predicted_unpaced"]["low_s"], 2e6 * 8 / EDGE)
+        self.assertLess(slot["predicted_unpaced"]["low_s"], 1.1 * 2e6 * 8 / EDGE)
+        node = self.ask(*common, "--map-by", "node")
+        self.assertEqual(node["predicted_unpaced"]["reason"], "nothing is sent")
+        self.assertIsNone(node["limiting_link"])
+        # the order of --hosts counts
+        self.write("one.csv", "0,1000000\n0,0\n")
+        turned = self.ask("plan", "--config", "star.toml", "--matrix", "one.csv", "--hosts",
+                          "b0,a0", "--what-if", "trunk_up@b=5mbit")
+        self.assertEqual(turned["limiting_link"]["kind"], "trunk_up")
+        self.assertEqual(turned["limiting_link"]["cluster"], "b")
+        self.assertAlmostEqual(self.rates(turned, "b0")["a"], USED * 5e6 / 8, delta=1)
+
+    def test_matrix_formats(self):
+        for files in ([CORPUS / "matrix_csv/three.csv"], [CORPUS / "matrix_json/sparse.json"],
+                      sorted((CORPUS / "open_mpi_monitoring").glob("*.prof"))):
+            if not files:
+                continue
+            answer = self.ask("plan", "--config", "star.toml", "--matrix", *files)
+            self.assertEqual(answer["operation"], "matrix")
+
+    def test_rules_name_the_best_algorithm(self):
+        """At 64 KiB linear ends before pairwise as planned: 8 ranks, 524288 bytes
+        from one to all; twice that and other communicators are Open MPI's own."""
+        answer = self.ask("plan", "--config", "star.toml", "--bytes", "64KiB", "--rules", "r")
+        self.assertEqual(answer["algorithm"], "linear")
+        latest = {a["name"]: a["paced"]["high_s"] for a in answer["algorithms"]}
+        self.assertEqual(min(latest, key=latest.get), "linear")
+        numbers = [line.split("#")[0].split() for line in
+                   (self.folder / "r").read_text().splitlines()]
+        self.assertEqual(numbers, [["1"], ["3"], ["3"],
+                                   ["1"], ["1"], ["0", "0", "0", "0"],
+                                   ["8"], ["3"], ["0", "0", "0", "0"],
+                                   ["524288", "1", "0", "0"], ["1048576", "0", "0", "0"],
+                                   ["9"], ["1"], ["0", "0", "0", "0"]])
+
+    def test_rules_for_all_sizes(self):
+        self.assertEqual(self.run_headway("plan", "--config", "star.toml", "--rules",
+                                          "r").returncode, 0)
+        text = (self.folder / "r").read_text()
+        self.assertIn("\n8192 ", text)  # 1 KiB to each of 8
+        done = self.run_headway("plan", "--config", "star.toml", "--rules", "no/such/folder")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot write no/such/folder", done.stderr)
+
+    def test_tc_is_a_batch(self):
+        done = self.run_headway("plan", "--config", "tree.toml", "--node", "d1", "--tc")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count("class add"), 4)
+        self.assertEqual(done.stdout.count("class change"), 4)
+
+    def test_hosts_without_prefixes_are_planned_but_not_set_up(self):
+        self.write("loose.toml", switch("core") + switch("s", "10mbit") +
+                   '[[hosts]]\nnames = ["x[0-3]"]\nparent = "core"\nrate = "20mbit"\n'
+                   '[[hosts]]\nnames = ["y[0-3]"]\nparent = "s"\nrate = "20mbit"\n')
+        answer = self.ask("plan", "--config", "loose.toml")
+        self.assertEqual(answer["limiting_link"]["cluster"], "s")
+        self.assertIn("needs the prefixes", answer["notes"][0])
+        self.assertIn("--tc: the prefixes of", self.refused(
+            "plan", "--config", "loose.toml", "--tc", "--node", "x0"))
+        self.assertIn("loose.toml:7: hosts: the prefixes",
+                      self.refused("check-config", "loose.toml"))
+
+    def test_mistakes_name_the_argument(self):
+        self.write("m.csv", "0,1\n1,0\n")
+        self.write("bad.csv", "0,x\n1,0\n")
+        plan = ("plan", "--config", "star.toml")
+        for args, told in (
+                (("--operation", "scan"), "--operation: \"scan\" is unknown"),
+                (("--operation", "gather"), "--bytes: the size of a gather's messages"),
+                (("--operation", "gather", "--bytes", "1", "--root", "z"), "--root: host \"z\""),
+                (("--operation", "gather", "--bytes", "1", "--root", "a0", "--hosts", "b[0-3]"),
+                 "--root: host \"a0\" does not take part"),
+                (("--root", "a0"), "--root: alltoall has none"),
+                (("--bytes", "0"), "--bytes: 0 is not within"),
+                (("--bytes", "many"), "--bytes"),
+                (("--matrix", "m.csv", "--bytes", "1"), "--bytes: with --matrix"),
+                (("--matrix", "m.csv", "--hosts", "a0"), "--matrix: 2 ranks do not fit on 1 host"),
+                (("--matrix", "m.csv", "--operation", "alltoall"), "--matrix"),
+                (("--matrix", "m.txt"), "m.txt"),
+                (("--matrix", "bad.csv"), "bad.csv:1: "),
+                (("--matrix", "m.csv", "m.csv"), "m.csv: it is not the only file"),
+                (("--matrix", "m.csv", "--rules", "r"), "--rules: "),
+                (("--hosts", "q0"), "--hosts: not in the topology: \"q0\""),
+                (("--node", "q0"), "--node: host \"q0\"")):
+            with self.subTest(args=args):
+                self.assertIn(told, self.refused(*plan, *args))
+
+
+class Predict(Cli):
+    def models(self, *args):
+        answer = self.ask("predict", *args)
+        self.assertEqual(len(answer["points"]), 1)
+        point = answer["points"][0]
+        return {m["model"]: m for m in point["models"]}, point["left_out"]
+
+    def test_program_is_simulated(self):
+        """One message of 64 KiB over an edge of 20 Mbit/s, nothing else."""
+        self.write("p.goal", "num_ranks 2\nrank 0 {\nl1: send 65536b to 1\n}\n"
+                             "rank 1 {\nl1: recv 65536b from 0\n}\n")
+        models, left_out = self.models("--config", "star.toml", "--program", "p.goal")
+        self.assertAlmostEqual(models["PlogPT, no time-out"]["low_s"], WIRE_64K * 8 / EDGE)
+        self.assertEqual(left_out, ["others: only PlogPT knows the order of messages"])
+        self.write("p.txt", "0 init\n0 send 1 0 65536\n1 init\n1 recv 0 0 65536\n")
+        trace, _ = self.models("--config", "tree.toml", "--program", "p.txt")
+        self.assertAlmostEqual(trace["PlogPT, no time-out"]["low_s"], WIRE_64K * 8 / EDGE)
+
+    def test_fitted_parameters_are_used(self):
+        """What fit prints is what predict reads: (5) of the signature."""
+        samples = [[m, 10 * (2e-6 * m + (3e-3 if m >= 1000 else 0))]
+                   for m in (250, 500, 750, 1000, 2000, 4000)]
+        self.write("c.json", json.dumps({"n": 11, "alpha": 0, "beta": 1e-6, "samples": samples}))
+        self.write("fit.json", json.dumps(self.ask("fit", "contention", "c.json")))
+        models, _ = self.models("--config", "star.toml", "--parameters", "fit.json")
+        self.assertAlmostEqual(models["Steffenel"]["low_s"], 7 * (2e-6 * 65536 + 3e-3), places=6)
+        _, left_out = self.models("--config", "star.toml", "--operation", "gather",
+                                  "--parameters", "fit.json")
+        self.assertIn("Steffenel's signature: it is of all-to-alls", left_out)
+
+    def test_matrix(self):
+        self.write("m.csv", "0,1000000\n0,0\n")
+        models, left_out = self.models("--config", "star.toml", "--matrix", "m.csv", "--hosts",
+                                       "a0,b0")
+        self.assertEqual(models["bound"]["low_s"], models["fluid, unpaced"]["low_s"])
+        self.assertTrue(any(text.startswith("PlogP, PlogPT: ") for text in left_out))
+
+    def test_mistakes_name_the_argument(self):
+        self.write("p.goal", "num_ranks 9\n" + "".join(f"rank {r} {{\n}}\n" for r in range(9)))
+        self.write("bad.goal", "num_ranks 2\nrank 0 {\nl1: send 1b to 1\n}\nrank 1 {\n}\n")
+        self.write("fit.json", "{}")
+        predict = ("predict", "--config", "star.toml")
+        for args, told in (
+                (("--program", "p.goal"), "--program: 9 ranks do not fit on 8 hosts"),
+                (("--program", "p.goal", "--bytes", "1"), "--program: --bytes, --over and --svg"),
+                (("--program", "bad.goal"), "bad.goal:3: "),
+                (("--program", "none.goal"), "none.goal"),
+                (("--program", "p.goal", "--hosts", "a[0-2],b0"), "--program"),
+                (("--parameters", "fit.json"), "fit.json: "),
+                (("--over", "hosts", "--bytes", "1..8"), "--over hosts wants one size")):
+            with self.subTest(args=args):
+                self.assertIn(told, self.refused(*predict, *args))
+
+
+if __name__ == "__main__":
+    HEADWAY = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    unittest.main()

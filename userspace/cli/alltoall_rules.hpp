@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which of Open MPI's algorithms an all-to-all should run, by message size, as
+// its file of rules; see formats/open_mpi_rules.hpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/network_options.hpp"
+#include "model/model_progress.hpp"
+
+namespace headway {
+
+/// Without a size these and the powers of two between them.
+inline constexpr std::uint64_t rules_least_bytes = 1024;
+inline constexpr std::uint64_t rules_most_bytes = 4 << 20;
+
+struct AlltoallRules {
+    std::string text;
+    /// Sizes for which the best algorithm is none that Open MPI has.
+    std::uint32_t replaced = 0;
+};
+
+/// Of linear and pairwise, which Open MPI has, the one that ends first as
+/// planned; for a communicator of all these ranks only.  A size stands for all
+/// up to its double, the largest without a size for all above.  Fails for one rank.
+[[nodiscard]] Result<AlltoallRules> make_alltoall_rules(
+    const ChosenPattern& pattern, std::uint32_t ranks_per_host,
+    std::optional<std::uint64_t> message_bytes,
+    const ModelProgress& progress);
+
+}  // namespace headway

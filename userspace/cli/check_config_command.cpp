@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/check_config_command.hpp"
+
+#include "daemon/config_report.hpp"
+
+namespace headway {
+
+CheckConfigCommand::CheckConfigCommand(CLI::App& app)
+    : Command(app, "check-config", "tell every mistake in a configuration file") {
+    verb().add_option("file", file_, "the file")->required();
+}
+
+ExitStatus CheckConfigCommand::run() const { return check_config(file_); }
+
+}  // namespace headway

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// A verb of the command line: its options, and what it does.
+//
+// A command adds its verb and options when it is made, and runs after the
+// command line has been read.  main.cpp has the list.
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "daemon/exit_status.hpp"
+
+namespace headway {
+
+class Command {
+public:
+    virtual ~Command() = default;
+    Command(const Command&) = delete;  // options are kept by reference
+    Command& operator=(const Command&) = delete;
+
+    [[nodiscard]] bool is_chosen() const { return verb_->parsed(); }
+    [[nodiscard]] virtual ExitStatus run() const = 0;
+
+protected:
+    Command(CLI::App& app, const std::string& name, const std::string& description)
+        : verb_(app.add_subcommand(name, description)) {}
+
+    [[nodiscard]] CLI::App& verb() const { return *verb_; }
+
+private:
+    CLI::App* verb_;
+};
+
+}  // namespace headway

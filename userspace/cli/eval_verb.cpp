@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/eval_verb.hpp"
+
+#include "cli/eval_command.hpp"
+
+namespace headway {
+
+EvalCommand::EvalCommand(CLI::App& app)
+    : Command(app, "eval", "answer questions to the models, a JSON line each") {
+    verb().add_option("file", files_, "files of lines (default: standard input)");
+}
+
+ExitStatus EvalCommand::run() const { return eval_command(files_); }
+
+}  // namespace headway

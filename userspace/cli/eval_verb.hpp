@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// `headway eval` as a verb; what it does is in eval_command.hpp, which tests use
+// without a command line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+
+namespace headway {
+
+class EvalCommand final : public Command {
+public:
+    explicit EvalCommand(CLI::App& app);
+    [[nodiscard]] ExitStatus run() const override;
+
+private:
+    std::vector<std::string> files_;
+};
+
+}  // namespace headway

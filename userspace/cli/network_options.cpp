@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/network_options.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "daemon/config_report.hpp"
+#include "daemon/limits.hpp"
+#include "formats/matrix_csv.hpp"
+#include "formats/matrix_json.hpp"
+#include "formats/open_mpi_monitoring.hpp"
+#include "model/byte_size.hpp"
+#include "model/hostlist.hpp"
+#include "model/rank_placement.hpp"
+#include "model/what_if.hpp"
+
+namespace headway {
+namespace {
+
+constexpr std::uint64_t message_max_bytes = std::uint64_t{1} << 40;
+
+/// Every host once, where it was named first.
+Result<std::vector<std::size_t>> named_hosts(const Topology& topology,
+                                             const std::vector<std::string>& lists) {
+    std::vector<std::string> names;
+    for (const std::string& list : lists) {
+        if (list == "all") {
+            for (const Cluster& cluster : topology.clusters()) {
+                names.insert(names.end(), cluster.hosts.begin(), cluster.hosts.end());
+            }
+            continue;
+        }
+        auto some = parse_hostlist(list);
+        if (!some) return tl::unexpected(some.error().within("--hosts"));
+        names.insert(names.end(), some->begin(), some->end());
+    }
+    if (const auto known = topology.resolve(names); !known) {
+        return tl::unexpected(known.error().within("--hosts"));
+    }
+    HostSet seen(topology.host_count());
+    std::vector<std::size_t> hosts;
+    for (const std::string& name : names) {
+        const std::size_t host = *topology.find_host(name);
+        if (seen.add(host)) hosts.push_back(host);
+    }
+    if (hosts.empty()) return failure("--hosts: nobody takes part");
+    return hosts;
+}
+
+HostCounts count(const Topology& topology, const std::vector<std::size_t>& hosts) {
+    HostCounts counts{std::vector<std::uint32_t>(topology.clusters().size())};
+    for (const std::size_t host : hosts) ++counts.per_cluster[topology.cluster_of(host)];
+    return counts;
+}
+
+Result<std::size_t> chosen_root(const Topology& topology, const std::string& name,
+                                const std::vector<std::size_t>& hosts) {
+    if (name.empty()) return hosts.front();
+    const auto host = topology.find_host(name);
+    if (!host) return failure("--root: host \"{}\" is in no cluster", name);
+    if (std::find(hosts.begin(), hosts.end(), *host) == hosts.end()) {
+        return failure("--root: host \"{}\" does not take part", name);
+    }
+    return *host;
+}
+
+// ------------------------------------------------------------------- matrices
+
+FileResult<TrafficMatrix> parse_matrix(const std::vector<NamedText>& files) {
+    const std::string& name = files.front().file;
+    const std::string end = std::filesystem::path(name).extension().string();
+    if (end == ".prof") return read_open_mpi_monitoring(files);
+    const auto mistake = [&](const char* reason, const char* advice) {
+        return tl::unexpected(std::vector<FileError>{{name, 0, "", reason, advice}});
+    };
+    if (files.size() > 1) return mistake("it is not the only file", "only .prof files are several");
+    if (end == ".csv") return read_matrix_csv(files.front().text, name);
+    if (end == ".json") return read_matrix_json(files.front().text, name);
+    return mistake("its name does not tell its format", "end it in .csv, .json or .prof");
+}
+
+FileResult<TrafficMatrix> load_matrix(const std::vector<std::string>& names) {
+    std::vector<std::string> texts;
+    for (const std::string& name : names) {
+        auto text = read_text_file(name, data_file_max_bytes);
+        if (!text) return tl::unexpected(text.error());
+        texts.push_back(std::move(*text));
+    }
+    std::vector<NamedText> files;
+    for (std::size_t i = 0; i < names.size(); ++i) files.push_back({names[i], texts[i]});
+    return parse_matrix(files);
+}
+
+Result<Exchange> placed(const TrafficMatrix& matrix, const ChosenPattern& pattern,
+                        const PatternOptions& options) {
+    if (pattern.hosts.size() > matrix_hosts_max) {
+        return failure("--matrix: {} hosts are too many; at most {} can be planned for one by one",
+                       pattern.hosts.size(), matrix_hosts_max);
+    }
+    auto bytes = bytes_between_hosts(matrix, static_cast<std::uint32_t>(pattern.hosts.size()),
+                                     options.ranks_per_host,
+                                     *parse_rank_placement(options.map_by));
+    if (!bytes) return tl::unexpected(bytes.error().within("--matrix"));
+    return make_exchange(pattern.config.topology, pattern.hosts, std::move(*bytes));
+}
+
+// ------------------------------------------------------------------ the choice
+
+Result<Operation> chosen_operation(const PatternOptions& options) {
+    const auto operation = parse_operation(options.operation);
+    if (!operation) {
+        return failure("--operation: \"{}\" is unknown; alltoall, alltoallv, allgather, gather, "
+                       "scatter, bcast and reduce are known",
+                       options.operation);
+    }
+    if (!options.matrix.empty() && *operation != Operation::alltoall) {
+        return failure("--operation: with --matrix the matrix says who sends what");
+    }
+    if (!options.root.empty() && !has_root(*operation)) {
+        return failure("--root: {} has none",
+                       options.matrix.empty() ? options.operation : "a matrix");
+    }
+    return *operation;
+}
+
+Result<void> choose(ChosenPattern& pattern, const PatternOptions& options) {
+    const auto operation = chosen_operation(options);
+    if (!operation) return tl::unexpected(operation.error());
+    pattern.operation = *operation;
+    Topology& topology = pattern.config.topology;
+    if (auto changed = apply_what_if(topology, options.what_if); !changed) return changed;
+    auto hosts = named_hosts(topology, options.hosts);
+    if (!hosts) return tl::unexpected(hosts.error());
+    pattern.hosts = std::move(*hosts);
+    pattern.counts = count(topology, pattern.hosts);
+    if (!has_root(*operation)) return {};
+    const auto root = chosen_root(topology, options.root, pattern.hosts);
+    if (!root) return tl::unexpected(root.error());
+    pattern.root = *root;
+    return {};
+}
+
+}  // namespace
+
+void add_config_option(CLI::App& app, std::string& file) {
+    file = config_default_path;
+    app.add_option("--config", file, "configuration file")->default_str(file);
+}
+
+void add_pattern_options(CLI::App& app, PatternOptions& options) {
+    add_config_option(app, options.config);
+    auto* operation =
+        app.add_option("--operation", options.operation,
+                       "alltoall, alltoallv, allgather, gather, scatter, bcast or reduce")
+            ->default_str("alltoall");
+    app.add_option("--hosts", options.hosts, "who takes part: lists such as a[0-3],b[0-3], or all")
+        ->default_str("all");
+    app.add_option("--root", options.root, "the root's host (default: the first that takes part)");
+    app.add_option("--ranks-per-host", options.ranks_per_host, "ranks on each host")
+        ->check(CLI::Range(1U, ranks_per_host_max));
+    app.add_option("--matrix", options.matrix,
+                   "who sends how much to whom: a .csv or .json file, or .prof files of Open MPI")
+        ->excludes(operation);
+    app.add_option("--map-by", options.map_by,
+                   "where a matrix's ranks run: slot fills a host before the next, node goes round")
+        ->check(CLI::IsMember({"slot", "node"}));
+    app.add_option("--what-if", options.what_if,
+                   "for another network: trunk=20gbit, host@a=1gbit, trunk_buffer=1MiB, "
+                   "delay=5ms; may be repeated");
+}
+
+std::string_view ChosenPattern::name() const {
+    return measured ? "matrix" : operation_name(operation);
+}
+
+const std::string& ChosenPattern::host_name(std::size_t host) const {
+    const auto& clusters = config.topology.clusters();
+    std::size_t c = 0;
+    while (host >= clusters[c].hosts.size()) host -= clusters[c++].hosts.size();
+    return clusters[c].hosts[host];
+}
+
+Result<Exchange> ChosenPattern::exchange(std::uint64_t message_bytes,
+                                         std::uint32_t ranks_per_host) const {
+    if (measured) return *measured;
+    const double ranks = ranks_per_host;
+    const double messages = root ? ranks : ranks * ranks;
+    return make_exchange(operation, counts, root ? config.topology.cluster_of(*root) : 0,
+                         messages * static_cast<double>(message_bytes));
+}
+
+std::optional<ChosenPattern> choose_pattern(std::string_view verb, const PatternOptions& options) {
+    const auto tell = [&](const Error& error) {
+        fmt::print(stderr, "headway {}: {}\n", verb, error.message);
+        return std::nullopt;
+    };
+    auto config = load_config(options.config, PrefixesAre::optional);
+    if (!config) {
+        report_config_errors(config.error());
+        return std::nullopt;
+    }
+    ChosenPattern pattern{std::move(*config), {}, {}, {}, {}, {}};
+    if (const auto chosen = choose(pattern, options); !chosen) return tell(chosen.error());
+    if (options.matrix.empty()) return pattern;
+    const auto matrix = load_matrix(options.matrix);
+    if (!matrix) {
+        report_config_errors(matrix.error());
+        return std::nullopt;
+    }
+    auto exchange = placed(*matrix, pattern, options);
+    if (!exchange) return tell(exchange.error());
+    pattern.measured = std::move(*exchange);
+    return pattern;
+}
+
+Result<std::uint64_t> parse_message_size(std::string_view text) {
+    const bool digits_only = text.find_first_not_of("0123456789") == std::string_view::npos;
+    const auto bytes = parse_byte_size(digits_only ? fmt::format("{}B", text) : std::string(text));
+    if (!bytes) return tl::unexpected(bytes.error().within("--bytes"));
+    if (*bytes == 0 || *bytes > message_max_bytes) {
+        return failure("--bytes: {} is not within 1 byte and 1 TiB", text);
+    }
+    return *bytes;
+}
+
+bool write_file(std::string_view verb, const std::string& name, const std::string& content) {
+    std::ofstream file(name, std::ios::binary);
+    file << content;
+    file.close();
+    if (file) return true;
+    fmt::print(stderr, "headway {}: cannot write {}\n", verb, name);
+    return false;
+}
+
+}  // namespace headway

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options that plan and predict share: which network, and who sends what to whom.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "daemon/config.hpp"
+#include "model/collective.hpp"
+
+namespace headway {
+
+/// --config, with its default.
+void add_config_option(CLI::App& app, std::string& file);
+
+struct PatternOptions {
+    std::string config;
+    std::string operation = "alltoall";
+    std::vector<std::string> hosts{"all"};  ///< host lists; "all": every host of the file
+    std::string root;                       ///< a host; empty: the first that takes part
+    std::uint32_t ranks_per_host = 1;
+    std::vector<std::string> matrix;        ///< files; empty: an operation
+    std::string map_by = "slot";            ///< see model/rank_placement.hpp
+    std::vector<std::string> what_if;       ///< see model/what_if.hpp
+};
+
+void add_pattern_options(CLI::App& app, PatternOptions& options);
+
+/// The hosts that a matrix is planned for at most: each is planned by itself.
+inline constexpr std::size_t matrix_hosts_max = 128;
+
+struct ChosenPattern {
+    Config config;  ///< with the changes of --what-if
+    Operation operation = Operation::alltoall;
+    std::vector<std::size_t> hosts;  ///< in the order in which they were named
+    HostCounts counts;
+    std::optional<std::size_t> root;   ///< of a rooted operation
+    std::optional<Exchange> measured;  ///< of --matrix: a group for each of `hosts`
+
+    /// "alltoall", "gather", "matrix".
+    [[nodiscard]] std::string_view name() const;
+    [[nodiscard]] const std::string& host_name(std::size_t host) const;
+    /// The operation with messages of that size between two ranks, or `measured`.
+    [[nodiscard]] Result<Exchange> exchange(std::uint64_t message_bytes,
+                                            std::uint32_t ranks_per_host) const;
+};
+
+/// Nothing, having told why on standard error.
+[[nodiscard]] std::optional<ChosenPattern> choose_pattern(std::string_view verb,
+                                                          const PatternOptions& options);
+
+/// "65536", "64KiB"; 1 byte .. 1 TiB.  Fails naming --bytes.
+[[nodiscard]] Result<std::uint64_t> parse_message_size(std::string_view text);
+
+/// Writes it all; false, having told so, if that fails.
+[[nodiscard]] bool write_file(std::string_view verb, const std::string& name,
+                              const std::string& content);
+
+}  // namespace headway

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/plan_output.hpp"
+
+#include <fmt/format.h>
+
+#include "model/prediction.hpp"
+#include "netlink/tc_batch.hpp"
+
+namespace headway {
+namespace {
+
+std::string class_rate_text(const ClassRate& rate) {
+    return rate ? rate_to_text(rate->bits()) : "unlimited";
+}
+
+std::string range_text(const Prediction& prediction) {
+    return prediction_range_text(prediction.low_s, prediction.high_s);
+}
+
+void print_fact(std::string_view name, std::string_view value) {
+    fmt::print("{:<13}  {}\n", name, value);
+}
+
+void print_predictions(const ShownPlan& shown) {
+    if (!shown.unpaced) return;
+    print_fact("unpaced", range_text(*shown.unpaced) + ": " + shown.unpaced->reason);
+    if (shown.planned) {
+        print_fact("as planned", range_text(*shown.planned) + ": " + shown.planned->reason);
+    }
+    const AlgorithmTime* const best = best_algorithm(shown.algorithms);
+    if (best == nullptr) return;
+    print_fact("algorithm", algorithm_name(best->algorithm));
+    fmt::print("\n  {:<10}  {:<22}  {}\n", "algorithm", "unpaced", shown.paced ? "as planned" : "");
+    for (const AlgorithmTime& time : shown.algorithms) {
+        fmt::print("  {:<10}  {:<22}  {}\n", algorithm_name(time.algorithm),
+                   range_text(time.unpaced), shown.paced ? range_text(time.paced) : "");
+    }
+}
+
+void print_node(const ShownNode& node, const Config& config) {
+    const auto& clusters = config.topology.clusters();
+    fmt::print("\nnode {} of cluster {}, interface {}\n", node.name,
+               clusters[node.layout.own_cluster].name, config.node.interface);
+    fmt::print("  {:<6}  {:<16}  {}\n", "class", "towards", "wire rate");
+    for (std::size_t i = 0; i < node.layout.classes.size(); ++i) {
+        const ClassLayout& target = node.layout.classes[i];
+        fmt::print("  {:<6}  {:<16}  {}\n", target.classid.to_string(),
+                   clusters[target.cluster].name + (i == 0 ? " (own)" : ""),
+                   class_rate_text(node.rates[i]));
+    }
+}
+
+Json algorithms_json(const std::vector<AlgorithmTime>& algorithms) {
+    Json list = Json::array();
+    for (const AlgorithmTime& time : algorithms) {
+        list.push_back({{"name", algorithm_name(time.algorithm)},
+                        {"unpaced", prediction_json(time.unpaced)},
+                        {"paced", prediction_json(time.paced)}});
+    }
+    return list;
+}
+
+}  // namespace
+
+std::string prediction_range_text(double low_s, double high_s) {
+    if (high_s <= low_s) return seconds_text(low_s);
+    return fmt::format("{} .. {}", seconds_text(low_s), seconds_text(high_s));
+}
+
+void print_plan_text(const ShownPlan& shown, const Config& config) {
+    print_fact("configuration", config.file);
+    print_fact("collective", shown.collective);
+    print_fact("paced", fmt::format("{}: {}", shown.paced ? "yes" : "no", shown.reason));
+    for (const auto& [name, value] : shown.facts) print_fact(name, value);
+    for (const std::string& note : shown.notes) print_fact("note", note);
+    print_predictions(shown);
+    for (const ShownNode& node : shown.nodes) print_node(node, config);
+}
+
+void print_plan_json(const ShownPlan& shown, const Config& config) {
+    Json json{{"config", config.file}};
+    json.update(shown.json);
+    const AlgorithmTime* const best = best_algorithm(shown.algorithms);
+    json["algorithm"] = best != nullptr ? Json(algorithm_name(best->algorithm)) : Json(nullptr);
+    json["algorithms"] = algorithms_json(shown.algorithms);
+    json["nodes"] = Json::array();
+    for (const ShownNode& node : shown.nodes) {
+        json["nodes"].push_back(
+            {{"node", node.name},
+             {"cluster", config.topology.clusters()[node.layout.own_cluster].name},
+             {"interface", config.node.interface},
+             {"remote_bytes_per_s", shown.paced ? Json(node.remote.value) : Json(nullptr)},
+             {"pair_window_bytes", node.window_bytes},
+             {"classes", class_rates_json(config.topology, node.layout, node.rates)}});
+    }
+    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+void print_plan_tc(const ShownPlan& shown, const Config& config) {
+    const ShownNode& node = shown.nodes.front();
+    const std::string& device = config.node.interface;
+    fmt::print("# node {}: set up by headwayd\n{}", node.name,
+               tc_batch(device, node.layout.set_up));
+    std::vector<Change> changes;
+    for (std::size_t i = 0; i < node.rates.size(); ++i) {
+        if (node.rates[i]) {
+            changes.emplace_back(ChangeClassRate{node.layout.classes[i].classid, node.rates[i]});
+        }
+    }
+    fmt::print("# while the collective runs: {}\n{}", shown.reason, tc_batch(device, changes));
+}
+
+}  // namespace headway

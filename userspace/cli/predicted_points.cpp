@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/predicted_points.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/plan_output.hpp"
+#include "model/byte_size.hpp"
+
+namespace headway {
+
+void print_points_text(std::string_view what, const std::vector<PredictedPoint>& points) {
+    for (const PredictedPoint& point : points) {
+        fmt::print("{} of {} hosts", what, point.hosts);
+        if (point.message_bytes) {
+            fmt::print(", {} per pair of ranks", byte_size_to_text(*point.message_bytes));
+        }
+        fmt::print("\n");
+        for (const ModelTime& time : point.models.times) {
+            fmt::print("  {:<26}  {:<22}  {}\n", time.model,
+                       prediction_range_text(time.low_s, time.high_s), time.reason);
+        }
+        for (const std::string& reason : point.models.left_out) {
+            fmt::print("  without {}\n", reason);
+        }
+        fmt::print("\n");
+    }
+}
+
+void print_points_json(std::string_view what, const std::vector<PredictedPoint>& points) {
+    Json list = Json::array();
+    for (const PredictedPoint& point : points) {
+        Json models = Json::array();
+        for (const ModelTime& time : point.models.times) {
+            models.push_back({{"model", time.model},
+                              {"low_s", time.low_s},
+                              {"high_s", time.high_s},
+                              {"reason", time.reason}});
+        }
+        list.push_back({{"message_bytes", point.message_bytes ? Json(*point.message_bytes)
+                                                              : Json(nullptr)},
+                        {"hosts", point.hosts},
+                        {"models", std::move(models)},
+                        {"left_out", point.models.left_out}});
+    }
+    const Json json{{"operation", what}, {"points", std::move(list)}};
+    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+Chart points_chart(std::string_view what, const std::vector<PredictedPoint>& points,
+                   bool over_hosts) {
+    using Scale = ChartAxis::Scale;
+    Chart chart;
+    chart.title = over_hosts ? fmt::format("{} of {} per pair of ranks", what,
+                                           byte_size_to_text(*points.front().message_bytes))
+                             : fmt::format("{} of {} hosts", what, points.front().hosts);
+    chart.x = over_hosts ? ChartAxis{"hosts", Scale::linear, ChartAxis::Unit::none}
+                         : ChartAxis{"message size", Scale::logarithmic, ChartAxis::Unit::bytes};
+    chart.y = {"predicted time", Scale::logarithmic, ChartAxis::Unit::seconds};
+    for (const PredictedPoint& point : points) {
+        const double x = over_hosts ? point.hosts : static_cast<double>(*point.message_bytes);
+        for (const ModelTime& time : point.models.times) {
+            auto series = std::find_if(chart.series.begin(), chart.series.end(),
+                                       [&](const auto& one) { return one.name == time.model; });
+            if (series == chart.series.end()) {
+                series = chart.series.insert(series, {time.model, {}});
+            }
+            series->points.push_back({x, time.low_s, time.high_s});
+        }
+    }
+    return chart;
+}
+
+}  // namespace headway

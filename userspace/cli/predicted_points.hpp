@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `headway predict` has found, as text, as JSON and as a picture.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/svg_chart.hpp"
+#include "model/predict_models.hpp"
+
+namespace headway {
+
+/// What is predicted at one place of the picture's x axis.
+struct PredictedPoint {
+    std::optional<std::uint64_t> message_bytes;  ///< none: messages are of several sizes
+    std::uint32_t hosts = 0;
+    ModelTimes models;
+};
+
+void print_points_text(std::string_view what, const std::vector<PredictedPoint>& points);
+void print_points_json(std::string_view what, const std::vector<PredictedPoint>& points);
+[[nodiscard]] Chart points_chart(std::string_view what, const std::vector<PredictedPoint>& points,
+                                 bool over_hosts);
+
+}  // namespace headway
