@@ -63,6 +63,10 @@ bench-qdisc: packages build kernels ## instructions per packet of gap and other 
 	@$(foreach r,$(releases),tests/lib/build-module $(r) tests/bench/qdisc_bench qdisc_bench &&) true
 	@tests/bench/qdisc
 
+.PHONY: bench-phase
+bench-phase: packages build kernels ## what a change of the rate costs: by a store, by requests, by tc
+	@tests/bench/phase
+
 .PHONY: bench-model
 bench-model: packages ## how fast the models are, and PlogPT beside SimGrid
 	@tests/lib/install-packages packages-bench.txt

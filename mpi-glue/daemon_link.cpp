@@ -7,6 +7,7 @@
 #include <sys/un.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -86,6 +87,12 @@ LinkResult<DaemonLink::Json> DaemonLink::ask(Json request) {
     }
 }
 
+LinkResult<DaemonLink::AnswerWithFile> DaemonLink::ask_for_file(Json request) {
+    auto answer = ask(std::move(request));
+    if (!answer) return tl::unexpected(answer.error());
+    return AnswerWithFile{std::move(*answer), std::move(file_)};
+}
+
 LinkResult<void> DaemonLink::tell(Json request) {
     const auto id = send(std::move(request), Clock::now() + timeout_);
     if (!id) return tl::unexpected(id.error());
@@ -119,8 +126,7 @@ LinkResult<DaemonLink::Answer> DaemonLink::receive(Clock::time_point deadline) {
     do {
         if (auto ready = wait_for(POLLIN, deadline); !ready)
             return tl::unexpected(ready.error());
-        // with MSG_TRUNC the size is the datagram's, even if that is too large
-        size = ::recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT | MSG_TRUNC);
+        size = receive_datagram();
     } while (size < 0 && (errno == EINTR || errno == EAGAIN));
     if (size < 0) return system_error("headwayd is gone");
     if (size == 0) return lost("headwayd closed the connection");
@@ -128,6 +134,30 @@ LinkResult<DaemonLink::Answer> DaemonLink::receive(Clock::time_point deadline) {
         return lost("headwayd's answer is longer than the protocol allows");
 
     return read_answer(Json::parse(buffer_.begin(), buffer_.begin() + size, nullptr, false));
+}
+
+/// Its bytes into buffer_, the descriptor that came with it into file_.
+ssize_t DaemonLink::receive_datagram() {
+    file_ = UniqueFd();
+    iovec piece{buffer_.data(), buffer_.size()};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    // with MSG_TRUNC the size is the datagram's, even if that is too large
+    const ssize_t size =
+        ::recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
+    if (size < 0) return size;
+    const cmsghdr* header = CMSG_FIRSTHDR(&message);
+    if (header != nullptr && header->cmsg_level == SOL_SOCKET &&
+        header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int))) {
+        int fd = -1;
+        std::memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+        file_ = UniqueFd(fd);
+    }
+    return size;
 }
 
 LinkResult<DaemonLink::Answer> DaemonLink::read_answer(Json body) {

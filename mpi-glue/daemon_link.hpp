@@ -38,6 +38,13 @@ public:
     /// Sends and waits for the answer, an object whose "ok" is true.
     [[nodiscard]] LinkResult<Json> ask(Json request);
 
+    /// The same, for an answer that a descriptor comes with, or none.
+    struct AnswerWithFile {
+        Json body;
+        UniqueFd file;
+    };
+    [[nodiscard]] LinkResult<AnswerWithFile> ask_for_file(Json request);
+
     /// Sends without waiting.  The answer is read before the next one is; a
     /// refusal then counts as a lost connection.
     [[nodiscard]] LinkResult<void> tell(Json request);
@@ -54,6 +61,7 @@ private:
 
     [[nodiscard]] LinkResult<std::uint64_t> send(Json request, Clock::time_point deadline);
     [[nodiscard]] LinkResult<Answer> receive(Clock::time_point deadline);
+    [[nodiscard]] ssize_t receive_datagram();
     [[nodiscard]] static LinkResult<Answer> read_answer(Json body);
     [[nodiscard]] LinkResult<void> wait_for(short events, Clock::time_point deadline) const;
 
@@ -62,6 +70,7 @@ private:
     std::uint64_t last_id_ = 0;
     std::deque<std::uint64_t> unread_;  ///< ids told whose answers are still to come, in order
     std::vector<char> buffer_;
+    UniqueFd file_;  ///< that came with the last datagram
 };
 
 }  // namespace headway::glue

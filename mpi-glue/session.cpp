@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <bit>
+
 #include "notice.hpp"
 
 namespace headway::glue {
@@ -27,6 +29,19 @@ LinkResult<Pattern> read_pattern(const Json& answer) {
     pattern.id = id->get<std::uint64_t>();
     pattern.min_message_bytes = least->get<std::uint64_t>();
     return pattern;
+}
+
+/// What "phase" and "rate" answer; 0 on nonsense, which paces nothing.
+KnownPhase read_phase(const Json& answer) {
+    const auto number = [&](const char* key) -> std::uint64_t {
+        const auto found = answer.find(key);
+        const bool is_number = found != answer.end() && found->is_number_unsigned();
+        return is_number ? found->get<std::uint64_t>() : 0;
+    };
+    KnownPhase known;
+    known.phase = {static_cast<std::uint32_t>(number("phase")), number("bytes_per_s")};
+    known.generation = static_cast<std::uint32_t>(number("generation"));
+    return known;
 }
 
 bool is_worthwhile(const Pattern& pattern, std::uint64_t bytes) {
@@ -59,7 +74,24 @@ LinkResult<Session> Session::open(const Settings& settings, const std::string& j
     const auto node = answer->find("node");
     if (node != answer->end() && node->is_string() && !node->get_ref<const std::string&>().empty())
         name = node->get<std::string>();
-    return Session(std::move(*link), settings, hosts, rank, std::move(name));
+    Session session(std::move(*link), settings, hosts, rank, std::move(name));
+    if (const auto phases = answer->find("phases");
+        phases != answer->end() && phases->is_boolean() && phases->get<bool>())
+        session.join(job);
+    return session;
+}
+
+/// Without a slot all goes on by requests.
+void Session::join(const std::string& job) {
+    auto answer = link_.ask_for_file({{"op", "join"}, {"job", job}});
+    if (!answer) return;
+    const auto number = [&](const char* key) -> std::size_t {
+        const auto found = answer->body.find(key);
+        const bool is_number = found != answer->body.end() && found->is_number_unsigned();
+        return is_number ? found->get<std::size_t>() : 0;
+    };
+    slot_ = PhaseSlot::map(answer->file,
+                           {number("map_bytes"), number("slot_offset"), number("generation_offset")});
 }
 
 LinkResult<KnownPattern*> Session::pattern(Operation operation, const HostSet& hosts) {
@@ -72,6 +104,28 @@ LinkResult<KnownPattern*> Session::pattern(Operation operation, const HostSet& h
 }
 
 LinkResult<bool> Session::enter(KnownPattern& known, std::uint64_t bytes) {
+    return slot_ ? enter_phase(known, bytes) : enter_by_request(known, bytes);
+}
+
+LinkResult<bool> Session::enter_phase(KnownPattern& known, std::uint64_t bytes) {
+    Pattern& pattern = known.second;
+    const std::uint32_t generation = slot_->generation();
+    if (pattern.generation != generation) {
+        if (const auto prepared = prepare(known); !prepared)
+            return tl::unexpected(prepared.error());
+    }
+    if (!is_worthwhile(pattern, bytes)) return false;
+    KnownPhase& phase = pattern.phases[std::bit_width(bytes - 1)];
+    if (phase.generation != generation) {
+        if (const auto asked = ask_for_phase(known, bytes, phase); !asked)
+            return tl::unexpected(asked.error());
+    }
+    if (phase.phase.number == 0) return false;
+    slot_->enter(phase.phase);
+    return true;
+}
+
+LinkResult<bool> Session::enter_by_request(KnownPattern& known, std::uint64_t bytes) {
     if (!is_worthwhile(known.second, bytes)) return false;
     auto entered = ask_to_enter(known, bytes);
     if (!entered && !entered.error().lost) {
@@ -85,21 +139,60 @@ LinkResult<bool> Session::enter(KnownPattern& known, std::uint64_t bytes) {
     return tl::unexpected(entered.error());
 }
 
-LinkResult<void> Session::leave() { return link_.tell({{"op", "leave"}}); }
+LinkResult<void> Session::leave() {
+    if (!slot_) return link_.tell({{"op", "leave"}});
+    slot_->leave();
+    return {};
+}
+
+LinkResult<bool> Session::enter_rate(std::uint64_t bytes_per_s) {
+    if (!slot_) return false;
+    KnownPhase& known = rates_[bytes_per_s];
+    if (known.generation != slot_->generation()) {
+        const auto answer = link_.ask({{"op", "rate"}, {"bytes_per_s", bytes_per_s}});
+        known.phase = {};
+        known.generation = slot_->generation();
+        if (!answer) return tl::unexpected(answer.error());
+        known = read_phase(*answer);
+    }
+    if (known.phase.number == 0) return false;
+    slot_->enter(known.phase);
+    return true;
+}
+
+Json Session::request_of(const char* op, const KnownPattern& known) const {
+    const auto& [operation, hosts] = known.first;
+    return {{"op", op},
+            {"operation", name_of(operation)},
+            {"job_hosts", hosts_->names()},
+            {"comm_hosts", hosts_->names_of(hosts)},
+            {"ranks_per_host", hosts_->ranks_per_host()},
+            {"siblings_disjoint", siblings_disjoint_}};
+}
+
+LinkResult<void> Session::ask_for_phase(const KnownPattern& pattern, std::uint64_t bytes,
+                                        KnownPhase& known) {
+    Json request = request_of("phase", pattern);
+    request["message_bytes"] = bytes;
+    // A refusal is not asked for again until something has changed.
+    known.phase = {};
+    known.generation = slot_->generation();
+    const auto answer = link_.ask(std::move(request));
+    if (!answer) return tl::unexpected(answer.error());
+    show(pattern, *answer);
+    known = read_phase(*answer);
+    return {};
+}
 
 LinkResult<void> Session::prepare(KnownPattern& known) {
-    const auto& [operation, hosts] = known.first;
     known.second = Pattern{};
-    const auto answer = link_.ask({{"op", "prepare"},
-                                   {"operation", name_of(operation)},
-                                   {"job_hosts", hosts_->names()},
-                                   {"comm_hosts", hosts_->names_of(hosts)},
-                                   {"ranks_per_host", hosts_->ranks_per_host()},
-                                   {"siblings_disjoint", siblings_disjoint_}});
+    if (slot_) known.second.generation = slot_->generation();
+    const auto answer = link_.ask(request_of("prepare", known));
     if (!answer) return tl::unexpected(answer.error());
     show(known, *answer);
     auto pattern = read_pattern(*answer);
     if (!pattern) return tl::unexpected(pattern.error());
+    pattern->generation = known.second.generation;
     known.second = std::move(*pattern);
     return {};
 }

@@ -2,19 +2,26 @@
 // This process's dealings with headwayd: one connection, the patterns prepared
 // on it, enter and leave.  Knows nothing of MPI calls.
 //
+// Where the daemon has phases, it is asked once for each pattern and size, and
+// enter and leave are a store into memory that the kernel reads; where it has
+// none, they are requests.
+//
 // Errors are of two kinds (LinkError::lost): the connection is gone and the
 // session with it, or the daemon refused this one thing and the rest goes on.
 //
 // Not thread safe: the caller serialises.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "daemon_link.hpp"
 #include "host_table.hpp"
+#include "phase_slot.hpp"
 #include "settings.hpp"
 
 namespace headway::glue {
@@ -25,12 +32,23 @@ inline constexpr std::size_t operation_count = 2;
 /// As the protocol spells it.
 [[nodiscard]] const char* name_of(Operation operation);
 
+/// What the daemon answered to "phase", and as long as it holds.
+struct KnownPhase {
+    Phase phase;                   ///< number 0: messages of that size are not paced
+    std::uint32_t generation = 0;  ///< 0: not asked yet
+};
+
+/// Sizes up to the same power of two have the same phase.
+inline constexpr std::size_t size_classes = 65;
+
 /// What the daemon answered to "prepare"; not paced unless it said so.
 struct Pattern {
     bool paced = false;
     std::uint64_t id = 0;
     std::uint64_t min_message_bytes = 0;
     std::string reason;  ///< why, or why not, for people
+    std::uint32_t generation = 0;  ///< of the slot's memory, when it was prepared
+    std::array<KnownPhase, size_classes> phases{};
 };
 
 /// Asked for once, however many communicators have that set of hosts.
@@ -55,11 +73,23 @@ public:
     [[nodiscard]] LinkResult<bool> enter(KnownPattern& known, std::uint64_t bytes);
     [[nodiscard]] LinkResult<void> leave();
 
+    /// As enter(), for a rate that the program itself names: of this process,
+    /// towards other clusters.  False, too, if the daemon has no phases.
+    [[nodiscard]] LinkResult<bool> enter_rate(std::uint64_t bytes_per_s);
+
+    [[nodiscard]] bool has_phases() const { return slot_.has_value(); }
+
 private:
     Session(DaemonLink link, const Settings& settings, const HostTable& hosts, int rank,
             std::string node);
 
     [[nodiscard]] LinkResult<void> prepare(KnownPattern& known);
+    void join(const std::string& job);
+    [[nodiscard]] DaemonLink::Json request_of(const char* op, const KnownPattern& known) const;
+    [[nodiscard]] LinkResult<bool> enter_phase(KnownPattern& known, std::uint64_t bytes);
+    [[nodiscard]] LinkResult<bool> enter_by_request(KnownPattern& known, std::uint64_t bytes);
+    [[nodiscard]] LinkResult<void> ask_for_phase(const KnownPattern& pattern, std::uint64_t bytes,
+                                                 KnownPhase& known);
     [[nodiscard]] LinkResult<void> ask_to_enter(const KnownPattern& known, std::uint64_t bytes);
     void show(const KnownPattern& known, const DaemonLink::Json& answer) const;
 
@@ -70,6 +100,8 @@ private:
     int rank_;
     std::string node_;
     Patterns patterns_;
+    std::optional<PhaseSlot> slot_;               ///< none: rates change by requests
+    std::map<std::uint64_t, KnownPhase> rates_;   ///< that the program named
 };
 
 }  // namespace headway::glue

@@ -22,6 +22,7 @@ from tcguest import (classes, eventually, frame, matches, note, packets, qdiscs,
 import ktap             # found where guestdaemon looks
 from ktap import case, equal, run_cases
 from control import Control
+import cases_phases  # noqa: F401, its cases register themselves
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 
@@ -113,10 +114,10 @@ def an_earlier_run_is_replaced():
 @case
 def wrong_configuration_leaves_the_kernel_alone():
     for text, pattern in (
-            (config() + "prefixes = 5\n", r"headway.toml:23: syntax: "),
+            (config() + "prefixes = 5\n", r"headway.toml:24: syntax: "),
             (config(linger="linger = 10"), r"headway.toml:6: policy.linger: unknown key; "
                                            r"did you mean linger_ms"),
-            (config(host_rate='host_rate = "1gb"'), r"headway.toml:15: cluster.host_rate: "),
+            (config(host_rate='host_rate = "1gb"'), r"headway.toml:16: cluster.host_rate: "),
             (config().replace('"a0"', '"c0"'), r"headway.toml:3: node.name: host \"c0\" is in no")):
         refused_to_start(text, 2, pattern)
     run("rm", CONFIG)

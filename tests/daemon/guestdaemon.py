@@ -26,7 +26,7 @@ running = []  # daemons of the case
 def config(via="netlink", **more):
     """The text of a configuration; `more` replaces lines of it."""
     values = {"linger": "linger_ms = 10", "interface": f'interface = "{DEV}"', "daemon": "",
-              "host_rate": 'host_rate = "1gbit"', **more}
+              "host_rate": 'host_rate = "1gbit"', "phases": 'phases = "off"', **more}
     return f"""
 [node]
 name = "a0"
@@ -35,6 +35,7 @@ name = "a0"
 {values["linger"]}
 [kernel]
 via = "{via}"
+{values["phases"]}
 [daemon]
 {values["daemon"]}
 [[cluster]]
@@ -60,14 +61,14 @@ def write_config(text):
 class Daemon:
     """headwayd in the foreground; ready when it says so to systemd's socket."""
 
-    def __init__(self, text, wait=True):
+    def __init__(self, text, wait=True, wrapper=()):
         write_config(text)
         self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.notify.settimeout(20)
         path = f"/run/notify.{time.monotonic_ns()}"
         self.notify.bind(path)
         self.log = open("/tmp/headwayd.log", "w+")
-        self.process = subprocess.Popen([f"{BIN}/headwayd", "--config", CONFIG, "--verbose"],
+        self.process = subprocess.Popen([*wrapper, f"{BIN}/headwayd", "--config", CONFIG, "--verbose"],
                                         env=dict(os.environ, NOTIFY_SOCKET=path),
                                         stdout=self.log, stderr=self.log)
         running.append(self)
@@ -132,7 +133,7 @@ def at_rest():
 
 
 def make_device():
-    for module in ("sch_htb", "cls_flower", "veth"):
+    for module in ("sch_htb", "cls_bpf", "cls_flower", "veth"):
         sh("modprobe", module)
     for module in ("simwire", "sch_gap"):
         sh("insmod", f"{MODULES}/{module}.ko")

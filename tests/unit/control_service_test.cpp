@@ -54,7 +54,7 @@ protected:
              const Json& members = Json::object()) {
         Json request{{"v", 1}, {"id", 5}, {"op", op}};
         request.update(members);
-        Json answer = Json::parse(service_->answer(session, request.dump()));
+        Json answer = Json::parse(service_->answer(session, request.dump()).text);
         EXPECT_EQ(answer["v"], 1);
         EXPECT_EQ(answer["id"], 5);
         return answer;
@@ -348,11 +348,11 @@ TEST_F(ControlServiceTest, NonsenseIsAnsweredAndHarmless) {
     for (const std::string& nonsense :
          {std::string(), std::string("{"), std::string(1000, '\0'), std::string(70'000, ' '),
           std::string(R"({"v":1,"id":1,"op":"enter","pattern":18446744073709551615})")}) {
-        const Json answer = Json::parse(service_->answer(client, nonsense));
+        const Json answer = Json::parse(service_->answer(client, nonsense).text);
         EXPECT_EQ(answer["ok"], false);
         EXPECT_TRUE(answer["error"].is_string());
     }
-    EXPECT_EQ(Json::parse(service_->answer(999, "{}"))["ok"], false);
+    EXPECT_EQ(Json::parse(service_->answer(999, "{}").text)["ok"], false);
     expect_at_rest();
 }
 

@@ -43,6 +43,12 @@ ClassRate to_rate(std::uint64_t bytes_per_s) {
 
 std::uint64_t from_rate(const ClassRate& rate) { return rate ? rate->value : GAP_RATE_UNLIMITED; }
 
+void set_rate(FakeClass& one, const ClassRate& rate) {
+    one.rate = rate;
+    one.next_rate.reset();
+    one.linger_ns = 0;
+}
+
 int mask_length(const std::uint8_t* mask, std::size_t bytes) {
     int length = 0;
     for (std::size_t i = 0; i < bytes; ++i) length += __builtin_popcount(mask[i]);
@@ -79,7 +85,7 @@ FakeDevice& FakeKernel::add_device(const std::string& name, BitsPerSecond link_r
 void FakeKernel::end_linger() {
     for (auto& [name, device] : devices_) {
         for (auto& [classid, one] : device.root.classes) {
-            if (one.lingers()) one = FakeClass{one.next_rate, std::nullopt, 0};
+            if (one.lingers()) set_rate(one, one.next_rate);
         }
     }
 }
@@ -165,6 +171,7 @@ FakeKernel::Refusal FakeKernel::carry_out(const nlmsghdr& request) {
         case RTM_NEWQDISC: return new_qdisc(request);
         case RTM_DELQDISC: return delete_qdisc(request);
         case RTM_NEWTCLASS: return new_class(request);
+        case RTM_DELTCLASS: return delete_class(request);
         case RTM_NEWTFILTER: return new_filter(request);
         default: return {EOPNOTSUPP, ""};
     }
@@ -208,8 +215,9 @@ FakeKernel::Refusal FakeKernel::new_class(const nlmsghdr& request) {
     FakeDevice* device = find(tc.tcm_ifindex);
     if (device == nullptr) return {ENODEV, ""};
     FakeQdisc& root = device->root;
+    const bool below_root = tc.tcm_parent == root.handle;
     if (root.handle == 0 || TC_H_MAJ(tc.tcm_handle) != root.handle ||
-        tc.tcm_parent != root.handle) {
+        (!below_root && !root.classes.contains(tc.tcm_parent))) {
         return {ENOENT, ""};
     }
     const nlattr* options = find_attribute(request, sizeof(tcmsg), TCA_OPTIONS);
@@ -232,13 +240,42 @@ FakeKernel::Refusal FakeKernel::new_class(const nlmsghdr& request) {
     if (!exists && !creates) return {ENOENT, ""};
     if (!exists && conf.has_linger) return {EINVAL, "linger is for a change of the rate"};
     FakeClass& one = root.classes[tc.tcm_handle];
+    if (!exists && !below_root) one.parent = tc.tcm_parent;
     if (!conf.has_rate) return {};
     const ClassRate asked = to_rate(conf.rate_bytes_per_s);
     if (conf.has_linger && conf.linger_ns > 0) {
-        one = {one.rate, asked, conf.linger_ns};
+        one.next_rate = asked;
+        one.linger_ns = conf.linger_ns;
     } else {
-        one = {asked, std::nullopt, 0};
+        set_rate(one, asked);
     }
+    return {};
+}
+
+FakeKernel::Refusal FakeKernel::delete_class(const nlmsghdr& request) {
+    FakeDevice* device = find(tc_of(request).tcm_ifindex);
+    if (device == nullptr) return {ENODEV, ""};
+    const std::uint32_t classid = tc_of(request).tcm_handle;
+    for (const auto& [id, one] : device->root.classes) {
+        if (one.parent == classid) return {EBUSY, "the class has children"};
+    }
+    return device->root.classes.erase(classid) == 1 ? Refusal{} : Refusal{ENOENT, ""};
+}
+
+/// As the kernel's cls_bpf wants it for a program that names the minor number.
+FakeKernel::Refusal FakeKernel::new_bpf_filter(FakeQdisc& root, FakeFilter filter,
+                                               const nlattr* options) {
+    std::uint32_t flags = 0;
+    for_each_nested_attribute(options, [&](const nlattr* attribute) {
+        switch (mnl_attr_get_type(attribute)) {
+            case TCA_BPF_FD: filter.program_fd = static_cast<int>(mnl_attr_get_u32(attribute)); break;
+            case TCA_BPF_CLASSID: filter.classid = mnl_attr_get_u32(attribute); break;
+            case TCA_BPF_FLAGS: flags = mnl_attr_get_u32(attribute); break;
+            default: break;
+        }
+    });
+    if (filter.program_fd < 0 || flags != TCA_BPF_FLAG_ACT_DIRECT) return {EINVAL, ""};
+    root.filters.push_back(filter);
     return {};
 }
 
@@ -249,7 +286,9 @@ FakeKernel::Refusal FakeKernel::new_filter(const nlmsghdr& request) {
     if (device->root.handle == 0 || tc.tcm_parent != device->root.handle) {
         return {ENOENT, "Parent Qdisc doesn't exists"};
     }
-    if (kind_of(request) != "flower") return {ENOENT, "TC classifier not found"};
+    if (kind_of(request) != "flower" && kind_of(request) != "bpf") {
+        return {ENOENT, "TC classifier not found"};
+    }
     const nlattr* options = find_attribute(request, sizeof(tcmsg), TCA_OPTIONS);
     if (options == nullptr) return {EINVAL, "Missing attributes"};
 
@@ -257,6 +296,7 @@ FakeKernel::Refusal FakeKernel::new_filter(const nlmsghdr& request) {
     filter.preference = static_cast<std::uint16_t>(TC_H_MAJ(tc.tcm_info) >> 16U);
     filter.ethertype = ntohs(static_cast<std::uint16_t>(TC_H_MIN(tc.tcm_info)));
     filter.handle = tc.tcm_handle;
+    if (kind_of(request) == "bpf") return new_bpf_filter(device->root, filter, options);
     std::array<char, INET6_ADDRSTRLEN> address{};
     int length = 0;
     std::uint16_t key_ethertype = 0;
@@ -340,6 +380,9 @@ void FakeKernel::dump(const nlmsghdr& request) {
             }
             mnl_attr_nest_end(writer.header(), nest);
             nlattr* stats = mnl_attr_nest_start(writer.header(), TCA_STATS2);
+            gnet_stats_queue queue{};
+            queue.backlog = one.backlog_bytes;
+            mnl_attr_put(writer.header(), TCA_STATS_QUEUE, sizeof(queue), &queue);
             tc_gap_xstats xstats{};
             xstats.type = TC_GAP_XSTATS_CLASS;
             xstats.cl.wire_bytes = 1538;

@@ -27,6 +27,8 @@ struct FakeClass {
     ClassRate rate;
     ClassRate next_rate;          ///< while it lingers
     std::uint64_t linger_ns = 0;  ///< 0: no change is pending
+    std::uint32_t parent = 0;     ///< 0: the qdisc
+    std::uint32_t backlog_bytes = 0;
 
     [[nodiscard]] bool lingers() const { return linger_ns > 0; }
 
@@ -39,6 +41,7 @@ struct FakeFilter {
     std::uint32_t handle = 0;
     std::string destination;      ///< "10.1.0.0/16"
     std::uint32_t classid = 0;
+    int program_fd = -1;          ///< of a BPF classifier
 
     friend bool operator==(const FakeFilter&, const FakeFilter&) = default;
 };
@@ -104,7 +107,9 @@ private:
     Refusal new_qdisc(const nlmsghdr& request);
     Refusal delete_qdisc(const nlmsghdr& request);
     Refusal new_class(const nlmsghdr& request);
+    Refusal delete_class(const nlmsghdr& request);
     Refusal new_filter(const nlmsghdr& request);
+    static Refusal new_bpf_filter(FakeQdisc& root, FakeFilter filter, const nlattr* options);
     Refusal get_link(const nlmsghdr& request);
     void dump(const nlmsghdr& request);
     void acknowledge(const nlmsghdr& request, const Refusal& refusal);

@@ -48,6 +48,27 @@ void print_classes(const Json& classes) {
     }
 }
 
+std::string counted(std::uint64_t count, const char* one, const char* many) {
+    return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+/// Each phase with the least of its rates.
+void print_jobs(const Json& status) {
+    if (!status.contains("jobs") || !status["jobs"].is_array()) return;
+    for (const Json& job : status["jobs"]) {
+        fmt::print("job {} of user {}: {}, {}", text_of(job, "job"), number_of(job, "uid"),
+                   counted(number_of(job, "processes"), "process", "processes"),
+                   counted(number_of(job, "phase_count"), "phase", "phases"));
+        const char* separator = ": ";
+        for (const Json& phase : job.value("phases", Json::array())) {
+            fmt::print("{}{} ({})", separator, number_of(phase, "phase"),
+                       rate_text(phase, "bytes_per_s"));
+            separator = ", ";
+        }
+        fmt::print("\n");
+    }
+}
+
 void print_clients(const Json& status) {
     fmt::print("{} clients, {} paced collectives active\n", number_of(status, "client_count"),
                number_of(status, "active_enters"));
@@ -55,6 +76,10 @@ void print_clients(const Json& status) {
         fmt::print("  pid {}, user {}", number_of(client, "pid"), number_of(client, "uid"));
         if (client.contains("job")) {
             fmt::print(", job {} rank {}", text_of(client, "job"), number_of(client, "rank"));
+        }
+        if (client.contains("slot")) {
+            fmt::print(", slot {} in phase {}", number_of(client, "slot"),
+                       number_of(client, "phase"));
         }
         fmt::print(": in {} collectives", number_of(client, "enters"));
         if (client.contains("reason")) {
@@ -93,6 +118,7 @@ void print_text(const Json& status) {
     }
     fmt::print("\n");
     print_classes(status["classes"]);
+    print_jobs(status);
     fmt::print("\n");
     print_clients(status);
     print_latency(status, "enter");

@@ -111,6 +111,13 @@ KernelConfig read_kernel(TomlReader& reader) {
                          "write the folder of q_gap.so, starting with '/'");
         }
     }
+    if (const auto phases = reader.string("phases")) {
+        kernel.phases = phases->value != "off";
+        if (kernel.phases && phases->value != "auto") {
+            reader.error(phases->line, "phases", fmt::format("\"{}\" is unknown", phases->value),
+                         "write \"auto\" (default) or \"off\"");
+        }
+    }
     reader.finish();
     return kernel;
 }

@@ -38,6 +38,7 @@ struct PolicyConfig {
 struct KernelConfig {
     KernelVia via = KernelVia::netlink;
     std::optional<std::string> tc_plugin_dir;  ///< none: found beside the program, or tc's own
+    bool phases = true;  ///< rates that ranks switch themselves, where the kernel can
 };
 
 struct DaemonConfig {

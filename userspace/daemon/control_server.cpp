@@ -27,9 +27,23 @@ tl::unexpected<Error> event_failure(int result, const char* what) {
 }
 
 /// True if the answer could be handed over at once.
-bool send_answer(int fd, std::string_view answer) {
-    return send(fd, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL) ==
-           static_cast<ssize_t>(answer.size());
+bool send_answer(int socket, std::string_view text, int fd_with_it = -1) {
+    iovec piece{const_cast<char*>(text.data()), text.size()};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    if (fd_with_it >= 0) {
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+        cmsghdr* header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int));
+        std::memcpy(CMSG_DATA(header), &fd_with_it, sizeof(int));
+    }
+    return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(text.size());
 }
 
 }  // namespace
@@ -105,18 +119,35 @@ Result<void> ControlServer::add(AcceptedClient accepted) {
         return {};
     }
     auto client = std::make_unique<Client>(
-        Client{this, *session, accepted.peer, std::move(accepted.socket), nullptr});
-    sd_event_source* source = nullptr;
-    const int added = sd_event_add_io(event_, &source, client->socket.get(), EPOLLIN, on_client,
-                                      client.get());
-    if (added < 0) {
+        Client{this, *session, accepted.peer, std::move(accepted.socket),
+               std::move(accepted.process), nullptr, nullptr});
+    if (auto watching = watch(*client); !watching) {
         service_.close(*session);
-        return event_failure(added, "watching a client");
+        return watching;
     }
-    client->source.reset(source);
     log_.debug("client connected: pid {}, uid {}", client->peer.pid, client->peer.uid);
     clients_.emplace(*session, std::move(client));
     return {};
+}
+
+Result<void> ControlServer::watch(Client& client) {
+    sd_event_source* source = nullptr;
+    int added =
+        sd_event_add_io(event_, &source, client.socket.get(), EPOLLIN, on_client, &client);
+    if (added < 0) return event_failure(added, "watching a client");
+    client.source.reset(source);
+    if (!client.process) return {};
+    added = sd_event_add_io(event_, &source, client.process.get(), EPOLLIN, on_process_end, &client);
+    if (added < 0) return event_failure(added, "watching a client's process");
+    client.process_source.reset(source);
+    sd_event_source_set_priority(source, SD_EVENT_PRIORITY_IMPORTANT);
+    return {};
+}
+
+int ControlServer::on_process_end(sd_event_source*, int, std::uint32_t, void* client) {
+    auto& self = *static_cast<Client*>(client);
+    self.server->drop(self, "its process ended");
+    return 0;
 }
 
 void ControlServer::refuse(const AcceptedClient& accepted, const Error& why) {
@@ -145,12 +176,12 @@ void ControlServer::serve(Client& client) {
         return;
     }
     const auto size = static_cast<std::size_t>(length);
-    const std::string answer =
+    const ControlAnswer answer =
         size > buffer_.size()
-            ? to_datagram(make_refusal(
-                  std::nullopt, fmt::format("a request has at most {} bytes", buffer_.size())))
+            ? ControlAnswer{to_datagram(make_refusal(
+                  std::nullopt, fmt::format("a request has at most {} bytes", buffer_.size())))}
             : service_.answer(client.session, {buffer_.data(), size});
-    const bool taken = send_answer(client.socket.get(), answer);
+    const bool taken = send_answer(client.socket.get(), answer.text, answer.fd);
     after_kernel_change();
     if (!taken) drop(client, "it does not fetch its answers");
 }

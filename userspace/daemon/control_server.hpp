@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clients of the control socket in an sd-event loop.
 //
+// A client whose process has ended is dropped at once, before anybody is served,
+// even if a child of it still holds the socket.
+//
 // One datagram per client and turn, so that a busy client delays the others
 // by one request at most.  A client that does not fetch its answers is cut
 // off: the daemon never waits for anybody.
@@ -42,7 +45,9 @@ private:
         ControlService::SessionId session;
         Peer peer;
         FileDescriptor socket;
+        FileDescriptor process;
         EventSource source;
+        EventSource process_source;
     };
 
     ControlServer(sd_event* event, int listening_fd, ControlService& service, spdlog::logger& log)
@@ -53,12 +58,14 @@ private:
     void pause_accepting(const Error& why);
     Result<void> add(AcceptedClient accepted);
     void refuse(const AcceptedClient& accepted, const Error& why);
+    Result<void> watch(Client& client);
     void serve(Client& client);
     void drop(const Client& client, std::string_view why);
     void after_kernel_change();
 
     static int on_listening(sd_event_source*, int, std::uint32_t, void* server);
     static int on_client(sd_event_source*, int, std::uint32_t, void* client);
+    static int on_process_end(sd_event_source*, int, std::uint32_t, void* client);
     static int on_accept_again(sd_event_source*, std::uint64_t, void* server);
     static int on_retry(sd_event_source*, std::uint64_t, void* server);
 

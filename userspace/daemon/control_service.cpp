@@ -37,6 +37,7 @@ bool same_set_up(const NodePlanner& a, const NodePlanner& b) {
            a.config().node.interface == b.config().node.interface &&
            a.config().kernel.via == b.config().kernel.via &&
            a.config().kernel.tc_plugin_dir == b.config().kernel.tc_plugin_dir &&
+           a.config().kernel.phases == b.config().kernel.phases &&
            a.config().daemon.socket == b.config().daemon.socket &&
            a.config().daemon.group == b.config().daemon.group;
 }
@@ -57,6 +58,10 @@ ControlService::ControlService(NodePlanner planner, BytesPerSecond link_rate,
       clock_(clock),
       started_(clock.now()),
       pacer_(kernel, clock, planner_.layout(), planner_.config().policy.linger) {}
+
+void ControlService::use_phases(PhaseMaps& maps) {
+    phases_.emplace(maps, kernel_, planner_.layout(), link_rate_);
+}
 
 // ------------------------------------------------------------------ sessions
 
@@ -84,6 +89,7 @@ void ControlService::close(SessionId id) {
     }
     const auto user = sessions_of_user_.find(found->second.peer.uid);
     if (--user->second == 0) sessions_of_user_.erase(user);
+    if (phases_) phases_->leave(found->second);
     sessions_.erase(found);
     if (!active.empty()) pacer_.leave(active);
 }
@@ -101,33 +107,53 @@ struct ControlService::Dispatch {
     Result<Json> operator()(const PrepareRequest& r) { return service.prepare(session, r, answer); }
     Result<Json> operator()(const EnterRequest& r) { return service.enter(session, r, answer); }
     Result<Json> operator()(const LeaveRequest&) { return service.leave(session, answer); }
+    Result<Json> operator()(const JoinRequest& r) {
+        if (!service.phases_) return service.phases_missing();
+        return service.phases_->join(session, r, answer);
+    }
+    Result<Json> operator()(const PhaseRequest& r) {
+        if (!service.phases_) return service.phases_missing();
+        return service.phases_->phase(session, r, service.planner_, answer);
+    }
+    Result<Json> operator()(const RateRequest& r) {
+        if (!service.phases_) return service.phases_missing();
+        return service.phases_->rate(session, r, answer);
+    }
 };
 
-std::string ControlService::answer(SessionId id, std::string_view datagram) {
+Result<Json> ControlService::phases_missing() const {
+    return failure("headwayd has no phases on this node; use enter and leave");
+}
+
+ControlAnswer ControlService::answer(SessionId id, std::string_view datagram) {
     const auto found = sessions_.find(id);
-    if (found == sessions_.end()) return to_datagram(make_refusal(std::nullopt, "no session"));
+    const auto refuse = [](const std::optional<std::uint64_t>& request_id, std::string_view why) {
+        return ControlAnswer{to_datagram(make_refusal(request_id, why))};
+    };
+    if (found == sessions_.end()) return refuse(std::nullopt, "no session");
     if (datagram.size() > datagram_max_bytes) {
-        return to_datagram(make_refusal(
-            std::nullopt, fmt::format("a request has at most {} bytes", datagram_max_bytes)));
+        return refuse(std::nullopt,
+                      fmt::format("a request has at most {} bytes", datagram_max_bytes));
     }
 
     const auto begin = clock_.now();
     const Request request = parse_request(datagram);
-    if (!request.body) {
-        return to_datagram(make_refusal(request.id, request.body.error().message));
-    }
+    if (!request.body) return refuse(request.id, request.body.error().message);
     const auto result =
         std::visit(Dispatch{*this, found->second, make_answer(request.id)}, *request.body);
-    if (!result) return to_datagram(make_refusal(request.id, result.error().message));
+    if (!result) return refuse(request.id, result.error().message);
 
-    std::string text = to_datagram(*result);
-    if (text.size() > datagram_max_bytes) {
-        return to_datagram(make_refusal(request.id, "the answer would be too long"));
+    ControlAnswer answer{to_datagram(*result)};
+    if (answer.text.size() > datagram_max_bytes) {
+        return refuse(request.id, "the answer would be too long");
     }
     const auto took = clock_.now() - begin;
     if (std::holds_alternative<EnterRequest>(*request.body)) enter_latency_.add(took);
     if (std::holds_alternative<LeaveRequest>(*request.body)) leave_latency_.add(took);
-    return text;
+    if (std::holds_alternative<JoinRequest>(*request.body)) {
+        answer.fd = phases_->slots_fd(found->second);
+    }
+    return answer;
 }
 
 Result<Json> ControlService::hello(ControlSession& session, const HelloRequest& request,
@@ -137,6 +163,7 @@ Result<Json> ControlService::hello(ControlSession& session, const HelloRequest& 
     answer["node"] = planner_.node_name();
     answer["cluster"] = planner_.own_cluster().name;
     answer["min_message_bytes"] = planner_.config().policy.min_message_bytes;
+    answer["phases"] = phases_.has_value();
     return answer;
 }
 
@@ -161,7 +188,7 @@ Result<Json> ControlService::prepare(ControlSession& session, const PrepareReque
     if (!pattern) return tl::unexpected(pattern.error());
     const auto plan = planner_.plan(*pattern, std::nullopt);
     if (!plan) return tl::unexpected(plan.error());
-    const auto id = remember(session, {*pattern, request.hosts.sizes_agree, *plan});
+    const auto id = remember(session, {*pattern, *plan});
     if (!id) return tl::unexpected(id.error());
 
     const auto small = too_small(planner_.config().policy, request.message_bytes);
@@ -182,7 +209,7 @@ Result<std::uint64_t> ControlService::remember(ControlSession& session,
                                                PreparedPattern prepared) const {
     auto& patterns = session.patterns;
     const auto known = std::find_if(patterns.begin(), patterns.end(), [&](const auto& other) {
-        return other.pattern == prepared.pattern && other.sizes_agree == prepared.sizes_agree;
+        return other.pattern == prepared.pattern;
     });
     if (known != patterns.end()) {
         *known = std::move(prepared);
@@ -199,7 +226,7 @@ Result<std::uint64_t> ControlService::remember(ControlSession& session,
 /// divide a link by different numbers.
 Result<NodePlan> ControlService::plan_for_size(
     PreparedPattern& prepared, const std::optional<std::uint64_t>& message_bytes) const {
-    if (!prepared.sizes_agree || !message_bytes) return *prepared.plan;
+    if (!prepared.pattern.operation->sizes_agree || !message_bytes) return *prepared.plan;
     const std::uint64_t bytes = planned_bytes(*message_bytes);
     const auto known = prepared.plan_by_bytes.find(bytes);
     if (known != prepared.plan_by_bytes.end()) return known->second;
@@ -216,7 +243,7 @@ Result<NodePlan> ControlService::plan_of(ControlSession& session,
     if (const auto* hosts = std::get_if<CollectiveHosts>(&request.who)) {
         const auto pattern = planner_.pattern_of(*hosts);
         if (!pattern) return tl::unexpected(pattern.error());
-        PreparedPattern once{*pattern, hosts->sizes_agree, std::nullopt};
+        PreparedPattern once{*pattern, std::nullopt};
         auto plan = planner_.plan(*pattern, std::nullopt);
         if (!plan || !plan->paced) return plan;
         once.plan = std::move(*plan);
@@ -276,7 +303,8 @@ Json ControlService::daemon_json() const {
             {"interface", config.node.interface},
             {"link_bits_per_s", link_rate_.bits().value},
             {"linger_ms", config.policy.linger.count()},
-            {"min_message_bytes", config.policy.min_message_bytes}};
+            {"min_message_bytes", config.policy.min_message_bytes},
+            {"phases", phases_.has_value()}};
 }
 
 Json ControlService::classes_json(const std::vector<ClassState>& states) const {
@@ -304,7 +332,7 @@ Json ControlService::classes_json(const std::vector<ClassState>& states) const {
     return list;
 }
 
-Json ControlService::clients_json() const {
+Json ControlService::clients_json() {
     Json list = Json::array();
     for (const auto& [id, session] : sessions_) {
         if (list.size() == clients_in_status_max) break;
@@ -320,6 +348,10 @@ Json ControlService::clients_json() const {
             entry["paced"] = session.enters.back().id.has_value();
             entry["reason"] = session.enters.back().reason;
         }
+        if (session.seat) {
+            entry["slot"] = session.seat->slot;
+            entry["phase"] = phases_->phase_in(*session.seat);
+        }
         list.push_back(std::move(entry));
     }
     return list;
@@ -334,6 +366,7 @@ Result<Json> ControlService::status(Json answer) {
     answer["active_enters"] = pacer_.active();
     answer["client_count"] = sessions_.size();
     answer["clients"] = clients_json();
+    answer["jobs"] = phases_ ? phases_->jobs_json() : Json::array();
     answer["enter"] = latency_json(enter_latency_);
     answer["leave"] = latency_json(leave_latency_);
     return answer;
@@ -356,6 +389,7 @@ Result<void> ControlService::reload(Config config) {
     const bool keep_patterns = same_hosts(planner_.config().topology, next->config().topology);
     planner_ = std::move(*next);
     pacer_.set_linger(planner_.config().policy.linger);
+    if (phases_) phases_->plans_changed();
     for (auto& [id, session] : sessions_) {
         for (PreparedPattern& prepared : session.patterns) {
             prepared.plan.reset();

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,8 +15,15 @@
 #include "daemon/latency_stats.hpp"
 #include "daemon/node_planner.hpp"
 #include "daemon/pacer.hpp"
+#include "daemon/phase_service.hpp"
 
 namespace headway {
+
+/// One datagram, and perhaps a descriptor to go with it, which stays the service's.
+struct ControlAnswer {
+    std::string text;
+    int fd = -1;
+};
 
 class ControlService {
 public:
@@ -26,11 +34,15 @@ public:
     ControlService(NodePlanner planner, BytesPerSecond link_rate, TrafficControl& kernel,
                    const Clock& clock);
 
+    /// The kernel holds the layout with phases: clients may switch rates
+    /// themselves.  `maps` must outlive the service.
+    void use_phases(PhaseMaps& maps);
+
     /// Fails if there are too many clients, in all or of that user.
     [[nodiscard]] Result<SessionId> open(const Peer& peer);
 
     /// The answer to one datagram; what it asks of the kernel has been done.
-    [[nodiscard]] std::string answer(SessionId id, std::string_view datagram);
+    [[nodiscard]] ControlAnswer answer(SessionId id, std::string_view datagram);
 
     /// Undoes what the session entered.
     void close(SessionId id);
@@ -45,6 +57,7 @@ public:
     [[nodiscard]] std::size_t clients() const { return sessions_.size(); }
 
 private:
+    Result<Json> phases_missing() const;
     struct Dispatch;  // one overload per kind of request
 
     Result<Json> hello(ControlSession& session, const HelloRequest& request, Json answer);
@@ -60,7 +73,7 @@ private:
     Result<NodePlan> plan_of(ControlSession& session, const EnterRequest& request) const;
     Json daemon_json() const;
     Json classes_json(const std::vector<ClassState>& states) const;
-    Json clients_json() const;
+    Json clients_json();
 
     NodePlanner planner_;
     BytesPerSecond link_rate_;
@@ -68,6 +81,7 @@ private:
     const Clock& clock_;
     std::chrono::nanoseconds started_;
     Pacer pacer_;
+    std::optional<PhaseService> phases_;
     std::map<SessionId, ControlSession> sessions_;
     std::map<uid_t, std::size_t> sessions_of_user_;
     SessionId next_id_ = 1;

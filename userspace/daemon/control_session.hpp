@@ -11,6 +11,7 @@
 #include "daemon/node_planner.hpp"
 #include "daemon/pacer.hpp"
 #include "daemon/protocol.hpp"
+#include "phase/phase_maps.hpp"
 
 namespace headway {
 
@@ -19,12 +20,12 @@ struct Peer {
     pid_t pid = 0;
     uid_t uid = 0;
     gid_t gid = 0;
+    bool is_watched = true;  ///< the daemon sees the process end
 };
 
 /// A collective announced by "prepare"; its id is its place in the list + 1.
 struct PreparedPattern {
-    AllToAllPattern pattern;
-    bool sizes_agree = true;  ///< all nodes hear of the same message size
+    CollectivePattern pattern;
     /// For messages of any size.  None: the topology was reloaded with other hosts,
     /// so that the counts in `pattern` mean nothing any more.
     std::optional<NodePlan> plan;
@@ -43,6 +44,7 @@ struct ControlSession {
     std::optional<HelloRequest> hello;
     std::vector<PreparedPattern> patterns;
     std::vector<ActiveEnter> enters;  ///< innermost last
+    std::optional<PhaseSeat> seat;    ///< it has joined its job's phases
 };
 
 }  // namespace headway

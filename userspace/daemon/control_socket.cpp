@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -87,6 +88,17 @@ Result<void> set_permissions(const std::string& path, const std::optional<std::s
     return {};
 }
 
+/// Since 6.5 the kernel tells the very process; before, its number, which another
+/// process may have by now.
+FileDescriptor process_behind(int socket, pid_t pid) {
+    constexpr int so_peerpidfd = 77;  // newer than the C library's headers
+    int fd = -1;
+    socklen_t length = sizeof(fd);
+    if (getsockopt(socket, SOL_SOCKET, so_peerpidfd, &fd, &length) == 0) return FileDescriptor(fd);
+    if (pid <= 0) return FileDescriptor();
+    return FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+}
+
 }  // namespace
 
 Result<LockFile> LockFile::acquire(const std::string& path) {
@@ -148,7 +160,11 @@ Result<std::optional<AcceptedClient>> accept_client(int listening_fd) {
     if (getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) {
         return errno_failure("credentials of a client");
     }
-    return AcceptedClient{std::move(socket), {credentials.pid, credentials.uid, credentials.gid}};
+    FileDescriptor process = process_behind(socket.get(), credentials.pid);
+    const bool is_watched = static_cast<bool>(process);
+    return AcceptedClient{std::move(socket),
+                          {credentials.pid, credentials.uid, credentials.gid, is_watched},
+                          std::move(process)};
 }
 
 }  // namespace headway

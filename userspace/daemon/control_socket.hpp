@@ -57,6 +57,9 @@ private:
 struct AcceptedClient {
     FileDescriptor socket;
     Peer peer;
+    /// Readable once the process has ended.  None if it cannot be seen from here
+    /// (as in another pid namespace), or had ended before.
+    FileDescriptor process;
 };
 
 /// None: there is nobody waiting any more.  Fails with the errno of accept(),

@@ -18,6 +18,7 @@
 #include "daemon/kernel_access.hpp"
 #include "daemon/kernel_setup.hpp"
 #include "daemon/version.hpp"
+#include "phase/bpf_phase_maps.hpp"
 
 namespace headway {
 namespace {
@@ -37,7 +38,8 @@ void block_signals() {
 
 /// Room for every client that limits.hpp allows.
 void raise_descriptor_limit(spdlog::logger& log) {
-    constexpr rlim_t wanted = clients_max + 64;
+    // its socket and its process, and the arrays of jobs
+    constexpr rlim_t wanted = 2 * clients_max + HEADWAY_PHASE_JOBS + 64;
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
     limit.rlim_cur = std::min(wanted, limit.rlim_max);
@@ -113,15 +115,54 @@ private:
     spdlog::logger& log_;
 };
 
+/// The classifier, loaded but not yet in use.
+Result<std::unique_ptr<BpfPhaseMaps>> load_classifier(const NodePlanner& planner) {
+    const KernelConfig& config = planner.config().kernel;
+    if (!config.phases) return failure("[kernel] phases is \"off\"");
+    if (config.via == KernelVia::tc) return failure("tc cannot attach a program without a file");
+    std::vector<PhaseTrunk> trunks;
+    for (const ClassLayout& target : planner.layout().classes) {
+        trunks.push_back({planner.config().topology.clusters()[target.cluster].prefixes,
+                          rest_class(target.classid).minor()});
+    }
+    return BpfPhaseMaps::load(trunks);
+}
+
+/// What is in the kernel.
+struct SetUp {
+    SetUpReport report;
+    std::unique_ptr<BpfPhaseMaps> phases;  ///< none: rates change by requests only
+};
+
+/// With phases where the kernel can; if they are what it refuses, without.
+Result<SetUp> set_up(TrafficControl& kernel, const NodePlanner& planner, spdlog::logger& log) {
+    const BitsPerSecond host_rate = planner.own_cluster().host_rate;
+    auto phases = load_classifier(planner);
+    if (phases) {
+        const KernelLayout layout = with_phases(planner.layout(), (*phases)->program_fd(),
+                                                planner.config().policy.linger);
+        auto report = set_up_kernel(kernel, layout, host_rate);
+        if (report) return SetUp{*report, std::move(*phases)};
+        phases = tl::unexpected(report.error());
+    }
+    auto report = set_up_kernel(kernel, planner.layout(), host_rate);
+    if (!report) return tl::unexpected(report.error());
+    if (planner.config().kernel.phases) {
+        log.warn("no phases, rates change by requests: {}", phases.error().message);
+    }
+    return SetUp{*report, nullptr};
+}
+
 /// With the kernel set up; whatever happens here, the caller takes it down.
-Result<void> serve(NodePlanner planner, BytesPerSecond link_rate, TrafficControl& kernel,
+Result<void> serve(NodePlanner planner, const SetUp& done, TrafficControl& kernel,
                    ControlSocket& socket, spdlog::logger& log) {
     sd_event* event = nullptr;
     if (const int made = sd_event_new(&event); made < 0) {
         return system_failure(-made, "event loop: {}", std::strerror(-made));
     }
     const SteadyClock clock;
-    ControlService service(std::move(planner), link_rate, kernel, clock);
+    ControlService service(std::move(planner), done.report.link_rate, kernel, clock);
+    if (done.phases) service.use_phases(*done.phases);
     Daemon daemon(Event(event), service, log);
     if (auto watching = daemon.watch_signals(); !watching) return watching;
     return daemon.serve(socket);
@@ -140,18 +181,19 @@ Result<void> run(NodePlanner planner, spdlog::logger& log) {
     if (!access) return tl::unexpected(access.error());
     TrafficControl& kernel = (*access)->traffic_control();
     const KernelLayout layout = planner.layout();
-    const auto report = set_up_kernel(kernel, layout, planner.own_cluster().host_rate);
-    if (!report) {
-        return tl::unexpected(report.error().within("setting up " + config.node.interface));
+    const auto done = set_up(kernel, planner, log);
+    if (!done) {
+        return tl::unexpected(done.error().within("setting up " + config.node.interface));
     }
-    if (report->replaced_earlier_run) {
+    if (done->report.replaced_earlier_run) {
         log.warn("{}: replaced the gap qdisc of an earlier run", config.node.interface);
     }
-    log.info("{}: node {} of cluster {}, {} classes on a link of {}", config.node.interface,
-             planner.node_name(), planner.own_cluster().name, layout.classes.size(),
-             rate_to_text(report->link_rate.bits()));
+    log.info("{}: node {} of cluster {}, {} classes on a link of {}, {} phases",
+             config.node.interface, planner.node_name(), planner.own_cluster().name,
+             layout.classes.size(), rate_to_text(done->report.link_rate.bits()),
+             done->phases ? "with" : "without");
 
-    const auto served = serve(std::move(planner), report->link_rate, kernel, *socket, log);
+    const auto served = serve(std::move(planner), *done, kernel, *socket, log);
     if (const auto removed = tear_down_kernel(kernel, layout); !removed) {
         log.error("{}: {}", config.node.interface, removed.error().message);
         return removed;

@@ -5,8 +5,14 @@ namespace headway {
 namespace {
 
 constexpr std::uint16_t first_class_minor = 0x10;
+constexpr std::uint16_t rest_minor_offset = 0x100;
 
 }  // namespace
+
+TcHandle rest_class(TcHandle classid) {
+    return tc_handle(classid.major(),
+                     static_cast<std::uint16_t>(classid.minor() + rest_minor_offset));
+}
 
 KernelLayout make_kernel_layout(const Topology& topology, std::size_t own_cluster) {
     KernelLayout layout{own_cluster, {}, {AddRootQdisc{root_handle}}, DeleteRootQdisc{root_handle}};
@@ -29,6 +35,21 @@ KernelLayout make_kernel_layout(const Topology& topology, std::size_t own_cluste
         }
     }
     return layout;
+}
+
+KernelLayout with_phases(const KernelLayout& layout, int program_fd,
+                         std::chrono::nanoseconds linger) {
+    KernelLayout phases = layout;
+    phases.set_up = {AddRootQdisc{root_handle}};
+    for (const ClassLayout& target : layout.classes) {
+        // Its first child comes with it: a class never changes from one that
+        // queues packets to one that has children.
+        phases.set_up.emplace_back(AddClass{target.classid, std::nullopt, std::nullopt, linger});
+        phases.set_up.emplace_back(
+            AddClass{rest_class(target.classid), std::nullopt, target.classid});
+    }
+    phases.set_up.emplace_back(AddClassifier{filter_preference_v4, program_fd, root_handle});
+    return phases;
 }
 
 std::vector<ClassRate> class_rates(const KernelLayout& layout,

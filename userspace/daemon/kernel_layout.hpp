@@ -8,8 +8,16 @@
 //
 // Everything else (no prefix matches) leaves unpaced.  At rest all classes are
 // unlimited; a collective lowers some of them while it runs.
+//
+// With phases (userspace/phase/) each of these classes has children, which a
+// BPF classifier chooses instead of the filters:
+//
+//     class 1:10              cap on all of them; keeps their packets in order
+//       class 1:110           packets while nobody is in a phase; unlimited
+//       class 1:1001, ...     one per rate that a phase has had
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <vector>
 
@@ -30,6 +38,9 @@ struct ClassLayout {
     std::size_t cluster = 0;  ///< packets to this cluster's hosts
 };
 
+/// Class of resting traffic below that one.
+[[nodiscard]] TcHandle rest_class(TcHandle classid);
+
 struct KernelLayout {
     std::size_t own_cluster = 0;
     std::vector<ClassLayout> classes;  ///< the own cluster's first
@@ -38,6 +49,11 @@ struct KernelLayout {
 };
 
 [[nodiscard]] KernelLayout make_kernel_layout(const Topology& topology, std::size_t own_cluster);
+
+/// The same classes with phases below them.  `linger`: how long at most packets
+/// of a phase hold up those of a laxer one.
+[[nodiscard]] KernelLayout with_phases(const KernelLayout& layout, int program_fd,
+                                       std::chrono::nanoseconds linger);
 
 /// The rates of a plan for a node of `layout`'s own cluster, one per class of
 /// the layout.  None: the plan does not limit that class.

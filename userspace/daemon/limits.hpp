@@ -21,7 +21,14 @@ inline constexpr std::size_t enters_per_client_max = 16;
 inline constexpr std::size_t hosts_per_request_max = 16384;
 inline constexpr std::uint32_t ranks_per_host_max = 4096;
 inline constexpr std::size_t job_name_max_bytes = 128;
+/// A phase's rate is at least the link's divided by this: no process can bring
+/// the node to a halt.
+inline constexpr std::uint64_t slowest_rate_divisor = 1000;
+/// Plans that are kept for the next one who asks.
+inline constexpr std::size_t plans_kept_max = 4096;
 /// Clients told by one status answer, so that it fits into a datagram.
 inline constexpr std::size_t clients_in_status_max = 64;
+inline constexpr std::size_t jobs_in_status_max = 8;
+inline constexpr std::size_t phases_in_status_max = 16;  ///< of a job
 
 }  // namespace headway

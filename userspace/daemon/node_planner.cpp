@@ -1,9 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/node_planner.hpp"
 
+#include <algorithm>
 #include <bit>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 namespace headway {
+namespace {
+
+/// For messages of any size: so large that no buffer holds them.
+constexpr std::uint64_t large_message_bytes = std::uint64_t{1} << 30;
+
+/// Times of algorithms are compared up to here; beyond, it takes too long for a
+/// daemon whose clients wait.
+constexpr std::uint32_t compared_hosts_max = 128;
+
+/// What an algorithm must save for a program to give up its library's own.
+constexpr double worthwhile_part = 0.95;
+
+/// The name of the fastest algorithm at the plan's rates; empty: all messages at
+/// once, which is what the plan is about, is as good.
+std::string best_algorithm(const Topology& topology, const PlanPolicy& policy,
+                           const AllToAllPlan& shares, std::uint64_t message_bytes) {
+    if (shares.hosts.total() > compared_hosts_max) return {};
+    const auto times = predict_algorithms(topology, policy, shares, message_bytes);
+    if (times.empty()) return {};
+    const auto best = std::min_element(times.begin(), times.end(), [](const auto& a, const auto& b) {
+        return a.paced.high_s < b.paced.high_s;
+    });
+    const bool worthwhile = best->paced.high_s < times.front().paced.high_s * worthwhile_part;
+    return worthwhile ? std::string(algorithm_name(best->algorithm)) : std::string{};
+}
+
+}  // namespace
+
+std::string plan_key(const CollectivePattern& pattern, std::optional<std::uint64_t> message_bytes) {
+    const AllToAllPattern& hosts = pattern.hosts;
+    return fmt::format("{} {} {} {} {} {} {} {}", pattern.operation->name,
+                       fmt::join(hosts.job.per_cluster, ","),
+                       fmt::join(hosts.communicator.per_cluster, ","), hosts.siblings_disjoint,
+                       hosts.ranks_per_host, pattern.root_cluster, pattern.root_is_here,
+                       message_bytes ? fmt::to_string(*message_bytes) : "any");
+}
 
 Result<NodePlanner> NodePlanner::make(Config config, const std::string& host_name) {
     const std::string name = config.node.name.value_or(host_name);
@@ -17,7 +57,7 @@ Result<NodePlanner> NodePlanner::make(Config config, const std::string& host_nam
     return NodePlanner(std::move(config), name, cluster);
 }
 
-Result<AllToAllPattern> NodePlanner::pattern_of(const CollectiveHosts& hosts) const {
+Result<CollectivePattern> NodePlanner::pattern_of(const CollectiveHosts& hosts) const {
     const Topology& topology = config_.topology;
     const auto job = topology.resolve(hosts.job);
     if (!job) return tl::unexpected(job.error().within("job_hosts"));
@@ -31,16 +71,85 @@ Result<AllToAllPattern> NodePlanner::pattern_of(const CollectiveHosts& hosts) co
     if (!communicator->contains(*topology.find_host(node_name_))) {
         return failure("comm_hosts does not name this node, \"{}\"", node_name_);
     }
-    return AllToAllPattern{topology.count(*job), topology.count(*communicator),
-                           hosts.siblings_disjoint, hosts.ranks_per_host};
+    CollectivePattern pattern;
+    pattern.operation = hosts.operation;
+    pattern.hosts = {topology.count(*job), topology.count(*communicator), hosts.siblings_disjoint,
+                     hosts.ranks_per_host};
+    if (!hosts.root) return pattern;
+    const auto root = topology.find_host(*hosts.root);
+    if (!root || !communicator->contains(*root)) {
+        return failure("root: \"{}\" is not in comm_hosts", *hosts.root);
+    }
+    pattern.root_cluster = topology.cluster_of(*root);
+    pattern.root_is_here = root == topology.find_host(node_name_);
+    return pattern;
 }
 
-Result<NodePlan> NodePlanner::plan(const AllToAllPattern& pattern,
+Result<NodePlan> NodePlanner::plan(const CollectivePattern& pattern,
                                    std::optional<std::uint64_t> message_bytes) const {
-    auto plan = plan_collective(config_.topology, config_.policy.plan, pattern, message_bytes);
+    switch (pattern.operation->as) {
+        case PlannedAs::gather:
+        case PlannedAs::scatter: return plan_rooted(pattern, message_bytes);
+        case PlannedAs::nothing:
+            return NodePlan{false,
+                            fmt::format("which messages the MPI library makes of {} is not known: "
+                                        "a rate for the worst of them might slow it down",
+                                        pattern.operation->name),
+                            {}};
+        case PlannedAs::alltoall:
+        case PlannedAs::neighbours: break;
+    }
+    auto plan = plan_alltoall_like(pattern, message_bytes);
+    if (plan && plan->paced && pattern.operation->as == PlannedAs::neighbours) {
+        plan->reason += "; who is whose neighbour is not known, so as if all were";
+    }
+    return plan;
+}
+
+Result<NodePlan> NodePlanner::plan_alltoall_like(const CollectivePattern& pattern,
+                                                 std::optional<std::uint64_t> message_bytes) const {
+    const PlanPolicy& policy = config_.policy.plan;
+    auto plan = plan_collective(config_.topology, policy, pattern.hosts, message_bytes);
     if (!plan) return tl::unexpected(plan.error());
-    NodePlan node{plan->is_paced(), std::move(plan->shares.reason), {}};
-    if (node.paced) node.rates = class_rates(layout_, plan->shares.rates);
+    NodePlan node{plan->is_paced(), plan->shares.reason, {}};
+    node.predicted = node.paced ? plan->paced : plan->unpaced;
+    if (!node.paced) return node;
+    node.rates = class_rates(layout_, plan->shares.rates);
+    node.algorithm = pattern.operation->algorithm;
+    if (node.algorithm.empty() && message_bytes && *message_bytes > 0) {
+        node.algorithm = best_algorithm(config_.topology, policy, plan->shares, *message_bytes);
+    }
+    return node;
+}
+
+/// Messages go straight between the root and everybody else.
+Result<NodePlan> NodePlanner::plan_rooted(const CollectivePattern& pattern,
+                                          std::optional<std::uint64_t> message_bytes) const {
+    const Operation operation =
+        pattern.operation->as == PlannedAs::gather ? Operation::gather : Operation::scatter;
+    const AllToAllPattern& hosts = pattern.hosts;
+    const double bytes = static_cast<double>(message_bytes.value_or(large_message_bytes)) *
+                         hosts.ranks_per_host;
+    const auto exchange =
+        make_exchange(operation, hosts.siblings_disjoint ? hosts.communicator : hosts.job,
+                      pattern.root_cluster, bytes);
+    if (!exchange) return tl::unexpected(exchange.error());
+    auto plan = plan_exchange(config_.topology, config_.policy.plan, *exchange);
+    if (!plan) return tl::unexpected(plan.error());
+
+    NodePlan node{plan->paced, std::move(plan->reason), {}};
+    if (message_bytes) node.predicted = node.paced ? plan->chosen : plan->unpaced;
+    if (!node.paced) return node;
+    node.algorithm = pattern.operation->algorithm;
+    // The root is the last group, alone; the others come by cluster.
+    const auto& groups = exchange->groups;
+    std::size_t own = groups.size() - 1;
+    for (std::size_t i = 0; !pattern.root_is_here && i + 1 < groups.size(); ++i) {
+        if (groups[i].cluster == layout_.own_cluster) own = i;
+    }
+    for (const ClassLayout& target : layout_.classes) {
+        node.rates.push_back(plan->rates[own][target.cluster]);
+    }
     return node;
 }
 

@@ -18,7 +18,23 @@ struct NodePlan {
     bool paced = false;
     std::string reason;
     std::vector<ClassRate> rates;  ///< per class of the layout; empty if not paced
+    std::string algorithm{};       ///< that the rates are for; empty: the library's own
+    std::optional<Prediction> predicted{};  ///< with a message size: so paced, or so unpaced
 };
+
+/// A collective as the planner sees it: names have become numbers.
+struct CollectivePattern {
+    const PlannedOperation* operation = nullptr;
+    AllToAllPattern hosts;
+    std::size_t root_cluster = 0;  ///< of an operation with a root, as the next
+    bool root_is_here = false;
+
+    friend bool operator==(const CollectivePattern&, const CollectivePattern&) = default;
+};
+
+/// The same text for equal plans only.
+[[nodiscard]] std::string plan_key(const CollectivePattern& pattern,
+                                   std::optional<std::uint64_t> message_bytes);
 
 /// Why a message of that size is not paced; none: it is large enough, or of
 /// no particular size.
@@ -42,17 +58,23 @@ public:
     }
 
     /// Names to numbers.  Fails on unknown hosts, on communicator hosts that
-    /// are not in the job, and if this node is not in the communicator.
-    [[nodiscard]] Result<AllToAllPattern> pattern_of(const CollectiveHosts& hosts) const;
+    /// are not in the job, on a root that is not in the communicator, and if
+    /// this node is not.
+    [[nodiscard]] Result<CollectivePattern> pattern_of(const CollectiveHosts& hosts) const;
 
     /// Without a message size for messages of any.
-    [[nodiscard]] Result<NodePlan> plan(const AllToAllPattern& pattern,
+    [[nodiscard]] Result<NodePlan> plan(const CollectivePattern& pattern,
                                         std::optional<std::uint64_t> message_bytes) const;
 
     /// The whole plan of an all-to-all, whether or not this node is one of the hosts.
     [[nodiscard]] Result<CollectivePlan> plan_hosts(const PlanRequest& request) const;
 
 private:
+    Result<NodePlan> plan_alltoall_like(const CollectivePattern& pattern,
+                                        std::optional<std::uint64_t> message_bytes) const;
+    Result<NodePlan> plan_rooted(const CollectivePattern& pattern,
+                                 std::optional<std::uint64_t> message_bytes) const;
+
     NodePlanner(Config config, std::string node_name, std::size_t own_cluster)
         : config_(std::move(config)),
           node_name_(std::move(node_name)),

@@ -29,6 +29,15 @@ public:
         return std::nullopt;
     }
 
+    /// A number, or none for null; nothing else will do.
+    std::optional<std::uint64_t> number_or_null(const char* key) {
+        const Input* value = find(key);
+        if (value != nullptr && value->is_null()) return std::nullopt;
+        if (value != nullptr) return number(key);
+        fail("\"{}\" must be a whole number, or null", key);
+        return std::nullopt;
+    }
+
     std::optional<bool> boolean(const char* key) {
         const Input* value = find(key);
         if (value == nullptr) return std::nullopt;
@@ -106,18 +115,32 @@ bool is_job_char(char c) {
            std::string_view(".:@/+-_").find(c) != std::string_view::npos;
 }
 
-/// Whether all ranks of that operation name the same message size.
-bool read_operation(ObjectReader& reader, bool required) {
-    const auto operation = reader.string("operation", 32);
-    if (!operation) {
-        if (required) reader.fail("\"operation\" must be \"alltoall\" or \"alltoallv\"");
-        return true;
+const PlannedOperation* read_operation(ObjectReader& reader) {
+    const auto name = reader.string("operation", 32);
+    const PlannedOperation* operation = name ? find_operation(*name) : nullptr;
+    if (operation == nullptr) {
+        reader.fail("\"operation\" must be one of {}", operation_names());
     }
-    if (*operation != "alltoall" && *operation != "alltoallv") {
-        reader.fail("operation \"{}\" is not planned; \"alltoall\" and \"alltoallv\" are",
-                    *operation);
+    return operation;
+}
+
+/// What knows hosts only, and no root.
+void read_alltoall(ObjectReader& reader) {
+    const PlannedOperation* operation = read_operation(reader);
+    if (operation != nullptr &&
+        (operation->as != PlannedAs::alltoall || !operation->algorithm.empty())) {
+        reader.fail("\"operation\" of a plan must be \"alltoall\" or \"alltoallv\"");
     }
-    return *operation == "alltoall";
+}
+
+void read_root(ObjectReader& reader, CollectiveHosts& hosts) {
+    hosts.root = reader.string("root", host_name_max_bytes);
+    if (hosts.operation == nullptr || hosts.operation->has_root == hosts.root.has_value()) return;
+    if (hosts.root) {
+        reader.fail("\"root\": {} has none", hosts.operation->name);
+    } else {
+        reader.fail("\"root\" must name the host of the root of {}", hosts.operation->name);
+    }
 }
 
 std::uint32_t read_ranks_per_host(ObjectReader& reader) {
@@ -131,7 +154,8 @@ std::uint32_t read_ranks_per_host(ObjectReader& reader) {
 
 CollectiveHosts read_collective(ObjectReader& reader) {
     CollectiveHosts hosts;
-    hosts.sizes_agree = read_operation(reader, true);
+    hosts.operation = read_operation(reader);
+    read_root(reader, hosts);
     hosts.ranks_per_host = read_ranks_per_host(reader);
     hosts.communicator = reader.hosts("comm_hosts");
     hosts.job = reader.hosts("job_hosts");
@@ -139,12 +163,17 @@ CollectiveHosts read_collective(ObjectReader& reader) {
     return hosts;
 }
 
-Result<RequestBody> read_hello(ObjectReader& reader) {
-    HelloRequest hello;
-    hello.job = reader.string("job", job_name_max_bytes).value_or("");
-    if (!std::all_of(hello.job.begin(), hello.job.end(), is_job_char)) {
+std::string read_job(ObjectReader& reader) {
+    std::string job = reader.string("job", job_name_max_bytes).value_or("");
+    if (!std::all_of(job.begin(), job.end(), is_job_char)) {
         reader.fail("\"job\" may have letters, digits and .:@/+-_ only");
     }
+    return job;
+}
+
+Result<RequestBody> read_hello(ObjectReader& reader) {
+    HelloRequest hello;
+    hello.job = read_job(reader);
     hello.rank = reader.number("rank").value_or(0);
     hello.pid = reader.number("pid").value_or(0);
     return reader.finish(hello);
@@ -153,7 +182,7 @@ Result<RequestBody> read_hello(ObjectReader& reader) {
 Result<RequestBody> read_status(ObjectReader& reader) { return reader.finish(StatusRequest{}); }
 
 Result<RequestBody> read_plan(ObjectReader& reader) {
-    read_operation(reader, true);
+    read_alltoall(reader);
     PlanRequest plan;
     plan.hosts = reader.hosts("hosts");
     plan.ranks_per_host = read_ranks_per_host(reader);
@@ -169,7 +198,7 @@ Result<RequestBody> read_prepare(ObjectReader& reader) {
 Result<RequestBody> read_enter(ObjectReader& reader) {
     EnterRequest enter{std::uint64_t{0}, reader.number("message_bytes")};
     if (reader.has("pattern")) {
-        read_operation(reader, false);
+        if (reader.has("operation")) read_operation(reader);
         enter.who = reader.number("pattern").value_or(0);
     } else {
         enter.who = read_collective(reader);
@@ -179,18 +208,40 @@ Result<RequestBody> read_enter(ObjectReader& reader) {
 
 Result<RequestBody> read_leave(ObjectReader& reader) { return reader.finish(LeaveRequest{}); }
 
+Result<RequestBody> read_join(ObjectReader& reader) {
+    JoinRequest join{read_job(reader)};
+    if (join.job.empty()) reader.fail("\"job\" must name the job that the process belongs to");
+    return reader.finish(std::move(join));
+}
+
+Result<RequestBody> read_phase(ObjectReader& reader) {
+    PhaseRequest phase{read_collective(reader), reader.number("message_bytes")};
+    return reader.finish(std::move(phase));
+}
+
+Result<RequestBody> read_rate(ObjectReader& reader) {
+    RateRequest rate{reader.number_or_null("bytes_per_s")};
+    if (rate.bytes_per_s && *rate.bytes_per_s == 0) {
+        reader.fail("\"bytes_per_s\" must be at least 1");
+    }
+    return reader.finish(rate);
+}
+
 struct Operation {
     std::string_view name;
     Result<RequestBody> (*read)(ObjectReader&);
 };
 
-constexpr std::array<Operation, 6> operations{{
+constexpr std::array<Operation, 9> operations{{
     {"hello", read_hello},
     {"status", read_status},
     {"plan", read_plan},
     {"prepare", read_prepare},
     {"enter", read_enter},
     {"leave", read_leave},
+    {"join", read_join},
+    {"phase", read_phase},
+    {"rate", read_rate},
 }};
 
 Result<RequestBody> read_body(const Input& object) {
@@ -204,7 +255,8 @@ Result<RequestBody> read_body(const Input& object) {
         std::find_if(operations.begin(), operations.end(),
                      [&](const Operation& o) { return name && o.name == *name; });
     if (operation == operations.end()) {
-        return failure("\"op\" must be one of hello, status, plan, prepare, enter, leave");
+        return failure("\"op\" must be one of hello, status, plan, prepare, enter, leave, "
+                       "join, phase, rate");
     }
     return operation->read(reader);
 }

@@ -12,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "daemon/planned_operation.hpp"
 #include "model/error.hpp"
 
 namespace headway {
@@ -37,12 +38,12 @@ struct PlanRequest {
 
 /// Who exchanges with whom in a collective.
 struct CollectiveHosts {
+    const PlannedOperation* operation = nullptr;  ///< never none in a request
     std::vector<std::string> job;
     std::vector<std::string> communicator;
     bool siblings_disjoint = false;
     std::uint32_t ranks_per_host = 1;
-    /// False for all-to-allv, whose ranks may each name another size.
-    bool sizes_agree = true;
+    std::optional<std::string> root;  ///< of an operation that has one
 };
 
 struct PrepareRequest {
@@ -57,8 +58,25 @@ struct EnterRequest {
 
 struct LeaveRequest {};
 
-using RequestBody = std::variant<HelloRequest, StatusRequest, PlanRequest, PrepareRequest,
-                                 EnterRequest, LeaveRequest>;
+/// The process wants a slot of its own in the array of its job.
+struct JoinRequest {
+    std::string job;
+};
+
+/// Which phase is a collective's?
+struct PhaseRequest {
+    CollectiveHosts hosts;
+    std::optional<std::uint64_t> message_bytes;
+};
+
+/// Which phase is a rate's, for each process of the job on this node?
+struct RateRequest {
+    std::optional<std::uint64_t> bytes_per_s;  ///< none: no limit
+};
+
+using RequestBody =
+    std::variant<HelloRequest, StatusRequest, PlanRequest, PrepareRequest, EnterRequest,
+                 LeaveRequest, JoinRequest, PhaseRequest, RateRequest>;
 
 struct Request {
     std::optional<std::uint64_t> id;  ///< whatever else is wrong, the answer carries it

@@ -37,14 +37,18 @@ tcmsg* begin(NetlinkMessage& message, std::uint16_t type, std::uint16_t flags, i
 
 constexpr std::uint16_t create_flags = NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
 
-Result<void> put_gap_class(nlmsghdr* header, const ClassRate& rate,
-                           std::chrono::nanoseconds linger) {
+gap_class_conf rate_conf(const ClassRate& rate) {
     gap_class_conf conf{};
     conf.has_rate = true;
     conf.rate_bytes_per_s = rate ? rate->value : GAP_RATE_UNLIMITED;
-    conf.has_linger = linger.count() > 0;
-    conf.linger_ns = static_cast<std::uint64_t>(linger.count());
+    return conf;
+}
 
+/// The only place that knows how a class's children are kept in order.
+void put_ordered([[maybe_unused]] gap_class_conf& conf,
+                 [[maybe_unused]] std::chrono::nanoseconds linger) {}
+
+Result<void> put_gap_class(nlmsghdr* header, const gap_class_conf& conf) {
     std::array<std::byte, GAP_ATTR_BUF_BYTES> attributes{};
     const int length = gap_class_encode(&conf, attributes.data(), attributes.size());
     if (length < 0) {
@@ -82,11 +86,22 @@ struct Encoder {
     }
 
     Result<void> operator()(const AddClass& change) const {
-        return put_class(change.classid, create_flags, change.rate, std::chrono::nanoseconds(0));
+        gap_class_conf conf = rate_conf(change.rate);
+        put_ordered(conf, change.ordered_linger);
+        return put_class(change.classid, change.parent, create_flags, conf);
+    }
+
+    Result<void> operator()(const DeleteClass& change) const {
+        tcmsg* tc = begin(message, RTM_DELTCLASS, NLM_F_ACK, ifindex);
+        tc->tcm_handle = change.classid.value;
+        return {};
     }
 
     Result<void> operator()(const ChangeClassRate& change) const {
-        return put_class(change.classid, NLM_F_ACK, change.rate, change.linger);
+        gap_class_conf conf = rate_conf(change.rate);
+        conf.has_linger = change.linger.count() > 0;
+        conf.linger_ns = static_cast<std::uint64_t>(change.linger.count());
+        return put_class(change.classid, std::nullopt, NLM_F_ACK, conf);
     }
 
     Result<void> operator()(const AddFilter& change) const {
@@ -106,13 +121,31 @@ struct Encoder {
         return {};
     }
 
-    Result<void> put_class(TcHandle classid, std::uint16_t flags, const ClassRate& rate,
-                           std::chrono::nanoseconds linger) const {
+    Result<void> operator()(const AddClassifier& change) const {
+        tcmsg* tc = begin(message, RTM_NEWTFILTER, create_flags, ifindex);
+        tc->tcm_parent = change.qdisc.value;
+        tc->tcm_handle = 1;
+        tc->tcm_info = TC_H_MAKE(static_cast<std::uint32_t>(change.preference) << 16U,
+                                 htons(ETH_P_ALL));
+        nlmsghdr* header = message.header();
+        mnl_attr_put_strz(header, TCA_KIND, "bpf");
+        nlattr* options = mnl_attr_nest_start(header, TCA_OPTIONS);
+        // The program gives the minor number, the filter the major one.
+        mnl_attr_put_u32(header, TCA_BPF_CLASSID, change.qdisc.value);
+        mnl_attr_put_u32(header, TCA_BPF_FD, static_cast<std::uint32_t>(change.program_fd));
+        mnl_attr_put_strz(header, TCA_BPF_NAME, "headway_phase");
+        mnl_attr_put_u32(header, TCA_BPF_FLAGS, TCA_BPF_FLAG_ACT_DIRECT);
+        mnl_attr_nest_end(header, options);
+        return {};
+    }
+
+    Result<void> put_class(TcHandle classid, const std::optional<TcHandle>& parent,
+                           std::uint16_t flags, const gap_class_conf& conf) const {
         tcmsg* tc = begin(message, RTM_NEWTCLASS, flags, ifindex);
-        tc->tcm_parent = tc_handle(classid.major(), 0).value;
+        tc->tcm_parent = parent.value_or(tc_handle(classid.major(), 0)).value;
         tc->tcm_handle = classid.value;
         mnl_attr_put_strz(message.header(), TCA_KIND, gap_kind);
-        return put_gap_class(message.header(), rate, linger);
+        return put_gap_class(message.header(), conf);
     }
 
     static void put_destination(nlmsghdr* header, const IpPrefix& prefix) {

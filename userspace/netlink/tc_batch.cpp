@@ -23,11 +23,17 @@ struct ToLine {
     }
 
     std::string operator()(const AddClass& c) const {
-        return class_line("add", c.classid) + " rate " + rate_word(c.rate);
+        std::string line = class_line("add", c.classid, c.parent) + " rate " + rate_word(c.rate);
+        if (c.ordered_linger.count() > 0) line += " ordered " + duration_to_text(c.ordered_linger);
+        return line;
+    }
+
+    std::string operator()(const DeleteClass& c) const {
+        return fmt::format("class del dev {} classid {}", device, c.classid.to_string());
     }
 
     std::string operator()(const ChangeClassRate& c) const {
-        std::string line = class_line("change", c.classid) + " rate " + rate_word(c.rate);
+        std::string line = class_line("change", c.classid, std::nullopt) + " rate " + rate_word(c.rate);
         if (c.linger.count() > 0) line += " linger " + duration_to_text(c.linger);
         return line;
     }
@@ -41,9 +47,17 @@ struct ToLine {
             c.destination.to_string(), c.classid.to_string());
     }
 
-    [[nodiscard]] std::string class_line(std::string_view verb, TcHandle classid) const {
+    // A program without a file: tc knows no words for it, and skips this line.
+    std::string operator()(const AddClassifier& c) const {
+        return fmt::format("# filter dev {} parent {} pref {} bpf", device, c.qdisc.to_string(),
+                           c.preference);
+    }
+
+    [[nodiscard]] std::string class_line(std::string_view verb, TcHandle classid,
+                                         const std::optional<TcHandle>& parent) const {
         return fmt::format("class {} dev {} parent {} classid {} gap", verb, device,
-                           tc_handle(classid.major(), 0).to_string(), classid.to_string());
+                           parent.value_or(tc_handle(classid.major(), 0)).to_string(),
+                           classid.to_string());
     }
 };
 

@@ -14,6 +14,9 @@ struct ToText {
     std::string operator()(const AddClass& c) const {
         return fmt::format("adding class {}", c.classid.to_string());
     }
+    std::string operator()(const DeleteClass& c) const {
+        return fmt::format("deleting class {}", c.classid.to_string());
+    }
     std::string operator()(const ChangeClassRate& c) const {
         return fmt::format("setting class {} to {}", c.classid.to_string(),
                            c.rate ? rate_to_text(c.rate->bits()) : "unlimited");
@@ -21,6 +24,7 @@ struct ToText {
     std::string operator()(const AddFilter& c) const {
         return fmt::format("adding the filter for {}", c.destination.to_string());
     }
+    std::string operator()(const AddClassifier&) const { return "adding the BPF classifier"; }
 };
 
 }  // namespace

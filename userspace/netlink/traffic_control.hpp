@@ -38,10 +38,19 @@ struct DeleteRootQdisc {
     TcHandle handle;
 };
 
-/// A class directly below the root.
 struct AddClass {
     TcHandle classid;
     ClassRate rate;
+    std::optional<TcHandle> parent{};  ///< none: directly below the root
+    /// Packets of its child classes leave in the order in which they came; a
+    /// laxer child's join a stricter one that still holds some, until that runs
+    /// empty, so much longer at most.  0: children are served independently.
+    std::chrono::nanoseconds ordered_linger{0};
+};
+
+/// Refused by the kernel if it has children.  Packets that it holds are lost.
+struct DeleteClass {
+    TcHandle classid;
 };
 
 struct ChangeClassRate {
@@ -60,8 +69,16 @@ struct AddFilter {
     TcHandle classid;
 };
 
-using Change =
-    std::variant<AddRootQdisc, DeleteRootQdisc, AddClass, ChangeClassRate, AddFilter>;
+/// A loaded BPF program chooses the class of a packet; only the minor number is
+/// its own choice.  `program_fd` must stay open until the change is made.
+struct AddClassifier {
+    std::uint16_t preference;
+    int program_fd;
+    TcHandle qdisc;
+};
+
+using Change = std::variant<AddRootQdisc, DeleteRootQdisc, AddClass, DeleteClass, ChangeClassRate,
+                            AddFilter, AddClassifier>;
 
 /// "adding class 1:10", for messages.
 [[nodiscard]] std::string change_to_text(const Change& change);

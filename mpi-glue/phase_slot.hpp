@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// This process's slot in the memory that the kernel's classifier reads: a phase
+// is entered with one store, and left with another.
+//
+// The word means nothing by itself: headwayd says which number stands for which
+// rates (Documentation/control-protocol.rst, "join").  Its generation, in the
+// same memory, changes when earlier answers do not hold any more.
+//
+// Not thread safe: the caller serialises.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "unique_fd.hpp"
+
+namespace headway::glue {
+
+/// A number for the slot, and how strict it is beside others.
+struct Phase {
+    std::uint32_t number = 0;
+    std::uint64_t bytes_per_s = 0;  ///< the least of its rates
+};
+
+/// Where the daemon says that the slot is.
+struct SlotPlace {
+    std::size_t map_bytes = 0;
+    std::size_t slot_offset = 0;
+    std::size_t generation_offset = 0;
+};
+
+class PhaseSlot {
+public:
+    /// None if the place makes no sense, or cannot be mapped.
+    [[nodiscard]] static std::optional<PhaseSlot> map(const UniqueFd& memory,
+                                                      const SlotPlace& place);
+
+    PhaseSlot(PhaseSlot&& other) noexcept
+        : memory_(std::exchange(other.memory_, nullptr)),
+          place_(other.place_),
+          entered_(std::move(other.entered_)) {}
+    PhaseSlot& operator=(PhaseSlot&& other) noexcept {
+        std::swap(memory_, other.memory_);
+        std::swap(place_, other.place_);
+        std::swap(entered_, other.entered_);
+        return *this;
+    }
+    /// Rests.
+    ~PhaseSlot();
+
+    [[nodiscard]] std::uint32_t generation() const { return load(place_.generation_offset); }
+
+    /// The next packet is sent in this phase, or in a stricter one entered before.
+    void enter(const Phase& phase) {
+        entered_.push_back(phase);
+        store(entered_.size() == 1 ? phase.number : strictest());
+    }
+
+    /// The innermost phase ends.  False if there was none.
+    bool leave() {
+        if (entered_.empty()) return false;
+        entered_.pop_back();
+        store(entered_.empty() ? 0 : strictest());
+        return true;
+    }
+
+private:
+    PhaseSlot(char* memory, const SlotPlace& place) : memory_(memory), place_(place) {
+        entered_.reserve(16);
+    }
+
+    [[nodiscard]] std::uint32_t strictest() const;
+    [[nodiscard]] std::uint32_t load(std::size_t offset) const {
+        return __atomic_load_n(reinterpret_cast<std::uint32_t*>(memory_ + offset),
+                               __ATOMIC_ACQUIRE);
+    }
+    void store(std::uint32_t number) {
+        __atomic_store_n(reinterpret_cast<std::uint32_t*>(memory_ + place_.slot_offset), number,
+                         __ATOMIC_RELEASE);
+    }
+
+    char* memory_;
+    SlotPlace place_;
+    std::vector<Phase> entered_;  ///< innermost last
+};
+
+}  // namespace headway::glue

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests of the control socket: whatever a client sends is a request within
+// the bounds, or is refused with a sentence that can be sent back.
+#include "daemon/limits.hpp"
+#include "daemon/protocol.hpp"
+#include "fuzz_text.hh"
+
+namespace headway::fuzz {
+namespace {
+
+void check(const CollectiveHosts& hosts) {
+    require(hosts.operation != nullptr, "an operation");
+    require(hosts.operation->has_root == hosts.root.has_value(), "a root where one belongs");
+    require(!hosts.job.empty() && !hosts.communicator.empty(), "hosts");
+    require(hosts.job.size() + hosts.communicator.size() <= hosts_per_request_max,
+            "bounded names");
+    require(hosts.ranks_per_host >= 1 && hosts.ranks_per_host <= ranks_per_host_max, "ranks");
+}
+
+struct Check {
+    void operator()(const HelloRequest& r) const { job(r.job); }
+    void operator()(const JoinRequest& r) const {
+        job(r.job);
+        require(!r.job.empty(), "a job's name");
+    }
+    void operator()(const PlanRequest& r) const {
+        require(!r.hosts.empty() && r.hosts.size() <= hosts_per_request_max, "hosts");
+    }
+    void operator()(const PrepareRequest& r) const { check(r.hosts); }
+    void operator()(const PhaseRequest& r) const { check(r.hosts); }
+    void operator()(const EnterRequest& r) const {
+        if (const auto* hosts = std::get_if<CollectiveHosts>(&r.who)) check(*hosts);
+    }
+    void operator()(const RateRequest& r) const {
+        require(!r.bytes_per_s || *r.bytes_per_s > 0, "a rate");
+    }
+    void operator()(const StatusRequest&) const {}
+    void operator()(const LeaveRequest&) const {}
+
+    static void job(const std::string& name) {
+        require(name.size() <= job_name_max_bytes, "a bounded name");
+        require(name.find_first_of("\n\r\033\"") == std::string::npos, "a name fit to be shown");
+    }
+};
+
+}  // namespace
+}  // namespace headway::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    using namespace headway;
+    const Request request = parse_request(fuzz::text_of(data, size));
+    if (request.body) {
+        fuzz::require(request.id.has_value(), "an id");
+        std::visit(fuzz::Check{}, *request.body);
+    } else {
+        const std::string& why = request.body.error().message;
+        fuzz::require(!why.empty(), "a reason");
+        fuzz::require(to_datagram(make_refusal(request.id, why)).size() <= datagram_max_bytes,
+                      "a refusal that can be sent");
+    }
+    return 0;
+}

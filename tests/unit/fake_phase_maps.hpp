@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The classifier's maps in ordinary memory, and what the classifier makes of them.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <array>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "netlink/file_descriptor.hpp"
+#include "phase/phase_maps.hpp"
+
+namespace headway::test {
+
+class FakePhaseMaps final : public PhaseMaps {
+public:
+    /// Trunk i rests in class 0x110 + i.
+    explicit FakePhaseMaps(std::uint32_t trunks)
+        : rates_(std::size_t{HEADWAY_PHASE_JOBS} * HEADWAY_PHASES * trunks) {
+        config_.trunk_count = trunks;
+        for (std::uint32_t i = 0; i < trunks; ++i) config_.rest_minor[i] = 0x110 + i;
+        std::vector<std::uint32_t> all;
+        for (std::uint32_t job = 0; job < HEADWAY_PHASE_JOBS; ++job) all.push_back(job);
+        EXPECT_TRUE(renew(all));
+        renewals = 0;
+    }
+
+    headway_phase_config& config() override { return config_; }
+    std::span<headway_phase_rate> rates(std::uint32_t job, std::uint32_t phase) override {
+        const std::size_t trunks = config_.trunk_count;
+        return std::span(rates_).subspan((std::size_t{job} * HEADWAY_PHASES + phase) * trunks, trunks);
+    }
+    headway_phase_slots& slots(std::uint32_t job) override { return *arrays_[job].slots; }
+    int slots_fd(std::uint32_t job) const override { return arrays_[job].fd.get(); }
+
+    Result<void> renew(std::span<const std::uint32_t> jobs) override {
+        ++renewals;
+        if (refuse_renewal) return failure("no memory");
+        for (const std::uint32_t job : jobs) arrays_[job] = Array();
+        return {};
+    }
+
+    /// Minor number of the class that the classifier would choose now.
+    [[nodiscard]] std::uint32_t classify(std::uint32_t trunk) const {
+        const auto load = [](const std::uint32_t& word) {
+            return __atomic_load_n(&word, __ATOMIC_ACQUIRE);
+        };
+        std::uint32_t minor = config_.rest_minor[trunk];
+        std::uint64_t strictest = ~std::uint64_t{0};
+        for (std::uint32_t i = 0; i < load(config_.process_count); ++i) {
+            using Whole = std::uint64_t __attribute__((may_alias));
+            const std::uint64_t whole = __atomic_load_n(
+                reinterpret_cast<const Whole*>(&config_.process[i]), __ATOMIC_ACQUIRE);
+            headway_phase_process process{};
+            std::memcpy(&process, &whole, sizeof(process));
+            const std::uint32_t phase = load(arrays_[process.job].slots->phase[process.slot]);
+            if (phase == 0 || phase >= load(config_.phase_count[process.job])) continue;
+            const headway_phase_rate& rate =
+                rates_[(std::size_t{process.job} * HEADWAY_PHASES + phase) * config_.trunk_count +
+                       trunk];
+            if (rate.bytes_per_s >= strictest) continue;
+            strictest = rate.bytes_per_s;
+            minor = rate.class_minor;
+        }
+        return minor;
+    }
+
+    int renewals = 0;
+    bool refuse_renewal = false;
+
+private:
+    /// Shared memory, so that a client of a test can map it.
+    struct Array {
+        Array() : fd(memfd_create("slots", MFD_CLOEXEC)) {
+            EXPECT_EQ(ftruncate(fd.get(), sizeof(headway_phase_slots)), 0);
+            slots = static_cast<headway_phase_slots*>(mmap(nullptr, sizeof(headway_phase_slots),
+                                                           PROT_READ | PROT_WRITE, MAP_SHARED,
+                                                           fd.get(), 0));
+        }
+        Array(Array&&) = delete;
+        Array& operator=(Array&& other) noexcept {
+            std::swap(fd, other.fd);
+            std::swap(slots, other.slots);
+            return *this;
+        }
+        ~Array() { munmap(slots, sizeof(headway_phase_slots)); }
+        FileDescriptor fd;
+        headway_phase_slots* slots = nullptr;
+    };
+
+    headway_phase_config config_{};
+    std::vector<headway_phase_rate> rates_;
+    std::array<Array, HEADWAY_PHASE_JOBS> arrays_;
+};
+
+}  // namespace headway::test

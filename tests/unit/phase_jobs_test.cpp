@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slots, phases and classes; the classifier's memory is a fake's.
+#include <gtest/gtest.h>
+#include <libmnl/libmnl.h>
+#include <linux/rtnetlink.h>
+
+#include <atomic>
+#include <cerrno>
+#include <set>
+#include <thread>
+
+#include "fake_kernel.hpp"
+#include "fake_phase_maps.hpp"
+#include "netlink/netlink_traffic_control.hpp"
+#include "phase/phase_jobs.hpp"
+#include "topologies.hpp"
+
+namespace headway::test {
+namespace {
+
+constexpr uid_t alice = 1000;
+constexpr uid_t bob = 1001;
+
+ClassRate rate(std::uint64_t bytes_per_s) { return BytesPerSecond{bytes_per_s}; }
+
+class Phases : public testing::Test {
+protected:
+    Phases() {
+        kernel_.add_device("eth0", {20 * mbit});
+        control_.emplace(*NetlinkTrafficControl::open(kernel_, "eth0"));
+        const std::vector<Change> trunks{AddRootQdisc{tc_handle(1, 0)},
+                                         AddClass{tc_handle(1, 0x10), std::nullopt},
+                                         AddClass{tc_handle(1, 0x11), std::nullopt}};
+        EXPECT_TRUE(control_->apply(trunks, ApplyMode::in_order));
+        jobs_.emplace(maps_, *control_, std::vector{tc_handle(1, 0x10), tc_handle(1, 0x11)});
+    }
+
+    PhaseSeat join(uid_t user = alice, const std::string& name = "job") {
+        const auto seat = jobs_->join(user, name);
+        EXPECT_TRUE(seat) << seat.error().message;
+        return seat.value_or(PhaseSeat{});
+    }
+    std::uint32_t phase(const PhaseSeat& seat, const std::vector<ClassRate>& rates) {
+        const auto number = jobs_->phase(seat.job, rates);
+        EXPECT_TRUE(number) << number.error().message;
+        return number.value_or(0);
+    }
+    /// As the client does it.
+    void store(const PhaseSeat& seat, std::uint32_t number) {
+        __atomic_store_n(&maps_.slots(seat.job).phase[seat.slot], number, __ATOMIC_RELEASE);
+    }
+    std::map<std::uint32_t, FakeClass>& classes() { return kernel_.device("eth0").root.classes; }
+    ClassRate rate_of(std::uint32_t minor) { return classes().at(0x10000 | minor).rate; }
+
+    FakeKernel kernel_;
+    std::optional<NetlinkTrafficControl> control_;
+    FakePhaseMaps maps_{2};
+    std::optional<PhaseJobs> jobs_;
+};
+
+TEST_F(Phases, AStoreChoosesTheClassOfEachTrunk) {
+    const PhaseSeat seat = join();
+    EXPECT_EQ(maps_.classify(1), 0x111U);
+    const auto number = phase(seat, {rate(1000), rate(2000)});
+    EXPECT_EQ(number, 1U);
+    EXPECT_EQ(maps_.classify(1), 0x111U) << "nobody is in it";
+    store(seat, number);
+    EXPECT_EQ(rate_of(maps_.classify(0)), rate(1000));
+    EXPECT_EQ(rate_of(maps_.classify(1)), rate(2000));
+    EXPECT_EQ(classes().at(0x10000 | maps_.classify(1)).parent, 0x10011U);
+    store(seat, 0);
+    EXPECT_EQ(maps_.classify(0), 0x110U);
+}
+
+TEST_F(Phases, ATrunkWithoutALimitRests) {
+    const PhaseSeat seat = join();
+    store(seat, phase(seat, {std::nullopt, rate(2000)}));
+    EXPECT_EQ(maps_.classify(0), 0x110U);
+    EXPECT_EQ(rate_of(maps_.classify(1)), rate(2000));
+    EXPECT_EQ(phase(seat, {std::nullopt, std::nullopt}), 0U) << "no limit at all is rest";
+}
+
+TEST_F(Phases, TheStrictestOfAllJobsWins) {
+    const PhaseSeat first = join(alice), second = join(bob), resting = join(bob);
+    store(first, phase(first, {rate(1000), rate(9000)}));
+    store(second, phase(second, {rate(2000), rate(8000)}));
+    EXPECT_EQ(rate_of(maps_.classify(0)), rate(1000));
+    EXPECT_EQ(rate_of(maps_.classify(1)), rate(8000));
+    jobs_->leave(second);
+    EXPECT_EQ(rate_of(maps_.classify(1)), rate(9000));
+    jobs_->leave(resting);
+    jobs_->leave(first);
+    EXPECT_EQ(maps_.classify(0), 0x110U);
+    EXPECT_TRUE(jobs_->jobs().empty());
+}
+
+TEST_F(Phases, NumbersThatNobodyGaveCountForNothing) {
+    const PhaseSeat seat = join();
+    phase(seat, {rate(1000), rate(1000)});
+    for (const std::uint32_t wild : {2U, 63U, 64U, 0x80000000U, 0xffffffffU}) {
+        store(seat, wild);
+        EXPECT_EQ(maps_.classify(0), 0x110U) << wild;
+    }
+}
+
+TEST_F(Phases, EqualRatesShareNumbersAndClasses) {
+    const PhaseSeat mine = join(alice), sibling = join(alice), other = join(bob);
+    EXPECT_EQ(mine.job, sibling.job);
+    EXPECT_NE(mine.slot, sibling.slot);
+    EXPECT_NE(mine.job, other.job) << "another user's job, though of the same name";
+    const auto number = phase(mine, {rate(1000), rate(2000)});
+    EXPECT_EQ(phase(sibling, {rate(1000), rate(2000)}), number);
+    EXPECT_EQ(phase(other, {rate(3000), rate(2000)}), 1U) << "numbers are the job's own";
+    EXPECT_EQ(jobs_->classes().entries().size(), 3U) << "1000 and 3000 of a, 2000 of b";
+    EXPECT_EQ(jobs_->classes().entries().at({1, BytesPerSecond{2000}}).users, 2U);
+}
+
+TEST_F(Phases, ASlotCountsNoMoreOnceItsProcessIsGone) {
+    const PhaseSeat gone = join(), left = join();
+    const auto number = phase(gone, {rate(1000), rate(1000)});
+    store(gone, number);
+    jobs_->leave(gone);
+    EXPECT_EQ(maps_.classify(0), 0x110U);
+    store(gone, number);
+    EXPECT_EQ(maps_.classify(0), 0x110U) << "a child of it still has the memory";
+    EXPECT_EQ(join(), gone) << "the slot is given again";
+    EXPECT_EQ(maps_.classify(0), 0x110U) << "and does not count until it is written";
+    store(left, number);
+    EXPECT_EQ(rate_of(maps_.classify(0)), rate(1000));
+    jobs_->leave(gone);
+    jobs_->leave(gone);
+    EXPECT_EQ(rate_of(maps_.classify(0)), rate(1000)) << "leaving twice takes nobody else along";
+}
+
+TEST_F(Phases, AJobThatEndedLeavesNobodyItsMemory) {
+    const PhaseSeat first = join(alice);
+    const int fd = maps_.slots_fd(first.job);
+    jobs_->leave(first);
+    std::set<std::uint32_t> numbers{first.job};
+    for (int i = 1; i < HEADWAY_PHASE_JOBS; ++i) {
+        const PhaseSeat seat = join(bob, std::to_string(i));
+        numbers.insert(seat.job);
+        jobs_->leave(seat);
+    }
+    EXPECT_EQ(numbers.size(), std::size_t{HEADWAY_PHASE_JOBS}) << "no number twice";
+    EXPECT_EQ(maps_.renewals, 0) << "waiting for the kernel is put off";
+    EXPECT_EQ(maps_.slots_fd(first.job), fd);
+    join(bob, "one more");
+    EXPECT_EQ(maps_.renewals, 1);
+    EXPECT_NE(maps_.slots_fd(first.job), fd);
+}
+
+TEST_F(Phases, WithoutFreshMemoryNobodyJoins) {
+    maps_.refuse_renewal = true;
+    for (int i = 0; i < HEADWAY_PHASE_JOBS; ++i) jobs_->leave(join(bob, std::to_string(i)));
+    EXPECT_FALSE(jobs_->join(alice, "job"));
+    EXPECT_TRUE(jobs_->jobs().empty());
+    maps_.refuse_renewal = false;
+    EXPECT_TRUE(jobs_->join(alice, "job"));
+}
+
+TEST_F(Phases, AreBounded) {
+    for (int i = 0; i < HEADWAY_PHASE_PROCESSES; ++i) join(i % 2 == 0 ? alice : bob);
+    const auto refused = jobs_->join(alice, "job");
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("64 processes"), std::string::npos);
+    const PhaseSeat seat{jobs_->jobs().begin()->first, 0};
+    for (std::uint32_t i = 1; i < HEADWAY_PHASES; ++i) EXPECT_EQ(phase(seat, {rate(i), {}}), i);
+    EXPECT_FALSE(jobs_->phase(seat.job, {rate(1'000'000), {}}));
+    EXPECT_EQ(phase(seat, {rate(63), {}}), 63U) << "those it has it keeps";
+    jobs_->leave(seat);
+    EXPECT_TRUE(jobs_->join(bob, "job"));
+}
+
+TEST_F(Phases, AnswersGoOutOfDateWithTheJob) {
+    const PhaseSeat first = join();
+    const auto generation = [&] { return maps_.slots(first.job).generation; };
+    const auto before = generation();
+    EXPECT_EQ(jobs_->jobs().at(first.job).generation, before);
+    const PhaseSeat second = join();
+    EXPECT_EQ(generation(), before + 1);
+    const auto elsewhere = maps_.slots(join(bob).job).generation;
+    EXPECT_EQ(generation(), before + 1) << "another job is no reason";
+    jobs_->leave(second);
+    EXPECT_EQ(generation(), before + 2);
+    jobs_->new_generation_of_all();
+    EXPECT_EQ(generation(), before + 3);
+    EXPECT_EQ(maps_.slots(join(bob).job).generation, elsewhere + 2);
+}
+
+TEST_F(Phases, WhatTheKernelRefusesGivesNoPhase) {
+    const PhaseSeat seat = join();
+    kernel_.refuse = [](const nlmsghdr& request) -> std::optional<FakeKernel::Refusal> {
+        const auto* tc = static_cast<const tcmsg*>(mnl_nlmsg_get_payload(&request));
+        if (tc->tcm_parent != 0x10011) return std::nullopt;
+        return FakeKernel::Refusal{ENOMEM, "no memory"};
+    };
+    const auto refused = jobs_->phase(seat.job, {rate(1000), rate(1000)});
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("no memory"), std::string::npos);
+    EXPECT_EQ(jobs_->classes().entries().at({0, BytesPerSecond{1000}}).users, 0U);
+    kernel_.refuse = nullptr;
+    EXPECT_EQ(phase(seat, {rate(1000), rate(1000)}), 1U);
+}
+
+TEST_F(Phases, ClassesStayForTheNextJobUntilThereIsNoRoom) {
+    PhaseClasses small(*control_, {tc_handle(1, 0x10), tc_handle(1, 0x11)}, 3);
+    const auto classid = *small.acquire(0, {1000});
+    const auto held = *small.acquire(0, {2000});
+    ASSERT_TRUE(small.acquire(1, {3000}));
+    small.release(0, {1000});
+    EXPECT_EQ(*small.acquire(0, {1000}), classid);
+    EXPECT_FALSE(small.acquire(0, {4000})) << "all are in use";
+
+    small.release(0, {1000});
+    small.release(0, {2000});
+    classes().at(held.value).backlog_bytes = 1500;
+    ASSERT_TRUE(small.acquire(0, {4000}));
+    EXPECT_FALSE(classes().contains(classid.value));
+    EXPECT_TRUE(classes().contains(held.value)) << "it still holds packets";
+}
+
+// The daemon changes the maps while packets are classified.
+TEST_F(Phases, NoMomentShowsAWrongClass) {
+    const PhaseSeat steady = join(alice);
+    store(steady, phase(steady, {rate(5000), {}}));
+    const std::uint32_t usual = maps_.classify(0);
+    std::atomic<bool> done = false;
+    std::set<std::uint32_t> seen;
+    std::thread packets([&] {
+        while (!done) seen.insert(maps_.classify(0));
+    });
+    for (int i = 0; i < 2000; ++i) {
+        // Laxer phases of others come and go: nothing else may ever be chosen.
+        const PhaseSeat one = join(bob, std::to_string(i % 3)), other = join(bob, "other");
+        store(one, phase(one, {rate(6000), {}}));
+        store(other, phase(other, {rate(7000), {}}));
+        jobs_->leave(one);
+        jobs_->leave(other);
+    }
+    done = true;
+    packets.join();
+    EXPECT_EQ(seen, std::set<std::uint32_t>{usual});
+}
+
+}  // namespace
+}  // namespace headway::test

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// join, phase and rate through the daemon's requests.
+#include <gtest/gtest.h>
+
+#include "daemon/control_service.hpp"
+#include "daemon/limits.hpp"
+#include "fake_clock.hpp"
+#include "fake_kernel.hpp"
+#include "fake_phase_maps.hpp"
+#include "netlink/netlink_traffic_control.hpp"
+#include "topologies.hpp"
+
+namespace headway::test {
+namespace {
+
+using Session = ControlService::SessionId;
+
+Config demo_config() {
+    Config config;
+    config.node.name = "a0";
+    config.topology = demo_topology();
+    return config;
+}
+
+class PhaseRequests : public testing::Test {
+protected:
+    PhaseRequests() {
+        kernel_.add_device("eth0", {20 * mbit});
+        control_.emplace(*NetlinkTrafficControl::open(kernel_, "eth0"));
+        auto planner = *NodePlanner::make(demo_config(), "unused");
+        const auto layout = with_phases(planner.layout(), 17, std::chrono::milliseconds(10));
+        EXPECT_TRUE(control_->apply(layout.set_up, ApplyMode::in_order));
+        service_.emplace(std::move(planner), BytesPerSecond{20 * mbit / 8}, *control_, clock_);
+        service_->use_phases(maps_);
+    }
+
+    Session connect(uid_t uid = 1000, bool is_watched = true) {
+        return *service_->open({.pid = 42, .uid = uid, .gid = 100, .is_watched = is_watched});
+    }
+    Json ask(Session session, const std::string& op, const Json& members = Json::object()) {
+        Json request{{"v", 1}, {"id", 5}, {"op", op}};
+        request.update(members);
+        const ControlAnswer answer = service_->answer(session, request.dump());
+        fd_ = answer.fd;
+        return Json::parse(answer.text);
+    }
+    Json join(Session session, const std::string& job = "12.0") {
+        return ask(session, "join", {{"job", job}});
+    }
+    Session joined(uid_t uid = 1000) {
+        const Session session = connect(uid);
+        EXPECT_EQ(join(session)["ok"], true);
+        return session;
+    }
+    static Json collective(const std::string& operation, std::uint64_t bytes = 65536) {
+        return {{"operation", operation},
+                {"job_hosts", {"a[0-3]", "b[0-3]"}},
+                {"comm_hosts", {"a[0-3]", "b[0-3]"}},
+                {"message_bytes", bytes}};
+    }
+    ClassRate rate_of(std::uint32_t minor) {
+        return kernel_.device("eth0").root.classes.at(0x10000 | minor).rate;
+    }
+
+    FakeKernel kernel_;
+    FakeClock clock_;
+    std::optional<NetlinkTrafficControl> control_;
+    FakePhaseMaps maps_{2};
+    std::optional<ControlService> service_;
+    int fd_ = -1;
+};
+
+TEST_F(PhaseRequests, TheLayoutHasAClassifierAndRestingClasses) {
+    const FakeQdisc& root = kernel_.device("eth0").root;
+    ASSERT_EQ(root.filters.size(), 1U);
+    EXPECT_EQ(root.filters[0].program_fd, 17);
+    EXPECT_EQ(root.filters[0].classid, 0x10000U) << "the program gives the minor number";
+    EXPECT_EQ(root.classes.size(), 4U);
+    EXPECT_EQ(root.classes.at(0x10111).parent, 0x10011U);
+}
+
+TEST_F(PhaseRequests, JoinGivesASlotInSharedMemory) {
+    const Json answer = join(connect());
+    ASSERT_EQ(answer["ok"], true) << answer;
+    ASSERT_GE(fd_, 0);
+    EXPECT_EQ(answer["map_bytes"], sizeof(headway_phase_slots));
+    EXPECT_EQ(answer["slot_offset"], 0);
+    EXPECT_EQ(answer["generation"], maps_.slots(0).generation);
+    EXPECT_EQ(answer["generation_offset"], 256);
+    EXPECT_EQ(join(connect())["slot_offset"], 4);
+}
+
+TEST_F(PhaseRequests, JoiningTwiceIsTheSameSeat) {
+    const Session session = joined();
+    EXPECT_EQ(join(session)["slot"], 0);
+    EXPECT_GE(fd_, 0);
+    EXPECT_EQ(maps_.config().process_count, 1U);
+    EXPECT_EQ(join(session, "other")["ok"], false);
+}
+
+TEST_F(PhaseRequests, AnotherUserGetsAnotherArray) {
+    join(connect(1000));
+    const int mine = fd_;
+    join(connect(1001));
+    EXPECT_NE(fd_, mine);
+    EXPECT_NE(fd_, -1);
+}
+
+TEST_F(PhaseRequests, NothingWithoutJoin) {
+    const Session session = connect();
+    EXPECT_EQ(ask(session, "phase", collective("alltoall"))["ok"], false);
+    EXPECT_EQ(ask(session, "rate", {{"bytes_per_s", 1000000}})["ok"], false);
+    EXPECT_EQ(fd_, -1);
+    EXPECT_EQ(join(connect(1000, false))["ok"], false) << "nobody would see it end";
+}
+
+TEST_F(PhaseRequests, APhaseHasThePlansRates) {
+    const Session session = joined();
+    const Json answer = ask(session, "phase", collective("alltoall"));
+    ASSERT_EQ(answer["ok"], true) << answer;
+    EXPECT_EQ(answer["phase"], 1);
+    EXPECT_EQ(answer["paced"], true);
+    EXPECT_GT(answer["predicted"]["high_s"], 0.3);
+    EXPECT_EQ(answer["generation"], maps_.slots(0).generation);
+    __atomic_store_n(&maps_.slots(0).phase[0], 1U, __ATOMIC_RELEASE);
+    EXPECT_EQ(rate_of(maps_.classify(1)), ClassRate(BytesPerSecond{773'437}));
+    EXPECT_EQ(ask(session, "phase", collective("alltoallv"))["phase"], 1) << "the same rates";
+}
+
+TEST_F(PhaseRequests, EveryOperationIsPlannedOrSaysWhyNot) {
+    const Session session = joined();
+    for (const char* name : {"alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv",
+                             "neighbor_alltoall", "neighbor_allgatherv"}) {
+        const Json answer = ask(session, "phase", collective(name));
+        EXPECT_EQ(answer["paced"], true) << answer;
+    }
+    for (const char* name : {"gather", "gatherv", "scatter", "scatterv", "bcast", "reduce"}) {
+        EXPECT_EQ(ask(session, "phase", collective(name))["ok"], false) << "no root";
+        Json request = collective(name);
+        request["root"] = "b0";
+        const Json answer = ask(session, "phase", request);
+        EXPECT_EQ(answer["ok"], true) << answer;
+        EXPECT_FALSE(answer["reason"].get<std::string>().empty());
+    }
+    for (const char* name : {"allreduce", "reduce_scatter", "reduce_scatter_block"}) {
+        const Json answer = ask(session, "phase", collective(name));
+        EXPECT_EQ(answer["phase"], 0);
+        EXPECT_NE(answer["reason"].get<std::string>().find("not known"), std::string::npos);
+    }
+    EXPECT_EQ(ask(session, "phase", collective("barrier"))["ok"], false);
+}
+
+TEST_F(PhaseRequests, AGatherLimitsTheSendersTowardsTheRootOnly) {
+    const Session session = joined();
+    Json request = collective("gather", 1 << 20);
+    request["root"] = "b0";
+    const Json answer = ask(session, "phase", request);
+    ASSERT_EQ(answer["paced"], true) << answer;
+    EXPECT_EQ(answer["algorithm"], "linear");
+    EXPECT_TRUE(answer["rates"][0]["bytes_per_s"].is_null());
+    // 7 hosts into a link of 20 Mbit/s
+    EXPECT_NEAR(answer["rates"][1]["bytes_per_s"].get<double>(), 0.99 * 20e6 / 8 / 7, 1000);
+    request["root"] = "c7";
+    EXPECT_EQ(ask(session, "phase", request)["ok"], false);
+}
+
+TEST_F(PhaseRequests, ARateIsEachProcesss) {
+    const Session session = joined(), sibling = joined();
+    const Json answer = ask(session, "rate", {{"bytes_per_s", 100'000}});
+    ASSERT_EQ(answer["ok"], true) << answer;
+    __atomic_store_n(&maps_.slots(0).phase[0], answer["phase"].get<std::uint32_t>(),
+                     __ATOMIC_RELEASE);
+    EXPECT_EQ(rate_of(maps_.classify(1)), ClassRate(BytesPerSecond{200'000})) << "two processes'";
+    EXPECT_EQ(maps_.classify(0), 0x110U) << "the own cluster is not limited";
+    service_->close(sibling);
+    EXPECT_NE(maps_.slots(0).generation, answer["generation"]) << "the answer is out of date";
+    const Json again = ask(session, "rate", {{"bytes_per_s", 100'000}});
+    EXPECT_NE(again["phase"], answer["phase"]);
+    EXPECT_EQ(ask(session, "rate", {{"bytes_per_s", nullptr}})["phase"], 0);
+    EXPECT_EQ(ask(session, "rate", {{"bytes_per_s", 1'000'000'000}})["phase"], 0);
+}
+
+TEST_F(PhaseRequests, NobodyStopsTheNode) {
+    const Session session = joined();
+    EXPECT_EQ(ask(session, "rate", {{"bytes_per_s", 0}})["ok"], false);
+    EXPECT_EQ(ask(session, "rate", {{"bytes_per_s", 2'499}})["ok"], false);
+    EXPECT_EQ(ask(session, "rate", {{"bytes_per_s", 2'500}})["ok"], true);
+    EXPECT_EQ(ask(session, "rate")["ok"], false);
+}
+
+TEST_F(PhaseRequests, AClosedConnectionIsOutOfItsPhase) {
+    const Session session = joined();
+    ask(session, "phase", collective("alltoall"));
+    __atomic_store_n(&maps_.slots(0).phase[0], 1U, __ATOMIC_RELEASE);
+    ASSERT_NE(maps_.classify(1), 0x111U);
+    service_->close(session);
+    EXPECT_EQ(maps_.classify(1), 0x111U);
+    EXPECT_EQ(maps_.config().process_count, 0U);
+}
+
+TEST_F(PhaseRequests, AReloadPutsAnswersOutOfDate) {
+    const Session session = joined();
+    const Json before = ask(session, "phase", collective("alltoall"));
+    Config slower = demo_config();
+    slower.policy.plan.target_utilisation_millionths = 495'000;
+    ASSERT_TRUE(service_->reload(slower));
+    EXPECT_NE(maps_.slots(0).generation, before["generation"]);
+    const Json after = ask(session, "phase", collective("alltoall"));
+    EXPECT_EQ(after["generation"], maps_.slots(0).generation);
+    EXPECT_NE(after["phase"], before["phase"]) << "a plan of before is not answered";
+}
+
+TEST_F(PhaseRequests, StatusShowsJobsAndSlots) {
+    const Session session = joined();
+    ask(session, "phase", collective("alltoall"));
+    __atomic_store_n(&maps_.slots(0).phase[0], 1U, __ATOMIC_RELEASE);
+    const Json status = ask(session, "status");
+    EXPECT_EQ(status["daemon"]["phases"], true);
+    EXPECT_EQ(status["jobs"][0]["job"], "12.0");
+    EXPECT_EQ(status["jobs"][0]["processes"], 1);
+    EXPECT_EQ(status["jobs"][0]["phases"][0]["bytes_per_s"], 773'437);
+    EXPECT_EQ(status["clients"][0]["phase"], 1);
+}
+
+TEST_F(PhaseRequests, ADaemonWithoutPhasesSaysSo) {
+    service_.reset();
+    service_.emplace(*NodePlanner::make(demo_config(), ""), BytesPerSecond{20 * mbit / 8},
+                     *control_, clock_);
+    const Session session = connect();
+    EXPECT_EQ(ask(session, "hello")["phases"], false);
+    const Json answer = join(session);
+    EXPECT_EQ(answer["ok"], false);
+    EXPECT_NE(answer["error"].get<std::string>().find("enter"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace headway::test

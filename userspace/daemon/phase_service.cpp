@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/phase_service.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "daemon/limits.hpp"
+#include "daemon/plan_json.hpp"
+
+namespace headway {
+namespace {
+
+std::vector<TcHandle> class_handles(const KernelLayout& layout) {
+    std::vector<TcHandle> handles;
+    for (const ClassLayout& target : layout.classes) handles.push_back(target.classid);
+    return handles;
+}
+
+tl::unexpected<Error> not_joined() {
+    return failure("this connection has not joined a job: send \"join\" first");
+}
+
+/// The least rate that the phase has anywhere.
+ClassRate strictest(const std::vector<ClassRate>& rates) {
+    ClassRate least;
+    for (const ClassRate& rate : rates) {
+        if (rate && (!least || *rate < *least)) least = rate;
+    }
+    return least;
+}
+
+Json phases_json(const PhaseJobs::Job& job) {
+    Json list = Json::array();
+    for (std::size_t i = 1; i < job.phases.size() && i <= phases_in_status_max; ++i) {
+        list.push_back({{"phase", i}, {"bytes_per_s", rate_json(strictest(job.phases[i]))}});
+    }
+    return list;
+}
+
+}  // namespace
+
+PhaseService::PhaseService(PhaseMaps& maps, TrafficControl& kernel, const KernelLayout& layout,
+                           BytesPerSecond link_rate)
+    : jobs_(maps, kernel, class_handles(layout)),
+      trunks_(layout.classes.size()),
+      link_rate_(link_rate) {}
+
+// ------------------------------------------------------------------------ join
+
+Result<Json> PhaseService::join(ControlSession& session, const JoinRequest& request, Json answer) {
+    if (!session.peer.is_watched) {
+        return failure("the process cannot be watched from here (is it in another pid namespace "
+                       "than headwayd?), so its phase might outlive it");
+    }
+    if (session.seat) {
+        if (jobs_.jobs().at(session.seat->job).name != request.job) {
+            return failure("this connection has joined another job already");
+        }
+    } else {
+        const auto seat = jobs_.join(session.peer.uid, request.job);
+        if (!seat) return tl::unexpected(seat.error());
+        session.seat = *seat;
+    }
+    answer["map_bytes"] = sizeof(headway_phase_slots);
+    answer["slot_offset"] =
+        offsetof(headway_phase_slots, phase) + session.seat->slot * sizeof(std::uint32_t);
+    answer["generation_offset"] = offsetof(headway_phase_slots, generation);
+    answer["slot"] = session.seat->slot;
+    answer["generation"] = generation(*session.seat);
+    return answer;
+}
+
+int PhaseService::slots_fd(const ControlSession& session) {
+    return session.seat ? jobs_.maps().slots_fd(session.seat->job) : -1;
+}
+
+void PhaseService::leave(ControlSession& session) {
+    if (session.seat) jobs_.leave(*session.seat);
+    session.seat.reset();
+}
+
+std::uint32_t PhaseService::generation(const PhaseSeat& seat) const {
+    return jobs_.jobs().at(seat.job).generation;
+}
+
+// ---------------------------------------------------------------------- phases
+
+/// From the plans that were made before, if it is among them: the processes of
+/// a job all ask the same.
+Result<NodePlan> PhaseService::plan(const NodePlanner& planner, const PhaseRequest& request) {
+    const auto pattern = planner.pattern_of(request.hosts);
+    if (!pattern) return tl::unexpected(pattern.error());
+    if (auto small = too_small(planner.config().policy, request.message_bytes)) {
+        return NodePlan{false, std::move(*small), {}};
+    }
+    std::optional<std::uint64_t> bytes;
+    if (pattern->operation->sizes_agree && request.message_bytes) {
+        bytes = planned_bytes(*request.message_bytes);
+    }
+    const std::string key = plan_key(*pattern, bytes);
+    const auto known = plans_.find(key);
+    if (known != plans_.end()) return known->second;
+    auto plan = planner.plan(*pattern, bytes);
+    if (!plan) return plan;
+    if (plans_.size() >= plans_kept_max) plans_.clear();
+    plans_.emplace(key, *plan);
+    return plan;
+}
+
+Result<Json> PhaseService::phase(const ControlSession& session, const PhaseRequest& request,
+                                 const NodePlanner& planner, Json answer) {
+    if (!session.seat) return not_joined();
+    const auto plan = this->plan(planner, request);
+    if (!plan) return tl::unexpected(plan.error());
+    std::uint32_t number = 0;
+    if (plan->paced) {
+        const auto phase = jobs_.phase(session.seat->job, without_idle_limits(plan->rates));
+        if (!phase) return tl::unexpected(phase.error());
+        number = *phase;
+    }
+    answer.update(number_json(*session.seat, number));
+    answer["paced"] = plan->paced;
+    answer["reason"] = plan->reason;
+    answer["algorithm"] = plan->algorithm.empty() ? Json(nullptr) : Json(plan->algorithm);
+    answer["predicted"] = plan->predicted ? prediction_json(*plan->predicted) : Json(nullptr);
+    answer["min_message_bytes"] = planner.config().policy.min_message_bytes;
+    if (plan->paced) {
+        answer["rates"] =
+            class_rates_json(planner.config().topology, planner.layout(), plan->rates);
+    }
+    return answer;
+}
+
+/// The rate is one process's, a class is all of theirs.
+Result<Json> PhaseService::rate(const ControlSession& session, const RateRequest& request,
+                                Json answer) {
+    if (!session.seat) return not_joined();
+    std::uint32_t number = 0;
+    if (request.bytes_per_s && *request.bytes_per_s < link_rate_.value) {
+        const std::uint64_t processes = jobs_.jobs().at(session.seat->job).slots.size();
+        const BytesPerSecond rate{*request.bytes_per_s * processes};
+        if (rate.value < link_rate_.value / slowest_rate_divisor) {
+            return failure("{} is less than a thousandth of the node's link of {}",
+                           rate_to_text(rate.bits()), rate_to_text(link_rate_.bits()));
+        }
+        std::vector<ClassRate> rates(trunks_, rate);
+        rates.front().reset();  // hosts of the own cluster
+        const auto phase = jobs_.phase(session.seat->job, without_idle_limits(std::move(rates)));
+        if (!phase) return tl::unexpected(phase.error());
+        number = *phase;
+    }
+    answer.update(number_json(*session.seat, number));
+    return answer;
+}
+
+Json PhaseService::number_json(const PhaseSeat& seat, std::uint32_t number) const {
+    const PhaseJobs::Job& job = jobs_.jobs().at(seat.job);
+    return {{"phase", number},
+            {"bytes_per_s", rate_json(strictest(job.phases[number]))},
+            {"generation", job.generation}};
+}
+
+/// What the link does not carry anyway is no limit.
+std::vector<ClassRate> PhaseService::without_idle_limits(std::vector<ClassRate> rates) const {
+    for (ClassRate& rate : rates) {
+        if (rate && *rate >= link_rate_) rate.reset();
+    }
+    return rates;
+}
+
+void PhaseService::plans_changed() {
+    plans_.clear();
+    jobs_.new_generation_of_all();
+}
+
+// ---------------------------------------------------------------------- status
+
+Json PhaseService::jobs_json() const {
+    Json list = Json::array();
+    for (const auto& [number, job] : jobs_.jobs()) {
+        if (list.size() == jobs_in_status_max) break;
+        list.push_back({{"job", job.name},
+                        {"uid", job.user},
+                        {"generation", job.generation},
+                        {"processes", job.slots.size()},
+                        {"phase_count", job.phases.size() - 1},
+                        {"phases", phases_json(job)}});
+    }
+    return list;
+}
+
+}  // namespace headway

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The requests "join", "phase" and "rate": a process gets a slot in the memory
+// that the classifier reads, and learns which number to store there.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+
+#include "daemon/control_session.hpp"
+#include "daemon/node_planner.hpp"
+#include "phase/phase_jobs.hpp"
+
+namespace headway {
+
+class PhaseService {
+public:
+    /// The kernel must hold `layout` with phases, on a link of `link_rate`.  The
+    /// references must outlive the service.
+    PhaseService(PhaseMaps& maps, TrafficControl& kernel, const KernelLayout& layout,
+                 BytesPerSecond link_rate);
+
+    /// A descriptor goes with the answer: slots_fd() of the session.
+    [[nodiscard]] Result<Json> join(ControlSession& session, const JoinRequest& request,
+                                    Json answer);
+    [[nodiscard]] Result<Json> phase(const ControlSession& session, const PhaseRequest& request,
+                                     const NodePlanner& planner, Json answer);
+    [[nodiscard]] Result<Json> rate(const ControlSession& session, const RateRequest& request,
+                                    Json answer);
+
+    [[nodiscard]] int slots_fd(const ControlSession& session);
+
+    /// The session ends, or its process has.
+    void leave(ControlSession& session);
+
+    /// Another topology or policy: what was answered does not hold any more.
+    void plans_changed();
+
+    [[nodiscard]] Json jobs_json() const;
+    [[nodiscard]] std::uint32_t phase_in(const PhaseSeat& seat) { return jobs_.phase_in(seat); }
+    [[nodiscard]] const PhaseClasses& classes() const { return jobs_.classes(); }
+
+private:
+    Result<NodePlan> plan(const NodePlanner& planner, const PhaseRequest& request);
+    [[nodiscard]] std::vector<ClassRate> without_idle_limits(std::vector<ClassRate> rates) const;
+    [[nodiscard]] Json number_json(const PhaseSeat& seat, std::uint32_t number) const;
+    [[nodiscard]] std::uint32_t generation(const PhaseSeat& seat) const;
+
+    PhaseJobs jobs_;
+    std::size_t trunks_;
+    BytesPerSecond link_rate_;
+    std::unordered_map<std::string, NodePlan> plans_;
+};
+
+}  // namespace headway

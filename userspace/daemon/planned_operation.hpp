@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The collectives that a client may name, and as what each is planned.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace headway {
+
+enum class PlannedAs {
+    alltoall,    ///< every host to every other, all at once
+    gather,      ///< every host to the root
+    scatter,     ///< the root to every host
+    neighbours,  ///< who sends to whom is not known: as all-to-all
+    nothing,     ///< which messages the library makes of it is not known: not paced
+};
+
+struct PlannedOperation {
+    std::string_view name;  ///< as the protocol spells it
+    PlannedAs as;
+    bool has_root = false;
+    /// All ranks name the same message size.
+    bool sizes_agree = true;
+    /// The algorithm that the plan takes for granted; empty: the plan may name one.
+    std::string_view algorithm{};
+};
+
+/// nullptr: there is no such operation.  The result lives for ever.
+[[nodiscard]] const PlannedOperation* find_operation(std::string_view name);
+
+/// "alltoall, alltoallv, ...", for messages.
+[[nodiscard]] std::string operation_names();
+
+}  // namespace headway

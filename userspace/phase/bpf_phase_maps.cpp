@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "phase/bpf_phase_maps.hpp"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+#include <string>
+
+#include "phase/phase_object.h"
+
+namespace headway {
+namespace {
+
+constexpr std::size_t table_entries = std::size_t{HEADWAY_PHASE_JOBS} * HEADWAY_PHASES;
+
+/// What libbpf said last; it explains itself only in words.
+std::string& last_words() {
+    static std::string words;
+    return words;
+}
+
+int remember_words(libbpf_print_level level, const char* format, va_list arguments) {
+    if (level != LIBBPF_WARN) return 0;
+    std::array<char, 256> line{};
+    const int length = std::vsnprintf(line.data(), line.size(), format, arguments);
+    std::string text(line.data());
+    text.erase(text.find_last_not_of(" \n") + 1);
+    if (!text.empty()) last_words() = std::move(text);
+    return length;
+}
+
+tl::unexpected<Error> bpf_failure(int error_number, const char* what) {
+    switch (error_number) {
+        case EPERM:
+            return system_failure(EPERM, "{}: {}; headwayd needs root, or CAP_BPF and CAP_NET_ADMIN",
+                                  what, std::strerror(EPERM));
+        case ENOSYS:
+            return system_failure(ENOSYS, "{}: this kernel has no BPF", what);
+        default: break;
+    }
+    return system_failure(error_number, "{}: {}{}{}", what, std::strerror(error_number),
+                          last_words().empty() ? "" : "; ", last_words());
+}
+
+/// A map is mapped in whole pages.
+std::size_t whole_pages(std::size_t bytes) {
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    return (bytes + page - 1) / page * page;
+}
+
+template <class Key>
+int add_prefix(int fd, const IpPrefix& prefix, std::uint32_t trunk) {
+    Key key{};
+    key.length_bits = prefix.length_bits;
+    std::copy_n(prefix.address.begin(), sizeof(key.address), std::begin(key.address));
+    return bpf_map_update_elem(fd, &key, &trunk, BPF_ANY);
+}
+
+std::uint32_t count_prefixes(const std::vector<PhaseTrunk>& trunks, IpFamily family) {
+    std::uint32_t count = 0;
+    for (const PhaseTrunk& trunk : trunks) {
+        for (const IpPrefix& prefix : trunk.prefixes) count += prefix.family == family ? 1U : 0U;
+    }
+    return std::max(count, 1U);
+}
+
+}  // namespace
+
+Result<SharedMemory> SharedMemory::map(int fd, std::size_t bytes) {
+    const std::size_t whole = whole_pages(bytes);
+    void* address = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (address != MAP_FAILED) return SharedMemory(address, whole);
+    return system_failure(errno, "mapping a BPF array: {}", std::strerror(errno));
+}
+
+SharedMemory::~SharedMemory() {
+    if (address_ != nullptr) munmap(address_, bytes_);
+}
+
+void BpfPhaseMaps::CloseObject::operator()(bpf_object* object) const { bpf_object__close(object); }
+
+PhaseObject phase_classifier_object() {
+    return {{headway_phase_object, headway_phase_object_bytes()}, "headway_phase"};
+}
+
+Result<std::unique_ptr<BpfPhaseMaps>> BpfPhaseMaps::load(const std::vector<PhaseTrunk>& trunks,
+                                                         const PhaseObject& object_file) {
+    libbpf_set_print(remember_words);
+    last_words().clear();
+    LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "headway");
+    bpf_object* object =
+        bpf_object__open_mem(object_file.file.data(), object_file.file.size(), &options);
+    if (object == nullptr) return bpf_failure(errno, "reading the classifier");
+    std::unique_ptr<BpfPhaseMaps> maps(new BpfPhaseMaps(object));
+    if (auto opened = maps->open(trunks, object_file.program); !opened) return tl::unexpected(opened.error());
+    return maps;
+}
+
+int BpfPhaseMaps::map_fd(const char* name) const {
+    return bpf_object__find_map_fd_by_name(object_.get(), name);
+}
+
+Result<void> BpfPhaseMaps::open(const std::vector<PhaseTrunk>& trunks, const char* program) {
+    if (trunks.empty() || trunks.size() > HEADWAY_PHASE_TRUNKS) {
+        return failure("there are {} clusters, the classifier knows 1 .. {}", trunks.size(),
+                       HEADWAY_PHASE_TRUNKS);
+    }
+    trunk_count_ = trunks.size();
+    const auto resize = [&](const char* name, std::size_t entries) {
+        bpf_map__set_max_entries(bpf_object__find_map_by_name(object_.get(), name),
+                                 static_cast<std::uint32_t>(entries));
+    };
+    resize("rates", table_entries * trunk_count_);
+    resize("trunks_v4", count_prefixes(trunks, IpFamily::v4));
+    resize("trunks_v6", count_prefixes(trunks, IpFamily::v6));
+    if (const int error = bpf_object__load(object_.get()); error != 0) {
+        return bpf_failure(-error, "loading the classifier");
+    }
+    program_fd_ = bpf_program__fd(bpf_object__find_program_by_name(object_.get(), program));
+
+    auto config = SharedMemory::map(map_fd("config"), sizeof(headway_phase_config));
+    if (!config) return tl::unexpected(config.error());
+    config_ = std::move(*config);
+    auto rates =
+        SharedMemory::map(map_fd("rates"), table_entries * trunk_count_ * sizeof(headway_phase_rate));
+    if (!rates) return tl::unexpected(rates.error());
+    rates_ = std::move(*rates);
+
+    this->config().trunk_count = static_cast<std::uint32_t>(trunk_count_);
+    for (std::size_t i = 0; i < trunks.size(); ++i) {
+        this->config().rest_minor[i] = trunks[i].rest_minor;
+    }
+    if (auto filled = fill_prefixes(trunks); !filled) return filled;
+    std::array<std::uint32_t, HEADWAY_PHASE_JOBS> all{};
+    std::iota(all.begin(), all.end(), 0U);
+    return renew(all);
+}
+
+Result<void> BpfPhaseMaps::fill_prefixes(const std::vector<PhaseTrunk>& trunks) {
+    for (std::uint32_t i = 0; i < trunks.size(); ++i) {
+        for (const IpPrefix& prefix : trunks[i].prefixes) {
+            const int error =
+                prefix.family == IpFamily::v4
+                    ? add_prefix<headway_phase_prefix_v4>(map_fd("trunks_v4"), prefix, i)
+                    : add_prefix<headway_phase_prefix_v6>(map_fd("trunks_v6"), prefix, i);
+            if (error != 0) return bpf_failure(-error, "filling the table of prefixes");
+        }
+    }
+    return {};
+}
+
+std::span<headway_phase_rate> BpfPhaseMaps::rates(std::uint32_t job, std::uint32_t phase) {
+    auto* table = static_cast<headway_phase_rate*>(rates_.address());
+    return {table + (std::size_t{job} * HEADWAY_PHASES + phase) * trunk_count_, trunk_count_};
+}
+
+Result<BpfPhaseMaps::JobArray> BpfPhaseMaps::new_array() {
+    LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+    JobArray array{FileDescriptor(bpf_map_create(BPF_MAP_TYPE_ARRAY, "headway_job",
+                                                 sizeof(std::uint32_t),
+                                                 sizeof(headway_phase_slots), 1, &options)),
+                   {}};
+    if (!array.fd) return bpf_failure(errno, "making a job's array");
+    auto memory = SharedMemory::map(array.fd.get(), sizeof(headway_phase_slots));
+    if (!memory) return tl::unexpected(memory.error());
+    array.memory = std::move(*memory);
+    return array;
+}
+
+Result<void> BpfPhaseMaps::renew(std::span<const std::uint32_t> jobs) {
+    std::vector<JobArray> fresh;
+    std::vector<std::uint32_t> keys(jobs.begin(), jobs.end());
+    std::vector<int> fds;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        auto array = new_array();
+        if (!array) return tl::unexpected(array.error());
+        fds.push_back(array->fd.get());
+        fresh.push_back(std::move(*array));
+    }
+    // In one request: each one waits for a grace period.
+    auto count = static_cast<std::uint32_t>(jobs.size());
+    LIBBPF_OPTS(bpf_map_batch_opts, options);
+    const int error =
+        bpf_map_update_batch(map_fd("jobs"), keys.data(), fds.data(), &count, &options);
+    if (error != 0) return bpf_failure(-error, "filling the table of jobs");
+    for (std::size_t i = 0; i < jobs.size(); ++i) arrays_[jobs[i]] = std::move(fresh[i]);
+    return {};
+}
+
+}  // namespace headway

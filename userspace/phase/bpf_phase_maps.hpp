@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The classifier in the kernel: loaded from the object file that is part of
+// this program, its maps mapped into memory.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "model/ip_prefix.hpp"
+#include "netlink/file_descriptor.hpp"
+#include "phase/phase_maps.hpp"
+
+struct bpf_object;
+
+namespace headway {
+
+/// One trunk: its prefixes, and the class of traffic that nobody limits.
+struct PhaseTrunk {
+    std::vector<IpPrefix> prefixes;
+    std::uint16_t rest_minor = 0;
+};
+
+/// Memory shared with the kernel.
+class SharedMemory {
+public:
+    SharedMemory() = default;
+    /// Fails as mmap() does.
+    [[nodiscard]] static Result<SharedMemory> map(int fd, std::size_t bytes);
+    SharedMemory(SharedMemory&& other) noexcept
+        : address_(std::exchange(other.address_, nullptr)), bytes_(other.bytes_) {}
+    SharedMemory& operator=(SharedMemory&& other) noexcept {
+        std::swap(address_, other.address_);
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
+    ~SharedMemory();
+
+    [[nodiscard]] void* address() const { return address_; }
+
+private:
+    SharedMemory(void* address, std::size_t bytes) : address_(address), bytes_(bytes) {}
+
+    void* address_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+/// A compiled program with the maps of phase_layout.h.
+struct PhaseObject {
+    std::span<const char> file;
+    const char* program;
+};
+
+/// phase_classifier.bpf.c, as it is part of this program.
+[[nodiscard]] PhaseObject phase_classifier_object();
+
+class BpfPhaseMaps final : public PhaseMaps {
+public:
+    /// Fails, saying what to do about it, without the privilege, without BPF in
+    /// the kernel, or if the kernel does not take the program.
+    [[nodiscard]] static Result<std::unique_ptr<BpfPhaseMaps>> load(
+        const std::vector<PhaseTrunk>& trunks,
+        const PhaseObject& object_file = phase_classifier_object());
+    ~BpfPhaseMaps() override = default;
+
+    /// The classifier, for the qdisc's filter; lives as long as this object.
+    [[nodiscard]] int program_fd() const { return program_fd_; }
+
+    [[nodiscard]] headway_phase_config& config() override {
+        return *static_cast<headway_phase_config*>(config_.address());
+    }
+    [[nodiscard]] std::span<headway_phase_rate> rates(std::uint32_t job,
+                                                      std::uint32_t phase) override;
+    [[nodiscard]] headway_phase_slots& slots(std::uint32_t job) override {
+        return *static_cast<headway_phase_slots*>(arrays_[job].memory.address());
+    }
+    [[nodiscard]] int slots_fd(std::uint32_t job) const override { return arrays_[job].fd.get(); }
+    [[nodiscard]] Result<void> renew(std::span<const std::uint32_t> jobs) override;
+
+private:
+    struct CloseObject {
+        void operator()(bpf_object* object) const;
+    };
+    /// The mapping stays as long as the array: the kernel lets nobody freeze a
+    /// map that somebody has mapped for writing.
+    struct JobArray {
+        FileDescriptor fd;
+        SharedMemory memory;
+    };
+
+    explicit BpfPhaseMaps(bpf_object* object) : object_(object) {}
+
+    Result<void> open(const std::vector<PhaseTrunk>& trunks, const char* program);
+    Result<void> fill_prefixes(const std::vector<PhaseTrunk>& trunks);
+    [[nodiscard]] static Result<JobArray> new_array();
+    [[nodiscard]] int map_fd(const char* name) const;
+
+    std::unique_ptr<bpf_object, CloseObject> object_;
+    int program_fd_ = -1;
+    SharedMemory config_;
+    SharedMemory rates_;
+    std::size_t trunk_count_ = 0;
+    std::array<JobArray, HEADWAY_PHASE_JOBS> arrays_;
+};
+
+}  // namespace headway

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs with phases on this node: who sits in which slot, which phase of a job
+// means which rates.
+//
+// A job is a name and a user: processes of one user can choose each other's
+// phases (they can kill each other as well), and nobody else's.  A job begins
+// with its first process and ends with its last.
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "netlink/traffic_control.hpp"
+#include "phase/phase_classes.hpp"
+#include "phase/phase_maps.hpp"
+
+namespace headway {
+
+class PhaseJobs {
+public:
+    /// The kernel must hold the trunks' classes.  The references must outlive
+    /// this object; no process may be in the maps.
+    PhaseJobs(PhaseMaps& maps, TrafficControl& kernel, std::vector<TcHandle> trunks);
+
+    /// A slot for one more process.  Fails if all are taken.
+    [[nodiscard]] Result<PhaseSeat> join(uid_t user, const std::string& name);
+    /// The process is gone: its slot does not count any more.
+    void leave(const PhaseSeat& seat);
+
+    /// The job's phase that limits trunk i to rates[i] (none: not at all): 0 if
+    /// there is no limit; the number that equal rates have, or the next.
+    /// Fails if the job has too many, or the kernel refuses a class.
+    [[nodiscard]] Result<std::uint32_t> phase(std::uint32_t job,
+                                              const std::vector<ClassRate>& rates);
+
+    /// What answers to this job said does not hold any more.
+    void new_generation(std::uint32_t job);
+    void new_generation_of_all();
+
+    struct Job {
+        uid_t user = 0;
+        std::string name;
+        std::uint32_t generation = 1;
+        std::set<std::uint32_t> slots;               ///< taken
+        std::vector<std::vector<ClassRate>> phases;  ///< phases[0] is rest
+    };
+    /// By number.
+    [[nodiscard]] const std::map<std::uint32_t, Job>& jobs() const { return jobs_; }
+    [[nodiscard]] std::size_t processes() const;
+    /// What the process has written into its slot.
+    [[nodiscard]] std::uint32_t phase_in(const PhaseSeat& seat);
+    [[nodiscard]] const PhaseClasses& classes() const { return classes_; }
+    [[nodiscard]] PhaseMaps& maps() { return maps_; }
+
+private:
+    Result<std::uint32_t> job_of(uid_t user, const std::string& name);
+    Result<std::uint32_t> begin(uid_t user, const std::string& name);
+    Result<void> renew();
+    void end(std::uint32_t number);
+    Result<std::vector<PhaseRate>> acquire(const std::vector<ClassRate>& rates);
+    void release(const std::vector<ClassRate>& rates, std::size_t trunks);
+
+    PhaseMaps& maps_;
+    PhaseClasses classes_;
+    std::map<std::uint32_t, Job> jobs_;
+    std::set<std::uint32_t> fresh_;  ///< numbers whose arrays nobody has seen
+};
+
+}  // namespace headway

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * What the classifier (phase_classifier.bpf.c) and headwayd share: the maps'
+ * contents.
+ *
+ * config	one element, headwayd's alone: which slots count, what phases
+ *		there are, where packets go when nobody is in a phase
+ * jobs		for each job an array of one struct headway_phase_slots, which
+ *		its processes map and write
+ * rates	[job][phase][trunk], headwayd's alone
+ * trunks_v4, trunks_v6
+ *		longest prefix of the destination -> index of the trunk
+ *
+ * A trunk is where packets of one class of the node go: index 0 is the node's
+ * own cluster.  Phase 0 is rest.
+ */
+#ifndef HEADWAY_PHASE_LAYOUT_H
+#define HEADWAY_PHASE_LAYOUT_H
+
+#include <linux/types.h>
+
+#define HEADWAY_PHASE_PROCESSES	64	/* that count, all jobs together */
+#define HEADWAY_PHASE_JOBS	64
+#define HEADWAY_PHASE_SLOTS	64	/* of a job */
+#define HEADWAY_PHASES		64	/* of a job, rest included */
+#define HEADWAY_PHASE_TRUNKS	128
+
+/* All that a client can write. */
+struct headway_phase_slots {
+	__u32	phase[HEADWAY_PHASE_SLOTS];
+	__u32	generation;	/* changes when answers of headwayd are out of date */
+};
+
+struct headway_phase_process {
+	__u32	job;
+	__u32	slot;
+} __attribute__((aligned(8)));	/* written in one piece */
+
+struct headway_phase_config {
+	struct headway_phase_process process[HEADWAY_PHASE_PROCESSES];
+	__u32	process_count;
+	__u32	trunk_count;
+	__u32	phase_count[HEADWAY_PHASE_JOBS];	/* rest included; 0: no such job */
+	__u32	rest_minor[HEADWAY_PHASE_TRUNKS];	/* class of resting traffic */
+};
+
+/* bytes_per_s is ~0 where the phase does not limit the trunk. */
+struct headway_phase_rate {
+	__u64	bytes_per_s;
+	__u32	class_minor;
+	__u32	unused;
+};
+
+struct headway_phase_prefix_v4 {
+	__u32	length_bits;
+	__u8	address[4];
+};
+
+struct headway_phase_prefix_v6 {
+	__u32	length_bits;
+	__u8	address[16];
+};
+
+#endif /* HEADWAY_PHASE_LAYOUT_H */

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "phase/phase_maps.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+namespace headway {
+namespace {
+
+/// Shared with the kernel, and part of it with clients.
+std::uint32_t load(std::uint32_t& word) {
+    return std::atomic_ref(word).load(std::memory_order_acquire);
+}
+
+void store(std::uint32_t& word, std::uint32_t value) {
+    std::atomic_ref(word).store(value, std::memory_order_release);
+}
+
+/// Both halves at once: the classifier never sees the job of one process with
+/// the slot of another.
+void store(headway_phase_process& place, headway_phase_process process) {
+    using Whole = std::uint64_t __attribute__((may_alias));
+    static_assert(sizeof(Whole) == sizeof(process) && alignof(headway_phase_process) == 8);
+    __atomic_store_n(reinterpret_cast<Whole*>(&place), *reinterpret_cast<Whole*>(&process),
+                     __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
+void add_phase_process(PhaseMaps& maps, const PhaseSeat& seat) {
+    headway_phase_config& config = maps.config();
+    store(maps.slots(seat.job).phase[seat.slot], 0);
+    store(config.process[config.process_count], {seat.job, seat.slot});
+    store(config.process_count, config.process_count + 1);
+}
+
+void remove_phase_process(PhaseMaps& maps, const PhaseSeat& seat) {
+    headway_phase_config& config = maps.config();
+    for (std::uint32_t i = 0; i < config.process_count; ++i) {
+        if (config.process[i].job != seat.job || config.process[i].slot != seat.slot) continue;
+        // For a moment the last one counts twice, which changes no minimum.
+        store(config.process[i], config.process[config.process_count - 1]);
+        store(config.process_count, config.process_count - 1);
+        break;
+    }
+    store(maps.slots(seat.job).phase[seat.slot], 0);
+}
+
+std::uint32_t add_phase(PhaseMaps& maps, std::uint32_t job, std::span<const PhaseRate> by_trunk) {
+    std::uint32_t& count = maps.config().phase_count[job];
+    const std::uint32_t phase = count;
+    const auto rates = maps.rates(job, phase);
+    for (std::size_t trunk = 0; trunk < rates.size(); ++trunk) {
+        const bool limited = trunk < by_trunk.size() && by_trunk[trunk].class_minor != 0;
+        rates[trunk].bytes_per_s = limited ? by_trunk[trunk].bytes_per_s : ~std::uint64_t{0};
+        rates[trunk].class_minor = limited ? by_trunk[trunk].class_minor : 0;
+    }
+    store(count, phase + 1);
+    return phase;
+}
+
+void begin_phase_job(PhaseMaps& maps, std::uint32_t job) {
+    store(maps.config().phase_count[job], 1);
+}
+
+void end_phase_job(PhaseMaps& maps, std::uint32_t job) {
+    store(maps.config().phase_count[job], 0);
+}
+
+void set_phase_generation(PhaseMaps& maps, std::uint32_t job, std::uint32_t generation) {
+    store(maps.slots(job).generation, generation);
+}
+
+std::uint32_t phase_in_slot(PhaseMaps& maps, const PhaseSeat& seat) {
+    return load(maps.slots(seat.job).phase[seat.slot]);
+}
+
+}  // namespace headway

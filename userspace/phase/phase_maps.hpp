@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory that the classifier reads, and the order in which headwayd changes
+// it.  Every packet may be classified between any two stores, so each order is
+// one in which no moment shows a wrong class: what a number stands for is
+// written before the number counts, and stops counting before it is reused.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/error.hpp"
+#include "phase/phase_layout.h"
+
+namespace headway {
+
+/// A process's place: headway_phase_slots::phase[slot] of the job's array.
+struct PhaseSeat {
+    std::uint32_t job = 0;
+    std::uint32_t slot = 0;
+
+    friend bool operator==(const PhaseSeat&, const PhaseSeat&) = default;
+};
+
+/// What a phase means for one trunk; without a minor number: no limit.
+struct PhaseRate {
+    std::uint64_t bytes_per_s = 0;
+    std::uint16_t class_minor = 0;
+};
+
+/// Where the maps are: in the kernel (BpfPhaseMaps), or in a test's memory.
+class PhaseMaps {
+public:
+    virtual ~PhaseMaps() = default;
+
+    [[nodiscard]] virtual headway_phase_config& config() = 0;
+    /// Of (job, phase): one for each of config().trunk_count trunks.
+    [[nodiscard]] virtual std::span<headway_phase_rate> rates(std::uint32_t job,
+                                                              std::uint32_t phase) = 0;
+    [[nodiscard]] virtual headway_phase_slots& slots(std::uint32_t job) = 0;
+    /// A descriptor of the job's array, for its processes.
+    [[nodiscard]] virtual int slots_fd(std::uint32_t job) const = 0;
+
+    /// Gives these jobs arrays that nobody has seen, all zero.  Their old ones
+    /// no longer count.  May block for a grace period of RCU, some 10 ms.
+    [[nodiscard]] virtual Result<void> renew(std::span<const std::uint32_t> jobs) = 0;
+
+protected:
+    PhaseMaps() = default;
+    PhaseMaps(const PhaseMaps&) = default;
+    PhaseMaps& operator=(const PhaseMaps&) = default;
+};
+
+/// The process's slot counts from now on; it rests.  There must be room.
+void add_phase_process(PhaseMaps& maps, const PhaseSeat& seat);
+
+/// It does not count any more, whatever is written into its slot.
+void remove_phase_process(PhaseMaps& maps, const PhaseSeat& seat);
+
+/// Gives the job's next phase a meaning, and lets it count; its number.
+[[nodiscard]] std::uint32_t add_phase(PhaseMaps& maps, std::uint32_t job,
+                                      std::span<const PhaseRate> by_trunk);
+
+/// A job begins, with no phase but rest; or ends, with none at all.  No process
+/// of it may count.
+void begin_phase_job(PhaseMaps& maps, std::uint32_t job);
+void end_phase_job(PhaseMaps& maps, std::uint32_t job);
+
+void set_phase_generation(PhaseMaps& maps, std::uint32_t job, std::uint32_t generation);
+
+/// What a process has in its slot now, whether it counts or not.
+[[nodiscard]] std::uint32_t phase_in_slot(PhaseMaps& maps, const PhaseSeat& seat);
+
+}  // namespace headway
