@@ -9,6 +9,7 @@
 SEC("tc")
 int phase_nothing(struct __sk_buff *skb)
 {
+	(void)skb;
 	return 0;
 }
 

@@ -44,10 +44,6 @@ gap_class_conf rate_conf(const ClassRate& rate) {
     return conf;
 }
 
-/// The only place that knows how a class's children are kept in order.
-void put_ordered([[maybe_unused]] gap_class_conf& conf,
-                 [[maybe_unused]] std::chrono::nanoseconds linger) {}
-
 Result<void> put_gap_class(nlmsghdr* header, const gap_class_conf& conf) {
     std::array<std::byte, GAP_ATTR_BUF_BYTES> attributes{};
     const int length = gap_class_encode(&conf, attributes.data(), attributes.size());
@@ -87,7 +83,8 @@ struct Encoder {
 
     Result<void> operator()(const AddClass& change) const {
         gap_class_conf conf = rate_conf(change.rate);
-        put_ordered(conf, change.ordered_linger);
+        conf.has_ordered = change.ordered_linger.count() > 0;
+        conf.ordered_ns = static_cast<std::uint64_t>(change.ordered_linger.count());
         return put_class(change.classid, change.parent, create_flags, conf);
     }
 

@@ -21,19 +21,28 @@ namespace {
 
 constexpr std::size_t table_entries = std::size_t{HEADWAY_PHASE_JOBS} * HEADWAY_PHASES;
 
-/// What libbpf said last; it explains itself only in words.
+/// The sentences that libbpf has said, shortly: it explains itself in no other way.
 std::string& last_words() {
     static std::string words;
     return words;
 }
 
+/// Of the verifier's log only its end matters: what it did not like.
+std::string end_of_log(const std::string& text) {
+    const auto end = text.find("processed ");
+    const auto begin = text.find("BEGIN PROG LOAD LOG");
+    if (begin == std::string::npos || end == std::string::npos || end < begin + 200) return text;
+    return text.substr(std::max(begin, end - 200), std::min<std::size_t>(end - begin, 200));
+}
+
 int remember_words(libbpf_print_level level, const char* format, va_list arguments) {
     if (level != LIBBPF_WARN) return 0;
-    std::array<char, 256> line{};
-    const int length = std::vsnprintf(line.data(), line.size(), format, arguments);
-    std::string text(line.data());
-    text.erase(text.find_last_not_of(" \n") + 1);
-    if (!text.empty()) last_words() = std::move(text);
+    std::string text(std::size_t{1} << 20, '\0');
+    const int length = std::vsnprintf(text.data(), text.size(), format, arguments);
+    text.resize(std::min(text.size() - 1, static_cast<std::size_t>(std::max(length, 0))));
+    text = end_of_log(text);
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    last_words() += (last_words().empty() ? "" : "; ") + text.substr(0, 300);
     return length;
 }
 

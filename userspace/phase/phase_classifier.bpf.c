@@ -106,6 +106,18 @@ static __always_inline const __u32 *trunk_of(const struct __sk_buff *skb)
 	return NULL;
 }
 
+/*
+ * An index into an array of so many, a power of two.  headwayd's numbers fit
+ * anyway, but the verifier does not know that; nor does it follow a comparison
+ * that the compiler has made with a copy of the number.
+ */
+#define INDEX(number, count) ({						\
+	__u64 index_ = (number);					\
+	_Static_assert(!((count) & ((count) - 1)), "power of two");	\
+	asm volatile("%0 &= %1" : "+r" (index_) : "i" ((count) - 1));	\
+	(__u32)index_;							\
+})
+
 /* What the processes of a job write; NULL if there is no such job. */
 static __always_inline const struct headway_phase_slots *slots_of(__u32 job)
 {
@@ -128,16 +140,15 @@ static __always_inline __u32 class_of(const struct __sk_buff *skb)
 	found = trunk_of(skb);
 	if (!found)
 		return 0;
-	trunk = *found;
+	trunk = INDEX(*found, HEADWAY_PHASE_TRUNKS);
 	c = bpf_map_lookup_elem(&config, &first);
-	if (!c || trunk >= HEADWAY_PHASE_TRUNKS)
+	if (!c)
 		return 0;
 
 	minor = c->rest_minor[trunk];
 	for (i = 0; i < HEADWAY_PHASE_PROCESSES && i < c->process_count; i++) {
-		/* headwayd's numbers fit; the verifier does not know that */
-		__u32 job = c->process[i].job % HEADWAY_PHASE_JOBS;
-		__u32 slot = c->process[i].slot % HEADWAY_PHASE_SLOTS;
+		__u32 job = INDEX(c->process[i].job, HEADWAY_PHASE_JOBS);
+		__u32 slot = INDEX(c->process[i].slot, HEADWAY_PHASE_SLOTS);
 		__u32 phase, index;
 
 		/* processes of a job are mostly neighbours */
