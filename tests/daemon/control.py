@@ -20,7 +20,8 @@ import sys
 class Slot:
     """What a client maps: its own word, and the job's generation."""
 
-    def __init__(self, fd, place):
+    def __init__(self, control, fd, place):
+        self.control = control      # the connection lives as long as the slot
         self.fd, self.place = fd, place
         self.memory = mmap.mmap(fd, place["map_bytes"])
 
@@ -66,7 +67,7 @@ class Control:
         answer = json.loads(data)
         assert answer["id"] == self.id, answer
         assert answer["ok"] == bool(files), answer
-        return (Slot(files[0], answer) if files else None), answer
+        return (Slot(self, files[0], answer) if files else None), answer
 
     def phase(self, hosts, operation="alltoall", **members):
         return self.do("phase", operation=operation, job_hosts=hosts, comm_hosts=hosts, **members)
