@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Runs in the guest: headwayd with phases, and what measures it; JSON lines."""
 
