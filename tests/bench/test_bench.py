@@ -8,7 +8,7 @@ import xml.dom.minidom
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from headway_bench import cases, charts, results, tables  # noqa: E402
+from headway_bench import cases, charts, phases, results, tables  # noqa: E402
 
 
 def count(enqueue, dequeue, frames=1000, gap=0, wait=0, interrupt=0):
@@ -106,6 +106,36 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(charts.error_place(0), 0)
         self.assertEqual(charts.error_place(-1e9), -1)
         self.assertAlmostEqual(charts.error_place(1000), 0.5)
+
+
+class Phases(unittest.TestCase):
+    def measured(self, **more):
+        entry = {"switch_ns": 50, "first_frame_ns": 900, "spacing_ns": 1000,
+                 "expected_spacing_ns": 1001, **more}
+        return [{"backend": "gap"}, *({"way": way, **entry} for way in phases.WAYS),
+                {"classifier": "resting", "processes": 0, "ns": 200},
+                {"classifier": "active", "processes": 64, "ns": 4000}]
+
+    def test_targets(self):
+        met = phases.document("6.1", self.measured(), [])["targets"]
+        self.assertTrue(all(target["met"] for target in met))
+        slow = phases.document("6.1", self.measured(switch_ns=100), [])["targets"]
+        self.assertFalse(slow[0]["met"])
+        loose = phases.document("6.1", self.measured(spacing_ns=500), [])["targets"]
+        self.assertEqual([target["met"] for target in loose], [True] + [False] * 4)
+
+    def test_nothing_is_left_out(self):
+        with self.assertRaisesRegex(ValueError, "store"):
+            phases.document("6.1", self.measured()[2:], [])
+        with self.assertRaisesRegex(ValueError, "classifier"):
+            phases.document("6.1", self.measured()[:-2], [])
+
+    def test_report(self):
+        host = [{"way": "store", "host_ns": 4},
+                {"classifier": "active", "processes": 64, "ns": 252}]
+        text = "\n".join(phases.report(phases.document("6.1", self.measured(), host)))
+        self.assertRegex(text, r"a store into the slot +50 +1\.0 +900 +1000 +4\n")
+        self.assertRegex(text, r"64 active +4000 +20\.0 +252\n")
 
 
 if __name__ == "__main__":

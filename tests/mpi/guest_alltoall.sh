@@ -111,8 +111,9 @@ status() {
 # Each node's daemon in one word: paced calls over, nothing left behind.  The one
 # client without a job is who asks.
 daemon_is_at_rest() {
-	status '"at-rest" if s["enter"]["count"] == s["leave"]["count"] > 0
-		and not any(c["enters"] for c in s["clients"]) and not s["active_enters"]
+	status '"at-rest" if s["enter"]["count"] == s["leave"]["count"]
+		and s["enter"]["count"] + s["phase"]["count"] > 0 and not s["active_enters"]
+		and not any(c["enters"] or c.get("phase") for c in s["clients"])
 		and all(c["bytes_per_s"] is None and c.get("next_bytes_per_s") is None
 			for c in s["classes"]) else s' "$1"
 }

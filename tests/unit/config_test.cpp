@@ -183,6 +183,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "a number with a fraction"},
         Mistake{"ViaUnknown", "", "[kernel]\nvia = \"ioctl\"", 2, "kernel.via",
                 "\"netlink\" (default) or \"tc\""},
+        Mistake{"PhasesUnknown", "", "[kernel]\nphases = \"on\"", 2, "kernel.phases",
+                "\"auto\" (default) or \"off\""},
         Mistake{"PluginRelative", "", "[kernel]\ntc_plugin_dir = \"lib\"", 2,
                 "kernel.tc_plugin_dir", "no absolute path"},
         Mistake{"SocketRelative", "", "[daemon]\nsocket = \"sock\"", 2, "daemon.socket",

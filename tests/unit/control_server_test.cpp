@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real sockets and a real event loop over the fake kernel.  The loop runs in
 // steps of the test, so that nothing depends on time.
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
+#include <array>
 #include <cerrno>
+#include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -18,6 +23,7 @@
 #include "daemon/control_socket.hpp"
 #include "fake_clock.hpp"
 #include "fake_kernel.hpp"
+#include "fake_phase_maps.hpp"
 #include "netlink/netlink_traffic_control.hpp"
 #include "topologies.hpp"
 
@@ -266,7 +272,7 @@ TEST_F(ControlServerTest, ABusyClientDelaysOthersByOneRequest) {
 TEST_F(ControlServerTest, RefusesTooManyClientsOfAUser) {
     rlimit files{};
     getrlimit(RLIMIT_NOFILE, &files);
-    files.rlim_cur = std::min<rlim_t>(files.rlim_max, 3 * clients_per_user_max);
+    files.rlim_cur = std::min<rlim_t>(files.rlim_max, 4 * clients_per_user_max);
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
     std::vector<FileDescriptor> clients;
     for (std::size_t i = 0; i < clients_per_user_max; ++i) {
@@ -327,6 +333,72 @@ TEST_F(ControlServerTest, TellsOnceWhatItCannotUndoAndRetries) {
     EXPECT_NE(logged_.str().find("holds the wanted rates again"), std::string::npos);
     kernel_.end_linger();
     EXPECT_EQ(remote(), FakeClass{});
+}
+
+/// Reads a datagram and the descriptor that came with it.
+int fetch_file(const FileDescriptor& client) {
+    std::array<char, 4096> bytes{};
+    iovec piece{bytes.data(), bytes.size()};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    if (recvmsg(client.get(), &message, MSG_DONTWAIT) <= 0) return -1;
+    const cmsghdr* header = CMSG_FIRSTHDR(&message);
+    if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return -1;
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+    return fd;
+}
+
+TEST_F(ControlServerTest, AJoinBringsTheJobsMemory) {
+    FakePhaseMaps maps(2);
+    service_->use_phases(maps);
+    const FileDescriptor client = connect_raw();
+    tell(client, R"({"v":1,"id":1,"op":"join","job":"12.0"})");
+    run_loop();
+    const FileDescriptor memory(fetch_file(client));
+    ASSERT_TRUE(memory);
+    auto* slots = static_cast<headway_phase_slots*>(mmap(
+        nullptr, sizeof(headway_phase_slots), PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0));
+    ASSERT_NE(slots, MAP_FAILED);
+    slots->phase[0] = 5;
+    EXPECT_EQ(phase_in_slot(maps, {0, 0}), 5U);
+    EXPECT_EQ(slots->generation, maps.slots(0).generation);
+    munmap(slots, sizeof(headway_phase_slots));
+    tell(client, R"({"v":1,"id":1,"op":"status"})");
+    run_loop();
+    EXPECT_EQ(fetch_file(client), -1) << "nothing else brings a descriptor";
+    server_.reset();
+    service_.reset();
+}
+
+// The connection is held by a child; what counts is the process that made it.
+TEST_F(ControlServerTest, AProcessThatEndsIsGoneThoughItsChildHoldsTheSocket) {
+    std::array<int, 2> hold{};
+    ASSERT_EQ(pipe(hold.data()), 0);
+    const pid_t parent = fork();
+    ASSERT_GE(parent, 0);
+    if (parent == 0) {
+        const FileDescriptor socket = connect_raw();
+        (void)send(socket.get(), enter, std::strlen(enter), 0);
+        close(hold[1]);
+        fork();
+        char byte = 0;
+        (void)!read(hold[0], &byte, 1);  // both, until the test is over
+        _exit(0);
+    }
+    for (int i = 0; i < 1000 && service_->pacer().active() == 0; ++i) sd_event_run(event_, 10'000);
+    ASSERT_EQ(service_->pacer().active(), 1U);
+    kill(parent, SIGKILL);
+    waitpid(parent, nullptr, 0);
+    for (int i = 0; i < 1000 && service_->clients() != 0; ++i) sd_event_run(event_, 10'000);
+    EXPECT_EQ(service_->clients(), 0U);
+    EXPECT_EQ(service_->pacer().active(), 0U);
+    close(hold[1]);
+    close(hold[0]);
 }
 
 TEST_F(ControlServerTest, StoppingUndoesWhatClientsEntered) {

@@ -241,6 +241,7 @@ FakeKernel::Refusal FakeKernel::new_class(const nlmsghdr& request) {
     if (!exists && conf.has_linger) return {EINVAL, "linger is for a change of the rate"};
     FakeClass& one = root.classes[tc.tcm_handle];
     if (!exists && !below_root) one.parent = tc.tcm_parent;
+    if (conf.has_ordered) one.ordered_ns = conf.ordered_ns;
     if (!conf.has_rate) return {};
     const ClassRate asked = to_rate(conf.rate_bytes_per_s);
     if (conf.has_linger && conf.linger_ns > 0) {
@@ -370,7 +371,8 @@ void FakeKernel::dump(const nlmsghdr& request) {
             continue;
         }
         for (const auto& [classid, one] : device.root.classes) {
-            Writer writer = start(RTM_NEWTCLASS, device.ifindex, device.root.handle, classid);
+            Writer writer = start(RTM_NEWTCLASS, device.ifindex,
+                                  one.parent != 0 ? one.parent : TC_H_ROOT, classid);
             mnl_attr_put_strz(writer.header(), TCA_KIND, "gap");
             nlattr* nest = mnl_attr_nest_start(writer.header(), TCA_OPTIONS);
             mnl_attr_put_u64(writer.header(), TCA_GAP_CLASS_RATE64, from_rate(one.rate));

@@ -28,6 +28,7 @@ struct FakeClass {
     ClassRate next_rate;          ///< while it lingers
     std::uint64_t linger_ns = 0;  ///< 0: no change is pending
     std::uint32_t parent = 0;     ///< 0: the qdisc
+    std::uint64_t ordered_ns = 0;
     std::uint32_t backlog_bytes = 0;
 
     [[nodiscard]] bool lingers() const { return linger_ns > 0; }

@@ -2,6 +2,7 @@
 // The classifier's maps in ordinary memory, and what the classifier makes of them.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sys/mman.h>
 
 #include <array>

@@ -52,6 +52,20 @@ TEST(Protocol, ReadsRequests) {
     EXPECT_FALSE(hosts.message_bytes);
 }
 
+TEST(Protocol, ReadsRequestsAboutPhases) {
+    EXPECT_EQ(body_of<JoinRequest>(R"({"v":1,"id":7,"op":"join","job":"4711.0"})").job, "4711.0");
+    EXPECT_EQ(body_of<RateRequest>(R"({"v":1,"id":7,"op":"rate","bytes_per_s":5})").bytes_per_s, 5U);
+    EXPECT_FALSE(
+        body_of<RateRequest>(R"({"v":1,"id":7,"op":"rate","bytes_per_s":null})").bytes_per_s);
+    const auto phase = body_of<PhaseRequest>(
+        R"({"v":1,"id":0,"op":"phase","operation":"gatherv","root":"b0","job_hosts":["a0","b0"],)"
+        R"("comm_hosts":["a0","b0"],"message_bytes":4096})");
+    EXPECT_EQ(phase.hosts.operation->name, "gatherv");
+    EXPECT_FALSE(phase.hosts.operation->sizes_agree);
+    EXPECT_EQ(phase.hosts.root, "b0");
+    EXPECT_EQ(phase.message_bytes, 4096U);
+}
+
 struct BadRequest {
     const char* datagram;
     const char* words;
@@ -92,7 +106,24 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{R"({"v":1,"id":1,"op":"hello","rank":-1})", "\"rank\""},
         BadRequest{R"({"v":1,"id":1,"op":"plan","hosts":["a0"]})", "\"operation\""},
         BadRequest{R"({"v":1,"id":1,"op":"plan","operation":"bcast","hosts":["a0"]})",
-                   "\"bcast\" is not planned"},
+                   "\"alltoall\" or \"alltoallv\""},
+        BadRequest{R"({"v":1,"id":1,"op":"prepare","operation":"barrier","job_hosts":["a0"],)"
+                   R"("comm_hosts":["a0"]})",
+                   "must be one of alltoall, alltoallv, alltoallw, allgather,"},
+        BadRequest{R"({"v":1,"id":1,"op":"phase","operation":"gather","job_hosts":["a0"],)"
+                   R"("comm_hosts":["a0"]})",
+                   "\"root\" must name the host of the root of gather"},
+        BadRequest{R"({"v":1,"id":1,"op":"phase","operation":"alltoall","root":"a0",)"
+                   R"("job_hosts":["a0"],"comm_hosts":["a0"]})",
+                   "\"root\": alltoall has none"},
+        BadRequest{R"({"v":1,"id":1,"op":"phase","pattern":1})", "\"operation\""},
+        BadRequest{R"({"v":1,"id":1,"op":"join"})", "\"job\" must name"},
+        BadRequest{R"({"v":1,"id":1,"op":"join","job":"a b"})", "\"job\" may have"},
+        BadRequest{R"({"v":1,"id":1,"op":"join","job":"a","rank":1})", "unknown member \"rank\""},
+        BadRequest{R"({"v":1,"id":1,"op":"rate"})", "\"bytes_per_s\""},
+        BadRequest{R"({"v":1,"id":1,"op":"rate","bytes_per_s":0})", "at least 1"},
+        BadRequest{R"({"v":1,"id":1,"op":"rate","bytes_per_s":"1"})", "\"bytes_per_s\""},
+        BadRequest{R"({"v":1,"id":1,"op":"rate","bytes_per_s":-1})", "\"bytes_per_s\""},
         BadRequest{R"({"v":1,"id":1,"op":"plan","operation":"alltoall"})", "\"hosts\""},
         BadRequest{R"({"v":1,"id":1,"op":"plan","operation":"alltoall","hosts":[]})", "\"hosts\""},
         BadRequest{R"({"v":1,"id":1,"op":"plan","operation":"alltoall","hosts":"a0"})",

@@ -11,6 +11,7 @@
 
 #include "fake_kernel.hpp"
 #include "netlink/netlink_traffic_control.hpp"
+#include "netlink/tc_batch.hpp"
 #include "netlink/tc_traffic_control.hpp"
 #include "topologies.hpp"
 
@@ -24,6 +25,16 @@ const std::vector<Change> changes{
     AddClass{tc_handle(1, 0x10), std::nullopt},
     AddClass{tc_handle(1, 0x11), std::nullopt},
 };
+
+TEST(TcLine, SpeaksOfPhases) {
+    EXPECT_EQ(tc_line("eth0", AddClass{tc_handle(1, 0x1001), BytesPerSecond{125'000},
+                                       tc_handle(1, 0x11), 10ms}),
+              "class add dev eth0 parent 1:11 classid 1:1001 gap rate 1mbit ordered 10ms");
+    EXPECT_EQ(tc_line("eth0", DeleteClass{tc_handle(1, 0x1001)}),
+              "class del dev eth0 classid 1:1001");
+    EXPECT_EQ(tc_line("eth0", AddClassifier{10, 3, tc_handle(1, 0)}).front(), '#')
+        << "tc has no words for a program without a file";
+}
 
 class TcTrafficControlTest : public testing::Test {
 protected:

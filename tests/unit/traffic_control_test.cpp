@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include <gtest/gtest.h>
+#include <linux/if_ether.h>
 
 #include "daemon/kernel_layout.hpp"
 #include "fake_kernel.hpp"
@@ -73,6 +74,32 @@ TEST_F(TrafficControlTest, BuildsTheWholeLayout) {
     };
     EXPECT_EQ(root().filters, expected);
     EXPECT_TRUE(kernel_.device("eth1").has_default()) << "another device was touched";
+}
+
+TEST_F(TrafficControlTest, BuildsALayoutWithPhases) {
+    const KernelLayout plain = make_kernel_layout(demo_topology(), 0);
+    apply_all(with_phases(plain, 17, std::chrono::milliseconds(10)).set_up);
+    ASSERT_EQ(root().classes.size(), 4U);
+    EXPECT_EQ(root().classes.at(0x10011).ordered_ns, 10'000'000U);
+    EXPECT_EQ(root().classes.at(0x10011).parent, 0U);
+    EXPECT_EQ(root().classes.at(0x10111).parent, 0x10011U);
+    EXPECT_EQ(root().classes.at(0x10111).ordered_ns, 0U);
+    ASSERT_EQ(root().filters.size(), 1U);
+    EXPECT_EQ(root().filters[0].program_fd, 17);
+    EXPECT_EQ(root().filters[0].classid, 0x10000U);
+    EXPECT_EQ(root().filters[0].ethertype, ETH_P_ALL);
+
+    apply_all({AddClass{tc_handle(1, 0x1001), BytesPerSecond{12'345}, tc_handle(1, 0x11)}});
+    const auto states = control_->classes();
+    ASSERT_TRUE(states);
+    EXPECT_EQ(states->back().classid, tc_handle(1, 0x1001));
+    EXPECT_EQ(states->back().parent, tc_handle(1, 0x11));
+    EXPECT_EQ(states->front().parent, TcHandle{});
+
+    const Change keeps = DeleteClass{tc_handle(1, 0x11)};
+    EXPECT_FALSE(control_->apply(std::span(&keeps, 1), ApplyMode::in_order)) << "it has children";
+    apply_all({DeleteClass{tc_handle(1, 0x1001)}});
+    EXPECT_EQ(root().classes.size(), 4U);
 }
 
 TEST_F(TrafficControlTest, DeletesTheRoot) {

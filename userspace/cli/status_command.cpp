@@ -123,6 +123,7 @@ void print_text(const Json& status) {
     print_clients(status);
     print_latency(status, "enter");
     print_latency(status, "leave");
+    if (status.contains("phase") && status["phase"].is_object()) print_latency(status, "phase");
 }
 
 ExitStatus fail(const Error& error) {

@@ -150,6 +150,10 @@ ControlAnswer ControlService::answer(SessionId id, std::string_view datagram) {
     const auto took = clock_.now() - begin;
     if (std::holds_alternative<EnterRequest>(*request.body)) enter_latency_.add(took);
     if (std::holds_alternative<LeaveRequest>(*request.body)) leave_latency_.add(took);
+    if (std::holds_alternative<PhaseRequest>(*request.body) ||
+        std::holds_alternative<RateRequest>(*request.body)) {
+        phase_latency_.add(took);
+    }
     if (std::holds_alternative<JoinRequest>(*request.body)) {
         answer.fd = phases_->slots_fd(found->second);
     }
@@ -324,8 +328,15 @@ Json ControlService::classes_json(const std::vector<ClassState>& states) const {
             if (state->change_pending) entry["next_bytes_per_s"] = rate_json(state->next_rate);
             entry["wire_bytes"] = state->wire_bytes;
             entry["packets"] = state->packets;
-            entry["drops"] = state->drops;
-            entry["backlog_bytes"] = state->backlog_bytes;
+            // Its children's count to its packets, but only they queue any.
+            std::uint64_t drops = state->drops, backlog_bytes = state->backlog_bytes;
+            for (const ClassState& child : states) {
+                if (child.parent != target.classid) continue;
+                drops += child.drops;
+                backlog_bytes += child.backlog_bytes;
+            }
+            entry["drops"] = drops;
+            entry["backlog_bytes"] = backlog_bytes;
         }
         list.push_back(std::move(entry));
     }
@@ -369,6 +380,7 @@ Result<Json> ControlService::status(Json answer) {
     answer["jobs"] = phases_ ? phases_->jobs_json() : Json::array();
     answer["enter"] = latency_json(enter_latency_);
     answer["leave"] = latency_json(leave_latency_);
+    answer["phase"] = latency_json(phase_latency_);
     return answer;
 }
 

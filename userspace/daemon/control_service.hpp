@@ -87,6 +87,7 @@ private:
     SessionId next_id_ = 1;
     LatencyStats enter_latency_;
     LatencyStats leave_latency_;
+    LatencyStats phase_latency_;  ///< of "phase" and "rate"
 };
 
 }  // namespace headway

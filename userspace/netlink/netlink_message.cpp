@@ -286,7 +286,9 @@ Result<std::optional<ClassState>> decode_class(const nlmsghdr* message, int ifin
     if (attributes.kind == nullptr || attribute_text(attributes.kind) != gap_kind) return std::nullopt;
 
     ClassState state;
-    state.classid = {static_cast<const tcmsg*>(mnl_nlmsg_get_payload(message))->tcm_handle};
+    const auto* tc = static_cast<const tcmsg*>(mnl_nlmsg_get_payload(message));
+    state.classid = {tc->tcm_handle};
+    if (tc->tcm_parent != TC_H_ROOT) state.parent = {tc->tcm_parent};
     gap_class_conf conf{};
     if (attributes.options == nullptr ||
         gap_class_decode(&conf, mnl_attr_get_payload(attributes.options),

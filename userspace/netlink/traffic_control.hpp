@@ -93,6 +93,7 @@ struct RootQdisc {
 
 struct ClassState {
     TcHandle classid;
+    TcHandle parent{};             ///< 0 directly below the root
     ClassRate rate;                ///< in force
     bool change_pending = false;   ///< a change still lingers; then
     ClassRate next_rate;           ///< this will be in force
