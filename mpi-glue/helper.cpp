@@ -11,19 +11,23 @@
 #include <memory>
 #include <string_view>
 
+#include "attributes.hpp"
+#include "own_algorithms.hpp"
+#include "real.hpp"
+
 namespace headway::glue {
 namespace {
 
 constexpr std::size_t reason_bytes = 512;
 constexpr std::size_t job_id_bytes = 128;  // the protocol's limit
-constexpr std::string_view library_wanted = "Open MPI v4.1.";
 constexpr const char* off_switch = "HEADWAY=off switches Headway off";
 
 /// The same for all ranks of a job, different for two jobs at a time; spelt as
 /// the protocol wants it.
 std::string job_id() {
     std::string id = "process-" + std::to_string(::getpid());
-    for (const char* name : {"SLURM_JOB_ID", "OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE"}) {
+    for (const char* name :
+         {"SLURM_JOB_ID", "PMI_JOBID", "OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE"}) {
         if (const char* value = std::getenv(name); value != nullptr && *value != '\0') id = value;
     }
     std::replace_if(id.begin(), id.end(),
@@ -44,8 +48,12 @@ std::string mpi_library() {
     return name.c_str();
 }
 
-bool is_wanted_library(const std::string& name) {
-    return name.compare(0, library_wanted.size(), library_wanted) == 0;
+/// Blanks and tabs alike: MPICH aligns its version.
+bool is_wanted_library(std::string name) {
+    std::erase_if(name, [](unsigned char c) { return std::isspace(c) != 0; });
+    std::string wanted(library_wanted);
+    std::erase_if(wanted, [](unsigned char c) { return std::isspace(c) != 0; });
+    return name.compare(0, wanted.size(), wanted) == 0;
 }
 
 /// Rank 0 as the launcher numbers it, for when MPI cannot be asked.
@@ -58,7 +66,7 @@ bool launched_first() {
 
 int reduce_over_job(int value, MPI_Op operation) {
     int result = 0;
-    PMPI_Allreduce(&value, &result, 1, MPI_INT, operation, MPI_COMM_WORLD);
+    real::Allreduce(&value, &result, 1, MPI_INT, operation, MPI_COMM_WORLD);
     return result;
 }
 
@@ -66,7 +74,7 @@ int reduce_over_job(int value, MPI_Op operation) {
 std::string broadcast_from(int rank, const std::string& text) {
     std::array<char, reason_bytes> buffer{};
     text.copy(buffer.data(), buffer.size() - 1);
-    PMPI_Bcast(buffer.data(), static_cast<int>(buffer.size()), MPI_CHAR, rank, MPI_COMM_WORLD);
+    real::Bcast(buffer.data(), static_cast<int>(buffer.size()), MPI_CHAR, rank, MPI_COMM_WORLD);
     return buffer.data();
 }
 
@@ -77,13 +85,14 @@ Helper& helper() {
     return *instance;
 }
 
-Helper::Helper() : settings_(read_settings()), node_(own_host_name()), notice_(job_id()) {}
+Helper::Helper()
+    : settings_(read_settings()), job_(job_id()), node_(own_host_name()), notice_(job_) {}
 
 void Helper::before_init() noexcept try {
     if (!settings_.enabled || begun_) return;
     begun_ = true;
     library_ = mpi_library();
-    if (is_wanted_library(library_)) mca_.apply(settings_);
+    if (is_open_mpi && is_wanted_library(library_)) mca_.apply(settings_);
 } catch (const std::exception&) {
     // Without the settings a paced exchange is slow, but right.
 }
@@ -97,7 +106,7 @@ void Helper::after_init() noexcept try {
     if (is_wanted_library(library_)) {
         join_job();
     } else if (launched_first()) {
-        say("not pacing: built for " + std::string(library_wanted) + "x, the program uses " +
+        say("not pacing: built for " + std::string(library_for_people) + ", the program uses " +
             library_.substr(0, library_.find('\n')) + "; " + off_switch);
     }
 } catch (const std::exception&) {
@@ -116,7 +125,7 @@ void Helper::join_job() {
         notice_.silence();
         return;
     }
-    hosts_.gather(node_);
+    hosts_.gather(node_, session_ ? session_->cluster() : "");
     watch_finalize();
     if (hosts_.names().size() < 2) {
         announce("nothing to pace: the job is on one host");
@@ -127,6 +136,7 @@ void Helper::join_job() {
     if (session_) trouble = prepare_job(state);
     announce_agreed(state, trouble);
     active_ = session_.has_value();
+    if (settings_.algorithm) own_algorithms().allow();
 }
 
 /// Connects to this node's daemon; the reason if that fails.
@@ -174,48 +184,106 @@ void Helper::announce_agreed(const std::string& state, const std::string& troubl
 
 void Helper::announce(const std::string& state) const {
     if (rank_ != 0) return;
-    std::string line = state + "; Open MPI: " + mca_.summary() + "; ";
+    std::string line = state + "; ";
+    if (is_open_mpi) line += "Open MPI: " + mca_.summary() + "; ";
     for (const std::string& complaint : settings_.complaints) line += complaint + "; ";
     say(line + off_switch);
 }
 
 void Helper::watch_finalize() {
-    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &patterns_key_, nullptr);
-    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_of_mpi, &finalize_key_, this);
-    PMPI_Comm_set_attr(MPI_COMM_SELF, finalize_key_, this);
+    real::Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &patterns_key_, nullptr);
+    real::Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_of_mpi, &finalize_key_, this);
+    real::Comm_set_attr(MPI_COMM_SELF, finalize_key_, this);
 }
 
 bool Helper::applies_to(MPI_Comm communicator) const noexcept {
-    if (!active_ || communicator == nullptr || communicator == MPI_COMM_NULL) return false;
+    if (!active_ || communicator == MPI_Comm{} || communicator == MPI_COMM_NULL) return false;
     int joins_two_groups = 0;
     PMPI_Comm_test_inter(communicator, &joins_two_groups);
     return joins_two_groups == 0;
 }
 
-bool Helper::enter(Operation operation, MPI_Comm communicator, std::uint64_t bytes) noexcept {
+bool Helper::enter(const Collective& collective, MPI_Comm communicator,
+                   std::uint64_t bytes) noexcept {
     const std::lock_guard lock(mutex_);
     if (!session_) return false;
     try {
-        const auto entered = enter_locked(operation, communicator, bytes);
-        if (entered) return *entered;
-        tell(entered.error(), std::string("not pacing ") + name_of(operation));
-        return false;
+        return entered_or_told(collective.operation,
+                               enter_locked(collective, communicator, bytes));
     } catch (const std::exception&) {
         return end_session();
     }
 }
 
-LinkResult<bool> Helper::enter_locked(Operation operation, MPI_Comm communicator,
+bool Helper::enter(const Paceable& paceable) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (!session_) return false;
+    try {
+        const auto known = session_->pattern(paceable.operation, paceable.hosts, paceable.root_host);
+        return entered_or_told(paceable.operation,
+                               known ? session_->enter(**known, paceable.bytes)
+                                     : tl::unexpected(known.error()));
+    } catch (const std::exception&) {
+        return end_session();
+    }
+}
+
+bool Helper::entered_or_told(Operation operation, const LinkResult<bool>& entered) {
+    if (!entered) tell(entered.error(), std::string("not pacing ") + name_of(operation));
+    return entered.value_or(false);
+}
+
+/// The place of the root's host; no_root of an operation without; none: the root
+/// is no member, which is for MPI to say.
+std::optional<int> Helper::root_host_of(const Collective& collective,
+                                        MPI_Comm communicator) const {
+    if (collective.root == no_root) return no_root;
+    return hosts_.host_of(communicator, collective.root);
+}
+
+LinkResult<bool> Helper::enter_locked(const Collective& collective, MPI_Comm communicator,
                                       std::uint64_t bytes) {
     CommunicatorPatterns* patterns = patterns_of(communicator);
     if (patterns == nullptr || !patterns->hosts || patterns->hosts->size() < 2) return false;
-    KnownPattern*& known = patterns->by_operation[static_cast<std::size_t>(operation)];
+    auto& by_root = patterns->by_operation[static_cast<std::size_t>(collective.operation)];
+    const std::optional<int> root_host = root_host_of(collective, communicator);
+    if (!root_host) return false;
+    const auto place = static_cast<std::size_t>(*root_host - no_root);
+    if (by_root.size() <= place) by_root.resize(place + 1);
+    KnownPattern*& known = by_root[place];
     if (known == nullptr) {
-        const auto pattern = session_->pattern(operation, *patterns->hosts);
+        const auto pattern =
+            session_->pattern(collective.operation, *patterns->hosts, *root_host);
         if (!pattern) return tl::unexpected(pattern.error());
         known = *pattern;
     }
     return session_->enter(*known, bytes);
+}
+
+std::optional<Paceable> Helper::paceable(const Collective& collective, MPI_Comm communicator,
+                                         std::uint64_t bytes) noexcept try {
+    if (bytes == 0 || !applies_to(communicator)) return std::nullopt;
+    const std::lock_guard lock(mutex_);
+    const CommunicatorPatterns* patterns = patterns_of(communicator);
+    if (patterns == nullptr || !patterns->hosts || patterns->hosts->size() < 2) return std::nullopt;
+    const std::optional<int> root_host = root_host_of(collective, communicator);
+    if (!root_host) return std::nullopt;
+    return Paceable{collective.operation, *patterns->hosts, *root_host, bytes};
+} catch (const std::exception&) {
+    return std::nullopt;
+}
+
+Algorithm Helper::planned_algorithm(Operation operation, const HostSet& hosts) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (!session_) return Algorithm::native;
+    try {
+        const auto known = session_->pattern(operation, hosts);
+        if (known) return (*known)->second.algorithm;
+        tell(known.error(), std::string("not pacing ") + name_of(operation));
+    } catch (const std::exception&) {
+        end_session();
+    }
+    return Algorithm::native;
 }
 
 void Helper::leave() noexcept {
@@ -232,17 +300,25 @@ void Helper::finalize() noexcept {
     active_ = false;
     const std::lock_guard lock(mutex_);
     session_.reset();
+    own_algorithms().release();
     hosts_.release();
+}
+
+void Helper::complain(const std::string& text) noexcept try {
+    const std::lock_guard lock(mutex_);
+    notice_.say(text + " on " + node_);
+} catch (const std::exception&) {
+    // then not even that
 }
 
 Helper::CommunicatorPatterns* Helper::patterns_of(MPI_Comm communicator) {
     void* value = nullptr;
     int found = 0;
-    PMPI_Comm_get_attr(communicator, patterns_key_, &value, &found);
+    real::Comm_get_attr(communicator, patterns_key_, &value, &found);
     if (found != 0) return static_cast<CommunicatorPatterns*>(value);
     auto patterns = std::make_unique<CommunicatorPatterns>();
     patterns->hosts = hosts_.hosts_of(communicator);
-    if (PMPI_Comm_set_attr(communicator, patterns_key_, patterns.get()) != MPI_SUCCESS)
+    if (real::Comm_set_attr(communicator, patterns_key_, patterns.get()) != MPI_SUCCESS)
         return nullptr;
     return patterns.release();  // the communicator's, until forget_communicator
 }

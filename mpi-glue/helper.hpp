@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The library's one object per process: it joins MPI's calls and headwayd.
 //
-//   before_init   Open MPI's settings (mca_environment.hpp)
+//   before_init   the MPI library's settings (mca_environment.hpp)
 //   after_init    connect to this node's daemon; the ranks agree on whether
 //                 anybody has one, learn each other's hosts, and rank 0 says
 //                 in one line what came out
@@ -23,14 +23,25 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "host_table.hpp"
 #include "mca_environment.hpp"
 #include "notice.hpp"
+#include "operation.hpp"
 #include "session.hpp"
 #include "settings.hpp"
 
 namespace headway::glue {
+
+/// A collective that can be entered without its communicator, which may be gone
+/// when a persistent request is started.
+struct Paceable {
+    Operation operation = Operation::alltoall;
+    HostSet hosts;
+    int root_host = no_root;
+    std::uint64_t bytes = 0;
+};
 
 class Helper {
 public:
@@ -43,17 +54,35 @@ public:
     [[nodiscard]] bool applies_to(MPI_Comm communicator) const noexcept;
 
     /// Has the daemon set the rates for a collective.  True: leave() must follow.
-    [[nodiscard]] bool enter(Operation operation, MPI_Comm communicator,
+    [[nodiscard]] bool enter(const Collective& collective, MPI_Comm communicator,
                              std::uint64_t bytes) noexcept;
+    [[nodiscard]] bool enter(const Paceable& paceable) noexcept;
     void leave() noexcept;
 
+    /// For enter() later; none: such a collective is never paced.
+    [[nodiscard]] std::optional<Paceable> paceable(const Collective& collective,
+                                                   MPI_Comm communicator,
+                                                   std::uint64_t bytes) noexcept;
+
+    /// Which algorithm this node's daemon wants; native if there is none.
+    [[nodiscard]] Algorithm planned_algorithm(Operation operation, const HostSet& hosts) noexcept;
+
     void finalize() noexcept;
+
+    [[nodiscard]] const Settings& settings() const { return settings_; }
+    [[nodiscard]] const HostTable& hosts() const { return hosts_; }
+    [[nodiscard]] const std::string& job() const { return job_; }
+    [[nodiscard]] int rank() const { return rank_; }
+
+    /// One line, of the first process on this node that has any.
+    void complain(const std::string& text) noexcept;
 
 private:
     /// Kept as an attribute of each communicator that was seen.
     struct CommunicatorPatterns {
         std::optional<HostSet> hosts;  ///< none: never paced
-        std::array<KnownPattern*, operation_count> by_operation{};
+        /// By the root's host, the first place for operations without a root.
+        std::array<std::vector<KnownPattern*>, operation_count> by_operation{};
     };
 
     void join_job();
@@ -64,8 +93,11 @@ private:
     void watch_finalize();
 
     [[nodiscard]] CommunicatorPatterns* patterns_of(MPI_Comm communicator);
-    [[nodiscard]] LinkResult<bool> enter_locked(Operation operation, MPI_Comm communicator,
-                                                std::uint64_t bytes);
+    [[nodiscard]] std::optional<int> root_host_of(const Collective& collective,
+                                                  MPI_Comm communicator) const;
+    [[nodiscard]] LinkResult<bool> enter_locked(const Collective& collective,
+                                                MPI_Comm communicator, std::uint64_t bytes);
+    [[nodiscard]] bool entered_or_told(Operation operation, const LinkResult<bool>& entered);
     void tell(const LinkError& error, const std::string& refused);
     bool end_session() noexcept;
 
@@ -73,6 +105,7 @@ private:
     static int end_of_mpi(MPI_Comm, int, void*, void* helper);
 
     const Settings settings_;
+    const std::string job_;
     McaEnvironment mca_;
     bool begun_ = false;   ///< before_init has run
     bool joined_ = false;  ///< after_init has run
@@ -93,23 +126,5 @@ private:
 /// The process's helper.  It is never destroyed: MPI may call back, and threads
 /// may still run, after static objects are gone.
 [[nodiscard]] Helper& helper();
-
-/// A collective: paced from here to the end of the scope.  `bytes` is a function,
-/// for it costs a few calls that an unpaced job need not make.
-class Paced {
-public:
-    template <class Bytes>
-    Paced(Operation operation, MPI_Comm communicator, const Bytes& bytes)
-        : entered_(helper().applies_to(communicator) &&
-                   helper().enter(operation, communicator, bytes())) {}
-    Paced(const Paced&) = delete;
-    Paced& operator=(const Paced&) = delete;
-    ~Paced() {
-        if (entered_) helper().leave();
-    }
-
-private:
-    bool entered_;
-};
 
 }  // namespace headway::glue

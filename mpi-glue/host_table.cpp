@@ -9,12 +9,28 @@
 #include <map>
 #include <numeric>
 
+#include "real.hpp"
+
 namespace headway::glue {
 namespace {
 
 constexpr std::size_t name_bytes = 256;  // a DNS name is no longer
+constexpr int unknown_cluster = -1;
 
 }  // namespace
+
+std::vector<std::string> gather_names(const std::string& own_name) {
+    int ranks = 0;
+    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    std::array<char, name_bytes> own{};
+    own_name.copy(own.data(), own.size() - 1);
+    std::vector<char> all(static_cast<std::size_t>(ranks) * name_bytes);
+    real::Allgather(own.data(), name_bytes, MPI_CHAR, all.data(), name_bytes, MPI_CHAR,
+                    MPI_COMM_WORLD);
+    std::vector<std::string> names;
+    for (std::size_t at = 0; at < all.size(); at += name_bytes) names.emplace_back(&all[at]);
+    return names;
+}
 
 std::string own_host_name() {
     std::array<char, name_bytes> name{};
@@ -22,20 +38,17 @@ std::string own_host_name() {
     return name.data();
 }
 
-void HostTable::gather(const std::string& own_name) {
-    int ranks = 0;
-    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    std::array<char, name_bytes> own{};
-    own_name.copy(own.data(), own.size() - 1);
-    std::vector<char> all(static_cast<std::size_t>(ranks) * name_bytes);
-    PMPI_Allgather(own.data(), name_bytes, MPI_CHAR, all.data(), name_bytes, MPI_CHAR,
-                   MPI_COMM_WORLD);
-
+void HostTable::gather(const std::string& own_name, const std::string& own_cluster) {
     std::map<std::string, int> places;
-    for (std::size_t at = 0; at < all.size(); at += name_bytes) {
-        const auto [entry, is_new] = places.try_emplace(&all[at], static_cast<int>(names_.size()));
-        if (is_new) names_.push_back(entry->first);
+    for (const std::string& name : gather_names(own_name)) {
+        const auto [entry, is_new] = places.try_emplace(name, static_cast<int>(names_.size()));
+        if (is_new) names_.push_back(name);
         host_of_rank_.push_back(entry->second);
+    }
+    std::map<std::string, int> clusters{{"", unknown_cluster}};
+    for (const std::string& name : gather_names(own_cluster)) {
+        const auto next = static_cast<int>(clusters.size());
+        cluster_of_rank_.push_back(clusters.try_emplace(name, next).first->second);
     }
     PMPI_Comm_group(MPI_COMM_WORLD, &world_);
 }
@@ -44,7 +57,8 @@ void HostTable::release() {
     if (world_ != MPI_GROUP_NULL) PMPI_Group_free(&world_);
 }
 
-std::optional<HostSet> HostTable::hosts_of(MPI_Comm communicator) const {
+/// MPI_UNDEFINED of those that are not of this job.
+std::vector<int> HostTable::world_ranks_of(MPI_Comm communicator) const {
     MPI_Group group = MPI_GROUP_NULL;
     int size = 0;
     PMPI_Comm_group(communicator, &group);
@@ -54,15 +68,37 @@ std::optional<HostSet> HostTable::hosts_of(MPI_Comm communicator) const {
     std::vector<int> world_ranks(ranks.size());
     PMPI_Group_translate_ranks(group, size, ranks.data(), world_, world_ranks.data());
     PMPI_Group_free(&group);
+    return world_ranks;
+}
 
+std::optional<HostSet> HostTable::hosts_of(MPI_Comm communicator) const {
     HostSet hosts;
-    for (const int rank : world_ranks) {
+    for (const int rank : world_ranks_of(communicator)) {
         if (rank == MPI_UNDEFINED) return std::nullopt;
         hosts.push_back(host_of_rank_[static_cast<std::size_t>(rank)]);
     }
     std::sort(hosts.begin(), hosts.end());
     hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
     return hosts;
+}
+
+std::optional<int> HostTable::host_of(MPI_Comm communicator, int rank) const {
+    const std::vector<int> world_ranks = world_ranks_of(communicator);
+    if (rank < 0 || static_cast<std::size_t>(rank) >= world_ranks.size()) return std::nullopt;
+    const int world_rank = world_ranks[static_cast<std::size_t>(rank)];
+    if (world_rank == MPI_UNDEFINED) return std::nullopt;
+    return host_of_rank_[static_cast<std::size_t>(world_rank)];
+}
+
+std::vector<int> HostTable::clusters_of(MPI_Comm communicator) const {
+    std::vector<int> clusters;
+    for (const int rank : world_ranks_of(communicator)) {
+        if (rank == MPI_UNDEFINED) return {};
+        const int cluster = cluster_of_rank_[static_cast<std::size_t>(rank)];
+        if (cluster == unknown_cluster) return {};
+        clusters.push_back(cluster);
+    }
+    return clusters;
 }
 
 std::vector<std::string> HostTable::names_of(const HostSet& hosts) const {

@@ -20,8 +20,9 @@ public:
     HostTable(const HostTable&) = delete;
     HostTable& operator=(const HostTable&) = delete;
 
-    /// Collective over MPI_COMM_WORLD: every rank gives its host's name.
-    void gather(const std::string& own_name);
+    /// Collective over MPI_COMM_WORLD: every rank gives its host's name, and the
+    /// cluster it is in ("" if it does not know).
+    void gather(const std::string& own_name, const std::string& own_cluster);
 
     /// Frees what MPI holds for the table; MPI is about to be finalised.
     void release();
@@ -30,6 +31,12 @@ public:
     /// is not known.  Every member comes to that same result.
     [[nodiscard]] std::optional<HostSet> hosts_of(MPI_Comm communicator) const;
 
+    /// The host of one member; none: as above.
+    [[nodiscard]] std::optional<int> host_of(MPI_Comm communicator, int rank) const;
+
+    /// The cluster of each member, as a number; empty if any is not known.
+    [[nodiscard]] std::vector<int> clusters_of(MPI_Comm communicator) const;
+
     [[nodiscard]] std::vector<std::string> names_of(const HostSet& hosts) const;
     [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
@@ -37,10 +44,16 @@ public:
     [[nodiscard]] std::size_t ranks_per_host() const;
 
 private:
+    [[nodiscard]] std::vector<int> world_ranks_of(MPI_Comm communicator) const;
+
     std::vector<std::string> names_;  ///< in the order of their first rank
     std::vector<int> host_of_rank_;   ///< place in names_
+    std::vector<int> cluster_of_rank_;  ///< unknown_cluster, or any number
     MPI_Group world_ = MPI_GROUP_NULL;
 };
+
+/// Collective over MPI_COMM_WORLD: what each rank gives, by rank.
+[[nodiscard]] std::vector<std::string> gather_names(const std::string& own_name);
 
 /// The kernel's name for this host.
 [[nodiscard]] std::string own_host_name();

@@ -1,21 +1,48 @@
 // SPDX-License-Identifier: MIT
-// How much one rank sends to another in a collective, in bytes.
+// How many bytes a message has.  Arguments that MPI will refuse give 0: that is
+// for MPI to say.
 #pragma once
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace headway::glue {
 
-/// Bytes per pair of MPI_Alltoall.  What is received from each rank is what is
-/// sent to each, and the receive side also holds under MPI_IN_PLACE.  Arguments
-/// that MPI will refuse give 0: that is for MPI to say.
-[[nodiscard]] std::uint64_t message_bytes(int count, MPI_Datatype type);
+[[nodiscard]] std::uint64_t message_bytes(MPI_Count count, MPI_Datatype type);
 
-/// Of MPI_Alltoallv: the most that this rank exchanges with any other.  The ranks
-/// need not come to the same number, and do not talk about it.
-[[nodiscard]] std::uint64_t message_bytes(MPI_Comm communicator, const int* counts,
-                                          MPI_Datatype type);
+/// The rank and size of a communicator; none of none.
+struct Place {
+    int rank = 0;
+    int ranks = 0;
+};
+[[nodiscard]] Place place_in(MPI_Comm communicator);
+
+/// The largest message to or from any other rank.
+template <class Count>
+[[nodiscard]] std::uint64_t largest_message(MPI_Comm communicator, const Count* counts,
+                                            MPI_Datatype type) {
+    if (counts == nullptr) return 0;
+    const Place own = place_in(communicator);
+    Count largest = 0;
+    for (int rank = 0; rank < own.ranks; ++rank) {
+        if (rank != own.rank) largest = std::max(largest, counts[rank]);
+    }
+    return message_bytes(largest, type);
+}
+
+/// The same where every message has a type of its own.
+template <class Count>
+[[nodiscard]] std::uint64_t largest_message(MPI_Comm communicator, const Count* counts,
+                                            const MPI_Datatype* types) {
+    if (counts == nullptr || types == nullptr) return 0;
+    const Place own = place_in(communicator);
+    std::uint64_t largest = 0;
+    for (int rank = 0; rank < own.ranks; ++rank) {
+        if (rank != own.rank) largest = std::max(largest, message_bytes(counts[rank], types[rank]));
+    }
+    return largest;
+}
 
 }  // namespace headway::glue

@@ -28,6 +28,8 @@ LinkResult<Pattern> read_pattern(const Json& answer) {
         return tl::unexpected(nonsense);
     pattern.id = id->get<std::uint64_t>();
     pattern.min_message_bytes = least->get<std::uint64_t>();
+    if (const auto name = answer.find("algorithm"); name != answer.end() && name->is_string())
+        pattern.algorithm = algorithm_named(name->get_ref<const std::string&>());
     return pattern;
 }
 
@@ -49,10 +51,6 @@ bool is_worthwhile(const Pattern& pattern, std::uint64_t bytes) {
 }
 
 }  // namespace
-
-const char* name_of(Operation operation) {
-    return operation == Operation::alltoall ? "alltoall" : "alltoallv";
-}
 
 Session::Session(DaemonLink link, const Settings& settings, const HostTable& hosts, int rank,
                  std::string node)
@@ -78,6 +76,9 @@ LinkResult<Session> Session::open(const Settings& settings, const std::string& j
     if (const auto phases = answer->find("phases");
         phases != answer->end() && phases->is_boolean() && phases->get<bool>())
         session.join(job);
+    if (const auto cluster = answer->find("cluster");
+        cluster != answer->end() && cluster->is_string())
+        session.cluster_ = cluster->get<std::string>();
     return session;
 }
 
@@ -94,8 +95,9 @@ void Session::join(const std::string& job) {
                            {number("map_bytes"), number("slot_offset"), number("generation_offset")});
 }
 
-LinkResult<KnownPattern*> Session::pattern(Operation operation, const HostSet& hosts) {
-    const auto [entry, is_new] = patterns_.try_emplace({operation, hosts});
+LinkResult<KnownPattern*> Session::pattern(Operation operation, const HostSet& hosts,
+                                           int root_host) {
+    const auto [entry, is_new] = patterns_.try_emplace({operation, hosts, root_host});
     if (is_new) {
         if (const auto prepared = prepare(*entry); !prepared)
             return tl::unexpected(prepared.error());
@@ -161,13 +163,15 @@ LinkResult<bool> Session::enter_rate(std::uint64_t bytes_per_s) {
 }
 
 Json Session::request_of(const char* op, const KnownPattern& known) const {
-    const auto& [operation, hosts] = known.first;
-    return {{"op", op},
-            {"operation", name_of(operation)},
-            {"job_hosts", hosts_->names()},
-            {"comm_hosts", hosts_->names_of(hosts)},
-            {"ranks_per_host", hosts_->ranks_per_host()},
-            {"siblings_disjoint", siblings_disjoint_}};
+    const auto& [operation, hosts, root_host] = known.first;
+    Json request{{"op", op},
+                 {"operation", name_of(operation)},
+                 {"job_hosts", hosts_->names()},
+                 {"comm_hosts", hosts_->names_of(hosts)},
+                 {"ranks_per_host", hosts_->ranks_per_host()},
+                 {"siblings_disjoint", siblings_disjoint_}};
+    if (root_host != no_root) request["root"] = hosts_->names_of({root_host}).front();
+    return request;
 }
 
 LinkResult<void> Session::ask_for_phase(const KnownPattern& pattern, std::uint64_t bytes,
@@ -207,7 +211,7 @@ LinkResult<void> Session::ask_to_enter(const KnownPattern& known, std::uint64_t 
 
 void Session::show(const KnownPattern& known, const Json& answer) const {
     if (!verbose_) return;
-    say("rank " + std::to_string(rank_) + " on " + node_ + ", " + name_of(known.first.first) +
+    say("rank " + std::to_string(rank_) + " on " + node_ + ", " + name_of(std::get<0>(known.first)) +
         ": " + answer.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 

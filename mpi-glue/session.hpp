@@ -17,20 +17,16 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "daemon_link.hpp"
 #include "host_table.hpp"
+#include "operation.hpp"
 #include "phase_slot.hpp"
 #include "settings.hpp"
 
 namespace headway::glue {
-
-enum class Operation { alltoall, alltoallv };
-inline constexpr std::size_t operation_count = 2;
-
-/// As the protocol spells it.
-[[nodiscard]] const char* name_of(Operation operation);
 
 /// What the daemon answered to "phase", and as long as it holds.
 struct KnownPhase {
@@ -49,10 +45,11 @@ struct Pattern {
     std::string reason;  ///< why, or why not, for people
     std::uint32_t generation = 0;  ///< of the slot's memory, when it was prepared
     std::array<KnownPhase, size_classes> phases{};
+    Algorithm algorithm = Algorithm::native;  ///< that the plan names
 };
 
 /// Asked for once, however many communicators have that set of hosts.
-using Patterns = std::map<std::pair<Operation, HostSet>, Pattern>;
+using Patterns = std::map<std::tuple<Operation, HostSet, int>, Pattern>;
 using KnownPattern = Patterns::value_type;
 
 class Session {
@@ -64,10 +61,14 @@ public:
 
     /// The name under which headway.toml knows this node.
     [[nodiscard]] const std::string& node() const { return node_; }
+    /// The node's cluster, or "" if the daemon did not tell.
+    [[nodiscard]] const std::string& cluster() const { return cluster_; }
 
     /// Prepared at its first use; it stays at its place as long as the session.
     /// After a refusal it counts as not paced and is not asked for again.
-    [[nodiscard]] LinkResult<KnownPattern*> pattern(Operation operation, const HostSet& hosts);
+    /// `root_host` is a place in the host table, or no_root.
+    [[nodiscard]] LinkResult<KnownPattern*> pattern(Operation operation, const HostSet& hosts,
+                                                    int root_host = no_root);
 
     /// True: the rates hold, and leave() must follow.
     [[nodiscard]] LinkResult<bool> enter(KnownPattern& known, std::uint64_t bytes);
@@ -99,6 +100,7 @@ private:
     bool verbose_;
     int rank_;
     std::string node_;
+    std::string cluster_;
     Patterns patterns_;
     std::optional<PhaseSlot> slot_;               ///< none: rates change by requests
     std::map<std::uint64_t, KnownPhase> rates_;   ///< that the program named

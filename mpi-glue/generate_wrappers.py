@@ -1,0 +1,175 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Writes what follows from the table of wrapped MPI functions, functions.def.
+
+  generate_wrappers.py LIBRARY TABLE DIRECTORY    (LIBRARY: ompi or mpich)
+
+into DIRECTORY:
+  real.hpp             real::NAME(...): the MPI library's own function
+  wrappers.cpp         MPI_NAME and PMPI_NAME, which the program calls
+  headway-LIBRARY.map  the linker's list of what the library shows
+"""
+
+import os
+import re
+import sys
+
+BANNER = "// SPDX-License-Identifier: MIT\n// Written by generate_wrappers.py from functions.def.\n"
+
+# Beside MPI's own names: Fortran functions of attributes, see attributes_fortran.cpp.
+FORTRAN = [f"{name}{end}" for name in
+           ("mpi_comm_create_keyval", "mpi_comm_get_attr", "mpi_comm_set_attr",
+            "mpi_attr_get", "mpi_attr_put") for end in ("", "_", "__")]
+FORTRAN += [name.upper() for name in FORTRAN if not name.endswith("_")]
+FORTRAN += ["mpi_comm_create_keyval_f08_", "mpi_comm_get_attr_f08_", "mpi_comm_set_attr_f08_"]
+
+
+class Argument:
+    """One argument; `large`: as in the form with large counts."""
+
+    def __init__(self, text, large):
+        if text == "...":
+            self.type, self.name = "...", ""
+            return
+        self.type, self.name = re.fullmatch(r"(.*?[ *])(\w+)", text).groups()
+        for capital, small, big in (("COUNT", "int", "MPI_Count"), ("DISPL", "int", "MPI_Aint")):
+            self.type = re.sub(rf"\b{capital}\b", big if large else small, self.type)
+
+    def __str__(self):
+        return self.type + self.name
+
+
+class Function:
+    """One function as a program calls it."""
+
+    def __init__(self, kind, operation, name, arguments, prefix="MPI_"):
+        self.kind = kind
+        self.operation = operation  # the name in the table
+        self.name = name
+        self.arguments = arguments
+        self.prefix = prefix
+
+    def parameters(self):
+        return ", ".join(map(str, self.arguments))
+
+    def passed(self, without=()):
+        return ", ".join(argument.name for argument in self.arguments
+                         if argument.name and argument.name not in without)
+
+    @property
+    def symbol(self):
+        return self.prefix + self.name
+
+
+def table_lines(path):
+    with open(path, encoding="utf-8") as file:
+        text = file.read().replace("\\\n", " ")
+    for line in text.splitlines():
+        if line.strip() and not line.startswith("#"):
+            yield re.fullmatch(r"(\S+) (\w+)\((.*)\)\s*", line).groups()
+
+
+def functions(library, path):
+    """Every function of the table, in all forms that `library` has."""
+    for kinds, name, text in table_lines(path):
+        kinds = set(kinds.split("+"))
+        sizes = [False] if library == "ompi" or "no_large" in kinds else [False, True]
+        for large in sizes:
+            arguments = [Argument(part.strip(), large) for part in text.split(",")]
+            end = "_c" if large else ""
+            if "collective" not in kinds:
+                yield Function(kinds, name, name + end, arguments)
+                continue
+            request = Argument("MPI_Request *request", large)
+            info = Argument("MPI_Info info", large)
+            own = {"own"} if large else set()
+            yield Function(kinds - own, name, name + end, arguments)
+            yield Function((kinds - {"own"}) | {"nonblocking"}, name, "I" + name.lower() + end,
+                           arguments + [request])
+            yield Function((kinds - {"own"}) | {"persistent"}, name, name + "_init" + end,
+                           arguments + [info, request],
+                           "MPIX_" if library == "ompi" else "MPI_")
+
+
+def real(function):
+    """A call that goes past every wrapper."""
+    twin = "P" + function.symbol
+    pointer = f"decltype(&::{twin})"
+    return (f"inline int {function.name}({function.parameters()}) {{\n"
+            f"    static const auto next = next_function<{pointer}>(\"{twin}\");\n"
+            f"    return next({function.passed()});\n}}\n")
+
+
+def collective_body(function):
+    root = "root" if "rooted" in function.kind else "no_root"
+    own = ("request", "info")
+    described = function.passed(own)
+    operation = function.operation.lower()
+    call = f"real::{function.name}({function.passed()})"
+    lines = [
+        f"const auto size = [&] {{ return call_sizes::{operation}({described}); }};",
+        "const auto messages = [&](const MessageSink& sink) {",
+        f"    call_messages::{operation}({described}, sink);",
+        "};",
+        f"const CollectiveCall call{{{{Operation::{operation}, {root}}}, comm, size, messages}};",
+    ]
+    if "nonblocking" in function.kind:
+        return lines + [f"return nonblocking(call, request, [&] {{ return {call}; }});"]
+    if "persistent" in function.kind:
+        return lines + [f"return persistent(call, request, [&] {{ return {call}; }});"]
+    if operation == "alltoall":  # see by_hand.hpp
+        lines.insert(0, "by_hand::settle_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype);")
+    if "own" in function.kind:
+        return lines + [f"return blocking(call, make_exchange({described}), [&] {{ return {call}; }});"]
+    return lines + [f"return blocking(call, [&] {{ return {call}; }});"]
+
+
+def body(function):
+    if "collective" in function.kind:
+        return collective_body(function)
+    call = f"real::{function.name}({function.passed()})"
+    if "send" in function.kind:
+        return ["recorder().sent(comm, dest, count, datatype);", f"return {call};"]
+    if "send_init" in function.kind:
+        return [f"const int status = {call};",
+                "if (status == MPI_SUCCESS) recorder().prepared(*request, comm, dest, count, datatype);",
+                "return status;"]
+    return [f"return by_hand::{function.name}({function.passed()});"]
+
+
+def wrapper(function):
+    lines = "".join(f"    {line}\n" for line in body(function))
+    return (f"extern \"C\" HEADWAY_EXPORT int {function.symbol}({function.parameters()}) {{\n"
+            f"{lines}}}\n"
+            f"extern \"C\" HEADWAY_EXPORT int P{function.symbol}({function.parameters()})\n"
+            f"    __attribute__((alias(\"{function.symbol}\")));\n")
+
+
+def write(directory, name, text):
+    """Leaves a file alone that is right already, and so what depends on it."""
+    path = os.path.join(directory, name)
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            if file.read() == text:
+                return
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def main():
+    library, table, directory = sys.argv[1:]
+    every = list(functions(library, table))
+    write(directory, "real.hpp", BANNER + "#pragma once\n\n#include \"mpi_library.hpp\"\n"
+          "#include \"next_function.hpp\"\n\nnamespace headway::glue::real {\n\n" +
+          "\n".join(map(real, every)) + "\n}  // namespace headway::glue::real\n")
+    write(directory, "wrappers.cpp", BANNER + "#include \"wrapper_parts.hpp\"\n\n"
+          "using namespace headway::glue;\n\n" + "\n".join(map(wrapper, every)))
+    names = [start + function.symbol for function in every for start in ("", "P")]
+    write(directory, f"headway-{library}.map", "/* SPDX-License-Identifier: MIT */\n"
+          "/* Written by generate_wrappers.py: the MPI functions that are wrapped, nothing else. */\n"
+          "{\n  global:\n" + "".join(f"    {name};\n" for name in names + FORTRAN) +
+          "  local:\n    *;\n};\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "own_algorithms.hpp"
+
+#include <bit>
+#include <exception>
+#include <memory>
+
+#include "helper.hpp"
+#include "message_size.hpp"
+#include "real.hpp"
+
+namespace headway::glue {
+
+OwnAlgorithms& own_algorithms() {
+    static OwnAlgorithms* const instance = new OwnAlgorithms;
+    return *instance;
+}
+
+OwnAlgorithms::Chosen OwnAlgorithms::choose_for(Operation operation, MPI_Comm communicator,
+                                                std::uint64_t bytes) noexcept try {
+    if (communicator == MPI_Comm{} || communicator == MPI_COMM_NULL) return {};
+    int joins_two_groups = 0;
+    PMPI_Comm_test_inter(communicator, &joins_two_groups);
+    if (joins_two_groups != 0) return {};
+    Choices* choices = choices_of(communicator);
+    if (choices == nullptr || !choices->hosts || choices->hosts->size() < 2) return {};
+
+    const Key key{operation, std::bit_width(bytes)};
+    const auto [entry, is_new] = choices->algorithms.try_emplace(key, Algorithm::native);
+    if (is_new) entry->second = agree(operation, communicator, *choices);
+    return {entry->second, choices};
+} catch (const std::exception&) {
+    return {};
+}
+
+/// Collective over `communicator`.
+Algorithm OwnAlgorithms::agree(Operation operation, MPI_Comm communicator, Choices& choices) {
+    int algorithm = 0;
+    if (place_in(communicator).rank == 0)
+        algorithm = static_cast<int>(helper().planned_algorithm(operation, *choices.hosts));
+    real::Bcast(&algorithm, 1, MPI_INT, 0, communicator);
+    auto agreed = static_cast<Algorithm>(algorithm);
+    if (agreed == Algorithm::grid && choices.clusters.empty()) agreed = Algorithm::linear;
+    if (agreed != Algorithm::native) open(communicator, choices);
+    return agreed;
+}
+
+/// Collective over `communicator`.  MPI_Comm_dup would call the program's own
+/// attribute functions; a split does not.
+void OwnAlgorithms::open(MPI_Comm communicator, Choices& choices) {
+    if (choices.own != MPI_COMM_NULL) return;
+    PMPI_Comm_split(communicator, 0, place_in(communicator).rank, &choices.own);
+    PMPI_Comm_set_errhandler(choices.own, MPI_ERRORS_RETURN);
+    const std::lock_guard lock(mutex_);
+    opened_.insert(&choices);
+}
+
+int OwnAlgorithms::finish(MPI_Comm communicator, const Chosen& chosen,
+                          const Exchange& exchange) noexcept {
+    int status = MPI_SUCCESS;
+    try {
+        status = carry_out(chosen.algorithm, exchange, chosen.choices->own,
+                           chosen.choices->clusters, [](int) {});
+    } catch (const std::exception&) {
+        status = MPI_ERR_NO_MEM;
+    }
+    // the program's own error handler, as if MPI had found the error
+    if (status != MPI_SUCCESS) PMPI_Comm_call_errhandler(communicator, status);
+    return status;
+}
+
+OwnAlgorithms::Choices* OwnAlgorithms::choices_of(MPI_Comm communicator) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (key_ == MPI_KEYVAL_INVALID)
+            real::Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &key_, this);
+    }
+    void* value = nullptr;
+    int found = 0;
+    real::Comm_get_attr(communicator, key_, &value, &found);
+    if (found != 0) return static_cast<Choices*>(value);
+    auto choices = std::make_unique<Choices>();
+    choices->hosts = helper().hosts().hosts_of(communicator);
+    choices->clusters = helper().hosts().clusters_of(communicator);
+    if (real::Comm_set_attr(communicator, key_, choices.get()) != MPI_SUCCESS) return nullptr;
+    return choices.release();  // the communicator's, until forget_communicator
+}
+
+void OwnAlgorithms::close(Choices& choices) {
+    const std::lock_guard lock(mutex_);
+    if (opened_.erase(&choices) != 0) PMPI_Comm_free(&choices.own);
+}
+
+void OwnAlgorithms::release() noexcept {
+    allowed_ = false;
+    const std::lock_guard lock(mutex_);
+    for (Choices* choices : opened_) PMPI_Comm_free(&choices->own);
+    opened_.clear();
+}
+
+int OwnAlgorithms::forget_communicator(MPI_Comm, int, void* value, void* owner) {
+    auto* choices = static_cast<Choices*>(value);
+    static_cast<OwnAlgorithms*>(owner)->close(*choices);
+    delete choices;
+    return MPI_SUCCESS;
+}
+
+}  // namespace headway::glue

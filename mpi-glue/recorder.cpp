@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#include "recorder.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <numeric>
+
+#include "helper.hpp"
+#include "host_table.hpp"
+#include "notice.hpp"
+#include "real.hpp"
+#include "recording_file.hpp"
+
+namespace headway::glue {
+
+Recorder& recorder() {
+    static Recorder* const instance = new Recorder;
+    return *instance;
+}
+
+void Recorder::begin() noexcept try {
+    const char* file = std::getenv("HEADWAY_RECORD");
+    int initialized = 0;
+    PMPI_Initialized(&initialized);
+    if (on_ || file == nullptr || *file == '\0' || initialized == 0 || !helper().settings().enabled)
+        return;
+    file_ = file;
+    hosts_ = gather_names(own_host_name());
+    PMPI_Comm_group(MPI_COMM_WORLD, &world_);
+    real::Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &ranks_key_, nullptr);
+    real::Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_of_mpi, &finalize_key_, this);
+    real::Comm_set_attr(MPI_COMM_SELF, finalize_key_, this);
+    on_ = true;
+} catch (const std::exception&) {
+    // no recording
+}
+
+bool Recorder::is_of_one_group(MPI_Comm communicator) noexcept {
+    if (communicator == MPI_Comm{} || communicator == MPI_COMM_NULL) return false;
+    int joins_two_groups = 0;
+    PMPI_Comm_test_inter(communicator, &joins_two_groups);
+    return joins_two_groups == 0;
+}
+
+/// By rank in the communicator; kept as its attribute.
+const std::vector<int>* Recorder::world_ranks_of(MPI_Comm communicator) {
+    void* value = nullptr;
+    int found = 0;
+    real::Comm_get_attr(communicator, ranks_key_, &value, &found);
+    if (found != 0) return static_cast<const std::vector<int>*>(value);
+    MPI_Group group = MPI_GROUP_NULL;
+    int size = 0;
+    PMPI_Comm_group(communicator, &group);
+    PMPI_Group_size(group, &size);
+    std::vector<int> ranks(static_cast<std::size_t>(size));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    auto world_ranks = std::make_unique<std::vector<int>>(ranks.size());
+    PMPI_Group_translate_ranks(group, size, ranks.data(), world_, world_ranks->data());
+    PMPI_Group_free(&group);
+    if (real::Comm_set_attr(communicator, ranks_key_, world_ranks.get()) != MPI_SUCCESS)
+        return nullptr;
+    return world_ranks.release();  // the communicator's, until forget_communicator
+}
+
+std::optional<int> Recorder::world_rank(MPI_Comm communicator, int rank) {
+    if (rank < 0 || !is_of_one_group(communicator)) return std::nullopt;
+    const std::vector<int>* world_ranks = world_ranks_of(communicator);
+    if (world_ranks == nullptr || static_cast<std::size_t>(rank) >= world_ranks->size())
+        return std::nullopt;
+    const int found = (*world_ranks)[static_cast<std::size_t>(rank)];
+    if (found == MPI_UNDEFINED) return std::nullopt;
+    return found;
+}
+
+void Recorder::count(int operation, int to, std::uint64_t bytes) {
+    Flow& flow = flows_[{phase_, operation, to}];
+    flow.bytes += bytes;
+    ++flow.messages;
+}
+
+void Recorder::add(int operation, MPI_Comm communicator, int to, std::uint64_t bytes) noexcept try {
+    const auto destination = world_rank(communicator, to);
+    if (!destination) return;
+    const std::lock_guard lock(mutex_);
+    count(operation, *destination, bytes);
+} catch (const std::exception&) {
+    on_ = false;
+}
+
+void Recorder::keep(MPI_Request request, int operation, MPI_Comm communicator, int to,
+                    std::uint64_t bytes) noexcept try {
+    const auto destination = world_rank(communicator, to);
+    if (!destination) return;
+    const std::lock_guard lock(mutex_);
+    kept_.emplace(request, Kept{operation, *destination, bytes});
+} catch (const std::exception&) {
+    on_ = false;
+}
+
+void Recorder::started(MPI_Request request) noexcept try {
+    if (!on_) return;
+    const std::lock_guard lock(mutex_);
+    const auto [begin, end] = kept_.equal_range(request);
+    for (auto at = begin; at != end; ++at) count(at->second.operation, at->second.to, at->second.bytes);
+} catch (const std::exception&) {
+    on_ = false;
+}
+
+void Recorder::forget(MPI_Request request) noexcept {
+    if (!on_) return;
+    const std::lock_guard lock(mutex_);
+    kept_.erase(request);
+}
+
+void Recorder::enter_phase(int level) noexcept {
+    if (!on_) return;
+    const std::lock_guard lock(mutex_);
+    phase_ = level;
+}
+
+std::vector<std::int64_t> Recorder::own_flows() const {
+    std::vector<std::int64_t> numbers;
+    for (const auto& [key, flow] : flows_) {
+        const auto& [phase, operation, to] = key;
+        for (const auto number : {static_cast<std::int64_t>(phase), static_cast<std::int64_t>(operation),
+                                  static_cast<std::int64_t>(to),
+                                  static_cast<std::int64_t>(flow.bytes),
+                                  static_cast<std::int64_t>(flow.messages)})
+            numbers.push_back(number);
+    }
+    return numbers;
+}
+
+// Collective over MPI_COMM_WORLD.
+void Recorder::finish() noexcept try {
+    if (world_ == MPI_GROUP_NULL) return;
+    on_ = false;
+    const Place place = place_in(MPI_COMM_WORLD);
+    const auto own = own_flows();
+    const int own_count = static_cast<int>(own.size());
+    std::vector<int> counts(static_cast<std::size_t>(place.ranks));
+    real::Gather(&own_count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+    std::vector<int> displacements(counts.size());
+    std::exclusive_scan(counts.begin(), counts.end(), displacements.begin(), 0);
+    std::vector<std::int64_t> all(
+        static_cast<std::size_t>(displacements.back()) + static_cast<std::size_t>(counts.back()));
+    real::Gatherv(own.data(), own_count, MPI_INT64_T, all.data(), counts.data(),
+                  displacements.data(), MPI_INT64_T, 0, MPI_COMM_WORLD);
+    PMPI_Group_free(&world_);
+    if (place.rank != 0) return;
+
+    RecordingFile recording(hosts_);
+    for (int source = 0; source < place.ranks; ++source) {
+        const auto at = static_cast<std::size_t>(source);
+        for (int number = 0; number < counts[at]; number += RecordedFlow::numbers)
+            recording.add(source, &all[static_cast<std::size_t>(displacements[at] + number)]);
+    }
+    if (const std::string trouble = recording.write(file_); !trouble.empty())
+        say("no recording: " + file_ + ": " + trouble);
+} catch (const std::exception&) {
+    say("no recording: not enough memory");
+}
+
+int Recorder::end_of_mpi(MPI_Comm, int, void*, void* recorder) {
+    static_cast<Recorder*>(recorder)->finish();
+    return MPI_SUCCESS;
+}
+
+int Recorder::forget_communicator(MPI_Comm, int, void* value, void*) {
+    delete static_cast<std::vector<int>*>(value);
+    return MPI_SUCCESS;
+}
+
+}  // namespace headway::glue

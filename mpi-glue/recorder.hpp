@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// Who sent how much to whom, for `headway record`: counted from the arguments of
+// sends and collectives while HEADWAY_RECORD names a file, which rank 0 writes
+// when MPI is finalised.
+//
+// Counted apart are the phases that the program marks with MPI_Pcontrol(level),
+// 0 before the first; and in each phase its point-to-point messages and each of
+// its collective operations.  Of a collective it is the messages that it means
+// (call_messages.hpp).  Not counted: one-sided transfers, intercommunicators,
+// ranks of other jobs.  What the file looks like: headway-formats(5).
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "call_messages.hpp"
+#include "message_size.hpp"
+#include "operation.hpp"
+
+namespace headway::glue {
+
+class Recorder {
+public:
+    /// MPI has been initialised.  Collective over MPI_COMM_WORLD if on.
+    void begin() noexcept;
+
+    void sent(MPI_Comm communicator, int to, auto count, MPI_Datatype type) noexcept {
+        if (on_) add(point_to_point, communicator, to, message_bytes(count, type));
+    }
+
+    void collective(Operation operation, MPI_Comm communicator, const auto& messages) noexcept {
+        if (!on_ || !is_of_one_group(communicator)) return;
+        messages([&](int to, std::uint64_t bytes) {
+            add(static_cast<int>(operation), communicator, to, bytes);
+        });
+    }
+
+    /// Persistent requests: counted at each start.
+    void prepared(MPI_Request request, MPI_Comm communicator, int to, auto count,
+                  MPI_Datatype type) noexcept {
+        if (on_) keep(request, point_to_point, communicator, to, message_bytes(count, type));
+    }
+    void prepared(MPI_Request request, Operation operation, MPI_Comm communicator,
+                  const auto& messages) noexcept {
+        if (!on_ || !is_of_one_group(communicator)) return;
+        messages([&](int to, std::uint64_t bytes) {
+            keep(request, static_cast<int>(operation), communicator, to, bytes);
+        });
+    }
+    void started(MPI_Request request) noexcept;
+    void forget(MPI_Request request) noexcept;
+
+    void enter_phase(int level) noexcept;
+
+private:
+    static constexpr int point_to_point = -1;  ///< beside the values of Operation
+
+    struct Flow {
+        std::uint64_t bytes = 0;
+        std::uint64_t messages = 0;
+    };
+    using Key = std::tuple<int, int, int>;  ///< phase, operation, destination in the world
+    struct Kept {
+        int operation;
+        int to;
+        std::uint64_t bytes;
+    };
+
+    [[nodiscard]] static bool is_of_one_group(MPI_Comm communicator) noexcept;
+    [[nodiscard]] std::optional<int> world_rank(MPI_Comm communicator, int rank);
+    [[nodiscard]] const std::vector<int>* world_ranks_of(MPI_Comm communicator);
+    void add(int operation, MPI_Comm communicator, int to, std::uint64_t bytes) noexcept;
+    void count(int operation, int to, std::uint64_t bytes);
+    void keep(MPI_Request request, int operation, MPI_Comm communicator, int to,
+              std::uint64_t bytes) noexcept;
+
+    void finish() noexcept;
+    [[nodiscard]] std::vector<std::int64_t> own_flows() const;
+    static int end_of_mpi(MPI_Comm, int, void*, void* recorder);
+    static int forget_communicator(MPI_Comm, int, void* value, void*);
+
+    bool on_ = false;
+    std::string file_;
+    std::vector<std::string> hosts_;  ///< of each rank
+    int ranks_key_ = MPI_KEYVAL_INVALID;
+    int finalize_key_ = MPI_KEYVAL_INVALID;
+    MPI_Group world_ = MPI_GROUP_NULL;
+
+    std::mutex mutex_;  ///< guards what follows
+    int phase_ = 0;
+    std::map<Key, Flow> flows_;
+    std::unordered_multimap<MPI_Request, Kept> kept_;
+};
+
+/// The process's one; never destroyed, as helper().
+[[nodiscard]] Recorder& recorder();
+
+}  // namespace headway::glue

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// The file of a recording, as headway-formats(5) describes it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace headway::glue {
+
+/// What one rank sent to one other in one phase.
+struct RecordedFlow {
+    static constexpr int numbers = 5;  ///< phase, operation, destination, bytes, messages
+    int source = 0;
+    std::int64_t destination = 0;
+    std::int64_t bytes = 0;
+    std::int64_t messages = 0;
+};
+
+class RecordingFile {
+public:
+    explicit RecordingFile(std::vector<std::string> hosts) : hosts_(std::move(hosts)) {}
+
+    void add(int source, const std::int64_t* numbers);
+
+    /// Why it could not be written, or "".  A file that is there is replaced
+    /// whole or not at all.
+    [[nodiscard]] std::string write(const std::string& path) const;
+
+private:
+    [[nodiscard]] std::string text() const;
+
+    std::vector<std::string> hosts_;
+    std::map<std::pair<std::int64_t, std::int64_t>, std::vector<RecordedFlow>> phases_;
+};
+
+}  // namespace headway::glue

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// What the generated wrappers are made of.
+#pragma once
+
+#include "by_hand.hpp"
+#include "call_messages.hpp"
+#include "call_sizes.hpp"
+#include "exchange.hpp"
+#include "helper.hpp"
+#include "own_algorithms.hpp"
+#include "pending_requests.hpp"
+#include "real.hpp"
+#include "recorder.hpp"
+
+#define HEADWAY_EXPORT __attribute__((visibility("default")))
+
+namespace headway::glue {
+
+/// One call of a collective.  `size` and `messages` are functions, for they cost
+/// a few calls that a job which is neither paced nor recorded need not make.
+template <class Size, class Messages>
+struct CollectiveCall {
+    CollectiveCall(Collective what, MPI_Comm where, const Size& its_size,
+                   const Messages& its_messages)
+        : collective(what), communicator(where), size(its_size), messages(its_messages) {}
+
+    [[nodiscard]] bool enter() const {
+        return helper().applies_to(communicator) &&
+               helper().enter(collective, communicator, size());
+    }
+    void record() const { recorder().collective(collective.operation, communicator, messages); }
+
+    Collective collective;
+    MPI_Comm communicator;
+    const Size& size;
+    const Messages& messages;
+};
+
+/// Paced from here to the end of the scope.
+class Paced {
+public:
+    explicit Paced(const auto& call) : entered_(call.enter()) {}
+    Paced(const Paced&) = delete;
+    Paced& operator=(const Paced&) = delete;
+    ~Paced() {
+        if (entered_) helper().leave();
+    }
+
+private:
+    bool entered_;
+};
+
+/// `native` is the MPI library's own function with all its arguments.
+int blocking(const auto& call, const auto& native) {
+    call.record();
+    const Paced paced(call);
+    return native();
+}
+
+/// With `exchange`, the arguments as our algorithms want them.
+int blocking(const auto& call, const auto& exchange, const auto& native) {
+    call.record();
+    const Paced paced(call);
+    if (const auto status = own_algorithms().run(call.collective.operation, call.communicator,
+                                                 call.size, exchange))
+        return *status;
+    return native();
+}
+
+int nonblocking(const auto& call, const MPI_Request* request, const auto& native) {
+    call.record();
+    const bool entered = call.enter();
+    const int status = native();
+    if (!entered) return status;
+    if (status == MPI_SUCCESS) {
+        pending_requests().begin(*request);
+    } else {
+        helper().leave();
+    }
+    return status;
+}
+
+int persistent(const auto& call, const MPI_Request* request, const auto& native) {
+    const int status = native();
+    if (status != MPI_SUCCESS) return status;
+    recorder().prepared(*request, call.collective.operation, call.communicator, call.messages);
+    if (helper().applies_to(call.communicator)) {
+        if (const auto paceable =
+                helper().paceable(call.collective, call.communicator, call.size()))
+            pending_requests().prepare(*request, *paceable);
+    }
+    return status;
+}
+
+}  // namespace headway::glue

@@ -1,0 +1,646 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs collectives in all forms with random arguments and prints a digest of
+// every rank's buffers for each, so that two runs can be compared.
+//
+//   collectives [--cases N] [--seed N] [--only OPERATION]
+//
+// A case is drawn from: operation; blocking, nonblocking or persistent form and
+// large counts where the library has them; communicator; datatypes; counts, some
+// zero; root; MPI_IN_PLACE; and for requests the way to wait.  Every rank draws
+// the same.  One line of output for each: "NUMBER WHAT... DIGEST".
+#include <getopt.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#define PERSISTENT(name) MPIX_##name##_init
+#define HAS_LARGE 0
+#else
+#define PERSISTENT(name) MPI_##name##_init
+#define HAS_LARGE 1
+#endif
+
+#define MAX_RANKS 64
+#define MAX_COUNT 700	/* elements of a pair: up to 2800 bytes of int */
+#define ROOM (1u << 20)
+
+enum form { BLOCKING, NONBLOCKING, PERSISTENTLY, FORMS };
+enum where { WORLD, REVERSED, HALF, CART, GRAPH, INTER, PLACES };
+
+static const char *const form_names[] = { "blocking", "nonblocking", "persistent" };
+static const char *const where_names[] = { "world", "reversed", "half", "cart", "graph", "inter" };
+
+struct layout {		/* of a datatype: `ints` of int, `extent` of them apart */
+	const char *name;
+	MPI_Datatype type;
+	int ints;
+	int extent;
+};
+
+struct trial {
+	enum form form;
+	bool large;
+	enum where where;
+	MPI_Comm comm;
+	int rank, ranks;	/* ranks: of the other group, between two */
+	int in, out;		/* neighbours */
+	const struct layout *send, *receive;
+	bool in_place;
+	int root;
+	int count;
+	int scounts[MAX_RANKS], sdispls[MAX_RANKS], rcounts[MAX_RANKS], rdispls[MAX_RANKS];
+	MPI_Datatype stypes[MAX_RANKS], rtypes[MAX_RANKS];
+	int *sbuf, *rbuf;
+	int wait_by;
+};
+
+static int world_rank, world_ranks;
+static MPI_Comm comms[PLACES];
+static struct layout layouts[4];
+
+/* ---- numbers that every rank draws alike ---------------------------------- */
+
+static uint64_t state;
+
+static uint64_t mix(uint64_t value)
+{
+	value ^= value >> 33;
+	value *= 0xff51afd7ed558ccdull;
+	value ^= value >> 33;
+	value *= 0xc4ceb9fe1a85ec53ull;
+	return value ^ value >> 33;
+}
+
+static int draw(int below)
+{
+	state = mix(state + 0x9e3779b97f4a7c15ull);
+	return (int)(state % (uint64_t)below);
+}
+
+/* The count from one rank to another, without drawing. */
+static int count_between(uint64_t number, int from, int to)
+{
+	uint64_t value = mix(number * 4096 + (uint64_t)from * 64 + (uint64_t)to);
+
+	return value % 4 == 0 ? 0 : (int)(value / 4 % MAX_COUNT);
+}
+
+/* ---- running a form -------------------------------------------------------- */
+
+static void finish(MPI_Request *request, int how)
+{
+	int done = 0, index, indices[1];
+
+	switch (how) {
+	case 0:
+		MPI_Wait(request, MPI_STATUS_IGNORE);
+		break;
+	case 1:
+		MPI_Waitall(1, request, MPI_STATUSES_IGNORE);
+		break;
+	case 2:
+		MPI_Waitany(1, request, &index, MPI_STATUS_IGNORE);
+		break;
+	case 3:
+		MPI_Waitsome(1, request, &index, indices, MPI_STATUSES_IGNORE);
+		break;
+	case 4:
+		while (!done)
+			MPI_Test(request, &done, MPI_STATUS_IGNORE);
+		break;
+	case 5:
+		while (!done)
+			MPI_Testall(1, request, &done, MPI_STATUSES_IGNORE);
+		break;
+	case 6:
+		while (!done)
+			MPI_Testany(1, request, &index, &done, MPI_STATUS_IGNORE);
+		break;
+	default:
+		while (!done)
+			MPI_Testsome(1, request, &done, indices, MPI_STATUSES_IGNORE);
+	}
+}
+
+static void start_twice(MPI_Request *request, int how)
+{
+	for (int turn = 0; turn < 2; turn++) {
+		if (how % 2)
+			MPI_Start(request);
+		else
+			MPI_Startall(1, request);
+		finish(request, how);
+	}
+	MPI_Request_free(request);
+}
+
+#define RUN_FORM(t, blocking, nonblocking, persistent, ...)				\
+	do {										\
+		MPI_Request request;							\
+											\
+		if ((t)->form == BLOCKING) {						\
+			blocking(__VA_ARGS__);						\
+		} else if ((t)->form == NONBLOCKING) {					\
+			nonblocking(__VA_ARGS__, &request);				\
+			finish(&request, (t)->wait_by);					\
+		} else {								\
+			persistent(__VA_ARGS__, MPI_INFO_NULL, &request);		\
+			start_twice(&request, (t)->wait_by);				\
+		}									\
+	} while (0)
+
+#define RUN_SMALL(t, Name, name, ...) \
+	RUN_FORM(t, MPI_##Name, MPI_I##name, PERSISTENT(Name), __VA_ARGS__)
+#if HAS_LARGE
+#define RUN_LARGE(t, Name, name, ...) \
+	RUN_FORM(t, MPI_##Name##_c, MPI_I##name##_c, MPI_##Name##_init_c, __VA_ARGS__)
+#else
+#define RUN_LARGE(t, Name, name, ...) abort()
+#endif
+
+/* Without arrays the arguments of both are the same. */
+#define RUN(t, Name, name, ...)						\
+	do {								\
+		if ((t)->large)						\
+			RUN_LARGE(t, Name, name, __VA_ARGS__);		\
+		else							\
+			RUN_SMALL(t, Name, name, __VA_ARGS__);		\
+	} while (0)
+
+struct wide {
+	MPI_Count scounts[MAX_RANKS], rcounts[MAX_RANKS];
+	MPI_Aint sdispls[MAX_RANKS], rdispls[MAX_RANKS];
+};
+
+static struct wide widened(const struct trial *t)
+{
+	struct wide wide;
+
+	for (int i = 0; i < MAX_RANKS; i++) {
+		wide.scounts[i] = t->scounts[i];
+		wide.rcounts[i] = t->rcounts[i];
+		wide.sdispls[i] = t->sdispls[i];
+		wide.rdispls[i] = t->rdispls[i];
+	}
+	return wide;
+}
+
+/* ---- the operations ---------------------------------------------------------- */
+
+static const void *sent(const struct trial *t)
+{
+	return t->in_place ? MPI_IN_PLACE : (const void *)t->sbuf;
+}
+
+static bool is_root(const struct trial *t)
+{
+	return t->rank == t->root;
+}
+
+static int as_received(const struct trial *t, int count)
+{
+	return count * t->send->ints / t->receive->ints;
+}
+
+static void run_alltoall(struct trial *t)
+{
+	RUN(t, Alltoall, alltoall, sent(t), t->count, t->send->type, t->rbuf,
+	    as_received(t, t->count), t->receive->type, t->comm);
+}
+
+static void run_alltoallv(struct trial *t)
+{
+	struct wide w = widened(t);
+
+	if (t->large)
+		RUN_LARGE(t, Alltoallv, alltoallv, sent(t), w.scounts, w.sdispls, t->send->type,
+			  t->rbuf, w.rcounts, w.rdispls, t->receive->type, t->comm);
+	else
+		RUN_SMALL(t, Alltoallv, alltoallv, sent(t), t->scounts, t->sdispls, t->send->type,
+			  t->rbuf, t->rcounts, t->rdispls, t->receive->type, t->comm);
+	(void)w;
+}
+
+static void in_bytes(struct trial *t)
+{
+	for (int i = 0; i < MAX_RANKS; i++) {
+		t->sdispls[i] *= t->send->extent * (int)sizeof(int);
+		t->rdispls[i] *= t->receive->extent * (int)sizeof(int);
+	}
+}
+
+static void run_alltoallw(struct trial *t)
+{
+	struct wide w;
+
+	in_bytes(t);
+	w = widened(t);
+	if (t->large)
+		RUN_LARGE(t, Alltoallw, alltoallw, sent(t), w.scounts, w.sdispls, t->stypes,
+			  t->rbuf, w.rcounts, w.rdispls, t->rtypes, t->comm);
+	else
+		RUN_SMALL(t, Alltoallw, alltoallw, sent(t), t->scounts, t->sdispls, t->stypes,
+			  t->rbuf, t->rcounts, t->rdispls, t->rtypes, t->comm);
+	(void)w;
+}
+
+static void run_allgather(struct trial *t)
+{
+	RUN(t, Allgather, allgather, sent(t), t->count, t->send->type, t->rbuf,
+	    as_received(t, t->count), t->receive->type, t->comm);
+}
+
+/* In the v-forms with one count for each rank, rank r's is count_between(r, 0),
+ * which is what everybody gets from r. */
+static void run_allgatherv(struct trial *t)
+{
+	struct wide w = widened(t);
+
+	if (t->large)
+		RUN_LARGE(t, Allgatherv, allgatherv, sent(t), t->scounts[0], t->send->type, t->rbuf,
+			  w.rcounts, w.rdispls, t->receive->type, t->comm);
+	else
+		RUN_SMALL(t, Allgatherv, allgatherv, sent(t), t->scounts[0], t->send->type, t->rbuf,
+			  t->rcounts, t->rdispls, t->receive->type, t->comm);
+	(void)w;
+}
+
+static void run_gather(struct trial *t)
+{
+	const void *from = t->in_place && is_root(t) ? MPI_IN_PLACE : (const void *)t->sbuf;
+
+	RUN(t, Gather, gather, from, t->count, t->send->type, t->rbuf, as_received(t, t->count),
+	    t->receive->type, t->root, t->comm);
+}
+
+static void run_gatherv(struct trial *t)
+{
+	const void *from = t->in_place && is_root(t) ? MPI_IN_PLACE : (const void *)t->sbuf;
+	struct wide w = widened(t);
+
+	if (t->large)
+		RUN_LARGE(t, Gatherv, gatherv, from, t->scounts[0], t->send->type, t->rbuf,
+			  w.rcounts, w.rdispls, t->receive->type, t->root, t->comm);
+	else
+		RUN_SMALL(t, Gatherv, gatherv, from, t->scounts[0], t->send->type, t->rbuf,
+			  t->rcounts, t->rdispls, t->receive->type, t->root, t->comm);
+	(void)w;
+}
+
+static void run_scatter(struct trial *t)
+{
+	void *to = t->in_place && is_root(t) ? MPI_IN_PLACE : (void *)t->rbuf;
+
+	RUN(t, Scatter, scatter, t->sbuf, t->count, t->send->type, to, as_received(t, t->count),
+	    t->receive->type, t->root, t->comm);
+}
+
+static void run_scatterv(struct trial *t)
+{
+	void *to = t->in_place && is_root(t) ? MPI_IN_PLACE : (void *)t->rbuf;
+	struct wide w = widened(t);
+
+	/* the root sends what the others receive from it */
+	if (t->large)
+		RUN_LARGE(t, Scatterv, scatterv, t->sbuf, w.scounts, w.sdispls, t->send->type, to,
+			  t->rcounts[t->root], t->receive->type, t->root, t->comm);
+	else
+		RUN_SMALL(t, Scatterv, scatterv, t->sbuf, t->scounts, t->sdispls, t->send->type, to,
+			  t->rcounts[t->root], t->receive->type, t->root, t->comm);
+	(void)w;
+}
+
+static void run_bcast(struct trial *t)
+{
+	if (is_root(t))
+		memcpy(t->rbuf, t->sbuf, ROOM);
+	RUN(t, Bcast, bcast, t->rbuf, t->count, t->send->type, t->root, t->comm);
+}
+
+static void run_reduce(struct trial *t)
+{
+	const void *from = t->in_place && is_root(t) ? MPI_IN_PLACE : (const void *)t->sbuf;
+
+	RUN(t, Reduce, reduce, from, t->rbuf, t->count, MPI_INT, MPI_SUM, t->root, t->comm);
+}
+
+static void run_allreduce(struct trial *t)
+{
+	RUN(t, Allreduce, allreduce, sent(t), t->rbuf, t->count, MPI_INT, MPI_BXOR, t->comm);
+}
+
+static void run_reduce_scatter(struct trial *t)
+{
+	struct wide w = widened(t);
+
+	if (t->large)
+		RUN_LARGE(t, Reduce_scatter, reduce_scatter, sent(t), t->rbuf, w.rcounts, MPI_INT,
+			  MPI_MAX, t->comm);
+	else
+		RUN_SMALL(t, Reduce_scatter, reduce_scatter, sent(t), t->rbuf, t->rcounts, MPI_INT,
+			  MPI_MAX, t->comm);
+	(void)w;
+}
+
+static void run_reduce_scatter_block(struct trial *t)
+{
+	RUN(t, Reduce_scatter_block, reduce_scatter_block, sent(t), t->rbuf, t->count, MPI_INT,
+	    MPI_SUM, t->comm);
+}
+
+static void run_neighbor_allgather(struct trial *t)
+{
+	RUN(t, Neighbor_allgather, neighbor_allgather, t->sbuf, t->count, t->send->type, t->rbuf,
+	    as_received(t, t->count), t->receive->type, t->comm);
+}
+
+static void run_neighbor_allgatherv(struct trial *t)
+{
+	struct wide w = widened(t);
+
+	if (t->large)
+		RUN_LARGE(t, Neighbor_allgatherv, neighbor_allgatherv, t->sbuf, t->count,
+			  t->send->type, t->rbuf, w.rcounts, w.rdispls, t->receive->type, t->comm);
+	else
+		RUN_SMALL(t, Neighbor_allgatherv, neighbor_allgatherv, t->sbuf, t->count,
+			  t->send->type, t->rbuf, t->rcounts, t->rdispls, t->receive->type, t->comm);
+	(void)w;
+}
+
+static void run_neighbor_alltoall(struct trial *t)
+{
+	RUN(t, Neighbor_alltoall, neighbor_alltoall, t->sbuf, t->count, t->send->type, t->rbuf,
+	    as_received(t, t->count), t->receive->type, t->comm);
+}
+
+static void run_neighbor_alltoallv(struct trial *t)
+{
+	struct wide w = widened(t);
+
+	if (t->large)
+		RUN_LARGE(t, Neighbor_alltoallv, neighbor_alltoallv, t->sbuf, w.scounts, w.sdispls,
+			  t->send->type, t->rbuf, w.rcounts, w.rdispls, t->receive->type, t->comm);
+	else
+		RUN_SMALL(t, Neighbor_alltoallv, neighbor_alltoallv, t->sbuf, t->scounts,
+			  t->sdispls, t->send->type, t->rbuf, t->rcounts, t->rdispls,
+			  t->receive->type, t->comm);
+	(void)w;
+}
+
+static void run_neighbor_alltoallw(struct trial *t)
+{
+	struct wide w;
+
+	in_bytes(t);
+	w = widened(t);
+	if (t->large)
+		RUN_LARGE(t, Neighbor_alltoallw, neighbor_alltoallw, t->sbuf, w.scounts, w.sdispls,
+			  t->stypes, t->rbuf, w.rcounts, w.rdispls, t->rtypes, t->comm);
+	else
+		RUN_SMALL(t, Neighbor_alltoallw, neighbor_alltoallw, t->sbuf, t->scounts, w.sdispls,
+			  t->stypes, t->rbuf, t->rcounts, w.rdispls, t->rtypes, t->comm);
+	(void)w;
+}
+
+enum counts { UNIFORM, BY_PAIR, BY_SOURCE, BY_TARGET, NEIGHBOURS };
+
+static const struct operation {
+	const char *name;
+	void (*run)(struct trial *t);
+	enum counts counts;
+	bool in_place;		/* MPI_IN_PLACE is allowed */
+	bool rooted;
+	bool ints;		/* reductions: plain ints only */
+} operations[] = {
+	{ "alltoall", run_alltoall, UNIFORM, true, false, false },
+	{ "alltoallv", run_alltoallv, BY_PAIR, true, false, false },
+	{ "alltoallw", run_alltoallw, BY_PAIR, true, false, false },
+	{ "allgather", run_allgather, UNIFORM, true, false, false },
+	{ "allgatherv", run_allgatherv, BY_SOURCE, true, false, false },
+	{ "gather", run_gather, UNIFORM, true, true, false },
+	{ "gatherv", run_gatherv, BY_SOURCE, true, true, false },
+	{ "scatter", run_scatter, UNIFORM, true, true, false },
+	{ "scatterv", run_scatterv, BY_PAIR, true, true, false },
+	{ "bcast", run_bcast, UNIFORM, false, true, false },
+	{ "reduce", run_reduce, UNIFORM, true, true, true },
+	{ "allreduce", run_allreduce, UNIFORM, true, false, true },
+	{ "reduce_scatter", run_reduce_scatter, BY_TARGET, true, false, true },
+	{ "reduce_scatter_block", run_reduce_scatter_block, UNIFORM, true, false, true },
+	{ "neighbor_allgather", run_neighbor_allgather, NEIGHBOURS, false, false, false },
+	{ "neighbor_allgatherv", run_neighbor_allgatherv, NEIGHBOURS, false, false, false },
+	{ "neighbor_alltoall", run_neighbor_alltoall, NEIGHBOURS, false, false, false },
+	{ "neighbor_alltoallv", run_neighbor_alltoallv, NEIGHBOURS, false, false, false },
+	{ "neighbor_alltoallw", run_neighbor_alltoallw, NEIGHBOURS, false, false, false },
+};
+
+#define OPERATIONS ((int)(sizeof(operations) / sizeof(operations[0])))
+
+/* ---- drawing a case -------------------------------------------------------------- */
+
+static void set_pair(struct trial *t, uint64_t number, enum counts counts, int peer)
+{
+	int out, in;
+
+	switch (counts) {
+	case BY_PAIR:
+		out = count_between(number, t->rank, peer);
+		in = count_between(number, peer, t->rank);
+		if (t->in_place)	/* what comes is as much as what goes */
+			out = in = count_between(number, t->rank < peer ? t->rank : peer,
+						 t->rank < peer ? peer : t->rank);
+		break;
+	case BY_SOURCE:
+		out = count_between(number, t->rank, 0);
+		in = count_between(number, peer, 0);
+		break;
+	case BY_TARGET:
+		out = in = count_between(number, peer, 0);
+		break;
+	default:
+		out = in = t->count;
+	}
+	t->scounts[peer] = out;
+	t->rcounts[peer] = as_received(t, in);
+	t->stypes[peer] = t->send->type;
+	t->rtypes[peer] = t->receive->type;
+	t->sdispls[peer] = peer == 0 ? 1 : t->sdispls[peer - 1] + t->scounts[peer - 1] + 1;
+	t->rdispls[peer] = peer == 0 ? 2 : t->rdispls[peer - 1] + t->rcounts[peer - 1] + 3;
+}
+
+static bool fits(const struct operation *operation, enum where where)
+{
+	if (operation->counts == NEIGHBOURS)
+		return where == CART || where == GRAPH;
+	if (where == INTER)	/* a root between groups is another matter */
+		return operation->counts == UNIFORM && !operation->rooted;
+	return where != CART && where != GRAPH;
+}
+
+static void draw_trial(struct trial *t, const struct operation *operation, uint64_t number)
+{
+	memset(t, 0, sizeof(*t));
+	t->form = draw(FORMS);
+	t->large = draw(2) && HAS_LARGE;
+	do
+		t->where = draw(PLACES);
+	while (!fits(operation, t->where));
+	t->comm = comms[t->where];
+	MPI_Comm_rank(t->comm, &t->rank);
+	if (t->where == INTER)
+		MPI_Comm_remote_size(t->comm, &t->ranks);
+	else
+		MPI_Comm_size(t->comm, &t->ranks);
+	t->in_place = draw(3) == 0 && operation->in_place && t->where != INTER;
+#ifdef OPEN_MPI	/* its own persistent and nonblocking all-to-alls in place are wrong or absent */
+	if (t->in_place && operation->counts == BY_PAIR && !operation->rooted)
+		t->form = BLOCKING;
+#endif
+	t->send = &layouts[operation->ints ? 0 : draw(4)];
+	t->receive = draw(2) || operation->rooted || t->in_place ? t->send : &layouts[0];
+	t->count = draw(5) == 0 ? 0 : draw(MAX_COUNT);
+	t->root = draw(64);
+	t->root %= t->ranks;
+	t->wait_by = draw(8);
+#ifdef MPICH	/* 4.0's MPI_Testall reports an error of persistent collectives */
+	if (t->form == PERSISTENTLY && t->wait_by == 5)
+		t->wait_by = 4;
+	/* and its persistent gathers and scatters know no MPI_IN_PLACE */
+	if (t->form == PERSISTENTLY && operation->rooted)
+		t->in_place = false;
+#endif
+	for (int peer = 0; peer < MAX_RANKS && peer < (operation->counts == NEIGHBOURS ? 16 : t->ranks);
+	     peer++)
+		set_pair(t, number, operation->counts, peer);
+}
+
+static void fill(int *buffer, uint64_t seed)
+{
+	for (size_t i = 0; i < ROOM / sizeof(int); i++)
+		buffer[i] = (int)(i * 2654435761u + seed * 40503u) >> 3;
+}
+
+/* FNV-1a over words */
+static uint64_t digest(const int *buffer, uint64_t hash)
+{
+	for (size_t i = 0; i < ROOM / sizeof(int); i++)
+		hash = (hash ^ (uint32_t)buffer[i]) * 0x100000001b3ull;
+	return hash;
+}
+
+static void run_case(uint64_t number, const struct operation *operation, int *sbuf, int *rbuf)
+{
+	struct trial t;
+	uint64_t hash, all[MAX_RANKS], together = 0;
+
+	draw_trial(&t, operation, number);
+	t.sbuf = sbuf;
+	t.rbuf = rbuf;
+	fill(sbuf, number * 64 + (uint64_t)world_rank);
+	fill(rbuf, number * 64 + (uint64_t)world_rank + 7777);
+	/* reductions in place of a persistent request would reduce twice: all the same */
+	operation->run(&t);
+	hash = digest(rbuf, digest(sbuf, 0xcbf29ce484222325ull));
+	PMPI_Gather(&hash, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+	if (world_rank != 0)
+		return;
+	for (int rank = 0; rank < world_ranks; rank++)
+		together = mix(together ^ all[rank]);
+	printf("%d %s %s%s %s %s>%s%s root %d count %d wait %d %016llx\n", (int)number,
+	       operation->name, form_names[t.form], t.large ? " large" : "", where_names[t.where],
+	       t.send->name, t.receive->name, t.in_place ? " in_place" : "", t.root, t.count,
+	       t.wait_by, (unsigned long long)together);
+	fflush(stdout);
+}
+
+/* ---- what the cases draw from ------------------------------------------------------ */
+
+static void make_layouts(void)
+{
+	int lengths[2] = { 1, 2 }, places[2] = { 3, 0 };
+	MPI_Datatype raw;
+
+	layouts[0] = (struct layout){ "int", MPI_INT, 1, 1 };
+	MPI_Type_contiguous(3, MPI_INT, &layouts[1].type);
+	layouts[1] = (struct layout){ "three", layouts[1].type, 3, 3 };
+	MPI_Type_vector(2, 1, 2, MPI_INT, &raw);
+	MPI_Type_create_resized(raw, 0, 4 * sizeof(int), &layouts[2].type);
+	layouts[2] = (struct layout){ "strided", layouts[2].type, 2, 4 };
+	MPI_Type_free(&raw);
+	MPI_Type_indexed(2, lengths, places, MPI_INT, &layouts[3].type);
+	layouts[3] = (struct layout){ "indexed", layouts[3].type, 3, 4 };
+	for (int i = 1; i < 4; i++)
+		MPI_Type_commit(&layouts[i].type);
+}
+
+static void make_comms(void)
+{
+	int dims[2] = { 0, 0 }, periods[2] = { 1, 0 };
+	int next[2] = { (world_rank + 1) % world_ranks, (world_rank + 3) % world_ranks };
+	int last[2] = { (world_rank + world_ranks - 1) % world_ranks,
+			(world_rank + 3 * world_ranks - 3) % world_ranks };
+
+	comms[WORLD] = MPI_COMM_WORLD;
+	MPI_Comm_split(MPI_COMM_WORLD, 0, -world_rank, &comms[REVERSED]);
+	MPI_Comm_split(MPI_COMM_WORLD, world_rank % 2, world_rank, &comms[HALF]);
+	MPI_Dims_create(world_ranks, 2, dims);
+	MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &comms[CART]);
+	MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, last, MPI_UNWEIGHTED, 2, next,
+				       MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comms[GRAPH]);
+	MPI_Intercomm_create(comms[HALF], 0, MPI_COMM_WORLD, world_rank % 2 ? 0 : 1, 1,
+			     &comms[INTER]);
+}
+
+static void free_all(void)
+{
+	for (int where = REVERSED; where < PLACES; where++)
+		MPI_Comm_free(&comms[where]);
+	for (int i = 1; i < 4; i++)
+		MPI_Type_free(&layouts[i].type);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "cases", required_argument, NULL, 'n' },
+		{ "seed", required_argument, NULL, 's' },
+		{ "only", required_argument, NULL, 'o' },
+		{ NULL, 0, NULL, 0 },
+	};
+	const char *only = NULL;
+	int cases = 100, choice;
+	int *sbuf = malloc(ROOM), *rbuf = malloc(ROOM);
+
+	MPI_Init(&argc, &argv);
+	while ((choice = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (choice == 'n')
+			cases = atoi(optarg);
+		else if (choice == 's')
+			state = strtoull(optarg, NULL, 10);
+		else if (choice == 'o')
+			only = optarg;
+		else
+			return 2;
+	}
+	MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &world_ranks);
+	if (world_ranks < 4 || world_ranks > MAX_RANKS || !sbuf || !rbuf)
+		MPI_Abort(MPI_COMM_WORLD, 2);
+	make_layouts();
+	make_comms();
+	for (int number = 0; number < cases; number++) {
+		const struct operation *operation = &operations[number % OPERATIONS];
+
+		if (!only || strcmp(only, operation->name) == 0)
+			run_case((uint64_t)number, operation, sbuf, rbuf);
+	}
+	free_all();
+	free(sbuf);
+	free(rbuf);
+	MPI_Finalize();
+	return 0;
+}
