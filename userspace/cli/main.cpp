@@ -11,6 +11,7 @@
 #include "cli/fit_command.hpp"
 #include "cli/plan_command.hpp"
 #include "cli/predict_command.hpp"
+#include "cli/run_command.hpp"
 #include "cli/status_command.hpp"
 #include "cli/topology_command.hpp"
 #include "daemon/version.hpp"
@@ -30,6 +31,8 @@ std::vector<std::unique_ptr<Command>> make_commands(CLI::App& app) {
     commands.push_back(std::make_unique<CheckConfigCommand>(app));
     commands.push_back(std::make_unique<EvalCommand>(app));
     commands.push_back(std::make_unique<TopologyCommand>(app));
+    commands.push_back(std::make_unique<RunCommand>(app));
+    commands.push_back(std::make_unique<RecordCommand>(app));
     return commands;
 }
 

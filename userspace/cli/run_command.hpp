@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// headway run, headway record: an MPI job with the helper library in its ranks.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cli/command.hpp"
+
+namespace headway {
+
+/// A verb that becomes the job's launcher, whose exit status is that of the
+/// command; run() returns only if that fails.
+class JobCommand : public Command {
+public:
+    [[nodiscard]] ExitStatus run() const override;
+
+protected:
+    JobCommand(CLI::App& app, const std::string& name, const std::string& description);
+
+    using Setting = std::pair<std::string, std::string>;
+    /// Of the ranks, besides what every job gets; none on a mistake, which has been told.
+    [[nodiscard]] virtual std::optional<Setting> own_setting() const = 0;
+
+private:
+    std::string library_directory_;
+};
+
+class RunCommand final : public JobCommand {
+public:
+    explicit RunCommand(CLI::App& app);
+
+private:
+    [[nodiscard]] std::optional<Setting> own_setting() const override;
+
+    std::string pattern_;
+};
+
+class RecordCommand final : public JobCommand {
+public:
+    explicit RecordCommand(CLI::App& app);
+
+private:
+    [[nodiscard]] std::optional<Setting> own_setting() const override;
+
+    std::string recording_ = "headway-recording.json";
+};
+
+}  // namespace headway
