@@ -11,8 +11,8 @@
 #include <memory>
 #include <string_view>
 
-#include "attributes.hpp"
 #include "own_algorithms.hpp"
+#include "rate_control.hpp"
 #include "real.hpp"
 
 namespace headway::glue {
@@ -54,14 +54,6 @@ bool is_wanted_library(std::string name) {
     std::string wanted(library_wanted);
     std::erase_if(wanted, [](unsigned char c) { return std::isspace(c) != 0; });
     return name.compare(0, wanted.size(), wanted) == 0;
-}
-
-/// Rank 0 as the launcher numbers it, for when MPI cannot be asked.
-bool launched_first() {
-    for (const char* name : {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
-        if (const char* value = std::getenv(name)) return std::string_view(value) == "0";
-    }
-    return true;
 }
 
 int reduce_over_job(int value, MPI_Op operation) {
@@ -301,6 +293,7 @@ void Helper::finalize() noexcept {
     const std::lock_guard lock(mutex_);
     session_.reset();
     own_algorithms().release();
+    rate_control().close();
     hosts_.release();
 }
 

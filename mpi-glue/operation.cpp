@@ -29,6 +29,13 @@ constexpr std::array algorithms{
 
 const char* name_of(Operation operation) { return names[static_cast<std::size_t>(operation)]; }
 
+const char* name_of(Algorithm algorithm) {
+    for (const auto& [name, known] : algorithms) {
+        if (algorithm == known) return name;
+    }
+    return "native";
+}
+
 Algorithm algorithm_named(std::string_view name) {
     for (const auto& [known, algorithm] : algorithms) {
         if (name == known) return algorithm;

@@ -46,6 +46,7 @@ struct Collective {
 enum class Algorithm { native, linear, pairwise_xor, pairwise_ring, alltoall_a, alltoall_b, grid };
 
 /// As the control protocol spells it; what is not known is native.
+[[nodiscard]] const char* name_of(Algorithm algorithm);
 [[nodiscard]] Algorithm algorithm_named(std::string_view name);
 
 }  // namespace headway::glue

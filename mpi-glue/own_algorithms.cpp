@@ -4,9 +4,11 @@
 #include <bit>
 #include <exception>
 #include <memory>
+#include <string>
 
 #include "helper.hpp"
 #include "message_size.hpp"
+#include "notice.hpp"
 #include "real.hpp"
 
 namespace headway::glue {
@@ -42,6 +44,9 @@ Algorithm OwnAlgorithms::agree(Operation operation, MPI_Comm communicator, Choic
     auto agreed = static_cast<Algorithm>(algorithm);
     if (agreed == Algorithm::grid && choices.clusters.empty()) agreed = Algorithm::linear;
     if (agreed != Algorithm::native) open(communicator, choices);
+    if (helper().settings().verbose && place_in(communicator).rank == 0)
+        say(std::string(name_of(operation)) + " of " +
+            std::to_string(place_in(communicator).ranks) + " ranks: " + name_of(agreed));
     return agreed;
 }
 

@@ -34,7 +34,7 @@ program collectives
   integer, dimension(ranks_max) :: scounts, sdispls, rcounts, rdispls
   integer(kind=MPI_ADDRESS_KIND), dimension(ranks_max) :: sbytes, rbytes
   DATATYPE_TYPE :: types(ranks_max), strided
-  COMM_TYPE :: world, cart
+  COMM_TYPE :: world, graph
   REQUEST_TYPE :: request
   logical :: waits, in_place
   character(len=32) :: argument
@@ -46,7 +46,10 @@ program collectives
   if (ranks > ranks_max) call MPI_Abort(world, 2, ierror)
   call get_command_argument(1, argument)
   read (argument, *) cases
-  call MPI_Cart_create(world, 2, [ranks / 2, 2], [.true., .false.], .false., cart, ierror)
+  ! MPICH's mpi_f08 takes every topology for a distributed graph
+  call MPI_Dist_graph_create_adjacent(world, 2, [mod(rank + ranks - 1, ranks), &
+    mod(rank + ranks - 3, ranks)], MPI_UNWEIGHTED, 2, [mod(rank + 1, ranks), &
+    mod(rank + 3, ranks)], MPI_UNWEIGHTED, MPI_INFO_NULL, .false., graph, ierror)
   call MPI_Type_vector(2, 1, 2, MPI_INTEGER, strided, ierror)
   call MPI_Type_commit(strided, ierror)
 
@@ -77,7 +80,7 @@ program collectives
   end do
 
   call MPI_Type_free(strided, ierror)
-  call MPI_Comm_free(cart, ierror)
+  call MPI_Comm_free(graph, ierror)
   call MPI_Finalize(ierror)
 
 contains
@@ -234,46 +237,46 @@ contains
       end if
     case (14)
       if (waits) then
-        call MPI_Ineighbor_allgather(send, count, MPI_INTEGER, recv, count, MPI_INTEGER, cart, &
+        call MPI_Ineighbor_allgather(send, count, MPI_INTEGER, recv, count, MPI_INTEGER, graph, &
           request, ierror)
       else
-        call MPI_Neighbor_allgather(send, count, MPI_INTEGER, recv, count, MPI_INTEGER, cart, ierror)
+        call MPI_Neighbor_allgather(send, count, MPI_INTEGER, recv, count, MPI_INTEGER, graph, ierror)
       end if
     case (15)
       rcounts = count
       if (waits) then
         call MPI_Ineighbor_allgatherv(send, count, MPI_INTEGER, recv, rcounts, rdispls, &
-          MPI_INTEGER, cart, request, ierror)
+          MPI_INTEGER, graph, request, ierror)
       else
         call MPI_Neighbor_allgatherv(send, count, MPI_INTEGER, recv, rcounts, rdispls, &
-          MPI_INTEGER, cart, ierror)
+          MPI_INTEGER, graph, ierror)
       end if
     case (16)
       if (waits) then
-        call MPI_Ineighbor_alltoall(send, count, MPI_INTEGER, recv, count, MPI_INTEGER, cart, &
+        call MPI_Ineighbor_alltoall(send, count, MPI_INTEGER, recv, count, MPI_INTEGER, graph, &
           request, ierror)
       else
-        call MPI_Neighbor_alltoall(send, count, MPI_INTEGER, recv, count, MPI_INTEGER, cart, ierror)
+        call MPI_Neighbor_alltoall(send, count, MPI_INTEGER, recv, count, MPI_INTEGER, graph, ierror)
       end if
     case (17)
       scounts = count
       rcounts = count
       if (waits) then
         call MPI_Ineighbor_alltoallv(send, scounts, sdispls, MPI_INTEGER, recv, rcounts, rdispls, &
-          MPI_INTEGER, cart, request, ierror)
+          MPI_INTEGER, graph, request, ierror)
       else
         call MPI_Neighbor_alltoallv(send, scounts, sdispls, MPI_INTEGER, recv, rcounts, rdispls, &
-          MPI_INTEGER, cart, ierror)
+          MPI_INTEGER, graph, ierror)
       end if
     case (18)
       scounts = count
       rcounts = count
       if (waits) then
         call MPI_Ineighbor_alltoallw(send, scounts, sbytes, types, recv, rcounts, rbytes, types, &
-          cart, request, ierror)
+          graph, request, ierror)
       else
         call MPI_Neighbor_alltoallw(send, scounts, sbytes, types, recv, rcounts, rbytes, types, &
-          cart, ierror)
+          graph, ierror)
       end if
     end select
   end subroutine run

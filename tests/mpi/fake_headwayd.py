@@ -16,6 +16,7 @@ CLOSE = object()
 
 DATAGRAM_MAX = 65536
 MIN_MESSAGE_BYTES = 2048
+TRUNK_BITS_PER_S = 25_000_000
 
 
 class Connection:
@@ -38,10 +39,12 @@ class Connection:
 class FakeHeadwayd:
     """`replace` maps an operation's name to function(request, connection) that
     returns a dict, bytes, NO_ANSWER or CLOSE.  `nodes` are the names that ranks
-    0, 1, ... are told their nodes have."""
+    0, 1, ... are told their nodes have; their first letters are the clusters.
+    `algorithm` is what plans name."""
 
-    def __init__(self, path, nodes=(), replace=None, backlog=64, accepts=True):
+    def __init__(self, path, nodes=(), replace=None, backlog=64, accepts=True, algorithm=None):
         self.path = path
+        self.algorithm = algorithm
         self.nodes = list(nodes)
         self.replace = replace or {}
         self.accepts = accepts
@@ -91,7 +94,12 @@ class FakeHeadwayd:
     def _handle(self, connection):
         """One datagram; False: the connection is over."""
         try:
-            data = connection.socket.recv(DATAGRAM_MAX + 1)
+            try:
+                data = connection.socket.recv(DATAGRAM_MAX + 1)
+            except ConnectionResetError:
+                # told once, when the client went with answers unread; what it
+                # said before that is still there
+                data = connection.socket.recv(DATAGRAM_MAX + 1)
             if not data:
                 return False
             request = json.loads(data)
@@ -100,10 +108,17 @@ class FakeHeadwayd:
             if answer is CLOSE:
                 return False
             if answer is not NO_ANSWER:
-                connection.socket.send(answer)
+                self._send(connection, answer)
         except ConnectionError:
             return False
         return True
+
+    @staticmethod
+    def _send(connection, answer):
+        try:
+            connection.socket.send(answer)
+        except BrokenPipeError:
+            pass  # gone, but perhaps not all that it said has been read
 
     def _answer(self, request, connection):
         function = self.replace.get(request["op"]) or getattr(self, "answer_" + request["op"])
@@ -115,17 +130,27 @@ class FakeHeadwayd:
 
     def answer_hello(self, request, _connection):
         rank = request["rank"]
-        return {"node": self.nodes[rank]} if rank < len(self.nodes) else {}
+        if rank >= len(self.nodes):
+            return {}
+        return {"node": self.nodes[rank], "cluster": self.nodes[rank][:1]}
 
     def answer_prepare(self, request, connection):
         connection.patterns.append(request)
-        return {"pattern": len(connection.patterns), "paced": True, "reason": "as the test wants",
-                "min_message_bytes": MIN_MESSAGE_BYTES}
+        answer = {"pattern": len(connection.patterns), "paced": True,
+                  "reason": "as the test wants", "min_message_bytes": MIN_MESSAGE_BYTES}
+        return {**answer, "algorithm": self.algorithm} if self.algorithm else answer
 
     def answer_enter(self, request, connection):
         if not 1 <= request["pattern"] <= len(connection.patterns):
             return {"error": "no such pattern"}
         return {"paced": True, "reason": "as the test wants", "rates": {"remote": 1000}}
+
+    def answer_plan(self, _request, _connection):
+        return {"paced": True, "limiting_link": {"kind": "trunk_up", "cluster": "a",
+                                                 "bits_per_s": TRUNK_BITS_PER_S}}
+
+    def answer_rate(self, _request, _connection):
+        return {}
 
     def answer_leave(self, _request, _connection):
         return {}

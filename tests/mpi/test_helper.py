@@ -1,117 +1,20 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of libheadway-ompi.so on one machine, against a fake daemon.
-
-Four ranks of a real Open MPI job talk through shared memory; the fake daemon
-tells each that its node has another name, so that the job seems to span four
-hosts in two clusters.
+"""Tests of libheadway-ompi.so on one machine, against a fake daemon: what it
+asks the daemon, that it survives any answer, what it sets in Open MPI.
 
   test_helper.py [Class.method ...]
   test_helper.py --list
-
-Needs HW_BIN (test programs), HW_LIB (libheadway-ompi.so, tests/*.so) and
-HW_MPIRUN, as ctest sets them.
 """
 
 import os
 import subprocess
-import sys
-import tempfile
 import time
-import unittest
 
 from fake_headwayd import CLOSE, MIN_MESSAGE_BYTES, NO_ANSWER, FakeHeadwayd
+from mpi_job import NODES, RANKS, HelperTest, main
 
-RANKS = 4
-NODES = ["a0", "a1", "b0", "b1"]
-JOB_TIME_LIMIT_S = 90
 LIMIT_MS = 300  # the helper's patience where a daemon is slow on purpose
-
-
-class Job:
-    """One finished mpirun."""
-
-    def __init__(self, status, stdout, stderr, seconds):
-        self.status = status
-        self.stdout = stdout
-        self.stderr = stderr
-        self.seconds = seconds
-
-    @property
-    def told(self):
-        """What the helper said."""
-        return [line for line in self.stderr.splitlines() if line.startswith("headway:")]
-
-    def calls(self, operation=None):
-        """(operation, bytes, ranks) of each collective, as the program printed them."""
-        calls = []
-        for line in self.stdout.splitlines():
-            words = line.split()
-            if words[:1] == ["call"] and operation in (None, words[1]):
-                calls.append((words[1], int(words[2]), int(words[3])))
-        return calls
-
-
-class HelperTest(unittest.TestCase):
-    """Runs jobs with and without the helper."""
-
-    def setUp(self):
-        directory = tempfile.TemporaryDirectory(prefix="headway-mpi-")
-        self.addCleanup(directory.cleanup)
-        self.socket = os.path.join(directory.name, "control.sock")
-
-    def daemon(self, **arguments):
-        arguments.setdefault("nodes", NODES)
-        return FakeHeadwayd(self.socket, **arguments)
-
-    def run_job(self, program, *arguments, helper=True, ranks=RANKS, preload=(), mpirun=(),
-                **environment):
-        libraries = [os.path.join(os.environ["HW_LIB"], name)
-                     for name in (["libheadway-ompi.so"] if helper else []) + list(preload)]
-        command = [os.environ["HW_MPIRUN"], "--oversubscribe", "-n", str(ranks),
-                   "--mca", "mpi_yield_when_idle", "1", "--mca", "hwloc_base_binding_policy",
-                   "none", "--mca", "btl_vader_single_copy_mechanism", "none", *mpirun]
-        if libraries:
-            command += ["-x", "LD_PRELOAD=" + ":".join(libraries)]
-        environment = {"HEADWAY_SOCKET": self.socket, **environment}
-        for name, value in environment.items():
-            command += ["-x", f"{name}={value}"]
-        command += [os.path.join(os.environ["HW_BIN"], program), *arguments]
-        inherited = {name: value for name, value in os.environ.items()
-                     if not name.startswith(("HEADWAY", "OMPI_", "PMIX_"))}
-        allowed_as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        start = time.monotonic()
-        done = subprocess.run(command, env={**inherited, **allowed_as_root}, text=True,
-                              stdin=subprocess.DEVNULL, capture_output=True,
-                              timeout=JOB_TIME_LIMIT_S, check=False)
-        return Job(done.returncode, done.stdout, done.stderr, time.monotonic() - start)
-
-    def assert_succeeded(self, job):
-        self.assertEqual(job.status, 0, job.stdout + job.stderr)
-        self.assertIn("all data right", job.stdout)
-
-    def assert_one_line(self, job, *words):
-        self.assertEqual(len(job.told), 1, job.stderr)
-        for word in words:
-            self.assertIn(word, job.told[0])
-
-    def assert_trouble(self, job, pattern):
-        """Beside the line at the start there is one that matches."""
-        trouble = [line for line in job.told if "pacing all-to-all over 4 hosts" not in line]
-        self.assertEqual((len(job.told), len(trouble)), (2, 1), job.stderr)
-        self.assertRegex(trouble[0], pattern)
-
-    def assert_balanced(self, connection):
-        """Enters and leaves alternate, and nothing is left entered."""
-        steps = [op for op in connection.operations() if op in ("enter", "leave")]
-        self.assertEqual(steps, ["enter", "leave"] * (len(steps) // 2))
-
-    def assert_same_job(self, job, **arguments):
-        """As without the helper: same output, same status."""
-        plain = self.run_job(*arguments.pop("command"), helper=False, **arguments)
-        self.assertEqual(plain.told, [])
-        self.assertEqual(job.stdout, plain.stdout)
-        self.assertEqual(job.status, plain.status)
 
 
 class Pacing(HelperTest):
@@ -564,15 +467,5 @@ class Algorithm(HelperTest):
         self.assertEqual(self.algorithms(HEADWAY_ALGORITHM="off"), self.algorithms(helper=False))
 
 
-def all_cases():
-    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
-    for group in suite:
-        for case in group:
-            yield case.id().removeprefix("__main__.")
-
-
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--list"]:
-        print("\n".join(all_cases()))
-    else:
-        unittest.main()
+    main()

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MPI jobs on this machine, with and without the helper library.
+
+The ranks of a real Open MPI or MPICH job talk through shared memory; a fake
+daemon tells each that its node has another name, so that the job seems to span
+hosts of two clusters.
+
+Needs HW_BIN (test programs), HW_LIB (the libraries) and HW_MPIRUN,
+HW_MPIRUN_MPICH, as ctest sets them.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from fake_headwayd import FakeHeadwayd
+
+RANKS = 4
+NODES = ["a0", "a1", "b0", "b1"]
+JOB_TIME_LIMIT_S = 200
+
+
+class Job:
+    """One finished mpirun."""
+
+    def __init__(self, status, stdout, stderr, seconds):
+        self.status = status
+        self.stdout = stdout
+        self.stderr = stderr
+        self.seconds = seconds
+
+    @property
+    def told(self):
+        """What the helper said."""
+        return [line for line in self.stderr.splitlines() if line.startswith("headway:")]
+
+    def calls(self, operation=None):
+        """(operation, bytes, ranks) of each collective, as the program printed them."""
+        calls = []
+        for line in self.stdout.splitlines():
+            words = line.split()
+            if words[:1] == ["call"] and operation in (None, words[1]):
+                calls.append((words[1], int(words[2]), int(words[3])))
+        return calls
+
+
+class HelperTest(unittest.TestCase):
+    """Runs jobs with and without the helper."""
+
+    library = "ompi"
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="headway-mpi-")
+        self.addCleanup(directory.cleanup)
+        self.socket = os.path.join(directory.name, "control.sock")
+
+    def daemon(self, **arguments):
+        arguments.setdefault("nodes", NODES)
+        return FakeHeadwayd(self.socket, **arguments)
+
+    def launcher(self, ranks):
+        """mpirun with the options that suit this machine."""
+        if self.library == "mpich":
+            return [os.environ["HW_MPIRUN_MPICH"], "-n", str(ranks)]
+        return [os.environ["HW_MPIRUN"], "--oversubscribe", "-n", str(ranks),
+                "--mca", "mpi_yield_when_idle", "1", "--mca", "hwloc_base_binding_policy",
+                "none", "--mca", "btl_vader_single_copy_mechanism", "none"]
+
+    def variables(self, environment):
+        """mpirun's options that give the ranks these variables."""
+        if self.library == "mpich":
+            return [word for name, value in environment.items()
+                    for word in ("-genv", name, str(value))]
+        return [word for name, value in environment.items() for word in ("-x", f"{name}={value}")]
+
+    def program(self, name):
+        suffix = ".mpich" if self.library == "mpich" else ""
+        return os.path.join(os.environ["HW_BIN"], name + suffix)
+
+    def run_job(self, program, *arguments, helper=True, ranks=RANKS, preload=(), mpirun=(),
+                **environment):
+        libraries = [os.path.join(os.environ["HW_LIB"], name)
+                     for name in ([f"libheadway-{self.library}.so"] if helper else []) +
+                     list(preload)]
+        environment = {"HEADWAY_SOCKET": self.socket, **environment}
+        if libraries:
+            environment = {"LD_PRELOAD": ":".join(libraries), **environment}
+        return self.run_command(self.launcher(ranks) + list(mpirun) + self.variables(environment) +
+                                [self.program(program), *arguments])
+
+    def run_command(self, command, **environment):
+        inherited = {name: value for name, value in os.environ.items()
+                     if not name.startswith(("HEADWAY", "OMPI_", "PMIX_"))}
+        allowed_as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        start = time.monotonic()
+        done = subprocess.run(command, env={**inherited, **allowed_as_root, **environment},
+                              text=True, stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=JOB_TIME_LIMIT_S, check=False)
+        return Job(done.returncode, done.stdout, done.stderr, time.monotonic() - start)
+
+    def assert_succeeded(self, job):
+        self.assertEqual(job.status, 0, job.stdout + job.stderr)
+        self.assertIn("all data right", job.stdout)
+
+    def assert_one_line(self, job, *words):
+        self.assertEqual(len(job.told), 1, job.stderr)
+        for word in words:
+            self.assertIn(word, job.told[0])
+
+    def assert_trouble(self, job, pattern):
+        """Beside the line at the start there is one that matches."""
+        trouble = [line for line in job.told if "pacing all-to-all over 4 hosts" not in line]
+        self.assertEqual((len(job.told), len(trouble)), (2, 1), job.stderr)
+        self.assertRegex(trouble[0], pattern)
+
+    def assert_balanced(self, connection):
+        """Enters and leaves alternate, and nothing is left entered."""
+        steps = [op for op in connection.operations() if op in ("enter", "leave")]
+        self.assertEqual(steps, ["enter", "leave"] * (len(steps) // 2))
+
+    def assert_same_job(self, job, **arguments):
+        """As without the helper: same output, same status."""
+        plain = self.run_job(*arguments.pop("command"), helper=False, **arguments)
+        self.assertEqual(plain.told, [])
+        self.assertEqual(job.stdout, plain.stdout)
+        self.assertEqual(job.status, plain.status)
+
+
+def all_cases():
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    for group in suite:
+        for case in group:
+            yield case.id().removeprefix("__main__.")
+
+
+def main():
+    """FILE [--list | Class.method ...]"""
+    if sys.argv[1:] == ["--list"]:
+        print("\n".join(all_cases()))
+    else:
+        unittest.main()

@@ -1,0 +1,293 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of both helper libraries on one machine, against a fake daemon: every
+wrapped operation does what it does without the helper, whichever algorithm is
+planned; requests are held until they are complete; attributes; recordings.
+
+  test_collectives.py [Class.method ...]
+  test_collectives.py --list
+"""
+
+import json
+import os
+
+from fake_headwayd import TRUNK_BITS_PER_S
+from mpi_job import NODES, RANKS, HelperTest, main
+
+OPERATIONS = ["alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv", "gather", "gatherv",
+              "scatter", "scatterv", "bcast", "reduce", "allreduce", "reduce_scatter",
+              "reduce_scatter_block", "neighbor_allgather", "neighbor_allgatherv",
+              "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw"]
+ROOTED = {"gather", "gatherv", "scatter", "scatterv", "bcast", "reduce"}
+ALGORITHMS = ["linear", "pairwise_xor", "pairwise_ring", "alltoall_a", "alltoall_b", "grid"]
+PATIENCE_MS = 30000  # the machine may be busy; a daemon that is late is another test's matter
+
+
+class Both:
+    """What holds for either MPI library; mixed into a class for each."""
+
+    cases = 300
+    ranks = 8
+    nodes = ["a0", "a0", "a1", "a1", "b0", "b0", "b1", "b1"]
+
+    def paced_job(self, program, *arguments, nodes=None, ranks=None, **keywords):
+        """The job and the daemon it had."""
+        nodes = nodes or self.nodes
+        algorithm = keywords.pop("algorithm", None)
+        with self.daemon(nodes=nodes, algorithm=algorithm) as daemon:
+            job = self.run_job(program, *arguments, ranks=ranks or len(nodes),
+                               HEADWAY_TIMEOUT_MS=PATIENCE_MS, **keywords)
+        return job, daemon
+
+    def entered(self, daemon):
+        return {connection.patterns[request["pattern"] - 1]["operation"]
+                for connection in daemon.connections
+                for request in connection.requests if request["op"] == "enter"}
+
+    def assert_left_everything(self, daemon):
+        for connection in daemon.connections:
+            operations = connection.operations()
+            self.assertEqual(operations.count("enter"), operations.count("leave"))
+
+    def assert_same_output(self, job, plain):
+        self.assertEqual(plain.status, 0, plain.stderr)
+        self.assertEqual(job.status, 0, job.stderr)
+        mine, its = job.stdout.splitlines(), plain.stdout.splitlines()
+        self.assertGreater(len(its), 0)
+        different = [line for line, other in zip(mine, its) if line != other]
+        self.assertEqual(different, [])
+        self.assertEqual(len(mine), len(its))
+
+    def compare(self, program, *arguments, **keywords):
+        """The daemon of a paced job that did what the plain one did."""
+        plain = self.run_job(program, *arguments, helper=False,
+                             ranks=keywords.get("ranks") or len(keywords.get("nodes", self.nodes)))
+        job, daemon = self.paced_job(program, *arguments, **keywords)
+        self.assert_same_output(job, plain)
+        self.assert_left_everything(daemon)
+        return job, daemon
+
+    def test_every_operation_in_c(self):
+        _, daemon = self.compare("collectives", "--cases", str(self.cases), "--seed", "1")
+        # 700 ints are the most: some operations hardly reach the daemon's limit
+        self.assertLess(set(OPERATIONS) - self.entered(daemon), {"reduce_scatter_block", "bcast"})
+        for connection in daemon.connections:
+            for pattern in connection.patterns:
+                self.assertEqual("root" in pattern, pattern["operation"] in ROOTED, pattern)
+                if "root" in pattern:
+                    self.assertIn(pattern["root"], pattern["comm_hosts"])
+
+    def compare_fortran(self, binding):
+        _, daemon = self.compare(f"collectives_{binding}", "114", nodes=NODES)
+        self.assertGreater(len(self.entered(daemon)), 14)
+
+    def test_every_operation_with_mpif_h(self):
+        self.compare_fortran("mpif")
+
+    def test_every_operation_with_use_mpi(self):
+        self.compare_fortran("f90")
+
+    def test_every_operation_with_mpi_f08(self):
+        self.compare_fortran("f08")
+
+    def test_algorithms(self):
+        """Numbers of ranks that are no power of two, clusters of different sizes."""
+        nodes = ["a0", "a1", "a2", "b0", "b1"]
+        for operation in ("alltoall", "alltoallv", "alltoallw"):
+            arguments = ("collectives", "--cases", "300", "--only", operation, "--seed", "7")
+            plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
+            for algorithm in ALGORITHMS:
+                with self.subTest(operation=operation, algorithm=algorithm):
+                    job, _ = self.paced_job(*arguments, nodes=nodes, algorithm=algorithm,
+                                            HEADWAY_VERBOSE="1")
+                    self.assert_same_output(job, plain)
+                    self.assertIn(f"{operation} of 5 ranks: {algorithm}", job.stderr)
+
+    def test_requests_are_held(self):
+        job, daemon = self.paced_job("requests_check", nodes=NODES)
+        self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
+        for connection in daemon.connections:
+            steps = [connection.patterns[request["pattern"] - 1]["operation"]
+                     if request["op"] == "enter" else "leave"
+                     for request in connection.requests if request["op"] in ("enter", "leave")]
+            one_request = ["alltoall", "allgather", "leave", "leave"]
+            self.assertEqual(steps, one_request + ["allgather", "leave"] + one_request * 2)
+
+    def test_a_child_ends(self):
+        job, daemon = self.paced_job("requests_check", "--fork", nodes=NODES)
+        self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
+        self.assertEqual(len(job.told), 1)
+        self.assert_left_everything(daemon)
+        for connection in daemon.connections:
+            self.assertEqual(connection.operations().count("enter"), 7)
+
+    def run_attributes(self, program, **environment):
+        job, daemon = self.paced_job(program, nodes=NODES, **environment)
+        self.assertEqual(job.status, 0, job.stderr)
+        rates = {connection.rank: [request["bytes_per_s"] for request in connection.requests
+                                   if request["op"] == "rate"]
+                 for connection in daemon.connections if "rate" in connection.operations()}
+        self.assertEqual(sorted(rates), list(range(RANKS)) if rates else [])
+        return dict(line.split() for line in job.stdout.splitlines()), rates, job
+
+    def test_attributes_in_c(self):
+        most = TRUNK_BITS_PER_S // 8000
+        values, rates, _ = self.run_attributes("attributes_check")
+        self.assertEqual(values, {"maxrate": str(most), "first": str(most), "paper": "1",
+                                  "quarter": str(most // 4), "dup": str(most // 4),
+                                  "split": str(most), "put": "777", "world": str(most // 4),
+                                  "ordinary": "1", "tag_ub": "1"})
+        for of_rank in rates.values():
+            self.assertEqual(of_rank, [most // 4 * 1000, 777000, None, 777000, None])
+
+    def test_attributes_in_fortran(self):
+        most = TRUNK_BITS_PER_S // 8000
+        for binding in ("mpif", "f90", "f08"):
+            with self.subTest(binding):
+                values, rates, _ = self.run_attributes(f"attributes_{binding}")
+                self.assertEqual(values, {"maxrate": str(most), "quarter": str(most // 4),
+                                          "dup": str(most // 4), "ordinary": "4711"})
+                for of_rank in rates.values():
+                    self.assertEqual(of_rank[0], most // 4 * 1000)
+
+    def test_attributes_without_helper(self):
+        for keywords in ({"helper": False}, {"HEADWAY": "off"}):
+            job = self.run_job("attributes_check", **keywords)
+            self.assertEqual(job.status, 0, job.stderr)
+            self.assertIn("maxrate -1\n", job.stdout)
+            self.assertIn("paper 0\n", job.stdout)
+            self.assertIn("ordinary 1\n", job.stdout)
+
+    def test_maxrate_of_the_environment(self):
+        values, _, _ = self.run_attributes("attributes_check", HEADWAY_MAXRATE="1000")
+        self.assertEqual((values["maxrate"], values["quarter"]), ("1000", "250"))
+
+    def test_daemon_that_knows_no_rates(self):
+        refuse = lambda *_: {"error": "the operation rate is unknown"}
+        with self.daemon(replace={"rate": refuse}) as daemon:
+            job = self.run_job("attributes_check", HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+        self.assertEqual(job.status, 0, job.stderr)
+        self.assertIn("world 781\n", job.stdout)
+        self.assertEqual(len(job.told), 2)
+        self.assertIn("HEADWAY_MATB has no effect: headwayd: the operation rate is unknown",
+                      job.stderr)
+        for connection in daemon.connections:
+            self.assertLessEqual(connection.operations().count("rate"), 1)
+
+    # ---- recordings ---------------------------------------------------------
+
+    def recorded(self, *arguments, **keywords):
+        file = os.path.join(os.path.dirname(self.socket), "recording.json")
+        job = self.run_job(*arguments, HEADWAY_RECORD=file, **keywords)
+        self.assertEqual(job.status, 0, job.stderr)
+        with open(file, encoding="utf-8") as text:
+            recording = json.load(text)
+        flows = {(phase["phase"], phase["operation"], flow["source"], flow["destination"]):
+                 (flow["bytes"], flow["messages"])
+                 for phase in recording["phases"] for flow in phase["flows"]}
+        return flows, recording
+
+    def test_recording(self):
+        flows, recording = self.recorded("requests_check", "--send")
+        self.assertEqual(recording["ranks"], RANKS)
+        self.assertEqual(len(recording["hosts"]), RANKS)
+        expected = {}
+        for rank in range(RANKS):
+            after, size = (rank + 1) % RANKS, 4 * (rank + 1)
+            expected[0, "point_to_point", rank, after] = (3 * size, 3)
+            expected[3, "point_to_point", rank, after] = (size, 1)
+            for other in set(range(RANKS)) - {rank}:
+                expected[0, "alltoall", rank, other] = (4000, 1)
+                expected[0, "allgather", rank, other] = (4000, 1)
+                expected[3, "alltoall", rank, other] = (8000, 2)
+                expected[3, "allgather", rank, other] = (12000, 3)
+        self.assertEqual(flows, expected)
+
+    def test_recording_in_fortran(self):
+        flows, _ = self.recorded("collectives_f08", "38")
+        self.assertIn((0, "alltoall", 0, 1), flows)
+
+    def test_recording_on_a_full_disk(self):
+        file = os.path.join(os.path.dirname(self.socket), "recording.json")
+        os.symlink("/dev/full", file + ".new")
+        job = self.run_job("requests_check", HEADWAY_RECORD=file)
+        self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
+        self.assertEqual(len([line for line in job.told if "no recording" in line]), 1, job.stderr)
+        self.assertIn("No space left on device", job.stderr)
+        self.assertFalse(os.path.lexists(file + ".new"))
+        self.assertFalse(os.path.exists(file))
+
+    # ---- headway run --------------------------------------------------------
+
+    def headway(self, *arguments, **environment):
+        binary = os.path.join(os.environ["HW_BIN"], "..", "headway")
+        return self.run_command([binary, *arguments], HEADWAY_SOCKET=self.socket, **environment)
+
+    def test_run_finds_the_library(self):
+        with self.daemon() as daemon:
+            job = self.headway("run", "--", *self.launcher(RANKS), self.program("requests_check"),
+                               HEADWAY_TIMEOUT_MS=str(PATIENCE_MS))
+        self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
+        self.assert_one_line(job, "pacing all-to-all over 4 hosts")
+        self.assertEqual(len(daemon.connections), RANKS)
+
+    def test_run_hands_on_the_exit_status(self):
+        job = self.headway("run", "--", *self.launcher(1), "sh", "-c", "exit 7")
+        self.assertEqual((job.status, job.told), (7, []), job.stderr)
+
+    def test_record(self):
+        file = os.path.join(os.path.dirname(self.socket), "recorded.json")
+        job = self.headway("record", "-o", file, "--", *self.launcher(2),
+                           self.program("requests_check"))
+        self.assertEqual(job.status, 0, job.stderr)
+        with open(file, encoding="utf-8") as text:
+            self.assertEqual(json.load(text)["ranks"], 2)
+        job = self.headway("run", "--pattern", file, "--", *self.launcher(1), "sh", "-c",
+                           "echo $HEADWAY_PATTERN")
+        self.assertEqual((job.status, job.stdout), (0, file + "\n"), job.stderr)
+
+    def test_run_refuses_what_is_no_recording(self):
+        job = self.headway("run", "--pattern", "/etc/hostname", "--", *self.launcher(1), "true")
+        self.assertEqual(job.status, 2)
+        self.assertIn("it is no recording", job.stderr)
+
+    # ---- where it has no business ---------------------------------------------
+
+    def test_programs_without_mpi(self):
+        library = os.path.join(os.environ["HW_LIB"], f"libheadway-{self.library}.so")
+        for command, status in ((["true"], 0), (["sh", "-c", "cat /dev/null; exit 9"], 9),
+                                (["/usr/bin/python3", "-c", "import os; os.fork()"], 0)):
+            job = self.run_command(command, LD_PRELOAD=library)
+            self.assertEqual((job.status, job.stdout, job.stderr), (status, "", ""))
+
+    def test_launcher_preloaded_too(self):
+        library = os.path.join(os.environ["HW_LIB"], f"libheadway-{self.library}.so")
+        job = self.run_command(self.launcher(2) + self.variables({"LD_PRELOAD": library}) +
+                               [self.program("requests_check")], LD_PRELOAD=library,
+                               HEADWAY_SOCKET=self.socket)
+        self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
+        self.assert_one_line(job, "not pacing")
+
+    def test_the_other_library(self):
+        other = {"ompi": "mpich", "mpich": "ompi"}[self.library]
+        library = os.path.join(os.environ["HW_LIB"], f"libheadway-{other}.so")
+        job = self.run_command(self.launcher(2) + self.variables({"LD_PRELOAD": library}) +
+                               [self.program("requests_check")])
+        self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
+        self.assertEqual(len(job.told), 1, job.stderr)
+        self.assertIn("not pacing: libheadway-", job.stderr)
+
+
+class OpenMpi(Both, HelperTest):
+    """libheadway-ompi.so."""
+
+
+class Mpich(Both, HelperTest):
+    """libheadway-mpich.so.  Its ranks never yield, so there are fewer cases."""
+
+    library = "mpich"
+    cases = 114
+
+
+if __name__ == "__main__":
+    main()
