@@ -5,6 +5,7 @@
 
 #include "attributes.hpp"
 #include "helper.hpp"
+#include "pattern_player.hpp"
 #include "pending_requests.hpp"
 #include "real.hpp"
 #include "recorder.hpp"
@@ -197,6 +198,7 @@ int Attr_put(MPI_Comm comm, int keyval, void* value) {
 
 int Pcontrol(int level) {
     recorder().enter_phase(level);
+    pattern_player().enter_phase(level);
     return real::Pcontrol(level);
 }
 

@@ -31,7 +31,7 @@ int Comm_set_attr(MPI_Comm comm, int keyval, void* value);
 int Attr_get(MPI_Comm comm, int keyval, void* value, int* flag);
 int Attr_put(MPI_Comm comm, int keyval, void* value);
 
-/// Marks a phase of a recording: see recorder.hpp.
+/// Marks a phase: see recorder.hpp and pattern_player.hpp.
 int Pcontrol(int level);
 
 /// Under MPI_IN_PLACE these two of MPI_Alltoall mean nothing and may hold

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "own_algorithms.hpp"
+#include "pattern_player.hpp"
 #include "rate_control.hpp"
 #include "real.hpp"
 
@@ -126,6 +127,11 @@ void Helper::join_job() {
     }
     std::string state;
     if (session_) trouble = prepare_job(state);
+    if (!settings_.pattern_file.empty()) {
+        const std::string wrong = pattern_player().begin(settings_.pattern_file);
+        state += wrong.empty() ? ", point-to-point by " + settings_.pattern_file
+                               : "; " + settings_.pattern_file + " is not used: " + wrong;
+    }
     announce_agreed(state, trouble);
     active_ = session_.has_value();
     if (settings_.algorithm) own_algorithms().allow();

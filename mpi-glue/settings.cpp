@@ -78,6 +78,7 @@ Settings read_settings() {
     read_siblings(settings);
     read_timeout(settings);
     if (const auto path = lookup("HEADWAY_SOCKET")) settings.socket_path = *path;
+    if (const auto path = lookup("HEADWAY_PATTERN")) settings.pattern_file = *path;
     return settings;
 }
 

@@ -15,6 +15,7 @@ struct Settings {
     bool verbose = false;           ///< HEADWAY_VERBOSE=1: show the daemon's answers
     bool siblings_disjoint = false; ///< HEADWAY_SIBLINGS=disjoint: see headway-mpi.rst
     std::string socket_path = "/run/headway/control.sock";  ///< HEADWAY_SOCKET
+    std::string pattern_file;  ///< HEADWAY_PATTERN: a recording to pace by
     std::chrono::milliseconds timeout{1000};                ///< HEADWAY_TIMEOUT_MS
     std::vector<std::string> complaints;  ///< values that were not understood, one sentence each
 };

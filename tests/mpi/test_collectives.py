@@ -246,6 +246,29 @@ class Both:
                            "echo $HEADWAY_PATTERN")
         self.assertEqual((job.status, job.stdout), (0, file + "\n"), job.stderr)
 
+    def test_pattern_paces_its_phases(self):
+        """Ranks 1 and 3 send to the other cluster, each the only host of its own
+        that does, and so at the trunk's rate, in both phases; 0 and 2 do not."""
+        file = os.path.join(os.path.dirname(self.socket), "recorded.json")
+        self.run_job("requests_check", "--send", HEADWAY_RECORD=file)
+        job, daemon = self.paced_job("requests_check", "--send", nodes=NODES, HEADWAY_PATTERN=file)
+        self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
+        self.assert_one_line(job, "point-to-point by " + file)
+        rates = {connection.rank: [request["bytes_per_s"] for request in connection.requests
+                                   if request["op"] == "rate"]
+                 for connection in daemon.connections if "plan" in connection.operations()}
+        whole = [TRUNK_BITS_PER_S // 8]
+        self.assertEqual(rates, {0: [], 1: whole, 2: [], 3: whole})
+
+    def test_pattern_of_another_job(self):
+        file = os.path.join(os.path.dirname(self.socket), "recorded.json")
+        self.run_job("requests_check", "--send", ranks=2, HEADWAY_RECORD=file)
+        job, daemon = self.paced_job("requests_check", nodes=NODES, HEADWAY_PATTERN=file)
+        self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
+        self.assert_one_line(job, "is not used: it is of another number of ranks")
+        self.assertEqual(sum(connection.operations().count("rate")
+                             for connection in daemon.connections), 0)
+
     def test_run_refuses_what_is_no_recording(self):
         job = self.headway("run", "--pattern", "/etc/hostname", "--", *self.launcher(1), "true")
         self.assertEqual(job.status, 2)

@@ -75,21 +75,13 @@ ExitStatus become(const std::vector<std::string>& command) {
 
 JobCommand::JobCommand(CLI::App& app, const std::string& name, const std::string& description)
     : Command(app, name, description) {
-    verb().prefix_command();
-    verb().footer(fmt::format(
-        "The job's command follows, after --:  headway {} -- mpirun -n 8 ./program", name));
+    verb().add_option("command", command_, "the job's command, after --")->required();
     verb().add_option("--library-dir", library_directory_,
                       "where libheadway-ompi.so and libheadway-mpich.so are");
 }
 
 ExitStatus JobCommand::run() const {
-    std::vector<std::string> command = verb().remaining();
-    if (!command.empty() && command.front() == "--") command.erase(command.begin());
-    if (command.empty())
-        return refuse(fmt::format("no command: headway {} -- mpirun -n 8 ./program",
-                                  verb().get_name()));
-
-    const MpiLaunch launch = inspect_launch(command);
+    const MpiLaunch launch = inspect_launch(command_);
     if (launch.library == MpiLibrary::unknown)
         return refuse("neither the launcher nor the program is one of Open MPI or MPICH");
     const std::string name = helper_file_name(launch.library);
@@ -106,7 +98,7 @@ ExitStatus JobCommand::run() const {
         for (const auto& [variable, value] : environment)
             ::setenv(variable.c_str(), value.c_str(), 1);
     }
-    return become(with_environment(command, launch.launcher, environment));
+    return become(with_environment(command_, launch.launcher, environment));
 }
 
 RunCommand::RunCommand(CLI::App& app) : JobCommand(app, "run", "run an MPI job, paced") {

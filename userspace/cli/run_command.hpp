@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/command.hpp"
 
@@ -24,6 +25,7 @@ protected:
     [[nodiscard]] virtual std::optional<Setting> own_setting() const = 0;
 
 private:
+    std::vector<std::string> command_;
     std::string library_directory_;
 };
 
