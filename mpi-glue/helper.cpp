@@ -23,12 +23,12 @@ constexpr std::size_t reason_bytes = 512;
 constexpr std::size_t job_id_bytes = 128;  // the protocol's limit
 constexpr const char* off_switch = "HEADWAY=off switches Headway off";
 
-/// The same for all ranks of a job, different for two jobs at a time; spelt as
-/// the protocol wants it.
+/// The same for all ranks of a job if the launcher tells (MPICH's does not; then
+/// rank 0's holds), different for two jobs at a time; spelt as the
+/// protocol wants it.
 std::string job_id() {
-    std::string id = "process-" + std::to_string(::getpid());
-    for (const char* name :
-         {"SLURM_JOB_ID", "PMI_JOBID", "OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE"}) {
+    std::string id = own_host_name() + "-" + std::to_string(::getpid());
+    for (const char* name : {"SLURM_JOB_ID", "OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE"}) {
         if (const char* value = std::getenv(name); value != nullptr && *value != '\0') id = value;
     }
     std::replace_if(id.begin(), id.end(),
@@ -112,6 +112,8 @@ void Helper::join_job() {
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks_);
     if (ranks_ < 2) return;
 
+    job_ = broadcast_from(0, job_);
+    notice_.set_job(job_);
     std::string trouble = join_node();
     if (reduce_over_job(session_ ? 1 : 0, MPI_SUM) == 0) {
         announce("not pacing: " + trouble);
@@ -139,7 +141,7 @@ void Helper::join_job() {
 
 /// Connects to this node's daemon; the reason if that fails.
 std::string Helper::join_node() {
-    auto session = Session::open(settings_, job_id(), rank_, hosts_);
+    auto session = Session::open(settings_, job_, rank_, hosts_);
     if (!session) return session.error().what;
     session_ = std::move(*session);
     node_ = session_->node();

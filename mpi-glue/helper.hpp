@@ -105,7 +105,7 @@ private:
     static int end_of_mpi(MPI_Comm, int, void*, void* helper);
 
     const Settings settings_;
-    const std::string job_;
+    std::string job_;
     McaEnvironment mca_;
     bool begun_ = false;   ///< before_init has run
     bool joined_ = false;  ///< after_init has run

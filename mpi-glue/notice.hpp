@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "unique_fd.hpp"
 
@@ -19,6 +20,8 @@ void say(const std::string& text);
 class OncePerNode {
 public:
     explicit OncePerNode(std::string job) : job_(std::move(job)) {}
+
+    void set_job(std::string job) { job_ = std::move(job); }
 
     /// For when the job has been told already.
     void silence() { silent_ = true; }

@@ -32,8 +32,8 @@
 #define STARTS 1
 #endif
 
-#define MAX_RANKS 64
-#define MAX_COUNT 700	/* elements of a pair: up to 2800 bytes of int */
+#define MAX_RANKS 16
+#define MAX_COUNT 2000	/* elements of a pair: up to 8000 bytes of int */
 #define ROOM (1u << 20)
 
 enum form { BLOCKING, NONBLOCKING, PERSISTENTLY, FORMS };
