@@ -112,7 +112,7 @@ TEST(Fit, RefusesWhatItCannotRead) {
     for (auto* const fit : {&fit_contention_json, &fit_many_to_one_json, &fit_plogpt_json}) {
         for (const char* text : {"{}", "[]", "7", R"({"samples":3})", R"({"sources":[{}]})",
                                  R"({"heights":[1],"round_trips":[[1]]})"}) {
-            EXPECT_FALSE((*fit)(EvalJson::parse(text))) << text;
+            EXPECT_FALSE((*fit)(EvalJson::parse(text), {})) << text;
         }
     }
 }

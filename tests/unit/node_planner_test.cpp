@@ -20,7 +20,8 @@ TEST(NodePlannerTree, ANodeOfAnyClusterGetsItsShareOfTheUpperTrunk) {
         const auto planner = NodePlanner::make(config, name);
         ASSERT_TRUE(planner) << planner.error().message;
         ASSERT_EQ(planner->layout().classes.size(), 4U);
-        const auto pattern = planner->pattern_of({all, all, false, 1, true});
+        const auto pattern = planner->pattern_of(
+            {find_operation("alltoall"), all, all, false, 1, std::nullopt});
         ASSERT_TRUE(pattern) << pattern.error().message;
         const auto plan = planner->plan(*pattern, std::nullopt);
         ASSERT_TRUE(plan && plan->paced);
