@@ -309,7 +309,7 @@ class Mpich(Both, HelperTest):
     """libheadway-mpich.so.  Its ranks never yield, so there are fewer cases."""
 
     library = "mpich"
-    cases = 114
+    cases = 190
 
 
 if __name__ == "__main__":

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The operations of collectives.c, in all their forms, with the arguments of a
+ * struct trial.  A part of that file, which includes it once.
+ */
+/* ---- running a form -------------------------------------------------------- */
+
+static void finish(MPI_Request *request, int how)
+{
+	int done = 0, index, indices[1];
+
+	switch (how) {
+	case 0:
+		MPI_Wait(request, MPI_STATUS_IGNORE);
+		break;
+	case 1:
+		MPI_Waitall(1, request, MPI_STATUSES_IGNORE);
+		break;
+	case 2:
+		MPI_Waitany(1, request, &index, MPI_STATUS_IGNORE);
+		break;
+	case 3:
+		MPI_Waitsome(1, request, &index, indices, MPI_STATUSES_IGNORE);
+		break;
+	case 4:
+		while (!done)
+			MPI_Test(request, &done, MPI_STATUS_IGNORE);
+		break;
+	case 5:
+		while (!done)
+			MPI_Testall(1, request, &done, MPI_STATUSES_IGNORE);
+		break;
+	case 6:
+		while (!done)
+			MPI_Testany(1, request, &index, &done, MPI_STATUS_IGNORE);
+		break;
+	default:
+		while (!done)
+			MPI_Testsome(1, request, &done, indices, MPI_STATUSES_IGNORE);
+	}
+}
+
+static void start_and_free(MPI_Request *request, int how)
+{
+	for (int turn = 0; turn < STARTS; turn++) {
+		if (how % 2)
+			MPI_Start(request);
+		else
+			MPI_Startall(1, request);
+		finish(request, how);
+	}
+	MPI_Request_free(request);
+}
+
+#define RUN_FORM(t, blocking, nonblocking, persistent, ...)				\
+	do {										\
+		MPI_Request request;							\
+											\
+		if ((t)->form == BLOCKING) {						\
+			blocking(__VA_ARGS__);						\
+		} else if ((t)->form == NONBLOCKING) {					\
+			nonblocking(__VA_ARGS__, &request);				\
+			finish(&request, (t)->wait_by);					\
+		} else {								\
+			persistent(__VA_ARGS__, MPI_INFO_NULL, &request);		\
+			start_and_free(&request, (t)->wait_by);				\
+		}									\
+	} while (0)
+
+#define RUN_SMALL(t, Name, name, ...) \
+	RUN_FORM(t, MPI_##Name, MPI_I##name, PERSISTENT(Name), __VA_ARGS__)
+#if HAS_LARGE
+#define RUN_LARGE(t, Name, name, ...) \
+	RUN_FORM(t, MPI_##Name##_c, MPI_I##name##_c, MPI_##Name##_init_c, __VA_ARGS__)
+#else
+#define RUN_LARGE(t, Name, name, ...) abort()
+#endif
+
+/* Without arrays the arguments of both are the same. */
+#define RUN(t, Name, name, ...)						\
+	do {								\
+		if ((t)->large)						\
+			RUN_LARGE(t, Name, name, __VA_ARGS__);		\
+		else							\
+			RUN_SMALL(t, Name, name, __VA_ARGS__);		\
+	} while (0)
+
+struct wide {
+	MPI_Count scounts[MAX_RANKS], rcounts[MAX_RANKS];
+	MPI_Aint sdispls[MAX_RANKS], rdispls[MAX_RANKS];
+};
+
+static struct wide widened(const struct trial *t)
+{
+	struct wide wide;
+
+	for (int i = 0; i < MAX_RANKS; i++) {
+		wide.scounts[i] = t->scounts[i];
+		wide.rcounts[i] = t->rcounts[i];
+		wide.sdispls[i] = t->sdispls[i];
+		wide.rdispls[i] = t->rdispls[i];
+	}
+	return wide;
+}
+
+/* ---- the operations ---------------------------------------------------------- */
+
+static const void *sent(const struct trial *t)
+{
+	return t->in_place ? MPI_IN_PLACE : (const void *)t->sbuf;
+}
+
+static bool is_root(const struct trial *t)
+{
+	return t->rank == t->root;
+}
+
+static int as_received(const struct trial *t, int count)
+{
+	return count * t->send->ints / t->receive->ints;
+}
+
+static void run_alltoall(struct trial *t)
+{
+	RUN(t, Alltoall, alltoall, sent(t), t->count, t->send->type, t->rbuf,
+	    as_received(t, t->count), t->receive->type, t->comm);
+}
+
+static void run_alltoallv(struct trial *t)
+{
+	struct wide w = widened(t);
+
+	if (t->large)
+		RUN_LARGE(t, Alltoallv, alltoallv, sent(t), w.scounts, w.sdispls, t->send->type,
+			  t->rbuf, w.rcounts, w.rdispls, t->receive->type, t->comm);
+	else
+		RUN_SMALL(t, Alltoallv, alltoallv, sent(t), t->scounts, t->sdispls, t->send->type,
+			  t->rbuf, t->rcounts, t->rdispls, t->receive->type, t->comm);
+	(void)w;
+}
+
+static void in_bytes(struct trial *t)
+{
+	for (int i = 0; i < MAX_RANKS; i++) {
+		t->sdispls[i] *= t->send->extent * (int)sizeof(int);
+		t->rdispls[i] *= t->receive->extent * (int)sizeof(int);
+	}
+}
+
+static void run_alltoallw(struct trial *t)
+{
+	struct wide w;
+
+	in_bytes(t);
+	w = widened(t);
+	if (t->large)
+		RUN_LARGE(t, Alltoallw, alltoallw, sent(t), w.scounts, w.sdispls, t->stypes,
+			  t->rbuf, w.rcounts, w.rdispls, t->rtypes, t->comm);
+	else
+		RUN_SMALL(t, Alltoallw, alltoallw, sent(t), t->scounts, t->sdispls, t->stypes,
+			  t->rbuf, t->rcounts, t->rdispls, t->rtypes, t->comm);
+	(void)w;
+}
+
+static void run_allgather(struct trial *t)
+{
+	RUN(t, Allgather, allgather, sent(t), t->count, t->send->type, t->rbuf,
+	    as_received(t, t->count), t->receive->type, t->comm);
+}
+
+/* In the v-forms with one count for each rank, rank r's is count_between(r, 0),
+ * which is what everybody gets from r. */
+static void run_allgatherv(struct trial *t)
+{
+	struct wide w = widened(t);
+
+	if (t->large)
+		RUN_LARGE(t, Allgatherv, allgatherv, sent(t), t->scounts[0], t->send->type, t->rbuf,
+			  w.rcounts, w.rdispls, t->receive->type, t->comm);
+	else
+		RUN_SMALL(t, Allgatherv, allgatherv, sent(t), t->scounts[0], t->send->type, t->rbuf,
+			  t->rcounts, t->rdispls, t->receive->type, t->comm);
+	(void)w;
+}
+
+static void run_gather(struct trial *t)
+{
+	const void *from = t->in_place && is_root(t) ? MPI_IN_PLACE : (const void *)t->sbuf;
+
+	RUN(t, Gather, gather, from, t->count, t->send->type, t->rbuf, as_received(t, t->count),
+	    t->receive->type, t->root, t->comm);
+}
+
+static void run_gatherv(struct trial *t)
+{
+	const void *from = t->in_place && is_root(t) ? MPI_IN_PLACE : (const void *)t->sbuf;
+	struct wide w = widened(t);
+
+	if (t->large)
+		RUN_LARGE(t, Gatherv, gatherv, from, t->scounts[0], t->send->type, t->rbuf,
+			  w.rcounts, w.rdispls, t->receive->type, t->root, t->comm);
+	else
+		RUN_SMALL(t, Gatherv, gatherv, from, t->scounts[0], t->send->type, t->rbuf,
+			  t->rcounts, t->rdispls, t->receive->type, t->root, t->comm);
+	(void)w;
+}
+
+static void run_scatter(struct trial *t)
+{
+	void *to = t->in_place && is_root(t) ? MPI_IN_PLACE : (void *)t->rbuf;
+
+	RUN(t, Scatter, scatter, t->sbuf, t->count, t->send->type, to, as_received(t, t->count),
+	    t->receive->type, t->root, t->comm);
+}
+
+static void run_scatterv(struct trial *t)
+{
+	void *to = t->in_place && is_root(t) ? MPI_IN_PLACE : (void *)t->rbuf;
+	struct wide w = widened(t);
+
+	/* the root sends what the others receive from it */
+	if (t->large)
+		RUN_LARGE(t, Scatterv, scatterv, t->sbuf, w.scounts, w.sdispls, t->send->type, to,
+			  t->rcounts[t->root], t->receive->type, t->root, t->comm);
+	else
+		RUN_SMALL(t, Scatterv, scatterv, t->sbuf, t->scounts, t->sdispls, t->send->type, to,
+			  t->rcounts[t->root], t->receive->type, t->root, t->comm);
+	(void)w;
+}
+
+static void run_bcast(struct trial *t)
+{
+	if (is_root(t))
+		memcpy(t->rbuf, t->sbuf, ROOM);
+	RUN(t, Bcast, bcast, t->rbuf, t->count, t->send->type, t->root, t->comm);
+}
+
+static void run_reduce(struct trial *t)
+{
+	const void *from = t->in_place && is_root(t) ? MPI_IN_PLACE : (const void *)t->sbuf;
+
+	RUN(t, Reduce, reduce, from, t->rbuf, t->count, MPI_INT, MPI_SUM, t->root, t->comm);
+}
+
+static void run_allreduce(struct trial *t)
+{
+	RUN(t, Allreduce, allreduce, sent(t), t->rbuf, t->count, MPI_INT, MPI_BXOR, t->comm);
+}
+
+static void run_reduce_scatter(struct trial *t)
+{
+	struct wide w = widened(t);
+
+	if (t->large)
+		RUN_LARGE(t, Reduce_scatter, reduce_scatter, sent(t), t->rbuf, w.rcounts, MPI_INT,
+			  MPI_MAX, t->comm);
+	else
+		RUN_SMALL(t, Reduce_scatter, reduce_scatter, sent(t), t->rbuf, t->rcounts, MPI_INT,
+			  MPI_MAX, t->comm);
+	(void)w;
+}
+
+static void run_reduce_scatter_block(struct trial *t)
+{
+	RUN(t, Reduce_scatter_block, reduce_scatter_block, sent(t), t->rbuf, t->count, MPI_INT,
+	    MPI_SUM, t->comm);
+}
+
+static void run_neighbor_allgather(struct trial *t)
+{
+	RUN(t, Neighbor_allgather, neighbor_allgather, t->sbuf, t->count, t->send->type, t->rbuf,
+	    as_received(t, t->count), t->receive->type, t->comm);
+}
+
+static void run_neighbor_allgatherv(struct trial *t)
+{
+	struct wide w = widened(t);
+
+	if (t->large)
+		RUN_LARGE(t, Neighbor_allgatherv, neighbor_allgatherv, t->sbuf, t->count,
+			  t->send->type, t->rbuf, w.rcounts, w.rdispls, t->receive->type, t->comm);
+	else
+		RUN_SMALL(t, Neighbor_allgatherv, neighbor_allgatherv, t->sbuf, t->count,
+			  t->send->type, t->rbuf, t->rcounts, t->rdispls, t->receive->type, t->comm);
+	(void)w;
+}
+
+static void run_neighbor_alltoall(struct trial *t)
+{
+	RUN(t, Neighbor_alltoall, neighbor_alltoall, t->sbuf, t->count, t->send->type, t->rbuf,
+	    as_received(t, t->count), t->receive->type, t->comm);
+}
+
+static void run_neighbor_alltoallv(struct trial *t)
+{
+	struct wide w = widened(t);
+
+	if (t->large)
+		RUN_LARGE(t, Neighbor_alltoallv, neighbor_alltoallv, t->sbuf, w.scounts, w.sdispls,
+			  t->send->type, t->rbuf, w.rcounts, w.rdispls, t->receive->type, t->comm);
+	else
+		RUN_SMALL(t, Neighbor_alltoallv, neighbor_alltoallv, t->sbuf, t->scounts,
+			  t->sdispls, t->send->type, t->rbuf, t->rcounts, t->rdispls,
+			  t->receive->type, t->comm);
+	(void)w;
+}
+
+static void run_neighbor_alltoallw(struct trial *t)
+{
+	struct wide w;
+
+	in_bytes(t);
+	w = widened(t);
+	if (t->large)
+		RUN_LARGE(t, Neighbor_alltoallw, neighbor_alltoallw, t->sbuf, w.scounts, w.sdispls,
+			  t->stypes, t->rbuf, w.rcounts, w.rdispls, t->rtypes, t->comm);
+	else
+		RUN_SMALL(t, Neighbor_alltoallw, neighbor_alltoallw, t->sbuf, t->scounts, w.sdispls,
+			  t->stypes, t->rbuf, t->rcounts, w.rdispls, t->rtypes, t->comm);
+	(void)w;
+}
+
+enum counts { UNIFORM, BY_PAIR, BY_SOURCE, BY_TARGET, NEIGHBOURS };
+
+static const struct operation {
+	const char *name;
+	void (*run)(struct trial *t);
+	enum counts counts;
+	bool in_place;		/* MPI_IN_PLACE is allowed */
+	bool rooted;
+	bool ints;		/* reductions: plain ints only */
+} operations[] = {
+	{ "alltoall", run_alltoall, UNIFORM, true, false, false },
+	{ "alltoallv", run_alltoallv, BY_PAIR, true, false, false },
+	{ "alltoallw", run_alltoallw, BY_PAIR, true, false, false },
+	{ "allgather", run_allgather, UNIFORM, true, false, false },
+	{ "allgatherv", run_allgatherv, BY_SOURCE, true, false, false },
+	{ "gather", run_gather, UNIFORM, true, true, false },
+	{ "gatherv", run_gatherv, BY_SOURCE, true, true, false },
+	{ "scatter", run_scatter, UNIFORM, true, true, false },
+	{ "scatterv", run_scatterv, BY_PAIR, true, true, false },
+	{ "bcast", run_bcast, UNIFORM, false, true, false },
+	{ "reduce", run_reduce, UNIFORM, true, true, true },
+	{ "allreduce", run_allreduce, UNIFORM, true, false, true },
+	{ "reduce_scatter", run_reduce_scatter, BY_TARGET, true, false, true },
+	{ "reduce_scatter_block", run_reduce_scatter_block, UNIFORM, true, false, true },
+	{ "neighbor_allgather", run_neighbor_allgather, NEIGHBOURS, false, false, false },
+	{ "neighbor_allgatherv", run_neighbor_allgatherv, NEIGHBOURS, false, false, false },
+	{ "neighbor_alltoall", run_neighbor_alltoall, NEIGHBOURS, false, false, false },
+	{ "neighbor_alltoallv", run_neighbor_alltoallv, NEIGHBOURS, false, false, false },
+	{ "neighbor_alltoallw", run_neighbor_alltoallw, NEIGHBOURS, false, false, false },
+};
+
+#define OPERATIONS ((int)(sizeof(operations) / sizeof(operations[0])))
