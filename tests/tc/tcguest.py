@@ -44,6 +44,16 @@ def simwire(dev, attribute, value):
         file.write(str(value))
 
 
+def renegotiate(dev, speed):
+    """The device gets another speed, in bytes/s; it has no carrier meanwhile."""
+    simwire(dev, "renegotiate", 8 * speed)
+
+    def has_carrier():
+        with open(f"/sys/class/net/{dev}/carrier") as file:
+            return file.read() == "1\n"
+    eventually(has_carrier, "carrier")
+
+
 def make_devices():
     for module in ("sch_htb", "cls_u32", "cls_flower", "cls_matchall", "tun"):
         sh("modprobe", module)
@@ -57,7 +67,7 @@ def make_devices():
                 file.write("1")
             sh("ip", "link", "set", end, "up")
     simwire(SPEEDLESS, "speed_known", 0)
-    simwire(SLOW, "renegotiate", 8 * SLOW_SPEED)
+    renegotiate(SLOW, SLOW_SPEED)
 
 
 def loaded():
