@@ -45,6 +45,11 @@ struct Collective {
 /// How an all-to-all is carried out; see exchange.hpp.
 enum class Algorithm { native, linear, pairwise_xor, pairwise_ring, alltoall_a, alltoall_b, grid };
 
+/// The helper itself can carry it out by any algorithm.
+[[nodiscard]] constexpr bool has_own_algorithms(Operation operation) {
+    return operation <= Operation::alltoallw;
+}
+
 /// As the control protocol spells it; what is not known is native.
 [[nodiscard]] const char* name_of(Algorithm algorithm);
 [[nodiscard]] Algorithm algorithm_named(std::string_view name);

@@ -46,6 +46,15 @@ KnownPhase read_phase(const Json& answer) {
     return known;
 }
 
+/// Rates for one algorithm slow another one down: towards a ring, say, only one
+/// host sends through the trunk.
+void check_algorithm(Operation operation, Pattern& pattern) {
+    if (pattern.algorithm == Algorithm::native || has_own_algorithms(operation)) return;
+    pattern.paced = false;
+    pattern.reason = std::string("the plan is for the ") + name_of(pattern.algorithm) +
+                     " algorithm, and the MPI library chooses its own";
+}
+
 bool is_worthwhile(const Pattern& pattern, std::uint64_t bytes) {
     return pattern.paced && bytes > 0 && bytes >= pattern.min_message_bytes;
 }
@@ -196,6 +205,7 @@ LinkResult<void> Session::prepare(KnownPattern& known) {
     show(known, *answer);
     auto pattern = read_pattern(*answer);
     if (!pattern) return tl::unexpected(pattern.error());
+    check_algorithm(std::get<0>(known.first), *pattern);
     pattern->generation = known.second.generation;
     known.second = std::move(*pattern);
     return {};

@@ -103,6 +103,16 @@ class Both:
                     self.assert_same_output(job, plain)
                     self.assertIn(f"{operation} of 5 ranks: {algorithm}", job.stderr)
 
+    def test_a_plan_for_another_algorithm_is_not_taken(self):
+        """Rates for linear messages would slow down a ring; all-to-alls are ours to carry out."""
+        for operation, entered in (("allgather", set()), ("alltoall", {"alltoall"})):
+            with self.subTest(operation=operation):
+                job, daemon = self.paced_job("collectives", "--cases", "30", "--only", operation,
+                                             "--seed", "7", nodes=NODES, algorithm="linear")
+                self.assertEqual(job.status, 0, job.stderr)
+                self.assertTrue(any(c.patterns for c in daemon.connections))
+                self.assertEqual(self.entered(daemon), entered)
+
     def test_requests_are_held(self):
         job, daemon = self.paced_job("requests_check", nodes=NODES)
         self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)

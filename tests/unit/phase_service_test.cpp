@@ -150,6 +150,15 @@ TEST_F(PhaseRequests, EveryOperationIsPlannedOrSaysWhyNot) {
     EXPECT_EQ(ask(session, "phase", collective("barrier"))["ok"], false);
 }
 
+// A client that cannot carry it out by that algorithm must not take the rates.
+TEST_F(PhaseRequests, PrepareNamesTheAlgorithmThatAPlanTakesForGranted) {
+    const Session session = connect();
+    Json request = collective("allgather");
+    EXPECT_EQ(ask(session, "prepare", request)["algorithm"], "linear");
+    request["operation"] = "alltoall";
+    EXPECT_FALSE(ask(session, "prepare", request).contains("algorithm"));
+}
+
 TEST_F(PhaseRequests, AGatherLimitsTheSendersTowardsTheRootOnly) {
     const Session session = joined();
     Json request = collective("gather", 1 << 20);
