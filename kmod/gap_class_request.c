@@ -17,10 +17,6 @@ static struct netlink_range_validation gap_class_request_linger_range = {
 	.max = GAP_LINGER_MAX_NS,
 };
 
-static struct netlink_range_validation gap_class_request_ordered_range = {
-	.max = GAP_LINGER_MAX_NS,
-};
-
 static struct netlink_range_validation gap_class_request_expires_range = {
 	.max = GAP_EXPIRES_MAX_NS,
 };
@@ -41,7 +37,7 @@ static const struct nla_policy gap_class_request_policy[TCA_GAP_CLASS_MAX + 1] =
 	[TCA_GAP_CLASS_QUANTUM_BYTES] = { .type = NLA_REJECT },
 	[TCA_GAP_CLASS_CHILDREN_RATE64] = { .type = NLA_REJECT },
 	[TCA_GAP_CLASS_ORDERED_NS] =
-		NLA_POLICY_FULL_RANGE(NLA_U64, &gap_class_request_ordered_range),
+		NLA_POLICY_FULL_RANGE(NLA_U64, &gap_class_request_linger_range),
 };
 
 /* What a request asks for, checked against the class and the qdisc. */
@@ -103,14 +99,16 @@ static int gap_class_request_check_expires(const struct nlattr *attr,
 	return -ERANGE;
 }
 
+/* @cl: NULL for a class to be made. */
 static int gap_class_request_check_ordered(struct gap_sched *q,
 					   const struct gap_class *cl,
+					   const struct gap_class *parent,
 					   const struct nlattr *attr,
 					   struct netlink_ext_ack *extack)
 {
-	if (!attr || !nla_get_u64(attr) || !cl)
+	if (!attr || !nla_get_u64(attr))
 		return 0;
-	if (gap_order_applies(cl) || !gap_order_fits(q, cl)) {
+	if ((parent && parent->ordered_ns) || (cl && !gap_order_fits(q, cl))) {
 		NL_SET_ERR_MSG_ATTR(extack, attr,
 				    "an ordered class orders classes that have none below them");
 		return -EINVAL;
@@ -157,6 +155,7 @@ static int gap_class_request_check(const struct gap_sched *q,
 
 static int gap_class_request_parse(struct gap_sched *q,
 				   const struct gap_class *cl,
+				   const struct gap_class *parent,
 				   struct nlattr *opt,
 				   struct gap_class_request *req,
 				   struct netlink_ext_ack *extack)
@@ -174,7 +173,7 @@ static int gap_class_request_parse(struct gap_sched *q,
 	if (!err)
 		err = gap_class_request_check(q, cl, tb, extack);
 	if (!err)
-		err = gap_class_request_check_ordered(q, cl,
+		err = gap_class_request_check_ordered(q, cl, parent,
 						      tb[TCA_GAP_CLASS_ORDERED_NS],
 						      extack);
 	if (!err)
@@ -233,8 +232,8 @@ static int gap_class_request_create(struct Qdisc *sch, u32 classid,
 	if (!err)
 		err = gap_class_find_parent(sch, parentid, &parent, extack);
 	if (!err)
-		err = gap_class_request_parse(q, NULL, tca[TCA_OPTIONS], &req,
-					      extack);
+		err = gap_class_request_parse(q, NULL, parent,
+					      tca[TCA_OPTIONS], &req, extack);
 	if (err)
 		return err;
 	cl = gap_class_create(sch, classid, parent, extack);
@@ -278,7 +277,8 @@ static int gap_class_request_change(struct Qdisc *sch, u32 classid,
 		NL_SET_ERR_MSG(extack, "a class cannot be moved to another parent");
 		return -EINVAL;
 	}
-	err = gap_class_request_parse(q, cl, tca[TCA_OPTIONS], &req, extack);
+	err = gap_class_request_parse(q, cl, cl->parent, tca[TCA_OPTIONS], &req,
+				      extack);
 	if (err)
 		return err;
 	sch_tree_lock(sch);

@@ -142,7 +142,7 @@ void gap_order_set(struct gap_sched *q, struct gap_class *parent, u64 linger_ns)
 		gap_order_line_up(q, parent);
 }
 
-/* An ordered class orders leaves: has @cl children that are none? */
+/* An ordered class orders leaves: have the children of @parent none? */
 bool gap_order_fits(struct gap_sched *q, const struct gap_class *parent)
 {
 	const struct gap_class *cl;

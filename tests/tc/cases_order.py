@@ -65,6 +65,7 @@ def order_is_of_leaves():
     leaves = "an ordered class orders classes that have none below them"
     refused(DEV, f"class change dev {DEV} classid 1:2 gap ordered 1ms", leaves)
     refused(DEV, f"class change dev {DEV} classid 1:11 gap ordered 1ms", leaves)
+    refused(DEV, f"class add dev {DEV} parent 1:1 classid 1:14 gap ordered 1ms", leaves)
     tc(f"class change dev {DEV} classid 1:21 gap ordered 1ms")
 
 
