@@ -57,8 +57,7 @@ void HostTable::release() {
     if (world_ != MPI_GROUP_NULL) PMPI_Group_free(&world_);
 }
 
-/// MPI_UNDEFINED of those that are not of this job.
-std::vector<int> HostTable::world_ranks_of(MPI_Comm communicator) const {
+std::vector<int> ranks_within(MPI_Group world, MPI_Comm communicator) {
     MPI_Group group = MPI_GROUP_NULL;
     int size = 0;
     PMPI_Comm_group(communicator, &group);
@@ -66,9 +65,13 @@ std::vector<int> HostTable::world_ranks_of(MPI_Comm communicator) const {
     std::vector<int> ranks(static_cast<std::size_t>(size));
     std::iota(ranks.begin(), ranks.end(), 0);
     std::vector<int> world_ranks(ranks.size());
-    PMPI_Group_translate_ranks(group, size, ranks.data(), world_, world_ranks.data());
+    PMPI_Group_translate_ranks(group, size, ranks.data(), world, world_ranks.data());
     PMPI_Group_free(&group);
     return world_ranks;
+}
+
+std::vector<int> HostTable::world_ranks_of(MPI_Comm communicator) const {
+    return ranks_within(world_, communicator);
 }
 
 std::optional<HostSet> HostTable::hosts_of(MPI_Comm communicator) const {

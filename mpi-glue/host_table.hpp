@@ -14,6 +14,10 @@ namespace headway::glue {
 /// Hosts as places in HostTable::names(), ascending, each once.
 using HostSet = std::vector<int>;
 
+/// By rank in the communicator, each member's rank in `world`; MPI_UNDEFINED of
+/// those that are not in it.
+[[nodiscard]] std::vector<int> ranks_within(MPI_Group world, MPI_Comm communicator);
+
 class HostTable {
 public:
     HostTable() = default;

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <exception>
 #include <memory>
-#include <numeric>
 
 #include "helper.hpp"
 #include "host_table.hpp"
@@ -53,15 +52,7 @@ const std::vector<int>* Recorder::world_ranks_of(MPI_Comm communicator) {
     int found = 0;
     real::Comm_get_attr(communicator, ranks_key_, &value, &found);
     if (found != 0) return static_cast<const std::vector<int>*>(value);
-    MPI_Group group = MPI_GROUP_NULL;
-    int size = 0;
-    PMPI_Comm_group(communicator, &group);
-    PMPI_Group_size(group, &size);
-    std::vector<int> ranks(static_cast<std::size_t>(size));
-    std::iota(ranks.begin(), ranks.end(), 0);
-    auto world_ranks = std::make_unique<std::vector<int>>(ranks.size());
-    PMPI_Group_translate_ranks(group, size, ranks.data(), world_, world_ranks->data());
-    PMPI_Group_free(&group);
+    auto world_ranks = std::make_unique<std::vector<int>>(ranks_within(world_, communicator));
     if (real::Comm_set_attr(communicator, ranks_key_, world_ranks.get()) != MPI_SUCCESS)
         return nullptr;
     return world_ranks.release();  // the communicator's, until forget_communicator
