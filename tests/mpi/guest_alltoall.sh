@@ -4,7 +4,7 @@
 # clusters, with sch_gap, headwayd and the MPI helper as a user would run them.
 # KTAP on standard output.
 #
-#   tests/vm/vm-run --icount -- tests/mpi/guest_alltoall.sh
+#   tests/vm/vm-run --icount -- tests/mpi/guest_alltoall.sh ompi|mpich
 #
 # Two nodes a cluster, links of 20 and a trunk of 25 Mbit/s with a shallow
 # buffer: what is not paced is dropped.
@@ -21,7 +21,21 @@ linger_ms=200	# long enough to tell before from after
 planned_rate=1546875	# of each node to the other cluster: 25 Mbit/s x 0.99 / 2
 socket=/run/headway/control.sock
 work=/tmp/guest_alltoall
-helper=$work/libheadway-ompi.so:$work/yield_sleep.so
+library=$1
+case $library in
+ompi)
+	suffix=""
+	preloads=(libheadway-ompi.so tests/yield_sleep.so)
+	# a message is with the kernel when MPI returns
+	large_buffers=(--mca btl_tcp_sndbuf 4194304 --mca btl_tcp_eager_limit 1048576)
+	;;
+mpich)
+	suffix=.mpich
+	preloads=(libheadway-mpich.so tests/ucx_sleep.so)
+	large_buffers=(UCX_TCP_SNDBUF=4m UCX_RNDV_THRESH=inf)
+	;;
+esac
+helper=$(printf "$work/%s\n" "${preloads[@]##*/}" | paste -sd:)
 
 # ---- what a user has ---------------------------------------------------------
 
@@ -66,8 +80,11 @@ stop_daemons() {
 # Programs that run from memory do not wait for the host's disk.
 set_up() {
 	mkdir -p $work
-	cp "$HW_BUILD"/bin/tests/{alltoall_check,alltoall_f08,alltoallv_oneway} \
-		"$HW_BUILD"/lib/{libheadway-ompi.so,tests/yield_sleep.so} $work
+	local program
+	for program in alltoall_check alltoall_f08 alltoallv_oneway; do
+		cp "$HW_BUILD/bin/tests/$program$suffix" $work/$program
+	done
+	(cd "$HW_BUILD/lib" && cp "${preloads[@]}" $work)
 	hw_two_clusters 2 $host_mbit $trunk_mbit 50 32768 $trunk_buffer
 	insmod "$HW_BUILD/kmod/$(uname -r)/sch_gap.ko"
 	# the one-way exchange is to fit into the sockets
@@ -76,25 +93,15 @@ set_up() {
 	start_daemons
 }
 
-# job NAME [MPIRUN'S OPTION...] -- PROGRAM [ARGUMENT...]
+# job NAME [NAME=VALUE...] [MPIRUN'S OPTION...] -- PROGRAM [ARGUMENT...]
 # Leaves NAME.out and NAME.err; the job's status is that of the function.  Only
 # vm-run limits its time: on a busy host a guest that waits for the host's disk
 # sees any amount of virtual time go by.
 job() {
-	local name=$1 options=()
+	local name=$1
 	shift
-	while [[ $1 != -- ]]; do
-		options+=("$1")
-		shift
-	done
-	shift
-	hw_node a0 env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
-		mpirun.openmpi --mca plm_rsh_agent "$HW_ROOT/tests/lib/mpi-launch" \
-		--mca plm_rsh_no_tree_spawn 1 --mca pml ob1 --mca btl tcp,self \
-		--mca btl_tcp_if_include 10.0.0.0/8 --mca oob_tcp_if_include 10.0.0.0/8 \
-		--mca mpi_yield_when_idle 1 --mca hwloc_base_binding_policy none \
-		--host "$(hw_nodes | paste -sd,)" -x LD_PRELOAD="$helper" "${options[@]}" \
-		"$@" >"$work/$name.out" 2>"$work/$name.err"
+	"$HW_ROOT/tests/lib/mpi-job" "$library" 1 LD_PRELOAD="$helper" "$@" \
+		>"$work/$name.out" 2>"$work/$name.err"
 }
 
 # What the helper said in a job.
@@ -196,8 +203,7 @@ expect_back_to_back() {
 test_tail() {
 	local short=60000 long=500000 status=0 drops
 	mkfifo $work/input
-	job tail --mca btl_tcp_sndbuf 4194304 --mca btl_tcp_eager_limit 1048576 -- \
-		$work/alltoallv_oneway $short $long ${short}p <$work/input &
+	job tail "${large_buffers[@]}" -- $work/alltoallv_oneway $short $long ${short}p <$work/input &
 	local running=$!
 	exec {job_input}>$work/input
 

@@ -441,7 +441,7 @@ class Algorithm(HelperTest):
     SIZES = (100, 2047, 2048, 16384, 65536, 1048576)
 
     def algorithms(self, *arguments, sizes=SIZES, **keywords):
-        job = self.run_job("alltoall_bench", "--sizes", ",".join(map(str, sizes)),
+        job = self.run_job("collective_bench", "--sizes", ",".join(map(str, sizes)),
                            "--repetitions", "1", "--warmup", "0", *arguments,
                            preload=("tests/algorithm_spy.so",), **keywords)
         self.assertEqual(job.status, 0, job.stderr)
@@ -460,8 +460,8 @@ class Algorithm(HelperTest):
     def test_alltoallv_linear(self):
         for ranks in (2, 4):
             with self.subTest(ranks=ranks):
-                self.assertEqual(self.algorithms("--alltoallv", ranks=ranks), ["v_linear"] * 6)
-        self.assertEqual(self.algorithms("--alltoallv", ranks=2, helper=False), ["v_pairwise"] * 6)
+                self.assertEqual(self.algorithms("--operation", "alltoallv", ranks=ranks), ["v_linear"] * 6)
+        self.assertEqual(self.algorithms("--operation", "alltoallv", ranks=2, helper=False), ["v_pairwise"] * 6)
 
     def test_switched_off(self):
         self.assertEqual(self.algorithms(HEADWAY_ALGORITHM="off"), self.algorithms(helper=False))

@@ -76,14 +76,16 @@ class Contest:
 
     def _command(self, transport, sizes):
         if transport == "helper":
-            arguments, preload = [], [self.testbed.helper]
+            arguments, preload = [], [self.testbed.helper()]
         else:
             arguments, preload = [*LINEAR, *self.spec["transports"][transport]], []
-        preload.append(self.testbed.yield_sleep)
+        preload.append(self.testbed.sleep())
         return mpirun.command(
             self.testbed.mpirun_words(), arguments, {"LD_PRELOAD": ":".join(preload)},
-            self.testbed.bench, [(size, self.spec["repetitions"][str(size)]) for size in sizes],
-            self.spec["warmup"])
+            mpirun.collective_bench(
+                self.testbed.program("collective_bench"),
+                [(size, self.spec["repetitions"][str(size)]) for size in sizes],
+                self.spec["warmup"]))
 
 
 def main():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One mpirun of alltoall_bench, with counters read around the sampled calls."""
+"""One mpirun of a program that pauses as collective_bench does, with counters read around the sampled calls."""
 
 import json
 import subprocess
@@ -9,13 +9,16 @@ class MpirunError(RuntimeError):
     pass
 
 
-def command(launch, arguments, environment, program, sizes, warmup):
-    """`launch`: how to start mpirun; `environment`: variables for the ranks;
-    `sizes`: (bytes, repetitions)."""
-    exported = [word for name, value in environment.items() for word in ("-x", f"{name}={value}")]
-    return [*launch, *arguments, *exported, program,
-            "--sizes", ",".join(f"{size}:{repetitions}" for size, repetitions in sizes),
-            "--warmup", str(warmup), "--pause"]
+def command(launch, arguments, environment, program):
+    """`launch`: of mpi-job; `environment`: variables for the ranks; `program`: its words."""
+    exported = [f"{name}={value}" for name, value in environment.items()]
+    return [*launch, *arguments, *exported, "--", *program]
+
+
+def collective_bench(program, sizes, warmup, operation="alltoall"):
+    """`sizes`: (bytes, repetitions)."""
+    return [program, "--operation", operation, "--warmup", str(warmup), "--pause",
+            "--sizes", ",".join(f"{size}:{repetitions}" for size, repetitions in sizes)]
 
 
 def run(words, counters, log, environment=None):

@@ -13,13 +13,6 @@ from .softirq import SoftirqMeter
 # More frames than an all-to-all of the largest traced size puts on the trunk.
 TRUNK_RECORDS = 1 << 18
 
-MPIRUN = (
-    "mpirun", "--mca", "plm_rsh_no_tree_spawn", "1",
-    "--mca", "pml", "ob1", "--mca", "btl", "tcp,self",
-    "--mca", "btl_tcp_if_include", "10.0.0.0/8", "--mca", "oob_tcp_if_include", "10.0.0.0/8",
-    "--mca", "mpi_yield_when_idle", "1", "--mca", "hwloc_base_binding_policy", "none",
-)
-
 # Components of Open MPI that a job here never uses, though it would load them.
 # Loading is most of what starting a job costs an emulated processor.
 UNUSED_COMPONENTS = """
@@ -32,6 +25,10 @@ UNUSED_COMPONENTS = """
     routed_binomial rtc_hwloc schizo_flux schizo_jsm schizo_slurm
     shmem_posix shmem_sysv state_novm state_tool
 """.split()
+
+# Of each MPI library, as mpi-job calls it.
+PROGRAM_SUFFIX = {"ompi": "", "mpich": ".mpich"}
+SLEEP = {"ompi": "yield_sleep.so", "mpich": "ucx_sleep.so"}
 
 TOML = """\
 [[cluster]]
@@ -49,9 +46,6 @@ class Testbed:
     def __init__(self, scene, out):
         self.scene, self.out = scene, out
         self.root, self.build = Path(os.environ["HW_ROOT"]), Path(os.environ["HW_BUILD"])
-        self.helper = str(self.build / "lib/libheadway-ompi.so")
-        self.yield_sleep = str(self.build / "lib/tests/yield_sleep.so")
-        self.bench = str(self.build / "bin/tests/alltoall_bench")
         self.config = Path("/etc/headway/headway.toml")
         self.wire_drops = 0
 
@@ -107,18 +101,26 @@ class Testbed:
 
     # ---- mpirun ----------------------------------------------------------------
 
-    def mpirun_words(self):
-        """mpirun as it is called on the first node."""
-        first = self.nodes[0]
-        return ["nsenter", "--target", str(self.pids[first]), "--net", "--mount", "--uts", "--",
-                *MPIRUN, "--mca", "mca_base_component_path", str(self.components),
-                "--mca", "plm_rsh_agent", str(self.root / "tests/lib/mpi-launch"),
-                "--host", ",".join(self.nodes)]
+    def mpirun_words(self, library="ompi", ranks_per_node=1):
+        """What starts a job on all nodes, without -- and the program."""
+        words = [str(self.root / "tests/lib/mpi-job"), library, str(ranks_per_node)]
+        if library == "ompi":
+            words += ["--mca", "mca_base_component_path", str(self.components)]
+        return words
+
+    def program(self, name, library="ompi"):
+        return str(self.build / "bin/tests" / (name + PROGRAM_SUFFIX[library]))
+
+    def helper(self, library="ompi"):
+        return str(self.build / f"lib/libheadway-{library}.so")
+
+    def sleep(self, library="ompi"):
+        """What makes a waiting rank leave the emulated processor alone."""
+        return str(self.build / "lib/tests" / SLEEP[library])
 
     @staticmethod
     def mpirun_environment():
         return os.environ | {
-            "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "HWLOC_COMPONENTS": "-pci,-opencl,-gl"}     # reads all names of PCI devices
 
     # ---- counters --------------------------------------------------------------

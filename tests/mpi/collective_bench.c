@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times MPI_Alltoall or MPI_Alltoallv.
+// Times a collective: alltoall, alltoallv, allgather, or gather to rank 0.
 //
-//   alltoall_bench --sizes 16384,65536[:5] [--repetitions 10] [--warmup 2]
-//                  [--alltoallv] [--counters] [--pause]
+//   collective_bench --sizes 16384,65536[:5] [--operation alltoall]
+//                    [--repetitions 10] [--warmup 2] [--counters] [--pause]
 //
-// For each size (bytes per pair) rank 0 prints one JSON object on a line:
+// For each size (bytes from one rank to another) rank 0 prints one JSON object on a line:
 //   {"operation":"alltoall","ranks":8,"bytes":65536,"warmup_ms":[...],
 //    "samples_ms":[...],"starts_s":[...],
 //    "counters":{"timeouts":0,"retransmits":0}}
@@ -29,13 +29,19 @@
 #define MAX_SIZES 64
 #define MAX_REPETITIONS 10000
 
+enum operation { ALLTOALL, ALLTOALLV, ALLGATHER, GATHER, OPERATION_COUNT };
+
+static const char *const operation_names[OPERATION_COUNT] = {
+	"alltoall", "alltoallv", "allgather", "gather",
+};
+
 struct options {
 	int sizes[MAX_SIZES];
 	int own_repetitions[MAX_SIZES];	/* 0: as all */
 	int size_count;
 	int repetitions;
 	int warmup;
-	bool alltoallv;
+	enum operation operation;
 	bool counters;
 	bool pause;
 };
@@ -58,7 +64,7 @@ enum { TIMEOUTS, RETRANSMITS, COUNTER_KINDS };
 
 static void fail(const char *format, const char *detail)
 {
-	fprintf(stderr, "alltoall_bench: ");
+	fprintf(stderr, "collective_bench: ");
 	fprintf(stderr, format, detail);
 	fputc('\n', stderr);
 	MPI_Abort(MPI_COMM_WORLD, 2);
@@ -91,13 +97,22 @@ static void parse_sizes(char *list, struct options *options)
 	}
 }
 
+static enum operation parse_operation(const char *name)
+{
+	for (int operation = 0; operation < OPERATION_COUNT; operation++)
+		if (!strcmp(name, operation_names[operation]))
+			return operation;
+	fail("--operation %s: there are alltoall, alltoallv, allgather, gather", name);
+	return ALLTOALL;
+}
+
 static struct options parse_options(int argc, char **argv)
 {
 	static const struct option known[] = {
 		{ "sizes", required_argument, NULL, 's' },
 		{ "repetitions", required_argument, NULL, 'r' },
 		{ "warmup", required_argument, NULL, 'w' },
-		{ "alltoallv", no_argument, NULL, 'v' },
+		{ "operation", required_argument, NULL, 'o' },
 		{ "counters", no_argument, NULL, 'c' },
 		{ "pause", no_argument, NULL, 'p' },
 		{ 0 }
@@ -117,8 +132,8 @@ static struct options parse_options(int argc, char **argv)
 		case 'w':
 			options.warmup = parse_number(optarg, 0, MAX_REPETITIONS, "--warmup");
 			break;
-		case 'v':
-			options.alltoallv = true;
+		case 'o':
+			options.operation = parse_operation(optarg);
 			break;
 		case 'c':
 			options.counters = true;
@@ -127,7 +142,7 @@ static struct options parse_options(int argc, char **argv)
 			options.pause = true;
 			break;
 		default:
-			fail("%s", "see the head of alltoall_bench.c for its options");
+			fail("%s", "see the head of collective_bench.c for its options");
 		}
 	}
 	if (!options.size_count)
@@ -243,14 +258,25 @@ static void free_exchange(struct exchange *exchange)
 	free(exchange->displacements);
 }
 
-static void check_exchange(const struct job *job, const struct exchange *exchange)
+/* An operation in which a rank has one message for all sends that to rank 0. */
+static int addressee(enum operation operation, int rank)
 {
+	return operation == ALLTOALL || operation == ALLTOALLV ? rank : 0;
+}
+
+static void check_exchange(const struct job *job, const struct exchange *exchange,
+			   enum operation operation)
+{
+	int to = addressee(operation, job->rank);
+
+	if (operation == GATHER && job->rank)
+		return;
 	for (int rank = 0; rank < job->ranks; rank++) {
 		for (int at = 0; at < exchange->bytes; at++) {
 			if (exchange->receive[(size_t)rank * exchange->bytes + at] ==
-			    pattern(rank, job->rank, at))
+			    pattern(rank, to, at))
 				continue;
-			fprintf(stderr, "alltoall_bench: rank %d: wrong byte %d from rank %d\n",
+			fprintf(stderr, "collective_bench: rank %d: wrong byte %d from rank %d\n",
 				job->rank, at, rank);
 			MPI_Abort(MPI_COMM_WORLD, 1);
 		}
@@ -265,21 +291,37 @@ static double monotonic_s(void)
 	return now.tv_sec + now.tv_nsec * 1e-9;
 }
 
+static void call(const struct exchange *exchange, enum operation operation)
+{
+	const int *counts = exchange->counts, *displacements = exchange->displacements;
+	unsigned char *send = exchange->send, *receive = exchange->receive;
+	int bytes = exchange->bytes;
+
+	switch (operation) {
+	case ALLTOALLV:
+		MPI_Alltoallv(send, counts, displacements, MPI_BYTE,
+			      receive, counts, displacements, MPI_BYTE, MPI_COMM_WORLD);
+		break;
+	case ALLGATHER:
+		MPI_Allgather(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE, MPI_COMM_WORLD);
+		break;
+	case GATHER:
+		MPI_Gather(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+		break;
+	default:
+		MPI_Alltoall(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE, MPI_COMM_WORLD);
+	}
+}
+
 /* One call; its time in ms at the slowest rank (valid on rank 0) and its start. */
-static double run_once(const struct exchange *exchange, bool alltoallv, double *start_s)
+static double run_once(const struct exchange *exchange, enum operation operation, double *start_s)
 {
 	double start, own, slowest = 0;
 
 	MPI_Barrier(MPI_COMM_WORLD);
 	*start_s = monotonic_s();
 	start = MPI_Wtime();
-	if (alltoallv)
-		MPI_Alltoallv(exchange->send, exchange->counts, exchange->displacements, MPI_BYTE,
-			      exchange->receive, exchange->counts, exchange->displacements,
-			      MPI_BYTE, MPI_COMM_WORLD);
-	else
-		MPI_Alltoall(exchange->send, exchange->bytes, MPI_BYTE, exchange->receive,
-			     exchange->bytes, MPI_BYTE, MPI_COMM_WORLD);
+	call(exchange, operation);
 	own = (MPI_Wtime() - start) * 1e3;
 	MPI_Reduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
 	return slowest;
@@ -335,9 +377,9 @@ static void bench_size(const struct job *job, const struct options *options, int
 	for (int call = 0; call < calls; call++) {
 		if (options->pause && call == options->warmup)
 			pause_for_reader(job, "before", bytes);
-		times[call] = run_once(&exchange, options->alltoallv, &starts[call]);
+		times[call] = run_once(&exchange, options->operation, &starts[call]);
 		if (call == 0)
-			check_exchange(job, &exchange);
+			check_exchange(job, &exchange, options->operation);
 	}
 	if (options->pause)
 		pause_for_reader(job, "after", bytes);
@@ -345,7 +387,7 @@ static void bench_size(const struct job *job, const struct options *options, int
 		read_counters(job, after);
 	if (job->rank == 0) {
 		printf("{\"operation\":\"%s\",\"ranks\":%d,\"bytes\":%d",
-		       options->alltoallv ? "alltoallv" : "alltoall", job->ranks, bytes);
+		       operation_names[options->operation], job->ranks, bytes);
 		print_list("warmup_ms", times, options->warmup, 3);
 		print_list("samples_ms", times + options->warmup, repetitions, 3);
 		print_list("starts_s", starts + options->warmup, repetitions, 6);
