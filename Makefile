@@ -67,6 +67,10 @@ bench-qdisc: packages build kernels ## instructions per packet of gap and other 
 bench-phase: packages build kernels ## what a change of the rate costs: by a store, by requests, by tc
 	@tests/bench/phase
 
+.PHONY: bench-mpi
+bench-mpi: packages build kernels ## four patterns of real MPI jobs, stock and with Headway (long)
+	@tests/bench/patterns
+
 .PHONY: bench-model
 bench-model: packages ## how fast the models are, and PlogPT beside SimGrid
 	@tests/lib/install-packages packages-bench.txt

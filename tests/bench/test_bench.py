@@ -8,7 +8,7 @@ import xml.dom.minidom
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from headway_bench import cases, charts, phases, results, tables  # noqa: E402
+from headway_bench import cases, charts, patterns, phases, results, tables  # noqa: E402
 
 
 def count(enqueue, dequeue, frames=1000, gap=0, wait=0, interrupt=0):
@@ -136,6 +136,45 @@ class Phases(unittest.TestCase):
         text = "\n".join(phases.report(phases.document("6.1", self.measured(), host)))
         self.assertRegex(text, r"a store into the slot +50 +1\.0 +900 +1000 +4\n")
         self.assertRegex(text, r"64 active +4000 +20\.0 +252\n")
+
+
+def job(way, samples_ms, timeouts=0, pattern="gather"):
+    return {"library": "ompi", "pattern": pattern, "way": way, "samples_ms": samples_ms,
+            "timeouts": timeouts, "retransmits": 0, "drops": {"trka": 2, "pa0": 1}}
+
+
+class PatternsTest(unittest.TestCase):
+    def met(self, stock, *jobs):
+        said = patterns.spec({}, ["ompi"], ["gather"], 3)
+        return [judged["met"] for judged in patterns.document(said, [stock, *jobs])["jobs"][1:]]
+
+    def test_where_stock_has_time_outs_headway_must_have_none(self):
+        stock = job("stock", [100, 300, 100], timeouts=1)
+        self.assertEqual(self.met(stock, job("headway", [120, 120, 120]),
+                                  job("headway", [90, 90, 290], timeouts=1)), [True, False])
+
+    def test_elsewhere_it_must_not_be_slower(self):
+        stock = job("stock", [100, 100, 300])
+        self.assertEqual(self.met(stock, job("headway", [105, 105, 105]),
+                                  job("headway", [106, 106, 90])), [True, False])
+
+    def test_unpaced_runs_are_not_judged(self):
+        self.assertEqual(self.met(job("stock", [100]), job("record", [500], timeouts=3)), [True])
+
+    def test_a_library_is_compared_with_itself(self):
+        other = job("headway", [300]) | {"library": "mpich"}
+        stock = job("stock", [300]) | {"library": "mpich"}
+        self.assertEqual(self.met(job("stock", [100]), stock, other), [True, True])
+
+    def test_the_report_has_a_line_for_each_job(self):
+        said = patterns.spec({}, ["ompi"], ["gather", "halo"], 3)
+        lines = list(patterns.report(patterns.document(said, [
+            job("stock", [100], pattern="halo"), job("run", [120], pattern="halo"),
+            job("stock", [100]), job("headway", [80])])))
+        self.assertEqual([line.split()[:3] for line in lines[2:]], [
+            ["ompi", "gather", "stock"], ["ompi", "gather", "headway"],
+            ["ompi", "halo", "stock"], ["ompi", "halo", "run"]])
+        self.assertEqual([line.split()[-1] for line in lines[3:]], ["met", "3", "MISSED"])
 
 
 if __name__ == "__main__":

@@ -20,9 +20,9 @@ class GuestError(RuntimeError):
 
 
 class Guest:
-    """One machine, booted when made; `spec` is what it is told to do."""
+    """One machine, booted when made; `spec` is what `program` is told to do in it."""
 
-    def __init__(self, spec, folder, seed, limit_s):
+    def __init__(self, spec, folder, seed, limit_s, program=GUEST):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "spec.json").write_text(json.dumps(spec, indent=1))
         self.folder = folder
@@ -30,7 +30,7 @@ class Guest:
         self.log = open(self.log_path, "w")
         self.vm_run = subprocess.Popen(
             [VM_RUN, "--kernel", "6.1", "--icount", str(seed), "--beside", "--timeout", str(limit_s),
-             "--out", folder, "--", GUEST],
+             "--out", folder, "--", program],
             text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log)
 
     def events(self):

@@ -1,0 +1,84 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs in the guest machine of tests/bench/patterns: the jobs of each MPI library,
+without and with Headway.
+
+Reads HW_OUT/spec.json; tells each job's result as a line of "@" and JSON.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "demo"))
+from demo_guest import mpirun  # noqa: E402
+from demo_guest.testbed import Testbed  # noqa: E402
+
+RANKS_PER_NODE = 2
+# Of the Fortran program: how many processes of a cluster send to the other at once.
+HALO_SENDERS = 8
+
+
+class Jobs:
+    """The jobs of one library."""
+
+    def __init__(self, testbed, library, spec):
+        self.testbed, self.library, self.spec = testbed, library, spec
+        self.recording = Path("/tmp") / f"halo-{library}.json"
+
+    def run(self, pattern, way):
+        with open(self.testbed.out / f"{self.library}-{pattern}-{way}.log", "w") as log:
+            result, = mpirun.run(self._command(pattern, way), self.testbed.counters, log,
+                                 self._environment(way))
+        tell("job", library=self.library, pattern=pattern, way=way, **result)
+
+    def _command(self, pattern, way):
+        preload = [self.testbed.sleep(self.library)]
+        if way in ("headway", "attributes"):
+            preload.insert(0, self.testbed.helper(self.library))
+        # `headway record` and `headway run` preload by themselves
+        environment = {} if way in ("record", "run") else {"LD_PRELOAD": ":".join(preload)}
+        return mpirun.command(self.testbed.mpirun_words(self.library, RANKS_PER_NODE), [],
+                              environment, self._program(pattern, way))
+
+    def _program(self, pattern, way):
+        size, repetitions = self.spec["sizes"][pattern], self.spec["repetitions"]
+        warmup = self.spec["warmup"]
+        if pattern != "halo":
+            return mpirun.collective_bench(self.testbed.program("collective_bench", self.library),
+                                           [(size, repetitions)], warmup, pattern)
+        words = [self.testbed.program("halo", self.library), str(size), str(repetitions), str(warmup)]
+        return words + [str(HALO_SENDERS)] if way == "attributes" else words
+
+    def _environment(self, way):
+        environment = self.testbed.mpirun_environment()
+        verb = {"record": f"record --output {self.recording}", "run": f"run --pattern {self.recording}"}
+        if way in verb:
+            environment["MPI_JOB_THROUGH"] = (f"env LD_PRELOAD={self.testbed.sleep(self.library)}"
+                                              f" {self.testbed.build}/bin/headway {verb[way]} --")
+        return environment
+
+
+def tell(event, **facts):
+    print("@" + json.dumps({"event": event, **facts}), flush=True)
+
+
+def main():
+    out = Path(os.environ["HW_OUT"])
+    spec = json.loads((out / "spec.json").read_text())
+    testbed = Testbed(spec["scene"], out)
+    testbed.up()
+    for contender, ways in spec["contenders"].items():
+        testbed.contender_up(contender)
+        for library in spec["libraries"]:
+            jobs = Jobs(testbed, library, spec)
+            for pattern in spec["sizes"]:
+                for way in ways["halo" if pattern == "halo" else "collective"]:
+                    tell("start", library=library, pattern=pattern, way=way)
+                    jobs.run(pattern, way)
+        testbed.contender_down(contender)
+
+
+if __name__ == "__main__":
+    main()
