@@ -12,6 +12,8 @@ set -euo pipefail
 
 # shellcheck source=tests/lib/topology.sh
 . "$HW_ROOT/tests/lib/topology.sh"
+# shellcheck source=tests/lib/daemons.sh
+. "$HW_ROOT/tests/lib/daemons.sh"
 # shellcheck source=tests/lib/ktap.sh
 . "$HW_ROOT/tests/lib/ktap.sh"
 
@@ -39,44 +41,6 @@ helper=$(printf "$work/%s\n" "${preloads[@]##*/}" | paste -sd:)
 
 # ---- what a user has ---------------------------------------------------------
 
-write_config() {
-	local cluster
-	echo "[policy]"
-	echo "linger_ms = $linger_ms"
-	for cluster in a b; do
-		cat <<-TOML
-			[[cluster]]
-			name = "$cluster"
-			hosts = ["${cluster}[0-1]"]
-			prefixes = ["10.$([[ $cluster == a ]] && echo 1 || echo 2).0.0/16"]
-			host_rate = "${host_mbit}mbit"
-			trunk_rate = "${trunk_mbit}mbit"
-			trunk_delay = "50us"
-		TOML
-	done
-}
-
-start_daemons() {
-	local node
-	daemons=()
-	for node in $(hw_nodes); do
-		hw_node_spawn "$node" "$work/headwayd.$node" "$HW_BUILD/bin/headwayd" \
-			--config "$work/headway.toml"
-		daemons+=("$HW_SPAWNED")
-	done
-	for node in $(hw_nodes); do
-		hw_wait_for 20 hw_node "$node" test -S $socket || {
-			cat "$work/headwayd.$node" >&2
-			return 1
-		}
-	done
-}
-
-stop_daemons() {
-	kill "${daemons[@]}"
-	wait "${daemons[@]}" || true
-}
-
 # Programs that run from memory do not wait for the host's disk.
 set_up() {
 	mkdir -p $work
@@ -89,8 +53,12 @@ set_up() {
 	insmod "$HW_BUILD/kmod/$(uname -r)/sch_gap.ko"
 	# the one-way exchange is to fit into the sockets
 	sysctl -qw net.core.wmem_max=8388608
-	write_config >$work/headway.toml
-	start_daemons
+	{
+		hw_config 2 $host_mbit $trunk_mbit
+		echo "[policy]"
+		echo "linger_ms = $linger_ms"
+	} >$work/headway.toml
+	hw_start_daemons $work/headway.toml $work
 }
 
 # job NAME [NAME=VALUE...] [MPIRUN'S OPTION...] -- PROGRAM [ARGUMENT...]
@@ -242,7 +210,7 @@ test_tail() {
 
 test_no_daemon() {
 	local status=0
-	stop_daemons
+	hw_stop_daemons
 	job unpaced -- $work/alltoall_check --exit-status 3 || status=$?
 	ktap_equal "without a daemon the job has its own exit status" 3 "$status"
 	ktap_equal "without a daemon the data is right" "all data right" \

@@ -62,7 +62,7 @@ class Testbed:
         })
         contenders = self.root / "tests/demo/contenders"
         common = contenders / "common.sh"
-        libraries = [self.root / "tests/lib/topology.sh", common,
+        libraries = [self.root / "tests/lib/topology.sh", self.root / "tests/lib/daemons.sh", common,
                      *(path for path in sorted(contenders.glob("*.sh")) if path != common)]
         for library in libraries:
             self.shell.run(f". '{library}'")

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# headwayd on every node of topology.sh.  Sourced after it.
+#
+#   hw_config N HOST_MBIT TRUNK_MBIT    its headway.toml for two clusters of N nodes
+#   hw_start_daemons CONFIG LOGS        start them, wait until they answer; each
+#                         logs into LOGS/headwayd-NODE.log
+#   hw_stop_daemons       end them; fails if one ends badly
+
+hw_daemons=()
+
+hw_config() {
+	local cluster
+	for cluster in a b; do
+		cat <<-TOML
+			[[cluster]]
+			name = "$cluster"
+			hosts = ["${cluster}[0-$(($1 - 1))]"]
+			prefixes = ["10.$([[ $cluster == a ]] && echo 1 || echo 2).0.0/16"]
+			host_rate = "$2mbit"
+			trunk_rate = "$3mbit"
+			trunk_delay = "50us"
+		TOML
+	done
+}
+
+hw_start_daemons() {
+	local config=$1 logs=$2 node
+	for node in $(hw_nodes); do
+		hw_node_spawn "$node" "$logs/headwayd-$node.log" \
+			"$HW_BUILD/bin/headwayd" --foreground --config "$config"
+		hw_daemons+=("$HW_SPAWNED")
+	done
+	# a guest that waits for a busy host's disk sees any amount of time go by
+	for node in $(hw_nodes); do
+		hw_wait_for 600 hw_node "$node" "$HW_BUILD/bin/headway" status --config "$config" || {
+			tail -n 20 "$logs/headwayd-$node.log" >&2
+			return 1
+		}
+	done
+}
+
+hw_stop_daemons() {
+	local daemon status=0
+	kill "${hw_daemons[@]}" || status=1
+	for daemon in "${hw_daemons[@]}"; do
+		wait "$daemon" || status=1
+	done
+	hw_daemons=()
+	return "$status"
+}
