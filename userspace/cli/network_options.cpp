@@ -145,9 +145,9 @@ Result<void> choose(ChosenPattern& pattern, const PatternOptions& options) {
 
 }  // namespace
 
-void add_config_option(CLI::App& app, std::string& file) {
+CLI::Option* add_config_option(CLI::App& app, std::string& file) {
     file = config_default_path;
-    app.add_option("--config", file, "configuration file")->default_str(file);
+    return app.add_option("--config", file, "configuration file")->default_str(file);
 }
 
 void add_pattern_options(CLI::App& app, PatternOptions& options) {

@@ -16,7 +16,7 @@
 namespace headway {
 
 /// --config, with its default.
-void add_config_option(CLI::App& app, std::string& file);
+CLI::Option* add_config_option(CLI::App& app, std::string& file);
 
 struct PatternOptions {
     std::string config;

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/status_command.hpp"
 
-#include <filesystem>
-
 #include <fmt/format.h>
 
-#include "cli/network_options.hpp"
 #include "daemon/config.hpp"
-#include "daemon/config_report.hpp"
 #include "daemon/control_client.hpp"
 
 namespace headway {
@@ -135,24 +131,15 @@ ExitStatus fail(const Error& error) {
 
 StatusCommand::StatusCommand(CLI::App& app)
     : Command(app, "status", "show what the running headwayd does") {
-    add_config_option(verb(), options_.config);
-    verb().add_option("--socket", options_.socket,
-                      "control socket (default: as the configuration says)");
+    options_.control.add_to(verb());
     verb().add_flag("--json", options_.json, "print JSON");
 }
 
 ExitStatus StatusCommand::run() const {
     const StatusOptions& options = options_;
-    std::string socket = options.socket;
-    if (socket.empty()) {
-        const auto config = load_config(options.config);
-        if (!config) {
-            report_config_errors(config.error());
-            return ExitStatus::bad_config;
-        }
-        socket = config->daemon.socket;
-    }
-    auto client = ControlClient::connect(socket);
+    const auto socket = options.control.path();
+    if (!socket) return socket.error();
+    auto client = ControlClient::connect(*socket);
     if (!client) return fail(client.error());
     const auto status = client->request("status");
     if (!status) return fail(status.error());

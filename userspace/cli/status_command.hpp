@@ -2,15 +2,12 @@
 // `headway status`: what the running daemon says about itself.
 #pragma once
 
-#include <string>
-
-#include "cli/command.hpp"
+#include "cli/control_options.hpp"
 
 namespace headway {
 
 struct StatusOptions {
-    std::string config;
-    std::string socket;  ///< empty: as the configuration says
+    ControlOptions control;
     bool json = false;
 };
 

@@ -49,7 +49,7 @@ int remember_words(libbpf_print_level level, const char* format, va_list argumen
 tl::unexpected<Error> bpf_failure(int error_number, const char* what) {
     switch (error_number) {
         case EPERM:
-            return system_failure(EPERM, "{}: {}; headwayd needs root, or CAP_BPF and CAP_NET_ADMIN",
+            return system_failure(EPERM, "{}: {}; headwayd needs root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN",
                                   what, std::strerror(EPERM));
         case ENOSYS:
             return system_failure(ENOSYS, "{}: this kernel has no BPF", what);

@@ -1,0 +1,157 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# In a guest whose process 1 is systemd: what `make install` made, as a service.
+# KTAP on standard output.
+#   guest.sh STAGE      the folder that was installed into
+set -euo pipefail
+
+# shellcheck source=tests/lib/ktap.sh
+. "$HW_ROOT/tests/lib/ktap.sh"
+# shellcheck source=tests/lib/wait.sh
+. "$HW_ROOT/tests/lib/wait.sh"
+
+stage=$1
+config=/etc/headway/headway.toml
+dev=w0
+root_qdisc="gap 1:"
+# a guest that waits for a busy host's disk sees any amount of time go by
+export SYSTEMD_BUS_TIMEOUT=600
+
+write_config() {
+	local cluster
+	mkdir -p "${config%/*}"
+	{
+		echo '[node]'
+		echo 'name = "a0"'
+		echo "interface = \"$dev\""
+		echo '[policy]'
+		echo "linger_ms = ${1:-10}"
+		for cluster in a b; do
+			cat <<-TOML
+				[[cluster]]
+				name = "$cluster"
+				hosts = ["${cluster}[0-3]"]
+				prefixes = ["10.$([[ $cluster == a ]] && echo 1 || echo 2).0.0/16"]
+				host_rate = "100mbit"
+				trunk_rate = "100mbit"
+			TOML
+		done
+	} >$config
+}
+
+set_up() {
+	tar -C "$stage" -c . | tar -C / -x --keep-directory-symlink --no-same-owner \
+		--warning=no-timestamp
+	depmod
+	systemd-sysusers
+	systemctl daemon-reload
+	# a machine that boots has these two done before
+	systemctl restart systemd-modules-load.service
+	insmod "$HW_BUILD/kmod/$(uname -r)/simwire.ko"
+	ip link add $dev type simwire
+	echo 100000000 >/sys/class/net/$dev/simwire/rate_bps
+	ip addr add 10.1.0.1/8 dev $dev
+	ip link set $dev up
+	ip link set ${dev}p up
+	own_qdisc=$(qdisc)
+}
+
+property() {
+	systemctl show --property "$1" --value "${2:-headwayd.service}"
+}
+
+pid() {
+	property MainPID
+}
+
+qdisc() {
+	tc qdisc show dev $dev root | awk '{ print $2, $3 }'
+}
+
+is_paced() {
+	[[ $(property ActiveState) == active && $(qdisc) == "$root_qdisc" ]]
+}
+
+is_another_process() {
+	[[ $(pid) != "$1" && $(pid) != 0 ]] && is_paced
+}
+
+journal() {
+	journalctl --unit headwayd.service --output cat --no-pager
+}
+
+said() {
+	journal | grep -- "$1" >/dev/null
+}
+
+test_start() {
+	ktap_check "the units have no mistakes" \
+		systemd-analyze verify --man=no headwayd.service headway-wait.service
+	ktap_check "the module is loaded at boot" test -d /sys/module/sch_gap
+	ktap_check "the user is there" id headway
+	write_config
+	ktap_check "it starts" systemctl start headwayd.service
+	ktap_equal "ready means that the qdisc stands" "$root_qdisc" "$(qdisc)"
+	ktap_equal "its state in words" "pacing $dev" "$(property StatusText)"
+	ktap_equal "it is not root" headway "$(ps -o user= -p "$(pid)")"
+	ktap_equal "it has these capabilities" cap_net_admin,cap_perfmon,cap_bpf \
+		"$(getpcaps "$(pid)" 2>&1 | sed 's/.* \(\S*\)=.*/\1/' | tr ' ' ,)"
+	ktap_check "it has phases" said 'with phases'
+	said 'with phases' || ktap_comment "$(journal)"
+	ktap_check "anybody may ask it" setpriv --reuid nobody --clear-groups headway status
+	ktap_check "headway wait ends" headway wait --timeout 5
+	ktap_check "headway-wait.service ends" systemctl start headway-wait.service
+}
+
+test_reload() {
+	local before
+	before=$(pid)
+	write_config 20
+	ktap_check "it reloads" systemctl reload headwayd.service
+	ktap_check "it says so" hw_wait_for 10 said 'reloaded'
+	ktap_equal "it is the same process" "$before" "$(pid)"
+	echo 'nonsense' >>$config
+	systemctl reload headwayd.service
+	ktap_check "a mistake is named" hw_wait_for 10 said "headway.toml:.*nonsense\|headway.toml:[0-9]*:"
+	ktap_check "a mistake changes nothing" is_paced
+	write_config
+}
+
+test_restart() {
+	local before
+	before=$(pid)
+	kill -KILL "$before"
+	ktap_check "killed, it is started again" hw_wait_for 30 is_another_process "$before"
+	before=$(pid)
+	kill -STOP "$before"
+	ktap_check "hanging, it is replaced" hw_wait_for 120 is_another_process "$before"
+	ktap_equal "by the watchdog" 1 "$(journalctl --no-pager --output cat | grep -c 'headwayd.service: Watchdog timeout')"
+	before=$(pid)
+	ktap_check "it can be restarted" systemctl restart headwayd.service
+	ktap_check "it paces then" is_another_process "$before"
+}
+
+has_failed() {
+	[[ $(property ActiveState) == failed ]]
+}
+
+test_end() {
+	ktap_check "it stops" systemctl stop headwayd.service
+	ktap_equal "the device's own qdisc is back" "$own_qdisc" "$(qdisc)"
+	ktap_check "nothing is left in /run" test ! -e /run/headway
+	ktap_equal "headway-wait.service has stopped with it" inactive \
+		"$(property ActiveState headway-wait.service)"
+	ktap_equal "headway wait tells what is missing" 1 \
+		"$(headway wait --timeout 0 2>&1 | grep -c 'not ready after 0 s: no headwayd')"
+	echo 'nonsense' >>$config
+	systemctl start headwayd.service 2>/dev/null || true
+	ktap_check "with a mistake in the file it fails" hw_wait_for 10 has_failed
+	ktap_equal "and is not tried again" "0 2" "$(property NRestarts) $(property ExecMainStatus)"
+}
+
+set_up
+test_start
+test_reload
+test_restart
+test_end
+ktap_end

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which daemon a verb talks to: --config and --socket.
+#pragma once
+
+#include <string>
+
+#include <tl/expected.hpp>
+
+#include "cli/command.hpp"
+
+namespace headway {
+
+struct ControlOptions {
+    std::string config;
+    std::string socket;  ///< empty: as the configuration says
+
+    void add_to(CLI::App& verb);
+
+    /// Path of the control socket.  A machine without /etc/headway/headway.toml has
+    /// the default one, unless --config asked for the file.  An error has been told.
+    [[nodiscard]] tl::expected<std::string, ExitStatus> path() const;
+
+private:
+    const CLI::Option* config_option_ = nullptr;
+};
+
+}  // namespace headway

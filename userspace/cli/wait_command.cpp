@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/wait_command.hpp"
+
+#include <chrono>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "daemon/control_client.hpp"
+
+namespace headway {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds pause_between_questions{100};
+constexpr std::uint32_t longest_timeout_s = 86400;
+
+/// Why not yet; or nothing.
+Result<void> in_step(const std::string& socket) {
+    auto client = ControlClient::connect(socket);
+    if (!client) return tl::unexpected(client.error());
+    const auto status = client->request("status");
+    if (!status) return tl::unexpected(status.error());
+    if (!status->value("in_step", false)) return failure("the kernel is not as headwayd wants it");
+    return {};
+}
+
+}  // namespace
+
+WaitCommand::WaitCommand(CLI::App& app)
+    : Command(app, "wait", "wait until headwayd has everything in the kernel") {
+    control_.add_to(verb());
+    verb()
+        .add_option("--timeout", timeout_s_, "give up after so many seconds")
+        ->check(CLI::Range(0U, longest_timeout_s))
+        ->capture_default_str();
+}
+
+ExitStatus WaitCommand::run() const {
+    const auto socket = control_.path();
+    if (!socket) return socket.error();
+    const auto deadline = Clock::now() + std::chrono::seconds(timeout_s_);
+    auto ready = in_step(*socket);
+    while (!ready && Clock::now() < deadline) {
+        std::this_thread::sleep_for(pause_between_questions);
+        ready = in_step(*socket);
+    }
+    if (ready) return ExitStatus::ok;
+    fmt::print(stderr, "headway wait: not ready after {} s: {}\n", timeout_s_,
+               ready.error().message);
+    return ExitStatus::failure;
+}
+
+}  // namespace headway
