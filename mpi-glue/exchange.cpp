@@ -117,12 +117,12 @@ int carry_out(Algorithm algorithm, const Exchange& exchange, MPI_Comm own, const
                          at_step);
     }
     switch (algorithm) {
-        case Algorithm::pairwise_xor:
-        case Algorithm::alltoall_a: return pairwise_xor(exchange, place, own, at_step);
+        case Algorithm::pairwise_xor: return pairwise_xor(exchange, place, own, at_step);
         case Algorithm::pairwise_ring: return pairwise_ring(exchange, place, own, at_step);
         case Algorithm::alltoall_b: return alltoall_b(exchange, place, own);
         case Algorithm::grid: return grid_exchange(exchange, place, own, clusters);
         case Algorithm::native:
+        case Algorithm::unknown:
         case Algorithm::linear: break;
     }
     return linear(exchange, place, own);

@@ -5,10 +5,10 @@
 // message to and one from every rank.
 //
 //   linear         every receive and every send posted at once
-//   pairwise_xor   steps; in step s an exchange with rank^s, if there is such a rank
 //   pairwise_ring  steps; in step s to rank+s and from rank-s
-//   alltoall_a     Nomura's A: a receive is posted, then the send, then both waited
-//                  for, with rank^s in turn
+//   pairwise_xor   steps; in step s an exchange with rank^s, if there is such a
+//                  rank: a receive is posted, then the send, then both waited for,
+//                  which is Nomura's A
 //   alltoall_b     Nomura's B: all receives posted, then one send after the other,
 //                  to rank^s, and the receives waited for at the end
 //   grid           Steffenel's two phases (grid_exchange.cpp)

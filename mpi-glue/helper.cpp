@@ -152,7 +152,7 @@ std::string Helper::join_node() {
 /// it has against the job comes out now, while the ranks can still agree on one
 /// line.  The reason if it refuses; else `state` tells what it decided.
 std::string Helper::prepare_job(std::string& state) {
-    const auto known = session_->pattern(Operation::alltoall, *hosts_.hosts_of(MPI_COMM_WORLD));
+    const auto known = session_->pattern({Operation::alltoall, *hosts_.hosts_of(MPI_COMM_WORLD)});
     if (!known) {
         session_.reset();
         return known.error().what;
@@ -204,12 +204,12 @@ bool Helper::applies_to(MPI_Comm communicator) const noexcept {
 }
 
 bool Helper::enter(const Collective& collective, MPI_Comm communicator,
-                   std::uint64_t bytes) noexcept {
+                   std::uint64_t bytes, Algorithm algorithm) noexcept {
     const std::lock_guard lock(mutex_);
     if (!session_) return false;
     try {
         return entered_or_told(collective.operation,
-                               enter_locked(collective, communicator, bytes));
+                               enter_locked(collective, communicator, bytes, algorithm));
     } catch (const std::exception&) {
         return end_session();
     }
@@ -219,8 +219,8 @@ bool Helper::enter(const Paceable& paceable) noexcept {
     const std::lock_guard lock(mutex_);
     if (!session_) return false;
     try {
-        const auto known = session_->pattern(paceable.operation, paceable.hosts, paceable.root_host);
-        return entered_or_told(paceable.operation,
+        const auto known = session_->pattern(paceable.key);
+        return entered_or_told(paceable.key.operation,
                                known ? session_->enter(**known, paceable.bytes)
                                      : tl::unexpected(known.error()));
     } catch (const std::exception&) {
@@ -233,8 +233,6 @@ bool Helper::entered_or_told(Operation operation, const LinkResult<bool>& entere
     return entered.value_or(false);
 }
 
-/// The place of the root's host; no_root of an operation without; none: the root
-/// is no member, which is for MPI to say.
 std::optional<int> Helper::root_host_of(const Collective& collective,
                                         MPI_Comm communicator) const {
     if (collective.root == no_root) return no_root;
@@ -242,18 +240,16 @@ std::optional<int> Helper::root_host_of(const Collective& collective,
 }
 
 LinkResult<bool> Helper::enter_locked(const Collective& collective, MPI_Comm communicator,
-                                      std::uint64_t bytes) {
+                                      std::uint64_t bytes, Algorithm algorithm) {
     CommunicatorPatterns* patterns = patterns_of(communicator);
     if (patterns == nullptr || !patterns->hosts || patterns->hosts->size() < 2) return false;
-    auto& by_root = patterns->by_operation[static_cast<std::size_t>(collective.operation)];
     const std::optional<int> root_host = root_host_of(collective, communicator);
     if (!root_host) return false;
-    const auto place = static_cast<std::size_t>(*root_host - no_root);
-    if (by_root.size() <= place) by_root.resize(place + 1);
-    KnownPattern*& known = by_root[place];
+    auto& of_operation = patterns->by_operation[static_cast<std::size_t>(collective.operation)];
+    KnownPattern*& known = of_operation[{*root_host, algorithm}];
     if (known == nullptr) {
-        const auto pattern =
-            session_->pattern(collective.operation, *patterns->hosts, *root_host);
+        const auto pattern = session_->pattern(
+            {collective.operation, *patterns->hosts, *root_host, algorithm});
         if (!pattern) return tl::unexpected(pattern.error());
         known = *pattern;
     }
@@ -268,18 +264,19 @@ std::optional<Paceable> Helper::paceable(const Collective& collective, MPI_Comm 
     if (patterns == nullptr || !patterns->hosts || patterns->hosts->size() < 2) return std::nullopt;
     const std::optional<int> root_host = root_host_of(collective, communicator);
     if (!root_host) return std::nullopt;
-    return Paceable{collective.operation, *patterns->hosts, *root_host, bytes};
+    return Paceable{{collective.operation, *patterns->hosts, *root_host}, bytes};
 } catch (const std::exception&) {
     return std::nullopt;
 }
 
-Algorithm Helper::planned_algorithm(Operation operation, const HostSet& hosts) noexcept {
+Algorithm Helper::planned_algorithm(const PatternKey& key,
+                                    std::optional<std::uint64_t> bytes) noexcept {
     const std::lock_guard lock(mutex_);
     if (!session_) return Algorithm::native;
     try {
-        const auto known = session_->pattern(operation, hosts);
-        if (known) return (*known)->second.algorithm;
-        tell(known.error(), std::string("not pacing ") + name_of(operation));
+        const auto planned = session_->planned_algorithm(key, bytes);
+        if (planned) return *planned;
+        tell(planned.error(), "");
     } catch (const std::exception&) {
         end_session();
     }

@@ -20,10 +20,11 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "host_table.hpp"
 #include "mca_environment.hpp"
@@ -37,9 +38,7 @@ namespace headway::glue {
 /// A collective that can be entered without its communicator, which may be gone
 /// when a persistent request is started.
 struct Paceable {
-    Operation operation = Operation::alltoall;
-    HostSet hosts;
-    int root_host = no_root;
+    PatternKey key;
     std::uint64_t bytes = 0;
 };
 
@@ -53,9 +52,10 @@ public:
     /// Cheap: may a collective on this communicator be paced at all?
     [[nodiscard]] bool applies_to(MPI_Comm communicator) const noexcept;
 
-    /// Has the daemon set the rates for a collective.  True: leave() must follow.
+    /// Has the daemon set the rates for a collective that is carried out by
+    /// `algorithm`.  True: leave() must follow.
     [[nodiscard]] bool enter(const Collective& collective, MPI_Comm communicator,
-                             std::uint64_t bytes) noexcept;
+                             std::uint64_t bytes, Algorithm algorithm) noexcept;
     [[nodiscard]] bool enter(const Paceable& paceable) noexcept;
     void leave() noexcept;
 
@@ -65,7 +65,13 @@ public:
                                                    std::uint64_t bytes) noexcept;
 
     /// Which algorithm this node's daemon wants; native if there is none.
-    [[nodiscard]] Algorithm planned_algorithm(Operation operation, const HostSet& hosts) noexcept;
+    [[nodiscard]] Algorithm planned_algorithm(const PatternKey& key,
+                                              std::optional<std::uint64_t> bytes) noexcept;
+
+    /// The place of the root's host; no_root of an operation without; none: the root
+    /// is no member, which is for MPI to say.
+    [[nodiscard]] std::optional<int> root_host_of(const Collective& collective,
+                                                  MPI_Comm communicator) const;
 
     void finalize() noexcept;
 
@@ -81,8 +87,9 @@ private:
     /// Kept as an attribute of each communicator that was seen.
     struct CommunicatorPatterns {
         std::optional<HostSet> hosts;  ///< none: never paced
-        /// By the root's host, the first place for operations without a root.
-        std::array<std::vector<KnownPattern*>, operation_count> by_operation{};
+        /// By the root's host, and what they are carried out by.
+        std::array<std::map<std::pair<int, Algorithm>, KnownPattern*>, operation_count>
+            by_operation{};
     };
 
     void join_job();
@@ -93,10 +100,9 @@ private:
     void watch_finalize();
 
     [[nodiscard]] CommunicatorPatterns* patterns_of(MPI_Comm communicator);
-    [[nodiscard]] std::optional<int> root_host_of(const Collective& collective,
-                                                  MPI_Comm communicator) const;
     [[nodiscard]] LinkResult<bool> enter_locked(const Collective& collective,
-                                                MPI_Comm communicator, std::uint64_t bytes);
+                                                MPI_Comm communicator, std::uint64_t bytes,
+                                                Algorithm algorithm);
     [[nodiscard]] bool entered_or_told(Operation operation, const LinkResult<bool>& entered);
     void tell(const LinkError& error, const std::string& refused);
     bool end_session() noexcept;

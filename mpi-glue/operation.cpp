@@ -16,31 +16,44 @@ constexpr std::array<const char*, operation_count> names{
     "neighbor_alltoallw",
 };
 
+using enum Algorithm;
+
 constexpr std::array algorithms{
-    std::pair{"linear", Algorithm::linear},
-    std::pair{"pairwise_xor", Algorithm::pairwise_xor},
-    std::pair{"pairwise_ring", Algorithm::pairwise_ring},
-    std::pair{"alltoall_a", Algorithm::alltoall_a},
-    std::pair{"alltoall_b", Algorithm::alltoall_b},
-    std::pair{"grid", Algorithm::grid},
+    std::pair{"native", native},
+    std::pair{"linear", linear},
+    std::pair{"pairwise_ring", pairwise_ring},
+    std::pair{"pairwise_xor", pairwise_xor},
+    std::pair{"alltoall_b", alltoall_b},
+    std::pair{"grid", grid},
 };
+
+constexpr std::array of_alltoalls{linear, pairwise_ring, pairwise_xor, alltoall_b, grid};
 
 }  // namespace
 
 const char* name_of(Operation operation) { return names[static_cast<std::size_t>(operation)]; }
 
+std::span<const Algorithm> own_algorithms_of(Operation operation) {
+    switch (operation) {
+        case Operation::alltoall:
+        case Operation::alltoallv:
+        case Operation::alltoallw: return of_alltoalls;
+        default: return {};
+    }
+}
+
 const char* name_of(Algorithm algorithm) {
     for (const auto& [name, known] : algorithms) {
         if (algorithm == known) return name;
     }
-    return "native";
+    return "unknown";
 }
 
 Algorithm algorithm_named(std::string_view name) {
     for (const auto& [known, algorithm] : algorithms) {
         if (name == known) return algorithm;
     }
-    return Algorithm::native;
+    return unknown;
 }
 
 }  // namespace headway::glue

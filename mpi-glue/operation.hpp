@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string_view>
 
 namespace headway::glue {
@@ -42,16 +43,21 @@ struct Collective {
     int root = no_root;  ///< its rank in the communicator, or MPI_ROOT and the like
 };
 
-/// How an all-to-all is carried out; see exchange.hpp.
-enum class Algorithm { native, linear, pairwise_xor, pairwise_ring, alltoall_a, alltoall_b, grid };
+/// How a collective is carried out; see exchange.hpp.  `unknown` is one that
+/// another version of headwayd names, and nobody's here.
+enum class Algorithm { native, linear, pairwise_ring, pairwise_xor, alltoall_b, grid, unknown };
 
-/// The helper itself can carry it out by any algorithm.
-[[nodiscard]] constexpr bool has_own_algorithms(Operation operation) {
-    return operation <= Operation::alltoallw;
-}
+/// Those of ours that the operation can be carried out by, none or several.
+[[nodiscard]] std::span<const Algorithm> own_algorithms_of(Operation operation);
 
-/// As the control protocol spells it; what is not known is native.
+/// As the control protocol spells it.
 [[nodiscard]] const char* name_of(Algorithm algorithm);
 [[nodiscard]] Algorithm algorithm_named(std::string_view name);
+
+/// All ranks name the same message size, as MPI demands.
+[[nodiscard]] constexpr bool sizes_agree(Operation operation) {
+    return operation == Operation::alltoall || operation == Operation::gather ||
+           operation == Operation::scatter;
+}
 
 }  // namespace headway::glue

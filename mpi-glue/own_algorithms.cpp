@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "own_algorithms.hpp"
 
-#include <bit>
 #include <exception>
 #include <memory>
 #include <string>
@@ -18,34 +17,41 @@ OwnAlgorithms& own_algorithms() {
     return *instance;
 }
 
-OwnAlgorithms::Chosen OwnAlgorithms::choose_for(Operation operation, MPI_Comm communicator,
-                                                std::uint64_t bytes) noexcept try {
+OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective,
+                                                MPI_Comm communicator,
+                                                std::optional<std::uint64_t> bytes) noexcept try {
     if (communicator == MPI_Comm{} || communicator == MPI_COMM_NULL) return {};
     int joins_two_groups = 0;
     PMPI_Comm_test_inter(communicator, &joins_two_groups);
     if (joins_two_groups != 0) return {};
     Choices* choices = choices_of(communicator);
     if (choices == nullptr || !choices->hosts || choices->hosts->size() < 2) return {};
+    const auto root_host = helper().root_host_of(collective, communicator);
+    if (!root_host) return {};
 
-    const Key key{operation, std::bit_width(bytes)};
-    const auto [entry, is_new] = choices->algorithms.try_emplace(key, Algorithm::native);
-    if (is_new) entry->second = agree(operation, communicator, *choices);
+    const Choices::Key place{collective.operation, *root_host, bytes ? size_class(*bytes) : 0};
+    const auto [entry, is_new] = choices->algorithms.try_emplace(place, Algorithm::native);
+    if (is_new) {
+        entry->second = agree({collective.operation, *choices->hosts, *root_host}, bytes,
+                              communicator, *choices);
+    }
     return {entry->second, choices};
 } catch (const std::exception&) {
     return {};
 }
 
 /// Collective over `communicator`.
-Algorithm OwnAlgorithms::agree(Operation operation, MPI_Comm communicator, Choices& choices) {
+Algorithm OwnAlgorithms::agree(const PatternKey& key, std::optional<std::uint64_t> bytes,
+                               MPI_Comm communicator, Choices& choices) {
     int algorithm = 0;
     if (place_in(communicator).rank == 0)
-        algorithm = static_cast<int>(helper().planned_algorithm(operation, *choices.hosts));
+        algorithm = static_cast<int>(helper().planned_algorithm(key, bytes));
     real::Bcast(&algorithm, 1, MPI_INT, 0, communicator);
     auto agreed = static_cast<Algorithm>(algorithm);
     if (agreed == Algorithm::grid && choices.clusters.empty()) agreed = Algorithm::linear;
     if (agreed != Algorithm::native) open(communicator, choices);
     if (helper().settings().verbose && place_in(communicator).rank == 0)
-        say(std::string(name_of(operation)) + " of " +
+        say(std::string(name_of(key.operation)) + " of " +
             std::to_string(place_in(communicator).ranks) + " ranks: " + name_of(agreed));
     return agreed;
 }
@@ -60,8 +66,8 @@ void OwnAlgorithms::open(MPI_Comm communicator, Choices& choices) {
     opened_.insert(&choices);
 }
 
-int OwnAlgorithms::finish(MPI_Comm communicator, const Chosen& chosen,
-                          const Exchange& exchange) noexcept {
+int OwnAlgorithms::run(const Chosen& chosen, MPI_Comm communicator,
+                       const Exchange& exchange) noexcept {
     int status = MPI_SUCCESS;
     try {
         status = carry_out(chosen.algorithm, exchange, chosen.choices->own,

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include <bit>
+#include <algorithm>
 
 #include "notice.hpp"
 
@@ -28,9 +28,15 @@ LinkResult<Pattern> read_pattern(const Json& answer) {
         return tl::unexpected(nonsense);
     pattern.id = id->get<std::uint64_t>();
     pattern.min_message_bytes = least->get<std::uint64_t>();
-    if (const auto name = answer.find("algorithm"); name != answer.end() && name->is_string())
-        pattern.algorithm = algorithm_named(name->get_ref<const std::string&>());
     return pattern;
+}
+
+/// That the answer's rates are for.
+Algorithm algorithm_of(const Json& answer) {
+    const auto name = answer.find("algorithm");
+    if (name == answer.end() || name->is_null()) return Algorithm::native;
+    return name->is_string() ? algorithm_named(name->get_ref<const std::string&>())
+                             : Algorithm::unknown;
 }
 
 /// What "phase" and "rate" answer; 0 on nonsense, which paces nothing.
@@ -47,12 +53,17 @@ KnownPhase read_phase(const Json& answer) {
 }
 
 /// Rates for one algorithm slow another one down: towards a ring, say, only one
-/// host sends through the trunk.
-void check_algorithm(Operation operation, Pattern& pattern) {
-    if (pattern.algorithm == Algorithm::native || has_own_algorithms(operation)) return;
+/// host sends through the trunk.  So a collective gets those of the algorithm by
+/// which it is carried out, or none.
+bool is_for(const PatternKey& key, const Json& answer) {
+    return algorithm_of(answer) == key.algorithm;
+}
+
+void refuse_other_algorithm(const PatternKey& key, Pattern& pattern) {
     pattern.paced = false;
-    pattern.reason = std::string("the plan is for the ") + name_of(pattern.algorithm) +
-                     " algorithm, and the MPI library chooses its own";
+    pattern.reason = std::string("the plan is not for the algorithm that runs, which is ") +
+                     (key.algorithm == Algorithm::native ? "the MPI library's own choice"
+                                                         : name_of(key.algorithm));
 }
 
 bool is_worthwhile(const Pattern& pattern, std::uint64_t bytes) {
@@ -104,14 +115,29 @@ void Session::join(const std::string& job) {
                            {number("map_bytes"), number("slot_offset"), number("generation_offset")});
 }
 
-LinkResult<KnownPattern*> Session::pattern(Operation operation, const HostSet& hosts,
-                                           int root_host) {
-    const auto [entry, is_new] = patterns_.try_emplace({operation, hosts, root_host});
+LinkResult<KnownPattern*> Session::pattern(const PatternKey& key) {
+    const auto [entry, is_new] = patterns_.try_emplace(key);
     if (is_new) {
         if (const auto prepared = prepare(*entry); !prepared)
             return tl::unexpected(prepared.error());
     }
     return &*entry;
+}
+
+LinkResult<Algorithm> Session::planned_algorithm(const PatternKey& key,
+                                                 std::optional<std::uint64_t> bytes) {
+    const auto able = own_algorithms_of(key.operation);
+    Json request = request_of(slot_ ? "phase" : "prepare", key);
+    for (const Algorithm algorithm : able) request["algorithms"].push_back(name_of(algorithm));
+    if (bytes) request["message_bytes"] = *bytes;
+    const auto answer = link_.ask(std::move(request));
+    if (!answer) {
+        if (answer.error().lost) return tl::unexpected(answer.error());
+        return Algorithm::native;  // what it has against the rest it will say then
+    }
+    show(key, *answer);
+    const Algorithm named = algorithm_of(*answer);
+    return std::find(able.begin(), able.end(), named) == able.end() ? Algorithm::native : named;
 }
 
 LinkResult<bool> Session::enter(KnownPattern& known, std::uint64_t bytes) {
@@ -126,7 +152,7 @@ LinkResult<bool> Session::enter_phase(KnownPattern& known, std::uint64_t bytes) 
             return tl::unexpected(prepared.error());
     }
     if (!is_worthwhile(pattern, bytes)) return false;
-    KnownPhase& phase = pattern.phases[std::bit_width(bytes - 1)];
+    KnownPhase& phase = pattern.phases[size_class(bytes)];
     if (phase.generation != generation) {
         if (const auto asked = ask_for_phase(known, bytes, phase); !asked)
             return tl::unexpected(asked.error());
@@ -171,41 +197,44 @@ LinkResult<bool> Session::enter_rate(std::uint64_t bytes_per_s) {
     return true;
 }
 
-Json Session::request_of(const char* op, const KnownPattern& known) const {
-    const auto& [operation, hosts, root_host] = known.first;
+Json Session::request_of(const char* op, const PatternKey& key) const {
     Json request{{"op", op},
-                 {"operation", name_of(operation)},
+                 {"operation", name_of(key.operation)},
                  {"job_hosts", hosts_->names()},
-                 {"comm_hosts", hosts_->names_of(hosts)},
+                 {"comm_hosts", hosts_->names_of(key.hosts)},
                  {"ranks_per_host", hosts_->ranks_per_host()},
                  {"siblings_disjoint", siblings_disjoint_}};
-    if (root_host != no_root) request["root"] = hosts_->names_of({root_host}).front();
+    if (key.root_host != no_root) request["root"] = hosts_->names_of({key.root_host}).front();
+    if (key.algorithm != Algorithm::native) request["algorithm"] = name_of(key.algorithm);
     return request;
 }
 
 LinkResult<void> Session::ask_for_phase(const KnownPattern& pattern, std::uint64_t bytes,
                                         KnownPhase& known) {
-    Json request = request_of("phase", pattern);
+    Json request = request_of("phase", pattern.first);
     request["message_bytes"] = bytes;
     // A refusal is not asked for again until something has changed.
     known.phase = {};
     known.generation = slot_->generation();
     const auto answer = link_.ask(std::move(request));
     if (!answer) return tl::unexpected(answer.error());
-    show(pattern, *answer);
+    show(pattern.first, *answer);
+    const std::uint32_t generation = known.generation;
     known = read_phase(*answer);
+    if (!is_for(pattern.first, *answer)) known = {{}, generation};
     return {};
 }
 
 LinkResult<void> Session::prepare(KnownPattern& known) {
     known.second = Pattern{};
     if (slot_) known.second.generation = slot_->generation();
-    const auto answer = link_.ask(request_of("prepare", known));
+    const auto answer = link_.ask(request_of("prepare", known.first));
     if (!answer) return tl::unexpected(answer.error());
-    show(known, *answer);
+    show(known.first, *answer);
     auto pattern = read_pattern(*answer);
     if (!pattern) return tl::unexpected(pattern.error());
-    check_algorithm(std::get<0>(known.first), *pattern);
+    if (pattern->paced && !is_for(known.first, *answer))
+        refuse_other_algorithm(known.first, *pattern);
     pattern->generation = known.second.generation;
     known.second = std::move(*pattern);
     return {};
@@ -215,13 +244,13 @@ LinkResult<void> Session::ask_to_enter(const KnownPattern& known, std::uint64_t 
     const auto answer =
         link_.ask({{"op", "enter"}, {"pattern", known.second.id}, {"message_bytes", bytes}});
     if (!answer) return tl::unexpected(answer.error());
-    show(known, *answer);
+    show(known.first, *answer);
     return {};
 }
 
-void Session::show(const KnownPattern& known, const Json& answer) const {
+void Session::show(const PatternKey& key, const Json& answer) const {
     if (!verbose_) return;
-    say("rank " + std::to_string(rank_) + " on " + node_ + ", " + name_of(std::get<0>(known.first)) +
+    say("rank " + std::to_string(rank_) + " on " + node_ + ", " + name_of(key.operation) +
         ": " + answer.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 

@@ -13,11 +13,12 @@
 #pragma once
 
 #include <array>
+#include <bit>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "daemon_link.hpp"
@@ -34,8 +35,21 @@ struct KnownPhase {
     std::uint32_t generation = 0;  ///< 0: not asked yet
 };
 
-/// Sizes up to the same power of two have the same phase.
+/// Sizes up to the same power of two have the same phase and algorithm.
 inline constexpr std::size_t size_classes = 65;
+[[nodiscard]] constexpr std::size_t size_class(std::uint64_t bytes) {
+    return bytes == 0 ? 0 : static_cast<std::size_t>(std::bit_width(bytes - 1));
+}
+
+/// A collective as the daemon knows it.
+struct PatternKey {
+    Operation operation = Operation::alltoall;
+    HostSet hosts;
+    int root_host = no_root;  ///< a place in the host table
+    Algorithm algorithm = Algorithm::native;  ///< by which it will be carried out
+
+    friend auto operator<=>(const PatternKey&, const PatternKey&) = default;
+};
 
 /// What the daemon answered to "prepare"; not paced unless it said so.
 struct Pattern {
@@ -45,11 +59,10 @@ struct Pattern {
     std::string reason;  ///< why, or why not, for people
     std::uint32_t generation = 0;  ///< of the slot's memory, when it was prepared
     std::array<KnownPhase, size_classes> phases{};
-    Algorithm algorithm = Algorithm::native;  ///< that the plan names
 };
 
 /// Asked for once, however many communicators have that set of hosts.
-using Patterns = std::map<std::tuple<Operation, HostSet, int>, Pattern>;
+using Patterns = std::map<PatternKey, Pattern>;
 using KnownPattern = Patterns::value_type;
 
 class Session {
@@ -66,9 +79,12 @@ public:
 
     /// Prepared at its first use; it stays at its place as long as the session.
     /// After a refusal it counts as not paced and is not asked for again.
-    /// `root_host` is a place in the host table, or no_root.
-    [[nodiscard]] LinkResult<KnownPattern*> pattern(Operation operation, const HostSet& hosts,
-                                                    int root_host = no_root);
+    [[nodiscard]] LinkResult<KnownPattern*> pattern(const PatternKey& key);
+
+    /// Which of our algorithms the plan names for that size (none: for any), or
+    /// native.  Asks each time; a daemon that refuses names none.
+    [[nodiscard]] LinkResult<Algorithm> planned_algorithm(const PatternKey& key,
+                                                          std::optional<std::uint64_t> bytes);
 
     /// True: the rates hold, and leave() must follow.
     [[nodiscard]] LinkResult<bool> enter(KnownPattern& known, std::uint64_t bytes);
@@ -86,13 +102,13 @@ private:
 
     [[nodiscard]] LinkResult<void> prepare(KnownPattern& known);
     void join(const std::string& job);
-    [[nodiscard]] DaemonLink::Json request_of(const char* op, const KnownPattern& known) const;
+    [[nodiscard]] DaemonLink::Json request_of(const char* op, const PatternKey& key) const;
     [[nodiscard]] LinkResult<bool> enter_phase(KnownPattern& known, std::uint64_t bytes);
     [[nodiscard]] LinkResult<bool> enter_by_request(KnownPattern& known, std::uint64_t bytes);
     [[nodiscard]] LinkResult<void> ask_for_phase(const KnownPattern& pattern, std::uint64_t bytes,
                                                  KnownPhase& known);
     [[nodiscard]] LinkResult<void> ask_to_enter(const KnownPattern& known, std::uint64_t bytes);
-    void show(const KnownPattern& known, const DaemonLink::Json& answer) const;
+    void show(const PatternKey& key, const DaemonLink::Json& answer) const;
 
     DaemonLink link_;
     const HostTable* hosts_;

@@ -24,9 +24,9 @@ struct CollectiveCall {
                    const Messages& its_messages)
         : collective(what), communicator(where), size(its_size), messages(its_messages) {}
 
-    [[nodiscard]] bool enter() const {
+    [[nodiscard]] bool enter(Algorithm algorithm = Algorithm::native) const {
         return helper().applies_to(communicator) &&
-               helper().enter(collective, communicator, size());
+               helper().enter(collective, communicator, size(), algorithm);
     }
     void record() const { recorder().collective(collective.operation, communicator, messages); }
 
@@ -39,7 +39,8 @@ struct CollectiveCall {
 /// Paced from here to the end of the scope.
 class Paced {
 public:
-    explicit Paced(const auto& call) : entered_(call.enter()) {}
+    explicit Paced(const auto& call, Algorithm algorithm = Algorithm::native)
+        : entered_(call.enter(algorithm)) {}
     Paced(const Paced&) = delete;
     Paced& operator=(const Paced&) = delete;
     ~Paced() {
@@ -60,11 +61,10 @@ int blocking(const auto& call, const auto& native) {
 /// With `exchange`, the arguments as our algorithms want them.
 int blocking(const auto& call, const auto& exchange, const auto& native) {
     call.record();
-    const Paced paced(call);
-    if (const auto status = own_algorithms().run(call.collective.operation, call.communicator,
-                                                 call.size, exchange))
-        return *status;
-    return native();
+    const auto chosen = own_algorithms().choose(call.collective, call.communicator, call.size);
+    const Paced paced(call, chosen.algorithm);
+    if (chosen.algorithm == Algorithm::native) return native();
+    return own_algorithms().run(chosen, call.communicator, exchange());
 }
 
 int nonblocking(const auto& call, const MPI_Request* request, const auto& native) {

@@ -40,7 +40,8 @@ class FakeHeadwayd:
     """`replace` maps an operation's name to function(request, connection) that
     returns a dict, bytes, NO_ANSWER or CLOSE.  `nodes` are the names that ranks
     0, 1, ... are told their nodes have; their first letters are the clusters.
-    `algorithm` is what plans name."""
+    `algorithm` is what plans name to clients that leave the choice to them, and
+    those that do not say anything of algorithms: a name, or a function(rank)."""
 
     def __init__(self, path, nodes=(), replace=None, backlog=64, accepts=True, algorithm=None):
         self.path = path
@@ -138,7 +139,13 @@ class FakeHeadwayd:
         connection.patterns.append(request)
         answer = {"pattern": len(connection.patterns), "paced": True,
                   "reason": "as the test wants", "min_message_bytes": MIN_MESSAGE_BYTES}
-        return {**answer, "algorithm": self.algorithm} if self.algorithm else answer
+        algorithm = self._algorithm_for(request, connection)
+        return {**answer, "algorithm": algorithm} if algorithm else answer
+
+    def _algorithm_for(self, request, connection):
+        if "algorithm" in request:
+            return request["algorithm"]
+        return self.algorithm(connection.rank) if callable(self.algorithm) else self.algorithm
 
     def answer_enter(self, request, connection):
         if not 1 <= request["pattern"] <= len(connection.patterns):

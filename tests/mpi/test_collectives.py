@@ -11,7 +11,7 @@ planned; requests are held until they are complete; attributes; recordings.
 import json
 import os
 
-from fake_headwayd import TRUNK_BITS_PER_S
+from fake_headwayd import CLOSE, TRUNK_BITS_PER_S
 from mpi_job import NODES, RANKS, HelperTest, main
 
 OPERATIONS = ["alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv", "gather", "gatherv",
@@ -19,7 +19,7 @@ OPERATIONS = ["alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv", "
               "reduce_scatter_block", "neighbor_allgather", "neighbor_allgatherv",
               "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw"]
 ROOTED = {"gather", "gatherv", "scatter", "scatterv", "bcast", "reduce"}
-ALGORITHMS = ["linear", "pairwise_xor", "pairwise_ring", "alltoall_a", "alltoall_b", "grid"]
+ALGORITHMS = ["linear", "pairwise_ring", "pairwise_xor", "alltoall_b", "grid"]
 PATIENCE_MS = 30000  # the machine may be busy; a daemon that is late is another test's matter
 
 
@@ -98,16 +98,75 @@ class Both:
             plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
             for algorithm in ALGORITHMS:
                 with self.subTest(operation=operation, algorithm=algorithm):
-                    job, _ = self.paced_job(*arguments, nodes=nodes, algorithm=algorithm,
-                                            HEADWAY_VERBOSE="1")
+                    job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm=algorithm,
+                                                 HEADWAY_VERBOSE="1")
                     self.assert_same_output(job, plain)
                     self.assertIn(f"{operation} of 5 ranks: {algorithm}", job.stderr)
+                    self.assert_only_rank_0_leaves_the_choice(daemon, len(nodes))
+
+    def assert_only_rank_0_leaves_the_choice(self, daemon, ranks):
+        """Of each communicator; all others ask for what has been agreed on."""
+        asked = [(connection.rank, request) for connection in daemon.connections
+                 for request in connection.requests if "algorithms" in request
+                 and request["comm_hosts"] == request["job_hosts"]]
+        # the last is rank 0 of the communicator with all ranks reversed
+        self.assertIn({rank for rank, _ in asked}, ({0}, {ranks - 1}, {0, ranks - 1}))
+        for _, request in asked:
+            self.assertEqual(request["algorithms"], ALGORITHMS)
+            self.assertNotIn("algorithm", request)
+
+    def test_rank_0_decides(self):
+        """Whatever the other ranks' daemons would answer."""
+        nodes = ["a0", "a1", "a2", "b0", "b1"]
+        arguments = ("collectives", "--cases", "300", "--only", "alltoall", "--seed", "7")
+        plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
+        by_rank = ["pairwise_xor", "grid", "linear", "alltoall_b", "pairwise_ring"]
+        job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm=lambda rank: by_rank[rank],
+                                     HEADWAY_VERBOSE="1")
+        self.assert_same_output(job, plain)
+        self.assertIn("alltoall of 5 ranks: pairwise_xor", job.stderr)
+        for connection in daemon.connections:
+            entered = {connection.patterns[request["pattern"] - 1].get("algorithm")
+                       for request in connection.requests if request["op"] == "enter"}
+            self.assertIn("pairwise_xor", entered)
+
+    def test_daemons_on_some_ranks_only(self):
+        """Rank 0's is missing, or all but its; or all are gone after the start."""
+        nodes = ["a0", "a1", "a2", "b0", "b1"]
+        arguments = ("collectives", "--cases", "300", "--only", "alltoall", "--seed", "7")
+        plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
+        for name, dead, agreed in (("rank 0", lambda rank: rank == 0, "native"),
+                                   ("others", lambda rank: rank > 0, "grid")):
+            hello = lambda request, connection, dead=dead: \
+                CLOSE if dead(connection.rank) else {"node": nodes[request["rank"]],
+                                                     "cluster": nodes[request["rank"]][:1]}
+            with self.subTest(name), self.daemon(nodes=nodes, algorithm="grid",
+                                                 replace={"hello": hello}):
+                job = self.run_job(*arguments, ranks=len(nodes), HEADWAY_VERBOSE="1",
+                                   HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+                self.assert_same_output(job, plain)
+                # whose daemon is gone does not know its cluster: no grid
+                agreed = "linear" if agreed == "grid" else agreed
+                self.assertIn(f"alltoall of 5 ranks: {agreed}", job.stderr)
+        with self.daemon(nodes=nodes, algorithm="pairwise_ring",
+                         replace={"enter": lambda *_: CLOSE}):
+            job = self.run_job(*arguments, ranks=len(nodes), HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+        self.assert_same_output(job, plain)
+
+    def test_unknown_algorithm(self):
+        """Of another version of headwayd: its rates are not taken."""
+        job, daemon = self.paced_job("collectives", "--cases", "300", "--only", "alltoall",
+                                     "--seed", "7", nodes=NODES, algorithm="hypercube")
+        self.assertEqual(job.status, 0, job.stderr)
+        self.assertTrue(any("algorithms" in request for connection in daemon.connections
+                            for request in connection.requests))
+        self.assertEqual(self.entered(daemon), set())
 
     def test_a_plan_for_another_algorithm_is_not_taken(self):
         """Rates for linear messages would slow down a ring; all-to-alls are ours to carry out."""
         for operation, entered in (("allgather", set()), ("alltoall", {"alltoall"})):
             with self.subTest(operation=operation):
-                job, daemon = self.paced_job("collectives", "--cases", "30", "--only", operation,
+                job, daemon = self.paced_job("collectives", "--cases", "300", "--only", operation,
                                              "--seed", "7", nodes=NODES, algorithm="linear")
                 self.assertEqual(job.status, 0, job.stderr)
                 self.assertTrue(any(c.patterns for c in daemon.connections))

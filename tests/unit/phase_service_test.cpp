@@ -159,6 +159,53 @@ TEST_F(PhaseRequests, PrepareNamesTheAlgorithmThatAPlanTakesForGranted) {
     EXPECT_FALSE(ask(session, "prepare", request).contains("algorithm"));
 }
 
+// The client carries it out so, whatever the plan would have preferred.
+TEST_F(PhaseRequests, TheAlgorithmThatAClientHasDecidedOnIsAnswered) {
+    const Session session = joined();
+    for (const char* name : {"linear", "pairwise_ring", "pairwise_xor", "alltoall_b", "grid"}) {
+        for (const char* operation : {"alltoall", "alltoallv", "alltoallw"}) {
+            Json request = collective(operation);
+            request["algorithm"] = name;
+            for (const char* op : {"phase", "prepare"}) {
+                const Json answer = ask(session, op, request);
+                EXPECT_EQ(answer["paced"], true) << answer;
+                EXPECT_EQ(answer["algorithm"], name) << answer;
+            }
+        }
+    }
+    Json request = collective("allgather");
+    request["algorithm"] = "linear";
+    EXPECT_EQ(ask(session, "phase", request)["algorithm"], "linear");
+    request["algorithm"] = "grid";
+    EXPECT_EQ(ask(session, "phase", request)["ok"], false) << "there is no such plan";
+    request = collective("allreduce");
+    request["algorithm"] = "linear";
+    EXPECT_EQ(ask(session, "phase", request)["ok"], false);
+    request = collective("alltoall");
+    request["algorithm"] = "hypercube";
+    EXPECT_EQ(ask(session, "phase", request)["ok"], false);
+}
+
+// Rates of an algorithm are of no use to who cannot carry it out.
+TEST_F(PhaseRequests, TheAlgorithmOfThePolicyIsNamedToWhoIsAbleTo) {
+    const Session session = joined();
+    Json request = collective("alltoall");
+    request["algorithms"] = {"linear", "grid", "one of a later version"};
+    EXPECT_TRUE(ask(session, "phase", request)["algorithm"].is_null()) << "linear is as good";
+    Config config = demo_config();
+    config.policy.algorithm = AllToAllAlgorithm::grid;
+    ASSERT_TRUE(service_->reload(config));
+    EXPECT_EQ(ask(session, "phase", request)["algorithm"], "grid");
+    EXPECT_EQ(ask(session, "prepare", request)["algorithm"], "grid");
+    request["algorithms"] = {"linear", "pairwise_ring"};
+    EXPECT_TRUE(ask(session, "phase", request)["algorithm"].is_null());
+    EXPECT_TRUE(ask(session, "phase", collective("alltoall"))["algorithm"].is_null());
+    request["algorithms"] = {"linear", 7};
+    EXPECT_EQ(ask(session, "phase", request)["ok"], false);
+    request["algorithms"] = std::vector<std::string>(33, "linear");
+    EXPECT_EQ(ask(session, "phase", request)["ok"], false);
+}
+
 TEST_F(PhaseRequests, AGatherLimitsTheSendersTowardsTheRootOnly) {
     const Session session = joined();
     Json request = collective("gather", 1 << 20);

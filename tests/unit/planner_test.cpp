@@ -133,7 +133,7 @@ TEST(PlannerAlgorithms, PairwiseUnderAFixedRateTakesLonger) {
     EXPECT_NEAR(pairwise.paced.low_s / linear.paced.low_s, 7.0 / 4.0, 1e-4);
     // A: 3 steps inside at 6.1875 Mbit/s, 4 across: 7 equal steps, too
     EXPECT_NEAR(times[2].paced.low_s / linear.paced.low_s, 7.0 / 4.0, 1e-4);
-    EXPECT_EQ(times[4].algorithm, AllToAllAlgorithm::two_phase);
+    EXPECT_EQ(times[4].algorithm, AllToAllAlgorithm::grid);
     for (const AlgorithmTime& time : times) EXPECT_LE(time.unpaced.low_s, time.unpaced.high_s);
 }
 
@@ -275,15 +275,24 @@ TEST(PlannerTree, PlansAreTheSameEverywhere) {
     EXPECT_EQ(once.shares.reason, again.shares.reason);
 }
 
+TEST(AlgorithmNames, AreReadAsTheyAreWritten) {
+    for (std::size_t i = 0; i < all_to_all_algorithm_count; ++i) {
+        const auto algorithm = static_cast<AllToAllAlgorithm>(i);
+        EXPECT_EQ(parse_algorithm(algorithm_name(algorithm)), algorithm);
+    }
+    EXPECT_FALSE(parse_algorithm("A"));
+    EXPECT_FALSE(parse_algorithm("native"));
+}
+
 TEST(BestAlgorithm, EndsFirstAtTheLatest) {
     using enum AllToAllAlgorithm;
     const auto time = [](AllToAllAlgorithm algorithm, double low_s, double high_s) {
         return AlgorithmTime{algorithm, {}, {low_s, high_s, 0, ""}};
     };
     EXPECT_EQ(best_algorithm({}), nullptr);
-    const std::vector<AlgorithmTime> times{time(linear, 1, 3), time(pairwise, 2, 2 + 1e-12),
-                                           time(exchange_a, 2, 2), time(exchange_b, 1, 4)};
-    EXPECT_EQ(best_algorithm(times)->algorithm, pairwise) << "of equals the first";
+    const std::vector<AlgorithmTime> times{time(linear, 1, 3), time(pairwise_ring, 2, 2 + 1e-12),
+                                           time(pairwise_xor, 2, 2), time(alltoall_b, 1, 4)};
+    EXPECT_EQ(best_algorithm(times)->algorithm, pairwise_ring) << "of equals the first";
 }
 
 }  // namespace

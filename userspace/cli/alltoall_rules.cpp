@@ -20,7 +20,7 @@ std::vector<std::uint64_t> sizes_of(const std::optional<std::uint64_t>& message_
 
 bool open_mpi_has(const AlgorithmTime& time) {
     return time.algorithm == AllToAllAlgorithm::linear ||
-           time.algorithm == AllToAllAlgorithm::pairwise;
+           time.algorithm == AllToAllAlgorithm::pairwise_ring;
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ Result<AlltoallRules> make_alltoall_rules(
             best = best_algorithm(times);
         }
         const bool pairwise =
-            best != nullptr && best->algorithm == AllToAllAlgorithm::pairwise;
+            best != nullptr && best->algorithm == AllToAllAlgorithm::pairwise_ring;
         rule.messages.push_back({bytes * processes, pairwise ? OpenMpiAlltoall::pairwise
                                                              : OpenMpiAlltoall::linear});
     }

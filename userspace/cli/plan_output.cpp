@@ -30,9 +30,9 @@ void print_predictions(const ShownPlan& shown) {
     const AlgorithmTime* const best = best_algorithm(shown.algorithms);
     if (best == nullptr) return;
     print_fact("algorithm", algorithm_name(best->algorithm));
-    fmt::print("\n  {:<10}  {:<22}  {}\n", "algorithm", "unpaced", shown.paced ? "as planned" : "");
+    fmt::print("\n  {:<13}  {:<22}  {}\n", "algorithm", "unpaced", shown.paced ? "as planned" : "");
     for (const AlgorithmTime& time : shown.algorithms) {
-        fmt::print("  {:<10}  {:<22}  {}\n", algorithm_name(time.algorithm),
+        fmt::print("  {:<13}  {:<22}  {}\n", algorithm_name(time.algorithm),
                    range_text(time.unpaced), shown.paced ? range_text(time.paced) : "");
     }
 }

@@ -13,8 +13,8 @@
 
 #include "formats/file_error.hpp"
 #include "formats/topology_toml.hpp"
-#include "model/alltoall_plan.hpp"
 #include "model/network_tree.hpp"
+#include "model/planner.hpp"
 #include "model/topology.hpp"
 
 namespace headway {
@@ -33,6 +33,8 @@ struct PolicyConfig {
     PlanPolicy plan;
     std::uint64_t min_message_bytes = 2048;        ///< smaller collectives are not paced
     std::chrono::milliseconds linger{10};
+    /// Of all-to-alls.  None: the one that is predicted to end first.
+    std::optional<AllToAllAlgorithm> algorithm;
 };
 
 struct KernelConfig {

@@ -200,9 +200,9 @@ Result<Json> ControlService::prepare(ControlSession& session, const PrepareReque
     answer["paced"] = plan->paced && !small;
     answer["reason"] = small.value_or(plan->reason);
     answer["min_message_bytes"] = planner_.config().policy.min_message_bytes;
-    if (const auto taken = pattern->operation->algorithm; !taken.empty()) {
-        answer["algorithm"] = taken;
-    }
+    const auto sized = plan_for_size(session.patterns[*id - 1], request.message_bytes);
+    if (!sized) return tl::unexpected(sized.error());
+    if (sized->algorithm) answer["algorithm"] = algorithm_json(sized->algorithm);
     if (plan->paced) {
         answer["rates"] =
             class_rates_json(planner_.config().topology, planner_.layout(), plan->rates);

@@ -19,6 +19,7 @@ inline constexpr std::size_t patterns_per_client_max = 64;
 inline constexpr std::size_t enters_per_client_max = 16;
 /// Names that the host lists of one request may stand for, together.
 inline constexpr std::size_t hosts_per_request_max = 16384;
+inline constexpr std::size_t algorithms_per_request_max = 32;
 inline constexpr std::uint32_t ranks_per_host_max = 4096;
 inline constexpr std::size_t job_name_max_bytes = 128;
 /// A phase's rate is at least the link's divided by this: no process can bring

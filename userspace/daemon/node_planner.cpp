@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,28 +22,32 @@ constexpr std::uint32_t compared_hosts_max = 128;
 /// What an algorithm must save for a program to give up its library's own.
 constexpr double worthwhile_part = 0.95;
 
-/// The name of the fastest algorithm at the plan's rates; empty: all messages at
-/// once, which is what the plan is about, is as good.
-std::string best_algorithm(const Topology& topology, const PlanPolicy& policy,
-                           const AllToAllPlan& shares, std::uint64_t message_bytes) {
-    if (shares.hosts.total() > compared_hosts_max) return {};
-    const auto times = predict_algorithms(topology, policy, shares, message_bytes);
-    if (times.empty()) return {};
-    const auto best = std::min_element(times.begin(), times.end(), [](const auto& a, const auto& b) {
-        return a.paced.high_s < b.paced.high_s;
-    });
-    const bool worthwhile = best->paced.high_s < times.front().paced.high_s * worthwhile_part;
-    return worthwhile ? std::string(algorithm_name(best->algorithm)) : std::string{};
+/// The fastest of those the client is able to, at the plan's rates; none: all
+/// messages at once, which is what the plan is about, is as good.
+std::optional<AllToAllAlgorithm> fastest(std::span<const AlgorithmTime> times,
+                                         const AlgorithmChoice& choice) {
+    if (times.empty()) return std::nullopt;
+    const auto high_s = [&](const AlgorithmTime& time) {
+        const bool is_able = choice.able[static_cast<std::size_t>(time.algorithm)];
+        return is_able ? time.paced.high_s : std::numeric_limits<double>::infinity();
+    };
+    const auto best = std::min_element(
+        times.begin(), times.end(),
+        [&](const auto& a, const auto& b) { return high_s(a) < high_s(b); });
+    if (high_s(*best) >= times.front().paced.high_s * worthwhile_part) return std::nullopt;
+    return best->algorithm;
 }
 
 }  // namespace
 
 std::string plan_key(const CollectivePattern& pattern, std::optional<std::uint64_t> message_bytes) {
     const AllToAllPattern& hosts = pattern.hosts;
-    return fmt::format("{} {} {} {} {} {} {} {}", pattern.operation->name,
+    return fmt::format("{} {} {} {} {} {} {} {} {} {}", pattern.operation->name,
                        fmt::join(hosts.job.per_cluster, ","),
                        fmt::join(hosts.communicator.per_cluster, ","), hosts.siblings_disjoint,
                        hosts.ranks_per_host, pattern.root_cluster, pattern.root_is_here,
+                       pattern.algorithm.fixed ? algorithm_name(*pattern.algorithm.fixed) : "any",
+                       pattern.algorithm.able.to_ulong(),
                        message_bytes ? fmt::to_string(*message_bytes) : "any");
 }
 
@@ -75,6 +81,7 @@ Result<CollectivePattern> NodePlanner::pattern_of(const CollectiveHosts& hosts) 
     pattern.operation = hosts.operation;
     pattern.hosts = {topology.count(*job), topology.count(*communicator), hosts.siblings_disjoint,
                      hosts.ranks_per_host};
+    pattern.algorithm = hosts.algorithm;
     if (!hosts.root) return pattern;
     const auto root = topology.find_host(*hosts.root);
     if (!root || !communicator->contains(*root)) {
@@ -115,11 +122,26 @@ Result<NodePlan> NodePlanner::plan_alltoall_like(const CollectivePattern& patter
     node.predicted = node.paced ? plan->paced : plan->unpaced;
     if (!node.paced) return node;
     node.rates = class_rates(layout_, plan->shares.rates);
-    node.algorithm = pattern.operation->algorithm;
-    if (node.algorithm.empty() && message_bytes && *message_bytes > 0) {
-        node.algorithm = best_algorithm(config_.topology, policy, plan->shares, *message_bytes);
-    }
+    node.algorithm = algorithm_of(pattern, plan->shares, message_bytes);
     return node;
+}
+
+std::optional<AllToAllAlgorithm> NodePlanner::algorithm_of(
+    const CollectivePattern& pattern, const AllToAllPlan& shares,
+    std::optional<std::uint64_t> message_bytes) const {
+    if (pattern.operation->algorithm) return pattern.operation->algorithm;
+    const AlgorithmChoice& choice = pattern.algorithm;
+    if (choice.fixed || choice.able.none()) return choice.fixed;
+    if (const auto wanted = config_.policy.algorithm) {
+        return choice.able[static_cast<std::size_t>(*wanted)] ? wanted : std::nullopt;
+    }
+    const bool is_comparable = message_bytes.value_or(0) > 0 &&
+                               shares.hosts.total() <= compared_hosts_max;
+    if (!is_comparable) return std::nullopt;
+    const std::uint64_t ranks = pattern.hosts.ranks_per_host;
+    return fastest(predict_algorithms(config_.topology, config_.policy.plan, shares,
+                                      *message_bytes * ranks * ranks),
+                   choice);
 }
 
 /// Messages go straight between the root and everybody else.

@@ -18,7 +18,7 @@ struct NodePlan {
     bool paced = false;
     std::string reason;
     std::vector<ClassRate> rates;  ///< per class of the layout; empty if not paced
-    std::string algorithm{};       ///< that the rates are for; empty: the library's own
+    std::optional<AllToAllAlgorithm> algorithm{};  ///< that the rates are for; none: the library's
     std::optional<Prediction> predicted{};  ///< with a message size: so paced, or so unpaced
 };
 
@@ -28,6 +28,7 @@ struct CollectivePattern {
     AllToAllPattern hosts;
     std::size_t root_cluster = 0;  ///< of an operation with a root, as the next
     bool root_is_here = false;
+    AlgorithmChoice algorithm{};
 
     friend bool operator==(const CollectivePattern&, const CollectivePattern&) = default;
 };
@@ -72,6 +73,9 @@ public:
 private:
     Result<NodePlan> plan_alltoall_like(const CollectivePattern& pattern,
                                         std::optional<std::uint64_t> message_bytes) const;
+    std::optional<AllToAllAlgorithm> algorithm_of(const CollectivePattern& pattern,
+                                                  const AllToAllPlan& shares,
+                                                  std::optional<std::uint64_t> message_bytes) const;
     Result<NodePlan> plan_rooted(const CollectivePattern& pattern,
                                  std::optional<std::uint64_t> message_bytes) const;
 

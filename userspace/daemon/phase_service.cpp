@@ -121,7 +121,7 @@ Result<Json> PhaseService::phase(const ControlSession& session, const PhaseReque
     answer.update(number_json(*session.seat, number));
     answer["paced"] = plan->paced;
     answer["reason"] = plan->reason;
-    answer["algorithm"] = plan->algorithm.empty() ? Json(nullptr) : Json(plan->algorithm);
+    answer["algorithm"] = algorithm_json(plan->algorithm);
     answer["predicted"] = plan->predicted ? prediction_json(*plan->predicted) : Json(nullptr);
     answer["min_message_bytes"] = planner.config().policy.min_message_bytes;
     if (plan->paced) {

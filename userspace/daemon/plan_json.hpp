@@ -11,6 +11,9 @@
 
 namespace headway {
 
+/// Its name, or null.
+[[nodiscard]] Json algorithm_json(std::optional<AllToAllAlgorithm> algorithm);
+
 /// A rate for a machine: bytes per second of wire time, null for unlimited.
 [[nodiscard]] Json rate_json(const ClassRate& rate);
 

@@ -7,26 +7,28 @@
 namespace headway {
 namespace {
 
+constexpr auto linear = AllToAllAlgorithm::linear;
+
 constexpr std::array operations{
     PlannedOperation{"alltoall", PlannedAs::alltoall},
     PlannedOperation{"alltoallv", PlannedAs::alltoall, false, false},
     PlannedOperation{"alltoallw", PlannedAs::alltoall, false, false},
-    PlannedOperation{"allgather", PlannedAs::alltoall, false, true, "linear"},
-    PlannedOperation{"allgatherv", PlannedAs::alltoall, false, false, "linear"},
-    PlannedOperation{"gather", PlannedAs::gather, true, true, "linear"},
-    PlannedOperation{"gatherv", PlannedAs::gather, true, false, "linear"},
-    PlannedOperation{"scatter", PlannedAs::scatter, true, true, "linear"},
-    PlannedOperation{"scatterv", PlannedAs::scatter, true, false, "linear"},
-    PlannedOperation{"bcast", PlannedAs::scatter, true, true, "linear"},
-    PlannedOperation{"reduce", PlannedAs::gather, true, true, "linear"},
+    PlannedOperation{"allgather", PlannedAs::alltoall, false, true, linear},
+    PlannedOperation{"allgatherv", PlannedAs::alltoall, false, false, linear},
+    PlannedOperation{"gather", PlannedAs::gather, true, true, linear},
+    PlannedOperation{"gatherv", PlannedAs::gather, true, false, linear},
+    PlannedOperation{"scatter", PlannedAs::scatter, true, true, linear},
+    PlannedOperation{"scatterv", PlannedAs::scatter, true, false, linear},
+    PlannedOperation{"bcast", PlannedAs::scatter, true, true, linear},
+    PlannedOperation{"reduce", PlannedAs::gather, true, true, linear},
     PlannedOperation{"allreduce", PlannedAs::nothing},
     PlannedOperation{"reduce_scatter", PlannedAs::nothing, false, false},
     PlannedOperation{"reduce_scatter_block", PlannedAs::nothing},
-    PlannedOperation{"neighbor_allgather", PlannedAs::neighbours, false, false, "linear"},
-    PlannedOperation{"neighbor_allgatherv", PlannedAs::neighbours, false, false, "linear"},
-    PlannedOperation{"neighbor_alltoall", PlannedAs::neighbours, false, false, "linear"},
-    PlannedOperation{"neighbor_alltoallv", PlannedAs::neighbours, false, false, "linear"},
-    PlannedOperation{"neighbor_alltoallw", PlannedAs::neighbours, false, false, "linear"},
+    PlannedOperation{"neighbor_allgather", PlannedAs::neighbours, false, false, linear},
+    PlannedOperation{"neighbor_allgatherv", PlannedAs::neighbours, false, false, linear},
+    PlannedOperation{"neighbor_alltoall", PlannedAs::neighbours, false, false, linear},
+    PlannedOperation{"neighbor_alltoallv", PlannedAs::neighbours, false, false, linear},
+    PlannedOperation{"neighbor_alltoallw", PlannedAs::neighbours, false, false, linear},
 };
 
 }  // namespace

@@ -2,8 +2,11 @@
 // The collectives that a client may name, and as what each is planned.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "model/planner.hpp"
 
 namespace headway {
 
@@ -21,8 +24,12 @@ struct PlannedOperation {
     bool has_root = false;
     /// All ranks name the same message size.
     bool sizes_agree = true;
-    /// The algorithm that the plan takes for granted; empty: the plan may name one.
-    std::string_view algorithm{};
+    /// The only algorithm that there are plans for; none: for any of an all-to-all.
+    std::optional<AllToAllAlgorithm> algorithm{};
+
+    [[nodiscard]] constexpr bool allows(AllToAllAlgorithm other) const {
+        return algorithm ? other == *algorithm : as == PlannedAs::alltoall;
+    }
 };
 
 /// nullptr: there is no such operation.  The result lives for ever.

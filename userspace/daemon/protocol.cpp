@@ -56,6 +56,21 @@ public:
         return std::nullopt;
     }
 
+    std::vector<std::string> strings(const char* key, std::size_t most) {
+        std::vector<std::string> strings;
+        const Input* value = find(key);
+        if (value == nullptr) return strings;
+        const bool fits = value->is_array() && value->size() <= most &&
+                          std::all_of(value->begin(), value->end(),
+                                      [](const Input& item) { return item.is_string(); });
+        if (!fits) {
+            fail("\"{}\" must be an array of at most {} strings", key, most);
+            return strings;
+        }
+        for (const Input& item : *value) strings.push_back(item.get<std::string>());
+        return strings;
+    }
+
     std::vector<std::string> hosts(const char* key) {
         std::vector<std::string> hosts;
         const Input* value = find(key);
@@ -128,7 +143,7 @@ const PlannedOperation* read_operation(ObjectReader& reader) {
 void read_alltoall(ObjectReader& reader) {
     const PlannedOperation* operation = read_operation(reader);
     if (operation != nullptr &&
-        (operation->as != PlannedAs::alltoall || !operation->algorithm.empty())) {
+        (operation->as != PlannedAs::alltoall || operation->algorithm)) {
         reader.fail("\"operation\" of a plan must be \"alltoall\" or \"alltoallv\"");
     }
 }
@@ -152,6 +167,24 @@ std::uint32_t read_ranks_per_host(ObjectReader& reader) {
     return static_cast<std::uint32_t>(ranks);
 }
 
+/// Names that are not known in "algorithms" are of a client that knows more.
+AlgorithmChoice read_algorithm_choice(ObjectReader& reader, const PlannedOperation* operation) {
+    AlgorithmChoice choice;
+    for (const std::string& name : reader.strings("algorithms", algorithms_per_request_max)) {
+        if (const auto known = parse_algorithm(name)) {
+            choice.able.set(static_cast<std::size_t>(*known));
+        }
+    }
+    const auto name = reader.string("algorithm", 32);
+    if (!name) return choice;
+    choice.fixed = parse_algorithm(*name);
+    if (!choice.fixed || (operation != nullptr && !operation->allows(*choice.fixed))) {
+        reader.fail("\"algorithm\": there are no plans of the operation for \"{}\"",
+                    name->substr(0, 32));
+    }
+    return choice;
+}
+
 CollectiveHosts read_collective(ObjectReader& reader) {
     CollectiveHosts hosts;
     hosts.operation = read_operation(reader);
@@ -160,6 +193,7 @@ CollectiveHosts read_collective(ObjectReader& reader) {
     hosts.communicator = reader.hosts("comm_hosts");
     hosts.job = reader.hosts("job_hosts");
     hosts.siblings_disjoint = reader.boolean("siblings_disjoint").value_or(false);
+    hosts.algorithm = read_algorithm_choice(reader, hosts.operation);
     return hosts;
 }
 

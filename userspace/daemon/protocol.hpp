@@ -12,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "daemon/algorithm_choice.hpp"
 #include "daemon/planned_operation.hpp"
 #include "model/error.hpp"
 
@@ -44,6 +45,7 @@ struct CollectiveHosts {
     bool siblings_disjoint = false;
     std::uint32_t ranks_per_host = 1;
     std::optional<std::string> root;  ///< of an operation that has one
+    AlgorithmChoice algorithm{};
 };
 
 struct PrepareRequest {

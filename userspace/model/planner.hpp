@@ -38,6 +38,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/alltoall_plan.hpp"
@@ -56,13 +57,20 @@ struct Prediction {
     std::string reason;          ///< what limits, and what can overflow
 };
 
-enum class AllToAllAlgorithm { linear, pairwise, exchange_a, exchange_b, two_phase };
+enum class AllToAllAlgorithm { linear, pairwise_ring, pairwise_xor, alltoall_b, grid };
+inline constexpr std::size_t all_to_all_algorithm_count = 5;
 
-/// "linear": every message at once.  "pairwise": steps, in step s to the host s
-/// further and from the one s before, each step waits for the one before.  "A",
-/// "B": PlogPT's (plogpt_program.hpp), a power of two of hosts.  "two_phase":
-/// Steffenel's for two clusters (contention.hpp).
+/// The names are everywhere the same: in `headway plan`, in headway.toml, in the
+/// control protocol and in the MPI helper, which carries the algorithms out.
+///   linear         every message at once
+///   pairwise_ring  steps, in step s to the one s further and from the one s
+///                  before; each waits for the step before
+///   pairwise_xor   steps, in step s an exchange with number xor s: of a power of
+///                  two, PlogPT's A (plogpt_program.hpp)
+///   alltoall_b     PlogPT's B, predicted for a power of two
+///   grid           Steffenel's two phases (contention.hpp), predicted for two clusters
 [[nodiscard]] std::string_view algorithm_name(AllToAllAlgorithm algorithm);
+[[nodiscard]] std::optional<AllToAllAlgorithm> parse_algorithm(std::string_view name);
 
 struct AlgorithmTime {
     AllToAllAlgorithm algorithm = AllToAllAlgorithm::linear;

@@ -103,7 +103,7 @@ Prediction stepwise(Steps& steps, const std::vector<std::size_t>& groups, bool e
     return sum;
 }
 
-/// As A, but nobody waits: one delay in all.  Without pacing messages of
+/// As with exclusive-or, but nobody waits: one delay in all.  Without pacing messages of
 /// different steps meet in the buffers as if all were sent at once.
 Prediction without_waiting(const Prediction& waiting, const Prediction& at_once, double latency_s,
                            std::size_t hosts) {
@@ -117,7 +117,7 @@ Prediction without_waiting(const Prediction& waiting, const Prediction& at_once,
 
 /// All within the clusters first, what goes to the other cluster collected at
 /// the partner that sends it; then one message for each pair of partners.
-Prediction two_phase(const Topology& topology, const Exchange& exchange, double use,
+Prediction grid(const Topology& topology, const Exchange& exchange, double use,
                      const Rates* rates) {
     const double n1 = exchange.groups[0].hosts;
     const double n2 = exchange.groups[1].hosts;
@@ -167,19 +167,19 @@ std::vector<std::pair<AllToAllAlgorithm, Prediction>> times(const Topology& topo
     const auto groups = clusters_of_ranks(exchange);
     if (groups.size() >= 2 && groups.size() <= stepwise_hosts_max) {
         Steps steps(topology, exchange, use, rates);
-        found.emplace_back(AllToAllAlgorithm::pairwise, stepwise(steps, groups, false));
+        found.emplace_back(AllToAllAlgorithm::pairwise_ring, stepwise(steps, groups, false));
         if (is_power_of_two(groups.size())) {
             const Prediction waiting = stepwise(steps, groups, true);
-            found.emplace_back(AllToAllAlgorithm::exchange_a, waiting);
-            found.emplace_back(AllToAllAlgorithm::exchange_b,
+            found.emplace_back(AllToAllAlgorithm::pairwise_xor, waiting);
+            found.emplace_back(AllToAllAlgorithm::alltoall_b,
                                without_waiting(waiting, at_once,
                                                exchange_latency_s(topology, exchange),
                                                groups.size()));
         }
     }
     if (exchange.groups.size() == 2) {
-        found.emplace_back(AllToAllAlgorithm::two_phase,
-                           two_phase(topology, exchange, use, rates));
+        found.emplace_back(AllToAllAlgorithm::grid,
+                           grid(topology, exchange, use, rates));
     }
     return found;
 }
