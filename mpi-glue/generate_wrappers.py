@@ -120,7 +120,8 @@ def collective_body(function):
     if operation == "alltoall":  # see by_hand.hpp
         lines.insert(0, "by_hand::settle_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype);")
     if "own" in function.kind:
-        return lines + [f"return blocking(call, make_exchange({described}), [&] {{ return {call}; }});"]
+        make = f"rooted::{operation}" if "rooted" in function.kind else "make_exchange"
+        return lines + [f"return blocking(call, {make}({described}), [&] {{ return {call}; }});"]
     return lines + [f"return blocking(call, [&] {{ return {call}; }});"]
 
 

@@ -28,6 +28,7 @@ constexpr std::array algorithms{
 };
 
 constexpr std::array of_alltoalls{linear, pairwise_ring, pairwise_xor, alltoall_b, grid};
+constexpr std::array of_rooted{linear};
 
 }  // namespace
 
@@ -38,6 +39,10 @@ std::span<const Algorithm> own_algorithms_of(Operation operation) {
         case Operation::alltoall:
         case Operation::alltoallv:
         case Operation::alltoallw: return of_alltoalls;
+        case Operation::gather:
+        case Operation::gatherv:
+        case Operation::scatter:
+        case Operation::scatterv: return of_rooted;
         default: return {};
     }
 }

@@ -66,18 +66,31 @@ void OwnAlgorithms::open(MPI_Comm communicator, Choices& choices) {
     opened_.insert(&choices);
 }
 
-int OwnAlgorithms::run(const Chosen& chosen, MPI_Comm communicator,
-                       const Exchange& exchange) noexcept {
+/// Whatever goes wrong goes to the program's own error handler, as if MPI had
+/// found the error.
+int OwnAlgorithms::carry_out(MPI_Comm communicator, const auto& algorithm) noexcept {
     int status = MPI_SUCCESS;
     try {
-        status = carry_out(chosen.algorithm, exchange, chosen.choices->own,
-                           chosen.choices->clusters, [](int) {});
+        status = algorithm();
     } catch (const std::exception&) {
         status = MPI_ERR_NO_MEM;
     }
-    // the program's own error handler, as if MPI had found the error
     if (status != MPI_SUCCESS) PMPI_Comm_call_errhandler(communicator, status);
     return status;
+}
+
+int OwnAlgorithms::run(const Chosen& chosen, MPI_Comm communicator,
+                       const Exchange& exchange) noexcept {
+    const Choices& choices = *chosen.choices;
+    return carry_out(communicator, [&] {
+        return glue::carry_out(chosen.algorithm, exchange, choices.own, choices.clusters,
+                               [](int) {});
+    });
+}
+
+int OwnAlgorithms::run(const Chosen& chosen, MPI_Comm communicator,
+                       const RootedExchange& exchange) noexcept {
+    return carry_out(communicator, [&] { return exchange.carry_out(chosen.choices->own); });
 }
 
 OwnAlgorithms::Choices* OwnAlgorithms::choices_of(MPI_Comm communicator) {

@@ -26,6 +26,7 @@
 #include "exchange.hpp"
 #include "host_table.hpp"
 #include "operation.hpp"
+#include "rooted_exchange.hpp"
 #include "session.hpp"
 
 namespace headway::glue {
@@ -62,6 +63,8 @@ public:
     /// A status of MPI; `chosen` is none of native.
     [[nodiscard]] int run(const Chosen& chosen, MPI_Comm communicator,
                           const Exchange& exchange) noexcept;
+    [[nodiscard]] int run(const Chosen& chosen, MPI_Comm communicator,
+                          const RootedExchange& exchange) noexcept;
 
     /// MPI is about to be finalised.
     void release() noexcept;
@@ -69,6 +72,7 @@ public:
 private:
     [[nodiscard]] Chosen choose_for(const Collective& collective, MPI_Comm communicator,
                                     std::optional<std::uint64_t> bytes) noexcept;
+    [[nodiscard]] static int carry_out(MPI_Comm communicator, const auto& algorithm) noexcept;
     [[nodiscard]] Choices* choices_of(MPI_Comm communicator);
     [[nodiscard]] Algorithm agree(const PatternKey& key, std::optional<std::uint64_t> bytes,
                                   MPI_Comm communicator, Choices& choices);

@@ -104,6 +104,27 @@ class Both:
                     self.assertIn(f"{operation} of 5 ranks: {algorithm}", job.stderr)
                     self.assert_only_rank_0_leaves_the_choice(daemon, len(nodes))
 
+    def test_linear_gather_and_scatter(self):
+        """Straight between the root and everybody, each host of which may be the root."""
+        nodes = ["a0", "a0", "a1", "b0", "b1"]
+        for operation in ("gather", "gatherv", "scatter", "scatterv"):
+            arguments = ("collectives", "--cases", "760", "--only", operation, "--seed", "7")
+            plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
+            with self.subTest(operation=operation):
+                job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm="linear",
+                                             HEADWAY_VERBOSE="1")
+                self.assert_same_output(job, plain)
+                self.assertIn(f"{operation} of 5 ranks: linear", job.stderr)
+                self.assertEqual(self.entered(daemon), {operation})
+                entered = [connection.patterns[request["pattern"] - 1]
+                           for connection in daemon.connections
+                           for request in connection.requests if request["op"] == "enter"]
+                self.assertEqual({pattern.get("algorithm") for pattern in entered}, {"linear"})
+                self.assertGreater(len({pattern["root"] for pattern in entered}), 1)
+                in_place = [line for line in plain.stdout.splitlines()
+                            if "blocking" in line and "in_place" in line]
+                self.assertGreater(len(in_place), 0)
+
     def assert_only_rank_0_leaves_the_choice(self, daemon, ranks):
         """Of each communicator; all others ask for what has been agreed on."""
         asked = [(connection.rank, request) for connection in daemon.connections
