@@ -57,6 +57,11 @@ int swap(const Exchange& exchange, int to, int from, MPI_Comm own) {
     return status == MPI_SUCCESS ? wait_for_all(requests) : status;
 }
 
+/// A rank with an error goes through all steps like the others, who wait for it.
+void keep_first_error(int& status, int next) {
+    if (status == MPI_SUCCESS) status = next;
+}
+
 /// The number of steps in which rank^step meets every rank.
 int xor_steps(int ranks) {
     int steps = 1;
@@ -66,10 +71,10 @@ int xor_steps(int ranks) {
 
 int pairwise_xor(const Exchange& exchange, Place place, MPI_Comm own, const StepObserver& at_step) {
     int status = MPI_SUCCESS;
-    for (int step = 0; step < xor_steps(place.ranks) && status == MPI_SUCCESS; ++step) {
+    for (int step = 0; step < xor_steps(place.ranks); ++step) {
         const int peer = place.rank ^ step;
         if (step > 0) at_step(step);
-        if (peer < place.ranks) status = swap(exchange, peer, peer, own);
+        if (peer < place.ranks) keep_first_error(status, swap(exchange, peer, peer, own));
     }
     return status;
 }
@@ -78,9 +83,11 @@ int pairwise_ring(const Exchange& exchange, Place place, MPI_Comm own,
                   const StepObserver& at_step) {
     const auto [rank, ranks] = place;
     int status = MPI_SUCCESS;
-    for (int step = 0; step < ranks && status == MPI_SUCCESS; ++step) {
+    for (int step = 0; step < ranks; ++step) {
         if (step > 0) at_step(step);
-        status = swap(exchange, (rank + step) % ranks, (rank + ranks - step) % ranks, own);
+        const int after = (rank + step) % ranks;
+        const int before = (rank + ranks - step) % ranks;
+        keep_first_error(status, swap(exchange, after, before, own));
     }
     return status;
 }

@@ -59,8 +59,8 @@ private:
 /// Which cluster each rank of the communicator is in; the same at all ranks.
 using Clusters = std::vector<int>;
 
-/// Told before each step of a stepwise algorithm; in step s of a ring
-/// min(s, P - s) ranks send across any cut of the ring.
+/// Told before each step of a stepwise algorithm, by every rank in each step; in
+/// step s of a ring min(s, P - s) ranks send across any cut of the ring.
 using StepObserver = std::function<void(int step)>;
 
 /// A status of MPI.  `algorithm` is none of native; the memory that MPI_IN_PLACE

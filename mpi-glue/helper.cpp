@@ -248,8 +248,9 @@ LinkResult<bool> Helper::enter_locked(const Collective& collective, MPI_Comm com
     auto& of_operation = patterns->by_operation[static_cast<std::size_t>(collective.operation)];
     KnownPattern*& known = of_operation[{*root_host, algorithm}];
     if (known == nullptr) {
-        const auto pattern = session_->pattern(
-            {collective.operation, *patterns->hosts, *root_host, algorithm});
+        PatternKey key{collective.operation, *patterns->hosts, *root_host, algorithm};
+        if (is_stepwise(algorithm)) key.host_of_rank = hosts_.places_of(communicator, key.hosts);
+        const auto pattern = session_->pattern(key);
         if (!pattern) return tl::unexpected(pattern.error());
         known = *pattern;
     }
@@ -269,10 +270,10 @@ std::optional<Paceable> Helper::paceable(const Collective& collective, MPI_Comm 
     return std::nullopt;
 }
 
-Algorithm Helper::planned_algorithm(const PatternKey& key,
-                                    std::optional<std::uint64_t> bytes) noexcept {
+PlannedAlgorithm Helper::planned_algorithm(const PatternKey& key,
+                                           std::optional<std::uint64_t> bytes) noexcept {
     const std::lock_guard lock(mutex_);
-    if (!session_) return Algorithm::native;
+    if (!session_) return {};
     try {
         const auto planned = session_->planned_algorithm(key, bytes);
         if (planned) return *planned;
@@ -280,7 +281,12 @@ Algorithm Helper::planned_algorithm(const PatternKey& key,
     } catch (const std::exception&) {
         end_session();
     }
-    return Algorithm::native;
+    return {};
+}
+
+void Helper::step(int step) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (session_) session_->step(step);
 }
 
 void Helper::leave() noexcept {

@@ -59,14 +59,17 @@ public:
     [[nodiscard]] bool enter(const Paceable& paceable) noexcept;
     void leave() noexcept;
 
+    /// What was entered last goes on to another step; see Session::step().
+    void step(int step) noexcept;
+
     /// For enter() later; none: such a collective is never paced.
     [[nodiscard]] std::optional<Paceable> paceable(const Collective& collective,
                                                    MPI_Comm communicator,
                                                    std::uint64_t bytes) noexcept;
 
     /// Which algorithm this node's daemon wants; native if there is none.
-    [[nodiscard]] Algorithm planned_algorithm(const PatternKey& key,
-                                              std::optional<std::uint64_t> bytes) noexcept;
+    [[nodiscard]] PlannedAlgorithm planned_algorithm(const PatternKey& key,
+                                                     std::optional<std::uint64_t> bytes) noexcept;
 
     /// The place of the root's host; no_root of an operation without; none: the root
     /// is no member, which is for MPI to say.

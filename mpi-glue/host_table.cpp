@@ -86,11 +86,28 @@ std::optional<HostSet> HostTable::hosts_of(MPI_Comm communicator) const {
 }
 
 std::optional<int> HostTable::host_of(MPI_Comm communicator, int rank) const {
-    const std::vector<int> world_ranks = world_ranks_of(communicator);
-    if (rank < 0 || static_cast<std::size_t>(rank) >= world_ranks.size()) return std::nullopt;
-    const int world_rank = world_ranks[static_cast<std::size_t>(rank)];
+    MPI_Group group = MPI_GROUP_NULL;
+    int size = 0;
+    int world_rank = MPI_UNDEFINED;
+    PMPI_Comm_group(communicator, &group);
+    PMPI_Group_size(group, &size);
+    if (rank >= 0 && rank < size)
+        PMPI_Group_translate_ranks(group, 1, &rank, world_, &world_rank);
+    PMPI_Group_free(&group);
     if (world_rank == MPI_UNDEFINED) return std::nullopt;
     return host_of_rank_[static_cast<std::size_t>(world_rank)];
+}
+
+std::vector<int> HostTable::places_of(MPI_Comm communicator, const HostSet& hosts) const {
+    std::vector<int> places;
+    const std::vector<int> world_ranks = world_ranks_of(communicator);
+    if (world_ranks.size() > places_max) return places;
+    for (const int rank : world_ranks) {
+        const int host = host_of_rank_[static_cast<std::size_t>(rank)];
+        places.push_back(static_cast<int>(
+            std::lower_bound(hosts.begin(), hosts.end(), host) - hosts.begin()));
+    }
+    return places;
 }
 
 std::vector<int> HostTable::clusters_of(MPI_Comm communicator) const {

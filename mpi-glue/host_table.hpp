@@ -20,6 +20,8 @@ using HostSet = std::vector<int>;
 
 class HostTable {
 public:
+    static constexpr std::size_t places_max = 512;
+
     HostTable() = default;
     HostTable(const HostTable&) = delete;
     HostTable& operator=(const HostTable&) = delete;
@@ -37,6 +39,10 @@ public:
 
     /// The host of one member; none: as above.
     [[nodiscard]] std::optional<int> host_of(MPI_Comm communicator, int rank) const;
+
+    /// The place in `hosts`, which are the communicator's, of each member's host;
+    /// empty for more members than headwayd wants to be told of.
+    [[nodiscard]] std::vector<int> places_of(MPI_Comm communicator, const HostSet& hosts) const;
 
     /// The cluster of each member, as a number; empty if any is not known.
     [[nodiscard]] std::vector<int> clusters_of(MPI_Comm communicator) const;

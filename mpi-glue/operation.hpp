@@ -50,6 +50,11 @@ enum class Algorithm { native, linear, pairwise_ring, pairwise_xor, alltoall_b, 
 /// Those of ours that the operation can be carried out by, none or several.
 [[nodiscard]] std::span<const Algorithm> own_algorithms_of(Operation operation);
 
+/// In each step a rank exchanges one message at the most.
+[[nodiscard]] constexpr bool is_stepwise(Algorithm algorithm) {
+    return algorithm == Algorithm::pairwise_ring || algorithm == Algorithm::pairwise_xor;
+}
+
 /// As the control protocol spells it.
 [[nodiscard]] const char* name_of(Algorithm algorithm);
 [[nodiscard]] Algorithm algorithm_named(std::string_view name);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "own_algorithms.hpp"
 
+#include <algorithm>
+#include <array>
 #include <exception>
 #include <memory>
 #include <string>
@@ -30,29 +32,36 @@ OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective,
     if (!root_host) return {};
 
     const Choices::Key place{collective.operation, *root_host, bytes ? size_class(*bytes) : 0};
-    const auto [entry, is_new] = choices->algorithms.try_emplace(place, Algorithm::native);
+    const auto [entry, is_new] = choices->algorithms.try_emplace(place);
     if (is_new) {
         entry->second = agree({collective.operation, *choices->hosts, *root_host}, bytes,
                               communicator, *choices);
     }
-    return {entry->second, choices};
+    return {{entry->second}, choices};
 } catch (const std::exception&) {
     return {};
 }
 
 /// Collective over `communicator`.
-Algorithm OwnAlgorithms::agree(const PatternKey& key, std::optional<std::uint64_t> bytes,
-                               MPI_Comm communicator, Choices& choices) {
-    int algorithm = 0;
-    if (place_in(communicator).rank == 0)
-        algorithm = static_cast<int>(helper().planned_algorithm(key, bytes));
-    real::Bcast(&algorithm, 1, MPI_INT, 0, communicator);
-    auto agreed = static_cast<Algorithm>(algorithm);
-    if (agreed == Algorithm::grid && choices.clusters.empty()) agreed = Algorithm::linear;
-    if (agreed != Algorithm::native) open(communicator, choices);
-    if (helper().settings().verbose && place_in(communicator).rank == 0)
-        say(std::string(name_of(key.operation)) + " of " +
-            std::to_string(place_in(communicator).ranks) + " ranks: " + name_of(agreed));
+PlannedAlgorithm OwnAlgorithms::agree(PatternKey key, std::optional<std::uint64_t> bytes,
+                                      MPI_Comm communicator, Choices& choices) {
+    const auto [rank, ranks] = place_in(communicator);
+    PlannedAlgorithm agreed;
+    if (rank == 0) {
+        const auto able = own_algorithms_of(key.operation);
+        if (std::any_of(able.begin(), able.end(), is_stepwise))
+            key.host_of_rank = helper().hosts().places_of(communicator, key.hosts);
+        agreed = helper().planned_algorithm(key, bytes);
+    }
+    std::array<int, 2> words{static_cast<int>(agreed.algorithm), agreed.in_lock_step ? 1 : 0};
+    real::Bcast(words.data(), static_cast<int>(words.size()), MPI_INT, 0, communicator);
+    agreed = {static_cast<Algorithm>(words[0]), words[1] != 0};
+    if (agreed.algorithm == Algorithm::grid && choices.clusters.empty())
+        agreed.algorithm = Algorithm::linear;
+    if (agreed.algorithm != Algorithm::native) open(communicator, choices);
+    if (helper().settings().verbose && rank == 0)
+        say(std::string(name_of(key.operation)) + " of " + std::to_string(ranks) + " ranks: " +
+            name_of(agreed.algorithm) + (agreed.in_lock_step ? " in lock step" : ""));
     return agreed;
 }
 
@@ -79,17 +88,21 @@ int OwnAlgorithms::carry_out(MPI_Comm communicator, const auto& algorithm) noexc
     return status;
 }
 
-int OwnAlgorithms::run(const Chosen& chosen, MPI_Comm communicator,
-                       const Exchange& exchange) noexcept {
+int OwnAlgorithms::run(const Chosen& chosen, MPI_Comm communicator, const Exchange& exchange,
+                       bool paced) noexcept {
     const Choices& choices = *chosen.choices;
+    const auto at_step = [&](int step) {
+        if (!chosen.in_lock_step) return;
+        PMPI_Barrier(choices.own);
+        if (paced) helper().step(step);
+    };
     return carry_out(communicator, [&] {
-        return glue::carry_out(chosen.algorithm, exchange, choices.own, choices.clusters,
-                               [](int) {});
+        return glue::carry_out(chosen.algorithm, exchange, choices.own, choices.clusters, at_step);
     });
 }
 
-int OwnAlgorithms::run(const Chosen& chosen, MPI_Comm communicator,
-                       const RootedExchange& exchange) noexcept {
+int OwnAlgorithms::run(const Chosen& chosen, MPI_Comm communicator, const RootedExchange& exchange,
+                       bool /*paced*/) noexcept {
     return carry_out(communicator, [&] { return exchange.carry_out(chosen.choices->own); });
 }
 

@@ -8,6 +8,15 @@
 // ranks know.  Every rank then asks its own daemon for the rates of that very
 // algorithm.
 //
+// Lock step: where rank 0's plan has rates for each step of the algorithm, all
+// ranks wait for all others before each step, whatever their own daemons say.
+// Without that a rank may be steps ahead of another (the exchange of a step binds
+// only those two), and the rates of different steps together are more than a
+// trunk has.  A rank comes out of the barrier when every receive of the step
+// before is complete, and only then stores the next step's phase: in no trunk is
+// anything left of that step.  A rank whose daemon has no rates for the steps
+// keeps those of the whole, which count everybody as sending.
+//
 // The broadcast is on the program's communicator, just before the collective
 // itself, where every rank must come by: a communicator of our own costs several
 // such, and is made only when an algorithm of ours has been agreed on.
@@ -31,8 +40,8 @@
 
 namespace headway::glue {
 
-/// Per pair, where all ranks know the size; smaller exchanges are the MPI library's.  Not the
-/// daemon's to say: nodes must agree without talking.
+/// Per pair, where all ranks know the size; smaller exchanges are the MPI
+/// library's.  Not the daemon's to say: nodes must agree without talking.
 inline constexpr std::uint64_t own_from_bytes = 2048;
 
 class OwnAlgorithms {
@@ -43,8 +52,7 @@ public:
     /// Kept as an attribute of each communicator that was seen.
     struct Choices;
     /// What all ranks have agreed on.
-    struct Chosen {
-        Algorithm algorithm = Algorithm::native;
+    struct Chosen : PlannedAlgorithm {
         const Choices* choices = nullptr;
     };
 
@@ -60,11 +68,11 @@ public:
         return choose_for(collective, communicator, size);
     }
 
-    /// A status of MPI; `chosen` is none of native.
+    /// A status of MPI; `chosen` is none of native.  `paced`: this rank has entered.
+    [[nodiscard]] int run(const Chosen& chosen, MPI_Comm communicator, const Exchange& exchange,
+                          bool paced) noexcept;
     [[nodiscard]] int run(const Chosen& chosen, MPI_Comm communicator,
-                          const Exchange& exchange) noexcept;
-    [[nodiscard]] int run(const Chosen& chosen, MPI_Comm communicator,
-                          const RootedExchange& exchange) noexcept;
+                          const RootedExchange& exchange, bool paced) noexcept;
 
     /// MPI is about to be finalised.
     void release() noexcept;
@@ -74,8 +82,8 @@ private:
                                     std::optional<std::uint64_t> bytes) noexcept;
     [[nodiscard]] static int carry_out(MPI_Comm communicator, const auto& algorithm) noexcept;
     [[nodiscard]] Choices* choices_of(MPI_Comm communicator);
-    [[nodiscard]] Algorithm agree(const PatternKey& key, std::optional<std::uint64_t> bytes,
-                                  MPI_Comm communicator, Choices& choices);
+    [[nodiscard]] PlannedAlgorithm agree(PatternKey key, std::optional<std::uint64_t> bytes,
+                                         MPI_Comm communicator, Choices& choices);
     void open(MPI_Comm communicator, Choices& choices);
     void close(Choices& choices);
     static int forget_communicator(MPI_Comm, int, void* value, void*);
@@ -91,7 +99,7 @@ struct OwnAlgorithms::Choices {
     using Key = std::tuple<Operation, int, std::size_t>;
 
     std::optional<HostSet> hosts;  ///< none: members of other jobs
-    std::map<Key, Algorithm> algorithms;
+    std::map<Key, PlannedAlgorithm> algorithms;
     Clusters clusters;
     MPI_Comm own = MPI_COMM_NULL;  ///< the same ranks, for our messages alone
 };

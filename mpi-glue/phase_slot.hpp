@@ -19,10 +19,12 @@
 
 namespace headway::glue {
 
+inline constexpr std::uint64_t no_limit = UINT64_MAX;
+
 /// A number for the slot, and how strict it is beside others.
 struct Phase {
     std::uint32_t number = 0;
-    std::uint64_t bytes_per_s = 0;  ///< the least of its rates
+    std::uint64_t bytes_per_s = no_limit;  ///< the least of its rates
 };
 
 /// Where the daemon says that the slot is.
@@ -57,6 +59,15 @@ public:
     void enter(const Phase& phase) {
         entered_.push_back(phase);
         store(entered_.size() == 1 ? phase.number : strictest());
+    }
+
+    [[nodiscard]] bool is_resting() const { return entered_.empty(); }
+
+    /// The innermost phase becomes another one.
+    void change(const Phase& phase) {
+        if (entered_.empty()) return;
+        entered_.back() = phase;
+        store(strictest());
     }
 
     /// The innermost phase ends.  False if there was none.

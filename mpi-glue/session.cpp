@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
+#include <string_view>
 
 #include "notice.hpp"
 
@@ -39,17 +41,39 @@ Algorithm algorithm_of(const Json& answer) {
                              : Algorithm::unknown;
 }
 
-/// What "phase" and "rate" answer; 0 on nonsense, which paces nothing.
+std::optional<std::uint64_t> number_in(const Json& object, const char* key) {
+    const auto found = object.find(key);
+    if (found == object.end() || !found->is_number_unsigned()) return std::nullopt;
+    return found->get<std::uint64_t>();
+}
+
+/// 0 on nonsense, which paces nothing.
+Phase phase_in(const Json& object) {
+    return {static_cast<std::uint32_t>(number_in(object, "phase").value_or(0)),
+            number_in(object, "bytes_per_s").value_or(no_limit)};
+}
+
+/// None on nonsense: then the phase of the whole holds.
+std::vector<StepPhase> steps_in(const Json& answer) {
+    const auto listed = answer.find("steps");
+    if (listed == answer.end() || !listed->is_array()) return {};
+    std::vector<StepPhase> steps;
+    for (const Json& step : *listed) {
+        const auto first = step.is_object() ? number_in(step, "step") : std::nullopt;
+        const int last = steps.empty() ? 0 : steps.back().first_step;
+        if (!first || *first > INT_MAX || static_cast<int>(*first) <= last ||
+            !number_in(step, "phase"))
+            return {};
+        steps.push_back({static_cast<int>(*first), phase_in(step)});
+    }
+    return steps;
+}
+
+/// What "phase" and "rate" answer.
 KnownPhase read_phase(const Json& answer) {
-    const auto number = [&](const char* key) -> std::uint64_t {
-        const auto found = answer.find(key);
-        const bool is_number = found != answer.end() && found->is_number_unsigned();
-        return is_number ? found->get<std::uint64_t>() : 0;
-    };
-    KnownPhase known;
-    known.phase = {static_cast<std::uint32_t>(number("phase")), number("bytes_per_s")};
-    known.generation = static_cast<std::uint32_t>(number("generation"));
-    return known;
+    return {phase_in(answer),
+            static_cast<std::uint32_t>(number_in(answer, "generation").value_or(0)),
+            steps_in(answer)};
 }
 
 /// Rates for one algorithm slow another one down: towards a ring, say, only one
@@ -124,8 +148,8 @@ LinkResult<KnownPattern*> Session::pattern(const PatternKey& key) {
     return &*entry;
 }
 
-LinkResult<Algorithm> Session::planned_algorithm(const PatternKey& key,
-                                                 std::optional<std::uint64_t> bytes) {
+LinkResult<PlannedAlgorithm> Session::planned_algorithm(const PatternKey& key,
+                                                        std::optional<std::uint64_t> bytes) {
     const auto able = own_algorithms_of(key.operation);
     Json request = request_of(slot_ ? "phase" : "prepare", key);
     for (const Algorithm algorithm : able) request["algorithms"].push_back(name_of(algorithm));
@@ -133,11 +157,12 @@ LinkResult<Algorithm> Session::planned_algorithm(const PatternKey& key,
     const auto answer = link_.ask(std::move(request));
     if (!answer) {
         if (answer.error().lost) return tl::unexpected(answer.error());
-        return Algorithm::native;  // what it has against the rest it will say then
+        return PlannedAlgorithm{};  // what it has against the rest it will say then
     }
     show(key, *answer);
     const Algorithm named = algorithm_of(*answer);
-    return std::find(able.begin(), able.end(), named) == able.end() ? Algorithm::native : named;
+    if (std::find(able.begin(), able.end(), named) == able.end()) return PlannedAlgorithm{};
+    return PlannedAlgorithm{named, !steps_in(*answer).empty()};
 }
 
 LinkResult<bool> Session::enter(KnownPattern& known, std::uint64_t bytes) {
@@ -158,8 +183,25 @@ LinkResult<bool> Session::enter_phase(KnownPattern& known, std::uint64_t bytes) 
             return tl::unexpected(asked.error());
     }
     if (phase.phase.number == 0) return false;
-    slot_->enter(phase.phase);
+    enter_slot(phase);
     return true;
+}
+
+/// Of two at a time neither knows in which step the other is: each has the rates
+/// of its whole.
+void Session::enter_slot(const KnownPhase& known) {
+    if (stepping_ != nullptr) slot_->change(stepping_->phase);
+    stepping_ = slot_->is_resting() && !known.steps.empty() ? &known : nullptr;
+    slot_->enter(known.phase);
+}
+
+void Session::step(int step) {
+    if (stepping_ == nullptr) return;
+    const Phase* phase = &stepping_->phase;
+    for (const StepPhase& block : stepping_->steps) {
+        if (block.first_step <= step) phase = &block.phase;
+    }
+    slot_->change(*phase);
 }
 
 LinkResult<bool> Session::enter_by_request(KnownPattern& known, std::uint64_t bytes) {
@@ -179,6 +221,7 @@ LinkResult<bool> Session::enter_by_request(KnownPattern& known, std::uint64_t by
 LinkResult<void> Session::leave() {
     if (!slot_) return link_.tell({{"op", "leave"}});
     slot_->leave();
+    stepping_ = nullptr;
     return {};
 }
 
@@ -193,7 +236,7 @@ LinkResult<bool> Session::enter_rate(std::uint64_t bytes_per_s) {
         known = read_phase(*answer);
     }
     if (known.phase.number == 0) return false;
-    slot_->enter(known.phase);
+    enter_slot(known);
     return true;
 }
 
@@ -206,6 +249,9 @@ Json Session::request_of(const char* op, const PatternKey& key) const {
                  {"siblings_disjoint", siblings_disjoint_}};
     if (key.root_host != no_root) request["root"] = hosts_->names_of({key.root_host}).front();
     if (key.algorithm != Algorithm::native) request["algorithm"] = name_of(key.algorithm);
+    // only who has phases has some for each step
+    if (!key.host_of_rank.empty() && std::string_view(op) == "phase")
+        request["rank_hosts"] = key.host_of_rank;
     return request;
 }
 
@@ -221,7 +267,7 @@ LinkResult<void> Session::ask_for_phase(const KnownPattern& pattern, std::uint64
     show(pattern.first, *answer);
     const std::uint32_t generation = known.generation;
     known = read_phase(*answer);
-    if (!is_for(pattern.first, *answer)) known = {{}, generation};
+    if (!is_for(pattern.first, *answer)) known = {{}, generation, {}};
     return {};
 }
 

@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "daemon_link.hpp"
 #include "host_table.hpp"
@@ -29,10 +30,17 @@
 
 namespace headway::glue {
 
+/// Of an algorithm whose ranks go in lock step: up to the next one's first step.
+struct StepPhase {
+    int first_step = 1;
+    Phase phase;
+};
+
 /// What the daemon answered to "phase", and as long as it holds.
 struct KnownPhase {
     Phase phase;                   ///< number 0: messages of that size are not paced
     std::uint32_t generation = 0;  ///< 0: not asked yet
+    std::vector<StepPhase> steps{};  ///< ascending; empty: the same in all
 };
 
 /// Sizes up to the same power of two have the same phase and algorithm.
@@ -47,6 +55,8 @@ struct PatternKey {
     HostSet hosts;
     int root_host = no_root;  ///< a place in the host table
     Algorithm algorithm = Algorithm::native;  ///< by which it will be carried out
+    /// By rank of the communicator, places in `hosts`; empty where they do not matter.
+    std::vector<int> host_of_rank{};
 
     friend auto operator<=>(const PatternKey&, const PatternKey&) = default;
 };
@@ -59,6 +69,12 @@ struct Pattern {
     std::string reason;  ///< why, or why not, for people
     std::uint32_t generation = 0;  ///< of the slot's memory, when it was prepared
     std::array<KnownPhase, size_classes> phases{};
+};
+
+/// How an operation is to be carried out.
+struct PlannedAlgorithm {
+    Algorithm algorithm = Algorithm::native;
+    bool in_lock_step = false;  ///< there are rates for each step
 };
 
 /// Asked for once, however many communicators have that set of hosts.
@@ -83,12 +99,16 @@ public:
 
     /// Which of our algorithms the plan names for that size (none: for any), or
     /// native.  Asks each time; a daemon that refuses names none.
-    [[nodiscard]] LinkResult<Algorithm> planned_algorithm(const PatternKey& key,
-                                                          std::optional<std::uint64_t> bytes);
+    [[nodiscard]] LinkResult<PlannedAlgorithm> planned_algorithm(
+        const PatternKey& key, std::optional<std::uint64_t> bytes);
 
     /// True: the rates hold, and leave() must follow.
     [[nodiscard]] LinkResult<bool> enter(KnownPattern& known, std::uint64_t bytes);
     [[nodiscard]] LinkResult<void> leave();
+
+    /// What was entered last goes on to that step, in which all its ranks are:
+    /// none is before it, and none will begin the next before all have ended it.
+    void step(int step);
 
     /// As enter(), for a rate that the program itself names: of this process,
     /// towards other clusters.  False, too, if the daemon has no phases.
@@ -108,6 +128,7 @@ private:
     [[nodiscard]] LinkResult<void> ask_for_phase(const KnownPattern& pattern, std::uint64_t bytes,
                                                  KnownPhase& known);
     [[nodiscard]] LinkResult<void> ask_to_enter(const KnownPattern& known, std::uint64_t bytes);
+    void enter_slot(const KnownPhase& known);
     void show(const PatternKey& key, const DaemonLink::Json& answer) const;
 
     DaemonLink link_;
@@ -120,6 +141,7 @@ private:
     Patterns patterns_;
     std::optional<PhaseSlot> slot_;               ///< none: rates change by requests
     std::map<std::uint64_t, KnownPhase> rates_;   ///< that the program named
+    const KnownPhase* stepping_ = nullptr;        ///< entered last, and it has steps
 };
 
 }  // namespace headway::glue

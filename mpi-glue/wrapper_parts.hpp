@@ -47,6 +47,8 @@ public:
         if (entered_) helper().leave();
     }
 
+    [[nodiscard]] bool is_entered() const { return entered_; }
+
 private:
     bool entered_;
 };
@@ -64,7 +66,7 @@ int blocking(const auto& call, const auto& exchange, const auto& native) {
     const auto chosen = own_algorithms().choose(call.collective, call.communicator, call.size);
     const Paced paced(call, chosen.algorithm);
     if (chosen.algorithm == Algorithm::native) return native();
-    return own_algorithms().run(chosen, call.communicator, exchange());
+    return own_algorithms().run(chosen, call.communicator, exchange(), paced.is_entered());
 }
 
 int nonblocking(const auto& call, const MPI_Request* request, const auto& native) {

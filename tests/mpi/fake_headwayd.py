@@ -9,6 +9,7 @@ import json
 import os
 import selectors
 import socket
+import sys
 import threading
 
 NO_ANSWER = object()
@@ -17,6 +18,10 @@ CLOSE = object()
 DATAGRAM_MAX = 65536
 MIN_MESSAGE_BYTES = 2048
 TRUNK_BITS_PER_S = 25_000_000
+SLOTS_BYTES = 260
+GENERATION_OFFSET = 256
+GENERATION = 3
+WHOLE_PHASE = 9
 
 
 class Connection:
@@ -27,6 +32,8 @@ class Connection:
         self.requests = []
         self.closed = False
         self.patterns = []
+        self.slots = None  # descriptor of its array
+        self.slots_are_due = False
 
     @property
     def rank(self):
@@ -41,11 +48,15 @@ class FakeHeadwayd:
     returns a dict, bytes, NO_ANSWER or CLOSE.  `nodes` are the names that ranks
     0, 1, ... are told their nodes have; their first letters are the clusters.
     `algorithm` is what plans name to clients that leave the choice to them, and
-    those that do not say anything of algorithms: a name, or a function(rank)."""
+    those that do not say anything of algorithms: a name, or a function(rank).
+    With `steps`, phases: what the plans of stepwise algorithms answer, or a
+    function(rank).  Each client has an array of its own."""
 
-    def __init__(self, path, nodes=(), replace=None, backlog=64, accepts=True, algorithm=None):
+    def __init__(self, path, nodes=(), replace=None, backlog=64, accepts=True, algorithm=None,
+                 steps=None):
         self.path = path
         self.algorithm = algorithm
+        self.steps = steps
         self.nodes = list(nodes)
         self.replace = replace or {}
         self.accepts = accepts
@@ -66,6 +77,8 @@ class FakeHeadwayd:
         self._listener.close()
         for connection in self.connections:
             connection.socket.close()
+            if connection.slots is not None:
+                os.close(connection.slots)
         os.close(self._wake_read)
         os.close(self._wake_write)
         os.unlink(self.path)
@@ -117,7 +130,11 @@ class FakeHeadwayd:
     @staticmethod
     def _send(connection, answer):
         try:
-            connection.socket.send(answer)
+            if connection.slots_are_due:
+                connection.slots_are_due = False
+                socket.send_fds(connection.socket, [answer], [connection.slots])
+            else:
+                connection.socket.send(answer)
         except BrokenPipeError:
             pass  # gone, but perhaps not all that it said has been read
 
@@ -133,7 +150,24 @@ class FakeHeadwayd:
         rank = request["rank"]
         if rank >= len(self.nodes):
             return {}
-        return {"node": self.nodes[rank], "cluster": self.nodes[rank][:1]}
+        return {"node": self.nodes[rank], "cluster": self.nodes[rank][:1],
+                "phases": self.steps is not None}
+
+    def answer_join(self, _request, connection):
+        connection.slots = os.memfd_create("slots")
+        os.truncate(connection.slots, SLOTS_BYTES)
+        os.pwrite(connection.slots, GENERATION.to_bytes(4, sys.byteorder), GENERATION_OFFSET)
+        connection.slots_are_due = True
+        return {"map_bytes": SLOTS_BYTES, "slot_offset": 0, "generation_offset": GENERATION_OFFSET}
+
+    def answer_phase(self, request, connection):
+        answer = {"phase": WHOLE_PHASE, "paced": True, "bytes_per_s": 1000,
+                  "generation": GENERATION}
+        algorithm = self._algorithm_for(request, connection)
+        if algorithm:
+            answer["algorithm"] = algorithm
+        steps = self.steps(connection.rank) if callable(self.steps) else self.steps
+        return {**answer, "steps": steps} if "rank_hosts" in request and steps else answer
 
     def answer_prepare(self, request, connection):
         connection.patterns.append(request)

@@ -21,6 +21,7 @@ from fake_headwayd import FakeHeadwayd
 RANKS = 4
 NODES = ["a0", "a1", "b0", "b1"]
 JOB_TIME_LIMIT_S = 200
+PATIENCE_MS = 30000  # the machine may be busy; a daemon that is late is another test's matter
 
 
 class Job:
@@ -45,6 +46,34 @@ class Job:
             if words[:1] == ["call"] and operation in (None, words[1]):
                 calls.append((words[1], int(words[2]), int(words[3])))
         return calls
+
+
+class RealHeadwayds:
+    """headwayd's own planner and control service for each node of a headway.toml,
+    over a fake kernel: node_headwayds."""
+
+    def __init__(self, folder, config):
+        self.folder = folder
+        self.config = os.path.join(folder, "headway.toml")
+        with open(self.config, "w", encoding="utf-8") as file:
+            file.write(config)
+
+    def __enter__(self):
+        self.process = subprocess.Popen(
+            [os.path.join(os.environ["HW_BIN"], "node_headwayds"), self.config, self.folder],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if self.process.stdout.readline() != "ready\n":
+            raise RuntimeError("node_headwayds does not start")
+        return self
+
+    def __exit__(self, *_):
+        self.process.communicate()
+
+    def on_nodes(self, nodes):
+        """The beginning of a command whose rank R runs on the R-th of the nodes."""
+        return ["sh", "-c", 'rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; folder=$1; nodes=$2; shift 2; '
+                'node=$(echo "$nodes" | cut -d " " -f $((rank + 1))); '
+                'HEADWAY_SOCKET=$folder/$node.sock exec "$@"', "sh", self.folder, " ".join(nodes)]
 
 
 class HelperTest(unittest.TestCase):
@@ -81,7 +110,7 @@ class HelperTest(unittest.TestCase):
         return os.path.join(os.environ["HW_BIN"], name + suffix)
 
     def run_job(self, program, *arguments, helper=True, ranks=RANKS, preload=(), mpirun=(),
-                **environment):
+                under=(), **environment):
         libraries = [os.path.join(os.environ["HW_LIB"], name)
                      for name in ([f"libheadway-{self.library}.so"] if helper else []) +
                      list(preload)]
@@ -89,7 +118,7 @@ class HelperTest(unittest.TestCase):
         if libraries:
             environment = {"LD_PRELOAD": ":".join(libraries), **environment}
         return self.run_command(self.launcher(ranks) + list(mpirun) + self.variables(environment) +
-                                [self.program(program), *arguments])
+                                [*under, self.program(program), *arguments])
 
     def run_command(self, command, **environment):
         inherited = {name: value for name, value in os.environ.items()
@@ -127,6 +156,50 @@ class HelperTest(unittest.TestCase):
         self.assertEqual(plain.told, [])
         self.assertEqual(job.stdout, plain.stdout)
         self.assertEqual(job.status, plain.status)
+
+
+class ComparedTest(HelperTest):
+    """Jobs that do with the helper what they do without."""
+
+    ranks = 8
+    nodes = ["a0", "a0", "a1", "a1", "b0", "b0", "b1", "b1"]
+
+    def paced_job(self, program, *arguments, nodes=None, ranks=None, **keywords):
+        """The job and the daemon it had."""
+        nodes = nodes or self.nodes
+        algorithm = keywords.pop("algorithm", None)
+        with self.daemon(nodes=nodes, algorithm=algorithm) as daemon:
+            job = self.run_job(program, *arguments, ranks=ranks or len(nodes),
+                               HEADWAY_TIMEOUT_MS=PATIENCE_MS, **keywords)
+        return job, daemon
+
+    def entered(self, daemon):
+        return {connection.patterns[request["pattern"] - 1]["operation"]
+                for connection in daemon.connections
+                for request in connection.requests if request["op"] == "enter"}
+
+    def assert_left_everything(self, daemon):
+        for connection in daemon.connections:
+            operations = connection.operations()
+            self.assertEqual(operations.count("enter"), operations.count("leave"))
+
+    def assert_same_output(self, job, plain):
+        self.assertEqual(plain.status, 0, plain.stderr)
+        self.assertEqual(job.status, 0, job.stderr)
+        mine, its = job.stdout.splitlines(), plain.stdout.splitlines()
+        self.assertGreater(len(its), 0)
+        different = [line for line, other in zip(mine, its) if line != other]
+        self.assertEqual(different, [])
+        self.assertEqual(len(mine), len(its))
+
+    def compare(self, program, *arguments, **keywords):
+        """The daemon of a paced job that did what the plain one did."""
+        plain = self.run_job(program, *arguments, helper=False,
+                             ranks=keywords.get("ranks") or len(keywords.get("nodes", self.nodes)))
+        job, daemon = self.paced_job(program, *arguments, **keywords)
+        self.assert_same_output(job, plain)
+        self.assert_left_everything(daemon)
+        return job, daemon
 
 
 def all_cases():

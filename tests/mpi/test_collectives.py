@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Tests of both helper libraries on one machine, against a fake daemon: every
-wrapped operation does what it does without the helper, whichever algorithm is
-planned; requests are held until they are complete; attributes; recordings.
+wrapped operation does what it does without the helper; requests are held until
+they are complete; attributes; recordings.
 
   test_collectives.py [Class.method ...]
   test_collectives.py --list
@@ -11,62 +11,20 @@ planned; requests are held until they are complete; attributes; recordings.
 import json
 import os
 
-from fake_headwayd import CLOSE, TRUNK_BITS_PER_S
-from mpi_job import NODES, RANKS, HelperTest, main
+from fake_headwayd import TRUNK_BITS_PER_S
+from mpi_job import NODES, PATIENCE_MS, RANKS, ComparedTest, main
 
 OPERATIONS = ["alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv", "gather", "gatherv",
               "scatter", "scatterv", "bcast", "reduce", "allreduce", "reduce_scatter",
               "reduce_scatter_block", "neighbor_allgather", "neighbor_allgatherv",
               "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw"]
 ROOTED = {"gather", "gatherv", "scatter", "scatterv", "bcast", "reduce"}
-ALGORITHMS = ["linear", "pairwise_ring", "pairwise_xor", "alltoall_b", "grid"]
-PATIENCE_MS = 30000  # the machine may be busy; a daemon that is late is another test's matter
 
 
 class Both:
     """What holds for either MPI library; mixed into a class for each."""
 
     cases = 300
-    ranks = 8
-    nodes = ["a0", "a0", "a1", "a1", "b0", "b0", "b1", "b1"]
-
-    def paced_job(self, program, *arguments, nodes=None, ranks=None, **keywords):
-        """The job and the daemon it had."""
-        nodes = nodes or self.nodes
-        algorithm = keywords.pop("algorithm", None)
-        with self.daemon(nodes=nodes, algorithm=algorithm) as daemon:
-            job = self.run_job(program, *arguments, ranks=ranks or len(nodes),
-                               HEADWAY_TIMEOUT_MS=PATIENCE_MS, **keywords)
-        return job, daemon
-
-    def entered(self, daemon):
-        return {connection.patterns[request["pattern"] - 1]["operation"]
-                for connection in daemon.connections
-                for request in connection.requests if request["op"] == "enter"}
-
-    def assert_left_everything(self, daemon):
-        for connection in daemon.connections:
-            operations = connection.operations()
-            self.assertEqual(operations.count("enter"), operations.count("leave"))
-
-    def assert_same_output(self, job, plain):
-        self.assertEqual(plain.status, 0, plain.stderr)
-        self.assertEqual(job.status, 0, job.stderr)
-        mine, its = job.stdout.splitlines(), plain.stdout.splitlines()
-        self.assertGreater(len(its), 0)
-        different = [line for line, other in zip(mine, its) if line != other]
-        self.assertEqual(different, [])
-        self.assertEqual(len(mine), len(its))
-
-    def compare(self, program, *arguments, **keywords):
-        """The daemon of a paced job that did what the plain one did."""
-        plain = self.run_job(program, *arguments, helper=False,
-                             ranks=keywords.get("ranks") or len(keywords.get("nodes", self.nodes)))
-        job, daemon = self.paced_job(program, *arguments, **keywords)
-        self.assert_same_output(job, plain)
-        self.assert_left_everything(daemon)
-        return job, daemon
-
     def test_every_operation_in_c(self):
         _, daemon = self.compare("collectives", "--cases", str(self.cases), "--seed", "1")
         self.assertEqual(self.entered(daemon), set(OPERATIONS))
@@ -89,109 +47,6 @@ class Both:
 
     def test_every_operation_with_mpi_f08(self):
         self.compare_fortran("f08")
-
-    def test_algorithms(self):
-        """Numbers of ranks that are no power of two, clusters of different sizes."""
-        nodes = ["a0", "a1", "a2", "b0", "b1"]
-        for operation in ("alltoall", "alltoallv", "alltoallw"):
-            arguments = ("collectives", "--cases", "300", "--only", operation, "--seed", "7")
-            plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
-            for algorithm in ALGORITHMS:
-                with self.subTest(operation=operation, algorithm=algorithm):
-                    job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm=algorithm,
-                                                 HEADWAY_VERBOSE="1")
-                    self.assert_same_output(job, plain)
-                    self.assertIn(f"{operation} of 5 ranks: {algorithm}", job.stderr)
-                    self.assert_only_rank_0_leaves_the_choice(daemon, len(nodes))
-
-    def test_linear_gather_and_scatter(self):
-        """Straight between the root and everybody, each host of which may be the root."""
-        nodes = ["a0", "a0", "a1", "b0", "b1"]
-        for operation in ("gather", "gatherv", "scatter", "scatterv"):
-            arguments = ("collectives", "--cases", "760", "--only", operation, "--seed", "7")
-            plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
-            with self.subTest(operation=operation):
-                job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm="linear",
-                                             HEADWAY_VERBOSE="1")
-                self.assert_same_output(job, plain)
-                self.assertIn(f"{operation} of 5 ranks: linear", job.stderr)
-                self.assertEqual(self.entered(daemon), {operation})
-                entered = [connection.patterns[request["pattern"] - 1]
-                           for connection in daemon.connections
-                           for request in connection.requests if request["op"] == "enter"]
-                self.assertEqual({pattern.get("algorithm") for pattern in entered}, {"linear"})
-                self.assertGreater(len({pattern["root"] for pattern in entered}), 1)
-                in_place = [line for line in plain.stdout.splitlines()
-                            if "blocking" in line and "in_place" in line]
-                self.assertGreater(len(in_place), 0)
-
-    def assert_only_rank_0_leaves_the_choice(self, daemon, ranks):
-        """Of each communicator; all others ask for what has been agreed on."""
-        asked = [(connection.rank, request) for connection in daemon.connections
-                 for request in connection.requests if "algorithms" in request
-                 and request["comm_hosts"] == request["job_hosts"]]
-        # the last is rank 0 of the communicator with all ranks reversed
-        self.assertIn({rank for rank, _ in asked}, ({0}, {ranks - 1}, {0, ranks - 1}))
-        for _, request in asked:
-            self.assertEqual(request["algorithms"], ALGORITHMS)
-            self.assertNotIn("algorithm", request)
-
-    def test_rank_0_decides(self):
-        """Whatever the other ranks' daemons would answer."""
-        nodes = ["a0", "a1", "a2", "b0", "b1"]
-        arguments = ("collectives", "--cases", "300", "--only", "alltoall", "--seed", "7")
-        plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
-        by_rank = ["pairwise_xor", "grid", "linear", "alltoall_b", "pairwise_ring"]
-        job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm=lambda rank: by_rank[rank],
-                                     HEADWAY_VERBOSE="1")
-        self.assert_same_output(job, plain)
-        self.assertIn("alltoall of 5 ranks: pairwise_xor", job.stderr)
-        for connection in daemon.connections:
-            entered = {connection.patterns[request["pattern"] - 1].get("algorithm")
-                       for request in connection.requests if request["op"] == "enter"}
-            self.assertIn("pairwise_xor", entered)
-
-    def test_daemons_on_some_ranks_only(self):
-        """Rank 0's is missing, or all but its; or all are gone after the start."""
-        nodes = ["a0", "a1", "a2", "b0", "b1"]
-        arguments = ("collectives", "--cases", "300", "--only", "alltoall", "--seed", "7")
-        plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
-        for name, dead, agreed in (("rank 0", lambda rank: rank == 0, "native"),
-                                   ("others", lambda rank: rank > 0, "grid")):
-            hello = lambda request, connection, dead=dead: \
-                CLOSE if dead(connection.rank) else {"node": nodes[request["rank"]],
-                                                     "cluster": nodes[request["rank"]][:1]}
-            with self.subTest(name), self.daemon(nodes=nodes, algorithm="grid",
-                                                 replace={"hello": hello}):
-                job = self.run_job(*arguments, ranks=len(nodes), HEADWAY_VERBOSE="1",
-                                   HEADWAY_TIMEOUT_MS=PATIENCE_MS)
-                self.assert_same_output(job, plain)
-                # whose daemon is gone does not know its cluster: no grid
-                agreed = "linear" if agreed == "grid" else agreed
-                self.assertIn(f"alltoall of 5 ranks: {agreed}", job.stderr)
-        with self.daemon(nodes=nodes, algorithm="pairwise_ring",
-                         replace={"enter": lambda *_: CLOSE}):
-            job = self.run_job(*arguments, ranks=len(nodes), HEADWAY_TIMEOUT_MS=PATIENCE_MS)
-        self.assert_same_output(job, plain)
-
-    def test_unknown_algorithm(self):
-        """Of another version of headwayd: its rates are not taken."""
-        job, daemon = self.paced_job("collectives", "--cases", "300", "--only", "alltoall",
-                                     "--seed", "7", nodes=NODES, algorithm="hypercube")
-        self.assertEqual(job.status, 0, job.stderr)
-        self.assertTrue(any("algorithms" in request for connection in daemon.connections
-                            for request in connection.requests))
-        self.assertEqual(self.entered(daemon), set())
-
-    def test_a_plan_for_another_algorithm_is_not_taken(self):
-        """Rates for linear messages would slow down a ring; all-to-alls are ours to carry out."""
-        for operation, entered in (("allgather", set()), ("alltoall", {"alltoall"})):
-            with self.subTest(operation=operation):
-                job, daemon = self.paced_job("collectives", "--cases", "300", "--only", operation,
-                                             "--seed", "7", nodes=NODES, algorithm="linear")
-                self.assertEqual(job.status, 0, job.stderr)
-                self.assertTrue(any(c.patterns for c in daemon.connections))
-                self.assertEqual(self.entered(daemon), entered)
 
     def test_requests_are_held(self):
         job, daemon = self.paced_job("requests_check", nodes=NODES)
@@ -391,11 +246,11 @@ class Both:
         self.assertIn("not pacing: libheadway-", job.stderr)
 
 
-class OpenMpi(Both, HelperTest):
+class OpenMpi(Both, ComparedTest):
     """libheadway-ompi.so."""
 
 
-class Mpich(Both, HelperTest):
+class Mpich(Both, ComparedTest):
     """libheadway-mpich.so.  Its ranks never yield, so there are fewer cases."""
 
     library = "mpich"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <span>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -42,12 +42,16 @@ std::optional<AllToAllAlgorithm> fastest(std::span<const AlgorithmTime> times,
 
 std::string plan_key(const CollectivePattern& pattern, std::optional<std::uint64_t> message_bytes) {
     const AllToAllPattern& hosts = pattern.hosts;
-    return fmt::format("{} {} {} {} {} {} {} {} {} {}", pattern.operation->name,
+    const auto ranks = pattern.places ? pattern.places->host_of_rank : std::vector<std::uint32_t>{};
+    const auto clusters =
+        pattern.places ? pattern.places->cluster_of_host : std::vector<std::size_t>{};
+    return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", pattern.operation->name,
                        fmt::join(hosts.job.per_cluster, ","),
                        fmt::join(hosts.communicator.per_cluster, ","), hosts.siblings_disjoint,
                        hosts.ranks_per_host, pattern.root_cluster, pattern.root_is_here,
                        pattern.algorithm.fixed ? algorithm_name(*pattern.algorithm.fixed) : "any",
-                       pattern.algorithm.able.to_ulong(),
+                       pattern.algorithm.able.to_ulong(), fmt::join(ranks, ","),
+                       fmt::join(clusters, ","), pattern.own_place,
                        message_bytes ? fmt::to_string(*message_bytes) : "any");
 }
 
@@ -63,7 +67,37 @@ Result<NodePlanner> NodePlanner::make(Config config, const std::string& host_nam
     return NodePlanner(std::move(config), name, cluster);
 }
 
-Result<CollectivePattern> NodePlanner::pattern_of(const CollectiveHosts& hosts) const {
+/// Only where no other communicator of the job can be in another step at the same
+/// time: the client says so, or this one has all the job's ranks.
+void NodePlanner::place_ranks(CollectivePattern& pattern, const CollectiveHosts& hosts,
+                              std::span<const std::uint32_t> rank_hosts) const {
+    const Topology& topology = config_.topology;
+    RankPlaces places;
+    std::map<std::size_t, std::uint32_t> place_of_host;
+    std::vector<std::uint32_t> ranks_of_place;
+    for (const std::uint32_t name : rank_hosts) {
+        const auto host = *topology.find_host(hosts.communicator[name]);
+        const auto [entry, is_new] =
+            place_of_host.try_emplace(host, static_cast<std::uint32_t>(place_of_host.size()));
+        if (is_new) {
+            places.cluster_of_host.push_back(topology.cluster_of(host));
+            ranks_of_place.push_back(0);
+        }
+        ++ranks_of_place[entry->second];
+        places.host_of_rank.push_back(entry->second);
+    }
+    const auto own = place_of_host.find(*topology.find_host(node_name_));
+    if (own == place_of_host.end()) return;
+    const bool has_all = place_of_host.size() == pattern.hosts.job.total() &&
+                         std::all_of(ranks_of_place.begin(), ranks_of_place.end(),
+                                     [&](auto ranks) { return ranks == hosts.ranks_per_host; });
+    if (!has_all && !hosts.siblings_disjoint) return;
+    pattern.own_place = own->second;
+    pattern.places = std::move(places);
+}
+
+Result<CollectivePattern> NodePlanner::pattern_of(const CollectiveHosts& hosts,
+                                                  std::span<const std::uint32_t> rank_hosts) const {
     const Topology& topology = config_.topology;
     const auto job = topology.resolve(hosts.job);
     if (!job) return tl::unexpected(job.error().within("job_hosts"));
@@ -82,6 +116,7 @@ Result<CollectivePattern> NodePlanner::pattern_of(const CollectiveHosts& hosts) 
     pattern.hosts = {topology.count(*job), topology.count(*communicator), hosts.siblings_disjoint,
                      hosts.ranks_per_host};
     pattern.algorithm = hosts.algorithm;
+    place_ranks(pattern, hosts, rank_hosts);
     if (!hosts.root) return pattern;
     const auto root = topology.find_host(*hosts.root);
     if (!root || !communicator->contains(*root)) {
@@ -123,6 +158,11 @@ Result<NodePlan> NodePlanner::plan_alltoall_like(const CollectivePattern& patter
     if (!node.paced) return node;
     node.rates = class_rates(layout_, plan->shares.rates);
     node.algorithm = algorithm_of(pattern, plan->shares, message_bytes);
+    if (!node.algorithm) return node;
+    if (const auto steps = steps_of(pattern, *node.algorithm, message_bytes)) {
+        node.steps = own_steps(*steps, pattern.own_place);
+        node.predicted = steps->predicted;
+    }
     return node;
 }
 
@@ -139,9 +179,36 @@ std::optional<AllToAllAlgorithm> NodePlanner::algorithm_of(
                                shares.hosts.total() <= compared_hosts_max;
     if (!is_comparable) return std::nullopt;
     const std::uint64_t ranks = pattern.hosts.ranks_per_host;
-    return fastest(predict_algorithms(config_.topology, config_.policy.plan, shares,
-                                      *message_bytes * ranks * ranks),
-                   choice);
+    auto times = predict_algorithms(config_.topology, config_.policy.plan, shares,
+                                    *message_bytes * ranks * ranks);
+    for (AlgorithmTime& time : times) {
+        const auto steps = steps_of(pattern, time.algorithm, message_bytes);
+        if (steps) time.paced = *steps->predicted;
+    }
+    return fastest(times, choice);
+}
+
+/// None: no stepwise algorithm, or nobody knows which ranks send in a step.
+std::optional<StepPlan> NodePlanner::steps_of(const CollectivePattern& pattern,
+                                              AllToAllAlgorithm algorithm,
+                                              std::optional<std::uint64_t> message_bytes) const {
+    if (!pattern.places || !is_stepwise(algorithm)) return std::nullopt;
+    auto plan = plan_steps(config_.topology, config_.policy.plan, *pattern.places, algorithm,
+                           message_bytes);
+    if (!plan) return std::nullopt;
+    return std::move(*plan);
+}
+
+std::vector<NodeSteps> NodePlanner::own_steps(const StepPlan& plan, std::size_t own_place) const {
+    std::vector<NodeSteps> steps;
+    for (const StepBlock& block : plan.blocks) {
+        NodeSteps own{block.first_step, {}};
+        for (const ClassLayout& target : layout_.classes) {
+            own.rates.push_back(block.rates[own_place][target.cluster]);
+        }
+        if (steps.empty() || steps.back().rates != own.rates) steps.push_back(std::move(own));
+    }
+    return steps;
 }
 
 /// Messages go straight between the root and everybody else.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,15 @@
 #include "daemon/kernel_layout.hpp"
 #include "daemon/protocol.hpp"
 #include "model/planner.hpp"
+#include "model/step_rates.hpp"
 
 namespace headway {
+
+/// Of an algorithm whose ranks go in lock step: up to the next one's first step.
+struct NodeSteps {
+    std::uint32_t first_step = 1;
+    std::vector<ClassRate> rates;  ///< per class of the layout
+};
 
 /// What a collective means for this node's classes.
 struct NodePlan {
@@ -20,6 +28,7 @@ struct NodePlan {
     std::vector<ClassRate> rates;  ///< per class of the layout; empty if not paced
     std::optional<AllToAllAlgorithm> algorithm{};  ///< that the rates are for; none: the library's
     std::optional<Prediction> predicted{};  ///< with a message size: so paced, or so unpaced
+    std::vector<NodeSteps> steps{};  ///< faster than `rates`, in lock step only; or empty
 };
 
 /// A collective as the planner sees it: names have become numbers.
@@ -29,6 +38,10 @@ struct CollectivePattern {
     std::size_t root_cluster = 0;  ///< of an operation with a root, as the next
     bool root_is_here = false;
     AlgorithmChoice algorithm{};
+    /// The communicator's ranks, and this node's place among their hosts.  None: not
+    /// told, or others of the job's may use the links at the same time.
+    std::optional<RankPlaces> places{};
+    std::size_t own_place = 0;
 
     friend bool operator==(const CollectivePattern&, const CollectivePattern&) = default;
 };
@@ -61,7 +74,8 @@ public:
     /// Names to numbers.  Fails on unknown hosts, on communicator hosts that
     /// are not in the job, on a root that is not in the communicator, and if
     /// this node is not.
-    [[nodiscard]] Result<CollectivePattern> pattern_of(const CollectiveHosts& hosts) const;
+    [[nodiscard]] Result<CollectivePattern> pattern_of(
+        const CollectiveHosts& hosts, std::span<const std::uint32_t> rank_hosts = {}) const;
 
     /// Without a message size for messages of any.
     [[nodiscard]] Result<NodePlan> plan(const CollectivePattern& pattern,
@@ -76,6 +90,11 @@ private:
     std::optional<AllToAllAlgorithm> algorithm_of(const CollectivePattern& pattern,
                                                   const AllToAllPlan& shares,
                                                   std::optional<std::uint64_t> message_bytes) const;
+    void place_ranks(CollectivePattern& pattern, const CollectiveHosts& hosts,
+                     std::span<const std::uint32_t> rank_hosts) const;
+    std::optional<StepPlan> steps_of(const CollectivePattern& pattern, AllToAllAlgorithm algorithm,
+                                     std::optional<std::uint64_t> message_bytes) const;
+    std::vector<NodeSteps> own_steps(const StepPlan& plan, std::size_t own_place) const;
     Result<NodePlan> plan_rooted(const CollectivePattern& pattern,
                                  std::optional<std::uint64_t> message_bytes) const;
 

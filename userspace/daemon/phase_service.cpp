@@ -88,7 +88,7 @@ std::uint32_t PhaseService::generation(const PhaseSeat& seat) const {
 /// From the plans that were made before, if it is among them: the processes of
 /// a job all ask the same.
 Result<NodePlan> PhaseService::plan(const NodePlanner& planner, const PhaseRequest& request) {
-    const auto pattern = planner.pattern_of(request.hosts);
+    const auto pattern = planner.pattern_of(request.hosts, request.rank_hosts);
     if (!pattern) return tl::unexpected(pattern.error());
     if (auto small = too_small(planner.config().policy, request.message_bytes)) {
         return NodePlan{false, std::move(*small), {}};
@@ -128,7 +128,24 @@ Result<Json> PhaseService::phase(const ControlSession& session, const PhaseReque
         answer["rates"] =
             class_rates_json(planner.config().topology, planner.layout(), plan->rates);
     }
+    if (auto steps = steps_json(session.seat->job, plan->steps); !steps.empty()) {
+        answer["steps"] = std::move(steps);
+    }
     return answer;
+}
+
+/// Empty, too, if the job has no room for so many phases: then the phase of the
+/// whole has to do.
+Json PhaseService::steps_json(std::uint32_t job, const std::vector<NodeSteps>& steps) {
+    Json list = Json::array();
+    for (const NodeSteps& step : steps) {
+        const auto number = jobs_.phase(job, without_idle_limits(step.rates));
+        if (!number) return Json::array();
+        list.push_back({{"step", step.first_step},
+                        {"phase", *number},
+                        {"bytes_per_s", rate_json(strictest(jobs_.jobs().at(job).phases[*number]))}});
+    }
+    return list;
 }
 
 /// The rate is one process's, a class is all of theirs.

@@ -42,6 +42,7 @@ public:
 private:
     Result<NodePlan> plan(const NodePlanner& planner, const PhaseRequest& request);
     [[nodiscard]] std::vector<ClassRate> without_idle_limits(std::vector<ClassRate> rates) const;
+    Json steps_json(std::uint32_t job, const std::vector<NodeSteps>& steps);
     [[nodiscard]] Json number_json(const PhaseSeat& seat, std::uint32_t number) const;
     [[nodiscard]] std::uint32_t generation(const PhaseSeat& seat) const;
 

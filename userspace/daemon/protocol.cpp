@@ -7,6 +7,7 @@
 
 #include "daemon/limits.hpp"
 #include "model/hostlist.hpp"
+#include "model/step_rates.hpp"
 
 namespace headway {
 namespace {
@@ -69,6 +70,21 @@ public:
         }
         for (const Input& item : *value) strings.push_back(item.get<std::string>());
         return strings;
+    }
+
+    std::vector<std::uint64_t> numbers(const char* key, std::size_t most) {
+        std::vector<std::uint64_t> numbers;
+        const Input* value = find(key);
+        if (value == nullptr) return numbers;
+        const bool fits = value->is_array() && value->size() <= most &&
+                          std::all_of(value->begin(), value->end(),
+                                      [](const Input& item) { return item.is_number_unsigned(); });
+        if (!fits) {
+            fail("\"{}\" must be an array of at most {} whole numbers from 0", key, most);
+            return numbers;
+        }
+        for (const Input& item : *value) numbers.push_back(item.get<std::uint64_t>());
+        return numbers;
     }
 
     std::vector<std::string> hosts(const char* key) {
@@ -197,6 +213,18 @@ CollectiveHosts read_collective(ObjectReader& reader) {
     return hosts;
 }
 
+std::vector<std::uint32_t> read_rank_hosts(ObjectReader& reader, const CollectiveHosts& hosts) {
+    std::vector<std::uint32_t> places;
+    for (const std::uint64_t place : reader.numbers("rank_hosts", step_ranks_max)) {
+        if (place >= hosts.communicator.size()) {
+            reader.fail("\"rank_hosts\" must be places in \"comm_hosts\", counted from 0");
+            return {};
+        }
+        places.push_back(static_cast<std::uint32_t>(place));
+    }
+    return places;
+}
+
 std::string read_job(ObjectReader& reader) {
     std::string job = reader.string("job", job_name_max_bytes).value_or("");
     if (!std::all_of(job.begin(), job.end(), is_job_char)) {
@@ -249,7 +277,10 @@ Result<RequestBody> read_join(ObjectReader& reader) {
 }
 
 Result<RequestBody> read_phase(ObjectReader& reader) {
-    PhaseRequest phase{read_collective(reader), reader.number("message_bytes")};
+    PhaseRequest phase;
+    phase.hosts = read_collective(reader);
+    phase.rank_hosts = read_rank_hosts(reader, phase.hosts);
+    phase.message_bytes = reader.number("message_bytes");
     return reader.finish(std::move(phase));
 }
 

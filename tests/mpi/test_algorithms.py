@@ -1,0 +1,276 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of both helper libraries' own algorithms on one machine, against a fake
+daemon and against the real one's planner and service: every algorithm does what
+the MPI library's does; rank 0's plan decides; messages leave in the phase of
+their step.
+
+  test_algorithms.py [Class.method ...]
+  test_algorithms.py --list
+"""
+
+import json
+import os
+import re
+
+from fake_headwayd import CLOSE
+from mpi_job import NODES, PATIENCE_MS, ComparedTest, RealHeadwayds, main
+
+ALGORITHMS = ["linear", "pairwise_ring", "pairwise_xor", "alltoall_b", "grid"]
+STEP_NODES = ["a0", "a1", "a2", "b0", "b1"]
+TWO_CLUSTERS = """
+[[cluster]]
+name = "a"
+hosts = ["a[0-2]"]
+prefixes = ["10.1.0.0/16"]
+host_rate = "20mbit"
+trunk_rate = "25mbit"
+[[cluster]]
+name = "b"
+hosts = ["b[0-1]"]
+prefixes = ["10.2.0.0/16"]
+host_rate = "20mbit"
+trunk_rate = "25mbit"
+"""
+# Seeds of collectives whose one case is blocking and of 5 ranks in all; in the
+# reversed one ranks count from the last.
+FIRST_CASE = {"alltoall": 0, "gather": 5}
+WORLD_ALLTOALL, REVERSED_ALLTOALL, WORLD_GATHER, WORLD_GATHER_ROOT = 20, 10, 1, 1
+
+
+class Both:
+    """What holds for either MPI library; mixed into a class for each."""
+
+    def test_algorithms(self):
+        """Numbers of ranks that are no power of two, clusters of different sizes."""
+        nodes = ["a0", "a1", "a2", "b0", "b1"]
+        for operation in ("alltoall", "alltoallv", "alltoallw"):
+            arguments = ("collectives", "--cases", "300", "--only", operation, "--seed", "7")
+            plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
+            for algorithm in ALGORITHMS:
+                with self.subTest(operation=operation, algorithm=algorithm):
+                    job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm=algorithm,
+                                                 HEADWAY_VERBOSE="1")
+                    self.assert_same_output(job, plain)
+                    self.assertIn(f"{operation} of 5 ranks: {algorithm}", job.stderr)
+                    self.assert_only_rank_0_leaves_the_choice(daemon, len(nodes))
+
+    def test_linear_gather_and_scatter(self):
+        """Straight between the root and everybody, each host of which may be the root."""
+        nodes = ["a0", "a0", "a1", "b0", "b1"]
+        for operation in ("gather", "gatherv", "scatter", "scatterv"):
+            arguments = ("collectives", "--cases", "760", "--only", operation, "--seed", "7")
+            plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
+            with self.subTest(operation=operation):
+                job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm="linear",
+                                             HEADWAY_VERBOSE="1")
+                self.assert_same_output(job, plain)
+                self.assertIn(f"{operation} of 5 ranks: linear", job.stderr)
+                self.assertEqual(self.entered(daemon), {operation})
+                entered = [connection.patterns[request["pattern"] - 1]
+                           for connection in daemon.connections
+                           for request in connection.requests if request["op"] == "enter"]
+                self.assertEqual({pattern.get("algorithm") for pattern in entered}, {"linear"})
+                self.assertGreater(len({pattern["root"] for pattern in entered}), 1)
+                in_place = [line for line in plain.stdout.splitlines()
+                            if "blocking" in line and "in_place" in line]
+                self.assertGreater(len(in_place), 0)
+
+    # ---- in which phase messages are sent -------------------------------------
+
+    def run_spied(self, operation, seed, **keywords):
+        """The job, whose one case is blocking and of all ranks, and (from, to, phase)
+        of each message that our algorithms sent in it."""
+        spy = "phase_spy.mpich.so" if self.library == "mpich" else "phase_spy.so"
+        number = FIRST_CASE[operation]
+        job = self.run_job("collectives", "--cases", str(number + 1), "--only", operation,
+                           "--seed", str(seed), ranks=len(STEP_NODES),
+                           preload=[os.path.join("tests", spy)], HEADWAY_VERBOSE="1",
+                           HEADWAY_TIMEOUT_MS=PATIENCE_MS, **keywords)
+        self.assertEqual(job.status, 0, job.stderr)
+        self.assertRegex(job.stdout, rf"{number} {operation} blocking (world|reversed) ")
+        return job, [tuple(map(int, words)) for words in
+                     re.findall(r"^sent (\d+) (\d+) (\d+)$", job.stderr, re.MULTILINE)]
+
+    def assert_phases_of_steps(self, sent, algorithm, phases_of):
+        """`phases_of`: by rank, the phase of step 0, which crosses nothing, 1, 2..."""
+        ranks = len(STEP_NODES)
+        steps = {(a, b): (b - a) % ranks if algorithm == "pairwise_ring" else a ^ b
+                 for a in range(ranks) for b in range(ranks)}
+        self.assertEqual(sorted(sent), sorted((a, b, phases_of[a][step])
+                                              for (a, b), step in steps.items()))
+
+    def test_steps(self):
+        """A rank whose daemon has no rates for the steps stays in the whole's phase."""
+        steps = [{"step": 1, "phase": 2, "bytes_per_s": 500}, {"step": 2, "phase": 0},
+                 {"step": 3, "phase": 4, "bytes_per_s": 2000}]
+        with_steps, without = [9, 2, 0, 4, 4, 4, 4, 4], [9] * 8
+        for algorithm in ("pairwise_ring", "pairwise_xor"):
+            with self.subTest(algorithm), self.daemon(
+                    nodes=STEP_NODES, algorithm=algorithm,
+                    steps=lambda rank: steps if rank != 3 else []) as daemon:
+                job, sent = self.run_spied("alltoall", WORLD_ALLTOALL)
+                self.assertIn(f"alltoall of 5 ranks: {algorithm} in lock step", job.stderr)
+                self.assert_phases_of_steps(sent, algorithm, [with_steps, with_steps, with_steps,
+                                                              without, with_steps])
+                for connection in daemon.connections:
+                    asked = [request for request in connection.requests
+                             if request["op"] == "phase" and "algorithm" in request]
+                    self.assertEqual([request["rank_hosts"] for request in asked], [[0, 1, 2, 3, 4]])
+                    self.assertEqual(os.pread(connection.slots, 4, 0), bytes(4), "left")
+
+    def test_steps_are_not_for_ranks_out_of_step(self):
+        """Rank 0's daemon has none, so the ranks do not wait for each other."""
+        steps = [{"step": 1, "phase": 2, "bytes_per_s": 500}]
+        with self.daemon(nodes=STEP_NODES, algorithm="pairwise_ring",
+                         steps=lambda rank: steps if rank != 0 else []):
+            job, sent = self.run_spied("alltoall", WORLD_ALLTOALL)
+        self.assertNotIn("lock step", job.stderr)
+        self.assert_phases_of_steps(sent, "pairwise_ring", [[9] * 8] * 5)
+
+    def test_steps_that_are_nonsense(self):
+        for steps in ([{"step": 2, "phase": 2}, {"step": 1, "phase": 3}], [{"step": 0, "phase": 2}],
+                      [{"phase": 2}], [7], "steps", [{"step": 1}]):
+            with self.subTest(steps=steps), \
+                    self.daemon(nodes=STEP_NODES, algorithm="pairwise_ring", steps=steps):
+                job, sent = self.run_spied("alltoall", WORLD_ALLTOALL)
+                self.assertNotIn("lock step", job.stderr)
+                self.assert_phases_of_steps(sent, "pairwise_ring", [[9] * 8] * 5)
+
+    # ---- the real headwayd's planner and service ------------------------------
+
+    def run_with_real_daemons(self, operation, seed, policy=""):
+        folder = os.path.dirname(self.socket)
+        with RealHeadwayds(folder, policy + TWO_CLUSTERS) as daemons:
+            job, sent = self.run_spied(operation, seed, under=daemons.on_nodes(STEP_NODES))
+        answers = {}
+        for rank, text in re.findall(r"rank (\d+) on \w+, \w+: (\{.*\})", job.stderr):
+            answer = json.loads(text)
+            if "phase" in answer:
+                answers[int(rank)] = answer  # the last: for what has been agreed on
+        return job, sent, answers
+
+    def test_headwayd_names_the_algorithm(self):
+        """The policy's, in all its steps' phases; on reversed ranks, too."""
+        for algorithm in ALGORITHMS:
+            for seed in (WORLD_ALLTOALL, REVERSED_ALLTOALL):
+                with self.subTest(algorithm=algorithm, seed=seed):
+                    self.check_named_by_headwayd(algorithm, seed)
+
+    def check_named_by_headwayd(self, algorithm, seed):
+        job, sent, answers = self.run_with_real_daemons(
+            "alltoall", seed, f'policy.algorithm = "{algorithm}"\n')
+        self.assertEqual(sorted(answers), list(range(5)), job.stderr)
+        self.assertEqual({answer["algorithm"] for answer in answers.values()}, {algorithm})
+        if not algorithm.startswith("pairwise"):
+            self.assertIn(f"alltoall of 5 ranks: {algorithm}\n", job.stderr)
+            self.assertEqual({"steps" in answer for answer in answers.values()}, {False})
+            return
+        self.assertIn(f"alltoall of 5 ranks: {algorithm} in lock step", job.stderr)
+        phases = []
+        for world_rank in range(5):
+            answer = answers[world_rank]
+            self.assertGreater(len({step["phase"] for step in answer["steps"]}), 1, answer)
+            phases.append([[answer["phase"], *(at["phase"] for at in answer["steps"]
+                                               if at["step"] <= step)][-1] for step in range(8)])
+        self.assert_phases_of_steps(sent, algorithm,
+                                    phases if seed == WORLD_ALLTOALL else phases[::-1])
+
+    def test_headwayd_names_none(self):
+        """Paced all at once is as fast as any order."""
+        job, sent, answers = self.run_with_real_daemons("alltoall", WORLD_ALLTOALL)
+        self.assertIn("alltoall of 5 ranks: native", job.stderr)
+        self.assertEqual(sent, [])
+        self.assertEqual({answer["algorithm"] for answer in answers.values()}, {None})
+        self.assertGreater(min(answer["phase"] for answer in answers.values()), 0)
+
+    def test_headwayd_paces_a_gather(self):
+        """Of 4 nodes into one: straight to the root, each in the phase of its node."""
+        job, sent, answers = self.run_with_real_daemons("gather", WORLD_GATHER)
+        self.assertIn("gather of 5 ranks: linear", job.stderr)
+        self.assertEqual(sorted(sent), [(rank, WORLD_GATHER_ROOT, answers[rank]["phase"])
+                                        for rank in range(5)])
+        for rank, answer in answers.items():
+            self.assertEqual(answer["phase"] > 0, rank != WORLD_GATHER_ROOT, answer)
+
+    def assert_only_rank_0_leaves_the_choice(self, daemon, ranks):
+        """Of each communicator; all others ask for what has been agreed on."""
+        asked = [(connection.rank, request) for connection in daemon.connections
+                 for request in connection.requests if "algorithms" in request
+                 and request["comm_hosts"] == request["job_hosts"]]
+        # the last is rank 0 of the communicator with all ranks reversed
+        self.assertIn({rank for rank, _ in asked}, ({0}, {ranks - 1}, {0, ranks - 1}))
+        for _, request in asked:
+            self.assertEqual(request["algorithms"], ALGORITHMS)
+            self.assertNotIn("algorithm", request)
+
+    def test_rank_0_decides(self):
+        """Whatever the other ranks' daemons would answer."""
+        nodes = ["a0", "a1", "a2", "b0", "b1"]
+        arguments = ("collectives", "--cases", "300", "--only", "alltoall", "--seed", "7")
+        plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
+        by_rank = ["pairwise_xor", "grid", "linear", "alltoall_b", "pairwise_ring"]
+        job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm=lambda rank: by_rank[rank],
+                                     HEADWAY_VERBOSE="1")
+        self.assert_same_output(job, plain)
+        self.assertIn("alltoall of 5 ranks: pairwise_xor", job.stderr)
+        for connection in daemon.connections:
+            entered = {connection.patterns[request["pattern"] - 1].get("algorithm")
+                       for request in connection.requests if request["op"] == "enter"}
+            self.assertIn("pairwise_xor", entered)
+
+    def test_daemons_on_some_ranks_only(self):
+        """Rank 0's is missing, or all but its; or all are gone after the start."""
+        nodes = ["a0", "a1", "a2", "b0", "b1"]
+        arguments = ("collectives", "--cases", "300", "--only", "alltoall", "--seed", "7")
+        plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
+        for name, dead, agreed in (("rank 0", lambda rank: rank == 0, "native"),
+                                   ("others", lambda rank: rank > 0, "grid")):
+            hello = lambda request, connection, dead=dead: \
+                CLOSE if dead(connection.rank) else {"node": nodes[request["rank"]],
+                                                     "cluster": nodes[request["rank"]][:1]}
+            with self.subTest(name), self.daemon(nodes=nodes, algorithm="grid",
+                                                 replace={"hello": hello}):
+                job = self.run_job(*arguments, ranks=len(nodes), HEADWAY_VERBOSE="1",
+                                   HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+                self.assert_same_output(job, plain)
+                # whose daemon is gone does not know its cluster: no grid
+                agreed = "linear" if agreed == "grid" else agreed
+                self.assertIn(f"alltoall of 5 ranks: {agreed}", job.stderr)
+        with self.daemon(nodes=nodes, algorithm="pairwise_ring",
+                         replace={"enter": lambda *_: CLOSE}):
+            job = self.run_job(*arguments, ranks=len(nodes), HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+        self.assert_same_output(job, plain)
+
+    def test_unknown_algorithm(self):
+        """Of another version of headwayd: its rates are not taken."""
+        job, daemon = self.paced_job("collectives", "--cases", "300", "--only", "alltoall",
+                                     "--seed", "7", nodes=NODES, algorithm="hypercube")
+        self.assertEqual(job.status, 0, job.stderr)
+        self.assertTrue(any("algorithms" in request for connection in daemon.connections
+                            for request in connection.requests))
+        self.assertEqual(self.entered(daemon), set())
+
+    def test_a_plan_for_another_algorithm_is_not_taken(self):
+        """Rates for linear messages would slow down a ring; all-to-alls are ours to carry out."""
+        for operation, entered in (("allgather", set()), ("alltoall", {"alltoall"})):
+            with self.subTest(operation=operation):
+                job, daemon = self.paced_job("collectives", "--cases", "300", "--only", operation,
+                                             "--seed", "7", nodes=NODES, algorithm="linear")
+                self.assertEqual(job.status, 0, job.stderr)
+                self.assertTrue(any(c.patterns for c in daemon.connections))
+                self.assertEqual(self.entered(daemon), entered)
+
+
+class OpenMpi(Both, ComparedTest):
+    """libheadway-ompi.so."""
+
+
+class Mpich(Both, ComparedTest):
+    """libheadway-mpich.so."""
+
+    library = "mpich"
+
+
+if __name__ == "__main__":
+    main()
