@@ -306,6 +306,22 @@ TEST_F(PhaseRequests, AGatherLimitsTheSendersTowardsTheRootOnly) {
     EXPECT_EQ(ask(session, "phase", request)["ok"], false);
 }
 
+// Of any size: though 1 % of a huge gather's time is more than a time-out.
+TEST_F(PhaseRequests, AGatherOfAnySizeIsPaced) {
+    const Session session = joined();
+    for (const char* operation : {"gather", "gatherv"}) {
+        Json request = collective(operation);
+        request["root"] = "b0";
+        request.erase("message_bytes");
+        for (const char* op : {"prepare", "phase"}) {
+            const Json answer = ask(session, op, request);
+            ASSERT_EQ(answer["paced"], true) << answer;
+            EXPECT_EQ(answer["algorithm"], "linear");
+            EXPECT_NEAR(answer["rates"][1]["bytes_per_s"].get<double>(), 0.99 * 20e6 / 8 / 7, 10);
+        }
+    }
+}
+
 TEST_F(PhaseRequests, ARateIsEachProcesss) {
     const Session session = joined(), sibling = joined();
     const Json answer = ask(session, "rate", {{"bytes_per_s", 100'000}});

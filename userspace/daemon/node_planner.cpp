@@ -19,6 +19,12 @@ constexpr std::uint64_t large_message_bytes = std::uint64_t{1} << 30;
 /// daemon whose clients wait.
 constexpr std::uint32_t compared_hosts_max = 128;
 
+BytesPerSecond usable_part(BytesPerSecond rate, const PlanPolicy& policy) {
+    const auto part = static_cast<unsigned __int128>(rate.value) *
+                      policy.target_utilisation_millionths / utilisation_one;
+    return {std::max<std::uint64_t>(1, static_cast<std::uint64_t>(part))};
+}
+
 /// What an algorithm must save for a program to give up its library's own.
 constexpr double worthwhile_part = 0.95;
 
@@ -223,7 +229,12 @@ Result<NodePlan> NodePlanner::plan_rooted(const CollectivePattern& pattern,
         make_exchange(operation, hosts.siblings_disjoint ? hosts.communicator : hosts.job,
                       pattern.root_cluster, bytes);
     if (!exchange) return tl::unexpected(exchange.error());
-    auto plan = plan_exchange(config_.topology, config_.policy.plan, *exchange);
+    // The unused part of the links makes so large a message later by more than any
+    // time-out, but that is no reason not to pace all smaller ones; so it is left
+    // out here, and of the rates below.
+    PlanPolicy policy = config_.policy.plan;
+    if (!message_bytes) policy.target_utilisation_millionths = utilisation_one;
+    auto plan = plan_exchange(config_.topology, policy, *exchange);
     if (!plan) return tl::unexpected(plan.error());
 
     NodePlan node{plan->paced, std::move(plan->reason), {}};
@@ -237,7 +248,9 @@ Result<NodePlan> NodePlanner::plan_rooted(const CollectivePattern& pattern,
         if (groups[i].cluster == layout_.own_cluster) own = i;
     }
     for (const ClassLayout& target : layout_.classes) {
-        node.rates.push_back(plan->rates[own][target.cluster]);
+        ClassRate rate = plan->rates[own][target.cluster];
+        if (rate && !message_bytes) rate = usable_part(*rate, config_.policy.plan);
+        node.rates.push_back(rate);
     }
     return node;
 }
