@@ -49,15 +49,26 @@ DaemonLink::DaemonLink(UniqueFd socket, std::chrono::milliseconds timeout)
 
 LinkResult<DaemonLink> DaemonLink::connect(const std::string& path,
                                            std::chrono::milliseconds timeout) {
+    UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    if (!socket) return system_error("socket");
+    if (!bound_blocking(socket.get(), timeout)) return system_error("setsockopt");
+    return connect_by(std::move(socket), path, timeout);
+}
+
+LinkResult<DaemonLink> DaemonLink::connect_at_once(const std::string& path,
+                                                   std::chrono::milliseconds timeout) {
+    UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!socket) return system_error("socket");
+    return connect_by(std::move(socket), path, timeout);
+}
+
+LinkResult<DaemonLink> DaemonLink::connect_by(UniqueFd socket, const std::string& path,
+                                              std::chrono::milliseconds timeout) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path.size() >= sizeof(address.sun_path))
         return lost("the socket's path is longer than a path may be: " + path);
     std::copy(path.begin(), path.end(), address.sun_path);
-
-    UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-    if (!socket) return system_error("socket");
-    if (!bound_blocking(socket.get(), timeout)) return system_error("setsockopt");
     int status = 0;
     do {
         status = ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address),
@@ -98,6 +109,25 @@ LinkResult<void> DaemonLink::tell(Json request) {
     if (!id) return tl::unexpected(id.error());
     unread_.push_back(*id);
     return {};
+}
+
+LinkResult<std::uint64_t> DaemonLink::post(Json request) {
+    return send(std::move(request), Clock::now());
+}
+
+LinkResult<std::optional<DaemonLink::AnswerWithFile>> DaemonLink::take(std::uint64_t id) {
+    pollfd polled{socket_.get(), POLLIN, 0};
+    if (::poll(&polled, 1, 0) <= 0) return std::nullopt;
+    auto answer = receive(Clock::now());
+    if (!answer) return tl::unexpected(answer.error());
+    if (answer->id != id) return lost("headwayd answered something that was not asked");
+    if (!answer->accepted) return tl::unexpected(LinkError{refusal(answer->body), false});
+    return AnswerWithFile{std::move(answer->body), std::move(file_)};
+}
+
+bool DaemonLink::is_hung_up() const {
+    pollfd polled{socket_.get(), POLLRDHUP, 0};
+    return ::poll(&polled, 1, 0) > 0;
 }
 
 LinkResult<std::uint64_t> DaemonLink::send(Json request, Clock::time_point deadline) {

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,10 @@ public:
     [[nodiscard]] static LinkResult<DaemonLink> connect(const std::string& path,
                                                         std::chrono::milliseconds timeout);
 
+    /// The same without ever waiting: a daemon too busy to accept is none.
+    [[nodiscard]] static LinkResult<DaemonLink> connect_at_once(const std::string& path,
+                                                                std::chrono::milliseconds timeout);
+
     /// Sends and waits for the answer, an object whose "ok" is true.
     [[nodiscard]] LinkResult<Json> ask(Json request);
 
@@ -49,6 +54,15 @@ public:
     /// refusal then counts as a lost connection.
     [[nodiscard]] LinkResult<void> tell(Json request);
 
+    /// Sends what take() then wants the id of.  Neither ever waits, and nothing
+    /// else may be asked in between.
+    [[nodiscard]] LinkResult<std::uint64_t> post(Json request);
+    /// The answer to the oldest post() not taken yet; none: it has not come.
+    [[nodiscard]] LinkResult<std::optional<AnswerWithFile>> take(std::uint64_t id);
+
+    /// The daemon has closed the connection, or is gone.  One system call.
+    [[nodiscard]] bool is_hung_up() const;
+
 private:
     using Clock = std::chrono::steady_clock;
     struct Answer {
@@ -59,6 +73,8 @@ private:
 
     DaemonLink(UniqueFd socket, std::chrono::milliseconds timeout);
 
+    [[nodiscard]] static LinkResult<DaemonLink> connect_by(UniqueFd socket, const std::string& path,
+                                                           std::chrono::milliseconds timeout);
     [[nodiscard]] LinkResult<std::uint64_t> send(Json request, Clock::time_point deadline);
     [[nodiscard]] LinkResult<Answer> receive(Clock::time_point deadline);
     [[nodiscard]] ssize_t receive_datagram();

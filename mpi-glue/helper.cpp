@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "helper.hpp"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -122,6 +123,7 @@ void Helper::join_job() {
     }
     hosts_.gather(node_, session_ ? session_->cluster() : "");
     watch_finalize();
+    watch_fork();
     if (hosts_.names().size() < 2) {
         announce("nothing to pace: the job is on one host");
         session_.reset();
@@ -196,6 +198,14 @@ void Helper::watch_finalize() {
     real::Comm_set_attr(MPI_COMM_SELF, finalize_key_, this);
 }
 
+/// A handler may do next to nothing: another thread may hold the mutex for ever.
+void Helper::watch_fork() {
+    ::pthread_atfork(nullptr, nullptr, [] {
+        helper().forked_ = true;
+        helper().active_ = false;
+    });
+}
+
 bool Helper::applies_to(MPI_Comm communicator) const noexcept {
     if (!active_ || communicator == MPI_Comm{} || communicator == MPI_COMM_NULL) return false;
     int joins_two_groups = 0;
@@ -216,6 +226,7 @@ bool Helper::enter(const Collective& collective, MPI_Comm communicator,
 }
 
 bool Helper::enter(const Paceable& paceable) noexcept {
+    if (!active_) return false;
     const std::lock_guard lock(mutex_);
     if (!session_) return false;
     try {
@@ -272,6 +283,7 @@ std::optional<Paceable> Helper::paceable(const Collective& collective, MPI_Comm 
 
 PlannedAlgorithm Helper::planned_algorithm(const PatternKey& key,
                                            std::optional<std::uint64_t> bytes) noexcept {
+    if (!active_) return {};
     const std::lock_guard lock(mutex_);
     if (!session_) return {};
     try {
@@ -285,11 +297,13 @@ PlannedAlgorithm Helper::planned_algorithm(const PatternKey& key,
 }
 
 void Helper::step(int step) noexcept {
+    if (forked_) return;
     const std::lock_guard lock(mutex_);
     if (session_) session_->step(step);
 }
 
 void Helper::leave() noexcept {
+    if (forked_) return;
     const std::lock_guard lock(mutex_);
     if (!session_) return;
     try {
@@ -299,12 +313,22 @@ void Helper::leave() noexcept {
     }
 }
 
+LinkResult<bool> Helper::set_rate(std::optional<std::uint64_t> bytes_per_s) noexcept try {
+    if (forked_) return false;
+    const std::lock_guard lock(mutex_);
+    if (!session_) return false;
+    return session_->set_rate(bytes_per_s);
+} catch (const std::exception&) {
+    return false;
+}
+
 void Helper::finalize() noexcept {
     active_ = false;
+    if (forked_) return;
+    rate_control().close();
     const std::lock_guard lock(mutex_);
     session_.reset();
     own_algorithms().release();
-    rate_control().close();
     hosts_.release();
 }
 
@@ -327,10 +351,11 @@ Helper::CommunicatorPatterns* Helper::patterns_of(MPI_Comm communicator) {
     return patterns.release();  // the communicator's, until forget_communicator
 }
 
-/// A refusal concerns one thing; a lost connection ends all.
+/// A refusal concerns one thing; a lost connection all, until there is another.
 void Helper::tell(const LinkError& error, const std::string& refused) {
-    if (error.lost) end_session();
-    notice_.say((error.lost ? "pacing ended" : refused) + " on " + node_ + ": " + error.what);
+    if (!error.lost) return notice_.say(refused + " on " + node_ + ": " + error.what);
+    notice_.say("pacing paused on " + node_ + ": " + error.what +
+                "; it goes on when headwayd is back");
 }
 
 /// From now on this process paces nothing.  Closing the connection undoes

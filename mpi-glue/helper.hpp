@@ -9,7 +9,8 @@
 //   finalize      through a delete callback on MPI_COMM_SELF
 //
 // It never changes a job's outcome: any trouble ends in one line and in doing
-// nothing from then on.
+// nothing until the daemon is back.  A child that the process forks does nothing
+// at all, for the connection and the slot are its parent's.
 //
 // Threads: before_init and after_init run in the thread that initialises MPI;
 // everything else may be called by any thread.
@@ -76,6 +77,9 @@ public:
     [[nodiscard]] std::optional<int> root_host_of(const Collective& collective,
                                                   MPI_Comm communicator) const;
 
+    /// Session::set_rate(); false, too, without a session.
+    [[nodiscard]] LinkResult<bool> set_rate(std::optional<std::uint64_t> bytes_per_s) noexcept;
+
     void finalize() noexcept;
 
     [[nodiscard]] const Settings& settings() const { return settings_; }
@@ -109,6 +113,7 @@ private:
     [[nodiscard]] bool entered_or_told(Operation operation, const LinkResult<bool>& entered);
     void tell(const LinkError& error, const std::string& refused);
     bool end_session() noexcept;
+    void watch_fork();
 
     static int forget_communicator(MPI_Comm, int, void* value, void*);
     static int end_of_mpi(MPI_Comm, int, void*, void* helper);
@@ -127,7 +132,8 @@ private:
     HostTable hosts_;
     OncePerNode notice_;
 
-    std::atomic<bool> active_{false};  ///< there is a session
+    std::atomic<bool> active_{false};  ///< there is a session, and it is this process's
+    std::atomic<bool> forked_{false};  ///< this is a child of the session's process
     std::mutex mutex_;                 ///< guards what follows
     std::optional<Session> session_;
 };

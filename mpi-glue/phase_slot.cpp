@@ -3,8 +3,6 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
-
 namespace headway::glue {
 namespace {
 
@@ -29,16 +27,19 @@ std::optional<PhaseSlot> PhaseSlot::map(const UniqueFd& memory, const SlotPlace&
 
 PhaseSlot::~PhaseSlot() {
     if (memory_ == nullptr) return;
-    store(0);
+    std::uint32_t own = stored_;
+    if (own != 0)
+        __atomic_compare_exchange_n(word(), &own, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
     ::munmap(memory_, place_.map_bytes);
 }
 
+/// Of those that limit anything; 0 if none does.
 std::uint32_t PhaseSlot::strictest() const {
-    return std::min_element(entered_.begin(), entered_.end(),
-                            [](const Phase& a, const Phase& b) {
-                                return a.bytes_per_s < b.bytes_per_s;
-                            })
-        ->number;
+    const Phase* least = base_.number != 0 ? &base_ : nullptr;
+    for (const Phase& phase : entered_) {
+        if (least == nullptr || phase.bytes_per_s < least->bytes_per_s) least = &phase;
+    }
+    return least != nullptr ? least->number : 0;
 }
 
 }  // namespace headway::glue

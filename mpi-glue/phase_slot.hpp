@@ -43,14 +43,18 @@ public:
     PhaseSlot(PhaseSlot&& other) noexcept
         : memory_(std::exchange(other.memory_, nullptr)),
           place_(other.place_),
+          stored_(other.stored_),
+          base_(other.base_),
           entered_(std::move(other.entered_)) {}
     PhaseSlot& operator=(PhaseSlot&& other) noexcept {
         std::swap(memory_, other.memory_);
         std::swap(place_, other.place_);
+        std::swap(stored_, other.stored_);
+        std::swap(base_, other.base_);
         std::swap(entered_, other.entered_);
         return *this;
     }
-    /// Rests.
+    /// Rests, unless the daemon has given the slot to somebody else already.
     ~PhaseSlot();
 
     [[nodiscard]] std::uint32_t generation() const { return load(place_.generation_offset); }
@@ -58,7 +62,7 @@ public:
     /// The next packet is sent in this phase, or in a stricter one entered before.
     void enter(const Phase& phase) {
         entered_.push_back(phase);
-        store(entered_.size() == 1 ? phase.number : strictest());
+        store(strictest());
     }
 
     [[nodiscard]] bool is_resting() const { return entered_.empty(); }
@@ -74,8 +78,14 @@ public:
     bool leave() {
         if (entered_.empty()) return false;
         entered_.pop_back();
-        store(entered_.empty() ? 0 : strictest());
+        store(strictest());
         return true;
+    }
+
+    /// The phase beside all that are entered; number 0: none.
+    void set_base(const Phase& phase) {
+        base_ = phase;
+        store(strictest());
     }
 
 private:
@@ -88,13 +98,18 @@ private:
         return __atomic_load_n(reinterpret_cast<std::uint32_t*>(memory_ + offset),
                                __ATOMIC_ACQUIRE);
     }
+    [[nodiscard]] std::uint32_t* word() const {
+        return reinterpret_cast<std::uint32_t*>(memory_ + place_.slot_offset);
+    }
     void store(std::uint32_t number) {
-        __atomic_store_n(reinterpret_cast<std::uint32_t*>(memory_ + place_.slot_offset), number,
-                         __ATOMIC_RELEASE);
+        stored_ = number;
+        __atomic_store_n(word(), number, __ATOMIC_RELEASE);
     }
 
     char* memory_;
     SlotPlace place_;
+    std::uint32_t stored_ = 0;
+    Phase base_;
     std::vector<Phase> entered_;  ///< innermost last
 };
 

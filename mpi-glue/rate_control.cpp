@@ -56,6 +56,13 @@ LinkResult<DaemonLink::Json> RateControl::ask(DaemonLink::Json request) {
 RateResult RateControl::set_rate(std::optional<std::uint64_t> bytes_per_s) noexcept try {
     const std::lock_guard lock(mutex_);
     if (refused_) return RateResult::unsupported;
+    const auto held = helper().set_rate(bytes_per_s);
+    if (held && *held) return RateResult::set;
+    if (!held) {
+        // of this rate or of now: the next one may do
+        helper().complain("HEADWAY_MATB has no effect: " + held.error().what);
+        return held.error().lost ? RateResult::no_daemon : RateResult::unsupported;
+    }
     if (tried_ && !link_) return RateResult::no_daemon;
     DaemonLink::Json request{{"op", "rate"}, {"bytes_per_s", nullptr}};
     if (bytes_per_s) request["bytes_per_s"] = *bytes_per_s;

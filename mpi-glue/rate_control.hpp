@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A rate that the program itself asks for, with HEADWAY_MATB; and the bandwidth
-// that it divides, HEADWAY_MAXRATE.  Over a connection to headwayd of its own,
-// opened at the first use: what holds there holds until it is changed or the
-// connection ends, beside whatever collectives enter and leave.
+// that it divides, HEADWAY_MAXRATE.  Where the session has a slot the rate is a
+// phase in it, beside whatever collectives enter and leave.  Else headwayd is
+// asked over a connection of its own, opened at the first use:
 //
 //   {"op":"rate", "bytes_per_s":N}      N, or null: no limit of the program's
 //
-// A daemon that does not know the request refuses it; then the program goes on
-// unpaced, one line says so, and it is not asked again.
+// A daemon without phases refuses that; then the program goes on unpaced, one
+// line says so, and it is not asked again.
 #pragma once
 
 #include <cstdint>

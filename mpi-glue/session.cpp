@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "session.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <climits>
 #include <string_view>
@@ -94,67 +92,104 @@ bool is_worthwhile(const Pattern& pattern, std::uint64_t bytes) {
     return pattern.paced && bytes > 0 && bytes >= pattern.min_message_bytes;
 }
 
+/// Where all is known and a slot is there, nothing is asked that would tell that
+/// the daemon has gone.
+constexpr std::chrono::seconds look_pause{1};
+
 }  // namespace
 
-Session::Session(DaemonLink link, const Settings& settings, const HostTable& hosts, int rank,
-                 std::string node)
-    : link_(std::move(link)),
-      hosts_(&hosts),
+// ------------------------------------------------------------------ connection
+
+Session::Session(Contact contact, ContactPlan plan, const Settings& settings,
+                 const HostTable& hosts, ContactSeeker::Now now)
+    : hosts_(&hosts),
       siblings_disjoint_(settings.siblings_disjoint),
       verbose_(settings.verbose),
-      rank_(rank),
-      node_(std::move(node)) {}
+      rank_(plan.rank),
+      node_(contact.node.empty() ? own_host_name() : contact.node),
+      cluster_(contact.cluster),
+      now_(now),
+      seeker_(std::move(plan), std::move(now)) {
+    take_over(std::move(contact));
+}
 
 LinkResult<Session> Session::open(const Settings& settings, const std::string& job, int rank,
-                                  const HostTable& hosts) {
-    auto link = DaemonLink::connect(settings.socket_path, settings.timeout);
-    if (!link) return tl::unexpected(link.error());
-    const auto answer =
-        link->ask({{"op", "hello"}, {"job", job}, {"rank", rank}, {"pid", ::getpid()}});
-    if (!answer) return tl::unexpected(answer.error());
-    std::string name = own_host_name();
-    const auto node = answer->find("node");
-    if (node != answer->end() && node->is_string() && !node->get_ref<const std::string&>().empty())
-        name = node->get<std::string>();
-    Session session(std::move(*link), settings, hosts, rank, std::move(name));
-    if (const auto phases = answer->find("phases");
-        phases != answer->end() && phases->is_boolean() && phases->get<bool>())
-        session.join(job);
-    if (const auto cluster = answer->find("cluster");
-        cluster != answer->end() && cluster->is_string())
-        session.cluster_ = cluster->get<std::string>();
-    return session;
+                                  const HostTable& hosts, ContactSeeker::Now now) {
+    ContactPlan plan{settings.socket_path, settings.timeout, job, rank};
+    auto contact = make_contact(plan);
+    if (!contact) return tl::unexpected(contact.error());
+    return Session(std::move(*contact), std::move(plan), settings, hosts, std::move(now));
 }
 
-/// Without a slot all goes on by requests.
-void Session::join(const std::string& job) {
-    auto answer = link_.ask_for_file({{"op", "join"}, {"job", job}});
-    if (!answer) return;
-    const auto number = [&](const char* key) -> std::size_t {
-        const auto found = answer->body.find(key);
-        const bool is_number = found != answer->body.end() && found->is_number_unsigned();
-        return is_number ? found->get<std::size_t>() : 0;
-    };
-    slot_ = PhaseSlot::map(answer->file,
-                           {number("map_bytes"), number("slot_offset"), number("generation_offset")});
+/// False: there is no daemon now.
+LinkResult<bool> Session::connect() {
+    if (link_) {
+        if (const auto there = look_for_daemon(); !there) return tl::unexpected(there.error());
+        return true;
+    }
+    auto contact = seeker_.seek();
+    if (!contact) return false;
+    take_over(std::move(*contact));
+    return true;
 }
+
+LinkResult<void> Session::look_for_daemon() {
+    if (now_() < next_look_) return {};
+    next_look_ = now_() + look_pause;
+    if (link_->is_hung_up())
+        return tl::unexpected(LinkError{"headwayd closed the connection", true});
+    return {};
+}
+
+void Session::take_over(Contact contact) {
+    link_ = std::move(contact.link);
+    slot_ = std::move(contact.slot);
+    ++connection_;
+    next_look_ = now_() + look_pause;
+    rate_generation_ = 0;
+}
+
+/// From now on nothing is paced.  A daemon that died has left a classifier that
+/// still reads the slot, which therefore rests.
+void Session::disconnect() {
+    stepping_ = nullptr;
+    slot_.reset();
+    link_.reset();
+    requested_ = 0;
+    seeker_.lost();
+}
+
+template <class Value>
+LinkResult<Value> Session::noted(LinkResult<Value> result) {
+    if (!result && result.error().lost && link_) disconnect();
+    return result;
+}
+
+// -------------------------------------------------------------------- patterns
 
 LinkResult<KnownPattern*> Session::pattern(const PatternKey& key) {
-    const auto [entry, is_new] = patterns_.try_emplace(key);
-    if (is_new) {
-        if (const auto prepared = prepare(*entry); !prepared)
+    KnownPattern& known = *patterns_.try_emplace(key).first;
+    const auto connected = noted(connect());
+    if (!connected) return tl::unexpected(connected.error());
+    if (!*connected) {
+        known.second = Pattern{};
+    } else if (known.second.connection != connection_) {
+        if (const auto prepared = noted(prepare(known)); !prepared)
             return tl::unexpected(prepared.error());
     }
-    return &*entry;
+    return &known;
 }
 
 LinkResult<PlannedAlgorithm> Session::planned_algorithm(const PatternKey& key,
                                                         std::optional<std::uint64_t> bytes) {
+    const auto connected = noted(connect());
+    if (!connected) return tl::unexpected(connected.error());
+    if (!*connected) return PlannedAlgorithm{};
     const auto able = own_algorithms_of(key.operation);
     Json request = request_of(slot_ ? "phase" : "prepare", key);
     for (const Algorithm algorithm : able) request["algorithms"].push_back(name_of(algorithm));
     if (bytes) request["message_bytes"] = *bytes;
-    const auto answer = link_.ask(std::move(request));
+    const auto answer = noted(link_->ask(std::move(request)));
     if (!answer) {
         if (answer.error().lost) return tl::unexpected(answer.error());
         return PlannedAlgorithm{};  // what it has against the rest it will say then
@@ -166,19 +201,32 @@ LinkResult<PlannedAlgorithm> Session::planned_algorithm(const PatternKey& key,
 }
 
 LinkResult<bool> Session::enter(KnownPattern& known, std::uint64_t bytes) {
+    const auto connected = noted(connect());
+    if (!connected || !*connected) return connected;
+    return noted(enter_connected(known, bytes));
+}
+
+LinkResult<bool> Session::enter_connected(KnownPattern& known, std::uint64_t bytes) {
+    if (const auto updated = update(known); !updated) return tl::unexpected(updated.error());
     return slot_ ? enter_phase(known, bytes) : enter_by_request(known, bytes);
+}
+
+/// Prepared on this connection, and with phases since the last change.
+LinkResult<void> Session::update(KnownPattern& known) {
+    const Pattern& pattern = known.second;
+    const std::uint32_t generation = slot_ ? slot_->generation() : 0;
+    if (slot_ && rate_generation_ != generation) {
+        if (auto held = hold_rate(); !held && held.error().lost) return held;
+    }
+    if (pattern.connection == connection_ && pattern.generation == generation) return {};
+    return prepare(known);
 }
 
 LinkResult<bool> Session::enter_phase(KnownPattern& known, std::uint64_t bytes) {
     Pattern& pattern = known.second;
-    const std::uint32_t generation = slot_->generation();
-    if (pattern.generation != generation) {
-        if (const auto prepared = prepare(known); !prepared)
-            return tl::unexpected(prepared.error());
-    }
     if (!is_worthwhile(pattern, bytes)) return false;
     KnownPhase& phase = pattern.phases[size_class(bytes)];
-    if (phase.generation != generation) {
+    if (phase.generation != slot_->generation()) {
         if (const auto asked = ask_for_phase(known, bytes, phase); !asked)
             return tl::unexpected(asked.error());
     }
@@ -213,32 +261,49 @@ LinkResult<bool> Session::enter_by_request(KnownPattern& known, std::uint64_t by
         if (entered && !is_worthwhile(known.second, bytes)) return false;
         if (entered) entered = ask_to_enter(known, bytes);
     }
-    if (entered) return true;
+    if (entered) {
+        ++requested_;
+        return true;
+    }
     known.second = Pattern{};
+    known.second.connection = connection_;
     return tl::unexpected(entered.error());
 }
 
 LinkResult<void> Session::leave() {
-    if (!slot_) return link_.tell({{"op", "leave"}});
-    slot_->leave();
+    if (slot_) slot_->leave();
     stepping_ = nullptr;
+    if (slot_ || requested_ == 0) return {};
+    --requested_;
+    return noted(link_->tell({{"op", "leave"}}));
+}
+
+// ------------------------------------------------------------------------ rate
+
+LinkResult<bool> Session::set_rate(std::optional<std::uint64_t> bytes_per_s) {
+    rate_ = bytes_per_s;
+    rate_generation_ = 0;
+    const auto connected = noted(connect());
+    if (!connected) return tl::unexpected(connected.error());
+    if (!slot_) return false;
+    if (const auto held = noted(hold_rate()); !held) return tl::unexpected(held.error());
+    return true;
+}
+
+/// Asked again whenever the job has changed: its processes share the rate.
+LinkResult<void> Session::hold_rate() {
+    rate_generation_ = slot_->generation();
+    slot_->set_base({});
+    if (!rate_) return {};
+    const auto answer = link_->ask({{"op", "rate"}, {"bytes_per_s", *rate_}});
+    if (!answer) return tl::unexpected(answer.error());
+    const KnownPhase known = read_phase(*answer);
+    rate_generation_ = known.generation;
+    slot_->set_base(known.phase);
     return {};
 }
 
-LinkResult<bool> Session::enter_rate(std::uint64_t bytes_per_s) {
-    if (!slot_) return false;
-    KnownPhase& known = rates_[bytes_per_s];
-    if (known.generation != slot_->generation()) {
-        const auto answer = link_.ask({{"op", "rate"}, {"bytes_per_s", bytes_per_s}});
-        known.phase = {};
-        known.generation = slot_->generation();
-        if (!answer) return tl::unexpected(answer.error());
-        known = read_phase(*answer);
-    }
-    if (known.phase.number == 0) return false;
-    enter_slot(known);
-    return true;
-}
+// -------------------------------------------------------------------- requests
 
 Json Session::request_of(const char* op, const PatternKey& key) const {
     Json request{{"op", op},
@@ -262,7 +327,7 @@ LinkResult<void> Session::ask_for_phase(const KnownPattern& pattern, std::uint64
     // A refusal is not asked for again until something has changed.
     known.phase = {};
     known.generation = slot_->generation();
-    const auto answer = link_.ask(std::move(request));
+    const auto answer = link_->ask(std::move(request));
     if (!answer) return tl::unexpected(answer.error());
     show(pattern.first, *answer);
     const std::uint32_t generation = known.generation;
@@ -273,14 +338,16 @@ LinkResult<void> Session::ask_for_phase(const KnownPattern& pattern, std::uint64
 
 LinkResult<void> Session::prepare(KnownPattern& known) {
     known.second = Pattern{};
+    known.second.connection = connection_;
     if (slot_) known.second.generation = slot_->generation();
-    const auto answer = link_.ask(request_of("prepare", known.first));
+    const auto answer = link_->ask(request_of("prepare", known.first));
     if (!answer) return tl::unexpected(answer.error());
     show(known.first, *answer);
     auto pattern = read_pattern(*answer);
     if (!pattern) return tl::unexpected(pattern.error());
     if (pattern->paced && !is_for(known.first, *answer))
         refuse_other_algorithm(known.first, *pattern);
+    pattern->connection = known.second.connection;
     pattern->generation = known.second.generation;
     known.second = std::move(*pattern);
     return {};
@@ -288,7 +355,7 @@ LinkResult<void> Session::prepare(KnownPattern& known) {
 
 LinkResult<void> Session::ask_to_enter(const KnownPattern& known, std::uint64_t bytes) {
     const auto answer =
-        link_.ask({{"op", "enter"}, {"pattern", known.second.id}, {"message_bytes", bytes}});
+        link_->ask({{"op", "enter"}, {"pattern", known.second.id}, {"message_bytes", bytes}});
     if (!answer) return tl::unexpected(answer.error());
     show(known.first, *answer);
     return {};

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-// This process's dealings with headwayd: one connection, the patterns prepared
-// on it, enter and leave.  Knows nothing of MPI calls.
+// This process's dealings with headwayd: one connection at a time, the patterns
+// prepared on it, enter and leave.  Knows nothing of MPI calls.
 //
 // Where the daemon has phases, it is asked once for each pattern and size, and
 // enter and leave are a store into memory that the kernel reads; where it has
 // none, they are requests.
 //
-// Errors are of two kinds (LinkError::lost): the connection is gone and the
-// session with it, or the daemon refused this one thing and the rest goes on.
+// Errors are of two kinds (LinkError::lost): the connection is gone, or the
+// daemon refused this one thing.  The session goes on either way: without a
+// connection nothing is paced, and at each use it sees whether the daemon is
+// back, without waiting (daemon_contact.hpp).  What an earlier connection said
+// means nothing to a later one: numbers of patterns and phases, the slot.
 //
 // Not thread safe: the caller serialises.
 #pragma once
@@ -22,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon_link.hpp"
+#include "daemon_contact.hpp"
 #include "host_table.hpp"
 #include "operation.hpp"
 #include "phase_slot.hpp"
@@ -67,6 +70,7 @@ struct Pattern {
     std::uint64_t id = 0;
     std::uint64_t min_message_bytes = 0;
     std::string reason;  ///< why, or why not, for people
+    std::uint64_t connection = 0;  ///< on which it was prepared; 0: on none
     std::uint32_t generation = 0;  ///< of the slot's memory, when it was prepared
     std::array<KnownPhase, size_classes> phases{};
 };
@@ -85,8 +89,9 @@ class Session {
 public:
     /// Connects and says who is there.  `hosts` must outlive the session; it
     /// may be gathered later, but before the first pattern.
-    [[nodiscard]] static LinkResult<Session> open(const Settings& settings, const std::string& job,
-                                                  int rank, const HostTable& hosts);
+    [[nodiscard]] static LinkResult<Session> open(
+        const Settings& settings, const std::string& job, int rank, const HostTable& hosts,
+        ContactSeeker::Now now = std::chrono::steady_clock::now);
 
     /// The name under which headway.toml knows this node.
     [[nodiscard]] const std::string& node() const { return node_; }
@@ -104,34 +109,44 @@ public:
 
     /// True: the rates hold, and leave() must follow.
     [[nodiscard]] LinkResult<bool> enter(KnownPattern& known, std::uint64_t bytes);
+    /// The innermost one ends.  What was entered on an earlier connection ended
+    /// with that.
     [[nodiscard]] LinkResult<void> leave();
 
     /// What was entered last goes on to that step, in which all its ranks are:
     /// none is before it, and none will begin the next before all have ended it.
     void step(int step);
 
-    /// As enter(), for a rate that the program itself names: of this process,
-    /// towards other clusters.  False, too, if the daemon has no phases.
-    [[nodiscard]] LinkResult<bool> enter_rate(std::uint64_t bytes_per_s);
-
-    [[nodiscard]] bool has_phases() const { return slot_.has_value(); }
+    /// A rate that the program itself names: of this process, towards other
+    /// clusters, until the next call; none: no limit.  It holds beside whatever is
+    /// entered, and on later connections, too.  False: the daemon has no phases, or
+    /// there is no daemon now.
+    [[nodiscard]] LinkResult<bool> set_rate(std::optional<std::uint64_t> bytes_per_s);
 
 private:
-    Session(DaemonLink link, const Settings& settings, const HostTable& hosts, int rank,
-            std::string node);
+    Session(Contact contact, ContactPlan plan, const Settings& settings, const HostTable& hosts,
+            ContactSeeker::Now now);
 
+    [[nodiscard]] LinkResult<bool> connect();
+    [[nodiscard]] LinkResult<void> look_for_daemon();
+    void take_over(Contact contact);
+    void disconnect();
+    template <class Value>
+    [[nodiscard]] LinkResult<Value> noted(LinkResult<Value> result);
+
+    [[nodiscard]] LinkResult<void> update(KnownPattern& known);
     [[nodiscard]] LinkResult<void> prepare(KnownPattern& known);
-    void join(const std::string& job);
     [[nodiscard]] DaemonLink::Json request_of(const char* op, const PatternKey& key) const;
+    [[nodiscard]] LinkResult<bool> enter_connected(KnownPattern& known, std::uint64_t bytes);
     [[nodiscard]] LinkResult<bool> enter_phase(KnownPattern& known, std::uint64_t bytes);
     [[nodiscard]] LinkResult<bool> enter_by_request(KnownPattern& known, std::uint64_t bytes);
     [[nodiscard]] LinkResult<void> ask_for_phase(const KnownPattern& pattern, std::uint64_t bytes,
                                                  KnownPhase& known);
     [[nodiscard]] LinkResult<void> ask_to_enter(const KnownPattern& known, std::uint64_t bytes);
     void enter_slot(const KnownPhase& known);
+    [[nodiscard]] LinkResult<void> hold_rate();
     void show(const PatternKey& key, const DaemonLink::Json& answer) const;
 
-    DaemonLink link_;
     const HostTable* hosts_;
     bool siblings_disjoint_;
     bool verbose_;
@@ -139,9 +154,18 @@ private:
     std::string node_;
     std::string cluster_;
     Patterns patterns_;
-    std::optional<PhaseSlot> slot_;               ///< none: rates change by requests
-    std::map<std::uint64_t, KnownPhase> rates_;   ///< that the program named
-    const KnownPhase* stepping_ = nullptr;        ///< entered last, and it has steps
+
+    ContactSeeker::Now now_;
+    ContactSeeker seeker_;
+    std::chrono::steady_clock::time_point next_look_;  ///< whether the daemon is still there
+    std::optional<DaemonLink> link_;                   ///< none: there is no daemon now
+    std::uint64_t connection_ = 0;                     ///< the number of link_
+    std::optional<PhaseSlot> slot_;                    ///< none: rates change by requests
+    const KnownPhase* stepping_ = nullptr;             ///< entered last, and it has steps
+    std::size_t requested_ = 0;                        ///< collectives entered by requests
+
+    std::optional<std::uint64_t> rate_;  ///< that the program named
+    std::uint32_t rate_generation_ = 0;  ///< for which the slot holds it; 0: it does not
 };
 
 }  // namespace headway::glue

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "phase_slot.hpp"
+
+#include "scripted_daemon.hpp"
+
+namespace headway::glue::test {
+namespace {
+
+constexpr Phase loose{1, 2000};
+constexpr Phase strict{2, 1000};
+
+class PhaseSlots : public testing::Test {
+protected:
+    std::optional<PhaseSlot> map(std::size_t slot = 0) {
+        return PhaseSlot::map(memory_.fd, {SlotMemory::bytes, slot * sizeof(std::uint32_t),
+                                           SlotMemory::generation_offset});
+    }
+    SlotMemory memory_;
+};
+
+TEST_F(PhaseSlots, TheStrictestOfThoseEnteredIsStored) {
+    auto slot = *map();
+    slot.enter(loose);
+    EXPECT_EQ(memory_.phase(), 1U);
+    slot.enter(strict);
+    slot.enter(loose);
+    EXPECT_EQ(memory_.phase(), 2U);
+    EXPECT_TRUE(slot.leave());
+    EXPECT_EQ(memory_.phase(), 2U);
+    EXPECT_TRUE(slot.leave());
+    EXPECT_EQ(memory_.phase(), 1U);
+    EXPECT_TRUE(slot.leave());
+    EXPECT_EQ(memory_.phase(), 0U);
+    EXPECT_FALSE(slot.leave());
+}
+
+TEST_F(PhaseSlots, ABaseHoldsBesideThem) {
+    auto slot = *map();
+    slot.set_base(loose);
+    EXPECT_EQ(memory_.phase(), 1U);
+    slot.enter(strict);
+    EXPECT_EQ(memory_.phase(), 2U);
+    slot.leave();
+    EXPECT_EQ(memory_.phase(), 1U);
+    slot.set_base({});
+    EXPECT_EQ(memory_.phase(), 0U);
+}
+
+TEST_F(PhaseSlots, ItRestsWhenItEnds) {
+    {
+        auto slot = *map(3);
+        slot.enter(strict);
+        const PhaseSlot moved = std::move(slot);
+        EXPECT_EQ(memory_.phase(3), 2U);
+    }
+    EXPECT_EQ(memory_.phase(3), 0U);
+}
+
+TEST_F(PhaseSlots, WhatSomebodyElseHasStoredSinceStays) {
+    {
+        auto slot = *map();
+        slot.enter(strict);
+        memory_.store(7);
+    }
+    EXPECT_EQ(memory_.phase(), 7U);
+    {
+        const auto resting = *map();
+        memory_.store(5);
+    }
+    EXPECT_EQ(memory_.phase(), 5U);
+}
+
+TEST_F(PhaseSlots, PlacesOutsideTheMemoryAreRefused) {
+    const std::size_t bytes = SlotMemory::bytes;
+    for (const SlotPlace& place :
+         {SlotPlace{0, 0, 0}, SlotPlace{bytes, bytes, 0}, SlotPlace{bytes, 0, bytes - 2},
+          SlotPlace{bytes, 2, 0}, SlotPlace{std::size_t{1} << 40, 0, 4}})
+        EXPECT_FALSE(PhaseSlot::map(memory_.fd, place));
+    EXPECT_FALSE(PhaseSlot::map(UniqueFd(), {bytes, 0, 4}));
+}
+
+}  // namespace
+}  // namespace headway::glue::test

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// A session whose daemon goes away and comes back; the clock is the test's.
+#include "session.hpp"
+
+#include "scripted_daemon.hpp"
+
+namespace headway::glue::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t size = 65536;
+
+class Sessions : public testing::Test {
+protected:
+    void open() {
+        settings_.socket_path = daemon_.path();
+        settings_.timeout = 20s;  // the machine may be busy
+        auto session = Session::open(settings_, "job", 3, hosts_, [this] { return now_; });
+        ASSERT_TRUE(session) << session.error().what;
+        session_.emplace(std::move(*session));
+        const auto known = session_->pattern({Operation::alltoall, {}});
+        ASSERT_TRUE(known) << known.error().what;
+        known_ = *known;
+    }
+    LinkResult<bool> enter() { return session_->enter(*known_, size); }
+    bool entered() {
+        const auto result = enter();
+        return result && *result;
+    }
+    bool goes_unpaced() {
+        const auto result = enter();
+        return result && !*result;
+    }
+    /// Enters until it is paced again; false: never.
+    bool comes_back() {
+        for (int i = 0; i < 20'000; ++i) {
+            if (entered()) return true;
+            std::this_thread::sleep_for(1ms);
+        }
+        return false;
+    }
+    void restart() {
+        daemon_.stop();
+        daemon_.start();
+    }
+    void without_phases() {
+        daemon_.answers["hello"] = [](const Json&) { return Json{{"node", "a0"}}; };
+        daemon_.answers["join"] = [](const Json&) { return Json{{"error", "no phases"}}; };
+    }
+    void start_and_open() {
+        daemon_.start();
+        open();
+    }
+
+    ScriptedDaemon daemon_;
+    Settings settings_;
+    HostTable hosts_;
+    ContactSeeker::Clock::time_point now_{1h};
+    std::optional<Session> session_;
+    KnownPattern* known_ = nullptr;
+};
+
+TEST_F(Sessions, EnterByAStore) {
+    start_and_open();
+    for (int i = 0; i < 3; ++i) {
+        ASSERT_TRUE(entered());
+        EXPECT_EQ(daemon_.memory->phase(), 1U);
+        ASSERT_TRUE(session_->leave());
+        EXPECT_EQ(daemon_.memory->phase(), 0U);
+    }
+    EXPECT_EQ(daemon_.asked("phase"), 1U);
+    EXPECT_EQ(daemon_.asked("enter"), 0U);
+}
+
+TEST_F(Sessions, SeeWithinASecondThatTheDaemonIsGone) {
+    start_and_open();
+    ASSERT_TRUE(entered());
+    ASSERT_TRUE(session_->leave());
+    daemon_.stop();
+    EXPECT_TRUE(entered()) << "nobody has looked";
+    now_ += 1s;
+    const auto lost = enter();
+    ASSERT_FALSE(lost);
+    EXPECT_TRUE(lost.error().lost);
+    EXPECT_EQ(daemon_.memory->phase(), 0U) << "the kernel may still read the slot";
+    EXPECT_TRUE(session_->leave()) << "of the one before";
+    EXPECT_TRUE(goes_unpaced()) << "told once";
+}
+
+TEST_F(Sessions, JoinAgainAndAskAnew) {
+    start_and_open();
+    ASSERT_TRUE(entered());
+    ASSERT_TRUE(session_->leave());
+    daemon_.answers["phase"] = [](const Json&) {
+        return Json{{"phase", 9}, {"bytes_per_s", 5}, {"generation", 1}};
+    };
+    restart();
+    now_ += 1s;
+    EXPECT_FALSE(enter());
+    EXPECT_TRUE(goes_unpaced());
+    EXPECT_EQ(daemon_.asked("hello"), 1U) << "not before a second has passed";
+    now_ += 1s;
+    ASSERT_TRUE(comes_back());
+    EXPECT_EQ(daemon_.memory->phase(), 9U);
+    EXPECT_EQ(daemon_.asked("hello"), 2U);
+    EXPECT_EQ(daemon_.asked("join"), 2U);
+    EXPECT_EQ(daemon_.asked("prepare"), 2U);
+    EXPECT_EQ(daemon_.asked("phase"), 2U);
+    ASSERT_TRUE(session_->leave());
+    EXPECT_EQ(daemon_.memory->phase(), 0U);
+}
+
+TEST_F(Sessions, WhatWasEnteredBeforeEndsWithItsConnection) {
+    for (const bool phases : {true, false}) {
+        SCOPED_TRACE(phases);
+        if (!phases) without_phases();
+        restart();
+        open();
+        ASSERT_TRUE(entered());
+        restart();
+        now_ += 1s;
+        EXPECT_FALSE(enter());
+        now_ += 1s;
+        ASSERT_TRUE(comes_back());
+        ASSERT_TRUE(session_->leave());
+        ASSERT_TRUE(session_->leave()) << "of the lost connection";
+        EXPECT_EQ(daemon_.memory->phase(), 0U);
+        EXPECT_TRUE(entered());
+    }
+    EXPECT_LE(daemon_.asked("leave"), 1U);
+}
+
+TEST_F(Sessions, ATriedDaemonIsNotTriedMoreOftenThanOnceASecond) {
+    start_and_open();
+    daemon_.stop();
+    now_ += 1s;
+    EXPECT_FALSE(enter());
+    daemon_.listen();  // whoever connects is left waiting
+    settings_.timeout = 1s;
+    std::vector<int> tried;
+    for (int tenths = 1; tenths <= 1300; ++tenths) {
+        now_ += 100ms;
+        EXPECT_TRUE(goes_unpaced());
+        if (daemon_.has_connection()) tried.push_back(tenths);
+    }
+    ASSERT_GE(tried.size(), 5U);
+    EXPECT_EQ(tried.front(), 10);
+    for (std::size_t i = 1; i < tried.size(); ++i) EXPECT_GE(tried[i] - tried[i - 1], 10);
+    EXPECT_LE(tried.size(), 8U) << "the pauses grow";
+}
+
+TEST_F(Sessions, ADaemonWithoutPhasesIsAskedEachTime) {
+    start_and_open();
+    ASSERT_TRUE(entered());
+    without_phases();
+    restart();
+    now_ += 1s;
+    EXPECT_FALSE(enter());
+    now_ += 1s;
+    ASSERT_TRUE(comes_back());
+    EXPECT_EQ(daemon_.asked("enter"), 1U);
+    ASSERT_TRUE(session_->leave());
+    ASSERT_TRUE(entered());
+    EXPECT_EQ(daemon_.asked("leave"), 1U);
+    EXPECT_EQ(daemon_.asked("enter"), 2U);
+}
+
+TEST_F(Sessions, ADaemonOfAnotherVersionPacesNothing) {
+    start_and_open();
+    daemon_.answers["hello"] = [](const Json&) { return Json{{"error", "version 2 only"}}; };
+    restart();
+    now_ += 1s;
+    EXPECT_FALSE(enter());
+    for (int i = 0; i < 100; ++i) {
+        now_ += 100ms;
+        EXPECT_TRUE(goes_unpaced());
+        std::this_thread::sleep_for(1ms);
+    }
+    EXPECT_EQ(daemon_.asked("prepare"), 1U);
+}
+
+TEST_F(Sessions, ARateOfTheProgramHoldsOnTheNextConnection) {
+    daemon_.answers["rate"] = [this](const Json& request) {
+        EXPECT_EQ(request["bytes_per_s"], 700);
+        return Json{{"phase", 4}, {"bytes_per_s", 700}, {"generation", daemon_.memory->generation()}};
+    };
+    start_and_open();
+    EXPECT_TRUE(session_->set_rate(700).value_or(false));
+    EXPECT_EQ(daemon_.memory->phase(), 4U);
+    ASSERT_TRUE(entered());
+    EXPECT_EQ(daemon_.memory->phase(), 4U) << "stricter than the collective's";
+    ASSERT_TRUE(session_->leave());
+    daemon_.memory->set_generation(2);
+    ASSERT_TRUE(entered());
+    EXPECT_EQ(daemon_.asked("rate"), 2U) << "the job has changed";
+    restart();
+    now_ += 1s;
+    EXPECT_FALSE(enter());
+    now_ += 1s;
+    ASSERT_TRUE(comes_back());
+    EXPECT_EQ(daemon_.memory->phase(), 4U);
+    ASSERT_TRUE(session_->leave());
+    EXPECT_TRUE(session_->set_rate(std::nullopt).value_or(false));
+    EXPECT_EQ(daemon_.memory->phase(), 0U);
+}
+
+}  // namespace
+}  // namespace headway::glue::test
