@@ -166,10 +166,46 @@ TEST_F(Phases, AreBounded) {
     EXPECT_NE(refused.error().message.find("64 processes"), std::string::npos);
     const PhaseSeat seat{jobs_->jobs().begin()->first, 0};
     for (std::uint32_t i = 1; i < HEADWAY_PHASES; ++i) EXPECT_EQ(phase(seat, {rate(i), {}}), i);
-    EXPECT_FALSE(jobs_->phase(seat.job, {rate(1'000'000), {}}));
+    EXPECT_FALSE(jobs_->phase(seat.job, {rate(1'000'000), {}})) << "laxer than any that was named";
     EXPECT_EQ(phase(seat, {rate(63), {}}), 63U) << "those it has it keeps";
     jobs_->leave(seat);
     EXPECT_TRUE(jobs_->join(bob, "job"));
+}
+
+// A process may store a number long after it was told of it: what that means
+// then is nowhere laxer.
+TEST_F(Phases, ANumberIsFreeForStricterRatesOnceNobodyIsToldOfIt) {
+    const PhaseSeat seat = join(), sibling = join();
+    for (std::uint32_t i = 1; i < HEADWAY_PHASES; ++i) phase(seat, {rate(1000 + i), rate(5000)});
+    store(seat, 1);
+    store(sibling, 2);
+    const auto before = maps_.slots(seat.job).generation;
+    EXPECT_FALSE(jobs_->phase(seat.job, {rate(1000), rate(5000)}, false));
+    EXPECT_EQ(maps_.slots(seat.job).generation, before) << "not asked to change it";
+    EXPECT_EQ(phase(seat, {rate(1000), rate(5000)}), 3U) << "1 and 2 are held";
+    EXPECT_EQ(maps_.slots(seat.job).generation, before + 1) << "all had been named";
+    store(seat, 3);
+    EXPECT_EQ(rate_of(maps_.classify(0)), rate(1000));
+    EXPECT_EQ(jobs_->classes().entries().at({0, BytesPerSecond{1003}}).users, 0U);
+    EXPECT_EQ(jobs_->classes().entries().at({1, BytesPerSecond{5000}}).users, 63U);
+
+    EXPECT_FALSE(jobs_->phase(seat.job, {rate(900), rate(5001)})) << "laxer on one trunk";
+    EXPECT_FALSE(jobs_->phase(seat.job, {rate(900), {}})) << "no limit is laxer still";
+    EXPECT_EQ(phase(seat, {rate(1004), rate(5000)}), 4U) << "named again, as it was";
+    EXPECT_EQ(phase(seat, {rate(900), rate(5000)}), 1U) << "not held now, and not named since";
+}
+
+TEST_F(Phases, ANumberIsFreeForAnyRatesOnceAllWhoWereThereHaveLeft) {
+    const PhaseSeat first = join();
+    for (std::uint32_t i = 1; i < HEADWAY_PHASES; ++i) phase(first, {rate(i), {}});
+    const PhaseSeat second = join();
+    EXPECT_FALSE(jobs_->phase(second.job, {rate(2000), {}}));
+    jobs_->leave(first);
+    for (std::uint32_t i = 1; i < HEADWAY_PHASES; ++i) {
+        EXPECT_EQ(phase(second, {rate(2000 + i), rate(2000 + i)}), i);
+    }
+    store(second, 63);
+    EXPECT_EQ(rate_of(maps_.classify(1)), rate(2063));
 }
 
 TEST_F(Phases, AnswersGoOutOfDateWithTheJob) {

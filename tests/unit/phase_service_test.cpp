@@ -2,6 +2,8 @@
 // join, phase and rate through the daemon's requests.
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 #include "daemon/control_service.hpp"
 #include "daemon/limits.hpp"
 #include "fake_clock.hpp"
@@ -366,6 +368,36 @@ TEST_F(PhaseRequests, AReloadPutsAnswersOutOfDate) {
     const Json after = ask(session, "phase", collective("alltoall"));
     EXPECT_EQ(after["generation"], maps_.slots(0).generation);
     EXPECT_NE(after["phase"], before["phase"]) << "a plan of before is not answered";
+}
+
+TEST_F(PhaseRequests, AReloadSetsHowLongPhasesLinger) {
+    const auto ordered = [&](std::uint32_t classid) {
+        return kernel_.device("eth0").root.classes.at(classid).ordered_ns;
+    };
+    const Session session = joined();
+    ask(session, "enter", collective("alltoall"));
+    const ClassRate before = rate_of(0x11);
+    Config config = demo_config();
+    for (const int linger_ms : {25, 0, 5}) {
+        config.policy.linger = std::chrono::milliseconds(linger_ms);
+        ASSERT_TRUE(service_->reload(config));
+        EXPECT_EQ(ordered(0x10010), linger_ms * 1'000'000U);
+        EXPECT_EQ(ordered(0x10011), linger_ms * 1'000'000U);
+        EXPECT_EQ(ordered(0x10111), 0U) << "only classes that have others below them";
+    }
+    EXPECT_EQ(rate_of(0x11), before) << "the rate is nobody's business here";
+
+    int changes = 0;
+    kernel_.refuse = [&](const nlmsghdr&) -> std::optional<FakeKernel::Refusal> {
+        if (++changes != 2) return std::nullopt;
+        return FakeKernel::Refusal{ENOMEM, "no memory"};
+    };
+    config.policy.linger = std::chrono::milliseconds(7);
+    const auto refused = service_->reload(config);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("no memory"), std::string::npos);
+    for (const std::uint32_t classid : {0x10010U, 0x10011U}) EXPECT_EQ(ordered(classid), 5'000'000U);
+    EXPECT_EQ(service_->planner().config().policy.linger, std::chrono::milliseconds(5));
 }
 
 TEST_F(PhaseRequests, StatusShowsJobsAndSlots) {

@@ -32,6 +32,8 @@ TEST(TcLine, SpeaksOfPhases) {
               "class add dev eth0 parent 1:11 classid 1:1001 gap rate 1mbit ordered 10ms");
     EXPECT_EQ(tc_line("eth0", DeleteClass{tc_handle(1, 0x1001)}),
               "class del dev eth0 classid 1:1001");
+    EXPECT_EQ(tc_line("eth0", ChangeClassOrder{tc_handle(1, 0x11), 25ms}),
+              "class change dev eth0 parent 1: classid 1:11 gap ordered 25ms");
     EXPECT_EQ(tc_line("eth0", AddClassifier{10, 3, tc_handle(1, 0)}).front(), '#')
         << "tc has no words for a program without a file";
 }

@@ -192,15 +192,14 @@ Result<Json> ControlService::prepare(ControlSession& session, const PrepareReque
     if (!pattern) return tl::unexpected(pattern.error());
     const auto plan = planner_.plan(*pattern, std::nullopt);
     if (!plan) return tl::unexpected(plan.error());
-    const auto id = remember(session, {*pattern, *plan});
-    if (!id) return tl::unexpected(id.error());
 
     const auto small = too_small(planner_.config().policy, request.message_bytes);
-    answer["pattern"] = *id;
+    const std::uint64_t id = remember(session, {*pattern, *plan});
+    answer["pattern"] = id;
     answer["paced"] = plan->paced && !small;
     answer["reason"] = small.value_or(plan->reason);
     answer["min_message_bytes"] = planner_.config().policy.min_message_bytes;
-    const auto sized = plan_for_size(session.patterns[*id - 1], request.message_bytes);
+    const auto sized = plan_for_size(session.patterns.at(id), request.message_bytes);
     if (!sized) return tl::unexpected(sized.error());
     if (sized->algorithm) answer["algorithm"] = algorithm_json(sized->algorithm);
     if (plan->paced) {
@@ -210,23 +209,22 @@ Result<Json> ControlService::prepare(ControlSession& session, const PrepareReque
     return answer;
 }
 
-/// The pattern's id.  A pattern known already keeps its id, so that a program
-/// which makes and frees communicators all day does not run out of them.
-Result<std::uint64_t> ControlService::remember(ControlSession& session,
-                                               PreparedPattern prepared) const {
+/// The pattern's id.  A pattern known already keeps its id.  Where there are too
+/// many, the one that was not used for longest goes; its id is not given again.
+std::uint64_t ControlService::remember(ControlSession& session, PreparedPattern prepared) {
     auto& patterns = session.patterns;
     const auto known = std::find_if(patterns.begin(), patterns.end(), [&](const auto& other) {
-        return other.pattern == prepared.pattern;
+        return other.second.pattern == prepared.pattern;
     });
-    if (known != patterns.end()) {
-        *known = std::move(prepared);
-        return static_cast<std::uint64_t>(known - patterns.begin()) + 1;
+    const std::uint64_t id = known != patterns.end() ? known->first : ++session.last_pattern;
+    if (known == patterns.end() && patterns.size() >= patterns_per_client_max) {
+        patterns.erase(std::min_element(
+            patterns.begin(), patterns.end(),
+            [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
     }
-    if (patterns.size() >= patterns_per_client_max) {
-        return failure("a client may prepare {} patterns at most", patterns_per_client_max);
-    }
-    patterns.push_back(std::move(prepared));
-    return patterns.size();
+    prepared.used = ++session.uses;
+    patterns.insert_or_assign(id, std::move(prepared));
+    return id;
 }
 
 /// A plan for the size only where every node hears of the same: else they would
@@ -257,10 +255,15 @@ Result<NodePlan> ControlService::plan_of(ControlSession& session,
         return plan_for_size(once, request.message_bytes);
     }
     const std::uint64_t id = std::get<std::uint64_t>(request.who);
-    if (id == 0 || id > session.patterns.size()) {
-        return failure("pattern {} was not prepared on this connection", id);
+    const auto known = session.patterns.find(id);
+    if (known == session.patterns.end()) {
+        const bool was_prepared = id > 0 && id <= session.last_pattern;
+        return failure("pattern {} was {} this connection", id,
+                       was_prepared ? "forgotten because others were used since: prepare it again on"
+                                    : "not prepared on");
     }
-    PreparedPattern& prepared = session.patterns[id - 1];
+    PreparedPattern& prepared = known->second;
+    prepared.used = ++session.uses;
     if (!prepared.plan) {
         return failure("pattern {} is out of date, because the hosts of the topology changed; "
                        "prepare it again", id);
@@ -389,6 +392,22 @@ Result<Json> ControlService::status(Json answer) {
 
 // --------------------------------------------------------------------- reload
 
+/// What phases leave in the queues is the kernel's to wait for; what collectives
+/// leave there, the pacer's.
+Result<void> ControlService::change_linger(std::chrono::nanoseconds linger) {
+    const std::chrono::nanoseconds before = planner_.config().policy.linger;
+    if (phases_ && linger != before) {
+        const auto changes = linger_changes(planner_.layout(), linger);
+        if (const auto done = kernel_.apply(changes, ApplyMode::together); !done) {
+            // what did change goes back; nothing depends on it
+            (void)kernel_.apply(linger_changes(planner_.layout(), before), ApplyMode::together);
+            return tl::unexpected(done.error().error.within("the kernel"));
+        }
+    }
+    pacer_.set_linger(linger);
+    return {};
+}
+
 Result<void> ControlService::reload(Config config) {
     auto next = NodePlanner::make(std::move(config), planner_.node_name());
     if (!next) return tl::unexpected(next.error());
@@ -401,12 +420,12 @@ Result<void> ControlService::reload(Config config) {
                        rate_to_text(next->own_cluster().host_rate),
                        rate_to_text(link_rate_.bits()));
     }
+    if (auto changed = change_linger(next->config().policy.linger); !changed) return changed;
     const bool keep_patterns = same_hosts(planner_.config().topology, next->config().topology);
     planner_ = std::move(*next);
-    pacer_.set_linger(planner_.config().policy.linger);
     if (phases_) phases_->plans_changed();
     for (auto& [id, session] : sessions_) {
-        for (PreparedPattern& prepared : session.patterns) {
+        for (auto& [pattern_id, prepared] : session.patterns) {
             prepared.plan.reset();
             prepared.plan_by_bytes.clear();
             if (!keep_patterns) continue;

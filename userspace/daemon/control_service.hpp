@@ -67,7 +67,8 @@ private:
     Result<Json> leave(ControlSession& session, Json answer);
     Result<Json> status(Json answer);
 
-    Result<std::uint64_t> remember(ControlSession& session, PreparedPattern prepared) const;
+    Result<void> change_linger(std::chrono::nanoseconds linger);
+    static std::uint64_t remember(ControlSession& session, PreparedPattern prepared);
     Result<NodePlan> plan_for_size(PreparedPattern& prepared,
                                    const std::optional<std::uint64_t>& message_bytes) const;
     Result<NodePlan> plan_of(ControlSession& session, const EnterRequest& request) const;

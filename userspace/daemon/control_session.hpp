@@ -23,13 +23,14 @@ struct Peer {
     bool is_watched = true;  ///< the daemon sees the process end
 };
 
-/// A collective announced by "prepare"; its id is its place in the list + 1.
+/// A collective announced by "prepare".
 struct PreparedPattern {
     CollectivePattern pattern;
     /// For messages of any size.  None: the topology was reloaded with other hosts,
     /// so that the counts in `pattern` mean nothing any more.
     std::optional<NodePlan> plan;
     std::map<std::uint64_t, NodePlan> plan_by_bytes{};  ///< as they were asked for
+    std::uint64_t used = 0;  ///< the session's count of uses, at the last of this
 };
 
 /// A collective that a client is in.
@@ -42,7 +43,9 @@ struct ActiveEnter {
 struct ControlSession {
     Peer peer;
     std::optional<HelloRequest> hello;
-    std::vector<PreparedPattern> patterns;
+    std::map<std::uint64_t, PreparedPattern> patterns;  ///< by id, from 1
+    std::uint64_t last_pattern = 0;                     ///< its id
+    std::uint64_t uses = 0;                             ///< of patterns
     std::vector<ActiveEnter> enters;  ///< innermost last
     std::optional<PhaseSeat> seat;    ///< it has joined its job's phases
 };

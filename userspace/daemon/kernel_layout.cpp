@@ -52,6 +52,14 @@ KernelLayout with_phases(const KernelLayout& layout, int program_fd,
     return phases;
 }
 
+std::vector<Change> linger_changes(const KernelLayout& layout, std::chrono::nanoseconds linger) {
+    std::vector<Change> changes;
+    for (const ClassLayout& target : layout.classes) {
+        changes.emplace_back(ChangeClassOrder{target.classid, linger});
+    }
+    return changes;
+}
+
 std::vector<ClassRate> class_rates(const KernelLayout& layout,
                                    const std::vector<std::vector<ClassRate>>& rates_by_cluster) {
     std::vector<ClassRate> rates;

@@ -55,6 +55,10 @@ struct KernelLayout {
 [[nodiscard]] KernelLayout with_phases(const KernelLayout& layout, int program_fd,
                                        std::chrono::nanoseconds linger);
 
+/// Another `linger` for a layout with phases that is in the kernel.
+[[nodiscard]] std::vector<Change> linger_changes(const KernelLayout& layout,
+                                                 std::chrono::nanoseconds linger);
+
 /// The rates of a plan for a node of `layout`'s own cluster, one per class of
 /// the layout.  None: the plan does not limit that class.
 [[nodiscard]] std::vector<ClassRate> class_rates(

@@ -139,7 +139,7 @@ Result<Json> PhaseService::phase(const ControlSession& session, const PhaseReque
 Json PhaseService::steps_json(std::uint32_t job, const std::vector<NodeSteps>& steps) {
     Json list = Json::array();
     for (const NodeSteps& step : steps) {
-        const auto number = jobs_.phase(job, without_idle_limits(step.rates));
+        const auto number = jobs_.phase(job, without_idle_limits(step.rates), false);
         if (!number) return Json::array();
         list.push_back({{"step", step.first_step},
                         {"phase", *number},

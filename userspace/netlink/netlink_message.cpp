@@ -101,6 +101,13 @@ struct Encoder {
         return put_class(change.classid, std::nullopt, NLM_F_ACK, conf);
     }
 
+    Result<void> operator()(const ChangeClassOrder& change) const {
+        gap_class_conf conf{};
+        conf.has_ordered = true;
+        conf.ordered_ns = static_cast<std::uint64_t>(change.ordered_linger.count());
+        return put_class(change.classid, std::nullopt, NLM_F_ACK, conf);
+    }
+
     Result<void> operator()(const AddFilter& change) const {
         tcmsg* tc = begin(message, RTM_NEWTFILTER, create_flags, ifindex);
         tc->tcm_parent = tc_handle(change.classid.major(), 0).value;

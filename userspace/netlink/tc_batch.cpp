@@ -38,6 +38,11 @@ struct ToLine {
         return line;
     }
 
+    std::string operator()(const ChangeClassOrder& c) const {
+        return class_line("change", c.classid, std::nullopt) + " ordered " +
+               duration_to_text(c.ordered_linger);
+    }
+
     std::string operator()(const AddFilter& c) const {
         return fmt::format(
             "filter add dev {} parent {} protocol {} pref {} handle {:#x} flower dst_ip {} "

@@ -21,6 +21,9 @@ struct ToText {
         return fmt::format("setting class {} to {}", c.classid.to_string(),
                            c.rate ? rate_to_text(c.rate->bits()) : "unlimited");
     }
+    std::string operator()(const ChangeClassOrder& c) const {
+        return fmt::format("setting the order of class {}", c.classid.to_string());
+    }
     std::string operator()(const AddFilter& c) const {
         return fmt::format("adding the filter for {}", c.destination.to_string());
     }

@@ -60,6 +60,12 @@ struct ChangeClassRate {
     std::chrono::nanoseconds linger{0};
 };
 
+/// Another AddClass::ordered_linger; the class keeps its rate.
+struct ChangeClassOrder {
+    TcHandle classid;
+    std::chrono::nanoseconds ordered_linger{0};
+};
+
 /// Packets to `destination` go to class `classid`.  The kernel walks filters
 /// by rising `preference`, of which each belongs to one family of addresses.
 struct AddFilter {
@@ -78,7 +84,7 @@ struct AddClassifier {
 };
 
 using Change = std::variant<AddRootQdisc, DeleteRootQdisc, AddClass, DeleteClass, ChangeClassRate,
-                            AddFilter, AddClassifier>;
+                            ChangeClassOrder, AddFilter, AddClassifier>;
 
 /// "adding class 1:10", for messages.
 [[nodiscard]] std::string change_to_text(const Change& change);

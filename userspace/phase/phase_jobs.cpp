@@ -9,6 +9,14 @@ namespace {
 /// As many as one node's jobs can want at a time, by far.
 constexpr std::size_t phase_classes_max = 4096;
 
+/// Everywhere at most as much as before; none is no limit.
+bool nowhere_laxer(const std::vector<ClassRate>& now, const std::vector<ClassRate>& before) {
+    for (std::size_t trunk = 0; trunk < before.size(); ++trunk) {
+        if (before[trunk] && (!now[trunk] || *now[trunk] > *before[trunk])) return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 PhaseJobs::PhaseJobs(PhaseMaps& maps, TrafficControl& kernel, std::vector<TcHandle> trunks)
@@ -37,6 +45,7 @@ Result<PhaseSeat> PhaseJobs::join(uid_t user, const std::string& name) {
     job.slots.insert(seat.slot);
     add_phase_process(maps_, seat);
     new_generation(*number);
+    job.joined[seat.slot] = job.generation;
     return seat;
 }
 
@@ -44,6 +53,7 @@ void PhaseJobs::leave(const PhaseSeat& seat) {
     const auto job = jobs_.find(seat.job);
     if (job == jobs_.end() || job->second.slots.erase(seat.slot) == 0) return;
     remove_phase_process(maps_, seat);
+    job->second.joined.erase(seat.slot);
     if (job->second.slots.empty()) {
         end(seat.job);
     } else {
@@ -73,6 +83,7 @@ Result<std::uint32_t> PhaseJobs::begin(uid_t user, const std::string& name) {
     job.user = user;
     job.name = name;
     job.phases.emplace_back();
+    job.named.emplace_back();
     jobs_.emplace(number, std::move(job));
     begin_phase_job(maps_, number);
     return number;
@@ -110,20 +121,62 @@ void PhaseJobs::new_generation_of_all() {
 
 // ---------------------------------------------------------------------- phases
 
-Result<std::uint32_t> PhaseJobs::phase(std::uint32_t number, const std::vector<ClassRate>& rates) {
+Result<std::uint32_t> PhaseJobs::phase(std::uint32_t number, const std::vector<ClassRate>& rates,
+                                       bool changes_generation) {
     Job& job = jobs_.at(number);
     if (std::none_of(rates.begin(), rates.end(), [](const auto& rate) { return rate.has_value(); })) {
         return 0;
     }
     const auto known = std::find(job.phases.begin(), job.phases.end(), rates);
-    if (known != job.phases.end()) return static_cast<std::uint32_t>(known - job.phases.begin());
+    const auto phase = known != job.phases.end()
+                           ? Result<std::uint32_t>(static_cast<std::uint32_t>(known - job.phases.begin()))
+                           : add(number, rates, changes_generation);
+    if (phase) job.named[*phase] = job.generation;
+    return phase;
+}
+
+Result<std::uint32_t> PhaseJobs::add(std::uint32_t number, const std::vector<ClassRate>& rates,
+                                     bool changes_generation) {
+    Job& job = jobs_.at(number);
+    std::optional<std::uint32_t> reused;
     if (job.phases.size() >= HEADWAY_PHASES) {
-        return failure("a job may have {} phases on a node", HEADWAY_PHASES - 1);
+        reused = free_phase(number, rates);
+        const bool is_named = reused && job.named[*reused] == job.generation;
+        if (!reused || (is_named && !changes_generation)) {
+            return failure("a job may have {} phases on a node", HEADWAY_PHASES - 1);
+        }
+        if (is_named) new_generation(number);
     }
     const auto by_trunk = acquire(rates);
     if (!by_trunk) return tl::unexpected(by_trunk.error());
-    job.phases.push_back(rates);
-    return add_phase(maps_, number, *by_trunk);
+    if (!reused) {
+        job.phases.push_back(rates);
+        job.named.push_back(job.generation);
+        return add_phase(maps_, number, *by_trunk);
+    }
+    change_phase(maps_, number, *reused, *by_trunk);
+    release(job.phases[*reused], rates.size());
+    job.phases[*reused] = rates;
+    return *reused;
+}
+
+/// The one that was named longest ago, even if that is now.
+std::optional<std::uint32_t> PhaseJobs::free_phase(std::uint32_t number,
+                                                   const std::vector<ClassRate>& rates) {
+    const Job& job = jobs_.at(number);
+    std::optional<std::uint32_t> oldest;
+    for (std::uint32_t phase = 1; phase < job.phases.size(); ++phase) {
+        const std::uint32_t named = job.named[phase];
+        const bool is_held = std::any_of(job.slots.begin(), job.slots.end(), [&](auto slot) {
+            return phase_in_slot(maps_, {number, slot}) == phase;
+        });
+        const bool is_remembered = std::any_of(job.joined.begin(), job.joined.end(),
+                                               [&](const auto& one) { return one.second <= named; });
+        if (is_held) continue;
+        if (is_remembered && !nowhere_laxer(rates, job.phases[phase])) continue;
+        if (!oldest || named < job.named[*oldest]) oldest = phase;
+    }
+    return oldest;
 }
 
 Result<std::vector<PhaseRate>> PhaseJobs::acquire(const std::vector<ClassRate>& rates) {

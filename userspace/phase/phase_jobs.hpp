@@ -33,10 +33,20 @@ public:
     void leave(const PhaseSeat& seat);
 
     /// The job's phase that limits trunk i to rates[i] (none: not at all): 0 if
-    /// there is no limit; the number that equal rates have, or the next.
-    /// Fails if the job has too many, or the kernel refuses a class.
+    /// there is no limit; the number that equal rates have, or the next, or one
+    /// that is free again.  Fails if the job has too many, or the kernel refuses
+    /// a class.
+    ///
+    /// A number is free again when no slot holds it, no answer of this generation
+    /// named it, and either no process is left that was there when one did, or
+    /// its new rates are nowhere laxer than those it had: a process may have
+    /// looked at the generation just before it changed, and store the number long
+    /// after.  If all have been named since the last change, the generation
+    /// changes now; not where `changes_generation` is false, because the same
+    /// answer has named some already.
     [[nodiscard]] Result<std::uint32_t> phase(std::uint32_t job,
-                                              const std::vector<ClassRate>& rates);
+                                              const std::vector<ClassRate>& rates,
+                                              bool changes_generation = true);
 
     /// What answers to this job said does not hold any more.
     void new_generation(std::uint32_t job);
@@ -48,6 +58,8 @@ public:
         std::uint32_t generation = 1;
         std::set<std::uint32_t> slots;               ///< taken
         std::vector<std::vector<ClassRate>> phases;  ///< phases[0] is rest
+        std::vector<std::uint32_t> named;  ///< of each phase: the last generation that did
+        std::map<std::uint32_t, std::uint32_t> joined;  ///< the generation of each slot's process
     };
     /// By number.
     [[nodiscard]] const std::map<std::uint32_t, Job>& jobs() const { return jobs_; }
@@ -62,6 +74,10 @@ private:
     Result<std::uint32_t> begin(uid_t user, const std::string& name);
     Result<void> renew();
     void end(std::uint32_t number);
+    Result<std::uint32_t> add(std::uint32_t number, const std::vector<ClassRate>& rates,
+                              bool changes_generation);
+    [[nodiscard]] std::optional<std::uint32_t> free_phase(std::uint32_t number,
+                                                          const std::vector<ClassRate>& rates);
     Result<std::vector<PhaseRate>> acquire(const std::vector<ClassRate>& rates);
     void release(const std::vector<ClassRate>& rates, std::size_t trunks);
 

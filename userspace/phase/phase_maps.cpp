@@ -46,15 +46,23 @@ void remove_phase_process(PhaseMaps& maps, const PhaseSeat& seat) {
     store(maps.slots(seat.job).phase[seat.slot], 0);
 }
 
-std::uint32_t add_phase(PhaseMaps& maps, std::uint32_t job, std::span<const PhaseRate> by_trunk) {
-    std::uint32_t& count = maps.config().phase_count[job];
-    const std::uint32_t phase = count;
+void change_phase(PhaseMaps& maps, std::uint32_t job, std::uint32_t phase,
+                  std::span<const PhaseRate> by_trunk) {
     const auto rates = maps.rates(job, phase);
     for (std::size_t trunk = 0; trunk < rates.size(); ++trunk) {
         const bool limited = trunk < by_trunk.size() && by_trunk[trunk].class_minor != 0;
-        rates[trunk].bytes_per_s = limited ? by_trunk[trunk].bytes_per_s : ~std::uint64_t{0};
-        rates[trunk].class_minor = limited ? by_trunk[trunk].class_minor : 0;
+        // without a limit the class is not looked at
+        if (limited) store(rates[trunk].class_minor, by_trunk[trunk].class_minor);
+        std::atomic_ref(rates[trunk].bytes_per_s)
+            .store(limited ? by_trunk[trunk].bytes_per_s : ~std::uint64_t{0},
+                   std::memory_order_release);
     }
+}
+
+std::uint32_t add_phase(PhaseMaps& maps, std::uint32_t job, std::span<const PhaseRate> by_trunk) {
+    std::uint32_t& count = maps.config().phase_count[job];
+    const std::uint32_t phase = count;
+    change_phase(maps, job, phase, by_trunk);
     store(count, phase + 1);
     return phase;
 }

@@ -61,6 +61,11 @@ void remove_phase_process(PhaseMaps& maps, const PhaseSeat& seat);
 [[nodiscard]] std::uint32_t add_phase(PhaseMaps& maps, std::uint32_t job,
                                       std::span<const PhaseRate> by_trunk);
 
+/// Gives a number another meaning.  Whoever is in that phase meanwhile has either
+/// the one or the other class on each trunk, so both must be in the kernel.
+void change_phase(PhaseMaps& maps, std::uint32_t job, std::uint32_t phase,
+                  std::span<const PhaseRate> by_trunk);
+
 /// A job begins, with no phase but rest; or ends, with none at all.  No process
 /// of it may count.
 void begin_phase_job(PhaseMaps& maps, std::uint32_t job);

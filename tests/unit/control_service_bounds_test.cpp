@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a client cannot do to the daemon, and what a reload does to clients.
+#include "control_service_fixture.hpp"
+
+namespace headway::test {
+namespace {
+
+/// An all-to-all of a0 to a`last` and b0.
+Json hosts_up_to(int last) {
+    const Json list{"a[0-" + std::to_string(last) + "]", "b0"};
+    return {{"operation", "alltoall"}, {"job_hosts", list}, {"comm_hosts", list}};
+}
+
+// ------------------------------------------------------------- hostile clients
+
+TEST_F(ControlServiceTest, NonsenseIsAnsweredAndHarmless) {
+    const auto client = connect();
+    for (const std::string& nonsense :
+         {std::string(), std::string("{"), std::string(1000, '\0'), std::string(70'000, ' '),
+          std::string(R"({"v":1,"id":1,"op":"enter","pattern":18446744073709551615})")}) {
+        const Json answer = Json::parse(service_->answer(client, nonsense).text);
+        EXPECT_EQ(answer["ok"], false);
+        EXPECT_TRUE(answer["error"].is_string());
+    }
+    EXPECT_EQ(Json::parse(service_->answer(999, "{}").text)["ok"], false);
+    expect_at_rest();
+}
+
+TEST_F(ControlServiceTest, EverythingAClientMakesIsBounded) {
+    const auto client = connect();
+    for (std::size_t i = 0; i < enters_per_client_max; ++i) {
+        EXPECT_EQ(ask(client, "enter", everybody)["ok"], true);
+    }
+    EXPECT_EQ(ask(client, "enter", everybody)["ok"], false);
+    service_->close(client);
+    expect_at_rest();
+
+    // The greatest topology makes enough different patterns.
+    std::vector<Cluster> clusters;
+    for (int c = 0; c < 2; ++c) clusters.push_back(make_cluster(c, 100, 20, 25));
+    Config config = demo_config();
+    config.topology = *Topology::make(clusters);
+    start(std::move(config));
+    const auto many = connect();
+    for (int hosts = 0; hosts < 100; ++hosts) {
+        EXPECT_EQ(ask(many, "prepare", hosts_up_to(hosts))["pattern"], hosts + 1);
+    }
+    EXPECT_EQ(ask(many, "status")["clients"][0]["patterns"], patterns_per_client_max);
+}
+
+// A program with many communicators does not run out of patterns.
+TEST_F(ControlServiceTest, ThePatternUsedLongestAgoIsForgotten) {
+    std::vector<Cluster> clusters;
+    for (int c = 0; c < 2; ++c) clusters.push_back(make_cluster(c, 100, 20, 25));
+    Config config = demo_config();
+    config.topology = *Topology::make(clusters);
+    start(std::move(config));
+    const auto client = connect();
+    const int most = static_cast<int>(patterns_per_client_max);
+    for (int hosts = 0; hosts < most; ++hosts) ask(client, "prepare", hosts_up_to(hosts));
+    EXPECT_EQ(ask(client, "enter", {{"pattern", 1}})["ok"], true) << "used since";
+    EXPECT_EQ(ask(client, "prepare", hosts_up_to(1))["pattern"], 2) << "used since, too";
+    EXPECT_EQ(ask(client, "prepare", hosts_up_to(most))["pattern"], most + 1);
+    const Json answer = ask(client, "enter", {{"pattern", 3}});
+    EXPECT_EQ(answer["error"], "pattern 3 was forgotten because others were used since: prepare "
+                               "it again on this connection");
+    for (const int pattern : {1, 2, 4, most, most + 1}) {
+        EXPECT_EQ(ask(client, "enter", {{"pattern", pattern}})["ok"], true) << pattern;
+    }
+    EXPECT_EQ(ask(client, "prepare", hosts_up_to(2))["pattern"], most + 2) << "another number";
+    EXPECT_EQ(ask(client, "enter", {{"pattern", most + 3}})["error"],
+              "pattern " + std::to_string(most + 3) + " was not prepared on this connection");
+}
+
+TEST_F(ControlServiceTest, OneUserCannotShutOthersOut) {
+    for (std::size_t i = 0; i < clients_per_user_max; ++i) {
+        ASSERT_TRUE(service_->open({.pid = 1, .uid = 1000, .gid = 1}));
+    }
+    const auto refused = service_->open({.pid = 1, .uid = 1000, .gid = 1});
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("user 1000"), std::string::npos);
+    const auto other = service_->open({.pid = 1, .uid = 1001, .gid = 1});
+    ASSERT_TRUE(other);
+    service_->close(1);
+    EXPECT_TRUE(service_->open({.pid = 1, .uid = 1000, .gid = 1}));
+}
+
+// The longest answer there can be: as many clusters, clients and names as
+// allowed, all as long as allowed.  It must fit into a datagram.
+TEST_F(ControlServiceTest, TheLongestStatusFitsIntoADatagram) {
+    std::vector<Cluster> clusters;
+    for (int c = 0; c < 128; ++c) {
+        Cluster cluster = make_cluster(0, 1, 20, 15);
+        cluster.name = std::string(60, 'x') + std::to_string(1000 + c);
+        cluster.hosts = {fmt::format("h{}", c)};
+        cluster.prefixes = {*parse_ip_prefix(fmt::format("10.0.{}.0/24", c))};
+        clusters.push_back(std::move(cluster));
+    }
+    Config config = demo_config();
+    config.node.name = "h0";
+    config.topology = *Topology::make(std::move(clusters));
+    start(std::move(config));
+    for (std::size_t i = 0; i < clients_in_status_max + 10; ++i) {
+        const auto client = connect();
+        ask(client, "hello", {{"job", std::string(job_name_max_bytes, 'j')},
+                              {"rank", 4'000'000'000U}, {"pid", 4'000'000'000U}});
+        const Json hosts{"h[0-127]"};
+        ASSERT_EQ(ask(client, "enter", {{"operation", "alltoall"},
+                                        {"job_hosts", hosts}, {"comm_hosts", hosts}})["ok"], true);
+    }
+    const Json status = ask(1, "status");
+    EXPECT_EQ(status["ok"], true) << status;
+    EXPECT_EQ(status["classes"].size(), 128U);
+    EXPECT_EQ(status["clients"].size(), clients_in_status_max);
+    EXPECT_EQ(status["client_count"], clients_in_status_max + 10);
+}
+
+// ---------------------------------------------------------------------- reload
+
+TEST_F(ControlServiceTest, ReloadPlansPatternsAnew) {
+    const auto client = connect();
+    ask(client, "prepare", everybody);
+    ask(client, "enter", {{"pattern", 1}});
+    Config config = demo_config();
+    config.policy.plan.target_utilisation_millionths = 495'000;
+    config.policy.linger = 25ms;
+    ASSERT_TRUE(service_->reload(config));
+    EXPECT_EQ(in_kernel(remote_class).rate, planned) << "a running collective keeps its rate";
+    ask(client, "leave");
+    EXPECT_EQ(in_kernel(remote_class).linger_ns, 25'000'000U);
+    ask(client, "enter", {{"pattern", 1}});
+    EXPECT_EQ(in_kernel(remote_class).rate, ClassRate(BytesPerSecond{773'437 / 2}));
+}
+
+TEST_F(ControlServiceTest, ReloadWithOtherHostsOutdatesPatterns) {
+    const auto client = connect();
+    ask(client, "prepare", everybody);
+    Config config = demo_config();
+    config.topology = *Topology::make({make_cluster(0, 5, 20, 25), make_cluster(1, 4, 20, 25)});
+    ASSERT_TRUE(service_->reload(config));
+    const Json answer = ask(client, "enter", {{"pattern", 1}});
+    EXPECT_EQ(answer["ok"], false);
+    EXPECT_NE(answer["error"].get<std::string>().find("prepare it again"), std::string::npos);
+    EXPECT_EQ(ask(client, "prepare", everybody)["pattern"], 1);
+    EXPECT_EQ(ask(client, "enter", {{"pattern", 1}})["ok"], true);
+}
+
+TEST_F(ControlServiceTest, ReloadRefusesWhatNeedsARestart) {
+    const auto client = connect();
+    ask(client, "prepare", everybody);
+    const std::vector<std::function<void(Config&)>> changes{
+        [](Config& c) { c.node.interface = "eth1"; },
+        [](Config& c) { c.node.name = "b0"; },
+        [](Config& c) { c.node.name = "z0"; },
+        [](Config& c) { c.daemon.socket = "/run/other"; },
+        [](Config& c) { c.daemon.group = "mpi"; },
+        [](Config& c) { c.kernel.via = KernelVia::tc; },
+        [](Config& c) { c.kernel.tc_plugin_dir = "/x"; },
+        [](Config& c) {
+            auto clusters = c.topology.clusters();
+            std::swap(clusters[0], clusters[1]);
+            c.topology = *Topology::make(clusters);
+        },
+        [](Config& c) {
+            auto clusters = c.topology.clusters();
+            clusters[1].prefixes = {*parse_ip_prefix("10.9.0.0/16")};
+            c.topology = *Topology::make(clusters);
+        },
+        [](Config& c) {
+            auto clusters = c.topology.clusters();
+            clusters.push_back(make_cluster(2, 1, 20, 25));
+            c.topology = *Topology::make(clusters);
+        },
+        [](Config& c) {
+            auto clusters = c.topology.clusters();
+            clusters[0].host_rate = {21 * mbit};  // the link has 20
+            c.topology = *Topology::make(clusters);
+        },
+    };
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+        Config config = demo_config();
+        config.policy.plan.target_utilisation_millionths = 500'000;
+        changes[i](config);
+        const auto done = service_->reload(config);
+        EXPECT_FALSE(done) << "change " << i;
+    }
+    ask(client, "enter", {{"pattern", 1}});
+    EXPECT_EQ(in_kernel(remote_class).rate, planned) << "nothing of it was taken over";
+}
+
+}  // namespace
+}  // namespace headway::test
