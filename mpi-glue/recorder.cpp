@@ -46,6 +46,13 @@ bool Recorder::is_of_one_group(MPI_Comm communicator) noexcept {
     return joins_two_groups == 0;
 }
 
+/// An intercommunicator: its other group's ranks may be anybody.
+bool Recorder::leaves_out(MPI_Comm communicator) noexcept {
+    if (is_of_one_group(communicator)) return false;
+    ++left_out_;
+    return true;
+}
+
 /// By rank in the communicator; kept as its attribute.
 const std::vector<int>* Recorder::world_ranks_of(MPI_Comm communicator) {
     void* value = nullptr;
@@ -76,6 +83,7 @@ void Recorder::count(int operation, int to, std::uint64_t bytes) {
 
 void Recorder::add(int operation, MPI_Comm communicator, int to, std::uint64_t bytes) noexcept try {
     const auto destination = world_rank(communicator, to);
+    if (!destination && to >= 0) ++left_out_;  // and MPI_PROC_NULL is nobody
     if (!destination) return;
     const std::lock_guard lock(mutex_);
     count(operation, *destination, bytes);
@@ -86,6 +94,7 @@ void Recorder::add(int operation, MPI_Comm communicator, int to, std::uint64_t b
 void Recorder::keep(MPI_Request request, int operation, MPI_Comm communicator, int to,
                     std::uint64_t bytes) noexcept try {
     const auto destination = world_rank(communicator, to);
+    if (!destination && to >= 0) ++left_out_;
     if (!destination) return;
     const std::lock_guard lock(mutex_);
     kept_.emplace(request, Kept{operation, *destination, bytes});
@@ -142,17 +151,25 @@ void Recorder::finish() noexcept try {
         static_cast<std::size_t>(displacements.back()) + static_cast<std::size_t>(counts.back()));
     real::Gatherv(own.data(), own_count, MPI_INT64_T, all.data(), counts.data(),
                   displacements.data(), MPI_INT64_T, 0, MPI_COMM_WORLD);
+    const std::int64_t own_left_out = left_out_;
+    std::int64_t left_out = 0;
+    real::Reduce(&own_left_out, &left_out, 1, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
     PMPI_Group_free(&world_);
     if (place.rank != 0) return;
 
-    RecordingFile recording(hosts_);
+    RecordingFile recording(hosts_, left_out);
     for (int source = 0; source < place.ranks; ++source) {
         const auto at = static_cast<std::size_t>(source);
         for (int number = 0; number < counts[at]; number += RecordedFlow::numbers)
             recording.add(source, &all[static_cast<std::size_t>(displacements[at] + number)]);
     }
-    if (const std::string trouble = recording.write(file_); !trouble.empty())
+    const std::string trouble = recording.write(file_);
+    if (!trouble.empty()) {
         say("no recording: " + file_ + ": " + trouble);
+    } else if (left_out > 0) {
+        say("the recording " + file_ + " leaves out " + std::to_string(left_out) +
+            " sends and collectives between groups or jobs");
+    }
 } catch (const std::exception&) {
     say("no recording: not enough memory");
 }

@@ -6,12 +6,14 @@
 // Counted apart are the phases that the program marks with MPI_Pcontrol(level),
 // 0 before the first; and in each phase its point-to-point messages and each of
 // its collective operations.  Of a collective it is the messages that it means
-// (call_messages.hpp).  Not counted: one-sided transfers, intercommunicators,
-// ranks of other jobs.  What the file looks like: headway-formats(5).
+// (call_messages.hpp).  Not counted: one-sided transfers.  Left out, but the file
+// says how many: sends and collectives over intercommunicators, messages to ranks
+// of other jobs.  What the file looks like: headway-formats(5).
 #pragma once
 
 #include <mpi.h>
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -37,7 +39,7 @@ public:
     }
 
     void collective(Operation operation, MPI_Comm communicator, const auto& messages) noexcept {
-        if (!on_ || !is_of_one_group(communicator)) return;
+        if (!on_ || leaves_out(communicator)) return;
         messages([&](int to, std::uint64_t bytes) {
             add(static_cast<int>(operation), communicator, to, bytes);
         });
@@ -50,7 +52,7 @@ public:
     }
     void prepared(MPI_Request request, Operation operation, MPI_Comm communicator,
                   const auto& messages) noexcept {
-        if (!on_ || !is_of_one_group(communicator)) return;
+        if (!on_ || leaves_out(communicator)) return;
         messages([&](int to, std::uint64_t bytes) {
             keep(request, static_cast<int>(operation), communicator, to, bytes);
         });
@@ -75,6 +77,7 @@ private:
     };
 
     [[nodiscard]] static bool is_of_one_group(MPI_Comm communicator) noexcept;
+    [[nodiscard]] bool leaves_out(MPI_Comm communicator) noexcept;
     [[nodiscard]] std::optional<int> world_rank(MPI_Comm communicator, int rank);
     [[nodiscard]] const std::vector<int>* world_ranks_of(MPI_Comm communicator);
     void add(int operation, MPI_Comm communicator, int to, std::uint64_t bytes) noexcept;
@@ -88,6 +91,7 @@ private:
     static int forget_communicator(MPI_Comm, int, void* value, void*);
 
     bool on_ = false;
+    std::atomic<std::int64_t> left_out_{0};
     std::string file_;
     std::vector<std::string> hosts_;  ///< of each rank
     int ranks_key_ = MPI_KEYVAL_INVALID;

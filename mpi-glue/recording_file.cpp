@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "recording_file.hpp"
 
+#include <pthread.h>
+#include <signal.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -15,6 +18,30 @@ namespace {
 const char* operation_name(std::int64_t operation) {
     return operation < 0 ? "point_to_point" : name_of(static_cast<Operation>(operation));
 }
+
+/// While there is one, a write beyond the limit of file sizes (RLIMIT_FSIZE) fails
+/// as on a full disk, and does not end the program by a signal.
+class WithoutSizeSignal {
+public:
+    WithoutSizeSignal() {
+        sigemptyset(&signal_);
+        sigaddset(&signal_, SIGXFSZ);
+        pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+    }
+    WithoutSizeSignal(const WithoutSizeSignal&) = delete;
+    WithoutSizeSignal& operator=(const WithoutSizeSignal&) = delete;
+    ~WithoutSizeSignal() {
+        if (sigismember(&before_, SIGXFSZ) != 0) return;
+        // the one that a write of this thread has left
+        const timespec at_once{};
+        while (sigtimedwait(&signal_, nullptr, &at_once) < 0 && errno == EINTR) continue;
+        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+
+private:
+    sigset_t signal_{};
+    sigset_t before_{};
+};
 
 /// Everything, or why not.
 std::string write_all(const std::string& path, const std::string& text) {
@@ -49,11 +76,13 @@ std::string RecordingFile::text() const {
     const Json recording{{"headway_recording", 1},
                          {"ranks", hosts_.size()},
                          {"hosts", hosts_},
+                         {"left_out", left_out_},
                          {"phases", std::move(phases)}};
     return recording.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string RecordingFile::write(const std::string& path) const {
+    const WithoutSizeSignal without_signal;
     const std::string unfinished = path + ".new";
     std::string trouble = write_all(unfinished, text());
     if (trouble.empty() && std::rename(unfinished.c_str(), path.c_str()) != 0)

@@ -21,7 +21,9 @@ struct RecordedFlow {
 
 class RecordingFile {
 public:
-    explicit RecordingFile(std::vector<std::string> hosts) : hosts_(std::move(hosts)) {}
+    /// `left_out`: how many sends and collectives are not in it.
+    RecordingFile(std::vector<std::string> hosts, std::int64_t left_out)
+        : hosts_(std::move(hosts)), left_out_(left_out) {}
 
     void add(int source, const std::int64_t* numbers);
 
@@ -33,6 +35,7 @@ private:
     [[nodiscard]] std::string text() const;
 
     std::vector<std::string> hosts_;
+    std::int64_t left_out_;
     std::map<std::pair<std::int64_t, std::int64_t>, std::vector<RecordedFlow>> phases_;
 };
 
