@@ -3,6 +3,10 @@
 
 For tests of programs that talk to the daemon.  What it answers to an operation
 can be replaced by a function, so that it can also misbehave.
+
+As a program, which can be stopped and killed, it writes each request as a line
+of JSON once it is answered:  fake_headwayd.py SOCKET LOG NODE...   (with --phases
+it has them)
 """
 
 import json
@@ -22,6 +26,7 @@ SLOTS_BYTES = 260
 GENERATION_OFFSET = 256
 GENERATION = 3
 WHOLE_PHASE = 9
+RATE_PHASE = 10
 
 
 class Connection:
@@ -50,7 +55,7 @@ class FakeHeadwayd:
     `algorithm` is what plans name to clients that leave the choice to them, and
     those that do not say anything of algorithms: a name, or a function(rank).
     With `steps`, phases: what the plans of stepwise algorithms answer, or a
-    function(rank).  Each client has an array of its own."""
+    function(rank), or () for none.  Each client has an array of its own."""
 
     def __init__(self, path, nodes=(), replace=None, backlog=64, accepts=True, algorithm=None,
                  steps=None):
@@ -61,6 +66,7 @@ class FakeHeadwayd:
         self.replace = replace or {}
         self.accepts = accepts
         self.connections = []
+        self.on_request = lambda request: None  # once it is answered
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._listener.bind(path)
         self._listener.listen(backlog)
@@ -82,6 +88,11 @@ class FakeHeadwayd:
         os.close(self._wake_read)
         os.close(self._wake_write)
         os.unlink(self.path)
+
+    def phases_entered(self):
+        """What those who joined have in their slots."""
+        return [int.from_bytes(os.pread(connection.slots, 4, 0), sys.byteorder)
+                for connection in self.connections if "join" in connection.operations()]
 
     def by_rank(self):
         return {connection.rank: connection for connection in self.connections}
@@ -123,6 +134,7 @@ class FakeHeadwayd:
                 return False
             if answer is not NO_ANSWER:
                 self._send(connection, answer)
+            self.on_request(request)
         except ConnectionError:
             return False
         return True
@@ -154,6 +166,8 @@ class FakeHeadwayd:
                 "phases": self.steps is not None}
 
     def answer_join(self, _request, connection):
+        if self.steps is None:
+            return {"error": "no phases"}
         connection.slots = os.memfd_create("slots")
         os.truncate(connection.slots, SLOTS_BYTES)
         os.pwrite(connection.slots, GENERATION.to_bytes(4, sys.byteorder), GENERATION_OFFSET)
@@ -191,7 +205,22 @@ class FakeHeadwayd:
                                                  "bits_per_s": TRUNK_BITS_PER_S}}
 
     def answer_rate(self, _request, _connection):
-        return {}
+        if self.steps is None:
+            return {}
+        return {"phase": RATE_PHASE, "bytes_per_s": 500, "generation": GENERATION}
 
     def answer_leave(self, _request, _connection):
         return {}
+
+
+def main():
+    phases = "--phases" in sys.argv
+    path, log, *nodes = [word for word in sys.argv[1:] if word != "--phases"]
+    with open(log, "a", encoding="utf-8") as file:
+        daemon = FakeHeadwayd(path, nodes=nodes, steps=() if phases else None)
+        daemon.on_request = lambda request: print(json.dumps(request), file=file, flush=True)
+        daemon._serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -109,23 +109,31 @@ class HelperTest(unittest.TestCase):
         suffix = ".mpich" if self.library == "mpich" else ""
         return os.path.join(os.environ["HW_BIN"], name + suffix)
 
-    def run_job(self, program, *arguments, helper=True, ranks=RANKS, preload=(), mpirun=(),
-                under=(), **environment):
+    def command_of(self, program, *arguments, helper=True, ranks=RANKS, preload=(), mpirun=(),
+                   under=(), **environment):
         libraries = [os.path.join(os.environ["HW_LIB"], name)
                      for name in ([f"libheadway-{self.library}.so"] if helper else []) +
                      list(preload)]
         environment = {"HEADWAY_SOCKET": self.socket, **environment}
         if libraries:
             environment = {"LD_PRELOAD": ":".join(libraries), **environment}
-        return self.run_command(self.launcher(ranks) + list(mpirun) + self.variables(environment) +
-                                [*under, self.program(program), *arguments])
+        return (self.launcher(ranks) + list(mpirun) + self.variables(environment) +
+                [*under, self.program(program), *arguments])
 
-    def run_command(self, command, **environment):
+    def run_job(self, program, *arguments, **keywords):
+        """The arguments are those of command_of()."""
+        return self.run_command(self.command_of(program, *arguments, **keywords))
+
+    @staticmethod
+    def environment(**more):
         inherited = {name: value for name, value in os.environ.items()
                      if not name.startswith(("HEADWAY", "OMPI_", "PMIX_"))}
         allowed_as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        return {**inherited, **allowed_as_root, **more}
+
+    def run_command(self, command, **environment):
         start = time.monotonic()
-        done = subprocess.run(command, env={**inherited, **allowed_as_root, **environment},
+        done = subprocess.run(command, env=self.environment(**environment),
                               text=True, stdin=subprocess.DEVNULL, capture_output=True,
                               timeout=JOB_TIME_LIMIT_S, check=False)
         return Job(done.returncode, done.stdout, done.stderr, time.monotonic() - start)

@@ -85,6 +85,18 @@ class Both:
         for of_rank in rates.values():
             self.assertEqual(of_rank, [most // 4 * 1000, 777000, None, 777000, None])
 
+    def test_attributes_are_phases_where_there_are_any(self):
+        with self.daemon(steps=()) as daemon:
+            job = self.run_job("attributes_check", HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+        self.assertEqual(job.status, 0, job.stderr)
+        self.assertEqual(len(job.told), 1, job.stderr)
+        asked = [connection.operations() for connection in daemon.connections
+                 if "rate" in connection.operations()]
+        self.assertEqual(len(asked), RANKS)
+        for operations in asked:
+            self.assertEqual(operations[:2], ["hello", "join"])
+        self.assertEqual(set(daemon.phases_entered()), {0})
+
     def test_attributes_in_fortran(self):
         most = TRUNK_BITS_PER_S // 8000
         for binding in ("mpif", "f90", "f08"):

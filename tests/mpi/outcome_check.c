@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a job may do and what may happen to it, while it checks its data.
+//
+//   outcome_check until FILE       all-to-alls until there is that file
+//   outcome_check seconds N        all-to-alls for so long
+//   outcome_check fork FILE        a child ends by exit() while its parent is in
+//                                  an all-to-all, which goes on until there is FILE
+//   outcome_check fail CODE        rank 1 aborts in an all-to-all
+//   outcome_check intercommunicator  one between the even and the odd ranks
+//   outcome_check spawn            two more processes, and all-to-alls with them
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define COUNT 4096
+#define RANKS_MAX 64
+
+static int sent[COUNT * RANKS_MAX], received[COUNT * RANKS_MAX];
+static int rank, ranks;
+
+static void fill(int turn, int peers)
+{
+	for (int i = 0; i < COUNT * peers; i++)
+		sent[i] = turn * 1000003 + rank * 101 + i;
+}
+
+static void check(int turn, int peers, int own_place)
+{
+	for (int peer = 0; peer < peers; peer++)
+		for (int i = 0; i < COUNT; i++)
+			if (received[peer * COUNT + i] !=
+			    turn * 1000003 + peer * 101 + own_place * COUNT + i) {
+				printf("rank %d: wrong data of %d in turn %d\n", rank, peer, turn);
+				MPI_Abort(MPI_COMM_WORLD, 99);
+			}
+}
+
+static void alltoall(MPI_Comm comm, int turn, int peers)
+{
+	fill(turn, peers);
+	memset(received, 0, sizeof(received));
+	MPI_Alltoall(sent, COUNT, MPI_INT, received, COUNT, MPI_INT, comm);
+	check(turn, peers, rank);
+}
+
+static int agreed(int value)
+{
+	MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+	return value;
+}
+
+static void wait_for(const char *file)
+{
+	while (access(file, F_OK) != 0)
+		usleep(1000);
+}
+
+static void until(const char *file, double seconds)
+{
+	double end = MPI_Wtime() + seconds;
+	int turn = 0, over;
+
+	do {
+		alltoall(MPI_COMM_WORLD, turn++, ranks);
+		usleep(1000);
+		over = file ? access(file, F_OK) == 0 : MPI_Wtime() >= end;
+	} while (!agreed(over));
+}
+
+static void fork_inside(const char *file)
+{
+	MPI_Request request;
+	int status;
+	pid_t child;
+
+	alltoall(MPI_COMM_WORLD, 0, ranks);
+	fill(1, ranks);
+	MPI_Ialltoall(sent, COUNT, MPI_INT, received, COUNT, MPI_INT, MPI_COMM_WORLD, &request);
+	child = fork();
+	if (child == 0)
+		exit(0);
+	waitpid(child, &status, 0);
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (rank == 0) {
+		printf("forked\n");
+		fflush(stdout);
+	}
+	wait_for(file);
+	MPI_Wait(&request, MPI_STATUS_IGNORE);
+	check(1, ranks, rank);
+	alltoall(MPI_COMM_WORLD, 2, ranks);
+}
+
+static void fail(int code)
+{
+	MPI_Request request;
+
+	fill(0, ranks);
+	MPI_Ialltoall(sent, COUNT, MPI_INT, received, COUNT, MPI_INT, MPI_COMM_WORLD, &request);
+	if (rank == 1)
+		MPI_Abort(MPI_COMM_WORLD, code);
+	MPI_Wait(&request, MPI_STATUS_IGNORE);
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* The group of this process has `ranks` members, and so has the other. */
+static void between_groups(void)
+{
+	MPI_Comm half, both;
+	int peers, place, world = rank;
+
+	MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+	MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 1, &both);
+	MPI_Comm_remote_size(both, &peers);
+	MPI_Comm_rank(half, &place);
+	rank = place;
+	alltoall(both, 3, peers);
+	if (place + 1 < peers)
+		MPI_Send(sent, COUNT, MPI_INT, place + 1, 0, both);
+	if (place > 0)
+		MPI_Recv(received, COUNT, MPI_INT, place - 1, 0, both, MPI_STATUS_IGNORE);
+	rank = world;
+	alltoall(MPI_COMM_WORLD, 4, ranks);
+	MPI_Comm_free(&both);
+	MPI_Comm_free(&half);
+}
+
+static void with_spawned(MPI_Comm children, int is_child)
+{
+	MPI_Comm all;
+	int total;
+
+	MPI_Intercomm_merge(children, is_child, &all);
+	MPI_Comm_size(all, &total);
+	MPI_Comm_rank(all, &rank);
+	for (int turn = 0; turn < 5; turn++)
+		alltoall(all, turn, total);
+	MPI_Comm_free(&all);
+	MPI_Comm_disconnect(&children);
+}
+
+static void spawn(char *program)
+{
+	char *arguments[] = { "spawned", NULL };
+	MPI_Comm children;
+
+	alltoall(MPI_COMM_WORLD, 0, ranks);
+	MPI_Comm_spawn(program, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children,
+		       MPI_ERRCODES_IGNORE);
+	with_spawned(children, 0);
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "";
+	const char *value = argc > 2 ? argv[2] : "";
+	MPI_Comm parents;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	if (!strcmp(mode, "until"))
+		until(value, 0);
+	else if (!strcmp(mode, "seconds"))
+		until(NULL, atof(value));
+	else if (!strcmp(mode, "fork"))
+		fork_inside(value);
+	else if (!strcmp(mode, "fail"))
+		fail(atoi(value));
+	else if (!strcmp(mode, "intercommunicator"))
+		between_groups();
+	else if (!strcmp(mode, "spawn"))
+		spawn(argv[0]);
+	else if (!strcmp(mode, "spawned") && MPI_Comm_get_parent(&parents) == MPI_SUCCESS)
+		with_spawned(parents, 1);
+	else
+		MPI_Abort(MPI_COMM_WORLD, 2);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	if (rank == 0)
+		printf("all data right\n");
+	MPI_Finalize();
+	return 0;
+}
