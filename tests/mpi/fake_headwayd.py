@@ -45,7 +45,8 @@ class Connection:
         return self.requests[0].get("rank") if self.requests else None
 
     def operations(self):
-        return [request["op"] for request in self.requests]
+        """But for rank 0's questions which algorithm is planned for a communicator."""
+        return [request["op"] for request in self.requests if "algorithms" not in request]
 
 
 class FakeHeadwayd:

@@ -88,6 +88,7 @@ class Both:
     def test_attributes_are_phases_where_there_are_any(self):
         with self.daemon(steps=()) as daemon:
             job = self.run_job("attributes_check", HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+            self.assertEqual(set(daemon.phases_entered()), {0})
         self.assertEqual(job.status, 0, job.stderr)
         self.assertEqual(len(job.told), 1, job.stderr)
         asked = [connection.operations() for connection in daemon.connections
@@ -95,7 +96,6 @@ class Both:
         self.assertEqual(len(asked), RANKS)
         for operations in asked:
             self.assertEqual(operations[:2], ["hello", "join"])
-        self.assertEqual(set(daemon.phases_entered()), {0})
 
     def test_attributes_in_fortran(self):
         most = TRUNK_BITS_PER_S // 8000

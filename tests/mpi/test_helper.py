@@ -78,7 +78,7 @@ class Pacing(HelperTest):
         for connection in daemon.connections:
             half = ["a0", "b0"] if connection.rank % 2 == 0 else ["a1", "b1"]
             asked = [(pattern["operation"], pattern["comm_hosts"])
-                     for pattern in connection.patterns]
+                     for pattern in connection.patterns if "algorithms" not in pattern]
             # the 20 copies of the whole job, and it itself, share one pattern
             self.assertEqual(asked, [("alltoall", NODES), ("alltoallv", NODES),
                                      ("alltoall", half)])
@@ -283,7 +283,8 @@ class Outcome(HelperTest):
         self.assert_succeeded(job)
         self.assert_trouble(job, "pacing paused on .*answered something that was not asked")
         for connection in daemon.connections[:RANKS]:
-            self.assertEqual(connection.operations().count("enter"), 2)
+            # rank 0 of a communicator may have asked for the algorithm before
+            self.assertIn(connection.operations().count("enter"), (1, 2))
 
 
 class HostileDaemon(HelperTest):
