@@ -82,6 +82,10 @@ bench-model: packages ## how fast the models are, and PlogPT beside SimGrid
 reproduce: packages programs ## regenerate Documentation/reproduction.md, the papers' numbers
 	@tests/reproduce/reproduce
 
+.PHONY: check-mpi
+check-mpi: packages build kernels ## every wrapped operation of both MPI libraries over the emulated network (long)
+	@tests/vm/vm-run --icount --timeout 3600 -- tests/mpi/guest_differential.sh ompi mpich
+
 # Its kernel takes about 20 processor minutes to build, once; see Documentation/testing.rst.
 .PHONY: check-debug
 check-debug: packages programs ## test and fuzz sch_gap on a kernel full of detectors (long)
