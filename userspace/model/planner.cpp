@@ -2,7 +2,6 @@
 #include "model/planner.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 
@@ -15,10 +14,6 @@ using Rates = std::vector<std::vector<std::optional<BytesPerSecond>>>;
 
 /// Relative difference below which two times are the same.
 constexpr double time_tolerance = 1e-9;
-
-/// In the order of AllToAllAlgorithm.
-constexpr std::array<std::string_view, all_to_all_algorithm_count> algorithm_names{
-    "linear", "pairwise_ring", "pairwise_xor", "alltoall_b", "grid"};
 
 double utilisation(const PlanPolicy& policy) {
     return static_cast<double>(policy.target_utilisation_millionths) / utilisation_one;
@@ -191,16 +186,6 @@ bool has_zero(const Rates& rates) {
 }
 
 }  // namespace
-
-std::string_view algorithm_name(AllToAllAlgorithm algorithm) {
-    return algorithm_names[static_cast<std::size_t>(algorithm)];
-}
-
-std::optional<AllToAllAlgorithm> parse_algorithm(std::string_view name) {
-    const auto* const found = std::find(algorithm_names.begin(), algorithm_names.end(), name);
-    if (found == algorithm_names.end()) return std::nullopt;
-    return static_cast<AllToAllAlgorithm>(found - algorithm_names.begin());
-}
 
 Result<CollectivePlan> plan_collective(const Topology& topology, const PlanPolicy& policy,
                                        const AllToAllPattern& pattern,
