@@ -99,7 +99,6 @@ static int gap_class_request_check_expires(const struct nlattr *attr,
 	return -ERANGE;
 }
 
-/* @cl: NULL for a class to be made. */
 static int gap_class_request_check_ordered(struct gap_sched *q,
 					   const struct gap_class *cl,
 					   const struct gap_class *parent,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# headwayd on every node of topology.sh.  Sourced after it.
+# headwayd on every node of topology.sh.  Sourced after it (hw_config needs it not).
 #
-#   hw_config N HOST_MBIT TRUNK_MBIT    its headway.toml for two clusters of N nodes
+#   hw_config N HOST_MBIT TRUNK_MBIT [DELAY_US]
+#                         its headway.toml for two clusters of N nodes
 #   hw_start_daemons CONFIG LOGS        start them, wait until they answer; each
 #                         logs into LOGS/headwayd-NODE.log
 #   hw_stop_daemons       end them; fails if one ends badly
@@ -19,7 +20,7 @@ hw_config() {
 			prefixes = ["10.$([[ $cluster == a ]] && echo 1 || echo 2).0.0/16"]
 			host_rate = "$2mbit"
 			trunk_rate = "$3mbit"
-			trunk_delay = "50us"
+			trunk_delay = "${4:-50}us"
 		TOML
 	done
 }

@@ -9,6 +9,8 @@ set -euo pipefail
 . "$HW_ROOT/tests/lib/ktap.sh"
 # shellcheck source=tests/lib/wait.sh
 . "$HW_ROOT/tests/lib/wait.sh"
+# shellcheck source=tests/lib/daemons.sh
+. "$HW_ROOT/tests/lib/daemons.sh"
 
 stage=$1
 config=/etc/headway/headway.toml
@@ -18,7 +20,6 @@ root_qdisc="gap 1:"
 export SYSTEMD_BUS_TIMEOUT=600
 
 write_config() {
-	local cluster
 	mkdir -p "${config%/*}"
 	{
 		echo '[node]'
@@ -26,16 +27,7 @@ write_config() {
 		echo "interface = \"$dev\""
 		echo '[policy]'
 		echo "linger_ms = ${1:-10}"
-		for cluster in a b; do
-			cat <<-TOML
-				[[cluster]]
-				name = "$cluster"
-				hosts = ["${cluster}[0-3]"]
-				prefixes = ["10.$([[ $cluster == a ]] && echo 1 || echo 2).0.0/16"]
-				host_rate = "100mbit"
-				trunk_rate = "100mbit"
-			TOML
-		done
+		hw_config 4 100 100
 	} >$config
 }
 

@@ -30,17 +30,6 @@ UNUSED_COMPONENTS = """
 PROGRAM_SUFFIX = {"ompi": "", "mpich": ".mpich"}
 SLEEP = {"ompi": "yield_sleep.so", "mpich": "ucx_sleep.so"}
 
-TOML = """\
-[[cluster]]
-name = "{name}"
-hosts = ["{name}[0-{last}]"]
-prefixes = ["10.{number}.0.0/16"]
-host_rate = "{host_bps}bit"
-trunk_rate = "{trunk_bps}bit"
-trunk_delay = "{delay_us}us"
-
-"""
-
 
 class Testbed:
     def __init__(self, scene, out):
@@ -79,7 +68,7 @@ class Testbed:
     def _plan(self):
         """What Headway plans for this scene: its rates are the other contenders', too."""
         self.config.parent.mkdir(parents=True, exist_ok=True)
-        self.config.write_text(headway_toml(self.scene))
+        self.config.write_text(headway_toml(self.root, self.scene))
         done = subprocess.run([self.build / "bin/headway", "plan", "--config", self.config,
                                "--node", "a0", "--json"], capture_output=True, text=True, check=False)
         if done.returncode:
@@ -162,11 +151,13 @@ def used_components(folder):
     return folder
 
 
-def headway_toml(scene):
-    return "".join(TOML.format(
-        name=name, number=number, last=scene["nodes_per_cluster"] - 1, host_bps=scene["host_rate_bps"],
-        trunk_bps=scene["trunk_rate_bps"], delay_us=scene["trunk_delay_us"])
-        for number, name in ((1, "a"), (2, "b")))
+def headway_toml(root, scene):
+    """As hw_config of daemons.sh writes it."""
+    words = [scene["nodes_per_cluster"], scene["host_rate_bps"] / 1e6, scene["trunk_rate_bps"] / 1e6,
+             scene["trunk_delay_us"]]
+    return subprocess.run(["/bin/bash", "-c", '. "$0" && hw_config "$@"', root / "tests/lib/daemons.sh",
+                           *(f"{word:g}" for word in words)],
+                          capture_output=True, text=True, check=True).stdout
 
 
 def rates_for_contenders(plan):
