@@ -152,7 +152,7 @@ void Session::take_over(Contact contact) {
 /// From now on nothing is paced.  A daemon that died has left a classifier that
 /// still reads the slot, which therefore rests.
 void Session::disconnect() {
-    stepping_ = nullptr;
+    stepping_.reset();
     slot_.reset();
     link_.reset();
     requested_ = 0;
@@ -238,13 +238,14 @@ LinkResult<bool> Session::enter_phase(KnownPattern& known, std::uint64_t bytes) 
 /// Of two at a time neither knows in which step the other is: each has the rates
 /// of its whole.
 void Session::enter_slot(const KnownPhase& known) {
-    if (stepping_ != nullptr) slot_->change(stepping_->phase);
-    stepping_ = slot_->is_resting() && !known.steps.empty() ? &known : nullptr;
+    if (stepping_) slot_->change(stepping_->phase);
+    stepping_.reset();
+    if (slot_->is_resting() && !known.steps.empty()) stepping_ = known;
     slot_->enter(known.phase);
 }
 
 void Session::step(int step) {
-    if (stepping_ == nullptr) return;
+    if (!stepping_) return;
     const Phase* phase = &stepping_->phase;
     for (const StepPhase& block : stepping_->steps) {
         if (block.first_step <= step) phase = &block.phase;
@@ -272,7 +273,7 @@ LinkResult<bool> Session::enter_by_request(KnownPattern& known, std::uint64_t by
 
 LinkResult<void> Session::leave() {
     if (slot_) slot_->leave();
-    stepping_ = nullptr;
+    stepping_.reset();
     if (slot_ || requested_ == 0) return {};
     --requested_;
     return noted(link_->tell({{"op", "leave"}}));

@@ -161,7 +161,7 @@ private:
     std::optional<DaemonLink> link_;                   ///< none: there is no daemon now
     std::uint64_t connection_ = 0;                     ///< the number of link_
     std::optional<PhaseSlot> slot_;                    ///< none: rates change by requests
-    const KnownPhase* stepping_ = nullptr;             ///< entered last, and it has steps
+    std::optional<KnownPhase> stepping_;               ///< entered last, and it has steps
     std::size_t requested_ = 0;                        ///< collectives entered by requests
 
     std::optional<std::uint64_t> rate_;  ///< that the program named
