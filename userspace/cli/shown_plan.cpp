@@ -124,9 +124,7 @@ Json exchange_json(const ChosenPattern& pattern, const Exchange& exchange,
     for (std::size_t c = 0; c < topology.clusters().size(); ++c) {
         json["hosts_per_cluster"][topology.clusters()[c].name] = pattern.counts.per_cluster[c];
     }
-    json["target_utilisation"] =
-        static_cast<double>(pattern.config.policy.plan.target_utilisation_millionths) /
-        utilisation_one;
+    json["target_utilisation"] = pattern.config.policy.plan.target_utilisation();
     json["limiting_link"] = plan.limit ? exchange_link_json(topology, exchange, *plan.limit)
                                        : Json(nullptr);
     json["message_bytes"] = message_bytes ? Json(*message_bytes) : Json(nullptr);

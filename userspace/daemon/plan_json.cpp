@@ -70,8 +70,7 @@ Json plan_json(const Topology& topology, const PlanPolicy& policy,
     for (std::size_t c = 0; c < topology.clusters().size(); ++c) {
         json["hosts_per_cluster"][topology.clusters()[c].name] = plan.hosts.per_cluster[c];
     }
-    json["target_utilisation"] =
-        static_cast<double>(policy.target_utilisation_millionths) / utilisation_one;
+    json["target_utilisation"] = policy.target_utilisation();
     json["limiting_link"] = nullptr;
     json["pair_bits_per_s"] = nullptr;
     if (plan.paced()) {

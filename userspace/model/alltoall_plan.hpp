@@ -62,6 +62,10 @@ struct PlanPolicy {
     /// 1 .. divisor_one.  Less than all of it asks a trunk for more than it
     /// has, which short messages may if its buffer holds the surplus.
     std::uint32_t sender_share_thousandths = divisor_one;
+
+    [[nodiscard]] double target_utilisation() const {
+        return static_cast<double>(target_utilisation_millionths) / utilisation_one;
+    }
 };
 
 /// Who takes part.

@@ -3,21 +3,15 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
+#include "model/exchange_division.hpp"
 #include "model/prediction.hpp"
 
 namespace headway {
 namespace {
 
-using Rates = std::vector<std::vector<std::optional<BytesPerSecond>>>;
-
 /// Relative difference below which two times are the same.
 constexpr double time_tolerance = 1e-9;
-
-double utilisation(const PlanPolicy& policy) {
-    return static_cast<double>(policy.target_utilisation_millionths) / utilisation_one;
-}
 
 double bytes_between_hosts(const AllToAllPattern& pattern, std::uint64_t message_bytes) {
     const double ranks = pattern.ranks_per_host;
@@ -25,14 +19,14 @@ double bytes_between_hosts(const AllToAllPattern& pattern, std::uint64_t message
 }
 
 /// The rows of the clusters that take part: one for each group of the exchange.
-Rates rows_of_groups(const Exchange& exchange, const Rates& by_cluster) {
-    Rates rows;
+ExchangeRates rows_of_groups(const Exchange& exchange, const ExchangeRates& by_cluster) {
+    ExchangeRates rows;
     for (const HostGroup& group : exchange.groups) rows.push_back(by_cluster[group.cluster]);
     return rows;
 }
 
-Prediction predict_capped(const Topology& topology, const Exchange& exchange, const Rates& rates,
-                          double use) {
+Prediction predict_capped(const Topology& topology, const Exchange& exchange,
+                          const ExchangeRates& rates, double use) {
     ExchangeNetwork network = make_network(topology, exchange, use);
     cap_flows(network, exchange, rates);
     return predict(topology, exchange, network);
@@ -101,7 +95,7 @@ private:
         if (candidate.shares.paced()) {
             candidate.prediction =
                 predict_capped(topology_, exchange_, rows_of_groups(exchange_, candidate.shares.rates),
-                               utilisation(policy_));
+                               policy_.target_utilisation());
         }
         return candidate;
     }
@@ -127,62 +121,6 @@ AllToAllPlan do_not_pace(AllToAllPlan shares, std::string reason) {
     plan.notes = std::move(shares.notes);
     plan.reason = std::move(reason);
     return plan;
-}
-
-/// Bytes/s for the kernel.  Rates come from divisions that are exact up to a few
-/// units in the last place; what is a whole number but for that stays one.
-BytesPerSecond whole_rate(double bps) {
-    return {static_cast<std::uint64_t>(std::floor(bps / 8 * (1 + 1e-12)))};
-}
-
-/// The earliest moment at which every link can have carried everything, and the
-/// link that takes until then.
-struct EarliestEnd {
-    double end_s = 0;
-    std::optional<std::size_t> link;  ///< none: nothing is sent
-};
-
-EarliestEnd earliest_end(const FluidNetwork& network) {
-    std::vector<double> bits(network.links.size(), 0);
-    for (const FluidGroup& group : network.groups) {
-        for (const FluidUse& use : group.path) bits[use.link] += 8 * group.bytes * use.flows;
-    }
-    EarliestEnd earliest;
-    for (std::size_t l = 0; l < bits.size(); ++l) {
-        const double busy_s = bits[l] / network.links[l].capacity_bps;
-        if (busy_s > earliest.end_s) earliest = {busy_s, l};
-    }
-    return earliest;
-}
-
-/// What each class needs for all messages to end after that time.
-Rates rates_for(const Topology& topology, const Exchange& exchange,
-                const ExchangeNetwork& network, double end_s) {
-    std::vector<std::vector<double>> bps(exchange.groups.size());
-    for (auto& row : bps) row.resize(topology.clusters().size(), 0);
-    for (std::size_t g = 0; g < network.pairs.size(); ++g) {
-        const auto [i, j] = network.pairs[g];
-        const FluidGroup& group = network.fluid.groups[g];
-        bps[i][exchange.groups[j].cluster] += 8 * group.bytes * group.path.front().flows / end_s;
-    }
-    Rates rates(bps.size());
-    for (std::size_t i = 0; i < bps.size(); ++i) {
-        rates[i].resize(bps[i].size());
-        for (std::size_t c = 0; c < bps[i].size(); ++c) {
-            // no more than the edge, which a sender cannot exceed anyway
-            const BitsPerSecond edge = topology.clusters()[exchange.groups[i].cluster].host_rate;
-            if (!(bps[i][c] > 0)) continue;
-            rates[i][c] = whole_rate(std::min(bps[i][c], static_cast<double>(edge.value)));
-        }
-    }
-    return rates;
-}
-
-bool has_zero(const Rates& rates) {
-    return std::any_of(rates.begin(), rates.end(), [](const auto& row) {
-        return std::any_of(row.begin(), row.end(),
-                           [](const auto& rate) { return rate && rate->value == 0; });
-    });
 }
 
 }  // namespace
@@ -229,20 +167,20 @@ Result<ExchangePlan> plan_exchange(const Topology& topology, const PlanPolicy& p
     plan.unpaced = predict(topology, exchange, make_network(topology, exchange, 1));
     tell();
     plan.reason = plan.unpaced.reason;
-    const double use = utilisation(policy);
+    const double use = policy.target_utilisation();
     const ExchangeNetwork network = make_network(topology, exchange, use);
     const auto [end_s, limit] = earliest_end(network.fluid);
     if (limit) plan.limit = network.links[*limit];
     if (plan.unpaced.timeouts == 0) return plan;
 
     const auto rates_at = [&, whole_s = end_s](std::uint32_t thousandths) {
-        return rates_for(topology, exchange, network, whole_s * thousandths / divisor_one);
+        return rates_for_end(topology, exchange, network, whole_s * thousandths / divisor_one);
     };
     const auto predict_at = [&](std::uint32_t thousandths) {
         tell();
         return predict_capped(topology, exchange, rates_at(thousandths), use);
     };
-    if (has_zero(rates_at(divisor_one))) {
+    if (has_zero_rate(rates_at(divisor_one))) {
         return failure("the shares of some hosts are less than 8bit, the slowest rate there is");
     }
     std::uint32_t share = divisor_one;

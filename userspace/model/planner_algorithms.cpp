@@ -198,7 +198,7 @@ std::vector<AlgorithmTime> predict_algorithms(const Topology& topology, const Pl
         Rates rates;
         for (const HostGroup& group : exchange.groups) rates.push_back(plan.rates[group.cluster]);
         paced = times(topology, exchange,
-                      static_cast<double>(policy.target_utilisation_millionths) / utilisation_one,
+                      policy.target_utilisation(),
                       &rates);
     }
     std::vector<AlgorithmTime> found;
