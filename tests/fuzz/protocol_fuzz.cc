@@ -31,6 +31,12 @@ struct Check {
     void operator()(const EnterRequest& r) const {
         if (const auto* hosts = std::get_if<CollectiveHosts>(&r.who)) check(*hosts);
     }
+    void operator()(const TrafficRequest& r) const {
+        if (r.hosts.empty() || r.hosts.size() > traffic_hosts_max) std::abort();
+        for (const HostFlow& flow : r.flows) {
+            if (flow.from >= r.hosts.size() || flow.to >= r.hosts.size()) std::abort();
+        }
+    }
     void operator()(const RateRequest& r) const {
         require(!r.bytes_per_s || *r.bytes_per_s > 0, "a rate");
     }

@@ -324,6 +324,46 @@ TEST_F(PhaseRequests, AGatherOfAnySizeIsPaced) {
     }
 }
 
+Json traffic(const Json& flows) {
+    return {{"hosts", {"a[0-3]", "b[0-3]"}}, {"flows", flows}};
+}
+
+// a0 and a1 send to b0: its edge of 20 Mbit/s is less than the trunk's 25.
+TEST_F(PhaseRequests, TrafficHasAPhase) {
+    const Session session = joined();
+    const Json answer = ask(session, "traffic", traffic({{0, 4, 500}, {1, 4, 500}}));
+    ASSERT_EQ(answer["ok"], true) << answer;
+    EXPECT_EQ(answer["paced"], true);
+    EXPECT_EQ(answer["bytes_per_s"], 1'237'500);
+    __atomic_store_n(&maps_.slots(0).phase[0], answer["phase"].get<std::uint32_t>(),
+                     __ATOMIC_RELEASE);
+    EXPECT_EQ(rate_of(maps_.classify(1)), ClassRate(BytesPerSecond{1'237'500}));
+    EXPECT_EQ(maps_.classify(0), 0x110U) << "nothing goes there";
+    EXPECT_EQ(ask(session, "traffic", traffic({{0, 4, 500}, {1, 4, 500}})), answer)
+        << "the plan was kept";
+}
+
+TEST_F(PhaseRequests, TrafficOfOthersIsNothingToPace) {
+    const Session session = joined();
+    const Json others = ask(session, "traffic", traffic({{2, 4, 500}, {1, 4, 500}}));
+    EXPECT_EQ(others["ok"], true) << others;
+    EXPECT_EQ(others["phase"], ask(session, "traffic", traffic(Json::array()))["phase"]);
+    EXPECT_EQ(ask(session, "traffic", traffic(Json::array()))["paced"], false);
+}
+
+TEST_F(PhaseRequests, TrafficMustMakeSense) {
+    EXPECT_EQ(ask(connect(), "traffic", traffic({{0, 4, 500}}))["ok"], false) << "not joined";
+    const Session session = joined();
+    const auto refused = [&](const Json& hosts) {
+        const Json answer = ask(session, "traffic", {{"hosts", hosts}, {"flows", {{0, 1, 2}}}});
+        EXPECT_EQ(answer["ok"], false) << answer;
+        return answer["error"].get<std::string>();
+    };
+    EXPECT_NE(refused({"a0", "c9"}).find("c9"), std::string::npos);
+    EXPECT_NE(refused({"a0", "b0", "a0"}).find("twice"), std::string::npos);
+    EXPECT_NE(refused({"a1", "b0"}).find("this node"), std::string::npos);
+}
+
 TEST_F(PhaseRequests, ARateIsEachProcesss) {
     const Session session = joined(), sibling = joined();
     const Json answer = ask(session, "rate", {{"bytes_per_s", 100'000}});

@@ -54,6 +54,12 @@ TEST(Protocol, ReadsRequests) {
 
 TEST(Protocol, ReadsRequestsAboutPhases) {
     EXPECT_EQ(body_of<JoinRequest>(R"({"v":1,"id":7,"op":"join","job":"4711.0"})").job, "4711.0");
+    const auto traffic = body_of<TrafficRequest>(
+        R"({"v":1,"id":7,"op":"traffic","hosts":["a[0-2]"],"flows":[[0,2,7],[2,1,0]]})");
+    EXPECT_EQ(traffic.hosts, (std::vector<std::string>{"a0", "a1", "a2"}));
+    ASSERT_EQ(traffic.flows.size(), 2U);
+    EXPECT_EQ(traffic.flows[0].to, 2U);
+    EXPECT_EQ(traffic.flows[0].bytes, 7.0);
     EXPECT_EQ(body_of<RateRequest>(R"({"v":1,"id":7,"op":"rate","bytes_per_s":5})").bytes_per_s, 5U);
     EXPECT_FALSE(
         body_of<RateRequest>(R"({"v":1,"id":7,"op":"rate","bytes_per_s":null})").bytes_per_s);
@@ -120,6 +126,15 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{R"({"v":1,"id":1,"op":"join"})", "\"job\" must name"},
         BadRequest{R"({"v":1,"id":1,"op":"join","job":"a b"})", "\"job\" may have"},
         BadRequest{R"({"v":1,"id":1,"op":"join","job":"a","rank":1})", "unknown member \"rank\""},
+        BadRequest{R"({"v":1,"id":1,"op":"traffic","flows":[]})", "\"hosts\""},
+        BadRequest{R"({"v":1,"id":1,"op":"traffic","hosts":["a"]})", "\"flows\""},
+        BadRequest{R"({"v":1,"id":1,"op":"traffic","hosts":["a"],"flows":[[0,1,2]]})",
+                   "two places in the list of hosts"},
+        BadRequest{R"({"v":1,"id":1,"op":"traffic","hosts":["a"],"flows":[[0,0]]})", "\"flows\""},
+        BadRequest{R"({"v":1,"id":1,"op":"traffic","hosts":["a"],"flows":[[0,0,-1]]})",
+                   "\"flows\""},
+        BadRequest{R"({"v":1,"id":1,"op":"traffic","hosts":["a[0-512]"],"flows":[]})",
+                   "512 at most"},
         BadRequest{R"({"v":1,"id":1,"op":"rate"})", "\"bytes_per_s\""},
         BadRequest{R"({"v":1,"id":1,"op":"rate","bytes_per_s":0})", "at least 1"},
         BadRequest{R"({"v":1,"id":1,"op":"rate","bytes_per_s":"1"})", "\"bytes_per_s\""},

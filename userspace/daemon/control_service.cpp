@@ -115,6 +115,10 @@ struct ControlService::Dispatch {
         if (!service.phases_) return service.phases_missing();
         return service.phases_->phase(session, r, service.planner_, answer);
     }
+    Result<Json> operator()(const TrafficRequest& r) {
+        if (!service.phases_) return service.phases_missing();
+        return service.phases_->traffic(session, r, service.planner_, answer);
+    }
     Result<Json> operator()(const RateRequest& r) {
         if (!service.phases_) return service.phases_missing();
         return service.phases_->rate(session, r, answer);
@@ -151,6 +155,7 @@ ControlAnswer ControlService::answer(SessionId id, std::string_view datagram) {
     if (std::holds_alternative<EnterRequest>(*request.body)) enter_latency_.add(took);
     if (std::holds_alternative<LeaveRequest>(*request.body)) leave_latency_.add(took);
     if (std::holds_alternative<PhaseRequest>(*request.body) ||
+        std::holds_alternative<TrafficRequest>(*request.body) ||
         std::holds_alternative<RateRequest>(*request.body)) {
         phase_latency_.add(took);
     }

@@ -25,8 +25,11 @@ inline constexpr std::size_t job_name_max_bytes = 128;
 /// A phase's rate is at least the link's divided by this: no process can bring
 /// the node to a halt.
 inline constexpr std::uint64_t slowest_rate_divisor = 1000;
+/// Of one "traffic" request.
+inline constexpr std::size_t traffic_hosts_max = 512;
 /// Plans that are kept for the next one who asks.
 inline constexpr std::size_t plans_kept_max = 4096;
+inline constexpr std::size_t traffic_plans_kept_max = 64;  ///< known by their whole request
 /// Clients told by one status answer, so that it fits into a datagram.
 inline constexpr std::size_t clients_in_status_max = 64;
 inline constexpr std::size_t jobs_in_status_max = 8;

@@ -255,6 +255,27 @@ Result<NodePlan> NodePlanner::plan_rooted(const CollectivePattern& pattern,
     return node;
 }
 
+Result<NodePlan> NodePlanner::plan(const TrafficRequest& request) const {
+    const Topology& topology = config_.topology;
+    const auto resolved = topology.resolve(request.hosts);
+    if (!resolved) return tl::unexpected(resolved.error().within("hosts"));
+    std::vector<std::size_t> hosts;
+    for (const std::string& name : request.hosts) hosts.push_back(*topology.find_host(name));
+    if (topology.count(*resolved).total() != hosts.size()) {
+        return failure("hosts names a host twice");
+    }
+    const auto own = std::find(hosts.begin(), hosts.end(), *topology.find_host(node_name_));
+    if (own == hosts.end()) return failure("hosts does not name this node, \"{}\"", node_name_);
+    auto plan = plan_traffic(topology, config_.policy.plan, hosts, request.flows);
+    if (!plan) return tl::unexpected(plan.error());
+
+    NodePlan node{plan->paced, std::move(plan->reason), {}};
+    if (!node.paced) return node;
+    const auto& rates = plan->rates[static_cast<std::size_t>(own - hosts.begin())];
+    for (const ClassLayout& target : layout_.classes) node.rates.push_back(rates[target.cluster]);
+    return node;
+}
+
 Result<CollectivePlan> NodePlanner::plan_hosts(const PlanRequest& request) const {
     const auto resolved = config_.topology.resolve(request.hosts);
     if (!resolved) return tl::unexpected(resolved.error().within("hosts"));

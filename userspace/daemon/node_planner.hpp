@@ -81,6 +81,10 @@ public:
     [[nodiscard]] Result<NodePlan> plan(const CollectivePattern& pattern,
                                         std::optional<std::uint64_t> message_bytes) const;
 
+    /// Of any sizes.  Fails on unknown hosts, on one named twice, and if this node
+    /// is not among them.
+    [[nodiscard]] Result<NodePlan> plan(const TrafficRequest& request) const;
+
     /// The whole plan of an all-to-all, whether or not this node is one of the hosts.
     [[nodiscard]] Result<CollectivePlan> plan_hosts(const PlanRequest& request) const;
 

@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "daemon/limits.hpp"
 #include "daemon/plan_json.hpp"
@@ -112,22 +116,12 @@ Result<Json> PhaseService::phase(const ControlSession& session, const PhaseReque
     if (!session.seat) return not_joined();
     const auto plan = this->plan(planner, request);
     if (!plan) return tl::unexpected(plan.error());
-    std::uint32_t number = 0;
-    if (plan->paced) {
-        const auto phase = jobs_.phase(session.seat->job, without_idle_limits(plan->rates));
-        if (!phase) return tl::unexpected(phase.error());
-        number = *phase;
+    if (const auto told = tell_plan(answer, *session.seat, *plan, planner); !told) {
+        return tl::unexpected(told.error());
     }
-    answer.update(number_json(*session.seat, number));
-    answer["paced"] = plan->paced;
-    answer["reason"] = plan->reason;
     answer["algorithm"] = algorithm_json(plan->algorithm);
     answer["predicted"] = plan->predicted ? prediction_json(*plan->predicted) : Json(nullptr);
     answer["min_message_bytes"] = planner.config().policy.min_message_bytes;
-    if (plan->paced) {
-        answer["rates"] =
-            class_rates_json(planner.config().topology, planner.layout(), plan->rates);
-    }
     if (auto steps = steps_json(session.seat->job, plan->steps); !steps.empty()) {
         answer["steps"] = std::move(steps);
     }
@@ -148,6 +142,63 @@ Json PhaseService::steps_json(std::uint32_t job, const std::vector<NodeSteps>& s
     return list;
 }
 
+/// All processes of the job ask for the same.
+Result<NodePlan> PhaseService::plan(const NodePlanner& planner, const TrafficRequest& request) {
+    std::string key = fmt::format("{}", fmt::join(request.hosts, ","));
+    for (const HostFlow& flow : request.flows) {
+        fmt::format_to(std::back_inserter(key), " {} {} {}", flow.from, flow.to, flow.bytes);
+    }
+    const auto known = traffic_plans_.find(key);
+    if (known != traffic_plans_.end()) return known->second;
+    auto plan = planner.plan(request);
+    if (!plan) return plan;
+    if (traffic_plans_.size() >= traffic_plans_kept_max) traffic_plans_.clear();
+    traffic_plans_.emplace(std::move(key), *plan);
+    return plan;
+}
+
+Result<Json> PhaseService::traffic(const ControlSession& session, const TrafficRequest& request,
+                                   const NodePlanner& planner, Json answer) {
+    if (!session.seat) return not_joined();
+    const auto plan = this->plan(planner, request);
+    if (!plan) return tl::unexpected(plan.error());
+    if (const ClassRate least = strictest(plan->rates); least && is_too_slow(*least)) {
+        return too_slow(*least);
+    }
+    if (const auto told = tell_plan(answer, *session.seat, *plan, planner); !told) {
+        return tl::unexpected(told.error());
+    }
+    return answer;
+}
+
+/// What every plan's answer has.
+Result<void> PhaseService::tell_plan(Json& answer, const PhaseSeat& seat, const NodePlan& plan,
+                                     const NodePlanner& planner) {
+    std::uint32_t number = 0;
+    if (plan.paced) {
+        const auto phase = jobs_.phase(seat.job, without_idle_limits(plan.rates));
+        if (!phase) return tl::unexpected(phase.error());
+        number = *phase;
+    }
+    answer.update(number_json(seat, number));
+    answer["paced"] = plan.paced;
+    answer["reason"] = plan.reason;
+    if (plan.paced) {
+        answer["rates"] = class_rates_json(planner.config().topology, planner.layout(), plan.rates);
+    }
+    return {};
+}
+
+/// A phase holds for the whole node.
+bool PhaseService::is_too_slow(BytesPerSecond rate) const {
+    return rate.value < link_rate_.value / slowest_rate_divisor;
+}
+
+tl::unexpected<Error> PhaseService::too_slow(BytesPerSecond rate) const {
+    return failure("{} is less than a thousandth of the node's link of {}",
+                   rate_to_text(rate.bits()), rate_to_text(link_rate_.bits()));
+}
+
 /// The rate is one process's, a class is all of theirs.
 Result<Json> PhaseService::rate(const ControlSession& session, const RateRequest& request,
                                 Json answer) {
@@ -156,10 +207,7 @@ Result<Json> PhaseService::rate(const ControlSession& session, const RateRequest
     if (request.bytes_per_s && *request.bytes_per_s < link_rate_.value) {
         const std::uint64_t processes = jobs_.jobs().at(session.seat->job).slots.size();
         const BytesPerSecond rate{*request.bytes_per_s * processes};
-        if (rate.value < link_rate_.value / slowest_rate_divisor) {
-            return failure("{} is less than a thousandth of the node's link of {}",
-                           rate_to_text(rate.bits()), rate_to_text(link_rate_.bits()));
-        }
+        if (is_too_slow(rate)) return too_slow(rate);
         std::vector<ClassRate> rates(trunks_, rate);
         rates.front().reset();  // hosts of the own cluster
         const auto phase = jobs_.phase(session.seat->job, without_idle_limits(std::move(rates)));
@@ -187,6 +235,7 @@ std::vector<ClassRate> PhaseService::without_idle_limits(std::vector<ClassRate> 
 
 void PhaseService::plans_changed() {
     plans_.clear();
+    traffic_plans_.clear();
     jobs_.new_generation_of_all();
 }
 

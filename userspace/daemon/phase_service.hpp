@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests "join", "phase" and "rate": a process gets a slot in the memory
+// The requests "join", "phase", "traffic" and "rate": a process gets a slot in the memory
 // that the classifier reads, and learns which number to store there.
 #pragma once
 
@@ -24,6 +24,8 @@ public:
                                     Json answer);
     [[nodiscard]] Result<Json> phase(const ControlSession& session, const PhaseRequest& request,
                                      const NodePlanner& planner, Json answer);
+    [[nodiscard]] Result<Json> traffic(const ControlSession& session, const TrafficRequest& request,
+                                       const NodePlanner& planner, Json answer);
     [[nodiscard]] Result<Json> rate(const ControlSession& session, const RateRequest& request,
                                     Json answer);
 
@@ -41,6 +43,11 @@ public:
 
 private:
     Result<NodePlan> plan(const NodePlanner& planner, const PhaseRequest& request);
+    Result<NodePlan> plan(const NodePlanner& planner, const TrafficRequest& request);
+    Result<void> tell_plan(Json& answer, const PhaseSeat& seat, const NodePlan& plan,
+                           const NodePlanner& planner);
+    [[nodiscard]] bool is_too_slow(BytesPerSecond rate) const;
+    [[nodiscard]] tl::unexpected<Error> too_slow(BytesPerSecond rate) const;
     [[nodiscard]] std::vector<ClassRate> without_idle_limits(std::vector<ClassRate> rates) const;
     Json steps_json(std::uint32_t job, const std::vector<NodeSteps>& steps);
     [[nodiscard]] Json number_json(const PhaseSeat& seat, std::uint32_t number) const;
@@ -50,6 +57,7 @@ private:
     std::size_t trunks_;
     BytesPerSecond link_rate_;
     std::unordered_map<std::string, NodePlan> plans_;
+    std::unordered_map<std::string, NodePlan> traffic_plans_;
 };
 
 }  // namespace headway

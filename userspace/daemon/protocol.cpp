@@ -87,6 +87,29 @@ public:
         return numbers;
     }
 
+    /// Triples of whole numbers; the first two are places in a list of so many.
+    std::vector<HostFlow> flows(const char* key, std::size_t places) {
+        std::vector<HostFlow> flows;
+        const Input* value = find(key);
+        const auto is_flow = [&](const Input& item) {
+            return item.is_array() && item.size() == 3 &&
+                   std::all_of(item.begin(), item.end(),
+                               [](const Input& part) { return part.is_number_unsigned(); }) &&
+                   item[0].get<std::uint64_t>() < places && item[1].get<std::uint64_t>() < places;
+        };
+        if (value == nullptr || !value->is_array() ||
+            !std::all_of(value->begin(), value->end(), is_flow)) {
+            fail("\"{}\" must be an array of [from, to, amount]: two places in the list of hosts, "
+                 "counted from 0, and a whole number", key);
+            return flows;
+        }
+        for (const Input& item : *value) {
+            flows.push_back({item[0].get<std::uint32_t>(), item[1].get<std::uint32_t>(),
+                             item[2].get<double>()});
+        }
+        return flows;
+    }
+
     std::vector<std::string> hosts(const char* key) {
         std::vector<std::string> hosts;
         const Input* value = find(key);
@@ -284,6 +307,16 @@ Result<RequestBody> read_phase(ObjectReader& reader) {
     return reader.finish(std::move(phase));
 }
 
+Result<RequestBody> read_traffic(ObjectReader& reader) {
+    TrafficRequest traffic;
+    traffic.hosts = reader.hosts("hosts");
+    if (traffic.hosts.size() > traffic_hosts_max) {
+        reader.fail("\"hosts\" may name {} at most", traffic_hosts_max);
+    }
+    traffic.flows = reader.flows("flows", traffic.hosts.size());
+    return reader.finish(std::move(traffic));
+}
+
 Result<RequestBody> read_rate(ObjectReader& reader) {
     RateRequest rate{reader.number_or_null("bytes_per_s")};
     if (rate.bytes_per_s && *rate.bytes_per_s == 0) {
@@ -297,7 +330,7 @@ struct Operation {
     Result<RequestBody> (*read)(ObjectReader&);
 };
 
-constexpr std::array<Operation, 9> operations{{
+constexpr std::array<Operation, 10> operations{{
     {"hello", read_hello},
     {"status", read_status},
     {"plan", read_plan},
@@ -306,6 +339,7 @@ constexpr std::array<Operation, 9> operations{{
     {"leave", read_leave},
     {"join", read_join},
     {"phase", read_phase},
+    {"traffic", read_traffic},
     {"rate", read_rate},
 }};
 
@@ -321,7 +355,7 @@ Result<RequestBody> read_body(const Input& object) {
                      [&](const Operation& o) { return name && o.name == *name; });
     if (operation == operations.end()) {
         return failure("\"op\" must be one of hello, status, plan, prepare, enter, leave, "
-                       "join, phase, rate");
+                       "join, phase, traffic, rate");
     }
     return operation->read(reader);
 }

@@ -15,6 +15,7 @@
 #include "daemon/algorithm_choice.hpp"
 #include "daemon/planned_operation.hpp"
 #include "model/error.hpp"
+#include "model/traffic_plan.hpp"
 
 namespace headway {
 
@@ -73,6 +74,12 @@ struct PhaseRequest {
     std::optional<std::uint64_t> message_bytes;
 };
 
+/// Which phase is that of a program that sends so much between hosts?
+struct TrafficRequest {
+    std::vector<std::string> hosts;
+    std::vector<HostFlow> flows;
+};
+
 /// Which phase is a rate's, for each process of the job on this node?
 struct RateRequest {
     std::optional<std::uint64_t> bytes_per_s;  ///< none: no limit
@@ -80,7 +87,7 @@ struct RateRequest {
 
 using RequestBody =
     std::variant<HelloRequest, StatusRequest, PlanRequest, PrepareRequest, EnterRequest,
-                 LeaveRequest, JoinRequest, PhaseRequest, RateRequest>;
+                 LeaveRequest, JoinRequest, PhaseRequest, TrafficRequest, RateRequest>;
 
 struct Request {
     std::optional<std::uint64_t> id;  ///< whatever else is wrong, the answer carries it

@@ -131,7 +131,8 @@ Result<TrafficPlan> plan_traffic(const Topology& topology, const PlanPolicy& pol
     const ExchangeNetwork network = make_network(topology, exchange, policy.target_utilisation());
     const auto contended = contended_links(topology, exchange, network);
     if (std::none_of(contended.begin(), contended.end(), [](bool is) { return is; })) {
-        return TrafficPlan{false, "no link gets more than it carries, whatever is sent at once", {}};
+        return TrafficPlan{
+            false, "no link gets more than it carries, whatever is sent at once", {}};
     }
     const EarliestEnd earliest = earliest_end(network.fluid);
     TrafficPlan plan{true, reason_of(topology, exchange, network, earliest),
