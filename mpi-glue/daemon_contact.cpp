@@ -37,7 +37,10 @@ std::optional<PhaseSlot> slot_of(const DaemonLink::AnswerWithFile& joined) {
 }
 
 Contact contact_of(DaemonLink link, const Json& hello) {
-    return {std::move(link), text_in(hello, "node"), text_in(hello, "cluster"), std::nullopt};
+    const auto least = hello.find("min_message_bytes");
+    const bool is_number = least != hello.end() && least->is_number_unsigned();
+    return {std::move(link), text_in(hello, "node"), text_in(hello, "cluster"),
+            is_number ? least->get<std::uint64_t>() : 0, std::nullopt};
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ struct Contact {
     DaemonLink link;
     std::string node;               ///< as headway.toml knows it; "" if it was not told
     std::string cluster;            ///< the same
+    std::uint64_t min_message_bytes = 0;  ///< smaller messages are not paced
     std::optional<PhaseSlot> slot;  ///< none: rates change by requests
 };
 

@@ -313,13 +313,18 @@ void Helper::leave() noexcept {
     }
 }
 
-LinkResult<bool> Helper::set_rate(std::optional<std::uint64_t> bytes_per_s) noexcept try {
+LinkResult<bool> Helper::hold(std::shared_ptr<HeldRates> rates) noexcept try {
     if (forked_) return false;
     const std::lock_guard lock(mutex_);
     if (!session_) return false;
-    return session_->set_rate(bytes_per_s);
+    return session_->hold(std::move(rates));
 } catch (const std::exception&) {
     return false;
+}
+
+std::uint64_t Helper::min_message_bytes() noexcept {
+    const std::lock_guard lock(mutex_);
+    return session_ ? session_->min_message_bytes() : 0;
 }
 
 void Helper::finalize() noexcept {

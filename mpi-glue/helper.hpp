@@ -77,8 +77,9 @@ public:
     [[nodiscard]] std::optional<int> root_host_of(const Collective& collective,
                                                   MPI_Comm communicator) const;
 
-    /// Session::set_rate(); false, too, without a session.
-    [[nodiscard]] LinkResult<bool> set_rate(std::optional<std::uint64_t> bytes_per_s) noexcept;
+    /// Session::hold(); false, too, without a session.
+    [[nodiscard]] LinkResult<bool> hold(std::shared_ptr<HeldRates> rates) noexcept;
+    [[nodiscard]] std::uint64_t min_message_bytes() noexcept;
 
     void finalize() noexcept;
 

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "pattern_player.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <exception>
 #include <fstream>
 #include <iterator>
-#include <set>
+#include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "helper.hpp"
 #include "message_size.hpp"
-#include "rate_control.hpp"
 #include "real.hpp"
 
 namespace headway::glue {
@@ -34,6 +36,50 @@ std::string broadcast_file(const std::string& file) {
     return text;
 }
 
+using Json = nlohmann::json;
+using Pair = std::pair<int, int>;  ///< hosts: from, to
+
+/// Bytes between hosts, in messages that are paced.
+std::map<Pair, double> host_flows(const Json& phase, const std::vector<int>& host_of_rank,
+                                  std::uint64_t min_message_bytes) {
+    std::map<Pair, double> bytes_of_pair;
+    for (const Json& flow : phase.at("flows")) {
+        const Pair pair{host_of_rank.at(flow.at("source").get<std::size_t>()),
+                        host_of_rank.at(flow.at("destination").get<std::size_t>())};
+        const double bytes = flow.at("bytes").get<double>();
+        const double messages = flow.at("messages").get<double>();
+        if (pair.first != pair.second && bytes >= messages * static_cast<double>(min_message_bytes))
+            bytes_of_pair[pair] += bytes;
+    }
+    return bytes_of_pair;
+}
+
+/// Amounts are thousandths of the largest, which makes requests small.
+Json request_of(const std::map<Pair, double>& bytes_of_pair,
+                const std::vector<std::string>& hosts) {
+    double largest = 0;
+    for (const auto& [pair, bytes] : bytes_of_pair) largest = std::max(largest, bytes);
+    Json flows = Json::array();
+    for (const auto& [pair, bytes] : bytes_of_pair) {
+        const double part = std::max(1.0, std::round(1000 * bytes / largest));
+        flows.push_back({pair.first, pair.second, static_cast<std::uint64_t>(part)});
+    }
+    return {{"op", "traffic"}, {"hosts", hosts}, {"flows", std::move(flows)}};
+}
+
+std::vector<int> hosts_by_rank(int ranks) {
+    std::vector<int> hosts;
+    for (int rank = 0; rank < ranks; ++rank)
+        hosts.push_back(*helper().hosts().host_of(MPI_COMM_WORLD, rank));
+    return hosts;
+}
+
+/// One-sided transfers are told by Open MPI's own counters only.
+bool is_played(const Json& phase) {
+    const auto& operation = phase.at("operation");
+    return operation == "point_to_point" || operation == "one_sided";
+}
+
 }  // namespace
 
 PatternPlayer& pattern_player() {
@@ -49,46 +95,45 @@ std::string PatternPlayer::begin(const std::string& file) {
 }
 
 std::string PatternPlayer::read(std::string_view text) {
-    const auto json = nlohmann::json::parse(text, nullptr, false);
+    const auto json = Json::parse(text, nullptr, false);
     const Place own = place_in(MPI_COMM_WORLD);
-    const auto clusters = helper().hosts().clusters_of(MPI_COMM_WORLD);
-    if (clusters.empty()) return "headwayd does not tell the clusters";
+    const std::vector<int> host_of_rank = hosts_by_rank(own.ranks);
+    const int own_host = host_of_rank[static_cast<std::size_t>(own.rank)];
+    std::map<int, std::map<Pair, double>> bytes_of_phase;
     try {
         if (json.at("headway_recording") != 1) return "it is of another version";
         if (json.at("ranks") != own.ranks) return "it is of another number of ranks";
-        const int own_cluster = clusters[static_cast<std::size_t>(own.rank)];
-        const int own_host = *helper().hosts().host_of(MPI_COMM_WORLD, own.rank);
-        for (const auto& phase : json.at("phases")) {
-            if (phase.at("operation") != "point_to_point") continue;
-            std::set<int> senders;
-            for (const auto& flow : phase.at("flows")) {
-                const int source = flow.at("source").get<int>();
-                const int cluster = clusters.at(static_cast<std::size_t>(source));
-                if (cluster == own_cluster &&
-                    cluster != clusters.at(flow.at("destination").get<std::size_t>()))
-                    senders.insert(*helper().hosts().host_of(MPI_COMM_WORLD, source));
-            }
-            senders_of_phase_[phase.at("phase").get<int>()] =
-                senders.count(own_host) != 0 ? senders.size() : 0;
+        for (const Json& phase : json.at("phases")) {
+            if (!is_played(phase)) continue;
+            auto& bytes_of_pair = bytes_of_phase[phase.at("phase").get<int>()];
+            for (const auto& [pair, bytes] :
+                 host_flows(phase, host_of_rank, helper().min_message_bytes()))
+                bytes_of_pair[pair] += bytes;
         }
     } catch (const std::exception&) {
-        senders_of_phase_.clear();
         return "it is no recording";
+    }
+    for (const auto& [phase, bytes_of_pair] : bytes_of_phase) {
+        const bool sends = std::any_of(bytes_of_pair.begin(), bytes_of_pair.end(),
+                                       [&](const auto& flow) { return flow.first.first == own_host; });
+        if (!sends) continue;
+        rates_of_phase_[phase] =
+            std::make_shared<HeldRates>(request_of(bytes_of_pair, helper().hosts().names()));
     }
     return "";
 }
 
-void PatternPlayer::enter_phase(int level) noexcept {
+void PatternPlayer::enter_phase(int level) noexcept try {
     const std::lock_guard lock(mutex_);
-    if (senders_of_phase_.empty()) return;
-    const auto found = senders_of_phase_.find(level);
-    const std::uint64_t senders = found != senders_of_phase_.end() ? found->second : 0;
-    const auto most = rate_control().max_bytes_per_s();
-    std::optional<std::uint64_t> rate;
-    if (most && senders > 0) rate = *most / senders;
-    if (rate == in_force_) return;
-    in_force_ = rate;
-    rate_control().set_rate(rate);
+    if (rates_of_phase_.empty()) return;
+    const auto found = rates_of_phase_.find(level);
+    auto rates = found != rates_of_phase_.end() ? found->second : nullptr;
+    if (rates == in_force_) return;
+    in_force_ = rates;
+    const auto held = helper().hold(std::move(rates));
+    if (!held) helper().complain("not pacing phase " + std::to_string(level) + ": " + held.error().what);
+} catch (const std::exception&) {
+    // then not even that
 }
 
 }  // namespace headway::glue

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Paces a job's point-to-point phases by a recording of an earlier run, the file
-// HEADWAY_PATTERN.  In each phase (MPI_Pcontrol's level, 0 before the first) a
-// process may send to other clusters at HEADWAY_MAXRATE divided by the number of
-// hosts of its cluster that the recording shows sending to other clusters in that
-// phase: Takano's MATB, from a profiling run.  A host that does not has no limit.
+// HEADWAY_PATTERN: the profiling run that Takano et al. name.  In each phase
+// (MPI_Pcontrol's level, 0 before the first) a process holds what headwayd plans
+// for all that the recording shows the hosts of the job to send one another.
+//
+// Messages that are smaller than those that are paced, on the average of two ranks,
+// are left out.  A host that sends nothing to other hosts has no limit.
 #pragma once
 
-#include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
+
+#include "session.hpp"
 
 namespace headway::glue {
 
@@ -27,9 +30,8 @@ private:
     [[nodiscard]] std::string read(std::string_view text);
 
     std::mutex mutex_;
-    /// Hosts of the own cluster that send; 0: this one does not.
-    std::map<int, std::uint64_t> senders_of_phase_;
-    std::optional<std::uint64_t> in_force_;
+    std::map<int, std::shared_ptr<HeldRates>> rates_of_phase_;
+    std::shared_ptr<HeldRates> in_force_;
 };
 
 /// The process's one; never destroyed, as helper().

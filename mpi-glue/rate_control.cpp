@@ -56,7 +56,10 @@ LinkResult<DaemonLink::Json> RateControl::ask(DaemonLink::Json request) {
 RateResult RateControl::set_rate(std::optional<std::uint64_t> bytes_per_s) noexcept try {
     const std::lock_guard lock(mutex_);
     if (refused_) return RateResult::unsupported;
-    const auto held = helper().set_rate(bytes_per_s);
+    DaemonLink::Json request{{"op", "rate"}, {"bytes_per_s", nullptr}};
+    if (bytes_per_s) request["bytes_per_s"] = *bytes_per_s;
+    const auto held =
+        helper().hold(bytes_per_s ? std::make_shared<HeldRates>(request) : nullptr);
     if (held && *held) return RateResult::set;
     if (!held) {
         // of this rate or of now: the next one may do
@@ -64,8 +67,6 @@ RateResult RateControl::set_rate(std::optional<std::uint64_t> bytes_per_s) noexc
         return held.error().lost ? RateResult::no_daemon : RateResult::unsupported;
     }
     if (tried_ && !link_) return RateResult::no_daemon;
-    DaemonLink::Json request{{"op", "rate"}, {"bytes_per_s", nullptr}};
-    if (bytes_per_s) request["bytes_per_s"] = *bytes_per_s;
     const auto answer = ask(std::move(request));
     if (answer) return RateResult::set;
     helper().complain("HEADWAY_MATB has no effect: " + answer.error().what);

@@ -108,6 +108,7 @@ Session::Session(Contact contact, ContactPlan plan, const Settings& settings,
       rank_(plan.rank),
       node_(contact.node.empty() ? own_host_name() : contact.node),
       cluster_(contact.cluster),
+      min_message_bytes_(contact.min_message_bytes),
       now_(now),
       seeker_(std::move(plan), std::move(now)) {
     take_over(std::move(contact));
@@ -146,7 +147,7 @@ void Session::take_over(Contact contact) {
     slot_ = std::move(contact.slot);
     ++connection_;
     next_look_ = now_() + look_pause;
-    rate_generation_ = 0;
+    min_message_bytes_ = contact.min_message_bytes;
 }
 
 /// From now on nothing is paced.  A daemon that died has left a classifier that
@@ -194,7 +195,7 @@ LinkResult<PlannedAlgorithm> Session::planned_algorithm(const PatternKey& key,
         if (answer.error().lost) return tl::unexpected(answer.error());
         return PlannedAlgorithm{};  // what it has against the rest it will say then
     }
-    show(key, *answer);
+    show(name_of(key.operation), *answer);
     const Algorithm named = algorithm_of(*answer);
     if (std::find(able.begin(), able.end(), named) == able.end()) return PlannedAlgorithm{};
     return PlannedAlgorithm{named, !steps_in(*answer).empty()};
@@ -215,8 +216,8 @@ LinkResult<bool> Session::enter_connected(KnownPattern& known, std::uint64_t byt
 LinkResult<void> Session::update(KnownPattern& known) {
     const Pattern& pattern = known.second;
     const std::uint32_t generation = slot_ ? slot_->generation() : 0;
-    if (slot_ && rate_generation_ != generation) {
-        if (auto held = hold_rate(); !held && held.error().lost) return held;
+    if (slot_ && !holds_what_was_answered()) {
+        if (auto held = hold_rates(); !held && held.error().lost) return held;
     }
     if (pattern.connection == connection_ && pattern.generation == generation) return {};
     return prepare(known);
@@ -279,28 +280,36 @@ LinkResult<void> Session::leave() {
     return noted(link_->tell({{"op", "leave"}}));
 }
 
-// ------------------------------------------------------------------------ rate
+// ----------------------------------------------------------------------- rates
 
-LinkResult<bool> Session::set_rate(std::optional<std::uint64_t> bytes_per_s) {
-    rate_ = bytes_per_s;
-    rate_generation_ = 0;
+LinkResult<bool> Session::hold(std::shared_ptr<HeldRates> rates) {
+    held_ = std::move(rates);
     const auto connected = noted(connect());
     if (!connected) return tl::unexpected(connected.error());
     if (!slot_) return false;
-    if (const auto held = noted(hold_rate()); !held) return tl::unexpected(held.error());
+    if (const auto held = noted(hold_rates()); !held) return tl::unexpected(held.error());
     return true;
 }
 
-/// Asked again whenever the job has changed: its processes share the rate.
-LinkResult<void> Session::hold_rate() {
-    rate_generation_ = slot_->generation();
-    slot_->set_base({});
-    if (!rate_) return {};
-    const auto answer = link_->ask({{"op", "rate"}, {"bytes_per_s", *rate_}});
-    if (!answer) return tl::unexpected(answer.error());
-    const KnownPhase known = read_phase(*answer);
-    rate_generation_ = known.generation;
-    slot_->set_base(known.phase);
+/// On this connection, and since the last change: processes of a job on a node
+/// share a rate, and numbers of phases go out of date.
+bool Session::holds_what_was_answered() const {
+    return !held_ || (held_->connection == connection_ &&
+                      held_->known.generation == slot_->generation());
+}
+
+LinkResult<void> Session::hold_rates() {
+    if (!holds_what_was_answered()) {
+        slot_->set_base({});
+        // A refusal is not asked for again until something has changed.
+        held_->connection = connection_;
+        held_->known = {{}, slot_->generation(), {}};
+        const auto answer = link_->ask(held_->request);
+        if (!answer) return tl::unexpected(answer.error());
+        show(held_->request.at("op").get<std::string>(), *answer);
+        held_->known = read_phase(*answer);
+    }
+    slot_->set_base(held_ ? held_->known.phase : Phase{});
     return {};
 }
 
@@ -330,7 +339,7 @@ LinkResult<void> Session::ask_for_phase(const KnownPattern& pattern, std::uint64
     known.generation = slot_->generation();
     const auto answer = link_->ask(std::move(request));
     if (!answer) return tl::unexpected(answer.error());
-    show(pattern.first, *answer);
+    show(name_of(pattern.first.operation), *answer);
     const std::uint32_t generation = known.generation;
     known = read_phase(*answer);
     if (!is_for(pattern.first, *answer)) known = {{}, generation, {}};
@@ -343,7 +352,7 @@ LinkResult<void> Session::prepare(KnownPattern& known) {
     if (slot_) known.second.generation = slot_->generation();
     const auto answer = link_->ask(request_of("prepare", known.first));
     if (!answer) return tl::unexpected(answer.error());
-    show(known.first, *answer);
+    show(name_of(known.first.operation), *answer);
     auto pattern = read_pattern(*answer);
     if (!pattern) return tl::unexpected(pattern.error());
     if (pattern->paced && !is_for(known.first, *answer))
@@ -358,14 +367,13 @@ LinkResult<void> Session::ask_to_enter(const KnownPattern& known, std::uint64_t 
     const auto answer =
         link_->ask({{"op", "enter"}, {"pattern", known.second.id}, {"message_bytes", bytes}});
     if (!answer) return tl::unexpected(answer.error());
-    show(known.first, *answer);
+    show(name_of(known.first.operation), *answer);
     return {};
 }
 
-void Session::show(const PatternKey& key, const Json& answer) const {
+void Session::show(const std::string& what, const Json& answer) const {
     if (!verbose_) return;
-    say("rank " + std::to_string(rank_) + " on " + node_ + ", " + name_of(key.operation) +
-        ": " + answer.dump(-1, ' ', false, Json::error_handler_t::replace));
+    say("rank " + std::to_string(rank_) + " on " + node_ + ", " + what + ": " + answer.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace headway::glue

@@ -20,6 +20,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -75,6 +76,16 @@ struct Pattern {
     std::array<KnownPhase, size_classes> phases{};
 };
 
+/// Rates beside whatever is entered: a request, "rate" or "traffic", and what was
+/// answered to it.  Only the session touches what it holds.
+struct HeldRates {
+    explicit HeldRates(DaemonLink::Json asked) : request(std::move(asked)) {}
+
+    const DaemonLink::Json request;
+    KnownPhase known{};
+    std::uint64_t connection = 0;  ///< on which it was asked; 0: on none
+};
+
 /// How an operation is to be carried out.
 struct PlannedAlgorithm {
     Algorithm algorithm = Algorithm::native;
@@ -117,11 +128,13 @@ public:
     /// none is before it, and none will begin the next before all have ended it.
     void step(int step);
 
-    /// A rate that the program itself names: of this process, towards other
-    /// clusters, until the next call; none: no limit.  It holds beside whatever is
-    /// entered, and on later connections, too.  False: the daemon has no phases, or
-    /// there is no daemon now.
-    [[nodiscard]] LinkResult<bool> set_rate(std::optional<std::uint64_t> bytes_per_s);
+    /// Until the next call, and on later connections, too; none: no limit.  Asks
+    /// the daemon only for what it has not answered yet.  False: the daemon has no
+    /// phases, or there is no daemon now.
+    [[nodiscard]] LinkResult<bool> hold(std::shared_ptr<HeldRates> rates);
+
+    /// Smaller messages are not paced.
+    [[nodiscard]] std::uint64_t min_message_bytes() const { return min_message_bytes_; }
 
 private:
     Session(Contact contact, ContactPlan plan, const Settings& settings, const HostTable& hosts,
@@ -144,8 +157,9 @@ private:
                                                  KnownPhase& known);
     [[nodiscard]] LinkResult<void> ask_to_enter(const KnownPattern& known, std::uint64_t bytes);
     void enter_slot(const KnownPhase& known);
-    [[nodiscard]] LinkResult<void> hold_rate();
-    void show(const PatternKey& key, const DaemonLink::Json& answer) const;
+    [[nodiscard]] bool holds_what_was_answered() const;
+    [[nodiscard]] LinkResult<void> hold_rates();
+    void show(const std::string& what, const DaemonLink::Json& answer) const;
 
     const HostTable* hosts_;
     bool siblings_disjoint_;
@@ -153,6 +167,7 @@ private:
     int rank_;
     std::string node_;
     std::string cluster_;
+    std::uint64_t min_message_bytes_;
     Patterns patterns_;
 
     ContactSeeker::Now now_;
@@ -164,8 +179,7 @@ private:
     std::optional<KnownPhase> stepping_;               ///< entered last, and it has steps
     std::size_t requested_ = 0;                        ///< collectives entered by requests
 
-    std::optional<std::uint64_t> rate_;  ///< that the program named
-    std::uint32_t rate_generation_ = 0;  ///< for which the slot holds it; 0: it does not
+    std::shared_ptr<HeldRates> held_;  ///< none: no rates beside those of collectives
 };
 
 }  // namespace headway::glue

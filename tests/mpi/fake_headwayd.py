@@ -210,6 +210,11 @@ class FakeHeadwayd:
             return {}
         return {"phase": RATE_PHASE, "bytes_per_s": 500, "generation": GENERATION}
 
+    def answer_traffic(self, _request, _connection):
+        if self.steps is None:
+            return {"error": "no phases"}
+        return {"phase": RATE_PHASE, "bytes_per_s": 500, "generation": GENERATION, "paced": True}
+
     def answer_leave(self, _request, _connection):
         return {}
 

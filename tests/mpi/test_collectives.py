@@ -204,18 +204,39 @@ class Both:
         self.assertEqual((job.status, job.stdout), (0, file + "\n"), job.stderr)
 
     def test_pattern_paces_its_phases(self):
-        """Ranks 1 and 3 send to the other cluster, each the only host of its own
-        that does, and so at the trunk's rate, in both phases; 0 and 2 do not."""
+        """Every rank asks for the traffic of both phases between all hosts, once."""
         file = os.path.join(os.path.dirname(self.socket), "recorded.json")
         self.run_job("requests_check", "--send", HEADWAY_RECORD=file)
-        job, daemon = self.paced_job("requests_check", "--send", nodes=NODES, HEADWAY_PATTERN=file)
+        job, daemon = self.paced_job("requests_check", "--send", nodes=NODES, steps=(),
+                                     HEADWAY_PATTERN=file)
         self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
         self.assert_one_line(job, "point-to-point by " + file)
-        rates = {connection.rank: [request["bytes_per_s"] for request in connection.requests
-                                   if request["op"] == "rate"]
-                 for connection in daemon.connections if "plan" in connection.operations()}
-        whole = [TRUNK_BITS_PER_S // 8]
-        self.assertEqual(rates, {0: [], 1: whole, 2: [], 3: whole})
+        place = [list(dict.fromkeys(NODES)).index(node) for node in NODES]
+        flows = [[place[rank], place[(rank + 1) % RANKS], 250 * (rank + 1)]
+                 for rank in range(RANKS)]
+        for rank, connection in daemon.by_rank().items():
+            asked = [request for request in connection.requests if request["op"] == "traffic"]
+            self.assertEqual(len(asked), 2, rank)
+            for request in asked:
+                self.assertEqual(request["hosts"], list(dict.fromkeys(NODES)))
+                self.assertEqual(sorted(request["flows"]), sorted(flows))
+
+    def test_pattern_leaves_out_small_messages(self):
+        """Ranks send 4, 8, 12 and 16 bytes at a time."""
+        file = os.path.join(os.path.dirname(self.socket), "recorded.json")
+        self.run_job("requests_check", "--send", HEADWAY_RECORD=file)
+
+        def hello(request, _connection):
+            return {"node": NODES[request["rank"]], "cluster": "a", "phases": True,
+                    "min_message_bytes": 12}
+
+        with self.daemon(nodes=NODES, steps=(), replace={"hello": hello}) as daemon:
+            job = self.run_job("requests_check", "--send", HEADWAY_PATTERN=file)
+        self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
+        senders = {connection.rank: [len(request["flows"]) for request in connection.requests
+                                     if request["op"] == "traffic"]
+                   for connection in daemon.connections}
+        self.assertEqual(senders, {0: [], 1: [], 2: [2, 2], 3: [2, 2]})
 
     def test_pattern_of_another_job(self):
         file = os.path.join(os.path.dirname(self.socket), "recorded.json")
@@ -223,7 +244,7 @@ class Both:
         job, daemon = self.paced_job("requests_check", nodes=NODES, HEADWAY_PATTERN=file)
         self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
         self.assert_one_line(job, "is not used: it is of another number of ranks")
-        self.assertEqual(sum(connection.operations().count("rate")
+        self.assertEqual(sum(connection.operations().count("traffic")
                              for connection in daemon.connections), 0)
 
     def test_run_refuses_what_is_no_recording(self):

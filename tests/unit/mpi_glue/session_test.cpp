@@ -186,7 +186,8 @@ TEST_F(Sessions, ARateOfTheProgramHoldsOnTheNextConnection) {
         return Json{{"phase", 4}, {"bytes_per_s", 700}, {"generation", daemon_.memory->generation()}};
     };
     start_and_open();
-    EXPECT_TRUE(session_->set_rate(700).value_or(false));
+    const auto rates = std::make_shared<HeldRates>(Json{{"op", "rate"}, {"bytes_per_s", 700}});
+    EXPECT_TRUE(session_->hold(rates).value_or(false));
     EXPECT_EQ(daemon_.memory->phase(), 4U);
     ASSERT_TRUE(entered());
     EXPECT_EQ(daemon_.memory->phase(), 4U) << "stricter than the collective's";
@@ -201,8 +202,36 @@ TEST_F(Sessions, ARateOfTheProgramHoldsOnTheNextConnection) {
     ASSERT_TRUE(comes_back());
     EXPECT_EQ(daemon_.memory->phase(), 4U);
     ASSERT_TRUE(session_->leave());
-    EXPECT_TRUE(session_->set_rate(std::nullopt).value_or(false));
+    EXPECT_TRUE(session_->hold(nullptr).value_or(false));
     EXPECT_EQ(daemon_.memory->phase(), 0U);
+}
+
+// A program that goes to and fro between its phases asks once for each.
+TEST_F(Sessions, HeldRatesAreAskedForOnce) {
+    daemon_.answers["traffic"] = [this](const Json& request) {
+        if (request["flows"].empty()) return Json{{"error", "nothing is sent"}};
+        return Json{{"phase", request["flows"][0][2]},
+                    {"bytes_per_s", 700},
+                    {"generation", daemon_.memory->generation()}};
+    };
+    const auto traffic = [](const Json& flows) {
+        return std::make_shared<HeldRates>(Json{{"op", "traffic"}, {"flows", flows}});
+    };
+    const auto one = traffic({{0, 1, 11}}), other = traffic({{0, 1, 12}});
+    const auto refused = traffic(Json::array());
+    start_and_open();
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_TRUE(session_->hold(one).value_or(false));
+        EXPECT_EQ(daemon_.memory->phase(), 11U);
+        EXPECT_TRUE(session_->hold(other).value_or(false));
+        EXPECT_EQ(daemon_.memory->phase(), 12U);
+        EXPECT_EQ(session_->hold(refused).has_value(), i > 0) << "told once";
+        EXPECT_EQ(daemon_.memory->phase(), 0U);
+    }
+    EXPECT_EQ(daemon_.asked("traffic"), 3U);
+    daemon_.memory->set_generation(2);
+    EXPECT_TRUE(session_->hold(one).value_or(false));
+    EXPECT_EQ(daemon_.asked("traffic"), 4U) << "the job has changed";
 }
 
 }  // namespace
