@@ -116,12 +116,13 @@ void Helper::join_job() {
     job_ = broadcast_from(0, job_);
     notice_.set_job(job_);
     std::string trouble = join_node();
-    if (reduce_over_job(session_ ? 1 : 0, MPI_SUM) == 0) {
+    if (reduce_over_job(has_daemon() ? 1 : 0, MPI_SUM) == 0) {
         announce("not pacing: " + trouble);
         notice_.silence();
+        session_.reset();
         return;
     }
-    hosts_.gather(node_, session_ ? session_->cluster() : "");
+    hosts_.gather(node_, session_->cluster());
     watch_finalize();
     watch_fork();
     if (hosts_.names().size() < 2) {
@@ -130,7 +131,7 @@ void Helper::join_job() {
         return;
     }
     std::string state;
-    if (session_) trouble = prepare_job(state);
+    if (has_daemon()) trouble = prepare_job(state);
     if (!settings_.pattern_file.empty()) {
         const std::string wrong = pattern_player().begin(settings_.pattern_file);
         state += wrong.empty() ? ", point-to-point by " + settings_.pattern_file
@@ -141,13 +142,13 @@ void Helper::join_job() {
     if (settings_.algorithm) own_algorithms().allow();
 }
 
-/// Connects to this node's daemon; the reason if that fails.
+/// Connects to this node's daemon; the reason if that fails, for the time being.
 std::string Helper::join_node() {
     auto session = Session::open(settings_, job_, rank_, hosts_);
-    if (!session) return session.error().what;
-    session_ = std::move(*session);
+    session_ = session ? std::move(*session)
+                       : Session::without_daemon(settings_, job_, rank_, hosts_);
     node_ = session_->node();
-    return "";
+    return session ? "" : session.error().what;
 }
 
 /// Has the daemon plan for the job's commonest communicator, so that whatever
@@ -169,12 +170,12 @@ std::string Helper::prepare_job(std::string& state) {
 
 /// One line, whatever happened to whichever rank.
 void Helper::announce_agreed(const std::string& state, const std::string& trouble) {
-    const int able = reduce_over_job(session_ ? 1 : 0, MPI_SUM);
+    const int able = reduce_over_job(has_daemon() ? 1 : 0, MPI_SUM);
     if (able == ranks_) {
         announce(state);
         return;
     }
-    const int first_failed = reduce_over_job(session_ ? ranks_ : rank_, MPI_MIN);
+    const int first_failed = reduce_over_job(has_daemon() ? ranks_ : rank_, MPI_MIN);
     const std::string reason =
         broadcast_from(first_failed, "rank " + std::to_string(first_failed) + " on " + node_ +
                                          ": " + trouble);

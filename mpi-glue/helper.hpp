@@ -102,6 +102,7 @@ private:
 
     void join_job();
     [[nodiscard]] std::string join_node();
+    [[nodiscard]] bool has_daemon() const { return session_ && session_->has_daemon(); }
     [[nodiscard]] std::string prepare_job(std::string& state);
     void announce_agreed(const std::string& state, const std::string& trouble);
     void announce(const std::string& state) const;

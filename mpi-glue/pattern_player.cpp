@@ -74,12 +74,6 @@ std::vector<int> hosts_by_rank(int ranks) {
     return hosts;
 }
 
-/// One-sided transfers are told by Open MPI's own counters only.
-bool is_played(const Json& phase) {
-    const auto& operation = phase.at("operation");
-    return operation == "point_to_point" || operation == "one_sided";
-}
-
 }  // namespace
 
 PatternPlayer& pattern_player() {
@@ -104,7 +98,7 @@ std::string PatternPlayer::read(std::string_view text) {
         if (json.at("headway_recording") != 1) return "it is of another version";
         if (json.at("ranks") != own.ranks) return "it is of another number of ranks";
         for (const Json& phase : json.at("phases")) {
-            if (!is_played(phase)) continue;
+            if (phase.at("operation") != "point_to_point") continue;
             auto& bytes_of_pair = bytes_of_phase[phase.at("phase").get<int>()];
             for (const auto& [pair, bytes] :
                  host_flows(phase, host_of_rank, helper().min_message_bytes()))

@@ -100,26 +100,34 @@ constexpr std::chrono::seconds look_pause{1};
 
 // ------------------------------------------------------------------ connection
 
-Session::Session(Contact contact, ContactPlan plan, const Settings& settings,
-                 const HostTable& hosts, ContactSeeker::Now now)
+Session::Session(ContactPlan plan, const Settings& settings, const HostTable& hosts,
+                 ContactSeeker::Now now)
     : hosts_(&hosts),
       siblings_disjoint_(settings.siblings_disjoint),
       verbose_(settings.verbose),
       rank_(plan.rank),
-      node_(contact.node.empty() ? own_host_name() : contact.node),
-      cluster_(contact.cluster),
-      min_message_bytes_(contact.min_message_bytes),
+      node_(own_host_name()),
       now_(now),
-      seeker_(std::move(plan), std::move(now)) {
-    take_over(std::move(contact));
-}
+      seeker_(std::move(plan), std::move(now)) {}
 
 LinkResult<Session> Session::open(const Settings& settings, const std::string& job, int rank,
                                   const HostTable& hosts, ContactSeeker::Now now) {
     ContactPlan plan{settings.socket_path, settings.timeout, job, rank};
     auto contact = make_contact(plan);
     if (!contact) return tl::unexpected(contact.error());
-    return Session(std::move(*contact), std::move(plan), settings, hosts, std::move(now));
+    Session session(std::move(plan), settings, hosts, std::move(now));
+    if (!contact->node.empty()) session.node_ = contact->node;
+    session.cluster_ = contact->cluster;
+    session.take_over(std::move(*contact));
+    return session;
+}
+
+Session Session::without_daemon(const Settings& settings, const std::string& job, int rank,
+                                const HostTable& hosts, ContactSeeker::Now now) {
+    Session session({settings.socket_path, settings.timeout, job, rank}, settings, hosts,
+                    std::move(now));
+    session.seeker_.lost();
+    return session;
 }
 
 /// False: there is no daemon now.

@@ -104,6 +104,13 @@ public:
         const Settings& settings, const std::string& job, int rank, const HostTable& hosts,
         ContactSeeker::Now now = std::chrono::steady_clock::now);
 
+    /// Of a process that has no daemon yet: looks for one as after the loss of one.
+    [[nodiscard]] static Session without_daemon(
+        const Settings& settings, const std::string& job, int rank, const HostTable& hosts,
+        ContactSeeker::Now now = std::chrono::steady_clock::now);
+
+    [[nodiscard]] bool has_daemon() const { return link_.has_value(); }
+
     /// The name under which headway.toml knows this node.
     [[nodiscard]] const std::string& node() const { return node_; }
     /// The node's cluster, or "" if the daemon did not tell.
@@ -137,7 +144,7 @@ public:
     [[nodiscard]] std::uint64_t min_message_bytes() const { return min_message_bytes_; }
 
 private:
-    Session(Contact contact, ContactPlan plan, const Settings& settings, const HostTable& hosts,
+    Session(ContactPlan plan, const Settings& settings, const HostTable& hosts,
             ContactSeeker::Now now);
 
     [[nodiscard]] LinkResult<bool> connect();
@@ -167,7 +174,7 @@ private:
     int rank_;
     std::string node_;
     std::string cluster_;
-    std::uint64_t min_message_bytes_;
+    std::uint64_t min_message_bytes_ = 0;
     Patterns patterns_;
 
     ContactSeeker::Now now_;

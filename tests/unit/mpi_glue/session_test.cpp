@@ -88,6 +88,23 @@ TEST_F(Sessions, SeeWithinASecondThatTheDaemonIsGone) {
     EXPECT_TRUE(goes_unpaced()) << "told once";
 }
 
+// The first pause is a second, as after a loss.
+TEST_F(Sessions, BeginWithoutADaemon) {
+    settings_.socket_path = daemon_.path();
+    settings_.timeout = 20s;
+    session_.emplace(Session::without_daemon(settings_, "job", 3, hosts_, [this] { return now_; }));
+    EXPECT_FALSE(session_->has_daemon());
+    known_ = session_->pattern({Operation::alltoall, {}}).value_or(nullptr);
+    ASSERT_NE(known_, nullptr);
+    daemon_.start();
+    EXPECT_TRUE(goes_unpaced());
+    now_ += 1s;
+    ASSERT_TRUE(comes_back());
+    EXPECT_TRUE(session_->has_daemon());
+    EXPECT_EQ(daemon_.memory->phase(), 1U);
+    EXPECT_EQ(daemon_.asked("join"), 1U);
+}
+
 TEST_F(Sessions, JoinAgainAndAskAnew) {
     start_and_open();
     ASSERT_TRUE(entered());
