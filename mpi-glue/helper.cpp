@@ -86,13 +86,13 @@ void Helper::before_init() noexcept try {
     if (!settings_.enabled || begun_) return;
     begun_ = true;
     library_ = mpi_library();
-    if (is_open_mpi && is_wanted_library(library_)) mca_.apply(settings_);
+    if (is_wanted_library(library_)) environment_.apply(settings_);
 } catch (const std::exception&) {
     // Without the settings a paced exchange is slow, but right.
 }
 
 void Helper::after_init() noexcept try {
-    mca_.restore();
+    environment_.restore();
     int initialized = 0;
     PMPI_Initialized(&initialized);
     if (!begun_ || joined_ || initialized == 0) return;
@@ -188,7 +188,7 @@ void Helper::announce_agreed(const std::string& state, const std::string& troubl
 void Helper::announce(const std::string& state) const {
     if (rank_ != 0) return;
     std::string line = state + "; ";
-    if (is_open_mpi) line += "Open MPI: " + mca_.summary() + "; ";
+    line += (is_open_mpi ? "Open MPI: " : "MPICH: ") + environment_.summary() + "; ";
     for (const std::string& complaint : settings_.complaints) line += complaint + "; ";
     say(line + off_switch);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The library's one object per process: it joins MPI's calls and headwayd.
 //
-//   before_init   the MPI library's settings (mca_environment.hpp)
+//   before_init   the MPI library's settings (library_environment.hpp)
 //   after_init    connect to this node's daemon; the ranks agree on whether
 //                 anybody has one, learn each other's hosts, and rank 0 says
 //                 in one line what came out
@@ -28,7 +28,7 @@
 #include <utility>
 
 #include "host_table.hpp"
-#include "mca_environment.hpp"
+#include "library_environment.hpp"
 #include "notice.hpp"
 #include "operation.hpp"
 #include "session.hpp"
@@ -122,7 +122,7 @@ private:
 
     const Settings settings_;
     std::string job_;
-    McaEnvironment mca_;
+    LibraryEnvironment environment_;
     bool begun_ = false;   ///< before_init has run
     bool joined_ = false;  ///< after_init has run
     std::string library_;  ///< the MPI library, as it names itself

@@ -108,8 +108,9 @@ std::string PatternPlayer::read(std::string_view text) {
         return "it is no recording";
     }
     for (const auto& [phase, bytes_of_pair] : bytes_of_phase) {
-        const bool sends = std::any_of(bytes_of_pair.begin(), bytes_of_pair.end(),
-                                       [&](const auto& flow) { return flow.first.first == own_host; });
+        const bool sends =
+            std::any_of(bytes_of_pair.begin(), bytes_of_pair.end(),
+                        [&](const auto& flow) { return flow.first.first == own_host; });
         if (!sends) continue;
         rates_of_phase_[phase] =
             std::make_shared<HeldRates>(request_of(bytes_of_pair, helper().hosts().names()));
@@ -125,7 +126,8 @@ void PatternPlayer::enter_phase(int level) noexcept try {
     if (rates == in_force_) return;
     in_force_ = rates;
     const auto held = helper().hold(std::move(rates));
-    if (!held) helper().complain("not pacing phase " + std::to_string(level) + ": " + held.error().what);
+    if (held) return;
+    helper().complain("not pacing phase " + std::to_string(level) + ": " + held.error().what);
 } catch (const std::exception&) {
     // then not even that
 }

@@ -381,7 +381,8 @@ LinkResult<void> Session::ask_to_enter(const KnownPattern& known, std::uint64_t 
 
 void Session::show(const std::string& what, const Json& answer) const {
     if (!verbose_) return;
-    say("rank " + std::to_string(rank_) + " on " + node_ + ", " + what + ": " + answer.dump(-1, ' ', false, Json::error_handler_t::replace));
+    say("rank " + std::to_string(rank_) + " on " + node_ + ", " + what + ": " +
+        answer.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace headway::glue

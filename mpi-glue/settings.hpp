@@ -10,8 +10,8 @@ namespace headway::glue {
 
 struct Settings {
     bool enabled = true;            ///< HEADWAY=off: the library does nothing at all
-    bool transport = true;          ///< HEADWAY_TRANSPORT=off: Open MPI's TCP settings are left alone
-    bool algorithm = true;          ///< HEADWAY_ALGORITHM=off: its choice of algorithm is left alone
+    bool transport = true;          ///< HEADWAY_TRANSPORT=off: the library's TCP is left alone
+    bool algorithm = true;          ///< HEADWAY_ALGORITHM=off: its choice of algorithm, too
     bool verbose = false;           ///< HEADWAY_VERBOSE=1: show the daemon's answers
     bool siblings_disjoint = false; ///< HEADWAY_SIBLINGS=disjoint: see headway-mpi.rst
     std::string socket_path = "/run/headway/control.sock";  ///< HEADWAY_SOCKET

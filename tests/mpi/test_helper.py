@@ -8,6 +8,7 @@ asks the daemon, that it survives any answer, what it sets in Open MPI.
 """
 
 import os
+import re
 import subprocess
 import time
 
@@ -434,6 +435,32 @@ class OpenMpiSettings(HelperTest):
         _, job = self.settings(HEADWAY_TRANSPORT="perhaps", HEADWAY_TIMEOUT_MS="soon")
         self.assert_one_line(job, "HEADWAY_TRANSPORT=perhaps is not understood",
                              "HEADWAY_TIMEOUT_MS=soon is not understood")
+
+
+class MpichSettings(HelperTest):
+    """What UCX tells it was given."""
+
+    library = "mpich"
+
+    def thresholds(self, **arguments):
+        job = self.run_job("requests_check", UCX_LOG_LEVEL="info", UCX_LOG_FILE="", **arguments)
+        self.assertEqual(job.status, 0, job.stderr)
+        return set(re.findall(r"UCX_RNDV_THRESH=(\w+)", job.stdout)), job
+
+    def test_set(self):
+        thresholds, job = self.thresholds()
+        self.assertEqual(thresholds, {"1m"})
+        self.assert_one_line(job, "MPICH: UCX_RNDV_THRESH=1m", "HEADWAY_TRANSPORT=off")
+
+    def test_transport_off(self):
+        thresholds, job = self.thresholds(HEADWAY_TRANSPORT="off")
+        self.assertEqual(thresholds, set())
+        self.assert_one_line(job, "transport left alone")
+
+    def test_users_own_stays(self):
+        thresholds, job = self.thresholds(UCX_RNDV_THRESH="7k")
+        self.assertEqual(thresholds, {"7k"})
+        self.assert_one_line(job, "UCX_RNDV_THRESH=7k kept")
 
 
 class Algorithm(HelperTest):

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What Open MPI must be told before MPI_Init so that a paced all-to-all can be
-// fast.  It is told through OMPI_MCA_* environment variables, which it reads in
-// MPI_Init; afterwards they are taken back, so that child processes and spawned
-// jobs do not inherit them.
+// What the MPI library must be told before MPI_Init so that a paced exchange can
+// be fast.  It is told through environment variables, which it reads in MPI_Init;
+// afterwards they are taken back, so that child processes and spawned jobs do not
+// inherit them.
 //
 // Every rank must come to the same settings, and before MPI_Init ranks cannot
 // talk.  So nothing here depends on the node (such as whether it has a daemon),
@@ -17,12 +17,12 @@
 
 namespace headway::glue {
 
-class McaEnvironment {
+class LibraryEnvironment {
 public:
-    McaEnvironment() = default;
-    McaEnvironment(const McaEnvironment&) = delete;
-    McaEnvironment& operator=(const McaEnvironment&) = delete;
-    ~McaEnvironment() { restore(); }
+    LibraryEnvironment() = default;
+    LibraryEnvironment(const LibraryEnvironment&) = delete;
+    LibraryEnvironment& operator=(const LibraryEnvironment&) = delete;
+    ~LibraryEnvironment() { restore(); }
 
     /// Sets what `settings` ask for and the user has not set himself.
     void apply(const Settings& settings);
@@ -36,6 +36,7 @@ public:
 private:
     void apply_transport();
     void apply_algorithm();
+    void set_unless_given(const char* variable, const char* value);
     void set(const std::string& variable, const std::string& value);
 
     std::vector<std::string> variables_;  ///< set by us

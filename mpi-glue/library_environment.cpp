@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "mca_environment.hpp"
+#include "library_environment.hpp"
 
 #include <unistd.h>
 
 #include <cstdlib>
 #include <string_view>
 
+#include "mpi_library.hpp"
 #include "tuned_rules.hpp"
 
 namespace headway::glue {
@@ -17,6 +18,12 @@ namespace {
 // of an exchange take turns.  Pacing makes the wait longer.
 constexpr const char* tcp_flags_variable = "OMPI_MCA_btl_tcp_flags";
 constexpr const char* tcp_flags_without_put = "send,inplace,need-ack,need-csum,hetero-rdma";
+
+// The same of MPICH, which sends through UCX: its rendezvous waits for a request that
+// queues behind the receiver's own data.  Up to this size messages go without asking;
+// the receiver keeps what comes before its receive, so the size must have an end.
+constexpr const char* rendezvous_variable = "UCX_RNDV_THRESH";
+constexpr const char* rendezvous_from = "1m";
 
 constexpr std::string_view tuned_prefix = "OMPI_MCA_coll_tuned_";
 
@@ -30,12 +37,13 @@ std::string user_setting(std::string_view prefix) {
 
 }  // namespace
 
-void McaEnvironment::apply(const Settings& settings) {
+void LibraryEnvironment::apply(const Settings& settings) {
     if (settings.transport) {
         apply_transport();
     } else {
         told_.emplace_back("transport left alone");
     }
+    if (!is_open_mpi) return;  // our own algorithms do without MPICH's choice
     if (settings.algorithm) {
         apply_algorithm();
     } else {
@@ -43,19 +51,29 @@ void McaEnvironment::apply(const Settings& settings) {
     }
 }
 
-void McaEnvironment::apply_transport() {
-    if (const char* own = std::getenv(tcp_flags_variable)) {
-        told_.push_back(std::string(tcp_flags_variable) + "=" + own + " kept");
+void LibraryEnvironment::apply_transport() {
+    if (is_open_mpi) {
+        set_unless_given(tcp_flags_variable, tcp_flags_without_put);
+    } else {
+        set_unless_given(rendezvous_variable, rendezvous_from);
+    }
+}
+
+void LibraryEnvironment::set_unless_given(const char* variable, const char* value) {
+    if (const char* own = std::getenv(variable)) {
+        told_.push_back(std::string(variable) + "=" + own + " kept");
         return;
     }
-    set(tcp_flags_variable, tcp_flags_without_put);
-    told_.push_back("btl_tcp_flags=" + std::string(tcp_flags_without_put) +
-                    " (not with HEADWAY_TRANSPORT=off)");
+    set(variable, value);
+    constexpr std::string_view prefix = "OMPI_MCA_";
+    std::string_view name = variable;
+    if (name.substr(0, prefix.size()) == prefix) name.remove_prefix(prefix.size());
+    told_.push_back(std::string(name) + "=" + value + " (not with HEADWAY_TRANSPORT=off)");
 }
 
 // Any coll_tuned setting of the user's keeps us out: turning dynamic rules on
 // would bring to life forced algorithms of his that lie dormant without them.
-void McaEnvironment::apply_algorithm() {
+void LibraryEnvironment::apply_algorithm() {
     if (const std::string own = user_setting(tuned_prefix); !own.empty()) {
         told_.push_back(own + " kept, algorithm left alone");
         return;
@@ -73,17 +91,17 @@ void McaEnvironment::apply_algorithm() {
                     " bytes a pair and linear all-to-allv (not with HEADWAY_ALGORITHM=off)");
 }
 
-void McaEnvironment::set(const std::string& variable, const std::string& value) {
+void LibraryEnvironment::set(const std::string& variable, const std::string& value) {
     if (::setenv(variable.c_str(), value.c_str(), 1) == 0) variables_.push_back(variable);
 }
 
-void McaEnvironment::restore() {
+void LibraryEnvironment::restore() {
     for (const std::string& variable : variables_) ::unsetenv(variable.c_str());
     variables_.clear();
     rules_ = UniqueFd();
 }
 
-std::string McaEnvironment::summary() const {
+std::string LibraryEnvironment::summary() const {
     std::string text;
     for (const std::string& phrase : told_) text += (text.empty() ? "" : ", ") + phrase;
     return text;
