@@ -57,6 +57,9 @@ def write_config(text):
     with open(CONFIG, "w") as file:
         file.write(text)
 
+# The verifier alone takes minutes on the debug kernel.
+PATIENCE_S = 600
+
 
 class Daemon:
     """headwayd in the foreground; ready when it says so to systemd's socket."""
@@ -64,7 +67,7 @@ class Daemon:
     def __init__(self, text, wait=True, wrapper=()):
         write_config(text)
         self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.notify.settimeout(20)
+        self.notify.settimeout(PATIENCE_S)
         path = f"/run/notify.{time.monotonic_ns()}"
         self.notify.bind(path)
         self.log = open("/tmp/headwayd.log", "w+")
@@ -89,7 +92,7 @@ class Daemon:
 
     def ended(self):
         """Exit status, when it ends by itself."""
-        return self.process.wait(timeout=30)
+        return self.process.wait(timeout=PATIENCE_S)
 
     def stop(self):
         self.process.terminate()
@@ -98,7 +101,7 @@ class Daemon:
     def kill(self):
         if self.process.poll() is None:
             self.process.kill()
-            self.process.wait(timeout=30)
+            self.process.wait(timeout=PATIENCE_S)
 
 
 def clean():

@@ -8,11 +8,14 @@
 #	suites_begin LOG_FOLDER [show]	with "show" the suites' TAP lines are
 #					shown as they come, as TAP subtests
 #	suites_run NAME LIMIT_S COMMAND...
+#	suites_start NAME LIMIT_S COMMAND...	the same, but does not wait for its
+#					end: two at a time, reported as they end
 #	suites_end			the last line; fails if anything did
 
+suites_at_once=2
+
 suites_begin() {
-	suites_logs=$1 suites_shown=${2:-} suites_number=0
-	suites_passed=0 suites_failed=0 suites_skipped=0
+	suites_logs=$1 suites_shown=${2:-} suites_names=()
 	mkdir -p "$suites_logs"
 }
 
@@ -27,26 +30,22 @@ suites_filter() {
 
 # suites_report NAME PASSED FAILED SKIPPED SECONDS
 suites_report() {
-	suites_number=$((suites_number + 1))
 	if [[ $suites_shown ]]; then
 		[[ $3 == 0 ]] || printf 'not '
-		printf 'ok %d %s: %d passed, %d failed, %d skipped in %d s\n' "$suites_number" "$@"
+		printf 'ok %d %s: %d passed, %d failed, %d skipped in %d s\n' "${#suites_names[@]}" "$@"
 	else
-		printf '%4d passed %3d failed %3d skipped  %4d s\n' "${@:2}"
+		printf '%-12s %4d passed %3d failed %3d skipped  %4d s\n' "$@"
 	fi
 }
 
-suites_run() {
+# Leaves the numbers in NAME.counts.
+suites_one() {
 	local name=$1 limit=$2
 	shift 2
 	local log=$suites_logs/$name.log start=$SECONDS status
 	local passed failed skipped
 
-	if [[ $suites_shown ]]; then
-		echo "# Subtest: $name"
-	else
-		printf '%-12s ' "$name"
-	fi
+	[[ -z $suites_shown ]] || echo "# Subtest: $name"
 	timeout --kill-after=10 "$limit" "$@" 2>&1 </dev/null | tee "$log" | suites_filter
 	status=${PIPESTATUS[0]}
 	skipped=$(grep -cE '^ok .*# SKIP' "$log")
@@ -64,13 +63,40 @@ suites_run() {
 		echo "             the end of $log:"
 		tail -n 40 "$log" | sed 's/^/             | /'
 	fi
-	suites_passed=$((suites_passed + passed))
-	suites_failed=$((suites_failed + failed))
-	suites_skipped=$((suites_skipped + skipped))
+	echo "$passed $failed $skipped" >"$suites_logs/$name.counts"
+}
+
+suites_run() {
+	wait
+	suites_names+=("$1")
+	suites_one "$@"
+}
+
+suites_start() {
+	while (($(jobs -rp | wc -l) >= suites_at_once)); do
+		wait -n
+	done
+	suites_names+=("$1")
+	rm -f "$suites_logs/$1.counts"
+	(
+		suites_one "$@" >"$suites_logs/$1.report"
+		cat "$suites_logs/$1.report"
+	) &
 }
 
 suites_end() {
-	[[ -z $suites_shown ]] || echo "1..$suites_number"
-	echo "$suites_passed passed, $suites_failed failed, $suites_skipped skipped"
-	((suites_failed == 0 && suites_passed > 0))
+	local name passed=0 failed=0 skipped=0 counts
+
+	wait
+	for name in "${suites_names[@]}"; do
+		# a suite without numbers was ended from outside
+		counts=(0 1 0)
+		read -ra counts <"$suites_logs/$name.counts"
+		passed=$((passed + counts[0]))
+		failed=$((failed + counts[1]))
+		skipped=$((skipped + counts[2]))
+	done
+	[[ -z $suites_shown ]] || echo "1..${#suites_names[@]}"
+	echo "$passed passed, $failed failed, $skipped skipped"
+	((failed == 0 && passed > 0))
 }
