@@ -12,6 +12,8 @@
 #include <memory>
 #include <string_view>
 
+#include "message_size.hpp"
+#include "neighbours.hpp"
 #include "own_algorithms.hpp"
 #include "pattern_player.hpp"
 #include "rate_control.hpp"
@@ -260,13 +262,37 @@ LinkResult<bool> Helper::enter_locked(const Collective& collective, MPI_Comm com
     auto& of_operation = patterns->by_operation[static_cast<std::size_t>(collective.operation)];
     KnownPattern*& known = of_operation[{*root_host, algorithm}];
     if (known == nullptr) {
-        PatternKey key{collective.operation, *patterns->hosts, *root_host, algorithm};
-        if (is_stepwise(algorithm)) key.host_of_rank = hosts_.places_of(communicator, key.hosts);
-        const auto pattern = session_->pattern(key);
+        const auto pattern = session_->pattern(key_of(collective.operation, communicator,
+                                                      *patterns->hosts, *root_host, algorithm));
         if (!pattern) return tl::unexpected(pattern.error());
         known = *pattern;
     }
     return session_->enter(*known, bytes);
+}
+
+PatternKey Helper::key_of(Operation operation, MPI_Comm communicator, const HostSet& hosts,
+                          int root_host, Algorithm algorithm) const {
+    PatternKey key{operation, hosts, root_host, algorithm};
+    if (is_stepwise(algorithm)) key.host_of_rank = hosts_.places_of(communicator, hosts);
+    if (is_among_neighbours(operation)) key.traffic = neighbour_traffic(communicator, hosts);
+    return key;
+}
+
+/// A message from each rank to each of its neighbours.  Empty where other communicators
+/// of the job may use the same links at the same time, or neighbours are not known.
+HostTraffic Helper::neighbour_traffic(MPI_Comm communicator, const HostSet& hosts) const {
+    HostTraffic traffic;
+    if (place_in(communicator).ranks != ranks_ && !settings_.siblings_disjoint) return traffic;
+    const std::vector<int> places = hosts_.places_of(communicator, hosts);
+    if (places.empty()) return traffic;
+    const auto destinations = destinations_of_all(communicator);
+    for (std::size_t rank = 0; rank < destinations.size(); ++rank) {
+        for (const int to : destinations[rank]) {
+            const std::pair pair{places[rank], places[static_cast<std::size_t>(to)]};
+            if (pair.first != pair.second) ++traffic[pair];
+        }
+    }
+    return traffic;
 }
 
 std::optional<Paceable> Helper::paceable(const Collective& collective, MPI_Comm communicator,
@@ -277,7 +303,9 @@ std::optional<Paceable> Helper::paceable(const Collective& collective, MPI_Comm 
     if (patterns == nullptr || !patterns->hosts || patterns->hosts->size() < 2) return std::nullopt;
     const std::optional<int> root_host = root_host_of(collective, communicator);
     if (!root_host) return std::nullopt;
-    return Paceable{{collective.operation, *patterns->hosts, *root_host}, bytes};
+    return Paceable{key_of(collective.operation, communicator, *patterns->hosts, *root_host,
+                           Algorithm::native),
+                    bytes};
 } catch (const std::exception&) {
     return std::nullopt;
 }

@@ -109,6 +109,9 @@ private:
     void watch_finalize();
 
     [[nodiscard]] CommunicatorPatterns* patterns_of(MPI_Comm communicator);
+    [[nodiscard]] PatternKey key_of(Operation operation, MPI_Comm communicator,
+                                    const HostSet& hosts, int root_host, Algorithm algorithm) const;
+    [[nodiscard]] HostTraffic neighbour_traffic(MPI_Comm communicator, const HostSet& hosts) const;
     [[nodiscard]] LinkResult<bool> enter_locked(const Collective& collective,
                                                 MPI_Comm communicator, std::uint64_t bytes,
                                                 Algorithm algorithm);

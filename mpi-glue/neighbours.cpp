@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "neighbours.hpp"
 
+#include "message_size.hpp"
+
 namespace headway::glue {
 namespace {
 
@@ -15,13 +17,53 @@ std::vector<int> in_cartesian_grid(MPI_Comm communicator) {
     return ranks;
 }
 
-std::vector<int> in_graph(MPI_Comm communicator) {
-    int own = 0;
+class CartesianGrid {
+public:
+    explicit CartesianGrid(MPI_Comm communicator) : communicator_(communicator) {
+        int dimensions = 0;
+        PMPI_Cartdim_get(communicator, &dimensions);
+        const auto size = static_cast<std::size_t>(dimensions);
+        sizes_.resize(size);
+        periodic_.resize(size);
+        std::vector<int> own(size);
+        PMPI_Cart_get(communicator, dimensions, sizes_.data(), periodic_.data(), own.data());
+    }
+
+    [[nodiscard]] std::vector<int> neighbours_of(int rank) const {
+        std::vector<int> at(sizes_.size());
+        PMPI_Cart_coords(communicator_, rank, static_cast<int>(at.size()), at.data());
+        std::vector<int> ranks;
+        for (std::size_t dimension = 0; dimension < at.size(); ++dimension) {
+            for (const int step : {-1, 1}) {
+                auto to = at;
+                to[dimension] += step;
+                if (is_within(to[dimension], dimension)) ranks.push_back(rank_at(to));
+            }
+        }
+        return ranks;
+    }
+
+private:
+    [[nodiscard]] bool is_within(int place, std::size_t dimension) const {
+        return periodic_[dimension] != 0 || (place >= 0 && place < sizes_[dimension]);
+    }
+    /// MPI takes places beyond a periodic edge, too.
+    [[nodiscard]] int rank_at(const std::vector<int>& place) const {
+        int rank = 0;
+        PMPI_Cart_rank(communicator_, place.data(), &rank);
+        return rank;
+    }
+
+    MPI_Comm communicator_;
+    std::vector<int> sizes_;
+    std::vector<int> periodic_;
+};
+
+std::vector<int> in_graph(MPI_Comm communicator, int rank) {
     int count = 0;
-    PMPI_Comm_rank(communicator, &own);
-    PMPI_Graph_neighbors_count(communicator, own, &count);
+    PMPI_Graph_neighbors_count(communicator, rank, &count);
     std::vector<int> ranks(static_cast<std::size_t>(count));
-    PMPI_Graph_neighbors(communicator, own, count, ranks.data());
+    PMPI_Graph_neighbors(communicator, rank, count, ranks.data());
     return ranks;
 }
 
@@ -47,9 +89,25 @@ std::vector<int> destinations_of(MPI_Comm communicator) {
     int kind = MPI_UNDEFINED;
     PMPI_Topo_test(communicator, &kind);
     if (kind == MPI_CART) return in_cartesian_grid(communicator);
-    if (kind == MPI_GRAPH) return in_graph(communicator);
+    if (kind == MPI_GRAPH) return in_graph(communicator, place_in(communicator).rank);
     if (kind == MPI_DIST_GRAPH) return in_distributed_graph(communicator);
     return {};
+}
+
+std::vector<std::vector<int>> destinations_of_all(MPI_Comm communicator) {
+    int kind = MPI_UNDEFINED;
+    PMPI_Topo_test(communicator, &kind);
+    std::vector<std::vector<int>> destinations;
+    if (kind != MPI_CART && kind != MPI_GRAPH) return destinations;
+    const int ranks = place_in(communicator).ranks;
+    if (kind == MPI_GRAPH) {
+        for (int rank = 0; rank < ranks; ++rank)
+            destinations.push_back(in_graph(communicator, rank));
+        return destinations;
+    }
+    const CartesianGrid grid(communicator);
+    for (int rank = 0; rank < ranks; ++rank) destinations.push_back(grid.neighbours_of(rank));
+    return destinations;
 }
 
 }  // namespace headway::glue

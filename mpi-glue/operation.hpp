@@ -35,6 +35,11 @@ inline constexpr std::size_t operation_count = 19;
 /// As the control protocol spells it.
 [[nodiscard]] const char* name_of(Operation operation);
 
+/// Who sends to whom is the communicator's topology.
+[[nodiscard]] constexpr bool is_among_neighbours(Operation operation) {
+    return operation >= Operation::neighbor_allgather;
+}
+
 inline constexpr int no_root = -1;
 
 /// An operation as one call has it.

@@ -2,7 +2,6 @@
 #include "pattern_player.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <exception>
 #include <fstream>
 #include <iterator>
@@ -14,6 +13,7 @@
 #include "helper.hpp"
 #include "message_size.hpp"
 #include "real.hpp"
+#include "traffic_request.hpp"
 
 namespace headway::glue {
 namespace {
@@ -37,34 +37,20 @@ std::string broadcast_file(const std::string& file) {
 }
 
 using Json = nlohmann::json;
-using Pair = std::pair<int, int>;  ///< hosts: from, to
 
 /// Bytes between hosts, in messages that are paced.
-std::map<Pair, double> host_flows(const Json& phase, const std::vector<int>& host_of_rank,
-                                  std::uint64_t min_message_bytes) {
-    std::map<Pair, double> bytes_of_pair;
+HostTraffic host_traffic(const Json& phase, const std::vector<int>& host_of_rank,
+                         std::uint64_t min_message_bytes) {
+    HostTraffic traffic;
     for (const Json& flow : phase.at("flows")) {
-        const Pair pair{host_of_rank.at(flow.at("source").get<std::size_t>()),
+        const std::pair pair{host_of_rank.at(flow.at("source").get<std::size_t>()),
                         host_of_rank.at(flow.at("destination").get<std::size_t>())};
         const double bytes = flow.at("bytes").get<double>();
         const double messages = flow.at("messages").get<double>();
         if (pair.first != pair.second && bytes >= messages * static_cast<double>(min_message_bytes))
-            bytes_of_pair[pair] += bytes;
+            traffic[pair] += bytes;
     }
-    return bytes_of_pair;
-}
-
-/// Amounts are thousandths of the largest, which makes requests small.
-Json request_of(const std::map<Pair, double>& bytes_of_pair,
-                const std::vector<std::string>& hosts) {
-    double largest = 0;
-    for (const auto& [pair, bytes] : bytes_of_pair) largest = std::max(largest, bytes);
-    Json flows = Json::array();
-    for (const auto& [pair, bytes] : bytes_of_pair) {
-        const double part = std::max(1.0, std::round(1000 * bytes / largest));
-        flows.push_back({pair.first, pair.second, static_cast<std::uint64_t>(part)});
-    }
-    return {{"op", "traffic"}, {"hosts", hosts}, {"flows", std::move(flows)}};
+    return traffic;
 }
 
 std::vector<int> hosts_by_rank(int ranks) {
@@ -93,27 +79,27 @@ std::string PatternPlayer::read(std::string_view text) {
     const Place own = place_in(MPI_COMM_WORLD);
     const std::vector<int> host_of_rank = hosts_by_rank(own.ranks);
     const int own_host = host_of_rank[static_cast<std::size_t>(own.rank)];
-    std::map<int, std::map<Pair, double>> bytes_of_phase;
+    std::map<int, HostTraffic> traffic_of_phase;
     try {
         if (json.at("headway_recording") != 1) return "it is of another version";
         if (json.at("ranks") != own.ranks) return "it is of another number of ranks";
         for (const Json& phase : json.at("phases")) {
             if (phase.at("operation") != "point_to_point") continue;
-            auto& bytes_of_pair = bytes_of_phase[phase.at("phase").get<int>()];
+            auto& traffic = traffic_of_phase[phase.at("phase").get<int>()];
             for (const auto& [pair, bytes] :
-                 host_flows(phase, host_of_rank, helper().min_message_bytes()))
-                bytes_of_pair[pair] += bytes;
+                 host_traffic(phase, host_of_rank, helper().min_message_bytes()))
+                traffic[pair] += bytes;
         }
     } catch (const std::exception&) {
         return "it is no recording";
     }
-    for (const auto& [phase, bytes_of_pair] : bytes_of_phase) {
+    for (const auto& [phase, traffic] : traffic_of_phase) {
         const bool sends =
-            std::any_of(bytes_of_pair.begin(), bytes_of_pair.end(),
+            std::any_of(traffic.begin(), traffic.end(),
                         [&](const auto& flow) { return flow.first.first == own_host; });
         if (!sends) continue;
         rates_of_phase_[phase] =
-            std::make_shared<HeldRates>(request_of(bytes_of_pair, helper().hosts().names()));
+            std::make_shared<HeldRates>(traffic_request(traffic, helper().hosts().names()));
     }
     return "";
 }

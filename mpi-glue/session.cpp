@@ -340,17 +340,19 @@ Json Session::request_of(const char* op, const PatternKey& key) const {
 
 LinkResult<void> Session::ask_for_phase(const KnownPattern& pattern, std::uint64_t bytes,
                                         KnownPhase& known) {
-    Json request = request_of("phase", pattern.first);
-    request["message_bytes"] = bytes;
+    const PatternKey& key = pattern.first;
+    Json request = key.traffic.empty() ? request_of("phase", key)
+                                       : traffic_request(key.traffic, hosts_->names_of(key.hosts));
+    if (key.traffic.empty()) request["message_bytes"] = bytes;
     // A refusal is not asked for again until something has changed.
     known.phase = {};
     known.generation = slot_->generation();
     const auto answer = link_->ask(std::move(request));
     if (!answer) return tl::unexpected(answer.error());
-    show(name_of(pattern.first.operation), *answer);
+    show(name_of(key.operation), *answer);
     const std::uint32_t generation = known.generation;
     known = read_phase(*answer);
-    if (!is_for(pattern.first, *answer)) known = {{}, generation, {}};
+    if (key.traffic.empty() && !is_for(key, *answer)) known = {{}, generation, {}};
     return {};
 }
 
@@ -358,6 +360,10 @@ LinkResult<void> Session::prepare(KnownPattern& known) {
     known.second = Pattern{};
     known.second.connection = connection_;
     if (slot_) known.second.generation = slot_->generation();
+    if (!known.first.traffic.empty()) {
+        prepare_traffic(known.second);
+        return {};
+    }
     const auto answer = link_->ask(request_of("prepare", known.first));
     if (!answer) return tl::unexpected(answer.error());
     show(name_of(known.first.operation), *answer);
@@ -369,6 +375,13 @@ LinkResult<void> Session::prepare(KnownPattern& known) {
     pattern->generation = known.second.generation;
     known.second = std::move(*pattern);
     return {};
+}
+
+/// What there is to say comes with the phase.
+void Session::prepare_traffic(Pattern& pattern) const {
+    pattern.paced = slot_.has_value();
+    pattern.min_message_bytes = min_message_bytes_;
+    if (!slot_) pattern.reason = "headwayd has no phases on this node";
 }
 
 LinkResult<void> Session::ask_to_enter(const KnownPattern& known, std::uint64_t bytes) {

@@ -31,6 +31,7 @@
 #include "operation.hpp"
 #include "phase_slot.hpp"
 #include "settings.hpp"
+#include "traffic_request.hpp"
 
 namespace headway::glue {
 
@@ -61,6 +62,9 @@ struct PatternKey {
     Algorithm algorithm = Algorithm::native;  ///< by which it will be carried out
     /// By rank of the communicator, places in `hosts`; empty where they do not matter.
     std::vector<int> host_of_rank{};
+    /// Between places in `hosts`, where it is known who sends to whom: then this is
+    /// what is planned, whatever the operation.
+    HostTraffic traffic{};
 
     friend auto operator<=>(const PatternKey&, const PatternKey&) = default;
 };
@@ -156,6 +160,7 @@ private:
 
     [[nodiscard]] LinkResult<void> update(KnownPattern& known);
     [[nodiscard]] LinkResult<void> prepare(KnownPattern& known);
+    void prepare_traffic(Pattern& pattern) const;
     [[nodiscard]] DaemonLink::Json request_of(const char* op, const PatternKey& key) const;
     [[nodiscard]] LinkResult<bool> enter_connected(KnownPattern& known, std::uint64_t bytes);
     [[nodiscard]] LinkResult<bool> enter_phase(KnownPattern& known, std::uint64_t bytes);

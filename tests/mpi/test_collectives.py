@@ -238,6 +238,23 @@ class Both:
                    for connection in daemon.connections}
         self.assertEqual(senders, {0: [], 1: [], 2: [2, 2], 3: [2, 2]})
 
+    def test_neighbours_are_traffic(self):
+        """Of a grid of all ranks it is known who sends to whom; of a distributed graph
+        it is not."""
+        arguments = ("collectives", "--cases", "40", "--only", "neighbor_alltoall", "--seed", "3")
+        plain = self.run_job(*arguments, helper=False)
+        job, daemon = self.paced_job(*arguments, nodes=NODES, steps=())
+        self.assert_same_output(job, plain)
+        # 2 x 2, round in the first dimension only, where both neighbours are the same
+        flows = [[0, 1, 500], [0, 2, 1000], [1, 0, 500], [1, 3, 1000],
+                 [2, 0, 1000], [2, 3, 500], [3, 1, 1000], [3, 2, 500]]
+        for connection in daemon.connections:
+            asked = [request for request in connection.requests if request["op"] == "traffic"]
+            self.assertGreater(len(asked), 0)
+            for request in asked:
+                self.assertEqual(request["hosts"], NODES)
+                self.assertEqual(sorted(request["flows"]), flows)
+
     def test_pattern_of_another_job(self):
         file = os.path.join(os.path.dirname(self.socket), "recorded.json")
         self.run_job("requests_check", "--send", ranks=2, HEADWAY_RECORD=file)

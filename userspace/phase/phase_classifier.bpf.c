@@ -127,7 +127,13 @@ static __always_inline const struct headway_phase_slots *slots_of(__u32 job)
 	return array ? bpf_map_lookup_elem(array, &first) : NULL;
 }
 
-/* Minor number of the packet's class; 0: it goes nowhere that is known. */
+/*
+ * Minor number of the packet's class; 0: it goes nowhere that is known.
+ *
+ * The verifier follows the loop to its end only for who has CAP_PERFMON, for it
+ * need not try what a processor might guess then.  bpf_loop() would do without,
+ * but a packet would cost up to 1.9 times as much with 16 processes, 2.3 with 64.
+ */
 static __always_inline __u32 class_of(const struct __sk_buff *skb)
 {
 	const struct headway_phase_slots *slots = NULL;

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#include "traffic_request.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace headway::glue {
+
+nlohmann::json traffic_request(const HostTraffic& traffic, const std::vector<std::string>& hosts) {
+    double largest = 0;
+    for (const auto& [pair, bytes] : traffic) largest = std::max(largest, bytes);
+    auto flows = nlohmann::json::array();
+    for (const auto& [pair, bytes] : traffic) {
+        const double part = std::max(1.0, std::round(1000 * bytes / largest));
+        flows.push_back({pair.first, pair.second, static_cast<std::uint64_t>(part)});
+    }
+    return {{"op", "traffic"}, {"hosts", hosts}, {"flows", std::move(flows)}};
+}
+
+}  // namespace headway::glue
