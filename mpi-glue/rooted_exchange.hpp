@@ -4,6 +4,9 @@
 // all at once, as the plan's rates take for granted; the libraries use trees,
 // whose inner ranks pass on what is not theirs.
 //
+// A sender goes on when its receiver has the whole message and says so: until then
+// the rates must hold, but MPI would let go of it as soon as the system has taken it.
+//
 // Right for any root, counts, datatypes and MPI_IN_PLACE at the root.  What is
 // not significant at a rank is not looked at.
 #pragma once
@@ -29,6 +32,8 @@ public:
 
 private:
     [[nodiscard]] int at_root(Place place, MPI_Comm own) const;
+    [[nodiscard]] int receive_all(std::vector<MPI_Request>& messages,
+                                  std::vector<MPI_Request>& receipts, MPI_Comm own) const;
     [[nodiscard]] int begin(const Block& block, bool sends, int peer, MPI_Comm own,
                             MPI_Request* request) const;
 
