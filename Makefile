@@ -78,6 +78,12 @@ bench-model: packages ## how fast the models are, and PlogPT beside SimGrid
 	@cmake --build $(BUILD)/cmake --target model_benches -j $(JOBS)
 	@tests/bench/model
 
+.PHONY: bench-daemon
+bench-daemon: packages ## how fast the daemon's parts are: the shares of a trunk
+	@$(MAKE) programs
+	@cmake --build $(BUILD)/cmake --target shares_bench -j $(JOBS)
+	@tests/bench/daemon
+
 .PHONY: reproduce
 reproduce: packages programs ## regenerate Documentation/reproduction.md, the papers' numbers
 	@tests/reproduce/reproduce
