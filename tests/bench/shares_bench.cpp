@@ -25,8 +25,12 @@ void shares(benchmark::State& state, SharePolicy policy) {
 void BM_SharesPerJob(benchmark::State& state) { shares(state, SharePolicy::per_job); }
 void BM_SharesPerHost(benchmark::State& state) { shares(state, SharePolicy::per_host); }
 
-BENCHMARK(BM_SharesPerJob)->Args({1'000, 10})->Args({100'000, 1'000})->Unit(benchmark::kMillisecond);
-BENCHMARK(BM_SharesPerHost)->Args({1'000, 10})->Args({100'000, 1'000})->Unit(benchmark::kMillisecond);
+void sizes(benchmark::internal::Benchmark* bench) {
+    bench->Args({1'000, 10})->Args({100'000, 1'000})->Unit(benchmark::kMillisecond);
+}
+
+BENCHMARK(BM_SharesPerJob)->Apply(sizes);
+BENCHMARK(BM_SharesPerHost)->Apply(sizes);
 
 }  // namespace
 }  // namespace headway

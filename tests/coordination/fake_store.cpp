@@ -53,8 +53,9 @@ StoreSnapshot FakeStore::snapshot() const {
     StoreSnapshot all{revision_, settled_by_, {}};
     for (HostNumber host = 0; host < hosts_.size(); ++host) {
         const Host& there = hosts_[host];
-        if (there.record)
-            all.members.push_back({host, there.lease, there.record, there.changed, there.acknowledged});
+        if (!there.record) continue;
+        all.members.push_back(
+            {host, there.lease, there.record, there.changed, there.acknowledged});
     }
     return all;
 }

@@ -42,8 +42,8 @@ Simulation::Simulation(const SimulationOptions& options)
         node.clock_rate = rate();
         node.clock_offset = up_to_ms(1'000'000'000);
     }
-    store_.emplace(trunk_.hosts,
-                   Time(static_cast<std::int64_t>(static_cast<double>(timing_.lease.count()) / rate())));
+    const double lease_ns = static_cast<double>(timing_.lease.count()) / rate();
+    store_.emplace(trunk_.hosts, Time(static_cast<std::int64_t>(lease_ns)));
 }
 
 void Simulation::begin() {
@@ -106,7 +106,8 @@ void Simulation::incident(std::uint32_t i) {
     const Time cut_at = 300ms + up_to_ms(900);
     const Time cut_for = comes_back ? 4s + up_to_ms(5000) : 20s;
     after(cut_at, [this, i, cut_for] { cut(i, cut_for); });
-    const Time pause_at = comes_back ? cut_at + cut_for + up_to_ms(1000) : cut_at + 2s + up_to_ms(5000);
+    const Time pause_at =
+        cut_at + (comes_back ? cut_for + up_to_ms(1000) : 2s + up_to_ms(5000));
     const Time pause_for = comes_back ? 6s + up_to_ms(6000) : 700ms + up_to_ms(900);
     after(pause_at, [this, i, pause_for] { nodes_[i].pause_next = pause_for; });
 }

@@ -255,6 +255,17 @@ TEST_F(TrunkMemberTest, FallsBackWhenItsRecordGoes) {
     EXPECT_EQ(cap_, fallback);
 }
 
+TEST_F(TrunkMemberTest, BeginsAnewInTheKernelWhenSomebodyElseChangedIt) {
+    join();
+    member_->kernel_lost(now_);
+    deeds_ = settle();
+    ASSERT_FALSE(deeds_.empty());
+    ASSERT_TRUE(std::holds_alternative<SetCap>(deeds_.front()));
+    EXPECT_EQ(std::get<SetCap>(deeds_.front()).rate.value, fallback);
+    EXPECT_TRUE(find<ReviveGuard>(deeds_));
+    EXPECT_EQ(cap_, 10'000 - 3 * fallback);
+}
+
 TEST_F(TrunkMemberTest, SharesNothingWithMembersConfiguredOtherwise) {
     join();
     changes({RecordPut{2, 80, record_of(2, 6)}});
