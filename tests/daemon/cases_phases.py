@@ -270,30 +270,6 @@ def a_reload_sets_how_long_phases_linger():
 
 
 @case
-def a_deleted_qdisc_is_told_and_the_daemon_goes_on():
-    """What was in the kernel comes back when the daemon starts again."""
-    daemon = Daemon(phased())
-    control, slot, _ = in_phase()
-    tc(f"qdisc del dev {DEV} root")
-    slot.store(0)
-    slot.store(1)
-    send_frames(DEV, frame(REMOTE, 100), 1)
-    answer = control.ask("rate", bytes_per_s=1_000_000)
-    equal(answer["ok"], False)
-    matches(answer["error"], "adding class 1:100")
-    status = control.do("status")
-    equal([c["in_kernel"] for c in status["classes"]], [False, False])
-    text = sh(f"{BIN}/headway", "status", "--socket", SOCKET)
-    matches(text, "missing")
-    equal(daemon.stop(), 0)
-    Daemon(phased())
-    equal(set(classes(DEV)), REST)
-    equal(class_of_next(), "1:111")
-    _, slot, _ = in_phase()
-    equal(classes(DEV)[class_of_next()]["rate"], "309375Kbit")
-
-
-@case
 def status_shows_jobs_and_slots():
     Daemon(phased())
     _, _, answer = in_phase()

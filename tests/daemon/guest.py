@@ -23,6 +23,7 @@ import ktap             # found where guestdaemon looks
 from ktap import case, equal, run_cases
 from control import Control
 import cases_phases  # noqa: F401, its cases register themselves
+import cases_reconcile  # noqa: F401, as these
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 
@@ -97,16 +98,6 @@ def stopping_leaves_nothing():
         equal(daemon.ended(), 0)
         equal(state(DEV), before)
         equal(os.path.exists(SOCKET), False)
-
-
-@case
-def an_earlier_run_is_replaced():
-    Daemon(config()).kill()
-    equal(root_qdisc(DEV)["kind"], "gap")
-    tc(f"class change dev {DEV} parent 1: classid 1:11 gap rate 1mbit")
-    daemon = Daemon(config())
-    matches(daemon.said(), "replaced the gap qdisc of an earlier run")
-    equal(at_rest(), True)
 
 
 # ------------------------------------------------------------ refused to start
@@ -286,29 +277,6 @@ def the_strictest_of_several_clients_wins():
     eventually(lambda: rate_of("1:11") == loose, "the rate rises")
     first.close()
     eventually(at_rest, "every class is at rest")
-
-
-@case
-def what_the_kernel_refuses_is_undone():
-    daemon = Daemon(config())
-    control = Control(SOCKET)
-    for name in (pref for pref in ("10", "11")):
-        tc(f"filter del dev {DEV} parent 1: pref {name}")
-    tc(f"class del dev {DEV} classid 1:11")
-    answer = control.ask("enter", operation="alltoall", job_hosts=EVERYBODY,
-                         comm_hosts=EVERYBODY)
-    equal(answer["ok"], False)
-    matches(answer["error"], "setting class 1:11 to 309.375 Mbit/s: ")
-    eventually(at_rest, "every class is at rest")
-    equal(sorted(classes(DEV)), ["1:10"])
-    equal(control.do("status")["in_step"], False)
-    matches(daemon.said(), "trying again until it succeeds")
-    note("once the class is back, the daemon finds its way by itself")
-    tc(f"class add dev {DEV} parent 1: classid 1:11 gap rate 1mbit")
-    eventually(lambda: control.do("status")["in_step"], "the daemon is in step")
-    eventually(at_rest, "every class is at rest")
-    control.enter(EVERYBODY)
-    equal(rate_of("1:11"), PLANNED)
 
 
 @case

@@ -64,14 +64,15 @@ PATIENCE_S = 600
 class Daemon:
     """headwayd in the foreground; ready when it says so to systemd's socket."""
 
-    def __init__(self, text, wait=True, wrapper=()):
+    def __init__(self, text, wait=True, wrapper=(), options=()):
         write_config(text)
         self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.notify.settimeout(PATIENCE_S)
         path = f"/run/notify.{time.monotonic_ns()}"
         self.notify.bind(path)
         self.log = open("/tmp/headwayd.log", "w+")
-        self.process = subprocess.Popen([*wrapper, f"{BIN}/headwayd", "--config", CONFIG, "--verbose"],
+        command = [*wrapper, f"{BIN}/headwayd", "--config", CONFIG, "--verbose", *options]
+        self.process = subprocess.Popen(command,
                                         env=dict(os.environ, NOTIFY_SOCKET=path),
                                         stdout=self.log, stderr=self.log)
         running.append(self)
@@ -102,6 +103,10 @@ class Daemon:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait(timeout=PATIENCE_S)
+
+    @staticmethod
+    def kill_last():
+        running.pop().kill()
 
 
 def clean():

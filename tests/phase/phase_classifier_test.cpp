@@ -69,7 +69,7 @@ protected:
     std::uint32_t classify(const std::vector<char>& frame) {
         LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame.data(),
                     .data_size_in = static_cast<__u32>(frame.size()), .repeat = 1);
-        const int error = bpf_prog_test_run_opts(maps_->program_fd(), &options);
+        const int error = bpf_prog_test_run_opts(maps_->program().fd, &options);
         // Newer kernels let no stump of a header in; then nobody gets it.
         if (error == -EINVAL && frame.size() < 64) return 0;
         EXPECT_EQ(error, 0) << std::strerror(-error);
@@ -213,7 +213,7 @@ std::uint32_t run_ns(const BpfPhaseMaps& maps) {
     const std::vector<char> frame = frame_v4("10.2.0.9");
     LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame.data(),
                 .data_size_in = static_cast<__u32>(frame.size()), .repeat = 10000);
-    EXPECT_EQ(bpf_prog_test_run_opts(maps.program_fd(), &options), 0);
+    EXPECT_EQ(bpf_prog_test_run_opts(maps.program().fd, &options), 0);
     return options.duration;
 }
 

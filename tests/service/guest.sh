@@ -78,7 +78,8 @@ said() {
 
 test_start() {
 	ktap_check "the units have no mistakes" \
-		systemd-analyze verify --man=no headwayd.service headway-wait.service
+		systemd-analyze verify --man=no headwayd.service headway-restore.service \
+		headway-wait.service
 	ktap_check "the module is loaded at boot" test -d /sys/module/sch_gap
 	ktap_check "the user is there" id headway
 	write_config
@@ -109,8 +110,21 @@ test_reload() {
 	write_config
 }
 
+test_mending() {
+	tc qdisc del dev $dev root
+	ktap_check "a deleted qdisc comes back" hw_wait_for 10 is_paced
+	ktap_check "the journal says so" hw_wait_for 10 said "$dev: qdisc gap 1: was gone"
+	tc class del dev $dev classid 1:111
+	ktap_check "a deleted class comes back" \
+		hw_wait_for 10 sh -c "tc class show dev $dev | grep -q 'gap 1:111 '"
+	ktap_check "the status tells" \
+		hw_wait_for 10 sh -c "headway status | grep 'set up again 2 times'"
+}
+
 test_restart() {
-	local before
+	local before seen=/tmp/tc-monitor
+	stdbuf -oL tc monitor >$seen &
+	local monitor=$!
 	before=$(pid)
 	kill -KILL "$before"
 	ktap_check "killed, it is started again" hw_wait_for 30 is_another_process "$before"
@@ -121,6 +135,21 @@ test_restart() {
 	before=$(pid)
 	ktap_check "it can be restarted" systemctl restart headwayd.service
 	ktap_check "it paces then" is_another_process "$before"
+	ktap_equal "three times it took over what was there" 3 \
+		"$(journal | grep -c "$dev: took over the gap qdisc")"
+	tc class change dev $dev parent 1: classid 1:10 gap rate 1mbit
+	ktap_check "tc monitor has listened" hw_wait_for 10 grep -q 1:10 $seen
+	kill "$monitor"
+	ktap_equal "the qdisc was never away" 0 "$(grep -c 'deleted qdisc' $seen)"
+	ktap_check "headway-restore.service left it alone" hw_wait_for 10 restore_said 'nothing to restore'
+}
+
+restore_said() {
+	journalctl --unit headway-restore.service --output cat --no-pager | grep -- "$1" >/dev/null
+}
+
+is_own() {
+	[[ $(qdisc) == "$own_qdisc" ]]
 }
 
 has_failed() {
@@ -129,7 +158,7 @@ has_failed() {
 
 test_end() {
 	ktap_check "it stops" systemctl stop headwayd.service
-	ktap_equal "the device's own qdisc is back" "$own_qdisc" "$(qdisc)"
+	ktap_check "the device's own qdisc is back" hw_wait_for 10 is_own
 	ktap_check "nothing is left in /run" test ! -e /run/headway
 	ktap_equal "headway-wait.service has stopped with it" inactive \
 		"$(property ActiveState headway-wait.service)"
@@ -144,6 +173,7 @@ test_end() {
 set_up
 test_start
 test_reload
+test_mending
 test_restart
 test_end
 ktap_end

@@ -355,7 +355,7 @@ int fetch_file(const FileDescriptor& client) {
 
 TEST_F(ControlServerTest, AJoinBringsTheJobsMemory) {
     FakePhaseMaps maps(2);
-    service_->use_phases(maps);
+    service_->use_phases(maps, {17, 17});
     const FileDescriptor client = connect_raw();
     tell(client, R"({"v":1,"id":1,"op":"join","job":"12.0"})");
     run_loop();

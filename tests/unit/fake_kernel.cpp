@@ -3,25 +3,22 @@
 
 #include <arpa/inet.h>
 #include <libmnl/libmnl.h>
-#include <linux/gen_stats.h>
 #include <linux/if_ether.h>
 #include <linux/if_link.h>
 #include <linux/pkt_cls.h>
 #include <linux/pkt_sched.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 
+#include "fake_kernel_writer.hpp"
 #include "gap_attr.h"
 #include "netlink/netlink_attributes.hpp"
 
 namespace headway::test {
 namespace {
-
-const tcmsg& tc_of(const nlmsghdr& request) {
-    return *static_cast<const tcmsg*>(mnl_nlmsg_get_payload(&request));
-}
 
 const nlattr* find_attribute(const nlmsghdr& request, std::size_t header_bytes, int type) {
     const nlattr* found = nullptr;
@@ -41,8 +38,6 @@ ClassRate to_rate(std::uint64_t bytes_per_s) {
     return BytesPerSecond{bytes_per_s};
 }
 
-std::uint64_t from_rate(const ClassRate& rate) { return rate ? rate->value : GAP_RATE_UNLIMITED; }
-
 void set_rate(FakeClass& one, const ClassRate& rate) {
     one.rate = rate;
     one.next_rate.reset();
@@ -55,31 +50,18 @@ int mask_length(const std::uint8_t* mask, std::size_t bytes) {
     return length;
 }
 
-/// A message being written, large enough for anything the fake says.
-class Writer {
-public:
-    Writer(std::uint16_t type, std::uint16_t flags, std::uint32_t sequence, std::uint32_t port) {
-        header()->nlmsg_len = 0;
-        mnl_nlmsg_put_header(bytes_.data());
-        header()->nlmsg_type = type;
-        header()->nlmsg_flags = flags;
-        header()->nlmsg_seq = sequence;
-        header()->nlmsg_pid = port;
-    }
-    nlmsghdr* header() { return reinterpret_cast<nlmsghdr*>(bytes_.data()); }
-    void* extra(std::size_t bytes) { return mnl_nlmsg_put_extra_header(header(), bytes); }
-
-private:
-    alignas(8) std::array<char, 4096> bytes_{};
-};
-
 }  // namespace
 
 FakeDevice& FakeKernel::add_device(const std::string& name, BitsPerSecond link_rate) {
     FakeDevice& device = devices_[name];
-    device.ifindex = static_cast<int>(devices_.size()) + 1;
+    device.ifindex = ++last_ifindex_;
     device.link_rate = {link_rate.value / 8};
     return device;
+}
+
+void FakeKernel::remake_device(const std::string& name) {
+    const BytesPerSecond link_rate = devices_.at(name).link_rate;
+    devices_[name] = {++last_ifindex_, link_rate};
 }
 
 void FakeKernel::end_linger() {
@@ -173,6 +155,7 @@ FakeKernel::Refusal FakeKernel::carry_out(const nlmsghdr& request) {
         case RTM_NEWTCLASS: return new_class(request);
         case RTM_DELTCLASS: return delete_class(request);
         case RTM_NEWTFILTER: return new_filter(request);
+        case RTM_DELTFILTER: return delete_filter(request);
         default: return {EOPNOTSUPP, ""};
     }
 }
@@ -180,7 +163,7 @@ FakeKernel::Refusal FakeKernel::carry_out(const nlmsghdr& request) {
 FakeKernel::Refusal FakeKernel::get_link(const nlmsghdr& request) {
     const nlattr* name = find_attribute(request, sizeof(ifinfomsg), IFLA_IFNAME);
     const auto found = devices_.find(name == nullptr ? "" : attribute_text(name));
-    if (found == devices_.end()) return {ENODEV, ""};
+    if (found == devices_.end() || found->second.ifindex < 0) return {ENODEV, ""};
     Writer writer(RTM_NEWLINK, 0, request.nlmsg_seq, port);
     static_cast<ifinfomsg*>(writer.extra(sizeof(ifinfomsg)))->ifi_index = found->second.ifindex;
     push(writer.header());
@@ -216,9 +199,14 @@ FakeKernel::Refusal FakeKernel::new_class(const nlmsghdr& request) {
     if (device == nullptr) return {ENODEV, ""};
     FakeQdisc& root = device->root;
     const bool below_root = tc.tcm_parent == root.handle;
+    const bool exists = root.classes.contains(tc.tcm_handle);
     if (root.handle == 0 || TC_H_MAJ(tc.tcm_handle) != root.handle ||
-        (!below_root && !root.classes.contains(tc.tcm_parent))) {
+        (!exists && !below_root && !root.classes.contains(tc.tcm_parent))) {
         return {ENOENT, ""};
+    }
+    if (exists && tc.tcm_parent != 0 &&
+        root.classes.at(tc.tcm_handle).parent != (below_root ? 0 : tc.tcm_parent)) {
+        return {EINVAL, "a class cannot be moved to another parent"};
     }
     const nlattr* options = find_attribute(request, sizeof(tcmsg), TCA_OPTIONS);
     if (options == nullptr || (options->nla_type & NLA_F_NESTED) == 0) {
@@ -234,7 +222,6 @@ FakeKernel::Refusal FakeKernel::new_class(const nlmsghdr& request) {
         return {ERANGE, "the rate is above the link's"};
     }
 
-    const bool exists = root.classes.contains(tc.tcm_handle);
     const bool creates = (request.nlmsg_flags & NLM_F_CREATE) != 0;
     if (exists && (request.nlmsg_flags & NLM_F_EXCL) != 0) return {EEXIST, ""};
     if (!exists && !creates) return {ENOENT, ""};
@@ -260,12 +247,13 @@ FakeKernel::Refusal FakeKernel::delete_class(const nlmsghdr& request) {
     for (const auto& [id, one] : device->root.classes) {
         if (one.parent == classid) return {EBUSY, "the class has children"};
     }
+    if (has_filter(device->root, classid)) return {EBUSY, "filters lead to the class"};
     return device->root.classes.erase(classid) == 1 ? Refusal{} : Refusal{ENOENT, ""};
 }
 
 /// As the kernel's cls_bpf wants it for a program that names the minor number.
 FakeKernel::Refusal FakeKernel::new_bpf_filter(FakeQdisc& root, FakeFilter filter,
-                                               const nlattr* options) {
+                                               const nlattr* options, bool exclusive) {
     std::uint32_t flags = 0;
     for_each_nested_attribute(options, [&](const nlattr* attribute) {
         switch (mnl_attr_get_type(attribute)) {
@@ -276,7 +264,39 @@ FakeKernel::Refusal FakeKernel::new_bpf_filter(FakeQdisc& root, FakeFilter filte
         }
     });
     if (filter.program_fd < 0 || flags != TCA_BPF_FLAG_ACT_DIRECT) return {EINVAL, ""};
+    for (FakeFilter& other : root.filters) {
+        if (other.preference != filter.preference) continue;
+        if (other.ethertype != filter.ethertype) {
+            return {EINVAL, "Specified filter protocol does not match existing one"};
+        }
+        if (other.program_fd < 0) return {EINVAL, "Specified filter kind does not match existing one"};
+        if (other.handle != filter.handle) continue;
+        if (exclusive) return {EEXIST, "Filter already exists"};
+        other = filter;
+        return {};
+    }
     root.filters.push_back(filter);
+    return {};
+}
+
+bool FakeKernel::has_filter(const FakeQdisc& root, std::uint32_t classid) {
+    return std::any_of(root.filters.begin(), root.filters.end(),
+                       [&](const FakeFilter& one) { return one.classid == classid; });
+}
+
+FakeKernel::Refusal FakeKernel::delete_filter(const nlmsghdr& request) {
+    const tcmsg& tc = tc_of(request);
+    FakeDevice* device = find(tc.tcm_ifindex);
+    if (device == nullptr) return {ENODEV, ""};
+    auto& filters = device->root.filters;
+    const auto found = std::find_if(filters.begin(), filters.end(), [&](const FakeFilter& one) {
+        return one.preference == TC_H_MAJ(tc.tcm_info) >> 16U && one.handle == tc.tcm_handle &&
+               one.ethertype == ntohs(static_cast<std::uint16_t>(TC_H_MIN(tc.tcm_info)));
+    });
+    if (found == filters.end()) return {ENOENT, "Specified filter handle not found"};
+    const char* kind = found->program_fd >= 0 ? "bpf" : "flower";
+    if (kind_of(request) != kind) return {EINVAL, "Specified filter kind does not match existing one"};
+    filters.erase(found);
     return {};
 }
 
@@ -297,7 +317,10 @@ FakeKernel::Refusal FakeKernel::new_filter(const nlmsghdr& request) {
     filter.preference = static_cast<std::uint16_t>(TC_H_MAJ(tc.tcm_info) >> 16U);
     filter.ethertype = ntohs(static_cast<std::uint16_t>(TC_H_MIN(tc.tcm_info)));
     filter.handle = tc.tcm_handle;
-    if (kind_of(request) == "bpf") return new_bpf_filter(device->root, filter, options);
+    if (kind_of(request) == "bpf") {
+        return new_bpf_filter(device->root, filter, options,
+                              (request.nlmsg_flags & NLM_F_EXCL) != 0);
+    }
     std::array<char, INET6_ADDRSTRLEN> address{};
     int length = 0;
     std::uint16_t key_ethertype = 0;
@@ -331,71 +354,6 @@ FakeKernel::Refusal FakeKernel::new_filter(const nlmsghdr& request) {
     }
     device->root.filters.push_back(filter);
     return {};
-}
-
-// ----------------------------------------------------------------------- dumps
-
-void FakeKernel::dump(const nlmsghdr& request) {
-    std::uint16_t flags = NLM_F_MULTI;
-    if (interrupted_dumps > 0) {
-        --interrupted_dumps;
-        flags |= NLM_F_DUMP_INTR;
-    }
-    const auto start = [&](std::uint16_t type, int ifindex, std::uint32_t parent,
-                           std::uint32_t handle) {
-        Writer writer(type, flags, request.nlmsg_seq, port);
-        auto* tc = static_cast<tcmsg*>(writer.extra(sizeof(tcmsg)));
-        tc->tcm_ifindex = ifindex;
-        tc->tcm_parent = parent;
-        tc->tcm_handle = handle;
-        return writer;
-    };
-    // As the kernel: qdiscs of all devices, classes of one.
-    for (const auto& [name, device] : devices_) {
-        if (request.nlmsg_type == RTM_GETQDISC) {
-            Writer writer = start(RTM_NEWQDISC, device.ifindex, TC_H_ROOT, device.root.handle);
-            mnl_attr_put_strz(writer.header(), TCA_KIND, device.root.kind.c_str());
-            if (device.root.kind == "gap") {
-                nlattr* nest = mnl_attr_nest_start(writer.header(), TCA_OPTIONS);
-                mnl_attr_put_u64(writer.header(), TCA_GAP_LINK_RATE64, device.link_rate.value);
-                mnl_attr_nest_end(writer.header(), nest);
-            }
-            push(writer.header());
-            // A qdisc further down, as those of mq's queues or of classes.
-            Writer child = start(RTM_NEWQDISC, device.ifindex, device.root.handle | 1U, 0x990000);
-            mnl_attr_put_strz(child.header(), TCA_KIND, "pfifo");
-            push(child.header());
-        }
-        if (request.nlmsg_type != RTM_GETTCLASS ||
-            device.ifindex != tc_of(request).tcm_ifindex) {
-            continue;
-        }
-        for (const auto& [classid, one] : device.root.classes) {
-            Writer writer = start(RTM_NEWTCLASS, device.ifindex,
-                                  one.parent != 0 ? one.parent : TC_H_ROOT, classid);
-            mnl_attr_put_strz(writer.header(), TCA_KIND, "gap");
-            nlattr* nest = mnl_attr_nest_start(writer.header(), TCA_OPTIONS);
-            mnl_attr_put_u64(writer.header(), TCA_GAP_CLASS_RATE64, from_rate(one.rate));
-            if (one.lingers()) {
-                mnl_attr_put_u64(writer.header(), TCA_GAP_CLASS_NEXT_RATE64,
-                                 from_rate(one.next_rate));
-            }
-            mnl_attr_nest_end(writer.header(), nest);
-            nlattr* stats = mnl_attr_nest_start(writer.header(), TCA_STATS2);
-            gnet_stats_queue queue{};
-            queue.backlog = one.backlog_bytes;
-            mnl_attr_put(writer.header(), TCA_STATS_QUEUE, sizeof(queue), &queue);
-            tc_gap_xstats xstats{};
-            xstats.type = TC_GAP_XSTATS_CLASS;
-            xstats.cl.wire_bytes = 1538;
-            mnl_attr_put(writer.header(), TCA_STATS_APP, sizeof(xstats), &xstats);
-            mnl_attr_nest_end(writer.header(), stats);
-            push(writer.header());
-        }
-    }
-    Writer done(NLMSG_DONE, flags, request.nlmsg_seq, port);
-    *static_cast<int*>(done.extra(sizeof(int))) = 0;
-    push(done.header());
 }
 
 }  // namespace headway::test

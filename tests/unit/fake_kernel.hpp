@@ -77,6 +77,10 @@ public:
 
     /// False: "Specified qdisc kind is unknown".
     bool gap_module = true;
+    /// As `ip link del` and `ip link add` of the same name: another number, and the default.
+    void remake_device(const std::string& name);
+    void remove_device(const std::string& name) { devices_.at(name).ifindex = -1; }
+
     /// Asked before each request is carried out; a refusal is answered as one.
     std::function<std::optional<Refusal>(const nlmsghdr&)> refuse;
     /// So many dumps are marked as interrupted by a change of the tables.
@@ -110,9 +114,15 @@ private:
     Refusal new_class(const nlmsghdr& request);
     Refusal delete_class(const nlmsghdr& request);
     Refusal new_filter(const nlmsghdr& request);
-    static Refusal new_bpf_filter(FakeQdisc& root, FakeFilter filter, const nlattr* options);
+    Refusal delete_filter(const nlmsghdr& request);
+    static Refusal new_bpf_filter(FakeQdisc& root, FakeFilter filter, const nlattr* options,
+                                  bool exclusive);
+    static bool has_filter(const FakeQdisc& root, std::uint32_t classid);
     Refusal get_link(const nlmsghdr& request);
     void dump(const nlmsghdr& request);
+    void dump_qdisc(const nlmsghdr& request, const FakeDevice& device, std::uint16_t flags);
+    void dump_classes(const nlmsghdr& request, const FakeDevice& device, std::uint16_t flags);
+    void dump_filters(const nlmsghdr& request, const FakeDevice& device, std::uint16_t flags);
     void acknowledge(const nlmsghdr& request, const Refusal& refusal);
     void push(const nlmsghdr* message);
     void push_strays(std::uint32_t sequence);
@@ -123,6 +133,7 @@ private:
     std::vector<std::byte> current_;
     std::size_t sends_ = 0;
     std::size_t requests_ = 0;
+    int last_ifindex_ = 1;
 };
 
 }  // namespace headway::test

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstring>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -39,7 +40,12 @@ public:
     Result<void> renew(std::span<const std::uint32_t> jobs) override {
         ++renewals;
         if (refuse_renewal) return failure("no memory");
-        for (const std::uint32_t job : jobs) arrays_[job] = Array();
+        for (const std::uint32_t job : jobs) {
+            // A packet on its way may still look at the old one.
+            retired_.emplace_back();
+            std::swap(arrays_[job], retired_.back());
+            retired_.back().fd.close();
+        }
         return {};
     }
 
@@ -80,13 +86,16 @@ private:
                                                            PROT_READ | PROT_WRITE, MAP_SHARED,
                                                            fd.get(), 0));
         }
-        Array(Array&&) = delete;
+        Array(Array&& other) noexcept
+            : fd(std::move(other.fd)), slots(std::exchange(other.slots, nullptr)) {}
         Array& operator=(Array&& other) noexcept {
             std::swap(fd, other.fd);
             std::swap(slots, other.slots);
             return *this;
         }
-        ~Array() { munmap(slots, sizeof(headway_phase_slots)); }
+        ~Array() {
+            if (slots != nullptr) munmap(slots, sizeof(headway_phase_slots));
+        }
         FileDescriptor fd;
         headway_phase_slots* slots = nullptr;
     };
@@ -94,6 +103,7 @@ private:
     headway_phase_config config_{};
     std::vector<headway_phase_rate> rates_;
     std::array<Array, HEADWAY_PHASE_JOBS> arrays_;
+    std::deque<Array> retired_;
 };
 
 }  // namespace headway::test

@@ -31,7 +31,7 @@ protected:
 TEST_F(KernelSetUp, AndDown) {
     const auto report = set_up();
     ASSERT_TRUE(report) << report.error().message;
-    EXPECT_FALSE(report->replaced_earlier_run);
+    EXPECT_FALSE(report->is_adopted);
     EXPECT_EQ(report->link_rate.bits().value, 20 * mbit);
     EXPECT_EQ(device().root.classes.size(), 2U);
     EXPECT_EQ(device().root.filters.size(), 2U);
@@ -40,12 +40,18 @@ TEST_F(KernelSetUp, AndDown) {
     EXPECT_TRUE(tear_down_kernel(*control_, layout_)) << "nothing left is no error";
 }
 
-TEST_F(KernelSetUp, ReplacesAnEarlierRun) {
-    device().root = {"gap", root_handle.value, {{0x1ffff, FakeClass{}}}, {}};
+TEST_F(KernelSetUp, TakesAnEarlierRunOver) {
+    FakeClass paced;
+    paced.rate = BytesPerSecond{1'000'000};
+    device().root = {"gap", root_handle.value, {{0x10011, paced}, {0x1ffff, FakeClass{}}}, {}};
     const auto report = set_up();
     ASSERT_TRUE(report) << report.error().message;
-    EXPECT_TRUE(report->replaced_earlier_run);
+    EXPECT_TRUE(report->is_adopted);
+    EXPECT_EQ(report->found.size(), 2U);
     EXPECT_FALSE(device().root.classes.contains(0x1ffff));
+    EXPECT_EQ(device().root.classes.at(0x10011), paced) << "its rate stays";
+    EXPECT_EQ(device().root.classes.at(0x10010), FakeClass{});
+    EXPECT_EQ(device().root.filters.size(), 2U);
 }
 
 TEST_F(KernelSetUp, LeavesSomebodyElsesQdiscAlone) {

@@ -34,7 +34,7 @@ TEST(TcLine, SpeaksOfPhases) {
               "class del dev eth0 classid 1:1001");
     EXPECT_EQ(tc_line("eth0", ChangeClassOrder{tc_handle(1, 0x11), 25ms}),
               "class change dev eth0 parent 1: classid 1:11 gap ordered 25ms");
-    EXPECT_EQ(tc_line("eth0", AddClassifier{10, 3, tc_handle(1, 0)}).front(), '#')
+    EXPECT_EQ(tc_line("eth0", AddClassifier{10, {3, 3}, tc_handle(1, 0)}).front(), '#')
         << "tc has no words for a program without a file";
 }
 

@@ -78,7 +78,7 @@ TEST_F(TrafficControlTest, BuildsTheWholeLayout) {
 
 TEST_F(TrafficControlTest, BuildsALayoutWithPhases) {
     const KernelLayout plain = make_kernel_layout(demo_topology(), 0);
-    apply_all(with_phases(plain, 17, std::chrono::milliseconds(10)).set_up);
+    apply_all(with_phases(plain, {17, 17}, std::chrono::milliseconds(10)).set_up);
     ASSERT_EQ(root().classes.size(), 4U);
     EXPECT_EQ(root().classes.at(0x10011).ordered_ns, 10'000'000U);
     EXPECT_EQ(root().classes.at(0x10011).parent, 0U);

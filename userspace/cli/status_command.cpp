@@ -93,6 +93,26 @@ void print_latency(const Json& status, const char* op) {
                stats.value("max_us", 0.0));
 }
 
+/// What the kernel has refused, since somebody changed what was there.
+void print_reconcile(const Json& status) {
+    if (!status.contains("reconcile") || !status["reconcile"].is_object()) return;
+    const Json& reconcile = status["reconcile"];
+    if (const auto mended = number_of(reconcile, "mended"); mended > 0) {
+        fmt::print("kernel: changed by others and set up again {}\n",
+                   mended == 1 ? "once" : fmt::format("{} times", mended));
+    }
+    if (!reconcile.contains("error") || !reconcile["error"].is_string()) return;
+    fmt::print("kernel: {}\n", reconcile["error"].get<std::string>());
+    const Json failed = reconcile.value("failed", Json::array());
+    const char* separator = "kernel: refused: ";
+    for (const Json& object : failed) {
+        if (!object.is_string()) continue;
+        fmt::print("{}{}", separator, object.get<std::string>());
+        separator = ", ";
+    }
+    if (!failed.empty()) fmt::print("\n");
+}
+
 /// Whether the answer has the shape that the printers rely on.
 bool is_complete(const Json& status) {
     for (const char* key : {"daemon", "enter", "leave"}) {
@@ -109,6 +129,7 @@ void print_text(const Json& status) {
     if (status.contains("kernel_error") && status["kernel_error"].is_string()) {
         fmt::print("kernel: {}\n", status["kernel_error"].get<std::string>());
     }
+    print_reconcile(status);
     if (!status.value("in_step", false)) {
         fmt::print("kernel: not as wanted; headwayd is trying again\n");
     }

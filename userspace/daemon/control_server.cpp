@@ -79,6 +79,7 @@ Result<void> ControlServer::add_timer(sd_event_time_handler_t handler, EventSour
 }
 
 ControlServer::~ControlServer() {
+    if (keeps_sessions_) return;
     for (const auto& [id, client] : clients_) service_.close(id);
 }
 

@@ -39,6 +39,9 @@ public:
     ControlServer& operator=(const ControlServer&) = delete;
     ~ControlServer();
 
+    /// The end of the server is not to be the end of what clients are in.
+    void keep_what_clients_hold() { keeps_sessions_ = true; }
+
 private:
     struct Client {
         ControlServer* server;
@@ -79,6 +82,7 @@ private:
     std::map<ControlService::SessionId, std::unique_ptr<Client>> clients_;
     std::array<char, datagram_max_bytes> buffer_{};
     std::string last_kernel_error_;
+    bool keeps_sessions_ = false;
 };
 
 }  // namespace headway

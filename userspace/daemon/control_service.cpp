@@ -59,7 +59,8 @@ ControlService::ControlService(NodePlanner planner, BytesPerSecond link_rate,
       started_(clock.now()),
       pacer_(kernel, clock, planner_.layout(), planner_.config().policy.linger) {}
 
-void ControlService::use_phases(PhaseMaps& maps) {
+void ControlService::use_phases(PhaseMaps& maps, const PhaseProgram& program) {
+    program_ = program;
     phases_.emplace(maps, kernel_, planner_.layout(), link_rate_);
 }
 
@@ -383,7 +384,8 @@ Result<Json> ControlService::status(Json answer) {
     const auto states = kernel_.classes();
     answer["daemon"] = daemon_json();
     answer["kernel_error"] = states ? Json(nullptr) : Json(states.error().message);
-    answer["in_step"] = !pacer_.retry_at().has_value();
+    answer["in_step"] = is_in_step();
+    answer["reconcile"] = reconcile_json();
     answer["classes"] = classes_json(states.value_or(std::vector<ClassState>{}));
     answer["active_enters"] = pacer_.active();
     answer["client_count"] = sessions_.size();

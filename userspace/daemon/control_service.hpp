@@ -16,6 +16,7 @@
 #include "daemon/node_planner.hpp"
 #include "daemon/pacer.hpp"
 #include "daemon/phase_service.hpp"
+#include "daemon/reconciler.hpp"
 
 namespace headway {
 
@@ -25,7 +26,7 @@ struct ControlAnswer {
     int fd = -1;
 };
 
-class ControlService {
+class ControlService final : public DesiredState {
 public:
     using SessionId = std::uint64_t;
 
@@ -35,8 +36,21 @@ public:
                    const Clock& clock);
 
     /// The kernel holds the layout with phases: clients may switch rates
-    /// themselves.  `maps` must outlive the service.
-    void use_phases(PhaseMaps& maps);
+    /// themselves.  `maps` must outlive the service, as `program`, which reads them.
+    void use_phases(PhaseMaps& maps, const PhaseProgram& program);
+
+    /// The kernel held these classes before, and still does: rates of an earlier
+    /// run hold until release_adopted(), classes of phases serve the next who
+    /// wants such a rate.
+    void adopt(const std::vector<ClassState>& found);
+    void release_adopted();
+
+    [[nodiscard]] KernelDesire desired() const override;
+    void kernel_agrees(const std::optional<BytesPerSecond>& link_rate) override;
+    void kernel_differs() override;
+    /// For "status"; `status` must outlive the service.
+    void show(const ReconcileStatus& status) { reconciled_ = &status; }
+    [[nodiscard]] BytesPerSecond link_rate() const { return link_rate_; }
 
     /// Fails if there are too many clients, in all or of that user.
     [[nodiscard]] Result<SessionId> open(const Peer& peer);
@@ -75,6 +89,8 @@ private:
     Json daemon_json() const;
     Json classes_json(const std::vector<ClassState>& states) const;
     Json clients_json();
+    Json reconcile_json() const;
+    bool is_in_step() const;
 
     NodePlanner planner_;
     BytesPerSecond link_rate_;
@@ -83,6 +99,8 @@ private:
     std::chrono::nanoseconds started_;
     Pacer pacer_;
     std::optional<PhaseService> phases_;
+    PhaseProgram program_;
+    const ReconcileStatus* reconciled_ = nullptr;
     std::map<SessionId, ControlSession> sessions_;
     std::map<uid_t, std::size_t> sessions_of_user_;
     SessionId next_id_ = 1;

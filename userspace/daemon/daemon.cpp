@@ -17,6 +17,8 @@
 #include "daemon/host_name.hpp"
 #include "daemon/kernel_access.hpp"
 #include "daemon/kernel_setup.hpp"
+#include "daemon/kernel_watch.hpp"
+#include "daemon/reconciler.hpp"
 #include "daemon/version.hpp"
 #include "phase/bpf_phase_maps.hpp"
 
@@ -52,29 +54,30 @@ void raise_descriptor_limit(spdlog::logger& log) {
 /// The running daemon: event loop, signals and clients.
 class Daemon {
 public:
-    Daemon(Event event, ControlService& service, spdlog::logger& log)
-        : event_(std::move(event)), service_(service), log_(log) {}
+    Daemon(sd_event* event, ControlService& service, spdlog::logger& log)
+        : event_(event), service_(service), log_(log) {}
 
     Result<void> watch_signals() {
         for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
-            const int added = sd_event_add_signal(event_.get(), nullptr, signal,
+            const int added = sd_event_add_signal(event_, nullptr, signal,
                                                   signal == SIGHUP ? on_reload : on_stop, this);
             if (added < 0) {
                 return system_failure(-added, "watching signals: {}", std::strerror(-added));
             }
         }
-        sd_event_set_watchdog(event_.get(), 1);
+        sd_event_set_watchdog(event_, 1);
         return {};
     }
 
-    Result<void> serve(ControlSocket& socket) {
+    Result<void> serve(ControlSocket& socket, AtTheEnd at_the_end) {
         if (auto listening = socket.listen(); !listening) return listening;
-        auto server = ControlServer::start(event_.get(), socket.fd(), service_, log_);
+        auto server = ControlServer::start(event_, socket.fd(), service_, log_);
         if (!server) return tl::unexpected(server.error());
         sd_notifyf(0, "READY=1\nSTATUS=pacing %s",
                    service_.planner().config().node.interface.c_str());
-        const int ended = sd_event_loop(event_.get());
+        const int ended = sd_event_loop(event_);
         sd_notify(0, "STOPPING=1");
+        if (at_the_end == AtTheEnd::keep) (*server)->keep_what_clients_hold();
         if (ended < 0) return system_failure(-ended, "event loop: {}", std::strerror(-ended));
         return {};
     }
@@ -110,7 +113,7 @@ private:
         sd_notify(0, "READY=1");
     }
 
-    Event event_;
+    sd_event* event_;
     ControlService& service_;
     spdlog::logger& log_;
 };
@@ -139,7 +142,7 @@ Result<SetUp> set_up(TrafficControl& kernel, const NodePlanner& planner, spdlog:
     const BitsPerSecond host_rate = planner.own_cluster().host_rate;
     auto phases = load_classifier(planner);
     if (phases) {
-        const KernelLayout layout = with_phases(planner.layout(), (*phases)->program_fd(),
+        const KernelLayout layout = with_phases(planner.layout(), (*phases)->program(),
                                                 planner.config().policy.linger);
         auto report = set_up_kernel(kernel, layout, host_rate);
         if (report) return SetUp{*report, std::move(*phases)};
@@ -153,26 +156,62 @@ Result<SetUp> set_up(TrafficControl& kernel, const NodePlanner& planner, spdlog:
     return SetUp{*report, nullptr};
 }
 
-/// With the kernel set up; whatever happens here, the caller takes it down.
-Result<void> serve(NodePlanner planner, const SetUp& done, TrafficControl& kernel,
-                   ControlSocket& socket, spdlog::logger& log) {
-    sd_event* event = nullptr;
-    if (const int made = sd_event_new(&event); made < 0) {
-        return system_failure(-made, "event loop: {}", std::strerror(-made));
+void tell_set_up(const NodePlanner& planner, const SetUp& done, spdlog::logger& log) {
+    const std::string& interface = planner.config().node.interface;
+    if (done.report.is_adopted) {
+        log.info("{}: took over the gap qdisc of an earlier run", interface);
+    } else if (done.report.not_adopted) {
+        log.warn("{}: replaced the gap qdisc of an earlier run: {}", interface,
+                 done.report.not_adopted->message);
     }
-    const SteadyClock clock;
-    ControlService service(std::move(planner), done.report.link_rate, kernel, clock);
-    if (done.phases) service.use_phases(*done.phases);
-    Daemon daemon(Event(event), service, log);
-    if (auto watching = daemon.watch_signals(); !watching) return watching;
-    return daemon.serve(socket);
+    log.info("{}: node {} of cluster {}, {} classes on a link of {}, {} phases", interface,
+             planner.node_name(), planner.own_cluster().name, planner.layout().classes.size(),
+             rate_to_text(done.report.link_rate.bits()), done.phases ? "with" : "without");
 }
 
-Result<void> run(NodePlanner planner, spdlog::logger& log) {
+/// With the kernel set up; whatever happens here, the caller takes it down.
+Result<void> serve(NodePlanner planner, const SetUp& done, KernelAccess& access,
+                   KernelMonitor monitor, ControlSocket& socket, AtTheEnd at_the_end,
+                   spdlog::logger& log) {
+    sd_event* made = nullptr;
+    if (const int error = sd_event_new(&made); error < 0) {
+        return system_failure(-error, "event loop: {}", std::strerror(-error));
+    }
+    Event event(made);
+    TrafficControl& kernel = access.traffic_control();
+    const SteadyClock clock;
+    ControlService service(std::move(planner), done.report.link_rate, kernel, clock);
+    if (done.phases) service.use_phases(*done.phases, done.phases->program());
+    if (done.report.is_adopted) service.adopt(done.report.found);
+    Reconciler reconciler(kernel, clock, service);
+    auto watch = KernelWatch::start(event.get(), std::move(monitor), access, service, reconciler, log);
+    if (!watch) return tl::unexpected(watch.error());
+    if (done.report.is_adopted) {
+        if (auto later = (*watch)->release_adopted_later(); !later) return later;
+    }
+    Daemon daemon(event.get(), service, log);
+    if (auto watching = daemon.watch_signals(); !watching) return watching;
+    return daemon.serve(socket, at_the_end);
+}
+
+/// The interface is ours as long as this exists.
+Result<LockFile> lock_interface(const Config& config) {
+    const auto path = interface_lock_path(config.node.interface);
+    if (!path) return tl::unexpected(path.error());
+    return LockFile::acquire(*path);
+}
+
+Result<void> take_down(TrafficControl& kernel, const NodePlanner& planner, spdlog::logger& log) {
+    const std::string& interface = planner.config().node.interface;
+    const auto removed = tear_down_kernel(kernel, planner.layout());
+    if (!removed) return tl::unexpected(removed.error().within(interface));
+    log.info("{}: {}", interface, *removed ? "qdisc removed" : "there is no qdisc of ours");
+    return {};
+}
+
+Result<void> run(NodePlanner planner, AtTheEnd at_the_end, spdlog::logger& log) {
     const Config config = planner.config();
-    const auto lock_path = interface_lock_path(config.node.interface);
-    if (!lock_path) return tl::unexpected(lock_path.error());
-    const auto lock = LockFile::acquire(*lock_path);
+    const auto lock = lock_interface(config);
     if (!lock) return tl::unexpected(lock.error());
     auto socket = ControlSocket::bind(config.daemon.socket, config.daemon.group);
     if (!socket) return tl::unexpected(socket.error());
@@ -180,46 +219,68 @@ Result<void> run(NodePlanner planner, spdlog::logger& log) {
     auto access = KernelAccess::open(config);
     if (!access) return tl::unexpected(access.error());
     TrafficControl& kernel = (*access)->traffic_control();
-    const KernelLayout layout = planner.layout();
+    auto monitor = KernelMonitor::open();
+    if (!monitor) return tl::unexpected(monitor.error());
     const auto done = set_up(kernel, planner, log);
     if (!done) {
         return tl::unexpected(done.error().within("setting up " + config.node.interface));
     }
-    if (done->report.replaced_earlier_run) {
-        log.warn("{}: replaced the gap qdisc of an earlier run", config.node.interface);
-    }
-    log.info("{}: node {} of cluster {}, {} classes on a link of {}, {} phases",
-             config.node.interface, planner.node_name(), planner.own_cluster().name,
-             layout.classes.size(), rate_to_text(done->report.link_rate.bits()),
-             done->phases ? "with" : "without");
+    tell_set_up(planner, *done, log);
 
-    const auto served = serve(std::move(planner), *done, kernel, *socket, log);
-    if (const auto removed = tear_down_kernel(kernel, layout); !removed) {
-        log.error("{}: {}", config.node.interface, removed.error().message);
-        return removed;
+    const auto served = serve(planner, *done, **access, std::move(*monitor), *socket, at_the_end, log);
+    if (at_the_end == AtTheEnd::keep) {
+        log.info("{}: qdisc and rates stay for the next run", config.node.interface);
+        return served;
     }
-    log.info("{}: qdisc removed", config.node.interface);
+    if (auto down = take_down(kernel, planner, log); !down) return down;
     return served;
 }
 
-}  // namespace
+Result<void> restore(const NodePlanner& planner, spdlog::logger& log) {
+    const auto lock = lock_interface(planner.config());
+    // Who cannot make a lock finds none either: then no daemon has one.
+    const int error = lock ? 0 : lock.error().error_number;
+    if (!lock && error != EWOULDBLOCK && error != EROFS && error != EACCES) {
+        return tl::unexpected(lock.error());
+    }
+    if (error == EWOULDBLOCK) {
+        log.info("{}: nothing to restore, a headwayd runs", planner.config().node.interface);
+        return {};
+    }
+    auto access = KernelAccess::open(planner.config());
+    if (!access) return tl::unexpected(access.error());
+    return take_down((*access)->traffic_control(), planner, log);
+}
 
-ExitStatus run_daemon(Config config, spdlog::logger& log) {
-    // Reloading must find the file whatever the working directory.
-    config.file = std::filesystem::absolute(config.file);
-    block_signals();
-    raise_descriptor_limit(log);
+template <class Work>
+ExitStatus with_planner(Config config, spdlog::logger& log, Work work) {
     auto planner = NodePlanner::make(std::move(config), host_name());
     if (!planner) {
         log.error("{}", planner.error().message);
         return ExitStatus::bad_config;
     }
-    log.info("headwayd {} starting with {}", version, planner->config().file);
-    if (const auto done = run(std::move(*planner), log); !done) {
-        log.error("{}", done.error().message);
-        return ExitStatus::failure;
-    }
-    return ExitStatus::ok;
+    const Result<void> done = work(std::move(*planner));
+    if (done) return ExitStatus::ok;
+    log.error("{}", done.error().message);
+    return ExitStatus::failure;
+}
+
+}  // namespace
+
+ExitStatus run_daemon(Config config, AtTheEnd at_the_end, spdlog::logger& log) {
+    // Reloading must find the file whatever the working directory.
+    config.file = std::filesystem::absolute(config.file);
+    block_signals();
+    raise_descriptor_limit(log);
+    return with_planner(std::move(config), log, [&](NodePlanner planner) {
+        log.info("headwayd {} starting with {}", version, planner.config().file);
+        return run(std::move(planner), at_the_end, log);
+    });
+}
+
+ExitStatus restore_interface(Config config, spdlog::logger& log) {
+    return with_planner(std::move(config), log,
+                        [&](const NodePlanner& planner) { return restore(planner, log); });
 }
 
 }  // namespace headway

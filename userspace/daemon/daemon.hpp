@@ -9,8 +9,16 @@
 
 namespace headway {
 
-/// Sets the kernel up, serves clients until SIGTERM or SIGINT, and takes
-/// everything out again.  SIGHUP reads the configuration's file anew.
-[[nodiscard]] ExitStatus run_daemon(Config config, spdlog::logger& log);
+enum class AtTheEnd {
+    restore,  ///< the interface has its default again
+    keep,     ///< everything stays in force, for the next run to take over
+};
+
+/// Sets the kernel up, or takes it over from an earlier run, and serves clients
+/// until SIGTERM or SIGINT.  SIGHUP reads the configuration's file anew.
+[[nodiscard]] ExitStatus run_daemon(Config config, AtTheEnd at_the_end, spdlog::logger& log);
+
+/// What run_daemon() does at the end, unless another daemon runs.
+[[nodiscard]] ExitStatus restore_interface(Config config, spdlog::logger& log);
 
 }  // namespace headway

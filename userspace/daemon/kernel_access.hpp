@@ -22,6 +22,11 @@ public:
         return *netlink_;
     }
 
+    /// Of the device as it was found last.
+    [[nodiscard]] int ifindex() const { return netlink_->ifindex(); }
+    /// Netlink port of the requests that do not go through tc.
+    [[nodiscard]] std::uint32_t port_id() const { return transport_.port_id(); }
+
 private:
     explicit KernelAccess(MnlTransport transport) : transport_(std::move(transport)) {}
 

@@ -37,7 +37,7 @@ KernelLayout make_kernel_layout(const Topology& topology, std::size_t own_cluste
     return layout;
 }
 
-KernelLayout with_phases(const KernelLayout& layout, int program_fd,
+KernelLayout with_phases(const KernelLayout& layout, const PhaseProgram& program,
                          std::chrono::nanoseconds linger) {
     KernelLayout phases = layout;
     phases.set_up = {AddRootQdisc{root_handle}};
@@ -48,7 +48,7 @@ KernelLayout with_phases(const KernelLayout& layout, int program_fd,
         phases.set_up.emplace_back(
             AddClass{rest_class(target.classid), std::nullopt, target.classid});
     }
-    phases.set_up.emplace_back(AddClassifier{filter_preference_v4, program_fd, root_handle});
+    phases.set_up.emplace_back(AddClassifier{filter_preference_v4, program, root_handle});
     return phases;
 }
 

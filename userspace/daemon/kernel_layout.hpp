@@ -52,7 +52,7 @@ struct KernelLayout {
 
 /// The same classes with phases below them.  `linger`: how long at most packets
 /// of a phase hold up those of a laxer one.
-[[nodiscard]] KernelLayout with_phases(const KernelLayout& layout, int program_fd,
+[[nodiscard]] KernelLayout with_phases(const KernelLayout& layout, const PhaseProgram& program,
                                        std::chrono::nanoseconds linger);
 
 /// Another `linger` for a layout with phases that is in the kernel.

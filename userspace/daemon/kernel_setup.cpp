@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/kernel_setup.hpp"
 
+#include <algorithm>
 #include <cerrno>
+
+#include "daemon/kernel_diff.hpp"
+#include "phase/phase_classes.hpp"
 
 namespace headway {
 namespace {
-
-constexpr const char* our_kind = "gap";
-
-bool is_ours(const std::optional<RootQdisc>& root) {
-    return root && root->kind == our_kind && root->handle == root_handle;
-}
 
 /// Adds what an administrator can do about the commonest refusals.  They are
 /// known by the kernel's (or tc's) words: through tc there is no errno.
@@ -34,20 +32,43 @@ Error with_advice(const Error& error) {
     return error;
 }
 
-Result<void> clear_earlier_run(TrafficControl& kernel, const KernelLayout& layout,
-                               SetUpReport& report) {
-    const auto root = kernel.root_qdisc();
-    if (!root) return tl::unexpected(root.error());
-    if (!*root || (*root)->is_default()) return {};
-    if (!is_ours(*root)) {
-        return system_failure(EEXIST,
-                              "the interface has a root qdisc already: {} {}, which somebody else "
-                              "installed; remove it first (tc qdisc del dev ... root) or name "
-                              "another interface",
-                              (*root)->kind, (*root)->handle.to_string());
+/// What should be there now: the layout, but with the rates that its classes
+/// have, and with the classes of phases.
+KernelDesire as_found(const KernelLayout& layout, const KernelState& observed) {
+    KernelDesire desire;
+    std::vector<Change> filters;
+    const bool has_phases = std::any_of(
+        layout.set_up.begin(), layout.set_up.end(),
+        [](const Change& change) { return std::holds_alternative<AddClassifier>(change); });
+    for (const Change& change : layout.set_up) {
+        const bool is_filter = std::holds_alternative<AddFilter>(change) ||
+                               std::holds_alternative<AddClassifier>(change);
+        (is_filter ? filters : desire.build).push_back(change);
     }
-    if (auto removed = tear_down_kernel(kernel, layout); !removed) return removed;
-    report.replaced_earlier_run = true;
+    for (const ClassState& state : observed.classes) {
+        for (Change& change : desire.build) {
+            auto* const one = std::get_if<AddClass>(&change);
+            if (one != nullptr && one->classid == state.classid) {
+                one->rate = state.change_pending ? state.next_rate : state.rate;
+            }
+        }
+        if (has_phases && is_phase_class(state)) {
+            desire.build.emplace_back(AddClass{state.classid, state.rate, state.parent});
+        }
+    }
+    desire.build.insert(desire.build.end(), filters.begin(), filters.end());
+    return desire;
+}
+
+/// Nothing that paces now stops doing so.
+Result<void> adopt(TrafficControl& kernel, const KernelLayout& layout, const KernelState& observed,
+                   SetUpReport& report) {
+    const KernelDiff diff = diff_kernel(as_found(layout, observed), observed);
+    if (const auto made = kernel.apply(diff.changes, ApplyMode::in_order); !made) {
+        return tl::unexpected(made.error().error);
+    }
+    report.is_adopted = true;
+    report.found = observed.classes;
     return {};
 }
 
@@ -81,25 +102,40 @@ Error undone(TrafficControl& kernel, const KernelLayout& layout, const Error& er
 Result<SetUpReport> set_up_kernel(TrafficControl& kernel, const KernelLayout& layout,
                                   BitsPerSecond host_rate) {
     SetUpReport report;
-    if (auto cleared = clear_earlier_run(kernel, layout, report); !cleared) {
-        return tl::unexpected(cleared.error());
+    const auto observed = read_kernel(kernel);
+    if (!observed) return tl::unexpected(observed.error());
+    if (auto refusal = somebody_elses(observed->root)) return tl::unexpected(std::move(*refusal));
+    if (is_ours(observed->root)) {
+        if (const auto adopted = adopt(kernel, layout, *observed, report); !adopted) {
+            report.not_adopted = adopted.error();
+            if (auto cleared = tear_down_kernel(kernel, layout); !cleared) {
+                return tl::unexpected(cleared.error());
+            }
+        }
     }
-    if (const auto built = kernel.apply(layout.set_up, ApplyMode::in_order); !built) {
-        return tl::unexpected(undone(kernel, layout, with_advice(built.error().error)));
+    if (!report.is_adopted) {
+        if (const auto built = kernel.apply(layout.set_up, ApplyMode::in_order); !built) {
+            return tl::unexpected(undone(kernel, layout, with_advice(built.error().error)));
+        }
     }
     if (const auto fits = check_link_rate(kernel, host_rate, report); !fits) {
+        if (report.is_adopted) return tl::unexpected(fits.error());
         return tl::unexpected(undone(kernel, layout, fits.error()));
     }
     return report;
 }
 
-Result<void> tear_down_kernel(TrafficControl& kernel, const KernelLayout& layout) {
+Result<bool> tear_down_kernel(TrafficControl& kernel, const KernelLayout& layout) {
+    if (const auto found = kernel.find_device(); !found) {
+        if (found.error().error_number == ENODEV) return false;
+        return tl::unexpected(found.error());
+    }
     const auto root = kernel.root_qdisc();
     if (!root) return tl::unexpected(root.error());
-    if (!is_ours(*root)) return {};
+    if (!is_ours(*root)) return false;
     const auto removed = kernel.apply(std::span(&layout.tear_down, 1), ApplyMode::in_order);
     if (!removed) return tl::unexpected(removed.error().error);
-    return {};
+    return true;
 }
 
 }  // namespace headway

@@ -2,6 +2,9 @@
 // Putting a layout into the kernel and taking it out again, all or nothing.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "daemon/kernel_layout.hpp"
 #include "model/error.hpp"
 #include "model/rate.hpp"
@@ -10,18 +13,23 @@
 namespace headway {
 
 struct SetUpReport {
-    bool replaced_earlier_run = false;
-    BytesPerSecond link_rate;  ///< what the qdisc drives
+    bool is_adopted = false;             ///< the qdisc of an earlier run goes on
+    std::vector<ClassState> found{};     ///< then: the classes that it had
+    std::optional<Error> not_adopted{};  ///< why an earlier run's had to be made anew
+    BytesPerSecond link_rate;            ///< what the qdisc drives
 };
 
-/// Refuses an interface whose root qdisc somebody else installed; replaces a
-/// gap qdisc of our handle, left by an earlier run.  If a step fails, what the
+/// Refuses an interface whose root qdisc somebody else installed.  A gap qdisc
+/// of our handle, left by an earlier run, is taken over: what is missing is
+/// added, what is too much goes, rates and classes of phases stay as they are.
+/// Only where the kernel refuses that it is made anew.  If a step fails, what the
 /// earlier ones did is undone before this returns.  `host_rate` is what the
 /// planner takes the interface for: a slower one is refused.
 [[nodiscard]] Result<SetUpReport> set_up_kernel(TrafficControl& kernel, const KernelLayout& layout,
                                                 BitsPerSecond host_rate);
 
-/// Leaves the interface with its default.  No error if nothing of ours is left.
-[[nodiscard]] Result<void> tear_down_kernel(TrafficControl& kernel, const KernelLayout& layout);
+/// Leaves the interface with its default, as does one that is gone by now.  True
+/// if anything of ours was there.
+[[nodiscard]] Result<bool> tear_down_kernel(TrafficControl& kernel, const KernelLayout& layout);
 
 }  // namespace headway

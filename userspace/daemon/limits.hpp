@@ -32,6 +32,7 @@ inline constexpr std::size_t plans_kept_max = 4096;
 inline constexpr std::size_t traffic_plans_kept_max = 64;  ///< known by their whole request
 /// Clients told by one status answer, so that it fits into a datagram.
 inline constexpr std::size_t clients_in_status_max = 64;
+inline constexpr std::size_t failed_in_status_max = 16;  ///< objects that the kernel refused
 inline constexpr std::size_t jobs_in_status_max = 8;
 inline constexpr std::size_t phases_in_status_max = 16;  ///< of a job
 

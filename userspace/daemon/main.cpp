@@ -37,11 +37,16 @@ int run(int argc, char** argv) {
     std::string file = config_default_path;
     bool check = false;
     bool foreground = false;
+    bool keep = false;
+    bool restore = false;
     bool verbose = false;
 
     CLI::App app("Paces the MPI traffic of this node; see headwayd(8).", "headwayd");
     app.add_option("--config", file, "configuration file")->capture_default_str();
     app.add_flag("--check-config", check, "check the configuration and end");
+    app.add_flag("--keep", keep, "at the end leave everything in force for the next run");
+    app.add_flag("--restore", restore, "give the interface its default, unless a headwayd runs, and end")
+        ->excludes("--keep");
     app.add_flag("--foreground", foreground, "log to stderr even under systemd");
     app.add_flag("--verbose", verbose, "log every client");
     app.set_version_flag("--version", fmt::format("headwayd {}", version));
@@ -58,7 +63,9 @@ int run(int argc, char** argv) {
         return static_cast<int>(ExitStatus::bad_config);
     }
     const auto log = make_log(foreground, verbose);
-    return static_cast<int>(run_daemon(std::move(*config), *log));
+    if (restore) return static_cast<int>(restore_interface(std::move(*config), *log));
+    return static_cast<int>(
+        run_daemon(std::move(*config), keep ? AtTheEnd::keep : AtTheEnd::restore, *log));
 }
 
 }  // namespace

@@ -49,6 +49,27 @@ void Pacer::leave(std::span<const EnterId> enters) {
     if (const auto done = reconcile(); !done) untold_error_ = done.error();
 }
 
+void Pacer::hold(std::vector<ClassRate> rates) {
+    held_ = std::move(rates);
+    add_wishes(held_);
+    confirm();
+}
+
+void Pacer::release_held() {
+    remove_wishes(std::exchange(held_, {}));
+    if (const auto done = reconcile(); !done) untold_error_ = done.error();
+}
+
+void Pacer::confirm() {
+    for (std::size_t i = 0; i < classes_.size(); ++i) acknowledged(i);
+    retry_at_.reset();
+    retry_pause_ = first_retry_pause;
+}
+
+void Pacer::doubt() {
+    for (PacedClass& paced : classes_) paced.is_known = false;
+}
+
 void Pacer::retry() {
     if (!retry_at_ || clock_.now() < *retry_at_) return;
     if (const auto done = reconcile(); !done) untold_error_ = done.error();

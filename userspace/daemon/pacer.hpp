@@ -44,6 +44,16 @@ public:
     /// now is tried again later, and is told once by take_error().
     void leave(std::span<const EnterId> enters);
 
+    /// The kernel holds these rates, one per class, from before this pacer: they
+    /// count as a collective's until release_held().
+    void hold(std::vector<ClassRate> rates);
+    void release_held();
+
+    /// Somebody else has seen to it that the kernel holds the wanted rates.
+    void confirm();
+    /// Nobody knows what the kernel holds.
+    void doubt();
+
     /// Brings the kernel to the wanted rates if it is time.
     void retry();
     /// When retry() wants to be called; none: the kernel is as wanted.
@@ -76,6 +86,7 @@ private:
     std::chrono::nanoseconds linger_;
     std::vector<PacedClass> classes_;
     std::unordered_map<EnterId, std::vector<ClassRate>> enters_;
+    std::vector<ClassRate> held_;  ///< or empty
     EnterId next_id_ = 1;
     std::optional<std::chrono::nanoseconds> retry_at_;
     std::chrono::nanoseconds retry_pause_;

@@ -37,6 +37,15 @@ public:
     /// Another topology or policy: what was answered does not hold any more.
     void plans_changed();
 
+    /// Classes of phases that an earlier run left serve the next who wants them.
+    void adopt(const std::vector<ClassState>& found) { jobs_.classes().adopt(found); }
+
+    /// What is no limit depends on it.
+    void link_changed(BytesPerSecond link_rate) {
+        link_rate_ = link_rate;
+        plans_changed();
+    }
+
     [[nodiscard]] Json jobs_json() const;
     [[nodiscard]] std::uint32_t phase_in(const PhaseSeat& seat) { return jobs_.phase_in(seat); }
     [[nodiscard]] const PhaseClasses& classes() const { return jobs_.classes(); }

@@ -21,6 +21,8 @@ namespace headway {
 namespace {
 
 constexpr const char* gap_kind = "gap";
+constexpr std::uint32_t classifier_handle = 1;
+constexpr TcHandle same_parent{};  // of a class that is changed: whichever it has
 
 // -------------------------------------------------------------------- writing
 
@@ -85,7 +87,8 @@ struct Encoder {
         gap_class_conf conf = rate_conf(change.rate);
         conf.has_ordered = change.ordered_linger.count() > 0;
         conf.ordered_ns = static_cast<std::uint64_t>(change.ordered_linger.count());
-        return put_class(change.classid, change.parent, create_flags, conf);
+        return put_class(change.classid, change.parent.value_or(tc_handle(change.classid.major(), 0)),
+                         create_flags, conf);
     }
 
     Result<void> operator()(const DeleteClass& change) const {
@@ -98,14 +101,14 @@ struct Encoder {
         gap_class_conf conf = rate_conf(change.rate);
         conf.has_linger = change.linger.count() > 0;
         conf.linger_ns = static_cast<std::uint64_t>(change.linger.count());
-        return put_class(change.classid, std::nullopt, NLM_F_ACK, conf);
+        return put_class(change.classid, same_parent, NLM_F_ACK, conf);
     }
 
     Result<void> operator()(const ChangeClassOrder& change) const {
         gap_class_conf conf{};
         conf.has_ordered = true;
         conf.ordered_ns = static_cast<std::uint64_t>(change.ordered_linger.count());
-        return put_class(change.classid, std::nullopt, NLM_F_ACK, conf);
+        return put_class(change.classid, same_parent, NLM_F_ACK, conf);
     }
 
     Result<void> operator()(const AddFilter& change) const {
@@ -126,9 +129,11 @@ struct Encoder {
     }
 
     Result<void> operator()(const AddClassifier& change) const {
-        tcmsg* tc = begin(message, RTM_NEWTFILTER, create_flags, ifindex);
+        // Without NLM_F_EXCL the same handle means: put this in its place.
+        const std::uint16_t flags = change.replaces ? NLM_F_ACK | NLM_F_CREATE : create_flags;
+        tcmsg* tc = begin(message, RTM_NEWTFILTER, flags, ifindex);
         tc->tcm_parent = change.qdisc.value;
-        tc->tcm_handle = 1;
+        tc->tcm_handle = classifier_handle;
         tc->tcm_info = TC_H_MAKE(static_cast<std::uint32_t>(change.preference) << 16U,
                                  htons(ETH_P_ALL));
         nlmsghdr* header = message.header();
@@ -136,17 +141,26 @@ struct Encoder {
         nlattr* options = mnl_attr_nest_start(header, TCA_OPTIONS);
         // The program gives the minor number, the filter the major one.
         mnl_attr_put_u32(header, TCA_BPF_CLASSID, change.qdisc.value);
-        mnl_attr_put_u32(header, TCA_BPF_FD, static_cast<std::uint32_t>(change.program_fd));
+        mnl_attr_put_u32(header, TCA_BPF_FD, static_cast<std::uint32_t>(change.program.fd));
         mnl_attr_put_strz(header, TCA_BPF_NAME, "headway_phase");
         mnl_attr_put_u32(header, TCA_BPF_FLAGS, TCA_BPF_FLAG_ACT_DIRECT);
         mnl_attr_nest_end(header, options);
         return {};
     }
 
-    Result<void> put_class(TcHandle classid, const std::optional<TcHandle>& parent,
-                           std::uint16_t flags, const gap_class_conf& conf) const {
+    Result<void> operator()(const DeleteFilter& change) const {
+        tcmsg* tc = begin(message, RTM_DELTFILTER, NLM_F_ACK, ifindex);
+        tc->tcm_parent = change.qdisc.value;
+        tc->tcm_handle = change.handle;
+        tc->tcm_info = TC_H_MAKE(static_cast<std::uint32_t>(change.preference) << 16U,
+                                 htons(change.protocol));
+        mnl_attr_put_strz(message.header(), TCA_KIND, change.kind.c_str());
+        return {};
+    }
+
+    Result<void> put_class(TcHandle classid, TcHandle parent, std::uint16_t flags, const gap_class_conf& conf) const {
         tcmsg* tc = begin(message, RTM_NEWTCLASS, flags, ifindex);
-        tc->tcm_parent = parent.value_or(tc_handle(classid.major(), 0)).value;
+        tc->tcm_parent = parent.value;
         tc->tcm_handle = classid.value;
         mnl_attr_put_strz(message.header(), TCA_KIND, gap_kind);
         return put_gap_class(message.header(), conf);
@@ -267,6 +281,12 @@ NetlinkMessage encode_class_dump(int ifindex) {
     return message;
 }
 
+NetlinkMessage encode_filter_dump(int ifindex, TcHandle qdisc) {
+    NetlinkMessage message;
+    begin(message, RTM_GETTFILTER, NLM_F_DUMP, ifindex)->tcm_parent = qdisc.value;
+    return message;
+}
+
 Result<std::optional<RootQdisc>> decode_root_qdisc(const nlmsghdr* message, int ifindex) {
     if (!is_about(message, RTM_NEWQDISC, ifindex)) return std::nullopt;
     const auto* tc = static_cast<const tcmsg*>(mnl_nlmsg_get_payload(message));
@@ -307,6 +327,7 @@ Result<std::optional<ClassState>> decode_class(const nlmsghdr* message, int ifin
     state.rate = to_class_rate(conf.rate_bytes_per_s);
     state.change_pending = conf.has_next_rate;
     if (conf.has_next_rate) state.next_rate = to_class_rate(conf.next_rate_bytes_per_s);
+    if (conf.has_ordered) state.ordered_linger = std::chrono::nanoseconds(conf.ordered_ns);
     if (attributes.stats2 != nullptr) read_statistics(attributes.stats2, state);
     return state;
 }

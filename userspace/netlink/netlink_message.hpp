@@ -38,12 +38,14 @@ private:
 [[nodiscard]] NetlinkMessage encode_link_query(std::string_view device);
 [[nodiscard]] NetlinkMessage encode_qdisc_dump(int ifindex);
 [[nodiscard]] NetlinkMessage encode_class_dump(int ifindex);
+[[nodiscard]] NetlinkMessage encode_filter_dump(int ifindex, TcHandle qdisc);
 
 /// Readers of one message of a dump.  None: it is about something else
 /// (another device, not the root, another qdisc's class).
 [[nodiscard]] Result<std::optional<RootQdisc>> decode_root_qdisc(const nlmsghdr* message,
                                                                  int ifindex);
 [[nodiscard]] Result<std::optional<ClassState>> decode_class(const nlmsghdr* message, int ifindex);
+[[nodiscard]] std::optional<FilterState> decode_filter(const nlmsghdr* message, int ifindex);
 
 /// The kernel's sentence in an acknowledgement or in the end of a dump; empty
 /// if it sent none.

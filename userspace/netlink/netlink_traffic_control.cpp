@@ -11,9 +11,15 @@ namespace headway {
 
 Result<NetlinkTrafficControl> NetlinkTrafficControl::open(NetlinkTransport& transport,
                                                           const std::string& device) {
+    NetlinkTrafficControl control(transport, device);
+    if (auto found = control.find_device(); !found) return tl::unexpected(found.error());
+    return control;
+}
+
+Result<void> NetlinkTrafficControl::find_device() {
     int ifindex = 0;
-    const auto found = NetlinkExchange(transport).query(
-        encode_link_query(device), [] {},
+    const auto found = exchange_.query(
+        encode_link_query(device_), [] {},
         [&](const nlmsghdr* message) -> Result<void> {
             if (message->nlmsg_type == RTM_NEWLINK &&
                 message->nlmsg_len >= NLMSG_LENGTH(sizeof(ifinfomsg))) {
@@ -21,12 +27,13 @@ Result<NetlinkTrafficControl> NetlinkTrafficControl::open(NetlinkTransport& tran
             }
             return {};
         });
-    if (!found) return tl::unexpected(found.error().within("network interface " + device));
+    if (!found) return tl::unexpected(found.error().within("network interface " + device_));
     if (ifindex == 0) {
         return system_failure(ENODEV, "network interface {}: the kernel did not describe it",
-                              device);
+                              device_);
     }
-    return NetlinkTrafficControl(transport, ifindex);
+    ifindex_ = ifindex;
+    return {};
 }
 
 Result<std::optional<RootQdisc>> NetlinkTrafficControl::root_qdisc() {
@@ -56,6 +63,20 @@ Result<std::vector<ClassState>> NetlinkTrafficControl::classes() {
     if (!read) return tl::unexpected(read.error().within("reading the classes"));
     std::sort(states.begin(), states.end(),
               [](const auto& a, const auto& b) { return a.classid < b.classid; });
+    return states;
+}
+
+Result<std::vector<FilterState>> NetlinkTrafficControl::filters(TcHandle qdisc) {
+    std::vector<FilterState> states;
+    const auto read = exchange_.query(
+        encode_filter_dump(ifindex_, qdisc), [&] { states.clear(); },
+        [&](const nlmsghdr* message) -> Result<void> {
+            if (auto decoded = decode_filter(message, ifindex_)) {
+                states.push_back(std::move(*decoded));
+            }
+            return {};
+        });
+    if (!read) return tl::unexpected(read.error().within("reading the filters"));
     return states;
 }
 

@@ -18,17 +18,22 @@ public:
     [[nodiscard]] static Result<NetlinkTrafficControl> open(NetlinkTransport& transport,
                                                             const std::string& device);
 
+    [[nodiscard]] Result<void> find_device() override;
     [[nodiscard]] Result<std::optional<RootQdisc>> root_qdisc() override;
     [[nodiscard]] Result<std::vector<ClassState>> classes() override;
+    [[nodiscard]] Result<std::vector<FilterState>> filters(TcHandle qdisc) override;
     [[nodiscard]] tl::expected<void, ApplyFailure> apply(std::span<const Change> changes,
                                                          ApplyMode mode) override;
 
+    [[nodiscard]] int ifindex() const { return ifindex_; }
+
 private:
-    NetlinkTrafficControl(NetlinkTransport& transport, int ifindex)
-        : exchange_(transport), ifindex_(ifindex) {}
+    NetlinkTrafficControl(NetlinkTransport& transport, std::string device)
+        : exchange_(transport), device_(std::move(device)) {}
 
     NetlinkExchange exchange_;
-    int ifindex_;
+    std::string device_;
+    int ifindex_ = 0;
 };
 
 }  // namespace headway

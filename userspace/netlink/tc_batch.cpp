@@ -58,6 +58,16 @@ struct ToLine {
                            c.preference);
     }
 
+    // Only these two kinds have handles that tc takes as it shows them.
+    std::string operator()(const DeleteFilter& c) const {
+        std::string line = fmt::format("filter del dev {} parent {} protocol {:#x} pref {}", device,
+                                       c.qdisc.to_string(), c.protocol, c.preference);
+        if (c.kind == "flower" || c.kind == "bpf") {
+            line += fmt::format(" handle {:#x} {}", c.handle, c.kind);
+        }
+        return line;
+    }
+
     [[nodiscard]] std::string class_line(std::string_view verb, TcHandle classid,
                                          const std::optional<TcHandle>& parent) const {
         return fmt::format("class {} dev {} parent {} classid {} gap", verb, device,

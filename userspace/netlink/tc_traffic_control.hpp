@@ -25,6 +25,10 @@ public:
     TcTrafficControl(TrafficControl& reader, Options options)
         : reader_(reader), options_(std::move(options)) {}
 
+    [[nodiscard]] Result<void> find_device() override { return reader_.find_device(); }
+    [[nodiscard]] Result<std::vector<FilterState>> filters(TcHandle qdisc) override {
+        return reader_.filters(qdisc);
+    }
     [[nodiscard]] Result<std::optional<RootQdisc>> root_qdisc() override {
         return reader_.root_qdisc();
     }

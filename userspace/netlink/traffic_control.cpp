@@ -27,7 +27,12 @@ struct ToText {
     std::string operator()(const AddFilter& c) const {
         return fmt::format("adding the filter for {}", c.destination.to_string());
     }
-    std::string operator()(const AddClassifier&) const { return "adding the BPF classifier"; }
+    std::string operator()(const AddClassifier& c) const {
+        return c.replaces ? "replacing the BPF classifier" : "adding the BPF classifier";
+    }
+    std::string operator()(const DeleteFilter& c) const {
+        return fmt::format("deleting a {} filter with preference {}", c.kind, c.preference);
+    }
 };
 
 }  // namespace

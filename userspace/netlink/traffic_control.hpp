@@ -75,16 +75,34 @@ struct AddFilter {
     TcHandle classid;
 };
 
-/// A loaded BPF program chooses the class of a packet; only the minor number is
-/// its own choice.  `program_fd` must stay open until the change is made.
+/// A loaded BPF program.  `fd` must stay open as long as anybody may add it.
+struct PhaseProgram {
+    int fd = -1;
+    std::uint32_t id = 0;  ///< the kernel's, which dumps show
+
+    friend bool operator==(const PhaseProgram&, const PhaseProgram&) = default;
+};
+
+/// A BPF program chooses the class of a packet; only the minor number is its
+/// own choice.
 struct AddClassifier {
     std::uint16_t preference;
-    int program_fd;
+    PhaseProgram program;
     TcHandle qdisc;
+    bool replaces = false;  ///< the one that is there, with no packet between them
+};
+
+/// Any filter of that qdisc, as a dump names it.
+struct DeleteFilter {
+    TcHandle qdisc;
+    std::uint16_t preference;
+    std::uint16_t protocol;  ///< ETH_P_*
+    std::uint32_t handle;
+    std::string kind;
 };
 
 using Change = std::variant<AddRootQdisc, DeleteRootQdisc, AddClass, DeleteClass, ChangeClassRate,
-                            ChangeClassOrder, AddFilter, AddClassifier>;
+                            ChangeClassOrder, AddFilter, AddClassifier, DeleteFilter>;
 
 /// "adding class 1:10", for messages.
 [[nodiscard]] std::string change_to_text(const Change& change);
@@ -103,10 +121,22 @@ struct ClassState {
     ClassRate rate;                ///< in force
     bool change_pending = false;   ///< a change still lingers; then
     ClassRate next_rate;           ///< this will be in force
+    std::chrono::nanoseconds ordered_linger{0};
     std::uint64_t wire_bytes = 0;
     std::uint64_t packets = 0;
     std::uint64_t drops = 0;
     std::uint64_t backlog_bytes = 0;
+};
+
+/// A filter of the root qdisc.
+struct FilterState {
+    std::string kind;
+    std::uint16_t preference = 0;
+    std::uint16_t protocol = 0;  ///< ETH_P_*
+    std::uint32_t handle = 0;
+    TcHandle classid{};
+    std::optional<IpPrefix> destination{};  ///< of a flower filter that looks at nothing else
+    std::uint32_t program_id = 0;           ///< of a BPF classifier
 };
 
 /// Why apply() failed, and what it had done by then.
@@ -124,10 +154,14 @@ class TrafficControl {
 public:
     virtual ~TrafficControl() = default;
 
+    /// Looks for the device by its name, which may be another device's by now.
+    [[nodiscard]] virtual Result<void> find_device() = 0;
     /// None if the device has no queueing at all (noqueue).
     [[nodiscard]] virtual Result<std::optional<RootQdisc>> root_qdisc() = 0;
     /// Classes of gap qdiscs, by rising class id.
     [[nodiscard]] virtual Result<std::vector<ClassState>> classes() = 0;
+    /// In the order in which the kernel walks them.
+    [[nodiscard]] virtual Result<std::vector<FilterState>> filters(TcHandle qdisc) = 0;
     [[nodiscard]] virtual tl::expected<void, ApplyFailure> apply(std::span<const Change> changes,
                                                                  ApplyMode mode) = 0;
 

@@ -133,7 +133,13 @@ Result<void> BpfPhaseMaps::open(const std::vector<PhaseTrunk>& trunks, const cha
     if (const int error = bpf_object__load(object_.get()); error != 0) {
         return bpf_failure(-error, "loading the classifier");
     }
-    program_fd_ = bpf_program__fd(bpf_object__find_program_by_name(object_.get(), program));
+    program_.fd = bpf_program__fd(bpf_object__find_program_by_name(object_.get(), program));
+    bpf_prog_info info{};
+    std::uint32_t info_bytes = sizeof(info);
+    if (bpf_obj_get_info_by_fd(program_.fd, &info, &info_bytes) != 0) {
+        return bpf_failure(errno, "looking at the classifier");
+    }
+    program_.id = info.id;
 
     auto config = SharedMemory::map(map_fd("config"), sizeof(headway_phase_config));
     if (!config) return tl::unexpected(config.error());

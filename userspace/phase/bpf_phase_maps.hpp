@@ -9,6 +9,7 @@
 
 #include "model/ip_prefix.hpp"
 #include "netlink/file_descriptor.hpp"
+#include "netlink/traffic_control.hpp"
 #include "phase/phase_maps.hpp"
 
 struct bpf_object;
@@ -64,7 +65,7 @@ public:
     ~BpfPhaseMaps() override = default;
 
     /// The classifier, for the qdisc's filter; lives as long as this object.
-    [[nodiscard]] int program_fd() const { return program_fd_; }
+    [[nodiscard]] const PhaseProgram& program() const { return program_; }
 
     [[nodiscard]] headway_phase_config& config() override {
         return *static_cast<headway_phase_config*>(config_.address());
@@ -96,7 +97,7 @@ private:
     [[nodiscard]] int map_fd(const char* name) const;
 
     std::unique_ptr<bpf_object, CloseObject> object_;
-    int program_fd_ = -1;
+    PhaseProgram program_;
     SharedMemory config_;
     SharedMemory rates_;
     std::size_t trunk_count_ = 0;

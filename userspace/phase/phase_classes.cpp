@@ -7,10 +7,11 @@
 namespace headway {
 namespace {
 
-/// Above those of trunks and of their resting traffic.
-constexpr std::uint16_t first_phase_minor = 0x1000;
-
 }  // namespace
+
+bool is_phase_class(const ClassState& state) {
+    return state.parent.minor() != 0 && state.rate && state.classid.minor() >= first_phase_minor;
+}
 
 PhaseClasses::PhaseClasses(TrafficControl& kernel, std::vector<TcHandle> trunks,
                            std::size_t classes_max)
@@ -29,6 +30,18 @@ Result<TcHandle> PhaseClasses::acquire(std::size_t trunk, BytesPerSecond rate) {
 void PhaseClasses::release(std::size_t trunk, BytesPerSecond rate) {
     const auto known = entries_.find({trunk, rate});
     if (known != entries_.end() && known->second.users > 0) --known->second.users;
+}
+
+void PhaseClasses::adopt(const std::vector<ClassState>& found) {
+    for (const ClassState& state : found) {
+        const auto parent = std::find(trunks_.begin(), trunks_.end(), state.parent);
+        if (parent == trunks_.end() || !is_phase_class(state)) continue;
+        const auto trunk = static_cast<std::size_t>(parent - trunks_.begin());
+        if (entries_.size() < classes_max_) {
+            entries_.emplace(std::pair(trunk, *state.rate), Entry{state.classid, 0});
+        }
+        next_minor_ = std::max(next_minor_, state.classid.minor());
+    }
 }
 
 Result<TcHandle> PhaseClasses::add(std::size_t trunk, BytesPerSecond rate) {

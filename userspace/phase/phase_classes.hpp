@@ -17,6 +17,12 @@
 
 namespace headway {
 
+/// Above those of trunks and of their resting traffic.
+inline constexpr std::uint16_t first_phase_minor = 0x1000;
+
+/// A class such as PhaseClasses makes, as far as can be seen.
+[[nodiscard]] bool is_phase_class(const ClassState& state);
+
 class PhaseClasses {
 public:
     /// Class of trunk i is trunks[i]; `kernel` must outlive this object.
@@ -26,6 +32,10 @@ public:
     /// release().  Fails if there is no room, or the kernel refuses.
     [[nodiscard]] Result<TcHandle> acquire(std::size_t trunk, BytesPerSecond rate);
     void release(std::size_t trunk, BytesPerSecond rate);
+
+    /// Takes classes that are in the kernel already for its own, as far as they
+    /// are such as it makes; nobody wants them yet.
+    void adopt(const std::vector<ClassState>& found);
 
     struct Entry {
         TcHandle classid;

@@ -67,6 +67,7 @@ public:
     /// What the process has written into its slot.
     [[nodiscard]] std::uint32_t phase_in(const PhaseSeat& seat);
     [[nodiscard]] const PhaseClasses& classes() const { return classes_; }
+    [[nodiscard]] PhaseClasses& classes() { return classes_; }
     [[nodiscard]] PhaseMaps& maps() { return maps_; }
 
 private:

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/kernel_watch.hpp"
+
+#include <sys/epoll.h>
+
+#include <chrono>
+#include <cstring>
+#include <ctime>
+
+namespace headway {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::microseconds timer_accuracy = 1ms;
+/// A helper library looks for a daemon again within a second.
+constexpr std::chrono::microseconds adopted_rates_hold = 5s;
+
+std::uint64_t microseconds(std::chrono::nanoseconds duration) {
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::microseconds>(duration).count());
+}
+
+tl::unexpected<Error> event_failure(int result, const char* what) {
+    return system_failure(-result, "{}: {}", what, std::strerror(-result));
+}
+
+/// A timer that does not run yet.
+Result<EventSource> make_timer(sd_event* event, sd_event_time_handler_t handler, void* watch) {
+    sd_event_source* source = nullptr;
+    const int added = sd_event_add_time(event, &source, CLOCK_MONOTONIC, 0,
+                                        microseconds(timer_accuracy), handler, watch);
+    if (added < 0) return event_failure(added, "making a timer");
+    sd_event_source_set_enabled(source, SD_EVENT_OFF);
+    return EventSource(source);
+}
+
+}  // namespace
+
+KernelWatch::KernelWatch(KernelMonitor monitor, const KernelAccess& access,
+                         ControlService& service, Reconciler& reconciler, spdlog::logger& log)
+    : monitor_(std::move(monitor)),
+      access_(access),
+      service_(service),
+      reconciler_(reconciler),
+      log_(log),
+      device_(service.planner().config().node.interface) {}
+
+Result<std::unique_ptr<KernelWatch>> KernelWatch::start(sd_event* event, KernelMonitor monitor,
+                                                        const KernelAccess& access,
+                                                        ControlService& service,
+                                                        Reconciler& reconciler,
+                                                        spdlog::logger& log) {
+    std::unique_ptr<KernelWatch> watch(
+        new KernelWatch(std::move(monitor), access, service, reconciler, log));
+    if (auto done = watch->watch(event); !done) return tl::unexpected(done.error());
+    service.show(reconciler.status());
+    return watch;
+}
+
+/// Before clients: what they ask for is asked of a kernel that has been put right.
+Result<void> KernelWatch::watch(sd_event* event) {
+    sd_event_source* source = nullptr;
+    const int added = sd_event_add_io(event, &source, monitor_.fd(), EPOLLIN, on_news, this);
+    if (added < 0) return event_failure(added, "watching the kernel");
+    news_.reset(source);
+    sd_event_source_set_priority(source, SD_EVENT_PRIORITY_IMPORTANT);
+    auto due = make_timer(event, on_due, this);
+    if (!due) return tl::unexpected(due.error());
+    due_ = std::move(*due);
+    auto release = make_timer(event, on_release, this);
+    if (!release) return tl::unexpected(release.error());
+    release_ = std::move(*release);
+    return {};
+}
+
+Result<void> KernelWatch::release_adopted_later() {
+    const int set = sd_event_source_set_time_relative(release_.get(), adopted_rates_hold.count());
+    const int enabled =
+        set < 0 ? set : sd_event_source_set_enabled(release_.get(), SD_EVENT_ONESHOT);
+    if (enabled < 0) return event_failure(enabled, "setting a timer");
+    return {};
+}
+
+int KernelWatch::on_release(sd_event_source*, std::uint64_t, void* watch) {
+    auto& self = *static_cast<KernelWatch*>(watch);
+    self.service_.release_adopted();
+    // Whatever the pacer could not do, a pass does.
+    if (self.service_.pacer().retry_at()) self.reconciler_.notice();
+    self.run_if_due();
+    return 0;
+}
+
+int KernelWatch::on_news(sd_event_source*, int, std::uint32_t, void* watch) {
+    static_cast<KernelWatch*>(watch)->listen();
+    return 0;
+}
+
+void KernelWatch::listen() {
+    const auto concerned = monitor_.read({device_, access_.ifindex(), access_.port_id()});
+    if (!concerned) log_.warn("{}: {}", device_, concerned.error().message);
+    if (!concerned || *concerned) reconciler_.notice();
+    run_if_due();
+}
+
+int KernelWatch::on_due(sd_event_source*, std::uint64_t, void* watch) {
+    static_cast<KernelWatch*>(watch)->run_if_due();
+    return 0;
+}
+
+void KernelWatch::run_if_due() {
+    if (reconciler_.is_due()) {
+        const BytesPerSecond link_before = service_.link_rate();
+        const KernelDiff diff = reconciler_.run();
+        tell(diff);
+        tell_link(link_before);
+    }
+    set_timer();
+}
+
+void KernelWatch::tell(const KernelDiff& diff) {
+    const auto& error = reconciler_.status().error;
+    if (error) {
+        if (error->message != last_error_) {
+            const std::string found =
+                diff.changes.empty() ? "" : "mending what was found: " + diff_to_text(diff) + ": ";
+            log_.error("{}: {}{}; trying again until it succeeds", device_, found, error->message);
+        }
+        last_error_ = error->message;
+        return;
+    }
+    if (!diff.changes.empty()) {
+        log_.warn("{}: {}; set up again ({} changes)", device_, diff_to_text(diff),
+                  diff.changes.size());
+    }
+    if (!last_error_.empty()) log_.info("{}: the kernel holds what is wanted again", device_);
+    last_error_.clear();
+}
+
+void KernelWatch::tell_link(BytesPerSecond before) {
+    const BytesPerSecond now = service_.link_rate();
+    if (now == before) return;
+    log_.info("{}: the link's rate is {} now", device_, rate_to_text(now.bits()));
+    const BitsPerSecond planned = service_.planner().own_cluster().host_rate;
+    if (planned > now.bits()) {
+        log_.warn("{}: plans are for a host_rate of {}, which the link does not have", device_,
+                  rate_to_text(planned));
+    }
+}
+
+void KernelWatch::set_timer() {
+    const auto at = reconciler_.due_at();
+    if (!at) {
+        sd_event_source_set_enabled(due_.get(), SD_EVENT_OFF);
+        return;
+    }
+    sd_event_source_set_time(due_.get(), microseconds(*at) + 1);
+    sd_event_source_set_enabled(due_.get(), SD_EVENT_ONESHOT);
+}
+
+}  // namespace headway
