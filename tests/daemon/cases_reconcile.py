@@ -28,7 +28,7 @@ def comes_back(before):
     try:
         eventually(lambda: seen() == before, "everything is as before")
     except AssertionError:
-        note(Control(SOCKET).do("status")["reconcile"])
+        note(f"status: {Control(SOCKET).do('status')['reconcile']}")
         equal(seen(), before)
 
 
@@ -282,11 +282,14 @@ def a_killed_daemon_s_qdisc_is_taken_over():
     equal(packets(DEV)[paced], sent + 1)
     equal(rate_of("1:11"), "2Mbit")
     equal(rate_of(paced), "309375Kbit")
+    equal(class_of_next(), paced, "the phase that a process was in")
     again, slot, _ = in_phase()
     equal(class_of_next(), paced)
     eventually(lambda: rate_of("1:11") == "unlimited", "nobody has come back for that rate")
     heard = monitor.stop()
-    equal([line for line in heard.splitlines() if "deleted" in line], [])
+    equal([line for line in heard.splitlines() if "deleted qdisc" in line], [])
+    equal(tc(f"filter show dev {DEV}").count("handle 0x1"), 1)
+    matches(daemon.said(), "nothing of the earlier run is in force any more")
     slot.store(0)
     again.close()
     equal(daemon.stop(), 0)

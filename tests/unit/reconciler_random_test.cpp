@@ -45,7 +45,7 @@ protected:
         service_.emplace(std::move(planner), report->link_rate, *control_, clock_);
         maps_.emplace(2);
         if (GetParam()) service_->use_phases(*maps_, {generation_, static_cast<std::uint32_t>(generation_)});
-        if (report->is_adopted) service_->adopt(report->found);
+        if (report->is_adopted) service_->adopt(report->found, report->earlier_program);
         reconciler_.emplace(*control_, clock_, *service_);
     }
 

@@ -227,8 +227,9 @@ protected:
         const auto report = set_up_kernel(*control_, layout, {20 * mbit});
         EXPECT_TRUE(report) << report.error().message;
         service_.emplace(std::move(planner), report->link_rate, *control_, clock_);
+        next_maps_.config().rest_minor[1] = report->earlier_program ? 0 : 0x111;
         service_->use_phases(next_maps_, {18, 18});
-        if (report->is_adopted) service_->adopt(report->found);
+        if (report->is_adopted) service_->adopt(report->found, report->earlier_program);
         reconciler_.emplace(*control_, clock_, *service_);
         return *report;
     }
@@ -255,8 +256,11 @@ TEST_F(AdoptTest, TheQdiscAndItsRatesStay) {
         if (removes) return FakeKernel::Refusal{EPERM, "nothing is to go"};
         return std::nullopt;
     };
-    EXPECT_TRUE(restart().is_adopted);
-    before.filters[0].program_fd = 18;
+    EXPECT_EQ(restart().earlier_program, 17U);
+    EXPECT_EQ(next_maps_.classify(1), 0U) << "the earlier run's classifier decides";
+    before.filters.push_back(before.filters[0]);
+    before.filters[1].preference = 9;
+    before.filters[1].program_fd = 18;
     EXPECT_EQ(device().root, before);
     settle();
     EXPECT_EQ(device().root, before) << "what was found is what is desired";
@@ -268,6 +272,10 @@ TEST_F(AdoptTest, TheQdiscAndItsRatesStay) {
     EXPECT_EQ(device().root, before);
     ask(again, "enter", everybody);
     service_->release_adopted();
+    EXPECT_EQ(next_maps_.classify(1), 0x111U);
+    settle();
+    before.filters = {before.filters[1]};
+    before.filters[0].preference = 10;
     EXPECT_EQ(device().root, before) << "its collective wants the same";
     ask(again, "leave");
     expect_rest();
@@ -283,6 +291,26 @@ TEST_F(AdoptTest, RatesThatNobodyWantsGoInTheEnd) {
     expect_rest();
     settle();
     expect_rest();
+}
+
+TEST_F(AdoptTest, AnEarlierRunsClassifierIsNotMissed) {
+    use_phases();
+    restart();
+    device().root = FakeDevice{}.root;
+    settle();
+    EXPECT_EQ(next_maps_.classify(1), 0x111U);
+    ASSERT_EQ(device().root.filters.size(), 1U);
+    EXPECT_EQ(device().root.filters[0].program_fd, 18);
+    EXPECT_EQ(device().root.filters[0].preference, 10);
+}
+
+TEST_F(AdoptTest, AnEarlierRunThatWasTakingOver) {
+    use_phases();
+    device().root.filters.push_back({9, 0x0003, 1, "", 0x10000, 16});
+    EXPECT_EQ(restart().earlier_program, 17U);
+    ASSERT_EQ(device().root.filters.size(), 2U);
+    EXPECT_EQ(device().root.filters[0].program_fd, 17);
+    EXPECT_EQ(device().root.filters[1].program_fd, 18);
 }
 
 TEST_F(AdoptTest, AnEarlierRunWithoutPhases) {

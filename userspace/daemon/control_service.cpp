@@ -61,6 +61,7 @@ ControlService::ControlService(NodePlanner planner, BytesPerSecond link_rate,
 
 void ControlService::use_phases(PhaseMaps& maps, const PhaseProgram& program) {
     program_ = program;
+    maps_ = &maps;
     phases_.emplace(maps, kernel_, planner_.layout(), link_rate_);
 }
 

@@ -41,8 +41,10 @@ public:
 
     /// The kernel held these classes before, and still does: rates of an earlier
     /// run hold until release_adopted(), classes of phases serve the next who
-    /// wants such a rate.
-    void adopt(const std::vector<ClassState>& found);
+    /// wants such a rate.  The maps must leave packets of resting traffic to the
+    /// classifier of the earlier run, if there is one: so long its phases hold.
+    void adopt(const std::vector<ClassState>& found,
+               std::optional<std::uint32_t> earlier_program = std::nullopt);
     void release_adopted();
 
     [[nodiscard]] KernelDesire desired() const override;
@@ -89,6 +91,7 @@ private:
     Json daemon_json() const;
     Json classes_json(const std::vector<ClassState>& states) const;
     Json clients_json();
+    void release_classifier();
     Json reconcile_json() const;
     bool is_in_step() const;
 
@@ -100,6 +103,8 @@ private:
     Pacer pacer_;
     std::optional<PhaseService> phases_;
     PhaseProgram program_;
+    PhaseMaps* maps_ = nullptr;
+    std::optional<std::uint32_t> earlier_program_;
     const ReconcileStatus* reconciled_ = nullptr;
     std::map<SessionId, ControlSession> sessions_;
     std::map<uid_t, std::size_t> sessions_of_user_;

@@ -20,6 +20,14 @@ void set_rates(std::vector<Change>& build, const KernelLayout& layout, const Pac
     }
 }
 
+std::vector<std::uint16_t> rest_minors(const KernelLayout& layout) {
+    std::vector<std::uint16_t> minors;
+    for (const ClassLayout& target : layout.classes) {
+        minors.push_back(rest_class(target.classid).minor());
+    }
+    return minors;
+}
+
 /// The classes of phases, before the filters that lead to them.
 void add_phase_classes(std::vector<Change>& build, const KernelLayout& layout,
                        const PhaseClasses& classes) {
@@ -42,6 +50,7 @@ KernelDesire ControlService::desired() const {
     KernelDesire desire{layout.set_up, linger};
     set_rates(desire.build, layout, pacer_);
     if (phases_) add_phase_classes(desire.build, layout, phases_->classes());
+    if (earlier_program_) put_before_classifier(desire.build, *earlier_program_);
     return desire;
 }
 
@@ -52,9 +61,14 @@ void ControlService::kernel_agrees(const std::optional<BytesPerSecond>& link_rat
     if (phases_) phases_->link_changed(link_rate_);
 }
 
-void ControlService::kernel_differs() { pacer_.doubt(); }
+void ControlService::kernel_differs() {
+    pacer_.doubt();
+    release_classifier();  // it may be gone, and only its run could make it anew
+}
 
-void ControlService::adopt(const std::vector<ClassState>& found) {
+void ControlService::adopt(const std::vector<ClassState>& found,
+                           std::optional<std::uint32_t> earlier_program) {
+    if (phases_) earlier_program_ = earlier_program;
     std::vector<ClassRate> rates;
     for (const ClassLayout& target : planner_.layout().classes) {
         const auto state = std::find_if(found.begin(), found.end(), [&](const ClassState& one) {
@@ -67,7 +81,18 @@ void ControlService::adopt(const std::vector<ClassState>& found) {
     if (phases_) phases_->adopt(found);
 }
 
-void ControlService::release_adopted() { pacer_.release_held(); }
+void ControlService::release_adopted() {
+    pacer_.release_held();
+    release_classifier();
+}
+
+/// From now on our own classifier decides about all packets; the next pass puts
+/// it in the place of the other.
+void ControlService::release_classifier() {
+    if (!earlier_program_) return;
+    earlier_program_.reset();
+    classify_resting(*maps_, rest_minors(planner_.layout()));
+}
 
 Json ControlService::reconcile_json() const {
     if (reconciled_ == nullptr) return nullptr;

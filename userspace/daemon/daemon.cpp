@@ -144,8 +144,17 @@ Result<SetUp> set_up(TrafficControl& kernel, const NodePlanner& planner, spdlog:
     if (phases) {
         const KernelLayout layout = with_phases(planner.layout(), (*phases)->program(),
                                                 planner.config().policy.linger);
+        // Until it is known that no earlier run's classifier is to decide.
+        std::vector<std::uint16_t> minors(layout.classes.size());
+        classify_resting(**phases, minors);
         auto report = set_up_kernel(kernel, layout, host_rate);
-        if (report) return SetUp{*report, std::move(*phases)};
+        if (report) {
+            for (std::size_t i = 0; i < minors.size(); ++i) {
+                minors[i] = rest_class(layout.classes[i].classid).minor();
+            }
+            if (!report->earlier_program) classify_resting(**phases, minors);
+            return SetUp{*report, std::move(*phases)};
+        }
         phases = tl::unexpected(report.error());
     }
     auto report = set_up_kernel(kernel, planner.layout(), host_rate);
@@ -182,7 +191,7 @@ Result<void> serve(NodePlanner planner, const SetUp& done, KernelAccess& access,
     const SteadyClock clock;
     ControlService service(std::move(planner), done.report.link_rate, kernel, clock);
     if (done.phases) service.use_phases(*done.phases, done.phases->program());
-    if (done.report.is_adopted) service.adopt(done.report.found);
+    if (done.report.is_adopted) service.adopt(done.report.found, done.report.earlier_program);
     Reconciler reconciler(kernel, clock, service);
     auto watch = KernelWatch::start(event.get(), std::move(monitor), access, service, reconciler, log);
     if (!watch) return tl::unexpected(watch.error());

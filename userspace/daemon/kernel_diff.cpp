@@ -17,6 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr const char* our_kind = "gap";
 constexpr std::size_t changes_told_max = 3;
+constexpr std::uint16_t classifier_preference = filter_preference_v4;
 
 /// "No limit" is more than any limit.
 bool rises(const ClassRate& from, const ClassRate& to) {
@@ -192,6 +193,28 @@ Result<KernelState> read_kernel(TrafficControl& kernel) {
     state.classes = std::move(*classes);
     state.filters = std::move(*filters);
     return state;
+}
+
+void put_before_classifier(std::vector<Change>& build, std::uint32_t earlier_program) {
+    for (auto change = build.begin(); change != build.end(); ++change) {
+        auto* const classifier = std::get_if<AddClassifier>(&*change);
+        if (classifier == nullptr) continue;
+        classifier->preference = classifier_preference - 1;
+        // Without a descriptor it cannot be made anew, only be found.
+        build.insert(std::next(change),
+                     AddClassifier{classifier_preference, {-1, earlier_program}, classifier->qdisc});
+        return;
+    }
+}
+
+std::optional<std::uint32_t> classifier_of_run(const KernelState& observed) {
+    for (const FilterState& state : observed.filters) {
+        if (state.kind == "bpf" && state.preference == classifier_preference &&
+            state.protocol == ETH_P_ALL && state.handle == 1) {
+            return state.program_id;
+        }
+    }
+    return std::nullopt;
 }
 
 KernelDiff diff_kernel(const KernelDesire& desire, const KernelState& observed) {

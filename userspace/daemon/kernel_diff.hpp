@@ -34,6 +34,13 @@ struct KernelDesire {
     std::chrono::nanoseconds linger{0};  ///< of a rate that rises
 };
 
+/// The classifier comes before that of an earlier run, which decides where this
+/// one does not, and stays.
+void put_before_classifier(std::vector<Change>& build, std::uint32_t earlier_program);
+
+/// The program of the classifier that a run leaves; none: there is none.
+[[nodiscard]] std::optional<std::uint32_t> classifier_of_run(const KernelState& observed);
+
 struct KernelDiff {
     std::vector<Change> changes;  ///< to be made in this order
     /// To be looked at again later: classes that should go, but still hold

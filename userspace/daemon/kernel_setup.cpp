@@ -32,14 +32,18 @@ Error with_advice(const Error& error) {
     return error;
 }
 
+bool has_classifier(const KernelLayout& layout) {
+    return std::any_of(
+        layout.set_up.begin(), layout.set_up.end(),
+        [](const Change& change) { return std::holds_alternative<AddClassifier>(change); });
+}
+
 /// What should be there now: the layout, but with the rates that its classes
 /// have, and with the classes of phases.
 KernelDesire as_found(const KernelLayout& layout, const KernelState& observed) {
     KernelDesire desire;
     std::vector<Change> filters;
-    const bool has_phases = std::any_of(
-        layout.set_up.begin(), layout.set_up.end(),
-        [](const Change& change) { return std::holds_alternative<AddClassifier>(change); });
+    const bool has_phases = has_classifier(layout);
     for (const Change& change : layout.set_up) {
         const bool is_filter = std::holds_alternative<AddFilter>(change) ||
                                std::holds_alternative<AddClassifier>(change);
@@ -63,12 +67,16 @@ KernelDesire as_found(const KernelLayout& layout, const KernelState& observed) {
 /// Nothing that paces now stops doing so.
 Result<void> adopt(TrafficControl& kernel, const KernelLayout& layout, const KernelState& observed,
                    SetUpReport& report) {
-    const KernelDiff diff = diff_kernel(as_found(layout, observed), observed);
+    KernelDesire desire = as_found(layout, observed);
+    const auto earlier = classifier_of_run(observed);
+    if (earlier && has_classifier(layout)) put_before_classifier(desire.build, *earlier);
+    const KernelDiff diff = diff_kernel(desire, observed);
     if (const auto made = kernel.apply(diff.changes, ApplyMode::in_order); !made) {
         return tl::unexpected(made.error().error);
     }
     report.is_adopted = true;
     report.found = observed.classes;
+    if (has_classifier(layout)) report.earlier_program = earlier;
     return {};
 }
 

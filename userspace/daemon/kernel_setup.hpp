@@ -15,6 +15,7 @@ namespace headway {
 struct SetUpReport {
     bool is_adopted = false;             ///< the qdisc of an earlier run goes on
     std::vector<ClassState> found{};     ///< then: the classes that it had
+    std::optional<std::uint32_t> earlier_program{};  ///< and its classifier, now behind ours
     std::optional<Error> not_adopted{};  ///< why an earlier run's had to be made anew
     BytesPerSecond link_rate;            ///< what the qdisc drives
 };

@@ -84,11 +84,19 @@ Result<void> KernelWatch::release_adopted_later() {
 
 int KernelWatch::on_release(sd_event_source*, std::uint64_t, void* watch) {
     auto& self = *static_cast<KernelWatch*>(watch);
-    self.service_.release_adopted();
-    // Whatever the pacer could not do, a pass does.
-    if (self.service_.pacer().retry_at()) self.reconciler_.notice();
-    self.run_if_due();
+    self.release_adopted();
     return 0;
+}
+
+void KernelWatch::release_adopted() {
+    service_.release_adopted();
+    const KernelDiff diff = reconciler_.run_for_own_change();
+    if (reconciler_.status().error) {
+        tell(diff);
+    } else {
+        log_.info("{}: nothing of the earlier run is in force any more", device_);
+    }
+    set_timer();
 }
 
 int KernelWatch::on_news(sd_event_source*, int, std::uint32_t, void* watch) {

@@ -39,6 +39,7 @@ private:
 
     Result<void> watch(sd_event* event);
     void listen();
+    void release_adopted();
     void run_if_due();
     void tell(const KernelDiff& diff);
     void tell_link(BytesPerSecond before);

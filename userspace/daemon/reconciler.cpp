@@ -28,6 +28,12 @@ void Reconciler::notice() {
 }
 
 KernelDiff Reconciler::run() {
+    KernelDiff diff = run_for_own_change();
+    count_mending(diff);
+    return diff;
+}
+
+KernelDiff Reconciler::run_for_own_change() {
     due_at_.reset();
     last_pass_ = clock_.now();
     ++status_.passes;
@@ -81,14 +87,17 @@ void Reconciler::make(const std::vector<Change>& changes) {
 
 void Reconciler::fail(Error error) { status_.error = std::move(error); }
 
+void Reconciler::count_mending(const KernelDiff& diff) {
+    if (diff.changes.empty()) return;
+    const auto now = clock_.now();
+    ++status_.mended;
+    const bool is_first = !last_mending_ || now - *last_mending_ > calm;
+    spacing_ = is_first ? 0ns : std::clamp(spacing_ * 2, first_spacing, longest_spacing);
+    last_mending_ = now;
+}
+
 void Reconciler::plan_next(const KernelDiff& diff) {
     const auto now = clock_.now();
-    if (!diff.changes.empty()) {
-        ++status_.mended;
-        const bool is_first = !last_mending_ || now - *last_mending_ > calm;
-        spacing_ = is_first ? 0ns : std::clamp(spacing_ * 2, first_spacing, longest_spacing);
-        last_mending_ = now;
-    }
     if (status_.error) {
         due_at_ = now + retry_pause_;
         retry_pause_ = std::min(retry_pause_ * 2, longest_retry_pause);

@@ -57,11 +57,14 @@ public:
 
     /// A pass, now.  What it found to do; status() tells how that went.
     KernelDiff run();
+    /// The same where the difference is that something else is desired now.
+    KernelDiff run_for_own_change();
 
     [[nodiscard]] const ReconcileStatus& status() const { return status_; }
 
 private:
     KernelDiff attempt();
+    void count_mending(const KernelDiff& diff);
     void make(const std::vector<Change>& changes);
     void fail(Error error);
     void plan_next(const KernelDiff& diff);

@@ -75,6 +75,12 @@ void end_phase_job(PhaseMaps& maps, std::uint32_t job) {
     store(maps.config().phase_count[job], 0);
 }
 
+void classify_resting(PhaseMaps& maps, std::span<const std::uint16_t> minors) {
+    for (std::size_t trunk = 0; trunk < minors.size(); ++trunk) {
+        store(maps.config().rest_minor[trunk], minors[trunk]);
+    }
+}
+
 void set_phase_generation(PhaseMaps& maps, std::uint32_t job, std::uint32_t generation) {
     store(maps.slots(job).generation, generation);
 }

@@ -71,6 +71,9 @@ void change_phase(PhaseMaps& maps, std::uint32_t job, std::uint32_t phase,
 void begin_phase_job(PhaseMaps& maps, std::uint32_t job);
 void end_phase_job(PhaseMaps& maps, std::uint32_t job);
 
+/// Class of resting traffic, by trunk; 0 leaves it to the next filter.
+void classify_resting(PhaseMaps& maps, std::span<const std::uint16_t> minors);
+
 void set_phase_generation(PhaseMaps& maps, std::uint32_t job, std::uint32_t generation);
 
 /// What a process has in its slot now, whether it counts or not.
