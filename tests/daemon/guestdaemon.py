@@ -57,6 +57,7 @@ def write_config(text):
     with open(CONFIG, "w") as file:
         file.write(text)
 
+
 # The verifier alone takes minutes on the debug kernel.
 PATIENCE_S = 600
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times a collective: alltoall, alltoallv, allgather, or gather to rank 0.
+// Times a collective: alltoall, alltoallv, allgather, bcast, allreduce,
+// reduce_scatter_block, or gather and reduce to rank 0.
 //
 //   collective_bench --sizes 16384,65536[:5] [--operation alltoall]
 //                    [--repetitions 10] [--warmup 2] [--counters] [--pause]
@@ -29,10 +30,14 @@
 #define MAX_SIZES 64
 #define MAX_REPETITIONS 10000
 
-enum operation { ALLTOALL, ALLTOALLV, ALLGATHER, GATHER, OPERATION_COUNT };
+enum operation {
+	ALLTOALL, ALLTOALLV, ALLGATHER, GATHER, BCAST, REDUCE, ALLREDUCE, REDUCE_SCATTER_BLOCK,
+	OPERATION_COUNT
+};
 
 static const char *const operation_names[OPERATION_COUNT] = {
 	"alltoall", "alltoallv", "allgather", "gather",
+	"bcast", "reduce", "allreduce", "reduce_scatter_block",
 };
 
 struct options {
@@ -102,7 +107,8 @@ static enum operation parse_operation(const char *name)
 	for (int operation = 0; operation < OPERATION_COUNT; operation++)
 		if (!strcmp(name, operation_names[operation]))
 			return operation;
-	fail("--operation %s: there are alltoall, alltoallv, allgather, gather", name);
+	fail("--operation %s: there are alltoall, alltoallv, allgather, gather, bcast, reduce, "
+	     "allreduce, reduce_scatter_block", name);
 	return ALLTOALL;
 }
 
@@ -241,6 +247,8 @@ static struct exchange prepare_exchange(const struct job *job, int bytes)
 	if (!exchange.send || !exchange.receive || !exchange.counts || !exchange.displacements)
 		fail("%s", "out of memory");
 	memset(exchange.receive, 0xff, total);
+	for (int at = 0; job->rank == 0 && at < bytes; at++)	/* of a broadcast */
+		exchange.receive[at] = pattern(0, 0, at);
 	for (int rank = 0; rank < job->ranks; rank++) {
 		exchange.counts[rank] = bytes;
 		exchange.displacements[rank] = rank * bytes;
@@ -264,11 +272,41 @@ static int addressee(enum operation operation, int rank)
 	return operation == ALLTOALL || operation == ALLTOALLV ? rank : 0;
 }
 
+/* Byte `at` that a rank has after a broadcast or a reduction (exclusive or). */
+static unsigned char combined(const struct job *job, enum operation operation, int at)
+{
+	int block = operation == REDUCE_SCATTER_BLOCK ? job->rank : 0;
+	unsigned char value = 0;
+
+	if (operation == BCAST)
+		return pattern(0, 0, at);
+	for (int rank = 0; rank < job->ranks; rank++)
+		value ^= pattern(rank, block, at);
+	return value;
+}
+
+static void check_combined(const struct job *job, const struct exchange *exchange,
+			   enum operation operation)
+{
+	if (operation == REDUCE && job->rank)
+		return;
+	for (int at = 0; at < exchange->bytes; at++) {
+		if (exchange->receive[at] == combined(job, operation, at))
+			continue;
+		fprintf(stderr, "collective_bench: rank %d: wrong byte %d\n", job->rank, at);
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	}
+}
+
 static void check_exchange(const struct job *job, const struct exchange *exchange,
 			   enum operation operation)
 {
 	int to = addressee(operation, job->rank);
 
+	if (operation >= BCAST) {
+		check_combined(job, exchange, operation);
+		return;
+	}
 	if (operation == GATHER && job->rank)
 		return;
 	for (int rank = 0; rank < job->ranks; rank++) {
@@ -307,6 +345,18 @@ static void call(const struct exchange *exchange, enum operation operation)
 		break;
 	case GATHER:
 		MPI_Gather(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+		break;
+	case BCAST:
+		MPI_Bcast(receive, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+		break;
+	case REDUCE:
+		MPI_Reduce(send, receive, bytes, MPI_BYTE, MPI_BXOR, 0, MPI_COMM_WORLD);
+		break;
+	case ALLREDUCE:
+		MPI_Allreduce(send, receive, bytes, MPI_BYTE, MPI_BXOR, MPI_COMM_WORLD);
+		break;
+	case REDUCE_SCATTER_BLOCK:
+		MPI_Reduce_scatter_block(send, receive, bytes, MPI_BYTE, MPI_BXOR, MPI_COMM_WORLD);
 		break;
 	default:
 		MPI_Alltoall(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE, MPI_COMM_WORLD);

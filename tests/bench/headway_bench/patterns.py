@@ -4,8 +4,10 @@
 from statistics import median
 
 LIBRARIES = ("ompi", "mpich")
-# Bytes from one rank to another; of a halo, to each neighbour.
-SIZES = {"alltoall": 16384, "allgather": 65536, "gather": 65536, "halo": 65536}
+# Bytes from one rank to another; of a broadcast or reduction, of the whole vector;
+# of a halo, to each neighbour.
+SIZES = {"alltoall": 16384, "allgather": 65536, "gather": 65536, "bcast": 524288,
+         "allreduce": 524288, "reduce_scatter_block": 65536, "halo": 65536}
 # Headway's ways by contender (of tests/demo/contenders): a recording is made on
 # the network that it is for, unpaced.
 WAYS = {
@@ -46,10 +48,10 @@ def document(said, jobs):
 
 def report(found):
     yield "ms of the sampled calls; RTOs, retransmitted segments and dropped frames in all of them"
-    yield (f"{'library':8}{'pattern':10}{'way':12}{'median':>9}{'worst':>9}{'to stock':>10}"
+    yield (f"{'library':8}{'pattern':21}{'way':12}{'median':>9}{'worst':>9}{'to stock':>10}"
            f"{'RTOs':>6}{'retrans':>9}{'drops':>7}  target")
     for job in sorted(found["jobs"], key=lambda job: (job["library"], list(SIZES).index(job["pattern"]))):
         target = "" if job["way"] in UNPACED else "met" if job["met"] else "MISSED"
-        yield (f"{job['library']:8}{job['pattern']:10}{job['way']:12}{median(job['samples_ms']):9.1f}"
+        yield (f"{job['library']:8}{job['pattern']:21}{job['way']:12}{median(job['samples_ms']):9.1f}"
                f"{max(job['samples_ms']):9.1f}{job['ratio']:10.3f}{job['timeouts']:6}"
                f"{job['retransmits']:9}{sum(job['drops'].values()):7}  {target}".rstrip())
