@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <ctime>
 
 namespace headway {
 namespace {
@@ -15,16 +14,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::microseconds accept_pause = 100ms;
-constexpr std::chrono::microseconds timer_accuracy = 1ms;
-
-std::uint64_t microseconds(std::chrono::nanoseconds duration) {
-    return static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::microseconds>(duration).count());
-}
-
-tl::unexpected<Error> event_failure(int result, const char* what) {
-    return system_failure(-result, "{}: {}", what, std::strerror(-result));
-}
 
 /// True if the answer could be handed over at once.
 bool send_answer(int socket, std::string_view text, int fd_with_it = -1) {
@@ -57,25 +46,13 @@ Result<std::unique_ptr<ControlServer>> ControlServer::start(sd_event* event, int
                                       server.get());
     if (added < 0) return event_failure(added, "watching the control socket");
     server->listening_.reset(source);
-    if (auto done = server->add_timer(on_accept_again, server->accept_again_); !done) {
-        return tl::unexpected(done.error());
-    }
-    if (auto done = server->add_timer(on_retry, server->retry_); !done) {
-        return tl::unexpected(done.error());
-    }
+    auto accept_again = make_timer(event, on_accept_again, server.get());
+    if (!accept_again) return tl::unexpected(accept_again.error());
+    server->accept_again_ = std::move(*accept_again);
+    auto retry = make_timer(event, on_retry, server.get());
+    if (!retry) return tl::unexpected(retry.error());
+    server->retry_ = std::move(*retry);
     return server;
-}
-
-/// A timer that does not run yet.  Made beforehand: when it is needed, there
-/// may be no descriptor left to make one with.
-Result<void> ControlServer::add_timer(sd_event_time_handler_t handler, EventSource& timer) {
-    sd_event_source* source = nullptr;
-    const int added = sd_event_add_time(event_, &source, CLOCK_MONOTONIC, 0,
-                                        microseconds(timer_accuracy), handler, this);
-    if (added < 0) return event_failure(added, "making a timer");
-    timer.reset(source);
-    sd_event_source_set_enabled(source, SD_EVENT_OFF);
-    return {};
 }
 
 ControlServer::~ControlServer() {
@@ -103,8 +80,7 @@ void ControlServer::accept_one() {
 void ControlServer::pause_accepting(const Error& why) {
     log_.warn("{}; pausing for {} ms", why.message, accept_pause / 1ms);
     sd_event_source_set_enabled(listening_.get(), SD_EVENT_OFF);
-    sd_event_source_set_time_relative(accept_again_.get(), microseconds(accept_pause));
-    sd_event_source_set_enabled(accept_again_.get(), SD_EVENT_ONESHOT);
+    start_timer(accept_again_, accept_pause);
 }
 
 int ControlServer::on_accept_again(sd_event_source*, std::uint64_t, void* server) {
@@ -207,14 +183,11 @@ void ControlServer::after_kernel_change() {
         last_kernel_error_ = error->message;
     }
     const auto at = pacer.retry_at();
-    if (!at) {
-        if (!last_kernel_error_.empty()) log_.info("the kernel holds the wanted rates again");
+    if (!at && !last_kernel_error_.empty()) {
+        log_.info("the kernel holds the wanted rates again");
         last_kernel_error_.clear();
-        sd_event_source_set_enabled(retry_.get(), SD_EVENT_OFF);
-        return;
     }
-    sd_event_source_set_time(retry_.get(), microseconds(*at) + 1);
-    sd_event_source_set_enabled(retry_.get(), SD_EVENT_ONESHOT);
+    set_timer(retry_, at);
 }
 
 int ControlServer::on_retry(sd_event_source*, std::uint64_t, void* server) {

@@ -9,8 +9,6 @@
 // off: the daemon never waits for anybody.
 #pragma once
 
-#include <systemd/sd-event.h>
-
 #include <array>
 #include <map>
 #include <memory>
@@ -19,14 +17,10 @@
 
 #include "daemon/control_service.hpp"
 #include "daemon/control_socket.hpp"
+#include "daemon/event_source.hpp"
 #include "daemon/limits.hpp"
 
 namespace headway {
-
-struct EventSourceUnref {
-    void operator()(sd_event_source* source) const { sd_event_source_disable_unref(source); }
-};
-using EventSource = std::unique_ptr<sd_event_source, EventSourceUnref>;
 
 class ControlServer {
 public:
@@ -56,7 +50,6 @@ private:
     ControlServer(sd_event* event, int listening_fd, ControlService& service, spdlog::logger& log)
         : event_(event), listening_fd_(listening_fd), service_(service), log_(log) {}
 
-    Result<void> add_timer(sd_event_time_handler_t handler, EventSource& timer);
     void accept_one();
     void pause_accepting(const Error& why);
     Result<void> add(AcceptedClient accepted);

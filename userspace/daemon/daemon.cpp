@@ -195,9 +195,7 @@ Result<void> serve(NodePlanner planner, const SetUp& done, KernelAccess& access,
     Reconciler reconciler(kernel, clock, service);
     auto watch = KernelWatch::start(event.get(), std::move(monitor), access, service, reconciler, log);
     if (!watch) return tl::unexpected(watch.error());
-    if (done.report.is_adopted) {
-        if (auto later = (*watch)->release_adopted_later(); !later) return later;
-    }
+    if (done.report.is_adopted) (*watch)->release_adopted_later();
     Daemon daemon(event.get(), service, log);
     if (auto watching = daemon.watch_signals(); !watching) return watching;
     return daemon.serve(socket, at_the_end);

@@ -4,36 +4,14 @@
 #include <sys/epoll.h>
 
 #include <chrono>
-#include <cstring>
-#include <ctime>
 
 namespace headway {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::microseconds timer_accuracy = 1ms;
 /// A helper library looks for a daemon again within a second.
 constexpr std::chrono::microseconds adopted_rates_hold = 5s;
-
-std::uint64_t microseconds(std::chrono::nanoseconds duration) {
-    return static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::microseconds>(duration).count());
-}
-
-tl::unexpected<Error> event_failure(int result, const char* what) {
-    return system_failure(-result, "{}: {}", what, std::strerror(-result));
-}
-
-/// A timer that does not run yet.
-Result<EventSource> make_timer(sd_event* event, sd_event_time_handler_t handler, void* watch) {
-    sd_event_source* source = nullptr;
-    const int added = sd_event_add_time(event, &source, CLOCK_MONOTONIC, 0,
-                                        microseconds(timer_accuracy), handler, watch);
-    if (added < 0) return event_failure(added, "making a timer");
-    sd_event_source_set_enabled(source, SD_EVENT_OFF);
-    return EventSource(source);
-}
 
 }  // namespace
 
@@ -74,13 +52,7 @@ Result<void> KernelWatch::watch(sd_event* event) {
     return {};
 }
 
-Result<void> KernelWatch::release_adopted_later() {
-    const int set = sd_event_source_set_time_relative(release_.get(), adopted_rates_hold.count());
-    const int enabled =
-        set < 0 ? set : sd_event_source_set_enabled(release_.get(), SD_EVENT_ONESHOT);
-    if (enabled < 0) return event_failure(enabled, "setting a timer");
-    return {};
-}
+void KernelWatch::release_adopted_later() { start_timer(release_, adopted_rates_hold); }
 
 int KernelWatch::on_release(sd_event_source*, std::uint64_t, void* watch) {
     auto& self = *static_cast<KernelWatch*>(watch);
@@ -96,7 +68,7 @@ void KernelWatch::release_adopted() {
     } else {
         log_.info("{}: nothing of the earlier run is in force any more", device_);
     }
-    set_timer();
+    set_timer(due_, reconciler_.due_at());
 }
 
 int KernelWatch::on_news(sd_event_source*, int, std::uint32_t, void* watch) {
@@ -123,7 +95,7 @@ void KernelWatch::run_if_due() {
         tell(diff);
         tell_link(link_before);
     }
-    set_timer();
+    set_timer(due_, reconciler_.due_at());
 }
 
 void KernelWatch::tell(const KernelDiff& diff) {
@@ -154,16 +126,6 @@ void KernelWatch::tell_link(BytesPerSecond before) {
         log_.warn("{}: plans are for a host_rate of {}, which the link does not have", device_,
                   rate_to_text(planned));
     }
-}
-
-void KernelWatch::set_timer() {
-    const auto at = reconciler_.due_at();
-    if (!at) {
-        sd_event_source_set_enabled(due_.get(), SD_EVENT_OFF);
-        return;
-    }
-    sd_event_source_set_time(due_.get(), microseconds(*at) + 1);
-    sd_event_source_set_enabled(due_.get(), SD_EVENT_ONESHOT);
 }
 
 }  // namespace headway

@@ -3,15 +3,13 @@
 // due, a line in the log for what they found.
 #pragma once
 
-#include <systemd/sd-event.h>
-
 #include <memory>
 #include <string>
 
 #include <spdlog/logger.h>
 
-#include "daemon/control_server.hpp"
 #include "daemon/control_service.hpp"
+#include "daemon/event_source.hpp"
 #include "daemon/kernel_access.hpp"
 #include "daemon/reconciler.hpp"
 #include "netlink/kernel_monitor.hpp"
@@ -31,7 +29,7 @@ public:
 
     /// Lets the rates of an earlier run go, once its clients have had the time to
     /// say what they want.
-    [[nodiscard]] Result<void> release_adopted_later();
+    void release_adopted_later();
 
 private:
     KernelWatch(KernelMonitor monitor, const KernelAccess& access, ControlService& service,
@@ -43,7 +41,6 @@ private:
     void run_if_due();
     void tell(const KernelDiff& diff);
     void tell_link(BytesPerSecond before);
-    void set_timer();
 
     static int on_news(sd_event_source*, int, std::uint32_t, void* watch);
     static int on_due(sd_event_source*, std::uint64_t, void* watch);
