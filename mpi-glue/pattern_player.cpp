@@ -53,6 +53,14 @@ HostTraffic host_traffic(const Json& phase, const std::vector<int>& host_of_rank
     return traffic;
 }
 
+/// All ranks must leave out the same: who has no daemon yet has not been told.
+std::uint64_t agreed_min_message_bytes() {
+    const std::uint64_t own = helper().min_message_bytes();
+    std::uint64_t most = own;
+    real::Allreduce(&own, &most, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+    return most;
+}
+
 std::vector<int> hosts_by_rank(int ranks) {
     std::vector<int> hosts;
     for (int rank = 0; rank < ranks; ++rank)
@@ -69,12 +77,12 @@ PatternPlayer& pattern_player() {
 
 std::string PatternPlayer::begin(const std::string& file) {
     const std::string text = broadcast_file(file);
-    std::string trouble = read(text);
+    std::string trouble = read(text, agreed_min_message_bytes());
     if (trouble.empty()) enter_phase(0);
     return trouble;
 }
 
-std::string PatternPlayer::read(std::string_view text) {
+std::string PatternPlayer::read(std::string_view text, std::uint64_t min_message_bytes) {
     const auto json = Json::parse(text, nullptr, false);
     const Place own = place_in(MPI_COMM_WORLD);
     const std::vector<int> host_of_rank = hosts_by_rank(own.ranks);
@@ -87,7 +95,7 @@ std::string PatternPlayer::read(std::string_view text) {
             if (phase.at("operation") != "point_to_point") continue;
             auto& traffic = traffic_of_phase[phase.at("phase").get<int>()];
             for (const auto& [pair, bytes] :
-                 host_traffic(phase, host_of_rank, helper().min_message_bytes()))
+                 host_traffic(phase, host_of_rank, min_message_bytes))
                 traffic[pair] += bytes;
         }
     } catch (const std::exception&) {

@@ -8,6 +8,7 @@
 // are left out.  A host that sends nothing to other hosts has no limit.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,7 +28,7 @@ public:
     void enter_phase(int level) noexcept;
 
 private:
-    [[nodiscard]] std::string read(std::string_view text);
+    [[nodiscard]] std::string read(std::string_view text, std::uint64_t min_message_bytes);
 
     std::mutex mutex_;
     std::map<int, std::shared_ptr<HeldRates>> rates_of_phase_;

@@ -132,7 +132,8 @@ static __always_inline const struct headway_phase_slots *slots_of(__u32 job)
  *
  * The verifier follows the loop to its end only for who has CAP_PERFMON, for it
  * need not try what a processor might guess then.  bpf_loop() would do without,
- * but a packet would cost up to 1.9 times as much with 16 processes, 2.3 with 64.
+ * but a packet would cost up to 1.9 times as much with 16 processes, 2.3 with 64
+ * (make bench-phase).
  */
 static __always_inline __u32 class_of(const struct __sk_buff *skb)
 {
