@@ -313,21 +313,17 @@ TEST_F(TrunkMemberTest, HoldsNewDemandsBackWhileOthersAgree) {
 }
 
 TEST(LeaseTiming, RefusesTimesThatCannotWork) {
-    LeaseTiming timing;
-    timing.expires = 15s;
-    EXPECT_FALSE(check_timing(timing));
-    timing = {};
-    timing.lease = 6s;
-    EXPECT_FALSE(check_timing(timing));
-    timing = {};
-    timing.refresh_every = 1s;
-    EXPECT_FALSE(check_timing(timing));
-    timing = {};
-    timing.keep_alive_every = 2s;
-    EXPECT_FALSE(check_timing(timing));
-    timing = {};
-    timing.margin = -1s;
-    EXPECT_FALSE(check_timing(timing));
+    const auto refuses_with = [](auto change) {
+        LeaseTiming timing;
+        change(timing);
+        return !check_timing(timing);
+    };
+    EXPECT_FALSE(refuses_with([](LeaseTiming&) {})) << "its defaults";
+    EXPECT_TRUE(refuses_with([](LeaseTiming& timing) { timing.expires = 15s; }));
+    EXPECT_TRUE(refuses_with([](LeaseTiming& timing) { timing.lease = 6s; }));
+    EXPECT_TRUE(refuses_with([](LeaseTiming& timing) { timing.refresh_every = 1s; }));
+    EXPECT_TRUE(refuses_with([](LeaseTiming& timing) { timing.keep_alive_every = 2s; }));
+    EXPECT_TRUE(refuses_with([](LeaseTiming& timing) { timing.margin = -1s; }));
 }
 
 }  // namespace
