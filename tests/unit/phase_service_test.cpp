@@ -208,6 +208,33 @@ TEST_F(PhaseRequests, TheAlgorithmOfThePolicyIsNamedToWhoIsAbleTo) {
     EXPECT_EQ(ask(session, "phase", request)["ok"], false);
 }
 
+// Its rates are those of its traffic, for which the client asks then.
+TEST_F(PhaseRequests, ARingIsNamedToWhoIsAbleTo) {
+    const Session session = joined();
+    for (const char* name : {"allgather", "allgatherv", "bcast", "reduce", "allreduce",
+                             "reduce_scatter", "reduce_scatter_block"}) {
+        Json request = collective(name);
+        if (find_operation(name)->has_root) request["root"] = "b0";
+        request["algorithms"] = {"ring"};
+        const Json answer = ask(session, "phase", request);
+        EXPECT_EQ(answer["algorithm"], "ring") << answer;
+        EXPECT_EQ(answer["phase"], 0);
+        EXPECT_EQ(answer["paced"], false);
+        EXPECT_GT(answer["predicted"]["high_s"], 0.1) << answer;
+        EXPECT_EQ(ask(session, "prepare", request)["algorithm"], "ring");
+        request["message_bytes"] = 1000;
+        EXPECT_TRUE(ask(session, "phase", request)["algorithm"].is_null()) << "too small";
+        request["algorithms"] = {"linear"};
+        request["message_bytes"] = 65536;
+        EXPECT_NE(ask(session, "phase", request)["algorithm"], "ring");
+    }
+    for (const char* name : {"alltoall", "neighbor_alltoall"}) {
+        Json request = collective(name);
+        request["algorithms"] = {"ring"};
+        EXPECT_NE(ask(session, "phase", request)["algorithm"], "ring");
+    }
+}
+
 class StepRequests : public PhaseRequests {
 protected:
     static Json stepwise(const std::string& algorithm) {

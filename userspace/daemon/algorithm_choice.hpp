@@ -15,6 +15,8 @@ struct AlgorithmChoice {
     std::optional<AllToAllAlgorithm> fixed;
     /// The client can carry out these: the plan may name one.
     std::bitset<all_to_all_algorithm_count> able;
+    /// ... and a ring, ring_plan.hpp: the plan may say that it should.
+    bool able_to_ring = false;
 
     friend bool operator==(const AlgorithmChoice&, const AlgorithmChoice&) = default;
 };

@@ -208,7 +208,9 @@ Result<Json> ControlService::prepare(ControlSession& session, const PrepareReque
     answer["min_message_bytes"] = planner_.config().policy.min_message_bytes;
     const auto sized = plan_for_size(session.patterns.at(id), request.message_bytes);
     if (!sized) return tl::unexpected(sized.error());
-    if (sized->algorithm) answer["algorithm"] = algorithm_json(sized->algorithm);
+    if (auto algorithm = algorithm_json(*sized); !algorithm.is_null()) {
+        answer["algorithm"] = std::move(algorithm);
+    }
     if (plan->paced) {
         answer["rates"] =
             class_rates_json(planner_.config().topology, planner_.layout(), plan->rates);
@@ -238,7 +240,7 @@ std::uint64_t ControlService::remember(ControlSession& session, PreparedPattern 
 /// divide a link by different numbers.
 Result<NodePlan> ControlService::plan_for_size(
     PreparedPattern& prepared, const std::optional<std::uint64_t>& message_bytes) const {
-    if (!prepared.pattern.operation->sizes_agree || !message_bytes) return *prepared.plan;
+    if (!prepared.pattern.sizes_agree() || !message_bytes) return *prepared.plan;
     const std::uint64_t bytes = planned_bytes(*message_bytes);
     const auto known = prepared.plan_by_bytes.find(bytes);
     if (known != prepared.plan_by_bytes.end()) return known->second;

@@ -56,7 +56,9 @@ std::string plan_key(const CollectivePattern& pattern, std::optional<std::uint64
                        fmt::join(hosts.communicator.per_cluster, ","), hosts.siblings_disjoint,
                        hosts.ranks_per_host, pattern.root_cluster, pattern.root_is_here,
                        pattern.algorithm.fixed ? algorithm_name(*pattern.algorithm.fixed) : "any",
-                       pattern.algorithm.able.to_ulong(), fmt::join(ranks, ","),
+                       pattern.algorithm.able.to_ulong() +
+                           (pattern.algorithm.able_to_ring ? 1U << all_to_all_algorithm_count : 0),
+                       fmt::join(ranks, ","),
                        fmt::join(clusters, ","), pattern.own_place,
                        message_bytes ? fmt::to_string(*message_bytes) : "any");
 }
@@ -135,6 +137,7 @@ Result<CollectivePattern> NodePlanner::pattern_of(const CollectiveHosts& hosts,
 
 Result<NodePlan> NodePlanner::plan(const CollectivePattern& pattern,
                                    std::optional<std::uint64_t> message_bytes) const {
+    if (pattern.algorithm.able_to_ring) return plan_by_ring(pattern, message_bytes);
     switch (pattern.operation->as) {
         case PlannedAs::gather:
         case PlannedAs::scatter: return plan_rooted(pattern, message_bytes);
@@ -215,6 +218,18 @@ std::vector<NodeSteps> NodePlanner::own_steps(const StepPlan& plan, std::size_t 
         if (steps.empty() || steps.back().rates != own.rates) steps.push_back(std::move(own));
     }
     return steps;
+}
+
+/// Its rates are not for the library's own algorithm, so there are none without it.
+Result<NodePlan> NodePlanner::plan_by_ring(const CollectivePattern& pattern,
+                                           std::optional<std::uint64_t> message_bytes) const {
+    auto ring = plan_ring(config_.topology, config_.policy.plan, pattern.hosts,
+                          *pattern.operation->ring, message_bytes);
+    if (!ring) return tl::unexpected(ring.error());
+    NodePlan node{false, std::move(ring->reason), {}};
+    node.predicted = std::move(ring->predicted);
+    node.by_ring = ring->is_named;
+    return node;
 }
 
 /// Messages go straight between the root and everybody else.

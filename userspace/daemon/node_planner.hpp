@@ -29,6 +29,7 @@ struct NodePlan {
     std::optional<AllToAllAlgorithm> algorithm{};  ///< that the rates are for; none: the library's
     std::optional<Prediction> predicted{};  ///< with a message size: so paced, or so unpaced
     std::vector<NodeSteps> steps{};  ///< faster than `rates`, in lock step only; or empty
+    bool by_ring = false;  ///< not paced: who goes around a ring asks for that traffic's rates
 };
 
 /// A collective as the planner sees it: names have become numbers.
@@ -42,6 +43,11 @@ struct CollectivePattern {
     /// told, or others of the job's may use the links at the same time.
     std::optional<RankPlaces> places{};
     std::size_t own_place = 0;
+
+    /// All ranks ask for the same message size.
+    [[nodiscard]] bool sizes_agree() const {
+        return operation->sizes_agree || algorithm.able_to_ring;
+    }
 
     friend bool operator==(const CollectivePattern&, const CollectivePattern&) = default;
 };
@@ -99,6 +105,8 @@ private:
     std::optional<StepPlan> steps_of(const CollectivePattern& pattern, AllToAllAlgorithm algorithm,
                                      std::optional<std::uint64_t> message_bytes) const;
     std::vector<NodeSteps> own_steps(const StepPlan& plan, std::size_t own_place) const;
+    Result<NodePlan> plan_by_ring(const CollectivePattern& pattern,
+                                  std::optional<std::uint64_t> message_bytes) const;
     Result<NodePlan> plan_rooted(const CollectivePattern& pattern,
                                  std::optional<std::uint64_t> message_bytes) const;
 

@@ -98,7 +98,7 @@ Result<NodePlan> PhaseService::plan(const NodePlanner& planner, const PhaseReque
         return NodePlan{false, std::move(*small), {}};
     }
     std::optional<std::uint64_t> bytes;
-    if (pattern->operation->sizes_agree && request.message_bytes) {
+    if (pattern->sizes_agree() && request.message_bytes) {
         bytes = planned_bytes(*request.message_bytes);
     }
     const std::string key = plan_key(*pattern, bytes);
@@ -119,7 +119,7 @@ Result<Json> PhaseService::phase(const ControlSession& session, const PhaseReque
     if (const auto told = tell_plan(answer, *session.seat, *plan, planner); !told) {
         return tl::unexpected(told.error());
     }
-    answer["algorithm"] = algorithm_json(plan->algorithm);
+    answer["algorithm"] = algorithm_json(*plan);
     answer["predicted"] = plan->predicted ? prediction_json(*plan->predicted) : Json(nullptr);
     answer["min_message_bytes"] = planner.config().policy.min_message_bytes;
     if (auto steps = steps_json(session.seat->job, plan->steps); !steps.empty()) {

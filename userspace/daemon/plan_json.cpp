@@ -37,8 +37,9 @@ Json exchange_link_json(const Topology& topology, const Exchange& exchange,
             {"bits_per_s", exchange_link_rate(topology, exchange, link).value}};
 }
 
-Json algorithm_json(std::optional<AllToAllAlgorithm> algorithm) {
-    return algorithm ? Json(algorithm_name(*algorithm)) : Json(nullptr);
+Json algorithm_json(const NodePlan& plan) {
+    if (plan.by_ring) return ring_name;
+    return plan.algorithm ? Json(algorithm_name(*plan.algorithm)) : Json(nullptr);
 }
 
 Json rate_json(const ClassRate& rate) { return rate ? Json(rate->value) : Json(nullptr); }

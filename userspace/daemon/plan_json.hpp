@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "daemon/kernel_layout.hpp"
+#include "daemon/node_planner.hpp"
 #include "daemon/protocol.hpp"
 #include "model/planner.hpp"
 
 namespace headway {
 
-/// Its name, or null.
-[[nodiscard]] Json algorithm_json(std::optional<AllToAllAlgorithm> algorithm);
+/// The name, or null: the library's own.
+[[nodiscard]] Json algorithm_json(const NodePlan& plan);
 
 /// A rate for a machine: bytes per second of wire time, null for unlimited.
 [[nodiscard]] Json rate_json(const ClassRate& rate);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "model/planner.hpp"
+#include "model/ring_plan.hpp"
 
 namespace headway {
 
@@ -24,8 +25,10 @@ struct PlannedOperation {
     bool has_root = false;
     /// All ranks name the same message size.
     bool sizes_agree = true;
-    /// The only algorithm that there are plans for; none: for any of an all-to-all.
+    /// The only algorithm that there are rates for; none: for any of an all-to-all.
     std::optional<AllToAllAlgorithm> algorithm{};
+    /// What a ring would do; none: it cannot carry out such an operation.
+    std::optional<RingOperation> ring{};
 
     [[nodiscard]] constexpr bool allows(AllToAllAlgorithm other) const {
         return algorithm ? other == *algorithm : as == PlannedAs::alltoall;

@@ -212,6 +212,8 @@ AlgorithmChoice read_algorithm_choice(ObjectReader& reader, const PlannedOperati
     for (const std::string& name : reader.strings("algorithms", algorithms_per_request_max)) {
         if (const auto known = parse_algorithm(name)) {
             choice.able.set(static_cast<std::size_t>(*known));
+        } else if (name == ring_name && operation != nullptr && operation->ring) {
+            choice.able_to_ring = true;
         }
     }
     const auto name = reader.string("algorithm", 32);

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+
+#include "model/prediction.hpp"
 
 namespace headway {
 namespace {
@@ -48,6 +51,27 @@ ExchangeRates rates_for_end(const Topology& topology, const Exchange& exchange,
         }
     }
     return rates;
+}
+
+std::vector<bool> contended_links(const Topology& topology, const Exchange& exchange,
+                                  const ExchangeNetwork& network) {
+    std::vector<std::set<std::size_t>> senders(network.links.size());
+    for (std::size_t g = 0; g < network.pairs.size(); ++g) {
+        for (const FluidUse& use : network.fluid.groups[g].path)
+            senders[use.link].insert(network.pairs[g].first);
+    }
+    std::vector<bool> contended(network.links.size());
+    for (std::size_t l = 0; l < contended.size(); ++l) {
+        double bps = 0;
+        for (const std::size_t sender : senders[l]) {
+            const HostGroup& group = exchange.groups[sender];
+            bps += group.hosts *
+                   static_cast<double>(topology.clusters()[group.cluster].host_rate.value);
+        }
+        const auto rate = exchange_link_rate(topology, exchange, network.links[l]);
+        contended[l] = bps > static_cast<double>(rate.value);
+    }
+    return contended;
 }
 
 bool has_zero_rate(const ExchangeRates& rates) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dividing links among the messages of an exchange so that all of them end at the
-// same moment, the earliest that every link allows.  Inner part of planner.hpp and
-// traffic_plan.hpp.
+// same moment, the earliest that every link allows.  Inner part of planner.hpp,
+// traffic_plan.hpp and ring_plan.hpp.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +30,12 @@ struct EarliestEnd {
 /// the exchange's own.
 [[nodiscard]] ExchangeRates rates_for_end(const Topology& topology, const Exchange& exchange,
                                           const ExchangeNetwork& network, double end_s);
+
+/// Of each link of the network, whether the hosts that use it can put more into it
+/// than it carries.
+[[nodiscard]] std::vector<bool> contended_links(const Topology& topology,
+                                                const Exchange& exchange,
+                                                const ExchangeNetwork& network);
 
 /// Some class's share is less than the slowest rate there is.
 [[nodiscard]] bool has_zero_rate(const ExchangeRates& rates);

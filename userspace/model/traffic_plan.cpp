@@ -54,27 +54,6 @@ Exchange exchange_of(const Topology& topology, const std::vector<std::size_t>& h
     return make_exchange(topology, hosts, std::move(bytes));
 }
 
-/// Of each link, whether the hosts that use it can put more into it than it carries.
-std::vector<bool> contended_links(const Topology& topology, const Exchange& exchange,
-                                  const ExchangeNetwork& network) {
-    std::vector<std::set<std::size_t>> senders(network.links.size());
-    for (std::size_t g = 0; g < network.pairs.size(); ++g) {
-        for (const FluidUse& use : network.fluid.groups[g].path)
-            senders[use.link].insert(network.pairs[g].first);
-    }
-    std::vector<bool> contended(network.links.size());
-    for (std::size_t l = 0; l < contended.size(); ++l) {
-        double bps = 0;
-        for (const std::size_t sender : senders[l]) {
-            const Cluster& cluster = topology.clusters()[exchange.groups[sender].cluster];
-            bps += static_cast<double>(cluster.host_rate.value);
-        }
-        const auto rate = exchange_link_rate(topology, exchange, network.links[l]);
-        contended[l] = bps > static_cast<double>(rate.value);
-    }
-    return contended;
-}
-
 /// Classes whose flows meet no contended link lose their limit.
 void free_uncontended(ExchangeRates& rates, const Exchange& exchange,
                       const ExchangeNetwork& network, const std::vector<bool>& contended) {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/ring_plan.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "model/exchange_division.hpp"
+#include "model/prediction.hpp"
+#include "model/wire.hpp"
+
+namespace headway {
+namespace {
+
+double steps_of(RingOperation operation, double ranks) {
+    switch (operation) {
+        case RingOperation::allreduce: return 2 * (ranks - 1);
+        case RingOperation::chain: return ranks + std::max(0.0, ranks - 2) / 4;
+        case RingOperation::allgather:
+        case RingOperation::reduce_scatter: break;
+    }
+    return ranks - 1;
+}
+
+/// Edges do not count: the libraries' algorithms have a host receive from one at a time.
+bool has_contended_trunk(const Topology& topology, const Exchange& exchange,
+                         const ExchangeNetwork& network) {
+    const auto contended = contended_links(topology, exchange, network);
+    for (std::size_t l = 0; l < contended.size(); ++l) {
+        const auto kind = network.links[l].kind;
+        const bool is_trunk = kind == ExchangeLink::Kind::trunk_up ||
+                              kind == ExchangeLink::Kind::trunk_down;
+        if (is_trunk && contended[l]) return true;
+    }
+    return false;
+}
+
+double slowest_link_bps(const ExchangeNetwork& network) {
+    double slowest = std::numeric_limits<double>::infinity();
+    for (const FluidGroup& group : network.fluid.groups) {
+        for (const FluidUse& use : group.path)
+            slowest = std::min(slowest, network.fluid.links[use.link].capacity_bps);
+    }
+    return slowest;
+}
+
+Prediction predict_ring(double ranks, RingOperation operation, double step_s) {
+    Prediction prediction;
+    prediction.low_s = prediction.high_s = steps_of(operation, ranks) * step_s;
+    prediction.reason = fmt::format("{:.0f} steps around a ring of {:.0f} ranks, each {}",
+                                    steps_of(operation, ranks), ranks, seconds_text(step_s));
+    return prediction;
+}
+
+}  // namespace
+
+Result<RingPlan> plan_ring(const Topology& topology, const PlanPolicy& policy,
+                           const AllToAllPattern& pattern, RingOperation operation,
+                           std::optional<std::uint64_t> step_bytes) {
+    const auto together = plan_collective(topology, policy, pattern, step_bytes);
+    if (!together) return tl::unexpected(together.error());
+    if (!together->is_paced()) {
+        return RingPlan{false, "no ring is needed: " + together->shares.reason, {}};
+    }
+    const std::uint64_t bytes = step_bytes.value_or(1);
+    const Exchange exchange = *make_exchange(Operation::alltoall, together->shares.hosts, 0,
+                                             static_cast<double>(bytes));
+    const ExchangeNetwork network = make_network(topology, exchange, 1);
+    if (!has_contended_trunk(topology, exchange, network)) {
+        return RingPlan{false, "no ring is needed: each trunk carries all that its hosts send", {}};
+    }
+    RingPlan plan{true,
+                  "a ring has one stream on each link; all at once, " + together->shares.reason,
+                  {}};
+    if (!step_bytes) return plan;
+    const double step_s =
+        8.0 * static_cast<double>(tcp_wire_bytes(bytes)) / slowest_link_bps(network) +
+        exchange_latency_s(topology, exchange);
+    plan.predicted = predict_ring(
+        static_cast<double>(pattern.communicator.total()) * pattern.ranks_per_host, operation,
+        step_s);
+    return plan;
+}
+
+}  // namespace headway

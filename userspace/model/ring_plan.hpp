@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a collective in which all hosts need the same data, or all hosts' data
+// makes one result, should go around a ring.
+//
+// Source: Headway's own, after the usual ring algorithms (each step one message from
+// everybody to the next) and Takano et al.'s reason to pace: several hosts in front
+// of one trunk.
+//
+// A ring that goes through one cluster after the other has one stream in each
+// direction of each link, so nothing can pile up but where a link is slower than the
+// one before it, and that one stream's rate follows from the links (`traffic_plan.hpp`).
+// Any other algorithm has several hosts send over a trunk at the same time in some step,
+// in messages that are no smaller.  So
+//   a ring is named   where hosts can overfill a trunk, and an all-to-all of the step's
+//                     messages would be paced: no buffer holds what is too much.
+//   else              the library's own choice is left to it: it may have fewer steps.
+//
+// Predicted time, for P ranks and messages of m bytes a step over the slowest link used,
+// of rate b and latency L:  S (wire(m) / b + L), with S = P - 1 (allgather, reduce-scatter),
+// 2 (P - 1) (allreduce), and for a chain of P m bytes P + (P - 2) / 4, as it has segments of
+// a quarter of m.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "model/planner.hpp"
+
+namespace headway {
+
+/// As everywhere else: in the control protocol, and in the MPI helper.
+inline constexpr std::string_view ring_name = "ring";
+
+enum class RingOperation { allgather, reduce_scatter, allreduce, chain };
+
+struct RingPlan {
+    bool is_named = false;
+    std::string reason;
+    std::optional<Prediction> predicted;  ///< with a size, of a ring that is named
+};
+
+/// `step_bytes`: payload of a message of one step; none: of any size.  Fails as
+/// plan_collective().
+[[nodiscard]] Result<RingPlan> plan_ring(const Topology& topology, const PlanPolicy& policy,
+                                         const AllToAllPattern& pattern, RingOperation operation,
+                                         std::optional<std::uint64_t> step_bytes);
+
+}  // namespace headway
