@@ -129,6 +129,7 @@ int carry_out(Algorithm algorithm, const Exchange& exchange, MPI_Comm own, const
         case Algorithm::alltoall_b: return alltoall_b(exchange, place, own);
         case Algorithm::grid: return grid_exchange(exchange, place, own, clusters);
         case Algorithm::native:
+        case Algorithm::ring:
         case Algorithm::unknown:
         case Algorithm::linear: break;
     }

@@ -82,11 +82,11 @@ def functions(library, path):
                 continue
             request = Argument("MPI_Request *request", large)
             info = Argument("MPI_Info info", large)
-            own = {"own"} if large else set()
-            yield Function(kinds - own, name, name + end, arguments)
-            yield Function((kinds - {"own"}) | {"nonblocking"}, name, "I" + name.lower() + end,
+            libraries = kinds - {"own", "ring"}
+            yield Function(libraries if large else kinds, name, name + end, arguments)
+            yield Function(libraries | {"nonblocking"}, name, "I" + name.lower() + end,
                            arguments + [request])
-            yield Function((kinds - {"own"}) | {"persistent"}, name, name + "_init" + end,
+            yield Function(libraries | {"persistent"}, name, name + "_init" + end,
                            arguments + [info, request],
                            "MPIX_" if library == "ompi" else "MPI_")
 
@@ -122,6 +122,9 @@ def collective_body(function):
     if "own" in function.kind:
         make = f"rooted::{operation}" if "rooted" in function.kind else "make_exchange"
         return lines + [f"return blocking(call, {make}({described}), [&] {{ return {call}; }});"]
+    if "ring" in function.kind:
+        return lines + [f"return blocking_by_ring(call, ring::{operation}({described}), "
+                        f"[&] {{ return {call}; }});"]
     return lines + [f"return blocking(call, [&] {{ return {call}; }});"]
 
 

@@ -12,8 +12,8 @@
 #include <memory>
 #include <string_view>
 
+#include "known_traffic.hpp"
 #include "message_size.hpp"
-#include "neighbours.hpp"
 #include "own_algorithms.hpp"
 #include "pattern_player.hpp"
 #include "rate_control.hpp"
@@ -210,10 +210,7 @@ void Helper::watch_fork() {
 }
 
 bool Helper::applies_to(MPI_Comm communicator) const noexcept {
-    if (!active_ || communicator == MPI_Comm{} || communicator == MPI_COMM_NULL) return false;
-    int joins_two_groups = 0;
-    PMPI_Comm_test_inter(communicator, &joins_two_groups);
-    return joins_two_groups == 0;
+    return active_ && is_of_one_group(communicator);
 }
 
 bool Helper::enter(const Collective& collective, MPI_Comm communicator,
@@ -257,7 +254,10 @@ LinkResult<bool> Helper::enter_locked(const Collective& collective, MPI_Comm com
                                       std::uint64_t bytes, Algorithm algorithm) {
     CommunicatorPatterns* patterns = patterns_of(communicator);
     if (patterns == nullptr || !patterns->hosts || patterns->hosts->size() < 2) return false;
-    const std::optional<int> root_host = root_host_of(collective, communicator);
+    if (algorithm == Algorithm::ring && patterns->hosts->size() > HostTable::told_max) return false;
+    const std::optional<int> root_host = algorithm == Algorithm::ring
+                                             ? no_root  // all links of the ring are used alike
+                                             : root_host_of(collective, communicator);
     if (!root_host) return false;
     auto& of_operation = patterns->by_operation[static_cast<std::size_t>(collective.operation)];
     KnownPattern*& known = of_operation[{*root_host, algorithm}];
@@ -273,26 +273,15 @@ LinkResult<bool> Helper::enter_locked(const Collective& collective, MPI_Comm com
 PatternKey Helper::key_of(Operation operation, MPI_Comm communicator, const HostSet& hosts,
                           int root_host, Algorithm algorithm) const {
     PatternKey key{operation, hosts, root_host, algorithm};
-    if (is_stepwise(algorithm)) key.host_of_rank = hosts_.places_of(communicator, hosts);
-    if (is_among_neighbours(operation)) key.traffic = neighbour_traffic(communicator, hosts);
+    if (is_stepwise(algorithm)) key.host_of_rank = hosts_.places_to_tell(communicator, hosts);
+    if (is_among_neighbours(operation) && has_its_links_alone(communicator))
+        key.traffic = neighbour_traffic(hosts_, communicator, hosts);
+    if (algorithm == Algorithm::ring) key.traffic = ring_traffic(hosts_, communicator, hosts);
     return key;
 }
 
-/// A message from each rank to each of its neighbours.  Empty where other communicators
-/// of the job may use the same links at the same time, or neighbours are not known.
-HostTraffic Helper::neighbour_traffic(MPI_Comm communicator, const HostSet& hosts) const {
-    HostTraffic traffic;
-    if (place_in(communicator).ranks != ranks_ && !settings_.siblings_disjoint) return traffic;
-    const std::vector<int> places = hosts_.places_of(communicator, hosts);
-    if (places.empty()) return traffic;
-    const auto destinations = destinations_of_all(communicator);
-    for (std::size_t rank = 0; rank < destinations.size(); ++rank) {
-        for (const int to : destinations[rank]) {
-            const std::pair pair{places[rank], places[static_cast<std::size_t>(to)]};
-            if (pair.first != pair.second) ++traffic[pair];
-        }
-    }
-    return traffic;
+bool Helper::has_its_links_alone(MPI_Comm communicator) const {
+    return place_in(communicator).ranks == ranks_ || settings_.siblings_disjoint;
 }
 
 std::optional<Paceable> Helper::paceable(const Collective& collective, MPI_Comm communicator,

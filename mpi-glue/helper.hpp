@@ -77,6 +77,10 @@ public:
     [[nodiscard]] std::optional<int> root_host_of(const Collective& collective,
                                                   MPI_Comm communicator) const;
 
+    /// Its traffic is all that the job has meanwhile: it has all ranks, or the user has
+    /// promised that.
+    [[nodiscard]] bool has_its_links_alone(MPI_Comm communicator) const;
+
     /// Session::hold(); false, too, without a session.
     [[nodiscard]] LinkResult<bool> hold(std::shared_ptr<HeldRates> rates) noexcept;
     [[nodiscard]] std::uint64_t min_message_bytes() noexcept;
@@ -111,7 +115,6 @@ private:
     [[nodiscard]] CommunicatorPatterns* patterns_of(MPI_Comm communicator);
     [[nodiscard]] PatternKey key_of(Operation operation, MPI_Comm communicator,
                                     const HostSet& hosts, int root_host, Algorithm algorithm) const;
-    [[nodiscard]] HostTraffic neighbour_traffic(MPI_Comm communicator, const HostSet& hosts) const;
     [[nodiscard]] LinkResult<bool> enter_locked(const Collective& collective,
                                                 MPI_Comm communicator, std::uint64_t bytes,
                                                 Algorithm algorithm);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <numeric>
+#include <tuple>
 
 #include "real.hpp"
 
@@ -100,13 +101,17 @@ std::optional<int> HostTable::host_of(MPI_Comm communicator, int rank) const {
 
 std::vector<int> HostTable::places_of(MPI_Comm communicator, const HostSet& hosts) const {
     std::vector<int> places;
-    const std::vector<int> world_ranks = world_ranks_of(communicator);
-    if (world_ranks.size() > places_max) return places;
-    for (const int rank : world_ranks) {
+    for (const int rank : world_ranks_of(communicator)) {
         const int host = host_of_rank_[static_cast<std::size_t>(rank)];
         places.push_back(static_cast<int>(
             std::lower_bound(hosts.begin(), hosts.end(), host) - hosts.begin()));
     }
+    return places;
+}
+
+std::vector<int> HostTable::places_to_tell(MPI_Comm communicator, const HostSet& hosts) const {
+    std::vector<int> places = places_of(communicator, hosts);
+    if (places.size() > told_max) places.clear();
     return places;
 }
 
@@ -119,6 +124,21 @@ std::vector<int> HostTable::clusters_of(MPI_Comm communicator) const {
         clusters.push_back(cluster);
     }
     return clusters;
+}
+
+std::vector<int> HostTable::ring_of(MPI_Comm communicator) const {
+    std::vector<std::tuple<int, int, int>> places;  // cluster, host, rank
+    for (const int world_rank : world_ranks_of(communicator)) {
+        if (world_rank == MPI_UNDEFINED) return {};
+        const auto at = static_cast<std::size_t>(world_rank);
+        places.emplace_back(cluster_of_rank_[at], host_of_rank_[at],
+                            static_cast<int>(places.size()));
+    }
+    std::sort(places.begin(), places.end());
+    std::vector<int> ranks;
+    ranks.reserve(places.size());
+    for (const auto& place : places) ranks.push_back(std::get<2>(place));
+    return ranks;
 }
 
 std::vector<std::string> HostTable::names_of(const HostSet& hosts) const {

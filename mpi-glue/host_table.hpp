@@ -20,7 +20,8 @@ using HostSet = std::vector<int>;
 
 class HostTable {
 public:
-    static constexpr std::size_t places_max = 512;
+    /// More ranks, or hosts, headwayd does not want to be told of.
+    static constexpr std::size_t told_max = 512;
 
     HostTable() = default;
     HostTable(const HostTable&) = delete;
@@ -40,12 +41,18 @@ public:
     /// The host of one member; none: as above.
     [[nodiscard]] std::optional<int> host_of(MPI_Comm communicator, int rank) const;
 
-    /// The place in `hosts`, which are the communicator's, of each member's host;
-    /// empty for more members than headwayd wants to be told of.
+    /// The place in `hosts`, which are the communicator's, of each member's host.
     [[nodiscard]] std::vector<int> places_of(MPI_Comm communicator, const HostSet& hosts) const;
+    /// Empty for more members than headwayd wants to be told of.
+    [[nodiscard]] std::vector<int> places_to_tell(MPI_Comm communicator,
+                                                  const HostSet& hosts) const;
 
     /// The cluster of each member, as a number; empty if any is not known.
     [[nodiscard]] std::vector<int> clusters_of(MPI_Comm communicator) const;
+
+    /// The members in the order of a ring: those of a cluster, and of a host, one after
+    /// the other.  Empty if some member is not of this job.
+    [[nodiscard]] std::vector<int> ring_of(MPI_Comm communicator) const;
 
     [[nodiscard]] std::vector<std::string> names_of(const HostSet& hosts) const;
     [[nodiscard]] const std::vector<std::string>& names() const { return names_; }

@@ -17,6 +17,13 @@ std::uint64_t message_bytes(MPI_Count count, MPI_Datatype type) {
     return bytes;
 }
 
+bool is_of_one_group(MPI_Comm communicator) {
+    if (communicator == MPI_Comm{} || communicator == MPI_COMM_NULL) return false;
+    int joins_two_groups = 0;
+    PMPI_Comm_test_inter(communicator, &joins_two_groups);
+    return joins_two_groups == 0;
+}
+
 Place place_in(MPI_Comm communicator) {
     Place place;
     PMPI_Comm_rank(communicator, &place.rank);

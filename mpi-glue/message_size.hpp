@@ -19,6 +19,9 @@ struct Place {
 };
 [[nodiscard]] Place place_in(MPI_Comm communicator);
 
+/// False, too, of no communicator.
+[[nodiscard]] bool is_of_one_group(MPI_Comm communicator);
+
 /// The largest message to or from any other rank.
 template <class Count>
 [[nodiscard]] std::uint64_t largest_message(MPI_Comm communicator, const Count* counts,

@@ -25,10 +25,12 @@ constexpr std::array algorithms{
     std::pair{"pairwise_xor", pairwise_xor},
     std::pair{"alltoall_b", alltoall_b},
     std::pair{"grid", grid},
+    std::pair{"ring", ring},
 };
 
 constexpr std::array of_alltoalls{linear, pairwise_ring, pairwise_xor, alltoall_b, grid};
 constexpr std::array of_rooted{linear};
+constexpr std::array of_round{ring};
 
 }  // namespace
 
@@ -43,8 +45,10 @@ std::span<const Algorithm> own_algorithms_of(Operation operation) {
         case Operation::gatherv:
         case Operation::scatter:
         case Operation::scatterv: return of_rooted;
-        default: return {};
+        default: break;
     }
+    if (goes_round(operation)) return of_round;
+    return {};
 }
 
 const char* name_of(Algorithm algorithm) {

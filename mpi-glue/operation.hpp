@@ -48,9 +48,18 @@ struct Collective {
     int root = no_root;  ///< its rank in the communicator, or MPI_ROOT and the like
 };
 
-/// How a collective is carried out; see exchange.hpp.  `unknown` is one that
+/// How a collective is carried out; see exchange.hpp and ring_exchange.hpp.  `unknown` is one that
 /// another version of headwayd names, and nobody's here.
-enum class Algorithm { native, linear, pairwise_ring, pairwise_xor, alltoall_b, grid, unknown };
+enum class Algorithm {
+    native,
+    linear,
+    pairwise_ring,
+    pairwise_xor,
+    alltoall_b,
+    grid,
+    ring,
+    unknown
+};
 
 /// Those of ours that the operation can be carried out by, none or several.
 [[nodiscard]] std::span<const Algorithm> own_algorithms_of(Operation operation);
@@ -60,14 +69,20 @@ enum class Algorithm { native, linear, pairwise_ring, pairwise_xor, alltoall_b, 
     return algorithm == Algorithm::pairwise_ring || algorithm == Algorithm::pairwise_xor;
 }
 
+/// All ranks need the same data, or make one result: a ring can carry it out.
+[[nodiscard]] constexpr bool goes_round(Operation operation) {
+    return operation == Operation::allgather || operation == Operation::allgatherv ||
+           (operation >= Operation::bcast && operation <= Operation::reduce_scatter_block);
+}
+
 /// As the control protocol spells it.
 [[nodiscard]] const char* name_of(Algorithm algorithm);
 [[nodiscard]] Algorithm algorithm_named(std::string_view name);
 
-/// All ranks name the same message size, as MPI demands.
+/// All ranks come to the same message size.  Of a ring, that of its steps.
 [[nodiscard]] constexpr bool sizes_agree(Operation operation) {
     return operation == Operation::alltoall || operation == Operation::gather ||
-           operation == Operation::scatter;
+           operation == Operation::scatter || goes_round(operation);
 }
 
 }  // namespace headway::glue

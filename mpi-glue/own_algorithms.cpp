@@ -19,13 +19,14 @@ OwnAlgorithms& own_algorithms() {
     return *instance;
 }
 
+bool OwnAlgorithms::is_on_its_own(MPI_Comm communicator) noexcept {
+    return is_of_one_group(communicator) && helper().has_its_links_alone(communicator);
+}
+
 OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective,
                                                 MPI_Comm communicator,
                                                 std::optional<std::uint64_t> bytes) noexcept try {
-    if (communicator == MPI_Comm{} || communicator == MPI_COMM_NULL) return {};
-    int joins_two_groups = 0;
-    PMPI_Comm_test_inter(communicator, &joins_two_groups);
-    if (joins_two_groups != 0) return {};
+    if (!is_of_one_group(communicator)) return {};
     Choices* choices = choices_of(communicator);
     if (choices == nullptr || !choices->hosts || choices->hosts->size() < 2) return {};
     const auto root_host = helper().root_host_of(collective, communicator);
@@ -50,7 +51,7 @@ PlannedAlgorithm OwnAlgorithms::agree(PatternKey key, std::optional<std::uint64_
     if (rank == 0) {
         const auto able = own_algorithms_of(key.operation);
         if (std::any_of(able.begin(), able.end(), is_stepwise))
-            key.host_of_rank = helper().hosts().places_of(communicator, key.hosts);
+            key.host_of_rank = helper().hosts().places_to_tell(communicator, key.hosts);
         agreed = helper().planned_algorithm(key, bytes);
     }
     std::array<int, 2> words{static_cast<int>(agreed.algorithm), agreed.in_lock_step ? 1 : 0};
@@ -77,13 +78,7 @@ void OwnAlgorithms::open(MPI_Comm communicator, Choices& choices) {
 
 /// Whatever goes wrong goes to the program's own error handler, as if MPI had
 /// found the error.
-int OwnAlgorithms::carry_out(MPI_Comm communicator, const auto& algorithm) noexcept {
-    int status = MPI_SUCCESS;
-    try {
-        status = algorithm();
-    } catch (const std::exception&) {
-        status = MPI_ERR_NO_MEM;
-    }
+int OwnAlgorithms::told(MPI_Comm communicator, int status) noexcept {
     if (status != MPI_SUCCESS) PMPI_Comm_call_errhandler(communicator, status);
     return status;
 }
@@ -119,6 +114,7 @@ OwnAlgorithms::Choices* OwnAlgorithms::choices_of(MPI_Comm communicator) {
     auto choices = std::make_unique<Choices>();
     choices->hosts = helper().hosts().hosts_of(communicator);
     choices->clusters = helper().hosts().clusters_of(communicator);
+    choices->ring = helper().hosts().ring_of(communicator);
     if (real::Comm_set_attr(communicator, key_, choices.get()) != MPI_SUCCESS) return nullptr;
     return choices.release();  // the communicator's, until forget_communicator
 }

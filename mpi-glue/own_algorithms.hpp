@@ -26,21 +26,24 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <tuple>
+#include <vector>
 
 #include "exchange.hpp"
 #include "host_table.hpp"
 #include "operation.hpp"
+#include "ring_exchange.hpp"
 #include "rooted_exchange.hpp"
 #include "session.hpp"
 
 namespace headway::glue {
 
-/// Per pair, where all ranks know the size; smaller exchanges are the MPI
+/// Per pair or step, where all ranks know the size; smaller exchanges are the MPI
 /// library's.  Not the daemon's to say: nodes must agree without talking.
 inline constexpr std::uint64_t own_from_bytes = 2048;
 
@@ -68,19 +71,38 @@ public:
         return choose_for(collective, communicator, size);
     }
 
+    /// Of an operation that a ring can carry out; `step_bytes` is a function.  Native, too,
+    /// where others may use the ring's links at the same time.
+    [[nodiscard]] Chosen choose_ring(const Collective& collective, MPI_Comm communicator,
+                                     const auto& step_bytes) noexcept {
+        if (!allowed_ || !is_on_its_own(communicator)) return {};
+        const std::uint64_t bytes = step_bytes();
+        if (bytes < own_from_bytes) return {};
+        return choose_for(collective, communicator, bytes);
+    }
+
     /// A status of MPI; `chosen` is none of native.  `paced`: this rank has entered.
     [[nodiscard]] int run(const Chosen& chosen, MPI_Comm communicator, const Exchange& exchange,
                           bool paced) noexcept;
     [[nodiscard]] int run(const Chosen& chosen, MPI_Comm communicator,
                           const RootedExchange& exchange, bool paced) noexcept;
+    /// `carry_out_ring` is a function of the Ring and our communicator.
+    [[nodiscard]] int run_ring(const Chosen& chosen, MPI_Comm communicator,
+                               const auto& carry_out_ring) noexcept;
 
     /// MPI is about to be finalised.
     void release() noexcept;
 
 private:
+    [[nodiscard]] static bool is_on_its_own(MPI_Comm communicator) noexcept;
     [[nodiscard]] Chosen choose_for(const Collective& collective, MPI_Comm communicator,
                                     std::optional<std::uint64_t> bytes) noexcept;
-    [[nodiscard]] static int carry_out(MPI_Comm communicator, const auto& algorithm) noexcept;
+    [[nodiscard]] static int told(MPI_Comm communicator, int status) noexcept;
+    [[nodiscard]] static int carry_out(MPI_Comm communicator, const auto& algorithm) noexcept try {
+        return told(communicator, algorithm());
+    } catch (const std::exception&) {
+        return told(communicator, MPI_ERR_NO_MEM);
+    }
     [[nodiscard]] Choices* choices_of(MPI_Comm communicator);
     [[nodiscard]] PlannedAlgorithm agree(PatternKey key, std::optional<std::uint64_t> bytes,
                                          MPI_Comm communicator, Choices& choices);
@@ -101,8 +123,17 @@ struct OwnAlgorithms::Choices {
     std::optional<HostSet> hosts;  ///< none: members of other jobs
     std::map<Key, PlannedAlgorithm> algorithms;
     Clusters clusters;
+    std::vector<int> ring;
     MPI_Comm own = MPI_COMM_NULL;  ///< the same ranks, for our messages alone
 };
+
+int OwnAlgorithms::run_ring(const Chosen& chosen, MPI_Comm communicator,
+                            const auto& carry_out_ring) noexcept {
+    const Choices& choices = *chosen.choices;
+    return carry_out(communicator, [&] {
+        return carry_out_ring(Ring(choices.ring, place_in(communicator).rank), choices.own);
+    });
+}
 
 /// The process's one; never destroyed, as helper().
 [[nodiscard]] OwnAlgorithms& own_algorithms();

@@ -24,6 +24,7 @@ public:
     }
 
     [[nodiscard]] const std::vector<char>& bytes() const { return bytes_; }
+    [[nodiscard]] char* data() { return bytes_.data(); }
     [[nodiscard]] Block block() const {
         return {bytes_.data(), static_cast<int>(bytes_.size()), MPI_PACKED};
     }

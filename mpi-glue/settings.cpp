@@ -49,14 +49,16 @@ void read_timeout(Settings& settings) {
     settings.timeout = std::chrono::milliseconds(milliseconds);
 }
 
-void read_siblings(Settings& settings) {
-    constexpr const char* name = "HEADWAY_SIBLINGS";
+/// One of two words, of which `second` switches `target` on.
+void read_word(const char* name, const char* first, const char* second, bool& target,
+               std::vector<std::string>& complaints) {
     const auto value = lookup(name);
     if (!value) return;
-    if (*value == "disjoint" || *value == "overlap") {
-        settings.siblings_disjoint = *value == "disjoint";
+    if (*value == first || *value == second) {
+        target = *value == second;
     } else {
-        settings.complaints.push_back(not_understood(name, *value, "disjoint or overlap"));
+        complaints.push_back(
+            not_understood(name, *value, std::string(second) + " or " + first));
     }
 }
 
@@ -75,7 +77,10 @@ Settings read_settings() {
     read_switch("HEADWAY_TRANSPORT", settings.transport, settings.complaints);
     read_switch("HEADWAY_ALGORITHM", settings.algorithm, settings.complaints);
     read_switch("HEADWAY_VERBOSE", settings.verbose, settings.complaints);
-    read_siblings(settings);
+    read_word("HEADWAY_SIBLINGS", "overlap", "disjoint", settings.siblings_disjoint,
+              settings.complaints);
+    read_word("HEADWAY_REDUCTION_ORDER", "same", "any", settings.any_reduction_order,
+              settings.complaints);
     read_timeout(settings);
     if (const auto path = lookup("HEADWAY_SOCKET")) settings.socket_path = *path;
     if (const auto path = lookup("HEADWAY_PATTERN")) settings.pattern_file = *path;

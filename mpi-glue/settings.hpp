@@ -14,6 +14,7 @@ struct Settings {
     bool algorithm = true;          ///< HEADWAY_ALGORITHM=off: its choice of algorithm, too
     bool verbose = false;           ///< HEADWAY_VERBOSE=1: show the daemon's answers
     bool siblings_disjoint = false; ///< HEADWAY_SIBLINGS=disjoint: see headway-mpi.rst
+    bool any_reduction_order = false;  ///< HEADWAY_REDUCTION_ORDER=any: rounding may differ
     std::string socket_path = "/run/headway/control.sock";  ///< HEADWAY_SOCKET
     std::string pattern_file;  ///< HEADWAY_PATTERN: a recording to pace by
     std::chrono::milliseconds timeout{1000};                ///< HEADWAY_TIMEOUT_MS

@@ -11,6 +11,7 @@
 #include "pending_requests.hpp"
 #include "real.hpp"
 #include "recorder.hpp"
+#include "ring_calls.hpp"
 
 #define HEADWAY_EXPORT __attribute__((visibility("default")))
 
@@ -67,6 +68,16 @@ int blocking(const auto& call, const auto& exchange, const auto& native) {
     const Paced paced(call, chosen.algorithm);
     if (chosen.algorithm == Algorithm::native) return native();
     return own_algorithms().run(chosen, call.communicator, exchange(), paced.is_entered());
+}
+
+/// With `ring`, see ring_calls.hpp.
+int blocking_by_ring(const auto& call, const auto& ring, const auto& native) {
+    call.record();
+    const auto chosen =
+        own_algorithms().choose_ring(call.collective, call.communicator, ring.step_bytes);
+    const Paced paced(call, chosen.algorithm);
+    if (chosen.algorithm == Algorithm::native) return native();
+    return own_algorithms().run_ring(chosen, call.communicator, ring.carry_out);
 }
 
 int nonblocking(const auto& call, const MPI_Request* request, const auto& native) {

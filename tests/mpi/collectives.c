@@ -161,7 +161,7 @@ static void draw_trial(struct trial *t, const struct operation *operation, uint6
 #endif
 	t->send = &layouts[operation->ints ? 0 : draw(4)];
 	t->receive = draw(2) || operation->rooted || t->in_place ? t->send : &layouts[0];
-	t->count = draw(5) == 0 ? 0 : draw(MAX_COUNT);
+	t->count = draw(5) == 0 ? 0 : draw(MAX_COUNT) * (operation->whole ? 8 : 1);
 	t->root = draw(64);
 	t->root %= t->ranks;
 	t->wait_by = draw(8);

@@ -329,26 +329,27 @@ static const struct operation {
 	bool in_place;		/* MPI_IN_PLACE is allowed */
 	bool rooted;
 	bool ints;		/* reductions: plain ints only */
+	bool whole;		/* one message for all: larger, for rings cut it in parts */
 } operations[] = {
-	{ "alltoall", run_alltoall, UNIFORM, true, false, false },
-	{ "alltoallv", run_alltoallv, BY_PAIR, true, false, false },
-	{ "alltoallw", run_alltoallw, BY_PAIR, true, false, false },
-	{ "allgather", run_allgather, UNIFORM, true, false, false },
-	{ "allgatherv", run_allgatherv, BY_SOURCE, true, false, false },
-	{ "gather", run_gather, UNIFORM, true, true, false },
-	{ "gatherv", run_gatherv, BY_SOURCE, true, true, false },
-	{ "scatter", run_scatter, UNIFORM, true, true, false },
-	{ "scatterv", run_scatterv, BY_PAIR, true, true, false },
-	{ "bcast", run_bcast, UNIFORM, false, true, false },
-	{ "reduce", run_reduce, UNIFORM, true, true, true },
-	{ "allreduce", run_allreduce, UNIFORM, true, false, true },
-	{ "reduce_scatter", run_reduce_scatter, BY_TARGET, true, false, true },
-	{ "reduce_scatter_block", run_reduce_scatter_block, UNIFORM, true, false, true },
-	{ "neighbor_allgather", run_neighbor_allgather, NEIGHBOURS, false, false, false },
-	{ "neighbor_allgatherv", run_neighbor_allgatherv, NEIGHBOURS, false, false, false },
-	{ "neighbor_alltoall", run_neighbor_alltoall, NEIGHBOURS, false, false, false },
-	{ "neighbor_alltoallv", run_neighbor_alltoallv, NEIGHBOURS, false, false, false },
-	{ "neighbor_alltoallw", run_neighbor_alltoallw, NEIGHBOURS, false, false, false },
+	{ "alltoall", run_alltoall, UNIFORM, true, false, false, false },
+	{ "alltoallv", run_alltoallv, BY_PAIR, true, false, false, false },
+	{ "alltoallw", run_alltoallw, BY_PAIR, true, false, false, false },
+	{ "allgather", run_allgather, UNIFORM, true, false, false, false },
+	{ "allgatherv", run_allgatherv, BY_SOURCE, true, false, false, false },
+	{ "gather", run_gather, UNIFORM, true, true, false, false },
+	{ "gatherv", run_gatherv, BY_SOURCE, true, true, false, false },
+	{ "scatter", run_scatter, UNIFORM, true, true, false, false },
+	{ "scatterv", run_scatterv, BY_PAIR, true, true, false, false },
+	{ "bcast", run_bcast, UNIFORM, false, true, false, true },
+	{ "reduce", run_reduce, UNIFORM, true, true, true, true },
+	{ "allreduce", run_allreduce, UNIFORM, true, false, true, true },
+	{ "reduce_scatter", run_reduce_scatter, BY_TARGET, true, false, true, false },
+	{ "reduce_scatter_block", run_reduce_scatter_block, UNIFORM, true, false, true, false },
+	{ "neighbor_allgather", run_neighbor_allgather, NEIGHBOURS, false, false, false, false },
+	{ "neighbor_allgatherv", run_neighbor_allgatherv, NEIGHBOURS, false, false, false, false },
+	{ "neighbor_alltoall", run_neighbor_alltoall, NEIGHBOURS, false, false, false, false },
+	{ "neighbor_alltoallv", run_neighbor_alltoallv, NEIGHBOURS, false, false, false, false },
+	{ "neighbor_alltoallw", run_neighbor_alltoallw, NEIGHBOURS, false, false, false, false },
 };
 
 #define OPERATIONS ((int)(sizeof(operations) / sizeof(operations[0])))

@@ -13,10 +13,12 @@ import json
 import os
 import re
 
-from fake_headwayd import CLOSE
+from fake_headwayd import CLOSE, RATE_PHASE
 from mpi_job import NODES, PATIENCE_MS, ComparedTest, RealHeadwayds, main
 
 ALGORITHMS = ["linear", "pairwise_ring", "pairwise_xor", "alltoall_b", "grid"]
+ROUND = ["allgather", "allgatherv", "bcast", "reduce", "allreduce", "reduce_scatter",
+         "reduce_scatter_block"]
 STEP_NODES = ["a0", "a1", "a2", "b0", "b1"]
 TWO_CLUSTERS = """
 [[cluster]]
@@ -76,19 +78,95 @@ class Both:
                             if "blocking" in line and "in_place" in line]
                 self.assertGreater(len(in_place), 0)
 
+    # ---- around a ring ---------------------------------------------------------
+
+    def test_rings(self):
+        """Ranks of a host and of a cluster are scattered over the job."""
+        nodes = ["b0", "a0", "b1", "a0", "a1", "b0"]
+        for operation in ROUND:
+            arguments = ("collectives", "--cases", "1520", "--only", operation, "--seed", "1")
+            plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
+            for siblings, with_halves in (("overlap", False), ("disjoint", True)):
+                with self.subTest(operation=operation, siblings=siblings):
+                    job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm="ring", steps=(),
+                                                 HEADWAY_VERBOSE="1", HEADWAY_SIBLINGS=siblings)
+                    self.assert_same_output(job, plain)
+                    self.assertIn(f"{operation} of 6 ranks: ring", job.stderr)
+                    self.assertEqual(f"{operation} of 3 ranks: ring" in job.stderr, with_halves)
+                    self.assert_rings_are_asked_for(daemon)
+
+    def assert_rings_are_asked_for(self, daemon):
+        """Everybody, from cluster to cluster and host to host."""
+        for connection in daemon.connections:
+            asked = [request for request in connection.requests if request["op"] == "traffic"
+                     and len(request["hosts"]) == 4]
+            self.assertGreater(len(asked), 0)
+            for request in asked:
+                next_of = {request["hosts"][a]: request["hosts"][b] for a, b, _ in request["flows"]}
+                self.assertEqual(len(request["flows"]), 4)
+                around = [next_of["a1"], next_of[next_of["a1"]], next_of[next_of[next_of["a1"]]]]
+                self.assertEqual(sorted(around), ["a0", "b0", "b1"])
+                self.assertEqual(sum(a[0] != b[0] for a, b in next_of.items()), 2)
+
+    def test_ring_messages(self):
+        """Each goes to the next of the ring, in the phase of the ring."""
+        nodes = ["b0", "a0", "b1", "a0", "a1"]
+        ring = [1, 3, 4, 0, 2]  # a0 a0 a1 b0 b1
+        with self.daemon(nodes=nodes, algorithm="ring", steps=()):
+            for operation in ("allgather", "bcast", "reduce", "allreduce", "reduce_scatter_block"):
+                with self.subTest(operation=operation):
+                    job, sent = self.spied_job("collective_bench", "--operation", operation,
+                                               "--sizes", "65536", "--repetitions", "1")
+                    self.assertEqual(job.status, 0, job.stderr)
+                    self.assertIn(f"{operation} of 5 ranks: ring", job.stderr)
+                    edges = {(ring[at - 1], ring[at]) for at in range(5)}
+                    missing = edges - {(a, b) for a, b, _ in sent}
+                    self.assertEqual({(a, b) for a, b, _ in sent} - edges, set())
+                    # a chain has a first and a last rank
+                    self.assertEqual(len(missing), 1 if operation in ("bcast", "reduce") else 0)
+                    self.assertEqual({phase for *_, phase in sent}, {RATE_PHASE})
+
+    def test_reductions_keep_their_rounding(self):
+        """To the last bit, unless the user does not mind; and never the program's own
+        operations, nor on its own types."""
+        plain = self.run_job("reductions_check", helper=False, ranks=5)
+        job, _ = self.paced_job("reductions_check", nodes=STEP_NODES, algorithm="ring", steps=(),
+                                HEADWAY_VERBOSE="1")
+        self.assert_same_output(job, plain)
+        self.assertIn("allreduce of 5 ranks: ring", job.stderr)
+        any_order, daemon = self.paced_job("reductions_check", nodes=STEP_NODES, algorithm="ring",
+                                           steps=(), HEADWAY_REDUCTION_ORDER="any")
+        self.assertEqual(any_order.status, 0, any_order.stderr)
+        different = {line.split()[1] for line, other in
+                     zip(any_order.stdout.splitlines(), plain.stdout.splitlines()) if line != other}
+        self.assertGreater(len(different), 0)
+        self.assertLessEqual(different, {"float", "double", "complex"})
+
+    def test_rings_are_not_for_small_messages(self):
+        with self.daemon(nodes=STEP_NODES, algorithm="ring", steps=()) as daemon:
+            job = self.run_job("collective_bench", "--operation", "allreduce", "--sizes", "10000",
+                               ranks=5, HEADWAY_VERBOSE="1")
+        self.assertEqual(job.status, 0, job.stderr)
+        self.assertNotIn("of 5 ranks", job.stderr)
+        self.assertFalse(any("algorithms" in request for connection in daemon.connections
+                             for request in connection.requests))
+
     # ---- in which phase messages are sent -------------------------------------
 
     def run_spied(self, operation, seed, **keywords):
         """The job, whose one case is blocking and of all ranks, and (from, to, phase)
         of each message that our algorithms sent in it."""
-        spy = "phase_spy.mpich.so" if self.library == "mpich" else "phase_spy.so"
         number = FIRST_CASE[operation]
-        job = self.run_job("collectives", "--cases", str(number + 1), "--only", operation,
-                           "--seed", str(seed), ranks=len(STEP_NODES),
-                           preload=[os.path.join("tests", spy)], HEADWAY_VERBOSE="1",
-                           HEADWAY_TIMEOUT_MS=PATIENCE_MS, **keywords)
+        job, sent = self.spied_job("collectives", "--cases", str(number + 1), "--only", operation,
+                                   "--seed", str(seed), **keywords)
         self.assertEqual(job.status, 0, job.stderr)
         self.assertRegex(job.stdout, rf"{number} {operation} blocking (world|reversed) ")
+        return job, sent
+
+    def spied_job(self, *arguments, **keywords):
+        spy = "phase_spy.mpich.so" if self.library == "mpich" else "phase_spy.so"
+        job = self.run_job(*arguments, ranks=len(STEP_NODES), preload=[os.path.join("tests", spy)],
+                           HEADWAY_VERBOSE="1", HEADWAY_TIMEOUT_MS=PATIENCE_MS, **keywords)
         return job, [tuple(map(int, words)) for words in
                      re.findall(r"^sent (\d+) (\d+) (\d+)$", job.stderr, re.MULTILINE)]
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include "known_traffic.hpp"
+
+#include <utility>
+
+#include "neighbours.hpp"
+
+namespace headway::glue {
+namespace {
+
+void add_message(HostTraffic& traffic, int from, int to) {
+    if (from != to) ++traffic[std::pair{from, to}];
+}
+
+}  // namespace
+
+HostTraffic neighbour_traffic(const HostTable& table, MPI_Comm communicator,
+                              const HostSet& hosts) {
+    HostTraffic traffic;
+    const std::vector<int> places = table.places_of(communicator, hosts);
+    if (places.size() > HostTable::told_max) return traffic;
+    const auto destinations = destinations_of_all(communicator);
+    for (std::size_t rank = 0; rank < destinations.size(); ++rank) {
+        for (const int to : destinations[rank])
+            add_message(traffic, places[rank], places[static_cast<std::size_t>(to)]);
+    }
+    return traffic;
+}
+
+HostTraffic ring_traffic(const HostTable& table, MPI_Comm communicator, const HostSet& hosts) {
+    HostTraffic traffic;
+    if (hosts.size() > HostTable::told_max) return traffic;
+    const std::vector<int> places = table.places_of(communicator, hosts);
+    const std::vector<int> ring = table.ring_of(communicator);
+    for (std::size_t at = 0; at < ring.size(); ++at) {
+        const int next = ring[(at + 1) % ring.size()];
+        add_message(traffic, places[static_cast<std::size_t>(ring[at])],
+                    places[static_cast<std::size_t>(next)]);
+    }
+    return traffic;
+}
+
+}  // namespace headway::glue
