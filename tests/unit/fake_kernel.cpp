@@ -72,6 +72,13 @@ void FakeKernel::end_linger() {
     }
 }
 
+void FakeKernel::expire(const std::string& device, std::uint32_t classid) {
+    FakeClass& one = devices_.at(device).root.classes.at(classid);
+    if (one.expires_ns == 0) return;
+    set_rate(one, one.fallback);
+    one.expired = true;
+}
+
 FakeDevice* FakeKernel::find(int ifindex) {
     for (auto& [name, device] : devices_) {
         if (device.ifindex == ifindex) return &device;
@@ -226,10 +233,23 @@ FakeKernel::Refusal FakeKernel::new_class(const nlmsghdr& request) {
     if (exists && (request.nlmsg_flags & NLM_F_EXCL) != 0) return {EEXIST, ""};
     if (!exists && !creates) return {ENOENT, ""};
     if (!exists && conf.has_linger) return {EINVAL, "linger is for a change of the rate"};
+    const bool leased = exists && root.classes.at(tc.tcm_handle).expires_ns != 0;
+    if (conf.has_fallback != conf.has_expires && !leased) return {EINVAL, "fallback needs expires"};
+    if (conf.has_fallback && conf.fallback_bytes_per_s != GAP_RATE_UNLIMITED &&
+        conf.fallback_bytes_per_s > device->link_rate.value) {
+        return {EINVAL, "the fallback exceeds the link rate"};
+    }
     FakeClass& one = root.classes[tc.tcm_handle];
+    if (conf.has_fallback) one.fallback = to_rate(conf.fallback_bytes_per_s);
+    if (conf.has_expires) one.expires_ns = conf.expires_ns;
+    if (conf.has_rate || one.expires_ns == 0) one.expired = false;
+    if (exists && one.expires_ns != 0 && !one.expired) ++one.refreshes;
     if (!exists && !below_root) one.parent = tc.tcm_parent;
     if (conf.has_ordered) one.ordered_ns = conf.ordered_ns;
-    if (!conf.has_rate) return {};
+    if (!conf.has_rate) {
+        if (one.expired) set_rate(one, one.fallback);
+        return {};
+    }
     const ClassRate asked = to_rate(conf.rate_bytes_per_s);
     if (conf.has_linger && conf.linger_ns > 0) {
         one.next_rate = asked;

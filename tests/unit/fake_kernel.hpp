@@ -30,6 +30,10 @@ struct FakeClass {
     std::uint32_t parent = 0;     ///< 0: the qdisc
     std::uint64_t ordered_ns = 0;
     std::uint32_t backlog_bytes = 0;
+    ClassRate fallback{};
+    std::uint64_t expires_ns = 0;  ///< 0: never
+    bool expired = false;
+    std::uint32_t refreshes = 0;   ///< changes of it that came before it expired
 
     [[nodiscard]] bool lingers() const { return linger_ns > 0; }
 
@@ -95,6 +99,8 @@ public:
 
     /// Lets every lingering rate come into force, as when classes run empty.
     void end_linger();
+    /// As when nobody has refreshed that class for its time.
+    void expire(const std::string& device, std::uint32_t classid);
 
     [[nodiscard]] std::size_t sends() const { return sends_; }
     [[nodiscard]] std::size_t requests() const { return requests_; }

@@ -33,6 +33,12 @@ void put_class_options(nlmsghdr* header, const FakeClass& one) {
     mnl_attr_put_u64(header, TCA_GAP_CLASS_RATE64, from_rate(one.rate));
     if (one.lingers()) mnl_attr_put_u64(header, TCA_GAP_CLASS_NEXT_RATE64, from_rate(one.next_rate));
     if (one.ordered_ns != 0) mnl_attr_put_u64(header, TCA_GAP_CLASS_ORDERED_NS, one.ordered_ns);
+    if (one.expires_ns != 0) {
+        mnl_attr_put_u64(header, TCA_GAP_CLASS_FALLBACK64, from_rate(one.fallback));
+        mnl_attr_put_u64(header, TCA_GAP_CLASS_EXPIRES_NS, one.expires_ns);
+        if (one.expired) mnl_attr_put(header, TCA_GAP_CLASS_EXPIRED, 0, nullptr);
+        else mnl_attr_put_u64(header, TCA_GAP_CLASS_LEFT_NS, one.expires_ns);
+    }
     mnl_attr_nest_end(header, nest);
 }
 

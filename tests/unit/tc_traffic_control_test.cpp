@@ -33,9 +33,20 @@ TEST(TcLine, SpeaksOfPhases) {
     EXPECT_EQ(tc_line("eth0", DeleteClass{tc_handle(1, 0x1001)}),
               "class del dev eth0 classid 1:1001");
     EXPECT_EQ(tc_line("eth0", ChangeClassOrder{tc_handle(1, 0x11), 25ms}),
-              "class change dev eth0 parent 1: classid 1:11 gap ordered 25ms");
+              "class change dev eth0 classid 1:11 gap ordered 25ms");
     EXPECT_EQ(tc_line("eth0", AddClassifier{10, {3, 3}, tc_handle(1, 0)}).front(), '#')
         << "tc has no words for a program without a file";
+}
+
+TEST(TcLine, SpeaksOfLeases) {
+    const ClassLease lease{{125'000}, 2s};
+    EXPECT_EQ(tc_line("eth0", AddClass{tc_handle(1, 2), std::nullopt, {}, 0ns, lease}),
+              "class add dev eth0 parent 1: classid 1:2 gap rate unlimited fallback 1mbit expires 2s");
+    EXPECT_EQ(tc_line("eth0", RefreshClass{tc_handle(1, 2)}), "class change dev eth0 classid 1:2 gap");
+    EXPECT_EQ(tc_line("eth0", ChangeClassLease{tc_handle(1, 2), lease}),
+              "class change dev eth0 classid 1:2 gap fallback 1mbit expires 2s");
+    EXPECT_EQ(tc_line("eth0", ChangeClassLease{tc_handle(1, 2), lease, true}),
+              "class change dev eth0 classid 1:2 gap rate unlimited fallback 1mbit expires 2s");
 }
 
 class TcTrafficControlTest : public testing::Test {

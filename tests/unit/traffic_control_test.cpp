@@ -76,6 +76,38 @@ TEST_F(TrafficControlTest, BuildsTheWholeLayout) {
     EXPECT_TRUE(kernel_.device("eth1").has_default()) << "another device was touched";
 }
 
+TEST_F(TrafficControlTest, KeepsAClassFromExpiringAndBringsItBack) {
+    constexpr TcHandle guard = tc_handle(1, 2);
+    const ClassLease lease{{12'500}, 2s};
+    apply_all({AddRootQdisc{tc_handle(1, 0)}, AddClass{guard, std::nullopt, {}, 0ns, lease}});
+    FakeClass& kernels = root().classes.at(guard.value);
+    EXPECT_EQ(kernels.fallback, lease.fallback);
+    EXPECT_EQ(kernels.expires_ns, 2'000'000'000U);
+    apply_all({RefreshClass{guard}});
+    EXPECT_EQ(kernels.refreshes, 1U);
+    EXPECT_EQ(control_->classes()->at(0).lease, lease);
+    EXPECT_FALSE(control_->classes()->at(0).expired);
+
+    kernel_.expire("eth0", guard.value);
+    apply_all({RefreshClass{guard}, ChangeClassLease{guard, lease}});
+    EXPECT_EQ(kernels.refreshes, 1U);
+    EXPECT_TRUE(control_->classes()->at(0).expired);
+    EXPECT_EQ(control_->classes()->at(0).rate, lease.fallback);
+
+    const ClassLease other{{25'000}, 3s};
+    apply_all({ChangeClassLease{guard, other, true}});
+    EXPECT_FALSE(kernels.expired);
+    EXPECT_EQ(control_->classes()->at(0).rate, std::nullopt);
+    EXPECT_EQ(control_->classes()->at(0).lease, other);
+}
+
+TEST_F(TrafficControlTest, ClassWithoutALeaseHasNone) {
+    apply_all(small_set_up);
+    EXPECT_EQ(control_->classes()->at(0).lease, std::nullopt);
+    EXPECT_FALSE(control_->apply(std::vector<Change>{ChangeClassLease{tc_handle(1, 0x10), {{1}, 1ns}}},
+                                 ApplyMode::in_order));
+}
+
 TEST_F(TrafficControlTest, BuildsALayoutWithPhases) {
     const KernelLayout plain = make_kernel_layout(demo_topology(), 0);
     apply_all(with_phases(plain, {17, 17}, std::chrono::milliseconds(10)).set_up);
@@ -288,8 +320,8 @@ TEST(TcBatch, SaysTheSameInTcsLanguage) {
               "10.1.0.0/16 classid 1:10\n"
               "filter add dev eth0 parent 1: protocol ipv6 pref 11 handle 0x2 flower dst_ip "
               "fd00:1::/64 classid 1:11\n"
-              "class change dev eth0 parent 1: classid 1:11 gap rate 6187496bit\n"
-              "class change dev eth0 parent 1: classid 1:11 gap rate unlimited linger 10ms\n"
+              "class change dev eth0 classid 1:11 gap rate 6187496bit\n"
+              "class change dev eth0 classid 1:11 gap rate unlimited linger 10ms\n"
               "qdisc del dev eth0 root handle 1: gap\n");
 }
 

@@ -46,6 +46,13 @@ gap_class_conf rate_conf(const ClassRate& rate) {
     return conf;
 }
 
+void put_lease(gap_class_conf& conf, const ClassLease& lease) {
+    conf.has_fallback = true;
+    conf.fallback_bytes_per_s = lease.fallback.value;
+    conf.has_expires = true;
+    conf.expires_ns = static_cast<std::uint64_t>(lease.expires.count());
+}
+
 Result<void> put_gap_class(nlmsghdr* header, const gap_class_conf& conf) {
     std::array<std::byte, GAP_ATTR_BUF_BYTES> attributes{};
     const int length = gap_class_encode(&conf, attributes.data(), attributes.size());
@@ -87,6 +94,7 @@ struct Encoder {
         gap_class_conf conf = rate_conf(change.rate);
         conf.has_ordered = change.ordered_linger.count() > 0;
         conf.ordered_ns = static_cast<std::uint64_t>(change.ordered_linger.count());
+        if (change.lease) put_lease(conf, *change.lease);
         return put_class(change.classid, change.parent.value_or(tc_handle(change.classid.major(), 0)),
                          create_flags, conf);
     }
@@ -101,6 +109,17 @@ struct Encoder {
         gap_class_conf conf = rate_conf(change.rate);
         conf.has_linger = change.linger.count() > 0;
         conf.linger_ns = static_cast<std::uint64_t>(change.linger.count());
+        return put_class(change.classid, same_parent, NLM_F_ACK, conf);
+    }
+
+    Result<void> operator()(const RefreshClass& change) const {
+        return put_class(change.classid, same_parent, NLM_F_ACK, {});
+    }
+
+    Result<void> operator()(const ChangeClassLease& change) const {
+        gap_class_conf conf{};
+        if (change.revives) conf = rate_conf(std::nullopt);
+        put_lease(conf, change.lease);
         return put_class(change.classid, same_parent, NLM_F_ACK, conf);
     }
 
@@ -328,6 +347,10 @@ Result<std::optional<ClassState>> decode_class(const nlmsghdr* message, int ifin
     state.change_pending = conf.has_next_rate;
     if (conf.has_next_rate) state.next_rate = to_class_rate(conf.next_rate_bytes_per_s);
     if (conf.has_ordered) state.ordered_linger = std::chrono::nanoseconds(conf.ordered_ns);
+    if (conf.has_fallback && conf.has_expires && conf.expires_ns <= INT64_MAX) {
+        state.lease = ClassLease{{conf.fallback_bytes_per_s}, std::chrono::nanoseconds(conf.expires_ns)};
+    }
+    state.expired = conf.expired;
     if (attributes.stats2 != nullptr) read_statistics(attributes.stats2, state);
     return state;
 }

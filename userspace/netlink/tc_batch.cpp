@@ -10,6 +10,11 @@ std::string rate_word(const ClassRate& rate) {
     return rate ? rate_to_tc(rate->bits()) : "unlimited";
 }
 
+std::string lease_words(const ClassLease& lease) {
+    return fmt::format(" fallback {} expires {}", rate_word(lease.fallback),
+                       duration_to_text(lease.expires));
+}
+
 struct ToLine {
     std::string_view device;
 
@@ -23,8 +28,11 @@ struct ToLine {
     }
 
     std::string operator()(const AddClass& c) const {
-        std::string line = class_line("add", c.classid, c.parent) + " rate " + rate_word(c.rate);
+        const TcHandle parent = c.parent.value_or(tc_handle(c.classid.major(), 0));
+        std::string line = fmt::format("class add dev {} parent {} classid {} gap rate {}", device,
+                                       parent.to_string(), c.classid.to_string(), rate_word(c.rate));
         if (c.ordered_linger.count() > 0) line += " ordered " + duration_to_text(c.ordered_linger);
+        if (c.lease) line += lease_words(*c.lease);
         return line;
     }
 
@@ -33,13 +41,19 @@ struct ToLine {
     }
 
     std::string operator()(const ChangeClassRate& c) const {
-        std::string line = class_line("change", c.classid, std::nullopt) + " rate " + rate_word(c.rate);
+        std::string line = change_line(c.classid) + " rate " + rate_word(c.rate);
         if (c.linger.count() > 0) line += " linger " + duration_to_text(c.linger);
         return line;
     }
 
+    std::string operator()(const RefreshClass& c) const { return change_line(c.classid); }
+
+    std::string operator()(const ChangeClassLease& c) const {
+        return change_line(c.classid) + (c.revives ? " rate unlimited" : "") + lease_words(c.lease);
+    }
+
     std::string operator()(const ChangeClassOrder& c) const {
-        return class_line("change", c.classid, std::nullopt) + " ordered " +
+        return change_line(c.classid) + " ordered " +
                duration_to_text(c.ordered_linger);
     }
 
@@ -68,11 +82,9 @@ struct ToLine {
         return line;
     }
 
-    [[nodiscard]] std::string class_line(std::string_view verb, TcHandle classid,
-                                         const std::optional<TcHandle>& parent) const {
-        return fmt::format("class {} dev {} parent {} classid {} gap", verb, device,
-                           parent.value_or(tc_handle(classid.major(), 0)).to_string(),
-                           classid.to_string());
+    // Without the parent: it is whichever the class has.
+    [[nodiscard]] std::string change_line(TcHandle classid) const {
+        return fmt::format("class change dev {} classid {} gap", device, classid.to_string());
     }
 };
 

@@ -21,6 +21,13 @@ struct ToText {
         return fmt::format("setting class {} to {}", c.classid.to_string(),
                            c.rate ? rate_to_text(c.rate->bits()) : "unlimited");
     }
+    std::string operator()(const RefreshClass& c) const {
+        return fmt::format("refreshing class {}", c.classid.to_string());
+    }
+    std::string operator()(const ChangeClassLease& c) const {
+        return fmt::format("{} class {}", c.revives ? "reviving" : "setting the fallback of",
+                           c.classid.to_string());
+    }
     std::string operator()(const ChangeClassOrder& c) const {
         return fmt::format("setting the order of class {}", c.classid.to_string());
     }

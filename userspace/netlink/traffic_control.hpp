@@ -28,6 +28,15 @@ namespace headway {
 /// A class's own limit; none: unlimited.
 using ClassRate = std::optional<BytesPerSecond>;
 
+/// What a class falls back to by itself when no change of it has come for so
+/// long (tc-gap(8)).
+struct ClassLease {
+    BytesPerSecond fallback;
+    std::chrono::nanoseconds expires{0};
+
+    friend bool operator==(const ClassLease&, const ClassLease&) = default;
+};
+
 struct AddRootQdisc {
     TcHandle handle;
 };
@@ -46,6 +55,7 @@ struct AddClass {
     /// laxer child's join a stricter one that still holds some, until that runs
     /// empty, so much longer at most.  0: children are served independently.
     std::chrono::nanoseconds ordered_linger{0};
+    std::optional<ClassLease> lease{};  ///< none: it never expires
 };
 
 /// Refused by the kernel if it has children.  Packets that it holds are lost.
@@ -58,6 +68,19 @@ struct ChangeClassRate {
     ClassRate rate;
     /// The new rate waits until the class runs empty, so much longer at most.
     std::chrono::nanoseconds linger{0};
+};
+
+/// The change of nothing: a class that has not expired does not for its time.  One
+/// that has stays so.
+struct RefreshClass {
+    TcHandle classid;
+};
+
+/// With a rate of its own a class that has expired lives again.
+struct ChangeClassLease {
+    TcHandle classid;
+    ClassLease lease;
+    bool revives = false;  ///< and its rate is unlimited
 };
 
 /// Another AddClass::ordered_linger; the class keeps its rate.
@@ -102,7 +125,7 @@ struct DeleteFilter {
 };
 
 using Change = std::variant<AddRootQdisc, DeleteRootQdisc, AddClass, DeleteClass, ChangeClassRate,
-                            ChangeClassOrder, AddFilter, AddClassifier, DeleteFilter>;
+                            RefreshClass, ChangeClassLease, ChangeClassOrder, AddFilter, AddClassifier, DeleteFilter>;
 
 /// "adding class 1:10", for messages.
 [[nodiscard]] std::string change_to_text(const Change& change);
@@ -122,6 +145,8 @@ struct ClassState {
     bool change_pending = false;   ///< a change still lingers; then
     ClassRate next_rate;           ///< this will be in force
     std::chrono::nanoseconds ordered_linger{0};
+    std::optional<ClassLease> lease{};
+    bool expired = false;          ///< and `rate` is the fallback
     std::uint64_t wire_bytes = 0;
     std::uint64_t packets = 0;
     std::uint64_t drops = 0;
