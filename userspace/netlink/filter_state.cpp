@@ -6,6 +6,7 @@
 #include <linux/rtnetlink.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "netlink/netlink_attributes.hpp"
 #include "netlink/netlink_message.hpp"
@@ -19,21 +20,23 @@ class FlowerReader {
 public:
     void read(const nlattr* attribute) {
         switch (mnl_attr_get_type(attribute)) {
-            case TCA_FLOWER_CLASSID: classid_ = {mnl_attr_get_u32(attribute)}; break;
+            case TCA_FLOWER_CLASSID: classid_ = {attribute_u32(attribute)}; break;
             case TCA_FLOWER_KEY_ETH_TYPE:
             case TCA_FLOWER_FLAGS:
             case TCA_FLOWER_IN_HW_COUNT: break;
             case TCA_FLOWER_KEY_IPV4_DST: read_address(attribute, IpFamily::v4); break;
             case TCA_FLOWER_KEY_IPV6_DST: read_address(attribute, IpFamily::v6); break;
-            case TCA_FLOWER_KEY_IPV4_DST_MASK:
-            case TCA_FLOWER_KEY_IPV6_DST_MASK: read_mask(attribute); break;
+            case TCA_FLOWER_KEY_IPV4_DST_MASK: read_mask(attribute, IpFamily::v4); break;
+            case TCA_FLOWER_KEY_IPV6_DST_MASK: read_mask(attribute, IpFamily::v6); break;
             default: is_plain_ = false;
         }
     }
 
     void put_into(FilterState& state) const {
         state.classid = classid_;
-        if (is_plain_ && has_address_) state.destination = destination_;
+        // the kernel shows no address without its mask
+        if (is_plain_ && has_address_ && mask_family_ == destination_.family)
+            state.destination = destination_;
     }
 
 private:
@@ -45,7 +48,9 @@ private:
         has_address_ = true;
     }
 
-    void read_mask(const nlattr* attribute) {
+    void read_mask(const nlattr* attribute, IpFamily family) {
+        if (mnl_attr_get_payload_len(attribute) != IpPrefix{.family = family}.address_bytes()) return;
+        mask_family_ = family;
         const auto* bytes = static_cast<const std::uint8_t*>(mnl_attr_get_payload(attribute));
         std::uint8_t length_bits = 0;
         for (std::size_t i = 0; i < mnl_attr_get_payload_len(attribute); ++i) {
@@ -57,6 +62,7 @@ private:
     TcHandle classid_;
     IpPrefix destination_;
     bool has_address_ = false;
+    std::optional<IpFamily> mask_family_;
     bool is_plain_ = true;
 };
 
@@ -67,8 +73,8 @@ void read_options(const nlattr* options, FilterState& state) {
         reader.put_into(state);
     } else if (state.kind == "bpf") {
         for_each_nested_attribute(options, [&](const nlattr* one) {
-            if (mnl_attr_get_type(one) == TCA_BPF_CLASSID) state.classid = {mnl_attr_get_u32(one)};
-            if (mnl_attr_get_type(one) == TCA_BPF_ID) state.program_id = mnl_attr_get_u32(one);
+            if (mnl_attr_get_type(one) == TCA_BPF_CLASSID) state.classid = {attribute_u32(one)};
+            if (mnl_attr_get_type(one) == TCA_BPF_ID) state.program_id = attribute_u32(one);
         });
     }
 }
@@ -95,7 +101,7 @@ std::optional<FilterState> decode_filter(const nlmsghdr* message, int ifindex) {
             case TCA_KIND: state.kind = attribute_text(attribute); break;
             case TCA_OPTIONS: options = attribute; break;
             // Packets begin in chain 0, and none of our filters sends them on.
-            case TCA_CHAIN: is_reached = mnl_attr_get_u32(attribute) == 0; break;
+            case TCA_CHAIN: is_reached = attribute_u32(attribute) == 0; break;
             default: break;
         }
     });

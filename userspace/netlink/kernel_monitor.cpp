@@ -93,11 +93,10 @@ Result<bool> KernelMonitor::read(const MonitoredDevice& device) {
             continue;
         }
         if (sender.nl_pid != 0) continue;  // other processes may send here, too
-        int left = static_cast<int>(received);
-        const auto* message = reinterpret_cast<const nlmsghdr*>(buffer_.data());
-        for (; mnl_nlmsg_ok(message, left); message = mnl_nlmsg_next(message, &left)) {
+        const std::span<const std::byte> datagram(buffer_.data(), static_cast<std::size_t>(received));
+        for_each_message(datagram, [&](const nlmsghdr* message) {
             found = found || concerns(message, device);
-        }
+        });
     }
     return found;
 }

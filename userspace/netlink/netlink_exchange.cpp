@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
+
+#include "netlink/netlink_attributes.hpp"
 
 namespace headway {
 namespace {
@@ -15,16 +18,25 @@ constexpr std::size_t messages_per_send = 64;
 
 constexpr int dump_attempts = 10;
 
+/// The error number that the kernel answers as a negative one.
+int positive(int answer) { return answer == std::numeric_limits<int>::min() ? EBADMSG : -answer; }
+
+/// In its own words, if it has any.
+Result<void> kernel_error(const nlmsghdr* message, int error) {
+    const std::string text = extended_ack_text(message);
+    return text.empty() ? system_failure(error, "{}", std::strerror(error))
+                        : system_failure(error, "{} ({})", text, std::strerror(error));
+}
+
 /// What an NLMSG_ERROR says: nothing (an acknowledgement) or an error.
 Result<void> outcome_of(const nlmsghdr* message) {
     if (message->nlmsg_len < NLMSG_LENGTH(sizeof(nlmsgerr))) {
         return system_failure(EBADMSG, "the kernel's answer is cut off");
     }
-    const int error = -static_cast<const nlmsgerr*>(mnl_nlmsg_get_payload(message))->error;
-    if (error == 0) return {};
-    const std::string text = extended_ack_text(message);
-    return text.empty() ? system_failure(error, "{}", std::strerror(error))
-                        : system_failure(error, "{} ({})", text, std::strerror(error));
+    const int answer = static_cast<const nlmsgerr*>(mnl_nlmsg_get_payload(message))->error;
+    if (answer == 0) return {};
+    const int error = positive(answer);
+    return kernel_error(message, error);
 }
 
 Result<void> end_of_dump(const nlmsghdr* message) {
@@ -32,20 +44,16 @@ Result<void> end_of_dump(const nlmsghdr* message) {
     int error = 0;
     std::memcpy(&error, mnl_nlmsg_get_payload(message), sizeof(error));
     if (error >= 0) return {};
-    const std::string text = extended_ack_text(message);
-    return text.empty() ? system_failure(-error, "{}", std::strerror(-error))
-                        : system_failure(-error, "{} ({})", text, std::strerror(-error));
+    return kernel_error(message, positive(error));
 }
 
 /// Calls `handle` for every message that answers us.  Others are left over
 /// from a question whose answer came too late; they are passed over.
 template <class Handle>
-void for_each_message(std::span<const std::byte> datagram, std::uint32_t port_id, Handle handle) {
-    int left = static_cast<int>(datagram.size());
-    const auto* message = reinterpret_cast<const nlmsghdr*>(datagram.data());
-    for (; mnl_nlmsg_ok(message, left); message = mnl_nlmsg_next(message, &left)) {
+void for_each_answer(std::span<const std::byte> datagram, std::uint32_t port_id, Handle handle) {
+    for_each_message(datagram, [&](const nlmsghdr* message) {
         if (mnl_nlmsg_portid_ok(message, port_id)) handle(message);
-    }
+    });
 }
 
 }  // namespace
@@ -80,7 +88,7 @@ void NetlinkExchange::transact_some(std::span<NetlinkMessage> requests,
             transfer = tl::unexpected(datagram.error());
             break;
         }
-        for_each_message(*datagram, transport_.port_id(), [&](const nlmsghdr* message) {
+        for_each_answer(*datagram, transport_.port_id(), [&](const nlmsghdr* message) {
             const std::uint32_t index = message->nlmsg_seq - first;
             if (message->nlmsg_type != NLMSG_ERROR || index >= answers.size()) return;
             if (!answers[index]) --missing;
@@ -116,7 +124,7 @@ Result<void> NetlinkExchange::read_answer(std::uint32_t sequence, bool is_dump,
     while (!done) {
         const auto datagram = transport_.receive();
         if (!datagram) return tl::unexpected(datagram.error());
-        for_each_message(*datagram, transport_.port_id(), [&](const nlmsghdr* message) {
+        for_each_answer(*datagram, transport_.port_id(), [&](const nlmsghdr* message) {
             if (message->nlmsg_seq != sequence || done) return;
             if ((message->nlmsg_flags & NLM_F_DUMP_INTR) != 0) interrupted = true;
             switch (message->nlmsg_type) {
