@@ -33,6 +33,10 @@ class Slot:
         offset = self.place["slot_offset"] if slot is None else 4 * slot
         return struct.unpack("=I", self.memory[offset:offset + 4])[0]
 
+    def close(self):
+        self.memory.close()
+        os.close(self.fd)
+
     def generation(self):
         offset = self.place["generation_offset"]
         return struct.unpack("=I", self.memory[offset:offset + 4])[0]

@@ -5,9 +5,6 @@
 #include <limits>
 
 namespace headway {
-namespace {
-
-}  // namespace
 
 bool is_phase_class(const ClassState& state) {
     return state.parent.minor() != 0 && state.rate && state.classid.minor() >= first_phase_minor;
