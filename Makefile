@@ -92,6 +92,10 @@ reproduce: packages programs ## regenerate Documentation/reproduction.md, the pa
 check-mpi: packages build kernels ## every wrapped operation of both MPI libraries over the emulated network (long)
 	@tests/vm/vm-run --icount --timeout 3600 -- tests/mpi/guest_differential.sh ompi mpich
 
+.PHONY: soak
+soak: packages build kernels ## jobs, kills, inputs and seeds for hours (tests/soak)
+	@tests/soak
+
 # Its kernel takes about 20 processor minutes to build, once; see Documentation/testing.rst.
 .PHONY: check-debug
 check-debug: packages programs ## test and fuzz sch_gap on a kernel full of detectors (long)

@@ -6,7 +6,7 @@ from statistics import median
 LIBRARIES = ("ompi", "mpich")
 # Bytes from one rank to another; of a broadcast or reduction, of the whole vector;
 # of a halo, to each neighbour.
-SIZES = {"alltoall": 16384, "allgather": 65536, "gather": 65536, "bcast": 524288,
+SIZES = {"alltoall": 16384, "allgather": 65536, "gather": 65536, "bcast": 524288, "reduce": 524288,
          "allreduce": 524288, "reduce_scatter_block": 65536, "halo": 65536}
 # Headway's ways by contender (of tests/demo/contenders): a recording is made on
 # the network that it is for, unpaced.
