@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests of the control socket: whatever a client sends is a request within
 // the bounds, or is refused with a sentence that can be sent back.
+#include "coordination/shares.hpp"
 #include "daemon/limits.hpp"
 #include "daemon/protocol.hpp"
 #include "fuzz_text.hh"
@@ -40,6 +41,18 @@ struct Check {
     void operator()(const RateRequest& r) const {
         require(!r.bytes_per_s || *r.bytes_per_s > 0, "a rate");
     }
+    void operator()(const StartJobRequest& r) const {
+        job(r.job);
+        require(!r.job.empty(), "a job's name");
+        require(r.hosts.size() <= hosts_per_request_max, "bounded names");
+        require(r.weight >= 1 && r.weight <= share_weight_max, "a weight");
+        require(!r.hosts.empty() || (!r.is_alltoall && r.flows.empty()), "hosts of a pattern");
+        for (const HostFlow& flow : r.flows) {
+            require(flow.from < r.hosts.size() && flow.to < r.hosts.size(), "places of flows");
+        }
+    }
+    void operator()(const EndJobRequest& r) const { job(r.job); }
+    void operator()(const JobsRequest&) const {}
     void operator()(const StatusRequest&) const {}
     void operator()(const LeaveRequest&) const {}
 

@@ -38,6 +38,7 @@ interface = "enp1s0"
 target_utilisation = 0.968
 divisor = 3.5
 algorithm = "pairwise_ring"
+share = "host"
 min_message_bytes = 4096
 linger_ms = 25
 [kernel]
@@ -54,6 +55,7 @@ group = "mpi"
     EXPECT_EQ(config->policy.plan.target_utilisation_millionths, 968'000U);
     EXPECT_EQ(config->policy.plan.trunk_divisor_thousandths, 3'500U);
     EXPECT_EQ(config->policy.algorithm, AllToAllAlgorithm::pairwise_ring);
+    EXPECT_EQ(config->policy.share, SharePolicy::per_host);
     EXPECT_EQ(config->policy.min_message_bytes, 4096U);
     EXPECT_EQ(config->policy.linger, 25ms);
     EXPECT_EQ(config->kernel.via, KernelVia::tc);
@@ -180,6 +182,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"DivisorAbove", "", "[policy]\ndivisor = 65537", 2, "policy.divisor", "1 .. 65536"},
         Mistake{"AlgorithmUnknown", "", "[policy]\nalgorithm = \"A\"", 2, "policy.algorithm",
                 "write one of \"auto\" (default), \"linear\", \"pairwise_ring\""},
+        Mistake{"ShareUnknown", "", "[policy]\nshare = \"node\"", 2, "policy.share",
+                "write \"job\" (default) or \"host\""},
         Mistake{"BytesNegative", "", "[policy]\nmin_message_bytes = -1", 2,
                 "policy.min_message_bytes", "negative"},
         Mistake{"BytesText", "", "[policy]\nmin_message_bytes = \"2k\"", 2,

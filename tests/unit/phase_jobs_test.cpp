@@ -32,7 +32,8 @@ protected:
                                          AddClass{tc_handle(1, 0x10), std::nullopt},
                                          AddClass{tc_handle(1, 0x11), std::nullopt}};
         EXPECT_TRUE(control_->apply(trunks, ApplyMode::in_order));
-        jobs_.emplace(maps_, *control_, std::vector{tc_handle(1, 0x10), tc_handle(1, 0x11)});
+        jobs_.emplace(maps_, *control_, std::vector{tc_handle(1, 0x10), tc_handle(1, 0x11)},
+                      BytesPerSecond{20 * mbit / 8});
     }
 
     PhaseSeat join(uid_t user = alice, const std::string& name = "job") {
@@ -50,6 +51,12 @@ protected:
         __atomic_store_n(&maps_.slots(seat.job).phase[seat.slot], number, __ATOMIC_RELEASE);
     }
     std::map<std::uint32_t, FakeClass>& classes() { return kernel_.device("eth0").root.classes; }
+    /// Of the class of that rate of the seat's job; 0: there is none in use.
+    std::uint32_t users_of(const PhaseSeat& seat, std::size_t trunk, std::uint64_t alone) {
+        const auto& entries = jobs_->classes().entries();
+        const auto entry = entries.find({trunk, seat.job, rate(alone)});
+        return entry == entries.end() ? 0 : entry->second.users;
+    }
     ClassRate rate_of(std::uint32_t minor) { return classes().at(0x10000 | minor).rate; }
 
     FakeKernel kernel_;
@@ -111,8 +118,9 @@ TEST_F(Phases, EqualRatesShareNumbersAndClasses) {
     const auto number = phase(mine, {rate(1000), rate(2000)});
     EXPECT_EQ(phase(sibling, {rate(1000), rate(2000)}), number);
     EXPECT_EQ(phase(other, {rate(3000), rate(2000)}), 1U) << "numbers are the job's own";
-    EXPECT_EQ(jobs_->classes().entries().size(), 3U) << "1000 and 3000 of a, 2000 of b";
-    EXPECT_EQ(jobs_->classes().entries().at({1, BytesPerSecond{2000}}).users, 2U);
+    EXPECT_EQ(phase(other, {rate(3000), rate(4000)}), 2U);
+    EXPECT_EQ(jobs_->classes().entries().size(), 5U) << "no class is of two jobs";
+    EXPECT_EQ(users_of(other, 0, 3000), 2U);
 }
 
 TEST_F(Phases, ASlotCountsNoMoreOnceItsProcessIsGone) {
@@ -186,8 +194,8 @@ TEST_F(Phases, ANumberIsFreeForStricterRatesOnceNobodyIsToldOfIt) {
     EXPECT_EQ(maps_.slots(seat.job).generation, before + 1) << "all had been named";
     store(seat, 3);
     EXPECT_EQ(rate_of(maps_.classify(0)), rate(1000));
-    EXPECT_EQ(jobs_->classes().entries().at({0, BytesPerSecond{1003}}).users, 0U);
-    EXPECT_EQ(jobs_->classes().entries().at({1, BytesPerSecond{5000}}).users, 63U);
+    EXPECT_EQ(users_of(seat, 0, 1003), 0U);
+    EXPECT_EQ(users_of(seat, 1, 5000), 63U);
 
     EXPECT_FALSE(jobs_->phase(seat.job, {rate(900), rate(5001)})) << "laxer on one trunk";
     EXPECT_FALSE(jobs_->phase(seat.job, {rate(900), {}})) << "no limit is laxer still";
@@ -234,24 +242,25 @@ TEST_F(Phases, WhatTheKernelRefusesGivesNoPhase) {
     const auto refused = jobs_->phase(seat.job, {rate(1000), rate(1000)});
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().message.find("no memory"), std::string::npos);
-    EXPECT_EQ(jobs_->classes().entries().at({0, BytesPerSecond{1000}}).users, 0U);
+    EXPECT_EQ(users_of(seat, 0, 1000), 0U);
     kernel_.refuse = nullptr;
     EXPECT_EQ(phase(seat, {rate(1000), rate(1000)}), 1U);
 }
 
 TEST_F(Phases, ClassesStayForTheNextJobUntilThereIsNoRoom) {
     PhaseClasses small(*control_, {tc_handle(1, 0x10), tc_handle(1, 0x11)}, 3);
-    const auto classid = *small.acquire(0, {1000});
-    const auto held = *small.acquire(0, {2000});
-    ASSERT_TRUE(small.acquire(1, {3000}));
-    small.release(0, {1000});
-    EXPECT_EQ(*small.acquire(0, {1000}), classid);
-    EXPECT_FALSE(small.acquire(0, {4000})) << "all are in use";
+    const PhaseClasses::Key first{0, 0, rate(1000)}, second{0, 0, rate(2000)}, other{0, 7, rate(1000)};
+    const auto classid = *small.acquire(first, {1000});
+    const auto held = *small.acquire(second, {2000});
+    ASSERT_TRUE(small.acquire({1, 0, rate(3000)}, {3000}));
+    small.release(first);
+    EXPECT_EQ(*small.acquire(other, {1000}), classid) << "of another job now";
+    EXPECT_FALSE(small.acquire({0, 0, rate(4000)}, {4000})) << "all are in use";
 
-    small.release(0, {1000});
-    small.release(0, {2000});
+    small.release(other);
+    small.release(second);
     classes().at(held.value).backlog_bytes = 1500;
-    ASSERT_TRUE(small.acquire(0, {4000}));
+    ASSERT_TRUE(small.acquire({0, 0, rate(4000)}, {4000}));
     EXPECT_FALSE(classes().contains(classid.value));
     EXPECT_TRUE(classes().contains(held.value)) << "it still holds packets";
 }

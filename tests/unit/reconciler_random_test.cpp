@@ -59,9 +59,9 @@ protected:
         for (auto& [classid, one] : device().root.classes) one.backlog_bytes = 0;
         reconciler_->notice();
         service_->release_adopted();
-        for (int i = 0; i < 50 && (reconciler_->due_at() || service_->pacer().retry_at()); ++i) {
+        for (int i = 0; i < 50 && (reconciler_->due_at() || service_->retry_at()); ++i) {
             clock_.advance(10s);
-            service_->pacer().retry();
+            service_->retry();
             if (reconciler_->is_due()) reconciler_->run();
             kernel_.end_linger();
         }
@@ -218,7 +218,7 @@ protected:
 
     void time_passes() {
         clock_.advance(std::chrono::milliseconds(below(200)));
-        service_->pacer().retry();
+        service_->retry();
         if (reconciler_->is_due()) reconciler_->run();
         if (below(2) == 0) kernel_.end_linger();
     }

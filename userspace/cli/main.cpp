@@ -9,6 +9,7 @@
 #include "cli/check_config_command.hpp"
 #include "cli/eval_verb.hpp"
 #include "cli/fit_command.hpp"
+#include "cli/job_command.hpp"
 #include "cli/plan_command.hpp"
 #include "cli/predict_command.hpp"
 #include "cli/run_command.hpp"
@@ -29,6 +30,7 @@ std::vector<std::unique_ptr<Command>> make_commands(CLI::App& app) {
     commands.push_back(std::make_unique<PredictCommand>(app));
     commands.push_back(std::make_unique<FitCommand>(app));
     commands.push_back(std::make_unique<StatusCommand>(app));
+    commands.push_back(std::make_unique<JobsCommand>(app));
     commands.push_back(std::make_unique<WaitCommand>(app));
     commands.push_back(std::make_unique<CheckConfigCommand>(app));
     commands.push_back(std::make_unique<EvalCommand>(app));

@@ -82,18 +82,6 @@ FileResult<TrafficMatrix> parse_matrix(const std::vector<NamedText>& files) {
     return mistake("its name does not tell its format", "end it in .csv, .json or .prof");
 }
 
-FileResult<TrafficMatrix> load_matrix(const std::vector<std::string>& names) {
-    std::vector<std::string> texts;
-    for (const std::string& name : names) {
-        auto text = read_text_file(name, data_file_max_bytes);
-        if (!text) return tl::unexpected(text.error());
-        texts.push_back(std::move(*text));
-    }
-    std::vector<NamedText> files;
-    for (std::size_t i = 0; i < names.size(); ++i) files.push_back({names[i], texts[i]});
-    return parse_matrix(files);
-}
-
 Result<Exchange> placed(const TrafficMatrix& matrix, const ChosenPattern& pattern,
                         const PatternOptions& options) {
     if (pattern.hosts.size() > matrix_hosts_max) {
@@ -190,6 +178,18 @@ Result<Exchange> ChosenPattern::exchange(std::uint64_t message_bytes,
     const double messages = root ? ranks : ranks * ranks;
     return make_exchange(operation, counts, root ? config.topology.cluster_of(*root) : 0,
                          messages * static_cast<double>(message_bytes));
+}
+
+FileResult<TrafficMatrix> load_matrix(const std::vector<std::string>& names) {
+    std::vector<std::string> texts;
+    for (const std::string& name : names) {
+        auto text = read_text_file(name, data_file_max_bytes);
+        if (!text) return tl::unexpected(text.error());
+        texts.push_back(std::move(*text));
+    }
+    std::vector<NamedText> files;
+    for (std::size_t i = 0; i < names.size(); ++i) files.push_back({names[i], texts[i]});
+    return parse_matrix(files);
 }
 
 std::optional<ChosenPattern> choose_pattern(std::string_view verb, const PatternOptions& options) {

@@ -12,6 +12,7 @@
 
 #include "daemon/config.hpp"
 #include "model/collective.hpp"
+#include "model/traffic_matrix.hpp"
 
 namespace headway {
 
@@ -49,6 +50,9 @@ struct ChosenPattern {
     [[nodiscard]] Result<Exchange> exchange(std::uint64_t message_bytes,
                                             std::uint32_t ranks_per_host) const;
 };
+
+/// By the names of the files.
+[[nodiscard]] FileResult<TrafficMatrix> load_matrix(const std::vector<std::string>& names);
 
 /// Nothing, having told why on standard error.
 [[nodiscard]] std::optional<ChosenPattern> choose_pattern(std::string_view verb,

@@ -82,11 +82,21 @@ void read_algorithm(TomlReader& reader, PolicyConfig& policy) {
                  "write one of " + known);
 }
 
+void read_share(TomlReader& reader, PolicyConfig& policy) {
+    const auto share = reader.string("share");
+    if (!share || share->value == "job") return;
+    policy.share = SharePolicy::per_host;
+    if (share->value == "host") return;
+    reader.error(share->line, "share", fmt::format("\"{}\" is unknown", share->value),
+                 "write \"job\" (default) or \"host\"");
+}
+
 PolicyConfig read_policy(TomlReader& reader) {
     PolicyConfig policy;
     read_utilisation(reader, policy.plan);
     read_divisor(reader, policy.plan);
     read_algorithm(reader, policy);
+    read_share(reader, policy);
     if (const auto bytes = reader.integer("min_message_bytes")) {
         if (bytes->value < 0) {
             reader.error(bytes->line, "min_message_bytes", "it is negative",

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "coordination/trunk.hpp"
 #include "formats/file_error.hpp"
 #include "formats/topology_toml.hpp"
 #include "model/network_tree.hpp"
@@ -35,6 +36,7 @@ struct PolicyConfig {
     std::chrono::milliseconds linger{10};
     /// Of all-to-alls.  None: the one that is predicted to end first.
     std::optional<AllToAllAlgorithm> algorithm;
+    SharePolicy share = SharePolicy::per_job;  ///< of links that several jobs use
 };
 
 struct KernelConfig {

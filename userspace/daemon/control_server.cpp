@@ -175,14 +175,13 @@ void ControlServer::drop(const Client& client, std::string_view why) {
 
 /// Tells a failure that no client was told, and has it tried again in time.
 void ControlServer::after_kernel_change() {
-    Pacer& pacer = service_.pacer();
-    if (const auto error = pacer.take_error()) {
+    if (const auto error = service_.take_error()) {
         if (error->message != last_kernel_error_) {
             log_.error("{}; trying again until it succeeds", error->message);
         }
         last_kernel_error_ = error->message;
     }
-    const auto at = pacer.retry_at();
+    const auto at = service_.retry_at();
     if (!at && !last_kernel_error_.empty()) {
         log_.info("the kernel holds the wanted rates again");
         last_kernel_error_.clear();
@@ -192,7 +191,7 @@ void ControlServer::after_kernel_change() {
 
 int ControlServer::on_retry(sd_event_source*, std::uint64_t, void* server) {
     auto* self = static_cast<ControlServer*>(server);
-    self->service_.pacer().retry();
+    self->service_.retry();
     self->after_kernel_change();
     return 0;
 }

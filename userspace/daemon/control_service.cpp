@@ -92,8 +92,10 @@ void ControlService::close(SessionId id) {
     const auto user = sessions_of_user_.find(found->second.peer.uid);
     if (--user->second == 0) sessions_of_user_.erase(user);
     if (phases_) phases_->leave(found->second);
+    ControlSession ended = std::move(found->second);
     sessions_.erase(found);
     if (!active.empty()) pacer_.leave(active);
+    detach_job(ended);
 }
 
 // ------------------------------------------------------------------- requests
@@ -109,16 +111,24 @@ struct ControlService::Dispatch {
     Result<Json> operator()(const PrepareRequest& r) { return service.prepare(session, r, answer); }
     Result<Json> operator()(const EnterRequest& r) { return service.enter(session, r, answer); }
     Result<Json> operator()(const LeaveRequest&) { return service.leave(session, answer); }
-    Result<Json> operator()(const JoinRequest& r) {
-        if (!service.phases_) return service.phases_missing();
-        return service.phases_->join(session, r, answer);
+    Result<Json> operator()(const JoinRequest& r) { return service.join(session, r, answer); }
+    Result<Json> operator()(const StartJobRequest& r) {
+        return service.start_job(session, r, answer);
     }
+    Result<Json> operator()(const EndJobRequest& r) { return service.end_job(session, r, answer); }
+    Result<Json> operator()(const JobsRequest&) { return service.list_jobs(answer); }
     Result<Json> operator()(const PhaseRequest& r) {
         if (!service.phases_) return service.phases_missing();
+        if (auto known = service.learn_hosts(session, r.hosts.job); !known) {
+            return tl::unexpected(known.error());
+        }
         return service.phases_->phase(session, r, service.planner_, answer);
     }
     Result<Json> operator()(const TrafficRequest& r) {
         if (!service.phases_) return service.phases_missing();
+        if (auto known = service.learn_hosts(session, r.hosts); !known) {
+            return tl::unexpected(known.error());
+        }
         return service.phases_->traffic(session, r, service.planner_, answer);
     }
     Result<Json> operator()(const RateRequest& r) {
@@ -170,12 +180,28 @@ ControlAnswer ControlService::answer(SessionId id, std::string_view datagram) {
 Result<Json> ControlService::hello(ControlSession& session, const HelloRequest& request,
                                    Json answer) {
     session.hello = request;
+    if (!request.job.empty() && !session.seat) attach_job(session, request.job);
     answer["daemon"] = fmt::format("headwayd {}", version);
     answer["node"] = planner_.node_name();
     answer["cluster"] = planner_.own_cluster().name;
     answer["min_message_bytes"] = planner_.config().policy.min_message_bytes;
     answer["phases"] = phases_.has_value();
     return answer;
+}
+
+/// The parts that the job has already are the joined job's at once.
+Result<Json> ControlService::join(ControlSession& session, const JoinRequest& request,
+                                  Json answer) {
+    if (!phases_) return phases_missing();
+    auto joined = phases_->join(session, request, std::move(answer));
+    if (!joined) return joined;
+    attach_job(session, request.job);
+    if (auto shared = phases_->share(jobs_); !shared) {
+        phases_->leave(session);
+        return tl::unexpected(shared.error().within("the kernel"));
+    }
+    (*joined)["generation"] = phases_->generation_of(session);
+    return joined;
 }
 
 Result<Json> ControlService::plan(const PlanRequest& request, Json answer) const {
@@ -199,6 +225,9 @@ Result<Json> ControlService::prepare(ControlSession& session, const PrepareReque
     if (!pattern) return tl::unexpected(pattern.error());
     const auto plan = planner_.plan(*pattern, std::nullopt);
     if (!plan) return tl::unexpected(plan.error());
+    if (auto known = learn_hosts(session, request.hosts.job); !known) {
+        return tl::unexpected(known.error());
+    }
 
     const auto small = too_small(planner_.config().policy, request.message_bytes);
     const std::uint64_t id = remember(session, {*pattern, *plan});
@@ -213,7 +242,8 @@ Result<Json> ControlService::prepare(ControlSession& session, const PrepareReque
     }
     if (plan->paced) {
         answer["rates"] =
-            class_rates_json(planner_.config().topology, planner_.layout(), plan->rates);
+            class_rates_json(planner_.config().topology, planner_.layout(),
+                             shared_rates(session.job, {std::nullopt, {}, plan->rates}));
     }
     return answer;
 }
@@ -285,18 +315,27 @@ Result<Json> ControlService::enter(ControlSession& session, const EnterRequest& 
     if (session.enters.size() >= enters_per_client_max) {
         return failure("a client may be in {} collectives at most", enters_per_client_max);
     }
+    if (const auto* hosts = std::get_if<CollectiveHosts>(&request.who)) {
+        if (auto known = learn_hosts(session, hosts->job); !known) {
+            return tl::unexpected(known.error());
+        }
+    }
     auto plan = plan_of(session, request);
     if (!plan) return tl::unexpected(plan.error());
-    answer["paced"] = plan->paced;
-    answer["reason"] = plan->reason;
-    if (!plan->paced) {
-        session.enters.push_back({std::nullopt, std::move(plan->reason)});
-        return answer;
+    ActiveEnter entered{std::nullopt, std::move(plan->reason), std::move(plan->rates)};
+    entered.is_uncontended = plan->is_uncontended;
+    if (plan->is_uncontended) entered.rates.assign(planner_.layout().classes.size(), link_rate_);
+    auto rates = shared_rates(session.job, entered);
+    answer["paced"] = !rates.empty();
+    answer["reason"] = entered.reason;
+    if (!rates.empty()) {
+        answer["rates"] = class_rates_json(planner_.config().topology, planner_.layout(), rates);
+        const auto id = pacer_.enter(rates);
+        if (!id) return tl::unexpected(id.error().within("the kernel"));
+        entered.id = *id;
+        entered.in_force = std::move(rates);
     }
-    answer["rates"] = class_rates_json(planner_.config().topology, planner_.layout(), plan->rates);
-    const auto entered = pacer_.enter(std::move(plan->rates));
-    if (!entered) return tl::unexpected(entered.error().within("the kernel"));
-    session.enters.push_back({*entered, std::move(plan->reason)});
+    session.enters.push_back(std::move(entered));
     return answer;
 }
 
@@ -393,7 +432,7 @@ Result<Json> ControlService::status(Json answer) {
     answer["active_enters"] = pacer_.active();
     answer["client_count"] = sessions_.size();
     answer["clients"] = clients_json();
-    answer["jobs"] = phases_ ? phases_->jobs_json() : Json::array();
+    answer["jobs"] = jobs_json(jobs_in_status_max, true);
     answer["enter"] = latency_json(enter_latency_);
     answer["leave"] = latency_json(leave_latency_);
     answer["phase"] = latency_json(phase_latency_);
@@ -442,6 +481,7 @@ Result<void> ControlService::reload(Config config) {
             if (auto plan = planner_.plan(prepared.pattern, std::nullopt)) prepared.plan = std::move(*plan);
         }
     }
+    replan_jobs(keep_patterns);
     return {};
 }
 

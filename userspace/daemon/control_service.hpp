@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "daemon/clock.hpp"
 #include "daemon/control_session.hpp"
+#include "daemon/job_table.hpp"
 #include "daemon/latency_stats.hpp"
 #include "daemon/node_planner.hpp"
 #include "daemon/pacer.hpp"
@@ -68,8 +70,23 @@ public:
     /// if it needs another set-up of the kernel or of the socket.
     [[nodiscard]] Result<void> reload(Config config);
 
+    /// Started jobs are given to `keep` as text whenever they change, for
+    /// restore_jobs() of a later run.
+    void keep_jobs_with(std::function<void(const std::string&)> keep) { keep_ = std::move(keep); }
+    /// Jobs that cannot begin any more are left out; the first reason is the failure.
+    [[nodiscard]] Result<void> restore_jobs(std::string_view text);
+    /// Those that had processes have been given time for them to come back.
+    [[nodiscard]] bool has_deserted_jobs() const;
+    void end_deserted_jobs();
+
     [[nodiscard]] const NodePlanner& planner() const { return planner_; }
     [[nodiscard]] Pacer& pacer() { return pacer_; }
+    /// Brings the kernel to what is wanted, if it is time.
+    void retry();
+    /// When retry() wants to be called; none: all is as wanted.
+    [[nodiscard]] std::optional<std::chrono::nanoseconds> retry_at() const;
+    /// The last failure that no client was told, once.
+    [[nodiscard]] std::optional<Error> take_error();
     [[nodiscard]] std::size_t clients() const { return sessions_.size(); }
 
 private:
@@ -77,11 +94,36 @@ private:
     struct Dispatch;  // one overload per kind of request
 
     Result<Json> hello(ControlSession& session, const HelloRequest& request, Json answer);
+    Result<Json> join(ControlSession& session, const JoinRequest& request, Json answer);
     Result<Json> plan(const PlanRequest& request, Json answer) const;
     Result<Json> prepare(ControlSession& session, const PrepareRequest& request, Json answer);
     Result<Json> enter(ControlSession& session, const EnterRequest& request, Json answer);
     Result<Json> leave(ControlSession& session, Json answer);
     Result<Json> status(Json answer);
+
+    Result<Json> start_job(const ControlSession& session, const StartJobRequest& request,
+                           Json answer);
+    Result<Json> end_job(const ControlSession& session, const EndJobRequest& request, Json answer);
+    Result<Json> list_jobs(Json answer) const;
+
+    void compute_parts();
+    [[nodiscard]] std::vector<ClassRate> shared_rates(std::optional<JobId> job,
+                                                      const ActiveEnter& entered) const;
+    std::vector<std::pair<std::optional<JobId>, ActiveEnter*>> all_enters();
+    Result<void> enter_anew();
+    Result<void> share_anew();
+    void share_or_retry();
+    void attach_job(ControlSession& session, const std::string& name);
+    void detach_job(ControlSession& session);
+    Result<void> learn_hosts(ControlSession& session, const std::vector<std::string>& names);
+    Result<uid_t> owner_of(const ControlSession& session,
+                           const std::optional<std::uint64_t>& uid) const;
+    Result<ActiveEnter> plan_job(const StartJobRequest& request) const;
+    Result<void> begin_job(JobId id);
+    void forget_job_enter(JobId id);
+    void keep_jobs();
+    void replan_jobs(bool same_hosts);
+    Json jobs_json(std::size_t most, bool with_phases) const;
 
     Result<void> change_linger(std::chrono::nanoseconds linger);
     static std::uint64_t remember(ControlSession& session, PreparedPattern prepared);
@@ -106,6 +148,12 @@ private:
     PhaseMaps* maps_ = nullptr;
     std::optional<std::uint32_t> earlier_program_;
     const ReconcileStatus* reconciled_ = nullptr;
+    JobTable jobs_;
+    std::map<JobId, ActiveEnter> job_enters_;  ///< of started jobs: what they are in all the time
+    std::function<void(const std::string&)> keep_;
+    std::string kept_;
+    std::optional<Error> share_error_;
+    std::optional<std::chrono::nanoseconds> share_retry_at_;
     std::map<SessionId, ControlSession> sessions_;
     std::map<uid_t, std::size_t> sessions_of_user_;
     SessionId next_id_ = 1;

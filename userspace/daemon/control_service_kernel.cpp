@@ -32,9 +32,8 @@ std::vector<std::uint16_t> rest_minors(const KernelLayout& layout) {
 void add_phase_classes(std::vector<Change>& build, const KernelLayout& layout,
                        const PhaseClasses& classes) {
     std::vector<Change> added;
-    for (const auto& [trunk_and_rate, entry] : classes.entries()) {
-        const auto& [trunk, rate] = trunk_and_rate;
-        added.emplace_back(AddClass{entry.classid, rate, layout.classes[trunk].classid});
+    for (const PhaseClasses::InKernel& one : classes.all()) {
+        added.emplace_back(AddClass{one.classid, one.rate, layout.classes[one.trunk].classid});
     }
     auto filters = build.begin();
     while (filters != build.end() && !std::holds_alternative<AddClassifier>(*filters)) ++filters;
@@ -59,6 +58,7 @@ void ControlService::kernel_agrees(const std::optional<BytesPerSecond>& link_rat
     if (!link_rate || *link_rate == link_rate_) return;
     link_rate_ = *link_rate;
     if (phases_) phases_->link_changed(link_rate_);
+    share_or_retry();
 }
 
 void ControlService::kernel_differs() {
@@ -106,7 +106,7 @@ Json ControlService::reconcile_json() const {
 }
 
 bool ControlService::is_in_step() const {
-    return !pacer_.retry_at() && (reconciled_ == nullptr || !reconciled_->error);
+    return !retry_at() && (reconciled_ == nullptr || !reconciled_->error);
 }
 
 }  // namespace headway

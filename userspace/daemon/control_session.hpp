@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/job_table.hpp"
 #include "daemon/node_planner.hpp"
 #include "daemon/pacer.hpp"
 #include "daemon/protocol.hpp"
@@ -37,12 +38,16 @@ struct PreparedPattern {
 struct ActiveEnter {
     std::optional<Pacer::EnterId> id;  ///< none: entered, but not paced
     std::string reason;                ///< why so, as the plan says
+    std::vector<ClassRate> rates{};    ///< of a job that is alone; empty: never paced
+    std::vector<ClassRate> in_force{};  ///< as they were asked of the kernel; empty: none
+    bool is_uncontended = false;       ///< `rates` count only if the job is not alone
 };
 
 /// What one connection has asked for.
 struct ControlSession {
     Peer peer;
     std::optional<HelloRequest> hello;
+    std::optional<JobId> job;  ///< as the hello or the join named it; or of none, of the user's
     std::map<std::uint64_t, PreparedPattern> patterns;  ///< by id, from 1
     std::uint64_t last_pattern = 0;                     ///< its id
     std::uint64_t uses = 0;                             ///< of patterns

@@ -15,6 +15,7 @@
 #include "daemon/control_service.hpp"
 #include "daemon/control_socket.hpp"
 #include "daemon/host_name.hpp"
+#include "daemon/job_file.hpp"
 #include "daemon/kernel_access.hpp"
 #include "daemon/kernel_setup.hpp"
 #include "daemon/kernel_watch.hpp"
@@ -178,6 +179,23 @@ void tell_set_up(const NodePlanner& planner, const SetUp& done, spdlog::logger& 
              rate_to_text(done.report.link_rate.bits()), done.phases ? "with" : "without");
 }
 
+/// Jobs that were started during an earlier run, and from now on a file of them.
+void take_up_jobs(ControlService& service, const JobFile& file, spdlog::logger& log) {
+    const auto text = file.read();
+    if (!text) {
+        log.warn("no jobs of an earlier run: {}", text.error().message);
+    } else if (*text) {
+        if (const auto done = service.restore_jobs(**text); !done) {
+            log.warn("{}: not all jobs of the earlier run: {}", file.path(), done.error().message);
+        }
+    }
+    service.keep_jobs_with([&file, &log](const std::string& jobs) {
+        if (const auto done = file.write(jobs); !done) {
+            log.warn("started jobs would not survive a restart: {}", done.error().message);
+        }
+    });
+}
+
 /// With the kernel set up; whatever happens here, the caller takes it down.
 Result<void> serve(NodePlanner planner, const SetUp& done, KernelAccess& access,
                    KernelMonitor monitor, ControlSocket& socket, AtTheEnd at_the_end,
@@ -192,13 +210,18 @@ Result<void> serve(NodePlanner planner, const SetUp& done, KernelAccess& access,
     ControlService service(std::move(planner), done.report.link_rate, kernel, clock);
     if (done.phases) service.use_phases(*done.phases, done.phases->program());
     if (done.report.is_adopted) service.adopt(done.report.found, done.report.earlier_program);
+    const JobFile jobs(service.planner().config().daemon.socket);
+    take_up_jobs(service, jobs, log);
     Reconciler reconciler(kernel, clock, service);
     auto watch = KernelWatch::start(event.get(), std::move(monitor), access, service, reconciler, log);
     if (!watch) return tl::unexpected(watch.error());
-    if (done.report.is_adopted) (*watch)->release_adopted_later();
+    if (done.report.is_adopted || service.has_deserted_jobs()) (*watch)->release_adopted_later();
     Daemon daemon(event.get(), service, log);
     if (auto watching = daemon.watch_signals(); !watching) return watching;
-    return daemon.serve(socket, at_the_end);
+    auto served = daemon.serve(socket, at_the_end);
+    service.keep_jobs_with(nullptr);  // the end of connections is none of jobs
+    if (at_the_end == AtTheEnd::restore) jobs.remove();
+    return served;
 }
 
 /// The interface is ours as long as this exists.

@@ -62,6 +62,7 @@ int KernelWatch::on_release(sd_event_source*, std::uint64_t, void* watch) {
 
 void KernelWatch::release_adopted() {
     service_.release_adopted();
+    service_.end_deserted_jobs();
     const KernelDiff diff = reconciler_.run_for_own_change();
     if (reconciler_.status().error) {
         tell(diff);

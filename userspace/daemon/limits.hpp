@@ -34,6 +34,9 @@ inline constexpr std::size_t traffic_plans_kept_max = 64;  ///< known by their w
 inline constexpr std::size_t clients_in_status_max = 64;
 inline constexpr std::size_t failed_in_status_max = 16;  ///< objects that the kernel refused
 inline constexpr std::size_t jobs_in_status_max = 8;
+inline constexpr std::size_t jobs_in_list_max = 128;
+inline constexpr std::size_t started_jobs_max = 128;
+inline constexpr std::size_t started_jobs_per_user_max = 16;  ///< of users other than root
 inline constexpr std::size_t phases_in_status_max = 16;  ///< of a job
 
 }  // namespace headway

@@ -164,6 +164,7 @@ Result<NodePlan> NodePlanner::plan_alltoall_like(const CollectivePattern& patter
     if (!plan) return tl::unexpected(plan.error());
     NodePlan node{plan->is_paced(), plan->shares.reason, {}};
     node.predicted = node.paced ? plan->paced : plan->unpaced;
+    node.is_uncontended = !node.paced;
     if (!node.paced) return node;
     node.rates = class_rates(layout_, plan->shares.rates);
     node.algorithm = algorithm_of(pattern, plan->shares, message_bytes);
@@ -254,6 +255,7 @@ Result<NodePlan> NodePlanner::plan_rooted(const CollectivePattern& pattern,
 
     NodePlan node{plan->paced, std::move(plan->reason), {}};
     if (message_bytes) node.predicted = node.paced ? plan->chosen : plan->unpaced;
+    node.is_uncontended = !node.paced;
     if (!node.paced) return node;
     node.algorithm = pattern.operation->algorithm;
     // The root is the last group, alone; the others come by cluster.
@@ -285,10 +287,22 @@ Result<NodePlan> NodePlanner::plan(const TrafficRequest& request) const {
     if (!plan) return tl::unexpected(plan.error());
 
     NodePlan node{plan->paced, std::move(plan->reason), {}};
+    node.is_uncontended = !node.paced;
     if (!node.paced) return node;
     const auto& rates = plan->rates[static_cast<std::size_t>(own - hosts.begin())];
     for (const ClassLayout& target : layout_.classes) node.rates.push_back(rates[target.cluster]);
     return node;
+}
+
+Result<NodePlan> NodePlanner::plan_job_alltoall(const std::vector<std::string>& hosts,
+                                                std::uint32_t ranks_per_host) const {
+    CollectiveHosts whole;
+    whole.operation = find_operation("alltoall");
+    whole.job = whole.communicator = hosts;
+    whole.ranks_per_host = ranks_per_host;
+    const auto pattern = pattern_of(whole);
+    if (!pattern) return tl::unexpected(pattern.error());
+    return plan(*pattern, std::nullopt);
 }
 
 Result<CollectivePlan> NodePlanner::plan_hosts(const PlanRequest& request) const {

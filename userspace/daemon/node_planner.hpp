@@ -30,6 +30,8 @@ struct NodePlan {
     std::optional<Prediction> predicted{};  ///< with a message size: so paced, or so unpaced
     std::vector<NodeSteps> steps{};  ///< faster than `rates`, in lock step only; or empty
     bool by_ring = false;  ///< not paced: who goes around a ring asks for that traffic's rates
+    /// Not paced because a job that is alone need not be.
+    bool is_uncontended = false;
 };
 
 /// A collective as the planner sees it: names have become numbers.
@@ -90,6 +92,10 @@ public:
     /// Of any sizes.  Fails on unknown hosts, on one named twice, and if this node
     /// is not among them.
     [[nodiscard]] Result<NodePlan> plan(const TrafficRequest& request) const;
+
+    /// Of an all-to-all of all the job's ranks, for messages of any size.
+    [[nodiscard]] Result<NodePlan> plan_job_alltoall(const std::vector<std::string>& hosts,
+                                                     std::uint32_t ranks_per_host) const;
 
     /// The whole plan of an all-to-all, whether or not this node is one of the hosts.
     [[nodiscard]] Result<CollectivePlan> plan_hosts(const PlanRequest& request) const;

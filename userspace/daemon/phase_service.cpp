@@ -33,19 +33,11 @@ ClassRate strictest(const std::vector<ClassRate>& rates) {
     return least;
 }
 
-Json phases_json(const PhaseJobs::Job& job) {
-    Json list = Json::array();
-    for (std::size_t i = 1; i < job.phases.size() && i <= phases_in_status_max; ++i) {
-        list.push_back({{"phase", i}, {"bytes_per_s", rate_json(strictest(job.phases[i]))}});
-    }
-    return list;
-}
-
 }  // namespace
 
 PhaseService::PhaseService(PhaseMaps& maps, TrafficControl& kernel, const KernelLayout& layout,
                            BytesPerSecond link_rate)
-    : jobs_(maps, kernel, class_handles(layout)),
+    : jobs_(maps, kernel, class_handles(layout), link_rate),
       trunks_(layout.classes.size()),
       link_rate_(link_rate) {}
 
@@ -120,7 +112,8 @@ Result<Json> PhaseService::phase(const ControlSession& session, const PhaseReque
         return tl::unexpected(told.error());
     }
     answer["algorithm"] = algorithm_json(*plan);
-    answer["predicted"] = plan->predicted ? prediction_json(*plan->predicted) : Json(nullptr);
+    const bool is_as_predicted = plan->predicted && !has_part(session.seat->job);
+    answer["predicted"] = is_as_predicted ? prediction_json(*plan->predicted) : Json(nullptr);
     answer["min_message_bytes"] = planner.config().policy.min_message_bytes;
     if (auto steps = steps_json(session.seat->job, plan->steps); !steps.empty()) {
         answer["steps"] = std::move(steps);
@@ -137,7 +130,7 @@ Json PhaseService::steps_json(std::uint32_t job, const std::vector<NodeSteps>& s
         if (!number) return Json::array();
         list.push_back({{"step", step.first_step},
                         {"phase", *number},
-                        {"bytes_per_s", rate_json(strictest(jobs_.jobs().at(job).phases[*number]))}});
+                        {"bytes_per_s", rate_json(least_of(job, *number))}});
     }
     return list;
 }
@@ -174,19 +167,37 @@ Result<Json> PhaseService::traffic(const ControlSession& session, const TrafficR
 /// What every plan's answer has.
 Result<void> PhaseService::tell_plan(Json& answer, const PhaseSeat& seat, const NodePlan& plan,
                                      const NodePlanner& planner) {
-    std::uint32_t number = 0;
-    if (plan.paced) {
-        const auto phase = jobs_.phase(seat.job, without_idle_limits(plan.rates));
-        if (!phase) return tl::unexpected(phase.error());
-        number = *phase;
-    }
-    answer.update(number_json(seat, number));
-    answer["paced"] = plan.paced;
-    answer["reason"] = plan.reason;
-    if (plan.paced) {
-        answer["rates"] = class_rates_json(planner.config().topology, planner.layout(), plan.rates);
+    const auto number = number_of(seat, plan);
+    if (!number) return tl::unexpected(number.error());
+    answer.update(number_json(seat, *number));
+    answer["paced"] = plan.paced || *number > 0;
+    answer["reason"] = has_part(seat.job) ? plan.reason + "; of that the job's part, because other "
+                                                          "jobs share links with it"
+                                          : plan.reason;
+    if (answer["paced"]) {
+        const auto rates = plan.paced ? plan.rates : std::vector<ClassRate>(trunks_);
+        answer["rates"] = class_rates_json(planner.config().topology, planner.layout(),
+                                           jobs_.shared(seat.job, rates));
     }
     return {};
+}
+
+/// What a job may do without a limit while it is alone, it may do with its part of
+/// the node's link while it is not.
+Result<std::uint32_t> PhaseService::number_of(const PhaseSeat& seat, const NodePlan& plan) {
+    if (plan.paced) return jobs_.phase(seat.job, without_idle_limits(plan.rates));
+    if (!plan.is_uncontended || !has_part(seat.job)) return 0;
+    return jobs_.phase(seat.job, std::vector<ClassRate>(trunks_, link_rate_));
+}
+
+bool PhaseService::has_part(std::uint32_t job) const {
+    const std::vector<LinkPart>& parts = jobs_.jobs().at(job).parts;
+    return std::any_of(parts.begin(), parts.end(), [](LinkPart part) { return part < LinkPart{}; });
+}
+
+/// As it is now.
+ClassRate PhaseService::least_of(std::uint32_t job, std::uint32_t number) const {
+    return strictest(jobs_.shared(job, jobs_.jobs().at(job).phases[number]));
 }
 
 /// A phase holds for the whole node.
@@ -221,7 +232,7 @@ Result<Json> PhaseService::rate(const ControlSession& session, const RateRequest
 Json PhaseService::number_json(const PhaseSeat& seat, std::uint32_t number) const {
     const PhaseJobs::Job& job = jobs_.jobs().at(seat.job);
     return {{"phase", number},
-            {"bytes_per_s", rate_json(strictest(job.phases[number]))},
+            {"bytes_per_s", rate_json(number == 0 ? ClassRate() : least_of(seat.job, number))},
             {"generation", job.generation}};
 }
 
@@ -239,20 +250,29 @@ void PhaseService::plans_changed() {
     jobs_.new_generation_of_all();
 }
 
+Result<void> PhaseService::share(const JobTable& table) {
+    PhaseJobs::Parts parts;
+    for (const auto& [number, job] : jobs_.jobs()) {
+        const auto id = table.find(job.user, job.name);
+        if (id) parts.emplace(number, table.at(*id).parts);
+    }
+    return jobs_.share(parts);
+}
+
 // ---------------------------------------------------------------------- status
 
-Json PhaseService::jobs_json() const {
-    Json list = Json::array();
+void PhaseService::add_phases_json(const KnownJob& known, Json& entry) const {
     for (const auto& [number, job] : jobs_.jobs()) {
-        if (list.size() == jobs_in_status_max) break;
-        list.push_back({{"job", job.name},
-                        {"uid", job.user},
-                        {"generation", job.generation},
-                        {"processes", job.slots.size()},
-                        {"phase_count", job.phases.size() - 1},
-                        {"phases", phases_json(job)}});
+        if (job.user != known.user || job.name != known.name) continue;
+        entry["generation"] = job.generation;
+        entry["phase_count"] = job.phases.size() - 1;
+        Json list = Json::array();
+        for (std::uint32_t i = 1; i < job.phases.size() && i <= phases_in_status_max; ++i) {
+            list.push_back({{"phase", i}, {"bytes_per_s", rate_json(least_of(number, i))}});
+        }
+        entry["phases"] = std::move(list);
+        return;
     }
-    return list;
 }
 
 }  // namespace headway

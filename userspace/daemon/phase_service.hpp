@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "daemon/control_session.hpp"
+#include "daemon/job_table.hpp"
 #include "daemon/node_planner.hpp"
 #include "phase/phase_jobs.hpp"
 
@@ -30,6 +31,10 @@ public:
                                     Json answer);
 
     [[nodiscard]] int slots_fd(const ControlSession& session);
+    /// Of the job that the session has joined.
+    [[nodiscard]] std::uint32_t generation_of(const ControlSession& session) const {
+        return generation(*session.seat);
+    }
 
     /// The session ends, or its process has.
     void leave(ControlSession& session);
@@ -43,10 +48,15 @@ public:
     /// What is no limit depends on it.
     void link_changed(BytesPerSecond link_rate) {
         link_rate_ = link_rate;
+        jobs_.set_link_rate(link_rate);
         plans_changed();
     }
 
-    [[nodiscard]] Json jobs_json() const;
+    /// Every job that is in the table has its parts of the links, as the table says.
+    [[nodiscard]] Result<void> share(const JobTable& table);
+
+    /// Of the job's phases, into its entry of the status.
+    void add_phases_json(const KnownJob& job, Json& entry) const;
     [[nodiscard]] std::uint32_t phase_in(const PhaseSeat& seat) { return jobs_.phase_in(seat); }
     [[nodiscard]] const PhaseClasses& classes() const { return jobs_.classes(); }
 
@@ -60,6 +70,9 @@ private:
     [[nodiscard]] std::vector<ClassRate> without_idle_limits(std::vector<ClassRate> rates) const;
     Json steps_json(std::uint32_t job, const std::vector<NodeSteps>& steps);
     [[nodiscard]] Json number_json(const PhaseSeat& seat, std::uint32_t number) const;
+    [[nodiscard]] ClassRate least_of(std::uint32_t job, std::uint32_t number) const;
+    [[nodiscard]] bool has_part(std::uint32_t job) const;
+    [[nodiscard]] Result<std::uint32_t> number_of(const PhaseSeat& seat, const NodePlan& plan);
     [[nodiscard]] std::uint32_t generation(const PhaseSeat& seat) const;
 
     PhaseJobs jobs_;

@@ -4,7 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <limits>
 
+#include <sys/types.h>
+
+#include "coordination/shares.hpp"
 #include "daemon/limits.hpp"
 #include "model/hostlist.hpp"
 #include "model/step_rates.hpp"
@@ -327,12 +331,69 @@ Result<RequestBody> read_rate(ObjectReader& reader) {
     return reader.finish(rate);
 }
 
+std::string read_named_job(ObjectReader& reader) {
+    std::string job = read_job(reader);
+    if (job.empty()) reader.fail("\"job\" must name the job");
+    return job;
+}
+
+std::optional<std::uint64_t> read_uid(ObjectReader& reader) {
+    const auto uid = reader.number("uid");
+    if (uid && *uid >= std::numeric_limits<uid_t>::max()) reader.fail("\"uid\" is no user's number");
+    return uid;
+}
+
+void read_job_pattern(ObjectReader& reader, StartJobRequest& start) {
+    if (reader.has("operation")) {
+        const PlannedOperation* operation = read_operation(reader);
+        start.is_alltoall = true;
+        if (operation != nullptr && operation->name != "alltoall") {
+            reader.fail("\"operation\" of a job must be \"alltoall\"");
+        }
+    }
+    if (reader.has("flows")) {
+        if (start.is_alltoall) reader.fail("\"operation\" and \"flows\": a job has one pattern");
+        if (start.hosts.size() > traffic_hosts_max) {
+            reader.fail("\"hosts\" may name {} at most, with \"flows\"", traffic_hosts_max);
+        }
+        start.flows = reader.flows("flows", start.hosts.size());
+    }
+    if (start.hosts.empty() && (start.is_alltoall || !start.flows.empty())) {
+        reader.fail("\"hosts\" are needed for a pattern");
+    }
+}
+
+Result<RequestBody> read_job_start(ObjectReader& reader) {
+    StartJobRequest start;
+    start.job = read_named_job(reader);
+    start.uid = read_uid(reader);
+    if (reader.has("hosts")) start.hosts = reader.hosts("hosts");
+    start.ranks_per_host = read_ranks_per_host(reader);
+    const std::uint64_t weight = reader.number("weight").value_or(1);
+    if (weight < 1 || weight > share_weight_max) {
+        reader.fail("\"weight\" must be 1 .. {}", share_weight_max);
+    }
+    start.weight = static_cast<std::uint32_t>(weight);
+    start.is_lasting = reader.boolean("lasting").value_or(false);
+    read_job_pattern(reader, start);
+    return reader.finish(std::move(start));
+}
+
+Result<RequestBody> read_job_end(ObjectReader& reader) {
+    EndJobRequest end;
+    end.job = read_named_job(reader);
+    end.uid = read_uid(reader);
+    return reader.finish(std::move(end));
+}
+
+Result<RequestBody> read_jobs(ObjectReader& reader) { return reader.finish(JobsRequest{}); }
+
 struct Operation {
     std::string_view name;
     Result<RequestBody> (*read)(ObjectReader&);
 };
 
-constexpr std::array<Operation, 10> operations{{
+constexpr std::array<Operation, 13> operations{{
     {"hello", read_hello},
     {"status", read_status},
     {"plan", read_plan},
@@ -343,6 +404,9 @@ constexpr std::array<Operation, 10> operations{{
     {"phase", read_phase},
     {"traffic", read_traffic},
     {"rate", read_rate},
+    {"job_start", read_job_start},
+    {"job_end", read_job_end},
+    {"jobs", read_jobs},
 }};
 
 Result<RequestBody> read_body(const Input& object) {
@@ -357,7 +421,7 @@ Result<RequestBody> read_body(const Input& object) {
                      [&](const Operation& o) { return name && o.name == *name; });
     if (operation == operations.end()) {
         return failure("\"op\" must be one of hello, status, plan, prepare, enter, leave, "
-                       "join, phase, traffic, rate");
+                       "join, phase, traffic, rate, job_start, job_end, jobs");
     }
     return operation->read(reader);
 }

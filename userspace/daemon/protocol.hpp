@@ -85,9 +85,29 @@ struct RateRequest {
     std::optional<std::uint64_t> bytes_per_s;  ///< none: no limit
 };
 
+/// A job begins, whether or not its processes will ever say so themselves.
+struct StartJobRequest {
+    std::string job;
+    std::optional<std::uint64_t> uid;  ///< whose it is; none: the client's
+    std::vector<std::string> hosts;    ///< empty: not told
+    std::uint32_t ranks_per_host = 1;
+    std::uint32_t weight = 1;
+    bool is_lasting = false;           ///< only a request ends it
+    bool is_alltoall = false;          ///< it is paced as one all the time; needs hosts
+    std::vector<HostFlow> flows;       ///< or as such traffic; needs hosts
+};
+
+struct EndJobRequest {
+    std::string job;
+    std::optional<std::uint64_t> uid;
+};
+
+struct JobsRequest {};
+
 using RequestBody =
     std::variant<HelloRequest, StatusRequest, PlanRequest, PrepareRequest, EnterRequest,
-                 LeaveRequest, JoinRequest, PhaseRequest, TrafficRequest, RateRequest>;
+                 LeaveRequest, JoinRequest, PhaseRequest, TrafficRequest, RateRequest,
+                 StartJobRequest, EndJobRequest, JobsRequest>;
 
 struct Request {
     std::optional<std::uint64_t> id;  ///< whatever else is wrong, the answer carries it

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The classes that phases send through: below each trunk's class one for each
-// distinct rate, shared by all phases of all jobs that want that rate.
+// distinct rate of a job, shared by the job's phases that want that rate.  Two
+// jobs never share one, because each job's rates change with its part of the link.
 //
 // A class that nobody wants any more stays: it may still hold packets, and the
-// next job of the kind wants it again.  It goes when there is no room for
-// another, if it is empty.
+// next job may want its rate.  It goes when there is no room for another, if it is
+// empty.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -28,33 +31,62 @@ public:
     /// Class of trunk i is trunks[i]; `kernel` must outlive this object.
     PhaseClasses(TrafficControl& kernel, std::vector<TcHandle> trunks, std::size_t classes_max);
 
+    /// Who wants a class.
+    struct Key {
+        std::size_t trunk = 0;
+        std::uint32_t job = 0;
+        ClassRate alone;  ///< the rate that the phase would have if there were no other job
+
+        friend auto operator<=>(const Key&, const Key&) = default;
+    };
+
     /// A class of that rate, made if there is none; every acquire() wants a
     /// release().  Fails if there is no room, or the kernel refuses.
-    [[nodiscard]] Result<TcHandle> acquire(std::size_t trunk, BytesPerSecond rate);
-    void release(std::size_t trunk, BytesPerSecond rate);
+    [[nodiscard]] Result<TcHandle> acquire(const Key& key, BytesPerSecond rate);
+    void release(const Key& key);
+
+    struct Entry {
+        TcHandle classid;
+        BytesPerSecond rate;
+        std::uint32_t users = 0;
+    };
+    struct RateChange {
+        Key key;
+        BytesPerSecond rate;
+    };
+    /// Classes in use get other rates, all of them or none.  If the kernel did not
+    /// say what it has after a failure, the next call says all rates again.
+    [[nodiscard]] Result<void> change_rates(std::span<const RateChange> changes);
 
     /// Takes classes that are in the kernel already for its own, as far as they
     /// are such as it makes; nobody wants them yet.
     void adopt(const std::vector<ClassState>& found);
 
-    struct Entry {
+    struct InKernel {
+        std::size_t trunk = 0;
         TcHandle classid;
-        std::uint32_t users = 0;
+        BytesPerSecond rate;
     };
-    /// By trunk and rate.
-    using Entries = std::map<std::pair<std::size_t, BytesPerSecond>, Entry>;
-    [[nodiscard]] const Entries& entries() const { return entries_; }
+    /// All that should be there, wanted or not.
+    [[nodiscard]] std::vector<InKernel> all() const;
+    /// Those in use.
+    [[nodiscard]] const std::map<Key, Entry>& entries() const { return entries_; }
 
 private:
+    using TrunkAndRate = std::pair<std::size_t, BytesPerSecond>;
+
     Result<TcHandle> add(std::size_t trunk, BytesPerSecond rate);
     Result<void> make_room();
+    [[nodiscard]] bool is_full() const { return entries_.size() + idle_.size() >= classes_max_; }
     [[nodiscard]] TcHandle free_handle();
 
     TrafficControl& kernel_;
     std::vector<TcHandle> trunks_;
     std::size_t classes_max_;
-    Entries entries_;
+    std::map<Key, Entry> entries_;
+    std::multimap<TrunkAndRate, TcHandle> idle_;  ///< that nobody wants
     std::uint16_t next_minor_;
+    bool is_in_doubt_ = false;
 };
 
 }  // namespace headway

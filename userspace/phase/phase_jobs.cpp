@@ -19,8 +19,11 @@ bool nowhere_laxer(const std::vector<ClassRate>& now, const std::vector<ClassRat
 
 }  // namespace
 
-PhaseJobs::PhaseJobs(PhaseMaps& maps, TrafficControl& kernel, std::vector<TcHandle> trunks)
-    : maps_(maps), classes_(kernel, std::move(trunks), phase_classes_max) {
+PhaseJobs::PhaseJobs(PhaseMaps& maps, TrafficControl& kernel, std::vector<TcHandle> trunks,
+                     BytesPerSecond link_rate)
+    : maps_(maps),
+      classes_(kernel, std::move(trunks), phase_classes_max),
+      link_rate_(link_rate) {
     for (std::uint32_t number = 0; number < HEADWAY_PHASE_JOBS; ++number) fresh_.insert(number);
 }
 
@@ -105,7 +108,7 @@ Result<void> PhaseJobs::renew() {
 void PhaseJobs::end(std::uint32_t number) {
     const auto job = jobs_.find(number);
     end_phase_job(maps_, number);
-    for (const auto& rates : job->second.phases) release(rates, rates.size());
+    for (const auto& rates : job->second.phases) release(number, rates, rates.size());
     jobs_.erase(job);
 }
 
@@ -147,7 +150,7 @@ Result<std::uint32_t> PhaseJobs::add(std::uint32_t number, const std::vector<Cla
         }
         if (is_named) new_generation(number);
     }
-    const auto by_trunk = acquire(rates);
+    const auto by_trunk = acquire(number, rates);
     if (!by_trunk) return tl::unexpected(by_trunk.error());
     if (!reused) {
         job.phases.push_back(rates);
@@ -155,7 +158,7 @@ Result<std::uint32_t> PhaseJobs::add(std::uint32_t number, const std::vector<Cla
         return add_phase(maps_, number, *by_trunk);
     }
     change_phase(maps_, number, *reused, *by_trunk);
-    release(job.phases[*reused], rates.size());
+    release(number, job.phases[*reused], rates.size());
     job.phases[*reused] = rates;
     return *reused;
 }
@@ -179,24 +182,113 @@ std::optional<std::uint32_t> PhaseJobs::free_phase(std::uint32_t number,
     return oldest;
 }
 
-Result<std::vector<PhaseRate>> PhaseJobs::acquire(const std::vector<ClassRate>& rates) {
+Result<std::vector<PhaseRate>> PhaseJobs::acquire(std::uint32_t number,
+                                                  const std::vector<ClassRate>& rates) {
+    const auto left = shared(number, rates);
     std::vector<PhaseRate> by_trunk(rates.size());
     for (std::size_t trunk = 0; trunk < rates.size(); ++trunk) {
-        if (!rates[trunk]) continue;
-        const auto classid = classes_.acquire(trunk, *rates[trunk]);
+        if (!left[trunk]) continue;
+        const auto classid = classes_.acquire({trunk, number, rates[trunk]}, *left[trunk]);
         if (!classid) {
-            release(rates, trunk);
+            release(number, rates, trunk);
             return tl::unexpected(classid.error());
         }
-        by_trunk[trunk] = {rates[trunk]->value, classid->minor()};
+        by_trunk[trunk] = {left[trunk]->value, classid->minor()};
     }
     return by_trunk;
 }
 
-void PhaseJobs::release(const std::vector<ClassRate>& rates, std::size_t trunks) {
+void PhaseJobs::release(std::uint32_t number, const std::vector<ClassRate>& rates,
+                        std::size_t trunks) {
+    const auto left = shared(number, rates);
     for (std::size_t trunk = 0; trunk < trunks; ++trunk) {
-        if (rates[trunk]) classes_.release(trunk, *rates[trunk]);
+        if (left[trunk]) classes_.release({trunk, number, rates[trunk]});
     }
+}
+
+// --------------------------------------------------------------------- sharing
+
+ClassRate PhaseJobs::left_of(const ClassRate& rate, const std::vector<LinkPart>& parts,
+                             std::size_t trunk) const {
+    return parts.empty() ? rate : part_of(rate, parts[trunk], link_rate_);
+}
+
+std::vector<ClassRate> PhaseJobs::shared(std::uint32_t number,
+                                         const std::vector<ClassRate>& rates) const {
+    const std::vector<LinkPart>& parts = jobs_.at(number).parts;
+    std::vector<ClassRate> left;
+    for (std::size_t i = 0; i < rates.size(); ++i) left.push_back(left_of(rates[i], parts, i));
+    return left;
+}
+
+/// What share() has to do.
+struct PhaseJobs::Reshare {
+    std::vector<PhaseClasses::RateChange> changes;
+    std::vector<PhaseClasses::RateChange> added;  ///< limits where there was none; each a user
+    std::vector<PhaseClasses::Key> removed;       ///< and none where there was one
+};
+
+void PhaseJobs::collect(Reshare& work, std::uint32_t number,
+                        const std::vector<LinkPart>& parts) const {
+    const Job& job = jobs_.at(number);
+    std::set<PhaseClasses::Key> changed;
+    for (std::size_t phase = 1; phase < job.phases.size(); ++phase) {
+        const std::vector<ClassRate>& rates = job.phases[phase];
+        for (std::size_t trunk = 0; trunk < rates.size(); ++trunk) {
+            const PhaseClasses::Key key{trunk, number, rates[trunk]};
+            const auto entry = classes_.entries().find(key);
+            const bool is_new = entry == classes_.entries().end();
+            const ClassRate before = is_new ? ClassRate() : entry->second.rate;
+            const ClassRate now = left_of(rates[trunk], parts, trunk);
+            if (before && !now) work.removed.push_back(key);
+            if (!before && now) work.added.push_back({key, *now});
+            if (before && now && before != now && changed.insert(key).second) {
+                work.changes.push_back({key, *now});
+            }
+        }
+    }
+}
+
+Result<void> PhaseJobs::share(const Parts& parts) {
+    Reshare work;
+    for (const auto& [number, of_job] : parts) collect(work, number, of_job);
+    std::size_t made = 0;
+    Result<void> done;
+    for (; made < work.added.size() && done; ++made) {
+        const auto& add = work.added[made];
+        if (auto got = classes_.acquire(add.key, add.rate); !got) {
+            done = tl::unexpected(got.error());
+            break;
+        }
+    }
+    if (done) done = classes_.change_rates(work.changes);
+    if (!done) {
+        while (made > 0) classes_.release(work.added[--made].key);
+        return done;
+    }
+    finish(work, parts);
+    return {};
+}
+
+/// The kernel has the classes: now they are what the numbers mean.
+void PhaseJobs::finish(const Reshare& work, const Parts& parts) {
+    for (const auto& [number, of_job] : parts) {
+        Job& job = jobs_.at(number);
+        if (of_job == job.parts) continue;
+        job.parts = of_job;
+        for (std::uint32_t phase = 1; phase < job.phases.size(); ++phase) {
+            const auto left = shared(number, job.phases[phase]);
+            std::vector<PhaseRate> by_trunk(left.size());
+            for (std::size_t trunk = 0; trunk < left.size(); ++trunk) {
+                if (!left[trunk]) continue;
+                const auto& entry = classes_.entries().at({trunk, number, job.phases[phase][trunk]});
+                by_trunk[trunk] = {left[trunk]->value, entry.classid.minor()};
+            }
+            change_phase(maps_, number, phase, by_trunk);
+        }
+        new_generation(number);
+    }
+    for (const PhaseClasses::Key& key : work.removed) classes_.release(key);
 }
 
 }  // namespace headway

@@ -2,6 +2,9 @@
 // Jobs with phases on this node: who sits in which slot, which phase of a job
 // means which rates.
 //
+// Phases are told apart by the rates that their plan gives a job that is alone;
+// what they mean in the kernel is the job's part of those (share()).
+//
 // A job is a name and a user: processes of one user can choose each other's
 // phases (they can kill each other as well), and nobody else's.  A job begins
 // with its first process and ends with its last.
@@ -15,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "model/link_part.hpp"
 #include "netlink/traffic_control.hpp"
 #include "phase/phase_classes.hpp"
 #include "phase/phase_maps.hpp"
@@ -25,15 +29,16 @@ class PhaseJobs {
 public:
     /// The kernel must hold the trunks' classes.  The references must outlive
     /// this object; no process may be in the maps.
-    PhaseJobs(PhaseMaps& maps, TrafficControl& kernel, std::vector<TcHandle> trunks);
+    PhaseJobs(PhaseMaps& maps, TrafficControl& kernel, std::vector<TcHandle> trunks,
+              BytesPerSecond link_rate);
 
     /// A slot for one more process.  Fails if all are taken.
     [[nodiscard]] Result<PhaseSeat> join(uid_t user, const std::string& name);
     /// The process is gone: its slot does not count any more.
     void leave(const PhaseSeat& seat);
 
-    /// The job's phase that limits trunk i to rates[i] (none: not at all): 0 if
-    /// there is no limit; the number that equal rates have, or the next, or one
+    /// The job's phase that limits trunk i to rates[i] (none: not at all), or to the
+    /// job's part of that: 0 if there is no limit; the number that equal rates have, or the next, or one
     /// that is free again.  Fails if the job has too many, or the kernel refuses
     /// a class.
     ///
@@ -48,6 +53,18 @@ public:
                                               const std::vector<ClassRate>& rates,
                                               bool changes_generation = true);
 
+    /// Parts by job and trunk; jobs that are not named have all they had.
+    using Parts = std::map<std::uint32_t, std::vector<LinkPart>>;
+    /// Jobs get other parts of the links, in the phases that they have as well, in
+    /// which their processes may be at this moment.  All or nothing: if the kernel
+    /// refuses any, the rates are as before.
+    [[nodiscard]] Result<void> share(const Parts& parts);
+    /// What is left to the job of such rates now.
+    [[nodiscard]] std::vector<ClassRate> shared(std::uint32_t job,
+                                                const std::vector<ClassRate>& rates) const;
+    /// What no limit is a part of.  Parts are of that from the next share() on.
+    void set_link_rate(BytesPerSecond link_rate) { link_rate_ = link_rate; }
+
     /// What answers to this job said does not hold any more.
     void new_generation(std::uint32_t job);
     void new_generation_of_all();
@@ -57,7 +74,8 @@ public:
         std::string name;
         std::uint32_t generation = 1;
         std::set<std::uint32_t> slots;               ///< taken
-        std::vector<std::vector<ClassRate>> phases;  ///< phases[0] is rest
+        std::vector<std::vector<ClassRate>> phases;  ///< as of a job alone; phases[0] is rest
+        std::vector<LinkPart> parts;                 ///< by trunk; empty: all of it
         std::vector<std::uint32_t> named;  ///< of each phase: the last generation that did
         std::map<std::uint32_t, std::uint32_t> joined;  ///< the generation of each slot's process
     };
@@ -79,11 +97,18 @@ private:
                               bool changes_generation);
     [[nodiscard]] std::optional<std::uint32_t> free_phase(std::uint32_t number,
                                                           const std::vector<ClassRate>& rates);
-    Result<std::vector<PhaseRate>> acquire(const std::vector<ClassRate>& rates);
-    void release(const std::vector<ClassRate>& rates, std::size_t trunks);
+    Result<std::vector<PhaseRate>> acquire(std::uint32_t number,
+                                           const std::vector<ClassRate>& rates);
+    void release(std::uint32_t number, const std::vector<ClassRate>& rates, std::size_t trunks);
+    struct Reshare;
+    void collect(Reshare& work, std::uint32_t number, const std::vector<LinkPart>& parts) const;
+    void finish(const Reshare& work, const Parts& parts);
+    [[nodiscard]] ClassRate left_of(const ClassRate& rate, const std::vector<LinkPart>& parts,
+                                    std::size_t trunk) const;
 
     PhaseMaps& maps_;
     PhaseClasses classes_;
+    BytesPerSecond link_rate_;
     std::map<std::uint32_t, Job> jobs_;
     std::set<std::uint32_t> fresh_;  ///< numbers whose arrays nobody has seen
 };

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * SPANK plugin: tells headwayd of a job on each of its nodes, as the prolog and
+ * epilog scripts do, and lets the job say that it is to be paced all the time:
+ *
+ *	srun --headway-pattern=alltoall ...
+ *
+ * plugstack.conf: optional spank_headway.so [headway=/usr/local/bin/headway]
+ *
+ * Runs the command instead of speaking to the socket itself: whatever goes wrong
+ * there, slurmd goes on.
+ */
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <slurm/spank.h>
+
+extern char **environ;
+
+SPANK_PLUGIN(headway, 1);
+
+static struct spank_option options[] = {
+	{ "headway-pattern", "alltoall", "pace the job's traffic all the time, as an all-to-all",
+	  1, 0, NULL },
+	SPANK_OPTIONS_TABLE_END
+};
+
+int slurm_spank_init(spank_t sp, int argc, char *argv[])
+{
+	(void)argc;
+	(void)argv;
+	return spank_option_register(sp, &options[0]);
+}
+
+/* The program that plugstack.conf names. */
+static const char *program(int argc, char *argv[])
+{
+	static const char key[] = "headway=";
+	int i;
+
+	for (i = 0; i < argc; i++) {
+		if (!strncmp(argv[i], key, sizeof(key) - 1))
+			return argv[i] + sizeof(key) - 1;
+	}
+	return "/usr/local/bin/headway";
+}
+
+static void run(char *const arguments[])
+{
+	int status = 0;
+	pid_t pid;
+
+	if (posix_spawn(&pid, arguments[0], NULL, NULL, arguments, environ)) {
+		slurm_error("headway: cannot run %s", arguments[0]);
+		return;
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		;
+	if (status)
+		slurm_error("headway: %s job %s failed", arguments[0], arguments[2]);
+}
+
+/* "4711" and "1000", in that context. */
+static int who(spank_t sp, char job[16], char user[16])
+{
+	uint32_t id;
+	uid_t uid;
+
+	if (spank_get_item(sp, S_JOB_ID, &id) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_UID, &uid) != ESPANK_SUCCESS)
+		return -1;
+	snprintf(job, 16, "%u", id);
+	snprintf(user, 16, "%u", (unsigned int)uid);
+	return 0;
+}
+
+int slurm_spank_job_prolog(spank_t sp, int argc, char *argv[])
+{
+	char job[16], user[16], *pattern = NULL, *hosts;
+	char *arguments[12];
+	int n = 0;
+
+	if (who(sp, job, user))
+		return 0;
+	hosts = getenv("SLURM_JOB_NODELIST");
+	arguments[n++] = (char *)program(argc, argv);
+	arguments[n++] = "job";
+	arguments[n++] = "start";
+	arguments[n++] = job;
+	arguments[n++] = "--lasting";
+	arguments[n++] = "--user";
+	arguments[n++] = user;
+	if (hosts) {
+		arguments[n++] = "--hosts";
+		arguments[n++] = hosts;
+	}
+	if (hosts && spank_option_getopt(sp, &options[0], &pattern) == ESPANK_SUCCESS && pattern &&
+	    !strcmp(pattern, "alltoall"))
+		arguments[n++] = "--pattern=alltoall";
+	arguments[n] = NULL;
+	run(arguments);
+	return 0;
+}
+
+int slurm_spank_job_epilog(spank_t sp, int argc, char *argv[])
+{
+	char job[16], user[16];
+
+	if (who(sp, job, user))
+		return 0;
+	run((char *const[]){ (char *)program(argc, argv), "job", "end", job, "--user", user, NULL });
+	return 0;
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// When jobs begin and end, and what is left of them over a restart.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "daemon/job_file.hpp"
+#include "daemon/job_table.hpp"
+#include "daemon/limits.hpp"
+
+namespace headway::test {
+namespace {
+
+constexpr uid_t alice = 1000;
+
+StartJobRequest request(const std::string& name, uid_t user = alice) {
+    StartJobRequest start;
+    start.job = name;
+    start.uid = user;
+    return start;
+}
+
+TEST(JobTable, AJobOfProcessesEndsWithTheLast) {
+    JobTable table;
+    const JobId job = table.attach(alice, "12");
+    EXPECT_EQ(table.attach(alice, "12"), job);
+    EXPECT_NE(table.attach(alice + 1, "12"), job) << "another user's";
+    EXPECT_FALSE(table.detach(job));
+    EXPECT_TRUE(table.detach(job));
+    EXPECT_FALSE(table.find(alice, "12"));
+}
+
+TEST(JobTable, AStartedJobWithoutProcessesEndsByCommandOnly) {
+    JobTable table;
+    const JobId job = *table.start(alice, request("12"));
+    EXPECT_EQ(table.find(alice, "12"), job);
+    EXPECT_TRUE(table.end(job));
+    EXPECT_TRUE(table.jobs().empty());
+}
+
+TEST(JobTable, AStartedJobEndsWithItsLastProcessUnlessItIsToLast) {
+    JobTable table;
+    StartJobRequest lasting = request("lasting");
+    lasting.is_lasting = true;
+    const JobId first = *table.start(alice, request("12")), second = *table.start(alice, lasting);
+    EXPECT_EQ(table.attach(alice, "12"), first);
+    EXPECT_EQ(table.attach(alice, "lasting"), second);
+    EXPECT_TRUE(table.detach(first));
+    EXPECT_FALSE(table.detach(second));
+    EXPECT_EQ(table.attach(alice, "lasting"), second) << "its next step";
+    EXPECT_FALSE(table.end(second)) << "goes on as its process's";
+    EXPECT_EQ(table.at(second).weight(), 1U);
+    EXPECT_TRUE(table.detach(second));
+}
+
+TEST(JobTable, StartingAgainSaysItAnew) {
+    JobTable table;
+    StartJobRequest start = request("12");
+    const JobId job = *table.start(0, start);
+    start.weight = 5;
+    EXPECT_EQ(*table.start(0, start), table.find(0, "12"));
+    EXPECT_EQ(table.at(job).weight(), 5U);
+}
+
+TEST(JobTable, IsBounded) {
+    JobTable table;
+    for (std::size_t i = 0; i < started_jobs_per_user_max; ++i) {
+        ASSERT_TRUE(table.start(alice, request(std::to_string(i))));
+    }
+    EXPECT_FALSE(table.start(alice, request("more")));
+    EXPECT_TRUE(table.start(alice, request("0"))) << "is one of them";
+    for (std::size_t i = started_jobs_per_user_max; i < started_jobs_max; ++i) {
+        ASSERT_TRUE(table.start(0, request(std::to_string(i), 0)));
+    }
+    EXPECT_FALSE(table.start(0, request("more", 0)));
+}
+
+TEST(JobTable, StartedJobsOutliveARestart) {
+    JobTable table;
+    StartJobRequest start = request("12");
+    start.hosts = {"a0", "a1"};
+    start.weight = 3;
+    start.is_lasting = true;
+    start.flows = {{0, 1, 17}};
+    ASSERT_TRUE(table.start(alice, start));
+    StartJobRequest whole = request("whole");
+    whole.hosts = {"a0", "b0"};
+    whole.is_alltoall = true;
+    ASSERT_TRUE(table.start(alice, whole));
+    table.attach(alice, "not started");
+
+    JobTable next;
+    const auto restored = next.restore(table.to_text());
+    ASSERT_TRUE(restored) << restored.error().message;
+    ASSERT_EQ(next.jobs().size(), 2U);
+    const KnownJob& job = next.at(*next.find(alice, "12"));
+    EXPECT_EQ(job.started->hosts, start.hosts);
+    EXPECT_EQ(job.started->weight, 3U);
+    EXPECT_TRUE(job.started->is_lasting);
+    ASSERT_EQ(job.started->flows.size(), 1U);
+    EXPECT_EQ(job.started->flows[0].bytes, 17);
+    EXPECT_TRUE(next.at(*next.find(alice, "whole")).started->is_alltoall);
+    EXPECT_EQ(next.to_text(), table.to_text());
+}
+
+TEST(JobTable, ProcessesHaveTimeToComeBack) {
+    JobTable table;
+    for (const char* name : {"back", "gone", "never-had-any"}) {
+        ASSERT_TRUE(table.start(alice, request(name)));
+    }
+    table.attach(alice, "back");
+    table.attach(alice, "gone");
+    JobTable next;
+    ASSERT_TRUE(next.restore(table.to_text()));
+    next.attach(alice, "back");
+    EXPECT_EQ(next.jobs().size(), 3U);
+    EXPECT_TRUE(next.end_deserted());
+    EXPECT_FALSE(next.find(alice, "gone"));
+    EXPECT_EQ(next.jobs().size(), 2U);
+    EXPECT_FALSE(next.end_deserted());
+}
+
+TEST(JobTable, WhatIsNoListOfJobsRestoresNone) {
+    for (const char* text : {"", "{}", "[1]", "[{}]", "[{\"had_processes\":true}]",
+                             "[{\"v\":1,\"id\":0,\"op\":\"status\",\"had_processes\":true}]",
+                             "[{\"v\":1,\"id\":0,\"op\":\"job_start\",\"job\":\"x\",\"had_processes\":1}]"}) {
+        JobTable table;
+        EXPECT_FALSE(table.restore(text)) << text;
+        EXPECT_TRUE(table.jobs().empty()) << text;
+    }
+}
+
+class JobFileTest : public testing::Test {
+protected:
+    JobFileTest() : folder_(testing::TempDir() + "/job-file-XXXXXX") {
+        EXPECT_NE(mkdtemp(folder_.data()), nullptr);
+    }
+    ~JobFileTest() override { std::filesystem::remove_all(folder_); }
+
+    std::string folder_;
+};
+
+TEST_F(JobFileTest, HasTheLastTextOrNone) {
+    const JobFile file(folder_ + "/control.sock");
+    const auto none = file.read();
+    ASSERT_TRUE(none);
+    EXPECT_FALSE(*none);
+    ASSERT_TRUE(file.write("[1]\n"));
+    ASSERT_TRUE(file.write("[]\n"));
+    EXPECT_EQ(**file.read(), "[]\n");
+    EXPECT_EQ(std::filesystem::status(file.path()).permissions(),
+              std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    file.remove();
+    EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(JobFileTest, FollowsNoLink) {
+    const JobFile file(folder_ + "/control.sock");
+    std::filesystem::create_symlink(folder_ + "/elsewhere", file.path());
+    std::filesystem::create_symlink(folder_ + "/elsewhere", file.path() + ".new");
+    EXPECT_FALSE(file.read());
+    EXPECT_FALSE(file.write("[]\n"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ + "/elsewhere"));
+}
+
+}  // namespace
+}  // namespace headway::test

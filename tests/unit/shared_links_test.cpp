@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several jobs on the nodes of a cluster, each node with its own daemon before a
+// fake kernel: what their classes may send together, whatever the jobs.
+#include <gtest/gtest.h>
+#include <libmnl/libmnl.h>
+#include <linux/rtnetlink.h>
+
+#include <memory>
+#include <random>
+#include <set>
+
+#include "daemon/control_service.hpp"
+#include "fake_clock.hpp"
+#include "fake_kernel.hpp"
+#include "fake_phase_maps.hpp"
+#include "netlink/netlink_traffic_control.hpp"
+#include "topologies.hpp"
+
+namespace headway::test {
+namespace {
+
+using Session = ControlService::SessionId;
+constexpr std::uint32_t own = 0, remote = 1;  ///< classes
+constexpr std::uint64_t link_bytes_per_s = 20 * mbit / 8;
+/// What all plans together may ask of the trunk: 0.99 * 25 Mbit/s.
+constexpr std::uint64_t trunk_bytes_per_s = 25 * mbit / 8 * 99 / 100;
+
+class Node {
+public:
+    explicit Node(const std::string& name, SharePolicy policy = SharePolicy::per_job) {
+        kernel_.add_device("eth0", {20 * mbit});
+        control_.emplace(*NetlinkTrafficControl::open(kernel_, "eth0"));
+        auto planner = *NodePlanner::make(config(name, policy), "unused");
+        const auto layout = with_phases(planner.layout(), {17, 17}, std::chrono::milliseconds(10));
+        EXPECT_TRUE(control_->apply(layout.set_up, ApplyMode::in_order));
+        service_.emplace(std::move(planner), BytesPerSecond{link_bytes_per_s}, *control_, clock_);
+        service_->use_phases(maps_, {17, 17});
+        service_->keep_jobs_with([this](const std::string& text) { kept_ = text; });
+    }
+
+    static Config config(const std::string& name, SharePolicy policy) {
+        Config config;
+        config.node.name = name;
+        config.topology = demo_topology();
+        config.policy.share = policy;
+        return config;
+    }
+
+    Session connect(uid_t user) { return *service_->open({.pid = 42, .uid = user, .gid = 100}); }
+    Json ask(Session session, const std::string& op, const Json& members = Json::object()) {
+        Json request{{"v", 1}, {"id", 5}, {"op", op}};
+        request.update(members);
+        return Json::parse(service_->answer(session, request.dump()).text);
+    }
+    Json command(const std::string& op, const Json& members, uid_t user = 0) {
+        const Session session = connect(user);
+        Json answer = ask(session, op, members);
+        service_->close(session);
+        return answer;
+    }
+    /// A process of the job in the phase of an all-to-all of these.
+    Json enter(Session session, const std::string& job, const Json& hosts) {
+        Json joined = ask(session, "join", {{"job", job}});
+        EXPECT_EQ(joined["ok"], true) << joined;
+        // which array that is, a process knows by its descriptor
+        joined["test_job"] = maps_.config().process[maps_.config().process_count - 1].job;
+        const auto is_here = [](const Json& host) { return host.get<std::string>().front() == 'a'; };
+        if (std::all_of(hosts.begin(), hosts.end(), is_here)) stays_here_.insert(joined["test_job"].get<std::uint32_t>());
+        else stays_here_.erase(joined["test_job"].get<std::uint32_t>());
+        enter_phase(session, joined, hosts);
+        return joined;
+    }
+    Json enter_phase(Session session, const Json& joined, const Json& hosts) {
+        Json phase = ask(session, "phase", {{"operation", "alltoall"},
+                                            {"job_hosts", hosts},
+                                            {"comm_hosts", hosts},
+                                            {"message_bytes", 65536}});
+        EXPECT_EQ(phase["ok"], true) << phase;
+        store(joined, phase["phase"]);
+        return phase;
+    }
+    /// As the process that has joined does it.
+    void store(const Json& joined, std::uint32_t number) {
+        const auto job = joined["test_job"].get<std::uint32_t>();
+        const auto slot = joined["slot"].get<std::uint32_t>();
+        __atomic_store_n(&maps_.slots(job).phase[slot], number, __ATOMIC_RELEASE);
+    }
+
+    /// The class that a packet to the other cluster goes to, as the kernel has it.
+    ClassRate rate(std::uint32_t trunk = remote) const {
+        return const_cast<Node*>(this)->kernel_.device("eth0").root.classes.at(
+            0x10000 | maps_.classify(trunk)).rate;
+    }
+    ClassRate requested_rate() { return kernel_.device("eth0").root.classes.at(0x10011).rate; }
+    /// Of all active phases' classes towards the other cluster together.
+    std::uint64_t sum_of_active() {
+        std::map<std::uint32_t, std::uint64_t> classes;
+        for (std::uint32_t i = 0; i < maps_.config().process_count; ++i) {
+            const auto process = maps_.config().process[i];
+            const std::uint32_t phase = maps_.slots(process.job).phase[process.slot];
+            if (phase == 0 || phase >= maps_.config().phase_count[process.job]) continue;
+            if (stays_here_.contains(process.job)) continue;  // it sends nothing there
+            const auto& rate = maps_.rates(process.job, phase)[remote];
+            if (rate.bytes_per_s == ~std::uint64_t{0}) {
+                classes[0] = link_bytes_per_s;
+                continue;
+            }
+            const auto& in_kernel =
+                kernel_.device("eth0").root.classes.at(0x10000 | rate.class_minor);
+            EXPECT_EQ(in_kernel.rate, BytesPerSecond{rate.bytes_per_s}) << "kernel and map";
+            classes[rate.class_minor] = in_kernel.rate->value;
+        }
+        std::uint64_t sum = 0;
+        for (const auto& [minor, bytes_per_s] : classes) sum += bytes_per_s;
+        return std::min(sum, link_bytes_per_s);
+    }
+
+    FakeKernel kernel_;
+    FakeClock clock_;
+    std::optional<NetlinkTrafficControl> control_;
+    FakePhaseMaps maps_{2};
+    std::optional<ControlService> service_;
+    std::string kept_;
+    std::set<std::uint32_t> stays_here_;  ///< jobs whose hosts are all of this cluster
+};
+
+const Json all_hosts{"a[0-3]", "b[0-3]"};
+const ClassRate alone = BytesPerSecond{773'437};
+const ClassRate halved = BytesPerSecond{773'437 / 2};
+
+TEST(SharedLinks, ALoneJobsRatesAreAsEver) {
+    Node node("a0");
+    node.enter(node.connect(1000), "12", all_hosts);
+    EXPECT_EQ(node.rate(), alone);
+    EXPECT_EQ(node.command("jobs", Json::object())["jobs"][0]["parts"], nullptr);
+}
+
+TEST(SharedLinks, AnotherJobTakesHalfAtOnceAndGivesItBack) {
+    Node node("a0");
+    const Session first = node.connect(1000);
+    const Json joined = node.enter(first, "12", all_hosts);
+    const auto before = node.kernel_.device("eth0").root.classes;
+    const auto generation = node.maps_.slots(0).generation;
+
+    const Json told = node.command("job_start", {{"job", "13"}, {"hosts", {"a1", "b1"}}});
+    ASSERT_EQ(told["ok"], true) << told;
+    EXPECT_EQ(told["parts"]["b"], 0.5);
+    EXPECT_EQ(node.rate(), halved) << "it is still in its phase";
+    EXPECT_GT(node.maps_.slots(0).generation, generation) << "it may ask again";
+    for (const auto& [classid, state] : node.kernel_.device("eth0").root.classes) {
+        EXPECT_NE(state.rate, alone) << "an old rate in class " << std::hex << classid;
+    }
+    const Json asked = node.enter_phase(first, joined, all_hosts);
+    EXPECT_EQ(asked["bytes_per_s"], halved->value);
+    EXPECT_EQ(asked["rates"][1]["bytes_per_s"], halved->value);
+    EXPECT_EQ(asked["predicted"], nullptr) << "that is of a job that is alone";
+
+    EXPECT_EQ(node.command("job_end", {{"job", "13"}})["ended"], true);
+    EXPECT_EQ(node.rate(), alone);
+    EXPECT_EQ(node.kernel_.device("eth0").root.classes, before) << "nothing is left of it";
+}
+
+TEST(SharedLinks, JobsOfProcessesShareToo) {
+    Node node("a0");
+    const Session first = node.connect(1000), second = node.connect(1001);
+    node.enter(first, "12", all_hosts);
+    node.enter(second, "13", all_hosts);
+    EXPECT_EQ(node.rate(), halved);
+    node.service_->close(first);
+    EXPECT_EQ(node.rate(), alone);
+}
+
+TEST(SharedLinks, WeightsAreRootsToGive) {
+    Node node("a0");
+    node.enter(node.connect(1000), "12", all_hosts);
+    const Json heavy{{"job", "13"}, {"hosts", {"a1", "b1"}}, {"weight", 3}};
+    EXPECT_EQ(node.command("job_start", heavy, 1001)["ok"], false);
+    EXPECT_EQ(node.rate(), alone);
+    EXPECT_EQ(node.command("job_start", heavy, 0)["ok"], true);
+    EXPECT_EQ(node.rate(), BytesPerSecond{773'437 / 4});
+    EXPECT_EQ(node.command("job_end", {{"job", "13"}, {"uid", 0}}, 1001)["ok"], false);
+    Json foreign = heavy;
+    foreign["uid"] = 1000;
+    EXPECT_EQ(node.command("job_start", foreign, 1001)["ok"], false);
+}
+
+TEST(SharedLinks, WhatIsUnlimitedAloneIsNotWithOthers) {
+    Node node("a0");
+    const Session session = node.connect(1000);
+    const Json pair{"a0", "b0"};
+    const Json joined = node.enter(session, "12", pair);
+    EXPECT_EQ(node.rate(), std::nullopt) << "one sender cannot fill the trunk";
+    node.command("job_start", {{"job", "13"}, {"hosts", {"a1", "b1"}}});
+    EXPECT_EQ(node.enter_phase(session, joined, pair)["paced"], true);
+    EXPECT_EQ(node.rate(), BytesPerSecond{link_bytes_per_s / 2});
+    node.command("job_end", {{"job", "13"}});
+    EXPECT_EQ(node.rate(), BytesPerSecond{link_bytes_per_s}) << "which is no limit";
+}
+
+TEST(SharedLinks, APatternIsInForceAsLongAsTheJob) {
+    Node node("a0");
+    const Json told = node.command("job_start",
+                                   {{"job", "12"}, {"hosts", all_hosts}, {"operation", "alltoall"}});
+    EXPECT_EQ(told["paced"], true) << told;
+    EXPECT_EQ(node.requested_rate(), alone);
+    node.command("job_start", {{"job", "13"}, {"hosts", {"a1", "b1"}}});
+    EXPECT_EQ(node.requested_rate(), halved);
+    node.command("job_end", {{"job", "13"}});
+    node.kernel_.end_linger();
+    EXPECT_EQ(node.requested_rate(), alone);
+    node.command("job_end", {{"job", "12"}});
+    node.kernel_.end_linger();
+    EXPECT_EQ(node.requested_rate(), std::nullopt);
+}
+
+TEST(SharedLinks, CollectivesByRequestShareToo) {
+    Node node("a0");
+    const Session session = node.connect(1000);
+    const Json members{{"operation", "alltoall"}, {"job_hosts", all_hosts}, {"comm_hosts", all_hosts}};
+    EXPECT_EQ(node.ask(session, "enter", members)["ok"], true);
+    EXPECT_EQ(node.requested_rate(), alone);
+    node.command("job_start", {{"job", "13"}, {"hosts", {"a1", "b1"}}});
+    EXPECT_EQ(node.requested_rate(), halved);
+    node.service_->close(session);
+    node.kernel_.end_linger();
+    EXPECT_EQ(node.requested_rate(), std::nullopt);
+}
+
+TEST(SharedLinks, WhatTheKernelRefusesChangesNothing) {
+    Node node("a0");
+    node.enter(node.connect(1000), "12", all_hosts);
+    const auto before = node.kernel_.device("eth0").root.classes;
+    int changes = 0;
+    node.kernel_.refuse = [&](const nlmsghdr& request) -> std::optional<FakeKernel::Refusal> {
+        if (request.nlmsg_type != RTM_NEWTCLASS || ++changes != 1) return std::nullopt;
+        return FakeKernel::Refusal{ENOMEM, "no memory"};
+    };
+    const Json refused = node.command("job_start", {{"job", "13"}, {"hosts", {"a1", "b1"}}});
+    EXPECT_EQ(refused["ok"], false);
+    EXPECT_NE(refused["error"].get<std::string>().find("no memory"), std::string::npos);
+    EXPECT_EQ(node.kernel_.device("eth0").root.classes, before);
+    EXPECT_EQ(node.rate(), alone);
+    EXPECT_EQ(node.command("jobs", Json::object())["job_count"], 1);
+}
+
+TEST(SharedLinks, AnEndThatTheKernelRefusesIsTriedAgain) {
+    Node node("a0");
+    node.enter(node.connect(1000), "12", all_hosts);
+    node.command("job_start", {{"job", "13"}, {"hosts", {"a1", "b1"}}});
+    bool refusing = true;
+    node.kernel_.refuse = [&](const nlmsghdr& request) -> std::optional<FakeKernel::Refusal> {
+        if (!refusing || request.nlmsg_type != RTM_NEWTCLASS) return std::nullopt;
+        return FakeKernel::Refusal{ENOMEM, "no memory"};
+    };
+    EXPECT_EQ(node.command("job_end", {{"job", "13"}})["ok"], true);
+    EXPECT_EQ(node.rate(), halved) << "too slow, but safe";
+    EXPECT_TRUE(node.service_->take_error());
+    refusing = false;
+    ASSERT_TRUE(node.service_->retry_at());
+    node.clock_.advance(std::chrono::seconds(2));
+    node.service_->retry();
+    EXPECT_EQ(node.rate(), alone);
+    EXPECT_FALSE(node.service_->retry_at());
+}
+
+TEST(SharedLinks, StartedJobsOutliveTheDaemon) {
+    Node first("a0");
+    const Json start{{"job", "13"}, {"hosts", all_hosts}, {"operation", "alltoall"}, {"uid", 1000}};
+    ASSERT_EQ(first.command("job_start", start)["ok"], true);
+    Node next("a0");
+    ASSERT_TRUE(next.service_->restore_jobs(first.kept_));
+    EXPECT_EQ(next.requested_rate(), alone);
+    EXPECT_FALSE(next.service_->has_deserted_jobs()) << "it never had a process";
+    EXPECT_EQ(next.command("job_end", {{"job", "13"}}, 1000)["ended"], true);
+    EXPECT_EQ(next.kept_, "[]\n");
+}
+
+TEST(SharedLinks, AReloadPlansStartedJobsAnew) {
+    Node node("a0");
+    node.command("job_start", {{"job", "12"}, {"hosts", all_hosts}, {"operation", "alltoall"}});
+    Config config = Node::config("a0", SharePolicy::per_job);
+    config.policy.plan.target_utilisation_millionths = utilisation_one / 2;
+    ASSERT_TRUE(node.service_->reload(config));
+    EXPECT_EQ(node.requested_rate(), BytesPerSecond{390'625}) << "half of the trunk for four";
+}
+
+// Jobs come and go on random hosts of both clusters; every node is told of all.
+class RandomJobs : public testing::TestWithParam<SharePolicy> {};
+
+TEST_P(RandomJobs, TogetherNeverAskForMoreThanTheTrunk) {
+    std::mt19937 random(5);
+    std::vector<std::string> names;
+    for (const char* cluster : {"a", "b"}) {
+        for (int i = 0; i < 4; ++i) names.push_back(cluster + std::to_string(i));
+    }
+    std::vector<std::unique_ptr<Node>> nodes;
+    for (int i = 0; i < 4; ++i) nodes.push_back(std::make_unique<Node>(names[i], GetParam()));
+    struct Process {
+        Node* node;
+        Session session;
+        Json joined;
+    };
+    struct Running {
+        std::string name;
+        Json hosts;
+        std::vector<Process> processes;
+    };
+    const auto ask_for = [&] {
+        std::uint64_t sum = 0;
+        for (auto& node : nodes) sum += node->sum_of_active();
+        return sum;
+    };
+    std::vector<Running> running;
+    int busiest = 0;
+    for (int step = 0; step < 150; ++step) {
+        if (running.size() < 5 && random() % 2 == 0) {
+            Json hosts = Json::array();
+            for (const std::string& name : names) {
+                if (random() % 2 == 0) hosts.push_back(name);
+            }
+            if (hosts.size() < 2) continue;
+            Running job{fmt::format("job{}", step), hosts, {}};
+            const std::uint32_t weight = 1 + random() % 4 / 3;
+            for (auto& node : nodes) {
+                const Json told = node->command(
+                    "job_start", {{"job", job.name}, {"uid", 1000}, {"hosts", hosts},
+                                  {"lasting", true}, {"weight", weight}});
+                ASSERT_EQ(told["ok"], true) << told;
+            }
+            for (std::size_t i = 0; i < nodes.size(); ++i) {
+                if (std::find(hosts.begin(), hosts.end(), names[i]) == hosts.end()) continue;
+                const Session session = nodes[i]->connect(1000);
+                Json joined = nodes[i]->enter(session, job.name, hosts);
+                job.processes.push_back({nodes[i].get(), session, std::move(joined)});
+            }
+            running.push_back(std::move(job));
+        } else if (!running.empty()) {
+            const auto gone = running.begin() + static_cast<std::ptrdiff_t>(random() % running.size());
+            for (const Process& one : gone->processes) one.node->service_->close(one.session);
+            for (auto& node : nodes) {
+                EXPECT_EQ(node->command("job_end", {{"job", gone->name}, {"uid", 1000}})["ok"], true);
+            }
+            running.erase(gone);
+        }
+        ASSERT_LE(ask_for(), trunk_bytes_per_s) << "in the phases they are in, step " << step;
+        for (Running& job : running) {
+            for (Process& one : job.processes) one.node->enter_phase(one.session, one.joined, job.hosts);
+        }
+        const std::uint64_t sum = ask_for();
+        ASSERT_LE(sum, trunk_bytes_per_s) << "step " << step << ", " << running.size() << " jobs";
+        if (sum > trunk_bytes_per_s / 2) ++busiest;
+    }
+    EXPECT_GT(busiest, 20) << "the trunk is used, too";
+    for (const Running& job : running) {
+        for (const Process& one : job.processes) one.node->service_->close(one.session);
+        for (auto& node : nodes) node->command("job_end", {{"job", job.name}, {"uid", 1000}});
+    }
+    for (auto& node : nodes) EXPECT_EQ(node->command("jobs", Json::object())["job_count"], 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, RandomJobs,
+                         testing::Values(SharePolicy::per_job, SharePolicy::per_host));
+
+}  // namespace
+}  // namespace headway::test

@@ -1,0 +1,128 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What Slurm's prolog, epilog and plugin tell headwayd, and that they never fail."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SLURM = ROOT / "packaging/slurm"
+HEADERS = pathlib.Path("/usr/include/slurm/spank.h")
+
+# slurmd, as far as the plugin calls it.
+HOST = r"""
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include <slurm/spank.h>
+
+spank_err_t spank_option_register(spank_t sp, struct spank_option *opt)
+{
+	(void)sp;
+	return opt->name ? ESPANK_SUCCESS : ESPANK_ERROR;
+}
+spank_err_t spank_option_getopt(spank_t sp, struct spank_option *opt, char **value)
+{
+	(void)sp; (void)opt;
+	*value = getenv("PATTERN");
+	return *value ? ESPANK_SUCCESS : ESPANK_ERROR;
+}
+spank_err_t spank_get_item(spank_t sp, spank_item_t item, ...)
+{
+	va_list list;
+	(void)sp;
+	va_start(list, item);
+	*va_arg(list, uint32_t *) = item == S_JOB_ID ? 4711 : 1000;
+	va_end(list);
+	return ESPANK_SUCCESS;
+}
+void slurm_error(const char *format, ...) { (void)format; }
+
+int main(int argc, char *argv[])
+{
+	void *plugin = dlopen(argv[1], RTLD_NOW);
+	int (*call)(spank_t, int, char **) = plugin ? dlsym(plugin, argv[2]) : 0;
+	(void)argc;
+	return call ? call(0, 1, argv + 3) : 99;
+}
+"""
+
+
+class Slurm(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.said = self.folder / "said"
+        self.program = self.folder / "headway"
+        self.answer(0)
+        # the system's log
+        (self.folder / "logger").write_text(f'#!/bin/sh\necho "log: $*" >>{self.said}\n')
+        (self.folder / "logger").chmod(0o755)
+
+    def answer(self, status):
+        self.program.write_text(f'#!/bin/sh\necho "$*" >>{self.said}\n'
+                                f'[ {status} = 0 ] || echo refused >&2\nexit {status}\n')
+        self.program.chmod(0o755)
+
+    def environment(self, more):
+        path = f"{self.folder}:{os.environ['PATH']}"
+        return {"PATH": path, "HEADWAY": str(self.program), **more}
+
+    def run_script(self, name, **more):
+        done = subprocess.run([SLURM / name], env=self.environment(more), text=True,
+                              capture_output=True, check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        return self.said.read_text().splitlines()
+
+    def test_prolog_starts_the_job(self):
+        self.assertEqual(self.run_script("headway-prolog", SLURM_JOB_ID="4711", SLURM_JOB_UID="1000",
+                                         SLURM_JOB_NODELIST="a[0-3],b1"),
+                         ["job start 4711 --lasting --user 1000 --hosts a[0-3],b1"])
+
+    def test_prolog_does_without_hosts(self):
+        self.assertEqual(self.run_script("headway-prolog", SLURM_JOB_ID="4711"),
+                         ["job start 4711 --lasting"])
+
+    def test_epilog_ends_it(self):
+        self.assertEqual(self.run_script("headway-epilog", SLURM_JOB_ID="4711", SLURM_JOB_UID="1000"),
+                         ["job end 4711 --user 1000"])
+
+    def test_a_refusal_is_logged_and_no_failure(self):
+        self.answer(1)
+        for script in ("headway-prolog", "headway-epilog"):
+            self.said.write_text("")
+            log = self.run_script(script, SLURM_JOB_ID="4711")[-1]
+            self.assertEqual(log, f"log: --tag {script} -- job 4711: refused")
+
+    @unittest.skipUnless(HEADERS.exists(), "libslurm-dev is not installed")
+    def test_plugin_tells_the_same(self):
+        plugin, host = self.folder / "plugin.so", self.folder / "host"
+        (self.folder / "host.c").write_text(HOST)
+        cc = shutil.which("cc")
+        subprocess.run([cc, "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", plugin,
+                        SLURM / "spank_headway.c"], check=True)
+        subprocess.run([cc, "-rdynamic", "-o", host, self.folder / "host.c"], check=True)
+
+        def call(function, **more):
+            self.said.write_text("")
+            subprocess.run([host, plugin, function, f"headway={self.program}"], check=True,
+                           env=self.environment(more))
+            return self.said.read_text().splitlines()
+
+        self.assertEqual(call("slurm_spank_init"), [])
+        self.assertEqual(call("slurm_spank_job_prolog", SLURM_JOB_NODELIST="a[0-3]", PATTERN="alltoall"),
+                         ["job start 4711 --lasting --user 1000 --hosts a[0-3] --pattern=alltoall"])
+        self.assertEqual(call("slurm_spank_job_prolog"), ["job start 4711 --lasting --user 1000"])
+        self.assertEqual(call("slurm_spank_job_epilog"), ["job end 4711 --user 1000"])
+        self.answer(1)
+        self.assertEqual(call("slurm_spank_job_epilog"), ["job end 4711 --user 1000"])
+
+
+if __name__ == "__main__":
+    unittest.main()

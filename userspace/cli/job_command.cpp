@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job_command.hpp"
+
+#include <pwd.h>
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "cli/network_options.hpp"
+#include "coordination/shares.hpp"
+#include "daemon/config_report.hpp"
+#include "daemon/control_client.hpp"
+#include "daemon/limits.hpp"
+#include "model/hostlist.hpp"
+#include "model/rank_placement.hpp"
+
+namespace headway {
+namespace {
+
+ExitStatus tell(const Error& error, ExitStatus status = ExitStatus::failure) {
+    fmt::print(stderr, "headway job: {}\n", error.message);
+    return status;
+}
+
+Result<std::uint64_t> user_number(const std::string& user) {
+    if (user.find_first_not_of("0123456789") == std::string::npos && user.size() < 11) {
+        return std::stoull(user);
+    }
+    const passwd* const found = getpwnam(user.c_str());
+    if (found == nullptr) return failure("--user: there is no user \"{}\"", user);
+    return found->pw_uid;
+}
+
+Result<std::vector<std::string>> named_hosts(const JobOptions& options) {
+    std::vector<std::string> names;
+    for (const std::string& list : options.hosts) {
+        auto hosts = parse_hostlist(list, hosts_per_request_max);
+        if (!hosts) return tl::unexpected(hosts.error().within("--hosts"));
+        names.insert(names.end(), hosts->begin(), hosts->end());
+    }
+    return names;
+}
+
+/// What the matrix says is sent between hosts, as the protocol has it.
+Result<Json> flows_of(const TrafficMatrix& matrix, const JobOptions& options, std::size_t hosts) {
+    const auto bytes = bytes_between_hosts(matrix, static_cast<std::uint32_t>(hosts),
+                                           options.ranks_per_host,
+                                           *parse_rank_placement(options.map_by));
+    if (!bytes) return tl::unexpected(bytes.error().within("--pattern"));
+    Json flows = Json::array();
+    for (std::size_t from = 0; from < hosts; ++from) {
+        for (std::size_t to = 0; to < hosts; ++to) {
+            const double amount = std::ceil((*bytes)[from][to]);
+            if (from == to || amount <= 0) continue;
+            flows.push_back({from, to, static_cast<std::uint64_t>(amount)});
+        }
+    }
+    if (flows.empty()) return failure("--pattern: nobody sends anything to another host");
+    return flows;
+}
+
+/// The members of the request; nothing, having told why.
+tl::expected<Json, ExitStatus> start_request(const JobOptions& options) {
+    Json request{{"job", options.name},
+                 {"ranks_per_host", options.ranks_per_host},
+                 {"weight", options.weight},
+                 {"lasting", options.is_lasting}};
+    const auto hosts = named_hosts(options);
+    if (!hosts) return tl::unexpected(tell(hosts.error(), ExitStatus::bad_config));
+    if (!hosts->empty()) request["hosts"] = *hosts;
+    if (options.pattern.empty()) return request;
+    if (hosts->empty()) {
+        return tl::unexpected(tell({"--pattern: name the --hosts"}, ExitStatus::bad_config));
+    }
+    if (options.pattern == std::vector<std::string>{"alltoall"}) {
+        request["operation"] = "alltoall";
+        return request;
+    }
+    const auto matrix = load_matrix(options.pattern);
+    if (!matrix) {
+        report_config_errors(matrix.error());
+        return tl::unexpected(ExitStatus::bad_config);
+    }
+    auto flows = flows_of(*matrix, options, hosts->size());
+    if (!flows) return tl::unexpected(tell(flows.error(), ExitStatus::bad_config));
+    request["flows"] = std::move(*flows);
+    return request;
+}
+
+std::string parts_text(const Json& job) {
+    const auto parts = job.find("parts");
+    if (parts == job.end() || !parts->is_object()) return "all";
+    double least = 1;
+    for (const auto& [cluster, part] : parts->items()) {
+        if (part.is_number()) least = std::min(least, part.get<double>());
+    }
+    return fmt::format("{:.1f} %", 100 * least);
+}
+
+void print_jobs(const Json& jobs) {
+    constexpr const char* row = "{:<24}  {:>6}  {:>9}  {:>7}  {:>6}  {:>7}  {:<8}  {}\n";
+    fmt::print(fmt::runtime(row), "job", "user", "processes", "hosts", "weight", "part", "started",
+               "paced");
+    for (const Json& job : jobs) {
+        const Json hosts = job.value("hosts", Json(nullptr));
+        fmt::print(fmt::runtime(row), job.value("job", "-"), job.value("uid", 0U),
+                   job.value("processes", 0U), hosts.is_number() ? hosts.dump() : "?",
+                   job.value("weight", 1U), parts_text(job),
+                   !job.value("started", false)   ? "no"
+                   : job.value("lasting", false) ? "lasting"
+                                                  : "yes",
+                   job.value("paced", false) ? "all the time" : "by phases");
+    }
+}
+
+std::string to_text(const Json& answer) {
+    return answer.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+JobsCommand::JobsCommand(CLI::App& app)
+    : Command(app, "job", "start, end and list the jobs of this node"),
+      start_(verb().add_subcommand("start", "tell headwayd of a job")),
+      end_(verb().add_subcommand("end", "tell headwayd that a job is over")),
+      list_(verb().add_subcommand("list", "list the jobs that headwayd knows")) {
+    verb().require_subcommand(1);
+    for (CLI::App* one : {start_, end_}) add_job_options(*one);
+    start_->add_option("--hosts", options_.hosts, "where it runs: lists such as a[0-3],b[0-3]");
+    start_->add_option("--ranks-per-host", options_.ranks_per_host, "ranks on each host")
+        ->check(CLI::Range(1U, ranks_per_host_max));
+    start_->add_option("--weight", options_.weight, "of its part, against other jobs' (root only)")
+        ->check(CLI::Range(1U, share_weight_max));
+    start_->add_option("--pattern", options_.pattern,
+                       "pace it all the time: alltoall, or a matrix file as for plan --matrix");
+    start_->add_option("--map-by", options_.map_by,
+                       "where a matrix's ranks run: slot fills a host before the next, node goes round")
+        ->check(CLI::IsMember({"slot", "node"}));
+    start_->add_flag("--lasting", options_.is_lasting, "only `headway job end` ends it");
+    for (CLI::App* one : {start_, end_, list_}) {
+        options_.control.add_to(*one);
+        one->add_flag("--json", options_.json, "print JSON");
+    }
+}
+
+void JobsCommand::add_job_options(CLI::App& one) {
+    one.add_option("name", options_.name, "the job's name, such as a Slurm job's number")->required();
+    one.add_option("--user", options_.user, "whose it is, name or number (root only)");
+}
+
+ExitStatus JobsCommand::run() const {
+    Json members = Json::object();
+    if (start_->parsed()) {
+        auto request = start_request(options_);
+        if (!request) return request.error();
+        members = std::move(*request);
+    } else if (end_->parsed()) {
+        members["job"] = options_.name;
+    }
+    if (!options_.user.empty()) {
+        const auto user = user_number(options_.user);
+        if (!user) return tell(user.error(), ExitStatus::bad_config);
+        members["uid"] = *user;
+    }
+    const auto socket = options_.control.path();
+    if (!socket) return socket.error();
+    auto client = ControlClient::connect(*socket);
+    if (!client) return tell(client.error());
+    const char* const op = start_->parsed() ? "job_start" : end_->parsed() ? "job_end" : "jobs";
+    const auto answer = client->request(op, members);
+    if (!answer) return tell(answer.error());
+    if (options_.json) {
+        fmt::print("{}\n", to_text(*answer));
+    } else if (list_->parsed()) {
+        print_jobs(answer->value("jobs", Json::array()));
+    }
+    return ExitStatus::ok;
+}
+
+}  // namespace headway

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs: who is in which, what part of the links each has, and the requests that
+// start, end and list them.
+#include <algorithm>
+
+#include "daemon/control_service.hpp"
+#include "daemon/limits.hpp"
+#include "daemon/plan_json.hpp"
+
+namespace headway {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::nanoseconds share_retry_pause = 1s;
+
+bool is_whole(const std::vector<LinkPart>& parts) {
+    return std::all_of(parts.begin(), parts.end(),
+                       [](LinkPart part) { return part >= LinkPart{}; });
+}
+
+/// Those that the job has of its plans' rates, by cluster; null: all.
+Json parts_json(const Topology& topology, const KernelLayout& layout, const KnownJob& job) {
+    if (job.parts.empty()) return nullptr;
+    Json parts = Json::object();
+    for (std::size_t i = 0; i < job.parts.size(); ++i) {
+        parts[topology.clusters()[layout.classes[i].cluster].name] =
+            static_cast<double>(job.parts[i].value) / static_cast<double>(LinkPart::one);
+    }
+    return parts;
+}
+
+Json job_json(const Topology& topology, const KernelLayout& layout, const KnownJob& job) {
+    Json json{{"job", job.name},
+              {"uid", job.user},
+              {"started", job.started.has_value()},
+              {"processes", job.processes},
+              {"weight", job.weight()},
+              {"hosts", nullptr},
+              {"parts", parts_json(topology, layout, job)}};
+    if (job.hosts) json["hosts"] = topology.count(*job.hosts).total();
+    if (job.started) json["lasting"] = job.started->is_lasting;
+    return json;
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------------- sharing
+
+/// The parts that follow from the jobs there are.
+void ControlService::compute_parts() {
+    std::vector<JobId> ids;
+    std::vector<SharingJob> sharing;
+    for (const auto& [id, job] : jobs_.jobs()) {
+        if (!job.hosts) continue;
+        ids.push_back(id);
+        sharing.push_back({*job.hosts, job.weight()});
+    }
+    auto parts = share_links(planner_.config().topology, planner_.layout(),
+                             planner_.config().policy.share, sharing);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        if (is_whole(parts[i])) parts[i].clear();
+        jobs_.set_parts(ids[i], std::move(parts[i]));
+    }
+}
+
+/// The rates of a collective as the kernel is to have them; empty: none.
+std::vector<ClassRate> ControlService::shared_rates(std::optional<JobId> job,
+                                                    const ActiveEnter& entered) const {
+    const std::vector<LinkPart> parts = job ? jobs_.at(*job).parts : std::vector<LinkPart>{};
+    if (entered.rates.empty() || (parts.empty() && entered.is_uncontended)) return {};
+    std::vector<ClassRate> rates = entered.rates;
+    for (std::size_t i = 0; i < parts.size(); ++i) rates[i] = part_of(rates[i], parts[i], link_rate_);
+    return rates;
+}
+
+/// Everything that somebody is in by request, of a job each.
+std::vector<std::pair<std::optional<JobId>, ActiveEnter*>> ControlService::all_enters() {
+    std::vector<std::pair<std::optional<JobId>, ActiveEnter*>> all;
+    for (auto& [id, session] : sessions_) {
+        for (ActiveEnter& entered : session.enters) all.emplace_back(session.job, &entered);
+    }
+    for (auto& [job, entered] : job_enters_) all.emplace_back(job, &entered);
+    return all;
+}
+
+/// First the new rates, then the old ones go: nothing is unpaced between them.
+Result<void> ControlService::enter_anew() {
+    std::vector<std::pair<ActiveEnter*, std::optional<Pacer::EnterId>>> entered;
+    std::vector<Pacer::EnterId> gone;
+    for (auto& [job, enter] : all_enters()) {
+        const auto rates = shared_rates(job, *enter);
+        if (rates == enter->in_force) continue;
+        entered.emplace_back(enter, std::nullopt);
+        if (rates.empty()) continue;
+        const auto made = pacer_.enter(rates);
+        if (!made) {
+            for (const auto& [one, its] : entered) {
+                if (its) gone.push_back(*its);
+            }
+            pacer_.leave(gone);
+            return tl::unexpected(made.error());
+        }
+        entered.back().second = *made;
+    }
+    for (const auto& [enter, id] : entered) {
+        if (enter->id) gone.push_back(*enter->id);
+        enter->id = id;
+    }
+    for (auto& [job, enter] : all_enters()) enter->in_force = shared_rates(job, *enter);
+    pacer_.leave(gone);
+    return {};
+}
+
+/// The set of jobs is another: all rates follow, or none do.
+Result<void> ControlService::share_anew() {
+    const JobTable before = jobs_;
+    compute_parts();
+    Result<void> done;
+    if (phases_) done = phases_->share(jobs_);
+    if (done) {
+        done = enter_anew();
+        if (!done && phases_) (void)phases_->share(before);
+    }
+    if (done) {
+        share_retry_at_.reset();
+        return done;
+    }
+    jobs_ = before;
+    share_retry_at_ = clock_.now() + share_retry_pause;
+    return tl::unexpected(done.error().within("the kernel"));
+}
+
+/// Where nobody can be told that it failed.
+void ControlService::share_or_retry() {
+    if (const auto done = share_anew(); !done) {
+        share_error_ = done.error().within("sharing the links anew");
+    }
+}
+
+void ControlService::retry() {
+    pacer_.retry();
+    if (share_retry_at_ && clock_.now() >= *share_retry_at_) share_or_retry();
+}
+
+std::optional<std::chrono::nanoseconds> ControlService::retry_at() const {
+    const auto pacer = pacer_.retry_at();
+    if (!pacer || !share_retry_at_) return pacer ? pacer : share_retry_at_;
+    return std::min(*pacer, *share_retry_at_);
+}
+
+std::optional<Error> ControlService::take_error() {
+    if (auto error = pacer_.take_error()) return error;
+    return std::exchange(share_error_, std::nullopt);
+}
+
+// ---------------------------------------------------------------- who is in which
+
+void ControlService::attach_job(ControlSession& session, const std::string& name) {
+    if (session.job) {
+        const KnownJob& job = jobs_.at(*session.job);
+        if (job.name == name) return;
+        detach_job(session);
+    }
+    session.job = jobs_.attach(session.peer.uid, name);
+    keep_jobs();
+}
+
+void ControlService::detach_job(ControlSession& session) {
+    if (!session.job) return;
+    const JobId id = *std::exchange(session.job, std::nullopt);
+    if (!jobs_.detach(id)) return;
+    forget_job_enter(id);
+    share_or_retry();
+    keep_jobs();
+}
+
+/// A plan is wanted for these.  Names that are not known the planner will refuse.
+Result<void> ControlService::learn_hosts(ControlSession& session,
+                                         const std::vector<std::string>& names) {
+    const Topology& topology = planner_.config().topology;
+    const auto hosts = topology.resolve(names);
+    if (!hosts) return {};
+    if (!session.job) attach_job(session, session.hello ? session.hello->job : "");
+    auto before = jobs_.at(*session.job).hosts;
+    if (!jobs_.learn(*session.job, *hosts, topology.host_count())) return {};
+    auto done = share_anew();
+    if (!done) jobs_.set_hosts(*session.job, std::move(before));
+    return done;
+}
+
+// -------------------------------------------------------------------- by command
+
+/// Of root and of the job's user.
+Result<uid_t> ControlService::owner_of(const ControlSession& session,
+                                       const std::optional<std::uint64_t>& uid) const {
+    const uid_t user = uid ? static_cast<uid_t>(*uid) : session.peer.uid;
+    if (user == session.peer.uid || session.peer.uid == 0) return user;
+    return failure("only root starts and ends jobs of other users");
+}
+
+/// Of the job's pattern on this node; no rates: it has none, or not here.
+Result<ActiveEnter> ControlService::plan_job(const StartJobRequest& request) const {
+    ActiveEnter entered;
+    const Topology& topology = planner_.config().topology;
+    if (!request.is_alltoall && request.flows.empty()) return entered;
+    const auto hosts = topology.resolve(request.hosts);
+    if (!hosts) return tl::unexpected(hosts.error().within("hosts"));
+    if (!hosts->contains(*topology.find_host(planner_.node_name()))) return entered;
+    const auto plan = request.is_alltoall
+                          ? planner_.plan_job_alltoall(request.hosts, request.ranks_per_host)
+                          : planner_.plan(TrafficRequest{request.hosts, request.flows});
+    if (!plan) return tl::unexpected(plan.error());
+    entered.reason = plan->reason;
+    entered.rates = plan->paced ? plan->rates
+                                : std::vector<ClassRate>(planner_.layout().classes.size(), link_rate_);
+    entered.is_uncontended = !plan->paced;
+    for (const ClassRate& rate : entered.rates) {
+        if (rate && rate->value < link_rate_.value / slowest_rate_divisor) {
+            return failure("{} is less than a thousandth of the node's link of {}",
+                           rate_to_text(rate->bits()), rate_to_text(link_rate_.bits()));
+        }
+    }
+    return entered;
+}
+
+void ControlService::forget_job_enter(JobId id) {
+    const auto entered = job_enters_.find(id);
+    if (entered == job_enters_.end()) return;
+    const auto in_force = entered->second.id;
+    job_enters_.erase(entered);
+    if (in_force) pacer_.leave(std::span(&*in_force, 1));
+}
+
+/// What the table says of a job that was started, and its pattern, in one step.
+Result<void> ControlService::begin_job(JobId id) {
+    const StartJobRequest request = *jobs_.at(id).started;
+    const Topology& topology = planner_.config().topology;
+    auto planned = plan_job(request);
+    if (!planned) return tl::unexpected(planned.error());
+    if (!request.hosts.empty()) {
+        const auto hosts = topology.resolve(request.hosts);
+        if (!hosts) return tl::unexpected(hosts.error().within("hosts"));
+        jobs_.set_hosts(id, *hosts);
+    }
+    const auto before = job_enters_.find(id);
+    std::optional<ActiveEnter> old;
+    if (before != job_enters_.end()) old = std::move(before->second);
+    job_enters_.insert_or_assign(id, std::move(*planned));
+    if (auto shared = share_anew(); !shared) {
+        job_enters_.erase(id);
+        if (old) job_enters_.emplace(id, std::move(*old));
+        return shared;
+    }
+    if (old && old->id) pacer_.leave(std::span(&*old->id, 1));
+    return {};
+}
+
+Result<Json> ControlService::start_job(const ControlSession& session,
+                                       const StartJobRequest& request, Json answer) {
+    const auto user = owner_of(session, request.uid);
+    if (!user) return tl::unexpected(user.error());
+    if (request.weight > 1 && session.peer.uid != 0) {
+        return failure("only root gives a job a weight of more than 1");
+    }
+    const JobTable before = jobs_;
+    StartJobRequest told = request;
+    told.uid = *user;
+    const auto id = jobs_.start(*user, told);
+    if (!id) return tl::unexpected(id.error());
+    if (auto begun = begin_job(*id); !begun) {
+        jobs_ = before;
+        return tl::unexpected(begun.error());
+    }
+    keep_jobs();
+    answer.update(job_json(planner_.config().topology, planner_.layout(), jobs_.at(*id)));
+    const ActiveEnter& entered = job_enters_.at(*id);
+    answer["paced"] = entered.id.has_value();
+    answer["reason"] = entered.reason.empty() ? Json(nullptr) : Json(entered.reason);
+    return answer;
+}
+
+Result<Json> ControlService::end_job(const ControlSession& session, const EndJobRequest& request,
+                                     Json answer) {
+    const auto user = owner_of(session, request.uid);
+    if (!user) return tl::unexpected(user.error());
+    const auto id = jobs_.find(*user, request.job);
+    if (!id || !jobs_.at(*id).started) {
+        return failure("no job \"{}\" of user {} has been started", request.job, *user);
+    }
+    forget_job_enter(*id);
+    answer["ended"] = jobs_.end(*id);
+    share_or_retry();
+    keep_jobs();
+    return answer;
+}
+
+// ------------------------------------------------------------------------ restart
+
+Result<void> ControlService::restore_jobs(std::string_view text) {
+    if (auto restored = jobs_.restore(text); !restored) return restored;
+    Result<void> first;
+    for (const auto& [id, job] : std::map(jobs_.jobs())) {
+        const auto begun = begin_job(id);
+        if (begun) continue;
+        jobs_.end(id);
+        if (first) first = tl::unexpected(begun.error().within("job " + job.name));
+    }
+    return first;
+}
+
+bool ControlService::has_deserted_jobs() const { return JobTable(jobs_).end_deserted(); }
+
+void ControlService::end_deserted_jobs() {
+    if (!jobs_.end_deserted()) return;
+    for (const auto& [id, entered] : std::map(job_enters_)) {
+        if (!jobs_.jobs().contains(id)) forget_job_enter(id);
+    }
+    share_or_retry();
+    keep_jobs();
+}
+
+/// Only what has changed is written.
+void ControlService::keep_jobs() {
+    if (!keep_) return;
+    std::string text = jobs_.to_text();
+    if (text == kept_) return;
+    keep_(text);
+    kept_ = std::move(text);
+}
+
+/// Other hosts have other numbers: what is not told by name is not known any more.
+void ControlService::replan_jobs(bool same_hosts) {
+    for (const auto& [id, job] : std::map(jobs_.jobs())) {
+        if (!same_hosts) jobs_.set_hosts(id, std::nullopt);
+        if (!job.started) continue;
+        const auto begun = begin_job(id);
+        if (!begun) share_error_ = begun.error().within("job " + job.name);
+    }
+    share_or_retry();
+}
+
+// ------------------------------------------------------------------------- telling
+
+Json ControlService::jobs_json(std::size_t most, bool with_phases) const {
+    Json list = Json::array();
+    for (const auto& [id, job] : jobs_.jobs()) {
+        if (list.size() == most) break;
+        Json entry = job_json(planner_.config().topology, planner_.layout(), job);
+        const auto entered = job_enters_.find(id);
+        if (job.started) entry["paced"] = entered != job_enters_.end() && entered->second.id;
+        if (with_phases && phases_) phases_->add_phases_json(job, entry);
+        list.push_back(std::move(entry));
+    }
+    return list;
+}
+
+Result<Json> ControlService::list_jobs(Json answer) const {
+    answer["job_count"] = jobs_.jobs().size();
+    answer["jobs"] = jobs_json(jobs_in_list_max, false);
+    return answer;
+}
+
+}  // namespace headway

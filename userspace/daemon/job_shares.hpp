@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What part of each link a job may use, of the jobs that a node knows.
+//
+// Every plan is made as if its job were alone: together its hosts then ask no
+// more of any link than the link has.  If each job gets so much of its own
+// plan's rates as its part of the link, and the parts of no link add up to more
+// than one, all jobs together ask no more of it either, whatever their plans.
+//
+// The parts are those of coordination/shares.hpp with jobs that want all they
+// can get: by weight, or every host of the jobs the same and a host's jobs the
+// same.  A job that has a link to itself has all of it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "coordination/trunk.hpp"
+#include "daemon/kernel_layout.hpp"
+#include "model/link_part.hpp"
+#include "model/topology.hpp"
+
+namespace headway {
+
+struct SharingJob {
+    HostSet hosts;
+    std::uint32_t weight = 1;
+};
+
+/// For each job a part for each class of the layout: the least of those of the
+/// links that its packets may take from this node.
+[[nodiscard]] std::vector<std::vector<LinkPart>> share_links(const Topology& topology,
+                                                             const KernelLayout& layout,
+                                                             SharePolicy policy,
+                                                             std::span<const SharingJob> jobs);
+
+/// Of each job, of one trunk; a job that does not cross it has `one`.
+[[nodiscard]] std::vector<LinkPart> share_trunk(const Topology& topology, std::size_t trunk,
+                                                SharePolicy policy,
+                                                std::span<const SharingJob> jobs);
+
+}  // namespace headway

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/job_table.hpp"
+
+#include <algorithm>
+
+#include "daemon/limits.hpp"
+
+namespace headway {
+namespace {
+
+Json job_json(const KnownJob& job) {
+    const StartJobRequest& told = *job.started;
+    Json json{{"v", protocol_version}, {"id", 0},           {"op", "job_start"},
+              {"job", job.name},       {"uid", job.user},   {"weight", told.weight},
+              {"lasting", told.is_lasting}, {"ranks_per_host", told.ranks_per_host}};
+    if (!told.hosts.empty()) json["hosts"] = told.hosts;
+    if (told.is_alltoall) json["operation"] = "alltoall";
+    for (const HostFlow& flow : told.flows) {
+        json["flows"].push_back({flow.from, flow.to, static_cast<std::uint64_t>(flow.bytes)});
+    }
+    return json;
+}
+
+/// The request that the job was started with, and whether it had processes.
+Result<std::pair<StartJobRequest, bool>> read_job(Json& entry) {
+    if (!entry.is_object() || !entry.contains("had_processes") ||
+        !entry["had_processes"].is_boolean()) {
+        return failure("no list of jobs");
+    }
+    const bool had_processes = entry["had_processes"].get<bool>();
+    entry.erase("had_processes");
+    auto request = parse_request(to_datagram(entry));
+    if (!request.body) return tl::unexpected(request.body.error());
+    auto* const start = std::get_if<StartJobRequest>(&*request.body);
+    if (start == nullptr || !start->uid) return failure("no list of jobs");
+    return std::pair(std::move(*start), had_processes);
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------ processes
+
+JobId JobTable::attach(uid_t user, const std::string& name) {
+    auto id = find(user, name);
+    if (!id) {
+        id = next_++;
+        KnownJob job;
+        job.user = user;
+        job.name = name;
+        jobs_.emplace(*id, std::move(job));
+    }
+    KnownJob& job = jobs_.at(*id);
+    ++job.processes;
+    job.had_processes = true;
+    return *id;
+}
+
+bool JobTable::detach(JobId id) {
+    KnownJob& job = jobs_.at(id);
+    if (--job.processes > 0 || (job.started && job.started->is_lasting)) return false;
+    jobs_.erase(id);
+    return true;
+}
+
+bool JobTable::learn(JobId id, const HostSet& hosts, std::size_t host_count) {
+    KnownJob& job = jobs_.at(id);
+    bool is_new = !job.hosts.has_value();
+    if (is_new) job.hosts.emplace(host_count);
+    for (std::size_t host = 0; host < host_count; ++host) {
+        if (hosts.contains(host) && job.hosts->add(host)) is_new = true;
+    }
+    return is_new;
+}
+
+// ------------------------------------------------------------------- commands
+
+std::size_t JobTable::started() const {
+    return static_cast<std::size_t>(std::count_if(
+        jobs_.begin(), jobs_.end(), [](const auto& one) { return one.second.started.has_value(); }));
+}
+
+std::size_t JobTable::started_by(uid_t user) const {
+    return static_cast<std::size_t>(
+        std::count_if(jobs_.begin(), jobs_.end(), [&](const auto& one) {
+            return one.second.started && one.second.user == user;
+        }));
+}
+
+Result<JobId> JobTable::start(uid_t user, const StartJobRequest& request) {
+    auto id = find(user, request.job);
+    if (!id || !jobs_.at(*id).started) {
+        if (started() >= started_jobs_max) return failure("{} jobs are started already", started());
+        if (user != 0 && started_by(user) >= started_jobs_per_user_max) {
+            return failure("user {} has started {} jobs already", user, started_by(user));
+        }
+    }
+    if (!id) {
+        id = next_++;
+        KnownJob job;
+        job.user = user;
+        job.name = request.job;
+        jobs_.emplace(*id, std::move(job));
+    }
+    jobs_.at(*id).started = request;
+    return *id;
+}
+
+bool JobTable::end(JobId id) {
+    KnownJob& job = jobs_.at(id);
+    job.started.reset();
+    if (job.processes > 0) return false;
+    jobs_.erase(id);
+    return true;
+}
+
+std::optional<JobId> JobTable::find(uid_t user, const std::string& name) const {
+    for (const auto& [id, job] : jobs_) {
+        if (job.user == user && job.name == name) return id;
+    }
+    return std::nullopt;
+}
+
+// -------------------------------------------------------------------- restart
+
+std::string JobTable::to_text() const {
+    Json list = Json::array();
+    for (const auto& [id, job] : jobs_) {
+        if (!job.started) continue;
+        list.push_back(job_json(job));
+        list.back()["had_processes"] = job.had_processes;
+    }
+    return to_datagram(list) + "\n";
+}
+
+Result<void> JobTable::restore(std::string_view text) {
+    Json list = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (!list.is_array()) return failure("no list of jobs");
+    std::vector<std::pair<StartJobRequest, bool>> found;
+    for (Json& entry : list) {
+        auto job = read_job(entry);
+        if (!job) return tl::unexpected(job.error());
+        found.push_back(std::move(*job));
+    }
+    for (const auto& [request, had_processes] : found) {
+        const auto id = start(static_cast<uid_t>(*request.uid), request);
+        if (!id) return tl::unexpected(id.error());
+        jobs_.at(*id).had_processes = had_processes;
+    }
+    return {};
+}
+
+bool JobTable::end_deserted() {
+    return std::erase_if(jobs_, [](const auto& one) {
+               const KnownJob& job = one.second;
+               return job.started && !job.started->is_lasting && job.had_processes &&
+                      job.processes == 0;
+           }) > 0;
+}
+
+}  // namespace headway

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What part of a link's rate a job may use, and what is left of a rate by that.
+#pragma once
+
+#include <algorithm>
+#include <compare>
+#include <cstdint>
+#include <optional>
+
+#include "model/rate.hpp"
+
+namespace headway {
+
+/// Of a link: whole is `one`.
+struct LinkPart {
+    static constexpr std::uint64_t one = 1'000'000'000;
+    std::uint64_t value = one;
+
+    friend auto operator<=>(const LinkPart&, const LinkPart&) = default;
+};
+
+/// Rounded down, but not to nothing.  The part of what is no limit (none) is one of
+/// the link's rate.
+[[nodiscard]] inline std::optional<BytesPerSecond> part_of(
+    const std::optional<BytesPerSecond>& rate, LinkPart part, BytesPerSecond link_rate) {
+    if (part.value >= LinkPart::one) return rate;
+    const std::uint64_t alone = std::min(rate.value_or(link_rate), link_rate).value;
+    const auto now = static_cast<unsigned __int128>(alone) * part.value / LinkPart::one;
+    return BytesPerSecond{std::max<std::uint64_t>(1, static_cast<std::uint64_t>(now))};
+}
+
+}  // namespace headway
