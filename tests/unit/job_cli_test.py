@@ -1,15 +1,22 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""`headway job` as a user runs it, against real daemons before
+"""`headway job` and `headway top` as a user runs them, against real daemons before
 fake kernels (tests/mpi/node_headwayds.cpp).
 
     job_cli_test.py HEADWAY NODE_HEADWAYDS
 """
+import fcntl
 import json
+import os
 import pathlib
+import pty
+import select
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
+import time
 import unittest
 
 HEADWAY = NODES = ""
@@ -81,6 +88,105 @@ class Jobs(Daemons):
         self.assertIn("nobody-here", self.run_headway("job", "start", "x", "--user", "nobody-here",
                                                       status=2))
         self.assertEqual(self.json("job", "list")["job_count"], 0)
+
+
+class Screen:
+    """`headway top` on a terminal of that size; what it has drawn last."""
+
+    def __init__(self, socket, width, height):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execv(HEADWAY, [HEADWAY, "top", "--socket", socket, "--interval", "0.1"])
+        self.resize(width, height)
+        self.seen = b""
+
+    def resize(self, width, height):
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+
+    def read(self):
+        ready, _, _ = select.select([self.fd], [], [], 0.2)
+        try:
+            data = os.read(self.fd, 65536) if ready else b""
+        except OSError:     # the other end is closed
+            return False
+        self.seen += data
+        return True
+
+    def wait_for(self, holds):
+        """Until a whole frame satisfies that; its lines."""
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            self.read()
+            frames = self.seen.split(b"\x1b[H")[1:]
+            for frame in reversed(frames):
+                if not frame.endswith(b"\x1b[J"):
+                    continue
+                lines = frame[:-3].decode().replace("\x1b[K", "").split("\r\n")
+                if holds(lines):
+                    return lines
+        raise AssertionError(f"never seen: {self.seen[-2000:]!r}")
+
+    def key(self, text):
+        os.write(self.fd, text)
+
+    def status(self):
+        deadline = time.monotonic() + PATIENCE_S
+        while self.read() and time.monotonic() < deadline:
+            pass
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(status)
+
+
+class Top(Daemons):
+    def test_lives_on_a_terminal(self):
+        screen = Screen(self.socket, 100, 30)
+        lines = screen.wait_for(lambda lines: any("1:11" in line for line in lines))
+        self.assertTrue(lines[0].startswith("headway "), lines)
+        self.assertTrue(all(len(line) <= 100 for line in lines))
+        self.run_headway("job", "start", "4711", "--hosts", "a[0-3],b[0-3]", "--pattern", "alltoall")
+        screen.wait_for(lambda lines: any(line.startswith("4711") for line in lines))
+        screen.resize(40, 6)
+        lines = screen.wait_for(lambda lines: len(lines) <= 6 and max(map(len, lines)) <= 40)
+        self.assertGreater(len(lines), 3)
+        screen.key(b"x")
+        screen.key(b"q")
+        self.assertEqual(screen.status(), 0)
+        self.assertTrue(screen.seen.startswith(b"\x1b[?1049h"))
+        self.assertTrue(screen.seen.endswith(b"\x1b[?1049l"), "what was there before comes back")
+
+    def test_a_daemon_that_ends_is_told(self):
+        screen = Screen(self.socket, 100, 30)
+        screen.wait_for(lambda lines: len(lines) > 3)
+        self.daemons.stdin.close()
+        self.daemons.stdin = open(os.devnull)  # for the clean-up
+        self.assertEqual(screen.status(), 1)
+        self.assertRegex(screen.seen.split(b"\x1b[?1049l")[1], rb"headway top: ")
+
+    def test_one_frame_without_a_terminal(self):
+        out = self.run_headway("top", "--once", "--interval", "0.1")
+        self.assertNotIn("\x1b", out)
+        self.assertIn("1:11", out)
+
+    def test_frames_as_json(self):
+        self.run_headway("job", "start", "4711", "--hosts", "a[0-3],b[0-3]", "--pattern", "alltoall")
+        frames = [json.loads(line) for line in
+                  self.run_headway("top", "--json", "--count", "3", "--interval", "0.1").splitlines()]
+        self.assertEqual(len(frames), 3)
+        for frame in frames:
+            self.assertGreater(frame["interval_s"], 0.09)
+            self.assertEqual([trunk["cluster"] for trunk in frame["trunks"]], ["a", "b"])
+            self.assertEqual(frame["trunks"][1]["bytes_per_s"], ALONE)
+            self.assertEqual(frame["jobs"][0]["job"], "4711")
+            self.assertIn("timeouts", frame["tcp"])
+        before = int(self.tcp_timeouts())
+        self.assertLessEqual(frames[0]["tcp"]["timeouts_total"], before)
+
+    @staticmethod
+    def tcp_timeouts():
+        text = pathlib.Path("/proc/net/netstat").read_text()
+        lines = [line.split() for line in text.splitlines() if line.startswith("TcpExt:")]
+        return dict(zip(*lines))["TCPTimeouts"]
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@
 #include "cli/predict_command.hpp"
 #include "cli/run_command.hpp"
 #include "cli/status_command.hpp"
+#include "cli/top_command.hpp"
 #include "cli/topology_command.hpp"
 #include "cli/wait_command.hpp"
 #include "daemon/version.hpp"
@@ -30,6 +31,7 @@ std::vector<std::unique_ptr<Command>> make_commands(CLI::App& app) {
     commands.push_back(std::make_unique<PredictCommand>(app));
     commands.push_back(std::make_unique<FitCommand>(app));
     commands.push_back(std::make_unique<StatusCommand>(app));
+    commands.push_back(std::make_unique<TopCommand>(app));
     commands.push_back(std::make_unique<JobsCommand>(app));
     commands.push_back(std::make_unique<WaitCommand>(app));
     commands.push_back(std::make_unique<CheckConfigCommand>(app));

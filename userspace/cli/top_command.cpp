@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/top_command.hpp"
+
+#include <cstdio>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "cli/terminal.hpp"
+
+namespace headway {
+namespace {
+
+Result<TopSample> take_sample(ControlClient& client) {
+    auto status = client.request("status");
+    if (!status) return tl::unexpected(status.error());
+    const std::string interface = status->contains("daemon") && (*status)["daemon"].is_object()
+                                      ? (*status)["daemon"].value("interface", "")
+                                      : "";
+    auto gaps = read_gap_counters(interface);
+    return TopSample{std::move(*status), read_tcp_counters(), gaps ? *gaps : std::nullopt,
+                     std::chrono::steady_clock::now().time_since_epoch()};
+}
+
+ExitStatus fail(const Error& error) {
+    fmt::print(stderr, "headway top: {}\n", error.message);
+    return ExitStatus::failure;
+}
+
+/// False if nobody reads it any more.
+bool print_frame(const Json& frame, bool as_json, bool is_first) {
+    if (as_json) {
+        fmt::print("{}\n", frame.dump(-1, ' ', false, Json::error_handler_t::replace));
+    } else {
+        if (!is_first) fmt::print("\n");
+        for (const std::string& line : top_lines(frame, 0, 0)) fmt::print("{}\n", line);
+    }
+    return std::fflush(stdout) == 0;
+}
+
+}  // namespace
+
+TopCommand::TopCommand(CLI::App& app)
+    : Command(app, "top", "watch what the running headwayd and the kernel do") {
+    control_.add_to(verb());
+    verb()
+        .add_option("--interval", interval_s_, "seconds from frame to frame")
+        ->check(CLI::Range(0.1, 3600.0))
+        ->capture_default_str();
+    auto* once = verb().add_flag("--once", once_, "print one frame and end");
+    verb().add_option("--count", count_, "print so many frames and end")->excludes(once);
+    verb().add_flag("--json", json_, "print a JSON object for each frame, one a line");
+}
+
+std::chrono::milliseconds TopCommand::interval() const {
+    return std::chrono::milliseconds(static_cast<long>(interval_s_ * 1000));
+}
+
+ExitStatus TopCommand::run() const {
+    const auto socket = control_.path();
+    if (!socket) return socket.error();
+    auto client = ControlClient::connect(*socket);
+    if (!client) return fail(client.error());
+    auto first = take_sample(*client);
+    if (!first) return fail(first.error());
+    const bool is_live = !once_ && count_ == 0 && !json_ && Terminal::is_there();
+    return is_live ? show_on_terminal(*client, std::move(*first))
+                   : print_frames(*client, std::move(*first));
+}
+
+ExitStatus TopCommand::print_frames(ControlClient& client, TopSample before) const {
+    const std::uint64_t last = once_ ? 1 : count_;
+    for (std::uint64_t number = 1; last == 0 || number <= last; ++number) {
+        std::this_thread::sleep_for(interval());
+        auto now = take_sample(client);
+        if (!now) return fail(now.error());
+        if (!print_frame(top_frame(before, *now), json_, number == 1)) return ExitStatus::failure;
+        before = std::move(*now);
+    }
+    return ExitStatus::ok;
+}
+
+ExitStatus TopCommand::show_on_terminal(ControlClient& client, TopSample before) const {
+    std::optional<Error> error;
+    {
+        const Terminal terminal;
+        Json frame = top_frame(before, before);
+        for (;;) {
+            const Terminal::Size size = terminal.size();
+            terminal.draw(top_lines(frame, size.width, size.height));
+            const Terminal::Event event = terminal.wait(interval());
+            if (event == Terminal::Event::quit) return ExitStatus::ok;
+            if (event == Terminal::Event::resize) continue;
+            auto now = take_sample(client);
+            if (!now) {
+                error = now.error();
+                break;
+            }
+            frame = top_frame(before, *now);
+            before = std::move(*now);
+        }
+    }
+    return fail(*error);
+}
+
+}  // namespace headway
