@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What headway-exporter shows: the daemon's status and the node's counters as
+// Prometheus' metrics.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <prometheus/metric_family.h>
+
+#include "cli/tcp_counters.hpp"
+#include "daemon/kernel_layout.hpp"
+#include "daemon/protocol.hpp"
+#include "netlink/gap_counters.hpp"
+
+namespace headway {
+
+/// A class that will be there, before anybody has seen it.
+struct ExportedClass {
+    std::string classid;
+    std::string cluster;
+};
+
+/// What one look at the node has found.
+struct ExportedState {
+    std::optional<Json> status;  ///< none: the daemon does not answer
+    std::optional<TcpCounters> tcp;
+    std::optional<GapCounters> gaps;
+};
+
+/// The same series in every answer, from the first on.  While the daemon does not
+/// answer its values are the last it told, or 0, and headway_up is 0.
+class ExporterMetrics {
+public:
+    explicit ExporterMetrics(std::vector<ExportedClass> classes) : classes_(std::move(classes)) {}
+
+    [[nodiscard]] std::vector<prometheus::MetricFamily> families(const ExportedState& state);
+
+private:
+    std::vector<ExportedClass> classes_;
+    Json last_ = Json::object();  ///< status
+    TcpCounters tcp_;
+    GapCounters gaps_;
+};
+
+}  // namespace headway
