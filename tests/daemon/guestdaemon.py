@@ -111,11 +111,11 @@ class Daemon:
 
 
 def clean():
-    """Before each case: no daemon, no qdisc, no socket."""
+    """Before each case: no daemon, no qdisc, no socket, no job."""
     while running:
         running.pop().kill()
     run("tc", "qdisc", "del", "dev", DEV, "root")
-    run("rm", "-f", SOCKET)
+    run("rm", "-f", SOCKET, SOCKET + ".jobs")
     equal([q for q in qdiscs(DEV) if q["kind"] == "gap"], [])
 
 

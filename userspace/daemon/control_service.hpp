@@ -151,7 +151,7 @@ private:
     JobTable jobs_;
     std::map<JobId, ActiveEnter> job_enters_;  ///< of started jobs: what they are in all the time
     std::function<void(const std::string&)> keep_;
-    std::string kept_;
+    std::string kept_ = "[]\n";  ///< what `keep_` was given last
     std::optional<Error> share_error_;
     std::optional<std::chrono::nanoseconds> share_retry_at_;
     std::map<SessionId, ControlSession> sessions_;

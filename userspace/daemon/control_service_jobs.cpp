@@ -299,6 +299,7 @@ Result<Json> ControlService::end_job(const ControlSession& session, const EndJob
 
 Result<void> ControlService::restore_jobs(std::string_view text) {
     if (auto restored = jobs_.restore(text); !restored) return restored;
+    kept_ = text;
     Result<void> first;
     for (const auto& [id, job] : std::map(jobs_.jobs())) {
         const auto begun = begin_job(id);
