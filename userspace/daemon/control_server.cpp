@@ -72,13 +72,15 @@ void ControlServer::accept_one() {
     if (!accepted) {
         pause_accepting(accepted.error());
     } else if (*accepted) {
-        if (auto added = add(std::move(**accepted)); !added) log_.warn("{}", added.error().message);
+        if (auto added = add(std::move(**accepted)); !added) {
+            log_.warn("HW-302 {}", added.error().message);
+        }
     }
 }
 
 /// Out of descriptors or memory: waiting clients would make the loop spin.
 void ControlServer::pause_accepting(const Error& why) {
-    log_.warn("{}; pausing for {} ms", why.message, accept_pause / 1ms);
+    log_.warn("HW-303 {}; pausing for {} ms", why.message, accept_pause / 1ms);
     sd_event_source_set_enabled(listening_.get(), SD_EVENT_OFF);
     start_timer(accept_again_, accept_pause);
 }
@@ -128,7 +130,7 @@ int ControlServer::on_process_end(sd_event_source*, int, std::uint32_t, void* cl
 }
 
 void ControlServer::refuse(const AcceptedClient& accepted, const Error& why) {
-    log_.warn("refusing a client (pid {}, uid {}): {}", accepted.peer.pid, accepted.peer.uid,
+    log_.warn("HW-304 refusing a client (pid {}, uid {}): {}", accepted.peer.pid, accepted.peer.uid,
               why.message);
     // Closing is answer enough for one that does not even take this.
     (void)send_answer(accepted.socket.get(),
@@ -177,7 +179,7 @@ void ControlServer::drop(const Client& client, std::string_view why) {
 void ControlServer::after_kernel_change() {
     if (const auto error = service_.take_error()) {
         if (error->message != last_kernel_error_) {
-            log_.error("{}; trying again until it succeeds", error->message);
+            log_.error("HW-204 {}; trying again until it succeeds", error->message);
         }
         last_kernel_error_ = error->message;
     }

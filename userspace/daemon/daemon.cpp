@@ -47,7 +47,7 @@ void raise_descriptor_limit(spdlog::logger& log) {
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
     limit.rlim_cur = std::min(wanted, limit.rlim_max);
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < wanted) {
-        log.warn("only {} descriptors: fewer clients than {} can connect", limit.rlim_cur,
+        log.warn("HW-301 only {} descriptors: fewer clients than {} can connect", limit.rlim_cur,
                  clients_max);
     }
 }
@@ -103,10 +103,12 @@ private:
         const std::string file = service_.planner().config().file;
         auto config = load_config(file);
         if (!config) {
-            for (const ConfigError& error : config.error()) log_.error("{}", error.to_string());
-            log_.error("{}: not reloaded, the earlier configuration stays in force", file);
+            for (const ConfigError& error : config.error()) {
+                log_.error("HW-101 {}", error.to_string());
+            }
+            log_.error("HW-102 {}: not reloaded, the earlier configuration stays in force", file);
         } else if (const auto done = service_.reload(std::move(*config)); !done) {
-            log_.error("{}: not reloaded, the earlier configuration stays in force: {}", file,
+            log_.error("HW-102 {}: not reloaded, the earlier configuration stays in force: {}", file,
                        done.error().message);
         } else {
             log_.info("{}: reloaded", file);
@@ -161,7 +163,7 @@ Result<SetUp> set_up(TrafficControl& kernel, const NodePlanner& planner, spdlog:
     auto report = set_up_kernel(kernel, planner.layout(), host_rate);
     if (!report) return tl::unexpected(report.error());
     if (planner.config().kernel.phases) {
-        log.warn("no phases, rates change by requests: {}", phases.error().message);
+        log.warn("HW-202 no phases, rates change by requests: {}", phases.error().message);
     }
     return SetUp{*report, nullptr};
 }
@@ -171,7 +173,7 @@ void tell_set_up(const NodePlanner& planner, const SetUp& done, spdlog::logger& 
     if (done.report.is_adopted) {
         log.info("{}: took over the gap qdisc of an earlier run", interface);
     } else if (done.report.not_adopted) {
-        log.warn("{}: replaced the gap qdisc of an earlier run: {}", interface,
+        log.warn("HW-203 {}: replaced the gap qdisc of an earlier run: {}", interface,
                  done.report.not_adopted->message);
     }
     log.info("{}: node {} of cluster {}, {} classes on a link of {}, {} phases", interface,
@@ -183,15 +185,16 @@ void tell_set_up(const NodePlanner& planner, const SetUp& done, spdlog::logger& 
 void take_up_jobs(ControlService& service, const JobFile& file, spdlog::logger& log) {
     const auto text = file.read();
     if (!text) {
-        log.warn("no jobs of an earlier run: {}", text.error().message);
+        log.warn("HW-401 no jobs of an earlier run: {}", text.error().message);
     } else if (*text) {
         if (const auto done = service.restore_jobs(**text); !done) {
-            log.warn("{}: not all jobs of the earlier run: {}", file.path(), done.error().message);
+            log.warn("HW-401 {}: not all jobs of the earlier run: {}", file.path(),
+                     done.error().message);
         }
     }
     service.keep_jobs_with([&file, &log](const std::string& jobs) {
         if (const auto done = file.write(jobs); !done) {
-            log.warn("started jobs would not survive a restart: {}", done.error().message);
+            log.warn("HW-402 started jobs would not survive a restart: {}", done.error().message);
         }
     });
 }
@@ -286,12 +289,12 @@ template <class Work>
 ExitStatus with_planner(Config config, spdlog::logger& log, Work work) {
     auto planner = NodePlanner::make(std::move(config), host_name());
     if (!planner) {
-        log.error("{}", planner.error().message);
+        log.error("HW-103 {}", planner.error().message);
         return ExitStatus::bad_config;
     }
     const Result<void> done = work(std::move(*planner));
     if (done) return ExitStatus::ok;
-    log.error("{}", done.error().message);
+    log.error("HW-201 {}", done.error().message);
     return ExitStatus::failure;
 }
 

@@ -79,7 +79,7 @@ int KernelWatch::on_news(sd_event_source*, int, std::uint32_t, void* watch) {
 
 void KernelWatch::listen() {
     const auto concerned = monitor_.read({device_, access_.ifindex(), access_.port_id()});
-    if (!concerned) log_.warn("{}: {}", device_, concerned.error().message);
+    if (!concerned) log_.warn("HW-205 {}: {}", device_, concerned.error().message);
     if (!concerned || *concerned) reconciler_.notice();
     run_if_due();
 }
@@ -105,13 +105,14 @@ void KernelWatch::tell(const KernelDiff& diff) {
         if (error->message != last_error_) {
             const std::string found =
                 diff.changes.empty() ? "" : "mending what was found: " + diff_to_text(diff) + ": ";
-            log_.error("{}: {}{}; trying again until it succeeds", device_, found, error->message);
+            log_.error("HW-206 {}: {}{}; trying again until it succeeds", device_, found,
+                       error->message);
         }
         last_error_ = error->message;
         return;
     }
     if (!diff.changes.empty()) {
-        log_.warn("{}: {}; set up again ({} changes)", device_, diff_to_text(diff),
+        log_.warn("HW-207 {}: {}; set up again ({} changes)", device_, diff_to_text(diff),
                   diff.changes.size());
     }
     if (!last_error_.empty()) log_.info("{}: the kernel holds what is wanted again", device_);
@@ -124,7 +125,7 @@ void KernelWatch::tell_link(BytesPerSecond before) {
     log_.info("{}: the link's rate is {} now", device_, rate_to_text(now.bits()));
     const BitsPerSecond planned = service_.planner().own_cluster().host_rate;
     if (planned > now.bits()) {
-        log_.warn("{}: plans are for a host_rate of {}, which the link does not have", device_,
+        log_.warn("HW-208 {}: plans are for a host_rate of {}, which the link does not have", device_,
                   rate_to_text(planned));
     }
 }
