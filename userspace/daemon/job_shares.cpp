@@ -74,16 +74,29 @@ private:
     std::vector<std::uint64_t> all_;  ///< weights, by host
 };
 
-}  // namespace
+/// How many hosts a job has, in all and below each trunk.
+struct CountedJob {
+    std::uint32_t hosts = 0;
+    std::vector<std::uint32_t> below;
+};
+
+std::vector<CountedJob> count_hosts(const Topology& topology, std::span<const SharingJob> jobs) {
+    std::vector<CountedJob> counted;
+    for (const SharingJob& job : jobs) {
+        const HostCounts counts = topology.count(job.hosts);
+        counted.push_back({counts.total(), topology.hosts_below(counts)});
+    }
+    return counted;
+}
 
 std::vector<LinkPart> share_trunk(const Topology& topology, std::size_t trunk, SharePolicy policy,
-                                  std::span<const SharingJob> jobs) {
+                                  std::span<const SharingJob> jobs,
+                                  std::span<const CountedJob> counted) {
     std::vector<LinkPart> parts(jobs.size());
     Users users;
     for (std::size_t job = 0; job < jobs.size(); ++job) {
-        const HostCounts counts = topology.count(jobs[job].hosts);
-        const std::uint32_t below = topology.hosts_below(counts)[trunk];
-        if (below > 0 && below < counts.total()) users.push_back(job);
+        const std::uint32_t below = counted[job].below[trunk];
+        if (below > 0 && below < counted[job].hosts) users.push_back(job);
     }
     if (policy == SharePolicy::per_job) {
         share_by_weight(jobs, users, parts);
@@ -93,15 +106,23 @@ std::vector<LinkPart> share_trunk(const Topology& topology, std::size_t trunk, S
     return parts;
 }
 
+}  // namespace
+
+std::vector<LinkPart> share_trunk(const Topology& topology, std::size_t trunk, SharePolicy policy,
+                                  std::span<const SharingJob> jobs) {
+    return share_trunk(topology, trunk, policy, jobs, count_hosts(topology, jobs));
+}
+
 std::vector<std::vector<LinkPart>> share_links(const Topology& topology,
                                                const KernelLayout& layout, SharePolicy policy,
                                                std::span<const SharingJob> jobs) {
     std::vector<std::vector<LinkPart>> parts(jobs.size(),
                                              std::vector<LinkPart>(layout.classes.size()));
     if (jobs.size() < 2) return parts;
+    const auto counted = count_hosts(topology, jobs);
     std::vector<std::vector<LinkPart>> of_trunk;
     for (std::size_t trunk = 0; trunk < topology.trunk_count(); ++trunk) {
-        of_trunk.push_back(share_trunk(topology, trunk, policy, jobs));
+        of_trunk.push_back(share_trunk(topology, trunk, policy, jobs, counted));
     }
     const Edges edges(topology, policy, jobs);
     for (std::size_t job = 0; job < jobs.size(); ++job) {
