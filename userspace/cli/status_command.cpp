@@ -113,6 +113,29 @@ void print_reconcile(const Json& status) {
     if (!failed.empty()) fmt::print("\n");
 }
 
+void print_coordination(const Json& status) {
+    if (!status.contains("coordination") || !status["coordination"].is_object()) return;
+    const Json& shared = status["coordination"];
+    fmt::print("trunk of {} shared by {} hosts through etcd: may use {} (fallback {})\n",
+               rate_text(shared, "trunk_bytes_per_s"), number_of(shared, "hosts"),
+               shared.value("share_bytes_per_s", Json()).is_null()
+                   ? "what the kernel still has"
+                   : rate_text(shared, "share_bytes_per_s"),
+               rate_text(shared, "fallback_bytes_per_s"));
+    fmt::print("trunk: {} of {} hosts live, epoch {} {}, lease {}, {}\n",
+               number_of(shared, "live_hosts"), number_of(shared, "hosts"),
+               number_of(shared, "epoch"),
+               shared.value("agreed", false)
+                   ? "agreed"
+                   : fmt::format("not agreed, {} to acknowledge", number_of(shared, "waiting_for")),
+               shared.value("has_lease", false)
+                   ? fmt::format("for {} ms", number_of(shared, "lease_left_ms"))
+                   : "none",
+               shared.value("settled", false) ? "settled" : "not settled");
+    fmt::print("etcd: {}{}\n", shared.value("watched", false) ? "watching " : "",
+               text_of(shared, "store"));
+}
+
 /// Whether the answer has the shape that the printers rely on.
 bool is_complete(const Json& status) {
     for (const char* key : {"daemon", "enter", "leave"}) {
@@ -130,6 +153,7 @@ void print_text(const Json& status) {
         fmt::print("kernel: {}\n", status["kernel_error"].get<std::string>());
     }
     print_reconcile(status);
+    print_coordination(status);
     if (!status.value("in_step", false)) {
         fmt::print("kernel: not as wanted; headwayd is trying again\n");
     }

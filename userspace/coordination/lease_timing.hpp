@@ -25,6 +25,8 @@ struct LeaseTiming {
     Time retry_pause = std::chrono::milliseconds(200);
     Time patience = std::chrono::seconds(1);  ///< so long new demands wait for others to agree
 
+    friend bool operator==(const LeaseTiming&, const LeaseTiming&) = default;
+
     /// What drift can make of `time`.
     [[nodiscard]] Time drift(Time time) const;
     /// So long after it was asked to prolong the lease the store surely still has it.

@@ -126,6 +126,12 @@ public:
     /// All live members have acknowledged the epoch.
     [[nodiscard]] bool is_agreed() const;
     [[nodiscard]] const StoreView& view() const { return view_; }
+    /// How long the lease surely lasts; none: there is none.
+    [[nodiscard]] std::optional<Time> lease_until() const {
+        return lease_ ? std::optional(lease_->until) : std::nullopt;
+    }
+    /// The shares of the host's demands by which the cap was set.
+    [[nodiscard]] const std::vector<BytesPerSecond>& cap_demands() const { return cap_demands_; }
 
 private:
     struct Request {

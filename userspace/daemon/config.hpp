@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "coordination/trunk.hpp"
+#include "daemon/coordination_config.hpp"
 #include "formats/file_error.hpp"
 #include "formats/topology_toml.hpp"
 #include "model/network_tree.hpp"
@@ -56,6 +57,7 @@ struct Config {
     PolicyConfig policy;
     KernelConfig kernel;
     DaemonConfig daemon;
+    std::optional<CoordinationConfig> coordination;  ///< none: nobody to agree with
     Topology topology;                   ///< what the planner knows
     std::optional<NetworkTree> network;  ///< the same with buffers and delays of hosts; always set
 };

@@ -38,6 +38,8 @@ bool same_set_up(const NodePlanner& a, const NodePlanner& b) {
            a.config().kernel.via == b.config().kernel.via &&
            a.config().kernel.tc_plugin_dir == b.config().kernel.tc_plugin_dir &&
            a.config().kernel.phases == b.config().kernel.phases &&
+           a.config().coordination == b.config().coordination &&
+           a.shared_trunk() == b.shared_trunk() &&
            a.config().daemon.socket == b.config().daemon.socket &&
            a.config().daemon.group == b.config().daemon.group;
 }
@@ -433,6 +435,7 @@ Result<Json> ControlService::status(Json answer) {
     answer["client_count"] = sessions_.size();
     answer["clients"] = clients_json();
     answer["jobs"] = jobs_json(jobs_in_status_max, true);
+    answer["coordination"] = coordination_ ? coordination_() : Json(nullptr);
     answer["enter"] = latency_json(enter_latency_);
     answer["leave"] = latency_json(leave_latency_);
     answer["phase"] = latency_json(phase_latency_);
@@ -461,8 +464,9 @@ Result<void> ControlService::reload(Config config) {
     auto next = NodePlanner::make(std::move(config), planner_.node_name());
     if (!next) return tl::unexpected(next.error());
     if (!same_set_up(planner_, *next)) {
-        return failure("it changes the node, the interface, the socket, the way to the kernel, or "
-                       "the clusters' names, order or prefixes, which needs a restart");
+        return failure("it changes the node, the interface, the socket, the way to the kernel, "
+                       "the coordination or the trunk that it is about, or the clusters' names, "
+                       "order or prefixes, which needs a restart");
     }
     if (next->own_cluster().host_rate > link_rate_.bits()) {
         return failure("host_rate is {}, but the interface drives a link of {}",

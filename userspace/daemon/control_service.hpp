@@ -54,7 +54,11 @@ public:
     void kernel_differs() override;
     /// For "status"; `status` must outlive the service.
     void show(const ReconcileStatus& status) { reconciled_ = &status; }
+    /// The same: "coordination" of the answer; null: there is none.
+    void show_coordination(std::function<Json()> look) { coordination_ = std::move(look); }
     [[nodiscard]] BytesPerSecond link_rate() const { return link_rate_; }
+    /// Names of the jobs that have a process here now, sorted.
+    [[nodiscard]] std::vector<std::string> jobs() const;
 
     /// Fails if there are too many clients, in all or of that user.
     [[nodiscard]] Result<SessionId> open(const Peer& peer);
@@ -154,6 +158,7 @@ private:
     std::string kept_ = "[]\n";  ///< what `keep_` was given last
     std::optional<Error> share_error_;
     std::optional<std::chrono::nanoseconds> share_retry_at_;
+    std::function<Json()> coordination_;
     std::map<SessionId, ControlSession> sessions_;
     std::map<uid_t, std::size_t> sessions_of_user_;
     SessionId next_id_ = 1;

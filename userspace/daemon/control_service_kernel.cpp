@@ -3,6 +3,7 @@
 #include "daemon/control_service.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "daemon/limits.hpp"
 
@@ -92,6 +93,14 @@ void ControlService::release_classifier() {
     if (!earlier_program_) return;
     earlier_program_.reset();
     classify_resting(*maps_, rest_minors(planner_.layout()));
+}
+
+std::vector<std::string> ControlService::jobs() const {
+    std::set<std::string> names;
+    for (const auto& [id, session] : sessions_) {
+        if (session.hello && !session.hello->job.empty()) names.insert(session.hello->job);
+    }
+    return {names.begin(), names.end()};
 }
 
 Json ControlService::reconcile_json() const {

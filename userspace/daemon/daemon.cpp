@@ -14,6 +14,7 @@
 #include "daemon/control_server.hpp"
 #include "daemon/control_service.hpp"
 #include "daemon/control_socket.hpp"
+#include "daemon/coordination_loop.hpp"
 #include "daemon/host_name.hpp"
 #include "daemon/job_file.hpp"
 #include "daemon/kernel_access.hpp"
@@ -219,6 +220,12 @@ Result<void> serve(NodePlanner planner, const SetUp& done, KernelAccess& access,
     auto watch = KernelWatch::start(event.get(), std::move(monitor), access, service, reconciler, log);
     if (!watch) return tl::unexpected(watch.error());
     if (done.report.is_adopted || service.has_deserted_jobs()) (*watch)->release_adopted_later();
+    std::unique_ptr<CoordinationLoop> coordination;
+    if (service.planner().shared_trunk()) {
+        auto started = CoordinationLoop::start(event.get(), service, kernel, reconciler, log);
+        if (!started) return tl::unexpected(started.error());
+        coordination = std::move(*started);
+    }
     Daemon daemon(event.get(), service, log);
     if (auto watching = daemon.watch_signals(); !watching) return watching;
     auto served = daemon.serve(socket, at_the_end);

@@ -101,6 +101,10 @@ private:
         if (state.ordered_linger != wanted.ordered_linger) {
             additions_.emplace_back(ChangeClassOrder{wanted.classid, wanted.ordered_linger});
         }
+        if (wanted.lease && state.lease != wanted.lease) {
+            additions_.emplace_back(ChangeClassLease{wanted.classid, *wanted.lease});
+        }
+        if (wanted.keeps_rate) return;
         const ClassRate will_be = state.change_pending ? state.next_rate : state.rate;
         if (will_be == wanted.rate || (is_beyond_link(wanted.rate) && !will_be)) return;
         const auto linger = rises(state.rate, wanted.rate) ? desire_.linger : 0ns;

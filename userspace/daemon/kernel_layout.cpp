@@ -1,11 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/kernel_layout.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace headway {
 namespace {
 
 constexpr std::uint16_t first_class_minor = 0x10;
 constexpr std::uint16_t rest_minor_offset = 0x100;
+
+/// Guard and cap are made at the fallback; what becomes of them later is not the
+/// layout's business.
+std::vector<Change> fence(const ClassLease& guard) {
+    AddClass above{guard_class, std::nullopt};
+    above.lease = guard;
+    above.keeps_rate = true;
+    AddClass below{cap_class, guard.fallback, guard_class};
+    below.keeps_rate = true;
+    return {above, below};
+}
+
+std::optional<TcHandle> parent_of(const KernelLayout& layout, std::size_t cluster) {
+    if (!layout.guard || cluster == layout.own_cluster) return std::nullopt;
+    return cap_class;
+}
 
 }  // namespace
 
@@ -14,12 +33,16 @@ TcHandle rest_class(TcHandle classid) {
                      static_cast<std::uint16_t>(classid.minor() + rest_minor_offset));
 }
 
-KernelLayout make_kernel_layout(const Topology& topology, std::size_t own_cluster) {
-    KernelLayout layout{own_cluster, {}, {AddRootQdisc{root_handle}}, DeleteRootQdisc{root_handle}};
+KernelLayout make_kernel_layout(const Topology& topology, std::size_t own_cluster,
+                                const std::optional<ClassLease>& guard) {
+    KernelLayout layout{
+        own_cluster, guard, {}, {AddRootQdisc{root_handle}}, DeleteRootQdisc{root_handle}};
+    if (guard) std::ranges::copy(fence(*guard), std::back_inserter(layout.set_up));
     std::uint16_t minor = first_class_minor;
     const auto add_class = [&](std::size_t cluster) {
         layout.classes.push_back({tc_handle(root_handle.major(), minor++), cluster});
-        layout.set_up.emplace_back(AddClass{layout.classes.back().classid, std::nullopt});
+        layout.set_up.emplace_back(
+            AddClass{layout.classes.back().classid, std::nullopt, parent_of(layout, cluster)});
     };
     add_class(own_cluster);
     for (std::size_t cluster = 0; cluster < topology.clusters().size(); ++cluster) {
@@ -41,10 +64,12 @@ KernelLayout with_phases(const KernelLayout& layout, const PhaseProgram& program
                          std::chrono::nanoseconds linger) {
     KernelLayout phases = layout;
     phases.set_up = {AddRootQdisc{root_handle}};
+    if (layout.guard) std::ranges::copy(fence(*layout.guard), std::back_inserter(phases.set_up));
     for (const ClassLayout& target : layout.classes) {
         // Its first child comes with it: a class never changes from one that
         // queues packets to one that has children.
-        phases.set_up.emplace_back(AddClass{target.classid, std::nullopt, std::nullopt, linger});
+        phases.set_up.emplace_back(AddClass{target.classid, std::nullopt,
+                                            parent_of(layout, target.cluster), linger});
         phases.set_up.emplace_back(
             AddClass{rest_class(target.classid), std::nullopt, target.classid});
     }

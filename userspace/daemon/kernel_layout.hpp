@@ -6,6 +6,9 @@
 //     class 1:11, 1:12, ... to the other clusters, in the order of the file
 //   flower filters          one per prefix: destination -> class
 //
+// Where the trunk is shared (Documentation/coordination.rst) the classes to other
+// clusters are not below the root but below two more, 1:2 (guard) and 1:3 (cap).
+//
 // Everything else (no prefix matches) leaves unpaced.  At rest all classes are
 // unlimited; a collective lowers some of them while it runs.
 //
@@ -19,6 +22,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "model/topology.hpp"
@@ -38,17 +42,23 @@ struct ClassLayout {
     std::size_t cluster = 0;  ///< packets to this cluster's hosts
 };
 
+/// Above all classes whose packets cross the trunk, one below the other.
+inline constexpr TcHandle guard_class = tc_handle(1, 2);
+inline constexpr TcHandle cap_class = tc_handle(1, 3);
+
 /// Class of resting traffic below that one.
 [[nodiscard]] TcHandle rest_class(TcHandle classid);
 
 struct KernelLayout {
     std::size_t own_cluster = 0;
+    std::optional<ClassLease> guard;   ///< none: no guard, no cap
     std::vector<ClassLayout> classes;  ///< the own cluster's first
     std::vector<Change> set_up;        ///< in the order in which they build on each other
     Change tear_down;                  ///< undoes any beginning of set_up that has the qdisc
 };
 
-[[nodiscard]] KernelLayout make_kernel_layout(const Topology& topology, std::size_t own_cluster);
+[[nodiscard]] KernelLayout make_kernel_layout(const Topology& topology, std::size_t own_cluster,
+                                              const std::optional<ClassLease>& guard = {});
 
 /// The same classes with phases below them.  `linger`: how long at most packets
 /// of a phase hold up those of a laxer one.

@@ -72,7 +72,13 @@ Result<NodePlanner> NodePlanner::make(Config config, const std::string& host_nam
                        config.file, name, config.node.name ? "" : " (the host name)");
     }
     const std::size_t cluster = config.topology.cluster_of(*host);
-    return NodePlanner(std::move(config), name, cluster);
+    std::optional<NodeTrunk> shared;
+    if (config.coordination) {
+        auto trunk = node_trunk(config.topology, *host, config.policy.plan, *config.coordination);
+        if (!trunk) return tl::unexpected(trunk.error().within(config.file));
+        shared = std::move(*trunk);
+    }
+    return NodePlanner(std::move(config), name, cluster, std::move(shared));
 }
 
 /// Only where no other communicator of the job can be in another step at the same

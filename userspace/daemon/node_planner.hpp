@@ -10,6 +10,7 @@
 #include "daemon/config.hpp"
 #include "daemon/kernel_layout.hpp"
 #include "daemon/protocol.hpp"
+#include "daemon/shared_trunk.hpp"
 #include "model/planner.hpp"
 #include "model/step_rates.hpp"
 
@@ -74,6 +75,8 @@ public:
 
     [[nodiscard]] const Config& config() const { return config_; }
     [[nodiscard]] const KernelLayout& layout() const { return layout_; }
+    /// None: the trunk is not shared by agreement.
+    [[nodiscard]] const std::optional<NodeTrunk>& shared_trunk() const { return shared_trunk_; }
     [[nodiscard]] const std::string& node_name() const { return node_name_; }
     [[nodiscard]] const Cluster& own_cluster() const {
         return config_.topology.clusters()[layout_.own_cluster];
@@ -116,13 +119,18 @@ private:
     Result<NodePlan> plan_rooted(const CollectivePattern& pattern,
                                  std::optional<std::uint64_t> message_bytes) const;
 
-    NodePlanner(Config config, std::string node_name, std::size_t own_cluster)
+    NodePlanner(Config config, std::string node_name, std::size_t own_cluster,
+                std::optional<NodeTrunk> shared_trunk)
         : config_(std::move(config)),
           node_name_(std::move(node_name)),
-          layout_(make_kernel_layout(config_.topology, own_cluster)) {}
+          shared_trunk_(std::move(shared_trunk)),
+          layout_(make_kernel_layout(
+              config_.topology, own_cluster,
+              shared_trunk_ ? std::optional(shared_trunk_->guard) : std::nullopt)) {}
 
     Config config_;
     std::string node_name_;
+    std::optional<NodeTrunk> shared_trunk_;
     KernelLayout layout_;
 };
 

@@ -42,6 +42,7 @@ KernelDiff Reconciler::run_for_own_change() {
     KernelDiff diff = attempt();
     if (status_.error) desired_.kernel_differs();
     plan_next(diff);
+    if (observer_ != nullptr) observer_->pass_ended();
     return diff;
 }
 
@@ -59,6 +60,7 @@ KernelDiff Reconciler::attempt() {
         fail(*refusal);
         return {};
     }
+    if (observer_ != nullptr) observer_->pass_found(*observed);
     KernelDiff diff = diff_kernel(desired_.desired(), *observed);
     if (!diff.changes.empty()) make(diff.changes);
     if (status_.error) return diff;

@@ -35,6 +35,20 @@ protected:
     DesiredState& operator=(const DesiredState&) = default;
 };
 
+/// Who wants to know what each pass finds and when it has ended.
+class PassObserver {
+public:
+    virtual ~PassObserver() = default;
+
+    virtual void pass_found(const KernelState& observed) = 0;
+    virtual void pass_ended() = 0;
+
+protected:
+    PassObserver() = default;
+    PassObserver(const PassObserver&) = default;
+    PassObserver& operator=(const PassObserver&) = default;
+};
+
 /// What the last pass came to.
 struct ReconcileStatus {
     std::optional<Error> error;       ///< none: the kernel has what is desired
@@ -62,6 +76,9 @@ public:
 
     [[nodiscard]] const ReconcileStatus& status() const { return status_; }
 
+    /// `observer` must outlive the reconciler; null: nobody.
+    void observe(PassObserver* observer) { observer_ = observer; }
+
 private:
     KernelDiff attempt();
     void count_mending(const KernelDiff& diff);
@@ -72,6 +89,7 @@ private:
     TrafficControl& kernel_;
     const Clock& clock_;
     DesiredState& desired_;
+    PassObserver* observer_ = nullptr;
     ReconcileStatus status_;
     std::optional<std::chrono::nanoseconds> due_at_;
     std::optional<std::chrono::nanoseconds> last_pass_;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <condition_variable>
 #include <cstdio>
 #include <deque>
@@ -30,12 +31,21 @@ constexpr int headwayd_socket = STDIN_FILENO;
 /// More than a member has under way; who asks faster is not answered.
 constexpr std::size_t requests_waiting_max = 64;
 
-bool drop_privileges() {
+/// A sandbox may forbid the call where there is nothing left to drop.
+bool drop_capabilities() {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-    std::array<__user_cap_data_struct, 2> none{};
+    std::array<__user_cap_data_struct, 2> sets{};
+    if (syscall(SYS_capset, &header, sets.data()) == 0) return true;
+    const int error = errno;
+    const bool has_none = syscall(SYS_capget, &header, sets.data()) == 0 &&
+                          (sets[0].permitted | sets[1].permitted) == 0;
+    errno = error;
+    return has_none;
+}
+
+bool drop_privileges() {
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 &&
-           syscall(SYS_capset, &header, none.data()) == 0;
+           prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 && drop_capabilities();
 }
 
 /// Carries out requests one after the other, in a thread of its own.

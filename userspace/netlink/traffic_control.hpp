@@ -56,6 +56,7 @@ struct AddClass {
     /// empty, so much longer at most.  0: children are served independently.
     std::chrono::nanoseconds ordered_linger{0};
     std::optional<ClassLease> lease{};  ///< none: it never expires
+    bool keeps_rate = false;  ///< one that is there: `rate` is what it is made with only
 };
 
 /// Refused by the kernel if it has children.  Packets that it holds are lost.

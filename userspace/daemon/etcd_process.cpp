@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/etcd_process.hpp"
+
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+namespace headway {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds first_pause = 500ms;
+constexpr std::chrono::milliseconds longest_pause = 30s;
+/// Then others in the event loop have their turn.
+constexpr int packets_at_once = 64;
+
+/// In the child: nothing of headwayd but the socket.
+[[noreturn]] void become(const std::vector<std::string>& command, int socket) {
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    dup2(socket, STDIN_FILENO);
+    std::vector<char*> arguments;
+    for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    execv(arguments[0], arguments.data());
+    _exit(127);
+}
+
+}  // namespace
+
+EtcdProcess::EtcdProcess(sd_event* event, std::vector<std::string> command, Handler handler,
+                         spdlog::logger& log)
+    : event_(event),
+      command_(std::move(command)),
+      handler_(std::move(handler)),
+      log_(log),
+      pause_(first_pause) {}
+
+EtcdProcess::~EtcdProcess() {
+    if (child_ == 0) return;
+    kill(child_, SIGKILL);
+    waitpid(child_, nullptr, 0);
+}
+
+Result<std::unique_ptr<EtcdProcess>> EtcdProcess::start(sd_event* event,
+                                                        std::vector<std::string> command,
+                                                        Handler handler, spdlog::logger& log) {
+    std::unique_ptr<EtcdProcess> process(
+        new EtcdProcess(event, std::move(command), std::move(handler), log));
+    auto restart = make_timer(event, on_restart, process.get());
+    if (!restart) return tl::unexpected(restart.error());
+    process->restart_ = std::move(*restart);
+    if (auto spawned = process->spawn(); !spawned) return tl::unexpected(spawned.error());
+    return process;
+}
+
+Result<void> EtcdProcess::spawn() {
+    std::array<int, 2> ends{};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
+        return system_failure(errno, "socketpair: {}", std::strerror(errno));
+    FileDescriptor ours(ends[0]);
+    const FileDescriptor theirs(ends[1]);
+    const pid_t child = fork();
+    if (child < 0) return system_failure(errno, "starting {}: {}", command_[0], std::strerror(errno));
+    if (child == 0) become(command_, theirs.get());
+    child_ = child;
+    socket_ = std::move(ours);
+    sd_event_source* source = nullptr;
+    const int added = sd_event_add_io(event_, &source, socket_.get(), EPOLLIN, on_packets, this);
+    if (added < 0) return event_failure(added, "listening to headway-etcd");
+    packets_.reset(source);
+    return {};
+}
+
+void EtcdProcess::send(const StoreRequest& request) {
+    if (!socket_) return;
+    const std::string packet = to_packet(request);
+    if (::send(socket_.get(), packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return;
+    // The end of it is noticed as such: nothing is ended while actions are carried out.
+    if (errno == EAGAIN || errno == EWOULDBLOCK) kill(child_, SIGKILL);
+}
+
+int EtcdProcess::on_packets(sd_event_source*, int, std::uint32_t, void* process) {
+    auto& self = *static_cast<EtcdProcess*>(process);
+    if (const auto read = self.read_packets(); !read) self.end(read.error().message);
+    return 0;
+}
+
+Result<void> EtcdProcess::read_packets() {
+    std::vector<char> packet(store_packet_max_bytes);
+    for (int i = 0; i < packets_at_once; ++i) {
+        const ssize_t got = recv(socket_.get(), packet.data(), packet.size(), MSG_DONTWAIT | MSG_TRUNC);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {};
+        if (got <= 0) return failure("it has ended");
+        if (static_cast<std::size_t>(got) > packet.size()) return failure("a packet is too long");
+        const auto report = parse_store_report({packet.data(), static_cast<std::size_t>(got)});
+        if (!report) return tl::unexpected(report.error());
+        if (auto taken = handler_.report(*report); !taken) return taken;
+        if (std::holds_alternative<SnapshotBegins>(*report)) pause_ = first_pause;
+    }
+    return {};
+}
+
+void EtcdProcess::end(const std::string& why) {
+    log_.warn("headway-etcd: {}; it is started again", why);
+    packets_.reset();
+    socket_.close();
+    kill(child_, SIGKILL);
+    waitpid(child_, nullptr, 0);
+    child_ = 0;
+    handler_.gone();
+    restart_later();
+}
+
+void EtcdProcess::restart_later() {
+    start_timer(restart_, pause_);
+    pause_ = std::min(pause_ * 2, longest_pause);
+}
+
+int EtcdProcess::on_restart(sd_event_source*, std::uint64_t, void* process) {
+    auto& self = *static_cast<EtcdProcess*>(process);
+    if (const auto spawned = self.spawn(); !spawned) {
+        self.log_.warn("headway-etcd: {}", spawned.error().message);
+        if (self.child_ != 0) self.end("it cannot be listened to");
+        else self.restart_later();
+    }
+    return 0;
+}
+
+void EtcdProcess::finish(std::chrono::milliseconds within) {
+    if (child_ == 0) return;
+    packets_.reset();
+    shutdown(socket_.get(), SHUT_WR);
+    const auto deadline = std::chrono::steady_clock::now() + within;
+    // what it still reports is read away, so that it can end
+    std::vector<char> packet(store_packet_max_bytes);
+    for (;;) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+            deadline - std::chrono::steady_clock::now());
+        pollfd waiting{socket_.get(), POLLIN, 0};
+        if (left.count() <= 0 || poll(&waiting, 1, static_cast<int>(left.count())) <= 0) break;
+        if (recv(socket_.get(), packet.data(), packet.size(), MSG_DONTWAIT) <= 0) break;
+    }
+    kill(child_, SIGKILL);
+    waitpid(child_, nullptr, 0);
+    child_ = 0;
+    socket_.close();
+}
+
+}  // namespace headway

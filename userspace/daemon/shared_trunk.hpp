@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The trunk that a node shares with the other hosts of its cluster: the one from
+// the cluster's switch towards the centre, in that direction.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "coordination/trunk.hpp"
+#include "model/planner.hpp"
+#include "model/topology.hpp"
+#include "netlink/traffic_control.hpp"
+
+namespace headway {
+
+struct CoordinationConfig;
+
+struct NodeTrunk {
+    SharedTrunk trunk;
+    HostNumber host = 0;             ///< the node's
+    std::vector<std::string> hosts;  ///< names by number: sorted
+    std::uint64_t configuration = 0;  ///< configuration_digest()
+    ClassLease guard;                ///< of the class above the cap
+
+    friend bool operator==(const NodeTrunk& a, const NodeTrunk& b) {
+        return a.configuration == b.configuration && a.host == b.host;
+    }
+};
+
+/// `host` is the topology's number of the node.
+[[nodiscard]] Result<NodeTrunk> node_trunk(const Topology& topology, std::size_t host,
+                                           const PlanPolicy& policy,
+                                           const CoordinationConfig& config);
+
+}  // namespace headway
