@@ -44,12 +44,13 @@ def another_job_takes_its_part_while_one_is_in_its_phase():
 @case
 def jobs_of_two_users_share():
     Daemon(phased())
-    in_phase()
+    held = in_phase()   # as long as its connection is
     own = class_of_next()
     other = Control(SOCKET)
     other.join("another")
     other.phase(EVERYBODY)
     equal(rate_of(own), HALF)
+    equal(held[0].phase(EVERYBODY)["bytes_per_s"], BYTES_PER_S // 2)
     other.close()
     eventually(lambda: rate_of(own) == PLANNED, "the other job has ended")
 
@@ -82,10 +83,10 @@ def started_jobs_outlive_the_daemon():
 @case
 def a_frame_of_top():
     Daemon(phased())
-    in_phase()
+    held = in_phase()
     frame = json.loads(headway("top", "--once", "--json", "--interval", "0.2"))
     equal([one["cluster"] for one in frame["trunks"]], ["a", "b"])
     equal(frame["in_step"], True)
     equal(isinstance(frame["gap_share"], float), True)
     job = next(one for one in frame["jobs"] if one["job"] == "12.0")
-    equal(job["phases"][0]["bytes_per_s"], BYTES_PER_S)
+    equal(job["phases"][0]["bytes_per_s"], held[2]["bytes_per_s"])
