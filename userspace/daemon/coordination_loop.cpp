@@ -61,7 +61,9 @@ CoordinationLoop::~CoordinationLoop() {
     reconciler_.observe(nullptr);
     service_.show_coordination(nullptr);
     coordinator_.stop();
-    if (!coordinator_.has_stopped()) log_.warn("the lease at etcd is left to end by itself");
+    if (!coordinator_.has_stopped()) {
+        log_.warn("HW-505 the lease at etcd is left to end by itself");
+    }
     if (sender_.process) sender_.process->finish(farewell);
 }
 

@@ -138,7 +138,7 @@ Result<void> Coordinator::take(const ReportedChanges& changes) {
 
 Result<void> Coordinator::take(const StoreCondition& condition) {
     if (condition.is_watched) log_.info("etcd: watching {}", condition.text);
-    else log_.warn("etcd: {}", condition.text);
+    else log_.warn("HW-501 etcd: {}", condition.text);
     condition_ = condition;
     return {};
 }
@@ -188,7 +188,7 @@ BytesPerSecond Coordinator::in_kernel(BytesPerSecond cap) const {
 
 bool Coordinator::change(const Change& change) {
     const auto made = kernel_.apply(std::span(&change, 1), ApplyMode::in_order);
-    if (!made) log_.warn("the trunk's share: {}", made.error().error.message);
+    if (!made) log_.warn("HW-502 the trunk's share: {}", made.error().error.message);
     return made.has_value();
 }
 
