@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// headway-etcd as a child, with stand-ins for it in Python.
+#include "daemon/etcd_process.hpp"
+
+#include <gtest/gtest.h>
+#include <spdlog/sinks/null_sink.h>
+
+namespace headway::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* head =
+    "import os, socket\n"
+    "link = socket.socket(fileno=0)\n"
+    "def tell(text): link.send(b'{\"is\":\"condition\",\"watched\":true,\"text\":\"%s\"}' % text)\n";
+
+class EtcdProcessTest : public testing::Test {
+protected:
+    EtcdProcessTest() { EXPECT_GE(sd_event_new(&event_), 0); }
+    ~EtcdProcessTest() override {
+        process_.reset();
+        sd_event_unref(event_);
+    }
+
+    void start(const std::string& program) {
+        auto started = EtcdProcess::start(
+            event_, {"/usr/bin/python3", "-c", head + program},
+            {[this](const StoreReport& report) -> Result<void> {
+                 texts_.push_back(std::get<StoreCondition>(report).text);
+                 if (texts_.back() == "refused") return failure("a test");
+                 return {};
+             },
+             [this] { ++gone_; }},
+            log_);
+        ASSERT_TRUE(started) << started.error().message;
+        process_ = std::move(*started);
+    }
+
+    template <class Holds>
+    void run_until(Holds holds) {
+        const auto deadline = std::chrono::steady_clock::now() + 60s;
+        while (!holds() && std::chrono::steady_clock::now() < deadline) sd_event_run(event_, 100'000);
+        EXPECT_TRUE(holds());
+    }
+
+    sd_event* event_ = nullptr;
+    spdlog::logger log_{"test", std::make_shared<spdlog::sinks::null_sink_mt>()};
+    std::vector<std::string> texts_;
+    int gone_ = 0;
+    std::unique_ptr<EtcdProcess> process_;
+};
+
+TEST_F(EtcdProcessTest, HearsAndIsHeard) {
+    start("tell(b'hello')\n"
+          "tell(b'settle' if b'\"settle\"' in link.recv(1000) else b'?')\n"
+          "link.recv(1000)\n");
+    run_until([&] { return texts_.size() == 1; });
+    process_->send({1, PutSettled{7}});
+    run_until([&] { return texts_.size() == 2; });
+    EXPECT_EQ(texts_, (std::vector<std::string>{"hello", "settle"}));
+    EXPECT_EQ(gone_, 0);
+}
+
+TEST_F(EtcdProcessTest, OneThatEndsIsStartedAgain) {
+    start("tell(b'%d' % os.getpid())\n");
+    run_until([&] { return texts_.size() == 2; });
+    EXPECT_NE(texts_[0], texts_[1]);
+    EXPECT_GE(gone_, 1);
+}
+
+TEST_F(EtcdProcessTest, NonsenseEndsIt) {
+    start("link.send(b'nonsense')\nlink.recv(1000)\n");
+    run_until([&] { return gone_ == 1; });
+}
+
+TEST_F(EtcdProcessTest, APacketThatIsTooLongEndsIt) {
+    start("link.send(b' ' * (128 * 1024 + 1))\nlink.recv(1000)\n");
+    run_until([&] { return gone_ == 1; });
+}
+
+TEST_F(EtcdProcessTest, ReportThatIsOutOfPlaceEndsIt) {
+    start("tell(b'refused')\nlink.recv(1000)\n");
+    run_until([&] { return gone_ == 1; });
+}
+
+TEST_F(EtcdProcessTest, OneThatDoesNotReadIsEnded) {
+    start("tell(b'hello')\nos.kill(os.getpid(), 19)\n");
+    run_until([&] { return texts_.size() == 1; });
+    for (int i = 0; i < 10'000; ++i) process_->send({1, PutSettled{7}});
+    run_until([&] { return gone_ == 1; });
+}
+
+TEST_F(EtcdProcessTest, FinishLetsItDoWhatItWasAsked) {
+    start("tell(b'hello')\nwhile link.recv(1000): tell(b'done')\n");
+    run_until([&] { return texts_.size() == 1; });
+    process_->send({1, PutSettled{7}});
+    const auto before = std::chrono::steady_clock::now();
+    process_->finish(30s);
+    EXPECT_LT(std::chrono::steady_clock::now() - before, 30s) << "it ended by itself";
+    EXPECT_EQ(gone_, 0);
+}
+
+TEST_F(EtcdProcessTest, FinishDoesNotWaitForEver) {
+    start("tell(b'hello')\nos.kill(os.getpid(), 19)\n");
+    run_until([&] { return texts_.size() == 1; });
+    process_->finish(10ms);
+}
+
+TEST_F(EtcdProcessTest, ProgramThatIsNotThereIsTriedAgain) {
+    auto started = EtcdProcess::start(
+        event_, {"/nonexistent/headway-etcd"},
+        {[](const StoreReport&) -> Result<void> { return {}; }, [this] { ++gone_; }}, log_);
+    ASSERT_TRUE(started);
+    process_ = std::move(*started);
+    run_until([&] { return gone_ == 2; });
+}
+
+}  // namespace
+}  // namespace headway::test
