@@ -128,6 +128,22 @@ const Json all_hosts{"a[0-3]", "b[0-3]"};
 const ClassRate alone = BytesPerSecond{773'437};
 const ClassRate halved = BytesPerSecond{773'437 / 2};
 
+// What the cluster's coordination asks the trunk for.
+TEST(SharedLinks, StartedJobsAreThisNodesOrNobodysInParticular) {
+    Node node("a0");
+    EXPECT_TRUE(node.service_->jobs().empty());
+    node.command("job_start", {{"job", "far"}, {"hosts", {"a1", "b1"}}});
+    node.command("job_start", {{"job", "here"}, {"hosts", {"a0", "b1"}}});
+    node.command("job_start", {{"job", "anywhere"}});
+    const Session session = node.connect(1000);
+    node.ask(session, "hello", {{"job", "4711.0"}});
+    EXPECT_EQ(node.service_->jobs(),
+              (std::vector<std::string>{"4711.0", "anywhere", "here"}));
+    node.command("job_end", {{"job", "here"}});
+    node.service_->close(session);
+    EXPECT_EQ(node.service_->jobs(), std::vector<std::string>{"anywhere"});
+}
+
 TEST(SharedLinks, ALoneJobsRatesAreAsEver) {
     Node node("a0");
     node.enter(node.connect(1000), "12", all_hosts);

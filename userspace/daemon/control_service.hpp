@@ -57,7 +57,8 @@ public:
     /// The same: "coordination" of the answer; null: there is none.
     void show_coordination(std::function<Json()> look) { coordination_ = std::move(look); }
     [[nodiscard]] BytesPerSecond link_rate() const { return link_rate_; }
-    /// Names of the jobs that have a process here now, sorted.
+    /// Names of the jobs that have a process here now, or were started on this node by
+    /// command; sorted.
     [[nodiscard]] std::vector<std::string> jobs() const;
 
     /// Fails if there are too many clients, in all or of that user.

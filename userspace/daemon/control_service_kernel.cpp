@@ -100,6 +100,11 @@ std::vector<std::string> ControlService::jobs() const {
     for (const auto& [id, session] : sessions_) {
         if (session.hello && !session.hello->job.empty()) names.insert(session.hello->job);
     }
+    const auto own = planner_.config().topology.find_host(planner_.node_name());
+    for (const auto& [id, job] : jobs_.jobs()) {
+        const bool is_here = !job.hosts || (own && job.hosts->contains(*own));
+        if (job.started && is_here) names.insert(job.name);
+    }
     return {names.begin(), names.end()};
 }
 
