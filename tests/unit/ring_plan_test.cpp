@@ -33,7 +33,7 @@ TEST(RingPlanOf, TheDemoGoesRound) {
 
 // 69 676 wire bytes at 20 Mbit/s, the edges: 27.87 ms a step.
 TEST(RingPlanOf, TimesAreStepsOfTheSlowestLink) {
-    const double step_s = 69'676 * 8 / 20e6;
+    const double step_s = 69'676 * 8 / 20e6 + 50e-6;
     const Topology topology = demo_topology();
     const auto steps = [&](RingOperation operation, std::uint32_t ranks_per_host = 1) {
         return plan_of(topology, 64 * kib, operation, ranks_per_host).predicted->high_s / step_s;
@@ -49,7 +49,25 @@ TEST(RingPlanOf, TimesAreStepsOfTheSlowestLink) {
 TEST(RingPlanOf, ASlowTrunkIsTheSlowestLink) {
     const Topology topology =
         *Topology::make({make_cluster(0, 4, 20, 5), make_cluster(1, 4, 20, 5)});
-    EXPECT_NEAR(plan_of(topology, 64 * kib).predicted->low_s, 7 * 69'676 * 8 / 5e6, 1e-9);
+    EXPECT_NEAR(plan_of(topology, 64 * kib).predicted->low_s, 7 * (69'676 * 8 / 5e6 + 50e-6), 1e-9);
+}
+
+// 64 messages of 8 + 8 ranks over the trunk take as long as 15 steps of 50 us and
+// more only where links are slow, or messages large.
+TEST(RingPlanOf, ManyShortStepsAreNotWorthIt) {
+    const auto fast = [](std::uint64_t factor) {
+        return *Topology::make({make_cluster(0, 4, 20 * factor, 25 * factor),
+                                make_cluster(1, 4, 20 * factor, 25 * factor)});
+    };
+    const auto is_named = [&](std::uint64_t factor, std::uint64_t bytes) {
+        return plan_of(fast(factor), bytes, RingOperation::allgather, 2).is_named;
+    };
+    EXPECT_TRUE(is_named(1, 2 * kib));
+    EXPECT_TRUE(is_named(50, 4 * kib)) << "1 Gbit/s";
+    EXPECT_FALSE(is_named(500, 4 * kib)) << "10 Gbit/s";
+    EXPECT_TRUE(is_named(500, 64 * kib));
+    const auto plan = plan_of(fast(500), 4 * kib, RingOperation::allgather, 2);
+    EXPECT_NE(plan.reason.find("a ring would take 802 us"), std::string::npos) << plan.reason;
 }
 
 // Receivers' edges can be overfilled in an all-to-all, but not by what the

@@ -13,6 +13,17 @@
 namespace headway {
 namespace {
 
+/// From an MPI call to that at the other end, over TCP, at the least.
+constexpr double least_latency_s = 50e-6;
+
+/// What a ring may take of the time of all at once, which risks time-outs.
+constexpr double no_longer = 1.05;
+
+/// An allreduce is a reduce-scatter and an allgather.
+double exchanges_in(RingOperation operation) {
+    return operation == RingOperation::allreduce ? 2 : 1;
+}
+
 double steps_of(RingOperation operation, double ranks) {
     switch (operation) {
         case RingOperation::allreduce: return 2 * (ranks - 1);
@@ -76,11 +87,16 @@ Result<RingPlan> plan_ring(const Topology& topology, const PlanPolicy& policy,
     if (!step_bytes) return plan;
     const double step_s =
         8.0 * static_cast<double>(tcp_wire_bytes(bytes)) / slowest_link_bps(network) +
-        exchange_latency_s(topology, exchange);
+        std::max(least_latency_s, exchange_latency_s(topology, exchange));
     plan.predicted = predict_ring(
         static_cast<double>(pattern.communicator.total()) * pattern.ranks_per_host, operation,
         step_s);
-    return plan;
+    const double together_s = exchanges_in(operation) * together->unpaced->low_s;
+    if (plan.predicted->low_s <= together_s * no_longer) return plan;
+    return RingPlan{false,
+                    fmt::format("a ring would take {}, all at once {}",
+                                seconds_text(plan.predicted->low_s), seconds_text(together_s)),
+                    {}};
 }
 
 }  // namespace headway

@@ -11,12 +11,12 @@
 // one before it, and that one stream's rate follows from the links (`traffic_plan.hpp`).
 // Any other algorithm has several hosts send over a trunk at the same time in some step,
 // in messages that are no smaller.  So
-//   a ring is named   where hosts can overfill a trunk, and an all-to-all of the step's
-//                     messages would be paced: no buffer holds what is too much.
+//   a ring is named   where hosts can overfill a trunk, no buffer holds what is too much of an
+//                     all-to-all of the step's messages, and a ring takes no longer than that.
 //   else              the library's own choice is left to it: it may have fewer steps.
 //
 // Predicted time, for P ranks and messages of m bytes a step over the slowest link used,
-// of rate b and latency L:  S (wire(m) / b + L), with S = P - 1 (allgather, reduce-scatter),
+// of rate b and latency L >= 50 us:  S (wire(m) / b + L), with S = P - 1 (allgather, reduce-scatter),
 // 2 (P - 1) (allreduce), and for a chain of P m bytes P + (P - 2) / 4, as it has segments of
 // a quarter of m.
 #pragma once
