@@ -230,6 +230,11 @@ ClassRate to_class_rate(std::uint64_t bytes_per_s) {
     return BytesPerSecond{bytes_per_s};
 }
 
+/// The kernel allows a day at most.
+std::chrono::nanoseconds to_time(std::uint64_t ns) {
+    return std::chrono::nanoseconds(std::min<std::uint64_t>(ns, INT64_MAX));
+}
+
 /// Copies as much of a kernel structure as both sides know.
 template <class Struct>
 Struct prefix_of(const nlattr* attribute) {
@@ -346,9 +351,9 @@ Result<std::optional<ClassState>> decode_class(const nlmsghdr* message, int ifin
     state.rate = to_class_rate(conf.rate_bytes_per_s);
     state.change_pending = conf.has_next_rate;
     if (conf.has_next_rate) state.next_rate = to_class_rate(conf.next_rate_bytes_per_s);
-    if (conf.has_ordered) state.ordered_linger = std::chrono::nanoseconds(conf.ordered_ns);
-    if (conf.has_fallback && conf.has_expires && conf.expires_ns <= INT64_MAX) {
-        state.lease = ClassLease{{conf.fallback_bytes_per_s}, std::chrono::nanoseconds(conf.expires_ns)};
+    if (conf.has_ordered) state.ordered_linger = to_time(conf.ordered_ns);
+    if (conf.has_fallback && conf.has_expires) {
+        state.lease = ClassLease{{conf.fallback_bytes_per_s}, to_time(conf.expires_ns)};
     }
     state.expired = conf.expired;
     if (attributes.stats2 != nullptr) read_statistics(attributes.stats2, state);
