@@ -68,7 +68,7 @@ bench-phase: packages build kernels ## what a change of the rate costs: by a sto
 	@tests/bench/phase
 
 .PHONY: bench-mpi
-bench-mpi: packages build kernels ## four patterns of real MPI jobs, stock and with Headway (long)
+bench-mpi: packages build kernels ## patterns of real MPI jobs, stock and with Headway (long)
 	@tests/bench/patterns
 
 .PHONY: bench-model

@@ -167,7 +167,7 @@ std::optional<StoreChange> Coordinator::translate(const ReportedChange& change) 
 
 // ---- what is to be done -----------------------------------------------------------------
 
-/// A job wants all it can get as long as it has a process.
+/// A job wants all it can get as long as it is there.
 std::vector<Demand> Coordinator::demands_of(const std::vector<std::string>& jobs) const {
     std::vector<Demand> demands;
     std::set<JobNumber> known;
