@@ -38,6 +38,20 @@ suites_report() {
 	fi
 }
 
+# suites_why LOG: the failures, each with the comments before and after it, for
+# some suites say why first and some afterwards; or how the log ends, if none
+# was told.
+suites_why() {
+	if grep -qE '^not ok ' "$1"; then
+		awk '/^#/ { if (failed) print; else before = before $0 "\n"; next }
+			/^(not )?ok / { failed = /^not/; if (failed) printf "%s%s\n", before, $0; before = "" }' "$1" |
+			cut -c1-300 | head -n 60
+	else
+		echo "the end of $1:"
+		tail -n 40 "$1" | sed 's/^/| /'
+	fi
+}
+
 # Leaves the numbers in NAME.counts.
 suites_one() {
 	local name=$1 limit=$2
@@ -59,9 +73,7 @@ suites_one() {
 	suites_report "$name" "$passed" "$failed" "$skipped" $((SECONDS - start))
 	grep -E '^ok .*# SKIP' "$log" | sed 's/^/             /'
 	if ((failed)); then
-		grep -E '^not ok ' "$log" | sed 's/^/             /'
-		echo "             the end of $log:"
-		tail -n 40 "$log" | sed 's/^/             | /'
+		suites_why "$log" | sed 's/^/             /'
 	fi
 	echo "$passed $failed $skipped" >"$suites_logs/$name.counts"
 }
