@@ -34,5 +34,57 @@ TEST(NodePlannerTree, ANodeOfAnyClusterGetsItsShareOfTheUpperTrunk) {
     }
 }
 
+std::vector<std::string> demo_hosts() {
+    return {"a0", "a1", "a2", "a3", "b0", "b1", "b2", "b3"};
+}
+
+/// Of all hosts, with messages of `bytes`.
+NodePlan plan_demo(const NodePlanner& planner, std::string_view operation, std::uint64_t bytes) {
+    CollectiveHosts hosts{find_operation(operation), demo_hosts(), demo_hosts(), false, 1,
+                          std::nullopt};
+    if (operation == "gather") hosts.root = "b0";
+    const auto pattern = planner.pattern_of(hosts);
+    EXPECT_TRUE(pattern) << pattern.error().message;
+    const auto plan = planner.plan(*pattern, bytes);
+    EXPECT_TRUE(plan) << plan.error().message;
+    return *plan;
+}
+
+// Buffers that would hold everything are as good as none to who does not trust them.
+TEST(NodePlannerDistrust, NoBufferCountsAndAllLinksAreDividedFurther) {
+    Config config;
+    auto clusters = demo_topology().clusters();
+    for (Cluster& cluster : clusters) {
+        cluster.trunk_buffer_bytes = cluster.host_buffer_bytes = 64 << 20;
+    }
+    config.topology = *Topology::make(std::move(clusters));
+    auto planner = NodePlanner::make(config, "a0");
+    ASSERT_TRUE(planner) << planner.error().message;
+    for (const std::string_view operation : {"alltoall", "gather"}) {
+        EXPECT_FALSE(plan_demo(*planner, operation, 65'536).paced) << operation;
+    }
+
+    planner->distrust(divisor_one);
+    const NodePlan whole = plan_demo(*planner, "alltoall", 65'536);
+    ASSERT_TRUE(whole.paced) << whole.reason;
+    EXPECT_EQ(whole.rates[0], ClassRate(BytesPerSecond{773'437}));
+    const NodePlan gathered = plan_demo(*planner, "gather", 65'536);
+    ASSERT_TRUE(gathered.paced) << gathered.reason;
+
+    planner->distrust(2 * divisor_one);
+    EXPECT_EQ(plan_demo(*planner, "alltoall", 65'536).rates[0], ClassRate(BytesPerSecond{386'718}));
+    const NodePlan slower = plan_demo(*planner, "gather", 65'536);
+    ASSERT_TRUE(slower.paced) << slower.reason;
+    for (std::size_t i = 0; i < slower.rates.size(); ++i) {
+        ASSERT_EQ(slower.rates[i].has_value(), gathered.rates[i].has_value());
+        if (!slower.rates[i]) continue;
+        EXPECT_NEAR(static_cast<double>(slower.rates[i]->value),
+                    static_cast<double>(gathered.rates[i]->value) / 2, 1);
+    }
+
+    planner->distrust(std::nullopt);
+    EXPECT_FALSE(plan_demo(*planner, "alltoall", 65'536).paced);
+}
+
 }  // namespace
 }  // namespace headway::test

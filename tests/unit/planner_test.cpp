@@ -50,6 +50,30 @@ TEST(Planner, DemoIsPaced) {
     EXPECT_EQ(plan.shares.limit->divisor_thousandths, 4 * divisor_one);
 }
 
+// 25 x 0.99 / (4 x 1.25) over the trunk.
+TEST(Planner, AFactorDividesEveryLinkFurther) {
+    PlanPolicy policy;
+    policy.divisor_factor_thousandths = 1'250;
+    const auto plan = plan_all(demo_topology(), 64 * kib, policy);
+    ASSERT_TRUE(plan.is_paced());
+    EXPECT_EQ(plan.shares.rates[0][1]->value, 618'750U);
+    EXPECT_EQ(plan.shares.limit->divisor_thousandths, 5 * divisor_one);
+    EXPECT_NEAR(plan.paced->low_s, 16 * 69'676 * 8 / (24.75e6 / 1.25), 1e-6);
+    policy.trunk_divisor_thousandths = 8 * divisor_one;
+    EXPECT_EQ(plan_all(demo_topology(), {}, policy).shares.rates[0][1]->value, 773'437U / 5 * 2 + 1);
+}
+
+// 28 s over the trunk: no two time-outs are as long as what the factor costs, but
+// they were more than two, or there would be no factor.
+TEST(Planner, WhatTheFactorCostsIsNoReasonNotToPace) {
+    PlanPolicy policy;
+    policy.divisor_factor_thousandths = 1'250;
+    EXPECT_TRUE(plan_all(demo_topology(), 16 * 1024 * kib, policy).is_paced());
+    policy.target_utilisation_millionths = 792'000;
+    policy.divisor_factor_thousandths = divisor_one;
+    EXPECT_FALSE(plan_all(demo_topology(), 16 * 1024 * kib, policy).is_paced());
+}
+
 // Unpaced the 16 messages of 1 KiB, 1114 wire bytes each, cannot exceed 17 824
 // bytes anywhere: buffers of 64 KiB and 32 KiB hold them.
 TEST(Planner, WhatTheBuffersHoldIsNotPaced) {

@@ -46,6 +46,15 @@ TEST(TrafficPlan, DividesTheTrunkAmongThoseThatUseIt) {
     EXPECT_NE(plan.reason.find("trunk of a"), std::string::npos) << plan.reason;
 }
 
+TEST(TrafficPlan, AFactorDividesEveryLinkFurther) {
+    PlanPolicy policy;
+    policy.divisor_factor_thousandths = 2 * divisor_one;
+    const Topology topology = demo_topology();
+    const auto plan = plan_traffic(topology, policy, all_hosts(topology), halo(40'000));
+    ASSERT_TRUE(plan && plan->paced);
+    EXPECT_EQ(plan->rates[0][1]->value, 773'437U / 2);
+}
+
 TEST(TrafficPlan, DependsOnProportionsOnly) {
     const TrafficPlan small = plan_of(demo_topology(), halo(1));
     EXPECT_EQ(small.rates, plan_of(demo_topology(), halo(1e12)).rates);

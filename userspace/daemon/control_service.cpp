@@ -475,17 +475,9 @@ Result<void> ControlService::reload(Config config) {
     }
     if (auto changed = change_linger(next->config().policy.linger); !changed) return changed;
     const bool keep_patterns = same_hosts(planner_.config().topology, next->config().topology);
+    next->distrust(planner_.divisor_factor());
     planner_ = std::move(*next);
-    if (phases_) phases_->plans_changed();
-    for (auto& [id, session] : sessions_) {
-        for (auto& [pattern_id, prepared] : session.patterns) {
-            prepared.plan.reset();
-            prepared.plan_by_bytes.clear();
-            if (!keep_patterns) continue;
-            if (auto plan = planner_.plan(prepared.pattern, std::nullopt)) prepared.plan = std::move(*plan);
-        }
-    }
-    replan_jobs(keep_patterns);
+    plan_anew(keep_patterns);
     return {};
 }
 

@@ -75,6 +75,10 @@ public:
     /// if it needs another set-up of the kernel or of the socket.
     [[nodiscard]] Result<void> reload(Config config);
 
+    /// What NodePlanner::distrust() is, for everything that is planned from now on, and
+    /// for started jobs at once.  Collectives that run keep their rates.
+    void distrust(std::optional<std::uint32_t> divisor_factor_thousandths);
+
     /// Started jobs are given to `keep` as text whenever they change, for
     /// restore_jobs() of a later run.
     void keep_jobs_with(std::function<void(const std::string&)> keep) { keep_ = std::move(keep); }
@@ -127,6 +131,7 @@ private:
     Result<void> begin_job(JobId id);
     void forget_job_enter(JobId id);
     void keep_jobs();
+    void plan_anew(bool keep_patterns);
     void replan_jobs(bool same_hosts);
     Json jobs_json(std::size_t most, bool with_phases) const;
 

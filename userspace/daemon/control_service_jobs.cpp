@@ -341,6 +341,25 @@ void ControlService::replan_jobs(bool same_hosts) {
     share_or_retry();
 }
 
+void ControlService::distrust(std::optional<std::uint32_t> divisor_factor_thousandths) {
+    planner_.distrust(divisor_factor_thousandths);
+    plan_anew(true);
+}
+
+/// Prepared patterns, phases and started jobs follow the planner.
+void ControlService::plan_anew(bool keep_patterns) {
+    if (phases_) phases_->plans_changed();
+    for (auto& [id, session] : sessions_) {
+        for (auto& [pattern_id, prepared] : session.patterns) {
+            prepared.plan.reset();
+            prepared.plan_by_bytes.clear();
+            if (!keep_patterns) continue;
+            if (auto plan = planner_.plan(prepared.pattern, std::nullopt)) prepared.plan = std::move(*plan);
+        }
+    }
+    replan_jobs(keep_patterns);
+}
+
 // ------------------------------------------------------------------------- telling
 
 Json ControlService::jobs_json(std::size_t most, bool with_phases) const {

@@ -81,6 +81,12 @@ Result<NodePlanner> NodePlanner::make(Config config, const std::string& host_nam
     return NodePlanner(std::move(config), name, cluster, std::move(shared));
 }
 
+void NodePlanner::distrust(std::optional<std::uint32_t> divisor_factor_thousandths) {
+    divisor_factor_ = divisor_factor_thousandths;
+    planned_ = divisor_factor_ ? config_.topology.without_buffers() : config_.topology;
+    policy_.divisor_factor_thousandths = divisor_factor_.value_or(divisor_one);
+}
+
 /// Only where no other communicator of the job can be in another step at the same
 /// time: the client says so, or this one has all the job's ranks.
 void NodePlanner::place_ranks(CollectivePattern& pattern, const CollectiveHosts& hosts,
@@ -165,8 +171,7 @@ Result<NodePlan> NodePlanner::plan(const CollectivePattern& pattern,
 
 Result<NodePlan> NodePlanner::plan_alltoall_like(const CollectivePattern& pattern,
                                                  std::optional<std::uint64_t> message_bytes) const {
-    const PlanPolicy& policy = config_.policy.plan;
-    auto plan = plan_collective(config_.topology, policy, pattern.hosts, message_bytes);
+    auto plan = plan_collective(planned_, policy_, pattern.hosts, message_bytes);
     if (!plan) return tl::unexpected(plan.error());
     NodePlan node{plan->is_paced(), plan->shares.reason, {}};
     node.predicted = node.paced ? plan->paced : plan->unpaced;
@@ -195,7 +200,7 @@ std::optional<AllToAllAlgorithm> NodePlanner::algorithm_of(
                                shares.hosts.total() <= compared_hosts_max;
     if (!is_comparable) return std::nullopt;
     const std::uint64_t ranks = pattern.hosts.ranks_per_host;
-    auto times = predict_algorithms(config_.topology, config_.policy.plan, shares,
+    auto times = predict_algorithms(planned_, policy_, shares,
                                     *message_bytes * ranks * ranks);
     for (AlgorithmTime& time : times) {
         const auto steps = steps_of(pattern, time.algorithm, message_bytes);
@@ -209,8 +214,7 @@ std::optional<StepPlan> NodePlanner::steps_of(const CollectivePattern& pattern,
                                               AllToAllAlgorithm algorithm,
                                               std::optional<std::uint64_t> message_bytes) const {
     if (!pattern.places || !is_stepwise(algorithm)) return std::nullopt;
-    auto plan = plan_steps(config_.topology, config_.policy.plan, *pattern.places, algorithm,
-                           message_bytes);
+    auto plan = plan_steps(planned_, policy_, *pattern.places, algorithm, message_bytes);
     if (!plan) return std::nullopt;
     return std::move(*plan);
 }
@@ -230,7 +234,7 @@ std::vector<NodeSteps> NodePlanner::own_steps(const StepPlan& plan, std::size_t 
 /// Its rates are not for the library's own algorithm, so there are none without it.
 Result<NodePlan> NodePlanner::plan_by_ring(const CollectivePattern& pattern,
                                            std::optional<std::uint64_t> message_bytes) const {
-    auto ring = plan_ring(config_.topology, config_.policy.plan, pattern.hosts,
+    auto ring = plan_ring(planned_, policy_, pattern.hosts,
                           *pattern.operation->ring, message_bytes);
     if (!ring) return tl::unexpected(ring.error());
     NodePlan node{false, std::move(ring->reason), {}};
@@ -254,9 +258,9 @@ Result<NodePlan> NodePlanner::plan_rooted(const CollectivePattern& pattern,
     // The unused part of the links makes so large a message later by more than any
     // time-out, but that is no reason not to pace all smaller ones; so it is left
     // out here, and of the rates below.
-    PlanPolicy policy = config_.policy.plan;
+    PlanPolicy policy = policy_;
     if (!message_bytes) policy.target_utilisation_millionths = utilisation_one;
-    auto plan = plan_exchange(config_.topology, policy, *exchange);
+    auto plan = plan_exchange(planned_, policy, *exchange);
     if (!plan) return tl::unexpected(plan.error());
 
     NodePlan node{plan->paced, std::move(plan->reason), {}};
@@ -272,7 +276,7 @@ Result<NodePlan> NodePlanner::plan_rooted(const CollectivePattern& pattern,
     }
     for (const ClassLayout& target : layout_.classes) {
         ClassRate rate = plan->rates[own][target.cluster];
-        if (rate && !message_bytes) rate = usable_part(*rate, config_.policy.plan);
+        if (rate && !message_bytes) rate = usable_part(*rate, policy_);
         node.rates.push_back(rate);
     }
     return node;
@@ -289,7 +293,7 @@ Result<NodePlan> NodePlanner::plan(const TrafficRequest& request) const {
     }
     const auto own = std::find(hosts.begin(), hosts.end(), *topology.find_host(node_name_));
     if (own == hosts.end()) return failure("hosts does not name this node, \"{}\"", node_name_);
-    auto plan = plan_traffic(topology, config_.policy.plan, hosts, request.flows);
+    auto plan = plan_traffic(planned_, policy_, hosts, request.flows);
     if (!plan) return tl::unexpected(plan.error());
 
     NodePlan node{plan->paced, std::move(plan->reason), {}};
@@ -315,7 +319,7 @@ Result<CollectivePlan> NodePlanner::plan_hosts(const PlanRequest& request) const
     const auto resolved = config_.topology.resolve(request.hosts);
     if (!resolved) return tl::unexpected(resolved.error().within("hosts"));
     const HostCounts counts = config_.topology.count(*resolved);
-    return plan_collective(config_.topology, config_.policy.plan,
+    return plan_collective(planned_, policy_,
                            {counts, counts, false, request.ranks_per_host},
                            request.message_bytes);
 }

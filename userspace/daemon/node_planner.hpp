@@ -82,6 +82,11 @@ public:
         return config_.topology.clusters()[layout_.own_cluster];
     }
 
+    /// Plans from now on rely on no buffer, and divide every link by so many times
+    /// more, divisor_one .. divisor_factor_max; none: they trust the configuration.
+    void distrust(std::optional<std::uint32_t> divisor_factor_thousandths);
+    [[nodiscard]] std::optional<std::uint32_t> divisor_factor() const { return divisor_factor_; }
+
     /// Names to numbers.  Fails on unknown hosts, on communicator hosts that
     /// are not in the job, on a root that is not in the communicator, and if
     /// this node is not.
@@ -126,12 +131,17 @@ private:
           shared_trunk_(std::move(shared_trunk)),
           layout_(make_kernel_layout(
               config_.topology, own_cluster,
-              shared_trunk_ ? std::optional(shared_trunk_->guard) : std::nullopt)) {}
+              shared_trunk_ ? std::optional(shared_trunk_->guard) : std::nullopt)),
+          planned_(config_.topology),
+          policy_(config_.policy.plan) {}
 
     Config config_;
     std::string node_name_;
     std::optional<NodeTrunk> shared_trunk_;
     KernelLayout layout_;
+    std::optional<std::uint32_t> divisor_factor_;
+    Topology planned_;  ///< what plans are made for, and how
+    PlanPolicy policy_;
 };
 
 }  // namespace headway

@@ -9,9 +9,9 @@ namespace {
 using Wide = unsigned __int128;
 
 // How large the numbers get, in powers of two: capacity 43 (8e12 bit/s),
-// utilisation 20, hosts 16, divisor 26 (65536 in thousandths).  A pair rate is
-// capacity * utilisation * divisor_one (73) over divisor * pairs (42); the
-// largest product below multiplies both: 115 of 128.
+// utilisation 20, hosts 16, divisor 28 (4 x 65536 in thousandths).  A pair rate is
+// capacity * utilisation * divisor_one (73) over divisor * pairs (44); the
+// largest product below multiplies both: 117 of 128.
 constexpr Wide bits_per_byte_scaled = Wide{8} * utilisation_one;
 
 std::uint64_t narrow(Wide value) { return static_cast<std::uint64_t>(value); }
@@ -30,6 +30,10 @@ std::vector<LinkShare> shared_links(const Topology& topology, const PlanPolicy& 
                                     const HostCounts& hosts) {
     const std::uint32_t total = hosts.total();
     const std::vector<std::uint32_t> below = topology.hosts_below(hosts);
+    const auto times_factor = [&](std::uint32_t divisor) {
+        return static_cast<std::uint32_t>(std::uint64_t{divisor} *
+                                          policy.divisor_factor_thousandths / divisor_one);
+    };
     std::vector<LinkShare> links;
     for (std::size_t t = 0; t < topology.trunk_count(); ++t) {
         const std::uint32_t inside = below[t];
@@ -38,8 +42,8 @@ std::vector<LinkShare> shared_links(const Topology& topology, const PlanPolicy& 
         const auto add = [&](LinkKind kind, BitsPerSecond capacity, std::uint32_t senders,
                              std::uint32_t pairs_per_sender) {
             links.push_back({kind, t, capacity, senders, pairs_per_sender,
-                             policy.trunk_divisor_thousandths.value_or(
-                                 senders * policy.sender_share_thousandths)});
+                             times_factor(policy.trunk_divisor_thousandths.value_or(
+                                 senders * policy.sender_share_thousandths))});
         };
         add(LinkKind::trunk_up, topology.trunk(t).trunk_up_rate, inside, outside);
         add(LinkKind::trunk_down, topology.trunk(t).trunk_down_rate, outside, inside);
@@ -47,7 +51,7 @@ std::vector<LinkShare> shared_links(const Topology& topology, const PlanPolicy& 
     for (std::size_t c = 0; c < topology.clusters().size(); ++c) {
         if (hosts.per_cluster[c] == 0) continue;
         links.push_back({LinkKind::edge_in, c, topology.clusters()[c].host_rate, total - 1, 1,
-                         (total - 1) * divisor_one});
+                         times_factor((total - 1) * divisor_one)});
     }
     return links;
 }

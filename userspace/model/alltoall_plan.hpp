@@ -29,7 +29,8 @@
 // comes in from the remote clusters: U host_c - (N - n_c) x.
 //
 // With a fixed divisor D (policy) a trunk's capacity is divided by D instead
-// of by its number of senders.
+// of by its number of senders.  With a divisor factor F (policy) every link's
+// capacity is divided by F times more.
 //
 // Worked example: two clusters of 4 hosts, edges 20 Mbit/s, trunks 25 Mbit/s,
 // U = 0.99.  Trunk: 16 x <= 24.75 Mbit/s, x = 1.546875 Mbit/s.  Edge: 7 x <=
@@ -54,6 +55,7 @@ namespace headway {
 inline constexpr std::uint32_t utilisation_one = 1'000'000;  ///< "all of it", in millionths
 inline constexpr std::uint32_t divisor_one = 1'000;          ///< "1", in thousandths
 inline constexpr std::uint32_t divisor_max = 65'536 * divisor_one;
+inline constexpr std::uint32_t divisor_factor_max = 4 * divisor_one;
 
 struct PlanPolicy {
     std::uint32_t target_utilisation_millionths = 990'000;    ///< 1 .. utilisation_one
@@ -62,9 +64,15 @@ struct PlanPolicy {
     /// 1 .. divisor_one.  Less than all of it asks a trunk for more than it
     /// has, which short messages may if its buffer holds the surplus.
     std::uint32_t sender_share_thousandths = divisor_one;
+    /// All links are divided by so many times more: divisor_one .. divisor_factor_max.
+    /// More than 1 where they turned out to carry less than they are said to.
+    std::uint32_t divisor_factor_thousandths = divisor_one;
 
     [[nodiscard]] double target_utilisation() const {
         return static_cast<double>(target_utilisation_millionths) / utilisation_one;
+    }
+    [[nodiscard]] double divisor_factor() const {
+        return static_cast<double>(divisor_factor_thousandths) / divisor_one;
     }
 };
 

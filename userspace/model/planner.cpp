@@ -49,6 +49,15 @@ bool is_no_later(const Prediction& prediction, const Prediction& other) {
     return prediction.high_s <= other.high_s * (1 + time_tolerance);
 }
 
+/// Links turned out to carry less: more overflows, and more often, than is predicted.
+bool knows_better(const PlanPolicy& policy) {
+    return policy.divisor_factor_thousandths > divisor_one;
+}
+
+bool cannot_help(const Prediction& paced, const Prediction& unpaced, const PlanPolicy& policy) {
+    return !knows_better(policy) && paced.high_s >= unpaced.high_s;
+}
+
 /// A plan at some share, and how long it takes.
 struct Candidate {
     AllToAllPlan shares;
@@ -76,6 +85,7 @@ public:
     [[nodiscard]] Result<Candidate> best() const {
         auto whole = at_share(divisor_one);
         if (!whole || policy_.trunk_divisor_thousandths || !whole->shares.paced()) return whole;
+        if (knows_better(policy_)) return whole;
         auto least = at_share(least_share([&](std::uint32_t thousandths) {
             const auto candidate = at_share(thousandths);
             return candidate && candidate->prediction.timeouts == 0;
@@ -144,7 +154,7 @@ Result<CollectivePlan> plan_collective(const Topology& topology, const PlanPolic
     }
     auto best = search.best();
     if (!best) return tl::unexpected(best.error());
-    if (best->prediction.high_s >= plan.unpaced->high_s) {
+    if (cannot_help(best->prediction, *plan.unpaced, policy)) {
         plan.shares = do_not_pace(
             std::move(plan.shares),
             fmt::format("pacing cannot help: paced {} at the latest, unpaced {}, its time-outs "
@@ -173,7 +183,7 @@ Result<ExchangePlan> plan_exchange(const Topology& topology, const PlanPolicy& p
     if (limit) plan.limit = network.links[*limit];
     if (plan.unpaced.timeouts == 0) return plan;
 
-    const auto rates_at = [&, whole_s = end_s](std::uint32_t thousandths) {
+    const auto rates_at = [&, whole_s = end_s * policy.divisor_factor()](std::uint32_t thousandths) {
         return rates_for_end(topology, exchange, network, whole_s * thousandths / divisor_one);
     };
     const auto predict_at = [&](std::uint32_t thousandths) {
@@ -185,13 +195,15 @@ Result<ExchangePlan> plan_exchange(const Topology& topology, const PlanPolicy& p
     }
     std::uint32_t share = divisor_one;
     Prediction paced = predict_at(share);
-    const std::uint32_t least =
-        least_share([&](std::uint32_t thousandths) { return predict_at(thousandths).timeouts == 0; });
-    if (Prediction faster = predict_at(least); is_no_later(faster, paced)) {
-        share = least;
-        paced = std::move(faster);
+    if (!knows_better(policy)) {
+        const std::uint32_t least = least_share(
+            [&](std::uint32_t thousandths) { return predict_at(thousandths).timeouts == 0; });
+        if (Prediction faster = predict_at(least); is_no_later(faster, paced)) {
+            share = least;
+            paced = std::move(faster);
+        }
     }
-    if (paced.high_s >= plan.unpaced.high_s) {
+    if (cannot_help(paced, plan.unpaced, policy)) {
         plan.reason = fmt::format("pacing cannot help: paced {} at the latest, unpaced {}",
                                   seconds_text(paced.high_s), seconds_text(plan.unpaced.high_s));
         return plan;

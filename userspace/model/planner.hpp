@@ -18,7 +18,8 @@
 //      are predicted with the classes' rates as caps.  The least upper end of the
 //      predicted time wins; of equals the one with the higher rates.
 //   3. If even that is later than the upper end unpaced, pacing cannot help.
-//   A fixed divisor (policy) replaces step 2.  Without a message size any surplus
+//   A fixed divisor (policy) replaces step 2, and a divisor factor above 1, which says
+//   that predictions are too good, steps 2 and 3.  Without a message size any surplus
 //   counts as too much, and step 3 is left out.
 //   Links may be used up to the target utilisation when paced.
 //

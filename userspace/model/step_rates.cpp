@@ -65,9 +65,10 @@ private:
         return 2 * topology_.trunk_count() + host;
     }
 
-    /// U capacity, in bit/s.
+    /// U capacity / F, in bit/s.
     [[nodiscard]] Wide usable(BitsPerSecond rate) const {
-        return Wide{rate.value} * policy_.target_utilisation_millionths / utilisation_one;
+        return Wide{rate.value} * policy_.target_utilisation_millionths * divisor_one /
+               (Wide{utilisation_one} * policy_.divisor_factor_thousandths);
     }
     [[nodiscard]] Wide usable_trunk(BitsPerSecond rate, std::uint32_t senders) const {
         if (!policy_.trunk_divisor_thousandths) return usable(rate);

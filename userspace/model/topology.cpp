@@ -187,6 +187,16 @@ HostCounts Topology::count(const HostSet& hosts) const {
     return counts;
 }
 
+Topology Topology::without_buffers() const {
+    Topology topology = *this;
+    for (Cluster& cluster : topology.clusters_) {
+        cluster.trunk_buffer_bytes.reset();
+        cluster.host_buffer_bytes.reset();
+    }
+    for (TrunkSwitch& trunk : topology.switches_) trunk.trunk_buffer_bytes.reset();
+    return topology;
+}
+
 HostSet Topology::all_hosts() const {
     HostSet hosts(host_count());
     for (std::size_t host = 0; host < host_count(); ++host) hosts.add(host);

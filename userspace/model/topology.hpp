@@ -134,6 +134,9 @@ public:
     [[nodiscard]] HostCounts count(const HostSet& hosts) const;
     [[nodiscard]] HostSet all_hosts() const;
 
+    /// The same with buffers of which nothing is known.
+    [[nodiscard]] Topology without_buffers() const;
+
     /// One-way delay of the trunks between two clusters: their sum, or the
     /// larger of both if two clusters are all there is (one cable).
     [[nodiscard]] std::chrono::nanoseconds delay(std::size_t from, std::size_t to) const;

@@ -115,7 +115,8 @@ Result<TrafficPlan> plan_traffic(const Topology& topology, const PlanPolicy& pol
     }
     const EarliestEnd earliest = earliest_end(network.fluid);
     TrafficPlan plan{true, reason_of(topology, exchange, network, earliest),
-                     rates_for_end(topology, exchange, network, earliest.end_s)};
+                     rates_for_end(topology, exchange, network,
+                                   earliest.end_s * policy.divisor_factor())};
     if (has_zero_rate(plan.rates)) {
         return failure("the shares of some hosts are less than 8bit, the slowest rate there is");
     }
