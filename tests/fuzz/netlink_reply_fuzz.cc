@@ -12,6 +12,7 @@
 #include "netlink/kernel_monitor.hpp"
 #include "netlink/netlink_attributes.hpp"
 #include "netlink/netlink_traffic_control.hpp"
+#include "netlink/tcp_sockets.hpp"
 
 namespace headway::fuzz {
 namespace {
@@ -89,6 +90,10 @@ void monitor(ScriptedTransport transport) {
         for_each_message(*datagram, [&](const nlmsghdr* message) {
             (void)concerns(message, device);
             (void)extended_ack_text(message);
+            if (const auto flow = decode_tcp_flow(message)) {
+                require(flow->remote.length_bits == 8 * flow->remote.address_bytes(),
+                        "an address that is a block");
+            }
         });
     }
 }

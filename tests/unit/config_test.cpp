@@ -29,6 +29,24 @@ trunk_down_rate = "30mbit"
 trunk_delay = "1ms"
 )";
 
+TEST(Config, FeedbackIsOffUnlessEnabled) {
+    const auto with = [](const char* keys) {
+        return parse_config(std::string("[feedback]\n") + keys + clusters, "h.toml");
+    };
+    EXPECT_FALSE(parse_config(clusters, "h.toml")->feedback);
+    EXPECT_FALSE(with("quiet_s = 5\n")->feedback);
+    EXPECT_EQ(with("enabled = true\n")->feedback, FeedbackBounds{});
+    const auto all = with(
+        "enabled = true\ndivisor_factor_max = 2.25\nretransmitted_max = 0.5\nquiet_s = 7\n");
+    ASSERT_TRUE(all);
+    EXPECT_EQ(all->feedback, (FeedbackBounds{2'250, 0.5, 7s}));
+    const auto wrong = with(
+        "enabled = 1\ndivisor_factor_max = 0.9\nretransmitted_max = 0\nquiet_s = 0\nother = 1\n");
+    ASSERT_FALSE(wrong);
+    ASSERT_EQ(wrong.error().size(), 5U);
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(wrong.error()[i].line, i + 2);
+}
+
 TEST(Config, ReadsEverything) {
     const std::string text = std::string(R"(
 [node]

@@ -136,6 +136,19 @@ void print_coordination(const Json& status) {
                text_of(shared, "store"));
 }
 
+void print_feedback(const Json& status) {
+    if (!status.contains("feedback") || !status["feedback"].is_object()) return;
+    const Json& feedback = status["feedback"];
+    const Json factor = feedback.value("divisor_factor", Json());
+    fmt::print("feedback: {}{}; {} time-outs, {} of {} segments sent again\n",
+               factor.is_number() ? fmt::format("links are divided by {:g} times more, buffers not trusted",
+                                                factor.get<double>())
+                                  : "plans hold",
+               feedback.value("at_its_bound", false) ? ", and packets are lost even so" : "",
+               number_of(feedback, "timeouts"), number_of(feedback, "retransmissions"),
+               number_of(feedback, "segments"));
+}
+
 /// Whether the answer has the shape that the printers rely on.
 bool is_complete(const Json& status) {
     for (const char* key : {"daemon", "enter", "leave"}) {
@@ -154,6 +167,7 @@ void print_text(const Json& status) {
     }
     print_reconcile(status);
     print_coordination(status);
+    print_feedback(status);
     if (!status.value("in_step", false)) {
         fmt::print("kernel: not as wanted; headwayd is trying again\n");
     }

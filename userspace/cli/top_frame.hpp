@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/tcp_counters.hpp"
+#include "netlink/tcp_counters.hpp"
 #include "daemon/protocol.hpp"
 #include "netlink/gap_counters.hpp"
 

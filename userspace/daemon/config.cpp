@@ -201,6 +201,7 @@ ConfigResult<Config> read_root(const toml::table& root, std::string_view file,
     if (auto reader = top.table("kernel")) config.kernel = read_kernel(*reader);
     if (auto reader = top.table("daemon")) config.daemon = read_daemon(*reader);
     if (auto reader = top.table("coordination")) config.coordination = read_coordination(*reader);
+    if (auto reader = top.table("feedback")) config.feedback = read_feedback(*reader);
     read_network(top, prefixes, config, errors);
     top.finish();
     check_node_is_known(top, root, config);

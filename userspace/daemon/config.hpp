@@ -13,6 +13,7 @@
 
 #include "coordination/trunk.hpp"
 #include "daemon/coordination_config.hpp"
+#include "daemon/feedback_config.hpp"
 #include "formats/file_error.hpp"
 #include "formats/topology_toml.hpp"
 #include "model/network_tree.hpp"
@@ -58,6 +59,7 @@ struct Config {
     KernelConfig kernel;
     DaemonConfig daemon;
     std::optional<CoordinationConfig> coordination;  ///< none: nobody to agree with
+    std::optional<FeedbackBounds> feedback;          ///< none: plans do not learn
     Topology topology;                   ///< what the planner knows
     std::optional<NetworkTree> network;  ///< the same with buffers and delays of hosts; always set
 };

@@ -436,6 +436,7 @@ Result<Json> ControlService::status(Json answer) {
     answer["clients"] = clients_json();
     answer["jobs"] = jobs_json(jobs_in_status_max, true);
     answer["coordination"] = coordination_ ? coordination_() : Json(nullptr);
+    answer["feedback"] = feedback_ ? feedback_() : Json(nullptr);
     answer["enter"] = latency_json(enter_latency_);
     answer["leave"] = latency_json(leave_latency_);
     answer["phase"] = latency_json(phase_latency_);

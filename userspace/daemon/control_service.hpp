@@ -57,6 +57,8 @@ public:
     /// The same: "coordination" of the answer; null: there is none.
     void show_coordination(std::function<Json()> look) { coordination_ = std::move(look); }
     [[nodiscard]] BytesPerSecond link_rate() const { return link_rate_; }
+    /// The same: "feedback".
+    void show_feedback(std::function<Json()> look) { feedback_ = std::move(look); }
     /// Names of the jobs that have a process here now, or were started on this node by
     /// command; sorted.
     [[nodiscard]] std::vector<std::string> jobs() const;
@@ -165,6 +167,7 @@ private:
     std::optional<Error> share_error_;
     std::optional<std::chrono::nanoseconds> share_retry_at_;
     std::function<Json()> coordination_;
+    std::function<Json()> feedback_;
     std::map<SessionId, ControlSession> sessions_;
     std::map<uid_t, std::size_t> sessions_of_user_;
     SessionId next_id_ = 1;

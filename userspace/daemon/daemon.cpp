@@ -15,6 +15,7 @@
 #include "daemon/control_service.hpp"
 #include "daemon/control_socket.hpp"
 #include "daemon/coordination_loop.hpp"
+#include "daemon/feedback_loop.hpp"
 #include "daemon/host_name.hpp"
 #include "daemon/job_file.hpp"
 #include "daemon/kernel_access.hpp"
@@ -56,8 +57,8 @@ void raise_descriptor_limit(spdlog::logger& log) {
 /// The running daemon: event loop, signals and clients.
 class Daemon {
 public:
-    Daemon(sd_event* event, ControlService& service, spdlog::logger& log)
-        : event_(event), service_(service), log_(log) {}
+    Daemon(sd_event* event, ControlService& service, FeedbackLoop& feedback, spdlog::logger& log)
+        : event_(event), service_(service), feedback_(feedback), log_(log) {}
 
     Result<void> watch_signals() {
         for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
@@ -112,6 +113,7 @@ private:
             log_.error("HW-102 {}: not reloaded, the earlier configuration stays in force: {}", file,
                        done.error().message);
         } else {
+            feedback_.configured();
             log_.info("{}: reloaded", file);
         }
         sd_notify(0, "READY=1");
@@ -119,6 +121,7 @@ private:
 
     sd_event* event_;
     ControlService& service_;
+    FeedbackLoop& feedback_;
     spdlog::logger& log_;
 };
 
@@ -226,7 +229,9 @@ Result<void> serve(NodePlanner planner, const SetUp& done, KernelAccess& access,
         if (!started) return tl::unexpected(started.error());
         coordination = std::move(*started);
     }
-    Daemon daemon(event.get(), service, log);
+    auto feedback = FeedbackLoop::start(event.get(), service, log);
+    if (!feedback) return tl::unexpected(feedback.error());
+    Daemon daemon(event.get(), service, **feedback, log);
     if (auto watching = daemon.watch_signals(); !watching) return watching;
     auto served = daemon.serve(socket, at_the_end);
     service.keep_jobs_with(nullptr);  // the end of connections is none of jobs

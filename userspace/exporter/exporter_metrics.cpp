@@ -129,6 +129,17 @@ void add_requests(Families& all, const Json& status) {
     }
 }
 
+void add_feedback(Families& all, const Json& feedback) {
+    const Json& factor = member(feedback, "divisor_factor");
+    all.gauge("headway_feedback_divisor_factor",
+              "how many times more links are divided; 0: plans are trusted, or nothing learns");
+    all.value(factor.is_number() ? factor.get<double>() : 0);
+    all.gauge("headway_feedback_at_bound", "1 if packets are lost at the largest factor there may be");
+    all.value(number_of(feedback, "at_its_bound"));
+    all.counter("headway_feedback_timeouts_total", "retransmission time-outs of paced connections");
+    all.value(number_of(feedback, "timeouts"));
+}
+
 void add_kernel(Families& all, const GapCounters& gaps, const TcpCounters& tcp) {
     const auto counter = [&](const char* name, const char* help, std::uint64_t value) {
         all.counter(name, help);
@@ -160,6 +171,7 @@ std::vector<MetricFamily> ExporterMetrics::families(const ExportedState& state) 
     add_daemon(all, last_, state.status.has_value());
     add_jobs(all, last_, member(last_, "jobs"));
     add_requests(all, last_);
+    add_feedback(all, member(last_, "feedback"));
     add_kernel(all, gaps_, tcp_);
 
     static const Json unseen = Json::object();

@@ -10,7 +10,7 @@
 
 #include <prometheus/metric_family.h>
 
-#include "cli/tcp_counters.hpp"
+#include "netlink/tcp_counters.hpp"
 #include "daemon/kernel_layout.hpp"
 #include "daemon/protocol.hpp"
 #include "netlink/gap_counters.hpp"

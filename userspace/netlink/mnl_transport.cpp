@@ -31,8 +31,8 @@ void MnlTransport::Close::operator()(mnl_socket* socket) const { mnl_socket_clos
 
 MnlTransport::MnlTransport(mnl_socket* socket) : socket_(socket), buffer_(buffer_bytes) {}
 
-Result<MnlTransport> MnlTransport::open() {
-    mnl_socket* socket = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+Result<MnlTransport> MnlTransport::open(int family) {
+    mnl_socket* socket = mnl_socket_open2(family, SOCK_CLOEXEC);
     if (socket == nullptr) {
         return system_failure(errno, "opening a netlink socket: {}", std::strerror(errno));
     }

@@ -13,8 +13,9 @@ namespace headway {
 /// The kernel of this network namespace, through libmnl.
 class MnlTransport final : public NetlinkTransport {
 public:
-    /// Fails if no netlink socket can be had.
-    [[nodiscard]] static Result<MnlTransport> open();
+    /// Of one of the kernel's families, NETLINK_ROUTE (0) or another.  Fails if no
+    /// such socket can be had.
+    [[nodiscard]] static Result<MnlTransport> open(int family = 0);
 
     [[nodiscard]] std::uint32_t port_id() const override;
     [[nodiscard]] Result<void> send(std::span<const std::byte> messages) override;

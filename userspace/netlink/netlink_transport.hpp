@@ -9,7 +9,7 @@
 
 namespace headway {
 
-/// A netlink socket of the route family, or what stands in for one.
+/// A netlink socket, or what stands in for one.
 class NetlinkTransport {
 public:
     virtual ~NetlinkTransport() = default;

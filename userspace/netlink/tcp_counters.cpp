@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/tcp_counters.hpp"
+#include "netlink/tcp_counters.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -57,8 +57,8 @@ std::optional<std::uint64_t> proc_net_counter(std::string_view text, std::string
 }
 
 std::optional<TcpCounters> read_tcp_counters() {
-    const auto timeouts = counter_of_file("/proc/net/netstat", "TcpExt:", "TCPTimeouts");
-    const auto segments = counter_of_file("/proc/net/snmp", "Tcp:", "RetransSegs");
+    const auto timeouts = counter_of_file("/proc/self/net/netstat", "TcpExt:", "TCPTimeouts");
+    const auto segments = counter_of_file("/proc/self/net/snmp", "Tcp:", "RetransSegs");
     if (!timeouts || !segments) return std::nullopt;
     return TcpCounters{*timeouts, *segments};
 }

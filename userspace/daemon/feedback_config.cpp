@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/feedback_config.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace headway {
+namespace {
+
+constexpr std::int64_t quiet_max_s = 86'400;
+
+bool read_enabled(TomlReader& reader) {
+    const toml::node* node = reader.find("enabled");
+    if (node == nullptr) return false;
+    if (const auto* flag = node->as_boolean()) return flag->get();
+    reader.error(node->source().begin.line, "enabled", "it is neither true nor false",
+                 "write enabled = true, or false (default), without quotes");
+    return false;
+}
+
+void read_factor(TomlReader& reader, FeedbackBounds& bounds) {
+    const toml::node* node = reader.find("divisor_factor_max");
+    if (node == nullptr) return;
+    const auto number = node->value<double>();
+    constexpr std::uint32_t largest = divisor_factor_max / divisor_one;
+    if (!node->is_number() || !number || !(*number >= 1 && *number <= largest)) {
+        reader.error(node->source().begin.line, "divisor_factor_max",
+                     "it is how many times more each link may be divided",
+                     fmt::format("write a number 1 .. {} without quotes (default 1.5)", largest));
+        return;
+    }
+    bounds.divisor_factor_max_thousandths =
+        static_cast<std::uint32_t>(std::lround(*number * divisor_one));
+}
+
+void read_retransmitted(TomlReader& reader, FeedbackBounds& bounds) {
+    const toml::node* node = reader.find("retransmitted_max");
+    if (node == nullptr) return;
+    const auto part = node->value<double>();
+    if (!node->is_number() || !part || !(*part > 0 && *part <= 1)) {
+        reader.error(node->source().begin.line, "retransmitted_max",
+                     "it is the part of the segments that may be sent again",
+                     "write a number above 0 and up to 1, without quotes (default 0.01)");
+        return;
+    }
+    bounds.retransmitted_max = *part;
+}
+
+}  // namespace
+
+std::optional<FeedbackBounds> read_feedback(TomlReader& reader) {
+    FeedbackBounds bounds;
+    const bool is_enabled = read_enabled(reader);
+    read_factor(reader, bounds);
+    read_retransmitted(reader, bounds);
+    if (const auto quiet = reader.integer("quiet_s")) {
+        if (quiet->value < 1 || quiet->value > quiet_max_s) {
+            reader.error(quiet->line, "quiet_s", fmt::format("{} is out of range", quiet->value),
+                         fmt::format("write 1 .. {} (default 60)", quiet_max_s));
+        } else {
+            bounds.quiet = std::chrono::seconds(quiet->value);
+        }
+    }
+    reader.finish();
+    return is_enabled ? std::optional(bounds) : std::nullopt;
+}
+
+}  // namespace headway

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/feedback_loop.hpp"
+
+#include <linux/netlink.h>
+
+#include <utility>
+
+namespace headway {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::microseconds look_every = 1s;
+
+std::vector<IpPrefix> all_prefixes(const Topology& topology) {
+    std::vector<IpPrefix> all;
+    for (const Cluster& cluster : topology.clusters()) {
+        all.insert(all.end(), cluster.prefixes.begin(), cluster.prefixes.end());
+    }
+    return all;
+}
+
+std::string factor_text(const DivisorFactor& factor) {
+    return factor ? divisor_to_text(*factor) : "none";
+}
+
+Json factor_json(const DivisorFactor& factor) {
+    return factor ? Json(static_cast<double>(*factor) / divisor_one) : Json(nullptr);
+}
+
+double seconds(std::chrono::nanoseconds duration) {
+    return std::chrono::duration<double>(duration).count();
+}
+
+}  // namespace
+
+Feedback::Feedback(ControlService& service, const FeedbackBounds& bounds, spdlog::logger& log)
+    : service_(service),
+      log_(log),
+      counts_(all_prefixes(service.planner().config().topology)),
+      control_(bounds) {
+    service_.show_feedback([this] { return status(); });
+}
+
+Feedback::~Feedback() { service_.show_feedback(nullptr); }
+
+void Feedback::look(std::span<const TcpFlow> flows, std::optional<std::uint64_t> node_timeouts,
+                    std::chrono::nanoseconds interval) {
+    has_told_failure_ = false;
+    const auto losses = counts_.look(flows, node_timeouts);
+    if (!losses) return;
+    all_.segments += losses->segments;
+    all_.retransmissions += losses->retransmissions;
+    all_.timeouts += losses->timeouts;
+    if (const auto change = control_.look(*losses, interval)) {
+        service_.distrust(change->to);
+        tell(*change);
+    }
+    if (!control_.is_at_its_bound()) {
+        has_told_bound_ = false;
+    } else if (!std::exchange(has_told_bound_, true)) {
+        log_.warn("HW-602 paced connections lose packets at the largest divisor factor, {}",
+                  factor_text(control_.factor()));
+    }
+}
+
+void Feedback::look_failed(const Error& error) {
+    if (std::exchange(has_told_failure_, true)) return;
+    log_.warn("HW-601 no feedback, what connections lose is not known: {}", error.message);
+}
+
+void Feedback::tell(const FactorChange& change) {
+    log_.info("feedback: divisor factor {} -> {}: {} time-outs, {} of {} segments sent again in "
+              "{:.1f} s of traffic",
+              factor_text(change.from), factor_text(change.to), change.losses.timeouts,
+              change.losses.retransmissions, change.losses.segments, seconds(change.over));
+}
+
+Json Feedback::status() const {
+    return {{"divisor_factor", factor_json(control_.factor())},
+            {"at_its_bound", control_.is_at_its_bound()},
+            {"quiet_s", seconds(control_.quiet())},
+            {"readable", !has_told_failure_},
+            {"segments", all_.segments},
+            {"retransmissions", all_.retransmissions},
+            {"timeouts", all_.timeouts}};
+}
+
+Result<std::unique_ptr<FeedbackLoop>> FeedbackLoop::start(sd_event* event, ControlService& service,
+                                                          spdlog::logger& log) {
+    std::unique_ptr<FeedbackLoop> loop(new FeedbackLoop(service, log));
+    auto timer = make_timer(event, on_tick, loop.get());
+    if (!timer) return tl::unexpected(timer.error());
+    loop->timer_ = std::move(*timer);
+    loop->configured();
+    return loop;
+}
+
+FeedbackLoop::~FeedbackLoop() = default;
+
+void FeedbackLoop::configured() {
+    const auto& wanted = service_.planner().config().feedback;
+    if (wanted == bounds_) return;
+    bounds_ = wanted;
+    feedback_.reset();
+    set_timer(timer_, std::nullopt);
+    if (service_.planner().divisor_factor()) service_.distrust(std::nullopt);
+    if (!wanted) return;
+    feedback_.emplace(service_, *wanted, log_);
+    tick();
+}
+
+Result<std::vector<TcpFlow>> FeedbackLoop::read_flows() {
+    if (!sockets_) {
+        auto opened = MnlTransport::open(NETLINK_SOCK_DIAG);
+        if (!opened) return tl::unexpected(opened.error());
+        sockets_ = std::move(*opened);
+    }
+    return read_tcp_flows(*sockets_);
+}
+
+void FeedbackLoop::tick() {
+    const auto now = clock_.now();
+    if (const auto flows = read_flows()) {
+        const auto tcp = read_tcp_counters();
+        feedback_->look(*flows, tcp ? std::optional(tcp->timeouts) : std::nullopt,
+                        now - looked_at_);
+    } else {
+        sockets_.reset();
+        feedback_->look_failed(flows.error());
+    }
+    looked_at_ = now;
+    start_timer(timer_, look_every);
+}
+
+int FeedbackLoop::on_tick(sd_event_source*, std::uint64_t, void* loop) {
+    static_cast<FeedbackLoop*>(loop)->tick();
+    return 0;
+}
+
+}  // namespace headway

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Once a second: what paced connections lost, and plans that follow from it.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include <spdlog/logger.h>
+
+#include "daemon/control_service.hpp"
+#include "daemon/event_source.hpp"
+#include "feedback/divisor_control.hpp"
+#include "feedback/flow_counts.hpp"
+#include "netlink/mnl_transport.hpp"
+#include "netlink/tcp_counters.hpp"
+
+namespace headway {
+
+/// All of it but the clock and the kernel.
+class Feedback {
+public:
+    Feedback(ControlService& service, const FeedbackBounds& bounds, spdlog::logger& log);
+    Feedback(const Feedback&) = delete;
+    Feedback& operator=(const Feedback&) = delete;
+    ~Feedback();
+
+    /// What there is now, `interval` after the last look.
+    void look(std::span<const TcpFlow> flows, std::optional<std::uint64_t> node_timeouts,
+              std::chrono::nanoseconds interval);
+    /// The kernel did not say.
+    void look_failed(const Error& error);
+
+    /// "feedback" of the status.
+    [[nodiscard]] Json status() const;
+
+private:
+    void tell(const FactorChange& change);
+
+    ControlService& service_;
+    spdlog::logger& log_;
+    FlowCounts counts_;
+    DivisorControl control_;
+    FlowLosses all_;  ///< since it began
+    bool has_told_bound_ = false;
+    bool has_told_failure_ = false;
+};
+
+class FeedbackLoop {
+public:
+    /// The references must outlive the loop.
+    [[nodiscard]] static Result<std::unique_ptr<FeedbackLoop>> start(sd_event* event,
+                                                                     ControlService& service,
+                                                                     spdlog::logger& log);
+    FeedbackLoop(const FeedbackLoop&) = delete;
+    FeedbackLoop& operator=(const FeedbackLoop&) = delete;
+    ~FeedbackLoop();
+
+    /// The service's configuration may be another: feedback begins, ends, or begins anew;
+    /// the latter two let plans trust the configuration again.
+    void configured();
+
+private:
+    FeedbackLoop(ControlService& service, spdlog::logger& log) : service_(service), log_(log) {}
+    void tick();
+    Result<std::vector<TcpFlow>> read_flows();
+
+    static int on_tick(sd_event_source*, std::uint64_t, void* loop);
+
+    ControlService& service_;
+    spdlog::logger& log_;
+    EventSource timer_;
+    SteadyClock clock_;
+    std::chrono::nanoseconds looked_at_{};
+    std::optional<MnlTransport> sockets_;
+    std::optional<FeedbackBounds> bounds_;
+    std::optional<Feedback> feedback_;  ///< none: not enabled
+};
+
+}  // namespace headway
