@@ -266,6 +266,31 @@ def an_interface_made_anew_is_paced():
 # ---------------------------------------------------------------------- restart
 
 @case
+def an_interface_with_another_name_is_gone_and_with_its_own_back():
+    def rename(old, new):
+        sh("ip", "link", "set", old, "down")
+        sh("ip", "link", "set", old, "name", new)
+        sh("ip", "link", "set", new, "up")
+
+    daemon = Daemon(config())
+    control = Control(SOCKET)
+    control.enter(EVERYBODY)
+    try:
+        rename(DEV, "other")
+        eventually(lambda: not control.do("status")["in_step"], "the daemon notices")
+        matches(daemon.said(), f"network interface {DEV}: No such device")
+        equal(classes("other")["1:11"]["rate"], PLANNED)
+    finally:
+        rename("other", DEV)
+    eventually(lambda: control.do("status")["in_step"], "in step")
+    equal(rate_of("1:11"), PLANNED)
+    control.do("leave")
+    eventually(at_rest, "every class is at rest")
+    equal(daemon.stop(), 0)
+    equal(is_paced(), False)
+
+
+@case
 def a_killed_daemon_s_qdisc_is_taken_over():
     first = Daemon(phased())
     control, slot, _ = in_phase()
