@@ -71,6 +71,10 @@ bench-phase: packages build kernels ## what a change of the rate costs: by a sto
 bench-mpi: packages build kernels ## patterns of real MPI jobs, stock and with Headway (long)
 	@tests/bench/patterns
 
+.PHONY: bench-feedback
+bench-feedback: packages build kernels ## all-to-alls with a headway.toml that promises too much, with feedback and without (long)
+	@tests/bench/feedback
+
 .PHONY: bench-model
 bench-model: packages ## how fast the models are, and PlogPT beside SimGrid
 	@tests/lib/install-packages packages-bench.txt

@@ -8,7 +8,7 @@ import xml.dom.minidom
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from headway_bench import cases, charts, patterns, phases, results, tables  # noqa: E402
+from headway_bench import cases, charts, feedback, patterns, phases, results, tables  # noqa: E402
 
 
 def count(enqueue, dequeue, frames=1000, gap=0, wait=0, interrupt=0):
@@ -175,6 +175,34 @@ class PatternsTest(unittest.TestCase):
             ["ompi", "gather", "stock"], ["ompi", "gather", "headway"],
             ["ompi", "halo", "stock"], ["ompi", "halo", "run"]])
         self.assertEqual([line.split()[-1] for line in lines[3:]], ["met", "3", "MISSED"])
+
+
+class FeedbackVerdict(unittest.TestCase):
+    def judged(self, file, without, with_it):
+        """Of (time-outs, ms of each call), without feedback and with it: whether it is met."""
+        jobs = [{"file": file, "way": way, "timeouts": timeouts, "samples_ms": samples, "retransmits": 0,
+                 "drops": {}, "factor": 1.1 if way == "with" else None}
+                for way, (timeouts, samples) in (("without", without), ("with", with_it))]
+        self.found = feedback.document(feedback.spec({}, "mpich", 3), jobs)
+        return self.found["jobs"][1]["met"]
+
+    def test_where_the_file_promises_too_much_it_must_save_time_outs_and_time(self):
+        for file in ("too large buffers", "too fast a trunk"):
+            self.assertTrue(self.judged(file, (5, [100, 300]), (1, [120, 120])))
+            self.assertFalse(self.judged(file, (5, [100, 300]), (5, [120, 120])))
+            self.assertFalse(self.judged(file, (5, [100, 300]), (0, [210, 210])))
+
+    def test_elsewhere_it_must_not_be_slower(self):
+        self.assertTrue(self.judged("as it is", (3, [100]), (0, [105])))
+        self.assertFalse(self.judged("as it is", (3, [100]), (0, [106])))
+        self.assertFalse(self.judged("too fast a trunk", (0, [100]), (0, [106])))
+
+    def test_the_report_has_a_line_for_each_job(self):
+        self.judged("as it is", (0, [100]), (0, [106]))
+        lines = list(feedback.report(self.found))
+        self.assertEqual(len(lines), 4)
+        self.assertTrue(lines[3].endswith("1.1  MISSED"), lines[3])
+        self.assertNotIn("met", lines[2])
 
 
 if __name__ == "__main__":
