@@ -3,6 +3,7 @@
 #include "daemon/control_service.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "daemon/limits.hpp"
@@ -12,12 +13,15 @@ namespace {
 
 /// The layout with the rates that collectives want now.
 void set_rates(std::vector<Change>& build, const KernelLayout& layout, const Pacer& pacer) {
+    std::map<TcHandle, std::size_t> numbers;
+    for (const ClassLayout& target : layout.classes) {
+        numbers.emplace(target.classid, numbers.size());
+    }
     for (Change& change : build) {
         auto* const one = std::get_if<AddClass>(&change);
         if (one == nullptr) continue;
-        for (std::size_t i = 0; i < layout.classes.size(); ++i) {
-            if (layout.classes[i].classid == one->classid) one->rate = pacer.wanted(i);
-        }
+        const auto number = numbers.find(one->classid);
+        if (number != numbers.end()) one->rate = pacer.wanted(number->second);
     }
 }
 

@@ -33,6 +33,9 @@ public:
     Differ(const KernelDesire& desire, const KernelState& observed)
         : desire_(desire), observed_(observed), keeps_filter_(observed.filters.size()) {
         for (const ClassState& state : observed.classes) found_.emplace(state.classid, &state);
+        for (std::size_t i = 0; i < observed.filters.size(); ++i) {
+            filters_.emplace(observed.filters[i].handle, i);
+        }
         if (observed.root) link_rate_ = observed.root->link_rate;
     }
 
@@ -60,12 +63,14 @@ public:
     }
 
     void operator()(const AddFilter& wanted) {
-        for (std::size_t i = 0; i < observed_.filters.size(); ++i) {
+        const auto [first, last] = filters_.equal_range(wanted.handle);
+        for (auto found = first; found != last; ++found) {
+            const std::size_t i = found->second;
             const FilterState& state = observed_.filters[i];
             // One that leads to a class in the wrong place would hold that there.
             if (misplaced_.contains(wanted.classid)) break;
             if (!keeps_filter_[i] && state.preference == wanted.preference &&
-                state.handle == wanted.handle && state.protocol == protocol_of(wanted) &&
+                state.protocol == protocol_of(wanted) &&
                 state.destination == wanted.destination && state.classid == wanted.classid) {
                 keeps_filter_[i] = true;
                 return;
@@ -160,6 +165,7 @@ private:
     const KernelDesire& desire_;
     const KernelState& observed_;
     std::map<TcHandle, const ClassState*> found_;
+    std::multimap<std::uint32_t, std::size_t> filters_;  ///< by handle
     std::optional<BytesPerSecond> link_rate_;
     std::vector<bool> keeps_filter_;
     std::set<TcHandle> desired_;

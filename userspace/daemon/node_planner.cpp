@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "daemon/limits.hpp"
+
 namespace headway {
 namespace {
 
@@ -85,6 +87,7 @@ void NodePlanner::distrust(std::optional<std::uint32_t> divisor_factor_thousandt
     divisor_factor_ = divisor_factor_thousandths;
     planned_ = divisor_factor_ ? config_.topology.without_buffers() : config_.topology;
     policy_.divisor_factor_thousandths = divisor_factor_.value_or(divisor_one);
+    plans_.clear();
 }
 
 /// Only where no other communicator of the job can be in another step at the same
@@ -149,6 +152,17 @@ Result<CollectivePattern> NodePlanner::pattern_of(const CollectiveHosts& hosts,
 
 Result<NodePlan> NodePlanner::plan(const CollectivePattern& pattern,
                                    std::optional<std::uint64_t> message_bytes) const {
+    std::string key = plan_key(pattern, message_bytes);
+    if (const auto known = plans_.find(key); known != plans_.end()) return known->second;
+    auto plan = plan_anew(pattern, message_bytes);
+    if (!plan) return plan;
+    if (plans_.size() >= plans_kept_max) plans_.clear();
+    plans_.emplace(std::move(key), *plan);
+    return plan;
+}
+
+Result<NodePlan> NodePlanner::plan_anew(const CollectivePattern& pattern,
+                                        std::optional<std::uint64_t> message_bytes) const {
     if (pattern.algorithm.able_to_ring) return plan_by_ring(pattern, message_bytes);
     switch (pattern.operation->as) {
         case PlannedAs::gather:

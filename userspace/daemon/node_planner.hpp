@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "daemon/config.hpp"
@@ -93,7 +94,8 @@ public:
     [[nodiscard]] Result<CollectivePattern> pattern_of(
         const CollectiveHosts& hosts, std::span<const std::uint32_t> rank_hosts = {}) const;
 
-    /// Without a message size for messages of any.
+    /// Without a message size for messages of any.  Kept for the next who asks: the
+    /// processes of a job all ask the same.
     [[nodiscard]] Result<NodePlan> plan(const CollectivePattern& pattern,
                                         std::optional<std::uint64_t> message_bytes) const;
 
@@ -109,6 +111,8 @@ public:
     [[nodiscard]] Result<CollectivePlan> plan_hosts(const PlanRequest& request) const;
 
 private:
+    Result<NodePlan> plan_anew(const CollectivePattern& pattern,
+                               std::optional<std::uint64_t> message_bytes) const;
     Result<NodePlan> plan_alltoall_like(const CollectivePattern& pattern,
                                         std::optional<std::uint64_t> message_bytes) const;
     std::optional<AllToAllAlgorithm> algorithm_of(const CollectivePattern& pattern,
@@ -142,6 +146,7 @@ private:
     std::optional<std::uint32_t> divisor_factor_;
     Topology planned_;  ///< what plans are made for, and how
     PlanPolicy policy_;
+    mutable std::unordered_map<std::string, NodePlan> plans_;  ///< by plan_key(), as planned now
 };
 
 }  // namespace headway

@@ -81,9 +81,8 @@ std::uint32_t PhaseService::generation(const PhaseSeat& seat) const {
 
 // ---------------------------------------------------------------------- phases
 
-/// From the plans that were made before, if it is among them: the processes of
-/// a job all ask the same.
-Result<NodePlan> PhaseService::plan(const NodePlanner& planner, const PhaseRequest& request) {
+Result<NodePlan> PhaseService::plan(const NodePlanner& planner,
+                                    const PhaseRequest& request) const {
     const auto pattern = planner.pattern_of(request.hosts, request.rank_hosts);
     if (!pattern) return tl::unexpected(pattern.error());
     if (auto small = too_small(planner.config().policy, request.message_bytes)) {
@@ -93,14 +92,7 @@ Result<NodePlan> PhaseService::plan(const NodePlanner& planner, const PhaseReque
     if (pattern->sizes_agree() && request.message_bytes) {
         bytes = planned_bytes(*request.message_bytes);
     }
-    const std::string key = plan_key(*pattern, bytes);
-    const auto known = plans_.find(key);
-    if (known != plans_.end()) return known->second;
-    auto plan = planner.plan(*pattern, bytes);
-    if (!plan) return plan;
-    if (plans_.size() >= plans_kept_max) plans_.clear();
-    plans_.emplace(key, *plan);
-    return plan;
+    return planner.plan(*pattern, bytes);
 }
 
 Result<Json> PhaseService::phase(const ControlSession& session, const PhaseRequest& request,
@@ -245,7 +237,6 @@ std::vector<ClassRate> PhaseService::without_idle_limits(std::vector<ClassRate> 
 }
 
 void PhaseService::plans_changed() {
-    plans_.clear();
     traffic_plans_.clear();
     jobs_.new_generation_of_all();
 }

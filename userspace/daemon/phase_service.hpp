@@ -61,7 +61,7 @@ public:
     [[nodiscard]] const PhaseClasses& classes() const { return jobs_.classes(); }
 
 private:
-    Result<NodePlan> plan(const NodePlanner& planner, const PhaseRequest& request);
+    Result<NodePlan> plan(const NodePlanner& planner, const PhaseRequest& request) const;
     Result<NodePlan> plan(const NodePlanner& planner, const TrafficRequest& request);
     Result<void> tell_plan(Json& answer, const PhaseSeat& seat, const NodePlan& plan,
                            const NodePlanner& planner);
@@ -78,7 +78,6 @@ private:
     PhaseJobs jobs_;
     std::size_t trunks_;
     BytesPerSecond link_rate_;
-    std::unordered_map<std::string, NodePlan> plans_;
     std::unordered_map<std::string, NodePlan> traffic_plans_;
 };
 
