@@ -83,9 +83,9 @@ bench-model: packages ## how fast the models are, and PlogPT beside SimGrid
 	@tests/bench/model
 
 .PHONY: bench-daemon
-bench-daemon: packages ## how fast the daemon's parts are: the shares of a trunk
+bench-daemon: packages ## how fast the daemon is: jobs, messages, reconciling, shares; its memory
 	@$(MAKE) programs
-	@cmake --build $(BUILD)/cmake --target shares_bench -j $(JOBS)
+	@cmake --build $(BUILD)/cmake --target shares_bench daemon_bench -j $(JOBS)
 	@tests/bench/daemon
 
 .PHONY: reproduce

@@ -16,14 +16,23 @@ def table(head, rows):
     print(flush=True)
 
 
-def google(name, min_time, keep="."):
-    """[(benchmark, seconds, items per second or None)]"""
+def runs(name, min_time, keep="."):
+    """What Google Benchmark says of each; fails if one of them did."""
     out = subprocess.run([BENCHES / name, "--benchmark_format=json", f"--benchmark_filter={keep}",
                           f"--benchmark_min_time={min_time}"],
                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+    found = [run for run in json.loads(out)["benchmarks"] if run["run_type"] == "iteration"]
+    for run in found:
+        if run.get("error_occurred"):
+            raise SystemExit(f"{run['name']}: {run['error_message']}")
+    return found
+
+
+def google(name, min_time, keep="."):
+    """[(benchmark, seconds, items per second or None)]"""
     unit = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
     return [(run["name"], run["cpu_time"] * unit[run["time_unit"]], run.get("items_per_second"))
-            for run in json.loads(out)["benchmarks"] if run["run_type"] == "iteration"]
+            for run in runs(name, min_time, keep)]
 
 
 def show(title, unit, runs):
