@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes a0, a1, ... of a guest of vm-run that share their cluster's trunk through real
+etcd.  Needs HW_ROOT and HW_BUILD.
+
+etcd is reached over veths from the nodes to a bridge of their own; what is paced
+are the nodes' links of topology.sh.
+"""
+
+import ctypes
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+ROOT, BUILD = os.environ["HW_ROOT"], os.environ["HW_BUILD"]
+sys.path += [os.path.join(ROOT, "tests", folder) for folder in ("lib", "daemon", "tc")]
+from gapnl import CLASS_RATE64  # noqa: E402
+from ktap import equal  # noqa: E402
+from rtnetlink import RTM_GETTCLASS, TCA_OPTIONS, TCMSG, Netlink, decode  # noqa: E402
+
+WORK = "/tmp/coordination"
+CONFIG = f"{WORK}/headway.toml"
+ETCD_ADDRESS = "192.168.77.254"
+BYTES = 1_000_000 / 8
+CAPACITY = int(25 * BYTES * 0.99)
+LINK = int(20 * BYTES)
+LEASE_S, EXPIRES_S = 10, 2
+PATIENCE_S = 120
+TOML = """
+[coordination]
+via = "etcd"
+endpoints = ["http://192.168.77.254:2379"]
+"""
+CLUSTER = """
+[[cluster]]
+name = "{name}"
+hosts = ["{name}[0-{last}]"]
+prefixes = ["10.{number}.0.0/16"]
+host_rate = "20mbit"
+trunk_rate = "25mbit"
+"""
+JOB = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from control import Control
+control = Control("/run/headway/control.sock")
+control.do("hello", job=sys.argv[2], rank=0, pid=1)
+print("there", flush=True)
+sys.stdin.read()
+"""
+
+names = []
+pids, daemons, jobs, sockets, indexes = {}, {}, {}, {}, {}
+looking = threading.Lock()  # one at a time uses the sockets
+etcd = None
+
+
+def sh(command):
+    subprocess.run(["bash", "-c", command], check=True)
+
+
+def topology(command):
+    """What a function of topology.sh prints."""
+    return subprocess.run(["bash", "-c", f". {ROOT}/tests/lib/topology.sh; {command}"], check=True,
+                          capture_output=True, text=True).stdout
+
+
+def within(node, *command):
+    return ["nsenter", "--target", pids[node], "--net", "--mount", "--uts", "--", *command]
+
+
+def eventually(what, holds, patience_s=PATIENCE_S):
+    """How long it took, by the guest's clock."""
+    start = time.monotonic()
+    while not holds():
+        if time.monotonic() - start > patience_s:
+            raise AssertionError(f"never: {what}; {state()}")
+        time.sleep(0.02)
+    return time.monotonic() - start
+
+
+def fallback():
+    return CAPACITY // 10 // len(names)
+
+
+# ------------------------------------------------------------------------- rates
+
+def open_netlink(node):
+    """A socket in the node's network namespace."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open("/proc/self/ns/net") as own, open(f"/proc/{pids[node]}/ns/net") as its:
+        equal(libc.setns(its.fileno(), 0), 0)
+        try:
+            sockets[node] = Netlink()
+            indexes[node] = socket.if_nametoindex("eth0")
+        finally:
+            equal(libc.setns(own.fileno(), 0), 0)
+
+
+def class_rates(node):
+    """In bytes per second, by the class's handle."""
+    with looking:
+        bodies = sockets[node].dump(RTM_GETTCLASS, indexes[node])
+    found = {}
+    for body in bodies:
+        handle = TCMSG.unpack_from(body)[4]
+        options = dict(decode(dict(decode(body[TCMSG.size:]))[TCA_OPTIONS]))
+        found[handle] = struct.unpack("=Q", options[CLASS_RATE64])[0]
+    return found
+
+
+def rates(node):
+    """What guard and cap let through, in bytes per second."""
+    found = class_rates(node)
+    return [min(found[handle], LINK) for handle in (0x10002, 0x10003)]
+
+
+def in_force(node):
+    return min(rates(node))
+
+
+def state():
+    return {node: rates(node) for node in names}
+
+
+def has(node, rate, within_bytes=2):
+    return abs(in_force(node) - rate) <= within_bytes
+
+
+def all_have(rate_of):
+    return all(has(node, rate) for node, rate in rate_of.items())
+
+
+class Sums(threading.Thread):
+    """Looks all the time whether the rates in force fit into the trunk."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.ends, self.looks, self.too_much, self.error = False, 0, [], None
+
+    def run(self):
+        try:
+            while not self.ends:
+                self.look()
+                time.sleep(0.01)
+        except Exception as error:  # told by check()
+            self.error = error
+
+    def look(self):
+        # a node that went down between two looks counts as down: the others
+        # may have risen by then
+        first = {node: in_force(node) for node in names}
+        total = sum(min(first[node], in_force(node)) for node in names)
+        self.looks += 1
+        if total > CAPACITY:
+            self.too_much.append((total, state()))
+
+    def check(self, looks_min):
+        """The end of it."""
+        self.ends = True
+        self.join()
+        print(f"# {self.looks} looks")
+        equal(self.error, None)
+        equal(self.looks > looks_min, True)
+        equal(self.too_much, [])
+
+
+# --------------------------------------------------------------- daemons, jobs, etcd
+
+def status(node):
+    shown = subprocess.run(within(node, f"{BUILD}/bin/headway", "status", "--json"), check=True,
+                           capture_output=True, text=True).stdout
+    return json.loads(shown)["coordination"]
+
+
+def begin_daemon(node):
+    with open(f"{WORK}/{node}.log", "ab") as log:
+        daemons[node] = subprocess.Popen(
+            within(node, f"{BUILD}/bin/headwayd", "--foreground", "--keep", "--config",
+                   CONFIG),
+            stdout=log, stderr=log)
+
+
+def daemon_answers(node):
+    # a guest that waits for a busy host's disk sees any amount of time go by
+    eventually(f"headwayd of {node} answers", lambda: subprocess.run(
+        within(node, f"{BUILD}/bin/headway", "status"), capture_output=True).returncode == 0, 600)
+
+
+def start_daemon(node):
+    begin_daemon(node)
+    daemon_answers(node)
+
+
+def start_job(node, name=None):
+    job = subprocess.Popen(within(node, "/usr/bin/python3", "-c", JOB, f"{ROOT}/tests/daemon",
+                                  name or f"job-of-{node}"),
+                           stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    equal(job.stdout.readline(), b"there\n")
+    jobs[node] = job
+
+
+def end_job(node):
+    job = jobs.pop(node)
+    job.kill()
+    job.wait()
+
+
+def start_etcd():
+    global etcd
+    url = f"http://{ETCD_ADDRESS}:2379"
+    with open(f"{WORK}/etcd.log", "ab") as log:
+        etcd = subprocess.Popen(["etcd", "--data-dir", f"{WORK}/etcd", "--listen-client-urls", url,
+                                 "--advertise-client-urls", url, "--unsafe-no-fsync",
+                                 "--listen-peer-urls", "http://127.0.0.1:2380"],
+                                stdout=log, stderr=log)
+
+
+def kill_etcd():
+    etcd.kill()
+    etcd.wait()
+
+
+# ------------------------------------------------------------------------- set-up
+
+def find_process(node):
+    with open(f"/tmp/headway-topology/{node}.pid") as file:
+        pids[node] = file.read().strip()
+
+
+def reach_etcd(node, number):
+    sh(f"ip link add to-{node} type veth peer name etcd netns {pids[node]}; "
+       f"ip link set to-{node} master etcd up")
+    subprocess.run(within(node, "ip", "address", "add", f"192.168.77.{number + 1}/24", "dev",
+                          "etcd"), check=True)
+    subprocess.run(within(node, "ip", "link", "set", "etcd", "up"), check=True)
+
+
+def set_up(count, trunk_buffer_bytes=16384):
+    """As many nodes on either side of the trunk; headwayd on those of a."""
+    os.makedirs(WORK)
+    with open(CONFIG, "w") as file:
+        file.write(TOML)
+        for number, name in enumerate("ab", 1):
+            file.write(CLUSTER.format(name=name, number=number, last=count - 1))
+    names.extend(f"a{number}" for number in range(count))
+    topology(f"hw_two_clusters {count} 20 25 50 32768 {trunk_buffer_bytes}")
+    sh(f"insmod {BUILD}/kmod/$(uname -r)/sch_gap.ko; modprobe -a veth bridge; "
+       f"ip link add etcd type bridge; ip address add {ETCD_ADDRESS}/24 dev etcd; "
+       f"ip link set etcd up; ip link set lo up")
+    for number, node in enumerate(names):
+        find_process(node)
+        find_process(node.replace("a", "b"))
+        reach_etcd(node, number)
+        subprocess.run(within(node, "mkdir", "-p", "/run/headway"), check=True)
+        open_netlink(node)
+    start_etcd()
+    for node in names:
+        begin_daemon(node)
+    for node in names:
+        daemon_answers(node)
+
+
+def show_logs():
+    sh(f"tail -n 40 {WORK}/*.log | sed 's/^/# /'")

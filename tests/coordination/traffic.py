@@ -1,0 +1,149 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the trunk carries of two jobs on three nodes that share it through real etcd,
+in a guest of vm-run --icount (tests/coordination/run).  KTAP.
+
+The nodes' links together are more than twice the trunk, whose port drops what its
+buffer has no room for.
+"""
+
+import os
+import subprocess
+import sys
+import time
+
+sys.path += [os.path.dirname(os.path.abspath(__file__))]
+from shared_nodes import (CAPACITY, all_have, daemons, end_job, eventually, fallback,  # noqa: E402
+                          names, set_up, sh, show_logs, start_job, topology, within)
+from ktap import between, case, equal, run_cases  # noqa: E402
+
+LEFT, RIGHT = ["a0", "a2"], ["a1"]    # nodes of the jobs
+SHARE = CAPACITY / 2                  # of a job
+TOLERANCE = 0.02
+WINDOW_S = 5
+PORT = 5001
+SINK = f"""
+import socket
+listening = socket.create_server(("", {PORT}))
+while True:
+    peer = listening.accept()[0]
+    while peer.recv_into(bytearray(1 << 16)):
+        pass
+"""
+SOURCE = f"""
+import socket, sys
+peer = socket.create_connection((sys.argv[1], {PORT}))
+peer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 17)
+while True:
+    peer.sendall(bytes(1 << 16))
+"""
+
+sources = {}
+
+
+def partner(node):
+    """Who gets what the node sends, beyond the trunk."""
+    return node.replace("a", "b")
+
+
+def start_sink(node):
+    subprocess.Popen(within(node, "/usr/bin/python3", "-c", SINK))
+    sh(f"until nsenter --target $(cat /tmp/headway-topology/{node}.pid) --net "
+       f"ss -Hltn 'sport = {PORT}' | grep -q .; do sleep 0.02; done")
+
+
+def start_source(node):
+    sources[node] = subprocess.Popen(within(node, "/usr/bin/python3", "-c", SOURCE, partner(node)))
+
+
+def end_source(node):
+    source = sources.pop(node)
+    source.kill()
+    source.wait()
+
+
+def carried():
+    """Wire bytes of each node that have come through the trunk, and all it has sent.
+
+    A partner's port is faster than what reaches it, and carries nothing else."""
+    paths = [f"p{partner(node)}" for node in names] + ["trka"]
+    counts = []
+    for device in paths:
+        with open(f"/sys/class/net/{device}/simwire/tx_wire_bytes") as file:
+            counts.append(int(file.read()))
+    return time.monotonic(), counts
+
+
+def measure(seconds=WINDOW_S):
+    """Bytes per second of each job, and of the trunk."""
+    begin, before = carried()
+    time.sleep(seconds)
+    end, after = carried()
+    rates = [(late - early) / (end - begin) for early, late in zip(before, after)]
+    by_node = dict(zip(names, rates))
+    jobs = [sum(by_node[node] for node in nodes) for nodes in (LEFT, RIGHT)]
+    print(f"# in {end - begin:.2f} s: {jobs[0] * 8e-6:.3f} and {jobs[1] * 8e-6:.3f} Mbit/s, "
+          f"the trunk {rates[-1] * 8e-6:.3f}; {drops()} frames dropped until now")
+    return *jobs, rates[-1]
+
+
+def drops():
+    """Frames that switches have dropped, or the emulation has lost."""
+    return sum(int(line) for line in
+               topology("hw_trunk_drops; hw_port_drops; hw_wire_drops").split())
+
+
+def is_within(got, want):
+    between((1 - TOLERANCE) * want, got, (1 + TOLERANCE) * want)
+
+
+@case
+def each_of_two_jobs_gets_its_share_and_nothing_is_dropped():
+    for node in LEFT + RIGHT:
+        start_job(node, "left" if node in LEFT else "right")
+        start_source(node)
+    eventually("shares are in force", lambda: all_have(
+        {node: CAPACITY // (4 if node in LEFT else 2) for node in names}))
+    left, right, trunk = measure()
+    is_within(left, SHARE)
+    is_within(right, SHARE)
+    equal(abs(trunk - left - right) < 0.001 * trunk, True, "the ports' sum and the trunk")
+    equal(drops(), 0)
+
+
+@case
+def when_one_ends_the_other_has_the_trunk_within_a_second():
+    for node in RIGHT:
+        end_source(node)
+        end_job(node)
+    begin = time.monotonic()
+    # all but what the node without a job may use in any case
+    most = CAPACITY - len(RIGHT) * fallback()
+    took = eventually("the rest is in force", lambda: all_have(
+        {node: most // len(LEFT) for node in LEFT}))
+    print(f"# the kernel has it after {took:.3f} s")
+    time.sleep(max(0, begin + 1 - time.monotonic()))
+    left, _, _ = measure(2)
+    is_within(left, most)
+    equal(drops(), 0)
+
+
+@case
+def without_headway_the_trunk_drops():
+    for node in names:
+        daemons[node].terminate()
+        equal(daemons[node].wait(60), 0)
+        subprocess.run(within(node, "tc", "qdisc", "del", "dev", "eth0", "root"), check=True)
+    for node in RIGHT:
+        start_source(node)
+    measure()
+    equal(drops() > 0, True)
+
+
+set_up(3)
+for name in names:
+    start_sink(partner(name))
+failed = run_cases()
+if failed:
+    show_logs()
+sys.exit(failed)
