@@ -181,7 +181,7 @@ struct Node final : StoreSender, DesiredState {
     std::optional<NetlinkTrafficControl> control;
     std::optional<Coordinator> coordinator;
     std::optional<Reconciler> reconciler;
-    std::vector<std::string> jobs;
+    std::vector<JobHere> jobs;
     spdlog::logger log{"test", std::make_shared<spdlog::sinks::null_sink_mt>()};
 };
 
@@ -213,7 +213,7 @@ protected:
 };
 
 TEST_F(CoordinatorTest, BeginsAtTheFallbackUntilTheStoreIsSettled) {
-    node(0).jobs = {"solver"};
+    node(0).jobs = {{"solver"}};
     pass(5s);
     EXPECT_EQ(node(0).in_force(), fallback());
     EXPECT_FALSE(node(0).coordinator->status()["settled"]);
@@ -226,8 +226,8 @@ TEST_F(CoordinatorTest, BeginsAtTheFallbackUntilTheStoreIsSettled) {
 }
 
 TEST_F(CoordinatorTest, JobsShareAndOneHasTheTrunkWhenTheOtherEnds) {
-    node(0).jobs = {"first"};
-    node(1).jobs = {"second"};
+    node(0).jobs = {{"first"}};
+    node(1).jobs = {{"second"}};
     pass(15s);
     const std::uint64_t half = (trunk().capacity.value - 2 * fallback().value) / 2;
     EXPECT_NEAR(static_cast<double>(node(0).in_force().value), static_cast<double>(half), 4.0);
@@ -239,8 +239,8 @@ TEST_F(CoordinatorTest, JobsShareAndOneHasTheTrunkWhenTheOtherEnds) {
 }
 
 TEST_F(CoordinatorTest, WeightsCount) {
-    node(0).jobs = {"first"};
-    node(1).jobs = {"second"};
+    node(0).jobs = {{"first"}};
+    node(1).jobs = {{"second"}};
     node(0).config.weights = {{"first", 2}};
     node(0).restart(clock_);
     pass(15s);
@@ -248,9 +248,44 @@ TEST_F(CoordinatorTest, WeightsCount) {
                 2.0 * static_cast<double>(node(1).in_force().value), 8.0);
 }
 
+TEST_F(CoordinatorTest, WeightsOfStartedJobsCountUnlessTheConfigurationHasOne) {
+    const auto ratio = [this] {
+        return static_cast<double>(node(0).in_force().value) /
+               static_cast<double>(node(1).in_force().value);
+    };
+    node(0).jobs = {{"first", 2}};
+    node(1).jobs = {{"second", 3}};
+    pass(15s);
+    EXPECT_NEAR(ratio(), 2.0 / 3, 1e-5);
+    node(0).jobs = {{"first", 3}};
+    pass(1s);
+    EXPECT_NEAR(ratio(), 1.0, 1e-5) << "of a job that is there";
+    node(0).config.weights = {{"first", 1}};
+    node(0).restart(clock_);
+    pass(2s);
+    EXPECT_NEAR(ratio(), 1.0 / 3, 1e-5);
+}
+
+TEST_F(CoordinatorTest, JobsOfANodeDivideWhatItMayUse) {
+    node(0).jobs = {{"first"}, {"second", 2}};
+    node(1).jobs = {{"third"}};
+    EXPECT_EQ(node(0).coordinator->division()->of_node, fallback());
+    EXPECT_TRUE(node(0).coordinator->division()->of_job.empty()) << "nobody knows yet";
+    pass(15s);
+    const auto is_divided = [this](double third) {
+        const auto division = *node(0).coordinator->division();
+        EXPECT_EQ(division.of_node, *node(0).cap().rate);
+        EXPECT_NEAR(static_cast<double>(division.of_job.at(job_number("first")).value), third, 4.0);
+        EXPECT_NEAR(static_cast<double>(division.of_job.at(job_number("second")).value), 2 * third, 4.0);
+    };
+    is_divided(static_cast<double>(trunk().capacity.value - 2 * fallback().value) / 4);
+    node(0).coordinator->stop();
+    is_divided(static_cast<double>(fallback().value) / 3);
+}
+
 TEST_F(CoordinatorTest, DeadNodeFallsBackByItselfAndTheOtherRisesWhenItsLeaseEnds) {
-    node(0).jobs = {"first"};
-    node(1).jobs = {"second"};
+    node(0).jobs = {{"first"}};
+    node(1).jobs = {{"second"}};
     pass(15s);
     const BytesPerSecond half = node(0).in_force();
     stopped_.insert(&node(1));
@@ -265,7 +300,7 @@ TEST_F(CoordinatorTest, DeadNodeFallsBackByItselfAndTheOtherRisesWhenItsLeaseEnd
 }
 
 TEST_F(CoordinatorTest, WithoutTheStoreTheLeaseEndsAndTheGuardIsNotRefreshed) {
-    node(0).jobs = {"first"};
+    node(0).jobs = {{"first"}};
     pass(15s);
     etcd_.is_down = true;
     pass(10s);
@@ -276,7 +311,7 @@ TEST_F(CoordinatorTest, WithoutTheStoreTheLeaseEndsAndTheGuardIsNotRefreshed) {
 }
 
 TEST_F(CoordinatorTest, AnotherDaemonOfTheHostTakesOver) {
-    node(0).jobs = {"first"};
+    node(0).jobs = {{"first"}};
     pass(15s);
     const LeaseId before = etcd_.lease_of("a0");
     node(0).restart(clock_);
@@ -287,7 +322,7 @@ TEST_F(CoordinatorTest, AnotherDaemonOfTheHostTakesOver) {
 }
 
 TEST_F(CoordinatorTest, StopGoesDownAndGivesTheLeaseBack) {
-    node(0).jobs = {"first"};
+    node(0).jobs = {{"first"}};
     pass(15s);
     node(0).coordinator->stop();
     EXPECT_TRUE(node(0).coordinator->has_stopped());
@@ -296,7 +331,7 @@ TEST_F(CoordinatorTest, StopGoesDownAndGivesTheLeaseBack) {
 }
 
 TEST_F(CoordinatorTest, WhatOthersDoToGuardOrCapIsPutRight) {
-    node(0).jobs = {"first"};
+    node(0).jobs = {{"first"}};
     pass(15s);
     const FakeQdisc before = node(0).kernel.device("eth0").root;
     const std::vector<Change> doings{
@@ -326,7 +361,7 @@ TEST_F(CoordinatorTest, WhatOthersDoToGuardOrCapIsPutRight) {
 }
 
 TEST_F(CoordinatorTest, OwnChangesAreNobodyElses) {
-    node(0).jobs = {"first"};
+    node(0).jobs = {{"first"}};
     pass(15s);
     (void)node(0).reconciler->run();
     EXPECT_EQ(node(0).in_force(), link_rate);
@@ -350,7 +385,7 @@ TEST_F(CoordinatorTest, QdiscOfARunWithoutSharingIsTakenOver) {
 
 TEST_F(CoordinatorTest, AdoptedGuardAndCapKeepTheirRates) {
     Node& one = node(0);
-    one.jobs = {"first"};
+    one.jobs = {{"first"}};
     pass(15s);
     ASSERT_TRUE(set_up_kernel(*one.control, one.layout, {20 * mbit})->is_adopted);
     EXPECT_EQ(one.in_force(), link_rate);
@@ -372,7 +407,7 @@ TEST_F(CoordinatorTest, WhatIsOutOfPlaceIsRefused) {
 }
 
 TEST_F(CoordinatorTest, RecordThatNobodyUnderstandsSendsAllToTheFallback) {
-    node(0).jobs = {"first"};
+    node(0).jobs = {{"first"}};
     pass(15s);
     EXPECT_EQ(node(0).in_force(), link_rate);
     etcd_.put("a3", 7, "?");

@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 
+#include "coordination/member_record.hpp"
 #include "daemon/control_service.hpp"
 #include "fake_clock.hpp"
 #include "fake_kernel.hpp"
@@ -133,15 +134,59 @@ TEST(SharedLinks, StartedJobsAreThisNodesOrNobodysInParticular) {
     Node node("a0");
     EXPECT_TRUE(node.service_->jobs().empty());
     node.command("job_start", {{"job", "far"}, {"hosts", {"a1", "b1"}}});
-    node.command("job_start", {{"job", "here"}, {"hosts", {"a0", "b1"}}});
+    node.command("job_start", {{"job", "here"}, {"hosts", {"a0", "b1"}}, {"weight", 3}});
     node.command("job_start", {{"job", "anywhere"}});
     const Session session = node.connect(1000);
     node.ask(session, "hello", {{"job", "4711.0"}});
     EXPECT_EQ(node.service_->jobs(),
-              (std::vector<std::string>{"4711.0", "anywhere", "here"}));
+              (std::vector<JobHere>{{"4711.0"}, {"anywhere"}, {"here", 3}}));
     node.command("job_end", {{"job", "here"}});
     node.service_->close(session);
-    EXPECT_EQ(node.service_->jobs(), std::vector<std::string>{"anywhere"});
+    EXPECT_EQ(node.service_->jobs(), std::vector<JobHere>{{"anywhere"}});
+}
+
+// Of the trunk that nodes share by agreement a job has what they agreed on, in the
+// phase that its process is in and in what it has entered.
+TEST(SharedLinks, RatesFollowTheShareOfTheTrunk) {
+    Node node("a0");
+    const Session session = node.connect(1000);
+    const Json joined = node.enter(session, "12", all_hosts);
+    const Session other = node.connect(1000);
+    node.ask(other, "hello", {{"job", "12"}});
+    node.ask(other, "enter",
+             {{"operation", "alltoall"}, {"job_hosts", all_hosts}, {"comm_hosts", all_hosts}});
+    ASSERT_EQ(node.rate(), alone);
+    ASSERT_EQ(node.requested_rate(), alone);
+    const ClassRate own = node.rate(0);
+    const BytesPerSecond share{300'000};
+    node.service_->divide_trunk({{400'000}, {{job_number("12"), share}}});
+    EXPECT_EQ(node.rate(), ClassRate(share));
+    EXPECT_EQ(node.requested_rate(), ClassRate(share));
+    EXPECT_EQ(node.rate(0), own) << "what stays in the cluster";
+    EXPECT_NE(node.enter_phase(session, joined, all_hosts)["phase"], 0);
+    EXPECT_EQ(node.rate(), ClassRate(share)) << "the answer after that";
+    node.service_->divide_trunk({{400'000}, {}});
+    EXPECT_EQ(node.rate(), ClassRate(BytesPerSecond{400'000})) << "not more than the node";
+    node.service_->divide_trunk({{2'000'000}, {{job_number("12"), {1'000'000}}}});
+    EXPECT_EQ(node.rate(), alone) << "the plan asks for less";
+}
+
+TEST(SharedLinks, AKernelThatRefusesKeepsTheRatesUntilItTakesTheShare) {
+    Node node("a0");
+    node.enter(node.connect(1000), "12", all_hosts);
+    node.kernel_.refuse = [](const nlmsghdr& request) -> std::optional<FakeKernel::Refusal> {
+        if (request.nlmsg_type != RTM_NEWTCLASS) return std::nullopt;
+        return FakeKernel::Refusal{ENOMEM, "no memory for a test"};
+    };
+    const TrunkDivision division{{300'000}, {}};
+    node.service_->divide_trunk(division);
+    EXPECT_EQ(node.rate(), alone);
+    node.kernel_.refuse = nullptr;
+    node.service_->divide_trunk(division);  // nothing new
+    EXPECT_EQ(node.rate(), alone);
+    node.clock_.advance(std::chrono::seconds(1));
+    node.service_->retry();
+    EXPECT_EQ(node.rate(), ClassRate(BytesPerSecond{300'000}));
 }
 
 TEST(SharedLinks, ALoneJobsRatesAreAsEver) {

@@ -59,9 +59,12 @@ public:
     [[nodiscard]] BytesPerSecond link_rate() const { return link_rate_; }
     /// The same: "feedback".
     void show_feedback(std::function<Json()> look) { feedback_ = std::move(look); }
-    /// Names of the jobs that have a process here now, or were started on this node by
-    /// command; sorted.
-    [[nodiscard]] std::vector<std::string> jobs() const;
+    /// Jobs that have a process here now, or were started on this node by command;
+    /// sorted by name.
+    [[nodiscard]] std::vector<JobHere> jobs() const;
+    /// What the node may use now of the trunk that it shares by agreement: rates follow
+    /// in one step, but those that the kernel has until then need not fit.
+    void divide_trunk(const TrunkDivision& division);
 
     /// Fails if there are too many clients, in all or of that user.
     [[nodiscard]] Result<SessionId> open(const Peer& peer);
@@ -118,6 +121,7 @@ private:
     Result<Json> list_jobs(Json answer) const;
 
     void compute_parts();
+    void limit_beyond_trunk(const std::string& job, std::vector<LinkPart>& parts) const;
     [[nodiscard]] std::vector<ClassRate> shared_rates(std::optional<JobId> job,
                                                       const ActiveEnter& entered) const;
     std::vector<std::pair<std::optional<JobId>, ActiveEnter*>> all_enters();
@@ -164,6 +168,7 @@ private:
     std::map<JobId, ActiveEnter> job_enters_;  ///< of started jobs: what they are in all the time
     std::function<void(const std::string&)> keep_;
     std::string kept_ = "[]\n";  ///< what `keep_` was given last
+    std::optional<TrunkDivision> trunk_division_;  ///< none: not shared by agreement, or not yet
     std::optional<Error> share_error_;
     std::optional<std::chrono::nanoseconds> share_retry_at_;
     std::function<Json()> coordination_;

@@ -3,6 +3,7 @@
 // start, end and list them.
 #include <algorithm>
 
+#include "coordination/member_record.hpp"
 #include "daemon/control_service.hpp"
 #include "daemon/limits.hpp"
 #include "daemon/plan_json.hpp"
@@ -16,7 +17,7 @@ constexpr std::chrono::nanoseconds share_retry_pause = 1s;
 
 bool is_whole(const std::vector<LinkPart>& parts) {
     return std::all_of(parts.begin(), parts.end(),
-                       [](LinkPart part) { return part >= LinkPart{}; });
+                       [](LinkPart part) { return part == LinkPart{}; });
 }
 
 /// Those that the job has of its plans' rates, by cluster; null: all.
@@ -40,6 +41,7 @@ Json job_json(const Topology& topology, const KernelLayout& layout, const KnownJ
               {"parts", parts_json(topology, layout, job)}};
     if (job.hosts) json["hosts"] = topology.count(*job.hosts).total();
     if (job.started) json["lasting"] = job.started->is_lasting;
+    json["trunk_bytes_per_s"] = rate_json(job.parts.empty() ? ClassRate() : job.parts.back().most);
     return json;
 }
 
@@ -59,9 +61,26 @@ void ControlService::compute_parts() {
     auto parts = share_links(planner_.config().topology, planner_.layout(),
                              planner_.config().policy.share, sharing);
     for (std::size_t i = 0; i < ids.size(); ++i) {
+        limit_beyond_trunk(jobs_.at(ids[i]).name, parts[i]);
         if (is_whole(parts[i])) parts[i].clear();
         jobs_.set_parts(ids[i], std::move(parts[i]));
     }
+}
+
+/// To the job's share on this node, of a trunk that is shared by agreement.  Not what
+/// stays in the cluster, whose class is the first.
+void ControlService::limit_beyond_trunk(const std::string& job, std::vector<LinkPart>& parts) const {
+    if (!trunk_division_) return;
+    const auto own = trunk_division_->of_job.find(job_number(job));
+    const BytesPerSecond most = own != trunk_division_->of_job.end() ? own->second : trunk_division_->of_node;
+    if (most >= link_rate_) return;
+    for (std::size_t i = 1; i < parts.size(); ++i) parts[i].most = most;
+}
+
+void ControlService::divide_trunk(const TrunkDivision& division) {
+    if (trunk_division_ == division) return;
+    trunk_division_ = division;
+    share_or_retry();
 }
 
 /// The rates of a collective as the kernel is to have them; empty: none.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "daemon/limits.hpp"
 
@@ -99,17 +98,21 @@ void ControlService::release_classifier() {
     classify_resting(*maps_, rest_minors(planner_.layout()));
 }
 
-std::vector<std::string> ControlService::jobs() const {
-    std::set<std::string> names;
+std::vector<JobHere> ControlService::jobs() const {
+    std::map<std::string, std::uint32_t> weights;
     for (const auto& [id, session] : sessions_) {
-        if (session.hello && !session.hello->job.empty()) names.insert(session.hello->job);
+        if (session.hello && !session.hello->job.empty()) weights.emplace(session.hello->job, 1);
     }
     const auto own = planner_.config().topology.find_host(planner_.node_name());
     for (const auto& [id, job] : jobs_.jobs()) {
         const bool is_here = !job.hosts || (own && job.hosts->contains(*own));
-        if (job.started && is_here) names.insert(job.name);
+        if (!job.started || !is_here) continue;
+        std::uint32_t& weight = weights[job.name];
+        weight = std::max(weight, job.weight());
     }
-    return {names.begin(), names.end()};
+    std::vector<JobHere> jobs;
+    for (const auto& [name, weight] : weights) jobs.push_back({name, weight});
+    return jobs;
 }
 
 Json ControlService::reconcile_json() const {

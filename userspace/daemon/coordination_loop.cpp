@@ -84,12 +84,21 @@ Result<void> CoordinationLoop::begin(sd_event* event) {
     if (added < 0) return event_failure(added, "making a timer");
     timer_.reset(source);
     sd_event_source_set_priority(source, SD_EVENT_PRIORITY_IMPORTANT);
+    sd_event_source* divide = nullptr;
+    const int deferred = sd_event_add_defer(event, &divide, on_divide, this);
+    if (deferred < 0) return event_failure(deferred, "deferring work");
+    divide_.reset(divide);
+    sd_event_source_set_priority(divide, SD_EVENT_PRIORITY_NORMAL + 1);
     const NodeTrunk& node = *service_.planner().shared_trunk();
     auto process = EtcdProcess::start(
         event,
         etcd_command(*service_.planner().config().coordination,
                      service_.planner().own_cluster().name, node.hosts[node.host]),
-        {[this](const StoreReport& report) { return coordinator_.report(report); },
+        {[this](const StoreReport& report) {
+             auto taken = coordinator_.report(report);
+             divide_later();
+             return taken;
+         },
          [this] { coordinator_.store_gone(); }},
         log_);
     if (!process) return tl::unexpected(process.error());
@@ -100,6 +109,17 @@ Result<void> CoordinationLoop::begin(sd_event* event) {
     return {};
 }
 
+/// The kernel keeps the node within its share in any case: planning holds nothing up.
+void CoordinationLoop::divide_later() {
+    sd_event_source_set_enabled(divide_.get(), SD_EVENT_ONESHOT);
+}
+
+int CoordinationLoop::on_divide(sd_event_source*, void* loop) {
+    auto& self = *static_cast<CoordinationLoop*>(loop);
+    if (const auto division = self.coordinator_.division()) self.service_.divide_trunk(*division);
+    return 0;
+}
+
 int CoordinationLoop::on_tick(sd_event_source*, std::uint64_t, void* loop) {
     static_cast<CoordinationLoop*>(loop)->tick();
     return 0;
@@ -107,6 +127,7 @@ int CoordinationLoop::on_tick(sd_event_source*, std::uint64_t, void* loop) {
 
 void CoordinationLoop::tick() {
     coordinator_.tick(service_.jobs());
+    divide_later();
     sd_event_source_set_time_relative(timer_.get(), microseconds(tick_every_));
     sd_event_source_set_enabled(timer_.get(), SD_EVENT_ONESHOT);
 }

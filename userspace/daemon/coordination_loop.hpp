@@ -45,8 +45,10 @@ private:
                      spdlog::logger& log);
     Result<void> begin(sd_event* event);
     void tick();
+    void divide_later();
 
     static int on_tick(sd_event_source*, std::uint64_t, void* loop);
+    static int on_divide(sd_event_source*, void* loop);
 
     ControlService& service_;
     Reconciler& reconciler_;
@@ -56,6 +58,7 @@ private:
     Coordinator coordinator_;
     std::chrono::nanoseconds tick_every_;
     EventSource timer_;
+    EventSource divide_;  ///< the jobs' rates follow when there is nothing more urgent
 };
 
 /// headway-etcd's command line.  It is beside the program that runs.

@@ -42,7 +42,7 @@ Coordinator::Coordinator(const NodeTrunk& node, const CoordinationConfig& config
 
 // ---- what happens -------------------------------------------------------------------
 
-void Coordinator::tick(const std::vector<std::string>& jobs) {
+void Coordinator::tick(const std::vector<JobHere>& jobs) {
     const auto now = clock_.now();
     if (jobs != jobs_) {
         jobs_ = jobs;
@@ -167,18 +167,46 @@ std::optional<StoreChange> Coordinator::translate(const ReportedChange& change) 
 
 // ---- what is to be done -----------------------------------------------------------------
 
-/// A job wants all it can get as long as it is there.
-std::vector<Demand> Coordinator::demands_of(const std::vector<std::string>& jobs) const {
+/// A job wants all it can get as long as it is there.  The configuration's weight goes
+/// before the one that it was started with.
+std::vector<Demand> Coordinator::demands_of(const std::vector<JobHere>& jobs) const {
     std::vector<Demand> demands;
     std::set<JobNumber> known;
-    for (const std::string& job : jobs) {
-        const JobNumber number = job_number(job);
+    for (const JobHere& job : jobs) {
+        const JobNumber number = job_number(job.name);
         if (demands.size() == demands_per_host_max || !known.insert(number).second) continue;
-        const auto weight = config_.weights.find(job);
-        demands.push_back({node_.host, number, weight == config_.weights.end() ? 1 : weight->second,
+        const auto weight = config_.weights.find(job.name);
+        demands.push_back({node_.host, number,
+                           weight == config_.weights.end() ? job.weight : weight->second,
                            no_limit_wanted});
     }
     return demands;
+}
+
+/// The deed's shares are those of the record that the store has now.
+bool Coordinator::set_cap(const SetCap& deed) {
+    if (!change(ChangeClassRate{cap_class, in_kernel(deed.rate)})) return false;
+    job_shares_.clear();
+    const MemberRecordPtr& record = member_.view().host(node_.host).record;
+    for (std::size_t i = 0; record && i < deed.demands.size(); ++i) {
+        job_shares_.emplace(record->demands[i].job, deed.demands[i]);
+    }
+    return true;
+}
+
+/// Below their share where the node is: together its jobs have no more than it.
+std::optional<TrunkDivision> Coordinator::division() const {
+    const auto cap = member_.cap();
+    if (!cap) return std::nullopt;
+    TrunkDivision division{*cap, job_shares_};
+    unsigned __int128 sum = 0;
+    for (const auto& [job, share] : job_shares_) sum += share.value;
+    if (sum <= cap->value) return division;
+    for (auto& [job, share] : division.of_job) {
+        const auto part = static_cast<unsigned __int128>(share.value) * cap->value / sum;
+        share.value = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(part));
+    }
+    return division;
 }
 
 /// The kernel takes no rate above the link's, and none is needed.
@@ -197,7 +225,7 @@ struct Coordinator::Doer {
     RequestId id;
 
     std::optional<bool> operator()(const SetCap& deed) const {
-        return self.change(ChangeClassRate{cap_class, self.in_kernel(deed.rate)});
+        return self.set_cap(deed);
     }
     std::optional<bool> operator()(const RefreshGuard&) const {
         return self.change(RefreshClass{guard_class});

@@ -3,6 +3,7 @@
 // tells it what happens.  No event loop, no process: coordination_loop.hpp.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,13 +43,15 @@ public:
                 StoreSender& store, const Clock& clock, BytesPerSecond link_rate, spdlog::logger& log);
 
     /// As often as TrunkMember::tick() wants it; `jobs` are those of the node now.
-    void tick(const std::vector<std::string>& jobs);
+    void tick(const std::vector<JobHere>& jobs);
     /// Fails if it is out of place: then what headway-etcd says means nothing.
     [[nodiscard]] Result<void> report(const StoreReport& report);
     /// headway-etcd has gone; the next one begins with a snapshot.
     void store_gone();
     void stop();
     [[nodiscard]] bool has_stopped() const { return member_.has_stopped(); }
+    /// As the kernel has it; none: nobody knows.
+    [[nodiscard]] std::optional<TrunkDivision> division() const;
 
     void pass_found(const KernelState& observed) override;
     void pass_ended() override;
@@ -70,7 +73,8 @@ private:
     void carry_out();
     bool change(const Change& change);
     [[nodiscard]] BytesPerSecond in_kernel(BytesPerSecond cap) const;
-    [[nodiscard]] std::vector<Demand> demands_of(const std::vector<std::string>& jobs) const;
+    [[nodiscard]] std::vector<Demand> demands_of(const std::vector<JobHere>& jobs) const;
+    bool set_cap(const SetCap& deed);
     [[nodiscard]] std::optional<HostNumber> number_of(const std::string& host) const;
     [[nodiscard]] std::optional<StoreChange> translate(const ReportedChange& change) const;
     void snapshot_if_complete();
@@ -90,7 +94,8 @@ private:
     spdlog::logger& log_;
     std::unordered_map<std::string, HostNumber> numbers_;
     TrunkMember member_;
-    std::vector<std::string> jobs_;
+    std::vector<JobHere> jobs_;
+    std::map<JobNumber, BytesPerSecond> job_shares_;  ///< by which the cap was set
     std::optional<Snapshot> beginning_;  ///< of which members are missing
     bool has_snapshot_ = false;          ///< of this headway-etcd
     bool is_kernel_lost_ = false;        ///< somebody has changed guard or cap

@@ -184,7 +184,7 @@ Result<std::uint32_t> PhaseService::number_of(const PhaseSeat& seat, const NodeP
 
 bool PhaseService::has_part(std::uint32_t job) const {
     const std::vector<LinkPart>& parts = jobs_.jobs().at(job).parts;
-    return std::any_of(parts.begin(), parts.end(), [](LinkPart part) { return part < LinkPart{}; });
+    return std::any_of(parts.begin(), parts.end(), [](LinkPart part) { return part != LinkPart{}; });
 }
 
 /// As it is now.

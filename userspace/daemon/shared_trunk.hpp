@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
+#include "coordination/shares.hpp"
 #include "coordination/trunk.hpp"
 #include "model/planner.hpp"
 #include "model/topology.hpp"
@@ -26,6 +28,22 @@ struct NodeTrunk {
     friend bool operator==(const NodeTrunk& a, const NodeTrunk& b) {
         return a.configuration == b.configuration && a.host == b.host;
     }
+};
+
+/// A job that has something to do on this node.
+struct JobHere {
+    std::string name;
+    std::uint32_t weight = 1;
+
+    friend bool operator==(const JobHere&, const JobHere&) = default;
+};
+
+/// What a node may use of its trunk now, and of that its jobs.
+struct TrunkDivision {
+    BytesPerSecond of_node;
+    std::map<JobNumber, BytesPerSecond> of_job;  ///< others: as the node
+
+    friend bool operator==(const TrunkDivision&, const TrunkDivision&) = default;
 };
 
 /// `host` is the topology's number of the node.

@@ -15,6 +15,7 @@ namespace headway {
 struct LinkPart {
     static constexpr std::uint64_t one = 1'000'000'000;
     std::uint64_t value = one;
+    std::optional<BytesPerSecond> most{};  ///< that is left of a limited rate; none: any
 
     friend auto operator<=>(const LinkPart&, const LinkPart&) = default;
 };
@@ -23,10 +24,13 @@ struct LinkPart {
 /// the link's rate.
 [[nodiscard]] inline std::optional<BytesPerSecond> part_of(
     const std::optional<BytesPerSecond>& rate, LinkPart part, BytesPerSecond link_rate) {
-    if (part.value >= LinkPart::one) return rate;
-    const std::uint64_t alone = std::min(rate.value_or(link_rate), link_rate).value;
-    const auto now = static_cast<unsigned __int128>(alone) * part.value / LinkPart::one;
-    return BytesPerSecond{std::max<std::uint64_t>(1, static_cast<std::uint64_t>(now))};
+    std::optional<BytesPerSecond> left = rate;
+    if (part.value < LinkPart::one) {
+        const std::uint64_t alone = std::min(rate.value_or(link_rate), link_rate).value;
+        const auto now = static_cast<unsigned __int128>(alone) * part.value / LinkPart::one;
+        left = BytesPerSecond{std::max<std::uint64_t>(1, static_cast<std::uint64_t>(now))};
+    }
+    return left && part.most ? std::min(*left, *part.most) : left;
 }
 
 }  // namespace headway
