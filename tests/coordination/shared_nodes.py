@@ -49,6 +49,8 @@ sys.path.insert(0, sys.argv[1])
 from control import Control
 control = Control("/run/headway/control.sock")
 control.do("hello", job=sys.argv[2], rank=0, pid=1)
+if sys.argv[3:]:
+    control.enter(sys.argv[3:])
 print("there", flush=True)
 sys.stdin.read()
 """
@@ -127,6 +129,11 @@ def state():
     return {node: rates(node) for node in names}
 
 
+def planned(node):
+    """What the node's class to the other cluster lets through."""
+    return class_rates(node)[0x10011]
+
+
 def has(node, rate, within_bytes=2):
     return abs(in_force(node) - rate) <= within_bytes
 
@@ -138,15 +145,16 @@ def all_have(rate_of):
 class Sums(threading.Thread):
     """Looks all the time whether the rates in force fit into the trunk."""
 
-    def __init__(self):
+    def __init__(self, pause_s=0.01):
         super().__init__(daemon=True)
+        self.pause_s = pause_s
         self.ends, self.looks, self.too_much, self.error = False, 0, [], None
 
     def run(self):
         try:
             while not self.ends:
                 self.look()
-                time.sleep(0.01)
+                time.sleep(self.pause_s)
         except Exception as error:  # told by check()
             self.error = error
 
@@ -196,9 +204,10 @@ def start_daemon(node):
     daemon_answers(node)
 
 
-def start_job(node, name=None):
+def start_job(node, name=None, hosts=()):
+    """A process of the job; with hosts it is in an all-to-all of them."""
     job = subprocess.Popen(within(node, "/usr/bin/python3", "-c", JOB, f"{ROOT}/tests/daemon",
-                                  name or f"job-of-{node}"),
+                                  name or f"job-of-{node}", *hosts),
                            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     equal(job.stdout.readline(), b"there\n")
     jobs[node] = job
@@ -240,15 +249,15 @@ def reach_etcd(node, number):
     subprocess.run(within(node, "ip", "link", "set", "etcd", "up"), check=True)
 
 
-def set_up(count, trunk_buffer_bytes=16384):
+def set_up(count, via="netlink"):
     """As many nodes on either side of the trunk; headwayd on those of a."""
     os.makedirs(WORK)
     with open(CONFIG, "w") as file:
-        file.write(TOML)
+        file.write(TOML + f'[kernel]\nvia = "{via}"\n')
         for number, name in enumerate("ab", 1):
             file.write(CLUSTER.format(name=name, number=number, last=count - 1))
     names.extend(f"a{number}" for number in range(count))
-    topology(f"hw_two_clusters {count} 20 25 50 32768 {trunk_buffer_bytes}")
+    topology(f"hw_two_clusters {count} 20 25 50 32768 16384")
     sh(f"insmod {BUILD}/kmod/$(uname -r)/sch_gap.ko; modprobe -a veth bridge; "
        f"ip link add etcd type bridge; ip address add {ETCD_ADDRESS}/24 dev etcd; "
        f"ip link set etcd up; ip link set lo up")
