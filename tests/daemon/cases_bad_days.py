@@ -65,9 +65,9 @@ def rate_of_next():
     return classes(DEV)[class_of_next()]["rate"]
 
 
-def killed_while_it_starts(chance):
+def killed_while_it_starts(chance, store=None):
     """A daemon that gets that far, and no further."""
-    daemon = Daemon(phased(), wait=False)
+    daemon = Daemon(phased(), wait=False, store=store)
     try:
         daemon.process.wait(timeout=chance.uniform(0, 0.1))
         raise AssertionError(f"the daemon has ended by itself: {daemon.said()}")

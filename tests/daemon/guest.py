@@ -27,6 +27,7 @@ import cases_feedback  # noqa: F401, as these
 import cases_jobs  # noqa: F401, as these
 import cases_phases  # noqa: F401, and these
 import cases_reconcile  # noqa: F401, and these
+import cases_restart  # noqa: F401, and these
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 

@@ -2,13 +2,13 @@
 """A guest's headwayd: its configuration, its life, the device it paces."""
 
 import os
-import socket
+import queue
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "tc"))
 
+from fdstore import LAUNCHER, Notifications, Store
 from tcguest import classes, matches, note, qdiscs, root_qdisc, run, sh, state
 from ktap import equal
 
@@ -63,19 +63,22 @@ PATIENCE_S = 600
 
 
 class Daemon:
-    """headwayd in the foreground; ready when it says so to systemd's socket."""
+    """headwayd in the foreground; ready when it says so to systemd's socket.
 
-    def __init__(self, text, wait=True, wrapper=(), options=()):
+    `store` is what outlives it; without one, what it stores goes with it.
+    """
+
+    def __init__(self, text, wait=True, wrapper=(), options=(), store=None, program=None):
         write_config(text)
-        self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.notify.settimeout(PATIENCE_S)
-        path = f"/run/notify.{time.monotonic_ns()}"
-        self.notify.bind(path)
+        self.own_store = None if store else Store()
+        self.notify = Notifications(store or self.own_store)
         self.log = open("/tmp/headwayd.log", "w+")
-        command = [*wrapper, f"{BIN}/headwayd", "--config", CONFIG, "--verbose", *options]
-        self.process = subprocess.Popen(command,
-                                        env=dict(os.environ, NOTIFY_SOCKET=path),
-                                        stdout=self.log, stderr=self.log)
+        command = [*LAUNCHER, *wrapper, program or f"{BIN}/headwayd", "--config", CONFIG,
+                   "--verbose", *options]
+        launch, environment = (store or self.own_store).launch()
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log, **launch,
+                                        env=dict(os.environ, NOTIFY_SOCKET=self.notify.path,
+                                                 **environment))
         running.append(self)
         if wait:
             self.expect("READY=1")
@@ -83,9 +86,9 @@ class Daemon:
     def expect(self, word):
         """Read notifications until one has that word."""
         try:
-            while word not in (text := self.notify.recv(4096).decode()):
+            while word not in (text := self.notify.texts.get(timeout=PATIENCE_S)):
                 note(f"notification: {text!r}")
-        except TimeoutError:
+        except queue.Empty:
             raise AssertionError(f"no {word}; the daemon said:\n{self.said()}") from None
 
     def said(self):
@@ -104,6 +107,8 @@ class Daemon:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait(timeout=PATIENCE_S)
+        if self.own_store:
+            self.own_store.remove(lambda _: True)
 
     @staticmethod
     def kill_last():

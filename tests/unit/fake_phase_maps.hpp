@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <cstring>
@@ -49,6 +50,19 @@ public:
         return {};
     }
 
+    Result<std::set<std::uint32_t>> adopt(std::vector<KeptArray> kept) override {
+        std::set<std::uint32_t> adopted;
+        for (KeptArray& one : kept) {
+            struct stat found {};
+            if (fstat(one.fd.get(), &found) != 0 || found.st_size != sizeof(headway_phase_slots)) continue;
+            retired_.emplace_back();
+            std::swap(arrays_[one.job], retired_.back());
+            arrays_[one.job] = Array(std::move(one.fd));
+            adopted.insert(one.job);
+        }
+        return adopted;
+    }
+
     /// Minor number of the class that the classifier would choose now.
     [[nodiscard]] std::uint32_t classify(std::uint32_t trunk) const {
         const auto load = [](const std::uint32_t& word) {
@@ -80,7 +94,8 @@ public:
 private:
     /// Shared memory, so that a client of a test can map it.
     struct Array {
-        Array() : fd(memfd_create("slots", MFD_CLOEXEC)) {
+        Array() : Array(FileDescriptor(memfd_create("slots", MFD_CLOEXEC))) {}
+        explicit Array(FileDescriptor file) : fd(std::move(file)) {
             EXPECT_EQ(ftruncate(fd.get(), sizeof(headway_phase_slots)), 0);
             slots = static_cast<headway_phase_slots*>(mmap(nullptr, sizeof(headway_phase_slots),
                                                            PROT_READ | PROT_WRITE, MAP_SHARED,

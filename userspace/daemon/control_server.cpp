@@ -14,6 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::microseconds accept_pause = 100ms;
+constexpr std::chrono::microseconds hand_over_pause = 100ms;
 
 /// True if the answer could be handed over at once.
 bool send_answer(int socket, std::string_view text, int fd_with_it = -1) {
@@ -52,12 +53,53 @@ Result<std::unique_ptr<ControlServer>> ControlServer::start(sd_event* event, int
     auto retry = make_timer(event, on_retry, server.get());
     if (!retry) return tl::unexpected(retry.error());
     server->retry_ = std::move(*retry);
+    auto hand_over_again = make_timer(event, on_hand_over_again, server.get());
+    if (!hand_over_again) return tl::unexpected(hand_over_again.error());
+    server->hand_over_again_ = std::move(*hand_over_again);
     return server;
 }
 
 ControlServer::~ControlServer() {
     if (keeps_sessions_) return;
-    for (const auto& [id, client] : clients_) service_.close(id);
+    for (const auto& [id, client] : clients_) {
+        shutdown(client->socket.get(), SHUT_RDWR);
+        service_.close(id);
+    }
+    if (hand_over_ != nullptr) hand_over_->forget_all();
+}
+
+// ------------------------------------------------------------------------- restart
+
+Result<void> ControlServer::hand_over_to(HandOver& hand_over,
+                                         std::vector<HandOver::Returned> returned) {
+    for (HandOver::Returned& one : returned) {
+        auto client = std::make_unique<Client>(Client{this, one.session, one.peer,
+                                                      std::move(one.socket), std::move(one.process),
+                                                      nullptr, nullptr});
+        if (auto watching = watch(*client); !watching) return watching;
+        clients_.emplace(one.session, std::move(client));
+    }
+    hand_over_ = &hand_over;
+    this->hand_over(std::nullopt);
+    return {};
+}
+
+/// Whoever ends this process now, the next run knows of all that has been granted.
+void ControlServer::hand_over(const std::optional<PhaseSeat>& served) {
+    if (hand_over_ == nullptr || !hand_over_->is_behind(service_)) return;
+    hand_over_->begin_request(served);
+    HandOver::Joined joined;
+    for (const auto& [id, client] : clients_) {
+        const auto seat = service_.seat_of(id);
+        if (seat) joined[*seat] = {id, client->socket.get(), client->process.get()};
+    }
+    hand_over_->update(service_, joined);
+    if (hand_over_->is_behind(service_)) start_timer(hand_over_again_, hand_over_pause);
+}
+
+int ControlServer::on_hand_over_again(sd_event_source*, std::uint64_t, void* server) {
+    static_cast<ControlServer*>(server)->hand_over(std::nullopt);
+    return 0;
 }
 
 // ------------------------------------------------------------------ accepting
@@ -146,10 +188,14 @@ int ControlServer::on_client(sd_event_source*, int, std::uint32_t, void* client)
 }
 
 void ControlServer::serve(Client& client) {
+    if (hand_over_ != nullptr) hand_over_->begin_request(service_.seat_of(client.session));
     // MSG_TRUNC: the true length, so that a request that is too long is known.
     const ssize_t length =
         recv(client.socket.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT | MSG_TRUNC);
-    if (length < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (length < 0 && (errno == EAGAIN || errno == EINTR)) {
+        if (hand_over_ != nullptr) hand_over_->end_request();
+        return;
+    }
     if (length <= 0) {
         drop(client, length == 0 ? "it closed" : std::strerror(errno));
         return;
@@ -160,7 +206,9 @@ void ControlServer::serve(Client& client) {
             ? ControlAnswer{to_datagram(make_refusal(
                   std::nullopt, fmt::format("a request has at most {} bytes", buffer_.size())))}
             : service_.answer(client.session, {buffer_.data(), size});
+    hand_over(service_.seat_of(client.session));
     const bool taken = send_answer(client.socket.get(), answer.text, answer.fd);
+    if (hand_over_ != nullptr) hand_over_->end_request();
     after_kernel_change();
     if (!taken) drop(client, "it does not fetch its answers");
 }
@@ -168,8 +216,11 @@ void ControlServer::serve(Client& client) {
 void ControlServer::drop(const Client& client, std::string_view why) {
     log_.debug("client gone: pid {}, uid {}: {}", client.peer.pid, client.peer.uid, why);
     const auto session = client.session;
+    // the connection's end, whoever else holds the socket
+    shutdown(client.socket.get(), SHUT_RDWR);
     clients_.erase(session);
     service_.close(session);
+    hand_over(std::nullopt);
     after_kernel_change();
 }
 

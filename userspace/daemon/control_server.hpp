@@ -18,6 +18,7 @@
 #include "daemon/control_service.hpp"
 #include "daemon/control_socket.hpp"
 #include "daemon/event_source.hpp"
+#include "daemon/hand_over.hpp"
 #include "daemon/limits.hpp"
 
 namespace headway {
@@ -35,6 +36,11 @@ public:
 
     /// The end of the server is not to be the end of what clients are in.
     void keep_what_clients_hold() { keeps_sessions_ = true; }
+
+    /// From now on `hand_over` (which must outlive the server) knows of all who have
+    /// joined; these came from it.
+    [[nodiscard]] Result<void> hand_over_to(HandOver& hand_over,
+                                            std::vector<HandOver::Returned> returned);
 
 private:
     struct Client {
@@ -57,12 +63,14 @@ private:
     Result<void> watch(Client& client);
     void serve(Client& client);
     void drop(const Client& client, std::string_view why);
+    void hand_over(const std::optional<PhaseSeat>& served);
     void after_kernel_change();
 
     static int on_listening(sd_event_source*, int, std::uint32_t, void* server);
     static int on_client(sd_event_source*, int, std::uint32_t, void* client);
     static int on_process_end(sd_event_source*, int, std::uint32_t, void* client);
     static int on_accept_again(sd_event_source*, std::uint64_t, void* server);
+    static int on_hand_over_again(sd_event_source*, std::uint64_t, void* server);
     static int on_retry(sd_event_source*, std::uint64_t, void* server);
 
     sd_event* event_;
@@ -72,10 +80,12 @@ private:
     EventSource listening_;
     EventSource accept_again_;
     EventSource retry_;
+    EventSource hand_over_again_;
     std::map<ControlService::SessionId, std::unique_ptr<Client>> clients_;
     std::array<char, datagram_max_bytes> buffer_{};
     std::string last_kernel_error_;
     bool keeps_sessions_ = false;
+    HandOver* hand_over_ = nullptr;  ///< none: a restart is told to nobody
 };
 
 }  // namespace headway

@@ -91,6 +91,7 @@ void ControlService::close(SessionId id) {
     for (const ActiveEnter& entered : found->second.enters) {
         if (entered.id) active.push_back(*entered.id);
     }
+    if (found->second.seat) ++changes_;
     const auto user = sessions_of_user_.find(found->second.peer.uid);
     if (--user->second == 0) sessions_of_user_.erase(user);
     if (phases_) phases_->leave(found->second);
@@ -159,6 +160,7 @@ ControlAnswer ControlService::answer(SessionId id, std::string_view datagram) {
     if (!request.body) return refuse(request.id, request.body.error().message);
     const auto result =
         std::visit(Dispatch{*this, found->second, make_answer(request.id)}, *request.body);
+    if (found->second.seat && is_handed_on(*request.body)) ++changes_;
     if (!result) return refuse(request.id, result.error().message);
 
     ControlAnswer answer{to_datagram(*result)};

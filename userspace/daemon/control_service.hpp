@@ -13,6 +13,7 @@
 
 #include "daemon/clock.hpp"
 #include "daemon/control_session.hpp"
+#include "daemon/handed_state.hpp"
 #include "daemon/job_table.hpp"
 #include "daemon/latency_stats.hpp"
 #include "daemon/node_planner.hpp"
@@ -93,6 +94,20 @@ public:
     [[nodiscard]] bool has_deserted_jobs() const;
     void end_deserted_jobs();
 
+    /// What the next run needs to go on with the processes that have joined.
+    [[nodiscard]] HandedState handed_state() const;
+    /// Grows whenever that becomes another.
+    [[nodiscard]] std::uint64_t handed_changes() const;
+    [[nodiscard]] std::optional<PhaseSeat> seat_of(SessionId id) const;
+    [[nodiscard]] int slots_fd_of(std::uint32_t job) const { return maps_->slots_fd(job); }
+    /// Those of an earlier run who are still there go on, each in its job's array;
+    /// their sessions.  Fails, with nobody restored, where the earlier run's slots
+    /// and phases mean nothing here.
+    [[nodiscard]] Result<std::map<PhaseSeat, SessionId>> restore_clients(
+        HandedState state, std::vector<KeptArray> arrays, const std::map<PhaseSeat, Peer>& peers);
+    /// All who were in phases then are here: its classifier need not decide any more.
+    void earlier_run_is_back() { release_classifier(); }
+
     [[nodiscard]] const NodePlanner& planner() const { return planner_; }
     [[nodiscard]] Pacer& pacer() { return pacer_; }
     /// Brings the kernel to what is wanted, if it is time.
@@ -150,6 +165,10 @@ private:
     Json classes_json(const std::vector<ClassState>& states) const;
     Json clients_json();
     void release_classifier();
+    static bool is_handed_on(const RequestBody& body);
+    std::string set_up_text() const;
+    void take_up(ControlSession& session, const PhaseSeat& seat, HandedClient client);
+    void take_up_hosts(const PhaseJobs::Job& job, const std::string& hosts);
     Json reconcile_json() const;
     bool is_in_step() const;
 
@@ -176,6 +195,7 @@ private:
     std::map<SessionId, ControlSession> sessions_;
     std::map<uid_t, std::size_t> sessions_of_user_;
     SessionId next_id_ = 1;
+    std::uint64_t changes_ = 0;  ///< of sessions that have joined, beside their phases
     LatencyStats enter_latency_;
     LatencyStats leave_latency_;
     LatencyStats phase_latency_;  ///< of "phase" and "rate"

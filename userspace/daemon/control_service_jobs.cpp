@@ -205,6 +205,7 @@ Result<void> ControlService::learn_hosts(ControlSession& session,
     if (!jobs_.learn(*session.job, *hosts, topology.host_count())) return {};
     auto done = share_anew();
     if (!done) jobs_.set_hosts(*session.job, std::move(before));
+    ++changes_;
     return done;
 }
 

@@ -148,6 +148,15 @@ Result<void> ControlSocket::listen() {
     return errno_failure("listening on " + path_);
 }
 
+Result<Peer> peer_of(int socket) {
+    ucred credentials{};
+    socklen_t length = sizeof(credentials);
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) {
+        return errno_failure("credentials of a client");
+    }
+    return Peer{credentials.pid, credentials.uid, credentials.gid};
+}
+
 Result<std::optional<AcceptedClient>> accept_client(int listening_fd) {
     FileDescriptor socket(accept4(listening_fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket) {
@@ -155,16 +164,11 @@ Result<std::optional<AcceptedClient>> accept_client(int listening_fd) {
         if (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR) return std::nullopt;
         return errno_failure("accepting a client");
     }
-    ucred credentials{};
-    socklen_t length = sizeof(credentials);
-    if (getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) {
-        return errno_failure("credentials of a client");
-    }
-    FileDescriptor process = process_behind(socket.get(), credentials.pid);
-    const bool is_watched = static_cast<bool>(process);
-    return AcceptedClient{std::move(socket),
-                          {credentials.pid, credentials.uid, credentials.gid, is_watched},
-                          std::move(process)};
+    auto peer = peer_of(socket.get());
+    if (!peer) return tl::unexpected(peer.error());
+    FileDescriptor process = process_behind(socket.get(), peer->pid);
+    peer->is_watched = static_cast<bool>(process);
+    return AcceptedClient{std::move(socket), *peer, std::move(process)};
 }
 
 }  // namespace headway

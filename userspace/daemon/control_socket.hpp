@@ -62,6 +62,9 @@ struct AcceptedClient {
     FileDescriptor process;
 };
 
+/// Who made the connection.
+[[nodiscard]] Result<Peer> peer_of(int socket);
+
 /// None: there is nobody waiting any more.  Fails with the errno of accept(),
 /// as when the process runs out of descriptors.
 [[nodiscard]] Result<std::optional<AcceptedClient>> accept_client(int listening_fd);

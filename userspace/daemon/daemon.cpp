@@ -16,6 +16,7 @@
 #include "daemon/control_socket.hpp"
 #include "daemon/coordination_loop.hpp"
 #include "daemon/feedback_loop.hpp"
+#include "daemon/hand_over.hpp"
 #include "daemon/host_name.hpp"
 #include "daemon/job_file.hpp"
 #include "daemon/kernel_access.hpp"
@@ -43,8 +44,8 @@ void block_signals() {
 
 /// Room for every client that limits.hpp allows.
 void raise_descriptor_limit(spdlog::logger& log) {
-    // its socket and its process, and the arrays of jobs
-    constexpr rlim_t wanted = 2 * clients_max + HEADWAY_PHASE_JOBS + 64;
+    // its socket and its process, and the arrays of jobs, of the last run as well
+    constexpr rlim_t wanted = 2 * clients_max + 2 * HEADWAY_PHASE_JOBS + 64;
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
     limit.rlim_cur = std::min(wanted, limit.rlim_max);
@@ -72,10 +73,16 @@ public:
         return {};
     }
 
-    Result<void> serve(ControlSocket& socket, AtTheEnd at_the_end) {
+    /// `hand_over` (or null) knows of clients that have returned.
+    Result<void> serve(ControlSocket& socket, AtTheEnd at_the_end, HandOver* hand_over,
+                       std::vector<HandOver::Returned> returned) {
         if (auto listening = socket.listen(); !listening) return listening;
         auto server = ControlServer::start(event_, socket.fd(), service_, log_);
         if (!server) return tl::unexpected(server.error());
+        if (hand_over != nullptr) {
+            auto done = (*server)->hand_over_to(*hand_over, std::move(returned));
+            if (!done) return done;
+        }
         sd_notifyf(0, "READY=1\nSTATUS=pacing %s",
                    service_.planner().config().node.interface.c_str());
         const int ended = sd_event_loop(event_);
@@ -206,7 +213,7 @@ void take_up_jobs(ControlService& service, const JobFile& file, spdlog::logger& 
 /// With the kernel set up; whatever happens here, the caller takes it down.
 Result<void> serve(NodePlanner planner, const SetUp& done, KernelAccess& access,
                    KernelMonitor monitor, ControlSocket& socket, AtTheEnd at_the_end,
-                   spdlog::logger& log) {
+                   std::vector<StoredDescriptor> received, spdlog::logger& log) {
     sd_event* made = nullptr;
     if (const int error = sd_event_new(&made); error < 0) {
         return system_failure(-error, "event loop: {}", std::strerror(-error));
@@ -219,6 +226,11 @@ Result<void> serve(NodePlanner planner, const SetUp& done, KernelAccess& access,
     if (done.report.is_adopted) service.adopt(done.report.found, done.report.earlier_program);
     const JobFile jobs(service.planner().config().daemon.socket);
     take_up_jobs(service, jobs, log);
+    const auto store = ServiceManagerStore::open();
+    std::optional<HandOver> hand_over;
+    HandOver::TakenUp taken;
+    if (store) taken = hand_over.emplace(*store, log).take_up(service, std::move(received));
+    if (taken.is_complete) service.earlier_run_is_back();
     Reconciler reconciler(kernel, clock, service);
     auto watch = KernelWatch::start(event.get(), std::move(monitor), access, service, reconciler, log);
     if (!watch) return tl::unexpected(watch.error());
@@ -233,7 +245,9 @@ Result<void> serve(NodePlanner planner, const SetUp& done, KernelAccess& access,
     if (!feedback) return tl::unexpected(feedback.error());
     Daemon daemon(event.get(), service, **feedback, log);
     if (auto watching = daemon.watch_signals(); !watching) return watching;
-    auto served = daemon.serve(socket, at_the_end);
+    if (taken.is_complete) (void)reconciler.run_for_own_change();  // or on_release tries again
+    auto served = daemon.serve(socket, at_the_end, hand_over ? &*hand_over : nullptr,
+                               std::move(taken.clients));
     service.keep_jobs_with(nullptr);  // the end of connections is none of jobs
     if (at_the_end == AtTheEnd::restore) jobs.remove();
     return served;
@@ -254,7 +268,8 @@ Result<void> take_down(TrafficControl& kernel, const NodePlanner& planner, spdlo
     return {};
 }
 
-Result<void> run(NodePlanner planner, AtTheEnd at_the_end, spdlog::logger& log) {
+Result<void> run(NodePlanner planner, AtTheEnd at_the_end, std::vector<StoredDescriptor> received,
+                 spdlog::logger& log) {
     const Config config = planner.config();
     const auto lock = lock_interface(config);
     if (!lock) return tl::unexpected(lock.error());
@@ -272,7 +287,8 @@ Result<void> run(NodePlanner planner, AtTheEnd at_the_end, spdlog::logger& log) 
     }
     tell_set_up(planner, *done, log);
 
-    const auto served = serve(planner, *done, **access, std::move(*monitor), *socket, at_the_end, log);
+    const auto served = serve(planner, *done, **access, std::move(*monitor), *socket, at_the_end,
+                              std::move(received), log);
     if (at_the_end == AtTheEnd::keep) {
         log.info("{}: qdisc and rates stay for the next run", config.node.interface);
         return served;
@@ -315,11 +331,12 @@ ExitStatus with_planner(Config config, spdlog::logger& log, Work work) {
 ExitStatus run_daemon(Config config, AtTheEnd at_the_end, spdlog::logger& log) {
     // Reloading must find the file whatever the working directory.
     config.file = std::filesystem::absolute(config.file);
+    auto received = received_descriptors();  // before any child could have them
     block_signals();
     raise_descriptor_limit(log);
     return with_planner(std::move(config), log, [&](NodePlanner planner) {
         log.info("headwayd {} starting with {}", version, planner.config().file);
-        return run(std::move(planner), at_the_end, log);
+        return run(std::move(planner), at_the_end, std::move(received), log);
     });
 }
 

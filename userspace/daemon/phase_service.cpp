@@ -75,6 +75,17 @@ void PhaseService::leave(ControlSession& session) {
     session.seat.reset();
 }
 
+Result<std::set<std::uint32_t>> PhaseService::restore(
+    std::map<std::uint32_t, PhaseJobs::Job> kept, std::vector<KeptArray> arrays) {
+    std::erase_if(arrays, [&](const KeptArray& one) {
+        return one.job >= HEADWAY_PHASE_JOBS || !kept.contains(one.job);
+    });
+    const auto adopted = jobs_.maps().adopt(std::move(arrays));
+    if (!adopted) return adopted;
+    std::erase_if(kept, [&](const auto& one) { return !adopted->contains(one.first); });
+    return jobs_.restore(kept);
+}
+
 std::uint32_t PhaseService::generation(const PhaseSeat& seat) const {
     return jobs_.jobs().at(seat.job).generation;
 }

@@ -39,6 +39,12 @@ public:
     /// The session ends, or its process has.
     void leave(ControlSession& session);
 
+    /// Jobs of an earlier run, in the arrays that they had; see PhaseJobs::restore().
+    /// Their numbers mean what they meant, but are to be asked for again.
+    [[nodiscard]] Result<std::set<std::uint32_t>> restore(
+        std::map<std::uint32_t, PhaseJobs::Job> kept, std::vector<KeptArray> arrays);
+    [[nodiscard]] const PhaseJobs& jobs() const { return jobs_; }
+
     /// Another topology or policy: what was answered does not hold any more.
     void plans_changed();
 

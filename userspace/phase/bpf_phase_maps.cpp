@@ -73,6 +73,16 @@ int add_prefix(int fd, const IpPrefix& prefix, std::uint32_t trunk) {
     return bpf_map_update_elem(fd, &key, &trunk, BPF_ANY);
 }
 
+/// As new_array() makes them.
+bool is_job_array(int fd) {
+    bpf_map_info info{};
+    std::uint32_t info_bytes = sizeof(info);
+    return bpf_obj_get_info_by_fd(fd, &info, &info_bytes) == 0 &&
+           info.type == BPF_MAP_TYPE_ARRAY && info.key_size == sizeof(std::uint32_t) &&
+           info.value_size == sizeof(headway_phase_slots) && info.max_entries == 1 &&
+           info.map_flags == BPF_F_MMAPABLE;
+}
+
 std::uint32_t count_prefixes(const std::vector<PhaseTrunk>& trunks, IpFamily family) {
     std::uint32_t count = 0;
     for (const PhaseTrunk& trunk : trunks) {
@@ -179,35 +189,56 @@ std::span<headway_phase_rate> BpfPhaseMaps::rates(std::uint32_t job, std::uint32
 
 Result<BpfPhaseMaps::JobArray> BpfPhaseMaps::new_array() {
     LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
-    JobArray array{FileDescriptor(bpf_map_create(BPF_MAP_TYPE_ARRAY, "headway_job",
-                                                 sizeof(std::uint32_t),
-                                                 sizeof(headway_phase_slots), 1, &options)),
-                   {}};
-    if (!array.fd) return bpf_failure(errno, "making a job's array");
-    auto memory = SharedMemory::map(array.fd.get(), sizeof(headway_phase_slots));
+    FileDescriptor fd(bpf_map_create(BPF_MAP_TYPE_ARRAY, "headway_job", sizeof(std::uint32_t),
+                                     sizeof(headway_phase_slots), 1, &options));
+    if (!fd) return bpf_failure(errno, "making a job's array");
+    return mapped(std::move(fd));
+}
+
+Result<BpfPhaseMaps::JobArray> BpfPhaseMaps::mapped(FileDescriptor fd) {
+    auto memory = SharedMemory::map(fd.get(), sizeof(headway_phase_slots));
     if (!memory) return tl::unexpected(memory.error());
-    array.memory = std::move(*memory);
-    return array;
+    return JobArray{std::move(fd), std::move(*memory)};
 }
 
 Result<void> BpfPhaseMaps::renew(std::span<const std::uint32_t> jobs) {
     std::vector<JobArray> fresh;
-    std::vector<std::uint32_t> keys(jobs.begin(), jobs.end());
-    std::vector<int> fds;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
         auto array = new_array();
         if (!array) return tl::unexpected(array.error());
-        fds.push_back(array->fd.get());
         fresh.push_back(std::move(*array));
     }
+    return install({jobs.begin(), jobs.end()}, std::move(fresh));
+}
+
+Result<void> BpfPhaseMaps::install(std::vector<std::uint32_t> jobs, std::vector<JobArray> arrays) {
+    std::vector<int> fds;
+    for (const JobArray& array : arrays) fds.push_back(array.fd.get());
     // In one request: each one waits for a grace period.
     auto count = static_cast<std::uint32_t>(jobs.size());
     LIBBPF_OPTS(bpf_map_batch_opts, options);
     const int error =
-        bpf_map_update_batch(map_fd("jobs"), keys.data(), fds.data(), &count, &options);
+        bpf_map_update_batch(map_fd("jobs"), jobs.data(), fds.data(), &count, &options);
     if (error != 0) return bpf_failure(-error, "filling the table of jobs");
-    for (std::size_t i = 0; i < jobs.size(); ++i) arrays_[jobs[i]] = std::move(fresh[i]);
+    for (std::size_t i = 0; i < jobs.size(); ++i) arrays_[jobs[i]] = std::move(arrays[i]);
     return {};
+}
+
+/// A process that has the array could have frozen it while nobody had it mapped
+/// for writing: then its job alone does not get it back.
+Result<std::set<std::uint32_t>> BpfPhaseMaps::adopt(std::vector<KeptArray> kept) {
+    std::vector<std::uint32_t> jobs;
+    std::vector<JobArray> arrays;
+    for (KeptArray& one : kept) {
+        if (!is_job_array(one.fd.get())) continue;
+        auto array = mapped(std::move(one.fd));
+        if (!array) continue;
+        jobs.push_back(one.job);
+        arrays.push_back(std::move(*array));
+    }
+    if (jobs.empty()) return std::set<std::uint32_t>{};
+    if (auto done = install(jobs, std::move(arrays)); !done) return tl::unexpected(done.error());
+    return std::set(jobs.begin(), jobs.end());
 }
 
 }  // namespace headway

@@ -77,6 +77,7 @@ public:
     }
     [[nodiscard]] int slots_fd(std::uint32_t job) const override { return arrays_[job].fd.get(); }
     [[nodiscard]] Result<void> renew(std::span<const std::uint32_t> jobs) override;
+    [[nodiscard]] Result<std::set<std::uint32_t>> adopt(std::vector<KeptArray> kept) override;
 
 private:
     struct CloseObject {
@@ -94,6 +95,8 @@ private:
     Result<void> open(const std::vector<PhaseTrunk>& trunks, const char* program);
     Result<void> fill_prefixes(const std::vector<PhaseTrunk>& trunks);
     [[nodiscard]] static Result<JobArray> new_array();
+    [[nodiscard]] static Result<JobArray> mapped(FileDescriptor fd);
+    Result<void> install(std::vector<std::uint32_t> jobs, std::vector<JobArray> arrays);
     [[nodiscard]] int map_fd(const char* name) const;
 
     std::unique_ptr<bpf_object, CloseObject> object_;

@@ -22,8 +22,9 @@ bool nowhere_laxer(const std::vector<ClassRate>& now, const std::vector<ClassRat
 PhaseJobs::PhaseJobs(PhaseMaps& maps, TrafficControl& kernel, std::vector<TcHandle> trunks,
                      BytesPerSecond link_rate)
     : maps_(maps),
-      classes_(kernel, std::move(trunks), phase_classes_max),
-      link_rate_(link_rate) {
+      classes_(kernel, trunks, phase_classes_max),
+      link_rate_(link_rate),
+      trunk_count_(trunks.size()) {
     for (std::uint32_t number = 0; number < HEADWAY_PHASE_JOBS; ++number) fresh_.insert(number);
 }
 
@@ -62,6 +63,59 @@ void PhaseJobs::leave(const PhaseSeat& seat) {
     } else {
         new_generation(seat.job);
     }
+}
+
+// --------------------------------------------------------------------- restart
+
+bool PhaseJobs::is_possible(const Job& job) const {
+    const auto fits = [&](const auto& list) { return list.size() == trunk_count_; };
+    return !job.slots.empty() && *job.slots.rbegin() < HEADWAY_PHASE_SLOTS && !job.phases.empty() &&
+           job.phases.size() <= HEADWAY_PHASES && (job.parts.empty() || fits(job.parts)) &&
+           std::all_of(std::next(job.phases.begin()), job.phases.end(), fits) &&
+           processes() + job.slots.size() <= HEADWAY_PHASE_PROCESSES;
+}
+
+std::set<std::uint32_t> PhaseJobs::restore(const std::map<std::uint32_t, Job>& kept) {
+    std::set<std::uint32_t> restored;
+    std::vector<PhaseSeat> seats;
+    for (const auto& [number, job] : kept) {
+        // whatever comes of it, its array is not another job's
+        if (fresh_.erase(number) == 0 || !is_possible(job)) continue;
+        if (!restore_phases(number, job)) {
+            end(number);
+            continue;
+        }
+        restored.insert(number);
+        jobs_.at(number).slots = job.slots;
+        for (const std::uint32_t slot : job.slots) seats.push_back({number, slot});
+    }
+    // Which of them is the strictest is known only when all are there.
+    add_phase_processes(maps_, seats);
+    for (const std::uint32_t number : restored) new_generation(number);
+    return restored;
+}
+
+/// Which generation named which number last is not known any more: it counts as
+/// if the last one had named all, to processes that have been there for ever.
+Result<void> PhaseJobs::restore_phases(std::uint32_t number, const Job& kept) {
+    Job job;
+    job.user = kept.user;
+    job.name = kept.name;
+    job.generation = kept.generation;
+    job.phases.emplace_back();
+    job.named.push_back(kept.generation);
+    job.parts = kept.parts;
+    for (const std::uint32_t slot : kept.slots) job.joined.emplace(slot, 0);
+    jobs_.emplace(number, std::move(job));
+    begin_phase_job(maps_, number);
+    for (std::size_t i = 1; i < kept.phases.size(); ++i) {
+        const auto by_trunk = acquire(number, kept.phases[i]);
+        if (!by_trunk) return tl::unexpected(by_trunk.error());
+        jobs_.at(number).phases.push_back(kept.phases[i]);
+        jobs_.at(number).named.push_back(kept.generation);
+        (void)add_phase(maps_, number, *by_trunk);
+    }
+    return {};
 }
 
 std::uint32_t PhaseJobs::phase_in(const PhaseSeat& seat) { return phase_in_slot(maps_, seat); }
@@ -110,11 +164,13 @@ void PhaseJobs::end(std::uint32_t number) {
     end_phase_job(maps_, number);
     for (const auto& rates : job->second.phases) release(number, rates, rates.size());
     jobs_.erase(job);
+    ++changes_;
 }
 
 void PhaseJobs::new_generation(std::uint32_t number) {
     Job& job = jobs_.at(number);
     ++job.generation;
+    ++changes_;
     set_phase_generation(maps_, number, job.generation);
 }
 
@@ -152,6 +208,7 @@ Result<std::uint32_t> PhaseJobs::add(std::uint32_t number, const std::vector<Cla
     }
     const auto by_trunk = acquire(number, rates);
     if (!by_trunk) return tl::unexpected(by_trunk.error());
+    ++changes_;
     if (!reused) {
         job.phases.push_back(rates);
         job.named.push_back(job.generation);

@@ -34,6 +34,12 @@ public:
 
     /// A slot for one more process.  Fails if all are taken.
     [[nodiscard]] Result<PhaseSeat> join(uid_t user, const std::string& name);
+    struct Job;
+    /// Jobs of an earlier run go on as they were, with their processes in the
+    /// phases that their slots hold, in the arrays that `maps` has adopted for them.
+    /// Those that did: not where the kernel refuses a class, or what is said of
+    /// the job cannot be.  Their generation is another one than before.
+    [[nodiscard]] std::set<std::uint32_t> restore(const std::map<std::uint32_t, Job>& kept);
     /// The process is gone: its slot does not count any more.
     void leave(const PhaseSeat& seat);
 
@@ -87,8 +93,12 @@ public:
     [[nodiscard]] const PhaseClasses& classes() const { return classes_; }
     [[nodiscard]] PhaseClasses& classes() { return classes_; }
     [[nodiscard]] PhaseMaps& maps() { return maps_; }
+    /// Grows with every change of what restore() would need.
+    [[nodiscard]] std::uint64_t changes() const { return changes_; }
 
 private:
+    [[nodiscard]] bool is_possible(const Job& job) const;
+    Result<void> restore_phases(std::uint32_t number, const Job& kept);
     Result<std::uint32_t> job_of(uid_t user, const std::string& name);
     Result<std::uint32_t> begin(uid_t user, const std::string& name);
     Result<void> renew();
@@ -111,6 +121,8 @@ private:
     BytesPerSecond link_rate_;
     std::map<std::uint32_t, Job> jobs_;
     std::set<std::uint32_t> fresh_;  ///< numbers whose arrays nobody has seen
+    std::size_t trunk_count_;
+    std::uint64_t changes_ = 0;
 };
 
 }  // namespace headway

@@ -28,10 +28,15 @@ void store(headway_phase_process& place, headway_phase_process process) {
 }  // namespace
 
 void add_phase_process(PhaseMaps& maps, const PhaseSeat& seat) {
-    headway_phase_config& config = maps.config();
     store(maps.slots(seat.job).phase[seat.slot], 0);
-    store(config.process[config.process_count], {seat.job, seat.slot});
-    store(config.process_count, config.process_count + 1);
+    add_phase_processes(maps, std::span(&seat, 1));
+}
+
+void add_phase_processes(PhaseMaps& maps, std::span<const PhaseSeat> seats) {
+    headway_phase_config& config = maps.config();
+    std::uint32_t count = config.process_count;
+    for (const PhaseSeat& seat : seats) store(config.process[count++], {seat.job, seat.slot});
+    store(config.process_count, count);
 }
 
 void remove_phase_process(PhaseMaps& maps, const PhaseSeat& seat) {

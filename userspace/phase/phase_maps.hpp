@@ -5,11 +5,14 @@
 // written before the number counts, and stops counting before it is reused.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <vector>
 
 #include "model/error.hpp"
+#include "netlink/file_descriptor.hpp"
 #include "phase/phase_layout.h"
 
 namespace headway {
@@ -19,7 +22,13 @@ struct PhaseSeat {
     std::uint32_t job = 0;
     std::uint32_t slot = 0;
 
-    friend bool operator==(const PhaseSeat&, const PhaseSeat&) = default;
+    friend auto operator<=>(const PhaseSeat&, const PhaseSeat&) = default;
+};
+
+/// A job's array that an earlier run made: what slots_fd() was then.
+struct KeptArray {
+    std::uint32_t job = 0;
+    FileDescriptor fd;
 };
 
 /// What a phase means for one trunk; without a minor number: no limit.
@@ -45,6 +54,11 @@ public:
     /// no longer count.  May block for a grace period of RCU, some 10 ms.
     [[nodiscard]] virtual Result<void> renew(std::span<const std::uint32_t> jobs) = 0;
 
+    /// These jobs get their arrays back, whose contents stay as they are.  The
+    /// jobs that have them now: not those whose descriptor is no such array, or
+    /// cannot be mapped.  May block as renew() does.
+    [[nodiscard]] virtual Result<std::set<std::uint32_t>> adopt(std::vector<KeptArray> kept) = 0;
+
 protected:
     PhaseMaps() = default;
     PhaseMaps(const PhaseMaps&) = default;
@@ -53,6 +67,9 @@ protected:
 
 /// The process's slot counts from now on; it rests.  There must be room.
 void add_phase_process(PhaseMaps& maps, const PhaseSeat& seat);
+
+/// The same of several, all in one moment, in the phases that their slots hold.
+void add_phase_processes(PhaseMaps& maps, std::span<const PhaseSeat> seats);
 
 /// It does not count any more, whatever is written into its slot.
 void remove_phase_process(PhaseMaps& maps, const PhaseSeat& seat);

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A restart of the daemon that processes in phases do not notice."""
+
+import os
+import random
+import select
+import shutil
+import signal
+import subprocess
+
+from cases_bad_days import KILLS, killed_while_it_starts, rate_of_next
+from cases_phases import HERE, class_of_next, in_phase, joined, phased
+from cases_reconcile import is_paced
+from control import Control
+from fdstore import Store, is_hung_up
+from guestdaemon import BIN, DEV, EVERYBODY, PLANNED, SOCKET, Daemon
+from ktap import case, equal
+from tcguest import eventually, matches, note, tc
+
+ONE_JOINED = ["headway-client-0-0"] * 2 + ["headway-job-0", "headway-state"]
+
+
+def classifiers():
+    return tc(f"filter show dev {DEV}").count("direct-action")
+
+
+def end(daemon, how):
+    """Not while it serves: it has taken leave of who asked before when it answers another."""
+    Control(SOCKET).do("status")
+    daemon.process.send_signal(how)
+    daemon.ended()
+    equal(rate_of_next(), PLANNED)
+
+
+@case
+def a_restart_goes_unnoticed():
+    store = Store()
+    daemon = Daemon(phased(), store=store, options=["--keep"])
+    control, slot, answer = in_phase()
+    equal(sorted(store.names()), ONE_JOINED)
+    for how in (signal.SIGKILL, signal.SIGTERM):
+        end(daemon, how)
+        slot.store(0)
+        equal(class_of_next(), "1:111")
+        slot.store(answer["phase"])
+        generation = slot.generation()
+        daemon = Daemon(phased(), store=store, options=["--keep"])
+        matches(daemon.said(), "1 processes that had joined go on")
+        equal(classifiers(), 1)
+        equal(rate_of_next(), PLANNED)
+        slot.store(0)
+        equal(class_of_next(), "1:111")
+        slot.store(answer["phase"])
+        equal(rate_of_next(), PLANNED)
+        equal(slot.generation() == generation, False)
+        equal(control.phase(EVERYBODY)["phase"], answer["phase"])
+        client = control.do("status")["clients"][0]
+        equal((client["pid"], client["slot"]), (os.getpid(), 0))
+        equal(sorted(store.names()), ONE_JOINED)
+    control.close()
+    eventually(lambda: class_of_next() == "1:111", "it is gone")
+    eventually(lambda: store.names() == [], "nothing is kept of it")
+
+
+@case
+def an_upgrade_goes_unnoticed():
+    store = Store()
+    daemon = Daemon(phased(), store=store, options=["--keep"])
+    _, slot, answer = in_phase()
+    end(daemon, signal.SIGTERM)
+    shutil.copy(f"{BIN}/headwayd", "/tmp/headwayd-next")
+    Daemon(phased(), store=store, program="/tmp/headwayd-next")
+    slot.store(0)
+    equal(class_of_next(), "1:111")
+    slot.store(answer["phase"])
+    equal(rate_of_next(), PLANNED)
+
+
+@case
+def who_died_meanwhile_is_found_dead():
+    store = Store()
+    daemon = Daemon(phased(), store=store)
+    _, slot, _ = in_phase()
+    slot.store(0)
+    client = subprocess.Popen([f"{HERE}/control.py", SOCKET, *EVERYBODY, "--phase", "--child"],
+                              stdout=subprocess.PIPE, text=True)
+    equal(client.stdout.readline(), "entered\n")
+    end(daemon, signal.SIGKILL)
+    client.kill()       # its child holds the connection, and goes on storing
+    client.wait()
+    eventually(lambda: slot.load(1) == 1, "the child stores")
+    Daemon(phased(), store=store)
+    equal(class_of_next(), "1:111")
+    equal(Control(SOCKET).do("status")["jobs"][0]["processes"], 1)
+    equal(sorted(store.names()), ONE_JOINED)
+
+
+@case
+def a_job_that_ended_meanwhile_is_gone():
+    store = Store()
+    daemon = Daemon(phased(), store=store)
+    control, _, _ = in_phase()
+    end(daemon, signal.SIGKILL)
+    control.close()
+    Daemon(phased(), store=store)
+    watcher = Control(SOCKET)
+    eventually(lambda: watcher.do("status")["jobs"] == [], "no job is left")
+    equal(watcher.do("status")["client_count"], 1)
+    equal(store.names(), [])
+    eventually(lambda: class_of_next() == "1:111", "nothing is paced for it")
+
+
+@case
+def other_clusters_mean_joining_again():
+    store = Store()
+    daemon = Daemon(phased(), store=store)
+    _, slot, _ = in_phase()
+    end(daemon, signal.SIGKILL)
+    daemon = Daemon(phased().replace('"10.3.7.0/24", ', ""), store=store)
+    matches(daemon.said(), "HW-305 processes that had joined have to join again: it is of other "
+                           "clusters, or of another interface")
+    equal(rate_of_next(), PLANNED)      # by the classifier of the earlier run
+    equal(store.names(), [])
+    again = in_phase()
+    equal(sorted(store.names()), ONE_JOINED)
+    slot.store(0)
+    eventually(lambda: classifiers() == 1, "the earlier run's classifier is gone")
+    equal(rate_of_next(), PLANNED)
+    again[0].close()
+
+
+@case
+def a_full_node_goes_unnoticed():
+    store = Store()
+    daemon = Daemon(phased(), store=store)
+    clients = [joined() for _ in range(64)]
+    control, slot = clients[-1]
+    number = control.phase(EVERYBODY)["phase"]
+    slot.store(number)
+    equal(len(store.names()), 2 * 64 + 1 + 1)
+    end(daemon, signal.SIGKILL)
+    daemon = Daemon(phased(), store=store)
+    equal(rate_of_next(), PLANNED)
+    equal(Control(SOCKET).do("status")["client_count"], 65)
+    equal(daemon.stop(), 0)
+    equal(is_paced(), False)
+    daemon = Daemon(phased(), store=store)
+    eventually(lambda: store.names() == [], "nothing is kept of them")
+    equal(daemon.said().count("HW-305"), 0)
+    equal(Control(SOCKET).do("status")["client_count"], 1)
+
+
+@case
+def kills_at_any_moment_go_unnoticed():
+    """But for who waits for an answer just then: he may have to join again."""
+    chance = random.Random(21)
+    store, disconnected = Store(), 0
+    Daemon(phased(), store=store)
+    control, slot, answer = in_phase()
+    for turn in range(KILLS):
+        for _ in range(chance.randrange(4)):
+            control.phase(EVERYBODY[:1 + chance.randrange(8)] + EVERYBODY[4:])
+        asks = chance.randrange(2)
+        if asks:
+            control.socket.send(b'{"v":1,"id":0,"op":"rate","bytes_per_s":%d}' % (10**6 + turn))
+        Daemon.kill_last()
+        equal((turn, rate_of_next()), (turn, PLANNED))
+        for _ in range(chance.randrange(3)):
+            killed_while_it_starts(chance, store=store)
+            equal((turn, rate_of_next()), (turn, PLANNED))
+        daemon = Daemon(phased(), store=store)
+        equal((turn, rate_of_next()), (turn, PLANNED))
+        if is_hung_up(control.socket.fileno(), select.EPOLLRDHUP):
+            disconnected += 1
+            slot.close()
+            control, slot, answer = in_phase()
+        elif asks:
+            control.socket.recv(65536)
+        slot.store(answer["phase"])
+        equal((turn, rate_of_next()), (turn, PLANNED))
+    note(f"{disconnected} of {KILLS} times the connection went with the daemon")
+    equal(len(store.names()), len(ONE_JOINED))
+    control.close()
+    eventually(lambda: class_of_next() == "1:111", "what is sent is not paced any more")
+    equal(daemon.stop(), 0)
+    equal((is_paced(), store.names()), (False, []))

@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon's end and its next run: real sockets, processes and memory, with a
+// fake of the kernel and of the service manager's store.
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+
+#include "daemon/control_server.hpp"
+#include "fake_clock.hpp"
+#include "fake_fd_store.hpp"
+#include "fake_kernel.hpp"
+#include "fake_phase_maps.hpp"
+#include "netlink/netlink_traffic_control.hpp"
+#include "topologies.hpp"
+
+namespace headway::test {
+namespace {
+
+constexpr const char* join_text = R"({"v":1,"id":1,"op":"join","job":"12.0"})";
+constexpr const char* everybody = R"("job_hosts":["a[0-3]","b[0-3]"],"comm_hosts":["a[0-3]","b[0-3]"])";
+
+/// A connection, and what it has mapped.
+struct Client {
+    FileDescriptor socket;
+    FileDescriptor memory;
+    headway_phase_slots* slots = nullptr;
+    std::uint32_t slot = 0;
+
+    Client() = default;
+    Client(Client&& other) noexcept
+        : socket(std::move(other.socket)),
+          memory(std::move(other.memory)),
+          slots(std::exchange(other.slots, nullptr)),
+          slot(other.slot) {}
+    ~Client() {
+        if (slots != nullptr) munmap(slots, sizeof(*slots));
+    }
+    void store(std::uint32_t phase) const {
+        __atomic_store_n(&slots->phase[slot], phase, __ATOMIC_RELEASE);
+    }
+};
+
+/// One run of the daemon, as far as it serves clients.
+class DaemonRun {
+public:
+    DaemonRun(Config config, TrafficControl& kernel, const std::filesystem::path& path, FakeFdStore& store,
+        spdlog::logger& log)
+        : hand_over(store, log) {
+        auto planner = NodePlanner::make(std::move(config), "");
+        service.emplace(std::move(*planner), BytesPerSecond{20 * mbit / 8}, kernel, clock_);
+        service->use_phases(maps, {17, 17});
+        service->adopt(*kernel.classes(), 16);
+        classify_resting(maps, std::vector<std::uint16_t>(2));  // as the daemon begins
+        auto taken = hand_over.take_up(*service, store.received());
+        is_complete = taken.is_complete;
+        if (is_complete) service->earlier_run_is_back();
+        EXPECT_GE(sd_event_new(&event_), 0);
+        socket_.emplace(*ControlSocket::bind(path, std::nullopt));
+        EXPECT_TRUE(socket_->listen());
+        server = std::move(*ControlServer::start(event_, socket_->fd(), *service, log));
+        EXPECT_TRUE(server->hand_over_to(hand_over, std::move(taken.clients)));
+    }
+    /// As kill -9 does.
+    ~DaemonRun() {
+        server->keep_what_clients_hold();
+        server.reset();
+        sd_event_unref(event_);
+    }
+    /// Until the next timer at least.
+    void wait() { sd_event_run(event_, 5'000'000); }
+    void loop() {
+        while (sd_event_run(event_, 0) > 0) {
+        }
+    }
+
+private:
+    FakeClock clock_;
+    sd_event* event_ = nullptr;
+    std::optional<ControlSocket> socket_;
+
+public:
+    FakePhaseMaps maps{2};
+    HandOver hand_over;
+    std::optional<ControlService> service;
+    std::unique_ptr<ControlServer> server;
+    bool is_complete = false;
+};
+
+class HandOverTest : public testing::Test {
+protected:
+    void SetUp() override {
+        char name[] = "/tmp/headway-sock-XXXXXX";
+        ASSERT_NE(mkdtemp(name), nullptr);
+        dir_ = name;
+        config_.node.name = "a0";
+        config_.topology = demo_topology();
+        kernel_.add_device("eth0", {20 * mbit});
+        control_.emplace(*NetlinkTrafficControl::open(kernel_, "eth0"));
+        const auto planner = NodePlanner::make(config_, "");
+        const KernelLayout layout = with_phases(planner->layout(), {17, 17}, std::chrono::nanoseconds(0));
+        ASSERT_TRUE(control_->apply(layout.set_up, ApplyMode::in_order));
+        start();
+    }
+    void TearDown() override {
+        run_.reset();
+        std::filesystem::remove_all(dir_);
+    }
+    void start() { run_.emplace(config_, *control_, dir_ / "control.sock", store_, log_); }
+    /// The end at any moment between two turns of the loop, and the next run.
+    void restart() {
+        run_.reset();
+        start();
+    }
+
+    FileDescriptor connect_raw() const {
+        FileDescriptor client(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0));
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        (dir_ / "control.sock").string().copy(address.sun_path, sizeof(address.sun_path) - 1);
+        EXPECT_EQ(connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+        return client;
+    }
+    static void tell(const FileDescriptor& client, const std::string& datagram) {
+        EXPECT_GT(send(client.get(), datagram.data(), datagram.size(), MSG_NOSIGNAL), 0);
+    }
+    /// The answer that waits, and the descriptor with it; null if there is none.
+    static Json fetch(const FileDescriptor& client, FileDescriptor* file = nullptr) {
+        std::string bytes(datagram_max_bytes, '\0');
+        iovec piece{bytes.data(), bytes.size()};
+        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+        msghdr message{};
+        message.msg_iov = &piece;
+        message.msg_iovlen = 1;
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+        const ssize_t got = recvmsg(client.get(), &message, MSG_DONTWAIT);
+        if (got <= 0) return nullptr;
+        if (const cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr && file != nullptr) {
+            int fd = -1;
+            std::memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+            *file = FileDescriptor(fd);
+        }
+        return Json::parse(bytes.substr(0, static_cast<std::size_t>(got)), nullptr, false);
+    }
+    Json ask(const FileDescriptor& client, const std::string& datagram) {
+        tell(client, datagram);
+        run_->loop();
+        return fetch(client);
+    }
+    static bool is_hung_up(const FileDescriptor& client) {
+        char byte = 0;
+        return recv(client.get(), &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
+    }
+    Client join(const std::string& text = join_text) {
+        Client client;
+        client.socket = connect_raw();
+        tell(client.socket, text);
+        run_->loop();
+        const Json answer = fetch(client.socket, &client.memory);
+        EXPECT_EQ(answer["ok"], true) << answer.dump();
+        void* memory = mmap(nullptr, sizeof(headway_phase_slots), PROT_READ | PROT_WRITE, MAP_SHARED,
+                            client.memory.get(), 0);
+        EXPECT_NE(memory, MAP_FAILED);
+        client.slots = static_cast<headway_phase_slots*>(memory);
+        client.slot = answer["slot"];
+        return client;
+    }
+    std::uint32_t phase(const Client& client) {
+        const Json answer = ask(client.socket, std::string(R"({"v":1,"id":2,"op":"phase","operation":"alltoall",)") + everybody + "}");
+        EXPECT_EQ(answer["paced"], true) << answer.dump();
+        return answer["phase"];
+    }
+    std::uint32_t rate_phase(const Client& client, std::uint64_t bytes_per_s) {
+        return ask(client.socket, fmt::format(R"({{"v":1,"id":2,"op":"rate","bytes_per_s":{}}})", bytes_per_s))["phase"];
+    }
+    /// That the next packet to the other cluster is sent at.
+    ClassRate rate_of_next() {
+        return kernel_.device("eth0").root.classes.at(0x10000 | run_->maps.classify(1)).rate;
+    }
+
+    const ClassRate planned_ = BytesPerSecond{773'437};
+    std::filesystem::path dir_;
+    Config config_;
+    FakeKernel kernel_;
+    std::optional<NetlinkTrafficControl> control_;
+    FakeFdStore store_;
+    std::ostringstream logged_;
+    spdlog::logger log_{"test", std::make_shared<spdlog::sinks::ostream_sink_st>(logged_)};
+    std::optional<DaemonRun> run_;
+};
+
+TEST_F(HandOverTest, AMappedSlotGoesOn) {
+    const Client client = join();
+    const std::uint32_t number = phase(client);
+    client.store(number);
+    const std::uint32_t generation = client.slots->generation;
+    restart();
+    EXPECT_TRUE(run_->is_complete);
+    EXPECT_EQ(rate_of_next(), planned_) << "it is in the phase still";
+    client.store(0);
+    EXPECT_EQ(run_->maps.classify(1), 0x111U);
+    client.store(number);
+    EXPECT_EQ(rate_of_next(), planned_);
+    EXPECT_NE(client.slots->generation, generation) << "another run may plan otherwise";
+    EXPECT_EQ(phase(client), number) << "on the same connection";
+    EXPECT_EQ(run_->service->clients(), 1U);
+    EXPECT_EQ(logged_.str().find("HW-"), std::string::npos) << logged_.str();
+}
+
+TEST_F(HandOverTest, AllProcessesKeepTheirSlots) {
+    const Client first = join(), second = join(), other = join(R"({"v":1,"id":1,"op":"join","job":"13.0"})");
+    const std::uint32_t loose = rate_phase(first, 1'000'000), strict = rate_phase(second, 100'000);
+    const std::uint32_t others = rate_phase(other, 50'000);
+    first.store(loose);
+    second.store(strict);
+    for (int i = 0; i < 3; ++i) {
+        restart();
+        EXPECT_EQ(rate_of_next(), ClassRate(BytesPerSecond{200'000}));
+        other.store(others);
+        EXPECT_EQ(rate_of_next(), ClassRate(BytesPerSecond{50'000}));
+        other.store(0);
+    }
+    const Client third = join();
+    EXPECT_EQ(third.slot, 2U);
+    EXPECT_EQ(run_->service->handed_state().jobs.size(), 2U);
+}
+
+TEST_F(HandOverTest, ARequestThatWaitsIsAnsweredByTheNextRun) {
+    const Client client = join();
+    tell(client.socket, R"({"v":1,"id":77,"op":"rate","bytes_per_s":100000})");
+    restart();
+    run_->loop();
+    EXPECT_EQ(fetch(client.socket)["id"], 77);
+}
+
+TEST_F(HandOverTest, WhoWasBeingServedIsDisconnected) {
+    const Client served = join(), other = join();
+    const std::uint32_t number = rate_phase(other, 100'000);
+    served.store(number);
+    other.store(rate_phase(other, 1'000'000));
+    run_->hand_over.begin_request(PhaseSeat{0, served.slot});
+    restart();
+    EXPECT_TRUE(is_hung_up(served.socket));
+    EXPECT_FALSE(is_hung_up(other.socket));
+    EXPECT_FALSE(run_->is_complete) << "the earlier run's classifier still knows its phase";
+    EXPECT_EQ(rate_of_next(), ClassRate(BytesPerSecond{2'000'000}));
+}
+
+TEST_F(HandOverTest, WhoDiedMeanwhileIsGone) {
+    std::array<int, 2> hold{};
+    ASSERT_EQ(pipe(hold.data()), 0);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        const FileDescriptor socket = connect_raw();
+        tell(socket, join_text);
+        if (fork() == 0) close(hold[1]);  // it holds the connection
+        char byte = 0;
+        (void)!read(hold[0], &byte, 1);
+        _exit(0);
+    }
+    for (int i = 0; i < 1000 && store_.size() < 4; ++i) {
+        run_->loop();
+        usleep(1000);
+    }
+    ASSERT_EQ(store_.size(), 4U) << "its connection, its process, the array, the text";
+    run_.reset();
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    start();
+    EXPECT_EQ(run_->service->clients(), 0U);
+    EXPECT_TRUE(run_->service->handed_state().jobs.empty());
+    EXPECT_TRUE(run_->is_complete) << "nobody who lives is missing";
+    EXPECT_EQ(store_.size(), 0U);
+    close(hold[1]);
+    close(hold[0]);
+}
+
+TEST_F(HandOverTest, WhoClosedMeanwhileIsGone) {
+    {
+        const Client client = join();
+        client.store(phase(client));
+        run_.reset();
+    }
+    start();
+    run_->loop();
+    EXPECT_EQ(run_->service->clients(), 0U);
+    EXPECT_EQ(store_.size(), 0U);
+}
+
+TEST_F(HandOverTest, NothingPilesUp) {
+    for (int i = 0; i < 100; ++i) {
+        const Client client = join(fmt::format(R"({{"v":1,"id":1,"op":"join","job":"{}"}})", i));
+        client.store(rate_phase(client, 100'000));
+        if (i % 10 == 0) restart();
+    }
+    run_->loop();
+    EXPECT_EQ(store_.size(), 0U);
+    std::vector<Client> clients;
+    for (int i = 0; i < HEADWAY_PHASE_PROCESSES; ++i) {
+        clients.push_back(join(fmt::format(R"({{"v":1,"id":1,"op":"join","job":"{}"}})", i)));
+    }
+    EXPECT_EQ(store_.size(), 1U + 3 * HEADWAY_PHASE_PROCESSES) << "as Documentation says: the most";
+    restart();
+    EXPECT_EQ(run_->service->clients(), std::size_t{HEADWAY_PHASE_PROCESSES});
+    EXPECT_EQ(store_.size(), 1U + 3 * HEADWAY_PHASE_PROCESSES);
+}
+
+TEST_F(HandOverTest, AnEndLeavesNothing) {
+    const Client client = join();
+    store_.is_stuck = true;
+    run_->hand_over.forget_all();
+    store_.is_stuck = false;
+    restart();
+    EXPECT_EQ(run_->service->clients(), 0U);
+    EXPECT_EQ(store_.size(), 0U);
+    EXPECT_EQ(logged_.str().find("HW-305"), std::string::npos);
+}
+
+TEST_F(HandOverTest, AnotherSetUpMeansJoiningAgain) {
+    const Client client = join();
+    client.store(phase(client));
+    run_.reset();
+    config_.node.interface = "eth0";
+    auto clusters = config_.topology.clusters();
+    clusters[1].name = "elsewhere";
+    config_.topology = *Topology::make(clusters);
+    start();
+    EXPECT_NE(logged_.str().find("HW-305"), std::string::npos);
+    EXPECT_FALSE(run_->is_complete);
+    EXPECT_TRUE(is_hung_up(client.socket));
+    EXPECT_EQ(run_->service->clients(), 0U);
+    EXPECT_EQ(store_.size(), 0U);
+    const Client again = join();
+    EXPECT_EQ(store_.size(), 4U);
+    restart();
+    EXPECT_EQ(run_->service->clients(), 1U) << "what is kept now is the new run's";
+}
+
+TEST_F(HandOverTest, AnotherVersionMeansJoiningAgain) {
+    const Client client = join();
+    auto memory = StateMemory::open(FileDescriptor(dup(store_.fd_of("headway-state"))));
+    ASSERT_TRUE(memory);
+    run_.reset();
+    ASSERT_TRUE(memory->write(R"({"version":2})"));
+    start();
+    EXPECT_NE(logged_.str().find("HW-305 processes that had joined have to join again: it is of another "
+                                 "version"), std::string::npos) << logged_.str();
+    EXPECT_EQ(store_.size(), 0U);
+}
+
+TEST_F(HandOverTest, WhatCannotBeIsNotTakenUp) {
+    const Client client = join();
+    auto memory = StateMemory::open(FileDescriptor(dup(store_.fd_of("headway-state"))));
+    ASSERT_TRUE(memory);
+    const std::string text(memory->text());
+    for (const auto& [from, to] : {std::pair(R"("slot":0)", R"("slot":64)"), std::pair(R"("number":0)", R"("number":64)"),
+                                   std::pair(R"("phases":[])", R"("phases":[[1]])"),
+                                   std::pair(R"("uid":)", R"("uid":1)")}) {
+        run_.reset();
+        std::string changed = text;
+        ASSERT_NE(changed.find(from), std::string::npos) << from << text;
+        changed.replace(changed.find(from), std::strlen(from), to);
+        auto again = StateMemory::make();
+        ASSERT_TRUE(again->write(changed));
+        store_.lose("headway-state");
+        ASSERT_TRUE(store_.put("headway-state", std::array{again->fd()}));
+        start();
+        EXPECT_EQ(run_->service->clients(), 0U) << to;
+        EXPECT_FALSE(run_->is_complete) << to;
+    }
+}
+
+TEST_F(HandOverTest, AnArrayThatIsLostCostsItsJobOnly) {
+    const Client client = join(), other = join(R"({"v":1,"id":1,"op":"join","job":"13.0"})");
+    store_.lose("headway-job-0");
+    restart();
+    EXPECT_TRUE(is_hung_up(client.socket));
+    EXPECT_FALSE(is_hung_up(other.socket));
+    EXPECT_FALSE(run_->is_complete);
+    EXPECT_EQ(store_.size(), 4U);
+}
+
+TEST_F(HandOverTest, AStoreThatIsStuckIsToldOnceAndTriedAgain) {
+    store_.is_stuck = true;
+    const Client client = join(), other = join();
+    const auto told = logged_.str().find("HW-306");
+    ASSERT_NE(told, std::string::npos);
+    EXPECT_EQ(logged_.str().find("HW-306", told + 1), std::string::npos) << "once";
+    store_.is_stuck = false;
+    run_->wait();
+    EXPECT_EQ(store_.size(), 6U);
+    restart();
+    EXPECT_EQ(run_->service->clients(), 2U);
+}
+
+TEST_F(HandOverTest, WithoutTheStoreAllIsAsBefore) {
+    store_.is_stuck = true;
+    const Client client = join();
+    client.store(phase(client));
+    restart();
+    EXPECT_TRUE(is_hung_up(client.socket));
+    EXPECT_EQ(run_->maps.classify(1), 0U) << "left to the classifier of the earlier run";
+}
+
+TEST_F(HandOverTest, ATextThatEndsRunsIsGivenUp) {
+    const Client client = join();
+    auto memory = StateMemory::open(FileDescriptor(dup(store_.fd_of("headway-state"))));
+    ASSERT_TRUE(memory);
+    restart();
+    EXPECT_EQ(memory->begun(), 0U) << "it served";
+    run_.reset();
+    memory->set_begun(3);
+    start();
+    EXPECT_NE(logged_.str().find("HW-305"), std::string::npos);
+    EXPECT_EQ(store_.size(), 0U);
+}
+
+TEST_F(HandOverTest, WhatAJoinedProcessEnteredByRequestStays) {
+    const Client client = join();
+    EXPECT_EQ(ask(client.socket, std::string(R"({"v":1,"id":3,"op":"enter","operation":"alltoall",)") + everybody + "}")["ok"], true);
+    restart();
+    run_->service->release_adopted();  // the five seconds are over
+    kernel_.end_linger();
+    EXPECT_EQ(kernel_.device("eth0").root.classes.at(0x10011).rate, planned_);
+    EXPECT_EQ(ask(client.socket, R"({"v":1,"id":4,"op":"leave"})")["ok"], true);
+    kernel_.end_linger();
+    EXPECT_EQ(kernel_.device("eth0").root.classes.at(0x10011).rate, ClassRate());
+}
+
+TEST_F(HandOverTest, SharesOfLinksAreAsBefore) {
+    const Client one = join(), other = join(R"({"v":1,"id":1,"op":"join","job":"13.0"})");
+    one.store(phase(one));
+    (void)phase(other);
+    EXPECT_EQ(rate_of_next(), ClassRate(BytesPerSecond{773'437 / 2}));
+    restart();
+    EXPECT_EQ(rate_of_next(), ClassRate(BytesPerSecond{773'437 / 2}));
+}
+
+TEST_F(HandOverTest, AReuseOfANumberIsAsCarefulAsBefore) {
+    const Client client = join();
+    for (std::uint32_t i = 1; i < HEADWAY_PHASES; ++i) EXPECT_EQ(rate_phase(client, 100'000 + i), i);
+    restart();
+    EXPECT_EQ(ask(client.socket, R"({"v":1,"id":2,"op":"rate","bytes_per_s":200000})")["ok"], false)
+        << "it may have looked at the generation just before the restart";
+}
+
+TEST(StateMemoryTest, HoldsOneWholeText) {
+    auto memory = StateMemory::make();
+    ASSERT_TRUE(memory);
+    EXPECT_EQ(memory->text(), "");
+    EXPECT_TRUE(memory->write("one"));
+    EXPECT_TRUE(memory->write("two"));
+    memory->set_mark(7);
+    const auto again = StateMemory::open(FileDescriptor(dup(memory->fd())));
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->text(), "two");
+    EXPECT_EQ(again->mark(), 7U);
+    EXPECT_FALSE(memory->write(std::string(StateMemory::text_max_bytes + 1, 'x')));
+    EXPECT_EQ(again->text(), "");
+    const FileDescriptor other(memfd_create("other", MFD_CLOEXEC));
+    EXPECT_FALSE(StateMemory::open(FileDescriptor(dup(other.get()))));
+}
+
+TEST(HandedStateTest, TooMuchIsNoText) {
+    HandedState state;
+    for (std::uint32_t number = 0; number < 16; ++number) {
+        state.jobs[number].phases.assign(HEADWAY_PHASES, std::vector<ClassRate>(64));
+    }
+    EXPECT_EQ(to_text(state), "");
+    state.jobs.erase(0);
+    for (std::uint32_t number = 8; number < 16; ++number) state.jobs.erase(number);
+    EXPECT_LT(to_text(state).size(), StateMemory::text_max_bytes);
+    EXPECT_FALSE(to_text(state).empty());
+}
+
+/// A service manager that does not read at all, but could.
+class ManagerSocket : public testing::Test {
+protected:
+    void SetUp() override {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        const std::string name = fmt::format("headway-test-{}", getpid());
+        name.copy(address.sun_path + 1, name.size());
+        socket_ = FileDescriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0));
+        const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+        ASSERT_EQ(bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), length), 0);
+        setenv("NOTIFY_SOCKET", ("@" + name).c_str(), 1);
+        store_ = ServiceManagerStore::open();
+        ASSERT_NE(store_, nullptr);
+    }
+    void TearDown() override { unsetenv("NOTIFY_SOCKET"); }
+
+    /// The next message and how many descriptors came with it.
+    std::pair<std::string, std::size_t> next() {
+        std::array<char, 256> bytes{};
+        iovec piece{bytes.data(), bytes.size()};
+        alignas(cmsghdr) std::array<char, 256> control{};
+        msghdr message{};
+        message.msg_iov = &piece;
+        message.msg_iovlen = 1;
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+        const ssize_t got = recvmsg(socket_.get(), &message, 0);
+        if (got < 0) return {};
+        std::size_t count = 0;
+        for (const cmsghdr* one = CMSG_FIRSTHDR(&message); one != nullptr; one = nullptr) {
+            count = (one->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+            for (std::size_t i = 0; i < count; ++i) {
+                int fd = -1;
+                std::memcpy(&fd, CMSG_DATA(one) + i * sizeof(int), sizeof(fd));
+                close(fd);
+            }
+        }
+        return {std::string(bytes.data(), static_cast<std::size_t>(got)), count};
+    }
+
+    FileDescriptor socket_;
+    std::unique_ptr<ServiceManagerStore> store_;
+};
+
+TEST_F(ManagerSocket, IsToldInTheWordsOfSdNotify) {
+    ASSERT_TRUE(store_->put("two", std::array{0, 1}));
+    EXPECT_EQ(next(), std::pair(std::string("FDSTORE=1\nFDNAME=two\nFDPOLL=0\n"), std::size_t{2}));
+    ASSERT_TRUE(store_->remove("two"));
+    EXPECT_EQ(next(), std::pair(std::string("FDSTOREREMOVE=1\nFDNAME=two\n"), std::size_t{0}));
+}
+
+TEST_F(ManagerSocket, IsNotWaitedFor) {
+    Result<void> done;
+    for (int i = 0; i < 100'000 && done; ++i) done = store_->remove("nothing");
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().error_number, EAGAIN);
+}
+
+TEST(ServiceManagerStoreTest, ThereIsNoneWithoutAManager) {
+    unsetenv("NOTIFY_SOCKET");
+    EXPECT_EQ(ServiceManagerStore::open(), nullptr);
+    EXPECT_TRUE(received_descriptors().empty());
+}
+
+}  // namespace
+}  // namespace headway::test

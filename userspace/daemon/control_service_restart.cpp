@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processes that have joined, over a restart of the daemon.
+#include <algorithm>
+
+#include "daemon/control_service.hpp"
+#include "daemon/limits.hpp"
+#include "model/hostlist.hpp"
+
+namespace headway {
+namespace {
+
+/// FNV-1a: the same number for the same text in every build.
+std::uint64_t hash_of(std::string_view text) {
+    std::uint64_t hash = 0xcbf29ce484222325;
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    return hash;
+}
+
+std::string host_text(const Topology& topology, const HostSet& hosts) {
+    std::vector<std::string> names;
+    for (const Cluster& cluster : topology.clusters()) {
+        for (const std::string& name : cluster.hosts) {
+            const auto number = topology.find_host(name);
+            if (number && hosts.contains(*number)) names.push_back(name);
+        }
+    }
+    return format_hostlist(names);
+}
+
+}  // namespace
+
+/// What the numbers of trunks and the classes of phases stand for.
+std::string ControlService::set_up_text() const {
+    const Config& config = planner_.config();
+    std::string text = config.node.interface + " " + planner_.node_name();
+    for (const ClassLayout& target : planner_.layout().classes) {
+        const Cluster& cluster = config.topology.clusters()[target.cluster];
+        text += fmt::format("\n{} {}", target.classid.to_string(), cluster.name);
+        for (const IpPrefix& prefix : cluster.prefixes) text += " " + prefix.to_string();
+    }
+    return fmt::format("{:016x}", hash_of(text));
+}
+
+/// Whether such a request changes what a HandedClient tells.
+bool ControlService::is_handed_on(const RequestBody& body) {
+    return std::holds_alternative<HelloRequest>(body) ||
+           std::holds_alternative<PrepareRequest>(body) ||
+           std::holds_alternative<EnterRequest>(body) || std::holds_alternative<LeaveRequest>(body);
+}
+
+std::optional<PhaseSeat> ControlService::seat_of(SessionId id) const {
+    const auto session = sessions_.find(id);
+    return session == sessions_.end() ? std::nullopt : session->second.seat;
+}
+
+std::uint64_t ControlService::handed_changes() const {
+    return changes_ + (phases_ ? phases_->jobs().changes() : 0);
+}
+
+HandedState ControlService::handed_state() const {
+    HandedState state;
+    if (!phases_) return state;
+    state.set_up = set_up_text();
+    state.jobs = phases_->jobs().jobs();
+    for (const auto& [number, job] : state.jobs) {
+        const auto id = jobs_.find(job.user, job.name);
+        if (!id || !jobs_.at(*id).hosts) continue;
+        state.hosts.emplace(number, host_text(planner_.config().topology, *jobs_.at(*id).hosts));
+    }
+    for (const auto& [id, session] : sessions_) {
+        if (!session.seat) continue;
+        state.clients.emplace(*session.seat, HandedClient{session.hello, session.last_pattern,
+                                                          session.enters});
+    }
+    return state;
+}
+
+Result<std::map<PhaseSeat, ControlService::SessionId>> ControlService::restore_clients(
+    HandedState state, std::vector<KeptArray> arrays, const std::map<PhaseSeat, Peer>& peers) {
+    if (state.clients.empty()) return std::map<PhaseSeat, SessionId>{};
+    if (!phases_) return failure("there are no phases any more");
+    if (state.set_up != set_up_text()) {
+        return failure("it is of other clusters, or of another interface");
+    }
+    for (const auto& [seat, peer] : peers) {
+        const auto job = state.jobs.find(seat.job);
+        const bool is_its_job = job != state.jobs.end() && job->second.user == peer.uid;
+        if (is_its_job && state.clients.contains(seat)) job->second.slots.insert(seat.slot);
+    }
+    const auto restored = phases_->restore(state.jobs, std::move(arrays));
+    if (!restored) return tl::unexpected(restored.error());
+    std::map<PhaseSeat, SessionId> sessions;
+    for (const auto& [seat, peer] : peers) {
+        if (!restored->contains(seat.job) || !state.jobs.at(seat.job).slots.contains(seat.slot)) continue;
+        const auto id = open(peer);
+        if (!id) return tl::unexpected(id.error());  // nobody else is here yet
+        take_up(sessions_.at(*id), seat, std::move(state.clients.at(seat)));
+        sessions.emplace(seat, *id);
+    }
+    for (const std::uint32_t number : *restored) {
+        const auto hosts = state.hosts.find(number);
+        if (hosts != state.hosts.end()) take_up_hosts(state.jobs.at(number), hosts->second);
+    }
+    share_or_retry();
+    return sessions;
+}
+
+/// As if it had said all that on this connection.
+void ControlService::take_up(ControlSession& session, const PhaseSeat& seat, HandedClient client) {
+    session.hello = std::move(client.hello);
+    session.last_pattern = client.last_pattern;
+    session.enters = std::move(client.enters);
+    const std::size_t classes = planner_.layout().classes.size();
+    for (ActiveEnter& entered : session.enters) {
+        if (!entered.rates.empty()) entered.rates.resize(classes);
+    }
+    session.seat = seat;
+    attach_job(session, phases_->jobs().jobs().at(seat.job).name);
+}
+
+/// Hosts that are not in the topology any more are not known: its processes will
+/// name others.
+void ControlService::take_up_hosts(const PhaseJobs::Job& job, const std::string& hosts) {
+    const Topology& topology = planner_.config().topology;
+    const auto id = jobs_.find(job.user, job.name);
+    const auto names = parse_hostlist(hosts);
+    if (!id || !names) return;
+    if (const auto known = topology.resolve(*names)) {
+        (void)jobs_.learn(*id, *known, topology.host_count());
+    }
+}
+
+}  // namespace headway

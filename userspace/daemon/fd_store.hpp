@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Descriptors that outlive the daemon: the service manager's store
+// (FDSTORE=1 of sd_notify(3)), or a test's.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/error.hpp"
+#include "netlink/file_descriptor.hpp"
+
+namespace headway {
+
+class FdStore {
+public:
+    virtual ~FdStore() = default;
+
+    /// Under that name, all of them or none, even if they say that they are hung up.
+    /// Never waits; fails where it would have to.
+    [[nodiscard]] virtual Result<void> put(const std::string& name, std::span<const int> fds) = 0;
+    /// All of that name; none is no failure.
+    [[nodiscard]] virtual Result<void> remove(const std::string& name) = 0;
+
+protected:
+    FdStore() = default;
+    FdStore(const FdStore&) = default;
+    FdStore& operator=(const FdStore&) = default;
+};
+
+/// The service manager's, at the other end of $NOTIFY_SOCKET.  Whether the unit
+/// has a store at all, and whether it has room, the manager does not say.
+class ServiceManagerStore final : public FdStore {
+public:
+    /// Null: there is no service manager.
+    [[nodiscard]] static std::unique_ptr<ServiceManagerStore> open();
+
+    [[nodiscard]] Result<void> put(const std::string& name, std::span<const int> fds) override;
+    [[nodiscard]] Result<void> remove(const std::string& name) override;
+
+private:
+    ServiceManagerStore(FileDescriptor socket, std::string address)
+        : socket_(std::move(socket)), address_(std::move(address)) {}
+
+    Result<void> send(const std::string& text, std::span<const int> fds);
+
+    FileDescriptor socket_;
+    std::string address_;  ///< a sockaddr_un, as many bytes as it has
+};
+
+struct StoredDescriptor {
+    std::string name;
+    FileDescriptor fd;
+};
+
+/// Those that the service manager gave this process at its start, closed on exec
+/// from now on.  Once only: the environment does not name them any more.
+[[nodiscard]] std::vector<StoredDescriptor> received_descriptors();
+
+}  // namespace headway

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// From one run of the daemon to the next: what processes that have joined hang on.
+//
+// In a store that outlives the daemon (FdStore) are
+//
+//   headway-state        StateMemory with a HandedState
+//   headway-job-J        the array that job J's processes have mapped
+//   headway-client-J-S   of the process in slot S: its connection and its pidfd
+//
+// and nothing when nobody has joined.  So it holds at most one, and 64 arrays, and
+// 2 x 64 descriptors of processes.  The next run goes on with all whose processes
+// live.  At every moment a run that ends leaves what is right: who was being served
+// just then may have no answer, and is disconnected.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <spdlog/logger.h>
+
+#include "daemon/control_service.hpp"
+#include "daemon/fd_store.hpp"
+#include "daemon/state_memory.hpp"
+
+namespace headway {
+
+/// A connection, and the process behind it.
+struct JoinedClient {
+    ControlService::SessionId session = 0;
+    int socket = -1;
+    int process = -1;
+};
+
+class HandOver {
+public:
+    /// The references must outlive this object.
+    HandOver(FdStore& store, spdlog::logger& log) : store_(store), log_(log) {}
+    HandOver(const HandOver&) = delete;
+    HandOver& operator=(const HandOver&) = delete;
+
+    /// A connection of an earlier run that goes on.
+    struct Returned {
+        ControlService::SessionId session;
+        Peer peer;
+        FileDescriptor socket;
+        FileDescriptor process;
+    };
+    struct TakenUp {
+        std::vector<Returned> clients;
+        /// Nobody who lives is missing: the classifier of the earlier run can go.
+        bool is_complete = false;
+    };
+    /// Before `service` has any client.  The store keeps what it has until update().
+    [[nodiscard]] TakenUp take_up(ControlService& service, std::vector<StoredDescriptor> received);
+
+    using Joined = std::map<PhaseSeat, JoinedClient>;
+    /// True if the service is another than at the last update().
+    [[nodiscard]] bool is_behind(const ControlService& service) const {
+        return is_behind_ || service.handed_changes() != seen_;
+    }
+    /// Keeps what there is now.  Before an answer that tells of it.
+    void update(const ControlService& service, const Joined& joined);
+
+    /// Between these two, what `seat` asks for (none: it has not joined) may be half done.
+    void begin_request(const std::optional<PhaseSeat>& seat);
+    void end_request() { begin_request(std::nullopt); }
+
+    /// There is no next run.
+    void forget_all();
+
+private:
+    struct Wanted {
+        std::vector<int> fds;
+        ControlService::SessionId owner;
+    };
+    struct Found;
+
+    using AllWanted = std::map<std::string, Wanted>;
+
+    Result<TakenUp> take_up_state(ControlService& service, Found& found);
+    [[nodiscard]] static AllWanted wanted(const ControlService& service, const Joined& joined);
+    Result<void> put_all(const AllWanted& wanted);
+    Result<void> put(const std::string& name, const Wanted& what);
+    Result<void> write(const ControlService& service);
+    Result<void> remove_others(const AllWanted& wanted);
+    void told(const Result<void>& done);
+
+    FdStore& store_;
+    spdlog::logger& log_;
+    std::optional<StateMemory> memory_;
+    std::uint64_t served_ = 0;  ///< the mark that memory_ has, or is to have
+    std::map<std::string, ControlService::SessionId> stored_;  ///< names, and whose they are
+    std::uint64_t seen_ = 0;
+    bool is_behind_ = false;
+    std::string last_warning_;
+};
+
+}  // namespace headway

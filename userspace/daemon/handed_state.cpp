@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/handed_state.hpp"
+
+#include "daemon/plan_json.hpp"
+
+namespace headway {
+namespace {
+
+/// Another meaning of anything below, another number.
+constexpr int state_version = 1;
+/// As many as make the text a half of what fits.
+constexpr std::size_t rates_max = 40'000;
+
+Json rates_json(const std::vector<ClassRate>& rates) {
+    Json list = Json::array();
+    for (const ClassRate& rate : rates) list.push_back(rate_json(rate));
+    return list;
+}
+
+std::vector<ClassRate> rates_of(const Json& list) {
+    std::vector<ClassRate> rates;
+    for (const Json& rate : list) {
+        rates.push_back(rate.is_null() ? ClassRate()
+                                       : BytesPerSecond{rate.get<std::uint64_t>()});
+    }
+    return rates;
+}
+
+std::size_t count_rates(const HandedState& state) {
+    std::size_t count = 0;
+    for (const auto& [number, job] : state.jobs) {
+        for (const auto& rates : job.phases) count += rates.size();
+    }
+    for (const auto& [seat, client] : state.clients) {
+        for (const ActiveEnter& entered : client.enters) count += entered.rates.size();
+    }
+    return count;
+}
+
+Json job_json(std::uint32_t number, const PhaseJobs::Job& job, const HandedState& state) {
+    Json phases = Json::array(), parts = Json::array();
+    for (std::size_t i = 1; i < job.phases.size(); ++i) phases.push_back(rates_json(job.phases[i]));
+    for (const LinkPart part : job.parts) parts.push_back(part.value);
+    const auto hosts = state.hosts.find(number);
+    return {{"number", number},
+            {"uid", job.user},
+            {"name", job.name},
+            {"generation", job.generation},
+            {"phases", std::move(phases)},
+            {"parts", std::move(parts)},
+            {"hosts", hosts == state.hosts.end() ? Json(nullptr) : Json(hosts->second)}};
+}
+
+void add_job(HandedState& state, const Json& json) {
+    PhaseJobs::Job job;
+    job.user = json.at("uid").get<uid_t>();
+    job.name = json.at("name").get<std::string>();
+    job.generation = json.at("generation").get<std::uint32_t>();
+    job.phases.emplace_back();
+    for (const Json& phase : json.at("phases")) job.phases.push_back(rates_of(phase));
+    for (const Json& part : json.at("parts")) job.parts.push_back({part.get<std::uint64_t>()});
+    const auto number = json.at("number").get<std::uint32_t>();
+    if (!json.at("hosts").is_null()) state.hosts.emplace(number, json.at("hosts").get<std::string>());
+    state.jobs.emplace(number, std::move(job));
+}
+
+Json client_json(const PhaseSeat& seat, const HandedClient& client) {
+    Json json{{"job", seat.job}, {"slot", seat.slot}, {"last_pattern", client.last_pattern}};
+    if (client.hello) {
+        json["hello"] = {{"job", client.hello->job},
+                         {"rank", client.hello->rank},
+                         {"pid", client.hello->pid}};
+    }
+    json["enters"] = Json::array();
+    for (const ActiveEnter& entered : client.enters) {
+        json["enters"].push_back({{"reason", entered.reason},
+                                  {"rates", rates_json(entered.rates)},
+                                  {"is_uncontended", entered.is_uncontended}});
+    }
+    return json;
+}
+
+void add_client(HandedState& state, const Json& json) {
+    HandedClient client;
+    client.last_pattern = json.at("last_pattern").get<std::uint64_t>();
+    if (const auto hello = json.find("hello"); hello != json.end()) {
+        client.hello = HelloRequest{hello->at("job").get<std::string>(),
+                                    hello->at("rank").get<std::uint64_t>(),
+                                    hello->at("pid").get<std::uint64_t>()};
+    }
+    for (const Json& entered : json.at("enters")) {
+        ActiveEnter one{std::nullopt, entered.at("reason").get<std::string>(),
+                        rates_of(entered.at("rates"))};
+        one.is_uncontended = entered.at("is_uncontended").get<bool>();
+        client.enters.push_back(std::move(one));
+    }
+    state.clients.emplace(PhaseSeat{json.at("job").get<std::uint32_t>(),
+                                    json.at("slot").get<std::uint32_t>()},
+                          std::move(client));
+}
+
+}  // namespace
+
+std::string to_text(const HandedState& state) {
+    if (count_rates(state) > rates_max) return {};
+    Json jobs = Json::array(), clients = Json::array();
+    for (const auto& [number, job] : state.jobs) jobs.push_back(job_json(number, job, state));
+    for (const auto& [seat, client] : state.clients) clients.push_back(client_json(seat, client));
+    return to_datagram({{"version", state_version},
+                        {"set_up", state.set_up},
+                        {"jobs", std::move(jobs)},
+                        {"clients", std::move(clients)}});
+}
+
+Result<HandedState> parse_handed_state(std::string_view text) {
+    const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (!json.is_object() || json.value("version", Json()) != state_version) {
+        return failure("it is of another version");
+    }
+    HandedState state;
+    try {
+        state.set_up = json.at("set_up").get<std::string>();
+        for (const Json& job : json.at("jobs")) add_job(state, job);
+        for (const Json& client : json.at("clients")) add_client(state, client);
+    } catch (const Json::exception& error) {  // the library knows no other way
+        return failure("it cannot be understood: {}", error.what());
+    }
+    return state;
+}
+
+}  // namespace headway

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one run of the daemon tells the next of the processes that have joined, and
+// its form as text.  Started jobs are JobFile's; connections that have not joined
+// are made anew.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/control_session.hpp"
+#include "phase/phase_jobs.hpp"
+
+namespace headway {
+
+/// A process that has joined: what its session was.
+struct HandedClient {
+    std::optional<HelloRequest> hello;
+    std::uint64_t last_pattern = 0;
+    std::vector<ActiveEnter> enters;  ///< what they wanted; nothing is in force yet
+};
+
+struct HandedState {
+    std::string set_up;  ///< what slots and phases hang on: must be the same in both runs
+    /// By number; the slots that are taken are those of `clients`.
+    std::map<std::uint32_t, PhaseJobs::Job> jobs;
+    std::map<std::uint32_t, std::string> hosts;  ///< of jobs whose hosts are known: a host list
+    std::map<PhaseSeat, HandedClient> clients;
+};
+
+/// Empty: it is too much to be kept.
+[[nodiscard]] std::string to_text(const HandedState& state);
+/// Fails on texts of other versions.  What it says may still be impossible.
+[[nodiscard]] Result<HandedState> parse_handed_state(std::string_view text);
+
+}  // namespace headway
