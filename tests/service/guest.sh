@@ -145,6 +145,62 @@ test_restart() {
 		"$(journalctl --unit headway-restore.service --output cat --no-pager | grep -c '^Start')"
 }
 
+# Frames of this node to the other cluster that went to a class of phases.
+paced_frames() {
+	tc -s class show dev $dev | awk '$1 == "class" { phase = $3 ~ /^1:[1-9a-f]...$/ }
+		$1 == "Sent" && phase { frames += $4 } END { print frames + 0 }'
+}
+
+send_frame() {
+	echo x >/dev/udp/10.2.0.1/9
+}
+
+stored() {
+	property NFileDescriptorStore
+}
+
+stores() {
+	[[ $(stored) == "$1" ]]
+}
+
+# A process that has joined, and only waits: it would not notice a lost connection.
+test_joined() {
+	local holder before paced
+	ip neigh replace 10.2.0.1 lladdr 02:00:00:00:00:02 dev $dev
+	/usr/bin/python3 "$HW_ROOT/tests/daemon/control.py" /run/headway/control.sock \
+		'a[0-3]' 'b[0-3]' --phase >/tmp/holder &
+	holder=$!
+	ktap_check "a process is in a phase" hw_wait_for 30 grep -q entered /tmp/holder
+	ktap_check "systemd keeps what it hangs on" hw_wait_for 10 stores 4
+	send_frame
+	paced=$(paced_frames)
+	ktap_between "what is sent is paced" 1 "$paced" 100
+	before=$(pid)
+	ktap_check "the daemon is restarted" systemctl restart headwayd.service
+	ktap_check "it is another one" is_another_process "$before"
+	ktap_check "the process goes on" said '1 processes that had joined go on'
+	headway status | grep -q 'slot 0 in phase 1'
+	ktap_result $? "in its slot and its phase"
+	before=$(pid)
+	kill -KILL "$before"
+	ktap_check "killed, it is started again" hw_wait_for 30 is_another_process "$before"
+	headway status | grep -q 'slot 0 in phase 1'
+	ktap_result $? "and the process goes on again"
+	send_frame
+	ktap_between "what is sent is paced as before" $((paced + 1)) "$(paced_frames)" 100
+	ktap_equal "by one classifier" 1 "$(tc filter show dev $dev | grep -c direct-action)"
+	ktap_equal "systemd keeps no more than before" 4 "$(stored)"
+	before=$(pid)
+	kill -STOP "$before"
+	kill -KILL $holder
+	wait $holder || true
+	kill -KILL "$before"
+	ktap_check "killed with a process that is gone, it is started again" \
+		hw_wait_for 30 is_another_process "$before"
+	ktap_check "nothing of that process is kept" hw_wait_for 10 stores 0
+	ktap_equal "no job is left" 0 "$(headway job list | grep -c 12.0)"
+}
+
 is_own() {
 	[[ $(qdisc) == "$own_qdisc" ]]
 }
@@ -172,5 +228,6 @@ test_start
 test_reload
 test_mending
 test_restart
+test_joined
 test_end
 ktap_end
