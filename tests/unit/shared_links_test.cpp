@@ -157,12 +157,12 @@ TEST(SharedLinks, RatesFollowTheShareOfTheTrunk) {
              {{"operation", "alltoall"}, {"job_hosts", all_hosts}, {"comm_hosts", all_hosts}});
     ASSERT_EQ(node.rate(), alone);
     ASSERT_EQ(node.requested_rate(), alone);
-    const ClassRate own = node.rate(0);
+    const ClassRate inside = node.rate(own);
     const BytesPerSecond share{300'000};
     node.service_->divide_trunk({{400'000}, {{job_number("12"), share}}});
     EXPECT_EQ(node.rate(), ClassRate(share));
     EXPECT_EQ(node.requested_rate(), ClassRate(share));
-    EXPECT_EQ(node.rate(0), own) << "what stays in the cluster";
+    EXPECT_EQ(node.rate(own), inside) << "what stays in the cluster";
     EXPECT_NE(node.enter_phase(session, joined, all_hosts)["phase"], 0);
     EXPECT_EQ(node.rate(), ClassRate(share)) << "the answer after that";
     node.service_->divide_trunk({{400'000}, {}});
