@@ -14,7 +14,7 @@ import time
 
 sys.path += [os.path.dirname(os.path.abspath(__file__))]
 from shared_nodes import (CAPACITY, all_have, daemons, end_job, eventually, fallback,  # noqa: E402
-                          names, set_up, sh, show_logs, start_job, topology, within)
+                          names, planned, set_up, sh, show_logs, start_job, topology, within)
 from ktap import between, case, equal, run_cases  # noqa: E402
 
 LEFT, RIGHT = ["a0", "a2"], ["a1"]    # nodes of the jobs
@@ -93,17 +93,24 @@ def drops():
                topology("hw_trunk_drops; hw_port_drops; hw_wire_drops").split())
 
 
+def rates_follow(nodes, share):
+    """The job's own rates, not only the cap above them."""
+    return all_have({node: share for node in nodes}) and all(
+        abs(planned(node) - share) <= 2 for node in nodes)
+
+
 def is_within(got, want):
     between((1 - TOLERANCE) * want, got, (1 + TOLERANCE) * want)
 
 
 @case
 def each_of_two_jobs_gets_its_share_and_nothing_is_dropped():
-    for node in LEFT + RIGHT:
-        start_job(node, "left" if node in LEFT else "right")
-        start_source(node)
-    eventually("shares are in force", lambda: all_have(
-        {node: CAPACITY // (4 if node in LEFT else 2) for node in names}))
+    for name, nodes in (("left", LEFT), ("right", RIGHT)):
+        for node in nodes:
+            start_job(node, name, nodes + [partner(one) for one in nodes])
+            start_source(node)
+    eventually("shares are in force", lambda: rates_follow(LEFT, CAPACITY // 4) and
+               rates_follow(RIGHT, CAPACITY // 2))
     left, right, trunk = measure()
     is_within(left, SHARE)
     is_within(right, SHARE)
@@ -119,8 +126,7 @@ def when_one_ends_the_other_has_the_trunk_within_a_second():
     begin = time.monotonic()
     # all but what the node without a job may use in any case
     most = CAPACITY - len(RIGHT) * fallback()
-    took = eventually("the rest is in force", lambda: all_have(
-        {node: most // len(LEFT) for node in LEFT}))
+    took = eventually("the rest is in force", lambda: rates_follow(LEFT, most // len(LEFT)))
     print(f"# the kernel has it after {took:.3f} s")
     time.sleep(max(0, begin + 1 - time.monotonic()))
     left, _, _ = measure(2)
