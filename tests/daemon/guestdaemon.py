@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A guest's headwayd: its configuration, its life, the device it paces."""
 
+import contextlib
 import os
 import queue
+import signal
 import subprocess
 import sys
 
@@ -115,8 +117,18 @@ class Daemon:
         running.pop().kill()
 
 
+def kill_clients():
+    """Those of control.py: a child of one that was killed goes on by itself, storing."""
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{process}/cmdline", "rb") as words:
+                if b"/control.py" in words.read():
+                    os.kill(int(process), signal.SIGKILL)
+
+
 def clean():
-    """Before each case: no daemon, no qdisc, no socket, no job."""
+    """Before each case: no client, no daemon, no qdisc, no socket, no job."""
+    kill_clients()
     while running:
         running.pop().kill()
     run("tc", "qdisc", "del", "dev", DEV, "root")
