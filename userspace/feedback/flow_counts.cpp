@@ -2,6 +2,7 @@
 #include "feedback/flow_counts.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace headway {
 namespace {
