@@ -193,7 +193,12 @@ TEST_F(PhaseRequests, TheAlgorithmOfThePolicyIsNamedToWhoIsAbleTo) {
     const Session session = joined();
     Json request = collective("alltoall");
     request["algorithms"] = {"linear", "grid", "one of a later version"};
-    EXPECT_TRUE(ask(session, "phase", request)["algorithm"].is_null()) << "linear is as good";
+    EXPECT_EQ(ask(session, "phase", request)["algorithm"], "linear") << "what the rates are for";
+    for (const char* operation : {"alltoallv", "alltoallw"}) {
+        request["operation"] = operation;
+        EXPECT_EQ(ask(session, "phase", request)["algorithm"], "linear") << operation;
+    }
+    request["operation"] = "alltoall";
     Config config = demo_config();
     config.policy.algorithm = AllToAllAlgorithm::grid;
     ASSERT_TRUE(service_->reload(config));

@@ -17,8 +17,8 @@ namespace {
 /// For messages of any size: so large that no buffer holds them.
 constexpr std::uint64_t large_message_bytes = std::uint64_t{1} << 30;
 
-/// Times of algorithms are compared up to here; beyond, it takes too long for a
-/// daemon whose clients wait.
+/// Algorithms are chosen up to here; beyond, comparing their times takes too long for
+/// a daemon whose clients wait, and a process would have too many messages at once.
 constexpr std::uint32_t compared_hosts_max = 128;
 
 BytesPerSecond usable_part(BytesPerSecond rate, const PlanPolicy& policy) {
@@ -27,14 +27,20 @@ BytesPerSecond usable_part(BytesPerSecond rate, const PlanPolicy& policy) {
     return {std::max<std::uint64_t>(1, static_cast<std::uint64_t>(part))};
 }
 
-/// What an algorithm must save for a program to give up its library's own.
+/// What an algorithm must save to be preferred to all messages at once.
 constexpr double worthwhile_part = 0.95;
 
-/// The fastest of those the client is able to, at the plan's rates; none: all
-/// messages at once, which is what the plan is about, is as good.
+/// What the plan's rates are for.  The library's own may send one message after the
+/// other (MPICH's does from 32 KiB on) and leave half of such rates unused.
+std::optional<AllToAllAlgorithm> all_at_once(const AlgorithmChoice& choice) {
+    constexpr auto linear = AllToAllAlgorithm::linear;
+    return choice.able[static_cast<std::size_t>(linear)] ? std::optional(linear) : std::nullopt;
+}
+
+/// Of those the client is able to, at the plan's rates.
 std::optional<AllToAllAlgorithm> fastest(std::span<const AlgorithmTime> times,
                                          const AlgorithmChoice& choice) {
-    if (times.empty()) return std::nullopt;
+    if (times.empty()) return all_at_once(choice);
     const auto high_s = [&](const AlgorithmTime& time) {
         const bool is_able = choice.able[static_cast<std::size_t>(time.algorithm)];
         return is_able ? time.paced.high_s : std::numeric_limits<double>::infinity();
@@ -42,7 +48,7 @@ std::optional<AllToAllAlgorithm> fastest(std::span<const AlgorithmTime> times,
     const auto best = std::min_element(
         times.begin(), times.end(),
         [&](const auto& a, const auto& b) { return high_s(a) < high_s(b); });
-    if (high_s(*best) >= times.front().paced.high_s * worthwhile_part) return std::nullopt;
+    if (high_s(*best) >= times.front().paced.high_s * worthwhile_part) return all_at_once(choice);
     return best->algorithm;
 }
 
@@ -210,9 +216,9 @@ std::optional<AllToAllAlgorithm> NodePlanner::algorithm_of(
     if (const auto wanted = config_.policy.algorithm) {
         return choice.able[static_cast<std::size_t>(*wanted)] ? wanted : std::nullopt;
     }
-    const bool is_comparable = message_bytes.value_or(0) > 0 &&
-                               shares.hosts.total() <= compared_hosts_max;
-    if (!is_comparable) return std::nullopt;
+    if (shares.hosts.total() > compared_hosts_max) return std::nullopt;
+    if (!pattern.operation->sizes_agree) return all_at_once(choice);
+    if (message_bytes.value_or(0) == 0) return std::nullopt;
     const std::uint64_t ranks = pattern.hosts.ranks_per_host;
     auto times = predict_algorithms(planned_, policy_, shares,
                                     *message_bytes * ranks * ranks);
