@@ -39,34 +39,27 @@ NodeConfig read_node(TomlReader& reader) {
 }
 
 void read_utilisation(TomlReader& reader, PlanPolicy& policy) {
-    const toml::node* node = reader.find("target_utilisation");
-    if (node == nullptr) return;
-    const auto part = node->value<double>();
-    if (!node->is_number() || !part || !(*part >= 1e-6 && *part <= 1.0)) {
-        reader.error(node->source().begin.line, "target_utilisation",
-                     "it is the planned part of a trunk's wire rate",
-                     "write a number above 0 and up to 1, without quotes (default 0.99)");
-        return;
-    }
+    const auto part = reader.number(
+        "target_utilisation",
+        {1e-6, 1, "the planned part of a trunk's wire rate",
+         "write a number above 0 and up to 1, without quotes (default 0.99)"});
+    if (!part) return;
     policy.target_utilisation_millionths =
         static_cast<std::uint32_t>(std::lround(*part * utilisation_one));
 }
 
 void read_divisor(TomlReader& reader, PlanPolicy& policy) {
     const toml::node* node = reader.find("divisor");
-    if (node == nullptr) return;
-    if (const auto* text = node->as_string(); text != nullptr && **text == "senders") return;
-    const auto number = node->value<double>();
-    if (!node->is_number() || !number ||
-        !(*number >= 1.0 && *number <= divisor_max / divisor_one)) {
-        reader.error(node->source().begin.line, "divisor",
-                     "it is what a trunk's rate is divided by for each node",
-                     fmt::format("write \"senders\", or a number 1 .. {} without quotes",
-                                 divisor_max / divisor_one));
-        return;
-    }
+    const auto* text = node == nullptr ? nullptr : node->as_string();
+    if (text != nullptr && **text == "senders") return;
+    constexpr std::uint32_t largest = divisor_max / divisor_one;
+    const auto divisor = reader.number(
+        "divisor",
+        {1, largest, "what a trunk's rate is divided by for each node",
+         fmt::format("write \"senders\", or a number 1 .. {} without quotes", largest)});
+    if (!divisor) return;
     policy.trunk_divisor_thousandths =
-        static_cast<std::uint32_t>(std::lround(*number * divisor_one));
+        static_cast<std::uint32_t>(std::lround(*divisor * divisor_one));
 }
 
 void read_algorithm(TomlReader& reader, PolicyConfig& policy) {

@@ -2,6 +2,7 @@
 #include "daemon/feedback_config.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -20,31 +21,22 @@ bool read_enabled(TomlReader& reader) {
 }
 
 void read_factor(TomlReader& reader, FeedbackBounds& bounds) {
-    const toml::node* node = reader.find("divisor_factor_max");
-    if (node == nullptr) return;
-    const auto number = node->value<double>();
     constexpr std::uint32_t largest = divisor_factor_max / divisor_one;
-    if (!node->is_number() || !number || !(*number >= 1 && *number <= largest)) {
-        reader.error(node->source().begin.line, "divisor_factor_max",
-                     "it is how many times more each link may be divided",
-                     fmt::format("write a number 1 .. {} without quotes (default 1.5)", largest));
-        return;
-    }
+    const auto factor = reader.number(
+        "divisor_factor_max",
+        {1, largest, "how many times more each link may be divided",
+         fmt::format("write a number 1 .. {} without quotes (default 1.5)", largest)});
+    if (!factor) return;
     bounds.divisor_factor_max_thousandths =
-        static_cast<std::uint32_t>(std::lround(*number * divisor_one));
+        static_cast<std::uint32_t>(std::lround(*factor * divisor_one));
 }
 
 void read_retransmitted(TomlReader& reader, FeedbackBounds& bounds) {
-    const toml::node* node = reader.find("retransmitted_max");
-    if (node == nullptr) return;
-    const auto part = node->value<double>();
-    if (!node->is_number() || !part || !(*part > 0 && *part <= 1)) {
-        reader.error(node->source().begin.line, "retransmitted_max",
-                     "it is the part of the segments that may be sent again",
-                     "write a number above 0 and up to 1, without quotes (default 0.01)");
-        return;
-    }
-    bounds.retransmitted_max = *part;
+    const auto part = reader.number(
+        "retransmitted_max",
+        {std::numeric_limits<double>::min(), 1, "the part of the segments that may be sent again",
+         "write a number above 0 and up to 1, without quotes (default 0.01)"});
+    if (part) bounds.retransmitted_max = *part;
 }
 
 }  // namespace

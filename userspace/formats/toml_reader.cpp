@@ -136,6 +136,16 @@ std::optional<Located<std::int64_t>> TomlReader::integer(std::string_view key) {
     return std::nullopt;
 }
 
+std::optional<double> TomlReader::number(std::string_view key, const NumberWanted& wanted) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return std::nullopt;
+    const auto found = node->is_number() ? node->value<double>() : std::nullopt;
+    // not a number compares false
+    if (found && *found >= wanted.least && *found <= wanted.most) return found;
+    error(line_of(*node), key, "it is " + wanted.is_about, wanted.advice);
+    return std::nullopt;
+}
+
 std::vector<Located<std::string>> TomlReader::strings(std::string_view key) {
     std::vector<Located<std::string>> list;
     const toml::node* node = find(key);

@@ -55,6 +55,15 @@ public:
     const toml::node* find(std::string_view key);
     std::optional<Located<std::string>> string(std::string_view key);
     std::optional<Located<std::int64_t>> integer(std::string_view key);
+    /// Whole or with a fraction, `least` .. `most`.  Of anything else the error says
+    /// what it `is_about`, and `advice`.
+    struct NumberWanted {
+        double least;
+        double most;
+        std::string is_about;
+        std::string advice;
+    };
+    std::optional<double> number(std::string_view key, const NumberWanted& wanted);
     std::vector<Located<std::string>> strings(std::string_view key);
     std::optional<TomlReader> table(std::string_view key);
     std::vector<TomlReader> tables(std::string_view key);
