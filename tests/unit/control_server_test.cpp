@@ -9,9 +9,7 @@
 #include <sys/wait.h>
 
 #include <array>
-#include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -25,6 +23,7 @@
 #include "fake_kernel.hpp"
 #include "fake_phase_maps.hpp"
 #include "netlink/netlink_traffic_control.hpp"
+#include "raw_client.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {
@@ -43,15 +42,7 @@ protected:
     void TearDown() override { std::filesystem::remove_all(dir_); }
 
     /// A client that does not wait: the server answers in run_loop().
-    FileDescriptor connect_raw() const {
-        FileDescriptor client(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0));
-        sockaddr_un address{};
-        address.sun_family = AF_UNIX;
-        path_.string().copy(address.sun_path, sizeof(address.sun_path) - 1);
-        EXPECT_EQ(connect(client.get(), reinterpret_cast<const sockaddr*>(&address),
-                          sizeof(address)), 0) << std::strerror(errno);
-        return client;
-    }
+    FileDescriptor connect_raw() const { return connect_to(path_); }
 
     std::filesystem::path dir_;
     std::filesystem::path path_;
@@ -165,16 +156,6 @@ protected:
         }
     }
 
-    void tell(const FileDescriptor& client, const std::string& datagram) {
-        ASSERT_EQ(send(client.get(), datagram.data(), datagram.size(), MSG_NOSIGNAL),
-                  static_cast<ssize_t>(datagram.size())) << std::strerror(errno);
-    }
-    static std::string fetch(const FileDescriptor& client) {
-        std::string bytes(datagram_max_bytes, '\0');
-        const ssize_t got = recv(client.get(), bytes.data(), bytes.size(), 0);
-        bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-        return bytes;
-    }
     Json ask(const FileDescriptor& client, const std::string& datagram) {
         tell(client, datagram);
         run_loop();
@@ -335,31 +316,14 @@ TEST_F(ControlServerTest, TellsOnceWhatItCannotUndoAndRetries) {
     EXPECT_EQ(remote(), FakeClass{});
 }
 
-/// Reads a datagram and the descriptor that came with it.
-int fetch_file(const FileDescriptor& client) {
-    std::array<char, 4096> bytes{};
-    iovec piece{bytes.data(), bytes.size()};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    msghdr message{};
-    message.msg_iov = &piece;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    if (recvmsg(client.get(), &message, MSG_DONTWAIT) <= 0) return -1;
-    const cmsghdr* header = CMSG_FIRSTHDR(&message);
-    if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return -1;
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(header), sizeof(fd));
-    return fd;
-}
-
 TEST_F(ControlServerTest, AJoinBringsTheJobsMemory) {
     FakePhaseMaps maps(2);
     service_->use_phases(maps, {17, 17});
     const FileDescriptor client = connect_raw();
     tell(client, R"({"v":1,"id":1,"op":"join","job":"12.0"})");
     run_loop();
-    const FileDescriptor memory(fetch_file(client));
+    FileDescriptor memory;
+    fetch(client, &memory);
     ASSERT_TRUE(memory);
     auto* slots = static_cast<headway_phase_slots*>(mmap(
         nullptr, sizeof(headway_phase_slots), PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0));
@@ -370,7 +334,9 @@ TEST_F(ControlServerTest, AJoinBringsTheJobsMemory) {
     munmap(slots, sizeof(headway_phase_slots));
     tell(client, R"({"v":1,"id":1,"op":"status"})");
     run_loop();
-    EXPECT_EQ(fetch_file(client), -1) << "nothing else brings a descriptor";
+    FileDescriptor none;
+    EXPECT_FALSE(fetch(client, &none).empty());
+    EXPECT_FALSE(none) << "nothing else brings a descriptor";
     server_.reset();
     service_.reset();
 }

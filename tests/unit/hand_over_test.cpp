@@ -3,12 +3,10 @@
 // fake of the kernel and of the service manager's store.
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 
 #include <array>
 #include <csignal>
-#include <cstring>
 #include <filesystem>
 
 #include <gtest/gtest.h>
@@ -20,6 +18,7 @@
 #include "fake_kernel.hpp"
 #include "fake_phase_maps.hpp"
 #include "netlink/netlink_traffic_control.hpp"
+#include "raw_client.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {
@@ -121,40 +120,16 @@ protected:
         start();
     }
 
-    FileDescriptor connect_raw() const {
-        FileDescriptor client(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0));
-        sockaddr_un address{};
-        address.sun_family = AF_UNIX;
-        (dir_ / "control.sock").string().copy(address.sun_path, sizeof(address.sun_path) - 1);
-        EXPECT_EQ(connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-        return client;
-    }
-    static void tell(const FileDescriptor& client, const std::string& datagram) {
-        EXPECT_GT(send(client.get(), datagram.data(), datagram.size(), MSG_NOSIGNAL), 0);
-    }
-    /// The answer that waits, and the descriptor with it; null if there is none.
-    static Json fetch(const FileDescriptor& client, FileDescriptor* file = nullptr) {
-        std::string bytes(datagram_max_bytes, '\0');
-        iovec piece{bytes.data(), bytes.size()};
-        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-        msghdr message{};
-        message.msg_iov = &piece;
-        message.msg_iovlen = 1;
-        message.msg_control = control.data();
-        message.msg_controllen = control.size();
-        const ssize_t got = recvmsg(client.get(), &message, MSG_DONTWAIT);
-        if (got <= 0) return nullptr;
-        if (const cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr && file != nullptr) {
-            int fd = -1;
-            std::memcpy(&fd, CMSG_DATA(header), sizeof(fd));
-            *file = FileDescriptor(fd);
-        }
-        return Json::parse(bytes.substr(0, static_cast<std::size_t>(got)), nullptr, false);
+    FileDescriptor connect_raw() const { return connect_to(dir_ / "control.sock"); }
+    /// null if there is none.
+    static Json fetch_json(const FileDescriptor& client, FileDescriptor* file = nullptr) {
+        const std::string datagram = fetch(client, file);
+        return datagram.empty() ? Json() : Json::parse(datagram, nullptr, false);
     }
     Json ask(const FileDescriptor& client, const std::string& datagram) {
         tell(client, datagram);
         run_->loop();
-        return fetch(client);
+        return fetch_json(client);
     }
     static bool is_hung_up(const FileDescriptor& client) {
         char byte = 0;
@@ -165,7 +140,7 @@ protected:
         client.socket = connect_raw();
         tell(client.socket, text);
         run_->loop();
-        const Json answer = fetch(client.socket, &client.memory);
+        const Json answer = fetch_json(client.socket, &client.memory);
         EXPECT_EQ(answer["ok"], true) << answer.dump();
         void* memory = mmap(nullptr, sizeof(headway_phase_slots), PROT_READ | PROT_WRITE, MAP_SHARED,
                             client.memory.get(), 0);
@@ -239,7 +214,7 @@ TEST_F(HandOverTest, ARequestThatWaitsIsAnsweredByTheNextRun) {
     tell(client.socket, R"({"v":1,"id":77,"op":"rate","bytes_per_s":100000})");
     restart();
     run_->loop();
-    EXPECT_EQ(fetch(client.socket)["id"], 77);
+    EXPECT_EQ(fetch_json(client.socket)["id"], 77);
 }
 
 TEST_F(HandOverTest, WhoWasBeingServedIsDisconnected) {
