@@ -38,6 +38,35 @@ std::vector<std::string> demo_hosts() {
     return {"a0", "a1", "a2", "a3", "b0", "b1", "b2", "b3"};
 }
 
+/// Two clusters of so many hosts each, of 6.25 Mbit/s of trunk for each.
+NodePlanner planner_of(int hosts_per_cluster) {
+    const auto trunk_mbit = static_cast<std::uint64_t>(hosts_per_cluster) * 25 / 4;
+    Config config;
+    config.topology = *Topology::make({make_cluster(0, hosts_per_cluster, 20, trunk_mbit),
+                                       make_cluster(1, hosts_per_cluster, 20, trunk_mbit)});
+    auto planner = NodePlanner::make(config, "a0");
+    EXPECT_TRUE(planner) << planner.error().message;
+    return std::move(*planner);
+}
+
+// A process of a large job would have too many messages at once.
+TEST(NodePlannerAlgorithm, AllAtOnceWhereItIsPacedUpTo128Hosts) {
+    for (const int per_cluster : {4, 64, 65}) {
+        const NodePlanner planner = planner_of(per_cluster);
+        std::vector<std::string> all;
+        for (const Cluster& cluster : planner.config().topology.clusters()) {
+            all.insert(all.end(), cluster.hosts.begin(), cluster.hosts.end());
+        }
+        for (const char* operation : {"alltoall", "alltoallv"}) {
+            CollectiveHosts hosts{find_operation(operation), all, all, false, 1, std::nullopt};
+            hosts.algorithm.able.set(static_cast<std::size_t>(AllToAllAlgorithm::linear));
+            const auto plan = planner.plan(*planner.pattern_of(hosts), 65'536);
+            ASSERT_TRUE(plan && plan->paced) << per_cluster << (plan ? plan->reason : plan.error().message);
+            EXPECT_EQ(plan->algorithm.has_value(), per_cluster <= 64) << operation << per_cluster;
+        }
+    }
+}
+
 /// Of all hosts, with messages of `bytes`.
 NodePlan plan_demo(const NodePlanner& planner, std::string_view operation, std::uint64_t bytes) {
     CollectiveHosts hosts{find_operation(operation), demo_hosts(), demo_hosts(), false, 1,
