@@ -299,19 +299,20 @@ std::optional<Paceable> Helper::paceable(const Collective& collective, MPI_Comm 
     return std::nullopt;
 }
 
-PlannedAlgorithm Helper::planned_algorithm(const PatternKey& key,
-                                           std::optional<std::uint64_t> bytes) noexcept {
-    if (!active_) return {};
+std::optional<PlannedAlgorithm> Helper::planned_algorithm(const PatternKey& key,
+                                                          std::optional<std::uint64_t> bytes,
+                                                          AskedAt& asked) noexcept {
+    if (!active_) return std::nullopt;
     const std::lock_guard lock(mutex_);
-    if (!session_) return {};
+    if (!session_) return std::nullopt;
     try {
-        const auto planned = session_->planned_algorithm(key, bytes);
+        const auto planned = session_->planned_algorithm(key, bytes, asked);
         if (planned) return *planned;
         tell(planned.error(), "");
     } catch (const std::exception&) {
         end_session();
     }
-    return {};
+    return std::nullopt;
 }
 
 void Helper::step(int step) noexcept {

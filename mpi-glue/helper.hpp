@@ -68,9 +68,9 @@ public:
                                                    MPI_Comm communicator,
                                                    std::uint64_t bytes) noexcept;
 
-    /// Which algorithm this node's daemon wants; native if there is none.
-    [[nodiscard]] PlannedAlgorithm planned_algorithm(const PatternKey& key,
-                                                     std::optional<std::uint64_t> bytes) noexcept;
+    /// Session::planned_algorithm(); nothing, too, without a session.
+    [[nodiscard]] std::optional<PlannedAlgorithm> planned_algorithm(
+        const PatternKey& key, std::optional<std::uint64_t> bytes, AskedAt& asked) noexcept;
 
     /// The place of the root's host; no_root of an operation without; none: the root
     /// is no member, which is for MPI to say.

@@ -33,26 +33,27 @@ OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective,
     if (!root_host) return {};
 
     const Choices::Key place{collective.operation, *root_host, bytes ? size_class(*bytes) : 0};
-    const auto [entry, is_new] = choices->algorithms.try_emplace(place);
-    if (is_new) {
-        entry->second = agree({collective.operation, *choices->hosts, *root_host}, bytes,
-                              communicator, *choices);
+    Agreement& agreement = choices->agreements[place];
+    if (agreement.calls++ % calls_per_agreement == 0) {
+        agree({collective.operation, *choices->hosts, *root_host}, bytes, communicator, *choices,
+              agreement);
     }
-    return {{entry->second}, choices};
+    return {{agreement.on}, choices};
 } catch (const std::exception&) {
     return {};
 }
 
-/// Collective over `communicator`.
-PlannedAlgorithm OwnAlgorithms::agree(PatternKey key, std::optional<std::uint64_t> bytes,
-                                      MPI_Comm communicator, Choices& choices) {
+/// Collective over `communicator`.  Without an answer it stays at what it was.
+void OwnAlgorithms::agree(PatternKey key, std::optional<std::uint64_t> bytes,
+                          MPI_Comm communicator, Choices& choices, Agreement& agreement) {
     const auto [rank, ranks] = place_in(communicator);
-    PlannedAlgorithm agreed;
+    const bool is_first = agreement.calls == 1;
+    PlannedAlgorithm agreed = agreement.on;
     if (rank == 0) {
         const auto able = own_algorithms_of(key.operation);
         if (std::any_of(able.begin(), able.end(), is_stepwise))
             key.host_of_rank = helper().hosts().places_to_tell(communicator, key.hosts);
-        agreed = helper().planned_algorithm(key, bytes);
+        agreed = helper().planned_algorithm(key, bytes, agreement.asked).value_or(agreed);
     }
     std::array<int, 2> words{static_cast<int>(agreed.algorithm), agreed.in_lock_step ? 1 : 0};
     real::Bcast(words.data(), static_cast<int>(words.size()), MPI_INT, 0, communicator);
@@ -60,10 +61,10 @@ PlannedAlgorithm OwnAlgorithms::agree(PatternKey key, std::optional<std::uint64_
     if (agreed.algorithm == Algorithm::grid && choices.clusters.empty())
         agreed.algorithm = Algorithm::linear;
     if (agreed.algorithm != Algorithm::native) open(communicator, choices);
-    if (helper().settings().verbose && rank == 0)
+    if (helper().settings().verbose && rank == 0 && (is_first || agreed != agreement.on))
         say(std::string(name_of(key.operation)) + " of " + std::to_string(ranks) + " ranks: " +
             name_of(agreed.algorithm) + (agreed.in_lock_step ? " in lock step" : ""));
-    return agreed;
+    agreement.on = agreed;
 }
 
 /// Collective over `communicator`.  MPI_Comm_dup would call the program's own

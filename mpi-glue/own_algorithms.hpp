@@ -3,8 +3,9 @@
 //
 // All ranks of a communicator must take the same one, and their daemons may plan
 // differently, or be gone: what rank 0 of the communicator is told holds for
-// all.  At the first use of (communicator, operation, root's host, size class) it
-// broadcasts that; whether there is a broadcast at all depends only on what all
+// all.  It broadcasts that at the first use of (communicator, operation, root's host,
+// size class), and again every calls_per_agreement calls: plans change as other
+// jobs come and go.  Whether there is a broadcast at all depends only on what all
 // ranks know.  Every rank then asks its own daemon for the rates of that very
 // algorithm.
 //
@@ -46,6 +47,9 @@ namespace headway::glue {
 /// Per pair or step, where all ranks know the size; smaller exchanges are the MPI
 /// library's.  Not the daemon's to say: nodes must agree without talking.
 inline constexpr std::uint64_t own_from_bytes = 2048;
+
+/// A broadcast of two numbers is a small part of so many such collectives.
+inline constexpr std::uint64_t calls_per_agreement = 16;
 
 class OwnAlgorithms {
 public:
@@ -104,8 +108,9 @@ private:
         return told(communicator, MPI_ERR_NO_MEM);
     }
     [[nodiscard]] Choices* choices_of(MPI_Comm communicator);
-    [[nodiscard]] PlannedAlgorithm agree(PatternKey key, std::optional<std::uint64_t> bytes,
-                                         MPI_Comm communicator, Choices& choices);
+    struct Agreement;
+    void agree(PatternKey key, std::optional<std::uint64_t> bytes, MPI_Comm communicator,
+               Choices& choices, Agreement& agreement);
     void open(MPI_Comm communicator, Choices& choices);
     void close(Choices& choices);
     static int forget_communicator(MPI_Comm, int, void* value, void*);
@@ -116,12 +121,18 @@ private:
     std::set<Choices*> opened_;
 };
 
+struct OwnAlgorithms::Agreement {
+    PlannedAlgorithm on;
+    std::uint64_t calls = 0;
+    AskedAt asked;  ///< by rank 0
+};
+
 struct OwnAlgorithms::Choices {
     /// Operation, the root's host, size class.
     using Key = std::tuple<Operation, int, std::size_t>;
 
     std::optional<HostSet> hosts;  ///< none: members of other jobs
-    std::map<Key, PlannedAlgorithm> algorithms;
+    std::map<Key, Agreement> agreements;
     Clusters clusters;
     std::vector<int> ring;
     MPI_Comm own = MPI_COMM_NULL;  ///< the same ranks, for our messages alone

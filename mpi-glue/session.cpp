@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <climits>
 #include <string_view>
+#include <utility>
 
 #include "notice.hpp"
 
@@ -189,11 +190,13 @@ LinkResult<KnownPattern*> Session::pattern(const PatternKey& key) {
     return &known;
 }
 
-LinkResult<PlannedAlgorithm> Session::planned_algorithm(const PatternKey& key,
-                                                        std::optional<std::uint64_t> bytes) {
+LinkResult<std::optional<PlannedAlgorithm>> Session::planned_algorithm(
+    const PatternKey& key, std::optional<std::uint64_t> bytes, AskedAt& asked) {
     const auto connected = noted(connect());
     if (!connected) return tl::unexpected(connected.error());
-    if (!*connected) return PlannedAlgorithm{};
+    if (!*connected) return std::nullopt;
+    const AskedAt now{connection_, slot_ ? slot_->generation() : 0};
+    if (now == std::exchange(asked, now)) return std::nullopt;
     const auto able = own_algorithms_of(key.operation);
     Json request = request_of(slot_ ? "phase" : "prepare", key);
     for (const Algorithm algorithm : able) request["algorithms"].push_back(name_of(algorithm));

@@ -94,6 +94,16 @@ struct HeldRates {
 struct PlannedAlgorithm {
     Algorithm algorithm = Algorithm::native;
     bool in_lock_step = false;  ///< there are rates for each step
+
+    friend bool operator==(const PlannedAlgorithm&, const PlannedAlgorithm&) = default;
+};
+
+/// Two questions get the same answer if these agree.
+struct AskedAt {
+    std::uint64_t connection = 0;  ///< none yet
+    std::uint32_t generation = 0;  ///< of the slot's memory
+
+    friend bool operator==(const AskedAt&, const AskedAt&) = default;
 };
 
 /// Asked for once, however many communicators have that set of hosts.
@@ -125,9 +135,10 @@ public:
     [[nodiscard]] LinkResult<KnownPattern*> pattern(const PatternKey& key);
 
     /// Which of our algorithms the plan names for that size (none: for any), or
-    /// native.  Asks each time; a daemon that refuses names none.
-    [[nodiscard]] LinkResult<PlannedAlgorithm> planned_algorithm(
-        const PatternKey& key, std::optional<std::uint64_t> bytes);
+    /// native; a daemon that refuses names none.  Nothing: the daemon's answer at
+    /// `asked`, which becomes now, still holds, or there is no daemon now.
+    [[nodiscard]] LinkResult<std::optional<PlannedAlgorithm>> planned_algorithm(
+        const PatternKey& key, std::optional<std::uint64_t> bytes, AskedAt& asked);
 
     /// True: the rates hold, and leave() must follow.
     [[nodiscard]] LinkResult<bool> enter(KnownPattern& known, std::uint64_t bytes);

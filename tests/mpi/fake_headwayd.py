@@ -63,6 +63,7 @@ class FakeHeadwayd:
         self.path = path
         self.algorithm = algorithm
         self.steps = steps
+        self.generation = GENERATION
         self.nodes = list(nodes)
         self.replace = replace or {}
         self.accepts = accepts
@@ -94,6 +95,17 @@ class FakeHeadwayd:
         """What those who joined have in their slots."""
         return [int.from_bytes(os.pread(connection.slots, 4, 0), sys.byteorder)
                 for connection in self.connections if "join" in connection.operations()]
+
+    def change_plans(self, algorithm):
+        """Another algorithm from now on, and those who joined see that plans have changed."""
+        self.algorithm = algorithm
+        self.generation += 1
+        for connection in self.connections:
+            if connection.slots is not None:
+                self._show_generation(connection)
+
+    def _show_generation(self, connection):
+        os.pwrite(connection.slots, self.generation.to_bytes(4, sys.byteorder), GENERATION_OFFSET)
 
     def by_rank(self):
         return {connection.rank: connection for connection in self.connections}
@@ -171,13 +183,13 @@ class FakeHeadwayd:
             return {"error": "no phases"}
         connection.slots = os.memfd_create("slots")
         os.truncate(connection.slots, SLOTS_BYTES)
-        os.pwrite(connection.slots, GENERATION.to_bytes(4, sys.byteorder), GENERATION_OFFSET)
+        self._show_generation(connection)
         connection.slots_are_due = True
         return {"map_bytes": SLOTS_BYTES, "slot_offset": 0, "generation_offset": GENERATION_OFFSET}
 
     def answer_phase(self, request, connection):
         answer = {"phase": WHOLE_PHASE, "paced": True, "bytes_per_s": 1000,
-                  "generation": GENERATION}
+                  "generation": self.generation}
         algorithm = self._algorithm_for(request, connection)
         if algorithm:
             answer["algorithm"] = algorithm
@@ -208,12 +220,12 @@ class FakeHeadwayd:
     def answer_rate(self, _request, _connection):
         if self.steps is None:
             return {}
-        return {"phase": RATE_PHASE, "bytes_per_s": 500, "generation": GENERATION}
+        return {"phase": RATE_PHASE, "bytes_per_s": 500, "generation": self.generation}
 
     def answer_traffic(self, _request, _connection):
         if self.steps is None:
             return {"error": "no phases"}
-        return {"phase": RATE_PHASE, "bytes_per_s": 500, "generation": GENERATION, "paced": True}
+        return {"phase": RATE_PHASE, "bytes_per_s": 500, "generation": self.generation, "paced": True}
 
     def answer_leave(self, _request, _connection):
         return {}

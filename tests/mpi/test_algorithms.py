@@ -254,13 +254,15 @@ class Both:
         self.assert_phases_of_steps(sent, algorithm,
                                     phases if seed == WORLD_ALLTOALL else phases[::-1])
 
-    def test_headwayd_names_none(self):
-        """Paced all at once is as fast as any order."""
+    def test_headwayd_left_to_itself(self):
+        """All at once, which its rates are for; in one phase, without waiting for steps."""
         job, sent, answers = self.run_with_real_daemons("alltoall", WORLD_ALLTOALL)
-        self.assertIn("alltoall of 5 ranks: native", job.stderr)
-        self.assertEqual(sent, [])
-        self.assertEqual({answer["algorithm"] for answer in answers.values()}, {None})
-        self.assertGreater(min(answer["phase"] for answer in answers.values()), 0)
+        self.assertIn("alltoall of 5 ranks: linear\n", job.stderr)
+        self.assertEqual({answer["algorithm"] for answer in answers.values()}, {"linear"})
+        phases = [answers[rank]["phase"] for rank in range(5)]
+        self.assertGreater(min(phases), 0)
+        self.assertEqual(sorted(sent), sorted((rank, to, phases[rank])
+                                              for rank in range(5) for to in range(5)))
 
     def test_headwayd_paces_a_gather(self):
         """Of 4 nodes into one: straight to the root, each in the phase of its node
@@ -298,6 +300,29 @@ class Both:
             entered = {connection.patterns[request["pattern"] - 1].get("algorithm")
                        for request in connection.requests if request["op"] == "enter"}
             self.assertIn("pairwise_xor", entered)
+
+    def test_another_plan_is_another_algorithm(self):
+        """Of 16 calls at the latest; rank 0 asks only when plans have changed."""
+        asked = []
+        with self.daemon(nodes=STEP_NODES, algorithm="linear", steps=()) as daemon:
+            def on_request(request):
+                if "algorithms" not in request:
+                    return
+                asked.append(request)
+                if len(asked) == 1:
+                    daemon.change_plans("pairwise_ring")
+            daemon.on_request = on_request
+            job = self.run_job("collective_bench", "--operation", "alltoall", "--sizes", "4096",
+                               "--warmup", "0", "--repetitions", "50", ranks=len(STEP_NODES),
+                               HEADWAY_VERBOSE="1", HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+        self.assertEqual(job.status, 0, job.stderr)
+        self.assertEqual(re.findall(r"alltoall of 5 ranks: (\w+)", job.stderr),
+                         ["linear", "pairwise_ring"])
+        self.assertEqual(len(asked), 2)
+        for connection in daemon.connections:
+            self.assertEqual([request["algorithm"] for request in connection.requests
+                              if request["op"] == "phase" and "algorithm" in request],
+                             ["linear", "pairwise_ring"])
 
     def test_daemons_on_some_ranks_only(self):
         """Rank 0's is missing, or all but its; or all are gone after the start."""
