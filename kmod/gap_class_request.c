@@ -38,6 +38,7 @@ static const struct nla_policy gap_class_request_policy[TCA_GAP_CLASS_MAX + 1] =
 	[TCA_GAP_CLASS_CHILDREN_RATE64] = { .type = NLA_REJECT },
 	[TCA_GAP_CLASS_ORDERED_NS] =
 		NLA_POLICY_FULL_RANGE(NLA_U64, &gap_class_request_linger_range),
+	[TCA_GAP_CLASS_GROUP] = NLA_POLICY_MAX(NLA_U32, GAP_GROUP_MAX),
 };
 
 /* What a request asks for, checked against the class and the qdisc. */
@@ -46,6 +47,8 @@ struct gap_class_request {
 	bool	has_fallback;
 	bool	has_expires;
 	bool	has_ordered;
+	bool	has_group;
+	u32	group;
 	u64	rate;
 	u64	linger_ns;
 	u64	fallback;
@@ -75,6 +78,10 @@ static void gap_class_request_read(struct nlattr **tb,
 	if (tb[TCA_GAP_CLASS_ORDERED_NS]) {
 		req->has_ordered = true;
 		req->ordered_ns = nla_get_u64(tb[TCA_GAP_CLASS_ORDERED_NS]);
+	}
+	if (tb[TCA_GAP_CLASS_GROUP]) {
+		req->has_group = true;
+		req->group = nla_get_u32(tb[TCA_GAP_CLASS_GROUP]);
 	}
 }
 
@@ -192,6 +199,8 @@ static void gap_class_request_apply(struct gap_sched *q, struct gap_class *cl,
 		cl->lease.expires_ns = req->expires_ns;
 	if (req->has_ordered)
 		gap_order_set(q, cl, req->ordered_ns);
+	if (req->has_group)
+		gap_order_set_group(q, cl, req->group);
 	gap_lease_refresh(cl, req->has_rate);
 	if (req->has_rate)
 		gap_rate_set_later(q, cl, req->rate, req->linger_ns);
@@ -342,6 +351,7 @@ struct gap_class_state {
 	u64	left_ns;
 	u64	effective;
 	u64	ordered_ns;
+	u32	group;
 	bool	pending;
 	bool	leased;
 	bool	expired;
@@ -363,6 +373,7 @@ static void gap_class_request_look(struct Qdisc *sch, struct gap_class *cl,
 	}
 	state->effective = gap_rate_effective(q, cl);
 	state->ordered_ns = cl->ordered_ns;
+	state->group = cl->group;
 	state->leased = cl->lease.expires_ns;
 	state->expired = cl->lease.expired;
 	state->left_ns = gap_lease_left_ns(cl);
@@ -419,6 +430,8 @@ static bool gap_class_request_put(const struct gap_sched *q,
 	       (!state->ordered_ns ||
 		gap_class_request_put_u64(skb, TCA_GAP_CLASS_ORDERED_NS,
 					  state->ordered_ns)) &&
+	       (!state->group ||
+		!nla_put_u32(skb, TCA_GAP_CLASS_GROUP, state->group)) &&
 	       (cl->qdisc ||
 		gap_class_request_put_u64(skb, TCA_GAP_CLASS_CHILDREN_RATE64,
 					  cl->children_rate));

@@ -19,46 +19,70 @@
  *
  * A child that gets packets while a later one waits for its turn appends them
  * to those it has; flows of that phase may be reordered then.
+ *
+ * Several programs whose packets a filter tells apart each have a group of the
+ * children: all of the above is among those of one group, and groups are
+ * rivals.
  */
 #include "gap_priv.h"
 
-static struct gap_class *gap_order_newest(const struct gap_class *parent)
+void gap_order_init(struct gap_class *cl)
 {
-	return list_last_entry(&parent->turns, struct gap_class, turn);
+	unsigned int i;
+
+	for (i = 0; i <= GAP_GROUP_MAX; i++) {
+		INIT_LIST_HEAD(&cl->turns[i].waiting);
+		cl->turns[i].last = NULL;
+		cl->turns[i].join_until_ns = 0;
+	}
+	INIT_LIST_HEAD(&cl->turn);
+}
+
+/* Where a child of an ordered class takes its turn. */
+static struct gap_turns *gap_order_turns(const struct gap_class *cl)
+{
+	return &cl->parent->turns[cl->group];
+}
+
+static struct gap_class *gap_order_newest(const struct gap_turns *turns)
+{
+	return list_last_entry(&turns->waiting, struct gap_class, turn);
 }
 
 /* A leaf below an ordered class: the child whose queue the next packet joins. */
 struct gap_class *gap_order_choose(struct gap_class *cl)
 {
-	struct gap_class *parent = cl->parent, *newest;
+	struct gap_turns *turns = gap_order_turns(cl);
+	struct gap_class *newest;
 	u64 now_ns;
 
-	if (list_empty(&parent->turns))
+	if (list_empty(&turns->waiting))
 		goto own;
-	newest = gap_order_newest(parent);
+	newest = gap_order_newest(turns);
 	if (newest == cl || cl->pace.rate <= newest->pace.rate)
 		goto own;
 	now_ns = ktime_get_ns();
-	if (!parent->join_until_ns)
-		parent->join_until_ns = now_ns + parent->ordered_ns;
-	if (now_ns >= parent->join_until_ns)
+	if (!turns->join_until_ns)
+		turns->join_until_ns = now_ns + cl->parent->ordered_ns;
+	if (now_ns >= turns->join_until_ns)
 		goto own;
 	newest->xstats.joined++;
 	return newest;
 own:
-	parent->join_until_ns = 0;
+	turns->join_until_ns = 0;
 	return cl;
 }
 
 /* @cl takes over the schedule of the child that had the turn before. */
 static void gap_order_take_over(struct gap_sched *q, struct gap_class *cl)
 {
-	struct gap_class *parent = cl->parent, *last = parent->last_turn;
+	struct gap_turns *turns = gap_order_turns(cl);
+	struct gap_class *last = turns->last;
 	struct gap_pace pace;
 
 	if (last == cl)
 		return;
-	parent->last_turn = cl;
+	turns->last = cl;
 	if (!last)
 		return;
 	cl->xstats.turns++;
@@ -71,7 +95,7 @@ static void gap_order_take_over(struct gap_sched *q, struct gap_class *cl)
 bool gap_order_take_turn(struct gap_sched *q, struct gap_class *cl)
 {
 	if (list_empty(&cl->turn))
-		list_add_tail(&cl->turn, &cl->parent->turns);
+		list_add_tail(&cl->turn, &gap_order_turns(cl)->waiting);
 	if (gap_order_waits(cl))
 		return false;
 	gap_order_take_over(q, cl);
@@ -81,38 +105,63 @@ bool gap_order_take_turn(struct gap_sched *q, struct gap_class *cl)
 /* @cl has run empty, or is going away: the next one's turn. */
 void gap_order_end_turn(struct gap_sched *q, struct gap_class *cl)
 {
-	struct gap_class *parent = cl->parent;
+	struct gap_turns *turns = gap_order_turns(cl);
 	bool had_turn;
 
 	if (list_empty(&cl->turn))
 		return;
 	had_turn = !gap_order_waits(cl);
 	list_del_init(&cl->turn);
-	if (list_empty(&parent->turns))
-		parent->join_until_ns = 0;
+	if (list_empty(&turns->waiting))
+		turns->join_until_ns = 0;
 	else if (had_turn)
-		gap_tree_activate(q, list_first_entry(&parent->turns,
+		gap_tree_activate(q, list_first_entry(&turns->waiting,
 						      struct gap_class, turn));
 }
 
-/* @cl is about to be freed. */
+/* @cl is about to be freed, or to have its turns elsewhere. */
 void gap_order_forget(struct gap_class *cl)
 {
-	if (cl->parent && cl->parent->last_turn == cl)
-		cl->parent->last_turn = NULL;
+	if (cl->parent && gap_order_turns(cl)->last == cl)
+		gap_order_turns(cl)->last = NULL;
 }
 
-/* Those that wait become rivals of the one that has the turn. */
+/*
+ * Tree lock held.  With packets it queues behind those of its new group, so
+ * that what it has and what follows stay in order.
+ */
+void gap_order_set_group(struct gap_sched *q, struct gap_class *cl, u32 group)
+{
+	bool waited = !list_empty(&cl->turn);
+
+	if (group == cl->group)
+		return;
+	if (waited)
+		gap_order_end_turn(q, cl);
+	gap_order_forget(cl);
+	cl->group = group;
+	if (waited && !gap_order_take_turn(q, cl))
+		gap_tree_requeue(q, cl);
+	else if (waited)
+		gap_tree_activate(q, cl);
+}
+
+/* Those that wait become rivals of the ones that have the turn. */
 static void gap_order_release(struct gap_sched *q, struct gap_class *parent)
 {
 	struct gap_class *cl, *tmp;
+	unsigned int i;
 
-	list_for_each_entry_safe(cl, tmp, &parent->turns, turn) {
-		list_del_init(&cl->turn);
-		gap_tree_activate(q, cl);
+	for (i = 0; i <= GAP_GROUP_MAX; i++) {
+		struct gap_turns *turns = &parent->turns[i];
+
+		list_for_each_entry_safe(cl, tmp, &turns->waiting, turn) {
+			list_del_init(&cl->turn);
+			gap_tree_activate(q, cl);
+		}
+		turns->last = NULL;
+		turns->join_until_ns = 0;
 	}
-	parent->last_turn = NULL;
-	parent->join_until_ns = 0;
 }
 
 /* Rivals wait for each other from now on, in any order. */

@@ -49,6 +49,18 @@ struct gap_lease {
 };
 
 /**
+ * struct gap_turns - children of an ordered class that wait for each other
+ * @waiting: those with packets, in order; the first has the turn
+ * @last: the child that had it last
+ * @join_until_ns: 0: nobody joins a stricter one
+ */
+struct gap_turns {
+	struct list_head	waiting;
+	struct gap_class	*last;
+	u64			join_until_ns;
+};
+
+/**
  * struct gap_class - one class; a leaf has a qdisc, others have children
  */
 struct gap_class {
@@ -80,10 +92,9 @@ struct gap_class {
 
 	/* see gap_order.c */
 	u64			ordered_ns;	/* 0: the children are rivals */
-	u64			join_until_ns;	/* 0: nobody joins a stricter one */
-	struct list_head	turns;		/* children with packets, in order */
-	struct gap_class	*last_turn;	/* child that had it last */
+	struct gap_turns	turns[GAP_GROUP_MAX + 1];	/* of its children */
 	struct list_head	turn;		/* in the parent's turns */
+	u32			group;		/* in which of them */
 
 	/* statistics */
 	struct gnet_stats_basic_sync bstats;
@@ -202,11 +213,11 @@ static inline bool gap_order_applies(const struct gap_class *cl)
 	return cl->parent && cl->parent->ordered_ns;
 }
 
-/* Has packets, but another child of its ordered parent has the turn. */
+/* Has packets, but another child of its group has the turn. */
 static inline bool gap_order_waits(const struct gap_class *cl)
 {
 	return !list_empty(&cl->turn) &&
-	       !list_is_first(&cl->turn, &cl->parent->turns);
+	       !list_is_first(&cl->turn, &cl->parent->turns[cl->group].waiting);
 }
 
 static inline bool gap_class_is_limited(const struct gap_class *cl)
@@ -332,6 +343,8 @@ struct gap_class *gap_order_choose(struct gap_class *cl);
 bool gap_order_take_turn(struct gap_sched *q, struct gap_class *cl);
 void gap_order_end_turn(struct gap_sched *q, struct gap_class *cl);
 void gap_order_forget(struct gap_class *cl);
+void gap_order_init(struct gap_class *cl);
+void gap_order_set_group(struct gap_sched *q, struct gap_class *cl, u32 group);
 void gap_order_set(struct gap_sched *q, struct gap_class *parent, u64 linger_ns);
 bool gap_order_fits(struct gap_sched *q, const struct gap_class *parent);
 

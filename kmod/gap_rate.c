@@ -44,7 +44,7 @@ void gap_rate_warn(const struct gap_sched *q, const struct gap_class *parent,
 	u64 limit = gap_rate_effective(q, parent);
 
 	if (parent && parent->ordered_ns)
-		return;		/* its children never send together */
+		return;		/* its children take turns */
 	if (sum > limit)
 		gap_set_warning(extack,
 				"classes ask for more wire bytes per second than their parent has; compare the sums in the dump",

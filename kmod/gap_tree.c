@@ -24,10 +24,7 @@ void gap_tree_init_class(struct gap_class *cl)
 	INIT_LIST_HEAD(&cl->free);
 	INIT_LIST_HEAD(&cl->stalled);
 	INIT_LIST_HEAD(&cl->lingering);
-	INIT_LIST_HEAD(&cl->turns);
-	INIT_LIST_HEAD(&cl->turn);
-	cl->last_turn = NULL;
-	cl->join_until_ns = 0;
+	gap_order_init(cl);
 }
 
 static struct gap_node *gap_tree_parent_node(struct gap_sched *q,

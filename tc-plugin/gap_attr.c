@@ -100,6 +100,8 @@ static const struct field class_fields[] = {
 		 GAP_MISTAKE_EXPIRES_RANGE),
 	C_OPTION(TCA_GAP_CLASS_ORDERED_NS, has_ordered, ordered_ns, 0,
 		 GAP_LINGER_MAX_NS, 0, GAP_MISTAKE_ORDERED_RANGE),
+	C_OPTION(TCA_GAP_CLASS_GROUP, has_group, group, 0, GAP_GROUP_MAX, 0,
+		 GAP_MISTAKE_GROUP_RANGE),
 	C_DUMPED(TCA_GAP_CLASS_NEXT_RATE64, has_next_rate,
 		 next_rate_bytes_per_s),
 	C_DUMPED(TCA_GAP_CLASS_LEFT_NS, has_left, left_ns),

@@ -77,11 +77,13 @@ struct gap_class_conf {
 	bool has_fallback;
 	bool has_expires;
 	bool has_ordered;
+	bool has_group;
 	uint64_t rate_bytes_per_s;		/* may be GAP_RATE_UNLIMITED */
 	uint64_t linger_ns;
 	uint64_t fallback_bytes_per_s;		/* may be GAP_RATE_UNLIMITED */
 	uint64_t expires_ns;			/* 0: never */
 	uint64_t ordered_ns;			/* 0: off */
+	uint32_t group;				/* 0: of all that name none */
 
 	/* dumps only */
 	bool has_next_rate;
@@ -113,7 +115,8 @@ enum gap_mistake {
 	GAP_MISTAKE_LINGER_WITHOUT_RATE	 = 1u << 11,
 	GAP_MISTAKE_FALLBACK_NEVER	 = 1u << 12,
 	GAP_MISTAKE_ORDERED_RANGE	 = 1u << 13,
-	GAP_MISTAKE_DUMP_ONLY		 = 1u << 14,
+	GAP_MISTAKE_GROUP_RANGE		 = 1u << 14,
+	GAP_MISTAKE_DUMP_ONLY		 = 1u << 15,
 };
 
 /* The set of mistakes in a conf to be sent, 0 if none. */

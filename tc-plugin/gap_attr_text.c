@@ -104,6 +104,8 @@ const char *gap_mistake_text(unsigned int mistake)
 		return "expires must be from 1ms to 86400s (1 day), or off";
 	case GAP_MISTAKE_ORDERED_RANGE:
 		return "ordered must be from 0 to 10s, or off";
+	case GAP_MISTAKE_GROUP_RANGE:
+		return "group must be from 0 to 7";
 	case GAP_MISTAKE_LINGER_WITHOUT_RATE:
 		return "linger needs a rate: it tells when the new rate takes effect";
 	case GAP_MISTAKE_FALLBACK_NEVER:

@@ -51,6 +51,7 @@ static void explain_class(void)
 	fputs("Usage: tc class add|change|replace dev DEV parent 1: classid 1:10 gap\n"
 	      "          [rate RATE|unlimited] [linger TIME]\n"
 	      "          [fallback RATE|unlimited] [expires TIME|off] [ordered TIME|off]\n"
+	      "          [group 0..7]\n"
 	      "\n"
 	      "  rate RATE        this class sends at most so much, and never more than the\n"
 	      "                   classes above it allow {unlimited: they alone decide}\n"
@@ -61,7 +62,9 @@ static void explain_class(void)
 	      "                   to prevent it. From 1ms to 86400s {off: never}\n"
 	      "  ordered TIME     the classes below take turns in the order of their packets;\n"
 	      "                   packets for a faster one join a slower one that still has\n"
-	      "                   some, until it is empty or TIME has passed {off}\n",
+	      "                   some, until it is empty or TIME has passed {off}\n"
+	      "  group NUMBER     below such a class: the turns are those of the classes of\n"
+	      "                   this number; groups do not wait for each other {0}\n",
 	      stderr);
 }
 
@@ -163,6 +166,7 @@ static void class_read(struct complaints *c, const struct values *v,
 				      &conf->expires_ns);
 	conf->has_ordered = read_time(c, v, WORD_ORDERED, "off",
 				      &conf->ordered_ns);
+	conf->has_group = read_digit(v, WORD_GROUP, &conf->group);
 }
 
 /* What is wrong for a class that does not exist yet. */

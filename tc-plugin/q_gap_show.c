@@ -200,6 +200,9 @@ int gap_show_class(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
 	show_lease(&conf);
 	if (conf.has_ordered)
 		show_time("ordered", "ordered %s ", "off", conf.ordered_ns);
+	if (conf.has_group)
+		print_color_uint(PRINT_ANY, COLOR_NONE, "group", "group %u ",
+				 conf.group);
 	if (conf.has_effective)
 		show_rate(detail, "effective", "effective %s ",
 			  conf.effective_bytes_per_s);

@@ -62,6 +62,7 @@ static const struct {
 	[WORD_FALLBACK]	 = { "fallback",  .of_class = true },
 	[WORD_EXPIRES]	 = { "expires",	  .of_class = true },
 	[WORD_ORDERED]	 = { "ordered",	  .of_class = true },
+	[WORD_GROUP]	 = { "group",	  .of_class = true },
 };
 
 static int word_find(const char *text)
@@ -349,5 +350,18 @@ bool read_choice(const struct values *v, enum word w,
 	for (*value = 0; *value <= max; (*value)++)
 		if (strcmp(text, name(*value)) == 0)
 			break;
+	return true;
+}
+
+bool read_digit(const struct values *v, enum word w, uint32_t *value)
+{
+	const char *text = v->of[w];
+
+	if (!text)
+		return false;
+	if (strlen(text) == 1 && isdigit((unsigned char)*text))
+		*value = (uint32_t)(*text - '0');
+	else
+		*value = UINT32_MAX;
 	return true;
 }

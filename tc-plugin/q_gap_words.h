@@ -35,6 +35,7 @@ enum word {
 	WORD_FALLBACK,
 	WORD_EXPIRES,
 	WORD_ORDERED,
+	WORD_GROUP,
 	WORD_COUNT,
 };
 
@@ -70,5 +71,8 @@ bool read_classid(struct complaints *c, const struct values *v, enum word w,
 bool read_choice(const struct values *v, enum word w,
 		 const char *(*name)(uint32_t value), uint32_t max,
 		 uint32_t *value);
+
+/* A single digit; any other text is UINT32_MAX, out of range. */
+bool read_digit(const struct values *v, enum word w, uint32_t *value);
 
 #endif /* HEADWAY_Q_GAP_WORDS_H */

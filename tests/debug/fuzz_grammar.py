@@ -40,6 +40,7 @@ CLASS_OPTIONS = {
     "FALLBACK64": (u64, (*RATES_BPS[:-1], 2**64 - 1)),
     "EXPIRES_NS": (u64, (0, 1000000, 20000000, 10**9)),
     "ORDERED_NS": (u64, TIMES_NS),
+    "GROUP": (u32, (0, 1, 2, 7, 8)),
 }
 # Dumped only: a request with one of them must be refused.
 QDISC_SHOWN = ("LINK_RATE64", "BACKEND_USED", "VERDICT", "TEST_FRAMES", "TEST_EXPECTED_NS",

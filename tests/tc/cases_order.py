@@ -7,7 +7,7 @@ these cases waits until its class's rate is changed.
 
 import errno
 
-from gapnl import CLASS_ORDERED_NS, RTM_NEWTCLASS, u64
+from gapnl import CLASS_GROUP, CLASS_ORDERED_NS, RTM_NEWTCLASS, u32, u64
 from ktap import case, equal
 from tcguest import (CHANGE, DEV, HANDLE, ICOUNT, add_gap, classes, counters, eventually,
                      frame, netlink_refused, packets, refused, send_frames, tc)
@@ -99,6 +99,60 @@ def order_stricter_child_waits_for_its_turn():
     change("1:13", "rate 100mbit")
     eventually_sent([2, 0, 1])
     equal(counters(DEV)["1:13"]["turns"], 1)
+
+
+@case
+def order_groups_are_rivals():
+    add_phases()
+    change("1:13", "group 1")
+    equal(classes(DEV)["1:13"]["group"], "1")
+    send(SLOW, 2)
+    eventually_sent([1, 0, 0])
+    send(SLOWER, 1)
+    eventually_sent([1, 0, 1])
+    send(FAST, 1)               # joins who is of its own group
+    equal(counters(DEV)["1:11"]["joined"], 1)
+    change("1:13", "group 0")
+    equal("group" in classes(DEV)["1:13"], False)
+    netlink_refused(DEV, (RTM_NEWTCLASS, CHANGE, HANDLE | 0x13, HANDLE | 1, u32(CLASS_GROUP, 8)),
+                    errno.ERANGE, "out of range")
+
+
+@case
+def order_a_class_with_packets_changes_its_group():
+    add_phases()
+    send(SLOW, 2)
+    eventually_sent([1, 0, 0])
+    send(SLOWER, 1)
+    equal(sent(), [1, 0, 0])
+    change("1:13", "group 7")   # nobody has the turn there
+    eventually_sent([1, 0, 1])
+    send(SLOWER, 1)
+    change("1:13", "group 0")   # behind who has it here
+    change("1:13", "rate 100mbit")
+    equal(sent(), [1, 0, 1])
+    change("1:11", "group 2")   # who has it goes: the next one's turn
+    eventually_sent([1, 0, 2])
+    change("1:11", "rate 100mbit")
+    eventually_sent([2, 0, 2])
+    send(SLOW, 2)
+    tc(f"class del dev {DEV} classid 1:11")
+
+
+@case
+def order_a_class_is_made_in_its_group():
+    add_gap()
+    tc(f"class add dev {DEV} parent 1: classid 1:1 gap ordered 10s")
+    tc(f"class add dev {DEV} parent 1:1 classid 1:11 gap rate 16bit group 2")
+    tc(f"class add dev {DEV} parent 1:1 classid 1:12 gap group 2")
+    tc(f"class add dev {DEV} parent 1:1 classid 1:13 gap rate 8bit")
+    send(SLOW, 2)
+    send(SLOWER, 1)
+    send(FAST, 1)
+    eventually_sent([1, 0, 1])
+    change("1:1", "ordered off")
+    send(FAST, 1)
+    eventually_sent([1, 1, 1])
 
 
 @case

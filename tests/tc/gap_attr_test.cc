@@ -64,12 +64,13 @@ gap_class_conf full_class()
 {
     gap_class_conf conf{};
     conf.has_rate = conf.has_linger = conf.has_fallback = conf.has_expires = true;
-    conf.has_ordered = true;
+    conf.has_ordered = conf.has_group = true;
     conf.rate_bytes_per_s = GAP_RATE_UNLIMITED;
     conf.linger_ns = 10000000;
     conf.fallback_bytes_per_s = 1000;
     conf.expires_ns = 5000000000;
     conf.ordered_ns = 20000000;
+    conf.group = 7;
     return conf;
 }
 
@@ -103,6 +104,7 @@ TEST(GapEncode, WritesTheKernelsBytesForAClass)
     append_u64(want, TCA_GAP_CLASS_FALLBACK64, 1000);
     append_u64(want, TCA_GAP_CLASS_EXPIRES_NS, 5000000000);
     append_u64(want, TCA_GAP_CLASS_ORDERED_NS, 20000000);
+    append_u32(want, TCA_GAP_CLASS_GROUP, 7);
     EXPECT_EQ(encoded(full_class()), want);
 }
 
@@ -114,6 +116,7 @@ TEST(GapEncode, AValueWithoutItsFlagIsNotSent)
     EXPECT_EQ(encode(qdisc, nullptr, 0), 0);
     auto cl = full_class();
     cl.has_rate = cl.has_linger = cl.has_fallback = cl.has_expires = cl.has_ordered = false;
+    cl.has_group = false;
     EXPECT_EQ(encode(cl, nullptr, 0), 0);
 }
 
@@ -221,6 +224,12 @@ TEST(GapRange, Ordered)
                  {GAP_LINGER_MAX_NS + 1, UINT64_MAX});
 }
 
+TEST(GapRange, Group)
+{
+    expect_range(&gap_class_conf::has_group, &gap_class_conf::group, GAP_MISTAKE_GROUP_RANGE,
+                 {0, 1, GAP_GROUP_MAX}, {GAP_GROUP_MAX + 1, UINT32_MAX});
+}
+
 TEST(GapRange, LingerNeedsARate)
 {
     gap_class_conf conf{};
@@ -301,7 +310,8 @@ TEST(GapRange, EveryMistakeIsReported)
 TEST(GapText, EveryMistakeHasItsOwnSentence)
 {
     const std::set<std::string> options{"rate",   "default", "backend",  "frame",  "frame-max", "hybrid",
-                                        "burst",  "linger",  "fallback", "expires", "ordered"};
+                                        "burst",  "linger",  "fallback", "expires", "ordered",
+                                        "group"};
     std::set<std::string> seen;
     for (unsigned bit = 1; bit <= GAP_MISTAKE_DUMP_ONLY; bit <<= 1) {
         const std::string text = gap_mistake_text(bit);
@@ -318,6 +328,7 @@ TEST(GapText, TheNumbersInTheSentences)
 {
     EXPECT_EQ(GAP_RATE_MAX * 8, 8000000000000ULL);
     EXPECT_EQ(GAP_LINGER_MAX_NS, 10000000000ULL);
+    EXPECT_EQ(GAP_GROUP_MAX, 7);
     EXPECT_EQ(GAP_FRAME_MIN_BYTES, 60);
     EXPECT_EQ(GAP_FRAME_MAX_BYTES, 65535);
     EXPECT_EQ(GAP_HYBRID_MAX_NS, 1000000000ULL);

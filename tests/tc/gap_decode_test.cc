@@ -67,6 +67,7 @@ Bytes class_dump()
     append_u32(dump, TCA_GAP_CLASS_QUANTUM_BYTES, 25);
     append_u64(dump, TCA_GAP_CLASS_CHILDREN_RATE64, 26);
     append_u64(dump, TCA_GAP_CLASS_ORDERED_NS, 27);
+    append_u32(dump, TCA_GAP_CLASS_GROUP, 5);
     return dump;
 }
 
@@ -116,7 +117,8 @@ TEST(GapDecode, AClass)
     ASSERT_EQ(decode(class_dump(), conf), 0);
     EXPECT_TRUE(conf.has_rate && conf.has_linger && conf.has_next_rate && conf.has_fallback &&
                 conf.has_expires && conf.has_left && conf.expired && conf.has_effective &&
-                conf.has_quantum && conf.has_children_rate && conf.has_ordered);
+                conf.has_quantum && conf.has_children_rate && conf.has_ordered &&
+                conf.has_group);
     EXPECT_EQ(conf.rate_bytes_per_s, 39062500u);
     EXPECT_EQ(conf.linger_ns, 5000000u);
     EXPECT_EQ(conf.next_rate_bytes_per_s, GAP_RATE_UNLIMITED);
@@ -127,6 +129,7 @@ TEST(GapDecode, AClass)
     EXPECT_EQ(conf.quantum_bytes, 25u);
     EXPECT_EQ(conf.children_rate_bytes_per_s, 26u);
     EXPECT_EQ(conf.ordered_ns, 27u);
+    EXPECT_EQ(conf.group, 5u);
 }
 
 TEST(GapDecode, FlagBitsOfTheTypeAreIgnored)

@@ -16,6 +16,7 @@ import unittest
 
 from gapnl import (BACKEND, BACKEND_USED, BURST_NS, CHILDREN_RATE64, CLASS_CHILDREN_RATE64,
                    CLASS_EFFECTIVE64, CLASS_EXPIRED, CLASS_EXPIRES_NS, CLASS_FALLBACK64,
+                   CLASS_GROUP,
                    CLASS_LEFT_NS, CLASS_NEXT_RATE64, CLASS_ORDERED_NS, CLASS_QUANTUM_BYTES,
                    CLASS_RATE64, DEFAULT, FRAME, FRAME_MAX, HYBRID_NS, LINK_RATE64, RATE64, RTM_NEWQDISC, RTM_NEWTCLASS,
                    TCA_KIND, TCA_OPTIONS, TCA_STATS2, TCA_STATS_APP, TCA_STATS_BASIC, TCA_XSTATS,
@@ -43,11 +44,11 @@ ALL_OF_CLASS = (
     u64(CLASS_FALLBACK64, 1250000) + u64(CLASS_EXPIRES_NS, 5 * 10**9) +
     u64(CLASS_LEFT_NS, 4987654321) + u64(CLASS_EFFECTIVE64, 12500000) +
     u32(CLASS_QUANTUM_BYTES, 84) + u64(CLASS_CHILDREN_RATE64, 25000000) +
-    u64(CLASS_ORDERED_NS, 10**7))
+    u64(CLASS_ORDERED_NS, 10**7) + u32(CLASS_GROUP, 3))
 ALL_OF_CLASS_JSON = {
     "rate": 39062500, "next_rate": None, "fallback": 1250000, "expires": 5 * 10**9,
     "left": 4987654321, "expired": False, "effective": 12500000, "quantum_bytes": 84,
-    "children_rate": 25000000, "ordered": 10**7}
+    "children_rate": 25000000, "ordered": 10**7, "group": 3}
 
 QDISC_COUNTERS = ("wire_bytes", "gap_packets", "gap_wire_bytes", "gap_failed", "direct_packets",
                   "direct_wire_bytes", "gso_split", "underruns", "underrun_ns", "slept",
@@ -154,7 +155,7 @@ class Text(Dumps):
             self.shown(cls(options), CLASS_START + text + "\n")
 
     def test_all_of_a_class(self):
-        text = "rate 312500Kbit next_rate unlimited fallback 10Mbit expires 5s left 4.99s ordered 10ms "
+        text = "rate 312500Kbit next_rate unlimited fallback 10Mbit expires 5s left 4.99s ordered 10ms group 3 "
         self.shown(cls(ALL_OF_CLASS), CLASS_START + text + "\n")
         self.shown(cls(ALL_OF_CLASS), CLASS_START + text +
                    "effective 100Mbit quantum_bytes 84 children_rate 200Mbit \n", "-d")

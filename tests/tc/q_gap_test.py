@@ -15,7 +15,7 @@ import sys
 import tempfile
 import unittest
 
-from gapnl import (BACKEND, BURST_NS, CLASS_EXPIRES_NS, CLASS_FALLBACK64, CLASS_LINGER_NS,
+from gapnl import (BACKEND, BURST_NS, CLASS_EXPIRES_NS, CLASS_FALLBACK64, CLASS_GROUP, CLASS_LINGER_NS,
                    CLASS_ORDERED_NS,
                    CLASS_RATE64, DEFAULT, FRAME, FRAME_MAX, HYBRID_NS, NLA_F_NESTED, RATE64,
                    SELFTEST, TCA_KIND, TCA_OPTIONS, UNLIMITED, attrs_of, flag, u32, u64)
@@ -26,7 +26,7 @@ TRAILER = "Nothing was changed. Syntax: tc {} add gap help"
 UNKNOWN = r'unknown option "[^"]*"$'
 THERE_ARE = {
     QDISC: "there are rate, default, backend, frame, frame-max, hybrid, burst, selftest",
-    CLASS: "there are rate, linger, fallback, expires, ordered",
+    CLASS: "there are rate, linger, fallback, expires, ordered, group",
 }
 
 
@@ -187,6 +187,14 @@ class Requests(unittest.TestCase):
                      'ordered "11s": ordered must be from 0 to 10s, or off')
         self.refused(CLASS, "add", ["ordered", "10"],
                      'ordered "10": not a time with a unit (such as 10ms, 500us, off)')
+
+    def test_group(self):
+        for verb in ("add", "change", "replace"):
+            for text in "07":
+                self.accepted(CLASS, verb, ["group", text], u32(CLASS_GROUP, int(text)))
+        for text in ("8", "x", "", "-1", "01"):
+            self.refused(CLASS, "add", ["group", text],
+                         f'group "{text}": group must be from 0 to 7')
 
     def test_what_is_not_a_rate(self):
         for text in ("nonsense", "", ".", "1.5.5mbit", "1e1e5bit", "1e", "0x10mbit", "inf", "nan",

@@ -115,6 +115,10 @@
  *			at the latest.  The classes below can have none
  *			themselves.  0, or absent on creation: they are rivals.
  *			Dumped unless 0.
+ * TCA_GAP_CLASS_GROUP u32, 0 .. GAP_GROUP_MAX, of a class below such a one: it
+ *			takes turns with those of the same group, whose packets
+ *			join each other's; groups are rivals.  Absent on
+ *			creation: 0.  Dumped unless 0.
  *
  * Errors
  * ------
@@ -140,6 +144,7 @@
 #define GAP_RATE_MAX			1000000000000ULL	/* 8 Tbit/s */
 #define GAP_LINGER_MAX_NS		10000000000ULL		/* 10 s */
 #define GAP_CLASS_DEPTH_MAX		8
+#define GAP_GROUP_MAX			7
 
 #define GAP_FRAME_MAX_BYTES		65535
 #define GAP_HYBRID_DEFAULT_NS		200000ULL		/* 200 us */
@@ -219,6 +224,7 @@ enum {
 	TCA_GAP_CLASS_QUANTUM_BYTES,
 	TCA_GAP_CLASS_CHILDREN_RATE64,
 	TCA_GAP_CLASS_ORDERED_NS,
+	TCA_GAP_CLASS_GROUP,
 	__TCA_GAP_CLASS_MAX,
 };
 
