@@ -246,6 +246,7 @@ FakeKernel::Refusal FakeKernel::new_class(const nlmsghdr& request) {
     if (exists && one.expires_ns != 0 && !one.expired) ++one.refreshes;
     if (!exists && !below_root) one.parent = tc.tcm_parent;
     if (conf.has_ordered) one.ordered_ns = conf.ordered_ns;
+    if (conf.has_group) one.group = conf.group;
     if (!conf.has_rate) {
         if (one.expired) set_rate(one, one.fallback);
         return {};

@@ -34,6 +34,7 @@ struct FakeClass {
     std::uint64_t expires_ns = 0;  ///< 0: never
     bool expired = false;
     std::uint32_t refreshes = 0;   ///< changes of it that came before it expired
+    std::uint32_t group = 0;
 
     [[nodiscard]] bool lingers() const { return linger_ns > 0; }
 

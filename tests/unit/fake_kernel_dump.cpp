@@ -33,6 +33,7 @@ void put_class_options(nlmsghdr* header, const FakeClass& one) {
     mnl_attr_put_u64(header, TCA_GAP_CLASS_RATE64, from_rate(one.rate));
     if (one.lingers()) mnl_attr_put_u64(header, TCA_GAP_CLASS_NEXT_RATE64, from_rate(one.next_rate));
     if (one.ordered_ns != 0) mnl_attr_put_u64(header, TCA_GAP_CLASS_ORDERED_NS, one.ordered_ns);
+    if (one.group != 0) mnl_attr_put_u32(header, TCA_GAP_CLASS_GROUP, one.group);
     if (one.expires_ns != 0) {
         mnl_attr_put_u64(header, TCA_GAP_CLASS_FALLBACK64, from_rate(one.fallback));
         mnl_attr_put_u64(header, TCA_GAP_CLASS_EXPIRES_NS, one.expires_ns);

@@ -137,6 +137,12 @@ TEST_F(KernelDiffTest, OrderIsPutRight) {
     expect_mended({"setting the order of class 1:10"});
 }
 
+TEST_F(KernelDiffTest, GroupsArePutRight) {
+    whole_ = root();
+    root().classes.at(0x11001).group = 3;
+    expect_mended({"setting the group of class 1:1001"});
+}
+
 TEST_F(KernelDiffTest, WhatALinkCannotIsNoLimit) {
     wanted(0x11).rate = BytesPerSecond{30 * mbit / 8};
     EXPECT_EQ(found(), Texts{});

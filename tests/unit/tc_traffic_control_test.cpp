@@ -34,6 +34,11 @@ TEST(TcLine, SpeaksOfPhases) {
               "class del dev eth0 classid 1:1001");
     EXPECT_EQ(tc_line("eth0", ChangeClassOrder{tc_handle(1, 0x11), 25ms}),
               "class change dev eth0 classid 1:11 gap ordered 25ms");
+    AddClass grouped{tc_handle(1, 0x1002), BytesPerSecond{125'000}, tc_handle(1, 0x11)};
+    grouped.group = 3;
+    EXPECT_EQ(tc_line("eth0", grouped), "class add dev eth0 parent 1:11 classid 1:1002 gap rate 1mbit group 3");
+    EXPECT_EQ(tc_line("eth0", ChangeClassGroup{tc_handle(1, 0x1002), 0}),
+              "class change dev eth0 classid 1:1002 gap group 0");
     EXPECT_EQ(tc_line("eth0", AddClassifier{10, {3, 3}, tc_handle(1, 0)}).front(), '#')
         << "tc has no words for a program without a file";
 }

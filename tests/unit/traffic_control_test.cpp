@@ -108,6 +108,19 @@ TEST_F(TrafficControlTest, ClassWithoutALeaseHasNone) {
                                  ApplyMode::in_order));
 }
 
+TEST_F(TrafficControlTest, GroupsAreGivenChangedAndRead) {
+    apply_all(small_set_up);
+    AddClass child{tc_handle(1, 0x1001), BytesPerSecond{12'345}, tc_handle(1, 0x10)};
+    child.group = 2;
+    apply_all({child});
+    EXPECT_EQ(root().classes.at(0x11001).group, 2U);
+    EXPECT_EQ(control_->classes()->back().group, 2U);
+    apply_all({ChangeClassGroup{child.classid, 0}});
+    EXPECT_EQ(root().classes.at(0x11001).group, 0U);
+    EXPECT_EQ(control_->classes()->back().group, 0U);
+    EXPECT_EQ(control_->classes()->back().rate, child.rate);
+}
+
 TEST_F(TrafficControlTest, BuildsALayoutWithPhases) {
     const KernelLayout plain = make_kernel_layout(demo_topology(), 0);
     apply_all(with_phases(plain, {17, 17}, std::chrono::milliseconds(10)).set_up);

@@ -106,6 +106,9 @@ private:
         if (state.ordered_linger != wanted.ordered_linger) {
             additions_.emplace_back(ChangeClassOrder{wanted.classid, wanted.ordered_linger});
         }
+        if (state.group != wanted.group) {
+            additions_.emplace_back(ChangeClassGroup{wanted.classid, wanted.group});
+        }
         if (wanted.lease && state.lease != wanted.lease) {
             additions_.emplace_back(ChangeClassLease{wanted.classid, *wanted.lease});
         }

@@ -58,6 +58,7 @@ KernelDesire as_found(const KernelLayout& layout, const KernelState& observed) {
         }
         if (has_phases && is_phase_class(state)) {
             desire.build.emplace_back(AddClass{state.classid, state.rate, state.parent});
+            std::get<AddClass>(desire.build.back()).group = state.group;
         }
     }
     desire.build.insert(desire.build.end(), filters.begin(), filters.end());

@@ -94,6 +94,8 @@ struct Encoder {
         gap_class_conf conf = rate_conf(change.rate);
         conf.has_ordered = change.ordered_linger.count() > 0;
         conf.ordered_ns = static_cast<std::uint64_t>(change.ordered_linger.count());
+        conf.has_group = change.group > 0;
+        conf.group = change.group;
         if (change.lease) put_lease(conf, *change.lease);
         return put_class(change.classid, change.parent.value_or(tc_handle(change.classid.major(), 0)),
                          create_flags, conf);
@@ -127,6 +129,13 @@ struct Encoder {
         gap_class_conf conf{};
         conf.has_ordered = true;
         conf.ordered_ns = static_cast<std::uint64_t>(change.ordered_linger.count());
+        return put_class(change.classid, same_parent, NLM_F_ACK, conf);
+    }
+
+    Result<void> operator()(const ChangeClassGroup& change) const {
+        gap_class_conf conf{};
+        conf.has_group = true;
+        conf.group = change.group;
         return put_class(change.classid, same_parent, NLM_F_ACK, conf);
     }
 
@@ -352,6 +361,7 @@ Result<std::optional<ClassState>> decode_class(const nlmsghdr* message, int ifin
     state.change_pending = conf.has_next_rate;
     if (conf.has_next_rate) state.next_rate = to_class_rate(conf.next_rate_bytes_per_s);
     if (conf.has_ordered) state.ordered_linger = to_time(conf.ordered_ns);
+    state.group = conf.group;
     if (conf.has_fallback && conf.has_expires) {
         state.lease = ClassLease{{conf.fallback_bytes_per_s}, to_time(conf.expires_ns)};
     }

@@ -32,6 +32,7 @@ struct ToLine {
         std::string line = fmt::format("class add dev {} parent {} classid {} gap rate {}", device,
                                        parent.to_string(), c.classid.to_string(), rate_word(c.rate));
         if (c.ordered_linger.count() > 0) line += " ordered " + duration_to_text(c.ordered_linger);
+        if (c.group > 0) line += fmt::format(" group {}", c.group);
         if (c.lease) line += lease_words(*c.lease);
         return line;
     }
@@ -55,6 +56,10 @@ struct ToLine {
     std::string operator()(const ChangeClassOrder& c) const {
         return change_line(c.classid) + " ordered " +
                duration_to_text(c.ordered_linger);
+    }
+
+    std::string operator()(const ChangeClassGroup& c) const {
+        return fmt::format("{} group {}", change_line(c.classid), c.group);
     }
 
     std::string operator()(const AddFilter& c) const {

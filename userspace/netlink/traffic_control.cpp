@@ -31,6 +31,9 @@ struct ToText {
     std::string operator()(const ChangeClassOrder& c) const {
         return fmt::format("setting the order of class {}", c.classid.to_string());
     }
+    std::string operator()(const ChangeClassGroup& c) const {
+        return fmt::format("setting the group of class {}", c.classid.to_string());
+    }
     std::string operator()(const AddFilter& c) const {
         return fmt::format("adding the filter for {}", c.destination.to_string());
     }

@@ -57,6 +57,8 @@ struct AddClass {
     std::chrono::nanoseconds ordered_linger{0};
     std::optional<ClassLease> lease{};  ///< none: it never expires
     bool keeps_rate = false;  ///< one that is there: `rate` is what it is made with only
+    /// Below an ordered class: served independently of children of other groups.
+    std::uint32_t group = 0;
 };
 
 /// Refused by the kernel if it has children.  Packets that it holds are lost.
@@ -88,6 +90,12 @@ struct ChangeClassLease {
 struct ChangeClassOrder {
     TcHandle classid;
     std::chrono::nanoseconds ordered_linger{0};
+};
+
+/// Another AddClass::group; its packets follow those of the new group.
+struct ChangeClassGroup {
+    TcHandle classid;
+    std::uint32_t group = 0;
 };
 
 /// Packets to `destination` go to class `classid`.  The kernel walks filters
@@ -126,7 +134,8 @@ struct DeleteFilter {
 };
 
 using Change = std::variant<AddRootQdisc, DeleteRootQdisc, AddClass, DeleteClass, ChangeClassRate,
-                            RefreshClass, ChangeClassLease, ChangeClassOrder, AddFilter, AddClassifier, DeleteFilter>;
+                            RefreshClass, ChangeClassLease, ChangeClassOrder, ChangeClassGroup, AddFilter,
+                            AddClassifier, DeleteFilter>;
 
 /// "adding class 1:10", for messages.
 [[nodiscard]] std::string change_to_text(const Change& change);
@@ -152,6 +161,7 @@ struct ClassState {
     std::uint64_t packets = 0;
     std::uint64_t drops = 0;
     std::uint64_t backlog_bytes = 0;
+    std::uint32_t group = 0;       ///< see AddClass::group
 };
 
 /// A filter of the root qdisc.
