@@ -8,15 +8,18 @@
 #include <linux/if_ether.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <random>
 
 #include <gtest/gtest.h>
 
+#include "../unit/fake_phase_maps.hpp"
 #include "phase/bpf_phase_maps.hpp"
 
 namespace headway {
@@ -208,6 +211,172 @@ TEST_F(Classifier, NobodyFreezesAJobsArray) {
     EXPECT_EQ(maps_->slots(0).generation, 9U);
 }
 
+// ---------------------------------------------------------------- several jobs
+
+/// The path of this process's, below where they are mounted.
+std::string own_cgroup() {
+    std::ifstream in("/proc/self/cgroup");
+    for (std::string line; std::getline(in, line);) {
+        if (line.starts_with("0::/")) return line.substr(4);
+    }
+    return "";
+}
+
+/// Where this process may be; the kernel's test of a program sends from there.
+class Cgroup {
+public:
+    explicit Cgroup(const std::string& name) : folder_("/sys/fs/cgroup/" + name) {
+        if (!name.empty()) mkdir(folder_.c_str(), 0755);
+        struct stat found {};
+        EXPECT_EQ(stat(folder_.c_str(), &found), 0) << folder_;
+        id_ = found.st_ino;
+    }
+    void enter() const {
+        std::ofstream procs(folder_ + "/cgroup.procs");
+        procs << getpid() << std::flush;
+        EXPECT_TRUE(procs) << folder_;
+    }
+    [[nodiscard]] std::uint64_t id() const { return id_; }
+
+private:
+    std::string folder_;
+    std::uint64_t id_ = 0;
+};
+
+class SeveralJobs : public Classifier {
+protected:
+    void TearDown() override { root_.enter(); }
+
+    std::uint32_t to_remote_from(const Cgroup& cgroup) {
+        cgroup.enter();
+        return to_remote();
+    }
+    /// Of job 0 and of job 1, in phases that limit both trunks.
+    void two_jobs() {
+        one_ = sit(0, 0);
+        other_ = sit(1, 0);
+        (void)add_phase(*maps_, 0, std::vector<PhaseRate>{{1000, 0x1001}, {3000, 0x1003}});
+        (void)add_phase(*maps_, 1, std::vector<PhaseRate>{{1500, 0x1004}, {2000, 0x1002}});
+        store(one_, 1);
+        store(other_, 1);
+        ASSERT_TRUE(maps_->set_cgroup(first_.id(), 0));
+        ASSERT_TRUE(maps_->set_cgroup(second_.id(), 1));
+    }
+
+    Cgroup root_{""}, first_{"first"}, second_{"second"}, third_{"third"};
+    PhaseSeat one_, other_;
+};
+
+TEST_F(SeveralJobs, EachTakesItsOwnStrictest) {
+    two_jobs();
+    EXPECT_EQ(to_remote_from(first_), 0x1002U) << "not before headwayd says so";
+    set_phases_apart(*maps_, true);
+    EXPECT_EQ(to_remote_from(first_), 0x1003U);
+    EXPECT_EQ(to_remote_from(second_), 0x1002U);
+    EXPECT_EQ(classify(frame_v6("fd00:1::7")), 0x1004U);
+    EXPECT_EQ(classify(frame_v4("192.0.2.1")), 0U);
+    first_.enter();
+    EXPECT_EQ(classify(frame_v4("10.1.0.1")), 0x1001U);
+    for (const Cgroup* others : {&third_, &root_}) {
+        EXPECT_EQ(to_remote_from(*others), 0x1002U) << "the strictest of all";
+    }
+    maps_->forget_cgroup(first_.id());
+    EXPECT_EQ(to_remote_from(first_), 0x1002U);
+    set_phases_apart(*maps_, false);
+    EXPECT_EQ(to_remote_from(second_), 0x1002U);
+}
+
+TEST_F(SeveralJobs, AJobWithoutALimitTakesTheStrictestOfAll) {
+    two_jobs();
+    (void)add_phase(*maps_, 0, std::vector<PhaseRate>{{1000, 0x1001}, {}});
+    set_phases_apart(*maps_, true);
+    store(one_, 2);
+    EXPECT_EQ(to_remote_from(first_), 0x1002U);
+    EXPECT_EQ(classify(frame_v4("10.1.0.1")), 0x1001U);
+    store(other_, 0);
+    EXPECT_EQ(to_remote_from(first_), rest_remote);
+    store(one_, 0);
+    EXPECT_EQ(classify(frame_v4("10.1.0.1")), rest_own);
+}
+
+// 1000 s and nothing: the kernel's clock is not the test's.
+TEST_F(SeveralJobs, PacketsStayWithThePhaseThatWasLeftForAMoment) {
+    two_jobs();
+    set_phases_apart(*maps_, true);
+    set_phase_linger(*maps_, std::chrono::seconds(1000));
+    EXPECT_EQ(to_remote_from(first_), 0x1003U);
+    store(one_, 0);
+    EXPECT_EQ(to_remote_from(first_), 0x1003U);
+    EXPECT_EQ(classify(frame_v4("10.1.0.1")), 0x1004U) << "it has sent nothing there";
+    EXPECT_EQ(to_remote_from(third_), 0x1002U);
+    store(other_, 0);
+    EXPECT_EQ(to_remote_from(first_), 0x1003U);
+    change_phase(*maps_, 0, 1, std::vector<PhaseRate>{{}, {}});
+    EXPECT_EQ(to_remote_from(first_), rest_remote) << "the number means another thing now";
+    set_phase_linger(*maps_, std::chrono::nanoseconds(0));
+    EXPECT_EQ(to_remote_from(second_), rest_remote);
+    store(other_, 1);
+    EXPECT_EQ(to_remote_from(second_), 0x1002U);
+    store(other_, 0);
+    EXPECT_EQ(to_remote_from(second_), rest_remote);
+}
+
+TEST_F(SeveralJobs, ThereIsRoomForACgroupOfEachProcess) {
+    for (std::uint64_t id = 1; id <= HEADWAY_PHASE_CGROUPS; ++id) {
+        EXPECT_TRUE(maps_->set_cgroup(~id, 3)) << id;
+    }
+    EXPECT_FALSE(maps_->set_cgroup(7, 3));
+    EXPECT_TRUE(maps_->set_cgroup(~std::uint64_t{1}, 4)) << "another owner needs no room";
+    maps_->forget_cgroup(~std::uint64_t{1});
+    EXPECT_TRUE(maps_->set_cgroup(7, 3));
+}
+
+// Against the same rule in C++.
+TEST_F(SeveralJobs, AnyJobsAsTheModelHasThem) {
+    std::mt19937 random(4711);
+    const auto below = [&](std::uint32_t limit) { return static_cast<std::uint32_t>(random() % limit); };
+    constexpr std::uint32_t jobs = 5;
+    test::FakePhaseMaps model(2);
+    const std::array<PhaseMaps*, 2> both{maps_.get(), &model};
+    std::uint16_t minor = 0x1000;
+    for (std::uint32_t job = 0; job < jobs; ++job) {
+        for (PhaseMaps* maps : both) begin_phase_job(*maps, job);
+        for (int phases = 0; phases < 6; ++phases) {
+            std::vector<PhaseRate> rates;
+            for (int trunk = 0; trunk < 2; ++trunk) {
+                rates.push_back(below(4) == 0 ? PhaseRate{} : PhaseRate{1 + below(1'000'000), ++minor});
+            }
+            for (PhaseMaps* maps : both) (void)add_phase(*maps, job, rates);
+        }
+    }
+    for (std::uint32_t i = 0; i < 40; ++i) {
+        for (PhaseMaps* maps : both) add_phase_process(*maps, {i % jobs, i / jobs});
+    }
+    const std::array<const Cgroup*, 4> places{&root_, &first_, &second_, &third_};
+    for (int round = 0; round < 3000; ++round) {
+        const std::uint32_t what = below(40), who = below(40), phase = below(3) == 0 ? below(9) : 0;
+        const Cgroup& place = *places[below(4)];
+        const bool is_apart = below(4) != 0;
+        const auto linger = std::chrono::seconds(below(2) * 1000);
+        for (PhaseMaps* maps : both) {
+            if (what < 36) {
+                __atomic_store_n(&maps->slots(who % jobs).phase[who / jobs], phase, __ATOMIC_RELEASE);
+            } else if (what == 36) {
+                maps->forget_cgroup(place.id());
+            } else if (what == 37) {
+                ASSERT_TRUE(maps->set_cgroup(place.id(), who % jobs));
+            } else if (what == 38) {
+                set_phases_apart(*maps, is_apart);
+            } else {
+                set_phase_linger(*maps, linger);
+            }
+        }
+        place.enter();
+        ASSERT_EQ(to_remote(), model.classify(remote, place.id())) << round;
+        ASSERT_EQ(classify(frame_v4("10.1.0.1")), model.classify(own, place.id())) << round;
+    }
+}
+
 /// Nanoseconds that a run of the program takes, on the average of many.
 std::uint32_t run_ns(const BpfPhaseMaps& maps) {
     const std::vector<char> frame = frame_v4("10.2.0.9");
@@ -236,6 +405,17 @@ TEST_F(Classifier, Cost) {
         measure("resting", i + 1);
         for (std::uint32_t other = 0; other <= i; ++other) store({0, other}, 1);
         measure("active", i + 1);
+    }
+    for (std::uint32_t i = 0; i < HEADWAY_PHASE_PROCESSES; ++i) remove_phase_process(*maps_, {0, i});
+    // half of them of another job, all in a phase
+    (void)add_phase(*maps_, 1, std::vector<PhaseRate>{{}, {1000, 0x1003}});
+    if (!maps_->set_cgroup(Cgroup(own_cgroup()).id(), 1)) return;
+    set_phases_apart(*maps_, true);
+    set_phase_linger(*maps_, std::chrono::milliseconds(10));
+    for (const std::uint32_t processes : {2U, 16U, 64U}) {
+        for (std::uint32_t i = 0; i < processes; ++i) store(sit(i % 2, i / 2), 1);
+        measure("two jobs", processes);
+        for (std::uint32_t i = 0; i < processes; ++i) remove_phase_process(*maps_, {i % 2, i / 2});
     }
 }
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -21,7 +22,8 @@ class FakePhaseMaps final : public PhaseMaps {
 public:
     /// Trunk i rests in class 0x110 + i.
     explicit FakePhaseMaps(std::uint32_t trunks)
-        : rates_(std::size_t{HEADWAY_PHASE_JOBS} * HEADWAY_PHASES * trunks) {
+        : rates_(std::size_t{HEADWAY_PHASE_JOBS} * HEADWAY_PHASES * trunks),
+          tails_(std::size_t{HEADWAY_PHASE_JOBS} * trunks) {
         config_.trunk_count = trunks;
         for (std::uint32_t i = 0; i < trunks; ++i) config_.rest_minor[i] = 0x110 + i;
         std::vector<std::uint32_t> all;
@@ -63,35 +65,80 @@ public:
         return adopted;
     }
 
-    /// Minor number of the class that the classifier would choose now.
-    [[nodiscard]] std::uint32_t classify(std::uint32_t trunk) const {
-        const auto load = [](const std::uint32_t& word) {
-            return __atomic_load_n(&word, __ATOMIC_ACQUIRE);
-        };
-        std::uint32_t minor = config_.rest_minor[trunk];
-        std::uint64_t strictest = ~std::uint64_t{0};
+    Result<void> set_cgroup(std::uint64_t cgroup, std::uint32_t job) override {
+        if (refuse_cgroups) return failure("no room");
+        cgroups_[cgroup] = job;
+        return {};
+    }
+    void forget_cgroup(std::uint64_t cgroup) override { cgroups_.erase(cgroup); }
+    std::span<std::uint64_t> tails(std::uint32_t job) override {
+        const std::size_t trunks = config_.trunk_count;
+        return std::span(tails_).subspan(job * trunks, trunks);
+    }
+    [[nodiscard]] const std::map<std::uint64_t, std::uint32_t>& cgroups() const { return cgroups_; }
+
+    /// Minor number of the class that the classifier would choose now, for a packet of
+    /// a socket of that cgroup (0: of none).
+    [[nodiscard]] std::uint32_t classify(std::uint32_t trunk, std::uint64_t cgroup = 0) const {
+        const auto own = cgroups_.find(cgroup);
+        if (load(config_.is_apart) != 0 && own != cgroups_.end()) {
+            const Choice choice = strictest(trunk, own->second);
+            std::uint64_t& tail = const_cast<FakePhaseMaps*>(this)->tails(own->second)[trunk];
+            if (choice.minor != 0) {
+                tail = ((now_ns + config_.linger_ns) & ~tail_phase) | choice.phase;
+                return choice.minor;
+            }
+            const auto phase = static_cast<std::uint32_t>(tail & tail_phase);
+            const headway_phase_rate& rate = rate_of(own->second, phase, trunk);
+            if (now_ns < (tail & ~tail_phase) && phase < config_.phase_count[own->second] &&
+                rate.bytes_per_s != ~std::uint64_t{0}) {
+                return rate.class_minor;
+            }
+        }
+        const std::uint32_t minor = strictest(trunk, std::nullopt).minor;
+        return minor != 0 ? minor : config_.rest_minor[trunk];
+    }
+
+    std::uint64_t now_ns = 1'000'000'000;
+    bool refuse_cgroups = false;
+    int renewals = 0;
+    bool refuse_renewal = false;
+
+private:
+    static constexpr std::uint64_t tail_phase = HEADWAY_PHASES - 1;
+    struct Choice {
+        std::uint32_t minor = 0;
+        std::uint32_t phase = 0;
+    };
+
+    static std::uint32_t load(const std::uint32_t& word) {
+        return __atomic_load_n(&word, __ATOMIC_ACQUIRE);
+    }
+    [[nodiscard]] const headway_phase_rate& rate_of(std::uint32_t job, std::uint32_t phase,
+                                                    std::uint32_t trunk) const {
+        return rates_[(std::size_t{job} * HEADWAY_PHASES + phase) * config_.trunk_count + trunk];
+    }
+    /// Of that job's processes, or of all.
+    [[nodiscard]] Choice strictest(std::uint32_t trunk, std::optional<std::uint32_t> only) const {
+        Choice choice;
+        std::uint64_t least = ~std::uint64_t{0};
         for (std::uint32_t i = 0; i < load(config_.process_count); ++i) {
             using Whole = std::uint64_t __attribute__((may_alias));
             const std::uint64_t whole = __atomic_load_n(
                 reinterpret_cast<const Whole*>(&config_.process[i]), __ATOMIC_ACQUIRE);
             headway_phase_process process{};
             std::memcpy(&process, &whole, sizeof(process));
+            if (only && process.job != *only) continue;
             const std::uint32_t phase = load(arrays_[process.job].slots->phase[process.slot]);
             if (phase == 0 || phase >= load(config_.phase_count[process.job])) continue;
-            const headway_phase_rate& rate =
-                rates_[(std::size_t{process.job} * HEADWAY_PHASES + phase) * config_.trunk_count +
-                       trunk];
-            if (rate.bytes_per_s >= strictest) continue;
-            strictest = rate.bytes_per_s;
-            minor = rate.class_minor;
+            const headway_phase_rate& rate = rate_of(process.job, phase, trunk);
+            if (rate.bytes_per_s >= least) continue;
+            least = rate.bytes_per_s;
+            choice = {rate.class_minor, phase};
         }
-        return minor;
+        return choice;
     }
 
-    int renewals = 0;
-    bool refuse_renewal = false;
-
-private:
     /// Shared memory, so that a client of a test can map it.
     struct Array {
         Array() : Array(FileDescriptor(memfd_create("slots", MFD_CLOEXEC))) {}
@@ -117,6 +164,8 @@ private:
 
     headway_phase_config config_{};
     std::vector<headway_phase_rate> rates_;
+    std::vector<std::uint64_t> tails_;
+    std::map<std::uint64_t, std::uint32_t> cgroups_;
     std::array<Array, HEADWAY_PHASE_JOBS> arrays_;
     std::deque<Array> retired_;
 };

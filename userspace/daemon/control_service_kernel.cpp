@@ -37,7 +37,9 @@ void add_phase_classes(std::vector<Change>& build, const KernelLayout& layout,
                        const PhaseClasses& classes) {
     std::vector<Change> added;
     for (const PhaseClasses::InKernel& one : classes.all()) {
-        added.emplace_back(AddClass{one.classid, one.rate, layout.classes[one.trunk].classid});
+        AddClass wanted{one.classid, one.rate, layout.classes[one.trunk].classid};
+        wanted.group = one.group;
+        added.emplace_back(wanted);
     }
     auto filters = build.begin();
     while (filters != build.end() && !std::holds_alternative<AddClassifier>(*filters)) ++filters;

@@ -138,6 +138,7 @@ Result<void> BpfPhaseMaps::open(const std::vector<PhaseTrunk>& trunks, const cha
                                  static_cast<std::uint32_t>(entries));
     };
     resize("rates", table_entries * trunk_count_);
+    resize("tails", std::size_t{HEADWAY_PHASE_JOBS} * trunk_count_);
     resize("trunks_v4", count_prefixes(trunks, IpFamily::v4));
     resize("trunks_v6", count_prefixes(trunks, IpFamily::v6));
     if (const int error = bpf_object__load(object_.get()); error != 0) {
@@ -158,6 +159,10 @@ Result<void> BpfPhaseMaps::open(const std::vector<PhaseTrunk>& trunks, const cha
         SharedMemory::map(map_fd("rates"), table_entries * trunk_count_ * sizeof(headway_phase_rate));
     if (!rates) return tl::unexpected(rates.error());
     rates_ = std::move(*rates);
+    auto tails = SharedMemory::map(
+        map_fd("tails"), std::size_t{HEADWAY_PHASE_JOBS} * trunk_count_ * sizeof(std::uint64_t));
+    if (!tails) return tl::unexpected(tails.error());
+    tails_ = std::move(*tails);
 
     this->config().trunk_count = static_cast<std::uint32_t>(trunk_count_);
     for (std::size_t i = 0; i < trunks.size(); ++i) {
@@ -185,6 +190,19 @@ Result<void> BpfPhaseMaps::fill_prefixes(const std::vector<PhaseTrunk>& trunks) 
 std::span<headway_phase_rate> BpfPhaseMaps::rates(std::uint32_t job, std::uint32_t phase) {
     auto* table = static_cast<headway_phase_rate*>(rates_.address());
     return {table + (std::size_t{job} * HEADWAY_PHASES + phase) * trunk_count_, trunk_count_};
+}
+
+std::span<std::uint64_t> BpfPhaseMaps::tails(std::uint32_t job) {
+    return {static_cast<std::uint64_t*>(tails_.address()) + job * trunk_count_, trunk_count_};
+}
+
+Result<void> BpfPhaseMaps::set_cgroup(std::uint64_t cgroup, std::uint32_t job) {
+    const int error = bpf_map_update_elem(map_fd("cgroups"), &cgroup, &job, BPF_ANY);
+    return error == 0 ? Result<void>() : bpf_failure(-error, "filling the table of cgroups");
+}
+
+void BpfPhaseMaps::forget_cgroup(std::uint64_t cgroup) {
+    (void)bpf_map_delete_elem(map_fd("cgroups"), &cgroup);  // it is there, or it need not be
 }
 
 Result<BpfPhaseMaps::JobArray> BpfPhaseMaps::new_array() {

@@ -78,6 +78,9 @@ public:
     [[nodiscard]] int slots_fd(std::uint32_t job) const override { return arrays_[job].fd.get(); }
     [[nodiscard]] Result<void> renew(std::span<const std::uint32_t> jobs) override;
     [[nodiscard]] Result<std::set<std::uint32_t>> adopt(std::vector<KeptArray> kept) override;
+    [[nodiscard]] Result<void> set_cgroup(std::uint64_t cgroup, std::uint32_t job) override;
+    void forget_cgroup(std::uint64_t cgroup) override;
+    [[nodiscard]] std::span<std::uint64_t> tails(std::uint32_t job) override;
 
 private:
     struct CloseObject {
@@ -103,6 +106,7 @@ private:
     PhaseProgram program_;
     SharedMemory config_;
     SharedMemory rates_;
+    SharedMemory tails_;
     std::size_t trunk_count_ = 0;
     std::array<JobArray, HEADWAY_PHASE_JOBS> arrays_;
 };

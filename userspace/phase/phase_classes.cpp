@@ -24,22 +24,52 @@ Result<TcHandle> PhaseClasses::acquire(const Key& key, BytesPerSecond rate) {
         ++known->second.users;
         return known->second.classid;
     }
+    const std::uint32_t group = group_of(key.job);
     const auto idle = idle_.find({key.trunk, rate});
-    if (idle == idle_.end()) {
-        const auto added = add(key.trunk, rate);
-        if (added) entries_.emplace(key, Entry{*added, rate, 1});
-        return added;
-    }
-    const TcHandle classid = idle->second;
-    idle_.erase(idle);
-    entries_.emplace(key, Entry{classid, rate, 1});
+    const auto classid = idle == idle_.end() ? add(key.trunk, rate, group) : take_idle(idle, group);
+    if (classid) entries_.emplace(key, Entry{*classid, rate, 1, group});
     return classid;
+}
+
+Result<TcHandle> PhaseClasses::take_idle(std::multimap<TrunkAndRate, Idle>::iterator idle,
+                                         std::uint32_t group) {
+    const TcHandle classid = idle->second.classid;
+    if (idle->second.group != group) {
+        const Change change = ChangeClassGroup{classid, group};
+        if (auto done = kernel_.apply(std::span(&change, 1), ApplyMode::in_order); !done) {
+            return tl::unexpected(std::move(done.error().error));
+        }
+    }
+    idle_.erase(idle);
+    return classid;
+}
+
+std::uint32_t PhaseClasses::group_of(std::uint32_t job) const {
+    const auto known = groups_.find(job);
+    return known == groups_.end() ? 0 : known->second;
+}
+
+Result<void> PhaseClasses::set_groups(std::map<std::uint32_t, std::uint32_t> group_of_job) {
+    groups_ = std::move(group_of_job);
+    std::vector<Change> asked;
+    for (auto& [key, entry] : entries_) {
+        const std::uint32_t group = group_of(key.job);
+        if (entry.group == group && !groups_are_in_doubt_) continue;
+        asked.emplace_back(ChangeClassGroup{entry.classid, group});
+        entry.group = group;
+    }
+    if (asked.empty()) return {};
+    auto done = kernel_.apply(asked, ApplyMode::together);
+    groups_are_in_doubt_ = !done;
+    if (done) return {};
+    return tl::unexpected(std::move(done.error().error));
 }
 
 void PhaseClasses::release(const Key& key) {
     const auto known = entries_.find(key);
     if (known == entries_.end() || --known->second.users > 0) return;
-    idle_.emplace(TrunkAndRate(key.trunk, known->second.rate), known->second.classid);
+    idle_.emplace(TrunkAndRate(key.trunk, known->second.rate),
+                  Idle{known->second.classid, known->second.group});
     entries_.erase(known);
 }
 
@@ -50,10 +80,16 @@ Result<void> PhaseClasses::change_rates(std::span<const RateChange> changes) {
             asked.emplace_back(ChangeClassRate{entry.classid, entry.rate});
         }
     }
-    for (const RateChange& change : changes) {
+    // First those that become less: jobs may send at the same time, and at no moment
+    // are they to have more together than before and after.
+    std::vector<RateChange> in_order(changes.begin(), changes.end());
+    std::stable_partition(in_order.begin(), in_order.end(), [&](const RateChange& change) {
+        return change.rate < entries_.at(change.key).rate;
+    });
+    for (const RateChange& change : in_order) {
         const Entry& entry = entries_.at(change.key);
         asked.emplace_back(ChangeClassRate{entry.classid, change.rate});
-        back.emplace_back(ChangeClassRate{entry.classid, entry.rate});
+        back.insert(back.begin(), ChangeClassRate{entry.classid, entry.rate});
     }
     if (asked.empty()) return {};
     if (auto done = kernel_.apply(asked, ApplyMode::together); !done) {
@@ -71,24 +107,30 @@ void PhaseClasses::adopt(const std::vector<ClassState>& found) {
         const auto parent = std::find(trunks_.begin(), trunks_.end(), state.parent);
         if (parent == trunks_.end() || !is_phase_class(state)) continue;
         const auto trunk = static_cast<std::size_t>(parent - trunks_.begin());
-        if (!is_full()) idle_.emplace(TrunkAndRate(trunk, *state.rate), state.classid);
+        if (!is_full()) idle_.emplace(TrunkAndRate(trunk, *state.rate), Idle{state.classid, state.group});
         next_minor_ = std::max(next_minor_, state.classid.minor());
     }
 }
 
 std::vector<PhaseClasses::InKernel> PhaseClasses::all() const {
     std::vector<InKernel> list;
-    for (const auto& [key, entry] : entries_) list.push_back({key.trunk, entry.classid, entry.rate});
-    for (const auto& [place, classid] : idle_) list.push_back({place.first, classid, place.second});
+    for (const auto& [key, entry] : entries_) {
+        list.push_back({key.trunk, entry.classid, entry.rate, entry.group});
+    }
+    for (const auto& [place, idle] : idle_) {
+        list.push_back({place.first, idle.classid, place.second, idle.group});
+    }
     return list;
 }
 
-Result<TcHandle> PhaseClasses::add(std::size_t trunk, BytesPerSecond rate) {
+Result<TcHandle> PhaseClasses::add(std::size_t trunk, BytesPerSecond rate, std::uint32_t group) {
     if (is_full()) {
         if (auto made = make_room(); !made) return tl::unexpected(made.error());
     }
     const TcHandle classid = free_handle();
-    const Change change = AddClass{classid, rate, trunks_[trunk]};
+    AddClass added_class{classid, rate, trunks_[trunk]};
+    added_class.group = group;
+    const Change change = added_class;
     if (const auto added = kernel_.apply(std::span(&change, 1), ApplyMode::in_order); !added) {
         return tl::unexpected(added.error().error);
     }
@@ -100,7 +142,7 @@ Result<void> PhaseClasses::make_room() {
     const auto states = kernel_.classes();
     if (!states) return tl::unexpected(states.error());
     for (auto idle = idle_.begin(); idle != idle_.end();) {
-        const TcHandle classid = idle->second;
+        const TcHandle classid = idle->second.classid;
         const auto state = std::find_if(states->begin(), states->end(),
                                         [&](const auto& s) { return s.classid == classid; });
         const bool is_empty = state == states->end() || state->backlog_bytes == 0;

@@ -49,6 +49,7 @@ public:
         TcHandle classid;
         BytesPerSecond rate;
         std::uint32_t users = 0;
+        std::uint32_t group = 0;
     };
     struct RateChange {
         Key key;
@@ -58,6 +59,11 @@ public:
     /// say what it has after a failure, the next call says all rates again.
     [[nodiscard]] Result<void> change_rates(std::span<const RateChange> changes);
 
+    /// From now on a job's classes are of the group that it has here, or of group 0:
+    /// those of one group take turns.  Fails if the kernel refuses any; then some
+    /// may be in another group than they should, until the next call.
+    [[nodiscard]] Result<void> set_groups(std::map<std::uint32_t, std::uint32_t> group_of_job);
+
     /// Takes classes that are in the kernel already for its own, as far as they
     /// are such as it makes; nobody wants them yet.
     void adopt(const std::vector<ClassState>& found);
@@ -66,6 +72,7 @@ public:
         std::size_t trunk = 0;
         TcHandle classid;
         BytesPerSecond rate;
+        std::uint32_t group = 0;
     };
     /// All that should be there, wanted or not.
     [[nodiscard]] std::vector<InKernel> all() const;
@@ -75,7 +82,15 @@ public:
 private:
     using TrunkAndRate = std::pair<std::size_t, BytesPerSecond>;
 
-    Result<TcHandle> add(std::size_t trunk, BytesPerSecond rate);
+    struct Idle {
+        TcHandle classid;
+        std::uint32_t group = 0;
+    };
+
+    Result<TcHandle> add(std::size_t trunk, BytesPerSecond rate, std::uint32_t group);
+    Result<TcHandle> take_idle(std::multimap<TrunkAndRate, Idle>::iterator idle,
+                               std::uint32_t group);
+    [[nodiscard]] std::uint32_t group_of(std::uint32_t job) const;
     Result<void> make_room();
     [[nodiscard]] bool is_full() const { return entries_.size() + idle_.size() >= classes_max_; }
     [[nodiscard]] TcHandle free_handle();
@@ -84,9 +99,11 @@ private:
     std::vector<TcHandle> trunks_;
     std::size_t classes_max_;
     std::map<Key, Entry> entries_;
-    std::multimap<TrunkAndRate, TcHandle> idle_;  ///< that nobody wants
+    std::multimap<TrunkAndRate, Idle> idle_;  ///< that nobody wants
+    std::map<std::uint32_t, std::uint32_t> groups_;  ///< by job; others have group 0
     std::uint16_t next_minor_;
     bool is_in_doubt_ = false;
+    bool groups_are_in_doubt_ = false;
 };
 
 }  // namespace headway

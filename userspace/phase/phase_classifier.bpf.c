@@ -3,6 +3,10 @@
  * Chooses a packet's class by where it goes and by the phases that the node's
  * processes are in: of those that limit the trunk, the strictest.
  *
+ * If headwayd says so, packets of several jobs are told apart by the cgroup of
+ * their socket: where a phase of the packet's own job limits the trunk, only
+ * the job's own count.  All other packets take the strictest of all.
+ *
  * Attached to the root qdisc in direct-action mode; the filter's own class id
  * has the major number.  Packets to nowhere that is known are left to the
  * qdisc's next filter and default class.
@@ -71,6 +75,32 @@ struct {
 	__type(value, __u32);
 } trunks_v6 SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, HEADWAY_PHASE_CGROUPS);
+	__type(key, __u64);
+	__type(value, __u32);
+} cgroups SEC(".maps");
+
+/*
+ * As large as the topology needs.  A job that leaves its phase has packets in
+ * that phase's class, and more in its sockets.  These must not overtake those
+ * by way of another job's class, nor leave unpaced; the qdisc, which sees to
+ * that among the classes of one job, does not know whose a packet of another
+ * class is.  So for linger_ns after the last packet of a phase the job's
+ * packets stay in its class.  Each element is the phase in the bits of
+ * TAIL_PHASE, and in the others the time until when.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} tails SEC(".maps");
+
+#define TAIL_PHASE	((__u64)HEADWAY_PHASES - 1)
+
 static __always_inline const __u32 *trunk_v4(const void *data, const void *end)
 {
 	const struct iphdr *ip = data + ETH_HLEN;
@@ -127,37 +157,41 @@ static __always_inline const struct headway_phase_slots *slots_of(__u32 job)
 	return array ? bpf_map_lookup_elem(array, &first) : NULL;
 }
 
+#define NO_JOB	HEADWAY_PHASE_JOBS
+
+/* What a phase of a job, which has it, means for the trunk. */
+static __always_inline const struct headway_phase_rate *
+rate_of(const struct headway_phase_config *c, __u32 job, __u32 phase, __u32 trunk)
+{
+	__u32 index = (job * HEADWAY_PHASES + phase) * c->trunk_count + trunk;
+
+	return bpf_map_lookup_elem(&rates, &index);
+}
+
 /*
- * Minor number of the packet's class; 0: it goes nowhere that is known.
+ * The phase that limits the trunk most: of the processes of job @only, or of
+ * all with NO_JOB.  Its class, 0 if there is none; and its number.
  *
  * The verifier follows the loop to its end only for who has CAP_PERFMON, for it
  * need not try what a processor might guess then.  bpf_loop() would do without,
  * but a packet would cost up to 1.9 times as much with 16 processes, 2.3 with 64
  * (make bench-phase).
  */
-static __always_inline __u32 class_of(const struct __sk_buff *skb)
+static __always_inline __u32 strictest(const struct headway_phase_config *c,
+				       __u32 trunk, __u32 only, __u32 *number)
 {
 	const struct headway_phase_slots *slots = NULL;
-	const struct headway_phase_config *c;
 	const struct headway_phase_rate *rate;
-	const __u32 first = 0, *found;
-	__u32 trunk, minor, i, slots_job = HEADWAY_PHASE_JOBS;
-	__u64 strictest = ~0ULL;
+	__u32 minor = 0, i, slots_job = NO_JOB;
+	__u64 least = ~0ULL;
 
-	found = trunk_of(skb);
-	if (!found)
-		return 0;
-	trunk = INDEX(*found, HEADWAY_PHASE_TRUNKS);
-	c = bpf_map_lookup_elem(&config, &first);
-	if (!c)
-		return 0;
-
-	minor = c->rest_minor[trunk];
 	for (i = 0; i < HEADWAY_PHASE_PROCESSES && i < c->process_count; i++) {
 		__u32 job = INDEX(c->process[i].job, HEADWAY_PHASE_JOBS);
 		__u32 slot = INDEX(c->process[i].slot, HEADWAY_PHASE_SLOTS);
-		__u32 phase, index;
+		__u32 phase;
 
+		if (only != NO_JOB && job != only)
+			continue;
 		/* processes of a job are mostly neighbours */
 		if (job != slots_job) {
 			slots = slots_of(job);
@@ -168,14 +202,81 @@ static __always_inline __u32 class_of(const struct __sk_buff *skb)
 		phase = *(const volatile __u32 *)&slots->phase[slot];
 		if (!phase || phase >= c->phase_count[job])
 			continue;
-		index = (job * HEADWAY_PHASES + phase) * c->trunk_count + trunk;
-		rate = bpf_map_lookup_elem(&rates, &index);
-		if (rate && rate->bytes_per_s < strictest) {
-			strictest = rate->bytes_per_s;
+		rate = rate_of(c, job, phase, trunk);
+		if (rate && rate->bytes_per_s < least) {
+			least = rate->bytes_per_s;
 			minor = rate->class_minor;
+			*number = phase;
 		}
 	}
 	return minor;
+}
+
+/* Whose packet it is; NO_JOB: nobody's, or that is not known. */
+static __always_inline __u32 job_of(struct __sk_buff *skb)
+{
+	__u64 cgroup = bpf_skb_cgroup_id(skb);
+	const __u32 *job = bpf_map_lookup_elem(&cgroups, &cgroup);
+
+	return job ? INDEX(*job, HEADWAY_PHASE_JOBS) : NO_JOB;
+}
+
+/* The class of the job that was in a phase a moment ago; 0: it was not. */
+static __always_inline __u32 class_of_tail(const struct headway_phase_config *c,
+					   __u32 trunk, __u32 job, __u64 tail)
+{
+	const struct headway_phase_rate *rate;
+	__u32 phase = tail & TAIL_PHASE;
+
+	if (bpf_ktime_get_ns() >= (tail & ~TAIL_PHASE) ||
+	    phase >= c->phase_count[job])
+		return 0;
+	rate = rate_of(c, job, phase, trunk);
+	return rate && ~rate->bytes_per_s ? rate->class_minor : 0;
+}
+
+/* The class that the packet has by its own job alone; 0: none. */
+static __always_inline __u32 own_class(const struct headway_phase_config *c,
+				       struct __sk_buff *skb, __u32 trunk)
+{
+	__u32 job = job_of(skb), phase = 0, minor, index;
+	__u64 *tail;
+
+	if (job == NO_JOB)
+		return 0;
+	index = job * c->trunk_count + trunk;
+	tail = bpf_map_lookup_elem(&tails, &index);
+	if (!tail)
+		return 0;
+	minor = strictest(c, trunk, job, &phase);
+	if (!minor)
+		return class_of_tail(c, trunk, job, *(volatile __u64 *)tail);
+	*(volatile __u64 *)tail =
+		((bpf_ktime_get_ns() + c->linger_ns) & ~TAIL_PHASE) | phase;
+	return minor;
+}
+
+/* Minor number of the packet's class; 0: it goes nowhere that is known. */
+static __always_inline __u32 class_of(struct __sk_buff *skb)
+{
+	const struct headway_phase_config *c;
+	const __u32 first = 0, *found;
+	__u32 trunk, minor, phase;
+
+	found = trunk_of(skb);
+	if (!found)
+		return 0;
+	trunk = INDEX(*found, HEADWAY_PHASE_TRUNKS);
+	c = bpf_map_lookup_elem(&config, &first);
+	if (!c)
+		return 0;
+	if (c->is_apart) {
+		minor = own_class(c, skb, trunk);
+		if (minor)
+			return minor;
+	}
+	minor = strictest(c, trunk, NO_JOB, &phase);
+	return minor ? minor : c->rest_minor[trunk];
 }
 
 SEC("tc")

@@ -23,6 +23,7 @@ PhaseJobs::PhaseJobs(PhaseMaps& maps, TrafficControl& kernel, std::vector<TcHand
                      BytesPerSecond link_rate)
     : maps_(maps),
       classes_(kernel, trunks, phase_classes_max),
+      cgroups_(maps),
       link_rate_(link_rate),
       trunk_count_(trunks.size()) {
     for (std::uint32_t number = 0; number < HEADWAY_PHASE_JOBS; ++number) fresh_.insert(number);
@@ -57,12 +58,43 @@ void PhaseJobs::leave(const PhaseSeat& seat) {
     const auto job = jobs_.find(seat.job);
     if (job == jobs_.end() || job->second.slots.erase(seat.slot) == 0) return;
     remove_phase_process(maps_, seat);
+    cgroups_.leave(seat);
+    job->second.cgroups.erase(seat.slot);
     job->second.joined.erase(seat.slot);
     if (job->second.slots.empty()) {
         end(seat.job);
     } else {
         new_generation(seat.job);
     }
+}
+
+// --------------------------------------------------------------------- cgroups
+
+Result<void> PhaseJobs::know_cgroup(const PhaseSeat& seat, std::uint64_t cgroup) {
+    jobs_.at(seat.job).cgroups[seat.slot] = cgroup;
+    ++changes_;
+    return cgroups_.join(seat, cgroup);
+}
+
+Result<void> PhaseJobs::tell_apart(const std::set<std::uint32_t>& jobs) {
+    std::erase_if(groups_, [&](const auto& one) { return !jobs.contains(one.first); });
+    std::set<std::uint32_t> taken;
+    for (const auto& [job, group] : groups_) taken.insert(group);
+    for (const std::uint32_t job : jobs) {
+        std::uint32_t group = 1;
+        while (taken.contains(group)) ++group;
+        if (groups_.emplace(job, group).second) taken.insert(group);
+    }
+    if (jobs.empty()) set_phases_apart(maps_, false);
+    auto done = classes_.set_groups(groups_);
+    if (done) {
+        set_phases_apart(maps_, !jobs.empty());
+        return done;
+    }
+    set_phases_apart(maps_, false);
+    groups_.clear();
+    (void)classes_.set_groups({});
+    return done;
 }
 
 // --------------------------------------------------------------------- restart
@@ -92,7 +124,18 @@ std::set<std::uint32_t> PhaseJobs::restore(const std::map<std::uint32_t, Job>& k
     // Which of them is the strictest is known only when all are there.
     add_phase_processes(maps_, seats);
     for (const std::uint32_t number : restored) new_generation(number);
+    restore_cgroups(kept, seats);
     return restored;
+}
+
+/// One that the kernel does not take is told apart no more, which harms nobody.
+void PhaseJobs::restore_cgroups(const std::map<std::uint32_t, Job>& kept,
+                                const std::vector<PhaseSeat>& seats) {
+    for (const PhaseSeat& seat : seats) {
+        const auto& cgroups = kept.at(seat.job).cgroups;
+        const auto known = cgroups.find(seat.slot);
+        if (known != cgroups.end()) (void)know_cgroup(seat, known->second);
+    }
 }
 
 /// Which generation named which number last is not known any more: it counts as

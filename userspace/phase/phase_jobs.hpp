@@ -10,6 +10,7 @@
 // with its first process and ends with its last.
 #pragma once
 
+#include <linux/pkt_sched_gap.h>
 #include <sys/types.h>
 
 #include <map>
@@ -20,6 +21,7 @@
 
 #include "model/link_part.hpp"
 #include "netlink/traffic_control.hpp"
+#include "phase/phase_cgroups.hpp"
 #include "phase/phase_classes.hpp"
 #include "phase/phase_maps.hpp"
 
@@ -42,6 +44,21 @@ public:
     [[nodiscard]] std::set<std::uint32_t> restore(const std::map<std::uint32_t, Job>& kept);
     /// The process is gone: its slot does not count any more.
     void leave(const PhaseSeat& seat);
+
+    /// Packets of the sockets that it makes there are the job's, unless another job has
+    /// processes in that cgroup.  Fails if the kernel takes no more cgroups.
+    [[nodiscard]] Result<void> know_cgroup(const PhaseSeat& seat, std::uint64_t cgroup);
+    [[nodiscard]] const PhaseCgroups& cgroups() const { return cgroups_; }
+
+    /// As many jobs as groups of classes that take turns, but for the one of all
+    /// other packets.
+    static constexpr std::size_t jobs_apart_max = GAP_GROUP_MAX;
+    /// These jobs' packets take the strictest phase of their own job, at the same time
+    /// as those of others; or, if there are none, every packet that of all.  Where the
+    /// kernel refuses, it is that of all.  The caller knows that the jobs may send all
+    /// they have at the same time, and asks again when jobs come or go.
+    [[nodiscard]] Result<void> tell_apart(const std::set<std::uint32_t>& jobs);
+    [[nodiscard]] bool are_apart() const { return !groups_.empty(); }
 
     /// The job's phase that limits trunk i to rates[i] (none: not at all), or to the
     /// job's part of that: 0 if there is no limit; the number that equal rates have, or the next, or one
@@ -84,6 +101,7 @@ public:
         std::vector<LinkPart> parts;                 ///< by trunk; empty: all of it
         std::vector<std::uint32_t> named;  ///< of each phase: the last generation that did
         std::map<std::uint32_t, std::uint32_t> joined;  ///< the generation of each slot's process
+        std::map<std::uint32_t, std::uint64_t> cgroups;  ///< of slots' processes, as far as known
     };
     /// By number.
     [[nodiscard]] const std::map<std::uint32_t, Job>& jobs() const { return jobs_; }
@@ -98,6 +116,8 @@ public:
 
 private:
     [[nodiscard]] bool is_possible(const Job& job) const;
+    void restore_cgroups(const std::map<std::uint32_t, Job>& kept,
+                         const std::vector<PhaseSeat>& seats);
     Result<void> restore_phases(std::uint32_t number, const Job& kept);
     Result<std::uint32_t> job_of(uid_t user, const std::string& name);
     Result<std::uint32_t> begin(uid_t user, const std::string& name);
@@ -118,9 +138,11 @@ private:
 
     PhaseMaps& maps_;
     PhaseClasses classes_;
+    PhaseCgroups cgroups_;
     BytesPerSecond link_rate_;
     std::map<std::uint32_t, Job> jobs_;
     std::set<std::uint32_t> fresh_;  ///< numbers whose arrays nobody has seen
+    std::map<std::uint32_t, std::uint32_t> groups_;  ///< of jobs that are told apart
     std::size_t trunk_count_;
     std::uint64_t changes_ = 0;
 };

@@ -10,6 +10,9 @@
  * rates	[job][phase][trunk], headwayd's alone
  * trunks_v4, trunks_v6
  *		longest prefix of the destination -> index of the trunk
+ * cgroups	id of a cgroup (v2) -> the job that its packets are of, headwayd's
+ *		alone
+ * tails	[job][trunk], the classifier's own memory: see there
  *
  * A trunk is where packets of one class of the node go: index 0 is the node's
  * own cluster.  Phase 0 is rest.
@@ -24,6 +27,7 @@
 #define HEADWAY_PHASE_SLOTS	64	/* of a job */
 #define HEADWAY_PHASES		64	/* of a job, rest included */
 #define HEADWAY_PHASE_TRUNKS	128
+#define HEADWAY_PHASE_CGROUPS	64	/* one for each process is enough */
 
 /* All that a client can write. */
 struct headway_phase_slots {
@@ -42,6 +46,9 @@ struct headway_phase_config {
 	__u32	trunk_count;
 	__u32	phase_count[HEADWAY_PHASE_JOBS];	/* rest included; 0: no such job */
 	__u32	rest_minor[HEADWAY_PHASE_TRUNKS];	/* class of resting traffic */
+	__u64	linger_ns;	/* a job's packets stay with its phase, see tails */
+	__u32	is_apart;	/* packets are told apart by their cgroups */
+	__u32	unused;
 };
 
 /* bytes_per_s is ~0 where the phase does not limit the trunk. */

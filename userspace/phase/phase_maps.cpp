@@ -12,7 +12,8 @@ std::uint32_t load(std::uint32_t& word) {
     return std::atomic_ref(word).load(std::memory_order_acquire);
 }
 
-void store(std::uint32_t& word, std::uint32_t value) {
+template <class Word>
+void store(Word& word, Word value) {
     std::atomic_ref(word).store(value, std::memory_order_release);
 }
 
@@ -28,7 +29,7 @@ void store(headway_phase_process& place, headway_phase_process process) {
 }  // namespace
 
 void add_phase_process(PhaseMaps& maps, const PhaseSeat& seat) {
-    store(maps.slots(seat.job).phase[seat.slot], 0);
+    store(maps.slots(seat.job).phase[seat.slot], 0U);
     add_phase_processes(maps, std::span(&seat, 1));
 }
 
@@ -48,7 +49,7 @@ void remove_phase_process(PhaseMaps& maps, const PhaseSeat& seat) {
         store(config.process_count, config.process_count - 1);
         break;
     }
-    store(maps.slots(seat.job).phase[seat.slot], 0);
+    store(maps.slots(seat.job).phase[seat.slot], 0U);
 }
 
 void change_phase(PhaseMaps& maps, std::uint32_t job, std::uint32_t phase,
@@ -57,10 +58,8 @@ void change_phase(PhaseMaps& maps, std::uint32_t job, std::uint32_t phase,
     for (std::size_t trunk = 0; trunk < rates.size(); ++trunk) {
         const bool limited = trunk < by_trunk.size() && by_trunk[trunk].class_minor != 0;
         // without a limit the class is not looked at
-        if (limited) store(rates[trunk].class_minor, by_trunk[trunk].class_minor);
-        std::atomic_ref(rates[trunk].bytes_per_s)
-            .store(limited ? by_trunk[trunk].bytes_per_s : ~std::uint64_t{0},
-                   std::memory_order_release);
+        if (limited) store(rates[trunk].class_minor, std::uint32_t{by_trunk[trunk].class_minor});
+        store(rates[trunk].bytes_per_s, limited ? by_trunk[trunk].bytes_per_s : ~__u64{0});
     }
 }
 
@@ -72,17 +71,27 @@ std::uint32_t add_phase(PhaseMaps& maps, std::uint32_t job, std::span<const Phas
     return phase;
 }
 
+/// The number may have been another job's.
 void begin_phase_job(PhaseMaps& maps, std::uint32_t job) {
-    store(maps.config().phase_count[job], 1);
+    for (std::uint64_t& tail : maps.tails(job)) store(tail, std::uint64_t{0});
+    store(maps.config().phase_count[job], 1U);
 }
 
 void end_phase_job(PhaseMaps& maps, std::uint32_t job) {
-    store(maps.config().phase_count[job], 0);
+    store(maps.config().phase_count[job], 0U);
+}
+
+void set_phases_apart(PhaseMaps& maps, bool are_apart) {
+    store(maps.config().is_apart, are_apart ? 1U : 0U);
+}
+
+void set_phase_linger(PhaseMaps& maps, std::chrono::nanoseconds linger) {
+    store(maps.config().linger_ns, static_cast<__u64>(linger.count()));
 }
 
 void classify_resting(PhaseMaps& maps, std::span<const std::uint16_t> minors) {
     for (std::size_t trunk = 0; trunk < minors.size(); ++trunk) {
-        store(maps.config().rest_minor[trunk], minors[trunk]);
+        store(maps.config().rest_minor[trunk], std::uint32_t{minors[trunk]});
     }
 }
 

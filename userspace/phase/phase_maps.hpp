@@ -5,6 +5,7 @@
 // written before the number counts, and stops counting before it is reused.
 #pragma once
 
+#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <set>
@@ -59,6 +60,14 @@ public:
     /// cannot be mapped.  May block as renew() does.
     [[nodiscard]] virtual Result<std::set<std::uint32_t>> adopt(std::vector<KeptArray> kept) = 0;
 
+    /// Packets of sockets of this cgroup are the job's.  Fails if the kernel takes
+    /// no more.
+    [[nodiscard]] virtual Result<void> set_cgroup(std::uint64_t cgroup, std::uint32_t job) = 0;
+    /// They are nobody's.
+    virtual void forget_cgroup(std::uint64_t cgroup) = 0;
+    /// Of each trunk, what the classifier remembers of the job's last phase.
+    [[nodiscard]] virtual std::span<std::uint64_t> tails(std::uint32_t job) = 0;
+
 protected:
     PhaseMaps() = default;
     PhaseMaps(const PhaseMaps&) = default;
@@ -87,6 +96,14 @@ void change_phase(PhaseMaps& maps, std::uint32_t job, std::uint32_t phase,
 /// of it may count.
 void begin_phase_job(PhaseMaps& maps, std::uint32_t job);
 void end_phase_job(PhaseMaps& maps, std::uint32_t job);
+
+/// Whether packets are told apart by their cgroups: where not, the strictest phase
+/// of all holds for all.
+void set_phases_apart(PhaseMaps& maps, bool are_apart);
+
+/// For how long packets stay with the phase that their job has left, where they are
+/// told apart.
+void set_phase_linger(PhaseMaps& maps, std::chrono::nanoseconds linger);
 
 /// Class of resting traffic, by trunk; 0 leaves it to the next filter.
 void classify_resting(PhaseMaps& maps, std::span<const std::uint16_t> minors);
