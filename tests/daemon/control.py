@@ -4,7 +4,7 @@
 
 As a program it enters an all-to-all of the hosts given, says so, and stays in
 it until it is killed:  control.py SOCKET HOST...
-With --phase it enters it with a store; with --child, too, it leaves a child that
+With --phase it enters it with a store, as a process of --job=NAME; with --child, too, it leaves a child that
 holds the socket and goes on storing.
 """
 
@@ -87,7 +87,8 @@ if __name__ == "__main__":
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
     control = Control(words[0])
     if "--phase" in sys.argv:
-        slot, _ = control.join()
+        names = [word.removeprefix("--job=") for word in sys.argv if word.startswith("--job=")]
+        slot, _ = control.join(*names)
         number = control.phase(words[1:])["phase"]
         slot.store(number)
     else:

@@ -23,6 +23,7 @@ import ktap             # found where guestdaemon looks
 from ktap import case, equal, run_cases
 from control import Control
 import cases_bad_days  # noqa: F401, its cases register themselves
+import cases_cgroups  # noqa: F401, and these
 import cases_feedback  # noqa: F401, as these
 import cases_jobs  # noqa: F401, as these
 import cases_phases  # noqa: F401, and these

@@ -48,6 +48,9 @@ struct Client {
     }
 };
 
+/// Each process that a run looks up is in a cgroup of its own, as far as it hears.
+std::uint64_t cgroups_read = 0;
+
 /// One run of the daemon, as far as it serves clients.
 class DaemonRun {
 public:
@@ -57,6 +60,7 @@ public:
         auto planner = NodePlanner::make(std::move(config), "");
         service.emplace(std::move(*planner), BytesPerSecond{20 * mbit / 8}, kernel, clock_);
         service->use_phases(maps, {17, 17});
+        service->tell_apart_with([](const Peer&) { return ++cgroups_read; }, [](const Error&) {});
         service->adopt(*kernel.classes(), 16);
         classify_resting(maps, std::vector<std::uint16_t>(2));  // as the daemon begins
         auto taken = hand_over.take_up(*service, store.received());
@@ -419,6 +423,40 @@ TEST_F(HandOverTest, SharesOfLinksAreAsBefore) {
     EXPECT_EQ(rate_of_next(), ClassRate(BytesPerSecond{773'437 / 2}));
     restart();
     EXPECT_EQ(rate_of_next(), ClassRate(BytesPerSecond{773'437 / 2}));
+}
+
+TEST_F(HandOverTest, JobsAreToldApartAsBefore) {
+    const Client one = join(), other = join(R"({"v":1,"id":1,"op":"join","job":"13.0"})");
+    one.store(phase(one));
+    other.store(phase(other));
+    const auto cgroups = run_->maps.cgroups();
+    ASSERT_EQ(cgroups.size(), 2U);
+    const auto are_apart = [&] {
+        const auto [first, second] = std::pair(*cgroups.begin(), *cgroups.rbegin());
+        return run_->maps.cgroups() == cgroups && run_->maps.config().is_apart == 1 &&
+               run_->maps.classify(1, first.first) != run_->maps.classify(1, second.first);
+    };
+    EXPECT_TRUE(are_apart());
+    const std::uint64_t read = cgroups_read;
+    restart();
+    EXPECT_TRUE(are_apart());
+    EXPECT_EQ(cgroups_read, read) << "sockets do not follow who moves";
+}
+
+// An older run did not keep them.
+TEST_F(HandOverTest, CgroupsThatWereNotKeptAreLookedUp) {
+    const Client one = join(), other = join(R"({"v":1,"id":1,"op":"join","job":"13.0"})");
+    run_.reset();
+    auto memory = StateMemory::open(FileDescriptor(dup(store_.fd_of("headway-state"))));
+    ASSERT_TRUE(memory);
+    Json state = Json::parse(memory->text());
+    for (Json& client : state["clients"]) EXPECT_EQ(client.erase("cgroup"), 1U) << client;
+    ASSERT_TRUE(memory->write(state.dump()));
+    const std::uint64_t read = cgroups_read;
+    start();
+    EXPECT_EQ(cgroups_read, read + 2);
+    EXPECT_EQ(run_->maps.cgroups().size(), 2U);
+    EXPECT_EQ(run_->maps.config().is_apart, 1U);
 }
 
 TEST_F(HandOverTest, AReuseOfANumberIsAsCarefulAsBefore) {

@@ -61,6 +61,9 @@ void print_jobs(const Json& status) {
                        rate_text(phase, "bytes_per_s"));
             separator = ", ";
         }
+        if (job.value("told_apart", false)) {
+            fmt::print("; told apart by {}", counted(number_of(job, "cgroups"), "cgroup", "cgroups"));
+        }
         fmt::print("\n");
     }
 }

@@ -134,6 +134,7 @@ int ControlServer::on_accept_again(sd_event_source*, std::uint64_t, void* server
 }
 
 Result<void> ControlServer::add(AcceptedClient accepted) {
+    accepted.peer.process = accepted.process.get();
     const auto session = service_.open(accepted.peer);
     if (!session) {
         refuse(accepted, session.error());

@@ -65,6 +65,7 @@ void ControlService::use_phases(PhaseMaps& maps, const PhaseProgram& program) {
     program_ = program;
     maps_ = &maps;
     phases_.emplace(maps, kernel_, planner_.layout(), link_rate_);
+    phases_->set_linger(planner_.config().policy.linger);
 }
 
 // ------------------------------------------------------------------ sessions
@@ -99,6 +100,7 @@ void ControlService::close(SessionId id) {
     sessions_.erase(found);
     if (!active.empty()) pacer_.leave(active);
     detach_job(ended);
+    settle_apart();
 }
 
 // ------------------------------------------------------------------- requests
@@ -161,6 +163,7 @@ ControlAnswer ControlService::answer(SessionId id, std::string_view datagram) {
     const auto result =
         std::visit(Dispatch{*this, found->second, make_answer(request.id)}, *request.body);
     if (found->second.seat && is_handed_on(*request.body)) ++changes_;
+    settle_apart();
     if (!result) return refuse(request.id, result.error().message);
 
     ControlAnswer answer{to_datagram(*result)};
@@ -197,8 +200,10 @@ Result<Json> ControlService::hello(ControlSession& session, const HelloRequest& 
 Result<Json> ControlService::join(ControlSession& session, const JoinRequest& request,
                                   Json answer) {
     if (!phases_) return phases_missing();
+    const bool is_new = !session.seat;
     auto joined = phases_->join(session, request, std::move(answer));
     if (!joined) return joined;
+    if (is_new) learn_cgroup(session);
     attach_job(session, request.job);
     if (auto shared = phases_->share(jobs_); !shared) {
         phases_->leave(session);
@@ -458,6 +463,7 @@ Result<void> ControlService::change_linger(std::chrono::nanoseconds linger) {
             (void)kernel_.apply(linger_changes(planner_.layout(), before), ApplyMode::together);
             return tl::unexpected(done.error().error.within("the kernel"));
         }
+        phases_->set_linger(linger);
     }
     pacer_.set_linger(linger);
     return {};

@@ -42,6 +42,12 @@ public:
     /// themselves.  `maps` must outlive the service, as `program`, which reads them.
     void use_phases(PhaseMaps& maps, const PhaseProgram& program);
 
+    /// Looks up the cgroup of a process that joins, and hears why packets of several
+    /// jobs are not told apart.  Without it they never are.
+    using ReadCgroup = std::function<Result<std::uint64_t>(const Peer&)>;
+    using TellError = std::function<void(const Error&)>;
+    void tell_apart_with(ReadCgroup read, TellError tell);
+
     /// The kernel held these classes before, and still does: rates of an earlier
     /// run hold until release_adopted(), classes of phases serve the next who
     /// wants such a rate.  The maps must leave packets of resting traffic to the
@@ -171,6 +177,8 @@ private:
     void take_up_hosts(const PhaseJobs::Job& job, const std::string& hosts);
     Json reconcile_json() const;
     bool is_in_step() const;
+    void learn_cgroup(const ControlSession& session);
+    void settle_apart();
 
     NodePlanner planner_;
     BytesPerSecond link_rate_;
@@ -190,6 +198,8 @@ private:
     std::optional<TrunkDivision> trunk_division_;  ///< none: not shared by agreement, or not yet
     std::optional<Error> share_error_;
     std::optional<std::chrono::nanoseconds> share_retry_at_;
+    ReadCgroup read_cgroup_;
+    TellError tell_apart_error_ = [](const Error&) {};
     std::function<Json()> coordination_;
     std::function<Json()> feedback_;
     std::map<SessionId, ControlSession> sessions_;

@@ -155,6 +155,7 @@ void ControlService::share_or_retry() {
     if (const auto done = share_anew(); !done) {
         share_error_ = done.error().within("sharing the links anew");
     }
+    settle_apart();
 }
 
 void ControlService::retry() {
@@ -171,6 +172,32 @@ std::optional<std::chrono::nanoseconds> ControlService::retry_at() const {
 std::optional<Error> ControlService::take_error() {
     if (auto error = pacer_.take_error()) return error;
     return std::exchange(share_error_, std::nullopt);
+}
+
+// ---------------------------------------------------------------- whose packets
+
+void ControlService::tell_apart_with(ReadCgroup read, TellError tell) {
+    read_cgroup_ = std::move(read);
+    tell_apart_error_ = std::move(tell);
+}
+
+/// Where it fails, the strictest phase of all holds for the process's packets.
+void ControlService::learn_cgroup(const ControlSession& session) {
+    if (!read_cgroup_) return;
+    const auto cgroup = read_cgroup_(session.peer);
+    if (!cgroup) {
+        tell_apart_error_(cgroup.error().within(fmt::format("the cgroup of pid {}", session.peer.pid)));
+    } else if (const auto known = phases_->know_cgroup(session, *cgroup); !known) {
+        tell_apart_error_(known.error());
+    }
+}
+
+/// After everything that could change whether jobs are told apart.
+void ControlService::settle_apart() {
+    if (!phases_) return;
+    if (const auto done = phases_->settle_apart(jobs_, !share_retry_at_); !done) {
+        tell_apart_error_(done.error().within("telling jobs apart"));
+    }
 }
 
 // ---------------------------------------------------------------- who is in which

@@ -115,7 +115,9 @@ void ControlService::take_up(ControlSession& session, const PhaseSeat& seat, Han
         if (!entered.rates.empty()) entered.rates.resize(classes);
     }
     session.seat = seat;
-    attach_job(session, phases_->jobs().jobs().at(seat.job).name);
+    const PhaseJobs::Job& job = phases_->jobs().jobs().at(seat.job);
+    if (!job.cgroups.contains(seat.slot)) learn_cgroup(session);  // an older run did not tell
+    attach_job(session, job.name);
 }
 
 /// Hosts that are not in the topology any more are not known: its processes will

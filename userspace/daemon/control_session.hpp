@@ -22,6 +22,7 @@ struct Peer {
     uid_t uid = 0;
     gid_t gid = 0;
     bool is_watched = true;  ///< the daemon sees the process end
+    int process = -1;        ///< its pidfd, which stays the server's; -1: none
 };
 
 /// A collective announced by "prepare".

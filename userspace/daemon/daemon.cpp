@@ -22,6 +22,7 @@
 #include "daemon/kernel_access.hpp"
 #include "daemon/kernel_setup.hpp"
 #include "daemon/kernel_watch.hpp"
+#include "daemon/process_cgroup.hpp"
 #include "daemon/reconciler.hpp"
 #include "daemon/version.hpp"
 #include "phase/bpf_phase_maps.hpp"
@@ -210,6 +211,12 @@ void take_up_jobs(ControlService& service, const JobFile& file, spdlog::logger& 
     });
 }
 
+/// Where it fails, the strictest phase of all holds, as on a node with one job.
+void tell_jobs_apart(ControlService& service, spdlog::logger& log) {
+    service.tell_apart_with([](const Peer& peer) { return cgroup_of(peer.pid, peer.process); },
+                            [&log](const Error& why) { log.debug("not told apart: {}", why.message); });
+}
+
 /// With the kernel set up; whatever happens here, the caller takes it down.
 Result<void> serve(NodePlanner planner, const SetUp& done, KernelAccess& access,
                    KernelMonitor monitor, ControlSocket& socket, AtTheEnd at_the_end,
@@ -223,6 +230,7 @@ Result<void> serve(NodePlanner planner, const SetUp& done, KernelAccess& access,
     const SteadyClock clock;
     ControlService service(std::move(planner), done.report.link_rate, kernel, clock);
     if (done.phases) service.use_phases(*done.phases, done.phases->program());
+    tell_jobs_apart(service, log);
     if (done.report.is_adopted) service.adopt(done.report.found, done.report.earlier_program);
     const JobFile jobs(service.planner().config().daemon.socket);
     take_up_jobs(service, jobs, log);

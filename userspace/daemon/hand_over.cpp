@@ -81,7 +81,10 @@ struct HandOver::Found {
         std::map<PhaseSeat, Peer> peers;
         for (const auto& [seat, client] : clients) {
             if (!client.socket || !client.process || is_dead(seat) || !told.clients.contains(seat)) continue;
-            if (const auto peer = peer_of(client.socket.get())) peers.emplace(seat, *peer);
+            auto peer = peer_of(client.socket.get());
+            if (!peer) continue;
+            peer->process = client.process.get();
+            peers.emplace(seat, *peer);
         }
         return peers;
     }

@@ -6,7 +6,8 @@
 namespace headway {
 namespace {
 
-/// Another meaning of anything below, another number.
+/// Another meaning of anything below, another number.  What is only added, readers of
+/// before pass over, and those of now can do without.
 constexpr int state_version = 1;
 /// As many as make the text a half of what fits.
 constexpr std::size_t rates_max = 40'000;
@@ -64,8 +65,15 @@ void add_job(HandedState& state, const Json& json) {
     state.jobs.emplace(number, std::move(job));
 }
 
-Json client_json(const PhaseSeat& seat, const HandedClient& client) {
+std::optional<std::uint64_t> cgroup_of(const HandedState& state, const PhaseSeat& seat) {
+    const auto job = state.jobs.find(seat.job);
+    if (job == state.jobs.end() || !job->second.cgroups.contains(seat.slot)) return std::nullopt;
+    return job->second.cgroups.at(seat.slot);
+}
+
+Json client_json(const HandedState& state, const PhaseSeat& seat, const HandedClient& client) {
     Json json{{"job", seat.job}, {"slot", seat.slot}, {"last_pattern", client.last_pattern}};
+    if (const auto cgroup = cgroup_of(state, seat)) json["cgroup"] = *cgroup;
     if (client.hello) {
         json["hello"] = {{"job", client.hello->job},
                          {"rank", client.hello->rank},
@@ -94,9 +102,12 @@ void add_client(HandedState& state, const Json& json) {
         one.is_uncontended = entered.at("is_uncontended").get<bool>();
         client.enters.push_back(std::move(one));
     }
-    state.clients.emplace(PhaseSeat{json.at("job").get<std::uint32_t>(),
-                                    json.at("slot").get<std::uint32_t>()},
-                          std::move(client));
+    const PhaseSeat seat{json.at("job").get<std::uint32_t>(), json.at("slot").get<std::uint32_t>()};
+    const auto job = state.jobs.find(seat.job);
+    if (const auto cgroup = json.find("cgroup"); cgroup != json.end() && job != state.jobs.end()) {
+        job->second.cgroups.emplace(seat.slot, cgroup->get<std::uint64_t>());
+    }
+    state.clients.emplace(seat, std::move(client));
 }
 
 }  // namespace
@@ -105,7 +116,7 @@ std::string to_text(const HandedState& state) {
     if (count_rates(state) > rates_max) return {};
     Json jobs = Json::array(), clients = Json::array();
     for (const auto& [number, job] : state.jobs) jobs.push_back(job_json(number, job, state));
-    for (const auto& [seat, client] : state.clients) clients.push_back(client_json(seat, client));
+    for (const auto& [seat, client] : state.clients) clients.push_back(client_json(state, seat, client));
     return to_datagram({{"version", state_version},
                         {"set_up", state.set_up},
                         {"jobs", std::move(jobs)},

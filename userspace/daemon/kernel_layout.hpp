@@ -17,7 +17,8 @@
 //
 //     class 1:10              cap on all of them; keeps their packets in order
 //       class 1:110           packets while nobody is in a phase; unlimited
-//       class 1:1001, ...     one per rate that a phase has had
+//       class 1:1001, ...     one per rate that a phase has had; of jobs that are told
+//                             apart each in the job's group
 #pragma once
 
 #include <chrono>

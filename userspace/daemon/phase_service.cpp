@@ -261,6 +261,31 @@ Result<void> PhaseService::share(const JobTable& table) {
     return jobs_.share(parts);
 }
 
+// --------------------------------------------------------------------- cgroups
+
+/// None: the strictest phase of all holds for all packets.  A job without a phase is in
+/// nobody's way, though nobody knows its hosts.
+std::set<std::uint32_t> PhaseService::jobs_to_tell_apart(const JobTable& table) const {
+    std::set<std::uint32_t> jobs;
+    const std::size_t count = jobs_.jobs().size();
+    if (count < 2 || count > PhaseJobs::jobs_apart_max || jobs_.cgroups().is_empty()) return jobs;
+    for (const auto& [number, job] : jobs_.jobs()) {
+        const auto id = table.find(job.user, job.name);
+        const bool has_part = id && table.at(*id).hosts.has_value();
+        if (!has_part && job.phases.size() > 1) return {};
+        jobs.insert(number);
+    }
+    return jobs;
+}
+
+/// What was refused is asked for again when the jobs are others.
+Result<void> PhaseService::settle_apart(const JobTable& table, bool parts_hold) {
+    const auto jobs = parts_hold ? jobs_to_tell_apart(table) : std::set<std::uint32_t>{};
+    if (jobs == asked_apart_) return {};
+    asked_apart_ = jobs;
+    return jobs_.tell_apart(jobs);
+}
+
 // ---------------------------------------------------------------------- status
 
 void PhaseService::add_phases_json(const KnownJob& known, Json& entry) const {
@@ -268,6 +293,8 @@ void PhaseService::add_phases_json(const KnownJob& known, Json& entry) const {
         if (job.user != known.user || job.name != known.name) continue;
         entry["generation"] = job.generation;
         entry["phase_count"] = job.phases.size() - 1;
+        entry["cgroups"] = jobs_.cgroups().of_job(number);
+        entry["told_apart"] = jobs_.are_apart() && jobs_.cgroups().of_job(number) > 0;
         Json list = Json::array();
         for (std::uint32_t i = 1; i < job.phases.size() && i <= phases_in_status_max; ++i) {
             list.push_back({{"phase", i}, {"bytes_per_s", rate_json(least_of(number, i))}});

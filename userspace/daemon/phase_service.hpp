@@ -58,6 +58,18 @@ public:
         plans_changed();
     }
 
+    /// The process sends from this cgroup; see PhaseJobs::know_cgroup().
+    [[nodiscard]] Result<void> know_cgroup(const ControlSession& session, std::uint64_t cgroup) {
+        return jobs_.know_cgroup(*session.seat, cgroup);
+    }
+    /// For how long packets stay with the phase that their job has left.
+    void set_linger(std::chrono::nanoseconds linger) { set_phase_linger(jobs_.maps(), linger); }
+    /// Packets of jobs are told apart if there are several, all that have rates have their
+    /// parts of the links (`parts_hold`, and the hosts of each are known), and some of
+    /// their cgroups are.  After any change of that, and before a client hears of it.
+    /// Why the kernel refused, once.
+    [[nodiscard]] Result<void> settle_apart(const JobTable& table, bool parts_hold);
+
     /// Every job that is in the table has its parts of the links, as the table says.
     [[nodiscard]] Result<void> share(const JobTable& table);
 
@@ -80,11 +92,13 @@ private:
     [[nodiscard]] bool has_part(std::uint32_t job) const;
     [[nodiscard]] Result<std::uint32_t> number_of(const PhaseSeat& seat, const NodePlan& plan);
     [[nodiscard]] std::uint32_t generation(const PhaseSeat& seat) const;
+    [[nodiscard]] std::set<std::uint32_t> jobs_to_tell_apart(const JobTable& table) const;
 
     PhaseJobs jobs_;
     std::size_t trunks_;
     BytesPerSecond link_rate_;
     std::unordered_map<std::string, NodePlan> traffic_plans_;
+    std::set<std::uint32_t> asked_apart_;  ///< jobs that were to be told apart last
 };
 
 }  // namespace headway

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several jobs on one node, told apart by the cgroups of their processes.
+#include <gtest/gtest.h>
+#include <libmnl/libmnl.h>
+#include <linux/rtnetlink.h>
+
+#include <cerrno>
+
+#include "daemon/control_service.hpp"
+#include "fake_clock.hpp"
+#include "fake_kernel.hpp"
+#include "fake_phase_maps.hpp"
+#include "netlink/netlink_traffic_control.hpp"
+#include "topologies.hpp"
+
+namespace headway::test {
+namespace {
+
+using Session = ControlService::SessionId;
+
+constexpr std::uint32_t remote = 1;  ///< trunk
+constexpr std::uint64_t nobodys = 999, first_cgroup = 70, second_cgroup = 80;
+const ClassRate alone = BytesPerSecond{773'437};
+const ClassRate halved = BytesPerSecond{773'437 / 2};
+
+Config demo_config() {
+    Config config;
+    config.node.name = "a0";
+    config.topology = demo_topology();
+    return config;
+}
+
+class Cgroups : public testing::Test {
+protected:
+    struct Process {
+        Session session;
+        std::uint32_t job;
+        std::uint32_t slot;
+    };
+
+    Cgroups() {
+        kernel_.add_device("eth0", {20 * mbit});
+        control_.emplace(*NetlinkTrafficControl::open(kernel_, "eth0"));
+        auto planner = *NodePlanner::make(demo_config(), "unused");
+        const auto layout = with_phases(planner.layout(), {17, 17}, std::chrono::milliseconds(10));
+        EXPECT_TRUE(control_->apply(layout.set_up, ApplyMode::in_order));
+        service_.emplace(std::move(planner), BytesPerSecond{20 * mbit / 8}, *control_, clock_);
+        service_->use_phases(maps_, {17, 17});
+        service_->tell_apart_with([this](const Peer& peer) { return cgroup_of(peer); },
+                                  [this](const Error& why) { told_.push_back(why.message); });
+    }
+
+    /// As if its number were that of its cgroup.
+    static Result<std::uint64_t> cgroup_of(const Peer& peer) {
+        if (peer.pid == 0) return failure("no such process");
+        return static_cast<std::uint64_t>(peer.pid);
+    }
+    Json ask(Session session, const std::string& op, const Json& members = Json::object()) {
+        Json request{{"v", 1}, {"id", 5}, {"op", op}};
+        request.update(members);
+        return Json::parse(service_->answer(session, request.dump()).text);
+    }
+    Process join(const std::string& job, std::uint64_t cgroup) {
+        const Session session = *service_->open({.pid = static_cast<pid_t>(cgroup), .uid = 1000, .gid = 100});
+        const Json answer = ask(session, "join", {{"job", job}});
+        EXPECT_EQ(answer["ok"], true) << answer;
+        const auto process = maps_.config().process[maps_.config().process_count - 1];
+        return {session, process.job, process.slot};
+    }
+    static void store(FakePhaseMaps& maps, const Process& process, std::uint32_t phase) {
+        __atomic_store_n(&maps.slots(process.job).phase[process.slot], phase, __ATOMIC_RELEASE);
+    }
+    void store(const Process& process, std::uint32_t phase) { store(maps_, process, phase); }
+    Json enter_phase(const Process& process, const Json& hosts = {"a[0-3]", "b[0-3]"}) {
+        Json answer = ask(process.session, "phase", {{"operation", "alltoall"},
+                                                     {"job_hosts", hosts},
+                                                     {"comm_hosts", hosts},
+                                                     {"message_bytes", 65536}});
+        EXPECT_EQ(answer["ok"], true) << answer;
+        store(process, answer["phase"].get<std::uint32_t>());
+        return answer;
+    }
+    std::uint32_t class_of(std::uint64_t cgroup) { return maps_.classify(remote, cgroup); }
+    FakeClass& in_kernel(std::uint32_t minor) {
+        return kernel_.device("eth0").root.classes.at(0x10000 | minor);
+    }
+    ClassRate rate_for(std::uint64_t cgroup) { return in_kernel(class_of(cgroup)).rate; }
+    std::uint32_t group_for(std::uint64_t cgroup) { return in_kernel(class_of(cgroup)).group; }
+    [[nodiscard]] bool are_apart() { return maps_.config().is_apart != 0; }
+    void refuse_groups() {
+        kernel_.refuse = [this](const nlmsghdr& request) -> std::optional<FakeKernel::Refusal> {
+            const auto* tc = static_cast<const tcmsg*>(mnl_nlmsg_get_payload(&request));
+            const bool is_change = request.nlmsg_type == RTM_NEWTCLASS && (request.nlmsg_flags & NLM_F_CREATE) == 0;
+            if (!is_change || (tc->tcm_handle & 0xffffU) < first_phase_minor) return std::nullopt;
+            ++refused_;
+            return FakeKernel::Refusal{EINVAL, "Unknown attribute type"};
+        };
+    }
+
+    FakeKernel kernel_;
+    FakeClock clock_;
+    std::optional<NetlinkTrafficControl> control_;
+    FakePhaseMaps maps_{2};
+    std::optional<ControlService> service_;
+    std::vector<std::string> told_;
+    int refused_ = 0;
+};
+
+TEST_F(Cgroups, EachJobHasItsPartAtTheSameTime) {
+    const Process first = join("one", first_cgroup), second = join("two", second_cgroup);
+    enter_phase(first);
+    enter_phase(second);
+    EXPECT_TRUE(are_apart());
+    EXPECT_NE(class_of(first_cgroup), class_of(second_cgroup));
+    EXPECT_EQ(rate_for(first_cgroup), halved);
+    EXPECT_EQ(rate_for(second_cgroup), halved);
+    EXPECT_NE(group_for(first_cgroup), group_for(second_cgroup)) << "they do not take turns";
+    EXPECT_NE(group_for(first_cgroup), 0U);
+    EXPECT_EQ(rate_for(nobodys), halved) << "the strictest of all";
+    store(first, 0);
+    maps_.now_ns += 1'000'000'000;
+    EXPECT_EQ(class_of(first_cgroup), class_of(second_cgroup)) << "the strictest of all";
+    store(second, 0);
+    maps_.now_ns += 1'000'000'000;
+    EXPECT_EQ(class_of(second_cgroup), 0x111U);
+}
+
+TEST_F(Cgroups, TheLastOnesPacketsAreNotLookedAt) {
+    const Process first = join("one", first_cgroup), second = join("two", second_cgroup);
+    enter_phase(first);
+    enter_phase(second);
+    service_->close(first.session);
+    EXPECT_FALSE(are_apart());
+    EXPECT_EQ(maps_.cgroups(), (std::map<std::uint64_t, std::uint32_t>{{second_cgroup, second.job}}));
+    EXPECT_EQ(rate_for(second_cgroup), alone);
+    EXPECT_EQ(rate_for(nobodys), alone);
+    EXPECT_EQ(group_for(second_cgroup), 0U) << "what rests is in order behind it";
+}
+
+TEST_F(Cgroups, ACgroupOfTwoJobsIsNobodys) {
+    const Process first = join("one", first_cgroup), second = join("two", first_cgroup);
+    enter_phase(first);
+    enter_phase(second);
+    EXPECT_TRUE(maps_.cgroups().empty());
+    EXPECT_FALSE(are_apart());
+    const Process third = join("two", second_cgroup);
+    EXPECT_EQ(maps_.cgroups(), (std::map<std::uint64_t, std::uint32_t>{{second_cgroup, second.job}}));
+    EXPECT_TRUE(are_apart());
+    service_->close(second.session);
+    EXPECT_EQ(maps_.cgroups().at(first_cgroup), first.job) << "it is the only one left in it";
+    service_->close(third.session);
+    EXPECT_EQ(maps_.cgroups().size(), 1U);
+}
+
+TEST_F(Cgroups, ACgroupIsTheJobsAsLongAsOneProcessIsInIt) {
+    const Process first = join("one", first_cgroup), sibling = join("one", first_cgroup);
+    join("one", second_cgroup);
+    EXPECT_EQ(maps_.cgroups().size(), 2U) << "a job has as many as it has";
+    service_->close(first.session);
+    EXPECT_EQ(maps_.cgroups().size(), 2U);
+    service_->close(sibling.session);
+    EXPECT_EQ(maps_.cgroups().size(), 1U);
+    EXPECT_EQ(maps_.cgroups().begin()->first, second_cgroup);
+}
+
+TEST_F(Cgroups, WhatCannotBeKnownIsToldAndTakesTheStrictest) {
+    const Process first = join("one", 0), second = join("two", 0);
+    ASSERT_EQ(told_.size(), 2U);
+    EXPECT_NE(told_[0].find("no such process"), std::string::npos);
+    enter_phase(first);
+    enter_phase(second);
+    EXPECT_FALSE(are_apart());
+    maps_.refuse_cgroups = true;
+    join("two", second_cgroup);
+    ASSERT_EQ(told_.size(), 3U);
+    EXPECT_EQ(told_[2], "no room");
+    EXPECT_FALSE(are_apart());
+    maps_.refuse_cgroups = false;
+    join("two", second_cgroup);
+    EXPECT_TRUE(are_apart()) << "of one job is enough";
+    EXPECT_EQ(told_.size(), 3U);
+}
+
+// The rate of a job whose hosts nobody knows is no part of anything.
+TEST_F(Cgroups, AJobWithARateAndNoHostsKeepsAllTogether) {
+    const Process first = join("one", first_cgroup), second = join("two", second_cgroup);
+    enter_phase(first);
+    EXPECT_TRUE(are_apart()) << "who has no rate is in nobody's way";
+    const Json answer = ask(second.session, "rate", {{"bytes_per_s", 100'000}});
+    EXPECT_FALSE(are_apart());
+    store(second, answer["phase"].get<std::uint32_t>());
+    EXPECT_EQ(class_of(first_cgroup), class_of(second_cgroup));
+    enter_phase(second);
+    EXPECT_TRUE(are_apart());
+    EXPECT_EQ(rate_for(first_cgroup), halved);
+}
+
+TEST_F(Cgroups, OtherHostsInTheTopologyKeepAllTogether) {
+    const Process first = join("one", first_cgroup), second = join("two", second_cgroup);
+    enter_phase(first);
+    enter_phase(second);
+    Config config = demo_config();
+    config.topology = *Topology::make([&] {
+        auto clusters = config.topology.clusters();
+        clusters[1].hosts.push_back("b4");
+        return clusters;
+    }());
+    ASSERT_TRUE(service_->reload(config));
+    EXPECT_FALSE(are_apart());
+    enter_phase(first);
+    EXPECT_FALSE(are_apart());
+    enter_phase(second);
+    EXPECT_TRUE(are_apart());
+}
+
+TEST_F(Cgroups, PartsThatAreNotInForceKeepAllTogether) {
+    const Process first = join("one", first_cgroup), second = join("two", second_cgroup),
+                  third = join("three", 90);
+    for (const Process& process : {first, second, third}) enter_phase(process);
+    ASSERT_TRUE(are_apart());
+    refuse_groups();
+    service_->close(third.session);
+    EXPECT_FALSE(are_apart());
+    kernel_.refuse = nullptr;
+    clock_.advance(std::chrono::seconds(2));
+    service_->retry();
+    EXPECT_TRUE(are_apart());
+    EXPECT_EQ(rate_for(first_cgroup), halved);
+    EXPECT_NE(group_for(first_cgroup), group_for(second_cgroup));
+}
+
+// An older module, perhaps.
+TEST_F(Cgroups, AKernelWithoutGroupsIsNotAskedAgain) {
+    const Process first = join("one", first_cgroup);
+    enter_phase(first);
+    refuse_groups();
+    join("two", second_cgroup);
+    EXPECT_FALSE(are_apart());
+    ASSERT_EQ(told_.size(), 1U);
+    EXPECT_NE(told_[0].find("telling jobs apart: "), std::string::npos) << told_[0];
+    const int refused = refused_;
+    ask(first.session, "status");
+    EXPECT_EQ(refused_, refused);
+    EXPECT_EQ(told_.size(), 1U);
+    EXPECT_EQ(class_of(first_cgroup), class_of(second_cgroup));
+}
+
+TEST_F(Cgroups, MoreJobsThanGroupsAreNotToldApart) {
+    std::vector<Process> processes;
+    for (std::uint64_t i = 1; i <= PhaseJobs::jobs_apart_max; ++i) {
+        processes.push_back(join(std::to_string(i), i));
+        enter_phase(processes.back());
+    }
+    std::set<std::uint32_t> groups;
+    for (std::uint64_t i = 1; i <= PhaseJobs::jobs_apart_max; ++i) groups.insert(group_for(i));
+    EXPECT_EQ(groups.size(), PhaseJobs::jobs_apart_max);
+    EXPECT_FALSE(groups.contains(0));
+    const Process more = join("more", 50);
+    enter_phase(more);
+    EXPECT_FALSE(are_apart());
+    EXPECT_EQ(class_of(1), class_of(2));
+    EXPECT_EQ(group_for(1), 0U);
+    service_->close(more.session);
+    EXPECT_TRUE(are_apart());
+}
+
+// What waits in the class, and what is still in sockets, stays in order and paced.
+TEST_F(Cgroups, PacketsStayWithThePhaseThatWasLeftForAMoment) {
+    const Process first = join("one", first_cgroup), second = join("two", second_cgroup);
+    enter_phase(first);
+    enter_phase(second);
+    const std::uint32_t own = class_of(first_cgroup), others = class_of(second_cgroup);
+    store(first, 0);
+    maps_.now_ns += 9'900'000;
+    EXPECT_EQ(class_of(first_cgroup), own);
+    EXPECT_EQ(class_of(nobodys), others);
+    maps_.now_ns += 200'000;
+    EXPECT_EQ(class_of(first_cgroup), others) << "linger_ms is over";
+    Config config = demo_config();
+    config.policy.linger = std::chrono::milliseconds(500);
+    ASSERT_TRUE(service_->reload(config));
+    EXPECT_EQ(maps_.config().linger_ns, 500'000'000U);
+}
+
+TEST_F(Cgroups, ANumberOfAJobThatEndedRemembersNothing) {
+    const Process first = join("one", first_cgroup), second = join("two", second_cgroup);
+    enter_phase(first);
+    (void)class_of(first_cgroup);
+    EXPECT_NE(maps_.tails(first.job)[remote], 0U);
+    service_->close(first.session);
+    for (int i = 0; i < HEADWAY_PHASE_JOBS; ++i) {
+        const Process one = join("next", first_cgroup);
+        if (one.job == first.job) {
+            EXPECT_EQ(maps_.tails(first.job)[remote], 0U);
+        }
+        service_->close(one.session);
+    }
+    EXPECT_EQ(maps_.cgroups().at(second_cgroup), second.job);
+}
+
+TEST_F(Cgroups, StatusTells) {
+    const Process first = join("one", first_cgroup), second = join("two", first_cgroup);
+    join("two", second_cgroup);
+    enter_phase(second);
+    const Json jobs = ask(first.session, "status")["jobs"];
+    EXPECT_EQ(jobs[0]["cgroups"], 0) << jobs;
+    EXPECT_EQ(jobs[0]["told_apart"], false);
+    EXPECT_EQ(jobs[1]["cgroups"], 1);
+    EXPECT_EQ(jobs[1]["told_apart"], true);
+}
+
+// Groups are the kernel's to keep, and the reconciler's to put right.
+TEST_F(Cgroups, WhatShouldBeInTheKernelHasTheGroups) {
+    const Process first = join("one", first_cgroup), second = join("two", second_cgroup);
+    enter_phase(first);
+    enter_phase(second);
+    std::map<std::uint32_t, std::uint32_t> wanted;
+    for (const Change& change : service_->desired().build) {
+        if (const auto* one = std::get_if<AddClass>(&change)) wanted[one->classid.value] = one->group;
+    }
+    for (const auto& [classid, one] : kernel_.device("eth0").root.classes) {
+        EXPECT_EQ(wanted.at(classid), one.group) << std::hex << classid;
+    }
+}
+
+}  // namespace
+}  // namespace headway::test
