@@ -197,6 +197,7 @@ test_joined() {
 	ktap_between "what is sent is paced as before" $((paced + 1)) "$(paced_frames)" 100
 	ktap_equal "by one classifier" 1 "$(tc filter show dev $dev | grep -c direct-action)"
 	ktap_equal "systemd keeps no more than before" 4 "$(stored)"
+	two_jobs
 	before=$(pid)
 	kill -STOP "$before"
 	kill -KILL $holder
@@ -206,6 +207,24 @@ test_joined() {
 		hw_wait_for 30 is_another_process "$before"
 	ktap_check "nothing of that process is kept" hw_wait_for 10 stores 0
 	ktap_equal "no job is left" 0 "$(headway job list | grep -c 12.0)"
+}
+
+told_apart() {
+	[[ $(headway status | grep -c 'told apart by 1 cgroup') == "$1" ]]
+}
+
+# Besides the one of no unit: each in the cgroup of its own service.
+two_jobs() {
+	local job
+	for job in one two; do
+		systemd-run --quiet --unit "test-job-$job" /usr/bin/python3 \
+			"$HW_ROOT/tests/daemon/control.py" /run/headway/control.sock \
+			'a[0-3]' 'b[0-3]' --phase "--job=$job"
+	done
+	ktap_check "jobs of several units are told apart" hw_wait_for 30 told_apart 3
+	told_apart 3 || ktap_comment "$(headway status | grep ^job) $(journal | tail -n 5)"
+	systemctl stop test-job-one test-job-two
+	ktap_check "until there is one" hw_wait_for 30 told_apart 0
 }
 
 is_own() {
