@@ -119,6 +119,13 @@ int gap_class_find_parent(struct Qdisc *sch, u32 parentid,
 	return 0;
 }
 
+bool gap_class_is_below(const struct gap_class *cl, u32 parentid)
+{
+	if (parentid == TC_H_ROOT || !TC_H_MIN(parentid))
+		return !cl->parent;
+	return cl->parent && cl->parent->common.classid == parentid;
+}
+
 static struct Qdisc *gap_class_new_leaf(struct Qdisc *sch, u32 classid,
 					struct netlink_ext_ack *extack)
 {

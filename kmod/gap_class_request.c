@@ -260,13 +260,6 @@ static int gap_class_request_create(struct Qdisc *sch, u32 classid,
 	return 0;
 }
 
-static bool gap_class_request_is_below(const struct gap_class *cl, u32 parentid)
-{
-	if (parentid == TC_H_ROOT || !TC_H_MIN(parentid))
-		return !cl->parent;
-	return cl->parent && cl->parent->common.classid == parentid;
-}
-
 static int gap_class_request_change(struct Qdisc *sch, u32 classid,
 				    u32 parentid, struct nlattr **tca,
 				    unsigned long *arg,
@@ -281,7 +274,7 @@ static int gap_class_request_change(struct Qdisc *sch, u32 classid,
 		return gap_class_request_create(sch, classid, parentid, tca,
 						arg, extack);
 
-	if (parentid && !gap_class_request_is_below(cl, parentid)) {
+	if (parentid && !gap_class_is_below(cl, parentid)) {
 		NL_SET_ERR_MSG(extack, "a class cannot be moved to another parent");
 		return -EINVAL;
 	}
@@ -385,14 +378,6 @@ static bool gap_class_request_put_u64(struct sk_buff *skb, int type, u64 value)
 	return !nla_put_u64_64bit(skb, type, value, TCA_GAP_CLASS_PAD);
 }
 
-/* Finest step of the back end in use, in byte-times. */
-static u32 gap_class_request_quantum(const struct gap_sched *q)
-{
-	if (!q->timed)
-		return GAP_SLOT_MIN_BYTES;
-	return max_t(u64, 1, gap_clock_ns_to_bytes(&q->clock, 1));
-}
-
 static bool gap_class_request_put_lease(const struct gap_class *cl,
 					const struct gap_class_state *state,
 					struct sk_buff *skb)
@@ -426,7 +411,7 @@ static bool gap_class_request_put(const struct gap_sched *q,
 					  state->effective)) &&
 	       (state->rate == GAP_RATE_UNLIMITED ||
 		!nla_put_u32(skb, TCA_GAP_CLASS_QUANTUM_BYTES,
-			     gap_class_request_quantum(q))) &&
+			     gap_rate_quantum(q))) &&
 	       (!state->ordered_ns ||
 		gap_class_request_put_u64(skb, TCA_GAP_CLASS_ORDERED_NS,
 					  state->ordered_ns)) &&

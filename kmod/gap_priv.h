@@ -357,6 +357,7 @@ void gap_rate_end_lingers(struct gap_sched *q);
 void gap_rate_add(struct gap_sched *q, struct gap_class *cl);
 void gap_rate_remove(struct gap_sched *q, struct gap_class *cl);
 u64 gap_rate_fastest(const struct gap_sched *q);
+u32 gap_rate_quantum(const struct gap_sched *q);
 u64 gap_rate_effective(const struct gap_sched *q, const struct gap_class *cl);
 void gap_rate_warn(const struct gap_sched *q, const struct gap_class *parent,
 		   struct netlink_ext_ack *extack);
@@ -383,6 +384,7 @@ void gap_class_find_default(struct Qdisc *sch);
 int gap_class_find_parent(struct Qdisc *sch, u32 parentid,
 			  struct gap_class **parent,
 			  struct netlink_ext_ack *extack);
+bool gap_class_is_below(const struct gap_class *cl, u32 parentid);
 struct gap_class *gap_class_create(struct Qdisc *sch, u32 classid,
 				   struct gap_class *parent,
 				   struct netlink_ext_ack *extack);

@@ -36,6 +36,14 @@ u64 gap_rate_effective(const struct gap_sched *q, const struct gap_class *cl)
 	return rate;
 }
 
+/* Finest step of the back end in use, in byte-times. */
+u32 gap_rate_quantum(const struct gap_sched *q)
+{
+	if (!q->timed)
+		return GAP_SLOT_MIN_BYTES;
+	return max_t(u64, 1, gap_clock_ns_to_bytes(&q->clock, 1));
+}
+
 /* Tell who made the request if the children of @parent ask for too much. */
 void gap_rate_warn(const struct gap_sched *q, const struct gap_class *parent,
 		   struct netlink_ext_ack *extack)
