@@ -132,6 +132,7 @@ def in_one_cgroup_the_strictest_counts():
     one, other = Job("12", "one"), Job("13", "one")
     equal(one.class_of_next(), other.class_of_next())
     equal([job["cgroups"] for job in jobs().values()], [0, 0])
+    matches(sh(f"{BIN}/headway", "status", "--socket", SOCKET), "\n1 cgroup of processes of several jobs")
     together = rate_of_both(one, other)
     note(f"both {together / BYTES_PER_S:.4f} of the trunk's part")
     equal(0.48 < together / BYTES_PER_S < 0.505, True)

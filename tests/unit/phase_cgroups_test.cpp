@@ -302,7 +302,9 @@ TEST_F(Cgroups, StatusTells) {
     const Process first = join("one", first_cgroup), second = join("two", first_cgroup);
     join("two", second_cgroup);
     enter_phase(second);
-    const Json jobs = ask(first.session, "status")["jobs"];
+    const Json status = ask(first.session, "status");
+    EXPECT_EQ(status["daemon"]["disputed_cgroups"], 1);
+    const Json& jobs = status["jobs"];
     EXPECT_EQ(jobs[0]["cgroups"], 0) << jobs;
     EXPECT_EQ(jobs[0]["told_apart"], false);
     EXPECT_EQ(jobs[1]["cgroups"], 1);

@@ -22,6 +22,10 @@ std::uint64_t number_of(const Json& object, const char* key) {
     return object.value(key, std::uint64_t{0});
 }
 
+std::string counted(std::uint64_t count, const char* one, const char* many) {
+    return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
 void print_daemon(const Json& daemon) {
     fmt::print("headwayd {}, pid {}, up {:.0f} s, {} via {}\n", text_of(daemon, "version"),
                number_of(daemon, "pid"), daemon.value("uptime_s", 0.0), text_of(daemon, "config"),
@@ -29,6 +33,10 @@ void print_daemon(const Json& daemon) {
     fmt::print("node {} of cluster {}, interface {}, link {}\n", text_of(daemon, "node"),
                text_of(daemon, "cluster"), text_of(daemon, "interface"),
                rate_to_text({number_of(daemon, "link_bits_per_s")}));
+    if (const auto disputed = number_of(daemon, "disputed_cgroups"); disputed > 0) {
+        fmt::print("{} of processes of several jobs, which are not told apart there\n",
+                   counted(disputed, "cgroup", "cgroups"));
+    }
 }
 
 void print_classes(const Json& classes) {
@@ -42,10 +50,6 @@ void print_classes(const Json& classes) {
                    rate_text(entry, "next_bytes_per_s"), number_of(entry, "packets"),
                    number_of(entry, "drops"), number_of(entry, "backlog_bytes"));
     }
-}
-
-std::string counted(std::uint64_t count, const char* one, const char* many) {
-    return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
 /// Each phase with the least of its rates.

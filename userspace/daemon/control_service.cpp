@@ -371,7 +371,8 @@ Json ControlService::daemon_json() const {
             {"link_bits_per_s", link_rate_.bits().value},
             {"linger_ms", config.policy.linger.count()},
             {"min_message_bytes", config.policy.min_message_bytes},
-            {"phases", phases_.has_value()}};
+            {"phases", phases_.has_value()},
+            {"disputed_cgroups", phases_ ? phases_->jobs().cgroups().disputed() : 0}};
 }
 
 Json ControlService::classes_json(const std::vector<ClassState>& states) const {
