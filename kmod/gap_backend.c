@@ -218,5 +218,9 @@ void gap_backend_conclude(struct Qdisc *sch)
 	if (q->probe.phase != GAP_PROBE_DONE)
 		return;
 	verdict = gap_probe_judge(sch);
+	if (verdict != GAP_VERDICT_PASSED && !q->probe.is_second) {
+		gap_probe_again(sch);
+		return;
+	}
 	gap_backend_use(sch, verdict != GAP_VERDICT_PASSED, verdict);
 }

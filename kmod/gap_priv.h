@@ -145,6 +145,7 @@ struct gap_probe {
 	bool			gave_up;
 	bool			failed;
 	bool			has_counter;
+	bool			is_second;
 	u32			left;
 	u32			frames;
 	u32			queued;
@@ -316,6 +317,7 @@ void gap_backend_conclude(struct Qdisc *sch);
 /* gap_probe.c */
 void gap_probe_init(struct Qdisc *sch);
 void gap_probe_start(struct Qdisc *sch);
+void gap_probe_again(struct Qdisc *sch);
 void gap_probe_stop(struct gap_sched *q);
 void gap_probe_cancel(struct gap_sched *q);
 struct sk_buff *gap_probe_dequeue(struct Qdisc *sch);

@@ -44,10 +44,19 @@ log_tells() {
 	dmesg | tail -n 20 | grep "gap 1: $1"
 }
 
+test_held_up() {
+	device
+	play stall_ns 30000000
+	judged "passed gap" "a device that is held up once"
+	ktap_equal "it was tested twice" 2 "$(xstat selftests)"
+	keeps_rate "held up once"
+}
+
 test_filtered() {
 	device
 	play drop_mac_control 1
 	judged "lost timer" "a device that drops PAUSE frames"
+	ktap_equal "it was tested twice" 2 "$(xstat selftests)"
 	keeps_rate "filtered"
 	ktap_check "the log says why" log_tells 'paced by timer: .*drops them'
 	ktap_equal "void frames get through it" "passed gap" \
@@ -141,6 +150,7 @@ test_asked() {
 
 device || skip_all "no simwire"
 test_good
+test_held_up
 test_filtered
 test_speed
 test_queue_limits

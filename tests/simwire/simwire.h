@@ -32,6 +32,7 @@ struct simwire {
 	u64			ring_frames;
 	u64			speed_known;
 	u64			drop_mac_control;
+	u64			stall_ns;
 	u64			bql;
 	u64			pause_stats;
 

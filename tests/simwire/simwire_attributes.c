@@ -98,6 +98,10 @@ static struct simwire_attribute simwire_drop_mac_control = {
 	SIMWIRE_PARAMETER(drop_mac_control, 0, 1)
 };
 
+static struct simwire_attribute simwire_stall_ns = {
+	SIMWIRE_PARAMETER(stall_ns, 0, SIMWIRE_DELAY_MAX_NS)
+};
+
 static struct simwire_attribute simwire_bql = {
 	SIMWIRE_PARAMETER(bql, 0, 1)
 };
@@ -209,6 +213,7 @@ static struct attribute *simwire_attrs[] = {
 	&simwire_ring_frames.attr.attr,
 	&simwire_speed_known.attr.attr,
 	&simwire_drop_mac_control.attr.attr,
+	&simwire_stall_ns.attr.attr,
 	&simwire_bql.attr.attr,
 	&simwire_pause_stats.attr.attr,
 	&simwire_tx_frames.attr.attr,

@@ -30,6 +30,7 @@
  *			as Intel's i40e and ice do: each is done with in its
  *			turn, takes no time on the wire and never arrives.
  *			tx_packets counts it: the driver handed it over
+ *	stall_ns	the next frame is so much later, once: then it is 0 again
  *	bql		0: the driver tells byte queue limits of no further frame
  *	pause_stats	0: the driver has no pause statistics for ethtool; with
  *			1 they count the MAC control frames on the wire

@@ -267,6 +267,8 @@ static void simwire_schedule(struct simwire *sw, struct sk_buff *skb)
 		sw->free_ns = now;
 		sw->free_rem = 0;
 	}
+	sw->free_ns += sw->stall_ns;
+	sw->stall_ns = 0;
 	cb->start_ns = sw->free_ns;
 	cb->filtered = sw->drop_mac_control && simwire_is_mac_control(skb);
 	if (cb->filtered) {
