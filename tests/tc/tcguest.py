@@ -131,7 +131,7 @@ def state(dev):
     shown = sh("tc", "-d", "-batch", "-",
                data=f"qdisc show dev {dev}\nclass show dev {dev}\nfilter show dev {dev}\n")
     # these go on by themselves
-    return re.sub(r"backend_used .*|selftest .*|left \S+", "", shown)
+    return re.sub(r"backend_used .*|\n  selftest .*|left \S+", "", shown)
 
 
 def refused(dev, command, pattern, status=2):
