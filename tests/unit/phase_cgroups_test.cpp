@@ -6,31 +6,17 @@
 
 #include <cerrno>
 
-#include "daemon/control_service.hpp"
-#include "fake_clock.hpp"
-#include "fake_kernel.hpp"
-#include "fake_phase_maps.hpp"
-#include "netlink/netlink_traffic_control.hpp"
-#include "topologies.hpp"
+#include "phase_service_fixture.hpp"
 
 namespace headway::test {
 namespace {
-
-using Session = ControlService::SessionId;
 
 constexpr std::uint32_t remote = 1;  ///< trunk
 constexpr std::uint64_t nobodys = 999, first_cgroup = 70, second_cgroup = 80;
 const ClassRate alone = BytesPerSecond{773'437};
 const ClassRate halved = BytesPerSecond{773'437 / 2};
 
-Config demo_config() {
-    Config config;
-    config.node.name = "a0";
-    config.topology = demo_topology();
-    return config;
-}
-
-class Cgroups : public testing::Test {
+class Cgroups : public PhaseServiceTest {
 protected:
     struct Process {
         Session session;
@@ -39,13 +25,6 @@ protected:
     };
 
     Cgroups() {
-        kernel_.add_device("eth0", {20 * mbit});
-        control_.emplace(*NetlinkTrafficControl::open(kernel_, "eth0"));
-        auto planner = *NodePlanner::make(demo_config(), "unused");
-        const auto layout = with_phases(planner.layout(), {17, 17}, std::chrono::milliseconds(10));
-        EXPECT_TRUE(control_->apply(layout.set_up, ApplyMode::in_order));
-        service_.emplace(std::move(planner), BytesPerSecond{20 * mbit / 8}, *control_, clock_);
-        service_->use_phases(maps_, {17, 17});
         service_->tell_apart_with([this](const Peer& peer) { return cgroup_of(peer); },
                                   [this](const Error& why) { told_.push_back(why.message); });
     }
@@ -54,11 +33,6 @@ protected:
     static Result<std::uint64_t> cgroup_of(const Peer& peer) {
         if (peer.pid == 0) return failure("no such process");
         return static_cast<std::uint64_t>(peer.pid);
-    }
-    Json ask(Session session, const std::string& op, const Json& members = Json::object()) {
-        Json request{{"v", 1}, {"id", 5}, {"op", op}};
-        request.update(members);
-        return Json::parse(service_->answer(session, request.dump()).text);
     }
     Process join(const std::string& job, std::uint64_t cgroup) {
         const Session session = *service_->open({.pid = static_cast<pid_t>(cgroup), .uid = 1000, .gid = 100});
@@ -97,11 +71,6 @@ protected:
         };
     }
 
-    FakeKernel kernel_;
-    FakeClock clock_;
-    std::optional<NetlinkTrafficControl> control_;
-    FakePhaseMaps maps_{2};
-    std::optional<ControlService> service_;
     std::vector<std::string> told_;
     int refused_ = 0;
 };

@@ -4,47 +4,16 @@
 
 #include <cerrno>
 
-#include "daemon/control_service.hpp"
 #include "daemon/limits.hpp"
-#include "fake_clock.hpp"
-#include "fake_kernel.hpp"
-#include "fake_phase_maps.hpp"
-#include "netlink/netlink_traffic_control.hpp"
-#include "topologies.hpp"
+#include "phase_service_fixture.hpp"
 
 namespace headway::test {
 namespace {
 
-using Session = ControlService::SessionId;
-
-Config demo_config() {
-    Config config;
-    config.node.name = "a0";
-    config.topology = demo_topology();
-    return config;
-}
-
-class PhaseRequests : public testing::Test {
+class PhaseRequests : public PhaseServiceTest {
 protected:
-    PhaseRequests() {
-        kernel_.add_device("eth0", {20 * mbit});
-        control_.emplace(*NetlinkTrafficControl::open(kernel_, "eth0"));
-        auto planner = *NodePlanner::make(demo_config(), "unused");
-        const auto layout = with_phases(planner.layout(), {17, 17}, std::chrono::milliseconds(10));
-        EXPECT_TRUE(control_->apply(layout.set_up, ApplyMode::in_order));
-        service_.emplace(std::move(planner), BytesPerSecond{20 * mbit / 8}, *control_, clock_);
-        service_->use_phases(maps_, {17, 17});
-    }
-
     Session connect(uid_t uid = 1000, bool is_watched = true) {
         return *service_->open({.pid = 42, .uid = uid, .gid = 100, .is_watched = is_watched});
-    }
-    Json ask(Session session, const std::string& op, const Json& members = Json::object()) {
-        Json request{{"v", 1}, {"id", 5}, {"op", op}};
-        request.update(members);
-        const ControlAnswer answer = service_->answer(session, request.dump());
-        fd_ = answer.fd;
-        return Json::parse(answer.text);
     }
     Json join(Session session, const std::string& job = "12.0") {
         return ask(session, "join", {{"job", job}});
@@ -63,13 +32,6 @@ protected:
     ClassRate rate_of(std::uint32_t minor) {
         return kernel_.device("eth0").root.classes.at(0x10000 | minor).rate;
     }
-
-    FakeKernel kernel_;
-    FakeClock clock_;
-    std::optional<NetlinkTrafficControl> control_;
-    FakePhaseMaps maps_{2};
-    std::optional<ControlService> service_;
-    int fd_ = -1;
 };
 
 TEST_F(PhaseRequests, TheLayoutHasAClassifierAndRestingClasses) {
