@@ -4,8 +4,8 @@
 
 As a program it enters an all-to-all of the hosts given, says so, and stays in
 it until it is killed:  control.py SOCKET HOST...
-With --phase it enters it with a store, as a process of --job=NAME; with --child, too, it leaves a child that
-holds the socket and goes on storing.
+With --phase it enters it with a store, as a process of --job=NAME; with --child,
+too, it leaves a child that holds the socket and goes on storing.
 """
 
 import json

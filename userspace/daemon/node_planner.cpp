@@ -31,7 +31,7 @@ BytesPerSecond usable_part(BytesPerSecond rate, const PlanPolicy& policy) {
 constexpr double worthwhile_part = 0.95;
 
 /// What the plan's rates are for.  The library's own may send one message after the
-/// other (MPICH's does from 32 KiB on) and leave half of such rates unused.
+/// other (MPICH's does above 32 KiB) and leave half of such rates unused.
 std::optional<AllToAllAlgorithm> all_at_once(const AlgorithmChoice& choice) {
     constexpr auto linear = AllToAllAlgorithm::linear;
     return choice.able[static_cast<std::size_t>(linear)] ? std::optional(linear) : std::nullopt;
