@@ -30,9 +30,10 @@ packages: ## install the Debian packages of packages.txt that are missing (root)
 build: modules programs ## build everything into build/{bin,lib,kmod}
 
 .PHONY: modules
-modules: ## build sch_gap.ko and simwire.ko for every kernel of KERNELS
+modules: ## build sch_gap.ko and the test modules for every kernel of KERNELS
 	@$(foreach r,$(releases), \
 		tests/lib/build-module $(r) kmod sch_gap && \
+		tests/lib/build-module $(r) tests/vm/faster faster && \
 		tests/lib/build-module $(r) tests/simwire simwire &&) true
 
 .PHONY: programs
