@@ -37,22 +37,31 @@ modules: ## build sch_gap.ko and the test modules for every kernel of KERNELS
 		tests/lib/build-module $(r) tests/simwire simwire &&) true
 
 .PHONY: programs
-programs: ## build headwayd, headway, the tc plugin, the MPI helper and the tests
+programs: configured ## build headwayd, headway, the tc plugin, the MPI helper and the tests
+	@cmake --build $(BUILD)/cmake -j $(JOBS)
+
+.PHONY: configured
+configured:
 	@cmake -S . -B $(BUILD)/cmake -DCMAKE_BUILD_TYPE=RelWithDebInfo >$(BUILD).cmake.log 2>&1 || \
 		{ cat $(BUILD).cmake.log; exit 1; }
 	@mkdir -p $(BUILD) && mv $(BUILD).cmake.log $(BUILD)/cmake.log
-	@cmake --build $(BUILD)/cmake -j $(JOBS)
 
 .PHONY: kernels
 kernels: ## download and unpack the test kernels below build/ (nothing is installed)
 	@$(foreach k,$(KERNELS),tests/vm/fetch-kernel $(k) &&) true
 
+# The demo runs one kernel and few programs: no more than these are built for it.
+.PHONY: demo-build
+demo-build: KERNELS := 6.1
+demo-build: packages configured modules kernels
+	@cmake --build $(BUILD)/cmake -j $(JOBS) --target demo_programs
+
 .PHONY: demo
-demo: packages build kernels ## an MPI all-to-all, without and with Headway
+demo: demo-build ## an MPI all-to-all, without and with Headway
 	@tests/demo/demo --scene ample --contenders stock,rto_min,headway
 
 .PHONY: demo-full
-demo-full: packages build kernels ## both scenes, every contender and size (long)
+demo-full: demo-build ## both scenes, every contender and size (long)
 	@tests/demo/demo
 
 .PHONY: check
