@@ -2,21 +2,32 @@
 // Times a collective: alltoall, alltoallv, allgather, bcast, allreduce,
 // reduce_scatter_block, or gather and reduce to rank 0.
 //
-//   collective_bench --sizes 16384,65536[:5] [--operation alltoall]
-//                    [--repetitions 10] [--warmup 2] [--counters] [--pause]
+//   collective_bench --sizes 16384,65536[:REPETITIONS[:BETWEEN_MS]] [--operation alltoall]
+//                    [--repetitions 10] [--warmup 2] [--pause]
 //
 // For each size (bytes from one rank to another) rank 0 prints one JSON object on a line:
-//   {"operation":"alltoall","ranks":8,"bytes":65536,"warmup_ms":[...],
+//   {"operation":"alltoall","ranks":8,"bytes":65536,"between_ms":0,"warmup_ms":[...],
 //    "samples_ms":[...],"starts_s":[...],
-//    "counters":{"timeouts":0,"retransmits":0}}
+//    "slowest_flow_to_mean":0.97}
 // A sample is the longest time any rank spent in the call; a barrier stands
 // before each.  starts_s is when rank 0 entered the sampled calls, on
-// CLOCK_MONOTONIC.  A size may name its own number of repetitions.  --counters adds what TCP on all hosts together counted over all
-// calls of that size, the warm-up included.  The first call of each size is
-// checked byte by byte; wrong data ends the job with status 1.
-// --pause: before and after the sampled calls of each size rank 0 prints
-// {"pause":"before","bytes":65536} (or "after") and waits for a line on its
-// standard input, so that somebody can read counters while the network is idle.
+// CLOCK_MONOTONIC.  slowest_flow_to_mean: of the sampled calls the median of what
+// flow_times.h tells.  The first call of each size is checked byte by byte; wrong
+// data ends the job with status 1.
+//
+// A size may name its own number of repetitions, and BETWEEN_MS: every rank then
+// sleeps as long before the barrier of each call, as a program that computes
+// leaves the network alone.
+//
+// The first object also has "first_ms", the time of the first call.  It is the
+// job's first collective after MPI_Init but for the barrier before it, which has
+// no data and opens some of the connections, as whatever a program does first
+// would.
+//
+// --pause has nothing to do with BETWEEN_MS: before and after the sampled calls of
+// each size rank 0 prints {"pause":"before","bytes":65536} (or "after") and waits
+// for a line on its standard input, so that somebody can read counters while the
+// network is idle.
 #define _GNU_SOURCE
 #include <getopt.h>
 #include <mpi.h>
@@ -27,8 +38,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "flow_times.h"
+
 #define MAX_SIZES 64
 #define MAX_REPETITIONS 10000
+#define MAX_BETWEEN_MS 10000
 
 enum operation {
 	ALLTOALL, ALLTOALLV, ALLGATHER, GATHER, BCAST, REDUCE, ALLREDUCE, REDUCE_SCATTER_BLOCK,
@@ -40,21 +54,24 @@ static const char *const operation_names[OPERATION_COUNT] = {
 	"bcast", "reduce", "allreduce", "reduce_scatter_block",
 };
 
+struct size {
+	int bytes;
+	int repetitions;	/* 0: as all */
+	int between_ms;
+};
+
 struct options {
-	int sizes[MAX_SIZES];
-	int own_repetitions[MAX_SIZES];	/* 0: as all */
+	struct size sizes[MAX_SIZES];
 	int size_count;
 	int repetitions;
 	int warmup;
 	enum operation operation;
-	bool counters;
 	bool pause;
 };
 
 struct job {
 	int rank;
 	int ranks;
-	bool counts_host;	/* the one rank of its host that reads counters */
 };
 
 struct exchange {
@@ -64,8 +81,6 @@ struct exchange {
 	int *displacements;
 	int bytes;
 };
-
-enum { TIMEOUTS, RETRANSMITS, COUNTER_KINDS };
 
 static void fail(const char *format, const char *detail)
 {
@@ -90,15 +105,18 @@ static void parse_sizes(char *list, struct options *options)
 	char *rest = list;
 
 	for (char *word = strsep(&rest, ","); word; word = strsep(&rest, ",")) {
-		char *size = strsep(&word, ":");
-		int at = options->size_count++;
+		char *bytes = strsep(&word, ":");
+		char *repetitions = strsep(&word, ":");
+		struct size *size = &options->sizes[options->size_count++];
 
-		if (at == MAX_SIZES)
-			fail("--sizes: more than fit: %s", size);
-		options->sizes[at] = parse_number(size, 1, 1 << 28, "--sizes");
+		if (options->size_count > MAX_SIZES)
+			fail("--sizes: more than fit: %s", bytes);
+		size->bytes = parse_number(bytes, 1, 1 << 28, "--sizes");
+		if (repetitions)
+			size->repetitions =
+				parse_number(repetitions, 1, MAX_REPETITIONS, "--sizes");
 		if (word)
-			options->own_repetitions[at] =
-				parse_number(word, 1, MAX_REPETITIONS, "--sizes");
+			size->between_ms = parse_number(word, 0, MAX_BETWEEN_MS, "--sizes");
 	}
 }
 
@@ -119,7 +137,6 @@ static struct options parse_options(int argc, char **argv)
 		{ "repetitions", required_argument, NULL, 'r' },
 		{ "warmup", required_argument, NULL, 'w' },
 		{ "operation", required_argument, NULL, 'o' },
-		{ "counters", no_argument, NULL, 'c' },
 		{ "pause", no_argument, NULL, 'p' },
 		{ 0 }
 	};
@@ -141,9 +158,6 @@ static struct options parse_options(int argc, char **argv)
 		case 'o':
 			options.operation = parse_operation(optarg);
 			break;
-		case 'c':
-			options.counters = true;
-			break;
 		case 'p':
 			options.pause = true;
 			break;
@@ -156,71 +170,6 @@ static struct options parse_options(int argc, char **argv)
 	if (optind < argc)
 		fail("unknown argument %s", argv[optind]);
 	return options;
-}
-
-/* The value of NAME in a table of /proc/net: a line of names, a line of values. */
-static uint64_t read_counter(const char *path, const char *group, const char *name)
-{
-	char *names = NULL, *values = NULL;
-	size_t names_room = 0, values_room = 0;
-	FILE *file = fopen(path, "r");
-	uint64_t value = 0;
-	bool found = false;
-
-	if (!file)
-		fail("cannot open %s", path);
-	while (!found && getline(&names, &names_room, file) > 0 &&
-	       getline(&values, &values_room, file) > 0) {
-		char *rest_names = names, *rest_values = values;
-		char *key, *number;
-
-		if (strncmp(names, group, strlen(group)))
-			continue;
-		while ((key = strsep(&rest_names, " \n")) &&
-		       (number = strsep(&rest_values, " \n"))) {
-			if (!strcmp(key, name)) {
-				value = strtoull(number, NULL, 10);
-				found = true;
-			}
-		}
-	}
-	if (!found)
-		fail("the kernel does not count %s", name);
-	free(names);
-	free(values);
-	fclose(file);
-	return value;
-}
-
-static void read_counters(const struct job *job, uint64_t counters[COUNTER_KINDS])
-{
-	uint64_t own[COUNTER_KINDS] = { 0 };
-
-	if (job->counts_host) {
-		own[TIMEOUTS] = read_counter("/proc/self/net/netstat", "TcpExt:", "TCPTimeouts");
-		own[RETRANSMITS] = read_counter("/proc/self/net/snmp", "Tcp:", "RetransSegs");
-	}
-	MPI_Allreduce(own, counters, COUNTER_KINDS, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
-}
-
-static struct job know_job(void)
-{
-	char own[MPI_MAX_PROCESSOR_NAME] = "", *all;
-	struct job job = { .counts_host = true };
-	int length;
-
-	MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
-	MPI_Comm_size(MPI_COMM_WORLD, &job.ranks);
-	MPI_Get_processor_name(own, &length);
-	all = malloc((size_t)job.ranks * sizeof(own));
-	if (!all)
-		fail("%s", "out of memory");
-	MPI_Allgather(own, sizeof(own), MPI_CHAR, all, sizeof(own), MPI_CHAR, MPI_COMM_WORLD);
-	for (int rank = 0; rank < job.rank; rank++)
-		if (!strcmp(all + (size_t)rank * sizeof(own), own))
-			job.counts_host = false;
-	free(all);
-	return job;
 }
 
 /* What byte `at` of the message from one rank to another holds. */
@@ -363,18 +312,34 @@ static void call(const struct exchange *exchange, enum operation operation)
 	}
 }
 
-/* One call; its time in ms at the slowest rank (valid on rank 0) and its start. */
-static double run_once(const struct exchange *exchange, enum operation operation, double *start_s)
+/* One call: what rank 0 keeps of it, and each rank of its own flows. */
+struct sample {
+	double ms;		/* of the slowest rank, on rank 0 */
+	double start_s;
+	struct flow_rates flows;
+};
+
+static void run_once(const struct exchange *exchange, enum operation operation,
+		     struct sample *sample)
 {
-	double start, own, slowest = 0;
+	double start, own;
 
 	MPI_Barrier(MPI_COMM_WORLD);
-	*start_s = monotonic_s();
+	flow_times_start();
+	sample->start_s = monotonic_s();
 	start = MPI_Wtime();
 	call(exchange, operation);
 	own = (MPI_Wtime() - start) * 1e3;
-	MPI_Reduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-	return slowest;
+	sample->flows = flow_times_end(exchange->bytes);
+	MPI_Reduce(&own, &sample->ms, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+}
+
+static void sleep_ms(int ms)
+{
+	const struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
+
+	if (ms)
+		nanosleep(&time, NULL);
 }
 
 static void wait_for_reader(const char *when, int bytes)
@@ -402,54 +367,63 @@ static void pause_for_reader(const struct job *job, const char *when, int bytes)
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void print_list(const char *name, const double *values, int count, int digits)
+static void print_times(const char *name, const struct sample *samples, int count)
 {
 	printf(",\"%s\":[", name);
 	for (int i = 0; i < count; i++)
-		printf("%s%.*f", i ? "," : "", digits, values[i]);
+		printf("%s%.3f", i ? "," : "", samples[i].ms);
 	printf("]");
 }
 
-static void bench_size(const struct job *job, const struct options *options, int at)
+static void print_starts(const struct sample *samples, int count)
 {
-	int repetitions = options->own_repetitions[at] ? options->own_repetitions[at]
-						       : options->repetitions;
-	int bytes = options->sizes[at], calls = options->warmup + repetitions;
-	struct exchange exchange = prepare_exchange(job, bytes);
-	uint64_t before[COUNTER_KINDS], after[COUNTER_KINDS];
-	double *times = malloc(calls * sizeof(*times));
-	double *starts = malloc(calls * sizeof(*starts));
+	printf(",\"starts_s\":[");
+	for (int i = 0; i < count; i++)
+		printf("%s%.6f", i ? "," : "", samples[i].start_s);
+	printf("]");
+}
 
-	if (!times || !starts)
+static void report(const struct job *job, const struct options *options,
+		   const struct size *size, const struct sample *samples, int repetitions)
+{
+	double slowest = flow_times_slowest_to_mean(&samples[options->warmup].flows,
+						    sizeof(*samples), repetitions);
+
+	if (job->rank)
+		return;
+	printf("{\"operation\":\"%s\",\"ranks\":%d,\"bytes\":%d,\"between_ms\":%d",
+	       operation_names[options->operation], job->ranks, size->bytes, size->between_ms);
+	if (size == options->sizes)
+		printf(",\"first_ms\":%.3f", samples->ms);
+	print_times("warmup_ms", samples, options->warmup);
+	print_times("samples_ms", samples + options->warmup, repetitions);
+	print_starts(samples + options->warmup, repetitions);
+	printf(",\"slowest_flow_to_mean\":%.4f}\n", slowest);
+	fflush(stdout);
+}
+
+static void bench_size(const struct job *job, const struct options *options,
+		       const struct size *size)
+{
+	int repetitions = size->repetitions ? size->repetitions : options->repetitions;
+	int calls = options->warmup + repetitions;
+	struct exchange exchange = prepare_exchange(job, size->bytes);
+	struct sample *samples = calloc(calls, sizeof(*samples));
+
+	if (!samples)
 		fail("%s", "out of memory");
-	if (options->counters)
-		read_counters(job, before);
 	for (int call = 0; call < calls; call++) {
 		if (options->pause && call == options->warmup)
-			pause_for_reader(job, "before", bytes);
-		times[call] = run_once(&exchange, options->operation, &starts[call]);
+			pause_for_reader(job, "before", size->bytes);
+		sleep_ms(size->between_ms);
+		run_once(&exchange, options->operation, &samples[call]);
 		if (call == 0)
 			check_exchange(job, &exchange, options->operation);
 	}
 	if (options->pause)
-		pause_for_reader(job, "after", bytes);
-	if (options->counters)
-		read_counters(job, after);
-	if (job->rank == 0) {
-		printf("{\"operation\":\"%s\",\"ranks\":%d,\"bytes\":%d",
-		       operation_names[options->operation], job->ranks, bytes);
-		print_list("warmup_ms", times, options->warmup, 3);
-		print_list("samples_ms", times + options->warmup, repetitions, 3);
-		print_list("starts_s", starts + options->warmup, repetitions, 6);
-		if (options->counters)
-			printf(",\"counters\":{\"timeouts\":%llu,\"retransmits\":%llu}",
-			       (unsigned long long)(after[TIMEOUTS] - before[TIMEOUTS]),
-			       (unsigned long long)(after[RETRANSMITS] - before[RETRANSMITS]));
-		printf("}\n");
-		fflush(stdout);
-	}
-	free(times);
-	free(starts);
+		pause_for_reader(job, "after", size->bytes);
+	report(job, options, size, samples, repetitions);
+	free(samples);
 	free_exchange(&exchange);
 }
 
@@ -460,9 +434,10 @@ int main(int argc, char **argv)
 
 	MPI_Init(&argc, &argv);
 	options = parse_options(argc, argv);
-	job = know_job();
+	MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &job.ranks);
 	for (int i = 0; i < options.size_count; i++)
-		bench_size(&job, &options, i);
+		bench_size(&job, &options, &options.sizes[i]);
 	MPI_Finalize();
 	return 0;
 }
