@@ -58,11 +58,11 @@ demo-build: packages configured modules kernels
 
 .PHONY: demo
 demo: demo-build ## an MPI all-to-all, without and with Headway
-	@tests/demo/demo --scene ample --contenders stock,rto_min,headway
+	@tests/demo/demo --fresh
 
 .PHONY: demo-full
-demo-full: demo-build ## both scenes, every contender and size (long)
-	@tests/demo/demo
+demo-full: demo-build ## every scene, contender and size; goes on where it was interrupted (hours)
+	@tests/demo/demo --full
 
 .PHONY: check
 check: packages build kernels ## run every test

@@ -7,39 +7,53 @@ import socket
 from headway_demo import result, trace
 from headway_demo.contender import CONTENDERS
 from headway_demo.samples import SizeRun
-from headway_demo.scene import bound
+from headway_demo.scene import KIB, bound, floor_ms
 
 import wire_records     # headway_demo knows where it is
 
-# contender -> (median / bound, spread, losses per all-to-all)
+# contender -> (median / floor, spread, losses per all-to-all)
 CHARACTER = {
-    "stock": (1.5, 0.3, 300), "rto_min": (1.09, 0.08, 150), "fq": (1.4, 0.1, 20),
-    "htb": (1.14, 0.05, 12), "htb_sfq": (1.18, 0.06, 20), "dctcp": (1.11, 0.2, 40),
-    "headway": (1.07, 0.004, 0),
+    "stock": (12.0, 20.0, 300), "stock_tuned": (11.0, 20.0, 300), "rto_min": (9.0, 6.0, 150),
+    "throttle": (10.0, 20.0, 200), "pairwise": (14.0, 20.0, 100), "dctcp": (8.0, 7.0, 40),
+    "bbr": (13.0, 9.0, 300),
+    "fq": (1.4, 0.1, 20), "htb": (1.14, 0.05, 12), "htb_sfq": (1.18, 0.06, 20),
+    "fq_rates": (1.4, 0.1, 20), "htb_rates": (1.14, 0.05, 12), "htb_rates_sfq": (1.18, 0.06, 20),
+    "headway_timer": (1.02, 0.004, 0), "headway": (1.01, 0.004, 0),
 }
+SIZES = (16 * KIB, 64 * KIB)
 
 
-def size_run(name, scene, size, random_source, samples=3):
+def run_of(samples_ms, size=64 * KIB, **counts):
+    return SizeRun(size, tuple(samples_ms), (1.0,), counts.pop("timeouts", 0),
+                   counts.pop("retransmits", 0), counts.pop("drops", {}),
+                   softirq_s=1.0, busy_s=2.0, elapsed_s=10.0, **counts)
+
+
+def size_run(name, scene, size, random_source, samples=3, pauses_ms=0, first=True):
     ratio, spread, losses = CHARACTER[name]
-    bound_ms, _ = bound(scene, size)
-    times = tuple(round(bound_ms * (ratio + spread * random_source.random()), 3)
+    least_ms = floor_ms(scene, size)
+    times = tuple(round(least_ms * (ratio + spread * random_source.random()), 4)
                   for _ in range(samples))
     return SizeRun(
         message_bytes=size, samples_ms=times, warmup_ms=(round(times[0] * 1.5, 3),),
         timeouts=losses * samples // 100, retransmits=losses * samples,
         drops={"pa0": losses, "pb1": losses // 2, "trka": losses * 2, "trkb": losses},
-        softirq_s=0.2 * sum(times) / 1e3, busy_s=0.3 * sum(times) / 1e3, elapsed_s=sum(times) / 1e3)
+        softirq_s=0.2 * sum(times) / 1e3, busy_s=0.3 * sum(times) / 1e3, elapsed_s=sum(times) / 1e3,
+        pauses_ms=pauses_ms, first_ms=round(times[0] * 1.2, 3) if first else None,
+        slowest_flow_to_mean=0.98, warmup_timeouts=losses // 100, warmup_drops=losses)
 
 
-def collected(scene, names=tuple(CONTENDERS), mpiruns=5, seed=1):
+def collected(scene, names=tuple(CONTENDERS), libraries=("ompi",), ways=(0, 300), launches=5, seed=1):
     random_source = random.Random(seed)
     found = result.Collected(scene)
     for name in names:
-        transport = CONTENDERS[name].transports[-1]
-        for size in scene.sizes:
-            for _ in range(mpiruns):
-                found.add(name, transport, size_run(name, scene, size, random_source))
-            found.choose(name, size, transport)
+        for library in libraries:
+            for size in SIZES:
+                for pauses_ms in ways:
+                    for number in range(launches):
+                        found.add(name, library, CONTENDERS[name].settings[0],
+                                  size_run(name, scene, size, random_source, pauses_ms=pauses_ms,
+                                           first=number % 2 == 0))
         found.plans[name] = f"tc qdisc show dev eth0   # as {name} leaves it"
     return found
 
@@ -57,12 +71,12 @@ def records(start_s, seconds, share, rate_bps, wire_bytes=1538):
                     for i in range(int(seconds * 1e9 / interval_ns)))
 
 
-def trunk_trace(scene, name, share, calls=3, call_s=0.4):
-    starts = [100.0 + i * (call_s + 0.03) for i in range(calls)]
+def trunk_trace(scene, name, share, calls=3, call_s=0.008):
+    starts = [100.0 + i * (call_s + 0.0008) for i in range(calls)]
     directions = {
         way: [frame for start in starts
               for frame in wire_records.parse(records(start, call_s, share * part,
                                                       scene.trunk_rate_bps))]
         for way, part in (("a to b", 1.0), ("b to a", 0.95))}
     return trace.make(name, 65536, [(start, call_s * 1e3) for start in starts], directions,
-                      scene.trunk_rate_bps)
+                      scene.trunk_rate_bps, bound(scene, 65536)[0] / 1e3 / trace.BINS_OF_A_BOUND)

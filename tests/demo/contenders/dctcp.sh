@@ -5,11 +5,11 @@
 # above a third of the buffer.  RED drops packets that do not carry ECN where it
 # would mark others: pure acknowledgements, as on some real switches.
 
-# demo_red BUFFER_BYTES: RED's options for a port with that buffer.
+# demo_red BUFFER_BYTES RATE_BPS: RED's options for a port with that buffer.
 demo_red() {
 	local mark=$(($1 / 3))
 	echo "red limit $1 min $mark max $((mark + 1500)) avpkt 1500 burst $((mark / 1500 + 1))" \
-		"probability 1 bandwidth 25mbit ecn"
+		"probability 1 bandwidth ${2}bit ecn"
 }
 
 contender_dctcp_up() {
@@ -17,8 +17,8 @@ contender_dctcp_up() {
 	# only what everybody may choose can be a network namespace's default
 	sysctl -qw net.ipv4.tcp_allowed_congestion_control="reno cubic dctcp" || return
 	# shellcheck disable=SC2046 # a qdisc is a list of words
-	hw_port_queues $(demo_red "$DEMO_PORT_BUFFER_BYTES") &&
-		hw_trunk_queues $(demo_red "$DEMO_TRUNK_BUFFER_BYTES") &&
+	hw_port_queues $(demo_red "$DEMO_PORT_BUFFER_BYTES" "$DEMO_HOST_RATE_BPS") &&
+		hw_trunk_queues $(demo_red "$DEMO_TRUNK_BUFFER_BYTES" "$DEMO_TRUNK_RATE_BPS") &&
 		hw_each_node sysctl -qw net.ipv4.tcp_congestion_control=dctcp net.ipv4.tcp_ecn=1
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a scene: the network, then each contender's mpiruns.
+"""Runs part of a scene: the network, then the launches of each contender.
 
 Reads HW_OUT/spec.json; tells events as lines of "@" and JSON (headway_demo's
 guest_run reads them); writes records of the trunk and logs to HW_OUT.
@@ -9,11 +9,8 @@ import json
 import os
 from pathlib import Path
 
-from headway_demo.contender import LINEAR
-from headway_demo.samples import SizeRun
-from headway_demo.schedule import Effort, Schedule
-
 from . import mpirun
+from .opened_files import OpenedFiles
 from .testbed import Testbed
 
 
@@ -22,70 +19,63 @@ def tell(event, **facts):
 
 
 class Contest:
-    """The mpiruns of one contender."""
+    """The launches of one contender with one MPI library."""
 
-    def __init__(self, contender, spec, testbed):
-        self.name = contender["name"]
-        self.spec = spec
-        self.testbed = testbed
-        self.schedule = Schedule(contender["transports"], spec["sizes"], Effort(**spec["effort"]))
-        self.traced = self.name in spec["traced"]
+    def __init__(self, unit, testbed):
+        self.unit, self.testbed = unit, testbed
         self.number = 0
 
-    def run(self):
-        tell("contender", contender=self.name, plan=self.testbed.contender_up(self.name))
+    def run(self, rehearsed):
+        """`rehearsed`: what launches have been in this guest, (library, with the helper?)."""
+        plan = self.testbed.contender_up(self.unit["setup"])
+        tell("contender", unit=self.unit["key"], plan=plan)
         try:
-            while (step := self.schedule.next()) is not None:
-                self._measure(*step)
-            better = {size: self.schedule.better(size) for size in self.spec["sizes"]}
-            if self.traced:
-                self._trace(better[self.spec["traced_bytes"]])
-            tell("chosen", contender=self.name, transports=better)
+            kind = self.unit["library"], self.unit["helper"]
+            if kind not in rehearsed or self.unit["traced"]:
+                self._rehearse()
+                rehearsed.add(kind)
+            for launch in self.unit["launches"]:
+                self._tell_start(launch["setting"])
+                results = self._mpirun(launch["words"], launch["cases"])
+                tell("result", unit=self.unit["key"], setting=launch["setting"], sizes=results)
         finally:
-            self.testbed.contender_down(self.name)
+            self.testbed.contender_down(self.unit["setup"])
+        tell("done", unit=self.unit["key"])
 
-    def _measure(self, transport, sizes):
-        self._tell_start(transport)
-        results = self._mpirun(transport, sizes)
-        self.schedule.add(transport, [SizeRun.from_event(result) for result in results])
-        tell("result", contender=self.name, transport=transport, sizes=results, left=self._left())
+    def _rehearse(self):
+        """A launch that counts for nothing: afterwards everything is in memory that a
+        launch opens, and no first call waits for the host's disk.  It may be the one
+        whose sampled calls are pictured."""
+        self._tell_start("rehearsal")
+        opened = OpenedFiles()
+        if self.unit["traced"]:
+            self.testbed.trunk_record(True)
+        size, calls = self.unit["traced"] or [self.unit["launches"][0]["cases"][0][0], 1]
+        result, = self._mpirun(self.unit["launches"][0]["words"], [[size, calls, 0]])
+        opened.into_memory()
+        if self.unit["traced"]:
+            records = self.testbed.trunk_records(self.unit["key"])
+            self.testbed.trunk_record(False)
+            tell("trace", unit=self.unit["key"], bytes=size, starts_s=result["starts_s"],
+                 samples_ms=result["samples_ms"], records=records)
 
-    def _trace(self, transport):
-        """An mpirun that counts for nothing but the picture."""
-        self._tell_start(transport)
-        size = self.spec["traced_bytes"]
-        self.testbed.trunk_record(True)
-        result, = self._mpirun(transport, [size])
-        records = self.testbed.trunk_records(self.name)
-        self.testbed.trunk_record(False)
-        tell("trace", contender=self.name, bytes=size, starts_s=result["starts_s"],
-             samples_ms=result["samples_ms"], records=records)
-
-    def _tell_start(self, transport):
+    def _tell_start(self, setting):
         self.number += 1
-        tell("start", contender=self.name, transport=transport, number=self.number,
-             left=self._left())
+        tell("start", unit=self.unit["key"], setting=setting, number=self.number)
 
-    def _left(self):
-        return max(self.schedule.most_left(), 0) + self.traced
-
-    def _mpirun(self, transport, sizes):
-        with open(self.testbed.out / f"mpirun-{self.name}.log", "a") as log:
-            return mpirun.run(self._command(transport, sizes), self.testbed.counters, log,
+    def _mpirun(self, words, cases):
+        with open(self.testbed.out / f"mpirun-{self.unit['key']}.log", "a") as log:
+            return mpirun.run(self._command(words, cases), self.testbed.counters, log,
                               self.testbed.mpirun_environment())
 
-    def _command(self, transport, sizes):
-        if transport == "helper":
-            arguments, preload = [], [self.testbed.helper()]
-        else:
-            arguments, preload = [*LINEAR, *self.spec["transports"][transport]], []
-        preload.append(self.testbed.sleep())
+    def _command(self, words, cases):
+        library = self.unit["library"]
+        preload = [self.testbed.helper(library)] if self.unit["helper"] else []
+        preload.append(self.testbed.sleep(library))
         return mpirun.command(
-            self.testbed.mpirun_words(), arguments, {"LD_PRELOAD": ":".join(preload)},
-            mpirun.collective_bench(
-                self.testbed.program("collective_bench"),
-                [(size, self.spec["repetitions"][str(size)]) for size in sizes],
-                self.spec["warmup"]))
+            self.testbed.mpirun_words(library), words, {"LD_PRELOAD": ":".join(preload)},
+            mpirun.collective_bench(self.testbed.program("collective_bench", library), cases,
+                                    self.unit["warmup"]))
 
 
 def main():
@@ -94,12 +84,13 @@ def main():
     testbed = Testbed(spec["scene"], out)
     testbed.up()
     tell("network")
-    for contender in spec["contenders"]:
+    rehearsed = set()
+    for unit in spec["units"]:
         try:
-            Contest(contender, spec, testbed).run()
+            Contest(unit, testbed).run(rehearsed)
         except (RuntimeError, OSError, ValueError) as error:
             # nodes and switches are as it left them: no place for the next one
-            tell("failed", contender=contender["name"], why=str(error))
+            tell("failed", unit=unit["key"], why=str(error))
             return
 
 

@@ -16,19 +16,21 @@ def command(launch, arguments, environment, program):
 
 
 def collective_bench(program, sizes, warmup, operation="alltoall"):
-    """`sizes`: (bytes, repetitions)."""
+    """`sizes`: (bytes, repetitions) or (bytes, repetitions, milliseconds between calls)."""
     return [program, "--operation", operation, "--warmup", str(warmup), "--pause",
-            "--sizes", ",".join(f"{size}:{repetitions}" for size, repetitions in sizes)]
+            "--sizes", ",".join(":".join(map(str, size)) for size in sizes)]
 
 
 def run(words, counters, log, environment=None):
-    """The events of each size: what the bench printed, and what was counted.
+    """The events of each size: what the bench printed, what was counted over the sampled
+    calls, and as "warmup" what was counted before them, from the size before on.
 
     Everything else the job says goes to `log`.
     """
+    results, warmup, counted = [], None, None
+    reached = before = counters.before()
     job = subprocess.Popen(words, text=True, bufsize=1, env=environment, stdin=subprocess.PIPE,
                            stdout=subprocess.PIPE, stderr=log)
-    results, before, counted = [], None, None
     for line in job.stdout:
         said = parse(line)
         if said is None:
@@ -36,13 +38,14 @@ def run(words, counters, log, environment=None):
             log.flush()
         elif said.get("pause") == "before":
             before = counters.before()
+            warmup = before.since(reached)
             answer(job)
         elif said.get("pause") == "after":
-            counted = counters.after().since(before)
+            reached = counters.after()
+            counted = reached.since(before)
             answer(job)
         else:
-            results.append({"bytes": said["bytes"], "samples_ms": said["samples_ms"],
-                            "warmup_ms": said["warmup_ms"], "starts_s": said["starts_s"], **counted})
+            results.append(said | counted | {"warmup": warmup})
     job.stdin.close()
     if job.wait():
         raise MpirunError(f"status {job.returncode} of: {' '.join(words)}")

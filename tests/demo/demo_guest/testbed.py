@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from .counters import Counters
+from .counters import Counters, PortDrops
 from .shell import Shell
 from .softirq import SoftirqMeter
 
@@ -47,7 +47,10 @@ class Testbed:
             "DEMO_CONFIG": str(self.config),
             "DEMO_PORT_BUFFER_BYTES": str(self.scene["port_buffer_bytes"]),
             "DEMO_TRUNK_BUFFER_BYTES": str(self.scene["trunk_buffer_bytes"]),
+            "DEMO_HOST_RATE_BPS": str(self.scene["host_rate_bps"]),
+            "DEMO_TRUNK_RATE_BPS": str(self.scene["trunk_rate_bps"]),
             **rates_for_contenders(self.plan),
+            **static_rates(self.scene),
         })
         contenders = self.root / "tests/demo/contenders"
         common = contenders / "common.sh"
@@ -61,9 +64,9 @@ class Testbed:
             f" {self.scene['port_buffer_bytes']} {self.scene['trunk_buffer_bytes']}")
         self.shell.run("demo_forget_history")
         self.nodes = self.shell.run("hw_nodes").split()
-        self.ports = self.shell.run("hw_ports; hw_trunk_ports").split()
+        ports = self.shell.run("hw_ports; hw_trunk_ports").split()
         self.pids = {node: int(self.shell.run(f"hw_node_pid {node}")) for node in self.nodes}
-        self.counters = Counters(self.pids.values(), self._drops, SoftirqMeter())
+        self.counters = Counters(self.pids.values(), PortDrops(ports).read, SoftirqMeter())
 
     def _plan(self):
         """What Headway plans for this scene: its rates are the other contenders', too."""
@@ -112,14 +115,7 @@ class Testbed:
         return os.environ | {
             "HWLOC_COMPONENTS": "-pci,-opencl,-gl"}     # reads all names of PCI devices
 
-    # ---- counters --------------------------------------------------------------
-
-    def _drops(self):
-        """As hw_drops, with one process: it is called often."""
-        shown = subprocess.run(["tc", "-s", "-j", "qdisc", "show"], capture_output=True, text=True,
-                               check=True)
-        return {queue["dev"]: queue["drops"] for queue in json.loads(shown.stdout)
-                if queue.get("root") and queue["dev"] in self.ports}
+    # ---- the trunk -------------------------------------------------------------
 
     def trunk_record(self, wanted):
         self.shell.run(f"hw_trunk_record {TRUNK_RECORDS if wanted else 0}")
@@ -161,7 +157,17 @@ def headway_toml(root, scene):
 
 
 def rates_for_contenders(plan):
+    """What Headway plans for an all-to-all."""
     own, remote = (next(cls["bytes_per_s"] for cls in plan["nodes"][0]["classes"] if cls["cluster"] == name)
                    for name in ("a", "b"))
     return {"DEMO_OWN_BYTES_PER_S": str(own), "DEMO_REMOTE_BYTES_PER_S": str(remote),
             "DEMO_PAIR_BYTES_PER_S": str(plan["pair_bits_per_s"] // 8)}
+
+
+def static_rates(scene):
+    """What an administrator would set by hand, once: a node's part of the trunk, for the
+    own cluster the rest of its link; for one flow, the trunk divided among all pairs."""
+    share = scene["trunk_rate_bps"] // scene["nodes_per_cluster"]
+    return {"DEMO_STATIC_REMOTE_BYTES_PER_S": str(share // 8),
+            "DEMO_STATIC_OWN_BYTES_PER_S": str((scene["host_rate_bps"] - share) // 8),
+            "DEMO_STATIC_PAIR_BYTES_PER_S": str(share // scene["nodes_per_cluster"] // 8)}

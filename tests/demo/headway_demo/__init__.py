@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo: an MPI all-to-all across two clusters, without and with Headway.
 
-On the host:  driver, guest_run, progress      run guests, show what happens
-Pure:         scene, schedule, samples,        decide, count, judge; no I/O
-              trace, result, verdict, table
+On the host:  driver, options, guests,         run guests, keep results, show what happens
+              guest_run, store, progress
+Pure:         scene, contender, plan,          decide, count, judge, tell; no I/O
+              samples, trace, result,
+              verdict, felt, table
 Report:       svg, charts, page                demo.json and traces to HTML
 In the guest: the package `demo_guest`         networks, contenders, mpiruns
 """

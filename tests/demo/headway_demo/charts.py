@@ -2,11 +2,24 @@
 """The report's pictures."""
 
 from . import svg
-from .contender import CONTENDERS
+from .contender import CONTENDERS, HEADWAY, LIBRARIES
+from .felt import heading
 
 WIDTH = 860
-LABELS = 112        # room for contenders' names
-VALUES = 150        # room for figures at the right
+LABELS = 230        # room for contenders' names
+VALUES = 170        # room for figures at the right
+
+
+def title(run):
+    return f"{CONTENDERS[run['name']].title}, {LIBRARIES[run['library']]}"
+
+
+def own_class(name):
+    return " own" if CONTENDERS[name].kind == HEADWAY else ""
+
+
+def figure(value):
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 class Axis:
@@ -31,7 +44,7 @@ class Axis:
 
 
 def times(message):
-    """Each sample a dot, the median a bar, the bound a line; one row a contender."""
+    """Each sample a dot, the median a bar, the floor a line; one row a contender."""
     row_height, top = 34, 30
     runs = message["runs"]
     bottom = top + row_height * len(runs)
@@ -39,29 +52,27 @@ def times(message):
     parts = axis.draw(top, bottom, "ms")
     for i, run in enumerate(runs):
         parts += times_row(run, axis, top + row_height * (i + 0.5))
-    x = axis.x(message["bound_ms"])
+    x = axis.x(message["floor_ms"])
     parts += [svg.line(x, top - 8, x, bottom, "bound"),
-              svg.text(x, top - 13, f"bound {message['bound_ms']:.1f} ms", "boundlabel", "middle")]
-    return svg.drawing(WIDTH, bottom + 24, parts,
-                       f"Time of an all-to-all of {message['bytes'] // 1024} KiB by contender")
+              svg.text(x, top - 13, f"floor {message['floor_ms']:.3g} ms", "boundlabel", "middle")]
+    return svg.drawing(WIDTH, bottom + 24, parts, f"Time by contender of an {heading(message)}")
 
 
 def times_row(run, axis, y):
-    own = " own" if run["name"] == "headway" else ""
-    title = CONTENDERS[run["name"]].title
+    own = own_class(run["name"])
     samples = [ms for mpirun in run["samples_ms"] for ms in mpirun]
-    tip = f"{title}: median {run['median_ms']:.1f} ms, worst {run['max_ms']:.1f} ms, " \
+    tip = f"{title(run)}: median {figure(run['median_ms'])} ms, worst {figure(run['max_ms'])} ms, " \
           f"{run['samples']} samples"
     median, worst = axis.x(run["median_ms"]), axis.x(run["max_ms"])
     parts = [
-        svg.text(LABELS - 12, y + 4, title, "name" + own, "end"),
+        svg.text(LABELS - 12, y + 4, title(run), "name" + own, "end"),
         svg.rectangle(axis.left, y - 9, median - axis.left, 18, "bar" + own, tip, radius=2),
         svg.line(median, y, worst, y, "whisker" + own),
         svg.line(worst, y - 6, worst, y + 6, "whisker" + own),
     ]
-    parts += [svg.circle(axis.x(ms), y, 2.6, "sample" + own, f"{ms:.1f} ms") for ms in samples]
-    parts += [svg.text(axis.right + 12, y + 4, f"{run['median_ms']:.0f}", "value" + own),
-              svg.text(axis.right + 56, y + 4, f"worst {run['max_ms']:.0f}", "value faint")]
+    parts += [svg.circle(axis.x(ms), y, 2.6, "sample" + own, f"{figure(ms)} ms") for ms in samples]
+    parts += [svg.text(axis.right + 12, y + 4, figure(run["median_ms"]), "value" + own),
+              svg.text(axis.right + 66, y + 4, f"worst {figure(run['max_ms'])}", "value faint")]
     return parts
 
 
@@ -81,14 +92,13 @@ def losses(message):
         parts.append(svg.text(left, top - 12, heading, "heading"))
         for j, (run, value) in enumerate(zip(message["runs"], values)):
             y = top + row_height * (j + 0.5)
-            tip = f"{CONTENDERS[run['name']].title}: {count(run)} in {run['samples']} all-to-alls"
+            tip = f"{title(run)}: {count(run)} in {run['samples']} all-to-alls"
             parts += [svg.rectangle(left, y - 7, value * scale, 14, "loss", tip, radius=2),
                       svg.text(left + value * scale + 6, y + 4, per_call(value),
                                "value" if value else "value good")]
     for j, run in enumerate(message["runs"]):
-        own = " own" if run["name"] == "headway" else ""
-        parts.append(svg.text(LABELS - 12, top + row_height * (j + 0.5) + 4,
-                              CONTENDERS[run["name"]].title, "name" + own, "end"))
+        parts.append(svg.text(LABELS - 12, top + row_height * (j + 0.5) + 4, title(run),
+                              "name" + own_class(run["name"]), "end"))
     return svg.drawing(WIDTH, top + row_height * len(message["runs"]) + 6, parts,
                        "Losses per all-to-all by contender")
 
@@ -118,14 +128,14 @@ def trunk(traces):
 
 def trunk_panel(trace, axis, top, height):
     bottom = top + height
-    own = " own" if trace["contender"] == "headway" else ""
+    own = own_class(trace["contender"])
     mean = sum(call["ms"] for call in trace["calls"]) / len(trace["calls"])
     heading = f"{CONTENDERS[trace['contender']].title}: {len(trace['calls'])} all-to-alls of " \
-              f"{trace['bytes'] // 1024} KiB, {mean:.0f} ms each on average"
+              f"{trace['bytes'] // 1024} KiB, {figure(mean)} ms each on average"
     parts = [svg.text(axis.left, top - 10, heading, "heading" + own)]
     for call in trace["calls"]:
         begin, end = axis.x(call["start_ms"]), axis.x(call["start_ms"] + call["ms"])
-        parts.append(svg.rectangle(begin, top, end - begin, height, "call", f"{call['ms']:.0f} ms"))
+        parts.append(svg.rectangle(begin, top, end - begin, height, "call", f"{figure(call['ms'])} ms"))
     for percent in (0, 50, 100):
         y = bottom - height * percent / 100
         parts += [svg.line(axis.left, y, axis.right, y, "grid"),
@@ -178,10 +188,10 @@ def network(scene):
                            f"{scene['port_buffer_bytes'] // 1024} KiB a port", "tick", "middle")]
     left, right = 310, WIDTH - 310
     parts += [svg.line(left, middle, right, middle, "trunk"),
-              svg.text(WIDTH / 2, middle - 12, f"trunk {scene['trunk_rate_bps'] / 1e6:g} Mbit/s",
+              svg.text(WIDTH / 2, middle - 12, f"trunk {scene['trunk_rate_bps'] / 1e9:g} Gbit/s",
                        "name small", "middle"),
               svg.text(WIDTH / 2, middle + 22, f"{scene['trunk_buffer_bytes'] // 1024} KiB buffer, "
-                       f"{scene['trunk_delay_us']} µs", "tick", "middle"),
+                       f"{scene['trunk_delay_us'] / 1e3:g} ms", "tick", "middle"),
               svg.text(155, middle - pitch * (count - 1) / 2 - 12 if count < 3 else top - 4,
-                       f"{scene['host_rate_bps'] / 1e6:g} Mbit/s each", "tick", "middle")]
+                       f"{scene['host_rate_bps'] / 1e9:g} Gbit/s each", "tick", "middle")]
     return svg.drawing(WIDTH, height, parts, "Two clusters joined by a trunk")

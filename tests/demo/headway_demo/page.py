@@ -4,9 +4,9 @@
 from html import escape
 from pathlib import Path
 
-from . import charts, verdict
+from . import charts, felt, verdict
 from .contender import CONTENDERS
-from .table import HEADINGS, row
+from .table import HEADINGS, row, warnings
 
 STYLE = Path(__file__).with_name("style.css")
 
@@ -35,19 +35,20 @@ def introduction(document):
 
 
 def headline(part):
-    """Three figures that say what happened, at the middle message size."""
-    message = part["messages"][len(part["messages"]) // 2]
-    runs = {run["name"]: run for run in message["runs"]}
+    """Three or four figures that say what happened, at the smallest size where stock lost."""
+    message = next((message for message in part["messages"] for run in message["runs"]
+                    if run["name"] == "stock" and losses_of(run)), part["messages"][0])
+    runs = {run["name"]: run for run in reversed(message["runs"])}     # of the first library
     own, stock = runs.get("headway"), runs.get("stock")
     if not own:
         return ""
-    size = f"{message['bytes'] // 1024} KiB"
-    cards = [(f"{own['bound_ratio']:.2f} ×", f"the bandwidth bound at {size}: {own['median_ms']:.0f} ms "
-                                             f"of at least {message['bound_ms']:.0f}"),
+    cards = [(f"{own['median_ms'] / message['floor_ms']:.2f} ×",
+              f"the least time of an {felt.heading(message)}: {felt.ms(own['median_ms'])}"),
              (f"{losses_of(own)}", f"drops and RTOs with Headway in {own['samples']} all-to-alls")]
     if stock:
-        cards += [(f"{stock['median_ms'] / own['median_ms']:.2f} ×",
-                   f"as fast as stock in the median, {stock['max_ms'] / own['max_ms']:.2f} × in the worst case"),
+        cards += [(felt.times(stock["median_ms"] / own["median_ms"]).replace(" times", " ×"),
+                   "as fast as stock in the median, "
+                   + felt.times(stock["max_ms"] / own["max_ms"]) + " in the worst case"),
                   (f"{losses_of(stock)}", f"drops and RTOs with the stock kernel in {stock['samples']}"
                                           " all-to-alls")]
     return '<div class="cards">' + "".join(
@@ -73,18 +74,19 @@ def scene_section(part, traces):
                      f"{traces[0]['bin_ms']:g} ms, from the exact start of every frame on the wire. "
                      "Shaded: an all-to-all is running. Taken in mpiruns of their own that count for "
                      "nothing else.")
-    yield "<h3>Times</h3>"
     for message in part["messages"]:
-        yield figure(charts.times(message),
-                     f"All-to-all of {message['bytes'] // 1024} KiB per pair of ranks. Bar: median. "
-                     "Dots: every sample. Line to the right: worst. Dashed: what the data frames alone "
-                     f"need on the {message['bound_limit']}.")
-    yield "<h3>Losses per all-to-all</h3>"
-    for message in part["messages"]:
-        yield figure(charts.losses(message), f"{message['bytes'] // 1024} KiB per pair of ranks.")
-    yield "<h3>All figures</h3>"
-    for message in part["messages"]:
-        yield result_table(message)
+        yield from message_section(message)
+
+
+def message_section(message):
+    heading = felt.heading(message)
+    yield f"<h3>{escape(heading[0].upper() + heading[1:])}</h3>"
+    yield "<ul>" + "".join(f"<li>{escape(words)}</li>" for words in felt.sentences(message)) + "</ul>"
+    yield "".join(f'<p class="missed">{escape(words)}</p>' for words in warnings(message))
+    yield figure(charts.times(message),
+                 "Bar: median. Dots: every sample. Line to the right: worst. Dashed: the floor.")
+    yield figure(charts.losses(message), "Losses per all-to-all.")
+    yield result_table(message)
 
 
 def figure(picture, caption):
@@ -92,17 +94,16 @@ def figure(picture, caption):
 
 
 def result_table(message):
-    headings = "".join(heading_cell(i, heading) for i, heading in enumerate(HEADINGS))
+    headings = "".join(heading_cell(heading) for heading in HEADINGS)
     lines = []
     for run in message["runs"]:
-        own = ' class="own"' if run["name"] == "headway" else ""
-        cells = "".join(f"<td>{escape(cell)}</td>" for cell in row(run))
+        own = ' class="own"' if charts.own_class(run["name"]) else ""
+        cells = "".join(f"<td>{escape(cell)}</td>" for cell in row(run, message["floor_ms"]))
         lines.append(f"<tr{own}>{cells}</tr>")
-    return (f"<p><b>{message['bytes'] // 1024} KiB</b>, bound {message['bound_ms']:.1f} ms</p>"
-            f'<div class="scroll"><table><tr>{headings}</tr>{"".join(lines)}</table></div>')
+    return f'<div class="scroll"><table><tr>{headings}</tr>{"".join(lines)}</table></div>'
 
 
-def heading_cell(i, heading):
+def heading_cell(heading):
     return f"<th>{escape(heading)}</th>"
 
 
@@ -115,30 +116,36 @@ def targets(document):
         relation = "&lt;" if judged["strictly"] else "≤"
         lines.append(
             f'<tr><td class="{"met" if met else "missed"}">{"met" if met else "missed"}</td>'
-            f'<td class="words">{escape(judged["scene"])}</td><td>{judged["bytes"] // 1024} KiB</td>'
+            f'<td class="words">{escape(verdict.where(judged))}</td>'
             f'<td class="words">{escape(judged["target"])}</td><td>{judged["value"]:g}</td>'
             f"<td>{relation} {judged['limit']:g}</td>"
-            f"<td>{escape(verdict.margin(judged).removeprefix(', '))}</td></tr>")
-    return ('<h2>Targets</h2><div class="scroll"><table><tr><th></th><th class="words">scene</th>'
-            '<th>size</th><th class="words">target</th><th>seen</th><th>allowed</th><th></th></tr>'
+            f'<td class="wrap words">{escape(verdict.margin(judged).removeprefix(", "))}</td></tr>')
+    return ('<h2>Targets</h2><div class="scroll"><table><tr><th></th><th class="words">where</th>'
+            '<th class="words">target</th><th>seen</th><th>allowed</th><th></th></tr>'
             f'{"".join(lines)}</table></div>')
 
 
 def method(document):
     points = [
-        f"<b>Bound</b> = {escape(document['bound_formula'])}. Data frames only; acknowledgements of the "
-        "opposite direction's data share the wire and cost at least 3.1 % more.",
+        f"<b>Bound</b> = {escape(document['bound_formula'])}. Data frames only.",
+        f"<b>Floor</b> = {escape(document['floor_formula'])}. Acknowledgements of the opposite direction's"
+        " data share the wire and cost about 3 %.",
         "<b>Time</b> of an all-to-all is that of the slowest rank, after a barrier. The machine is "
         "emulated and its clock counts instructions, so the host's own load changes nothing.",
-        "<b>Median and worst</b> are over all samples of all mpiruns. Each mpirun opens new connections "
-        "and runs all sizes; the first all-to-all of each size is a warm-up that does not count.",
+        "<b>Median and worst</b> are over all samples of all launches. Each launch opens new connections; "
+        "the first all-to-all of each size and way is a warm-up that does not count.",
+        "<b>With pauses</b> every rank sleeps before each call, as a program that computes leaves the "
+        "network alone. The kernel then forgets how large its windows were.",
         "<b>RTOs</b> are TCPTimeouts, <b>retransmissions</b> RetransSegs, summed over the nodes; drops "
         "are those of the switch ports' queues. All are read before and after the sampled calls while "
-        "the network is idle. Sums over unequal numbers of samples: compare per all-to-all.",
+        "the network is idle.",
+        "<b>Slowest flow</b>: for each connection that carried a message, its bytes divided by the time "
+        "to its last byte; the slowest of these rates to their mean, median over the calls.",
         escape(document.get("sampling", "")),
-        "<b>softirq</b> is the part of the time that the one emulated processor spent in network "
-        "interrupts: every node, switch and TCP together. Far below 100 % means that the network, "
-        "not the processor, sets the times.",
+        "<b>softirq</b> is the part of the time (pauses left out) that the one emulated processor spent "
+        "in network interrupts: every node, switch and TCP together; <b>busy</b> is all it did. Where "
+        f"softirq is above {verdict.SOFTIRQ_MOST * 100:.0f} % the processor may set the times, and a "
+        "warning says so.",
     ]
     return "<h2>How it was measured</h2><ul>" + "".join(f"<li>{p}</li>" for p in points if p) + "</ul>"
 
@@ -148,10 +155,10 @@ def contenders(document):
              if any(run["name"] == name for part in document["scenes"]
                     for message in part["messages"] for run in message["runs"])]
     parts = ["<h2>Who took part</h2>",
-             "<p>Every contender runs the same all-to-all algorithm: each rank posts all its messages, "
-             "then waits (Open MPI's “linear”). Each takes the better of two transport settings at each "
-             "size: Open MPI's default and <code>btl_tcp_flags=1</code> (no PUT protocol). Headway's "
-             "helper library sets algorithm and transport itself.</p>"]
+             "<p>Unless it is their point, contenders run the all-to-all that Headway's helper chooses: each "
+             "rank posts all its messages, then waits. So they do the transport: Open MPI with "
+             "<code>btl_tcp_flags=1</code> (no PUT protocol), MPICH with <code>UCX_RNDV_THRESH=1m</code>."
+             "</p>"]
     for name in names:
         contender = CONTENDERS[name]
         parts.append(f"<h3>{escape(contender.title)}</h3><p>{escape(contender.what)}.</p>")
@@ -164,29 +171,26 @@ def contenders(document):
 
 
 def caveats(document):
+    factors = ", ".join(f"{part['factor']} times in {part['name']}" for part in document["scenes"])
     points = [
-        "Time constants are not dilated. The links are 50 or 100 times slower than 1 Gbit/s with the same "
-        "frames and bytes, but TCP still waits 200 ms (or 5 ms) before it retransmits. On real links an RTO "
-        "costs 50 to 100 times more all-to-alls than here: these tables flatter everyone who has RTOs.",
+        "Links have the rates they are said to have, and TCP its real time constants: 200 ms until it"
+        " retransmits, 40 ms for a delayed acknowledgement. The emulated processor looks faster than the"
+        f" one emulated ({factors}), so that it keeps up with the links. What programs and kernels compute"
+        " therefore costs next to nothing; there is no network card, and its interrupts are not moderated.",
         "Every contender but Headway is our own best setting of what Linux offers; a specialist may "
         "find better ones.",
         "RED stands for a switch that marks ECN: like some real switches it drops packets that do not carry "
         "ECN, pure acknowledgements among them.",
-        "Lossy contenders are chaotic: their medians move by several per cent from run to run, their "
+        "Lossy contenders are chaotic: their medians move by several per cent from launch to launch, their "
         "worst cases by much more. Headway's repeat to about one per cent.",
-        "With few senders and deep buffers a short rto_min is nearly as good in the median. Shallow "
-        "buffers and many senders are what separate the methods, and what oversubscribed switches have.",
     ]
-    if document.get("two_samplings"):
-        points.append("Loss-free contenders ran fewer mpiruns than lossy ones; a worst case over fewer "
-                      "samples is the smaller for it.")
     return "<h2>Read with care</h2><ul>" + "".join(f"<li>{escape(p)}</li>" for p in points) + "</ul>"
 
 
 def reproduce(document):
     return ("<h2>Reproduce</h2><p>On Debian 12, in Headway's source tree, as root:</p>"
-            "<pre>make demo        # the first scene, three contenders\n"
-            "make demo-full   # both scenes, every contender</pre>"
+            "<pre>make demo        # two scenes, four contenders, two sizes\n"
+            "make demo-full   # everything; goes on where it was interrupted</pre>"
             f"<p>This report: <code>{escape(document.get('command', ''))}</code>. All figures are in "
             "<code>demo.json</code> beside it; <code>tests/demo/report</code> makes this page from it "
             "again.</p>")

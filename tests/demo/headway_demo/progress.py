@@ -7,26 +7,31 @@ import time
 
 
 class Forecast:
-    """Seconds to go, from what mpiruns have taken so far."""
+    """Seconds to go, from what was expected and how long it took so far."""
 
-    def __init__(self, mpiruns, boot_s=45.0, mpirun_s=25.0):
-        self.expected = dict(mpiruns)   # contender -> mpiruns still to come
-        self.boot_s = boot_s
-        self.guess_s = mpirun_s
-        self.spent = []
+    def __init__(self, expected_s, jobs):
+        self.left_s = dict(expected_s)      # share -> seconds on one processor
+        self.jobs = jobs
+        self.started = time.monotonic()
+        self.done_s = 0.0
 
-    def booted(self):
-        self.boot_s = 0.0
+    def done(self, share, seconds):
+        self.done_s += min(seconds, self.left_s[share])
+        self.left_s[share] -= min(seconds, self.left_s[share])
 
-    def left(self, contender, mpiruns):
-        self.expected[contender] = mpiruns
-
-    def took(self, seconds):
-        self.spent.append(seconds)
+    def ended(self, share):
+        self.done(share, self.left_s[share])
 
     def seconds_to_go(self):
-        each = sum(self.spent) / len(self.spent) if self.spent else self.guess_s
-        return self.boot_s + each * sum(self.expected.values())
+        longest = max(self.left_s.values(), default=0.0)
+        expected = max(sum(self.left_s.values()) / self.jobs, longest)
+        return expected * self._slower()
+
+    def _slower(self):
+        """Than expected, so far; not to be told before something was done."""
+        if self.done_s < 60:
+            return 1.0
+        return (time.monotonic() - self.started) / (self.done_s / self.jobs)
 
 
 def clock(seconds):

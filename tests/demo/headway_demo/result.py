@@ -2,10 +2,13 @@
 """demo.json: made from what the guests reported, and checked."""
 
 from . import samples, scene, verdict
-from .contender import CONTENDERS
+from .contender import CONTENDERS, LIBRARIES
 
-RUN_KEYS = {"name": str, "median_ms": (int, float), "max_ms": (int, float), "timeouts": int,
-            "retransmits": int, "trunk_drops": int, "port_drops": int, "samples": int}
+NUMBER = (int, float)
+RUN_KEYS = {"name": str, "library": str, "median_ms": NUMBER, "max_ms": NUMBER, "cv": NUMBER,
+            "slowest_flow_to_mean": NUMBER, "timeouts": int, "retransmits": int, "trunk_drops": int,
+            "port_drops": int, "samples": int}
+MESSAGE_KEYS = {"bytes": int, "pauses_ms": int, "bound_ms": NUMBER, "floor_ms": NUMBER, "runs": list}
 
 
 class Collected:
@@ -13,51 +16,57 @@ class Collected:
 
     def __init__(self, of_scene):
         self.scene = of_scene
-        self.runs = {}      # (contender, transport, bytes) -> [SizeRun]
-        self.chosen = {}    # (contender, bytes) -> transport
+        self.runs = {}      # (contender, library, bytes, pauses) -> setting -> [SizeRun]
         self.traces = []
         self.plans = {}     # contender -> what it says it set up
 
-    def add(self, contender, transport, size_run):
-        self.runs.setdefault((contender, transport, size_run.message_bytes), []).append(size_run)
-
-    def choose(self, contender, message_bytes, transport):
-        self.chosen[contender, message_bytes] = transport
+    def add(self, contender, library, setting, size_run):
+        key = contender, library, size_run.message_bytes, size_run.pauses_ms
+        self.runs.setdefault(key, {}).setdefault(setting, []).append(size_run)
 
     def document(self):
         """The scene as it stands in demo.json."""
         return self.scene.facts() | {
             "oversubscription": round(self.scene.oversubscription, 3),
-            "messages": [self._message(size) for size in self._sizes()],
+            "messages": [self._message(*which) for which in self._messages()],
             "traces": self.traces,
             "plans": self.plans,
         }
 
-    def _sizes(self):
-        return sorted({size for _, size in self.chosen})
+    def _messages(self):
+        return sorted({(size, pauses) for _, _, size, pauses in self.runs})
 
-    def _message(self, size):
+    def _message(self, size, pauses):
         bound_ms, limit = scene.bound(self.scene, size)
-        runs = [self._run(name, size, bound_ms) for name in CONTENDERS if (name, size) in self.chosen]
-        return {"bytes": size, "bound_ms": round(bound_ms, 3), "bound_limit": limit, "runs": runs}
+        return {"bytes": size, "pauses_ms": pauses, "bound_ms": round(bound_ms, 4),
+                "bound_limit": limit, "floor_ms": round(scene.floor_ms(self.scene, size), 4),
+                "runs": [self._run(name, library, size, pauses, bound_ms)
+                         for library in LIBRARIES for name in CONTENDERS
+                         if (name, library, size, pauses) in self.runs]}
 
-    def _run(self, name, size, bound_ms):
-        transport = self.chosen[name, size]
-        chosen = self.runs[name, transport, size]
+    def _run(self, name, library, size, pauses, bound_ms):
+        settings = self.runs[name, library, size, pauses]
+        best = min(settings, key=lambda setting: samples.median_ms(settings[setting]))
         others = {other: round(samples.median_ms(runs), 3)
-                  for (contender, other, bytes_), runs in self.runs.items()
-                  if (contender, bytes_) == (name, size) and other != transport}
-        return ({"name": name} | samples.summary(chosen, bound_ms)
-                | {"transport": transport, "other_transports_median_ms": others})
+                  for other, runs in settings.items() if other != best}
+        return ({"name": name, "library": library}
+                | samples.summary(settings[best], bound_ms, self._firsts(name, library, size, best))
+                | {"transport": best, "other_transports_median_ms": others})
+
+    def _firsts(self, name, library, size, setting):
+        """A first call has no pause before it: it counts for both ways of calling."""
+        return [run.first_ms for key, settings in self.runs.items() if key[:3] == (name, library, size)
+                for run in settings.get(setting, ()) if run.first_ms is not None]
 
 
 def document(collected, about):
     """The whole of demo.json."""
-    scenes = [part.document() for part in collected if part.chosen]
+    scenes = [part.document() for part in collected if part.runs]
     return {
         "format": 1,
         "bound_formula": scene.BOUND_FORMULA,
-        "time_constants": "undilated",
+        "floor_formula": scene.FLOOR_FORMULA,
+        "time_constants": "real",
         **about,
         "scenes": scenes,
         "verdicts": verdict.judge(scenes),
@@ -77,13 +86,12 @@ def complaints(document):
 
 
 def scene_complaints(where, part):
-    found = key_complaints(where, part, {"nodes": int, "messages": list})
+    found = key_complaints(where, part, {"name": str, "nodes": int, "messages": list})
     if found:
         return found
     for i, message in enumerate(part["messages"]):
         inner = f"{where}.messages[{i}]"
-        wrong = key_complaints(inner, message,
-                               {"bytes": int, "bound_ms": (int, float), "runs": list})
+        wrong = key_complaints(inner, message, MESSAGE_KEYS)
         found += wrong
         if not wrong:
             for j, run in enumerate(message["runs"]):
@@ -97,6 +105,11 @@ def run_complaints(where, run):
         return found
     if run["name"] not in CONTENDERS:
         found.append(f"{where}.name: unknown contender '{run['name']}'")
+    if run["library"] not in LIBRARIES:
+        found.append(f"{where}.library: unknown MPI library '{run['library']}'")
+    # null: no launch began with this size
+    if not isinstance(run.get("first_ms", ""), (*NUMBER, type(None))):
+        found.append(f"{where}.first_ms: missing or of a wrong type")
     if run["samples"] < 1:
         found.append(f"{where}.samples: none")
     if run["max_ms"] < run["median_ms"]:

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The results as text for a terminal."""
 
-from .contender import CONTENDERS
+from . import felt
+from .contender import CONTENDERS, LIBRARIES
+from .verdict import SOFTIRQ_MOST
 
-HEADINGS = ("", "median ms", "worst ms", "x bound", "RTOs", "retrans.", "port drops",
-            "trunk drops", "samples", "mpiruns", "transport", "softirq")
+HEADINGS = ("", "library", "median ms", "worst ms", "first ms", "x floor", "cv", "RTOs", "retrans.",
+            "port drops", "trunk drops", "slowest flow", "samples", "launches", "busy", "softirq", "setting")
+WORDS = {0, 1, len(HEADINGS) - 1}
 
 
-def row(run):
-    return (CONTENDERS[run["name"]].title, f"{run['median_ms']:.1f}", f"{run['max_ms']:.1f}",
-            f"{run['bound_ratio']:.3f}", str(run["timeouts"]), str(run["retransmits"]),
-            str(run["port_drops"]), str(run["trunk_drops"]), str(run["samples"]),
-            str(run["mpiruns"]), run["transport"], f"{run['softirq_share'] * 100:.0f} %")
+def row(run, floor_ms):
+    first = "-" if run["first_ms"] is None else f"{run['first_ms']:.2f}"
+    return (CONTENDERS[run["name"]].title, LIBRARIES[run["library"]], f"{run['median_ms']:.3f}",
+            f"{run['max_ms']:.3f}", first, f"{run['median_ms'] / floor_ms:.3f}", f"{run['cv']:.3f}",
+            str(run["timeouts"]), str(run["retransmits"]), str(run["port_drops"]), str(run["trunk_drops"]),
+            f"{run['slowest_flow_to_mean']:.2f}", str(run["samples"]), str(run["mpiruns"]),
+            f"{run['busy_share'] * 100:.0f} %", f"{run['softirq_share'] * 100:.0f} %", run["transport"])
 
 
 def lines_up(rows, words):
@@ -22,17 +27,31 @@ def lines_up(rows, words):
             for line in rows]
 
 
+def link(rate_bps):
+    return f"{rate_bps / 1e9:g} Gbit/s"
+
+
 def scene_lines(part):
-    lines = [f"{part['title']}: host links {part['host_rate_bps'] / 1e6:g} Mbit/s, trunk "
-             f"{part['trunk_rate_bps'] / 1e6:g} Mbit/s ({part['oversubscription']:g} : 1), buffers "
-             f"{part['port_buffer_bytes'] // 1024} KiB a port, "
-             f"{part['trunk_buffer_bytes'] // 1024} KiB at the trunk"]
+    lines = [f"{part['name']}, {part['title']}: host links {link(part['host_rate_bps'])}, trunk "
+             f"{link(part['trunk_rate_bps'])} ({part['oversubscription']:g} : 1) of "
+             f"{part['trunk_delay_us'] / 1e3:g} ms, buffers {part['port_buffer_bytes'] // 1024} KiB a port, "
+             f"{part['trunk_buffer_bytes'] // 1024} KiB at the trunk; processor {part['factor']} times faster"]
     for message in part["messages"]:
-        lines += ["", f"all-to-all of {message['bytes'] // 1024} KiB a pair, bound "
-                      f"{message['bound_ms']:.1f} ms ({message['bound_limit']})"]
-        rows = [HEADINGS] + [row(run) for run in message["runs"]]
-        lines += ["  " + line for line in lines_up(rows, {0, HEADINGS.index("transport")})]
+        lines += ["", felt.heading(message)]
+        rows = [HEADINGS] + [row(run, message["floor_ms"]) for run in message["runs"]]
+        lines += ["  " + line for line in lines_up(rows, WORDS)]
+        lines += ["  " + sentence for sentence in felt.sentences(message)]
+        lines += ["  " + warning for warning in warnings(message)]
     return lines
+
+
+def warnings(message):
+    """Where the emulated processor may have set the times."""
+    for run in message["runs"]:
+        if run["softirq_share"] > SOFTIRQ_MOST:
+            yield (f"WARNING: {CONTENDERS[run['name']].title}, {LIBRARIES[run['library']]}: "
+                   f"{run['softirq_share'] * 100:.0f} % of the processor's time went to softirqs, more than"
+                   f" {SOFTIRQ_MOST * 100:.0f} %; the processor and not the network may have set the times")
 
 
 def text(document):
@@ -41,9 +60,9 @@ def text(document):
         lines += scene_lines(part) + [""]
     lines += [
         f"bound = {document['bound_formula']}",
+        f"floor = {document['floor_formula']}",
         "RTOs, retransmissions and drops are sums over all samples, warm-up not included.",
-        f"Time constants are {document['time_constants']}: links are 50 or 100 times slower than",
-        "1 Gbit/s with the same frames, but TCP's time-outs are not slowed.  This flatters TCP:",
-        "on real links an RTO costs 50 or 100 times more, in units of an all-to-all.",
+        "Slowest flow: its rate / the mean rate of all flows of an exchange; 1 if all end at once.",
+        "Links, TCP and all time constants are real: only the processor is faster than the one emulated.",
     ]
     return "\n".join(lines)
