@@ -104,7 +104,7 @@ reproduce: packages programs ## regenerate Documentation/reproduction.md, the pa
 
 .PHONY: check-mpi
 check-mpi: packages build kernels ## every wrapped operation of both MPI libraries over the emulated network (long)
-	@tests/vm/vm-run --icount --timeout 3600 -- tests/mpi/guest_differential.sh ompi mpich
+	@tests/vm/vm-run --icount --faster 50 --timeout 3600 -- tests/mpi/guest_differential.sh ompi mpich
 
 .PHONY: soak
 soak: packages build kernels ## jobs, kills, inputs and seeds for hours (tests/soak)

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# In a guest of vm-run --icount: real MPI jobs over real TCP between two
+# In a guest of vm-run --icount --faster 50: real MPI jobs over real TCP between two
 # clusters, with sch_gap, headwayd and the MPI helper as a user would run them.
 # KTAP on standard output.
 #
-#   tests/vm/vm-run --icount -- tests/mpi/guest_alltoall.sh ompi|mpich
+#   tests/vm/vm-run --icount --faster 50 -- tests/mpi/guest_alltoall.sh ompi|mpich
 #
-# Two nodes a cluster, links of 20 and a trunk of 25 Mbit/s with a shallow
+# Two nodes a cluster, links of 1 and a trunk of 1.25 Gbit/s with a shallow
 # buffer: what is not paced is dropped.
 set -euo pipefail
 
@@ -17,10 +17,10 @@ set -euo pipefail
 # shellcheck source=tests/lib/ktap.sh
 . "$HW_ROOT/tests/lib/ktap.sh"
 
-host_mbit=20 trunk_mbit=25
+host_mbit=1000 trunk_mbit=1250
 trunk_buffer=16384
-linger_ms=200	# long enough to tell before from after
-planned_rate=1546875	# of each node to the other cluster: 25 Mbit/s x 0.99 / 2
+linger_ms=4	# long enough to tell before from after
+planned_rate=77343750	# of each node to the other cluster: 1250 Mbit/s x 0.99 / 2
 socket=/run/headway/control.sock
 work=/tmp/guest_alltoall
 library=$1
@@ -148,9 +148,9 @@ distances() {
 		"$HW_ROOT/tests/mpi/distances.py" "$records" $((host_mbit * 1000000)) "$@")
 }
 
-# When the linger is over, and MS more.
+# When the linger is over, and US more.
 linger_over_s() {
-	awk -v left_s="$left_s" -v ms=$((linger_ms + $1)) 'BEGIN { printf "%.6f", left_s + ms / 1000 }'
+	awk -v left_s="$left_s" -v us=$((1000 * linger_ms + $1)) 'BEGIN { printf "%.6f", left_s + us / 1e6 }'
 }
 
 # The planned distance of full frames.  A gap is not shorter than a frame of 84
@@ -169,7 +169,7 @@ expect_back_to_back() {
 }
 
 test_tail() {
-	local short=60000 long=500000 status=0 drops
+	local short=60000 long=1000000 status=0 drops
 	mkfifo $work/input
 	job tail "${large_buffers[@]}" -- $work/alltoallv_oneway $short $long ${short}p <$work/input &
 	local running=$!
@@ -185,11 +185,11 @@ test_tail() {
 	expect_rest "after a short tail" a0
 
 	run_step $long
-	distances $long 0 "$(linger_over_s -5)"
+	distances $long 0 "$(linger_over_s -100)"
 	ktap_between "long tail: full frames until the linger is over" 150 "$frames" 250
 	expect_paced "long tail, until the linger is over"
 	# What was queued before keeps its distance: two large segments of each flow.
-	distances $long "$(linger_over_s 100)" inf 20
+	distances $long "$(linger_over_s 5000)" inf 20
 	expect_back_to_back "long tail, from then on"
 	expect_rest "after a long tail" a0
 

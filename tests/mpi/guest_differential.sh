@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# In a guest of vm-run --icount: every wrapped operation on random counts and
+# In a guest of vm-run --icount --faster 50: every wrapped operation on random counts and
 # datatypes, between 8 nodes of 2 ranks in two clusters, without and with
 # Headway.  Both runs must print the same digests.  KTAP on standard output.
 #
-#   tests/vm/vm-run --icount -- tests/mpi/guest_differential.sh ompi mpich
+#   tests/vm/vm-run --icount --faster 50 -- tests/mpi/guest_differential.sh ompi mpich
 set -euo pipefail
 
 # shellcheck source=tests/lib/topology.sh
@@ -16,7 +16,7 @@ set -euo pipefail
 
 nodes_per_cluster=4
 ranks_per_node=2
-host_mbit=20 trunk_mbit=25
+host_mbit=1000 trunk_mbit=1250
 c_cases=38 fortran_cases=19	# of each library: multiples of the 19 operations
 work=/tmp/guest_differential
 declare -A suffix=([ompi]="" [mpich]=.mpich) sleep=([ompi]=yield_sleep.so [mpich]=ucx_sleep.so)
