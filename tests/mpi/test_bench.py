@@ -1,0 +1,63 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What collective_bench tells of its calls, and of the connections under them.
+
+  test_bench.py [Class.method ...]
+  test_bench.py --list
+"""
+
+import json
+
+from mpi_job import HelperTest, main
+
+RANKS = 3
+
+
+class Both:
+    """What holds for either MPI library; mixed into a class for each."""
+
+    mpirun, preload, over_tcp = (), (), {}
+
+    def bench(self, *arguments, ranks=RANKS):
+        job = self.run_job("collective_bench", *arguments, helper=False, ranks=ranks, mpirun=self.mpirun,
+                           preload=self.preload, **self.over_tcp)
+        self.assertEqual(job.status, 0, job.stderr)
+        return [json.loads(line) for line in job.stdout.splitlines() if line.startswith("{")]
+
+    def test_sleeps_between_calls_where_it_is_told(self):
+        paused, not_paused = self.bench("--sizes", "4096:3:200,4096:3", "--warmup", "1")
+        self.assertEqual((paused["between_ms"], not_paused["between_ms"]), (200, 0))
+        gaps = [later - earlier for earlier, later in zip(paused["starts_s"], paused["starts_s"][1:])]
+        self.assertGreaterEqual(min(gaps), 0.2)
+        # the pause is not part of a call
+        self.assertEqual(len(paused["samples_ms"]), 3)
+        self.assertLess(min(paused["samples_ms"]), 200)
+
+    def test_the_first_call_is_the_first_of_the_first_size(self):
+        first, second = self.bench("--sizes", "4096:2,8192:2", "--warmup", "1")
+        self.assertEqual(first["first_ms"], first["warmup_ms"][0])
+        self.assertNotIn("first_ms", second)
+        first, = self.bench("--sizes", "4096:2", "--warmup", "0")
+        self.assertEqual(first["first_ms"], first["samples_ms"][0])
+
+    def test_flows_are_seen(self):
+        """Through every connection; with one rank there is none."""
+        result, = self.bench("--sizes", "65536:3", "--warmup", "1")
+        self.assertGreater(result["slowest_flow_to_mean"], 0)
+        self.assertLessEqual(result["slowest_flow_to_mean"], 1)
+        alone, = self.bench("--sizes", "65536:1", "--warmup", "1", ranks=1)
+        self.assertEqual(alone["slowest_flow_to_mean"], 0)
+
+
+class OpenMpi(Both, HelperTest):
+    mpirun = ("--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo")
+
+
+class Mpich(Both, HelperTest):
+    library = "mpich"
+    preload = ("tests/ucx_sleep.so",)   # without it MPI_Finalize may hang over TCP
+    over_tcp = {"UCX_TLS": "tcp", "UCX_NET_DEVICES": "lo"}
+
+
+if __name__ == "__main__":
+    main()
