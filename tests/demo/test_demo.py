@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import demo_fixture as fixture  # noqa: E402
 from demo_fixture import run_of  # noqa: E402
+from demo_guest import mpirun, testbed  # noqa: E402
 from headway_demo import guests, options, plan, result, samples, store  # noqa: E402
 from headway_demo.contender import CONTENDERS, SETTINGS  # noqa: E402
 from headway_demo.progress import Forecast  # noqa: E402
@@ -177,6 +178,25 @@ class Guests(unittest.TestCase):
         forecast.ended("one")
         forecast.ended("two")
         self.assertEqual(forecast.seconds_to_go(), 0.0)
+
+
+class InTheGuest(unittest.TestCase):
+    def test_what_is_set_by_hand_is_the_trunk_divided_by_nodes_and_the_rest_of_the_link(self):
+        rates = {key: int(value) * 8 for key, value in testbed.static_rates(RACK.facts()).items()}
+        self.assertEqual(rates, {"DEMO_STATIC_REMOTE_BYTES_PER_S": 312_500_000,
+                                 "DEMO_STATIC_OWN_BYTES_PER_S": 687_500_000,
+                                 "DEMO_STATIC_PAIR_BYTES_PER_S": 78_125_000})
+
+    def test_every_contender_can_be_set_up_and_torn_down(self):
+        scripts = "".join(path.read_text()
+                          for path in (Path(__file__).parent / "contenders").glob("*.sh"))
+        for contender in CONTENDERS.values():
+            for what in ("up", "down"):
+                self.assertIn(f"\ncontender_{contender.set_up_by}_{what}() {{", scripts)
+
+    def test_cases_become_sizes_of_the_bench(self):
+        words = mpirun.collective_bench("bench", [(1024, 3), (2048, 2, 300)], warmup=1)
+        self.assertEqual(words[words.index("--sizes") + 1], "1024:3,2048:2:300")
 
 
 class Kept(unittest.TestCase):

@@ -58,6 +58,8 @@ class Measurement:
 
     def on_result(self, share, unit, setting, sizes):
         self.partial[unit].launches.append({"setting": setting, "sizes": sizes})
+        what = self.units[unit]
+        self.forecast.done(share, guests.unit_seconds(what) / len(what.launches))
 
     def on_trace(self, share, unit, bytes, starts_s, samples_ms, records):
         folder = self.folder / "guests" / share.units[0].key()
@@ -71,7 +73,6 @@ class Measurement:
     def on_done(self, share, unit):
         done = self.partial.pop(unit)
         self.kept.keep(self.units[unit], done.result())
-        self.forecast.done(share, guests.unit_seconds(self.units[unit]))
         self._say(self.units[unit], done)
 
     def _say(self, unit, done):

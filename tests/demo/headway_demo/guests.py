@@ -10,9 +10,9 @@ from .scene import SCENES
 
 # Seconds on one processor of the machine this was tried on; only for forecasts and for
 # an even division.
-BOOT_S = {8: 18, 16: 25}                # by the scene's nodes, the network included
-LAUNCH_S = {("ompi", 8): 12, ("ompi", 16): 25, ("mpich", 8): 8, ("mpich", 16): 16}
-CALL_S, MEGABYTE_S = 0.05, 1.2          # a call; a megabyte sent by all nodes together
+BOOT_S = {8: 20, 16: 25}                # by the scene's nodes, the network included
+LAUNCH_S = {("ompi", 8): 13, ("ompi", 16): 27, ("mpich", 8): 7, ("mpich", 16): 14}
+CALL_S, MEGABYTE_S = 0.1, 0.2           # a call; a megabyte sent by all nodes together
 # Not longer than that: what a guest did not finish has to be done again, and guests of a
 # short demo are to end at about the same time.
 MOST_S = 900
