@@ -316,7 +316,7 @@ static void call(const struct exchange *exchange, enum operation operation)
 struct sample {
 	double ms;		/* of the slowest rank, on rank 0 */
 	double start_s;
-	struct flow_rates flows;
+	struct flow_times flows;
 };
 
 static void run_once(const struct exchange *exchange, enum operation operation,

@@ -5,7 +5,6 @@
 #define _GNU_SOURCE
 #include "flow_times.h"
 
-#include <math.h>
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,21 +56,21 @@ void flow_times_start(void)
 	started_s = now_s();
 }
 
-struct flow_rates flow_times_end(int message_bytes)
+struct flow_times flow_times_end(int message_bytes)
 {
-	struct flow_rates rates = { .slowest = INFINITY };
+	struct flow_times times = { 0 };
 
 	for (int fd = 0; fd < MAX_FDS; fd++) {
-		double rate;
+		double time_s = received[fd].last_s - started_s;
 
 		if (!received[fd].bytes || received[fd].bytes < message_bytes / 2)
 			continue;
-		rate = message_bytes / (received[fd].last_s - started_s);
-		rates.slowest = fmin(rates.slowest, rate);
-		rates.sum += rate;
-		rates.count += 1;
+		if (time_s > times.longest_s)
+			times.longest_s = time_s;
+		times.sum_s += time_s;
+		times.count += 1;
 	}
-	return rates;
+	return times;
 }
 
 static int ascending(const void *a, const void *b)
@@ -87,17 +86,18 @@ static double median(double *values, int count)
 	return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
-double flow_times_slowest_to_mean(const struct flow_rates *first, unsigned long stride, int calls)
+double flow_times_slowest_to_mean(const struct flow_times *first, unsigned long stride, int calls)
 {
 	double ratios[calls];
 
 	for (int call = 0; call < calls; call++) {
-		const struct flow_rates *own = (const void *)((const char *)first + call * stride);
-		double slowest = 0, sums[2] = { 0 };
+		const struct flow_times *own = (const void *)((const char *)first + call * stride);
+		const double parts[] = { own->sum_s, own->count };
+		double longest = 0, sums[2] = { 0 };
 
-		MPI_Reduce(&own->slowest, &slowest, 1, MPI_DOUBLE, MPI_MIN, 0, MPI_COMM_WORLD);
-		MPI_Reduce(&own->sum, sums, 2, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-		ratios[call] = sums[1] > 0 ? slowest * sums[1] / sums[0] : 0;
+		MPI_Reduce(&own->longest_s, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+		MPI_Reduce(parts, sums, 2, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+		ratios[call] = longest > 0 ? sums[0] / sums[1] / longest : 0;
 	}
 	return median(ratios, calls);
 }

@@ -139,8 +139,9 @@ def method(document):
         "<b>RTOs</b> are TCPTimeouts, <b>retransmissions</b> RetransSegs, summed over the nodes; drops "
         "are those of the switch ports' queues. All are read before and after the sampled calls while "
         "the network is idle.",
-        "<b>Slowest flow</b>: for each connection that carried a message, its bytes divided by the time "
-        "to its last byte; the slowest of these rates to their mean, median over the calls.",
+        "<b>Slowest flow</b>: its rate to that of the mean flow, which is the mean time from a rank's entry "
+        "to the last byte of a connection that carried a message, divided by the longest; median over the "
+        "calls.",
         escape(document.get("sampling", "")),
         "<b>softirq</b> is the part of the time (pauses left out) that the one emulated processor spent "
         "in network interrupts: every node, switch and TCP together; <b>busy</b> is all it did. Where "

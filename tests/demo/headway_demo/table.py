@@ -62,7 +62,7 @@ def text(document):
         f"bound = {document['bound_formula']}",
         f"floor = {document['floor_formula']}",
         "RTOs, retransmissions and drops are sums over all samples, warm-up not included.",
-        "Slowest flow: its rate / the mean rate of all flows of an exchange; 1 if all end at once.",
+        "Slowest flow: its rate / that of the mean flow of an exchange; 1 if all end at once.",
         "Links, TCP and all time constants are real: only the processor is faster than the one emulated.",
     ]
     return "\n".join(lines)
