@@ -92,8 +92,6 @@ SITES = Scene(
     factor=50,
 )
 
-AMPLE = RACK    # its former name, for benches that still say it
-
 SCENES = {scene.name: scene for scene in (RACK, SHALLOW, TEN, SITES)}
 
 BOUND_FORMULA = (
