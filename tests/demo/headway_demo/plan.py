@@ -9,7 +9,7 @@ is counted for the size it has.  Seeds are other guests, and other samples.
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .contender import CONTENDERS, LIBRARIES, SETTINGS
 from .scene import KIB, SCENES
@@ -23,10 +23,10 @@ REPETITIONS = {1 * KIB: 12, 4 * KIB: 12, 16 * KIB: 6, 64 * KIB: 4, 256 * KIB: 2,
 GROUPS = ((16 * KIB, 64 * KIB), (1 * KIB, 256 * KIB), (4 * KIB, 1024 * KIB))
 SIZES = tuple(sorted(size for group in GROUPS for size in group))
 COMPARED = GROUPS[0]
-# Who also runs at the other sizes, and in the other scenes.  Of the static shares it
-# is the one that did best in rack and shallow.
-EVERYWHERE = ("stock", "rto_min", "htb", "headway")
-OF_THE_DEMO = EVERYWHERE
+OF_THE_DEMO = ("stock", "rto_min", "htb", "headway")
+# Who also runs at the other sizes, and in the other scenes: of the static shares all,
+# as another one is the best in each scene.
+EVERYWHERE = ("stock", "rto_min", "fq", "htb", "htb_sfq", "headway")
 
 # Whose trunk is pictured, and at which size.
 TRACED = ("stock", "headway")
@@ -149,6 +149,13 @@ def chosen(plan, scenes, contenders, libraries, ways, group):
         calls = tuple(way for way in part.ways if way in ways)
         if part.scene in scenes and names and its and calls:
             parts.append(Part(part.scene, names, (group,) if group else part.groups, its, calls))
-    if group:   # once, not for each group it stands for
-        parts = list({(part.scene, part.contenders): part for part in parts}.values())
-    return Plan(tuple(parts), plan.launches)
+    return Plan(tuple(joined(parts) if group else parts), plan.launches)
+
+
+def joined(parts):
+    """One part a scene where all have the same groups: nobody is to be measured twice."""
+    found = {}
+    for part in parts:
+        names = found[part.scene].contenders if part.scene in found else ()
+        found[part.scene] = replace(part, contenders=tuple(dict.fromkeys(names + part.contenders)))
+    return list(found.values())
