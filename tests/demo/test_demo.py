@@ -121,7 +121,7 @@ class WhatIsMeasured(unittest.TestCase):
 
     def test_launches_begin_with_each_size_in_turn(self):
         first = [launch.cases[0][0] for seed in (1, 2, 3)
-                 for unit in self.units(plan.FULL, scene="rack", contender="fq", library="ompi", seed=seed)
+                 for unit in self.units(plan.FULL, scene="rack", contender="bbr", library="ompi", seed=seed)
                  for launch in unit.launches]
         self.assertEqual(first, [16 * KIB, 64 * KIB] * 2 + [16 * KIB])
 
