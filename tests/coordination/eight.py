@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Eight nodes share a trunk through real etcd that is slow, stops, or is gone, while
-daemons are killed and nodes are cut off; in a guest of vm-run --icount
+daemons are killed and nodes are cut off; in a guest of vm-run --icount --faster
 (tests/coordination/run).  KTAP.
 """
 

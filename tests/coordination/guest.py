@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Three nodes share their cluster's trunk through real etcd, in a guest of
-vm-run --icount (tests/coordination/run).  KTAP.
+vm-run --icount --faster (tests/coordination/run).  KTAP.
 
     guest.py [VIA]      of [kernel] in headway.toml, default netlink
 """

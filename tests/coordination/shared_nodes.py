@@ -26,8 +26,9 @@ WORK = "/tmp/coordination"
 CONFIG = f"{WORK}/headway.toml"
 ETCD_ADDRESS = "192.168.77.254"
 BYTES = 1_000_000 / 8
-CAPACITY = int(25 * BYTES * 0.99)
-LINK = int(20 * BYTES)
+LINK_MBIT, TRUNK_MBIT = 1000, 1250
+CAPACITY = int(TRUNK_MBIT * BYTES * 0.99)
+LINK = int(LINK_MBIT * BYTES)
 LEASE_S, EXPIRES_S = 10, 2
 PATIENCE_S = 120
 TOML = """
@@ -35,13 +36,13 @@ TOML = """
 via = "etcd"
 endpoints = ["http://192.168.77.254:2379"]
 """
-CLUSTER = """
+CLUSTER = f"""
 [[cluster]]
-name = "{name}"
-hosts = ["{name}[0-{last}]"]
-prefixes = ["10.{number}.0.0/16"]
-host_rate = "20mbit"
-trunk_rate = "25mbit"
+name = "{{name}}"
+hosts = ["{{name}}[0-{{last}}]"]
+prefixes = ["10.{{number}}.0.0/16"]
+host_rate = "{LINK_MBIT}mbit"
+trunk_rate = "{TRUNK_MBIT}mbit"
 """
 JOB = """
 import sys
@@ -257,7 +258,7 @@ def set_up(count, via="netlink"):
         for number, name in enumerate("ab", 1):
             file.write(CLUSTER.format(name=name, number=number, last=count - 1))
     names.extend(f"a{number}" for number in range(count))
-    topology(f"hw_two_clusters {count} 20 25 50 32768 16384")
+    topology(f"hw_two_clusters {count} {LINK_MBIT} {TRUNK_MBIT} 50 32768 16384")
     sh(f"insmod {BUILD}/kmod/$(uname -r)/sch_gap.ko; modprobe -a veth bridge; "
        f"ip link add etcd type bridge; ip address add {ETCD_ADDRESS}/24 dev etcd; "
        f"ip link set etcd up; ip link set lo up")
