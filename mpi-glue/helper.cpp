@@ -133,7 +133,8 @@ void Helper::join_job() {
         return;
     }
     std::string state;
-    if (has_daemon()) trouble = prepare_job(state);
+    bool is_paced = false;
+    if (has_daemon()) trouble = prepare_job(state, is_paced);
     if (!settings_.pattern_file.empty()) {
         const std::string wrong = pattern_player().begin(settings_.pattern_file);
         state += wrong.empty() ? ", point-to-point by " + settings_.pattern_file
@@ -141,7 +142,11 @@ void Helper::join_job() {
     }
     announce_agreed(state, trouble);
     active_ = session_.has_value();
-    if (settings_.algorithm) own_algorithms().allow();
+    if (!settings_.algorithm) return;
+    own_algorithms().allow();
+    // it costs round trips, which a first collective should not wait for
+    if (reduce_over_job(is_paced ? 1 : 0, MPI_MAX) != 0)
+        own_algorithms().open_early(MPI_COMM_WORLD);
 }
 
 /// Connects to this node's daemon; the reason if that fails, for the time being.
@@ -156,13 +161,14 @@ std::string Helper::join_node() {
 /// Has the daemon plan for the job's commonest communicator, so that whatever
 /// it has against the job comes out now, while the ranks can still agree on one
 /// line.  The reason if it refuses; else `state` tells what it decided.
-std::string Helper::prepare_job(std::string& state) {
+std::string Helper::prepare_job(std::string& state, bool& is_paced) {
     const auto known = session_->pattern({Operation::alltoall, *hosts_.hosts_of(MPI_COMM_WORLD)});
     if (!known) {
         session_.reset();
         return known.error().what;
     }
     const Pattern& pattern = (*known)->second;
+    is_paced = pattern.paced;
     state = pattern.paced ? "pacing all-to-all over " + std::to_string(hosts_.names().size()) +
                                 " hosts from " + std::to_string(pattern.min_message_bytes) +
                                 " bytes a pair"

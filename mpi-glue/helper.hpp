@@ -107,7 +107,7 @@ private:
     void join_job();
     [[nodiscard]] std::string join_node();
     [[nodiscard]] bool has_daemon() const { return session_ && session_->has_daemon(); }
-    [[nodiscard]] std::string prepare_job(std::string& state);
+    [[nodiscard]] std::string prepare_job(std::string& state, bool& is_paced);
     void announce_agreed(const std::string& state, const std::string& trouble);
     void announce(const std::string& state) const;
     void watch_finalize();

@@ -77,6 +77,12 @@ void OwnAlgorithms::open(MPI_Comm communicator, Choices& choices) {
     opened_.insert(&choices);
 }
 
+void OwnAlgorithms::open_early(MPI_Comm communicator) noexcept try {
+    if (Choices* choices = choices_of(communicator)) open(communicator, *choices);
+} catch (const std::exception&) {
+    // then the first collective makes it
+}
+
 /// Whatever goes wrong goes to the program's own error handler, as if MPI had
 /// found the error.
 int OwnAlgorithms::told(MPI_Comm communicator, int status) noexcept {

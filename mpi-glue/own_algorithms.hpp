@@ -56,6 +56,10 @@ public:
     /// From now on; called by all ranks of the job or by none.
     void allow() { allowed_ = true; }
 
+    /// Makes our own communicator now and not in the first collective that needs it.
+    /// Collective over `communicator`.
+    void open_early(MPI_Comm communicator) noexcept;
+
     /// Kept as an attribute of each communicator that was seen.
     struct Choices;
     /// What all ranks have agreed on.
