@@ -19,6 +19,13 @@ namespace {
 constexpr const char* tcp_flags_variable = "OMPI_MCA_btl_tcp_flags";
 constexpr const char* tcp_flags_without_put = "send,inplace,need-ack,need-csum,hetero-rdma";
 
+// A message of 64 KiB, with its header, is just above Open MPI's eager limit of
+// 65536 bytes: all but its last few bytes go at once, and these follow a round trip
+// later, when the receiver has asked for them.  This is btl_tcp_max_send_size, the
+// largest fragment.
+constexpr const char* eager_limit_variable = "OMPI_MCA_btl_tcp_eager_limit";
+constexpr const char* eager_limit_bytes = "131072";
+
 // The same of MPICH, which sends through UCX: its rendezvous waits for a request that
 // queues behind the receiver's own data.  Up to this size messages go without asking;
 // the receiver keeps what comes before its receive, so the size must have an end.
@@ -54,6 +61,7 @@ void LibraryEnvironment::apply(const Settings& settings) {
 void LibraryEnvironment::apply_transport() {
     if (is_open_mpi) {
         set_unless_given(tcp_flags_variable, tcp_flags_without_put);
+        set_unless_given(eager_limit_variable, eager_limit_bytes);
     } else {
         set_unless_given(rendezvous_variable, rendezvous_from);
     }
