@@ -66,8 +66,14 @@ private:
         const auto number = static_cast<std::uint32_t>(network_.links.size());
         network_.links.push_back({kind, owner});
         network_.fluid.links.push_back({static_cast<double>(capacity.value) * utilisation_,
-                                        static_cast<double>(buffer_bytes.value_or(0)),
+                                        relied_on(buffer_bytes),
                                         number ^ 1U, kind == ExchangeLink::Kind::edge_out});
+    }
+
+    /// Frames are no fluid: acknowledgements and frames that happen to arrive together
+    /// come on top of what is predicted.
+    static double relied_on(const std::optional<std::uint64_t>& buffer_bytes) {
+        return buffer_part * static_cast<double>(buffer_bytes.value_or(0));
     }
 
     /// Links come in pairs, one cable each; the lowest bit is the direction.

@@ -30,6 +30,9 @@ enum class Operation { alltoall, allgather, gather, scatter, bcast, reduce };
 [[nodiscard]] std::string_view operation_name(Operation operation);
 [[nodiscard]] bool has_root(Operation operation);
 
+/// The part of a buffer that predictions and plans rely on.
+inline constexpr double buffer_part = 0.75;
+
 /// Hosts of one cluster that send and receive the same.
 struct HostGroup {
     std::size_t cluster = 0;

@@ -113,8 +113,9 @@ Prediction predict(const Topology& topology, const Exchange& exchange,
         prediction.reason += fmt::format("; {} can pile up in front of the {}, whose buffer {}",
                                          bytes_text(result.links[*worst].peak_bytes), name(*worst),
                                          network.fluid.links[*worst].buffer_bytes > 0
-                                             ? "holds " + bytes_text(network.fluid.links[*worst]
-                                                                         .buffer_bytes)
+                                             ? "is relied on for " +
+                                                   bytes_text(
+                                                       network.fluid.links[*worst].buffer_bytes)
                                              : "is not known");
     } else {
         prediction.reason += "; no buffer can overflow";
