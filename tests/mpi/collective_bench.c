@@ -9,9 +9,11 @@
 //   {"operation":"alltoall","ranks":8,"bytes":65536,"between_ms":0,"warmup_ms":[...],
 //    "samples_ms":[...],"starts_s":[...],
 //    "slowest_flow_to_mean":0.97}
-// A sample is the longest time any rank spent in the call; a barrier stands
-// before each.  starts_s is when rank 0 entered the sampled calls, on
-// CLOCK_MONOTONIC.  slowest_flow_to_mean: of the sampled calls the median of what
+// All ranks start a call at the same moment, which rank 0 names after a barrier: out
+// of the barrier itself they come as far apart as the network's delay.  A sample is
+// the time from then until the last rank is through; starts_s are these moments.
+// Both are on CLOCK_MONOTONIC, which the ranks have to share: this is for networks
+// within one machine.  slowest_flow_to_mean: of the sampled calls the median of what
 // flow_times.h tells.  The first call of each size is checked byte by byte; wrong
 // data ends the job with status 1.
 //
@@ -20,9 +22,9 @@
 // leaves the network alone.
 //
 // The first object also has "first_ms", the time of the first call.  It is the
-// job's first collective after MPI_Init but for the barrier before it, which has
-// no data and opens some of the connections, as whatever a program does first
-// would.
+// job's first collective after MPI_Init but for the barrier and the broadcast of
+// eight bytes before it, which open some of the connections, as whatever a program
+// does first would.
 //
 // --pause has nothing to do with BETWEEN_MS: before and after the sampled calls of
 // each size rank 0 prints {"pause":"before","bytes":65536} (or "after") and waits
@@ -36,6 +38,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include "flow_times.h"
@@ -43,6 +46,10 @@
 #define MAX_SIZES 64
 #define MAX_REPETITIONS 10000
 #define MAX_BETWEEN_MS 10000
+/* A start is named so much ahead, and twice what a barrier takes. */
+#define AHEAD_S 0.5e-3
+/* The kernel may wake a sleeper so much later, unless it is told otherwise. */
+#define TIMER_SLACK_NS 1UL
 
 enum operation {
 	ALLTOALL, ALLTOALLV, ALLGATHER, GATHER, BCAST, REDUCE, ALLREDUCE, REDUCE_SCATTER_BLOCK,
@@ -312,6 +319,24 @@ static void call(const struct exchange *exchange, enum operation operation)
 	}
 }
 
+/* The same moment for all ranks, far enough ahead for all to hear of it. */
+static double start_together(void)
+{
+	double start_s, began_s;
+	struct timespec start;
+
+	MPI_Barrier(MPI_COMM_WORLD);
+	began_s = monotonic_s();
+	MPI_Barrier(MPI_COMM_WORLD);
+	start_s = monotonic_s();
+	start_s += AHEAD_S + 2 * (start_s - began_s);
+	MPI_Bcast(&start_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+	start.tv_sec = (time_t)start_s;
+	start.tv_nsec = (long)((start_s - (double)start.tv_sec) * 1e9);
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &start, NULL);
+	return start_s;
+}
+
 /* One call: what rank 0 keeps of it, and each rank of its own flows. */
 struct sample {
 	double ms;		/* of the slowest rank, on rank 0 */
@@ -322,14 +347,12 @@ struct sample {
 static void run_once(const struct exchange *exchange, enum operation operation,
 		     struct sample *sample)
 {
-	double start, own;
+	double own;
 
-	MPI_Barrier(MPI_COMM_WORLD);
+	sample->start_s = start_together();
 	flow_times_start();
-	sample->start_s = monotonic_s();
-	start = MPI_Wtime();
 	call(exchange, operation);
-	own = (MPI_Wtime() - start) * 1e3;
+	own = (monotonic_s() - sample->start_s) * 1e3;
 	sample->flows = flow_times_end(exchange->bytes);
 	MPI_Reduce(&own, &sample->ms, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
 }
@@ -432,6 +455,7 @@ int main(int argc, char **argv)
 	struct options options;
 	struct job job;
 
+	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);
 	MPI_Init(&argc, &argv);
 	options = parse_options(argc, argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
