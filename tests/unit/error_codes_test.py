@@ -12,7 +12,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "Documentation/errors.rst"
 HEADWAYD = ""
-CALL = re.compile(r'\blog_?(?:\.|->)(?:warn|error|critical)\(\s*("[^"]*"|[^")])')
+CALL = re.compile(r'\blog(?:_(?:warning|error)\((?:\w+\.)?log_?,|_?(?:\.|->)(?:warn|error|critical)\()'
+                  r'\s*("[^"]*"|[^")])')
 
 
 def sources():

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PlogP, and PlogPT's parameters from measurements.
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "model/plogp.hpp"

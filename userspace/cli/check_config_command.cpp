@@ -5,9 +5,9 @@
 
 namespace headway {
 
-CheckConfigCommand::CheckConfigCommand(CLI::App& app)
-    : Command(app, "check-config", "tell every mistake in a configuration file") {
-    verb().add_option("file", file_, "the file")->required();
+CheckConfigCommand::CheckConfigCommand(const CommandLine& line)
+    : Command(line, "check-config", "tell every mistake in a configuration file") {
+    verb().add_option("file", file_, "the file").required();
 }
 
 ExitStatus CheckConfigCommand::run() const { return check_config(file_); }

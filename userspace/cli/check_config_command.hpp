@@ -10,7 +10,7 @@ namespace headway {
 
 class CheckConfigCommand final : public Command {
 public:
-    explicit CheckConfigCommand(CLI::App& app);
+    explicit CheckConfigCommand(const CommandLine& line);
     [[nodiscard]] ExitStatus run() const override;
 
 private:

@@ -7,8 +7,7 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
-
+#include "cli/command_line.hpp"
 #include "daemon/exit_status.hpp"
 
 namespace headway {
@@ -19,17 +18,17 @@ public:
     Command(const Command&) = delete;  // options are kept by reference
     Command& operator=(const Command&) = delete;
 
-    [[nodiscard]] bool is_chosen() const { return verb_->parsed(); }
+    [[nodiscard]] bool is_chosen() const { return verb_.is_chosen(); }
     [[nodiscard]] virtual ExitStatus run() const = 0;
 
 protected:
-    Command(CLI::App& app, const std::string& name, const std::string& description)
-        : verb_(app.add_subcommand(name, description)) {}
+    Command(const CommandLine& line, const std::string& name, const std::string& description)
+        : verb_(line.program().add_verb(name, description)) {}
 
-    [[nodiscard]] CLI::App& verb() const { return *verb_; }
+    [[nodiscard]] const Verb& verb() const { return verb_; }
 
 private:
-    CLI::App* verb_;
+    Verb verb_;
 };
 
 }  // namespace headway

@@ -9,7 +9,7 @@
 
 namespace headway {
 
-void ControlOptions::add_to(CLI::App& verb) {
+void ControlOptions::add_to(const Verb& verb) {
     config_option_ = add_config_option(verb, config);
     verb.add_option("--socket", socket, "control socket (default: as the configuration says)");
 }
@@ -17,7 +17,7 @@ void ControlOptions::add_to(CLI::App& verb) {
 tl::expected<std::string, ExitStatus> ControlOptions::path() const {
     if (!socket.empty()) return socket;
     std::error_code error;
-    if (config_option_->count() == 0 && !std::filesystem::exists(config, error)) {
+    if (!config_option_.is_given() && !std::filesystem::exists(config, error)) {
         return socket_default_path;
     }
     const auto loaded = load_config(config);

@@ -14,14 +14,14 @@ struct ControlOptions {
     std::string config;
     std::string socket;  ///< empty: as the configuration says
 
-    void add_to(CLI::App& verb);
+    void add_to(const Verb& verb);
 
     /// Path of the control socket.  A machine without /etc/headway/headway.toml has
     /// the default one, unless --config asked for the file.  An error has been told.
     [[nodiscard]] tl::expected<std::string, ExitStatus> path() const;
 
 private:
-    const CLI::Option* config_option_ = nullptr;
+    VerbOption config_option_;
 };
 
 }  // namespace headway

@@ -21,6 +21,7 @@
 #include "cli/eval_plogpt.hpp"
 #include "cli/progress.hpp"
 #include "daemon/clock.hpp"
+#include "json/json_text.hpp"
 
 namespace headway {
 namespace {
@@ -103,7 +104,7 @@ private:
 EvalAnswer answer(const EvalJson& id, const char* key, EvalJson value, bool good) {
     const EvalJson line{{"id", id}, {key, std::move(value)}};
     // what came in as broken UTF-8 leaves as replacement characters
-    return {line.dump(-1, ' ', false, EvalJson::error_handler_t::replace), good};
+    return {json_text(line), good};
 }
 
 EvalAnswer refusal(const EvalJson& id, std::string message) {
@@ -187,13 +188,13 @@ std::optional<std::string> read_line(std::istream& in, bool& too_long) {
 
 EvalAnswer eval_line(std::string_view line) {
     LineScan scan;
-    const bool parsed = EvalJson::sax_parse(line, &scan);
+    const bool parsed = scan_json(line, scan);
     if (scan.too_deep) {
         return refusal(scan.id, fmt::format("nested deeper than {}", eval_nesting_max));
     }
     if (!parsed) return refusal(scan.id, fmt::format("no JSON: {}", scan.complaint));
     try {
-        return answer_request(EvalJson::parse(line), scan.id);
+        return answer_request(parse_json<EvalJson>(line), scan.id);
     } catch (const std::exception& error) {  // no memory; nothing else is thrown
         return refusal(scan.id, error.what());
     }

@@ -7,6 +7,8 @@
 
 #include <fmt/ranges.h>
 
+#include "json/json_text.hpp"
+
 namespace headway {
 namespace {
 
@@ -97,7 +99,7 @@ std::string EvalValue::text() const {
 
 std::string EvalValue::name() const {
     if (json_ == nullptr) return {};
-    if (json_->is_string()) return json_->dump();
+    if (json_->is_string()) return json_text(*json_);
     if (const auto number = whole_number(*json_)) return fmt::format("{}", *number);
     fail("must be a string or a whole number");
     return {};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "json/json_text.hpp"
 #include "model/matb.hpp"
 #include "model/npb_pattern.hpp"
 #include "model/pacing.hpp"
@@ -113,7 +114,7 @@ EvalJson links_result(const MatbTree& tree, const std::vector<MatbShare>& links)
     EvalJson list = EvalJson::array();
     for (const MatbShare& link : links) {
         list.push_back({link.direction == MatbDirection::up ? "up" : "down",
-                        EvalJson::parse(tree.name(link.child)), link.senders, link.share_bps});
+                        parse_json<EvalJson>(tree.name(link.child)), link.senders, link.share_bps});
     }
     std::sort(list.begin(), list.end());
     return list;
@@ -124,8 +125,8 @@ EvalJson nodes_result(const MatbTree& tree, const std::vector<MatbPair>& pairs,
                       const std::vector<double>& node_bps) {
     EvalJson by_name = EvalJson::object();
     for (const MatbPair& pair : pairs) {
-        const EvalJson name = EvalJson::parse(tree.name(pair.source));
-        const std::string key = name.is_string() ? name.get<std::string>() : name.dump();
+        const EvalJson name = parse_json<EvalJson>(tree.name(pair.source));
+        const std::string key = name.is_string() ? name.get<std::string>() : json_text(name);
         by_name[key] = node_bps[pair.source];
     }
     return by_name;

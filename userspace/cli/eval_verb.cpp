@@ -5,8 +5,8 @@
 
 namespace headway {
 
-EvalCommand::EvalCommand(CLI::App& app)
-    : Command(app, "eval", "answer questions to the models, a JSON line each") {
+EvalCommand::EvalCommand(const CommandLine& line)
+    : Command(line, "eval", "answer questions to the models, a JSON line each") {
     verb().add_option("file", files_, "files of lines (default: standard input)");
 }
 

@@ -12,7 +12,7 @@ namespace headway {
 
 class EvalCommand final : public Command {
 public:
-    explicit EvalCommand(CLI::App& app);
+    explicit EvalCommand(const CommandLine& line);
     [[nodiscard]] ExitStatus run() const override;
 
 private:

@@ -12,6 +12,7 @@
 #include "cli/fit_models.hpp"
 #include "cli/measurement_csv.hpp"
 #include "cli/progress.hpp"
+#include "json/json_text.hpp"
 
 namespace headway {
 namespace {
@@ -128,7 +129,7 @@ Result<EvalJson> read_input(const FittedModel& model, const FitOptions& options)
     if (!text) return tl::unexpected(text.error());
     const auto begin = text->find_first_not_of(" \t\r\n");
     if (begin == std::string::npos || (*text)[begin] != '{') return model.from_csv(*text, options);
-    EvalJson input = EvalJson::parse(*text, nullptr, false);
+    EvalJson input = parse_json<EvalJson>(*text);
     if (input.is_discarded()) return failure("{} is no JSON", options.file);
     return input;
 }
@@ -143,18 +144,18 @@ void infinite_to_null(EvalJson& json) {
 void print_text(const FitReport& report) {
     for (const auto& [name, value] : report.found.items()) {
         if (value.is_array() && !value.empty() && value[0].is_object()) continue;  // as given
-        fmt::print("{:<24}  {}\n", name, value.is_null() ? "-" : value.dump());
+        fmt::print("{:<24}  {}\n", name, value.is_null() ? "-" : json_text(value));
     }
     for (const std::string& remark : report.remarks) fmt::print("note: {}\n", remark);
 }
 
 }  // namespace
 
-FitCommand::FitCommand(CLI::App& app)
-    : Command(app, "fit", "find a model's parameters in measurements") {
-    CLI::App& fit = verb();
-    fit.add_option("model", options_.model, "contention, manytoone or plogpt")->required();
-    fit.add_option("file", options_.file, "measurements, CSV or JSON")->required();
+FitCommand::FitCommand(const CommandLine& line)
+    : Command(line, "fit", "find a model's parameters in measurements") {
+    const Verb& fit = verb();
+    fit.add_option("model", options_.model, "contention, manytoone or plogpt").required();
+    fit.add_option("file", options_.file, "measurements, CSV or JSON").required();
     fit.add_option("--processes", options_.processes,
                    "of the measured collective; of a many-to-one the sources");
     fit.add_option("--alpha", options_.startup_s, "start-up of a message, s; C of a source");
@@ -196,7 +197,7 @@ ExitStatus FitCommand::run() const {
     infinite_to_null(report->found);
     if (options.json) {
         report->found["remarks"] = report->remarks;
-        fmt::print("{}\n", report->found.dump(2, ' ', false, EvalJson::error_handler_t::replace));
+        fmt::print("{}\n", json_text(report->found, 2));
     } else {
         print_text(*report);
     }

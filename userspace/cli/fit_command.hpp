@@ -24,7 +24,7 @@ struct FitOptions {
 
 class FitCommand final : public Command {
 public:
-    explicit FitCommand(CLI::App& app);
+    explicit FitCommand(const CommandLine& line);
     [[nodiscard]] ExitStatus run() const override;
 
 private:

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cli/eval_interface.hpp"
+#include "json/json_text.hpp"
 
 namespace headway {
 namespace {
@@ -98,7 +99,7 @@ FileResult<void> read_fitted(std::string_view text, std::string_view file,
             {std::string(file), 0, "", std::move(reason),
              "write it with headway fit --json"}});
     };
-    const EvalJson json = EvalJson::parse(text, nullptr, false);
+    const EvalJson json = parse_json<EvalJson>(text);
     if (json.is_discarded()) return mistake("it is no JSON");
     if (!json.is_object()) return mistake("it is no object");
     if (const auto read = read_model(json, parameters); !read) return mistake(read.error());

@@ -12,6 +12,7 @@
 #include "daemon/config_report.hpp"
 #include "daemon/control_client.hpp"
 #include "daemon/limits.hpp"
+#include "json/json_text.hpp"
 #include "model/hostlist.hpp"
 #include "model/rank_placement.hpp"
 
@@ -105,7 +106,7 @@ void print_jobs(const Json& jobs) {
     for (const Json& job : jobs) {
         const Json hosts = job.value("hosts", Json(nullptr));
         fmt::print(fmt::runtime(row), job.value("job", "-"), job.value("uid", 0U),
-                   job.value("processes", 0U), hosts.is_number() ? hosts.dump() : "?",
+                   job.value("processes", 0U), hosts.is_number() ? json_text(hosts) : "?",
                    job.value("weight", 1U), parts_text(job),
                    !job.value("started", false)   ? "no"
                    : job.value("lasting", false) ? "lasting"
@@ -115,47 +116,47 @@ void print_jobs(const Json& jobs) {
 }
 
 std::string to_text(const Json& answer) {
-    return answer.dump(2, ' ', false, Json::error_handler_t::replace);
+    return json_text(answer, 2);
 }
 
 }  // namespace
 
-JobsCommand::JobsCommand(CLI::App& app)
-    : Command(app, "job", "start, end and list the jobs of this node"),
-      start_(verb().add_subcommand("start", "tell headwayd of a job")),
-      end_(verb().add_subcommand("end", "tell headwayd that a job is over")),
-      list_(verb().add_subcommand("list", "list the jobs that headwayd knows")) {
-    verb().require_subcommand(1);
-    for (CLI::App* one : {start_, end_}) add_job_options(*one);
-    start_->add_option("--hosts", options_.hosts, "where it runs: lists such as a[0-3],b[0-3]");
-    start_->add_option("--ranks-per-host", options_.ranks_per_host, "ranks on each host")
-        ->check(CLI::Range(1U, ranks_per_host_max));
-    start_->add_option("--weight", options_.weight, "of its part, against other jobs' (root only)")
-        ->check(CLI::Range(1U, share_weight_max));
-    start_->add_option("--pattern", options_.pattern,
-                       "pace it all the time: alltoall, or a matrix file as for plan --matrix");
-    start_->add_option("--map-by", options_.map_by,
-                       "where a matrix's ranks run: slot fills a host before the next, node goes round")
-        ->check(CLI::IsMember({"slot", "node"}));
-    start_->add_flag("--lasting", options_.is_lasting, "only `headway job end` ends it");
-    for (CLI::App* one : {start_, end_, list_}) {
-        options_.control.add_to(*one);
-        one->add_flag("--json", options_.json, "print JSON");
+JobsCommand::JobsCommand(const CommandLine& line)
+    : Command(line, "job", "start, end and list the jobs of this node"),
+      start_(verb().add_verb("start", "tell headwayd of a job")),
+      end_(verb().add_verb("end", "tell headwayd that a job is over")),
+      list_(verb().add_verb("list", "list the jobs that headwayd knows")) {
+    verb().needs_verb();
+    for (const Verb& one : {start_, end_}) add_job_options(one);
+    start_.add_option("--hosts", options_.hosts, "where it runs: lists such as a[0-3],b[0-3]");
+    start_.add_option("--ranks-per-host", options_.ranks_per_host, "ranks on each host")
+        .between(1U, ranks_per_host_max);
+    start_.add_option("--weight", options_.weight, "of its part, against other jobs' (root only)")
+        .between(1U, share_weight_max);
+    start_.add_option("--pattern", options_.pattern,
+                      "pace it all the time: alltoall, or a matrix file as for plan --matrix");
+    start_.add_option("--map-by", options_.map_by,
+                      "where a matrix's ranks run: slot fills a host before the next, node goes round")
+        .one_of({"slot", "node"});
+    start_.add_flag("--lasting", options_.is_lasting, "only `headway job end` ends it");
+    for (const Verb& one : {start_, end_, list_}) {
+        options_.control.add_to(one);
+        one.add_flag("--json", options_.json, "print JSON");
     }
 }
 
-void JobsCommand::add_job_options(CLI::App& one) {
-    one.add_option("name", options_.name, "the job's name, such as a Slurm job's number")->required();
+void JobsCommand::add_job_options(const Verb& one) {
+    one.add_option("name", options_.name, "the job's name, such as a Slurm job's number").required();
     one.add_option("--user", options_.user, "whose it is, name or number (root only)");
 }
 
 ExitStatus JobsCommand::run() const {
     Json members = Json::object();
-    if (start_->parsed()) {
+    if (start_.is_chosen()) {
         auto request = start_request(options_);
         if (!request) return request.error();
         members = std::move(*request);
-    } else if (end_->parsed()) {
+    } else if (end_.is_chosen()) {
         members["job"] = options_.name;
     }
     if (!options_.user.empty()) {
@@ -167,12 +168,12 @@ ExitStatus JobsCommand::run() const {
     if (!socket) return socket.error();
     auto client = ControlClient::connect(*socket);
     if (!client) return tell(client.error());
-    const char* const op = start_->parsed() ? "job_start" : end_->parsed() ? "job_end" : "jobs";
+    const char* const op = start_.is_chosen() ? "job_start" : end_.is_chosen() ? "job_end" : "jobs";
     const auto answer = client->request(op, members);
     if (!answer) return tell(answer.error());
     if (options_.json) {
         fmt::print("{}\n", to_text(*answer));
-    } else if (list_->parsed()) {
+    } else if (list_.is_chosen()) {
         print_jobs(answer->value("jobs", Json::array()));
     }
     return ExitStatus::ok;

@@ -25,16 +25,16 @@ struct JobOptions {
 
 class JobsCommand final : public Command {
 public:
-    explicit JobsCommand(CLI::App& app);
+    explicit JobsCommand(const CommandLine& line);
     [[nodiscard]] ExitStatus run() const override;
 
 private:
-    void add_job_options(CLI::App& one);
+    void add_job_options(const Verb& one);
 
     JobOptions options_;
-    CLI::App* start_;
-    CLI::App* end_;
-    CLI::App* list_;
+    Verb start_;
+    Verb end_;
+    Verb list_;
 };
 
 }  // namespace headway

@@ -3,9 +3,6 @@
 #include <memory>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
 #include "cli/check_config_command.hpp"
 #include "cli/eval_verb.hpp"
 #include "cli/fit_command.hpp"
@@ -25,33 +22,28 @@ namespace {
 int to_int(ExitStatus status) { return static_cast<int>(status); }
 
 /// In the order in which --help lists them.
-std::vector<std::unique_ptr<Command>> make_commands(CLI::App& app) {
+std::vector<std::unique_ptr<Command>> make_commands(const CommandLine& line) {
     std::vector<std::unique_ptr<Command>> commands;
-    commands.push_back(std::make_unique<PlanCommand>(app));
-    commands.push_back(std::make_unique<PredictCommand>(app));
-    commands.push_back(std::make_unique<FitCommand>(app));
-    commands.push_back(std::make_unique<StatusCommand>(app));
-    commands.push_back(std::make_unique<TopCommand>(app));
-    commands.push_back(std::make_unique<JobsCommand>(app));
-    commands.push_back(std::make_unique<WaitCommand>(app));
-    commands.push_back(std::make_unique<CheckConfigCommand>(app));
-    commands.push_back(std::make_unique<EvalCommand>(app));
-    commands.push_back(std::make_unique<TopologyCommand>(app));
-    commands.push_back(std::make_unique<RunCommand>(app));
-    commands.push_back(std::make_unique<RecordCommand>(app));
+    commands.push_back(std::make_unique<PlanCommand>(line));
+    commands.push_back(std::make_unique<PredictCommand>(line));
+    commands.push_back(std::make_unique<FitCommand>(line));
+    commands.push_back(std::make_unique<StatusCommand>(line));
+    commands.push_back(std::make_unique<TopCommand>(line));
+    commands.push_back(std::make_unique<JobsCommand>(line));
+    commands.push_back(std::make_unique<WaitCommand>(line));
+    commands.push_back(std::make_unique<CheckConfigCommand>(line));
+    commands.push_back(std::make_unique<EvalCommand>(line));
+    commands.push_back(std::make_unique<TopologyCommand>(line));
+    commands.push_back(std::make_unique<RunCommand>(line));
+    commands.push_back(std::make_unique<RecordCommand>(line));
     return commands;
 }
 
 int run(int argc, char** argv) {
-    CLI::App app("Shows what Headway does and would do.", "headway");
-    app.require_subcommand(1);
-    app.set_version_flag("--version", fmt::format("headway {}", version));
-    const auto commands = make_commands(app);
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {  // CLI11 knows no other way
-        return app.exit(error) == 0 ? 0 : to_int(ExitStatus::bad_config);
-    }
+    const CommandLine line("headway", "Shows what Headway does and would do.", version);
+    line.program().needs_verb();
+    const auto commands = make_commands(line);
+    if (const auto status = line.read(argc, argv)) return to_int(*status);
     for (const auto& command : commands) {
         if (command->is_chosen()) return to_int(command->run());
     }

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "daemon/config_report.hpp"
 #include "daemon/limits.hpp"
@@ -133,31 +133,31 @@ Result<void> choose(ChosenPattern& pattern, const PatternOptions& options) {
 
 }  // namespace
 
-CLI::Option* add_config_option(CLI::App& app, std::string& file) {
+VerbOption add_config_option(const Verb& verb, std::string& file) {
     file = config_default_path;
-    return app.add_option("--config", file, "configuration file")->default_str(file);
+    return verb.add_option("--config", file, "configuration file").default_text(file);
 }
 
-void add_pattern_options(CLI::App& app, PatternOptions& options) {
-    add_config_option(app, options.config);
-    auto* operation =
-        app.add_option("--operation", options.operation,
-                       "alltoall, alltoallv, allgather, gather, scatter, bcast or reduce")
-            ->default_str("alltoall");
-    app.add_option("--hosts", options.hosts, "who takes part: lists such as a[0-3],b[0-3], or all")
-        ->default_str("all");
-    app.add_option("--root", options.root, "the root's host (default: the first that takes part)");
-    app.add_option("--ranks-per-host", options.ranks_per_host, "ranks on each host")
-        ->check(CLI::Range(1U, ranks_per_host_max));
-    app.add_option("--matrix", options.matrix,
-                   "who sends how much to whom: a .csv or .json file, or .prof files of Open MPI")
-        ->excludes(operation);
-    app.add_option("--map-by", options.map_by,
-                   "where a matrix's ranks run: slot fills a host before the next, node goes round")
-        ->check(CLI::IsMember({"slot", "node"}));
-    app.add_option("--what-if", options.what_if,
-                   "for another network: trunk=20gbit, host@a=1gbit, trunk_buffer=1MiB, "
-                   "delay=5ms; may be repeated");
+void add_pattern_options(const Verb& verb, PatternOptions& options) {
+    add_config_option(verb, options.config);
+    const auto operation =
+        verb.add_option("--operation", options.operation,
+                        "alltoall, alltoallv, allgather, gather, scatter, bcast or reduce")
+            .default_text("alltoall");
+    verb.add_option("--hosts", options.hosts, "who takes part: lists such as a[0-3],b[0-3], or all")
+        .default_text("all");
+    verb.add_option("--root", options.root, "the root's host (default: the first that takes part)");
+    verb.add_option("--ranks-per-host", options.ranks_per_host, "ranks on each host")
+        .between(1U, ranks_per_host_max);
+    verb.add_option("--matrix", options.matrix,
+                    "who sends how much to whom: a .csv or .json file, or .prof files of Open MPI")
+        .excludes(operation);
+    verb.add_option("--map-by", options.map_by,
+                    "where a matrix's ranks run: slot fills a host before the next, node goes round")
+        .one_of({"slot", "node"});
+    verb.add_option("--what-if", options.what_if,
+                    "for another network: trunk=20gbit, host@a=1gbit, trunk_buffer=1MiB, "
+                    "delay=5ms; may be repeated");
 }
 
 std::string_view ChosenPattern::name() const {

@@ -8,8 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
+#include "cli/command_line.hpp"
 #include "daemon/config.hpp"
 #include "model/collective.hpp"
 #include "model/traffic_matrix.hpp"
@@ -17,7 +16,7 @@
 namespace headway {
 
 /// --config, with its default.
-CLI::Option* add_config_option(CLI::App& app, std::string& file);
+VerbOption add_config_option(const Verb& verb, std::string& file);
 
 struct PatternOptions {
     std::string config;
@@ -30,7 +29,7 @@ struct PatternOptions {
     std::vector<std::string> what_if;       ///< see model/what_if.hpp
 };
 
-void add_pattern_options(CLI::App& app, PatternOptions& options);
+void add_pattern_options(const Verb& verb, PatternOptions& options);
 
 /// The hosts that a matrix is planned for at most: each is planned by itself.
 inline constexpr std::size_t matrix_hosts_max = 128;

@@ -3,7 +3,7 @@
 
 #include <iostream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/alltoall_rules.hpp"
 #include "cli/plan_output.hpp"
@@ -106,16 +106,16 @@ Result<bool> write_rules(const ChosenPattern& pattern, const PlanOptions& option
 
 }  // namespace
 
-PlanCommand::PlanCommand(CLI::App& app)
-    : Command(app, verb_name, "show the rates of a collective, and why") {
-    CLI::App& plan = verb();
+PlanCommand::PlanCommand(const CommandLine& line)
+    : Command(line, verb_name, "show the rates of a collective, and why") {
+    const Verb& plan = verb();
     add_pattern_options(plan, options_.pattern);
     plan.add_option("--bytes", options_.bytes, "message size of a pair of ranks, such as 64KiB");
     plan.add_option("--node", options_.node, "whose classes are shown (default: this host)");
     plan.add_option("--rules", options_.rules,
                     "write Open MPI's rules for the best all-to-all to this file");
-    auto* tc = plan.add_flag("--tc", options_.tc, "print the node's set-up as input of tc -batch");
-    plan.add_flag("--json", options_.json, "print JSON")->excludes(tc);
+    const auto tc = plan.add_flag("--tc", options_.tc, "print the node's set-up as input of tc -batch");
+    plan.add_flag("--json", options_.json, "print JSON").excludes(tc);
 }
 
 ExitStatus PlanCommand::run() const {

@@ -22,7 +22,7 @@ struct PlanOptions {
 
 class PlanCommand final : public Command {
 public:
-    explicit PlanCommand(CLI::App& app);
+    explicit PlanCommand(const CommandLine& line);
     [[nodiscard]] ExitStatus run() const override;
 
 private:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/plan_output.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
+#include "json/json_text.hpp"
 #include "model/prediction.hpp"
 #include "netlink/tc_batch.hpp"
 
@@ -93,7 +94,7 @@ void print_plan_json(const ShownPlan& shown, const Config& config) {
              {"pair_window_bytes", node.window_bytes},
              {"classes", class_rates_json(config.topology, node.layout, node.rates)}});
     }
-    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(json, 2));
 }
 
 void print_plan_tc(const ShownPlan& shown, const Config& config) {

@@ -5,7 +5,7 @@
 #include <bit>
 #include <iostream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/fitted_file.hpp"
 #include "cli/predicted_points.hpp"
@@ -150,20 +150,20 @@ Result<void> check(const PredictOptions& options, const Question& question) {
 
 }  // namespace
 
-PredictCommand::PredictCommand(CLI::App& app)
-    : Command(app, verb_name, "predict the time of a collective or a program") {
-    CLI::App& predict = verb();
+PredictCommand::PredictCommand(const CommandLine& line)
+    : Command(line, verb_name, "predict the time of a collective or a program") {
+    const Verb& predict = verb();
     add_pattern_options(predict, options_.pattern);
     predict.add_option("--bytes", options_.bytes,
                        "message sizes of a pair of ranks: 64KiB, or 1KiB..1MiB for powers of two")
-        ->default_str(default_bytes);
+        .default_text(default_bytes);
     predict.add_option("--over", options_.over,
                        "x axis of the picture: bytes, or hosts of each cluster")
-        ->check(CLI::IsMember({"bytes", "hosts"}));
+        .one_of({"bytes", "hosts"});
     predict.add_option("--program", options_.program,
                        "simulate this program: a .goal schedule or SimGrid's trace")
-        ->excludes("--matrix")
-        ->excludes("--operation");
+        .excludes("--matrix")
+        .excludes("--operation");
     predict.add_option("--parameters", options_.parameters,
                        "what headway fit --json has written; may be repeated");
     predict.add_option("--svg", options_.svg, "write a picture to this file");

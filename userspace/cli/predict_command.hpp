@@ -24,7 +24,7 @@ struct PredictOptions {
 
 class PredictCommand final : public Command {
 public:
-    explicit PredictCommand(CLI::App& app);
+    explicit PredictCommand(const CommandLine& line);
     [[nodiscard]] ExitStatus run() const override;
 
 private:

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/plan_output.hpp"
+#include "json/json_text.hpp"
 #include "model/byte_size.hpp"
 
 namespace headway {
@@ -46,7 +47,7 @@ void print_points_json(std::string_view what, const std::vector<PredictedPoint>&
                         {"left_out", point.models.left_out}});
     }
     const Json json{{"operation", what}, {"points", std::move(list)}};
-    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(json, 2));
 }
 
 Chart points_chart(std::string_view what, const std::vector<PredictedPoint>& points,

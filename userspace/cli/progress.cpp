@@ -7,7 +7,7 @@
 #include <cmath>
 #include <ostream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace headway {
 

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/mpi_launch.hpp"
 #include "formats/recording_json.hpp"
@@ -73,9 +73,9 @@ ExitStatus become(const std::vector<std::string>& command) {
 
 }  // namespace
 
-JobCommand::JobCommand(CLI::App& app, const std::string& name, const std::string& description)
-    : Command(app, name, description) {
-    verb().add_option("command", command_, "the job's command, after --")->required();
+JobCommand::JobCommand(const CommandLine& line, const std::string& name, const std::string& description)
+    : Command(line, name, description) {
+    verb().add_option("command", command_, "the job's command, after --").required();
     verb().add_option("--library-dir", library_directory_,
                       "where libheadway-ompi.so and libheadway-mpich.so are");
 }
@@ -101,7 +101,7 @@ ExitStatus JobCommand::run() const {
     return become(with_environment(command_, launch.launcher, environment));
 }
 
-RunCommand::RunCommand(CLI::App& app) : JobCommand(app, "run", "run an MPI job, paced") {
+RunCommand::RunCommand(const CommandLine& line) : JobCommand(line, "run", "run an MPI job, paced") {
     verb().add_option("--pattern", pattern_, "a recording, by which the job is paced");
 }
 
@@ -117,9 +117,9 @@ std::optional<JobCommand::Setting> RunCommand::own_setting() const {
     return Setting{"HEADWAY_PATTERN", fs::absolute(pattern_).string()};
 }
 
-RecordCommand::RecordCommand(CLI::App& app)
-    : JobCommand(app, "record", "run an MPI job and store who sends how much to whom") {
-    verb().add_option("-o,--output", recording_, "the recording")->capture_default_str();
+RecordCommand::RecordCommand(const CommandLine& line)
+    : JobCommand(line, "record", "run an MPI job and store who sends how much to whom") {
+    verb().add_option("-o,--output", recording_, "the recording").shows_default();
 }
 
 std::optional<JobCommand::Setting> RecordCommand::own_setting() const {

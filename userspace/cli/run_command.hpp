@@ -18,7 +18,7 @@ public:
     [[nodiscard]] ExitStatus run() const override;
 
 protected:
-    JobCommand(CLI::App& app, const std::string& name, const std::string& description);
+    JobCommand(const CommandLine& line, const std::string& name, const std::string& description);
 
     using Setting = std::pair<std::string, std::string>;
     /// Of the ranks, besides what every job gets; none on a mistake, which has been told.
@@ -31,7 +31,7 @@ private:
 
 class RunCommand final : public JobCommand {
 public:
-    explicit RunCommand(CLI::App& app);
+    explicit RunCommand(const CommandLine& line);
 
 private:
     [[nodiscard]] std::optional<Setting> own_setting() const override;
@@ -41,7 +41,7 @@ private:
 
 class RecordCommand final : public JobCommand {
 public:
-    explicit RecordCommand(CLI::App& app);
+    explicit RecordCommand(const CommandLine& line);
 
 private:
     [[nodiscard]] std::optional<Setting> own_setting() const override;

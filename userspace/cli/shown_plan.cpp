@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "daemon/node_planner.hpp"
 #include "model/prediction.hpp"

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/network_options.hpp"
 #include "daemon/kernel_layout.hpp"
 #include "daemon/plan_json.hpp"

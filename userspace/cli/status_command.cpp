@@ -5,6 +5,7 @@
 
 #include "daemon/config.hpp"
 #include "daemon/control_client.hpp"
+#include "json/json_text.hpp"
 
 namespace headway {
 namespace {
@@ -195,8 +196,8 @@ ExitStatus fail(const Error& error) {
 
 }  // namespace
 
-StatusCommand::StatusCommand(CLI::App& app)
-    : Command(app, "status", "show what the running headwayd does") {
+StatusCommand::StatusCommand(const CommandLine& line)
+    : Command(line, "status", "show what the running headwayd does") {
     options_.control.add_to(verb());
     verb().add_flag("--json", options_.json, "print JSON");
 }
@@ -210,7 +211,7 @@ ExitStatus StatusCommand::run() const {
     const auto status = client->request("status");
     if (!status) return fail(status.error());
     if (options.json) {
-        fmt::print("{}\n", status->dump(2, ' ', false, Json::error_handler_t::replace));
+        fmt::print("{}\n", json_text(*status, 2));
     } else if (is_complete(*status)) {
         print_text(*status);
     } else {

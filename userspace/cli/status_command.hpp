@@ -13,7 +13,7 @@ struct StatusOptions {
 
 class StatusCommand final : public Command {
 public:
-    explicit StatusCommand(CLI::App& app);
+    explicit StatusCommand(const CommandLine& line);
     [[nodiscard]] ExitStatus run() const override;
 
 private:

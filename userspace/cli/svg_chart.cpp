@@ -7,7 +7,7 @@
 #include <limits>
 #include <string_view>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "model/prediction.hpp"
 

@@ -4,9 +4,10 @@
 #include <cstdio>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/terminal.hpp"
+#include "json/json_text.hpp"
 
 namespace headway {
 namespace {
@@ -30,7 +31,7 @@ ExitStatus fail(const Error& error) {
 /// False if nobody reads it any more.
 bool print_frame(const Json& frame, bool as_json, bool is_first) {
     if (as_json) {
-        fmt::print("{}\n", frame.dump(-1, ' ', false, Json::error_handler_t::replace));
+        fmt::print("{}\n", json_text(frame));
     } else {
         if (!is_first) fmt::print("\n");
         for (const std::string& line : top_lines(frame, 0, 0)) fmt::print("{}\n", line);
@@ -40,15 +41,15 @@ bool print_frame(const Json& frame, bool as_json, bool is_first) {
 
 }  // namespace
 
-TopCommand::TopCommand(CLI::App& app)
-    : Command(app, "top", "watch what the running headwayd and the kernel do") {
+TopCommand::TopCommand(const CommandLine& line)
+    : Command(line, "top", "watch what the running headwayd and the kernel do") {
     control_.add_to(verb());
     verb()
         .add_option("--interval", interval_s_, "seconds from frame to frame")
-        ->check(CLI::Range(0.1, 3600.0))
-        ->capture_default_str();
-    auto* once = verb().add_flag("--once", once_, "print one frame and end");
-    verb().add_option("--count", count_, "print so many frames and end")->excludes(once);
+        .between(0.1, 3600.0)
+        .shows_default();
+    const auto once = verb().add_flag("--once", once_, "print one frame and end");
+    verb().add_option("--count", count_, "print so many frames and end").excludes(once);
     verb().add_flag("--json", json_, "print a JSON object for each frame, one a line");
 }
 

@@ -12,7 +12,7 @@ namespace headway {
 
 class TopCommand final : public Command {
 public:
-    explicit TopCommand(CLI::App& app);
+    explicit TopCommand(const CommandLine& line);
     [[nodiscard]] ExitStatus run() const override;
 
 private:

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "netlink/tcp_counters.hpp"
 #include "daemon/protocol.hpp"
 #include "netlink/gap_counters.hpp"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "daemon/config.hpp"
 #include "daemon/config_report.hpp"
@@ -14,6 +14,7 @@
 #include "formats/topology_drawing.hpp"
 #include "formats/topology_json.hpp"
 #include "formats/topology_toml.hpp"
+#include "json/json_text.hpp"
 
 namespace headway {
 namespace {
@@ -120,7 +121,7 @@ ExitStatus check_files(const Context& context) {
         list.push_back(std::move(entry));
     }
     if (context.options.json) {
-        fmt::print("{}\n", list.dump(2, ' ', false, Json::error_handler_t::replace));
+        fmt::print("{}\n", json_text(list, 2));
     }
     return all_good ? ExitStatus::ok : ExitStatus::bad_config;
 }
@@ -142,7 +143,7 @@ ExitStatus write_output(const TopologyOptions& options, const std::string& text)
 
 Result<WrittenTopology> converted(const Context& context, const Input& input) {
     const std::string& to = context.options.to;
-    if (to == "json") return WrittenTopology{network_json(input.network).dump(2) + "\n", {}};
+    if (to == "json") return WrittenTopology{json_text(network_json(input.network), 2) + "\n", {}};
     if (to == "svg") return WrittenTopology{drawing_svg(draw_network(input.network)), {}};
     if (to == "dot") return WrittenTopology{drawing_dot(draw_network(input.network)), {}};
     if (to == "slurm") return write_slurm_topology(input.network, context.slurm);
@@ -169,38 +170,38 @@ ExitStatus convert_file(const Context& context) {
 
 }  // namespace
 
-TopologyCommand::TopologyCommand(CLI::App& app)
-    : Command(app, "topology", "check, draw and convert descriptions of networks"),
-      check_(verb().add_subcommand("check", "tell every mistake in a file")),
-      draw_(verb().add_subcommand("draw", "draw a network and what limits an all-to-all")),
-      convert_(verb().add_subcommand("convert", "say a network in another format")) {
-    verb().require_subcommand(1);
-    add_input(*check_, true);
-    add_input(*draw_, false);
-    add_input(*convert_, false);
-    draw_->add_option("--to", options_.to, "svg (default) or dot, for Graphviz")
-        ->check(CLI::IsMember({"svg", "dot"}));
-    convert_->add_option("--to", options_.to, "toml (default), slurm, simgrid or json")
-        ->check(CLI::IsMember({"toml", "slurm", "simgrid", "json"}));
-    add_output(*draw_);
-    add_output(*convert_);
-    for (CLI::App* one : {check_, draw_, convert_}) {
-        one->add_flag("--json", options_.json, "print JSON");
+TopologyCommand::TopologyCommand(const CommandLine& line)
+    : Command(line, "topology", "check, draw and convert descriptions of networks"),
+      check_(verb().add_verb("check", "tell every mistake in a file")),
+      draw_(verb().add_verb("draw", "draw a network and what limits an all-to-all")),
+      convert_(verb().add_verb("convert", "say a network in another format")) {
+    verb().needs_verb();
+    add_input(check_, true);
+    add_input(draw_, false);
+    add_input(convert_, false);
+    draw_.add_option("--to", options_.to, "svg (default) or dot, for Graphviz")
+        .one_of({"svg", "dot"});
+    convert_.add_option("--to", options_.to, "toml (default), slurm, simgrid or json")
+        .one_of({"toml", "slurm", "simgrid", "json"});
+    add_output(draw_);
+    add_output(convert_);
+    for (const Verb& one : {check_, draw_, convert_}) {
+        one.add_flag("--json", options_.json, "print JSON");
     }
 }
 
-void TopologyCommand::add_input(CLI::App& one, bool several) {
-    auto* files = one.add_option("file", options_.files, "what describes the network")->required();
-    if (!several) files->expected(1);
+void TopologyCommand::add_input(const Verb& one, bool several) {
+    const auto files = one.add_option("file", options_.files, "what describes the network").required();
+    if (!several) files.expected(1);
     one.add_option("--from", options_.from, "the file's format (default: by its name)")
-        ->check(CLI::IsMember({"toml", "slurm", "simgrid"}));
+        .one_of({"toml", "slurm", "simgrid"});
     one.add_option("--link-speed-unit", options_.link_speed_unit,
-                    "what LinkSpeed=1 of topology.conf is, such as 1mbit");
+                   "what LinkSpeed=1 of topology.conf is, such as 1mbit");
     one.add_option("--default-rate", options_.default_rate,
-                    "the rate of lines of topology.conf without LinkSpeed");
+                   "the rate of lines of topology.conf without LinkSpeed");
 }
 
-void TopologyCommand::add_output(CLI::App& one) {
+void TopologyCommand::add_output(const Verb& one) {
     one.add_option("--output", options_.output, "the file to write (default: standard output)");
 }
 
@@ -218,9 +219,9 @@ ExitStatus TopologyCommand::run() const {
         if (!rate) return usage_error("--default-rate: " + rate.error().message);
         context.slurm.default_rate = *rate;
     }
-    if (check_->parsed()) return check_files(context);
+    if (check_.is_chosen()) return check_files(context);
     if (options.json) options.to = "json";
-    else if (options.to.empty()) options.to = draw_->parsed() ? "svg" : "toml";
+    else if (options.to.empty()) options.to = draw_.is_chosen() ? "svg" : "toml";
     return convert_file(context);
 }
 

@@ -22,17 +22,17 @@ struct TopologyOptions {
 /// Adds its verbs to the command line and runs the one that was chosen.
 class TopologyCommand final : public Command {
 public:
-    explicit TopologyCommand(CLI::App& app);
+    explicit TopologyCommand(const CommandLine& line);
     [[nodiscard]] ExitStatus run() const override;
 
 private:
-    void add_input(CLI::App& one, bool several);
-    void add_output(CLI::App& one);
+    void add_input(const Verb& one, bool several);
+    void add_output(const Verb& one);
 
     TopologyOptions options_;
-    CLI::App* check_;
-    CLI::App* draw_;
-    CLI::App* convert_;
+    Verb check_;
+    Verb draw_;
+    Verb convert_;
 };
 
 }  // namespace headway

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "daemon/control_client.hpp"
 
@@ -27,13 +27,13 @@ Result<void> in_step(const std::string& socket) {
 
 }  // namespace
 
-WaitCommand::WaitCommand(CLI::App& app)
-    : Command(app, "wait", "wait until headwayd has everything in the kernel") {
+WaitCommand::WaitCommand(const CommandLine& line)
+    : Command(line, "wait", "wait until headwayd has everything in the kernel") {
     control_.add_to(verb());
     verb()
         .add_option("--timeout", timeout_s_, "give up after so many seconds")
-        ->check(CLI::Range(0U, longest_timeout_s))
-        ->capture_default_str();
+        .between(0U, longest_timeout_s)
+        .shows_default();
 }
 
 ExitStatus WaitCommand::run() const {

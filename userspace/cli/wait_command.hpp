@@ -10,7 +10,7 @@ namespace headway {
 
 class WaitCommand final : public Command {
 public:
-    explicit WaitCommand(CLI::App& app);
+    explicit WaitCommand(const CommandLine& line);
     [[nodiscard]] ExitStatus run() const override;
 
 private:

@@ -3,8 +3,10 @@
 
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
+
+#include "json/json_text.hpp"
 
 namespace headway {
 namespace {
@@ -50,13 +52,12 @@ std::string record_to_text(const MemberRecord& record) {
     Json demands = Json::array();
     for (const Demand& demand : record.demands)
         demands.push_back({demand.job, demand.weight, demand.wanted.value});
-    return Json{{"configuration", fmt::format("{:016x}", record.configuration)},
-                {"demands", std::move(demands)}}
-        .dump();
+    return json_text(Json{{"configuration", fmt::format("{:016x}", record.configuration)},
+                          {"demands", std::move(demands)}});
 }
 
 MemberRecord record_from_text(std::string_view text, HostNumber host) {
-    const Json object = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    const Json object = parse_json<Json>(text);
     if (!object.is_object()) return {};
     const auto configuration = read_configuration(object);
     const auto demands = object.find("demands");

@@ -5,18 +5,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "json/json_text.hpp"
+
 namespace headway {
 namespace {
 
 using Json = nlohmann::json;
 
-std::string dump(const Json& packet) {
-    return packet.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 Json parse(std::string_view packet) {
     if (packet.size() > store_packet_max_bytes) return Json();
-    return Json::parse(packet, nullptr, /*allow_exceptions=*/false);
+    return parse_json<Json>(packet);
 }
 
 /// Reads an object's members; remembers whether all were as they should be.
@@ -189,7 +187,7 @@ std::optional<StoreReport> read_report(const Json& object, const std::string& is
 std::string to_packet(const StoreRequest& request) {
     Json packet = std::visit(VerbToJson{}, request.verb);
     packet["id"] = request.id;
-    return dump(packet);
+    return json_text(packet);
 }
 
 Result<StoreRequest> parse_store_request(std::string_view packet) {
@@ -202,7 +200,7 @@ Result<StoreRequest> parse_store_request(std::string_view packet) {
     return StoreRequest{id, *verb};
 }
 
-std::string to_packet(const StoreReport& report) { return dump(std::visit(ReportToJson{}, report)); }
+std::string to_packet(const StoreReport& report) { return json_text(std::visit(ReportToJson{}, report)); }
 
 Result<StoreReport> parse_store_report(std::string_view packet) {
     const Json object = parse(packet);

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "daemon/limits.hpp"
+#include "json/json_text.hpp"
 
 namespace headway {
 namespace {
@@ -48,7 +49,7 @@ Result<Json> ControlClient::request(const std::string& op, const Json& members) 
     if (received == 0) return failure("headwayd closed the connection");
     bytes.resize(static_cast<std::size_t>(received));
 
-    Json answer = Json::parse(bytes, nullptr, /*allow_exceptions=*/false);
+    Json answer = parse_json<Json>(bytes);
     const bool ok = answer.is_object() && answer.contains("ok") && answer["ok"].is_boolean();
     if (!ok) return failure("headwayd sent an answer that cannot be read");
     if (!answer["ok"].get<bool>()) {

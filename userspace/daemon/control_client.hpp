@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include "daemon/protocol.hpp"
 #include "netlink/file_descriptor.hpp"
 

@@ -8,6 +8,10 @@
 #include <chrono>
 #include <cstring>
 
+#include <nlohmann/json.hpp>
+
+#include "daemon/log.hpp"
+
 namespace headway {
 namespace {
 
@@ -115,14 +119,14 @@ void ControlServer::accept_one() {
         pause_accepting(accepted.error());
     } else if (*accepted) {
         if (auto added = add(std::move(**accepted)); !added) {
-            log_.warn("HW-302 {}", added.error().message);
+            log_warning(log_, "HW-302 {}", added.error().message);
         }
     }
 }
 
 /// Out of descriptors or memory: waiting clients would make the loop spin.
 void ControlServer::pause_accepting(const Error& why) {
-    log_.warn("HW-303 {}; pausing for {} ms", why.message, accept_pause / 1ms);
+    log_warning(log_, "HW-303 {}; pausing for {} ms", why.message, accept_pause / 1ms);
     sd_event_source_set_enabled(listening_.get(), SD_EVENT_OFF);
     start_timer(accept_again_, accept_pause);
 }
@@ -147,7 +151,7 @@ Result<void> ControlServer::add(AcceptedClient accepted) {
         service_.close(*session);
         return watching;
     }
-    log_.debug("client connected: pid {}, uid {}", client->peer.pid, client->peer.uid);
+    log_debug(log_, "client connected: pid {}, uid {}", client->peer.pid, client->peer.uid);
     clients_.emplace(*session, std::move(client));
     return {};
 }
@@ -173,7 +177,7 @@ int ControlServer::on_process_end(sd_event_source*, int, std::uint32_t, void* cl
 }
 
 void ControlServer::refuse(const AcceptedClient& accepted, const Error& why) {
-    log_.warn("HW-304 refusing a client (pid {}, uid {}): {}", accepted.peer.pid, accepted.peer.uid,
+    log_warning(log_, "HW-304 refusing a client (pid {}, uid {}): {}", accepted.peer.pid, accepted.peer.uid,
               why.message);
     // Closing is answer enough for one that does not even take this.
     (void)send_answer(accepted.socket.get(),
@@ -215,7 +219,7 @@ void ControlServer::serve(Client& client) {
 }
 
 void ControlServer::drop(const Client& client, std::string_view why) {
-    log_.debug("client gone: pid {}, uid {}: {}", client.peer.pid, client.peer.uid, why);
+    log_debug(log_, "client gone: pid {}, uid {}: {}", client.peer.pid, client.peer.uid, why);
     const auto session = client.session;
     // the connection's end, whoever else holds the socket
     shutdown(client.socket.get(), SHUT_RDWR);
@@ -231,13 +235,13 @@ void ControlServer::drop(const Client& client, std::string_view why) {
 void ControlServer::after_kernel_change() {
     if (const auto error = service_.take_error()) {
         if (error->message != last_kernel_error_) {
-            log_.error("HW-204 {}; trying again until it succeeds", error->message);
+            log_error(log_, "HW-204 {}; trying again until it succeeds", error->message);
         }
         last_kernel_error_ = error->message;
     }
     const auto at = service_.retry_at();
     if (!at && !last_kernel_error_.empty()) {
-        log_.info("the kernel holds the wanted rates again");
+        log_info(log_, "the kernel holds the wanted rates again");
         last_kernel_error_.clear();
     }
     set_timer(retry_, at);

@@ -13,7 +13,7 @@
 #include <map>
 #include <memory>
 
-#include <spdlog/logger.h>
+#include <spdlog/fwd.h>
 
 #include "daemon/control_service.hpp"
 #include "daemon/control_socket.hpp"

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
 #include "daemon/limits.hpp"
 #include "daemon/plan_json.hpp"
 #include "daemon/version.hpp"

@@ -3,6 +3,8 @@
 // start, end and list them.
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
 #include "coordination/member_record.hpp"
 #include "daemon/control_service.hpp"
 #include "daemon/limits.hpp"

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include <nlohmann/json.hpp>
+
 #include "daemon/limits.hpp"
 
 namespace headway {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "coordination/shares.hpp"
+#include "formats/toml_reader.hpp"
 
 namespace headway {
 namespace {

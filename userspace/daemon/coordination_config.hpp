@@ -10,9 +10,10 @@
 
 #include "coordination/lease_timing.hpp"
 #include "coordination/trunk.hpp"
-#include "formats/toml_reader.hpp"
 
 namespace headway {
+
+class TomlReader;  // its header has all of toml++
 
 struct CoordinationConfig {
     std::vector<std::string> endpoints;  ///< of etcd

@@ -4,6 +4,10 @@
 #include <ctime>
 #include <filesystem>
 
+#include <nlohmann/json.hpp>
+
+#include "daemon/log.hpp"
+
 namespace headway {
 namespace {
 
@@ -62,7 +66,7 @@ CoordinationLoop::~CoordinationLoop() {
     service_.show_coordination(nullptr);
     coordinator_.stop();
     if (!coordinator_.has_stopped()) {
-        log_.warn("HW-505 the lease at etcd is left to end by itself");
+        log_warning(log_, "HW-505 the lease at etcd is left to end by itself");
     }
     if (sender_.process) sender_.process->finish(farewell);
 }

@@ -5,8 +5,11 @@
 #include <set>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "coordination/member_record.hpp"
 #include "daemon/kernel_layout.hpp"
+#include "daemon/log.hpp"
 
 namespace headway {
 namespace {
@@ -137,8 +140,8 @@ Result<void> Coordinator::take(const ReportedChanges& changes) {
 }
 
 Result<void> Coordinator::take(const StoreCondition& condition) {
-    if (condition.is_watched) log_.info("etcd: watching {}", condition.text);
-    else log_.warn("HW-501 etcd: {}", condition.text);
+    if (condition.is_watched) log_info(log_, "etcd: watching {}", condition.text);
+    else log_warning(log_, "HW-501 etcd: {}", condition.text);
     condition_ = condition;
     return {};
 }
@@ -216,7 +219,7 @@ BytesPerSecond Coordinator::in_kernel(BytesPerSecond cap) const {
 
 bool Coordinator::change(const Change& change) {
     const auto made = kernel_.apply(std::span(&change, 1), ApplyMode::in_order);
-    if (!made) log_.warn("HW-502 the trunk's share: {}", made.error().error.message);
+    if (!made) log_warning(log_, "HW-502 the trunk's share: {}", made.error().error.message);
     return made.has_value();
 }
 
@@ -268,7 +271,7 @@ void Coordinator::carry_out() {
 void Coordinator::tell_cap() {
     if (member_.cap() == told_cap_ || !member_.cap()) return;
     told_cap_ = member_.cap();
-    log_.info("this node may use {} of the trunk's {}", rate_to_text(told_cap_->bits()),
+    log_info(log_, "this node may use {} of the trunk's {}", rate_to_text(told_cap_->bits()),
               rate_to_text(node_.trunk.capacity.bits()));
 }
 

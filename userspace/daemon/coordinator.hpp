@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-#include <spdlog/logger.h>
+#include <nlohmann/json_fwd.hpp>
+#include <spdlog/fwd.h>
 
 #include "coordination/store_link.hpp"
 #include "coordination/trunk_member.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/daemon.hpp"
 
+#include <nlohmann/json.hpp>
 #include <sys/resource.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
@@ -22,6 +23,7 @@
 #include "daemon/kernel_access.hpp"
 #include "daemon/kernel_setup.hpp"
 #include "daemon/kernel_watch.hpp"
+#include "daemon/log.hpp"
 #include "daemon/process_cgroup.hpp"
 #include "daemon/reconciler.hpp"
 #include "daemon/version.hpp"
@@ -51,7 +53,7 @@ void raise_descriptor_limit(spdlog::logger& log) {
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
     limit.rlim_cur = std::min(wanted, limit.rlim_max);
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < wanted) {
-        log.warn("HW-301 only {} descriptors: fewer clients than {} can connect", limit.rlim_cur,
+        log_warning(log, "HW-301 only {} descriptors: fewer clients than {} can connect", limit.rlim_cur,
                  clients_max);
     }
 }
@@ -95,7 +97,7 @@ public:
 
 private:
     static int on_stop(sd_event_source* source, const signalfd_siginfo* signal, void* daemon) {
-        static_cast<Daemon*>(daemon)->log_.info(
+        log_info(static_cast<Daemon*>(daemon)->log_,
             "stopping: {}", strsignal(static_cast<int>(signal->ssi_signo)));
         return sd_event_exit(sd_event_source_get_event(source), 0);
     }
@@ -114,15 +116,15 @@ private:
         auto config = load_config(file);
         if (!config) {
             for (const ConfigError& error : config.error()) {
-                log_.error("HW-101 {}", error.to_string());
+                log_error(log_, "HW-101 {}", error.to_string());
             }
-            log_.error("HW-102 {}: not reloaded, the earlier configuration stays in force", file);
+            log_error(log_, "HW-102 {}: not reloaded, the earlier configuration stays in force", file);
         } else if (const auto done = service_.reload(std::move(*config)); !done) {
-            log_.error("HW-102 {}: not reloaded, the earlier configuration stays in force: {}", file,
+            log_error(log_, "HW-102 {}: not reloaded, the earlier configuration stays in force: {}", file,
                        done.error().message);
         } else {
             feedback_.configured();
-            log_.info("{}: reloaded", file);
+            log_info(log_, "{}: reloaded", file);
         }
         sd_notify(0, "READY=1");
     }
@@ -175,7 +177,7 @@ Result<SetUp> set_up(TrafficControl& kernel, const NodePlanner& planner, spdlog:
     auto report = set_up_kernel(kernel, planner.layout(), host_rate);
     if (!report) return tl::unexpected(report.error());
     if (planner.config().kernel.phases) {
-        log.warn("HW-202 no phases, rates change by requests: {}", phases.error().message);
+        log_warning(log, "HW-202 no phases, rates change by requests: {}", phases.error().message);
     }
     return SetUp{*report, nullptr};
 }
@@ -183,12 +185,12 @@ Result<SetUp> set_up(TrafficControl& kernel, const NodePlanner& planner, spdlog:
 void tell_set_up(const NodePlanner& planner, const SetUp& done, spdlog::logger& log) {
     const std::string& interface = planner.config().node.interface;
     if (done.report.is_adopted) {
-        log.info("{}: took over the gap qdisc of an earlier run", interface);
+        log_info(log, "{}: took over the gap qdisc of an earlier run", interface);
     } else if (done.report.not_adopted) {
-        log.warn("HW-203 {}: replaced the gap qdisc of an earlier run: {}", interface,
+        log_warning(log, "HW-203 {}: replaced the gap qdisc of an earlier run: {}", interface,
                  done.report.not_adopted->message);
     }
-    log.info("{}: node {} of cluster {}, {} classes on a link of {}, {} phases", interface,
+    log_info(log, "{}: node {} of cluster {}, {} classes on a link of {}, {} phases", interface,
              planner.node_name(), planner.own_cluster().name, planner.layout().classes.size(),
              rate_to_text(done.report.link_rate.bits()), done.phases ? "with" : "without");
 }
@@ -197,16 +199,16 @@ void tell_set_up(const NodePlanner& planner, const SetUp& done, spdlog::logger& 
 void take_up_jobs(ControlService& service, const JobFile& file, spdlog::logger& log) {
     const auto text = file.read();
     if (!text) {
-        log.warn("HW-401 no jobs of an earlier run: {}", text.error().message);
+        log_warning(log, "HW-401 no jobs of an earlier run: {}", text.error().message);
     } else if (*text) {
         if (const auto done = service.restore_jobs(**text); !done) {
-            log.warn("HW-401 {}: not all jobs of the earlier run: {}", file.path(),
+            log_warning(log, "HW-401 {}: not all jobs of the earlier run: {}", file.path(),
                      done.error().message);
         }
     }
     service.keep_jobs_with([&file, &log](const std::string& jobs) {
         if (const auto done = file.write(jobs); !done) {
-            log.warn("HW-402 started jobs would not survive a restart: {}", done.error().message);
+            log_warning(log, "HW-402 started jobs would not survive a restart: {}", done.error().message);
         }
     });
 }
@@ -214,7 +216,7 @@ void take_up_jobs(ControlService& service, const JobFile& file, spdlog::logger& 
 /// Where it fails, the strictest phase of all holds, as on a node with one job.
 void tell_jobs_apart(ControlService& service, spdlog::logger& log) {
     service.tell_apart_with([](const Peer& peer) { return cgroup_of(peer.pid, peer.process); },
-                            [&log](const Error& why) { log.debug("not told apart: {}", why.message); });
+                            [&log](const Error& why) { log_debug(log, "not told apart: {}", why.message); });
 }
 
 /// With the kernel set up; whatever happens here, the caller takes it down.
@@ -272,7 +274,7 @@ Result<void> take_down(TrafficControl& kernel, const NodePlanner& planner, spdlo
     const std::string& interface = planner.config().node.interface;
     const auto removed = tear_down_kernel(kernel, planner.layout());
     if (!removed) return tl::unexpected(removed.error().within(interface));
-    log.info("{}: {}", interface, *removed ? "qdisc removed" : "there is no qdisc of ours");
+    log_info(log, "{}: {}", interface, *removed ? "qdisc removed" : "there is no qdisc of ours");
     return {};
 }
 
@@ -298,7 +300,7 @@ Result<void> run(NodePlanner planner, AtTheEnd at_the_end, std::vector<StoredDes
     const auto served = serve(planner, *done, **access, std::move(*monitor), *socket, at_the_end,
                               std::move(received), log);
     if (at_the_end == AtTheEnd::keep) {
-        log.info("{}: qdisc and rates stay for the next run", config.node.interface);
+        log_info(log, "{}: qdisc and rates stay for the next run", config.node.interface);
         return served;
     }
     if (auto down = take_down(kernel, planner, log); !down) return down;
@@ -313,7 +315,7 @@ Result<void> restore(const NodePlanner& planner, spdlog::logger& log) {
         return tl::unexpected(lock.error());
     }
     if (error == EWOULDBLOCK) {
-        log.info("{}: nothing to restore, a headwayd runs", planner.config().node.interface);
+        log_info(log, "{}: nothing to restore, a headwayd runs", planner.config().node.interface);
         return {};
     }
     auto access = KernelAccess::open(planner.config());
@@ -325,12 +327,12 @@ template <class Work>
 ExitStatus with_planner(Config config, spdlog::logger& log, Work work) {
     auto planner = NodePlanner::make(std::move(config), host_name());
     if (!planner) {
-        log.error("HW-103 {}", planner.error().message);
+        log_error(log, "HW-103 {}", planner.error().message);
         return ExitStatus::bad_config;
     }
     const Result<void> done = work(std::move(*planner));
     if (done) return ExitStatus::ok;
-    log.error("HW-201 {}", done.error().message);
+    log_error(log, "HW-201 {}", done.error().message);
     return ExitStatus::failure;
 }
 
@@ -343,7 +345,7 @@ ExitStatus run_daemon(Config config, AtTheEnd at_the_end, spdlog::logger& log) {
     block_signals();
     raise_descriptor_limit(log);
     return with_planner(std::move(config), log, [&](NodePlanner planner) {
-        log.info("headwayd {} starting with {}", version, planner.config().file);
+        log_info(log, "headwayd {} starting with {}", version, planner.config().file);
         return run(std::move(planner), at_the_end, std::move(received), log);
     });
 }

@@ -2,7 +2,7 @@
 // headwayd from configuration to clean end.
 #pragma once
 
-#include <spdlog/logger.h>
+#include <spdlog/fwd.h>
 
 #include "daemon/config.hpp"
 #include "daemon/exit_status.hpp"

@@ -13,6 +13,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "daemon/log.hpp"
+
 namespace headway {
 namespace {
 
@@ -114,7 +116,7 @@ Result<void> EtcdProcess::read_packets() {
 }
 
 void EtcdProcess::end(const std::string& why) {
-    log_.warn("HW-503 headway-etcd: {}; it is started again", why);
+    log_warning(log_, "HW-503 headway-etcd: {}; it is started again", why);
     packets_.reset();
     socket_.close();
     kill(child_, SIGKILL);
@@ -132,7 +134,7 @@ void EtcdProcess::restart_later() {
 int EtcdProcess::on_restart(sd_event_source*, std::uint64_t, void* process) {
     auto& self = *static_cast<EtcdProcess*>(process);
     if (const auto spawned = self.spawn(); !spawned) {
-        self.log_.warn("HW-504 headway-etcd: {}", spawned.error().message);
+        log_warning(self.log_, "HW-504 headway-etcd: {}", spawned.error().message);
         if (self.child_ != 0) self.end("it cannot be listened to");
         else self.restart_later();
     }

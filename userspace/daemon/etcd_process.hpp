@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <spdlog/logger.h>
+#include <spdlog/fwd.h>
 
 #include "coordination/store_link.hpp"
 #include "daemon/coordinator.hpp"

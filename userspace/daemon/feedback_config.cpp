@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+
+#include "formats/toml_reader.hpp"
 
 namespace headway {
 namespace {

@@ -5,9 +5,10 @@
 #include <optional>
 
 #include "feedback/divisor_control.hpp"
-#include "formats/toml_reader.hpp"
 
 namespace headway {
+
+class TomlReader;  // its header has all of toml++
 
 /// None: not enabled.
 [[nodiscard]] std::optional<FeedbackBounds> read_feedback(TomlReader& reader);

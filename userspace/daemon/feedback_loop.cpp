@@ -5,6 +5,10 @@
 
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
+#include "daemon/log.hpp"
+
 namespace headway {
 namespace {
 
@@ -59,18 +63,18 @@ void Feedback::look(std::span<const TcpFlow> flows, std::optional<std::uint64_t>
     if (!control_.is_at_its_bound()) {
         has_told_bound_ = false;
     } else if (!std::exchange(has_told_bound_, true)) {
-        log_.warn("HW-602 paced connections lose packets at the largest divisor factor, {}",
+        log_warning(log_, "HW-602 paced connections lose packets at the largest divisor factor, {}",
                   factor_text(control_.factor()));
     }
 }
 
 void Feedback::look_failed(const Error& error) {
     if (std::exchange(has_told_failure_, true)) return;
-    log_.warn("HW-601 no feedback, what connections lose is not known: {}", error.message);
+    log_warning(log_, "HW-601 no feedback, what connections lose is not known: {}", error.message);
 }
 
 void Feedback::tell(const FactorChange& change) {
-    log_.info("feedback: divisor factor {} -> {}: {} time-outs, {} of {} segments sent again in "
+    log_info(log_, "feedback: divisor factor {} -> {}: {} time-outs, {} of {} segments sent again in "
               "{:.1f} s of traffic",
               factor_text(change.from), factor_text(change.to), change.losses.timeouts,
               change.losses.retransmissions, change.losses.segments, seconds(change.over));

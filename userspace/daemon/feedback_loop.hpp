@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include <spdlog/logger.h>
+#include <spdlog/fwd.h>
 
 #include "daemon/control_service.hpp"
 #include "daemon/event_source.hpp"

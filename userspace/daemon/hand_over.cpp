@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "daemon/control_socket.hpp"
+#include "daemon/log.hpp"
 
 namespace headway {
 namespace {
@@ -110,7 +111,7 @@ HandOver::TakenUp HandOver::take_up(ControlService& service,
     is_behind_ = true;
     auto taken = take_up_state(service, found);
     if (!taken) {
-        log_.warn("HW-305 processes that had joined have to join again: {}", taken.error().message);
+        log_warning(log_, "HW-305 processes that had joined have to join again: {}", taken.error().message);
         memory_.reset();
         return {};
     }
@@ -119,7 +120,7 @@ HandOver::TakenUp HandOver::take_up(ControlService& service,
     for (const Returned& one : taken->clients) {
         stored_[client_name(*service.seat_of(one.session))] = one.session;
     }
-    log_.info("{} processes that had joined go on", taken->clients.size());
+    log_info(log_, "{} processes that had joined go on", taken->clients.size());
     return std::move(*taken);
 }
 
@@ -233,7 +234,7 @@ void HandOver::told(const Result<void>& done) {
     is_behind_ = !done;
     const std::string warning = done ? "" : done.error().message;
     if (!done && warning != last_warning_) {
-        log_.warn("HW-306 after a restart processes would have to join again: {}", warning);
+        log_warning(log_, "HW-306 after a restart processes would have to join again: {}", warning);
     }
     last_warning_ = warning;
 }

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include <spdlog/logger.h>
+#include <spdlog/fwd.h>
 
 #include "daemon/control_service.hpp"
 #include "daemon/fd_store.hpp"

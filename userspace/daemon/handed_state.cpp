@@ -2,6 +2,7 @@
 #include "daemon/handed_state.hpp"
 
 #include "daemon/plan_json.hpp"
+#include "json/json_text.hpp"
 
 namespace headway {
 namespace {
@@ -124,7 +125,7 @@ std::string to_text(const HandedState& state) {
 }
 
 Result<HandedState> parse_handed_state(std::string_view text) {
-    const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    const Json json = parse_json<Json>(text);
     if (!json.is_object() || json.value("version", Json()) != state_version) {
         return failure("it is of another version");
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "daemon/limits.hpp"
+#include "json/json_text.hpp"
 
 namespace headway {
 namespace {
@@ -133,7 +134,7 @@ std::string JobTable::to_text() const {
 }
 
 Result<void> JobTable::restore(std::string_view text) {
-    Json list = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    Json list = parse_json<Json>(text);
     if (!list.is_array()) return failure("no list of jobs");
     std::vector<std::pair<StartJobRequest, bool>> found;
     for (Json& entry : list) {

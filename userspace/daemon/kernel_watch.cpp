@@ -5,6 +5,8 @@
 
 #include <chrono>
 
+#include "daemon/log.hpp"
+
 namespace headway {
 namespace {
 
@@ -67,7 +69,7 @@ void KernelWatch::release_adopted() {
     if (reconciler_.status().error) {
         tell(diff);
     } else {
-        log_.info("{}: nothing of the earlier run is in force any more", device_);
+        log_info(log_, "{}: nothing of the earlier run is in force any more", device_);
     }
     set_timer(due_, reconciler_.due_at());
 }
@@ -79,7 +81,7 @@ int KernelWatch::on_news(sd_event_source*, int, std::uint32_t, void* watch) {
 
 void KernelWatch::listen() {
     const auto concerned = monitor_.read({device_, access_.ifindex(), access_.port_id()});
-    if (!concerned) log_.warn("HW-205 {}: {}", device_, concerned.error().message);
+    if (!concerned) log_warning(log_, "HW-205 {}: {}", device_, concerned.error().message);
     if (!concerned || *concerned) reconciler_.notice();
     run_if_due();
 }
@@ -105,27 +107,27 @@ void KernelWatch::tell(const KernelDiff& diff) {
         if (error->message != last_error_) {
             const std::string found =
                 diff.changes.empty() ? "" : "mending what was found: " + diff_to_text(diff) + ": ";
-            log_.error("HW-206 {}: {}{}; trying again until it succeeds", device_, found,
+            log_error(log_, "HW-206 {}: {}{}; trying again until it succeeds", device_, found,
                        error->message);
         }
         last_error_ = error->message;
         return;
     }
     if (!diff.changes.empty()) {
-        log_.warn("HW-207 {}: {}; set up again ({} changes)", device_, diff_to_text(diff),
+        log_warning(log_, "HW-207 {}: {}; set up again ({} changes)", device_, diff_to_text(diff),
                   diff.changes.size());
     }
-    if (!last_error_.empty()) log_.info("{}: the kernel holds what is wanted again", device_);
+    if (!last_error_.empty()) log_info(log_, "{}: the kernel holds what is wanted again", device_);
     last_error_.clear();
 }
 
 void KernelWatch::tell_link(BytesPerSecond before) {
     const BytesPerSecond now = service_.link_rate();
     if (now == before) return;
-    log_.info("{}: the link's rate is {} now", device_, rate_to_text(now.bits()));
+    log_info(log_, "{}: the link's rate is {} now", device_, rate_to_text(now.bits()));
     const BitsPerSecond planned = service_.planner().own_cluster().host_rate;
     if (planned > now.bits()) {
-        log_.warn("HW-208 {}: plans are for a host_rate of {}, which the link does not have", device_,
+        log_warning(log_, "HW-208 {}: plans are for a host_rate of {}, which the link does not have", device_,
                   rate_to_text(planned));
     }
 }

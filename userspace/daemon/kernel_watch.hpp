@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include <spdlog/logger.h>
+#include <spdlog/fwd.h>
 
 #include "daemon/control_service.hpp"
 #include "daemon/event_source.hpp"

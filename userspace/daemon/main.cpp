@@ -7,13 +7,13 @@
 #include <memory>
 #include <string>
 
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/sinks/systemd_sink.h>
 
+#include "cli/command_line.hpp"
 #include "daemon/config_report.hpp"
 #include "daemon/daemon.hpp"
 #include "daemon/version.hpp"
@@ -69,20 +69,16 @@ int run(int argc, char** argv) {
     bool restore = false;
     bool verbose = false;
 
-    CLI::App app("Paces the MPI traffic of this node; see headwayd(8).", "headwayd");
-    app.add_option("--config", file, "configuration file")->capture_default_str();
-    app.add_flag("--check-config", check, "check the configuration and end");
-    app.add_flag("--keep", keep, "at the end leave everything in force for the next run");
-    app.add_flag("--restore", restore, "give the interface its default, unless a headwayd runs, and end")
-        ->excludes("--keep");
-    app.add_flag("--foreground", foreground, "log to stderr even under systemd");
-    app.add_flag("--verbose", verbose, "log every client");
-    app.set_version_flag("--version", fmt::format("headwayd {}", version));
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {  // CLI11 knows no other way
-        return app.exit(error) == 0 ? 0 : static_cast<int>(ExitStatus::bad_config);
-    }
+    const CommandLine line("headwayd", "Paces the MPI traffic of this node; see headwayd(8).", version);
+    const Verb program = line.program();
+    program.add_option("--config", file, "configuration file").shows_default();
+    program.add_flag("--check-config", check, "check the configuration and end");
+    program.add_flag("--keep", keep, "at the end leave everything in force for the next run");
+    program.add_flag("--restore", restore, "give the interface its default, unless a headwayd runs, and end")
+        .excludes("--keep");
+    program.add_flag("--foreground", foreground, "log to stderr even under systemd");
+    program.add_flag("--verbose", verbose, "log every client");
+    if (const auto status = line.read(argc, argv)) return static_cast<int>(*status);
 
     if (check) return static_cast<int>(check_config(file));
     auto config = load_config(file);

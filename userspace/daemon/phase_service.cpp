@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "daemon/limits.hpp"
 #include "daemon/plan_json.hpp"

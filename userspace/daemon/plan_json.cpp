@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/plan_json.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "model/prediction.hpp"
 
 namespace headway {

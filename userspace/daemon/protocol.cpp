@@ -10,6 +10,7 @@
 
 #include "coordination/shares.hpp"
 #include "daemon/limits.hpp"
+#include "json/json_text.hpp"
 #include "model/hostlist.hpp"
 #include "model/step_rates.hpp"
 
@@ -429,7 +430,7 @@ Result<RequestBody> read_body(const Input& object) {
 }  // namespace
 
 Request parse_request(std::string_view datagram) {
-    const Input object = Input::parse(datagram, nullptr, /*allow_exceptions=*/false);
+    const Input object = parse_json<Input>(datagram);
     if (!object.is_object()) return {std::nullopt, failure("a request is one JSON object")};
     const auto id = object.find("id");
     if (id == object.end() || !id->is_number_unsigned()) {
@@ -453,7 +454,7 @@ Json make_refusal(const std::optional<std::uint64_t>& id, std::string_view error
 }
 
 std::string to_datagram(const Json& answer) {
-    return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return json_text(answer);
 }
 
 }  // namespace headway

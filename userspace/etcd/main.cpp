@@ -19,7 +19,7 @@
 #include <thread>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "etcd/etcd_requests.hpp"
 #include "etcd/etcd_watch.hpp"

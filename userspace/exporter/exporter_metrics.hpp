@@ -10,6 +10,8 @@
 
 #include <prometheus/metric_family.h>
 
+#include <nlohmann/json.hpp>
+
 #include "netlink/tcp_counters.hpp"
 #include "daemon/kernel_layout.hpp"
 #include "daemon/protocol.hpp"

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <prometheus/exposer.h>
 #include <systemd/sd-daemon.h>
 
+#include "cli/command_line.hpp"
 #include "daemon/config_report.hpp"
 #include "daemon/control_client.hpp"
 #include "daemon/exit_status.hpp"
@@ -97,16 +97,13 @@ int run(int argc, char** argv) {
     std::string file = config_default_path;
     std::string socket;
     std::string listen = "127.0.0.1:9853";
-    CLI::App app("Serves headwayd's state to Prometheus; see headway-exporter(8).", "headway-exporter");
-    app.add_option("--config", file, "configuration file of headwayd")->capture_default_str();
-    app.add_option("--socket", socket, "control socket (default: as the configuration says)");
-    app.add_option("--listen", listen, "address and port to serve at")->capture_default_str();
-    app.set_version_flag("--version", fmt::format("headway-exporter {}", version));
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {  // CLI11 knows no other way
-        return app.exit(error) == 0 ? 0 : static_cast<int>(ExitStatus::bad_config);
-    }
+    const CommandLine line("headway-exporter",
+                           "Serves headwayd's state to Prometheus; see headway-exporter(8).", version);
+    const Verb program = line.program();
+    program.add_option("--config", file, "configuration file of headwayd").shows_default();
+    program.add_option("--socket", socket, "control socket (default: as the configuration says)");
+    program.add_option("--listen", listen, "address and port to serve at").shows_default();
+    if (const auto status = line.read(argc, argv)) return static_cast<int>(*status);
     auto config = load_config(file);
     if (!config) {
         report_config_errors(config.error());

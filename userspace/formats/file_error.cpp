@@ -8,7 +8,7 @@
 #include <fstream>
 #include <tuple>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "model/hostlist.hpp"
 

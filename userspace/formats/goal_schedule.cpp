@@ -6,7 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "formats/goal_order.hpp"
 #include "formats/text_lines.hpp"

@@ -5,10 +5,11 @@
 #include <initializer_list>
 #include <iterator>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "formats/matrix_csv.hpp"
+#include "json/json_text.hpp"
 
 namespace headway {
 namespace {
@@ -38,7 +39,7 @@ private:
 
     Json parse(std::string_view text) {
         try {
-            return Json::parse(text);
+            return parse_json_or_throw<Json>(text);
         } catch (const Json::parse_error& error) {
             const std::size_t end = std::min(error.byte, text.size());
             const auto line = std::count(text.begin(), text.begin() + static_cast<long>(end), '\n');

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formats/recording_json.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "formats/matrix_json.hpp"
+#include "json/json_text.hpp"
 
 namespace headway {
 namespace {
@@ -18,7 +19,7 @@ public:
     explicit Reader(std::string_view file) : file_(file), mistakes_(file) {}
 
     FileResult<Recording> read(std::string_view text) {
-        const Json json = Json::parse(text, nullptr, false);
+        const Json json = parse_json<Json>(text);
         if (!json.is_object() || !json.contains("headway_recording")) {
             mistake("", "it is no recording");
         } else if (json["headway_recording"] != 1) {
@@ -71,8 +72,7 @@ private:
         }
         // the flows of a phase are a matrix like any other
         const Json matrix{{"ranks", recording_.hosts.size()}, {"flows", phase["flows"]}};
-        auto read = read_matrix_json(
-            matrix.dump(-1, ' ', false, Json::error_handler_t::replace), file_);
+        auto read = read_matrix_json(json_text(matrix), file_);
         if (read) {
             recording_.phases.push_back({phase["phase"].get<std::int64_t>(),
                                          phase["operation"].get<std::string>(), std::move(*read)});

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <pugixml.hpp>
 
 #include "formats/cable_graph.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <iterator>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "formats/simgrid_platform.hpp"
 #include "formats/simgrid_units.hpp"

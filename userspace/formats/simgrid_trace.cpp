@@ -8,7 +8,7 @@
 #include <map>
 #include <tuple>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "formats/collective_messages.hpp"
 #include "formats/text_lines.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "formats/text_lines.hpp"
 #include "model/hostlist.hpp"

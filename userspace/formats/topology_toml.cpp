@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "formats/toml_reader.hpp"
 #include "formats/topology_toml_tables.hpp"
 #include "model/hostlist.hpp"
 

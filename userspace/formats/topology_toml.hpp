@@ -11,10 +11,11 @@
 #include <string_view>
 
 #include "formats/file_error.hpp"
-#include "formats/toml_reader.hpp"
 #include "model/network_tree.hpp"
 
 namespace headway {
+
+class TomlReader;  // its header has all of toml++
 
 struct TomlTopology {
     NetworkTree network;

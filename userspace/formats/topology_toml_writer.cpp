@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "formats/topology_toml.hpp"
 #include "model/byte_size.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formats/written_topology.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace headway {
 
