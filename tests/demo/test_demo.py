@@ -227,7 +227,7 @@ class Document(unittest.TestCase):
         self.assertEqual(result.complaints(document), [])
         self.assertEqual((document["format"], document["time_constants"]), (1, "real"))
         self.assertEqual([part["nodes"] for part in document["scenes"]], [8, 16])
-        self.assertEqual([part["factor"] for part in document["scenes"]], [50, 100])
+        self.assertEqual([part["factor"] for part in document["scenes"]], [100, 200])
         self.assertEqual([(message["bytes"], message["pauses_ms"])
                           for message in document["scenes"][0]["messages"]],
                          [(16384, 0), (16384, 300), (65536, 0), (65536, 300)])

@@ -2,8 +2,9 @@
 # shellcheck shell=bash
 # headwayd on every node of topology.sh.  Sourced after it (hw_config needs it not).
 #
-#   hw_config N HOST_MBIT TRUNK_MBIT [DELAY_US]
-#                         its headway.toml for two clusters of N nodes
+#   hw_config N HOST_MBIT TRUNK_MBIT [DELAY_US [PORT_BUFFER TRUNK_BUFFER]]
+#                         its headway.toml for two clusters of N nodes; buffers are bytes,
+#                         unknown to it unless given
 #   hw_start_daemons CONFIG LOGS        start them, wait until they answer; each
 #                         logs into LOGS/headwayd-NODE.log
 #   hw_stop_daemons       end them; fails if one ends badly
@@ -22,6 +23,7 @@ hw_config() {
 			trunk_rate = "$3mbit"
 			trunk_delay = "${4:-50}us"
 		TOML
+		[[ -z ${5:-} ]] || printf 'host_buffer = "%sB"\ntrunk_buffer = "%sB"\n' "$5" "$6"
 	done
 }
 

@@ -71,7 +71,7 @@ class Testbed:
     def _plan(self):
         """What Headway plans for this scene: its rates are the other contenders', too."""
         self.config.parent.mkdir(parents=True, exist_ok=True)
-        self.config.write_text(headway_toml(self.root, self.scene))
+        self.config.write_text(headway_toml(self.root, self.scene, buffers=True))
         done = subprocess.run([self.build / "bin/headway", "plan", "--config", self.config,
                                "--node", "a0", "--json"], capture_output=True, text=True, check=False)
         if done.returncode:
@@ -147,10 +147,12 @@ def used_components(folder):
     return folder
 
 
-def headway_toml(root, scene):
-    """As hw_config of daemons.sh writes it."""
+def headway_toml(root, scene, buffers=False):
+    """As hw_config of daemons.sh writes it; `buffers`: by somebody who knows those of the switches."""
     words = [scene["nodes_per_cluster"], scene["host_rate_bps"] / 1e6, scene["trunk_rate_bps"] / 1e6,
              scene["trunk_delay_us"]]
+    if buffers:
+        words += [scene["port_buffer_bytes"], scene["trunk_buffer_bytes"]]
     return subprocess.run(["/bin/bash", "-c", '. "$0" && hw_config "$@"', root / "tests/lib/daemons.sh",
                            *(f"{word:g}" for word in words)],
                           capture_output=True, text=True, check=True).stdout
