@@ -374,14 +374,14 @@ class HostileDaemon(HelperTest):
 class OpenMpiSettings(HelperTest):
     """What Open MPI is told before MPI_Init, and that it believes it."""
 
-    FLAGS = "btl_tcp_flags"
+    FLAGS, EAGER = "btl_tcp_flags", "btl_tcp_eager_limit"
     TUNED = ("coll_tuned_use_dynamic_rules", "coll_tuned_alltoallv_algorithm")
     DEFAULT_FLAGS = 0x1 | 0x2 | 0x8 | 0x10 | 0x20 | 0x100
     PUT = 0x2
 
     def settings(self, **arguments):
-        """Values of FLAGS and TUNED in a running job; the job."""
-        job = self.run_job("mca_show", self.FLAGS, *self.TUNED,
+        """Values of FLAGS, EAGER and TUNED in a running job; the job."""
+        job = self.run_job("mca_show", self.FLAGS, self.EAGER, *self.TUNED,
                            "coll_tuned_dynamic_rules_filename", **arguments)
         self.assertEqual(job.status, 0, job.stderr)
         lines = dict(line.split("=", 1) for line in job.stdout.splitlines())
@@ -391,11 +391,13 @@ class OpenMpiSettings(HelperTest):
         """If this fails, Open MPI's own defaults changed."""
         lines, _ = self.settings(helper=False)
         self.assertEqual(int(lines[self.FLAGS]), self.DEFAULT_FLAGS)
+        self.assertEqual(lines[self.EAGER], "65536")
         self.assertEqual([lines[name] for name in self.TUNED], ["0", "0"])
 
     def test_set_and_taken_back(self):
         lines, job = self.settings()
         self.assertEqual(int(lines[self.FLAGS]), self.DEFAULT_FLAGS & ~self.PUT)
+        self.assertEqual(lines[self.EAGER], "131072")
         self.assertEqual([lines[name] for name in self.TUNED], ["1", "1"])
         self.assertRegex(lines["coll_tuned_dynamic_rules_filename"], r"^/proc/self/fd/\d+$")
         self.assertFalse([name for name in lines if name.startswith("environment")])
@@ -405,6 +407,7 @@ class OpenMpiSettings(HelperTest):
     def test_transport_off(self):
         lines, job = self.settings(HEADWAY_TRANSPORT="off")
         self.assertEqual(int(lines[self.FLAGS]), self.DEFAULT_FLAGS)
+        self.assertEqual(lines[self.EAGER], "65536")
         self.assertEqual([lines[name] for name in self.TUNED], ["1", "1"])
         self.assert_one_line(job, "transport left alone")
 
