@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <spdlog/logger.h>
 #include <systemd/sd-event.h>
 #include <unistd.h>
 

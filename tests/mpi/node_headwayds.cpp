@@ -6,6 +6,7 @@
 //
 // listens on FOLDER/NODE.sock for every node of the configuration, as its daemon
 // would on that node; says "ready"; ends when its input does.
+#include <spdlog/logger.h>
 #include <systemd/sd-event.h>
 #include <unistd.h>
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "daemon/control_service.hpp"
 #include "daemon/limits.hpp"

@@ -2,12 +2,15 @@
 // Nodes with a kernel each and a store for all, in memory, all steps in order.
 #include "daemon/coordinator.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
 #include <set>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <spdlog/logger.h>
 #include <spdlog/sinks/null_sink.h>
 
 #include "coordination/member_record.hpp"

@@ -3,6 +3,7 @@
 #include "daemon/etcd_process.hpp"
 
 #include <gtest/gtest.h>
+#include <spdlog/logger.h>
 #include <spdlog/sinks/null_sink.h>
 
 namespace headway::test {

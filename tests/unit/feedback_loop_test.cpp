@@ -2,6 +2,7 @@
 // From what the kernel says of connections to rates in the kernel.
 #include <algorithm>
 
+#include <spdlog/logger.h>
 #include <spdlog/sinks/ringbuffer_sink.h>
 
 #include "control_service_fixture.hpp"

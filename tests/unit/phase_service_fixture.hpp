@@ -6,6 +6,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "daemon/control_service.hpp"
 #include "fake_clock.hpp"

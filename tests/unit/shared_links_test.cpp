@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <libmnl/libmnl.h>
 #include <linux/rtnetlink.h>
+#include <nlohmann/json.hpp>
 
 #include <memory>
 #include <random>

@@ -6,6 +6,7 @@
 #include <linux/pkt_sched.h>
 #include <linux/pkt_sched_gap.h>
 #include <linux/rtnetlink.h>
+#include <nlohmann/json.hpp>
 
 #include <array>
 
