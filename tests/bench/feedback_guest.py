@@ -41,7 +41,7 @@ def run(testbed, spec, name):
     library = spec["library"]
     preload = ":".join([testbed.helper(library), testbed.sleep(library)])
     program = mpirun.collective_bench(testbed.program("collective_bench", library),
-                                      [(spec["bytes"], spec["repetitions"])], spec["warmup"])
+                                      [(spec["bytes"], spec["repetitions"], spec["pause_ms"])], spec["warmup"])
     words = mpirun.command(testbed.mpirun_words(library), [], {"LD_PRELOAD": preload}, program)
     with open(testbed.out / f"{name}.log", "w") as log:
         result, = mpirun.run(words, testbed.counters, log, testbed.mpirun_environment())

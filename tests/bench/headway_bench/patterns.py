@@ -52,6 +52,6 @@ def report(found):
            f"{'RTOs':>6}{'retrans':>9}{'drops':>7}  target")
     for job in sorted(found["jobs"], key=lambda job: (job["library"], list(SIZES).index(job["pattern"]))):
         target = "" if job["way"] in UNPACED else "met" if job["met"] else "MISSED"
-        yield (f"{job['library']:8}{job['pattern']:21}{job['way']:12}{median(job['samples_ms']):9.1f}"
-               f"{max(job['samples_ms']):9.1f}{job['ratio']:10.3f}{job['timeouts']:6}"
+        yield (f"{job['library']:8}{job['pattern']:21}{job['way']:12}{median(job['samples_ms']):9.2f}"
+               f"{max(job['samples_ms']):9.2f}{job['ratio']:10.3f}{job['timeouts']:6}"
                f"{job['retransmits']:9}{sum(job['drops'].values()):7}  {target}".rstrip())
