@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests of the control socket: whatever a client sends is a request within
 // the bounds, or is refused with a sentence that can be sent back.
+#include <nlohmann/json.hpp>
+
 #include "coordination/shares.hpp"
 #include "daemon/limits.hpp"
 #include "daemon/protocol.hpp"
