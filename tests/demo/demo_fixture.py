@@ -71,12 +71,11 @@ def records(start_s, seconds, share, rate_bps, wire_bytes=1538):
                     for i in range(int(seconds * 1e9 / interval_ns)))
 
 
-def trunk_trace(scene, name, share, calls=3, call_s=0.008):
-    starts = [100.0 + i * (call_s + 0.0008) for i in range(calls)]
+def trunk_trace(scene, name, share, call_s=0.008):
+    """Of a call in which the trunk carries data from 0.1 ms after the start to 0.2 ms before the end."""
+    call = trace.Call(100.0, (call_s - 0.0001) * 1e3, call_s * 1e3)
     directions = {
-        way: [frame for start in starts
-              for frame in wire_records.parse(records(start, call_s, share * part,
-                                                      scene.trunk_rate_bps))]
+        way: wire_records.parse(records(call.start_s + 0.0001, call_s - 0.0003, share * part,
+                                        scene.trunk_rate_bps))
         for way, part in (("a to b", 1.0), ("b to a", 0.95))}
-    return trace.make(name, 65536, [(start, call_s * 1e3) for start in starts], directions,
-                      scene.trunk_rate_bps, bound(scene, 65536)[0] / 1e3 / trace.BINS_OF_A_BOUND)
+    return trace.make(name, 65536, call, directions, scene.trunk_rate_bps, bound(scene, 65536)[0])

@@ -7,11 +7,12 @@
 //
 // For each size (bytes from one rank to another) rank 0 prints one JSON object on a line:
 //   {"operation":"alltoall","ranks":8,"bytes":65536,"between_ms":0,"warmup_ms":[...],
-//    "samples_ms":[...],"starts_s":[...],
+//    "samples_ms":[...],"first_through_ms":[...],"starts_s":[...],
 //    "slowest_flow_to_mean":0.97}
 // All ranks start a call at the same moment, which rank 0 names after a barrier: out
 // of the barrier itself they come as far apart as the network's delay.  A sample is
-// the time from then until the last rank is through; starts_s are these moments.
+// the time from then until the last rank is through, first_through_ms until the first
+// one is; starts_s are these moments.
 // Both are on CLOCK_MONOTONIC, which the ranks have to share: this is for networks
 // within one machine.  slowest_flow_to_mean: of the sampled calls the median of what
 // flow_times.h tells.  The first call of each size is checked byte by byte; wrong
@@ -34,6 +35,7 @@
 #include <getopt.h>
 #include <mpi.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -340,6 +342,7 @@ static double start_together(void)
 /* One call: what rank 0 keeps of it, and each rank of its own flows. */
 struct sample {
 	double ms;		/* of the slowest rank, on rank 0 */
+	double first_ms;	/* of the fastest one, likewise */
 	double start_s;
 	struct flow_times flows;
 };
@@ -355,6 +358,7 @@ static void run_once(const struct exchange *exchange, enum operation operation,
 	own = (monotonic_s() - sample->start_s) * 1e3;
 	sample->flows = flow_times_end(exchange->bytes);
 	MPI_Reduce(&own, &sample->ms, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+	MPI_Reduce(&own, &sample->first_ms, 1, MPI_DOUBLE, MPI_MIN, 0, MPI_COMM_WORLD);
 }
 
 static void sleep_ms(int ms)
@@ -390,19 +394,14 @@ static void pause_for_reader(const struct job *job, const char *when, int bytes)
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void print_times(const char *name, const struct sample *samples, int count)
+/* `member`: where in a sample the time is. */
+static void print_times(const char *name, const struct sample *samples, int count, size_t member,
+			int decimals)
 {
 	printf(",\"%s\":[", name);
 	for (int i = 0; i < count; i++)
-		printf("%s%.3f", i ? "," : "", samples[i].ms);
-	printf("]");
-}
-
-static void print_starts(const struct sample *samples, int count)
-{
-	printf(",\"starts_s\":[");
-	for (int i = 0; i < count; i++)
-		printf("%s%.6f", i ? "," : "", samples[i].start_s);
+		printf("%s%.*f", i ? "," : "", decimals,
+		       *(const double *)((const char *)&samples[i] + member));
 	printf("]");
 }
 
@@ -418,9 +417,11 @@ static void report(const struct job *job, const struct options *options,
 	       operation_names[options->operation], job->ranks, size->bytes, size->between_ms);
 	if (size == options->sizes)
 		printf(",\"first_ms\":%.3f", samples->ms);
-	print_times("warmup_ms", samples, options->warmup);
-	print_times("samples_ms", samples + options->warmup, repetitions);
-	print_starts(samples + options->warmup, repetitions);
+	print_times("warmup_ms", samples, options->warmup, offsetof(struct sample, ms), 3);
+	samples += options->warmup;
+	print_times("samples_ms", samples, repetitions, offsetof(struct sample, ms), 3);
+	print_times("first_through_ms", samples, repetitions, offsetof(struct sample, first_ms), 3);
+	print_times("starts_s", samples, repetitions, offsetof(struct sample, start_s), 6);
 	printf(",\"slowest_flow_to_mean\":%.4f}\n", slowest);
 	fflush(stdout);
 }

@@ -55,14 +55,13 @@ class Contest:
         opened = OpenedFiles()
         if self.unit["traced"]:
             self.testbed.trunk_record(True)
-        size, calls = self.unit["traced"] or [self.unit["launches"][0]["cases"][0][0], 1]
-        result, = self._mpirun(self.unit["launches"][0]["words"], [[size, calls, 0]])
+        cases = self.unit["traced"] or [[self.unit["launches"][0]["cases"][0][0], 1, 0]]
+        results = self._mpirun(self.unit["launches"][0]["words"], cases)
         opened.into_memory()
         if self.unit["traced"]:
             records = self.testbed.trunk_records(self.unit["key"])
             self.testbed.trunk_record(False)
-            tell("trace", unit=self.unit["key"], bytes=size, starts_s=result["starts_s"],
-                 samples_ms=result["samples_ms"], records=records)
+            tell("trace", unit=self.unit["key"], cases=results, records=records)
 
     def _tell_start(self, setting):
         self.number += 1

@@ -23,15 +23,19 @@ def figure(value):
 
 
 class Axis:
-    """A horizontal scale from 0 to at least `most`."""
+    """A horizontal scale: from 0 to a round number that is at least `most`, or, with a
+    `margin`, exactly from -margin to most + margin."""
 
-    def __init__(self, left, right, most):
+    def __init__(self, left, right, most, margin=None):
         self.left, self.right = left, right
         self.ticks = svg.ticks(most)
-        self.most = self.ticks[-1]
+        self.least, self.most = 0, self.ticks[-1]
+        if margin is not None:
+            self.ticks = [tick for tick in self.ticks if tick <= most]
+            self.least, self.most = -margin, most + margin
 
     def x(self, value):
-        return self.left + (self.right - self.left) * value / self.most
+        return self.left + (self.right - self.left) * (value - self.least) / (self.most - self.least)
 
     def draw(self, top, bottom, unit):
         parts = []
@@ -110,14 +114,11 @@ def per_call(value):
 
 
 def trunk(traces):
-    """The trunk's utilisation, a panel for each trace, all on one time scale."""
-    panel, top, gap = 128, 28, 54
+    """The trunk's utilisation during a call, a panel for each trace, all on one time scale."""
+    panel, top, gap = 128, 44, 70
     left, right = 48, WIDTH - 16
-    longest_ms = max(len(bins) * trace["bin_ms"]
-                     for trace in traces for bins in trace["directions"].values())
-    axis = Axis(left, right, longest_ms)
-    axis.most = longest_ms      # end with the data, not with a round number
-    axis.ticks = [tick for tick in axis.ticks if tick <= longest_ms]
+    axis = Axis(left, right, max(trace["ms"] for trace in traces),
+                max(trace["margin_ms"] for trace in traces))
     parts, y = [], top
     for trace in traces:
         parts += trunk_panel(trace, axis, y, panel)
@@ -129,35 +130,41 @@ def trunk(traces):
 def trunk_panel(trace, axis, top, height):
     bottom = top + height
     own = own_class(trace["contender"])
-    mean = sum(call["ms"] for call in trace["calls"]) / len(trace["calls"])
-    heading = f"{CONTENDERS[trace['contender']].title}: {len(trace['calls'])} all-to-alls of " \
-              f"{trace['bytes'] // 1024} KiB, {figure(mean)} ms each on average"
-    parts = [svg.text(axis.left, top - 10, heading, "heading" + own)]
-    for call in trace["calls"]:
-        begin, end = axis.x(call["start_ms"]), axis.x(call["start_ms"] + call["ms"])
-        parts.append(svg.rectangle(begin, top, end - begin, height, "call", f"{figure(call['ms'])} ms"))
+    heading = f"{CONTENDERS[trace['contender']].title}: an all-to-all of {trace['bytes'] // 1024} KiB, " \
+              f"{figure(trace['ms'])} ms"
+    parts = [svg.text(axis.left, top - 26, heading, "heading" + own),
+             svg.rectangle(axis.x(0), top, axis.x(trace["ms"]) - axis.x(0), height, "call",
+                           f"{figure(trace['ms'])} ms")]
     for percent in (0, 50, 100):
         y = bottom - height * percent / 100
         parts += [svg.line(axis.left, y, axis.right, y, "grid"),
                   svg.text(axis.left - 8, y + 4, f"{percent} %", "tick", "end")]
     for tick in axis.ticks:
         parts.append(svg.text(axis.x(tick), bottom + 16, f"{tick:g}", "tick", "middle"))
-    for i, (direction, bins) in enumerate(trace["directions"].items()):
-        points = staircase(bins, trace["bin_ms"], axis, bottom, height)
+    for i, (direction, seen) in enumerate(trace["directions"].items()):
+        points = staircase(seen["utilisation"], trace, axis, bottom, height)
         if i == 0:
-            parts.append(svg.path([(axis.x(0), bottom), *points, (points[-1][0], bottom)],
+            parts.append(svg.path([(points[0][0], bottom), *points, (points[-1][0], bottom)],
                                   "area" + own, close=True))
         else:
             parts.append(svg.path(points, "other" + own))
-        parts.append(legend(direction, i, axis.right - 150 + 80 * i, top - 10, own))
-    return parts
+        parts.append(legend(direction, i, axis.right - 150 + 80 * i, top - 26, own))
+    return parts + phase_edges(trace, axis, top, bottom)
 
 
-def staircase(bins, bin_ms, axis, bottom, height):
+def phase_edges(trace, axis, top, bottom):
+    """All ranks enter the call, and with it their phase, at once; each leaves when it is through."""
+    first, last = axis.x(trace["first_through_ms"]), axis.x(trace["ms"])
+    parts = [svg.line(x, top - 4, x, bottom, "bound") for x in (axis.x(0), first, last)]
+    return parts + [svg.text(axis.x(0), top - 9, "all ranks begin", "boundlabel"),
+                    svg.text(last, top - 9, "first and last rank are through", "boundlabel", "end")]
+
+
+def staircase(bins, trace, axis, bottom, height):
     points = []
     for i, share in enumerate(bins):
         y = bottom - height * share
-        points += [(axis.x(i * bin_ms), y), (axis.x((i + 1) * bin_ms), y)]
+        points += [(axis.x(edge * trace["bin_ms"] - trace["margin_ms"]), y) for edge in (i, i + 1)]
     return points
 
 

@@ -61,14 +61,14 @@ class Measurement:
         what = self.units[unit]
         self.forecast.done(share, guests.unit_seconds(what) / len(what.launches))
 
-    def on_trace(self, share, unit, bytes, starts_s, samples_ms, records):
+    def on_trace(self, share, unit, cases, records):
         folder = self.folder / "guests" / share.units[0].key()
         directions = {way: wire_records.parse((folder / name).read_bytes())
                       for way, name in records.items()}
-        bin_s = bound(share.scene, bytes)[0] / 1e3 / trace.BINS_OF_A_BOUND
-        self.partial[unit].trace = trace.make(
-            self.units[unit].contender, bytes, list(zip(starts_s, samples_ms)), directions,
-            share.scene.trunk_rate_bps, bin_s)
+        self.partial[unit].traces = [
+            trace.make(self.units[unit].contender, case["bytes"], trace.median_call(case), directions,
+                       share.scene.trunk_rate_bps, bound(share.scene, case["bytes"])[0])
+            for case in cases]
 
     def on_done(self, share, unit):
         done = self.partial.pop(unit)
@@ -108,9 +108,9 @@ def collected_scenes(units, kept, folder):
         part = found.setdefault(unit.scene, result.Collected(SCENES[unit.scene]))
         held = kept.read(unit)
         store.collect(part, unit, held)
-        if held["trace"]:
-            part.traces.append(f"trace-{unit.scene}-{unit.contender}.json")
-            (folder / part.traces[-1]).write_text(json.dumps(held["trace"]))
+        for made in held["traces"]:
+            part.traces.append(f"trace-{unit.scene}-{unit.contender}-{made['bytes']}.json")
+            (folder / part.traces[-1]).write_text(json.dumps(made))
     return list(found.values())
 
 

@@ -68,14 +68,42 @@ def scene_section(part, traces):
                  f"switches are Linux bridges with small first-in-first-out queues. The nodes of a "
                  f"cluster together are {part['oversubscription']:g} times as fast as the trunk.")
     if traces:
-        yield "<h3>The trunk over time</h3>"
-        yield figure(charts.trunk(traces),
-                     f"Share of the time in which the trunk carried a frame, in bins of "
-                     f"{traces[0]['bin_ms']:g} ms, from the exact start of every frame on the wire. "
-                     "Shaded: an all-to-all is running. Taken in mpiruns of their own that count for "
-                     "nothing else.")
+        yield from trunk_section(traces)
     for message in part["messages"]:
         yield from message_section(message)
+
+
+def trunk_section(traces):
+    """Where the time of an all-to-all goes."""
+    yield "<h3>The trunk during one all-to-all</h3>"
+    for size in sorted({trace["bytes"] for trace in traces}):
+        its = [trace for trace in traces if trace["bytes"] == size]
+        yield figure(charts.trunk(its),
+                     "Share of the time in which the trunk carried a frame, from the exact start of every "
+                     "frame on the wire, in bins of "
+                     + " and ".join(f"{trace['bin_ms'] * 1e3:.0f} us" for trace in its)
+                     + ". The median of three calls, after pauses, of a launch that counts for nothing else.")
+    yield ("<p>Where the time of these calls went, by the trunk's two ways, in microseconds. Before the first "
+           "frame, messages are handed to the kernel and cross the first link; after the last one it crosses "
+           "the trunk and another link, and its rank comes out of the call.</p>")
+    yield parts_table(traces)
+
+
+def parts_table(traces):
+    headings = ("contender", "size", "way", "in all", "before", "data", "acknowledgements", "idle",
+                "after", "first rank through")
+    lines = []
+    for trace in traces:
+        own = ' class="own"' if charts.own_class(trace["contender"]) else ""
+        for way, seen in trace["directions"].items():
+            parts = seen["parts_us"] or {}
+            cells = [CONTENDERS[trace["contender"]].title, f"{trace['bytes'] // 1024} KiB", way,
+                     f"{trace['ms'] * 1e3:.0f}",
+                     *(f"{parts[name]:.0f}" if parts else "-" for name in headings[4:9]),
+                     f"{trace['first_through_ms'] * 1e3:.0f}"]
+            lines.append(f"<tr{own}>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+    return (f'<div class="scroll"><table><tr>{"".join(map(heading_cell, headings))}</tr>'
+            f'{"".join(lines)}</table></div>')
 
 
 def message_section(message):

@@ -28,10 +28,10 @@ OF_THE_DEMO = ("stock", "rto_min", "htb", "headway")
 # as another one is the best in each scene.
 EVERYWHERE = ("stock", "rto_min", "fq", "htb", "htb_sfq", "headway")
 
-# Whose trunk is pictured, and at which size.
+# Whose trunk is pictured, and at which sizes, after a pause: the first call of a size counts
+# for nothing.
 TRACED = ("stock", "headway")
-TRACED_BYTES = 64 * KIB
-TRACED_CALLS = 3
+TRACED_CASES = tuple((size, 3, PAUSED) for size in (4 * KIB, *COMPARED))
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Unit:
                           "words": SETTINGS[launch.setting][self.library]}
                          for launch in self.launches],
             "warmup": WARMUP,
-            "traced": [TRACED_BYTES, TRACED_CALLS] if self.traced else None,
+            "traced": TRACED_CASES if self.traced else (),
         }
 
     def key(self):

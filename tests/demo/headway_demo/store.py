@@ -41,7 +41,7 @@ class Partial:
     def __init__(self):
         self.plan = ""
         self.launches = []      # {"setting": ..., "sizes": events}
-        self.trace = None
+        self.traces = []
 
     def result(self):
         return vars(self)

@@ -1,8 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trunk utilisation over time, from the wire's exact record of every frame."""
+"""One all-to-all as the trunk saw it, from the wires' exact record of every frame."""
 
-BINS_OF_A_BOUND = 40    # of the least time that an exchange takes
-MARGIN_BINS = 4         # before the first call and after the last
+from dataclasses import dataclass
+
+BINS = 400              # of a picture, at most
+BINS_OF_A_BOUND = 100   # no finer than that: a bin is to hold several frames
+MARGIN = 0.04           # of the call, before and after it
+# On the wire: an acknowledgement without data, with time stamps and three SACK blocks,
+# has less, a frame with data more.
+LEAST_DATA_BYTES = 150
+
+
+@dataclass(frozen=True)
+class Call:
+    """When all ranks began, and when the first and the last of them were through."""
+
+    start_s: float
+    first_through_ms: float
+    ms: float
+
+    @property
+    def end_s(self):
+        return self.start_s + self.ms / 1e3
+
+
+def median_call(case):
+    """Of what collective_bench says of a case."""
+    calls = [Call(*times) for times in
+             zip(case["starts_s"], case["first_through_ms"], case["samples_ms"])]
+    return sorted(calls, key=lambda call: call.ms)[len(calls) // 2]
 
 
 def utilisation(frames, rate_bps, start_s, end_s, bin_s):
@@ -23,17 +49,45 @@ def utilisation(frames, rate_bps, start_s, end_s, bin_s):
     return [round(min(held / bin_s, 1.0), 4) for held in held_s]
 
 
-def make(contender, message_bytes, calls, directions, rate_bps, bin_s):
-    """A trace as it is kept in a file: calls are (start_s, milliseconds)."""
-    margin_s = MARGIN_BINS * bin_s
-    start_s = calls[0][0] - margin_s
-    end_s = calls[-1][0] + calls[-1][1] / 1e3 + margin_s
+def make(contender, message_bytes, call, directions, rate_bps, bound_ms):
+    """A trace as it is kept in a file; `directions`: name -> frames of that way."""
+    bin_ms = max(bound_ms / BINS_OF_A_BOUND, call.ms * (1 + 2 * MARGIN) / BINS)
+    margin_ms = MARGIN * call.ms
+    start_s, end_s = call.start_s - margin_ms / 1e3, call.end_s + margin_ms / 1e3
     return {
         "contender": contender,
         "bytes": message_bytes,
-        "rate_bps": rate_bps,
-        "bin_ms": round(bin_s * 1e3, 6),
-        "calls": [{"start_ms": round((begin - start_s) * 1e3, 3), "ms": ms} for begin, ms in calls],
-        "directions": {name: utilisation(frames, rate_bps, start_s, end_s, bin_s)
-                       for name, frames in directions.items()},
+        "ms": call.ms,
+        "first_through_ms": call.first_through_ms,
+        "margin_ms": margin_ms,
+        "bin_ms": bin_ms,
+        "directions": {
+            name: {"utilisation": utilisation(frames, rate_bps, start_s, end_s, bin_ms / 1e3),
+                   "parts_us": parts_us(call, frames, rate_bps)}
+            for name, frames in directions.items()},
     }
+
+
+def parts_us(call, frames, rate_bps):
+    """Where the time of a call went on one way of the trunk, part by part; None if no data
+    was sent.
+
+    What comes after the last frame is its way over the trunk and to its host, and what
+    the kernel and the library do with it.
+    """
+    within = [frame for frame in frames if call.start_s <= frame.start_s < call.end_s]
+    data = [frame for frame in within if frame.wire_bytes >= LEAST_DATA_BYTES]
+    if not data:
+        return None
+
+    def held_us(some):
+        return sum(frame.wire_bytes for frame in some) * 8 / rate_bps * 1e6
+
+    first_s, end_s = data[0].start_s, data[-1].start_s + held_us(data[-1:]) / 1e6
+    between = [frame for frame in within
+               if first_s <= frame.start_s < end_s and frame.wire_bytes < LEAST_DATA_BYTES]
+    us = {"before": (first_s - call.start_s) * 1e6, "data": held_us(data),
+          "acknowledgements": held_us(between)}
+    us["idle"] = (end_s - first_s) * 1e6 - us["data"] - us["acknowledgements"]
+    us["after"] = (call.end_s - end_s) * 1e6
+    return {name: round(value, 1) for name, value in us.items()}
