@@ -170,21 +170,36 @@ rate_of(const struct headway_phase_config *c, __u32 job, __u32 phase, __u32 trun
 
 /*
  * The phase that limits the trunk most: of the processes of job @only, or of
- * all with NO_JOB.  Its class, 0 if there is none; and its number.
+ * all with NO_JOB.  Its number in the upper half, the number of its class in the
+ * lower one; 0 if there is none.
  *
  * The verifier follows the loop to its end only for who has CAP_PERFMON, for it
  * need not try what a processor might guess then.  bpf_loop() would do without,
  * but a packet would cost up to 1.9 times as much with 16 processes, 2.3 with 64
  * (make bench-phase).
+ *
+ * A function of its own is verified once, not for each of its callers.  And
+ * because slots never is NULL within the loop, the verifier need not follow each
+ * turn with it and without: together 15 000 instructions instead of 85 000.
  */
-static __always_inline __u32 strictest(const struct headway_phase_config *c,
-				       __u32 trunk, __u32 only, __u32 *number)
+__noinline __u64 strictest(__u32 trunk, __u32 only)
 {
-	const struct headway_phase_slots *slots = NULL;
+	const struct headway_phase_slots *slots, *found;
+	const struct headway_phase_config *c;
 	const struct headway_phase_rate *rate;
-	__u32 minor = 0, i, slots_job = NO_JOB;
-	__u64 least = ~0ULL;
+	const __u32 first = 0;
+	__u64 least = ~0ULL, most = 0;
+	__u32 i, slots_job;
 
+	trunk = INDEX(trunk, HEADWAY_PHASE_TRUNKS);
+	c = bpf_map_lookup_elem(&config, &first);
+	if (!c)
+		return 0;
+	/* a job with processes has slots; without processes the loop has no turn */
+	slots_job = INDEX(c->process[0].job, HEADWAY_PHASE_JOBS);
+	slots = slots_of(slots_job);
+	if (!slots)
+		return 0;
 	for (i = 0; i < HEADWAY_PHASE_PROCESSES && i < c->process_count; i++) {
 		__u32 job = INDEX(c->process[i].job, HEADWAY_PHASE_JOBS);
 		__u32 slot = INDEX(c->process[i].slot, HEADWAY_PHASE_SLOTS);
@@ -194,22 +209,22 @@ static __always_inline __u32 strictest(const struct headway_phase_config *c,
 			continue;
 		/* processes of a job are mostly neighbours */
 		if (job != slots_job) {
-			slots = slots_of(job);
+			found = slots_of(job);
+			if (!found)
+				continue;
+			slots = found;
 			slots_job = job;
 		}
-		if (!slots)
-			continue;
 		phase = *(const volatile __u32 *)&slots->phase[slot];
 		if (!phase || phase >= c->phase_count[job])
 			continue;
 		rate = rate_of(c, job, phase, trunk);
 		if (rate && rate->bytes_per_s < least) {
 			least = rate->bytes_per_s;
-			minor = rate->class_minor;
-			*number = phase;
+			most = (__u64)phase << 32 | rate->class_minor;
 		}
 	}
-	return minor;
+	return most;
 }
 
 /* Whose packet it is; NO_JOB: nobody's, or that is not known. */
@@ -239,8 +254,8 @@ static __always_inline __u32 class_of_tail(const struct headway_phase_config *c,
 static __always_inline __u32 own_class(const struct headway_phase_config *c,
 				       struct __sk_buff *skb, __u32 trunk)
 {
-	__u32 job = job_of(skb), phase = 0, minor, index;
-	__u64 *tail;
+	__u32 job = job_of(skb), index;
+	__u64 *tail, found;
 
 	if (job == NO_JOB)
 		return 0;
@@ -248,12 +263,12 @@ static __always_inline __u32 own_class(const struct headway_phase_config *c,
 	tail = bpf_map_lookup_elem(&tails, &index);
 	if (!tail)
 		return 0;
-	minor = strictest(c, trunk, job, &phase);
-	if (!minor)
+	found = strictest(trunk, job);
+	if (!found)
 		return class_of_tail(c, trunk, job, *(volatile __u64 *)tail);
 	*(volatile __u64 *)tail =
-		((bpf_ktime_get_ns() + c->linger_ns) & ~TAIL_PHASE) | phase;
-	return minor;
+		((bpf_ktime_get_ns() + c->linger_ns) & ~TAIL_PHASE) | found >> 32;
+	return (__u32)found;
 }
 
 /* Minor number of the packet's class; 0: it goes nowhere that is known. */
@@ -261,7 +276,7 @@ static __always_inline __u32 class_of(struct __sk_buff *skb)
 {
 	const struct headway_phase_config *c;
 	const __u32 first = 0, *found;
-	__u32 trunk, minor, phase;
+	__u32 trunk, minor;
 
 	found = trunk_of(skb);
 	if (!found)
@@ -275,7 +290,7 @@ static __always_inline __u32 class_of(struct __sk_buff *skb)
 		if (minor)
 			return minor;
 	}
-	minor = strictest(c, trunk, NO_JOB, &phase);
+	minor = (__u32)strictest(trunk, NO_JOB);
 	return minor ? minor : c->rest_minor[trunk];
 }
 
