@@ -47,6 +47,19 @@ TEST(Config, FeedbackIsOffUnlessEnabled) {
     for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(wrong.error()[i].line, i + 2);
 }
 
+TEST(Config, MessagesThatAPortDoesNotHoldFromAllHostsArePaced) {
+    // Seven others; a port is relied on for three quarters, a message has 90 bytes of headers.
+    const auto least = [](const char* last_lines, const char* policy = "") {
+        return parse_config(std::string(policy) + clusters + last_lines, "h.toml")
+            ->policy.min_message_bytes;
+    };
+    EXPECT_EQ(least(""), 2048U);
+    EXPECT_EQ(least("host_buffer = \"32KiB\"\n"), 2048U);
+    EXPECT_EQ(least("host_buffer = \"14000B\"\n"), 14000U * 3 / 4 / 7 - 90);
+    EXPECT_EQ(least("host_buffer = \"2000B\"\n"), 256U);
+    EXPECT_EQ(least("host_buffer = \"2000B\"\n", "[policy]\nmin_message_bytes = 4096\n"), 4096U);
+}
+
 TEST(Config, ReadsEverything) {
     const std::string text = std::string(R"(
 [node]

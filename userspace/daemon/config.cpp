@@ -6,6 +6,8 @@
 
 #include "formats/toml_reader.hpp"
 #include "formats/topology_toml.hpp"
+#include "model/collective.hpp"
+#include "model/wire.hpp"
 
 namespace headway {
 namespace {
@@ -174,6 +176,22 @@ void check_node_is_known(TomlReader& top, const toml::table& root, const Config&
               "add it to the hosts of its cluster, or correct the name");
 }
 
+/// Where the file does not say: what is smaller needs no pacing, because the buffer of a
+/// port, as far as plans rely on it, holds a message of every other host at once.
+std::uint64_t default_min_message_bytes(const Topology& topology) {
+    // Up to that size MPI libraries combine messages (Bruck's algorithm).
+    constexpr std::uint64_t combined_bytes = 256;
+    std::uint64_t least = PolicyConfig{}.min_message_bytes;
+    for (const Cluster& cluster : topology.clusters()) {
+        if (!cluster.host_buffer_bytes || topology.host_count() < 2) continue;
+        const double each = buffer_part * static_cast<double>(*cluster.host_buffer_bytes) /
+                            static_cast<double>(topology.host_count() - 1);
+        const double payload = std::max(each - static_cast<double>(wire_bytes(tcp_header_bytes)), 0.0);
+        least = std::min(least, static_cast<std::uint64_t>(payload));
+    }
+    return std::max(least, combined_bytes);
+}
+
 void read_network(TomlReader& top, PrefixesAre prefixes, Config& config,
                   std::vector<ConfigError>& errors) {
     auto topology = read_topology(top, prefixes);
@@ -198,6 +216,9 @@ ConfigResult<Config> read_root(const toml::table& root, std::string_view file,
     read_network(top, prefixes, config, errors);
     top.finish();
     check_node_is_known(top, root, config);
+    if (!root["policy"]["min_message_bytes"]) {
+        config.policy.min_message_bytes = default_min_message_bytes(config.topology);
+    }
 
     if (errors.empty()) return config;
     std::stable_sort(errors.begin(), errors.end(),
