@@ -12,7 +12,7 @@ from .scene import SCENES
 # an even division.
 BOOT_S = {8: 20, 16: 25}                # by the scene's nodes, the network included
 LAUNCH_S = {("ompi", 8): 13, ("ompi", 16): 27, ("mpich", 8): 7, ("mpich", 16): 14}
-CALL_S, MEGABYTE_S = 0.1, 0.2           # a call; a megabyte sent by all nodes together
+CALL_S, MEGABYTE_S = 0.1, 0.5           # a call; a megabyte sent by all nodes together
 # Not longer than that: what a guest did not finish has to be done again, and guests of a
 # short demo are to end at about the same time.
 MOST_S = 900
