@@ -129,8 +129,7 @@ class Drawing(unittest.TestCase):
 
     def test_pictures_are_well_formed(self):
         document = fixture.document(RACK, SHALLOW)
-        traces = [fixture.trunk_trace(RACK, name, 0.8) for name in ("stock", "headway")]
-        pictures = [charts.trunk(traces)]
+        pictures = [charts.trunk(fixture.trunk_trace(RACK, name, 0.8)) for name in ("stock", "headway")]
         for part in document["scenes"]:
             pictures.append(charts.network(part))
             for message in part["messages"]:

@@ -113,22 +113,11 @@ def per_call(value):
     return f"{value:.0f}" if value >= 100 else f"{value:.2g}"
 
 
-def trunk(traces):
-    """The trunk's utilisation during a call, a panel for each trace, all on one time scale."""
-    panel, top, gap = 128, 44, 70
-    left, right = 48, WIDTH - 16
-    axis = Axis(left, right, max(trace["ms"] for trace in traces),
-                max(trace["margin_ms"] for trace in traces))
-    parts, y = [], top
-    for trace in traces:
-        parts += trunk_panel(trace, axis, y, panel)
-        y += panel + gap
-    parts.append(svg.text(right, y - gap + 32, "ms", "tick", "end"))
-    return svg.drawing(WIDTH, y - gap + 38, parts, "Utilisation of the trunk over time")
-
-
-def trunk_panel(trace, axis, top, height):
+def trunk(trace):
+    """The trunk's utilisation during a call, each way."""
+    top, height = 44, 128
     bottom = top + height
+    axis = Axis(48, WIDTH - 16, trace["ms"], trace["margin_ms"])
     own = own_class(trace["contender"])
     heading = f"{CONTENDERS[trace['contender']].title}: an all-to-all of {trace['bytes'] // 1024} KiB, " \
               f"{figure(trace['ms'])} ms"
@@ -141,6 +130,7 @@ def trunk_panel(trace, axis, top, height):
                   svg.text(axis.left - 8, y + 4, f"{percent} %", "tick", "end")]
     for tick in axis.ticks:
         parts.append(svg.text(axis.x(tick), bottom + 16, f"{tick:g}", "tick", "middle"))
+    parts.append(svg.text(axis.right, bottom + 32, "ms", "tick", "end"))
     for i, (direction, seen) in enumerate(trace["directions"].items()):
         points = staircase(seen["utilisation"], trace, axis, bottom, height)
         if i == 0:
@@ -149,7 +139,8 @@ def trunk_panel(trace, axis, top, height):
         else:
             parts.append(svg.path(points, "other" + own))
         parts.append(legend(direction, i, axis.right - 150 + 80 * i, top - 26, own))
-    return parts + phase_edges(trace, axis, top, bottom)
+    parts += phase_edges(trace, axis, top, bottom)
+    return svg.drawing(WIDTH, bottom + 38, parts, "Utilisation of the trunk over time")
 
 
 def phase_edges(trace, axis, top, bottom):

@@ -6,6 +6,7 @@ import threading
 from dataclasses import dataclass
 
 from . import guest_run
+from .plan import TRACED_CASES
 from .scene import SCENES
 
 # Seconds on one processor of the machine this was tried on; only for forecasts and for
@@ -22,11 +23,13 @@ LIMIT_S = 7200
 def unit_seconds(unit):
     nodes = SCENES[unit.scene].nodes
     each = LAUNCH_S[unit.library, nodes]
-    total = 2 * each if unit.traced else 0.5 * each     # rehearsals
-    for launch in unit.launches:
-        total += each + sum((calls + 1) * (CALL_S + MEGABYTE_S * size * nodes * (nodes - 1) / 1e6)
-                            for size, calls, _ in launch.cases)
-    return total
+
+    def launch_seconds(cases):
+        return each + sum((calls + 1) * (CALL_S + MEGABYTE_S * size * nodes * (nodes - 1) / 1e6)
+                          for size, calls, _ in cases)
+
+    rehearsal = launch_seconds(TRACED_CASES) if unit.traced else 0.5 * each
+    return rehearsal + sum(launch_seconds(launch.cases) for launch in unit.launches)
 
 
 @dataclass(frozen=True)

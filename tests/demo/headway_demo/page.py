@@ -7,6 +7,7 @@ from pathlib import Path
 from . import charts, felt, verdict
 from .contender import CONTENDERS
 from .table import HEADINGS, row, warnings
+from .trace import PARTS
 
 STYLE = Path(__file__).with_name("style.css")
 
@@ -74,15 +75,13 @@ def scene_section(part, traces):
 
 
 def trunk_section(traces):
-    """Where the time of an all-to-all goes."""
+    """Where the time of an all-to-all goes; every picture has a time scale of its own."""
     yield "<h3>The trunk during one all-to-all</h3>"
-    for size in sorted({trace["bytes"] for trace in traces}):
-        its = [trace for trace in traces if trace["bytes"] == size]
-        yield figure(charts.trunk(its),
+    for trace in sorted(traces, key=lambda trace: trace["bytes"]):
+        yield figure(charts.trunk(trace),
                      "Share of the time in which the trunk carried a frame, from the exact start of every "
-                     "frame on the wire, in bins of "
-                     + " and ".join(f"{trace['bin_ms'] * 1e3:.0f} us" for trace in its)
-                     + ". The median of three calls, after pauses, of a launch that counts for nothing else.")
+                     f"frame on the wire, in bins of {trace['bin_ms'] * 1e3:.0f} us. The median of three "
+                     "calls, after pauses, of a launch that counts for nothing else.")
     yield ("<p>Where the time of these calls went, by the trunk's two ways, in microseconds. Before the first "
            "frame, messages are handed to the kernel and cross the first link; after the last one it crosses "
            "the trunk and another link, and its rank comes out of the call.</p>")
@@ -90,20 +89,16 @@ def trunk_section(traces):
 
 
 def parts_table(traces):
-    headings = ("contender", "size", "way", "in all", "before", "data", "acknowledgements", "idle",
-                "after", "first rank through")
     lines = []
     for trace in traces:
-        own = ' class="own"' if charts.own_class(trace["contender"]) else ""
         for way, seen in trace["directions"].items():
             parts = seen["parts_us"] or {}
             cells = [CONTENDERS[trace["contender"]].title, f"{trace['bytes'] // 1024} KiB", way,
                      f"{trace['ms'] * 1e3:.0f}",
-                     *(f"{parts[name]:.0f}" if parts else "-" for name in headings[4:9]),
+                     *(f"{parts[name]:.0f}" if parts else "-" for name in PARTS),
                      f"{trace['first_through_ms'] * 1e3:.0f}"]
-            lines.append(f"<tr{own}>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-    return (f'<div class="scroll"><table><tr>{"".join(map(heading_cell, headings))}</tr>'
-            f'{"".join(lines)}</table></div>')
+            lines.append((trace["contender"], cells))
+    return table(("contender", "size", "way", "in all", *PARTS, "first rank through"), lines)
 
 
 def message_section(message):
@@ -122,17 +117,16 @@ def figure(picture, caption):
 
 
 def result_table(message):
-    headings = "".join(heading_cell(heading) for heading in HEADINGS)
-    lines = []
-    for run in message["runs"]:
-        own = ' class="own"' if charts.own_class(run["name"]) else ""
-        cells = "".join(f"<td>{escape(cell)}</td>" for cell in row(run, message["floor_ms"]))
-        lines.append(f"<tr{own}>{cells}</tr>")
-    return f'<div class="scroll"><table><tr>{headings}</tr>{"".join(lines)}</table></div>'
+    return table(HEADINGS, [(run["name"], row(run, message["floor_ms"])) for run in message["runs"]])
 
 
-def heading_cell(heading):
-    return f"<th>{escape(heading)}</th>"
+def table(headings, lines):
+    """`lines`: the contender, whose name decides the line's look, and its cells."""
+    html = "<tr>" + "".join(f"<th>{escape(heading)}</th>" for heading in headings) + "</tr>"
+    for name, cells in lines:
+        look = ' class="own"' if charts.own_class(name) else ""
+        html += f"<tr{look}>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
+    return f'<div class="scroll"><table>{html}</table></div>'
 
 
 def targets(document):

@@ -9,6 +9,8 @@ MARGIN = 0.04           # of the call, before and after it
 # On the wire: an acknowledgement without data, with time stamps and three SACK blocks,
 # has less, a frame with data more.
 LEAST_DATA_BYTES = 150
+# Of a call's time on one way of the trunk, in their order but for the middle three.
+PARTS = ("before", "data", "acknowledgements", "idle", "after")
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,7 @@ def parts_us(call, frames, rate_bps):
     first_s, end_s = data[0].start_s, data[-1].start_s + held_us(data[-1:]) / 1e6
     between = [frame for frame in within
                if first_s <= frame.start_s < end_s and frame.wire_bytes < LEAST_DATA_BYTES]
-    us = {"before": (first_s - call.start_s) * 1e6, "data": held_us(data),
-          "acknowledgements": held_us(between)}
-    us["idle"] = (end_s - first_s) * 1e6 - us["data"] - us["acknowledgements"]
-    us["after"] = (call.end_s - end_s) * 1e6
-    return {name: round(value, 1) for name, value in us.items()}
+    before_us, spanned_us = (first_s - call.start_s) * 1e6, (end_s - first_s) * 1e6
+    data_us, acks_us = held_us(data), held_us(between)
+    values = (before_us, data_us, acks_us, spanned_us - data_us - acks_us, (call.end_s - end_s) * 1e6)
+    return {name: round(value, 1) for name, value in zip(PARTS, values)}
