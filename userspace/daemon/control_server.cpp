@@ -83,6 +83,11 @@ Result<void> ControlServer::hand_over_to(HandOver& hand_over,
         if (auto watching = watch(*client); !watching) return watching;
         clients_.emplace(one.session, std::move(client));
     }
+    // Timers, signals and coordination change what is handed over, too.
+    sd_event_source* source = nullptr;
+    const int added = sd_event_add_post(event_, &source, on_changed, this);
+    if (added < 0) return event_failure(added, "following what is handed over");
+    changed_.reset(source);
     hand_over_ = &hand_over;
     this->hand_over(std::nullopt);
     return {};
@@ -99,6 +104,11 @@ void ControlServer::hand_over(const std::optional<PhaseSeat>& served) {
     }
     hand_over_->update(service_, joined);
     if (hand_over_->is_behind(service_)) start_timer(hand_over_again_, hand_over_pause);
+}
+
+int ControlServer::on_changed(sd_event_source*, void* server) {
+    static_cast<ControlServer*>(server)->hand_over(std::nullopt);
+    return 0;
 }
 
 int ControlServer::on_hand_over_again(sd_event_source*, std::uint64_t, void* server) {
@@ -225,7 +235,6 @@ void ControlServer::drop(const Client& client, std::string_view why) {
     shutdown(client.socket.get(), SHUT_RDWR);
     clients_.erase(session);
     service_.close(session);
-    hand_over(std::nullopt);
     after_kernel_change();
 }
 

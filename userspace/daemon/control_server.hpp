@@ -70,6 +70,7 @@ private:
     static int on_client(sd_event_source*, int, std::uint32_t, void* client);
     static int on_process_end(sd_event_source*, int, std::uint32_t, void* client);
     static int on_accept_again(sd_event_source*, std::uint64_t, void* server);
+    static int on_changed(sd_event_source*, void* server);
     static int on_hand_over_again(sd_event_source*, std::uint64_t, void* server);
     static int on_retry(sd_event_source*, std::uint64_t, void* server);
 
@@ -80,6 +81,7 @@ private:
     EventSource listening_;
     EventSource accept_again_;
     EventSource retry_;
+    EventSource changed_;
     EventSource hand_over_again_;
     std::map<ControlService::SessionId, std::unique_ptr<Client>> clients_;
     std::array<char, datagram_max_bytes> buffer_{};

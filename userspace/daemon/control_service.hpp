@@ -205,7 +205,7 @@ private:
     std::map<SessionId, ControlSession> sessions_;
     std::map<uid_t, std::size_t> sessions_of_user_;
     SessionId next_id_ = 1;
-    std::uint64_t changes_ = 0;  ///< of sessions that have joined, beside their phases
+    std::uint64_t changes_ = 0;  ///< of what handed_state() tells, beside the jobs' phases
     LatencyStats enter_latency_;
     LatencyStats leave_latency_;
     LatencyStats phase_latency_;  ///< of "phase" and "rate"

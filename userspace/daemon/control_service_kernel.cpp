@@ -99,6 +99,7 @@ void ControlService::release_adopted() {
 void ControlService::release_classifier() {
     if (!earlier_program_) return;
     earlier_program_.reset();
+    ++changes_;
     classify_resting(*maps_, rest_minors(planner_.layout()));
 }
 

@@ -61,6 +61,7 @@ HandedState ControlService::handed_state() const {
     HandedState state;
     if (!phases_) return state;
     state.set_up = set_up_text();
+    state.is_incomplete = earlier_program_.has_value();
     state.jobs = phases_->jobs().jobs();
     for (const auto& [number, job] : state.jobs) {
         const auto id = jobs_.find(job.user, job.name);

@@ -137,11 +137,12 @@ Result<HandOver::TakenUp> HandOver::take_up_state(ControlService& service, Found
     std::erase_if(peers, [&](const auto& one) { return mark_of(one.first) == memory->mark(); });
     memory_ = std::move(*memory);
 
+    const bool was_complete = !state->is_incomplete;
     const std::size_t claimed = state->clients.size() - found.dead(*state);
     const auto sessions = service.restore_clients(std::move(*state), std::move(found.arrays), peers);
     if (!sessions) return tl::unexpected(sessions.error());
     TakenUp taken;
-    taken.is_complete = sessions->size() == claimed;
+    taken.is_complete = was_complete && sessions->size() == claimed;
     for (const auto& [seat, session] : *sessions) {
         FoundClient& client = found.clients.at(seat);
         taken.clients.push_back({session, peers.at(seat), std::move(client.socket), std::move(client.process)});

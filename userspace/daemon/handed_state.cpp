@@ -121,7 +121,8 @@ std::string to_text(const HandedState& state) {
     return to_datagram({{"version", state_version},
                         {"set_up", state.set_up},
                         {"jobs", std::move(jobs)},
-                        {"clients", std::move(clients)}});
+                        {"clients", std::move(clients)},
+                        {"is_incomplete", state.is_incomplete}});
 }
 
 Result<HandedState> parse_handed_state(std::string_view text) {
@@ -134,6 +135,7 @@ Result<HandedState> parse_handed_state(std::string_view text) {
         state.set_up = json.at("set_up").get<std::string>();
         for (const Json& job : json.at("jobs")) add_job(state, job);
         for (const Json& client : json.at("clients")) add_client(state, client);
+        state.is_incomplete = json.value("is_incomplete", false);
     } catch (const Json::exception& error) {  // the library knows no other way
         return failure("it cannot be understood: {}", error.what());
     }

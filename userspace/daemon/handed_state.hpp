@@ -28,6 +28,9 @@ struct HandedState {
     std::map<std::uint32_t, PhaseJobs::Job> jobs;
     std::map<std::uint32_t, std::string> hosts;  ///< of jobs whose hosts are known: a host list
     std::map<PhaseSeat, HandedClient> clients;
+    /// Processes of a run before still have the time to join again, and until then the
+    /// classifier that knows their phases decides.
+    bool is_incomplete = false;
 };
 
 /// Empty: it is too much to be kept.
