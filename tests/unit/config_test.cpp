@@ -56,6 +56,7 @@ TEST(Config, MessagesThatAPortDoesNotHoldFromAllHostsArePaced) {
     EXPECT_EQ(least(""), 2048U);
     EXPECT_EQ(least("host_buffer = \"32KiB\"\n"), 2048U);
     EXPECT_EQ(least("host_buffer = \"14000B\"\n"), 14000U * 3 / 4 / 7 - 90);
+    EXPECT_EQ(least("host_buffer = \"18000B\"\n"), 18000U * 3 / 4 / 7 - 2 * 90);
     EXPECT_EQ(least("host_buffer = \"2000B\"\n"), 256U);
     EXPECT_EQ(least("host_buffer = \"2000B\"\n", "[policy]\nmin_message_bytes = 4096\n"), 4096U);
 }

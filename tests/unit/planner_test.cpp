@@ -33,6 +33,11 @@ TEST(Wire, TcpSegments) {
     EXPECT_EQ(tcp_wire_bytes(1448), 1538U);
     EXPECT_EQ(tcp_wire_bytes(1), 67U + 24U);
     EXPECT_EQ(tcp_wire_bytes(0), 0U);
+    for (const std::uint64_t room : {0U, 90U, 91U, 1500U, 1538U, 1539U, 1629U, 5000U}) {
+        const std::uint64_t payload = tcp_payload_within(room);
+        EXPECT_LE(tcp_wire_bytes(payload), room);
+        EXPECT_GT(tcp_wire_bytes(payload + 1), room);
+    }
 }
 
 // 16 messages of 69676 wire bytes over 25 Mbit/s: 0.35674 s unpaced; over 24.75

@@ -179,15 +179,14 @@ void check_node_is_known(TomlReader& top, const toml::table& root, const Config&
 /// Where the file does not say: what is smaller needs no pacing, because the buffer of a
 /// port, as far as plans rely on it, holds a message of every other host at once.
 std::uint64_t default_min_message_bytes(const Topology& topology) {
-    // Up to that size MPI libraries combine messages (Bruck's algorithm).
+    // MPICH combines messages up to this size (Bruck's algorithm), so that few meet.
     constexpr std::uint64_t combined_bytes = 256;
     std::uint64_t least = PolicyConfig{}.min_message_bytes;
     for (const Cluster& cluster : topology.clusters()) {
         if (!cluster.host_buffer_bytes || topology.host_count() < 2) continue;
-        const double each = buffer_part * static_cast<double>(*cluster.host_buffer_bytes) /
+        const double room = buffer_part * static_cast<double>(*cluster.host_buffer_bytes) /
                             static_cast<double>(topology.host_count() - 1);
-        const double payload = std::max(each - static_cast<double>(wire_bytes(tcp_header_bytes)), 0.0);
-        least = std::min(least, static_cast<std::uint64_t>(payload));
+        least = std::min(least, tcp_payload_within(static_cast<std::uint64_t>(room)));
     }
     return std::max(least, combined_bytes);
 }

@@ -29,4 +29,12 @@ inline constexpr std::uint64_t tcp_header_bytes = 14 + 20 + 32;
            (rest == 0 ? 0 : wire_bytes(rest + tcp_header_bytes));
 }
 
+/// The largest message whose tcp_wire_bytes() are no more than `room_bytes`.
+[[nodiscard]] constexpr std::uint64_t tcp_payload_within(std::uint64_t room_bytes) {
+    constexpr std::uint64_t segment = wire_bytes(tcp_segment_bytes + tcp_header_bytes);
+    constexpr std::uint64_t headers = segment - tcp_segment_bytes;
+    const std::uint64_t rest = room_bytes % segment;
+    return room_bytes / segment * tcp_segment_bytes + (rest > headers ? rest - headers : 0);
+}
+
 }  // namespace headway
