@@ -327,13 +327,12 @@ hw_links_are_up() {
 
 # All nodes share this kernel's limit on TCP's memory, where each would have its own: an
 # all-to-all of 1 MiB over 16 nodes has 251 MB in flight, and a guest of 2 GB a limit of
-# 180.  What is beyond it is dropped at receivers, which no counter of a wire shows.
+# 180.  The new limit is half of the guest's memory, in pages.
 hw_raise_tcp_memory() {
-	local name kib rest pages
-	while read -r name kib rest; do
-		[[ $name == MemTotal: ]] && pages=$((kib * 1024 / $(getconf PAGESIZE)))
-	done </proc/meminfo
-	echo "$((pages / 4)) $((pages * 3 / 8)) $((pages / 2))" >/proc/sys/net/ipv4/tcp_mem
+	awk -v page_kib="$(($(getconf PAGESIZE) / 1024))" '/^MemTotal:/ {
+		limit = int($2 / page_kib / 2)
+		print int(limit / 2), int(limit * 3 / 4), limit
+	}' /proc/meminfo >/proc/sys/net/ipv4/tcp_mem
 }
 
 hw_two_clusters() {
