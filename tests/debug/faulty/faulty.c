@@ -118,7 +118,7 @@ static void faulty_object(void)
 }
 
 /* Several: a stale pointer on some stack may hide one of them. */
-static void faulty_leak(void)
+static void faulty_lose_blocks(void)
 {
 	unsigned int i;
 	void *bytes;
@@ -127,6 +127,19 @@ static void faulty_leak(void)
 		bytes = kzalloc(FAULTY_BYTES, GFP_KERNEL);
 		OPTIMIZER_HIDE_VAR(bytes);
 	}
+}
+
+static void faulty_leak(void)
+{
+	faulty_lose_blocks();
+	barrier();	/* no tail call: reports name this function */
+}
+
+/* A leak that is known, so that its report tells that older ones were reported. */
+static void faulty_sentinel(void)
+{
+	faulty_lose_blocks();
+	barrier();
 }
 
 static const struct {
@@ -143,6 +156,7 @@ static const struct {
 	{ "list",		faulty_list },
 	{ "object",		faulty_object },
 	{ "leak",		faulty_leak },
+	{ "sentinel",		faulty_sentinel },
 };
 
 static int __init faulty_module_init(void)
