@@ -9,7 +9,7 @@
 namespace headway::glue {
 namespace {
 
-constexpr int tag = 1;
+constexpr int exchange_tag = 1;
 
 /// Under MPI_IN_PLACE what is received overwrites what is to be sent, so that
 /// is packed first.  The exchange refers to `packed`.
@@ -24,12 +24,12 @@ Exchange out_of_place(const Exchange& exchange, int ranks, std::vector<PackedBlo
 
 int receive_later(const Exchange& exchange, int from, MPI_Comm own, MPI_Request* request) {
     const Block block = exchange.received(from);
-    return PMPI_Irecv(block.room(), block.count, block.type, from, tag, own, request);
+    return PMPI_Irecv(block.room(), block.count, block.type, from, exchange_tag, own, request);
 }
 
 int send_later(const Exchange& exchange, int to, MPI_Comm own, MPI_Request* request) {
     const Block block = exchange.sent(to);
-    return real::Isend(block.data, block.count, block.type, to, tag, own, request);
+    return real::Isend(block.data, block.count, block.type, to, exchange_tag, own, request);
 }
 
 int wait_for_all(std::vector<MPI_Request>& requests) {
@@ -101,7 +101,7 @@ int alltoall_b(const Exchange& exchange, Place place, MPI_Comm own) {
         const int to = place.rank ^ step;
         if (to >= place.ranks) continue;
         const Block block = exchange.sent(to);
-        status = real::Send(block.data, block.count, block.type, to, tag, own);
+        status = real::Send(block.data, block.count, block.type, to, exchange_tag, own);
     }
     return status == MPI_SUCCESS ? wait_for_all(receives) : status;
 }

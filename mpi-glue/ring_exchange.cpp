@@ -11,7 +11,7 @@
 namespace headway::glue {
 namespace {
 
-constexpr int tag = 3;
+constexpr int ring_tag = 3;
 
 /// A rank with an error goes through all steps like the others, who wait for it.
 void keep_first_error(int& status, int next) {
@@ -27,9 +27,9 @@ Block elements_at(const void* data, std::size_t first, std::size_t count,
 /// To the next, from the one before; both waited for.
 int pass_on(const Ring& ring, MPI_Comm own, const Block& sent, const Block& received) {
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-    int status = PMPI_Irecv(received.room(), received.count, received.type, ring.from_here(-1), tag,
+    int status = PMPI_Irecv(received.room(), received.count, received.type, ring.from_here(-1), ring_tag,
                             own, &requests[0]);
-    keep_first_error(status, real::Isend(sent.data, sent.count, sent.type, ring.from_here(1), tag,
+    keep_first_error(status, real::Isend(sent.data, sent.count, sent.type, ring.from_here(1), ring_tag,
                                          own, &requests[1]));
     keep_first_error(status, real::Waitall(2, requests, MPI_STATUSES_IGNORE));
     return status;
@@ -79,7 +79,7 @@ public:
         for (std::size_t part = 0; receives_ && part < parts_.count(); ++part) {
             const Block block = in(part);
             keep_first_error(status, PMPI_Irecv(block.room(), block.count, block.type,
-                                                ring_.from_here(-1), tag, own_, &coming[part]));
+                                                ring_.from_here(-1), ring_tag, own_, &coming[part]));
         }
         for (std::size_t part = 0; part < parts_.count(); ++part) {
             keep_first_error(status, real::Wait(&coming[part], MPI_STATUS_IGNORE));
@@ -87,7 +87,7 @@ public:
             if (!sends_) continue;
             const Block block = out(part);
             keep_first_error(status, real::Isend(block.data, block.count, block.type,
-                                                 ring_.from_here(1), tag, own_, &going[part]));
+                                                 ring_.from_here(1), ring_tag, own_, &going[part]));
         }
         keep_first_error(status, real::Waitall(static_cast<int>(going.size()), going.data(),
                                                MPI_STATUSES_IGNORE));

@@ -6,7 +6,7 @@
 namespace headway::glue {
 namespace {
 
-constexpr int tag = 7;
+constexpr int rooted_tag = 7;
 constexpr int receipt_tag = 8;
 
 /// Of nothing, to who has sent a message or from who has received one.
@@ -76,8 +76,8 @@ int RootedExchange::receive_all(std::vector<MPI_Request>& messages,
 
 int RootedExchange::begin(const Block& block, bool sends, int peer, MPI_Comm own,
                           MPI_Request* request) const {
-    return sends ? real::Isend(block.data, block.count, block.type, peer, tag, own, request)
-                 : PMPI_Irecv(block.room(), block.count, block.type, peer, tag, own, request);
+    return sends ? real::Isend(block.data, block.count, block.type, peer, rooted_tag, own, request)
+                 : PMPI_Irecv(block.room(), block.count, block.type, peer, rooted_tag, own, request);
 }
 
 }  // namespace headway::glue

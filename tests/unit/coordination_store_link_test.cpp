@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "coordination/member_record.hpp"
+#include "model/hostlist.hpp"
 
 namespace headway {
 namespace {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "json/json_text.hpp"
+#include "model/hostlist.hpp"
 
 namespace headway {
 namespace {

@@ -24,7 +24,6 @@ namespace headway {
 inline constexpr std::size_t store_packet_max_bytes = 128 * 1024;
 /// A record as text; what is longer in the store is told as an empty one.
 inline constexpr std::size_t record_text_max_bytes = 48 * 1024;
-inline constexpr std::size_t host_name_max_bytes = 255;
 
 // ---- headwayd's requests -----------------------------------------------------------
 

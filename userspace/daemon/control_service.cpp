@@ -14,15 +14,15 @@
 namespace headway {
 namespace {
 
-double microseconds(std::chrono::nanoseconds duration) {
+double in_microseconds(std::chrono::nanoseconds duration) {
     return static_cast<double>(duration.count()) / 1000.0;
 }
 
 Json latency_json(const LatencyStats& stats) {
     return {{"count", stats.count()},
-            {"last_us", microseconds(stats.last())},
-            {"mean_us", microseconds(stats.mean())},
-            {"max_us", microseconds(stats.max())}};
+            {"last_us", in_microseconds(stats.last())},
+            {"mean_us", in_microseconds(stats.mean())},
+            {"max_us", in_microseconds(stats.max())}};
 }
 
 /// True if both configurations put the same things into the kernel and listen

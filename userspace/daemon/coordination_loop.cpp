@@ -16,11 +16,6 @@ using namespace std::chrono_literals;
 /// For the last requests: to take the lease back.
 constexpr std::chrono::milliseconds farewell = 1500ms;
 
-std::uint64_t microseconds(std::chrono::nanoseconds duration) {
-    return static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::microseconds>(duration).count());
-}
-
 }  // namespace
 
 std::chrono::nanoseconds BootClock::now() const {
@@ -132,8 +127,7 @@ int CoordinationLoop::on_tick(sd_event_source*, std::uint64_t, void* loop) {
 void CoordinationLoop::tick() {
     coordinator_.tick(service_.jobs());
     divide_later();
-    sd_event_source_set_time_relative(timer_.get(), microseconds(tick_every_));
-    sd_event_source_set_enabled(timer_.get(), SD_EVENT_ONESHOT);
+    start_timer(timer_, std::chrono::duration_cast<std::chrono::microseconds>(tick_every_));
 }
 
 }  // namespace headway

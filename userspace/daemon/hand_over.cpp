@@ -43,18 +43,18 @@ bool has_ended(int process) {
     return poll(&polled, 1, 0) != 0;
 }
 
-/// What is stored of a process.
-struct FoundClient {
-    FileDescriptor socket;
-    FileDescriptor process;
-};
-
 }  // namespace
 
 struct HandOver::Found {
+    /// What is stored of a process.
+    struct Client {
+        FileDescriptor socket;
+        FileDescriptor process;
+    };
+
     FileDescriptor state;
     std::vector<KeptArray> arrays;
-    std::map<PhaseSeat, FoundClient> clients;
+    std::map<PhaseSeat, Client> clients;
 
     void sort_in(StoredDescriptor stored) {
         PhaseSeat seat;
@@ -63,7 +63,7 @@ struct HandOver::Found {
         } else if (std::sscanf(stored.name.c_str(), "headway-job-%u", &seat.job) == 1) {
             arrays.push_back({seat.job, std::move(stored.fd)});
         } else if (std::sscanf(stored.name.c_str(), "headway-client-%u-%u", &seat.job, &seat.slot) == 2) {
-            FoundClient& client = clients[seat];
+            Client& client = clients[seat];
             (is_socket(stored.fd.get()) ? client.socket : client.process) = std::move(stored.fd);
         }
     }
@@ -144,7 +144,7 @@ Result<HandOver::TakenUp> HandOver::take_up_state(ControlService& service, Found
     TakenUp taken;
     taken.is_complete = was_complete && sessions->size() == claimed;
     for (const auto& [seat, session] : *sessions) {
-        FoundClient& client = found.clients.at(seat);
+        Found::Client& client = found.clients.at(seat);
         taken.clients.push_back({session, peers.at(seat), std::move(client.socket), std::move(client.process)});
     }
     return taken;

@@ -19,11 +19,6 @@ constexpr const char* our_kind = "gap";
 constexpr std::size_t changes_told_max = 3;
 constexpr std::uint16_t classifier_preference = filter_preference_v4;
 
-/// "No limit" is more than any limit.
-bool rises(const ClassRate& from, const ClassRate& to) {
-    return from && (!to || *to > *from);
-}
-
 std::uint16_t protocol_of(const AddFilter& filter) {
     return filter.destination.family == IpFamily::v4 ? ETH_P_IP : ETH_P_IPV6;
 }

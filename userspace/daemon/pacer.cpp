@@ -8,19 +8,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::nanoseconds first_retry_pause = 100ms;
-constexpr std::chrono::nanoseconds longest_retry_pause = 10s;
-
-/// "No limit" is more than any limit.
-bool rises(const ClassRate& from, const ClassRate& to) {
-    return from && (!to || *to > *from);
-}
-
 }  // namespace
 
 Pacer::Pacer(TrafficControl& kernel, const Clock& clock, const KernelLayout& layout,
              std::chrono::nanoseconds linger)
-    : kernel_(kernel), clock_(clock), linger_(linger), retry_pause_(first_retry_pause) {
+    : kernel_(kernel), clock_(clock), linger_(linger) {
     for (const ClassLayout& target : layout.classes) {
         classes_.push_back({target.classid, {}, std::nullopt});
     }
@@ -63,7 +55,7 @@ void Pacer::release_held() {
 void Pacer::confirm() {
     for (std::size_t i = 0; i < classes_.size(); ++i) acknowledged(i);
     retry_at_.reset();
-    retry_pause_ = first_retry_pause;
+    retry_pause_.reset();
 }
 
 void Pacer::doubt() {
@@ -122,7 +114,7 @@ Result<void> Pacer::reconcile() {
         for (const std::size_t i : changed) acknowledged(i);
     }
     retry_at_.reset();
-    retry_pause_ = first_retry_pause;
+    retry_pause_.reset();
     return {};
 }
 
@@ -132,8 +124,7 @@ void Pacer::acknowledged(std::size_t class_index) {
 }
 
 void Pacer::schedule_retry() {
-    retry_at_ = clock_.now() + retry_pause_;
-    retry_pause_ = std::min(retry_pause_ * 2, longest_retry_pause);
+    retry_at_ = clock_.now() + retry_pause_.next();
 }
 
 }  // namespace headway

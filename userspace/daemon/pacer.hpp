@@ -89,7 +89,7 @@ private:
     std::vector<ClassRate> held_;  ///< or empty
     EnterId next_id_ = 1;
     std::optional<std::chrono::nanoseconds> retry_at_;
-    std::chrono::nanoseconds retry_pause_;
+    RetryPause retry_pause_;
     std::optional<Error> untold_error_;
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr auto linear = AllToAllAlgorithm::linear;
 
-constexpr std::array operations{
+constexpr std::array planned_operations{
     PlannedOperation{"alltoall", PlannedAs::alltoall},
     PlannedOperation{"alltoallv", PlannedAs::alltoall, false, false},
     PlannedOperation{"alltoallw", PlannedAs::alltoall, false, false},
@@ -36,14 +36,14 @@ constexpr std::array operations{
 }  // namespace
 
 const PlannedOperation* find_operation(std::string_view name) {
-    const auto* const found = std::find_if(operations.begin(), operations.end(),
+    const auto* const found = std::find_if(planned_operations.begin(), planned_operations.end(),
                                            [&](const auto& known) { return known.name == name; });
-    return found == operations.end() ? nullptr : &*found;
+    return found == planned_operations.end() ? nullptr : &*found;
 }
 
 std::string operation_names() {
     std::string names;
-    for (const PlannedOperation& operation : operations) {
+    for (const PlannedOperation& operation : planned_operations) {
         if (!names.empty()) names += ", ";
         names += operation.name;
     }

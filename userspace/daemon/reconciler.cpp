@@ -9,8 +9,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::nanoseconds first_retry_pause = 100ms;
-constexpr std::chrono::nanoseconds longest_retry_pause = 10s;
 constexpr std::chrono::nanoseconds first_spacing = 20ms;
 constexpr std::chrono::nanoseconds longest_spacing = 1s;
 /// So long after somebody's last change it counts as a first one again.
@@ -19,7 +17,7 @@ constexpr std::chrono::nanoseconds calm = 10s;
 }  // namespace
 
 Reconciler::Reconciler(TrafficControl& kernel, const Clock& clock, DesiredState& desired)
-    : kernel_(kernel), clock_(clock), desired_(desired), retry_pause_(first_retry_pause) {}
+    : kernel_(kernel), clock_(clock), desired_(desired) {}
 
 void Reconciler::notice() {
     const auto now = clock_.now();
@@ -101,11 +99,10 @@ void Reconciler::count_mending(const KernelDiff& diff) {
 void Reconciler::plan_next(const KernelDiff& diff) {
     const auto now = clock_.now();
     if (status_.error) {
-        due_at_ = now + retry_pause_;
-        retry_pause_ = std::min(retry_pause_ * 2, longest_retry_pause);
+        due_at_ = now + retry_pause_.next();
         return;
     }
-    retry_pause_ = first_retry_pause;
+    retry_pause_.reset();
     if (diff.unfinished > 0) due_at_ = now + longest_spacing;
 }
 

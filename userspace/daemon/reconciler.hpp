@@ -95,7 +95,7 @@ private:
     std::optional<std::chrono::nanoseconds> last_pass_;
     std::optional<std::chrono::nanoseconds> last_mending_;
     std::chrono::nanoseconds spacing_{0};  ///< from the last pass to one that is asked for
-    std::chrono::nanoseconds retry_pause_;
+    RetryPause retry_pause_;
 };
 
 }  // namespace headway

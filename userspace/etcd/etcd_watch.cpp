@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "etcd/watch_stream.hpp"
+#include "model/hostlist.hpp"
 
 namespace headway {
 namespace {

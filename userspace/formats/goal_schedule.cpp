@@ -16,7 +16,7 @@ namespace {
 
 using Kind = PlogptOperationKind;
 
-constexpr const char* advice = "see headway-formats(5) for the grammar";
+constexpr const char* grammar_advice = "see headway-formats(5) for the grammar";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -107,9 +107,9 @@ struct Block {
     std::unordered_map<std::string_view, std::uint32_t> labels;
 };
 
-class Reader {
+class GoalReader {
 public:
-    Reader(std::string_view text, std::string_view file, const ProgramLimits& limits)
+    GoalReader(std::string_view text, std::string_view file, const ProgramLimits& limits)
         : tokens_(text), mistakes_(file), limits_(limits), builder_(mistakes_, file, limits) {}
 
     FileResult<ProgramFile> read() {
@@ -120,7 +120,7 @@ public:
             else wrong("num_ranks or rank");
         }
         if (builder_.ranks() == 0 && mistakes_.empty()) {
-            mistakes_.add(0, "num_ranks", "it is missing", advice);
+            mistakes_.add(0, "num_ranks", "it is missing", grammar_advice);
         }
         auto programs = builder_.finish();
         if (programs) return std::move(*programs);
@@ -135,7 +135,7 @@ private:
         mistakes_.add(token.line, "", fmt::format("{} where {} should stand",
                                                   at_end ? "the line ends" : in_quotes(token.text),
                                                   expected),
-                      advice);
+                      grammar_advice);
         tokens_.skip_line();
     }
 
@@ -158,7 +158,7 @@ private:
         const auto ranks = take_number();
         if (!ranks || *ranks == 0 || *ranks > limits_.ranks) {
             mistakes_.add(line, "num_ranks", fmt::format("it is not 1 .. {}", limits_.ranks),
-                          advice);
+                          grammar_advice);
             tokens_.skip_line();
         } else if (builder_.ranks() > 0) {
             mistakes_.add(line, "num_ranks", "it is given twice", "give it once");
@@ -198,7 +198,7 @@ private:
             }
             if (block.operations.size() + block.dependencies.size() > limits_.operations) {
                 mistakes_.add(tokens_.token().line, "",
-                              fmt::format("more than {} operations", limits_.operations), advice);
+                              fmt::format("more than {} operations", limits_.operations), grammar_advice);
                 while (tokens_.token().kind != Token::Kind::end) tokens_.next();
                 break;
             }
@@ -239,7 +239,7 @@ private:
         const auto index = static_cast<std::uint32_t>(block.operations.size());
         if (!label.empty() && !block.labels.emplace(label, index).second) {
             mistakes_.add(operation.line, "", fmt::format("label {} stands twice in this rank",
-                                                          in_quotes(label)), advice);
+                                                          in_quotes(label)), grammar_advice);
         }
         block.operations.push_back(operation);
     }
@@ -292,7 +292,7 @@ private:
             const auto& unknown = known_after == block.labels.end() ? after : before;
             mistakes_.add(unknown.line, "",
                           fmt::format("there is no label {} before it", in_quotes(unknown.text)),
-                          advice);
+                          grammar_advice);
             return;
         }
         block.dependencies.push_back({known_before->second, known_after->second, at_start});
@@ -320,7 +320,7 @@ private:
             mistakes_.add(line, "rank", fmt::format("operations of rank {} require each other in a "
                                                     "circle",
                                                     rank),
-                          advice);
+                          grammar_advice);
         }
         for (std::uint32_t at = 0; at < count; ++at) {
             if (!is_waited[at]) builder_.wait(block.operations[at].line, rank, index[at]);
@@ -338,7 +338,7 @@ private:
 
 FileResult<ProgramFile> read_goal_schedule(std::string_view text, std::string_view file,
                                            const ProgramLimits& limits) {
-    return Reader(text, file, limits).read();
+    return GoalReader(text, file, limits).read();
 }
 
 }  // namespace headway

@@ -10,7 +10,7 @@
 namespace headway {
 namespace {
 
-constexpr const char* line_advice = "write as many numbers of bytes in every line as there are "
+constexpr const char* csv_advice = "write as many numbers of bytes in every line as there are "
                                     "lines";
 
 std::string_view trimmed(std::string_view text) {
@@ -29,7 +29,7 @@ std::uint32_t read_row(std::uint32_t line, std::string_view text, std::uint32_t 
         const auto bytes = to_number<std::uint64_t>(field);
         if (!bytes) {
             mistakes.add(line, fmt::format("column {}", column + 1),
-                         in_quotes(field) + " is no whole number of bytes", line_advice);
+                         in_quotes(field) + " is no whole number of bytes", csv_advice);
         } else if (*bytes > 0) {
             flows.push_back({source, column, *bytes, 0});
         }
@@ -59,18 +59,18 @@ FileResult<TrafficMatrix> read_matrix_csv(std::string_view text, std::string_vie
         if (rows == 0) columns = found;
         if (found != columns) {
             mistakes.add(lines.number(), "", fmt::format("{} columns, but the first line has {}",
-                                                         found, columns), line_advice);
+                                                         found, columns), csv_advice);
         }
         ++rows;
     }
     if (rows != columns && mistakes.empty()) {
-        mistakes.add(0, "", fmt::format("{} lines, but {} columns", rows, columns), line_advice);
+        mistakes.add(0, "", fmt::format("{} lines, but {} columns", rows, columns), csv_advice);
     }
-    if (rows == 0 && mistakes.empty()) mistakes.add(0, "", "it is empty", line_advice);
+    if (rows == 0 && mistakes.empty()) mistakes.add(0, "", "it is empty", csv_advice);
     if (!mistakes.empty()) return mistakes.take();
     auto matrix = TrafficMatrix::make(rows, std::move(flows));
     if (matrix) return std::move(*matrix);
-    mistakes.add(0, "", matrix.error().message, line_advice);
+    mistakes.add(0, "", matrix.error().message, csv_advice);
     return mistakes.take();
 }
 

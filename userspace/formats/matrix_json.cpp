@@ -16,11 +16,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* advice = "see headway-formats(5) for the members";
+constexpr const char* members_advice = "see headway-formats(5) for the members";
 
-class Reader {
+class MatrixReader {
 public:
-    explicit Reader(std::string_view file) : mistakes_(file) {}
+    explicit MatrixReader(std::string_view file) : mistakes_(file) {}
 
     FileResult<TrafficMatrix> read(std::string_view text) {
         const Json json = parse(text);
@@ -28,13 +28,13 @@ public:
         if (!mistakes_.empty()) return mistakes_.take();
         auto matrix = TrafficMatrix::make(ranks_, std::move(flows_));
         if (matrix) return std::move(*matrix);
-        mistakes_.add(0, "", matrix.error().message, advice);
+        mistakes_.add(0, "", matrix.error().message, members_advice);
         return mistakes_.take();
     }
 
 private:
     void mistake(std::string_view key, std::string reason) {
-        mistakes_.add(0, key, std::move(reason), advice);
+        mistakes_.add(0, key, std::move(reason), members_advice);
     }
 
     Json parse(std::string_view text) {
@@ -46,7 +46,7 @@ private:
             mistakes_.add(static_cast<std::uint32_t>(line) + 1, "syntax", "it is no JSON",
                           fmt::format("look before byte {}", error.byte));
         } catch (const Json::exception&) {  // a number that no double holds
-            mistakes_.add(0, "syntax", "a number is out of range", advice);
+            mistakes_.add(0, "syntax", "a number is out of range", members_advice);
         }
         return {};
     }
@@ -146,7 +146,7 @@ private:
 }  // namespace
 
 FileResult<TrafficMatrix> read_matrix_json(std::string_view text, std::string_view file) {
-    return Reader(file).read(text);
+    return MatrixReader(file).read(text);
 }
 
 std::string write_matrix_json(const TrafficMatrix& matrix) {

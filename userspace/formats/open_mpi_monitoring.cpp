@@ -11,7 +11,7 @@
 namespace headway {
 namespace {
 
-constexpr const char* line_advice =
+constexpr const char* monitoring_advice =
     "name files that Open MPI's pml_monitoring has written, unchanged";
 constexpr std::array<std::string_view, 5> without_pairs{"C", "D", "O2A", "A2O", "A2A"};
 
@@ -48,7 +48,7 @@ void read_file(const NamedText& file, std::vector<TrafficFlow>& flows, FileMista
         }
         if (kind != "E" && kind != "I" && kind != "S" && kind != "R") {
             mistakes.add(lines.number(), "", "the line starts with " + in_quotes(kind),
-                         line_advice);
+                         monitoring_advice);
             continue;
         }
         const auto flow = read_flow(fields);
@@ -56,11 +56,11 @@ void read_file(const NamedText& file, std::vector<TrafficFlow>& flows, FileMista
             mistakes.add(lines.number(), kind, in_quotes(lines.line()) +
                                                    " is not SOURCE, DESTINATION, BYTES bytes and "
                                                    "COUNT msgs sent between tabs",
-                         line_advice);
+                         monitoring_advice);
         } else if (std::max(flow->source, flow->destination) >= TrafficMatrix::ranks_max) {
             mistakes.add(lines.number(), kind,
                          fmt::format("a rank is not less than {}", TrafficMatrix::ranks_max),
-                         line_advice);
+                         monitoring_advice);
         } else if (flows.size() >= TrafficMatrix::flows_max) {
             mistakes.add(lines.number(), kind, "there are too many flows", "measure fewer ranks");
             return;
@@ -84,12 +84,12 @@ FileResult<TrafficMatrix> read_open_mpi_monitoring(std::span<const NamedText> fi
         ranks = std::max({ranks, flow.source + 1, flow.destination + 1});
     }
     if (mistakes.empty() && flows.empty()) {
-        mistakes.add(0, "", "no message between two ranks is counted", line_advice);
+        mistakes.add(0, "", "no message between two ranks is counted", monitoring_advice);
     }
     if (!mistakes.empty()) return mistakes.take();
     auto matrix = TrafficMatrix::make(ranks, std::move(flows));
     if (matrix) return std::move(*matrix);
-    mistakes.add(0, "", matrix.error().message, line_advice);
+    mistakes.add(0, "", matrix.error().message, monitoring_advice);
     return mistakes.take();
 }
 

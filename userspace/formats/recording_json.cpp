@@ -12,11 +12,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* advice = "record it anew with headway record";
+constexpr const char* record_advice = "record it anew with headway record";
 
-class Reader {
+class RecordingReader {
 public:
-    explicit Reader(std::string_view file) : file_(file), mistakes_(file) {}
+    explicit RecordingReader(std::string_view file) : file_(file), mistakes_(file) {}
 
     FileResult<Recording> read(std::string_view text) {
         const Json json = parse_json<Json>(text);
@@ -34,7 +34,7 @@ public:
 
 private:
     void mistake(std::string_view key, std::string reason) {
-        mistakes_.add(0, key, std::move(reason), advice);
+        mistakes_.add(0, key, std::move(reason), record_advice);
     }
 
     void read_hosts(const Json& json) {
@@ -90,7 +90,7 @@ private:
 }  // namespace
 
 FileResult<Recording> read_recording_json(std::string_view text, std::string_view file) {
-    return Reader(file).read(text);
+    return RecordingReader(file).read(text);
 }
 
 }  // namespace headway

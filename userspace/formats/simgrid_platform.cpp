@@ -25,9 +25,9 @@ struct Link {
     bool down_is_used = false;
 };
 
-class Reader {
+class PlatformReader {
 public:
-    Reader(std::string_view text, std::string_view file)
+    PlatformReader(std::string_view text, std::string_view file)
         : text_(text), mistakes_(file), graph_(mistakes_) {
         for (std::size_t i = 0; i < text.size(); ++i) {
             if (text[i] == '\n') line_ends_.push_back(i);
@@ -258,7 +258,7 @@ private:
 }  // namespace
 
 FileResult<NetworkTree> read_simgrid_platform(std::string_view text, std::string_view file) {
-    return Reader(text, file).read();
+    return PlatformReader(text, file).read();
 }
 
 }  // namespace headway

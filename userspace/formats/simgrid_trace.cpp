@@ -19,16 +19,16 @@ namespace {
 using Kind = PlogptOperationKind;
 using Words = std::vector<std::string_view>;
 
-constexpr const char* advice = "see headway-formats(5) for the actions that are read";
+constexpr const char* actions_advice = "see headway-formats(5) for the actions that are read";
 
 /// Sizes of SMPI's numbered datatypes, from 0.
 constexpr std::array<double, 17> type_bytes{8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8, 16, 4, 1};
 constexpr double message_max_bytes = 1e15;
 
 /// Reads the lines of one rank after the other into a program.
-class Reader {
+class TraceReader {
 public:
-    Reader(FileMistakes& mistakes, ProgramBuilder& builder)
+    TraceReader(FileMistakes& mistakes, ProgramBuilder& builder)
         : mistakes_(mistakes), builder_(builder), ranks_(builder.ranks()) {}
 
     void read_line(std::uint32_t line, std::uint32_t rank, const Words& words) {
@@ -36,19 +36,19 @@ public:
         rank_ = rank;
         words_ = &words;
         const std::string_view action = words[1];
-        static const std::map<std::string_view, void (Reader::*)()> actions{
-            {"init", &Reader::init},           {"send", &Reader::send_or_receive},
-            {"isend", &Reader::send_or_receive}, {"recv", &Reader::send_or_receive},
-            {"irecv", &Reader::send_or_receive}, {"wait", &Reader::wait},
-            {"waitall", &Reader::wait_all},    {"barrier", &Reader::collective},
-            {"bcast", &Reader::collective},    {"reduce", &Reader::collective},
-            {"allreduce", &Reader::collective}, {"gather", &Reader::collective},
-            {"scatter", &Reader::collective},  {"allgather", &Reader::collective},
-            {"alltoall", &Reader::collective}, {"alltoallv", &Reader::collective},
-            {"compute", &Reader::skip},        {"sleep", &Reader::skip},
-            {"test", &Reader::nothing},        {"finalize", &Reader::nothing},
-            {"comm_size", &Reader::nothing},   {"comm_split", &Reader::nothing},
-            {"comm_dup", &Reader::nothing},    {"location", &Reader::nothing}};
+        static const std::map<std::string_view, void (TraceReader::*)()> actions{
+            {"init", &TraceReader::init},           {"send", &TraceReader::send_or_receive},
+            {"isend", &TraceReader::send_or_receive}, {"recv", &TraceReader::send_or_receive},
+            {"irecv", &TraceReader::send_or_receive}, {"wait", &TraceReader::wait},
+            {"waitall", &TraceReader::wait_all},    {"barrier", &TraceReader::collective},
+            {"bcast", &TraceReader::collective},    {"reduce", &TraceReader::collective},
+            {"allreduce", &TraceReader::collective}, {"gather", &TraceReader::collective},
+            {"scatter", &TraceReader::collective},  {"allgather", &TraceReader::collective},
+            {"alltoall", &TraceReader::collective}, {"alltoallv", &TraceReader::collective},
+            {"compute", &TraceReader::skip},        {"sleep", &TraceReader::skip},
+            {"test", &TraceReader::nothing},        {"finalize", &TraceReader::nothing},
+            {"comm_size", &TraceReader::nothing},   {"comm_split", &TraceReader::nothing},
+            {"comm_dup", &TraceReader::nothing},    {"location", &TraceReader::nothing}};
         const auto known = actions.find(action);
         if (known == actions.end()) {
             wrong(in_quotes(action) + " cannot be read");
@@ -65,7 +65,7 @@ private:
             open;
     };
 
-    void wrong(std::string reason) { mistakes_.add(line_, (*words_)[1], std::move(reason), advice); }
+    void wrong(std::string reason) { mistakes_.add(line_, (*words_)[1], std::move(reason), actions_advice); }
 
     /// Argument number `index` from 0; nothing, having told so, if it is not there.
     template <class Number>
@@ -211,7 +211,7 @@ void visit_lines(const NamedText& file, const ProgramLimits& limits, FileMistake
         if (!rank || *rank >= limits.ranks || words.size() < 2) {
             mistakes.add(lines.number(), "",
                          in_quotes(lines.line()) + " does not begin with a rank and an action",
-                         advice);
+                         actions_advice);
             continue;
         }
         if (!visit(lines.number(), *rank, words)) return;
@@ -231,12 +231,12 @@ FileResult<ProgramFile> read_simgrid_trace(std::span<const NamedText> files,
             return true;
         });
     }
-    if (mistakes.empty() && ranks == 0) mistakes.add(0, "", "there is no action", advice);
+    if (mistakes.empty() && ranks == 0) mistakes.add(0, "", "there is no action", actions_advice);
     if (!mistakes.empty()) return mistakes.take();
 
     ProgramBuilder builder(mistakes, files.front().file, limits);
     builder.set_ranks(ranks);
-    Reader reader(mistakes, builder);
+    TraceReader reader(mistakes, builder);
     for (const NamedText& file : files) {
         builder.set_file(file.file);
         visit_lines(file, limits, mistakes,

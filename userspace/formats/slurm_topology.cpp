@@ -12,7 +12,7 @@
 namespace headway {
 namespace {
 
-constexpr const char* line_advice =
+constexpr const char* switch_advice =
     "write SwitchName=NAME with Nodes=LIST or Switches=LIST, and perhaps LinkSpeed=NUMBER";
 
 bool is_same_word(std::string_view a, std::string_view b) {
@@ -30,9 +30,9 @@ struct SwitchLine {
     BitsPerSecond rate;
 };
 
-class Reader {
+class SlurmReader {
 public:
-    Reader(std::string_view file, const SlurmOptions& options)
+    SlurmReader(std::string_view file, const SlurmOptions& options)
         : mistakes_(file), options_(options) {}
 
     FileResult<NetworkTree> read(std::string_view text) {
@@ -49,7 +49,7 @@ public:
             if (!words.empty()) read_line(first, words);
         }
         if (switches_.empty() && mistakes_.empty()) {
-            mistakes_.add(0, "SwitchName", "no switch is described", line_advice);
+            mistakes_.add(0, "SwitchName", "no switch is described", switch_advice);
         }
         if (!mistakes_.empty()) return mistakes_.take();
         return connect();
@@ -71,7 +71,7 @@ private:
             const auto equals = word.find('=');
             const std::string_view key = word.substr(0, equals);
             if (equals == std::string_view::npos) {
-                mistakes_.add(line, "", in_quotes(word) + " is no KEY=VALUE", line_advice);
+                mistakes_.add(line, "", in_quotes(word) + " is no KEY=VALUE", switch_advice);
                 return;
             }
             const std::string_view value = word.substr(equals + 1);
@@ -85,10 +85,10 @@ private:
             else if (is_same_word(key, "Nodes")) read_list(line, "Nodes", value, one.nodes);
             else if (is_same_word(key, "Switches")) read_list(line, "Switches", value, one.switches);
             else if (is_same_word(key, "LinkSpeed")) speed = value;
-            else mistakes_.add(line, in_quotes(key), "unknown key", line_advice);
+            else mistakes_.add(line, in_quotes(key), "unknown key", switch_advice);
         }
         if (one.name.empty()) {
-            mistakes_.add(line, "SwitchName", "it is missing", line_advice);
+            mistakes_.add(line, "SwitchName", "it is missing", switch_advice);
         } else if (one.nodes.empty() == one.switches.empty()) {
             mistakes_.add(line, "SwitchName",
                           fmt::format("switch \"{}\" has {} nodes {} switches", one.name,
@@ -195,7 +195,7 @@ private:
                 if (left == above.end() || left->second.line != &one) continue;
                 mistakes_.add(one.line, "Switches",
                               fmt::format("switch \"{}\" has no line of its own", below),
-                              line_advice);
+                              switch_advice);
             }
         }
         for (const NetworkMistake& mistake : find_mistakes(items)) {
@@ -220,7 +220,7 @@ private:
 
 FileResult<NetworkTree> read_slurm_topology(std::string_view text, std::string_view file,
                                             const SlurmOptions& options) {
-    return Reader(file, options).read(text);
+    return SlurmReader(file, options).read(text);
 }
 
 }  // namespace headway

@@ -19,7 +19,7 @@ constexpr double box_height_px = 30;
 constexpr double level_px = 110;
 constexpr double margin_px = 20;
 
-struct Place {
+struct DrawnPlace {
     double width = 0;
     double children_width = 0;
     double left = 0;
@@ -29,19 +29,19 @@ struct Place {
 
 double text_px(const std::string& text) { return letter_px * static_cast<double>(text.size()); }
 
-std::vector<Place> lay_out(const std::vector<DrawnNode>& nodes) {
-    std::vector<Place> places(nodes.size());
+std::vector<DrawnPlace> lay_out(const std::vector<DrawnNode>& nodes) {
+    std::vector<DrawnPlace> places(nodes.size());
     for (std::size_t i = nodes.size(); i-- > 0;) {
         const double box = text_px(nodes[i].label) + 2 * box_padding_px;
         places[i].width = std::max({box, text_px(nodes[i].link_label), places[i].children_width});
         if (i == 0) continue;
-        Place& parent = places[nodes[i].parent];
+        DrawnPlace& parent = places[nodes[i].parent];
         parent.children_width += places[i].width + (parent.children_width > 0 ? gap_px : 0);
     }
     places[0].left = margin_px;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         if (i > 0) {
-            Place& parent = places[nodes[i].parent];
+            DrawnPlace& parent = places[nodes[i].parent];
             places[i].left = parent.next_child;
             parent.next_child += places[i].width + gap_px;
         }
@@ -68,7 +68,7 @@ std::string xml_text(const std::string& text) {
     return escaped;
 }
 
-void write_link(std::string& text, const DrawnNode& node, const Place& own, const Place& parent) {
+void write_link(std::string& text, const DrawnNode& node, const DrawnPlace& own, const DrawnPlace& parent) {
     const double top = top_of(node);
     fmt::format_to(std::back_inserter(text),
                    "  <path class=\"{}\" d=\"M{:.1f} {:.1f}V{:.1f}H{:.1f}V{:.1f}\"/>\n"
@@ -79,7 +79,7 @@ void write_link(std::string& text, const DrawnNode& node, const Place& own, cons
                    xml_text(node.link_label));
 }
 
-void write_box(std::string& text, const DrawnNode& node, const Place& place) {
+void write_box(std::string& text, const DrawnNode& node, const DrawnPlace& place) {
     const double width = text_px(node.label) + 2 * box_padding_px;
     const double top = top_of(node);
     fmt::format_to(std::back_inserter(text),

@@ -11,13 +11,13 @@
 namespace headway {
 namespace {
 
-using Kind = TomlTable::Kind;
+using TableKind = TomlTable::Kind;
 
 constexpr std::size_t clusters_max = 128;  // a status answer fits into a datagram
 constexpr std::size_t prefixes_max = 1024;
 
-const char* table_name(Kind kind) {
-    return kind == Kind::switch_table ? "switch" : kind == Kind::cluster ? "cluster" : "hosts";
+const char* table_name(TableKind kind) {
+    return kind == TableKind::switch_table ? "switch" : kind == TableKind::cluster ? "cluster" : "hosts";
 }
 
 /// False, having told so, if there is too much to look at.
@@ -26,7 +26,7 @@ bool is_within_bounds(TomlReader& top, const std::vector<TomlTable>& tables) {
         return std::accumulate(tables.begin(), tables.end(), std::size_t{0},
                                [&](std::size_t n, const auto& table) { return n + count(table); });
     };
-    const auto clusters = sum([](auto& t) { return t.kind == Kind::cluster ? 1U : 0U; });
+    const auto clusters = sum([](auto& t) { return t.kind == TableKind::cluster ? 1U : 0U; });
     const auto hosts = sum([](auto& t) { return t.hosts.names.size(); });
     const auto prefixes = sum([](auto& t) { return t.prefixes.size(); });
     if (clusters <= clusters_max && hosts <= hosts_max && prefixes <= prefixes_max) return true;
@@ -40,7 +40,7 @@ bool is_within_bounds(TomlReader& top, const std::vector<TomlTable>& tables) {
 
 bool is_star(const std::vector<TomlTable>& tables) {
     return std::all_of(tables.begin(), tables.end(), [](const TomlTable& table) {
-        return table.kind == Kind::cluster && !table.parent;
+        return table.kind == TableKind::cluster && !table.parent;
     });
 }
 
@@ -100,16 +100,16 @@ void add_details(const std::vector<TomlTable>& tables, std::vector<NetworkItem>&
 // ---------------------------------------------------------------------- trees
 
 /// Where an item was described.
-struct Place {
+struct TablePlace {
     std::uint32_t line;
     const char* key;
 };
 
 struct LocatedItems {
     std::vector<NetworkItem> items;
-    std::vector<Place> places;
+    std::vector<TablePlace> places;
 
-    void add(NetworkItem item, Place place) {
+    void add(NetworkItem item, TablePlace place) {
         items.push_back(std::move(item));
         places.push_back(place);
     }
@@ -119,22 +119,22 @@ LocatedItems items_of(TomlReader& top, const std::vector<TomlTable>& tables) {
     LocatedItems all;
     for (const TomlTable& table : tables) {
         const std::string parent = table.parent ? table.parent->value : "";
-        if (table.kind == Kind::cluster && !table.parent) {
+        if (table.kind == TableKind::cluster && !table.parent) {
             top.error(table.line, "cluster.parent", "it is missing, as there are switches",
                       "name the switch that the trunk leads to");
         }
-        if (table.kind != Kind::hosts) {
-            const bool is_cluster = table.kind == Kind::cluster;
+        if (table.kind != TableKind::hosts) {
+            const bool is_cluster = table.kind == TableKind::cluster;
             all.add({NetworkNodeKind::switch_node, table.name, parent, table.edge, is_cluster,
                      table.prefixes},
                     {table.name_line, is_cluster ? "cluster" : "switch"});
         }
-        const std::string& above = table.kind == Kind::hosts ? parent : table.name;
+        const std::string& above = table.kind == TableKind::hosts ? parent : table.name;
         for (std::size_t i = 0; i < table.hosts.names.size(); ++i) {
             all.add({NetworkNodeKind::host, table.hosts.names[i], above, table.hosts.edge, false,
                      {}},
                     {table.hosts.lines[i],
-                     table.kind == Kind::hosts ? "hosts.names" : "cluster.hosts"});
+                     table.kind == TableKind::hosts ? "hosts.names" : "cluster.hosts"});
         }
     }
     return all;
@@ -147,7 +147,7 @@ void report_mistakes(TomlReader& top, const std::vector<TomlTable>& tables,
             top.error(tables.front().line, table_name(tables.front().kind), mistake.message,
                       "see headway.toml(5) for an example");
         } else {
-            const Place& place = all.places[mistake.item];
+            const TablePlace& place = all.places[mistake.item];
             top.error(place.line, place.key, mistake.message,
                       "a network is one tree of switches and clusters, every name used once");
         }
@@ -168,7 +168,7 @@ void report_unaddressed(TomlReader& top, const std::vector<TomlTable>& tables,
     for (const Cluster& cluster : topology.clusters()) {
         if (!cluster.prefixes.empty()) continue;
         const auto table = std::find_if(tables.begin(), tables.end(), [&](const TomlTable& one) {
-            return one.kind == Kind::hosts && one.parent && one.parent->value == cluster.name;
+            return one.kind == TableKind::hosts && one.parent && one.parent->value == cluster.name;
         });
         if (table == tables.end()) continue;
         top.error(table->line, "hosts",

@@ -17,7 +17,6 @@ namespace headway {
 namespace {
 
 using Id = CongestionResources::Id;
-constexpr Id none = CongestionResources::none;
 constexpr double tolerance = CongestionResources::tolerance;
 
 Result<void> check_bandwidths(const CongestionPattern& pattern) {
@@ -125,7 +124,7 @@ private:
         const auto set = resources_.with_flow(pattern_.links[link]);
         double least = unshared_;
         for (std::size_t i = 0; i < set.size(); ++i) {
-            if (set[i] == none || !shares(i, set[i], key.with_flow)) continue;
+            if (set[i] == CongestionResources::none || !shares(i, set[i], key.with_flow)) continue;
             const double capacity = resources_.capacity(set[i]);
             const double rest = capacity - done_[set[i]].value();
             if (std::abs(rest) <= tolerance * capacity && std::isfinite(capacity)) {
@@ -165,7 +164,7 @@ private:
     void assign(std::uint32_t link, double bandwidth) {
         bandwidth_[link] = bandwidth;
         for (const Id id : resources_.with_flow(pattern_.links[link])) {
-            if (id == none) continue;
+            if (id == CongestionResources::none) continue;
             --waiting_[id];
             done_[id].add(bandwidth);
         }

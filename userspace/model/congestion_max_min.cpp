@@ -12,7 +12,6 @@ namespace headway {
 namespace {
 
 using Id = CongestionResources::Id;
-constexpr Id none = CongestionResources::none;
 
 /// For every resource the links that use it forwards, in one array.
 class Users {
@@ -26,7 +25,7 @@ public:
         std::vector<std::size_t> next(begin_.begin(), begin_.end() - 1);
         for (std::uint32_t link = 0; link < pattern.links.size(); ++link) {
             for (const Id id : resources.with_flow(pattern.links[link])) {
-                if (id != none) links_[next[id]++] = link;
+                if (id != CongestionResources::none) links_[next[id]++] = link;
             }
         }
     }
@@ -113,7 +112,7 @@ private:
         if (bandwidth_[link] != growing_still) return;
         bandwidth_[link] = level;
         for (const Id id : resources_.with_flow(pattern_.links[link])) {
-            if (id == none) continue;
+            if (id == CongestionResources::none) continue;
             stopped_[id].add(level);
             if (--growing_[id] == 0 && is_full(id)) full_.push_back(id);
         }

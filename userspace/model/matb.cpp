@@ -50,8 +50,8 @@ PerLink<std::uint32_t> count_senders(const MatbTree& tree, std::span<const MatbP
     std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
         return pairs[a].source < pairs[b].source;
     });
-    constexpr Node nobody = UINT32_MAX;
-    PerLink<Node> last_sender(tree.size(), nobody);
+    constexpr Node no_sender = UINT32_MAX;
+    PerLink<Node> last_sender(tree.size(), no_sender);
     PerLink<std::uint32_t> senders(tree.size(), 0);
     for (const std::uint32_t index : order) {
         const MatbPair& pair = pairs[index];
@@ -67,7 +67,7 @@ PerLink<std::uint32_t> count_senders(const MatbTree& tree, std::span<const MatbP
     return senders;
 }
 
-double share(double capacity_bps, double senders) {
+double share_bps(double capacity_bps, double senders) {
     return senders > 0 ? capacity_bps / senders : matb_no_limit;
 }
 
@@ -76,10 +76,10 @@ PerLink<double> link_shares(const MatbTree& tree, const PerLink<std::uint32_t>& 
     PerLink<double> shares(tree.size(), matb_no_limit);
     for (Node node = 0; node < tree.size(); ++node) {
         if (counts(tree, node, MatbDirection::up, links)) {
-            shares.up[node] = share(tree.up_bps(node), senders.up[node]);
+            shares.up[node] = share_bps(tree.up_bps(node), senders.up[node]);
         }
         if (counts(tree, node, MatbDirection::down, links)) {
-            shares.down[node] = share(tree.down_bps(node), senders.down[node]);
+            shares.down[node] = share_bps(tree.down_bps(node), senders.down[node]);
         }
     }
     return shares;
@@ -201,14 +201,14 @@ std::vector<double> matb_alltoall_clusters(std::span<const MatbCluster> clusters
     const auto crossed = [&](const MatbCluster& c) { return c.hosts != 0 && c.hosts != all; };
     TwoLeast down;
     const auto down_share = [&](const MatbCluster& c) {
-        return crossed(c) ? share(c.uplink_bps, static_cast<double>(all - c.hosts)) : matb_no_limit;
+        return crossed(c) ? share_bps(c.uplink_bps, static_cast<double>(all - c.hosts)) : matb_no_limit;
     };
     for (const MatbCluster& cluster : clusters) down.add(down_share(cluster));
     std::vector<double> result;
     result.reserve(clusters.size());
     for (const MatbCluster& cluster : clusters) {
         const double up =
-            share(cluster.uplink_bps, crossed(cluster) ? static_cast<double>(cluster.hosts) : 0);
+            share_bps(cluster.uplink_bps, crossed(cluster) ? static_cast<double>(cluster.hosts) : 0);
         const bool sends = crossed(cluster);
         result.push_back(sends ? std::min(up, down.without(down_share(cluster))) : matb_no_limit);
     }

@@ -87,7 +87,7 @@ bool is_alltoall(NpbBenchmark benchmark) {
     return benchmark == NpbBenchmark::ft || benchmark == NpbBenchmark::is;
 }
 
-NpbShare share(double senders, double bandwidth_bps) {
+NpbShare npb_share(double senders, double bandwidth_bps) {
     return {senders, senders > 0 ? bandwidth_bps / senders
                                  : std::numeric_limits<double>::infinity()};
 }
@@ -105,14 +105,14 @@ NpbShare npb_table1(NpbBenchmark benchmark, std::uint64_t nodes_per_cluster,
     const auto nodes = static_cast<double>(nodes_per_cluster);
     switch (benchmark) {
         case NpbBenchmark::bt:
-        case NpbBenchmark::sp: return share(2 * std::sqrt(2 * nodes), bandwidth_bps);
-        case NpbBenchmark::cg: return share(nodes / 2, bandwidth_bps);
+        case NpbBenchmark::sp: return npb_share(2 * std::sqrt(2 * nodes), bandwidth_bps);
+        case NpbBenchmark::cg: return npb_share(nodes / 2, bandwidth_bps);
         case NpbBenchmark::ft:
         case NpbBenchmark::is:
         case NpbBenchmark::lu:
         case NpbBenchmark::mg: break;
     }
-    return share(nodes, bandwidth_bps);
+    return npb_share(nodes, bandwidth_bps);
 }
 
 Result<void> check_npb_ranks(NpbBenchmark benchmark, std::uint32_t ranks) {
@@ -152,14 +152,14 @@ Result<NpbShare> npb_pattern(NpbBenchmark benchmark, std::uint32_t nodes_per_clu
     if (nodes_per_cluster > nodes_max) return failure("more than {} nodes", nodes_max);
     const std::uint32_t ranks = 2 * nodes_per_cluster;
     if (auto good = check_npb_ranks(benchmark, ranks); !good) return tl::unexpected(good.error());
-    if (is_alltoall(benchmark)) return share(nodes_per_cluster, bandwidth_bps);
+    if (is_alltoall(benchmark)) return npb_share(nodes_per_cluster, bandwidth_bps);
     std::uint32_t senders = 0;
     for (std::uint32_t rank = 0; rank < nodes_per_cluster; ++rank) {
         // ascending: the last one is in the second cluster if any is
         const auto to = npb_destinations(benchmark, ranks, rank);
         if (!to.empty() && to.back() >= nodes_per_cluster) ++senders;
     }
-    return share(senders, bandwidth_bps);
+    return npb_share(senders, bandwidth_bps);
 }
 
 }  // namespace headway

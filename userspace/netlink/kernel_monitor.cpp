@@ -14,7 +14,7 @@
 namespace headway {
 namespace {
 
-constexpr std::size_t buffer_bytes = 32768;
+constexpr std::size_t monitor_buffer_bytes = 32768;
 /// Room for a burst of some thousand changes, while the daemon is busy.
 constexpr int receive_queue_bytes = 1 << 20;
 /// Somebody who never stops does not stop the daemon: the rest is read next time.
@@ -55,7 +55,7 @@ bool concerns(const nlmsghdr* message, const MonitoredDevice& device) {
 }
 
 KernelMonitor::KernelMonitor(FileDescriptor socket)
-    : socket_(std::move(socket)), buffer_(buffer_bytes) {}
+    : socket_(std::move(socket)), buffer_(monitor_buffer_bytes) {}
 
 Result<KernelMonitor> KernelMonitor::open() {
     FileDescriptor socket(

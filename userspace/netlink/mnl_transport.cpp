@@ -17,7 +17,7 @@ namespace {
 constexpr timeval answer_deadline{.tv_sec = 2, .tv_usec = 0};
 
 // A dump's datagrams are as large as the reader's buffer allows, up to 32 KiB.
-constexpr std::size_t buffer_bytes = 32768;
+constexpr std::size_t transport_buffer_bytes = 32768;
 
 Result<void> set_option(mnl_socket* socket, int option, const char* name) {
     int on = 1;
@@ -29,7 +29,7 @@ Result<void> set_option(mnl_socket* socket, int option, const char* name) {
 
 void MnlTransport::Close::operator()(mnl_socket* socket) const { mnl_socket_close(socket); }
 
-MnlTransport::MnlTransport(mnl_socket* socket) : socket_(socket), buffer_(buffer_bytes) {}
+MnlTransport::MnlTransport(mnl_socket* socket) : socket_(socket), buffer_(transport_buffer_bytes) {}
 
 Result<MnlTransport> MnlTransport::open(int family) {
     mnl_socket* socket = mnl_socket_open2(family, SOCK_CLOEXEC);

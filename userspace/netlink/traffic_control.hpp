@@ -28,6 +28,11 @@ namespace headway {
 /// A class's own limit; none: unlimited.
 using ClassRate = std::optional<BytesPerSecond>;
 
+/// "No limit" is more than any limit.
+[[nodiscard]] constexpr bool rises(const ClassRate& from, const ClassRate& to) {
+    return from && (!to || *to > *from);
+}
+
 /// What a class falls back to by itself when no change of it has come for so
 /// long (tc-gap(8)).
 struct ClassLease {
