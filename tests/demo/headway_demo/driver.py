@@ -66,7 +66,7 @@ class Measurement:
         directions = {way: wire_records.parse((folder / name).read_bytes())
                       for way, name in records.items()}
         self.partial[unit].traces = [
-            trace.make(self.units[unit].contender, case["bytes"], trace.median_call(case), directions,
+            trace.make(self.units[unit].contender, case["bytes"], trace.call_of(case), directions,
                        share.scene.trunk_rate_bps, bound(share.scene, case["bytes"])[0])
             for case in cases]
 

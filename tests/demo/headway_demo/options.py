@@ -3,6 +3,7 @@
 
 import argparse
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from . import guest_run, plan
@@ -51,7 +52,7 @@ def wanted(parser, options):
                         numbers(parser, "--sizes", options.sizes))
     launches = numbers(parser, "--launches", options.launches)
     if launches:
-        found = plan.Plan(found.parts, launches)
+        found = replace(found, launches=launches)
     if not found.parts:
         parser.error("nothing of that is in the plan; --full has more")
     return found

@@ -80,8 +80,8 @@ def trunk_section(traces):
     for trace in sorted(traces, key=lambda trace: trace["bytes"]):
         yield figure(charts.trunk(trace),
                      "Share of the time in which the trunk carried a frame, from the exact start of every "
-                     f"frame on the wire, in bins of {trace['bin_ms'] * 1e3:.0f} us. The median of three "
-                     "calls, after pauses, of a launch that counts for nothing else.")
+                     f"frame on the wire, in bins of {trace['bin_ms'] * 1e3:.0f} us. A call after a pause, of a "
+                     "launch that counts for nothing else.")
     yield ("<p>Where the time of these calls went, by the trunk's two ways, in microseconds. Before the first "
            "frame, messages are handed to the kernel and cross the first link; after the last one it crosses "
            "the trunk and another link, and its rank comes out of the call.</p>")
