@@ -125,11 +125,6 @@ class WhatIsMeasured(unittest.TestCase):
                  for launch in unit.launches]
         self.assertEqual(first, [16 * KIB, 64 * KIB] * 2 + [16 * KIB])
 
-    def test_the_short_demo_takes_half_the_samples(self):
-        for part, calls in ((plan.DEMO, {(16 * KIB, 3), (64 * KIB, 2)}), (plan.FULL, {(16 * KIB, 6), (64 * KIB, 4)})):
-            unit = self.units(part, scene="rack", contender="bbr" if part is plan.FULL else "htb")[0]
-            self.assertEqual({case[:2] for launch in unit.launches for case in launch.cases}, calls)
-
     def test_every_setting_is_known_for_both_libraries(self):
         for contender in CONTENDERS.values():
             for setting in contender.settings:

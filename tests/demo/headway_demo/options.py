@@ -29,7 +29,7 @@ def parse(words):
     parser.add_argument("--ways", default=",".join(WAYS), metavar="A,B", help="back-to-back, paused or both")
     parser.add_argument("--sizes", metavar="BYTES,...", help="bytes per pair of ranks, instead of the plan's")
     parser.add_argument("--launches", metavar="N,...",
-                        help="fresh mpiruns with seed 1, 2, ... (default 2; with --full 2,2,1)")
+                        help="fresh mpiruns with seed 1, 2, ... (default 1; with --full 2,2,1)")
     parser.add_argument("--jobs", type=positive, default=os.cpu_count() or 1, metavar="N",
                         help="guests at a time, of one processor and 2 GB each (default: processors here)")
     parser.add_argument("--out", type=Path, metavar="FOLDER",

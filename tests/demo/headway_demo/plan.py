@@ -49,13 +49,12 @@ class Part:
 class Plan:
     parts: tuple
     launches: tuple     # of each size group and setting: how many with seed 1, 2, ...
-    samples: float = 1  # part of the usual number
 
 
 DEMO = Plan(
     parts=tuple(Part(scene, OF_THE_DEMO, (COMPARED,), ("ompi",), (PAUSED,))
                 for scene in ("rack", "shallow")),
-    launches=(2,), samples=0.5)
+    launches=(1,))
 
 FULL = Plan(
     parts=(*(Part(scene, tuple(CONTENDERS), (COMPARED,)) for scene in ("rack", "shallow")),
@@ -108,20 +107,20 @@ def repetitions(size):
     return next((count for known, count in sorted(REPETITIONS.items()) if size <= known), 1)
 
 
-def launch(setting, group, ways, number, samples):
+def launch(setting, group, ways, number):
     """The `number`th launch of a setting: begins with another size than the one before."""
     turn = number % len(group)
-    return Launch(setting, tuple((size, max(int(repetitions(size) * samples), 1), way)
+    return Launch(setting, tuple((size, repetitions(size), way)
                                  for size in group[turn:] + group[:turn] for way in ways))
 
 
-def launches(contender, parts, plan, seed):
-    """Of a contender in the guest of that seed."""
-    earlier = sum(plan.launches[:seed - 1])
-    return tuple(launch(setting, group, part.ways, earlier + i, plan.samples)
+def launches(contender, parts, seeds, seed):
+    """Of a contender in the guest of that seed; `seeds`: how many each has."""
+    earlier = sum(seeds[:seed - 1])
+    return tuple(launch(setting, group, part.ways, earlier + i)
                  for part in parts for group in part.groups
                  for setting in CONTENDERS[contender].settings
-                 for i in range(plan.launches[seed - 1]))
+                 for i in range(seeds[seed - 1]))
 
 
 def units(plan):
@@ -136,7 +135,7 @@ def units(plan):
                            if contender in part.contenders and library in part.libraries]
                     if its:
                         found.append(Unit(scene, seed, contender, library,
-                                          launches(contender, its, plan, seed),
+                                          launches(contender, its, plan.launches, seed),
                                           seed == 1 and library == "ompi" and contender in TRACED))
     return found
 
