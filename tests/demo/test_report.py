@@ -123,6 +123,10 @@ class Drawing(unittest.TestCase):
         for most in (1, 7, 99.9, 100, 101, 4321):
             self.assertGreaterEqual(svg.ticks(most)[-1], most)
 
+    def test_losses_are_plain_numbers(self):
+        self.assertEqual([charts.per_call(value) for value in (0, 0.17, 9.6, 99.6, 1234)],
+                         ["0", "0.17", "9.6", "100", "1234"])
+
     def test_names_are_escaped(self):
         self.assertEqual(svg.text(1, 2, "<a&b>"), '<text x="1" y="2">&lt;a&amp;b&gt;</text>')
         self.assertIn("&quot;", svg.drawing(1, 1, [], 'say "x"'))

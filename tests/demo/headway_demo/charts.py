@@ -110,7 +110,7 @@ def losses(message):
 def per_call(value):
     if value == 0:
         return "0"
-    return f"{value:.0f}" if value >= 100 else f"{value:.2g}"
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def trunk(trace):
