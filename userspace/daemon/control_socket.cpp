@@ -25,10 +25,6 @@ constexpr mode_t everybody_mode = 0666;
 constexpr mode_t group_mode = 0660;
 constexpr int listen_backlog = 512;
 
-tl::unexpected<Error> errno_failure(const std::string& what) {
-    return system_failure(errno, "{}: {}", what, std::strerror(errno));
-}
-
 Result<void> make_dir(const std::string& dir) {
     if (mkdir(dir.c_str(), dir_mode) == 0 || errno == EEXIST) return {};
     return errno_failure("creating " + dir);

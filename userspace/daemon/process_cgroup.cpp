@@ -17,10 +17,6 @@ namespace {
 constexpr const char* hybrid_folder = "/unified";
 constexpr std::string_view v2_prefix = "0::";
 
-tl::unexpected<Error> errno_failure(const std::string& what) {
-    return system_failure(errno, "{}: {}", what, std::strerror(errno));
-}
-
 /// From the line of cgroups v2: "0::/path".
 Result<std::string> path_of(pid_t pid, const std::string& proc) {
     const std::string file = fmt::format("{}/{}/cgroup", proc, pid);

@@ -10,6 +10,7 @@
 
 #include "formats/goal_order.hpp"
 #include "formats/text_lines.hpp"
+#include "model/decimal.hpp"
 
 namespace headway {
 namespace {
@@ -18,7 +19,6 @@ using Kind = PlogptOperationKind;
 
 constexpr const char* grammar_advice = "see headway-formats(5) for the grammar";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 struct Token {

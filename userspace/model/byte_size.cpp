@@ -15,7 +15,7 @@ struct SizeUnit {
 
 constexpr std::uint64_t size_max_bytes = 1ULL << 40;
 
-constexpr std::array<DecimalUnit, 9> accepted_units{{{"b", 1},
+constexpr std::array<DecimalUnit, 9> size_units{{{"b", 1},
                                                      {"kb", 1'000},
                                                      {"kib", 1ULL << 10},
                                                      {"mb", 1'000'000},
@@ -39,7 +39,7 @@ constexpr std::array<SizeUnit, 9> written_units{{{"TiB", 1ULL << 40},
 }  // namespace
 
 Result<std::uint64_t> parse_byte_size(std::string_view text) {
-    auto bytes = parse_decimal(text, accepted_units);
+    auto bytes = parse_decimal(text, size_units);
     if (bytes && *bytes > size_max_bytes) return failure("\"{}\" is more than 1TiB", text);
     return bytes;
 }

@@ -13,8 +13,6 @@ using Wide = unsigned __int128;
 
 constexpr std::size_t digits_max = 19;  // fits into 64 bits whatever the digits are
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 std::string_view take_digits(std::string_view& text) {
     const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
     const auto digits = text.substr(0, static_cast<std::size_t>(end - text.begin()));

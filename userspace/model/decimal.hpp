@@ -12,6 +12,9 @@
 
 namespace headway {
 
+/// Whatever the locale.
+[[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 struct DecimalUnit {
     std::string_view name;  ///< lower case; "" stands for a number without a unit
     std::uint64_t factor;   ///< how many of the smallest unit it is

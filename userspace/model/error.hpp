@@ -3,6 +3,8 @@
 // values: nothing in Headway throws across a module's boundary.
 #pragma once
 
+#include <cerrno>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +38,11 @@ template <class... Args>
                                                    fmt::format_string<Args...> format,
                                                    Args&&... args) {
     return tl::unexpected(Error{fmt::format(format, std::forward<Args>(args)...), error_number});
+}
+
+/// Of the system call that has just failed.
+[[nodiscard]] inline tl::unexpected<Error> errno_failure(std::string_view what) {
+    return system_failure(errno, "{}: {}", what, std::strerror(errno));
 }
 
 }  // namespace headway

@@ -10,7 +10,7 @@ namespace headway {
 namespace {
 
 /// Relative difference up to which two levels or moments are the same.
-constexpr double tolerance = 1e-12;
+constexpr double level_tolerance = 1e-12;
 constexpr double growing = -1;
 
 /// Which groups use each link, in rising order.
@@ -25,10 +25,10 @@ GroupsOfLinks groups_of_links(const FluidNetwork& network) {
 }
 
 /// Progressive filling.  Time: that of all paths, and for each level that of all links.
-class Filling {
+class FluidFilling {
 public:
     /// `active`: the groups that still send.
-    Filling(const FluidNetwork& network, const GroupsOfLinks& users,
+    FluidFilling(const FluidNetwork& network, const GroupsOfLinks& users,
             const std::vector<bool>& active)
         : network_(network),
           users_(users),
@@ -87,7 +87,7 @@ private:
             groups.insert(groups.end(), users_[link].begin(), users_[link].end());
         };
         for (std::uint32_t l = 0; l < network_.links.size(); ++l) {
-            if (!can_fill(l) || level_when_full(l) > level * (1 + tolerance)) continue;
+            if (!can_fill(l) || level_when_full(l) > level * (1 + level_tolerance)) continue;
             full_[l] = true;
             add_users(l);
             if (network_.links[l].reverse != FluidLink::no_reverse) {
@@ -95,7 +95,7 @@ private:
             }
         }
         while (!by_cap_.empty() &&
-               network_.groups[by_cap_.back()].cap_bps <= level * (1 + tolerance)) {
+               network_.groups[by_cap_.back()].cap_bps <= level * (1 + level_tolerance)) {
             groups.push_back(by_cap_.back());
             by_cap_.pop_back();
         }
@@ -141,7 +141,7 @@ double run_time_s(const FluidNetwork& network) {
     const GroupsOfLinks users = groups_of_links(network);
     double now_s = 0;
     while (std::find(active.begin(), active.end(), true) != active.end()) {
-        const auto rates = Filling(network, users, active).run();
+        const auto rates = FluidFilling(network, users, active).run();
         double step_s = fluid_no_cap;
         for (std::size_t g = 0; g < rates.size(); ++g) {
             if (active[g]) step_s = std::min(step_s, left_bits[g] / rates[g]);
@@ -150,7 +150,7 @@ double run_time_s(const FluidNetwork& network) {
         for (std::size_t g = 0; g < rates.size(); ++g) {
             if (!active[g]) continue;
             left_bits[g] -= std::isfinite(rates[g]) ? rates[g] * step_s : left_bits[g];
-            if (left_bits[g] <= 8 * network.groups[g].bytes * tolerance * 1e3) active[g] = false;
+            if (left_bits[g] <= 8 * network.groups[g].bytes * level_tolerance * 1e3) active[g] = false;
         }
     }
     return now_s;
@@ -250,7 +250,7 @@ private:
 }  // namespace
 
 std::vector<double> fluid_rates_bps(const FluidNetwork& network) {
-    return Filling(network, groups_of_links(network), sending(network)).run();
+    return FluidFilling(network, groups_of_links(network), sending(network)).run();
 }
 
 FluidResult fluid_run(const FluidNetwork& network) {

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstdint>
 
+#include "model/decimal.hpp"
+
 namespace headway {
 namespace {
 
@@ -15,8 +17,6 @@ struct NumberRange {
     std::uint32_t last = 0;
     int width = 0;  ///< digits to pad to
 };
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_name_char(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '.' ||

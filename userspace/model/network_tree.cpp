@@ -6,14 +6,14 @@
 namespace headway {
 namespace {
 
-using Kind = NetworkNodeKind;
+using NodeKind = NetworkNodeKind;
 using Mistakes = std::vector<NetworkMistake>;
 using Indices = std::unordered_map<std::string_view, std::size_t>;
 
 constexpr std::size_t nobody = NetworkMistake::whole_network;
 
 std::string called(const NetworkItem& item) {
-    return fmt::format("{} \"{}\"", item.kind == Kind::host ? "host" : "switch", item.name);
+    return fmt::format("{} \"{}\"", item.kind == NodeKind::host ? "host" : "switch", item.name);
 }
 
 /// Switches by name; tells of names that are missing or used twice.
@@ -25,7 +25,7 @@ Indices find_names(std::span<const NetworkItem> items, Mistakes& found) {
             found.push_back({i, "a node has no name"});
             continue;
         }
-        Indices& names = items[i].kind == Kind::host ? hosts : switches;
+        Indices& names = items[i].kind == NodeKind::host ? hosts : switches;
         if (!names.emplace(items[i].name, i).second) {
             found.push_back({i, called(items[i]) + " is described twice"});
         }
@@ -42,7 +42,7 @@ std::vector<std::size_t> find_parents(std::span<const NetworkItem> items, const 
     for (std::size_t i = 0; i < items.size(); ++i) {
         const NetworkItem& item = items[i];
         if (item.parent.empty()) {
-            if (item.kind == Kind::host) {
+            if (item.kind == NodeKind::host) {
                 found.push_back({i, called(item) + " has no parent"});
             } else if (root != nobody) {
                 found.push_back({i, fmt::format("{} has no parent, as \"{}\" has none: a tree has "
@@ -119,7 +119,7 @@ void find_bad_edges(std::span<const NetworkItem> items, Mistakes& found) {
 void find_empty_clusters(std::span<const NetworkItem> items, Mistakes& found) {
     std::unordered_map<std::string_view, std::size_t> hosts;
     for (const NetworkItem& item : items) {
-        if (item.kind == Kind::host) ++hosts[item.parent];
+        if (item.kind == NodeKind::host) ++hosts[item.parent];
     }
     for (std::size_t i = 0; i < items.size(); ++i) {
         if (!items[i].is_cluster || hosts.contains(items[i].name)) continue;
@@ -188,7 +188,7 @@ Result<NetworkTree> NetworkTree::make(std::vector<NetworkItem> items) {
     }
     for (auto& [name, under] : below) {
         std::stable_partition(under.begin(), under.end(),
-                              [&](std::size_t i) { return items[i].kind == Kind::host; });
+                              [&](std::size_t i) { return items[i].kind == NodeKind::host; });
     }
     // Depth first, so that what belongs together stands together.
     std::vector<std::size_t> order;
@@ -197,7 +197,7 @@ Result<NetworkTree> NetworkTree::make(std::vector<NetworkItem> items) {
         const std::size_t at = stack.back();
         stack.pop_back();
         order.push_back(at);
-        if (items[at].kind == Kind::host) continue;
+        if (items[at].kind == NodeKind::host) continue;
         const auto under = below.find(items[at].name);
         if (under == below.end()) continue;
         stack.insert(stack.end(), under->second.rbegin(), under->second.rend());
@@ -247,7 +247,7 @@ std::optional<std::uint64_t> least_buffer(const NetworkEdge& edge) {
 
 std::vector<NetworkItem> network_items(const Topology& topology) {
     const std::string centre = unused_name(topology, "centre");
-    std::vector<NetworkItem> items{{Kind::switch_node, centre, "", {}, false, {}}};
+    std::vector<NetworkItem> items{{NodeKind::switch_node, centre, "", {}, false, {}}};
     const auto& clusters = topology.clusters();
     for (std::size_t c = 0; c < clusters.size(); ++c) {
         const Cluster& cluster = clusters[c];
@@ -255,12 +255,12 @@ std::vector<NetworkItem> network_items(const Topology& topology) {
         if (clusters.size() == 2) {
             delay = c == 0 ? topology.delay(0, 1) : std::chrono::nanoseconds::zero();
         }
-        items.push_back({Kind::switch_node, cluster.name, centre,
+        items.push_back({NodeKind::switch_node, cluster.name, centre,
                          {cluster.trunk_up_rate, cluster.trunk_down_rate, delay,
                           cluster.trunk_buffer_bytes, cluster.trunk_buffer_bytes},
                          true, cluster.prefixes});
         for (const std::string& host : cluster.hosts) {
-            items.push_back({Kind::host, host, cluster.name,
+            items.push_back({NodeKind::host, host, cluster.name,
                              {cluster.host_rate, cluster.host_rate, {}, {},
                               cluster.host_buffer_bytes},
                              false, {}});

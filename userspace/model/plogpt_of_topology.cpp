@@ -8,8 +8,6 @@
 namespace headway {
 namespace {
 
-double bytes_per_s(BitsPerSecond rate) { return static_cast<double>(rate.value) / 8; }
-
 struct Link {
     double bytes_per_s = 0;
     double delay_s = 0;

@@ -9,7 +9,7 @@
 namespace headway {
 namespace {
 
-using Kind = PlogptOperationKind;
+using OperationKind = PlogptOperationKind;
 using Programs = std::vector<std::vector<PlogptOperation>>;
 
 /// One end of a message: an Isend or an Irecv.
@@ -24,8 +24,8 @@ struct End {
 
 Result<void> check(const Programs& programs, std::uint32_t process, std::uint32_t index) {
     const PlogptOperation& operation = programs[process][index];
-    if (operation.kind == Kind::wait) {
-        if (operation.waited >= index || programs[process][operation.waited].kind == Kind::wait) {
+    if (operation.kind == OperationKind::wait) {
+        if (operation.waited >= index || programs[process][operation.waited].kind == OperationKind::wait) {
             return failure("rank {} op {}: waits for op {}, which is no earlier isend or irecv",
                            process, index, operation.waited);
         }
@@ -42,13 +42,13 @@ Result<void> check(const Programs& programs, std::uint32_t process, std::uint32_
 }
 
 /// All ends of one kind, by pair of processes and then in program order.
-std::vector<End> ends_of(const Programs& programs, Kind kind) {
+std::vector<End> ends_of(const Programs& programs, OperationKind kind) {
     std::vector<End> ends;
     for (std::uint32_t process = 0; process < programs.size(); ++process) {
         for (std::uint32_t index = 0; index < programs[process].size(); ++index) {
             const PlogptOperation& operation = programs[process][index];
             if (operation.kind != kind || operation.peer == process) continue;
-            if (kind == Kind::isend) ends.push_back({process, operation.peer, process, index});
+            if (kind == OperationKind::isend) ends.push_back({process, operation.peer, process, index});
             else ends.push_back({operation.peer, process, process, index});
         }
     }
@@ -97,8 +97,8 @@ Result<PlogptListedPrograms> PlogptListedPrograms::make(const Programs& programs
             }
         }
     }
-    const std::vector<End> sends = ends_of(programs, Kind::isend);
-    const std::vector<End> receives = ends_of(programs, Kind::irecv);
+    const std::vector<End> sends = ends_of(programs, OperationKind::isend);
+    const std::vector<End> receives = ends_of(programs, OperationKind::irecv);
     if (auto good = check_pairs(sends, receives); !good) return tl::unexpected(good.error());
 
     std::vector<std::uint32_t> numbered(sends.size());
@@ -119,7 +119,7 @@ Result<PlogptListedPrograms> PlogptListedPrograms::make(const Programs& programs
     }
     for (std::size_t p = 0; p < programs.size(); ++p) {
         for (std::size_t i = 0; i < programs[p].size(); ++i) {
-            if (programs[p][i].kind != Kind::wait) continue;
+            if (programs[p][i].kind != OperationKind::wait) continue;
             made.steps_[p][i] = wait_for(made.steps_[p][programs[p][i].waited]);
         }
     }

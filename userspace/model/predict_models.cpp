@@ -20,8 +20,6 @@ namespace {
 
 constexpr std::uint64_t congestion_links_max = 1U << 16;
 
-double bytes_per_s(BitsPerSecond rate) { return static_cast<double>(rate.value) / 8; }
-
 double wire_bytes(double bytes) {
     return static_cast<double>(tcp_wire_bytes(static_cast<std::uint64_t>(bytes)));
 }

@@ -22,7 +22,7 @@ constexpr std::array<RateUnit, 5> rate_units{{
     {"bit", "bit/s", 1},
 }};
 
-constexpr std::array<DecimalUnit, 6> accepted_units{{
+constexpr std::array<DecimalUnit, 6> read_units{{
     {"bit", 1},
     {"kbit", 1'000},
     {"mbit", 1'000'000},
@@ -34,7 +34,7 @@ constexpr std::array<DecimalUnit, 6> accepted_units{{
 }  // namespace
 
 Result<BitsPerSecond> parse_rate(std::string_view text) {
-    const auto bits = parse_decimal(text, accepted_units);
+    const auto bits = parse_decimal(text, read_units);
     if (!bits) return tl::unexpected(bits.error());
     const BitsPerSecond rate{*bits};
     if (rate.value < 8 || rate > rate_max) {

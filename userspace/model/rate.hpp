@@ -29,6 +29,9 @@ struct BytesPerSecond {
     [[nodiscard]] constexpr BitsPerSecond bits() const { return {value * 8}; }
 };
 
+/// For models, whose rates are fractions.
+[[nodiscard]] constexpr double bytes_per_s(BitsPerSecond rate) { return static_cast<double>(rate.value) / 8; }
+
 inline constexpr BitsPerSecond rate_max{GAP_RATE_MAX * 8};
 
 /// "25mbit", "2.5Gbit", "800000" (bits per second): tc's decimal units bit,
