@@ -3,6 +3,7 @@
 // within the bounds, or a reason; records whatever the text.
 #include "coordination/member_record.hpp"
 #include "coordination/store_link.hpp"
+#include "model/hostlist.hpp"
 #include "fuzz_text.hh"
 
 namespace headway::fuzz {
