@@ -69,7 +69,7 @@ public:
         is_complete = taken.is_complete;
         if (is_complete) service->earlier_run_is_back();
         EXPECT_GE(sd_event_new(&event_), 0);
-        socket_.emplace(*ControlSocket::bind(path, std::nullopt));
+        socket_.emplace(ControlSocket::bind(path, std::nullopt).value());
         EXPECT_TRUE(socket_->listen());
         server = std::move(*ControlServer::start(event_, socket_->fd(), *service, log));
         EXPECT_TRUE(server->hand_over_to(hand_over, std::move(taken.clients)));
@@ -248,6 +248,18 @@ TEST_F(HandOverTest, WhoWasBeingServedIsDisconnected) {
     EXPECT_TRUE(run_->is_complete);
 }
 
+TEST_F(HandOverTest, WhoIsMissingIsNotForgottenByARunThatEndsAtOnce) {
+    const Client served = join();
+    served.store(rate_phase(served, 100'000));
+    run_->hand_over.begin_request(PhaseSeat{0, served.slot});
+    run_.reset();
+    store_.is_stuck = true;  // so the next run writes who is there, but ends before it removes who is not
+    start();
+    EXPECT_FALSE(run_->is_complete);
+    restart();
+    EXPECT_FALSE(run_->is_complete) << "the run before still waited for it";
+}
+
 TEST_F(HandOverTest, WhoDiedMeanwhileIsGone) {
     std::array<int, 2> hold{};
     ASSERT_EQ(pipe(hold.data()), 0);
@@ -255,8 +267,11 @@ TEST_F(HandOverTest, WhoDiedMeanwhileIsGone) {
     ASSERT_GE(child, 0);
     if (child == 0) {
         const FileDescriptor socket = connect_raw();
+        for (int fd = 3; fd < 256; ++fd) {  // among them the lock of the run that ends
+            if (fd != hold[0] && fd != socket.get()) close(fd);
+        }
         tell(socket, join_text);
-        if (fork() == 0) close(hold[1]);  // it holds the connection
+        fork();  // so that somebody holds the connection when the child is dead
         char byte = 0;
         (void)!read(hold[0], &byte, 1);
         _exit(0);
@@ -391,6 +406,7 @@ TEST_F(HandOverTest, AStoreThatIsStuckIsToldOnceAndTriedAgain) {
     EXPECT_EQ(logged_.str().find("HW-306", told + 1), std::string::npos) << "once";
     store_.is_stuck = false;
     run_->wait();
+    run_->loop();
     EXPECT_EQ(store_.size(), 6U);
     restart();
     EXPECT_EQ(run_->service->clients(), 2U);

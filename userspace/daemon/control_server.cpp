@@ -83,7 +83,7 @@ Result<void> ControlServer::hand_over_to(HandOver& hand_over,
         if (auto watching = watch(*client); !watching) return watching;
         clients_.emplace(one.session, std::move(client));
     }
-    // Timers, signals and coordination change what is handed over, too.
+    // After any event: timers, signals and coordination change what is handed over, too.
     sd_event_source* source = nullptr;
     const int added = sd_event_add_post(event_, &source, on_changed, this);
     if (added < 0) return event_failure(added, "following what is handed over");
@@ -111,10 +111,8 @@ int ControlServer::on_changed(sd_event_source*, void* server) {
     return 0;
 }
 
-int ControlServer::on_hand_over_again(sd_event_source*, std::uint64_t, void* server) {
-    static_cast<ControlServer*>(server)->hand_over(std::nullopt);
-    return 0;
-}
+/// An event is all it takes: on_changed() follows.
+int ControlServer::on_hand_over_again(sd_event_source*, std::uint64_t, void*) { return 0; }
 
 // ------------------------------------------------------------------ accepting
 

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/pacer.hpp"
 
-#include <algorithm>
-
 namespace headway {
-namespace {
 
 using namespace std::chrono_literals;
-
-}  // namespace
 
 Pacer::Pacer(TrafficControl& kernel, const Clock& clock, const KernelLayout& layout,
              std::chrono::nanoseconds linger)
