@@ -181,8 +181,7 @@ rate_of(const struct headway_phase_config *c, __u32 job, __u32 phase, __u32 trun
  * A function of its own is verified once, not for each of its callers.  And
  * because slots is never NULL within the loop, the verifier need not follow each
  * turn with it and without.  Together that is a sixth of the instructions to
- * verify (bpftool -d prog load says how many), and headwayd waits for them
- * whenever it starts.
+ * verify, and headwayd waits for them whenever it starts.
  */
 __noinline __u64 strictest(__u32 trunk, __u32 only)
 {
