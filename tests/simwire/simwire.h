@@ -5,6 +5,7 @@
 
 #include <linux/hrtimer.h>
 #include <linux/netdevice.h>
+#include <linux/prandom.h>
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
 #include <linux/sysfs.h>
@@ -12,6 +13,7 @@
 #define SIMWIRE_TX_QUEUES_MAX	16
 #define SIMWIRE_RATE_BPS	1000000000ULL
 #define SIMWIRE_RING		64
+#define SIMWIRE_PPM		1000000ULL
 
 /* Native byte order, 16 bytes. */
 struct simwire_record {
@@ -35,6 +37,12 @@ struct simwire {
 	u64			stall_ns;
 	u64			bql;
 	u64			pause_stats;
+	u64			clock_ppm;
+	u64			xmit_stall_ns;
+	u64			tx_pause;
+	u64			slow_ethtool;
+	u64			moderation_ns;
+	u64			fifo_bytes;
 
 	/* the sending side: frames the device holds, in the order they go */
 	struct sk_buff_head	ring;
@@ -49,6 +57,11 @@ struct simwire {
 
 	/* no carrier until then */
 	struct hrtimer		negotiation;
+
+	/* the next interrupt of another device */
+	struct hrtimer		interrupt;
+	u64			interrupt_ns;
+	struct rnd_state	interrupt_times;
 
 	u64			tx_frames;
 	u64			tx_bytes;
@@ -82,5 +95,6 @@ extern const struct attribute_group simwire_group;
 
 /* simwire_main.c */
 void simwire_renegotiate(struct net_device *dev, u64 rate_bps);
+void simwire_interrupt_for(struct simwire *sw, u64 busy_ns);
 
 #endif

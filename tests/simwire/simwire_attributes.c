@@ -10,6 +10,7 @@
 #define SIMWIRE_RATE_MAX_BPS	1000000000000ULL
 #define SIMWIRE_DELAY_MAX_NS	(10 * NSEC_PER_SEC)
 #define SIMWIRE_RING_MAX	4096
+#define SIMWIRE_FIFO_MAX_BYTES	(16U << 20)
 #define SIMWIRE_RECORDS_MAX	(4U << 20)
 
 static struct simwire *simwire_of(struct device *d)
@@ -109,6 +110,54 @@ static struct simwire_attribute simwire_bql = {
 static struct simwire_attribute simwire_pause_stats = {
 	SIMWIRE_PARAMETER(pause_stats, 0, 1)
 };
+
+static struct simwire_attribute simwire_clock_ppm = {
+	SIMWIRE_PARAMETER(clock_ppm, SIMWIRE_PPM / 2, 2 * SIMWIRE_PPM)
+};
+
+static struct simwire_attribute simwire_xmit_stall_ns = {
+	SIMWIRE_PARAMETER(xmit_stall_ns, 0, NSEC_PER_MSEC)
+};
+
+static struct simwire_attribute simwire_tx_pause = {
+	SIMWIRE_PARAMETER(tx_pause, 0, 1)
+};
+
+static struct simwire_attribute simwire_slow_ethtool = {
+	SIMWIRE_PARAMETER(slow_ethtool, 0, 1)
+};
+
+static struct simwire_attribute simwire_moderation_ns = {
+	SIMWIRE_PARAMETER(moderation_ns, 0, SIMWIRE_DELAY_MAX_NS)
+};
+
+static struct simwire_attribute simwire_fifo_bytes = {
+	SIMWIRE_PARAMETER(fifo_bytes, 0, SIMWIRE_FIFO_MAX_BYTES)
+};
+
+static ssize_t simwire_interrupt_store(struct device *d,
+				       struct device_attribute *attr,
+				       const char *buf, size_t len);
+
+static struct simwire_attribute simwire_interrupt_ns = {
+	.attr = __ATTR(interrupt_ns, 0644, simwire_show, simwire_interrupt_store),
+	.offset = offsetof(struct simwire, interrupt_ns),
+	.max = NSEC_PER_MSEC,
+};
+
+static ssize_t simwire_interrupt_store(struct device *d,
+				       struct device_attribute *attr,
+				       const char *buf, size_t len)
+{
+	u64 busy_ns;
+	int err;
+
+	err = simwire_parse(&simwire_interrupt_ns, buf, &busy_ns);
+	if (err)
+		return err;
+	simwire_interrupt_for(simwire_of(d), busy_ns);
+	return len;
+}
 
 static struct simwire_attribute simwire_tx_frames = {
 	SIMWIRE_COUNTER(tx_frames)
@@ -216,6 +265,13 @@ static struct attribute *simwire_attrs[] = {
 	&simwire_stall_ns.attr.attr,
 	&simwire_bql.attr.attr,
 	&simwire_pause_stats.attr.attr,
+	&simwire_clock_ppm.attr.attr,
+	&simwire_xmit_stall_ns.attr.attr,
+	&simwire_tx_pause.attr.attr,
+	&simwire_slow_ethtool.attr.attr,
+	&simwire_moderation_ns.attr.attr,
+	&simwire_fifo_bytes.attr.attr,
+	&simwire_interrupt_ns.attr.attr,
 	&simwire_tx_frames.attr.attr,
 	&simwire_tx_wire_bytes.attr.attr,
 	&simwire_tx_mac_control_frames.attr.attr,

@@ -34,6 +34,21 @@
  *	bql		0: the driver tells byte queue limits of no further frame
  *	pause_stats	0: the driver has no pause statistics for ethtool; with
  *			1 they count the MAC control frames on the wire
+ *	clock_ppm	the wire's clock as millionths of this machine's: with
+ *			1000100 it carries 100 ppm more than rate_bps says
+ *	xmit_stall_ns	the driver holds the next frame for so long before it
+ *			tells byte queue limits of it, once; 1 ms at most
+ *	tx_pause	1: tell ethtool that this end stops the other by PAUSE
+ *			frames.  It does not
+ *	slow_ethtool	1: what ethtool asks takes a while, and sleeps, as where
+ *			firmware has to be asked
+ *	moderation_ns	the driver is told of frames that are done with so late,
+ *			and of further ones no sooner than so long after that.
+ *			They reach the other end no sooner
+ *	fifo_bytes	the driver is told that a frame is done with when it enters
+ *			a FIFO of so many byte-times before the wire
+ *	interrupt_ns	another device keeps this processor busy for so long at a
+ *			time, with interrupts off, every 100 us on average
  *	renegotiate	write a rate: the carrier goes, both directions take the
  *			rate over, the carrier returns two seconds later.  What
  *			is sent or arrives meanwhile is lost, the speed unknown
@@ -47,6 +62,7 @@
  *	records		struct simwire_record for each frame sent since then,
  *			until there is no more room
  */
+#include <linux/delay.h>
 #include <linux/etherdevice.h>
 #include <linux/ethtool.h>
 #include <linux/math64.h>
@@ -59,6 +75,7 @@
 
 #define SIMWIRE_MTU_MAX		9000
 #define SIMWIRE_NEGOTIATION_NS	(2 * NSEC_PER_SEC)
+#define SIMWIRE_INTERRUPT_EVERY_NS	(100 * NSEC_PER_USEC)
 
 static struct device *simwire_parent;
 
@@ -148,6 +165,30 @@ void simwire_renegotiate(struct net_device *dev, u64 rate_bps)
 			    ktime_get_ns() + SIMWIRE_NEGOTIATION_NS);
 }
 
+static enum hrtimer_restart simwire_interrupt(struct hrtimer *timer)
+{
+	struct simwire *sw = container_of(timer, struct simwire, interrupt);
+	u64 busy_ns = READ_ONCE(sw->interrupt_ns), start = ktime_get_ns();
+
+	while (ktime_get_ns() - start < busy_ns)
+		cpu_relax();
+	/* not get_random_u32(): its lock sleeps on PREEMPT_RT */
+	hrtimer_forward_now(timer,
+			    ns_to_ktime(1 + prandom_u32_state(&sw->interrupt_times) %
+					    (2 * SIMWIRE_INTERRUPT_EVERY_NS)));
+	return busy_ns ? HRTIMER_RESTART : HRTIMER_NORESTART;
+}
+
+/* 0: no more of them. */
+void simwire_interrupt_for(struct simwire *sw, u64 busy_ns)
+{
+	WRITE_ONCE(sw->interrupt_ns, busy_ns);
+	if (busy_ns)
+		hrtimer_start(&sw->interrupt,
+			      ns_to_ktime(SIMWIRE_INTERRUPT_EVERY_NS),
+			      HRTIMER_MODE_REL_HARD);
+}
+
 static void simwire_get_stats64(struct net_device *dev,
 				struct rtnl_link_stats64 *stats)
 {
@@ -172,6 +213,13 @@ static const struct net_device_ops simwire_netdev_ops = {
 	.ndo_validate_addr	= eth_validate_addr,
 };
 
+static void simwire_ask_firmware(const struct simwire *sw)
+{
+	might_sleep();
+	if (READ_ONCE(sw->slow_ethtool))
+		msleep(20);
+}
+
 static int simwire_get_link_ksettings(struct net_device *dev,
 				      struct ethtool_link_ksettings *settings)
 {
@@ -179,6 +227,7 @@ static int simwire_get_link_ksettings(struct net_device *dev,
 	u32 rest;
 	u64 mbps = div_u64_rem(READ_ONCE(sw->rate_bps), 1000000, &rest);
 
+	simwire_ask_firmware(sw);
 	settings->base.speed = SPEED_UNKNOWN;
 	if (READ_ONCE(sw->speed_known) && !rest &&
 	    (netif_carrier_ok(dev) || !netif_running(dev)))
@@ -188,10 +237,14 @@ static int simwire_get_link_ksettings(struct net_device *dev,
 	return 0;
 }
 
-/* Neither end stops for the other; ethtool asks before it shows statistics. */
+/* Neither end stops for the other, whatever is said here. */
 static void simwire_get_pauseparam(struct net_device *dev,
 				   struct ethtool_pauseparam *pause)
 {
+	struct simwire *sw = netdev_priv(dev);
+
+	simwire_ask_firmware(sw);
+	pause->tx_pause = READ_ONCE(sw->tx_pause);
 }
 
 static void simwire_get_pause_stats(struct net_device *dev,
@@ -199,14 +252,32 @@ static void simwire_get_pause_stats(struct net_device *dev,
 {
 	struct simwire *sw = netdev_priv(dev);
 
+	simwire_ask_firmware(sw);
 	if (!READ_ONCE(sw->pause_stats))
 		return;
 	stats->tx_pause_frames = READ_ONCE(sw->tx_mac_control_frames);
 	stats->rx_pause_frames = READ_ONCE(sw->rx_mac_control_frames);
 }
 
+static void simwire_get_channels(struct net_device *dev,
+				 struct ethtool_channels *channels)
+{
+	channels->max_tx = dev->num_tx_queues;
+	channels->tx_count = dev->real_num_tx_queues;
+	channels->max_rx = 1;
+	channels->rx_count = 1;
+}
+
+static int simwire_set_channels(struct net_device *dev,
+				struct ethtool_channels *channels)
+{
+	return netif_set_real_num_tx_queues(dev, channels->tx_count);
+}
+
 static const struct ethtool_ops simwire_ethtool_ops = {
 	.get_link		= ethtool_op_get_link,
+	.get_channels		= simwire_get_channels,
+	.set_channels		= simwire_set_channels,
 	.get_link_ksettings	= simwire_get_link_ksettings,
 	.get_pauseparam		= simwire_get_pauseparam,
 	.get_pause_stats	= simwire_get_pause_stats,
@@ -218,6 +289,7 @@ static void simwire_free(struct net_device *dev)
 {
 	struct simwire *sw = netdev_priv(dev);
 
+	hrtimer_cancel(&sw->interrupt);
 	vfree(sw->records);
 }
 
@@ -230,7 +302,6 @@ static void simwire_setup(struct net_device *dev)
 	dev->ethtool_ops = &simwire_ethtool_ops;
 	dev->needs_free_netdev = true;
 	dev->priv_destructor = simwire_free;
-	dev->priv_flags &= ~IFF_TX_SKB_SHARING;
 	dev->priv_flags |= IFF_LIVE_ADDR_CHANGE;
 	dev->max_mtu = SIMWIRE_MTU_MAX;
 	dev->hw_features = NETIF_F_SG | NETIF_F_FRAGLIST | NETIF_F_HW_CSUM |
@@ -247,8 +318,12 @@ static void simwire_setup(struct net_device *dev)
 	sw->speed_known = 1;
 	sw->bql = 1;
 	sw->pause_stats = 1;
+	sw->clock_ppm = SIMWIRE_PPM;
 	simwire_wire_init(sw);
 	simwire_init_timer(&sw->negotiation, simwire_negotiated);
+	hrtimer_init(&sw->interrupt, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
+	sw->interrupt.function = simwire_interrupt;
+	prandom_seed_state(&sw->interrupt_times, get_random_u64());
 }
 
 static struct rtnl_link_ops simwire_link_ops;

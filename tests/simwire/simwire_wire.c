@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* simwire's wire: frames wait, leave, travel and arrive. */
+#include <linux/delay.h>
 #include <linux/etherdevice.h>
 #include <linux/math64.h>
 
@@ -178,17 +179,35 @@ static void simwire_complete(struct simwire *sw,
 	}
 }
 
+/* What the wire carries by the clock of this machine. */
+static u64 simwire_true_rate_bps(const struct simwire *sw)
+{
+	return mul_u64_u64_div_u64(sw->rate_bps, sw->clock_ppm, SIMWIRE_PPM);
+}
+
+/* When the driver may know that it is done with the frame. */
+static u64 simwire_done_ns(const struct simwire *sw, struct sk_buff *skb)
+{
+	u64 end_ns = simwire_cb(skb)->end_ns;
+
+	if (likely(!sw->fifo_bytes))
+		return end_ns;
+	return end_ns - min(end_ns, div64_u64(sw->fifo_bytes * SIMWIRE_BITS_NSEC,
+					      simwire_true_rate_bps(sw)));
+}
+
 /*
- * The last bit of a frame has left.  Without a delay it is at the other end
- * already, which saves a timer.
+ * The last bit of a frame has left, or will from the FIFO.  Without a delay it
+ * is at the other end already, which saves a timer.
  */
-static void simwire_launch(struct simwire *sw, struct sk_buff *skb,
+static void simwire_launch(struct simwire *sw, struct sk_buff *skb, u64 now,
 			   struct sk_buff_head *due)
 {
 	bool first = skb_queue_empty(&sw->flight);
 
 	skb_orphan(skb);		/* sent: the socket may send more */
-	if ((first && !sw->delay_ns) || simwire_cb(skb)->filtered) {
+	if ((first && !sw->delay_ns && simwire_cb(skb)->end_ns <= now) ||
+	    simwire_cb(skb)->filtered) {
 		__skb_queue_tail(due, skb);
 		return;
 	}
@@ -209,13 +228,14 @@ static enum hrtimer_restart simwire_sent(struct hrtimer *timer)
 
 	__skb_queue_head_init(&due);
 	spin_lock(&sw->lock);
-	while ((skb = skb_peek(&sw->ring)) && simwire_cb(skb)->end_ns <= now) {
+	while ((skb = skb_peek(&sw->ring)) && simwire_done_ns(sw, skb) <= now) {
 		simwire_release(sw, skb, completed);
-		simwire_launch(sw, skb, &due);
+		simwire_launch(sw, skb, now, &due);
 	}
 	more = skb;
 	if (more)
-		hrtimer_set_expires(timer, ns_to_ktime(simwire_cb(skb)->end_ns));
+		hrtimer_set_expires(timer, ns_to_ktime(max(simwire_done_ns(sw, skb),
+							   now + sw->moderation_ns)));
 	simwire_complete(sw, completed);
 	spin_unlock(&sw->lock);
 
@@ -245,7 +265,7 @@ static void simwire_occupy(struct simwire *sw, struct sk_buff *skb)
 
 	simwire_record(sw, skb, sw->free_ns, wire);
 	sw->free_ns += div64_u64_rem(wire * SIMWIRE_BITS_NSEC + sw->free_rem,
-				     sw->rate_bps, &rem);
+				     simwire_true_rate_bps(sw), &rem);
 	sw->free_rem = rem;
 	sw->tx_frames++;
 	sw->tx_bytes += skb->len;
@@ -283,8 +303,20 @@ static void simwire_schedule(struct simwire *sw, struct sk_buff *skb)
 netdev_tx_t simwire_xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct simwire *sw = netdev_priv(dev);
+	u64 stall_ns;
 	bool first;
 
+	/* its cb is ours only if nobody else has it */
+	skb = skb_share_check(skb, GFP_ATOMIC);
+	if (!skb) {
+		simwire_count(&sw->tx_dropped, 1);
+		return NETDEV_TX_OK;
+	}
+	stall_ns = READ_ONCE(sw->xmit_stall_ns);
+	if (unlikely(stall_ns)) {
+		WRITE_ONCE(sw->xmit_stall_ns, 0);
+		udelay(div_u64(stall_ns, NSEC_PER_USEC));
+	}
 	if (skb_put_padto(skb, SIMWIRE_FRAME_MIN)) {
 		simwire_count(&sw->tx_dropped, 1);
 		return NETDEV_TX_OK;
@@ -297,7 +329,7 @@ netdev_tx_t simwire_xmit(struct sk_buff *skb, struct net_device *dev)
 	simwire_schedule(sw, skb);
 	simwire_hold(sw, skb);
 	if (first)
-		simwire_arm(&sw->sent, simwire_cb(skb)->end_ns);
+		simwire_arm(&sw->sent, simwire_done_ns(sw, skb) + sw->moderation_ns);
 	spin_unlock(&sw->lock);
 	return NETDEV_TX_OK;
 }
