@@ -4,11 +4,14 @@
  *
  * While a qdisc is backlogged the wire carries data frames and gap frames
  * without a pause, so the number of bytes handed to the device *is* the time
- * on the wire.  All times here are byte-times of the link, and exact: a class
- * keeps the remainder of every division and so has no long-run rate error.
- * Where gap frames cannot be used the clock follows real time instead.
+ * on the wire.  All times here are byte-times of the link, and exact: a rate
+ * keeps the remainder of every division and so has no long-run error.  Where
+ * gap frames are not used the clock follows real time instead.
  *
- * tests/unit/byteclock_test.cc compiles this header unchanged in user space.
+ * Times wrap around and are compared as jiffies are: two of them that are
+ * compared are less than 2^63 byte-times apart, 1.4 years at 1.6 Tbit/s.
+ *
+ * tests/unit/byteclock compiles this header unchanged in user space.
  */
 #ifndef _GAP_BYTECLOCK_H
 #define _GAP_BYTECLOCK_H
@@ -20,12 +23,22 @@
 #include "include/uapi/linux/pkt_sched_gap.h"
 
 #define GAP_NSEC_PER_SEC	1000000000ULL
-/* Longest difference of two times, in ns or byte-times; sums stay far from 2^64. */
+/* Longest difference of two times that is computed, in ns or byte-times. */
 #define GAP_TIME_MAX		0x2000000000000000ULL
 /* After so long real time gets a new origin; costs less than a byte-time. */
 #define GAP_TIE_AGE_NS		(3600 * GAP_NSEC_PER_SEC)
-/* A wire that is free cannot have this much left to send. */
-#define GAP_TIE_AHEAD_NS	GAP_NSEC_PER_SEC
+/* A device that holds nothing may have no more than this left in its FIFO. */
+#define GAP_FIFO_MAX_BYTES	(512 * 1024)
+
+static inline bool gap_time_after(u64 a, u64 b)
+{
+	return (s64)(a - b) > 0;
+}
+
+static inline u64 gap_time_later(u64 a, u64 b)
+{
+	return gap_time_after(a, b) ? a : b;
+}
 
 /* Byte-times that a frame of @len bytes (no FCS, VLAN tags counted) takes. */
 static inline u32 gap_wire_bytes(u32 len)
@@ -63,9 +76,20 @@ static inline void gap_clock_init(struct gap_clock *clock, u64 link_rate,
  */
 static inline u64 gap_mul_div(u64 a, u64 mul, u64 div)
 {
+	u64 whole, rest;
+
 	if (mul_u64_u64_shr(a, mul, 64) >= div)
 		return GAP_TIME_MAX;
-	return min(mul_u64_u64_div_u64(a, mul, div), GAP_TIME_MAX);
+	/* a quotient of large factors is not exact on every processor */
+	whole = div64_u64_rem(a, div, &rest) * mul;
+	return min(whole + mul_u64_u64_div_u64(rest, mul, div), GAP_TIME_MAX);
+}
+
+/* The wire is free at @now_ns, whatever was sent. */
+static inline void gap_clock_restart(struct gap_clock *clock, u64 now_ns)
+{
+	clock->tie_bytes = clock->bytes;
+	clock->tie_ns = now_ns;
 }
 
 /* Byte-times as real time, and back. */
@@ -98,6 +122,25 @@ static inline u64 gap_clock_ns_at(const struct gap_clock *clock, u64 bytes)
 }
 
 /*
+ * Real time is the clock: it says what has passed, whatever was sent.  It is
+ * counted from one origin for long, so that roundings do not add up.
+ */
+static inline void gap_clock_follow(struct gap_clock *clock, u64 now_ns)
+{
+	u64 bytes;
+
+	if (now_ns <= clock->tie_ns)
+		return;
+	bytes = clock->tie_bytes +
+		gap_clock_ns_to_bytes(clock, now_ns - clock->tie_ns);
+	clock->bytes = gap_time_later(clock->bytes, bytes);
+	if (now_ns - clock->tie_ns > GAP_TIE_AGE_NS) {
+		clock->tie_bytes = bytes;
+		clock->tie_ns = now_ns;
+	}
+}
+
+/*
  * Count the time for which the wire was idle; returns it in ns.  Only to be
  * called when the device is known to hold nothing: frames in its ring are not
  * idle time, and a device that is slower than it says, or was paused, may
@@ -109,44 +152,17 @@ static inline u64 gap_clock_ns_at(const struct gap_clock *clock, u64 bytes)
  */
 static inline u64 gap_clock_tie(struct gap_clock *clock, u64 now_ns)
 {
-	u64 free_ns = gap_clock_wire_free_ns(clock);
+	u64 before = clock->bytes, free_ns;
 
-	if (now_ns <= free_ns) {
-		/* the link is faster than its rate says */
-		if (free_ns - now_ns > GAP_TIE_AHEAD_NS) {
-			clock->tie_bytes = clock->bytes;
-			clock->tie_ns = now_ns;
-		}
-		return 0;
-	}
-	clock->bytes += gap_clock_ns_to_bytes(clock, now_ns - free_ns);
-	clock->tie_bytes = clock->bytes;
-	clock->tie_ns = now_ns;
-	return now_ns - free_ns;
-}
-
-/* Real time is the clock: it says what has passed, whatever was sent. */
-static inline void gap_clock_follow(struct gap_clock *clock, u64 now_ns)
-{
-	u64 bytes;
-
-	if (now_ns <= clock->tie_ns)
-		return;
-	bytes = clock->tie_bytes +
-		gap_clock_ns_to_bytes(clock, now_ns - clock->tie_ns);
-	clock->bytes = max(clock->bytes, bytes);
-	if (now_ns - clock->tie_ns > GAP_TIE_AGE_NS) {
-		clock->tie_bytes = bytes;
-		clock->tie_ns = now_ns;
-	}
-}
-
-/* Count from @origin on, so that the clock never comes to its end. */
-static inline void gap_clock_rebase(struct gap_clock *clock, u64 origin)
-{
-	clock->tie_ns = gap_clock_wire_free_ns(clock);
-	clock->bytes -= origin;
-	clock->tie_bytes = clock->bytes;
+	gap_clock_follow(clock, now_ns);
+	if (clock->bytes != before)
+		return gap_clock_bytes_to_ns(clock, clock->bytes - before);
+	/* frames were lost, or the link is faster than its rate says */
+	free_ns = gap_clock_wire_free_ns(clock);
+	if (free_ns > now_ns &&
+	    free_ns - now_ns > gap_clock_bytes_to_ns(clock, GAP_FIFO_MAX_BYTES))
+		gap_clock_restart(clock, now_ns);
+	return 0;
 }
 
 /* A new link rate holds from @now_ns on; time already counted stays. */
@@ -159,93 +175,124 @@ static inline void gap_clock_set_link_rate(struct gap_clock *clock,
 }
 
 /**
- * struct gap_pace - the schedule of one class
- * @rate: bytes of wire time per second
- * @next: the byte-time at which the next frame is due
+ * struct gap_rate - one rate of a class
+ * @rate: bytes of wire time per second, or GAP_RATE_UNLIMITED; 0: not set
+ * @asked: the same before a cap on all rates of the class
  * @rem: what the divisions left over, in units of 1/@rate byte-times
+ * @wire: length of the last frame in byte-times, 0: none yet
+ * @quot: byte-times that a frame of that length takes at this rate,
+ * @mod: and what that division leaves over
  */
-struct gap_pace {
+struct gap_rate {
 	u64	rate;
-	u64	next;
+	u64	asked;
 	u64	rem;
+	u64	quot;
+	u64	mod;
+	u32	wire;
 };
 
+/* What follows from the rate, the link rate or a frame's length is gone. */
+static inline void gap_rate_forget(struct gap_rate *rate)
+{
+	rate->rem = 0;
+	rate->wire = 0;
+}
+
+static inline void gap_rate_set(struct gap_rate *rate, u64 asked, u64 cap)
+{
+	u64 before = rate->rate;
+
+	rate->asked = asked;
+	rate->rate = min(asked, cap);
+	if (rate->rate != before)
+		gap_rate_forget(rate);
+}
+
+static inline bool gap_rate_is_limited(const struct gap_rate *rate)
+{
+	return rate->rate != GAP_RATE_UNLIMITED;
+}
+
 /*
- * A new rate from @now on.  What is left of the current interval shrinks or
- * grows in proportion, so a class that leaves a crawl need not wait it out.
- * The remainder, a fraction of a byte-time, is dropped.
+ * Byte-times from the start of a frame of @wire byte-times to the start of the
+ * next one.  Frames of one length follow each other, so the division is rare.
  */
-static inline void gap_pace_set_rate(struct gap_pace *pace, u64 rate, u64 now)
+static inline u64 gap_rate_interval(struct gap_rate *rate, u64 link_rate,
+				    u32 wire)
 {
-	if (rate == GAP_RATE_UNLIMITED || pace->rate == GAP_RATE_UNLIMITED)
-		pace->next = now;
-	else if (pace->next > now)
-		pace->next = now + gap_mul_div(pace->next - now, pace->rate,
-					       rate);
-	pace->rate = rate;
-	pace->rem = 0;
+	u64 interval;
+
+	if (unlikely(rate->wire != wire)) {
+		/* wire < 2^17 and link_rate < 2^40: no overflow */
+		rate->quot = div64_u64_rem((u64)wire * link_rate, rate->rate,
+					   &rate->mod);
+		rate->wire = wire;
+	}
+	interval = rate->quot;
+	rate->rem += rate->mod;
+	if (rate->rem >= rate->rate) {
+		rate->rem -= rate->rate;
+		interval++;
+	}
+	return interval;
 }
 
 /*
- * The link rate, and so the length of a byte-time, changed at @now: what is
- * left to wait stays the same in real time.
- */
-static inline void gap_pace_rescale(struct gap_pace *pace, u64 now,
-				    u64 old_link_rate, u64 link_rate)
-{
-	if (pace->next > now)
-		pace->next = now + gap_mul_div(pace->next - now, link_rate,
-					       old_link_rate);
-	pace->rem = 0;
-}
-
-static inline void gap_pace_rebase(struct gap_pace *pace, u64 origin)
-{
-	pace->next -= min(pace->next, origin);
-}
-
-/* The first frame after an idle time: an idle class earns no credit. */
-static inline void gap_pace_activate(struct gap_pace *pace, u64 now)
-{
-	pace->next = max(pace->next, now);
-}
-
-/*
- * Charge a frame of @wire byte-times that starts at @start; return the
- * lateness that could not be made up, in byte-times.
+ * A frame of @wire byte-times starts at @now; it was due at @due.  Sets *@next
+ * to when the next one is due, and returns by how much later that is than the
+ * rate would have it, because so much lateness cannot be made up.
  *
  * A frame that starts late because another one held the wire, or because a
  * timer was late, does not move the schedule: the class makes the time up
- * with its next frames.  At most one period is credited this way, or
+ * with its next frames.  At most one interval is credited this way, or
  * @credit_min where that is longer: with gap frames what a foreign frame can
  * cost (the longest frame of the device and the shortest gap), with the timer
- * what the administrator allows.  More would become a burst.
+ * what it may be late.  More would become a burst.
  */
-static inline u64 gap_pace_charge(struct gap_pace *pace, u64 link_rate,
-				  u64 start, u32 wire, u64 credit_min)
+static inline u64 gap_rate_charge(struct gap_rate *rate, u64 link_rate, u64 due,
+				  u64 now, u32 wire, u64 credit_min, u64 *next)
 {
-	u64 lost = 0;
-	u64 interval;
-	u64 credit;
+	u64 interval = gap_rate_interval(rate, link_rate, wire);
+	u64 late = now - due;
+	u64 lost;
 
-	/* wire < 2^17 and link_rate < 2^40: no overflow */
-	interval = div64_u64_rem((u64)wire * link_rate + pace->rem, pace->rate,
-				 &pace->rem);
-	credit = max(interval, credit_min);
-	if (start > pace->next && start - pace->next > credit) {
-		lost = start - pace->next - credit;
-		pace->next += lost;
-	}
-	pace->next += interval;
+	*next = due + interval;
+	if (likely(late <= credit_min || late <= interval))
+		return 0;
+	lost = late - max(interval, credit_min);
+	*next += lost;
 	return lost;
+}
+
+/*
+ * The class has had no packets: it earned no credit, so its schedule starts at
+ * @now, unless it still owes an interval.  No interval is as long as the
+ * limit, so beyond it are times that have passed.
+ */
+static inline u64 gap_pace_start(u64 next, u64 now)
+{
+	return next - now > GAP_TIME_MAX ? now : next;
+}
+
+/*
+ * What is left to wait until @next when a rate or the link rate changes at
+ * @now: it shrinks or grows in the proportion of @mul to @div, so that a class
+ * that leaves a crawl need not wait it out.
+ */
+static inline u64 gap_pace_rescale(u64 next, u64 now, u64 mul, u64 div)
+{
+	if (!gap_time_after(next, now))
+		return next;
+	return now + gap_mul_div(next - now, mul, div);
 }
 
 /*
  * Byte-times of the gap frame to send now when @need are to pass before the
  * next data frame: never less than the shortest slot, never more than
- * @slot_max, and never such that an impossible remainder is left.  Only a
- * @need below the shortest slot is exceeded; the data frame then starts late
- * and gap_pace_charge() makes that up.
+ * @slot_max, and never such that an impossible remainder is left.  A @need
+ * below the shortest slot is exceeded, and some where the MTU is below 130; the
+ * data frame then starts late and the class makes that up.
  */
 static inline u32 gap_slot_bytes(u64 need, u32 slot_max)
 {
@@ -256,6 +303,64 @@ static inline u32 gap_slot_bytes(u64 need, u32 slot_max)
 	if (need - slot_max < GAP_SLOT_MIN_BYTES)
 		return max_t(u32, need - GAP_SLOT_MIN_BYTES, GAP_SLOT_MIN_BYTES);
 	return slot_max;
+}
+
+/*
+ * Do gap frames take their time on the wire?
+ *
+ * By the byte clock the device cannot have sent more than the link carries.
+ * Where it has, it gave frames back sooner than they could leave: something
+ * drops gap frames, and what follows them is not paced.  An honest device may
+ * be ahead by what its FIFO holds behind the queue that it reports, what it
+ * reports at once and the core's own bulk; and its clock and ours may differ
+ * by one part in GAP_WATCH_DRIFT, which is 500 ppm.
+ */
+#define GAP_WATCH_SLACK_BYTES	(GAP_FIFO_MAX_BYTES + 128 * 1024)
+#define GAP_WATCH_STEP_BYTES	(128 * 1024)
+#define GAP_WATCH_DRIFT		2000
+/* After which gap frames of 0.1 % of the wire come to more than slack and drift. */
+#define GAP_WATCH_WINDOW_BYTES	(2ULL * GAP_WATCH_DRIFT * GAP_WATCH_SLACK_BYTES)
+
+/**
+ * struct gap_watch - what the device has sent since a moment
+ * @check_at: on the byte clock, when to look again
+ * @began_ns: that moment, 0: none yet
+ * @began_bytes: wire bytes that had left the device by then, at most
+ * @began_completed: what the driver had given back by then
+ */
+struct gap_watch {
+	u64	check_at;
+	u64	began_ns;
+	u64	began_bytes;
+	u32	began_completed;
+};
+
+/*
+ * Is the device ahead of the link?  @queued and @completed are what the driver
+ * has been given and has given back.  The shortest frame takes 7/5 times its
+ * length on the wire, a longer one less: so much has left at least.
+ */
+static inline bool gap_watch_is_ahead(struct gap_watch *watch,
+				      const struct gap_clock *clock, u32 queued,
+				      u32 completed, u64 now_ns)
+{
+	u64 left, could;
+
+	watch->check_at = clock->bytes + GAP_WATCH_STEP_BYTES;
+	left = clock->bytes - (queued - completed) * 7ULL / 5 -
+	       watch->began_bytes;
+	/* and not more than the driver has said */
+	left = min(left, (completed - watch->began_completed) * 7ULL / 5);
+	could = gap_clock_ns_to_bytes(clock, now_ns - watch->began_ns);
+	could += could / GAP_WATCH_DRIFT + GAP_WATCH_SLACK_BYTES;
+	if (watch->began_ns && gap_time_after(left, could))
+		return true;
+	if (!watch->began_ns || left > GAP_WATCH_WINDOW_BYTES) {
+		watch->began_ns = now_ns;
+		watch->began_bytes = clock->bytes - (queued - completed);
+		watch->began_completed = completed;
+	}
+	return false;
 }
 
 #endif /* _GAP_BYTECLOCK_H */

@@ -1,41 +1,225 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Classes of the gap qdisc: which packet belongs to which class, and how
- * classes come, go and get their queues.
+ * Classes: how they come and go, their requests and dumps.  A request is
+ * checked as a whole before anything of it is applied.
  */
-#include <linux/module.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
+#include <net/netlink.h>
 #include <net/pkt_cls.h>
 
-#include "gap_priv.h"
+#include "gap_class.h"
+#include "gap_packet.h"
 
-struct gap_class *gap_class_lookup(struct Qdisc *sch, u32 classid)
+static struct netlink_range_validation gap_class_rate_range = {
+	.min = 1,
+	.max = GAP_RATE_UNLIMITED,
+};
+
+static struct netlink_range_validation gap_class_expires_range = {
+	.max = GAP_EXPIRES_MAX_NS,
+};
+
+static const struct nla_policy gap_class_policy[TCA_GAP_CLASS_MAX + 1] = {
+	[TCA_GAP_CLASS_RATE64] =
+		NLA_POLICY_FULL_RANGE(NLA_U64, &gap_class_rate_range),
+	[TCA_GAP_CLASS_PHASES] = { .type = NLA_BINARY },
+	[TCA_GAP_CLASS_FALLBACK64] =
+		NLA_POLICY_FULL_RANGE(NLA_U64, &gap_class_rate_range),
+	[TCA_GAP_CLASS_EXPIRES_NS] =
+		NLA_POLICY_FULL_RANGE(NLA_U64, &gap_class_expires_range),
+	[TCA_GAP_CLASS_LEFT_NS] = { .type = NLA_REJECT },
+	[TCA_GAP_CLASS_EXPIRED] = { .type = NLA_REJECT },
+};
+
+/**
+ * struct gap_class_request - what a request asks for, checked
+ * @tb: its attributes; they outlive the request
+ * @phases: those of TCA_GAP_CLASS_PHASES
+ * @phase_count: how many
+ * @table: a longer table for the class, or NULL: its own will do
+ * @table_count: entries of @table
+ */
+struct gap_class_request {
+	struct nlattr			*tb[TCA_GAP_CLASS_MAX + 1];
+	const struct tc_gap_phase_rate	*phases;
+	unsigned int			phase_count;
+	struct gap_rate			*table;
+	u16				table_count;
+};
+
+static bool gap_class_is_too_fast(const struct gap_sched *q, u64 rate)
 {
-	struct gap_sched *q = qdisc_priv(sch);
-	struct Qdisc_class_common *common;
-
-	common = qdisc_class_find(&q->clhash, classid);
-	return common ? container_of(common, struct gap_class, common) : NULL;
+	return rate != GAP_RATE_UNLIMITED &&
+	       rate > (q->speed_known ? q->clock.link_rate : GAP_RATE_MAX);
 }
 
-/* ---- packets ---------------------------------------------------------- */
-
-/* What the filters' verdict says about the packet; true if it is gone. */
-static bool gap_class_act_took(int verdict, int *qerr)
+static int gap_class_check_rate(const struct gap_sched *q,
+				const struct nlattr *attr,
+				struct netlink_ext_ack *extack)
 {
-#ifdef CONFIG_NET_CLS_ACT
-	switch (verdict) {
-	case TC_ACT_QUEUED:
-	case TC_ACT_STOLEN:
-	case TC_ACT_TRAP:
-		*qerr = NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
-		return true;
-	case TC_ACT_SHOT:
-		return true;
+	if (!attr || !gap_class_is_too_fast(q, nla_get_u64(attr)))
+		return 0;
+	NL_SET_ERR_MSG_ATTR(extack, attr,
+			    "the rate exceeds the link rate; to leave packets unpaced use unlimited");
+	return -EINVAL;
+}
+
+static int gap_class_check_phases(const struct gap_sched *q,
+				  const struct gap_class *cl,
+				  struct gap_class_request *req,
+				  struct netlink_ext_ack *extack)
+{
+	struct nlattr *attr = req->tb[TCA_GAP_CLASS_PHASES];
+	unsigned int i;
+
+	if (!attr)
+		return 0;
+	req->phases = nla_data(attr);
+	req->phase_count = nla_len(attr) / sizeof(*req->phases);
+	if (nla_len(attr) % sizeof(*req->phases)) {
+		NL_SET_ERR_MSG_ATTR(extack, attr,
+				    "the table of rates is cut off in the middle of an entry");
+		return -EINVAL;
 	}
-#endif
-	return false;
+	if (cl && !gap_class_is_leaf(cl)) {
+		NL_SET_ERR_MSG_ATTR(extack, attr,
+				    "only a class without children has packets, and rates for their phases");
+		return -EINVAL;
+	}
+	for (i = 0; i < req->phase_count; i++) {
+		const struct tc_gap_phase_rate *entry = &req->phases[i];
+
+		if (!entry->phase || entry->phase > GAP_PHASE_MAX ||
+		    entry->reserved) {
+			NL_SET_ERR_MSG_ATTR(extack, attr,
+					    "a phase has a number from 1 to 160");
+			return -ERANGE;
+		}
+		if (gap_class_is_too_fast(q, entry->rate)) {
+			NL_SET_ERR_MSG_ATTR(extack, attr,
+					    "the rate of a phase exceeds the link rate; to leave packets unpaced use unlimited");
+			return -EINVAL;
+		}
+		req->table_count = max_t(u32, req->table_count, entry->phase);
+	}
+	return 0;
+}
+
+static int gap_class_check_lease(const struct gap_class *cl, struct nlattr **tb,
+				 struct netlink_ext_ack *extack)
+{
+	struct nlattr *expires = tb[TCA_GAP_CLASS_EXPIRES_NS];
+	struct nlattr *fallback = tb[TCA_GAP_CLASS_FALLBACK64];
+	bool leased = cl && cl->expires_ns;
+	u64 ns = expires ? nla_get_u64(expires) : 0;
+
+	if (ns && ns < GAP_EXPIRES_MIN_NS) {
+		NL_SET_ERR_MSG_ATTR(extack, expires,
+				    "a rate expires after 1 ms to 1 day, or with 0 never");
+		return -ERANGE;
+	}
+	if (fallback && !expires && !leased) {
+		NL_SET_ERR_MSG_ATTR(extack, fallback,
+				    "a fallback needs expires: the time after which it takes effect");
+		return -EINVAL;
+	}
+	if (ns && !fallback && !leased) {
+		NL_SET_ERR_MSG_ATTR(extack, expires,
+				    "expires needs fallback: the rate that takes effect then");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Room for all phases that the request names. */
+static int gap_class_make_table(const struct gap_class *cl,
+				struct gap_class_request *req,
+				struct netlink_ext_ack *extack)
+{
+	if (!req->table_count || (cl && cl->phase_count >= req->table_count))
+		return 0;
+	req->table = kcalloc(req->table_count, sizeof(*req->table), GFP_KERNEL);
+	if (req->table)
+		return 0;
+	NL_SET_ERR_MSG(extack, "no memory for the table of rates");
+	return -ENOMEM;
+}
+
+/* @cl: NULL for a new class. */
+static int gap_class_parse(const struct gap_sched *q, const struct gap_class *cl,
+			   struct nlattr **tca, struct gap_class_request *req,
+			   struct netlink_ext_ack *extack)
+{
+	int err;
+
+	if (tca[TCA_RATE]) {
+		NL_SET_ERR_MSG_ATTR(extack, tca[TCA_RATE],
+				    "rate estimators are not supported");
+		return -EOPNOTSUPP;
+	}
+	if (!tca[TCA_OPTIONS])
+		return 0;
+	err = nla_parse_nested(req->tb, TCA_GAP_CLASS_MAX, tca[TCA_OPTIONS],
+			       gap_class_policy, extack);
+	if (!err)
+		err = gap_class_check_rate(q, req->tb[TCA_GAP_CLASS_RATE64],
+					   extack);
+	if (!err)
+		err = gap_class_check_rate(q, req->tb[TCA_GAP_CLASS_FALLBACK64],
+					   extack);
+	if (!err)
+		err = gap_class_check_lease(cl, req->tb, extack);
+	if (!err)
+		err = gap_class_check_phases(q, cl, req, extack);
+	if (!err)
+		err = gap_class_make_table(cl, req, extack);
+	return err;
+}
+
+static void gap_class_set_phases(struct gap_sched *q, struct gap_class *cl,
+				 struct gap_class_request *req)
+{
+	unsigned int i;
+
+	if (req->table) {
+		memcpy(req->table, cl->phases,
+		       cl->phase_count * sizeof(*cl->phases));
+		swap(cl->phases, req->table);
+		cl->phase_count = req->table_count;
+	}
+	for (i = 0; i < req->phase_count; i++)
+		gap_class_set_entry(q, cl, &cl->phases[req->phases[i].phase - 1],
+				    req->phases[i].rate);
+}
+
+static void gap_class_set_lease(struct gap_sched *q, struct gap_class *cl,
+				struct nlattr **tb)
+{
+	if (tb[TCA_GAP_CLASS_FALLBACK64])
+		cl->fallback = nla_get_u64(tb[TCA_GAP_CLASS_FALLBACK64]);
+	if (tb[TCA_GAP_CLASS_EXPIRES_NS])
+		cl->expires_ns = nla_get_u64(tb[TCA_GAP_CLASS_EXPIRES_NS]);
+	if (tb[TCA_GAP_CLASS_RATE64] || !cl->expires_ns) {
+		cl->expired = false;
+		gap_class_set_cap(q, cl, GAP_RATE_UNLIMITED);
+	} else if (cl->expired) {
+		gap_class_set_cap(q, cl, cl->fallback);
+	}
+}
+
+static void gap_class_apply(struct gap_sched *q, struct gap_class *cl,
+			    struct gap_class_request *req)
+{
+	gap_class_set_lease(q, cl, req->tb);
+	if (req->tb[TCA_GAP_CLASS_RATE64])
+		gap_class_set_entry(q, cl, &cl->rate,
+				    nla_get_u64(req->tb[TCA_GAP_CLASS_RATE64]));
+	else if (cl->expired)
+		gap_class_set_entry(q, cl, &cl->rate, cl->fallback);
+	gap_class_set_phases(q, cl, req);
+	gap_lease_refresh(q, cl);
+	gap_kick(cl->sch);
 }
 
 /* Packets that nobody claims; tree lock held. */
@@ -45,65 +229,19 @@ void gap_class_find_default(struct Qdisc *sch)
 	struct gap_class *cl = NULL;
 
 	if (q->conf.defcls)
-		cl = gap_class_lookup(sch, TC_H_MAKE(sch->handle,
-						     q->conf.defcls));
-	q->defcl = cl && cl->qdisc ? cl : &q->direct;
+		cl = gap_class_find(q, TC_H_MAKE(sch->handle, q->conf.defcls));
+	q->defcl = cl && gap_class_is_leaf(cl) ? cl : &q->direct;
 }
-
-/*
- * The leaf for @skb: the one skb->priority names, else the one the filters
- * lead to, from class to class downwards, else the default class, else
- * "direct".  NULL if an action took or refused the packet; *@qerr says which.
- */
-struct gap_class *gap_class_classify(struct sk_buff *skb, struct Qdisc *sch,
-				     int *qerr)
-{
-	struct gap_sched *q = qdisc_priv(sch);
-	struct gap_class *cl = NULL, *next;
-	struct tcf_result res;
-	struct tcf_proto *fl;
-	int verdict;
-
-	if (skb->priority == sch->handle)
-		return &q->direct;
-	*qerr = NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
-	if (TC_H_MAJ(skb->priority) == sch->handle)
-		cl = gap_class_lookup(sch, skb->priority);
-	if (cl && cl->qdisc)
-		return cl;
-
-	fl = cl ? rcu_dereference_bh(cl->filter_list) :
-		  rcu_dereference_bh(q->filter_list);
-	while (fl) {
-		verdict = tcf_classify(skb, NULL, fl, &res, false);
-		if (verdict < 0)
-			break;
-		if (gap_class_act_took(verdict, qerr))
-			return NULL;
-		next = (struct gap_class *)res.class;
-		if (!next)
-			next = gap_class_lookup(sch, res.classid);
-		if (!next || (cl && next->depth <= cl->depth))
-			break;		/* nowhere, or back up: a loop */
-		if (next->qdisc)
-			return next;
-		cl = next;
-		fl = rcu_dereference_bh(cl->filter_list);
-	}
-	return q->defcl;
-}
-
-/* ---- life ------------------------------------------------------------------ */
 
 /* *@parent: NULL directly below the qdisc. */
-int gap_class_find_parent(struct Qdisc *sch, u32 parentid,
-			  struct gap_class **parent,
-			  struct netlink_ext_ack *extack)
+static int gap_class_find_parent(struct Qdisc *sch, u32 parentid,
+				 struct gap_class **parent,
+				 struct netlink_ext_ack *extack)
 {
 	*parent = NULL;
 	if (parentid == TC_H_ROOT || !TC_H_MIN(parentid))
 		return 0;
-	*parent = gap_class_lookup(sch, parentid);
+	*parent = gap_class_find(qdisc_priv(sch), parentid);
 	if (!*parent) {
 		NL_SET_ERR_MSG(extack, "the parent class does not exist");
 		return -ENOENT;
@@ -112,107 +250,148 @@ int gap_class_find_parent(struct Qdisc *sch, u32 parentid,
 		NL_SET_ERR_MSG(extack, "classes may be nested 8 deep at most");
 		return -EINVAL;
 	}
-	if (gap_order_applies(*parent)) {
-		NL_SET_ERR_MSG(extack, "a class below an ordered one can have none itself");
-		return -EINVAL;
-	}
 	return 0;
 }
 
-bool gap_class_is_below(const struct gap_class *cl, u32 parentid)
+static bool gap_class_is_below(const struct gap_class *cl, u32 parentid)
 {
 	if (parentid == TC_H_ROOT || !TC_H_MIN(parentid))
 		return !cl->parent;
 	return cl->parent && cl->parent->common.classid == parentid;
 }
 
-static struct Qdisc *gap_class_new_leaf(struct Qdisc *sch, u32 classid,
-					struct netlink_ext_ack *extack)
-{
-	struct Qdisc *leaf;
-
-	leaf = qdisc_create_dflt(sch->dev_queue, &gap_leaf_qdisc_ops, classid,
-				 extack);
-	if (!leaf)
-		NL_SET_ERR_MSG(extack, "no memory for the class's queue");
-	return leaf;
-}
-
-/* The parent ceases to be a leaf: what it still held is dropped. */
-static void gap_class_become_inner(struct gap_sched *q, struct gap_class *cl,
-				   struct Qdisc **old)
-{
-	qdisc_purge_queue(cl->qdisc);
-	gap_tree_deactivate(q, cl);
-	*old = cl->qdisc;
-	cl->qdisc = NULL;
-}
-
-/*
- * A class below @parent (NULL: the qdisc), not yet known to anybody: the
- * caller fills in what it likes and links it.  NULL: no memory.
- */
-struct gap_class *gap_class_create(struct Qdisc *sch, u32 classid,
-				   struct gap_class *parent,
-				   struct netlink_ext_ack *extack)
-{
-	struct gap_class *cl;
-
-	cl = kzalloc(sizeof(*cl), GFP_KERNEL);
-	if (!cl)
-		return NULL;
-	gap_tree_init_class(cl);
-	gap_lease_init(cl);
-	gnet_stats_basic_sync_init(&cl->bstats);
-	if (tcf_block_get(&cl->block, &cl->filter_list, sch, extack))
-		goto err_free;
-	cl->qdisc = gap_class_new_leaf(sch, classid, extack);
-	if (!cl->qdisc)
-		goto err_block;
-	cl->common.classid = classid;
-	cl->sch = sch;
-	cl->parent = parent;
-	cl->depth = parent ? parent->depth + 1 : 1;
-	cl->pace.rate = GAP_RATE_UNLIMITED;
-	return cl;
-
-err_block:
-	tcf_block_put(cl->block);
-err_free:
-	kfree(cl);
-	return NULL;
-}
-
-void gap_class_link(struct Qdisc *sch, struct gap_class *cl)
+/* Drop all packets of a leaf; tree lock held. */
+static void gap_class_empty(struct Qdisc *sch, struct gap_class *cl)
 {
 	struct gap_sched *q = qdisc_priv(sch);
-	struct Qdisc *parent_leaf = NULL;
+	u32 qlen = cl->queue.qlen, backlog_bytes = cl->queue.backlog_bytes;
 
-	qdisc_hash_add(cl->qdisc, true);
-	sch_tree_lock(sch);
-	if (cl->parent) {
-		if (cl->parent->qdisc)
-			gap_class_become_inner(q, cl->parent, &parent_leaf);
-		cl->parent->children++;
+	if (cl->qdisc)
+		qdisc_purge_queue(cl->qdisc);
+	gap_class_purge(q, cl);
+	sch->q.qlen -= qlen;
+	sch->qstats.backlog -= backlog_bytes;
+	qdisc_tree_reduce_backlog(sch, qlen, backlog_bytes);
+	gap_class_deactivate(cl);
+}
+
+static void gap_class_free(struct gap_class *cl)
+{
+	qdisc_put(cl->qdisc);
+	tcf_block_put(cl->block);
+	kfree(cl->phases);
+	kfree(cl);
+}
+
+static struct gap_class *gap_class_alloc(struct Qdisc *sch, u32 classid,
+					 struct gap_class *parent,
+					 struct netlink_ext_ack *extack)
+{
+	struct gap_class *cl = kzalloc(sizeof(*cl), GFP_KERNEL);
+	struct gap_sched *q = qdisc_priv(sch);
+
+	if (!cl)
+		return NULL;
+	gap_class_init(cl, sch);
+	if (tcf_block_get(&cl->block, &cl->filter_list, sch, extack)) {
+		kfree(cl);
+		return NULL;
 	}
-	gap_rate_add(q, cl);
+	cl->common.classid = classid;
+	cl->parent = parent;
+	cl->siblings = parent ? &parent->backlogged : &q->backlogged;
+	cl->depth = parent ? parent->depth + 1 : 1;
+	return cl;
+}
+
+static void gap_class_link(struct Qdisc *sch, struct gap_class *cl,
+			   struct gap_class_request *req)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+	struct gap_class *parent = cl->parent;
+	struct Qdisc *parent_qdisc = NULL;
+	struct gap_rate *table = NULL;
+
+	sch_tree_lock(sch);
+	if (parent && gap_class_is_leaf(parent)) {
+		gap_class_empty(sch, parent);
+		swap(parent->qdisc, parent_qdisc);
+		swap(parent->phases, table);
+		parent->phase_count = 0;
+	}
+	if (parent)
+		parent->child_count++;
+	gap_class_apply(q, cl, req);
 	qdisc_class_hash_insert(&q->clhash, &cl->common);
+	list_add_tail(&cl->list, &q->classes);
 	gap_class_find_default(sch);
 	sch_tree_unlock(sch);
 
 	qdisc_class_hash_grow(sch, &q->clhash);
-	qdisc_put(parent_leaf);
+	qdisc_put(parent_qdisc);
+	kfree(table);
 }
 
-int gap_class_delete(struct Qdisc *sch, unsigned long arg,
-		     struct netlink_ext_ack *extack)
+static int gap_class_create(struct Qdisc *sch, u32 classid, u32 parentid,
+			    struct nlattr **tca, unsigned long *arg,
+			    struct netlink_ext_ack *extack)
+{
+	struct gap_class_request req = {};
+	struct gap_class *cl, *parent;
+	int err;
+
+	if (!TC_H_MIN(classid) || TC_H_MAJ(classid ^ sch->handle)) {
+		NL_SET_ERR_MSG(extack,
+			       "a class needs a classid with the major number of its qdisc and a minor number other than 0");
+		return -EINVAL;
+	}
+	err = gap_class_find_parent(sch, parentid, &parent, extack);
+	if (!err)
+		err = gap_class_parse(qdisc_priv(sch), NULL, tca, &req, extack);
+	if (err)
+		return err;
+	cl = gap_class_alloc(sch, classid, parent, extack);
+	if (!cl) {
+		kfree(req.table);
+		return -ENOMEM;
+	}
+	gap_class_link(sch, cl, &req);
+	*arg = (unsigned long)cl;
+	return 0;
+}
+
+static int gap_class_change(struct Qdisc *sch, u32 classid, u32 parentid,
+			    struct nlattr **tca, unsigned long *arg,
+			    struct netlink_ext_ack *extack)
+{
+	struct gap_class *cl = (struct gap_class *)*arg;
+	struct gap_sched *q = qdisc_priv(sch);
+	struct gap_class_request req = {};
+	int err;
+
+	if (!cl)
+		return gap_class_create(sch, classid, parentid, tca, arg, extack);
+	if (parentid && !gap_class_is_below(cl, parentid)) {
+		NL_SET_ERR_MSG(extack, "a class cannot be moved to another parent");
+		return -EINVAL;
+	}
+	err = gap_class_parse(q, cl, tca, &req, extack);
+	if (err)
+		return err;
+	sch_tree_lock(sch);
+	gap_class_apply(q, cl, &req);
+	sch_tree_unlock(sch);
+	kfree(req.table);	/* the one before */
+	return 0;
+}
+
+static int gap_class_delete(struct Qdisc *sch, unsigned long arg,
+			    struct netlink_ext_ack *extack)
 {
 	struct gap_class *cl = (struct gap_class *)arg;
 	struct gap_sched *q = qdisc_priv(sch);
-	struct gap_class *parent = cl->parent;
-	struct Qdisc *parent_leaf = NULL;
 
-	if (cl->children) {
+	if (!gap_class_is_leaf(cl)) {
 		NL_SET_ERR_MSG(extack, "the class has child classes; delete them first");
 		return -EBUSY;
 	}
@@ -220,144 +399,287 @@ int gap_class_delete(struct Qdisc *sch, unsigned long arg,
 		NL_SET_ERR_MSG(extack, "filters lead to the class; delete them first");
 		return -EBUSY;
 	}
-	if (parent && parent->children == 1) {
-		parent_leaf = gap_class_new_leaf(sch, parent->common.classid,
-						 extack);
-		if (!parent_leaf)
-			return -ENOMEM;
-		qdisc_hash_add(parent_leaf, true);
-	}
-
 	sch_tree_lock(sch);
-	qdisc_purge_queue(cl->qdisc);
-	gap_tree_deactivate(q, cl);
-	list_del_init(&cl->lingering);
-	gap_order_forget(cl);
-	gap_rate_remove(q, cl);
+	gap_class_empty(sch, cl);
 	qdisc_class_hash_remove(&q->clhash, &cl->common);
-	if (parent) {
-		parent->children--;
-		if (parent_leaf)
-			parent->qdisc = parent_leaf;
-	}
+	list_del(&cl->list);
+	if (!cl->parent)
+		q->xstats.wire_bytes += cl->xstats.wire_bytes;
+	if (cl->parent)
+		cl->parent->child_count--;
 	gap_class_find_default(sch);
 	sch_tree_unlock(sch);
-
-	gap_lease_cancel(cl);
-	qdisc_put(cl->qdisc);
-	tcf_block_put(cl->block);
-	kfree(cl);
+	gap_class_free(cl);
 	return 0;
-}
-
-int gap_class_graft(struct Qdisc *sch, unsigned long arg, struct Qdisc *new,
-		    struct Qdisc **old, struct netlink_ext_ack *extack)
-{
-	struct gap_class *cl = (struct gap_class *)arg;
-
-	if (!cl->qdisc) {
-		NL_SET_ERR_MSG(extack, "only a class without children can have a qdisc");
-		return -EINVAL;
-	}
-	if (!new) {
-		new = gap_class_new_leaf(sch, cl->common.classid, extack);
-		if (!new)
-			return -ENOMEM;
-		qdisc_hash_add(new, true);
-	}
-	*old = qdisc_replace(sch, new, &cl->qdisc);
-	return 0;
-}
-
-/* ---- the qdisc's own life ------------------------------------------------- */
-
-static void gap_class_reset(struct gap_sched *q, struct gap_class *cl)
-{
-	if (cl->qdisc)
-		qdisc_reset(cl->qdisc);
-	gap_rate_reset(q, cl);
-	gap_tree_init_class(cl);
-}
-
-/* Packets of no class have one that nobody sees. */
-int gap_class_init_direct(struct Qdisc *sch, struct netlink_ext_ack *extack)
-{
-	struct gap_sched *q = qdisc_priv(sch);
-	struct gap_class *cl = &q->direct;
-
-	gap_tree_init_class(cl);
-	gnet_stats_basic_sync_init(&cl->bstats);
-	cl->sch = sch;
-	cl->pace.rate = GAP_RATE_UNLIMITED;
-	q->defcl = cl;
-	cl->qdisc = gap_class_new_leaf(sch, sch->handle, extack);
-	return cl->qdisc ? 0 : -ENOMEM;
-}
-
-/* Once in months: times count from a later origin; tree lock held. */
-void gap_class_rebase_all(struct gap_sched *q)
-{
-	u64 origin = q->clock.bytes - GAP_TIME_MAX;
-	struct gap_class *cl;
-	unsigned int i;
-
-	gap_clock_rebase(&q->clock, origin);
-	gap_pace_rebase(&q->direct.pace, origin);
-	for (i = 0; i < q->clhash.hashsize; i++)
-		hlist_for_each_entry(cl, &q->clhash.hash[i], common.hnode) {
-			gap_pace_rebase(&cl->pace, origin);
-			gap_tree_requeue(q, cl);
-		}
-}
-
-/* Byte-times have another length now; tree lock held. */
-void gap_class_rescale_all(struct gap_sched *q, u64 old_link_rate)
-{
-	struct gap_class *cl;
-	unsigned int i;
-
-	for (i = 0; i < q->clhash.hashsize; i++)
-		hlist_for_each_entry(cl, &q->clhash.hash[i], common.hnode) {
-			gap_pace_rescale(&cl->pace, q->clock.bytes,
-					 old_link_rate, q->clock.link_rate);
-			gap_tree_requeue(q, cl);
-		}
-}
-
-void gap_class_reset_all(struct Qdisc *sch)
-{
-	struct gap_sched *q = qdisc_priv(sch);
-	struct gap_class *cl;
-	unsigned int i;
-
-	for (i = 0; i < q->clhash.hashsize; i++)
-		hlist_for_each_entry(cl, &q->clhash.hash[i], common.hnode)
-			gap_class_reset(q, cl);
-	gap_class_reset(q, &q->direct);
-	gap_tree_reset(q);
 }
 
 /* Filters may lead to classes: all of them go before the first class does. */
 void gap_class_destroy_all(struct Qdisc *sch)
 {
 	struct gap_sched *q = qdisc_priv(sch);
-	struct hlist_node *tmp;
-	struct gap_class *cl;
+	struct gap_class *cl, *next;
+
+	list_for_each_entry(cl, &q->classes, list) {
+		tcf_block_put(cl->block);
+		cl->block = NULL;
+	}
+	list_for_each_entry_safe(cl, next, &q->classes, list)
+		gap_class_free(cl);
+	qdisc_class_hash_destroy(&q->clhash);
+}
+
+/* Without a qdisc the class has its own queue. */
+static int gap_class_graft(struct Qdisc *sch, unsigned long arg, struct Qdisc *new,
+			   struct Qdisc **old, struct netlink_ext_ack *extack)
+{
+	struct gap_class *cl = (struct gap_class *)arg;
+
+	if (!gap_class_is_leaf(cl)) {
+		NL_SET_ERR_MSG(extack, "only a class without children can have a qdisc");
+		return -EINVAL;
+	}
+	sch_tree_lock(sch);
+	gap_class_empty(sch, cl);
+	*old = cl->qdisc;
+	cl->qdisc = new;
+	sch_tree_unlock(sch);
+	return 0;
+}
+
+static struct Qdisc *gap_class_leaf(struct Qdisc *sch, unsigned long arg)
+{
+	return ((struct gap_class *)arg)->qdisc;
+}
+
+static void gap_class_qlen_notify(struct Qdisc *sch, unsigned long arg)
+{
+	gap_class_deactivate((struct gap_class *)arg);
+}
+
+static unsigned long gap_class_search(struct Qdisc *sch, u32 classid)
+{
+	return (unsigned long)gap_class_find(qdisc_priv(sch), classid);
+}
+
+static struct tcf_block *gap_class_tcf_block(struct Qdisc *sch, unsigned long arg,
+					     struct netlink_ext_ack *extack)
+{
+	struct gap_class *cl = (struct gap_class *)arg;
+	struct gap_sched *q = qdisc_priv(sch);
+
+	return cl ? cl->block : q->block;
+}
+
+static unsigned long gap_class_bind(struct Qdisc *sch, unsigned long parent,
+				    u32 classid)
+{
+	struct gap_class *cl = gap_class_find(qdisc_priv(sch), classid);
+
+	if (cl)
+		cl->filter_cnt++;
+	return (unsigned long)cl;
+}
+
+static void gap_class_unbind(struct Qdisc *sch, unsigned long arg)
+{
+	struct gap_class *cl = (struct gap_class *)arg;
+
+	if (cl)
+		cl->filter_cnt--;
+}
+
+static int gap_class_put_u64(struct sk_buff *skb, int type, u64 value)
+{
+	return nla_put_u64_64bit(skb, type, value, TCA_GAP_CLASS_PAD);
+}
+
+static int gap_class_put_phases(const struct gap_class *cl, struct sk_buff *skb)
+{
+	struct tc_gap_phase_rate *entry;
+	unsigned int i, set = 0;
+	struct nlattr *attr;
+
+	for (i = 0; i < cl->phase_count; i++)
+		set += !!cl->phases[i].asked;
+	if (!set)
+		return 0;
+	attr = nla_reserve(skb, TCA_GAP_CLASS_PHASES, set * sizeof(*entry));
+	if (!attr)
+		return -EMSGSIZE;
+	entry = nla_data(attr);
+	for (i = 0; i < cl->phase_count; i++) {
+		if (!cl->phases[i].asked)
+			continue;
+		*entry++ = (struct tc_gap_phase_rate){
+			.rate = cl->phases[i].asked,
+			.phase = i + 1,
+		};
+	}
+	return 0;
+}
+
+static int gap_class_put_lease(const struct gap_class *cl, struct sk_buff *skb)
+{
+	int err;
+
+	if (!cl->expires_ns)
+		return 0;
+	err = gap_class_put_u64(skb, TCA_GAP_CLASS_FALLBACK64, cl->fallback);
+	if (!err)
+		err = gap_class_put_u64(skb, TCA_GAP_CLASS_EXPIRES_NS,
+					cl->expires_ns);
+	if (err)
+		return err;
+	if (cl->expired)
+		return nla_put_flag(skb, TCA_GAP_CLASS_EXPIRED);
+	return gap_class_put_u64(skb, TCA_GAP_CLASS_LEFT_NS,
+				 gap_lease_left_ns(cl));
+}
+
+static int gap_class_dump(struct Qdisc *sch, unsigned long arg,
+			  struct sk_buff *skb, struct tcmsg *tcm)
+{
+	struct gap_class *cl = (struct gap_class *)arg;
+	struct nlattr *nest;
+	int err;
+
+	tcm->tcm_parent = cl->parent ? cl->parent->common.classid : TC_H_ROOT;
+	tcm->tcm_handle = cl->common.classid;
+	if (cl->qdisc)
+		tcm->tcm_info = cl->qdisc->handle;
+
+	nest = nla_nest_start_noflag(skb, TCA_OPTIONS);
+	if (!nest)
+		return -EMSGSIZE;
+	sch_tree_lock(sch);
+	err = gap_class_put_u64(skb, TCA_GAP_CLASS_RATE64, cl->rate.rate);
+	if (!err)
+		err = gap_class_put_phases(cl, skb);
+	if (!err)
+		err = gap_class_put_lease(cl, skb);
+	sch_tree_unlock(sch);
+	if (err) {
+		nla_nest_cancel(skb, nest);
+		return err;
+	}
+	return nla_nest_end(skb, nest);
+}
+
+/* Frames that were not late were due when they started. */
+static void gap_class_fill_xstats(const struct gap_class *cl,
+				  struct tc_gap_class_xstats *xstats)
+{
 	unsigned int i;
 
-	tcf_block_put(q->block);
-	for (i = 0; i < q->clhash.hashsize; i++)
-		hlist_for_each_entry(cl, &q->clhash.hash[i], common.hnode) {
-			tcf_block_put(cl->block);
-			cl->block = NULL;
-			gap_lease_cancel(cl);
+	*xstats = cl->xstats;
+	xstats->acks_first = cl->queue.acks_first;
+	xstats->destinations = cl->queue.turns_count;
+	xstats->late[0] = u64_stats_read(&cl->bstats.packets);
+	for (i = 1; i < GAP_LATE_BUCKETS; i++)
+		xstats->late[0] -= xstats->late[i];
+}
+
+static int gap_class_dump_stats(struct Qdisc *sch, unsigned long arg,
+				struct gnet_dump *d)
+{
+	struct gap_class *cl = (struct gap_class *)arg;
+	struct tc_gap_xstats xstats = { .type = TC_GAP_XSTATS_CLASS };
+	struct gnet_stats_queue qstats = { .drops = cl->drops };
+	u32 qlen;
+
+	sch_tree_lock(sch);
+	gap_class_fill_xstats(cl, &xstats.cl);
+	qlen = cl->queue.qlen;
+	qstats.backlog = cl->queue.backlog_bytes;
+	if (cl->qdisc)
+		qdisc_qstats_qlen_backlog(cl->qdisc, &qlen, &qstats.backlog);
+	sch_tree_unlock(sch);
+
+	if (gnet_stats_copy_basic(d, NULL, &cl->bstats, true) < 0 ||
+	    gnet_stats_copy_queue(d, NULL, &qstats, qlen) < 0)
+		return -1;
+	return gnet_stats_copy_app(d, &xstats, sizeof(xstats));
+}
+
+static void gap_class_walk(struct Qdisc *sch, struct qdisc_walker *walker)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+	struct gap_class *cl;
+
+	if (walker->stop)
+		return;
+	list_for_each_entry(cl, &q->classes, list)
+		if (!tc_qdisc_stats_dump(sch, (unsigned long)cl, walker))
+			return;
+}
+
+const struct Qdisc_class_ops gap_class_ops = {
+	.graft		= gap_class_graft,
+	.leaf		= gap_class_leaf,
+	.qlen_notify	= gap_class_qlen_notify,
+	.find		= gap_class_search,
+	.change		= gap_class_change,
+	.delete		= gap_class_delete,
+	.walk		= gap_class_walk,
+	.tcf_block	= gap_class_tcf_block,
+	.bind_tcf	= gap_class_bind,
+	.unbind_tcf	= gap_class_unbind,
+	.dump		= gap_class_dump,
+	.dump_stats	= gap_class_dump_stats,
+};
+
+static int gap_fill_message(struct Qdisc *sch, struct gap_class *cl,
+			    struct sk_buff *skb)
+{
+	struct nlmsghdr *nlh;
+	struct tcmsg *tcm;
+	int err;
+
+	nlh = nlmsg_put(skb, 0, 0, cl ? RTM_NEWTCLASS : RTM_NEWQDISC, sizeof(*tcm), 0);
+	if (!nlh)
+		return -EMSGSIZE;
+	tcm = nlmsg_data(nlh);
+	*tcm = (struct tcmsg){
+		.tcm_family = AF_UNSPEC,
+		.tcm_ifindex = qdisc_dev(sch)->ifindex,
+		.tcm_parent = sch->parent,
+		.tcm_handle = sch->handle,
+	};
+	err = nla_put_string(skb, TCA_KIND, sch->ops->id);
+	if (!err)
+		err = cl ? gap_class_dump(sch, (unsigned long)cl, skb, tcm) :
+			   sch->ops->dump(sch, skb);
+	if (err >= 0)
+		nlmsg_end(skb, nlh);
+	return err;
+}
+
+/* Something has changed by itself: the class, or with NULL the qdisc.  Needs RTNL. */
+void gap_notify(struct Qdisc *sch, struct gap_class *cl)
+{
+	struct net *net = dev_net(qdisc_dev(sch));
+	struct sk_buff *skb = nlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
+
+	if (!skb || gap_fill_message(sch, cl, skb) < 0) {
+		kfree_skb(skb);
+		rtnl_set_sk_err(net, RTNLGRP_TC, -ENOBUFS);
+		return;
+	}
+	rtnl_notify(skb, net, 0, RTNLGRP_TC, NULL, GFP_KERNEL);
+}
+
+/* Needs RTNL. */
+void gap_class_notify_expired(struct Qdisc *sch)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+	struct gap_class *cl;
+
+	sch_tree_lock(sch);
+	gap_lease_end(q);
+	sch_tree_unlock(sch);
+	list_for_each_entry(cl, &q->classes, list)
+		if (cl->notify) {
+			cl->notify = false;
+			gap_notify(sch, cl);
 		}
-	for (i = 0; i < q->clhash.hashsize; i++)
-		hlist_for_each_entry_safe(cl, tmp, &q->clhash.hash[i],
-					  common.hnode) {
-			qdisc_put(cl->qdisc);
-			kfree(cl);
-		}
-	qdisc_class_hash_destroy(&q->clhash);
-	qdisc_put(q->direct.qdisc);
 }

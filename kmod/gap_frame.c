@@ -5,35 +5,48 @@
  * A PAUSE frame (802.3x) with a pause time of zero stops nobody, and the port
  * at the other end of the cable discards it.  A void frame goes to the
  * sender's own address, so the first switch discards it as already at home;
- * for NICs that let no MAC control frame of the host pass.
+ * it is for NICs that let no MAC control frame of the host pass.
  */
 #include <linux/etherdevice.h>
-#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <net/sch_generic.h>
 
-#include "gap_priv.h"
+#include "gap_byteclock.h"
+#include "gap_frame.h"
 
-#define GAP_MAC_CONTROL_PAUSE	0x0001
+#define GAP_FRAMES_RING			256	/* power of two */
+#define GAP_MAC_CONTROL_PAUSE		0x0001
+
+/**
+ * struct gap_frames - gap frames that are made once and sent many times
+ * @len_max: length of the longest
+ * @next: which of the ring comes next
+ * @ring: clones of one frame of @len_max bytes, all with its bytes
+ *
+ * The ring keeps a reference to each.  A frame whose reference is the only one
+ * is back from the device, and goes out again with another length: that is
+ * what IFF_TX_SKB_SHARING allows, and what pktgen does.
+ */
+struct gap_frames {
+	u32		len_max;
+	u32		next;
+	struct sk_buff	*ring[GAP_FRAMES_RING];
+};
 
 /* The reserved address that no bridge forwards (802.3 annex 31B). */
 static const u8 gap_frame_pause_dst[ETH_ALEN] = {
 	0x01, 0x80, 0xc2, 0x00, 0x00, 0x01
 };
 
-/* Length of the longest gap frame: what the device sends and conf allows. */
-u32 gap_frame_len_max(const struct gap_conf *conf, u32 mtu)
-{
-	u32 len = max_t(u32, mtu + ETH_HLEN, GAP_FRAME_MIN_BYTES);
-
-	return conf->frame_max ? min(len, conf->frame_max) : len;
-}
-
-static void gap_frame_fill(const struct gap_conf *conf, struct sk_buff *skb,
-			   u32 len)
+static void gap_frame_fill(enum gap_frame kind, struct sk_buff *skb,
+			   const struct net_device *dev, u32 len)
 {
 	struct ethhdr *eth = skb_put_zero(skb, len);
 	__be16 *control = (__be16 *)(eth + 1);
 
-	if (conf->frame == GAP_FRAME_VOID) {
+	ether_addr_copy(eth->h_source, dev->dev_addr);
+	if (kind == GAP_FRAME_VOID) {
+		ether_addr_copy(eth->h_dest, dev->dev_addr);
 		eth->h_proto = htons(ETH_P_802_EX1);
 	} else {
 		ether_addr_copy(eth->h_dest, gap_frame_pause_dst);
@@ -44,28 +57,10 @@ static void gap_frame_fill(const struct gap_conf *conf, struct sk_buff *skb,
 	skb->protocol = eth->h_proto;
 }
 
-/* The bytes are shared with frames in flight, whose source matters to nobody. */
-static void gap_frame_fill_address(struct sk_buff *frame,
-				   const struct net_device *dev)
+/* A frame of @len bytes, from which all others are cloned. */
+static struct sk_buff *gap_frame_alloc(enum gap_frame kind,
+				       struct net_device *dev, u32 len)
 {
-	struct ethhdr *eth = eth_hdr(frame);
-
-	ether_addr_copy(eth->h_source, dev->dev_addr);
-	if (eth->h_proto != htons(ETH_P_PAUSE))
-		ether_addr_copy(eth->h_dest, dev->dev_addr);
-}
-
-void gap_frame_set_address(struct gap_sched *q, const struct net_device *dev)
-{
-	if (q->frame)
-		gap_frame_fill_address(q->frame, dev);
-}
-
-/* The longest gap frame, from which all others are made; NULL: no memory. */
-struct sk_buff *gap_frame_alloc(const struct gap_conf *conf,
-				struct net_device *dev, u32 mtu)
-{
-	u32 len = gap_frame_len_max(conf, mtu);
 	struct sk_buff *skb;
 
 	skb = alloc_skb(LL_RESERVED_SPACE(dev) + len + dev->needed_tailroom,
@@ -74,32 +69,81 @@ struct sk_buff *gap_frame_alloc(const struct gap_conf *conf,
 		return NULL;
 	skb_reserve(skb, LL_RESERVED_SPACE(dev));
 	skb_reset_mac_header(skb);
-	gap_frame_fill(conf, skb, len);
-	gap_frame_fill_address(skb, dev);
+	gap_frame_fill(kind, skb, dev, len);
 	skb_set_network_header(skb, ETH_HLEN);
 	skb->ip_summed = CHECKSUM_NONE;
 	skb->dev = dev;
 	return skb;
 }
 
+/* NULL: no memory. */
+struct gap_frames *gap_frames_alloc(enum gap_frame kind, struct net_device *dev,
+				    u32 mtu)
+{
+	u32 len_max = max_t(u32, mtu + ETH_HLEN, GAP_FRAME_MIN_BYTES);
+	struct gap_frames *frames;
+	unsigned int i;
+
+	frames = kzalloc(sizeof(*frames), GFP_KERNEL);
+	if (!frames)
+		return NULL;
+	frames->len_max = len_max;
+	frames->ring[0] = gap_frame_alloc(kind, dev, len_max);
+	for (i = 1; i < GAP_FRAMES_RING && frames->ring[i - 1]; i++)
+		frames->ring[i] = skb_clone(frames->ring[0], GFP_KERNEL);
+	if (frames->ring[GAP_FRAMES_RING - 1])
+		return frames;
+	gap_frames_free(frames);
+	return NULL;
+}
+
+/* Those that are under way go when the device gives them back. */
+void gap_frames_free(struct gap_frames *frames)
+{
+	unsigned int i;
+
+	if (!frames)
+		return;
+	for (i = 0; i < GAP_FRAMES_RING; i++)
+		kfree_skb(frames->ring[i]);
+	kfree(frames);
+}
+
+u32 gap_frames_slot_max(const struct gap_frames *frames)
+{
+	return frames ? gap_wire_bytes(frames->len_max) : 0;
+}
+
+static struct sk_buff *gap_frames_reuse(struct gap_frames *frames)
+{
+	struct sk_buff *skb = frames->ring[frames->next];
+
+	if (!(skb->dev->priv_flags & IFF_TX_SKB_SHARING) ||
+	    refcount_read(&skb->users) != 1)
+		return NULL;
+	/* pairs with the driver's release: it has done with the frame */
+	smp_rmb();
+	frames->next = (frames->next + 1) % GAP_FRAMES_RING;
+	return skb_get(skb);
+}
+
 /*
- * A gap frame that takes @slot_bytes on the wire, or NULL without memory.
- *
- * Frames are clones that share the template's bytes.  One skb with many
- * references would be cheaper where the device allows it, but the core links
- * the skbs of one bulk dequeue through skb->next, where none may stand twice.
+ * A frame that takes @slot_bytes on the wire, or NULL without memory.  The core
+ * links the frames of one bulk through skb->next, so none may be there twice.
  */
-struct sk_buff *gap_frame_get(struct gap_sched *q, struct net_device *dev,
-			      u32 slot_bytes)
+struct sk_buff *gap_frames_get(struct gap_frames *frames, u32 slot_bytes)
 {
 	u32 len = slot_bytes - GAP_FRAME_OVERHEAD_BYTES;
-	struct sk_buff *skb;
+	struct sk_buff *skb = gap_frames_reuse(frames);
 
-	skb = skb_clone(q->frame, GFP_ATOMIC | __GFP_NOWARN);
-	if (unlikely(!skb))
-		return NULL;
-	skb_trim(skb, len);
-	skb->dev = dev;
+	if (!skb) {
+		skb = skb_clone(frames->ring[frames->next],
+				GFP_ATOMIC | __GFP_NOWARN);
+		if (unlikely(!skb))
+			return NULL;
+	}
+	skb->len = len;
+	skb_set_tail_pointer(skb, len);
 	qdisc_skb_cb(skb)->pkt_len = len;
 	return skb;
 }

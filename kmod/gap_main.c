@@ -13,362 +13,503 @@
  *
  * Some devices do not serialise the frames they are given, or drop MAC
  * control frames that the host sends, in hardware and silently: the gaps then
- * take no time.  So a timer paces until a self-test has shown that they do.
+ * take no time.  Whether this one does is for user space to test before it
+ * asks for gap frames; where they turn out to get lost all the same, a timer
+ * paces from then on.
  *
  * gap_byteclock.h	the arithmetic
- * gap_main.c		packets on their way through the qdisc
- * gap_tree.c		which class may send, and when
- * gap_leaf.c		the queue of a class, unless another is grafted
- * gap_request.c	the qdisc's requests and dumps
- * gap_class.c		classes, and which packet belongs to which
- * gap_class_request.c	their requests and dumps
- * gap_rate.c		rates of classes, at once or later; sums of them
- * gap_lease.c		rates that end unless somebody keeps them alive
- * gap_order.c		children that take turns: the phases of one traffic
+ * gap_sched.h		the qdisc and its classes
  * gap_frame.c		gap frames
- * gap_device.c		what is known of the device, and its changes
- * gap_backend.c	gap frames or timer?
- * gap_probe.c		the self-test that decides it
- * gap_async.c		what has to wait for RTNL
+ * gap_packet.c		packets on their way through the qdisc
+ * gap_class.c		classes, their requests and dumps
+ * gap_main.c		the qdisc, its requests and dumps, and its device
  */
-#include <linux/if_vlan.h>
+#include <linux/ethtool.h>
+#include <linux/if_arp.h>
 #include <linux/module.h>
+#include <linux/rtnetlink.h>
+#include <net/netlink.h>
 #include <net/pkt_cls.h>
 
-#include "gap_compat.h"
-#include "gap_priv.h"
+#include "gap_class.h"
+#include "gap_frame.h"
+#include "gap_packet.h"
 
-#define CREATE_TRACE_POINTS
-#include "gap_trace.h"
+/* Unit of the clock while the link rate is unknown: finer than any link's. */
+#define GAP_LINK_RATE_NOMINAL	GAP_RATE_MAX
 
-/* ---- the clock ---------------------------------------------------------- */
+static LIST_HEAD(gap_list);	/* all gap qdiscs; RTNL */
 
 /*
- * Gap frames: the wire is known to be idle when the device holds nothing, and
- * only then real time counts.  It was an underrun if frames had followed each
- * other up to here.
+ * A gap is time only where the device puts one frame after the other on a
+ * wire.  Devices without a queue (veth, vlan, bond, team, macvlan, bridge)
+ * pass frames on at once; other devices made by software alone (tun, ifb,
+ * dummy) have no parent device.
  */
-static void gap_tie_clock(struct gap_sched *q, struct net_device *dev)
+static bool gap_device_is_virtual(const struct net_device *dev)
 {
-	u64 idle_ns;
+	return dev->priv_flags & IFF_NO_QUEUE || dev->flags & IFF_LOOPBACK ||
+	       (dev->rtnl_link_ops && !dev->dev.parent);
+}
 
-	if (!gap_device_is_empty(dev))
+static bool gap_device_is_up(const struct net_device *dev)
+{
+	return netif_running(dev) && netif_carrier_ok(dev);
+}
+
+/* Bytes per second, 0 where the device reports no speed. */
+static u64 gap_device_link_rate(struct net_device *dev)
+{
+	struct ethtool_link_ksettings ksettings;
+	u32 speed;
+
+	ASSERT_RTNL();
+	if (__ethtool_get_link_ksettings(dev, &ksettings))
+		return 0;
+	speed = ksettings.base.speed;
+	if (!speed || speed == (u32)SPEED_UNKNOWN)
+		return 0;
+	return (u64)speed * (1000000 / BITS_PER_BYTE);
+}
+
+/* Does the device stop its peer by PAUSE frames?  It may sleep to answer. */
+static bool gap_device_sends_pause(struct net_device *dev)
+{
+	const struct ethtool_ops *ops = dev->ethtool_ops;
+	struct ethtool_pauseparam pause = { .cmd = ETHTOOL_GPAUSEPARAM };
+
+	ASSERT_RTNL();
+	if (!ops || !ops->get_pauseparam || !netif_device_present(dev))
+		return false;
+	if (ops->begin && ops->begin(dev))
+		return false;
+	ops->get_pauseparam(dev, &pause);
+	if (ops->complete)
+		ops->complete(dev);
+	return pause.tx_pause;
+}
+
+static const char *const gap_reason_text[__GAP_REASON_MAX] = {
+	[GAP_REASON_ASKED]	= "as asked",
+	[GAP_REASON_NO_SPEED]	= "the link rate is unknown",
+	[GAP_REASON_TX_PAUSE]	= "the device sends PAUSE frames of its own",
+	[GAP_REASON_LOST]	= "gap frames take no time, something drops them",
+	[GAP_REASON_NO_MEMORY]	= "no memory for gap frames",
+};
+
+static enum gap_reason gap_judge(const struct gap_sched *q)
+{
+	if (q->conf.backend == GAP_BACKEND_TIMER)
+		return GAP_REASON_ASKED;
+	if (!q->speed_known)
+		return GAP_REASON_NO_SPEED;
+	if (!q->frames)
+		return GAP_REASON_NO_MEMORY;
+	if (q->conf.frame == GAP_FRAME_PAUSE &&
+	    gap_device_sends_pause(qdisc_dev(q->sch)))
+		return GAP_REASON_TX_PAUSE;
+	if (q->lost)
+		return GAP_REASON_LOST;
+	return GAP_REASON_ASKED;
+}
+
+static void gap_choose_backend(struct gap_sched *q)
+{
+	enum gap_reason reason = gap_judge(q);
+	bool timed = q->conf.backend == GAP_BACKEND_TIMER ||
+		     reason != GAP_REASON_ASKED;
+
+	sch_tree_lock(q->sch);
+	gap_use_backend(q, timed, reason);
+	sch_tree_unlock(q->sch);
+}
+
+/* 0: unknown.  Byte-times then have a nominal length. */
+static void gap_follow_speed(struct gap_sched *q, u64 rate)
+{
+	sch_tree_lock(q->sch);
+	q->speed_known = rate;
+	gap_set_link_rate(q, rate ?: GAP_LINK_RATE_NOMINAL);
+	sch_tree_unlock(q->sch);
+}
+
+static void gap_exchange_frames(struct gap_sched *q, struct gap_frames *frames)
+{
+	sch_tree_lock(q->sch);
+	if (!frames && !q->timed)
+		gap_use_backend(q, true, GAP_REASON_NO_MEMORY);
+	frames = gap_set_frames(q, frames);
+	sch_tree_unlock(q->sch);
+	gap_frames_free(frames);
+}
+
+/* Another back end, and nobody asked for it just now. */
+static void gap_tell(struct gap_sched *q)
+{
+	if (q->reason == q->told)
 		return;
-	idle_ns = gap_clock_tie(&q->clock, ktime_get_ns());
-	if (idle_ns && q->running) {
-		q->xstats.underruns++;
-		q->xstats.underrun_ns += idle_ns;
-	}
-}
-
-/* Bring the clock to now; there are packets. */
-static void gap_sync_clock(struct Qdisc *sch)
-{
-	struct gap_sched *q = qdisc_priv(sch);
-
-	if (q->timed)
-		gap_clock_follow(&q->clock, ktime_get_ns());
-	else
-		gap_tie_clock(q, qdisc_dev(sch));
-	if (unlikely(q->clock.bytes > 4 * GAP_TIME_MAX))
-		gap_class_rebase_all(q);
-}
-
-static void gap_pause_clock(struct gap_sched *q)
-{
-	q->running = false;
-}
-
-/* ---- in ----------------------------------------------------------------- */
-
-static int gap_enqueue_frame(struct sk_buff *skb, struct Qdisc *sch,
-			     struct gap_class *cl, struct sk_buff **to_free)
-{
-	struct gap_sched *q = qdisc_priv(sch);
-	unsigned int len = qdisc_pkt_len(skb);
-	bool first = !cl->qdisc->q.qlen;
-	int ret;
-
-	ret = qdisc_enqueue(skb, cl->qdisc, to_free);
-	if (unlikely(ret != NET_XMIT_SUCCESS)) {
-		if (net_xmit_drop_count(ret)) {
-			qdisc_qstats_drop(sch);
-			cl->qstats.drops++;
-		}
-		return ret;
-	}
-	sch->qstats.backlog += len;
-	sch->q.qlen++;
-	if (first) {
-		if (q->timed || !q->running)
-			gap_sync_clock(sch);
-		gap_tree_activate(q, cl);
-	}
-	return NET_XMIT_SUCCESS;
-}
-
-/* A GSO packet is many frames on the wire, and each has its own due time. */
-static int gap_enqueue_gso(struct sk_buff *skb, struct Qdisc *sch,
-			   struct gap_class *cl, struct sk_buff **to_free)
-{
-	netdev_features_t features = netif_skb_features(skb);
-	unsigned int len = 0, whole_len = qdisc_pkt_len(skb);
-	struct gap_sched *q = qdisc_priv(sch);
-	struct sk_buff *segs, *next;
-	int queued = 0;
-
-	segs = skb_gso_segment(skb, features & ~NETIF_F_GSO_MASK);
-	if (IS_ERR_OR_NULL(segs))
-		return qdisc_drop(skb, sch, to_free);
-
-	skb_list_walk_safe(segs, segs, next) {
-		unsigned int seg_len = segs->len;
-
-		skb_mark_not_on_list(segs);
-		qdisc_skb_cb(segs)->pkt_len = seg_len;
-		if (gap_enqueue_frame(segs, sch, cl, to_free) == NET_XMIT_SUCCESS) {
-			len += seg_len;
-			queued++;
-		}
-	}
-	if (!queued) {
-		__qdisc_drop(skb, to_free);
-		return NET_XMIT_DROP;
-	}
-	/* a parent will count one packet of the whole's length */
-	qdisc_tree_reduce_backlog(sch, 1 - queued, whole_len - len);
-	q->xstats.gso_split++;
-	consume_skb(skb);
-	return NET_XMIT_SUCCESS;
-}
-
-static int gap_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-		       struct sk_buff **to_free)
-{
-	struct gap_class *cl;
-	int ret;
-
-	cl = gap_class_classify(skb, sch, &ret);
-	if (unlikely(!cl)) {
-		if (ret & __NET_XMIT_BYPASS)
-			qdisc_qstats_drop(sch);
-		__qdisc_drop(skb, to_free);
-		return ret;
-	}
-	if (gap_order_applies(cl))
-		cl = gap_order_choose(cl);
-	if (skb_is_gso(skb))
-		return gap_enqueue_gso(skb, sch, cl, to_free);
-	return gap_enqueue_frame(skb, sch, cl, to_free);
-}
-
-/* ---- out ---------------------------------------------------------------- */
-
-static u32 gap_skb_wire_bytes(const struct sk_buff *skb)
-{
-	/* a tag that the device will insert is on the wire all the same */
-	return gap_wire_bytes(skb->len +
-			      (skb_vlan_tag_present(skb) ? VLAN_HLEN : 0));
-}
-
-/* NULL: the leaf has run empty, or holds its packets back for now. */
-static struct sk_buff *gap_dequeue_leaf(struct gap_sched *q, struct gap_class *cl)
-{
-	struct sk_buff *skb = cl->qdisc->dequeue(cl->qdisc);
-
-	if (skb)
-		return skb;
-	if (cl->qdisc->q.qlen)
-		gap_tree_stall(q, cl);
-	else
-		gap_tree_deactivate(q, cl);
-	return NULL;
-}
-
-static void gap_account(struct Qdisc *sch, struct gap_class *cl,
-			struct sk_buff *skb)
-{
-	struct gap_sched *q = qdisc_priv(sch);
-	u32 wire = gap_skb_wire_bytes(skb);
-
-	qdisc_bstats_update(sch, skb);
-	qdisc_qstats_backlog_dec(sch, skb);
-	sch->q.qlen--;
-
-	gap_tree_charge(q, cl, skb, wire);
-	if (!q->timed)
-		q->clock.bytes += wire;
-	q->xstats.wire_bytes += wire;
-	if (cl == &q->direct) {
-		q->xstats.direct_packets++;
-		q->xstats.direct_wire_bytes += wire;
-	}
-	if (unlikely(!list_empty(&q->lingering)))
-		gap_rate_end_lingers(q);
-}
-
-static void gap_wake_at(struct gap_sched *q, u64 ns)
-{
-	const struct gap_class *cl;
-
-	gap_pause_clock(q);
-	q->wake_ns = ns;
-	list_for_each_entry(cl, &q->lingering, lingering)
-		ns = min(ns, cl->next_deadline_ns);
-	qdisc_watchdog_schedule_ns(&q->watchdog, ns);
+	q->told = q->reason;
+	netdev_info(qdisc_dev(q->sch), "gap %x: paced by %s from now on: %s\n",
+		    q->sch->handle >> 16, q->timed ? "timer" : "gap frames",
+		    gap_reason_text[q->reason]);
+	gap_notify(q->sch, NULL);
 }
 
 /*
- * Leave the coarse part of a long gap to the timer.  Needs a device that says
- * when it is empty: only that ends the gap exactly, whenever the timer fires.
+ * The packet path or a timer has left word.  Whoever destroys the qdisc holds
+ * RTNL and waits for this: so it does not wait for RTNL.
  */
-static bool gap_sleep(struct Qdisc *sch, u64 need)
+static void gap_work(struct work_struct *work)
 {
-	struct gap_sched *q = qdisc_priv(sch);
-	u64 wake_ns, now_ns;
+	struct gap_sched *q = container_of(to_delayed_work(work), struct gap_sched,
+					   work);
 
-	if (!q->hybrid_bytes || need <= 2 * q->hybrid_bytes ||
-	    !gap_device_has_bql(qdisc_dev(sch)))
-		return false;
-	wake_ns = gap_clock_ns_at(&q->clock,
-				  q->clock.bytes + need - q->hybrid_bytes);
-	now_ns = ktime_get_ns();
-	/* frames that the link rate has overtaken are still in the device */
-	if (wake_ns <= now_ns)
-		return false;
-	if (q->wake_ns <= now_ns)
-		q->xstats.slept++;	/* and not only asked once more */
-	gap_wake_at(q, wake_ns);
-	return true;
+	if (!rtnl_trylock()) {
+		schedule_delayed_work(&q->work, 1);
+		return;
+	}
+	gap_class_notify_expired(q->sch);
+	gap_tell(q);
+	rtnl_unlock();
 }
 
-/* Fill @need byte-times, or as many of them as one frame can. */
-static struct sk_buff *gap_dequeue_gap(struct Qdisc *sch, u64 need)
+/* Carrier or speed may have changed; a known speed outlives the carrier. */
+static void gap_device_changed(struct gap_sched *q, struct net_device *dev)
+{
+	bool up = gap_device_is_up(dev);
+	u64 known = q->speed_known ? q->clock.link_rate : 0;
+	u64 rate = known;
+
+	if (up && !q->conf.rate)
+		rate = gap_device_link_rate(dev);
+	/* another link, or another partner: what was lost may not be any more */
+	if (rate != known || (up && !q->was_up))
+		q->lost = false;
+	if (rate != known)
+		gap_follow_speed(q, rate);
+	q->was_up = up;
+	gap_choose_backend(q);
+}
+
+static void gap_device_event(struct gap_sched *q, struct net_device *dev,
+			     unsigned long event)
+{
+	switch (event) {
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+		gap_device_changed(q, dev);
+		break;
+	case NETDEV_CHANGEMTU:
+	case NETDEV_CHANGEADDR:
+		if (q->conf.backend != GAP_BACKEND_GAP)
+			return;
+		gap_exchange_frames(q, gap_frames_alloc(q->conf.frame, dev,
+							dev->mtu));
+		gap_choose_backend(q);
+		break;
+	}
+	gap_tell(q);
+}
+
+static int gap_device_notify(struct notifier_block *nb, unsigned long event,
+			     void *ptr)
+{
+	struct net_device *dev = netdev_notifier_info_to_dev(ptr);
+	struct gap_sched *q;
+
+	list_for_each_entry(q, &gap_list, list)
+		if (qdisc_dev(q->sch) == dev)
+			gap_device_event(q, dev, event);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block gap_device_notifier = {
+	.notifier_call = gap_device_notify,
+};
+
+static struct netlink_range_validation gap_rate_range = {
+	.min = 1,
+	.max = GAP_RATE_MAX,
+};
+
+static const struct nla_policy gap_policy[TCA_GAP_MAX + 1] = {
+	[TCA_GAP_RATE64] = NLA_POLICY_FULL_RANGE(NLA_U64, &gap_rate_range),
+	[TCA_GAP_DEFAULT] = { .type = NLA_U32 },
+	[TCA_GAP_LINK_RATE64] = { .type = NLA_REJECT },
+	[TCA_GAP_BACKEND] = NLA_POLICY_MAX(NLA_U32, GAP_BACKEND_MAX),
+	[TCA_GAP_FRAME] = NLA_POLICY_MAX(NLA_U32, GAP_FRAME_KIND_MAX),
+	[TCA_GAP_BACKEND_USED] = { .type = NLA_REJECT },
+	[TCA_GAP_REASON] = { .type = NLA_REJECT },
+};
+
+/**
+ * struct gap_request - the qdisc after the request
+ * @conf: its options
+ * @link_rate: of @conf or of the device, 0: unknown
+ * @retry: gap frames are asked for anew, whatever became of them before
+ */
+struct gap_request {
+	struct gap_conf	conf;
+	u64		link_rate;
+	bool		retry;
+};
+
+static int gap_read_request(struct Qdisc *sch, struct nlattr *opt,
+			    struct gap_request *req,
+			    struct netlink_ext_ack *extack)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+	struct nlattr *tb[TCA_GAP_MAX + 1] = {};
+	struct gap_conf *conf = &req->conf;
+	u32 classid;
+	int err;
+
+	*conf = q->conf;
+	if (!opt)
+		return 0;
+	err = nla_parse_nested(tb, TCA_GAP_MAX, opt, gap_policy, extack);
+	if (err < 0)
+		return err;
+	if (tb[TCA_GAP_RATE64])
+		conf->rate = nla_get_u64(tb[TCA_GAP_RATE64]);
+	if (tb[TCA_GAP_FRAME])
+		conf->frame = nla_get_u32(tb[TCA_GAP_FRAME]);
+	if (tb[TCA_GAP_BACKEND])
+		conf->backend = nla_get_u32(tb[TCA_GAP_BACKEND]);
+	req->retry = tb[TCA_GAP_BACKEND];
+	if (!tb[TCA_GAP_DEFAULT])
+		return 0;
+	classid = nla_get_u32(tb[TCA_GAP_DEFAULT]);
+	if (TC_H_MAJ(classid) && TC_H_MAJ(classid ^ sch->handle)) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_GAP_DEFAULT],
+				    "the default class belongs to another qdisc");
+		return -EINVAL;
+	}
+	conf->defcls = TC_H_MIN(classid);
+	return 0;
+}
+
+static u64 gap_link_rate(struct gap_sched *q, const struct gap_conf *conf)
+{
+	struct net_device *dev = qdisc_dev(q->sch);
+	u64 rate;
+
+	if (conf->rate)
+		return conf->rate;
+	rate = gap_device_link_rate(dev);
+	/* many devices tell no speed while they have no carrier */
+	if (!rate && !q->conf.rate && q->speed_known && !gap_device_is_up(dev))
+		rate = q->clock.link_rate;
+	return rate;
+}
+
+/* Gap frames where they cannot work are refused; the timer always works. */
+static int gap_check_backend(struct Qdisc *sch, const struct gap_request *req,
+			     struct netlink_ext_ack *extack)
+{
+	struct net_device *dev = qdisc_dev(sch);
+
+	if (req->conf.backend != GAP_BACKEND_GAP)
+		return 0;
+	if (sch->parent != TC_H_ROOT) {
+		NL_SET_ERR_MSG(extack,
+			       "gap frames were never queued, so they work in the root qdisc only; use backend timer");
+		return -EOPNOTSUPP;
+	}
+	if (dev->type != ARPHRD_ETHER) {
+		NL_SET_ERR_MSG(extack, "gap frames need an Ethernet device; use backend timer");
+		return -EOPNOTSUPP;
+	}
+	if (gap_device_is_virtual(dev)) {
+		NL_SET_ERR_MSG(extack,
+			       "a gap frame takes no time on a virtual device; use the physical device below it, or backend timer");
+		return -EOPNOTSUPP;
+	}
+	if (!req->link_rate) {
+		NL_SET_ERR_MSG(extack,
+			       "the device does not report its speed; give the link rate with rate, or use backend timer");
+		return -EOPNOTSUPP;
+	}
+	if (req->conf.frame == GAP_FRAME_PAUSE && gap_device_sends_pause(dev)) {
+		NL_SET_ERR_MSG(extack,
+			       "the device sends PAUSE frames to stop its peer, and gap frames would end each of its pauses; switch them off (ethtool -A DEV tx off), or use frame void or backend timer");
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+/* *@frames: new ones, or NULL: those there are will do. */
+static int gap_make_frames(struct Qdisc *sch, const struct gap_request *req,
+			   struct gap_frames **frames,
+			   struct netlink_ext_ack *extack)
 {
 	struct net_device *dev = qdisc_dev(sch);
 	struct gap_sched *q = qdisc_priv(sch);
-	struct sk_buff *skb;
-	u32 slot;
 
-	if (gap_sleep(sch, need))
-		return NULL;
-	slot = gap_slot_bytes(need, q->slot_max);
-	skb = gap_frame_get(q, dev, slot);
-	if (unlikely(!skb)) {
-		q->xstats.gap_failed++;
-		gap_wake_at(q, ktime_get_ns() +
-			    gap_clock_bytes_to_ns(&q->clock, need));
-		return NULL;
-	}
-	q->clock.bytes += slot;
-	q->running = true;
-	q->handed++;
-	q->xstats.gap_packets++;
-	q->xstats.gap_wire_bytes += slot;
-	trace_gap_frame(dev, slot, q->clock.bytes);
-	return skb;
+	*frames = NULL;
+	if (req->conf.backend != GAP_BACKEND_GAP ||
+	    (q->frames && q->conf.frame == req->conf.frame))
+		return 0;
+	*frames = gap_frames_alloc(req->conf.frame, dev, dev->mtu);
+	if (*frames)
+		return 0;
+	NL_SET_ERR_MSG(extack, "no memory for gap frames");
+	return -ENOMEM;
 }
 
-/* Timer back end: nobody may send for @need byte-times. */
-static void gap_wait(struct gap_sched *q, u64 need)
-{
-	u64 wake_ns = gap_clock_ns_at(&q->clock, q->clock.bytes + need);
-
-	if (q->wake_ns != wake_ns)
-		q->xstats.timer_wakes++;	/* and not only asked once more */
-	gap_wake_at(q, wake_ns);
-}
-
-static struct sk_buff *gap_dequeue_data(struct Qdisc *sch, u64 *need)
+static int gap_change(struct Qdisc *sch, struct nlattr *opt,
+		      struct netlink_ext_ack *extack)
 {
 	struct gap_sched *q = qdisc_priv(sch);
-	struct gap_class *cl;
-	struct sk_buff *skb;
+	struct gap_request req = {};
+	struct gap_frames *frames;
+	int err;
 
-	while ((cl = gap_tree_pick(q, need))) {
-		skb = gap_dequeue_leaf(q, cl);
-		if (skb) {
-			gap_account(sch, cl, skb);
-			q->running = true;
-			q->handed++;
-			return skb;
-		}
-	}
-	return NULL;
+	err = gap_read_request(sch, opt, &req, extack);
+	if (err)
+		return err;
+	req.link_rate = gap_link_rate(q, &req.conf);
+	err = gap_check_backend(sch, &req, extack);
+	if (!err)
+		err = gap_make_frames(sch, &req, &frames, extack);
+	if (err)
+		return err;
+
+	if (req.retry || req.link_rate != q->clock.link_rate)
+		q->lost = false;
+	sch_tree_lock(sch);
+	q->conf = req.conf;
+	gap_class_find_default(sch);
+	sch_tree_unlock(sch);
+	gap_follow_speed(q, req.link_rate);
+	if (frames)
+		gap_exchange_frames(q, frames);
+	gap_choose_backend(q);
+	/* the device may change until gap frames are asked for again */
+	if (q->conf.backend != GAP_BACKEND_GAP)
+		gap_exchange_frames(q, NULL);
+	q->told = q->reason;
+	return 0;
 }
 
-static struct sk_buff *gap_dequeue(struct Qdisc *sch)
+/* Whatever gap_destroy() touches is set up before the first early return. */
+static int gap_init(struct Qdisc *sch, struct nlattr *opt,
+		    struct netlink_ext_ack *extack)
 {
 	struct gap_sched *q = qdisc_priv(sch);
-	struct sk_buff *skb;
-	u64 need;
+	int err;
 
-	if (unlikely(gap_probe_is_on(&q->probe)))
-		return gap_probe_dequeue(sch);
-	if (sch->q.qlen)
-		gap_sync_clock(sch);
-	if (unlikely(!list_empty(&q->stalled)))
-		gap_tree_resume(q);
-	if (unlikely(!list_empty(&q->lingering)))
-		gap_rate_end_lingers(q);
-	if (unlikely(READ_ONCE(q->leases_due)))
-		gap_lease_end_due(q);
+	q->sch = sch;
+	q->was_up = gap_device_is_up(qdisc_dev(sch));
+	qdisc_watchdog_init(&q->watchdog, sch);
+	gap_packet_init(q, GAP_LINK_RATE_NOMINAL);
+	INIT_DELAYED_WORK(&q->work, gap_work);
+	list_add(&q->list, &gap_list);
 
-	skb = gap_dequeue_data(sch, &need);
-	if (!skb && !need) {
-		gap_pause_clock(q);
-		return NULL;
-	}
-	if (q->timed) {
-		if (!skb)
-			gap_wait(q, need);
-		return skb;
-	}
-	if (!skb)
-		skb = gap_dequeue_gap(sch, need);
-	/* data and gaps stay in order only within one queue of the device */
-	if (skb)
-		skb_set_queue_mapping(skb, 0);
-	return skb;
+	err = qdisc_class_hash_init(&q->clhash);
+	if (!err)
+		err = tcf_block_get(&q->block, &q->filter_list, sch, extack);
+	if (!err)
+		err = gap_change(sch, opt, extack);
+	return err;
 }
-
-/* ---- the qdisc's life ----------------------------------------------------- */
 
 static void gap_reset(struct Qdisc *sch)
 {
 	struct gap_sched *q = qdisc_priv(sch);
 
 	qdisc_watchdog_cancel(&q->watchdog);
-	gap_probe_stop(q);
-	gap_class_reset_all(sch);
-	gap_pause_clock(q);
+	gap_packet_reset(q);
 }
 
 static void gap_destroy(struct Qdisc *sch)
 {
 	struct gap_sched *q = qdisc_priv(sch);
 
-	gap_device_unwatch(q);
-	gap_probe_cancel(q);
+	list_del(&q->list);
 	qdisc_watchdog_cancel(&q->watchdog);
+	hrtimer_cancel(&q->lease_timer);
+	cancel_delayed_work_sync(&q->work);
+	gap_packet_reset(q);
+	tcf_block_put(q->block);
 	gap_class_destroy_all(sch);
-	gap_async_destroy(q);		/* no timer is left to queue work */
-	kfree_skb(q->frame);
+	gap_frames_free(q->frames);
+}
+
+static int gap_put_u64(struct sk_buff *skb, int type, u64 value)
+{
+	return nla_put_u64_64bit(skb, type, value, TCA_GAP_PAD);
+}
+
+static int gap_dump(struct Qdisc *sch, struct sk_buff *skb)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+	const struct gap_conf *conf = &q->conf;
+	struct nlattr *nest;
+
+	nest = nla_nest_start_noflag(skb, TCA_OPTIONS);
+	if (!nest)
+		return -EMSGSIZE;
+	if (conf->rate && gap_put_u64(skb, TCA_GAP_RATE64, conf->rate))
+		goto full;
+	if (conf->defcls &&
+	    nla_put_u32(skb, TCA_GAP_DEFAULT, TC_H_MAKE(sch->handle, conf->defcls)))
+		goto full;
+	if (q->speed_known &&
+	    gap_put_u64(skb, TCA_GAP_LINK_RATE64, q->clock.link_rate))
+		goto full;
+	if (nla_put_u32(skb, TCA_GAP_BACKEND, conf->backend) ||
+	    nla_put_u32(skb, TCA_GAP_FRAME, conf->frame) ||
+	    nla_put_u32(skb, TCA_GAP_BACKEND_USED,
+			q->timed ? GAP_BACKEND_TIMER : GAP_BACKEND_GAP) ||
+	    nla_put_u32(skb, TCA_GAP_REASON, q->reason))
+		goto full;
+	return nla_nest_end(skb, nest);
+full:
+	nla_nest_cancel(skb, nest);
+	return -EMSGSIZE;
+}
+
+static void gap_fill_xstats(struct gap_sched *q, struct tc_gap_qdisc_xstats *xstats)
+{
+	const struct gap_class *cl;
+
+	*xstats = q->xstats;
+	xstats->stamp_ns = ktime_get_ns();
+	gap_device_bytes(qdisc_dev(q->sch), &xstats->device_queued_bytes,
+			 &xstats->device_completed_bytes);
+	xstats->direct_packets = u64_stats_read(&q->direct.bstats.packets);
+	xstats->direct_wire_bytes = q->direct.xstats.wire_bytes;
+	xstats->wire_bytes += q->direct.xstats.wire_bytes;
+	list_for_each_entry(cl, &q->classes, list)
+		if (!cl->parent)
+			xstats->wire_bytes += cl->xstats.wire_bytes;
+}
+
+static int gap_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
+{
+	struct tc_gap_xstats xstats = { .type = TC_GAP_XSTATS_QDISC };
+
+	sch_tree_lock(sch);
+	gap_fill_xstats(qdisc_priv(sch), &xstats.qdisc);
+	sch_tree_unlock(sch);
+	return gnet_stats_copy_app(d, &xstats, sizeof(xstats));
 }
 
 static struct Qdisc_ops gap_qdisc_ops __read_mostly = {
 	.id		= "gap",
-	.cl_ops		= &gap_class_request_ops,
+	.cl_ops		= &gap_class_ops,
 	.priv_size	= sizeof(struct gap_sched),
 	.enqueue	= gap_enqueue,
 	.dequeue	= gap_dequeue,
 	.peek		= qdisc_peek_dequeued,
-	.init		= gap_request_init,
+	.init		= gap_init,
 	.reset		= gap_reset,
 	.destroy	= gap_destroy,
-	.change		= gap_request_change,
-	.dump		= gap_request_dump,
-	.dump_stats	= gap_request_dump_stats,
+	.change		= gap_change,
+	.dump		= gap_dump,
+	.dump_stats	= gap_dump_stats,
 	.owner		= THIS_MODULE,
 };
 
@@ -376,29 +517,19 @@ static int __init gap_module_init(void)
 {
 	int err;
 
-	err = gap_async_register();
+	err = register_netdevice_notifier(&gap_device_notifier);
 	if (err)
 		return err;
-	err = gap_device_register();
-	if (err)
-		goto err_async;
 	err = register_qdisc(&gap_qdisc_ops);
 	if (err)
-		goto err_device;
-	return 0;
-
-err_device:
-	gap_device_unregister();
-err_async:
-	gap_async_unregister();
+		unregister_netdevice_notifier(&gap_device_notifier);
 	return err;
 }
 
 static void __exit gap_module_exit(void)
 {
 	unregister_qdisc(&gap_qdisc_ops);
-	gap_device_unregister();
-	gap_async_unregister();
+	unregister_netdevice_notifier(&gap_device_notifier);
 }
 
 module_init(gap_module_init);

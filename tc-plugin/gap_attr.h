@@ -9,14 +9,13 @@
  * and need no alignment of their buffers.
  *
  * Sending:   fill a conf (zeroed first: a value counts only if its flag is
- *            set), ask *_mistakes() if every mistake is wanted in words, and
- *            put what *_encode() wrote into TCA_OPTIONS | NLA_F_NESTED.
+ *            set) and put what *_encode() wrote into TCA_OPTIONS | NLA_F_NESTED.
  * Receiving: hand the payload of TCA_OPTIONS to *_decode() and that of
  *            TCA_STATS_APP or TCA_XSTATS to gap_xstats_decode().
  *
  * A conf with nothing in it encodes to no bytes.  Leave TCA_OPTIONS out then:
  * the kernel hands a class change without it to the qdisc like any other, and
- * that is how `expires` is refreshed.  An empty TCA_OPTIONS does the same.
+ * that is how `expires` is refreshed.
  */
 #ifndef HEADWAY_GAP_ATTR_H
 #define HEADWAY_GAP_ATTR_H
@@ -32,7 +31,7 @@ extern "C" {
 #endif
 
 /* Always enough for what *_encode() writes. */
-#define GAP_ATTR_BUF_BYTES 128
+#define GAP_ATTR_BUF_BYTES (128 + GAP_PHASE_MAX * sizeof(struct tc_gap_phase_rate))
 
 /* All rates are bytes per second of wire time. */
 struct gap_qdisc_conf {
@@ -40,101 +39,48 @@ struct gap_qdisc_conf {
 	bool has_default;
 	bool has_backend;
 	bool has_frame;
-	bool has_frame_max;
-	bool has_hybrid;
-	bool has_burst;
-	bool selftest;				/* run it; never dumped */
 	uint32_t default_classid;		/* 0: no class */
 	uint32_t backend;			/* GAP_BACKEND_* */
 	uint32_t frame;				/* GAP_FRAME_* */
-	uint32_t frame_max_bytes;		/* 0: what the MTU allows */
 	uint64_t rate_bytes_per_s;
-	uint64_t hybrid_ns;			/* 0: off */
-	uint64_t burst_ns;
 
 	/* dumps only */
 	bool has_link_rate;
 	bool has_backend_used;
-	bool has_verdict;
-	bool has_test_frames;
-	bool has_test_expected;
-	bool has_test_took;
-	bool has_test_counted;
-	bool has_children_rate;
+	bool has_reason;
 	uint32_t backend_used;			/* GAP_BACKEND_* */
-	uint32_t verdict;			/* GAP_VERDICT_* */
-	uint32_t test_frames;
-	uint64_t test_expected_ns;
-	uint64_t test_took_ns;
-	uint64_t test_counted;
+	uint32_t reason;			/* GAP_REASON_* */
 	uint64_t link_rate_bytes_per_s;
-	uint64_t children_rate_bytes_per_s;
 };
 
 struct gap_class_conf {
 	bool has_rate;
-	bool has_linger;
 	bool has_fallback;
 	bool has_expires;
-	bool has_ordered;
-	bool has_group;
 	uint64_t rate_bytes_per_s;		/* may be GAP_RATE_UNLIMITED */
-	uint64_t linger_ns;
 	uint64_t fallback_bytes_per_s;		/* may be GAP_RATE_UNLIMITED */
 	uint64_t expires_ns;			/* 0: never */
-	uint64_t ordered_ns;			/* 0: off */
-	uint32_t group;				/* 0: of all that name none */
+	uint32_t phase_count;			/* how many of phases */
+	struct tc_gap_phase_rate phases[GAP_PHASE_MAX];
 
 	/* dumps only */
-	bool has_next_rate;
 	bool has_left;
-	bool has_effective;
-	bool has_quantum;
-	bool has_children_rate;
 	bool expired;
-	uint32_t quantum_bytes;
-	uint64_t next_rate_bytes_per_s;		/* may be GAP_RATE_UNLIMITED */
 	uint64_t left_ns;
-	uint64_t effective_bytes_per_s;
-	uint64_t children_rate_bytes_per_s;
 };
-
-/* What can be wrong with a conf that is to be sent.  A set is an OR of these. */
-enum gap_mistake {
-	GAP_MISTAKE_QDISC_RATE_RANGE	 = 1u << 0,
-	GAP_MISTAKE_DEFAULT_NO_MINOR	 = 1u << 1,
-	GAP_MISTAKE_BACKEND_RANGE	 = 1u << 2,
-	GAP_MISTAKE_FRAME_RANGE		 = 1u << 3,
-	GAP_MISTAKE_FRAME_MAX_RANGE	 = 1u << 4,
-	GAP_MISTAKE_HYBRID_RANGE	 = 1u << 5,
-	GAP_MISTAKE_BURST_RANGE		 = 1u << 6,
-	GAP_MISTAKE_CLASS_RATE_RANGE	 = 1u << 7,
-	GAP_MISTAKE_LINGER_RANGE	 = 1u << 8,
-	GAP_MISTAKE_FALLBACK_RANGE	 = 1u << 9,
-	GAP_MISTAKE_EXPIRES_RANGE	 = 1u << 10,
-	GAP_MISTAKE_LINGER_WITHOUT_RATE	 = 1u << 11,
-	GAP_MISTAKE_FALLBACK_NEVER	 = 1u << 12,
-	GAP_MISTAKE_ORDERED_RANGE	 = 1u << 13,
-	GAP_MISTAKE_GROUP_RANGE		 = 1u << 14,
-	GAP_MISTAKE_DUMP_ONLY		 = 1u << 15,
-};
-
-/* The set of mistakes in a conf to be sent, 0 if none. */
-unsigned int gap_qdisc_mistakes(const struct gap_qdisc_conf *conf);
-unsigned int gap_class_mistakes(const struct gap_class_conf *conf);
 
 /*
- * Why the mistake is one, as a clause in English without a full stop; never
- * NULL.  It starts with the option's name and a blank, if it is about one.
- * `mistake` is one bit of a set; of several the lowest is told.
+ * Why the kernel would refuse the conf, whatever the device and the classes
+ * are: a sentence without a full stop, which begins with the name of tc's
+ * option.  NULL: nothing is wrong.
  */
-const char *gap_mistake_text(unsigned int mistake);
+const char *gap_qdisc_mistake(const struct gap_qdisc_conf *conf);
+const char *gap_class_mistake(const struct gap_class_conf *conf);
 
 /*
  * Write the attributes that are present and return their length (0 if there
  * are none), or
- * -ERANGE	a number is outside its range
- * -EINVAL	a combination or an attribute that only the kernel may send
+ * -EINVAL	there is a mistake, or an attribute that only the kernel sends
  * -ENOSPC	more than `cap` bytes
  * Nothing is written when an error is returned.
  */
@@ -160,15 +106,15 @@ int gap_xstats_decode(struct tc_gap_xstats *xstats, const void *buf,
 		      size_t len);
 
 /*
- * The word for a GAP_BACKEND_*, GAP_FRAME_* or GAP_VERDICT_*, as tc takes and
+ * The word for a GAP_BACKEND_*, GAP_FRAME_* or GAP_REASON_*, as tc takes and
  * shows it; "unknown" for one that this version does not know.
  */
 const char *gap_backend_name(uint32_t backend);
 const char *gap_frame_name(uint32_t frame);
-const char *gap_verdict_name(uint32_t verdict);
+const char *gap_reason_name(uint32_t reason);
 
-/* The verdict as a clause in English, without a full stop. */
-const char *gap_verdict_text(uint32_t verdict);
+/* The reason as a clause in English, without a full stop. */
+const char *gap_reason_text(uint32_t reason);
 
 #ifdef __cplusplus
 }

@@ -1,207 +1,488 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * q_gap.so: the `gap` qdisc and its classes in tc's language; see tc-gap(8).
- *
- * Words are sorted first, then read, then checked against the ranges that
- * gap_attr.c knows; every complaint is printed before the command fails, and
- * nothing is sent if there was one.
  */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gap_attr.h"
-#include "q_gap_show.h"
-#include "q_gap_words.h"
 #include "tc_plugin_abi.h"
 
-/* tc's buffers are larger, but our options are small: a bound that is a bound. */
-#define MESSAGE_MAX_BYTES 1024
+/* tc's own buffers have room for 4 KiB of options. */
+#define MESSAGE_MAX_BYTES (1024 + GAP_ATTR_BUF_BYTES)
+/* Longest number with its unit; anything longer is a mistake anyhow. */
+#define NUMBER_MAX_CHARS 63
 
-/* -------------------------------------------------------------------- help */
+#define NEXT_ARG() (argv++, argc--)
 
-static void explain_qdisc(void)
+/* --------------------------------------------------------------------- help */
+
+static int explain_qdisc(void)
 {
 	fputs("Usage: tc qdisc add|change|replace dev DEV root [handle 1:] gap\n"
-	      "          [rate RATE] [default CLASSID] [backend auto|gap|timer]\n"
-	      "          [frame pause|void] [frame-max mtu|BYTES] [hybrid off|TIME]\n"
-	      "          [burst TIME] [selftest]\n"
+	      "          [rate RATE] [default CLASSID] [backend timer|gap]\n"
+	      "          [frame pause|void]\n"
 	      "\n"
 	      "  rate RATE        rate of the link behind DEV\n"
 	      "                   {the speed that DEV reports}\n"
 	      "  default CLASSID  class for packets that no filter and no priority names,\n"
 	      "                   as 1:10, :10 or 10 {none: such packets leave unpaced}\n"
-	      "  backend auto     gap frames if a self-test shows that they reach the wire,\n"
-	      "                   a timer until then and otherwise {auto}\n"
-	      "  backend gap      gap frames, untested\n"
-	      "  backend timer    a timer: works on any device, less exact\n"
+	      "  backend timer    a timer: works on any device, less exact {timer}\n"
+	      "  backend gap      gap frames. Whether they reach the wire behind DEV is for\n"
+	      "                   `headway selftest DEV` to say\n"
 	      "  frame pause      gap frames are 802.3x PAUSE frames of no time {pause}\n"
 	      "  frame void       they are frames to DEV's own address, which the first\n"
 	      "                   switch discards\n"
-	      "  frame-max BYTES  no gap frame is longer, without its 4 bytes of FCS; from 60\n"
-	      "                   to what the MTU allows {mtu: just that}\n"
-	      "  hybrid TIME      a timer sleeps gaps of more than twice TIME, gap frames do\n"
-	      "                   their last TIME; off: gap frames do it all {200us}\n"
-	      "  burst TIME       timer back end: up to so much lateness of the timer is made\n"
-	      "                   up by packets that follow closer than the rate {100us}\n"
-	      "  selftest         run the self-test again, now\n",
+	      "\n"
+	      "RATE is time on the wire: a frame counts max(length, 60) + 24 bytes, so that\n"
+	      "1gbit is all that a 1gbit link carries.\n"
+	      "{} holds the default of an option left out of add; change leaves it as it was.\n",
 	      stderr);
+	return -1;
 }
 
-static void explain_class(void)
+static int explain_class(void)
 {
 	fputs("Usage: tc class add|change|replace dev DEV parent 1: classid 1:10 gap\n"
-	      "          [rate RATE|unlimited] [linger TIME]\n"
-	      "          [fallback RATE|unlimited] [expires TIME|off] [ordered TIME|off]\n"
-	      "          [group 0..7]\n"
+	      "          [rate RATE|unlimited] [phase NUMBER RATE|unlimited|none]...\n"
+	      "          [fallback RATE|unlimited] [expires TIME|off]\n"
 	      "\n"
 	      "  rate RATE        this class sends at most so much, and never more than the\n"
 	      "                   classes above it allow {unlimited: they alone decide}\n"
-	      "  linger TIME      only to change a rate: the new one holds as soon as the\n"
-	      "                   class runs empty, at most TIME from now {0: at once}\n"
-	      "  fallback RATE    the rate, once TIME of expires has passed {none}\n"
+	      "  phase N RATE     instead of that for packets which a BPF filter marks with N,\n"
+	      "                   1 to 160, in skb->tc_index; none: they have no rate of\n"
+	      "                   their own any more\n"
+	      "  fallback RATE    the rate, and the most that a phase gets, once TIME of\n"
+	      "                   expires has passed {none}\n"
 	      "  expires TIME     without a change of the class; one without options will do\n"
 	      "                   to prevent it. From 1ms to 86400s {off: never}\n"
-	      "  ordered TIME     the classes below take turns in the order of their packets;\n"
-	      "                   packets for a faster one join a slower one that still has\n"
-	      "                   some, until it is empty or TIME has passed {off}\n"
-	      "  group NUMBER     below such a class: the turns are those of the classes of\n"
-	      "                   this number; groups do not wait for each other {0}\n",
-	      stderr);
-}
-
-static void explain_common(void)
-{
-	fputs("\n"
-	      "RATE is time on the wire: a frame counts max(length, 60) + 24 bytes, so that\n"
-	      "1gbit is all that a 1gbit link carries.  Units are bit kbit mbit gbit tbit, and\n"
-	      "bps kbps mbps gbps for bytes; from 8bit to 8tbit.\n"
-	      "TIME has a unit: s ms us ns.  hybrid and burst are at most 1s, linger and\n"
-	      "ordered 10s.\n"
+	      "\n"
+	      "RATE is time on the wire: a frame counts max(length, 60) + 24 bytes.\n"
 	      "{} holds the default of an option left out of add; change leaves it as it was.\n",
 	      stderr);
+	return -1;
 }
 
-/* The only word is "help", and it has been helped. */
-static bool explained(enum target target, int argc, char **argv)
+/* ------------------------------------------------------------------ reading */
+
+static int refuse(const char *option, const char *text, const char *why)
 {
-	if (argc != 1 || strcmp(argv[0], "help") != 0)
-		return false;
-	if (target == TARGET_QDISC)
-		explain_qdisc();
-	else
-		explain_class();
-	explain_common();
-	return true;
+	fprintf(stderr, "gap: %s \"%s\": %s. Nothing was changed.\n", option, text,
+		why);
+	return -1;
 }
 
-/* ----------------------------------------------------------------- sending */
+/*
+ * tc's own readers take signs, blanks, hexadecimal, "inf" and "nan", and a
+ * number that does not fit becomes any other.
+ */
+static bool is_plain(const char *text)
+{
+	size_t digits = strspn(text, "0123456789."), len = strlen(text);
+
+	if (!digits || len > NUMBER_MAX_CHARS || strtod(text, NULL) > 1e18)
+		return false;
+	while (isalpha((unsigned char)text[digits]))
+		digits++;
+	return digits == len;
+}
+
+/* `unlimited` may be given where that is a rate. */
+static int get_rate(const char *option, const char *text, bool may_be_unlimited,
+		    uint64_t *bytes_per_s)
+{
+	__u64 read;
+
+	if (may_be_unlimited && strcmp(text, "unlimited") == 0) {
+		*bytes_per_s = GAP_RATE_UNLIMITED;
+		return 0;
+	}
+	if (!is_plain(text) || get_rate64(&read, text))
+		return refuse(option, text, "not a rate, such as 312.5mbit");
+	*bytes_per_s = read;
+	return 0;
+}
+
+static int get_expires(const char *text, uint64_t *ns)
+{
+	__s64 read;
+
+	*ns = 0;
+	if (strcmp(text, "off") == 0)
+		return 0;
+	/* tc has two opinions on what a bare number means */
+	if (!is_plain(text) || !isalpha((unsigned char)text[strlen(text) - 1]) ||
+	    get_time64(&read, text))
+		return refuse("expires", text, "not a time with a unit, such as 10ms");
+	*ns = (uint64_t)read;
+	return *ns ? 0 : refuse("expires", text, "1ms to 86400s, or off");
+}
+
+static int get_default(const char *text, uint32_t *classid)
+{
+	__u32 read;
+
+	*classid = 0;
+	if (strcmp(text, "none") == 0)
+		return 0;
+	/* only digits and one colon: no signs, no blanks, no "root" */
+	if (text[strspn(text, "0123456789abcdefABCDEF:")] ||
+	    strlen(text) > (strchr(text, ':') ? 9 : 8) ||
+	    strcmp(text, ":") == 0 || get_tc_classid(&read, text))
+		return refuse("default", text, "not a class id, such as 1:10, nor none");
+	*classid = read;
+	return 0;
+}
+
+/* One of the words up to `max`. */
+static int get_word(const char *option, const char *text,
+		    const char *(*name)(uint32_t value), uint32_t max,
+		    uint32_t *value)
+{
+	for (*value = 0; *value <= max; (*value)++)
+		if (strcmp(text, name(*value)) == 0)
+			return 0;
+	return refuse(option, text, "there is no such thing; see tc qdisc add gap help");
+}
+
+static int get_phase(const char *number, const char *rate,
+		     struct gap_class_conf *conf)
+{
+	struct tc_gap_phase_rate *phase = &conf->phases[conf->phase_count];
+	uint64_t bytes_per_s = 0;
+	char *end;
+
+	if (conf->phase_count == GAP_PHASE_MAX)
+		return refuse("phase", number, "a class has at most 160");
+	phase->phase = (uint32_t)strtoul(number, &end, 10);
+	if (!isdigit((unsigned char)*number) || *end || strlen(number) > 3)
+		return refuse("phase", number, "they are numbered from 1 to 160");
+	if (strcmp(rate, "none")) {
+		if (get_rate("phase", rate, true, &bytes_per_s))
+			return -1;
+		if (!bytes_per_s)
+			return refuse("phase", rate, "a rate is 8bit at least; none unsets it");
+	}
+	phase->rate = bytes_per_s;
+	conf->phase_count++;
+	return 0;
+}
+
+static int lacks(const char *option)
+{
+	fprintf(stderr, "gap: \"%s\" lacks its value. Nothing was changed.\n", option);
+	return -1;
+}
 
 static int append_options(struct nlmsghdr *n, const void *attrs, int len)
 {
-	if (len < 0) {
-		fprintf(stderr, "gap: cannot encode the options: %s\n",
-			strerror(-len));
-		return -1;
-	}
-	if (len == 0)
-		return 0;
-	return addattr_l(n, MESSAGE_MAX_BYTES, TCA_OPTIONS | NLA_F_NESTED,
-			 attrs, len);
-}
-
-static void qdisc_read(struct complaints *c, const struct values *v,
-		       struct gap_qdisc_conf *conf)
-{
-	const char *rate = v->of[WORD_RATE];
-
-	if (rate && strcmp(rate, "unlimited") == 0)
-		complain(c, "rate \"unlimited\": a link has a rate; leave it out for the device's own");
-	else
-		conf->has_rate = read_rate(c, v, WORD_RATE, NULL, 0,
-					   &conf->rate_bytes_per_s);
-	conf->has_default = read_classid(c, v, WORD_DEFAULT,
-					 &conf->default_classid);
-	conf->has_backend = read_choice(v, WORD_BACKEND, gap_backend_name,
-					GAP_BACKEND_MAX, &conf->backend);
-	conf->has_frame = read_choice(v, WORD_FRAME, gap_frame_name,
-				      GAP_FRAME_KIND_MAX, &conf->frame);
-	conf->has_frame_max = read_frame_len(c, v, WORD_FRAME_MAX,
-					     &conf->frame_max_bytes);
-	conf->has_hybrid = read_time(c, v, WORD_HYBRID, "off",
-				     &conf->hybrid_ns);
-	conf->has_burst = read_time(c, v, WORD_BURST, NULL, &conf->burst_ns);
-	conf->selftest = v->of[WORD_SELFTEST];
+	if (len <= 0)
+		return len;
+	return addattr_l(n, MESSAGE_MAX_BYTES, TCA_OPTIONS | NLA_F_NESTED, attrs,
+			 len);
 }
 
 static int gap_parse_qopt(struct qdisc_util *qu, int argc, char **argv,
 			  struct nlmsghdr *n, const char *dev)
 {
-	struct complaints c = { .target = TARGET_QDISC };
 	unsigned char attrs[GAP_ATTR_BUF_BYTES];
 	struct gap_qdisc_conf conf = { 0 };
-	struct values v = { { NULL } };
+	const char *mistake;
+	int err;
 
 	(void)qu;
 	(void)dev;
-	if (explained(TARGET_QDISC, argc, argv))
+	for (; argc > 0; NEXT_ARG()) {
+		const char *option = *argv;
+
+		if (strcmp(option, "help") == 0)
+			return explain_qdisc();
+		if (argc < 2)
+			return lacks(option);
+		NEXT_ARG();
+		if (strcmp(option, "rate") == 0) {
+			conf.has_rate = true;
+			err = get_rate(option, *argv, false, &conf.rate_bytes_per_s);
+		} else if (strcmp(option, "default") == 0) {
+			conf.has_default = true;
+			err = get_default(*argv, &conf.default_classid);
+		} else if (strcmp(option, "backend") == 0) {
+			conf.has_backend = true;
+			err = get_word(option, *argv, gap_backend_name,
+				       GAP_BACKEND_MAX, &conf.backend);
+		} else if (strcmp(option, "frame") == 0) {
+			conf.has_frame = true;
+			err = get_word(option, *argv, gap_frame_name,
+				       GAP_FRAME_KIND_MAX, &conf.frame);
+		} else {
+			fprintf(stderr, "gap: What is \"%s\"?\n", option);
+			return explain_qdisc();
+		}
+		if (err)
+			return err;
+	}
+	mistake = gap_qdisc_mistake(&conf);
+	if (mistake) {
+		fprintf(stderr, "gap: %s. Nothing was changed.\n", mistake);
 		return -1;
-	words_sort(&c, &v, argc, argv);
-	qdisc_read(&c, &v, &conf);
-	words_complain(&c, &v, gap_qdisc_mistakes(&conf));
-	if (complaints_end(&c))
-		return -1;
+	}
 	return append_options(n, attrs,
 			      gap_qdisc_encode(&conf, attrs, sizeof(attrs)));
-}
-
-static void class_read(struct complaints *c, const struct values *v,
-		       struct gap_class_conf *conf)
-{
-	conf->has_rate = read_rate(c, v, WORD_RATE, "unlimited",
-				   GAP_RATE_UNLIMITED, &conf->rate_bytes_per_s);
-	conf->has_linger = read_time(c, v, WORD_LINGER, NULL, &conf->linger_ns);
-	conf->has_fallback = read_rate(c, v, WORD_FALLBACK, "unlimited",
-				       GAP_RATE_UNLIMITED,
-				       &conf->fallback_bytes_per_s);
-	conf->has_expires = read_time(c, v, WORD_EXPIRES, "off",
-				      &conf->expires_ns);
-	conf->has_ordered = read_time(c, v, WORD_ORDERED, "off",
-				      &conf->ordered_ns);
-	conf->has_group = read_digit(v, WORD_GROUP, &conf->group);
-}
-
-/* What is wrong for a class that does not exist yet. */
-static void new_class_check(struct complaints *c,
-			    const struct gap_class_conf *conf)
-{
-	if (conf->has_linger)
-		complain(c, "\"linger\" is for change: a new class has no rate to linger at");
-	if (conf->has_fallback && !conf->has_expires)
-		complain(c, "\"fallback\" of a new class needs \"expires\": it tells when to fall back");
-	if (!conf->has_fallback && conf->expires_ns)
-		complain(c, "\"expires\" of a new class needs \"fallback\": it tells the rate then");
 }
 
 static int gap_parse_copt(struct qdisc_util *qu, int argc, char **argv,
 			  struct nlmsghdr *n, const char *dev)
 {
-	struct complaints c = { .target = TARGET_CLASS };
 	unsigned char attrs[GAP_ATTR_BUF_BYTES];
 	struct gap_class_conf conf = { 0 };
-	struct values v = { { NULL } };
+	const char *mistake;
+	int err;
 
 	(void)qu;
 	(void)dev;
-	if (explained(TARGET_CLASS, argc, argv))
+	for (; argc > 0; NEXT_ARG()) {
+		const char *option = *argv;
+
+		if (strcmp(option, "help") == 0)
+			return explain_class();
+		if (argc < 2 || (strcmp(option, "phase") == 0 && argc < 3))
+			return lacks(option);
+		NEXT_ARG();
+		if (strcmp(option, "rate") == 0) {
+			conf.has_rate = true;
+			err = get_rate(option, *argv, true, &conf.rate_bytes_per_s);
+		} else if (strcmp(option, "phase") == 0) {
+			err = get_phase(argv[0], argv[1], &conf);
+			NEXT_ARG();
+		} else if (strcmp(option, "fallback") == 0) {
+			conf.has_fallback = true;
+			err = get_rate(option, *argv, true,
+				       &conf.fallback_bytes_per_s);
+		} else if (strcmp(option, "expires") == 0) {
+			conf.has_expires = true;
+			err = get_expires(*argv, &conf.expires_ns);
+		} else {
+			fprintf(stderr, "gap: What is \"%s\"?\n", option);
+			return explain_class();
+		}
+		if (err)
+			return err;
+	}
+	mistake = gap_class_mistake(&conf);
+	if (mistake) {
+		fprintf(stderr, "gap: %s. Nothing was changed.\n", mistake);
 		return -1;
-	words_sort(&c, &v, argc, argv);
-	class_read(&c, &v, &conf);
-	if (n->nlmsg_flags & NLM_F_EXCL)
-		new_class_check(&c, &conf);
-	words_complain(&c, &v, gap_class_mistakes(&conf));
-	if (complaints_end(&c))
-		return -1;
+	}
 	return append_options(n, attrs,
 			      gap_class_encode(&conf, attrs, sizeof(attrs)));
+}
+
+/* ------------------------------------------------------------------ showing */
+
+static int show_bad_dump(const char *what)
+{
+	fprintf(stderr, "[gap: the kernel's %s cannot be read]", what);
+	return -1;
+}
+
+static void show_rate(const char *key, const char *fmt, uint64_t bytes_per_s)
+{
+	if (bytes_per_s == GAP_RATE_UNLIMITED)
+		print_color_null(PRINT_ANY, COLOR_NONE, key, fmt, "unlimited");
+	else
+		tc_print_rate(PRINT_ANY, key, fmt, bytes_per_s);
+}
+
+static void show_u64(const char *key, const char *fmt, uint64_t value)
+{
+	print_color_u64(PRINT_ANY, COLOR_NONE, key, fmt, value);
+}
+
+static void show_text(enum output_type t, const char *key, const char *fmt,
+		      const char *text)
+{
+	print_color_string(t, COLOR_NONE, key, fmt, text);
+}
+
+/* In the largest unit that leaves a whole number: what is shown can be given. */
+static void show_time(const char *key, const char *fmt, uint64_t ns)
+{
+	static const struct {
+		uint64_t ns;
+		const char *name;
+	} units[] = { { 1000000000, "s" }, { 1000000, "ms" }, { 1000, "us" }, { 1, "ns" } };
+	char text[TC_TEXT_BYTES];
+	size_t i = 0;
+
+	while (ns % units[i].ns)
+		i++;
+	snprintf(text, sizeof(text), "%" PRIu64 "%s", ns / units[i].ns, units[i].name);
+	print_color_u64(PRINT_JSON, COLOR_NONE, key, NULL, ns);
+	show_text(PRINT_FP, NULL, fmt, text);
+}
+
+static int gap_print_qopt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
+{
+	struct gap_qdisc_conf conf;
+	char text[TC_TEXT_BYTES];
+
+	(void)qu;
+	(void)f;
+	if (!opt)
+		return 0;
+	if (gap_qdisc_decode(&conf, RTA_DATA(opt), RTA_PAYLOAD(opt)))
+		return show_bad_dump("options");
+	if (conf.has_rate)
+		show_rate("rate", "rate %s ", conf.rate_bytes_per_s);
+	if (conf.has_default)
+		show_text(PRINT_ANY, "default", "default %s ",
+			  sprint_tc_classid(conf.default_classid, text));
+	show_text(PRINT_ANY, "backend", "backend %s ", gap_backend_name(conf.backend));
+	show_text(PRINT_ANY, "frame", "frame %s ", gap_frame_name(conf.frame));
+	if (conf.has_link_rate)
+		show_rate("link_rate", "link_rate %s ", conf.link_rate_bytes_per_s);
+	show_text(PRINT_ANY, "backend_used", "backend_used %s ",
+		  gap_backend_name(conf.backend_used));
+	show_text(PRINT_JSON, "reason", NULL, gap_reason_name(conf.reason));
+	if (conf.reason != GAP_REASON_ASKED)
+		show_text(PRINT_FP, NULL, "(%s) ", gap_reason_text(conf.reason));
+	return 0;
+}
+
+static void show_phases(const struct gap_class_conf *conf)
+{
+	uint32_t i;
+
+	if (!conf->phase_count)
+		return;
+	open_json_array(PRINT_JSON, "phases");
+	for (i = 0; i < conf->phase_count; i++) {
+		open_json_object(NULL);
+		print_color_uint(PRINT_ANY, COLOR_NONE, "phase", "phase %u ",
+				 conf->phases[i].phase);
+		show_rate("rate", "%s ", conf->phases[i].rate);
+		close_json_object();
+	}
+	close_json_array(PRINT_JSON, NULL);
+}
+
+static int gap_print_copt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
+{
+	struct gap_class_conf conf;
+	char text[TC_TEXT_BYTES];
+
+	(void)qu;
+	(void)f;
+	if (!opt)
+		return 0;
+	if (gap_class_decode(&conf, RTA_DATA(opt), RTA_PAYLOAD(opt)))
+		return show_bad_dump("options");
+	if (conf.has_rate)
+		show_rate("rate", "rate %s ", conf.rate_bytes_per_s);
+	if (conf.has_fallback)
+		show_rate("fallback", "fallback %s ", conf.fallback_bytes_per_s);
+	if (conf.has_expires) {
+		show_time("expires_ns", "expires %s ", conf.expires_ns);
+		print_color_bool(PRINT_JSON, COLOR_NONE, "expired", NULL,
+				 conf.expired);
+	}
+	if (conf.has_left) {
+		print_color_u64(PRINT_JSON, COLOR_NONE, "left_ns", NULL, conf.left_ns);
+		show_text(PRINT_FP, NULL, "left %s ",
+			  sprint_time64((__s64)conf.left_ns, text));
+	}
+	if (conf.expired)
+		show_text(PRINT_FP, NULL, "%s ", "expired");
+	show_phases(&conf);
+	return 0;
+}
+
+static void show_qdisc_xstats(const struct tc_gap_qdisc_xstats *x)
+{
+	show_u64("wire_bytes", "  wire %" PRIu64 " bytes", x->wire_bytes);
+	show_u64("gap_packets", " gaps %" PRIu64, x->gap_packets);
+	show_u64("gap_wire_bytes", " (%" PRIu64 " bytes,", x->gap_wire_bytes);
+	show_u64("gap_failed", " failed %" PRIu64 ")", x->gap_failed);
+	print_nl();
+	show_u64("direct_packets", "  direct %" PRIu64 " pkt", x->direct_packets);
+	show_u64("direct_wire_bytes", " (%" PRIu64 " bytes)", x->direct_wire_bytes);
+	show_u64("gso_split", " gso_split %" PRIu64, x->gso_split);
+	print_nl();
+	show_u64("underruns", "  underruns %" PRIu64, x->underruns);
+	show_u64("underrun_ns", " (%" PRIu64 " ns)", x->underrun_ns);
+	show_u64("slept", " slept %" PRIu64, x->slept);
+	show_u64("timer_wakes", " timer_wakes %" PRIu64, x->timer_wakes);
+	print_nl();
+	show_u64("fallbacks", "  fallbacks %" PRIu64, x->fallbacks);
+	show_u64("expired", " expired %" PRIu64, x->expired);
+	print_color_u64(PRINT_JSON, COLOR_NONE, "stamp_ns", NULL, x->stamp_ns);
+	print_color_uint(PRINT_JSON, COLOR_NONE, "device_queued_bytes", NULL,
+			 x->device_queued_bytes);
+	print_color_uint(PRINT_JSON, COLOR_NONE, "device_completed_bytes", NULL,
+			 x->device_completed_bytes);
+}
+
+/* In text "0:17 1:3 4-7:1 4194304+:2", buckets without frames left out. */
+static void show_late(const __u64 late[GAP_LATE_BUCKETS])
+{
+	char text[TC_TEXT_BYTES];
+	unsigned int i;
+
+	open_json_array(PRINT_JSON, "late");
+	show_text(PRINT_FP, NULL, "  %s", "late");
+	for (i = 0; i < GAP_LATE_BUCKETS; i++) {
+		uint64_t from = i ? (uint64_t)1 << (i - 1) : 0;
+		uint64_t to = ((uint64_t)1 << i) - 1;
+
+		print_color_u64(PRINT_JSON, COLOR_NONE, NULL, "%" PRIu64, late[i]);
+		if (!late[i])
+			continue;
+		if (i == GAP_LATE_BUCKETS - 1)
+			snprintf(text, sizeof(text), "%" PRIu64 "+", from);
+		else if (from == to)
+			snprintf(text, sizeof(text), "%" PRIu64, from);
+		else
+			snprintf(text, sizeof(text), "%" PRIu64 "-%" PRIu64, from, to);
+		show_text(PRINT_FP, NULL, " %s", text);
+		print_color_u64(PRINT_FP, COLOR_NONE, NULL, ":%" PRIu64, late[i]);
+	}
+	close_json_array(PRINT_JSON, NULL);
+}
+
+static void show_class_xstats(const struct tc_gap_class_xstats *x)
+{
+	show_u64("wire_bytes", "  wire %" PRIu64 " bytes", x->wire_bytes);
+	show_u64("late_max_bytes", " late_max %" PRIu64 " bytes", x->late_max_bytes);
+	show_u64("credit_lost_bytes", " credit_lost %" PRIu64 " bytes",
+		 x->credit_lost_bytes);
+	print_nl();
+	show_u64("acks_first", "  acks_first %" PRIu64, x->acks_first);
+	print_color_uint(PRINT_ANY, COLOR_NONE, "destinations",
+			 " destinations %u", x->destinations);
+	show_u64("expired", " expired %" PRIu64, x->expired);
+	print_nl();
+	show_late(x->late);
+}
+
+static int gap_print_xstats(struct qdisc_util *qu, FILE *f, struct rtattr *xstats)
+{
+	struct tc_gap_xstats x;
+
+	(void)qu;
+	(void)f;
+	if (!xstats)
+		return 0;
+	if (gap_xstats_decode(&x, RTA_DATA(xstats), RTA_PAYLOAD(xstats)))
+		return show_bad_dump("statistics");
+	if (x.type == TC_GAP_XSTATS_QDISC)
+		show_qdisc_xstats(&x.qdisc);
+	else if (x.type == TC_GAP_XSTATS_CLASS)
+		show_class_xstats(&x.cl);
+	else
+		return show_bad_dump("kind of statistics");
+	return 0;
 }
 
 extern struct qdisc_util gap_qdisc_util;
@@ -210,8 +491,8 @@ __attribute__((visibility("default")))
 struct qdisc_util gap_qdisc_util = {
 	.id		= "gap",
 	.parse_qopt	= gap_parse_qopt,
-	.print_qopt	= gap_show_qdisc,
-	.print_xstats	= gap_show_xstats,
+	.print_qopt	= gap_print_qopt,
+	.print_xstats	= gap_print_xstats,
 	.parse_copt	= gap_parse_copt,
-	.print_copt	= gap_show_class,
+	.print_copt	= gap_print_copt,
 };

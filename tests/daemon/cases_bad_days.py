@@ -8,11 +8,11 @@ import os
 import random
 import subprocess
 
-from guestdaemon import DEV, EVERYBODY, SOCKET, Daemon
+from guestdaemon import DEV, EVERYBODY, SOCKET, Daemon, is_unpaced, paced_at, unpaced
 from tcguest import classes, eventually, note
 from ktap import case, equal
 from control import Control
-from cases_phases import class_of_next, in_phase, phased
+from cases_phases import BYTES_PER_S, in_phase, phased
 from cases_reconcile import is_paced
 
 JOBS = int(os.environ.get("HW_JOBS", "2000"))
@@ -54,15 +54,11 @@ def nothing_grows_with_jobs():
         run_job(number)
     eventually(lambda: watcher.do("status")["jobs"] == [], "no job is left")
     equal(set(classes(DEV)), known)
-    equal(class_of_next(), "1:111")
+    unpaced()
     now, now_kib = held(daemon)
     note(f"{JOBS} jobs: {descriptors} and {now} descriptors, {kib} and {now_kib} KiB")
     equal(now, descriptors)
     equal(now_kib - kib <= GROWTH_MAX_KIB, True)
-
-
-def rate_of_next():
-    return classes(DEV)[class_of_next()]["rate"]
 
 
 def killed_while_it_starts(chance, store=None):
@@ -85,17 +81,17 @@ def kills_at_any_moment_leave_the_pace():
         for _ in range(chance.randrange(4)):
             control.phase(EVERYBODY[:1 + chance.randrange(8)] + EVERYBODY[4:])
         Daemon.kill_last()
-        equal((turn, rate_of_next()), (turn, "309375Kbit"))
+        paced_at(BYTES_PER_S, when=turn)
         for _ in range(chance.randrange(3)):
             killed_while_it_starts(chance)
-            equal((turn, rate_of_next()), (turn, "309375Kbit"))
+            paced_at(BYTES_PER_S, when=turn)
         daemon = Daemon(phased())
-        equal((turn, rate_of_next()), (turn, "309375Kbit"))
+        paced_at(BYTES_PER_S, when=turn)
         slot.close()
         control.close()
         control, slot, _ = in_phase()
-        equal((turn, rate_of_next()), (turn, "309375Kbit"))
+        paced_at(BYTES_PER_S, when=turn)
     control.close()
-    eventually(lambda: class_of_next() == "1:111", "what is sent is not paced any more")
+    eventually(is_unpaced, "what is sent is not paced any more")
     equal(daemon.stop(), 0)
     equal(is_paced(), False)

@@ -8,22 +8,15 @@ which it joins: so this process moves, and is one of either job.
 import os
 import socket
 
-from cases_phases import REMOTE, in_phase, phased
+from cases_phases import BYTES_PER_S, REMOTE, in_phase, phased
 from control import Control
 from fdstore import Store
-from guestdaemon import BIN, DEV, EVERYBODY, SOCKET, Daemon
+from guestdaemon import BIN, DEV, EVERYBODY, SOCKET, Daemon, frame_starts
 from ktap import case, equal
 from tcguest import classes, eventually, frame, matches, note, packets, sh, simwire
 
-# 0.99 * 12.5 Mbit/s / 4: so slow that this program keeps every class busy
-BYTES_PER_S = 386718
-PLANNED, HALF = (f"{rate * 8 // 1000}Kbit" for rate in (BYTES_PER_S, BYTES_PER_S // 2))  # as tc shows it
 FRAME_BYTES = 1042 + 24
 ROOT = "/sys/fs/cgroup"
-
-
-def slow():
-    return phased(host_rate='host_rate = "10mbit"').replace("1.25gbit", "12.5mbit")
 
 
 def move(cgroup):
@@ -57,32 +50,8 @@ class Job:
         return next(c for c in after if after[c] != before.get(c, 0) and c not in ("1:10", "1:11"))
 
 
-def group_of(classid):
-    return int(classes(DEV)[classid].get("group", 0))
-
-
-def shown(classid):
-    return classes(DEV)[classid]["rate"]
-
-
 def jobs():
     return {job["job"]: job for job in Control(SOCKET).do("status")["jobs"]}
-
-
-def sent_in(wanted):
-    """Nanoseconds from the first to the last of so many frames on the wire."""
-    folder = f"/sys/class/net/{DEV}/simwire"
-    starts = []
-
-    def read():
-        with open(f"{folder}/records", "rb") as file:
-            data = file.read()
-        starts[:] = [int.from_bytes(data[at:at + 8], "little") for at in range(0, len(data), 16)
-                     if data[at + 12:at + 14] == b"\x08\x00"]
-        return len(starts) >= wanted
-    eventually(read, f"{wanted} frames")
-    equal(len(starts), wanted)
-    return starts[-1] - starts[0]
 
 
 def rate_of_both(*senders, count=60):
@@ -92,19 +61,19 @@ def rate_of_both(*senders, count=60):
         for job in senders:
             job.send(1)
     frames = count * len(senders)
+    starts = frame_starts(frames)
     # the first and the last frames of several rivals leave together
-    return (frames - len(senders)) * FRAME_BYTES * 10**9 / sent_in(frames)
+    return (frames - len(senders)) * FRAME_BYTES * 10**9 / (starts[-1] - starts[0])
 
 
 @case
 def two_jobs_send_their_parts_at_the_same_time():
-    daemon = Daemon(slow())
+    daemon = Daemon(phased())
     one, other = Job("12", "one"), Job("13", "other")
     equal(daemon.said().count("not told apart"), 0)
     leaves = [job.class_of_next() for job in (one, other)]
-    equal(leaves[0] == leaves[1], False)
-    equal([shown(leaf) for leaf in leaves], [HALF, HALF])
-    equal(sorted(group_of(leaf) for leaf in leaves), [1, 2])
+    equal(sorted(leaves), ["1:1002", "1:1004"])
+    equal(classes(DEV)[leaves[0]]["phases"], classes(DEV)["1:111"]["phases"])
     together, alone = rate_of_both(one, other), rate_of_both(one)
     note(f"both {together / BYTES_PER_S:.4f} of the trunk's part, one of them {alone / BYTES_PER_S:.4f}")
     equal(0.99 < together / BYTES_PER_S < 1.005, True)
@@ -115,12 +84,11 @@ def two_jobs_send_their_parts_at_the_same_time():
 
 @case
 def one_that_is_left_has_everything():
-    Daemon(slow())
+    Daemon(phased())
     one, other = Job("12", "one"), Job("13", "other")
     other.control.close()
     eventually(lambda: list(jobs()) == ["12"], "the other job has ended")
-    leaf = one.class_of_next()
-    equal((shown(leaf), group_of(leaf)), (PLANNED, 0))
+    equal(one.class_of_next(), "1:111", "one rate for all is in one class:")
     whole = rate_of_both(one)
     note(f"{whole / BYTES_PER_S:.4f} of the trunk's part")
     equal(0.99 < whole / BYTES_PER_S < 1.005, True)
@@ -128,7 +96,7 @@ def one_that_is_left_has_everything():
 
 @case
 def in_one_cgroup_the_strictest_counts():
-    Daemon(slow())
+    Daemon(phased())
     one, other = Job("12", "one"), Job("13", "one")
     equal(one.class_of_next(), other.class_of_next())
     equal([job["cgroups"] for job in jobs().values()], [0, 0])
@@ -143,35 +111,37 @@ def in_one_cgroup_the_strictest_counts():
 
 @case
 def others_take_the_strictest_of_all():
-    Daemon(slow())
+    Daemon(phased())
     one, other = Job("12", "one"), Job("13", "other")
     stranger = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800))
     stranger.bind((DEV, 0))
     one.packets, own = stranger, one.packets
-    equal(one.class_of_next() in {job.class_of_next() for job in (one, other)}, True)
+    equal(one.class_of_next(), "1:111")
+    strictest = rate_of_both(one)
+    equal(0.495 < strictest / BYTES_PER_S < 0.5025, True)
     one.packets = own
+    equal(one.class_of_next() == "1:111", False)
     one.slot.store(0)
-    other_leaf, own_leaf = other.class_of_next(), one.class_of_next()
-    eventually(lambda: one.class_of_next() == other_leaf, "linger_ms is over")
-    note(f"{own_leaf} first, then {other_leaf}")
+    equal(one.class_of_next(), "1:111", "what the other's phase means for it:")
+    strictest = rate_of_both(one)
+    equal(0.495 < strictest / BYTES_PER_S < 0.5025, True)
     other.slot.store(0)
-    eventually(lambda: one.class_of_next() == "1:111", "nobody is in a phase")
+    equal(rate_of_both(one) > 5_000_000, True)
 
 
 @case
 def a_restart_tells_them_apart_as_before():
     store = Store()
-    daemon = Daemon(slow(), store=store, options=["--keep"])
+    daemon = Daemon(phased(), store=store, options=["--keep"])
     one, other = Job("12", "one"), Job("13", "other")
     move("third")       # a socket stays where it was made, and so does what is kept
     before = [job.class_of_next() for job in (one, other)]
     Control(SOCKET).do("status")
     daemon.kill()
     equal([job.class_of_next() for job in (one, other)], before)
-    Daemon(slow(), store=store, options=["--keep"])
+    Daemon(phased(), store=store, options=["--keep"])
     after = [job.class_of_next() for job in (one, other)]
-    equal(after[0] == after[1], False)
-    equal([shown(leaf) for leaf in after], [HALF, HALF])
+    equal(sorted(after), sorted(before))
     together = rate_of_both(one, other)
     equal(0.99 < together / BYTES_PER_S < 1.005, True)
     equal([job["cgroups"] for job in jobs().values()], [1, 1])
@@ -182,7 +152,7 @@ def a_restart_tells_them_apart_as_before():
 def without_cgroups_nothing_fails():
     sh("umount", ROOT)
     try:
-        daemon = Daemon(slow())
+        daemon = Daemon(phased())
         held = in_phase()
         matches(daemon.said(), "not told apart: the cgroup of pid")
         equal(jobs()["12.0"]["cgroups"], 0)

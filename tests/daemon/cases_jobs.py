@@ -4,15 +4,15 @@
 import json
 import os
 
-from cases_phases import BYTES_PER_S, class_of_next, in_phase, phased
+from cases_phases import BYTES_PER_S, in_phase, phased
 from control import Control
-from guestdaemon import (BIN, EVERYBODY, PLANNED, SOCKET, Daemon, at_rest, config, rate_of)
+from guestdaemon import (BIN, EVERYBODY, PLANNED, SOCKET, Daemon, at_rest, config, paced_at,
+                         rate_of)
 from ktap import case, equal
 from tcguest import eventually, sh
 
 HEADWAY = os.path.join(BIN, "headway")
 JOBS_FILE = SOCKET + ".jobs"
-HALF = f"{BYTES_PER_S // 2 * 8 // 1000}Kbit"    # as tc shows it
 
 
 def headway(*words):
@@ -21,6 +21,10 @@ def headway(*words):
 
 def start_job(name, *more, hosts=None):
     headway("job", "start", name, "--hosts", ",".join(hosts or EVERYBODY), *more)
+
+
+def headway_jobs():
+    return Control(SOCKET).do("status")["jobs"]
 
 
 def listed():
@@ -32,27 +36,26 @@ def another_job_takes_its_part_while_one_is_in_its_phase():
     Daemon(phased())
     control, _, answer = in_phase()
     equal(answer["bytes_per_s"], BYTES_PER_S)
-    own = class_of_next()
-    equal(rate_of(own), PLANNED)
+    paced_at(BYTES_PER_S)
     start_job("99", hosts=["a1", "b1"])
-    equal((class_of_next(), rate_of(own)), (own, HALF))
+    paced_at(BYTES_PER_S // 2)
     equal(control.phase(EVERYBODY)["bytes_per_s"], BYTES_PER_S // 2)
     headway("job", "end", "99")
-    equal((class_of_next(), rate_of(own)), (own, PLANNED))
+    paced_at(BYTES_PER_S)
 
 
 @case
 def jobs_of_two_users_share():
     Daemon(phased())
     held = in_phase()   # as long as its connection is
-    own = class_of_next()
     other = Control(SOCKET)
     other.join("another")
     other.phase(EVERYBODY)
-    equal(rate_of(own), HALF)
+    paced_at(BYTES_PER_S // 2)
     equal(held[0].phase(EVERYBODY)["bytes_per_s"], BYTES_PER_S // 2)
     other.close()
-    eventually(lambda: rate_of(own) == PLANNED, "the other job has ended")
+    eventually(lambda: len(headway_jobs()) == 1, "the other job has ended")
+    paced_at(BYTES_PER_S)
 
 
 @case

@@ -7,12 +7,12 @@ import signal
 import subprocess
 
 from guestdaemon import (BIN, CONFIG, DEV, EVERYBODY, PLANNED, SOCKET, Daemon, at_rest, clean,
-                         config, rate_of, write_config)
+                         config, paced_at, rate_of, unpaced, write_config)
 from tcguest import (SPEED, classes, eventually, frame, matches, note, packets, qdiscs, renegotiate,
                      root_qdisc, run, send_frames, sh, state, tc)
 from ktap import case, equal
 from control import Control
-from cases_phases import REMOTE, class_of_next, in_phase, phased
+from cases_phases import BYTES_PER_S, REMOTE, in_phase, phased
 
 
 def is_paced(dev=DEV):
@@ -81,14 +81,13 @@ def a_deleted_qdisc_comes_back():
 def with_the_phases_that_jobs_are_in():
     Daemon(phased())
     control, slot, _ = in_phase()
-    paced = class_of_next()
-    equal(classes(DEV)[paced]["rate"], "309375Kbit")
+    paced_at(BYTES_PER_S)
     before = seen()
     tc(f"qdisc del dev {DEV} root")
     comes_back(before)
-    equal(class_of_next(), paced)
+    paced_at(BYTES_PER_S)
     slot.store(0)
-    equal(class_of_next(), "1:111")
+    unpaced()
     equal(control.do("status")["in_step"], True)
 
 
@@ -101,7 +100,7 @@ def a_request_finds_the_qdisc_back():
     for _ in range(2):  # who does it more often is answered later
         tc(f"qdisc del dev {DEV} root")
         equal(control.ask("rate", bytes_per_s=1_000_000)["ok"], True)
-        equal(len(classes(DEV)), 5)
+        equal(len(classes(DEV)["1:111"]["phases"]), 1)
         eventually(lambda: control.do("status")["in_step"], "in step")
 
 
@@ -109,12 +108,11 @@ def a_request_finds_the_qdisc_back():
 def changed_objects_are_put_right():
     daemon = Daemon(phased())
     control, _, _ = in_phase()
-    paced = class_of_next()
+    paced_at(BYTES_PER_S)
     before = seen()
-    for what in (f"class change dev {DEV} parent 1:11 classid {paced} gap rate 1mbit",
+    for what in (f"class change dev {DEV} parent 1:11 classid 1:111 gap phase 1 1mbit",
+                 f"class change dev {DEV} parent 1:11 classid 1:111 gap phase 1 none",
                  f"class change dev {DEV} parent 1: classid 1:11 gap rate 1mbit",
-                 f"class change dev {DEV} parent 1: classid 1:10 gap ordered 1ms",
-                 f"class del dev {DEV} classid {paced}",
                  f"class del dev {DEV} classid 1:111",
                  f"class add dev {DEV} parent 1: classid 1:77 gap",
                  f"filter del dev {DEV} parent 1:",
@@ -123,7 +121,7 @@ def changed_objects_are_put_right():
         tc(what)
         comes_back(before)
     eventually(lambda: "adding class 1:111" in daemon.said(), "a line in the log")
-    equal(class_of_next(), paced)
+    paced_at(BYTES_PER_S)
 
 
 @case
@@ -295,21 +293,19 @@ def a_killed_daemon_s_qdisc_is_taken_over():
     first = Daemon(phased())
     control, slot, _ = in_phase()
     Control(SOCKET).enter(EVERYBODY)
-    paced = class_of_next()
     send_frames(DEV, frame(REMOTE, 100), 5)
-    sent = packets(DEV)[paced]
+    sent = packets(DEV)["1:111"]
     first.kill()
-    equal(class_of_next(), paced)
+    paced_at(BYTES_PER_S)
     monitor = Monitor()
     tc(f"class change dev {DEV} parent 1: classid 1:11 gap rate 2mbit")
     daemon = Daemon(phased())
     matches(daemon.said(), "took over the gap qdisc of an earlier run")
-    equal(packets(DEV)[paced], sent + 1)
+    equal(packets(DEV)["1:111"], sent + 3)
     equal(rate_of("1:11"), "2Mbit")
-    equal(rate_of(paced), "309375Kbit")
-    equal(class_of_next(), paced, "the phase that a process was in")
+    paced_at(250_000)
     again, slot, _ = in_phase()
-    equal(class_of_next(), paced)
+    paced_at(250_000)
     eventually(lambda: rate_of("1:11") == "unlimited", "nobody has come back for that rate")
     heard = monitor.stop()
     equal([line for line in heard.splitlines() if "deleted qdisc" in line], [])
@@ -358,13 +354,12 @@ def a_daemon_that_keeps_leaves_everything_in_force():
         daemon = Daemon(phased(), options=["--keep"])
         control, _, _ = in_phase()
         Control(SOCKET).enter(EVERYBODY)
-        paced = class_of_next()
         before = seen()
         daemon.process.send_signal(stop)
         daemon.expect("STOPPING=1")
         equal(daemon.ended(), 0)
         equal(seen(), before)
-        equal(class_of_next(), paced)
+        paced_at(BYTES_PER_S)
         equal(os.path.exists(SOCKET), False)
     result = run(f"{BIN}/headwayd", "--config", CONFIG, "--restore")
     equal((result.returncode, is_paced()), (0, False))

@@ -8,12 +8,12 @@ import shutil
 import signal
 import subprocess
 
-from cases_bad_days import KILLS, killed_while_it_starts, rate_of_next
-from cases_phases import HERE, class_of_next, in_phase, joined, phased
+from cases_bad_days import KILLS, killed_while_it_starts
+from cases_phases import BYTES_PER_S, HERE, in_phase, joined, phased
 from cases_reconcile import is_paced
 from control import Control
 from fdstore import Store, is_hung_up
-from guestdaemon import BIN, DEV, EVERYBODY, PLANNED, SOCKET, Daemon
+from guestdaemon import BIN, DEV, EVERYBODY, SOCKET, Daemon, is_unpaced, paced_at, unpaced
 from ktap import case, equal
 from tcguest import eventually, matches, note, tc
 
@@ -29,7 +29,7 @@ def end(daemon, how):
     Control(SOCKET).do("status")
     daemon.process.send_signal(how)
     daemon.ended()
-    equal(rate_of_next(), PLANNED)
+    paced_at(BYTES_PER_S)
 
 
 @case
@@ -41,24 +41,24 @@ def a_restart_goes_unnoticed():
     for how in (signal.SIGKILL, signal.SIGTERM):
         end(daemon, how)
         slot.store(0)
-        equal(class_of_next(), "1:111")
+        unpaced()
         slot.store(answer["phase"])
         generation = slot.generation()
         daemon = Daemon(phased(), store=store, options=["--keep"])
         matches(daemon.said(), "1 processes that had joined go on")
         equal(classifiers(), 1)
-        equal(rate_of_next(), PLANNED)
+        paced_at(BYTES_PER_S)
         slot.store(0)
-        equal(class_of_next(), "1:111")
+        unpaced()
         slot.store(answer["phase"])
-        equal(rate_of_next(), PLANNED)
+        paced_at(BYTES_PER_S)
         equal(slot.generation() == generation, False)
         equal(control.phase(EVERYBODY)["phase"], answer["phase"])
         client = control.do("status")["clients"][0]
         equal((client["pid"], client["slot"]), (os.getpid(), 0))
         equal(sorted(store.names()), ONE_JOINED)
     control.close()
-    eventually(lambda: class_of_next() == "1:111", "it is gone")
+    eventually(is_unpaced, "it is gone")
     eventually(lambda: store.names() == [], "nothing is kept of it")
 
 
@@ -71,9 +71,9 @@ def an_upgrade_goes_unnoticed():
     shutil.copy(f"{BIN}/headwayd", "/tmp/headwayd-next")
     Daemon(phased(), store=store, program="/tmp/headwayd-next")
     slot.store(0)
-    equal(class_of_next(), "1:111")
+    unpaced()
     slot.store(answer["phase"])
-    equal(rate_of_next(), PLANNED)
+    paced_at(BYTES_PER_S)
 
 
 @case
@@ -90,7 +90,7 @@ def who_died_meanwhile_is_found_dead():
     client.wait()
     eventually(lambda: slot.load(1) == 1, "the child stores")
     Daemon(phased(), store=store)
-    equal(class_of_next(), "1:111")
+    unpaced()
     equal(Control(SOCKET).do("status")["jobs"][0]["processes"], 1)
     equal(sorted(store.names()), ONE_JOINED)
 
@@ -107,7 +107,7 @@ def a_job_that_ended_meanwhile_is_gone():
     eventually(lambda: watcher.do("status")["jobs"] == [], "no job is left")
     equal(watcher.do("status")["client_count"], 1)
     equal(store.names(), [])
-    eventually(lambda: class_of_next() == "1:111", "nothing is paced for it")
+    eventually(is_unpaced, "nothing is paced for it")
 
 
 @case
@@ -119,13 +119,13 @@ def other_clusters_mean_joining_again():
     daemon = Daemon(phased().replace('"10.3.7.0/24", ', ""), store=store)
     matches(daemon.said(), "HW-305 processes that had joined have to join again: it is of other "
                            "clusters, or of another interface")
-    equal(rate_of_next(), PLANNED)      # by the classifier of the earlier run
+    paced_at(BYTES_PER_S)      # by the classifier of the earlier run
     equal(store.names(), [])
     again = in_phase()
     equal(sorted(store.names()), ONE_JOINED)
     slot.store(0)
     eventually(lambda: classifiers() == 1, "the earlier run's classifier is gone")
-    equal(rate_of_next(), PLANNED)
+    paced_at(BYTES_PER_S)
     again[0].close()
 
 
@@ -140,7 +140,7 @@ def a_full_node_goes_unnoticed():
     equal(len(store.names()), 2 * 64 + 1 + 1)
     end(daemon, signal.SIGKILL)
     daemon = Daemon(phased(), store=store)
-    equal(rate_of_next(), PLANNED)
+    paced_at(BYTES_PER_S)
     equal(Control(SOCKET).do("status")["client_count"], 65)
     equal(daemon.stop(), 0)
     equal(is_paced(), False)
@@ -164,12 +164,12 @@ def kills_at_any_moment_go_unnoticed():
         if asks:
             control.socket.send(b'{"v":1,"id":0,"op":"rate","bytes_per_s":%d}' % (10**6 + turn))
         Daemon.kill_last()
-        equal((turn, rate_of_next()), (turn, PLANNED))
+        paced_at(BYTES_PER_S, when=turn)
         for _ in range(chance.randrange(3)):
             killed_while_it_starts(chance, store=store)
-            equal((turn, rate_of_next()), (turn, PLANNED))
+            paced_at(BYTES_PER_S, when=turn)
         daemon = Daemon(phased(), store=store)
-        equal((turn, rate_of_next()), (turn, PLANNED))
+        paced_at(BYTES_PER_S, when=turn)
         if is_hung_up(control.socket.fileno(), select.EPOLLRDHUP):
             disconnected += 1
             slot.close()
@@ -177,10 +177,10 @@ def kills_at_any_moment_go_unnoticed():
         elif asks:
             control.socket.recv(65536)
         slot.store(answer["phase"])
-        equal((turn, rate_of_next()), (turn, PLANNED))
+        paced_at(BYTES_PER_S, when=turn)
     note(f"{disconnected} of {KILLS} times the connection went with the daemon")
     equal(len(store.names()), len(ONE_JOINED))
     control.close()
-    eventually(lambda: class_of_next() == "1:111", "what is sent is not paced any more")
+    eventually(is_unpaced, "what is sent is not paced any more")
     equal(daemon.stop(), 0)
     equal((is_paced(), store.names()), (False, []))

@@ -11,7 +11,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "tc"))
 
 from fdstore import LAUNCHER, Notifications, Store
-from tcguest import classes, matches, note, qdiscs, root_qdisc, run, sh, state
+from tcguest import (classes, eventually, frame, matches, note, qdiscs, root_qdisc, run,
+                     send_frames, sh, simwire, state)
 from ktap import equal
 
 BIN = os.path.join(os.environ["HW_BUILD"], "bin")
@@ -27,17 +28,19 @@ running = []  # daemons of the case
 
 def config(via="netlink", **more):
     """The text of a configuration; `more` replaces lines of it."""
-    values = {"linger": "linger_ms = 10", "interface": f'interface = "{DEV}"', "daemon": "",
-              "host_rate": 'host_rate = "1gbit"', "phases": 'phases = "off"', **more}
+    values = {"policy": "", "interface": f'interface = "{DEV}"', "daemon": "",
+              "host_rate": 'host_rate = "1gbit"', "phases": 'phases = "off"',
+              "gap_frames": 'gap_frames = "off"', **more}
     return f"""
 [node]
 name = "a0"
 {values["interface"]}
 [policy]
-{values["linger"]}
+{values["policy"]}
 [kernel]
 via = "{via}"
 {values["phases"]}
+{values["gap_frames"]}
 [daemon]
 {values["daemon"]}
 [[cluster]]
@@ -155,7 +158,50 @@ def direct_packets():
 
 
 def at_rest():
-    return all(c["rate"] == "unlimited" and "next_rate" not in c for c in classes(DEV).values())
+    return all(c["rate"] == "unlimited" for c in classes(DEV).values())
+
+
+NEXT_BYTES = 1042           # of a frame of bytes_per_s_of_next()
+NEXT_WIRE_BYTES = NEXT_BYTES + 24
+
+
+def frame_starts(wanted):
+    """Nanoseconds at which so many IPv4 frames began on the wire, since simwire records."""
+    starts = []
+
+    def read():
+        with open(f"/sys/class/net/{DEV}/simwire/records", "rb") as file:
+            data = file.read()
+        starts[:] = [int.from_bytes(data[at:at + 8], "little") for at in range(0, len(data), 16)
+                     if data[at + 12:at + 14] == b"\x08\x00"]
+        return len(starts) >= wanted
+    eventually(read, f"{wanted} frames")
+    equal(len(starts), wanted)
+    return starts
+
+
+def bytes_per_s_of_next(destination):
+    """Of wire time: the distance of two frames that are sent one behind the other."""
+    simwire(DEV, "record_frames", 64)
+    send_frames(DEV, frame(destination, NEXT_BYTES - 42), 3)
+    starts = frame_starts(3)
+    return NEXT_WIRE_BYTES * 10**9 / (starts[2] - starts[1])
+
+
+def paced_at(bytes_per_s, destination="10.2.0.1", when=None):
+    """The next packets there leave at that rate."""
+    measured = bytes_per_s_of_next(destination)
+    equal((when, 0.995 < measured / bytes_per_s < 1.005, measured, bytes_per_s),
+          (when, True, measured, bytes_per_s))
+
+
+def is_unpaced(destination="10.2.0.1"):
+    """The next packets there leave as fast as this program sends them."""
+    return bytes_per_s_of_next(destination) > 5_000_000
+
+
+def unpaced(destination="10.2.0.1"):
+    equal(is_unpaced(destination), True)
 
 
 def make_device():

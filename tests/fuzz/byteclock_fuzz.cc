@@ -22,6 +22,7 @@ using byteclock::kNsPerSecond;
 using byteclock::kShortestSlot;
 
 // 64 bits count the byte-times of the fastest link for half a year.
+constexpr u32 kLongestFrameBytes = 1 << 16;
 constexpr u64 kHorizonSeconds = 100 * 86'400;
 
 class Input {
@@ -57,7 +58,7 @@ class Qdisc {
   // False when the time that 64 bits can count is over.
   bool step(uint8_t what, uint8_t which, u64 number) {
     CheckedPace& pace = classes_[which % classes_.size()];
-    switch (what % 6) {
+    switch (what % 5) {
       case 0:
       case 1:
         return send(pace, number);
@@ -65,9 +66,6 @@ class Qdisc {
         return idle(pace, number);
       case 3:
         pace.set_rate(rate_of(number), clock_.bytes());
-        return true;
-      case 4:
-        rebase(number);
         return true;
       default:
         change_link_rate(rate_of(number));
@@ -78,7 +76,7 @@ class Qdisc {
  private:
   // The next frame of a class, as soon as it is due.
   bool send(CheckedPace& pace, u64 number) {
-    const u32 wire = gap_wire_bytes(static_cast<u32>(number % (GAP_FRAME_MAX_BYTES + 1)));
+    const u32 wire = gap_wire_bytes(static_cast<u32>(number % (kLongestFrameBytes + 1)));
     const u64 late_ns = number >> 32;
     if (!wait(pace, late_ns)) return false;
     if (timed_) {
@@ -119,12 +117,6 @@ class Qdisc {
   void change_link_rate(u64 link_rate) {
     clock_.set_link_rate(link_rate, timed_ ? now_ns_ : clock_.wire_free_ns());
     for (CheckedPace& pace : classes_) pace.rescale(link_rate, clock_.bytes());
-  }
-
-  void rebase(u64 number) {
-    const u64 origin = number % (clock_.bytes() + 1);
-    clock_.rebase(origin);
-    for (CheckedPace& pace : classes_) pace.rebase(origin);
   }
 
   // A second more for what is rounded.

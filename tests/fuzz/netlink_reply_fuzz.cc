@@ -61,7 +61,7 @@ void check_filters(const Result<std::vector<FilterState>>& filters) {
 void check_classes(const Result<std::vector<ClassState>>& classes) {
     if (!is_told(classes)) return;
     for (const ClassState& state : *classes) {
-        require(state.ordered_linger.count() >= 0, "a time below zero");
+        require(!state.table.contains(0), "an entry that is the class's rate");
         require(!state.lease || state.lease->expires.count() >= 0, "a time below zero");
     }
 }

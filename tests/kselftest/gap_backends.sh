@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What the self-test makes of good and bad devices, and what paces then.  KTAP.
+# Good and bad devices: where gap frames are refused, where they turn out to get
+# lost, and what paces then.  KTAP.
 # shellcheck source=tests/kselftest/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -9,16 +10,15 @@ play() {
 	echo "$2" >"/sys/class/net/w0/simwire/$1"
 }
 
-# A fresh wire of the given kind, and one class for everything.
+# A fresh wire of the given kind.
 device() {
 	ip link del w0 2>/dev/null
 	wire w0 "$@"
 }
 
-# judged "VERDICT BACKEND" NAME [OPTIONS OF gap]
-judged() {
-	gap_with "default 1:10 ${3:-}" "1: 1:10 rate 10mbit"
-	ktap_equal "$2" "$1" "$(verdict w0)"
+# paced [OPTIONS OF gap]: one class for everything
+paced() {
+	gap_with "default 1:10 ${1:-}" "1: 1:10 rate 10mbit"
 }
 
 # keeps_rate NAME: on the wire, within 1 %; so many frames that one interval, which a
@@ -27,99 +27,215 @@ keeps_rate() {
 	tolerance=100 on_wire 10000000 "$1: the rate on the wire is right" 80 80 80
 }
 
-test_good() {
-	device
-	judged "passed gap" "a good device"
-	keeps_rate "a good device"
-	ktap_check "the evidence is shown" grep -qE 'selftest frames [1-9][0-9]* expected_ns [1-9][0-9]* took_ns [1-9][0-9]* counted [1-9]' \
-		<(tc -d qdisc show dev w0 root)
-	ktap_check "and one line tells the log" log_tells 'paced by gap frames'
-	ktap_equal "selftest runs it again" 2 "$(tc qdisc change dev w0 root gap selftest; verdict w0 >"$work/verdict"; xstat selftests)"
-	ktap_equal "with the same result" "passed gap" "$(cat "$work/verdict")"
-	play pause_stats 0
-	judged "passed gap" "without PAUSE statistics"
+# refused NAME PATTERN OPTIONS...: of a fresh qdisc
+refused() {
+	local name=$1 pattern=$2
+	shift 2
+	tc qdisc del dev w0 root 2>/dev/null
+	tc qdisc add dev w0 root handle 1: gap "$@" 2>"$work/error"
+	ktap_equal "$name: gap frames are refused" 2 $?
+	ktap_check "$name: with a sentence" grep -q "^Error: .*$pattern" "$work/error"
 }
 
 log_tells() {
 	dmesg | tail -n 20 | grep "gap 1: $1"
 }
 
-test_held_up() {
+test_good() {
 	device
-	play stall_ns 30000000
-	judged "passed gap" "a device that is held up once"
-	ktap_equal "it was tested twice" 2 "$(xstat selftests)"
-	keeps_rate "held up once"
+	paced "backend timer"
+	ktap_equal "the timer is the default" "asked timer" "$(tc qdisc del dev w0 root; tc qdisc add dev w0 root gap; state w0)"
+	paced
+	ktap_equal "gap frames if asked for" "asked gap" "$(state w0)"
+	keeps_rate "a good device"
+	play slow_ethtool 1
+	paced
+	ktap_equal "whose firmware takes its time" "asked gap" "$(state w0)"
+	ktap_check "and no call slept where it must not" not log_says 'scheduling while atomic\|sleeping function'
+	play slow_ethtool 0
 }
 
-test_filtered() {
+not() {
+	! "$@"
+}
+
+log_says() {
+	dmesg | grep -q "$1"
+}
+
+# A device that drops PAUSE frames is found out by what it gives back too soon.
+test_lost() {
 	device
 	play drop_mac_control 1
-	judged "lost timer" "a device that drops PAUSE frames"
-	ktap_equal "it was tested twice" 2 "$(xstat selftests)"
-	keeps_rate "filtered"
-	ktap_check "the log says why" log_tells 'paced by timer: .*drops them'
-	ktap_equal "void frames get through it" "passed gap" \
-		"$(tc qdisc change dev w0 root gap frame void; verdict w0)"
-	tc qdisc change dev w0 root gap frame pause frame-max 60
-	ktap_equal "short PAUSE frames do not" "lost timer" "$(verdict w0)"
-	play pause_stats 0
-	judged "lost timer" "nor without statistics"
-	keeps_rate "filtered, no statistics"
+	paced
+	# so fast that no gap is slept
+	tc class change dev w0 classid 1:10 gap rate 25mbit
+	ktap_equal "nobody knows before" "asked gap" "$(state w0)"
+	tc monitor >"$work/monitor" 2>&1 &
+	local monitor=$!
+	start_recording
+	send_all 1500
+	measure
+	ktap_equal "a device that drops PAUSE frames is found out" "lost timer" "$(state w0)"
+	ktap_between "after so many frames that left unpaced" 400 "$(unpaced)" 800
+	hw_wait_for 10 grep -q 'backend_used timer (gap frames take no time' "$work/monitor"
+	ktap_result $? "tc monitor is told"
+	kill $monitor
+	ktap_check "and the log" log_tells 'paced by timer from now on: .*drops them'
+	tc class change dev w0 classid 1:10 gap rate 10mbit
+	keeps_rate "found out"
+	ktap_equal "it counts" 1 "$(xstat fallbacks)"
+	tc qdisc change dev w0 root gap backend gap
+	ktap_equal "who asks again gets them again" "asked gap" "$(state w0)"
+	tc qdisc change dev w0 root gap frame void
+	send_all 1500
+	ktap_equal "void frames get through it" "asked gap" "$(state w0)"
+}
+
+# Data frames that started less than three quarters of an interval of 25 Mbit/s after
+# the one before.
+unpaced() {
+	od -An -v -t u4 -w16 /sys/class/net/w0/simwire/records |
+		awk -v least=$((frame_wire * 240)) '{ at = $1 + $2 * 4294967296; n += NR > 1 && at - last < least; last = at }
+			END { print n + 0 }'
 }
 
 test_speed() {
 	device
 	play speed_known 0
-	judged "no_speed timer" "unknown speed"
+	refused "unknown speed" "does not report its speed" backend gap
+	paced "backend timer"
 	keeps_rate "unknown speed"
-	judged "passed gap" "unknown speed, but rate is given" "rate ${link_mbit}mbit"
-	tc qdisc del dev w0 root
-	tc qdisc add dev w0 root gap backend gap 2>"$work/error"
-	ktap_equal "gap frames are refused there" 2 $?
-	ktap_check "with a sentence" grep -q '^Error: ' "$work/error"
+	paced "rate ${link_mbit}mbit"
+	ktap_equal "unknown speed, but rate is given" "asked gap" "$(state w0)"
 	device
-	judged "slow timer" "a link rate beyond what the device can do" "rate $((4 * link_mbit))mbit"
-	keeps_rate "too high a link rate"
+	paced
+	play speed_known 0
+	# whatever makes the kernel look again
+	ip link set w0 multicast on
+	ktap_equal "a speed that becomes unknown while the link is up ends gap frames" "no-speed timer" "$(state w0)"
+	keeps_rate "speed gone"
+	play speed_known 1
+	ip link set w0 multicast off
+	ktap_equal "they come back with it" "asked gap" "$(state w0)"
+	keeps_rate "speed back"
 }
 
-test_queue_limits() {
+test_tx_pause() {
 	device
-	play bql 0
-	judged "passed gap" "no byte queue limits"
-	keeps_rate "no byte queue limits"
+	play tx_pause 1
+	refused "a device that pauses its peer" "ethtool -A" backend gap
+	ktap_check "void frames are no PAUSE frames" tc qdisc add dev w0 root handle 1: gap backend gap frame void
+	play tx_pause 0
+	paced
+	play tx_pause 1
+	ip link set w0 multicast on
+	ktap_equal "negotiated later, it ends gap frames" "tx-pause timer" "$(state w0)"
+	keeps_rate "with pause"
+	play tx_pause 0
+	ip link set w0 multicast off
+	ktap_equal "until it goes" "asked gap" "$(state w0)"
+}
+
+# The wire's clock and ours differ; nobody may take that for lost frames, and a sleep
+# must not last longer for it.
+test_clock() {
+	local ppm
+	for ppm in 999900 1000100; do
+		device
+		play clock_ppm $ppm
+		paced
+		tc class change dev w0 classid 1:10 gap rate 49mbit
+		send_all 6000
+		ktap_equal "a clock of $ppm millionths: gap frames" "asked gap" "$(state w0)"
+		tc class change dev w0 classid 1:10 gap rate 100kbit
+		start_recording
+		send_held 12
+		measure
+		ktap_between "then a sleep is as long as it should be, bit/s" 99000 "$rate_bps" 101000
+	done
+}
+
+# longest_run NS: data frames on the wire that started at most so far apart
+longest_run() {
+	od -An -v -t u4 -w16 /sys/class/net/w0/simwire/records |
+		awk -v near="$1" '$4 % 65536 == 2184 { next }
+			{ at = $1 + $2 * 4294967296; run = at - last < near ? run + 1 : 1; last = at
+				if (run > longest) longest = run }
+			END { print longest + 0 }'
+}
+
+# The core takes several frames before the driver counts the first.  An interrupt that
+# comes in between must not make time pass on the clock: four frames would follow each
+# other.  Three may: where the wire really was idle, what is late is made up once.
+test_handed_out() {
+	local gbit burst run longest
+	for gbit in 1 10; do
+		device
+		echo ${gbit}000000000 >/sys/class/net/w0/simwire/renegotiate
+		hw_wait_for 5 not has_carrier w0
+		hw_wait_for 5 has_carrier w0
+		gap_with "default 1:10" "1: 1:10 rate $((gbit * 500))mbit"
+		play interrupt_ns 100000
+		longest=0
+		for burst in {1..100}; do
+			start_recording
+			held=1:10 send_held 12
+			run=$(longest_run $((frame_wire * 12 / gbit)))
+			((run <= longest)) || longest=$run
+		done
+		play interrupt_ns 0
+		ktap_between "at $gbit Gbit/s, frames that follow each other after an interrupt" 1 "$longest" 3
+	done
+}
+
+# Gap frames are made for the device as it is when they are asked for.
+test_other_frames() {
+	local before
 	device
-	play bql 0
-	play drop_mac_control 1
-	judged "lost timer" "neither queue limits nor PAUSE"
-	keeps_rate "neither"
+	paced
+	tc qdisc change dev w0 root gap backend timer
+	tc qdisc change dev w0 root gap frame void
+	ip link set w0 mtu 1000
+	tc qdisc change dev w0 root gap backend gap
+	counter tx_mac_control_frames
+	before=$counter
+	start_recording
+	send_held 20
+	# shellcheck disable=SC2119
+	measure
+	counter tx_mac_control_frames
+	ktap_equal "another kind, chosen while the timer paced, is used: PAUSE frames" 0 $((counter - before))
+	ktap_equal "and the MTU that was set meanwhile: longest, byte-times" 1038 "$gap_longest"
 }
 
 test_queues() {
 	device numtxqueues 4
-	judged "passed gap" "four TX queues"
+	paced
 	keeps_rate "four TX queues"
 	on_wire 10000000 "flows of all queues share one schedule" "30 1" "30 2" "30 3" "30 4"
-	ktap_equal "nothing passes the qdisc by" 0 "$(xstat bypass)"
 }
 
-test_carrier() {
+# Resets that come without a change of the device.
+test_resets() {
+	device numtxqueues 4
+	paced
+	send 100 &
+	ip link set w0 txqueuelen 500
+	wait
+	hw_wait_for 20 is_drained
+	ktap_equal "txqueuelen: gap frames go on" "asked gap" "$(state w0)"
+	keeps_rate "txqueuelen"
+	if command -v ethtool >/dev/null; then
+		ethtool -L w0 tx 2
+		keeps_rate "ethtool -L"
+	else
+		ktap_skip "ethtool -L" "no ethtool"
+	fi
 	device
-	ip link set w0p down
-	hw_wait_for 5 no_carrier
-	judged "no_carrier timer" "no carrier"
-	ip link set w0p up
-	hw_wait_for 5 has_carrier w0
-	hw_wait_for 10 not_verdict no_carrier
-	ktap_equal "the carrier comes" "passed gap" "$(verdict w0)"
-}
-
-no_carrier() {
-	! has_carrier w0
-}
-
-not_verdict() {
-	[[ $(shown verdict "$(tc qdisc show dev w0 root)") != "$1" ]]
+	play bql 0
+	paced
+	keeps_rate "no byte queue limits"
 }
 
 # virtual KIND NAME MODULE ip link options...
@@ -132,7 +248,7 @@ virtual() {
 	fi
 	ip link set v0 up
 	tc qdisc add dev v0 root gap rate 10mbit
-	ktap_equal "$kind: the timer paces" "virtual timer" "$(verdict v0)"
+	ktap_equal "$kind: the timer paces" "asked timer" "$(state v0)"
 	tc qdisc del dev v0 root
 	tc qdisc add dev v0 root gap rate 10mbit backend gap 2>"$work/error"
 	ktap_equal "$kind: gap frames are refused" 2 $?
@@ -140,24 +256,17 @@ virtual() {
 	ip link del v0
 }
 
-test_asked() {
-	device
-	judged "asked timer" "backend timer" "backend timer"
-	judged "asked gap" "backend gap" "backend gap"
-	tc qdisc change dev w0 root gap backend auto
-	ktap_equal "back to auto" "passed gap" "$(verdict w0)"
-}
-
 device || skip_all "no simwire"
 test_good
-test_held_up
-test_filtered
+test_lost
 test_speed
-test_queue_limits
+test_tx_pause
+test_clock
+test_handed_out
+test_other_frames
 test_queues
-test_carrier
+test_resets
 virtual veth peer name v1
 virtual dummy
 virtual ifb
-test_asked
 ktap_end

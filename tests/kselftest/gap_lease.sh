@@ -71,6 +71,24 @@ test_faster_fallback() {
 	ktap_result $? "packets that wait leave at a faster fallback"
 }
 
+# One timer serves all: the earliest deadline is met, and no other is put off.
+test_several() {
+	tc class add dev w0 parent 1:1 classid 1:11 gap rate 10mbit fallback 2mbit expires 2s
+	tc class add dev w0 parent 1:1 classid 1:12 gap rate 10mbit fallback 3mbit expires 700ms
+	hw_wait_for 10 has_fallen 1:12
+	ktap_equal "the class with the earlier deadline falls back first" "3Mbit 10Mbit" \
+		"$(shown rate "$(class_shown 1:12)") $(shown rate "$(class_shown 1:11)")"
+	tc class change dev w0 classid 1:12 gap rate 10mbit
+	hw_wait_for 10 has_fallen 1:12
+	ktap_result $? "renewed, it falls back again"
+	hw_wait_for 10 has_fallen 1:11
+	ktap_equal "and the other in its time" 2Mbit "$(shown rate "$(class_shown 1:11)")"
+}
+
+has_fallen() {
+	[[ $(class_shown "$1") == *" expired"* ]]
+}
+
 wire w0 || skip_all "no simwire"
 gap_with "default 1:10" "1: 1:1" "1:1 1:10"
 start_monitor
@@ -79,4 +97,5 @@ test_expiry
 kill "$monitor"
 test_return
 test_faster_fallback
+test_several
 ktap_end

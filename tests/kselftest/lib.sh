@@ -150,8 +150,7 @@ send_held() {
 		send $flow
 		wanted=$((wanted + ${flow%% *}))
 	done
-	# warns again of what the caller wants
-	tc class change dev w0 classid "$class" gap rate "$rate" 2>"$work/warnings"
+	tc class change dev w0 classid "$class" gap rate "$rate"
 	wait_sent "$wanted"
 }
 
@@ -168,7 +167,7 @@ start_recording() {
 measure() {
 	read -r frames rate_bps spacing_ns gap_frames gap_longest < <(
 		od -An -v -t u4 -w16 /sys/class/net/w0/simwire/records |
-			awk -v skip=2 -v most="${1:-1000000}" -f "$here/measure.awk"
+			awk -v skip="${skip:-2}" -v most="${1:-1000000}" -f "$here/measure.awk"
 	)
 }
 
@@ -206,22 +205,22 @@ class_packets() {
 	[[ $(class_shown "$1" -s) =~ Sent\ [0-9]+\ bytes\ ([0-9]+)\ pkt ]] && echo "${BASH_REMATCH[1]}"
 }
 
-is_judged() {
-	verdict=$(shown verdict "$(tc qdisc show dev "$1")") && [[ $verdict != pending ]]
+# state DEV: "REASON BACKEND", what paces and why
+state() {
+	[[ $(tc -j qdisc show dev "$1" root) =~ \"backend_used\":\"([a-z]+)\",\"reason\":\"([a-z-]+)\" ]] &&
+		echo "${BASH_REMATCH[2]} ${BASH_REMATCH[1]}"
 }
 
-# verdict DEV: waits for the self-test; "VERDICT BACKEND"
-verdict() {
-	local verdict
-	hw_wait_for 10 is_judged "$1"
-	echo "$verdict $(shown backend_used "$(tc qdisc show dev "$1")")"
+is_state() {
+	[[ $(state w0) == "$1" ]]
 }
 
-# gap_with OPTIONS [CLASS...]: a fresh gap qdisc on w0, and classes, each
-# "PARENT CLASSID OPTIONS"; waits for the self-test
+# gap_with OPTIONS [CLASS...]: a fresh gap qdisc on w0, with gap frames unless OPTIONS
+# name the back end, and classes, each "PARENT CLASSID OPTIONS"
 gap_with() {
 	local options=$1 class parent id rest
 	shift
+	[[ $options == *backend* ]] || options+=" backend gap"
 	tc qdisc del dev w0 root 2>/dev/null
 	# shellcheck disable=SC2086 # options are words
 	tc qdisc add dev w0 root handle 1: gap $options || return
@@ -229,7 +228,12 @@ gap_with() {
 		read -r parent id rest <<<"$class"
 		echo "class add dev w0 parent $parent classid $id gap $rest"
 	done >"$work/classes"
-	tc -batch "$work/classes" && hw_wait_for 10 is_judged w0
+	tc -batch "$work/classes"
+}
+
+# Nothing waits in the qdisc.
+is_drained() {
+	[[ $(tc -s qdisc show dev w0 root) == *"backlog 0b 0p"* ]]
 }
 
 queue_of() {

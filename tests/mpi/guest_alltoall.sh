@@ -19,7 +19,6 @@ set -euo pipefail
 
 host_mbit=1000 trunk_mbit=1250
 trunk_buffer=16384
-linger_ms=4	# long enough to tell before from after
 planned_rate=77343750	# of each node to the other cluster: 1250 Mbit/s x 0.99 / 2
 socket=/run/headway/control.sock
 work=/tmp/guest_alltoall
@@ -53,11 +52,7 @@ set_up() {
 	insmod "$HW_BUILD/kmod/$(uname -r)/sch_gap.ko"
 	# the one-way exchange is to fit into the sockets
 	sysctl -qw net.core.wmem_max=8388608
-	{
-		hw_config 2 $host_mbit $trunk_mbit
-		echo "[policy]"
-		echo "linger_ms = $linger_ms"
-	} >$work/headway.toml
+	hw_config 2 $host_mbit $trunk_mbit >$work/headway.toml
 	hw_start_daemons $work/headway.toml $work
 }
 
@@ -148,11 +143,6 @@ distances() {
 		"$HW_ROOT/tests/mpi/distances.py" "$records" $((host_mbit * 1000000)) "$@")
 }
 
-# When the linger is over, and US more.
-linger_over_s() {
-	awk -v left_s="$left_s" -v us=$((1000 * linger_ms + $1)) 'BEGIN { printf "%.6f", left_s + us / 1e6 }'
-}
-
 # The planned distance of full frames.  A gap is not shorter than a frame of 84
 # byte-times, and a frame that another one delayed is followed on time.
 planned_distance=$((1538 * host_mbit * 1000000 / 8 / planned_rate))
@@ -169,29 +159,23 @@ expect_back_to_back() {
 }
 
 test_tail() {
-	local short=60000 long=1000000 status=0 drops
+	local short=60000 long=1000000 status=0 step drops
 	mkfifo $work/input
 	job tail "${large_buffers[@]}" -- $work/alltoallv_oneway $short $long ${short}p <$work/input &
 	local running=$!
 	exec {job_input}>$work/input
 
 	drops=$(hw_trunk_drops)
-	run_step $short
-	distances $short "$left_s" "$(linger_over_s 0)"
-	ktap_between "short tail: full frames after MPI has returned" 40 "$frames" 83
-	distances $short 0 inf
-	expect_paced "short tail"
-	ktap_equal "short tail: the trunk drops nothing" "$drops" "$(hw_trunk_drops)"
-	expect_rest "after a short tail" a0
-
-	run_step $long
-	distances $long 0 "$(linger_over_s -100)"
-	ktap_between "long tail: full frames until the linger is over" 150 "$frames" 250
-	expect_paced "long tail, until the linger is over"
-	# What was queued before keeps its distance: two large segments of each flow.
-	distances $long "$(linger_over_s 5000)" inf 20
-	expect_back_to_back "long tail, from then on"
-	expect_rest "after a long tail" a0
+	for step in $short $long; do
+		run_step $step
+		distances $step "$left_s" inf
+		ktap_between "a tail of $step bytes: full frames after MPI has returned" \
+			$((step == short ? 40 : 500)) "$frames" $((2 * step / 1448 + 1))
+		distances $step 0 inf
+		expect_paced "a tail of $step bytes"
+		ktap_equal "a tail of $step bytes: the trunk drops nothing" "$drops" "$(hw_trunk_drops)"
+		expect_rest "after a tail of $step bytes" a0
+	done
 
 	drops=$(hw_trunk_drops)
 	run_step ${short}p

@@ -33,7 +33,7 @@ public:
           control_(*NetlinkTrafficControl::open(*kernel_, "eth0")),
           maps_(static_cast<std::uint32_t>(planner_.layout().classes.size())),
           socket_(*ControlSocket::bind(folder + "/" + node + ".sock", std::nullopt)) {
-        const auto layout = with_phases(planner_.layout(), {17, 17}, std::chrono::milliseconds(10));
+        const auto layout = with_phases(planner_.layout(), {17, 17});
         if (!control_.apply(layout.set_up, ApplyMode::in_order) || !socket_.listen()) std::abort();
         service_ = std::make_unique<ControlService>(planner_, link_rate_, control_, clock_);
         service_->use_phases(maps_, {17, 17});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The classifier with its result where BPF_PROG_TEST_RUN shows it: the class
- * that a packet would get is the program's return value.
+ * The classifier with its result where BPF_PROG_TEST_RUN shows it: the program
+ * returns the class that a packet would get, and its entry in the upper half.
  */
 #include "../../userspace/phase/phase_classifier.bpf.c"
 
@@ -16,5 +16,7 @@ int phase_nothing(struct __sk_buff *skb)
 SEC("tc")
 int phase_class(struct __sk_buff *skb)
 {
-	return class_of(skb);
+	__u32 minor = class_of(skb);
+
+	return minor | skb->tc_index << 16;
 }

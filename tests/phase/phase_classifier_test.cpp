@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The classifier itself, in the kernel that runs this, without a qdisc: packets
-// in, classes out.  Needs the privilege to load it.
+// in, classes and entries out.  Needs the privilege to load it.
 //   phase_classifier_test [OBJECT]      class_of.bpf.o, if it is elsewhere
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -28,7 +28,10 @@ namespace {
 std::string object_path = CLASS_OF_OBJECT;
 
 constexpr std::uint32_t own = 0, remote = 1;
-constexpr std::uint16_t rest_own = 0x110, rest_remote = 0x111;
+constexpr std::uint16_t shared_own = 0x110, shared_remote = 0x111;
+
+/// As phase_class returns it.
+constexpr std::uint32_t with(std::uint32_t minor, std::uint32_t entry) { return entry << 16U | minor; }
 
 std::vector<char> frame_v4(const char* destination) {
     std::vector<char> frame(ETH_HLEN + 60);
@@ -59,9 +62,9 @@ protected:
         object_.assign(std::istreambuf_iterator<char>(in), {});
         ASSERT_FALSE(object_.empty()) << object_path;
         const std::vector<PhaseTrunk> trunks{
-            {{*parse_ip_prefix("10.1.0.0/16"), *parse_ip_prefix("fd00:1::/64")}, rest_own},
+            {{*parse_ip_prefix("10.1.0.0/16"), *parse_ip_prefix("fd00:1::/64")}, shared_own},
             {{*parse_ip_prefix("10.2.0.0/16"), *parse_ip_prefix("10.3.7.0/24"),
-              *parse_ip_prefix("fd00:2::/64")}, rest_remote}};
+              *parse_ip_prefix("fd00:2::/64")}, shared_remote}};
         auto loaded = BpfPhaseMaps::load(trunks, {object_, "phase_class"});
         ASSERT_TRUE(loaded) << loaded.error().message;
         maps_ = std::move(*loaded);
@@ -93,11 +96,11 @@ protected:
 };
 
 TEST_F(Classifier, TheDestinationChoosesTheTrunk) {
-    EXPECT_EQ(classify(frame_v4("10.1.255.255")), rest_own);
-    EXPECT_EQ(classify(frame_v4("10.2.0.1")), rest_remote);
-    EXPECT_EQ(classify(frame_v4("10.3.7.200")), rest_remote);
-    EXPECT_EQ(classify(frame_v6("fd00:1::7")), rest_own);
-    EXPECT_EQ(classify(frame_v6("fd00:2::7")), rest_remote);
+    EXPECT_EQ(classify(frame_v4("10.1.255.255")), shared_own);
+    EXPECT_EQ(classify(frame_v4("10.2.0.1")), shared_remote);
+    EXPECT_EQ(classify(frame_v4("10.3.7.200")), shared_remote);
+    EXPECT_EQ(classify(frame_v6("fd00:1::7")), shared_own);
+    EXPECT_EQ(classify(frame_v6("fd00:2::7")), shared_remote);
 }
 
 TEST_F(Classifier, UnknownDestinationsAreLeftAlone) {
@@ -121,75 +124,75 @@ TEST_F(Classifier, FramesThatAreTooShortAreLeftAlone) {
 
 TEST_F(Classifier, AStoreIsEnough) {
     const PhaseSeat seat = sit(0, 0);
-    EXPECT_EQ(add_phase(*maps_, 0, std::vector<PhaseRate>{{1000, 0x1001}, {2000, 0x1002}}), 1U);
-    EXPECT_EQ(to_remote(), rest_remote);
+    EXPECT_EQ(add_phase(*maps_, 0, std::vector<PhaseRate>{{1000, 1}, {2000, 2}}), 1U);
+    EXPECT_EQ(to_remote(), shared_remote);
     store(seat, 1);
-    EXPECT_EQ(to_remote(), 0x1002U);
-    EXPECT_EQ(classify(frame_v6("fd00:1::7")), 0x1001U);
+    EXPECT_EQ(to_remote(), with(shared_remote, 2));
+    EXPECT_EQ(classify(frame_v6("fd00:1::7")), with(shared_own, 1));
     EXPECT_EQ(classify(frame_v4("192.0.2.1")), 0U);
     store(seat, 0);
-    EXPECT_EQ(to_remote(), rest_remote);
+    EXPECT_EQ(to_remote(), shared_remote);
 }
 
 TEST_F(Classifier, TheStrictestOfAllProcessesWins) {
     const PhaseSeat first = sit(0, 5), second = sit(1, 63), third = sit(0, 6);
-    (void)add_phase(*maps_, 0, std::vector<PhaseRate>{{1000, 0x1001}, {3000, 0x1003}});
-    (void)add_phase(*maps_, 1, std::vector<PhaseRate>{{1500, 0x1004}, {2000, 0x1002}});
-    (void)add_phase(*maps_, 0, std::vector<PhaseRate>{{}, {2500, 0x1005}});
+    (void)add_phase(*maps_, 0, std::vector<PhaseRate>{{1000, 1}, {3000, 3}});
+    (void)add_phase(*maps_, 1, std::vector<PhaseRate>{{1500, 4}, {2000, 2}});
+    (void)add_phase(*maps_, 0, std::vector<PhaseRate>{{}, {2500, 5}});
     store(first, 1);
     store(second, 1);
     store(third, 2);
-    EXPECT_EQ(to_remote(), 0x1002U);
-    EXPECT_EQ(classify(frame_v4("10.1.0.1")), 0x1001U);
+    EXPECT_EQ(to_remote(), with(shared_remote, 2));
+    EXPECT_EQ(classify(frame_v4("10.1.0.1")), with(shared_own, 1));
     store(first, 0);
-    EXPECT_EQ(classify(frame_v4("10.1.0.1")), 0x1004U);
+    EXPECT_EQ(classify(frame_v4("10.1.0.1")), with(shared_own, 4));
     store(second, 0);
-    EXPECT_EQ(to_remote(), 0x1005U);
-    EXPECT_EQ(classify(frame_v4("10.1.0.1")), rest_own) << "that phase does not limit it";
+    EXPECT_EQ(to_remote(), with(shared_remote, 5));
+    EXPECT_EQ(classify(frame_v4("10.1.0.1")), shared_own) << "that phase does not limit it";
 }
 
 TEST_F(Classifier, PhasesThatTheJobDoesNotHaveAreIgnored) {
     const PhaseSeat seat = sit(0, 0);
-    (void)add_phase(*maps_, 0, std::vector<PhaseRate>{{1000, 0x1001}, {2000, 0x1002}});
-    (void)add_phase(*maps_, 1, std::vector<PhaseRate>{{1, 0x1003}, {1, 0x1004}});
-    (void)add_phase(*maps_, 1, std::vector<PhaseRate>{{2, 0x1005}, {2, 0x1006}});
+    (void)add_phase(*maps_, 0, std::vector<PhaseRate>{{1000, 1}, {2000, 2}});
+    (void)add_phase(*maps_, 1, std::vector<PhaseRate>{{1, 3}, {1, 4}});
+    (void)add_phase(*maps_, 1, std::vector<PhaseRate>{{2, 5}, {2, 6}});
     for (const std::uint32_t wild : {2U, 63U, 64U, 65U, 128U, 0x7fffffffU, 0xffffffffU}) {
         store(seat, wild);
-        EXPECT_EQ(to_remote(), rest_remote) << wild;
+        EXPECT_EQ(to_remote(), shared_remote) << wild;
     }
 }
 
 TEST_F(Classifier, SlotsThatNobodyHasDoNotCount) {
-    (void)add_phase(*maps_, 0, std::vector<PhaseRate>{{1000, 0x1001}, {2000, 0x1002}});
+    (void)add_phase(*maps_, 0, std::vector<PhaseRate>{{1000, 1}, {2000, 2}});
     store({0, 3}, 1);
-    EXPECT_EQ(to_remote(), rest_remote);
+    EXPECT_EQ(to_remote(), shared_remote);
     const PhaseSeat seat = sit(0, 3);
-    EXPECT_EQ(to_remote(), rest_remote) << "it rests at first";
+    EXPECT_EQ(to_remote(), shared_remote) << "it rests at first";
     store(seat, 1);
     remove_phase_process(*maps_, seat);
     store(seat, 1);
-    EXPECT_EQ(to_remote(), rest_remote);
+    EXPECT_EQ(to_remote(), shared_remote);
 }
 
 TEST_F(Classifier, SixtyFourProcesses) {
     for (std::uint32_t i = 1; i < HEADWAY_PHASES; ++i) {
         EXPECT_EQ(add_phase(*maps_, 0,
-                            std::vector<PhaseRate>{{}, {1000 - i, static_cast<std::uint16_t>(i)}}),
+                            std::vector<PhaseRate>{{}, {1000 - i, static_cast<std::uint8_t>(i)}}),
                   i);
     }
     for (std::uint32_t i = 0; i < HEADWAY_PHASE_PROCESSES; ++i) {
         store(sit(i % 2, i), i % 2 == 0 ? std::min(i + 1, 63U) : 0);
     }
-    EXPECT_EQ(to_remote(), 63U) << "the strictest is the last that is in a phase";
+    EXPECT_EQ(to_remote(), with(shared_remote, 63)) << "the strictest is the last that is in a phase";
     store({0, 62}, 0);
-    EXPECT_EQ(to_remote(), 61U);
+    EXPECT_EQ(to_remote(), with(shared_remote, 61));
     remove_phase_process(*maps_, {0, 60});
-    EXPECT_EQ(to_remote(), 59U);
+    EXPECT_EQ(to_remote(), with(shared_remote, 59));
 }
 
 TEST_F(Classifier, AnArrayThatWasRenewedIsAnother) {
     const PhaseSeat seat = sit(1, 0);
-    (void)add_phase(*maps_, 1, std::vector<PhaseRate>{{}, {2000, 0x1002}});
+    (void)add_phase(*maps_, 1, std::vector<PhaseRate>{{}, {2000, 2}});
     const int old = dup(maps_->slots_fd(1));
     remove_phase_process(*maps_, seat);
     const std::uint32_t job = 1;
@@ -199,9 +202,9 @@ TEST_F(Classifier, AnArrayThatWasRenewedIsAnother) {
     slots.phase[0] = 1;
     const std::uint32_t first = 0;
     ASSERT_EQ(bpf_map_update_elem(old, &first, &slots, BPF_ANY), 0);
-    EXPECT_EQ(to_remote(), rest_remote) << "the old array's owner reaches nothing";
+    EXPECT_EQ(to_remote(), shared_remote) << "the old array's owner reaches nothing";
     ASSERT_EQ(bpf_map_update_elem(maps_->slots_fd(1), &first, &slots, BPF_ANY), 0);
-    EXPECT_EQ(to_remote(), 0x1002U);
+    EXPECT_EQ(to_remote(), with(shared_remote, 2));
     close(old);
 }
 
@@ -255,13 +258,20 @@ protected:
     void two_jobs() {
         one_ = sit(0, 0);
         other_ = sit(1, 0);
-        (void)add_phase(*maps_, 0, std::vector<PhaseRate>{{1000, 0x1001}, {3000, 0x1003}});
-        (void)add_phase(*maps_, 1, std::vector<PhaseRate>{{1500, 0x1004}, {2000, 0x1002}});
+        (void)add_phase(*maps_, 0, std::vector<PhaseRate>{{1000, 1}, {3000, 3}});
+        (void)add_phase(*maps_, 1, std::vector<PhaseRate>{{1500, 4}, {2000, 2}});
         store(one_, 1);
         store(other_, 1);
         ASSERT_TRUE(maps_->set_cgroup(first_.id(), 0));
         ASSERT_TRUE(maps_->set_cgroup(second_.id(), 1));
+        give_classes();
     }
+    void give_classes() {
+        set_own_classes(*maps_, 0, std::vector<std::uint16_t>{0x1000, first_remote});
+        set_own_classes(*maps_, 1, std::vector<std::uint16_t>{0x1002, second_remote});
+    }
+
+    static constexpr std::uint16_t first_remote = 0x1001, second_remote = 0x1003;
 
     Cgroup root_{""}, first_{"first"}, second_{"second"}, third_{"third"};
     PhaseSeat one_, other_;
@@ -269,56 +279,51 @@ protected:
 
 TEST_F(SeveralJobs, EachTakesItsOwnStrictest) {
     two_jobs();
-    EXPECT_EQ(to_remote_from(first_), 0x1002U) << "not before headwayd says so";
+    EXPECT_EQ(to_remote_from(first_), with(shared_remote, 2)) << "of all, before headwayd says otherwise";
     set_phases_apart(*maps_, true);
-    EXPECT_EQ(to_remote_from(first_), 0x1003U);
-    EXPECT_EQ(to_remote_from(second_), 0x1002U);
-    EXPECT_EQ(classify(frame_v6("fd00:1::7")), 0x1004U);
+    EXPECT_EQ(to_remote_from(first_), with(first_remote, 3));
+    EXPECT_EQ(to_remote_from(second_), with(second_remote, 2));
+    EXPECT_EQ(classify(frame_v6("fd00:1::7")), with(0x1002, 4));
     EXPECT_EQ(classify(frame_v4("192.0.2.1")), 0U);
     first_.enter();
-    EXPECT_EQ(classify(frame_v4("10.1.0.1")), 0x1001U);
+    EXPECT_EQ(classify(frame_v4("10.1.0.1")), with(0x1000, 1));
     for (const Cgroup* others : {&third_, &root_}) {
-        EXPECT_EQ(to_remote_from(*others), 0x1002U) << "the strictest of all";
+        EXPECT_EQ(to_remote_from(*others), with(shared_remote, 2)) << "the strictest of all";
     }
     maps_->forget_cgroup(first_.id());
-    EXPECT_EQ(to_remote_from(first_), 0x1002U);
+    EXPECT_EQ(to_remote_from(first_), with(shared_remote, 2));
     set_phases_apart(*maps_, false);
-    EXPECT_EQ(to_remote_from(second_), 0x1002U);
+    EXPECT_EQ(to_remote_from(second_), with(shared_remote, 2));
+    set_phases_apart(*maps_, true);
+    EXPECT_EQ(to_remote_from(second_), with(second_remote, 2));
+    set_own_classes(*maps_, 1, {});
+    EXPECT_EQ(to_remote_from(second_), with(shared_remote, 2));
 }
 
 TEST_F(SeveralJobs, AJobWithoutALimitTakesTheStrictestOfAll) {
     two_jobs();
-    (void)add_phase(*maps_, 0, std::vector<PhaseRate>{{1000, 0x1001}, {}});
+    (void)add_phase(*maps_, 0, std::vector<PhaseRate>{{1000, 1}, {}});
     set_phases_apart(*maps_, true);
     store(one_, 2);
-    EXPECT_EQ(to_remote_from(first_), 0x1002U);
-    EXPECT_EQ(classify(frame_v4("10.1.0.1")), 0x1001U);
+    EXPECT_EQ(to_remote_from(first_), with(shared_remote, 2)) << "one rate for all is in one class";
+    EXPECT_EQ(classify(frame_v4("10.1.0.1")), with(0x1000, 1));
     store(other_, 0);
-    EXPECT_EQ(to_remote_from(first_), rest_remote);
+    EXPECT_EQ(to_remote_from(first_), shared_remote);
     store(one_, 0);
-    EXPECT_EQ(classify(frame_v4("10.1.0.1")), rest_own);
+    EXPECT_EQ(classify(frame_v4("10.1.0.1")), shared_own);
 }
 
-// 1000 s and nothing: the kernel's clock is not the test's.
-TEST_F(SeveralJobs, PacketsStayWithThePhaseThatWasLeftForAMoment) {
+TEST_F(SeveralJobs, RestIsLeftToTheNextFilterIfAsked) {
     two_jobs();
     set_phases_apart(*maps_, true);
-    set_phase_linger(*maps_, std::chrono::seconds(1000));
-    EXPECT_EQ(to_remote_from(first_), 0x1003U);
+    leave_resting_packets(*maps_, true);
+    EXPECT_EQ(to_remote_from(first_), with(first_remote, 3)) << "a phase is not";
     store(one_, 0);
-    EXPECT_EQ(to_remote_from(first_), 0x1003U);
-    EXPECT_EQ(classify(frame_v4("10.1.0.1")), 0x1004U) << "it has sent nothing there";
-    EXPECT_EQ(to_remote_from(third_), 0x1002U);
     store(other_, 0);
-    EXPECT_EQ(to_remote_from(first_), 0x1003U);
-    change_phase(*maps_, 0, 1, std::vector<PhaseRate>{{}, {}});
-    EXPECT_EQ(to_remote_from(first_), rest_remote) << "the number means another thing now";
-    set_phase_linger(*maps_, std::chrono::nanoseconds(0));
-    EXPECT_EQ(to_remote_from(second_), rest_remote);
-    store(other_, 1);
-    EXPECT_EQ(to_remote_from(second_), 0x1002U);
-    store(other_, 0);
-    EXPECT_EQ(to_remote_from(second_), rest_remote);
+    EXPECT_EQ(to_remote_from(first_), 0U);
+    EXPECT_EQ(to_remote_from(third_), 0U);
+    leave_resting_packets(*maps_, false);
+    EXPECT_EQ(to_remote_from(first_), shared_remote);
 }
 
 TEST_F(SeveralJobs, ThereIsRoomForACgroupOfEachProcess) {
@@ -338,13 +343,17 @@ TEST_F(SeveralJobs, AnyJobsAsTheModelHasThem) {
     constexpr std::uint32_t jobs = 5;
     test::FakePhaseMaps model(2);
     const std::array<PhaseMaps*, 2> both{maps_.get(), &model};
-    std::uint16_t minor = 0x1000;
+    std::uint8_t entry = 0;
+    for (PhaseMaps* maps : both) {
+        maps->config().shared_minor[own] = shared_own;
+        maps->config().shared_minor[remote] = shared_remote;
+    }
     for (std::uint32_t job = 0; job < jobs; ++job) {
         for (PhaseMaps* maps : both) begin_phase_job(*maps, job);
         for (int phases = 0; phases < 6; ++phases) {
             std::vector<PhaseRate> rates;
             for (int trunk = 0; trunk < 2; ++trunk) {
-                rates.push_back(below(4) == 0 ? PhaseRate{} : PhaseRate{1 + below(1'000'000), ++minor});
+                rates.push_back(below(4) == 0 ? PhaseRate{} : PhaseRate{1 + below(1'000'000), ++entry});
             }
             for (PhaseMaps* maps : both) (void)add_phase(*maps, job, rates);
         }
@@ -357,7 +366,8 @@ TEST_F(SeveralJobs, AnyJobsAsTheModelHasThem) {
         const std::uint32_t what = below(40), who = below(40), phase = below(3) == 0 ? below(9) : 0;
         const Cgroup& place = *places[below(4)];
         const bool is_apart = below(4) != 0;
-        const auto linger = std::chrono::seconds(below(2) * 1000);
+        const auto minor = static_cast<std::uint16_t>(0x1000 + below(100));
+        const std::vector<std::uint16_t> classes(below(2) * 2, minor);
         for (PhaseMaps* maps : both) {
             if (what < 36) {
                 __atomic_store_n(&maps->slots(who % jobs).phase[who / jobs], phase, __ATOMIC_RELEASE);
@@ -367,13 +377,18 @@ TEST_F(SeveralJobs, AnyJobsAsTheModelHasThem) {
                 ASSERT_TRUE(maps->set_cgroup(place.id(), who % jobs));
             } else if (what == 38) {
                 set_phases_apart(*maps, is_apart);
+                leave_resting_packets(*maps, who == 0);
             } else {
-                set_phase_linger(*maps, linger);
+                set_own_classes(*maps, who % jobs, classes);
             }
         }
         place.enter();
-        ASSERT_EQ(to_remote(), model.classify(remote, place.id())) << round;
-        ASSERT_EQ(classify(frame_v4("10.1.0.1")), model.classify(own, place.id())) << round;
+        const auto expected = [&](std::uint32_t trunk) {
+            const auto choice = model.classify(trunk, place.id());
+            return with(choice.minor, choice.entry);
+        };
+        ASSERT_EQ(to_remote(), expected(remote)) << round;
+        ASSERT_EQ(classify(frame_v4("10.1.0.1")), expected(own)) << round;
     }
 }
 
@@ -392,7 +407,7 @@ TEST_F(Classifier, Cost) {
     auto nothing = BpfPhaseMaps::load({PhaseTrunk{}}, {object_, "phase_nothing"});
     ASSERT_TRUE(nothing) << nothing.error().message;
     const std::uint32_t empty_ns = run_ns(**nothing);
-    (void)add_phase(*maps_, 0, std::vector<PhaseRate>{{}, {2000, 0x1002}});
+    (void)add_phase(*maps_, 0, std::vector<PhaseRate>{{}, {2000, 2}});
     const auto measure = [&](const char* state, std::uint32_t processes) {
         std::printf("{\"classifier\":\"%s\",\"processes\":%u,\"ns\":%d}\n", state, processes,
                     static_cast<int>(run_ns(*maps_)) - static_cast<int>(empty_ns));
@@ -408,10 +423,10 @@ TEST_F(Classifier, Cost) {
     }
     for (std::uint32_t i = 0; i < HEADWAY_PHASE_PROCESSES; ++i) remove_phase_process(*maps_, {0, i});
     // half of them of another job, all in a phase
-    (void)add_phase(*maps_, 1, std::vector<PhaseRate>{{}, {1000, 0x1003}});
+    (void)add_phase(*maps_, 1, std::vector<PhaseRate>{{}, {1000, 3}});
     if (!maps_->set_cgroup(Cgroup(own_cgroup()).id(), 1)) return;
+    set_own_classes(*maps_, 1, std::vector<std::uint16_t>{0x1000, 0x1001});
     set_phases_apart(*maps_, true);
-    set_phase_linger(*maps_, std::chrono::milliseconds(10));
     for (const std::uint32_t processes : {2U, 16U, 64U}) {
         for (std::uint32_t i = 0; i < processes; ++i) store(sit(i % 2, i / 2), 1);
         measure("two jobs", processes);

@@ -4,9 +4,11 @@
 # when each one started.  Prints one JSON object per measurement; the verdict
 # is spacing's, on the host.
 #   guest.sh CASE...
-# A case: NAME,LINK_MBIT,QDISC,CLASSES  with CLASSES = SIZE:SHARE[+SIZE:SHARE]
-#   QDISC  gap, hybrid (the same, long gaps slept), timer, htb, tbf, fq or nested
+# A case: NAME,LINK_MBIT,QDISC,CLASSES,INTERRUPT_NS  with CLASSES = SIZE:SHARE[+SIZE:SHARE]
+#   QDISC  gap, timer, htb, tbf, fq, nested; edt: fq with departure times of edt.bpf.c;
+#          lost: gap on a device that drops gap frames, whose counters are then printed
 #   SIZE   frame in bytes without FCS; SHARE of the link in ten-thousandths
+#   INTERRUPT_NS  what another device's interrupts take, 0: there are none
 # QDISC nested: two classes below one that has the share of the first.
 set -euo pipefail
 
@@ -14,9 +16,9 @@ dev=w0
 wire=/sys/class/net/$dev/simwire
 fifo_limit=20000	# packets: more than the senders' sockets hold
 declare -A back_end=(
-	[gap]="backend gap hybrid off"
-	[hybrid]="backend gap"
+	[gap]="backend gap"
 	[timer]="backend timer"
+	[lost]="backend gap"
 )
 
 wire_bytes() {
@@ -28,7 +30,8 @@ wire_bytes() {
 span_bytes() {
 	case $1 in
 	gap | nested) echo 9000000 ;;
-	*) echo 2000000 ;;
+	lost) echo 120000000 ;;
+	*) echo 4000000 ;;
 	esac
 }
 
@@ -50,21 +53,23 @@ frame_rate_bit() {
 
 set_up_device() {
 	ip link add $dev type simwire
+	ip link set $dev mtu 9000
 	for end in $dev ${dev}p; do
 		sysctl -qw "net.ipv6.conf.$end.disable_ipv6=1" 2>/dev/null || true
 		ip link set "$end" arp off up
 	done
 	# enough in the device to bridge the pauses of the one emulated processor
 	echo 256 >$wire/ring_frames
-	echo 30000 >/sys/class/net/$dev/queues/tx-0/byte_queue_limits/limit_min
+	echo 60000 >/sys/class/net/$dev/queues/tx-0/byte_queue_limits/limit_min
 }
 
 set_up_qdisc() {
 	local qdisc=$1 class=10 size share
 	shift
 	tc qdisc del dev $dev root 2>/dev/null || true
+	tc qdisc del dev $dev clsact 2>/dev/null || true
 	case $qdisc in
-	gap | hybrid | timer)
+	gap | timer | lost)
 		# shellcheck disable=SC2086 # words, indeed
 		tc qdisc add dev $dev root handle 1: gap ${back_end[$qdisc]}
 		for pair in "$@"; do
@@ -95,23 +100,32 @@ set_up_qdisc() {
 	tbf)
 		size=${1%:*} share=${1#*:}
 		tc qdisc add dev $dev root tbf rate "$(frame_rate_bit "$size" "$share")" \
-			burst 10kb limit 100mb
+			burst $((size > 1600 ? size : 1600)) limit 100mb
 		;;
 	fq)
 		size=${1%:*} share=${1#*:}
-		tc qdisc add dev $dev root fq limit $fifo_limit flow_limit $fifo_limit \
-			maxrate "$(frame_rate_bit "$size" "$share")"
+		tc qdisc add dev $dev root fq limit $fifo_limit flow_limit $fifo_limit timer_slack 0 \
+			quantum "$size" initial_quantum "$size" maxrate "$(frame_rate_bit "$size" "$share")"
+		;;
+	edt)
+		size=${1%:*}
+		tc qdisc add dev $dev root fq limit $fifo_limit flow_limit $fifo_limit timer_slack 0 \
+			quantum "$size" initial_quantum "$size"
+		tc qdisc add dev $dev clsact
+		tc filter add dev $dev egress bpf direct-action object-file "$HW_BUILD/bin/edt.bpf.o" section tc
 		;;
 	esac
 }
 
 # One sender per class, each always with frames waiting.
 start_senders() {
-	local qdisc=$1 class=10 size share
+	local qdisc=$1 class=10 size share priority
 	shift
 	for pair in "$@"; do
 		size=${pair%:*} share=${pair#*:}
-		"$HW_BUILD/bin/send_frames" $dev "$size" $((0x10000 + 0x$class)) \
+		priority=$((0x10000 + 0x$class))
+		[[ $qdisc != edt ]] || priority=$(($(share_rate "$share") / 1000))
+		"$HW_BUILD/bin/send_frames" $dev "$size" $priority \
 			"$(frames "$qdisc" "$size" "$share")" &
 		class=$((class + 1))
 	done
@@ -131,25 +145,41 @@ wait_for_empty() {
 		{ echo "the qdisc holds frames but sends none" >&2; exit 1; }
 }
 
+# Of the qdisc, as a JSON object.
+counters() {
+	local shown
+	shown=$(tc -s -j qdisc show dev $dev root)
+	for name in gap_wire_bytes fallbacks; do
+		[[ $shown =~ \"$name\":([0-9]+) ]] && printf '"%s":%s,' $name "${BASH_REMATCH[1]}"
+	done | sed 's/^/{/; s/,$/}/'
+}
+
 run_case() {
-	local name=$1 qdisc=$3 pairs pair size share rate
+	local name=$1 qdisc=$3 pairs pair size share rate stats
 	link_bps=$(($2 * 1000000))
 	IFS=+ read -ra pairs <<<"$4"
 	echo "$link_bps" >$wire/rate_bps
 	echo 1000000 >$wire/record_frames
+	echo "$([[ $qdisc == lost ]] && echo 1 || echo 0)" >$wire/drop_mac_control
 	set_up_qdisc "$qdisc" "${pairs[@]}"
 	start_senders "$qdisc" "${pairs[@]}"
+	echo "$5" >$wire/interrupt_ns
 	wait_for_empty
 	wait
+	echo 0 >$wire/interrupt_ns
 	cat $wire/records >/tmp/records
 	echo 0 >$wire/record_frames
 	for pair in "${pairs[@]}"; do
 		size=${pair%:*} share=${pair#*:}
 		rate=$(share_rate "$share")
-		[[ $qdisc == nested ]] && pair=${pairs[0]}
-		printf '{"name":"%s","qdisc":"%s","link_mbit":%d,"frame_bytes":%d,"share":%s,"classes":%d,"longest_frame_bytes":%d,"stats":%s}\n' \
-			"$name" "$qdisc" "$2" "$size" "$share" ${#pairs[@]} "$longest" \
-			"$("$HW_BUILD/bin/spacing_stats" /tmp/records "$link_bps" "$rate" "$(wire_bytes "$size")")"
+		if [[ $qdisc == lost ]]; then
+			stats=$(counters)
+		else
+			stats=$("$HW_BUILD/bin/spacing_stats" /tmp/records "$link_bps" "$rate" "$(wire_bytes "$size")")
+		fi
+		printf '{"name":"%s","qdisc":"%s","link_mbit":%d,"frame_bytes":%d,"share":%s,"interrupt_ns":%d,"classes":%d,"longest_frame_bytes":%d,"stats":%s}\n' \
+			"$name" "$qdisc" "$2" "$size" "$share" "$5" ${#pairs[@]} "$longest" \
+			"$stats"
 		[[ $qdisc == nested ]] && break
 	done
 	return 0
@@ -175,7 +205,7 @@ longest_of() {
 dmesg -n 1
 insmod "$HW_BUILD/kmod/$(uname -r)/simwire.ko"
 insmod "$HW_BUILD/kmod/$(uname -r)/sch_gap.ko"
-for module in sch_htb sch_tbf sch_fq; do
+for module in sch_htb sch_tbf sch_fq sch_ingress cls_bpf; do
 	modprobe $module
 done
 favour_softirqs
@@ -183,7 +213,7 @@ nothing=/tmp/nothing
 mkfifo $nothing
 set_up_device
 for case in "$@"; do
-	IFS=, read -r name link_mbit qdisc classes <<<"$case"
+	IFS=, read -r name link_mbit qdisc classes interrupt_ns <<<"$case"
 	longest=$(longest_of "$classes")
-	run_case "$name" "$link_mbit" "$qdisc" "$classes"
+	run_case "$name" "$link_mbit" "$qdisc" "$classes" "$interrupt_ns"
 done

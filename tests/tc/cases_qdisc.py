@@ -3,9 +3,8 @@
 
 import errno
 
-from gapnl import (BACKEND, BACKEND_USED, BURST_NS, CHILDREN_RATE64, DEFAULT, FRAME, FRAME_MAX,
-                   HYBRID_NS, LINK_RATE64, RATE64, RTM_NEWQDISC, SELFTEST, TEST_COUNTED,
-                   TEST_EXPECTED_NS, TEST_FRAMES, TEST_TOOK_NS, VERDICT, attr, u32, u64)
+from gapnl import (BACKEND, BACKEND_USED, DEFAULT, FRAME, LINK_RATE64, RATE64, REASON,
+                   RTM_NEWQDISC, attr, u32, u64)
 from ktap import case, equal
 from tcguest import (ADD, CHANGE, DEFAULTS, DEV, HANDLE, ROOT, SPEED, add_gap, classes, given,
                      matches, netlink_refused, note, options, refused, root_qdisc, tc)
@@ -17,18 +16,8 @@ OPTIONS = (
     ("default 1:10", {"default": "1:10"}, "default 1:10 "),
     ("backend timer", {"backend": "timer"}, "backend timer "),
     ("backend gap", {"backend": "gap"}, "backend gap "),
-    ("backend auto", {"backend": "auto"}, "backend auto "),
     ("frame void", {"frame": "void"}, "frame void "),
     ("frame pause", {"frame": "pause"}, "frame pause "),
-    ("frame-max 60", {"frame-max": 60}, "frame-max 60 "),
-    ("frame-max 65535", {"frame-max": 65535}, "frame-max 65535 "),
-    ("frame-max mtu", {"frame-max": None}, "frame-max mtu "),
-    ("hybrid 1.5ms", {"hybrid": 1500000}, "hybrid 1500us "),
-    ("hybrid 1s", {"hybrid": 10**9}, "hybrid 1s "),
-    ("hybrid off", {"hybrid": 0}, "hybrid off "),
-    ("burst 1s", {"burst": 10**9}, "burst 1s "),
-    ("burst 7ns", {"burst": 7}, "burst 7ns "),
-    ("burst 0", {"burst": 0}, "burst 0 "),
 )
 
 
@@ -40,8 +29,8 @@ def qdisc_without_options_has_the_defaults():
     equal(given(), DEFAULTS)
     equal(options()["link_rate"], SPEED)
     matches(tc(f"qdisc show dev {DEV}"),
-            r"^qdisc gap 1: root refcnt \d+ backend auto frame pause frame-max mtu hybrid 200us "
-            r"burst 100us link_rate 1Gbit backend_used (timer|gap) verdict \w+ \([^()]+\) \n$")
+            r"^qdisc gap 1: root refcnt \d+ backend timer frame pause link_rate 1Gbit "
+            r"backend_used timer \n$")
 
 
 @case
@@ -79,10 +68,9 @@ def qdisc_options_one_after_the_other_on_change():
 
 @case
 def qdisc_options_as_shown_can_be_given_again():
-    add_gap("rate 312.5mbit default 1:1f backend timer frame void frame-max 1000 hybrid 1234us "
-            "burst 1234567ns")
+    add_gap("rate 312.5mbit default 1:1f backend gap frame void")
     before = given()
-    equal(len(before), 7)
+    equal(len(before), 4)
     words = tc(f"qdisc show dev {DEV}").split(" link_rate ")[0].split()
     equal(words[:6], ["qdisc", "gap", "1:", "root", "refcnt", words[5]])
     tc(f"qdisc del dev {DEV} root")
@@ -108,9 +96,9 @@ def qdisc_default_without_its_major_number():
 
 @case
 def qdisc_rate_may_exceed_the_speed_that_the_device_reports():
-    add_gap("rate 8tbit")
-    equal((options()["rate"], options()["link_rate"]), (10**12, 10**12))
-    matches(tc(f"qdisc show dev {DEV}"), r" rate 8Tbit .* link_rate 8Tbit ")
+    add_gap("rate 1600gbit")
+    equal((options()["rate"], options()["link_rate"]), (2 * 10**11, 2 * 10**11))
+    matches(tc(f"qdisc show dev {DEV}"), r" rate 1600Gbit .* link_rate 1600Gbit ")
     tc(f"qdisc change dev {DEV} root gap rate 8bit")
     equal((options()["rate"], options()["link_rate"]), (1, 1))
 
@@ -154,7 +142,7 @@ def qdisc_change_of_none_is_refused():
 def qdisc_mistakes_stop_in_the_plugin():
     add_gap("rate 1mbit")
     refused(DEV, f"qdisc change dev {DEV} root gap rate fast default 1:",
-            r'^gap: rate "fast": not a rate.*\ngap: default "1:": ', status=1)
+            r'^gap: rate "fast": not a rate', status=1)
 
 
 @case
@@ -166,33 +154,17 @@ def qdisc_default_of_another_qdisc_is_refused():
 
 
 @case
-def qdisc_slower_than_a_class_is_refused():
-    add_gap("rate 100mbit")
-    tc(f"class add dev {DEV} parent 1: classid 1:10 gap rate 50mbit")
-    refused(DEV, f"qdisc change dev {DEV} root gap rate 49mbit default 1:10",
-            "a class is faster than the new link rate")
-    tc(f"qdisc change dev {DEV} root gap rate 50mbit")
-
-
-@case
 def qdisc_requests_that_tc_never_sends_are_refused():
     number = "integer out of range"
     for attributes, error, sentence in (
             (u64(RATE64, 0), errno.ERANGE, number),
-            (u64(RATE64, 10**12 + 1), errno.ERANGE, number),
+            (u64(RATE64, 2 * 10**11 + 1), errno.ERANGE, number),
             (u64(RATE64, 2**64 - 1), errno.ERANGE, number),
-            (u32(BACKEND, 3), errno.ERANGE, number),
+            (u32(BACKEND, 2), errno.ERANGE, number),
             (u32(FRAME, 2), errno.ERANGE, number),
-            (u32(FRAME_MAX, 59), errno.ERANGE, "the longest gap frame has 60 to 65535 bytes"),
-            (u32(FRAME_MAX, 65536), errno.ERANGE, number),
-            (u64(HYBRID_NS, 10**9 + 1), errno.ERANGE, number),
-            (u64(BURST_NS, 10**9 + 1), errno.ERANGE, number),
             (attr(RATE64, b"1234"), errno.EINVAL, "[Aa]ttribute"),
             (attr(DEFAULT, b"12"), errno.EINVAL, "[Aa]ttribute"),
             (u64(BACKEND, 1), errno.EINVAL, "[Aa]ttribute"),
-            (u64(FRAME_MAX, 60), errno.EINVAL, "[Aa]ttribute"),
-            (u32(HYBRID_NS, 1), errno.EINVAL, "[Aa]ttribute"),
-            (u32(SELFTEST, 1), errno.ERANGE, "[Aa]ttribute"),
             (attr(77, b"1234"), errno.EINVAL, "[Aa]ttribute"),
             (b"\x02\0\x02\0", errno.EINVAL, "")):
         note(attributes.hex())
@@ -205,9 +177,6 @@ def qdisc_requests_that_tc_never_sends_are_refused():
 
 @case
 def qdisc_attributes_of_dumps_are_refused():
-    for number in (BACKEND_USED, VERDICT, TEST_FRAMES):
-        netlink_refused(DEV, (RTM_NEWQDISC, ADD, HANDLE, ROOT, u32(number, 1)),
-                        errno.EINVAL, "[Aa]ttribute")
-    for number in (LINK_RATE64, TEST_EXPECTED_NS, TEST_TOOK_NS, TEST_COUNTED, CHILDREN_RATE64):
-        netlink_refused(DEV, (RTM_NEWQDISC, ADD, HANDLE, ROOT, u64(number, 1)),
+    for attribute in (u32(BACKEND_USED, 1), u32(REASON, 1), u64(LINK_RATE64, 1)):
+        netlink_refused(DEV, (RTM_NEWQDISC, ADD, HANDLE, ROOT, attribute),
                         errno.EINVAL, "[Aa]ttribute")

@@ -36,38 +36,26 @@ Bytes qdisc_dump()
     append_u32(dump, TCA_GAP_DEFAULT, 0x10010);
     append_flag(dump, 0x3fff);
     append_u64(dump, TCA_GAP_LINK_RATE64, 125000001);
-    append_u32(dump, TCA_GAP_BACKEND, GAP_BACKEND_AUTO);
+    append_u32(dump, TCA_GAP_BACKEND, GAP_BACKEND_GAP);
     append_u32(dump, TCA_GAP_FRAME, GAP_FRAME_VOID);
-    append_u32(dump, TCA_GAP_FRAME_MAX, 1514);
-    append_u64(dump, TCA_GAP_HYBRID_NS, 11);
-    append_u64(dump, TCA_GAP_BURST_NS, 12);
-    append_u32(dump, TCA_GAP_BACKEND_USED, GAP_BACKEND_GAP);
-    append_u32(dump, TCA_GAP_VERDICT, GAP_VERDICT_PASSED);
-    append_u32(dump, TCA_GAP_TEST_FRAMES, 13);
-    append_u64(dump, TCA_GAP_TEST_EXPECTED_NS, 14);
-    append_u64(dump, TCA_GAP_TEST_TOOK_NS, 15);
-    append_u64(dump, TCA_GAP_TEST_COUNTED, 16);
-    append_u64(dump, TCA_GAP_CHILDREN_RATE64, 17);
+    append_u32(dump, TCA_GAP_BACKEND_USED, GAP_BACKEND_TIMER);
+    append_u32(dump, TCA_GAP_REASON, GAP_REASON_LOST);
     return dump;
 }
+
+constexpr tc_gap_phase_rate two_phases[] = {{1000, 3, 0}, {GAP_RATE_UNLIMITED, 160, 0}};
 
 Bytes class_dump()
 {
     Bytes dump;
     append_flag(dump, TCA_GAP_CLASS_PAD);
     append_u64(dump, TCA_GAP_CLASS_RATE64, 39062500);
-    append_u64(dump, TCA_GAP_CLASS_LINGER_NS, 5000000);
-    append_u64(dump, TCA_GAP_CLASS_NEXT_RATE64, GAP_RATE_UNLIMITED);
+    append_attr(dump, TCA_GAP_CLASS_PHASES, two_phases, sizeof(two_phases));
     append_u32(dump, TCA_GAP_CLASS_MAX + 1, 2);
     append_u64(dump, TCA_GAP_CLASS_FALLBACK64, 21);
     append_u64(dump, TCA_GAP_CLASS_EXPIRES_NS, 22);
     append_u64(dump, TCA_GAP_CLASS_LEFT_NS, 23);
     append_flag(dump, TCA_GAP_CLASS_EXPIRED);
-    append_u64(dump, TCA_GAP_CLASS_EFFECTIVE64, 24);
-    append_u32(dump, TCA_GAP_CLASS_QUANTUM_BYTES, 25);
-    append_u64(dump, TCA_GAP_CLASS_CHILDREN_RATE64, 26);
-    append_u64(dump, TCA_GAP_CLASS_ORDERED_NS, 27);
-    append_u32(dump, TCA_GAP_CLASS_GROUP, 5);
     return dump;
 }
 
@@ -75,9 +63,9 @@ TEST(GapDecode, EmptyIsNothing)
 {
     gap_qdisc_conf conf;
     std::memset(&conf, 0, sizeof(conf));
-    conf.has_rate = conf.selftest = true;
+    conf.has_rate = true;
     ASSERT_EQ(gap_qdisc_decode(&conf, nullptr, 0), 0);
-    EXPECT_FALSE(conf.has_rate || conf.selftest || conf.has_verdict);
+    EXPECT_FALSE(conf.has_rate || conf.has_reason);
     gap_class_conf cl{};
     cl.expired = true;
     ASSERT_EQ(gap_class_decode(&cl, nullptr, 0), 0);
@@ -89,47 +77,28 @@ TEST(GapDecode, AQdiscWithPadAndUnknownAttributes)
     gap_qdisc_conf conf{};
     ASSERT_EQ(decode(qdisc_dump(), conf), 0);
     EXPECT_TRUE(conf.has_rate && conf.has_default && conf.has_link_rate && conf.has_backend &&
-                conf.has_frame && conf.has_frame_max && conf.has_hybrid && conf.has_burst);
-    EXPECT_TRUE(conf.has_backend_used && conf.has_verdict && conf.has_test_frames &&
-                conf.has_test_expected && conf.has_test_took && conf.has_test_counted &&
-                conf.has_children_rate);
-    EXPECT_FALSE(conf.selftest);
+                conf.has_frame && conf.has_backend_used && conf.has_reason);
     EXPECT_EQ(conf.rate_bytes_per_s, 125000000u);
     EXPECT_EQ(conf.default_classid, 0x10010u);
     EXPECT_EQ(conf.link_rate_bytes_per_s, 125000001u);
-    EXPECT_EQ(conf.backend, unsigned{GAP_BACKEND_AUTO});
+    EXPECT_EQ(conf.backend, unsigned{GAP_BACKEND_GAP});
     EXPECT_EQ(conf.frame, unsigned{GAP_FRAME_VOID});
-    EXPECT_EQ(conf.frame_max_bytes, 1514u);
-    EXPECT_EQ(conf.hybrid_ns, 11u);
-    EXPECT_EQ(conf.burst_ns, 12u);
-    EXPECT_EQ(conf.backend_used, unsigned{GAP_BACKEND_GAP});
-    EXPECT_EQ(conf.verdict, unsigned{GAP_VERDICT_PASSED});
-    EXPECT_EQ(conf.test_frames, 13u);
-    EXPECT_EQ(conf.test_expected_ns, 14u);
-    EXPECT_EQ(conf.test_took_ns, 15u);
-    EXPECT_EQ(conf.test_counted, 16u);
-    EXPECT_EQ(conf.children_rate_bytes_per_s, 17u);
+    EXPECT_EQ(conf.backend_used, unsigned{GAP_BACKEND_TIMER});
+    EXPECT_EQ(conf.reason, unsigned{GAP_REASON_LOST});
 }
 
 TEST(GapDecode, AClass)
 {
     gap_class_conf conf{};
     ASSERT_EQ(decode(class_dump(), conf), 0);
-    EXPECT_TRUE(conf.has_rate && conf.has_linger && conf.has_next_rate && conf.has_fallback &&
-                conf.has_expires && conf.has_left && conf.expired && conf.has_effective &&
-                conf.has_quantum && conf.has_children_rate && conf.has_ordered &&
-                conf.has_group);
+    EXPECT_TRUE(conf.has_rate && conf.has_fallback && conf.has_expires && conf.has_left &&
+                conf.expired);
     EXPECT_EQ(conf.rate_bytes_per_s, 39062500u);
-    EXPECT_EQ(conf.linger_ns, 5000000u);
-    EXPECT_EQ(conf.next_rate_bytes_per_s, GAP_RATE_UNLIMITED);
+    ASSERT_EQ(conf.phase_count, 2u);
+    EXPECT_EQ(std::memcmp(conf.phases, two_phases, sizeof(two_phases)), 0);
     EXPECT_EQ(conf.fallback_bytes_per_s, 21u);
     EXPECT_EQ(conf.expires_ns, 22u);
     EXPECT_EQ(conf.left_ns, 23u);
-    EXPECT_EQ(conf.effective_bytes_per_s, 24u);
-    EXPECT_EQ(conf.quantum_bytes, 25u);
-    EXPECT_EQ(conf.children_rate_bytes_per_s, 26u);
-    EXPECT_EQ(conf.ordered_ns, 27u);
-    EXPECT_EQ(conf.group, 5u);
 }
 
 TEST(GapDecode, FlagBitsOfTheTypeAreIgnored)
@@ -170,19 +139,26 @@ void wrong_sizes_are_refused(const std::map<std::uint16_t, std::uint16_t>& sizes
 TEST(GapDecode, WrongSizesAreRefused)
 {
     wrong_sizes_are_refused<gap_qdisc_conf>({
-        {TCA_GAP_RATE64, 8},         {TCA_GAP_DEFAULT, 4},          {TCA_GAP_LINK_RATE64, 8},
-        {TCA_GAP_BACKEND, 4},        {TCA_GAP_FRAME, 4},            {TCA_GAP_FRAME_MAX, 4},
-        {TCA_GAP_HYBRID_NS, 8},      {TCA_GAP_BURST_NS, 8},         {TCA_GAP_SELFTEST, 0},
-        {TCA_GAP_BACKEND_USED, 4},   {TCA_GAP_VERDICT, 4},          {TCA_GAP_TEST_FRAMES, 4},
-        {TCA_GAP_TEST_EXPECTED_NS, 8}, {TCA_GAP_TEST_TOOK_NS, 8},   {TCA_GAP_TEST_COUNTED, 8},
-        {TCA_GAP_CHILDREN_RATE64, 8},
+        {TCA_GAP_RATE64, 8}, {TCA_GAP_DEFAULT, 4}, {TCA_GAP_LINK_RATE64, 8}, {TCA_GAP_BACKEND, 4},
+        {TCA_GAP_FRAME, 4}, {TCA_GAP_BACKEND_USED, 4}, {TCA_GAP_REASON, 4},
     });
     wrong_sizes_are_refused<gap_class_conf>({
-        {TCA_GAP_CLASS_RATE64, 8},    {TCA_GAP_CLASS_LINGER_NS, 8},   {TCA_GAP_CLASS_NEXT_RATE64, 8},
-        {TCA_GAP_CLASS_FALLBACK64, 8}, {TCA_GAP_CLASS_EXPIRES_NS, 8}, {TCA_GAP_CLASS_LEFT_NS, 8},
-        {TCA_GAP_CLASS_EXPIRED, 0},   {TCA_GAP_CLASS_EFFECTIVE64, 8},
-        {TCA_GAP_CLASS_QUANTUM_BYTES, 4}, {TCA_GAP_CLASS_CHILDREN_RATE64, 8},
+        {TCA_GAP_CLASS_RATE64, 8}, {TCA_GAP_CLASS_FALLBACK64, 8}, {TCA_GAP_CLASS_EXPIRES_NS, 8},
+        {TCA_GAP_CLASS_LEFT_NS, 8}, {TCA_GAP_CLASS_EXPIRED, 0},
     });
+}
+
+TEST(GapDecode, PhasesAreWholeAndFew)
+{
+    const Bytes zeros((GAP_PHASE_MAX + 1) * sizeof(tc_gap_phase_rate), 0);
+    for (std::size_t size = 0; size <= zeros.size(); ++size) {
+        Bytes dump;
+        append_attr(dump, TCA_GAP_CLASS_PHASES, zeros.data(), static_cast<std::uint16_t>(size));
+        gap_class_conf conf{};
+        const bool good = size % sizeof(tc_gap_phase_rate) == 0 && size < zeros.size();
+        EXPECT_EQ(decode(dump, conf), good ? 0 : -EBADMSG) << size;
+        EXPECT_EQ(conf.phase_count, good ? size / sizeof(tc_gap_phase_rate) : 0) << size;
+    }
 }
 
 TEST(GapDecode, AnErrorLeavesTheConfAlone)
@@ -283,11 +259,12 @@ TEST(GapDecode, WhatIsSentIsRead)
 {
     std::uint8_t buf[GAP_ATTR_BUF_BYTES];
     gap_class_conf sent{};
-    sent.has_rate = sent.has_linger = sent.has_fallback = sent.has_expires = true;
+    sent.has_rate = sent.has_fallback = sent.has_expires = true;
     sent.rate_bytes_per_s = 39062500;
-    sent.linger_ns = 123456789;
     sent.fallback_bytes_per_s = GAP_RATE_UNLIMITED;
     sent.expires_ns = GAP_EXPIRES_MAX_NS;
+    sent.phase_count = 2;
+    std::memcpy(sent.phases, two_phases, sizeof(two_phases));
     gap_class_conf got{};
     const int len = gap_class_encode(&sent, buf, sizeof(buf));
     ASSERT_GT(len, 0);
@@ -303,8 +280,8 @@ Bytes xstats_bytes(std::size_t size)
 {
     tc_gap_xstats sent{};
     sent.type = TC_GAP_XSTATS_QDISC;
-    sent.qdisc.wire_bytes = 0x1111111111111111;
-    sent.qdisc.gap_packets = 0x2222222222222222;
+    sent.qdisc.stamp_ns = 0x1111111111111111;
+    sent.qdisc.wire_bytes = 0x2222222222222222;
     sent.qdisc.expired = 0x7777777777777777;
     Bytes bytes(size, 0xee);
     const auto* from = reinterpret_cast<const std::uint8_t*>(&sent);
@@ -318,7 +295,7 @@ TEST(GapXstatsDecode, KnownSize)
     const Exact exact(xstats_bytes(sizeof(got)));
     ASSERT_EQ(gap_xstats_decode(&got, exact.block.get(), exact.size), 0);
     EXPECT_EQ(got.type, unsigned{TC_GAP_XSTATS_QDISC});
-    EXPECT_EQ(got.qdisc.wire_bytes, 0x1111111111111111u);
+    EXPECT_EQ(got.qdisc.stamp_ns, 0x1111111111111111u);
     EXPECT_EQ(got.qdisc.expired, 0x7777777777777777u);
 }
 
@@ -336,8 +313,8 @@ TEST(GapXstatsDecode, ShorterIsZeroAtTheEnd)
     std::memset(&got, 0xff, sizeof(got));
     const Exact exact(xstats_bytes(8 + 16));
     ASSERT_EQ(gap_xstats_decode(&got, exact.block.get(), exact.size), 0);
-    EXPECT_EQ(got.qdisc.wire_bytes, 0x1111111111111111u);
-    EXPECT_EQ(got.qdisc.gap_packets, 0x2222222222222222u);
+    EXPECT_EQ(got.qdisc.stamp_ns, 0x1111111111111111u);
+    EXPECT_EQ(got.qdisc.wire_bytes, 0x2222222222222222u);
     EXPECT_EQ(got.qdisc.gap_wire_bytes, 0u);
     EXPECT_EQ(got.cl.late[GAP_LATE_BUCKETS - 1], 0u);
 }

@@ -8,12 +8,9 @@ NLA_F_NESTED = 0x8000
 TCA_KIND, TCA_OPTIONS, TCA_XSTATS, TCA_RATE, TCA_STATS2 = 1, 2, 4, 5, 7
 TCA_STATS_BASIC, TCA_STATS_APP = 1, 4
 
-(RATE64, DEFAULT, LINK_RATE64, BACKEND, FRAME, FRAME_MAX, HYBRID_NS, BURST_NS, SELFTEST,
- BACKEND_USED, VERDICT, TEST_FRAMES, TEST_EXPECTED_NS, TEST_TOOK_NS, TEST_COUNTED,
- CHILDREN_RATE64) = range(2, 18)
-(CLASS_RATE64, CLASS_LINGER_NS, CLASS_NEXT_RATE64, CLASS_FALLBACK64, CLASS_EXPIRES_NS,
- CLASS_LEFT_NS, CLASS_EXPIRED, CLASS_EFFECTIVE64, CLASS_QUANTUM_BYTES,
- CLASS_CHILDREN_RATE64, CLASS_ORDERED_NS, CLASS_GROUP) = range(2, 14)
+(RATE64, DEFAULT, LINK_RATE64, BACKEND, FRAME, BACKEND_USED, REASON) = range(2, 9)
+(CLASS_RATE64, CLASS_PHASES, CLASS_FALLBACK64, CLASS_EXPIRES_NS, CLASS_LEFT_NS,
+ CLASS_EXPIRED) = range(2, 8)
 UNLIMITED = 2**64 - 1
 
 
@@ -42,3 +39,9 @@ def attrs_of(data):
         found[kind] = data[4:length]
         data = data[(length + 3) & ~3:]
     return found
+
+
+def phases(rates):
+    """The table of {phase: bytes per second}."""
+    return attr(CLASS_PHASES, b"".join(struct.pack("=QII", rate, phase, 0)
+                                       for phase, rate in rates.items()))

@@ -14,7 +14,6 @@ import cases_qdisc
 import cases_backend
 import cases_class
 import cases_lease
-import cases_order
 import cases_traffic
 from ktap import run_cases
 

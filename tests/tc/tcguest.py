@@ -33,8 +33,7 @@ HANDLE, ROOT = 0x00010000, 0xFFFFFFFF
 ICOUNT = bool(os.environ.get("HW_ICOUNT"))
 
 # What a qdisc has that was added without options.
-DEFAULTS = {"backend": "auto", "frame": "pause", "frame-max": None, "hybrid": 200000,
-            "burst": 100000}
+DEFAULTS = {"backend": "timer", "frame": "pause"}
 
 
 # ----------------------------------------------------------------- devices
@@ -131,7 +130,7 @@ def state(dev):
     shown = sh("tc", "-d", "-batch", "-",
                data=f"qdisc show dev {dev}\nclass show dev {dev}\nfilter show dev {dev}\n")
     # these go on by themselves
-    return re.sub(r"backend_used .*|\n  selftest .*|left \S+", "", shown)
+    return re.sub(r"left \S+", "", shown)
 
 
 def refused(dev, command, pattern, status=2):
@@ -167,21 +166,10 @@ def given(dev=DEV):
     return {name: value for name, value in options(dev).items() if name in names}
 
 
-def verdict(dev):
-    """(back end in use, why), once that is known."""
-    eventually(lambda: options(dev)["verdict"] != "pending", "the end of the self-test")
+def paced_by(dev):
+    """(back end in use, why)."""
     shown = options(dev)
-    return shown["backend_used"], shown["verdict"]
-
-
-def expect_verdict(want, dev=SLOW):
-    """In real time a busy host may hold up the guest in its self-test: ask again then."""
-    if not ICOUNT:
-        for _ in range(20):
-            if verdict(dev) == want:
-                break
-            tc(f"qdisc change dev {dev} root gap selftest")
-    equal(verdict(dev), want)
+    return shown["backend_used"], shown["reason"]
 
 
 def classes(dev, flags=""):
@@ -199,6 +187,11 @@ def classes(dev, flags=""):
         if "expired" in rest:
             rest.remove("expired")
             shown["expired"] = True
+        if "phase" in rest:
+            start = rest.index("phase")
+            shown["phases"] = {int(number): rate for number, rate
+                               in zip(rest[start + 1::3], rest[start + 2::3])}
+            rest = rest[:start]
         equal(len(rest) % 2, 0)
         shown.update(zip(rest[::2], rest[1::2]))
     return found

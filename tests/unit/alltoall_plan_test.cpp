@@ -198,7 +198,7 @@ TEST(AllToAllPlan, RefusesRatesBelowTheKernels) {
 }
 
 // The greatest numbers that the format allows: nothing runs over.
-//   x = 8e12 / 32768^2; 32768 x / 8 = 8e12 / 32768 / 8 byte/s
+//   x = 1.6e12 / 32768^2; 32768 x / 8 = 1.6e12 / 32768 / 8 byte/s
 TEST(AllToAllPlan, HoldsTheGreatestNumbers) {
     std::vector<Cluster> clusters{make_cluster(0, 1, 1, 1), make_cluster(1, 1, 1, 1)};
     for (Cluster& cluster : clusters) {
@@ -207,11 +207,11 @@ TEST(AllToAllPlan, HoldsTheGreatestNumbers) {
     const Topology topology = *Topology::make(clusters);
     const HostCounts half{{32'768, 32'768}};
     const auto plan = *plan_alltoall(topology, whole_link, {half, half, false});
-    EXPECT_EQ(plan.rates[0][1]->value, 8'000'000'000'000 / 8 / 32'768);
+    EXPECT_EQ(plan.rates[0][1]->value, 1'600'000'000'000 / 8 / 32'768);
 
     PlanPolicy policy{1, divisor_max};
     EXPECT_EQ(plan_alltoall(topology, policy, {half, half, false})->rates[0][1]->value,
-              8'000'000'000'000 / 8 / 1'000'000 / 65'536);
+              1'600'000'000'000 / 8 / 1'000'000 / 65'536);
 }
 
 // x times the round trip: 1.546875 Mbit/s over 2 x 1 ms is 3093.75 bit.

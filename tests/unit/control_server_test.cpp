@@ -192,7 +192,6 @@ TEST_F(ControlServerTest, ADeadClientsRatesGo) {
         EXPECT_EQ(ask(client, enter)["ok"], true);
     }
     run_loop();
-    kernel_.end_linger();
     EXPECT_EQ(remote(), FakeClass{});
     EXPECT_EQ(service_->clients(), 0U);
 }
@@ -223,7 +222,6 @@ TEST_F(ControlServerTest, ASlowClientHurtsNobody) {
         run_loop();
     }
     EXPECT_EQ(service_->clients(), 1U);
-    kernel_.end_linger();
     EXPECT_EQ(remote(), FakeClass{}) << "its collective was undone";
     EXPECT_EQ(ask(good, enter)["ok"], true);
 }
@@ -314,7 +312,6 @@ TEST_F(ControlServerTest, TellsOnceWhatItCannotUndoAndRetries) {
     service_->pacer().retry();
     ask(client, R"({"v":1,"id":1,"op":"status"})");
     EXPECT_NE(logged_.str().find("holds the wanted rates again"), std::string::npos);
-    kernel_.end_linger();
     EXPECT_EQ(remote(), FakeClass{});
 }
 
@@ -373,7 +370,6 @@ TEST_F(ControlServerTest, StoppingUndoesWhatClientsEntered) {
     const FileDescriptor client = connect_raw();
     EXPECT_EQ(ask(client, enter)["ok"], true);
     server_.reset();
-    kernel_.end_linger();
     EXPECT_EQ(remote(), FakeClass{});
 }
 

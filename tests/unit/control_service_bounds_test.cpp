@@ -123,11 +123,9 @@ TEST_F(ControlServiceTest, ReloadPlansPatternsAnew) {
     ask(client, "enter", {{"pattern", 1}});
     Config config = demo_config();
     config.policy.plan.target_utilisation_millionths = 495'000;
-    config.policy.linger = 25ms;
     ASSERT_TRUE(service_->reload(config));
     EXPECT_EQ(in_kernel(remote_class).rate, planned) << "a running collective keeps its rate";
     ask(client, "leave");
-    EXPECT_EQ(in_kernel(remote_class).linger_ns, 25'000'000U);
     ask(client, "enter", {{"pattern", 1}});
     EXPECT_EQ(in_kernel(remote_class).rate, ClassRate(BytesPerSecond{773'437 / 2}));
 }

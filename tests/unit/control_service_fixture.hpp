@@ -64,7 +64,6 @@ protected:
         return kernel_.device("eth0").root.classes.at(classid);
     }
     void expect_at_rest() {
-        kernel_.end_linger();
         EXPECT_EQ(in_kernel(own_class), FakeClass{});
         EXPECT_EQ(in_kernel(remote_class), FakeClass{});
     }

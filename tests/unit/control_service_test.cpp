@@ -33,7 +33,6 @@ TEST_F(ControlServiceTest, EnterSetsTheRatesBeforeItAnswers) {
     EXPECT_EQ(in_kernel(remote_class).rate, planned);
 
     EXPECT_EQ(ask(client, "leave")["ok"], true);
-    EXPECT_EQ(in_kernel(remote_class).linger_ns, 10'000'000U);
     expect_at_rest();
 }
 
@@ -75,7 +74,6 @@ TEST_F(ControlServiceTest, SmallMessagesAreNotPacedButBalanced) {
     EXPECT_NE(small["reason"].get<std::string>().find("2047"), std::string::npos);
     ask(client, "leave");
     EXPECT_EQ(in_kernel(remote_class).rate, planned) << "only the small one was left";
-    EXPECT_FALSE(in_kernel(remote_class).lingers());
     ask(client, "leave");
     expect_at_rest();
     EXPECT_EQ(ask(client, "leave")["error"], "there is nothing to leave");
@@ -179,7 +177,7 @@ TEST_F(ControlServiceTest, AClosedConnectionUndoesItsEnters) {
     ask(client, "enter", everybody);
     ask(other, "enter", everybody);
     service_->close(client);
-    EXPECT_FALSE(in_kernel(remote_class).lingers()) << "another client is still in it";
+    EXPECT_EQ(in_kernel(remote_class).rate, planned) << "another client is still in it";
     service_->close(other);
     expect_at_rest();
     EXPECT_EQ(service_->clients(), 0U);
@@ -197,7 +195,6 @@ TEST_F(ControlServiceTest, TheStrictestOfTheNodesProcessesWins) {
     ask(all, "enter", everybody);
     EXPECT_EQ(in_kernel(remote_class).rate, planned);
     service_->close(all);
-    kernel_.end_linger();
     EXPECT_EQ(in_kernel(remote_class).rate, ClassRate(BytesPerSecond{12'375'000 / 8}));
 }
 
@@ -257,9 +254,7 @@ TEST_F(ControlServiceTest, StatusShowsWhatIsInForce) {
     ask(client, "leave");
     status = ask(client, "status");
     EXPECT_EQ(status["classes"][1]["wanted_bytes_per_s"], nullptr);
-    EXPECT_EQ(status["classes"][1]["bytes_per_s"], 773'437) << "lingering";
-    EXPECT_EQ(status["classes"][1]["next_bytes_per_s"], nullptr);
-    EXPECT_TRUE(status["classes"][1].contains("next_bytes_per_s"));
+    EXPECT_EQ(status["classes"][1]["bytes_per_s"], nullptr);
 }
 
 TEST_F(ControlServiceTest, StatusTellsThatSomebodyRemovedTheQdisc) {

@@ -164,7 +164,7 @@ struct Node final : StoreSender, DesiredState {
         store_.tell_snapshot(name());
     }
     void send(const StoreRequest& request) override { store_.ask(name(), *parse_store_request(to_packet(request))); }
-    [[nodiscard]] KernelDesire desired() const override { return {layout.set_up, 0ns}; }
+    [[nodiscard]] KernelDesire desired() const override { return {layout.set_up}; }
     void kernel_agrees(const std::optional<BytesPerSecond>&) override {}
     void kernel_differs() override {}
 

@@ -38,12 +38,6 @@ ClassRate to_rate(std::uint64_t bytes_per_s) {
     return BytesPerSecond{bytes_per_s};
 }
 
-void set_rate(FakeClass& one, const ClassRate& rate) {
-    one.rate = rate;
-    one.next_rate.reset();
-    one.linger_ns = 0;
-}
-
 int mask_length(const std::uint8_t* mask, std::size_t bytes) {
     int length = 0;
     for (std::size_t i = 0; i < bytes; ++i) length += __builtin_popcount(mask[i]);
@@ -64,18 +58,10 @@ void FakeKernel::remake_device(const std::string& name) {
     devices_[name] = {++last_ifindex_, link_rate};
 }
 
-void FakeKernel::end_linger() {
-    for (auto& [name, device] : devices_) {
-        for (auto& [classid, one] : device.root.classes) {
-            if (one.lingers()) set_rate(one, one.next_rate);
-        }
-    }
-}
-
 void FakeKernel::expire(const std::string& device, std::uint32_t classid) {
     FakeClass& one = devices_.at(device).root.classes.at(classid);
     if (one.expires_ns == 0) return;
-    set_rate(one, one.fallback);
+    one.rate = one.fallback;
     one.expired = true;
 }
 
@@ -181,12 +167,22 @@ FakeKernel::Refusal FakeKernel::new_qdisc(const nlmsghdr& request) {
     FakeDevice* device = find(tc_of(request).tcm_ifindex);
     if (device == nullptr) return {ENODEV, ""};
     if (tc_of(request).tcm_parent != TC_H_ROOT) return {EOPNOTSUPP, "root only"};
-    if ((request.nlmsg_flags & NLM_F_CREATE) == 0) return {ENOENT, "Qdisc not found"};
+    gap_qdisc_conf conf{};
+    if (const nlattr* options = find_attribute(request, sizeof(tcmsg), TCA_OPTIONS)) {
+        if (gap_qdisc_decode(&conf, mnl_attr_get_payload(options), mnl_attr_get_payload_len(options)) != 0) {
+            return {EINVAL, "attributes are cut off"};
+        }
+    }
+    if ((request.nlmsg_flags & NLM_F_CREATE) == 0) {
+        if (device->root.kind != "gap") return {ENOENT, "Qdisc not found"};
+        if (conf.has_backend) device->root.backend = conf.backend;
+        return {};
+    }
     if (!device->has_default()) return {EEXIST, "Exclusivity flag on, cannot modify"};
     if (kind_of(request) != "gap" || !gap_module) {
         return {ENOENT, "Specified qdisc kind is unknown"};
     }
-    device->root = {"gap", tc_of(request).tcm_handle, {}, {}};
+    device->root = {"gap", tc_of(request).tcm_handle, {}, {}, conf.backend};
     return {};
 }
 
@@ -232,7 +228,11 @@ FakeKernel::Refusal FakeKernel::new_class(const nlmsghdr& request) {
     const bool creates = (request.nlmsg_flags & NLM_F_CREATE) != 0;
     if (exists && (request.nlmsg_flags & NLM_F_EXCL) != 0) return {EEXIST, ""};
     if (!exists && !creates) return {ENOENT, ""};
-    if (!exists && conf.has_linger) return {EINVAL, "linger is for a change of the rate"};
+    for (const tc_gap_phase_rate& phase : std::span(conf.phases, conf.phase_count)) {
+        if (phase.rate != GAP_RATE_UNLIMITED && phase.rate > device->link_rate.value) {
+            return {ERANGE, "the rate of a phase is above the link's"};
+        }
+    }
     const bool leased = exists && root.classes.at(tc.tcm_handle).expires_ns != 0;
     if (conf.has_fallback != conf.has_expires && !leased) return {EINVAL, "fallback needs expires"};
     if (conf.has_fallback && conf.fallback_bytes_per_s != GAP_RATE_UNLIMITED &&
@@ -245,19 +245,12 @@ FakeKernel::Refusal FakeKernel::new_class(const nlmsghdr& request) {
     if (conf.has_rate || one.expires_ns == 0) one.expired = false;
     if (exists && one.expires_ns != 0 && !one.expired) ++one.refreshes;
     if (!exists && !below_root) one.parent = tc.tcm_parent;
-    if (conf.has_ordered) one.ordered_ns = conf.ordered_ns;
-    if (conf.has_group) one.group = conf.group;
-    if (!conf.has_rate) {
-        if (one.expired) set_rate(one, one.fallback);
-        return {};
+    for (const tc_gap_phase_rate& phase : std::span(conf.phases, conf.phase_count)) {
+        if (phase.rate == 0) one.table.erase(static_cast<TableEntry>(phase.phase));
+        else one.table[static_cast<TableEntry>(phase.phase)] = to_rate(phase.rate);
     }
-    const ClassRate asked = to_rate(conf.rate_bytes_per_s);
-    if (conf.has_linger && conf.linger_ns > 0) {
-        one.next_rate = asked;
-        one.linger_ns = conf.linger_ns;
-    } else {
-        set_rate(one, asked);
-    }
+    if (conf.has_rate) one.rate = to_rate(conf.rate_bytes_per_s);
+    else if (one.expired) one.rate = one.fallback;
     return {};
 }
 

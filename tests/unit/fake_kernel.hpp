@@ -25,18 +25,13 @@ namespace headway::test {
 
 struct FakeClass {
     ClassRate rate;
-    ClassRate next_rate;          ///< while it lingers
-    std::uint64_t linger_ns = 0;  ///< 0: no change is pending
-    std::uint32_t parent = 0;     ///< 0: the qdisc
-    std::uint64_t ordered_ns = 0;
+    RateTable table{};
+    std::uint32_t parent = 0;  ///< 0: the qdisc
     std::uint32_t backlog_bytes = 0;
     ClassRate fallback{};
     std::uint64_t expires_ns = 0;  ///< 0: never
     bool expired = false;
     std::uint32_t refreshes = 0;   ///< changes of it that came before it expired
-    std::uint32_t group = 0;
-
-    [[nodiscard]] bool lingers() const { return linger_ns > 0; }
 
     friend bool operator==(const FakeClass&, const FakeClass&) = default;
 };
@@ -57,9 +52,18 @@ struct FakeQdisc {
     std::uint32_t handle = 0;
     std::map<std::uint32_t, FakeClass> classes;
     std::vector<FakeFilter> filters;
+    std::uint32_t backend = GAP_BACKEND_TIMER;
+    std::uint32_t reason = GAP_REASON_ASKED;
 
     friend bool operator==(const FakeQdisc&, const FakeQdisc&) = default;
 };
+
+/// What a packet of that class and entry leaves at.
+[[nodiscard]] inline ClassRate rate_in(const FakeQdisc& root, std::uint32_t minor, TableEntry entry) {
+    const FakeClass& one = root.classes.at(root.handle | minor);
+    const auto found = one.table.find(entry);
+    return found == one.table.end() ? one.rate : found->second;
+}
 
 struct FakeDevice {
     int ifindex = 0;
@@ -98,8 +102,6 @@ public:
     /// Refused requests are sent back whole, as without NETLINK_CAP_ACK.
     bool capped = true;
 
-    /// Lets every lingering rate come into force, as when classes run empty.
-    void end_linger();
     /// As when nobody has refreshed that class for its time.
     void expire(const std::string& device, std::uint32_t classid);
 

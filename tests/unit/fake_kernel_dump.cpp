@@ -31,9 +31,11 @@ Writer start_dump(const nlmsghdr& request, std::uint16_t type, std::uint16_t fla
 void put_class_options(nlmsghdr* header, const FakeClass& one) {
     nlattr* nest = mnl_attr_nest_start(header, TCA_OPTIONS);
     mnl_attr_put_u64(header, TCA_GAP_CLASS_RATE64, from_rate(one.rate));
-    if (one.lingers()) mnl_attr_put_u64(header, TCA_GAP_CLASS_NEXT_RATE64, from_rate(one.next_rate));
-    if (one.ordered_ns != 0) mnl_attr_put_u64(header, TCA_GAP_CLASS_ORDERED_NS, one.ordered_ns);
-    if (one.group != 0) mnl_attr_put_u32(header, TCA_GAP_CLASS_GROUP, one.group);
+    std::vector<tc_gap_phase_rate> phases;
+    for (const auto& [number, rate] : one.table) phases.push_back({from_rate(rate), number, 0});
+    if (!phases.empty()) {
+        mnl_attr_put(header, TCA_GAP_CLASS_PHASES, phases.size() * sizeof(phases[0]), phases.data());
+    }
     if (one.expires_ns != 0) {
         mnl_attr_put_u64(header, TCA_GAP_CLASS_FALLBACK64, from_rate(one.fallback));
         mnl_attr_put_u64(header, TCA_GAP_CLASS_EXPIRES_NS, one.expires_ns);
@@ -105,6 +107,8 @@ void FakeKernel::dump_qdisc(const nlmsghdr& request, const FakeDevice& device,
     if (device.root.kind == "gap") {
         nlattr* nest = mnl_attr_nest_start(writer.header(), TCA_OPTIONS);
         mnl_attr_put_u64(writer.header(), TCA_GAP_LINK_RATE64, device.link_rate.value);
+        mnl_attr_put_u32(writer.header(), TCA_GAP_BACKEND_USED, device.root.backend);
+        mnl_attr_put_u32(writer.header(), TCA_GAP_REASON, device.root.reason);
         mnl_attr_nest_end(writer.header(), nest);
     }
     push(writer.header());

@@ -29,7 +29,7 @@ public:
     void* extra(std::size_t bytes) { return mnl_nlmsg_put_extra_header(header(), bytes); }
 
 private:
-    alignas(8) std::array<char, 4096> bytes_{};
+    alignas(8) std::array<char, 8192> bytes_{};
 };
 
 }  // namespace headway::test

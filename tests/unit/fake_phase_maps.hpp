@@ -11,21 +11,23 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <ostream>
 #include <vector>
 
 #include "netlink/file_descriptor.hpp"
+#include "netlink/traffic_control.hpp"
 #include "phase/phase_maps.hpp"
 
 namespace headway::test {
 
 class FakePhaseMaps final : public PhaseMaps {
 public:
-    /// Trunk i rests in class 0x110 + i.
+    /// Trunk i's shared class is 0x110 + i.
     explicit FakePhaseMaps(std::uint32_t trunks)
         : rates_(std::size_t{HEADWAY_PHASE_JOBS} * HEADWAY_PHASES * trunks),
-          tails_(std::size_t{HEADWAY_PHASE_JOBS} * trunks) {
+          own_classes_(std::size_t{HEADWAY_PHASE_JOBS} * trunks) {
         config_.trunk_count = trunks;
-        for (std::uint32_t i = 0; i < trunks; ++i) config_.rest_minor[i] = 0x110 + i;
+        for (std::uint32_t i = 0; i < trunks; ++i) config_.shared_minor[i] = 0x110 + i;
         std::vector<std::uint32_t> all;
         for (std::uint32_t job = 0; job < HEADWAY_PHASE_JOBS; ++job) all.push_back(job);
         EXPECT_TRUE(renew(all));
@@ -71,46 +73,43 @@ public:
         return {};
     }
     void forget_cgroup(std::uint64_t cgroup) override { cgroups_.erase(cgroup); }
-    std::span<std::uint64_t> tails(std::uint32_t job) override {
+    std::span<std::uint64_t> own_classes(std::uint32_t job) override {
         const std::size_t trunks = config_.trunk_count;
-        return std::span(tails_).subspan(job * trunks, trunks);
+        return std::span(own_classes_).subspan(job * trunks, trunks);
     }
     [[nodiscard]] const std::map<std::uint64_t, std::uint32_t>& cgroups() const { return cgroups_; }
 
-    /// Minor number of the class that the classifier would choose now, for a packet of
-    /// a socket of that cgroup (0: of none).
-    [[nodiscard]] std::uint32_t classify(std::uint32_t trunk, std::uint64_t cgroup = 0) const {
-        const auto own = cgroups_.find(cgroup);
-        if (load(config_.is_apart) != 0 && own != cgroups_.end()) {
-            const Choice choice = strictest(trunk, own->second);
-            std::uint64_t& tail = const_cast<FakePhaseMaps*>(this)->tails(own->second)[trunk];
-            if (choice.minor != 0) {
-                tail = ((now_ns + config_.linger_ns) & ~tail_phase) | choice.phase;
-                return choice.minor;
-            }
-            const auto phase = static_cast<std::uint32_t>(tail & tail_phase);
-            const headway_phase_rate& rate = rate_of(own->second, phase, trunk);
-            if (now_ns < (tail & ~tail_phase) && phase < config_.phase_count[own->second] &&
-                rate.bytes_per_s != ~std::uint64_t{0}) {
-                return rate.class_minor;
-            }
+    /// What the classifier tells the qdisc; minor 0: it leaves the packet to the next filter.
+    struct Choice {
+        std::uint32_t minor = 0;
+        TableEntry entry = 0;
+
+        friend auto operator<=>(const Choice&, const Choice&) = default;
+        friend void PrintTo(const Choice& choice, std::ostream* out) {
+            *out << std::hex << "class 1:" << choice.minor << std::dec << " entry "
+                 << unsigned{choice.entry};
         }
-        const std::uint32_t minor = strictest(trunk, std::nullopt).minor;
-        return minor != 0 ? minor : config_.rest_minor[trunk];
+    };
+    /// Now, for a packet of a socket of that cgroup (0: of none) that has sent in no phase.
+    [[nodiscard]] Choice classify(std::uint32_t trunk, std::uint64_t cgroup = 0) const {
+        const auto owner = cgroups_.find(cgroup);
+        const std::optional<std::uint32_t> job =
+            owner == cgroups_.end() ? std::nullopt : std::optional(owner->second);
+        const std::uint32_t own = job ? static_cast<std::uint32_t>(__atomic_load_n(
+            &own_classes_[*job * config_.trunk_count + trunk], __ATOMIC_ACQUIRE)) : 0;
+        const bool is_apart = own != 0 && load(config_.is_apart) != 0;
+        TableEntry entry = strictest(trunk, is_apart ? job : std::nullopt);
+        const bool takes_own = is_apart && entry != 0;
+        if (entry == 0 && is_apart) entry = strictest(trunk, std::nullopt);
+        if (entry == 0 && load(config_.leaves_rest) != 0) return {};
+        return {takes_own ? own : config_.shared_minor[trunk], entry};
     }
 
-    std::uint64_t now_ns = 1'000'000'000;
     bool refuse_cgroups = false;
     int renewals = 0;
     bool refuse_renewal = false;
 
 private:
-    static constexpr std::uint64_t tail_phase = HEADWAY_PHASES - 1;
-    struct Choice {
-        std::uint32_t minor = 0;
-        std::uint32_t phase = 0;
-    };
-
     static std::uint32_t load(const std::uint32_t& word) {
         return __atomic_load_n(&word, __ATOMIC_ACQUIRE);
     }
@@ -118,9 +117,9 @@ private:
                                                     std::uint32_t trunk) const {
         return rates_[(std::size_t{job} * HEADWAY_PHASES + phase) * config_.trunk_count + trunk];
     }
-    /// Of that job's processes, or of all.
-    [[nodiscard]] Choice strictest(std::uint32_t trunk, std::optional<std::uint32_t> only) const {
-        Choice choice;
+    /// The entry of the strictest phase of that job's processes, or of all.
+    [[nodiscard]] TableEntry strictest(std::uint32_t trunk, std::optional<std::uint32_t> only) const {
+        TableEntry choice = 0;
         std::uint64_t least = ~std::uint64_t{0};
         for (std::uint32_t i = 0; i < load(config_.process_count); ++i) {
             using Whole = std::uint64_t __attribute__((may_alias));
@@ -134,7 +133,7 @@ private:
             const headway_phase_rate& rate = rate_of(process.job, phase, trunk);
             if (rate.bytes_per_s >= least) continue;
             least = rate.bytes_per_s;
-            choice = {rate.class_minor, phase};
+            choice = static_cast<TableEntry>(rate.entry);
         }
         return choice;
     }
@@ -164,7 +163,7 @@ private:
 
     headway_phase_config config_{};
     std::vector<headway_phase_rate> rates_;
-    std::vector<std::uint64_t> tails_;
+    std::vector<std::uint64_t> own_classes_;
     std::map<std::uint64_t, std::uint32_t> cgroups_;
     std::array<Array, HEADWAY_PHASE_JOBS> arrays_;
     std::deque<Array> retired_;

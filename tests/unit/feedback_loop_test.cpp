@@ -57,7 +57,6 @@ TEST_F(FeedbackTest, TimeoutsMakeNextPlansSlowerAndQuietTimeFaster) {
         EXPECT_TRUE(answer["ok"]) << answer;
         const ClassRate rate = in_kernel(remote_class).rate;
         service_->close(session);
-        kernel_.end_linger();
         return rate;
     };
     EXPECT_EQ(paced(), std::nullopt);

@@ -64,7 +64,7 @@ public:
         service->use_phases(maps, {17, 17});
         service->tell_apart_with([](const Peer&) { return ++cgroups_read; }, [](const Error&) {});
         service->adopt(*kernel.classes(), 16);
-        classify_resting(maps, std::vector<std::uint16_t>(2));  // as the daemon begins
+        leave_resting_packets(maps, true);  // as the daemon begins
         auto taken = hand_over.take_up(*service, store.received());
         is_complete = taken.is_complete;
         if (is_complete) service->earlier_run_is_back();
@@ -115,7 +115,7 @@ protected:
         kernel_.add_device("eth0", {20 * mbit});
         control_.emplace(*NetlinkTrafficControl::open(kernel_, "eth0"));
         const auto planner = NodePlanner::make(config_, "");
-        const KernelLayout layout = with_phases(planner->layout(), {17, 17}, std::chrono::nanoseconds(0));
+        const KernelLayout layout = with_phases(planner->layout(), {17, 17});
         ASSERT_TRUE(control_->apply(layout.set_up, ApplyMode::in_order));
         start();
         run_->service->release_adopted();  // nobody of a run before is left
@@ -168,9 +168,11 @@ protected:
     std::uint32_t rate_phase(const Client& client, std::uint64_t bytes_per_s) {
         return ask(client.socket, fmt::format(R"({{"v":1,"id":2,"op":"rate","bytes_per_s":{}}})", bytes_per_s))["phase"];
     }
+    using Choice = FakePhaseMaps::Choice;
     /// That the next packet to the other cluster is sent at.
     ClassRate rate_of_next() {
-        return kernel_.device("eth0").root.classes.at(0x10000 | run_->maps.classify(1)).rate;
+        const Choice choice = run_->maps.classify(1);
+        return rate_in(kernel_.device("eth0").root, choice.minor, choice.entry);
     }
 
     const ClassRate planned_ = BytesPerSecond{773'437};
@@ -193,7 +195,7 @@ TEST_F(HandOverTest, AMappedSlotGoesOn) {
     EXPECT_TRUE(run_->is_complete);
     EXPECT_EQ(rate_of_next(), planned_) << "it is in the phase still";
     client.store(0);
-    EXPECT_EQ(run_->maps.classify(1), 0x111U);
+    EXPECT_EQ(run_->maps.classify(1), (Choice{0x111, 0}));
     client.store(number);
     EXPECT_EQ(rate_of_next(), planned_);
     EXPECT_NE(client.slots->generation, generation) << "another run may plan otherwise";
@@ -418,7 +420,7 @@ TEST_F(HandOverTest, WithoutTheStoreAllIsAsBefore) {
     client.store(phase(client));
     restart();
     EXPECT_TRUE(is_hung_up(client.socket));
-    EXPECT_EQ(run_->maps.classify(1), 0U) << "left to the classifier of the earlier run";
+    EXPECT_EQ(run_->maps.classify(1), (Choice{0, 0})) << "left to the classifier of the earlier run";
 }
 
 TEST_F(HandOverTest, ATextThatEndsRunsIsGivenUp) {
@@ -439,10 +441,8 @@ TEST_F(HandOverTest, WhatAJoinedProcessEnteredByRequestStays) {
     EXPECT_EQ(ask(client.socket, std::string(R"({"v":1,"id":3,"op":"enter","operation":"alltoall",)") + everybody + "}")["ok"], true);
     restart();
     run_->service->release_adopted();  // the five seconds are over
-    kernel_.end_linger();
     EXPECT_EQ(kernel_.device("eth0").root.classes.at(0x10011).rate, planned_);
     EXPECT_EQ(ask(client.socket, R"({"v":1,"id":4,"op":"leave"})")["ok"], true);
-    kernel_.end_linger();
     EXPECT_EQ(kernel_.device("eth0").root.classes.at(0x10011).rate, ClassRate());
 }
 

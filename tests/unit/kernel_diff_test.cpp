@@ -22,10 +22,9 @@ protected:
         kernel_.add_device("eth0", {20 * mbit});
         control_.emplace(*NetlinkTrafficControl::open(kernel_, "eth0"));
         const KernelLayout plain = make_kernel_layout(demo_topology(), 0);
-        desire_.build = with_phases(plain, {17, 17}, 10ms).set_up;
+        desire_.build = with_phases(plain, {17, 17}).set_up;
         desire_.build.insert(desire_.build.end() - 1,
                              AddClass{tc_handle(1, 0x1001), BytesPerSecond{rate}, tc_handle(1, 0x11)});
-        desire_.linger = 10ms;
         make(desire_.build);
         plain_.build = plain.set_up;
     }
@@ -107,40 +106,21 @@ TEST_F(KernelDiffTest, ParentsComeBackBeforeTheirChildren) {
     expect_mended({"adding class 1:11", "adding class 1:111", "adding class 1:1001"});
 }
 
-TEST_F(KernelDiffTest, RatesFallAtOnceAndRiseLater) {
+TEST_F(KernelDiffTest, RatesArePutRight) {
     root().classes.at(0x10011).rate = BytesPerSecond{rate};
     ASSERT_EQ(diff().changes.size(), 1U);
     EXPECT_EQ(std::get<ChangeClassRate>(diff().changes[0]).rate, std::nullopt);
-    EXPECT_EQ(std::get<ChangeClassRate>(diff().changes[0]).linger, 10ms);
-    make(diff().changes);
-    EXPECT_TRUE(root().classes.at(0x10011).lingers());
-    EXPECT_EQ(found(), Texts{}) << "what lingers to the wanted rate is as wanted";
-
-    wanted(0x11).rate = BytesPerSecond{rate / 2};
-    ASSERT_EQ(diff().changes.size(), 1U);
-    EXPECT_EQ(std::get<ChangeClassRate>(diff().changes[0]).linger, 0ns);
-    make(diff().changes);
-    EXPECT_EQ(root().classes.at(0x10011).rate, wanted(0x11).rate);
-}
-
-TEST_F(KernelDiffTest, ARateThatWillRiseWronglyStays) {
-    wanted(0x11).rate = BytesPerSecond{rate};
-    root().classes.at(0x10011) = {BytesPerSecond{rate}, std::nullopt, 1'000'000, 0, 10'000'000, 0};
-    make(diff().changes);
-    EXPECT_FALSE(root().classes.at(0x10011).lingers());
-    EXPECT_EQ(found(), Texts{});
-}
-
-TEST_F(KernelDiffTest, OrderIsPutRight) {
     whole_ = root();
-    root().classes.at(0x10010).ordered_ns = 0;
-    expect_mended({"setting the order of class 1:10"});
+    whole_.classes.at(0x10011).rate.reset();
+    expect_mended({"setting class 1:11 to unlimited"});
 }
 
-TEST_F(KernelDiffTest, GroupsArePutRight) {
+TEST_F(KernelDiffTest, TablesArePutRight) {
+    wanted(0x1001).table = {{1, BytesPerSecond{1000}}, {2, BytesPerSecond{30 * mbit / 8}}};
+    root().classes.at(0x11001).table = {{1, BytesPerSecond{2000}}, {7, BytesPerSecond{5}}};
     whole_ = root();
-    root().classes.at(0x11001).group = 3;
-    expect_mended({"setting the group of class 1:1001"});
+    whole_.classes.at(0x11001).table = {{1, BytesPerSecond{1000}}, {2, std::nullopt}, {7, BytesPerSecond{5}}};
+    expect_mended({"setting 2 rates in the table of class 1:1001"});
 }
 
 TEST_F(KernelDiffTest, WhatALinkCannotIsNoLimit) {
@@ -157,7 +137,8 @@ TEST_F(KernelDiffTest, OthersClassesGoOnceTheyAreEmpty) {
     whole_ = root();
     root().classes[0x10099] = FakeClass{};
     root().classes[0x1009a].parent = 0x10099;
-    root().classes[0x1009b] = {std::nullopt, std::nullopt, 0, 0x10010, 0, 1500};
+    root().classes[0x1009b].parent = 0x10010;
+    root().classes[0x1009b].backlog_bytes = 1500;
     EXPECT_EQ(found(), (Texts{"deleting class 1:9a", "deleting class 1:99"}));
     EXPECT_EQ(diff().unfinished, 1U);
     root().classes.at(0x1009b).backlog_bytes = 0;

@@ -25,7 +25,7 @@ protected:
         kernel_.add_device("eth0", {1000 * mbit});
         control_.emplace(*NetlinkTrafficControl::open(kernel_, "eth0"));
         EXPECT_TRUE(control_->apply(layout_.set_up, ApplyMode::in_order));
-        pacer_.emplace(*control_, clock_, layout_, 10ms);
+        pacer_.emplace(*control_, clock_, layout_);
     }
 
     FakeClass& in_kernel(std::uint32_t classid) {
@@ -49,17 +49,13 @@ protected:
     std::optional<Pacer> pacer_;
 };
 
-TEST_F(PacerTest, SetsAtOnceAndRestoresWithLinger) {
+TEST_F(PacerTest, SetsAndRestoresAtOnce) {
     const auto id = pacer_->enter({rate(1'000), rate(2'000)});
     ASSERT_TRUE(id);
     EXPECT_EQ(in_kernel(own_class).rate, rate(1'000));
     EXPECT_EQ(in_kernel(remote_class).rate, rate(2'000));
-    EXPECT_FALSE(in_kernel(remote_class).lingers());
 
     leave(*id);
-    EXPECT_EQ(in_kernel(remote_class).rate, rate(2'000)) << "the tail is still in the socket";
-    EXPECT_EQ(in_kernel(remote_class).linger_ns, 10'000'000U);
-    kernel_.end_linger();
     EXPECT_EQ(in_kernel(own_class), FakeClass{});
     EXPECT_EQ(in_kernel(remote_class), FakeClass{});
 }
@@ -85,10 +81,8 @@ TEST_F(PacerTest, TheStrictestWins) {
     EXPECT_EQ(in_kernel(own_class).rate, rate(5'000));
     EXPECT_EQ(in_kernel(remote_class).rate, rate(1'000));
     leave(*strict);
-    kernel_.end_linger();
     EXPECT_EQ(in_kernel(remote_class).rate, rate(5'000));
     leave(*loose);
-    kernel_.end_linger();
     EXPECT_EQ(in_kernel(remote_class), FakeClass{});
 }
 
@@ -104,32 +98,14 @@ TEST_F(PacerTest, EqualWishesCostNothing) {
     EXPECT_EQ(kernel_.requests(), requests + 2);
 }
 
-// A new collective while the last one's end lingers: its rate holds at once,
-// and what lingered is forgotten.
-TEST_F(PacerTest, EnteringReplacesALingeringRise) {
-    leave(*pacer_->enter({rate(1'000), rate(2'000)}));
-    ASSERT_TRUE(in_kernel(remote_class).lingers());
-    ASSERT_TRUE(pacer_->enter({rate(1'000), rate(2'000)}));
-    EXPECT_FALSE(in_kernel(remote_class).lingers());
-    kernel_.end_linger();
-    EXPECT_EQ(in_kernel(remote_class).rate, rate(2'000));
-}
-
 TEST_F(PacerTest, LeavingTwiceOrNothingIsHarmless) {
     const auto id = pacer_->enter({rate(1'000), rate(2'000)});
     leave(*id);
     leave(*id);
     leave(77);
     pacer_->leave({});
-    kernel_.end_linger();
     EXPECT_EQ(in_kernel(remote_class), FakeClass{});
     EXPECT_EQ(pacer_->active(), 0U);
-}
-
-TEST_F(PacerTest, WithoutLingerRisesAtOnce) {
-    pacer_->set_linger(0ms);
-    leave(*pacer_->enter({rate(1'000), rate(2'000)}));
-    EXPECT_EQ(in_kernel(remote_class), FakeClass{});
 }
 
 // --------------------------------------------------------------------- failures
@@ -144,7 +120,6 @@ TEST_F(PacerTest, ARefusedEnterLeavesNothingBehind) {
         << id.error().message;
     EXPECT_EQ(pacer_->active(), 0U);
     kernel_.refuse = nullptr;
-    kernel_.end_linger();
     EXPECT_EQ(in_kernel(own_class), FakeClass{});
     EXPECT_EQ(in_kernel(remote_class), FakeClass{});
 }
@@ -156,7 +131,6 @@ TEST_F(PacerTest, ARefusedEnterKeepsWhatOthersAskedFor) {
     kernel_.refuse = nullptr;
     clock_.advance(1s);
     pacer_->retry();
-    kernel_.end_linger();
     EXPECT_EQ(in_kernel(own_class).rate, rate(5'000));
     EXPECT_EQ(in_kernel(remote_class).rate, rate(5'000));
     EXPECT_FALSE(pacer_->retry_at());
@@ -167,7 +141,6 @@ TEST_F(PacerTest, ARefusedEnterKeepsWhatOthersAskedFor) {
 TEST_F(PacerTest, ALostAnswerLeavesNothingBehind) {
     kernel_.lost_acknowledgements = 2;
     ASSERT_FALSE(pacer_->enter({rate(1'000), rate(2'000)}));
-    kernel_.end_linger();
     EXPECT_EQ(in_kernel(own_class), FakeClass{});
     EXPECT_EQ(in_kernel(remote_class), FakeClass{});
     EXPECT_FALSE(pacer_->retry_at());
@@ -203,7 +176,6 @@ TEST_F(PacerTest, RetriesUntilARateIsGone) {
     clock_.advance(pause);
     pacer_->retry();
     EXPECT_FALSE(pacer_->retry_at());
-    kernel_.end_linger();
     EXPECT_EQ(in_kernel(remote_class), FakeClass{});
 }
 
@@ -213,7 +185,6 @@ TEST_F(PacerTest, ALaterEnterMendsAsWell) {
     leave(*id);
     kernel_.refuse = nullptr;
     ASSERT_TRUE(pacer_->enter({std::nullopt, rate(3'000)}));
-    kernel_.end_linger();
     EXPECT_EQ(in_kernel(own_class), FakeClass{});
     EXPECT_EQ(in_kernel(remote_class).rate, rate(3'000));
     EXPECT_FALSE(pacer_->retry_at());

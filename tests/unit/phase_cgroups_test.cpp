@@ -54,20 +54,26 @@ protected:
         store(process, answer["phase"].get<std::uint32_t>());
         return answer;
     }
-    std::uint32_t class_of(std::uint64_t cgroup) { return maps_.classify(remote, cgroup); }
-    FakeClass& in_kernel(std::uint32_t minor) {
-        return kernel_.device("eth0").root.classes.at(0x10000 | minor);
+    std::uint32_t class_of(std::uint64_t cgroup) { return maps_.classify(remote, cgroup).minor; }
+    ClassRate rate_for(std::uint64_t cgroup) {
+        const auto choice = maps_.classify(remote, cgroup);
+        return rate_in(kernel_.device("eth0").root, choice.minor, choice.entry);
     }
-    ClassRate rate_for(std::uint64_t cgroup) { return in_kernel(class_of(cgroup)).rate; }
-    std::uint32_t group_for(std::uint64_t cgroup) { return in_kernel(class_of(cgroup)).group; }
     [[nodiscard]] bool are_apart() { return maps_.config().is_apart != 0; }
-    void refuse_groups() {
+    /// Changes of the rates that phases stand for.
+    void refuse_tables() {
+        kernel_.refuse = [](const nlmsghdr& request) -> std::optional<FakeKernel::Refusal> {
+            const bool is_change = request.nlmsg_type == RTM_NEWTCLASS && (request.nlmsg_flags & NLM_F_CREATE) == 0;
+            if (!is_change) return std::nullopt;
+            return FakeKernel::Refusal{ENOMEM, "no memory"};
+        };
+    }
+    void refuse_own_classes() {
         kernel_.refuse = [this](const nlmsghdr& request) -> std::optional<FakeKernel::Refusal> {
             const auto* tc = static_cast<const tcmsg*>(mnl_nlmsg_get_payload(&request));
-            const bool is_change = request.nlmsg_type == RTM_NEWTCLASS && (request.nlmsg_flags & NLM_F_CREATE) == 0;
-            if (!is_change || (tc->tcm_handle & 0xffffU) < first_phase_minor) return std::nullopt;
+            if ((tc->tcm_handle & 0xffffU) < first_phase_minor) return std::nullopt;
             ++refused_;
-            return FakeKernel::Refusal{EINVAL, "Unknown attribute type"};
+            return FakeKernel::Refusal{ENOMEM, "no memory"};
         };
     }
 
@@ -83,15 +89,13 @@ TEST_F(Cgroups, EachJobHasItsPartAtTheSameTime) {
     EXPECT_NE(class_of(first_cgroup), class_of(second_cgroup));
     EXPECT_EQ(rate_for(first_cgroup), halved);
     EXPECT_EQ(rate_for(second_cgroup), halved);
-    EXPECT_NE(group_for(first_cgroup), group_for(second_cgroup)) << "they do not take turns";
-    EXPECT_NE(group_for(first_cgroup), 0U);
+    EXPECT_EQ(class_of(nobodys), 0x111U);
     EXPECT_EQ(rate_for(nobodys), halved) << "the strictest of all";
     store(first, 0);
-    maps_.now_ns += 1'000'000'000;
-    EXPECT_EQ(class_of(first_cgroup), class_of(second_cgroup)) << "the strictest of all";
+    EXPECT_EQ(rate_for(first_cgroup), halved) << "the strictest of all";
+    EXPECT_EQ(class_of(first_cgroup), 0x111U) << "which is one rate for all";
     store(second, 0);
-    maps_.now_ns += 1'000'000'000;
-    EXPECT_EQ(class_of(second_cgroup), 0x111U);
+    EXPECT_EQ(rate_for(second_cgroup), ClassRate());
 }
 
 TEST_F(Cgroups, TheLastOnesPacketsAreNotLookedAt) {
@@ -103,7 +107,7 @@ TEST_F(Cgroups, TheLastOnesPacketsAreNotLookedAt) {
     EXPECT_EQ(maps_.cgroups(), (std::map<std::uint64_t, std::uint32_t>{{second_cgroup, second.job}}));
     EXPECT_EQ(rate_for(second_cgroup), alone);
     EXPECT_EQ(rate_for(nobodys), alone);
-    EXPECT_EQ(group_for(second_cgroup), 0U) << "what rests is in order behind it";
+    EXPECT_EQ(class_of(second_cgroup), 0x111U) << "one rate for all";
 }
 
 TEST_F(Cgroups, ACgroupOfTwoJobsIsNobodys) {
@@ -158,7 +162,7 @@ TEST_F(Cgroups, AJobWithARateAndNoHostsKeepsAllTogether) {
     const Json answer = ask(second.session, "rate", {{"bytes_per_s", 100'000}});
     EXPECT_FALSE(are_apart());
     store(second, answer["phase"].get<std::uint32_t>());
-    EXPECT_EQ(class_of(first_cgroup), class_of(second_cgroup));
+    EXPECT_EQ(rate_for(first_cgroup), rate_for(second_cgroup)) << "the strictest of all";
     enter_phase(second);
     EXPECT_TRUE(are_apart());
     EXPECT_EQ(rate_for(first_cgroup), halved);
@@ -187,7 +191,7 @@ TEST_F(Cgroups, PartsThatAreNotInForceKeepAllTogether) {
                   third = join("three", 90);
     for (const Process& process : {first, second, third}) enter_phase(process);
     ASSERT_TRUE(are_apart());
-    refuse_groups();
+    refuse_tables();
     service_->close(third.session);
     EXPECT_FALSE(are_apart());
     kernel_.refuse = nullptr;
@@ -195,14 +199,12 @@ TEST_F(Cgroups, PartsThatAreNotInForceKeepAllTogether) {
     service_->retry();
     EXPECT_TRUE(are_apart());
     EXPECT_EQ(rate_for(first_cgroup), halved);
-    EXPECT_NE(group_for(first_cgroup), group_for(second_cgroup));
 }
 
-// An older module, perhaps.
-TEST_F(Cgroups, AKernelWithoutGroupsIsNotAskedAgain) {
+TEST_F(Cgroups, AKernelThatRefusesClassesIsNotAskedAgain) {
     const Process first = join("one", first_cgroup);
     enter_phase(first);
-    refuse_groups();
+    refuse_own_classes();
     join("two", second_cgroup);
     EXPECT_FALSE(are_apart());
     ASSERT_EQ(told_.size(), 1U);
@@ -214,57 +216,27 @@ TEST_F(Cgroups, AKernelWithoutGroupsIsNotAskedAgain) {
     EXPECT_EQ(class_of(first_cgroup), class_of(second_cgroup));
 }
 
-TEST_F(Cgroups, MoreJobsThanGroupsAreNotToldApart) {
-    std::vector<Process> processes;
-    for (std::uint64_t i = 1; i <= PhaseJobs::jobs_apart_max; ++i) {
-        processes.push_back(join(std::to_string(i), i));
-        enter_phase(processes.back());
-    }
-    std::set<std::uint32_t> groups;
-    for (std::uint64_t i = 1; i <= PhaseJobs::jobs_apart_max; ++i) groups.insert(group_for(i));
-    EXPECT_EQ(groups.size(), PhaseJobs::jobs_apart_max);
-    EXPECT_FALSE(groups.contains(0));
-    const Process more = join("more", 50);
-    enter_phase(more);
-    EXPECT_FALSE(are_apart());
-    EXPECT_EQ(class_of(1), class_of(2));
-    EXPECT_EQ(group_for(1), 0U);
-    service_->close(more.session);
+TEST_F(Cgroups, AsManyJobsAsThereAreAreToldApart) {
+    std::set<std::uint32_t> classes;
+    for (std::uint64_t i = 1; i <= HEADWAY_PHASE_JOBS; ++i) enter_phase(join(std::to_string(i), i));
+    for (std::uint64_t i = 1; i <= HEADWAY_PHASE_JOBS; ++i) classes.insert(class_of(i));
     EXPECT_TRUE(are_apart());
+    EXPECT_EQ(classes.size(), std::size_t{HEADWAY_PHASE_JOBS});
+    EXPECT_FALSE(classes.contains(0x111U));
 }
 
-// What waits in the class, and what is still in sockets, stays in order and paced.
-TEST_F(Cgroups, PacketsStayWithThePhaseThatWasLeftForAMoment) {
+TEST_F(Cgroups, TheClassesOfAJobThatEndedServeTheNext) {
     const Process first = join("one", first_cgroup), second = join("two", second_cgroup);
     enter_phase(first);
     enter_phase(second);
-    const std::uint32_t own = class_of(first_cgroup), others = class_of(second_cgroup);
-    store(first, 0);
-    maps_.now_ns += 9'900'000;
-    EXPECT_EQ(class_of(first_cgroup), own);
-    EXPECT_EQ(class_of(nobodys), others);
-    maps_.now_ns += 200'000;
-    EXPECT_EQ(class_of(first_cgroup), others) << "linger_ms is over";
-    Config config = demo_config();
-    config.policy.linger = std::chrono::milliseconds(500);
-    ASSERT_TRUE(service_->reload(config));
-    EXPECT_EQ(maps_.config().linger_ns, 500'000'000U);
-}
-
-TEST_F(Cgroups, ANumberOfAJobThatEndedRemembersNothing) {
-    const Process first = join("one", first_cgroup), second = join("two", second_cgroup);
-    enter_phase(first);
-    (void)class_of(first_cgroup);
-    EXPECT_NE(maps_.tails(first.job)[remote], 0U);
+    const std::uint32_t own = class_of(first_cgroup);
     service_->close(first.session);
-    for (int i = 0; i < HEADWAY_PHASE_JOBS; ++i) {
-        const Process one = join("next", first_cgroup);
-        if (one.job == first.job) {
-            EXPECT_EQ(maps_.tails(first.job)[remote], 0U);
-        }
-        service_->close(one.session);
-    }
-    EXPECT_EQ(maps_.cgroups().at(second_cgroup), second.job);
+    EXPECT_EQ(maps_.own_classes(first.job)[remote], 0U);
+    EXPECT_EQ(class_of(first_cgroup), 0x111U);
+    const Process next = join("next", 90);
+    enter_phase(next);
+    EXPECT_EQ(class_of(90), own);
+    EXPECT_EQ(rate_for(90), halved);
 }
 
 TEST_F(Cgroups, StatusTells) {
@@ -280,17 +252,18 @@ TEST_F(Cgroups, StatusTells) {
     EXPECT_EQ(jobs[1]["told_apart"], true);
 }
 
-// Groups are the kernel's to keep, and the reconciler's to put right.
-TEST_F(Cgroups, WhatShouldBeInTheKernelHasTheGroups) {
+// The reconciler puts right what somebody has changed.
+TEST_F(Cgroups, WhatShouldBeInTheKernelHasTheTables) {
     const Process first = join("one", first_cgroup), second = join("two", second_cgroup);
     enter_phase(first);
     enter_phase(second);
-    std::map<std::uint32_t, std::uint32_t> wanted;
+    std::map<std::uint32_t, RateTable> wanted;
     for (const Change& change : service_->desired().build) {
-        if (const auto* one = std::get_if<AddClass>(&change)) wanted[one->classid.value] = one->group;
+        if (const auto* one = std::get_if<AddClass>(&change)) wanted[one->classid.value] = one->table;
     }
+    EXPECT_EQ(wanted.at(0x10000 | class_of(first_cgroup)).size(), 2U);
     for (const auto& [classid, one] : kernel_.device("eth0").root.classes) {
-        EXPECT_EQ(wanted.at(classid), one.group) << std::hex << classid;
+        EXPECT_EQ(wanted.at(classid), one.table) << std::hex << classid;
     }
 }
 

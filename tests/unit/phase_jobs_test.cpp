@@ -4,6 +4,7 @@
 #include <libmnl/libmnl.h>
 #include <linux/rtnetlink.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <set>
@@ -21,7 +22,12 @@ namespace {
 constexpr uid_t alice = 1000;
 constexpr uid_t bob = 1001;
 
+using Choice = FakePhaseMaps::Choice;
+
 ClassRate rate(std::uint64_t bytes_per_s) { return BytesPerSecond{bytes_per_s}; }
+
+const std::vector<TrunkClasses> trunk_classes{{tc_handle(1, 0x10), tc_handle(1, 0x110)},
+                                              {tc_handle(1, 0x11), tc_handle(1, 0x111)}};
 
 class Phases : public testing::Test {
 protected:
@@ -30,10 +36,11 @@ protected:
         control_.emplace(*NetlinkTrafficControl::open(kernel_, "eth0"));
         const std::vector<Change> trunks{AddRootQdisc{tc_handle(1, 0)},
                                          AddClass{tc_handle(1, 0x10), std::nullopt},
-                                         AddClass{tc_handle(1, 0x11), std::nullopt}};
+                                         AddClass{tc_handle(1, 0x11), std::nullopt},
+                                         AddClass{tc_handle(1, 0x110), std::nullopt, tc_handle(1, 0x10)},
+                                         AddClass{tc_handle(1, 0x111), std::nullopt, tc_handle(1, 0x11)}};
         EXPECT_TRUE(control_->apply(trunks, ApplyMode::in_order));
-        jobs_.emplace(maps_, *control_, std::vector{tc_handle(1, 0x10), tc_handle(1, 0x11)},
-                      BytesPerSecond{20 * mbit / 8});
+        jobs_.emplace(maps_, *control_, trunk_classes, BytesPerSecond{20 * mbit / 8});
     }
 
     PhaseSeat join(uid_t user = alice, const std::string& name = "job") {
@@ -51,13 +58,15 @@ protected:
         __atomic_store_n(&maps_.slots(seat.job).phase[seat.slot], number, __ATOMIC_RELEASE);
     }
     std::map<std::uint32_t, FakeClass>& classes() { return kernel_.device("eth0").root.classes; }
-    /// Of the class of that rate of the seat's job; 0: there is none in use.
+    /// Of the entry of that rate of the seat's job; 0: there is none in use.
     std::uint32_t users_of(const PhaseSeat& seat, std::size_t trunk, std::uint64_t alone) {
-        const auto& entries = jobs_->classes().entries();
+        const auto& entries = jobs_->tables().entries();
         const auto entry = entries.find({trunk, seat.job, rate(alone)});
         return entry == entries.end() ? 0 : entry->second.users;
     }
-    ClassRate rate_of(std::uint32_t minor) { return classes().at(0x10000 | minor).rate; }
+    ClassRate rate_of(Choice choice) {
+        return rate_in(kernel_.device("eth0").root, choice.minor, choice.entry);
+    }
 
     FakeKernel kernel_;
     std::optional<NetlinkTrafficControl> control_;
@@ -65,24 +74,24 @@ protected:
     std::optional<PhaseJobs> jobs_;
 };
 
-TEST_F(Phases, AStoreChoosesTheClassOfEachTrunk) {
+TEST_F(Phases, AStoreChoosesTheEntryOfEachTrunk) {
     const PhaseSeat seat = join();
-    EXPECT_EQ(maps_.classify(1), 0x111U);
+    EXPECT_EQ(maps_.classify(1), (Choice{0x111, 0}));
     const auto number = phase(seat, {rate(1000), rate(2000)});
     EXPECT_EQ(number, 1U);
-    EXPECT_EQ(maps_.classify(1), 0x111U) << "nobody is in it";
+    EXPECT_EQ(maps_.classify(1), (Choice{0x111, 0})) << "nobody is in it";
     store(seat, number);
     EXPECT_EQ(rate_of(maps_.classify(0)), rate(1000));
     EXPECT_EQ(rate_of(maps_.classify(1)), rate(2000));
-    EXPECT_EQ(classes().at(0x10000 | maps_.classify(1)).parent, 0x10011U);
+    EXPECT_EQ(maps_.classify(1).minor, 0x111U) << "the class that all share";
     store(seat, 0);
-    EXPECT_EQ(maps_.classify(0), 0x110U);
+    EXPECT_EQ(maps_.classify(0), (Choice{0x110, 0}));
 }
 
 TEST_F(Phases, ATrunkWithoutALimitRests) {
     const PhaseSeat seat = join();
     store(seat, phase(seat, {std::nullopt, rate(2000)}));
-    EXPECT_EQ(maps_.classify(0), 0x110U);
+    EXPECT_EQ(maps_.classify(0), (Choice{0x110, 0}));
     EXPECT_EQ(rate_of(maps_.classify(1)), rate(2000));
     EXPECT_EQ(phase(seat, {std::nullopt, std::nullopt}), 0U) << "no limit at all is rest";
 }
@@ -97,7 +106,7 @@ TEST_F(Phases, TheStrictestOfAllJobsWins) {
     EXPECT_EQ(rate_of(maps_.classify(1)), rate(9000));
     jobs_->leave(resting);
     jobs_->leave(first);
-    EXPECT_EQ(maps_.classify(0), 0x110U);
+    EXPECT_EQ(maps_.classify(0), (Choice{0x110, 0}));
     EXPECT_TRUE(jobs_->jobs().empty());
 }
 
@@ -106,11 +115,11 @@ TEST_F(Phases, NumbersThatNobodyGaveCountForNothing) {
     phase(seat, {rate(1000), rate(1000)});
     for (const std::uint32_t wild : {2U, 63U, 64U, 0x80000000U, 0xffffffffU}) {
         store(seat, wild);
-        EXPECT_EQ(maps_.classify(0), 0x110U) << wild;
+        EXPECT_EQ(maps_.classify(0), (Choice{0x110, 0})) << wild;
     }
 }
 
-TEST_F(Phases, EqualRatesShareNumbersAndClasses) {
+TEST_F(Phases, EqualRatesShareNumbersAndEntries) {
     const PhaseSeat mine = join(alice), sibling = join(alice), other = join(bob);
     EXPECT_EQ(mine.job, sibling.job);
     EXPECT_NE(mine.slot, sibling.slot);
@@ -119,7 +128,7 @@ TEST_F(Phases, EqualRatesShareNumbersAndClasses) {
     EXPECT_EQ(phase(sibling, {rate(1000), rate(2000)}), number);
     EXPECT_EQ(phase(other, {rate(3000), rate(2000)}), 1U) << "numbers are the job's own";
     EXPECT_EQ(phase(other, {rate(3000), rate(4000)}), 2U);
-    EXPECT_EQ(jobs_->classes().entries().size(), 5U) << "no class is of two jobs";
+    EXPECT_EQ(jobs_->tables().entries().size(), 5U) << "no entry is of two jobs";
     EXPECT_EQ(users_of(other, 0, 3000), 2U);
 }
 
@@ -128,11 +137,11 @@ TEST_F(Phases, ASlotCountsNoMoreOnceItsProcessIsGone) {
     const auto number = phase(gone, {rate(1000), rate(1000)});
     store(gone, number);
     jobs_->leave(gone);
-    EXPECT_EQ(maps_.classify(0), 0x110U);
+    EXPECT_EQ(maps_.classify(0), (Choice{0x110, 0}));
     store(gone, number);
-    EXPECT_EQ(maps_.classify(0), 0x110U) << "a child of it still has the memory";
+    EXPECT_EQ(maps_.classify(0), (Choice{0x110, 0})) << "a child of it still has the memory";
     EXPECT_EQ(join(), gone) << "the slot is given again";
-    EXPECT_EQ(maps_.classify(0), 0x110U) << "and does not count until it is written";
+    EXPECT_EQ(maps_.classify(0), (Choice{0x110, 0})) << "and does not count until it is written";
     store(left, number);
     EXPECT_EQ(rate_of(maps_.classify(0)), rate(1000));
     jobs_->leave(gone);
@@ -236,7 +245,7 @@ TEST_F(Phases, WhatTheKernelRefusesGivesNoPhase) {
     const PhaseSeat seat = join();
     kernel_.refuse = [](const nlmsghdr& request) -> std::optional<FakeKernel::Refusal> {
         const auto* tc = static_cast<const tcmsg*>(mnl_nlmsg_get_payload(&request));
-        if (tc->tcm_parent != 0x10011) return std::nullopt;
+        if (tc->tcm_handle != 0x10111) return std::nullopt;
         return FakeKernel::Refusal{ENOMEM, "no memory"};
     };
     const auto refused = jobs_->phase(seat.job, {rate(1000), rate(1000)});
@@ -247,31 +256,90 @@ TEST_F(Phases, WhatTheKernelRefusesGivesNoPhase) {
     EXPECT_EQ(phase(seat, {rate(1000), rate(1000)}), 1U);
 }
 
-TEST_F(Phases, ClassesStayForTheNextJobUntilThereIsNoRoom) {
-    PhaseClasses small(*control_, {tc_handle(1, 0x10), tc_handle(1, 0x11)}, 3);
-    const PhaseClasses::Key first{0, 0, rate(1000)}, second{0, 0, rate(2000)}, other{0, 7, rate(1000)};
-    const auto classid = *small.acquire(first, {1000});
-    const auto held = *small.acquire(second, {2000});
-    ASSERT_TRUE(small.acquire({1, 0, rate(3000)}, {3000}));
-    small.release(first);
-    EXPECT_EQ(*small.acquire(other, {1000}), classid) << "of another job now";
-    EXPECT_FALSE(small.acquire({0, 0, rate(4000)}, {4000})) << "all are in use";
+// Packets that wait with the number of an entry that nobody wants any more leave at its rate.
+TEST_F(Phases, EntriesStayUntilAllNumbersAreUsed) {
+    PhaseTables tables(*control_, trunk_classes, BytesPerSecond{20 * mbit / 8});
+    const auto acquire = [&](std::uint32_t job, std::uint64_t bytes_per_s) {
+        return tables.acquire({0, job, rate(bytes_per_s)}, {bytes_per_s});
+    };
+    const auto in_kernel = [&] { return classes().at(0x10110).table; };
+    for (std::uint64_t i = 1; i <= table_entries_max; ++i) EXPECT_EQ(acquire(0, i).value(), i);
+    tables.release({0, 0, rate(7)});
+    tables.release({0, 0, rate(5)});
+    EXPECT_EQ(in_kernel().at(5), rate(5));
+    EXPECT_EQ(acquire(7, 5).value(), 5) << "of another job now";
+    EXPECT_EQ(acquire(7, 1000).value(), 7) << "the one that was idle longest";
+    EXPECT_EQ(in_kernel().at(7), rate(1000));
+    const auto refused = acquire(7, 2000);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("160 different rates"), std::string::npos);
+    EXPECT_EQ(acquire(0, 9).value(), 9) << "those in use are still there";
+    EXPECT_TRUE(tables.acquire({1, 7, rate(2000)}, {2000})) << "another trunk has its own";
+}
 
-    small.release(other);
-    small.release(second);
-    classes().at(held.value).backlog_bytes = 1500;
-    ASSERT_TRUE(small.acquire({0, 0, rate(4000)}, {4000}));
-    EXPECT_FALSE(classes().contains(classid.value));
-    EXPECT_TRUE(classes().contains(held.value)) << "it still holds packets";
+TEST_F(Phases, AJobsOwnClassHasTheTrunksWholeTable) {
+    PhaseTables tables(*control_, trunk_classes, BytesPerSecond{20 * mbit / 8});
+    ASSERT_TRUE(tables.acquire({0, 3, rate(1000)}, {1000}));
+    const auto own = tables.give_classes(3);
+    ASSERT_TRUE(own);
+    const auto in_kernel = [&](TcHandle classid) { return classes().at(classid.value); };
+    EXPECT_EQ(in_kernel((*own)[0]).parent, 0x10010U);
+    EXPECT_EQ(in_kernel((*own)[1]).parent, 0x10011U);
+    EXPECT_EQ(in_kernel((*own)[0]).table, (RateTable{{1, rate(1000)}}));
+    ASSERT_TRUE(tables.acquire({0, 4, rate(2000)}, {2000}));
+    const std::array changes{PhaseTables::RateChange{{0, 3, rate(1000)}, {500}}};
+    ASSERT_TRUE(tables.change_rates(changes));
+    const RateTable expected{{1, rate(500)}, {2, rate(2000)}};
+    EXPECT_EQ(in_kernel((*own)[0]).table, expected);
+    EXPECT_EQ(classes().at(0x10110).table, expected);
+
+    tables.take_classes(3);
+    ASSERT_TRUE(tables.acquire({0, 4, rate(3000)}, {3000}));
+    EXPECT_EQ(in_kernel((*own)[0]).table, expected) << "nobody sends there now";
+    EXPECT_EQ(tables.give_classes(4).value(), *own) << "they serve the next job";
+    EXPECT_EQ(in_kernel((*own)[0]).table, (RateTable{{1, rate(500)}, {2, rate(2000)}, {3, rate(3000)}}));
+}
+
+TEST_F(Phases, AJobHasAllItsClassesOrNone) {
+    PhaseTables tables(*control_, trunk_classes, BytesPerSecond{20 * mbit / 8});
+    kernel_.refuse = [](const nlmsghdr& request) -> std::optional<FakeKernel::Refusal> {
+        const auto* tc = static_cast<const tcmsg*>(mnl_nlmsg_get_payload(&request));
+        if (tc->tcm_parent != 0x10011) return std::nullopt;
+        return FakeKernel::Refusal{ENOMEM, "no memory"};
+    };
+    EXPECT_FALSE(tables.give_classes(3));
+    kernel_.refuse = nullptr;
+    ASSERT_EQ(tables.own_classes().size(), 1U) << "the first trunk's is there";
+    EXPECT_FALSE(tables.own_classes()[0].is_in_use);
+    const auto own = tables.give_classes(3);
+    ASSERT_TRUE(own);
+    EXPECT_EQ(tables.own_classes().size(), 2U) << "and was taken";
+}
+
+TEST_F(Phases, RatesFallBeforeOthersRise) {
+    PhaseTables tables(*control_, trunk_classes, BytesPerSecond{20 * mbit / 8});
+    ASSERT_TRUE(tables.acquire({0, 1, rate(1000)}, {1000}));
+    ASSERT_TRUE(tables.acquire({0, 2, rate(2000)}, {2000}));
+    std::vector<RateTable> asked;
+    kernel_.refuse = [&](const nlmsghdr&) -> std::optional<FakeKernel::Refusal> {
+        asked.push_back(classes().at(0x10110).table);
+        return std::nullopt;
+    };
+    const std::array changes{PhaseTables::RateChange{{0, 1, rate(1000)}, {1500}},
+                             PhaseTables::RateChange{{0, 2, rate(2000)}, {1500}}};
+    ASSERT_TRUE(tables.change_rates(changes));
+    ASSERT_EQ(asked.size(), 2U);
+    EXPECT_EQ(asked[1], (RateTable{{1, rate(1000)}, {2, rate(1500)}}));
+    EXPECT_EQ(classes().at(0x10110).table, (RateTable{{1, rate(1500)}, {2, rate(1500)}}));
 }
 
 // The daemon changes the maps while packets are classified.
 TEST_F(Phases, NoMomentShowsAWrongClass) {
     const PhaseSeat steady = join(alice);
     store(steady, phase(steady, {rate(5000), {}}));
-    const std::uint32_t usual = maps_.classify(0);
+    const Choice usual = maps_.classify(0);
     std::atomic<bool> done = false;
-    std::set<std::uint32_t> seen;
+    std::set<Choice> seen;
     std::thread packets([&] {
         while (!done) seen.insert(maps_.classify(0));
     });
@@ -285,7 +353,7 @@ TEST_F(Phases, NoMomentShowsAWrongClass) {
     }
     done = true;
     packets.join();
-    EXPECT_EQ(seen, std::set<std::uint32_t>{usual});
+    EXPECT_EQ(seen, std::set<Choice>{usual});
 }
 
 }  // namespace

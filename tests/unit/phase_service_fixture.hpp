@@ -32,7 +32,7 @@ protected:
         kernel_.add_device("eth0", {20 * mbit});
         control_.emplace(*NetlinkTrafficControl::open(kernel_, "eth0"));
         auto planner = *NodePlanner::make(demo_config(), "unused");
-        const auto layout = with_phases(planner.layout(), {17, 17}, std::chrono::milliseconds(10));
+        const auto layout = with_phases(planner.layout(), {17, 17});
         EXPECT_TRUE(control_->apply(layout.set_up, ApplyMode::in_order));
         service_.emplace(std::move(planner), BytesPerSecond{20 * mbit / 8}, *control_, clock_);
         service_->use_phases(maps_, {17, 17});

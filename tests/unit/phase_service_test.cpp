@@ -29,8 +29,9 @@ protected:
                 {"comm_hosts", {"a[0-3]", "b[0-3]"}},
                 {"message_bytes", bytes}};
     }
-    ClassRate rate_of(std::uint32_t minor) {
-        return kernel_.device("eth0").root.classes.at(0x10000 | minor).rate;
+    using Choice = FakePhaseMaps::Choice;
+    ClassRate rate_of(Choice choice) {
+        return rate_in(kernel_.device("eth0").root, choice.minor, choice.entry);
     }
 };
 
@@ -228,7 +229,7 @@ TEST_F(StepRequests, EachStepHasItsPhase) {
                          answer["steps"][i]["phase"].get<std::uint32_t>(), __ATOMIC_RELEASE);
         const std::uint32_t trunk = i == 0 ? 0 : 1;
         EXPECT_EQ(rate_of(maps_.classify(trunk)), ClassRate(BytesPerSecond{expected[i].second}));
-        EXPECT_EQ(maps_.classify(1 - trunk), 0x110U + 1 - trunk) << "nothing goes there";
+        EXPECT_EQ(maps_.classify(1 - trunk), (Choice{0x110U + 1 - trunk, 0})) << "nothing goes there";
     }
     EXPECT_EQ(answer["bytes_per_s"], 773'437) << "of the whole";
     // the message over the trunk in each step, at the least rate of all hosts
@@ -332,7 +333,7 @@ TEST_F(PhaseRequests, TrafficHasAPhase) {
     __atomic_store_n(&maps_.slots(0).phase[0], answer["phase"].get<std::uint32_t>(),
                      __ATOMIC_RELEASE);
     EXPECT_EQ(rate_of(maps_.classify(1)), ClassRate(BytesPerSecond{1'237'500}));
-    EXPECT_EQ(maps_.classify(0), 0x110U) << "nothing goes there";
+    EXPECT_EQ(maps_.classify(0), (Choice{0x110, 0})) << "nothing goes there";
     EXPECT_EQ(ask(session, "traffic", traffic({{0, 4, 500}, {1, 4, 500}})), answer)
         << "the plan was kept";
 }
@@ -365,7 +366,7 @@ TEST_F(PhaseRequests, ARateIsEachProcesss) {
     __atomic_store_n(&maps_.slots(0).phase[0], answer["phase"].get<std::uint32_t>(),
                      __ATOMIC_RELEASE);
     EXPECT_EQ(rate_of(maps_.classify(1)), ClassRate(BytesPerSecond{200'000})) << "two processes'";
-    EXPECT_EQ(maps_.classify(0), 0x110U) << "the own cluster is not limited";
+    EXPECT_EQ(maps_.classify(0), (Choice{0x110, 0})) << "the own cluster is not limited";
     service_->close(sibling);
     EXPECT_NE(maps_.slots(0).generation, answer["generation"]) << "the answer is out of date";
     const Json again = ask(session, "rate", {{"bytes_per_s", 100'000}});
@@ -386,9 +387,9 @@ TEST_F(PhaseRequests, AClosedConnectionIsOutOfItsPhase) {
     const Session session = joined();
     ask(session, "phase", collective("alltoall"));
     __atomic_store_n(&maps_.slots(0).phase[0], 1U, __ATOMIC_RELEASE);
-    ASSERT_NE(maps_.classify(1), 0x111U);
+    ASSERT_NE(maps_.classify(1), (Choice{0x111, 0}));
     service_->close(session);
-    EXPECT_EQ(maps_.classify(1), 0x111U);
+    EXPECT_EQ(maps_.classify(1), (Choice{0x111, 0}));
     EXPECT_EQ(maps_.config().process_count, 0U);
 }
 
@@ -402,36 +403,6 @@ TEST_F(PhaseRequests, AReloadPutsAnswersOutOfDate) {
     const Json after = ask(session, "phase", collective("alltoall"));
     EXPECT_EQ(after["generation"], maps_.slots(0).generation);
     EXPECT_NE(after["phase"], before["phase"]) << "a plan of before is not answered";
-}
-
-TEST_F(PhaseRequests, AReloadSetsHowLongPhasesLinger) {
-    const auto ordered = [&](std::uint32_t classid) {
-        return kernel_.device("eth0").root.classes.at(classid).ordered_ns;
-    };
-    const Session session = joined();
-    ask(session, "enter", collective("alltoall"));
-    const ClassRate before = rate_of(0x11);
-    Config config = demo_config();
-    for (const int linger_ms : {25, 0, 5}) {
-        config.policy.linger = std::chrono::milliseconds(linger_ms);
-        ASSERT_TRUE(service_->reload(config));
-        EXPECT_EQ(ordered(0x10010), linger_ms * 1'000'000U);
-        EXPECT_EQ(ordered(0x10011), linger_ms * 1'000'000U);
-        EXPECT_EQ(ordered(0x10111), 0U) << "only classes that have others below them";
-    }
-    EXPECT_EQ(rate_of(0x11), before) << "the rate is nobody's business here";
-
-    int changes = 0;
-    kernel_.refuse = [&](const nlmsghdr&) -> std::optional<FakeKernel::Refusal> {
-        if (++changes != 2) return std::nullopt;
-        return FakeKernel::Refusal{ENOMEM, "no memory"};
-    };
-    config.policy.linger = std::chrono::milliseconds(7);
-    const auto refused = service_->reload(config);
-    ASSERT_FALSE(refused);
-    EXPECT_NE(refused.error().message.find("no memory"), std::string::npos);
-    for (const std::uint32_t classid : {0x10010U, 0x10011U}) EXPECT_EQ(ordered(classid), 5'000'000U);
-    EXPECT_EQ(service_->planner().config().policy.linger, std::chrono::milliseconds(5));
 }
 
 TEST_F(PhaseRequests, StatusShowsJobsAndSlots) {

@@ -28,7 +28,7 @@ protected:
 
     KernelLayout layout(const NodePlanner& planner) const {
         const PhaseProgram program{generation_, static_cast<std::uint32_t>(generation_)};
-        return GetParam() ? with_phases(planner.layout(), program, 10ms) : planner.layout();
+        return GetParam() ? with_phases(planner.layout(), program) : planner.layout();
     }
 
     void restart() {
@@ -63,7 +63,6 @@ protected:
             clock_.advance(10s);
             service_->retry();
             if (reconciler_->is_due()) reconciler_->run();
-            kernel_.end_linger();
         }
     }
 
@@ -76,12 +75,22 @@ protected:
         auto desire = service_->desired();
         for (Change& change : desire.build) {
             auto* const one = std::get_if<AddClass>(&change);
-            if (one != nullptr) forget_beyond_link(one->rate);
+            if (one == nullptr) continue;
+            forget_beyond_link(one->rate);
+            for (auto& [number, rate] : one->table) forget_beyond_link(rate);
         }
         ASSERT_TRUE(control.apply(desire.build, ApplyMode::in_order));
         FakeQdisc wanted = fresh.device("eth0").root;
         FakeQdisc found = device().root;
-        for (auto& [classid, one] : found.classes) forget_beyond_link(one.rate);
+        for (auto& [classid, one] : found.classes) {
+            forget_beyond_link(one.rate);
+            for (auto& [number, rate] : one.table) forget_beyond_link(rate);
+            // Entries that no phase has: of requests that failed, perhaps.
+            std::erase_if(one.table, [&, id = classid](const auto& entry) {
+                const auto same = wanted.classes.find(id);
+                return same == wanted.classes.end() || !same->second.table.contains(entry.first);
+            });
+        }
         for (FakeQdisc* qdisc : {&wanted, &found}) {
             std::sort(qdisc->filters.begin(), qdisc->filters.end(),
                       [](const auto& a, const auto& b) { return a.handle < b.handle; });
@@ -99,9 +108,9 @@ protected:
     static std::string text_of(const FakeQdisc& qdisc) {
         std::string text = qdisc.kind + "\n";
         for (const auto& [classid, one] : qdisc.classes) {
-            text += fmt::format("class {:x} parent {:x} rate {} ordered {} backlog {} lingers {}\n",
-                                classid, one.parent, one.rate ? one.rate->value : 0, one.ordered_ns,
-                                one.backlog_bytes, one.lingers());
+            text += fmt::format("class {:x} parent {:x} rate {} entries {} backlog {}\n", classid,
+                                one.parent, one.rate ? one.rate->value : 0, one.table.size(),
+                                one.backlog_bytes);
         }
         for (const FakeFilter& one : qdisc.filters) {
             text += fmt::format("filter pref {} handle {} {} to {:x} program {}\n", one.preference,
@@ -175,7 +184,7 @@ protected:
                 if (one != nullptr) one->rate.reset();
                 break;
             case 4:
-                if (one != nullptr) one->ordered_ns = below(2) * 1'000'000;
+                if (one != nullptr) one->table.clear();
                 break;
             case 5:
                 if (!root.filters.empty()) root.filters.erase(root.filters.begin());
@@ -220,7 +229,6 @@ protected:
         clock_.advance(std::chrono::milliseconds(below(200)));
         service_->retry();
         if (reconciler_->is_due()) reconciler_->run();
-        if (below(2) == 0) kernel_.end_linger();
     }
 
     void something_happens() {

@@ -18,7 +18,7 @@ protected:
     }
 
     void use_phases() {
-        const auto layout = with_phases(service_->planner().layout(), {17, 17}, 10ms);
+        const auto layout = with_phases(service_->planner().layout(), {17, 17});
         device().root = FakeDevice{}.root;
         ASSERT_TRUE(control_->apply(layout.set_up, ApplyMode::in_order));
         service_->use_phases(maps_, {17, 17});
@@ -31,7 +31,6 @@ protected:
         for (int i = 0; i < 100 && reconciler_->due_at(); ++i) {
             if (!reconciler_->is_due()) clock_.advance(*reconciler_->due_at() - clock_.now());
             reconciler_->run();
-            kernel_.end_linger();
         }
         EXPECT_FALSE(reconciler_->due_at());
     }
@@ -62,13 +61,13 @@ TEST_F(ReconcilerTest, ADeletedQdiscComesBackWithTheRatesOfCollectives) {
     expect_at_rest();
 }
 
-TEST_F(ReconcilerTest, AndWithTheClassesOfPhases) {
+TEST_F(ReconcilerTest, AndWithTheTablesOfPhases) {
     use_phases();
     const auto client = connect();
     ask(client, "join", {{"job", "1"}});
     EXPECT_EQ(ask(client, "rate", {{"bytes_per_s", 100'000}})["phase"], 1);
     const FakeQdisc before = device().root;
-    EXPECT_EQ(before.classes.size(), 5U);
+    EXPECT_EQ(before.classes.at(0x10111).table.size(), 1U);
     device().root = FakeDevice{}.root;
     settle();
     EXPECT_EQ(device().root, before);
@@ -212,22 +211,22 @@ TEST_F(ReconcilerTest, ALinkOfAnotherSpeed) {
     settle();
     device().link_rate = {20 * mbit / 8};
     settle();
-    const FakeClass& phase = device().root.classes.rbegin()->second;
-    EXPECT_EQ(phase.rate, ClassRate{BytesPerSecond{2'000'000}});
+    EXPECT_EQ(device().root.classes.at(0x10111).table.at(1), ClassRate{BytesPerSecond{2'000'000}});
 }
 
 // ---------------------------------------------------------------------- restart
 
 class AdoptTest : public ReconcilerTest {
 protected:
+    using Choice = FakePhaseMaps::Choice;
     /// Another daemon on the kernel as the last one left it.
     SetUpReport restart() {
         auto planner = *NodePlanner::make(demo_config(), "unused");
-        const auto layout = with_phases(planner.layout(), {18, 18}, 10ms);
+        const auto layout = with_phases(planner.layout(), {18, 18});
         const auto report = set_up_kernel(*control_, layout, {20 * mbit});
         EXPECT_TRUE(report) << report.error().message;
         service_.emplace(std::move(planner), report->link_rate, *control_, clock_);
-        next_maps_.config().rest_minor[1] = report->earlier_program ? 0 : 0x111;
+        leave_resting_packets(next_maps_, report->earlier_program.has_value());
         service_->use_phases(next_maps_, {18, 18});
         if (report->is_adopted) service_->adopt(report->found, report->earlier_program);
         reconciler_.emplace(*control_, clock_, *service_);
@@ -235,7 +234,6 @@ protected:
     }
 
     void expect_rest() {
-        kernel_.end_linger();
         EXPECT_EQ(in_kernel(own_class).rate, std::nullopt);
         EXPECT_EQ(in_kernel(remote_class).rate, std::nullopt);
     }
@@ -257,7 +255,7 @@ TEST_F(AdoptTest, TheQdiscAndItsRatesStay) {
         return std::nullopt;
     };
     EXPECT_EQ(restart().earlier_program, 17U);
-    EXPECT_EQ(next_maps_.classify(1), 0U) << "the earlier run's classifier decides";
+    EXPECT_EQ(next_maps_.classify(1), (Choice{0, 0})) << "the earlier run's classifier decides";
     before.filters.push_back(before.filters[0]);
     before.filters[1].preference = 9;
     before.filters[1].program_fd = 18;
@@ -272,7 +270,7 @@ TEST_F(AdoptTest, TheQdiscAndItsRatesStay) {
     EXPECT_EQ(device().root, before);
     ask(again, "enter", everybody);
     service_->release_adopted();
-    EXPECT_EQ(next_maps_.classify(1), 0x111U);
+    EXPECT_EQ(next_maps_.classify(1), (Choice{0x111, 0}));
     settle();
     before.filters = {before.filters[1]};
     before.filters[0].preference = 10;
@@ -298,7 +296,7 @@ TEST_F(AdoptTest, AnEarlierRunsClassifierIsNotMissed) {
     restart();
     device().root = FakeDevice{}.root;
     settle();
-    EXPECT_EQ(next_maps_.classify(1), 0x111U);
+    EXPECT_EQ(next_maps_.classify(1), (Choice{0x111, 0}));
     ASSERT_EQ(device().root.filters.size(), 1U);
     EXPECT_EQ(device().root.filters[0].program_fd, 18);
     EXPECT_EQ(device().root.filters[0].preference, 10);

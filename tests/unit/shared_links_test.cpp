@@ -33,7 +33,7 @@ public:
         kernel_.add_device("eth0", {20 * mbit});
         control_.emplace(*NetlinkTrafficControl::open(kernel_, "eth0"));
         auto planner = *NodePlanner::make(config(name, policy), "unused");
-        const auto layout = with_phases(planner.layout(), {17, 17}, std::chrono::milliseconds(10));
+        const auto layout = with_phases(planner.layout(), {17, 17});
         EXPECT_TRUE(control_->apply(layout.set_up, ApplyMode::in_order));
         service_.emplace(std::move(planner), BytesPerSecond{link_bytes_per_s}, *control_, clock_);
         service_->use_phases(maps_, {17, 17});
@@ -90,13 +90,13 @@ public:
 
     /// The class that a packet to the other cluster goes to, as the kernel has it.
     ClassRate rate(std::uint32_t trunk = remote) const {
-        return const_cast<Node*>(this)->kernel_.device("eth0").root.classes.at(
-            0x10000 | maps_.classify(trunk)).rate;
+        const auto choice = maps_.classify(trunk);
+        return rate_in(const_cast<Node*>(this)->kernel_.device("eth0").root, choice.minor, choice.entry);
     }
     ClassRate requested_rate() { return kernel_.device("eth0").root.classes.at(0x10011).rate; }
-    /// Of all active phases' classes towards the other cluster together.
+    /// Of all active phases' rates towards the other cluster together.
     std::uint64_t sum_of_active() {
-        std::map<std::uint32_t, std::uint64_t> classes;
+        std::map<std::uint32_t, std::uint64_t> rates;
         for (std::uint32_t i = 0; i < maps_.config().process_count; ++i) {
             const auto process = maps_.config().process[i];
             const std::uint32_t phase = maps_.slots(process.job).phase[process.slot];
@@ -104,16 +104,16 @@ public:
             if (stays_here_.contains(process.job)) continue;  // it sends nothing there
             const auto& rate = maps_.rates(process.job, phase)[remote];
             if (rate.bytes_per_s == ~std::uint64_t{0}) {
-                classes[0] = link_bytes_per_s;
+                rates[0] = link_bytes_per_s;
                 continue;
             }
-            const auto& in_kernel =
-                kernel_.device("eth0").root.classes.at(0x10000 | rate.class_minor);
-            EXPECT_EQ(in_kernel.rate, BytesPerSecond{rate.bytes_per_s}) << "kernel and map";
-            classes[rate.class_minor] = in_kernel.rate->value;
+            const ClassRate in_kernel = rate_in(kernel_.device("eth0").root, 0x111,
+                                                static_cast<TableEntry>(rate.entry));
+            EXPECT_EQ(in_kernel, BytesPerSecond{rate.bytes_per_s}) << "kernel and map";
+            rates[rate.entry] = in_kernel->value;
         }
         std::uint64_t sum = 0;
-        for (const auto& [minor, bytes_per_s] : classes) sum += bytes_per_s;
+        for (const auto& [entry, bytes_per_s] : rates) sum += bytes_per_s;
         return std::min(sum, link_bytes_per_s);
     }
 
@@ -268,10 +268,8 @@ TEST(SharedLinks, APatternIsInForceAsLongAsTheJob) {
     node.command("job_start", {{"job", "13"}, {"hosts", {"a1", "b1"}}});
     EXPECT_EQ(node.requested_rate(), halved);
     node.command("job_end", {{"job", "13"}});
-    node.kernel_.end_linger();
     EXPECT_EQ(node.requested_rate(), alone);
     node.command("job_end", {{"job", "12"}});
-    node.kernel_.end_linger();
     EXPECT_EQ(node.requested_rate(), std::nullopt);
 }
 
@@ -284,7 +282,6 @@ TEST(SharedLinks, CollectivesByRequestShareToo) {
     node.command("job_start", {{"job", "13"}, {"hosts", {"a1", "b1"}}});
     EXPECT_EQ(node.requested_rate(), halved);
     node.service_->close(session);
-    node.kernel_.end_linger();
     EXPECT_EQ(node.requested_rate(), std::nullopt);
 }
 

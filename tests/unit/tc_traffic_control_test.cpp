@@ -27,25 +27,21 @@ const std::vector<Change> changes{
 };
 
 TEST(TcLine, SpeaksOfPhases) {
-    EXPECT_EQ(tc_line("eth0", AddClass{tc_handle(1, 0x1001), BytesPerSecond{125'000},
-                                       tc_handle(1, 0x11), 10ms}),
-              "class add dev eth0 parent 1:11 classid 1:1001 gap rate 1mbit ordered 10ms");
+    AddClass added{tc_handle(1, 0x1001), std::nullopt, tc_handle(1, 0x11)};
+    added.table = {{7, BytesPerSecond{125'000}}};
+    EXPECT_EQ(tc_line("eth0", added),
+              "class add dev eth0 parent 1:11 classid 1:1001 gap rate unlimited phase 7 1mbit");
     EXPECT_EQ(tc_line("eth0", DeleteClass{tc_handle(1, 0x1001)}),
               "class del dev eth0 classid 1:1001");
-    EXPECT_EQ(tc_line("eth0", ChangeClassOrder{tc_handle(1, 0x11), 25ms}),
-              "class change dev eth0 classid 1:11 gap ordered 25ms");
-    AddClass grouped{tc_handle(1, 0x1002), BytesPerSecond{125'000}, tc_handle(1, 0x11)};
-    grouped.group = 3;
-    EXPECT_EQ(tc_line("eth0", grouped), "class add dev eth0 parent 1:11 classid 1:1002 gap rate 1mbit group 3");
-    EXPECT_EQ(tc_line("eth0", ChangeClassGroup{tc_handle(1, 0x1002), 0}),
-              "class change dev eth0 classid 1:1002 gap group 0");
+    EXPECT_EQ(tc_line("eth0", ChangeClassTable{tc_handle(1, 0x1001), {{7, std::nullopt}}}),
+              "class change dev eth0 classid 1:1001 gap phase 7 unlimited");
     EXPECT_EQ(tc_line("eth0", AddClassifier{10, {3, 3}, tc_handle(1, 0)}).front(), '#')
         << "tc has no words for a program without a file";
 }
 
 TEST(TcLine, SpeaksOfLeases) {
     const ClassLease lease{{125'000}, 2s};
-    EXPECT_EQ(tc_line("eth0", AddClass{tc_handle(1, 2), std::nullopt, {}, 0ns, lease}),
+    EXPECT_EQ(tc_line("eth0", AddClass{tc_handle(1, 2), std::nullopt, {}, lease}),
               "class add dev eth0 parent 1: classid 1:2 gap rate unlimited fallback 1mbit expires 2s");
     EXPECT_EQ(tc_line("eth0", RefreshClass{tc_handle(1, 2)}), "class change dev eth0 classid 1:2 gap");
     EXPECT_EQ(tc_line("eth0", ChangeClassLease{tc_handle(1, 2), lease}),

@@ -116,7 +116,7 @@ TEST(GapCounters, AreThoseOfTheDevicesRoot) {
     mnl_attr_nest_end(header, nest);
     const auto counters = decode_gap_counters(header, 7);
     ASSERT_TRUE(counters);
-    EXPECT_EQ(*counters, (GapCounters{0, 11, 12, 0, 0, 13}));
+    EXPECT_EQ(*counters, (GapCounters{.gap_packets = 11, .gap_wire_bytes = 12, .expired = 13}));
     EXPECT_FALSE(decode_gap_counters(header, 8));
     tc->tcm_parent = 0x10010;
     EXPECT_FALSE(decode_gap_counters(header, 7));

@@ -79,7 +79,7 @@ TEST_F(TrafficControlTest, BuildsTheWholeLayout) {
 TEST_F(TrafficControlTest, KeepsAClassFromExpiringAndBringsItBack) {
     constexpr TcHandle guard = tc_handle(1, 2);
     const ClassLease lease{{12'500}, 2s};
-    apply_all({AddRootQdisc{tc_handle(1, 0)}, AddClass{guard, std::nullopt, {}, 0ns, lease}});
+    apply_all({AddRootQdisc{tc_handle(1, 0)}, AddClass{guard, std::nullopt, {}, lease}});
     FakeClass& kernels = root().classes.at(guard.value);
     EXPECT_EQ(kernels.fallback, lease.fallback);
     EXPECT_EQ(kernels.expires_ns, 2'000'000'000U);
@@ -108,27 +108,37 @@ TEST_F(TrafficControlTest, ClassWithoutALeaseHasNone) {
                                  ApplyMode::in_order));
 }
 
-TEST_F(TrafficControlTest, GroupsAreGivenChangedAndRead) {
+TEST_F(TrafficControlTest, TablesAreGivenChangedAndRead) {
     apply_all(small_set_up);
     AddClass child{tc_handle(1, 0x1001), BytesPerSecond{12'345}, tc_handle(1, 0x10)};
-    child.group = 2;
+    child.table = {{1, BytesPerSecond{1'000}}, {160, std::nullopt}};
     apply_all({child});
-    EXPECT_EQ(root().classes.at(0x11001).group, 2U);
-    EXPECT_EQ(control_->classes()->back().group, 2U);
-    apply_all({ChangeClassGroup{child.classid, 0}});
-    EXPECT_EQ(root().classes.at(0x11001).group, 0U);
-    EXPECT_EQ(control_->classes()->back().group, 0U);
+    EXPECT_EQ(root().classes.at(0x11001).table, child.table);
+    EXPECT_EQ(control_->classes()->back().table, child.table);
+    apply_all({ChangeClassTable{child.classid, {{2, BytesPerSecond{2'000}}, {160, BytesPerSecond{3}}}}});
+    const RateTable changed{{1, BytesPerSecond{1'000}}, {2, BytesPerSecond{2'000}}, {160, BytesPerSecond{3}}};
+    EXPECT_EQ(control_->classes()->back().table, changed);
     EXPECT_EQ(control_->classes()->back().rate, child.rate);
+}
+
+TEST_F(TrafficControlTest, AWholeTableFitsIntoOneMessage) {
+    apply_all(small_set_up);
+    RateTable whole;
+    for (unsigned i = 1; i <= table_entries_max; ++i) whole[static_cast<TableEntry>(i)] = BytesPerSecond{i};
+    apply_all({ChangeClassTable{tc_handle(1, 0x10), whole}});
+    EXPECT_EQ(control_->classes()->front().table, whole);
+    const std::vector<Change> many(50, ChangeClassTable{tc_handle(1, 0x11), whole});
+    const std::size_t sends = kernel_.sends();
+    ASSERT_TRUE(control_->apply(many, ApplyMode::together));
+    EXPECT_EQ(kernel_.sends() - sends, 2U) << "64 KiB at a time";
 }
 
 TEST_F(TrafficControlTest, BuildsALayoutWithPhases) {
     const KernelLayout plain = make_kernel_layout(demo_topology(), 0);
-    apply_all(with_phases(plain, {17, 17}, std::chrono::milliseconds(10)).set_up);
+    apply_all(with_phases(plain, {17, 17}).set_up);
     ASSERT_EQ(root().classes.size(), 4U);
-    EXPECT_EQ(root().classes.at(0x10011).ordered_ns, 10'000'000U);
     EXPECT_EQ(root().classes.at(0x10011).parent, 0U);
     EXPECT_EQ(root().classes.at(0x10111).parent, 0x10011U);
-    EXPECT_EQ(root().classes.at(0x10111).ordered_ns, 0U);
     ASSERT_EQ(root().filters.size(), 1U);
     EXPECT_EQ(root().filters[0].program_fd, 17);
     EXPECT_EQ(root().filters[0].classid, 0x10000U);
@@ -158,11 +168,7 @@ TEST_F(TrafficControlTest, ChangesRates) {
     EXPECT_EQ(root().classes[0x10011].rate, BytesPerSecond{12'345});
     apply_all({ChangeClassRate{tc_handle(1, 0x11), BytesPerSecond{2'500'000}}});
     EXPECT_EQ(root().classes[0x10011].rate, BytesPerSecond{2'500'000});
-    apply_all({ChangeClassRate{tc_handle(1, 0x11), std::nullopt, 10ms}});
-    EXPECT_EQ(root().classes[0x10011].rate, BytesPerSecond{2'500'000}) << "it lingers";
-    EXPECT_EQ(root().classes[0x10011].next_rate, std::nullopt);
-    EXPECT_EQ(root().classes[0x10011].linger_ns, 10'000'000U);
-    kernel_.end_linger();
+    apply_all({ChangeClassRate{tc_handle(1, 0x11), std::nullopt}});
     EXPECT_EQ(root().classes[0x10011].rate, std::nullopt);
 }
 
@@ -242,9 +248,9 @@ TEST_F(TrafficControlTest, NeverSendsNumbersTheKernelCannotTake) {
     const std::size_t requests = kernel_.requests();
     const auto done = control_->apply(zero, ApplyMode::in_order);
     ASSERT_FALSE(done);
-    EXPECT_NE(done.error().error.message.find("adding class 1:10: rate must be"),
+    EXPECT_NE(done.error().error.message.find("adding class 1:10: rate: 8bit to"),
               std::string::npos);
-    const std::vector<Change> slow{ChangeClassRate{tc_handle(1, 0x10), std::nullopt, 11s}};
+    const std::vector<Change> slow{ChangeClassLease{tc_handle(1, 0x10), {{1}, 25h}}};
     EXPECT_FALSE(control_->apply(slow, ApplyMode::together));
     EXPECT_EQ(kernel_.requests(), requests);
 }
@@ -266,17 +272,13 @@ TEST_F(TrafficControlTest, ReadsTheRoot) {
 
 TEST_F(TrafficControlTest, ReadsClasses) {
     apply_all(small_set_up);
-    apply_all({ChangeClassRate{tc_handle(1, 0x11), std::nullopt, 10ms}});
     const auto classes = control_->classes();
     ASSERT_TRUE(classes);
     ASSERT_EQ(classes->size(), 2U);
     EXPECT_EQ((*classes)[0].classid, tc_handle(1, 0x10));
     EXPECT_EQ((*classes)[0].rate, std::nullopt);
-    EXPECT_FALSE((*classes)[0].change_pending);
     EXPECT_EQ((*classes)[0].wire_bytes, 1538U);
     EXPECT_EQ((*classes)[1].rate, BytesPerSecond{12'345});
-    EXPECT_TRUE((*classes)[1].change_pending);
-    EXPECT_EQ((*classes)[1].next_rate, std::nullopt);
 }
 
 TEST_F(TrafficControlTest, AsksAgainWhenADumpWasInterrupted) {
@@ -323,7 +325,7 @@ TEST(TcBatch, SaysTheSameInTcsLanguage) {
         AddFilter{10, 0x1f, *parse_ip_prefix("10.1.0.0/16"), tc_handle(1, 0x10)});
     changes.emplace_back(AddFilter{11, 2, *parse_ip_prefix("fd00:1::/64"), tc_handle(1, 0x11)});
     changes.emplace_back(ChangeClassRate{tc_handle(1, 0x11), BytesPerSecond{773'437}});
-    changes.emplace_back(ChangeClassRate{tc_handle(1, 0x11), std::nullopt, 10ms});
+    changes.emplace_back(ChangeClassTable{tc_handle(1, 0x11), {{3, BytesPerSecond{125'000}}, {4, std::nullopt}}});
     changes.emplace_back(DeleteRootQdisc{tc_handle(1, 0)});
     EXPECT_EQ(tc_batch("eth0", changes),
               "qdisc add dev eth0 root handle 1: gap\n"
@@ -334,7 +336,7 @@ TEST(TcBatch, SaysTheSameInTcsLanguage) {
               "filter add dev eth0 parent 1: protocol ipv6 pref 11 handle 0x2 flower dst_ip "
               "fd00:1::/64 classid 1:11\n"
               "class change dev eth0 classid 1:11 gap rate 6187496bit\n"
-              "class change dev eth0 classid 1:11 gap rate unlimited linger 10ms\n"
+              "class change dev eth0 classid 1:11 gap phase 3 1mbit phase 4 unlimited\n"
               "qdisc del dev eth0 root handle 1: gap\n");
 }
 

@@ -10,6 +10,7 @@
 #include "cli/plan_command.hpp"
 #include "cli/predict_command.hpp"
 #include "cli/run_command.hpp"
+#include "cli/selftest_command.hpp"
 #include "cli/status_command.hpp"
 #include "cli/top_command.hpp"
 #include "cli/topology_command.hpp"
@@ -27,6 +28,7 @@ std::vector<std::unique_ptr<Command>> make_commands(const CommandLine& line) {
     commands.push_back(std::make_unique<PlanCommand>(line));
     commands.push_back(std::make_unique<PredictCommand>(line));
     commands.push_back(std::make_unique<FitCommand>(line));
+    commands.push_back(std::make_unique<SelftestCommand>(line));
     commands.push_back(std::make_unique<StatusCommand>(line));
     commands.push_back(std::make_unique<TopCommand>(line));
     commands.push_back(std::make_unique<JobsCommand>(line));

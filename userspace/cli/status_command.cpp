@@ -41,15 +41,15 @@ void print_daemon(const Json& daemon) {
 }
 
 void print_classes(const Json& classes) {
-    constexpr const char* row = "{:<6}  {:<12}  {:<14}  {:<14}  {:<14}  {:>10}  {:>6}  {:>8}\n";
-    fmt::print(fmt::runtime(row), "class", "towards", "wanted", "in force", "lingering to",
+    constexpr const char* row = "{:<6}  {:<12}  {:<14}  {:<14}  {:>10}  {:>6}  {:>8}\n";
+    fmt::print(fmt::runtime(row), "class", "towards", "wanted", "in force",
                "packets", "drops", "backlog");
     for (const Json& entry : classes) {
         fmt::print(fmt::runtime(row), text_of(entry, "classid"), text_of(entry, "cluster"),
                    rate_text(entry, "wanted_bytes_per_s"),
                    entry.value("in_kernel", false) ? rate_text(entry, "bytes_per_s") : "missing",
-                   rate_text(entry, "next_bytes_per_s"), number_of(entry, "packets"),
-                   number_of(entry, "drops"), number_of(entry, "backlog_bytes"));
+                   number_of(entry, "packets"), number_of(entry, "drops"),
+                   number_of(entry, "backlog_bytes"));
     }
 }
 

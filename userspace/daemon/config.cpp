@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::size_t interface_max_bytes = 15;  // IFNAMSIZ less its final zero
 constexpr std::size_t socket_max_bytes = 107;    // sun_path less its final zero
-constexpr std::int64_t linger_max_ms = GAP_LINGER_MAX_NS / 1'000'000;
 
 bool is_interface_name(std::string_view name) {
     return !name.empty() && name.size() <= interface_max_bytes && name != "." && name != ".." &&
@@ -100,16 +99,18 @@ PolicyConfig read_policy(TomlReader& reader) {
             policy.min_message_bytes = static_cast<std::uint64_t>(bytes->value);
         }
     }
-    if (const auto linger = reader.integer("linger_ms")) {
-        if (linger->value < 0 || linger->value > linger_max_ms) {
-            reader.error(linger->line, "linger_ms", fmt::format("{} is out of range", linger->value),
-                         fmt::format("write 0 .. {} (default 10)", linger_max_ms));
-        } else {
-            policy.linger = std::chrono::milliseconds(linger->value);
-        }
-    }
     reader.finish();
     return policy;
+}
+
+void read_auto_or_off(TomlReader& reader, const char* key, bool& value) {
+    const auto text = reader.string(key);
+    if (!text) return;
+    value = text->value != "off";
+    if (value && text->value != "auto") {
+        reader.error(text->line, key, fmt::format("\"{}\" is unknown", text->value),
+                     "write \"auto\" (default) or \"off\"");
+    }
 }
 
 KernelConfig read_kernel(TomlReader& reader) {
@@ -130,13 +131,8 @@ KernelConfig read_kernel(TomlReader& reader) {
                          "write the folder of q_gap.so, starting with '/'");
         }
     }
-    if (const auto phases = reader.string("phases")) {
-        kernel.phases = phases->value != "off";
-        if (kernel.phases && phases->value != "auto") {
-            reader.error(phases->line, "phases", fmt::format("\"{}\" is unknown", phases->value),
-                         "write \"auto\" (default) or \"off\"");
-        }
-    }
+    read_auto_or_off(reader, "phases", kernel.phases);
+    read_auto_or_off(reader, "gap_frames", kernel.gap_frames);
     reader.finish();
     return kernel;
 }

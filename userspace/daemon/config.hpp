@@ -35,7 +35,6 @@ struct NodeConfig {
 struct PolicyConfig {
     PlanPolicy plan;
     std::uint64_t min_message_bytes = 2048;        ///< smaller collectives are not paced
-    std::chrono::milliseconds linger{10};
     /// Of all-to-alls.  None: the one that is predicted to end first.
     std::optional<AllToAllAlgorithm> algorithm;
     SharePolicy share = SharePolicy::per_job;  ///< of links that several jobs use
@@ -45,6 +44,7 @@ struct KernelConfig {
     KernelVia via = KernelVia::netlink;
     std::optional<std::string> tc_plugin_dir;  ///< none: found beside the program, or tc's own
     bool phases = true;  ///< rates that ranks switch themselves, where the kernel can
+    bool gap_frames = true;  ///< exact gaps, where the device passes the self-test
 };
 
 struct DaemonConfig {

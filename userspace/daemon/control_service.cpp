@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/limits.hpp"
+#include "gap_attr.h"
 #include "daemon/plan_json.hpp"
 #include "daemon/version.hpp"
 
@@ -61,13 +62,12 @@ ControlService::ControlService(NodePlanner planner, BytesPerSecond link_rate,
       kernel_(kernel),
       clock_(clock),
       started_(clock.now()),
-      pacer_(kernel, clock, planner_.layout(), planner_.config().policy.linger) {}
+      pacer_(kernel, clock, planner_.layout()) {}
 
 void ControlService::use_phases(PhaseMaps& maps, const PhaseProgram& program) {
     program_ = program;
     maps_ = &maps;
     phases_.emplace(maps, kernel_, planner_.layout(), link_rate_);
-    phases_->set_linger(planner_.config().policy.linger);
 }
 
 // ------------------------------------------------------------------ sessions
@@ -371,9 +371,10 @@ Json ControlService::daemon_json() const {
             {"cluster", planner_.own_cluster().name},
             {"interface", config.node.interface},
             {"link_bits_per_s", link_rate_.bits().value},
-            {"linger_ms", config.policy.linger.count()},
             {"min_message_bytes", config.policy.min_message_bytes},
             {"phases", phases_.has_value()},
+            {"backend", gap_backend_name(backend_)},
+            {"backend_reason", backend_reason_},
             {"disputed_cgroups", phases_ ? phases_->jobs().cgroups().disputed() : 0}};
 }
 
@@ -391,7 +392,6 @@ Json ControlService::classes_json(const std::vector<ClassState>& states) const {
         entry["in_kernel"] = state != states.end();
         if (state != states.end()) {
             entry["bytes_per_s"] = rate_json(state->rate);
-            if (state->change_pending) entry["next_bytes_per_s"] = rate_json(state->next_rate);
             entry["wire_bytes"] = state->wire_bytes;
             entry["packets"] = state->packets;
             // Its children's count to its packets, but only they queue any.
@@ -455,23 +455,6 @@ Result<Json> ControlService::status(Json answer) {
 
 // --------------------------------------------------------------------- reload
 
-/// What phases leave in the queues is the kernel's to wait for; what collectives
-/// leave there, the pacer's.
-Result<void> ControlService::change_linger(std::chrono::nanoseconds linger) {
-    const std::chrono::nanoseconds before = planner_.config().policy.linger;
-    if (phases_ && linger != before) {
-        const auto changes = linger_changes(planner_.layout(), linger);
-        if (const auto done = kernel_.apply(changes, ApplyMode::together); !done) {
-            // what did change goes back; nothing depends on it
-            (void)kernel_.apply(linger_changes(planner_.layout(), before), ApplyMode::together);
-            return tl::unexpected(done.error().error.within("the kernel"));
-        }
-        phases_->set_linger(linger);
-    }
-    pacer_.set_linger(linger);
-    return {};
-}
-
 Result<void> ControlService::reload(Config config) {
     auto next = NodePlanner::make(std::move(config), planner_.node_name());
     if (!next) return tl::unexpected(next.error());
@@ -485,7 +468,6 @@ Result<void> ControlService::reload(Config config) {
                        rate_to_text(next->own_cluster().host_rate),
                        rate_to_text(link_rate_.bits()));
     }
-    if (auto changed = change_linger(next->config().policy.linger); !changed) return changed;
     const bool keep_patterns = same_hosts(planner_.config().topology, next->config().topology);
     next->distrust(planner_.divisor_factor());
     planner_ = std::move(*next);

@@ -46,6 +46,9 @@ public:
     /// jobs are not told apart.  Without it they never are.
     using ReadCgroup = std::function<Result<std::uint64_t>(const Peer&)>;
     using TellError = std::function<void(const Error&)>;
+    /// The back end that the qdisc uses, and with which it is made anew; and why.
+    void use_backend(std::uint32_t backend, std::string why);
+    [[nodiscard]] std::uint32_t backend() const { return backend_; }
     void tell_apart_with(ReadCgroup read, TellError tell);
 
     /// The kernel held these classes before, and still does: rates of an earlier
@@ -162,7 +165,6 @@ private:
     void replan_jobs(bool same_hosts);
     Json jobs_json(std::size_t most, bool with_phases) const;
 
-    Result<void> change_linger(std::chrono::nanoseconds linger);
     static std::uint64_t remember(ControlSession& session, PreparedPattern prepared);
     Result<NodePlan> plan_for_size(PreparedPattern& prepared,
                                    const std::optional<std::uint64_t>& message_bytes) const;
@@ -199,6 +201,8 @@ private:
     std::optional<Error> share_error_;
     std::optional<std::chrono::nanoseconds> share_retry_at_;
     ReadCgroup read_cgroup_;
+    std::uint32_t backend_ = GAP_BACKEND_TIMER;
+    std::string backend_reason_ = "gap frames were not tested";
     TellError tell_apart_error_ = [](const Error&) {};
     std::function<Json()> coordination_;
     std::function<Json()> feedback_;

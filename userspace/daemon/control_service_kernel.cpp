@@ -26,22 +26,20 @@ void set_rates(std::vector<Change>& build, const KernelLayout& layout, const Pac
     }
 }
 
-std::vector<std::uint16_t> rest_minors(const KernelLayout& layout) {
-    std::vector<std::uint16_t> minors;
-    for (const ClassLayout& target : layout.classes) {
-        minors.push_back(rest_class(target.classid).minor());
+/// The tables of rates, and jobs' own classes, before the filters that lead to them.
+void add_tables(std::vector<Change>& build, const PhaseTables& tables) {
+    for (std::size_t trunk = 0; trunk < tables.trunks().size(); ++trunk) {
+        for (Change& change : build) {
+            auto* const one = std::get_if<AddClass>(&change);
+            if (one == nullptr || one->classid != tables.trunks()[trunk].shared) continue;
+            one->table = tables.table(trunk);
+        }
     }
-    return minors;
-}
-
-/// The classes of phases, before the filters that lead to them.
-void add_phase_classes(std::vector<Change>& build, const KernelLayout& layout,
-                       const PhaseClasses& classes) {
     std::vector<Change> added;
-    for (const PhaseClasses::InKernel& one : classes.all()) {
-        AddClass wanted{one.classid, one.rate, layout.classes[one.trunk].classid};
-        wanted.group = one.group;
-        added.emplace_back(wanted);
+    for (const PhaseTables::OwnClass& one : tables.own_classes()) {
+        AddClass wanted{one.classid, std::nullopt, tables.trunks()[one.trunk].trunk};
+        if (one.is_in_use) wanted.table = tables.table(one.trunk);
+        added.emplace_back(std::move(wanted));
     }
     auto filters = build.begin();
     while (filters != build.end() && !std::holds_alternative<AddClassifier>(*filters)) ++filters;
@@ -51,14 +49,18 @@ void add_phase_classes(std::vector<Change>& build, const KernelLayout& layout,
 }  // namespace
 
 KernelDesire ControlService::desired() const {
-    const std::chrono::nanoseconds linger = planner_.config().policy.linger;
     const KernelLayout layout =
-        phases_ ? with_phases(planner_.layout(), program_, linger) : planner_.layout();
-    KernelDesire desire{layout.set_up, linger};
+        phases_ ? with_phases(planner_.layout(), program_) : planner_.layout();
+    KernelDesire desire{layout.set_up};
     set_rates(desire.build, layout, pacer_);
-    if (phases_) add_phase_classes(desire.build, layout, phases_->classes());
+    if (phases_) add_tables(desire.build, phases_->tables());
     if (earlier_program_) put_before_classifier(desire.build, *earlier_program_);
     return desire;
+}
+
+void ControlService::use_backend(std::uint32_t backend, std::string why) {
+    backend_ = backend;
+    backend_reason_ = std::move(why);
 }
 
 void ControlService::kernel_agrees(const std::optional<BytesPerSecond>& link_rate) {
@@ -82,8 +84,7 @@ void ControlService::adopt(const std::vector<ClassState>& found,
         const auto state = std::find_if(found.begin(), found.end(), [&](const ClassState& one) {
             return one.classid == target.classid;
         });
-        rates.push_back(state == found.end() ? std::nullopt
-                                             : (state->change_pending ? state->next_rate : state->rate));
+        rates.push_back(state == found.end() ? std::nullopt : state->rate);
     }
     pacer_.hold(std::move(rates));
     if (phases_) phases_->adopt(found);
@@ -100,7 +101,7 @@ void ControlService::release_classifier() {
     if (!earlier_program_) return;
     earlier_program_.reset();
     ++changes_;
-    classify_resting(*maps_, rest_minors(planner_.layout()));
+    leave_resting_packets(*maps_, false);
 }
 
 std::vector<JobHere> ControlService::jobs() const {

@@ -81,7 +81,7 @@ void Coordinator::pass_found(const KernelState& observed) {
     const bool is_guard_ours = guard != nullptr && guard->lease == node_.guard &&
                                (guard->expired || !guard->rate);
     const bool is_cap_ours = cap != nullptr && cap->parent == guard_class &&
-                             !cap->change_pending && (!set || cap->rate == in_kernel(*set));
+                             (!set || cap->rate == in_kernel(*set));
     is_kernel_lost_ = is_kernel_lost_ || !is_guard_ours || !is_cap_ours;
 }
 

@@ -17,6 +17,7 @@
 #include "daemon/control_socket.hpp"
 #include "daemon/coordination_loop.hpp"
 #include "daemon/feedback_loop.hpp"
+#include "daemon/gap_frame_loop.hpp"
 #include "daemon/hand_over.hpp"
 #include "daemon/host_name.hpp"
 #include "daemon/job_file.hpp"
@@ -143,7 +144,7 @@ Result<std::unique_ptr<BpfPhaseMaps>> load_classifier(const NodePlanner& planner
     std::vector<PhaseTrunk> trunks;
     for (const ClassLayout& target : planner.layout().classes) {
         trunks.push_back({planner.config().topology.clusters()[target.cluster].prefixes,
-                          rest_class(target.classid).minor()});
+                          shared_class(target.classid).minor()});
     }
     return BpfPhaseMaps::load(trunks);
 }
@@ -159,17 +160,12 @@ Result<SetUp> set_up(TrafficControl& kernel, const NodePlanner& planner, spdlog:
     const BitsPerSecond host_rate = planner.own_cluster().host_rate;
     auto phases = load_classifier(planner);
     if (phases) {
-        const KernelLayout layout = with_phases(planner.layout(), (*phases)->program(),
-                                                planner.config().policy.linger);
+        const KernelLayout layout = with_phases(planner.layout(), (*phases)->program());
         // Until it is known that no earlier run's classifier is to decide.
-        std::vector<std::uint16_t> minors(layout.classes.size());
-        classify_resting(**phases, minors);
+        leave_resting_packets(**phases, true);
         auto report = set_up_kernel(kernel, layout, host_rate);
         if (report) {
-            for (std::size_t i = 0; i < minors.size(); ++i) {
-                minors[i] = rest_class(layout.classes[i].classid).minor();
-            }
-            if (!report->earlier_program) classify_resting(**phases, minors);
+            if (!report->earlier_program) leave_resting_packets(**phases, false);
             return SetUp{*report, std::move(*phases)};
         }
         phases = tl::unexpected(report.error());
@@ -251,6 +247,9 @@ Result<void> serve(NodePlanner planner, const SetUp& done, KernelAccess& access,
         if (!started) return tl::unexpected(started.error());
         coordination = std::move(*started);
     }
+    auto gap_frames = GapFrameLoop::start(event.get(), service, kernel, log);
+    if (!gap_frames) return tl::unexpected(gap_frames.error());
+    (*watch)->look_also_with([&] { (*gap_frames)->look(); });
     auto feedback = FeedbackLoop::start(event.get(), service, log);
     if (!feedback) return tl::unexpected(feedback.error());
     Daemon daemon(event.get(), service, **feedback, log);

@@ -13,8 +13,6 @@
 namespace headway {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr const char* our_kind = "gap";
 constexpr std::size_t changes_told_max = 3;
 constexpr std::uint16_t classifier_preference = filter_preference_v4;
@@ -98,26 +96,37 @@ public:
 
 private:
     void mend(const AddClass& wanted, const ClassState& state) {
-        if (state.ordered_linger != wanted.ordered_linger) {
-            additions_.emplace_back(ChangeClassOrder{wanted.classid, wanted.ordered_linger});
-        }
-        if (state.group != wanted.group) {
-            additions_.emplace_back(ChangeClassGroup{wanted.classid, wanted.group});
+        if (RateTable missing = missing_entries(wanted.table, state.table); !missing.empty()) {
+            additions_.emplace_back(ChangeClassTable{wanted.classid, std::move(missing)});
         }
         if (wanted.lease && state.lease != wanted.lease) {
             additions_.emplace_back(ChangeClassLease{wanted.classid, *wanted.lease});
         }
         if (wanted.keeps_rate) return;
-        const ClassRate will_be = state.change_pending ? state.next_rate : state.rate;
-        if (will_be == wanted.rate || (is_beyond_link(wanted.rate) && !will_be)) return;
-        const auto linger = rises(state.rate, wanted.rate) ? desire_.linger : 0ns;
-        const ClassRate rate = is_beyond_link(wanted.rate) ? std::nullopt : wanted.rate;
-        additions_.emplace_back(ChangeClassRate{wanted.classid, rate, linger});
+        const ClassRate rate = allowed(wanted.rate);
+        if (state.rate != rate) additions_.emplace_back(ChangeClassRate{wanted.classid, rate});
+    }
+
+    /// What is in the kernel besides may still be the rate of packets that wait.
+    [[nodiscard]] RateTable missing_entries(const RateTable& wanted, const RateTable& found) const {
+        RateTable missing;
+        for (const auto& [number, rate] : wanted) {
+            const auto known = found.find(number);
+            if (known == found.end() || known->second != allowed(rate)) {
+                missing.emplace(number, allowed(rate));
+            }
+        }
+        return missing;
     }
 
     [[nodiscard]] AddClass allowed(AddClass wanted) const {
-        if (is_beyond_link(wanted.rate)) wanted.rate.reset();
+        wanted.rate = allowed(wanted.rate);
+        for (auto& [number, rate] : wanted.table) rate = allowed(rate);
         return wanted;
+    }
+
+    [[nodiscard]] ClassRate allowed(const ClassRate& rate) const {
+        return is_beyond_link(rate) ? std::nullopt : rate;
     }
 
     /// The kernel takes no such rate, as after the link has become slower.
@@ -147,7 +156,7 @@ private:
             for (const TcHandle child : children[classid]) {
                 is_childless = self(self, child, must) && is_childless;
             }
-            if (!must && desired_.contains(classid)) return false;
+            if (!must && (desired_.contains(classid) || classid == selftest_class)) return false;
             if (!must && found_.at(classid)->backlog_bytes != 0) {
                 ++unfinished_;
                 return false;

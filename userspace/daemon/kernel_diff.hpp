@@ -2,7 +2,6 @@
 // From what the kernel has to what it should have.  Pure: no kernel here.
 #pragma once
 
-#include <chrono>
 #include <span>
 #include <vector>
 
@@ -31,7 +30,6 @@ struct KernelState {
 /// the root qdisc, then classes (parents first) with their rates, then filters.
 struct KernelDesire {
     std::vector<Change> build;
-    std::chrono::nanoseconds linger{0};  ///< of a rate that rises
 };
 
 /// The classifier comes before that of an earlier run, which decides where this
@@ -48,7 +46,7 @@ struct KernelDiff {
     std::size_t unfinished = 0;
 };
 
-/// Rates fall at once and rise after `linger`; a class of ours is never taken
+/// A class of ours is never taken
 /// away to be made anew but where its parent is wrong; the classifier is
 /// replaced with no packet between the old and the new one.  What is in our
 /// qdisc and not desired goes: filters first, and classes once they are empty.

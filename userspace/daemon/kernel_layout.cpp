@@ -8,7 +8,7 @@ namespace headway {
 namespace {
 
 constexpr std::uint16_t first_class_minor = 0x10;
-constexpr std::uint16_t rest_minor_offset = 0x100;
+constexpr std::uint16_t shared_minor_offset = 0x100;
 
 /// Guard and cap are made at the fallback; what becomes of them later is not the
 /// layout's business.
@@ -28,9 +28,9 @@ std::optional<TcHandle> parent_of(const KernelLayout& layout, std::size_t cluste
 
 }  // namespace
 
-TcHandle rest_class(TcHandle classid) {
+TcHandle shared_class(TcHandle classid) {
     return tc_handle(classid.major(),
-                     static_cast<std::uint16_t>(classid.minor() + rest_minor_offset));
+                     static_cast<std::uint16_t>(classid.minor() + shared_minor_offset));
 }
 
 KernelLayout make_kernel_layout(const Topology& topology, std::size_t own_cluster,
@@ -60,29 +60,20 @@ KernelLayout make_kernel_layout(const Topology& topology, std::size_t own_cluste
     return layout;
 }
 
-KernelLayout with_phases(const KernelLayout& layout, const PhaseProgram& program,
-                         std::chrono::nanoseconds linger) {
+KernelLayout with_phases(const KernelLayout& layout, const PhaseProgram& program) {
     KernelLayout phases = layout;
     phases.set_up = {AddRootQdisc{root_handle}};
     if (layout.guard) std::ranges::copy(fence(*layout.guard), std::back_inserter(phases.set_up));
     for (const ClassLayout& target : layout.classes) {
         // Its first child comes with it: a class never changes from one that
         // queues packets to one that has children.
-        phases.set_up.emplace_back(AddClass{target.classid, std::nullopt,
-                                            parent_of(layout, target.cluster), linger});
         phases.set_up.emplace_back(
-            AddClass{rest_class(target.classid), std::nullopt, target.classid});
+            AddClass{target.classid, std::nullopt, parent_of(layout, target.cluster)});
+        phases.set_up.emplace_back(
+            AddClass{shared_class(target.classid), std::nullopt, target.classid});
     }
     phases.set_up.emplace_back(AddClassifier{filter_preference_v4, program, root_handle});
     return phases;
-}
-
-std::vector<Change> linger_changes(const KernelLayout& layout, std::chrono::nanoseconds linger) {
-    std::vector<Change> changes;
-    for (const ClassLayout& target : layout.classes) {
-        changes.emplace_back(ChangeClassOrder{target.classid, linger});
-    }
-    return changes;
 }
 
 std::vector<ClassRate> class_rates(const KernelLayout& layout,

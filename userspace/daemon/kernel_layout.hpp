@@ -15,13 +15,14 @@
 // With phases (userspace/phase/) each of these classes has children, which a
 // BPF classifier chooses instead of the filters:
 //
-//     class 1:10              cap on all of them; keeps their packets in order
-//       class 1:110           packets while nobody is in a phase; unlimited
-//       class 1:1001, ...     one per rate that a phase has had; of jobs that are told
-//                             apart each in the job's group
+//     class 1:10              cap on all of them
+//       class 1:110           packets of all jobs, each at its phase's rate
+//       class 1:1001, ...     those of one job each, where jobs are told apart
+//
+// Which phase a packet is of is a number that the classifier gives it; what the
+// number means is in the tables of these classes (userspace/phase/phase_tables.hpp).
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -43,12 +44,15 @@ struct ClassLayout {
     std::size_t cluster = 0;  ///< packets to this cluster's hosts
 };
 
+/// There while the self-test runs (selftest/gap_frame_test.hpp), and nobody else's business.
+inline constexpr TcHandle selftest_class = tc_handle(1, 0xfff0);
+
 /// Above all classes whose packets cross the trunk, one below the other.
 inline constexpr TcHandle guard_class = tc_handle(1, 2);
 inline constexpr TcHandle cap_class = tc_handle(1, 3);
 
-/// Class of resting traffic below that one.
-[[nodiscard]] TcHandle rest_class(TcHandle classid);
+/// The class below that one which all jobs share.
+[[nodiscard]] TcHandle shared_class(TcHandle classid);
 
 struct KernelLayout {
     std::size_t own_cluster = 0;
@@ -61,14 +65,8 @@ struct KernelLayout {
 [[nodiscard]] KernelLayout make_kernel_layout(const Topology& topology, std::size_t own_cluster,
                                               const std::optional<ClassLease>& guard = {});
 
-/// The same classes with phases below them.  `linger`: how long at most packets
-/// of a phase hold up those of a laxer one.
-[[nodiscard]] KernelLayout with_phases(const KernelLayout& layout, const PhaseProgram& program,
-                                       std::chrono::nanoseconds linger);
-
-/// Another `linger` for a layout with phases that is in the kernel.
-[[nodiscard]] std::vector<Change> linger_changes(const KernelLayout& layout,
-                                                 std::chrono::nanoseconds linger);
+/// The same classes with phases below them.
+[[nodiscard]] KernelLayout with_phases(const KernelLayout& layout, const PhaseProgram& program);
 
 /// The rates of a plan for a node of `layout`'s own cluster, one per class of
 /// the layout.  None: the plan does not limit that class.

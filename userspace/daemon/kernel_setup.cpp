@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include "daemon/kernel_diff.hpp"
-#include "phase/phase_classes.hpp"
+#include "phase/phase_tables.hpp"
 
 namespace headway {
 namespace {
@@ -39,7 +39,7 @@ bool has_classifier(const KernelLayout& layout) {
 }
 
 /// What should be there now: the layout, but with the rates that its classes
-/// have, and with the classes of phases.
+/// have, and with jobs' own classes.
 KernelDesire as_found(const KernelLayout& layout, const KernelState& observed) {
     KernelDesire desire;
     std::vector<Change> filters;
@@ -53,12 +53,11 @@ KernelDesire as_found(const KernelLayout& layout, const KernelState& observed) {
         for (Change& change : desire.build) {
             auto* const one = std::get_if<AddClass>(&change);
             if (one != nullptr && one->classid == state.classid) {
-                one->rate = state.change_pending ? state.next_rate : state.rate;
+                one->rate = state.rate;
             }
         }
         if (has_phases && is_phase_class(state)) {
             desire.build.emplace_back(AddClass{state.classid, state.rate, state.parent});
-            std::get<AddClass>(desire.build.back()).group = state.group;
         }
     }
     desire.build.insert(desire.build.end(), filters.begin(), filters.end());

@@ -84,6 +84,7 @@ void KernelWatch::listen() {
     if (!concerned) log_warning(log_, "HW-205 {}: {}", device_, concerned.error().message);
     if (!concerned || *concerned) reconciler_.notice();
     run_if_due();
+    if (!concerned || *concerned) look_also_();
 }
 
 int KernelWatch::on_due(sd_event_source*, std::uint64_t, void* watch) {

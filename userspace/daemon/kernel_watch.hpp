@@ -3,6 +3,7 @@
 // due, a line in the log for what they found.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -26,6 +27,9 @@ public:
     KernelWatch(const KernelWatch&) = delete;
     KernelWatch& operator=(const KernelWatch&) = delete;
     ~KernelWatch() = default;
+
+    /// Called after what others have done to the device.
+    void look_also_with(std::function<void()> look) { look_also_ = std::move(look); }
 
     /// Lets the rates of an earlier run go, once its clients have had the time to
     /// say what they want.
@@ -56,6 +60,7 @@ private:
     EventSource due_;
     EventSource release_;
     std::string last_error_;
+    std::function<void()> look_also_ = [] {};
 };
 
 }  // namespace headway

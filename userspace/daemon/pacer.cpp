@@ -3,11 +3,8 @@
 
 namespace headway {
 
-using namespace std::chrono_literals;
-
-Pacer::Pacer(TrafficControl& kernel, const Clock& clock, const KernelLayout& layout,
-             std::chrono::nanoseconds linger)
-    : kernel_(kernel), clock_(clock), linger_(linger) {
+Pacer::Pacer(TrafficControl& kernel, const Clock& clock, const KernelLayout& layout)
+    : kernel_(kernel), clock_(clock) {
     for (const ClassLayout& target : layout.classes) {
         classes_.push_back({target.classid, {}, std::nullopt});
     }
@@ -91,10 +88,7 @@ Result<void> Pacer::reconcile() {
         const PacedClass& paced = classes_[i];
         const ClassRate rate = wanted(i);
         if (paced.is_known && paced.commanded == rate) continue;
-        // From an unknown rate, only "no limit" surely is no fall.
-        const bool rising = paced.is_known ? rises(paced.commanded, rate) : !rate;
-        const auto linger = rising ? linger_ : 0ns;
-        changes.emplace_back(ChangeClassRate{classes_[i].classid, rate, linger});
+        changes.emplace_back(ChangeClassRate{paced.classid, rate});
         changed.push_back(i);
     }
     if (!changes.empty()) {

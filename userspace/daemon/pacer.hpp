@@ -2,9 +2,8 @@
 // The rates that collectives ask for, and the rates in the kernel.
 //
 // Every active collective of every process on the node may limit every class.
-// The strictest wins; without any, a class is unlimited.  A rate that falls is
-// set at once.  One that rises lingers: the kernel applies it when the class
-// runs empty, since MPI returns while the tail is still in the socket.
+// The strictest wins; without any, a class is unlimited.  The
+// kernel applies a rate at once, to the packets that wait as well.
 //
 // Pacer remembers what the kernel acknowledged, not what it hoped: after a
 // failure a class's rate counts as unknown until the kernel acknowledges one,
@@ -32,8 +31,7 @@ public:
 
     /// The kernel must hold `layout` with all classes unlimited.  The
     /// references must outlive the pacer.
-    Pacer(TrafficControl& kernel, const Clock& clock, const KernelLayout& layout,
-          std::chrono::nanoseconds linger);
+    Pacer(TrafficControl& kernel, const Clock& clock, const KernelLayout& layout);
 
     /// A collective begins that limits class i to rates[i] (none: no wish).
     /// When this returns, the kernel holds the rates.  If it refuses any, the
@@ -62,8 +60,6 @@ public:
     /// The last failure that no caller was told, once.
     [[nodiscard]] std::optional<Error> take_error();
 
-    void set_linger(std::chrono::nanoseconds linger) { linger_ = linger; }
-
     [[nodiscard]] std::size_t active() const { return enters_.size(); }
     [[nodiscard]] ClassRate wanted(std::size_t class_index) const;
 
@@ -71,7 +67,7 @@ private:
     struct PacedClass {
         TcHandle classid;
         std::map<BytesPerSecond, std::uint32_t> wishes;  ///< rate -> how many want it
-        ClassRate commanded;  ///< acknowledged last, perhaps still lingering
+        ClassRate commanded;  ///< acknowledged last
         bool is_known = true;  ///< that `commanded` is what the kernel has
     };
 
@@ -83,7 +79,6 @@ private:
 
     TrafficControl& kernel_;
     const Clock& clock_;
-    std::chrono::nanoseconds linger_;
     std::vector<PacedClass> classes_;
     std::unordered_map<EnterId, std::vector<ClassRate>> enters_;
     std::vector<ClassRate> held_;  ///< or empty

@@ -15,10 +15,12 @@
 namespace headway {
 namespace {
 
-std::vector<TcHandle> class_handles(const KernelLayout& layout) {
-    std::vector<TcHandle> handles;
-    for (const ClassLayout& target : layout.classes) handles.push_back(target.classid);
-    return handles;
+std::vector<TrunkClasses> trunk_classes(const KernelLayout& layout) {
+    std::vector<TrunkClasses> trunks;
+    for (const ClassLayout& target : layout.classes) {
+        trunks.push_back({target.classid, shared_class(target.classid)});
+    }
+    return trunks;
 }
 
 tl::unexpected<Error> not_joined() {
@@ -38,7 +40,7 @@ ClassRate strictest(const std::vector<ClassRate>& rates) {
 
 PhaseService::PhaseService(PhaseMaps& maps, TrafficControl& kernel, const KernelLayout& layout,
                            BytesPerSecond link_rate)
-    : jobs_(maps, kernel, class_handles(layout), link_rate),
+    : jobs_(maps, kernel, trunk_classes(layout), link_rate),
       trunks_(layout.classes.size()),
       link_rate_(link_rate) {}
 
@@ -269,7 +271,7 @@ Result<void> PhaseService::share(const JobTable& table) {
 std::set<std::uint32_t> PhaseService::jobs_to_tell_apart(const JobTable& table) const {
     std::set<std::uint32_t> jobs;
     const std::size_t count = jobs_.jobs().size();
-    if (count < 2 || count > PhaseJobs::jobs_apart_max || jobs_.cgroups().is_empty()) return jobs;
+    if (count < 2 || jobs_.cgroups().is_empty()) return jobs;
     for (const auto& [number, job] : jobs_.jobs()) {
         const auto id = table.find(job.user, job.name);
         const bool has_part = id && table.at(*id).hosts.has_value();

@@ -48,8 +48,8 @@ public:
     /// Another topology or policy: what was answered does not hold any more.
     void plans_changed();
 
-    /// Classes of phases that an earlier run left serve the next who wants them.
-    void adopt(const std::vector<ClassState>& found) { jobs_.classes().adopt(found); }
+    /// Rates and classes that an earlier run left serve the next who wants them.
+    void adopt(const std::vector<ClassState>& found) { jobs_.tables().adopt(found); }
 
     /// What is no limit depends on it.
     void link_changed(BytesPerSecond link_rate) {
@@ -62,8 +62,6 @@ public:
     [[nodiscard]] Result<void> know_cgroup(const ControlSession& session, std::uint64_t cgroup) {
         return jobs_.know_cgroup(*session.seat, cgroup);
     }
-    /// For how long packets stay with the phase that their job has left.
-    void set_linger(std::chrono::nanoseconds linger) { set_phase_linger(jobs_.maps(), linger); }
     /// Packets of jobs are told apart if there are several, all that have rates have their
     /// parts of the links (`parts_hold`, and the hosts of each are known), and some of
     /// their cgroups are.  After any change of that, and before a client hears of it.
@@ -76,7 +74,7 @@ public:
     /// Of the job's phases, into its entry of the status.
     void add_phases_json(const KnownJob& job, Json& entry) const;
     [[nodiscard]] std::uint32_t phase_in(const PhaseSeat& seat) { return jobs_.phase_in(seat); }
-    [[nodiscard]] const PhaseClasses& classes() const { return jobs_.classes(); }
+    [[nodiscard]] const PhaseTables& tables() const { return jobs_.tables(); }
 
 private:
     Result<NodePlan> plan(const NodePlanner& planner, const PhaseRequest& request) const;

@@ -35,7 +35,7 @@ struct BytesPerSecond {
 inline constexpr BitsPerSecond rate_max{GAP_RATE_MAX * 8};
 
 /// "25mbit", "2.5Gbit", "800000" (bits per second): tc's decimal units bit,
-/// kbit, mbit, gbit, tbit in any case.  8bit .. 8tbit, whole bits only.
+/// kbit, mbit, gbit, tbit in any case.  8bit .. 1.6tbit, whole bits only.
 [[nodiscard]] Result<BitsPerSecond> parse_rate(std::string_view text);
 
 /// Exactly, in the largest unit that needs no fraction: what parse_rate() and

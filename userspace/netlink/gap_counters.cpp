@@ -28,8 +28,16 @@ void read_statistics(const nlattr* nest, std::optional<GapCounters>& counters) {
             return;
         }
         const tc_gap_qdisc_xstats& qdisc = xstats.qdisc;
-        counters = {qdisc.wire_bytes,     qdisc.gap_packets, qdisc.gap_wire_bytes,
-                    qdisc.direct_packets, qdisc.underruns,   qdisc.expired};
+        counters = {.stamp_ns = qdisc.stamp_ns,
+                    .wire_bytes = qdisc.wire_bytes,
+                    .gap_packets = qdisc.gap_packets,
+                    .gap_wire_bytes = qdisc.gap_wire_bytes,
+                    .direct_packets = qdisc.direct_packets,
+                    .underruns = qdisc.underruns,
+                    .fallbacks = qdisc.fallbacks,
+                    .expired = qdisc.expired,
+                    .device_queued_bytes = qdisc.device_queued_bytes,
+                    .device_completed_bytes = qdisc.device_completed_bytes};
     });
 }
 

@@ -13,12 +13,18 @@
 namespace headway {
 
 struct GapCounters {
+    std::uint64_t stamp_ns = 0;        ///< CLOCK_MONOTONIC when the kernel read these
     std::uint64_t wire_bytes = 0;      ///< of data frames
     std::uint64_t gap_packets = 0;
     std::uint64_t gap_wire_bytes = 0;
     std::uint64_t direct_packets = 0;  ///< of no class
     std::uint64_t underruns = 0;
+    std::uint64_t fallbacks = 0;       ///< times the device was found out to lose gap frames
     std::uint64_t expired = 0;         ///< classes that fell back
+    /// What the driver was given and has given back, modulo 2^32, frames without what
+    /// only the wire adds; both 0 where it keeps no such count.
+    std::uint32_t device_queued_bytes = 0;
+    std::uint32_t device_completed_bytes = 0;
 
     friend bool operator==(const GapCounters&, const GapCounters&) = default;
 };

@@ -15,6 +15,18 @@ namespace {
 
 // As many acknowledgements fit into the smallest usual receive buffer.
 constexpr std::size_t messages_per_send = 64;
+// The kernel refuses more than half of a socket's usual send buffer at once.
+constexpr std::size_t bytes_per_send = 64 * 1024;
+
+std::size_t count_for_one_send(std::span<const NetlinkMessage> requests) {
+    std::size_t count = 0, bytes = 0;
+    while (count < std::min(requests.size(), messages_per_send)) {
+        bytes += NLMSG_ALIGN(requests[count].bytes().size());
+        if (count > 0 && bytes > bytes_per_send) break;
+        ++count;
+    }
+    return count;
+}
 
 constexpr int dump_attempts = 10;
 
@@ -62,7 +74,7 @@ std::vector<Result<void>> NetlinkExchange::transact(std::span<NetlinkMessage> re
     std::vector<Result<void>> outcomes;
     outcomes.reserve(requests.size());
     while (!requests.empty()) {
-        const std::size_t count = std::min(requests.size(), messages_per_send);
+        const std::size_t count = count_for_one_send(requests);
         transact_some(requests.first(count), outcomes);
         requests = requests.subspan(count);
     }

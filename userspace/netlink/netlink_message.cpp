@@ -39,6 +39,14 @@ tcmsg* begin(NetlinkMessage& message, std::uint16_t type, std::uint16_t flags, i
 
 constexpr std::uint16_t create_flags = NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
 
+void put_table(gap_class_conf& conf, const RateTable& table) {
+    conf.phase_count = static_cast<std::uint32_t>(table.size());
+    std::size_t i = 0;
+    for (const auto& [number, rate] : table) {
+        conf.phases[i++] = {rate ? rate->value : GAP_RATE_UNLIMITED, number, 0};
+    }
+}
+
 gap_class_conf rate_conf(const ClassRate& rate) {
     gap_class_conf conf{};
     conf.has_rate = true;
@@ -57,7 +65,7 @@ Result<void> put_gap_class(nlmsghdr* header, const gap_class_conf& conf) {
     std::array<std::byte, GAP_ATTR_BUF_BYTES> attributes{};
     const int length = gap_class_encode(&conf, attributes.data(), attributes.size());
     if (length < 0) {
-        return system_failure(-length, "{}", gap_mistake_text(gap_class_mistakes(&conf)));
+        return system_failure(-length, "{}", gap_class_mistake(&conf));
     }
     mnl_attr_put(header, TCA_OPTIONS | NLA_F_NESTED, static_cast<std::size_t>(length),
                  attributes.data());
@@ -72,14 +80,14 @@ struct Encoder {
     NetlinkMessage& message;
     int ifindex;
 
-    // No options: the device's own speed is the link's, and what no filter
+    // No further options: the device's own speed is the link's, and what no filter
     // names is direct.
     Result<void> operator()(const AddRootQdisc& change) const {
-        tcmsg* tc = begin(message, RTM_NEWQDISC, create_flags, ifindex);
-        tc->tcm_parent = TC_H_ROOT;
-        tc->tcm_handle = change.handle.value;
-        mnl_attr_put_strz(message.header(), TCA_KIND, gap_kind);
-        return {};
+        return put_qdisc(change.handle, change.backend, create_flags);
+    }
+
+    Result<void> operator()(const ChangeBackend& change) const {
+        return put_qdisc(change.handle, change.backend, NLM_F_ACK);
     }
 
     Result<void> operator()(const DeleteRootQdisc& change) const {
@@ -92,10 +100,7 @@ struct Encoder {
 
     Result<void> operator()(const AddClass& change) const {
         gap_class_conf conf = rate_conf(change.rate);
-        conf.has_ordered = change.ordered_linger.count() > 0;
-        conf.ordered_ns = static_cast<std::uint64_t>(change.ordered_linger.count());
-        conf.has_group = change.group > 0;
-        conf.group = change.group;
+        put_table(conf, change.table);
         if (change.lease) put_lease(conf, *change.lease);
         return put_class(change.classid, change.parent.value_or(tc_handle(change.classid.major(), 0)),
                          create_flags, conf);
@@ -108,9 +113,12 @@ struct Encoder {
     }
 
     Result<void> operator()(const ChangeClassRate& change) const {
-        gap_class_conf conf = rate_conf(change.rate);
-        conf.has_linger = change.linger.count() > 0;
-        conf.linger_ns = static_cast<std::uint64_t>(change.linger.count());
+        return put_class(change.classid, same_parent, NLM_F_ACK, rate_conf(change.rate));
+    }
+
+    Result<void> operator()(const ChangeClassTable& change) const {
+        gap_class_conf conf{};
+        put_table(conf, change.entries);
         return put_class(change.classid, same_parent, NLM_F_ACK, conf);
     }
 
@@ -122,20 +130,6 @@ struct Encoder {
         gap_class_conf conf{};
         if (change.revives) conf = rate_conf(std::nullopt);
         put_lease(conf, change.lease);
-        return put_class(change.classid, same_parent, NLM_F_ACK, conf);
-    }
-
-    Result<void> operator()(const ChangeClassOrder& change) const {
-        gap_class_conf conf{};
-        conf.has_ordered = true;
-        conf.ordered_ns = static_cast<std::uint64_t>(change.ordered_linger.count());
-        return put_class(change.classid, same_parent, NLM_F_ACK, conf);
-    }
-
-    Result<void> operator()(const ChangeClassGroup& change) const {
-        gap_class_conf conf{};
-        conf.has_group = true;
-        conf.group = change.group;
         return put_class(change.classid, same_parent, NLM_F_ACK, conf);
     }
 
@@ -183,6 +177,17 @@ struct Encoder {
         tc->tcm_info = TC_H_MAKE(static_cast<std::uint32_t>(change.preference) << 16U,
                                  htons(change.protocol));
         mnl_attr_put_strz(message.header(), TCA_KIND, change.kind.c_str());
+        return {};
+    }
+
+    Result<void> put_qdisc(TcHandle handle, std::uint32_t backend, std::uint16_t flags) const {
+        tcmsg* tc = begin(message, RTM_NEWQDISC, flags, ifindex);
+        tc->tcm_parent = TC_H_ROOT;
+        tc->tcm_handle = handle.value;
+        mnl_attr_put_strz(message.header(), TCA_KIND, gap_kind);
+        nlattr* options = mnl_attr_nest_start(message.header(), TCA_OPTIONS);
+        mnl_attr_put_u32(message.header(), TCA_GAP_BACKEND, backend);
+        mnl_attr_nest_end(message.header(), options);
         return {};
     }
 
@@ -327,7 +332,9 @@ Result<std::optional<RootQdisc>> decode_root_qdisc(const nlmsghdr* message, int 
 
     const TcAttributes attributes = read_attributes(message);
     if (attributes.kind == nullptr) return failure("the kernel described a qdisc without a kind");
-    RootQdisc root{attribute_text(attributes.kind), TcHandle{tc->tcm_handle}, std::nullopt};
+    RootQdisc root;
+    root.kind = attribute_text(attributes.kind);
+    root.handle = TcHandle{tc->tcm_handle};
     if (root.kind == gap_kind && attributes.options != nullptr) {
         gap_qdisc_conf conf{};
         if (gap_qdisc_decode(&conf, mnl_attr_get_payload(attributes.options),
@@ -336,6 +343,8 @@ Result<std::optional<RootQdisc>> decode_root_qdisc(const nlmsghdr* message, int 
                            root.handle.to_string());
         }
         if (conf.has_link_rate) root.link_rate = BytesPerSecond{conf.link_rate_bytes_per_s};
+        root.backend = conf.backend_used;
+        root.reason = conf.reason;
     }
     return root;
 }
@@ -358,10 +367,10 @@ Result<std::optional<ClassState>> decode_class(const nlmsghdr* message, int ifin
                        state.classid.to_string());
     }
     state.rate = to_class_rate(conf.rate_bytes_per_s);
-    state.change_pending = conf.has_next_rate;
-    if (conf.has_next_rate) state.next_rate = to_class_rate(conf.next_rate_bytes_per_s);
-    if (conf.has_ordered) state.ordered_linger = to_time(conf.ordered_ns);
-    state.group = conf.group;
+    for (const tc_gap_phase_rate& one : std::span(conf.phases, conf.phase_count)) {
+        if (one.phase < 1 || one.phase > table_entries_max) continue;
+        state.table.emplace(static_cast<TableEntry>(one.phase), to_class_rate(one.rate));
+    }
     if (conf.has_fallback && conf.has_expires) {
         state.lease = ClassLease{{conf.fallback_bytes_per_s}, to_time(conf.expires_ns)};
     }

@@ -28,7 +28,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t capacity_bytes = 512;  // the longest request has 200
+    static constexpr std::size_t capacity_bytes = 4608;  // a class with a whole table has 4200
     alignas(NLMSG_ALIGNTO) std::array<std::byte, capacity_bytes> bytes_{};
 };
 

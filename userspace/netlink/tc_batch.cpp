@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netlink/tc_batch.hpp"
 
+#include "gap_attr.h"
 #include "model/duration.hpp"
 
 namespace headway {
@@ -15,11 +16,25 @@ std::string lease_words(const ClassLease& lease) {
                        duration_to_text(lease.expires));
 }
 
+std::string table_words(const RateTable& table) {
+    std::string words;
+    for (const auto& [number, rate] : table) {
+        words += fmt::format(" phase {} {}", number, rate_word(rate));
+    }
+    return words;
+}
+
 struct ToLine {
     std::string_view device;
 
     std::string operator()(const AddRootQdisc& c) const {
-        return fmt::format("qdisc add dev {} root handle {} gap", device, c.handle.to_string());
+        return fmt::format("qdisc add dev {} root handle {} gap{}", device, c.handle.to_string(),
+                           c.backend == GAP_BACKEND_TIMER ? "" : " backend gap");
+    }
+
+    std::string operator()(const ChangeBackend& c) const {
+        return fmt::format("qdisc change dev {} root handle {} gap backend {}", device,
+                           c.handle.to_string(), gap_backend_name(c.backend));
     }
 
     // tc sends the kind along, so that only a gap of that handle is deleted.
@@ -31,8 +46,7 @@ struct ToLine {
         const TcHandle parent = c.parent.value_or(tc_handle(c.classid.major(), 0));
         std::string line = fmt::format("class add dev {} parent {} classid {} gap rate {}", device,
                                        parent.to_string(), c.classid.to_string(), rate_word(c.rate));
-        if (c.ordered_linger.count() > 0) line += " ordered " + duration_to_text(c.ordered_linger);
-        if (c.group > 0) line += fmt::format(" group {}", c.group);
+        line += table_words(c.table);
         if (c.lease) line += lease_words(*c.lease);
         return line;
     }
@@ -42,24 +56,17 @@ struct ToLine {
     }
 
     std::string operator()(const ChangeClassRate& c) const {
-        std::string line = change_line(c.classid) + " rate " + rate_word(c.rate);
-        if (c.linger.count() > 0) line += " linger " + duration_to_text(c.linger);
-        return line;
+        return change_line(c.classid) + " rate " + rate_word(c.rate);
+    }
+
+    std::string operator()(const ChangeClassTable& c) const {
+        return change_line(c.classid) + table_words(c.entries);
     }
 
     std::string operator()(const RefreshClass& c) const { return change_line(c.classid); }
 
     std::string operator()(const ChangeClassLease& c) const {
         return change_line(c.classid) + (c.revives ? " rate unlimited" : "") + lease_words(c.lease);
-    }
-
-    std::string operator()(const ChangeClassOrder& c) const {
-        return change_line(c.classid) + " ordered " +
-               duration_to_text(c.ordered_linger);
-    }
-
-    std::string operator()(const ChangeClassGroup& c) const {
-        return fmt::format("{} group {}", change_line(c.classid), c.group);
     }
 
     std::string operator()(const AddFilter& c) const {

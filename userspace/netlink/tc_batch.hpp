@@ -12,7 +12,7 @@
 namespace headway {
 
 /// One line, without the name of the program and without the line's end:
-/// "class change dev eth0 classid 1:11 gap rate 25mbit linger 10ms".
+/// "class change dev eth0 classid 1:11 gap rate 25mbit".
 [[nodiscard]] std::string tc_line(std::string_view device, const Change& change);
 
 /// One line per change, each ended.

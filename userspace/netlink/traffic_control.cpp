@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netlink/traffic_control.hpp"
 
+#include "gap_attr.h"
+
 namespace headway {
 namespace {
 
 struct ToText {
     std::string operator()(const AddRootQdisc& c) const {
         return fmt::format("adding root qdisc gap {}", c.handle.to_string());
+    }
+    std::string operator()(const ChangeBackend& c) const {
+        return fmt::format("setting the back end of qdisc {} to {}", c.handle.to_string(),
+                           gap_backend_name(c.backend));
     }
     std::string operator()(const DeleteRootQdisc& c) const {
         return fmt::format("deleting root qdisc gap {}", c.handle.to_string());
@@ -21,18 +27,16 @@ struct ToText {
         return fmt::format("setting class {} to {}", c.classid.to_string(),
                            c.rate ? rate_to_text(c.rate->bits()) : "unlimited");
     }
+    std::string operator()(const ChangeClassTable& c) const {
+        return fmt::format("setting {} rates in the table of class {}", c.entries.size(),
+                           c.classid.to_string());
+    }
     std::string operator()(const RefreshClass& c) const {
         return fmt::format("refreshing class {}", c.classid.to_string());
     }
     std::string operator()(const ChangeClassLease& c) const {
         return fmt::format("{} class {}", c.revives ? "reviving" : "setting the fallback of",
                            c.classid.to_string());
-    }
-    std::string operator()(const ChangeClassOrder& c) const {
-        return fmt::format("setting the order of class {}", c.classid.to_string());
-    }
-    std::string operator()(const ChangeClassGroup& c) const {
-        return fmt::format("setting the group of class {}", c.classid.to_string());
     }
     std::string operator()(const AddFilter& c) const {
         return fmt::format("adding the filter for {}", c.destination.to_string());

@@ -12,11 +12,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <variant>
 #include <vector>
+
+#include <linux/pkt_sched_gap.h>
 
 #include "model/error.hpp"
 #include "model/ip_prefix.hpp"
@@ -28,10 +31,11 @@ namespace headway {
 /// A class's own limit; none: unlimited.
 using ClassRate = std::optional<BytesPerSecond>;
 
-/// "No limit" is more than any limit.
-[[nodiscard]] constexpr bool rises(const ClassRate& from, const ClassRate& to) {
-    return from && (!to || *to > *from);
-}
+/// Entries of a class's table of rates (tc-gap(8)): 1 .. table_entries_max.  A packet
+/// that a BPF classifier gave an entry's number leaves at the entry's rate.
+using TableEntry = std::uint8_t;
+inline constexpr unsigned table_entries_max = 160;
+using RateTable = std::map<TableEntry, ClassRate>;
 
 /// What a class falls back to by itself when no change of it has come for so
 /// long (tc-gap(8)).
@@ -44,6 +48,13 @@ struct ClassLease {
 
 struct AddRootQdisc {
     TcHandle handle;
+    std::uint32_t backend = GAP_BACKEND_TIMER;
+};
+
+/// Refused by the kernel, with a sentence, where gap frames cannot work.
+struct ChangeBackend {
+    TcHandle handle;
+    std::uint32_t backend = GAP_BACKEND_TIMER;
 };
 
 /// Takes its classes and filters with it; the device gets its default back.
@@ -56,14 +67,9 @@ struct AddClass {
     TcHandle classid;
     ClassRate rate;
     std::optional<TcHandle> parent{};  ///< none: directly below the root
-    /// Packets of its child classes leave in the order in which they came; a
-    /// laxer child's join a stricter one that still holds some, until that runs
-    /// empty, so much longer at most.  0: children are served independently.
-    std::chrono::nanoseconds ordered_linger{0};
     std::optional<ClassLease> lease{};  ///< none: it never expires
     bool keeps_rate = false;  ///< one that is there: `rate` is what it is made with only
-    /// Below an ordered class: served independently of children of other groups.
-    std::uint32_t group = 0;
+    RateTable table{};
 };
 
 /// Refused by the kernel if it has children.  Packets that it holds are lost.
@@ -74,8 +80,12 @@ struct DeleteClass {
 struct ChangeClassRate {
     TcHandle classid;
     ClassRate rate;
-    /// The new rate waits until the class runs empty, so much longer at most.
-    std::chrono::nanoseconds linger{0};
+};
+
+/// Entries that are not named stay as they are.
+struct ChangeClassTable {
+    TcHandle classid;
+    RateTable entries;
 };
 
 /// The change of nothing: a class that has not expired does not for its time.  One
@@ -89,18 +99,6 @@ struct ChangeClassLease {
     TcHandle classid;
     ClassLease lease;
     bool revives = false;  ///< and its rate is unlimited
-};
-
-/// Another AddClass::ordered_linger; the class keeps its rate.
-struct ChangeClassOrder {
-    TcHandle classid;
-    std::chrono::nanoseconds ordered_linger{0};
-};
-
-/// Another AddClass::group; its packets follow those of the new group.
-struct ChangeClassGroup {
-    TcHandle classid;
-    std::uint32_t group = 0;
 };
 
 /// Packets to `destination` go to class `classid`.  The kernel walks filters
@@ -138,9 +136,9 @@ struct DeleteFilter {
     std::string kind;
 };
 
-using Change = std::variant<AddRootQdisc, DeleteRootQdisc, AddClass, DeleteClass, ChangeClassRate,
-                            RefreshClass, ChangeClassLease, ChangeClassOrder, ChangeClassGroup, AddFilter,
-                            AddClassifier, DeleteFilter>;
+using Change = std::variant<AddRootQdisc, ChangeBackend, DeleteRootQdisc, AddClass, DeleteClass, ChangeClassRate,
+                            ChangeClassTable, RefreshClass, ChangeClassLease, AddFilter, AddClassifier,
+                            DeleteFilter>;
 
 /// "adding class 1:10", for messages.
 [[nodiscard]] std::string change_to_text(const Change& change);
@@ -148,7 +146,9 @@ using Change = std::variant<AddRootQdisc, DeleteRootQdisc, AddClass, DeleteClass
 struct RootQdisc {
     std::string kind;
     TcHandle handle;  ///< major 0: the kernel's own default, installed by nobody
-    std::optional<BytesPerSecond> link_rate;  ///< of a gap qdisc: what it drives
+    std::optional<BytesPerSecond> link_rate{};  ///< of a gap qdisc: what it drives
+    std::uint32_t backend = GAP_BACKEND_TIMER;  ///< in use
+    std::uint32_t reason = GAP_REASON_ASKED;    ///< GAP_REASON_*: why that one
 
     [[nodiscard]] bool is_default() const { return handle.major() == 0; }
 };
@@ -157,16 +157,13 @@ struct ClassState {
     TcHandle classid;
     TcHandle parent{};             ///< 0 directly below the root
     ClassRate rate;                ///< in force
-    bool change_pending = false;   ///< a change still lingers; then
-    ClassRate next_rate;           ///< this will be in force
-    std::chrono::nanoseconds ordered_linger{0};
+    RateTable table{};
     std::optional<ClassLease> lease{};
     bool expired = false;          ///< and `rate` is the fallback
     std::uint64_t wire_bytes = 0;
     std::uint64_t packets = 0;
     std::uint64_t drops = 0;
     std::uint64_t backlog_bytes = 0;
-    std::uint32_t group = 0;       ///< see AddClass::group
 };
 
 /// A filter of the root qdisc.

@@ -138,7 +138,7 @@ Result<void> BpfPhaseMaps::open(const std::vector<PhaseTrunk>& trunks, const cha
                                  static_cast<std::uint32_t>(entries));
     };
     resize("rates", table_entries * trunk_count_);
-    resize("tails", std::size_t{HEADWAY_PHASE_JOBS} * trunk_count_);
+    resize("own_classes", std::size_t{HEADWAY_PHASE_JOBS} * trunk_count_);
     resize("trunks_v4", count_prefixes(trunks, IpFamily::v4));
     resize("trunks_v6", count_prefixes(trunks, IpFamily::v6));
     if (const int error = bpf_object__load(object_.get()); error != 0) {
@@ -159,14 +159,14 @@ Result<void> BpfPhaseMaps::open(const std::vector<PhaseTrunk>& trunks, const cha
         SharedMemory::map(map_fd("rates"), table_entries * trunk_count_ * sizeof(headway_phase_rate));
     if (!rates) return tl::unexpected(rates.error());
     rates_ = std::move(*rates);
-    auto tails = SharedMemory::map(
-        map_fd("tails"), std::size_t{HEADWAY_PHASE_JOBS} * trunk_count_ * sizeof(std::uint64_t));
-    if (!tails) return tl::unexpected(tails.error());
-    tails_ = std::move(*tails);
+    auto classes = SharedMemory::map(map_fd("own_classes"), std::size_t{HEADWAY_PHASE_JOBS} *
+                                                                trunk_count_ * sizeof(std::uint64_t));
+    if (!classes) return tl::unexpected(classes.error());
+    own_classes_ = std::move(*classes);
 
     this->config().trunk_count = static_cast<std::uint32_t>(trunk_count_);
     for (std::size_t i = 0; i < trunks.size(); ++i) {
-        this->config().rest_minor[i] = trunks[i].rest_minor;
+        this->config().shared_minor[i] = trunks[i].shared_minor;
     }
     if (auto filled = fill_prefixes(trunks); !filled) return filled;
     std::array<std::uint32_t, HEADWAY_PHASE_JOBS> all{};
@@ -192,8 +192,8 @@ std::span<headway_phase_rate> BpfPhaseMaps::rates(std::uint32_t job, std::uint32
     return {table + (std::size_t{job} * HEADWAY_PHASES + phase) * trunk_count_, trunk_count_};
 }
 
-std::span<std::uint64_t> BpfPhaseMaps::tails(std::uint32_t job) {
-    return {static_cast<std::uint64_t*>(tails_.address()) + job * trunk_count_, trunk_count_};
+std::span<std::uint64_t> BpfPhaseMaps::own_classes(std::uint32_t job) {
+    return {static_cast<std::uint64_t*>(own_classes_.address()) + job * trunk_count_, trunk_count_};
 }
 
 Result<void> BpfPhaseMaps::set_cgroup(std::uint64_t cgroup, std::uint32_t job) {

@@ -16,10 +16,10 @@ struct bpf_object;
 
 namespace headway {
 
-/// One trunk: its prefixes, and the class of traffic that nobody limits.
+/// One trunk: its prefixes, and the class that all jobs share.
 struct PhaseTrunk {
     std::vector<IpPrefix> prefixes;
-    std::uint16_t rest_minor = 0;
+    std::uint16_t shared_minor = 0;
 };
 
 /// Memory shared with the kernel.
@@ -80,7 +80,7 @@ public:
     [[nodiscard]] Result<std::set<std::uint32_t>> adopt(std::vector<KeptArray> kept) override;
     [[nodiscard]] Result<void> set_cgroup(std::uint64_t cgroup, std::uint32_t job) override;
     void forget_cgroup(std::uint64_t cgroup) override;
-    [[nodiscard]] std::span<std::uint64_t> tails(std::uint32_t job) override;
+    [[nodiscard]] std::span<std::uint64_t> own_classes(std::uint32_t job) override;
 
 private:
     struct CloseObject {
@@ -106,7 +106,7 @@ private:
     PhaseProgram program_;
     SharedMemory config_;
     SharedMemory rates_;
-    SharedMemory tails_;
+    SharedMemory own_classes_;
     std::size_t trunk_count_ = 0;
     std::array<JobArray, HEADWAY_PHASE_JOBS> arrays_;
 };

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Chooses a packet's class by where it goes and by the phases that the node's
- * processes are in: of those that limit the trunk, the strictest.
+ * Chooses a packet's class by where it goes and whose it is, and the entry of
+ * that class's table of rates by the phases that the node's processes are in: of
+ * those that limit the trunk, the strictest.
  *
- * If headwayd says so, packets of several jobs are told apart by the cgroup of
- * their socket: where a phase of the packet's own job limits the trunk, only
- * the job's own count.  All other packets take the strictest of all.
+ * If headwayd tells jobs apart, the cgroup of the packet's socket tells whose it
+ * is.  Where a phase of that job limits the trunk, only the job's own phases count,
+ * and the packet takes the class that headwayd has given the job.  All others take
+ * the class that all jobs share.
  *
  * Attached to the root qdisc in direct-action mode; the filter's own class id
- * has the major number.  Packets to nowhere that is known are left to the
- * qdisc's next filter and default class.
+ * has the major number.  The entry is told to the qdisc in skb->tc_index.
+ * Packets to nowhere that is known are left to the qdisc's next filter and
+ * default class.
  *
  * What a client writes is a number below HEADWAY_PHASES, or it is ignored: it
  * can only choose among the rates that headwayd put into `rates` for its job.
@@ -82,24 +85,49 @@ struct {
 	__type(value, __u32);
 } cgroups SEC(".maps");
 
-/*
- * As large as the topology needs.  A job that leaves its phase has packets in
- * that phase's class, and more in its sockets.  These must not overtake those
- * by way of another job's class, nor leave unpaced; the qdisc, which sees to
- * that among the classes of one job, does not know whose a packet of another
- * class is.  So for linger_ns after the last packet of a phase the job's
- * packets stay in its class.  Each element is the phase in the bits of
- * TAIL_PHASE, and in the others the time until when.
- */
+/* headwayd makes it as large as the topology needs. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, __u64);
-} tails SEC(".maps");
+} own_classes SEC(".maps");
 
-#define TAIL_PHASE	((__u64)HEADWAY_PHASES - 1)
+/*
+ * When a job leaves its phase, some of the phase's data may still be in its
+ * sockets, because TCP's window did not let it go.  It must not leave unpaced
+ * later.  So of each socket it is remembered how much had been written to it when
+ * it last sent in a phase: until that has been acknowledged, packets of the socket
+ * take the phase's entry, those that TCP sends once more too.
+ *
+ * What was written after that packet, but before the job left, is not known.  A
+ * socket that has such data sends again when an acknowledgement comes, so for
+ * two round trips its packets keep the entry as well, and what has been written
+ * until then.
+ */
+struct sent_in_phase {
+	__u64	until_ns;
+	__u32	end_seq;
+	__u32	entry;	/* 0: none */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct sent_in_phase);
+} sent SEC(".maps");
+
+#define ROUND_TRIPS_MIN_NS	1000000ULL	/* before the first one is measured */
+#define ROUND_TRIPS_MAX_NS	1000000000ULL
+
+/* What is looked at of the kernel's structure, wherever it is there. */
+struct tcp_sock {
+	__u32	snd_una;
+	__u32	write_seq;
+	__u32	srtt_us;	/* times eight */
+} __attribute__((preserve_access_index));
 
 static __always_inline const __u32 *trunk_v4(const void *data, const void *end)
 {
@@ -169,9 +197,8 @@ rate_of(const struct headway_phase_config *c, __u32 job, __u32 phase, __u32 trun
 }
 
 /*
- * The phase that limits the trunk most: of the processes of job @only, or of
- * all with NO_JOB.  Its number in the upper half, the number of its class in the
- * lower one; 0 if there is none.
+ * The entry of the phase that limits the trunk most: of the processes of job
+ * @only, or of all with NO_JOB; 0 if there is none.
  *
  * The verifier follows the loop to its end only for who has CAP_PERFMON, for it
  * need not try what a processor might guess then.  bpf_loop() would do without,
@@ -183,14 +210,14 @@ rate_of(const struct headway_phase_config *c, __u32 job, __u32 phase, __u32 trun
  * turn with it and without.  Together that is a sixth of the instructions to
  * verify, and headwayd waits for them whenever it starts.
  */
-__noinline __u64 strictest(__u32 trunk, __u32 only)
+__noinline __u32 strictest(__u32 trunk, __u32 only)
 {
 	const struct headway_phase_slots *slots, *found;
 	const struct headway_phase_config *c;
 	const struct headway_phase_rate *rate;
 	const __u32 first = 0;
-	__u64 least = ~0ULL, chosen = 0;
-	__u32 i, slots_job;
+	__u32 i, slots_job, chosen = 0;
+	__u64 least = ~0ULL;
 
 	trunk = INDEX(trunk, HEADWAY_PHASE_TRUNKS);
 	c = bpf_map_lookup_elem(&config, &first);
@@ -222,7 +249,7 @@ __noinline __u64 strictest(__u32 trunk, __u32 only)
 		rate = rate_of(c, job, phase, trunk);
 		if (rate && rate->bytes_per_s < least) {
 			least = rate->bytes_per_s;
-			chosen = (__u64)phase << 32 | rate->class_minor;
+			chosen = rate->entry;
 		}
 	}
 	return chosen;
@@ -237,47 +264,102 @@ static __always_inline __u32 job_of(struct __sk_buff *skb)
 	return job ? INDEX(*job, HEADWAY_PHASE_JOBS) : NO_JOB;
 }
 
-/* The class of the job that was in a phase a moment ago; 0: it was not. */
-static __always_inline __u32 class_of_tail(const struct headway_phase_config *c,
-					   __u32 trunk, __u32 job, __u64 tail)
-{
-	const struct headway_phase_rate *rate;
-	__u32 phase = tail & TAIL_PHASE;
-
-	if (bpf_ktime_get_ns() >= (tail & ~TAIL_PHASE) ||
-	    phase >= c->phase_count[job])
-		return 0;
-	rate = rate_of(c, job, phase, trunk);
-	return rate && ~rate->bytes_per_s ? rate->class_minor : 0;
-}
-
-/* The class that the packet has by its own job alone; 0: none. */
+/* Minor number of the class that the job has of its own; 0: none. */
 static __always_inline __u32 own_class(const struct headway_phase_config *c,
-				       struct __sk_buff *skb, __u32 trunk)
+				       __u32 job, __u32 trunk)
 {
-	__u32 job = job_of(skb), index;
-	__u64 *tail, found;
+	__u32 index = job * c->trunk_count + trunk;
+	const __u64 *minor;
 
 	if (job == NO_JOB)
 		return 0;
-	index = job * c->trunk_count + trunk;
-	tail = bpf_map_lookup_elem(&tails, &index);
-	if (!tail)
-		return 0;
-	found = strictest(trunk, job);
-	if (!found)
-		return class_of_tail(c, trunk, job, *(volatile __u64 *)tail);
-	*(volatile __u64 *)tail =
-		((bpf_ktime_get_ns() + c->linger_ns) & ~TAIL_PHASE) | found >> 32;
-	return (__u32)found;
+	minor = bpf_map_lookup_elem(&own_classes, &index);
+	return minor ? *minor : 0;
 }
 
-/* Minor number of the packet's class; 0: it goes nowhere that is known. */
+/* For how long a socket that sends now may have data of the phase unseen. */
+static __always_inline __u64 round_trips_ns(const struct tcp_sock *tcp)
+{
+	__u64 ns = (__u64)tcp->srtt_us * (2 * 1000 / 8) + ROUND_TRIPS_MIN_NS;
+
+	return ns < ROUND_TRIPS_MAX_NS ? ns : ROUND_TRIPS_MAX_NS;
+}
+
+/* The socket sends in a phase. */
+static __always_inline void remember(struct bpf_sock *sk, __u32 entry)
+{
+	const struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+	struct sent_in_phase *s;
+
+	if (!tcp)
+		return;
+	s = bpf_sk_storage_get(&sent, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!s)
+		return;
+	s->entry = entry;
+	s->end_seq = tcp->write_seq;
+	s->until_ns = bpf_ktime_get_ns() + round_trips_ns(tcp);
+}
+
+/*
+ * Has data up to @end_seq, of the phase, not been acknowledged yet?  Not unless that
+ * lies between what has been and what has been written: numbers wrap around, and
+ * the socket may have sent gigabytes since.
+ */
+static __always_inline int is_outstanding(const struct tcp_sock *tcp,
+					   __u32 end_seq)
+{
+	__u32 left = end_seq - tcp->snd_una;
+
+	return left && left <= tcp->write_seq - tcp->snd_una;
+}
+
+/*
+ * The entry of a packet that is sent in no phase: that of an earlier phase, as long
+ * as data of it may be sent, for the first time or once more.
+ */
+static __always_inline __u32 entry_of_rest(struct bpf_sock *sk)
+{
+	struct sent_in_phase *s = bpf_sk_storage_get(&sent, sk, NULL, 0);
+	const struct tcp_sock *tcp;
+
+	if (!s || !s->entry)
+		return 0;
+	tcp = bpf_skc_to_tcp_sock(sk);
+	if (!tcp)
+		return 0;
+	if (bpf_ktime_get_ns() < s->until_ns)
+		s->end_seq = tcp->write_seq;
+	else if (!is_outstanding(tcp, s->end_seq))
+		s->entry = 0;
+	return s->entry;
+}
+
+/* What a packet has by its socket, when the phases of now give it @entry. */
+static __always_inline __u32 entry_of_socket(struct __sk_buff *skb, __u32 entry)
+{
+	struct bpf_sock *sk = skb->sk;
+
+	if (!sk)
+		return entry;
+	sk = bpf_sk_fullsock(sk);
+	if (!sk)
+		return entry;
+	if (!entry)
+		return entry_of_rest(sk);
+	remember(sk, entry);
+	return entry;
+}
+
+/*
+ * Minor number of the packet's class; 0: it is left to the next filter.  Tells
+ * the qdisc the entry of the class's table.
+ */
 static __always_inline __u32 class_of(struct __sk_buff *skb)
 {
+	__u32 trunk, job = NO_JOB, own, minor, entry;
 	const struct headway_phase_config *c;
 	const __u32 first = 0, *found;
-	__u32 trunk, minor;
 
 	found = trunk_of(skb);
 	if (!found)
@@ -286,13 +368,20 @@ static __always_inline __u32 class_of(struct __sk_buff *skb)
 	c = bpf_map_lookup_elem(&config, &first);
 	if (!c)
 		return 0;
-	if (c->is_apart) {
-		minor = own_class(c, skb, trunk);
-		if (minor)
-			return minor;
-	}
-	minor = (__u32)strictest(trunk, NO_JOB);
-	return minor ? minor : c->rest_minor[trunk];
+	if (c->is_apart)
+		job = job_of(skb);
+	own = own_class(c, job, trunk);
+	entry = strictest(trunk, own ? job : NO_JOB);
+	if (c->process_count)
+		entry = entry_of_socket(skb, entry);
+	/* the strictest of all is one rate for all: it holds in one class only */
+	minor = own && entry ? own : c->shared_minor[trunk];
+	if (!entry && own)
+		entry = strictest(trunk, NO_JOB);
+	if (!entry && c->leaves_rest)
+		return 0;
+	skb->tc_index = entry;
+	return minor;
 }
 
 SEC("tc")

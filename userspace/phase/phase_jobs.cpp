@@ -6,9 +6,6 @@
 namespace headway {
 namespace {
 
-/// As many as one node's jobs can want at a time, by far.
-constexpr std::size_t phase_classes_max = 4096;
-
 /// Everywhere at most as much as before; none is no limit.
 bool nowhere_laxer(const std::vector<ClassRate>& now, const std::vector<ClassRate>& before) {
     for (std::size_t trunk = 0; trunk < before.size(); ++trunk) {
@@ -19,10 +16,10 @@ bool nowhere_laxer(const std::vector<ClassRate>& now, const std::vector<ClassRat
 
 }  // namespace
 
-PhaseJobs::PhaseJobs(PhaseMaps& maps, TrafficControl& kernel, std::vector<TcHandle> trunks,
+PhaseJobs::PhaseJobs(PhaseMaps& maps, TrafficControl& kernel, std::vector<TrunkClasses> trunks,
                      BytesPerSecond link_rate)
     : maps_(maps),
-      classes_(kernel, trunks, phase_classes_max),
+      tables_(kernel, trunks, link_rate),
       cgroups_(maps),
       link_rate_(link_rate),
       trunk_count_(trunks.size()) {
@@ -77,23 +74,19 @@ Result<void> PhaseJobs::know_cgroup(const PhaseSeat& seat, std::uint64_t cgroup)
 }
 
 Result<void> PhaseJobs::tell_apart(const std::set<std::uint32_t>& jobs) {
-    std::erase_if(groups_, [&](const auto& one) { return !jobs.contains(one.first); });
-    std::set<std::uint32_t> taken;
-    for (const auto& [job, group] : groups_) taken.insert(group);
+    Result<void> done;
     for (const std::uint32_t job : jobs) {
-        std::uint32_t group = 1;
-        while (taken.contains(group)) ++group;
-        if (groups_.emplace(job, group).second) taken.insert(group);
+        const auto classes = tables_.give_classes(job);
+        if (!classes) {
+            done = tl::unexpected(classes.error());
+            break;
+        }
+        std::vector<std::uint16_t> minors;
+        for (const TcHandle classid : *classes) minors.push_back(classid.minor());
+        set_own_classes(maps_, job, minors);
     }
-    if (jobs.empty()) set_phases_apart(maps_, false);
-    auto done = classes_.set_groups(groups_);
-    if (done) {
-        set_phases_apart(maps_, !jobs.empty());
-        return done;
-    }
-    set_phases_apart(maps_, false);
-    groups_.clear();
-    (void)classes_.set_groups({});
+    are_apart_ = done && !jobs.empty();
+    set_phases_apart(maps_, are_apart_);
     return done;
 }
 
@@ -205,6 +198,8 @@ Result<void> PhaseJobs::renew() {
 void PhaseJobs::end(std::uint32_t number) {
     const auto job = jobs_.find(number);
     end_phase_job(maps_, number);
+    set_own_classes(maps_, number, {});
+    tables_.take_classes(number);
     for (const auto& rates : job->second.phases) release(number, rates, rates.size());
     jobs_.erase(job);
     ++changes_;
@@ -288,12 +283,12 @@ Result<std::vector<PhaseRate>> PhaseJobs::acquire(std::uint32_t number,
     std::vector<PhaseRate> by_trunk(rates.size());
     for (std::size_t trunk = 0; trunk < rates.size(); ++trunk) {
         if (!left[trunk]) continue;
-        const auto classid = classes_.acquire({trunk, number, rates[trunk]}, *left[trunk]);
-        if (!classid) {
+        const auto entry = tables_.acquire({trunk, number, rates[trunk]}, *left[trunk]);
+        if (!entry) {
             release(number, rates, trunk);
-            return tl::unexpected(classid.error());
+            return tl::unexpected(entry.error());
         }
-        by_trunk[trunk] = {left[trunk]->value, classid->minor()};
+        by_trunk[trunk] = {left[trunk]->value, *entry};
     }
     return by_trunk;
 }
@@ -302,7 +297,7 @@ void PhaseJobs::release(std::uint32_t number, const std::vector<ClassRate>& rate
                         std::size_t trunks) {
     const auto left = shared(number, rates);
     for (std::size_t trunk = 0; trunk < trunks; ++trunk) {
-        if (left[trunk]) classes_.release({trunk, number, rates[trunk]});
+        if (left[trunk]) tables_.release({trunk, number, rates[trunk]});
     }
 }
 
@@ -323,21 +318,21 @@ std::vector<ClassRate> PhaseJobs::shared(std::uint32_t number,
 
 /// What share() has to do.
 struct PhaseJobs::Reshare {
-    std::vector<PhaseClasses::RateChange> changes;
-    std::vector<PhaseClasses::RateChange> added;  ///< limits where there was none; each a user
-    std::vector<PhaseClasses::Key> removed;       ///< and none where there was one
+    std::vector<PhaseTables::RateChange> changes;
+    std::vector<PhaseTables::RateChange> added;  ///< limits where there was none; each a user
+    std::vector<PhaseTables::Key> removed;       ///< and none where there was one
 };
 
 void PhaseJobs::collect(Reshare& work, std::uint32_t number,
                         const std::vector<LinkPart>& parts) const {
     const Job& job = jobs_.at(number);
-    std::set<PhaseClasses::Key> changed;
+    std::set<PhaseTables::Key> changed;
     for (std::size_t phase = 1; phase < job.phases.size(); ++phase) {
         const std::vector<ClassRate>& rates = job.phases[phase];
         for (std::size_t trunk = 0; trunk < rates.size(); ++trunk) {
-            const PhaseClasses::Key key{trunk, number, rates[trunk]};
-            const auto entry = classes_.entries().find(key);
-            const bool is_new = entry == classes_.entries().end();
+            const PhaseTables::Key key{trunk, number, rates[trunk]};
+            const auto entry = tables_.entries().find(key);
+            const bool is_new = entry == tables_.entries().end();
             const ClassRate before = is_new ? ClassRate() : entry->second.rate;
             const ClassRate now = left_of(rates[trunk], parts, trunk);
             if (before && !now) work.removed.push_back(key);
@@ -356,21 +351,21 @@ Result<void> PhaseJobs::share(const Parts& parts) {
     Result<void> done;
     for (; made < work.added.size() && done; ++made) {
         const auto& add = work.added[made];
-        if (auto got = classes_.acquire(add.key, add.rate); !got) {
+        if (auto got = tables_.acquire(add.key, add.rate); !got) {
             done = tl::unexpected(got.error());
             break;
         }
     }
-    if (done) done = classes_.change_rates(work.changes);
+    if (done) done = tables_.change_rates(work.changes);
     if (!done) {
-        while (made > 0) classes_.release(work.added[--made].key);
+        while (made > 0) tables_.release(work.added[--made].key);
         return done;
     }
     finish(work, parts);
     return {};
 }
 
-/// The kernel has the classes: now they are what the numbers mean.
+/// The kernel has the entries: now they are what the numbers mean.
 void PhaseJobs::finish(const Reshare& work, const Parts& parts) {
     for (const auto& [number, of_job] : parts) {
         Job& job = jobs_.at(number);
@@ -381,14 +376,14 @@ void PhaseJobs::finish(const Reshare& work, const Parts& parts) {
             std::vector<PhaseRate> by_trunk(left.size());
             for (std::size_t trunk = 0; trunk < left.size(); ++trunk) {
                 if (!left[trunk]) continue;
-                const auto& entry = classes_.entries().at({trunk, number, job.phases[phase][trunk]});
-                by_trunk[trunk] = {left[trunk]->value, entry.classid.minor()};
+                const auto& entry = tables_.entries().at({trunk, number, job.phases[phase][trunk]});
+                by_trunk[trunk] = {left[trunk]->value, entry.number};
             }
             change_phase(maps_, number, phase, by_trunk);
         }
         new_generation(number);
     }
-    for (const PhaseClasses::Key& key : work.removed) classes_.release(key);
+    for (const PhaseTables::Key& key : work.removed) tables_.release(key);
 }
 
 }  // namespace headway

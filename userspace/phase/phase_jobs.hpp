@@ -10,7 +10,6 @@
 // with its first process and ends with its last.
 #pragma once
 
-#include <linux/pkt_sched_gap.h>
 #include <sys/types.h>
 
 #include <map>
@@ -22,7 +21,7 @@
 #include "model/link_part.hpp"
 #include "netlink/traffic_control.hpp"
 #include "phase/phase_cgroups.hpp"
-#include "phase/phase_classes.hpp"
+#include "phase/phase_tables.hpp"
 #include "phase/phase_maps.hpp"
 
 namespace headway {
@@ -31,7 +30,7 @@ class PhaseJobs {
 public:
     /// The kernel must hold the trunks' classes.  The references must outlive
     /// this object; no process may be in the maps.
-    PhaseJobs(PhaseMaps& maps, TrafficControl& kernel, std::vector<TcHandle> trunks,
+    PhaseJobs(PhaseMaps& maps, TrafficControl& kernel, std::vector<TrunkClasses> trunks,
               BytesPerSecond link_rate);
 
     /// A slot for one more process.  Fails if all are taken.
@@ -39,7 +38,7 @@ public:
     struct Job;
     /// Jobs of an earlier run go on as they were, with their processes in the
     /// phases that their slots hold, in the arrays that `maps` has adopted for them.
-    /// Those that did: not where the kernel refuses a class, or what is said of
+    /// Those that did: not where the kernel refuses an entry, or what is said of
     /// the job cannot be.  Their generation is another one than before.
     [[nodiscard]] std::set<std::uint32_t> restore(const std::map<std::uint32_t, Job>& kept);
     /// The process is gone: its slot does not count any more.
@@ -50,20 +49,18 @@ public:
     [[nodiscard]] Result<void> know_cgroup(const PhaseSeat& seat, std::uint64_t cgroup);
     [[nodiscard]] const PhaseCgroups& cgroups() const { return cgroups_; }
 
-    /// As many jobs as groups of classes that take turns, but for the one of all
-    /// other packets.
-    static constexpr std::size_t jobs_apart_max = GAP_GROUP_MAX;
     /// These jobs' packets take the strictest phase of their own job, at the same time
     /// as those of others; or, if there are none, every packet that of all.  Where the
     /// kernel refuses, it is that of all.  The caller knows that the jobs may send all
-    /// they have at the same time, and asks again when jobs come or go.
+    /// they have at the same time, and asks again when jobs come or go.  A job keeps the
+    /// classes that it gets for it, so that its packets stay in order.
     [[nodiscard]] Result<void> tell_apart(const std::set<std::uint32_t>& jobs);
-    [[nodiscard]] bool are_apart() const { return !groups_.empty(); }
+    [[nodiscard]] bool are_apart() const { return are_apart_; }
 
     /// The job's phase that limits trunk i to rates[i] (none: not at all), or to the
     /// job's part of that: 0 if there is no limit; the number that equal rates have, or the next, or one
     /// that is free again.  Fails if the job has too many, or the kernel refuses
-    /// a class.
+    /// an entry.
     ///
     /// A number is free again when no slot holds it, no answer of this generation
     /// named it, and either no process is left that was there when one did, or
@@ -86,7 +83,10 @@ public:
     [[nodiscard]] std::vector<ClassRate> shared(std::uint32_t job,
                                                 const std::vector<ClassRate>& rates) const;
     /// What no limit is a part of.  Parts are of that from the next share() on.
-    void set_link_rate(BytesPerSecond link_rate) { link_rate_ = link_rate; }
+    void set_link_rate(BytesPerSecond link_rate) {
+        link_rate_ = link_rate;
+        tables_.set_link_rate(link_rate);
+    }
 
     /// What answers to this job said does not hold any more.
     void new_generation(std::uint32_t job);
@@ -108,8 +108,8 @@ public:
     [[nodiscard]] std::size_t processes() const;
     /// What the process has written into its slot.
     [[nodiscard]] std::uint32_t phase_in(const PhaseSeat& seat);
-    [[nodiscard]] const PhaseClasses& classes() const { return classes_; }
-    [[nodiscard]] PhaseClasses& classes() { return classes_; }
+    [[nodiscard]] const PhaseTables& tables() const { return tables_; }
+    [[nodiscard]] PhaseTables& tables() { return tables_; }
     [[nodiscard]] PhaseMaps& maps() { return maps_; }
     /// Grows with every change of what restore() would need.
     [[nodiscard]] std::uint64_t changes() const { return changes_; }
@@ -137,12 +137,12 @@ private:
                                     std::size_t trunk) const;
 
     PhaseMaps& maps_;
-    PhaseClasses classes_;
+    PhaseTables tables_;
     PhaseCgroups cgroups_;
     BytesPerSecond link_rate_;
     std::map<std::uint32_t, Job> jobs_;
     std::set<std::uint32_t> fresh_;  ///< numbers whose arrays nobody has seen
-    std::map<std::uint32_t, std::uint32_t> groups_;  ///< of jobs that are told apart
+    bool are_apart_ = false;
     std::size_t trunk_count_;
     std::uint64_t changes_ = 0;
 };

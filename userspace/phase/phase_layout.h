@@ -4,15 +4,17 @@
  * contents.
  *
  * config	one element, headwayd's alone: which slots count, what phases
- *		there are, where packets go when nobody is in a phase
+ *		there are, which classes all jobs share
  * jobs		for each job an array of one struct headway_phase_slots, which
  *		its processes map and write
  * rates	[job][phase][trunk], headwayd's alone
+ * own_classes	[job][trunk], headwayd's alone: minor number of the job's own
+ *		class, 0 if it has none
  * trunks_v4, trunks_v6
  *		longest prefix of the destination -> index of the trunk
  * cgroups	id of a cgroup (v2) -> the job that its packets are of, headwayd's
  *		alone
- * tails	[job][trunk], the classifier's own memory: see there
+ * sent		of each socket, the classifier's own memory: see there
  *
  * A trunk is where packets of one class of the node go: index 0 is the node's
  * own cluster.  Phase 0 is rest.
@@ -45,16 +47,19 @@ struct headway_phase_config {
 	__u32	process_count;
 	__u32	trunk_count;
 	__u32	phase_count[HEADWAY_PHASE_JOBS];	/* rest included; 0: no such job */
-	__u32	rest_minor[HEADWAY_PHASE_TRUNKS];	/* class of resting traffic */
-	__u64	linger_ns;	/* a job's packets stay with its phase, see tails */
-	__u32	is_apart;	/* packets are told apart by their cgroups */
+	__u32	shared_minor[HEADWAY_PHASE_TRUNKS];
+	__u32	is_apart;	/* and only their own phases hold for their packets */
+	__u32	leaves_rest;	/* packets of no phase are left to the next filter */
 	__u32	unused;
 };
 
-/* bytes_per_s is ~0 where the phase does not limit the trunk. */
+/*
+ * bytes_per_s is ~0 where the phase does not limit the trunk.  Otherwise entry
+ * is the number of that rate in the tables of the trunk's classes.
+ */
 struct headway_phase_rate {
 	__u64	bytes_per_s;
-	__u32	class_minor;
+	__u32	entry;
 	__u32	unused;
 };
 

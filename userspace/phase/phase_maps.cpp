@@ -56,9 +56,9 @@ void change_phase(PhaseMaps& maps, std::uint32_t job, std::uint32_t phase,
                   std::span<const PhaseRate> by_trunk) {
     const auto rates = maps.rates(job, phase);
     for (std::size_t trunk = 0; trunk < rates.size(); ++trunk) {
-        const bool limited = trunk < by_trunk.size() && by_trunk[trunk].class_minor != 0;
-        // without a limit the class is not looked at
-        if (limited) store(rates[trunk].class_minor, std::uint32_t{by_trunk[trunk].class_minor});
+        const bool limited = trunk < by_trunk.size() && by_trunk[trunk].entry != 0;
+        // without a limit the entry is not looked at
+        if (limited) store(rates[trunk].entry, std::uint32_t{by_trunk[trunk].entry});
         store(rates[trunk].bytes_per_s, limited ? by_trunk[trunk].bytes_per_s : ~__u64{0});
     }
 }
@@ -71,9 +71,7 @@ std::uint32_t add_phase(PhaseMaps& maps, std::uint32_t job, std::span<const Phas
     return phase;
 }
 
-/// The number may have been another job's.
 void begin_phase_job(PhaseMaps& maps, std::uint32_t job) {
-    for (std::uint64_t& tail : maps.tails(job)) store(tail, std::uint64_t{0});
     store(maps.config().phase_count[job], 1U);
 }
 
@@ -85,14 +83,15 @@ void set_phases_apart(PhaseMaps& maps, bool are_apart) {
     store(maps.config().is_apart, are_apart ? 1U : 0U);
 }
 
-void set_phase_linger(PhaseMaps& maps, std::chrono::nanoseconds linger) {
-    store(maps.config().linger_ns, static_cast<__u64>(linger.count()));
+void set_own_classes(PhaseMaps& maps, std::uint32_t job, std::span<const std::uint16_t> minors) {
+    const auto classes = maps.own_classes(job);
+    for (std::size_t trunk = 0; trunk < classes.size(); ++trunk) {
+        store(classes[trunk], std::uint64_t{minors.empty() ? std::uint16_t{0} : minors[trunk]});
+    }
 }
 
-void classify_resting(PhaseMaps& maps, std::span<const std::uint16_t> minors) {
-    for (std::size_t trunk = 0; trunk < minors.size(); ++trunk) {
-        store(maps.config().rest_minor[trunk], std::uint32_t{minors[trunk]});
-    }
+void leave_resting_packets(PhaseMaps& maps, bool to_next_filter) {
+    store(maps.config().leaves_rest, to_next_filter ? 1U : 0U);
 }
 
 void set_phase_generation(PhaseMaps& maps, std::uint32_t job, std::uint32_t generation) {

@@ -5,7 +5,6 @@
 // written before the number counts, and stops counting before it is reused.
 #pragma once
 
-#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <set>
@@ -32,10 +31,10 @@ struct KeptArray {
     FileDescriptor fd;
 };
 
-/// What a phase means for one trunk; without a minor number: no limit.
+/// What a phase means for one trunk; without an entry: no limit.
 struct PhaseRate {
     std::uint64_t bytes_per_s = 0;
-    std::uint16_t class_minor = 0;
+    std::uint8_t entry = 0;  ///< of that rate in the tables of the trunk's classes
 };
 
 /// Where the maps are: in the kernel (BpfPhaseMaps), or in a test's memory.
@@ -65,8 +64,8 @@ public:
     [[nodiscard]] virtual Result<void> set_cgroup(std::uint64_t cgroup, std::uint32_t job) = 0;
     /// They are nobody's.
     virtual void forget_cgroup(std::uint64_t cgroup) = 0;
-    /// Of each trunk, what the classifier remembers of the job's last phase.
-    [[nodiscard]] virtual std::span<std::uint64_t> tails(std::uint32_t job) = 0;
+    /// Minor numbers of the job's own classes, by trunk; 0: it has none.
+    [[nodiscard]] virtual std::span<std::uint64_t> own_classes(std::uint32_t job) = 0;
 
 protected:
     PhaseMaps() = default;
@@ -88,7 +87,7 @@ void remove_phase_process(PhaseMaps& maps, const PhaseSeat& seat);
                                       std::span<const PhaseRate> by_trunk);
 
 /// Gives a number another meaning.  Whoever is in that phase meanwhile has either
-/// the one or the other class on each trunk, so both must be in the kernel.
+/// the one or the other rate on each trunk, so both entries must be in the kernel.
 void change_phase(PhaseMaps& maps, std::uint32_t job, std::uint32_t phase,
                   std::span<const PhaseRate> by_trunk);
 
@@ -97,16 +96,16 @@ void change_phase(PhaseMaps& maps, std::uint32_t job, std::uint32_t phase,
 void begin_phase_job(PhaseMaps& maps, std::uint32_t job);
 void end_phase_job(PhaseMaps& maps, std::uint32_t job);
 
-/// Whether packets are told apart by their cgroups: where not, the strictest phase
-/// of all holds for all.
+/// Packets of the job's cgroups take these classes, by trunk; or, if there are none,
+/// those that all jobs share.
+void set_own_classes(PhaseMaps& maps, std::uint32_t job, std::span<const std::uint16_t> minors);
+
+/// Whether for packets of a job with classes of its own only its own phases hold: where
+/// not, the strictest phase of all holds for all.
 void set_phases_apart(PhaseMaps& maps, bool are_apart);
 
-/// For how long packets stay with the phase that their job has left, where they are
-/// told apart.
-void set_phase_linger(PhaseMaps& maps, std::chrono::nanoseconds linger);
-
-/// Class of resting traffic, by trunk; 0 leaves it to the next filter.
-void classify_resting(PhaseMaps& maps, std::span<const std::uint16_t> minors);
+/// Whether packets of no phase are left to the next filter, or classified here.
+void leave_resting_packets(PhaseMaps& maps, bool to_next_filter);
 
 void set_phase_generation(PhaseMaps& maps, std::uint32_t job, std::uint32_t generation);
 

@@ -21,7 +21,8 @@ constexpr u32 kMtuSlot = 1514 + 24;
 constexpr u64 kCredit = kMtuSlot + GAP_SLOT_MIN_BYTES;
 
 struct Class {
-  gap_pace pace{};
+  gap_rate rate{};
+  u64 next = 0;
   u32 wire = 0;
   std::vector<u64> starts{};
   u64 lost = 0;
@@ -33,9 +34,9 @@ class Wire {
 
   void add(u64 rate, u32 frame_bytes) {
     Class c;
-    c.pace.rate = rate;
+    gap_rate_set(&c.rate, rate, GAP_RATE_UNLIMITED);
     c.wire = gap_wire_bytes(frame_bytes);
-    gap_pace_activate(&c.pace, clock_.bytes);
+    c.next = gap_pace_start(c.next, clock_.bytes);
     classes.push_back(c);
   }
 
@@ -49,16 +50,16 @@ class Wire {
  private:
   void step() {
     auto due = std::min_element(classes.begin(), classes.end(), [](auto& a, auto& b) {
-      return a.pace.next < b.pace.next;
+      return a.next < b.next;
     });
-    if (due->pace.next > clock_.bytes) {
-      gaps.push_back(gap_slot_bytes(due->pace.next - clock_.bytes, kMtuSlot));
+    if (due->next > clock_.bytes) {
+      gaps.push_back(gap_slot_bytes(due->next - clock_.bytes, kMtuSlot));
       clock_.bytes += gaps.back();
       return;
     }
     due->starts.push_back(clock_.bytes);
-    due->lost +=
-        gap_pace_charge(&due->pace, clock_.link_rate, clock_.bytes, due->wire, kCredit);
+    due->lost += gap_rate_charge(&due->rate, clock_.link_rate, due->next, clock_.bytes,
+                                 due->wire, kCredit, &due->next);
     clock_.bytes += due->wire;
   }
 
@@ -69,7 +70,7 @@ class Wire {
 // k * wire * link / rate.
 double ideal(const Class& c, size_t k, u64 link_rate) {
   return static_cast<double>(k) * c.wire * static_cast<double>(link_rate) /
-         static_cast<double>(c.pace.rate);
+         static_cast<double>(c.rate.rate);
 }
 
 TEST(ByteClock, WireBytesCountPaddingAndOverhead) {
@@ -138,18 +139,21 @@ TEST(ByteClock, AForeignFrameDelaysAStartButNotTheSchedule) {
 }
 
 TEST(ByteClock, LatenessBeyondOnePeriodIsLostNotBanked) {
-  gap_pace pace{.rate = kGigabit / 2, .next = 1000, .rem = 0};
+  gap_rate rate{};
+  gap_rate_set(&rate, kGigabit / 2, GAP_RATE_UNLIMITED);
+  u64 next = 0;
   // interval 3076; starting 10 000 late may make up 3076 of them
-  EXPECT_EQ(gap_pace_charge(&pace, kGigabit, 11'000, 1538, kCredit), 10'000u - 3076u);
-  EXPECT_EQ(pace.next, 11'000u);
+  EXPECT_EQ(gap_rate_charge(&rate, kGigabit, 1000, 11'000, 1538, kCredit, &next), 10'000u - 3076u);
+  EXPECT_EQ(next, 11'000u);
 }
 
 TEST(ByteClock, AnIdleClassEarnsNoCreditAndOwesNoStaleGap) {
-  gap_pace pace{.rate = kGigabit / 2, .next = 5000, .rem = 0};
-  gap_pace_activate(&pace, 1'000'000);
-  EXPECT_EQ(pace.next, 1'000'000u);
-  gap_pace_activate(&pace, 900'000);  // still owes the gap after its last frame
-  EXPECT_EQ(pace.next, 1'000'000u);
+  EXPECT_EQ(gap_pace_start(5000, 1'000'000), 1'000'000u);
+  // still owes the gap after its last frame
+  EXPECT_EQ(gap_pace_start(1'000'000, 900'000), 1'000'000u);
+  // the clock has wrapped around meanwhile
+  EXPECT_EQ(gap_pace_start(~0ULL - 10, 5), 5u);
+  EXPECT_EQ(gap_pace_start(5, ~0ULL - 10), 5u);
 }
 
 TEST(ByteClock, IdleWireTimeIsCountedOnce) {
@@ -163,6 +167,17 @@ TEST(ByteClock, IdleWireTimeIsCountedOnce) {
   EXPECT_EQ(clock.bytes, 37'500u);
   gap_clock_tie(&clock, 1'300'000);
   EXPECT_EQ(clock.bytes, 37'500u);
+}
+
+TEST(ByteClock, ManyTiesDoNotAddUpToARateThatIsTooLow) {
+  gap_clock clock{};
+  gap_clock_init(&clock, kGigabit, 0);
+  u64 now_ns = 0;
+  for (int tie = 0; tie < 1000; ++tie) {
+    now_ns += 100'007;  // 12 500.875 byte-times
+    gap_clock_tie(&clock, now_ns);
+  }
+  EXPECT_EQ(clock.bytes, now_ns / 8);
 }
 
 TEST(ByteClock, TieHoldsForYearsOnFastLinks) {
@@ -184,13 +199,31 @@ TEST(ByteClock, LinkRateChangeKeepsTimeAlreadyCounted) {
 }
 
 TEST(ByteClock, ANewRateRescalesTheIntervalInProgress) {
-  gap_pace pace{.rate = 1000, .next = 10'000, .rem = 7};
-  gap_pace_set_rate(&pace, 4000, 2000);  // 8000 left at 1/4
-  EXPECT_EQ(pace.next, 4000u);
-  EXPECT_EQ(pace.rem, 0u);
-  gap_pace_set_rate(&pace, GAP_RATE_UNLIMITED, 3000);
-  gap_pace_set_rate(&pace, 1000, 3500);
-  EXPECT_EQ(pace.next, 3500u);
+  EXPECT_EQ(gap_pace_rescale(10'000, 2000, 1000, 4000), 4000u);  // 8000 left at 1/4
+  EXPECT_EQ(gap_pace_rescale(1000, 2000, 1000, 4000), 1000u);    // nothing left
+}
+
+TEST(ByteClock, ARateOfTheTableIsCappedAndForgetsItsRemainder) {
+  gap_rate rate{};
+  gap_rate_set(&rate, kGigabit, kGigabit / 4);
+  EXPECT_EQ(rate.rate, kGigabit / 4);
+  EXPECT_EQ(rate.asked, kGigabit);
+  EXPECT_EQ(gap_rate_interval(&rate, kGigabit, 85), 340u);
+  EXPECT_EQ(rate.wire, 85u);
+  gap_rate_set(&rate, rate.asked, GAP_RATE_UNLIMITED);
+  EXPECT_EQ(rate.rem, 0u);
+  EXPECT_EQ(gap_rate_interval(&rate, kGigabit, 85), 85u);
+}
+
+TEST(ByteClock, FramesFarAheadOfRealTimeWereLost) {
+  gap_clock clock{};
+  gap_clock_init(&clock, kGigabit, 0);
+  clock.bytes += GAP_FIFO_MAX_BYTES - 1;  // a FIFO may hold so much
+  EXPECT_EQ(gap_clock_tie(&clock, 0), 0u);
+  EXPECT_GT(gap_clock_wire_free_ns(&clock), 4'000'000u);
+  clock.bytes += 125'000;
+  EXPECT_EQ(gap_clock_tie(&clock, 1), 0u);
+  EXPECT_EQ(gap_clock_wire_free_ns(&clock), 1u);
 }
 
 TEST(GapSlot, NeverTooShortNeverTooLongNeverLeavesAnImpossibleRest) {

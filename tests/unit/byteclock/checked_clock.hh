@@ -32,78 +32,72 @@ inline void promise(bool kept, const char* what) {
 class CheckedPace {
  public:
   CheckedPace(u64 rate, u64 link_rate, u64 now) : link_rate_(link_rate) {
-    pace_.rate = rate;
-    pace_.next = now;
+    gap_rate_set(&rate_, rate, GAP_RATE_UNLIMITED);
+    next_ = now;
     start_counting();
   }
 
-  u64 rate() const { return pace_.rate; }
-  u64 next() const { return pace_.next; }
+  u64 rate() const { return rate_.rate; }
+  u64 next() const { return next_; }
   u64 lost() const { return lost_; }
 
   // By how much a start now would miss the schedule of a class that has been
   // backlogged, and lost nothing, since the counting began.
-  u64 lateness(u64 start) const { return start - (pace_.next - lost_); }
+  u64 lateness(u64 start) const { return start - (next_ - lost_); }
 
   // The class becomes backlogged after an idle time.
   void activate(u64 now) {
-    const u64 before = pace_.next;
-    gap_pace_activate(&pace_, now);
-    promise(pace_.next >= now, "an idle class earns no credit");
-    promise(pace_.next == std::max(before, now), "idle time is not debt");
-    promise(pace_.next <= std::max(now, last_start_ + last_interval_),
+    const u64 before = next_;
+    next_ = gap_pace_start(next_, now);
+    promise(next_ >= now, "an idle class earns no credit");
+    promise(next_ == std::max(before, now), "idle time is not debt");
+    promise(next_ <= std::max(now, last_start_ + last_interval_),
             "a class owes the interval after its last frame at most");
-    if (pace_.next != before) start_counting();
+    if (next_ != before) start_counting();
   }
 
   void set_rate(u64 rate, u64 now) {
-    const u64 left = pace_.next > now ? pace_.next - now : 0;
-    const u64 old = pace_.rate;
-    const u64 next = pace_.next;
-    gap_pace_set_rate(&pace_, rate, now);
+    const u64 left = next_ > now ? next_ - now : 0;
+    const u64 old = rate_.rate;
+    const u64 next = next_;
+    gap_rate_set(&rate_, rate, GAP_RATE_UNLIMITED);
+    next_ = gap_pace_rescale(next_, now, old, rate);
     if (left)
       check_left(now, static_cast<u128>(left) * old / rate);
     else
-      promise(pace_.next == next, "a new rate gives no credit");
+      promise(next_ == next, "a new rate gives no credit");
     start_counting();
   }
 
   void rescale(u64 link_rate, u64 now) {
-    const u64 left = pace_.next > now ? pace_.next - now : 0;
-    const u64 next = pace_.next;
-    gap_pace_rescale(&pace_, now, link_rate_, link_rate);
+    const u64 left = next_ > now ? next_ - now : 0;
+    const u64 next = next_;
+    gap_rate_forget(&rate_);
+    next_ = gap_pace_rescale(next_, now, link_rate, link_rate_);
     if (left)
       check_left(now, static_cast<u128>(left) * link_rate / link_rate_);
     else
-      promise(pace_.next == next, "a new link rate gives no credit");
+      promise(next_ == next, "a new link rate gives no credit");
     link_rate_ = link_rate;
-    start_counting();
-  }
-
-  void rebase(u64 origin) {
-    const u64 next = pace_.next;
-    gap_pace_rebase(&pace_, origin);
-    promise(pace_.next == (next > origin ? next - origin : 0), "all times move alike");
-    last_start_ -= std::min(last_start_, origin);
     start_counting();
   }
 
   // A frame of `wire` byte-times starts; the class must be due.
   void charge(u64 start, u32 wire, u64 credit_min) {
-    promise(start >= pace_.next, "the model itself sends a class before it is due");
+    promise(start >= next_, "the model itself sends a class before it is due");
     check_burst(start);
-    const u64 before = pace_.next;
+    const u64 before = next_;
     const u64 interval = exact_interval(wire);
     const u64 credit = std::max(interval, credit_min);
     const u64 late = start - before;
 
-    const u64 lost = gap_pace_charge(&pace_, link_rate_, start, wire, credit_min);
+    const u64 lost = gap_rate_charge(&rate_, link_rate_, before, start, wire, credit_min, &next_);
     promise(lost == (late > credit ? late - credit : 0), "lateness beyond the credit is lost, no more");
     lost_ += lost;
     wire_ += wire;
-    promise(pace_.next == first_ + time_of(wire_) + lost_,
+    promise(next_ == first_ + time_of(wire_) + lost_,
             "the long-run rate has no error at all");
-    promise(pace_.next <= start + interval, "a frame costs its interval at most");
+    promise(next_ <= start + interval, "a frame costs its interval at most");
     last_start_ = start;
     last_interval_ = interval;
     remember_burst(start, wire, credit);
@@ -112,8 +106,8 @@ class CheckedPace {
  private:
   // Exact sums run from here.
   void start_counting() {
-    first_ = pace_.next;
-    rem_ = pace_.rem;
+    first_ = next_;
+    rem_ = rate_.rem;
     wire_ = 0;
     lost_ = 0;
     earliest_.reset();
@@ -121,16 +115,16 @@ class CheckedPace {
 
   // Byte-times of the link for bytes of the class, rounded down once.
   u64 time_of(u128 wire) const {
-    return static_cast<u64>((wire * link_rate_ + rem_) / pace_.rate);
+    return static_cast<u64>((wire * link_rate_ + rem_) / rate_.rate);
   }
 
   u64 exact_interval(u32 wire) const { return time_of(wire_ + wire) - time_of(wire_); }
 
   void check_left(u64 now, u128 left) {
-    promise(pace_.next == now + static_cast<u64>(left),
+    promise(next_ == now + static_cast<u64>(left),
             "what is left of an interval keeps its share");
     last_start_ = now;
-    last_interval_ = pace_.next - now;
+    last_interval_ = next_ - now;
   }
 
   // In any run of frames, no more than the credit of the first is made up.
@@ -138,23 +132,24 @@ class CheckedPace {
   // time of the bytes since j, less the rounding of a byte-time.
   void check_burst(u64 start) const {
     if (earliest_)
-      promise(position(start) + static_cast<i128>(pace_.rate) > *earliest_,
+      promise(position(start) + static_cast<i128>(rate_.rate) > *earliest_,
               "no burst beyond the credit");
   }
 
   void remember_burst(u64 start, u32 wire, u64 credit) {
     const i128 at = position(start) + static_cast<i128>(wire) * static_cast<i128>(link_rate_) -
-                    static_cast<i128>(credit) * static_cast<i128>(pace_.rate);
+                    static_cast<i128>(credit) * static_cast<i128>(rate_.rate);
     earliest_ = earliest_ ? std::max(*earliest_, at) : at;
   }
 
   // Time minus the time of the bytes sent so far, in 1/rate byte-times.
   i128 position(u64 start) const {
-    return (static_cast<i128>(start) - first_) * static_cast<i128>(pace_.rate) -
+    return (static_cast<i128>(start) - first_) * static_cast<i128>(rate_.rate) -
            static_cast<i128>(wire_ * link_rate_);
   }
 
-  gap_pace pace_{};
+  gap_rate rate_{};
+  u64 next_ = 0;
   u64 link_rate_;
   u64 first_ = 0;  // when the frames counted in wire_ began,
   u64 rem_ = 0;    // and what earlier ones had left over
@@ -177,15 +172,19 @@ class CheckedClock {
 
   // The device is empty at `now_ns`.
   void tie(u64 now_ns) {
-    const u64 before = clock_.bytes;
+    const gap_clock before = clock_;
     const u64 free_ns = wire_free_ns();
     gap_clock_tie(&clock_, now_ns);
     if (now_ns <= free_ns) {
-      promise(clock_.bytes == before, "the wire is not idle before it is free");
+      promise(clock_.bytes == before.bytes, "the wire is not idle before it is free");
       return;
     }
-    check_advance(clock_.bytes - before, now_ns - free_ns, "idle time is counted exactly");
-    promise(wire_free_ns() == now_ns, "after a tie the wire is free now");
+    // real time from the origin, or what was sent where that is more by a rounding
+    if (clock_.bytes > before.bytes)
+      check_advance(clock_.bytes - before.tie_bytes, now_ns - before.tie_ns,
+                    "idle time is counted exactly");
+    promise(wire_free_ns() <= now_ns && is_less_than_a_byte(now_ns - wire_free_ns()),
+            "after a tie the wire is free now, less a byte-time");
     const u64 tied = clock_.bytes;
     gap_clock_tie(&clock_, now_ns);
     promise(clock_.bytes == tied, "idle time is counted once");
@@ -234,14 +233,6 @@ class CheckedClock {
     return filled;
   }
 
-  void rebase(u64 origin) {
-    const u64 free_ns = wire_free_ns();
-    const u64 before = clock_.bytes;
-    gap_clock_rebase(&clock_, origin);
-    promise(clock_.bytes == before - origin, "times count from the new origin");
-    promise(wire_free_ns() == free_ns, "a new origin moves no frame under way");
-  }
-
   void set_link_rate(u64 link_rate, u64 now_ns) {
     const u64 free_ns = wire_free_ns();
     const u64 before = clock_.bytes;
@@ -252,6 +243,12 @@ class CheckedClock {
   }
 
  private:
+  // A nanosecond more for what is rounded, and any time where the clock was cut.
+  bool is_less_than_a_byte(u64 ns) const {
+    return static_cast<u128>(ns - std::min<u64>(ns, 1)) * clock_.link_rate < kNsPerSecond ||
+           clock_.bytes >= GAP_TIME_MAX;
+  }
+
   void check_advance(u64 bytes, u64 ns, const char* what) const {
     const u128 exact = static_cast<u128>(ns) * clock_.link_rate;
     if (exact >= static_cast<u128>(GAP_TIME_MAX) * kNsPerSecond) {

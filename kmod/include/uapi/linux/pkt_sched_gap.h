@@ -20,24 +20,20 @@
  *
  * Back ends
  * ---------
+ * GAP_BACKEND_TIMER	waits for a timer.  Works everywhere.
  * GAP_BACKEND_GAP	keeps the wire busy: gap frames of exactly the missing
  *			length stand between data frames.  Needs a device that
  *			serialises frames at a known rate and lets gap frames
- *			through, and works as the root qdisc only.
- * GAP_BACKEND_TIMER	waits for a timer.  Works everywhere.
- * GAP_BACKEND_AUTO	the timer, until a self-test has shown that gap frames
- *			reach the wire; then gap frames.  The self-test runs
- *			when the qdisc comes to life, after carrier, after a
- *			change of the link's speed and on request.
+ *			through, and works as the root qdisc only.  The qdisc
+ *			does not test the device before (headway-selftest(8)
+ *			does), but it watches it: see GAP_REASON_*.
  *
  * Qdisc options
  * -------------
  * An option that is absent on change keeps its value.
  * TCA_GAP_RATE64	u64, 1 .. GAP_RATE_MAX.  Rate of the link the device
  *			drives.  Absent on creation: the device's own speed is
- *			used and followed; where it reports none, `auto` stays
- *			with the timer and `gap` is refused.  Dumped only if it
- *			was given.
+ *			used and followed.  Dumped only if it was given.
  * TCA_GAP_DEFAULT	u32 class id (major 0 or the qdisc's) of the class for
  *			packets that no filter and no skb->priority names.
  *			0: none; such packets leave unpaced but are accounted
@@ -46,50 +42,34 @@
  *			direct.
  * TCA_GAP_LINK_RATE64	u64, dump only: the link rate in use.  Absent while it
  *			is unknown.
- * TCA_GAP_BACKEND	u32, GAP_BACKEND_*.  Absent on creation: auto.
+ * TCA_GAP_BACKEND	u32, GAP_BACKEND_*.  Absent on creation: timer.
+ *			A request that names GAP_BACKEND_GAP ends a fallback to
+ *			the timer.
  * TCA_GAP_FRAME	u32, GAP_FRAME_*: what gap frames are.  Absent on
  *			creation: PAUSE frames with a pause time of zero.
- * TCA_GAP_FRAME_MAX	u32, 0 or GAP_FRAME_MIN_BYTES .. 65535: length of the
- *			longest gap frame (no FCS); 0 is what the MTU allows.
- *			Never more than that.  Absent on creation: 0.
- * TCA_GAP_HYBRID_NS	u64, 0 .. GAP_HYBRID_MAX_NS: a gap longer than twice
- *			this is slept on the timer but for this much, which gap
- *			frames fill exactly.  0: gap frames fill every gap.
- *			Only where the device tells what it holds (byte queue
- *			limits).  Absent on creation: GAP_HYBRID_DEFAULT_NS.
- * TCA_GAP_BURST_NS	u64, 0 .. GAP_BURST_MAX_NS, timer back end: so much
- *			lateness of the timer is made up by frames that follow
- *			closer than the rate; at least the interval of one
- *			frame is.  Absent on creation: GAP_BURST_DEFAULT_NS.
- * TCA_GAP_SELFTEST	flag, never dumped: run the self-test (again).
  * TCA_GAP_BACKEND_USED	u32, dump only: GAP_BACKEND_GAP or GAP_BACKEND_TIMER.
- * TCA_GAP_VERDICT	u32, dump only: GAP_VERDICT_*, why that one.
- * TCA_GAP_TEST_FRAMES	u32, dump only, as all of TCA_GAP_TEST_*: present after
- *			a self-test.  Gap frames it sent.
- * TCA_GAP_TEST_EXPECTED_NS u64: what they take at the link rate.
- * TCA_GAP_TEST_TOOK_NS	u64: until the device had given them all back, or until
- *			the self-test gave up.
- * TCA_GAP_TEST_COUNTED	u64: by how much the port's counter of sent PAUSE
- *			frames rose; absent where the driver has none.
- * TCA_GAP_CHILDREN_RATE64 u64, dump only: sum of the rates of the classes
- *			directly below, unlimited ones not counted.
+ * TCA_GAP_REASON	u32, dump only: GAP_REASON_*, why that one.
+ *			RTM_NEWQDISC tells RTNLGRP_TC when it changes by itself.
  *
  * Class options
  * -------------
- * TCA_GAP_CLASS_RATE64	u64, 1 .. the link rate, or GAP_RATE_UNLIMITED.
- *			Absent on creation: GAP_RATE_UNLIMITED.  Absent on
+ * A class has a table of rates, and every packet is charged at one of them:
+ * entry 0, the class's rate, unless a BPF filter wrote the number of another
+ * entry to skb->tc_index.  The packet keeps that number while it is queued, in
+ * any child qdisc, and takes the rate that the entry has when it leaves.  A
+ * number whose entry is not set means entry 0.
+ *
+ * TCA_GAP_CLASS_RATE64	u64, 1 .. the link rate, or GAP_RATE_UNLIMITED: entry
+ *			0.  Absent on creation: GAP_RATE_UNLIMITED.  Absent on
  *			change: unchanged.  In a dump: the rate in force.
- * TCA_GAP_CLASS_LINGER_NS u64, 0 .. GAP_LINGER_MAX_NS, change only, needs
- *			TCA_GAP_CLASS_RATE64: the new rate takes effect when
- *			the class next runs empty, and this much later at the
- *			latest.  Absent or 0: at once.  A further change of
- *			the rate replaces one that is still pending.
- * TCA_GAP_CLASS_NEXT_RATE64 u64, dump only, while a change is pending: the
- *			rate that will be in force then.
+ * TCA_GAP_CLASS_PHASES	array of struct tc_gap_phase_rate, leaf classes only:
+ *			entries 1 .. GAP_PHASE_MAX to set; a rate of 0 unsets
+ *			one.  Others are unchanged.  In a dump: those set.
  * TCA_GAP_CLASS_FALLBACK64 u64, 1 .. the link rate, or GAP_RATE_UNLIMITED;
  * TCA_GAP_CLASS_EXPIRES_NS u64, 0 or GAP_EXPIRES_MIN_NS .. GAP_EXPIRES_MAX_NS:
  *			when no change request (an empty one will do) reaches
- *			the class for that long, its rate becomes the fallback
+ *			the class for that long, no entry of its table is worth
+ *			more than the fallback, entry 0 becomes the fallback,
  *			and RTM_NEWTCLASS tells RTNLGRP_TC.  The class stays
  *			there until a change gives a rate.  Both together the
  *			first time; EXPIRES 0 ends it.  Time includes suspend
@@ -97,34 +77,10 @@
  * TCA_GAP_CLASS_LEFT_NS u64, dump only, while EXPIRES is set and the class has
  *			not expired: time left.
  * TCA_GAP_CLASS_EXPIRED flag, dump only: the class is at its fallback.
- * TCA_GAP_CLASS_EFFECTIVE64 u64, dump only, if there is a limit at all: the
- *			least of the class's rate, its ancestors' and the
- *			link's; over many frames it is met exactly.
- * TCA_GAP_CLASS_QUANTUM_BYTES u32, dump only, with a rate: by how much the
- *			start of a single frame may miss its due time because
- *			the back end cannot do finer, in byte-times.
- * TCA_GAP_CLASS_CHILDREN_RATE64 u64, dump only, if the class has children: as
- *			TCA_GAP_CHILDREN_RATE64.
- * TCA_GAP_CLASS_ORDERED_NS u64, 0 .. GAP_LINGER_MAX_NS: the classes below are
- *			the phases of one traffic.  One of them has the turn;
- *			the others wait in the order in which they got packets,
- *			so that no flow is reordered where a filter sends it to
- *			another one.  Packets for a class with a higher rate
- *			join the queue of the newest one with packets until
- *			that runs empty, and this much longer than their first
- *			at the latest.  The classes below can have none
- *			themselves.  0, or absent on creation: they are rivals.
- *			Dumped unless 0.
- * TCA_GAP_CLASS_GROUP u32, 0 .. GAP_GROUP_MAX, of a class below such a one: it
- *			takes turns with those of the same group, whose packets
- *			join each other's; groups are rivals.  Absent on
- *			creation: 0.  Dumped unless 0.
  *
  * Errors
  * ------
  * A refused request changes nothing and carries an extended-ack sentence.
- * A request that succeeds but lets the classes below a class, or below the
- * qdisc, ask for more than that has gets a warning there.
  * EOPNOTSUPP	the device cannot be paced in this way
  * EINVAL	an argument or a combination of arguments is wrong
  * ERANGE	a number is outside its range (policy)
@@ -141,23 +97,16 @@
 #define GAP_SLOT_MIN_BYTES		(GAP_FRAME_MIN_BYTES + GAP_FRAME_OVERHEAD_BYTES)
 
 #define GAP_RATE_UNLIMITED		0xffffffffffffffffULL
-#define GAP_RATE_MAX			1000000000000ULL	/* 8 Tbit/s */
-#define GAP_LINGER_MAX_NS		10000000000ULL		/* 10 s */
+#define GAP_RATE_MAX			200000000000ULL		/* 1.6 Tbit/s */
 #define GAP_CLASS_DEPTH_MAX		8
-#define GAP_GROUP_MAX			7
-
-#define GAP_FRAME_MAX_BYTES		65535
-#define GAP_HYBRID_DEFAULT_NS		200000ULL		/* 200 us */
-#define GAP_HYBRID_MAX_NS		1000000000ULL		/* 1 s */
-#define GAP_BURST_DEFAULT_NS		100000ULL		/* 100 us */
-#define GAP_BURST_MAX_NS		1000000000ULL		/* 1 s */
+/* So many that a message about a class fits into a page. */
+#define GAP_PHASE_MAX			160
 #define GAP_EXPIRES_MIN_NS		1000000ULL		/* 1 ms */
 #define GAP_EXPIRES_MAX_NS		86400000000000ULL	/* 1 day */
 
 enum gap_backend {
-	GAP_BACKEND_AUTO,
-	GAP_BACKEND_GAP,
 	GAP_BACKEND_TIMER,
+	GAP_BACKEND_GAP,
 	__GAP_BACKEND_MAX,
 };
 
@@ -172,18 +121,13 @@ enum gap_frame {
 #define GAP_FRAME_KIND_MAX (__GAP_FRAME_MAX - 1)
 
 /* Why the back end in use is used. */
-enum gap_verdict {
-	GAP_VERDICT_ASKED,	/* `backend` names it */
-	GAP_VERDICT_PENDING,	/* timer until the self-test is over */
-	GAP_VERDICT_PASSED,	/* gap: gap frames took their time on the wire */
-	GAP_VERDICT_LOST,	/* timer: gap frames took no time, they are dropped */
-	GAP_VERDICT_SLOW,	/* timer: the device is slower than the link rate says */
-	GAP_VERDICT_NO_SPEED,	/* timer: the link rate is unknown */
-	GAP_VERDICT_VIRTUAL,	/* timer: gap frames take no time on this kind of device */
-	GAP_VERDICT_NOT_ROOT,	/* timer: gap frames work below the root only */
-	GAP_VERDICT_NO_CARRIER,	/* timer: nothing can be sent now */
-	GAP_VERDICT_NO_MEMORY,	/* timer: the self-test could not get its frames */
-	__GAP_VERDICT_MAX,
+enum gap_reason {
+	GAP_REASON_ASKED,	/* `backend` names it */
+	GAP_REASON_NO_SPEED,	/* timer: the link rate is unknown */
+	GAP_REASON_TX_PAUSE,	/* timer: the device sends PAUSE frames of its own */
+	GAP_REASON_LOST,	/* timer: frames left faster than the link can carry them */
+	GAP_REASON_NO_MEMORY,	/* timer: no memory for gap frames of the new MTU or address */
+	__GAP_REASON_MAX,
 };
 
 enum {
@@ -194,17 +138,8 @@ enum {
 	TCA_GAP_LINK_RATE64,
 	TCA_GAP_BACKEND,
 	TCA_GAP_FRAME,
-	TCA_GAP_FRAME_MAX,
-	TCA_GAP_HYBRID_NS,
-	TCA_GAP_BURST_NS,
-	TCA_GAP_SELFTEST,
 	TCA_GAP_BACKEND_USED,
-	TCA_GAP_VERDICT,
-	TCA_GAP_TEST_FRAMES,
-	TCA_GAP_TEST_EXPECTED_NS,
-	TCA_GAP_TEST_TOOK_NS,
-	TCA_GAP_TEST_COUNTED,
-	TCA_GAP_CHILDREN_RATE64,
+	TCA_GAP_REASON,
 	__TCA_GAP_MAX,
 };
 
@@ -214,21 +149,22 @@ enum {
 	TCA_GAP_CLASS_UNSPEC,
 	TCA_GAP_CLASS_PAD,
 	TCA_GAP_CLASS_RATE64,
-	TCA_GAP_CLASS_LINGER_NS,
-	TCA_GAP_CLASS_NEXT_RATE64,
+	TCA_GAP_CLASS_PHASES,
 	TCA_GAP_CLASS_FALLBACK64,
 	TCA_GAP_CLASS_EXPIRES_NS,
 	TCA_GAP_CLASS_LEFT_NS,
 	TCA_GAP_CLASS_EXPIRED,
-	TCA_GAP_CLASS_EFFECTIVE64,
-	TCA_GAP_CLASS_QUANTUM_BYTES,
-	TCA_GAP_CLASS_CHILDREN_RATE64,
-	TCA_GAP_CLASS_ORDERED_NS,
-	TCA_GAP_CLASS_GROUP,
 	__TCA_GAP_CLASS_MAX,
 };
 
 #define TCA_GAP_CLASS_MAX (__TCA_GAP_CLASS_MAX - 1)
+
+/* One entry of TCA_GAP_CLASS_PHASES. */
+struct tc_gap_phase_rate {
+	__u64	rate;			/* bytes per second, GAP_RATE_UNLIMITED, or 0: not set */
+	__u32	phase;			/* 1 .. GAP_PHASE_MAX */
+	__u32	reserved;		/* 0 */
+};
 
 enum {
 	TC_GAP_XSTATS_QDISC,
@@ -237,9 +173,10 @@ enum {
 
 /* Wire bytes count max(len, 60) + 24 per frame; gaps are frames too. */
 struct tc_gap_qdisc_xstats {
-	__u64	wire_bytes;		/* data frames of all classes and direct traffic */
-	__u64	gap_packets;		/* gap frames handed to the device */
-	__u64	gap_wire_bytes;
+	__u64	stamp_ns;		/* CLOCK_MONOTONIC when these numbers were read */
+	__u64	wire_bytes;		/* data frames handed to the device */
+	__u64	gap_wire_bytes;		/* gap frames handed to the device */
+	__u64	gap_packets;
 	__u64	gap_failed;		/* no memory for a gap frame: the timer filled in */
 	__u64	direct_packets;		/* packets of no class */
 	__u64	direct_wire_bytes;
@@ -248,10 +185,10 @@ struct tc_gap_qdisc_xstats {
 	__u64	underrun_ns;		/* for so long in all */
 	__u64	slept;			/* gaps whose coarse part the timer did */
 	__u64	timer_wakes;		/* timer back end: times it had to wait */
-	__u64	bypass_packets;		/* sent by the device, but not by this qdisc */
-	__u64	backend_changes;
-	__u64	selftests;
+	__u64	fallbacks;		/* times the device was found out to lose gap frames */
 	__u64	expired;		/* classes that fell back because nobody refreshed them */
+	__u32	device_queued_bytes;	/* given to the driver, by its byte queue limits */
+	__u32	device_completed_bytes;	/* and given back; both 0 if it has none */
 };
 
 /*
@@ -264,12 +201,10 @@ struct tc_gap_class_xstats {
 	__u64	wire_bytes;
 	__u64	late_max_bytes;		/* longest wait behind other frames, byte-times */
 	__u64	credit_lost_bytes;	/* lateness beyond what may be made up, byte-times */
-	__u64	acks_first;		/* TCP ACKs that overtook data (built-in leaf) */
-	__u32	destinations;		/* with packets waiting now (built-in leaf) */
-	__u32	reserved;
+	__u64	acks_first;		/* TCP ACKs that overtook data (built-in queue) */
 	__u64	expired;		/* times the class fell back */
-	__u64	turns;			/* times it took over from another (ordered parent) */
-	__u64	joined;			/* packets of laxer classes that joined it */
+	__u32	destinations;		/* with packets waiting now (built-in queue) */
+	__u32	reserved;
 	__u64	late[GAP_LATE_BUCKETS];	/* frames by lateness of their start */
 };
 

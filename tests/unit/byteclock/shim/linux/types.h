@@ -5,5 +5,8 @@
 #include_next <linux/types.h>
 #include <stdint.h>
 typedef uint32_t u32;
+typedef long long s64;
 typedef unsigned long long u64;
+#define likely(condition) (condition)
+#define unlikely(condition) (condition)
 #endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Gap frames: on the wire they are nothing but time.
+ */
+#ifndef _GAP_FRAME_H
+#define _GAP_FRAME_H
+
+#include <linux/netdevice.h>
+#include <linux/skbuff.h>
+
+#include "include/uapi/linux/pkt_sched_gap.h"
+
+struct gap_frames;
+
+struct gap_frames *gap_frames_alloc(enum gap_frame kind, struct net_device *dev,
+				    u32 mtu);
+void gap_frames_free(struct gap_frames *frames);
+u32 gap_frames_slot_max(const struct gap_frames *frames);
+struct sk_buff *gap_frames_get(struct gap_frames *frames, u32 slot_bytes);
+
+#endif /* _GAP_FRAME_H */

@@ -1,0 +1,1136 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A packet's way through the qdisc: to its class (classify), into the class's
+ * queue (enqueue), out of it when the class and all above it allow (dequeue),
+ * and onto their schedules (charge).
+ */
+#include <linux/etherdevice.h>
+#include <linux/hash.h>
+#include <linux/if_vlan.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/tcp.h>
+#include <net/ip.h>
+#include <net/pkt_cls.h>
+
+#include "gap_compat.h"
+#include "gap_frame.h"
+#include "gap_packet.h"
+
+#define GAP_QUEUE_LIMIT_PACKETS	10000	/* as fq: one TCP per core never gets there */
+#define GAP_DESTS_IDLE_MAX	1024	/* destinations remembered without packets */
+#define GAP_ACK_MAX_BYTES	(60 + 60)	/* longest IPv4 and TCP headers */
+
+/* A gap longer than twice this is slept but for this much. */
+#define GAP_HYBRID_NS		(200 * NSEC_PER_USEC)
+/* Timer back end: so much lateness is made up by frames that follow closer. */
+#define GAP_BURST_NS		(100 * NSEC_PER_USEC)
+
+/*
+ * Byte queue limits count what a driver has been given and has given back.
+ * A driver that does not do them leaves both counters at zero.
+ */
+void gap_device_bytes(const struct net_device *dev, u32 *queued, u32 *completed)
+{
+#ifdef CONFIG_BQL
+	const struct dql *dql = &netdev_get_tx_queue(dev, 0)->dql;
+
+	*completed = READ_ONCE(dql->num_completed);
+	*queued = READ_ONCE(dql->num_queued);
+#else
+	*queued = 0;
+	*completed = 0;
+#endif
+}
+
+/*
+ * Gap frames: the wire is known to be idle when the device holds nothing and is
+ * not about to get something, and only then real time counts.  The core takes
+ * several frames from the qdisc before it gives the first to the driver, which
+ * alone counts them: so the device is not idle before its count has moved since
+ * the last frame was handed out, and for others than the packet path not while
+ * the core is at it.
+ *
+ * It was an underrun if frames had followed each other up to here.
+ */
+static noinline void gap_tie_clock(struct gap_sched *q)
+{
+	u64 idle_ns = gap_clock_tie(&q->clock, ktime_get_ns());
+
+	if (idle_ns && q->running) {
+		q->xstats.underruns++;
+		q->xstats.underrun_ns += idle_ns;
+	}
+}
+
+/* Bring the clock to now, for others than the packet path on its way out. */
+static void gap_settle_clock(struct gap_sched *q)
+{
+	u32 queued, completed;
+
+	if (q->timed) {
+		gap_clock_follow(&q->clock, ktime_get_ns());
+		return;
+	}
+	gap_device_bytes(qdisc_dev(q->sch), &queued, &completed);
+	if (completed && queued == completed && !q->running &&
+	    !qdisc_is_running(q->sch))
+		gap_tie_clock(q);
+}
+
+/*
+ * Every class knows the byte-time at which its own schedule allows the next
+ * frame.  A packet may leave when its class and all above allow it, so a class
+ * can send at the later of its own time and the earliest of its children's:
+ * its key.  Each parent keeps its backlogged children in a tree by key.
+ */
+
+static bool gap_tree_less(struct rb_node *a, const struct rb_node *b)
+{
+	return gap_time_after(rb_entry(b, struct gap_class, node)->key,
+			      rb_entry(a, struct gap_class, node)->key);
+}
+
+static inline struct gap_class *gap_tree_first(const struct rb_root_cached *tree)
+{
+	return rb_entry_safe(rb_first_cached(tree), struct gap_class, node);
+}
+
+static void gap_tree_unlink(struct gap_class *cl)
+{
+	if (RB_EMPTY_NODE(&cl->node))
+		return;
+	rb_erase_cached(&cl->node, cl->siblings);
+	RB_CLEAR_NODE(&cl->node);
+}
+
+/* Has nobody else below the same parent packets? */
+static inline bool gap_tree_is_only(const struct gap_class *cl)
+{
+	return cl->siblings->rb_root.rb_node == &cl->node &&
+	       !cl->node.rb_left && !cl->node.rb_right;
+}
+
+/* Put a backlogged class where its key wants it. */
+static noinline void gap_tree_place(struct gap_class *cl, u64 key)
+{
+	if (!RB_EMPTY_NODE(&cl->node)) {
+		if (key == cl->key)
+			return;
+		rb_erase_cached(&cl->node, cl->siblings);
+	}
+	cl->key = key;
+	rb_add_cached(&cl->node, cl->siblings, gap_tree_less);
+}
+
+static bool gap_tree_is_backlogged(const struct gap_class *cl)
+{
+	if (gap_class_is_leaf(cl))
+		return gap_class_qlen(cl) && list_empty(&cl->stalled);
+	return gap_tree_first(&cl->backlogged);
+}
+
+static u64 gap_tree_key(const struct gap_class *cl)
+{
+	if (gap_class_is_leaf(cl))
+		return cl->next;
+	if (!gap_rate_is_limited(&cl->rate))
+		return gap_tree_first(&cl->backlogged)->key;
+	return gap_time_later(cl->next, gap_tree_first(&cl->backlogged)->key);
+}
+
+/* The backlog or the schedule of @cl has changed. */
+static void gap_tree_update(struct gap_class *cl)
+{
+	for (; cl; cl = cl->parent) {
+		if (gap_tree_is_backlogged(cl))
+			gap_tree_place(cl, gap_tree_key(cl));
+		else
+			gap_tree_unlink(cl);
+	}
+}
+
+/* The same of a leaf that has just given a packet. */
+static __always_inline void gap_tree_advance(struct gap_class *cl)
+{
+	if (unlikely(!gap_class_qlen(cl)))
+		gap_tree_unlink(cl);
+	else if (gap_tree_is_only(cl))
+		cl->key = cl->next;
+	else
+		gap_tree_place(cl, cl->next);
+	if (cl->parent)
+		gap_tree_update(cl->parent);
+}
+
+/* A leaf has its first packet: it and those above that were idle start now. */
+static void gap_tree_activate(struct gap_sched *q, struct gap_class *cl)
+{
+	struct gap_class *c = cl;
+
+	do {
+		c->next = gap_pace_start(c->next, q->clock.bytes);
+		c = c->parent;
+	} while (c && !gap_tree_first(&c->backlogged));
+	gap_tree_update(cl);
+}
+
+/* A leaf has run empty, or is going away. */
+void gap_class_deactivate(struct gap_class *cl)
+{
+	list_del_init(&cl->stalled);
+	gap_tree_unlink(cl);
+	gap_tree_update(cl->parent);
+}
+
+/*
+ * The leaf to serve now, or NULL.  With NULL, *@need is the number of
+ * byte-times after which some leaf may send, or 0 when nothing is waiting.
+ */
+static struct gap_class *gap_tree_pick(struct gap_sched *q, u64 *need)
+{
+	struct gap_class *cl = gap_tree_first(&q->backlogged);
+	u64 now = q->clock.bytes;
+
+	*need = 0;
+	if (unlikely(!cl))
+		return NULL;
+	if (gap_time_after(cl->key, now)) {
+		*need = cl->key - now;
+		return NULL;
+	}
+	while (!gap_class_is_leaf(cl))
+		cl = gap_tree_first(&cl->backlogged);
+	return cl;
+}
+
+/* What the filters' verdict says about the packet; true if it is gone. */
+static bool gap_act_took(int verdict, int *qerr)
+{
+#ifdef CONFIG_NET_CLS_ACT
+	switch (verdict) {
+	case TC_ACT_QUEUED:
+	case TC_ACT_STOLEN:
+	case TC_ACT_TRAP:
+		*qerr = NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
+		return true;
+	case TC_ACT_SHOT:
+		return true;
+	}
+#endif
+	return false;
+}
+
+/*
+ * The leaf for @skb: the one skb->priority names, else the one the filters
+ * lead to, from class to class downwards, else the default class, else
+ * "direct".  NULL if an action took or refused the packet; *@qerr says which.
+ *
+ * skb->tc_index says at which rate of the class's table it is charged.  A BPF
+ * filter may write it; of the qdiscs that may be grafted only gred does.
+ */
+static struct gap_class *gap_classify(struct sk_buff *skb, struct Qdisc *sch,
+				      int *qerr)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+	struct gap_class *cl = NULL, *next;
+	struct tcf_result res;
+	struct tcf_proto *fl;
+	int verdict;
+
+	if (skb->priority == sch->handle)
+		return &q->direct;
+	if (TC_H_MAJ(skb->priority) == sch->handle)
+		cl = gap_class_find(q, skb->priority);
+	if (cl && gap_class_is_leaf(cl))
+		return cl;
+
+	*qerr = NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
+	fl = cl ? rcu_dereference_bh(cl->filter_list) :
+		  rcu_dereference_bh(q->filter_list);
+	while (fl) {
+		verdict = tcf_classify(skb, NULL, fl, &res, false);
+		if (verdict < 0)
+			break;
+		if (gap_act_took(verdict, qerr))
+			return NULL;
+		next = (struct gap_class *)res.class;
+		if (!next)
+			next = gap_class_find(q, res.classid);
+		if (!next || (cl && next->depth <= cl->depth))
+			break;		/* nowhere, or back up: a loop */
+		if (gap_class_is_leaf(next))
+			return next;
+		cl = next;
+		fl = rcu_dereference_bh(cl->filter_list);
+	}
+	return q->defcl;
+}
+
+/*
+ * Destinations take turns, a packet each, so that a burst to one receiver is
+ * spread out by the traffic to all others: the receivers' switch ports see
+ * no incast from one sender's queue order.  TCP ACKs without payload go
+ * first, because a paced queue of data would otherwise delay the other
+ * direction's clock.  Nothing else overtakes: a short data segment that
+ * passes its own flow looks like a loss to the receiver.
+ */
+
+struct gap_dest {
+	u64			key;		/* see gap_key_of() */
+	struct gap_class	*cl;
+	struct sk_buff		*head;		/* its packets, by skb->next */
+	struct sk_buff		*tail;
+	struct list_head	list;		/* in the class's turns, or in idle */
+	struct hlist_node	hash;
+};
+
+/* Is the TCP segment of @len bytes at @offset an acknowledgment, no more? */
+static bool gap_is_tcp_ack(const struct sk_buff *skb, int offset, int len)
+{
+	const __be32 other = TCP_FLAG_SYN | TCP_FLAG_FIN | TCP_FLAG_RST |
+			     TCP_FLAG_URG;
+	struct tcphdr _th;
+	const struct tcphdr *th;
+
+	th = skb_header_pointer(skb, offset, sizeof(_th), &_th);
+	return th && (tcp_flag_word(th) & (TCP_FLAG_ACK | other)) == TCP_FLAG_ACK &&
+	       len == th->doff * 4;
+}
+
+/* Are there @len bytes of network header in the linear part? */
+static inline bool gap_has_header(const struct sk_buff *skb, unsigned int len)
+{
+	return skb_network_offset(skb) + len <= skb_headlen(skb);
+}
+
+static inline __be16 gap_protocol(const struct sk_buff *skb)
+{
+	return unlikely(eth_type_vlan(skb->protocol)) ? skb_protocol(skb, true) :
+							 skb->protocol;
+}
+
+/*
+ * Where a packet goes, in 64 bits: an IPv4 address as it is, an IPv6 address
+ * folded (two that meet share their turns, no more), else the station.
+ */
+static noinline u64 gap_key_of_other(const struct sk_buff *skb)
+{
+	__be16 protocol = gap_protocol(skb);
+	u64 words[2] = {};
+
+	if (protocol == htons(ETH_P_IP) &&
+	    gap_has_header(skb, sizeof(struct iphdr)))
+		return (__force u32)ip_hdr(skb)->daddr;
+	if (protocol == htons(ETH_P_IPV6) &&
+	    gap_has_header(skb, sizeof(struct ipv6hdr)))
+		memcpy(words, &ipv6_hdr(skb)->daddr, sizeof(words));
+	else
+		skb_copy_bits(skb, 0, &words[0], ETH_ALEN);
+	return ~words[0] * GOLDEN_RATIO_64 ^ words[1];
+}
+
+static __always_inline u64 gap_key_of(const struct sk_buff *skb)
+{
+	if (unlikely(skb->protocol != htons(ETH_P_IP) ||
+		     !gap_has_header(skb, sizeof(struct iphdr))))
+		return gap_key_of_other(skb);
+	return (__force u32)ip_hdr(skb)->daddr;
+}
+
+/* Is @skb, short enough for one, a TCP acknowledgment without payload? */
+static noinline bool gap_is_ack(const struct sk_buff *skb)
+{
+	int nhoff = skb_network_offset(skb);
+
+	if (gap_protocol(skb) == htons(ETH_P_IP) &&
+	    gap_has_header(skb, sizeof(struct iphdr))) {
+		const struct iphdr *iph = ip_hdr(skb);
+
+		return iph->protocol == IPPROTO_TCP && !ip_is_fragment(iph) &&
+		       gap_is_tcp_ack(skb, nhoff + iph->ihl * 4,
+				      ntohs(iph->tot_len) - iph->ihl * 4);
+	}
+	if (gap_protocol(skb) == htons(ETH_P_IPV6) &&
+	    gap_has_header(skb, sizeof(struct ipv6hdr))) {
+		const struct ipv6hdr *ip6h = ipv6_hdr(skb);
+
+		return ip6h->nexthdr == IPPROTO_TCP &&
+		       gap_is_tcp_ack(skb, nhoff + sizeof(*ip6h),
+				      ntohs(ip6h->payload_len));
+	}
+	return false;
+}
+
+/* No headers are longer, so a longer packet carries data. */
+static inline bool gap_may_be_ack(const struct sk_buff *skb)
+{
+	return skb->len <= skb_network_offset(skb) + GAP_ACK_MAX_BYTES;
+}
+
+static struct hlist_head *
+gap_dest_bucket(struct gap_sched *q, const struct gap_class *cl, u64 key)
+{
+	u64 mixed = ((key ^ q->seed) * GOLDEN_RATIO_64) ^ (uintptr_t)cl;
+
+	return &q->dests[hash_64(mixed, GAP_DEST_HASH_BITS)];
+}
+
+static void gap_dest_forget(struct gap_sched *q, struct gap_dest *dest)
+{
+	hlist_del(&dest->hash);
+	list_del(&dest->list);
+	q->idle_count--;
+	if (dest->cl->queue.last == dest)
+		dest->cl->queue.last = NULL;
+	kfree(dest);
+}
+
+static struct gap_dest *
+gap_dest_new(struct gap_sched *q, struct gap_class *cl, u64 key)
+{
+	struct gap_dest *dest;
+
+	dest = kmalloc(sizeof(*dest), GFP_ATOMIC | __GFP_NOWARN);
+	if (!dest)
+		return NULL;
+	dest->key = key;
+	dest->cl = cl;
+	dest->head = NULL;
+	hlist_add_head(&dest->hash, gap_dest_bucket(q, cl, key));
+	list_add_tail(&dest->list, &q->idle);
+	if (++q->idle_count > GAP_DESTS_IDLE_MAX)
+		gap_dest_forget(q, list_first_entry(&q->idle, struct gap_dest,
+						    list));
+	return dest;
+}
+
+static noinline struct gap_dest *
+gap_dest_search(struct gap_sched *q, struct gap_class *cl, u64 key)
+{
+	struct gap_dest *dest;
+
+	hlist_for_each_entry(dest, gap_dest_bucket(q, cl, key), hash)
+		if (dest->key == key && dest->cl == cl)
+			goto found;
+	dest = gap_dest_new(q, cl, key);
+found:
+	cl->queue.last = dest;
+	return dest;
+}
+
+static inline struct gap_dest *
+gap_dest_find(struct gap_sched *q, struct gap_class *cl, u64 key)
+{
+	struct gap_dest *last = cl->queue.last;
+
+	return last && last->key == key ? last : gap_dest_search(q, cl, key);
+}
+
+static __always_inline void
+gap_dest_put(struct gap_sched *q, struct gap_dest *dest, struct sk_buff *skb)
+{
+	if (dest->head) {
+		dest->tail->next = skb;
+	} else {
+		dest->head = skb;
+		list_move_tail(&dest->list, &dest->cl->queue.turns);
+		dest->cl->queue.turns_count++;
+		q->idle_count--;
+	}
+	dest->tail = skb;
+	skb->next = NULL;
+}
+
+/* Of the destination whose turn it is. */
+static __always_inline struct sk_buff *
+gap_dest_get(struct gap_sched *q, struct gap_queue *queue)
+{
+	struct gap_dest *dest = list_first_entry(&queue->turns, struct gap_dest,
+						 list);
+	struct sk_buff *skb = dest->head;
+
+	dest->head = skb->next;
+	skb_mark_not_on_list(skb);
+	if (unlikely(!dest->head)) {
+		list_move_tail(&dest->list, &q->idle);
+		queue->turns_count--;
+		q->idle_count++;
+	} else if (queue->turns_count > 1) {
+		list_move_tail(&dest->list, &queue->turns);
+	}
+	return skb;
+}
+
+/* The queue is not empty. */
+static __always_inline struct sk_buff *
+gap_queue_get(struct gap_sched *q, struct gap_class *cl)
+{
+	struct gap_queue *queue = &cl->queue;
+	struct sk_buff *skb;
+
+	if (unlikely(!skb_queue_empty(&queue->acks))) {
+		skb = __skb_dequeue(&queue->acks);
+		queue->acks_first += !!queue->turns_count;
+	} else {
+		skb = gap_dest_get(q, queue);
+	}
+	queue->backlog_bytes -= qdisc_pkt_len(skb);
+	queue->qlen--;
+	return skb;
+}
+
+static int gap_drop(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
+		    struct sk_buff **to_free)
+{
+	cl->drops++;
+	return qdisc_drop(skb, sch, to_free);
+}
+
+/* To a qdisc that somebody has put in the place of the class's queue. */
+static int gap_enqueue_child(struct sk_buff *skb, struct Qdisc *sch,
+			     struct gap_class *cl, struct sk_buff **to_free)
+{
+	int ret = qdisc_enqueue(skb, cl->qdisc, to_free);
+
+	if (unlikely(ret != NET_XMIT_SUCCESS) && net_xmit_drop_count(ret)) {
+		qdisc_qstats_drop(sch);
+		cl->drops++;
+	}
+	return ret;
+}
+
+static __always_inline int
+gap_enqueue_own(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
+		struct gap_dest *dest, struct sk_buff **to_free)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+	struct gap_queue *queue = &cl->queue;
+
+	if (unlikely(queue->qlen >= GAP_QUEUE_LIMIT_PACKETS))
+		return gap_drop(skb, sch, cl, to_free);
+	if (gap_may_be_ack(skb) && gap_is_ack(skb)) {
+		__skb_queue_tail(&queue->acks, skb);
+	} else {
+		if (!dest)
+			dest = gap_dest_find(q, cl, gap_key_of(skb));
+		if (unlikely(!dest))
+			return gap_drop(skb, sch, cl, to_free);
+		gap_dest_put(q, dest, skb);
+	}
+	queue->backlog_bytes += qdisc_pkt_len(skb);
+	queue->qlen++;
+	return NET_XMIT_SUCCESS;
+}
+
+/* @dest: where it goes, if that is known. */
+static __always_inline int
+gap_enqueue_frame(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
+		  struct gap_dest *dest, struct sk_buff **to_free)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+	unsigned int len = qdisc_pkt_len(skb);
+	bool first = !gap_class_qlen(cl);
+	int ret;
+
+	if (unlikely(cl->qdisc))
+		ret = gap_enqueue_child(skb, sch, cl, to_free);
+	else
+		ret = gap_enqueue_own(skb, sch, cl, dest, to_free);
+	if (unlikely(ret != NET_XMIT_SUCCESS))
+		return ret;
+	sch->qstats.backlog += len;
+	sch->q.qlen++;
+	if (unlikely(first)) {
+		gap_settle_clock(q);
+		gap_tree_activate(q, cl);
+	}
+	return NET_XMIT_SUCCESS;
+}
+
+/* A GSO packet is many frames on the wire, and each has its own due time. */
+static noinline int
+gap_enqueue_gso(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
+		struct sk_buff **to_free)
+{
+	netdev_features_t features = netif_skb_features(skb);
+	unsigned int len = 0, whole_len = qdisc_pkt_len(skb);
+	struct gap_sched *q = qdisc_priv(sch);
+	struct gap_dest *dest = NULL;
+	struct sk_buff *segs, *next;
+	int queued = 0;
+
+	segs = skb_gso_segment(skb, features & ~NETIF_F_GSO_MASK);
+	if (IS_ERR_OR_NULL(segs))
+		return gap_drop(skb, sch, cl, to_free);
+	/* they all go to one destination */
+	if (!cl->qdisc)
+		dest = gap_dest_find(q, cl, gap_key_of(skb));
+
+	skb_list_walk_safe(segs, segs, next) {
+		unsigned int seg_len = segs->len;
+
+		skb_mark_not_on_list(segs);
+		qdisc_skb_cb(segs)->pkt_len = seg_len;
+		if (gap_enqueue_frame(segs, sch, cl, dest, to_free) ==
+		    NET_XMIT_SUCCESS) {
+			len += seg_len;
+			queued++;
+		}
+	}
+	if (!queued) {
+		__qdisc_drop(skb, to_free);
+		return NET_XMIT_DROP;
+	}
+	/* a parent will count one packet of the whole's length */
+	qdisc_tree_reduce_backlog(sch, 1 - queued, whole_len - len);
+	q->xstats.gso_split++;
+	consume_skb(skb);
+	return NET_XMIT_SUCCESS;
+}
+
+static noinline int
+gap_enqueue_filtered(struct sk_buff *skb, struct Qdisc *sch,
+		     struct sk_buff **to_free)
+{
+	struct gap_class *cl;
+	int ret;
+
+	cl = gap_classify(skb, sch, &ret);
+	if (unlikely(!cl)) {
+		if (ret & __NET_XMIT_BYPASS)
+			qdisc_qstats_drop(sch);
+		__qdisc_drop(skb, to_free);
+		return ret;
+	}
+	if (skb_is_gso(skb))
+		return gap_enqueue_gso(skb, sch, cl, to_free);
+	return gap_enqueue_frame(skb, sch, cl, NULL, to_free);
+}
+
+int gap_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+
+	skb->tc_index = 0;
+	if (rcu_access_pointer(q->filter_list) ||
+	    TC_H_MAJ(skb->priority) == sch->handle)
+		return gap_enqueue_filtered(skb, sch, to_free);
+	if (skb_is_gso(skb))
+		return gap_enqueue_gso(skb, sch, q->defcl, to_free);
+	return gap_enqueue_frame(skb, sch, q->defcl, NULL, to_free);
+}
+
+/* The rate that a packet of the class is charged at. */
+static struct gap_rate *gap_rate_of(struct gap_class *cl, const struct sk_buff *skb)
+{
+	unsigned int phase = skb->tc_index;
+
+	if (phase && phase <= cl->phase_count && cl->phases[phase - 1].rate)
+		return &cl->phases[phase - 1];
+	return &cl->rate;
+}
+
+static void gap_count_late(struct gap_class *cl, u64 late)
+{
+	unsigned int bucket = min_t(unsigned int, fls64(late), GAP_LATE_BUCKETS - 1);
+
+	cl->xstats.late[bucket]++;
+	cl->xstats.late_max_bytes = max(cl->xstats.late_max_bytes, late);
+}
+
+/*
+ * One class's schedule: a frame of @wire byte-times starts now, and the classes
+ * below allowed it at @due.  Returns when this one and those did.
+ */
+static inline u64
+gap_charge_class(struct gap_sched *q, struct gap_class *cl,
+		 struct gap_rate *rate, u64 due, u32 wire)
+{
+	u64 now = q->clock.bytes;
+	u64 own = gap_time_later(cl->next, due);
+	u64 lost;
+
+	cl->next_rate = rate->rate;
+	if (!gap_rate_is_limited(rate)) {
+		/* the next of its frames comes after those that are due by then */
+		cl->next = q->timed ? now : now + wire;
+		return own;
+	}
+	lost = gap_rate_charge(rate, q->clock.link_rate, own, now, wire,
+			       q->credit_min, &cl->next);
+	if (unlikely(now != own)) {
+		gap_count_late(cl, now - own);
+		cl->xstats.credit_lost_bytes += lost;
+	}
+	return own;
+}
+
+/* @skb of leaf @cl, @wire byte-times long, starts now. */
+static inline void
+gap_charge(struct gap_sched *q, struct gap_class *cl, const struct sk_buff *skb,
+	   u32 wire)
+{
+	struct gap_rate *rate = gap_rate_of(cl, skb);
+	struct gap_class *c;
+	u64 due = cl->next;
+
+	for (c = cl; c; c = c->parent, rate = &c->rate) {
+		_bstats_update(&c->bstats, qdisc_pkt_len(skb), 1);
+		c->xstats.wire_bytes += wire;
+		due = gap_charge_class(q, c, rate, due, wire);
+	}
+	gap_tree_advance(cl);
+}
+
+static u32 gap_skb_wire_bytes(const struct sk_buff *skb)
+{
+	/* a tag that the device will insert is on the wire all the same */
+	return gap_wire_bytes(skb->len +
+			      (skb_vlan_tag_present(skb) ? VLAN_HLEN : 0));
+}
+
+/*
+ * From a grafted qdisc.  One that has packets but gives none yet (netem, tbf)
+ * is not asked again before the next dequeue, which its own timer will cause.
+ */
+static noinline struct sk_buff *gap_dequeue_child(struct gap_sched *q, struct gap_class *cl)
+{
+	struct sk_buff *skb = cl->qdisc->dequeue(cl->qdisc);
+
+	if (skb)
+		return skb;
+	if (cl->qdisc->q.qlen) {
+		list_move_tail(&cl->stalled, &q->stalled);
+		q->slow = true;
+		gap_tree_update(cl);
+	} else {
+		gap_class_deactivate(cl);
+	}
+	return NULL;
+}
+
+static inline void
+gap_account(struct Qdisc *sch, struct gap_class *cl, struct sk_buff *skb)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+	u32 wire = gap_skb_wire_bytes(skb);
+
+	_bstats_update(&sch->bstats, qdisc_pkt_len(skb), 1);
+	qdisc_qstats_backlog_dec(sch, skb);
+	sch->q.qlen--;
+	gap_charge(q, cl, skb, wire);
+	if (!q->timed)
+		q->clock.bytes += wire;
+}
+
+static struct sk_buff *gap_dequeue_data(struct Qdisc *sch, u64 *need)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+	struct gap_class *cl;
+	struct sk_buff *skb;
+
+	while ((cl = gap_tree_pick(q, need))) {
+		skb = unlikely(cl->qdisc) ? gap_dequeue_child(q, cl) :
+					    gap_queue_get(q, cl);
+		if (skb) {
+			gap_account(sch, cl, skb);
+			return skb;
+		}
+	}
+	return NULL;
+}
+
+static void gap_wake_at(struct gap_sched *q, u64 ns)
+{
+	q->running = false;
+	q->wake_ns = ns;
+	qdisc_watchdog_schedule_ns(&q->watchdog, ns);
+}
+
+/*
+ * Leave the coarse part of a long gap to the timer.  Needs a device that says
+ * when it is empty: only that ends the gap exactly, whenever the timer fires.
+ * The clock may be far from real time after frames have followed each other for
+ * long; the gap cannot end later than after all that the device still holds.
+ */
+static bool gap_sleep(struct Qdisc *sch, u64 need)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+	u64 wake_ns, latest_ns, now_ns;
+	u32 queued, completed;
+
+	if (need <= 2 * q->hybrid_bytes)
+		return false;
+	gap_device_bytes(qdisc_dev(sch), &queued, &completed);
+	if (!queued)
+		return false;
+	need -= q->hybrid_bytes;
+	now_ns = ktime_get_ns();
+	wake_ns = gap_clock_ns_at(&q->clock, q->clock.bytes + need);
+	latest_ns = now_ns + gap_clock_bytes_to_ns(&q->clock, need +
+						   2ULL * (queued - completed));
+	wake_ns = min(wake_ns, latest_ns);
+	/* frames that the link rate has overtaken are still in the device */
+	if (wake_ns <= now_ns)
+		return false;
+	if (q->wake_ns <= now_ns)
+		q->xstats.slept++;	/* and not only asked once more */
+	gap_wake_at(q, wake_ns);
+	return true;
+}
+
+/* Fill @need byte-times, or as many of them as one frame can. */
+static struct sk_buff *gap_fill(struct Qdisc *sch, u64 need)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+	struct sk_buff *skb;
+	u32 slot;
+
+	if (gap_sleep(sch, need))
+		return NULL;
+	slot = gap_slot_bytes(need, q->slot_max);
+	skb = gap_frames_get(q->frames, slot);
+	if (unlikely(!skb)) {
+		q->xstats.gap_failed++;
+		gap_wake_at(q, ktime_get_ns() +
+			    gap_clock_bytes_to_ns(&q->clock, need));
+		return NULL;
+	}
+	q->clock.bytes += slot;
+	q->xstats.gap_packets++;
+	q->xstats.gap_wire_bytes += slot;
+	return skb;
+}
+
+/* Timer back end: nobody may send for @need byte-times. */
+static void gap_wait(struct gap_sched *q, u64 need)
+{
+	u64 wake_ns = gap_clock_ns_at(&q->clock, q->clock.bytes + need);
+
+	if (q->wake_ns != wake_ns)
+		q->xstats.timer_wakes++;	/* and not only asked once more */
+	gap_wake_at(q, wake_ns);
+}
+
+/* Does the device drop gap frames?  Then a timer paces from now on. */
+static noinline void gap_watch(struct Qdisc *sch)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+	u32 queued, completed;
+
+	gap_device_bytes(qdisc_dev(sch), &queued, &completed);
+	if (!gap_watch_is_ahead(&q->watch, &q->clock, queued, completed,
+				ktime_get_ns()))
+		return;
+	q->xstats.fallbacks++;
+	q->lost = true;
+	/* the clock has counted gap frames that took no time */
+	gap_clock_restart(&q->clock, ktime_get_ns());
+	gap_use_backend(q, true, GAP_REASON_LOST);
+	schedule_delayed_work(&q->work, 0);
+}
+
+/* Rare work before a packet: children that stalled, leases that have ended. */
+static noinline void gap_dequeue_slow(struct gap_sched *q)
+{
+	struct gap_class *cl, *tmp;
+
+	WRITE_ONCE(q->slow, false);
+	gap_lease_end(q);
+	list_for_each_entry_safe(cl, tmp, &q->stalled, stalled) {
+		list_del_init(&cl->stalled);
+		gap_tree_activate(q, cl);
+	}
+}
+
+struct sk_buff *gap_dequeue(struct Qdisc *sch)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+	u32 queued = 0, completed;
+	struct sk_buff *skb;
+	u64 need = 0;
+
+	if (!sch->q.qlen)
+		goto idle;
+	if (q->timed) {
+		gap_clock_follow(&q->clock, ktime_get_ns());
+	} else {
+		gap_device_bytes(qdisc_dev(sch), &queued, &completed);
+		if (queued == completed && queued != q->queued_mark)
+			gap_tie_clock(q);
+	}
+	if (unlikely(READ_ONCE(q->slow)))
+		gap_dequeue_slow(q);
+	skb = gap_dequeue_data(sch, &need);
+	if (!skb && !need)
+		goto idle;
+	if (!skb)
+		qdisc_qstats_overlimit(sch);
+	if (q->timed) {
+		if (!skb)
+			gap_wait(q, need);
+		return skb;
+	}
+	if (!skb)
+		skb = gap_fill(sch, need);
+	if (!skb)
+		return NULL;
+	/* data and gaps stay in order only within one queue of the device */
+	skb_set_queue_mapping(skb, 0);
+	q->running = true;
+	q->queued_mark = queued;
+	if (unlikely(gap_time_after(q->clock.bytes, q->watch.check_at)))
+		gap_watch(sch);
+	return skb;
+idle:
+	q->running = false;
+	return NULL;
+}
+
+/* A leaf without a rate of its own, in nobody's tree yet. */
+void gap_class_init(struct gap_class *cl, struct Qdisc *sch)
+{
+	cl->sch = sch;
+	cl->cap = GAP_RATE_UNLIMITED;
+	gap_rate_set(&cl->rate, GAP_RATE_UNLIMITED, GAP_RATE_UNLIMITED);
+	cl->next_rate = GAP_RATE_UNLIMITED;
+	gnet_stats_basic_sync_init(&cl->bstats);
+	RB_CLEAR_NODE(&cl->node);
+	cl->backlogged = RB_ROOT_CACHED;
+	INIT_LIST_HEAD(&cl->stalled);
+	INIT_LIST_HEAD(&cl->queue.turns);
+	__skb_queue_head_init(&cl->queue.acks);
+}
+
+/* Drop what the class's own queue holds, and forget its destinations. */
+void gap_class_purge(struct gap_sched *q, struct gap_class *cl)
+{
+	struct gap_dest *dest, *tmp;
+
+	while (cl->queue.qlen)
+		kfree_skb(gap_queue_get(q, cl));
+	list_for_each_entry_safe(dest, tmp, &q->idle, list)
+		if (dest->cl == cl)
+			gap_dest_forget(q, dest);
+}
+
+/*
+ * A new rate for an entry of the class's table, 0: none any more.  If the class
+ * waits for an interval at the old one, what is left of it shrinks or grows.
+ */
+void gap_class_set_entry(struct gap_sched *q, struct gap_class *cl,
+			 struct gap_rate *entry, u64 asked)
+{
+	u64 cap = entry == &cl->rate ? GAP_RATE_UNLIMITED : cl->cap;
+	u64 old = entry->rate, rate;
+
+	gap_rate_set(entry, asked, cap);
+	rate = entry->rate ?: cl->rate.rate;
+	if (rate == old || old != cl->next_rate)
+		return;
+	gap_settle_clock(q);
+	cl->next_rate = rate;
+	if (rate == GAP_RATE_UNLIMITED || old == GAP_RATE_UNLIMITED)
+		cl->next = q->clock.bytes;
+	else
+		cl->next = gap_pace_rescale(cl->next, q->clock.bytes, old, rate);
+	gap_tree_update(cl);
+}
+
+/* No further entry of the class's table is worth more than @cap. */
+void gap_class_set_cap(struct gap_sched *q, struct gap_class *cl, u64 cap)
+{
+	unsigned int i;
+
+	cl->cap = cap;
+	for (i = 0; i < cl->phase_count; i++)
+		gap_class_set_entry(q, cl, &cl->phases[i], cl->phases[i].asked);
+}
+
+/*
+ * When no request reaches the class in time, it falls back, whatever has become
+ * of the daemon that should have sent one.  There is one timer for all classes,
+ * set to the earliest deadline.  It takes no lock and touches no class, because a
+ * qdisc that is destroyed is reset without a lock: it only sets flags.  The next
+ * dequeue sees them and takes the rates away; on an idle qdisc a work does, which
+ * holds RTNL and tells user space as well.
+ */
+
+static enum hrtimer_restart gap_lease_expire(struct hrtimer *timer)
+{
+	struct gap_sched *q = container_of(timer, struct gap_sched, lease_timer);
+
+	WRITE_ONCE(q->lease_due, true);
+	WRITE_ONCE(q->slow, true);
+	schedule_delayed_work(&q->work, 0);
+	rcu_read_lock();
+	__netif_schedule(qdisc_root(q->sch));
+	rcu_read_unlock();
+	return HRTIMER_NORESTART;
+}
+
+static void gap_lease_start_timer(struct gap_sched *q, u64 deadline_ns)
+{
+	hrtimer_start(&q->lease_timer, ns_to_ktime(deadline_ns),
+		      HRTIMER_MODE_ABS_SOFT);
+}
+
+/* A request has reached the class. */
+void gap_lease_refresh(struct gap_sched *q, struct gap_class *cl)
+{
+	ktime_t due = hrtimer_get_softexpires(&q->lease_timer);
+
+	if (!cl->expires_ns || cl->expired)
+		return;
+	cl->deadline_ns = ktime_get_boottime_ns() + cl->expires_ns;
+	if (!hrtimer_is_queued(&q->lease_timer) ||
+	    ktime_before(ns_to_ktime(cl->deadline_ns), due))
+		gap_lease_start_timer(q, cl->deadline_ns);
+}
+
+u64 gap_lease_left_ns(const struct gap_class *cl)
+{
+	s64 left = cl->deadline_ns - ktime_get_boottime_ns();
+
+	return max_t(s64, left, 0);
+}
+
+static void gap_lease_fall_back(struct gap_sched *q, struct gap_class *cl)
+{
+	gap_class_set_entry(q, cl, &cl->rate, cl->fallback);
+	gap_class_set_cap(q, cl, cl->fallback);
+	cl->expired = true;
+	cl->notify = true;
+	cl->xstats.expired++;
+	q->xstats.expired++;
+}
+
+/* Classes whose lease has come to its end fall back; the next one is waited for. */
+void gap_lease_end(struct gap_sched *q)
+{
+	u64 next_ns = U64_MAX, now_ns;
+	struct gap_class *cl;
+
+	if (!READ_ONCE(q->lease_due))
+		return;
+	WRITE_ONCE(q->lease_due, false);
+	now_ns = ktime_get_boottime_ns();
+	list_for_each_entry(cl, &q->classes, list) {
+		if (!cl->expires_ns || cl->expired)
+			continue;
+		if (now_ns >= cl->deadline_ns)
+			gap_lease_fall_back(q, cl);
+		else
+			next_ns = min(next_ns, cl->deadline_ns);
+	}
+	if (next_ns != U64_MAX)
+		gap_lease_start_timer(q, next_ns);
+}
+
+/* What the packet path keeps that follows from the back end and the device. */
+static void gap_derive(struct gap_sched *q)
+{
+	q->slot_max = gap_frames_slot_max(q->frames);
+	if (q->timed)
+		q->credit_min = gap_clock_ns_to_bytes(&q->clock, GAP_BURST_NS);
+	else
+		q->credit_min = q->slot_max + GAP_SLOT_MIN_BYTES;
+	q->hybrid_bytes = gap_clock_ns_to_bytes(&q->clock, GAP_HYBRID_NS);
+	q->watch.began_ns = 0;
+	q->watch.check_at = q->clock.bytes;
+}
+
+static void gap_class_rescale(struct gap_sched *q, struct gap_class *cl, u64 old)
+{
+	unsigned int i;
+
+	gap_rate_forget(&cl->rate);
+	for (i = 0; i < cl->phase_count; i++)
+		gap_rate_forget(&cl->phases[i]);
+	cl->next = gap_pace_rescale(cl->next, q->clock.bytes, q->clock.link_rate,
+				    old);
+	gap_tree_update(cl);
+}
+
+/* Byte-times have another length from now on: waits stay the same in real time. */
+void gap_set_link_rate(struct gap_sched *q, u64 link_rate)
+{
+	u64 old = q->clock.link_rate;
+	struct gap_class *cl;
+
+	if (link_rate == old)
+		return;
+	gap_settle_clock(q);
+	gap_clock_set_link_rate(&q->clock, link_rate, ktime_get_ns());
+	list_for_each_entry(cl, &q->classes, list)
+		gap_class_rescale(q, cl, old);
+	gap_derive(q);
+	gap_kick(q->sch);
+}
+
+/* NULL: none; returns those before, for the caller to free. */
+struct gap_frames *gap_set_frames(struct gap_sched *q, struct gap_frames *frames)
+{
+	struct gap_frames *old = q->frames;
+
+	q->frames = frames;
+	gap_derive(q);
+	return old;
+}
+
+void gap_use_backend(struct gap_sched *q, bool timed, enum gap_reason reason)
+{
+	q->reason = reason;
+	if (timed == q->timed)
+		return;
+	gap_settle_clock(q);
+	q->timed = timed;
+	q->running = false;
+	gap_derive(q);
+	gap_kick(q->sch);
+}
+
+void gap_packet_init(struct gap_sched *q, u64 link_rate)
+{
+	hrtimer_init(&q->lease_timer, CLOCK_BOOTTIME, HRTIMER_MODE_ABS_SOFT);
+	q->lease_timer.function = gap_lease_expire;
+	q->timed = true;
+	q->seed = get_random_u64();
+	INIT_LIST_HEAD(&q->classes);
+	INIT_LIST_HEAD(&q->stalled);
+	INIT_LIST_HEAD(&q->idle);
+	gap_clock_init(&q->clock, link_rate, ktime_get_ns());
+	gap_class_init(&q->direct, q->sch);
+	q->backlogged = RB_ROOT_CACHED;
+	q->direct.siblings = &q->backlogged;
+	q->defcl = &q->direct;
+	gap_derive(q);
+}
+
+static void gap_class_reset(struct gap_sched *q, struct gap_class *cl)
+{
+	if (cl->qdisc)
+		qdisc_reset(cl->qdisc);
+	gap_class_purge(q, cl);
+	list_del_init(&cl->stalled);
+	RB_CLEAR_NODE(&cl->node);
+	cl->backlogged = RB_ROOT_CACHED;
+}
+
+/* All packets go; nobody enqueues or dequeues meanwhile. */
+void gap_packet_reset(struct gap_sched *q)
+{
+	struct gap_class *cl;
+
+	list_for_each_entry(cl, &q->classes, list)
+		gap_class_reset(q, cl);
+	gap_class_reset(q, &q->direct);
+	q->backlogged = RB_ROOT_CACHED;
+	q->running = false;
+	/* what the device held may be lost as well, and its counters may restart */
+	gap_clock_restart(&q->clock, ktime_get_ns());
+	q->watch.began_ns = 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The packets' way through the qdisc, and what requests need of it.
+ */
+#ifndef _GAP_PACKET_H
+#define _GAP_PACKET_H
+
+#include "gap_sched.h"
+
+int gap_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free);
+struct sk_buff *gap_dequeue(struct Qdisc *sch);
+
+/* Of the device's first queue; both 0 where the driver keeps no such count. */
+void gap_device_bytes(const struct net_device *dev, u32 *queued, u32 *completed);
+
+/* Of a qdisc that nobody else knows of yet, or that is about to go. */
+void gap_packet_init(struct gap_sched *q, u64 link_rate);
+void gap_packet_reset(struct gap_sched *q);
+void gap_class_init(struct gap_class *cl, struct Qdisc *sch);
+
+/* With the tree lock held. */
+void gap_class_purge(struct gap_sched *q, struct gap_class *cl);
+void gap_class_deactivate(struct gap_class *cl);
+void gap_class_set_entry(struct gap_sched *q, struct gap_class *cl,
+			 struct gap_rate *entry, u64 asked);
+void gap_class_set_cap(struct gap_sched *q, struct gap_class *cl, u64 cap);
+void gap_lease_refresh(struct gap_sched *q, struct gap_class *cl);
+u64 gap_lease_left_ns(const struct gap_class *cl);
+void gap_lease_end(struct gap_sched *q);
+void gap_set_link_rate(struct gap_sched *q, u64 link_rate);
+struct gap_frames *gap_set_frames(struct gap_sched *q, struct gap_frames *frames);
+void gap_use_backend(struct gap_sched *q, bool timed, enum gap_reason reason);
+
+#endif /* _GAP_PACKET_H */

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The qdisc and its classes.
+ */
+#ifndef _GAP_SCHED_H
+#define _GAP_SCHED_H
+
+#include <linux/hrtimer.h>
+#include <linux/list.h>
+#include <linux/netdevice.h>
+#include <linux/rbtree.h>
+#include <linux/workqueue.h>
+#include <net/pkt_sched.h>
+#include <net/sch_generic.h>
+
+#include "gap_byteclock.h"
+
+#define GAP_DEST_HASH_BITS	10
+
+/**
+ * struct gap_queue - the packets of a class without a qdisc of its own
+ * @acks: TCP acknowledgments without payload, which go first
+ * @turns: destinations with packets, struct gap_dest, which take turns
+ * @last: the destination of the last packet that came, or NULL
+ * @qlen: packets in all
+ * @backlog_bytes: their lengths
+ * @turns_count: length of @turns
+ * @acks_first: acknowledgments that overtook data
+ */
+struct gap_queue {
+	struct sk_buff_head	acks;
+	struct list_head	turns;
+	struct gap_dest		*last;
+	u32			qlen;
+	u32			backlog_bytes;
+	u32			turns_count;
+	u64			acks_first;
+};
+
+/**
+ * struct gap_class - one class: a leaf, or the cap of the classes below it
+ *
+ * What a packet needs comes first, its read-mostly part before the other.
+ */
+struct gap_class {
+	struct gap_class	*parent;	/* NULL: directly below the qdisc */
+	struct Qdisc		*qdisc;		/* grafted one, else NULL: queue */
+	u16			phase_count;	/* entries of phases */
+	struct gap_rate		*phases;	/* entries 1 .. of the table */
+	struct gap_rate		rate;		/* entry 0 */
+
+	/* schedule */
+	u64			next;		/* when its next frame is due */
+	u64			next_rate;	/* at the rate that was charged last */
+	u64			key;		/* when it can send, see gap_tree_key() */
+	struct rb_node		node;		/* in *siblings while backlogged */
+	struct rb_root_cached	*siblings;	/* those below the same parent, by key */
+	struct rb_root_cached	backlogged;	/* its children with packets, by key */
+	unsigned int		child_count;	/* all of them; a leaf has none */
+	struct gap_queue	queue;
+	struct gnet_stats_basic_sync bstats;
+	struct tc_gap_class_xstats xstats;
+
+	struct list_head	stalled;	/* in gap_sched.stalled */
+	struct Qdisc_class_common common;
+	struct list_head	list;		/* in gap_sched.classes */
+	struct Qdisc		*sch;		/* the gap qdisc it belongs to */
+	struct tcf_proto __rcu	*filter_list;
+	struct tcf_block	*block;
+	unsigned int		filter_cnt;
+	unsigned int		depth;		/* 1 directly below the qdisc */
+	u32			drops;
+
+	/* a rate that somebody has to keep alive */
+	u64			cap;		/* of all its rates: the fallback, once expired */
+	u64			fallback;
+	u64			expires_ns;	/* 0: never */
+	u64			deadline_ns;	/* CLOCK_BOOTTIME */
+	bool			expired;
+	bool			notify;		/* user space is to be told */
+};
+
+/* What the administrator asks for. */
+struct gap_conf {
+	u64			rate;		/* of the link, 0: the device's */
+	u32			defcls;		/* minor of the default class, 0: none */
+	enum gap_backend	backend;
+	enum gap_frame		frame;
+};
+
+/**
+ * struct gap_sched - private data of the qdisc
+ */
+struct gap_sched {
+	/* the packet path */
+	struct gap_clock	clock;
+	bool			timed;		/* timer back end in use */
+	bool			running;	/* frames follow each other */
+	bool			slow;		/* stalled classes, or leases that are due */
+	bool			lease_due;
+	u32			queued_mark;	/* see gap_tie_clock() */
+	u32			slot_max;	/* longest gap frame, byte-times */
+	u64			credit_min;	/* byte-times, see gap_rate_charge() */
+	u64			hybrid_bytes;	/* byte-times */
+	u64			wake_ns;	/* what the timer was last set to */
+	struct rb_root_cached	backlogged;	/* top classes with packets, by key */
+	struct gap_class	*defcl;		/* of conf.defcls, if a leaf, or direct */
+	struct gap_frames	*frames;
+	struct gap_watch	watch;
+	struct gap_class	direct;		/* packets of no class */
+	struct tcf_proto __rcu	*filter_list;
+	struct Qdisc_class_hash	clhash;
+	struct list_head	classes;	/* all but direct */
+	struct list_head	stalled;	/* children that held their packets back */
+	struct list_head	idle;		/* destinations without packets, oldest first */
+	u32			idle_count;
+	u64			seed;
+	struct hlist_head	dests[1 << GAP_DEST_HASH_BITS];
+	struct qdisc_watchdog	watchdog;
+	struct tc_gap_qdisc_xstats xstats;
+
+	/* the rest */
+	struct tcf_block	*block;
+	struct gap_conf		conf;
+	bool			speed_known;
+	bool			lost;		/* the device lost gap frames */
+	bool			was_up;
+	enum gap_reason		reason;
+	enum gap_reason		told;		/* what user space knows */
+	struct hrtimer		lease_timer;	/* at the earliest deadline of a class */
+	struct delayed_work	work;		/* what needs RTNL */
+	struct Qdisc		*sch;		/* this */
+	struct list_head	list;		/* in gap_main.c's list of all */
+};
+
+static inline bool gap_class_is_leaf(const struct gap_class *cl)
+{
+	return !cl->child_count;
+}
+
+static inline u32 gap_class_qlen(const struct gap_class *cl)
+{
+	return unlikely(cl->qdisc) ? cl->qdisc->q.qlen : cl->queue.qlen;
+}
+
+static inline struct gap_class *gap_class_find(const struct gap_sched *q,
+					       u32 classid)
+{
+	struct Qdisc_class_common *common = qdisc_class_find(&q->clhash, classid);
+
+	return common ? container_of(common, struct gap_class, common) : NULL;
+}
+
+/* Packets that wait for a timer may go earlier now.  Tree lock held. */
+static inline void gap_kick(struct Qdisc *sch)
+{
+	if (!sch->q.qlen)
+		return;
+	rcu_read_lock();
+	__netif_schedule(qdisc_root(sch));
+	rcu_read_unlock();
+}
+
+#endif /* _GAP_SCHED_H */

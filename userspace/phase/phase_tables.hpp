@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of rates that the qdisc's classes have (tc-gap(8)), and the classes
+// of jobs that are told apart.
+//
+// All classes below a trunk have the same table, so that an entry means the same
+// wherever a packet waits.  There is one entry for each distinct rate of a job.
+// Two jobs never share one, because each job's rates change with its part of the
+// link.
+//
+// An entry that nobody wants any more stays as it is, because packets that are
+// queued may have its number.  It serves whoever wants its rate next; only when
+// no number is left, the one that has been idle longest gets another rate.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "model/error.hpp"
+#include "netlink/traffic_control.hpp"
+
+namespace headway {
+
+/// Above those of trunks and of the classes that all jobs share.
+inline constexpr std::uint16_t first_phase_minor = 0x1000;
+
+/// A job's own class, as PhaseTables makes them.
+[[nodiscard]] bool is_phase_class(const ClassState& state);
+
+/// The classes that a trunk has from the beginning.
+struct TrunkClasses {
+    TcHandle trunk;   ///< the parent of the others
+    TcHandle shared;  ///< for packets of jobs without classes of their own, and of nobody's
+};
+
+class PhaseTables {
+public:
+    /// The kernel must hold these classes, and outlive this object.
+    PhaseTables(TrafficControl& kernel, std::vector<TrunkClasses> trunks,
+                BytesPerSecond link_rate);
+
+    /// The kernel takes no rate above it: such are no limit there.
+    void set_link_rate(BytesPerSecond link_rate) { link_rate_ = link_rate; }
+
+    /// Who wants an entry.
+    struct Key {
+        std::size_t trunk = 0;
+        std::uint32_t job = 0;
+        ClassRate alone;  ///< the rate that the phase would have if there were no other job
+
+        friend auto operator<=>(const Key&, const Key&) = default;
+    };
+    struct Entry {
+        TableEntry number = 0;
+        BytesPerSecond rate;
+        std::uint32_t users = 0;
+    };
+
+    /// An entry of that rate, in every class of the trunk; every acquire() wants a
+    /// release().  Fails if all numbers are in use, or the kernel refuses.
+    [[nodiscard]] Result<TableEntry> acquire(const Key& key, BytesPerSecond rate);
+    void release(const Key& key);
+
+    struct RateChange {
+        Key key;
+        BytesPerSecond rate;
+    };
+    /// Entries in use get other rates, all of them or none.  If the kernel did not
+    /// say what it has after a failure, the next call says all rates again.
+    [[nodiscard]] Result<void> change_rates(std::span<const RateChange> changes);
+
+    /// The job has a class of its own below every trunk from now on; those, by trunk.
+    /// Fails if the kernel refuses any; then the job has none.
+    [[nodiscard]] Result<std::vector<TcHandle>> give_classes(std::uint32_t job);
+    /// The job has none any more.  They stay, for the next job.
+    void take_classes(std::uint32_t job);
+
+    /// Takes over what an earlier run left: entries and classes that nobody wants yet.
+    void adopt(const std::vector<ClassState>& found);
+
+    struct OwnClass {
+        std::size_t trunk = 0;
+        TcHandle classid;
+        bool is_in_use = false;  ///< else its table is brought up to date when it is
+    };
+    [[nodiscard]] std::vector<OwnClass> own_classes() const;
+    /// What all classes of the trunk that are in use have.
+    [[nodiscard]] RateTable table(std::size_t trunk) const;
+    /// Those in use.
+    [[nodiscard]] const std::map<Key, Entry>& entries() const { return entries_; }
+    [[nodiscard]] const std::vector<TrunkClasses>& trunks() const { return trunks_; }
+
+private:
+    struct Idle {
+        std::size_t trunk;
+        TableEntry number;
+        BytesPerSecond rate;
+    };
+
+    [[nodiscard]] Result<TableEntry> free_number(std::size_t trunk);
+    [[nodiscard]] TcHandle free_handle() const;
+    void append(std::vector<Change>& changes, std::size_t trunk, const RateTable& table) const;
+    [[nodiscard]] RateTable allowed(RateTable table) const;
+    Result<void> make_class(std::size_t trunk, TcHandle classid, bool is_there);
+
+    TrafficControl& kernel_;
+    std::vector<TrunkClasses> trunks_;
+    BytesPerSecond link_rate_;
+    std::map<Key, Entry> entries_;
+    std::vector<Idle> idle_;  ///< the one that has been idle longest first
+    std::map<std::uint32_t, std::vector<TcHandle>> owned_;  ///< by job, then by trunk
+    std::vector<std::set<TcHandle>> idle_classes_;          ///< by trunk
+    bool is_in_doubt_ = false;
+};
+
+}  // namespace headway
