@@ -268,7 +268,6 @@ void reconcile(benchmark::State& state, bool mends, BreakSome break_some) {
         state.ResumeTiming();
         const KernelDiff diff = reconciler.run();
         state.PauseTiming();
-        node.end_linger();
         const bool is_right = node.qdisc() == whole && diff.changes.empty() != mends;
         if (reconciler.status().error || !is_right) {
             state.SkipWithError("not put right");

@@ -52,7 +52,7 @@ public:
         auto planner = *NodePlanner::make(std::move(config), "");
         const PhaseProgram program{17, 17};
         const KernelLayout layout =
-            with_phases_too ? with_phases(planner.layout(), program, std::chrono::milliseconds(10))
+            with_phases_too ? with_phases(planner.layout(), program)
                             : planner.layout();
         is_ready_ = control_->apply(layout.set_up, ApplyMode::together).has_value();
         service_.emplace(std::move(planner), bench_link, *control_, clock_);
@@ -66,8 +66,6 @@ public:
     ControlService& service() { return *service_; }
     NetlinkTrafficControl& control() { return *control_; }
     const Clock& clock() const { return clock_; }
-    /// Rates that rise do so later.
-    void end_linger() { kernel_.end_linger(); }
     FakeQdisc& qdisc() { return kernel_.device("eth0").root; }
 
     ControlService::SessionId connect(uid_t uid = 0) {

@@ -211,7 +211,7 @@ Client connect(const std::string& socket, const std::vector<std::string>& hosts)
 std::vector<Way> ways(Client& client, TrafficControl& kernel, const std::string& device,
                       TcHandle classid) {
     const auto set = [&kernel, classid](ClassRate rate) {
-        const Change change = ChangeClassRate{classid, rate, std::chrono::nanoseconds(0)};
+        const Change change = ChangeClassRate{classid, rate};
         if (!kernel.apply(std::span(&change, 1), ApplyMode::together)) die("netlink");
     };
     const auto tc = [device, classid](const std::string& rate) {

@@ -6,7 +6,7 @@
 # CASES is a file, a verb a line:
 #   case NAME            what follows is called so; starts with no qdisc
 #   link BPS             rate of the wire
-#   tc ARGUMENT...       a command for tc
+#   tc ARGUMENT...       a command for tc; @BUILD@ is the folder build
 #   count KEY=NUMBER...  calls the qdisc, sends nothing; see qdisc_bench/bench.h.
 #                        A trace becomes a file of results
 #   drive FRAME_BYTES FRAMES SECONDS
@@ -25,7 +25,7 @@ set_up() {
 	for name in simwire sch_gap qdisc_bench; do
 		insmod "$HW_BUILD/kmod/$(uname -r)/$name.ko"
 	done
-	for name in sch_htb sch_tbf sch_fq cls_u32 cls_flower; do
+	for name in sch_htb sch_tbf sch_fq cls_u32 cls_flower cls_bpf; do
 		modprobe $name
 	done
 	ip link add $dev type simwire
@@ -95,7 +95,7 @@ while read -r verb words; do
 	case $verb in
 	case) begin_case "$words" ;;
 	link) echo "$words" >$wire/rate_bps ;;
-	tc) echo "$words" >&3 ;;
+	tc) echo "${words//@BUILD@/$HW_BUILD}" >&3 ;;
 	count) count $words || true ;;
 	drive) drive $words || true ;;
 	*) echo "unknown verb $verb" >&2 && exit 2 ;;

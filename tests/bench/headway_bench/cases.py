@@ -6,15 +6,20 @@ interval is about 12 us: then every packet is held back once, whatever the
 qdisc, before it may leave.
 """
 
+import sys
 from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "spacing"))
+import spacing_cases  # noqa: E402
 
 DEVICE = "w0"
 LINK_BPS = {1514: 2_000_000_000, 60: 100_000_000}
 GSO_SEGMENTS = {1: 44, 1000: 8}     # by lanes; 64 KB, and what the leaf's limit lets 1000 have
 MANY = 1000
 CLASS_COUNTS = [1, 10, 100, 1000, 10000]
-SPACING_SHARES = [100, 1000, 5000, 9000]      # ten-thousandths of the link
-SPACING_QDISCS = ["gap", "hybrid", "timer", "tbf", "htb", "fq"]
+PHASES = 16
+SPACING_SHARES = [1000, 5000, 9000]     # with all contenders, ten-thousandths of the link
 LIMIT = "limit 1000000"     # packets: no queue is ever full
 
 
@@ -100,7 +105,7 @@ def htb(load):
                                             f"burst {burst} cburst {burst} quantum 1514")
 
 
-def gap(options="backend gap hybrid off"):
+def gap(options="backend gap"):
     def lines(load):
         default = "default 1:1" if load.lanes == 1 else ""
         return root(f"gap {default} {options}") + classes("gap", load, load.rate_bps)
@@ -108,17 +113,17 @@ def gap(options="backend gap hybrid off"):
 
 
 def gap_direct(_load):
-    return root("gap backend gap hybrid off")
+    return root("gap backend gap")
 
 
 def gap_unlimited(_load):
-    return root("gap backend gap hybrid off default 1:1") + [
+    return root("gap backend gap default 1:1") + [
         f"class add dev {DEVICE} parent 1: classid 1:1 gap rate unlimited"]
 
 
 def gap_one_class(load):
     """All lanes are destinations of one class."""
-    return root("gap backend gap hybrid off default 1:1") + [
+    return root("gap backend gap default 1:1") + [
         f"class add dev {DEVICE} parent 1: classid 1:1 gap rate {load.rate_bps}bit"]
 
 
@@ -134,6 +139,17 @@ def filtered(lines, kind):
     return lambda load: [line.replace("default 1:1", "").replace("default 1", "")
                          for line in lines(load)] + [
         f"filter add dev {DEVICE} parent 1: protocol ip {FILTERS[kind]} classid 1:1"]
+
+
+def phased(phases):
+    """A BPF filter names the class and one of 16 phases; `phases` of them have a rate."""
+    def lines(load):
+        table = " ".join(f"phase {i} {load.rate_bps - i}bit" for i in range(1, phases + 1))
+        return root("gap backend gap") + [
+            f"class add dev {DEVICE} parent 1: classid 1:10 gap rate {load.rate_bps}bit {table}",
+            f"filter add dev {DEVICE} parent 1: protocol ip bpf direct-action object-file "
+            "@BUILD@/bin/phase_of_port.bpf.o section tc classid 1:"]
+    return lines
 
 
 TIMER = "backend timer"
@@ -167,6 +183,8 @@ CONTENDERS = [
     Contender("htb-u32", "htb, u32 filter", filtered(htb, "u32")),
     Contender("gap-u32", "gap, u32 filter", filtered(gap(), "u32"), own=True),
     Contender("timer-u32", "gap timer, u32 filter", filtered(gap(TIMER), "u32"), own=True),
+    Contender("gap-bpf", "gap, BPF filter", phased(0), own=True),
+    Contender("gap-phases", f"gap, BPF filter, {PHASES} phases", phased(PHASES), own=True),
     Contender("htb-flower", "htb, flower filter", filtered(htb, "flower")),
     Contender("gap-flower", "gap, flower filter", filtered(gap(), "flower"), own=True),
 ]
@@ -211,7 +229,7 @@ def takes_part(contender, load):
         return contender.many
     if contender.key == "tbf-frames":
         return load.segments > 1
-    return contender.key != "gap-flows"
+    return contender.key not in ("gap-flows", "gap-bpf", "gap-phases")
 
 
 def cost_cases():
@@ -221,6 +239,12 @@ def cost_cases():
                 yield Case("cost", contender, load)
     for key in ONE_BY_ONE:
         yield Case("cost", BY_KEY[key], Load(1514, backlog=0))
+
+
+def phase_cases():
+    """16 flows, each in a phase of its own, and the same where no phase has a rate."""
+    for key in ("gap-bpf", "gap-phases"):
+        yield Case("phases", BY_KEY[key], Load(1514, 1, PHASES, backlog=2))
 
 
 def class_count_cases():
@@ -252,49 +276,32 @@ class Drive:
                 *(f"tc {line}" for line in self.lines), f"drive 1514 {self.frames} {self.seconds}"]
 
 
-def one_percent():
-    """One per cent of 1 Gbit/s: a frame every 1.23 ms."""
+def drives():
+    """One per cent of 1 Gbit/s, a frame every 1.23 ms: gap sleeps the most of it."""
     link, rate = 1_000_000_000, 10_000_000
     frame_rate = rate * 1514 // 1538
 
-    def own(options):
-        return root(f"gap default 1:1 {options}") + [
+    def own(back_end):
+        return root(f"gap default 1:1 backend {back_end}") + [
             f"class add dev {DEVICE} parent 1: classid 1:1 gap rate {rate}bit"]
 
-    yield Drive("hybrid", "wire", "a wire of 1 %, no pacing", rate, pfifo(None), 0.8)
-    yield Drive("hybrid", "off", "gap, hybrid off", link, own("backend gap hybrid off"), 0.8)
-    for hybrid in ("100us", "200us", "500us"):
-        yield Drive("hybrid", hybrid, f"gap, hybrid {hybrid}", link,
-                    own(f"backend gap hybrid {hybrid}"), 0.8)
-    yield Drive("hybrid", "timer", "gap timer", link, own("backend timer"), 0.8)
-    yield Drive("hybrid", "tbf", "tbf", link,
+    yield Drive("slow", "wire", "a wire of 1 %, no pacing", rate, pfifo(None), 0.8)
+    yield Drive("slow", "gap", "gap", link, own("gap"), 0.8)
+    yield Drive("slow", "timer", "gap timer", link, own("timer"), 0.8)
+    yield Drive("slow", "tbf", "tbf", link,
                 root(f"tbf rate {frame_rate}bit burst 1600 limit 100mb"), 0.8)
-    yield Drive("hybrid", "htb", "htb", link, root("htb default 1") + [
+    yield Drive("slow", "htb", "htb", link, root("htb default 1") + [
         f"class add dev {DEVICE} parent 1: classid 1:1 htb rate {frame_rate}bit quantum 1514"], 0.8)
-    yield Drive("hybrid", "fq", "fq maxrate", link,
+    yield Drive("slow", "fq", "fq maxrate", link,
                 root(f"fq {LIMIT} flow_limit 100000 quantum 1514 initial_quantum 1514 "
                      f"maxrate {frame_rate}bit"), 0.8)
 
 
-def frame_max():
-    """50 Mbit/s: the emulated processor can send shortest frames that fast."""
-    link = 50_000_000
-    for share in (10, 50):
-        rate = link * share // 100
-        for longest in ("60", "512", "mtu"):
-            yield Drive("frame-max", f"{share}-{longest}", f"{share} %, frame-max {longest}", link,
-                        root(f"gap default 1:1 backend gap hybrid off frame-max {longest}") + [
-                            f"class add dev {DEVICE} parent 1: classid 1:1 gap rate {rate}bit"],
-                        0.8 if share == 10 else 0.16)
-
-
-def drives():
-    return [*one_percent(), *frame_max()]
-
-
 def spacing():
-    """Cases of tests/spacing/guest.sh."""
-    for share in SPACING_SHARES:
-        for qdisc in SPACING_QDISCS:
-            if qdisc != "hybrid" or share == SPACING_SHARES[0]:
-                yield f"{qdisc}-{share},1000,{qdisc},1514:{share}"
+    """Both back ends with every frame and rate; all contenders with long frames, the
+    processor idle and not."""
+    cases = [*spacing_cases.one_class(spacing_cases.OWN, spacing_cases.FASTER, spacing_cases.SHARES)]
+    for interrupt_ns in (0, spacing_cases.INTERRUPT_NS):
+        cases += spacing_cases.one_class([*spacing_cases.OWN, *spacing_cases.PEERS], [1514],
+                                         SPACING_SHARES, interrupt_ns=interrupt_ns)
+    return list(dict.fromkeys(cases))

@@ -23,7 +23,7 @@ text { fill: #1c2126; } .soft { fill: #5b6670; font-size: 11.5px; } .own { fill:
 .enqueue { fill: #7d8993; } .dequeue { fill: #aab4bd; } .held { fill: none; stroke: #aab4bd; stroke-dasharray: 3 2; }
 .enqueue.own { fill: #0b7a75; } .dequeue.own { fill: #59aaa5; } .held.own { stroke: #0b7a75; fill: none; }
 .curve { fill: none; stroke-width: 1.8; } .k-gap { stroke: #0b7a75; stroke-width: 2.6; }
-.k-hybrid { stroke: #7c3aed; } .k-timer { stroke: #1d4ed8; } .k-tbf { stroke: #c2410c; }
+.k-edt { stroke: #7c3aed; } .k-timer { stroke: #1d4ed8; } .k-tbf { stroke: #c2410c; }
 .k-htb { stroke: #ca8a04; } .k-fq { stroke: #6b7280; }
 """
 
@@ -97,12 +97,16 @@ def spacing_panels(spacings, top):
     parts = [svg.text(24, top, "Distance between starts: deviation from what the rate asks, "
                                "in byte-times; share of packets", "heading"),
              *spacing_legend(top + 22)]
-    shares = sorted({item["share"] for item in spacings})
-    for i, share in enumerate(shares):
+    panels = {}
+    for item in spacings:
+        if item["frame_bytes"] == 1514 and item["share"] in cases.SPACING_SHARES:
+            key = (item["link_mbit"], item["share"], item["interrupt_ns"])
+            panels.setdefault(key, []).append(item)
+    for i, key in enumerate(sorted(panels)):
         left = 50 + (i % 2) * (PANEL_WIDTH + 60)
         y = top + 56 + (i // 2) * (PANEL_HEIGHT + PANEL_GAP)
-        parts += spacing_panel([item for item in spacings if item["share"] == share], share, left, y)
-    rows = (len(shares) + 1) // 2
+        parts += spacing_panel(panels[key], left, y)
+    rows = (len(panels) + 1) // 2
     return parts, top + 56 + rows * (PANEL_HEIGHT + PANEL_GAP)
 
 
@@ -112,14 +116,16 @@ def error_place(error):
     return math.copysign(size, error)
 
 
-def spacing_panel(items, share, left, top):
+def spacing_panel(items, left, top):
     bottom, middle = top + PANEL_HEIGHT, left + PANEL_WIDTH / 2
 
     def x(error):
         return middle + PANEL_WIDTH / 2 * error_place(error)
 
-    yield svg.text(left, top - 8, f"{share / 100:g} % of 1000 Mbit/s, "
-                                  f"a packet every {items[0]['interval_bytes']:.0f}", "soft")
+    first = items[0]
+    load = f", interrupts of {first['interrupt_ns'] // 1000} us" if first["interrupt_ns"] else ""
+    yield svg.text(left, top - 8, f"{first['share'] / 100:g} % of {first['link_mbit']} Mbit/s, "
+                                  f"a packet every {first['interval_bytes']:.0f}{load}", "soft")
     for percent in (0, 50, 100):
         y = bottom - PANEL_HEIGHT * percent / 100
         yield svg.line(left, y, left + PANEL_WIDTH, y, "grid")
@@ -146,11 +152,11 @@ def distribution(item, x, bottom):
 
 def spacing_legend(y):
     at = 50
-    for qdisc in cases.SPACING_QDISCS:
+    for qdisc in SPACING_TITLES:
         yield svg.line(at, y - 4, at + 22, y - 4, f"curve k-{qdisc}")
         yield svg.text(at + 28, y, SPACING_TITLES[qdisc], "soft")
         at += 130
 
 
-SPACING_TITLES = {"gap": "gap frames", "hybrid": "gap, hybrid", "timer": "gap timer", "tbf": "tbf",
-                  "htb": "htb", "fq": "fq maxrate"}
+SPACING_TITLES = {"gap": "gap frames", "timer": "gap timer", "tbf": "tbf", "htb": "htb",
+                  "fq": "fq maxrate", "edt": "fq, EDT"}

@@ -2,16 +2,17 @@
 """Runs the measurements in guests with virtual time: every figure is exact."""
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
+
+from .cases import spacing_cases
 
 ROOT = Path(__file__).resolve().parents[3]
 BUILD = ROOT / "build"
 TIME_LIMIT_S = 1800     # on a busy machine
 # With ERMS the kernel clears and copies memory by one instruction that the
 # emulation counts once per byte; without, once per eight.
-CPU = "max,-erms"
+CPU = "max,-erms,-cx16"
 
 
 class GuestFailed(Exception):
@@ -42,7 +43,8 @@ def run_cases(kernel, cases, out):
     script.write_text("".join(line + "\n" for case in cases for line in case.script()))
     results = {}
     guest_script = ROOT / "tests/bench/qdisc_guest.sh"
-    for result in run(kernel, [f"{script}:/cases", BUILD / "bin/send_frames"],
+    for result in run(kernel, [f"{script}:/cases", BUILD / "bin/send_frames",
+                                BUILD / "bin/phase_of_port.bpf.o"],
                       [guest_script, "/cases"], out):
         results[result["name"]] = result.get("count") or result["drive"]
         progress(len(results), len(cases), result["name"])
@@ -52,14 +54,14 @@ def run_cases(kernel, cases, out):
     return results
 
 
-def run_spacing(kernel, names, out):
-    results = []
-    files = [BUILD / "bin/spacing_stats", BUILD / "bin/send_frames", shutil.which("chrt")]
-    for result in run(kernel, files, [ROOT / "tests/spacing/guest.sh", *names], out):
-        results.append(result)
-        progress(len(results), len(names), result["name"])
-    if len(results) != len(names):
-        raise GuestFailed(f"{len(results)} of {len(names)} spacing measurements")
+def run_spacing(kernel, cases):
+    try:
+        results = spacing_cases.run(kernel, cases, lambda done, name: progress(done, len(cases), name),
+                                    CPU)
+    except RuntimeError as failure:
+        raise GuestFailed(str(failure)) from failure
+    if len(results) != len(cases):
+        raise GuestFailed(f"{len(results)} of {len(cases)} spacing measurements")
     return results
 
 

@@ -44,9 +44,9 @@ def packet_table(costs):
         if item:
             rows.append([item["title"], figure(item["enqueue"]), figure(item["dequeue"]),
                          figure(item["sum"]), ratio(item["sum"], tbf), ratio(item["sum"], htb),
-                         *held(item)])
+                         item["data_lines"], *held(item)])
     return table(["1514 bytes, one class", "enqueue", "dequeue", "sum", "/tbf", "/htb",
-                  "gap frames or waits", "interrupts"], rows)
+                  "lines", "gap frames or waits", "interrupts"], rows)
 
 
 def loads_table(costs):
@@ -75,23 +75,52 @@ def classes_table(costs):
     return table(["classes", *map(str, cases.CLASS_COUNTS)], rows)
 
 
-def drive_table(drives, group, heading):
+def phases_table(costs):
+    items = [item for item in costs if item["group"] == "phases"]
+    return table([f"{cases.PHASES} flows", "enqueue", "dequeue", "sum", "lines"],
+                 [[item["title"], figure(item["enqueue"]), figure(item["dequeue"]),
+                   figure(item["sum"]), item["data_lines"]] for item in items])
+
+
+def drive_table(drives):
     rows = [[item["title"], f"{item['gaps_per_frame']:.2f}",
              f"{item['gap_wire_bytes_per_frame']:.0f}", f"{item['instructions_per_frame']:.0f}"]
-            for item in drives if item["group"] == group]
-    return table([heading, "gap frames", "their wire bytes", "instructions"], rows)
+            for item in drives]
+    return table(["1 % of 1000 Mbit/s, per data frame", "gap frames", "their wire bytes",
+                  "instructions"], rows)
 
 
-def spacing_table(spacings):
+def exactness_table(spacings):
+    """Of both back ends: the rate's error, and how far apart the earliest and the latest
+    start are from their ideals."""
+    rows = []
+    shares = cases.spacing_cases.SHARES
+    for qdisc in cases.spacing_cases.OWN:
+        for link in cases.spacing_cases.LINKS_MBIT:
+            for size in cases.spacing_cases.FASTER:
+                found = {item["share"]: item for item in spacings
+                         if (item["qdisc"], item["link_mbit"], item["frame_bytes"],
+                             item["interrupt_ns"]) == (qdisc, link, size, 0)}
+                rows.append([f"{qdisc} {link // 1000} Gbit/s {size} B",
+                             *(f"{found[share]['rate_error']:+.0e} {found[share]['spread_bytes']:.0f}"
+                               for share in shares)])
+    return table(["rate error, spread of starts", *(f"{share / 100:g} %" for share in shares)], rows)
+
+
+def spacing_table(spacings, interrupt_ns):
     """Quantile i of 200 is that which i half per cent do not exceed."""
     rows = []
     for item in spacings:
+        if (item["frame_bytes"] != 1514 or item["share"] not in cases.SPACING_SHARES
+                or item["interrupt_ns"] != interrupt_ns):
+            continue
         errors = item["error_quantiles_bytes"]
-        rows.append([f"{item['qdisc']} {item['share'] / 100:g} %", f"{item['interval_bytes']:.0f}",
-                     f"{item['rate_error']:+.1e}",
+        rows.append([f"{item['qdisc']} {item['link_mbit'] // 1000} Gbit/s {item['share'] / 100:g} %",
+                     f"{item['interval_bytes']:.0f}", f"{item['rate_error']:+.1e}",
                      *(f"{errors[i]:+.0f}" for i in (0, 2, 100, 198, 200)),
                      f"{100 * item['back_to_back_share']:.1f} %"])
-    return table(["1000 Mbit/s, 1514 bytes", "interval", "rate error", "least", "1 %", "median",
+    load = f", interrupts of {interrupt_ns // 1000} us" if interrupt_ns else ""
+    return table([f"1514 bytes{load}", "interval", "rate error", "least", "1 %", "median",
                   "99 %", "most", "back to back"], rows)
 
 
@@ -111,11 +140,15 @@ def report(document):
     yield ""
     yield from classes_table(document["costs"])
     yield ""
-    yield from drive_table(document["drives"], "hybrid", "1 % of 1000 Mbit/s, per data frame")
+    yield from phases_table(document["costs"])
     yield ""
-    yield from drive_table(document["drives"], "frame-max", "of 50 Mbit/s, per data frame")
+    yield from drive_table(document["drives"])
     yield ""
-    yield "Distances between starts: what they deviate from those asked, in byte-times."
-    yield from spacing_table(document["spacing"])
+    yield "Starts on the wire beside their ideals, and distances between starts: what they"
+    yield "deviate from those asked.  All in byte-times of the link."
+    yield from exactness_table(document["spacing"])
+    for interrupt_ns in (0, cases.spacing_cases.INTERRUPT_NS):
+        yield ""
+        yield from spacing_table(document["spacing"], interrupt_ns)
     yield ""
     yield from target_lines(document["targets"])

@@ -5,7 +5,8 @@
  * bench_main.c	requests and results
  * bench_loop.c	the measurement
  * bench_packet.c	packets as TCP makes them
- * bench_trace.c	which function the instructions belong to
+ * bench_trace.c	which function the instructions belong to, and which cache
+ *		lines they work on
  */
 #ifndef _QDISC_BENCH_H
 #define _QDISC_BENCH_H
@@ -45,7 +46,7 @@ struct bench_sum {
  * @backlog: packets of each lane that the qdisc holds all the time.  0: one
  *	packet goes in and comes out, then one of the next lane
  * @packets: to be measured, after as many to warm up
- * @trace: record where the instructions of one more packet go
+ * @trace: show where the instructions of one more packet go
  */
 struct bench {
 	char		dev_name[IFNAMSIZ];
@@ -73,6 +74,7 @@ struct bench {
 
 	u64		frames;		/* that came out */
 	u64		gap_bytes;
+	u32		data_lines;	/* that one packet touched, without the stack's */
 	struct bench_sum sums[BENCH_CALLS];
 };
 

@@ -260,7 +260,7 @@ static int bench_measure(struct bench *b)
 	if (!err)
 		err = bench_packets(b, b->packets);
 	b->measuring = false;
-	if (!err && b->trace) {
+	if (!err) {
 		bench_trace_begin(b);
 		err = bench_packets(b, 1);
 		bench_trace_end(b);

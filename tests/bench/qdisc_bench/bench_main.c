@@ -137,8 +137,8 @@ static int bench_show(struct seq_file *file, void *unused)
 	int i;
 
 	rtnl_lock();
-	seq_printf(file, "{\"packets\":%u,\"frames\":%llu,\"gap_bytes\":%llu",
-		   b->packets, b->frames, b->gap_bytes);
+	seq_printf(file, "{\"packets\":%u,\"frames\":%llu,\"gap_bytes\":%llu,\"data_lines\":%u",
+		   b->packets, b->frames, b->gap_bytes, b->data_lines);
 	for (i = 0; i < BENCH_CALLS; i++)
 		seq_printf(file,
 			   ",\"%s\":{\"calls\":%llu,\"instructions\":%llu,\"most\":%llu}",

@@ -15,6 +15,9 @@
 #define BENCH_HEADER_BYTES	(ETH_HLEN + sizeof(struct iphdr) + sizeof(struct tcphdr))
 #define BENCH_PAGE_ORDER	3	/* as TCP's own payload pages */
 #define BENCH_PAYLOAD_MAX_BYTES	65000
+/* tests/kselftest/phase_of_port.bpf.c makes phases 1 .. 16 of these. */
+#define BENCH_PORT		0x1401
+#define BENCH_PORTS		16
 
 static u32 bench_payload_bytes(const struct bench *b)
 {
@@ -63,7 +66,7 @@ static void bench_add_headers(const struct bench *b, struct sk_buff *skb,
 	iph->daddr = htonl(0x0a010001 + lane);
 	ip_send_check(iph);
 	th->source = htons(10000 + lane % 50000);
-	th->dest = htons(5001);
+	th->dest = htons(BENCH_PORT + lane % BENCH_PORTS);
 	th->doff = sizeof(*th) / 4;
 	th->ack = 1;
 	th->check = ~tcp_v4_check(segment_len, iph->saddr, iph->daddr, 0);
