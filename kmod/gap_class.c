@@ -9,6 +9,7 @@
 #include <net/pkt_cls.h>
 
 #include "gap_class.h"
+#include "gap_lease.h"
 #include "gap_packet.h"
 
 static struct netlink_range_validation gap_class_rate_range = {
@@ -93,7 +94,8 @@ static int gap_class_check_phases(const struct gap_sched *q,
 		if (!entry->phase || entry->phase > GAP_PHASE_MAX ||
 		    entry->reserved) {
 			NL_SET_ERR_MSG_ATTR(extack, attr,
-					    "a phase has a number from 1 to 160");
+					    "a phase has a number from 1 to "
+					    __stringify(GAP_PHASE_MAX));
 			return -ERANGE;
 		}
 		if (gap_class_is_too_fast(q, entry->rate)) {

@@ -21,6 +21,7 @@
  * gap_sched.h		the qdisc and its classes
  * gap_frame.c		gap frames
  * gap_packet.c		packets on their way through the qdisc
+ * gap_lease.c		rates that somebody has to keep alive
  * gap_class.c		classes, their requests and dumps
  * gap_main.c		the qdisc, its requests and dumps, and its device
  */

@@ -17,14 +17,15 @@
 
 #include "gap_compat.h"
 #include "gap_frame.h"
+#include "gap_lease.h"
 #include "gap_packet.h"
 
 #define GAP_QUEUE_LIMIT_PACKETS	10000	/* as fq: one TCP per core never gets there */
 #define GAP_DESTS_IDLE_MAX	1024	/* destinations remembered without packets */
 #define GAP_ACK_MAX_BYTES	(60 + 60)	/* longest IPv4 and TCP headers */
 
-/* A gap longer than twice this is slept but for this much. */
-#define GAP_HYBRID_NS		(200 * NSEC_PER_USEC)
+/* A gap longer than twice this is slept, but for this much at its end. */
+#define GAP_WAKE_EARLY_NS	(200 * NSEC_PER_USEC)
 /* Timer back end: so much lateness is made up by frames that follow closer. */
 #define GAP_BURST_NS		(100 * NSEC_PER_USEC)
 
@@ -762,12 +763,12 @@ static bool gap_sleep(struct Qdisc *sch, u64 need)
 	u64 wake_ns, latest_ns, now_ns;
 	u32 queued, completed;
 
-	if (need <= 2 * q->hybrid_bytes)
+	if (need <= 2 * q->wake_early_bytes)
 		return false;
 	gap_device_bytes(qdisc_dev(sch), &queued, &completed);
 	if (!queued)
 		return false;
-	need -= q->hybrid_bytes;
+	need -= q->wake_early_bytes;
 	now_ns = ktime_get_ns();
 	wake_ns = gap_clock_ns_at(&q->clock, q->clock.bytes + need);
 	latest_ns = now_ns + gap_clock_bytes_to_ns(&q->clock, need +
@@ -950,86 +951,6 @@ void gap_class_set_cap(struct gap_sched *q, struct gap_class *cl, u64 cap)
 		gap_class_set_entry(q, cl, &cl->phases[i], cl->phases[i].asked);
 }
 
-/*
- * When no request reaches the class in time, it falls back, whatever has become
- * of the daemon that should have sent one.  There is one timer for all classes,
- * set to the earliest deadline.  It takes no lock and touches no class, because a
- * qdisc that is destroyed is reset without a lock: it only sets flags.  The next
- * dequeue sees them and takes the rates away; on an idle qdisc a work does, which
- * holds RTNL and tells user space as well.
- */
-
-static enum hrtimer_restart gap_lease_expire(struct hrtimer *timer)
-{
-	struct gap_sched *q = container_of(timer, struct gap_sched, lease_timer);
-
-	WRITE_ONCE(q->lease_due, true);
-	WRITE_ONCE(q->slow, true);
-	schedule_delayed_work(&q->work, 0);
-	rcu_read_lock();
-	__netif_schedule(qdisc_root(q->sch));
-	rcu_read_unlock();
-	return HRTIMER_NORESTART;
-}
-
-static void gap_lease_start_timer(struct gap_sched *q, u64 deadline_ns)
-{
-	hrtimer_start(&q->lease_timer, ns_to_ktime(deadline_ns),
-		      HRTIMER_MODE_ABS_SOFT);
-}
-
-/* A request has reached the class. */
-void gap_lease_refresh(struct gap_sched *q, struct gap_class *cl)
-{
-	ktime_t due = hrtimer_get_softexpires(&q->lease_timer);
-
-	if (!cl->expires_ns || cl->expired)
-		return;
-	cl->deadline_ns = ktime_get_boottime_ns() + cl->expires_ns;
-	if (!hrtimer_is_queued(&q->lease_timer) ||
-	    ktime_before(ns_to_ktime(cl->deadline_ns), due))
-		gap_lease_start_timer(q, cl->deadline_ns);
-}
-
-u64 gap_lease_left_ns(const struct gap_class *cl)
-{
-	s64 left = cl->deadline_ns - ktime_get_boottime_ns();
-
-	return max_t(s64, left, 0);
-}
-
-static void gap_lease_fall_back(struct gap_sched *q, struct gap_class *cl)
-{
-	gap_class_set_entry(q, cl, &cl->rate, cl->fallback);
-	gap_class_set_cap(q, cl, cl->fallback);
-	cl->expired = true;
-	cl->notify = true;
-	cl->xstats.expired++;
-	q->xstats.expired++;
-}
-
-/* Classes whose lease has come to its end fall back; the next one is waited for. */
-void gap_lease_end(struct gap_sched *q)
-{
-	u64 next_ns = U64_MAX, now_ns;
-	struct gap_class *cl;
-
-	if (!READ_ONCE(q->lease_due))
-		return;
-	WRITE_ONCE(q->lease_due, false);
-	now_ns = ktime_get_boottime_ns();
-	list_for_each_entry(cl, &q->classes, list) {
-		if (!cl->expires_ns || cl->expired)
-			continue;
-		if (now_ns >= cl->deadline_ns)
-			gap_lease_fall_back(q, cl);
-		else
-			next_ns = min(next_ns, cl->deadline_ns);
-	}
-	if (next_ns != U64_MAX)
-		gap_lease_start_timer(q, next_ns);
-}
-
 /* What the packet path keeps that follows from the back end and the device. */
 static void gap_derive(struct gap_sched *q)
 {
@@ -1038,7 +959,7 @@ static void gap_derive(struct gap_sched *q)
 		q->credit_min = gap_clock_ns_to_bytes(&q->clock, GAP_BURST_NS);
 	else
 		q->credit_min = q->slot_max + GAP_SLOT_MIN_BYTES;
-	q->hybrid_bytes = gap_clock_ns_to_bytes(&q->clock, GAP_HYBRID_NS);
+	q->wake_early_bytes = gap_clock_ns_to_bytes(&q->clock, GAP_WAKE_EARLY_NS);
 	q->watch.began_ns = 0;
 	q->watch.check_at = q->clock.bytes;
 }
@@ -1095,8 +1016,7 @@ void gap_use_backend(struct gap_sched *q, bool timed, enum gap_reason reason)
 
 void gap_packet_init(struct gap_sched *q, u64 link_rate)
 {
-	hrtimer_init(&q->lease_timer, CLOCK_BOOTTIME, HRTIMER_MODE_ABS_SOFT);
-	q->lease_timer.function = gap_lease_expire;
+	gap_lease_init(q);
 	q->timed = true;
 	q->seed = get_random_u64();
 	INIT_LIST_HEAD(&q->classes);

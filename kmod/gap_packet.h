@@ -24,9 +24,6 @@ void gap_class_deactivate(struct gap_class *cl);
 void gap_class_set_entry(struct gap_sched *q, struct gap_class *cl,
 			 struct gap_rate *entry, u64 asked);
 void gap_class_set_cap(struct gap_sched *q, struct gap_class *cl, u64 cap);
-void gap_lease_refresh(struct gap_sched *q, struct gap_class *cl);
-u64 gap_lease_left_ns(const struct gap_class *cl);
-void gap_lease_end(struct gap_sched *q);
 void gap_set_link_rate(struct gap_sched *q, u64 link_rate);
 struct gap_frames *gap_set_frames(struct gap_sched *q, struct gap_frames *frames);
 void gap_use_backend(struct gap_sched *q, bool timed, enum gap_reason reason);

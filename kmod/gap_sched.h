@@ -101,7 +101,7 @@ struct gap_sched {
 	u32			queued_mark;	/* see gap_tie_clock() */
 	u32			slot_max;	/* longest gap frame, byte-times */
 	u64			credit_min;	/* byte-times, see gap_rate_charge() */
-	u64			hybrid_bytes;	/* byte-times */
+	u64			wake_early_bytes; /* see GAP_WAKE_EARLY_NS */
 	u64			wake_ns;	/* what the timer was last set to */
 	struct rb_root_cached	backlogged;	/* top classes with packets, by key */
 	struct gap_class	*defcl;		/* of conf.defcls, if a leaf, or direct */

@@ -110,7 +110,7 @@ has_sent() {
 	((data >= $1))
 }
 
-# Data frames that hybrid, BQL or a timer hold back are sent, too.
+# Data frames that a sleep, BQL or a timer holds back are sent, too.
 wait_sent() {
 	hw_wait_for 60 has_sent "$1"
 }

@@ -70,70 +70,33 @@ static ssize_t simwire_store(struct device *d, struct device_attribute *attr,
 }
 
 #define SIMWIRE_PARAMETER(field, low, high)				\
-	.attr = __ATTR(field, 0644, simwire_show, simwire_store),	\
-	.offset = offsetof(struct simwire, field),			\
-	.min = (low),							\
-	.max = (high)
+	static struct simwire_attribute simwire_##field = {		\
+		.attr = __ATTR(field, 0644, simwire_show, simwire_store), \
+		.offset = offsetof(struct simwire, field),		\
+		.min = (low),						\
+		.max = (high)						\
+	}
 
 #define SIMWIRE_COUNTER(field)						\
-	.attr = __ATTR(field, 0444, simwire_show, NULL),		\
-	.offset = offsetof(struct simwire, field)
+	static struct simwire_attribute simwire_##field = {		\
+		.attr = __ATTR(field, 0444, simwire_show, NULL),	\
+		.offset = offsetof(struct simwire, field)		\
+	}
 
-static struct simwire_attribute simwire_rate_bps = {
-	SIMWIRE_PARAMETER(rate_bps, SIMWIRE_RATE_MIN_BPS, SIMWIRE_RATE_MAX_BPS)
-};
-
-static struct simwire_attribute simwire_delay_ns = {
-	SIMWIRE_PARAMETER(delay_ns, 0, SIMWIRE_DELAY_MAX_NS)
-};
-
-static struct simwire_attribute simwire_ring_frames = {
-	SIMWIRE_PARAMETER(ring_frames, 1, SIMWIRE_RING_MAX)
-};
-
-static struct simwire_attribute simwire_speed_known = {
-	SIMWIRE_PARAMETER(speed_known, 0, 1)
-};
-
-static struct simwire_attribute simwire_drop_mac_control = {
-	SIMWIRE_PARAMETER(drop_mac_control, 0, 1)
-};
-
-static struct simwire_attribute simwire_stall_ns = {
-	SIMWIRE_PARAMETER(stall_ns, 0, SIMWIRE_DELAY_MAX_NS)
-};
-
-static struct simwire_attribute simwire_bql = {
-	SIMWIRE_PARAMETER(bql, 0, 1)
-};
-
-static struct simwire_attribute simwire_pause_stats = {
-	SIMWIRE_PARAMETER(pause_stats, 0, 1)
-};
-
-static struct simwire_attribute simwire_clock_ppm = {
-	SIMWIRE_PARAMETER(clock_ppm, SIMWIRE_PPM / 2, 2 * SIMWIRE_PPM)
-};
-
-static struct simwire_attribute simwire_xmit_stall_ns = {
-	SIMWIRE_PARAMETER(xmit_stall_ns, 0, NSEC_PER_MSEC)
-};
-
-static struct simwire_attribute simwire_tx_pause = {
-	SIMWIRE_PARAMETER(tx_pause, 0, 1)
-};
-
-static struct simwire_attribute simwire_slow_ethtool = {
-	SIMWIRE_PARAMETER(slow_ethtool, 0, 1)
-};
-
-static struct simwire_attribute simwire_moderation_ns = {
-	SIMWIRE_PARAMETER(moderation_ns, 0, SIMWIRE_DELAY_MAX_NS)
-};
-
-static struct simwire_attribute simwire_fifo_bytes = {
-	SIMWIRE_PARAMETER(fifo_bytes, 0, SIMWIRE_FIFO_MAX_BYTES)
-};
+SIMWIRE_PARAMETER(rate_bps, SIMWIRE_RATE_MIN_BPS, SIMWIRE_RATE_MAX_BPS);
+SIMWIRE_PARAMETER(delay_ns, 0, SIMWIRE_DELAY_MAX_NS);
+SIMWIRE_PARAMETER(ring_frames, 1, SIMWIRE_RING_MAX);
+SIMWIRE_PARAMETER(speed_known, 0, 1);
+SIMWIRE_PARAMETER(drop_mac_control, 0, 1);
+SIMWIRE_PARAMETER(stall_ns, 0, SIMWIRE_DELAY_MAX_NS);
+SIMWIRE_PARAMETER(bql, 0, 1);
+SIMWIRE_PARAMETER(pause_stats, 0, 1);
+SIMWIRE_PARAMETER(clock_ppm, SIMWIRE_PPM / 2, 2 * SIMWIRE_PPM);
+SIMWIRE_PARAMETER(xmit_stall_ns, 0, NSEC_PER_MSEC);
+SIMWIRE_PARAMETER(tx_pause, 0, 1);
+SIMWIRE_PARAMETER(slow_ethtool, 0, 1);
+SIMWIRE_PARAMETER(moderation_ns, 0, SIMWIRE_DELAY_MAX_NS);
+SIMWIRE_PARAMETER(fifo_bytes, 0, SIMWIRE_FIFO_MAX_BYTES);
 
 static ssize_t simwire_interrupt_store(struct device *d,
 				       struct device_attribute *attr,
@@ -159,33 +122,13 @@ static ssize_t simwire_interrupt_store(struct device *d,
 	return len;
 }
 
-static struct simwire_attribute simwire_tx_frames = {
-	SIMWIRE_COUNTER(tx_frames)
-};
-
-static struct simwire_attribute simwire_tx_wire_bytes = {
-	SIMWIRE_COUNTER(tx_wire_bytes)
-};
-
-static struct simwire_attribute simwire_tx_mac_control_frames = {
-	SIMWIRE_COUNTER(tx_mac_control_frames)
-};
-
-static struct simwire_attribute simwire_tx_filtered_frames = {
-	SIMWIRE_COUNTER(tx_filtered_frames)
-};
-
-static struct simwire_attribute simwire_rx_frames = {
-	SIMWIRE_COUNTER(rx_frames)
-};
-
-static struct simwire_attribute simwire_rx_mac_control_frames = {
-	SIMWIRE_COUNTER(rx_mac_control_frames)
-};
-
-static struct simwire_attribute simwire_rx_mac_control_wire_bytes = {
-	SIMWIRE_COUNTER(rx_mac_control_wire_bytes)
-};
+SIMWIRE_COUNTER(tx_frames);
+SIMWIRE_COUNTER(tx_wire_bytes);
+SIMWIRE_COUNTER(tx_mac_control_frames);
+SIMWIRE_COUNTER(tx_filtered_frames);
+SIMWIRE_COUNTER(rx_frames);
+SIMWIRE_COUNTER(rx_mac_control_frames);
+SIMWIRE_COUNTER(rx_mac_control_wire_bytes);
 
 static ssize_t renegotiate_store(struct device *d,
 				 struct device_attribute *attr,

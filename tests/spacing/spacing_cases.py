@@ -7,13 +7,14 @@ guest's clock runs slower by a factor, and the processor looks faster by it
 (vm-run --faster).
 """
 
-import json
 import shutil
-import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/lib"))
+from guest_json import guest_objects  # noqa: E402
 
 LINKS_MBIT = [1000, 10000]
 SHARES = [1000, 3125, 5000, 9000, 9900]     # ten-thousandths of the link
@@ -84,7 +85,7 @@ def unpaced_frames(result):
 def run(kernel, cases, on_result=lambda done, name: None, cpu=None):
     """A result per class of each case, in any order; one guest for each factor.
 
-    Raises RuntimeError where a guest fails.
+    Raises GuestFailed where a guest fails.
     """
     results = []
     for faster in sorted({case.faster for case in cases}):
@@ -99,17 +100,9 @@ def run(kernel, cases, on_result=lambda done, name: None, cpu=None):
 
 
 def run_guest(kernel, faster, words, cpu):
-    command = [ROOT / "tests/vm/vm-run", "--kernel", kernel, "--icount", "1",
-               "--faster", str(faster), "--beside", "--initrd-only",
+    files = [ROOT / "build/bin/spacing_stats", ROOT / "build/bin/send_frames",
+             ROOT / "build/bin/edt.bpf.o", shutil.which("chrt")]
+    options = ["--kernel", kernel, "--faster", str(faster), "--timeout", "1500",
                *(["--cpu", cpu] if cpu else []),
-               "--file", ROOT / "build/bin/spacing_stats", "--file", ROOT / "build/bin/send_frames",
-               "--file", ROOT / "build/bin/edt.bpf.o", "--file", shutil.which("chrt"),
-               "--timeout", "1500", "--", ROOT / "tests/spacing/guest.sh", *words]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    for line in process.stdout:
-        if line.startswith("{"):
-            yield json.loads(line)
-        else:
-            print("# " + line, end="", flush=True)
-    if process.wait():
-        raise RuntimeError(f"the guest ended with status {process.returncode}")
+               *[word for file in files for word in ("--file", file)]]
+    return guest_objects(options, [ROOT / "tests/spacing/guest.sh", *words])

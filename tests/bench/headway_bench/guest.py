@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the measurements in guests with virtual time: every figure is exact."""
 
-import json
-import subprocess
+import sys
 from pathlib import Path
 
 from .cases import spacing_cases
 
 ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests/lib"))
+from guest_json import GuestFailed, guest_objects  # noqa: E402
+
 BUILD = ROOT / "build"
 TIME_LIMIT_S = 1800     # on a busy machine
 # With ERMS the kernel clears and copies memory by one instruction that the
@@ -15,25 +17,10 @@ TIME_LIMIT_S = 1800     # on a busy machine
 CPU = "max,-erms,-cx16"
 
 
-class GuestFailed(Exception):
-    pass
-
-
 def run(kernel, files, command, out):
     """JSON objects as the guest prints them."""
-    options = [word for file in files for word in ("--file", str(file))]
-    process = subprocess.Popen(
-        [ROOT / "tests/vm/vm-run", "--kernel", kernel, "--icount", "1", "--beside",
-         "--initrd-only", "--cpu", CPU,
-         "--timeout", str(TIME_LIMIT_S), "--out", out, *options, "--", *command],
-        stdout=subprocess.PIPE, text=True)
-    for line in process.stdout:
-        if line.startswith("{"):
-            yield json.loads(line)
-        else:
-            print("# " + line, end="", flush=True)
-    if process.wait():
-        raise GuestFailed(f"the guest ended with status {process.returncode}")
+    options = ["--kernel", kernel, "--cpu", CPU, "--timeout", str(TIME_LIMIT_S), "--out", out]
+    return guest_objects([*options, *[word for file in files for word in ("--file", str(file))]], command)
 
 
 def run_cases(kernel, cases, out):
@@ -55,11 +42,8 @@ def run_cases(kernel, cases, out):
 
 
 def run_spacing(kernel, cases):
-    try:
-        results = spacing_cases.run(kernel, cases, lambda done, name: progress(done, len(cases), name),
-                                    CPU)
-    except RuntimeError as failure:
-        raise GuestFailed(str(failure)) from failure
+    results = spacing_cases.run(kernel, cases, lambda done, name: progress(done, len(cases), name),
+                                CPU)
     if len(results) != len(cases):
         raise GuestFailed(f"{len(results)} of {len(cases)} spacing measurements")
     return results
