@@ -1,65 +1,40 @@
 // SPDX-License-Identifier: MIT
 #include "exchange.hpp"
 
+#include "block_copy.hpp"
 #include "grid_exchange.hpp"
 #include "message_size.hpp"
-#include "packed_block.hpp"
-#include "real.hpp"
 
 namespace headway::glue {
 namespace {
 
-constexpr int exchange_tag = 1;
-
-/// Under MPI_IN_PLACE what is received overwrites what is to be sent, so that
-/// is packed first.  The exchange refers to `packed`.
-Exchange out_of_place(const Exchange& exchange, int ranks, std::vector<PackedBlock>& packed,
-                      MPI_Comm own) {
-    packed.reserve(static_cast<std::size_t>(ranks));
-    for (int rank = 0; rank < ranks; ++rank) packed.emplace_back(exchange.received(rank), own);
-    return Exchange(
-        false, [&packed](int rank) { return packed[static_cast<std::size_t>(rank)].block(); },
-        [&exchange](int rank) { return exchange.received(rank); });
-}
-
-int receive_later(const Exchange& exchange, int from, MPI_Comm own, MPI_Request* request) {
+void receive(const Exchange& exchange, int from, Messages& messages) {
     const Block block = exchange.received(from);
-    return PMPI_Irecv(block.room(), block.count, block.type, from, exchange_tag, own, request);
+    if (!is_empty(block)) messages.receive(block, from);
 }
 
-int send_later(const Exchange& exchange, int to, MPI_Comm own, MPI_Request* request) {
+void send(const Exchange& exchange, int to, Messages& messages) {
     const Block block = exchange.sent(to);
-    return real::Isend(block.data, block.count, block.type, to, exchange_tag, own, request);
+    if (!is_empty(block)) messages.send(block, to);
 }
 
-int wait_for_all(std::vector<MPI_Request>& requests) {
-    return real::Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
-}
-
-int linear(const Exchange& exchange, Place own_place, MPI_Comm own) {
-    const auto [rank, ranks] = own_place;
-    std::vector<MPI_Request> requests(2 * static_cast<std::size_t>(ranks), MPI_REQUEST_NULL);
-    auto next = requests.begin();
-    int status = MPI_SUCCESS;
-    // each begins behind himself, so that not all send to the same one at first
-    for (int step = 0; step < ranks && status == MPI_SUCCESS; ++step)
-        status = receive_later(exchange, (rank + ranks - step) % ranks, own, &*next++);
-    for (int step = 0; step < ranks && status == MPI_SUCCESS; ++step)
-        status = send_later(exchange, (rank + step) % ranks, own, &*next++);
-    return status == MPI_SUCCESS ? wait_for_all(requests) : status;
+int linear(const Exchange& exchange, const ExchangeOrder& order, const OwnCall& call) {
+    Messages messages(call);
+    const auto receive_in = [&](int step) {
+        if (const int from = order.from(step); from != nobody) receive(exchange, from, messages);
+    };
+    const auto send_in = [&](int step) {
+        if (const int to = order.to(step); to != nobody) send(exchange, to, messages);
+    };
+    in_steps(order.steps(), receive_in, send_in);
+    return messages.wait_for_all();
 }
 
 /// A step: both messages on their way, and both waited for.
-int swap(const Exchange& exchange, int to, int from, MPI_Comm own) {
-    std::vector<MPI_Request> requests(2, MPI_REQUEST_NULL);
-    int status = receive_later(exchange, from, own, &requests[0]);
-    if (status == MPI_SUCCESS) status = send_later(exchange, to, own, &requests[1]);
-    return status == MPI_SUCCESS ? wait_for_all(requests) : status;
-}
-
-/// A rank with an error goes through all steps like the others, who wait for it.
-void keep_first_error(int& status, int next) {
-    if (status == MPI_SUCCESS) status = next;
+void swap(const Exchange& exchange, int to, int from, Messages& messages) {
+    receive(exchange, from, messages);
+    send(exchange, to, messages);
+    messages.wait_for_all();
 }
 
 /// The number of steps in which rank^step meets every rank.
@@ -69,41 +44,70 @@ int xor_steps(int ranks) {
     return steps;
 }
 
-int pairwise_xor(const Exchange& exchange, Place place, MPI_Comm own, const StepObserver& at_step) {
-    int status = MPI_SUCCESS;
+int pairwise_xor(const Exchange& exchange, Place place, const OwnCall& call,
+                 const StepObserver& at_step) {
+    Messages messages(call);
     for (int step = 0; step < xor_steps(place.ranks); ++step) {
         const int peer = place.rank ^ step;
         if (step > 0) at_step(step);
-        if (peer < place.ranks) keep_first_error(status, swap(exchange, peer, peer, own));
+        if (peer < place.ranks) swap(exchange, peer, peer, messages);
     }
-    return status;
+    return messages.status();
 }
 
-int pairwise_ring(const Exchange& exchange, Place place, MPI_Comm own,
+int pairwise_ring(const Exchange& exchange, Place place, const OwnCall& call,
                   const StepObserver& at_step) {
     const auto [rank, ranks] = place;
-    int status = MPI_SUCCESS;
+    Messages messages(call);
     for (int step = 0; step < ranks; ++step) {
         if (step > 0) at_step(step);
-        const int after = (rank + step) % ranks;
-        const int before = (rank + ranks - step) % ranks;
-        keep_first_error(status, swap(exchange, after, before, own));
+        swap(exchange, (rank + step) % ranks, (rank + ranks - step) % ranks, messages);
     }
-    return status;
+    return messages.status();
 }
 
-int alltoall_b(const Exchange& exchange, Place place, MPI_Comm own) {
-    std::vector<MPI_Request> receives(static_cast<std::size_t>(place.ranks), MPI_REQUEST_NULL);
-    int status = MPI_SUCCESS;
-    for (int from = 0; from < place.ranks && status == MPI_SUCCESS; ++from)
-        status = receive_later(exchange, from, own, &receives[static_cast<std::size_t>(from)]);
-    for (int step = 0; step < xor_steps(place.ranks) && status == MPI_SUCCESS; ++step) {
+int alltoall_b(const Exchange& exchange, Place place, const OwnCall& call) {
+    Messages messages(call);
+    const auto receive_in = [&](int step) {
+        const int from = place.rank ^ step;
+        if (from < place.ranks) receive(exchange, from, messages);
+    };
+    const auto send_in = [&](int step) {
         const int to = place.rank ^ step;
-        if (to >= place.ranks) continue;
-        const Block block = exchange.sent(to);
-        status = real::Send(block.data, block.count, block.type, to, exchange_tag, own);
+        if (to >= place.ranks || is_empty(exchange.sent(to))) return;
+        messages.wait_for(messages.send(exchange.sent(to), to));
+    };
+    in_steps(xor_steps(place.ranks), receive_in, send_in);
+    return messages.wait_for_all();
+}
+
+int out_of_place(Algorithm algorithm, const Exchange& exchange, const OwnCall& call,
+                 const Surroundings& surroundings, const StepObserver& at_step) {
+    const Place place = place_in(call.communicator);
+    switch (algorithm) {
+        case Algorithm::pairwise_xor: return pairwise_xor(exchange, place, call, at_step);
+        case Algorithm::pairwise_ring: return pairwise_ring(exchange, place, call, at_step);
+        case Algorithm::alltoall_b: return alltoall_b(exchange, place, call);
+        case Algorithm::grid: return grid_exchange(exchange, place, call, surroundings.clusters);
+        case Algorithm::native:
+        case Algorithm::ring:
+        case Algorithm::unknown:
+        case Algorithm::linear: break;
     }
-    return status == MPI_SUCCESS ? wait_for_all(receives) : status;
+    return linear(exchange, surroundings.order, call);
+}
+
+/// What is received would overwrite what is to be sent.
+std::vector<BlockCopy> copies_of(const Exchange& exchange, const OwnCall& call, int& status) {
+    const Place place = place_in(call.communicator);
+    std::vector<BlockCopy> copies;
+    copies.reserve(static_cast<std::size_t>(place.ranks));
+    for (int rank = 0; rank < place.ranks; ++rank) copies.emplace_back(exchange.received(rank));
+    Messages messages(call);
+    for (int rank = 0; rank < place.ranks; ++rank)
+        copies[static_cast<std::size_t>(rank)].fill(exchange.received(rank), place.rank, messages);
+    status = messages.wait_for_all();
+    return copies;
 }
 
 }  // namespace
@@ -115,25 +119,36 @@ MPI_Aint detail::extent_of(MPI_Datatype type) {
     return extent;
 }
 
-int carry_out(Algorithm algorithm, const Exchange& exchange, MPI_Comm own, const Clusters& clusters,
-              const StepObserver& at_step) {
-    const Place place = place_in(own);
-    if (exchange.in_place()) {
-        std::vector<PackedBlock> packed;
-        return carry_out(algorithm, out_of_place(exchange, place.ranks, packed, own), own, clusters,
-                         at_step);
-    }
-    switch (algorithm) {
-        case Algorithm::pairwise_xor: return pairwise_xor(exchange, place, own, at_step);
-        case Algorithm::pairwise_ring: return pairwise_ring(exchange, place, own, at_step);
-        case Algorithm::alltoall_b: return alltoall_b(exchange, place, own);
-        case Algorithm::grid: return grid_exchange(exchange, place, own, clusters);
-        case Algorithm::native:
-        case Algorithm::ring:
-        case Algorithm::unknown:
-        case Algorithm::linear: break;
-    }
-    return linear(exchange, place, own);
+// Types of empty blocks may be none at all, so they are not looked at.
+
+Block block_in_order(const void* start, int count, MPI_Datatype type, int rank) {
+    if (count == 0) return {start, 0, type};
+    const MPI_Aint bytes = rank * (count * detail::extent_of(type));
+    return {static_cast<const char*>(start) + bytes, count, type};
+}
+
+Block block_as_listed(const void* start, const int* counts, const int* displs, MPI_Datatype type,
+                      int rank) {
+    if (counts[rank] == 0) return {start, 0, type};
+    return {static_cast<const char*>(start) + displs[rank] * detail::extent_of(type), counts[rank],
+            type};
+}
+
+Block block_as_listed(const void* start, const int* counts, const int* displs,
+                      const MPI_Datatype* types, int rank) {
+    return {static_cast<const char*>(start) + displs[rank], counts[rank], types[rank]};
+}
+
+int carry_out(Algorithm algorithm, const Exchange& exchange, const OwnCall& call,
+              const Surroundings& surroundings, const StepObserver& at_step) {
+    if (!exchange.in_place()) return out_of_place(algorithm, exchange, call, surroundings, at_step);
+    int status = MPI_SUCCESS;
+    const std::vector<BlockCopy> copies = copies_of(exchange, call, status);
+    const Exchange from_copies(
+        false, [&](int rank) { return copies[static_cast<std::size_t>(rank)].block(); },
+        [&](int rank) { return exchange.received(rank); });
+    keep_first_error(status, out_of_place(algorithm, from_copies, call, surroundings, at_step));
+    return status;
 }
 
 }  // namespace headway::glue

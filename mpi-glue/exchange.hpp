@@ -4,36 +4,31 @@
 // datatypes and MPI_IN_PLACE, for all three are seen as the same thing: one
 // message to and one from every rank.
 //
-//   linear         every receive and every send posted at once
+//   linear         every receive and every send posted as soon as the window of
+//                  messages.hpp has room, in the order of exchange_order.hpp
 //   pairwise_ring  steps; in step s to rank+s and from rank-s
 //   pairwise_xor   steps; in step s an exchange with rank^s, if there is such a
 //                  rank: a receive is posted, then the send, then both waited for,
 //                  which is Nomura's A
-//   alltoall_b     Nomura's B: all receives posted, then one send after the other,
-//                  to rank^s, and the receives waited for at the end
+//   alltoall_b     Nomura's B: receives posted as far as the window goes, then one send
+//                  after the other, to rank^s, and the receives waited for at the end
 //   grid           Steffenel's two phases (grid_exchange.cpp)
 //
-// They talk over a communicator that is theirs alone.
+// They talk over a communicator that is theirs alone.  A message of no bytes is
+// neither sent nor received: both of its ends know that it is one.
 #pragma once
 
 #include <mpi.h>
 
-#include <cstddef>
 #include <functional>
 #include <vector>
 
+#include "argument_check.hpp"
+#include "exchange_order.hpp"
+#include "messages.hpp"
 #include "operation.hpp"
 
 namespace headway::glue {
-
-/// One side of a message.
-struct Block {
-    const void* data = nullptr;
-    int count = 0;
-    MPI_Datatype type = MPI_DATATYPE_NULL;
-
-    [[nodiscard]] void* room() const { return const_cast<void*>(data); }
-};
 
 /// The arguments of one of the three operations, by reference: it costs nothing
 /// until it is used.
@@ -63,17 +58,28 @@ using Clusters = std::vector<int>;
 /// step s of a ring min(s, P - s) ranks send across any cut of the ring.
 using StepObserver = std::function<void(int step)>;
 
+/// What all ranks of the communicator know of each other.
+struct Surroundings {
+    const Clusters& clusters;
+    const ExchangeOrder& order;
+};
+
 /// A status of MPI.  `algorithm` is none of native; the memory that MPI_IN_PLACE
 /// and the grid algorithm need may throw std::bad_alloc.
-[[nodiscard]] int carry_out(Algorithm algorithm, const Exchange& exchange, MPI_Comm own,
-                            const Clusters& clusters, const StepObserver& at_step);
+[[nodiscard]] int carry_out(Algorithm algorithm, const Exchange& exchange, const OwnCall& call,
+                            const Surroundings& surroundings, const StepObserver& at_step);
+
+/// The `count` elements that are rank's of an array of as many for each.
+[[nodiscard]] Block block_in_order(const void* start, int count, MPI_Datatype type, int rank);
+/// Those that counts and displacements in elements name.
+[[nodiscard]] Block block_as_listed(const void* start, const int* counts, const int* displs,
+                                    MPI_Datatype type, int rank);
+/// The same, with a type for each rank and displacements in bytes.
+[[nodiscard]] Block block_as_listed(const void* start, const int* counts, const int* displs,
+                                    const MPI_Datatype* types, int rank);
 
 namespace detail {
 
-/// The address of element `at` of elements `extent` bytes long.
-[[nodiscard]] inline const void* element(const void* start, MPI_Aint bytes) {
-    return static_cast<const char*>(start) + bytes;
-}
 [[nodiscard]] MPI_Aint extent_of(MPI_Datatype type);
 
 }  // namespace detail
@@ -81,50 +87,46 @@ namespace detail {
 [[nodiscard]] inline auto make_exchange(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                         void* recvbuf, int recvcount, MPI_Datatype recvtype,
                                         MPI_Comm) {
-    return [=] {
-        const auto block = [](const void* start, int count, MPI_Datatype type) {
-            const MPI_Aint bytes = count * detail::extent_of(type);
-            return [=](int rank) { return Block{detail::element(start, rank * bytes), count, type}; };
-        };
-        const bool in_place = sendbuf == MPI_IN_PLACE;
-        return Exchange(in_place, in_place ? Exchange::BlockOf() : block(sendbuf, sendcount, sendtype),
-                        block(recvbuf, recvcount, recvtype));
-    };
+    return CheckedCall{
+        [=] {
+            return Exchange(
+                sendbuf == MPI_IN_PLACE,
+                [=](int rank) { return block_in_order(sendbuf, sendcount, sendtype, rank); },
+                [=](int rank) { return block_in_order(recvbuf, recvcount, recvtype, rank); });
+        },
+        [=](const ArgumentCheck& check) {
+            const Block sent{sendbuf, sendcount, sendtype};
+            const Block received{recvbuf, recvcount, recvtype};
+            return check.can_receive(received) &&
+                   (sendbuf == MPI_IN_PLACE ||
+                    (check.can_send(sent) && check.fit_together(sent, received) &&
+                     check.are_apart(sendbuf, recvbuf)));
+        }};
 }
 
-[[nodiscard]] inline auto make_exchange(const void* sendbuf, const int* sendcounts,
-                                        const int* sdispls, MPI_Datatype sendtype, void* recvbuf,
-                                        const int* recvcounts, const int* rdispls,
-                                        MPI_Datatype recvtype, MPI_Comm) {
-    return [=] {
-        const auto block = [](const void* start, const int* counts, const int* displs,
-                              MPI_Datatype type) {
-            const MPI_Aint extent = detail::extent_of(type);
-            return [=](int rank) {
-                return Block{detail::element(start, displs[rank] * extent), counts[rank], type};
-            };
-        };
-        const bool in_place = sendbuf == MPI_IN_PLACE;
-        return Exchange(in_place,
-                        in_place ? Exchange::BlockOf() : block(sendbuf, sendcounts, sdispls, sendtype),
-                        block(recvbuf, recvcounts, rdispls, recvtype));
+/// Both that have lists: of one type, or of a type for each rank.
+template <class Types>
+[[nodiscard]] auto make_exchange(const void* sendbuf, const int* sendcounts, const int* sdispls,
+                                 Types sendtypes, void* recvbuf, const int* recvcounts,
+                                 const int* rdispls, Types recvtypes, MPI_Comm) {
+    const auto sent = [=](int rank) {
+        return block_as_listed(sendbuf, sendcounts, sdispls, sendtypes, rank);
     };
-}
-
-[[nodiscard]] inline auto make_exchange(const void* sendbuf, const int* sendcounts,
-                                        const int* sdispls, const MPI_Datatype* sendtypes,
-                                        void* recvbuf, const int* recvcounts, const int* rdispls,
-                                        const MPI_Datatype* recvtypes, MPI_Comm) {
-    return [=] {
-        const auto block = [](const void* start, const int* counts, const int* displs,
-                              const MPI_Datatype* types) {
-            return [=](int rank) {
-                return Block{detail::element(start, displs[rank]), counts[rank], types[rank]};
-            };
-        };
-        return Exchange(sendbuf == MPI_IN_PLACE, block(sendbuf, sendcounts, sdispls, sendtypes),
-                        block(recvbuf, recvcounts, rdispls, recvtypes));
+    const auto received = [=](int rank) {
+        return block_as_listed(recvbuf, recvcounts, rdispls, recvtypes, rank);
     };
+    return CheckedCall{
+        [=] { return Exchange(sendbuf == MPI_IN_PLACE, sent, received); },
+        [=](const ArgumentCheck& check) {
+            if (recvbuf == MPI_IN_PLACE ||
+                !check.can_receive(recvbuf, recvcounts, rdispls, recvtypes))
+                return false;
+            if (sendbuf == MPI_IN_PLACE) return true;
+            const int own = check.place().rank;
+            return check.can_send(sendbuf, sendcounts, sdispls, sendtypes) &&
+                   check.fit_together(sent(own), received(own)) &&
+                   check.are_apart(sendbuf, recvbuf);
+        }};
 }
 
 }  // namespace headway::glue

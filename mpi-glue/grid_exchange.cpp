@@ -5,18 +5,13 @@
 #include <cstdint>
 #include <map>
 
+#include "block_copy.hpp"
 #include "packed_block.hpp"
-#include "real.hpp"
 
 namespace headway::glue {
 namespace {
 
 using Ranks = std::vector<int>;
-
-// Two tags for each phase: lengths first, then the data they tell of.
-constexpr int direct_tag = 2;
-constexpr int collect_tag = 3;
-constexpr int cross_tag = 5;
 
 /// A message is at most this long, for MPI's counts are ints.
 constexpr std::size_t piece_bytes = std::size_t{1} << 30;
@@ -78,9 +73,9 @@ struct Parcel {
     std::vector<std::uint64_t> lengths;
     std::vector<char> bytes;
 
-    void add(const char* data, std::size_t size) {
-        lengths.push_back(size);
-        bytes.insert(bytes.end(), data, data + size);
+    void add(const std::vector<char>& data) {
+        lengths.push_back(data.size());
+        bytes.insert(bytes.end(), data.begin(), data.end());
     }
     [[nodiscard]] std::size_t total() const {
         std::size_t sum = 0;
@@ -89,113 +84,127 @@ struct Parcel {
     }
 };
 
-/// Messages under way at once.  The first error counts.
-class Transfers {
-public:
-    explicit Transfers(MPI_Comm own) : own_(own) {}
+void in_pieces(std::vector<char>& bytes, const auto& transfer) {
+    for (std::size_t at = 0; at < bytes.size(); at += piece_bytes)
+        transfer(Block{&bytes[at], static_cast<int>(std::min(piece_bytes, bytes.size() - at)),
+                       MPI_BYTE});
+}
 
-    void receive(void* data, int count, MPI_Datatype type, int from, int tag) {
-        if (status_ == MPI_SUCCESS)
-            status_ = PMPI_Irecv(data, count, type, from, tag, own_, &request());
-    }
-    void send(const void* data, int count, MPI_Datatype type, int to, int tag) {
-        if (status_ == MPI_SUCCESS)
-            status_ = real::Isend(data, count, type, to, tag, own_, &request());
-    }
-    void receive_lengths(Parcel& parcel, int from, int tag) {
-        receive(parcel.lengths.data(), static_cast<int>(parcel.lengths.size()), MPI_UINT64_T, from,
-                tag);
-    }
-    void send_lengths(const Parcel& parcel, int to, int tag) {
-        send(parcel.lengths.data(), static_cast<int>(parcel.lengths.size()), MPI_UINT64_T, to, tag);
-    }
-    void receive_bytes(Parcel& parcel, int from, int tag) {
-        parcel.bytes.resize(parcel.total());
-        in_pieces(parcel.bytes, [&](char* piece, int size) {
-            receive(piece, size, MPI_BYTE, from, tag + 1);
-        });
-    }
-    void send_bytes(Parcel& parcel, int to, int tag) {
-        in_pieces(parcel.bytes,
-                  [&](char* piece, int size) { send(piece, size, MPI_BYTE, to, tag + 1); });
-    }
-
-    int wait() {
-        if (status_ == MPI_SUCCESS)
-            status_ = real::Waitall(static_cast<int>(requests_.size()), requests_.data(),
-                                    MPI_STATUSES_IGNORE);
-        requests_.clear();
-        return status_;
-    }
-
-private:
-    MPI_Request& request() { return requests_.emplace_back(MPI_REQUEST_NULL); }
-
-    template <class Transfer>
-    static void in_pieces(std::vector<char>& bytes, const Transfer& transfer) {
-        for (std::size_t at = 0; at < bytes.size(); at += piece_bytes)
-            transfer(&bytes[at], static_cast<int>(std::min(piece_bytes, bytes.size() - at)));
-    }
-
-    MPI_Comm own_;
-    std::vector<MPI_Request> requests_;
-    int status_ = MPI_SUCCESS;
-};
+Block block_of(std::vector<std::uint64_t>& lengths) {
+    return {lengths.data(), static_cast<int>(lengths.size()), MPI_UINT64_T};
+}
 
 using Parcels = std::map<int, Parcel>;
 
-/// Sends and receives whole parcels: lengths, then bytes.
-int exchange_parcels(Parcels& outgoing, Parcels& incoming, int tag, Transfers& transfers) {
-    for (auto& [from, parcel] : incoming) transfers.receive_lengths(parcel, from, tag);
-    for (auto& [to, parcel] : outgoing) transfers.send_lengths(parcel, to, tag);
-    if (const int status = transfers.wait(); status != MPI_SUCCESS) return status;
-    for (auto& [from, parcel] : incoming) transfers.receive_bytes(parcel, from, tag);
-    for (auto& [to, parcel] : outgoing) transfers.send_bytes(parcel, to, tag);
-    return transfers.wait();
-}
-
-/// One rank's part in the exchange.
+/// One rank's part in the exchange.  With an error it goes through all of it like the
+/// others, who wait for its messages.
 class GridExchange {
 public:
-    GridExchange(const Exchange& exchange, Place place, MPI_Comm own, const Clusters& clusters)
-        : exchange_(exchange), place_(place), own_(own), grid_(clusters), transfers_(own) {}
+    GridExchange(const Exchange& exchange, Place place, const OwnCall& call,
+                 const Clusters& clusters)
+        : exchange_(exchange), place_(place), call_(call), grid_(clusters), messages_(call) {}
 
     int run() {
-        if (const int status = within_cluster(); status != MPI_SUCCESS) return status;
-        if (const int status = across(); status != MPI_SUCCESS) return status;
-        return unpack();
+        within_cluster();
+        across();
+        unpack_arrived();
+        return messages_.status();
     }
 
 private:
-    /// Blocks for members go to them at once, those for others to who collects them.
-    int within_cluster() {
-        for (const int member : grid_.members(place_.rank)) {
-            const Block block = exchange_.received(member);
-            transfers_.receive(block.room(), block.count, block.type, member, direct_tag);
-        }
+    /// The step of a message is the same at both ends: how far its receiver is behind
+    /// its sender.
+    [[nodiscard]] int after(int step) const { return (place_.rank + step) % place_.ranks; }
+    [[nodiscard]] int before(int step) const {
+        return (place_.rank + place_.ranks - step) % place_.ranks;
+    }
+
+    /// Calls `receive` and `send` with parcel and peer, of all that there are.
+    void in_steps_of(Parcels& outgoing, Parcels& incoming, const auto& receive, const auto& send) {
+        const auto transfer = [](Parcels& parcels, int peer, const auto& how) {
+            if (const auto found = parcels.find(peer); found != parcels.end())
+                how(found->second, peer);
+        };
+        in_steps(
+            place_.ranks, [&](int step) { transfer(incoming, before(step), receive); },
+            [&](int step) { transfer(outgoing, after(step), send); });
+        messages_.wait_for_all();
+    }
+
+    /// Whole parcels: lengths, then bytes.
+    void exchange_parcels(Parcels& outgoing, Parcels& incoming) {
+        in_steps_of(
+            outgoing, incoming,
+            [&](Parcel& parcel, int from) {
+                messages_.receive(block_of(parcel.lengths), from, MessageKind::lengths);
+            },
+            [&](Parcel& parcel, int to) {
+                messages_.send(block_of(parcel.lengths), to, MessageKind::lengths);
+            });
+        in_steps_of(
+            outgoing, incoming,
+            [&](Parcel& parcel, int from) {
+                parcel.bytes.resize(parcel.total());
+                in_pieces(parcel.bytes, [&](const Block& piece) {
+                    messages_.receive(piece, from, MessageKind::bytes);
+                });
+            },
+            [&](Parcel& parcel, int to) {
+                in_pieces(parcel.bytes, [&](const Block& piece) {
+                    messages_.send(piece, to, MessageKind::bytes);
+                });
+            });
+    }
+
+    /// Blocks for members go to them at once.
+    void exchange_direct() {
+        const auto is_member = [&](int rank) { return grid_.are_together(rank, place_.rank); };
+        in_steps(
+            place_.ranks,
+            [&](int step) {
+                const int from = before(step);
+                if (!is_member(from)) return;
+                const Block block = exchange_.received(from);
+                if (!is_empty(block)) messages_.receive(block, from);
+            },
+            [&](int step) {
+                const int to = after(step);
+                if (!is_member(to)) return;
+                const Block block = exchange_.sent(to);
+                if (!is_empty(block)) messages_.send(block, to);
+            });
+        messages_.wait_for_all();
+    }
+
+    /// Blocks for ranks elsewhere go to the member that collects them.
+    void within_cluster() {
         Parcels outgoing;
         for (const int member : grid_.members(place_.rank)) {
-            const Block block = exchange_.sent(member);
-            transfers_.send(block.data, block.count, block.type, member, direct_tag);
-            for (const int target : grid_.targets_by(place_.rank, member)) {
-                const PackedBlock packed(exchange_.sent(target), own_);
-                outgoing[member].add(packed.bytes().data(), packed.bytes().size());
-            }
+            for (const int target : grid_.targets_by(place_.rank, member))
+                outgoing[member].add(packed(exchange_.sent(target)));
             const auto count = grid_.targets_by(member, place_.rank).size();
             if (count > 0) collected_[member].lengths.resize(count);
         }
-        return exchange_parcels(outgoing, collected_, collect_tag, transfers_);
+        exchange_direct();
+        exchange_parcels(outgoing, collected_);
+    }
+
+    [[nodiscard]] std::vector<char> packed(const Block& block) {
+        std::vector<char> data(message_bytes(block.count, block.type));
+        if (!data.empty()) messages_.note(pack(block, data, call_.communicator));
+        return data;
     }
 
     /// What was collected for each rank elsewhere, as one message.
-    int across() {
+    void across() {
         Parcels outgoing;
         for (auto& [source, parcel] : collected_) {
-            const char* data = parcel.bytes.data();
+            auto data = parcel.bytes.begin();
             std::size_t at = 0;
             for (const int target : grid_.targets_by(source, place_.rank)) {
-                outgoing[target].add(data, parcel.lengths[at]);
-                data += parcel.lengths[at++];
+                const auto end = data + static_cast<std::ptrdiff_t>(parcel.lengths[at++]);
+                outgoing[target].add({data, end});
+                data = end;
             }
         }
         collected_.clear();
@@ -204,40 +213,40 @@ private:
             const auto count = grid_.sources_by(collector, place_.rank).size();
             if (count > 0) arrived_[collector].lengths.resize(count);
         }
-        return exchange_parcels(outgoing, arrived_, cross_tag, transfers_);
+        exchange_parcels(outgoing, arrived_);
     }
 
-    int unpack() {
-        int status = MPI_SUCCESS;
+    void unpack_arrived() {
         for (auto& [collector, parcel] : arrived_) {
-            char* data = parcel.bytes.data();
+            const char* data = parcel.bytes.data();
             std::size_t at = 0;
             for (const int source : grid_.sources_by(collector, place_.rank)) {
-                const int size = static_cast<int>(parcel.lengths[at++]);
-                const Block block = exchange_.received(source);
-                int used = 0;
-                if (size > 0 && status == MPI_SUCCESS)
-                    status = PMPI_Unpack(data, size, &used, block.room(), block.count, block.type,
-                                         own_);
+                const std::size_t size = parcel.lengths[at++];
+                if (size > 0) unpack_block(data, size, exchange_.received(source));
                 data += size;
             }
         }
-        return status;
+    }
+
+    void unpack_block(const char* data, std::size_t size, const Block& block) {
+        if (size > message_bytes(block.count, block.type)) messages_.note(MPI_ERR_TRUNCATE);
+        if (!is_empty(block)) messages_.note(unpack(data, size, block, call_.communicator));
     }
 
     const Exchange& exchange_;
     Place place_;
-    MPI_Comm own_;
+    const OwnCall& call_;
     Grid grid_;
-    Transfers transfers_;
+    Messages messages_;
     Parcels collected_;  ///< by source
     Parcels arrived_;    ///< by collector
 };
 
 }  // namespace
 
-int grid_exchange(const Exchange& exchange, Place place, MPI_Comm own, const Clusters& clusters) {
-    return GridExchange(exchange, place, own, clusters).run();
+int grid_exchange(const Exchange& exchange, Place place, const OwnCall& call,
+                  const Clusters& clusters) {
+    return GridExchange(exchange, place, call, clusters).run();
 }
 
 }  // namespace headway::glue

@@ -17,7 +17,7 @@
 namespace headway::glue {
 
 /// A status of MPI.
-[[nodiscard]] int grid_exchange(const Exchange& exchange, Place place, MPI_Comm own,
+[[nodiscard]] int grid_exchange(const Exchange& exchange, Place place, const OwnCall& call,
                                 const Clusters& clusters);
 
 }  // namespace headway::glue

@@ -20,8 +20,8 @@ std::uint64_t message_bytes(MPI_Count count, MPI_Datatype type) {
 bool is_of_one_group(MPI_Comm communicator) {
     if (communicator == MPI_Comm{} || communicator == MPI_COMM_NULL) return false;
     int joins_two_groups = 0;
-    PMPI_Comm_test_inter(communicator, &joins_two_groups);
-    return joins_two_groups == 0;
+    return PMPI_Comm_test_inter(communicator, &joins_two_groups) == MPI_SUCCESS &&
+           joins_two_groups == 0;
 }
 
 Place place_in(MPI_Comm communicator) {

@@ -19,7 +19,7 @@ struct Place {
 };
 [[nodiscard]] Place place_in(MPI_Comm communicator);
 
-/// False, too, of no communicator.
+/// False, too, of no communicator, or one that has been freed.
 [[nodiscard]] bool is_of_one_group(MPI_Comm communicator);
 
 /// The largest message to or from any other rank.

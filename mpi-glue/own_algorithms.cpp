@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "helper.hpp"
 #include "message_size.hpp"
@@ -13,6 +14,40 @@
 #include "real.hpp"
 
 namespace headway::glue {
+namespace {
+
+/// What goes wrong while the ranks agree is ours to cope with: until the end of the
+/// scope the program's error handler, which may end the job, does not hear of it.
+class ErrorsReturned {
+public:
+    explicit ErrorsReturned(MPI_Comm communicator) : communicator_(communicator) {
+        if (PMPI_Comm_get_errhandler(communicator_, &programs_) != MPI_SUCCESS) return;
+        PMPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN);
+    }
+    ErrorsReturned(const ErrorsReturned&) = delete;
+    ErrorsReturned& operator=(const ErrorsReturned&) = delete;
+    ~ErrorsReturned() {
+        if (programs_ == MPI_ERRHANDLER_NULL) return;
+        PMPI_Comm_set_errhandler(communicator_, programs_);
+        // MPI's own are not counted in all libraries
+        if (programs_ != MPI_ERRORS_ARE_FATAL && programs_ != MPI_ERRORS_RETURN)
+            PMPI_Errhandler_free(&programs_);
+    }
+
+private:
+    MPI_Comm communicator_;
+    MPI_Errhandler programs_ = MPI_ERRHANDLER_NULL;
+};
+
+/// Collective over `communicator`.
+bool all_say_yes(bool own, MPI_Comm communicator) {
+    int said = own ? 1 : 0;
+    int least = 0;
+    const int status = real::Allreduce(&said, &least, 1, MPI_INT, MPI_MIN, communicator);
+    return status == MPI_SUCCESS && least == 1;
+}
+
+}  // namespace
 
 OwnAlgorithms& own_algorithms() {
     static OwnAlgorithms* const instance = new OwnAlgorithms;
@@ -25,17 +60,18 @@ bool OwnAlgorithms::is_on_its_own(MPI_Comm communicator) noexcept {
 
 OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective,
                                                 MPI_Comm communicator,
-                                                std::optional<std::uint64_t> bytes) noexcept try {
-    if (!is_of_one_group(communicator)) return {};
+                                                std::uint64_t bytes) noexcept try {
     Choices* choices = choices_of(communicator);
     if (choices == nullptr || !choices->hosts || choices->hosts->size() < 2) return {};
     const auto root_host = helper().root_host_of(collective, communicator);
     if (!root_host) return {};
 
-    const Choices::Key place{collective.operation, *root_host, bytes ? size_class(*bytes) : 0};
+    const bool all_know_it = sizes_agree(collective.operation);
+    const Choices::Key place{collective.operation, *root_host, all_know_it ? size_class(bytes) : 0};
     Agreement& agreement = choices->agreements[place];
+    agreement.largest_bytes = std::max(agreement.largest_bytes, bytes);
     if (agreement.calls++ % calls_per_agreement == 0) {
-        agree({collective.operation, *choices->hosts, *root_host}, bytes, communicator, *choices,
+        agree({collective.operation, *choices->hosts, *root_host}, communicator, *choices,
               agreement);
     }
     return {{agreement.on}, choices};
@@ -43,41 +79,87 @@ OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective,
     return {};
 }
 
+void OwnAlgorithms::allow() noexcept {
+    if (asked_on_ == MPI_COMM_NULL) {
+        const ErrorsReturned quietly(MPI_COMM_SELF);
+        if (PMPI_Comm_split(MPI_COMM_SELF, 0, 0, &asked_on_) != MPI_SUCCESS) return;
+        PMPI_Comm_set_errhandler(asked_on_, MPI_ERRORS_RETURN);
+    }
+    allowed_ = true;
+}
+
 /// Collective over `communicator`.  Without an answer it stays at what it was.
-void OwnAlgorithms::agree(PatternKey key, std::optional<std::uint64_t> bytes,
-                          MPI_Comm communicator, Choices& choices, Agreement& agreement) {
+void OwnAlgorithms::agree(PatternKey key, MPI_Comm communicator, Choices& choices,
+                          Agreement& agreement) {
+    const ErrorsReturned quietly(communicator);
     const auto [rank, ranks] = place_in(communicator);
     const bool is_first = agreement.calls == 1;
+    const bool all_know_size = sizes_agree(key.operation);
+    const std::uint64_t own_largest = std::exchange(agreement.largest_bytes, 0);
     PlannedAlgorithm agreed = agreement.on;
     if (rank == 0) {
         const auto able = own_algorithms_of(key.operation);
         if (std::any_of(able.begin(), able.end(), is_stepwise))
             key.host_of_rank = helper().hosts().places_to_tell(communicator, key.hosts);
-        agreed = helper().planned_algorithm(key, bytes, agreement.asked).value_or(agreed);
+        const auto bytes = all_know_size ? std::optional(own_largest) : std::nullopt;
+        agreed = helper().planned_algorithm(key, bytes, agreement.asked).value_or(agreement.planned);
+        agreement.planned = agreed;
     }
-    std::array<int, 2> words{static_cast<int>(agreed.algorithm), agreed.in_lock_step ? 1 : 0};
-    real::Bcast(words.data(), static_cast<int>(words.size()), MPI_INT, 0, communicator);
-    agreed = {static_cast<Algorithm>(words[0]), words[1] != 0};
+    // only rank 0 has an opinion, so that the maximum is what it says
+    std::array<std::uint64_t, 3> said{static_cast<std::uint64_t>(agreed.algorithm),
+                                      agreed.in_lock_step ? 1U : 0U, own_largest};
+    std::array<std::uint64_t, 3> heard = said;
+    if (rank != 0) said[0] = said[1] = 0;
+    const int count = static_cast<int>(said.size());
+    const int status =
+        all_know_size ? real::Bcast(heard.data(), count, MPI_UINT64_T, 0, communicator)
+                      : real::Allreduce(said.data(), heard.data(), count, MPI_UINT64_T, MPI_MAX,
+                                        communicator);
+    if (status != MPI_SUCCESS) return leave_to_library(choices);
+    agreed = {static_cast<Algorithm>(heard[0]), heard[1] != 0};
+    if (heard[2] < own_from_bytes) agreed = {};
     if (agreed.algorithm == Algorithm::grid && choices.clusters.empty())
         agreed.algorithm = Algorithm::linear;
     if (agreed.algorithm != Algorithm::native) open(communicator, choices);
+    if (!choices.hosts) agreed = {};
     if (helper().settings().verbose && rank == 0 && (is_first || agreed != agreement.on))
         say(std::string(name_of(key.operation)) + " of " + std::to_string(ranks) + " ranks: " +
             name_of(agreed.algorithm) + (agreed.in_lock_step ? " in lock step" : ""));
     agreement.on = agreed;
 }
 
-/// Collective over `communicator`.  MPI_Comm_dup would call the program's own
-/// attribute functions; a split does not.
+bool OwnAlgorithms::has_room_for_one_more() {
+    const std::lock_guard lock(mutex_);
+    return opened_.size() < own_communicators_max;
+}
+
+/// Collective over `communicator`.  If any rank cannot have the new communicator, none
+/// uses it.  MPI_Comm_dup would call the program's own attribute functions; a split does
+/// not.
 void OwnAlgorithms::open(MPI_Comm communicator, Choices& choices) {
     if (choices.own != MPI_COMM_NULL) return;
-    PMPI_Comm_split(communicator, 0, place_in(communicator).rank, &choices.own);
-    PMPI_Comm_set_errhandler(choices.own, MPI_ERRORS_RETURN);
+    if (!all_say_yes(has_room_for_one_more(), communicator)) return leave_to_library(choices);
+    MPI_Comm own = MPI_COMM_NULL;
+    const int split = PMPI_Comm_split(communicator, 0, place_in(communicator).rank, &own);
+    if (split != MPI_SUCCESS) own = MPI_COMM_NULL;
+    if (own != MPI_COMM_NULL) PMPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+    if (!all_say_yes(own != MPI_COMM_NULL, communicator)) {
+        if (own != MPI_COMM_NULL) PMPI_Comm_free(&own);
+        return leave_to_library(choices);
+    }
+    choices.own = own;
     const std::lock_guard lock(mutex_);
     opened_.insert(&choices);
 }
 
+/// Collective calls of this communicator are not looked at any more.
+void OwnAlgorithms::leave_to_library(Choices& choices) {
+    choices.hosts.reset();
+    for (auto& [key, agreement] : choices.agreements) agreement.on = {};
+}
+
 void OwnAlgorithms::open_early(MPI_Comm communicator) noexcept try {
+    const ErrorsReturned quietly(communicator);
     if (Choices* choices = choices_of(communicator)) open(communicator, *choices);
 } catch (const std::exception&) {
     // then the first collective makes it
@@ -92,20 +174,23 @@ int OwnAlgorithms::told(MPI_Comm communicator, int status) noexcept {
 
 int OwnAlgorithms::run(const Chosen& chosen, MPI_Comm communicator, const Exchange& exchange,
                        bool paced) noexcept {
-    const Choices& choices = *chosen.choices;
+    Choices& choices = *chosen.choices;
+    const OwnCall call = choices.next_call();
     const auto at_step = [&](int step) {
         if (!chosen.in_lock_step) return;
         PMPI_Barrier(choices.own);
         if (paced) helper().step(step);
     };
     return carry_out(communicator, [&] {
-        return glue::carry_out(chosen.algorithm, exchange, choices.own, choices.clusters, at_step);
+        return glue::carry_out(chosen.algorithm, exchange, call, {choices.clusters, *choices.order},
+                               at_step);
     });
 }
 
 int OwnAlgorithms::run(const Chosen& chosen, MPI_Comm communicator, const RootedExchange& exchange,
                        bool /*paced*/) noexcept {
-    return carry_out(communicator, [&] { return exchange.carry_out(chosen.choices->own); });
+    const OwnCall call = chosen.choices->next_call();
+    return carry_out(communicator, [&] { return exchange.carry_out(call); });
 }
 
 OwnAlgorithms::Choices* OwnAlgorithms::choices_of(MPI_Comm communicator) {
@@ -122,6 +207,9 @@ OwnAlgorithms::Choices* OwnAlgorithms::choices_of(MPI_Comm communicator) {
     choices->hosts = helper().hosts().hosts_of(communicator);
     choices->clusters = helper().hosts().clusters_of(communicator);
     choices->ring = helper().hosts().ring_of(communicator);
+    if (choices->hosts)
+        choices->order.emplace(helper().hosts().places_of(communicator, *choices->hosts),
+                               place_in(communicator).rank);
     if (real::Comm_set_attr(communicator, key_, choices.get()) != MPI_SUCCESS) return nullptr;
     return choices.release();  // the communicator's, until forget_communicator
 }
@@ -136,6 +224,7 @@ void OwnAlgorithms::release() noexcept {
     const std::lock_guard lock(mutex_);
     for (Choices* choices : opened_) PMPI_Comm_free(&choices->own);
     opened_.clear();
+    if (asked_on_ != MPI_COMM_NULL) PMPI_Comm_free(&asked_on_);
 }
 
 int OwnAlgorithms::forget_communicator(MPI_Comm, int, void* value, void* owner) {

@@ -3,11 +3,15 @@
 //
 // All ranks of a communicator must take the same one, and their daemons may plan
 // differently, or be gone: what rank 0 of the communicator is told holds for
-// all.  It broadcasts that at the first use of (communicator, operation, root's host,
+// all.  It tells the others at the first use of (communicator, operation, root's host,
 // size class), and again every calls_per_agreement calls: plans change as other
-// jobs come and go.  Whether there is a broadcast at all depends only on what all
-// ranks know.  Every rank then asks its own daemon for the rates of that very
+// jobs come and go.  Whether the ranks talk about it at all depends only on what all
+// of them know.  Every rank then asks its own daemon for the rates of that very
 // algorithm.
+//
+// Where ranks do not know each other's sizes, they agree on the largest message of
+// any of them since they agreed last: if that is small, the next calls are the MPI
+// library's own, for it would be a waste to have all of them talk in each call.
 //
 // Lock step: where rank 0's plan has rates for each step of the algorithm, all
 // ranks wait for all others before each step, whatever their own daemons say.
@@ -18,14 +22,20 @@
 // anything left of that step.  A rank whose daemon has no rates for the steps
 // keeps those of the whole, which count everybody as sending.
 //
-// The broadcast is on the program's communicator, just before the collective
-// itself, where every rank must come by: a communicator of our own costs several
-// such, and is made only when an algorithm of ours has been agreed on.
+// They agree over the program's communicator, just before the collective itself,
+// where every rank must come by: a communicator of our own costs several such
+// agreements, and is made only when an algorithm of ours has been agreed on.
+//
+// Arguments that the MPI library would refuse are left to it before all that
+// (argument_check.hpp).  When agreeing fails, the communicator is the MPI library's
+// from then on.  All ranks are told if only one cannot have the communicator of our
+// own; a rank that could not hear of the choice itself no algorithm can help.
 #pragma once
 
 #include <mpi.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <map>
@@ -35,6 +45,7 @@
 #include <tuple>
 #include <vector>
 
+#include "argument_check.hpp"
 #include "exchange.hpp"
 #include "host_table.hpp"
 #include "operation.hpp"
@@ -48,13 +59,17 @@ namespace headway::glue {
 /// library's.  Not the daemon's to say: nodes must agree without talking.
 inline constexpr std::uint64_t own_from_bytes = 2048;
 
-/// A broadcast of two numbers is a small part of so many such collectives.
+/// To agree on three numbers is a small part of so many such collectives.
 inline constexpr std::uint64_t calls_per_agreement = 16;
+
+/// Communicators of our own that a process has at most, for MPI libraries have only
+/// some thousands, which the program may need.
+inline constexpr std::size_t own_communicators_max = 256;
 
 class OwnAlgorithms {
 public:
     /// From now on; called by all ranks of the job or by none.
-    void allow() { allowed_ = true; }
+    void allow() noexcept;
 
     /// Makes our own communicator now and not in the first collective that needs it.
     /// Collective over `communicator`.
@@ -64,28 +79,28 @@ public:
     struct Choices;
     /// What all ranks have agreed on.
     struct Chosen : PlannedAlgorithm {
-        const Choices* choices = nullptr;
+        Choices* choices = nullptr;
     };
 
-    /// `bytes` is a function: the size per pair.
+    /// `bytes` is a function: the size per pair; `is_acceptable` one of an ArgumentCheck.
     [[nodiscard]] Chosen choose(const Collective& collective, MPI_Comm communicator,
-                                const auto& bytes) noexcept {
-        if (!allowed_) return {};
-        // other operations' sizes need not be the same at all ranks
-        if (!sizes_agree(collective.operation))
-            return choose_for(collective, communicator, std::nullopt);
+                                const auto& bytes, const auto& is_acceptable) noexcept {
+        if (!allowed_ || !is_of_one_group(communicator)) return {};
         const std::uint64_t size = bytes();
-        if (size < own_from_bytes) return {};
+        // other operations' sizes need not be the same at all ranks
+        if (sizes_agree(collective.operation) && size < own_from_bytes) return {};
+        if (!is_acceptable(ArgumentCheck(asked_on_, communicator))) return {};
         return choose_for(collective, communicator, size);
     }
 
     /// Of an operation that a ring can carry out; `step_bytes` is a function.  Native, too,
     /// where others may use the ring's links at the same time.
     [[nodiscard]] Chosen choose_ring(const Collective& collective, MPI_Comm communicator,
-                                     const auto& step_bytes) noexcept {
+                                     const auto& step_bytes, const auto& is_acceptable) noexcept {
         if (!allowed_ || !is_on_its_own(communicator)) return {};
         const std::uint64_t bytes = step_bytes();
         if (bytes < own_from_bytes) return {};
+        if (!is_acceptable(ArgumentCheck(asked_on_, communicator))) return {};
         return choose_for(collective, communicator, bytes);
     }
 
@@ -94,7 +109,7 @@ public:
                           bool paced) noexcept;
     [[nodiscard]] int run(const Chosen& chosen, MPI_Comm communicator,
                           const RootedExchange& exchange, bool paced) noexcept;
-    /// `carry_out_ring` is a function of the Ring and our communicator.
+    /// `carry_out_ring` is a function of the Ring and an OwnCall.
     [[nodiscard]] int run_ring(const Chosen& chosen, MPI_Comm communicator,
                                const auto& carry_out_ring) noexcept;
 
@@ -104,7 +119,7 @@ public:
 private:
     [[nodiscard]] static bool is_on_its_own(MPI_Comm communicator) noexcept;
     [[nodiscard]] Chosen choose_for(const Collective& collective, MPI_Comm communicator,
-                                    std::optional<std::uint64_t> bytes) noexcept;
+                                    std::uint64_t bytes) noexcept;
     [[nodiscard]] static int told(MPI_Comm communicator, int status) noexcept;
     [[nodiscard]] static int carry_out(MPI_Comm communicator, const auto& algorithm) noexcept try {
         return told(communicator, algorithm());
@@ -113,13 +128,15 @@ private:
     }
     [[nodiscard]] Choices* choices_of(MPI_Comm communicator);
     struct Agreement;
-    void agree(PatternKey key, std::optional<std::uint64_t> bytes, MPI_Comm communicator,
-               Choices& choices, Agreement& agreement);
+    void agree(PatternKey key, MPI_Comm communicator, Choices& choices, Agreement& agreement);
     void open(MPI_Comm communicator, Choices& choices);
+    [[nodiscard]] bool has_room_for_one_more();
+    static void leave_to_library(Choices& choices);
     void close(Choices& choices);
     static int forget_communicator(MPI_Comm, int, void* value, void*);
 
     std::atomic<bool> allowed_{false};
+    MPI_Comm asked_on_ = MPI_COMM_NULL;  ///< this process alone; see argument_check.hpp
     std::mutex mutex_;  ///< guards what follows
     int key_ = MPI_KEYVAL_INVALID;
     std::set<Choices*> opened_;
@@ -127,7 +144,9 @@ private:
 
 struct OwnAlgorithms::Agreement {
     PlannedAlgorithm on;
+    PlannedAlgorithm planned{};  ///< at rank 0: what its daemon said last
     std::uint64_t calls = 0;
+    std::uint64_t largest_bytes = 0;  ///< of this rank's messages, since the last one
     AskedAt asked;  ///< by rank 0
 };
 
@@ -135,18 +154,24 @@ struct OwnAlgorithms::Choices {
     /// Operation, the root's host, size class.
     using Key = std::tuple<Operation, int, std::size_t>;
 
-    std::optional<HostSet> hosts;  ///< none: members of other jobs
+    /// None: members of other jobs, or something has failed.
+    std::optional<HostSet> hosts;
     std::map<Key, Agreement> agreements;
     Clusters clusters;
     std::vector<int> ring;
+    std::optional<ExchangeOrder> order;
     MPI_Comm own = MPI_COMM_NULL;  ///< the same ranks, for our messages alone
+    std::uint32_t calls = 0;       ///< on `own`
+
+    [[nodiscard]] OwnCall next_call() { return {own, calls++}; }
 };
 
 int OwnAlgorithms::run_ring(const Chosen& chosen, MPI_Comm communicator,
                             const auto& carry_out_ring) noexcept {
-    const Choices& choices = *chosen.choices;
+    Choices& choices = *chosen.choices;
+    const OwnCall call = choices.next_call();
     return carry_out(communicator, [&] {
-        return carry_out_ring(Ring(choices.ring, place_in(communicator).rank), choices.own);
+        return carry_out_ring(Ring(choices.ring, place_in(communicator).rank), call);
     });
 }
 

@@ -1,36 +1,43 @@
 // SPDX-License-Identifier: MIT
-// A message's data without its datatype.  MPI_PACKED may be received as any type.
+// A message's data without its datatype.  Between like machines packed data are as
+// many bytes as the type has, and the same for all.
+//
+// MPI counts what it packs in an int: more than INT_MAX bytes it refuses.
 #pragma once
 
 #include <mpi.h>
 
+#include <algorithm>
+#include <climits>
+#include <cstddef>
 #include <vector>
 
-#include "exchange.hpp"
+#include "messages.hpp"
 
 namespace headway::glue {
 
-class PackedBlock {
-public:
-    PackedBlock() = default;
-    PackedBlock(const Block& source, MPI_Comm communicator) {
-        if (source.count <= 0) return;
-        int most = 0;
-        PMPI_Pack_size(source.count, source.type, communicator, &most);
-        bytes_.resize(static_cast<std::size_t>(most));
-        int used = 0;
-        PMPI_Pack(source.data, source.count, source.type, bytes_.data(), most, &used, communicator);
-        bytes_.resize(static_cast<std::size_t>(used));
-    }
+[[nodiscard]] inline int int_of(std::size_t bytes) {
+    return static_cast<int>(std::min<std::size_t>(bytes, INT_MAX));
+}
 
-    [[nodiscard]] const std::vector<char>& bytes() const { return bytes_; }
-    [[nodiscard]] char* data() { return bytes_.data(); }
-    [[nodiscard]] Block block() const {
-        return {bytes_.data(), static_cast<int>(bytes_.size()), MPI_PACKED};
-    }
+/// `packed` is as long as the data are; a status of MPI.
+[[nodiscard]] inline int pack(const Block& from, std::vector<char>& packed, MPI_Comm communicator) {
+    int used = 0;
+    const int status = PMPI_Pack(from.data, from.count, from.type, packed.data(),
+                                 int_of(packed.size()), &used, communicator);
+    if (status != MPI_SUCCESS) return status;
+    return static_cast<std::size_t>(used) == packed.size() ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
 
-private:
-    std::vector<char> bytes_;
-};
+[[nodiscard]] inline int unpack(const char* packed, std::size_t bytes, const Block& to,
+                                MPI_Comm communicator) {
+    int used = 0;
+    return PMPI_Unpack(packed, int_of(bytes), &used, to.room(), to.count, to.type, communicator);
+}
+
+[[nodiscard]] inline int unpack(const std::vector<char>& packed, const Block& to,
+                                MPI_Comm communicator) {
+    return unpack(packed.data(), packed.size(), to, communicator);
+}
 
 }  // namespace headway::glue

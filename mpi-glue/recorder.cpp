@@ -39,13 +39,6 @@ void Recorder::begin() noexcept try {
     // no recording
 }
 
-bool Recorder::is_of_one_group(MPI_Comm communicator) noexcept {
-    if (communicator == MPI_Comm{} || communicator == MPI_COMM_NULL) return false;
-    int joins_two_groups = 0;
-    PMPI_Comm_test_inter(communicator, &joins_two_groups);
-    return joins_two_groups == 0;
-}
-
 /// An intercommunicator: its other group's ranks may be anybody.
 bool Recorder::leaves_out(MPI_Comm communicator) noexcept {
     if (is_of_one_group(communicator)) return false;

@@ -76,7 +76,6 @@ private:
         std::uint64_t bytes;
     };
 
-    [[nodiscard]] static bool is_of_one_group(MPI_Comm communicator) noexcept;
     [[nodiscard]] bool leaves_out(MPI_Comm communicator) noexcept;
     [[nodiscard]] std::optional<int> world_rank(MPI_Comm communicator, int rank);
     [[nodiscard]] const std::vector<int>* world_ranks_of(MPI_Comm communicator);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The arguments of collectives as ring_exchange.hpp wants them: of each call the
-// bytes of one step's message, which all ranks come to alike, and what carries it
-// out.  0 bytes: not by a ring.
+// bytes of one step's message, which all ranks come to alike; whether MPI would take
+// the arguments; and what carries it out.  0 bytes: not by a ring.
 #pragma once
 
 #include <mpi.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdint>
 #include <cstring>
 #include <numeric>
@@ -20,14 +21,16 @@
 
 namespace headway::glue {
 
-/// Functions: bytes of a step's message; carry out, of a Ring and a communicator.
-template <class StepBytes, class CarryOut>
+/// Functions: bytes of a step's message; of an ArgumentCheck; carry out, of a Ring and
+/// an OwnCall.
+template <class StepBytes, class IsAcceptable, class CarryOut>
 struct RingCall {
     StepBytes step_bytes;
+    IsAcceptable is_acceptable;
     CarryOut carry_out;
 };
-template <class StepBytes, class CarryOut>
-RingCall(StepBytes, CarryOut) -> RingCall<StepBytes, CarryOut>;
+template <class StepBytes, class IsAcceptable, class CarryOut>
+RingCall(StepBytes, IsAcceptable, CarryOut) -> RingCall<StepBytes, IsAcceptable, CarryOut>;
 
 namespace ring {
 
@@ -51,46 +54,66 @@ using Bytes = std::uint64_t;
     return helper().settings().any_reduction_order ? is_arithmetic(op, type) : is_exact(op, type);
 }
 
-/// This rank's block to where everybody's go.
-[[nodiscard]] inline int copy_own(const Block& from, const Block& to, const Ring& ring,
-                                  MPI_Comm own) {
-    return real::Sendrecv(from.data, from.count, from.type, ring.own_rank(), 0, to.room(), to.count,
-                          to.type, ring.own_rank(), 0, own, MPI_STATUS_IGNORE);
-}
-
+/// This rank's block goes to where everybody's go, then theirs do.
 [[nodiscard]] inline int gather_all(const void* sendbuf, const Block& own_block,
-                                    const Exchange::BlockOf& of, const Ring& ring, MPI_Comm own) {
-    int status = MPI_SUCCESS;
-    if (sendbuf != MPI_IN_PLACE) status = copy_own(own_block, of(ring.own_rank()), ring, own);
-    const int gathered = ring_allgather(ring, own, of);
-    return status == MPI_SUCCESS ? gathered : status;
+                                    const Exchange::BlockOf& of, const Ring& ring,
+                                    const OwnCall& call) {
+    Messages messages(call);
+    if (sendbuf != MPI_IN_PLACE) {
+        messages.receive(of(ring.own_rank()), ring.own_rank());
+        messages.send(own_block, ring.own_rank());
+    }
+    return ring_allgather(ring, messages, of);
 }
 
 [[nodiscard]] inline auto allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                     void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm) {
-    return RingCall{[=] { return message_bytes(recvcount, recvtype); },
-                    [=](const Ring& ring, MPI_Comm own) {
-                        return gather_all(sendbuf, {sendbuf, sendcount, sendtype},
-                                          rooted::in_order(recvbuf, recvcount, recvtype), ring, own);
-                    }};
+    const Block own{sendbuf, sendcount, sendtype};
+    return RingCall{
+        [=] { return message_bytes(recvcount, recvtype); },
+        [=](const ArgumentCheck& check) {
+            return check.can_receive({recvbuf, recvcount, recvtype}) &&
+                   (sendbuf == MPI_IN_PLACE ||
+                    (check.can_send(own) && check.are_apart(sendbuf, recvbuf)));
+        },
+        [=](const Ring& ring, const OwnCall& call) {
+            return gather_all(sendbuf, own, rooted::in_order(recvbuf, recvcount, recvtype), ring,
+                              call);
+        }};
 }
 
 [[nodiscard]] inline auto allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                      void* recvbuf, const int* recvcounts, const int* displs,
                                      MPI_Datatype recvtype, MPI_Comm comm) {
-    return RingCall{[=] { return average(recvcounts, recvtype, comm); },
-                    [=](const Ring& ring, MPI_Comm own) {
-                        return gather_all(sendbuf, {sendbuf, sendcount, sendtype},
-                                          rooted::as_listed(recvbuf, recvcounts, displs, recvtype),
-                                          ring, own);
-                    }};
+    const Block own{sendbuf, sendcount, sendtype};
+    return RingCall{
+        [=] { return average(recvcounts, recvtype, comm); },
+        [=](const ArgumentCheck& check) {
+            return recvbuf != MPI_IN_PLACE &&
+                   check.can_receive(recvbuf, recvcounts, displs, recvtype) &&
+                   (sendbuf == MPI_IN_PLACE ||
+                    (check.can_send(own) && check.are_apart(sendbuf, recvbuf)));
+        },
+        [=](const Ring& ring, const OwnCall& call) {
+            return gather_all(sendbuf, own,
+                              rooted::as_listed(recvbuf, recvcounts, displs, recvtype), ring, call);
+        }};
+}
+
+/// Data whose type is not how they lie in memory are packed, which MPI counts in an
+/// int.  Types may differ between ranks, but all come to the same number of bytes.
+[[nodiscard]] inline Bytes segmented(Bytes bytes, MPI_Comm comm) {
+    return bytes <= INT_MAX ? part_of(bytes, comm) : 0;
 }
 
 [[nodiscard]] inline auto bcast(void* buffer, int count, MPI_Datatype datatype, int root,
                                 MPI_Comm comm) {
-    return RingCall{[=] { return part_of(message_bytes(count, datatype), comm); },
-                    [=](const Ring& ring, MPI_Comm own) {
-                        return chain_bcast(ring, own, root, {buffer, count, datatype});
+    return RingCall{[=] { return segmented(message_bytes(count, datatype), comm); },
+                    [=](const ArgumentCheck& check) {
+                        return check.is_rank(root) && check.can_receive({buffer, count, datatype});
+                    },
+                    [=](const Ring& ring, const OwnCall& call) {
+                        return chain_bcast(ring, call, root, {buffer, count, datatype});
                     }};
 }
 
@@ -98,44 +121,74 @@ using Bytes = std::uint64_t;
     return may_reorder(op, type) ? part_of(message_bytes(count, type), comm) : 0;
 }
 
+/// What a rank has in a reduction whose result it gets.
+[[nodiscard]] inline bool are_acceptable(const ArgumentCheck& check, const Block& own,
+                                         void* recvbuf) {
+    return check.can_receive({recvbuf, own.count, own.type}) &&
+           (own.data == MPI_IN_PLACE ||
+            (check.can_send(own) && check.are_apart(own.data, recvbuf)));
+}
+
 [[nodiscard]] inline auto reduce(const void* sendbuf, void* recvbuf, int count,
                                  MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
     return RingCall{[=] { return reduced_part(count, datatype, op, comm); },
-                    [=](const Ring& ring, MPI_Comm own) {
+                    [=](const ArgumentCheck& check) {
+                        const Block own{sendbuf, count, datatype};
+                        if (!check.is_rank(root)) return false;
+                        return check.is_root(root)
+                                   ? are_acceptable(check, own, recvbuf)
+                                   : sendbuf != MPI_IN_PLACE && check.can_send(own);
+                    },
+                    [=](const Ring& ring, const OwnCall& call) {
                         const Reduction reduction(datatype, op);
                         const auto elements = static_cast<std::size_t>(count);
                         if (ring.own_rank() != root)  // which leaves it as it is
-                            return chain_reduce(ring, own, root, reduction,
+                            return chain_reduce(ring, call, root, reduction,
                                                 const_cast<void*>(sendbuf), elements);
                         if (sendbuf != MPI_IN_PLACE)
                             std::memcpy(recvbuf, sendbuf, elements * reduction.element_bytes);
-                        return chain_reduce(ring, own, root, reduction, recvbuf, elements);
+                        return chain_reduce(ring, call, root, reduction, recvbuf, elements);
                     }};
 }
 
 [[nodiscard]] inline auto allreduce(const void* sendbuf, void* recvbuf, int count,
                                     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     return RingCall{[=] { return reduced_part(count, datatype, op, comm); },
-                    [=](const Ring& ring, MPI_Comm own) {
+                    [=](const ArgumentCheck& check) {
+                        return are_acceptable(check, {sendbuf, count, datatype}, recvbuf);
+                    },
+                    [=](const Ring& ring, const OwnCall& call) {
                         const Reduction reduction(datatype, op);
                         const auto elements = static_cast<std::size_t>(count);
                         if (sendbuf != MPI_IN_PLACE)
                             std::memcpy(recvbuf, sendbuf, elements * reduction.element_bytes);
-                        return ring_allreduce(ring, own, reduction, recvbuf, elements);
+                        return ring_allreduce(ring, call, reduction, recvbuf, elements);
                     }};
+}
+
+/// `count_of`: a function of the rank, how many elements of the result are its own.
+[[nodiscard]] int scatter_reduced(const Ring& ring, const OwnCall& call, const Reduction& reduction,
+                                  const void* sendbuf, void* recvbuf, const auto& count_of) {
+    ReducedBlocks blocks{{0}};
+    for (int rank = 0; rank < ring.ranks(); ++rank)
+        blocks.first.push_back(blocks.first.back() + static_cast<std::size_t>(count_of(rank)));
+    return ring_reduce_scatter(ring, call, reduction, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf,
+                               blocks, recvbuf);
 }
 
 [[nodiscard]] inline auto reduce_scatter(const void* sendbuf, void* recvbuf, const int* recvcounts,
                                          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     return RingCall{[=] { return may_reorder(op, datatype) ? average(recvcounts, datatype, comm) : 0; },
-                    [=](const Ring& ring, MPI_Comm own) {
-                        ReducedBlocks blocks{{0}};
-                        for (int rank = 0; rank < ring.ranks(); ++rank)
-                            blocks.first.push_back(blocks.first.back() +
-                                                   static_cast<std::size_t>(recvcounts[rank]));
-                        return ring_reduce_scatter(ring, own, {datatype, op},
-                                                   sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf,
-                                                   blocks, recvbuf);
+                    [=](const ArgumentCheck& check) {
+                        const Block result{recvbuf, recvcounts[check.place().rank], datatype};
+                        return check.can_receive(result) &&
+                               (sendbuf == MPI_IN_PLACE ||
+                                (check.can_send({sendbuf, 1, datatype}) &&
+                                 check.are_apart(sendbuf, recvbuf)));
+                    },
+                    [=](const Ring& ring, const OwnCall& call) {
+                        return scatter_reduced(ring, call, {datatype, op}, sendbuf, recvbuf,
+                                               [=](int rank) { return recvcounts[rank]; });
                     }};
 }
 
@@ -143,12 +196,12 @@ using Bytes = std::uint64_t;
                                                MPI_Datatype datatype, MPI_Op op, MPI_Comm) {
     return RingCall{
         [=] { return may_reorder(op, datatype) ? message_bytes(recvcount, datatype) : 0; },
-        [=](const Ring& ring, MPI_Comm own) {
-            ReducedBlocks blocks{{0}};
-            for (int rank = 0; rank < ring.ranks(); ++rank)
-                blocks.first.push_back(blocks.first.back() + static_cast<std::size_t>(recvcount));
-            return ring_reduce_scatter(ring, own, {datatype, op},
-                                       sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, blocks, recvbuf);
+        [=](const ArgumentCheck& check) {
+            return are_acceptable(check, {sendbuf, recvcount, datatype}, recvbuf);
+        },
+        [=](const Ring& ring, const OwnCall& call) {
+            return scatter_reduced(ring, call, {datatype, op}, sendbuf, recvbuf,
+                                   [=](int) { return recvcount; });
         }};
 }
 

@@ -2,21 +2,15 @@
 #include "ring_exchange.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
+#include "block_copy.hpp"
 #include "message_size.hpp"
 #include "packed_block.hpp"
-#include "real.hpp"
 
 namespace headway::glue {
 namespace {
-
-constexpr int ring_tag = 3;
-
-/// A rank with an error goes through all steps like the others, who wait for it.
-void keep_first_error(int& status, int next) {
-    if (status == MPI_SUCCESS) status = next;
-}
 
 Block elements_at(const void* data, std::size_t first, std::size_t count,
                   const Reduction& reduction) {
@@ -25,14 +19,10 @@ Block elements_at(const void* data, std::size_t first, std::size_t count,
 }
 
 /// To the next, from the one before; both waited for.
-int pass_on(const Ring& ring, MPI_Comm own, const Block& sent, const Block& received) {
-    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-    int status = PMPI_Irecv(received.room(), received.count, received.type, ring.from_here(-1), ring_tag,
-                            own, &requests[0]);
-    keep_first_error(status, real::Isend(sent.data, sent.count, sent.type, ring.from_here(1), ring_tag,
-                                         own, &requests[1]));
-    keep_first_error(status, real::Waitall(2, requests, MPI_STATUSES_IGNORE));
-    return status;
+void pass_on(const Ring& ring, Messages& messages, const Block& sent, const Block& received) {
+    if (!is_empty(received)) messages.receive(received, ring.from_here(-1));
+    if (!is_empty(sent)) messages.send(sent, ring.from_here(1));
+    messages.wait_for_all();
 }
 
 /// A whole in parts that all ranks cut alike.
@@ -57,7 +47,7 @@ private:
 Parts segments(std::size_t elements, std::size_t element_bytes, int ranks) {
     constexpr std::size_t least_bytes = 4096;
     constexpr std::size_t most_bytes = 65536;
-    constexpr std::size_t most_segments = 1024;  // each has a request
+    constexpr std::size_t most_segments = 1024;
     const std::size_t bytes = elements * element_bytes;
     const std::size_t wanted = std::clamp(bytes / (4 * static_cast<std::size_t>(ranks)),
                                           least_bytes, most_bytes);
@@ -69,34 +59,29 @@ Parts segments(std::size_t elements, std::size_t element_bytes, int ranks) {
 /// goes on.  `in` and `out` are where each segment comes to and goes from.
 class Chain {
 public:
-    Chain(const Ring& ring, MPI_Comm own, const Parts& parts, bool receives, bool sends)
-        : ring_(ring), own_(own), parts_(parts), receives_(receives), sends_(sends) {}
+    Chain(const Ring& ring, const OwnCall& call, const Parts& parts, bool receives, bool sends)
+        : ring_(ring), call_(call), parts_(parts), receives_(receives), sends_(sends) {}
 
+    /// Segments are received in time: as far ahead of those sent as the window allows.
     [[nodiscard]] int run(const auto& in, const auto& take, const auto& out) const {
-        std::vector<MPI_Request> coming(parts_.count(), MPI_REQUEST_NULL);
-        std::vector<MPI_Request> going(parts_.count(), MPI_REQUEST_NULL);
-        int status = MPI_SUCCESS;
-        for (std::size_t part = 0; receives_ && part < parts_.count(); ++part) {
-            const Block block = in(part);
-            keep_first_error(status, PMPI_Irecv(block.room(), block.count, block.type,
-                                                ring_.from_here(-1), ring_tag, own_, &coming[part]));
-        }
+        Messages messages(call_);
+        std::array<Messages::Ticket, receives_ahead + 1> coming;
+        std::size_t receiving = 0;
         for (std::size_t part = 0; part < parts_.count(); ++part) {
-            keep_first_error(status, real::Wait(&coming[part], MPI_STATUS_IGNORE));
-            keep_first_error(status, take(part));
-            if (!sends_) continue;
-            const Block block = out(part);
-            keep_first_error(status, real::Isend(block.data, block.count, block.type,
-                                                 ring_.from_here(1), ring_tag, own_, &going[part]));
+            for (; receives_ && receiving < parts_.count() && receiving < part + coming.size();
+                 ++receiving)
+                coming[receiving % coming.size()] =
+                    messages.receive(in(receiving), ring_.from_here(-1));
+            messages.wait_for(coming[part % coming.size()]);
+            messages.note(take(part));
+            if (sends_) messages.send(out(part), ring_.from_here(1));
         }
-        keep_first_error(status, real::Waitall(static_cast<int>(going.size()), going.data(),
-                                               MPI_STATUSES_IGNORE));
-        return status;
+        return messages.wait_for_all();
     }
 
 private:
     const Ring& ring_;
-    MPI_Comm own_;
+    const OwnCall& call_;
     const Parts& parts_;
     bool receives_;
     bool sends_;
@@ -118,14 +103,14 @@ bool is_packed_already(MPI_Datatype type) {
 }
 
 /// Between like machines packed data are the same bytes for all.
-int bytes_along_chain(const Ring& ring, MPI_Comm own, int root, char* data, std::size_t bytes) {
+int bytes_along_chain(const Ring& ring, const OwnCall& call, int root, char* data, std::size_t bytes) {
     const Parts parts = segments(bytes, 1, ring.ranks());
     const int place = ring.steps_behind(root);
     const auto segment = [&](std::size_t part) {
         return Block{data + parts.first(part), static_cast<int>(parts.size(part)), MPI_BYTE};
     };
     const auto take = [](std::size_t) { return MPI_SUCCESS; };
-    return Chain(ring, own, parts, place > 0, place < ring.ranks() - 1)
+    return Chain(ring, call, parts, place > 0, place < ring.ranks() - 1)
         .run(segment, take, segment);
 }
 
@@ -152,16 +137,14 @@ std::size_t ReducedBlocks::largest() const {
     return most;
 }
 
-int ring_allgather(const Ring& ring, MPI_Comm own, const Exchange::BlockOf& of) {
-    int status = MPI_SUCCESS;
-    for (int step = 0; step < ring.ranks() - 1; ++step) {
-        keep_first_error(status, pass_on(ring, own, of(ring.from_here(-step)),
-                                         of(ring.from_here(-step - 1))));
-    }
-    return status;
+int ring_allgather(const Ring& ring, Messages& messages, const Exchange::BlockOf& of) {
+    messages.wait_for_all();
+    for (int step = 0; step < ring.ranks() - 1; ++step)
+        pass_on(ring, messages, of(ring.from_here(-step)), of(ring.from_here(-step - 1)));
+    return messages.status();
 }
 
-int ring_allreduce(const Ring& ring, MPI_Comm own, const Reduction& reduction, void* data,
+int ring_allreduce(const Ring& ring, const OwnCall& call, const Reduction& reduction, void* data,
                    std::size_t elements) {
     const Parts parts(elements, static_cast<std::size_t>(ring.ranks()));
     const auto block = [&](int steps) {
@@ -169,21 +152,20 @@ int ring_allreduce(const Ring& ring, MPI_Comm own, const Reduction& reduction, v
         return elements_at(data, parts.first(part), parts.size(part), reduction);
     };
     std::vector<char> partial(parts.largest() * reduction.element_bytes);
-    int status = MPI_SUCCESS;
+    Messages messages(call);
     for (int step = 0; step < ring.ranks() - 1; ++step) {
         const Block mine = block(-step - 1);
-        keep_first_error(status,
-                         pass_on(ring, own, block(-step), {partial.data(), mine.count, mine.type}));
-        keep_first_error(status, reduction.combine(partial.data(), mine.room(),
-                                                   static_cast<std::size_t>(mine.count)));
+        pass_on(ring, messages, block(-step), {partial.data(), mine.count, mine.type});
+        messages.note(reduction.combine(partial.data(), mine.room(),
+                                        static_cast<std::size_t>(mine.count)));
     }
     // the block of the next one's place is complete here
     for (int step = 0; step < ring.ranks() - 1; ++step)
-        keep_first_error(status, pass_on(ring, own, block(1 - step), block(-step)));
-    return status;
+        pass_on(ring, messages, block(1 - step), block(-step));
+    return messages.status();
 }
 
-int ring_reduce_scatter(const Ring& ring, MPI_Comm own, const Reduction& reduction,
+int ring_reduce_scatter(const Ring& ring, const OwnCall& call, const Reduction& reduction,
                         const void* data, const ReducedBlocks& blocks, void* result) {
     const auto mine = [&](int steps) {
         const int rank = ring.from_here(steps);
@@ -193,38 +175,34 @@ int ring_reduce_scatter(const Ring& ring, MPI_Comm own, const Reduction& reducti
     const std::size_t room = blocks.largest() * reduction.element_bytes;
     std::vector<char> sent(room);
     std::vector<char> received(room);
-    int status = MPI_SUCCESS;
+    Messages messages(call);
     Block going = mine(-1);
     for (int step = 1; step < ring.ranks(); ++step) {
         const Block part = mine(-step - 1);
-        keep_first_error(status,
-                         pass_on(ring, own, going, {received.data(), part.count, part.type}));
-        keep_first_error(status, reduction.combine(part.data, received.data(),
-                                                   static_cast<std::size_t>(part.count)));
+        pass_on(ring, messages, going, {received.data(), part.count, part.type});
+        messages.note(reduction.combine(part.data, received.data(),
+                                        static_cast<std::size_t>(part.count)));
         sent.swap(received);
         going = {sent.data(), part.count, part.type};
     }
     std::memcpy(result, sent.data(), blocks.of(ring.own_rank()) * reduction.element_bytes);
-    return status;
+    return messages.status();
 }
 
-int chain_bcast(const Ring& ring, MPI_Comm own, int root, const Block& block) {
+int chain_bcast(const Ring& ring, const OwnCall& call, int root, const Block& block) {
+    const std::size_t bytes = bytes_in(block);
     if (is_packed_already(block.type))
-        return bytes_along_chain(ring, own, root, static_cast<char*>(block.room()), bytes_in(block));
-    if (ring.own_rank() == root) {
-        PackedBlock packed(block, own);
-        return bytes_along_chain(ring, own, root, packed.data(), packed.bytes().size());
-    }
-    std::vector<char> packed(bytes_in(block));
-    int status = bytes_along_chain(ring, own, root, packed.data(), packed.size());
-    int used = 0;
-    keep_first_error(status, PMPI_Unpack(packed.data(), static_cast<int>(packed.size()), &used,
-                                         block.room(), block.count, block.type, own));
+        return bytes_along_chain(ring, call, root, static_cast<char*>(block.room()), bytes);
+    std::vector<char> packed(bytes);
+    int status = MPI_SUCCESS;
+    if (ring.own_rank() == root) status = pack(block, packed, call.communicator);
+    keep_first_error(status, bytes_along_chain(ring, call, root, packed.data(), packed.size()));
+    if (ring.own_rank() != root) keep_first_error(status, unpack(packed, block, call.communicator));
     return status;
 }
 
-int chain_reduce(const Ring& ring, MPI_Comm own, int root, const Reduction& reduction, void* data,
-                 std::size_t elements) {
+int chain_reduce(const Ring& ring, const OwnCall& call, int root, const Reduction& reduction,
+                 void* data, std::size_t elements) {
     const Parts parts = segments(elements, reduction.element_bytes, ring.ranks());
     const int place = (ring.steps_behind(root) + ring.ranks() - 1) % ring.ranks();
     const bool is_first = place == 0;
@@ -242,7 +220,7 @@ int chain_reduce(const Ring& ring, MPI_Comm own, int root, const Reduction& redu
         return reduction.combine(in.data, (is_root ? mine(part) : others(part)).room(),
                                  parts.size(part));
     };
-    return Chain(ring, own, parts, !is_first, !is_root)
+    return Chain(ring, call, parts, !is_first, !is_root)
         .run(others, add, [&](std::size_t part) { return is_first ? mine(part) : others(part); });
 }
 

@@ -14,7 +14,8 @@
 //                    the chain are busy at once
 //
 // All are for P ranks, at least two.  They talk over a communicator that is theirs
-// alone; a status is one of MPI; memory may be short (std::bad_alloc).
+// alone; a status is one of MPI; memory may be short (std::bad_alloc), but never
+// once the first message has been posted.
 #pragma once
 
 #include <mpi.h>
@@ -47,11 +48,13 @@ private:
     int own_place_;
 };
 
-/// Every rank gets each rank's block; this one's is in its place already.
-[[nodiscard]] int ring_allgather(const Ring& ring, MPI_Comm own, const Exchange::BlockOf& of);
+/// Every rank gets each rank's block; this one's will be in its place when
+/// `messages` are complete.
+[[nodiscard]] int ring_allgather(const Ring& ring, Messages& messages,
+                                 const Exchange::BlockOf& of);
 
 /// `data`: `elements` of this rank, and in the end everybody's.
-[[nodiscard]] int ring_allreduce(const Ring& ring, MPI_Comm own, const Reduction& reduction,
+[[nodiscard]] int ring_allreduce(const Ring& ring, const OwnCall& call, const Reduction& reduction,
                                  void* data, std::size_t elements);
 
 /// Which elements of the result are each rank's: the ranks' one after the other.
@@ -67,15 +70,15 @@ struct ReducedBlocks {
 
 /// `data`: this rank's elements for all, left as they are; `result` has room for
 /// this rank's block, and may be the start of `data`.
-[[nodiscard]] int ring_reduce_scatter(const Ring& ring, MPI_Comm own, const Reduction& reduction,
+[[nodiscard]] int ring_reduce_scatter(const Ring& ring, const OwnCall& call, const Reduction& reduction,
                                       const void* data, const ReducedBlocks& blocks, void* result);
 
 /// The root's `block`; the ranks' have as many bytes each, whatever their types.
-[[nodiscard]] int chain_bcast(const Ring& ring, MPI_Comm own, int root, const Block& block);
+[[nodiscard]] int chain_bcast(const Ring& ring, const OwnCall& call, int root, const Block& block);
 
 /// `data`: this rank's; at the root what it has to give, then the result.  The
 /// others' stays as it is.
-[[nodiscard]] int chain_reduce(const Ring& ring, MPI_Comm own, int root,
+[[nodiscard]] int chain_reduce(const Ring& ring, const OwnCall& call, int root,
                                const Reduction& reduction, void* data, std::size_t elements);
 
 }  // namespace headway::glue

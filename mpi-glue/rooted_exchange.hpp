@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Our own algorithm for MPI_Gather, MPI_Gatherv, MPI_Scatter and MPI_Scatterv, for
 // when the plan names it: linear.  The root exchanges one message with every rank,
-// all at once, as the plan's rates take for granted; the libraries use trees,
-// whose inner ranks pass on what is not theirs.
+// as many at once as the window of messages.hpp holds; the libraries use trees, whose
+// inner ranks pass on what is not theirs.
 //
 // A sender goes on when its receiver has the whole message and says so: until then
 // the rates must hold, but MPI would let go of it as soon as the system has taken it.
 //
 // Right for any root, counts, datatypes and MPI_IN_PLACE at the root.  What is
-// not significant at a rank is not looked at.
+// not significant at a rank is not looked at, and messages of no bytes are not sent.
 #pragma once
 
 #include <mpi.h>
@@ -28,14 +28,13 @@ public:
         : direction_(direction), root_(root), in_place_(in_place), own_(own), of_(std::move(of)) {}
 
     /// A status of MPI.
-    [[nodiscard]] int carry_out(MPI_Comm own) const;
+    [[nodiscard]] int carry_out(const OwnCall& call) const;
 
 private:
-    [[nodiscard]] int at_root(Place place, MPI_Comm own) const;
-    [[nodiscard]] int receive_all(std::vector<MPI_Request>& messages,
-                                  std::vector<MPI_Request>& receipts, MPI_Comm own) const;
-    [[nodiscard]] int begin(const Block& block, bool sends, int peer, MPI_Comm own,
-                            MPI_Request* request) const;
+    void at_root(Place place, Messages& messages) const;
+    void elsewhere(Messages& messages) const;
+    void give_receipts(Messages& messages) const;
+    void own_message(Place place, Messages& messages) const;
 
     Direction direction_;
     int root_;
@@ -46,60 +45,89 @@ private:
 
 namespace rooted {
 
-/// Rank r's `count` elements are the r-th of as many.
+/// The blocks at the root.
 [[nodiscard]] inline Exchange::BlockOf in_order(const void* start, int count, MPI_Datatype type) {
-    return [=](int rank) {
-        const MPI_Aint bytes = count * detail::extent_of(type);
-        return Block{detail::element(start, rank * bytes), count, type};
-    };
+    return [=](int rank) { return block_in_order(start, count, type, rank); };
 }
-
 [[nodiscard]] inline Exchange::BlockOf as_listed(const void* start, const int* counts,
                                                  const int* displs, MPI_Datatype type) {
-    return [=](int rank) {
-        const MPI_Aint bytes = displs[rank] * detail::extent_of(type);
-        return Block{detail::element(start, bytes), counts[rank], type};
-    };
+    return [=](int rank) { return block_as_listed(start, counts, displs, type, rank); };
+}
+
+/// `root_takes`: a function of the check, whether the root's blocks are acceptable.
+[[nodiscard]] auto gathered(const Block& own, int root, const Exchange::BlockOf& of,
+                            const auto& root_takes) {
+    const bool in_place = own.data == MPI_IN_PLACE;
+    return CheckedCall{
+        [=] {
+            return RootedExchange(RootedExchange::Direction::to_root, root, in_place, own, of);
+        },
+        [=](const ArgumentCheck& check) {
+            if (!check.is_rank(root)) return false;
+            if (!check.is_root(root)) return !in_place && check.can_send(own);
+            return root_takes(check) &&
+                   (in_place || (check.can_send(own) && check.fit_together(own, of(root))));
+        }};
+}
+
+[[nodiscard]] auto scattered(const Block& own, int root, const Exchange::BlockOf& of,
+                             const auto& root_gives) {
+    const bool in_place = own.data == MPI_IN_PLACE;
+    return CheckedCall{
+        [=] {
+            return RootedExchange(RootedExchange::Direction::from_root, root, in_place, own, of);
+        },
+        [=](const ArgumentCheck& check) {
+            if (!check.is_rank(root)) return false;
+            if (!check.is_root(root)) return !in_place && check.can_receive(own);
+            return root_gives(check) &&
+                   (in_place || (check.can_receive(own) && check.fit_together(of(root), own)));
+        }};
 }
 
 [[nodiscard]] inline auto gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                  void* recvbuf, int recvcount, MPI_Datatype recvtype, int root,
                                  MPI_Comm) {
-    return [=] {
-        return RootedExchange(RootedExchange::Direction::to_root, root, sendbuf == MPI_IN_PLACE,
-                              {sendbuf, sendcount, sendtype},
-                              in_order(recvbuf, recvcount, recvtype));
-    };
+    return gathered({sendbuf, sendcount, sendtype}, root, in_order(recvbuf, recvcount, recvtype),
+                    [=](const ArgumentCheck& check) {
+                        return check.can_receive({recvbuf, recvcount, recvtype}) &&
+                               check.are_apart(sendbuf, recvbuf);
+                    });
 }
 
 [[nodiscard]] inline auto gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                   void* recvbuf, const int* recvcounts, const int* displs,
                                   MPI_Datatype recvtype, int root, MPI_Comm) {
-    return [=] {
-        return RootedExchange(RootedExchange::Direction::to_root, root, sendbuf == MPI_IN_PLACE,
-                              {sendbuf, sendcount, sendtype},
-                              as_listed(recvbuf, recvcounts, displs, recvtype));
-    };
+    return gathered({sendbuf, sendcount, sendtype}, root,
+                    as_listed(recvbuf, recvcounts, displs, recvtype),
+                    [=](const ArgumentCheck& check) {
+                        return recvbuf != MPI_IN_PLACE &&
+                               check.can_receive(recvbuf, recvcounts, displs, recvtype) &&
+                               check.are_apart(sendbuf, recvbuf);
+                    });
 }
 
 [[nodiscard]] inline auto scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                   void* recvbuf, int recvcount, MPI_Datatype recvtype, int root,
                                   MPI_Comm) {
-    return [=] {
-        return RootedExchange(RootedExchange::Direction::from_root, root, recvbuf == MPI_IN_PLACE,
-                              {recvbuf, recvcount, recvtype},
-                              in_order(sendbuf, sendcount, sendtype));
-    };
+    return scattered({recvbuf, recvcount, recvtype}, root, in_order(sendbuf, sendcount, sendtype),
+                     [=](const ArgumentCheck& check) {
+                         return sendbuf != MPI_IN_PLACE &&
+                                check.can_send({sendbuf, sendcount, sendtype}) &&
+                                check.are_apart(sendbuf, recvbuf);
+                     });
 }
 
 [[nodiscard]] inline auto scatterv(const void* sendbuf, const int* sendcounts, const int* displs,
                                    MPI_Datatype sendtype, void* recvbuf, int recvcount,
                                    MPI_Datatype recvtype, int root, MPI_Comm) {
-    return [=] {
-        return RootedExchange(RootedExchange::Direction::from_root, root, recvbuf == MPI_IN_PLACE,
-                              {recvbuf, recvcount, recvtype},
-                              as_listed(sendbuf, sendcounts, displs, sendtype));
-    };
+    return scattered({recvbuf, recvcount, recvtype}, root,
+                     as_listed(sendbuf, sendcounts, displs, sendtype),
+                     [=](const ArgumentCheck& check) {
+                         return sendbuf != MPI_IN_PLACE &&
+                                check.can_send(sendbuf, sendcounts, displs, sendtype) &&
+                                check.are_apart(sendbuf, recvbuf);
+                     });
 }
 
 }  // namespace rooted

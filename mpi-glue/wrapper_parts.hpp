@@ -61,20 +61,21 @@ int blocking(const auto& call, const auto& native) {
     return native();
 }
 
-/// With `exchange`, the arguments as our algorithms want them.
+/// With `exchange`, a CheckedCall.
 int blocking(const auto& call, const auto& exchange, const auto& native) {
     call.record();
-    const auto chosen = own_algorithms().choose(call.collective, call.communicator, call.size);
+    const auto chosen = own_algorithms().choose(call.collective, call.communicator, call.size,
+                                                exchange.is_acceptable);
     const Paced paced(call, chosen.algorithm);
     if (chosen.algorithm == Algorithm::native) return native();
-    return own_algorithms().run(chosen, call.communicator, exchange(), paced.is_entered());
+    return own_algorithms().run(chosen, call.communicator, exchange.make(), paced.is_entered());
 }
 
 /// With `ring`, see ring_calls.hpp.
 int blocking_by_ring(const auto& call, const auto& ring, const auto& native) {
     call.record();
-    const auto chosen =
-        own_algorithms().choose_ring(call.collective, call.communicator, ring.step_bytes);
+    const auto chosen = own_algorithms().choose_ring(call.collective, call.communicator,
+                                                     ring.step_bytes, ring.is_acceptable);
     const Paced paced(call, chosen.algorithm);
     if (chosen.algorithm == Algorithm::native) return native();
     return own_algorithms().run_ring(chosen, call.communicator, ring.carry_out);

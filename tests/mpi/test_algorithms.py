@@ -151,6 +151,68 @@ class Both:
         self.assertFalse(any("algorithms" in request for connection in daemon.connections
                              for request in connection.requests))
 
+    # ---- messages of no bytes ---------------------------------------------------
+
+    def test_nothing_is_not_sent(self):
+        """Of an alltoallv, an alltoallw, a gatherv and a scatterv: only what has bytes, and
+        the receipts of rooted ones."""
+        around = sorted((a, (a + 1) % 5) for a in range(5))
+        for algorithm, sparse in (("linear", 2 * around + 2 * [(4, 0), (0, 4)]),
+                                  ("pairwise_ring", 2 * around), ("pairwise_xor", 2 * around)):
+            with self.subTest(algorithm=algorithm), \
+                    self.daemon(nodes=STEP_NODES, algorithm=algorithm, steps=()):
+                job, sent = self.spied_job("sparse_check", "5000")
+                self.assertEqual((job.status, job.stdout), (0, "all data right\n"), job.stderr)
+                self.assertIn(f"alltoallw of 5 ranks: {algorithm}", job.stderr)
+                self.assertEqual(sorted((a, b) for a, b, _ in sent), sorted(sparse))
+
+    def test_what_is_small_at_all_ranks_is_the_library_s(self):
+        """Also where the ranks do not know each other's sizes."""
+        with self.daemon(nodes=STEP_NODES, algorithm="linear", steps=()):
+            job, sent = self.spied_job("sparse_check", "2047")
+        self.assertEqual((job.status, job.stdout), (0, "all data right\n"), job.stderr)
+        for operation in ("alltoallv", "alltoallw", "gatherv", "scatterv"):
+            self.assertIn(f"{operation} of 5 ranks: native", job.stderr)
+        self.assertEqual(sent, [])
+
+    # ---- erroneous calls --------------------------------------------------------
+
+    refused = ["negative count", "no type", "no type to receive", "uncommitted type", "root beyond",
+               "root below", "no operation", "in place to receive", "no communicator"]
+    truncated_class = 15
+
+    def test_erroneous_calls(self):
+        """Each rank gets the library's own class of error, and the next calls are right."""
+        wrongs = [*self.refused, "truncating", "with room at the root"]
+        plain = self.run_job("errors_check", *wrongs, helper=False)
+        self.assertNotIn("next wrong", plain.stdout)
+        for algorithm, operations in (("linear", ["alltoall", "alltoallv", "gatherv", "scatter"]),
+                                      ("pairwise_ring", ["alltoallw"]), ("alltoall_b", ["alltoall"]),
+                                      ("ring", ["allgatherv", "bcast", "allreduce"])):
+            with self.subTest(algorithm=algorithm):
+                job, _ = self.paced_job("errors_check", *wrongs, nodes=NODES, algorithm=algorithm,
+                                        steps=(), HEADWAY_VERBOSE="1", HEADWAY_SIBLINGS="disjoint")
+                self.assert_same_output(job, plain)
+                for operation in operations:
+                    self.assertIn(f"{operation} of 4 ranks: {algorithm}", job.stderr)
+
+    def test_a_message_that_is_too_long(self):
+        """At one rank only.  Open MPI's own functions call that MPI_ERR_OTHER in some
+        algorithms and wait for ever in others, so they are no measure."""
+        for algorithm in ALGORITHMS:
+            with self.subTest(algorithm=algorithm):
+                wrongs = {"truncating one": ["alltoallv", "alltoallw"]}
+                if algorithm == "linear":
+                    wrongs["truncating the root"] = ["gatherv"]
+                job, _ = self.paced_job("errors_check", *wrongs, nodes=NODES,
+                                        algorithm=algorithm, steps=(), HEADWAY_VERBOSE="1")
+                self.assertEqual(job.status, 0, job.stderr)
+                self.assertIn(f"alltoallv of 4 ranks: {algorithm}", job.stderr)
+                self.assertEqual(job.stdout.splitlines(),
+                                 [f"{operation}, {wrong}: 0 {self.truncated_class} 0 0 next right"
+                                  for wrong, operations in wrongs.items()
+                                  for operation in operations])
+
     # ---- in which phase messages are sent -------------------------------------
 
     def run_spied(self, operation, seed, **keywords):
@@ -375,6 +437,9 @@ class Mpich(Both, ComparedTest):
     """libheadway-mpich.so."""
 
     library = "mpich"
+    # to Open MPI a handle is an address, behind which there may be anything by then
+    refused = [*Both.refused, "freed communicator"]
+    truncated_class = 14
 
 
 if __name__ == "__main__":

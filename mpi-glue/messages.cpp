@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include "messages.hpp"
+
+#include <algorithm>
+
+#include "real.hpp"
+
+namespace headway::glue {
+namespace {
+
+constexpr std::uint32_t message_kinds = 4;
+// MPI guarantees tags up to 32767.
+constexpr std::uint32_t calls_with_tags = 32768 / message_kinds;
+
+/// What concerns one message only.  Another error is one of the communicator.
+bool is_of_one_message(int status) {
+    int error_class = MPI_SUCCESS;
+    PMPI_Error_class(status, &error_class);
+    return error_class == MPI_ERR_TRUNCATE;
+}
+
+}  // namespace
+
+Messages::Messages(const OwnCall& call, Senders senders)
+    : communicator_(call.communicator),
+      first_tag_(static_cast<int>(call.number % calls_with_tags * message_kinds)),
+      senders_are_asked_for_(senders == Senders::are_asked_for) {
+    requests_.fill(MPI_REQUEST_NULL);
+    if (senders_are_asked_for_) received_.reserve(window_requests);
+}
+
+Messages::~Messages() {
+    if (under_way_ > 0) give_up();
+}
+
+Messages::Ticket Messages::receive(const Block& block, int from, MessageKind kind) {
+    return post(block, from, kind, Direction::to_here);
+}
+
+Messages::Ticket Messages::send(const Block& block, int to, MessageKind kind) {
+    return post(block, to, kind, Direction::from_here);
+}
+
+Messages::Ticket Messages::post(const Block& block, int peer, MessageKind kind,
+                                Direction direction) {
+    while (under_way_ == window_requests) wait_for_some();
+    if (is_broken_) return {};
+    const int slot = free_count_ > 0 ? free_[static_cast<std::size_t>(--free_count_)] : used_++;
+    const auto at = static_cast<std::size_t>(slot);
+    const int tag = first_tag_ + static_cast<int>(kind);
+    int posted = start(block, peer, tag, direction, &requests_[at]);
+    note(posted);
+    if (posted != MPI_SUCCESS)
+        posted = start({nullptr, 0, MPI_BYTE}, peer, tag, direction, &requests_[at]);
+    const bool receives = direction == Direction::to_here;
+    const bool brings_data = receives && kind == MessageKind::data;
+    slots_[at] = {++posted_, peer, senders_are_asked_for_ && brings_data, receives};
+    ++under_way_;
+    if (posted == MPI_SUCCESS) return {slot, posted_};
+    requests_[at] = MPI_REQUEST_NULL;
+    completed(slot, posted);
+    is_broken_ = true;
+    give_up();
+    return {};
+}
+
+int Messages::start(const Block& block, int peer, int tag, Direction direction,
+                    MPI_Request* request) const {
+    return direction == Direction::to_here
+               ? PMPI_Irecv(block.room(), block.count, block.type, peer, tag, communicator_, request)
+               : real::Isend(block.data, block.count, block.type, peer, tag, communicator_, request);
+}
+
+void Messages::completed(int slot, int status) {
+    const Slot& done = slots_[static_cast<std::size_t>(slot)];
+    note(status);
+    if (done.brings_data) received_.push_back(done.peer);
+    free_[static_cast<std::size_t>(free_count_++)] = slot;
+    --under_way_;
+    if (status != MPI_SUCCESS && !is_of_one_message(status)) is_broken_ = true;
+}
+
+void Messages::wait_for_some() {
+    std::array<int, window_requests> which;
+    std::array<MPI_Status, window_requests> statuses;
+    int count = 0;
+    const int result = real::Waitsome(used_, requests_.data(), &count, which.data(),
+                                      statuses.data());
+    int result_class = MPI_SUCCESS;
+    PMPI_Error_class(result, &result_class);
+    if (result_class != MPI_SUCCESS && result_class != MPI_ERR_IN_STATUS) {
+        note(result);
+        is_broken_ = true;
+        count = 0;
+    }
+    for (std::size_t at = 0; count > 0 && at < static_cast<std::size_t>(count); ++at) {
+        requests_[static_cast<std::size_t>(which[at])] = MPI_REQUEST_NULL;
+        completed(which[at], result == MPI_SUCCESS ? MPI_SUCCESS : statuses[at].MPI_ERROR);
+    }
+    if (is_broken_) give_up();
+}
+
+void Messages::wait_for(const Ticket& ticket) {
+    const auto at = static_cast<std::size_t>(ticket.slot);
+    if (ticket.serial == 0 || slots_[at].serial != ticket.serial ||
+        requests_[at] == MPI_REQUEST_NULL)
+        return;
+    const int result = real::Wait(&requests_[at], MPI_STATUS_IGNORE);
+    requests_[at] = MPI_REQUEST_NULL;
+    completed(ticket.slot, result);
+    if (is_broken_) give_up();
+}
+
+int Messages::wait_for_all() {
+    while (under_way_ > 0) wait_for_some();
+    return status_;
+}
+
+std::optional<int> Messages::next_received() {
+    if (received_.empty()) return std::nullopt;
+    const int peer = received_.back();
+    received_.pop_back();
+    return peer;
+}
+
+std::optional<int> Messages::wait_for_received() {
+    while (received_.empty() && under_way_ > 0) wait_for_some();
+    return next_received();
+}
+
+/// A receive that nothing has matched ends at once when it is cancelled.  What is
+/// being transferred may end by itself; if not, MPI is told to end it when it can.
+void Messages::give_up() {
+    is_broken_ = true;
+    for (std::size_t at = 0; at < static_cast<std::size_t>(used_); ++at) {
+        if (requests_[at] != MPI_REQUEST_NULL && slots_[at].receives) PMPI_Cancel(&requests_[at]);
+    }
+    const auto deadline = std::chrono::steady_clock::now() + end_patience;
+    int all_done = 0;
+    do {
+        all_done = 1;
+        for (std::size_t at = 0; at < static_cast<std::size_t>(used_); ++at) {
+            if (requests_[at] == MPI_REQUEST_NULL) continue;
+            int done = 0;
+            // an error completes a request, too
+            const int result = real::Test(&requests_[at], &done, MPI_STATUS_IGNORE);
+            if (result != MPI_SUCCESS) requests_[at] = MPI_REQUEST_NULL;
+            if (requests_[at] != MPI_REQUEST_NULL) all_done = 0;
+        }
+    } while (all_done == 0 && std::chrono::steady_clock::now() < deadline);
+    for (std::size_t at = 0; at < static_cast<std::size_t>(used_); ++at) {
+        if (requests_[at] != MPI_REQUEST_NULL) real::Request_free(&requests_[at]);
+    }
+    under_way_ = 0;
+}
+
+}  // namespace headway::glue
