@@ -219,10 +219,10 @@ bool Helper::applies_to(MPI_Comm communicator) const noexcept {
     return active_ && is_of_one_group(communicator);
 }
 
-bool Helper::enter(const Collective& collective, MPI_Comm communicator,
-                   std::uint64_t bytes, Algorithm algorithm) noexcept {
+EntryId Helper::enter(const Collective& collective, MPI_Comm communicator,
+                      std::uint64_t bytes, Algorithm algorithm) noexcept {
     const std::lock_guard lock(mutex_);
-    if (!session_) return false;
+    if (!session_) return not_entered;
     try {
         return entered_or_told(collective.operation,
                                enter_locked(collective, communicator, bytes, algorithm));
@@ -231,10 +231,10 @@ bool Helper::enter(const Collective& collective, MPI_Comm communicator,
     }
 }
 
-bool Helper::enter(const Paceable& paceable) noexcept {
-    if (!active_) return false;
+EntryId Helper::enter(const Paceable& paceable) noexcept {
+    if (!active_) return not_entered;
     const std::lock_guard lock(mutex_);
-    if (!session_) return false;
+    if (!session_) return not_entered;
     try {
         const auto known = session_->pattern(paceable.key);
         return entered_or_told(paceable.key.operation,
@@ -245,9 +245,9 @@ bool Helper::enter(const Paceable& paceable) noexcept {
     }
 }
 
-bool Helper::entered_or_told(Operation operation, const LinkResult<bool>& entered) {
+EntryId Helper::entered_or_told(Operation operation, const LinkResult<EntryId>& entered) {
     if (!entered) tell(entered.error(), std::string("not pacing ") + name_of(operation));
-    return entered.value_or(false);
+    return entered.value_or(not_entered);
 }
 
 std::optional<int> Helper::root_host_of(const Collective& collective,
@@ -256,15 +256,15 @@ std::optional<int> Helper::root_host_of(const Collective& collective,
     return hosts_.host_of(communicator, collective.root);
 }
 
-LinkResult<bool> Helper::enter_locked(const Collective& collective, MPI_Comm communicator,
-                                      std::uint64_t bytes, Algorithm algorithm) {
+LinkResult<EntryId> Helper::enter_locked(const Collective& collective, MPI_Comm communicator,
+                                         std::uint64_t bytes, Algorithm algorithm) {
     CommunicatorPatterns* patterns = patterns_of(communicator);
-    if (patterns == nullptr || !patterns->hosts || patterns->hosts->size() < 2) return false;
-    if (algorithm == Algorithm::ring && patterns->hosts->size() > HostTable::told_max) return false;
+    if (patterns == nullptr || !patterns->hosts || patterns->hosts->size() < 2) return not_entered;
+    if (algorithm == Algorithm::ring && patterns->hosts->size() > HostTable::told_max) return not_entered;
     const std::optional<int> root_host = algorithm == Algorithm::ring
                                              ? no_root  // all links of the ring are used alike
                                              : root_host_of(collective, communicator);
-    if (!root_host) return false;
+    if (!root_host) return not_entered;
     auto& of_operation = patterns->by_operation[static_cast<std::size_t>(collective.operation)];
     KnownPattern*& known = of_operation[{*root_host, algorithm}];
     if (known == nullptr) {
@@ -327,12 +327,12 @@ void Helper::step(int step) noexcept {
     if (session_) session_->step(step);
 }
 
-void Helper::leave() noexcept {
+void Helper::leave(EntryId entry) noexcept {
     if (forked_) return;
     const std::lock_guard lock(mutex_);
     if (!session_) return;
     try {
-        if (const auto left = session_->leave(); !left) tell(left.error(), "");
+        if (const auto left = session_->leave(entry); !left) tell(left.error(), "");
     } catch (const std::exception&) {
         end_session();
     }
@@ -389,11 +389,11 @@ void Helper::tell(const LinkError& error, const std::string& refused) {
 }
 
 /// From now on this process paces nothing.  Closing the connection undoes
-/// whatever it had entered.  False, as "not entered".
-bool Helper::end_session() noexcept {
+/// whatever it had entered.
+EntryId Helper::end_session() noexcept {
     active_ = false;
     session_.reset();
-    return false;
+    return not_entered;
 }
 
 int Helper::forget_communicator(MPI_Comm, int, void* value, void*) {

@@ -54,11 +54,11 @@ public:
     [[nodiscard]] bool applies_to(MPI_Comm communicator) const noexcept;
 
     /// Has the daemon set the rates for a collective that is carried out by
-    /// `algorithm`.  True: leave() must follow.
-    [[nodiscard]] bool enter(const Collective& collective, MPI_Comm communicator,
+    /// `algorithm`.  Unless not_entered, leave() of it must follow.
+    [[nodiscard]] EntryId enter(const Collective& collective, MPI_Comm communicator,
                              std::uint64_t bytes, Algorithm algorithm) noexcept;
-    [[nodiscard]] bool enter(const Paceable& paceable) noexcept;
-    void leave() noexcept;
+    [[nodiscard]] EntryId enter(const Paceable& paceable) noexcept;
+    void leave(EntryId entry) noexcept;
 
     /// What was entered last goes on to another step; see Session::step().
     void step(int step) noexcept;
@@ -115,12 +115,12 @@ private:
     [[nodiscard]] CommunicatorPatterns* patterns_of(MPI_Comm communicator);
     [[nodiscard]] PatternKey key_of(Operation operation, MPI_Comm communicator,
                                     const HostSet& hosts, int root_host, Algorithm algorithm) const;
-    [[nodiscard]] LinkResult<bool> enter_locked(const Collective& collective,
-                                                MPI_Comm communicator, std::uint64_t bytes,
-                                                Algorithm algorithm);
-    [[nodiscard]] bool entered_or_told(Operation operation, const LinkResult<bool>& entered);
+    [[nodiscard]] LinkResult<EntryId> enter_locked(const Collective& collective,
+                                                   MPI_Comm communicator, std::uint64_t bytes,
+                                                   Algorithm algorithm);
+    [[nodiscard]] EntryId entered_or_told(Operation operation, const LinkResult<EntryId>& entered);
     void tell(const LinkError& error, const std::string& refused);
-    bool end_session() noexcept;
+    EntryId end_session() noexcept;
     void watch_fork();
 
     static int forget_communicator(MPI_Comm, int, void* value, void*);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "pending_requests.hpp"
 
+#include <utility>
+
 namespace headway::glue {
 
 PendingRequests& pending_requests() {
@@ -8,37 +10,41 @@ PendingRequests& pending_requests() {
     return *instance;
 }
 
-void PendingRequests::begin(MPI_Request request) noexcept {
+void PendingRequests::begin(MPI_Request request, EntryId entry) noexcept {
     const std::lock_guard lock(mutex_);
-    ++nonblocking_[request];
-    ++under_way_;
+    EntryId& known = nonblocking_[request];
+    const EntryId ended = std::exchange(known, entry);
+    if (ended == not_entered) {
+        ++under_way_;
+    } else {
+        helper().leave(ended);
+    }
 }
 
 void PendingRequests::prepare(MPI_Request request, const Paceable& paceable) noexcept {
     const std::lock_guard lock(mutex_);
-    if (by_request_.insert_or_assign(request, Persistent{paceable}).second) ++persistent_;
+    if (by_request_.insert_or_assign(request, Persistent{paceable, not_entered}).second) ++persistent_;
 }
 
 void PendingRequests::start(MPI_Request request) noexcept {
     const std::lock_guard lock(mutex_);
     const auto found = by_request_.find(request);
-    if (found == by_request_.end() || found->second.entered) return;
-    found->second.entered = helper().enter(found->second.paceable);
-    if (found->second.entered) ++under_way_;
+    if (found == by_request_.end() || found->second.entry != not_entered) return;
+    found->second.entry = helper().enter(found->second.paceable);
+    if (found->second.entry != not_entered) ++under_way_;
 }
 
 void PendingRequests::complete(MPI_Request request) noexcept {
     const std::lock_guard lock(mutex_);
+    EntryId ended = not_entered;
     if (const auto found = by_request_.find(request); found != by_request_.end()) {
-        if (!found->second.entered) return;
-        found->second.entered = false;
-    } else if (const auto counted = nonblocking_.find(request); counted != nonblocking_.end()) {
-        if (--counted->second == 0) nonblocking_.erase(counted);
-    } else {
-        return;
+        ended = std::exchange(found->second.entry, not_entered);
+    } else if (const auto known = nonblocking_.extract(request); !known.empty()) {
+        ended = known.mapped();
     }
+    if (ended == not_entered) return;
     --under_way_;
-    helper().leave();
+    helper().leave(ended);
 }
 
 void PendingRequests::forget(MPI_Request request) noexcept {

@@ -28,8 +28,9 @@ public:
         return persistent_.load(std::memory_order_relaxed) != 0;
     }
 
-    /// A nonblocking collective, entered already.
-    void begin(MPI_Request request) noexcept;
+    /// A nonblocking collective, entered already.  If MPI gave its handle to another one
+    /// before, that has ended, whoever has seen it.
+    void begin(MPI_Request request, EntryId entry) noexcept;
 
     /// A persistent collective, inactive.
     void prepare(MPI_Request request, const Paceable& paceable) noexcept;
@@ -43,14 +44,13 @@ public:
 private:
     struct Persistent {
         Paceable paceable;
-        bool entered = false;
+        EntryId entry = not_entered;
     };
 
     std::atomic<long> under_way_{0};
     std::atomic<long> persistent_{0};
     std::mutex mutex_;  ///< guards what follows
-    /// How often: MPI may give a handle anew before we have seen its end.
-    std::unordered_map<MPI_Request, int> nonblocking_;
+    std::unordered_map<MPI_Request, EntryId> nonblocking_;
     std::unordered_map<MPI_Request, Persistent> by_request_;
 };
 

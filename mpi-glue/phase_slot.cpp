@@ -36,8 +36,8 @@ PhaseSlot::~PhaseSlot() {
 /// Of those that limit anything; 0 if none does.
 std::uint32_t PhaseSlot::strictest() const {
     const Phase* least = base_.number != 0 ? &base_ : nullptr;
-    for (const Phase& phase : entered_) {
-        if (least == nullptr || phase.bytes_per_s < least->bytes_per_s) least = &phase;
+    for (const Entered& one : entered_) {
+        if (least == nullptr || one.phase.bytes_per_s < least->bytes_per_s) least = &one.phase;
     }
     return least != nullptr ? least->number : 0;
 }

@@ -27,6 +27,11 @@ struct Phase {
     std::uint64_t bytes_per_s = no_limit;  ///< the least of its rates
 };
 
+/// One of the collectives that a process is in.  They may overlap and end in any
+/// order, so each is left by what it was entered as.
+using EntryId = std::uint64_t;
+inline constexpr EntryId not_entered = 0;
+
 /// Where the daemon says that the slot is.
 struct SlotPlace {
     std::size_t map_bytes = 0;
@@ -60,24 +65,24 @@ public:
     [[nodiscard]] std::uint32_t generation() const { return load(place_.generation_offset); }
 
     /// The next packet is sent in this phase, or in a stricter one entered before.
-    void enter(const Phase& phase) {
-        entered_.push_back(phase);
+    void enter(EntryId entry, const Phase& phase) {
+        entered_.push_back({entry, phase});
         store(strictest());
     }
 
     [[nodiscard]] bool is_resting() const { return entered_.empty(); }
 
-    /// The innermost phase becomes another one.
+    /// What was entered last goes on in another phase.
     void change(const Phase& phase) {
         if (entered_.empty()) return;
-        entered_.back() = phase;
+        entered_.back().phase = phase;
         store(strictest());
     }
 
-    /// The innermost phase ends.  False if there was none.
-    bool leave() {
-        if (entered_.empty()) return false;
-        entered_.pop_back();
+    /// That one ends.  False: it has not been entered here.
+    bool leave(EntryId entry) {
+        const auto left = std::erase_if(entered_, [=](const Entered& one) { return one.id == entry; });
+        if (left == 0) return false;
         store(strictest());
         return true;
     }
@@ -89,6 +94,11 @@ public:
     }
 
 private:
+    struct Entered {
+        EntryId id = not_entered;
+        Phase phase;
+    };
+
     PhaseSlot(char* memory, const SlotPlace& place) : memory_(memory), place_(place) {
         entered_.reserve(16);
     }
@@ -110,7 +120,7 @@ private:
     SlotPlace place_;
     std::uint32_t stored_ = 0;
     Phase base_;
-    std::vector<Phase> entered_;  ///< innermost last
+    std::vector<Entered> entered_;  ///< last one last
 };
 
 }  // namespace headway::glue

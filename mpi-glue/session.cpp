@@ -165,7 +165,7 @@ void Session::disconnect() {
     stepping_.reset();
     slot_.reset();
     link_.reset();
-    requested_ = 0;
+    requested_.clear();
     seeker_.lost();
 }
 
@@ -212,13 +212,14 @@ LinkResult<std::optional<PlannedAlgorithm>> Session::planned_algorithm(
     return PlannedAlgorithm{named, !steps_in(*answer).empty()};
 }
 
-LinkResult<bool> Session::enter(KnownPattern& known, std::uint64_t bytes) {
+LinkResult<EntryId> Session::enter(KnownPattern& known, std::uint64_t bytes) {
     const auto connected = noted(connect());
-    if (!connected || !*connected) return connected;
+    if (!connected) return tl::unexpected(connected.error());
+    if (!*connected) return not_entered;
     return noted(enter_connected(known, bytes));
 }
 
-LinkResult<bool> Session::enter_connected(KnownPattern& known, std::uint64_t bytes) {
+LinkResult<EntryId> Session::enter_connected(KnownPattern& known, std::uint64_t bytes) {
     if (const auto updated = update(known); !updated) return tl::unexpected(updated.error());
     return slot_ ? enter_phase(known, bytes) : enter_by_request(known, bytes);
 }
@@ -234,26 +235,26 @@ LinkResult<void> Session::update(KnownPattern& known) {
     return prepare(known);
 }
 
-LinkResult<bool> Session::enter_phase(KnownPattern& known, std::uint64_t bytes) {
+LinkResult<EntryId> Session::enter_phase(KnownPattern& known, std::uint64_t bytes) {
     Pattern& pattern = known.second;
-    if (!is_worthwhile(pattern, bytes)) return false;
+    if (!is_worthwhile(pattern, bytes)) return not_entered;
     KnownPhase& phase = pattern.phases[size_class(bytes)];
     if (phase.generation != slot_->generation()) {
         if (const auto asked = ask_for_phase(known, bytes, phase); !asked)
             return tl::unexpected(asked.error());
     }
-    if (phase.phase.number == 0) return false;
-    enter_slot(phase);
-    return true;
+    if (phase.phase.number == 0) return not_entered;
+    return enter_slot(phase);
 }
 
 /// Of two at a time neither knows in which step the other is: each has the rates
 /// of its whole.
-void Session::enter_slot(const KnownPhase& known) {
+EntryId Session::enter_slot(const KnownPhase& known) {
     if (stepping_) slot_->change(stepping_->phase);
     stepping_.reset();
     if (slot_->is_resting() && !known.steps.empty()) stepping_ = known;
-    slot_->enter(known.phase);
+    slot_->enter(++last_entry_, known.phase);
+    return last_entry_;
 }
 
 void Session::step(int step) {
@@ -265,30 +266,32 @@ void Session::step(int step) {
     slot_->change(*phase);
 }
 
-LinkResult<bool> Session::enter_by_request(KnownPattern& known, std::uint64_t bytes) {
-    if (!is_worthwhile(known.second, bytes)) return false;
+LinkResult<EntryId> Session::enter_by_request(KnownPattern& known, std::uint64_t bytes) {
+    if (!is_worthwhile(known.second, bytes)) return not_entered;
     auto entered = ask_to_enter(known, bytes);
     if (!entered && !entered.error().lost) {
         // A pattern goes out of date when the daemon reads another topology.
-        entered = prepare(known);
-        if (entered && !is_worthwhile(known.second, bytes)) return false;
-        if (entered) entered = ask_to_enter(known, bytes);
+        if (const auto prepared = prepare(known); !prepared) {
+            entered = tl::unexpected(prepared.error());
+        } else {
+            if (!is_worthwhile(known.second, bytes)) return not_entered;
+            entered = ask_to_enter(known, bytes);
+        }
     }
-    if (entered) {
-        ++requested_;
-        return true;
-    }
+    if (entered) return entered;
     known.second = Pattern{};
     known.second.connection = connection_;
     return tl::unexpected(entered.error());
 }
 
-LinkResult<void> Session::leave() {
-    if (slot_) slot_->leave();
+LinkResult<void> Session::leave(EntryId entry) {
+    if (slot_) slot_->leave(entry);
     stepping_.reset();
-    if (slot_ || requested_ == 0) return {};
-    --requested_;
-    return noted(link_->tell({{"op", "leave"}}));
+    const auto left = requested_.extract(entry);
+    if (left.empty()) return {};
+    Json request{{"op", "leave"}};
+    if (left.mapped()) request["entered"] = *left.mapped();
+    return noted(link_->tell(std::move(request)));
 }
 
 // ----------------------------------------------------------------------- rates
@@ -387,12 +390,13 @@ void Session::prepare_traffic(Pattern& pattern) const {
     if (!slot_) pattern.reason = "headwayd has no phases on this node";
 }
 
-LinkResult<void> Session::ask_to_enter(const KnownPattern& known, std::uint64_t bytes) {
+LinkResult<EntryId> Session::ask_to_enter(const KnownPattern& known, std::uint64_t bytes) {
     const auto answer =
         link_->ask({{"op", "enter"}, {"pattern", known.second.id}, {"message_bytes", bytes}});
     if (!answer) return tl::unexpected(answer.error());
     show(name_of(known.first.operation), *answer);
-    return {};
+    requested_.emplace(++last_entry_, number_in(*answer, "entered"));
+    return last_entry_;
 }
 
 void Session::show(const std::string& what, const Json& answer) const {

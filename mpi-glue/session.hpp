@@ -140,11 +140,10 @@ public:
     [[nodiscard]] LinkResult<std::optional<PlannedAlgorithm>> planned_algorithm(
         const PatternKey& key, std::optional<std::uint64_t> bytes, AskedAt& asked);
 
-    /// True: the rates hold, and leave() must follow.
-    [[nodiscard]] LinkResult<bool> enter(KnownPattern& known, std::uint64_t bytes);
-    /// The innermost one ends.  What was entered on an earlier connection ended
-    /// with that.
-    [[nodiscard]] LinkResult<void> leave();
+    /// Unless not_entered, the rates hold, and leave() of it must follow.
+    [[nodiscard]] LinkResult<EntryId> enter(KnownPattern& known, std::uint64_t bytes);
+    /// That one ends.  What was entered on an earlier connection ended with that.
+    [[nodiscard]] LinkResult<void> leave(EntryId entry);
 
     /// What was entered last goes on to that step, in which all its ranks are:
     /// none is before it, and none will begin the next before all have ended it.
@@ -173,13 +172,13 @@ private:
     [[nodiscard]] LinkResult<void> prepare(KnownPattern& known);
     void prepare_traffic(Pattern& pattern) const;
     [[nodiscard]] DaemonLink::Json request_of(const char* op, const PatternKey& key) const;
-    [[nodiscard]] LinkResult<bool> enter_connected(KnownPattern& known, std::uint64_t bytes);
-    [[nodiscard]] LinkResult<bool> enter_phase(KnownPattern& known, std::uint64_t bytes);
-    [[nodiscard]] LinkResult<bool> enter_by_request(KnownPattern& known, std::uint64_t bytes);
+    [[nodiscard]] LinkResult<EntryId> enter_connected(KnownPattern& known, std::uint64_t bytes);
+    [[nodiscard]] LinkResult<EntryId> enter_phase(KnownPattern& known, std::uint64_t bytes);
+    [[nodiscard]] LinkResult<EntryId> enter_by_request(KnownPattern& known, std::uint64_t bytes);
     [[nodiscard]] LinkResult<void> ask_for_phase(const KnownPattern& pattern, std::uint64_t bytes,
                                                  KnownPhase& known);
-    [[nodiscard]] LinkResult<void> ask_to_enter(const KnownPattern& known, std::uint64_t bytes);
-    void enter_slot(const KnownPhase& known);
+    [[nodiscard]] LinkResult<EntryId> ask_to_enter(const KnownPattern& known, std::uint64_t bytes);
+    [[nodiscard]] EntryId enter_slot(const KnownPhase& known);
     [[nodiscard]] bool holds_what_was_answered() const;
     [[nodiscard]] LinkResult<void> hold_rates();
     void show(const std::string& what, const DaemonLink::Json& answer) const;
@@ -200,7 +199,9 @@ private:
     std::uint64_t connection_ = 0;                     ///< the number of link_
     std::optional<PhaseSlot> slot_;                    ///< none: rates change by requests
     std::optional<KnownPhase> stepping_;               ///< entered last, and it has steps
-    std::size_t requested_ = 0;                        ///< collectives entered by requests
+    EntryId last_entry_ = not_entered;
+    /// Those entered by requests, and what the daemon calls them; none: it has no names.
+    std::map<EntryId, std::optional<std::uint64_t>> requested_;
 
     std::shared_ptr<HeldRates> held_;  ///< none: no rates beside those of collectives
 };

@@ -25,9 +25,10 @@ struct CollectiveCall {
                    const Messages& its_messages)
         : collective(what), communicator(where), size(its_size), messages(its_messages) {}
 
-    [[nodiscard]] bool enter(Algorithm algorithm = Algorithm::native) const {
-        return helper().applies_to(communicator) &&
-               helper().enter(collective, communicator, size(), algorithm);
+    [[nodiscard]] EntryId enter(Algorithm algorithm = Algorithm::native) const {
+        return helper().applies_to(communicator)
+                   ? helper().enter(collective, communicator, size(), algorithm)
+                   : not_entered;
     }
     void record() const { recorder().collective(collective.operation, communicator, messages); }
 
@@ -41,17 +42,17 @@ struct CollectiveCall {
 class Paced {
 public:
     explicit Paced(const auto& call, Algorithm algorithm = Algorithm::native)
-        : entered_(call.enter(algorithm)) {}
+        : entry_(call.enter(algorithm)) {}
     Paced(const Paced&) = delete;
     Paced& operator=(const Paced&) = delete;
     ~Paced() {
-        if (entered_) helper().leave();
+        if (is_entered()) helper().leave(entry_);
     }
 
-    [[nodiscard]] bool is_entered() const { return entered_; }
+    [[nodiscard]] bool is_entered() const { return entry_ != not_entered; }
 
 private:
-    bool entered_;
+    EntryId entry_;
 };
 
 /// `native` is the MPI library's own function with all its arguments.
@@ -83,13 +84,13 @@ int blocking_by_ring(const auto& call, const auto& ring, const auto& native) {
 
 int nonblocking(const auto& call, const MPI_Request* request, const auto& native) {
     call.record();
-    const bool entered = call.enter();
+    const EntryId entry = call.enter();
     const int status = native();
-    if (!entered) return status;
+    if (entry == not_entered) return status;
     if (status == MPI_SUCCESS) {
-        pending_requests().begin(*request);
+        pending_requests().begin(*request, entry);
     } else {
-        helper().leave();
+        helper().leave(entry);
     }
     return status;
 }

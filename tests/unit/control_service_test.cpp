@@ -36,6 +36,21 @@ TEST_F(ControlServiceTest, EnterSetsTheRatesBeforeItAnswers) {
     expect_at_rest();
 }
 
+TEST_F(ControlServiceTest, ACollectiveIsLeftByItsNumber) {
+    const auto client = connect();
+    const Json paced = ask(client, "enter", everybody);
+    Json small = everybody;
+    small["message_bytes"] = 1;
+    const Json unpaced = ask(client, "enter", small);
+    EXPECT_EQ(paced["paced"], true) << paced;
+    EXPECT_EQ(unpaced["paced"], false) << unpaced;
+    EXPECT_EQ(ask(client, "leave", {{"entered", paced["entered"]}})["ok"], true);
+    expect_at_rest();
+    EXPECT_EQ(ask(client, "leave", {{"entered", paced["entered"]}})["ok"], false);
+    EXPECT_EQ(ask(client, "leave", {{"entered", unpaced["entered"]}})["ok"], true);
+    EXPECT_EQ(ask(client, "leave")["ok"], false) << "nothing is left";
+}
+
 TEST_F(ControlServiceTest, PreparedPatternsSpareTheHostLists) {
     const auto client = connect();
     const Json prepared = ask(client, "prepare", everybody);

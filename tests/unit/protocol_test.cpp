@@ -27,7 +27,8 @@ TEST(Protocol, ReadsRequests) {
     EXPECT_EQ(hello.pid, 123U);
     EXPECT_EQ(parse_request(R"({"v":1,"id":7,"op":"status"})").id, 7U);
     body_of<StatusRequest>(R"({"v":1,"id":0,"op":"status"})");
-    body_of<LeaveRequest>(R"({"v":1,"id":0,"op":"leave"})");
+    EXPECT_EQ(body_of<LeaveRequest>(R"({"v":1,"id":0,"op":"leave"})").entered, std::nullopt);
+    EXPECT_EQ(body_of<LeaveRequest>(R"({"v":1,"id":0,"op":"leave","entered":7})").entered, 7U);
 
     const auto plan = body_of<PlanRequest>(
         R"({"v":1,"id":0,"op":"plan","operation":"alltoall","hosts":["a[0-1]","b0"],)"

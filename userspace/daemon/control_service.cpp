@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include <nlohmann/json.hpp>
 
@@ -117,7 +118,7 @@ struct ControlService::Dispatch {
     Result<Json> operator()(const PlanRequest& r) { return service.plan(r, answer); }
     Result<Json> operator()(const PrepareRequest& r) { return service.prepare(session, r, answer); }
     Result<Json> operator()(const EnterRequest& r) { return service.enter(session, r, answer); }
-    Result<Json> operator()(const LeaveRequest&) { return service.leave(session, answer); }
+    Result<Json> operator()(const LeaveRequest& r) { return service.leave(session, r, answer); }
     Result<Json> operator()(const JoinRequest& r) { return service.join(session, r, answer); }
     Result<Json> operator()(const StartJobRequest& r) {
         return service.start_job(session, r, answer);
@@ -346,14 +347,25 @@ Result<Json> ControlService::enter(ControlSession& session, const EnterRequest& 
         entered.id = *id;
         entered.in_force = std::move(rates);
     }
+    entered.number = session.enters.empty() ? 1 : session.enters.back().number + 1;
+    answer["entered"] = entered.number;
     session.enters.push_back(std::move(entered));
     return answer;
 }
 
-Result<Json> ControlService::leave(ControlSession& session, Json answer) {
-    if (session.enters.empty()) return failure("there is nothing to leave");
-    const auto entered = session.enters.back().id;
-    session.enters.pop_back();
+Result<Json> ControlService::leave(ControlSession& session, const LeaveRequest& request,
+                                   Json answer) {
+    auto& enters = session.enters;
+    if (enters.empty()) return failure("there is nothing to leave");
+    const auto left =
+        request.entered ? std::find_if(enters.begin(), enters.end(),
+                                       [&](const ActiveEnter& one) {
+                                           return one.number == *request.entered;
+                                       })
+                        : std::prev(enters.end());
+    if (left == enters.end()) return failure("{} has not been entered", *request.entered);
+    const auto entered = left->id;
+    enters.erase(left);
     if (entered) pacer_.leave(std::span(&*entered, 1));
     return answer;
 }

@@ -136,7 +136,7 @@ private:
     Result<Json> plan(const PlanRequest& request, Json answer) const;
     Result<Json> prepare(ControlSession& session, const PrepareRequest& request, Json answer);
     Result<Json> enter(ControlSession& session, const EnterRequest& request, Json answer);
-    Result<Json> leave(ControlSession& session, Json answer);
+    Result<Json> leave(ControlSession& session, const LeaveRequest& request, Json answer);
     Result<Json> status(Json answer);
 
     Result<Json> start_job(const ControlSession& session, const StartJobRequest& request,

@@ -42,6 +42,7 @@ struct ActiveEnter {
     std::vector<ClassRate> rates{};    ///< of a job that is alone; empty: never paced
     std::vector<ClassRate> in_force{};  ///< as they were asked of the kernel; empty: none
     bool is_uncontended = false;       ///< `rates` count only if the job is not alone
+    std::uint64_t number = 0;          ///< by which the client leaves it; ascending
 };
 
 /// What one connection has asked for.

@@ -84,7 +84,8 @@ Json client_json(const HandedState& state, const PhaseSeat& seat, const HandedCl
     for (const ActiveEnter& entered : client.enters) {
         json["enters"].push_back({{"reason", entered.reason},
                                   {"rates", rates_json(entered.rates)},
-                                  {"is_uncontended", entered.is_uncontended}});
+                                  {"is_uncontended", entered.is_uncontended},
+                                  {"entered", entered.number}});
     }
     return json;
 }
@@ -101,6 +102,7 @@ void add_client(HandedState& state, const Json& json) {
         ActiveEnter one{std::nullopt, entered.at("reason").get<std::string>(),
                         rates_of(entered.at("rates"))};
         one.is_uncontended = entered.at("is_uncontended").get<bool>();
+        one.number = entered.value("entered", std::uint64_t{client.enters.size() + 1});
         client.enters.push_back(std::move(one));
     }
     const PhaseSeat seat{json.at("job").get<std::uint32_t>(), json.at("slot").get<std::uint32_t>()};

@@ -298,7 +298,9 @@ Result<RequestBody> read_enter(ObjectReader& reader) {
     return reader.finish(std::move(enter));
 }
 
-Result<RequestBody> read_leave(ObjectReader& reader) { return reader.finish(LeaveRequest{}); }
+Result<RequestBody> read_leave(ObjectReader& reader) {
+    return reader.finish(LeaveRequest{reader.number("entered")});
+}
 
 Result<RequestBody> read_join(ObjectReader& reader) {
     JoinRequest join{read_job(reader)};

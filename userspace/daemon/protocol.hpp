@@ -59,7 +59,9 @@ struct EnterRequest {
     std::optional<std::uint64_t> message_bytes;        ///< none: large enough to be paced
 };
 
-struct LeaveRequest {};
+struct LeaveRequest {
+    std::optional<std::uint64_t> entered;  ///< as enter answered; none: the innermost
+};
 
 /// The process wants a slot of its own in the array of its job.
 struct JoinRequest {

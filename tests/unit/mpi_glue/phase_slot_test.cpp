@@ -20,27 +20,37 @@ protected:
 
 TEST_F(PhaseSlots, TheStrictestOfThoseEnteredIsStored) {
     auto slot = *map();
-    slot.enter(loose);
+    slot.enter(1, loose);
     EXPECT_EQ(memory_.phase(), 1U);
-    slot.enter(strict);
-    slot.enter(loose);
+    slot.enter(2, strict);
+    slot.enter(3, loose);
     EXPECT_EQ(memory_.phase(), 2U);
-    EXPECT_TRUE(slot.leave());
+    EXPECT_TRUE(slot.leave(3));
     EXPECT_EQ(memory_.phase(), 2U);
-    EXPECT_TRUE(slot.leave());
+    EXPECT_TRUE(slot.leave(2));
     EXPECT_EQ(memory_.phase(), 1U);
-    EXPECT_TRUE(slot.leave());
+    EXPECT_TRUE(slot.leave(1));
     EXPECT_EQ(memory_.phase(), 0U);
-    EXPECT_FALSE(slot.leave());
+    EXPECT_FALSE(slot.leave(1));
+}
+
+TEST_F(PhaseSlots, TheOneThatEndsIsLeftAndNotTheLast) {
+    auto slot = *map();
+    slot.enter(1, strict);
+    slot.enter(2, loose);
+    EXPECT_TRUE(slot.leave(1));
+    EXPECT_EQ(memory_.phase(), 1U) << "nothing strict is under way";
+    EXPECT_FALSE(slot.leave(1));
+    EXPECT_EQ(memory_.phase(), 1U);
 }
 
 TEST_F(PhaseSlots, ABaseHoldsBesideThem) {
     auto slot = *map();
     slot.set_base(loose);
     EXPECT_EQ(memory_.phase(), 1U);
-    slot.enter(strict);
+    slot.enter(1, strict);
     EXPECT_EQ(memory_.phase(), 2U);
-    slot.leave();
+    slot.leave(1);
     EXPECT_EQ(memory_.phase(), 1U);
     slot.set_base({});
     EXPECT_EQ(memory_.phase(), 0U);
@@ -49,7 +59,7 @@ TEST_F(PhaseSlots, ABaseHoldsBesideThem) {
 TEST_F(PhaseSlots, ItRestsWhenItEnds) {
     {
         auto slot = *map(3);
-        slot.enter(strict);
+        slot.enter(1, strict);
         const PhaseSlot moved = std::move(slot);
         EXPECT_EQ(memory_.phase(3), 2U);
     }
@@ -59,7 +69,7 @@ TEST_F(PhaseSlots, ItRestsWhenItEnds) {
 TEST_F(PhaseSlots, WhatSomebodyElseHasStoredSinceStays) {
     {
         auto slot = *map();
-        slot.enter(strict);
+        slot.enter(1, strict);
         memory_.store(7);
     }
     EXPECT_EQ(memory_.phase(), 7U);

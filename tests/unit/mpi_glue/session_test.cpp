@@ -23,14 +23,21 @@ protected:
         ASSERT_TRUE(known) << known.error().what;
         known_ = *known;
     }
-    LinkResult<bool> enter() { return session_->enter(*known_, size); }
+    LinkResult<EntryId> enter() { return session_->enter(*known_, size); }
     bool entered() {
         const auto result = enter();
-        return result && *result;
+        if (result && *result != not_entered) entries_.push_back(*result);
+        return result && *result != not_entered;
+    }
+    /// What was entered last and not left yet, on whichever connection.
+    bool left() {
+        const EntryId entry = entries_.back();
+        entries_.pop_back();
+        return session_->leave(entry).has_value();
     }
     bool goes_unpaced() {
         const auto result = enter();
-        return result && !*result;
+        return result && *result == not_entered;
     }
     /// Enters until it is paced again; false: never.
     bool comes_back() {
@@ -58,6 +65,7 @@ protected:
     HostTable hosts_;
     ContactSeeker::Clock::time_point now_{1h};
     std::optional<Session> session_;
+    std::vector<EntryId> entries_;
     KnownPattern* known_ = nullptr;
 };
 
@@ -66,7 +74,7 @@ TEST_F(Sessions, EnterByAStore) {
     for (int i = 0; i < 3; ++i) {
         ASSERT_TRUE(entered());
         EXPECT_EQ(daemon_.memory->phase(), 1U);
-        ASSERT_TRUE(session_->leave());
+        ASSERT_TRUE(left());
         EXPECT_EQ(daemon_.memory->phase(), 0U);
     }
     EXPECT_EQ(daemon_.asked("phase"), 1U);
@@ -76,7 +84,7 @@ TEST_F(Sessions, EnterByAStore) {
 TEST_F(Sessions, SeeWithinASecondThatTheDaemonIsGone) {
     start_and_open();
     ASSERT_TRUE(entered());
-    ASSERT_TRUE(session_->leave());
+    ASSERT_TRUE(left());
     daemon_.stop();
     EXPECT_TRUE(entered()) << "nobody has looked";
     now_ += 1s;
@@ -84,7 +92,7 @@ TEST_F(Sessions, SeeWithinASecondThatTheDaemonIsGone) {
     ASSERT_FALSE(lost);
     EXPECT_TRUE(lost.error().lost);
     EXPECT_EQ(daemon_.memory->phase(), 0U) << "the kernel may still read the slot";
-    EXPECT_TRUE(session_->leave()) << "of the one before";
+    EXPECT_TRUE(left()) << "of the one before";
     EXPECT_TRUE(goes_unpaced()) << "told once";
 }
 
@@ -108,7 +116,7 @@ TEST_F(Sessions, BeginWithoutADaemon) {
 TEST_F(Sessions, JoinAgainAndAskAnew) {
     start_and_open();
     ASSERT_TRUE(entered());
-    ASSERT_TRUE(session_->leave());
+    ASSERT_TRUE(left());
     daemon_.answers["phase"] = [](const Json&) {
         return Json{{"phase", 9}, {"bytes_per_s", 5}, {"generation", 1}};
     };
@@ -124,7 +132,7 @@ TEST_F(Sessions, JoinAgainAndAskAnew) {
     EXPECT_EQ(daemon_.asked("join"), 2U);
     EXPECT_EQ(daemon_.asked("prepare"), 2U);
     EXPECT_EQ(daemon_.asked("phase"), 2U);
-    ASSERT_TRUE(session_->leave());
+    ASSERT_TRUE(left());
     EXPECT_EQ(daemon_.memory->phase(), 0U);
 }
 
@@ -140,8 +148,8 @@ TEST_F(Sessions, WhatWasEnteredBeforeEndsWithItsConnection) {
         EXPECT_FALSE(enter());
         now_ += 1s;
         ASSERT_TRUE(comes_back());
-        ASSERT_TRUE(session_->leave());
-        ASSERT_TRUE(session_->leave()) << "of the lost connection";
+        ASSERT_TRUE(left());
+        ASSERT_TRUE(left()) << "of the lost connection";
         EXPECT_EQ(daemon_.memory->phase(), 0U);
         EXPECT_TRUE(entered());
     }
@@ -177,10 +185,31 @@ TEST_F(Sessions, ADaemonWithoutPhasesIsAskedEachTime) {
     now_ += 1s;
     ASSERT_TRUE(comes_back());
     EXPECT_EQ(daemon_.asked("enter"), 1U);
-    ASSERT_TRUE(session_->leave());
+    ASSERT_TRUE(left());
     ASSERT_TRUE(entered());
     EXPECT_EQ(daemon_.asked("leave"), 1U);
     EXPECT_EQ(daemon_.asked("enter"), 2U);
+}
+
+TEST_F(Sessions, LeaveWhatHasEndedAndNotWhatWasEnteredLast) {
+    without_phases();
+    int asked = 0;
+    daemon_.answers["enter"] = [&](const Json&) { return Json{{"entered", 40 + ++asked}}; };
+    std::vector<Json> left_there;
+    daemon_.answers["leave"] = [&](const Json& request) {
+        left_there.push_back(request.at("entered"));
+        return Json();
+    };
+    start_and_open();
+    const auto first = enter();
+    const auto second = enter();
+    ASSERT_TRUE(first && second);
+    EXPECT_TRUE(session_->leave(*first));
+    EXPECT_TRUE(session_->leave(*first)) << "has ended already";
+    EXPECT_TRUE(session_->leave(*second));
+    EXPECT_TRUE(entered()) << "answered after what was told before";
+    daemon_.stop();
+    EXPECT_EQ(left_there, (std::vector<Json>{41, 42}));
 }
 
 TEST_F(Sessions, ADaemonOfAnotherVersionPacesNothing) {
@@ -208,7 +237,7 @@ TEST_F(Sessions, ARateOfTheProgramHoldsOnTheNextConnection) {
     EXPECT_EQ(daemon_.memory->phase(), 4U);
     ASSERT_TRUE(entered());
     EXPECT_EQ(daemon_.memory->phase(), 4U) << "stricter than the collective's";
-    ASSERT_TRUE(session_->leave());
+    ASSERT_TRUE(left());
     daemon_.memory->set_generation(2);
     ASSERT_TRUE(entered());
     EXPECT_EQ(daemon_.asked("rate"), 2U) << "the job has changed";
@@ -218,7 +247,7 @@ TEST_F(Sessions, ARateOfTheProgramHoldsOnTheNextConnection) {
     now_ += 1s;
     ASSERT_TRUE(comes_back());
     EXPECT_EQ(daemon_.memory->phase(), 4U);
-    ASSERT_TRUE(session_->leave());
+    ASSERT_TRUE(left());
     EXPECT_TRUE(session_->hold(nullptr).value_or(false));
     EXPECT_EQ(daemon_.memory->phase(), 0U);
 }
