@@ -50,20 +50,29 @@ NodePlanner planner_of(int hosts_per_cluster) {
     return std::move(*planner);
 }
 
-// A process of a large job would have too many messages at once.
-TEST(NodePlannerAlgorithm, AllAtOnceWhereItIsPacedUpTo128Hosts) {
-    for (const int per_cluster : {4, 64, 65}) {
+// A node has a connection for each of its ranks to each rank of the job.
+TEST(NodePlannerAlgorithm, AllAtOnceWhereItIsPacedUpTo1024Ranks) {
+    struct Case {
+        int per_cluster;
+        std::uint32_t ranks_per_host;
+        bool is_named;
+    };
+    for (const auto [per_cluster, ranks_per_host, is_named] :
+         {Case{4, 1, true}, Case{65, 1, true}, Case{64, 8, true}, Case{64, 9, false},
+          Case{4, 128, true}, Case{4, 129, false}}) {
         const NodePlanner planner = planner_of(per_cluster);
         std::vector<std::string> all;
         for (const Cluster& cluster : planner.config().topology.clusters()) {
             all.insert(all.end(), cluster.hosts.begin(), cluster.hosts.end());
         }
         for (const char* operation : {"alltoall", "alltoallv"}) {
-            CollectiveHosts hosts{find_operation(operation), all, all, false, 1, std::nullopt};
+            CollectiveHosts hosts{find_operation(operation), all, all, false, ranks_per_host,
+                                  std::nullopt};
             hosts.algorithm.able.set(static_cast<std::size_t>(AllToAllAlgorithm::linear));
             const auto plan = planner.plan(*planner.pattern_of(hosts), 65'536);
             ASSERT_TRUE(plan && plan->paced) << per_cluster << (plan ? plan->reason : plan.error().message);
-            EXPECT_EQ(plan->algorithm.has_value(), per_cluster <= 64) << operation << per_cluster;
+            EXPECT_EQ(plan->algorithm.has_value(), is_named)
+                << operation << ", " << 2 * per_cluster << " hosts, " << ranks_per_host << " ranks each";
         }
     }
 }

@@ -17,9 +17,14 @@ namespace {
 /// For messages of any size: so large that no buffer holds them.
 constexpr std::uint64_t large_message_bytes = std::uint64_t{1} << 30;
 
-/// Algorithms are chosen up to here; beyond, comparing their times takes too long for
-/// a daemon whose clients wait, and a process would have too many messages at once.
+/// Up to here algorithms are compared; beyond, that takes too long for a daemon whose
+/// clients wait.
 constexpr std::uint32_t compared_hosts_max = 128;
+
+/// Beyond so many ranks no algorithm of ours is named: in each of them every rank has a
+/// connection to every other one, which a node of many ranks multiplies.  How many
+/// messages a process has at once does not depend on the ranks: the MPI helper limits it.
+constexpr std::uint64_t direct_ranks_max = 1024;
 
 BytesPerSecond usable_part(BytesPerSecond rate, const PlanPolicy& policy) {
     const auto part = static_cast<unsigned __int128>(rate.value) *
@@ -216,10 +221,12 @@ std::optional<AllToAllAlgorithm> NodePlanner::algorithm_of(
     if (const auto wanted = config_.policy.algorithm) {
         return choice.able[static_cast<std::size_t>(*wanted)] ? wanted : std::nullopt;
     }
-    if (shares.hosts.total() > compared_hosts_max) return std::nullopt;
+    const std::uint64_t hosts = shares.hosts.total();
+    const std::uint64_t ranks = pattern.hosts.ranks_per_host;
+    if (hosts * ranks > direct_ranks_max) return std::nullopt;
     if (!pattern.operation->sizes_agree) return all_at_once(choice);
     if (message_bytes.value_or(0) == 0) return std::nullopt;
-    const std::uint64_t ranks = pattern.hosts.ranks_per_host;
+    if (hosts > compared_hosts_max) return all_at_once(choice);
     auto times = predict_algorithms(planned_, policy_, shares,
                                     *message_bytes * ranks * ranks);
     for (AlgorithmTime& time : times) {
