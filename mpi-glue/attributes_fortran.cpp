@@ -2,25 +2,16 @@
 // The attribute functions that Fortran programs call.  Both MPI libraries'
 // Fortran layers go past the C functions here, because an attribute is a value in
 // Fortran and a pointer in C.
-//
-// The twins of the profiling interface live in the Fortran libraries, which a C
-// program does not load: the references are weak, and only a program that has
-// the libraries gets here.
 #include <mpi.h>
 
 #include "attributes.hpp"
-
-#define HEADWAY_EXPORT __attribute__((visibility("default")))
-
-#ifdef HEADWAY_OMPI
-#define TWIN_F08(NAME) pmpi_##NAME##_f08_
-#else
-#define TWIN_F08(NAME) pmpir_##NAME##_f08_
-#endif
+#include "next_function.hpp"
+#include "wrapper_table.hpp"
 
 namespace {
 
 using headway::glue::attributes;
+using headway::glue::next_function;
 
 constexpr MPI_Fint fortran_true = 1;
 
@@ -57,48 +48,49 @@ bool put_ours(const MPI_Fint* comm, const MPI_Fint* keyval, const Value* value, 
     return true;
 }
 
-}  // namespace
+// One definition for each function.  NAME is a symbol that a compiler may call; what
+// is not ours is done by the function that has that name behind us, a tool's or the
+// Fortran library's.
 
-// One definition for each function; NAME is a symbol a compiler may call, TWIN
-// the one of the profiling interface that does the work otherwise.
-
-#define WRAP_CREATE(NAME, TWIN)                                                                   \
-    extern "C" __attribute__((weak)) void TWIN(void* copy, void* destroy, MPI_Fint* keyval,       \
-                                               MPI_Aint* extra_state, MPI_Fint* ierror);          \
-    extern "C" HEADWAY_EXPORT void NAME(void* copy, void* destroy, MPI_Fint* keyval,              \
-                                        MPI_Aint* extra_state, MPI_Fint* ierror) {                \
-        if (!create_ours(keyval, extra_state, ierror))                                            \
-            TWIN(copy, destroy, keyval, extra_state, ierror);                                     \
+#define WRAP_CREATE(NAME)                                                                      \
+    void NAME(void* copy, void* destroy, MPI_Fint* keyval, MPI_Aint* extra_state,              \
+              MPI_Fint* ierror) {                                                              \
+        if (create_ours(keyval, extra_state, ierror)) return;                                  \
+        static const auto next = next_function<decltype(&NAME)>(#NAME);                        \
+        next(copy, destroy, keyval, extra_state, ierror);                                      \
     }
 
-#define WRAP_GET_AS(VALUE, NAME, TWIN)                                                            \
-    extern "C" __attribute__((weak)) void TWIN(MPI_Fint* comm, MPI_Fint* keyval, VALUE* value,    \
-                                               MPI_Fint* flag, MPI_Fint* ierror);                 \
-    extern "C" HEADWAY_EXPORT void NAME(MPI_Fint* comm, MPI_Fint* keyval, VALUE* value,           \
-                                        MPI_Fint* flag, MPI_Fint* ierror) {                       \
-        if (!get_ours(comm, keyval, value, flag, ierror)) TWIN(comm, keyval, value, flag, ierror); \
+#define WRAP_GET_AS(VALUE, NAME)                                                               \
+    void NAME(MPI_Fint* comm, MPI_Fint* keyval, VALUE* value, MPI_Fint* flag,                  \
+              MPI_Fint* ierror) {                                                              \
+        if (get_ours(comm, keyval, value, flag, ierror)) return;                               \
+        static const auto next = next_function<decltype(&NAME)>(#NAME);                        \
+        next(comm, keyval, value, flag, ierror);                                               \
     }
 
-#define WRAP_PUT_AS(VALUE, NAME, TWIN)                                                            \
-    extern "C" __attribute__((weak)) void TWIN(MPI_Fint* comm, MPI_Fint* keyval, VALUE* value,    \
-                                               MPI_Fint* ierror);                                 \
-    extern "C" HEADWAY_EXPORT void NAME(MPI_Fint* comm, MPI_Fint* keyval, VALUE* value,           \
-                                        MPI_Fint* ierror) {                                       \
-        if (!put_ours(comm, keyval, value, ierror)) TWIN(comm, keyval, value, ierror);            \
+#define WRAP_PUT_AS(VALUE, NAME)                                                               \
+    void NAME(MPI_Fint* comm, MPI_Fint* keyval, VALUE* value, MPI_Fint* ierror) {              \
+        if (put_ours(comm, keyval, value, ierror)) return;                                     \
+        static const auto next = next_function<decltype(&NAME)>(#NAME);                        \
+        next(comm, keyval, value, ierror);                                                     \
     }
 
-#define WRAP_GET(NAME, TWIN) WRAP_GET_AS(MPI_Aint, NAME, TWIN)
-#define WRAP_PUT(NAME, TWIN) WRAP_PUT_AS(MPI_Aint, NAME, TWIN)
-#define WRAP_OLD_GET(NAME, TWIN) WRAP_GET_AS(MPI_Fint, NAME, TWIN)
-#define WRAP_OLD_PUT(NAME, TWIN) WRAP_PUT_AS(MPI_Fint, NAME, TWIN)
+#define WRAP_GET(NAME) WRAP_GET_AS(MPI_Aint, NAME)
+#define WRAP_PUT(NAME) WRAP_PUT_AS(MPI_Aint, NAME)
+#define WRAP_OLD_GET(NAME) WRAP_GET_AS(MPI_Fint, NAME)
+#define WRAP_OLD_PUT(NAME) WRAP_PUT_AS(MPI_Fint, NAME)
+
+#define IN_TABLE(NAME) {#NAME, reinterpret_cast<headway_function*>(&NAME)},
 
 // Compilers spell the names of mpif.h and "use mpi" in four ways; "use mpi_f08"
 // has one name, which the old two functions are not in.
-#define FOR_EACH_SPELLING(WRAP, LOWER, UPPER) \
-    WRAP(mpi_##LOWER, pmpi_##LOWER##_)        \
-    WRAP(mpi_##LOWER##_, pmpi_##LOWER##_)     \
-    WRAP(mpi_##LOWER##__, pmpi_##LOWER##_)    \
-    WRAP(MPI_##UPPER, pmpi_##LOWER##_)
+#define FOR_EACH_SPELLING(DO, LOWER, UPPER) \
+    DO(mpi_##LOWER)                         \
+    DO(mpi_##LOWER##_)                      \
+    DO(mpi_##LOWER##__)                     \
+    DO(MPI_##UPPER)
+
+namespace fortran {
 
 FOR_EACH_SPELLING(WRAP_CREATE, comm_create_keyval, COMM_CREATE_KEYVAL)
 FOR_EACH_SPELLING(WRAP_GET, comm_get_attr, COMM_GET_ATTR)
@@ -106,6 +98,28 @@ FOR_EACH_SPELLING(WRAP_PUT, comm_set_attr, COMM_SET_ATTR)
 FOR_EACH_SPELLING(WRAP_OLD_GET, attr_get, ATTR_GET)
 FOR_EACH_SPELLING(WRAP_OLD_PUT, attr_put, ATTR_PUT)
 
-WRAP_CREATE(mpi_comm_create_keyval_f08_, TWIN_F08(comm_create_keyval))
-WRAP_GET(mpi_comm_get_attr_f08_, TWIN_F08(comm_get_attr))
-WRAP_PUT(mpi_comm_set_attr_f08_, TWIN_F08(comm_set_attr))
+WRAP_CREATE(mpi_comm_create_keyval_f08_)
+WRAP_GET(mpi_comm_get_attr_f08_)
+WRAP_PUT(mpi_comm_set_attr_f08_)
+
+const headway::glue::Wrapper wrappers[] = {
+    FOR_EACH_SPELLING(IN_TABLE, comm_create_keyval, COMM_CREATE_KEYVAL)
+    FOR_EACH_SPELLING(IN_TABLE, comm_get_attr, COMM_GET_ATTR)
+    FOR_EACH_SPELLING(IN_TABLE, comm_set_attr, COMM_SET_ATTR)
+    FOR_EACH_SPELLING(IN_TABLE, attr_get, ATTR_GET)
+    FOR_EACH_SPELLING(IN_TABLE, attr_put, ATTR_PUT)
+    IN_TABLE(mpi_comm_create_keyval_f08_)
+    IN_TABLE(mpi_comm_get_attr_f08_)
+    IN_TABLE(mpi_comm_set_attr_f08_)
+};
+
+}  // namespace fortran
+}  // namespace
+
+namespace headway::glue {
+
+headway_function* fortran_wrapper_of(const char* name) {
+    return wrapper_among(fortran::wrappers, name);
+}
+
+}  // namespace headway::glue

@@ -5,9 +5,15 @@
   generate_wrappers.py LIBRARY TABLE DIRECTORY    (LIBRARY: ompi or mpich)
 
 into DIRECTORY:
-  real.hpp             real::NAME(...): the MPI library's own function
-  wrappers.cpp         MPI_NAME and PMPI_NAME, which the program calls
-  headway-LIBRARY.map  the linker's list of what the library shows
+  real.hpp       real::NAME(...): the MPI library's own function
+  wrappers.cpp   what runs when the program calls MPI_NAME or PMPI_NAME, and
+                 headway_wrapper_of(), which finds it by name
+
+  generate_wrappers.py mpi TABLE DIRECTORY
+
+for libheadway-mpi.so, which stands for both libraries:
+  functions.inc    HEADWAY_FUNCTION(INDEX, NAME, KIND) for each function that it shows
+  headway-mpi.map  the linker's list of these
 """
 
 import os
@@ -15,8 +21,9 @@ import re
 import sys
 
 BANNER = "// SPDX-License-Identifier: MIT\n// Written by generate_wrappers.py from functions.def.\n"
+BANNER_C = "/* SPDX-License-Identifier: MIT */\n/* Written by generate_wrappers.py from functions.def. */\n"
 
-# Beside MPI's own names: Fortran functions of attributes, see attributes_fortran.cpp.
+# Fortran functions of attributes beside C's: see attributes_fortran.cpp.
 FORTRAN = [f"{name}{end}" for name in
            ("mpi_comm_create_keyval", "mpi_comm_get_attr", "mpi_comm_set_attr",
             "mpi_attr_get", "mpi_attr_put") for end in ("", "_", "__")]
@@ -92,7 +99,7 @@ def functions(library, path):
 
 
 def real(function):
-    """A call that goes past every wrapper."""
+    """A call that goes past every wrapper; see next_function.hpp."""
     twin = "P" + function.symbol
     pointer = f"decltype(&::{twin})"
     return (f"inline int {function.name}({function.parameters()}) {{\n"
@@ -142,11 +149,58 @@ def body(function):
 
 
 def wrapper(function):
-    lines = "".join(f"    {line}\n" for line in body(function))
-    return (f"extern \"C\" HEADWAY_EXPORT int {function.symbol}({function.parameters()}) {{\n"
-            f"{lines}}}\n"
-            f"extern \"C\" HEADWAY_EXPORT int P{function.symbol}({function.parameters()})\n"
-            f"    __attribute__((alias(\"{function.symbol}\")));\n")
+    """Its type is compared with that of mpi.h."""
+    lines = body(function)
+    if "by_hand" not in function.kind:
+        lines = ["const CallDepth depth;",
+                 f"if (!depth.is_outermost()) return real::{function.name}({function.passed()});",
+                 *lines]
+    text = "".join(f"    {line}\n" for line in lines)
+    return (f"int {function.name}({function.parameters()}) {{\n{text}}}\n"
+            f"static_assert(std::is_same_v<decltype(&{function.name}), "
+            f"decltype(&::{function.symbol})>);\n")
+
+
+def lookup(every):
+    """headway_wrapper_of(), see preload.h."""
+    lines = "".join(f"    {{\"{function.symbol}\", reinterpret_cast<headway_function*>("
+                    f"wrapped::{function.name})}},\n" for function in every)
+    return ("const Wrapper wrappers[] = {\n" + lines + "};\n\n"
+            "}  // namespace\n\n"
+            "extern \"C\" HEADWAY_EXPORT headway_function* headway_wrapper_of(const char* name,\n"
+            "                                                               headway_find* find) {\n"
+            "    find_functions_by(find);\n"
+            "    headway_function* const found = wrapper_among(wrappers, name);\n"
+            "    return found != nullptr ? found : fortran_wrapper_of(name);\n}\n")
+
+
+def shown(path):
+    """(name, kind) of what programs of either library may call."""
+    symbols = dict.fromkeys(function.symbol for library in ("ompi", "mpich")
+                            for function in functions(library, path))
+    for symbol in symbols:
+        yield symbol, "program_call"
+        yield "P" + symbol, "profiling_call"
+    for name in FORTRAN:
+        yield name, "fortran_call"
+
+
+def write_preload(table, directory):
+    every = list(shown(table))
+    write(directory, "functions.inc", BANNER_C + "".join(
+        f"HEADWAY_FUNCTION({index}, {name}, {kind})\n" for index, (name, kind) in enumerate(every)))
+    write(directory, "headway-mpi.map", BANNER_C + "{\n  global:\n" +
+          "".join(f"    {name};\n" for name, _ in every) + "  local:\n    *;\n};\n")
+
+
+def write_helper(library, table, directory):
+    every = list(functions(library, table))
+    write(directory, "real.hpp", BANNER + "#pragma once\n\n#include \"mpi_library.hpp\"\n"
+          "#include \"next_function.hpp\"\n\nnamespace headway::glue::real {\n\n" +
+          "\n".join(map(real, every)) + "\n}  // namespace headway::glue::real\n")
+    write(directory, "wrappers.cpp", BANNER + "#include \"wrapper_parts.hpp\"\n\n"
+          "using namespace headway::glue;\n\nnamespace {\nnamespace wrapped {\n\n" +
+          "\n".join(map(wrapper, every)) + "\n}  // namespace wrapped\n\n" + lookup(every))
 
 
 def write(directory, name, text):
@@ -162,17 +216,10 @@ def write(directory, name, text):
 
 def main():
     library, table, directory = sys.argv[1:]
-    every = list(functions(library, table))
-    write(directory, "real.hpp", BANNER + "#pragma once\n\n#include \"mpi_library.hpp\"\n"
-          "#include \"next_function.hpp\"\n\nnamespace headway::glue::real {\n\n" +
-          "\n".join(map(real, every)) + "\n}  // namespace headway::glue::real\n")
-    write(directory, "wrappers.cpp", BANNER + "#include \"wrapper_parts.hpp\"\n\n"
-          "using namespace headway::glue;\n\n" + "\n".join(map(wrapper, every)))
-    names = [start + function.symbol for function in every for start in ("", "P")]
-    write(directory, f"headway-{library}.map", "/* SPDX-License-Identifier: MIT */\n"
-          "/* Written by generate_wrappers.py: the MPI functions that are wrapped, nothing else. */\n"
-          "{\n  global:\n" + "".join(f"    {name};\n" for name in names + FORTRAN) +
-          "  local:\n    *;\n};\n")
+    if library == "mpi":
+        write_preload(table, directory)
+    else:
+        write_helper(library, table, directory)
 
 
 if __name__ == "__main__":

@@ -42,24 +42,6 @@ std::string job_id() {
     return id.substr(0, job_id_bytes);
 }
 
-/// The MPI library that the program really uses, as it names itself.
-std::string mpi_library() {
-    std::string name(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
-    int length = 0;
-    // another MPI may have a longer maximum than ours
-    name.resize(std::max<std::size_t>(name.size(), 8192));
-    PMPI_Get_library_version(name.data(), &length);
-    return name.c_str();
-}
-
-/// Blanks and tabs alike: MPICH aligns its version.
-bool is_wanted_library(std::string name) {
-    std::erase_if(name, [](unsigned char c) { return std::isspace(c) != 0; });
-    std::string wanted(library_wanted);
-    std::erase_if(wanted, [](unsigned char c) { return std::isspace(c) != 0; });
-    return name.compare(0, wanted.size(), wanted) == 0;
-}
-
 int reduce_over_job(int value, MPI_Op operation) {
     int result = 0;
     real::Allreduce(&value, &result, 1, MPI_INT, operation, MPI_COMM_WORLD);
@@ -87,8 +69,7 @@ Helper::Helper()
 void Helper::before_init() noexcept try {
     if (!settings_.enabled || begun_) return;
     begun_ = true;
-    library_ = mpi_library();
-    if (is_wanted_library(library_)) environment_.apply(settings_);
+    environment_.apply(settings_);
 } catch (const std::exception&) {
     // Without the settings a paced exchange is slow, but right.
 }
@@ -99,12 +80,7 @@ void Helper::after_init() noexcept try {
     PMPI_Initialized(&initialized);
     if (!begun_ || joined_ || initialized == 0) return;
     joined_ = true;
-    if (is_wanted_library(library_)) {
-        join_job();
-    } else if (launched_first()) {
-        say("not pacing: built for " + std::string(library_for_people) + ", the program uses " +
-            library_.substr(0, library_.find('\n')) + "; " + off_switch);
-    }
+    join_job();
 } catch (const std::exception&) {
     end_session();
 }

@@ -131,7 +131,6 @@ private:
     LibraryEnvironment environment_;
     bool begun_ = false;   ///< before_init has run
     bool joined_ = false;  ///< after_init has run
-    std::string library_;  ///< the MPI library, as it names itself
     int rank_ = 0;
     int ranks_ = 0;
     int patterns_key_ = MPI_KEYVAL_INVALID;

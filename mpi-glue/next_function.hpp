@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: MIT
-// The library shows both MPI_X and PMPI_X (Open MPI's Fortran layer and parts of
-// MPICH's call the latter), so it reaches the MPI library's own functions past
-// the dynamic linker.
+// A program's calls of MPI_X and PMPI_X lead to the preload (Open MPI's Fortran
+// layer and parts of MPICH's call the latter), and those of this library would,
+// too.  So it reaches the MPI library's own functions past the dynamic linker.
 #pragma once
+
+#include "preload.h"
 
 namespace headway::glue {
 
-/// What `name` means to the libraries loaded after this one.  A program that
-/// calls a function which its MPI library lacks ends here, as it would have
-/// ended in the dynamic linker.
-[[nodiscard]] void* next_symbol(const char* name);
+/// The preload tells how it looks functions up: it stands where "next" means behind
+/// it, and knows an MPI library that is not visible from here.
+void find_functions_by(headway_find* find);
+
+/// What `name` would be without Headway.  A program that calls a function which its
+/// MPI library lacks ends here, as it would have ended in the dynamic linker.
+[[nodiscard]] headway_function* next_symbol(const char* name);
 
 template <class Function>
 Function next_function(const char* name) {

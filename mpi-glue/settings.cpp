@@ -64,13 +64,6 @@ void read_word(const char* name, const char* first, const char* second, bool& ta
 
 }  // namespace
 
-bool launched_first() {
-    for (const char* name : {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
-        if (const char* value = std::getenv(name)) return std::string_view(value) == "0";
-    }
-    return true;
-}
-
 Settings read_settings() {
     Settings settings;
     read_switch("HEADWAY", settings.enabled, settings.complaints);

@@ -23,7 +23,4 @@ struct Settings {
 
 [[nodiscard]] Settings read_settings();
 
-/// Is this rank 0 as the launcher numbers it?  For when MPI cannot be asked.
-[[nodiscard]] bool launched_first();
-
 }  // namespace headway::glue

@@ -2,20 +2,41 @@
 // What the generated wrappers are made of.
 #pragma once
 
+#include <type_traits>
+
 #include "by_hand.hpp"
 #include "call_messages.hpp"
 #include "call_sizes.hpp"
 #include "exchange.hpp"
 #include "helper.hpp"
+#include "next_function.hpp"
 #include "own_algorithms.hpp"
 #include "pending_requests.hpp"
 #include "real.hpp"
 #include "recorder.hpp"
 #include "ring_calls.hpp"
-
-#define HEADWAY_EXPORT __attribute__((visibility("default")))
+#include "wrapper_table.hpp"
 
 namespace headway::glue {
+
+/// Calls of this thread that are inside one another.  A call inside another is not the
+/// program's: an MPI library may carry out one function by another that it finds by
+/// name, and so finds us.  It is neither paced nor recorded, for the outer one was.
+class CallDepth {
+public:
+    CallDepth() { ++depth(); }
+    CallDepth(const CallDepth&) = delete;
+    CallDepth& operator=(const CallDepth&) = delete;
+    ~CallDepth() { --depth(); }
+
+    [[nodiscard]] bool is_outermost() const { return depth() == 1; }
+
+private:
+    [[nodiscard]] static int& depth() {
+        static thread_local constinit int depth = 0;
+        return depth;
+    }
+};
 
 /// One call of a collective.  `size` and `messages` are functions, for they cost
 /// a few calls that a job which is neither paced nor recorded need not make.

@@ -39,7 +39,7 @@ def factor(testbed):
 
 def run(testbed, spec, name):
     library = spec["library"]
-    preload = ":".join([testbed.helper(library), testbed.sleep(library)])
+    preload = ":".join([testbed.helper(), testbed.sleep(library)])
     program = mpirun.collective_bench(testbed.program("collective_bench", library),
                                       [(spec["bytes"], spec["repetitions"], spec["pause_ms"])], spec["warmup"])
     words = mpirun.command(testbed.mpirun_words(library), [], {"LD_PRELOAD": preload}, program)

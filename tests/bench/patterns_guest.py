@@ -36,7 +36,7 @@ class Jobs:
     def _command(self, pattern, way):
         preload = [self.testbed.sleep(self.library)]
         if way in ("headway", "attributes"):
-            preload.insert(0, self.testbed.helper(self.library))
+            preload.insert(0, self.testbed.helper())
         # `headway record` and `headway run` preload by themselves
         environment = {} if way in ("record", "run") else {"LD_PRELOAD": ":".join(preload)}
         return mpirun.command(self.testbed.mpirun_words(self.library, RANKS_PER_NODE), [],

@@ -26,17 +26,17 @@ library=$1
 case $library in
 ompi)
 	suffix=""
-	preloads=(libheadway-ompi.so tests/yield_sleep.so)
+	sleeps=tests/yield_sleep.so
 	# a message is with the kernel when MPI returns
 	large_buffers=(--mca btl_tcp_sndbuf 4194304 --mca btl_tcp_eager_limit 1048576)
 	;;
 mpich)
 	suffix=.mpich
-	preloads=(libheadway-mpich.so tests/ucx_sleep.so)
+	sleeps=tests/ucx_sleep.so
 	large_buffers=(UCX_TCP_SNDBUF=4m UCX_RNDV_THRESH=inf)
 	;;
 esac
-helper=$(printf "$work/%s\n" "${preloads[@]##*/}" | paste -sd:)
+preload=$work/libheadway-mpi.so:$work/${sleeps##*/}
 
 # ---- what a user has ---------------------------------------------------------
 
@@ -47,7 +47,7 @@ set_up() {
 	for program in alltoall_check alltoall_f08 alltoallv_oneway; do
 		cp "$HW_BUILD/bin/tests/$program$suffix" $work/$program
 	done
-	(cd "$HW_BUILD/lib" && cp "${preloads[@]}" $work)
+	(cd "$HW_BUILD/lib" && cp libheadway-mpi.so "libheadway-$library.so" "$sleeps" $work)
 	hw_two_clusters 2 $host_mbit $trunk_mbit 50 32768 $trunk_buffer
 	insmod "$HW_BUILD/kmod/$(uname -r)/sch_gap.ko"
 	# the one-way exchange is to fit into the sockets
@@ -63,7 +63,7 @@ set_up() {
 job() {
 	local name=$1
 	shift
-	"$HW_ROOT/tests/lib/mpi-job" "$library" 1 LD_PRELOAD="$helper" "$@" \
+	"$HW_ROOT/tests/lib/mpi-job" "$library" 1 LD_PRELOAD="$preload" "$@" \
 		>"$work/$name.out" 2>"$work/$name.err"
 }
 

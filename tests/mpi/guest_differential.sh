@@ -46,7 +46,7 @@ compare() {
 		run "$plain" "$library" "$rest" "$program" "$@"
 	read -r before _ <<<"$(hw_trunk_bytes)"
 	ktap_check "$name runs with Headway" \
-		run "$paced" "$library" "$HW_BUILD/lib/libheadway-$library.so:$rest" "$program" "$@"
+		run "$paced" "$library" "$HW_BUILD/lib/libheadway-mpi.so:$rest" "$program" "$@"
 	ktap_between "$name: bytes over the trunk" 100000 "$(trunk_crossed "$before")" 1000000000
 	ktap_equal "$name is paced" 1 "$(grep -c '^headway: pacing' "$paced.err")"
 	ktap_equal "$name says nothing else" 1 "$(grep -c '^headway' "$paced.err")"

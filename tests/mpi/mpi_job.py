@@ -18,6 +18,7 @@ import unittest
 
 from fake_headwayd import FakeHeadwayd
 
+PRELOAD = "libheadway-mpi.so"  # for whichever MPI library
 RANKS = 4
 NODES = ["a0", "a1", "b0", "b1"]
 JOB_TIME_LIMIT_S = 200
@@ -112,8 +113,7 @@ class HelperTest(unittest.TestCase):
     def command_of(self, program, *arguments, helper=True, ranks=RANKS, preload=(), mpirun=(),
                    under=(), **environment):
         libraries = [os.path.join(os.environ["HW_LIB"], name)
-                     for name in ([f"libheadway-{self.library}.so"] if helper else []) +
-                     list(preload)]
+                     for name in ([PRELOAD] if helper else []) + list(preload)]
         environment = {"HEADWAY_SOCKET": self.socket, **environment}
         if libraries:
             environment = {"LD_PRELOAD": ":".join(libraries), **environment}

@@ -446,11 +446,11 @@ class Both:
 
 
 class OpenMpi(Both, ComparedTest):
-    """libheadway-ompi.so."""
+    """Under Open MPI."""
 
 
 class Mpich(Both, ComparedTest):
-    """libheadway-mpich.so."""
+    """Under MPICH."""
 
     library = "mpich"
     # to Open MPI a handle is an address, behind which there may be anything by then

@@ -12,7 +12,7 @@ import json
 import os
 
 from fake_headwayd import TRUNK_BITS_PER_S
-from mpi_job import NODES, PATIENCE_MS, RANKS, ComparedTest, main
+from mpi_job import NODES, PATIENCE_MS, PRELOAD, RANKS, ComparedTest, main
 
 OPERATIONS = ["alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv", "gather", "gatherv",
               "scatter", "scatterv", "bcast", "reduce", "allreduce", "reduce_scatter",
@@ -272,36 +272,27 @@ class Both:
     # ---- where it has no business ---------------------------------------------
 
     def test_programs_without_mpi(self):
-        library = os.path.join(os.environ["HW_LIB"], f"libheadway-{self.library}.so")
+        library = os.path.join(os.environ["HW_LIB"], PRELOAD)
         for command, status in ((["true"], 0), (["sh", "-c", "cat /dev/null; exit 9"], 9),
                                 (["/usr/bin/python3", "-c", "import os; os.fork()"], 0)):
             job = self.run_command(command, LD_PRELOAD=library)
             self.assertEqual((job.status, job.stdout, job.stderr), (status, "", ""))
 
     def test_launcher_preloaded_too(self):
-        library = os.path.join(os.environ["HW_LIB"], f"libheadway-{self.library}.so")
+        library = os.path.join(os.environ["HW_LIB"], PRELOAD)
         job = self.run_command(self.launcher(2) + self.variables({"LD_PRELOAD": library}) +
                                [self.program("requests_check")], LD_PRELOAD=library,
                                HEADWAY_SOCKET=self.socket)
         self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
         self.assert_one_line(job, "not pacing")
 
-    def test_the_other_library(self):
-        other = {"ompi": "mpich", "mpich": "ompi"}[self.library]
-        library = os.path.join(os.environ["HW_LIB"], f"libheadway-{other}.so")
-        job = self.run_command(self.launcher(2) + self.variables({"LD_PRELOAD": library}) +
-                               [self.program("requests_check")])
-        self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
-        self.assertEqual(len(job.told), 1, job.stderr)
-        self.assertIn("not pacing: libheadway-", job.stderr)
-
 
 class OpenMpi(Both, ComparedTest):
-    """libheadway-ompi.so."""
+    """Under Open MPI."""
 
 
 class Mpich(Both, ComparedTest):
-    """libheadway-mpich.so.  Its ranks never yield, so there are fewer cases."""
+    """Under MPICH, whose ranks never yield, so there are fewer cases."""
 
     library = "mpich"
     cases = 190

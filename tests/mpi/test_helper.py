@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of libheadway-ompi.so on one machine, against a fake daemon: what it
+"""Tests of the MPI helper under Open MPI, against a fake daemon: what it
 asks the daemon, and that it survives any answer.
 
   test_helper.py [Class.method ...]
@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from fake_headwayd import CLOSE, MIN_MESSAGE_BYTES, NO_ANSWER, FakeHeadwayd
-from mpi_job import NODES, RANKS, HelperTest, main
+from mpi_job import NODES, PRELOAD, RANKS, HelperTest, main
 
 LIMIT_MS = 300  # the helper's patience where a daemon is slow on purpose
 
@@ -163,12 +163,15 @@ class Pacing(HelperTest):
         self.assertEqual(daemon.connections, [])
 
     def test_exports_only_mpi_functions(self):
-        library = os.path.join(os.environ["HW_LIB"], "libheadway-ompi.so")
-        names = subprocess.run(["nm", "-D", "--defined-only", "--format=posix", library],
-                               text=True, capture_output=True, check=True).stdout.splitlines()
-        self.assertGreater(len(names), 100)
-        for line in names:
-            self.assertRegex(line, r"^(P?MPIX?|mpi)_\w+ T ")
+        for library, pattern in ((PRELOAD, r"^(P?MPIX?|mpi)_\w+ T "),
+                                 ("libheadway-ompi.so", "^headway_wrapper_of T "),
+                                 ("libheadway-mpich.so", "^headway_wrapper_of T ")):
+            names = subprocess.run(["nm", "-D", "--defined-only", "--format=posix",
+                                    os.path.join(os.environ["HW_LIB"], library)],
+                                   text=True, capture_output=True, check=True).stdout.splitlines()
+            self.assertEqual(len(names) > 100, library == PRELOAD)
+            for line in names:
+                self.assertRegex(line, pattern)
 
 
 class Outcome(HelperTest):

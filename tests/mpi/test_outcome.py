@@ -183,7 +183,7 @@ class Both:
 
 
 class OpenMpi(Both, HelperTest):
-    """libheadway-ompi.so."""
+    """Under Open MPI."""
 
     def test_spawn(self):
         """Spawned processes are another job, which finds its own daemon."""
@@ -196,7 +196,7 @@ class OpenMpi(Both, HelperTest):
 
 
 class Mpich(Both, HelperTest):
-    """libheadway-mpich.so.  Debian's MPICH cannot spawn processes on one machine,
+    """Under MPICH.  Debian's MPICH cannot spawn processes on one machine,
     with or without it."""
 
     library = "mpich"

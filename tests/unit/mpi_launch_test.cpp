@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/mpi_launch.hpp"
 
-#include <algorithm>
-#include <cstdio>
+#include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include <gtest/gtest.h>
 
-#include "cli/elf_needed.hpp"
 #include "formats/recording_json.hpp"
 
 namespace headway {
@@ -16,64 +13,33 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-const Environment two{{"A", "1"}, {"LD_PRELOAD", "/x.so:/y.so"}};
-
 TEST(MpiLaunch, OpenMpiNeedsTheVariablesForEachProgram) {
-    EXPECT_EQ(with_environment({"mpirun", "-n", "2", "a", ":", "b"}, MpiLauncher::open_mpi, two),
-              (Words{"mpirun", "-x", "A=1", "-x", "LD_PRELOAD=/x.so:/y.so", "-n", "2", "a", ":",
-                     "-x", "A=1", "-x", "LD_PRELOAD=/x.so:/y.so", "b"}));
+    EXPECT_EQ(handing_on({"mpirun", "-n", "2", "a", ":", "b"}, {"A", "LD_PRELOAD"}),
+              (Words{"mpirun", "-x", "A", "-x", "LD_PRELOAD", "-n", "2", "a", ":", "-x", "A", "-x",
+                     "LD_PRELOAD", "b"}));
+    EXPECT_EQ(handing_on({}, {"A"}), Words{});
 }
 
-TEST(MpiLaunch, HydraHasThemOnce) {
-    EXPECT_EQ(with_environment({"mpirun", "a", ":", "b"}, MpiLauncher::hydra, two),
-              (Words{"mpirun", "-genv", "A", "1", "-genv", "LD_PRELOAD", "/x.so:/y.so", "a", ":",
-                     "b"}));
+TEST(MpiLaunch, KnowsOpenMpisLauncher) {
+    EXPECT_TRUE(is_open_mpi_launcher("mpirun.openmpi"));
+    EXPECT_FALSE(is_open_mpi_launcher("mpirun.mpich"));
+    EXPECT_FALSE(is_open_mpi_launcher("mpiexec.hydra"));
+    EXPECT_FALSE(is_open_mpi_launcher("sh"));
+    EXPECT_FALSE(is_open_mpi_launcher("/nowhere/at/all"));
+    EXPECT_FALSE(is_open_mpi_launcher(""));
 }
 
-TEST(MpiLaunch, OtherCommandsStayAsTheyAre) {
-    EXPECT_EQ(with_environment({"srun", "a"}, MpiLauncher::other, two), (Words{"srun", "a"}));
-    EXPECT_EQ(with_environment({}, MpiLauncher::open_mpi, two), Words{});
-}
-
-TEST(MpiLaunch, KnowsNothingOfOtherPrograms) {
-    const MpiLaunch launch = inspect_launch({"sh", "-c", "true"});
-    EXPECT_EQ(launch.launcher, MpiLauncher::other);
-    EXPECT_EQ(launch.library, MpiLibrary::unknown);
-    EXPECT_EQ(inspect_launch({}).library, MpiLibrary::unknown);
-    EXPECT_EQ(inspect_launch({"/nowhere/at/all"}).launcher, MpiLauncher::other);
-}
-
-TEST(MpiLaunch, TellsTheLaunchersApart) {
-    EXPECT_EQ(inspect_launch({"mpirun.openmpi", "true"}).launcher, MpiLauncher::open_mpi);
-    EXPECT_EQ(inspect_launch({"mpirun.openmpi", "true"}).library, MpiLibrary::open_mpi);
-    EXPECT_EQ(inspect_launch({"mpirun.mpich", "true"}).launcher, MpiLauncher::hydra);
-    EXPECT_EQ(inspect_launch({"mpirun.mpich", "true"}).library, MpiLibrary::mpich);
-    EXPECT_EQ(helper_file_name(MpiLibrary::open_mpi), "libheadway-ompi.so");
-    EXPECT_EQ(helper_file_name(MpiLibrary::mpich), "libheadway-mpich.so");
-}
-
-TEST(ElfNeeded, ReadsThisProgram) {
-    const Words needed = elf_needed("/proc/self/exe");
-    EXPECT_NE(std::find(needed.begin(), needed.end(), "libc.so.6"), needed.end());
-}
-
-/// Whatever is cut off or overwritten, it ends and tells names or none.
-TEST(ElfNeeded, SurvivesBrokenFiles) {
-    std::ifstream self("/bin/true", std::ios::binary);
-    const std::string whole(std::istreambuf_iterator<char>(self), {});
-    ASSERT_GT(whole.size(), 4096U);
-    const std::string path = testing::TempDir() + "headway-broken-elf";
-    for (std::size_t at = 0; at < 1024; at += 7) {
-        std::string broken = whole;
-        for (std::size_t i = at; i < at + 8; ++i) broken[i] = static_cast<char>(0xff);
-        std::ofstream(path, std::ios::binary) << broken;
-        EXPECT_LE(elf_needed(path).size(), 100U);
-        std::ofstream(path, std::ios::binary) << whole.substr(0, at * 16);
-        EXPECT_LE(elf_needed(path).size(), 100U);
-    }
-    std::remove(path.c_str());
-    EXPECT_TRUE(elf_needed("/nowhere/at/all").empty());
-    EXPECT_TRUE(elf_needed("/").empty());
+/// Its mpirun is no link.
+TEST(MpiLaunch, KnowsTheLauncherOfOpenMpi5) {
+    const std::string folder = testing::TempDir() + "headway-open-mpi-5";
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directory(folder);
+    std::ofstream(folder + "/mpirun") << "program";
+    EXPECT_FALSE(is_open_mpi_launcher(folder + "/mpirun"));
+    std::ofstream(folder + "/ompi_info") << "program";
+    EXPECT_TRUE(is_open_mpi_launcher(folder + "/mpirun"));
+    EXPECT_FALSE(is_open_mpi_launcher(folder + "/ompi_info"));
+    std::filesystem::remove_all(folder);
 }
 
 TEST(Recording, IsRead) {

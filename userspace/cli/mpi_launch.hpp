@@ -1,40 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line that starts an MPI job with the helper library in its ranks
-// and nowhere else: each launcher has its own way to hand its ranks a variable.
+// The command line that starts an MPI job whose ranks get variables of the
+// environment.  Every launcher hands its own environment on to all ranks (Hydra,
+// srun, a script that calls one of them), but for Open MPI's mpirun, which hands it
+// on to the ranks of its own node only.
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace headway {
 
-enum class MpiLibrary { unknown, open_mpi, mpich };
-enum class MpiLauncher {
-    open_mpi,  ///< orterun, prterun: -x NAME=VALUE, once for each program of the line
-    hydra,     ///< mpiexec of MPICH: -genv NAME VALUE
-    other,     ///< srun, the program itself...: its environment becomes the ranks'
-};
+/// Is `word`, the first of a command, mpirun or mpiexec of Open MPI?
+[[nodiscard]] bool is_open_mpi_launcher(const std::string& word);
 
-using Environment = std::vector<std::pair<std::string, std::string>>;
-
-struct MpiLaunch {
-    MpiLauncher launcher = MpiLauncher::other;
-    MpiLibrary library = MpiLibrary::unknown;
-};
-
-/// What a command line starts, from the files that its words name: the launcher
-/// by its own name and libraries, the MPI library by those of the first program
-/// that is linked to one, or else by the launcher.
-[[nodiscard]] MpiLaunch inspect_launch(const std::vector<std::string>& command);
-
-/// libheadway-ompi.so or libheadway-mpich.so.
-[[nodiscard]] std::string helper_file_name(MpiLibrary library);
-
-/// The command with `environment` for the ranks.  What `launcher` other wants set
-/// in its own environment is left for the caller: the command is as it was.
-[[nodiscard]] std::vector<std::string> with_environment(const std::vector<std::string>& command,
-                                                        MpiLauncher launcher,
-                                                        const Environment& environment);
+/// Open MPI's mpirun, told to hand on the variables of these names to all ranks.
+[[nodiscard]] std::vector<std::string> handing_on(const std::vector<std::string>& command,
+                                                  const std::vector<std::string>& names);
 
 }  // namespace headway

@@ -20,13 +20,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// For any MPI library; it does nothing in other programs, so launchers and shells may
+/// have it, too.
+constexpr const char* preload_name = "libheadway-mpi.so";
+
 ExitStatus refuse(const std::string& sentence) {
     fmt::print(stderr, "headway: {}\n", sentence);
     return ExitStatus::bad_config;
 }
 
 /// Beside this program as it was built or installed.
-std::optional<fs::path> find_library(const std::string& directory, const std::string& name) {
+std::optional<fs::path> find_library(const std::string& directory) {
     std::error_code error;
     std::vector<fs::path> places;
     if (!directory.empty()) {
@@ -36,7 +40,7 @@ std::optional<fs::path> find_library(const std::string& directory, const std::st
         places = {prefix / "lib", prefix / HEADWAY_LIBRARY_DIRECTORY};
     }
     for (const fs::path& place : places) {
-        fs::path file = fs::absolute(place / name, error);
+        fs::path file = fs::absolute(place / preload_name, error);
         if (fs::exists(file, error)) return file;
     }
     return std::nullopt;
@@ -49,16 +53,15 @@ std::string preload_value(const fs::path& library) {
                                           : library.string();
 }
 
-/// What must be the same in every rank, wherever it runs.
-void add_own_settings(Environment& environment) {
+/// Of the settings that must be the same in every rank, wherever it runs.
+std::vector<std::string> own_settings() {
+    std::vector<std::string> names;
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
         const std::string_view setting(*entry);
-        const std::size_t end = setting.find('=');
-        if (end == std::string_view::npos) continue;
-        const std::string_view name = setting.substr(0, end);
-        if (name == "HEADWAY" || name.substr(0, 8) == "HEADWAY_")
-            environment.emplace_back(name, setting.substr(end + 1));
+        const std::string_view name = setting.substr(0, setting.find('='));
+        if (name == "HEADWAY" || name.substr(0, 8) == "HEADWAY_") names.emplace_back(name);
     }
+    return names;
 }
 
 ExitStatus become(const std::vector<std::string>& command) {
@@ -77,28 +80,20 @@ JobCommand::JobCommand(const CommandLine& line, const std::string& name, const s
     : Command(line, name, description) {
     verb().add_option("command", command_, "the job's command, after --").required();
     verb().add_option("--library-dir", library_directory_,
-                      "where libheadway-ompi.so and libheadway-mpich.so are");
+                      fmt::format("where {} is", preload_name));
 }
 
 ExitStatus JobCommand::run() const {
-    const MpiLaunch launch = inspect_launch(command_);
-    if (launch.library == MpiLibrary::unknown)
-        return refuse("neither the launcher nor the program is one of Open MPI or MPICH");
-    const std::string name = helper_file_name(launch.library);
-    const auto library = find_library(library_directory_, name);
-    if (!library) return refuse(fmt::format("there is no {}; see --library-dir", name));
-
-    Environment environment;
-    add_own_settings(environment);
-    environment.emplace_back("LD_PRELOAD", preload_value(*library));
+    const auto library = find_library(library_directory_);
+    if (!library) return refuse(fmt::format("there is no {}; see --library-dir", preload_name));
     const auto own = own_setting();
     if (!own) return ExitStatus::bad_config;
-    if (!own->first.empty()) environment.push_back(*own);
-    if (launch.launcher == MpiLauncher::other) {
-        for (const auto& [variable, value] : environment)
-            ::setenv(variable.c_str(), value.c_str(), 1);
-    }
-    return become(with_environment(command_, launch.launcher, environment));
+    if (!own->first.empty()) ::setenv(own->first.c_str(), own->second.c_str(), 1);
+    ::setenv("LD_PRELOAD", preload_value(*library).c_str(), 1);
+    if (!is_open_mpi_launcher(command_.front())) return become(command_);
+    std::vector<std::string> names = own_settings();
+    names.emplace_back("LD_PRELOAD");
+    return become(handing_on(command_, names));
 }
 
 RunCommand::RunCommand(const CommandLine& line) : JobCommand(line, "run", "run an MPI job, paced") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// headway run, headway record: an MPI job with the helper library in its ranks.
+// headway run, headway record: an MPI job with libheadway-mpi.so preloaded.
 #pragma once
 
 #include <optional>

@@ -74,7 +74,7 @@ class Contest:
 
     def _command(self, words, cases):
         library = self.unit["library"]
-        preload = [self.testbed.helper(library)] if self.unit["helper"] else []
+        preload = [self.testbed.helper()] if self.unit["helper"] else []
         preload.append(self.testbed.sleep(library))
         return mpirun.command(
             self.testbed.mpirun_words(library), words, {"LD_PRELOAD": ":".join(preload)},

@@ -103,8 +103,8 @@ class Testbed:
     def program(self, name, library="ompi"):
         return str(self.build / "bin/tests" / (name + PROGRAM_SUFFIX[library]))
 
-    def helper(self, library="ompi"):
-        return str(self.build / f"lib/libheadway-{library}.so")
+    def helper(self):
+        return str(self.build / "lib/libheadway-mpi.so")
 
     def sleep(self, library="ompi"):
         """What makes a waiting rank leave the emulated processor alone."""
