@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "library_environment.hpp"
 
-#include <unistd.h>
+#include <sys/stat.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include "mpi_library.hpp"
-#include "tuned_rules.hpp"
 
 namespace headway::glue {
 namespace {
@@ -22,46 +25,110 @@ constexpr const char* tcp_flags_without_put = "send,inplace,need-ack,need-csum,h
 // A message of 64 KiB, with its header, is just above Open MPI's eager limit of
 // 65536 bytes: all but its last few bytes go at once, and these follow a round trip
 // later, when the receiver has asked for them.  This is btl_tcp_max_send_size, the
-// largest fragment.
+// largest fragment, by its default.
 constexpr const char* eager_limit_variable = "OMPI_MCA_btl_tcp_eager_limit";
 constexpr const char* eager_limit_bytes = "131072";
+constexpr const char* largest_fragment_variable = "OMPI_MCA_btl_tcp_max_send_size";
 
 // The same of MPICH, which sends through UCX: its rendezvous waits for a request that
 // queues behind the receiver's own data.  Up to this size messages go without asking;
 // the receiver keeps what comes before its receive, so the size must have an end.
+// UCX 1.13 knows no such limit for one transport only.
 constexpr const char* rendezvous_variable = "UCX_RNDV_THRESH";
 constexpr const char* rendezvous_from = "1m";
 
-constexpr std::string_view tuned_prefix = "OMPI_MCA_coll_tuned_";
+constexpr const char* infiniband_devices = "/sys/class/infiniband";
 
-/// The first of the user's own settings that begins with `prefix`, or "".
-std::string user_setting(std::string_view prefix) {
-    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-        if (std::string_view(*entry).substr(0, prefix.size()) == prefix) return *entry;
+std::string_view value_of(const char* variable) {
+    const char* const value = std::getenv(variable);
+    return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
+bool has_daemon(const std::string& socket_path) {
+    struct stat status {};
+    return ::stat(socket_path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+bool has_infiniband() {
+    std::error_code none;
+    const std::filesystem::directory_iterator devices(infiniband_devices, none);
+    return !none && devices != std::filesystem::directory_iterator();
+}
+
+/// As mpirun numbers the programs of its line.  Of several, one may be without the
+/// library (linked statically, say), and the flags of all must be the same.
+bool is_one_of_several_programs() {
+    const std::string_view programs = value_of("OMPI_NUM_APP_CTX");
+    return !programs.empty() && programs != "1";
+}
+
+/// As Hydra tells: all ranks are on this node, and talk through its memory.
+bool is_on_one_node() {
+    const std::string_view here = value_of("MPI_LOCALNRANKS");
+    return !here.empty() && here == value_of("PMI_SIZE");
+}
+
+std::vector<std::string_view> words_of(std::string_view list) {
+    std::vector<std::string_view> words;
+    while (!list.empty()) {
+        const std::size_t end = std::min(list.find(','), list.size());
+        words.push_back(list.substr(0, end));
+        list.remove_prefix(std::min(end + 1, list.size()));
     }
-    return "";
+    return words;
+}
+
+bool is_infiniband_transport(std::string_view name) {
+    constexpr std::array<std::string_view, 5> prefixes{"rc", "dc", "ud", "ib", "all"};
+    return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view prefix) {
+        return name.substr(0, prefix.size()) == prefix;
+    });
 }
 
 }  // namespace
 
-void LibraryEnvironment::apply(const Settings& settings) {
-    if (settings.transport) {
-        apply_transport();
-    } else {
-        told_.emplace_back("transport left alone");
+bool is_tcp_the_network(const char* transports, const char* devices, bool has_infiniband) {
+    if (transports != nullptr && transports[0] != '^') {
+        const auto names = words_of(transports);
+        if (std::none_of(names.begin(), names.end(), is_infiniband_transport))
+            return std::find(names.begin(), names.end(), "tcp") != names.end();
     }
-    if (!is_open_mpi) return;  // our own algorithms do without MPICH's choice
-    if (settings.algorithm) {
-        apply_algorithm();
+    // names of InfiniBand devices have a port: mlx5_0:1
+    if (devices != nullptr && std::string_view(devices) != "all")
+        return std::string_view(devices).find(':') == std::string_view::npos;
+    return !has_infiniband;
+}
+
+void LibraryEnvironment::apply(const Settings& settings) {
+    if (!settings.transport) {
+        told_.emplace_back("transport left alone");
+    } else if (is_open_mpi) {
+        apply_to_open_mpi(settings);
     } else {
-        told_.emplace_back("algorithm left alone");
+        apply_to_mpich(settings);
     }
 }
 
-void LibraryEnvironment::apply_transport() {
-    if (is_open_mpi) {
+void LibraryEnvironment::apply_to_open_mpi(const Settings& settings) {
+    if (is_one_of_several_programs() && !settings.all_ranks) {
+        told_.emplace_back(
+            "btl_tcp_flags left alone in a job of several programs (not with HEADWAY_ALL_RANKS=on)");
+    } else {
         set_unless_given(tcp_flags_variable, tcp_flags_without_put);
+    }
+    if (!value_of(largest_fragment_variable).empty()) {
+        told_.emplace_back("btl_tcp_eager_limit left alone with btl_tcp_max_send_size given");
+    } else if (has_daemon(settings.socket_path)) {
         set_unless_given(eager_limit_variable, eager_limit_bytes);
+    }
+}
+
+void LibraryEnvironment::apply_to_mpich(const Settings& settings) {
+    if (is_on_one_node() || !has_daemon(settings.socket_path)) {
+        told_.emplace_back("transport left alone");
+    } else if (!is_tcp_the_network(std::getenv("UCX_TLS"), std::getenv("UCX_NET_DEVICES"),
+                                   has_infiniband())) {
+        told_.emplace_back("transport left alone, for TCP is not all of the network");
     } else {
         set_unless_given(rendezvous_variable, rendezvous_from);
     }
@@ -72,41 +139,17 @@ void LibraryEnvironment::set_unless_given(const char* variable, const char* valu
         told_.push_back(std::string(variable) + "=" + own + " kept");
         return;
     }
-    set(variable, value);
+    if (::setenv(variable, value, 1) != 0) return;
+    variables_.emplace_back(variable);
     constexpr std::string_view prefix = "OMPI_MCA_";
     std::string_view name = variable;
     if (name.substr(0, prefix.size()) == prefix) name.remove_prefix(prefix.size());
     told_.push_back(std::string(name) + "=" + value + " (not with HEADWAY_TRANSPORT=off)");
 }
 
-// Any coll_tuned setting of the user's keeps us out: turning dynamic rules on
-// would bring to life forced algorithms of his that lie dormant without them.
-void LibraryEnvironment::apply_algorithm() {
-    if (const std::string own = user_setting(tuned_prefix); !own.empty()) {
-        told_.push_back(own + " kept, algorithm left alone");
-        return;
-    }
-    set("OMPI_MCA_coll_tuned_use_dynamic_rules", "1");
-    set("OMPI_MCA_coll_tuned_alltoallv_algorithm", "1");
-    auto rules = tuned_rules_file(tuned_rules_text());
-    if (!rules) {
-        told_.push_back("linear all-to-allv only: " + rules.error());
-        return;
-    }
-    rules_ = std::move(*rules);
-    set("OMPI_MCA_coll_tuned_dynamic_rules_filename", tuned_rules_path(rules_));
-    told_.push_back("linear all-to-all from " + std::to_string(linear_from_bytes) +
-                    " bytes a pair and linear all-to-allv (not with HEADWAY_ALGORITHM=off)");
-}
-
-void LibraryEnvironment::set(const std::string& variable, const std::string& value) {
-    if (::setenv(variable.c_str(), value.c_str(), 1) == 0) variables_.push_back(variable);
-}
-
 void LibraryEnvironment::restore() {
     for (const std::string& variable : variables_) ::unsetenv(variable.c_str());
     variables_.clear();
-    rules_ = UniqueFd();
 }
 
 std::string LibraryEnvironment::summary() const {

@@ -4,18 +4,34 @@
 // afterwards they are taken back, so that child processes and spawned jobs do not
 // inherit them.
 //
-// Every rank must come to the same settings, and before MPI_Init ranks cannot
-// talk.  So nothing here depends on the node (such as whether it has a daemon),
-// only on the environment, which mpirun makes the same for all ranks.
+// Before MPI_Init ranks cannot talk, and a rank knows of its own node only.  So what
+// may be decided from what a node has depends on whether ranks may differ in it:
+//
+//   btl_tcp_flags        They may not.  The receiver of a large message asks for a
+//                        put if its own flags have "put", and a sender whose flags
+//                        have none has no route for it and dies (Open MPI 4.1.4:
+//                        mca_pml_ob1_send_request_put_frag, address 8).  So this is
+//                        decided from the environment alone, which mpirun makes the
+//                        same for all ranks of one program.
+//   btl_tcp_eager_limit  They may: it is the sender's, and the receiver's buffers are
+//                        as large as btl_tcp_max_send_size, which is not less.
+//   UCX_RNDV_THRESH      They may: it is the sender's; a receiver takes both kinds.
+//
+// The latter two are set only on nodes that have a daemon.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "settings.hpp"
-#include "unique_fd.hpp"
 
 namespace headway::glue {
+
+/// Of the networks that UCX may use, is TCP the one that it will?  Its settings
+/// UCX_TLS and UCX_NET_DEVICES, none where they are not set, and whether the node
+/// has InfiniBand devices, which UCX prefers.
+[[nodiscard]] bool is_tcp_the_network(const char* transports, const char* devices,
+                                      bool has_infiniband);
 
 class LibraryEnvironment {
 public:
@@ -34,14 +50,12 @@ public:
     [[nodiscard]] std::string summary() const;
 
 private:
-    void apply_transport();
-    void apply_algorithm();
+    void apply_to_open_mpi(const Settings& settings);
+    void apply_to_mpich(const Settings& settings);
     void set_unless_given(const char* variable, const char* value);
-    void set(const std::string& variable, const std::string& value);
 
     std::vector<std::string> variables_;  ///< set by us
     std::vector<std::string> told_;       ///< one phrase for each decision
-    UniqueFd rules_;
 };
 
 }  // namespace headway::glue

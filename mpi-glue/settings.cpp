@@ -69,6 +69,7 @@ Settings read_settings() {
     read_switch("HEADWAY", settings.enabled, settings.complaints);
     read_switch("HEADWAY_TRANSPORT", settings.transport, settings.complaints);
     read_switch("HEADWAY_ALGORITHM", settings.algorithm, settings.complaints);
+    read_switch("HEADWAY_ALL_RANKS", settings.all_ranks, settings.complaints);
     read_switch("HEADWAY_VERBOSE", settings.verbose, settings.complaints);
     read_word("HEADWAY_SIBLINGS", "overlap", "disjoint", settings.siblings_disjoint,
               settings.complaints);

@@ -11,7 +11,8 @@ namespace headway::glue {
 struct Settings {
     bool enabled = true;            ///< HEADWAY=off: the library does nothing at all
     bool transport = true;          ///< HEADWAY_TRANSPORT=off: the library's TCP is left alone
-    bool algorithm = true;          ///< HEADWAY_ALGORITHM=off: its choice of algorithm, too
+    bool algorithm = true;          ///< HEADWAY_ALGORITHM=off: none of our own algorithms
+    bool all_ranks = false;         ///< HEADWAY_ALL_RANKS=on: the user says that all have the library
     bool verbose = false;           ///< HEADWAY_VERBOSE=1: show the daemon's answers
     bool siblings_disjoint = false; ///< HEADWAY_SIBLINGS=disjoint: see headway-mpi.rst
     bool any_reduction_order = false;  ///< HEADWAY_REDUCTION_ORDER=any: rounding may differ
