@@ -6,13 +6,14 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
-#include <cstring>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <string_view>
 
+#include "job_name.hpp"
 #include "known_traffic.hpp"
+#include "launch_names.hpp"
 #include "message_size.hpp"
 #include "own_algorithms.hpp"
 #include "pattern_player.hpp"
@@ -23,24 +24,9 @@ namespace headway::glue {
 namespace {
 
 constexpr std::size_t reason_bytes = 512;
-constexpr std::size_t job_id_bytes = 128;  // the protocol's limit
+/// For which a rank waits for the others before it goes on without pacing.
+constexpr std::chrono::milliseconds meeting_limit{2000};
 constexpr const char* off_switch = "HEADWAY=off switches Headway off";
-
-/// The same for all ranks of a job if the launcher tells (MPICH's does not; then
-/// rank 0's holds), different for two jobs at a time; spelt as the
-/// protocol wants it.
-std::string job_id() {
-    std::string id = own_host_name() + "-" + std::to_string(::getpid());
-    for (const char* name : {"SLURM_JOB_ID", "OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE"}) {
-        if (const char* value = std::getenv(name); value != nullptr && *value != '\0') id = value;
-    }
-    std::replace_if(id.begin(), id.end(),
-                    [](unsigned char c) {
-                        return std::isalnum(c) == 0 && std::strchr(".:@/+-_", c) == nullptr;
-                    },
-                    '_');
-    return id.substr(0, job_id_bytes);
-}
 
 int reduce_over_job(int value, MPI_Op operation) {
     int result = 0;
@@ -64,7 +50,10 @@ Helper& helper() {
 }
 
 Helper::Helper()
-    : settings_(read_settings()), job_(job_id()), node_(own_host_name()), notice_(job_) {}
+    : settings_(read_settings()),
+      job_(job_name(own_host_name())),
+      node_(own_host_name()),
+      notice_(job_) {}
 
 void Helper::before_init() noexcept try {
     if (!settings_.enabled || begun_) return;
@@ -85,11 +74,33 @@ void Helper::after_init() noexcept try {
     end_session();
 }
 
+/// Before the first collective: all ranks come to the same, and in a bounded time.
+bool Helper::meet_all_ranks() {
+    if (settings_.all_ranks) return true;
+    StartOutcome outcome;
+    auto names = open_launch_names();
+    if (names) {
+        notice_.set_job((*names)->job());
+        outcome = agree_on_start(**names, {rank_, ranks_, agreed_version(settings_),
+                                           std::max(meeting_limit, settings_.timeout)});
+    } else {
+        outcome = {false, "without HEADWAY_ALL_RANKS=on, for the launcher cannot tell whether all ranks have this library: " +
+                              names.error(), true};
+    }
+    if (outcome.all_take_part) return true;
+    if (outcome.told_by_rank0 && !outcome.reason.empty()) announce("not pacing: " + outcome.reason);
+    if (!outcome.told_by_rank0 && !outcome.reason.empty())
+        notice_.say("not pacing on " + node_ + ": " + outcome.reason + "; " + off_switch);
+    notice_.silence();
+    return false;
+}
+
 // Collective over MPI_COMM_WORLD.  Each step is taken by all ranks or by none.
 void Helper::join_job() {
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks_);
-    if (ranks_ < 2) return;
+    all_ranks_take_part_ = ranks_ < 2 || meet_all_ranks();
+    if (ranks_ < 2 || !all_ranks_take_part_) return;
 
     job_ = broadcast_from(0, job_);
     notice_.set_job(job_);

@@ -2,9 +2,10 @@
 // The library's one object per process: it joins MPI's calls and headwayd.
 //
 //   before_init   the MPI library's settings (library_environment.hpp)
-//   after_init    connect to this node's daemon; the ranks agree on whether
-//                 anybody has one, learn each other's hosts, and rank 0 says
-//                 in one line what came out
+//   after_init    the ranks find out whether all of them have this library; if so,
+//                 they connect to their nodes' daemons, agree on whether anybody has
+//                 one, learn each other's hosts, and rank 0 says in one line what
+//                 came out
 //   enter, leave  around each collective that is worth it
 //   finalize      through a delete callback on MPI_COMM_SELF
 //
@@ -91,6 +92,9 @@ public:
     [[nodiscard]] const HostTable& hosts() const { return hosts_; }
     [[nodiscard]] const std::string& job() const { return job_; }
     [[nodiscard]] int rank() const { return rank_; }
+    /// Known after after_init(): a collective of the library's own over MPI_COMM_WORLD
+    /// will end.
+    [[nodiscard]] bool all_ranks_take_part() const { return all_ranks_take_part_; }
 
     /// One line, of the first process on this node that has any.
     void complain(const std::string& text) noexcept;
@@ -105,6 +109,7 @@ private:
     };
 
     void join_job();
+    [[nodiscard]] bool meet_all_ranks();
     [[nodiscard]] std::string join_node();
     [[nodiscard]] bool has_daemon() const { return session_ && session_->has_daemon(); }
     [[nodiscard]] std::string prepare_job(std::string& state, bool& is_paced);
@@ -133,6 +138,7 @@ private:
     bool joined_ = false;  ///< after_init has run
     int rank_ = 0;
     int ranks_ = 0;
+    bool all_ranks_take_part_ = false;
     int patterns_key_ = MPI_KEYVAL_INVALID;
     int finalize_key_ = MPI_KEYVAL_INVALID;
     std::string node_;

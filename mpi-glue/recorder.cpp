@@ -28,6 +28,10 @@ void Recorder::begin() noexcept try {
     PMPI_Initialized(&initialized);
     if (on_ || file == nullptr || *file == '\0' || initialized == 0 || !helper().settings().enabled)
         return;
+    if (!helper().all_ranks_take_part()) {
+        if (helper().rank() == 0) say("no recording: not all ranks have this library");
+        return;
+    }
     file_ = file;
     hosts_ = gather_names(own_host_name());
     PMPI_Comm_group(MPI_COMM_WORLD, &world_);

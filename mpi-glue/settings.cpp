@@ -64,6 +64,17 @@ void read_word(const char* name, const char* first, const char* second, bool& ta
 
 }  // namespace
 
+std::string agreed_version(const Settings& settings) {
+    std::string version = HEADWAY_VERSION;
+    const auto add = [&](const char* name, bool is_on) { version += is_on ? name : ""; };
+    add("+algorithm", settings.algorithm);
+    add("+disjoint", settings.siblings_disjoint);
+    add("+any-order", settings.any_reduction_order);
+    add("+pattern", !settings.pattern_file.empty());
+    add("+record", lookup("HEADWAY_RECORD").has_value());
+    return version;
+}
+
 Settings read_settings() {
     Settings settings;
     read_switch("HEADWAY", settings.enabled, settings.complaints);

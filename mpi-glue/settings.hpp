@@ -24,4 +24,8 @@ struct Settings {
 
 [[nodiscard]] Settings read_settings();
 
+/// Version and settings in which all ranks must agree, for they decide which collectives
+/// the library itself calls.
+[[nodiscard]] std::string agreed_version(const Settings& settings);
+
 }  // namespace headway::glue

@@ -290,6 +290,111 @@ class Outcome(HelperTest):
             self.assertIn(connection.operations().count("enter"), (1, 2))
 
 
+class OtherRanks(HelperTest):
+    """Ranks without the library, with other settings, or late: nobody waits longer than
+    the stated time, and all ranks pace or none do."""
+
+    LIMIT_S = 2.5
+    SLACK_S = 20.0  # a busy machine's
+
+    def run_two(self, program, *arguments, first=(), second=(), mpirun=(), **environment):
+        """Ranks 0 and 1 with the words of `first` before the program, 2 and 3 with those of
+        `second`; `env -u LD_PRELOAD` is as a program that is linked statically."""
+        with self.daemon() as daemon:
+            one = self.command_of(program, *arguments, ranks=2, under=first, mpirun=mpirun, **environment)
+            two = self.command_of(program, *arguments, ranks=2, under=second, **environment)
+            job = self.run_command([*one, ":", *two[two.index("-n"):]])
+        return job, daemon
+
+    def assert_not_paced(self, job, daemon, *words):
+        self.assert_succeeded(job)
+        self.assertLess(job.seconds, self.LIMIT_S + self.SLACK_S)
+        self.assertEqual(daemon.connections, [])
+        self.assert_told(job, *words)
+
+    def assert_told(self, job, *words):
+        """Rank 0's line, and perhaps one of those who waited for rank 0 a quarter longer than
+        that for others, and came so much earlier."""
+        self.assertIn(len(job.told), (1, 2), job.stderr)
+        for word in ("not pacing", *words):
+            self.assertIn(word, job.told[0] + job.told[-1])
+        if len(job.told) == 2:
+            self.assertIn("rank 0 did not say within 2500 ms", job.stderr)
+
+    def test_some_without_the_library(self):
+        job, daemon = self.run_two("alltoall_check", second=("env", "-u", "LD_PRELOAD"))
+        self.assert_not_paced(job, daemon, "rank 2 did not say within 2000 ms that it has this library")
+
+    def test_rank_0_without_the_library(self):
+        job, daemon = self.run_two("alltoall_check", first=("env", "-u", "LD_PRELOAD"))
+        self.assert_not_paced(job, daemon, "rank 0 did not say within 2500 ms")
+
+    def test_some_switched_off(self):
+        job, daemon = self.run_two("alltoall_check", second=("env", "HEADWAY=off"))
+        self.assert_not_paced(job, daemon, "rank 2 did not say within 2000 ms")
+
+    def test_other_settings(self):
+        job, daemon = self.run_two("alltoall_check", second=("env", "HEADWAY_ALGORITHM=off"))
+        self.assert_not_paced(job, daemon, "rank 2 has another version of this library, or other HEADWAY_ variables")
+
+    def test_two_programs_with_the_library(self):
+        job, daemon = self.run_two("alltoall_check")
+        self.assert_succeeded(job)
+        self.assert_one_line(job, "pacing all-to-all over 4 hosts")
+        self.assertEqual(sorted(daemon.by_rank()), list(range(RANKS)))
+
+    def test_promised(self):
+        """Nothing is asked, and nobody waits."""
+        with self.daemon() as daemon:
+            job = self.run_job("alltoall_check", HEADWAY_ALL_RANKS="on")
+        self.assert_succeeded(job)
+        self.assert_one_line(job, "pacing all-to-all over 4 hosts")
+        self.assertEqual(sorted(daemon.by_rank()), list(range(RANKS)))
+
+    def test_late_ranks(self):
+        """By about the time for which others wait: what comes of it may be either, but for
+        all ranks the same."""
+        for rank in (0, 3):
+            for late_ms in (0, 1900, 2000, 2100, 2400, 2500, 2600, 4000):
+                with self.subTest(rank=rank, late_ms=late_ms), self.daemon() as daemon:
+                    self.assert_same_for_all(late_ms, daemon, self.run_job(
+                        "alltoall_check", preload=("tests/late_rank.so",), LATE_RANK=rank,
+                        LATE_MS=late_ms))
+                self.setUp()
+
+    def assert_same_for_all(self, late_ms, daemon, job):
+        self.assert_succeeded(job)
+        self.assertLess(job.seconds, late_ms / 1000 + self.LIMIT_S + self.SLACK_S)
+        paced = sorted(daemon.by_rank())
+        self.assertIn(paced, ([], list(range(RANKS))))
+        if late_ms == 0:
+            self.assertEqual(len(paced), RANKS)
+        if late_ms == 4000:
+            self.assertEqual(paced, [])
+        if paced:
+            self.assert_one_line(job, "pacing all-to-all over 4 hosts")
+        else:
+            self.assert_told(job)
+
+
+class OtherRanksMpich(OtherRanks):
+    """The same with libheadway-mpich.so."""
+
+    library = "mpich"
+
+
+class OtherRanksOverTcp(HelperTest):
+    """Open MPI 4.1.4 ends by a fault where a rank sends a large message to one whose
+    btl_tcp_flags have what its own have not."""
+
+    def test_some_without_the_library(self):
+        job, _ = OtherRanks.run_two(self, "collective_bench", "--sizes", "1048576", "--repetitions", "1",
+                                    second=("env", "-u", "LD_PRELOAD"),
+                                    mpirun=("--mca", "btl", "tcp,self", "--mca", "pml", "ob1"))
+        self.assertEqual(job.status, 0, job.stderr)
+        OtherRanks.assert_told(self, job, "btl_tcp_flags left alone in a job of several programs")
+
+
 class HostileDaemon(HelperTest):
     """Whatever comes instead of an answer: one line, no pacing, same job."""
 
