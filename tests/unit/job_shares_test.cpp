@@ -13,13 +13,20 @@ namespace {
 
 SharingJob job_of(const Topology& topology, const std::vector<std::string>& names,
                   std::uint32_t weight = 1) {
-    return {*topology.resolve(names), weight};
+    return {*topology.resolve(names), weight, 0};
 }
 
+std::vector<std::vector<LinkPart>> shared_in_allocations(const Topology& topology,
+                                                         SharePolicy policy,
+                                                         const std::vector<SharingJob>& jobs) {
+    return share_links(topology, make_kernel_layout(topology, 0), policy, jobs);
+}
+
+/// Of jobs of which each is an allocation.
 std::vector<std::vector<LinkPart>> shared(const Topology& topology, SharePolicy policy,
-                                          const std::vector<SharingJob>& jobs,
-                                          std::size_t own_cluster = 0) {
-    return share_links(topology, make_kernel_layout(topology, own_cluster), policy, jobs);
+                                          std::vector<SharingJob> jobs) {
+    for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].allocation = i;
+    return shared_in_allocations(topology, policy, jobs);
 }
 
 constexpr LinkPart half{LinkPart::one / 2};
@@ -53,6 +60,33 @@ TEST(JobShares, WeightsAndHostsCountAsThePolicySays) {
     EXPECT_EQ(shared(topology, SharePolicy::per_host, jobs)[1][1].value, LinkPart::one / 2);
 }
 
+TEST(JobShares, JobsOfOneAllocationDivideWhatOneJobWouldHave) {
+    const Topology topology = demo_topology();
+    std::vector jobs{job_of(topology, {"a0", "b0"}, 3), job_of(topology, {"a1", "b1"}, 3),
+                     job_of(topology, {"a2", "b2"})};
+    jobs[2].allocation = 1;
+    const auto by_weight = shared_in_allocations(topology, SharePolicy::per_job, jobs);
+    EXPECT_EQ(by_weight[0][1].value, LinkPart::one / 8 * 3);
+    EXPECT_EQ(by_weight[1][1].value, LinkPart::one / 8 * 3);
+    EXPECT_EQ(by_weight[2][1].value, LinkPart::one / 4) << "whatever the other is divided into";
+    EXPECT_EQ(by_weight[0][0], LinkPart{}) << "each has its hosts' links to itself";
+}
+
+TEST(JobShares, JobsOfOneAllocationOnOneHostAreOneJobOfTheHost) {
+    const Topology topology = demo_topology();
+    std::vector jobs{job_of(topology, {"a0", "b0"}), job_of(topology, {"a0", "b0"}),
+                     job_of(topology, {"a0", "b0"})};
+    jobs[2].allocation = 1;
+    for (const SharePolicy policy : {SharePolicy::per_job, SharePolicy::per_host}) {
+        const auto parts = shared_in_allocations(topology, policy, jobs);
+        for (const std::size_t direction : {0U, 1U}) {
+            EXPECT_EQ(parts[0][direction].value, LinkPart::one / 4);
+            EXPECT_EQ(parts[1][direction].value, LinkPart::one / 4);
+            EXPECT_EQ(parts[2][direction].value, LinkPart::one / 2);
+        }
+    }
+}
+
 TEST(JobShares, JobsThatMeetNowhereHaveAll) {
     const Topology topology = two_level_topology(50);
     const auto parts = shared(topology, SharePolicy::per_job,
@@ -75,7 +109,7 @@ std::vector<SharingJob> random_jobs(const Topology& topology, std::mt19937& rand
     std::vector<SharingJob> jobs;
     const std::size_t count = 1 + random() % 6;
     for (std::size_t i = 0; i < count; ++i) {
-        SharingJob job{HostSet(topology.host_count()), 1 + static_cast<std::uint32_t>(random() % 9)};
+        SharingJob job{HostSet(topology.host_count()), 1 + static_cast<std::uint32_t>(random() % 9), i};
         for (std::size_t host = 0; host < topology.host_count(); ++host) {
             if (random() % 3 == 0) job.hosts.add(host);
         }

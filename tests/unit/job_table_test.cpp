@@ -54,6 +54,65 @@ TEST(JobTable, AStartedJobEndsWithItsLastProcessUnlessItIsToLast) {
     EXPECT_TRUE(table.detach(second));
 }
 
+TEST(JobTable, AllocationsAreToldByTheirNumber) {
+    EXPECT_EQ(allocation_of("4711"), "4711");
+    EXPECT_EQ(allocation_of("4711.0"), "4711");
+    EXPECT_EQ(allocation_of("4711.node-1-42"), "4711");
+    EXPECT_EQ(allocation_of("node.example-42"), "node.example-42");
+    EXPECT_EQ(allocation_of(".5"), ".5");
+    EXPECT_EQ(allocation_of(""), "");
+}
+
+HostSet some_hosts() {
+    HostSet hosts(4);
+    hosts.add(0);
+    hosts.add(1);
+    return hosts;
+}
+
+JobId attach_with_hosts(JobTable& table, const std::string& name, uid_t user = alice) {
+    const JobId job = table.attach(user, name);
+    table.set_hosts(job, some_hosts());
+    return job;
+}
+
+TEST(JobTable, AnAllocationCountsOnceUnderAllItsNames) {
+    JobTable table;
+    StartJobRequest prolog = request("4711");
+    prolog.weight = 3;
+    prolog.is_lasting = true;
+    const JobId started = *table.start(alice, prolog);
+    EXPECT_TRUE(table.counting().empty()) << "its hosts are not known";
+    table.set_hosts(started, some_hosts());
+    ASSERT_EQ(table.counting().size(), 1U) << "nothing else is known of it";
+
+    const JobId first = attach_with_hosts(table, "4711.0"), second = attach_with_hosts(table, "4711.1");
+    attach_with_hosts(table, "4711.0", alice + 1);
+    const auto counting = table.counting();
+    ASSERT_EQ(counting.size(), 3U) << "the steps do, not the prolog's name";
+    EXPECT_EQ(counting[0].id, first);
+    EXPECT_EQ(counting[1].id, second);
+    EXPECT_EQ(counting[0].allocation, counting[1].allocation);
+    EXPECT_NE(counting[0].allocation, counting[2].allocation) << "another user's";
+    EXPECT_EQ(counting[0].weight, 3U);
+    EXPECT_EQ(counting[1].weight, 3U);
+    EXPECT_EQ(counting[2].weight, 1U);
+
+    EXPECT_TRUE(table.detach(first));
+    EXPECT_TRUE(table.detach(second));
+    EXPECT_EQ(table.counting().front().id, started) << "until its next step";
+}
+
+TEST(JobTable, AnAllocationThatSendsItselfCountsBesideItsSteps) {
+    JobTable table;
+    StartJobRequest pattern = request("4711");
+    pattern.is_alltoall = true;
+    const JobId started = *table.start(alice, pattern);
+    table.set_hosts(started, some_hosts());
+    attach_with_hosts(table, "4711.0");
+    EXPECT_EQ(table.counting().size(), 2U);
+}
+
 TEST(JobTable, StartingAgainSaysItAnew) {
     JobTable table;
     StartJobRequest start = request("12");

@@ -139,10 +139,13 @@ TEST(SharedLinks, StartedJobsAreThisNodesOrNobodysInParticular) {
     node.command("job_start", {{"job", "anywhere"}});
     const Session session = node.connect(1000);
     node.ask(session, "hello", {{"job", "4711.0"}});
-    EXPECT_EQ(node.service_->jobs(),
-              (std::vector<JobHere>{{"4711.0"}, {"anywhere"}, {"here", 3}}));
+    const Session step = node.connect(1000);
+    node.ask(step, "hello", {{"job", "4711.1"}});
+    EXPECT_EQ(node.service_->jobs(), (std::vector<JobHere>{{"4711"}, {"anywhere"}, {"here", 3}}))
+        << "the steps are of one allocation";
     node.command("job_end", {{"job", "here"}});
     node.service_->close(session);
+    node.service_->close(step);
     EXPECT_EQ(node.service_->jobs(), std::vector<JobHere>{{"anywhere"}});
 }
 
@@ -229,6 +232,43 @@ TEST(SharedLinks, JobsOfProcessesShareToo) {
     node.enter(second, "13", all_hosts);
     EXPECT_EQ(node.rate(), halved);
     node.service_->close(first);
+    EXPECT_EQ(node.rate(), alone);
+}
+
+// What Slurm's prolog starts, and what speaks to the daemon in it.
+TEST(SharedLinks, AnAllocationHasOneShareUnderAllItsNames) {
+    Node node("a0");
+    ASSERT_EQ(node.command("job_start", {{"job", "4711"}, {"hosts", all_hosts}, {"lasting", true}, {"uid", 1000}})["ok"],
+              true);
+    const Session step = node.connect(1000);
+    const Json joined = node.enter(step, "4711.0", all_hosts);
+    EXPECT_EQ(node.rate(), alone) << "the prolog's name takes nothing from its step";
+    node.command("job_start", {{"job", "13"}, {"hosts", {"a1", "b1"}}});
+    EXPECT_EQ(node.rate(), halved);
+
+    const Session second = node.connect(1000);
+    node.enter(second, "4711.1", all_hosts);
+    EXPECT_EQ(node.rate(), BytesPerSecond{773'437 / 4}) << "two steps divide what the allocation has";
+    const Json jobs = node.command("jobs", Json::object())["jobs"];
+    ASSERT_EQ(jobs[2]["job"], "13");
+    EXPECT_EQ(jobs[2]["parts"]["b"], 0.5) << "whatever the other is divided into";
+    node.service_->close(second);
+    EXPECT_EQ(node.rate(), halved);
+    node.service_->close(step);
+    node.command("job_end", {{"job", "13"}});
+    EXPECT_EQ(node.command("jobs", Json::object())["jobs"][0]["parts"], nullptr);
+}
+
+// A process under the very name of the allocation, beside a step.
+TEST(SharedLinks, AnAllocationsOwnProcessesTakePartFromWhenTheyAreThere) {
+    Node node("a0");
+    node.command("job_start", {{"job", "4711"}, {"hosts", all_hosts}, {"lasting", true}, {"uid", 1000}});
+    node.enter(node.connect(1000), "4711.0", all_hosts);
+    ASSERT_EQ(node.rate(), alone);
+    const Session batch = node.connect(1000);
+    node.ask(batch, "hello", {{"job", "4711"}});
+    EXPECT_EQ(node.rate(), halved);
+    node.service_->close(batch);
     EXPECT_EQ(node.rate(), alone);
 }
 

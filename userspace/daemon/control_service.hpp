@@ -145,7 +145,8 @@ private:
     Result<Json> list_jobs(Json answer) const;
 
     void compute_parts();
-    void limit_beyond_trunk(const std::string& job, std::vector<LinkPart>& parts) const;
+    void limit_beyond_trunk(const std::string& job, std::uint32_t sharers,
+                            std::vector<LinkPart>& parts) const;
     [[nodiscard]] std::vector<ClassRate> shared_rates(std::optional<JobId> job,
                                                       const ActiveEnter& entered) const;
     std::vector<std::pair<std::optional<JobId>, ActiveEnter*>> all_enters();

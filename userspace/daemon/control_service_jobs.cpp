@@ -53,28 +53,33 @@ Json job_json(const Topology& topology, const KernelLayout& layout, const KnownJ
 
 /// The parts that follow from the jobs there are.
 void ControlService::compute_parts() {
-    std::vector<JobId> ids;
+    const std::vector<CountingJob> counting = jobs_.counting();
     std::vector<SharingJob> sharing;
-    for (const auto& [id, job] : jobs_.jobs()) {
-        if (!job.hosts) continue;
-        ids.push_back(id);
-        sharing.push_back({*job.hosts, job.weight()});
+    std::map<std::size_t, std::uint32_t> jobs_of_allocation;
+    for (const CountingJob& job : counting) {
+        sharing.push_back({*jobs_.at(job.id).hosts, job.weight, job.allocation});
+        ++jobs_of_allocation[job.allocation];
     }
     auto parts = share_links(planner_.config().topology, planner_.layout(),
                              planner_.config().policy.share, sharing);
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-        limit_beyond_trunk(jobs_.at(ids[i]).name, parts[i]);
+    for (const auto& [id, job] : std::map(jobs_.jobs())) jobs_.set_parts(id, {});
+    for (std::size_t i = 0; i < counting.size(); ++i) {
+        const JobId id = counting[i].id;
+        limit_beyond_trunk(jobs_.at(id).name, jobs_of_allocation[counting[i].allocation], parts[i]);
         if (is_whole(parts[i])) parts[i].clear();
-        jobs_.set_parts(ids[i], std::move(parts[i]));
+        jobs_.set_parts(id, std::move(parts[i]));
     }
 }
 
-/// To the job's share on this node, of a trunk that is shared by agreement.  Not what
-/// stays in the cluster, whose class is the first.
-void ControlService::limit_beyond_trunk(const std::string& job, std::vector<LinkPart>& parts) const {
+/// To the job's share on this node, of a trunk that is shared by agreement: that of its
+/// allocation, which so many jobs on the node divide.  Not what stays in the cluster,
+/// whose class is the first.
+void ControlService::limit_beyond_trunk(const std::string& job, std::uint32_t sharers,
+                                        std::vector<LinkPart>& parts) const {
     if (!trunk_division_) return;
-    const auto own = trunk_division_->of_job.find(job_number(job));
-    const BytesPerSecond most = own != trunk_division_->of_job.end() ? own->second : trunk_division_->of_node;
+    const auto own = trunk_division_->of_job.find(job_number(std::string(allocation_of(job))));
+    BytesPerSecond most = own != trunk_division_->of_job.end() ? own->second : trunk_division_->of_node;
+    most.value = std::max<std::uint64_t>(most.value / sharers, 1);
     if (most >= link_rate_) return;
     for (std::size_t i = 1; i < parts.size(); ++i) parts[i].most = most;
 }
@@ -211,14 +216,18 @@ void ControlService::attach_job(ControlSession& session, const std::string& name
         detach_job(session);
     }
     session.job = jobs_.attach(session.peer.uid, name);
+    // of its allocation it may be one more that sends
+    if (const KnownJob& job = jobs_.at(*session.job); job.hosts && job.processes == 1) share_or_retry();
     keep_jobs();
 }
 
 void ControlService::detach_job(ControlSession& session) {
     if (!session.job) return;
     const JobId id = *std::exchange(session.job, std::nullopt);
-    if (!jobs_.detach(id)) return;
-    forget_job_enter(id);
+    const bool is_last = jobs_.at(id).processes == 1;
+    const bool has_ended = jobs_.detach(id);
+    if (!is_last) return;
+    if (has_ended) forget_job_enter(id);
     share_or_retry();
     keep_jobs();
 }

@@ -107,13 +107,14 @@ void ControlService::release_classifier() {
 std::vector<JobHere> ControlService::jobs() const {
     std::map<std::string, std::uint32_t> weights;
     for (const auto& [id, session] : sessions_) {
-        if (session.hello && !session.hello->job.empty()) weights.emplace(session.hello->job, 1);
+        if (session.hello && !session.hello->job.empty())
+            weights.emplace(allocation_of(session.hello->job), 1);
     }
     const auto own = planner_.config().topology.find_host(planner_.node_name());
     for (const auto& [id, job] : jobs_.jobs()) {
         const bool is_here = !job.hosts || (own && job.hosts->contains(*own));
         if (!job.started || !is_here) continue;
-        std::uint32_t& weight = weights[job.name];
+        std::uint32_t& weight = weights[std::string(allocation_of(job.name))];
         weight = std::max(weight, job.weight());
     }
     std::vector<JobHere> jobs;

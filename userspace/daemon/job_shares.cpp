@@ -2,7 +2,9 @@
 #include "daemon/job_shares.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <numeric>
 
 namespace headway {
 namespace {
@@ -14,35 +16,58 @@ LinkPart fraction(std::uint64_t amount, std::uint64_t of) {
     return {static_cast<std::uint64_t>(static_cast<unsigned __int128>(amount) * LinkPart::one / of)};
 }
 
-void share_by_weight(std::span<const SharingJob> jobs, const Users& users,
-                     std::vector<LinkPart>& parts) {
-    std::uint64_t all = 0;
-    for (const std::size_t job : users) all += jobs[job].weight;
-    for (const std::size_t job : users) parts[job] = fraction(jobs[job].weight, all);
+/// How many of the users are of each allocation.
+std::map<std::size_t, std::uint64_t> count_by_allocation(std::span<const SharingJob> jobs,
+                                                         const Users& users) {
+    std::map<std::size_t, std::uint64_t> counts;
+    for (const std::size_t job : users) ++counts[jobs[job].allocation];
+    return counts;
 }
 
-/// Hosts with equally many jobs count together, so that little is rounded away.
+/// The weights of the users' allocations, each once.
+std::uint64_t weight_of_all(std::span<const SharingJob> jobs, const Users& users) {
+    std::map<std::size_t, std::uint64_t> weights;
+    for (const std::size_t job : users) weights[jobs[job].allocation] = jobs[job].weight;
+    std::uint64_t all = 0;
+    for (const auto& [allocation, weight] : weights) all += weight;
+    return all;
+}
+
+void share_by_weight(std::span<const SharingJob> jobs, const Users& users,
+                     std::vector<LinkPart>& parts) {
+    const std::uint64_t all = weight_of_all(jobs, users);
+    const auto sharers = count_by_allocation(jobs, users);
+    for (const std::size_t job : users)
+        parts[job] = fraction(jobs[job].weight, all * sharers.at(jobs[job].allocation));
+}
+
+/// Those of the users that have the host.
+Users users_of(std::size_t host, std::span<const SharingJob> jobs, const Users& users) {
+    Users of_host;
+    std::copy_if(users.begin(), users.end(), std::back_inserter(of_host),
+                 [&](std::size_t job) { return jobs[job].hosts.contains(host); });
+    return of_host;
+}
+
+/// Hosts where a job has the same part count together, so that little is rounded away.
 void share_by_host(const Topology& topology, std::size_t trunk, std::span<const SharingJob> jobs,
                    const Users& users, std::vector<LinkPart>& parts) {
-    std::vector<std::uint32_t> jobs_on(topology.host_count());
     std::uint64_t hosts = 0;
-    const auto is_below = [&](std::size_t host) {
-        return topology.is_below(topology.cluster_of(host), trunk);
-    };
-    for (std::size_t host = 0; host < jobs_on.size(); ++host) {
-        if (!is_below(host)) continue;
-        for (const std::size_t job : users) jobs_on[host] += jobs[job].hosts.contains(host) ? 1 : 0;
-        hosts += jobs_on[host] > 0 ? 1 : 0;
+    // of each job, how many hosts it has a so-many-th of
+    std::vector<std::map<std::uint64_t, std::uint64_t>> hosts_by_sharers(jobs.size());
+    for (std::size_t host = 0; host < topology.host_count(); ++host) {
+        if (!topology.is_below(topology.cluster_of(host), trunk)) continue;
+        const Users here = users_of(host, jobs, users);
+        if (here.empty()) continue;
+        ++hosts;
+        const auto sharers = count_by_allocation(jobs, here);
+        for (const std::size_t job : here)
+            ++hosts_by_sharers[job][sharers.size() * sharers.at(jobs[job].allocation)];
     }
     for (const std::size_t job : users) {
-        std::map<std::uint32_t, std::uint64_t> hosts_by_jobs;
-        for (std::size_t host = 0; host < jobs_on.size(); ++host) {
-            if (jobs_on[host] > 0 && jobs[job].hosts.contains(host)) ++hosts_by_jobs[jobs_on[host]];
-        }
         std::uint64_t part = 0;
-        for (const auto& [shared_by, count] : hosts_by_jobs) {
-            part += fraction(count, hosts * shared_by).value;
-        }
+        for (const auto& [sharers, count] : hosts_by_sharers[job])
+            part += fraction(count, hosts * sharers).value;
         parts[job] = {std::max<std::uint64_t>(part, 1)};
     }
 }
@@ -51,27 +76,25 @@ void share_by_host(const Topology& topology, std::size_t trunk, std::span<const 
 class Edges {
 public:
     Edges(const Topology& topology, SharePolicy policy, std::span<const SharingJob> jobs)
-        : policy_(policy), jobs_(jobs), all_(topology.host_count()) {
-        for (const SharingJob& job : jobs) {
-            for (std::size_t host = 0; host < all_.size(); ++host) {
-                if (job.hosts.contains(host)) all_[host] += weight(job);
-            }
+        : jobs_(jobs), parts_(topology.host_count(), std::vector<LinkPart>(jobs.size())) {
+        Users all(jobs.size());
+        std::iota(all.begin(), all.end(), std::size_t{0});
+        std::vector<SharingJob> weighed(jobs.begin(), jobs.end());
+        if (policy == SharePolicy::per_host) {
+            for (SharingJob& job : weighed) job.weight = 1;
         }
+        for (std::size_t host = 0; host < parts_.size(); ++host)
+            share_by_weight(weighed, users_of(host, jobs, all), parts_[host]);
     }
 
     [[nodiscard]] LinkPart part(std::size_t job, std::size_t host) const {
         if (!jobs_[job].hosts.contains(host)) return {};
-        return fraction(weight(jobs_[job]), all_[host]);
+        return parts_[host][job];
     }
 
 private:
-    [[nodiscard]] std::uint64_t weight(const SharingJob& job) const {
-        return policy_ == SharePolicy::per_job ? job.weight : 1;
-    }
-
-    SharePolicy policy_;
     std::span<const SharingJob> jobs_;
-    std::vector<std::uint64_t> all_;  ///< weights, by host
+    std::vector<std::vector<LinkPart>> parts_;  ///< by host and job
 };
 
 /// How many hosts a job has, in all and below each trunk.

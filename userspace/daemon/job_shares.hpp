@@ -9,6 +9,9 @@
 // The parts are those of coordination/shares.hpp with jobs that want all they
 // can get: by weight, or every host of the jobs the same and a host's jobs the
 // same.  A job that has a link to itself has all of it.
+//
+// Jobs of one allocation of a batch system (its steps, what mpirun starts in it) count
+// as one: they divide among them what one job in their place would have.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +27,8 @@ namespace headway {
 
 struct SharingJob {
     HostSet hosts;
-    std::uint32_t weight = 1;
+    std::uint32_t weight = 1;    ///< all jobs of an allocation have the same
+    std::size_t allocation = 0;  ///< a number; jobs with the same are of one allocation
 };
 
 /// For each job a part for each class of the layout: the least of those of the

@@ -37,7 +37,50 @@ Result<std::pair<StartJobRequest, bool>> read_job(Json& entry) {
     return std::pair(std::move(*start), had_processes);
 }
 
+bool has_something_to_send(const KnownJob& job) {
+    return job.processes > 0 ||
+           (job.started && (job.started->is_alltoall || !job.started->flows.empty()));
+}
+
 }  // namespace
+
+std::string_view allocation_of(std::string_view name) {
+    const std::string_view number = name.substr(0, name.find('.'));
+    const bool is_number = !number.empty() &&
+                           number.find_first_not_of("0123456789") == std::string_view::npos;
+    return is_number ? number : name;
+}
+
+// -------------------------------------------------------------------- sharing
+
+/// What was said by command of the allocation itself, or else the most that was said of
+/// anything in it.
+std::uint32_t JobTable::weight_of(uid_t user, std::string_view allocation) const {
+    std::uint32_t most = 1;
+    for (const auto& [id, job] : jobs_) {
+        if (job.user != user || allocation_of(job.name) != allocation) continue;
+        if (job.started && job.name == allocation) return job.weight();
+        most = std::max(most, job.weight());
+    }
+    return most;
+}
+
+std::vector<CountingJob> JobTable::counting() const {
+    std::map<std::pair<uid_t, std::string_view>, std::size_t> numbers;
+    std::map<std::size_t, bool> has_sender;
+    for (const auto& [id, job] : jobs_) {
+        const auto number = numbers.try_emplace({job.user, allocation_of(job.name)}, numbers.size());
+        if (job.hosts && has_something_to_send(job)) has_sender[number.first->second] = true;
+    }
+    std::vector<CountingJob> counting;
+    for (const auto& [id, job] : jobs_) {
+        const std::string_view allocation = allocation_of(job.name);
+        const std::size_t number = numbers.at({job.user, allocation});
+        if (!job.hosts || (has_sender[number] && !has_something_to_send(job))) continue;
+        counting.push_back({id, number, weight_of(job.user, allocation)});
+    }
+    return counting;
+}
 
 // ------------------------------------------------------------------ processes
 

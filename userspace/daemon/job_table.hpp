@@ -9,6 +9,10 @@
 //
 // A job counts when links are shared as soon as its hosts are known: told when it
 // was started, or named by a process that asks for a plan.
+//
+// A batch system's allocation has several names: its number, by which its prolog
+// starts it, and NUMBER.STEP for whatever runs in it.  All that are the same user's
+// count once, with one weight, which those share that have something to send.
 #pragma once
 
 #include <sys/types.h>
@@ -17,6 +21,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/job_shares.hpp"
@@ -36,6 +41,17 @@ struct KnownJob {
     std::vector<LinkPart> parts;             ///< by class of the layout; empty: all of it
 
     [[nodiscard]] std::uint32_t weight() const { return started ? started->weight : 1; }
+};
+
+/// The number of the batch system's allocation that a job of this name is of, or the
+/// whole name if it is of none.
+[[nodiscard]] std::string_view allocation_of(std::string_view name);
+
+/// A job that counts when links are shared.
+struct CountingJob {
+    JobId id = 0;
+    std::size_t allocation = 0;  ///< jobs with the same number are of one allocation
+    std::uint32_t weight = 1;    ///< the allocation's
 };
 
 class JobTable {
@@ -63,6 +79,10 @@ public:
     [[nodiscard]] const KnownJob& at(JobId id) const { return jobs_.at(id); }
     [[nodiscard]] const std::map<JobId, KnownJob>& jobs() const { return jobs_; }
 
+    /// Those whose hosts are known; but not what only stands for an allocation of which
+    /// something runs that counts itself: it has no pattern and no processes.
+    [[nodiscard]] std::vector<CountingJob> counting() const;
+
     /// Started jobs as text to be kept over a restart of the daemon.
     [[nodiscard]] std::string to_text() const;
     /// Takes up jobs of such a text; those that had processes wait for them to come
@@ -72,6 +92,7 @@ public:
     bool end_deserted();
 
 private:
+    [[nodiscard]] std::uint32_t weight_of(uid_t user, std::string_view allocation) const;
     [[nodiscard]] std::size_t started_by(uid_t user) const;
     [[nodiscard]] std::size_t started() const;
 
