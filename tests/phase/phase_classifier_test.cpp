@@ -174,20 +174,23 @@ TEST_F(Classifier, SlotsThatNobodyHasDoNotCount) {
     EXPECT_EQ(to_remote(), shared_remote);
 }
 
-TEST_F(Classifier, SixtyFourProcesses) {
+TEST_F(Classifier, AsManyProcessesAsMayHavePhases) {
     for (std::uint32_t i = 1; i < HEADWAY_PHASES; ++i) {
         EXPECT_EQ(add_phase(*maps_, 0,
                             std::vector<PhaseRate>{{}, {1000 - i, static_cast<std::uint8_t>(i)}}),
                   i);
     }
     for (std::uint32_t i = 0; i < HEADWAY_PHASE_PROCESSES; ++i) {
-        store(sit(i % 2, i), i % 2 == 0 ? std::min(i + 1, 63U) : 0);
+        store(sit(i % 2, i), i % 2 == 0 && i < 63 ? i + 1 : 0);
     }
     EXPECT_EQ(to_remote(), with(shared_remote, 63)) << "the strictest is the last that is in a phase";
     store({0, 62}, 0);
     EXPECT_EQ(to_remote(), with(shared_remote, 61));
     remove_phase_process(*maps_, {0, 60});
     EXPECT_EQ(to_remote(), with(shared_remote, 59));
+    store({0, HEADWAY_PHASE_SLOTS - 2}, 63);
+    EXPECT_EQ(to_remote(), with(shared_remote, 63)) << "the last slot counts as the first";
+    store({0, HEADWAY_PHASE_SLOTS - 2}, 0);
 }
 
 TEST_F(Classifier, AnArrayThatWasRenewedIsAnother) {
@@ -415,7 +418,7 @@ TEST_F(Classifier, Cost) {
     measure("resting", 0);
     for (std::uint32_t i = 0; i < HEADWAY_PHASE_PROCESSES; ++i) {
         sit(0, i);
-        if (i != 0 && i != 15 && i != 63) continue;
+        if (i != 0 && i != 15 && i != 63 && i != 255) continue;
         for (std::uint32_t other = 0; other <= i; ++other) store({0, other}, 0);
         measure("resting", i + 1);
         for (std::uint32_t other = 0; other <= i; ++other) store({0, other}, 1);
@@ -427,7 +430,7 @@ TEST_F(Classifier, Cost) {
     if (!maps_->set_cgroup(Cgroup(own_cgroup()).id(), 1)) return;
     set_own_classes(*maps_, 1, std::vector<std::uint16_t>{0x1000, 0x1001});
     set_phases_apart(*maps_, true);
-    for (const std::uint32_t processes : {2U, 16U, 64U}) {
+    for (const std::uint32_t processes : {2U, 16U, 64U, 256U}) {
         for (std::uint32_t i = 0; i < processes; ++i) store(sit(i % 2, i / 2), 1);
         measure("two jobs", processes);
         for (std::uint32_t i = 0; i < processes; ++i) remove_phase_process(*maps_, {i % 2, i / 2});

@@ -51,7 +51,7 @@ TEST_F(PhaseRequests, JoinGivesASlotInSharedMemory) {
     EXPECT_EQ(answer["map_bytes"], sizeof(headway_phase_slots));
     EXPECT_EQ(answer["slot_offset"], 0);
     EXPECT_EQ(answer["generation"], maps_.slots(0).generation);
-    EXPECT_EQ(answer["generation_offset"], 256);
+    EXPECT_EQ(answer["generation_offset"], 1024);
     EXPECT_EQ(join(connect())["slot_offset"], 4);
 }
 

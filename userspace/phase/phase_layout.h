@@ -24,12 +24,12 @@
 
 #include <linux/types.h>
 
-#define HEADWAY_PHASE_PROCESSES	64	/* that count, all jobs together */
+#define HEADWAY_PHASE_PROCESSES	256	/* that count, all jobs together */
 #define HEADWAY_PHASE_JOBS	64
-#define HEADWAY_PHASE_SLOTS	64	/* of a job */
+#define HEADWAY_PHASE_SLOTS	256	/* of a job */
 #define HEADWAY_PHASES		64	/* of a job, rest included */
 #define HEADWAY_PHASE_TRUNKS	128
-#define HEADWAY_PHASE_CGROUPS	64	/* one for each process is enough */
+#define HEADWAY_PHASE_CGROUPS	256	/* one for each process is enough */
 
 /* All that a client can write. */
 struct headway_phase_slots {
