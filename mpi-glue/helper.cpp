@@ -114,7 +114,7 @@ void Helper::join_job() {
     hosts_.gather(node_, session_->cluster());
     watch_finalize();
     watch_fork();
-    if (hosts_.names().size() < 2) {
+    if (hosts_.job_hosts().names().size() < 2) {
         announce("nothing to pace: the job is on one host");
         session_.reset();
         return;
@@ -138,9 +138,9 @@ void Helper::join_job() {
 
 /// Connects to this node's daemon; the reason if that fails, for the time being.
 std::string Helper::join_node() {
-    auto session = Session::open(settings_, job_, rank_, hosts_);
+    auto session = Session::open(settings_, job_, rank_, hosts_.job_hosts());
     session_ = session ? std::move(*session)
-                       : Session::without_daemon(settings_, job_, rank_, hosts_);
+                       : Session::without_daemon(settings_, job_, rank_, hosts_.job_hosts());
     node_ = session_->node();
     return session ? "" : session.error().what;
 }
@@ -156,7 +156,7 @@ std::string Helper::prepare_job(std::string& state, bool& is_paced) {
     }
     const Pattern& pattern = (*known)->second;
     is_paced = pattern.paced;
-    state = pattern.paced ? "pacing all-to-all over " + std::to_string(hosts_.names().size()) +
+    state = pattern.paced ? "pacing all-to-all over " + std::to_string(hosts_.job_hosts().names().size()) +
                                 " hosts from " + std::to_string(pattern.min_message_bytes) +
                                 " bytes a pair"
                           : "nothing to pace: " + pattern.reason;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "host_table.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -33,19 +31,20 @@ std::vector<std::string> gather_names(const std::string& own_name) {
     return names;
 }
 
-std::string own_host_name() {
-    std::array<char, name_bytes> name{};
-    if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
-    return name.data();
-}
-
 void HostTable::gather(const std::string& own_name, const std::string& own_cluster) {
+    std::vector<std::string> names;
+    std::vector<std::size_t> ranks;
     std::map<std::string, int> places;
     for (const std::string& name : gather_names(own_name)) {
-        const auto [entry, is_new] = places.try_emplace(name, static_cast<int>(names_.size()));
-        if (is_new) names_.push_back(name);
+        const auto [entry, is_new] = places.try_emplace(name, static_cast<int>(names.size()));
+        if (is_new) {
+            names.push_back(name);
+            ranks.push_back(0);
+        }
+        ++ranks[static_cast<std::size_t>(entry->second)];
         host_of_rank_.push_back(entry->second);
     }
+    job_hosts_ = JobHosts(std::move(names), *std::max_element(ranks.begin(), ranks.end()));
     std::map<std::string, int> clusters{{"", unknown_cluster}};
     for (const std::string& name : gather_names(own_cluster)) {
         const auto next = static_cast<int>(clusters.size());
@@ -139,19 +138,6 @@ std::vector<int> HostTable::ring_of(MPI_Comm communicator) const {
     ranks.reserve(places.size());
     for (const auto& place : places) ranks.push_back(std::get<2>(place));
     return ranks;
-}
-
-std::vector<std::string> HostTable::names_of(const HostSet& hosts) const {
-    std::vector<std::string> names;
-    names.reserve(hosts.size());
-    for (const int host : hosts) names.push_back(names_[static_cast<std::size_t>(host)]);
-    return names;
-}
-
-std::size_t HostTable::ranks_per_host() const {
-    std::vector<std::size_t> ranks(names_.size());
-    for (const int host : host_of_rank_) ++ranks[static_cast<std::size_t>(host)];
-    return ranks.empty() ? 1 : *std::max_element(ranks.begin(), ranks.end());
 }
 
 }  // namespace headway::glue

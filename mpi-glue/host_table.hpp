@@ -9,10 +9,9 @@
 #include <string>
 #include <vector>
 
-namespace headway::glue {
+#include "job_hosts.hpp"
 
-/// Hosts as places in HostTable::names(), ascending, each once.
-using HostSet = std::vector<int>;
+namespace headway::glue {
 
 /// By rank in the communicator, each member's rank in `world`; MPI_UNDEFINED of
 /// those that are not in it.
@@ -54,25 +53,19 @@ public:
     /// the other.  Empty if some member is not of this job.
     [[nodiscard]] std::vector<int> ring_of(MPI_Comm communicator) const;
 
-    [[nodiscard]] std::vector<std::string> names_of(const HostSet& hosts) const;
-    [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
-
-    /// The most ranks of the job on any host.
-    [[nodiscard]] std::size_t ranks_per_host() const;
+    /// In the order of their first rank; empty until gather().
+    [[nodiscard]] const JobHosts& job_hosts() const { return job_hosts_; }
 
 private:
     [[nodiscard]] std::vector<int> world_ranks_of(MPI_Comm communicator) const;
 
-    std::vector<std::string> names_;  ///< in the order of their first rank
-    std::vector<int> host_of_rank_;   ///< place in names_
+    JobHosts job_hosts_;
+    std::vector<int> host_of_rank_;     ///< place among the job's hosts
     std::vector<int> cluster_of_rank_;  ///< unknown_cluster, or any number
     MPI_Group world_ = MPI_GROUP_NULL;
 };
 
 /// Collective over MPI_COMM_WORLD: what each rank gives, by rank.
 [[nodiscard]] std::vector<std::string> gather_names(const std::string& own_name);
-
-/// The kernel's name for this host.
-[[nodiscard]] std::string own_host_name();
 
 }  // namespace headway::glue

@@ -107,7 +107,7 @@ std::string PatternPlayer::read(std::string_view text, std::uint64_t min_message
                         [&](const auto& flow) { return flow.first.first == own_host; });
         if (!sends) continue;
         rates_of_phase_[phase] =
-            std::make_shared<HeldRates>(traffic_request(traffic, helper().hosts().names()));
+            std::make_shared<HeldRates>(traffic_request(traffic, helper().hosts().job_hosts().names()));
     }
     return "";
 }

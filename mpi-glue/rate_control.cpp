@@ -89,7 +89,7 @@ std::optional<std::uint64_t> RateControl::max_bytes_per_s() noexcept try {
 }
 
 std::optional<std::uint64_t> RateControl::ask_for_maximum() {
-    const auto& hosts = helper().hosts().names();
+    const auto& hosts = helper().hosts().job_hosts().names();
     if (hosts.size() < 2) return std::nullopt;
     const auto plan = ask({{"op", "plan"}, {"operation", "alltoall"}, {"hosts", hosts}});
     if (!plan) return std::nullopt;

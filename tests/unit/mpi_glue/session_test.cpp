@@ -61,8 +61,8 @@ protected:
     }
 
     ScriptedDaemon daemon_;
-    Settings settings_;
-    HostTable hosts_;
+    SessionOptions settings_;
+    JobHosts hosts_;
     ContactSeeker::Clock::time_point now_{1h};
     std::optional<Session> session_;
     std::vector<EntryId> entries_;

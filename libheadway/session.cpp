@@ -68,6 +68,31 @@ std::vector<StepPhase> steps_in(const Json& answer) {
     return steps;
 }
 
+std::optional<PredictedTime> time_in(const Json& answer, const char* key) {
+    const auto found = answer.find(key);
+    if (found == answer.end() || !found->is_object()) return std::nullopt;
+    const auto low = found->find("low_s");
+    const auto high = found->find("high_s");
+    if (low == found->end() || !low->is_number() || high == found->end() || !high->is_number())
+        return std::nullopt;
+    return PredictedTime{low->get<double>(), high->get<double>()};
+}
+
+/// What "plan" answers; members that make no sense are as if they were missing.
+PlannedExchange read_plan(const Json& answer) {
+    PlannedExchange plan;
+    if (const auto paced = answer.find("paced"); paced != answer.end() && paced->is_boolean())
+        plan.paced = paced->get<bool>();
+    if (const auto rate = answer.find("pair_bits_per_s");
+        rate != answer.end() && rate->is_number())
+        plan.pair_bits_per_s = rate->get<double>();
+    if (const auto reason = answer.find("reason"); reason != answer.end() && reason->is_string())
+        plan.reason = reason->get<std::string>();
+    plan.if_paced = time_in(answer, "predicted_paced");
+    plan.if_unpaced = time_in(answer, "predicted_unpaced");
+    return plan;
+}
+
 /// What "phase" and "rate" answer.
 KnownPhase read_phase(const Json& answer) {
     return {phase_in(answer),
@@ -101,31 +126,31 @@ constexpr std::chrono::seconds look_pause{1};
 
 // ------------------------------------------------------------------ connection
 
-Session::Session(ContactPlan plan, const Settings& settings, const HostTable& hosts,
+Session::Session(ContactPlan plan, const SessionOptions& options, const JobHosts& hosts,
                  ContactSeeker::Now now)
     : hosts_(&hosts),
-      siblings_disjoint_(settings.siblings_disjoint),
-      verbose_(settings.verbose),
+      siblings_disjoint_(options.siblings_disjoint),
+      verbose_(options.verbose),
       rank_(plan.rank),
       node_(own_host_name()),
       now_(now),
       seeker_(std::move(plan), std::move(now)) {}
 
-LinkResult<Session> Session::open(const Settings& settings, const std::string& job, int rank,
-                                  const HostTable& hosts, ContactSeeker::Now now) {
-    ContactPlan plan{settings.socket_path, settings.timeout, job, rank};
+LinkResult<Session> Session::open(const SessionOptions& options, const std::string& job, int rank,
+                                  const JobHosts& hosts, ContactSeeker::Now now) {
+    ContactPlan plan{options.socket_path, options.timeout, job, rank};
     auto contact = make_contact(plan);
     if (!contact) return tl::unexpected(contact.error());
-    Session session(std::move(plan), settings, hosts, std::move(now));
+    Session session(std::move(plan), options, hosts, std::move(now));
     if (!contact->node.empty()) session.node_ = contact->node;
     session.cluster_ = contact->cluster;
     session.take_over(std::move(*contact));
     return session;
 }
 
-Session Session::without_daemon(const Settings& settings, const std::string& job, int rank,
-                                const HostTable& hosts, ContactSeeker::Now now) {
-    Session session({settings.socket_path, settings.timeout, job, rank}, settings, hosts,
+Session Session::without_daemon(const SessionOptions& options, const std::string& job, int rank,
+                                const JobHosts& hosts, ContactSeeker::Now now) {
+    Session session({options.socket_path, options.timeout, job, rank}, options, hosts,
                     std::move(now));
     session.seeker_.lost();
     return session;
@@ -178,7 +203,7 @@ LinkResult<Value> Session::noted(LinkResult<Value> result) {
 // -------------------------------------------------------------------- patterns
 
 LinkResult<KnownPattern*> Session::pattern(const PatternKey& key) {
-    KnownPattern& known = *patterns_.try_emplace(key).first;
+    KnownPattern& known = place_of(key);
     const auto connected = noted(connect());
     if (!connected) return tl::unexpected(connected.error());
     if (!*connected) {
@@ -210,6 +235,21 @@ LinkResult<std::optional<PlannedAlgorithm>> Session::planned_algorithm(
     const Algorithm named = algorithm_of(*answer);
     if (std::find(able.begin(), able.end(), named) == able.end()) return PlannedAlgorithm{};
     return PlannedAlgorithm{named, !steps_in(*answer).empty()};
+}
+
+LinkResult<std::optional<PlannedExchange>> Session::plan(Operation operation,
+                                                         const HostSet& hosts,
+                                                         std::uint64_t message_bytes) {
+    const auto connected = noted(connect());
+    if (!connected) return tl::unexpected(connected.error());
+    if (!*connected) return std::nullopt;
+    const auto answer = noted(link_->ask({{"op", "plan"},
+                                          {"operation", name_of(operation)},
+                                          {"hosts", hosts_->names_of(hosts)},
+                                          {"ranks_per_host", hosts_->ranks_per_host()},
+                                          {"message_bytes", message_bytes}}));
+    if (!answer) return tl::unexpected(answer.error());
+    return read_plan(*answer);
 }
 
 LinkResult<EntryId> Session::enter(KnownPattern& known, std::uint64_t bytes) {

@@ -27,10 +27,10 @@
 #include <vector>
 
 #include "daemon_contact.hpp"
-#include "host_table.hpp"
+#include "job_hosts.hpp"
 #include "operation.hpp"
 #include "phase_slot.hpp"
-#include "settings.hpp"
+#include "session_options.hpp"
 #include "traffic_request.hpp"
 
 namespace headway::glue {
@@ -98,6 +98,21 @@ struct PlannedAlgorithm {
     friend bool operator==(const PlannedAlgorithm&, const PlannedAlgorithm&) = default;
 };
 
+/// Durations that the daemon predicts: the higher one with time-outs of TCP.
+struct PredictedTime {
+    double low_s = 0;
+    double high_s = 0;
+};
+
+/// What the daemon answered to "plan".
+struct PlannedExchange {
+    bool paced = false;
+    double pair_bits_per_s = 0;  ///< 0: nothing limits it
+    std::string reason;
+    std::optional<PredictedTime> if_paced;
+    std::optional<PredictedTime> if_unpaced;
+};
+
 /// Two questions get the same answer if these agree.
 struct AskedAt {
     std::uint64_t connection = 0;  ///< none yet
@@ -112,15 +127,15 @@ using KnownPattern = Patterns::value_type;
 
 class Session {
 public:
-    /// Connects and says who is there.  `hosts` must outlive the session; it
-    /// may be gathered later, but before the first pattern.
+    /// Connects and says who is there.  `hosts` must outlive the session; they
+    /// may be told later, but before the first pattern.
     [[nodiscard]] static LinkResult<Session> open(
-        const Settings& settings, const std::string& job, int rank, const HostTable& hosts,
+        const SessionOptions& options, const std::string& job, int rank, const JobHosts& hosts,
         ContactSeeker::Now now = std::chrono::steady_clock::now);
 
     /// Of a process that has no daemon yet: looks for one as after the loss of one.
     [[nodiscard]] static Session without_daemon(
-        const Settings& settings, const std::string& job, int rank, const HostTable& hosts,
+        const SessionOptions& options, const std::string& job, int rank, const JobHosts& hosts,
         ContactSeeker::Now now = std::chrono::steady_clock::now);
 
     [[nodiscard]] bool has_daemon() const { return link_.has_value(); }
@@ -130,7 +145,11 @@ public:
     /// The node's cluster, or "" if the daemon did not tell.
     [[nodiscard]] const std::string& cluster() const { return cluster_; }
 
-    /// Prepared at its first use; it stays at its place as long as the session.
+    /// A pattern's place, as long as the session lasts; enter() has it prepared.
+    [[nodiscard]] KnownPattern& place_of(const PatternKey& key) {
+        return *patterns_.try_emplace(key).first;
+    }
+    /// Prepared at its first use.
     /// After a refusal it counts as not paced and is not asked for again.
     [[nodiscard]] LinkResult<KnownPattern*> pattern(const PatternKey& key);
 
@@ -139,6 +158,12 @@ public:
     /// `asked`, which becomes now, still holds, or there is no daemon now.
     [[nodiscard]] LinkResult<std::optional<PlannedAlgorithm>> planned_algorithm(
         const PatternKey& key, std::optional<std::uint64_t> bytes, AskedAt& asked);
+
+    /// What the daemon plans for an all-to-all of those hosts; nothing: there is no
+    /// daemon now.
+    [[nodiscard]] LinkResult<std::optional<PlannedExchange>> plan(Operation operation,
+                                                                  const HostSet& hosts,
+                                                                  std::uint64_t message_bytes);
 
     /// Unless not_entered, the rates hold, and leave() of it must follow.
     [[nodiscard]] LinkResult<EntryId> enter(KnownPattern& known, std::uint64_t bytes);
@@ -158,7 +183,7 @@ public:
     [[nodiscard]] std::uint64_t min_message_bytes() const { return min_message_bytes_; }
 
 private:
-    Session(ContactPlan plan, const Settings& settings, const HostTable& hosts,
+    Session(ContactPlan plan, const SessionOptions& options, const JobHosts& hosts,
             ContactSeeker::Now now);
 
     [[nodiscard]] LinkResult<bool> connect();
@@ -183,7 +208,7 @@ private:
     [[nodiscard]] LinkResult<void> hold_rates();
     void show(const std::string& what, const DaemonLink::Json& answer) const;
 
-    const HostTable* hosts_;
+    const JobHosts* hosts_;
     bool siblings_disjoint_;
     bool verbose_;
     int rank_;

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+// The C interface of a Session.  No exception leaves it: short memory counts as
+// "nothing is paced".
+#include "headway.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+
+#include "session.hpp"
+
+using namespace headway::glue;
+
+struct headway_exchange {
+    KnownPattern* pattern;
+};
+
+struct headway_session {
+    std::string reason;  ///< of the last call
+    JobHosts hosts;
+    std::optional<Session> session;  ///< none: HEADWAY=off
+    std::map<PatternKey, headway_exchange> exchanges;
+};
+
+namespace {
+
+struct Identity {
+    std::string job;
+    int rank = 0;
+};
+
+/// The name that a scheduler gives, or one of this process alone.
+std::string default_job() {
+    for (const char* name : {"HEADWAY_JOB", "SLURM_JOB_ID"}) {
+        if (const auto value = environment_value(name)) return std::string(*value);
+    }
+    return own_host_name() + "-" + std::to_string(::getpid());
+}
+
+/// What the environment says holds where the program says nothing.
+Identity take_options(const headway_options& given, SessionOptions& options,
+                      Complaints& complaints) {
+    read_session_options(options, complaints);
+    if (given.socket_path != nullptr) options.socket_path = given.socket_path;
+    if (given.timeout_ms > 0) options.timeout = std::chrono::milliseconds(given.timeout_ms);
+    return {given.job != nullptr ? given.job : default_job(), given.rank};
+}
+
+void open_session(headway_session& session, const headway_options& given) {
+    SessionOptions options;
+    Complaints complaints;
+    const Identity own = take_options(given, options, complaints);
+    for (const std::string& complaint : complaints) session.reason += complaint + "; ";
+    if (!options.enabled) {
+        session.reason += "HEADWAY=off";
+        return;
+    }
+    auto opened = Session::open(options, own.job, own.rank, session.hosts);
+    if (!opened) session.reason += opened.error().what;
+    session.session = opened ? std::move(*opened)
+                             : Session::without_daemon(options, own.job, own.rank, session.hosts);
+}
+
+/// The value of `work(session)`, or `otherwise` if there is no session or memory is short.
+auto with(headway_session* handle, auto otherwise, const auto& work) noexcept -> decltype(otherwise) try {
+    if (handle == nullptr || !handle->session) return otherwise;
+    handle->reason.clear();
+    return work(*handle->session);
+} catch (const std::exception&) {
+    return otherwise;
+}
+
+std::optional<Operation> operation_named(std::string_view name) {
+    for (std::size_t at = 0; at < operation_count; ++at) {
+        const auto operation = static_cast<Operation>(at);
+        if (name == name_of(operation)) return operation;
+    }
+    return std::nullopt;
+}
+
+/// Programs of this interface have all their messages under way at once.
+bool is_planned_for_linear(Operation operation) {
+    const auto able = own_algorithms_of(operation);
+    return std::find(able.begin(), able.end(), Algorithm::linear) != able.end();
+}
+
+constexpr bool has_root(Operation operation) {
+    return operation == Operation::gather || operation == Operation::gatherv ||
+           operation == Operation::scatter || operation == Operation::scatterv;
+}
+
+HostSet all_hosts(const JobHosts& hosts) {
+    HostSet all(hosts.names().size());
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+}
+
+/// None: `reason` says which argument makes no sense.
+std::optional<PatternKey> key_of(const JobHosts& hosts, const char* operation, const char* root,
+                                 std::string& reason) {
+    const auto known = operation_named(operation);
+    if (!known || !is_planned_for_linear(*known)) {
+        reason = std::string(operation) + " is no operation that can be paced here";
+        return std::nullopt;
+    }
+    if (hosts.names().empty()) {
+        reason = "headway_set_hosts() has not been called";
+        return std::nullopt;
+    }
+    PatternKey key{*known, all_hosts(hosts), no_root, Algorithm::linear};
+    if (!has_root(*known)) return key;
+    const auto& names = hosts.names();
+    const auto found = std::find(names.begin(), names.end(), root != nullptr ? root : "");
+    if (found == names.end()) {
+        reason = std::string(operation) + " needs a root, which is one of the job's hosts";
+        return std::nullopt;
+    }
+    key.root_host = static_cast<int>(found - names.begin());
+    return key;
+}
+
+HostTraffic traffic_of(const std::uint64_t* bytes, std::size_t hosts) {
+    HostTraffic traffic;
+    for (std::size_t at = 0; at < hosts * hosts; ++at) {
+        const auto from = static_cast<int>(at / hosts);
+        const auto to = static_cast<int>(at % hosts);
+        if (from != to && bytes[at] > 0) traffic[{from, to}] = static_cast<double>(bytes[at]);
+    }
+    return traffic;
+}
+
+}  // namespace
+
+headway_session* headway_open(const headway_options* options) noexcept try {
+    auto session = std::make_unique<headway_session>();
+    open_session(*session, options != nullptr ? *options : headway_options{});
+    return session.release();
+} catch (const std::exception&) {
+    return nullptr;
+}
+
+void headway_close(headway_session* session) noexcept { delete session; }
+
+int headway_connected(const headway_session* session) noexcept {
+    return session != nullptr && session->session && session->session->has_daemon() ? 1 : 0;
+}
+
+const char* headway_node(const headway_session* session) noexcept {
+    return session != nullptr && session->session ? session->session->node().c_str() : "";
+}
+
+const char* headway_cluster(const headway_session* session) noexcept {
+    return session != nullptr && session->session ? session->session->cluster().c_str() : "";
+}
+
+const char* headway_reason(const headway_session* session) noexcept {
+    return session != nullptr ? session->reason.c_str() : "memory is short";
+}
+
+int headway_set_hosts(headway_session* session, const char* const* hosts, size_t host_count,
+                      unsigned int processes_per_host) noexcept {
+    return with(session, -1, [&](Session&) {
+        std::vector<std::string> names(hosts, hosts + host_count);
+        std::vector<std::string> sorted = names;
+        std::sort(sorted.begin(), sorted.end());
+        const bool is_each_once = std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+        if (!session->exchanges.empty()) {
+            session->reason = "the hosts cannot change once there are exchanges";
+        } else if (names.empty() || !is_each_once || processes_per_host == 0) {
+            session->reason = "there must be hosts, each once, with a process at least";
+        } else {
+            session->hosts = JobHosts(std::move(names), processes_per_host);
+            return 0;
+        }
+        return -1;
+    });
+}
+
+headway_exchange* headway_exchange_of(headway_session* session, const char* operation,
+                                      const char* root) noexcept {
+    return with(session, static_cast<headway_exchange*>(nullptr), [&](Session& open) {
+        const auto key = key_of(session->hosts, operation, root, session->reason);
+        if (!key) return static_cast<headway_exchange*>(nullptr);
+        return &session->exchanges.try_emplace(*key, headway_exchange{&open.place_of(*key)})
+                    .first->second;
+    });
+}
+
+int headway_plan_of(headway_session* session, const headway_exchange* exchange, uint64_t message_bytes,
+                    headway_plan* plan) noexcept {
+    return with(session, -1, [&](Session& open) {
+        if (exchange == nullptr) return -1;
+        const PatternKey& key = exchange->pattern->first;
+        const auto planned = open.plan(key.operation, key.hosts, message_bytes);
+        if (!planned || !*planned) {
+            session->reason = planned ? "there is no headwayd now" : planned.error().what;
+            return -1;
+        }
+        session->reason = (*planned)->reason;
+        const PredictedTime unknown;
+        const PredictedTime unpaced = (*planned)->if_unpaced.value_or(unknown);
+        *plan = {(*planned)->paced ? 1 : 0, (*planned)->pair_bits_per_s,
+                 (*planned)->if_paced.value_or(unknown).high_s, unpaced.low_s, unpaced.high_s};
+        return 0;
+    });
+}
+
+uint64_t headway_enter(headway_session* session, headway_exchange* exchange,
+                       uint64_t message_bytes) noexcept {
+    return with(session, std::uint64_t{0}, [&](Session& open) -> std::uint64_t {
+        if (exchange == nullptr) return 0;
+        const auto entered = open.enter(*exchange->pattern, message_bytes);
+        if (entered && *entered != not_entered) return *entered;
+        session->reason = entered ? exchange->pattern->second.reason : entered.error().what;
+        return 0;
+    });
+}
+
+void headway_leave(headway_session* session, uint64_t entry) noexcept {
+    if (entry == 0) return;
+    with(session, 0, [&](Session& open) {
+        if (const auto left = open.leave(entry); !left) session->reason = left.error().what;
+        return 0;
+    });
+}
+
+int headway_traffic(headway_session* session, const uint64_t* bytes) noexcept {
+    return with(session, -1, [&](Session& open) {
+        const auto& names = session->hosts.names();
+        std::shared_ptr<HeldRates> rates;
+        if (bytes != nullptr)
+            rates = std::make_shared<HeldRates>(
+                traffic_request(traffic_of(bytes, names.size()), names));
+        const auto held = open.hold(std::move(rates));
+        if (held && *held) return 0;
+        session->reason = held ? "headwayd is not there, or has no phases on this node"
+                               : held.error().what;
+        return -1;
+    });
+}

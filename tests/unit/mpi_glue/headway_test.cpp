@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// libheadway's C interface, against a daemon that answers as the test says.
+#include "headway.h"
+
+#include "scripted_daemon.hpp"
+
+namespace headway::glue::test {
+namespace {
+
+constexpr std::uint64_t size = 65536;
+
+class LibHeadway : public testing::Test {
+protected:
+    void SetUp() override {
+        daemon_.answers["hello"] = [](const Json& request) {
+            return Json{{"node", "a0"}, {"cluster", "a"}, {"phases", true},
+                        {"job", request.at("job")}};
+        };
+        // the rates are those of the algorithm that was asked for
+        for (const char* op : {"prepare", "phase"}) {
+            daemon_.answers[op] = [this, answer = daemon_.answers[op]](const Json& request) {
+                asked_ = request;
+                auto body = answer(request);
+                if (request.contains("algorithm")) (*body)["algorithm"] = request["algorithm"];
+                return body;
+            };
+        }
+        daemon_.answers["plan"] = [](const Json&) {
+            return Json{{"paced", true},
+                        {"reason", "the trunk of a is shared"},
+                        {"pair_bits_per_s", 5e6},
+                        {"predicted_paced", {{"low_s", 0.5}, {"high_s", 0.5}}},
+                        {"predicted_unpaced", {{"low_s", 0.4}, {"high_s", 0.7}}}};
+        };
+        daemon_.answers["traffic"] = [this](const Json& request) {
+            asked_ = request;
+            return Json{{"phase", 2}, {"bytes_per_s", 10}, {"generation", 1}};
+        };
+    }
+    void TearDown() override { headway_close(session_); }
+
+    void open() {
+        const std::string path = daemon_.path();
+        const headway_options options{"job", 3, path.c_str(), 20'000};
+        session_ = headway_open(&options);
+        ASSERT_NE(session_, nullptr);
+    }
+    void start_and_open() {
+        daemon_.start();
+        open();
+        ASSERT_EQ(headway_set_hosts(session_, hosts_.data(), hosts_.size(), 2), 0)
+            << headway_reason(session_);
+    }
+
+    ScriptedDaemon daemon_;
+    Json asked_;
+    std::array<const char*, 3> hosts_{"a0", "a1", "b0"};
+    headway_session* session_ = nullptr;
+};
+
+TEST_F(LibHeadway, EntersAnExchangeByAStore) {
+    start_and_open();
+    EXPECT_EQ(headway_connected(session_), 1);
+    EXPECT_STREQ(headway_node(session_), "a0");
+    EXPECT_STREQ(headway_cluster(session_), "a");
+    headway_exchange* const all = headway_exchange_of(session_, "alltoall", nullptr);
+    ASSERT_NE(all, nullptr) << headway_reason(session_);
+    EXPECT_EQ(headway_exchange_of(session_, "alltoall", nullptr), all);
+    for (int call = 0; call < 3; ++call) {
+        const std::uint64_t entry = headway_enter(session_, all, size);
+        ASSERT_NE(entry, 0U) << headway_reason(session_);
+        EXPECT_EQ(daemon_.memory->phase(), 1U);
+        headway_leave(session_, entry);
+        EXPECT_EQ(daemon_.memory->phase(), 0U);
+    }
+    EXPECT_EQ(daemon_.asked("phase"), 1U);
+    EXPECT_EQ(asked_["algorithm"], "linear");
+    EXPECT_EQ(asked_["comm_hosts"], (Json{"a0", "a1", "b0"}));
+    EXPECT_EQ(asked_["ranks_per_host"], 2);
+}
+
+TEST_F(LibHeadway, TellsTheRootOfOperationsThatHaveOne) {
+    start_and_open();
+    EXPECT_EQ(headway_exchange_of(session_, "gather", nullptr), nullptr);
+    EXPECT_STREQ(headway_reason(session_), "gather needs a root, which is one of the job's hosts");
+    headway_exchange* const gather = headway_exchange_of(session_, "gather", "a1");
+    ASSERT_NE(gather, nullptr);
+    EXPECT_NE(headway_enter(session_, gather, size), 0U);
+    EXPECT_EQ(asked_["root"], "a1");
+}
+
+TEST_F(LibHeadway, RefusesWhatMakesNoSense) {
+    daemon_.start();
+    open();
+    EXPECT_EQ(headway_exchange_of(session_, "alltoall", nullptr), nullptr);
+    EXPECT_STREQ(headway_reason(session_), "headway_set_hosts() has not been called");
+    const std::array<const char*, 2> twice{"a0", "a0"};
+    EXPECT_EQ(headway_set_hosts(session_, twice.data(), twice.size(), 1), -1);
+    EXPECT_EQ(headway_set_hosts(session_, hosts_.data(), hosts_.size(), 0), -1);
+    EXPECT_EQ(headway_set_hosts(session_, hosts_.data(), hosts_.size(), 1), 0);
+    EXPECT_EQ(headway_exchange_of(session_, "bcast", "a0"), nullptr);
+    EXPECT_EQ(headway_exchange_of(session_, "nonsense", nullptr), nullptr);
+    EXPECT_NE(headway_exchange_of(session_, "alltoall", nullptr), nullptr);
+    EXPECT_EQ(headway_set_hosts(session_, hosts_.data(), hosts_.size(), 1), -1);
+}
+
+TEST_F(LibHeadway, TellsThePlan) {
+    start_and_open();
+    headway_plan plan{};
+    const headway_exchange* const all = headway_exchange_of(session_, "alltoall", nullptr);
+    ASSERT_EQ(headway_plan_of(session_, all, size, &plan), 0);
+    EXPECT_EQ(plan.paced, 1);
+    EXPECT_EQ(plan.pair_bits_per_s, 5e6);
+    EXPECT_EQ(plan.paced_s, 0.5);
+    EXPECT_EQ(plan.unpaced_low_s, 0.4);
+    EXPECT_EQ(plan.unpaced_high_s, 0.7);
+    EXPECT_STREQ(headway_reason(session_), "the trunk of a is shared");
+}
+
+TEST_F(LibHeadway, HoldsTheRatesOfOtherTraffic) {
+    start_and_open();
+    const std::array<std::uint64_t, 9> bytes{7, 0, 100, 0, 0, 50, 0, 0, 0};
+    ASSERT_EQ(headway_traffic(session_, bytes.data()), 0) << headway_reason(session_);
+    EXPECT_EQ(daemon_.memory->phase(), 2U);
+    EXPECT_EQ(asked_["flows"], (Json{{0, 2, 1000}, {1, 2, 500}}));
+    ASSERT_EQ(headway_traffic(session_, nullptr), 0);
+    EXPECT_EQ(daemon_.memory->phase(), 0U);
+}
+
+TEST_F(LibHeadway, GoesOnUnpacedWithoutADaemon) {
+    open();
+    EXPECT_EQ(headway_connected(session_), 0);
+    EXPECT_NE(std::string(headway_reason(session_)), "");
+    ASSERT_EQ(headway_set_hosts(session_, hosts_.data(), hosts_.size(), 1), 0);
+    headway_exchange* const all = headway_exchange_of(session_, "alltoall", nullptr);
+    ASSERT_NE(all, nullptr);
+    EXPECT_EQ(headway_enter(session_, all, size), 0U);
+    headway_leave(session_, 0);
+    headway_plan plan{};
+    EXPECT_EQ(headway_plan_of(session_, all, size, &plan), -1);
+    EXPECT_EQ(headway_traffic(session_, nullptr), -1);
+}
+
+TEST_F(LibHeadway, DoesNothingWhenSwitchedOff) {
+    daemon_.start();
+    setenv("HEADWAY", "off", 1);
+    open();
+    unsetenv("HEADWAY");
+    EXPECT_STREQ(headway_reason(session_), "HEADWAY=off");
+    EXPECT_EQ(headway_set_hosts(session_, hosts_.data(), hosts_.size(), 1), -1);
+    EXPECT_EQ(headway_exchange_of(session_, "alltoall", nullptr), nullptr);
+    EXPECT_EQ(headway_enter(session_, nullptr, size), 0U);
+    EXPECT_EQ(daemon_.asked("hello"), 0U);
+}
+
+TEST(LibHeadwayWithoutASession, IsHarmless) {
+    EXPECT_EQ(headway_enter(nullptr, nullptr, size), 0U);
+    headway_leave(nullptr, 1);
+    EXPECT_STREQ(headway_reason(nullptr), "memory is short");
+    headway_close(nullptr);
+}
+
+}  // namespace
+}  // namespace headway::glue::test
