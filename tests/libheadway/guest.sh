@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# In a guest of vm-run --icount --faster 50: a program without MPI, the example
+# tcp_alltoall, paces itself with libheadway.  KTAP on standard output.
+#
+#   tests/vm/vm-run --icount --faster 50 -- tests/libheadway/guest.sh
+#
+# Four nodes a cluster, links of 1 and a trunk of 1.25 Gbit/s with a shallow
+# buffer: what is not paced is dropped.
+set -euo pipefail
+
+# shellcheck source=tests/lib/topology.sh
+. "$HW_ROOT/tests/lib/topology.sh"
+# shellcheck source=tests/lib/daemons.sh
+. "$HW_ROOT/tests/lib/daemons.sh"
+# shellcheck source=tests/lib/ktap.sh
+. "$HW_ROOT/tests/lib/ktap.sh"
+
+nodes=4 host_mbit=1000 trunk_mbit=1250 trunk_buffer=32768
+message_bytes=65536 calls=6
+work=/tmp/libheadway
+
+set_up() {
+	mkdir -p $work
+	cp "$HW_BUILD/bin/tests/tcp_alltoall" $work
+	cp -P "$HW_BUILD"/lib/libheadway.so* $work
+	hw_two_clusters $nodes $host_mbit $trunk_mbit 50 65536 $trunk_buffer
+	insmod "$HW_BUILD/kmod/$(uname -r)/sch_gap.ko"
+	hw_config $nodes $host_mbit $trunk_mbit >$work/headway.toml
+	hw_start_daemons $work/headway.toml $work
+	peers=()
+	local node
+	for node in $(hw_nodes); do
+		peers+=("$node=$(hw_node_address "$node")")
+	done
+}
+
+# run NAME [NAME=VALUE...]: a process on every node; its output is in NAME.RANK
+run() {
+	local name=$1 rank=0 node status=0 process
+	local -a processes=()
+	shift
+	for node in $(hw_nodes); do
+		hw_node_spawn "$node" "$work/$name.$rank" env LD_LIBRARY_PATH=$work "$@" \
+			$work/tcp_alltoall $rank $message_bytes $calls 5000 "${peers[@]}"
+		processes+=("$HW_SPAWNED")
+		rank=$((rank + 1))
+	done
+	for process in "${processes[@]}"; do
+		wait "$process" || status=1
+	done
+	return $status
+}
+
+median_ms() {
+	sort -n "$work/$1.0" | awk '{ ms[NR] = $1 } END { print ms[int((NR + 1) / 2)] }'
+}
+
+# What a call takes at least: the data of one direction, in frames of 1448 bytes,
+# through 0.99 of the trunk.
+floor_ms() {
+	awk -v n=$nodes -v bytes=$message_bytes -v mbit=$trunk_mbit \
+		'BEGIN { print n * n * bytes * 1538 / 1448 * 8 / (0.99 * mbit * 1000) }'
+}
+
+test_unpaced() {
+	local before
+	before=$(hw_trunk_drops)
+	ktap_check "HEADWAY=off: the program runs" run unpaced HEADWAY=off
+	ktap_equal "HEADWAY=off: no call is paced" $calls "$(grep -c 'ms, not paced' $work/unpaced.0)"
+	ktap_between "HEADWAY=off: the trunk drops frames" 1 $(($(hw_trunk_drops) - before)) 100000
+}
+
+test_paced() {
+	local before
+	before=$(hw_trunk_drops)
+	ktap_check "with headwayd: the program runs" run paced
+	ktap_equal "every call is paced" "0 $calls" \
+		"$(grep -c 'ms, not paced' $work/paced.0 || :) $(grep -c '^[0-9.]* ms$' $work/paced.0)"
+	ktap_equal "the trunk drops nothing" 0 $(($(hw_trunk_drops) - before))
+	ktap_between "a call takes what the trunk needs for it, ms" \
+		"$(floor_ms)" "$(median_ms paced)" "$(awk -v ms="$(floor_ms)" 'BEGIN { print 1.1 * ms }')"
+}
+
+test_no_daemon() {
+	hw_stop_daemons
+	ktap_check "without headwayd: the program runs" run no_daemon
+	ktap_equal "without headwayd: no call is paced" $calls \
+		"$(grep -c 'ms, not paced' $work/no_daemon.0)"
+}
+
+set_up
+test_unpaced
+test_paced
+test_no_daemon
+hw_down
+ktap_end
