@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "helper.hpp"
+#include "host_operand.hpp"
 #include "message_size.hpp"
 #include "reduction.hpp"
 #include "ring_exchange.hpp"
@@ -142,12 +143,17 @@ using Bytes = std::uint64_t;
                     [=](const Ring& ring, const OwnCall& call) {
                         const Reduction reduction(datatype, op);
                         const auto elements = static_cast<std::size_t>(count);
-                        if (ring.own_rank() != root)  // which leaves it as it is
-                            return chain_reduce(ring, call, root, reduction,
-                                                const_cast<void*>(sendbuf), elements);
-                        if (sendbuf != MPI_IN_PLACE)
-                            std::memcpy(recvbuf, sendbuf, elements * reduction.element_bytes);
-                        return chain_reduce(ring, call, root, reduction, recvbuf, elements);
+                        const bool is_root = ring.own_rank() == root;
+                        return on_host(
+                            {sendbuf, elements, reduction},
+                            {is_root ? recvbuf : nullptr, elements, reduction}, ring.own_rank(), call,
+                            [&](void* given, void* result) {
+                                if (!is_root)  // which leaves it as it is
+                                    return chain_reduce(ring, call, root, reduction, given, elements);
+                                if (given != MPI_IN_PLACE)
+                                    std::memcpy(result, given, elements * reduction.element_bytes);
+                                return chain_reduce(ring, call, root, reduction, result, elements);
+                            });
                     }};
 }
 
@@ -160,9 +166,13 @@ using Bytes = std::uint64_t;
                     [=](const Ring& ring, const OwnCall& call) {
                         const Reduction reduction(datatype, op);
                         const auto elements = static_cast<std::size_t>(count);
-                        if (sendbuf != MPI_IN_PLACE)
-                            std::memcpy(recvbuf, sendbuf, elements * reduction.element_bytes);
-                        return ring_allreduce(ring, call, reduction, recvbuf, elements);
+                        return on_host(
+                            {sendbuf, elements, reduction}, {recvbuf, elements, reduction},
+                            ring.own_rank(), call, [&](void* given, void* result) {
+                                if (given != MPI_IN_PLACE)
+                                    std::memcpy(result, given, elements * reduction.element_bytes);
+                                return ring_allreduce(ring, call, reduction, result, elements);
+                            });
                     }};
 }
 
@@ -172,8 +182,15 @@ using Bytes = std::uint64_t;
     ReducedBlocks blocks{{0}};
     for (int rank = 0; rank < ring.ranks(); ++rank)
         blocks.first.push_back(blocks.first.back() + static_cast<std::size_t>(count_of(rank)));
-    return ring_reduce_scatter(ring, call, reduction, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf,
-                               blocks, recvbuf);
+    const std::size_t all = blocks.first.back();
+    const std::size_t own =
+        sendbuf == MPI_IN_PLACE ? all : static_cast<std::size_t>(count_of(ring.own_rank()));
+    return on_host({sendbuf, all, reduction}, {recvbuf, own, reduction}, ring.own_rank(), call,
+                   [&](void* given, void* result) {
+                       return ring_reduce_scatter(ring, call, reduction,
+                                                  given == MPI_IN_PLACE ? result : given, blocks,
+                                                  result);
+                   });
 }
 
 [[nodiscard]] inline auto reduce_scatter(const void* sendbuf, void* recvbuf, const int* recvcounts,
