@@ -25,7 +25,6 @@ Attributes& attributes() {
 std::optional<int> Attributes::keyval_for(MPI_Aint extra_state) noexcept {
     if (extra_state != HEADWAY_MAXRATE_STATE && extra_state != HEADWAY_MATB_STATE)
         return std::nullopt;
-    if (!helper().settings().enabled) return std::nullopt;
     const std::lock_guard lock(mutex_);
     const bool is_matb = extra_state == HEADWAY_MATB_STATE;
     int& key = is_matb ? matb_key_ : maxrate_key_;

@@ -56,7 +56,7 @@ Helper::Helper()
       notice_(job_) {}
 
 void Helper::before_init() noexcept try {
-    if (!settings_.enabled || begun_) return;
+    if (begun_) return;
     begun_ = true;
     environment_.apply(settings_);
 } catch (const std::exception&) {

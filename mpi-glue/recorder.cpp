@@ -26,7 +26,7 @@ void Recorder::begin() noexcept try {
     const char* file = std::getenv("HEADWAY_RECORD");
     int initialized = 0;
     PMPI_Initialized(&initialized);
-    if (on_ || file == nullptr || *file == '\0' || initialized == 0 || !helper().settings().enabled)
+    if (on_ || file == nullptr || *file == '\0' || initialized == 0)
         return;
     if (!helper().all_ranks_take_part()) {
         if (helper().rank() == 0) say("no recording: not all ranks have this library");
