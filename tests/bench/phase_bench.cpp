@@ -223,8 +223,8 @@ std::vector<Way> ways(Client& client, TrafficControl& kernel, const std::string&
     };
     const BytesPerSecond rate{client.bytes_per_s};
     return {
-        {"store", [&client] { client.slot.enter(client.phase); },
-         [&client] { client.slot.leave(); }, 101, 1000},
+        {"store", [&client] { client.slot.enter(1, client.phase); },
+         [&client] { client.slot.leave(1); }, 101, 1000},
         {"request",
          [&client] {
              must(client.link.ask({{"op", "enter"}, {"pattern", client.pattern}}), "enter");
@@ -273,7 +273,7 @@ int run_store() {
     const glue::UniqueFd memory(memfd_create("slots", MFD_CLOEXEC));
     if (ftruncate(memory.get(), 4096) != 0) die("memfd");
     auto slot = glue::PhaseSlot::map(memory, {260, 0, 256});
-    const Way way{"store", [&] { slot->enter({1, 1}); }, [&] { slot->leave(); }, 101, 100'000};
+    const Way way{"store", [&] { slot->enter(1, {1, 1}); }, [&] { slot->leave(1); }, 101, 100'000};
     std::printf("{\"way\":\"store\",\"host_ns\":%llu}\n",
                 static_cast<unsigned long long>(cost_ns(way, way.slow, way.rest)));
     return 0;
