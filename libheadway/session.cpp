@@ -226,7 +226,7 @@ LinkResult<std::optional<PlannedAlgorithm>> Session::planned_algorithm(
     Json request = request_of(slot_ ? "phase" : "prepare", key);
     for (const Algorithm algorithm : able) request["algorithms"].push_back(name_of(algorithm));
     if (bytes) request["message_bytes"] = *bytes;
-    const auto answer = noted(link_->ask(std::move(request)));
+    const auto answer = noted(ask(std::move(request)));
     if (!answer) {
         if (answer.error().lost) return tl::unexpected(answer.error());
         return PlannedAlgorithm{};  // what it has against the rest it will say then
@@ -243,7 +243,7 @@ LinkResult<std::optional<PlannedExchange>> Session::plan(Operation operation,
     const auto connected = noted(connect());
     if (!connected) return tl::unexpected(connected.error());
     if (!*connected) return std::nullopt;
-    const auto answer = noted(link_->ask({{"op", "plan"},
+    const auto answer = noted(ask({{"op", "plan"},
                                           {"operation", name_of(operation)},
                                           {"hosts", hosts_->names_of(hosts)},
                                           {"ranks_per_host", hosts_->ranks_per_host()},
@@ -358,7 +358,7 @@ LinkResult<void> Session::hold_rates() {
         // A refusal is not asked for again until something has changed.
         held_->connection = connection_;
         held_->known = {{}, slot_->generation(), {}};
-        const auto answer = link_->ask(held_->request);
+        const auto answer = ask(held_->request);
         if (!answer) return tl::unexpected(answer.error());
         show(held_->request.at("op").get<std::string>(), *answer);
         held_->known = read_phase(*answer);
@@ -368,6 +368,13 @@ LinkResult<void> Session::hold_rates() {
 }
 
 // -------------------------------------------------------------------- requests
+
+LinkResult<Json> Session::ask(Json request) {
+    const auto begin = std::chrono::steady_clock::now();
+    auto answer = link_->ask(std::move(request));
+    waited_ += std::chrono::steady_clock::now() - begin;
+    return answer;
+}
 
 Json Session::request_of(const char* op, const PatternKey& key) const {
     Json request{{"op", op},
@@ -393,7 +400,7 @@ LinkResult<void> Session::ask_for_phase(const KnownPattern& pattern, std::uint64
     // A refusal is not asked for again until something has changed.
     known.phase = {};
     known.generation = slot_->generation();
-    const auto answer = link_->ask(std::move(request));
+    const auto answer = ask(std::move(request));
     if (!answer) return tl::unexpected(answer.error());
     show(name_of(key.operation), *answer);
     const std::uint32_t generation = known.generation;
@@ -410,7 +417,7 @@ LinkResult<void> Session::prepare(KnownPattern& known) {
         prepare_traffic(known.second);
         return {};
     }
-    const auto answer = link_->ask(request_of("prepare", known.first));
+    const auto answer = ask(request_of("prepare", known.first));
     if (!answer) return tl::unexpected(answer.error());
     show(name_of(known.first.operation), *answer);
     auto pattern = read_pattern(*answer);
@@ -432,7 +439,7 @@ void Session::prepare_traffic(Pattern& pattern) const {
 
 LinkResult<EntryId> Session::ask_to_enter(const KnownPattern& known, std::uint64_t bytes) {
     const auto answer =
-        link_->ask({{"op", "enter"}, {"pattern", known.second.id}, {"message_bytes", bytes}});
+        ask({{"op", "enter"}, {"pattern", known.second.id}, {"message_bytes", bytes}});
     if (!answer) return tl::unexpected(answer.error());
     show(name_of(known.first.operation), *answer);
     requested_.emplace(++last_entry_, number_in(*answer, "entered"));

@@ -182,6 +182,9 @@ public:
     /// Smaller messages are not paced.
     [[nodiscard]] std::uint64_t min_message_bytes() const { return min_message_bytes_; }
 
+    /// For how long this process has waited for the daemon's answers.
+    [[nodiscard]] std::chrono::nanoseconds waited() const { return waited_; }
+
 private:
     Session(ContactPlan plan, const SessionOptions& options, const JobHosts& hosts,
             ContactSeeker::Now now);
@@ -193,6 +196,7 @@ private:
     template <class Value>
     [[nodiscard]] LinkResult<Value> noted(LinkResult<Value> result);
 
+    [[nodiscard]] LinkResult<DaemonLink::Json> ask(DaemonLink::Json request);
     [[nodiscard]] LinkResult<void> update(KnownPattern& known);
     [[nodiscard]] LinkResult<void> prepare(KnownPattern& known);
     void prepare_traffic(Pattern& pattern) const;
@@ -227,6 +231,7 @@ private:
     EntryId last_entry_ = not_entered;
     /// Those entered by requests, and what the daemon calls them; none: it has no names.
     std::map<EntryId, std::optional<std::uint64_t>> requested_;
+    std::chrono::nanoseconds waited_{};
 
     std::shared_ptr<HeldRates> held_;  ///< none: no rates beside those of collectives
 };

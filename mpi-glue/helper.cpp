@@ -19,6 +19,7 @@
 #include "pattern_player.hpp"
 #include "rate_control.hpp"
 #include "real.hpp"
+#include "report.hpp"
 
 namespace headway::glue {
 namespace {
@@ -104,6 +105,7 @@ void Helper::join_job() {
 
     job_ = broadcast_from(0, job_);
     notice_.set_job(job_);
+    reporter().begin(broadcast_from(0, settings_.report));
     std::string trouble = join_node();
     if (reduce_over_job(has_daemon() ? 1 : 0, MPI_SUM) == 0) {
         announce("not pacing: " + trouble);
@@ -180,7 +182,8 @@ void Helper::announce_agreed(const std::string& state, const std::string& troubl
                              " ranks: " + reason);
 }
 
-void Helper::announce(const std::string& state) const {
+void Helper::announce(const std::string& state) {
+    announced_ = state;
     if (rank_ != 0) return;
     std::string line = state + "; ";
     line += (is_open_mpi ? "Open MPI: " : "MPICH: ") + environment_.summary() + "; ";
@@ -339,9 +342,46 @@ std::uint64_t Helper::min_message_bytes() noexcept {
     return session_ ? session_->min_message_bytes() : 0;
 }
 
+std::string Helper::why_not_paced(const Collective& collective, MPI_Comm communicator,
+                                  std::uint64_t bytes, Algorithm algorithm) noexcept try {
+    if (!is_of_one_group(communicator)) return "it is between two groups";
+    const std::lock_guard lock(mutex_);
+    if (!session_) return announced_;
+    const CommunicatorPatterns* patterns = patterns_of(communicator);
+    if (patterns == nullptr || !patterns->hosts) return "it has ranks of other jobs";
+    if (patterns->hosts->size() < 2) return "its ranks are on one host";
+    const auto& of_operation =
+        patterns->by_operation[static_cast<std::size_t>(collective.operation)];
+    const auto root_host = root_host_of(collective, communicator);
+    const auto known = of_operation.find({root_host.value_or(no_root), algorithm});
+    if (known == of_operation.end() || known->second == nullptr) return "headwayd did not answer";
+    const Pattern& pattern = known->second->second;
+    if (pattern.paced && bytes < pattern.min_message_bytes)
+        return "messages under " + std::to_string(pattern.min_message_bytes) +
+               " bytes are not paced";
+    return pattern.reason;
+} catch (const std::exception&) {
+    return "";
+}
+
+std::optional<PlannedExchange> Helper::plan(Operation operation, const HostSet& hosts,
+                                            std::uint64_t message_bytes) noexcept try {
+    const std::lock_guard lock(mutex_);
+    if (!session_) return std::nullopt;
+    return session_->plan(operation, hosts, message_bytes).value_or(std::nullopt);
+} catch (const std::exception&) {
+    return std::nullopt;
+}
+
+std::chrono::nanoseconds Helper::waited_for_daemon() noexcept {
+    const std::lock_guard lock(mutex_);
+    return session_ ? session_->waited() : std::chrono::nanoseconds{};
+}
+
 void Helper::finalize() noexcept {
     active_ = false;
     if (forked_) return;
+    reporter().finish();  // it asks the daemon for predictions
     rate_control().close();
     const std::lock_guard lock(mutex_);
     session_.reset();

@@ -86,11 +86,21 @@ public:
     [[nodiscard]] LinkResult<bool> hold(std::shared_ptr<HeldRates> rates) noexcept;
     [[nodiscard]] std::uint64_t min_message_bytes() noexcept;
 
+    /// One sentence, of a call that has ended; for people.
+    [[nodiscard]] std::string why_not_paced(const Collective& collective, MPI_Comm communicator,
+                                            std::uint64_t bytes, Algorithm algorithm) noexcept;
+
+    /// Session::plan(); nothing, too, where the daemon refuses.
+    [[nodiscard]] std::optional<PlannedExchange> plan(Operation operation, const HostSet& hosts,
+                                                      std::uint64_t message_bytes) noexcept;
+    [[nodiscard]] std::chrono::nanoseconds waited_for_daemon() noexcept;
+
     void finalize() noexcept;
 
     [[nodiscard]] const Settings& settings() const { return settings_; }
     [[nodiscard]] const HostTable& hosts() const { return hosts_; }
     [[nodiscard]] const std::string& job() const { return job_; }
+    [[nodiscard]] const std::string& node() const { return node_; }
     [[nodiscard]] int rank() const { return rank_; }
     /// Known after after_init(): a collective of the library's own over MPI_COMM_WORLD
     /// will end.
@@ -114,7 +124,7 @@ private:
     [[nodiscard]] bool has_daemon() const { return session_ && session_->has_daemon(); }
     [[nodiscard]] std::string prepare_job(std::string& state, bool& is_paced);
     void announce_agreed(const std::string& state, const std::string& trouble);
-    void announce(const std::string& state) const;
+    void announce(const std::string& state);
     void watch_finalize();
 
     [[nodiscard]] CommunicatorPatterns* patterns_of(MPI_Comm communicator);
@@ -142,6 +152,7 @@ private:
     int patterns_key_ = MPI_KEYVAL_INVALID;
     int finalize_key_ = MPI_KEYVAL_INVALID;
     std::string node_;
+    std::string announced_ = "the job has one rank";  ///< what came out of joining
     HostTable hosts_;
     OncePerNode notice_;
 

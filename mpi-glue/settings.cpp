@@ -5,6 +5,20 @@
 #include <string_view>
 
 namespace headway::glue {
+namespace {
+
+void read_report(Settings& settings) {
+    const auto value = environment_value("HEADWAY_REPORT");
+    if (!value) return;
+    if (*value == "summary" || value->ends_with(".json")) {
+        settings.report = *value;
+    } else {
+        settings.complaints.push_back("HEADWAY_REPORT=" + std::string(*value) +
+                                      " is not understood, expected summary or FILE.json");
+    }
+}
+
+}  // namespace
 
 std::string agreed_version(const Settings& settings) {
     std::string version = HEADWAY_VERSION;
@@ -25,6 +39,7 @@ Settings read_settings() {
     read_switch("HEADWAY_ALL_RANKS", settings.all_ranks, settings.complaints);
     read_word("HEADWAY_REDUCTION_ORDER", "same", "any", settings.any_reduction_order,
               settings.complaints);
+    read_report(settings);
     if (const auto path = environment_value("HEADWAY_PATTERN")) settings.pattern_file = *path;
     return settings;
 }

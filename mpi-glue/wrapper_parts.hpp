@@ -14,6 +14,7 @@
 #include "pending_requests.hpp"
 #include "real.hpp"
 #include "recorder.hpp"
+#include "report.hpp"
 #include "ring_calls.hpp"
 #include "wrapper_table.hpp"
 
@@ -80,6 +81,7 @@ private:
 int blocking(const auto& call, const auto& native) {
     call.record();
     const Paced paced(call);
+    const ReportedCall reported(call, Algorithm::native, paced.is_entered());
     return native();
 }
 
@@ -89,6 +91,7 @@ int blocking(const auto& call, const auto& exchange, const auto& native) {
     const auto chosen = own_algorithms().choose(call.collective, call.communicator, call.size,
                                                 exchange.is_acceptable);
     const Paced paced(call, chosen.algorithm);
+    const ReportedCall reported(call, chosen.algorithm, paced.is_entered());
     if (chosen.algorithm == Algorithm::native) return native();
     return own_algorithms().run(chosen, call.communicator, exchange.make(), paced.is_entered());
 }
@@ -99,6 +102,7 @@ int blocking_by_ring(const auto& call, const auto& ring, const auto& native) {
     const auto chosen = own_algorithms().choose_ring(call.collective, call.communicator,
                                                      ring.step_bytes, ring.is_acceptable);
     const Paced paced(call, chosen.algorithm);
+    const ReportedCall reported(call, chosen.algorithm, paced.is_entered());
     if (chosen.algorithm == Algorithm::native) return native();
     return own_algorithms().run_ring(chosen, call.communicator, ring.carry_out);
 }

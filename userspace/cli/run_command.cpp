@@ -86,9 +86,9 @@ JobCommand::JobCommand(const CommandLine& line, const std::string& name, const s
 ExitStatus JobCommand::run() const {
     const auto library = find_library(library_directory_);
     if (!library) return refuse(fmt::format("there is no {}; see --library-dir", preload_name));
-    const auto own = own_setting();
-    if (!own) return ExitStatus::bad_config;
-    if (!own->first.empty()) ::setenv(own->first.c_str(), own->second.c_str(), 1);
+    const auto of_verb = settings();
+    if (!of_verb) return ExitStatus::bad_config;
+    for (const auto& [name, value] : *of_verb) ::setenv(name.c_str(), value.c_str(), 1);
     ::setenv("LD_PRELOAD", preload_value(*library).c_str(), 1);
     if (!is_open_mpi_launcher(command_.front())) return become(command_);
     std::vector<std::string> names = own_settings();
@@ -98,10 +98,21 @@ ExitStatus JobCommand::run() const {
 
 RunCommand::RunCommand(const CommandLine& line) : JobCommand(line, "run", "run an MPI job, paced") {
     verb().add_option("--pattern", pattern_, "a recording, by which the job is paced");
+    verb().add_option("--report", report_,
+                      "at the end tell what the collectives did: summary, or a file that ends in .json");
 }
 
-std::optional<JobCommand::Setting> RunCommand::own_setting() const {
-    if (pattern_.empty()) return Setting{};
+std::optional<std::vector<JobCommand::Setting>> RunCommand::settings() const {
+    std::vector<Setting> settings;
+    if (report_ == "summary") {
+        settings.emplace_back("HEADWAY_REPORT", report_);
+    } else if (report_.ends_with(".json")) {
+        settings.emplace_back("HEADWAY_REPORT", fs::absolute(report_).string());
+    } else if (!report_.empty()) {
+        refuse(fmt::format("--report {}: expected summary, or a file that ends in .json", report_));
+        return std::nullopt;
+    }
+    if (pattern_.empty()) return settings;
     const auto text = read_text_file(pattern_, data_file_max_bytes);
     const auto read = text ? read_recording_json(*text, pattern_)
                            : FileResult<Recording>(tl::unexpected(text.error()));
@@ -109,7 +120,8 @@ std::optional<JobCommand::Setting> RunCommand::own_setting() const {
         refuse(read.error().front().to_string());
         return std::nullopt;
     }
-    return Setting{"HEADWAY_PATTERN", fs::absolute(pattern_).string()};
+    settings.emplace_back("HEADWAY_PATTERN", fs::absolute(pattern_).string());
+    return settings;
 }
 
 RecordCommand::RecordCommand(const CommandLine& line)
@@ -117,8 +129,8 @@ RecordCommand::RecordCommand(const CommandLine& line)
     verb().add_option("-o,--output", recording_, "the recording").shows_default();
 }
 
-std::optional<JobCommand::Setting> RecordCommand::own_setting() const {
-    return Setting{"HEADWAY_RECORD", fs::absolute(recording_).string()};
+std::optional<std::vector<JobCommand::Setting>> RecordCommand::settings() const {
+    return std::vector{Setting{"HEADWAY_RECORD", fs::absolute(recording_).string()}};
 }
 
 }  // namespace headway

@@ -22,7 +22,7 @@ protected:
 
     using Setting = std::pair<std::string, std::string>;
     /// Of the ranks, besides what every job gets; none on a mistake, which has been told.
-    [[nodiscard]] virtual std::optional<Setting> own_setting() const = 0;
+    [[nodiscard]] virtual std::optional<std::vector<Setting>> settings() const = 0;
 
 private:
     std::vector<std::string> command_;
@@ -34,9 +34,10 @@ public:
     explicit RunCommand(const CommandLine& line);
 
 private:
-    [[nodiscard]] std::optional<Setting> own_setting() const override;
+    [[nodiscard]] std::optional<std::vector<Setting>> settings() const override;
 
     std::string pattern_;
+    std::string report_;
 };
 
 class RecordCommand final : public JobCommand {
@@ -44,7 +45,7 @@ public:
     explicit RecordCommand(const CommandLine& line);
 
 private:
-    [[nodiscard]] std::optional<Setting> own_setting() const override;
+    [[nodiscard]] std::optional<std::vector<Setting>> settings() const override;
 
     std::string recording_ = "headway-recording.json";
 };

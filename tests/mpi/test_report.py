@@ -1,0 +1,128 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""HEADWAY_REPORT tells what the collectives of a job did.
+
+  test_report.py [Class.method ...]
+  test_report.py --list
+"""
+
+import json
+import os
+
+from mpi_job import PATIENCE_MS, RANKS, HelperTest, main
+
+PREDICTED_S = 0.25
+FIRST_RANK_ONLY = ["sh", "-c", 'test "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 0 || unset HEADWAY_REPORT; '
+                   'exec "$@"', "sh"]
+
+
+class Both:
+    """What holds for either MPI library; mixed into a class for each."""
+
+    def setUp(self):
+        super().setUp()
+        self.file = os.path.join(os.path.dirname(self.socket), "report.json")
+
+    def predicting_daemon(self):
+        time = {"low_s": PREDICTED_S, "high_s": PREDICTED_S}
+        return self.daemon(replace={"plan": lambda request, connection: {
+            "paced": True, "predicted_paced": time, "predicted_unpaced": time}})
+
+    def reported_job(self, report, **keywords):
+        job = self.run_job("alltoall_check", HEADWAY_REPORT=report,
+                           HEADWAY_TIMEOUT_MS=PATIENCE_MS, **keywords)
+        self.assert_succeeded(job)
+        return job
+
+    def rows(self):
+        with open(self.file, encoding="utf-8") as file:
+            return json.load(file)["collectives"]
+
+    def test_file(self):
+        with self.predicting_daemon():
+            self.reported_job(self.file)
+        rows = [row for row in self.rows() if row["operation"] == "alltoall" and row["paced"]]
+        self.assertTrue(rows)
+        for row in rows:
+            duration = row["duration"]
+            self.assertGreater(row["message_bytes_most"], 1024)
+            self.assertLessEqual(row["bytes"], row["calls"] * row["message_bytes_most"])
+            self.assertLessEqual(duration["min_ns"], duration["median_ns"])
+            self.assertLessEqual(duration["median_ns"], duration["max_ns"])
+            self.assertEqual(sum(count for _, count in duration["classes"]) % row["calls"], 0)
+            self.assertEqual(row["predicted_s"], PREDICTED_S)
+            self.assertAlmostEqual(row["ratio"], duration["median_ns"] / 1e9 / PREDICTED_S)
+
+    def test_calls_are_counted(self):
+        with self.predicting_daemon():
+            job = self.run_job("collective_bench", "--sizes", "16384", "--repetitions", "5",
+                               HEADWAY_REPORT=self.file, HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+        self.assertEqual(job.status, 0, job.stderr)
+        bench = json.loads(job.stdout.splitlines()[0])
+        calls = len(bench["warmup_ms"]) + len(bench["samples_ms"])
+        rows = [row for row in self.rows() if row["operation"] == "alltoall"]
+        self.assertEqual([(row["communicator"], row["calls"], row["bytes"]) for row in rows],
+                         [("MPI_COMM_WORLD, 4 ranks", calls, calls * 16384)])
+        self.assertEqual(sum(count for _, count in rows[0]["duration"]["classes"]),
+                         calls * RANKS)
+
+    def test_summary_is_a_table_of_one_rank(self):
+        with self.predicting_daemon():
+            job = self.reported_job("summary")
+        lines = job.stderr.splitlines()
+        self.assertEqual(sum("what the collectives of this job did" in line for line in lines), 1)
+        header = next(line for line in lines if line.startswith("communicator"))
+        for word in ("operation", "calls", "algorithm", "paced", "median ms", "predicted ms", "ratio"):
+            self.assertIn(word, header)
+        self.assertTrue([line for line in lines if "alltoall" in line and " yes " in line])
+        self.assertTrue([line for line in lines
+                         if line == "not paced, alltoall: messages under 2048 bytes are not paced"])
+        self.assertTrue([line for line in lines if line.startswith("TCP of the job's 4 nodes")])
+
+    def test_without_daemon_it_says_why_nothing_was_paced(self):
+        job = self.reported_job(self.file)
+        self.assertEqual(len(job.told), 1, job.stderr)
+        self.assertTrue(self.rows())
+        for row in self.rows():
+            self.assertFalse(row["paced"])
+            self.assertRegex(row["reason"], "no headwayd at|it is between two groups")
+
+    def test_the_first_rank_decides(self):
+        with self.predicting_daemon():
+            self.reported_job(self.file, under=FIRST_RANK_ONLY)
+        self.assertTrue(self.rows())
+
+    def test_file_that_cannot_be_written(self):
+        with self.predicting_daemon():
+            job = self.reported_job("/nowhere/report.json")
+        self.assertEqual(sum("no report: /nowhere/report.json cannot be written" in line
+                             for line in job.told), 1, job.stderr)
+
+    def test_option_of_headway_run(self):
+        headway = os.path.join(os.path.dirname(os.environ["HW_BIN"]), "headway")
+        command = [headway, "run", "--report", self.file, "--", *self.launcher(RANKS),
+                   *self.variables({"HEADWAY_SOCKET": self.socket}), self.program("alltoall_check")]
+        with self.predicting_daemon():
+            self.assert_succeeded(self.run_command(command))
+        self.assertTrue(self.rows())
+        wrong = self.run_command([headway, "run", "--report", "table", "--", "true"])
+        self.assertEqual(wrong.status, 2)
+        self.assertIn("--report table: expected summary, or a file that ends in .json", wrong.stderr)
+
+    def test_value_that_is_not_understood(self):
+        with self.daemon():
+            job = self.reported_job("yes")
+        self.assertIn("HEADWAY_REPORT=yes is not understood, expected summary or FILE.json",
+                      job.stderr)
+
+
+class OpenMpi(Both, HelperTest):
+    library = "ompi"
+
+
+class Mpich(Both, HelperTest):
+    library = "mpich"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report on a job's collectives, as one rank counts it and as rank 0 puts it together.
+#include "call_report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace headway::glue::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+const CallKind paced_alltoall{"MPI_COMM_WORLD", "alltoall", 16, "linear", true, ""};
+const CallKind small_bcast{"MPI_COMM_WORLD", "bcast", 3, "native", false,
+                           "messages under 2048 bytes are not paced"};
+
+TEST(DurationsOfCalls, HaveExactEndsAndAMedianWithinThreePerCent) {
+    std::mt19937_64 random(1);
+    for (const std::uint64_t largest : {50ULL, 5'000ULL, 90'000'000ULL, 4'000'000'000'000ULL}) {
+        Durations durations;
+        std::vector<std::uint64_t> all;
+        for (int i = 0; i < 1001; ++i) {
+            all.push_back(random() % largest);
+            durations.add(all.back());
+        }
+        std::sort(all.begin(), all.end());
+        EXPECT_EQ(durations.shortest_ns(), all.front());
+        EXPECT_EQ(durations.longest_ns(), all.back());
+        EXPECT_NEAR(static_cast<double>(durations.median_ns()), static_cast<double>(all[500]),
+                    0.0313 * static_cast<double>(all[500]));
+    }
+}
+
+TEST(DurationsOfCalls, AreTheSameAfterJson) {
+    Durations durations;
+    for (const std::uint64_t ns : {1ULL, 63ULL, 64ULL, 12'345'678ULL}) durations.add(ns);
+    const auto read = Durations::from_json(durations.to_json());
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->to_json(), durations.to_json());
+    EXPECT_EQ(read->count(), 4U);
+    EXPECT_FALSE(Durations::from_json({{"min_ns", 1}}));
+}
+
+CallReport report_of_rank(int rank, std::chrono::nanoseconds duration) {
+    CallReport report;
+    for (int call = 0; call < 3; ++call) report.add(paced_alltoall, 65536, duration);
+    report.rows().at(paced_alltoall).predicted_s = 0.004;
+    report.add(small_bcast, 8, 1us);
+    report.set_node(rank < 2 ? "a0" : "b0", {rank < 2 ? 1U : 0U, 7});
+    report.set_daemon_wait(rank * 1ms);
+    return report;
+}
+
+CallReport whole_report() {
+    CallReport whole = report_of_rank(0, 4ms);
+    whole.add(report_of_rank(1, 5ms));
+    whole.add(report_of_rank(2, 6ms));
+    return whole;
+}
+
+TEST(CallReports, OfAllRanksCountACollectiveOnce) {
+    CallReport whole = whole_report();
+    const CallRow& row = whole.rows().at(paced_alltoall);
+    EXPECT_EQ(row.calls, 3U);
+    EXPECT_EQ(row.bytes, 3U * 65536);
+    EXPECT_EQ(row.durations.count(), 9U);
+    EXPECT_EQ(row.durations.shortest_ns(), 4'000'000U);
+    EXPECT_EQ(row.durations.longest_ns(), 6'000'000U);
+}
+
+TEST(CallReports, AreTheSameAfterJson) {
+    const CallReport whole = whole_report();
+    const auto read = CallReport::from_json(whole.to_json());
+    ASSERT_TRUE(read) << read.error();
+    EXPECT_EQ(read->to_json(), whole.to_json());
+    EXPECT_EQ(whole.to_json()["nodes"].size(), 2U);
+    EXPECT_EQ(whole.to_json()["daemon_wait_ns"], 2'000'000);
+}
+
+TEST(CallReports, RefuseWhatIsNoReport) {
+    const nlohmann::json right = whole_report().to_json();
+    EXPECT_FALSE(CallReport::from_json(nlohmann::json()));
+    EXPECT_FALSE(CallReport::from_json({{"collectives", 3}}));
+    for (const char* name : {"calls", "operation", "duration", "message_bytes_most"}) {
+        nlohmann::json wrong = right;
+        wrong["collectives"][0][name] = -1;
+        EXPECT_FALSE(CallReport::from_json(wrong)) << name;
+    }
+}
+
+TEST(CallReports, ShowATableWithTheLongestFirst) {
+    EXPECT_EQ(whole_report().table(),
+              "communicator    operation  message up to  calls  algorithm  paced  min ms  "
+              "median ms  max ms  predicted ms  ratio\n"
+              "MPI_COMM_WORLD  alltoall          64 KiB      3  linear     yes     4.000      "
+              "4.981   6.000         4.000   1.25\n"
+              "MPI_COMM_WORLD  bcast                8 B      1  native     no      0.001      "
+              "0.001   0.001\n"
+              "not paced, bcast: messages under 2048 bytes are not paced\n"
+              "TCP of the job's 2 nodes, all programs': 1 time-outs, 14 segments sent again; "
+              "waiting for headwayd took a rank 2.000 ms at most\n");
+}
+
+}  // namespace
+}  // namespace headway::glue::test
