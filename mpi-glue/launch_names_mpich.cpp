@@ -14,6 +14,7 @@
 #include <iterator>
 #include <vector>
 
+#include "errors_returned.hpp"
 #include "job_name.hpp"
 
 namespace headway::glue {
@@ -68,33 +69,6 @@ std::string job_among_names() {
     return parent == MPI_COMM_NULL ? slurm_step() : "";
 }
 
-/// A name that is not there is an error, which would end the program.
-class ErrorsReturned {
-public:
-    ErrorsReturned() {
-        for (Handler& handler : handlers_) {
-            PMPI_Comm_get_errhandler(handler.communicator, &handler.before);
-            PMPI_Comm_set_errhandler(handler.communicator, MPI_ERRORS_RETURN);
-        }
-    }
-    ErrorsReturned(const ErrorsReturned&) = delete;
-    ErrorsReturned& operator=(const ErrorsReturned&) = delete;
-    ~ErrorsReturned() {
-        for (Handler& handler : handlers_) {
-            PMPI_Comm_set_errhandler(handler.communicator, handler.before);
-            PMPI_Errhandler_free(&handler.before);
-        }
-    }
-
-private:
-    struct Handler {
-        MPI_Comm communicator;
-        MPI_Errhandler before;
-    };
-    std::array<Handler, 2> handlers_{
-        {{MPI_COMM_WORLD, MPI_ERRHANDLER_NULL}, {MPI_COMM_SELF, MPI_ERRHANDLER_NULL}}};
-};
-
 class MpichNames : public LaunchNames {
 public:
     explicit MpichNames(const std::string& job)
@@ -114,7 +88,9 @@ public:
 
 private:
     std::string prefix_;
-    ErrorsReturned errors_returned_;
+    // A name that is not there is an error, which would end the program.
+    ErrorsReturned in_world_{MPI_COMM_WORLD};
+    ErrorsReturned in_self_{MPI_COMM_SELF};
 };
 
 }  // namespace
