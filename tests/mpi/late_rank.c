@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded after the helper library: MPI_Init of rank LATE_RANK returns LATE_MS
+// Preloaded after the library: MPI_Init of rank LATE_RANK returns LATE_MS
 // milliseconds later than it would, so that the helper has to wait for that rank.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,21 +21,12 @@ static void be_late(void)
 	nanosleep(&time, NULL);
 }
 
-static int initialize(const char *name, int *argc, char ***argv)
+// The helper calls this one.  A tool's MPI_Init would be asked before the helper.
+int PMPI_Init(int *argc, char ***argv)
 {
-	int (*next)(int *, char ***) = (int (*)(int *, char ***))dlsym(RTLD_NEXT, name);
+	int (*next)(int *, char ***) = (int (*)(int *, char ***))dlsym(RTLD_NEXT, "PMPI_Init");
 	int status = next(argc, argv);
 
 	be_late();
 	return status;
-}
-
-int MPI_Init(int *argc, char ***argv)
-{
-	return initialize("PMPI_Init", argc, argv);
-}
-
-int PMPI_Init(int *argc, char ***argv)
-{
-	return initialize("PMPI_Init", argc, argv);
 }
