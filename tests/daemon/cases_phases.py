@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import resource
 import select
 import signal
 import socket
@@ -294,17 +295,19 @@ def another_user_s_job_is_out_of_reach():
 @case
 def phases_are_bounded():
     Daemon(phased())
-    clients = [joined() for _ in range(64)]
+    processes = 256
+    resource.setrlimit(resource.RLIMIT_NOFILE, (8 * processes, 8 * processes))
+    clients = [joined() for _ in range(processes)]
     answer = Control(SOCKET).join()[1]
     equal(answer["ok"], False)
-    matches(answer["error"], "64 processes of this node have phases")
+    matches(answer["error"], f"{processes} processes of this node have phases")
     control, slot = clients[-1]
     for number in range(1, 64):
-        equal(control.do("rate", bytes_per_s=10_000 + number)["phase"], number)
-    matches(control.ask("rate", bytes_per_s=1_000)["error"], "less than a thousandth")
-    matches(control.ask("rate", bytes_per_s=200_000)["error"], "a job may have 63 phases")
+        equal(control.do("rate", bytes_per_s=2_500 + number)["phase"], number)
+    matches(control.ask("rate", bytes_per_s=250)["error"], "less than a thousandth")
+    matches(control.ask("rate", bytes_per_s=50_000)["error"], "a job may have 63 phases")
     slot.store(63)
-    paced_at(64 * 10_063)
+    paced_at(processes * 2_563)
     for client, _ in clients:
         client.close()
     eventually(lambda: Control(SOCKET).do("status")["jobs"] == [], "all are gone")
@@ -312,8 +315,8 @@ def phases_are_bounded():
     note("rates that nobody wants stay for the next job")
     equal(len(classes(DEV)["1:111"]["phases"]), 63)
     again, slot = joined()
-    slot.store(again.do("rate", bytes_per_s=64 * 10_063)["phase"])
-    paced_at(64 * 10_063)
+    slot.store(again.do("rate", bytes_per_s=processes * 2_563)["phase"])
+    paced_at(processes * 2_563)
     equal(len(classes(DEV)["1:111"]["phases"]), 63)
 
 
