@@ -3,8 +3,6 @@
 // "nothing is paced".
 #include "headway.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <exception>
@@ -14,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "job_name.hpp"
 #include "session.hpp"
 
 using namespace headway::glue;
@@ -36,12 +35,9 @@ struct Identity {
     int rank = 0;
 };
 
-/// The name that a scheduler gives, or one of this process alone.
 std::string default_job() {
-    for (const char* name : {"HEADWAY_JOB", "SLURM_JOB_ID"}) {
-        if (const auto value = environment_value(name)) return std::string(*value);
-    }
-    return own_host_name() + "-" + std::to_string(::getpid());
+    const auto given = environment_value("HEADWAY_JOB");
+    return given ? std::string(*given) : job_name(own_host_name());
 }
 
 /// What the environment says holds where the program says nothing.
@@ -167,6 +163,7 @@ const char* headway_reason(const headway_session* session) noexcept {
 int headway_set_hosts(headway_session* session, const char* const* hosts, size_t host_count,
                       unsigned int processes_per_host) noexcept {
     return with(session, -1, [&](Session&) {
+        if (hosts == nullptr) host_count = 0;
         std::vector<std::string> names(hosts, hosts + host_count);
         std::vector<std::string> sorted = names;
         std::sort(sorted.begin(), sorted.end());
@@ -186,7 +183,8 @@ int headway_set_hosts(headway_session* session, const char* const* hosts, size_t
 headway_exchange* headway_exchange_of(headway_session* session, const char* operation,
                                       const char* root) noexcept {
     return with(session, static_cast<headway_exchange*>(nullptr), [&](Session& open) {
-        const auto key = key_of(session->hosts, operation, root, session->reason);
+        const auto key = key_of(session->hosts, operation != nullptr ? operation : "nothing", root,
+                                session->reason);
         if (!key) return static_cast<headway_exchange*>(nullptr);
         return &session->exchanges.try_emplace(*key, headway_exchange{&open.place_of(*key)})
                     .first->second;
@@ -196,7 +194,7 @@ headway_exchange* headway_exchange_of(headway_session* session, const char* oper
 int headway_plan_of(headway_session* session, const headway_exchange* exchange, uint64_t message_bytes,
                     headway_plan* plan) noexcept {
     return with(session, -1, [&](Session& open) {
-        if (exchange == nullptr) return -1;
+        if (exchange == nullptr || plan == nullptr) return -1;
         const PatternKey& key = exchange->pattern->first;
         const auto planned = open.plan(key.operation, key.hosts, message_bytes);
         if (!planned || !*planned) {

@@ -49,8 +49,9 @@ struct headway_exchange;
 /** What headway_open() is told.  Zero bytes mean the default of each member. */
 struct headway_options {
 	/** The job's name, the same in all its processes, at most 128 characters of
-	 * letters, digits and .:@/+-_ ; default: HEADWAY_JOB, else SLURM_JOB_ID, else
-	 * a name of this process alone. */
+	 * letters, digits and .:@/+-_ ; default: HEADWAY_JOB, else the name under which
+	 * Slurm (ALLOCATION.STEP) or an MPI launcher started the process, else a name of
+	 * this process alone. */
 	const char *job;
 	/** This process's number within the job. */
 	int rank;

@@ -90,27 +90,22 @@ bool put_ours(const MPI_Fint* comm, const MPI_Fint* keyval, const Value* value, 
     DO(mpi_##LOWER##__)                     \
     DO(MPI_##UPPER)
 
+#define FOR_EACH_FUNCTION(CREATE, GET, PUT, OLD_GET, OLD_PUT)             \
+    FOR_EACH_SPELLING(CREATE, comm_create_keyval, COMM_CREATE_KEYVAL)     \
+    FOR_EACH_SPELLING(GET, comm_get_attr, COMM_GET_ATTR)                  \
+    FOR_EACH_SPELLING(PUT, comm_set_attr, COMM_SET_ATTR)                  \
+    FOR_EACH_SPELLING(OLD_GET, attr_get, ATTR_GET)                        \
+    FOR_EACH_SPELLING(OLD_PUT, attr_put, ATTR_PUT)                        \
+    CREATE(mpi_comm_create_keyval_f08_)                                   \
+    GET(mpi_comm_get_attr_f08_)                                           \
+    PUT(mpi_comm_set_attr_f08_)
+
 namespace fortran {
 
-FOR_EACH_SPELLING(WRAP_CREATE, comm_create_keyval, COMM_CREATE_KEYVAL)
-FOR_EACH_SPELLING(WRAP_GET, comm_get_attr, COMM_GET_ATTR)
-FOR_EACH_SPELLING(WRAP_PUT, comm_set_attr, COMM_SET_ATTR)
-FOR_EACH_SPELLING(WRAP_OLD_GET, attr_get, ATTR_GET)
-FOR_EACH_SPELLING(WRAP_OLD_PUT, attr_put, ATTR_PUT)
-
-WRAP_CREATE(mpi_comm_create_keyval_f08_)
-WRAP_GET(mpi_comm_get_attr_f08_)
-WRAP_PUT(mpi_comm_set_attr_f08_)
+FOR_EACH_FUNCTION(WRAP_CREATE, WRAP_GET, WRAP_PUT, WRAP_OLD_GET, WRAP_OLD_PUT)
 
 const headway::glue::Wrapper wrappers[] = {
-    FOR_EACH_SPELLING(IN_TABLE, comm_create_keyval, COMM_CREATE_KEYVAL)
-    FOR_EACH_SPELLING(IN_TABLE, comm_get_attr, COMM_GET_ATTR)
-    FOR_EACH_SPELLING(IN_TABLE, comm_set_attr, COMM_SET_ATTR)
-    FOR_EACH_SPELLING(IN_TABLE, attr_get, ATTR_GET)
-    FOR_EACH_SPELLING(IN_TABLE, attr_put, ATTR_PUT)
-    IN_TABLE(mpi_comm_create_keyval_f08_)
-    IN_TABLE(mpi_comm_get_attr_f08_)
-    IN_TABLE(mpi_comm_set_attr_f08_)
+    FOR_EACH_FUNCTION(IN_TABLE, IN_TABLE, IN_TABLE, IN_TABLE, IN_TABLE)
 };
 
 }  // namespace fortran

@@ -85,8 +85,10 @@ bool Helper::meet_all_ranks() {
         outcome = agree_on_start(**names, {rank_, ranks_, agreed_version(settings_),
                                            std::max(meeting_limit, settings_.timeout)});
     } else {
-        outcome = {false, "without HEADWAY_ALL_RANKS=on, for the launcher cannot tell whether all ranks have this library: " +
-                              names.error(), true};
+        outcome = {false,
+                   "the launcher cannot tell whether all ranks have this library (" +
+                       names.error() + "); HEADWAY_ALL_RANKS=on promises that they have",
+                   true};
     }
     if (outcome.all_take_part) return true;
     if (outcome.told_by_rank0 && !outcome.reason.empty()) announce("not pacing: " + outcome.reason);
@@ -158,9 +160,9 @@ std::string Helper::prepare_job(std::string& state, bool& is_paced) {
     }
     const Pattern& pattern = (*known)->second;
     is_paced = pattern.paced;
-    state = pattern.paced ? "pacing all-to-all over " + std::to_string(hosts_.job_hosts().names().size()) +
-                                " hosts from " + std::to_string(pattern.min_message_bytes) +
-                                " bytes a pair"
+    const std::size_t hosts = hosts_.job_hosts().names().size();
+    state = pattern.paced ? "pacing all-to-all over " + std::to_string(hosts) + " hosts from " +
+                                std::to_string(pattern.min_message_bytes) + " bytes a pair"
                           : "nothing to pace: " + pattern.reason;
     return "";
 }
@@ -250,7 +252,8 @@ LinkResult<EntryId> Helper::enter_locked(const Collective& collective, MPI_Comm 
                                          std::uint64_t bytes, Algorithm algorithm) {
     CommunicatorPatterns* patterns = patterns_of(communicator);
     if (patterns == nullptr || !patterns->hosts || patterns->hosts->size() < 2) return not_entered;
-    if (algorithm == Algorithm::ring && patterns->hosts->size() > HostTable::told_max) return not_entered;
+    if (algorithm == Algorithm::ring && patterns->hosts->size() > HostTable::told_max)
+        return not_entered;
     const std::optional<int> root_host = algorithm == Algorithm::ring
                                              ? no_root  // all links of the ring are used alike
                                              : root_host_of(collective, communicator);

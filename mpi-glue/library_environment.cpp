@@ -10,6 +10,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "environment.hpp"
 #include "mpi_library.hpp"
 
 namespace headway::glue {
@@ -39,11 +40,6 @@ constexpr const char* rendezvous_from = "1m";
 
 constexpr const char* infiniband_devices = "/sys/class/infiniband";
 
-std::string_view value_of(const char* variable) {
-    const char* const value = std::getenv(variable);
-    return value == nullptr ? std::string_view() : std::string_view(value);
-}
-
 bool has_daemon(const std::string& socket_path) {
     struct stat status {};
     return ::stat(socket_path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
@@ -58,14 +54,14 @@ bool has_infiniband() {
 /// As mpirun numbers the programs of its line.  Of several, one may be without the
 /// library (linked statically, say), and the flags of all must be the same.
 bool is_one_of_several_programs() {
-    const std::string_view programs = value_of("OMPI_NUM_APP_CTX");
-    return !programs.empty() && programs != "1";
+    const auto programs = environment_value("OMPI_NUM_APP_CTX");
+    return programs && *programs != "1";
 }
 
 /// As Hydra tells: all ranks are on this node, and talk through its memory.
 bool is_on_one_node() {
-    const std::string_view here = value_of("MPI_LOCALNRANKS");
-    return !here.empty() && here == value_of("PMI_SIZE");
+    const auto here = environment_value("MPI_LOCALNRANKS");
+    return here && here == environment_value("PMI_SIZE");
 }
 
 std::vector<std::string_view> words_of(std::string_view list) {
@@ -116,7 +112,7 @@ void LibraryEnvironment::apply_to_open_mpi(const Settings& settings) {
     } else {
         set_unless_given(tcp_flags_variable, tcp_flags_without_put);
     }
-    if (!value_of(largest_fragment_variable).empty()) {
+    if (environment_value(largest_fragment_variable)) {
         told_.emplace_back("btl_tcp_eager_limit left alone with btl_tcp_max_send_size given");
     } else if (has_daemon(settings.socket_path)) {
         set_unless_given(eager_limit_variable, eager_limit_bytes);

@@ -97,9 +97,11 @@ TEST_F(LibHeadway, RefusesWhatMakesNoSense) {
     const std::array<const char*, 2> twice{"a0", "a0"};
     EXPECT_EQ(headway_set_hosts(session_, twice.data(), twice.size(), 1), -1);
     EXPECT_EQ(headway_set_hosts(session_, hosts_.data(), hosts_.size(), 0), -1);
+    EXPECT_EQ(headway_set_hosts(session_, nullptr, 3, 1), -1);
     EXPECT_EQ(headway_set_hosts(session_, hosts_.data(), hosts_.size(), 1), 0);
     EXPECT_EQ(headway_exchange_of(session_, "bcast", "a0"), nullptr);
     EXPECT_EQ(headway_exchange_of(session_, "nonsense", nullptr), nullptr);
+    EXPECT_EQ(headway_exchange_of(session_, nullptr, nullptr), nullptr);
     EXPECT_NE(headway_exchange_of(session_, "alltoall", nullptr), nullptr);
     EXPECT_EQ(headway_set_hosts(session_, hosts_.data(), hosts_.size(), 1), -1);
 }
@@ -151,6 +153,24 @@ TEST_F(LibHeadway, DoesNothingWhenSwitchedOff) {
     EXPECT_EQ(headway_exchange_of(session_, "alltoall", nullptr), nullptr);
     EXPECT_EQ(headway_enter(session_, nullptr, size), 0U);
     EXPECT_EQ(daemon_.asked("hello"), 0U);
+}
+
+TEST_F(LibHeadway, IsNamedAsItsStepInSlurm) {
+    std::string job;
+    daemon_.answers["hello"] = [&](const Json& request) {
+        job = request.at("job");
+        return Json{{"node", "a0"}, {"phases", true}};
+    };
+    daemon_.start();
+    setenv("SLURM_JOB_ID", "4711", 1);
+    setenv("SLURM_STEP_ID", "2", 1);
+    const std::string path = daemon_.path();
+    const headway_options options{nullptr, 0, path.c_str(), 20'000};
+    session_ = headway_open(&options);
+    unsetenv("SLURM_JOB_ID");
+    unsetenv("SLURM_STEP_ID");
+    EXPECT_EQ(headway_connected(session_), 1) << headway_reason(session_);
+    EXPECT_EQ(job, "4711.2");
 }
 
 TEST(LibHeadwayWithoutASession, IsHarmless) {

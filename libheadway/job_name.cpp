@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <cstring>
+
+#include "environment.hpp"
 
 namespace headway::glue {
 namespace {
@@ -14,8 +15,7 @@ namespace {
 constexpr std::size_t name_bytes = 128;  // the protocol's limit
 
 std::string value_of(const char* variable) {
-    const char* const value = std::getenv(variable);
-    return value == nullptr ? "" : value;
+    return std::string(environment_value(variable).value_or(""));
 }
 
 /// A point would separate an allocation from what runs in it.
