@@ -49,9 +49,20 @@ StartOutcome not_all(std::string reason, bool told_by_rank0) {
     return {false, std::move(reason), told_by_rank0};
 }
 
+/// A quarter more than rank 0 has, from which they mostly learn what it has found.
+std::chrono::milliseconds patience_of_followers(std::chrono::milliseconds limit) {
+    return limit * 5 / 4;
+}
+
 std::string not_in_time(int rank, std::chrono::milliseconds limit) {
     return "rank " + std::to_string(rank) + " did not say within " + std::to_string(limit.count()) +
            " ms that it has this library, which all ranks must have";
+}
+
+/// Who has left may have learned the outcome after all, and then says nothing.
+std::string came_late(std::chrono::milliseconds limit) {
+    return "rank 0 began its first collective more than " +
+           std::to_string(patience_of_followers(limit).count()) + " ms after another rank";
 }
 
 /// The reason why not all ranks take part; "": all do.
@@ -77,13 +88,13 @@ StartOutcome decide(LaunchNames& names, const Participant& self) {
     if (!names.publish(met, yes)) return not_all("the launcher keeps no names", true);
     const bool has_anybody_left = names.lookup(left).has_value();
     const bool is_published = names.publish(outcome, has_anybody_left ? no : yes);
-    if (has_anybody_left) return not_all("", true);
+    if (has_anybody_left) return not_all(came_late(self.limit), true);
     if (!is_published) return not_all("the launcher keeps no names", true);
     return {true, "", false};
 }
 
 StartOutcome follow(LaunchNames& names, const Participant& self) {
-    const auto limit = self.limit * 5 / 4;
+    const auto limit = patience_of_followers(self.limit);
     const auto deadline = Clock::now() + limit;
     if (!names.publish(here(self.rank), self.version))
         return not_all("the launcher keeps no names", false);

@@ -313,8 +313,7 @@ class OtherRanks(HelperTest):
         self.assert_told(job, *words)
 
     def assert_told(self, job, *words):
-        """Rank 0's line, and perhaps one of those who waited for rank 0 a quarter longer than
-        that for others, and came so much earlier."""
+        """Rank 0's line, and perhaps one of those who came earlier and waited for rank 0."""
         self.assertIn(len(job.told), (1, 2), job.stderr)
         for word in ("not pacing", *words):
             self.assertIn(word, job.told[0] + job.told[-1])

@@ -125,6 +125,17 @@ TEST(StartAgreement, AnotherVersionIsNamed) {
     EXPECT_NE(outcomes[0].reason.find("rank 2 has another version"), std::string::npos);
 }
 
+/// Who left may see that rank 0 has met all, and then counts on rank 0 to tell why.
+TEST(StartAgreement, Rank0SaysThatItCameTooLate) {
+    Store store;
+    store.values = {{"here.1", "1"}, {"left", "yes"}};
+    SlowNames names(store, 0, 0us);
+    const StartOutcome outcome = agree_on_start(names, {0, 2, "1", limit});
+    EXPECT_FALSE(outcome.all_take_part);
+    EXPECT_EQ(outcome.reason, "rank 0 began its first collective more than 25 ms after another rank");
+    EXPECT_EQ(store.values["outcome"], "no");
+}
+
 TEST(StartAgreement, NoDelayMakesRanksDecideDifferently) {
     std::mt19937 random(16);
     std::size_t paced = 0;
