@@ -81,12 +81,6 @@ std::optional<Operation> operation_named(std::string_view name) {
     return std::nullopt;
 }
 
-/// Programs of this interface have all their messages under way at once.
-bool is_planned_for_linear(Operation operation) {
-    const auto able = own_algorithms_of(operation);
-    return std::find(able.begin(), able.end(), Algorithm::linear) != able.end();
-}
-
 constexpr bool has_root(Operation operation) {
     return operation == Operation::gather || operation == Operation::gatherv ||
            operation == Operation::scatter || operation == Operation::scatterv;
@@ -102,7 +96,8 @@ HostSet all_hosts(const JobHosts& hosts) {
 std::optional<PatternKey> key_of(const JobHosts& hosts, const char* operation, const char* root,
                                  std::string& reason) {
     const auto known = operation_named(operation);
-    if (!known || !is_planned_for_linear(*known)) {
+    // programs of this interface have all their messages under way at once
+    if (!known || own_algorithm_of(*known) != Algorithm::linear) {
         reason = std::string(operation) + " is no operation that can be paced here";
         return std::nullopt;
     }

@@ -21,34 +21,17 @@ using enum Algorithm;
 constexpr std::array algorithms{
     std::pair{"native", native},
     std::pair{"linear", linear},
-    std::pair{"pairwise_ring", pairwise_ring},
-    std::pair{"pairwise_xor", pairwise_xor},
-    std::pair{"alltoall_b", alltoall_b},
-    std::pair{"grid", grid},
+    std::pair{"node_aware", node_aware},
     std::pair{"ring", ring},
 };
-
-constexpr std::array of_alltoalls{linear, pairwise_ring, pairwise_xor, alltoall_b, grid};
-constexpr std::array of_rooted{linear};
-constexpr std::array of_round{ring};
 
 }  // namespace
 
 const char* name_of(Operation operation) { return names[static_cast<std::size_t>(operation)]; }
 
-std::span<const Algorithm> own_algorithms_of(Operation operation) {
-    switch (operation) {
-        case Operation::alltoall:
-        case Operation::alltoallv:
-        case Operation::alltoallw: return of_alltoalls;
-        case Operation::gather:
-        case Operation::gatherv:
-        case Operation::scatter:
-        case Operation::scatterv: return of_rooted;
-        default: break;
-    }
-    if (goes_round(operation)) return of_round;
-    return {};
+Algorithm own_algorithm_of(Operation operation) {
+    if (goes_round(operation)) return ring;
+    return is_among_neighbours(operation) ? native : linear;
 }
 
 const char* name_of(Algorithm algorithm) {

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstddef>
-#include <span>
 #include <string_view>
 
 namespace headway::glue {
@@ -48,26 +47,12 @@ struct Collective {
     int root = no_root;  ///< its rank in the communicator, or MPI_ROOT and the like
 };
 
-/// How a collective is carried out; see exchange.hpp and ring_exchange.hpp.  `unknown` is one that
-/// another version of headwayd names, and nobody's here.
-enum class Algorithm {
-    native,
-    linear,
-    pairwise_ring,
-    pairwise_xor,
-    alltoall_b,
-    grid,
-    ring,
-    unknown
-};
+/// How a collective is carried out; see exchange.hpp, node_exchange.hpp and ring_exchange.hpp.
+/// `unknown` is one that another version of headwayd names, and nobody's here.
+enum class Algorithm { native, linear, node_aware, ring, unknown };
 
-/// Those of ours that the operation can be carried out by, none or several.
-[[nodiscard]] std::span<const Algorithm> own_algorithms_of(Operation operation);
-
-/// In each step a rank exchanges one message at the most.
-[[nodiscard]] constexpr bool is_stepwise(Algorithm algorithm) {
-    return algorithm == Algorithm::pairwise_ring || algorithm == Algorithm::pairwise_xor;
-}
+/// The one of ours that the operation can be carried out by; none: native.
+[[nodiscard]] Algorithm own_algorithm_of(Operation operation);
 
 /// All ranks need the same data, or make one result: a ring can carry it out.
 [[nodiscard]] constexpr bool goes_round(Operation operation) {

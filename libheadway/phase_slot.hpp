@@ -70,15 +70,6 @@ public:
         store(strictest());
     }
 
-    [[nodiscard]] bool is_resting() const { return entered_.empty(); }
-
-    /// What was entered last goes on in another phase.
-    void change(const Phase& phase) {
-        if (entered_.empty()) return;
-        entered_.back().phase = phase;
-        store(strictest());
-    }
-
     /// That one ends.  False: it has not been entered here.
     bool leave(EntryId entry) {
         const auto left = std::erase_if(entered_, [=](const Entered& one) { return one.id == entry; });

@@ -2,8 +2,6 @@
 #include "session.hpp"
 
 #include <algorithm>
-#include <climits>
-#include <string_view>
 #include <utility>
 
 #include "notice.hpp"
@@ -52,22 +50,6 @@ Phase phase_in(const Json& object) {
             number_in(object, "bytes_per_s").value_or(no_limit)};
 }
 
-/// None on nonsense: then the phase of the whole holds.
-std::vector<StepPhase> steps_in(const Json& answer) {
-    const auto listed = answer.find("steps");
-    if (listed == answer.end() || !listed->is_array()) return {};
-    std::vector<StepPhase> steps;
-    for (const Json& step : *listed) {
-        const auto first = step.is_object() ? number_in(step, "step") : std::nullopt;
-        const int last = steps.empty() ? 0 : steps.back().first_step;
-        if (!first || *first > INT_MAX || static_cast<int>(*first) <= last ||
-            !number_in(step, "phase"))
-            return {};
-        steps.push_back({static_cast<int>(*first), phase_in(step)});
-    }
-    return steps;
-}
-
 std::optional<PredictedTime> time_in(const Json& answer, const char* key) {
     const auto found = answer.find(key);
     if (found == answer.end() || !found->is_object()) return std::nullopt;
@@ -96,8 +78,7 @@ PlannedExchange read_plan(const Json& answer) {
 /// What "phase" and "rate" answer.
 KnownPhase read_phase(const Json& answer) {
     return {phase_in(answer),
-            static_cast<std::uint32_t>(number_in(answer, "generation").value_or(0)),
-            steps_in(answer)};
+            static_cast<std::uint32_t>(number_in(answer, "generation").value_or(0))};
 }
 
 /// Rates for one algorithm slow another one down: towards a ring, say, only one
@@ -187,7 +168,6 @@ void Session::take_over(Contact contact) {
 /// From now on nothing is paced.  A daemon that died has left a classifier that
 /// still reads the slot, which therefore rests.
 void Session::disconnect() {
-    stepping_.reset();
     slot_.reset();
     link_.reset();
     requested_.clear();
@@ -215,26 +195,24 @@ LinkResult<KnownPattern*> Session::pattern(const PatternKey& key) {
     return &known;
 }
 
-LinkResult<std::optional<PlannedAlgorithm>> Session::planned_algorithm(
+LinkResult<std::optional<Algorithm>> Session::planned_algorithm(
     const PatternKey& key, std::optional<std::uint64_t> bytes, AskedAt& asked) {
     const auto connected = noted(connect());
     if (!connected) return tl::unexpected(connected.error());
     if (!*connected) return std::nullopt;
     const AskedAt now{connection_, slot_ ? slot_->generation() : 0};
     if (now == std::exchange(asked, now)) return std::nullopt;
-    const auto able = own_algorithms_of(key.operation);
+    const Algorithm able = own_algorithm_of(key.operation);
     Json request = request_of(slot_ ? "phase" : "prepare", key);
-    for (const Algorithm algorithm : able) request["algorithms"].push_back(name_of(algorithm));
+    request["algorithms"] = {name_of(able)};
     if (bytes) request["message_bytes"] = *bytes;
     const auto answer = noted(ask(std::move(request)));
     if (!answer) {
         if (answer.error().lost) return tl::unexpected(answer.error());
-        return PlannedAlgorithm{};  // what it has against the rest it will say then
+        return Algorithm::native;  // what it has against the rest it will say then
     }
     show(name_of(key.operation), *answer);
-    const Algorithm named = algorithm_of(*answer);
-    if (std::find(able.begin(), able.end(), named) == able.end()) return PlannedAlgorithm{};
-    return PlannedAlgorithm{named, !steps_in(*answer).empty()};
+    return algorithm_of(*answer) == able ? able : Algorithm::native;
 }
 
 LinkResult<std::optional<PlannedExchange>> Session::plan(Operation operation,
@@ -284,26 +262,8 @@ LinkResult<EntryId> Session::enter_phase(KnownPattern& known, std::uint64_t byte
             return tl::unexpected(asked.error());
     }
     if (phase.phase.number == 0) return not_entered;
-    return enter_slot(phase);
-}
-
-/// Of two at a time neither knows in which step the other is: each has the rates
-/// of its whole.
-EntryId Session::enter_slot(const KnownPhase& known) {
-    if (stepping_) slot_->change(stepping_->phase);
-    stepping_.reset();
-    if (slot_->is_resting() && !known.steps.empty()) stepping_ = known;
-    slot_->enter(++last_entry_, known.phase);
+    slot_->enter(++last_entry_, phase.phase);
     return last_entry_;
-}
-
-void Session::step(int step) {
-    if (!stepping_) return;
-    const Phase* phase = &stepping_->phase;
-    for (const StepPhase& block : stepping_->steps) {
-        if (block.first_step <= step) phase = &block.phase;
-    }
-    slot_->change(*phase);
 }
 
 LinkResult<EntryId> Session::enter_by_request(KnownPattern& known, std::uint64_t bytes) {
@@ -326,7 +286,6 @@ LinkResult<EntryId> Session::enter_by_request(KnownPattern& known, std::uint64_t
 
 LinkResult<void> Session::leave(EntryId entry) {
     if (slot_) slot_->leave(entry);
-    stepping_.reset();
     const auto left = requested_.extract(entry);
     if (left.empty()) return {};
     Json request{{"op", "leave"}};
@@ -357,7 +316,7 @@ LinkResult<void> Session::hold_rates() {
         slot_->set_base({});
         // A refusal is not asked for again until something has changed.
         held_->connection = connection_;
-        held_->known = {{}, slot_->generation(), {}};
+        held_->known = {{}, slot_->generation()};
         const auto answer = ask(held_->request);
         if (!answer) return tl::unexpected(answer.error());
         show(held_->request.at("op").get<std::string>(), *answer);
@@ -381,13 +340,10 @@ Json Session::request_of(const char* op, const PatternKey& key) const {
                  {"operation", name_of(key.operation)},
                  {"job_hosts", hosts_->names()},
                  {"comm_hosts", hosts_->names_of(key.hosts)},
-                 {"ranks_per_host", hosts_->ranks_per_host()},
+                 {"ranks_per_host", key.is_between_hosts ? 1 : hosts_->ranks_per_host()},
                  {"siblings_disjoint", siblings_disjoint_}};
     if (key.root_host != no_root) request["root"] = hosts_->names_of({key.root_host}).front();
     if (key.algorithm != Algorithm::native) request["algorithm"] = name_of(key.algorithm);
-    // only who has phases has some for each step
-    if (!key.host_of_rank.empty() && std::string_view(op) == "phase")
-        request["rank_hosts"] = key.host_of_rank;
     return request;
 }
 
@@ -405,7 +361,7 @@ LinkResult<void> Session::ask_for_phase(const KnownPattern& pattern, std::uint64
     show(name_of(key.operation), *answer);
     const std::uint32_t generation = known.generation;
     known = read_phase(*answer);
-    if (key.traffic.empty() && !is_for(key, *answer)) known = {{}, generation, {}};
+    if (key.traffic.empty() && !is_for(key, *answer)) known = {{}, generation};
     return {};
 }
 

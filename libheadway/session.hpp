@@ -35,17 +35,10 @@
 
 namespace headway::glue {
 
-/// Of an algorithm whose ranks go in lock step: up to the next one's first step.
-struct StepPhase {
-    int first_step = 1;
-    Phase phase;
-};
-
 /// What the daemon answered to "phase", and as long as it holds.
 struct KnownPhase {
     Phase phase;                   ///< number 0: messages of that size are not paced
     std::uint32_t generation = 0;  ///< 0: not asked yet
-    std::vector<StepPhase> steps{};  ///< ascending; empty: the same in all
 };
 
 /// Sizes up to the same power of two have the same phase and algorithm.
@@ -59,9 +52,10 @@ struct PatternKey {
     Operation operation = Operation::alltoall;
     HostSet hosts;
     int root_host = no_root;  ///< a place in the host table
-    Algorithm algorithm = Algorithm::native;  ///< by which it will be carried out
-    /// By rank of the communicator, places in `hosts`; empty where they do not matter.
-    std::vector<int> host_of_rank{};
+    /// By which it will be carried out; not node_aware, which is linear between the hosts.
+    Algorithm algorithm = Algorithm::native;
+    /// One process sends for all of its host.
+    bool is_between_hosts = false;
     /// Between places in `hosts`, where it is known who sends to whom: then this is
     /// what is planned, whatever the operation.
     HostTraffic traffic{};
@@ -88,14 +82,6 @@ struct HeldRates {
     const DaemonLink::Json request;
     KnownPhase known{};
     std::uint64_t connection = 0;  ///< on which it was asked; 0: on none
-};
-
-/// How an operation is to be carried out.
-struct PlannedAlgorithm {
-    Algorithm algorithm = Algorithm::native;
-    bool in_lock_step = false;  ///< there are rates for each step
-
-    friend bool operator==(const PlannedAlgorithm&, const PlannedAlgorithm&) = default;
 };
 
 /// Durations that the daemon predicts: the higher one with time-outs of TCP.
@@ -153,10 +139,10 @@ public:
     /// After a refusal it counts as not paced and is not asked for again.
     [[nodiscard]] LinkResult<KnownPattern*> pattern(const PatternKey& key);
 
-    /// Which of our algorithms the plan names for that size (none: for any), or
-    /// native; a daemon that refuses names none.  Nothing: the daemon's answer at
+    /// Whether the plan names our algorithm of the operation for that size (none: for
+    /// any), else native; a daemon that refuses names none.  Nothing: the daemon's answer at
     /// `asked`, which becomes now, still holds, or there is no daemon now.
-    [[nodiscard]] LinkResult<std::optional<PlannedAlgorithm>> planned_algorithm(
+    [[nodiscard]] LinkResult<std::optional<Algorithm>> planned_algorithm(
         const PatternKey& key, std::optional<std::uint64_t> bytes, AskedAt& asked);
 
     /// What the daemon plans for an all-to-all of those hosts; nothing: there is no
@@ -169,10 +155,6 @@ public:
     [[nodiscard]] LinkResult<EntryId> enter(KnownPattern& known, std::uint64_t bytes);
     /// That one ends.  What was entered on an earlier connection ended with that.
     [[nodiscard]] LinkResult<void> leave(EntryId entry);
-
-    /// What was entered last goes on to that step, in which all its ranks are:
-    /// none is before it, and none will begin the next before all have ended it.
-    void step(int step);
 
     /// Until the next call, and on later connections, too; none: no limit.  Asks
     /// the daemon only for what it has not answered yet.  False: the daemon has no
@@ -207,7 +189,6 @@ private:
     [[nodiscard]] LinkResult<void> ask_for_phase(const KnownPattern& pattern, std::uint64_t bytes,
                                                  KnownPhase& known);
     [[nodiscard]] LinkResult<EntryId> ask_to_enter(const KnownPattern& known, std::uint64_t bytes);
-    [[nodiscard]] EntryId enter_slot(const KnownPhase& known);
     [[nodiscard]] bool holds_what_was_answered() const;
     [[nodiscard]] LinkResult<void> hold_rates();
     void show(const std::string& what, const DaemonLink::Json& answer) const;
@@ -227,7 +208,6 @@ private:
     std::optional<DaemonLink> link_;                   ///< none: there is no daemon now
     std::uint64_t connection_ = 0;                     ///< the number of link_
     std::optional<PhaseSlot> slot_;                    ///< none: rates change by requests
-    std::optional<KnownPhase> stepping_;               ///< entered last, and it has steps
     EntryId last_entry_ = not_entered;
     /// Those entered by requests, and what the daemon calls them; none: it has no names.
     std::map<EntryId, std::optional<std::uint64_t>> requested_;

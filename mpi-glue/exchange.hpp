@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Our own algorithms for MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw, for when
-// the plan names one.  Each is right for any number of processes, counts,
-// datatypes and MPI_IN_PLACE, for all three are seen as the same thing: one
-// message to and one from every rank.
+// Our own algorithm for MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw, for when the
+// plan names it: linear.  Every receive and every send is posted as soon as the window
+// of messages.hpp has room, in the order of exchange_order.hpp.  It is right for any
+// number of processes, counts, datatypes and MPI_IN_PLACE, for all three operations are
+// seen as the same thing: one message to and one from every rank.  Small blocks of an
+// MPI_Alltoall between nodes of several ranks go by node_exchange.hpp instead.
 //
-//   linear         every receive and every send posted as soon as the window of
-//                  messages.hpp has room, in the order of exchange_order.hpp
-//   pairwise_ring  steps; in step s to rank+s and from rank-s
-//   pairwise_xor   steps; in step s an exchange with rank^s, if there is such a
-//                  rank: a receive is posted, then the send, then both waited for,
-//                  which is Nomura's A
-//   alltoall_b     Nomura's B: receives posted as far as the window goes, then one send
-//                  after the other, to rank^s, and the receives waited for at the end
-//   grid           Steffenel's two phases (grid_exchange.cpp)
-//
-// They talk over a communicator that is theirs alone.  A message of no bytes is
+// The messages go over a communicator that is ours alone.  A message of no bytes is
 // neither sent nor received: both of its ends know that it is one.
 #pragma once
 
@@ -51,23 +43,10 @@ private:
     BlockOf received_;
 };
 
-/// Which cluster each rank of the communicator is in; the same at all ranks.
-using Clusters = std::vector<int>;
-
-/// Told before each step of a stepwise algorithm, by every rank in each step; in
-/// step s of a ring min(s, P - s) ranks send across any cut of the ring.
-using StepObserver = std::function<void(int step)>;
-
-/// What all ranks of the communicator know of each other.
-struct Surroundings {
-    const Clusters& clusters;
-    const ExchangeOrder& order;
-};
-
-/// A status of MPI.  `algorithm` is none of native; the memory that MPI_IN_PLACE
-/// and the grid algorithm need may throw std::bad_alloc.
-[[nodiscard]] int carry_out(Algorithm algorithm, const Exchange& exchange, const OwnCall& call,
-                            const Surroundings& surroundings, const StepObserver& at_step);
+/// A status of MPI.  `algorithm` is linear or node_aware; what MPI_IN_PLACE or the latter
+/// needs of memory may throw std::bad_alloc.
+[[nodiscard]] int carry_out(Algorithm algorithm, const Exchange& exchange,
+                            const ExchangeOrder& order, const OwnCall& call);
 
 /// The `count` elements that are rank's of an array of as many for each.
 [[nodiscard]] Block block_in_order(const void* start, int count, MPI_Datatype type, int rank);

@@ -9,6 +9,7 @@
 // window of Messages relies on.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 namespace headway::glue {
@@ -19,6 +20,14 @@ class ExchangeOrder {
 public:
     /// By rank, the place of its host: any numbers.  Alike at all ranks, but for `own_rank`.
     ExchangeOrder(const std::vector<int>& host_of_rank, int own_rank);
+
+    [[nodiscard]] const std::vector<std::vector<int>>& ranks_of_host() const {
+        return ranks_of_host_;
+    }
+    [[nodiscard]] std::size_t own_host() const { return static_cast<std::size_t>(own_host_); }
+    /// Of this rank, among those of its host.
+    [[nodiscard]] std::size_t own_index() const { return static_cast<std::size_t>(own_index_); }
+    [[nodiscard]] int most_on_a_host() const { return most_on_a_host_; }
 
     [[nodiscard]] int steps() const { return hosts() * most_on_a_host_; }
     /// The rank to send to in step 0 .. steps() - 1, or nobody.

@@ -266,13 +266,17 @@ LinkResult<EntryId> Helper::enter_locked(const Collective& collective, MPI_Comm 
         if (!pattern) return tl::unexpected(pattern.error());
         known = *pattern;
     }
-    return session_->enter(*known, bytes);
+    return session_->enter(*known, algorithm == Algorithm::node_aware ? bytes_between_hosts(bytes)
+                                                                      : bytes);
 }
 
 PatternKey Helper::key_of(Operation operation, MPI_Comm communicator, const HostSet& hosts,
                           int root_host, Algorithm algorithm) const {
     PatternKey key{operation, hosts, root_host, algorithm};
-    if (is_stepwise(algorithm)) key.host_of_rank = hosts_.places_to_tell(communicator, hosts);
+    if (algorithm == Algorithm::node_aware) {
+        key.algorithm = Algorithm::linear;
+        key.is_between_hosts = true;
+    }
     if (is_among_neighbours(operation) && has_its_links_alone(communicator))
         key.traffic = neighbour_traffic(hosts_, communicator, hosts);
     if (algorithm == Algorithm::ring) key.traffic = ring_traffic(hosts_, communicator, hosts);
@@ -298,9 +302,9 @@ std::optional<Paceable> Helper::paceable(const Collective& collective, MPI_Comm 
     return std::nullopt;
 }
 
-std::optional<PlannedAlgorithm> Helper::planned_algorithm(const PatternKey& key,
-                                                          std::optional<std::uint64_t> bytes,
-                                                          AskedAt& asked) noexcept {
+std::optional<Algorithm> Helper::planned_algorithm(const PatternKey& key,
+                                                   std::optional<std::uint64_t> bytes,
+                                                   AskedAt& asked) noexcept {
     if (!active_) return std::nullopt;
     const std::lock_guard lock(mutex_);
     if (!session_) return std::nullopt;
@@ -312,12 +316,6 @@ std::optional<PlannedAlgorithm> Helper::planned_algorithm(const PatternKey& key,
         end_session();
     }
     return std::nullopt;
-}
-
-void Helper::step(int step) noexcept {
-    if (forked_) return;
-    const std::lock_guard lock(mutex_);
-    if (session_) session_->step(step);
 }
 
 void Helper::leave(EntryId entry) noexcept {
@@ -359,6 +357,7 @@ std::string Helper::why_not_paced(const Collective& collective, MPI_Comm communi
     const auto known = of_operation.find({root_host.value_or(no_root), algorithm});
     if (known == of_operation.end() || known->second == nullptr) return "headwayd did not answer";
     const Pattern& pattern = known->second->second;
+    if (algorithm == Algorithm::node_aware) bytes = bytes_between_hosts(bytes);
     if (pattern.paced && bytes < pattern.min_message_bytes)
         return "messages under " + std::to_string(pattern.min_message_bytes) +
                " bytes are not paced";

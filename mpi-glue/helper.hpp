@@ -61,16 +61,20 @@ public:
     [[nodiscard]] EntryId enter(const Paceable& paceable) noexcept;
     void leave(EntryId entry) noexcept;
 
-    /// What was entered last goes on to another step; see Session::step().
-    void step(int step) noexcept;
-
     /// For enter() later; none: such a collective is never paced.
     [[nodiscard]] std::optional<Paceable> paceable(const Collective& collective,
                                                    MPI_Comm communicator,
                                                    std::uint64_t bytes) noexcept;
 
+    /// Of an all-to-all that is carried out by node_exchange.hpp, what one host sends to
+    /// another, at the most.
+    [[nodiscard]] std::uint64_t bytes_between_hosts(std::uint64_t bytes) const {
+        const std::uint64_t ranks = hosts_.job_hosts().ranks_per_host();
+        return bytes * ranks * ranks;
+    }
+
     /// Session::planned_algorithm(); nothing, too, without a session.
-    [[nodiscard]] std::optional<PlannedAlgorithm> planned_algorithm(
+    [[nodiscard]] std::optional<Algorithm> planned_algorithm(
         const PatternKey& key, std::optional<std::uint64_t> bytes, AskedAt& asked) noexcept;
 
     /// The place of the root's host; no_root of an operation without; none: the root

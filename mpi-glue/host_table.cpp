@@ -108,23 +108,6 @@ std::vector<int> HostTable::places_of(MPI_Comm communicator, const HostSet& host
     return places;
 }
 
-std::vector<int> HostTable::places_to_tell(MPI_Comm communicator, const HostSet& hosts) const {
-    std::vector<int> places = places_of(communicator, hosts);
-    if (places.size() > told_max) places.clear();
-    return places;
-}
-
-std::vector<int> HostTable::clusters_of(MPI_Comm communicator) const {
-    std::vector<int> clusters;
-    for (const int rank : world_ranks_of(communicator)) {
-        if (rank == MPI_UNDEFINED) return {};
-        const int cluster = cluster_of_rank_[static_cast<std::size_t>(rank)];
-        if (cluster == unknown_cluster) return {};
-        clusters.push_back(cluster);
-    }
-    return clusters;
-}
-
 std::vector<int> HostTable::ring_of(MPI_Comm communicator) const {
     std::vector<std::tuple<int, int, int>> places;  // cluster, host, rank
     for (const int world_rank : world_ranks_of(communicator)) {

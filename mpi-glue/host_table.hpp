@@ -19,7 +19,7 @@ namespace headway::glue {
 
 class HostTable {
 public:
-    /// More ranks, or hosts, headwayd does not want to be told of.
+    /// More hosts, or neighbours, headwayd does not want to be told of.
     static constexpr std::size_t told_max = 512;
 
     HostTable() = default;
@@ -42,12 +42,6 @@ public:
 
     /// The place in `hosts`, which are the communicator's, of each member's host.
     [[nodiscard]] std::vector<int> places_of(MPI_Comm communicator, const HostSet& hosts) const;
-    /// Empty for more members than headwayd wants to be told of.
-    [[nodiscard]] std::vector<int> places_to_tell(MPI_Comm communicator,
-                                                  const HostSet& hosts) const;
-
-    /// The cluster of each member, as a number; empty if any is not known.
-    [[nodiscard]] std::vector<int> clusters_of(MPI_Comm communicator) const;
 
     /// The members in the order of a ring: those of a cluster, and of a host, one after
     /// the other.  Empty if some member is not of this job.

@@ -50,7 +50,7 @@ struct OwnCall {
 };
 
 /// Several messages of a call between the same two ranks may be told apart.
-enum class MessageKind { data, receipt, lengths, bytes };
+enum class MessageKind { data, receipt, bytes };
 
 /// The first error is what is told of several.
 inline void keep_first_error(int& status, int next) {

@@ -11,6 +11,7 @@
 #include "errors_returned.hpp"
 #include "helper.hpp"
 #include "message_size.hpp"
+#include "node_exchange.hpp"
 #include "notice.hpp"
 #include "real.hpp"
 
@@ -36,6 +37,12 @@ bool OwnAlgorithms::is_on_its_own(MPI_Comm communicator) noexcept {
     return is_of_one_group(communicator) && helper().has_its_links_alone(communicator);
 }
 
+/// Of blocks that all ranks know the size of.
+bool OwnAlgorithms::may_go_by_nodes(Operation operation, std::uint64_t bytes) noexcept {
+    return operation == Operation::alltoall && bytes >= node_aware_from_bytes &&
+           bytes <= node_aware_to_bytes && helper().hosts().job_hosts().ranks_per_host() > 1;
+}
+
 OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective,
                                                 MPI_Comm communicator,
                                                 std::uint64_t bytes) noexcept try {
@@ -45,14 +52,18 @@ OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective,
     if (!root_host) return {};
 
     const bool all_know_it = sizes_agree(collective.operation);
+    const bool by_nodes =
+        may_go_by_nodes(collective.operation, bytes) && choices->order->most_on_a_host() > 1;
+    if (all_know_it && !by_nodes && bytes < own_from_bytes) return {};
+    const Algorithm able = by_nodes ? Algorithm::node_aware : own_algorithm_of(collective.operation);
     const Choices::Key place{collective.operation, *root_host, all_know_it ? size_class(bytes) : 0};
     Agreement& agreement = choices->agreements[place];
     agreement.largest_bytes = std::max(agreement.largest_bytes, bytes);
     if (agreement.calls++ % calls_per_agreement == 0) {
-        agree({collective.operation, *choices->hosts, *root_host}, communicator, *choices,
+        agree({collective.operation, *choices->hosts, *root_host}, communicator, able, *choices,
               agreement);
     }
-    return {{agreement.on}, choices};
+    return {agreement.on, choices};
 } catch (const std::exception&) {
     return {};
 }
@@ -67,42 +78,39 @@ void OwnAlgorithms::allow() noexcept {
 }
 
 /// Collective over `communicator`.  Without an answer it stays at what it was.
-void OwnAlgorithms::agree(PatternKey key, MPI_Comm communicator, Choices& choices,
+void OwnAlgorithms::agree(PatternKey key, MPI_Comm communicator, Algorithm able, Choices& choices,
                           Agreement& agreement) {
     const ErrorsReturned quietly(communicator);
     const auto [rank, ranks] = place_in(communicator);
     const bool is_first = agreement.calls == 1;
     const bool all_know_size = sizes_agree(key.operation);
     const std::uint64_t own_largest = std::exchange(agreement.largest_bytes, 0);
-    PlannedAlgorithm agreed = agreement.on;
+    Algorithm agreed = agreement.on;
     if (rank == 0) {
-        const auto able = own_algorithms_of(key.operation);
-        if (std::any_of(able.begin(), able.end(), is_stepwise))
-            key.host_of_rank = helper().hosts().places_to_tell(communicator, key.hosts);
-        const auto bytes = all_know_size ? std::optional(own_largest) : std::nullopt;
-        agreed = helper().planned_algorithm(key, bytes, agreement.asked).value_or(agreement.planned);
-        agreement.planned = agreed;
+        auto bytes = all_know_size ? std::optional(own_largest) : std::nullopt;
+        key.is_between_hosts = able == Algorithm::node_aware;
+        if (key.is_between_hosts) bytes = helper().bytes_between_hosts(own_largest);
+        const auto planned = helper().planned_algorithm(key, bytes, agreement.asked);
+        if (planned) agreement.planned = *planned == Algorithm::native ? *planned : able;
+        agreed = agreement.planned;
     }
     // only rank 0 has an opinion, so that the maximum is what it says
-    std::array<std::uint64_t, 3> said{static_cast<std::uint64_t>(agreed.algorithm),
-                                      agreed.in_lock_step ? 1U : 0U, own_largest};
-    std::array<std::uint64_t, 3> heard = said;
-    if (rank != 0) said[0] = said[1] = 0;
+    std::array<std::uint64_t, 2> said{static_cast<std::uint64_t>(agreed), own_largest};
+    std::array<std::uint64_t, 2> heard = said;
+    if (rank != 0) said[0] = 0;
     const int count = static_cast<int>(said.size());
     const int status =
         all_know_size ? real::Bcast(heard.data(), count, MPI_UINT64_T, 0, communicator)
                       : real::Allreduce(said.data(), heard.data(), count, MPI_UINT64_T, MPI_MAX,
                                         communicator);
     if (status != MPI_SUCCESS) return leave_to_library(choices);
-    agreed = {static_cast<Algorithm>(heard[0]), heard[1] != 0};
-    if (heard[2] < own_from_bytes) agreed = {};
-    if (agreed.algorithm == Algorithm::grid && choices.clusters.empty())
-        agreed.algorithm = Algorithm::linear;
-    if (agreed.algorithm != Algorithm::native) open(communicator, choices);
-    if (!choices.hosts) agreed = {};
+    agreed = static_cast<Algorithm>(heard[0]);
+    if (!all_know_size && heard[1] < own_from_bytes) agreed = Algorithm::native;
+    if (agreed != Algorithm::native) open(communicator, choices);
+    if (!choices.hosts) agreed = Algorithm::native;
     if (helper().settings().verbose && rank == 0 && (is_first || agreed != agreement.on))
         say(std::string(name_of(key.operation)) + " of " + std::to_string(ranks) + " ranks: " +
-            name_of(agreed.algorithm) + (agreed.in_lock_step ? " in lock step" : ""));
+            name_of(agreed));
     agreement.on = agreed;
 }
 
@@ -133,7 +141,7 @@ void OwnAlgorithms::open(MPI_Comm communicator, Choices& choices) {
 /// Collective calls of this communicator are not looked at any more.
 void OwnAlgorithms::leave_to_library(Choices& choices) {
     choices.hosts.reset();
-    for (auto& [key, agreement] : choices.agreements) agreement.on = {};
+    for (auto& [key, agreement] : choices.agreements) agreement.on = Algorithm::native;
 }
 
 void OwnAlgorithms::open_early(MPI_Comm communicator) noexcept try {
@@ -150,23 +158,18 @@ int OwnAlgorithms::told(MPI_Comm communicator, int status) noexcept {
     return status;
 }
 
-int OwnAlgorithms::run(const Chosen& chosen, MPI_Comm communicator, const Exchange& exchange,
-                       bool paced) noexcept {
-    Choices& choices = *chosen.choices;
-    const OwnCall call = choices.next_call();
-    const auto at_step = [&](int step) {
-        if (!chosen.in_lock_step) return;
-        PMPI_Barrier(choices.own);
-        if (paced) helper().step(step);
-    };
-    return carry_out(communicator, [&] {
-        return glue::carry_out(chosen.algorithm, exchange, call, {choices.clusters, *choices.order},
-                               at_step);
-    });
+int OwnAlgorithms::run(const Chosen& chosen, MPI_Comm communicator,
+                       const Exchange& exchange) noexcept {
+    const OwnCall call = chosen.choices->next_call();
+    return carry_out(communicator,
+                     [&] {
+                         return glue::carry_out(chosen.algorithm, exchange, *chosen.choices->order,
+                                                call);
+                     });
 }
 
-int OwnAlgorithms::run(const Chosen& chosen, MPI_Comm communicator, const RootedExchange& exchange,
-                       bool /*paced*/) noexcept {
+int OwnAlgorithms::run(const Chosen& chosen, MPI_Comm communicator,
+                       const RootedExchange& exchange) noexcept {
     const OwnCall call = chosen.choices->next_call();
     return carry_out(communicator, [&] { return exchange.carry_out(call); });
 }
@@ -183,7 +186,6 @@ OwnAlgorithms::Choices* OwnAlgorithms::choices_of(MPI_Comm communicator) {
     if (found != 0) return static_cast<Choices*>(value);
     auto choices = std::make_unique<Choices>();
     choices->hosts = helper().hosts().hosts_of(communicator);
-    choices->clusters = helper().hosts().clusters_of(communicator);
     choices->ring = helper().hosts().ring_of(communicator);
     if (choices->hosts)
         choices->order.emplace(helper().hosts().places_of(communicator, *choices->hosts),

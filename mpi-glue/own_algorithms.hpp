@@ -13,15 +13,6 @@
 // any of them since they agreed last: if that is small, the next calls are the MPI
 // library's own, for it would be a waste to have all of them talk in each call.
 //
-// Lock step: where rank 0's plan has rates for each step of the algorithm, all
-// ranks wait for all others before each step, whatever their own daemons say.
-// Without that a rank may be steps ahead of another (the exchange of a step binds
-// only those two), and the rates of different steps together are more than a
-// trunk has.  A rank comes out of the barrier when every receive of the step
-// before is complete, and only then stores the next step's phase: in no trunk is
-// anything left of that step.  A rank whose daemon has no rates for the steps
-// keeps those of the whole, which count everybody as sending.
-//
 // They agree over the program's communicator, just before the collective itself,
 // where every rank must come by: a communicator of our own costs several such
 // agreements, and is made only when an algorithm of ours has been agreed on.
@@ -78,7 +69,8 @@ public:
     /// Kept as an attribute of each communicator that was seen.
     struct Choices;
     /// What all ranks have agreed on.
-    struct Chosen : PlannedAlgorithm {
+    struct Chosen {
+        Algorithm algorithm = Algorithm::native;
         Choices* choices = nullptr;
     };
 
@@ -88,7 +80,9 @@ public:
         if (!allowed_ || !is_of_one_group(communicator)) return {};
         const std::uint64_t size = bytes();
         // other operations' sizes need not be the same at all ranks
-        if (sizes_agree(collective.operation) && size < own_from_bytes) return {};
+        if (sizes_agree(collective.operation) && size < own_from_bytes &&
+            !may_go_by_nodes(collective.operation, size))
+            return {};
         if (!is_acceptable(ArgumentCheck(asked_on_, communicator))) return {};
         return choose_for(collective, communicator, size);
     }
@@ -104,11 +98,11 @@ public:
         return choose_for(collective, communicator, bytes);
     }
 
-    /// A status of MPI; `chosen` is none of native.  `paced`: this rank has entered.
-    [[nodiscard]] int run(const Chosen& chosen, MPI_Comm communicator, const Exchange& exchange,
-                          bool paced) noexcept;
+    /// A status of MPI; `chosen` is none of native.
     [[nodiscard]] int run(const Chosen& chosen, MPI_Comm communicator,
-                          const RootedExchange& exchange, bool paced) noexcept;
+                          const Exchange& exchange) noexcept;
+    [[nodiscard]] int run(const Chosen& chosen, MPI_Comm communicator,
+                          const RootedExchange& exchange) noexcept;
     /// `carry_out_ring` is a function of the Ring and an OwnCall.
     [[nodiscard]] int run_ring(const Chosen& chosen, MPI_Comm communicator,
                                const auto& carry_out_ring) noexcept;
@@ -120,6 +114,7 @@ private:
     [[nodiscard]] static bool is_on_its_own(MPI_Comm communicator) noexcept;
     [[nodiscard]] Chosen choose_for(const Collective& collective, MPI_Comm communicator,
                                     std::uint64_t bytes) noexcept;
+    [[nodiscard]] static bool may_go_by_nodes(Operation operation, std::uint64_t bytes) noexcept;
     [[nodiscard]] static int told(MPI_Comm communicator, int status) noexcept;
     [[nodiscard]] static int carry_out(MPI_Comm communicator, const auto& algorithm) noexcept try {
         return told(communicator, algorithm());
@@ -128,7 +123,8 @@ private:
     }
     [[nodiscard]] Choices* choices_of(MPI_Comm communicator);
     struct Agreement;
-    void agree(PatternKey key, MPI_Comm communicator, Choices& choices, Agreement& agreement);
+    void agree(PatternKey key, MPI_Comm communicator, Algorithm able, Choices& choices,
+               Agreement& agreement);
     void open(MPI_Comm communicator, Choices& choices);
     [[nodiscard]] bool has_room_for_one_more();
     static void leave_to_library(Choices& choices);
@@ -143,8 +139,8 @@ private:
 };
 
 struct OwnAlgorithms::Agreement {
-    PlannedAlgorithm on;
-    PlannedAlgorithm planned{};  ///< at rank 0: what its daemon said last
+    Algorithm on = Algorithm::native;
+    Algorithm planned = Algorithm::native;  ///< at rank 0: what its daemon said last
     std::uint64_t calls = 0;
     std::uint64_t largest_bytes = 0;  ///< of this rank's messages, since the last one
     AskedAt asked;  ///< by rank 0
@@ -157,7 +153,6 @@ struct OwnAlgorithms::Choices {
     /// None: members of other jobs, or something has failed.
     std::optional<HostSet> hosts;
     std::map<Key, Agreement> agreements;
-    Clusters clusters;
     std::vector<int> ring;
     std::optional<ExchangeOrder> order;
     MPI_Comm own = MPI_COMM_NULL;  ///< the same ranks, for our messages alone

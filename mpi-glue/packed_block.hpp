@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <climits>
 #include <cstddef>
-#include <vector>
 
 #include "messages.hpp"
 
@@ -20,24 +19,18 @@ namespace headway::glue {
     return static_cast<int>(std::min<std::size_t>(bytes, INT_MAX));
 }
 
-/// `packed` is as long as the data are; a status of MPI.
-[[nodiscard]] inline int pack(const Block& from, std::vector<char>& packed, MPI_Comm communicator) {
-    int used = 0;
-    const int status = PMPI_Pack(from.data, from.count, from.type, packed.data(),
-                                 int_of(packed.size()), &used, communicator);
-    if (status != MPI_SUCCESS) return status;
-    return static_cast<std::size_t>(used) == packed.size() ? MPI_SUCCESS : MPI_ERR_OTHER;
-}
+[[nodiscard]] std::size_t bytes_of(const Block& block);
+
+/// Its elements lie in memory as MPI_Pack would put them.
+[[nodiscard]] bool is_packed_already(MPI_Datatype type);
+
+/// To `packed`, which has room for as many bytes as the data are; a status of MPI.
+[[nodiscard]] int pack(const Block& from, char* packed, std::size_t bytes, MPI_Comm communicator);
 
 [[nodiscard]] inline int unpack(const char* packed, std::size_t bytes, const Block& to,
                                 MPI_Comm communicator) {
     int used = 0;
     return PMPI_Unpack(packed, int_of(bytes), &used, to.room(), to.count, to.type, communicator);
-}
-
-[[nodiscard]] inline int unpack(const std::vector<char>& packed, const Block& to,
-                                MPI_Comm communicator) {
-    return unpack(packed.data(), packed.size(), to, communicator);
 }
 
 }  // namespace headway::glue

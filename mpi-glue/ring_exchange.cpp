@@ -87,21 +87,6 @@ private:
     bool sends_;
 };
 
-std::size_t bytes_in(const Block& block) {
-    return static_cast<std::size_t>(message_bytes(block.count, block.type));
-}
-
-/// Its elements lie in memory as MPI_Pack would put them.
-bool is_packed_already(MPI_Datatype type) {
-    int integers = 0;
-    int addresses = 0;
-    int types = 0;
-    int combiner = 0;
-    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-    return combiner == MPI_COMBINER_NAMED &&
-           detail::extent_of(type) == static_cast<MPI_Aint>(message_bytes(1, type));
-}
-
 /// Between like machines packed data are the same bytes for all.
 int bytes_along_chain(const Ring& ring, const OwnCall& call, int root, char* data, std::size_t bytes) {
     const Parts parts = segments(bytes, 1, ring.ranks());
@@ -190,14 +175,15 @@ int ring_reduce_scatter(const Ring& ring, const OwnCall& call, const Reduction& 
 }
 
 int chain_bcast(const Ring& ring, const OwnCall& call, int root, const Block& block) {
-    const std::size_t bytes = bytes_in(block);
+    const std::size_t bytes = bytes_of(block);
     if (is_packed_already(block.type))
         return bytes_along_chain(ring, call, root, static_cast<char*>(block.room()), bytes);
     std::vector<char> packed(bytes);
     int status = MPI_SUCCESS;
-    if (ring.own_rank() == root) status = pack(block, packed, call.communicator);
+    if (ring.own_rank() == root) status = pack(block, packed.data(), bytes, call.communicator);
     keep_first_error(status, bytes_along_chain(ring, call, root, packed.data(), packed.size()));
-    if (ring.own_rank() != root) keep_first_error(status, unpack(packed, block, call.communicator));
+    if (ring.own_rank() != root)
+        keep_first_error(status, unpack(packed.data(), bytes, block, call.communicator));
     return status;
 }
 

@@ -93,7 +93,7 @@ int blocking(const auto& call, const auto& exchange, const auto& native) {
     const Paced paced(call, chosen.algorithm);
     const ReportedCall reported(call, chosen.algorithm, paced.is_entered());
     if (chosen.algorithm == Algorithm::native) return native();
-    return own_algorithms().run(chosen, call.communicator, exchange.make(), paced.is_entered());
+    return own_algorithms().run(chosen, call.communicator, exchange.make());
 }
 
 /// With `ring`, see ring_calls.hpp.

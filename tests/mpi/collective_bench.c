@@ -4,6 +4,10 @@
 //
 //   collective_bench --sizes 16384,65536[:REPETITIONS[:BETWEEN_MS]] [--operation alltoall]
 //                    [--repetitions 10] [--warmup 2] [--pause]
+//                    [--algorithm library [--lock-step] [--first-cluster RANKS]]
+//
+// With --algorithm an all-to-all is not the MPI library's: alltoall_algorithms.h.  Of grid
+// --first-cluster says how many ranks the first of the two clusters has (half of them).
 //
 // For each size (bytes from one rank to another) rank 0 prints one JSON object on a line:
 //   {"operation":"alltoall","ranks":8,"bytes":65536,"between_ms":0,"warmup_ms":[...],
@@ -43,6 +47,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "alltoall_algorithms.h"
 #include "flow_times.h"
 
 #define MAX_SIZES 64
@@ -75,6 +80,9 @@ struct options {
 	int repetitions;
 	int warmup;
 	enum operation operation;
+	enum alltoall_algorithm algorithm;
+	bool lock_step;
+	int first_cluster;	/* 0: half of the ranks */
 	bool pause;
 };
 
@@ -89,6 +97,8 @@ struct exchange {
 	int *counts;
 	int *displacements;
 	int bytes;
+	enum alltoall_algorithm algorithm;
+	struct alltoall alltoall;
 };
 
 static void fail(const char *format, const char *detail)
@@ -139,6 +149,16 @@ static enum operation parse_operation(const char *name)
 	return ALLTOALL;
 }
 
+static enum alltoall_algorithm parse_algorithm(const char *name)
+{
+	for (int algorithm = 0; algorithm < ALLTOALL_ALGORITHM_COUNT; algorithm++)
+		if (!strcmp(name, alltoall_algorithm_names[algorithm]))
+			return algorithm;
+	fail("--algorithm %s: there are library, linear, pairwise_ring, pairwise_xor, "
+	     "alltoall_b, grid", name);
+	return ALLTOALL_OF_LIBRARY;
+}
+
 static struct options parse_options(int argc, char **argv)
 {
 	static const struct option known[] = {
@@ -146,6 +166,9 @@ static struct options parse_options(int argc, char **argv)
 		{ "repetitions", required_argument, NULL, 'r' },
 		{ "warmup", required_argument, NULL, 'w' },
 		{ "operation", required_argument, NULL, 'o' },
+		{ "algorithm", required_argument, NULL, 'a' },
+		{ "lock-step", no_argument, NULL, 'l' },
+		{ "first-cluster", required_argument, NULL, 'f' },
 		{ "pause", no_argument, NULL, 'p' },
 		{ 0 }
 	};
@@ -167,6 +190,16 @@ static struct options parse_options(int argc, char **argv)
 		case 'o':
 			options.operation = parse_operation(optarg);
 			break;
+		case 'a':
+			options.algorithm = parse_algorithm(optarg);
+			break;
+		case 'l':
+			options.lock_step = true;
+			break;
+		case 'f':
+			options.first_cluster = parse_number(optarg, 1, INT32_MAX,
+							     "--first-cluster");
+			break;
 		case 'p':
 			options.pause = true;
 			break;
@@ -178,6 +211,8 @@ static struct options parse_options(int argc, char **argv)
 		fail("%s", "--sizes is missing");
 	if (optind < argc)
 		fail("unknown argument %s", argv[optind]);
+	if (options.algorithm && options.operation != ALLTOALL)
+		fail("%s", "--algorithm is for --operation alltoall");
 	return options;
 }
 
@@ -187,7 +222,8 @@ static unsigned char pattern(int from, int to, int at)
 	return (unsigned char)(from * 31 + to * 17 + at + at / 251);
 }
 
-static struct exchange prepare_exchange(const struct job *job, int bytes)
+static struct exchange prepare_exchange(const struct job *job, const struct options *options,
+					int bytes)
 {
 	size_t total = (size_t)job->ranks * bytes;
 
@@ -200,8 +236,20 @@ static struct exchange prepare_exchange(const struct job *job, int bytes)
 		.counts = malloc(job->ranks * sizeof(int)),
 		.displacements = malloc(job->ranks * sizeof(int)),
 		.bytes = bytes,
+		.algorithm = options->algorithm,
 	};
 
+	exchange.alltoall = (struct alltoall){
+		.send = exchange.send,
+		.receive = exchange.receive,
+		.bytes = bytes,
+		.rank = job->rank,
+		.ranks = job->ranks,
+		.first_cluster = options->first_cluster ? options->first_cluster : job->ranks / 2,
+		.in_lock_step = options->lock_step,
+	};
+	if (exchange.alltoall.first_cluster > job->ranks)
+		fail("%s", "--first-cluster: more than there are ranks");
 	if (!exchange.send || !exchange.receive || !exchange.counts || !exchange.displacements)
 		fail("%s", "out of memory");
 	memset(exchange.receive, 0xff, total);
@@ -317,7 +365,7 @@ static void call(const struct exchange *exchange, enum operation operation)
 		MPI_Reduce_scatter_block(send, receive, bytes, MPI_BYTE, MPI_BXOR, MPI_COMM_WORLD);
 		break;
 	default:
-		MPI_Alltoall(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE, MPI_COMM_WORLD);
+		run_alltoall(exchange->algorithm, &exchange->alltoall);
 	}
 }
 
@@ -431,7 +479,7 @@ static void bench_size(const struct job *job, const struct options *options,
 {
 	int repetitions = size->repetitions ? size->repetitions : options->repetitions;
 	int calls = options->warmup + repetitions;
-	struct exchange exchange = prepare_exchange(job, size->bytes);
+	struct exchange exchange = prepare_exchange(job, options, size->bytes);
 	struct sample *samples = calloc(calls, sizeof(*samples));
 
 	if (!samples)

@@ -55,14 +55,13 @@ class FakeHeadwayd:
     0, 1, ... are told their nodes have; their first letters are the clusters.
     `algorithm` is what plans name to clients that leave the choice to them, and
     those that do not say anything of algorithms: a name, or a function(rank).
-    With `steps`, phases: what the plans of stepwise algorithms answer, or a
-    function(rank), or () for none.  Each client has an array of its own."""
+    With `phases` each client has an array of its own, and one phase for all plans."""
 
     def __init__(self, path, nodes=(), replace=None, backlog=64, accepts=True, algorithm=None,
-                 steps=None):
+                 phases=False):
         self.path = path
         self.algorithm = algorithm
-        self.steps = steps
+        self.has_phases = phases
         self.generation = GENERATION
         self.nodes = list(nodes)
         self.replace = replace or {}
@@ -176,10 +175,10 @@ class FakeHeadwayd:
         if rank >= len(self.nodes):
             return {}
         return {"node": self.nodes[rank], "cluster": self.nodes[rank][:1],
-                "phases": self.steps is not None}
+                "phases": self.has_phases}
 
     def answer_join(self, _request, connection):
-        if self.steps is None:
+        if not self.has_phases:
             return {"error": "no phases"}
         connection.slots = os.memfd_create("slots")
         os.truncate(connection.slots, SLOTS_BYTES)
@@ -193,8 +192,7 @@ class FakeHeadwayd:
         algorithm = self._algorithm_for(request, connection)
         if algorithm:
             answer["algorithm"] = algorithm
-        steps = self.steps(connection.rank) if callable(self.steps) else self.steps
-        return {**answer, "steps": steps} if "rank_hosts" in request and steps else answer
+        return answer
 
     def answer_prepare(self, request, connection):
         connection.patterns.append(request)
@@ -218,12 +216,12 @@ class FakeHeadwayd:
                                                  "bits_per_s": TRUNK_BITS_PER_S}}
 
     def answer_rate(self, _request, _connection):
-        if self.steps is None:
+        if not self.has_phases:
             return {}
         return {"phase": RATE_PHASE, "bytes_per_s": 500, "generation": self.generation}
 
     def answer_traffic(self, _request, _connection):
-        if self.steps is None:
+        if not self.has_phases:
             return {"error": "no phases"}
         return {"phase": RATE_PHASE, "bytes_per_s": 500, "generation": self.generation, "paced": True}
 
@@ -235,7 +233,7 @@ def main():
     phases = "--phases" in sys.argv
     path, log, *nodes = [word for word in sys.argv[1:] if word != "--phases"]
     with open(log, "a", encoding="utf-8") as file:
-        daemon = FakeHeadwayd(path, nodes=nodes, steps=() if phases else None)
+        daemon = FakeHeadwayd(path, nodes=nodes, phases=phases)
         daemon.on_request = lambda request: print(json.dumps(request), file=file, flush=True)
         daemon._serve()
 

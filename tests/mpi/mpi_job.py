@@ -185,7 +185,7 @@ class ComparedTest(HelperTest):
     def paced_job(self, program, *arguments, nodes=None, ranks=None, **keywords):
         """The job and the daemon it had."""
         nodes = nodes or self.nodes
-        told = {name: keywords.pop(name, None) for name in ("algorithm", "steps")}
+        told = {name: keywords.pop(name, None) for name in ("algorithm", "phases")}
         with self.daemon(nodes=nodes, **told) as daemon:
             job = self.run_job(program, *arguments, ranks=ranks or len(nodes),
                                HEADWAY_TIMEOUT_MS=PATIENCE_MS, **keywords)

@@ -2,24 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of both helper libraries' own algorithms on one machine, against a fake
 daemon and against the real one's planner and service: every algorithm does what
-the MPI library's does; rank 0's plan decides; messages leave in the phase of
-their step.
+the MPI library's does; rank 0's plan decides; messages leave in their phase.
 
   test_algorithms.py [Class.method ...]
   test_algorithms.py --list
 """
 
+import itertools
 import json
 import os
 import re
 
-from fake_headwayd import CLOSE, RATE_PHASE
+from fake_headwayd import CLOSE, RATE_PHASE, WHOLE_PHASE
 from mpi_job import NODES, PATIENCE_MS, ComparedTest, RealHeadwayds, main
 
-ALGORITHMS = ["linear", "pairwise_ring", "pairwise_xor", "alltoall_b", "grid"]
 ROUND = ["allgather", "allgatherv", "bcast", "reduce", "allreduce", "reduce_scatter",
          "reduce_scatter_block"]
-STEP_NODES = ["a0", "a1", "a2", "b0", "b1"]
+FIVE_NODES = ["a0", "a1", "a2", "b0", "b1"]
 TWO_CLUSTERS = """
 [[cluster]]
 name = "a"
@@ -43,19 +42,53 @@ WORLD_ALLTOALL, REVERSED_ALLTOALL, WORLD_GATHER, WORLD_GATHER_ROOT = 20, 10, 1, 
 class Both:
     """What holds for either MPI library; mixed into a class for each."""
 
-    def test_algorithms(self):
-        """Numbers of ranks that are no power of two, clusters of different sizes."""
+    def test_linear_alltoalls(self):
+        """A number of ranks that is no power of two, clusters of different sizes."""
         nodes = ["a0", "a1", "a2", "b0", "b1"]
         for operation in ("alltoall", "alltoallv", "alltoallw"):
             arguments = ("collectives", "--cases", "300", "--only", operation, "--seed", "7")
             plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
-            for algorithm in ALGORITHMS:
-                with self.subTest(operation=operation, algorithm=algorithm):
-                    job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm=algorithm,
-                                                 HEADWAY_VERBOSE="1")
-                    self.assert_same_output(job, plain)
-                    self.assertIn(f"{operation} of 5 ranks: {algorithm}", job.stderr)
-                    self.assert_only_rank_0_leaves_the_choice(daemon, len(nodes))
+            with self.subTest(operation=operation):
+                job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm="linear",
+                                             HEADWAY_VERBOSE="1")
+                self.assert_same_output(job, plain)
+                self.assertIn(f"{operation} of 5 ranks: linear", job.stderr)
+                self.assert_only_rank_0_leaves_the_choice(daemon, len(nodes))
+
+    def test_small_alltoalls_by_nodes(self):
+        """Of all types, in place and from one node to another; nodes of one, two and three
+        ranks."""
+        nodes = ["a0", "b0", "a0", "a0", "b1", "b0"]
+        arguments = ("collectives", "--cases", "4560", "--only", "alltoall", "--seed", "7")
+        plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
+        job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm="linear",
+                                     HEADWAY_VERBOSE="1")
+        self.assert_same_output(job, plain)
+        self.assertIn("alltoall of 6 ranks: node_aware", job.stderr)
+        self.assert_asked_between_hosts(daemon)
+
+    def assert_asked_between_hosts(self, daemon):
+        """Rates of one process for each host, and of another size than the blocks'."""
+        asked = [request for connection in daemon.connections for request in connection.requests
+                 if request.get("algorithm") == "linear" and request["ranks_per_host"] == 1]
+        self.assertGreater(len(asked), 0)
+
+    def test_messages_by_nodes(self):
+        """One between each two nodes, in the exchange's phase; all others within a node."""
+        nodes = ["a0", "b0", "a0", "a0", "b1", "b0"]
+        with self.daemon(nodes=nodes, algorithm="linear", phases=True):
+            for size in (256, 4096):
+                job, sent = self.spied_job("collective_bench", "--sizes", str(size), "--warmup", "0",
+                                           "--repetitions", "1", ranks=len(nodes))
+                self.assertEqual(job.status, 0, job.stderr)
+                self.assertIn("alltoall of 6 ranks: node_aware", job.stderr)
+                between = sorted((nodes[a], nodes[b]) for a, b, _ in sent if nodes[a] != nodes[b])
+                self.assertEqual(between, sorted(itertools.permutations(("a0", "b0", "b1"), 2)))
+                self.assertEqual({phase for *_, phase in sent}, {WHOLE_PHASE})
+            for size in (255, 4097):
+                job, sent = self.spied_job("collective_bench", "--sizes", str(size), "--warmup", "0",
+                                           "--repetitions", "1", ranks=len(nodes))
+                self.assertNotIn("node_aware", job.stderr)
 
     def test_linear_gather_and_scatter(self):
         """Straight between the root and everybody, each host of which may be the root."""
@@ -88,7 +121,7 @@ class Both:
             plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
             for siblings, with_halves in (("overlap", False), ("disjoint", True)):
                 with self.subTest(operation=operation, siblings=siblings):
-                    job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm="ring", steps=(),
+                    job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm="ring", phases=True,
                                                  HEADWAY_VERBOSE="1", HEADWAY_SIBLINGS=siblings)
                     self.assert_same_output(job, plain)
                     self.assertIn(f"{operation} of 6 ranks: ring", job.stderr)
@@ -112,7 +145,7 @@ class Both:
         """Each goes to the next of the ring, in the phase of the ring."""
         nodes = ["b0", "a0", "b1", "a0", "a1"]
         ring = [1, 3, 4, 0, 2]  # a0 a0 a1 b0 b1
-        with self.daemon(nodes=nodes, algorithm="ring", steps=()):
+        with self.daemon(nodes=nodes, algorithm="ring", phases=True):
             for operation in ("allgather", "bcast", "reduce", "allreduce", "reduce_scatter_block"):
                 with self.subTest(operation=operation):
                     job, sent = self.spied_job("collective_bench", "--operation", operation,
@@ -132,12 +165,12 @@ class Both:
         """To the last bit, unless the user does not mind; and never the program's own
         operations, nor on its own types."""
         plain = self.run_job("reductions_check", helper=False, ranks=5)
-        job, _ = self.paced_job("reductions_check", nodes=STEP_NODES, algorithm="ring", steps=(),
+        job, _ = self.paced_job("reductions_check", nodes=FIVE_NODES, algorithm="ring", phases=True,
                                 HEADWAY_VERBOSE="1")
         self.assert_same_output(job, plain)
         self.assertIn("allreduce of 5 ranks: ring", job.stderr)
-        any_order, daemon = self.paced_job("reductions_check", nodes=STEP_NODES, algorithm="ring",
-                                           steps=(), HEADWAY_REDUCTION_ORDER="any")
+        any_order, daemon = self.paced_job("reductions_check", nodes=FIVE_NODES, algorithm="ring",
+                                           phases=True, HEADWAY_REDUCTION_ORDER="any")
         self.assertEqual(any_order.status, 0, any_order.stderr)
         different = {line.split()[1] for line, other in
                      zip(any_order.stdout.splitlines(), plain.stdout.splitlines()) if line != other}
@@ -145,7 +178,7 @@ class Both:
         self.assertLessEqual(different, {"float", "double", "complex"})
 
     def test_rings_are_not_for_small_messages(self):
-        with self.daemon(nodes=STEP_NODES, algorithm="ring", steps=()) as daemon:
+        with self.daemon(nodes=FIVE_NODES, algorithm="ring", phases=True) as daemon:
             job = self.run_job("collective_bench", "--operation", "allreduce", "--sizes", "10000",
                                ranks=5, HEADWAY_VERBOSE="1")
         self.assertEqual(job.status, 0, job.stderr)
@@ -159,7 +192,7 @@ class Both:
         """At every second rank; the others take part in the same rings."""
         fake = "fake_cuda.mpich.so" if self.library == "mpich" else "fake_cuda.so"
         nodes = NODES
-        with self.daemon(nodes=nodes, algorithm="ring", steps=()):
+        with self.daemon(nodes=nodes, algorithm="ring", phases=True):
             job = self.run_job("device_check", ranks=len(nodes), HEADWAY_VERBOSE="1",
                                preload=[os.path.join("tests", fake)],
                                HEADWAY_TIMEOUT_MS=PATIENCE_MS)
@@ -173,18 +206,16 @@ class Both:
         """Of an alltoallv, an alltoallw, a gatherv and a scatterv: only what has bytes, and
         the receipts of rooted ones."""
         around = sorted((a, (a + 1) % 5) for a in range(5))
-        for algorithm, sparse in (("linear", 2 * around + 2 * [(4, 0), (0, 4)]),
-                                  ("pairwise_ring", 2 * around), ("pairwise_xor", 2 * around)):
-            with self.subTest(algorithm=algorithm), \
-                    self.daemon(nodes=STEP_NODES, algorithm=algorithm, steps=()):
-                job, sent = self.spied_job("sparse_check", "5000")
-                self.assertEqual((job.status, job.stdout), (0, "all data right\n"), job.stderr)
-                self.assertIn(f"alltoallw of 5 ranks: {algorithm}", job.stderr)
-                self.assertEqual(sorted((a, b) for a, b, _ in sent), sorted(sparse))
+        with self.daemon(nodes=FIVE_NODES, algorithm="linear", phases=True):
+            job, sent = self.spied_job("sparse_check", "5000")
+        self.assertEqual((job.status, job.stdout), (0, "all data right\n"), job.stderr)
+        self.assertIn("alltoallw of 5 ranks: linear", job.stderr)
+        self.assertEqual(sorted((a, b) for a, b, _ in sent),
+                         sorted(2 * around + 2 * [(4, 0), (0, 4)]))
 
     def test_what_is_small_at_all_ranks_is_the_library_s(self):
         """Also where the ranks do not know each other's sizes."""
-        with self.daemon(nodes=STEP_NODES, algorithm="linear", steps=()):
+        with self.daemon(nodes=FIVE_NODES, algorithm="linear", phases=True):
             job, sent = self.spied_job("sparse_check", "2047")
         self.assertEqual((job.status, job.stdout), (0, "all data right\n"), job.stderr)
         for operation in ("alltoallv", "alltoallw", "gatherv", "scatterv"):
@@ -202,12 +233,12 @@ class Both:
         wrongs = [*self.refused, "truncating", "with room at the root"]
         plain = self.run_job("errors_check", *wrongs, helper=False)
         self.assertNotIn("next wrong", plain.stdout)
-        for algorithm, operations in (("linear", ["alltoall", "alltoallv", "gatherv", "scatter"]),
-                                      ("pairwise_ring", ["alltoallw"]), ("alltoall_b", ["alltoall"]),
+        for algorithm, operations in (("linear", ["alltoall", "alltoallv", "alltoallw", "gatherv",
+                                                  "scatter"]),
                                       ("ring", ["allgatherv", "bcast", "allreduce"])):
             with self.subTest(algorithm=algorithm):
                 job, _ = self.paced_job("errors_check", *wrongs, nodes=NODES, algorithm=algorithm,
-                                        steps=(), HEADWAY_VERBOSE="1", HEADWAY_SIBLINGS="disjoint")
+                                        phases=True, HEADWAY_VERBOSE="1", HEADWAY_SIBLINGS="disjoint")
                 self.assert_same_output(job, plain)
                 for operation in operations:
                     self.assertIn(f"{operation} of 4 ranks: {algorithm}", job.stderr)
@@ -215,19 +246,14 @@ class Both:
     def test_a_message_that_is_too_long(self):
         """At one rank only.  Open MPI's own functions call that MPI_ERR_OTHER in some
         algorithms and wait for ever in others, so they are no measure."""
-        for algorithm in ALGORITHMS:
-            with self.subTest(algorithm=algorithm):
-                wrongs = {"truncating one": ["alltoallv", "alltoallw"]}
-                if algorithm == "linear":
-                    wrongs["truncating the root"] = ["gatherv"]
-                job, _ = self.paced_job("errors_check", *wrongs, nodes=NODES,
-                                        algorithm=algorithm, steps=(), HEADWAY_VERBOSE="1")
-                self.assertEqual(job.status, 0, job.stderr)
-                self.assertIn(f"alltoallv of 4 ranks: {algorithm}", job.stderr)
-                self.assertEqual(job.stdout.splitlines(),
-                                 [f"{operation}, {wrong}: 0 {self.truncated_class} 0 0 next right"
-                                  for wrong, operations in wrongs.items()
-                                  for operation in operations])
+        wrongs = {"truncating one": ["alltoallv", "alltoallw"], "truncating the root": ["gatherv"]}
+        job, _ = self.paced_job("errors_check", *wrongs, nodes=NODES, algorithm="linear",
+                                phases=True, HEADWAY_VERBOSE="1")
+        self.assertEqual(job.status, 0, job.stderr)
+        self.assertIn("alltoallv of 4 ranks: linear", job.stderr)
+        self.assertEqual(job.stdout.splitlines(),
+                         [f"{operation}, {wrong}: 0 {self.truncated_class} 0 0 next right"
+                          for wrong, operations in wrongs.items() for operation in operations])
 
     # ---- in which phase messages are sent -------------------------------------
 
@@ -243,65 +269,17 @@ class Both:
 
     def spied_job(self, *arguments, **keywords):
         spy = "phase_spy.mpich.so" if self.library == "mpich" else "phase_spy.so"
-        job = self.run_job(*arguments, ranks=len(STEP_NODES), preload=[os.path.join("tests", spy)],
+        job = self.run_job(*arguments, ranks=keywords.pop("ranks", len(FIVE_NODES)), preload=[os.path.join("tests", spy)],
                            HEADWAY_VERBOSE="1", HEADWAY_TIMEOUT_MS=PATIENCE_MS, **keywords)
         return job, [tuple(map(int, words)) for words in
                      re.findall(r"^sent (\d+) (\d+) (\d+)$", job.stderr, re.MULTILINE)]
 
-    def assert_phases_of_steps(self, sent, algorithm, phases_of):
-        """`phases_of`: by rank, the phase of step 0, which crosses nothing, 1, 2...  What a
-        rank sends to itself may be copies, under MPI_IN_PLACE."""
-        self.assertGreaterEqual(len([a for a, b, _ in sent if a == b]), len(STEP_NODES))
-        sent = [(a, b, phase) for a, b, phase in sent if a != b]
-        ranks = len(STEP_NODES)
-        steps = {(a, b): (b - a) % ranks if algorithm == "pairwise_ring" else a ^ b
-                 for a in range(ranks) for b in range(ranks)}
-        self.assertEqual(sorted(sent), sorted((a, b, phases_of[a][step])
-                                              for (a, b), step in steps.items() if a != b))
-
-    def test_steps(self):
-        """A rank whose daemon has no rates for the steps stays in the whole's phase."""
-        steps = [{"step": 1, "phase": 2, "bytes_per_s": 500}, {"step": 2, "phase": 0},
-                 {"step": 3, "phase": 4, "bytes_per_s": 2000}]
-        with_steps, without = [9, 2, 0, 4, 4, 4, 4, 4], [9] * 8
-        for algorithm in ("pairwise_ring", "pairwise_xor"):
-            with self.subTest(algorithm), self.daemon(
-                    nodes=STEP_NODES, algorithm=algorithm,
-                    steps=lambda rank: steps if rank != 3 else []) as daemon:
-                job, sent = self.run_spied("alltoall", WORLD_ALLTOALL)
-                self.assertIn(f"alltoall of 5 ranks: {algorithm} in lock step", job.stderr)
-                self.assert_phases_of_steps(sent, algorithm, [with_steps, with_steps, with_steps,
-                                                              without, with_steps])
-                for connection in daemon.connections:
-                    asked = [request for request in connection.requests
-                             if request["op"] == "phase" and "algorithm" in request]
-                    self.assertEqual([request["rank_hosts"] for request in asked], [[0, 1, 2, 3, 4]])
-                    self.assertEqual(os.pread(connection.slots, 4, 0), bytes(4), "left")
-
-    def test_steps_are_not_for_ranks_out_of_step(self):
-        """Rank 0's daemon has none, so the ranks do not wait for each other."""
-        steps = [{"step": 1, "phase": 2, "bytes_per_s": 500}]
-        with self.daemon(nodes=STEP_NODES, algorithm="pairwise_ring",
-                         steps=lambda rank: steps if rank != 0 else []):
-            job, sent = self.run_spied("alltoall", WORLD_ALLTOALL)
-        self.assertNotIn("lock step", job.stderr)
-        self.assert_phases_of_steps(sent, "pairwise_ring", [[9] * 8] * 5)
-
-    def test_steps_that_are_nonsense(self):
-        for steps in ([{"step": 2, "phase": 2}, {"step": 1, "phase": 3}], [{"step": 0, "phase": 2}],
-                      [{"phase": 2}], [7], "steps", [{"step": 1}]):
-            with self.subTest(steps=steps), \
-                    self.daemon(nodes=STEP_NODES, algorithm="pairwise_ring", steps=steps):
-                job, sent = self.run_spied("alltoall", WORLD_ALLTOALL)
-                self.assertNotIn("lock step", job.stderr)
-                self.assert_phases_of_steps(sent, "pairwise_ring", [[9] * 8] * 5)
-
     # ---- the real headwayd's planner and service ------------------------------
 
-    def run_with_real_daemons(self, operation, seed, policy=""):
+    def run_with_real_daemons(self, operation, seed):
         folder = os.path.dirname(self.socket)
-        with RealHeadwayds(folder, policy + TWO_CLUSTERS) as daemons:
-            job, sent = self.run_spied(operation, seed, under=daemons.on_nodes(STEP_NODES))
+        with RealHeadwayds(folder, TWO_CLUSTERS) as daemons:
+            job, sent = self.run_spied(operation, seed, under=daemons.on_nodes(FIVE_NODES))
         answers = {}
         for rank, text in re.findall(r"rank (\d+) on \w+, \w+: (\{.*\})", job.stderr):
             answer = json.loads(text)
@@ -309,41 +287,21 @@ class Both:
                 answers[int(rank)] = answer  # the last: for what has been agreed on
         return job, sent, answers
 
-    def test_headwayd_names_the_algorithm(self):
-        """The policy's, in all its steps' phases; on reversed ranks, too."""
-        for algorithm in ALGORITHMS:
-            for seed in (WORLD_ALLTOALL, REVERSED_ALLTOALL):
-                with self.subTest(algorithm=algorithm, seed=seed):
-                    self.check_named_by_headwayd(algorithm, seed)
-
-    def check_named_by_headwayd(self, algorithm, seed):
-        job, sent, answers = self.run_with_real_daemons(
-            "alltoall", seed, f'policy.algorithm = "{algorithm}"\n')
-        self.assertEqual(sorted(answers), list(range(5)), job.stderr)
-        self.assertEqual({answer["algorithm"] for answer in answers.values()}, {algorithm})
-        if not algorithm.startswith("pairwise"):
-            self.assertIn(f"alltoall of 5 ranks: {algorithm}\n", job.stderr)
-            self.assertEqual({"steps" in answer for answer in answers.values()}, {False})
-            return
-        self.assertIn(f"alltoall of 5 ranks: {algorithm} in lock step", job.stderr)
-        phases = []
-        for world_rank in range(5):
-            answer = answers[world_rank]
-            self.assertGreater(len({step["phase"] for step in answer["steps"]}), 1, answer)
-            phases.append([[answer["phase"], *(at["phase"] for at in answer["steps"]
-                                               if at["step"] <= step)][-1] for step in range(8)])
-        self.assert_phases_of_steps(sent, algorithm,
-                                    phases if seed == WORLD_ALLTOALL else phases[::-1])
-
-    def test_headwayd_left_to_itself(self):
-        """All at once, which its rates are for; in one phase, without waiting for steps."""
-        job, sent, answers = self.run_with_real_daemons("alltoall", WORLD_ALLTOALL)
-        self.assertIn("alltoall of 5 ranks: linear\n", job.stderr)
-        self.assertEqual({answer["algorithm"] for answer in answers.values()}, {"linear"})
-        phases = [answers[rank]["phase"] for rank in range(5)]
-        self.assertGreater(min(phases), 0)
-        self.assertEqual(sorted(sent), sorted((rank, to, phases[rank])
-                                              for rank in range(5) for to in range(5)))
+    def test_headwayd_names_linear(self):
+        """All at once, which its rates are for, and in one phase; on reversed ranks, too, and
+        in place, where a rank sends itself copies."""
+        for seed in (WORLD_ALLTOALL, REVERSED_ALLTOALL):
+            with self.subTest(seed=seed):
+                job, sent, answers = self.run_with_real_daemons("alltoall", seed)
+                self.assertIn("alltoall of 5 ranks: linear\n", job.stderr)
+                self.assertEqual({answer["algorithm"] for answer in answers.values()}, {"linear"})
+                phases = [answers[rank]["phase"] for rank in range(5)]
+                if seed == REVERSED_ALLTOALL:
+                    phases.reverse()
+                self.assertGreater(min(phases), 0)
+                self.assertEqual(sorted(message for message in sent if message[0] != message[1]),
+                                 sorted((rank, to, phases[rank])
+                                        for rank, to in itertools.permutations(range(5), 2)))
 
     def test_headwayd_paces_a_gather(self):
         """Of 4 nodes into one: straight to the root, each in the phase of its node
@@ -364,7 +322,7 @@ class Both:
         # the last is rank 0 of the communicator with all ranks reversed
         self.assertIn({rank for rank, _ in asked}, ({0}, {ranks - 1}, {0, ranks - 1}))
         for _, request in asked:
-            self.assertEqual(request["algorithms"], ALGORITHMS)
+            self.assertEqual(request["algorithms"], ["linear"])
             self.assertNotIn("algorithm", request)
 
     def test_rank_0_decides(self):
@@ -372,24 +330,24 @@ class Both:
         nodes = ["a0", "a1", "a2", "b0", "b1"]
         arguments = ("collectives", "--cases", "300", "--only", "alltoall", "--seed", "7")
         plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
-        by_rank = ["pairwise_xor", "grid", "linear", "alltoall_b", "pairwise_ring"]
+        by_rank = ["linear", None, "ring", None, None]
         job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm=lambda rank: by_rank[rank],
                                      HEADWAY_VERBOSE="1")
         self.assert_same_output(job, plain)
-        self.assertIn("alltoall of 5 ranks: pairwise_xor", job.stderr)
+        self.assertIn("alltoall of 5 ranks: linear", job.stderr)
         for connection in daemon.connections:
             entered = {connection.patterns[request["pattern"] - 1].get("algorithm")
                        for request in connection.requests if request["op"] == "enter"}
-            self.assertIn("pairwise_xor", entered)
+            self.assertIn("linear", entered)
 
     def test_no_room_for_a_communicator_at_one_rank(self):
         """Then all ranks leave it to the library, and the program's error handler, which
         would end the job, does not hear of it."""
         arguments = ("collectives", "--cases", "60", "--only", "alltoallv", "--seed", "7")
-        plain = self.run_job(*arguments, helper=False, ranks=len(STEP_NODES))
+        plain = self.run_job(*arguments, helper=False, ranks=len(FIVE_NODES))
         fails = "split_fails.mpich.so" if self.library == "mpich" else "split_fails.so"
-        with self.daemon(nodes=STEP_NODES, algorithm="linear", steps=()):
-            job = self.run_job(*arguments, ranks=len(STEP_NODES), HEADWAY_VERBOSE="1",
+        with self.daemon(nodes=FIVE_NODES, algorithm="linear", phases=True):
+            job = self.run_job(*arguments, ranks=len(FIVE_NODES), HEADWAY_VERBOSE="1",
                                preload=[os.path.join("tests", fails)],
                                HEADWAY_TIMEOUT_MS=PATIENCE_MS)
         self.assert_same_output(job, plain)
@@ -399,25 +357,25 @@ class Both:
     def test_another_plan_is_another_algorithm(self):
         """Of 16 calls at the latest; rank 0 asks only when plans have changed."""
         asked = []
-        with self.daemon(nodes=STEP_NODES, algorithm="linear", steps=()) as daemon:
+        with self.daemon(nodes=FIVE_NODES, algorithm="linear", phases=True) as daemon:
             def on_request(request):
                 if "algorithms" not in request:
                     return
                 asked.append(request)
                 if len(asked) == 1:
-                    daemon.change_plans("pairwise_ring")
+                    daemon.change_plans(None)
             daemon.on_request = on_request
             job = self.run_job("collective_bench", "--operation", "alltoall", "--sizes", "4096",
-                               "--warmup", "0", "--repetitions", "50", ranks=len(STEP_NODES),
+                               "--warmup", "0", "--repetitions", "50", ranks=len(FIVE_NODES),
                                HEADWAY_VERBOSE="1", HEADWAY_TIMEOUT_MS=PATIENCE_MS)
         self.assertEqual(job.status, 0, job.stderr)
         self.assertEqual(re.findall(r"alltoall of 5 ranks: (\w+)", job.stderr),
-                         ["linear", "pairwise_ring"])
+                         ["linear", "native"])
         self.assertEqual(len(asked), 2)
         for connection in daemon.connections:
             self.assertEqual([request["algorithm"] for request in connection.requests
                               if request["op"] == "phase" and "algorithm" in request],
-                             ["linear", "pairwise_ring"])
+                             ["linear"])
 
     def test_daemons_on_some_ranks_only(self):
         """Rank 0's is missing, or all but its; or all are gone after the start."""
@@ -425,19 +383,17 @@ class Both:
         arguments = ("collectives", "--cases", "300", "--only", "alltoall", "--seed", "7")
         plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
         for name, dead, agreed in (("rank 0", lambda rank: rank == 0, "native"),
-                                   ("others", lambda rank: rank > 0, "grid")):
+                                   ("others", lambda rank: rank > 0, "linear")):
             hello = lambda request, connection, dead=dead: \
                 CLOSE if dead(connection.rank) else {"node": nodes[request["rank"]],
                                                      "cluster": nodes[request["rank"]][:1]}
-            with self.subTest(name), self.daemon(nodes=nodes, algorithm="grid",
+            with self.subTest(name), self.daemon(nodes=nodes, algorithm="linear",
                                                  replace={"hello": hello}):
                 job = self.run_job(*arguments, ranks=len(nodes), HEADWAY_VERBOSE="1",
                                    HEADWAY_TIMEOUT_MS=PATIENCE_MS)
                 self.assert_same_output(job, plain)
-                # whose daemon is gone does not know its cluster: no grid
-                agreed = "linear" if agreed == "grid" else agreed
                 self.assertIn(f"alltoall of 5 ranks: {agreed}", job.stderr)
-        with self.daemon(nodes=nodes, algorithm="pairwise_ring",
+        with self.daemon(nodes=nodes, algorithm="linear",
                          replace={"enter": lambda *_: CLOSE}):
             job = self.run_job(*arguments, ranks=len(nodes), HEADWAY_TIMEOUT_MS=PATIENCE_MS)
         self.assert_same_output(job, plain)

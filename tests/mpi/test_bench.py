@@ -40,6 +40,17 @@ class Both:
         first, = self.bench("--sizes", "4096:2", "--warmup", "0")
         self.assertEqual(first["first_ms"], first["samples_ms"][0])
 
+    def test_the_papers_algorithms(self):
+        """The first call is checked byte by byte: of clusters of equal and other sizes, and
+        of numbers of ranks that are no power of two."""
+        for ranks, first_cluster in ((8, 4), (5, 2), (5, 4), (6, 1)):
+            for algorithm in ("linear", "pairwise_ring", "pairwise_xor", "alltoall_b", "grid"):
+                with self.subTest(ranks=ranks, first_cluster=first_cluster, algorithm=algorithm):
+                    result, = self.bench("--sizes", "3000:1", "--warmup", "0", "--lock-step",
+                                         "--algorithm", algorithm, "--first-cluster",
+                                         str(first_cluster), ranks=ranks)
+                    self.assertEqual(result["ranks"], ranks)
+
     def test_flows_are_seen(self):
         """Through every connection; with one rank there is none."""
         result, = self.bench("--sizes", "65536:3", "--warmup", "1")

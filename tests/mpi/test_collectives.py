@@ -86,7 +86,7 @@ class Both:
             self.assertEqual(of_rank, [most // 4 * 1000, 777000, None, 777000, None])
 
     def test_attributes_are_phases_where_there_are_any(self):
-        with self.daemon(steps=()) as daemon:
+        with self.daemon(phases=True) as daemon:
             job = self.run_job("attributes_check", HEADWAY_TIMEOUT_MS=PATIENCE_MS)
             self.assertEqual(set(daemon.phases_entered()), {0})
         self.assertEqual(job.status, 0, job.stderr)
@@ -207,7 +207,7 @@ class Both:
         """Every rank asks for the traffic of both phases between all hosts, once."""
         file = os.path.join(os.path.dirname(self.socket), "recorded.json")
         self.run_job("requests_check", "--send", HEADWAY_RECORD=file)
-        job, daemon = self.paced_job("requests_check", "--send", nodes=NODES, steps=(),
+        job, daemon = self.paced_job("requests_check", "--send", nodes=NODES, phases=True,
                                      HEADWAY_PATTERN=file)
         self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
         self.assert_one_line(job, "point-to-point by " + file)
@@ -230,7 +230,7 @@ class Both:
             told = {"min_message_bytes": 12} if request["rank"] == 1 else {}
             return {"node": NODES[request["rank"]], "cluster": "a", "phases": True, **told}
 
-        with self.daemon(nodes=NODES, steps=(), replace={"hello": hello}) as daemon:
+        with self.daemon(nodes=NODES, phases=True, replace={"hello": hello}) as daemon:
             job = self.run_job("requests_check", "--send", HEADWAY_PATTERN=file)
         self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
         senders = {connection.rank: [len(request["flows"]) for request in connection.requests
@@ -243,7 +243,7 @@ class Both:
         it is not."""
         arguments = ("collectives", "--cases", "40", "--only", "neighbor_alltoall", "--seed", "3")
         plain = self.run_job(*arguments, helper=False)
-        job, daemon = self.paced_job(*arguments, nodes=NODES, steps=())
+        job, daemon = self.paced_job(*arguments, nodes=NODES, phases=True)
         self.assert_same_output(job, plain)
         # 2 x 2, round in the first dimension only, where both neighbours are the same
         flows = [[0, 1, 500], [0, 2, 1000], [1, 0, 500], [1, 3, 1000],

@@ -142,7 +142,7 @@ class Both:
         self.assert_right(self.finish(job), lines=1)
 
     def test_a_child_leaves_its_parent_s_phase_alone(self):
-        with self.daemon(steps=()) as daemon:
+        with self.daemon(phases=True) as daemon:
             job = self.begin("fork")
             self.assertEqual(job.stdout.readline(), "forked\n")
             self.wait_for(lambda: daemon.phases_entered() == [WHOLE_PHASE] * RANKS, "phases")
@@ -155,14 +155,14 @@ class Both:
 
     def test_abort(self):
         plain = self.run_job("outcome_check", "fail", "5", helper=False)
-        with self.daemon(steps=()) as daemon:
+        with self.daemon(phases=True) as daemon:
             job = self.run_job("outcome_check", "fail", "5")
             self.wait_for(lambda: all(c.closed for c in daemon.connections), "closed connections")
         self.assertEqual((job.status, job.stdout), (plain.status, plain.stdout), job.stderr)
         self.assertEqual(job.status, 5)
 
     def test_intercommunicators(self):
-        with self.daemon(steps=()) as daemon:
+        with self.daemon(phases=True) as daemon:
             job = self.run_job("outcome_check", "intercommunicator")
         self.assert_right(job, lines=1)
         for connection in daemon.connections:
@@ -188,7 +188,7 @@ class OpenMpi(Both, HelperTest):
     def test_spawn(self):
         """Spawned processes are another job, which finds its own daemon."""
         plain = self.run_job("outcome_check", "spawn", helper=False, ranks=2)
-        with self.daemon(steps=()):
+        with self.daemon(phases=True):
             job = self.run_job("outcome_check", "spawn", ranks=2)
         self.assertEqual((job.status, job.stdout), (plain.status, plain.stdout), job.stderr)
         self.assertEqual(plain.status, 0, plain.stderr)

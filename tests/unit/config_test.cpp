@@ -69,7 +69,6 @@ interface = "enp1s0"
 [policy]
 target_utilisation = 0.968
 divisor = 3.5
-algorithm = "pairwise_ring"
 share = "host"
 min_message_bytes = 4096
 [kernel]
@@ -85,7 +84,6 @@ group = "mpi"
     EXPECT_EQ(config->node.interface, "enp1s0");
     EXPECT_EQ(config->policy.plan.target_utilisation_millionths, 968'000U);
     EXPECT_EQ(config->policy.plan.trunk_divisor_thousandths, 3'500U);
-    EXPECT_EQ(config->policy.algorithm, AllToAllAlgorithm::pairwise_ring);
     EXPECT_EQ(config->policy.share, SharePolicy::per_host);
     EXPECT_EQ(config->policy.min_message_bytes, 4096U);
     EXPECT_EQ(config->kernel.via, KernelVia::tc);
@@ -123,9 +121,6 @@ TEST(Config, ReadsItsSpellings) {
     EXPECT_FALSE(divisor->policy.plan.trunk_divisor_thousandths);
     const auto whole = parse_config(std::string("policy.divisor = 8\n") + clusters, "x");
     EXPECT_EQ(whole->policy.plan.trunk_divisor_thousandths, 8'000U);
-    const auto automatic = parse_config(std::string("policy.algorithm = \"auto\"\n") + clusters, "x");
-    ASSERT_TRUE(automatic);
-    EXPECT_FALSE(automatic->policy.algorithm);
     const auto one = parse_config(std::string("policy.target_utilisation = 1\n") + clusters, "x");
     EXPECT_EQ(one->policy.plan.target_utilisation_millionths, 1'000'000U);
 }
@@ -209,8 +204,6 @@ INSTANTIATE_TEST_SUITE_P(
                 "write \"senders\""},
         Mistake{"DivisorBelow", "", "[policy]\ndivisor = 0.5", 2, "policy.divisor", "1 .. 65536"},
         Mistake{"DivisorAbove", "", "[policy]\ndivisor = 65537", 2, "policy.divisor", "1 .. 65536"},
-        Mistake{"AlgorithmUnknown", "", "[policy]\nalgorithm = \"A\"", 2, "policy.algorithm",
-                "write one of \"auto\" (default), \"linear\", \"pairwise_ring\""},
         Mistake{"ShareUnknown", "", "[policy]\nshare = \"node\"", 2, "policy.share",
                 "write \"job\" (default) or \"host\""},
         Mistake{"BytesNegative", "", "[policy]\nmin_message_bytes = -1", 2,

@@ -67,7 +67,7 @@ TEST(NodePlannerAlgorithm, AllAtOnceWhereItIsPacedUpTo1024Ranks) {
         for (const char* operation : {"alltoall", "alltoallv"}) {
             CollectiveHosts hosts{find_operation(operation), all, all, false, ranks_per_host,
                                   std::nullopt};
-            hosts.algorithm.able.set(static_cast<std::size_t>(AllToAllAlgorithm::linear));
+            hosts.algorithm.able_to_linear = true;
             const std::uint64_t bytes = ranks_per_host == 1 ? 65'536 : 2048;  // paced at all
             const auto plan = planner.plan(*planner.pattern_of(hosts), bytes);
             ASSERT_TRUE(plan && plan->paced) << per_cluster << (plan ? plan->reason : plan.error().message);

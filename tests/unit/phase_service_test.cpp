@@ -127,47 +127,36 @@ TEST_F(PhaseRequests, PrepareNamesTheAlgorithmThatAPlanTakesForGranted) {
 // The client carries it out so, whatever the plan would have preferred.
 TEST_F(PhaseRequests, TheAlgorithmThatAClientHasDecidedOnIsAnswered) {
     const Session session = joined();
-    for (const char* name : {"linear", "pairwise_ring", "pairwise_xor", "alltoall_b", "grid"}) {
-        for (const char* operation : {"alltoall", "alltoallv", "alltoallw"}) {
-            Json request = collective(operation);
-            request["algorithm"] = name;
-            for (const char* op : {"phase", "prepare"}) {
-                const Json answer = ask(session, op, request);
-                EXPECT_EQ(answer["paced"], true) << answer;
-                EXPECT_EQ(answer["algorithm"], name) << answer;
-            }
+    for (const char* operation : {"alltoall", "alltoallv", "alltoallw", "allgather"}) {
+        Json request = collective(operation);
+        request["algorithm"] = "linear";
+        for (const char* op : {"phase", "prepare"}) {
+            const Json answer = ask(session, op, request);
+            EXPECT_EQ(answer["paced"], true) << answer;
+            EXPECT_EQ(answer["algorithm"], "linear") << answer;
+        }
+        for (const char* other : {"ring", "hypercube"}) {
+            request["algorithm"] = other;
+            EXPECT_EQ(ask(session, "phase", request)["ok"], false) << "there is no such plan";
         }
     }
-    Json request = collective("allgather");
+    Json request = collective("allreduce");
     request["algorithm"] = "linear";
-    EXPECT_EQ(ask(session, "phase", request)["algorithm"], "linear");
-    request["algorithm"] = "grid";
-    EXPECT_EQ(ask(session, "phase", request)["ok"], false) << "there is no such plan";
-    request = collective("allreduce");
-    request["algorithm"] = "linear";
-    EXPECT_EQ(ask(session, "phase", request)["ok"], false);
-    request = collective("alltoall");
-    request["algorithm"] = "hypercube";
     EXPECT_EQ(ask(session, "phase", request)["ok"], false);
 }
 
 // Rates of an algorithm are of no use to who cannot carry it out.
-TEST_F(PhaseRequests, TheAlgorithmOfThePolicyIsNamedToWhoIsAbleTo) {
+TEST_F(PhaseRequests, AnAlgorithmIsNamedToWhoIsAbleTo) {
     const Session session = joined();
     Json request = collective("alltoall");
-    request["algorithms"] = {"linear", "grid", "one of a later version"};
+    request["algorithms"] = {"linear", "one of a later version"};
     EXPECT_EQ(ask(session, "phase", request)["algorithm"], "linear") << "what the rates are for";
     for (const char* operation : {"alltoallv", "alltoallw"}) {
         request["operation"] = operation;
         EXPECT_EQ(ask(session, "phase", request)["algorithm"], "linear") << operation;
     }
     request["operation"] = "alltoall";
-    Config config = demo_config();
-    config.policy.algorithm = AllToAllAlgorithm::grid;
-    ASSERT_TRUE(service_->reload(config));
-    EXPECT_EQ(ask(session, "phase", request)["algorithm"], "grid");
-    EXPECT_EQ(ask(session, "prepare", request)["algorithm"], "grid");
-    request["algorithms"] = {"linear", "pairwise_ring"};
+    request["algorithms"] = {"one of a later version"};
     EXPECT_TRUE(ask(session, "phase", request)["algorithm"].is_null());
     EXPECT_TRUE(ask(session, "phase", collective("alltoall"))["algorithm"].is_null());
     request["algorithms"] = {"linear", 7};
@@ -201,92 +190,6 @@ TEST_F(PhaseRequests, ARingIsNamedToWhoIsAbleTo) {
         request["algorithms"] = {"ring"};
         EXPECT_NE(ask(session, "phase", request)["algorithm"], "ring");
     }
-}
-
-class StepRequests : public PhaseRequests {
-protected:
-    static Json stepwise(const std::string& algorithm) {
-        Json request = collective("alltoall");
-        request["algorithm"] = algorithm;
-        request["rank_hosts"] = {0, 1, 2, 3, 4, 5, 6, 7};
-        return request;
-    }
-};
-
-// Node a0 is rank 0: in steps 1 to 3 it sends to its own cluster, then in step 4
-// with three others across the trunk, in 5 with two, in 6 with one, in 7 alone.
-TEST_F(StepRequests, EachStepHasItsPhase) {
-    const Session session = joined();
-    const Json answer = ask(session, "phase", stepwise("pairwise_ring"));
-    ASSERT_EQ(answer["ok"], true) << answer;
-    const std::vector<std::pair<int, std::uint64_t>> expected{
-        {1, 2'475'000}, {4, 773'437}, {5, 1'031'250}, {6, 1'546'875}, {7, 2'475'000}};
-    ASSERT_EQ(answer["steps"].size(), expected.size()) << answer;
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-        EXPECT_EQ(answer["steps"][i]["step"], expected[i].first);
-        EXPECT_EQ(answer["steps"][i]["bytes_per_s"], expected[i].second);
-        __atomic_store_n(&maps_.slots(0).phase[0],
-                         answer["steps"][i]["phase"].get<std::uint32_t>(), __ATOMIC_RELEASE);
-        const std::uint32_t trunk = i == 0 ? 0 : 1;
-        EXPECT_EQ(rate_of(maps_.classify(trunk)), ClassRate(BytesPerSecond{expected[i].second}));
-        EXPECT_EQ(maps_.classify(1 - trunk), (Choice{0x110U + 1 - trunk, 0})) << "nothing goes there";
-    }
-    EXPECT_EQ(answer["bytes_per_s"], 773'437) << "of the whole";
-    // the message over the trunk in each step, at the least rate of all hosts
-    EXPECT_NEAR(answer["predicted"]["high_s"].get<double>(),
-                69'676 * 8 * (14 / 24.75e6 + 2 / 19.8e6), 1e-5);
-    const Json by_xor = ask(session, "phase", stepwise("pairwise_xor"));
-    ASSERT_EQ(by_xor["steps"].size(), 2U) << by_xor;
-    EXPECT_EQ(by_xor["steps"][1]["step"], 4);
-    EXPECT_EQ(by_xor["steps"][1]["phase"], answer["steps"][1]["phase"]) << "the same rates";
-}
-
-TEST_F(StepRequests, ThereAreNoneWhereOthersMaySendAtTheSameTime) {
-    const Session session = joined();
-    const auto has_steps = [&](const Json& request) {
-        const Json answer = ask(session, "phase", request);
-        EXPECT_EQ(answer["ok"], true) << answer;
-        EXPECT_EQ(answer["paced"], true) << answer;
-        return answer.contains("steps");
-    };
-    EXPECT_TRUE(has_steps(stepwise("pairwise_ring")));
-    EXPECT_FALSE(has_steps(stepwise("grid"))) << "it has no steps";
-    Json request = stepwise("pairwise_ring");
-    request.erase("rank_hosts");
-    EXPECT_FALSE(has_steps(request)) << "who sends in a step is not known";
-    request = stepwise("pairwise_ring");
-    request["ranks_per_host"] = 2;
-    EXPECT_FALSE(has_steps(request)) << "the hosts' other ranks";
-    request = stepwise("pairwise_ring");
-    request["comm_hosts"] = {"a[0-2]", "b[0-3]"};
-    request["rank_hosts"] = {0, 1, 2, 3, 4, 5, 6};
-    EXPECT_FALSE(has_steps(request)) << "the job's other host";
-    request["siblings_disjoint"] = true;
-    EXPECT_TRUE(has_steps(request));
-}
-
-TEST_F(StepRequests, PlacesOfRanksAreChecked) {
-    const Session session = joined();
-    Json request = stepwise("pairwise_ring");
-    for (const Json& wrong : {Json{0, 8}, Json{0, -1}, Json{"a0"}, Json(3),
-                              Json(std::vector<int>(step_ranks_max + 1, 0))}) {
-        request["rank_hosts"] = wrong;
-        EXPECT_EQ(ask(session, "phase", request)["ok"], false) << wrong;
-    }
-    request["rank_hosts"] = Json::array();
-    EXPECT_EQ(ask(session, "phase", request)["ok"], true);
-}
-
-// Every phase of a job has a number; then the whole's has to do.
-TEST_F(StepRequests, AJobWithoutRoomForPhasesHasNoSteps) {
-    const Session session = joined();
-    ask(session, "phase", collective("alltoall"));
-    for (std::uint64_t rate = 100'000; ask(session, "rate", {{"bytes_per_s", rate}})["ok"] == true;) {
-        ++rate;
-    }
-    const Json answer = ask(session, "phase", stepwise("pairwise_ring"));
-    EXPECT_EQ(answer["phase"], 1) << answer;
-    EXPECT_FALSE(answer.contains("steps"));
 }
 
 TEST_F(PhaseRequests, AGatherLimitsTheSendersTowardsTheRootOnly) {

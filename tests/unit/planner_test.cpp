@@ -304,15 +304,6 @@ TEST(PlannerTree, PlansAreTheSameEverywhere) {
     EXPECT_EQ(once.shares.reason, again.shares.reason);
 }
 
-TEST(AlgorithmNames, AreReadAsTheyAreWritten) {
-    for (std::size_t i = 0; i < all_to_all_algorithm_count; ++i) {
-        const auto algorithm = static_cast<AllToAllAlgorithm>(i);
-        EXPECT_EQ(parse_algorithm(algorithm_name(algorithm)), algorithm);
-    }
-    EXPECT_FALSE(parse_algorithm("A"));
-    EXPECT_FALSE(parse_algorithm("native"));
-}
-
 TEST(BestAlgorithm, EndsFirstAtTheLatest) {
     using enum AllToAllAlgorithm;
     const auto time = [](AllToAllAlgorithm algorithm, double low_s, double high_s) {

@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client says about the algorithm of its collective.
+// The algorithms that rates can be for, and what a client says about the one of its
+// collective.
 #pragma once
 
-#include <bitset>
 #include <optional>
-
-#include "model/planner.hpp"
+#include <string_view>
 
 namespace headway {
 
-/// Neither: it is the MPI library's, whatever that takes.
+enum class ClientAlgorithm {
+    linear,  ///< every message is under way at once
+    ring,    ///< ring_plan.hpp
+};
+
+/// As the control protocol spells it.
+[[nodiscard]] constexpr std::string_view name_of(ClientAlgorithm algorithm) {
+    return algorithm == ClientAlgorithm::linear ? "linear" : "ring";
+}
+
+/// None of the three: it is the MPI library's, whatever that takes.
 struct AlgorithmChoice {
-    /// It will be carried out so: the plan is for that.
-    std::optional<AllToAllAlgorithm> fixed;
-    /// The client can carry out these: the plan may name one.
-    std::bitset<all_to_all_algorithm_count> able;
-    /// ... and a ring, ring_plan.hpp: the plan may say that it should.
+    bool is_linear = false;       ///< it will be carried out so: the plan is for that
+    bool able_to_linear = false;  ///< the plan may say that it should
     bool able_to_ring = false;
 
     friend bool operator==(const AlgorithmChoice&, const AlgorithmChoice&) = default;

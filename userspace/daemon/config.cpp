@@ -63,19 +63,6 @@ void read_divisor(TomlReader& reader, PlanPolicy& policy) {
         static_cast<std::uint32_t>(std::lround(*divisor * divisor_one));
 }
 
-void read_algorithm(TomlReader& reader, PolicyConfig& policy) {
-    const auto name = reader.string("algorithm");
-    if (!name || name->value == "auto") return;
-    policy.algorithm = parse_algorithm(name->value);
-    if (policy.algorithm) return;
-    std::string known = "\"auto\" (default)";
-    for (std::size_t i = 0; i < all_to_all_algorithm_count; ++i) {
-        known += fmt::format(", \"{}\"", algorithm_name(static_cast<AllToAllAlgorithm>(i)));
-    }
-    reader.error(name->line, "algorithm", fmt::format("\"{}\" is unknown", name->value),
-                 "write one of " + known);
-}
-
 void read_share(TomlReader& reader, PolicyConfig& policy) {
     const auto share = reader.string("share");
     if (!share || share->value == "job") return;
@@ -89,7 +76,6 @@ PolicyConfig read_policy(TomlReader& reader) {
     PolicyConfig policy;
     read_utilisation(reader, policy.plan);
     read_divisor(reader, policy.plan);
-    read_algorithm(reader, policy);
     read_share(reader, policy);
     if (const auto bytes = reader.integer("min_message_bytes")) {
         if (bytes->value < 0) {

@@ -35,8 +35,6 @@ struct NodeConfig {
 struct PolicyConfig {
     PlanPolicy plan;
     std::uint64_t min_message_bytes = 2048;        ///< smaller collectives are not paced
-    /// Of all-to-alls.  None: the one that is predicted to end first.
-    std::optional<AllToAllAlgorithm> algorithm;
     SharePolicy share = SharePolicy::per_job;  ///< of links that several jobs use
 };
 

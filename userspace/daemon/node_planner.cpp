@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
-#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,10 +15,6 @@ namespace {
 /// For messages of any size: so large that no buffer holds them.
 constexpr std::uint64_t large_message_bytes = std::uint64_t{1} << 30;
 
-/// Up to here algorithms are compared; beyond, that takes too long for a daemon whose
-/// clients wait.
-constexpr std::uint32_t compared_hosts_max = 128;
-
 /// Beyond so many ranks no algorithm of ours is named: in each of them every rank has a
 /// connection to every other one, which a node of many ranks multiplies.  How many
 /// messages a process has at once does not depend on the ranks: the MPI helper limits it.
@@ -32,47 +26,29 @@ BytesPerSecond usable_part(BytesPerSecond rate, const PlanPolicy& policy) {
     return {std::max<std::uint64_t>(1, static_cast<std::uint64_t>(part))};
 }
 
-/// What an algorithm must save to be preferred to all messages at once.
-constexpr double worthwhile_part = 0.95;
-
-/// What the plan's rates are for.  The library's own may send one message after the
-/// other (MPICH's does above 32 KiB) and leave half of such rates unused.
-std::optional<AllToAllAlgorithm> all_at_once(const AlgorithmChoice& choice) {
-    constexpr auto linear = AllToAllAlgorithm::linear;
-    return choice.able[static_cast<std::size_t>(linear)] ? std::optional(linear) : std::nullopt;
-}
-
-/// Of those the client is able to, at the plan's rates.
-std::optional<AllToAllAlgorithm> fastest(std::span<const AlgorithmTime> times,
-                                         const AlgorithmChoice& choice) {
-    if (times.empty()) return all_at_once(choice);
-    const auto high_s = [&](const AlgorithmTime& time) {
-        const bool is_able = choice.able[static_cast<std::size_t>(time.algorithm)];
-        return is_able ? time.paced.high_s : std::numeric_limits<double>::infinity();
-    };
-    const auto best = std::min_element(
-        times.begin(), times.end(),
-        [&](const auto& a, const auto& b) { return high_s(a) < high_s(b); });
-    if (high_s(*best) >= times.front().paced.high_s * worthwhile_part) return all_at_once(choice);
-    return best->algorithm;
+/// What the plan's rates are for, if it is not left to the library: that may send one
+/// message after the other (MPICH's does above 32 KiB) and leave half of such rates unused.
+std::optional<ClientAlgorithm> algorithm_of(const CollectivePattern& pattern,
+                                            std::optional<std::uint64_t> message_bytes) {
+    constexpr auto linear = ClientAlgorithm::linear;
+    if (pattern.operation->is_linear_only || pattern.algorithm.is_linear) return linear;
+    const std::uint64_t ranks =
+        std::uint64_t{pattern.hosts.communicator.total()} * pattern.hosts.ranks_per_host;
+    if (!pattern.algorithm.able_to_linear || ranks > direct_ranks_max) return std::nullopt;
+    if (pattern.operation->sizes_agree && message_bytes.value_or(0) == 0) return std::nullopt;
+    return linear;
 }
 
 }  // namespace
 
 std::string plan_key(const CollectivePattern& pattern, std::optional<std::uint64_t> message_bytes) {
     const AllToAllPattern& hosts = pattern.hosts;
-    const auto ranks = pattern.places ? pattern.places->host_of_rank : std::vector<std::uint32_t>{};
-    const auto clusters =
-        pattern.places ? pattern.places->cluster_of_host : std::vector<std::size_t>{};
-    return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", pattern.operation->name,
+    const AlgorithmChoice& algorithm = pattern.algorithm;
+    return fmt::format("{} {} {} {} {} {} {} {} {} {} {}", pattern.operation->name,
                        fmt::join(hosts.job.per_cluster, ","),
                        fmt::join(hosts.communicator.per_cluster, ","), hosts.siblings_disjoint,
                        hosts.ranks_per_host, pattern.root_cluster, pattern.root_is_here,
-                       pattern.algorithm.fixed ? algorithm_name(*pattern.algorithm.fixed) : "any",
-                       pattern.algorithm.able.to_ulong() +
-                           (pattern.algorithm.able_to_ring ? 1U << all_to_all_algorithm_count : 0),
-                       fmt::join(ranks, ","),
-                       fmt::join(clusters, ","), pattern.own_place,
+                       algorithm.is_linear, algorithm.able_to_linear, algorithm.able_to_ring,
                        message_bytes ? fmt::to_string(*message_bytes) : "any");
 }
 
@@ -101,37 +77,7 @@ void NodePlanner::distrust(std::optional<std::uint32_t> divisor_factor_thousandt
     plans_.clear();
 }
 
-/// Only where no other communicator of the job can be in another step at the same
-/// time: the client says so, or this one has all the job's ranks.
-void NodePlanner::place_ranks(CollectivePattern& pattern, const CollectiveHosts& hosts,
-                              std::span<const std::uint32_t> rank_hosts) const {
-    const Topology& topology = config_.topology;
-    RankPlaces places;
-    std::map<std::size_t, std::uint32_t> place_of_host;
-    std::vector<std::uint32_t> ranks_of_place;
-    for (const std::uint32_t name : rank_hosts) {
-        const auto host = *topology.find_host(hosts.communicator[name]);
-        const auto [entry, is_new] =
-            place_of_host.try_emplace(host, static_cast<std::uint32_t>(place_of_host.size()));
-        if (is_new) {
-            places.cluster_of_host.push_back(topology.cluster_of(host));
-            ranks_of_place.push_back(0);
-        }
-        ++ranks_of_place[entry->second];
-        places.host_of_rank.push_back(entry->second);
-    }
-    const auto own = place_of_host.find(*topology.find_host(node_name_));
-    if (own == place_of_host.end()) return;
-    const bool has_all = place_of_host.size() == pattern.hosts.job.total() &&
-                         std::all_of(ranks_of_place.begin(), ranks_of_place.end(),
-                                     [&](auto ranks) { return ranks == hosts.ranks_per_host; });
-    if (!has_all && !hosts.siblings_disjoint) return;
-    pattern.own_place = own->second;
-    pattern.places = std::move(places);
-}
-
-Result<CollectivePattern> NodePlanner::pattern_of(const CollectiveHosts& hosts,
-                                                  std::span<const std::uint32_t> rank_hosts) const {
+Result<CollectivePattern> NodePlanner::pattern_of(const CollectiveHosts& hosts) const {
     const Topology& topology = config_.topology;
     const auto job = topology.resolve(hosts.job);
     if (!job) return tl::unexpected(job.error().within("job_hosts"));
@@ -150,7 +96,6 @@ Result<CollectivePattern> NodePlanner::pattern_of(const CollectiveHosts& hosts,
     pattern.hosts = {topology.count(*job), topology.count(*communicator), hosts.siblings_disjoint,
                      hosts.ranks_per_host};
     pattern.algorithm = hosts.algorithm;
-    place_ranks(pattern, hosts, rank_hosts);
     if (!hosts.root) return pattern;
     const auto root = topology.find_host(*hosts.root);
     if (!root || !communicator->contains(*root)) {
@@ -203,59 +148,8 @@ Result<NodePlan> NodePlanner::plan_alltoall_like(const CollectivePattern& patter
     node.is_uncontended = !node.paced;
     if (!node.paced) return node;
     node.rates = class_rates(layout_, plan->shares.rates);
-    node.algorithm = algorithm_of(pattern, plan->shares, message_bytes);
-    if (!node.algorithm) return node;
-    if (const auto steps = steps_of(pattern, *node.algorithm, message_bytes)) {
-        node.steps = own_steps(*steps, pattern.own_place);
-        node.predicted = steps->predicted;
-    }
+    node.algorithm = algorithm_of(pattern, message_bytes);
     return node;
-}
-
-std::optional<AllToAllAlgorithm> NodePlanner::algorithm_of(
-    const CollectivePattern& pattern, const AllToAllPlan& shares,
-    std::optional<std::uint64_t> message_bytes) const {
-    if (pattern.operation->algorithm) return pattern.operation->algorithm;
-    const AlgorithmChoice& choice = pattern.algorithm;
-    if (choice.fixed || choice.able.none()) return choice.fixed;
-    if (const auto wanted = config_.policy.algorithm) {
-        return choice.able[static_cast<std::size_t>(*wanted)] ? wanted : std::nullopt;
-    }
-    const std::uint64_t hosts = shares.hosts.total();
-    const std::uint64_t ranks = pattern.hosts.ranks_per_host;
-    if (hosts * ranks > direct_ranks_max) return std::nullopt;
-    if (!pattern.operation->sizes_agree) return all_at_once(choice);
-    if (message_bytes.value_or(0) == 0) return std::nullopt;
-    if (hosts > compared_hosts_max) return all_at_once(choice);
-    auto times = predict_algorithms(planned_, policy_, shares,
-                                    *message_bytes * ranks * ranks);
-    for (AlgorithmTime& time : times) {
-        const auto steps = steps_of(pattern, time.algorithm, message_bytes);
-        if (steps) time.paced = *steps->predicted;
-    }
-    return fastest(times, choice);
-}
-
-/// None: no stepwise algorithm, or nobody knows which ranks send in a step.
-std::optional<StepPlan> NodePlanner::steps_of(const CollectivePattern& pattern,
-                                              AllToAllAlgorithm algorithm,
-                                              std::optional<std::uint64_t> message_bytes) const {
-    if (!pattern.places || !is_stepwise(algorithm)) return std::nullopt;
-    auto plan = plan_steps(planned_, policy_, *pattern.places, algorithm, message_bytes);
-    if (!plan) return std::nullopt;
-    return std::move(*plan);
-}
-
-std::vector<NodeSteps> NodePlanner::own_steps(const StepPlan& plan, std::size_t own_place) const {
-    std::vector<NodeSteps> steps;
-    for (const StepBlock& block : plan.blocks) {
-        NodeSteps own{block.first_step, {}};
-        for (const ClassLayout& target : layout_.classes) {
-            own.rates.push_back(block.rates[own_place][target.cluster]);
-        }
-        if (steps.empty() || steps.back().rates != own.rates) steps.push_back(std::move(own));
-    }
-    return steps;
 }
 
 /// Its rates are not for the library's own algorithm, so there are none without it.
@@ -266,7 +160,7 @@ Result<NodePlan> NodePlanner::plan_by_ring(const CollectivePattern& pattern,
     if (!ring) return tl::unexpected(ring.error());
     NodePlan node{false, std::move(ring->reason), {}};
     node.predicted = std::move(ring->predicted);
-    node.by_ring = ring->is_named;
+    if (ring->is_named) node.algorithm = ClientAlgorithm::ring;
     return node;
 }
 
@@ -294,7 +188,7 @@ Result<NodePlan> NodePlanner::plan_rooted(const CollectivePattern& pattern,
     if (message_bytes) node.predicted = node.paced ? plan->chosen : plan->unpaced;
     node.is_uncontended = !node.paced;
     if (!node.paced) return node;
-    node.algorithm = pattern.operation->algorithm;
+    if (pattern.operation->is_linear_only) node.algorithm = ClientAlgorithm::linear;
     // The root is the last group, alone; the others come by cluster.
     const auto& groups = exchange->groups;
     std::size_t own = groups.size() - 1;

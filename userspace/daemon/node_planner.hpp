@@ -3,7 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -13,25 +12,18 @@
 #include "daemon/protocol.hpp"
 #include "daemon/shared_trunk.hpp"
 #include "model/planner.hpp"
-#include "model/step_rates.hpp"
 
 namespace headway {
-
-/// Of an algorithm whose ranks go in lock step: up to the next one's first step.
-struct NodeSteps {
-    std::uint32_t first_step = 1;
-    std::vector<ClassRate> rates;  ///< per class of the layout
-};
 
 /// What a collective means for this node's classes.
 struct NodePlan {
     bool paced = false;
     std::string reason;
     std::vector<ClassRate> rates;  ///< per class of the layout; empty if not paced
-    std::optional<AllToAllAlgorithm> algorithm{};  ///< that the rates are for; none: the library's
+    /// That the rates are for; none: the library's.  Where it is a ring there are no rates:
+    /// who goes around one asks for that traffic's.
+    std::optional<ClientAlgorithm> algorithm{};
     std::optional<Prediction> predicted{};  ///< with a message size: so paced, or so unpaced
-    std::vector<NodeSteps> steps{};  ///< faster than `rates`, in lock step only; or empty
-    bool by_ring = false;  ///< not paced: who goes around a ring asks for that traffic's rates
     /// Not paced because a job that is alone need not be.
     bool is_uncontended = false;
 };
@@ -43,10 +35,6 @@ struct CollectivePattern {
     std::size_t root_cluster = 0;  ///< of an operation with a root, as the next
     bool root_is_here = false;
     AlgorithmChoice algorithm{};
-    /// The communicator's ranks, and this node's place among their hosts.  None: not
-    /// told, or others of the job's may use the links at the same time.
-    std::optional<RankPlaces> places{};
-    std::size_t own_place = 0;
 
     /// All ranks ask for the same message size.
     [[nodiscard]] bool sizes_agree() const {
@@ -91,8 +79,7 @@ public:
     /// Names to numbers.  Fails on unknown hosts, on communicator hosts that
     /// are not in the job, on a root that is not in the communicator, and if
     /// this node is not.
-    [[nodiscard]] Result<CollectivePattern> pattern_of(
-        const CollectiveHosts& hosts, std::span<const std::uint32_t> rank_hosts = {}) const;
+    [[nodiscard]] Result<CollectivePattern> pattern_of(const CollectiveHosts& hosts) const;
 
     /// Without a message size for messages of any.  Kept for the next who asks: the
     /// processes of a job all ask the same.
@@ -115,14 +102,6 @@ private:
                                std::optional<std::uint64_t> message_bytes) const;
     Result<NodePlan> plan_alltoall_like(const CollectivePattern& pattern,
                                         std::optional<std::uint64_t> message_bytes) const;
-    std::optional<AllToAllAlgorithm> algorithm_of(const CollectivePattern& pattern,
-                                                  const AllToAllPlan& shares,
-                                                  std::optional<std::uint64_t> message_bytes) const;
-    void place_ranks(CollectivePattern& pattern, const CollectiveHosts& hosts,
-                     std::span<const std::uint32_t> rank_hosts) const;
-    std::optional<StepPlan> steps_of(const CollectivePattern& pattern, AllToAllAlgorithm algorithm,
-                                     std::optional<std::uint64_t> message_bytes) const;
-    std::vector<NodeSteps> own_steps(const StepPlan& plan, std::size_t own_place) const;
     Result<NodePlan> plan_by_ring(const CollectivePattern& pattern,
                                   std::optional<std::uint64_t> message_bytes) const;
     Result<NodePlan> plan_rooted(const CollectivePattern& pattern,

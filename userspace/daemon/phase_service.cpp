@@ -97,7 +97,7 @@ std::uint32_t PhaseService::generation(const PhaseSeat& seat) const {
 
 Result<NodePlan> PhaseService::plan(const NodePlanner& planner,
                                     const PhaseRequest& request) const {
-    const auto pattern = planner.pattern_of(request.hosts, request.rank_hosts);
+    const auto pattern = planner.pattern_of(request.hosts);
     if (!pattern) return tl::unexpected(pattern.error());
     if (auto small = too_small(planner.config().policy, request.message_bytes)) {
         return NodePlan{false, std::move(*small), {}};
@@ -121,24 +121,7 @@ Result<Json> PhaseService::phase(const ControlSession& session, const PhaseReque
     const bool is_as_predicted = plan->predicted && !has_part(session.seat->job);
     answer["predicted"] = is_as_predicted ? prediction_json(*plan->predicted) : Json(nullptr);
     answer["min_message_bytes"] = planner.config().policy.min_message_bytes;
-    if (auto steps = steps_json(session.seat->job, plan->steps); !steps.empty()) {
-        answer["steps"] = std::move(steps);
-    }
     return answer;
-}
-
-/// Empty, too, if the job has no room for so many phases: then the phase of the
-/// whole has to do.
-Json PhaseService::steps_json(std::uint32_t job, const std::vector<NodeSteps>& steps) {
-    Json list = Json::array();
-    for (const NodeSteps& step : steps) {
-        const auto number = jobs_.phase(job, without_idle_limits(step.rates), false);
-        if (!number) return Json::array();
-        list.push_back({{"step", step.first_step},
-                        {"phase", *number},
-                        {"bytes_per_s", rate_json(least_of(job, *number))}});
-    }
-    return list;
 }
 
 /// All processes of the job ask for the same.

@@ -84,7 +84,6 @@ private:
     [[nodiscard]] bool is_too_slow(BytesPerSecond rate) const;
     [[nodiscard]] tl::unexpected<Error> too_slow(BytesPerSecond rate) const;
     [[nodiscard]] std::vector<ClassRate> without_idle_limits(std::vector<ClassRate> rates) const;
-    Json steps_json(std::uint32_t job, const std::vector<NodeSteps>& steps);
     [[nodiscard]] Json number_json(const PhaseSeat& seat, std::uint32_t number) const;
     [[nodiscard]] ClassRate least_of(std::uint32_t job, std::uint32_t number) const;
     [[nodiscard]] bool has_part(std::uint32_t job) const;

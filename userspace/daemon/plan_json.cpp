@@ -40,8 +40,7 @@ Json exchange_link_json(const Topology& topology, const Exchange& exchange,
 }
 
 Json algorithm_json(const NodePlan& plan) {
-    if (plan.by_ring) return ring_name;
-    return plan.algorithm ? Json(algorithm_name(*plan.algorithm)) : Json(nullptr);
+    return plan.algorithm ? Json(name_of(*plan.algorithm)) : Json(nullptr);
 }
 
 Json rate_json(const ClassRate& rate) { return rate ? Json(rate->value) : Json(nullptr); }

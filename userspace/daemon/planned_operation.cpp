@@ -7,7 +7,7 @@
 namespace headway {
 namespace {
 
-constexpr auto linear = AllToAllAlgorithm::linear;
+constexpr bool linear = true;
 
 constexpr std::array planned_operations{
     PlannedOperation{"alltoall", PlannedAs::alltoall},
@@ -21,10 +21,10 @@ constexpr std::array planned_operations{
     PlannedOperation{"scatterv", PlannedAs::scatter, true, false, linear},
     PlannedOperation{"bcast", PlannedAs::scatter, true, true, linear, RingOperation::chain},
     PlannedOperation{"reduce", PlannedAs::gather, true, true, linear, RingOperation::chain},
-    PlannedOperation{"allreduce", PlannedAs::nothing, false, true, {}, RingOperation::allreduce},
-    PlannedOperation{"reduce_scatter", PlannedAs::nothing, false, false, {},
+    PlannedOperation{"allreduce", PlannedAs::nothing, false, true, false, RingOperation::allreduce},
+    PlannedOperation{"reduce_scatter", PlannedAs::nothing, false, false, false,
                      RingOperation::reduce_scatter},
-    PlannedOperation{"reduce_scatter_block", PlannedAs::nothing, false, true, {},
+    PlannedOperation{"reduce_scatter_block", PlannedAs::nothing, false, true, false,
                      RingOperation::reduce_scatter},
     PlannedOperation{"neighbor_allgather", PlannedAs::neighbours, false, false, linear},
     PlannedOperation{"neighbor_allgatherv", PlannedAs::neighbours, false, false, linear},

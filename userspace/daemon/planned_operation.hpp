@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "model/planner.hpp"
 #include "model/ring_plan.hpp"
 
 namespace headway {
@@ -25,13 +24,13 @@ struct PlannedOperation {
     bool has_root = false;
     /// All ranks name the same message size.
     bool sizes_agree = true;
-    /// The only algorithm that there are rates for; none: for any of an all-to-all.
-    std::optional<AllToAllAlgorithm> algorithm{};
+    /// There are rates for messages under way at once only.
+    bool is_linear_only = false;
     /// What a ring would do; none: it cannot carry out such an operation.
     std::optional<RingOperation> ring{};
 
-    [[nodiscard]] constexpr bool allows(AllToAllAlgorithm other) const {
-        return algorithm ? other == *algorithm : as == PlannedAs::alltoall;
+    [[nodiscard]] constexpr bool can_be_linear() const {
+        return is_linear_only || as == PlannedAs::alltoall;
     }
 };
 

@@ -12,7 +12,6 @@
 #include "daemon/limits.hpp"
 #include "json/json_text.hpp"
 #include "model/hostlist.hpp"
-#include "model/step_rates.hpp"
 
 namespace headway {
 namespace {
@@ -75,21 +74,6 @@ public:
         }
         for (const Input& item : *value) strings.push_back(item.get<std::string>());
         return strings;
-    }
-
-    std::vector<std::uint64_t> numbers(const char* key, std::size_t most) {
-        std::vector<std::uint64_t> numbers;
-        const Input* value = find(key);
-        if (value == nullptr) return numbers;
-        const bool fits = value->is_array() && value->size() <= most &&
-                          std::all_of(value->begin(), value->end(),
-                                      [](const Input& item) { return item.is_number_unsigned(); });
-        if (!fits) {
-            fail("\"{}\" must be an array of at most {} whole numbers from 0", key, most);
-            return numbers;
-        }
-        for (const Input& item : *value) numbers.push_back(item.get<std::uint64_t>());
-        return numbers;
     }
 
     /// Triples of whole numbers; the first two are places in a list of so many.
@@ -187,7 +171,7 @@ const PlannedOperation* read_operation(ObjectReader& reader) {
 void read_alltoall(ObjectReader& reader) {
     const PlannedOperation* operation = read_operation(reader);
     if (operation != nullptr &&
-        (operation->as != PlannedAs::alltoall || operation->algorithm)) {
+        (operation->as != PlannedAs::alltoall || operation->is_linear_only)) {
         reader.fail("\"operation\" of a plan must be \"alltoall\" or \"alltoallv\"");
     }
 }
@@ -215,16 +199,14 @@ std::uint32_t read_ranks_per_host(ObjectReader& reader) {
 AlgorithmChoice read_algorithm_choice(ObjectReader& reader, const PlannedOperation* operation) {
     AlgorithmChoice choice;
     for (const std::string& name : reader.strings("algorithms", algorithms_per_request_max)) {
-        if (const auto known = parse_algorithm(name)) {
-            choice.able.set(static_cast<std::size_t>(*known));
-        } else if (name == ring_name && operation != nullptr && operation->ring) {
-            choice.able_to_ring = true;
-        }
+        if (name == name_of(ClientAlgorithm::linear)) choice.able_to_linear = true;
+        if (name == name_of(ClientAlgorithm::ring))
+            choice.able_to_ring = operation != nullptr && operation->ring;
     }
     const auto name = reader.string("algorithm", 32);
     if (!name) return choice;
-    choice.fixed = parse_algorithm(*name);
-    if (!choice.fixed || (operation != nullptr && !operation->allows(*choice.fixed))) {
+    choice.is_linear = name == name_of(ClientAlgorithm::linear);
+    if (!choice.is_linear || (operation != nullptr && !operation->can_be_linear())) {
         reader.fail("\"algorithm\": there are no plans of the operation for \"{}\"",
                     name->substr(0, 32));
     }
@@ -241,18 +223,6 @@ CollectiveHosts read_collective(ObjectReader& reader) {
     hosts.siblings_disjoint = reader.boolean("siblings_disjoint").value_or(false);
     hosts.algorithm = read_algorithm_choice(reader, hosts.operation);
     return hosts;
-}
-
-std::vector<std::uint32_t> read_rank_hosts(ObjectReader& reader, const CollectiveHosts& hosts) {
-    std::vector<std::uint32_t> places;
-    for (const std::uint64_t place : reader.numbers("rank_hosts", step_ranks_max)) {
-        if (place >= hosts.communicator.size()) {
-            reader.fail("\"rank_hosts\" must be places in \"comm_hosts\", counted from 0");
-            return {};
-        }
-        places.push_back(static_cast<std::uint32_t>(place));
-    }
-    return places;
 }
 
 std::string read_job(ObjectReader& reader) {
@@ -311,7 +281,6 @@ Result<RequestBody> read_join(ObjectReader& reader) {
 Result<RequestBody> read_phase(ObjectReader& reader) {
     PhaseRequest phase;
     phase.hosts = read_collective(reader);
-    phase.rank_hosts = read_rank_hosts(reader, phase.hosts);
     phase.message_bytes = reader.number("message_bytes");
     return reader.finish(std::move(phase));
 }

@@ -71,8 +71,6 @@ struct JoinRequest {
 /// Which phase is a collective's?
 struct PhaseRequest {
     CollectiveHosts hosts;
-    /// The communicator's ranks: places in its list of hosts.  Empty: not told.
-    std::vector<std::uint32_t> rank_hosts;
     std::optional<std::uint64_t> message_bytes;
 };
 

@@ -71,7 +71,6 @@ inline constexpr std::size_t all_to_all_algorithm_count = 5;
 ///   alltoall_b     PlogPT's B, predicted for a power of two
 ///   grid           Steffenel's two phases (contention.hpp), predicted for two clusters
 [[nodiscard]] std::string_view algorithm_name(AllToAllAlgorithm algorithm);
-[[nodiscard]] std::optional<AllToAllAlgorithm> parse_algorithm(std::string_view name);
 
 struct AlgorithmTime {
     AllToAllAlgorithm algorithm = AllToAllAlgorithm::linear;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times of an all-to-all's algorithms; see planner.hpp.
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "model/planner.hpp"
@@ -11,6 +12,10 @@ namespace headway {
 namespace {
 
 using Rates = std::vector<std::vector<std::optional<BytesPerSecond>>>;
+
+/// In the order of AllToAllAlgorithm.
+constexpr std::array<std::string_view, all_to_all_algorithm_count> algorithm_names{
+    "linear", "pairwise_ring", "pairwise_xor", "alltoall_b", "grid"};
 
 /// Hosts one after the other, those of a cluster together, as ranks mostly are.
 std::vector<std::size_t> clusters_of_ranks(const Exchange& exchange) {
@@ -185,6 +190,10 @@ std::vector<std::pair<AllToAllAlgorithm, Prediction>> times(const Topology& topo
 }
 
 }  // namespace
+
+std::string_view algorithm_name(AllToAllAlgorithm algorithm) {
+    return algorithm_names[static_cast<std::size_t>(algorithm)];
+}
 
 std::vector<AlgorithmTime> predict_algorithms(const Topology& topology, const PlanPolicy& policy,
                                               const AllToAllPlan& plan,

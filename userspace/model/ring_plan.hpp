@@ -24,14 +24,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "model/planner.hpp"
 
 namespace headway {
-
-/// As everywhere else: in the control protocol, and in the MPI helper.
-inline constexpr std::string_view ring_name = "ring";
 
 enum class RingOperation { allgather, reduce_scatter, allreduce, chain };
 

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// An MPI_Alltoall of small blocks between nodes with several ranks: one message for each
+// pair of nodes instead of one for each pair of ranks, after the two phases of Steffenel
+// et al. (their clusters are nodes here).  What the field calls node-aware.
+//
+// On each node a rank stands for some of the other nodes: its l-th rank for those whose
+// place is l modulo the number of its ranks.  Three exchanges:
+//
+//   1. within the node: each rank hands its blocks for a node to the one that stands for it
+//   2. between the nodes: the two that stand for each other's node exchange all blocks of
+//      that pair, one message each way
+//   3. within the node: each rank gets what has come for it
+//
+// A rank has 2 k messages within a node of k ranks and about N / k to N other nodes, where
+// the direct exchange has k N.  Every block is copied four times, so this is for small
+// ones.  Blocks have the same number of bytes at all ranks, whatever their types.
+#pragma once
+
+#include <cstdint>
+
+#include "exchange.hpp"
+
+namespace headway::glue {
+
+/// Blocks of so many bytes may go this way: fewer than the first are not paced, and more
+/// than the second cost more in copies than in messages.
+inline constexpr std::uint64_t node_aware_from_bytes = 256;
+inline constexpr std::uint64_t node_aware_to_bytes = 4096;
+
+/// A status of MPI.  Memory may be short (std::bad_alloc).
+[[nodiscard]] int exchange_by_nodes(const Exchange& exchange, const ExchangeOrder& order,
+                                    const OwnCall& call);
+
+}  // namespace headway::glue
