@@ -111,6 +111,19 @@ class Both:
                             if "blocking" in line and "in_place" in line]
                 self.assertGreater(len(in_place), 0)
 
+    def test_more_messages_than_the_window(self):
+        """Of 72 ranks each has 144, and 128 at most under way; the bench checks all bytes."""
+        nodes = [f"a{at % 36}" for at in range(72)]
+        for operation in ("alltoall", "gather"):
+            with self.subTest(operation=operation), \
+                    self.daemon(nodes=nodes, algorithm="linear", phases=True):
+                job = self.run_job("collective_bench", "--operation", operation, "--sizes", "5000",
+                                   "--warmup", "0", "--repetitions", "2", ranks=len(nodes),
+                                   HEADWAY_VERBOSE="1", HEADWAY_ALL_RANKS="on",
+                                   HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+                self.assertEqual(job.status, 0, job.stderr)
+                self.assertIn(f"{operation} of 72 ranks: linear", job.stderr)
+
     # ---- around a ring ---------------------------------------------------------
 
     def test_rings(self):
