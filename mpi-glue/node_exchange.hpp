@@ -22,10 +22,11 @@
 
 namespace headway::glue {
 
-/// Blocks of so many bytes may go this way: fewer than the first are not paced, and more
-/// than the second cost more in copies than in messages.
+/// Blocks of so many bytes may go this way, where some node has so many ranks: fewer bytes
+/// are not paced, more cost more in copies than in messages, and few ranks have few messages.
 inline constexpr std::uint64_t node_aware_from_bytes = 256;
 inline constexpr std::uint64_t node_aware_to_bytes = 4096;
+inline constexpr int node_aware_from_ranks = 4;
 
 /// A status of MPI.  Memory may be short (std::bad_alloc).
 [[nodiscard]] int exchange_by_nodes(const Exchange& exchange, const ExchangeOrder& order,

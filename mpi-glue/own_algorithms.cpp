@@ -40,7 +40,7 @@ bool OwnAlgorithms::is_on_its_own(MPI_Comm communicator) noexcept {
 /// Of blocks that all ranks know the size of.
 bool OwnAlgorithms::may_go_by_nodes(Operation operation, std::uint64_t bytes) noexcept {
     return operation == Operation::alltoall && bytes >= node_aware_from_bytes &&
-           bytes <= node_aware_to_bytes && helper().hosts().job_hosts().ranks_per_host() > 1;
+           bytes <= node_aware_to_bytes && helper().hosts().job_hosts().ranks_per_host() >= node_aware_from_ranks;
 }
 
 OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective,
@@ -52,8 +52,8 @@ OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective,
     if (!root_host) return {};
 
     const bool all_know_it = sizes_agree(collective.operation);
-    const bool by_nodes =
-        may_go_by_nodes(collective.operation, bytes) && choices->order->most_on_a_host() > 1;
+    const bool by_nodes = may_go_by_nodes(collective.operation, bytes) &&
+                          choices->order->most_on_a_host() >= node_aware_from_ranks;
     if (all_know_it && !by_nodes && bytes < own_from_bytes) return {};
     const Algorithm able = by_nodes ? Algorithm::node_aware : own_algorithm_of(collective.operation);
     const Choices::Key place{collective.operation, *root_host, all_know_it ? size_class(bytes) : 0};

@@ -56,15 +56,14 @@ class Both:
                 self.assert_only_rank_0_leaves_the_choice(daemon, len(nodes))
 
     def test_small_alltoalls_by_nodes(self):
-        """Of all types, in place and from one node to another; nodes of one, two and three
-        ranks."""
-        nodes = ["a0", "b0", "a0", "a0", "b1", "b0"]
+        """Of all types, and in place; nodes of one, two and four ranks."""
+        nodes = ["a0", "b0", "a0", "a0", "b1", "b0", "a0"]
         arguments = ("collectives", "--cases", "4560", "--only", "alltoall", "--seed", "7")
         plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
         job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm="linear",
                                      HEADWAY_VERBOSE="1")
         self.assert_same_output(job, plain)
-        self.assertIn("alltoall of 6 ranks: node_aware", job.stderr)
+        self.assertIn("alltoall of 7 ranks: node_aware", job.stderr)
         self.assert_asked_between_hosts(daemon)
 
     def assert_asked_between_hosts(self, daemon):
@@ -75,19 +74,21 @@ class Both:
 
     def test_messages_by_nodes(self):
         """One between each two nodes, in the exchange's phase; all others within a node."""
-        nodes = ["a0", "b0", "a0", "a0", "b1", "b0"]
+        nodes = ["a0", "b0", "a0", "a0", "b1", "b0", "a0"]
         with self.daemon(nodes=nodes, algorithm="linear", phases=True):
             for size in (256, 4096):
                 job, sent = self.spied_job("collective_bench", "--sizes", str(size), "--warmup", "0",
                                            "--repetitions", "1", ranks=len(nodes))
                 self.assertEqual(job.status, 0, job.stderr)
-                self.assertIn("alltoall of 6 ranks: node_aware", job.stderr)
+                self.assertIn("alltoall of 7 ranks: node_aware", job.stderr)
                 between = sorted((nodes[a], nodes[b]) for a, b, _ in sent if nodes[a] != nodes[b])
                 self.assertEqual(between, sorted(itertools.permutations(("a0", "b0", "b1"), 2)))
                 self.assertEqual({phase for *_, phase in sent}, {WHOLE_PHASE})
-            for size in (255, 4097):
+        for size, nodes in ((255, nodes), (4097, nodes), (4096, nodes[:6])):
+            with self.subTest(size=size), self.daemon(nodes=nodes, algorithm="linear", phases=True):
                 job, sent = self.spied_job("collective_bench", "--sizes", str(size), "--warmup", "0",
                                            "--repetitions", "1", ranks=len(nodes))
+                self.assertEqual(job.status, 0, job.stderr)
                 self.assertNotIn("node_aware", job.stderr)
 
     def test_linear_gather_and_scatter(self):
