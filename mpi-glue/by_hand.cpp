@@ -3,12 +3,12 @@
 
 #include <vector>
 
-#include "attributes.hpp"
 #include "helper.hpp"
 #include "pattern_player.hpp"
 #include "pending_requests.hpp"
 #include "real.hpp"
 #include "recorder.hpp"
+#include "sending_rate.hpp"
 
 namespace headway::glue::by_hand {
 namespace {
@@ -150,51 +150,33 @@ int Testsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_
     return result;
 }
 
-int Comm_create_keyval(MPI_Comm_copy_attr_function* copy_fn,
-                       MPI_Comm_delete_attr_function* delete_fn, int* keyval, void* extra_state) {
-    if (const auto ours = attributes().keyval_for(reinterpret_cast<MPI_Aint>(extra_state))) {
-        *keyval = *ours;
-        return MPI_SUCCESS;
-    }
-    return real::Comm_create_keyval(copy_fn, delete_fn, keyval, extra_state);
+int Comm_set_info(MPI_Comm comm, MPI_Info info) {
+    const int status = real::Comm_set_info(comm, info);
+    if (status == MPI_SUCCESS) sending_rate().set(comm, info);
+    return status;
+}
+
+int Comm_get_info(MPI_Comm comm, MPI_Info* info) {
+    const int status = real::Comm_get_info(comm, info);
+    if (status == MPI_SUCCESS) sending_rate().add_to(*info, comm);
+    return status;
 }
 
 namespace {
 
-/// False: not our attribute.
-bool get_ours(MPI_Comm comm, int keyval, void* value, int* flag) {
-    if (!attributes().is_ours(keyval)) return false;
-    int* const stored = attributes().get(comm, keyval);
-    *flag = stored != nullptr ? 1 : 0;
-    if (stored != nullptr) *static_cast<int**>(value) = stored;
-    return true;
-}
-
-bool put_ours(MPI_Comm comm, int keyval, const void* value) {
-    if (!attributes().is_ours(keyval)) return false;
-    if (value != nullptr) attributes().put(comm, keyval, *static_cast<const int*>(value));
-    return true;
+/// `end` is given the handle, which it may change.
+int around_end(MPI_Comm* comm, const auto& end) {
+    const MPI_Comm ended = comm != nullptr ? *comm : MPI_COMM_NULL;
+    const int status = end(comm);
+    if (status == MPI_SUCCESS) sending_rate().forget(ended);
+    return status;
 }
 
 }  // namespace
 
-int Comm_get_attr(MPI_Comm comm, int keyval, void* value, int* flag) {
-    return get_ours(comm, keyval, value, flag) ? MPI_SUCCESS
-                                               : real::Comm_get_attr(comm, keyval, value, flag);
-}
+int Comm_free(MPI_Comm* comm) { return around_end(comm, real::Comm_free); }
 
-int Comm_set_attr(MPI_Comm comm, int keyval, void* value) {
-    return put_ours(comm, keyval, value) ? MPI_SUCCESS : real::Comm_set_attr(comm, keyval, value);
-}
-
-int Attr_get(MPI_Comm comm, int keyval, void* value, int* flag) {
-    return get_ours(comm, keyval, value, flag) ? MPI_SUCCESS
-                                               : real::Attr_get(comm, keyval, value, flag);
-}
-
-int Attr_put(MPI_Comm comm, int keyval, void* value) {
-    return put_ours(comm, keyval, value) ? MPI_SUCCESS : real::Attr_put(comm, keyval, value);
-}
+int Comm_disconnect(MPI_Comm* comm) { return around_end(comm, real::Comm_disconnect); }
 
 int Pcontrol(int level) {
     recorder().enter_phase(level);

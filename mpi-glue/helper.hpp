@@ -82,7 +82,7 @@ public:
     /// promised that.
     [[nodiscard]] bool has_its_links_alone(MPI_Comm communicator) const;
 
-    /// Session::hold(); false, too, without a session.
+    /// Session::hold(); without a session the error is what became of the job.
     [[nodiscard]] LinkResult<bool> hold(std::shared_ptr<HeldRates> rates) noexcept;
     [[nodiscard]] std::uint64_t min_message_bytes() noexcept;
 
@@ -92,7 +92,7 @@ public:
 
     /// Session::plan(); nothing, too, where the daemon refuses.
     [[nodiscard]] std::optional<PlannedExchange> plan(Operation operation, const HostSet& hosts,
-                                                      std::uint64_t message_bytes) noexcept;
+                                                      std::optional<std::uint64_t> message_bytes) noexcept;
     [[nodiscard]] std::chrono::nanoseconds waited_for_daemon() noexcept;
 
     void finalize() noexcept;
@@ -106,7 +106,8 @@ public:
     /// will end.
     [[nodiscard]] bool all_ranks_take_part() const { return all_ranks_take_part_; }
 
-    /// One line, of the first process on this node that has any.
+    /// One line, of the first process on this node that has any; without a session, where
+    /// all have the same to say, of rank 0.
     void complain(const std::string& text) noexcept;
 
 private:
@@ -160,6 +161,7 @@ private:
     std::atomic<bool> forked_{false};  ///< this is a child of the session's process
     std::mutex mutex_;                 ///< guards what follows
     std::optional<Session> session_;
+    bool complained_ = false;  ///< without a session
 };
 
 /// The process's helper.  It is never destroyed: MPI may call back, and threads
