@@ -23,6 +23,9 @@ import sys
 BANNER = "// SPDX-License-Identifier: MIT\n// Written by generate_wrappers.py from functions.def.\n"
 BANNER_C = "/* SPDX-License-Identifier: MIT */\n/* Written by generate_wrappers.py from functions.def. */\n"
 
+# The members of RequestCall, see pending_requests.hpp.
+REQUEST_CALL = ("request", "count", "requests", "index", "outcount", "indices", "flag")
+
 
 class Argument:
     """One argument; `large`: as in the form with large counts."""
@@ -138,13 +141,18 @@ def body(function):
         return [f"const int status = {call};",
                 "if (status == MPI_SUCCESS) recorder().prepared(*request, comm, dest, count, datatype);",
                 "return status;"]
+    for kind, part in (("starts", "starting"), ("completes", "completing")):
+        if kind in function.kind:
+            named = ", ".join(f".{argument.name} = {argument.name}" for argument in function.arguments
+                              if argument.name in REQUEST_CALL)
+            return [f"return {part}({{{named}}}, [&] {{ return {call}; }});"]
     return [f"return by_hand::{function.name}({function.passed()});"]
 
 
 def wrapper(function):
     """Its type is compared with that of mpi.h."""
     lines = body(function)
-    if "by_hand" not in function.kind:
+    if function.kind & {"collective", "send", "send_init"}:
         lines = ["const CallDepth depth;",
                  f"if (!depth.is_outermost()) return real::{function.name}({function.passed()});",
                  *lines]

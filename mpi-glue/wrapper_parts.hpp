@@ -132,4 +132,24 @@ int persistent(const auto& call, const MPI_Request* request, const auto& native)
     return status;
 }
 
+int starting(const RequestCall& call, const auto& native) {
+    for (const MPI_Request request : call.handles()) {
+        recorder().started(request);
+        if (pending_requests().has_persistent()) pending_requests().start(request);
+    }
+    const int status = native();
+    if (status == MPI_SUCCESS) return status;
+    for (const MPI_Request request : call.handles()) pending_requests().complete(request);
+    return status;
+}
+
+int completing(const RequestCall& call, const auto& native) {
+    if (pending_requests().is_quiet()) return native();
+    const auto handles = call.handles();
+    const std::vector<MPI_Request> waited(handles.begin(), handles.end());
+    const int status = native();
+    pending_requests().complete(waited, call, status);
+    return status;
+}
+
 }  // namespace headway::glue
