@@ -265,7 +265,9 @@ LinkResult<EntryId> Helper::enter_locked(const Collective& collective, MPI_Comm 
         if (!pattern) return tl::unexpected(pattern.error());
         known = *pattern;
     }
-    return session_->enter(*known, bytes);
+    const auto entered = session_->enter(*known, bytes);
+    least_paced_bytes_.store(known->second.min_message_bytes, std::memory_order_relaxed);
+    return entered;
 }
 
 PatternKey Helper::key_of(Operation operation, MPI_Comm communicator, const HostSet& hosts,
@@ -356,12 +358,12 @@ std::string Helper::why_not_paced(const Collective& collective, MPI_Comm communi
         patterns->by_operation[static_cast<std::size_t>(collective.operation)];
     const auto root_host = root_host_of(collective, communicator);
     const auto known = of_operation.find({root_host.value_or(no_root), algorithm});
-    if (known == of_operation.end() || known->second == nullptr) return "headwayd did not answer";
-    const Pattern& pattern = known->second->second;
-    if (pattern.paced && bytes < pattern.min_message_bytes)
-        return "messages under " + std::to_string(pattern.min_message_bytes) +
-               " bytes are not paced";
-    return pattern.reason;
+    const Pattern* pattern = known != of_operation.end() && known->second != nullptr
+                                 ? &known->second->second
+                                 : nullptr;
+    if ((pattern == nullptr || pattern->paced) && bytes < least_paced_bytes_)
+        return "messages under " + std::to_string(least_paced_bytes_) + " bytes are not paced";
+    return pattern != nullptr ? pattern->reason : "headwayd did not answer";
 } catch (const std::exception&) {
     return "";
 }

@@ -51,6 +51,17 @@ public:
     void before_init() noexcept;
     void after_init() noexcept;
 
+    /// False for most collectives with messages so small that they are not paced: their
+    /// pacing needs no lock and no look at the communicator.  Of small ones every 64th is
+    /// true, so that what follows from entering (the daemon is gone, its answers do not
+    /// hold any more) comes out in a job that has no others.
+    [[nodiscard]] bool may_pace(std::uint64_t bytes) noexcept {
+        if (bytes >= least_paced_bytes_.load(std::memory_order_relaxed)) return true;
+        const unsigned calls = small_calls_.load(std::memory_order_relaxed) + 1;
+        small_calls_.store(calls, std::memory_order_relaxed);  // a lost one is no loss
+        return calls % 64 == 0;
+    }
+
     /// Cheap: may a collective on this communicator be paced at all?
     [[nodiscard]] bool applies_to(MPI_Comm communicator) const noexcept;
 
@@ -159,6 +170,8 @@ private:
 
     std::atomic<bool> active_{false};  ///< there is a session, and it is this process's
     std::atomic<bool> forked_{false};  ///< this is a child of the session's process
+    std::atomic<std::uint64_t> least_paced_bytes_{0};  ///< as the daemon said last
+    std::atomic<unsigned> small_calls_{0};
     std::mutex mutex_;                 ///< guards what follows
     std::optional<Session> session_;
     bool complained_ = false;  ///< without a session

@@ -2,6 +2,7 @@
 // What the generated wrappers are made of.
 #pragma once
 
+#include <optional>
 #include <type_traits>
 
 #include "by_hand.hpp"
@@ -48,9 +49,15 @@ struct CollectiveCall {
         : collective(what), communicator(where), size(its_size), messages(its_messages) {}
 
     [[nodiscard]] EntryId enter(Algorithm algorithm = Algorithm::native) const {
-        return helper().applies_to(communicator)
-                   ? helper().enter(collective, communicator, size(), algorithm)
+        if (!helper().applies_to(communicator)) return not_entered;
+        return helper().may_pace(bytes())
+                   ? helper().enter(collective, communicator, bytes(), algorithm)
                    : not_entered;
+    }
+    /// The size, asked for once.
+    [[nodiscard]] std::uint64_t bytes() const {
+        if (!bytes_) bytes_ = size();
+        return *bytes_;
     }
     void record() const { recorder().collective(collective.operation, communicator, messages); }
 
@@ -58,6 +65,9 @@ struct CollectiveCall {
     MPI_Comm communicator;
     const Size& size;
     const Messages& messages;
+
+private:
+    mutable std::optional<std::uint64_t> bytes_;
 };
 
 /// Paced from here to the end of the scope.
@@ -88,7 +98,8 @@ int blocking(const auto& call, const auto& native) {
 /// With `exchange`, a CheckedCall.
 int blocking(const auto& call, const auto& exchange, const auto& native) {
     call.record();
-    const auto chosen = own_algorithms().choose(call.collective, call.communicator, call.size,
+    const auto bytes = [&] { return call.bytes(); };
+    const auto chosen = own_algorithms().choose(call.collective, call.communicator, bytes,
                                                 exchange.is_acceptable);
     const Paced paced(call, chosen.algorithm);
     const ReportedCall reported(call, chosen.algorithm, paced.is_entered());
