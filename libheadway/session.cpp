@@ -60,14 +60,21 @@ std::optional<PredictedTime> time_in(const Json& answer, const char* key) {
     return PredictedTime{low->get<double>(), high->get<double>()};
 }
 
+/// 0 if there is none.
+double rate_in(const Json& object, const char* name) {
+    if (!object.is_object()) return 0;
+    const auto rate = object.find(name);
+    return rate != object.end() && rate->is_number() ? rate->get<double>() : 0;
+}
+
 /// What "plan" answers; members that make no sense are as if they were missing.
 PlannedExchange read_plan(const Json& answer) {
     PlannedExchange plan;
     if (const auto paced = answer.find("paced"); paced != answer.end() && paced->is_boolean())
         plan.paced = paced->get<bool>();
-    if (const auto rate = answer.find("pair_bits_per_s");
-        rate != answer.end() && rate->is_number())
-        plan.pair_bits_per_s = rate->get<double>();
+    plan.pair_bits_per_s = rate_in(answer, "pair_bits_per_s");
+    if (const auto link = answer.find("limiting_link"); link != answer.end())
+        plan.limiting_bits_per_s = rate_in(*link, "bits_per_s");
     if (const auto reason = answer.find("reason"); reason != answer.end() && reason->is_string())
         plan.reason = reason->get<std::string>();
     plan.if_paced = time_in(answer, "predicted_paced");
@@ -215,17 +222,17 @@ LinkResult<std::optional<Algorithm>> Session::planned_algorithm(
     return algorithm_of(*answer) == able ? able : Algorithm::native;
 }
 
-LinkResult<std::optional<PlannedExchange>> Session::plan(Operation operation,
-                                                         const HostSet& hosts,
-                                                         std::uint64_t message_bytes) {
+LinkResult<std::optional<PlannedExchange>> Session::plan(
+    Operation operation, const HostSet& hosts, std::optional<std::uint64_t> message_bytes) {
     const auto connected = noted(connect());
     if (!connected) return tl::unexpected(connected.error());
     if (!*connected) return std::nullopt;
-    const auto answer = noted(ask({{"op", "plan"},
-                                          {"operation", name_of(operation)},
-                                          {"hosts", hosts_->names_of(hosts)},
-                                          {"ranks_per_host", hosts_->ranks_per_host()},
-                                          {"message_bytes", message_bytes}}));
+    Json request{{"op", "plan"},
+                 {"operation", name_of(operation)},
+                 {"hosts", hosts_->names_of(hosts)},
+                 {"ranks_per_host", hosts_->ranks_per_host()}};
+    if (message_bytes) request["message_bytes"] = *message_bytes;
+    const auto answer = noted(ask(std::move(request)));
     if (!answer) return tl::unexpected(answer.error());
     return read_plan(*answer);
 }

@@ -94,6 +94,7 @@ struct PredictedTime {
 struct PlannedExchange {
     bool paced = false;
     double pair_bits_per_s = 0;  ///< 0: nothing limits it
+    double limiting_bits_per_s = 0;  ///< of the link that does; 0: none
     std::string reason;
     std::optional<PredictedTime> if_paced;
     std::optional<PredictedTime> if_unpaced;
@@ -145,11 +146,10 @@ public:
     [[nodiscard]] LinkResult<std::optional<Algorithm>> planned_algorithm(
         const PatternKey& key, std::optional<std::uint64_t> bytes, AskedAt& asked);
 
-    /// What the daemon plans for an all-to-all of those hosts; nothing: there is no
-    /// daemon now.
-    [[nodiscard]] LinkResult<std::optional<PlannedExchange>> plan(Operation operation,
-                                                                  const HostSet& hosts,
-                                                                  std::uint64_t message_bytes);
+    /// What the daemon plans for an all-to-all of those hosts, with messages of any size
+    /// if none is given; nothing: there is no daemon now.
+    [[nodiscard]] LinkResult<std::optional<PlannedExchange>> plan(
+        Operation operation, const HostSet& hosts, std::optional<std::uint64_t> message_bytes);
 
     /// Unless not_entered, the rates hold, and leave() of it must follow.
     [[nodiscard]] LinkResult<EntryId> enter(KnownPattern& known, std::uint64_t bytes);

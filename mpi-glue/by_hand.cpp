@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "by_hand.hpp"
 
-#include <vector>
-
-#include "attributes.hpp"
 #include "helper.hpp"
 #include "pattern_player.hpp"
 #include "pending_requests.hpp"
 #include "real.hpp"
 #include "recorder.hpp"
+#include "sending_rate.hpp"
 
 namespace headway::glue::by_hand {
 namespace {
@@ -21,32 +19,12 @@ int around_init(const auto& init) {
     return status;
 }
 
-/// The handles as they are before MPI takes those back that it completes.
-std::vector<MPI_Request> copy_of(int count, const MPI_Request* requests) {
-    if (count <= 0 || requests == nullptr) return {};
-    return {requests, requests + count};
-}
-
-void complete(const std::vector<MPI_Request>& requests) {
-    for (const MPI_Request request : requests) pending_requests().complete(request);
-}
-
-/// `outcount` may be MPI_UNDEFINED, a negative number.
-void complete_some(const std::vector<MPI_Request>& requests, int outcount, const int* indices) {
-    for (int at = 0; at < outcount; ++at)
-        pending_requests().complete(requests[static_cast<std::size_t>(indices[at])]);
-}
-
-/// An error of one request does not mean that others were not completed.
-bool may_have_completed(int status) {
-    int error_class = MPI_SUCCESS;
-    if (status != MPI_SUCCESS) PMPI_Error_class(status, &error_class);
-    return error_class == MPI_SUCCESS || error_class == MPI_ERR_IN_STATUS;
-}
-
-void before_start(MPI_Request request) {
-    recorder().started(request);
-    if (pending_requests().has_persistent()) pending_requests().start(request);
+/// `end` is given the handle, which it may change.
+int around_end(MPI_Comm* comm, const auto& end) {
+    const MPI_Comm ended = comm != nullptr ? *comm : MPI_COMM_NULL;
+    const int status = end(comm);
+    if (status == MPI_SUCCESS) sending_rate().forget(ended);
+    return status;
 }
 
 }  // namespace
@@ -59,21 +37,6 @@ int Init_thread(int* argc, char*** argv, int required, int* provided) {
     return around_init([&] { return real::Init_thread(argc, argv, required, provided); });
 }
 
-int Start(MPI_Request* request) {
-    if (request != nullptr) before_start(*request);
-    const int status = real::Start(request);
-    if (status != MPI_SUCCESS && request != nullptr) pending_requests().complete(*request);
-    return status;
-}
-
-int Startall(int count, MPI_Request* requests) {
-    const auto started = copy_of(count, requests);
-    for (const MPI_Request request : started) before_start(request);
-    const int status = real::Startall(count, requests);
-    if (status != MPI_SUCCESS) complete(started);
-    return status;
-}
-
 int Request_free(MPI_Request* request) {
     if (request != nullptr) {
         pending_requests().forget(*request);
@@ -82,119 +45,21 @@ int Request_free(MPI_Request* request) {
     return real::Request_free(request);
 }
 
-int Wait(MPI_Request* request, MPI_Status* status) {
-    if (pending_requests().is_quiet() || request == nullptr) return real::Wait(request, status);
-    const MPI_Request waited = *request;
-    const int result = real::Wait(request, status);
-    pending_requests().complete(waited);
-    return result;
+int Comm_set_info(MPI_Comm comm, MPI_Info info) {
+    const int status = real::Comm_set_info(comm, info);
+    if (status == MPI_SUCCESS) sending_rate().set(comm, info);
+    return status;
 }
 
-int Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
-    if (pending_requests().is_quiet()) return real::Waitall(count, requests, statuses);
-    const auto waited = copy_of(count, requests);
-    const int result = real::Waitall(count, requests, statuses);
-    if (may_have_completed(result)) complete(waited);
-    return result;
+int Comm_get_info(MPI_Comm comm, MPI_Info* info) {
+    const int status = real::Comm_get_info(comm, info);
+    if (status == MPI_SUCCESS) sending_rate().add_to(*info, comm);
+    return status;
 }
 
-int Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
-    if (pending_requests().is_quiet()) return real::Waitany(count, requests, index, status);
-    const auto waited = copy_of(count, requests);
-    const int result = real::Waitany(count, requests, index, status);
-    if (result == MPI_SUCCESS && *index != MPI_UNDEFINED) complete_some(waited, 1, index);
-    return result;
-}
+int Comm_free(MPI_Comm* comm) { return around_end(comm, real::Comm_free); }
 
-int Waitsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
-    if (pending_requests().is_quiet())
-        return real::Waitsome(count, requests, outcount, indices, statuses);
-    const auto waited = copy_of(count, requests);
-    const int result = real::Waitsome(count, requests, outcount, indices, statuses);
-    if (may_have_completed(result)) complete_some(waited, *outcount, indices);
-    return result;
-}
-
-int Test(MPI_Request* request, int* flag, MPI_Status* status) {
-    if (pending_requests().is_quiet() || request == nullptr)
-        return real::Test(request, flag, status);
-    const MPI_Request waited = *request;
-    const int result = real::Test(request, flag, status);
-    if (result != MPI_SUCCESS || *flag != 0) pending_requests().complete(waited);
-    return result;
-}
-
-int Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
-    if (pending_requests().is_quiet()) return real::Testall(count, requests, flag, statuses);
-    const auto waited = copy_of(count, requests);
-    const int result = real::Testall(count, requests, flag, statuses);
-    if (may_have_completed(result) && *flag != 0) complete(waited);
-    return result;
-}
-
-int Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
-    if (pending_requests().is_quiet()) return real::Testany(count, requests, index, flag, status);
-    const auto waited = copy_of(count, requests);
-    const int result = real::Testany(count, requests, index, flag, status);
-    if (result == MPI_SUCCESS && *flag != 0 && *index != MPI_UNDEFINED)
-        complete_some(waited, 1, index);
-    return result;
-}
-
-int Testsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
-    if (pending_requests().is_quiet())
-        return real::Testsome(count, requests, outcount, indices, statuses);
-    const auto waited = copy_of(count, requests);
-    const int result = real::Testsome(count, requests, outcount, indices, statuses);
-    if (may_have_completed(result)) complete_some(waited, *outcount, indices);
-    return result;
-}
-
-int Comm_create_keyval(MPI_Comm_copy_attr_function* copy_fn,
-                       MPI_Comm_delete_attr_function* delete_fn, int* keyval, void* extra_state) {
-    if (const auto ours = attributes().keyval_for(reinterpret_cast<MPI_Aint>(extra_state))) {
-        *keyval = *ours;
-        return MPI_SUCCESS;
-    }
-    return real::Comm_create_keyval(copy_fn, delete_fn, keyval, extra_state);
-}
-
-namespace {
-
-/// False: not our attribute.
-bool get_ours(MPI_Comm comm, int keyval, void* value, int* flag) {
-    if (!attributes().is_ours(keyval)) return false;
-    int* const stored = attributes().get(comm, keyval);
-    *flag = stored != nullptr ? 1 : 0;
-    if (stored != nullptr) *static_cast<int**>(value) = stored;
-    return true;
-}
-
-bool put_ours(MPI_Comm comm, int keyval, const void* value) {
-    if (!attributes().is_ours(keyval)) return false;
-    if (value != nullptr) attributes().put(comm, keyval, *static_cast<const int*>(value));
-    return true;
-}
-
-}  // namespace
-
-int Comm_get_attr(MPI_Comm comm, int keyval, void* value, int* flag) {
-    return get_ours(comm, keyval, value, flag) ? MPI_SUCCESS
-                                               : real::Comm_get_attr(comm, keyval, value, flag);
-}
-
-int Comm_set_attr(MPI_Comm comm, int keyval, void* value) {
-    return put_ours(comm, keyval, value) ? MPI_SUCCESS : real::Comm_set_attr(comm, keyval, value);
-}
-
-int Attr_get(MPI_Comm comm, int keyval, void* value, int* flag) {
-    return get_ours(comm, keyval, value, flag) ? MPI_SUCCESS
-                                               : real::Attr_get(comm, keyval, value, flag);
-}
-
-int Attr_put(MPI_Comm comm, int keyval, void* value) {
-    return put_ours(comm, keyval, value) ? MPI_SUCCESS : real::Attr_put(comm, keyval, value);
-}
+int Comm_disconnect(MPI_Comm* comm) { return around_end(comm, real::Comm_disconnect); }
 
 int Pcontrol(int level) {
     recorder().enter_phase(level);

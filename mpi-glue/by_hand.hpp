@@ -10,26 +10,14 @@ namespace headway::glue::by_hand {
 int Init(int* argc, char*** argv);
 int Init_thread(int* argc, char*** argv, int required, int* provided);
 
-// Requests: see pending_requests.hpp.
-int Start(MPI_Request* request);
-int Startall(int count, MPI_Request* requests);
+/// The program gives a handle back: see pending_requests.hpp.
 int Request_free(MPI_Request* request);
-int Wait(MPI_Request* request, MPI_Status* status);
-int Waitall(int count, MPI_Request* requests, MPI_Status* statuses);
-int Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status);
-int Waitsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses);
-int Test(MPI_Request* request, int* flag, MPI_Status* status);
-int Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses);
-int Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status);
-int Testsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses);
 
-// Attributes: see attributes.hpp.
-int Comm_create_keyval(MPI_Comm_copy_attr_function* copy_fn,
-                       MPI_Comm_delete_attr_function* delete_fn, int* keyval, void* extra_state);
-int Comm_get_attr(MPI_Comm comm, int keyval, void* value, int* flag);
-int Comm_set_attr(MPI_Comm comm, int keyval, void* value);
-int Attr_get(MPI_Comm comm, int keyval, void* value, int* flag);
-int Attr_put(MPI_Comm comm, int keyval, void* value);
+// A program's own rate: see sending_rate.hpp.
+int Comm_set_info(MPI_Comm comm, MPI_Info info);
+int Comm_get_info(MPI_Comm comm, MPI_Info* info);
+int Comm_free(MPI_Comm* comm);
+int Comm_disconnect(MPI_Comm* comm);
 
 /// Marks a phase: see recorder.hpp and pattern_player.hpp.
 int Pcontrol(int level);

@@ -23,12 +23,8 @@ import sys
 BANNER = "// SPDX-License-Identifier: MIT\n// Written by generate_wrappers.py from functions.def.\n"
 BANNER_C = "/* SPDX-License-Identifier: MIT */\n/* Written by generate_wrappers.py from functions.def. */\n"
 
-# Fortran functions of attributes beside C's: see attributes_fortran.cpp.
-FORTRAN = [f"{name}{end}" for name in
-           ("mpi_comm_create_keyval", "mpi_comm_get_attr", "mpi_comm_set_attr",
-            "mpi_attr_get", "mpi_attr_put") for end in ("", "_", "__")]
-FORTRAN += [name.upper() for name in FORTRAN if not name.endswith("_")]
-FORTRAN += ["mpi_comm_create_keyval_f08_", "mpi_comm_get_attr_f08_", "mpi_comm_set_attr_f08_"]
+# The members of RequestCall, see pending_requests.hpp.
+REQUEST_CALL = ("request", "count", "requests", "index", "outcount", "indices", "flag")
 
 
 class Argument:
@@ -145,13 +141,18 @@ def body(function):
         return [f"const int status = {call};",
                 "if (status == MPI_SUCCESS) recorder().prepared(*request, comm, dest, count, datatype);",
                 "return status;"]
+    for kind, part in (("starts", "starting"), ("completes", "completing")):
+        if kind in function.kind:
+            named = ", ".join(f".{argument.name} = {argument.name}" for argument in function.arguments
+                              if argument.name in REQUEST_CALL)
+            return [f"return {part}({{{named}}}, [&] {{ return {call}; }});"]
     return [f"return by_hand::{function.name}({function.passed()});"]
 
 
 def wrapper(function):
     """Its type is compared with that of mpi.h."""
     lines = body(function)
-    if "by_hand" not in function.kind:
+    if function.kind & {"collective", "send", "send_init"}:
         lines = ["const CallDepth depth;",
                  f"if (!depth.is_outermost()) return real::{function.name}({function.passed()});",
                  *lines]
@@ -170,8 +171,7 @@ def lookup(every):
             "extern \"C\" HEADWAY_EXPORT headway_function* headway_wrapper_of(const char* name,\n"
             "                                                               headway_find* find) {\n"
             "    find_functions_by(find);\n"
-            "    headway_function* const found = wrapper_among(wrappers, name);\n"
-            "    return found != nullptr ? found : fortran_wrapper_of(name);\n}\n")
+            "    return wrapper_among(wrappers, name);\n}\n")
 
 
 def shown(path):
@@ -181,8 +181,6 @@ def shown(path):
     for symbol in symbols:
         yield symbol, "program_call"
         yield "P" + symbol, "profiling_call"
-    for name in FORTRAN:
-        yield name, "fortran_call"
 
 
 def write_preload(table, directory):

@@ -1,92 +1,79 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * headway_mpi.h: an MPI program sets its own sending rate.
+ * headway_mpi.h: the names of R. Takano et al., "Effects of Packet Pacing for MPI
+ * Programs in a Grid Environment", for programs in C that have them.
  *
- * Two attributes of communicators, both in Kbytes/s (1 Kbyte = 1000 bytes), with
- * the usual MPI_Comm_get_attr and MPI_Comm_set_attr (or MPI_Attr_get and
- * MPI_Attr_put).  Their values are int.
+ *   YAMPI_PSP_MAXRATE   get: headway_maxrate
+ *   YAMPI_PSP_MATB      get: headway_matb of this communicator, or headway_maxrate where
+ *                       none has been set.  The pointer is to storage that may be written
+ *                       to, which has no effect before the value is put.
+ *                       put: headway_matb; zero or less: no limit
  *
- *   HEADWAY_MAXRATE   get: the bandwidth that the clusters of the job share, as
- *                     the environment variable HEADWAY_MAXRATE says, or else
- *                     headwayd.  A put does nothing.
- *   HEADWAY_MATB      "maximum allowable transmission bandwidth".
- *                     get: at first HEADWAY_MAXRATE, then what was put last on
- *                          this communicator.  The pointer is to storage that
- *                          the library owns; it may be written to, which has no
- *                          effect before the value is put.
- *                     put: this process sends to other clusters at no more than
- *                          that rate from now on; zero or less: no limit.
- *
- * YAMPI_PSP_MAXRATE and YAMPI_PSP_MATB are other names of the two, those of R.
- * Takano et al., "Effects of Packet Pacing for MPI Programs in a Grid
- * Environment".
- *
- * The rate is the process's, whatever communicator it was put on: the last put
- * holds.  Collectives that Headway paces have their own rate meanwhile, the
- * stricter of the two.  It ends when the attribute is deleted, when the
- * communicator it was put on last is freed, and with MPI_Finalize.
- *
- * MPI_Comm_dup copies the value of HEADWAY_MATB to the new communicator, in
- * storage of its own, without putting it; every other new communicator begins
- * with HEADWAY_MAXRATE.
- *
- * Without the library (not preloaded, or HEADWAY=off) the attributes are not set:
- * a get says so in its flag, a put has no effect.  The program needs nothing of
- * Headway's to be linked.
- *
- * C, a phase in which n nodes of each cluster send to the other at once:
- *
- *   #include <headway_mpi.h>
- *
- *   int set_limit(MPI_Comm comm, int n)
- *   {
- *           int *max, *limit, known;
- *
- *           MPI_Comm_get_attr(comm, HEADWAY_MAXRATE, &max, &known);
- *           if (!known)
- *                   return 0;
- *           MPI_Comm_get_attr(comm, HEADWAY_MATB, &limit, &known);
- *           *limit = *max / n;
- *           return MPI_Comm_set_attr(comm, HEADWAY_MATB, limit);
- *   }
- *
- * Fortran: see headway_mpif.h.
+ * with MPI_Attr_get, MPI_Attr_put, MPI_Comm_get_attr and MPI_Comm_set_attr, which lead to
+ * MPI_Comm_get_info and MPI_Comm_set_info for these two keys; Documentation/headway-mpi.rst,
+ * "A program's own rate", says what the info keys mean.  All are int, in Kbytes/s of 1000
+ * bytes.  Without Headway a get says in its flag that nothing is set, and a put has no
+ * effect.
  */
 #ifndef HEADWAY_MPI_H
 #define HEADWAY_MPI_H
 
 #include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
 
-#define HEADWAY_MAXRATE headway_maxrate_keyval()
-#define HEADWAY_MATB headway_matb_keyval()
+/* MPI libraries number keys from 0 on (Open MPI), or from 2^30 on (MPICH). */
+enum { YAMPI_PSP_MAXRATE = 0x3ead0001, YAMPI_PSP_MATB = 0x3ead0002 };
 
-#define YAMPI_PSP_MAXRATE HEADWAY_MAXRATE
-#define YAMPI_PSP_MATB HEADWAY_MATB
-
-/* An extra state by which the library knows whose keyval is to be created. */
-#define HEADWAY_MAXRATE_STATE ((MPI_Aint)0x4845414457415901)
-#define HEADWAY_MATB_STATE ((MPI_Aint)0x4845414457415902)
-
-static inline int headway_keyval(int *keyval, MPI_Aint state)
+static inline int headway_get_attr(MPI_Comm comm, int keyval, void *value, int *flag)
 {
-	if (*keyval == MPI_KEYVAL_INVALID)
-		MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, keyval,
-				       (void *)state);
-	return *keyval;
+	static int maxrate, matb;
+	int *rate = keyval == YAMPI_PSP_MATB ? &matb : &maxrate;
+	char text[16] = "";
+	MPI_Info info;
+	int status;
+
+	if (keyval != YAMPI_PSP_MAXRATE && keyval != YAMPI_PSP_MATB)
+		return MPI_Comm_get_attr(comm, keyval, value, flag);
+	status = MPI_Comm_get_info(comm, &info);
+	if (status != MPI_SUCCESS)
+		return status;
+	*flag = 0;
+	if (keyval == YAMPI_PSP_MATB)
+		MPI_Info_get(info, "headway_matb", sizeof(text) - 1, text, flag);
+	if (!*flag)
+		MPI_Info_get(info, "headway_maxrate", sizeof(text) - 1, text, flag);
+	if (*flag) {
+		*rate = atoi(text);
+		*(int **)value = rate;
+	}
+	return MPI_Info_free(&info);
 }
 
-static inline int headway_maxrate_keyval(void)
+static inline int headway_set_attr(MPI_Comm comm, int keyval, void *value)
 {
-	static int keyval = MPI_KEYVAL_INVALID;
+	char text[16];
+	MPI_Info info;
+	int status;
 
-	return headway_keyval(&keyval, HEADWAY_MAXRATE_STATE);
+	if (keyval == YAMPI_PSP_MAXRATE)
+		return MPI_SUCCESS;
+	if (keyval != YAMPI_PSP_MATB)
+		return MPI_Comm_set_attr(comm, keyval, value);
+	snprintf(text, sizeof(text), "%d", *(int *)value > 0 ? *(int *)value : 0);
+	status = MPI_Info_create(&info);
+	if (status != MPI_SUCCESS)
+		return status;
+	status = MPI_Info_set(info, "headway_matb", text);
+	if (status == MPI_SUCCESS)
+		status = MPI_Comm_set_info(comm, info);
+	MPI_Info_free(&info);
+	return status;
 }
 
-static inline int headway_matb_keyval(void)
-{
-	static int keyval = MPI_KEYVAL_INVALID;
-
-	return headway_keyval(&keyval, HEADWAY_MATB_STATE);
-}
+#define MPI_Attr_get headway_get_attr
+#define MPI_Attr_put headway_set_attr
+#define MPI_Comm_get_attr headway_get_attr
+#define MPI_Comm_set_attr headway_set_attr
 
 #endif

@@ -17,7 +17,6 @@
 #include "message_size.hpp"
 #include "own_algorithms.hpp"
 #include "pattern_player.hpp"
-#include "rate_control.hpp"
 #include "real.hpp"
 #include "report.hpp"
 
@@ -194,9 +193,9 @@ void Helper::announce(const std::string& state) {
 }
 
 void Helper::watch_finalize() {
-    real::Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &patterns_key_, nullptr);
-    real::Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_of_mpi, &finalize_key_, this);
-    real::Comm_set_attr(MPI_COMM_SELF, finalize_key_, this);
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &patterns_key_, nullptr);
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_of_mpi, &finalize_key_, this);
+    PMPI_Comm_set_attr(MPI_COMM_SELF, finalize_key_, this);
 }
 
 /// A handler may do next to nothing: another thread may hold the mutex for ever.
@@ -266,8 +265,9 @@ LinkResult<EntryId> Helper::enter_locked(const Collective& collective, MPI_Comm 
         if (!pattern) return tl::unexpected(pattern.error());
         known = *pattern;
     }
-    return session_->enter(*known, algorithm == Algorithm::node_aware ? bytes_between_hosts(bytes)
-                                                                      : bytes);
+    const auto entered = session_->enter(*known, bytes);
+    least_paced_bytes_.store(known->second.min_message_bytes, std::memory_order_relaxed);
+    return entered;
 }
 
 PatternKey Helper::key_of(Operation operation, MPI_Comm communicator, const HostSet& hosts,
@@ -330,9 +330,9 @@ void Helper::leave(EntryId entry) noexcept {
 }
 
 LinkResult<bool> Helper::hold(std::shared_ptr<HeldRates> rates) noexcept try {
-    if (forked_) return false;
+    if (forked_) return true;  // the rates are the parent's
     const std::lock_guard lock(mutex_);
-    if (!session_) return false;
+    if (!session_) return tl::unexpected(LinkError{announced_, false});
     return session_->hold(std::move(rates));
 } catch (const std::exception&) {
     return false;
@@ -355,19 +355,19 @@ std::string Helper::why_not_paced(const Collective& collective, MPI_Comm communi
         patterns->by_operation[static_cast<std::size_t>(collective.operation)];
     const auto root_host = root_host_of(collective, communicator);
     const auto known = of_operation.find({root_host.value_or(no_root), algorithm});
-    if (known == of_operation.end() || known->second == nullptr) return "headwayd did not answer";
-    const Pattern& pattern = known->second->second;
+    const Pattern* pattern = known != of_operation.end() && known->second != nullptr
+                                 ? &known->second->second
+                                 : nullptr;
     if (algorithm == Algorithm::node_aware) bytes = bytes_between_hosts(bytes);
-    if (pattern.paced && bytes < pattern.min_message_bytes)
-        return "messages under " + std::to_string(pattern.min_message_bytes) +
-               " bytes are not paced";
-    return pattern.reason;
+    if ((pattern == nullptr || pattern->paced) && bytes < least_paced_bytes_)
+        return "messages under " + std::to_string(least_paced_bytes_) + " bytes are not paced";
+    return pattern != nullptr ? pattern->reason : "headwayd did not answer";
 } catch (const std::exception&) {
     return "";
 }
 
 std::optional<PlannedExchange> Helper::plan(Operation operation, const HostSet& hosts,
-                                            std::uint64_t message_bytes) noexcept try {
+                                            std::optional<std::uint64_t> message_bytes) noexcept try {
     const std::lock_guard lock(mutex_);
     if (!session_) return std::nullopt;
     return session_->plan(operation, hosts, message_bytes).value_or(std::nullopt);
@@ -384,7 +384,6 @@ void Helper::finalize() noexcept {
     active_ = false;
     if (forked_) return;
     reporter().finish();  // it asks the daemon for predictions
-    rate_control().close();
     const std::lock_guard lock(mutex_);
     session_.reset();
     own_algorithms().release();
@@ -392,8 +391,10 @@ void Helper::finalize() noexcept {
 }
 
 void Helper::complain(const std::string& text) noexcept try {
+    if (forked_) return;
     const std::lock_guard lock(mutex_);
-    notice_.say(text + " on " + node_);
+    if (session_) return notice_.say(text + " on " + node_);
+    if (rank_ == 0 && !std::exchange(complained_, true)) say(text);
 } catch (const std::exception&) {
     // then not even that
 }
@@ -401,11 +402,11 @@ void Helper::complain(const std::string& text) noexcept try {
 Helper::CommunicatorPatterns* Helper::patterns_of(MPI_Comm communicator) {
     void* value = nullptr;
     int found = 0;
-    real::Comm_get_attr(communicator, patterns_key_, &value, &found);
+    PMPI_Comm_get_attr(communicator, patterns_key_, &value, &found);
     if (found != 0) return static_cast<CommunicatorPatterns*>(value);
     auto patterns = std::make_unique<CommunicatorPatterns>();
     patterns->hosts = hosts_.hosts_of(communicator);
-    if (real::Comm_set_attr(communicator, patterns_key_, patterns.get()) != MPI_SUCCESS)
+    if (PMPI_Comm_set_attr(communicator, patterns_key_, patterns.get()) != MPI_SUCCESS)
         return nullptr;
     return patterns.release();  // the communicator's, until forget_communicator
 }

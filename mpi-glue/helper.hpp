@@ -51,6 +51,17 @@ public:
     void before_init() noexcept;
     void after_init() noexcept;
 
+    /// False for most collectives with messages so small that they are not paced: their
+    /// pacing needs no lock and no look at the communicator.  Of small ones every 64th is
+    /// true, so that what follows from entering (the daemon is gone, its answers do not
+    /// hold any more) comes out in a job that has no others.
+    [[nodiscard]] bool may_pace(std::uint64_t bytes) noexcept {
+        if (bytes >= least_paced_bytes_.load(std::memory_order_relaxed)) return true;
+        const unsigned calls = small_calls_.load(std::memory_order_relaxed) + 1;
+        small_calls_.store(calls, std::memory_order_relaxed);  // a lost one is no loss
+        return calls % 64 == 0;
+    }
+
     /// Cheap: may a collective on this communicator be paced at all?
     [[nodiscard]] bool applies_to(MPI_Comm communicator) const noexcept;
 
@@ -86,7 +97,7 @@ public:
     /// promised that.
     [[nodiscard]] bool has_its_links_alone(MPI_Comm communicator) const;
 
-    /// Session::hold(); false, too, without a session.
+    /// Session::hold(); without a session the error is what became of the job.
     [[nodiscard]] LinkResult<bool> hold(std::shared_ptr<HeldRates> rates) noexcept;
     [[nodiscard]] std::uint64_t min_message_bytes() noexcept;
 
@@ -96,7 +107,7 @@ public:
 
     /// Session::plan(); nothing, too, where the daemon refuses.
     [[nodiscard]] std::optional<PlannedExchange> plan(Operation operation, const HostSet& hosts,
-                                                      std::uint64_t message_bytes) noexcept;
+                                                      std::optional<std::uint64_t> message_bytes) noexcept;
     [[nodiscard]] std::chrono::nanoseconds waited_for_daemon() noexcept;
 
     void finalize() noexcept;
@@ -110,7 +121,8 @@ public:
     /// will end.
     [[nodiscard]] bool all_ranks_take_part() const { return all_ranks_take_part_; }
 
-    /// One line, of the first process on this node that has any.
+    /// One line, of the first process on this node that has any; without a session, where
+    /// all have the same to say, of rank 0.
     void complain(const std::string& text) noexcept;
 
 private:
@@ -162,8 +174,11 @@ private:
 
     std::atomic<bool> active_{false};  ///< there is a session, and it is this process's
     std::atomic<bool> forked_{false};  ///< this is a child of the session's process
+    std::atomic<std::uint64_t> least_paced_bytes_{0};  ///< as the daemon said last
+    std::atomic<unsigned> small_calls_{0};
     std::mutex mutex_;                 ///< guards what follows
     std::optional<Session> session_;
+    bool complained_ = false;  ///< without a session
 };
 
 /// The process's helper.  It is never destroyed: MPI may call back, and threads

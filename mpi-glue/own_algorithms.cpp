@@ -130,7 +130,7 @@ void OwnAlgorithms::open(MPI_Comm communicator, Choices& choices) {
     if (split != MPI_SUCCESS) own = MPI_COMM_NULL;
     if (own != MPI_COMM_NULL) PMPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
     if (!all_say_yes(own != MPI_COMM_NULL, communicator)) {
-        if (own != MPI_COMM_NULL) PMPI_Comm_free(&own);
+        if (own != MPI_COMM_NULL) real::Comm_free(&own);
         return leave_to_library(choices);
     }
     choices.own = own;
@@ -178,11 +178,11 @@ OwnAlgorithms::Choices* OwnAlgorithms::choices_of(MPI_Comm communicator) {
     {
         const std::lock_guard lock(mutex_);
         if (key_ == MPI_KEYVAL_INVALID)
-            real::Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &key_, this);
+            PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &key_, this);
     }
     void* value = nullptr;
     int found = 0;
-    real::Comm_get_attr(communicator, key_, &value, &found);
+    PMPI_Comm_get_attr(communicator, key_, &value, &found);
     if (found != 0) return static_cast<Choices*>(value);
     auto choices = std::make_unique<Choices>();
     choices->hosts = helper().hosts().hosts_of(communicator);
@@ -190,21 +190,21 @@ OwnAlgorithms::Choices* OwnAlgorithms::choices_of(MPI_Comm communicator) {
     if (choices->hosts)
         choices->order.emplace(helper().hosts().places_of(communicator, *choices->hosts),
                                place_in(communicator).rank);
-    if (real::Comm_set_attr(communicator, key_, choices.get()) != MPI_SUCCESS) return nullptr;
+    if (PMPI_Comm_set_attr(communicator, key_, choices.get()) != MPI_SUCCESS) return nullptr;
     return choices.release();  // the communicator's, until forget_communicator
 }
 
 void OwnAlgorithms::close(Choices& choices) {
     const std::lock_guard lock(mutex_);
-    if (opened_.erase(&choices) != 0) PMPI_Comm_free(&choices.own);
+    if (opened_.erase(&choices) != 0) real::Comm_free(&choices.own);
 }
 
 void OwnAlgorithms::release() noexcept {
     allowed_ = false;
     const std::lock_guard lock(mutex_);
-    for (Choices* choices : opened_) PMPI_Comm_free(&choices->own);
+    for (Choices* choices : opened_) real::Comm_free(&choices->own);
     opened_.clear();
-    if (asked_on_ != MPI_COMM_NULL) PMPI_Comm_free(&asked_on_);
+    if (asked_on_ != MPI_COMM_NULL) real::Comm_free(&asked_on_);
 }
 
 int OwnAlgorithms::forget_communicator(MPI_Comm, int, void* value, void* owner) {

@@ -1,9 +1,25 @@
 // SPDX-License-Identifier: MIT
 #include "pending_requests.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace headway::glue {
+namespace {
+
+/// The error of a call for one request is that request's, which is complete.  Of several,
+/// an error of one does not mean that others were not completed.
+bool may_have_completed(const RequestCall& call, int status) {
+    if (status != MPI_SUCCESS) {
+        if (call.request != nullptr) return true;
+        int error_class = MPI_SUCCESS;
+        PMPI_Error_class(status, &error_class);
+        if (error_class != MPI_ERR_IN_STATUS) return false;
+    }
+    return call.flag == nullptr || *call.flag != 0;
+}
+
+}  // namespace
 
 PendingRequests& pending_requests() {
     static PendingRequests* const instance = new PendingRequests;
@@ -45,6 +61,19 @@ void PendingRequests::complete(MPI_Request request) noexcept {
     if (ended == not_entered) return;
     --under_way_;
     helper().leave(ended);
+}
+
+void PendingRequests::complete(const std::vector<MPI_Request>& waited, const RequestCall& call,
+                               int status) noexcept {
+    if (!may_have_completed(call, status)) return;
+    const auto complete_at = [&](int at) { complete(waited[static_cast<std::size_t>(at)]); };
+    if (call.index != nullptr) {
+        if (*call.index != MPI_UNDEFINED) complete_at(*call.index);
+    } else if (call.indices != nullptr) {  // MPI_UNDEFINED of them is less than none
+        std::for_each_n(call.indices, std::max(*call.outcount, 0), complete_at);
+    } else {
+        for (const MPI_Request request : waited) complete(request);
+    }
 }
 
 void PendingRequests::forget(MPI_Request request) noexcept {

@@ -13,11 +13,31 @@
 
 #include <atomic>
 #include <mutex>
+#include <span>
 #include <unordered_map>
+#include <vector>
 
 #include "helper.hpp"
 
 namespace headway::glue {
+
+/// A call that starts or completes requests, by the names that its arguments have in
+/// functions.def; null what it does not have.  MPI's answers are there once it returns.
+struct RequestCall {
+    const MPI_Request* request = nullptr;
+    int count = 0;
+    const MPI_Request* requests = nullptr;
+    const int* index = nullptr;
+    const int* outcount = nullptr;
+    const int* indices = nullptr;
+    const int* flag = nullptr;
+
+    [[nodiscard]] std::span<const MPI_Request> handles() const {
+        if (request != nullptr) return {request, 1};
+        if (count <= 0 || requests == nullptr) return {};
+        return {requests, static_cast<std::size_t>(count)};
+    }
+};
 
 class PendingRequests {
 public:
@@ -38,6 +58,10 @@ public:
     void start(MPI_Request request) noexcept;
 
     void complete(MPI_Request request) noexcept;
+    /// Those that MPI has completed of `waited`, the handles as they were before the call,
+    /// for MPI takes back what it completes.
+    void complete(const std::vector<MPI_Request>& waited, const RequestCall& call,
+                  int status) noexcept;
     /// The program gives its handle back.
     void forget(MPI_Request request) noexcept;
 

@@ -58,7 +58,7 @@ __asm__(".symver dlerror, dlerror@GLIBC_2.2.5");
 __asm__(".symver dlopen, dlopen@GLIBC_2.2.5");
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 
-enum kind { program_call, profiling_call, fortran_call };
+enum kind { program_call, profiling_call };
 
 struct entry {
 	const char *name;
@@ -201,8 +201,6 @@ static headway_function *find_next(const char *name)
 
 	if (!found && choice && choice->library)
 		found = dlsym(choice->library, name);
-	if (!found)
-		found = find_hidden(name, NULL);	/* a library of Fortran's */
 	return (headway_function *)found;
 }
 

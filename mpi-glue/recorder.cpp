@@ -35,9 +35,9 @@ void Recorder::begin() noexcept try {
     file_ = file;
     hosts_ = gather_names(own_host_name());
     PMPI_Comm_group(MPI_COMM_WORLD, &world_);
-    real::Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &ranks_key_, nullptr);
-    real::Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_of_mpi, &finalize_key_, this);
-    real::Comm_set_attr(MPI_COMM_SELF, finalize_key_, this);
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &ranks_key_, nullptr);
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_of_mpi, &finalize_key_, this);
+    PMPI_Comm_set_attr(MPI_COMM_SELF, finalize_key_, this);
     on_ = true;
 } catch (const std::exception&) {
     // no recording
@@ -54,10 +54,10 @@ bool Recorder::leaves_out(MPI_Comm communicator) noexcept {
 const std::vector<int>* Recorder::world_ranks_of(MPI_Comm communicator) {
     void* value = nullptr;
     int found = 0;
-    real::Comm_get_attr(communicator, ranks_key_, &value, &found);
+    PMPI_Comm_get_attr(communicator, ranks_key_, &value, &found);
     if (found != 0) return static_cast<const std::vector<int>*>(value);
     auto world_ranks = std::make_unique<std::vector<int>>(ranks_within(world_, communicator));
-    if (real::Comm_set_attr(communicator, ranks_key_, world_ranks.get()) != MPI_SUCCESS)
+    if (PMPI_Comm_set_attr(communicator, ranks_key_, world_ranks.get()) != MPI_SUCCESS)
         return nullptr;
     return world_ranks.release();  // the communicator's, until forget_communicator
 }

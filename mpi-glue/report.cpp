@@ -62,8 +62,8 @@ void Reporter::begin(std::string where) noexcept try {
     if (where.empty()) return;
     where_ = std::move(where);
     at_begin_ = counters_now();
-    real::Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_of_mpi, &finalize_key_, this);
-    real::Comm_set_attr(MPI_COMM_SELF, finalize_key_, this);
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_of_mpi, &finalize_key_, this);
+    PMPI_Comm_set_attr(MPI_COMM_SELF, finalize_key_, this);
     on_ = true;
 } catch (const std::exception&) {
     // then there is none

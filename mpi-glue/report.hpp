@@ -70,7 +70,7 @@ public:
           paced_(paced),
           is_on_(reporter().is_on()) {
         if (!is_on_) return;
-        bytes_ = call.size();
+        bytes_ = call.bytes();
         begin_ = Clock::now();
     }
     ReportedCall(const ReportedCall&) = delete;

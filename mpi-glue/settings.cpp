@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "settings.hpp"
 
-#include <cstdlib>
+#include <limits>
 #include <string_view>
 
 namespace headway::glue {
@@ -39,6 +39,8 @@ Settings read_settings() {
     read_switch("HEADWAY_ALL_RANKS", settings.all_ranks, settings.complaints);
     read_word("HEADWAY_REDUCTION_ORDER", "same", "any", settings.any_reduction_order,
               settings.complaints);
+    read_number("HEADWAY_MAXRATE", 1, std::numeric_limits<int>::max(),
+                settings.maxrate_kbytes_per_s, settings.complaints);
     read_report(settings);
     if (const auto path = environment_value("HEADWAY_PATTERN")) settings.pattern_file = *path;
     return settings;

@@ -2,6 +2,7 @@
 // What the generated wrappers are made of.
 #pragma once
 
+#include <optional>
 #include <type_traits>
 
 #include "by_hand.hpp"
@@ -48,9 +49,17 @@ struct CollectiveCall {
         : collective(what), communicator(where), size(its_size), messages(its_messages) {}
 
     [[nodiscard]] EntryId enter(Algorithm algorithm = Algorithm::native) const {
-        return helper().applies_to(communicator)
-                   ? helper().enter(collective, communicator, size(), algorithm)
+        if (!helper().applies_to(communicator)) return not_entered;
+        const std::uint64_t paced_bytes =
+            algorithm == Algorithm::node_aware ? helper().bytes_between_hosts(bytes()) : bytes();
+        return helper().may_pace(paced_bytes)
+                   ? helper().enter(collective, communicator, paced_bytes, algorithm)
                    : not_entered;
+    }
+    /// The size, asked for once.
+    [[nodiscard]] std::uint64_t bytes() const {
+        if (!bytes_) bytes_ = size();
+        return *bytes_;
     }
     void record() const { recorder().collective(collective.operation, communicator, messages); }
 
@@ -58,6 +67,9 @@ struct CollectiveCall {
     MPI_Comm communicator;
     const Size& size;
     const Messages& messages;
+
+private:
+    mutable std::optional<std::uint64_t> bytes_;
 };
 
 /// Paced from here to the end of the scope.
@@ -88,7 +100,8 @@ int blocking(const auto& call, const auto& native) {
 /// With `exchange`, a CheckedCall.
 int blocking(const auto& call, const auto& exchange, const auto& native) {
     call.record();
-    const auto chosen = own_algorithms().choose(call.collective, call.communicator, call.size,
+    const auto bytes = [&] { return call.bytes(); };
+    const auto chosen = own_algorithms().choose(call.collective, call.communicator, bytes,
                                                 exchange.is_acceptable);
     const Paced paced(call, chosen.algorithm);
     const ReportedCall reported(call, chosen.algorithm, paced.is_entered());
@@ -129,6 +142,26 @@ int persistent(const auto& call, const MPI_Request* request, const auto& native)
                 helper().paceable(call.collective, call.communicator, call.size()))
             pending_requests().prepare(*request, *paceable);
     }
+    return status;
+}
+
+int starting(const RequestCall& call, const auto& native) {
+    for (const MPI_Request request : call.handles()) {
+        recorder().started(request);
+        if (pending_requests().has_persistent()) pending_requests().start(request);
+    }
+    const int status = native();
+    if (status == MPI_SUCCESS) return status;
+    for (const MPI_Request request : call.handles()) pending_requests().complete(request);
+    return status;
+}
+
+int completing(const RequestCall& call, const auto& native) {
+    if (pending_requests().is_quiet()) return native();
+    const auto handles = call.handles();
+    const std::vector<MPI_Request> waited(handles.begin(), handles.end());
+    const int status = native();
+    pending_requests().complete(waited, call, status);
     return status;
 }
 

@@ -25,7 +25,4 @@ inline headway_function* wrapper_among(std::span<const Wrapper> wrappers, const 
     return nullptr;
 }
 
-/// Of Fortran's functions of attributes.
-[[nodiscard]] headway_function* fortran_wrapper_of(const char* name);
-
 }  // namespace headway::glue

@@ -35,7 +35,7 @@ class Jobs:
 
     def _command(self, pattern, way):
         preload = [self.testbed.sleep(self.library)]
-        if way in ("headway", "attributes"):
+        if way in ("headway", "hints"):
             preload.insert(0, self.testbed.helper())
         # `headway record` and `headway run` preload by themselves
         environment = {} if way in ("record", "run") else {"LD_PRELOAD": ":".join(preload)}
@@ -49,7 +49,7 @@ class Jobs:
             return mpirun.collective_bench(self.testbed.program("collective_bench", self.library),
                                            [(size, repetitions)], warmup, pattern)
         words = [self.testbed.program("halo", self.library), str(size), str(repetitions), str(warmup)]
-        return words + [str(HALO_SENDERS)] if way == "attributes" else words
+        return words + [str(HALO_SENDERS)] if way == "hints" else words
 
     def _environment(self, way):
         environment = self.testbed.mpirun_environment()

@@ -217,13 +217,11 @@ class FakeHeadwayd:
 
     def answer_rate(self, _request, _connection):
         if not self.has_phases:
-            return {}
+            return {"error": "no phases"}
         return {"phase": RATE_PHASE, "bytes_per_s": 500, "generation": self.generation}
 
-    def answer_traffic(self, _request, _connection):
-        if not self.has_phases:
-            return {"error": "no phases"}
-        return {"phase": RATE_PHASE, "bytes_per_s": 500, "generation": self.generation, "paced": True}
+    def answer_traffic(self, request, connection):
+        return {**self.answer_rate(request, connection), "paced": True}
 
     def answer_leave(self, _request, _connection):
         return {}

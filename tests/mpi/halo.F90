@@ -5,7 +5,7 @@
 !   halo BYTES REPETITIONS WARMUP [SENDERS]
 !
 ! Every process sends BYTES to each of its four neighbours and receives as much.
-! With SENDERS the exchange is a phase with HEADWAY_MATB = HEADWAY_MAXRATE /
+! With SENDERS the exchange is a phase with headway_matb = headway_maxrate /
 ! SENDERS: that many processes of a cluster send to another cluster at once.
 ! Prints what collective_bench --pause prints, "operation" is "halo", and waits
 ! as it does.
@@ -13,12 +13,11 @@ program halo
   use mpi
   use, intrinsic :: iso_fortran_env, only: real64, output_unit
   implicit none
-  include 'headway_mpif.h'
   integer, parameter :: north = 1, south = 2, west = 3, east = 4
   integer :: bytes, repetitions, warmup, senders, words
-  integer :: rank, ranks, grid, neighbours(4), matb, ierror, step
+  integer :: rank, ranks, grid, neighbours(4), ierror, step
   integer :: dims(2) = 0
-  integer(kind=MPI_ADDRESS_KIND) :: rest, phase
+  integer :: phase = MPI_INFO_NULL, rest = MPI_INFO_NULL
   real(real64), allocatable :: sent(:, :), received(:, :), samples(:), starts(:)
 
   call MPI_Init(ierror)
@@ -75,24 +74,28 @@ contains
     call MPI_Cart_shift(grid, 1, 1, neighbours(west), neighbours(east), ierror)
   end subroutine make_grid
 
-  ! Outside the phase the rate is what it was: nothing was put.
+  ! The infos of the phase and of what is between; without a rate to share there are none.
   subroutine know_rates()
-    integer :: maxrate
-    logical :: known
-    phase = 0
-    rest = 0
+    integer :: known, maxrate
+    character(len=16) :: value
+    logical :: is_known
     if (senders == 0) return
-    call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, maxrate, &
-      HEADWAY_MAXRATE_STATE, ierror)
-    call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, matb, &
-      HEADWAY_MATB_STATE, ierror)
-    call MPI_Comm_get_attr(grid, maxrate, phase, known, ierror)
-    if (known) then
-      phase = phase / senders
-    else
-      phase = 0
-    end if
+    call MPI_Comm_get_info(grid, known, ierror)
+    call MPI_Info_get(known, 'headway_maxrate', len(value), value, is_known, ierror)
+    call MPI_Info_free(known, ierror)
+    if (.not. is_known) return
+    read (value, *) maxrate
+    phase = info_of_matb(maxrate / senders)
+    rest = info_of_matb(0)
   end subroutine know_rates
+
+  integer function info_of_matb(rate) result(info)
+    integer, intent(in) :: rate
+    character(len=16) :: value
+    write (value, '(i0)') rate
+    call MPI_Info_create(info, ierror)
+    call MPI_Info_set(info, 'headway_matb', value, ierror)
+  end function info_of_matb
 
   real(real64) function value_of(from, way, at)
     integer, intent(in) :: from, way, at
@@ -129,7 +132,7 @@ contains
 
   subroutine exchange()
     integer :: requests(8), way
-    if (phase > 0) call MPI_Comm_set_attr(grid, matb, phase, ierror)
+    if (phase /= MPI_INFO_NULL) call MPI_Comm_set_info(grid, phase, ierror)
     do way = 1, 4
       call MPI_Irecv(received(:, way), words, MPI_DOUBLE_PRECISION, neighbours(way), opposite(way), grid, &
         requests(way), ierror)
@@ -139,7 +142,7 @@ contains
         requests(4 + way), ierror)
     end do
     call MPI_Waitall(8, requests, MPI_STATUSES_IGNORE, ierror)
-    if (phase > 0) call MPI_Comm_set_attr(grid, matb, rest, ierror)
+    if (rest /= MPI_INFO_NULL) call MPI_Comm_set_info(grid, rest, ierror)
   end subroutine exchange
 
   real(real64) function slowest(own)

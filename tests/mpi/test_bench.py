@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What collective_bench tells of its calls, and of the connections under them.
+"""What collective_bench tells of its calls, and of the connections under them; what calls
+cost that the helper does not pace.
 
   test_bench.py [Class.method ...]
   test_bench.py --list
@@ -8,7 +9,7 @@
 
 import json
 
-from mpi_job import HelperTest, main
+from mpi_job import PATIENCE_MS, HelperTest, main
 
 RANKS = 3
 
@@ -58,6 +59,24 @@ class Both:
         self.assertLessEqual(result["slowest_flow_to_mean"], 1)
         alone, = self.bench("--sizes", "65536:1", "--warmup", "1", ranks=1)
         self.assertEqual(alone["slowest_flow_to_mean"], 0)
+
+    def costs_ns(self, **keywords):
+        stub = "tests/no_work.mpich.so" if self.library == "mpich" else "tests/no_work.so"
+        job = self.run_job("call_cost", preload=[stub], HEADWAY_TIMEOUT_MS=PATIENCE_MS, **keywords)
+        self.assertEqual(job.status, 0, job.stderr)
+        return {words[1]: float(words[2]) for words in map(str.split, job.stdout.splitlines())
+                if words[0] == "cost"}
+
+    def test_cost_of_calls(self):
+        """The same calls are measured without and with the helper; how long they take is not
+        judged here, where other tests use the processors, too."""
+        plain = self.costs_ns(helper=False)
+        with self.daemon(phases=True) as daemon:
+            paced = self.costs_ns()
+        self.assertIn("prepare", daemon.connections[0].operations())
+        self.assertEqual(sorted(plain), ["alltoall", "isend", "test", "wait"])
+        self.assertEqual(sorted(paced), sorted(plain))
+        self.assertGreater(paced["alltoall"], plain["alltoall"])
 
 
 class OpenMpi(Both, HelperTest):

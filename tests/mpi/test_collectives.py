@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of both helper libraries on one machine, against a fake daemon: every
 wrapped operation does what it does without the helper; requests are held until
-they are complete; attributes; recordings.
+they are complete; a program's own rate; recordings.
 
   test_collectives.py [Class.method ...]
   test_collectives.py --list
@@ -10,8 +10,9 @@ they are complete; attributes; recordings.
 
 import json
 import os
+import re
 
-from fake_headwayd import TRUNK_BITS_PER_S
+from fake_headwayd import RATE_PHASE, TRUNK_BITS_PER_S
 from mpi_job import NODES, PATIENCE_MS, PRELOAD, RANKS, ComparedTest, main
 
 OPERATIONS = ["alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv", "gather", "gatherv",
@@ -66,70 +67,105 @@ class Both:
         for connection in daemon.connections:
             self.assertEqual(connection.operations().count("enter"), 7)
 
-    def run_attributes(self, program, **environment):
-        job, daemon = self.paced_job(program, nodes=NODES, **environment)
+    # ---- a program's own rate -------------------------------------------------
+
+    def rate_job(self, program, *arguments, daemon=None, **environment):
+        """What the program printed, the rates that each rank asked for, and the phases in
+        which it sent; `daemon`: arguments of the fake."""
+        spy = "phase_spy.mpich.so" if self.library == "mpich" else "phase_spy.so"
+        with self.daemon(**({"phases": True} if daemon is None else daemon)) as headwayd:
+            job = self.run_job(program, *arguments, preload=[os.path.join("tests", spy)],
+                               HEADWAY_TIMEOUT_MS=PATIENCE_MS, **environment)
+            if headwayd.has_phases:
+                self.assertEqual(headwayd.phases_entered(), [0] * RANKS)
         self.assertEqual(job.status, 0, job.stderr)
-        rates = {connection.rank: [request["bytes_per_s"] for request in connection.requests
+        asked = {connection.rank: [request["bytes_per_s"] for request in connection.requests
                                    if request["op"] == "rate"]
-                 for connection in daemon.connections if "rate" in connection.operations()}
-        self.assertEqual(sorted(rates), list(range(RANKS)) if rates else [])
-        return dict(line.split() for line in job.stdout.splitlines()), rates, job
+                 for connection in headwayd.connections}
+        self.assertEqual(sorted(asked), list(range(RANKS)))  # a connection each
+        phases = {rank: [] for rank in range(RANKS)}
+        for source, phase in re.findall(r"^sent (\d+) \d+ (\d+)$", job.stderr, re.MULTILINE):
+            phases[int(source)].append(int(phase))
+        job.values = dict(line.split() for line in job.stdout.splitlines())
+        return job, asked, phases
 
-    def test_attributes_in_c(self):
+    def test_own_rate_in_c(self):
         most = TRUNK_BITS_PER_S // 8000
-        values, rates, _ = self.run_attributes("attributes_check")
-        self.assertEqual(values, {"maxrate": str(most), "first": str(most), "paper": "1",
-                                  "quarter": str(most // 4), "dup": str(most // 4),
-                                  "split": str(most), "put": "777", "world": str(most // 4),
-                                  "ordinary": "1", "tag_ub": "1"})
-        for of_rank in rates.values():
-            self.assertEqual(of_rank, [most // 4 * 1000, 777000, None, 777000, None])
-
-    def test_attributes_are_phases_where_there_are_any(self):
-        with self.daemon(phases=True) as daemon:
-            job = self.run_job("attributes_check", HEADWAY_TIMEOUT_MS=PATIENCE_MS)
-            self.assertEqual(set(daemon.phases_entered()), {0})
-        self.assertEqual(job.status, 0, job.stderr)
+        job, asked, phases = self.rate_job("sending_rate_check")
+        self.assertEqual(job.values, {
+            "maxrate": str(most), "first": "none", "paper_maxrate": str(most),
+            "paper_first": str(most), "paper": "1", "paper_quarter": str(most // 4),
+            "quarter": str(most // 4), "ended": "0", "dup": "none", "split": "none", "set": "777",
+            "world": str(most // 4), "zero": "0", "anew": "none", "ordinary": "1", "tag_ub": "1",
+            "last": "500"})
         self.assertEqual(len(job.told), 1, job.stderr)
-        asked = [connection.operations() for connection in daemon.connections
-                 if "rate" in connection.operations()]
-        self.assertEqual(len(asked), RANKS)
-        for operations in asked:
-            self.assertEqual(operations[:2], ["hello", "join"])
+        for rank in range(RANKS):
+            # each once, however often it is set
+            self.assertEqual(asked[rank], [most // 4 * 1000, 777000, 500000])
+            paper = [RATE_PHASE, 0, RATE_PHASE]
+            communicators = [RATE_PHASE, 0, RATE_PHASE, 0, RATE_PHASE, RATE_PHASE, RATE_PHASE,
+                             RATE_PHASE, 0]
+            self.assertEqual(phases[rank], paper + communicators + [RATE_PHASE])
 
-    def test_attributes_in_fortran(self):
+    def test_own_rate_in_fortran(self):
         most = TRUNK_BITS_PER_S // 8000
         for binding in ("mpif", "f90", "f08"):
             with self.subTest(binding):
-                values, rates, _ = self.run_attributes(f"attributes_{binding}")
-                self.assertEqual(values, {"maxrate": str(most), "quarter": str(most // 4),
-                                          "dup": str(most // 4), "ordinary": "4711"})
-                for of_rank in rates.values():
-                    self.assertEqual(of_rank[0], most // 4 * 1000)
+                job, asked, phases = self.rate_job(f"sending_rate_{binding}")
+                self.assertEqual(job.values, {"maxrate": str(most), "first": "-1",
+                                              "quarter": str(most // 4), "dup": "-1"})
+                for rank in range(RANKS):
+                    self.assertEqual(asked[rank], [most // 4 * 1000, 777000])
+                    self.assertEqual(phases[rank], [RATE_PHASE, RATE_PHASE, 0])
 
-    def test_attributes_without_helper(self):
+    def test_own_rate_without_helper(self):
         for keywords in ({"helper": False}, {"HEADWAY": "off"}):
-            job = self.run_job("attributes_check", **keywords)
-            self.assertEqual(job.status, 0, job.stderr)
-            self.assertIn("maxrate -1\n", job.stdout)
-            self.assertIn("paper 0\n", job.stdout)
-            self.assertIn("ordinary 1\n", job.stdout)
+            job = self.run_job("sending_rate_check", **keywords)
+            self.assertEqual((job.status, job.told), (0, []), job.stderr)
+            for line in ("maxrate none", "last none", "paper 0", "ordinary 1"):
+                self.assertIn(line + "\n", job.stdout)
+
+    def test_own_rate_without_daemon(self):
+        job = self.run_job("sending_rate_check")
+        self.assertEqual((job.status, len(job.told)), (0, 2), job.stderr)
+        self.assertIn("headway_matb has no effect: not pacing: no headwayd at", job.told[1])
+        for line in ("maxrate none", "set 777", "last 500"):
+            self.assertIn(line + "\n", job.stdout)
+
+    def test_own_rate_and_daemon_without_phases(self):
+        job, asked, _ = self.rate_job("sending_rate_check", daemon={})
+        self.assertEqual(len(job.told), 2, job.stderr)
+        self.assertIn("headway_matb has no effect: headwayd is not there, or has no phases",
+                      job.stderr)
+        self.assertEqual(set(map(len, asked.values())), {0})
+
+    def test_own_rate_that_is_no_number(self):
+        job, asked, phases = self.rate_job("sending_rate_check", "--no-numbers")
+        self.assertEqual(job.values["last"], "500")
+        self.assertEqual(len(job.told), 2, job.stderr)
+        self.assertIn("headway_matb=fast is not understood, expected 0 to 2147483647", job.stderr)
+        for rank in range(RANKS):
+            self.assertEqual(asked[rank][-1], 500000)
+            self.assertEqual(phases[rank][-6:], [RATE_PHASE] * 6)
 
     def test_maxrate_of_the_environment(self):
-        values, _, _ = self.run_attributes("attributes_check", HEADWAY_MAXRATE="1000")
-        self.assertEqual((values["maxrate"], values["quarter"]), ("1000", "250"))
+        job, _, _ = self.rate_job("sending_rate_check", HEADWAY_MAXRATE="1000")
+        self.assertEqual((job.values["maxrate"], job.values["quarter"]), ("1000", "250"))
+        job, _, _ = self.rate_job("sending_rate_check", HEADWAY_MAXRATE="1e3")
+        self.assertEqual(job.values["maxrate"], str(TRUNK_BITS_PER_S // 8000))
+        self.assertIn("HEADWAY_MAXRATE=1e3 is not understood", job.told[0])
 
     def test_daemon_that_knows_no_rates(self):
         refuse = lambda *_: {"error": "the operation rate is unknown"}
-        with self.daemon(replace={"rate": refuse}) as daemon:
-            job = self.run_job("attributes_check", HEADWAY_TIMEOUT_MS=PATIENCE_MS)
-        self.assertEqual(job.status, 0, job.stderr)
-        self.assertIn("world 781\n", job.stdout)
+        job, asked, phases = self.rate_job("sending_rate_check",
+                                           daemon={"phases": True, "replace": {"rate": refuse}})
+        self.assertIn(f"world {TRUNK_BITS_PER_S // 8000 // 4}\n", job.stdout)
         self.assertEqual(len(job.told), 2)
-        self.assertIn("HEADWAY_MATB has no effect: headwayd: the operation rate is unknown",
+        self.assertIn("headway_matb has no effect: headwayd: the operation rate is unknown",
                       job.stderr)
-        for connection in daemon.connections:
-            self.assertLessEqual(connection.operations().count("rate"), 1)
+        for rank in range(RANKS):
+            self.assertEqual(len(asked[rank]), 3)  # different rates; each once
+            self.assertEqual(set(phases[rank]), {0})
 
     # ---- recordings ---------------------------------------------------------
 

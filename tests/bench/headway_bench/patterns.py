@@ -12,7 +12,7 @@ SIZES = {"alltoall": 16384, "allgather": 65536, "gather": 65536, "bcast": 524288
 # the network that it is for, unpaced.
 WAYS = {
     "stock": {"collective": ["stock"], "halo": ["stock", "record"]},
-    "headway": {"collective": ["headway"], "halo": ["attributes", "run"]},
+    "headway": {"collective": ["headway"], "halo": ["hints", "run"]},
 }
 UNPACED = ("stock", "record")
 MOST_SLOWER = 1.05

@@ -280,5 +280,29 @@ TEST_F(Sessions, HeldRatesAreAskedForOnce) {
     EXPECT_EQ(daemon_.asked("traffic"), 4U) << "the job has changed";
 }
 
+// What the job's clusters share is asked for without a size: small messages alone may need
+// no pacing.
+TEST_F(Sessions, APlanTellsTheLinkThatLimitsIt) {
+    Json asked;
+    Json limiting_link{{"kind", "trunk_up"}, {"bits_per_s", 25e6}};
+    daemon_.answers["plan"] = [&](const Json& request) {
+        asked = request;
+        return Json{{"paced", true}, {"pair_bits_per_s", 5e6}, {"limiting_link", limiting_link}};
+    };
+    start_and_open();
+    const auto limiting_bits_per_s = [&](std::optional<std::uint64_t> bytes) {
+        const auto plan = session_->plan(Operation::alltoall, {}, bytes);
+        return plan && *plan ? (*plan)->limiting_bits_per_s : -1;
+    };
+    EXPECT_EQ(limiting_bits_per_s(std::nullopt), 25e6);
+    EXPECT_FALSE(asked.contains("message_bytes"));
+    EXPECT_EQ(limiting_bits_per_s(size), 25e6);
+    EXPECT_EQ(asked["message_bytes"], size);
+    for (const Json& nonsense : {Json(nullptr), Json("trunk"), Json{{"bits_per_s", "many"}}}) {
+        limiting_link = nonsense;
+        EXPECT_EQ(limiting_bits_per_s(std::nullopt), 0) << nonsense;
+    }
+}
+
 }  // namespace
 }  // namespace headway::glue::test
