@@ -72,21 +72,28 @@ std::string job_among_names() {
 class MpichNames : public LaunchNames {
 public:
     explicit MpichNames(const std::string& job)
-        : LaunchNames(job), prefix_("headway/" + job + "/") {}
+        : LaunchNames(job), prefix_("headway/" + job + "/") {
+        PMPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    }
 
     [[nodiscard]] bool publish(const std::string& name, const std::string& value) override {
-        return PMPI_Publish_name((prefix_ + name).c_str(), MPI_INFO_NULL, value.c_str()) ==
+        return PMPI_Publish_name(of_rank(rank_, name).c_str(), MPI_INFO_NULL, value.c_str()) ==
                MPI_SUCCESS;
     }
 
-    [[nodiscard]] std::optional<std::string> lookup(const std::string& name) override {
+    [[nodiscard]] std::optional<std::string> lookup(int rank, const std::string& name) override {
         std::array<char, MPI_MAX_PORT_NAME> value{};
-        if (PMPI_Lookup_name((prefix_ + name).c_str(), MPI_INFO_NULL, value.data()) != MPI_SUCCESS)
+        if (PMPI_Lookup_name(of_rank(rank, name).c_str(), MPI_INFO_NULL, value.data()) != MPI_SUCCESS)
             return std::nullopt;
         return value.data();
     }
 
 private:
+    [[nodiscard]] std::string of_rank(int rank, const std::string& name) const {
+        return prefix_ + std::to_string(rank) + "/" + name;
+    }
+
+    int rank_ = 0;
     std::string prefix_;
     // A name that is not there is an error, which would end the program.
     ErrorsReturned in_world_{MPI_COMM_WORLD};
