@@ -7,8 +7,10 @@
 #                                 slurm.conf.  Returns when all nodes are idle
 #   slurm COMMAND...              srun, sbatch, squeue and the like, on the first node
 #   slurm_stop                    end it
+#   slurm_wait_for SECONDS COMMAND...   as hw_wait_for
 #
-# A node's slurmd finds its name by the host name, which is the node's own.
+# A node's slurmd finds its name by the host name, which is the node's own, as is /run:
+# what is named after a job only, as PMIx's sockets, must not be in a folder of all nodes.
 
 slurm_processors=8	# of each node, whatever the machine has
 slurm_daemons=()
@@ -21,13 +23,12 @@ slurm_conf() {
 		SlurmUser=root
 		AuthInfo=socket=$folder/munge.socket
 		StateSaveLocation=$folder/state
-		SlurmdSpoolDir=$folder/spool.%n
+		SlurmdSpoolDir=/run/slurmd
+		TmpFS=/run
 		SlurmctldPidFile=/run/slurmctld.pid
 		SlurmdPidFile=/run/slurmd.pid
 		SlurmctldLogFile=$folder/slurmctld.log
 		SlurmdLogFile=$folder/slurmd.%n.log
-		SlurmctldDebug=info
-		SlurmdDebug=info
 		ProctrackType=proctrack/linuxproc
 		TaskPlugin=task/none
 		JobAcctGatherType=jobacct_gather/none
@@ -36,7 +37,7 @@ slurm_conf() {
 		SlurmdParameters=config_overrides
 		SchedulerType=sched/builtin
 		ReturnToService=2
-		MessageTimeout=60
+		MessageTimeout=100
 		KillWait=1
 		PlugStackConfig=$folder/plugstack.conf
 	CONF
@@ -56,6 +57,19 @@ slurm_spawn() {
 	hw_node_spawn "$node" "$slurm_folder/$1.$node.out" \
 		env SLURM_CONF="$slurm_folder/slurm.conf" "$@"
 	slurm_daemons+=("$HW_SPAWNED")
+}
+
+# What starts programs to find out: not as often as hw_wait_for would.
+slurm_wait_for() {
+	local seconds=$1
+	shift
+	hw_wait_for "$seconds" slurm_now_or_later "$@"
+}
+
+slurm_now_or_later() {
+	"$@" && return
+	read -rt 0.5 -u "$hw_never"
+	return 1
 }
 
 slurm_is_idle() {
@@ -83,7 +97,7 @@ slurm_start() {
 	for node in "${hw_names[@]}"; do
 		slurm_spawn "$node" slurmd -D
 	done
-	hw_wait_for 120 slurm_is_idle || {
+	slurm_wait_for 600 slurm_is_idle || {
 		tail -n 30 "$slurm_folder"/*.log "$slurm_folder"/*.out >&2
 		return 1
 	}
