@@ -61,54 +61,70 @@ settings() {
 	SETTINGS
 }
 
-# submit NAME [OPTION...] <SCRIPT: on all nodes.  Its number is in $job, what it says
-# will be in NAME.out, and what `tell NAME` says is its standard input.
-declare -A input=()
+# submit NAME <SCRIPT: on all nodes.  Its number is in $job, what it says will be in
+# NAME.out, and what `tell NAME` says is its standard input.  sbatch waits for its end: asking
+# for a job's state would start a program, which takes long here, again and again.
+declare -A input=() waiting=()
 submit() {
 	local name=$1 folder=$work/jobs
-	shift
 	{
 		settings
 		cat
 	} >$folder/"$name".sh
 	mkfifo -m 666 $folder/"$name".in
 	exec {input[$name]}<>$folder/"$name".in
-	job=$(slurm setpriv --reuid $user --regid nogroup --clear-groups sbatch --parsable --nodes=4 \
-		--chdir=/ --input=$folder/"$name".in --output=$folder/"$name".out "$@" $folder/"$name".sh)
+	slurm setpriv --reuid $user --regid nogroup --clear-groups sbatch --wait --parsable --nodes=4 \
+		--chdir=/ --input=$folder/"$name".in --output=$folder/"$name".out $folder/"$name".sh \
+		>$folder/"$name".id &
+	waiting[$name]=$!
+	hw_wait_for $patience_s test -s $folder/"$name".id
+	job=$(<$folder/"$name".id)
+}
+
+# expect_end WHAT NAME STATE
+expect_end() {
+	wait "${waiting[$2]}" || :
+	ktap_equal "$1" "$3" "$(state_of "$(<$work/jobs/"$2".id)")"
 }
 
 tell() {
 	echo >&"${input[$1]}"
 }
 
-# says NAME WORDS COUNT: has the job written the words that often?
-says() {
-	(($(grep -c -- "$2" $work/jobs/"$1".out) >= $3))
-}
-
-# A step at a pause: it has run its pauses before COUNT, and its ranks wait.
+# expect_pause NAME COUNT: its ranks wait at the COUNTth pause
 expect_pause() {
-	slurm_wait_for $patience_s says "$1" '"pause":' "$2" || {
+	hw_wait_for $patience_s is_at_pause "$@" || {
 		ktap_comment "$(cat $work/jobs/"$1".out $work/slurmd.*.log)"
 		return 1
 	}
 }
 
-# jobs NODE: its headwayd's, in one line
+# Starts no program.
+is_at_pause() {
+	local line count=0
+	while read -r line; do
+		[[ $line != '{"pause":'* ]] || count=$((count + 1))
+	done <$work/jobs/"$1".out
+	((count >= $2))
+}
+
+# jobs_on NODE: its headwayd's, in one line
 jobs_on() {
 	hw_status "$1" '" ".join(sorted(j["job"] for j in s["jobs"]))'
 }
 
+# What has been seen last is in $seen.
 has_jobs() {
-	[[ $(jobs_on "$1") == "$2" ]]
+	seen=$(jobs_on "$1")
+	[[ $seen == "$2" ]]
 }
 
 # expect_jobs WHAT "JOB...": on every node, within some time
 expect_jobs() {
-	local node found=""
+	local node found="" seen
 	for node in "${nodes[@]}"; do
 		slurm_wait_for $patience_s has_jobs "$node" "$2" || true
-		found+="$node: $(jobs_on "$node"); "
+		found+="$node: $seen; "
 	done
 	ktap_equal "$1" "$(printf "%s: $2; " "${nodes[@]}")" "$found"
 }
@@ -121,10 +137,12 @@ is_at_rest() {
 }
 
 expect_rest() {
-	local node
+	local node status
 	for node in "${nodes[@]}"; do
-		slurm_wait_for $patience_s is_at_rest "$node" || ktap_comment "$(hw_status "$node" s)"
-		ktap_check "$1: nothing is left on $node" is_at_rest "$node"
+		status=0
+		slurm_wait_for $patience_s is_at_rest "$node" || status=1
+		ktap_result $status "$1: nothing is left on $node"
+		((!status)) || ktap_comment "$(hw_status "$node" s)"
 	done
 }
 
@@ -151,15 +169,6 @@ state_of() {
 	slurm scontrol show job "$1" | sed -n 's/.*JobState=\([A-Z]*\).*/\1/p'
 }
 
-has_state() {
-	[[ $(state_of "$1") == "$2" ]]
-}
-
-expect_state() {
-	slurm_wait_for $patience_s has_state "$job" "$2" || true
-	ktap_equal "$1" "$2" "$(state_of "$job")"
-}
-
 # expect_paced NAME COUNT: so many of its MPI programs were, by what rank 0 says and
 # by the table of what they did
 expect_paced() {
@@ -179,7 +188,7 @@ test_steps() {
 	drops=$(hw_trunk_drops)
 	submit steps <<-'SCRIPT'
 		LD_PRELOAD=$ompi srun --mpi=pmix /tmp/slurm/collective_bench $bench
-		HEADWAY_ALL_RANKS=on LD_PRELOAD=$mpich srun --mpi=pmi2 /tmp/slurm/collective_bench.mpich $bench
+		LD_PRELOAD=$mpich srun --mpi=pmi2 /tmp/slurm/collective_bench.mpich $bench
 	SCRIPT
 	first=$job
 	expect_pause steps 1
@@ -192,7 +201,7 @@ test_steps() {
 	ktap_equal "it has all of the links" None "$(parts b1 "$first.1")"
 	tell steps
 	tell steps
-	expect_state "the job with both steps ends well" COMPLETED
+	expect_end "the job with both steps ends well" steps COMPLETED
 	expect_paced steps 2
 	ktap_equal "the trunk drops nothing" "$drops" "$(hw_trunk_drops)"
 	expect_rest "after the job"
@@ -212,13 +221,13 @@ test_two_jobs() {
 		"$(trunk_part a0 "$one.0") $(trunk_part a0 "$two.0")"
 
 	slurm scancel "$one"
-	job=$one expect_state "one is cancelled" CANCELLED
+	expect_end "one is cancelled" one CANCELLED
 	expect_jobs "nothing is left of it on any node" "$two $two.0"
 	ktap_equal "the other has all of the trunk" None "$(parts a0 "$two.0")"
 
 	rank=$(process_on b1 collective_bench)
 	kill -KILL "$rank"
-	job=$two expect_state "the other has failed when one of its ranks was killed" FAILED
+	expect_end "the other has failed when one of its ranks was killed" two FAILED
 	expect_rest "after both"
 }
 
@@ -235,7 +244,7 @@ test_mpirun() {
 	ktap_equal "it counts once: it has all of the trunk" None "$(parts a0 "${names#* }")"
 	tell mpirun
 	tell mpirun
-	expect_state "mpirun ends well" COMPLETED
+	expect_end "mpirun ends well" mpirun COMPLETED
 	expect_paced mpirun 1
 	ktap_equal "after two jobs that were killed the trunk drops nothing" "$drops" "$(hw_trunk_drops)"
 	expect_rest "after mpirun"
@@ -266,7 +275,7 @@ test_no_daemon() {
 	wait "${hw_daemons[3]}" || true
 	unset "hw_daemons[3]"
 	submit partly <<<'LD_PRELOAD=$ompi srun --mpi=pmix /tmp/slurm/collective_bench --sizes 65536 --repetitions 1'
-	expect_state "with headwayd away on one node a job runs" COMPLETED
+	expect_end "with headwayd away on one node a job runs" partly COMPLETED
 	ktap_check "and says so" grep -q 'headway: pacing only 3 of 4 ranks: rank 3 on b1: no headwayd at' \
 		$work/jobs/partly.out
 	ktap_equal "prolog and epilog have not failed: no node is out of service" "4" \
