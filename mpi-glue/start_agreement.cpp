@@ -93,9 +93,12 @@ StartOutcome follow(LaunchNames& names, const Participant& self) {
         (void)names.publish(here, left);
         return not_all(not_in_time(0, limit), false);
     }
-    if (!names.publish(here, self.version)) return not_all("the launcher keeps no names", false);
+    // What a launcher refuses it may have kept all the same, and then rank 0 has seen it.
+    const bool is_published = names.publish(here, self.version);
     // rank 0 is about to tell: waiting on, no delay makes this rank decide otherwise
-    const auto decided = wait_for(names, 0, outcome, self.ranks, Clock::time_point::max());
+    const auto decided = wait_for(names, 0, outcome, self.ranks,
+                                  is_published ? Clock::time_point::max() : Clock::now() + limit);
+    if (!decided) return not_all("the launcher keeps no names", false);
     if (*decided == yes) return {true, "", false};
     return not_all("", true);
 }

@@ -142,6 +142,22 @@ TEST(StartAgreement, WhoMissesRank0PromisesNothing) {
     EXPECT_EQ((store.values[{1, "here"}]), "left");
 }
 
+/// As Slurm's PMI 2 to MPICH 4.0.
+TEST(StartAgreement, ARefusalThatIsNoneMakesNoRankGo) {
+    struct Refusing : SlowNames {
+        using SlowNames::SlowNames;
+        bool publish(const std::string& name, const std::string& value) override {
+            return SlowNames::publish(name, value) && false;
+        }
+    };
+    Store store;
+    store.values[{0, "begun"}] = "yes";
+    Refusing names(store, 1, 0, 0us);
+    EXPECT_FALSE(agree_on_start(names, {1, 2, "1", limit}).all_take_part);  // in a bounded time
+    store.values[{0, "outcome"}] = "yes";
+    EXPECT_TRUE(agree_on_start(names, {1, 2, "1", limit}).all_take_part);
+}
+
 TEST(StartAgreement, NoDelayMakesRanksDecideDifferently) {
     std::mt19937 random(16);
     std::size_t paced = 0;
