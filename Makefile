@@ -106,6 +106,12 @@ reproduce: packages programs ## regenerate Documentation/reproduction.md, the pa
 check-mpi: packages build kernels ## every wrapped operation of both MPI libraries over the emulated network (long)
 	@tests/vm/vm-run --icount --faster 50 --timeout 3600 -- tests/mpi/guest_differential.sh ompi mpich
 
+.PHONY: check-slurm
+check-slurm: packages ## jobs of a real Slurm on four nodes of a guest, paced (long)
+	@tests/lib/install-packages packages-slurm.txt
+	@$(MAKE) build kernels
+	@tests/vm/vm-run --icount --faster 50 --beside --timeout 3000 -- tests/slurm/guest.sh
+
 .PHONY: soak
 soak: packages build kernels ## jobs, kills, inputs and seeds for hours (tests/soak)
 	@tests/soak

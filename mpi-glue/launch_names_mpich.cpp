@@ -3,17 +3,25 @@
 // the names of several jobs (jobs that spawned each other, a name server of several
 // mpiexec), so ours have the job's in front: of Hydra, where the process's proxy reports
 // to and the number of its group of processes, which are on the proxy's command line.
+//
+// Slurm (srun --mpi=pmi2) takes and tells names, but says "info=ok" where MPICH 4.0 looks
+// for "rc=0", and so MPI_Publish_name and MPI_Lookup_name always fail there.  So there we
+// send the same requests (PMI 1: a line each way) on the process's connection to its
+// slurmstepd.  Nobody else does so meanwhile: MPI_Init is about to return.
 #include "launch_names.hpp"
 
 #include <mpi.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <vector>
 
+#include "environment.hpp"
 #include "errors_returned.hpp"
 #include "job_name.hpp"
 
@@ -21,6 +29,9 @@ namespace headway::glue {
 namespace {
 
 constexpr int ancestors_max = 16;  // shells and the like between proxy and process
+/// slurmstepd asks srun before it answers, which answers all ranks.
+constexpr int slurm_patience_ms = 30000;
+constexpr std::size_t pmi_line_bytes = 1024;
 
 std::string text_of(const std::string& path) {
     std::ifstream file(path);
@@ -69,29 +80,107 @@ std::string job_among_names() {
     return parent == MPI_COMM_NULL ? slurm_step() : "";
 }
 
-class MpichNames : public LaunchNames {
+/// Of rank R "headway/JOB/R/NAME".
+class NamesWithPrefix : public LaunchNames {
 public:
-    explicit MpichNames(const std::string& job)
-        : LaunchNames(job), prefix_("headway/" + job + "/") {}
-
-    [[nodiscard]] bool publish(const std::string& name, const std::string& value) override {
-        return PMPI_Publish_name((prefix_ + name).c_str(), MPI_INFO_NULL, value.c_str()) ==
-               MPI_SUCCESS;
+    explicit NamesWithPrefix(const std::string& job) : LaunchNames(job) {
+        PMPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     }
 
-    [[nodiscard]] std::optional<std::string> lookup(const std::string& name) override {
+protected:
+    [[nodiscard]] std::string own(const std::string& name) const { return of_rank(rank_, name); }
+    [[nodiscard]] std::string of_rank(int rank, const std::string& name) const {
+        return "headway/" + job() + "/" + std::to_string(rank) + "/" + name;
+    }
+
+private:
+    int rank_ = 0;
+};
+
+class MpichNames : public NamesWithPrefix {
+public:
+    using NamesWithPrefix::NamesWithPrefix;
+
+    [[nodiscard]] bool publish(const std::string& name, const std::string& value) override {
+        return PMPI_Publish_name(own(name).c_str(), MPI_INFO_NULL, value.c_str()) == MPI_SUCCESS;
+    }
+
+    [[nodiscard]] std::optional<std::string> lookup(int rank, const std::string& name) override {
         std::array<char, MPI_MAX_PORT_NAME> value{};
-        if (PMPI_Lookup_name((prefix_ + name).c_str(), MPI_INFO_NULL, value.data()) != MPI_SUCCESS)
+        if (PMPI_Lookup_name(of_rank(rank, name).c_str(), MPI_INFO_NULL, value.data()) != MPI_SUCCESS)
             return std::nullopt;
         return value.data();
     }
 
 private:
-    std::string prefix_;
     // A name that is not there is an error, which would end the program.
     ErrorsReturned in_world_{MPI_COMM_WORLD};
     ErrorsReturned in_self_{MPI_COMM_SELF};
 };
+
+class SlurmNames : public NamesWithPrefix {
+public:
+    SlurmNames(const std::string& job, int connection)
+        : NamesWithPrefix(job), connection_(connection) {}
+
+    [[nodiscard]] bool publish(const std::string& name, const std::string& value) override {
+        return ask("cmd=publish_name service=" + own(name) + " port=" + value).has_value();
+    }
+
+    [[nodiscard]] std::optional<std::string> lookup(int rank, const std::string& name) override {
+        const auto answer = ask("cmd=lookup_name service=" + of_rank(rank, name));
+        const std::size_t port = answer ? answer->find(" port=") : std::string::npos;
+        if (port == std::string::npos) return std::nullopt;
+        return answer->substr(port + 6);
+    }
+
+private:
+    /// The answer, if it is "info=ok".
+    std::optional<std::string> ask(const std::string& request) {
+        const std::string line = request + "\n";
+        if (is_broken_ || line.size() > pmi_line_bytes) return std::nullopt;
+        const auto answer = send(line) ? read_line() : std::nullopt;
+        if (!answer) is_broken_ = true;  // a late answer would be taken for the next one's
+        if (!answer || answer->find(" info=ok") == std::string::npos) return std::nullopt;
+        return answer;
+    }
+
+    [[nodiscard]] bool send(const std::string& line) const {
+        ssize_t sent = 0;
+        do {
+            sent = ::write(connection_, line.data(), line.size());
+        } while (sent < 0 && errno == EINTR);
+        return sent == static_cast<ssize_t>(line.size());
+    }
+
+    /// Without its end.  Byte by byte: what follows it is not ours.
+    [[nodiscard]] std::optional<std::string> read_line() const {
+        std::string line;
+        while (line.size() < pmi_line_bytes) {
+            pollfd ready{connection_, POLLIN, 0};
+            char c = 0;
+            const int polled = ::poll(&ready, 1, slurm_patience_ms);
+            if (polled < 0 && errno == EINTR) continue;
+            if (polled <= 0 || ::read(connection_, &c, 1) != 1) return std::nullopt;
+            if (c == '\n') return line;
+            line += c;
+        }
+        return std::nullopt;
+    }
+
+    int connection_;
+    bool is_broken_ = false;
+};
+
+/// The process's connection to its slurmstepd; none: it has no such, or MPICH understands
+/// the launcher, which it shows by publishing a name that nobody looks for.
+std::optional<int> slurm_connection(MpichNames& names) {
+    if (slurm_step().empty() || names.publish("asked", "1")) return std::nullopt;
+    const std::string number(environment_value("PMI_FD").value_or(""));
+    if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos)
+        return std::nullopt;
+    return std::atoi(number.c_str());
+}
 
 }  // namespace
 
@@ -99,7 +188,10 @@ tl::expected<std::unique_ptr<LaunchNames>, std::string> open_launch_names() {
     const std::string job = job_among_names();
     if (job.empty())
         return tl::unexpected(std::string("the job has no name under Hydra or Slurm"));
-    return std::make_unique<MpichNames>(job);
+    auto names = std::make_unique<MpichNames>(job);
+    if (const auto connection = slurm_connection(*names))
+        return std::make_unique<SlurmNames>(job, *connection);
+    return names;
 }
 
 }  // namespace headway::glue

@@ -9,20 +9,19 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* met = "met";
+constexpr const char* begun = "begun";
+constexpr const char* here = "here";  ///< its value: the rank's version, or
 constexpr const char* left = "left";
 constexpr const char* outcome = "outcome";
 constexpr const char* yes = "yes";
 constexpr const char* no = "no";
 
-std::string here(int rank) { return "here." + std::to_string(rank); }
-
 /// Between two look-ups: short at first, then so long that the launcher, which answers
 /// those of all ranks, has no more than some ten thousand of them in a second.
 class Pause {
 public:
-    explicit Pause(int ranks)
-        : longest_(std::max(std::chrono::microseconds(5000), std::chrono::microseconds(ranks) * 50)) {}
+    explicit Pause(int waiting)
+        : longest_(std::max(std::chrono::microseconds(5000), std::chrono::microseconds(waiting) * 50)) {}
 
     void take() {
         std::this_thread::sleep_for(next_);
@@ -34,12 +33,12 @@ private:
     std::chrono::microseconds next_{200};
 };
 
-/// None: it was not there before `deadline`.
-std::optional<std::string> wait_for(LaunchNames& names, const std::string& name, int ranks,
-                                    Clock::time_point deadline) {
-    Pause pause(ranks);
+/// `name` of `rank`, which so many wait for; none: it was not there before `deadline`.
+std::optional<std::string> wait_for(LaunchNames& names, int rank, const std::string& name,
+                                    int waiting, Clock::time_point deadline) {
+    Pause pause(waiting);
     while (true) {
-        if (auto value = names.lookup(name)) return value;
+        if (auto value = names.lookup(rank, name)) return value;
         if (Clock::now() >= deadline) return std::nullopt;
         pause.take();
     }
@@ -59,7 +58,6 @@ std::string not_in_time(int rank, std::chrono::milliseconds limit) {
            " ms that it has this library, which all ranks must have";
 }
 
-/// Who has left may have learned the outcome after all, and then says nothing.
 std::string came_late(std::chrono::milliseconds limit) {
     return "rank 0 began its first collective more than " +
            std::to_string(patience_of_followers(limit).count()) + " ms after another rank";
@@ -69,8 +67,9 @@ std::string came_late(std::chrono::milliseconds limit) {
 std::string look_for_all(LaunchNames& names, const Participant& self) {
     const auto deadline = Clock::now() + self.limit;
     for (int rank = 1; rank < self.ranks; ++rank) {
-        const auto version = wait_for(names, here(rank), 1, deadline);
+        const auto version = wait_for(names, rank, here, 1, deadline);
         if (!version) return not_in_time(rank, self.limit);
+        if (*version == left) return came_late(self.limit);
         if (*version != self.version)
             return "rank " + std::to_string(rank) + " has another version of this library, or other HEADWAY_ variables: " +
                    *version + ", and rank 0 " + self.version;
@@ -79,16 +78,10 @@ std::string look_for_all(LaunchNames& names, const Participant& self) {
 }
 
 StartOutcome decide(LaunchNames& names, const Participant& self) {
+    if (!names.publish(begun, yes)) return not_all("the launcher keeps no names", true);
     const std::string missing = look_for_all(names, self);
-    if (!missing.empty()) {
-        // who does not see it comes to the same when its own time is over
-        (void)names.publish(outcome, no);
-        return not_all(missing, true);
-    }
-    if (!names.publish(met, yes)) return not_all("the launcher keeps no names", true);
-    const bool has_anybody_left = names.lookup(left).has_value();
-    const bool is_published = names.publish(outcome, has_anybody_left ? no : yes);
-    if (has_anybody_left) return not_all(came_late(self.limit), true);
+    const bool is_published = names.publish(outcome, missing.empty() ? yes : no);
+    if (!missing.empty()) return not_all(missing, true);
     if (!is_published) return not_all("the launcher keeps no names", true);
     return {true, "", false};
 }
@@ -96,16 +89,16 @@ StartOutcome decide(LaunchNames& names, const Participant& self) {
 StartOutcome follow(LaunchNames& names, const Participant& self) {
     const auto limit = patience_of_followers(self.limit);
     const auto deadline = Clock::now() + limit;
-    if (!names.publish(here(self.rank), self.version))
-        return not_all("the launcher keeps no names", false);
-    auto decided = wait_for(names, outcome, self.ranks, deadline);
-    if (!decided) {
-        // another may have published it before; a launcher that takes no names any more
-        // takes none of rank 0's, either
-        (void)names.publish(left, yes);
-        if (!names.lookup(met)) return not_all(not_in_time(0, limit), false);
-        decided = wait_for(names, outcome, self.ranks, Clock::time_point::max());
+    if (!wait_for(names, 0, begun, self.ranks, deadline)) {
+        (void)names.publish(here, left);
+        return not_all(not_in_time(0, limit), false);
     }
+    // What a launcher refuses it may have kept all the same, and then rank 0 has seen it.
+    const bool is_published = names.publish(here, self.version);
+    // rank 0 is about to tell: waiting on, no delay makes this rank decide otherwise
+    const auto decided = wait_for(names, 0, outcome, self.ranks,
+                                  is_published ? Clock::time_point::max() : Clock::now() + limit);
+    if (!decided) return not_all("the launcher keeps no names", false);
     if (*decided == yes) return {true, "", false};
     return not_all("", true);
 }

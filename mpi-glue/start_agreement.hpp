@@ -3,21 +3,20 @@
 // settings?  Asked before the library's first collective over MPI_COMM_WORLD, which
 // a rank that does not take part would make wait for ever.
 //
-// The ranks talk through names that the launcher keeps (launch_names.hpp):
+// The ranks talk through names that the launcher keeps (launch_names.hpp).  Each name is
+// published by one rank, once:
 //
-//   each rank but 0 publishes "here.RANK", and waits for rank 0's "outcome";
-//   rank 0 looks for all of these; when it has seen them it publishes "met", looks
-//   for "left", and publishes the outcome, which is yes if nobody has left;
-//   a rank whose time is over publishes "left", and looks for "met".  Where that is
-//   not there, the rank goes: rank 0, which publishes "met" before it looks for
-//   "left", is then bound to find "left".  Where it is there, rank 0 knows that
-//   everybody is here and is about to publish the outcome, and the rank waits for it.
+//   rank 0 publishes "begun", and looks for "here" of all others;
+//   another rank looks for "begun", publishes "here", and waits for rank 0's "outcome",
+//   which rank 0 publishes whatever it has found: yes if it has seen all of them;
+//   a rank that has not seen "begun" when its time is over publishes that it has left,
+//   as its "here", and goes.
 //
-// So all come to the same result whatever is late and by how much.  Rank 0 waits for the
-// limit, others for a quarter longer, so that they mostly learn from it what it has found;
-// besides, there are only the look-ups.  Each name is written
-// once, or always says the same: a store that keeps the first value and one that keeps
-// the last will both do.
+// So all come to the same result whatever is late and by how much: the outcome is yes only
+// if every rank has published "here", and who has done so waits for the outcome.  Rank 0
+// waits for the limit, which holds for the others, too, once it has begun; for its
+// beginning they wait a quarter longer, so that mostly it tells what it has found.
+// Besides, there are only the look-ups.
 #pragma once
 
 #include <chrono>
@@ -27,8 +26,8 @@
 
 namespace headway::glue {
 
-/// What one rank publishes all ranks of the job can look up, from the moment at which
-/// publish() has returned true.  Names of other jobs are others.
+/// What one rank publishes all ranks of the job can look up, as of that rank, from the
+/// moment at which publish() has returned true.  Names of other jobs are others.
 class LaunchNames {
 public:
     explicit LaunchNames(std::string job) : job_(std::move(job)) {}
@@ -37,7 +36,7 @@ public:
     virtual ~LaunchNames() = default;
 
     [[nodiscard]] virtual bool publish(const std::string& name, const std::string& value) = 0;
-    [[nodiscard]] virtual std::optional<std::string> lookup(const std::string& name) = 0;
+    [[nodiscard]] virtual std::optional<std::string> lookup(int rank, const std::string& name) = 0;
 
     /// The same at all ranks of the job, and of no other job.
     [[nodiscard]] const std::string& job() const { return job_; }

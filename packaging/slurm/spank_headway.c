@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * SPANK plugin: tells headwayd of a job on each of its nodes, as the prolog and
- * epilog scripts do, and lets the job say that it is to be paced all the time:
+ * epilog scripts do, gives its processes the MPI helper, and lets the job say that it
+ * is to be paced all the time:
  *
  *	srun --headway-pattern=alltoall ...
  *
- * plugstack.conf: optional spank_headway.so [headway=/usr/local/bin/headway]
+ * plugstack.conf:
+ *	optional spank_headway.so [headway=/usr/local/bin/headway]
+ *				  [preload=/usr/local/lib/libheadway-mpi.so]
+ *
+ * Without preload= processes get nothing.
  *
  * Runs the command instead of speaking to the socket itself: whatever goes wrong
  * there, slurmd goes on.
  */
+#include <limits.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <slurm/spank.h>
 
@@ -36,17 +44,21 @@ int slurm_spank_init(spank_t sp, int argc, char *argv[])
 	return spank_option_register(sp, &options[0]);
 }
 
-/* The program that plugstack.conf names. */
-static const char *program(int argc, char *argv[])
+/* What plugstack.conf says after `key`, which ends in "=". */
+static const char *argument(int argc, char *argv[], const char *key, const char *otherwise)
 {
-	static const char key[] = "headway=";
 	int i;
 
 	for (i = 0; i < argc; i++) {
-		if (!strncmp(argv[i], key, sizeof(key) - 1))
-			return argv[i] + sizeof(key) - 1;
+		if (!strncmp(argv[i], key, strlen(key)))
+			return argv[i] + strlen(key);
 	}
-	return "/usr/local/bin/headway";
+	return otherwise;
+}
+
+static const char *program(int argc, char *argv[])
+{
+	return argument(argc, argv, "headway=", "/usr/local/bin/headway");
 }
 
 static void run(char *const arguments[])
@@ -87,6 +99,8 @@ int slurm_spank_job_prolog(spank_t sp, int argc, char *argv[])
 	if (who(sp, job, user))
 		return 0;
 	hosts = getenv("SLURM_JOB_NODELIST");
+	if (!hosts)
+		hosts = getenv("SLURM_NODELIST");	/* Slurm 22.05 has this one only */
 	arguments[n++] = (char *)program(argc, argv);
 	arguments[n++] = "job";
 	arguments[n++] = "start";
@@ -113,5 +127,52 @@ int slurm_spank_job_epilog(spank_t sp, int argc, char *argv[])
 	if (who(sp, job, user))
 		return 0;
 	run((char *const[]){ (char *)program(argc, argv), "job", "end", job, "--user", user, NULL });
+	return 0;
+}
+
+/* Is `path` one of those in an LD_PRELOAD? */
+static bool has_path(const char *list, const char *path)
+{
+	size_t length = strlen(path);
+
+	while (*(list += strspn(list, ": "))) {
+		size_t next = strcspn(list, ": ");
+
+		if (next == length && !strncmp(list, path, length))
+			return true;
+		list += next;
+	}
+	return false;
+}
+
+/*
+ * In slurmstepd, before it starts the tasks of a step or the batch script.  A job in
+ * which all processes have the helper needs no "headway run"; those without MPI it
+ * leaves alone.  A library that is not there would have the dynamic linker complain in
+ * every process.
+ */
+int slurm_spank_user_init(spank_t sp, int argc, char *argv[])
+{
+	const char *library = argument(argc, argv, "preload=", NULL);
+	char before[PATH_MAX], after[2 * PATH_MAX];
+	spank_err_t found;
+
+	if (!library)
+		return 0;
+	if (access(library, R_OK)) {
+		slurm_error("headway: there is no %s to preload", library);
+		return 0;
+	}
+	found = spank_getenv(sp, "LD_PRELOAD", before, sizeof(before));
+	if (found != ESPANK_SUCCESS && found != ESPANK_ENV_NOEXIST) {
+		slurm_error("headway: LD_PRELOAD is left as it is: %s", spank_strerror(found));
+		return 0;
+	}
+	if (found == ESPANK_ENV_NOEXIST)
+		before[0] = '\0';
+	if (has_path(before, library))
+		return 0;
+	snprintf(after, sizeof(after), "%s%s%s", before, before[0] ? ":" : "", library);
+	spank_setenv(sp, "LD_PRELOAD", after, 1);
 	return 0;
 }

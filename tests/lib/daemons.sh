@@ -8,6 +8,7 @@
 #   hw_start_daemons CONFIG LOGS        start them, wait until they answer; each
 #                         logs into LOGS/headwayd-NODE.log
 #   hw_stop_daemons       end them; fails if one ends badly
+#   hw_status NODE EXPRESSION           of its daemon's status, as a Python expression of s
 
 hw_daemons=()
 
@@ -51,4 +52,9 @@ hw_stop_daemons() {
 	done
 	hw_daemons=()
 	return "$status"
+}
+
+hw_status() {
+	hw_node "$1" "$HW_BUILD/bin/headway" status --socket /run/headway/control.sock --json |
+		/usr/bin/python3 -c "import json, sys; s = json.load(sys.stdin); print($2)"
 }

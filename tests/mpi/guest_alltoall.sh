@@ -72,20 +72,14 @@ told() {
 	grep '^headway:' "$work/$1.err" || true
 }
 
-# status EXPRESSION NODE: of the daemon's status, as a Python expression of s
-status() {
-	hw_node "$2" "$HW_BUILD/bin/headway" status --socket $socket --json |
-		/usr/bin/python3 -c "import json, sys; s = json.load(sys.stdin); print($1)"
-}
-
 # Each node's daemon in one word: paced calls over, nothing left behind.  The one
 # client without a job is who asks.
 daemon_is_at_rest() {
-	status '"at-rest" if s["enter"]["count"] == s["leave"]["count"]
+	hw_status "$1" '"at-rest" if s["enter"]["count"] == s["leave"]["count"]
 		and s["enter"]["count"] + s["phase"]["count"] > 0 and not s["active_enters"]
 		and not any(c["enters"] or c.get("phase") for c in s["clients"])
 		and all(c["bytes_per_s"] is None and c.get("next_bytes_per_s") is None
-			for c in s["classes"]) else s' "$1"
+			for c in s["classes"]) else s'
 }
 
 is_at_rest() {

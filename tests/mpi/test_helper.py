@@ -296,10 +296,12 @@ class OtherRanks(HelperTest):
 
     LIMIT_S = 2.5
     SLACK_S = 20.0  # a busy machine's
+    PATIENCE_MS = 2000  # with headwayd; with more, the ranks would wait longer for each other
 
     def run_two(self, program, *arguments, first=(), second=(), mpirun=(), **environment):
         """Ranks 0 and 1 with the words of `first` before the program, 2 and 3 with those of
         `second`; `env -u LD_PRELOAD` is as a program that is linked statically."""
+        environment["HEADWAY_TIMEOUT_MS"] = OtherRanks.PATIENCE_MS
         with self.daemon() as daemon:
             one = self.command_of(program, *arguments, ranks=2, under=first, mpirun=mpirun, **environment)
             two = self.command_of(program, *arguments, ranks=2, under=second, **environment)
@@ -358,7 +360,7 @@ class OtherRanks(HelperTest):
                 with self.subTest(rank=rank, late_ms=late_ms), self.daemon() as daemon:
                     self.assert_same_for_all(late_ms, daemon, self.run_job(
                         "alltoall_check", preload=("tests/late_rank.so",), LATE_RANK=rank,
-                        LATE_MS=late_ms))
+                        LATE_MS=late_ms, HEADWAY_TIMEOUT_MS=self.PATIENCE_MS))
                 self.setUp()
 
     def assert_same_for_all(self, late_ms, daemon, job):

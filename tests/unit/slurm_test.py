@@ -17,6 +17,7 @@ HOST = r"""
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/types.h>
 #include <slurm/spank.h>
@@ -32,6 +33,24 @@ spank_err_t spank_option_getopt(spank_t sp, struct spank_option *opt, char **val
 	*value = getenv("PATTERN");
 	return *value ? ESPANK_SUCCESS : ESPANK_ERROR;
 }
+spank_err_t spank_getenv(spank_t sp, const char *name, char *value, int size)
+{
+	const char *found = getenv(name);
+
+	(void)sp;
+	if (!found)
+		return ESPANK_ENV_NOEXIST;
+	if (snprintf(value, size, "%s", found) >= size)
+		return ESPANK_NOSPACE;
+	return ESPANK_SUCCESS;
+}
+spank_err_t spank_setenv(spank_t sp, const char *name, const char *value, int overwrite)
+{
+	(void)sp; (void)overwrite;
+	printf("%s=%s\n", name, value);
+	return ESPANK_SUCCESS;
+}
+const char *spank_strerror(spank_err_t error) { (void)error; return "an error"; }
 spank_err_t spank_get_item(spank_t sp, spank_item_t item, ...)
 {
 	va_list list;
@@ -47,8 +66,7 @@ int main(int argc, char *argv[])
 {
 	void *plugin = dlopen(argv[1], RTLD_NOW);
 	int (*call)(spank_t, int, char **) = plugin ? dlsym(plugin, argv[2]) : 0;
-	(void)argc;
-	return call ? call(0, 1, argv + 3) : 99;
+	return call ? call(0, argc - 3, argv + 3) : 99;
 }
 """
 
@@ -100,28 +118,59 @@ class Slurm(unittest.TestCase):
             log = self.run_script(script, SLURM_JOB_ID="4711")[-1]
             self.assertEqual(log, f"log: --tag {script} -- job 4711: refused")
 
-    @unittest.skipUnless(HEADERS.exists(), "libslurm-dev is not installed")
-    def test_plugin_tells_the_same(self):
+    def plugin(self):
+        """What stands for slurmd, and the plugin."""
         plugin, host = self.folder / "plugin.so", self.folder / "host"
         (self.folder / "host.c").write_text(HOST)
         cc = shutil.which("cc")
         subprocess.run([cc, "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", plugin,
                         SLURM / "spank_headway.c"], check=True)
         subprocess.run([cc, "-rdynamic", "-o", host, self.folder / "host.c"], check=True)
+        return [host, plugin]
+
+    @unittest.skipUnless(HEADERS.exists(), "libslurm-dev is not installed")
+    def test_plugin_tells_the_same(self):
+        plugin = self.plugin()
 
         def call(function, **more):
             self.said.write_text("")
-            subprocess.run([host, plugin, function, f"headway={self.program}"], check=True,
+            subprocess.run([*plugin, function, f"headway={self.program}"], check=True,
                            env=self.environment(more))
             return self.said.read_text().splitlines()
 
         self.assertEqual(call("slurm_spank_init"), [])
         self.assertEqual(call("slurm_spank_job_prolog", SLURM_JOB_NODELIST="a[0-3]", PATTERN="alltoall"),
                          ["job start 4711 --lasting --user 1000 --hosts a[0-3] --pattern=alltoall"])
+        # as Slurm 22.05 calls it
+        self.assertEqual(call("slurm_spank_job_prolog", SLURM_NODELIST="a[0-3]"),
+                         ["job start 4711 --lasting --user 1000 --hosts a[0-3]"])
         self.assertEqual(call("slurm_spank_job_prolog"), ["job start 4711 --lasting --user 1000"])
         self.assertEqual(call("slurm_spank_job_epilog"), ["job end 4711 --user 1000"])
         self.answer(1)
         self.assertEqual(call("slurm_spank_job_epilog"), ["job end 4711 --user 1000"])
+
+    @unittest.skipUnless(HEADERS.exists(), "libslurm-dev is not installed")
+    def test_plugin_sets_the_preload(self):
+        plugin = self.plugin()
+        library = self.folder / "libheadway-mpi.so"
+        library.touch()
+
+        def preload(*arguments, **more):
+            return subprocess.run([*plugin, "slurm_spank_user_init", *arguments], check=True, text=True,
+                                  env=self.environment(more), capture_output=True).stdout
+
+        given = f"preload={library}"
+        self.assertEqual(preload(), "")
+        self.assertEqual(preload(given), f"LD_PRELOAD={library}\n")
+        self.assertEqual(preload(given, LD_PRELOAD=""), f"LD_PRELOAD={library}\n")
+        # behind the user's own, and not twice where a step inherits it
+        self.assertEqual(preload(given, LD_PRELOAD="/lib/libm.so.6"),
+                         f"LD_PRELOAD=/lib/libm.so.6:{library}\n")
+        for before in (f"{library}", f"/lib/libm.so.6:{library}", f"{library} /lib/libm.so.6"):
+            self.assertEqual(preload(given, LD_PRELOAD=before), "")
+        self.assertEqual(preload(given, LD_PRELOAD=f"{library}.1"), f"LD_PRELOAD={library}.1:{library}\n")
+        self.assertEqual(preload(f"preload={library}.missing"), "")
+        self.assertEqual(preload(given, LD_PRELOAD="x" * 5000), "")
 
 
 if __name__ == "__main__":

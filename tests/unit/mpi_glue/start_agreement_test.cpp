@@ -11,7 +11,9 @@
 #include <map>
 #include <mutex>
 #include <random>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace headway::glue {
@@ -26,27 +28,27 @@ constexpr auto limit = 20ms;
 struct Store {
     bool keeps_first = true;  ///< as Hydra, which refuses a second value; else the last
     std::mutex mutex;
-    std::map<std::string, std::string> values;
+    std::map<std::pair<int, std::string>, std::string> values;
 };
 
 /// As one rank sees it: before and after everything there is a delay.
 class SlowNames : public LaunchNames {
 public:
-    SlowNames(Store& store, std::uint32_t seed, microseconds longest)
-        : LaunchNames("job"), store_(store), random_(seed), longest_(longest) {}
+    SlowNames(Store& store, int rank, std::uint32_t seed, microseconds longest)
+        : LaunchNames("job"), store_(store), rank_(rank), random_(seed), longest_(longest) {}
 
     bool publish(const std::string& name, const std::string& value) override {
         const Delays delays(*this);
         const std::lock_guard lock(store_.mutex);
-        if (store_.keeps_first) return store_.values.emplace(name, value).second;
-        store_.values[name] = value;
+        if (store_.keeps_first) return store_.values.emplace(std::pair(rank_, name), value).second;
+        store_.values[{rank_, name}] = value;
         return true;
     }
 
-    std::optional<std::string> lookup(const std::string& name) override {
+    std::optional<std::string> lookup(int rank, const std::string& name) override {
         const Delays delays(*this);
         const std::lock_guard lock(store_.mutex);
-        const auto found = store_.values.find(name);
+        const auto found = store_.values.find({rank, name});
         if (found == store_.values.end()) return std::nullopt;
         return found->second;
     }
@@ -63,6 +65,7 @@ private:
     }
 
     Store& store_;
+    int rank_;
     std::mt19937 random_;
     microseconds longest_;
 };
@@ -82,7 +85,8 @@ std::vector<StartOutcome> meet(const std::vector<Rank>& ranks, bool keeps_first 
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
         if (!ranks[rank].takes_part) continue;
         threads.emplace_back([&, rank] {
-            SlowNames names(store, seed + static_cast<std::uint32_t>(rank), slowest);
+            SlowNames names(store, static_cast<int>(rank), seed + static_cast<std::uint32_t>(rank),
+                            slowest);
             std::this_thread::sleep_for(ranks[rank].late);
             outcomes[rank] = agree_on_start(names, {static_cast<int>(rank), static_cast<int>(ranks.size()),
                                                     ranks[rank].version, limit});
@@ -125,15 +129,33 @@ TEST(StartAgreement, AnotherVersionIsNamed) {
     EXPECT_NE(outcomes[0].reason.find("rank 2 has another version"), std::string::npos);
 }
 
-/// Who left may see that rank 0 has met all, and then counts on rank 0 to tell why.
 TEST(StartAgreement, Rank0SaysThatItCameTooLate) {
+    const auto outcomes = meet({{3 * limit}, {}, {}});
+    EXPECT_EQ(that_pace(outcomes), 0U);
+    EXPECT_EQ(outcomes[0].reason, "rank 0 began its first collective more than 25 ms after another rank");
+}
+
+TEST(StartAgreement, WhoMissesRank0PromisesNothing) {
     Store store;
-    store.values = {{"here.1", "1"}, {"left", "yes"}};
-    SlowNames names(store, 0, 0us);
-    const StartOutcome outcome = agree_on_start(names, {0, 2, "1", limit});
-    EXPECT_FALSE(outcome.all_take_part);
-    EXPECT_EQ(outcome.reason, "rank 0 began its first collective more than 25 ms after another rank");
-    EXPECT_EQ(store.values["outcome"], "no");
+    SlowNames names(store, 1, 0, 0us);
+    EXPECT_FALSE(agree_on_start(names, {1, 2, "1", limit}).all_take_part);
+    EXPECT_EQ((store.values[{1, "here"}]), "left");
+}
+
+/// As Slurm's PMI 2 to MPICH 4.0.
+TEST(StartAgreement, ARefusalThatIsNoneMakesNoRankGo) {
+    struct Refusing : SlowNames {
+        using SlowNames::SlowNames;
+        bool publish(const std::string& name, const std::string& value) override {
+            return SlowNames::publish(name, value) && false;
+        }
+    };
+    Store store;
+    store.values[{0, "begun"}] = "yes";
+    Refusing names(store, 1, 0, 0us);
+    EXPECT_FALSE(agree_on_start(names, {1, 2, "1", limit}).all_take_part);  // in a bounded time
+    store.values[{0, "outcome"}] = "yes";
+    EXPECT_TRUE(agree_on_start(names, {1, 2, "1", limit}).all_take_part);
 }
 
 TEST(StartAgreement, NoDelayMakesRanksDecideDifferently) {
