@@ -15,6 +15,13 @@
 //
 // Threads: before_init and after_init run in the thread that initialises MPI;
 // everything else may be called by any thread.
+//
+// Lock order.  PendingRequests, PatternPlayer, SendingRate and Reporter call the helper
+// while they hold their own lock, and never each other; the helper's lock comes after
+// theirs.  Under it only the session and MPI's look-ups of communicators and attributes are
+// called.  OwnAlgorithms' and Recorder's locks guard lists of their own: nobody takes
+// another lock of ours under them, and MPI may call OwnAlgorithms back when a communicator
+// is freed, under whatever lock MPI has.
 #pragma once
 
 #include <mpi.h>
