@@ -8,7 +8,7 @@
 namespace headway::glue {
 namespace {
 
-constexpr std::uint32_t message_kinds = 4;
+constexpr std::uint32_t message_kinds = 3;
 // MPI guarantees tags up to 32767.
 constexpr std::uint32_t calls_with_tags = 32768 / message_kinds;
 

@@ -15,7 +15,6 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "demo"))
 from demo_guest import mpirun  # noqa: E402
 from demo_guest.testbed import Testbed  # noqa: E402
 
-RANKS_PER_NODE = 2
 # Of the Fortran program: how many processes of a cluster send to the other at once.
 HALO_SENDERS = 8
 
@@ -28,26 +27,28 @@ class Jobs:
         self.recording = Path("/tmp") / f"halo-{library}.json"
 
     def run(self, pattern, way):
-        with open(self.testbed.out / f"{self.library}-{pattern}-{way}.log", "w") as log:
+        with open(self.testbed.out / f"{self.library}-{pattern}-{way}.log".replace(" ", "-"), "w") as log:
             result, = mpirun.run(self._command(pattern, way), self.testbed.counters, log,
                                  self._environment(way))
         tell("job", library=self.library, pattern=pattern, way=way, **result)
 
     def _command(self, pattern, way):
+        _, _, ranks_per_node = self.spec["patterns"][pattern]
         preload = [self.testbed.sleep(self.library)]
         if way in ("headway", "hints"):
             preload.insert(0, self.testbed.helper())
         # `headway record` and `headway run` preload by themselves
         environment = {} if way in ("record", "run") else {"LD_PRELOAD": ":".join(preload)}
-        return mpirun.command(self.testbed.mpirun_words(self.library, RANKS_PER_NODE), [],
+        return mpirun.command(self.testbed.mpirun_words(self.library, ranks_per_node), [],
                               environment, self._program(pattern, way))
 
     def _program(self, pattern, way):
-        size, repetitions = self.spec["sizes"][pattern], self.spec["repetitions"]
-        warmup = self.spec["warmup"]
-        if pattern != "halo":
-            return mpirun.collective_bench(self.testbed.program("collective_bench", self.library),
-                                           [(size, repetitions)], warmup, pattern)
+        operation, size, _ = self.spec["patterns"][pattern]
+        repetitions, warmup = self.spec["repetitions"], self.spec["warmup"]
+        if operation != "halo":
+            words = mpirun.collective_bench(self.testbed.program("collective_bench", self.library),
+                                            [(size, repetitions)], warmup, operation)
+            return words + ["--algorithm", "linear"] if way == "linear" else words
         words = [self.testbed.program("halo", self.library), str(size), str(repetitions), str(warmup)]
         return words + [str(HALO_SENDERS)] if way == "hints" else words
 
@@ -73,8 +74,8 @@ def main():
         testbed.contender_up(contender)
         for library in spec["libraries"]:
             jobs = Jobs(testbed, library, spec)
-            for pattern in spec["sizes"]:
-                for way in ways["halo" if pattern == "halo" else "collective"]:
+            for pattern in spec["patterns"]:
+                for way in ways.get(pattern, ways["other"]):
                     tell("start", library=library, pattern=pattern, way=way)
                     jobs.run(pattern, way)
         testbed.contender_down(contender)
