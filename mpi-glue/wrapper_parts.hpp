@@ -2,7 +2,6 @@
 // What the generated wrappers are made of.
 #pragma once
 
-#include <optional>
 #include <type_traits>
 
 #include "by_hand.hpp"
@@ -58,8 +57,9 @@ struct CollectiveCall {
     }
     /// The size, asked for once.
     [[nodiscard]] std::uint64_t bytes() const {
-        if (!bytes_) bytes_ = size();
-        return *bytes_;
+        if (!is_measured_) bytes_ = size();
+        is_measured_ = true;
+        return bytes_;
     }
     void record() const { recorder().collective(collective.operation, communicator, messages); }
 
@@ -69,7 +69,8 @@ struct CollectiveCall {
     const Messages& messages;
 
 private:
-    mutable std::optional<std::uint64_t> bytes_;
+    mutable std::uint64_t bytes_ = 0;
+    mutable bool is_measured_ = false;
 };
 
 /// Paced from here to the end of the scope.
