@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "session.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "notice.hpp"

@@ -13,15 +13,7 @@
 #define DATATYPE integer
 #endif
 program alltoall_fortran
-#if defined(HEADWAY_F08)
-  use mpi_f08
-#elif defined(HEADWAY_F90)
-  use mpi
-#endif
-  implicit none
-#if defined(HEADWAY_MPIF)
-  include 'mpif.h'
-#endif
+#include "use_mpi.inc"
   integer :: rank, ranks, ierror, provided
   character(len=16) :: how
 

@@ -139,24 +139,18 @@ static void parse_sizes(char *list, struct options *options)
 	}
 }
 
-static enum operation parse_operation(const char *name)
+/* The place of a name among those that an option knows. */
+static int parse_name(const char *name, const char *const *known, int count, const char *option)
 {
-	for (int operation = 0; operation < OPERATION_COUNT; operation++)
-		if (!strcmp(name, operation_names[operation]))
-			return operation;
-	fail("--operation %s: there are alltoall, alltoallv, allgather, gather, bcast, reduce, "
-	     "allreduce, reduce_scatter_block", name);
-	return ALLTOALL;
-}
-
-static enum alltoall_algorithm parse_algorithm(const char *name)
-{
-	for (int algorithm = 0; algorithm < ALLTOALL_ALGORITHM_COUNT; algorithm++)
-		if (!strcmp(name, alltoall_algorithm_names[algorithm]))
-			return algorithm;
-	fail("--algorithm %s: there are library, linear, pairwise_ring, pairwise_xor, "
-	     "alltoall_b, grid", name);
-	return ALLTOALL_OF_LIBRARY;
+	for (int at = 0; at < count; at++)
+		if (!strcmp(name, known[at]))
+			return at;
+	fprintf(stderr, "collective_bench: %s %s: there are", option, name);
+	for (int at = 0; at < count; at++)
+		fprintf(stderr, "%s %s", at ? "," : "", known[at]);
+	fputc('\n', stderr);
+	MPI_Abort(MPI_COMM_WORLD, 2);
+	return 0;
 }
 
 static struct options parse_options(int argc, char **argv)
@@ -188,10 +182,12 @@ static struct options parse_options(int argc, char **argv)
 			options.warmup = parse_number(optarg, 0, MAX_REPETITIONS, "--warmup");
 			break;
 		case 'o':
-			options.operation = parse_operation(optarg);
+			options.operation = parse_name(optarg, operation_names, OPERATION_COUNT,
+						       "--operation");
 			break;
 		case 'a':
-			options.algorithm = parse_algorithm(optarg);
+			options.algorithm = parse_name(optarg, alltoall_algorithm_names,
+						       ALLTOALL_ALGORITHM_COUNT, "--algorithm");
 			break;
 		case 'l':
 			options.lock_step = true;

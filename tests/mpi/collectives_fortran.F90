@@ -17,15 +17,7 @@
 #endif
 
 program collectives
-#if defined(HEADWAY_F08)
-  use mpi_f08
-#elif defined(HEADWAY_F90)
-  use mpi
-#endif
-  implicit none
-#ifdef HEADWAY_MPIF
-  include 'mpif.h'
-#endif
+#include "use_mpi.inc"
   integer, parameter :: operations = 19, most = 700, room = 65536, ranks_max = 16
   integer, parameter :: int64 = selected_int_kind(18)
   integer :: rank, ranks, cases, number, operation, ierror

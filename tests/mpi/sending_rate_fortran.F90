@@ -1,15 +1,7 @@
 ! SPDX-License-Identifier: Apache-2.0
 ! A program's own rate from Fortran, in the three ways to use MPI.
 program sending_rate
-#if defined(HEADWAY_F08)
-  use mpi_f08
-#elif defined(HEADWAY_F90)
-  use mpi
-#endif
-  implicit none
-#ifdef HEADWAY_MPIF
-  include 'mpif.h'
-#endif
+#include "use_mpi.inc"
 #ifdef HEADWAY_F08
 #define HANDLE(OF) type(OF)
 #else

@@ -7,30 +7,36 @@
 namespace headway {
 namespace {
 
-constexpr bool linear = true;
+constexpr PlannedOperation among_neighbours(std::string_view name) {
+    return {.name = name, .as = PlannedAs::neighbours, .sizes_agree = false, .is_linear_only = true};
+}
 
 constexpr std::array planned_operations{
-    PlannedOperation{"alltoall", PlannedAs::alltoall},
-    PlannedOperation{"alltoallv", PlannedAs::alltoall, false, false},
-    PlannedOperation{"alltoallw", PlannedAs::alltoall, false, false},
-    PlannedOperation{"allgather", PlannedAs::alltoall, false, true, linear, RingOperation::allgather},
-    PlannedOperation{"allgatherv", PlannedAs::alltoall, false, false, linear, RingOperation::allgather},
-    PlannedOperation{"gather", PlannedAs::gather, true, true, linear},
-    PlannedOperation{"gatherv", PlannedAs::gather, true, false, linear},
-    PlannedOperation{"scatter", PlannedAs::scatter, true, true, linear},
-    PlannedOperation{"scatterv", PlannedAs::scatter, true, false, linear},
-    PlannedOperation{"bcast", PlannedAs::scatter, true, true, linear, RingOperation::chain},
-    PlannedOperation{"reduce", PlannedAs::gather, true, true, linear, RingOperation::chain},
-    PlannedOperation{"allreduce", PlannedAs::nothing, false, true, false, RingOperation::allreduce},
-    PlannedOperation{"reduce_scatter", PlannedAs::nothing, false, false, false,
-                     RingOperation::reduce_scatter},
-    PlannedOperation{"reduce_scatter_block", PlannedAs::nothing, false, true, false,
-                     RingOperation::reduce_scatter},
-    PlannedOperation{"neighbor_allgather", PlannedAs::neighbours, false, false, linear},
-    PlannedOperation{"neighbor_allgatherv", PlannedAs::neighbours, false, false, linear},
-    PlannedOperation{"neighbor_alltoall", PlannedAs::neighbours, false, false, linear},
-    PlannedOperation{"neighbor_alltoallv", PlannedAs::neighbours, false, false, linear},
-    PlannedOperation{"neighbor_alltoallw", PlannedAs::neighbours, false, false, linear},
+    PlannedOperation{.name = "alltoall", .as = PlannedAs::alltoall},
+    PlannedOperation{.name = "alltoallv", .as = PlannedAs::alltoall, .sizes_agree = false},
+    PlannedOperation{.name = "alltoallw", .as = PlannedAs::alltoall, .sizes_agree = false},
+    PlannedOperation{.name = "allgather", .as = PlannedAs::alltoall, .is_linear_only = true,
+                     .ring = RingOperation::allgather},
+    PlannedOperation{.name = "allgatherv", .as = PlannedAs::alltoall, .sizes_agree = false,
+                     .is_linear_only = true, .ring = RingOperation::allgather},
+    PlannedOperation{.name = "gather", .as = PlannedAs::gather, .has_root = true, .is_linear_only = true},
+    PlannedOperation{.name = "gatherv", .as = PlannedAs::gather, .has_root = true, .sizes_agree = false,
+                     .is_linear_only = true},
+    PlannedOperation{.name = "scatter", .as = PlannedAs::scatter, .has_root = true, .is_linear_only = true},
+    PlannedOperation{.name = "scatterv", .as = PlannedAs::scatter, .has_root = true, .sizes_agree = false,
+                     .is_linear_only = true},
+    PlannedOperation{.name = "bcast", .as = PlannedAs::scatter, .has_root = true, .is_linear_only = true,
+                     .ring = RingOperation::chain},
+    PlannedOperation{.name = "reduce", .as = PlannedAs::gather, .has_root = true, .is_linear_only = true,
+                     .ring = RingOperation::chain},
+    PlannedOperation{.name = "allreduce", .as = PlannedAs::nothing, .ring = RingOperation::allreduce},
+    PlannedOperation{.name = "reduce_scatter", .as = PlannedAs::nothing, .sizes_agree = false,
+                     .ring = RingOperation::reduce_scatter},
+    PlannedOperation{.name = "reduce_scatter_block", .as = PlannedAs::nothing,
+                     .ring = RingOperation::reduce_scatter},
+    among_neighbours("neighbor_allgather"), among_neighbours("neighbor_allgatherv"),
+    among_neighbours("neighbor_alltoall"), among_neighbours("neighbor_alltoallv"),
+    among_neighbours("neighbor_alltoallw"),
 };
 
 }  // namespace
