@@ -80,19 +80,23 @@ void Messages::completed(int slot, int status) {
     if (status != MPI_SUCCESS && !is_of_one_message(status)) is_broken_ = true;
 }
 
+/// Whether a wait of several requests, with this result, has filled in their statuses.
+bool Messages::has_statuses(int result) {
+    int result_class = MPI_SUCCESS;
+    PMPI_Error_class(result, &result_class);
+    if (result_class == MPI_SUCCESS || result_class == MPI_ERR_IN_STATUS) return true;
+    note(result);
+    is_broken_ = true;
+    return false;
+}
+
 void Messages::wait_for_some() {
     std::array<int, window_requests> which;
     std::array<MPI_Status, window_requests> statuses;
     int count = 0;
     const int result = real::Waitsome(used_, requests_.data(), &count, which.data(),
                                       statuses.data());
-    int result_class = MPI_SUCCESS;
-    PMPI_Error_class(result, &result_class);
-    if (result_class != MPI_SUCCESS && result_class != MPI_ERR_IN_STATUS) {
-        note(result);
-        is_broken_ = true;
-        count = 0;
-    }
+    if (!has_statuses(result)) count = 0;
     for (std::size_t at = 0; count > 0 && at < static_cast<std::size_t>(count); ++at) {
         requests_[static_cast<std::size_t>(which[at])] = MPI_REQUEST_NULL;
         completed(which[at], result == MPI_SUCCESS ? MPI_SUCCESS : statuses[at].MPI_ERROR);
@@ -111,8 +115,25 @@ void Messages::wait_for(const Ticket& ticket) {
     if (is_broken_) give_up();
 }
 
+/// In one call of MPI.  With one Waitsome after the other MPICH polls its sockets again
+/// before each, and `make bench-mpi`'s all-to-all took 15.5 instead of 7.6 ms.
 int Messages::wait_for_all() {
-    while (under_way_ > 0) wait_for_some();
+    while (under_way_ > 0) {
+        std::array<bool, window_requests> under_way;
+        for (std::size_t at = 0; at < static_cast<std::size_t>(used_); ++at)
+            under_way[at] = requests_[at] != MPI_REQUEST_NULL;
+        std::array<MPI_Status, window_requests> statuses;
+        const int result = real::Waitall(used_, requests_.data(), statuses.data());
+        const bool is_known = has_statuses(result);
+        for (int slot = 0; is_known && slot < used_; ++slot) {
+            const auto at = static_cast<std::size_t>(slot);
+            const int status = result == MPI_SUCCESS ? MPI_SUCCESS : statuses[at].MPI_ERROR;
+            if (!under_way[at] || status == MPI_ERR_PENDING) continue;
+            requests_[at] = MPI_REQUEST_NULL;
+            completed(slot, status);
+        }
+        if (is_broken_) give_up();
+    }
     return status_;
 }
 

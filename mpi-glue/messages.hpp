@@ -114,6 +114,7 @@ private:
     [[nodiscard]] Ticket post(const Block& block, int peer, MessageKind kind, Direction direction);
     [[nodiscard]] int start(const Block& block, int peer, int tag, Direction direction,
                             MPI_Request* request) const;
+    [[nodiscard]] bool has_statuses(int result);
     void wait_for_some();
     void completed(int slot, int status);
     void give_up();

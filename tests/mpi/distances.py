@@ -11,7 +11,8 @@ MOSTth full data frame of them, and prints
 
 the number of full data frames, the least and the median distance from one to the
 next, how many of these distances have no gap frame in them, and the longest
-other frame that is no gap.
+other frame that is no gap.  Distances of more than twice the median need no gap
+frame: the sender had nothing to send, as when the guest waited for the host's disk.
 """
 import statistics
 import sys
@@ -38,11 +39,13 @@ def judge(frames, link_bps):
     pairs = list(zip(full, full[1:]))
     byte_times = [(frames[after].start_ns - frames[before].start_ns) * link_bps / 8e9
                   for before, after in pairs] or [0]
-    without_gap = sum(all(frame.ethertype != wire_records.MAC_CONTROL for frame in frames[before:after])
-                      for before, after in pairs)
+    median = statistics.median(byte_times)
+    without_gap = sum(distance <= 2 * median and
+                      all(frame.ethertype != wire_records.MAC_CONTROL for frame in frames[before:after])
+                      for distance, (before, after) in zip(byte_times, pairs))
     others = [frame.wire_bytes for frame in frames
               if frame.ethertype != wire_records.MAC_CONTROL and not is_full(frame)]
-    return (len(full), round(min(byte_times)), round(statistics.median(byte_times)), without_gap,
+    return (len(full), round(min(byte_times)), round(median), without_gap,
             max(others, default=0))
 
 
