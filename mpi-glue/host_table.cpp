@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "real.hpp"
 
@@ -108,7 +109,7 @@ std::vector<int> HostTable::places_of(MPI_Comm communicator, const HostSet& host
     return places;
 }
 
-std::vector<int> HostTable::ring_of(MPI_Comm communicator) const {
+std::vector<std::vector<int>> HostTable::ring_of(MPI_Comm communicator) const {
     std::vector<std::tuple<int, int, int>> places;  // cluster, host, rank
     for (const int world_rank : world_ranks_of(communicator)) {
         if (world_rank == MPI_UNDEFINED) return {};
@@ -117,10 +118,13 @@ std::vector<int> HostTable::ring_of(MPI_Comm communicator) const {
                             static_cast<int>(places.size()));
     }
     std::sort(places.begin(), places.end());
-    std::vector<int> ranks;
-    ranks.reserve(places.size());
-    for (const auto& place : places) ranks.push_back(std::get<2>(place));
-    return ranks;
+    std::vector<std::vector<int>> hosts;
+    int last_host = -1;
+    for (const auto& [cluster, host, rank] : places) {
+        if (std::exchange(last_host, host) != host) hosts.emplace_back();
+        hosts.back().push_back(rank);
+    }
+    return hosts;
 }
 
 }  // namespace headway::glue

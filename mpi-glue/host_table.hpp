@@ -43,9 +43,9 @@ public:
     /// The place in `hosts`, which are the communicator's, of each member's host.
     [[nodiscard]] std::vector<int> places_of(MPI_Comm communicator, const HostSet& hosts) const;
 
-    /// The members in the order of a ring: those of a cluster, and of a host, one after
-    /// the other.  Empty if some member is not of this job.
-    [[nodiscard]] std::vector<int> ring_of(MPI_Comm communicator) const;
+    /// Of each host, the members on it; the hosts in the order of a ring: those of a cluster
+    /// one after the other.  Empty if some member is not of this job.
+    [[nodiscard]] std::vector<std::vector<int>> ring_of(MPI_Comm communicator) const;
 
     /// In the order of their first rank; empty until gather().
     [[nodiscard]] const JobHosts& job_hosts() const { return job_hosts_; }

@@ -31,12 +31,12 @@ HostTraffic ring_traffic(const HostTable& table, MPI_Comm communicator, const Ho
     HostTraffic traffic;
     if (hosts.size() > HostTable::told_max) return traffic;
     const std::vector<int> places = table.places_of(communicator, hosts);
-    const std::vector<int> ring = table.ring_of(communicator);
-    for (std::size_t at = 0; at < ring.size(); ++at) {
-        const int next = ring[(at + 1) % ring.size()];
-        add_message(traffic, places[static_cast<std::size_t>(ring[at])],
-                    places[static_cast<std::size_t>(next)]);
-    }
+    const auto ring = table.ring_of(communicator);
+    const auto place_of = [&](std::size_t host) {
+        return places[static_cast<std::size_t>(ring[host % ring.size()].front())];
+    };
+    for (std::size_t host = 0; host < ring.size(); ++host)
+        add_message(traffic, place_of(host), place_of(host + 1));
     return traffic;
 }
 

@@ -15,7 +15,7 @@ namespace headway::glue {
 [[nodiscard]] HostTraffic neighbour_traffic(const HostTable& table, MPI_Comm communicator,
                                             const HostSet& hosts);
 
-/// A message from each rank to the next of the ring (HostTable::ring_of); empty of more
+/// A message from each host to the next of the ring (HostTable::ring_of); empty of more
 /// hosts than headwayd wants to be told of.
 [[nodiscard]] HostTraffic ring_traffic(const HostTable& table, MPI_Comm communicator,
                                        const HostSet& hosts);

@@ -103,7 +103,7 @@ public:
                           const Exchange& exchange) noexcept;
     [[nodiscard]] int run(const Chosen& chosen, MPI_Comm communicator,
                           const RootedExchange& exchange) noexcept;
-    /// `carry_out_ring` is a function of the Ring and an OwnCall.
+    /// `carry_out_ring` is a function of the HostRing and an OwnCall.
     [[nodiscard]] int run_ring(const Chosen& chosen, MPI_Comm communicator,
                                const auto& carry_out_ring) noexcept;
 
@@ -153,7 +153,7 @@ struct OwnAlgorithms::Choices {
     /// None: members of other jobs, or something has failed.
     std::optional<HostSet> hosts;
     std::map<Key, Agreement> agreements;
-    std::vector<int> ring;
+    HostRing::Hosts ring;
     std::optional<ExchangeOrder> order;
     MPI_Comm own = MPI_COMM_NULL;  ///< the same ranks, for our messages alone
     std::uint32_t calls = 0;       ///< on `own`
@@ -166,7 +166,7 @@ int OwnAlgorithms::run_ring(const Chosen& chosen, MPI_Comm communicator,
     Choices& choices = *chosen.choices;
     const OwnCall call = choices.next_call();
     return carry_out(communicator, [&] {
-        return carry_out_ring(Ring(choices.ring, place_in(communicator).rank), call);
+        return carry_out_ring(HostRing(choices.ring, place_in(communicator).rank), call);
     });
 }
 

@@ -22,8 +22,8 @@
 
 namespace headway::glue {
 
-/// Functions: bytes of a step's message; of an ArgumentCheck; carry out, of a Ring and
-/// an OwnCall.
+/// Functions: bytes of a step's message; of an ArgumentCheck; carry out, of a HostRing
+/// and an OwnCall.
 template <class StepBytes, class IsAcceptable, class CarryOut>
 struct RingCall {
     StepBytes step_bytes;
@@ -55,18 +55,6 @@ using Bytes = std::uint64_t;
     return helper().settings().any_reduction_order ? is_arithmetic(op, type) : is_exact(op, type);
 }
 
-/// This rank's block goes to where everybody's go, then theirs do.
-[[nodiscard]] inline int gather_all(const void* sendbuf, const Block& own_block,
-                                    const Exchange::BlockOf& of, const Ring& ring,
-                                    const OwnCall& call) {
-    Messages messages(call);
-    if (sendbuf != MPI_IN_PLACE) {
-        messages.receive(of(ring.own_rank()), ring.own_rank());
-        messages.send(own_block, ring.own_rank());
-    }
-    return ring_allgather(ring, messages, of);
-}
-
 [[nodiscard]] inline auto allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                     void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm) {
     const Block own{sendbuf, sendcount, sendtype};
@@ -77,9 +65,9 @@ using Bytes = std::uint64_t;
                    (sendbuf == MPI_IN_PLACE ||
                     (check.can_send(own) && check.are_apart(sendbuf, recvbuf)));
         },
-        [=](const Ring& ring, const OwnCall& call) {
-            return gather_all(sendbuf, own, rooted::in_order(recvbuf, recvcount, recvtype), ring,
-                              call);
+        [=](const HostRing& ring, const OwnCall& call) {
+            return ring_allgather(ring, call, sendbuf == MPI_IN_PLACE ? nullptr : &own,
+                                  rooted::in_order(recvbuf, recvcount, recvtype));
         }};
 }
 
@@ -95,9 +83,9 @@ using Bytes = std::uint64_t;
                    (sendbuf == MPI_IN_PLACE ||
                     (check.can_send(own) && check.are_apart(sendbuf, recvbuf)));
         },
-        [=](const Ring& ring, const OwnCall& call) {
-            return gather_all(sendbuf, own,
-                              rooted::as_listed(recvbuf, recvcounts, displs, recvtype), ring, call);
+        [=](const HostRing& ring, const OwnCall& call) {
+            return ring_allgather(ring, call, sendbuf == MPI_IN_PLACE ? nullptr : &own,
+                                  rooted::as_listed(recvbuf, recvcounts, displs, recvtype));
         }};
 }
 
@@ -113,8 +101,8 @@ using Bytes = std::uint64_t;
                     [=](const ArgumentCheck& check) {
                         return check.is_rank(root) && check.can_receive({buffer, count, datatype});
                     },
-                    [=](const Ring& ring, const OwnCall& call) {
-                        return chain_bcast(ring, call, root, {buffer, count, datatype});
+                    [=](const HostRing& ring, const OwnCall& call) {
+                        return ring_bcast(ring, call, root, {buffer, count, datatype});
                     }};
 }
 
@@ -140,7 +128,7 @@ using Bytes = std::uint64_t;
                                    ? are_acceptable(check, own, recvbuf)
                                    : sendbuf != MPI_IN_PLACE && check.can_send(own);
                     },
-                    [=](const Ring& ring, const OwnCall& call) {
+                    [=](const HostRing& ring, const OwnCall& call) {
                         const Reduction reduction(datatype, op);
                         const auto elements = static_cast<std::size_t>(count);
                         const bool is_root = ring.own_rank() == root;
@@ -149,10 +137,10 @@ using Bytes = std::uint64_t;
                             {is_root ? recvbuf : nullptr, elements, reduction}, ring.own_rank(), call,
                             [&](void* given, void* result) {
                                 if (!is_root)  // which leaves it as it is
-                                    return chain_reduce(ring, call, root, reduction, given, elements);
+                                    return ring_reduce(ring, call, root, reduction, given, elements);
                                 if (given != MPI_IN_PLACE)
                                     std::memcpy(result, given, elements * reduction.element_bytes);
-                                return chain_reduce(ring, call, root, reduction, result, elements);
+                                return ring_reduce(ring, call, root, reduction, result, elements);
                             });
                     }};
 }
@@ -163,7 +151,7 @@ using Bytes = std::uint64_t;
                     [=](const ArgumentCheck& check) {
                         return are_acceptable(check, {sendbuf, count, datatype}, recvbuf);
                     },
-                    [=](const Ring& ring, const OwnCall& call) {
+                    [=](const HostRing& ring, const OwnCall& call) {
                         const Reduction reduction(datatype, op);
                         const auto elements = static_cast<std::size_t>(count);
                         return on_host(
@@ -177,7 +165,7 @@ using Bytes = std::uint64_t;
 }
 
 /// `count_of`: a function of the rank, how many elements of the result are its own.
-[[nodiscard]] int scatter_reduced(const Ring& ring, const OwnCall& call, const Reduction& reduction,
+[[nodiscard]] int scatter_reduced(const HostRing& ring, const OwnCall& call, const Reduction& reduction,
                                   const void* sendbuf, void* recvbuf, const auto& count_of) {
     ReducedBlocks blocks{{0}};
     for (int rank = 0; rank < ring.ranks(); ++rank)
@@ -203,7 +191,7 @@ using Bytes = std::uint64_t;
                                 (check.can_send({sendbuf, 1, datatype}) &&
                                  check.are_apart(sendbuf, recvbuf)));
                     },
-                    [=](const Ring& ring, const OwnCall& call) {
+                    [=](const HostRing& ring, const OwnCall& call) {
                         return scatter_reduced(ring, call, {datatype, op}, sendbuf, recvbuf,
                                                [=](int rank) { return recvcounts[rank]; });
                     }};
@@ -216,7 +204,7 @@ using Bytes = std::uint64_t;
         [=](const ArgumentCheck& check) {
             return are_acceptable(check, {sendbuf, recvcount, datatype}, recvbuf);
         },
-        [=](const Ring& ring, const OwnCall& call) {
+        [=](const HostRing& ring, const OwnCall& call) {
             return scatter_reduced(ring, call, {datatype, op}, sendbuf, recvbuf,
                                    [=](int) { return recvcount; });
         }};

@@ -97,3 +97,4 @@ IN_MPI(Irecv, (void *buf, int count, MPI_Datatype type, int from, int tag, MPI_C
 IN_MPI(Wait, (MPI_Request *request, MPI_Status *status), (request, status))
 IN_MPI(Waitsome, (int count, MPI_Request *requests, int *done, int *which, MPI_Status *statuses),
        (count, requests, done, which, statuses))
+IN_MPI(Waitall, (int count, MPI_Request *requests, MPI_Status *statuses), (count, requests, statuses))

@@ -19,19 +19,24 @@ constexpr double least_latency_s = 50e-6;
 /// What a ring may take of the time of all at once, which risks time-outs.
 constexpr double no_longer = 1.05;
 
+/// What a host has to say to the next: of all its ranks.
+std::uint64_t host_step_bytes(const AllToAllPattern& pattern, std::uint64_t step_bytes) {
+    return step_bytes * pattern.ranks_per_host;
+}
+
 /// An allreduce is a reduce-scatter and an allgather.
 double exchanges_in(RingOperation operation) {
     return operation == RingOperation::allreduce ? 2 : 1;
 }
 
-double steps_of(RingOperation operation, double ranks) {
+double steps_of(RingOperation operation, double hosts) {
     switch (operation) {
-        case RingOperation::allreduce: return 2 * (ranks - 1);
-        case RingOperation::chain: return ranks + std::max(0.0, ranks - 2) / 4;
+        case RingOperation::allreduce: return 2 * (hosts - 1);
+        case RingOperation::chain: return hosts + std::max(0.0, hosts - 2) / 4;
         case RingOperation::allgather:
         case RingOperation::reduce_scatter: break;
     }
-    return ranks - 1;
+    return hosts - 1;
 }
 
 /// Edges do not count: the libraries' algorithms have a host receive from one at a time.
@@ -56,11 +61,11 @@ double slowest_link_bps(const ExchangeNetwork& network) {
     return slowest;
 }
 
-Prediction predict_ring(double ranks, RingOperation operation, double step_s) {
+Prediction predict_ring(double hosts, RingOperation operation, double step_s) {
     Prediction prediction;
-    prediction.low_s = prediction.high_s = steps_of(operation, ranks) * step_s;
-    prediction.reason = fmt::format("{:.0f} steps around a ring of {:.0f} ranks, each {}",
-                                    steps_of(operation, ranks), ranks, seconds_text(step_s));
+    prediction.low_s = prediction.high_s = steps_of(operation, hosts) * step_s;
+    prediction.reason = fmt::format("{:.0f} steps around a ring of {:.0f} hosts, each {}",
+                                    steps_of(operation, hosts), hosts, seconds_text(step_s));
     return prediction;
 }
 
@@ -86,11 +91,11 @@ Result<RingPlan> plan_ring(const Topology& topology, const PlanPolicy& policy,
                   {}};
     if (!step_bytes) return plan;
     const double step_s =
-        8.0 * static_cast<double>(tcp_wire_bytes(bytes)) / slowest_link_bps(network) +
+        8.0 * static_cast<double>(tcp_wire_bytes(host_step_bytes(pattern, bytes))) /
+            slowest_link_bps(network) +
         std::max(least_latency_s, exchange_latency_s(topology, exchange));
-    plan.predicted = predict_ring(
-        static_cast<double>(pattern.communicator.total()) * pattern.ranks_per_host, operation,
-        step_s);
+    plan.predicted =
+        predict_ring(static_cast<double>(pattern.communicator.total()), operation, step_s);
     const double together_s = exchanges_in(operation) * together->unpaced->low_s;
     if (plan.predicted->low_s <= together_s * no_longer) return plan;
     return RingPlan{false,

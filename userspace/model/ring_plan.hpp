@@ -15,10 +15,10 @@
 //                     all-to-all of the step's messages, and a ring takes no longer than that.
 //   else              the library's own choice is left to it: it may have fewer steps.
 //
-// Predicted time, for P ranks and messages of m bytes a step over the slowest link used,
-// of rate b and latency L >= 50 us:  S (wire(m) / b + L), with S = P - 1 (allgather, reduce-scatter),
-// 2 (P - 1) (allreduce), and for a chain of P m bytes P + (P - 2) / 4, as it has segments of
-// a quarter of m.
+// Predicted time, for H hosts of R ranks and m bytes of each rank a step, over the slowest link
+// used, of rate b and latency L >= 50 us:  S (wire(R m) / b + L), with S = H - 1 (allgather,
+// reduce-scatter), 2 (H - 1) (allreduce), and for a chain of H R m bytes H + (H - 2) / 4, as it
+// has segments of a quarter of R m.  What ranks of a host do among themselves is left out.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct RingPlan {
     std::optional<Prediction> predicted;  ///< with a size, of a ring that is named
 };
 
-/// `step_bytes`: payload of a message of one step; none: of any size.  Fails as
+/// `step_bytes`: payload of one step for each rank of a host; none: of any size.  Fails as
 /// plan_collective().
 [[nodiscard]] Result<RingPlan> plan_ring(const Topology& topology, const PlanPolicy& policy,
                                          const AllToAllPattern& pattern, RingOperation operation,
