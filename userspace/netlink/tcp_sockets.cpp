@@ -4,7 +4,6 @@
 #include <libmnl/libmnl.h>
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
-#include <linux/tcp.h>
 #include <netinet/in.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 
 #include "netlink/netlink_attributes.hpp"
 #include "netlink/netlink_exchange.hpp"
+#include "netlink/tcp_info.hpp"
 
 namespace headway {
 namespace {
@@ -21,20 +21,6 @@ namespace {
 enum TcpState : unsigned { established = 1, fin_wait_1 = 4, close_wait = 8, last_ack = 9, closing = 11 };
 constexpr std::uint32_t states_that_send = 1U << established | 1U << fin_wait_1 | 1U << close_wait |
                                            1U << last_ack | 1U << closing;
-
-// tcpi_total_rto, of 16 bits, since Linux 6.7: behind what the header of Debian 12 has.
-constexpr std::size_t total_rto_offset = 240;
-static_assert(offsetof(tcp_info, tcpi_snd_wnd) == total_rto_offset - 12);
-
-/// Of an attribute that may be shorter than this program's idea of it, or longer.
-template <class Number>
-std::optional<Number> number_at(const nlattr* attribute, std::size_t offset) {
-    if (mnl_attr_get_payload_len(attribute) < offset + sizeof(Number)) return std::nullopt;
-    Number number{};
-    std::memcpy(&number, static_cast<const std::byte*>(mnl_attr_get_payload(attribute)) + offset,
-                sizeof(number));
-    return number;
-}
 
 /// An IPv4 address may be one of a socket for both families.
 IpPrefix address_of(const inet_diag_msg& socket) {
@@ -53,10 +39,12 @@ IpPrefix address_of(const inet_diag_msg& socket) {
 }
 
 void read_counters(TcpFlow& flow, const nlattr* info) {
-    flow.segments = number_at<std::uint32_t>(info, offsetof(tcp_info, tcpi_data_segs_out)).value_or(0);
-    flow.retransmissions =
-        number_at<std::uint32_t>(info, offsetof(tcp_info, tcpi_total_retrans)).value_or(0);
-    flow.timeouts = number_at<std::uint16_t>(info, total_rto_offset);
+    const TcpInfoCounts counts =
+        counts_in({static_cast<const std::byte*>(mnl_attr_get_payload(info)),
+                   mnl_attr_get_payload_len(info)});
+    flow.segments = counts.segments;
+    flow.retransmissions = counts.retransmissions;
+    flow.timeouts = counts.timeouts;
 }
 
 }  // namespace
