@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "own_network.hpp"
+
 namespace headway::glue {
 namespace {
 
@@ -50,6 +52,8 @@ LinkResult<Contact> make_contact(const ContactPlan& plan) {
     if (!link) return tl::unexpected(link.error());
     const auto hello = link->ask(hello_of(plan));
     if (!hello) return tl::unexpected(hello.error());
+    if (const auto why = why_network_is_unknown(*hello, own_addresses()); !why.empty())
+        return tl::unexpected(LinkError{why, false});
     Contact contact = contact_of(std::move(*link), *hello);
     if (!has_phases(*hello)) return contact;
     // Without a slot all goes on by requests.
@@ -101,8 +105,12 @@ void ContactSeeker::begin() {
 std::optional<Contact> ContactSeeker::proceed() {
     if (!attempt_->greeted) {
         auto hello = attempt_->link.take(attempt_->hello);
-        if (hello && *hello) attempt_->greeted = std::move((*hello)->body);
-        if (!hello) pause();
+        const bool is_greeted = hello && *hello;
+        if (!hello || (is_greeted && !why_network_is_unknown((*hello)->body, own_addresses()).empty())) {
+            pause();
+        } else if (is_greeted) {
+            attempt_->greeted = std::move((*hello)->body);
+        }
     }
     if (!attempt_) return std::nullopt;
     if (attempt_->greeted) {

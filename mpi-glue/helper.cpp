@@ -109,7 +109,8 @@ void Helper::join_job() {
     reporter().begin(broadcast_from(0, settings_.report));
     std::string trouble = join_node();
     if (reduce_over_job(has_daemon() ? 1 : 0, MPI_SUM) == 0) {
-        announce("not pacing: " + trouble);
+        // one reason for all, which a report would else tell apart
+        announce("not pacing: " + broadcast_from(0, trouble));
         notice_.silence();
         session_.reset();
         return;

@@ -187,7 +187,8 @@ std::optional<int> slurm_connection(MpichNames& names) {
 tl::expected<std::unique_ptr<LaunchNames>, std::string> open_launch_names() {
     const std::string job = job_among_names();
     if (job.empty())
-        return tl::unexpected(std::string("the job has no name under Hydra or Slurm"));
+        return tl::unexpected(
+            std::string("the job has no name under Hydra or Slurm that this process can see"));
     auto names = std::make_unique<MpichNames>(job);
     if (const auto connection = slurm_connection(*names))
         return std::make_unique<SlurmNames>(job, *connection);

@@ -14,6 +14,8 @@ set -euo pipefail
 . "$HW_ROOT/tests/lib/topology.sh"
 # shellcheck source=tests/lib/daemons.sh
 . "$HW_ROOT/tests/lib/daemons.sh"
+# shellcheck source=tests/lib/containers.sh
+. "$HW_ROOT/tests/lib/containers.sh"
 # shellcheck source=tests/lib/ktap.sh
 . "$HW_ROOT/tests/lib/ktap.sh"
 
@@ -29,11 +31,14 @@ ompi)
 	sleeps=tests/yield_sleep.so
 	# a message is with the kernel when MPI returns
 	large_buffers=(--mca btl_tcp_sndbuf 4194304 --mca btl_tcp_eager_limit 1048576)
+	promise=()
 	;;
 mpich)
 	suffix=.mpich
 	sleeps=tests/ucx_sleep.so
 	large_buffers=(UCX_TCP_SNDBUF=4m UCX_RNDV_THRESH=inf)
+	# of a job whose ranks do not see Hydra's processes
+	promise=(HEADWAY_ALL_RANKS=on)
 	;;
 esac
 preload=$work/libheadway-mpi.so:$work/${sleeps##*/}
@@ -44,7 +49,7 @@ preload=$work/libheadway-mpi.so:$work/${sleeps##*/}
 set_up() {
 	mkdir -p $work
 	local program
-	for program in alltoall_check alltoall_f08 alltoallv_oneway; do
+	for program in alltoall_check alltoall_f08 alltoallv_oneway collective_bench; do
 		cp "$HW_BUILD/bin/tests/$program$suffix" $work/$program
 	done
 	(cd "$HW_BUILD/lib" && cp libheadway-mpi.so "libheadway-$library.so" "$sleeps" $work)
@@ -184,6 +189,51 @@ test_tail() {
 	ktap_equal "the job ends well" 0 "$status"
 }
 
+# ---- in containers -----------------------------------------------------------------
+
+# One rank in a container on each node, with processes of its own; MPI finds the
+# others by the containers' addresses.
+job_in_containers() {
+	local name=$1
+	MPI_JOB_STATE=$hw_containers_state job "$name" "${promise[@]}" HEADWAY_REPORT=$work/"$name".json \
+		-- "${hw_own_processes[@]}" $work/collective_bench --sizes 65536:6:20
+}
+
+# paced_calls FILE: of all-to-alls, and those that were not
+paced_calls() {
+	/usr/bin/python3 -c "import json
+rows = [r for r in json.load(open('$1'))['collectives'] if r['operation'] == 'alltoall']
+print(sum(r['calls'] for r in rows if r['paced']), sum(r['calls'] for r in rows if not r['paced']))"
+}
+
+# The node forwards what its container sends.  With addresses of the cluster the other
+# nodes' daemons know where it goes.
+test_containers_of_the_cluster() {
+	local drops
+	drops=$(hw_trunk_drops)
+	hw_containers routed 0
+	ktap_check "in containers with addresses of the cluster a job runs" job_in_containers known
+	ktap_equal "it says that it is paced" "1 1" \
+		"$(told known | grep -c 'pacing all-to-all over 4 hosts') $(told known | wc -l)"
+	ktap_equal "its calls are" "8 0" "$(paced_calls $work/known.json)"
+	ktap_equal "the trunk drops nothing of it" "$drops" "$(hw_trunk_drops)"
+	hw_containers_down
+}
+
+# A bridge instead, and addresses of which headway.toml knows nothing.
+test_containers_elsewhere() {
+	local drops
+	drops=$(hw_trunk_drops)
+	hw_containers bridged 100
+	ktap_check "in containers with other addresses a job runs" job_in_containers unknown
+	ktap_equal "it says that it is not paced, and why" "1 headway: not pacing: this process is in a \
+network namespace of its own, and headwayd would not know its packets: its addresses (10.101.0.101) are \
+not in the cluster's prefixes (10.1.0.0/16)" "$(told unknown | wc -l) $(told unknown | cut -d ';' -f 1)"
+	ktap_equal "its calls are not" "0 8" "$(paced_calls $work/unknown.json)"
+	ktap_between "of it the trunk drops frames" 1 $(($(hw_trunk_drops) - drops)) 100000
+	hw_containers_down
+}
+
 # ---- without a daemon ------------------------------------------------------------
 
 test_no_daemon() {
@@ -201,6 +251,8 @@ test_no_daemon() {
 set_up
 test_paced_job
 test_tail
+test_containers_of_the_cluster
+test_containers_elsewhere
 test_no_daemon
 hw_down
 ktap_end

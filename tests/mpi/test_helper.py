@@ -225,6 +225,23 @@ class Outcome(HelperTest):
             self.assert_balanced(connection)
             self.assertEqual(connection.operations().count("enter") > 0, connection.rank != 2)
 
+    def test_network_that_the_daemon_does_not_know(self):
+        """Ranks in containers; elsewhere their packets would be nobody's."""
+        prefixes = {"own_network": True, "prefixes": ["198.51.100.0/24"]}
+        for contained in (range(RANKS), [2]):
+            def hello(request, connection, contained=contained):
+                answer = FakeHeadwayd.answer_hello(daemon, request, connection)
+                return {**answer, **(prefixes if request["rank"] in contained else {})}
+            with self.subTest(contained=contained), self.daemon(replace={"hello": hello}) as daemon:
+                job = self.run_job("alltoall_check")
+                self.assert_succeeded(job)
+                self.assert_one_line(
+                    job, "not pacing: " if len(contained) == RANKS else "pacing only 3 of 4 ranks: rank 2 on ",
+                    "this process is in a network namespace of its own",
+                    "not in the cluster's prefixes (198.51.100.0/24)")
+                for connection in daemon.connections:
+                    self.assertEqual("enter" in connection.operations(), connection.rank not in contained)
+
     def test_daemon_goes_away_at_a_call(self):
         with self.daemon(replace={"enter": lambda *_: CLOSE}):
             job = self.run_job("alltoall_check")

@@ -14,6 +14,15 @@ TEST_F(ControlServiceTest, Hello) {
     EXPECT_EQ(answer["node"], "a0");
     EXPECT_EQ(answer["cluster"], "a");
     EXPECT_EQ(answer["min_message_bytes"], 2048);
+    EXPECT_EQ(answer["own_network"], false);
+    EXPECT_EQ(answer["prefixes"], Json({"10.1.0.0/16"}));
+}
+
+TEST_F(ControlServiceTest, HelloAndStatusTellOfANetworkNamespaceOfItsOwn) {
+    const auto client = *service_->open({.pid = 42, .uid = 0, .gid = 0, .has_own_network = true});
+    EXPECT_EQ(ask(client, "hello")["own_network"], true);
+    EXPECT_EQ(ask(client, "status")["clients"][0]["own_network"], true);
+    EXPECT_EQ(ask(connect(), "status")["clients"][1]["own_network"], false);
 }
 
 TEST_F(ControlServiceTest, EnterSetsTheRatesBeforeItAnswers) {

@@ -78,6 +78,7 @@ void print_clients(const Json& status) {
                number_of(status, "active_enters"));
     for (const Json& client : status["clients"]) {
         fmt::print("  pid {}, user {}", number_of(client, "pid"), number_of(client, "uid"));
+        if (client.value("own_network", false)) fmt::print(", in a network namespace of its own");
         if (client.contains("job")) {
             fmt::print(", job {} rank {}", text_of(client, "job"), number_of(client, "rank"));
         }

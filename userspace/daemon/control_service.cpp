@@ -196,6 +196,11 @@ Result<Json> ControlService::hello(ControlSession& session, const HelloRequest& 
     answer["cluster"] = planner_.own_cluster().name;
     answer["min_message_bytes"] = planner_.config().policy.min_message_bytes;
     answer["phases"] = phases_.has_value();
+    answer["own_network"] = session.peer.has_own_network;
+    answer["prefixes"] = Json::array();
+    for (const IpPrefix& prefix : planner_.own_cluster().prefixes) {
+        answer["prefixes"].push_back(prefix.to_string());
+    }
     return answer;
 }
 
@@ -425,7 +430,9 @@ Json ControlService::clients_json() {
     Json list = Json::array();
     for (const auto& [id, session] : sessions_) {
         if (list.size() == clients_in_status_max) break;
-        Json entry{{"pid", session.peer.pid}, {"uid", session.peer.uid}};
+        Json entry{{"pid", session.peer.pid},
+                   {"uid", session.peer.uid},
+                   {"own_network", session.peer.has_own_network}};
         if (session.hello) {
             entry["job"] = session.hello->job;
             entry["rank"] = session.hello->rank;

@@ -22,6 +22,7 @@ struct Peer {
     uid_t uid = 0;
     gid_t gid = 0;
     bool is_watched = true;  ///< the daemon sees the process end
+    bool has_own_network = false;  ///< it is in another network namespace than the daemon
     int process = -1;        ///< its pidfd, which stays the server's; -1: none
 };
 

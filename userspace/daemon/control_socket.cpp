@@ -95,6 +95,13 @@ FileDescriptor process_behind(int socket, pid_t pid) {
     return FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
 }
 
+/// The kernel's number of a socket's network namespace, 0 where it tells none.
+std::uint64_t network_of(int socket) {
+    std::uint64_t number = 0;
+    socklen_t length = sizeof(number);
+    return getsockopt(socket, SOL_SOCKET, SO_NETNS_COOKIE, &number, &length) == 0 ? number : 0;
+}
+
 }  // namespace
 
 Result<LockFile> LockFile::acquire(const std::string& path) {
@@ -150,7 +157,11 @@ Result<Peer> peer_of(int socket) {
     if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) {
         return errno_failure("credentials of a client");
     }
-    return Peer{credentials.pid, credentials.uid, credentials.gid};
+    Peer peer{credentials.pid, credentials.uid, credentials.gid};
+    // The connection is of the namespace in which the client has made its end.
+    const FileDescriptor own = new_socket();
+    peer.has_own_network = own && network_of(socket) != network_of(own.get());
+    return peer;
 }
 
 Result<std::optional<AcceptedClient>> accept_client(int listening_fd) {

@@ -226,6 +226,36 @@ TEST_F(Sessions, ADaemonOfAnotherVersionPacesNothing) {
     EXPECT_EQ(daemon_.asked("prepare"), 1U);
 }
 
+TEST_F(Sessions, AProcessWhosePacketsAreNotKnownIsNotPaced) {
+    daemon_.start();
+    open();
+    ASSERT_TRUE(entered());
+    daemon_.answers["hello"] = [](const Json&) {
+        return Json{{"node", "a0"}, {"phases", true}, {"own_network", true}, {"prefixes", {"198.51.100.0/24"}}};
+    };
+    restart();
+    const auto second = Session::open(settings_, "job", 3, hosts_);
+    ASSERT_FALSE(second);
+    EXPECT_FALSE(second.error().lost);
+    EXPECT_NE(second.error().what.find("not in the cluster's prefixes (198.51.100.0/24)"),
+              std::string::npos);
+
+    const std::size_t asked = daemon_.asked("hello");
+    now_ += 1s;
+    EXPECT_FALSE(enter());
+    now_ += 1s;
+    for (int i = 0; i < 20'000 && daemon_.asked("hello") == asked; ++i) {
+        EXPECT_TRUE(goes_unpaced());
+        std::this_thread::sleep_for(1ms);
+    }
+    EXPECT_EQ(daemon_.asked("hello"), asked + 1);
+    for (int i = 0; i < 100; ++i) {
+        EXPECT_TRUE(goes_unpaced());
+        std::this_thread::sleep_for(1ms);
+    }
+    EXPECT_EQ(daemon_.asked("hello"), asked + 1) << "tried again after a pause only";
+}
+
 TEST_F(Sessions, ARateOfTheProgramHoldsOnTheNextConnection) {
     daemon_.answers["rate"] = [this](const Json& request) {
         EXPECT_EQ(request["bytes_per_s"], 700);
