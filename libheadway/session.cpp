@@ -218,7 +218,25 @@ LinkResult<std::optional<Algorithm>> Session::planned_algorithm(
         return Algorithm::native;  // what it has against the rest it will say then
     }
     show(name_of(key.operation), *answer);
-    return algorithm_of(*answer) == able ? able : Algorithm::native;
+    const bool is_named = algorithm_of(*answer) == able;
+    if (is_named && bytes) {
+        PatternKey named = key;
+        named.algorithm = key.is_between_hosts ? Algorithm::linear : able;
+        note_prediction(named, *bytes, *answer);
+    }
+    return is_named ? able : Algorithm::native;
+}
+
+std::optional<PredictedTime> Session::predicted(const PatternKey& key, std::uint64_t bytes) const {
+    const auto found = predictions_.find({key, size_class(bytes)});
+    return found != predictions_.end() ? std::optional(found->second) : std::nullopt;
+}
+
+/// Not of neighbours, as which the daemon takes all.
+void Session::note_prediction(const PatternKey& key, std::uint64_t bytes, const Json& answer) {
+    if (is_among_neighbours(key.operation) || !key.traffic.empty()) return;
+    if (const auto time = time_in(answer, "predicted"))
+        predictions_.insert_or_assign({key, size_class(bytes)}, *time);
 }
 
 LinkResult<std::optional<PlannedExchange>> Session::plan(
@@ -367,7 +385,11 @@ LinkResult<void> Session::ask_for_phase(const KnownPattern& pattern, std::uint64
     show(name_of(key.operation), *answer);
     const std::uint32_t generation = known.generation;
     known = read_phase(*answer);
-    if (key.traffic.empty() && !is_for(key, *answer)) known = {{}, generation};
+    if (key.traffic.empty() && !is_for(key, *answer)) {
+        known = {{}, generation};
+    } else {
+        note_prediction(key, bytes, *answer);
+    }
     return {};
 }
 

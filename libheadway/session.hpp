@@ -151,6 +151,12 @@ public:
     [[nodiscard]] LinkResult<std::optional<PlannedExchange>> plan(
         Operation operation, const HostSet& hosts, std::optional<std::uint64_t> message_bytes);
 
+    /// What the daemon has predicted when it was asked for rates or for an algorithm: of a
+    /// collective by `key`'s algorithm, whose traffic does not count, with messages of
+    /// that size; none: it was not asked, or predicts none.
+    [[nodiscard]] std::optional<PredictedTime> predicted(const PatternKey& key,
+                                                         std::uint64_t bytes) const;
+
     /// Unless not_entered, the rates hold, and leave() of it must follow.
     [[nodiscard]] LinkResult<EntryId> enter(KnownPattern& known, std::uint64_t bytes);
     /// That one ends.  What was entered on an earlier connection ended with that.
@@ -191,6 +197,7 @@ private:
     [[nodiscard]] LinkResult<EntryId> ask_to_enter(const KnownPattern& known, std::uint64_t bytes);
     [[nodiscard]] bool holds_what_was_answered() const;
     [[nodiscard]] LinkResult<void> hold_rates();
+    void note_prediction(const PatternKey& key, std::uint64_t bytes, const DaemonLink::Json& answer);
     void show(const std::string& what, const DaemonLink::Json& answer) const;
 
     const JobHosts* hosts_;
@@ -201,6 +208,7 @@ private:
     std::string cluster_;
     std::uint64_t min_message_bytes_ = 0;
     Patterns patterns_;
+    std::map<std::pair<PatternKey, std::size_t>, PredictedTime> predictions_;  ///< by size class
 
     ContactSeeker::Now now_;
     ContactSeeker seeker_;

@@ -42,27 +42,40 @@ std::string size_text(std::size_t size_class) {
     return std::to_string(std::uint64_t{1} << (size_class - 10 * unit)) + " " + units[unit];
 }
 
+constexpr const char* unknown = "-";
+
+std::string duration_text(const CallRow& row, std::uint64_t ns) {
+    return row.durations.count() > 0 ? milliseconds(ns) : unknown;
+}
+
+/// How many times as long as predicted; none: not predicted, or nobody saw an end.
+std::optional<double> ratio_of(const CallRow& row) {
+    if (!row.predicted_s || *row.predicted_s <= 0 || row.durations.count() == 0) return std::nullopt;
+    return static_cast<double>(row.durations.median_ns()) / 1e9 / *row.predicted_s;
+}
+
 std::string ratio_text(const CallRow& row) {
-    if (!row.predicted_s || *row.predicted_s <= 0) return "";
+    const auto ratio = ratio_of(row);
+    if (!ratio) return unknown;
     std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.2f",
-                  static_cast<double>(row.durations.median_ns()) / 1e9 / *row.predicted_s);
+    std::snprintf(text.data(), text.size(), "%.2f", *ratio);
     return text.data();
 }
 
-using Line = std::array<std::string, 11>;
+using Line = std::array<std::string, 12>;
 
 Line line_of(const CallKind& kind, const CallRow& row) {
     return {kind.communicator,
             kind.operation,
             size_text(kind.size_class),
             std::to_string(row.calls),
+            std::to_string(row.bytes),
             kind.algorithm,
             kind.paced ? "yes" : "no",
-            milliseconds(row.durations.shortest_ns()),
-            milliseconds(row.durations.median_ns()),
-            milliseconds(row.durations.longest_ns()),
-            row.predicted_s ? milliseconds(*row.predicted_s) : "",
+            duration_text(row, row.durations.shortest_ns()),
+            duration_text(row, row.durations.median_ns()),
+            duration_text(row, row.durations.longest_ns()),
+            row.predicted_s ? milliseconds(*row.predicted_s) : unknown,
             ratio_text(row)};
 }
 
@@ -78,7 +91,7 @@ std::string aligned(const std::vector<Line>& lines) {
         std::string row;
         for (std::size_t at = 0; at < line.size(); ++at) {
             const std::string room(widths[at] - line[at].size(), ' ');
-            const bool is_number = at == 2 || at == 3 || at > 5;
+            const bool is_number = (at >= 2 && at <= 4) || at > 6;
             row += (at == 0 ? "" : "  ") + (is_number ? room + line[at] : line[at] + room);
         }
         row.erase(row.find_last_not_of(' ') + 1);
@@ -108,24 +121,23 @@ std::optional<Value> member(const Json& json, const char* name) {
     return found->template get<Value>();
 }
 
+template <class Value>
+Json or_null(const std::optional<Value>& value) {
+    return value ? Json(*value) : Json(nullptr);
+}
+
 Json row_json(const CallKind& kind, const CallRow& row) {
-    Json json{{"communicator", kind.communicator},
-              {"operation", kind.operation},
-              {"message_bytes_most", std::uint64_t{1} << kind.size_class},
-              {"algorithm", kind.algorithm},
-              {"paced", kind.paced},
-              {"reason", kind.reason},
-              {"calls", row.calls},
-              {"bytes", row.bytes},
-              {"duration", row.durations.to_json()},
-              {"predicted_s", nullptr},
-              {"ratio", nullptr}};
-    if (row.predicted_s) {
-        json["predicted_s"] = *row.predicted_s;
-        json["ratio"] =
-            static_cast<double>(row.durations.median_ns()) / 1e9 / *row.predicted_s;
-    }
-    return json;
+    return {{"communicator", kind.communicator},
+            {"operation", kind.operation},
+            {"message_bytes_most", std::uint64_t{1} << kind.size_class},
+            {"algorithm", kind.algorithm},
+            {"paced", kind.paced},
+            {"reason", kind.reason},
+            {"calls", row.calls},
+            {"bytes", row.bytes},
+            {"duration", row.durations.to_json()},
+            {"predicted_s", or_null(row.predicted_s)},
+            {"ratio", or_null(ratio_of(row))}};
 }
 
 std::optional<std::pair<CallKind, CallRow>> row_from(const Json& json) {
@@ -147,6 +159,38 @@ std::optional<std::pair<CallKind, CallRow>> row_from(const Json& json) {
     return std::pair{
         CallKind{*communicator, *operation, size_class, *algorithm, *paced, *reason},
         CallRow{*calls, *bytes, std::move(*durations), member<double>(json, "predicted_s")}};
+}
+
+Json connections_json(const ConnectionCounters& counters) {
+    return {{"count", counters.connections},
+            {"retransmitted_segments", counters.retransmissions},
+            {"timeouts", or_null(counters.timeouts)}};
+}
+
+std::optional<ConnectionCounters> connections_from(const Json& json) {
+    const auto count = member<std::uint64_t>(json, "count");
+    const auto segments = member<std::uint64_t>(json, "retransmitted_segments");
+    if (!count || !segments) return std::nullopt;
+    return ConnectionCounters{*count, *segments, member<std::uint64_t>(json, "timeouts")};
+}
+
+/// Of the job's connections, and of everybody's on its nodes.
+std::string lost_packets(const std::map<std::string, NodeCounters>& nodes) {
+    NodeCounters all;
+    for (const auto& [node, counters] : nodes) {
+        all.timeouts += counters.timeouts;
+        all.retransmissions += counters.retransmissions;
+        all.own.add(counters.own);
+    }
+    const auto number = [](std::uint64_t count) { return std::to_string(count); };
+    return "TCP between the job's ranks, " + number(all.own.connections) +
+           " ends of connections that were open at the end: " +
+           number(all.own.retransmissions) + " segments sent again, " +
+           (all.own.timeouts ? number(*all.own.timeouts) + " time-outs"
+                             : std::string("time-outs are not counted by this kernel")) +
+           "\nTCP of the job's " + number(nodes.size()) + " nodes, all programs': " +
+           number(all.timeouts) + " time-outs, " + number(all.retransmissions) +
+           " segments sent again\n";
 }
 
 }  // namespace
@@ -177,7 +221,7 @@ std::uint64_t Durations::median_ns() const {
 nlohmann::json Durations::to_json() const {
     auto classes = Json::array();
     for (const auto& [index, count] : classes_) classes.push_back({index, count});
-    return {{"min_ns", shortest_ns_},
+    return {{"min_ns", count_ > 0 ? shortest_ns_ : 0},
             {"median_ns", median_ns()},
             {"max_ns", longest_ns_},
             {"classes", std::move(classes)}};
@@ -198,16 +242,18 @@ std::optional<Durations> Durations::from_json(const nlohmann::json& json) {
         durations.classes_[pair[0].get<std::uint32_t>()] += pair[1].get<std::uint64_t>();
         durations.count_ += pair[1].get<std::uint64_t>();
     }
-    durations.shortest_ns_ = *shortest;
+    if (durations.count_ > 0) durations.shortest_ns_ = *shortest;
     durations.longest_ns_ = *longest;
     return durations;
 }
 
-void CallReport::add(const CallKind& kind, std::uint64_t bytes, std::chrono::nanoseconds duration) {
+void CallReport::add(const CallKind& kind, std::uint64_t bytes,
+                     std::optional<std::chrono::nanoseconds> duration) {
     CallRow& row = rows_[kind];
     ++row.calls;
     row.bytes += bytes;
-    row.durations.add(static_cast<std::uint64_t>(std::max<std::int64_t>(duration.count(), 0)));
+    if (duration)
+        row.durations.add(static_cast<std::uint64_t>(std::max<std::int64_t>(duration->count(), 0)));
 }
 
 void CallReport::set_node(std::string node, NodeCounters counters) {
@@ -226,6 +272,7 @@ void CallReport::add(const CallReport& other) {
         NodeCounters& known = nodes_[node];  // several ranks tell of one node
         known.timeouts = std::max(known.timeouts, counters.timeouts);
         known.retransmissions = std::max(known.retransmissions, counters.retransmissions);
+        known.own.add(counters.own);
     }
     daemon_wait_ = std::max(daemon_wait_, other.daemon_wait_);
 }
@@ -238,7 +285,8 @@ nlohmann::json CallReport::to_json() const {
     for (const auto& [node, counters] : nodes_) {
         json["nodes"].push_back({{"node", node},
                                  {"tcp_timeouts", counters.timeouts},
-                                 {"tcp_retransmitted_segments", counters.retransmissions}});
+                                 {"tcp_retransmitted_segments", counters.retransmissions},
+                                 {"own_connections", connections_json(counters.own)}});
     }
     return json;
 }
@@ -260,8 +308,10 @@ tl::expected<CallReport, std::string> CallReport::from_json(const nlohmann::json
         const auto name = member<std::string>(node, "node");
         const auto timeouts = member<std::uint64_t>(node, "tcp_timeouts");
         const auto segments = member<std::uint64_t>(node, "tcp_retransmitted_segments");
-        if (!name || !timeouts || !segments) return nonsense;
-        report.nodes_[*name] = {*timeouts, *segments};
+        const auto own = node.find("own_connections");
+        const auto counted = own != node.end() ? connections_from(*own) : std::nullopt;
+        if (!name || !timeouts || !segments || !counted) return nonsense;
+        report.nodes_[*name] = {*timeouts, *segments, *counted};
     }
     report.daemon_wait_ = std::chrono::nanoseconds(*waited);
     return report;
@@ -270,8 +320,8 @@ tl::expected<CallReport, std::string> CallReport::from_json(const nlohmann::json
 std::string CallReport::table() const {
     std::vector<std::pair<CallKind, CallRow>> rows(rows_.begin(), rows_.end());
     std::stable_sort(rows.begin(), rows.end(), takes_longer);
-    std::vector<Line> lines{{"communicator", "operation", "message up to", "calls", "algorithm",
-                             "paced", "min ms", "median ms", "max ms", "predicted ms", "ratio"}};
+    std::vector<Line> lines{{"communicator", "operation", "message up to", "calls", "bytes",
+                             "algorithm", "paced", "min ms", "median ms", "max ms", "predicted ms", "ratio"}};
     for (const auto& [kind, row] : rows) lines.push_back(line_of(kind, row));
     std::string text = aligned(lines);
     std::set<std::pair<std::string, std::string>> reasons;
@@ -280,14 +330,8 @@ std::string CallReport::table() const {
     }
     for (const auto& [operation, reason] : reasons)
         text += "not paced, " + operation + ": " + reason + "\n";
-    NodeCounters all;
-    for (const auto& [node, counters] : nodes_) {
-        all.timeouts += counters.timeouts;
-        all.retransmissions += counters.retransmissions;
-    }
-    text += "TCP of the job's " + std::to_string(nodes_.size()) + " nodes, all programs': " +
-            std::to_string(all.timeouts) + " time-outs, " + std::to_string(all.retransmissions) +
-            " segments sent again; waiting for headwayd took a rank " +
+    text += lost_packets(nodes_);
+    text += "waiting for headwayd took a rank " +
             milliseconds(static_cast<std::uint64_t>(daemon_wait_.count())) + " ms at most\n";
     return text;
 }

@@ -17,6 +17,8 @@
 #include <nlohmann/json.hpp>
 #include <tl/expected.hpp>
 
+#include "own_connections.hpp"
+
 namespace headway::glue {
 
 /// Durations, counted in classes that are 1/32 of a power of two wide: a median is
@@ -44,7 +46,7 @@ private:
 /// Calls that are told apart.
 struct CallKind {
     std::string communicator;  ///< its name, or how many ranks it has
-    std::string operation;
+    std::string operation;  ///< "alltoall", "ialltoall", "alltoall_init"
     std::size_t size_class = 0;  ///< the largest message has 2^size_class bytes at most
     std::string algorithm;       ///< "native": the MPI library's own choice
     bool paced = false;
@@ -56,20 +58,23 @@ struct CallKind {
 struct CallRow {
     std::uint64_t calls = 0;
     std::uint64_t bytes = 0;  ///< sum of each call's largest message from one rank to another
-    Durations durations;      ///< of each call at each rank
+    Durations durations;      ///< of each call at each rank whose end was seen
     std::optional<double> predicted_s;  ///< by the planner, of one call
 };
 
-/// What the node's TCP did between MPI_Init and MPI_Finalize.
+/// What the node's TCP did.
 struct NodeCounters {
-    std::uint64_t timeouts = 0;
-    std::uint64_t retransmissions = 0;  ///< segments
+    std::uint64_t timeouts = 0;         ///< whosever, between MPI_Init and MPI_Finalize
+    std::uint64_t retransmissions = 0;  ///< segments, the same
+    ConnectionCounters own{};           ///< those of the job's ranks
 };
 
 /// Of one rank, or of all ranks put together.
 class CallReport {
 public:
-    void add(const CallKind& kind, std::uint64_t bytes, std::chrono::nanoseconds duration);
+    /// `duration`: none of a call whose end nobody saw.
+    void add(const CallKind& kind, std::uint64_t bytes,
+             std::optional<std::chrono::nanoseconds> duration);
 
     [[nodiscard]] std::map<CallKind, CallRow>& rows() { return rows_; }
     void set_node(std::string node, NodeCounters counters);

@@ -359,12 +359,49 @@ std::string Helper::why_not_paced(const Collective& collective, MPI_Comm communi
     const Pattern* pattern = known != of_operation.end() && known->second != nullptr
                                  ? &known->second->second
                                  : nullptr;
-    if (algorithm == Algorithm::node_aware) bytes = bytes_between_hosts(bytes);
+    return reason_of(pattern,
+                     algorithm == Algorithm::node_aware ? bytes_between_hosts(bytes) : bytes);
+} catch (const std::exception&) {
+    return "";
+}
+
+std::string Helper::why_not_paced(const Paceable& paceable) noexcept try {
+    const std::lock_guard lock(mutex_);
+    if (!session_) return announced_;
+    return reason_of(&session_->place_of(paceable.key).second, paceable.bytes);
+} catch (const std::exception&) {
+    return "";
+}
+
+/// `pattern`: null if the daemon was not asked for it.
+std::string Helper::reason_of(const Pattern* pattern, std::uint64_t bytes) const {
     if ((pattern == nullptr || pattern->paced) && bytes < least_paced_bytes_)
         return "messages under " + std::to_string(least_paced_bytes_) + " bytes are not paced";
     return pattern != nullptr ? pattern->reason : "headwayd did not answer";
+}
+
+std::optional<PredictedTime> Helper::predicted(const Collective& collective, MPI_Comm communicator,
+                                               std::uint64_t bytes,
+                                               Algorithm algorithm) noexcept try {
+    if (!applies_to(communicator)) return std::nullopt;
+    const std::lock_guard lock(mutex_);
+    const CommunicatorPatterns* patterns = patterns_of(communicator);
+    const std::optional<int> root_host = root_host_of(collective, communicator);
+    if (patterns == nullptr || !patterns->hosts || !root_host || !session_) return std::nullopt;
+    PatternKey key{collective.operation, *patterns->hosts, *root_host, algorithm};
+    if (algorithm == Algorithm::node_aware) {
+        key.algorithm = Algorithm::linear;
+        key.is_between_hosts = true;
+        bytes = bytes_between_hosts(bytes);
+    }
+    return session_->predicted(key, bytes);
 } catch (const std::exception&) {
-    return "";
+    return std::nullopt;
+}
+
+std::optional<PredictedTime> Helper::predicted(const Paceable& paceable) noexcept {
+    const std::lock_guard lock(mutex_);
+    return session_ ? session_->predicted(paceable.key, paceable.bytes) : std::nullopt;
 }
 
 std::optional<PlannedExchange> Helper::plan(Operation operation, const HostSet& hosts,

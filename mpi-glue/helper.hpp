@@ -108,9 +108,16 @@ public:
     [[nodiscard]] LinkResult<bool> hold(std::shared_ptr<HeldRates> rates) noexcept;
     [[nodiscard]] std::uint64_t min_message_bytes() noexcept;
 
-    /// One sentence, of a call that has ended; for people.
+    /// One sentence, of a call that has been made; for people.
     [[nodiscard]] std::string why_not_paced(const Collective& collective, MPI_Comm communicator,
                                             std::uint64_t bytes, Algorithm algorithm) noexcept;
+    [[nodiscard]] std::string why_not_paced(const Paceable& paceable) noexcept;
+
+    /// Session::predicted(); of a ring the size of its steps.
+    [[nodiscard]] std::optional<PredictedTime> predicted(const Collective& collective,
+                                                         MPI_Comm communicator, std::uint64_t bytes,
+                                                         Algorithm algorithm) noexcept;
+    [[nodiscard]] std::optional<PredictedTime> predicted(const Paceable& paceable) noexcept;
 
     /// Session::plan(); nothing, too, where the daemon refuses.
     [[nodiscard]] std::optional<PlannedExchange> plan(Operation operation, const HostSet& hosts,
@@ -153,6 +160,7 @@ private:
     [[nodiscard]] CommunicatorPatterns* patterns_of(MPI_Comm communicator);
     [[nodiscard]] PatternKey key_of(Operation operation, MPI_Comm communicator,
                                     const HostSet& hosts, int root_host, Algorithm algorithm) const;
+    [[nodiscard]] std::string reason_of(const Pattern* pattern, std::uint64_t bytes) const;
     [[nodiscard]] LinkResult<EntryId> enter_locked(const Collective& collective,
                                                    MPI_Comm communicator, std::uint64_t bytes,
                                                    Algorithm algorithm);

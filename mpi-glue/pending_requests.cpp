@@ -26,41 +26,60 @@ PendingRequests& pending_requests() {
     return *instance;
 }
 
-void PendingRequests::begin(MPI_Request request, EntryId entry) noexcept {
-    const std::lock_guard lock(mutex_);
-    EntryId& known = nonblocking_[request];
-    const EntryId ended = std::exchange(known, entry);
-    if (ended == not_entered) {
-        ++under_way_;
-    } else {
-        helper().leave(ended);
+void PendingRequests::begin(MPI_Request request, EntryId entry,
+                            std::optional<ReportedRequest> reported) noexcept {
+    std::optional<UnderWay> ended;
+    {
+        const std::lock_guard lock(mutex_);
+        UnderWay now{entry, std::move(reported)};
+        const auto [known, is_new] = nonblocking_.try_emplace(request);
+        if (!is_new) ended = std::move(known->second);
+        known->second = std::move(now);
+        if (is_new) ++under_way_;
     }
+    if (ended) end(*ended, false);
 }
 
-void PendingRequests::prepare(MPI_Request request, const Paceable& paceable) noexcept {
+void PendingRequests::prepare(MPI_Request request, std::optional<Paceable> paceable,
+                              std::optional<ReportedRequest> reported) noexcept {
     const std::lock_guard lock(mutex_);
-    if (by_request_.insert_or_assign(request, Persistent{paceable, not_entered}).second) ++persistent_;
+    Persistent persistent{std::move(paceable), std::move(reported)};
+    if (by_request_.insert_or_assign(request, std::move(persistent)).second) ++persistent_;
 }
 
 void PendingRequests::start(MPI_Request request) noexcept {
     const std::lock_guard lock(mutex_);
     const auto found = by_request_.find(request);
-    if (found == by_request_.end() || found->second.entry != not_entered) return;
-    found->second.entry = helper().enter(found->second.paceable);
-    if (found->second.entry != not_entered) ++under_way_;
+    if (found == by_request_.end() || found->second.under_way) return;
+    Persistent& persistent = found->second;
+    UnderWay begun{persistent.paceable ? helper().enter(*persistent.paceable) : not_entered,
+                   persistent.reported};
+    if (begun.entry == not_entered && !begun.reported) return;
+    if (begun.reported) begun.reported->start(begun.entry != not_entered, persistent.paceable);
+    persistent.under_way = std::move(begun);
+    ++under_way_;
+}
+
+/// It is not under way any more; none: it was not.
+std::optional<PendingRequests::UnderWay> PendingRequests::take(MPI_Request request) {
+    const std::lock_guard lock(mutex_);
+    std::optional<UnderWay> taken;
+    if (const auto found = by_request_.find(request); found != by_request_.end()) {
+        taken = std::exchange(found->second.under_way, std::nullopt);
+    } else if (auto known = nonblocking_.extract(request); !known.empty()) {
+        taken = std::move(known.mapped());
+    }
+    if (taken) --under_way_;
+    return taken;
+}
+
+void PendingRequests::end(const UnderWay& ended, bool is_seen) noexcept {
+    if (ended.entry != not_entered) helper().leave(ended.entry);
+    if (ended.reported) ended.reported->end(is_seen);
 }
 
 void PendingRequests::complete(MPI_Request request) noexcept {
-    const std::lock_guard lock(mutex_);
-    EntryId ended = not_entered;
-    if (const auto found = by_request_.find(request); found != by_request_.end()) {
-        ended = std::exchange(found->second.entry, not_entered);
-    } else if (const auto known = nonblocking_.extract(request); !known.empty()) {
-        ended = known.mapped();
-    }
-    if (ended == not_entered) return;
-    --under_way_;
-    helper().leave(ended);
+    if (const auto ended = take(request)) end(*ended, true);
 }
 
 void PendingRequests::complete(const std::vector<MPI_Request>& waited, const RequestCall& call,
@@ -77,9 +96,19 @@ void PendingRequests::complete(const std::vector<MPI_Request>& waited, const Req
 }
 
 void PendingRequests::forget(MPI_Request request) noexcept {
-    complete(request);
+    if (const auto ended = take(request)) end(*ended, false);
     const std::lock_guard lock(mutex_);
     if (by_request_.erase(request) != 0) --persistent_;
+}
+
+void PendingRequests::abandon() noexcept {
+    std::vector<MPI_Request> all;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const auto& [request, under_way] : nonblocking_) all.push_back(request);
+        for (const auto& [request, persistent] : by_request_) all.push_back(request);
+    }
+    for (const MPI_Request request : all) forget(request);
 }
 
 }  // namespace headway::glue

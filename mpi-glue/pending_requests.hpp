@@ -7,17 +7,20 @@
 // one load.  Otherwise the requests handed to MPI are remembered over the call,
 // and those it completed are looked up here.  A request that MPI completes and
 // the program never waits for stays entered, at the latest until MPI_Finalize.
+// While a report is wanted, those that are not paced are under way here as well.
 #pragma once
 
 #include <mpi.h>
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "helper.hpp"
+#include "report.hpp"
 
 namespace headway::glue {
 
@@ -48,12 +51,13 @@ public:
         return persistent_.load(std::memory_order_relaxed) != 0;
     }
 
-    /// A nonblocking collective, entered already.  If MPI gave its handle to another one
-    /// before, that has ended, whoever has seen it.
-    void begin(MPI_Request request, EntryId entry) noexcept;
+    /// A nonblocking collective, entered already, or not_entered if it is only reported.  If
+    /// MPI gave its handle to another one before, that has ended, whoever has seen it.
+    void begin(MPI_Request request, EntryId entry, std::optional<ReportedRequest> reported) noexcept;
 
-    /// A persistent collective, inactive.
-    void prepare(MPI_Request request, const Paceable& paceable) noexcept;
+    /// A persistent collective, inactive; `paceable`: none of one that is only reported.
+    void prepare(MPI_Request request, std::optional<Paceable> paceable,
+                 std::optional<ReportedRequest> reported) noexcept;
     /// It is about to be started; false: it could not be.
     void start(MPI_Request request) noexcept;
 
@@ -64,17 +68,28 @@ public:
                   int status) noexcept;
     /// The program gives its handle back.
     void forget(MPI_Request request) noexcept;
+    /// Nobody will see the end of those that are under way; they are reported so.
+    void abandon() noexcept;
 
 private:
-    struct Persistent {
-        Paceable paceable;
+    /// Of a collective that is under way.
+    struct UnderWay {
         EntryId entry = not_entered;
+        std::optional<ReportedRequest> reported{};
     };
+    struct Persistent {
+        std::optional<Paceable> paceable;
+        std::optional<ReportedRequest> reported;
+        std::optional<UnderWay> under_way{};  ///< since its last start
+    };
+
+    [[nodiscard]] std::optional<UnderWay> take(MPI_Request request);
+    static void end(const UnderWay& ended, bool is_seen) noexcept;
 
     std::atomic<long> under_way_{0};
     std::atomic<long> persistent_{0};
     std::mutex mutex_;  ///< guards what follows
-    std::unordered_map<MPI_Request, EntryId> nonblocking_;
+    std::unordered_map<MPI_Request, UnderWay> nonblocking_;
     std::unordered_map<MPI_Request, Persistent> by_request_;
 };
 

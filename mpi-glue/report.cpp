@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "report.hpp"
 
-#include <array>
-#include <exception>
 #include <fstream>
 #include <numeric>
+#include <set>
+#include <sstream>
 #include <vector>
 
 #include "helper.hpp"
 #include "message_size.hpp"
 #include "netlink/tcp_counters.hpp"
 #include "notice.hpp"
+#include "own_network.hpp"
+#include "pending_requests.hpp"
 #include "real.hpp"
 
 namespace headway::glue {
@@ -33,25 +35,76 @@ std::string name_of(MPI_Comm communicator) {
     return name.empty() ? ranks : name + ", " + ranks;
 }
 
+/// As MPI's functions are called, in small letters.
+std::string name_of(Operation operation, CallForm form) {
+    const std::string name = glue::name_of(operation);
+    if (form == CallForm::nonblocking) return "i" + name;
+    return form == CallForm::persistent ? name + "_init" : name;
+}
+
+/// Texts of all ranks: their sizes, and where they begin in `all`.
+struct Texts {
+    std::vector<int> sizes;
+    std::vector<int> places;
+    std::string all;
+
+    explicit Texts(int ranks) : sizes(static_cast<std::size_t>(ranks)), places(sizes.size()) {}
+
+    /// Once the sizes are known.
+    void make_room() {
+        std::exclusive_scan(sizes.begin(), sizes.end(), places.begin(), 0);
+        all.resize(static_cast<std::size_t>(places.back() + sizes.back()));
+    }
+    [[nodiscard]] std::string of(std::size_t rank) const {
+        return all.substr(static_cast<std::size_t>(places[rank]),
+                          static_cast<std::size_t>(sizes[rank]));
+    }
+};
+
 /// What each rank gives, at rank 0, by rank; elsewhere nothing.
 std::vector<std::string> gather_texts(const std::string& own) {
     const Place place = place_in(MPI_COMM_WORLD);
     const int own_size = static_cast<int>(own.size());
-    std::vector<int> sizes(static_cast<std::size_t>(place.ranks));
-    real::Gather(&own_size, 1, MPI_INT, sizes.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
-    std::vector<int> places(sizes.size());
-    std::exclusive_scan(sizes.begin(), sizes.end(), places.begin(), 0);
-    std::string all(static_cast<std::size_t>(places.back() + sizes.back()), '\0');
-    real::Gatherv(own.data(), own_size, MPI_CHAR, all.data(), sizes.data(), places.data(),
-                  MPI_CHAR, 0, MPI_COMM_WORLD);
-    std::vector<std::string> texts;
-    for (std::size_t rank = 0; place.rank == 0 && rank < sizes.size(); ++rank)
-        texts.push_back(all.substr(static_cast<std::size_t>(places[rank]),
-                                   static_cast<std::size_t>(sizes[rank])));
-    return texts;
+    Texts texts(place.ranks);
+    real::Gather(&own_size, 1, MPI_INT, texts.sizes.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+    texts.make_room();
+    real::Gatherv(own.data(), own_size, MPI_CHAR, texts.all.data(), texts.sizes.data(),
+                  texts.places.data(), MPI_CHAR, 0, MPI_COMM_WORLD);
+    std::vector<std::string> every;
+    for (std::size_t rank = 0; place.rank == 0 && rank < texts.sizes.size(); ++rank)
+        every.push_back(texts.of(rank));
+    return every;
+}
+
+/// The addresses of all ranks' hosts or containers.
+std::set<Address> addresses_of_job() {
+    std::string own;
+    for (const Address& address : own_addresses()) own += address + "\n";
+    const int own_size = static_cast<int>(own.size());
+    Texts texts(place_in(MPI_COMM_WORLD).ranks);
+    real::Allgather(&own_size, 1, MPI_INT, texts.sizes.data(), 1, MPI_INT, MPI_COMM_WORLD);
+    texts.make_room();
+    real::Allgatherv(own.data(), own_size, MPI_CHAR, texts.all.data(), texts.sizes.data(),
+                     texts.places.data(), MPI_CHAR, MPI_COMM_WORLD);
+    std::set<Address> addresses;
+    std::istringstream lines(texts.all);
+    for (Address address; std::getline(lines, address);) addresses.insert(address);
+    return addresses;
 }
 
 }  // namespace
+
+void ReportedRequest::start(bool paced, const std::optional<Paceable>& paceable) {
+    begin = Clock::now();
+    what.kind.paced = paced;
+    if (!paceable) return;  // the reason is that of before, and there is no prediction
+    what.kind.reason = paced ? "" : helper().why_not_paced(*paceable);
+    if (const auto time = helper().predicted(*paceable)) what.predicted_s = time->low_s;
+}
+
+void ReportedRequest::end(bool is_seen) const noexcept {
+    reporter().count(what, is_seen ? std::optional(Clock::now() - begin) : std::nullopt);
+}
 
 Reporter& reporter() {
     static Reporter* const instance = new Reporter;
@@ -69,39 +122,59 @@ void Reporter::begin(std::string where) noexcept try {
     // then there is none
 }
 
-CallKind Reporter::kind_of(const Collective& collective, MPI_Comm communicator,
-                           std::uint64_t bytes, Algorithm algorithm, bool paced) const {
-    CallKind kind{name_of(communicator), glue::name_of(collective.operation), size_class(bytes),
-                  glue::name_of(algorithm), paced, ""};
-    if (!paced) kind.reason = helper().why_not_paced(collective, communicator, bytes, algorithm);
-    return kind;
-}
-
-void Reporter::count(const Collective& collective, MPI_Comm communicator, std::uint64_t bytes,
-                     Algorithm algorithm, bool paced,
-                     std::chrono::nanoseconds duration) noexcept try {
-    const CallKind kind = kind_of(collective, communicator, bytes, algorithm, paced);
+bool Reporter::is_known(const CallKind& kind) {
     const std::lock_guard lock(mutex_);
-    const bool is_new = !report_.rows().contains(kind);
-    report_.add(kind, bytes, duration);
-    if (!is_new || place_in(communicator).rank != 0) return;
-    const HostTable& hosts = helper().hosts();
-    if (hosts.job_hosts().names().size() < 2) return;
-    if (auto members = hosts.hosts_of(communicator)) to_predict_[kind] = *members;
-} catch (const std::exception&) {
-    on_ = false;
+    return report_.rows().contains(kind);
 }
 
-/// Of all-to-alls, which the planner predicts.
+ReportedKind Reporter::kind_of(const Collective& collective, CallForm form, MPI_Comm communicator,
+                               std::uint64_t bytes, std::uint64_t planned_bytes,
+                               Algorithm algorithm, bool paced) {
+    ReportedKind what{{name_of(communicator), name_of(collective.operation, form),
+                       size_class(bytes), glue::name_of(algorithm), paced, ""},
+                      bytes};
+    if (!paced)
+        what.kind.reason = helper().why_not_paced(collective, communicator, bytes, algorithm);
+    if (is_known(what.kind)) return what;
+    if (const auto time = helper().predicted(collective, communicator, planned_bytes, algorithm))
+        what.predicted_s = time->low_s;
+    const HostTable& hosts = helper().hosts();
+    const bool can_be_asked_for = collective.operation == Operation::alltoall &&
+                                  place_in(communicator).rank == 0 &&
+                                  hosts.job_hosts().names().size() > 1;
+    if (can_be_asked_for) what.hosts = hosts.hosts_of(communicator);
+    return what;
+}
+
+void Reporter::count(const ReportedKind& what,
+                     std::optional<std::chrono::nanoseconds> duration) noexcept try {
+    const std::lock_guard lock(mutex_);
+    report_.add(what.kind, what.bytes, duration);
+    CallRow& row = report_.rows().at(what.kind);
+    if (what.predicted_s) row.predicted_s = what.predicted_s;
+    if (row.calls == 1 && what.hosts) to_predict_[what.kind] = *what.hosts;
+} catch (const std::exception&) {
+    give_up();
+}
+
+/// What was not predicted while the program ran.
 void Reporter::predict() {
     for (const auto& [kind, hosts] : to_predict_) {
-        if (kind.operation != glue::name_of(Operation::alltoall)) continue;
+        CallRow& row = report_.rows().at(kind);
+        if (row.predicted_s) continue;
         const auto plan = helper().plan(Operation::alltoall, hosts,
                                         std::uint64_t{1} << kind.size_class);
         if (!plan) continue;
         const auto& time = kind.paced ? plan->if_paced : plan->if_unpaced;
-        if (time) report_.rows().at(kind).predicted_s = time->low_s;
+        if (time) row.predicted_s = time->low_s;
     }
+}
+
+void Reporter::count_connections() {
+    const NodeCounters now = counters_now();
+    report_.set_node(helper().node(), {now.timeouts - at_begin_.timeouts,
+                                       now.retransmissions - at_begin_.retransmissions,
+                                       count_own_connections(addresses_of_job())});
 }
 
 CallReport Reporter::gather_all() {
@@ -126,11 +199,11 @@ void Reporter::tell(CallReport& all) const {
 }
 
 void Reporter::finish() noexcept try {
-    if (!on_.exchange(false)) return;
+    if (!is_on()) return;
+    pending_requests().abandon();
+    on_ = false;
     const std::lock_guard lock(mutex_);
-    const NodeCounters now = counters_now();
-    report_.set_node(helper().node(), {now.timeouts - at_begin_.timeouts,
-                                       now.retransmissions - at_begin_.retransmissions});
+    count_connections();
     report_.set_daemon_wait(helper().waited_for_daemon());
     predict();
     CallReport all = gather_all();

@@ -2,7 +2,9 @@
 // What the generated wrappers are made of.
 #pragma once
 
+#include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "by_hand.hpp"
 #include "call_messages.hpp"
@@ -116,7 +118,7 @@ int blocking_by_ring(const auto& call, const auto& ring, const auto& native) {
     const auto chosen = own_algorithms().choose_ring(call.collective, call.communicator,
                                                      ring.step_bytes, ring.is_acceptable);
     const Paced paced(call, chosen.algorithm);
-    const ReportedCall reported(call, chosen.algorithm, paced.is_entered());
+    const ReportedCall reported(call, chosen.algorithm, paced.is_entered(), ring.step_bytes);
     if (chosen.algorithm == Algorithm::native) return native();
     return own_algorithms().run_ring(chosen, call.communicator, ring.carry_out);
 }
@@ -124,11 +126,12 @@ int blocking_by_ring(const auto& call, const auto& ring, const auto& native) {
 int nonblocking(const auto& call, const MPI_Request* request, const auto& native) {
     call.record();
     const EntryId entry = call.enter();
+    auto reported = reporter().request(call, CallForm::nonblocking, entry != not_entered);
     const int status = native();
-    if (entry == not_entered) return status;
+    if (entry == not_entered && !reported) return status;
     if (status == MPI_SUCCESS) {
-        pending_requests().begin(*request, entry);
-    } else {
+        pending_requests().begin(*request, entry, std::move(reported));
+    } else if (entry != not_entered) {
         helper().leave(entry);
     }
     return status;
@@ -138,11 +141,12 @@ int persistent(const auto& call, const MPI_Request* request, const auto& native)
     const int status = native();
     if (status != MPI_SUCCESS) return status;
     recorder().prepared(*request, call.collective.operation, call.communicator, call.messages);
-    if (helper().applies_to(call.communicator)) {
-        if (const auto paceable =
-                helper().paceable(call.collective, call.communicator, call.size()))
-            pending_requests().prepare(*request, *paceable);
-    }
+    std::optional<Paceable> paceable;
+    if (helper().applies_to(call.communicator))
+        paceable = helper().paceable(call.collective, call.communicator, call.bytes());
+    auto reported = reporter().request(call, CallForm::persistent, false);
+    if (paceable || reported)
+        pending_requests().prepare(*request, std::move(paceable), std::move(reported));
     return status;
 }
 

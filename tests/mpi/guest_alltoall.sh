@@ -108,7 +108,8 @@ expect_rest() {
 test_paced_job() {
 	local before after
 	read -ra before <<<"$(hw_trunk_bytes)"
-	ktap_check "a Fortran job runs paced" job paced -- $work/alltoall_f08
+	ktap_check "a Fortran job runs paced" \
+		job paced HEADWAY_REPORT=$work/paced.json -- $work/alltoall_f08
 	read -ra after <<<"$(hw_trunk_bytes)"
 	ktap_equal "its data is right" "all data right" "$(tail -n 1 $work/paced.out)"
 	ktap_equal "it says that it is paced" 1 \
@@ -117,8 +118,17 @@ test_paced_job() {
 	ktap_between "bytes on the trunk, a to b" 200000 $((after[0] - before[0])) 5000000
 	ktap_between "bytes on the trunk, b to a" 200000 $((after[1] - before[1])) 5000000
 	ktap_equal "the trunk dropped nothing" 0 "$(hw_trunk_drops)"
+	ktap_equal "its report counts the ranks' own connections, each to three others, and no loss" \
+		"True 0" "$(connections_of $work/paced.json)"
 	# shellcheck disable=SC2046 # a list of words
 	expect_rest "after the job" $(hw_nodes)
+}
+
+# connections_of FILE: whether each node has three at least, and the segments sent again
+connections_of() {
+	/usr/bin/python3 -c "import json
+own = [n['own_connections'] for n in json.load(open('$1'))['nodes']]
+print(len(own) == 4 and all(n['count'] >= 3 for n in own), sum(n['retransmitted_segments'] for n in own))"
 }
 
 # ---- MPI returns, the tail is still in the socket ---------------------------------

@@ -21,6 +21,22 @@ from fake_headwayd import FakeHeadwayd
 PRELOAD = "libheadway-mpi.so"  # for whichever MPI library
 RANKS = 4
 NODES = ["a0", "a1", "b0", "b1"]
+# For headwayd itself, see RealHeadwayds.
+FIVE_NODES = ["a0", "a1", "a2", "b0", "b1"]
+TWO_CLUSTERS = """
+[[cluster]]
+name = "a"
+hosts = ["a[0-2]"]
+prefixes = ["10.1.0.0/16"]
+host_rate = "20mbit"
+trunk_rate = "25mbit"
+[[cluster]]
+name = "b"
+hosts = ["b[0-1]"]
+prefixes = ["10.2.0.0/16"]
+host_rate = "20mbit"
+trunk_rate = "25mbit"
+"""
 JOB_TIME_LIMIT_S = 200
 PATIENCE_MS = 30000  # the machine may be busy; a daemon that is late is another test's matter
 

@@ -3,11 +3,12 @@
 // that the order in which the helper enters and leaves tells how long it held
 // them.  Checks no data: collectives.c does.
 //
-//   requests_check [--fork] [--send]
+//   requests_check [--fork | --send | --abandon]
 //
 //   --fork  a child of every rank ends in the middle, by exit()
 //   --send  rank r also sends r+1 ints to the next one: at once, as a persistent
 //           request started twice, and in another phase of a recording
+//   --abandon  never waits for a request that is complete
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +61,16 @@ static void persistent(void)
 	MPI_Request_free(&request);
 }
 
+static void abandoned(void)
+{
+	MPI_Request request;
+	int complete = 0;
+
+	MPI_Iallgather(sent, COUNT, MPI_INT, gathered, COUNT, MPI_INT, MPI_COMM_WORLD, &request);
+	while (!complete)
+		MPI_Request_get_status(request, &complete, MPI_STATUS_IGNORE);
+}
+
 static void child_that_ends(void)
 {
 	pid_t child = fork();
@@ -101,6 +112,8 @@ int main(int argc, char **argv)
 		child_that_ends();
 	if (argc > 1 && strcmp(argv[1], "--send") == 0)
 		send_around();
+	if (argc > 1 && strcmp(argv[1], "--abandon") == 0)
+		abandoned();
 	persistent();
 	if (rank == 0)
 		puts("done");

@@ -14,25 +14,10 @@ import os
 import re
 
 from fake_headwayd import CLOSE, RATE_PHASE, WHOLE_PHASE
-from mpi_job import NODES, PATIENCE_MS, ComparedTest, RealHeadwayds, main
+from mpi_job import FIVE_NODES, NODES, PATIENCE_MS, TWO_CLUSTERS, ComparedTest, RealHeadwayds, main
 
 ROUND = ["allgather", "allgatherv", "bcast", "reduce", "allreduce", "reduce_scatter",
          "reduce_scatter_block"]
-FIVE_NODES = ["a0", "a1", "a2", "b0", "b1"]
-TWO_CLUSTERS = """
-[[cluster]]
-name = "a"
-hosts = ["a[0-2]"]
-prefixes = ["10.1.0.0/16"]
-host_rate = "20mbit"
-trunk_rate = "25mbit"
-[[cluster]]
-name = "b"
-hosts = ["b[0-1]"]
-prefixes = ["10.2.0.0/16"]
-host_rate = "20mbit"
-trunk_rate = "25mbit"
-"""
 # Seeds of collectives whose one case is blocking and of 5 ranks in all; in the
 # reversed one ranks count from the last.
 FIRST_CASE = {"alltoall": 0, "gather": 5}

@@ -9,7 +9,9 @@
 import json
 import os
 
-from mpi_job import PATIENCE_MS, RANKS, HelperTest, main
+from fake_headwayd import FakeHeadwayd
+from mpi_job import (FIVE_NODES, PATIENCE_MS, RANKS, TWO_CLUSTERS, HelperTest, RealHeadwayds,
+                     main)
 
 PREDICTED_S = 0.25
 FIRST_RANK_ONLY = ["sh", "-c", 'test "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 0 || unset HEADWAY_REPORT; '
@@ -78,6 +80,87 @@ class Both:
         self.assertTrue([line for line in lines
                          if line == "not paced, alltoall: messages under 2048 bytes are not paced"])
         self.assertTrue([line for line in lines if line.startswith("TCP of the job's 4 nodes")])
+        self.assertTrue([line for line in lines if line.startswith("TCP between the job's ranks, ")])
+        unpredicted = next(line.split() for line in lines if " alltoallv " in line)
+        self.assertEqual(unpredicted[-2:], ["-", "-"])
+
+    def test_requests_are_counted(self):
+        """From their start to where the program sees their end; paced or not."""
+        with self.predicting_daemon():
+            job = self.run_job("requests_check", HEADWAY_REPORT=self.file,
+                               HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+        self.assertEqual(job.status, 0, job.stderr)
+        self.assert_requests(paced=True)
+        for row in self.rows():
+            if row["operation"] in ("ialltoall", "alltoall_init"):
+                self.assertEqual(row["predicted_s"], PREDICTED_S)
+
+    def test_requests_are_counted_without_a_daemon(self):
+        job = self.run_job("requests_check", HEADWAY_REPORT=self.file, HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+        self.assertEqual(job.status, 0, job.stderr)
+        self.assert_requests(paced=False)
+        for row in self.rows():
+            self.assertIn("no headwayd at", row["reason"])
+
+    def assert_requests(self, paced):
+        rows = {row["operation"]: row for row in self.rows()}
+        for operation, calls in (("ialltoall", 1), ("alltoall_init", 2)):
+            row = rows[operation]
+            self.assertEqual((row["calls"], row["bytes"], row["paced"], row["algorithm"]),
+                             (calls, calls * 4000, paced, "native"))
+            self.assertEqual(sum(count for _, count in row["duration"]["classes"]), calls * RANKS)
+            # another collective lies between start and wait
+            self.assertGreaterEqual(row["duration"]["min_ns"], 1000)
+
+    def test_requests_that_nobody_waits_for(self):
+        with self.predicting_daemon():
+            job = self.run_job("requests_check", "--abandon", HEADWAY_REPORT=self.file,
+                               HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+        self.assertEqual(job.status, 0, job.stderr)
+        rows = {row["operation"]: row for row in self.rows()}
+        self.assertEqual(rows["iallgather"]["calls"], 1)
+        self.assertEqual(rows["iallgather"]["duration"]["classes"], [])
+
+    def test_predictions_are_those_of_the_answers(self):
+        """With phases the daemon predicts what it plans, of a ring by its steps."""
+        def phase(request, connection):
+            answer = FakeHeadwayd.answer_phase(daemon, request, connection)
+            seconds = request["message_bytes"] / 1e6
+            return {**answer, "predicted": {"low_s": seconds, "high_s": seconds}}
+        algorithm = lambda rank: None
+        with self.daemon(phases=True, replace={"phase": phase}, algorithm=algorithm) as daemon:
+            for operation, wanted in (("gather", "linear"), ("allgather", "ring"), ("bcast", "ring")):
+                daemon.algorithm = wanted
+                with self.subTest(operation):
+                    job = self.run_job("collective_bench", "--operation", operation, "--sizes", "16384",
+                                       "--repetitions", "3", HEADWAY_REPORT=self.file,
+                                       HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+                    self.assertEqual(job.status, 0, job.stderr)
+                    row, = [row for row in self.rows()
+                            if row["operation"] == operation and row["message_bytes_most"] == 16384]
+                    self.assertEqual((row["algorithm"], row["paced"]), (wanted, True))
+                    step = 16384 // RANKS if operation == "bcast" else 16384
+                    self.assertEqual(row["predicted_s"], step / 1e6)
+
+    def test_predictions_of_headwayd(self):
+        """It predicts all-to-alls, gathers and rings, where it may choose the size."""
+        folder = os.path.dirname(self.socket)
+        with RealHeadwayds(folder, TWO_CLUSTERS) as daemons:
+            for operation, algorithm in (("alltoall", "linear"), ("alltoallv", "linear"),
+                                         ("gather", "linear"), ("allgather", "ring")):
+                with self.subTest(operation):
+                    job = self.run_job("collective_bench", "--operation", operation, "--sizes", "65536",
+                                       "--repetitions", "2", ranks=len(FIVE_NODES),
+                                       under=daemons.on_nodes(FIVE_NODES), HEADWAY_REPORT=self.file,
+                                       HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+                    self.assertEqual(job.status, 0, job.stderr)
+                    rows = [row for row in self.rows() if row["operation"] == operation]
+                    self.assertTrue(rows)
+                    for row in rows:
+                        self.assertEqual(row["algorithm"], algorithm)
+                        # 64 KiB from each host, over links of 20 Mbit/s; ranks here share memory
+                        predicted_s = row["predicted_s"] or 0
+                        self.assertEqual(operation == "alltoallv", predicted_s < 65536 * 8 / 20e6)
 
     def test_without_daemon_it_says_why_nothing_was_paced(self):
         job = self.reported_job(self.file)

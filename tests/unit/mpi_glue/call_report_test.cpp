@@ -47,7 +47,7 @@ CallReport report_of_rank(int rank, std::chrono::nanoseconds duration) {
     for (int call = 0; call < 3; ++call) report.add(paced_alltoall, 65536, duration);
     report.rows().at(paced_alltoall).predicted_s = 0.004;
     report.add(small_bcast, 8, 1us);
-    report.set_node(rank < 2 ? "a0" : "b0", {rank < 2 ? 1U : 0U, 7});
+    report.set_node(rank < 2 ? "a0" : "b0", {rank < 2 ? 1U : 0U, 7, {2, 3, 1}});
     report.set_daemon_wait(rank * 1ms);
     return report;
 }
@@ -75,6 +75,9 @@ TEST(CallReports, AreTheSameAfterJson) {
     ASSERT_TRUE(read) << read.error();
     EXPECT_EQ(read->to_json(), whole.to_json());
     EXPECT_EQ(whole.to_json()["nodes"].size(), 2U);
+    EXPECT_EQ(whole.to_json()["nodes"][0]["own_connections"],
+              (nlohmann::json{{"count", 4}, {"retransmitted_segments", 6}, {"timeouts", 2}}))
+        << "of both ranks of the node";
     EXPECT_EQ(whole.to_json()["daemon_wait_ns"], 2'000'000);
 }
 
@@ -89,16 +92,49 @@ TEST(CallReports, RefuseWhatIsNoReport) {
     }
 }
 
+TEST(CallReports, CountACallWhoseEndNobodySaw) {
+    CallReport report;
+    const CallKind kind{"MPI_COMM_WORLD", "ialltoall", 16, "native", true, ""};
+    report.add(kind, 65536, std::nullopt);
+    report.rows().at(kind).predicted_s = 0.004;
+    CallReport whole;
+    whole.add(*CallReport::from_json(report.to_json()));
+    EXPECT_EQ(whole.rows().at(kind).calls, 1U);
+    EXPECT_EQ(whole.to_json()["collectives"][0]["ratio"], nullptr);
+    EXPECT_NE(whole.table().find("yes         -          -       -         4.000      -\n"),
+              std::string::npos)
+        << whole.table();
+
+    report.add(kind, 65536, 5ms);
+    whole.add(*CallReport::from_json(report.to_json()));
+    EXPECT_EQ(whole.rows().at(kind).calls, 2U);
+    EXPECT_EQ(whole.rows().at(kind).durations.count(), 1U);
+    EXPECT_EQ(whole.rows().at(kind).durations.shortest_ns(), 5'000'000U);
+}
+
+TEST(CallReports, SayThatAKernelCountsNoTimeOutsByConnection) {
+    CallReport whole = whole_report();
+    CallReport old_kernel;
+    old_kernel.set_node("b1", {0, 0, {1, 1, std::nullopt}});
+    whole.add(*CallReport::from_json(old_kernel.to_json()));
+    EXPECT_NE(whole.table().find("10 segments sent again, time-outs are not counted by this kernel\n"),
+              std::string::npos)
+        << whole.table();
+    EXPECT_EQ(whole.to_json()["nodes"][2]["own_connections"]["timeouts"], nullptr);
+}
+
 TEST(CallReports, ShowATableWithTheLongestFirst) {
     EXPECT_EQ(whole_report().table(),
-              "communicator    operation  message up to  calls  algorithm  paced  min ms  "
+              "communicator    operation  message up to  calls   bytes  algorithm  paced  min ms  "
               "median ms  max ms  predicted ms  ratio\n"
-              "MPI_COMM_WORLD  alltoall          64 KiB      3  linear     yes     4.000      "
+              "MPI_COMM_WORLD  alltoall          64 KiB      3  196608  linear     yes     4.000      "
               "4.981   6.000         4.000   1.25\n"
-              "MPI_COMM_WORLD  bcast                8 B      1  native     no      0.001      "
-              "0.001   0.001\n"
+              "MPI_COMM_WORLD  bcast                8 B      1       8  native     no      0.001      "
+              "0.001   0.001             -      -\n"
               "not paced, bcast: messages under 2048 bytes are not paced\n"
-              "TCP of the job's 2 nodes, all programs': 1 time-outs, 14 segments sent again; "
+              "TCP between the job's ranks, 6 ends of connections that were open at the end: "
+              "9 segments sent again, 3 time-outs\n"
+              "TCP of the job's 2 nodes, all programs': 1 time-outs, 14 segments sent again\n"
               "waiting for headwayd took a rank 2.000 ms at most\n");
 }
 
