@@ -58,6 +58,18 @@ protected:
     headway_session* session_ = nullptr;
 };
 
+TEST_F(LibHeadway, TellsThatThePacketsOfAContainerAreNotKnown) {
+    daemon_.answers["hello"] = [](const Json&) {
+        return Json{{"node", "a0"}, {"own_network", true}, {"prefixes", {"198.51.100.0/24"}}};
+    };
+    daemon_.start();
+    open();
+    EXPECT_EQ(headway_connected(session_), 0);
+    EXPECT_NE(std::string(headway_reason(session_)).find("in a network namespace of its own"),
+              std::string::npos)
+        << headway_reason(session_);
+}
+
 TEST_F(LibHeadway, EntersAnExchangeByAStore) {
     start_and_open();
     EXPECT_EQ(headway_connected(session_), 1);
