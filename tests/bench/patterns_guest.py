@@ -12,8 +12,10 @@ import sys
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "demo"))
+sys.path.append(str(Path(__file__).resolve().parent))
 from demo_guest import mpirun  # noqa: E402
 from demo_guest.testbed import Testbed  # noqa: E402
+from headway_bench import patterns  # noqa: E402
 
 # Of the Fortran program: how many processes of a cluster send to the other at once.
 HALO_SENDERS = 8
@@ -25,20 +27,27 @@ class Jobs:
     def __init__(self, testbed, library, spec):
         self.testbed, self.library, self.spec = testbed, library, spec
         self.recording = Path("/tmp") / f"halo-{library}.json"
+        self.report = Path("/tmp") / f"report-{library}.json"
 
     def run(self, pattern, way):
+        self.report.unlink(missing_ok=True)
         with open(self.testbed.out / f"{self.library}-{pattern}-{way}.log".replace(" ", "-"), "w") as log:
             result, = mpirun.run(self._command(pattern, way), self.testbed.counters, log,
                                  self._environment(way))
+        if way in patterns.TELLING:
+            operation, _, _ = self.spec["patterns"][pattern]
+            result["algorithms"] = patterns.algorithms(json.loads(self.report.read_text()), operation)
         tell("job", library=self.library, pattern=pattern, way=way, **result)
 
     def _command(self, pattern, way):
         _, _, ranks_per_node = self.spec["patterns"][pattern]
         preload = [self.testbed.sleep(self.library)]
-        if way in ("headway", "hints"):
+        if way in (*patterns.TELLING, "hints"):
             preload.insert(0, self.testbed.helper())
         # `headway record` and `headway run` preload by themselves
         environment = {} if way in ("record", "run") else {"LD_PRELOAD": ":".join(preload)}
+        if way in patterns.TELLING:
+            environment["HEADWAY_REPORT"] = str(self.report)
         return mpirun.command(self.testbed.mpirun_words(self.library, ranks_per_node), [],
                               environment, self._program(pattern, way))
 
@@ -48,7 +57,7 @@ class Jobs:
         if operation != "halo":
             words = mpirun.collective_bench(self.testbed.program("collective_bench", self.library),
                                             [(size, repetitions)], warmup, operation)
-            return words + ["--algorithm", "linear"] if way == "linear" else words
+            return words + ["--staged"] if way == "staged" else words
         words = [self.testbed.program("halo", self.library), str(size), str(repetitions), str(warmup)]
         return words + [str(HALO_SENDERS)] if way == "hints" else words
 

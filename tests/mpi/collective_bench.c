@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times a collective: alltoall, alltoallv, allgather, bcast, allreduce,
-// reduce_scatter_block, or gather and reduce to rank 0.
+// Times a collective: alltoall, alltoallv, alltoallv_skewed, neighbor_alltoall on a
+// periodic grid of two dimensions, allgather, bcast, allreduce, reduce_scatter_block, or
+// gather and reduce to and scatter from rank 0.
 //
 //   collective_bench --sizes 16384,65536[:REPETITIONS[:BETWEEN_MS]] [--operation alltoall]
 //                    [--repetitions 10] [--warmup 2] [--pause]
-//                    [--algorithm library [--lock-step] [--first-cluster RANKS]]
+//                    [--algorithm library [--lock-step]] [--staged] [--first-cluster RANKS]
 //
-// With --algorithm an all-to-all is not the MPI library's: alltoall_algorithms.h.  Of grid
-// --first-cluster says how many ranks the first of the two clusters has (half of them).
+// With --algorithm an alltoall is not the MPI library's: alltoall_algorithms.h; with --staged
+// neither is an alltoallv: staged_alltoallv.h, planned before the calls.  --first-cluster says
+// how many ranks the first of two clusters has (half of them).
+//
+// Of alltoallv_skewed a third of the pairs exchange the bytes of the size and the others a
+// quarter of these, so that ranks send and receive different sums, as a mixture of experts does.
 //
 // For each size (bytes from one rank to another) rank 0 prints one JSON object on a line:
 //   {"operation":"alltoall","ranks":8,"bytes":65536,"between_ms":0,"warmup_ms":[...],
 //    "samples_ms":[...],"first_through_ms":[...],"starts_s":[...],
-//    "slowest_flow_to_mean":0.97}
+//    "slowest_flow_to_mean":0.97,"crossing_bytes":1048576}
+// crossing_bytes: of an all-to-all, what goes from one cluster to the other, in the direction
+// in which that is more.
 // All ranks start a call at the same moment, which rank 0 names after a barrier: out
 // of the barrier itself they come as far apart as the network's delay.  A sample is
 // the time from then until the last rank is through, first_through_ms until the first
@@ -49,6 +56,7 @@
 
 #include "alltoall_algorithms.h"
 #include "flow_times.h"
+#include "staged_alltoallv.h"
 
 #define MAX_SIZES 64
 #define MAX_REPETITIONS 10000
@@ -57,15 +65,21 @@
 #define AHEAD_S 0.5e-3
 /* The kernel may wake a sleeper so much later, unless it is told otherwise. */
 #define TIMER_SLACK_NS 1UL
+/* Of alltoallv_skewed. */
+#define SKEW 4
 
+#define GRID_DIMENSIONS 2
+#define GRID_NEIGHBOURS (2 * GRID_DIMENSIONS)
+
+/* All-to-alls come first; from BCAST on a rank ends up with one vector. */
 enum operation {
-	ALLTOALL, ALLTOALLV, ALLGATHER, GATHER, BCAST, REDUCE, ALLREDUCE, REDUCE_SCATTER_BLOCK,
+	ALLTOALL, ALLTOALLV, ALLTOALLV_SKEWED, NEIGHBOR_ALLTOALL, ALLGATHER, GATHER, SCATTER, BCAST, REDUCE, ALLREDUCE, REDUCE_SCATTER_BLOCK,
 	OPERATION_COUNT
 };
 
 static const char *const operation_names[OPERATION_COUNT] = {
-	"alltoall", "alltoallv", "allgather", "gather",
-	"bcast", "reduce", "allreduce", "reduce_scatter_block",
+	"alltoall", "alltoallv", "alltoallv_skewed", "neighbor_alltoall", "allgather", "gather",
+	"scatter", "bcast", "reduce", "allreduce", "reduce_scatter_block",
 };
 
 struct size {
@@ -82,6 +96,7 @@ struct options {
 	enum operation operation;
 	enum alltoall_algorithm algorithm;
 	bool lock_step;
+	bool staged;
 	int first_cluster;	/* 0: half of the ranks */
 	bool pause;
 };
@@ -94,11 +109,18 @@ struct job {
 struct exchange {
 	unsigned char *send;
 	unsigned char *receive;
-	int *counts;
+	/* Of each block: with whom it is exchanged, what is sent and received, where it begins. */
+	int blocks;
+	int *peers;
+	int *sent;
+	int *received;
 	int *displacements;
-	int bytes;
+	int bytes;		/* of the largest block */
+	MPI_Comm grid;		/* of neighbor_alltoall */
 	enum alltoall_algorithm algorithm;
 	struct alltoall alltoall;
+	bool is_staged;
+	struct staged_alltoallv staged;
 };
 
 static void fail(const char *format, const char *detail)
@@ -153,6 +175,11 @@ static int parse_name(const char *name, const char *const *known, int count, con
 	return 0;
 }
 
+static bool has_lists(enum operation operation)
+{
+	return operation == ALLTOALLV || operation == ALLTOALLV_SKEWED;
+}
+
 static struct options parse_options(int argc, char **argv)
 {
 	static const struct option known[] = {
@@ -162,6 +189,7 @@ static struct options parse_options(int argc, char **argv)
 		{ "operation", required_argument, NULL, 'o' },
 		{ "algorithm", required_argument, NULL, 'a' },
 		{ "lock-step", no_argument, NULL, 'l' },
+		{ "staged", no_argument, NULL, 'g' },
 		{ "first-cluster", required_argument, NULL, 'f' },
 		{ "pause", no_argument, NULL, 'p' },
 		{ 0 }
@@ -192,6 +220,9 @@ static struct options parse_options(int argc, char **argv)
 		case 'l':
 			options.lock_step = true;
 			break;
+		case 'g':
+			options.staged = true;
+			break;
 		case 'f':
 			options.first_cluster = parse_number(optarg, 1, INT32_MAX,
 							     "--first-cluster");
@@ -209,6 +240,8 @@ static struct options parse_options(int argc, char **argv)
 		fail("unknown argument %s", argv[optind]);
 	if (options.algorithm && options.operation != ALLTOALL)
 		fail("%s", "--algorithm is for --operation alltoall");
+	if (options.staged && !has_lists(options.operation))
+		fail("%s", "--staged is for --operation alltoallv and alltoallv_skewed");
 	return options;
 }
 
@@ -218,21 +251,116 @@ static unsigned char pattern(int from, int to, int at)
 	return (unsigned char)(from * 31 + to * 17 + at + at / 251);
 }
 
+/* Of a third of the pairs, in no order. */
+static bool is_heavy(int from, int to)
+{
+	uint32_t mixed = (uint32_t)from * 2654435761u + (uint32_t)to * 2246822519u;
+
+	mixed = (mixed ^ (mixed >> 15)) * 2246822519u;
+	return (mixed >> 16) % 3 == 0;
+}
+
+static int bytes_between(enum operation operation, int bytes, int from, int to)
+{
+	return operation != ALLTOALLV_SKEWED || is_heavy(from, to) ? bytes : bytes / SKEW;
+}
+
+static int first_cluster(const struct job *job, const struct options *options)
+{
+	return options->first_cluster ? options->first_cluster : job->ranks / 2;
+}
+
+/* From the ranks of one cluster to those of the other. */
+static long long bytes_across(const struct job *job, const struct options *options, int bytes,
+			      bool from_first)
+{
+	int first = first_cluster(job, options);
+	long long total = 0;
+
+	for (int from = 0; from < job->ranks; from++)
+		for (int to = 0; to < job->ranks; to++)
+			if ((from < first) == from_first && (to < first) != from_first)
+				total += bytes_between(options->operation, bytes, from, to);
+	return total;
+}
+
+static void *allocate(size_t bytes)
+{
+	void *memory = malloc(bytes);
+
+	if (!memory)
+		fail("%s", "out of memory");
+	return memory;
+}
+
+/* The neighbours in the order in which neighbor_alltoall has their blocks. */
+static void make_grid(const struct job *job, struct exchange *exchange)
+{
+	int dimensions[GRID_DIMENSIONS] = { 0 }, periodic[GRID_DIMENSIONS] = { 1, 1 };
+
+	MPI_Dims_create(job->ranks, GRID_DIMENSIONS, dimensions);
+	MPI_Cart_create(MPI_COMM_WORLD, GRID_DIMENSIONS, dimensions, periodic, 0, &exchange->grid);
+	for (int at = 0; at < GRID_DIMENSIONS; at++)
+		MPI_Cart_shift(exchange->grid, at, 1, &exchange->peers[2 * at],
+			       &exchange->peers[2 * at + 1]);
+}
+
+static struct staged_alltoallv plan_exchange(const struct job *job, enum operation operation,
+					     int bytes)
+{
+	int *matrix = allocate((size_t)job->ranks * job->ranks * sizeof(int));
+	struct staged_alltoallv staged;
+
+	for (int from = 0; from < job->ranks; from++)
+		for (int to = 0; to < job->ranks; to++)
+			matrix[(size_t)from * job->ranks + to] =
+				bytes_between(operation, bytes, from, to);
+	staged = plan_stages(matrix, job->rank, job->ranks);
+	free(matrix);
+	return staged;
+}
+
+static void fill_exchange(const struct job *job, enum operation operation,
+			  struct exchange *exchange)
+{
+	int bytes = exchange->bytes;
+
+	memset(exchange->receive, 0xff, (size_t)exchange->blocks * bytes);
+	for (int at = 0; job->rank == 0 && at < bytes; at++)	/* of a broadcast */
+		exchange->receive[at] = pattern(0, 0, at);
+	for (int block = 0; block < exchange->blocks; block++) {
+		int peer = exchange->peers[block];
+
+		exchange->sent[block] = bytes_between(operation, bytes, job->rank, peer);
+		exchange->received[block] = bytes_between(operation, bytes, peer, job->rank);
+		exchange->displacements[block] = block * bytes;
+		for (int at = 0; at < bytes; at++)
+			exchange->send[(size_t)block * bytes + at] = pattern(job->rank, peer, at);
+	}
+}
+
 static struct exchange prepare_exchange(const struct job *job, const struct options *options,
 					int bytes)
 {
-	size_t total = (size_t)job->ranks * bytes;
+	bool on_grid = options->operation == NEIGHBOR_ALLTOALL;
+	int blocks = on_grid ? GRID_NEIGHBOURS : job->ranks;
+	size_t total = (size_t)blocks * bytes;
 
 	if (total > INT32_MAX)
 		fail("%s", "--sizes: too large for so many ranks");
 
 	struct exchange exchange = {
-		.send = malloc(total),
-		.receive = malloc(total),
-		.counts = malloc(job->ranks * sizeof(int)),
-		.displacements = malloc(job->ranks * sizeof(int)),
+		.send = allocate(total),
+		.receive = allocate(total),
+		.blocks = blocks,
+		.peers = allocate(blocks * sizeof(int)),
+		.sent = allocate(blocks * sizeof(int)),
+		.received = allocate(blocks * sizeof(int)),
+		.displacements = allocate(blocks * sizeof(int)),
 		.bytes = bytes,
+		.grid = MPI_COMM_NULL,
 		.algorithm = options->algorithm,
+		.is_staged = options->staged,
 	};
 
 	exchange.alltoall = (struct alltoall){
@@ -241,22 +369,18 @@ static struct exchange prepare_exchange(const struct job *job, const struct opti
 		.bytes = bytes,
 		.rank = job->rank,
 		.ranks = job->ranks,
-		.first_cluster = options->first_cluster ? options->first_cluster : job->ranks / 2,
+		.first_cluster = first_cluster(job, options),
 		.in_lock_step = options->lock_step,
 	};
 	if (exchange.alltoall.first_cluster > job->ranks)
 		fail("%s", "--first-cluster: more than there are ranks");
-	if (!exchange.send || !exchange.receive || !exchange.counts || !exchange.displacements)
-		fail("%s", "out of memory");
-	memset(exchange.receive, 0xff, total);
-	for (int at = 0; job->rank == 0 && at < bytes; at++)	/* of a broadcast */
-		exchange.receive[at] = pattern(0, 0, at);
-	for (int rank = 0; rank < job->ranks; rank++) {
-		exchange.counts[rank] = bytes;
-		exchange.displacements[rank] = rank * bytes;
-		for (int at = 0; at < bytes; at++)
-			exchange.send[(size_t)rank * bytes + at] = pattern(job->rank, rank, at);
-	}
+	for (int block = 0; block < blocks; block++)
+		exchange.peers[block] = block;
+	if (on_grid)
+		make_grid(job, &exchange);
+	if (options->staged)
+		exchange.staged = plan_exchange(job, options->operation, bytes);
+	fill_exchange(job, options->operation, &exchange);
 	return exchange;
 }
 
@@ -264,14 +388,19 @@ static void free_exchange(struct exchange *exchange)
 {
 	free(exchange->send);
 	free(exchange->receive);
-	free(exchange->counts);
+	free(exchange->peers);
+	free(exchange->sent);
+	free(exchange->received);
 	free(exchange->displacements);
+	free_stages(&exchange->staged);
+	if (exchange->grid != MPI_COMM_NULL)
+		MPI_Comm_free(&exchange->grid);
 }
 
 /* An operation in which a rank has one message for all sends that to rank 0. */
 static int addressee(enum operation operation, int rank)
 {
-	return operation == ALLTOALL || operation == ALLTOALLV ? rank : 0;
+	return operation < ALLGATHER || operation == SCATTER ? rank : 0;
 }
 
 /* Byte `at` that a rank has after a broadcast or a reduction (exclusive or). */
@@ -300,6 +429,15 @@ static void check_combined(const struct job *job, const struct exchange *exchang
 	}
 }
 
+/* How many blocks this rank has got. */
+static int blocks_received(const struct job *job, const struct exchange *exchange,
+			   enum operation operation)
+{
+	if (operation == SCATTER)
+		return 1;
+	return operation == GATHER && job->rank ? 0 : exchange->blocks;
+}
+
 static void check_exchange(const struct job *job, const struct exchange *exchange,
 			   enum operation operation)
 {
@@ -309,15 +447,15 @@ static void check_exchange(const struct job *job, const struct exchange *exchang
 		check_combined(job, exchange, operation);
 		return;
 	}
-	if (operation == GATHER && job->rank)
-		return;
-	for (int rank = 0; rank < job->ranks; rank++) {
-		for (int at = 0; at < exchange->bytes; at++) {
-			if (exchange->receive[(size_t)rank * exchange->bytes + at] ==
-			    pattern(rank, to, at))
+	for (int block = 0; block < blocks_received(job, exchange, operation); block++) {
+		int from = exchange->peers[block];
+
+		for (int at = 0; at < exchange->received[block]; at++) {
+			if (exchange->receive[exchange->displacements[block] + at] ==
+			    pattern(from, to, at))
 				continue;
 			fprintf(stderr, "collective_bench: rank %d: wrong byte %d from rank %d\n",
-				job->rank, at, rank);
+				job->rank, at, from);
 			MPI_Abort(MPI_COMM_WORLD, 1);
 		}
 	}
@@ -331,22 +469,39 @@ static double monotonic_s(void)
 	return now.tv_sec + now.tv_nsec * 1e-9;
 }
 
+static void call_with_lists(const struct exchange *exchange)
+{
+	if (exchange->is_staged)
+		run_stages(&exchange->staged, exchange->send, exchange->receive,
+			   exchange->displacements);
+	else
+		MPI_Alltoallv(exchange->send, exchange->sent, exchange->displacements, MPI_BYTE,
+			      exchange->receive, exchange->received, exchange->displacements,
+			      MPI_BYTE, MPI_COMM_WORLD);
+}
+
 static void call(const struct exchange *exchange, enum operation operation)
 {
-	const int *counts = exchange->counts, *displacements = exchange->displacements;
 	unsigned char *send = exchange->send, *receive = exchange->receive;
 	int bytes = exchange->bytes;
 
 	switch (operation) {
 	case ALLTOALLV:
-		MPI_Alltoallv(send, counts, displacements, MPI_BYTE,
-			      receive, counts, displacements, MPI_BYTE, MPI_COMM_WORLD);
+	case ALLTOALLV_SKEWED:
+		call_with_lists(exchange);
+		break;
+	case NEIGHBOR_ALLTOALL:
+		MPI_Neighbor_alltoall(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE,
+				      exchange->grid);
 		break;
 	case ALLGATHER:
 		MPI_Allgather(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE, MPI_COMM_WORLD);
 		break;
 	case GATHER:
 		MPI_Gather(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+		break;
+	case SCATTER:
+		MPI_Scatter(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 		break;
 	case BCAST:
 		MPI_Bcast(receive, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
@@ -466,7 +621,14 @@ static void report(const struct job *job, const struct options *options,
 	print_times("samples_ms", samples, repetitions, offsetof(struct sample, ms), 3);
 	print_times("first_through_ms", samples, repetitions, offsetof(struct sample, first_ms), 3);
 	print_times("starts_s", samples, repetitions, offsetof(struct sample, start_s), 6);
-	printf(",\"slowest_flow_to_mean\":%.4f}\n", slowest);
+	printf(",\"slowest_flow_to_mean\":%.4f", slowest);
+	if (options->operation < NEIGHBOR_ALLTOALL) {
+		long long there = bytes_across(job, options, size->bytes, true);
+		long long back = bytes_across(job, options, size->bytes, false);
+
+		printf(",\"crossing_bytes\":%lld", there > back ? there : back);
+	}
+	printf("}\n");
 	fflush(stdout);
 }
 

@@ -52,6 +52,44 @@ class Both:
                                          str(first_cluster), ranks=ranks)
                     self.assertEqual(result["ranks"], ranks)
 
+    def test_operations_of_blocks(self):
+        """Each is checked byte by byte, on numbers of ranks that are no power of two."""
+        for ranks in (3, 6):
+            for operation in ("alltoall", "alltoallv", "alltoallv_skewed", "neighbor_alltoall",
+                              "allgather", "gather", "scatter"):
+                with self.subTest(ranks=ranks, operation=operation):
+                    result, = self.bench("--sizes", "3000:1", "--warmup", "0", "--operation", operation,
+                                         ranks=ranks)
+                    self.assertEqual((result["operation"], result["ranks"]), (operation, ranks))
+
+    def test_in_stages(self):
+        """Of equal blocks, of skewed ones, and of such as a quarter of the bytes leaves empty."""
+        for operation, size in (("alltoallv", 3000), ("alltoallv_skewed", 3001), ("alltoallv_skewed", 3)):
+            for ranks in (1, 2, 5, 8):
+                with self.subTest(operation=operation, size=size, ranks=ranks):
+                    result, = self.bench("--sizes", f"{size}:1", "--warmup", "0", "--operation", operation,
+                                         "--staged", ranks=ranks)
+                    self.assertEqual(result["bytes"], size)
+
+    def test_stages_are_of_lists_only(self):
+        job = self.run_job("collective_bench", "--sizes", "8", "--staged", helper=False, ranks=1,
+                           mpirun=self.mpirun, preload=self.preload, **self.over_tcp)
+        self.assertNotEqual(job.status, 0)
+        self.assertIn("--staged is for", job.stderr)
+
+    def test_what_crosses_between_clusters(self):
+        def crossing(operation, *arguments):
+            result, = self.bench("--sizes", "4000:1", "--warmup", "0", "--operation", operation,
+                                 *arguments, ranks=6)
+            return result.get("crossing_bytes")
+
+        self.assertEqual(crossing("alltoall"), 9 * 4000)
+        self.assertEqual(crossing("alltoallv", "--first-cluster", "2"), 8 * 4000)
+        self.assertIsNone(crossing("gather"))
+        skewed = crossing("alltoallv_skewed")
+        self.assertGreater(skewed, 9 * 1000)
+        self.assertLess(skewed, 9 * 4000)
+
     def test_flows_are_seen(self):
         """Through every connection; with one rank there is none."""
         result, = self.bench("--sizes", "65536:3", "--warmup", "1")
