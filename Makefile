@@ -81,6 +81,10 @@ bench-phase: packages build kernels ## what a change of the rate costs: by a sto
 bench-mpi: packages build kernels ## patterns of real MPI jobs, stock and with Headway (long)
 	@tests/bench/patterns
 
+.PHONY: bench-scale
+bench-scale: packages build ## all-to-alls of 64 to 1024 ranks: connections, memory, predicted times
+	@tests/bench/scale
+
 .PHONY: bench-feedback
 bench-feedback: packages build kernels ## all-to-alls with a headway.toml that promises too much, with feedback and without (long)
 	@tests/bench/feedback

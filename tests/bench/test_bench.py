@@ -8,7 +8,7 @@ import xml.dom.minidom
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from headway_bench import cases, charts, feedback, patterns, phases, results, tables  # noqa: E402
+from headway_bench import cases, charts, feedback, patterns, phases, results, scale, tables  # noqa: E402
 
 
 def count(enqueue, dequeue, frames=1000, gap=0, wait=0, interrupt=0):
@@ -207,6 +207,72 @@ class PatternsTest(unittest.TestCase):
             ["ompi", "halo", "stock"], ["ompi", "halo", "run"]])
         self.assertEqual([line.split()[-1] for line in lines[3:]], ["linear", "3", "MISSED"])
         self.assertIn(" 6.502 ", lines[3])
+
+
+class ScaleTest(unittest.TestCase):
+    case = scale.Case(scale.SCENES[0], 64, 1024)
+
+    def test_ranks_fill_nodes_one_after_the_other(self):
+        self.assertEqual(self.case.nodes()[7:9], ["a0", "a1"])
+        self.assertEqual((len(self.case.nodes()), self.case.nodes()[-1]), (64, "b3"))
+
+    def test_half_of_the_ranks_send_to_the_other_half_over_the_trunk(self):
+        self.assertEqual(self.case.crossing_bytes(), 32 * 32 * 1024)
+        self.assertAlmostEqual(self.case.bound_s(), 1024 * 1024 * 1538 / 1448 * 8 / 1.25e9)
+
+    def test_connections_are_those_among_the_ranks(self):
+        def entry(here, there, inode, state="01"):
+            return f"0: {here} {there} {state} 0:0 0:0 0 0 0 {inode} 1"
+        table = "\n".join(["sl local_address", entry("A:1", "A:2", 11), entry("A:2", "A:1", 12),
+                           entry("A:3", "A:1", 13, "08"), entry("A:4", "A:9", 14), entry("A:9", "A:4", 15)])
+        sockets = scale.established(table)
+        self.assertEqual(sockets, {("A:1", "A:2"): 11, ("A:2", "A:1"): 12, ("A:4", "A:9"): 14,
+                                   ("A:9", "A:4"): 15})
+        # 15 is the launcher's
+        self.assertEqual(scale.connections(sockets, {1: {11, 14}, 2: {12}, 3: set()}), {1: 1, 2: 1, 3: 0})
+
+    def test_memory_is_the_proportional_part(self):
+        self.assertEqual(scale.pss_kib("Rss: 900 kB\nPss:   512 kB\nPss_Dirty: 3 kB\n"), 512)
+        with self.assertRaises(ValueError):
+            scale.pss_kib("Rss: 900 kB\n")
+
+    def test_by_nodes_one_process_sends_all_of_a_node(self):
+        self.assertEqual(scale.as_planned(self.case, scale.NODE_AWARE), (1, 64 * 1024))
+        self.assertEqual(scale.as_planned(self.case, scale.LINEAR), (8, 1024))
+
+    def test_requests_are_no_more_than_the_window(self):
+        wide = scale.Case(scale.SCENES[0], 1024, 1024)
+        self.assertEqual([scale.under_way(case, name) for case in (self.case, wide)
+                          for name in (scale.LINEAR, scale.NODE_AWARE)], [128, 16, 128, 128])
+        self.assertIsNone(scale.under_way(self.case, scale.NATIVE))
+
+    def test_the_window_is_the_helpers(self):
+        source = (Path(__file__).resolve().parents[2] / "mpi-glue/messages.hpp").read_text()
+        self.assertIn(f"window_requests = {scale.WINDOW};", source)
+
+    def test_the_algorithm_is_one(self):
+        def found(*names):
+            return {"collectives": [{"operation": "alltoall", "algorithm": name} for name in names]
+                    + [{"operation": "bcast", "algorithm": "ring"}]}
+        self.assertEqual(scale.algorithm(found("linear", "linear")), "linear")
+        for names in ((), ("linear", "native")):
+            with self.assertRaises(ValueError):
+                scale.algorithm(found(*names))
+
+    def test_times_are_those_of_the_way(self):
+        models = [{"model": f"fluid, linear, {way}", "low_s": low, "high_s": high}
+                  for way, low, high in (("unpaced", 1, 3), ("paced", 2, 2))]
+        predicted = {"points": [{"models": [{"model": "bound", "low_s": 9, "high_s": 9}, *models]}]}
+        self.assertEqual(scale.times_s(predicted, "stock"), (1, 3))
+        self.assertEqual(scale.times_s(predicted, "headway"), (2, 2))
+
+    def test_the_report_tells_what_did_not_run(self):
+        ran = scale.row(self.case, "headway", scale.LINEAR, {"connections": 63, "pss_mib": 7.25}, (0.01, 0.01))
+        not_run = scale.row(self.case, "stock", scale.NOT_KNOWN, None, (0.01, 0.3))
+        lines = [line.split() for line in scale.report({"rows": [ran, not_run]})][-2:]
+        self.assertEqual(lines[0][3:8], ["headway", "linear", "128", "63", "7.2"])
+        self.assertEqual(lines[1][3:9], ["stock", "not", "known", "-", "-", "-"])
+        self.assertEqual(lines[1][-1], f"{0.3 / self.case.bound_s():.2f}")
 
 
 class FeedbackVerdict(unittest.TestCase):

@@ -9,10 +9,11 @@ DEMO_IDLE_DEVICE=hw-idle
 
 contender_headway_unpaced_up() {
 	[[ -d /sys/module/sch_gap ]] || insmod "$HW_BUILD/kmod/$(uname -r)/sch_gap.ko" || return
-	modprobe dummy numdummies=0 || return
-	hw_each_node ip link add "$DEMO_IDLE_DEVICE" type dummy || return
+	# of all virtual devices this one has a speed, which the daemon asks for
+	hw_each_node ip link add "$DEMO_IDLE_DEVICE" type veth peer name "$DEMO_IDLE_DEVICE-peer" || return
+	hw_each_node ip link set "$DEMO_IDLE_DEVICE-peer" up || return
 	hw_each_node ip link set "$DEMO_IDLE_DEVICE" up || return
-	# a device that carries nothing has nothing to send gap frames to
+	# what carries nothing needs no self-test of gap frames
 	{
 		printf '[node]\ninterface = "%s"\n[kernel]\ngap_frames = "off"\n' "$DEMO_IDLE_DEVICE"
 		cat "$DEMO_CONFIG"
