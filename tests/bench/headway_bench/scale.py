@@ -41,7 +41,7 @@ class Case:
         return (self.ranks // 2) ** 2 * self.bytes
 
     def bound_s(self):
-        """As bytes of full frames; the models count the frames of each message."""
+        """Data in full frames, alone."""
         return scenes.wire_ms(1, self.crossing_bytes(), self.scene.trunk_rate_bps) / 1e3
 
 
