@@ -88,12 +88,6 @@ static void gap_settle_clock(struct gap_sched *q)
  * its key.  Each parent keeps its backlogged children in a tree by key.
  */
 
-static bool gap_tree_less(struct rb_node *a, const struct rb_node *b)
-{
-	return gap_time_after(rb_entry(b, struct gap_class, node)->key,
-			      rb_entry(a, struct gap_class, node)->key);
-}
-
 static inline struct gap_class *gap_tree_first(const struct rb_root_cached *tree)
 {
 	return rb_entry_safe(rb_first_cached(tree), struct gap_class, node);
@@ -114,16 +108,32 @@ static inline bool gap_tree_is_only(const struct gap_class *cl)
 	       !cl->node.rb_left && !cl->node.rb_right;
 }
 
-/* Put a backlogged class where its key wants it. */
+/*
+ * Put a backlogged class where its key wants it.  With thousands of classes the
+ * way down is long: so whether it is the first is not asked at each step.
+ */
 static noinline void gap_tree_place(struct gap_class *cl, u64 key)
 {
+	struct rb_node **link = &cl->siblings->rb_root.rb_node, *parent = NULL;
+	struct gap_class *first;
+
 	if (!RB_EMPTY_NODE(&cl->node)) {
 		if (key == cl->key)
 			return;
 		rb_erase_cached(&cl->node, cl->siblings);
 	}
+	first = gap_tree_first(cl->siblings);
 	cl->key = key;
-	rb_add_cached(&cl->node, cl->siblings, gap_tree_less);
+	while (*link) {
+		parent = *link;
+		if ((s64)(key - rb_entry(parent, struct gap_class, node)->key) < 0)
+			link = &parent->rb_left;
+		else
+			link = &parent->rb_right;
+	}
+	rb_link_node(&cl->node, parent, link);
+	rb_insert_color_cached(&cl->node, cl->siblings,
+			       !first || gap_time_after(first->key, key));
 }
 
 static bool gap_tree_is_backlogged(const struct gap_class *cl)
