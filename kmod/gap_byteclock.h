@@ -177,7 +177,6 @@ static inline void gap_clock_set_link_rate(struct gap_clock *clock,
 /**
  * struct gap_rate - one rate of a class
  * @rate: bytes of wire time per second, or GAP_RATE_UNLIMITED; 0: not set
- * @asked: the same before a cap on all rates of the class
  * @rem: what the divisions left over, in units of 1/@rate byte-times
  * @wire: length of the last frame in byte-times, 0: none yet
  * @quot: byte-times that a frame of that length takes at this rate,
@@ -185,28 +184,18 @@ static inline void gap_clock_set_link_rate(struct gap_clock *clock,
  */
 struct gap_rate {
 	u64	rate;
-	u64	asked;
 	u64	rem;
 	u64	quot;
 	u64	mod;
 	u32	wire;
 };
 
-/* What follows from the rate, the link rate or a frame's length is gone. */
-static inline void gap_rate_forget(struct gap_rate *rate)
+/* What followed from the rate before, or from another link rate, is gone. */
+static inline void gap_rate_set(struct gap_rate *rate, u64 bytes_per_s)
 {
+	rate->rate = bytes_per_s;
 	rate->rem = 0;
 	rate->wire = 0;
-}
-
-static inline void gap_rate_set(struct gap_rate *rate, u64 asked, u64 cap)
-{
-	u64 before = rate->rate;
-
-	rate->asked = asked;
-	rate->rate = min(asked, cap);
-	if (rate->rate != before)
-		gap_rate_forget(rate);
 }
 
 static inline bool gap_rate_is_limited(const struct gap_rate *rate)

@@ -9,7 +9,6 @@
 #include <net/pkt_cls.h>
 
 #include "gap_class.h"
-#include "gap_lease.h"
 #include "gap_packet.h"
 
 static struct netlink_range_validation gap_class_rate_range = {
@@ -38,28 +37,23 @@ static const struct nla_policy gap_class_policy[TCA_GAP_CLASS_MAX + 1] = {
  * @tb: its attributes; they outlive the request
  * @phases: those of TCA_GAP_CLASS_PHASES
  * @phase_count: how many
- * @table: a longer table for the class, or NULL: its own will do
- * @table_count: entries of @table
+ * @table: for a class that has none yet
  */
 struct gap_class_request {
 	struct nlattr			*tb[TCA_GAP_CLASS_MAX + 1];
 	const struct tc_gap_phase_rate	*phases;
 	unsigned int			phase_count;
 	struct gap_rate			*table;
-	u16				table_count;
 };
 
-static bool gap_class_is_too_fast(const struct gap_sched *q, u64 rate)
-{
-	return rate != GAP_RATE_UNLIMITED &&
-	       rate > (q->speed_known ? q->clock.link_rate : GAP_RATE_MAX);
-}
-
-static int gap_class_check_rate(const struct gap_sched *q,
+/* @attr: where @rate was given. */
+static int gap_class_check_rate(const struct gap_sched *q, u64 rate,
 				const struct nlattr *attr,
 				struct netlink_ext_ack *extack)
 {
-	if (!attr || !gap_class_is_too_fast(q, nla_get_u64(attr)))
+	u64 most = q->speed_known ? q->clock.link_rate : GAP_RATE_MAX;
+
+	if (rate <= most || rate == GAP_RATE_UNLIMITED)
 		return 0;
 	NL_SET_ERR_MSG_ATTR(extack, attr,
 			    "the rate exceeds the link rate; to leave packets unpaced use unlimited");
@@ -73,6 +67,7 @@ static int gap_class_check_phases(const struct gap_sched *q,
 {
 	struct nlattr *attr = req->tb[TCA_GAP_CLASS_PHASES];
 	unsigned int i;
+	int err = 0;
 
 	if (!attr)
 		return 0;
@@ -88,7 +83,7 @@ static int gap_class_check_phases(const struct gap_sched *q,
 				    "only a class without children has packets, and rates for their phases");
 		return -EINVAL;
 	}
-	for (i = 0; i < req->phase_count; i++) {
+	for (i = 0; !err && i < req->phase_count; i++) {
 		const struct tc_gap_phase_rate *entry = &req->phases[i];
 
 		if (!entry->phase || entry->phase > GAP_PHASE_MAX ||
@@ -98,14 +93,9 @@ static int gap_class_check_phases(const struct gap_sched *q,
 					    __stringify(GAP_PHASE_MAX));
 			return -ERANGE;
 		}
-		if (gap_class_is_too_fast(q, entry->rate)) {
-			NL_SET_ERR_MSG_ATTR(extack, attr,
-					    "the rate of a phase exceeds the link rate; to leave packets unpaced use unlimited");
-			return -EINVAL;
-		}
-		req->table_count = max_t(u32, req->table_count, entry->phase);
+		err = gap_class_check_rate(q, entry->rate, attr, extack);
 	}
-	return 0;
+	return err;
 }
 
 static int gap_class_check_lease(const struct gap_class *cl, struct nlattr **tb,
@@ -134,14 +124,13 @@ static int gap_class_check_lease(const struct gap_class *cl, struct nlattr **tb,
 	return 0;
 }
 
-/* Room for all phases that the request names. */
 static int gap_class_make_table(const struct gap_class *cl,
 				struct gap_class_request *req,
 				struct netlink_ext_ack *extack)
 {
-	if (!req->table_count || (cl && cl->phase_count >= req->table_count))
+	if (!req->phase_count || (cl && cl->phases))
 		return 0;
-	req->table = kcalloc(req->table_count, sizeof(*req->table), GFP_KERNEL);
+	req->table = kcalloc(GAP_PHASE_MAX, sizeof(*req->table), GFP_KERNEL);
 	if (req->table)
 		return 0;
 	NL_SET_ERR_MSG(extack, "no memory for the table of rates");
@@ -153,6 +142,7 @@ static int gap_class_parse(const struct gap_sched *q, const struct gap_class *cl
 			   struct nlattr **tca, struct gap_class_request *req,
 			   struct netlink_ext_ack *extack)
 {
+	struct nlattr *rate, *fallback;
 	int err;
 
 	if (tca[TCA_RATE]) {
@@ -164,12 +154,12 @@ static int gap_class_parse(const struct gap_sched *q, const struct gap_class *cl
 		return 0;
 	err = nla_parse_nested(req->tb, TCA_GAP_CLASS_MAX, tca[TCA_OPTIONS],
 			       gap_class_policy, extack);
-	if (!err)
-		err = gap_class_check_rate(q, req->tb[TCA_GAP_CLASS_RATE64],
-					   extack);
-	if (!err)
-		err = gap_class_check_rate(q, req->tb[TCA_GAP_CLASS_FALLBACK64],
-					   extack);
+	rate = req->tb[TCA_GAP_CLASS_RATE64];
+	fallback = req->tb[TCA_GAP_CLASS_FALLBACK64];
+	if (!err && rate)
+		err = gap_class_check_rate(q, nla_get_u64(rate), rate, extack);
+	if (!err && fallback)
+		err = gap_class_check_rate(q, nla_get_u64(fallback), fallback, extack);
 	if (!err)
 		err = gap_class_check_lease(cl, req->tb, extack);
 	if (!err)
@@ -185,35 +175,28 @@ static void gap_class_set_phases(struct gap_sched *q, struct gap_class *cl,
 	unsigned int i;
 
 	if (req->table) {
-		memcpy(req->table, cl->phases,
-		       cl->phase_count * sizeof(*cl->phases));
-		swap(cl->phases, req->table);
-		cl->phase_count = req->table_count;
+		cl->phases = req->table;
+		cl->phase_count = GAP_PHASE_MAX;
 	}
 	for (i = 0; i < req->phase_count; i++)
 		gap_class_set_entry(q, cl, &cl->phases[req->phases[i].phase - 1],
 				    req->phases[i].rate);
 }
 
-static void gap_class_set_lease(struct gap_sched *q, struct gap_class *cl,
-				struct nlattr **tb)
+static void gap_class_set_lease(struct gap_class *cl, struct nlattr **tb)
 {
 	if (tb[TCA_GAP_CLASS_FALLBACK64])
 		cl->fallback = nla_get_u64(tb[TCA_GAP_CLASS_FALLBACK64]);
 	if (tb[TCA_GAP_CLASS_EXPIRES_NS])
 		cl->expires_ns = nla_get_u64(tb[TCA_GAP_CLASS_EXPIRES_NS]);
-	if (tb[TCA_GAP_CLASS_RATE64] || !cl->expires_ns) {
+	if (tb[TCA_GAP_CLASS_RATE64] || !cl->expires_ns)
 		cl->expired = false;
-		gap_class_set_cap(q, cl, GAP_RATE_UNLIMITED);
-	} else if (cl->expired) {
-		gap_class_set_cap(q, cl, cl->fallback);
-	}
 }
 
 static void gap_class_apply(struct gap_sched *q, struct gap_class *cl,
 			    struct gap_class_request *req)
 {
-	gap_class_set_lease(q, cl, req->tb);
+	gap_class_set_lease(cl, req->tb);
 	if (req->tb[TCA_GAP_CLASS_RATE64])
 		gap_class_set_entry(q, cl, &cl->rate,
 				    nla_get_u64(req->tb[TCA_GAP_CLASS_RATE64]));
@@ -221,7 +204,7 @@ static void gap_class_apply(struct gap_sched *q, struct gap_class *cl,
 		gap_class_set_entry(q, cl, &cl->rate, cl->fallback);
 	gap_class_set_phases(q, cl, req);
 	gap_lease_refresh(q, cl);
-	gap_kick(cl->sch);
+	gap_kick(q->sch);
 }
 
 /* Packets that nobody claims; tree lock held. */
@@ -294,7 +277,7 @@ static struct gap_class *gap_class_alloc(struct Qdisc *sch, u32 classid,
 
 	if (!cl)
 		return NULL;
-	gap_class_init(cl, sch);
+	gap_class_init(cl);
 	if (tcf_block_get(&cl->block, &cl->filter_list, sch, extack)) {
 		kfree(cl);
 		return NULL;
@@ -383,7 +366,6 @@ static int gap_class_change(struct Qdisc *sch, u32 classid, u32 parentid,
 	sch_tree_lock(sch);
 	gap_class_apply(q, cl, &req);
 	sch_tree_unlock(sch);
-	kfree(req.table);	/* the one before */
 	return 0;
 }
 
@@ -497,31 +479,26 @@ static int gap_class_put_u64(struct sk_buff *skb, int type, u64 value)
 
 static int gap_class_put_phases(const struct gap_class *cl, struct sk_buff *skb)
 {
-	struct tc_gap_phase_rate *entry;
-	unsigned int i, set = 0;
+	struct tc_gap_phase_rate entry = {};
 	struct nlattr *attr;
 
-	for (i = 0; i < cl->phase_count; i++)
-		set += !!cl->phases[i].asked;
-	if (!set)
+	if (!cl->phases)
 		return 0;
-	attr = nla_reserve(skb, TCA_GAP_CLASS_PHASES, set * sizeof(*entry));
+	attr = nla_reserve(skb, TCA_GAP_CLASS_PHASES, 0);
 	if (!attr)
 		return -EMSGSIZE;
-	entry = nla_data(attr);
-	for (i = 0; i < cl->phase_count; i++) {
-		if (!cl->phases[i].asked)
-			continue;
-		*entry++ = (struct tc_gap_phase_rate){
-			.rate = cl->phases[i].asked,
-			.phase = i + 1,
-		};
+	while (entry.phase < GAP_PHASE_MAX) {
+		entry.rate = cl->phases[entry.phase++].rate;
+		if (entry.rate && nla_append(skb, sizeof(entry), &entry))
+			return -EMSGSIZE;
 	}
+	nla_nest_end(skb, attr);
 	return 0;
 }
 
 static int gap_class_put_lease(const struct gap_class *cl, struct sk_buff *skb)
 {
+	s64 left_ns = cl->deadline_ns - ktime_get_boottime_ns();
 	int err;
 
 	if (!cl->expires_ns)
@@ -534,8 +511,7 @@ static int gap_class_put_lease(const struct gap_class *cl, struct sk_buff *skb)
 		return err;
 	if (cl->expired)
 		return nla_put_flag(skb, TCA_GAP_CLASS_EXPIRED);
-	return gap_class_put_u64(skb, TCA_GAP_CLASS_LEFT_NS,
-				 gap_lease_left_ns(cl));
+	return gap_class_put_u64(skb, TCA_GAP_CLASS_LEFT_NS, max_t(s64, left_ns, 0));
 }
 
 static int gap_class_dump(struct Qdisc *sch, unsigned long arg,
@@ -567,30 +543,24 @@ static int gap_class_dump(struct Qdisc *sch, unsigned long arg,
 	return nla_nest_end(skb, nest);
 }
 
-/* Frames that were not late were due when they started. */
-static void gap_class_fill_xstats(const struct gap_class *cl,
-				  struct tc_gap_class_xstats *xstats)
-{
-	unsigned int i;
-
-	*xstats = cl->xstats;
-	xstats->acks_first = cl->queue.acks_first;
-	xstats->destinations = cl->queue.turns_count;
-	xstats->late[0] = u64_stats_read(&cl->bstats.packets);
-	for (i = 1; i < GAP_LATE_BUCKETS; i++)
-		xstats->late[0] -= xstats->late[i];
-}
-
 static int gap_class_dump_stats(struct Qdisc *sch, unsigned long arg,
 				struct gnet_dump *d)
 {
 	struct gap_class *cl = (struct gap_class *)arg;
 	struct tc_gap_xstats xstats = { .type = TC_GAP_XSTATS_CLASS };
+	struct tc_gap_class_xstats *x = &xstats.cl;
 	struct gnet_stats_queue qstats = { .drops = cl->drops };
+	unsigned int i;
 	u32 qlen;
 
 	sch_tree_lock(sch);
-	gap_class_fill_xstats(cl, &xstats.cl);
+	*x = cl->xstats;
+	x->acks_first = cl->queue.acks_first;
+	x->destinations = cl->queue.turns_count;
+	/* frames that were not late were due when they started */
+	x->late[0] = u64_stats_read(&cl->bstats.packets);
+	for (i = 1; i < GAP_LATE_BUCKETS; i++)
+		x->late[0] -= x->late[i];
 	qlen = cl->queue.qlen;
 	qstats.backlog = cl->queue.backlog_bytes;
 	if (cl->qdisc)

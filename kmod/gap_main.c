@@ -98,13 +98,31 @@ static const char *const gap_reason_text[__GAP_REASON_MAX] = {
 	[GAP_REASON_NO_MEMORY]	= "no memory for gap frames",
 };
 
-static enum gap_reason gap_judge(const struct gap_sched *q)
+/* Bytes per second as far as it is known, else 0. */
+static u64 gap_known_rate(const struct gap_sched *q)
+{
+	return q->speed_known ? q->clock.link_rate : 0;
+}
+
+static u64 gap_link_rate(const struct gap_sched *q, const struct gap_conf *conf)
+{
+	struct net_device *dev = qdisc_dev(q->sch);
+	u64 rate = conf->rate ?: gap_device_link_rate(dev);
+
+	/* many devices tell no speed while they have no carrier */
+	if (!rate && !q->conf.rate && !gap_device_is_up(dev))
+		rate = gap_known_rate(q);
+	return rate;
+}
+
+static enum gap_reason gap_judge(const struct gap_sched *q, u64 rate,
+				 const struct gap_frames *frames)
 {
 	if (q->conf.backend == GAP_BACKEND_TIMER)
 		return GAP_REASON_ASKED;
-	if (!q->speed_known)
+	if (!rate)
 		return GAP_REASON_NO_SPEED;
-	if (!q->frames)
+	if (!frames)
 		return GAP_REASON_NO_MEMORY;
 	if (q->conf.frame == GAP_FRAME_PAUSE &&
 	    gap_device_sends_pause(qdisc_dev(q->sch)))
@@ -114,34 +132,24 @@ static enum gap_reason gap_judge(const struct gap_sched *q)
 	return GAP_REASON_ASKED;
 }
 
-static void gap_choose_backend(struct gap_sched *q)
+/*
+ * The packet path obeys the options as far as the device lets it.  @rate: of
+ * the link, 0: unknown, byte-times then have a nominal length.
+ */
+static void gap_configure(struct gap_sched *q, u64 rate, struct gap_frames *frames)
 {
-	enum gap_reason reason = gap_judge(q);
-	bool timed = q->conf.backend == GAP_BACKEND_TIMER ||
-		     reason != GAP_REASON_ASKED;
+	enum gap_reason reason = gap_judge(q, rate, frames);
+	struct gap_frames *old = q->frames;
 
-	sch_tree_lock(q->sch);
-	gap_use_backend(q, timed, reason);
-	sch_tree_unlock(q->sch);
-}
-
-/* 0: unknown.  Byte-times then have a nominal length. */
-static void gap_follow_speed(struct gap_sched *q, u64 rate)
-{
 	sch_tree_lock(q->sch);
 	q->speed_known = rate;
-	gap_set_link_rate(q, rate ?: GAP_LINK_RATE_NOMINAL);
+	q->reason = reason;
+	gap_packet_configure(q, rate ?: GAP_LINK_RATE_NOMINAL, frames,
+			     q->conf.backend == GAP_BACKEND_TIMER ||
+			     reason != GAP_REASON_ASKED);
 	sch_tree_unlock(q->sch);
-}
-
-static void gap_exchange_frames(struct gap_sched *q, struct gap_frames *frames)
-{
-	sch_tree_lock(q->sch);
-	if (!frames && !q->timed)
-		gap_use_backend(q, true, GAP_REASON_NO_MEMORY);
-	frames = gap_set_frames(q, frames);
-	sch_tree_unlock(q->sch);
-	gap_frames_free(frames);
+	if (old != frames)
+		gap_frames_free(old);
 }
 
 /* Another back end, and nobody asked for it just now. */
@@ -174,42 +182,21 @@ static void gap_work(struct work_struct *work)
 	rtnl_unlock();
 }
 
-/* Carrier or speed may have changed; a known speed outlives the carrier. */
-static void gap_device_changed(struct gap_sched *q, struct net_device *dev)
-{
-	bool up = gap_device_is_up(dev);
-	u64 known = q->speed_known ? q->clock.link_rate : 0;
-	u64 rate = known;
-
-	if (up && !q->conf.rate)
-		rate = gap_device_link_rate(dev);
-	/* another link, or another partner: what was lost may not be any more */
-	if (rate != known || (up && !q->was_up))
-		q->lost = false;
-	if (rate != known)
-		gap_follow_speed(q, rate);
-	q->was_up = up;
-	gap_choose_backend(q);
-}
-
 static void gap_device_event(struct gap_sched *q, struct net_device *dev,
 			     unsigned long event)
 {
-	switch (event) {
-	case NETDEV_UP:
-	case NETDEV_DOWN:
-	case NETDEV_CHANGE:
-		gap_device_changed(q, dev);
-		break;
-	case NETDEV_CHANGEMTU:
-	case NETDEV_CHANGEADDR:
-		if (q->conf.backend != GAP_BACKEND_GAP)
-			return;
-		gap_exchange_frames(q, gap_frames_alloc(q->conf.frame, dev,
-							dev->mtu));
-		gap_choose_backend(q);
-		break;
-	}
+	bool remake = event == NETDEV_CHANGEMTU || event == NETDEV_CHANGEADDR;
+	u64 rate = gap_link_rate(q, &q->conf);
+	struct gap_frames *frames = q->frames;
+	bool up = gap_device_is_up(dev);
+
+	if (remake && q->conf.backend == GAP_BACKEND_GAP)
+		frames = gap_frames_alloc(q->conf.frame, dev, dev->mtu);
+	/* another link, or another partner: what was lost may not be any more */
+	if (rate != gap_known_rate(q) || (up && !q->was_up))
+		q->lost = false;
+	q->was_up = up;
+	gap_configure(q, rate, frames);
 	gap_tell(q);
 }
 
@@ -219,9 +206,16 @@ static int gap_device_notify(struct notifier_block *nb, unsigned long event,
 	struct net_device *dev = netdev_notifier_info_to_dev(ptr);
 	struct gap_sched *q;
 
-	list_for_each_entry(q, &gap_list, list)
-		if (qdisc_dev(q->sch) == dev)
-			gap_device_event(q, dev, event);
+	switch (event) {
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+	case NETDEV_CHANGEMTU:
+	case NETDEV_CHANGEADDR:
+		list_for_each_entry(q, &gap_list, list)
+			if (qdisc_dev(q->sch) == dev)
+				gap_device_event(q, dev, event);
+	}
 	return NOTIFY_DONE;
 }
 
@@ -244,41 +238,17 @@ static const struct nla_policy gap_policy[TCA_GAP_MAX + 1] = {
 	[TCA_GAP_REASON] = { .type = NLA_REJECT },
 };
 
-/**
- * struct gap_request - the qdisc after the request
- * @conf: its options
- * @link_rate: of @conf or of the device, 0: unknown
- * @retry: gap frames are asked for anew, whatever became of them before
- */
-struct gap_request {
-	struct gap_conf	conf;
-	u64		link_rate;
-	bool		retry;
-};
-
-static int gap_read_request(struct Qdisc *sch, struct nlattr *opt,
-			    struct gap_request *req,
-			    struct netlink_ext_ack *extack)
+static int gap_read_options(struct Qdisc *sch, struct nlattr **tb,
+			    struct gap_conf *conf, struct netlink_ext_ack *extack)
 {
-	struct gap_sched *q = qdisc_priv(sch);
-	struct nlattr *tb[TCA_GAP_MAX + 1] = {};
-	struct gap_conf *conf = &req->conf;
 	u32 classid;
-	int err;
 
-	*conf = q->conf;
-	if (!opt)
-		return 0;
-	err = nla_parse_nested(tb, TCA_GAP_MAX, opt, gap_policy, extack);
-	if (err < 0)
-		return err;
 	if (tb[TCA_GAP_RATE64])
 		conf->rate = nla_get_u64(tb[TCA_GAP_RATE64]);
 	if (tb[TCA_GAP_FRAME])
 		conf->frame = nla_get_u32(tb[TCA_GAP_FRAME]);
 	if (tb[TCA_GAP_BACKEND])
 		conf->backend = nla_get_u32(tb[TCA_GAP_BACKEND]);
-	req->retry = tb[TCA_GAP_BACKEND];
 	if (!tb[TCA_GAP_DEFAULT])
 		return 0;
 	classid = nla_get_u32(tb[TCA_GAP_DEFAULT]);
@@ -291,57 +261,35 @@ static int gap_read_request(struct Qdisc *sch, struct nlattr *opt,
 	return 0;
 }
 
-static u64 gap_link_rate(struct gap_sched *q, const struct gap_conf *conf)
-{
-	struct net_device *dev = qdisc_dev(q->sch);
-	u64 rate;
-
-	if (conf->rate)
-		return conf->rate;
-	rate = gap_device_link_rate(dev);
-	/* many devices tell no speed while they have no carrier */
-	if (!rate && !q->conf.rate && q->speed_known && !gap_device_is_up(dev))
-		rate = q->clock.link_rate;
-	return rate;
-}
-
 /* Gap frames where they cannot work are refused; the timer always works. */
-static int gap_check_backend(struct Qdisc *sch, const struct gap_request *req,
-			     struct netlink_ext_ack *extack)
+static int gap_check_backend(struct Qdisc *sch, const struct gap_conf *conf,
+			     u64 rate, struct netlink_ext_ack *extack)
 {
 	struct net_device *dev = qdisc_dev(sch);
 
-	if (req->conf.backend != GAP_BACKEND_GAP)
+	if (conf->backend != GAP_BACKEND_GAP)
 		return 0;
-	if (sch->parent != TC_H_ROOT) {
+	if (sch->parent != TC_H_ROOT)
 		NL_SET_ERR_MSG(extack,
 			       "gap frames were never queued, so they work in the root qdisc only; use backend timer");
-		return -EOPNOTSUPP;
-	}
-	if (dev->type != ARPHRD_ETHER) {
+	else if (dev->type != ARPHRD_ETHER)
 		NL_SET_ERR_MSG(extack, "gap frames need an Ethernet device; use backend timer");
-		return -EOPNOTSUPP;
-	}
-	if (gap_device_is_virtual(dev)) {
+	else if (gap_device_is_virtual(dev))
 		NL_SET_ERR_MSG(extack,
 			       "a gap frame takes no time on a virtual device; use the physical device below it, or backend timer");
-		return -EOPNOTSUPP;
-	}
-	if (!req->link_rate) {
+	else if (!rate)
 		NL_SET_ERR_MSG(extack,
 			       "the device does not report its speed; give the link rate with rate, or use backend timer");
-		return -EOPNOTSUPP;
-	}
-	if (req->conf.frame == GAP_FRAME_PAUSE && gap_device_sends_pause(dev)) {
+	else if (conf->frame == GAP_FRAME_PAUSE && gap_device_sends_pause(dev))
 		NL_SET_ERR_MSG(extack,
 			       "the device sends PAUSE frames to stop its peer, and gap frames would end each of its pauses; switch them off (ethtool -A DEV tx off), or use frame void or backend timer");
-		return -EOPNOTSUPP;
-	}
-	return 0;
+	else
+		return 0;
+	return -EOPNOTSUPP;
 }
 
-/* *@frames: new ones, or NULL: those there are will do. */
-static int gap_make_frames(struct Qdisc *sch, const struct gap_request *req,
+/* *@frames: those there are if they will do; NULL where none are asked for. */
+static int gap_find_frames(struct Qdisc *sch, const struct gap_conf *conf,
 			   struct gap_frames **frames,
 			   struct netlink_ext_ack *extack)
 {
@@ -349,10 +297,12 @@ static int gap_make_frames(struct Qdisc *sch, const struct gap_request *req,
 	struct gap_sched *q = qdisc_priv(sch);
 
 	*frames = NULL;
-	if (req->conf.backend != GAP_BACKEND_GAP ||
-	    (q->frames && q->conf.frame == req->conf.frame))
+	if (conf->backend != GAP_BACKEND_GAP)
 		return 0;
-	*frames = gap_frames_alloc(req->conf.frame, dev, dev->mtu);
+	if (conf->frame == q->conf.frame)
+		*frames = q->frames;
+	if (!*frames)
+		*frames = gap_frames_alloc(conf->frame, dev, dev->mtu);
 	if (*frames)
 		return 0;
 	NL_SET_ERR_MSG(extack, "no memory for gap frames");
@@ -362,34 +312,34 @@ static int gap_make_frames(struct Qdisc *sch, const struct gap_request *req,
 static int gap_change(struct Qdisc *sch, struct nlattr *opt,
 		      struct netlink_ext_ack *extack)
 {
+	struct nlattr *tb[TCA_GAP_MAX + 1] = {};
 	struct gap_sched *q = qdisc_priv(sch);
-	struct gap_request req = {};
+	struct gap_conf conf = q->conf;
 	struct gap_frames *frames;
-	int err;
+	int err = 0;
+	u64 rate;
 
-	err = gap_read_request(sch, opt, &req, extack);
-	if (err)
-		return err;
-	req.link_rate = gap_link_rate(q, &req.conf);
-	err = gap_check_backend(sch, &req, extack);
+	if (opt)
+		err = nla_parse_nested(tb, TCA_GAP_MAX, opt, gap_policy, extack);
 	if (!err)
-		err = gap_make_frames(sch, &req, &frames, extack);
+		err = gap_read_options(sch, tb, &conf, extack);
+	if (err)
+		return err;
+	rate = gap_link_rate(q, &conf);
+	err = gap_check_backend(sch, &conf, rate, extack);
+	if (!err)
+		err = gap_find_frames(sch, &conf, &frames, extack);
 	if (err)
 		return err;
 
-	if (req.retry || req.link_rate != q->clock.link_rate)
+	/* gap frames that are asked for anew are tried anew */
+	if (tb[TCA_GAP_BACKEND] || rate != gap_known_rate(q))
 		q->lost = false;
 	sch_tree_lock(sch);
-	q->conf = req.conf;
+	q->conf = conf;
 	gap_class_find_default(sch);
 	sch_tree_unlock(sch);
-	gap_follow_speed(q, req.link_rate);
-	if (frames)
-		gap_exchange_frames(q, frames);
-	gap_choose_backend(q);
-	/* the device may change until gap frames are asked for again */
-	if (q->conf.backend != GAP_BACKEND_GAP)
-		gap_exchange_frames(q, NULL);
+	gap_configure(q, rate, frames);
 	q->told = q->reason;
 	return 0;
 }
@@ -438,11 +388,6 @@ static void gap_destroy(struct Qdisc *sch)
 	gap_frames_free(q->frames);
 }
 
-static int gap_put_u64(struct sk_buff *skb, int type, u64 value)
-{
-	return nla_put_u64_64bit(skb, type, value, TCA_GAP_PAD);
-}
-
 static int gap_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
 	struct gap_sched *q = qdisc_priv(sch);
@@ -452,13 +397,15 @@ static int gap_dump(struct Qdisc *sch, struct sk_buff *skb)
 	nest = nla_nest_start_noflag(skb, TCA_OPTIONS);
 	if (!nest)
 		return -EMSGSIZE;
-	if (conf->rate && gap_put_u64(skb, TCA_GAP_RATE64, conf->rate))
+	if (conf->rate &&
+	    nla_put_u64_64bit(skb, TCA_GAP_RATE64, conf->rate, TCA_GAP_PAD))
 		goto full;
 	if (conf->defcls &&
 	    nla_put_u32(skb, TCA_GAP_DEFAULT, TC_H_MAKE(sch->handle, conf->defcls)))
 		goto full;
 	if (q->speed_known &&
-	    gap_put_u64(skb, TCA_GAP_LINK_RATE64, q->clock.link_rate))
+	    nla_put_u64_64bit(skb, TCA_GAP_LINK_RATE64, q->clock.link_rate,
+			      TCA_GAP_PAD))
 		goto full;
 	if (nla_put_u32(skb, TCA_GAP_BACKEND, conf->backend) ||
 	    nla_put_u32(skb, TCA_GAP_FRAME, conf->frame) ||
@@ -472,28 +419,24 @@ full:
 	return -EMSGSIZE;
 }
 
-static void gap_fill_xstats(struct gap_sched *q, struct tc_gap_qdisc_xstats *xstats)
-{
-	const struct gap_class *cl;
-
-	*xstats = q->xstats;
-	xstats->stamp_ns = ktime_get_ns();
-	gap_device_bytes(qdisc_dev(q->sch), &xstats->device_queued_bytes,
-			 &xstats->device_completed_bytes);
-	xstats->direct_packets = u64_stats_read(&q->direct.bstats.packets);
-	xstats->direct_wire_bytes = q->direct.xstats.wire_bytes;
-	xstats->wire_bytes += q->direct.xstats.wire_bytes;
-	list_for_each_entry(cl, &q->classes, list)
-		if (!cl->parent)
-			xstats->wire_bytes += cl->xstats.wire_bytes;
-}
-
 static int gap_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
 	struct tc_gap_xstats xstats = { .type = TC_GAP_XSTATS_QDISC };
+	struct tc_gap_qdisc_xstats *x = &xstats.qdisc;
+	struct gap_sched *q = qdisc_priv(sch);
+	const struct gap_class *cl;
 
 	sch_tree_lock(sch);
-	gap_fill_xstats(qdisc_priv(sch), &xstats.qdisc);
+	*x = q->xstats;
+	x->stamp_ns = ktime_get_ns();
+	gap_device_bytes(qdisc_dev(sch), &x->device_queued_bytes,
+			 &x->device_completed_bytes);
+	x->direct_packets = u64_stats_read(&q->direct.bstats.packets);
+	x->direct_wire_bytes = q->direct.xstats.wire_bytes;
+	x->wire_bytes += q->direct.xstats.wire_bytes;
+	list_for_each_entry(cl, &q->classes, list)
+		if (!cl->parent)
+			x->wire_bytes += cl->xstats.wire_bytes;
 	sch_tree_unlock(sch);
 	return gnet_stats_copy_app(d, &xstats, sizeof(xstats));
 }

@@ -17,7 +17,6 @@
 
 #include "gap_compat.h"
 #include "gap_frame.h"
-#include "gap_lease.h"
 #include "gap_packet.h"
 
 #define GAP_QUEUE_LIMIT_PACKETS	10000	/* as fq: one TCP per core never gets there */
@@ -298,29 +297,18 @@ struct gap_dest {
 	struct hlist_node	hash;
 };
 
-/* Is the TCP segment of @len bytes at @offset an acknowledgment, no more? */
-static bool gap_is_tcp_ack(const struct sk_buff *skb, int offset, int len)
-{
-	const __be32 other = TCP_FLAG_SYN | TCP_FLAG_FIN | TCP_FLAG_RST |
-			     TCP_FLAG_URG;
-	struct tcphdr _th;
-	const struct tcphdr *th;
-
-	th = skb_header_pointer(skb, offset, sizeof(_th), &_th);
-	return th && (tcp_flag_word(th) & (TCP_FLAG_ACK | other)) == TCP_FLAG_ACK &&
-	       len == th->doff * 4;
-}
-
-/* Are there @len bytes of network header in the linear part? */
-static inline bool gap_has_header(const struct sk_buff *skb, unsigned int len)
-{
-	return skb_network_offset(skb) + len <= skb_headlen(skb);
-}
-
 static inline __be16 gap_protocol(const struct sk_buff *skb)
 {
 	return unlikely(eth_type_vlan(skb->protocol)) ? skb_protocol(skb, true) :
 							 skb->protocol;
+}
+
+/* Is it of @protocol, with @len bytes of network header in the linear part? */
+static inline bool gap_has_header(const struct sk_buff *skb, u16 protocol,
+				  unsigned int len)
+{
+	return gap_protocol(skb) == htons(protocol) &&
+	       skb_network_offset(skb) + len <= skb_headlen(skb);
 }
 
 /*
@@ -329,24 +317,22 @@ static inline __be16 gap_protocol(const struct sk_buff *skb)
  */
 static noinline u64 gap_key_of_other(const struct sk_buff *skb)
 {
-	__be16 protocol = gap_protocol(skb);
 	u64 words[2] = {};
 
-	if (protocol == htons(ETH_P_IP) &&
-	    gap_has_header(skb, sizeof(struct iphdr)))
+	if (gap_has_header(skb, ETH_P_IP, sizeof(struct iphdr)))
 		return (__force u32)ip_hdr(skb)->daddr;
-	if (protocol == htons(ETH_P_IPV6) &&
-	    gap_has_header(skb, sizeof(struct ipv6hdr)))
+	if (gap_has_header(skb, ETH_P_IPV6, sizeof(struct ipv6hdr)))
 		memcpy(words, &ipv6_hdr(skb)->daddr, sizeof(words));
 	else
 		skb_copy_bits(skb, 0, &words[0], ETH_ALEN);
 	return ~words[0] * GOLDEN_RATIO_64 ^ words[1];
 }
 
+/* The same, short for what most packets are. */
 static __always_inline u64 gap_key_of(const struct sk_buff *skb)
 {
 	if (unlikely(skb->protocol != htons(ETH_P_IP) ||
-		     !gap_has_header(skb, sizeof(struct iphdr))))
+		     !gap_has_header(skb, ETH_P_IP, sizeof(struct iphdr))))
 		return gap_key_of_other(skb);
 	return (__force u32)ip_hdr(skb)->daddr;
 }
@@ -354,31 +340,30 @@ static __always_inline u64 gap_key_of(const struct sk_buff *skb)
 /* Is @skb, short enough for one, a TCP acknowledgment without payload? */
 static noinline bool gap_is_ack(const struct sk_buff *skb)
 {
-	int nhoff = skb_network_offset(skb);
+	const __be32 other = TCP_FLAG_SYN | TCP_FLAG_FIN | TCP_FLAG_RST |
+			     TCP_FLAG_URG;
+	const struct ipv6hdr *ip6h = ipv6_hdr(skb);
+	const struct iphdr *iph = ip_hdr(skb);
+	int offset = skb_network_offset(skb), len;
+	const struct tcphdr *th;
+	struct tcphdr _th;
 
-	if (gap_protocol(skb) == htons(ETH_P_IP) &&
-	    gap_has_header(skb, sizeof(struct iphdr))) {
-		const struct iphdr *iph = ip_hdr(skb);
-
-		return iph->protocol == IPPROTO_TCP && !ip_is_fragment(iph) &&
-		       gap_is_tcp_ack(skb, nhoff + iph->ihl * 4,
-				      ntohs(iph->tot_len) - iph->ihl * 4);
+	if (gap_has_header(skb, ETH_P_IP, sizeof(*iph))) {
+		if (iph->protocol != IPPROTO_TCP || ip_is_fragment(iph))
+			return false;
+		offset += iph->ihl * 4;
+		len = ntohs(iph->tot_len) - iph->ihl * 4;
+	} else if (gap_has_header(skb, ETH_P_IPV6, sizeof(*ip6h))) {
+		if (ip6h->nexthdr != IPPROTO_TCP)
+			return false;
+		offset += sizeof(*ip6h);
+		len = ntohs(ip6h->payload_len);
+	} else {
+		return false;
 	}
-	if (gap_protocol(skb) == htons(ETH_P_IPV6) &&
-	    gap_has_header(skb, sizeof(struct ipv6hdr))) {
-		const struct ipv6hdr *ip6h = ipv6_hdr(skb);
-
-		return ip6h->nexthdr == IPPROTO_TCP &&
-		       gap_is_tcp_ack(skb, nhoff + sizeof(*ip6h),
-				      ntohs(ip6h->payload_len));
-	}
-	return false;
-}
-
-/* No headers are longer, so a longer packet carries data. */
-static inline bool gap_may_be_ack(const struct sk_buff *skb)
-{
-	return skb->len <= skb_network_offset(skb) + GAP_ACK_MAX_BYTES;
+	th = skb_header_pointer(skb, offset, sizeof(_th), &_th);
+	return th && (tcp_flag_word(th) & (TCP_FLAG_ACK | other)) == TCP_FLAG_ACK &&
+	       len == th->doff * 4;
 }
 
 static struct hlist_head *
@@ -475,6 +460,29 @@ gap_dest_get(struct gap_sched *q, struct gap_queue *queue)
 	return skb;
 }
 
+/* False: there is no room for it. */
+static __always_inline bool
+gap_queue_put(struct gap_sched *q, struct gap_class *cl, struct sk_buff *skb)
+{
+	struct gap_queue *queue = &cl->queue;
+	struct gap_dest *dest;
+
+	if (unlikely(queue->qlen >= GAP_QUEUE_LIMIT_PACKETS))
+		return false;
+	if (skb->len <= skb_network_offset(skb) + GAP_ACK_MAX_BYTES &&
+	    gap_is_ack(skb)) {
+		__skb_queue_tail(&queue->acks, skb);
+	} else {
+		dest = gap_dest_find(q, cl, gap_key_of(skb));
+		if (unlikely(!dest))
+			return false;
+		gap_dest_put(q, dest, skb);
+	}
+	queue->backlog_bytes += qdisc_pkt_len(skb);
+	queue->qlen++;
+	return true;
+}
+
 /* The queue is not empty. */
 static __always_inline struct sk_buff *
 gap_queue_get(struct gap_sched *q, struct gap_class *cl)
@@ -493,13 +501,6 @@ gap_queue_get(struct gap_sched *q, struct gap_class *cl)
 	return skb;
 }
 
-static int gap_drop(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
-		    struct sk_buff **to_free)
-{
-	cl->drops++;
-	return qdisc_drop(skb, sch, to_free);
-}
-
 /* To a qdisc that somebody has put in the place of the class's queue. */
 static int gap_enqueue_child(struct sk_buff *skb, struct Qdisc *sch,
 			     struct gap_class *cl, struct sk_buff **to_free)
@@ -514,44 +515,22 @@ static int gap_enqueue_child(struct sk_buff *skb, struct Qdisc *sch,
 }
 
 static __always_inline int
-gap_enqueue_own(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
-		struct gap_dest *dest, struct sk_buff **to_free)
-{
-	struct gap_sched *q = qdisc_priv(sch);
-	struct gap_queue *queue = &cl->queue;
-
-	if (unlikely(queue->qlen >= GAP_QUEUE_LIMIT_PACKETS))
-		return gap_drop(skb, sch, cl, to_free);
-	if (gap_may_be_ack(skb) && gap_is_ack(skb)) {
-		__skb_queue_tail(&queue->acks, skb);
-	} else {
-		if (!dest)
-			dest = gap_dest_find(q, cl, gap_key_of(skb));
-		if (unlikely(!dest))
-			return gap_drop(skb, sch, cl, to_free);
-		gap_dest_put(q, dest, skb);
-	}
-	queue->backlog_bytes += qdisc_pkt_len(skb);
-	queue->qlen++;
-	return NET_XMIT_SUCCESS;
-}
-
-/* @dest: where it goes, if that is known. */
-static __always_inline int
 gap_enqueue_frame(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
-		  struct gap_dest *dest, struct sk_buff **to_free)
+		  struct sk_buff **to_free)
 {
 	struct gap_sched *q = qdisc_priv(sch);
 	unsigned int len = qdisc_pkt_len(skb);
 	bool first = !gap_class_qlen(cl);
 	int ret;
 
-	if (unlikely(cl->qdisc))
+	if (unlikely(cl->qdisc)) {
 		ret = gap_enqueue_child(skb, sch, cl, to_free);
-	else
-		ret = gap_enqueue_own(skb, sch, cl, dest, to_free);
-	if (unlikely(ret != NET_XMIT_SUCCESS))
-		return ret;
+		if (unlikely(ret != NET_XMIT_SUCCESS))
+			return ret;
+	} else if (unlikely(!gap_queue_put(q, cl, skb))) {
+		cl->drops++;
+		return qdisc_drop(skb, sch, to_free);
+	}
 	sch->qstats.backlog += len;
 	sch->q.qlen++;
 	if (unlikely(first)) {
@@ -569,24 +548,20 @@ gap_enqueue_gso(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 	netdev_features_t features = netif_skb_features(skb);
 	unsigned int len = 0, whole_len = qdisc_pkt_len(skb);
 	struct gap_sched *q = qdisc_priv(sch);
-	struct gap_dest *dest = NULL;
 	struct sk_buff *segs, *next;
 	int queued = 0;
 
 	segs = skb_gso_segment(skb, features & ~NETIF_F_GSO_MASK);
-	if (IS_ERR_OR_NULL(segs))
-		return gap_drop(skb, sch, cl, to_free);
-	/* they all go to one destination */
-	if (!cl->qdisc)
-		dest = gap_dest_find(q, cl, gap_key_of(skb));
-
+	if (IS_ERR_OR_NULL(segs)) {
+		cl->drops++;
+		return qdisc_drop(skb, sch, to_free);
+	}
 	skb_list_walk_safe(segs, segs, next) {
 		unsigned int seg_len = segs->len;
 
 		skb_mark_not_on_list(segs);
 		qdisc_skb_cb(segs)->pkt_len = seg_len;
-		if (gap_enqueue_frame(segs, sch, cl, dest, to_free) ==
-		    NET_XMIT_SUCCESS) {
+		if (gap_enqueue_frame(segs, sch, cl, to_free) == NET_XMIT_SUCCESS) {
 			len += seg_len;
 			queued++;
 		}
@@ -618,7 +593,7 @@ gap_enqueue_filtered(struct sk_buff *skb, struct Qdisc *sch,
 	}
 	if (skb_is_gso(skb))
 		return gap_enqueue_gso(skb, sch, cl, to_free);
-	return gap_enqueue_frame(skb, sch, cl, NULL, to_free);
+	return gap_enqueue_frame(skb, sch, cl, to_free);
 }
 
 int gap_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
@@ -631,17 +606,21 @@ int gap_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free
 		return gap_enqueue_filtered(skb, sch, to_free);
 	if (skb_is_gso(skb))
 		return gap_enqueue_gso(skb, sch, q->defcl, to_free);
-	return gap_enqueue_frame(skb, sch, q->defcl, NULL, to_free);
+	return gap_enqueue_frame(skb, sch, q->defcl, to_free);
 }
 
 /* The rate that a packet of the class is charged at. */
 static struct gap_rate *gap_rate_of(struct gap_class *cl, const struct sk_buff *skb)
 {
 	unsigned int phase = skb->tc_index;
+	struct gap_rate *entry;
 
-	if (phase && phase <= cl->phase_count && cl->phases[phase - 1].rate)
-		return &cl->phases[phase - 1];
-	return &cl->rate;
+	if (!phase || phase > cl->phase_count)
+		return &cl->rate;
+	entry = &cl->phases[phase - 1];
+	if (!entry->rate || (cl->expired && entry->rate > cl->rate.rate))
+		return &cl->rate;
+	return entry;
 }
 
 static void gap_count_late(struct gap_class *cl, u64 late)
@@ -723,35 +702,28 @@ static noinline struct sk_buff *gap_dequeue_child(struct gap_sched *q, struct ga
 	return NULL;
 }
 
-static inline void
-gap_account(struct Qdisc *sch, struct gap_class *cl, struct sk_buff *skb)
-{
-	struct gap_sched *q = qdisc_priv(sch);
-	u32 wire = gap_skb_wire_bytes(skb);
-
-	_bstats_update(&sch->bstats, qdisc_pkt_len(skb), 1);
-	qdisc_qstats_backlog_dec(sch, skb);
-	sch->q.qlen--;
-	gap_charge(q, cl, skb, wire);
-	if (!q->timed)
-		q->clock.bytes += wire;
-}
-
 static struct sk_buff *gap_dequeue_data(struct Qdisc *sch, u64 *need)
 {
 	struct gap_sched *q = qdisc_priv(sch);
+	struct sk_buff *skb = NULL;
 	struct gap_class *cl;
-	struct sk_buff *skb;
+	u32 wire;
 
-	while ((cl = gap_tree_pick(q, need))) {
+	while (!skb) {
+		cl = gap_tree_pick(q, need);
+		if (!cl)
+			return NULL;
 		skb = unlikely(cl->qdisc) ? gap_dequeue_child(q, cl) :
 					    gap_queue_get(q, cl);
-		if (skb) {
-			gap_account(sch, cl, skb);
-			return skb;
-		}
 	}
-	return NULL;
+	_bstats_update(&sch->bstats, qdisc_pkt_len(skb), 1);
+	qdisc_qstats_backlog_dec(sch, skb);
+	sch->q.qlen--;
+	wire = gap_skb_wire_bytes(skb);
+	gap_charge(q, cl, skb, wire);
+	if (!q->timed)
+		q->clock.bytes += wire;
+	return skb;
 }
 
 static void gap_wake_at(struct gap_sched *q, u64 ns)
@@ -840,8 +812,80 @@ static noinline void gap_watch(struct Qdisc *sch)
 	q->lost = true;
 	/* the clock has counted gap frames that took no time */
 	gap_clock_restart(&q->clock, ktime_get_ns());
-	gap_use_backend(q, true, GAP_REASON_LOST);
+	q->reason = GAP_REASON_LOST;
+	gap_packet_configure(q, q->clock.link_rate, q->frames, true);
 	schedule_delayed_work(&q->work, 0);
+}
+
+/*
+ * Leases: rates that somebody has to keep alive.
+ *
+ * When no request reaches the class in time, it falls back, whatever has become
+ * of the daemon that should have sent one.  There is one timer for all classes,
+ * set to the earliest deadline.  It takes no lock and touches no class, because a
+ * qdisc that is destroyed is reset without a lock: it only sets flags.  The next
+ * dequeue sees them and takes the rates away; on an idle qdisc a work does, which
+ * holds RTNL and tells user space as well.
+ */
+static enum hrtimer_restart gap_lease_expire(struct hrtimer *timer)
+{
+	struct gap_sched *q = container_of(timer, struct gap_sched, lease_timer);
+
+	WRITE_ONCE(q->lease_due, true);
+	WRITE_ONCE(q->slow, true);
+	schedule_delayed_work(&q->work, 0);
+	gap_kick(q->sch);
+	return HRTIMER_NORESTART;
+}
+
+static void gap_lease_start_timer(struct gap_sched *q, u64 deadline_ns)
+{
+	hrtimer_start(&q->lease_timer, ns_to_ktime(deadline_ns),
+		      HRTIMER_MODE_ABS_SOFT);
+}
+
+/* A request has reached the class. */
+void gap_lease_refresh(struct gap_sched *q, struct gap_class *cl)
+{
+	ktime_t due = hrtimer_get_softexpires(&q->lease_timer);
+
+	if (!cl->expires_ns || cl->expired)
+		return;
+	cl->deadline_ns = ktime_get_boottime_ns() + cl->expires_ns;
+	if (!hrtimer_is_queued(&q->lease_timer) ||
+	    ktime_before(ns_to_ktime(cl->deadline_ns), due))
+		gap_lease_start_timer(q, cl->deadline_ns);
+}
+
+static void gap_lease_fall_back(struct gap_sched *q, struct gap_class *cl)
+{
+	gap_class_set_entry(q, cl, &cl->rate, cl->fallback);
+	cl->expired = true;
+	cl->notify = true;
+	cl->xstats.expired++;
+	q->xstats.expired++;
+}
+
+/* The earliest of the deadlines that are left is waited for. */
+void gap_lease_end(struct gap_sched *q)
+{
+	u64 next_ns = U64_MAX, now_ns;
+	struct gap_class *cl;
+
+	if (!READ_ONCE(q->lease_due))
+		return;
+	WRITE_ONCE(q->lease_due, false);
+	now_ns = ktime_get_boottime_ns();
+	list_for_each_entry(cl, &q->classes, list) {
+		if (!cl->expires_ns || cl->expired)
+			continue;
+		if (now_ns >= cl->deadline_ns)
+			gap_lease_fall_back(q, cl);
+		else
+			next_ns = min(next_ns, cl->deadline_ns);
+	}
+	if (next_ns != U64_MAX)
+		gap_lease_start_timer(q, next_ns);
 }
 
 /* Rare work before a packet: children that stalled, leases that have ended. */
@@ -902,11 +946,9 @@ idle:
 }
 
 /* A leaf without a rate of its own, in nobody's tree yet. */
-void gap_class_init(struct gap_class *cl, struct Qdisc *sch)
+void gap_class_init(struct gap_class *cl)
 {
-	cl->sch = sch;
-	cl->cap = GAP_RATE_UNLIMITED;
-	gap_rate_set(&cl->rate, GAP_RATE_UNLIMITED, GAP_RATE_UNLIMITED);
+	gap_rate_set(&cl->rate, GAP_RATE_UNLIMITED);
 	cl->next_rate = GAP_RATE_UNLIMITED;
 	gnet_stats_basic_sync_init(&cl->bstats);
 	RB_CLEAR_NODE(&cl->node);
@@ -933,14 +975,15 @@ void gap_class_purge(struct gap_sched *q, struct gap_class *cl)
  * waits for an interval at the old one, what is left of it shrinks or grows.
  */
 void gap_class_set_entry(struct gap_sched *q, struct gap_class *cl,
-			 struct gap_rate *entry, u64 asked)
+			 struct gap_rate *entry, u64 rate)
 {
-	u64 cap = entry == &cl->rate ? GAP_RATE_UNLIMITED : cl->cap;
-	u64 old = entry->rate, rate;
+	u64 old = entry->rate;
 
-	gap_rate_set(entry, asked, cap);
-	rate = entry->rate ?: cl->rate.rate;
-	if (rate == old || old != cl->next_rate)
+	if (rate == old)
+		return;
+	gap_rate_set(entry, rate);
+	rate = rate ?: cl->rate.rate;
+	if (old != cl->next_rate)
 		return;
 	gap_settle_clock(q);
 	cl->next_rate = rate;
@@ -951,19 +994,34 @@ void gap_class_set_entry(struct gap_sched *q, struct gap_class *cl,
 	gap_tree_update(cl);
 }
 
-/* No further entry of the class's table is worth more than @cap. */
-void gap_class_set_cap(struct gap_sched *q, struct gap_class *cl, u64 cap)
+/* Byte-times have another length from now on: waits stay the same in real time. */
+static void gap_set_link_rate(struct gap_sched *q, u64 link_rate)
 {
+	u64 old = q->clock.link_rate;
+	struct gap_class *cl;
 	unsigned int i;
 
-	cl->cap = cap;
-	for (i = 0; i < cl->phase_count; i++)
-		gap_class_set_entry(q, cl, &cl->phases[i], cl->phases[i].asked);
+	gap_clock_set_link_rate(&q->clock, link_rate, ktime_get_ns());
+	list_for_each_entry(cl, &q->classes, list) {
+		gap_rate_set(&cl->rate, cl->rate.rate);
+		for (i = 0; i < cl->phase_count; i++)
+			gap_rate_set(&cl->phases[i], cl->phases[i].rate);
+		cl->next = gap_pace_rescale(cl->next, q->clock.bytes, link_rate, old);
+		gap_tree_update(cl);
+	}
 }
 
-/* What the packet path keeps that follows from the back end and the device. */
-static void gap_derive(struct gap_sched *q)
+/* @frames: NULL with the timer. */
+void gap_packet_configure(struct gap_sched *q, u64 link_rate,
+			  struct gap_frames *frames, bool timed)
 {
+	gap_settle_clock(q);
+	if (link_rate != q->clock.link_rate)
+		gap_set_link_rate(q, link_rate);
+	if (timed != q->timed)
+		q->running = false;
+	q->timed = timed;
+	q->frames = frames;
 	q->slot_max = gap_frames_slot_max(q->frames);
 	if (q->timed)
 		q->credit_min = gap_clock_ns_to_bytes(&q->clock, GAP_BURST_NS);
@@ -972,72 +1030,23 @@ static void gap_derive(struct gap_sched *q)
 	q->wake_early_bytes = gap_clock_ns_to_bytes(&q->clock, GAP_WAKE_EARLY_NS);
 	q->watch.began_ns = 0;
 	q->watch.check_at = q->clock.bytes;
-}
-
-static void gap_class_rescale(struct gap_sched *q, struct gap_class *cl, u64 old)
-{
-	unsigned int i;
-
-	gap_rate_forget(&cl->rate);
-	for (i = 0; i < cl->phase_count; i++)
-		gap_rate_forget(&cl->phases[i]);
-	cl->next = gap_pace_rescale(cl->next, q->clock.bytes, q->clock.link_rate,
-				    old);
-	gap_tree_update(cl);
-}
-
-/* Byte-times have another length from now on: waits stay the same in real time. */
-void gap_set_link_rate(struct gap_sched *q, u64 link_rate)
-{
-	u64 old = q->clock.link_rate;
-	struct gap_class *cl;
-
-	if (link_rate == old)
-		return;
-	gap_settle_clock(q);
-	gap_clock_set_link_rate(&q->clock, link_rate, ktime_get_ns());
-	list_for_each_entry(cl, &q->classes, list)
-		gap_class_rescale(q, cl, old);
-	gap_derive(q);
-	gap_kick(q->sch);
-}
-
-/* NULL: none; returns those before, for the caller to free. */
-struct gap_frames *gap_set_frames(struct gap_sched *q, struct gap_frames *frames)
-{
-	struct gap_frames *old = q->frames;
-
-	q->frames = frames;
-	gap_derive(q);
-	return old;
-}
-
-void gap_use_backend(struct gap_sched *q, bool timed, enum gap_reason reason)
-{
-	q->reason = reason;
-	if (timed == q->timed)
-		return;
-	gap_settle_clock(q);
-	q->timed = timed;
-	q->running = false;
-	gap_derive(q);
 	gap_kick(q->sch);
 }
 
 void gap_packet_init(struct gap_sched *q, u64 link_rate)
 {
-	gap_lease_init(q);
-	q->timed = true;
+	hrtimer_init(&q->lease_timer, CLOCK_BOOTTIME, HRTIMER_MODE_ABS_SOFT);
+	q->lease_timer.function = gap_lease_expire;
 	q->seed = get_random_u64();
 	INIT_LIST_HEAD(&q->classes);
 	INIT_LIST_HEAD(&q->stalled);
 	INIT_LIST_HEAD(&q->idle);
 	gap_clock_init(&q->clock, link_rate, ktime_get_ns());
-	gap_class_init(&q->direct, q->sch);
+	gap_class_init(&q->direct);
 	q->backlogged = RB_ROOT_CACHED;
 	q->direct.siblings = &q->backlogged;
 	q->defcl = &q->direct;
-	gap_derive(q);
+	gap_packet_configure(q, link_rate, NULL, true);
 }
 
 static void gap_class_reset(struct gap_sched *q, struct gap_class *cl)

@@ -16,16 +16,16 @@ void gap_device_bytes(const struct net_device *dev, u32 *queued, u32 *completed)
 /* Of a qdisc that nobody else knows of yet, or that is about to go. */
 void gap_packet_init(struct gap_sched *q, u64 link_rate);
 void gap_packet_reset(struct gap_sched *q);
-void gap_class_init(struct gap_class *cl, struct Qdisc *sch);
+void gap_class_init(struct gap_class *cl);
 
 /* With the tree lock held. */
 void gap_class_purge(struct gap_sched *q, struct gap_class *cl);
 void gap_class_deactivate(struct gap_class *cl);
 void gap_class_set_entry(struct gap_sched *q, struct gap_class *cl,
-			 struct gap_rate *entry, u64 asked);
-void gap_class_set_cap(struct gap_sched *q, struct gap_class *cl, u64 cap);
-void gap_set_link_rate(struct gap_sched *q, u64 link_rate);
-struct gap_frames *gap_set_frames(struct gap_sched *q, struct gap_frames *frames);
-void gap_use_backend(struct gap_sched *q, bool timed, enum gap_reason reason);
+			 struct gap_rate *entry, u64 rate);
+void gap_lease_refresh(struct gap_sched *q, struct gap_class *cl);
+void gap_lease_end(struct gap_sched *q);
+void gap_packet_configure(struct gap_sched *q, u64 link_rate,
+			  struct gap_frames *frames, bool timed);
 
 #endif /* _GAP_PACKET_H */

@@ -64,7 +64,6 @@ struct gap_class {
 	struct list_head	stalled;	/* in gap_sched.stalled */
 	struct Qdisc_class_common common;
 	struct list_head	list;		/* in gap_sched.classes */
-	struct Qdisc		*sch;		/* the gap qdisc it belongs to */
 	struct tcf_proto __rcu	*filter_list;
 	struct tcf_block	*block;
 	unsigned int		filter_cnt;
@@ -72,11 +71,10 @@ struct gap_class {
 	u32			drops;
 
 	/* a rate that somebody has to keep alive */
-	u64			cap;		/* of all its rates: the fallback, once expired */
 	u64			fallback;
 	u64			expires_ns;	/* 0: never */
 	u64			deadline_ns;	/* CLOCK_BOOTTIME */
-	bool			expired;
+	bool			expired;	/* no entry is worth more than entry 0 */
 	bool			notify;		/* user space is to be told */
 };
 
@@ -151,7 +149,7 @@ static inline struct gap_class *gap_class_find(const struct gap_sched *q,
 	return common ? container_of(common, struct gap_class, common) : NULL;
 }
 
-/* Packets that wait for a timer may go earlier now.  Tree lock held. */
+/* Packets that wait for a timer may go earlier now. */
 static inline void gap_kick(struct Qdisc *sch)
 {
 	if (!sch->q.qlen)

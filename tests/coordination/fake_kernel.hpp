@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two classes of a host, as sch_gap treats them: see gap_lease.c.  Times are
+// The two classes of a host, as sch_gap treats them: see gap_packet.c.  Times are
 // the simulation's.
 #pragma once
 

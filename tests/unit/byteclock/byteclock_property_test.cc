@@ -250,7 +250,7 @@ TEST(CheckedPaceTest, NoticesAScheduleThatDrifts) {
   // the promised interval of 85 bytes at a seventh is 595.000005 byte-times;
   // without remainders a million frames are five byte-times short
   gap_rate rate{};
-  gap_rate_set(&rate, 17'857'143, GAP_RATE_UNLIMITED);
+  gap_rate_set(&rate, 17'857'143);
   u64 next = 0;
   byteclock::u128 wire = 0;
   for (int frame = 0; frame < 1'000'000; ++frame) {

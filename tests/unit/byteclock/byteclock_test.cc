@@ -34,7 +34,7 @@ class Wire {
 
   void add(u64 rate, u32 frame_bytes) {
     Class c;
-    gap_rate_set(&c.rate, rate, GAP_RATE_UNLIMITED);
+    gap_rate_set(&c.rate, rate);
     c.wire = gap_wire_bytes(frame_bytes);
     c.next = gap_pace_start(c.next, clock_.bytes);
     classes.push_back(c);
@@ -140,7 +140,7 @@ TEST(ByteClock, AForeignFrameDelaysAStartButNotTheSchedule) {
 
 TEST(ByteClock, LatenessBeyondOnePeriodIsLostNotBanked) {
   gap_rate rate{};
-  gap_rate_set(&rate, kGigabit / 2, GAP_RATE_UNLIMITED);
+  gap_rate_set(&rate, kGigabit / 2);
   u64 next = 0;
   // interval 3076; starting 10 000 late may make up 3076 of them
   EXPECT_EQ(gap_rate_charge(&rate, kGigabit, 1000, 11'000, 1538, kCredit, &next), 10'000u - 3076u);
@@ -203,14 +203,13 @@ TEST(ByteClock, ANewRateRescalesTheIntervalInProgress) {
   EXPECT_EQ(gap_pace_rescale(1000, 2000, 1000, 4000), 1000u);    // nothing left
 }
 
-TEST(ByteClock, ARateOfTheTableIsCappedAndForgetsItsRemainder) {
+TEST(ByteClock, ANewRateForgetsTheRemainder) {
   gap_rate rate{};
-  gap_rate_set(&rate, kGigabit, kGigabit / 4);
-  EXPECT_EQ(rate.rate, kGigabit / 4);
-  EXPECT_EQ(rate.asked, kGigabit);
-  EXPECT_EQ(gap_rate_interval(&rate, kGigabit, 85), 340u);
+  gap_rate_set(&rate, kGigabit / 3);
+  gap_rate_interval(&rate, kGigabit, 85);
   EXPECT_EQ(rate.wire, 85u);
-  gap_rate_set(&rate, rate.asked, GAP_RATE_UNLIMITED);
+  EXPECT_NE(rate.rem, 0u);
+  gap_rate_set(&rate, kGigabit);
   EXPECT_EQ(rate.rem, 0u);
   EXPECT_EQ(gap_rate_interval(&rate, kGigabit, 85), 85u);
 }

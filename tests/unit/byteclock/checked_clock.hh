@@ -32,7 +32,7 @@ inline void promise(bool kept, const char* what) {
 class CheckedPace {
  public:
   CheckedPace(u64 rate, u64 link_rate, u64 now) : link_rate_(link_rate) {
-    gap_rate_set(&rate_, rate, GAP_RATE_UNLIMITED);
+    gap_rate_set(&rate_, rate);
     next_ = now;
     start_counting();
   }
@@ -60,7 +60,7 @@ class CheckedPace {
     const u64 left = next_ > now ? next_ - now : 0;
     const u64 old = rate_.rate;
     const u64 next = next_;
-    gap_rate_set(&rate_, rate, GAP_RATE_UNLIMITED);
+    gap_rate_set(&rate_, rate);
     next_ = gap_pace_rescale(next_, now, old, rate);
     if (left)
       check_left(now, static_cast<u128>(left) * old / rate);
@@ -72,7 +72,7 @@ class CheckedPace {
   void rescale(u64 link_rate, u64 now) {
     const u64 left = next_ > now ? next_ - now : 0;
     const u64 next = next_;
-    gap_rate_forget(&rate_);
+    gap_rate_set(&rate_, rate_.rate);
     next_ = gap_pace_rescale(next_, now, link_rate, link_rate_);
     if (left)
       check_left(now, static_cast<u128>(left) * link_rate / link_rate_);
