@@ -11,6 +11,7 @@
 // first of them has ended, not all classes are backlogged.  Quantile i of the
 // spacings is that which i half per cent of them do not exceed.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -36,6 +37,7 @@ static_assert(sizeof(Record) == 16);
 
 struct Run {
   std::vector<Record> records;
+  std::vector<double> starts;  // of the records, in byte-times since the first
   double link_bytes_per_ns = 0;
   double rate_bytes_per_s = 0;
   std::uint32_t wire_bytes = 0;
@@ -53,9 +55,19 @@ struct Run {
     const auto last = std::find_if(records.rbegin(), records.rend(), inner);
     records.erase(last.base(), records.end());
   }
-  // byte-times since the first record
-  [[nodiscard]] double at(const Record& r) const {
-    return static_cast<double>(r.start_ns - records.front().start_ns) * link_bytes_per_ns;
+  // A record's clock counts whole nanoseconds, which are several byte-times on a
+  // fast link.  But a frame that follows another without a pause starts where
+  // that one ends, to the byte.
+  void find_starts() {
+    constexpr double rounding_ns = 2;
+    starts.assign(records.size(), 0);
+    for (std::size_t i = 1; i < records.size(); ++i) {
+      const double by_clock =
+          static_cast<double>(records[i].start_ns - records[0].start_ns) * link_bytes_per_ns;
+      const double by_length = starts[i - 1] + records[i - 1].wire_bytes;
+      const bool pause = std::abs(by_clock - by_length) > rounding_ns * link_bytes_per_ns;
+      starts[i] = pause ? by_clock : by_length;
+    }
   }
 };
 
@@ -77,8 +89,7 @@ std::vector<double> quantiles(const std::vector<double>& sorted) {
 double idle_bytes(const Run& run) {
   double idle = 0;
   for (std::size_t i = 1; i < run.records.size(); ++i) {
-    const Record& before = run.records[i - 1];
-    const double hole = run.at(run.records[i]) - run.at(before) - before.wire_bytes;
+    const double hole = run.starts[i] - run.starts[i - 1] - run.records[i - 1].wire_bytes;
     if (hole > 1) idle += hole;
   }
   return idle;
@@ -88,10 +99,11 @@ nlohmann::json evaluate(const Run& run) {
   std::vector<double> starts;
   double bytes = 0;
   std::size_t gaps = 0;
-  for (const Record& r : run.records) {
+  for (std::size_t i = 0; i < run.records.size(); ++i) {
+    const Record& r = run.records[i];
     gaps += r.is_gap();
     if (!run.counts(r)) continue;
-    starts.push_back(run.at(r));
+    starts.push_back(run.starts[i]);
     bytes += r.wire_bytes;
   }
   if (starts.size() < 2) return {{"frames", starts.size()}, {"gaps", gaps}};
@@ -155,5 +167,6 @@ int main(int argc, char** argv) {
     return 1;
   }
   run.drop_margins();
+  run.find_starts();
   std::printf("%s\n", evaluate(run).dump().c_str());
 }
