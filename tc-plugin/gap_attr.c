@@ -11,8 +11,6 @@
 
 #define CLASSID_MINOR_MASK 0xffffu
 
-/* -------------------------------------------------------------------- words */
-
 static const char *word(const char *const words[], size_t count, uint32_t value)
 {
 	return value < count ? words[value] : "unknown";
@@ -55,8 +53,6 @@ const char *gap_reason_text(uint32_t reason)
 
 	return WORD(words, reason);
 }
-
-/* ----------------------------------------------------------------- mistakes */
 
 static bool is_rate(uint64_t bytes_per_s)
 {
@@ -110,87 +106,66 @@ const char *gap_class_mistake(const struct gap_class_conf *conf)
 	return phases_mistake(conf);
 }
 
-/* ----------------------------------------------------------------- encoding */
-
 struct writer {
-	unsigned char *to;
-	size_t cap, len;
-	bool full;
+	unsigned char bytes[GAP_ATTR_BUF_BYTES];	/* room for all there are */
+	size_t len;
 };
 
-static void put(struct writer *w, uint16_t type, const void *payload, size_t size)
+static void put(struct writer *w, bool has, uint16_t type, const void *payload,
+		size_t size)
 {
 	const struct nlattr attr = {
 		.nla_len = (uint16_t)(NLA_HDRLEN + size),
 		.nla_type = type,
 	};
-	size_t step = NLA_ALIGN((size_t)attr.nla_len);
 
-	if (step > w->cap - w->len) {
-		w->full = true;
+	if (!has)
 		return;
-	}
-	memset(w->to + w->len, 0, step);
-	memcpy(w->to + w->len, &attr, sizeof(attr));
-	memcpy(w->to + w->len + NLA_HDRLEN, payload, size);
-	w->len += step;
+	memcpy(w->bytes + w->len, &attr, sizeof(attr));
+	memcpy(w->bytes + w->len + NLA_HDRLEN, payload, size);
+	w->len += NLA_ALIGN((size_t)attr.nla_len);
 }
 
-static void put_u32(struct writer *w, bool has, uint16_t type, uint32_t value)
-{
-	if (has)
-		put(w, type, &value, sizeof(value));
-}
-
-static void put_u64(struct writer *w, bool has, uint16_t type, uint64_t value)
-{
-	if (has)
-		put(w, type, &value, sizeof(value));
-}
+#define PUT(writer, has, type, value) put(writer, has, type, value, sizeof(*(value)))
 
 /* Nothing is written unless all is. */
 static int finish(const struct writer *w, void *buf, size_t cap)
 {
-	if (w->full || w->len > cap)
+	if (w->len > cap)
 		return -ENOSPC;
 	if (w->len)
-		memcpy(buf, w->to, w->len);
+		memcpy(buf, w->bytes, w->len);
 	return (int)w->len;
 }
 
 int gap_qdisc_encode(const struct gap_qdisc_conf *conf, void *buf, size_t cap)
 {
-	unsigned char bytes[GAP_ATTR_BUF_BYTES];
-	struct writer w = { .to = bytes, .cap = sizeof(bytes) };
+	struct writer w = { .len = 0 };
 
 	if (gap_qdisc_mistake(conf) || conf->has_link_rate ||
 	    conf->has_backend_used || conf->has_reason)
 		return -EINVAL;
-	put_u64(&w, conf->has_rate, TCA_GAP_RATE64, conf->rate_bytes_per_s);
-	put_u32(&w, conf->has_default, TCA_GAP_DEFAULT, conf->default_classid);
-	put_u32(&w, conf->has_backend, TCA_GAP_BACKEND, conf->backend);
-	put_u32(&w, conf->has_frame, TCA_GAP_FRAME, conf->frame);
+	PUT(&w, conf->has_rate, TCA_GAP_RATE64, &conf->rate_bytes_per_s);
+	PUT(&w, conf->has_default, TCA_GAP_DEFAULT, &conf->default_classid);
+	PUT(&w, conf->has_backend, TCA_GAP_BACKEND, &conf->backend);
+	PUT(&w, conf->has_frame, TCA_GAP_FRAME, &conf->frame);
 	return finish(&w, buf, cap);
 }
 
 int gap_class_encode(const struct gap_class_conf *conf, void *buf, size_t cap)
 {
-	unsigned char bytes[GAP_ATTR_BUF_BYTES];
-	struct writer w = { .to = bytes, .cap = sizeof(bytes) };
+	struct writer w = { .len = 0 };
 
 	if (gap_class_mistake(conf) || conf->has_left || conf->expired)
 		return -EINVAL;
-	put_u64(&w, conf->has_rate, TCA_GAP_CLASS_RATE64, conf->rate_bytes_per_s);
-	if (conf->phase_count)
-		put(&w, TCA_GAP_CLASS_PHASES, conf->phases,
-		    conf->phase_count * sizeof(conf->phases[0]));
-	put_u64(&w, conf->has_fallback, TCA_GAP_CLASS_FALLBACK64,
-		conf->fallback_bytes_per_s);
-	put_u64(&w, conf->has_expires, TCA_GAP_CLASS_EXPIRES_NS, conf->expires_ns);
+	PUT(&w, conf->has_rate, TCA_GAP_CLASS_RATE64, &conf->rate_bytes_per_s);
+	put(&w, conf->phase_count, TCA_GAP_CLASS_PHASES, conf->phases,
+	    conf->phase_count * sizeof(conf->phases[0]));
+	PUT(&w, conf->has_fallback, TCA_GAP_CLASS_FALLBACK64,
+	    &conf->fallback_bytes_per_s);
+	PUT(&w, conf->has_expires, TCA_GAP_CLASS_EXPIRES_NS, &conf->expires_ns);
 	return finish(&w, buf, cap);
 }
-
-/* ----------------------------------------------------------------- decoding */
 
 struct reader {
 	const unsigned char *pos;

@@ -17,8 +17,6 @@
 
 #define NEXT_ARG() (argv++, argc--)
 
-/* --------------------------------------------------------------------- help */
-
 static int explain_qdisc(void)
 {
 	fputs("Usage: tc qdisc add|change|replace dev DEV root [handle 1:] gap\n"
@@ -64,8 +62,6 @@ static int explain_class(void)
 	      stderr);
 	return -1;
 }
-
-/* ------------------------------------------------------------------ reading */
 
 static int refuse(const char *option, const char *text, const char *why)
 {
@@ -176,8 +172,14 @@ static int lacks(const char *option)
 	return -1;
 }
 
-static int append_options(struct nlmsghdr *n, const void *attrs, int len)
+/* Options with a mistake are refused, others go into the message. */
+static int append_options(struct nlmsghdr *n, const char *mistake,
+			  const void *attrs, int len)
 {
+	if (mistake) {
+		fprintf(stderr, "gap: %s. Nothing was changed.\n", mistake);
+		return -1;
+	}
 	if (len <= 0)
 		return len;
 	return addattr_l(n, MESSAGE_MAX_BYTES, TCA_OPTIONS | NLA_F_NESTED, attrs,
@@ -189,11 +191,8 @@ static int gap_parse_qopt(struct qdisc_util *qu, int argc, char **argv,
 {
 	unsigned char attrs[GAP_ATTR_BUF_BYTES];
 	struct gap_qdisc_conf conf = { 0 };
-	const char *mistake;
 	int err;
 
-	(void)qu;
-	(void)dev;
 	for (; argc > 0; NEXT_ARG()) {
 		const char *option = *argv;
 
@@ -223,12 +222,7 @@ static int gap_parse_qopt(struct qdisc_util *qu, int argc, char **argv,
 		if (err)
 			return err;
 	}
-	mistake = gap_qdisc_mistake(&conf);
-	if (mistake) {
-		fprintf(stderr, "gap: %s. Nothing was changed.\n", mistake);
-		return -1;
-	}
-	return append_options(n, attrs,
+	return append_options(n, gap_qdisc_mistake(&conf), attrs,
 			      gap_qdisc_encode(&conf, attrs, sizeof(attrs)));
 }
 
@@ -237,11 +231,8 @@ static int gap_parse_copt(struct qdisc_util *qu, int argc, char **argv,
 {
 	unsigned char attrs[GAP_ATTR_BUF_BYTES];
 	struct gap_class_conf conf = { 0 };
-	const char *mistake;
 	int err;
 
-	(void)qu;
-	(void)dev;
 	for (; argc > 0; NEXT_ARG()) {
 		const char *option = *argv;
 
@@ -270,16 +261,9 @@ static int gap_parse_copt(struct qdisc_util *qu, int argc, char **argv,
 		if (err)
 			return err;
 	}
-	mistake = gap_class_mistake(&conf);
-	if (mistake) {
-		fprintf(stderr, "gap: %s. Nothing was changed.\n", mistake);
-		return -1;
-	}
-	return append_options(n, attrs,
+	return append_options(n, gap_class_mistake(&conf), attrs,
 			      gap_class_encode(&conf, attrs, sizeof(attrs)));
 }
-
-/* ------------------------------------------------------------------ showing */
 
 static int show_bad_dump(const char *what)
 {
@@ -328,8 +312,6 @@ static int gap_print_qopt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
 	struct gap_qdisc_conf conf;
 	char text[TC_TEXT_BYTES];
 
-	(void)qu;
-	(void)f;
 	if (!opt)
 		return 0;
 	if (gap_qdisc_decode(&conf, RTA_DATA(opt), RTA_PAYLOAD(opt)))
@@ -373,8 +355,6 @@ static int gap_print_copt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
 	struct gap_class_conf conf;
 	char text[TC_TEXT_BYTES];
 
-	(void)qu;
-	(void)f;
 	if (!opt)
 		return 0;
 	if (gap_class_decode(&conf, RTA_DATA(opt), RTA_PAYLOAD(opt)))
@@ -470,8 +450,6 @@ static int gap_print_xstats(struct qdisc_util *qu, FILE *f, struct rtattr *xstat
 {
 	struct tc_gap_xstats x;
 
-	(void)qu;
-	(void)f;
 	if (!xstats)
 		return 0;
 	if (gap_xstats_decode(&x, RTA_DATA(xstats), RTA_PAYLOAD(xstats)))

@@ -15,9 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <linux/types.h>
 
 /*
  * tc loads q_KIND.so from TC_LIB_DIR and looks up KIND_qdisc_util in it.
@@ -49,10 +47,6 @@ int get_tc_classid(__u32 *h, const char *str);
 char *sprint_tc_classid(__u32 h, char *buf);
 /* With a unit, to three digits. */
 char *sprint_time64(__s64 ns, char *buf);
-
-/* tc's flags -s and -d */
-extern int show_stats;
-extern int show_details;
 
 int addattr_l(struct nlmsghdr *n, int maxlen, int type, const void *data,
 	      int alen);
