@@ -648,6 +648,7 @@ void gap_class_notify_expired(struct Qdisc *sch)
 
 	sch_tree_lock(sch);
 	gap_lease_end(q);
+	gap_kick(sch);
 	sch_tree_unlock(sch);
 	list_for_each_entry(cl, &q->classes, list)
 		if (cl->notify) {
