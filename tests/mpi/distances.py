@@ -7,14 +7,14 @@ usage: distances.py RECORDS LINK_BPS FROM_S UNTIL_S [MOST]
 Looks at the frames that start between the two times (CLOCK_MONOTONIC), up to the
 MOSTth full data frame of them, and prints
 
-  FRAMES LEAST MEDIAN WITHOUT_GAP LONGEST_OTHER
+  FRAMES LEAST MEDIAN WITHOUT_GAP TOO_EARLY LONGEST_OTHER
 
 the number of full data frames, the least and the median distance from one to the
-next, how many frames follow the one before without a gap frame in between, and the
-longest other frame that is no gap.  Two sorts of those are not counted, as there is
-nothing to be held back: a frame more than twice the median later, before which the
-sender had nothing to send, and one after a late frame (the guest waited for the host's
-disk), for which the qdisc makes up by one period at most.
+next, how many follow the one before without a gap frame in between, how many of these
+should have waited, and the longest other frame that is no gap.  In paced traffic there
+is nothing to wait for where the distance is more than twice the median, as the sender
+had nothing to send, nor after a late frame (the guest waited for the host's disk), for
+which the qdisc makes up by one period at most.
 """
 import statistics
 import sys
@@ -43,15 +43,15 @@ def judge(frames, link_bps):
     byte_times = [(frames[after].start_ns - frames[before].start_ns) * link_bps / 8e9
                   for before, after in pairs] or [0]
     median = statistics.median(byte_times)
-    without_gap = 0
-    late = 0
+    without_gap = too_early = late = 0
     for distance, (before, after) in zip(byte_times, pairs):
-        has_gap = any(frame.ethertype == wire_records.MAC_CONTROL for frame in frames[before:after])
-        without_gap += not has_gap and distance <= 2 * median and late < SHORTEST_GAP
+        if all(frame.ethertype != wire_records.MAC_CONTROL for frame in frames[before:after]):
+            without_gap += 1
+            too_early += distance <= 2 * median and late < SHORTEST_GAP
         late = min(max(0, late + distance - median), median)
     others = [frame.wire_bytes for frame in frames
               if frame.ethertype != wire_records.MAC_CONTROL and not is_full(frame)]
-    return (len(full), round(min(byte_times)), round(median), without_gap,
+    return (len(full), round(min(byte_times)), round(median), without_gap, too_early,
             max(others, default=0))
 
 
