@@ -399,9 +399,11 @@ std::optional<PredictedTime> Helper::predicted(const Collective& collective, MPI
     return std::nullopt;
 }
 
-std::optional<PredictedTime> Helper::predicted(const Paceable& paceable) noexcept {
+std::optional<PredictedTime> Helper::predicted(const Paceable& paceable) noexcept try {
     const std::lock_guard lock(mutex_);
     return session_ ? session_->predicted(paceable.key, paceable.bytes) : std::nullopt;
+} catch (const std::exception&) {
+    return std::nullopt;
 }
 
 std::optional<PlannedExchange> Helper::plan(Operation operation, const HostSet& hosts,
