@@ -51,19 +51,18 @@ OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective,
     const auto root_host = helper().root_host_of(collective, communicator);
     if (!root_host) return {};
 
-    const bool all_know_it = sizes_agree(collective.operation);
+    const bool all_know_size = sizes_agree(collective.operation);
     const bool by_nodes = may_go_by_nodes(collective.operation, bytes) &&
                           choices->order->most_on_a_host() >= node_aware_from_ranks;
-    if (all_know_it && !by_nodes && bytes < own_from_bytes) return {};
-    const Algorithm able = by_nodes ? Algorithm::node_aware : own_algorithm_of(collective.operation);
-    const Choices::Key place{collective.operation, *root_host, all_know_it ? size_class(bytes) : 0};
-    Agreement& agreement = choices->agreements[place];
-    agreement.largest_bytes = std::max(agreement.largest_bytes, bytes);
-    if (agreement.calls++ % calls_per_agreement == 0) {
-        agree({collective.operation, *choices->hosts, *root_host}, communicator, able, *choices,
-              agreement);
-    }
-    return {agreement.on, choices};
+    if (all_know_size && !by_nodes && bytes < own_from_bytes) return {};
+    const Call call{collective.operation, *root_host, all_know_size ? size_class(bytes) : 0};
+    const auto [found, is_new] = choices->verdicts.try_emplace(call);
+    Verdict& verdict = found->second;
+    if (is_new) verdict.able = by_nodes ? Algorithm::node_aware : own_algorithm_of(call.operation);
+    verdict.note(bytes);
+    if (is_new || verdict.calls >= calls_per_agreement) agree(communicator, *choices);
+    if (!choices->hosts) return {};
+    return {verdict.algorithm, choices};
 } catch (const std::exception&) {
     return {};
 }
@@ -77,41 +76,62 @@ void OwnAlgorithms::allow() noexcept {
     allowed_ = true;
 }
 
-/// Collective over `communicator`.  Without an answer it stays at what it was.
-void OwnAlgorithms::agree(PatternKey key, MPI_Comm communicator, Algorithm able, Choices& choices,
-                          Agreement& agreement) {
-    const ErrorsReturned quietly(communicator);
-    const auto [rank, ranks] = place_in(communicator);
-    const bool is_first = agreement.calls == 1;
-    const bool all_know_size = sizes_agree(key.operation);
-    const std::uint64_t own_largest = std::exchange(agreement.largest_bytes, 0);
-    Algorithm agreed = agreement.on;
-    if (rank == 0) {
-        auto bytes = all_know_size ? std::optional(own_largest) : std::nullopt;
-        key.is_between_hosts = able == Algorithm::node_aware;
-        if (key.is_between_hosts) bytes = helper().bytes_between_hosts(own_largest);
-        const auto planned = helper().planned_algorithm(key, bytes, agreement.asked);
-        if (planned) agreement.planned = *planned == Algorithm::native ? *planned : able;
-        agreed = agreement.planned;
+/// Of rank 0.  Without an answer the plan stays what it was.
+void OwnAlgorithms::ask_daemon(const Call& call, const HostSet& hosts, Verdict& verdict) {
+    PatternKey key{call.operation, hosts, call.root_host};
+    auto bytes = sizes_agree(call.operation) ? std::optional(verdict.largest_bytes) : std::nullopt;
+    if (verdict.able == Algorithm::node_aware) {
+        key.is_between_hosts = true;
+        bytes = helper().bytes_between_hosts(verdict.largest_bytes);
     }
-    // only rank 0 has an opinion, so that the maximum is what it says
-    std::array<std::uint64_t, 2> said{static_cast<std::uint64_t>(agreed), own_largest};
-    std::array<std::uint64_t, 2> heard = said;
-    if (rank != 0) said[0] = 0;
-    const int count = static_cast<int>(said.size());
-    const int status =
-        all_know_size ? real::Bcast(heard.data(), count, MPI_UINT64_T, 0, communicator)
-                      : real::Allreduce(said.data(), heard.data(), count, MPI_UINT64_T, MPI_MAX,
-                                        communicator);
-    if (status != MPI_SUCCESS) return leave_to_library(choices);
-    agreed = static_cast<Algorithm>(heard[0]);
-    if (!all_know_size && heard[1] < own_from_bytes) agreed = Algorithm::native;
-    if (agreed != Algorithm::native) open(communicator, choices);
-    if (!choices.hosts) agreed = Algorithm::native;
-    if (helper().settings().verbose && rank == 0 && (is_first || agreed != agreement.on))
-        say(std::string(name_of(key.operation)) + " of " + std::to_string(ranks) + " ranks: " +
-            name_of(agreed));
-    agreement.on = agreed;
+    const auto planned = helper().planned_algorithm(key, bytes, verdict.asked);
+    if (planned) verdict.planned = *planned == Algorithm::native ? *planned : verdict.able;
+}
+
+/// Collective over `communicator`.
+void OwnAlgorithms::agree(MPI_Comm communicator, Choices& choices) {
+    const ErrorsReturned quietly(communicator);
+    const bool is_rank_0 = place_in(communicator).rank == 0;
+    std::vector<std::uint64_t> words;
+    for (auto& [call, verdict] : choices.verdicts) {
+        if (is_rank_0) ask_daemon(call, *choices.hosts, verdict);
+        // the others have no opinion, so that the maximum is what rank 0 says
+        words.push_back(static_cast<std::uint64_t>(is_rank_0 ? verdict.planned : Algorithm::native));
+    }
+    for (const auto& [call, verdict] : choices.verdicts)
+        if (!sizes_agree(call.operation)) words.push_back(verdict.largest_bytes);
+
+    const int count = static_cast<int>(words.size());
+    const bool all_know_sizes = words.size() == choices.verdicts.size();
+    const int status = all_know_sizes
+                           ? real::Bcast(words.data(), count, MPI_UINT64_T, 0, communicator)
+                           : real::Allreduce(MPI_IN_PLACE, words.data(), count, MPI_UINT64_T,
+                                             MPI_MAX, communicator);
+    if (status != MPI_SUCCESS) return choices.hosts.reset();
+    take_verdicts(words, communicator, choices);
+}
+
+/// `words`: an algorithm for each call, and then the largest message of each call whose
+/// sizes the ranks did not know.  Collective over `communicator`.
+void OwnAlgorithms::take_verdicts(const std::vector<std::uint64_t>& words, MPI_Comm communicator,
+                                  Choices& choices) {
+    auto word = words.begin();
+    auto largest = words.begin() + static_cast<std::ptrdiff_t>(choices.verdicts.size());
+    const auto agreed_on = [&](const Call& call) {
+        const auto planned = static_cast<Algorithm>(*word++);
+        const bool is_small = !sizes_agree(call.operation) && *largest++ < own_from_bytes;
+        return is_small ? Algorithm::native : planned;
+    };
+    const auto [rank, ranks] = place_in(communicator);
+    for (auto& [call, verdict] : choices.verdicts) {
+        Algorithm agreed = agreed_on(call);
+        if (agreed != Algorithm::native) open(communicator, choices);
+        if (!choices.hosts) agreed = Algorithm::native;
+        if (helper().settings().verbose && rank == 0 && (!verdict.is_told || agreed != verdict.algorithm))
+            say(std::string(name_of(call.operation)) + " of " + std::to_string(ranks) + " ranks: " +
+                name_of(agreed));
+        verdict.take(agreed);
+    }
 }
 
 bool OwnAlgorithms::has_room_for_one_more() {
@@ -124,24 +144,18 @@ bool OwnAlgorithms::has_room_for_one_more() {
 /// not.
 void OwnAlgorithms::open(MPI_Comm communicator, Choices& choices) {
     if (choices.own != MPI_COMM_NULL) return;
-    if (!all_say_yes(has_room_for_one_more(), communicator)) return leave_to_library(choices);
+    if (!all_say_yes(has_room_for_one_more(), communicator)) return choices.hosts.reset();
     MPI_Comm own = MPI_COMM_NULL;
     const int split = PMPI_Comm_split(communicator, 0, place_in(communicator).rank, &own);
     if (split != MPI_SUCCESS) own = MPI_COMM_NULL;
     if (own != MPI_COMM_NULL) PMPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
     if (!all_say_yes(own != MPI_COMM_NULL, communicator)) {
         if (own != MPI_COMM_NULL) real::Comm_free(&own);
-        return leave_to_library(choices);
+        return choices.hosts.reset();
     }
     choices.own = own;
     const std::lock_guard lock(mutex_);
     opened_.insert(&choices);
-}
-
-/// Collective calls of this communicator are not looked at any more.
-void OwnAlgorithms::leave_to_library(Choices& choices) {
-    choices.hosts.reset();
-    for (auto& [key, agreement] : choices.agreements) agreement.on = Algorithm::native;
 }
 
 void OwnAlgorithms::open_early(MPI_Comm communicator) noexcept try {

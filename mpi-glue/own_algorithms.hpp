@@ -3,11 +3,12 @@
 //
 // All ranks of a communicator must take the same one, and their daemons may plan
 // differently, or be gone: what rank 0 of the communicator is told holds for
-// all.  It tells the others at the first use of (communicator, operation, root's host,
-// size class), and again every calls_per_agreement calls: plans change as other
-// jobs come and go.  Whether the ranks talk about it at all depends only on what all
-// of them know.  Every rank then asks its own daemon for the rates of that very
-// algorithm.
+// all.  There is one agreement for everything that a communicator has been used for: in
+// it rank 0 tells the others an algorithm for each (operation, root's host, size class)
+// that there has been.  They agree when one of these is new, and again when one has been
+// called calls_per_agreement times since: plans change as other jobs come and go.  Whether the ranks
+// talk about it at all depends only on what all of them know.  Every rank then asks its
+// own daemon for the rates of that very algorithm.
 //
 // Where ranks do not know each other's sizes, they agree on the largest message of
 // any of them since they agreed last: if that is small, the next calls are the MPI
@@ -25,7 +26,9 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <atomic>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -33,7 +36,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "argument_check.hpp"
@@ -50,7 +53,8 @@ namespace headway::glue {
 /// library's.  Not the daemon's to say: nodes must agree without talking.
 inline constexpr std::uint64_t own_from_bytes = 2048;
 
-/// To agree on three numbers is a small part of so many such collectives.
+/// To agree is one broadcast, or one allreduce where ranks do not know each other's sizes, of
+/// 8 or 16 bytes for each kind of call: a small part of so many calls.
 inline constexpr std::uint64_t calls_per_agreement = 16;
 
 /// Communicators of our own that a process has at most, for MPI libraries have only
@@ -122,12 +126,14 @@ private:
         return told(communicator, MPI_ERR_NO_MEM);
     }
     [[nodiscard]] Choices* choices_of(MPI_Comm communicator);
-    struct Agreement;
-    void agree(PatternKey key, MPI_Comm communicator, Algorithm able, Choices& choices,
-               Agreement& agreement);
+    struct Call;
+    struct Verdict;
+    static void ask_daemon(const Call& call, const HostSet& hosts, Verdict& verdict);
+    void agree(MPI_Comm communicator, Choices& choices);
+    void take_verdicts(const std::vector<std::uint64_t>& words, MPI_Comm communicator,
+                       Choices& choices);
     void open(MPI_Comm communicator, Choices& choices);
     [[nodiscard]] bool has_room_for_one_more();
-    static void leave_to_library(Choices& choices);
     void close(Choices& choices);
     static int forget_communicator(MPI_Comm, int, void* value, void*);
 
@@ -138,21 +144,40 @@ private:
     std::set<Choices*> opened_;
 };
 
-struct OwnAlgorithms::Agreement {
-    Algorithm on = Algorithm::native;
-    Algorithm planned = Algorithm::native;  ///< at rank 0: what its daemon said last
-    std::uint64_t calls = 0;
-    std::uint64_t largest_bytes = 0;  ///< of this rank's messages, since the last one
-    AskedAt asked;  ///< by rank 0
+/// What all ranks that make this call know of it.
+struct OwnAlgorithms::Call {
+    Operation operation = Operation::alltoall;
+    int root_host = no_root;
+    std::size_t size_class = 0;  ///< 0, too, where ranks do not know each other's sizes
+
+    friend auto operator<=>(const Call&, const Call&) = default;
+};
+
+/// How such calls are carried out.
+struct OwnAlgorithms::Verdict {
+    Algorithm algorithm = Algorithm::native;  ///< agreed on
+    Algorithm able = Algorithm::native;       ///< the one of ours that it may be
+    Algorithm planned = Algorithm::native;    ///< at rank 0: what its daemon said last
+    AskedAt asked;                            ///< by rank 0
+    std::uint64_t calls = 0;                  ///< since the last agreement
+    /// Of this rank's messages in these calls, or in the last ones if there are none.
+    std::uint64_t largest_bytes = 0;
+    bool is_told = false;  ///< there was an agreement
+
+    void note(std::uint64_t bytes) {
+        largest_bytes = calls++ == 0 ? bytes : std::max(largest_bytes, bytes);
+    }
+    void take(Algorithm agreed) {
+        algorithm = agreed;
+        calls = 0;
+        is_told = true;
+    }
 };
 
 struct OwnAlgorithms::Choices {
-    /// Operation, the root's host, size class.
-    using Key = std::tuple<Operation, int, std::size_t>;
-
-    /// None: members of other jobs, or something has failed.
+    /// None: members of other jobs, or something has failed; all calls are the MPI library's.
     std::optional<HostSet> hosts;
-    std::map<Key, Agreement> agreements;
+    std::map<Call, Verdict> verdicts;  ///< of the same calls at all ranks
     HostRing::Hosts ring;
     std::optional<ExchangeOrder> order;
     MPI_Comm own = MPI_COMM_NULL;  ///< the same ranks, for our messages alone

@@ -357,7 +357,7 @@ class Both:
         self.assertNotIn("alltoallv of 5 ranks: linear", job.stderr)
 
     def test_another_plan_is_another_algorithm(self):
-        """Of 16 calls at the latest; rank 0 asks only when plans have changed."""
+        """After 16 calls at the latest; rank 0 asks only when plans have changed."""
         asked = []
         with self.daemon(nodes=FIVE_NODES, algorithm="linear", phases=True) as daemon:
             def on_request(request):
@@ -378,6 +378,19 @@ class Both:
             self.assertEqual([request["algorithm"] for request in connection.requests
                               if request["op"] == "phase" and "algorithm" in request],
                              ["linear"])
+
+    def test_one_agreement_for_all_kinds_of_calls(self):
+        """Three kinds in turns: one agreement when each is new, and one for all when the first
+        has been called 16 times more, in turns 17 and 33; then a fourth kind, whose largest
+        message is agreed on as well: four algorithms and that size, of 8 bytes each."""
+        spy = "agreement_spy.mpich.so" if self.library == "mpich" else "agreement_spy.so"
+        with self.daemon(nodes=FIVE_NODES, algorithm="linear", phases=True):
+            job = self.run_job("agreements_check", "40", ranks=len(FIVE_NODES),
+                               preload=[os.path.join("tests", spy)], HEADWAY_VERBOSE="1",
+                               HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+        self.assertEqual((job.status, job.stdout), (0, "agreements 6 40\n"), job.stderr)
+        for operation in ("alltoall", "gather", "alltoallv"):
+            self.assertIn(f"{operation} of 5 ranks: linear", job.stderr)
 
     def test_daemons_on_some_ranks_only(self):
         """Rank 0's is missing, or all but its; or all are gone after the start."""
