@@ -34,6 +34,11 @@ inline constexpr std::size_t operation_count = 19;
 /// As the control protocol spells it.
 [[nodiscard]] const char* name_of(Operation operation);
 
+/// Every rank sends to every other.
+[[nodiscard]] constexpr bool is_total_exchange(Operation operation) {
+    return operation <= Operation::alltoallw;
+}
+
 /// Who sends to whom is the communicator's topology.
 [[nodiscard]] constexpr bool is_among_neighbours(Operation operation) {
     return operation >= Operation::neighbor_allgather;

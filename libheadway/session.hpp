@@ -126,6 +126,8 @@ public:
         ContactSeeker::Now now = std::chrono::steady_clock::now);
 
     [[nodiscard]] bool has_daemon() const { return link_.has_value(); }
+    /// Rates of traffic can be had from this daemon, now.
+    [[nodiscard]] bool has_phases() const { return slot_.has_value(); }
 
     /// The name under which headway.toml knows this node.
     [[nodiscard]] const std::string& node() const { return node_; }

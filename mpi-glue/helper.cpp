@@ -278,8 +278,12 @@ PatternKey Helper::key_of(Operation operation, MPI_Comm communicator, const Host
         key.algorithm = Algorithm::linear;
         key.is_between_hosts = true;
     }
-    if (is_among_neighbours(operation) && has_its_links_alone(communicator))
+    if (!has_its_links_alone(communicator)) return key;
+    if (is_among_neighbours(operation))
         key.traffic = neighbour_traffic(hosts_, communicator, hosts);
+    // without phases the daemon paces it, too, but all hosts alike
+    if (algorithm == Algorithm::linear && is_total_exchange(operation) && session_->has_phases())
+        key.traffic = uneven_traffic(hosts_, communicator, hosts);
     if (algorithm == Algorithm::ring) key.traffic = ring_traffic(hosts_, communicator, hosts);
     return key;
 }

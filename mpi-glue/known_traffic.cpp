@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "known_traffic.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "neighbours.hpp"
@@ -37,6 +38,24 @@ HostTraffic ring_traffic(const HostTable& table, MPI_Comm communicator, const Ho
     };
     for (std::size_t host = 0; host < ring.size(); ++host)
         add_message(traffic, place_of(host), place_of(host + 1));
+    return traffic;
+}
+
+HostTraffic uneven_traffic(const HostTable& table, MPI_Comm communicator, const HostSet& hosts) {
+    HostTraffic traffic;
+    if (hosts.size() > uneven_hosts_max) return traffic;
+    std::vector<int> ranks(hosts.size());
+    for (const int place : table.places_of(communicator, hosts))
+        ++ranks[static_cast<std::size_t>(place)];
+    const auto [least, most] = std::minmax_element(ranks.begin(), ranks.end());
+    if (least == ranks.end() || *least == *most) return traffic;
+    for (std::size_t from = 0; from < ranks.size(); ++from) {
+        for (std::size_t to = 0; to < ranks.size(); ++to) {
+            if (from != to)
+                traffic[std::pair{static_cast<int>(from), static_cast<int>(to)}] =
+                    double(ranks[from]) * ranks[to];
+        }
+    }
     return traffic;
 }
 

@@ -5,6 +5,8 @@
 
 #include <mpi.h>
 
+#include <cstddef>
+
 #include "host_table.hpp"
 #include "traffic_request.hpp"
 
@@ -19,5 +21,14 @@ namespace headway::glue {
 /// hosts than headwayd wants to be told of.
 [[nodiscard]] HostTraffic ring_traffic(const HostTable& table, MPI_Comm communicator,
                                        const HostSet& hosts);
+
+/// headwayd is told of each pair of them.
+inline constexpr std::size_t uneven_hosts_max = 64;
+
+/// A message from each rank to each other where hosts have different numbers of ranks, so
+/// that those with more need higher rates than the others.  Empty where all have as many, for
+/// which headwayd plans without being told, and of more than uneven_hosts_max hosts.
+[[nodiscard]] HostTraffic uneven_traffic(const HostTable& table, MPI_Comm communicator,
+                                         const HostSet& hosts);
 
 }  // namespace headway::glue

@@ -40,6 +40,27 @@ class Both:
                 self.assertIn(f"{operation} of 5 ranks: linear", job.stderr)
                 self.assert_only_rank_0_leaves_the_choice(daemon, len(nodes))
 
+    def test_alltoalls_of_uneven_hosts(self):
+        """Each host is paced by what its ranks send; hosts of as many ranks need not be told of."""
+        for nodes, flows in ((["a0", "a0", "a1", "b0", "a0"],
+                              {("a0", "a1"): 1000, ("a0", "b0"): 1000, ("a1", "b0"): 333}),
+                             (["a0", "a1", "b0", "b0", "a1", "a0"], None)):
+            with self.subTest(nodes=nodes):
+                job, daemon = self.paced_job("collectives", "--cases", "300", "--only", "alltoall",
+                                             "--seed", "7", nodes=nodes, algorithm="linear",
+                                             phases=True, HEADWAY_VERBOSE="1")
+                self.assertEqual(job.status, 0, job.stderr)
+                self.assertIn(f"alltoall of {len(nodes)} ranks: linear", job.stderr)
+                told = [request for connection in daemon.connections
+                        for request in connection.requests if request["op"] == "traffic"]
+                self.assertEqual(bool(told), flows is not None)
+                for request in told:
+                    hosts = request["hosts"]
+                    self.assertEqual({(hosts[a], hosts[b]): amount
+                                      for a, b, amount in request["flows"]},
+                                     {pair: amount for (a, b), amount in flows.items()
+                                      for pair in ((a, b), (b, a))})
+
     def test_small_alltoalls_by_nodes(self):
         """Of all types, and in place; nodes of one, two and four ranks."""
         nodes = ["a0", "b0", "a0", "a0", "b1", "b0", "a0"]
