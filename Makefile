@@ -82,7 +82,7 @@ bench-mpi: packages build kernels ## patterns of real MPI jobs, stock and with H
 	@tests/bench/patterns
 
 .PHONY: bench-scale
-bench-scale: packages build ## all-to-alls of 64 to 1024 ranks: connections, memory, predicted times
+bench-scale: packages build kernels ## all-to-alls of 64 to 1024 ranks: requests, connections, memory, times
 	@tests/bench/scale
 
 .PHONY: bench-feedback

@@ -218,7 +218,7 @@ class ScaleTest(unittest.TestCase):
 
     def test_half_of_the_ranks_send_to_the_other_half_over_the_trunk(self):
         self.assertEqual(self.case.crossing_bytes(), 32 * 32 * 1024)
-        self.assertAlmostEqual(self.case.bound_s(), 1024 * 1024 * 1538 / 1448 * 8 / 1.25e9)
+        self.assertAlmostEqual(self.case.bound_s(1024 * 1024), 1024 * 1024 * 1538 / 1448 * 8 / 1.25e9)
 
     def test_connections_are_those_among_the_ranks(self):
         def entry(here, there, inode, state="01"):
@@ -240,19 +240,19 @@ class ScaleTest(unittest.TestCase):
         self.assertEqual(scale.as_planned(self.case, scale.NODE_AWARE), (1, 64 * 1024))
         self.assertEqual(scale.as_planned(self.case, scale.LINEAR), (8, 1024))
 
-    def test_requests_are_no_more_than_the_window(self):
-        wide = scale.Case(scale.SCENES[0], 1024, 1024)
-        self.assertEqual([scale.under_way(case, name) for case in (self.case, wide)
-                          for name in (scale.LINEAR, scale.NODE_AWARE)], [128, 16, 128, 128])
-        self.assertIsNone(scale.under_way(self.case, scale.NATIVE))
+    def test_skewed_exchanges_are_only_those_that_run(self):
+        skewed = [case.ranks for case in scale.cases(256) if case.operation == scale.SKEWED]
+        self.assertEqual(skewed, [64, 256, 64, 256])
 
-    def test_the_window_is_the_helpers(self):
-        source = (Path(__file__).resolve().parents[2] / "mpi-glue/messages.hpp").read_text()
-        self.assertIn(f"window_requests = {scale.WINDOW};", source)
+    def test_a_guest_is_told_of_its_scene_s_jobs(self):
+        spec = scale.guest_spec(scale.SCENES[1], 5, 2)
+        self.assertEqual(spec["scene"]["nodes"], 16)
+        self.assertEqual(spec["patterns"], {"alltoall 1024": ("alltoall", 1024, 4), "alltoall 8192": ("alltoall", 8192, 4),
+                                            "alltoallv_skewed 8192": ("alltoallv_skewed", 8192, 4)})
 
     def test_the_algorithm_is_one(self):
         def found(*names):
-            return {"collectives": [{"operation": "alltoall", "algorithm": name} for name in names]
+            return {"collectives": [{"operation": "alltoallv", "algorithm": name} for name in names]
                     + [{"operation": "bcast", "algorithm": "ring"}]}
         self.assertEqual(scale.algorithm(found("linear", "linear")), "linear")
         for names in ((), ("linear", "native")):
@@ -267,12 +267,18 @@ class ScaleTest(unittest.TestCase):
         self.assertEqual(scale.times_s(predicted, "headway"), (2, 2))
 
     def test_the_report_tells_what_did_not_run(self):
-        ran = scale.row(self.case, "headway", scale.LINEAR, {"connections": 63, "pss_mib": 7.25}, (0.01, 0.01))
+        counted = {"connections": 63, "pss_mib": 7.25, "requests": 126, "crossing_bytes": 500_000}
+        ran = scale.row(self.case, "headway", scale.LINEAR, counted, None)
         not_run = scale.row(self.case, "stock", scale.NOT_KNOWN, None, (0.01, 0.3))
-        lines = [line.split() for line in scale.report({"rows": [ran, not_run]})][-2:]
-        self.assertEqual(lines[0][3:8], ["headway", "linear", "128", "63", "7.2"])
-        self.assertEqual(lines[1][3:9], ["stock", "not", "known", "-", "-", "-"])
-        self.assertEqual(lines[1][-1], f"{0.3 / self.case.bound_s():.2f}")
+        job = {"pattern": "alltoall 1024", "way": "headway", "samples_ms": [8, 9, 8.5], "timeouts": 0,
+               "crossing_bytes": 1024 * 1024, "drops": {"a": 1, "b": 2}}
+        lines = [line.split() for line in
+                 scale.report({"rows": [ran, not_run], "guest": [scale.guest_row(scale.SCENES[0], job)]})]
+        self.assertEqual(lines[4][2:9], ["alltoall", "1024", "headway", "linear", "126", "63", "7.2"])
+        self.assertEqual(lines[4][9:], ["0.5", f"{self.case.bound_s(500_000):.4g}", "-", "-"])
+        self.assertEqual(lines[5][4:10], ["stock", "not", "known", "-", "-", "-"])
+        self.assertEqual(lines[5][-1], f"{0.3 / self.case.bound_s(1024 * 1024):.2f}")
+        self.assertEqual(lines[-1][3:], ["headway", "7.13", "8.50", "9.00", "1.19", "0", "3"])
 
 
 class FeedbackVerdict(unittest.TestCase):

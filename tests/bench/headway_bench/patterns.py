@@ -11,9 +11,10 @@ from headway_demo import scene as scenes  # noqa: E402
 LIBRARIES = ("ompi", "mpich")
 # The operation; bytes from one rank to another (of a broadcast or reduction, of the whole
 # vector; of the skewed alltoallv, of the heavy pairs; of a halo or a grid, to each
-# neighbour); ranks on a node.
+# neighbour); ranks on a node, or on one and the next.
 PATTERNS = {
     "alltoall": ("alltoall", 16384, 2), "small alltoall": ("alltoall", 1024, 4),
+    "uneven alltoall": ("alltoall", 16384, "3,1"),
     "alltoallv": ("alltoallv", 16384, 2), "skewed alltoallv": ("alltoallv_skewed", 32768, 2),
     "allgather": ("allgather", 65536, 2), "gather": ("gather", 65536, 2), "scatter": ("scatter", 65536, 2),
     "bcast": ("bcast", 524288, 2), "reduce": ("reduce", 524288, 2),

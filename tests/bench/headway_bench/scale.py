@@ -4,6 +4,7 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "demo"))
 from headway_demo import scene as scenes  # noqa: E402
@@ -11,11 +12,15 @@ from headway_demo import scene as scenes  # noqa: E402
 # Eight nodes and sixteen.
 SCENES = (scenes.RACK, scenes.SHALLOW)
 RANKS = (64, 256, 1024)
-# One size that Headway carries out by nodes and one that it sends all at once.
-SIZES = (1024, 8192)
+# A size that Headway carries out by nodes and one that it sends all at once; of the skewed one
+# a third of the pairs exchange it, and the others a quarter of it.
+ALLTOALL, SKEWED = "alltoall", "alltoallv_skewed"
+EXCHANGES = ((ALLTOALL, 1024), (ALLTOALL, 8192), (SKEWED, 8192))
 WAYS = ("stock", "headway")
-# mpi-glue/messages.hpp: what a rank of Headway's has under way at most, sends and receives.
-WINDOW = 128
+# What a guest machine carries out, at true link speed; "unpaced": by Headway's algorithm.
+GUEST_RANKS = 64
+GUEST_WAYS = {"stock": {"other": ["stock"]}, "headway_unpaced": {"other": ["unpaced"]},
+              "headway": {"other": ["headway"]}}
 TCP_ESTABLISHED = "01"
 # As the helper's report names them; the last is of a job that did not run.
 NATIVE, LINEAR, NODE_AWARE, NOT_KNOWN = "native", "linear", "node_aware", "not known"
@@ -26,10 +31,15 @@ class Case:
     scene: scenes.Scene
     ranks: int
     bytes: int
+    operation: str = ALLTOALL
 
     @property
     def ranks_per_node(self):
         return self.ranks // self.scene.nodes
+
+    @property
+    def name(self):
+        return f"{self.operation} {self.bytes}"
 
     def nodes(self):
         """By rank, its node, as mpirun --map-by slot places them."""
@@ -37,16 +47,26 @@ class Case:
         return [name for name in names for _ in range(self.ranks_per_node)]
 
     def crossing_bytes(self):
-        """Over the trunk, each way."""
+        """Over the trunk, each way, of an all-to-all of equal blocks."""
         return (self.ranks // 2) ** 2 * self.bytes
 
-    def bound_s(self):
+    def bound_s(self, crossing_bytes):
         """Data in full frames, alone."""
-        return scenes.wire_ms(1, self.crossing_bytes(), self.scene.trunk_rate_bps) / 1e3
+        return scenes.wire_ms(1, crossing_bytes, self.scene.trunk_rate_bps) / 1e3
 
 
-def cases():
-    return [Case(scene, ranks, size) for scene in SCENES for ranks in RANKS for size in SIZES]
+def cases(most_processes):
+    """The models know no skewed ones, which therefore have to run."""
+    return [Case(scene, ranks, size, operation) for scene in SCENES for ranks in RANKS
+            for operation, size in EXCHANGES if operation == ALLTOALL or ranks <= most_processes]
+
+
+def guest_spec(scene, repetitions, warmup):
+    """What tests/bench/patterns_guest.py is told of a scene."""
+    own = [case for case in cases(GUEST_RANKS) if case.scene == scene and case.ranks == GUEST_RANKS]
+    return {"scene": scene.facts(), "contenders": GUEST_WAYS, "libraries": ["ompi"],
+            "patterns": {case.name: (case.operation, case.bytes, case.ranks_per_node) for case in own},
+            "repetitions": repetitions, "warmup": warmup}
 
 
 # ---- processes ------------------------------------------------------------------------------
@@ -81,7 +101,7 @@ def pss_kib(rollup):
 
 def algorithm(report):
     """Of the all-to-all in HEADWAY_REPORT's file."""
-    rows = [row for row in report["collectives"] if row["operation"] == "alltoall"]
+    rows = [row for row in report["collectives"] if row["operation"].startswith("alltoall")]
     names = {row["algorithm"] for row in rows}
     if len(names) != 1:
         raise ValueError(f"an all-to-all by {', '.join(sorted(names)) or 'nothing'}")
@@ -106,45 +126,66 @@ def times_s(predicted, way):
     return model["low_s"], model["high_s"]
 
 
-def under_way(case, algorithm):
-    """Requests of a rank at once, at most.  None: the MPI library's own algorithm does not tell."""
-    if algorithm not in (LINEAR, NODE_AWARE):
-        return None
-    if algorithm == NODE_AWARE:
-        nodes_each = -(-(case.scene.nodes - 1) // case.ranks_per_node)
-        return min(WINDOW, 2 * max(nodes_each, case.ranks_per_node))
-    return min(WINDOW, 2 * case.ranks)
-
-
 def row(case, way, algorithm, processes, model_s):
-    return {"nodes": case.scene.nodes, "ranks": case.ranks, "bytes": case.bytes, "way": way,
-            "algorithm": algorithm, "requests": under_way(case, algorithm), "processes": processes,
-            "crossing_bytes": case.crossing_bytes(), "bound_s": case.bound_s(), "model_s": model_s}
+    """`processes`, `model_s`: None of a job that did not run, or that the models do not know."""
+    crossing_bytes = (processes or {}).get("crossing_bytes") or case.crossing_bytes()
+    return {"nodes": case.scene.nodes, "ranks": case.ranks, "bytes": case.bytes, "operation": case.operation,
+            "way": way, "algorithm": algorithm, "processes": processes, "crossing_bytes": crossing_bytes,
+            "bound_s": case.bound_s(crossing_bytes), "model_s": model_s}
+
+
+def guest_row(scene, job):
+    """Of an event of patterns_guest.py."""
+    bound_ms = scenes.wire_ms(1, job["crossing_bytes"], scene.trunk_rate_bps)
+    return {"nodes": scene.nodes, "exchange": job["pattern"], "way": job["way"],
+            "samples_ms": job["samples_ms"], "bound_ms": bound_ms, "timeouts": job["timeouts"],
+            "drops": sum(job["drops"].values())}
 
 
 # ---- the table ------------------------------------------------------------------------------
 
-HEAD = (f"{'nodes':>5}{'ranks':>6}{'bytes':>6}  {'way':8}{'algorithm':11}{'requests':>9}{'connections':>12}"
+HEAD = (f"{'nodes':>5}{'ranks':>6}  {'exchange':22}{'way':8}{'algorithm':11}{'requests':>9}{'connections':>12}"
         f"{'MiB each':>9}{'trunk MB':>10}{'bound s':>9}  {'model, s':17}{'to bound':>9}")
+GUEST_HEAD = (f"{'nodes':>5}  {'exchange':22}{'way':8}{'bound ms':>9}{'median ms':>10}{'worst ms':>9}{'to bound':>9}"
+              f"{'RTOs':>6}{'drops':>7}")
 
 
 def shown(value, width, form=""):
     return f"{value:{width}{form}}" if value is not None else f"{'-':>{width}}"
 
 
-def line(row):
+def model_of(row):
+    """The model's times, and how many times the bound the worst is."""
+    if row["model_s"] is None:
+        return f"{'-':17}{'-':>9}"
     low, high = row["model_s"]
     span = f"{low:.4g}" if low == high else f"{low:.4g} .. {high:.4g}"
+    return f"{span:17}{high / row['bound_s']:9.2f}"
+
+
+def line(row):
     processes = row["processes"] or {}
-    return (f"{row['nodes']:5}{row['ranks']:6}{row['bytes']:6}  {row['way']:8}{row['algorithm']:11}"
-            f"{shown(row['requests'], 9)}{shown(processes.get('connections'), 12)}"
+    return (f"{row['nodes']:5}{row['ranks']:6}  {row['operation'] + ' ' + str(row['bytes']):22}"
+            f"{row['way']:8}{row['algorithm']:11}"
+            f"{shown(processes.get('requests'), 9)}{shown(processes.get('connections'), 12)}"
             f"{shown(processes.get('pss_mib'), 9, '.1f')}{row['crossing_bytes'] / 1e6:10.1f}"
-            f"{row['bound_s']:9.4g}  {span:17}{high / row['bound_s']:9.2f}")
+            f"{row['bound_s']:9.4g}  {model_of(row)}")
+
+
+def guest_line(row):
+    middle = median(row["samples_ms"])
+    return (f"{row['nodes']:5}  {row['exchange']:22}{row['way']:8}{row['bound_ms']:9.2f}{middle:10.2f}"
+            f"{max(row['samples_ms']):9.2f}{middle / row['bound_ms']:9.2f}{row['timeouts']:6}{row['drops']:7}")
 
 
 def report(document):
-    yield "connections and MiB of each rank: counted in processes (most of any rank; mean); -: not run"
-    yield "requests: at most so many at once; model: headway predict's fluid model, at best .. at worst;"
-    yield "to bound: of the worst"
+    yield "requests, connections and MiB of each rank: counted in processes (most of any rank; mean); -: not run,"
+    yield "and requests of the MPI library's own algorithms are not seen"
+    yield "model: headway predict's fluid model, at best .. at worst; to bound: of the worst"
     yield HEAD
     yield from map(line, document["rows"])
+    if document["guest"]:
+        yield ""
+        yield f"{GUEST_RANKS} ranks with Open MPI in a guest machine, at true link speed"
+        yield GUEST_HEAD
+        yield from map(guest_line, document["guest"])
