@@ -52,6 +52,29 @@ run() {
 	return $status
 }
 
+# start_doctor NAME SECONDS: it begins to look at the way from the first node to the last one
+start_doctor() {
+	hw_node_spawn a0 "$work/doctor.$1" "$HW_BUILD/bin/headway" doctor --json --seconds "$2" \
+		--config $work/headway.toml "$(hw_node_address b$((nodes - 1)))"
+	doctor=$HW_SPAWNED
+}
+
+# ask_doctor NAME: `diagnosis` is its exit status, the interface, whether headwayd answers,
+# whether there were time-outs, and the weight of what it finds most important
+ask_doctor() {
+	local status=0
+	wait "$doctor" || status=$?
+	diagnosis=$(python3 - "$status" "$work/doctor.$1" <<-'PYTHON'
+		import json, sys
+		status, path = sys.argv[1:]
+		found = json.loads(open(path).read())
+		timeouts = found["tcp"]["TCPTimeouts"]["while_looking"]
+		print(status, found["paths"][0]["interface"], found["headwayd"]["answers"],
+		      "time-outs" if timeouts else "none", found["findings"][0]["weight"])
+	PYTHON
+	)
+}
+
 median_ms() {
 	sort -n "$work/$1.0" | awk '{ ms[NR] = $1 } END { print ms[int((NR + 1) / 2)] }'
 }
@@ -66,7 +89,10 @@ floor_ms() {
 test_unpaced() {
 	local before
 	before=$(hw_trunk_drops)
+	start_doctor unpaced 2
 	ktap_check "HEADWAY=off: the program runs" run unpaced HEADWAY=off
+	ask_doctor unpaced
+	ktap_equal "headway doctor sees it stall" "1 eth0 True time-outs stalls" "$diagnosis"
 	ktap_equal "HEADWAY=off: no call is paced" $calls "$(grep -c 'ms, not paced' $work/unpaced.0)"
 	ktap_between "HEADWAY=off: the trunk drops frames" 1 $(($(hw_trunk_drops) - before)) 100000
 }
@@ -74,7 +100,11 @@ test_unpaced() {
 test_paced() {
 	local before
 	before=$(hw_trunk_drops)
+	start_doctor paced 1
 	ktap_check "with headwayd: the program runs" run paced
+	ask_doctor paced
+	ktap_equal "headway doctor sees no time-out then, but those since the node's start" \
+		"1 eth0 True none loses" "$diagnosis"
 	ktap_equal "every call is paced" "0 $calls" \
 		"$(grep -c 'ms, not paced' $work/paced.0 || :) $(grep -c '^[0-9.]* ms$' $work/paced.0)"
 	ktap_equal "the trunk drops nothing" 0 $(($(hw_trunk_drops) - before))

@@ -34,6 +34,7 @@ public:
         tcp_info info{};
         info.tcpi_data_segs_out = 1'000;
         info.tcpi_total_retrans = 12;
+        info.tcpi_rtt = 340;
         std::array<std::byte, 280> payload{};
         std::memcpy(payload.data(), &info, sizeof(info));
         payload[240] = std::byte{5};
@@ -49,10 +50,10 @@ private:
 TEST(TcpSockets, TimeoutsAreToldBySocketWhereTheKernelCountsThem) {
     Told older(AF_INET, "10.1.0.3", 232);
     EXPECT_EQ(decode_tcp_flow(older.message()),
-              (TcpFlow{0x0123456789abcdef, *parse_ip_prefix("10.1.0.3"), 1'000, 12, std::nullopt}));
+              (TcpFlow{0x0123456789abcdef, *parse_ip_prefix("10.1.0.3"), 1'000, 12, std::nullopt, 340}));
     Told newer(AF_INET6, "fd00:1::3", 248);
     EXPECT_EQ(decode_tcp_flow(newer.message()),
-              (TcpFlow{0x0123456789abcdef, *parse_ip_prefix("fd00:1::3"), 1'000, 12, 5}));
+              (TcpFlow{0x0123456789abcdef, *parse_ip_prefix("fd00:1::3"), 1'000, 12, 5, 340}));
 }
 
 TEST(TcpSockets, AnIPv4AddressOfASocketForBothIsOne) {

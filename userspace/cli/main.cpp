@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/check_config_command.hpp"
+#include "cli/doctor_command.hpp"
 #include "cli/eval_verb.hpp"
 #include "cli/fit_command.hpp"
 #include "cli/job_command.hpp"
@@ -25,6 +26,7 @@ int to_int(ExitStatus status) { return static_cast<int>(status); }
 /// In the order in which --help lists them.
 std::vector<std::unique_ptr<Command>> make_commands(const CommandLine& line) {
     std::vector<std::unique_ptr<Command>> commands;
+    commands.push_back(std::make_unique<DoctorCommand>(line));
     commands.push_back(std::make_unique<PlanCommand>(line));
     commands.push_back(std::make_unique<PredictCommand>(line));
     commands.push_back(std::make_unique<FitCommand>(line));

@@ -45,6 +45,7 @@ void read_counters(TcpFlow& flow, const nlattr* info) {
     flow.segments = counts.segments;
     flow.retransmissions = counts.retransmissions;
     flow.timeouts = counts.timeouts;
+    flow.rtt_us = counts.rtt_us;
 }
 
 }  // namespace

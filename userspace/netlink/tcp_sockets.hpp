@@ -22,6 +22,7 @@ struct TcpFlow {
     std::uint64_t segments = 0;         ///< with data, sent; retransmissions included
     std::uint64_t retransmissions = 0;  ///< segments
     std::optional<std::uint32_t> timeouts;  ///< none: the kernel does not count them by socket
+    std::uint32_t rtt_us = 0;               ///< smoothed; 0: not measured yet
 
     friend bool operator==(const TcpFlow&, const TcpFlow&) = default;
 };

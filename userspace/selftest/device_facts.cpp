@@ -72,6 +72,15 @@ void add_pause(std::map<std::string, std::string>& facts, const std::string& int
     facts["pause_tx"] = pause.tx_pause != 0 ? "on" : "off";
 }
 
+void add_offloads(std::map<std::string, std::string>& facts, const std::string& interface) {
+    constexpr std::array<std::pair<const char*, std::uint32_t>, 3> offloads{
+        {{"tso", ETHTOOL_GTSO}, {"gso", ETHTOOL_GGSO}, {"gro", ETHTOOL_GGRO}}};
+    for (const auto& [name, question] : offloads) {
+        ethtool_value answer{question, 0};
+        if (ethtool(interface, &answer)) facts[name] = answer.data != 0 ? "on" : "off";
+    }
+}
+
 void add_ethtool_counters(std::map<std::string, std::uint64_t>& counters,
                           const std::string& interface) {
     ethtool_drvinfo info{};
@@ -119,6 +128,7 @@ std::map<std::string, std::string> device_facts(const std::string& interface) {
     facts["rx_queues"] = std::to_string(count_queues(folder, "rx-"));
     add_driver(facts, interface);
     add_pause(facts, interface);
+    add_offloads(facts, interface);
     utsname system{};
     if (uname(&system) == 0) facts["kernel"] = system.release;
     return facts;

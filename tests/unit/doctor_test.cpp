@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// headway doctor: what it makes of two looks, and how it reads the kernel's answers.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <libmnl/libmnl.h>
+#include <linux/rtnetlink.h>
+
+#include <algorithm>
+
+#include "doctor/judge.hpp"
+#include "fake_kernel_writer.hpp"
+
+namespace headway::test {
+namespace {
+
+using nlohmann::json;
+
+/// A node with one interface and nothing wrong.
+Look healthy() {
+    Look look;
+    look.paths.push_back({"b0", "10.2.0.1", "eth0", "", "10.1.0.1", 0, std::nullopt, "", 0});
+    look.devices["eth0"] = {{{"speed", "1000"}, {"duplex", "full"}, {"mtu", "1500"}, {"carrier", "1"},
+                             {"driver_name", "igb"}, {"tso", "on"}, {"gso", "on"}, {"gro", "on"}},
+                            {{"statistics/rx_missed_errors", 7}, {"ethtool/rx_flow_control_xoff", 3}},
+                            "mq",
+                            true};
+    look.addresses["eth0"] = "10.1.0.1";
+    look.settings = {{"tcp_early_retrans", "3"}, {"tcp_recovery", "1"}, {"tcp_sack", "1"},
+                     {"tcp_moderate_rcvbuf", "1"}, {"tcp_slow_start_after_idle", "0"},
+                     {"tcp_wmem", "4096 16384 4194304"}, {"tcp_rmem", "4096 131072 6291456"}};
+    look.tcp = {{"OutSegs", 1'000'000}, {"RetransSegs", 20}, {"TCPTimeouts", 4}};
+    look.daemon = json{{"in_step", true}, {"kernel_error", nullptr}, {"feedback", nullptr},
+                       {"classes", json::array()}};
+    return look;
+}
+
+std::vector<Finding> found(const Look& before, const Look& after) {
+    return judge(before, after, std::chrono::seconds(5));
+}
+
+/// Of a change, whatever else it shows.
+template <class Change>
+Finding first_after(Change change) {
+    const Look before = healthy();
+    Look after = before;
+    change(after);
+    const auto findings = found(before, after);
+    return findings.empty() ? Finding{Weight::note, "nothing", ""} : findings.front();
+}
+
+template <class Change>
+void expect(Weight weight, const std::string& words, Change change) {
+    const Finding finding = first_after(change);
+    EXPECT_EQ(finding.weight, weight) << finding.seen;
+    EXPECT_NE(finding.seen.find(words), std::string::npos) << finding.seen;
+    EXPECT_FALSE(finding.to_do.empty());
+}
+
+TEST(Doctor, AHealthyNodeHasNothing) {
+    const auto findings = found(healthy(), healthy());
+    EXPECT_TRUE(findings.empty()) << findings.front().seen;
+    EXPECT_FALSE(costs_performance(findings));
+}
+
+TEST(Doctor, TimeOutsComeFirstAndNameTheirLength) {
+    expect(Weight::stalls, "12 retransmission time-outs in 5 s: each has held a connection for 200 ms",
+           [](Look& look) {
+               look.tcp["TCPTimeouts"] += 12;
+               look.settings["tcp_sack"] = "0";
+           });
+    expect(Weight::stalls, "for 5 ms or more", [](Look& look) {
+        look.tcp["TCPTimeouts"] += 1;
+        look.paths.front().rto_min_ms = 5;
+    });
+}
+
+TEST(Doctor, RetransmissionsWithoutTimeOutsCountFromOneInAThousand) {
+    const auto sent_again = [](std::uint64_t again) {
+        return [again](Look& look) {
+            look.tcp["OutSegs"] += 10'000;
+            look.tcp["RetransSegs"] += again;
+        };
+    };
+    EXPECT_EQ(first_after(sent_again(10)).seen, "nothing");
+    expect(Weight::loses, "11 of 10000 segments were sent again", sent_again(11));
+}
+
+TEST(Doctor, TimeOutsBeforeTheLookAreNoReasonIfTheyAreFew) {
+    Look look = healthy();
+    look.tcp["TCPTimeouts"] = 11;
+    const auto findings = found(look, look);
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_EQ(findings.front().weight, Weight::loses);
+    look.tcp["TCPTimeouts"] = 10;
+    EXPECT_TRUE(found(look, look).empty());
+}
+
+TEST(Doctor, WhatADeviceLosesOrSlows) {
+    const auto fact = [](const char* name, const char* value) {
+        return [=](Look& look) { look.devices["eth0"].facts[name] = value; };
+    };
+    expect(Weight::loses, "half duplex", fact("duplex", "half"));
+    expect(Weight::loses, "no link", fact("carrier", "0"));
+    expect(Weight::slows, "tso is off", fact("tso", "off"));
+    expect(Weight::note, "which drops PAUSE frames", fact("driver_name", "i40e"));
+    expect(Weight::note, "which drops PAUSE frames", fact("driver_name", "ice"));
+    expect(Weight::note, "by the timer", fact("pause_tx", "on"));
+    const auto counter = [](const char* name) {
+        return [=](Look& look) { look.devices["eth0"].counters[name] += 2; };
+    };
+    expect(Weight::loses, "has lost 2 frames in 5 s because its receive ring was full",
+           counter("statistics/rx_missed_errors"));
+    expect(Weight::loses, "2 frames broken", counter("statistics/rx_crc_errors"));
+    expect(Weight::loses, "dropped 2 frames of its own", counter("statistics/tx_dropped"));
+    expect(Weight::loses, "paused eth0 2 times", counter("ethtool/rx_flow_control_xoff"));
+}
+
+TEST(Doctor, SomebodysShaperIsTold) {
+    const auto qdisc = [](const char* kind, bool is_default) {
+        return [=](Look& look) {
+            look.devices["eth0"].qdisc = kind;
+            look.devices["eth0"].is_qdisc_default = is_default;
+        };
+    };
+    expect(Weight::note, "the qdisc tbf", qdisc("tbf", false));
+    EXPECT_EQ(first_after(qdisc("fq", false)).seen, "nothing");
+    EXPECT_EQ(first_after(qdisc("tbf", true)).seen, "nothing");
+    EXPECT_EQ(first_after(qdisc("gap", false)).seen, "nothing") << "headwayd answers";
+}
+
+TEST(Doctor, SettingsOfTcp) {
+    const auto setting = [](const char* name, const char* value) {
+        return [=](Look& look) { look.settings[name] = value; };
+    };
+    expect(Weight::slows, "tail loss probes are off", setting("tcp_early_retrans", "0"));
+    expect(Weight::slows, "RACK is off", setting("tcp_recovery", "2"));
+    expect(Weight::slows, "selective acknowledgements are off", setting("tcp_sack", "0"));
+    expect(Weight::slows, "do not grow", setting("tcp_moderate_rcvbuf", "0"));
+    expect(Weight::note, "ten segments", setting("tcp_slow_start_after_idle", "1"));
+}
+
+// 1 Gbit/s over 10 ms is 1.25 MB.
+TEST(Doctor, BuffersMustHoldWhatIsUnderWay) {
+    const auto buffers = [](const char* setting, const char* value, std::uint32_t rtt_us) {
+        return [=](Look& look) {
+            look.settings[setting] = value;
+            look.paths.front().longest_rtt_us = rtt_us;
+        };
+    };
+    expect(Weight::slows, "hold less than the 1250000 that are under way to b0",
+           buffers("tcp_wmem", "4096 16384 1249999", 10'000));
+    EXPECT_EQ(first_after(buffers("tcp_wmem", "4096 16384 1250000", 10'000)).seen, "nothing");
+    EXPECT_EQ(first_after(buffers("tcp_rmem", "4096 16384 1000", 0)).seen, "nothing");
+}
+
+TEST(Doctor, PathsAndInterfaces) {
+    expect(Weight::slows, "have 1400 bytes at most", [](Look& look) { look.paths.front().mtu_bytes = 1400; });
+    expect(Weight::note, "b0 is this node itself", [](Look& look) { look.paths.front().device = "lo"; });
+    expect(Weight::note, "docker0 (172.17.0.1)", [](Look& look) { look.addresses["docker0"] = "172.17.0.1"; });
+}
+
+TEST(Doctor, TheDaemonsPlanMustBeInTheKernelAndKept) {
+    expect(Weight::note, "nothing is paced on this node: no answer",
+           [](Look& look) { look.daemon = failure("no answer"); });
+    expect(Weight::loses, "is not in the kernel", [](Look& look) { (*look.daemon)["in_step"] = false; });
+    expect(Weight::loses, "cannot read", [](Look& look) { (*look.daemon)["kernel_error"] = "gone"; });
+    expect(Weight::loses, "however slowly",
+           [](Look& look) { (*look.daemon)["feedback"] = {{"at_its_bound", true}}; });
+    expect(Weight::slows, "and headwayd does not answer", [](Look& look) {
+        look.daemon = failure("no answer");
+        look.devices["eth0"].qdisc = "gap";
+        look.devices["eth0"].is_qdisc_default = false;
+    });
+}
+
+json class_of(json rate, std::uint64_t wire_bytes) {
+    return {{"classid", "6a70:10"}, {"in_kernel", true}, {"bytes_per_s", std::move(rate)},
+            {"wire_bytes", wire_bytes}};
+}
+
+TEST(Doctor, AClassMustNotSendMoreThanItsRate) {
+    Look before = healthy(), after = healthy();
+    const auto judged = [&](const json& earlier, const json& now) {
+        (*before.daemon)["classes"] = {earlier};
+        (*after.daemon)["classes"] = {now};
+        return found(before, after);
+    };
+    EXPECT_TRUE(judged(class_of(1000, 0), class_of(1000, 5'100)).empty());
+    const auto findings = judged(class_of(1000, 0), class_of(1000, 5'101));
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_EQ(findings.front().weight, Weight::loses);
+    EXPECT_TRUE(judged(class_of(nullptr, 0), class_of(nullptr, 1'000'000)).empty());
+    EXPECT_TRUE(judged(class_of(2000, 0), class_of(1000, 9'000)).empty()) << "the rate has changed";
+}
+
+TEST(Doctor, TheMostImportantComesFirst) {
+    Look before = healthy(), after = healthy();
+    after.settings["tcp_slow_start_after_idle"] = "1";
+    after.settings["tcp_sack"] = "0";
+    after.devices["eth0"].facts["duplex"] = "half";
+    after.tcp["TCPTimeouts"] += 1;
+    std::vector<Weight> weights;
+    for (const Finding& finding : found(before, after)) weights.push_back(finding.weight);
+    EXPECT_EQ(weights, (std::vector{Weight::stalls, Weight::loses, Weight::slows, Weight::note}));
+}
+
+TEST(Doctor, AnInterfaceThatCameMeanwhileHasNoEarlierCounters) {
+    Look before = healthy();
+    before.devices.clear();
+    EXPECT_TRUE(found(before, healthy()).empty());
+}
+
+// ------------------------------------------------------------ what the kernel says
+
+TEST(Doctor, ReadsARoute) {
+    Writer writer(RTM_NEWROUTE, 0, 1, 0);
+    auto* route = static_cast<rtmsg*>(writer.extra(sizeof(rtmsg)));
+    route->rtm_family = AF_INET;
+    const std::uint32_t gateway = inet_addr("10.1.0.254"), source = inet_addr("10.1.0.1");
+    mnl_attr_put_u32(writer.header(), RTA_OIF, 7);
+    mnl_attr_put_u32(writer.header(), RTA_GATEWAY, gateway);
+    mnl_attr_put_u32(writer.header(), RTA_PREFSRC, source);
+    nlattr* metrics = mnl_attr_nest_start(writer.header(), RTA_METRICS);
+    mnl_attr_put_u32(writer.header(), RTAX_RTO_MIN, 5);
+    mnl_attr_put_u32(writer.header(), RTAX_MTU, 9000);
+    mnl_attr_put_strz(writer.header(), RTAX_CC_ALGO, "dctcp");
+    mnl_attr_nest_end(writer.header(), metrics);
+    const auto answer = decode_route(writer.header());
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->ifindex, 7);
+    EXPECT_EQ(answer->path.gateway, "10.1.0.254");
+    EXPECT_EQ(answer->path.source, "10.1.0.1");
+    EXPECT_EQ(answer->path.rto_min_ms, 5U);
+    EXPECT_EQ(answer->path.mtu_bytes, 9000U);
+    EXPECT_EQ(answer->path.congestion_control, "dctcp");
+}
+
+TEST(Doctor, AsksForRoutesOfBothFamilies) {
+    for (const auto& [address, family, bits] : {std::tuple{"10.1.0.1", AF_INET, 32}, {"fd00::1", AF_INET6, 128}}) {
+        auto query = encode_route_query(address);
+        ASSERT_TRUE(query);
+        const auto* route = static_cast<const rtmsg*>(mnl_nlmsg_get_payload(query->header()));
+        EXPECT_EQ(route->rtm_family, family);
+        EXPECT_EQ(route->rtm_dst_len, bits);
+    }
+    EXPECT_FALSE(encode_route_query("fe80::1%eth0"));
+}
+
+TEST(Doctor, ReadsTcpsCounters) {
+    const auto counters =
+        tcp_counters_in("TcpExt: SyncookiesSent TCPTimeouts\nTcpExt: 1 42\n",
+                        "Tcp: OutSegs RetransSegs\nTcp: 100 3\nUdp: OutSegs\nUdp: 9\n");
+    EXPECT_EQ(counters, (std::map<std::string, std::uint64_t>{
+                            {"OutSegs", 100}, {"RetransSegs", 3}, {"TCPTimeouts", 42}}));
+}
+
+TEST(Doctor, TheSystemsLeastTimeOutHoldsWhereARouteHasNone) {
+    Look look = healthy();
+    EXPECT_EQ(rto_min_ms(look, look.paths.front()), 200);
+    look.settings["tcp_rto_min_us"] = "5000";
+    EXPECT_EQ(rto_min_ms(look, look.paths.front()), 5);
+    look.paths.front().rto_min_ms = 40;
+    EXPECT_EQ(rto_min_ms(look, look.paths.front()), 40);
+}
+
+TEST(Doctor, LooksAtThisMachine) {
+    const Look seen = look({"127.0.0.1", "no such host"}, "/nonexistent/control.sock");
+    ASSERT_EQ(seen.paths.size(), 1U);
+    EXPECT_EQ(seen.paths.front().device, "lo");
+    ASSERT_EQ(seen.failures.size(), 1U);
+    EXPECT_EQ(seen.failures.front().host, "no such host");
+    EXPECT_EQ(seen.devices.at("lo").fact("mtu"), "65536");
+    EXPECT_FALSE(seen.daemon);
+    EXPECT_FALSE(seen.setting("tcp_congestion_control").empty());
+}
+
+}  // namespace
+}  // namespace headway::test

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doctor/judge.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <sstream>
+
+#include "model/rate.hpp"
+
+namespace headway {
+namespace {
+
+using nlohmann::json;
+
+constexpr double system_rto_min_ms = 200;  // TCP_RTO_MIN of Linux
+// So many of a million segments, since the node's start, are more than bad luck.
+constexpr double timeouts_per_million = 10;
+// Of the segments sent while looking; fewer are found and repaired within a round trip.
+constexpr double retransmitted_share = 0.001;
+// A class that sends so much more than its rate is not paced.
+constexpr double rate_tolerance = 1.02;
+constexpr double megabit_bits = 1e6;
+
+/// Drivers of cards that drop the PAUSE frames of everybody but their own firmware, by a
+/// filter that the driver installs: so gap frames take no time there.
+constexpr std::array drivers_without_gap_frames{"i40e", "ice"};
+
+std::uint64_t number_in(const std::string& text) {
+    std::uint64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+/// The last of tcp_rmem's or tcp_wmem's three numbers.
+std::uint64_t largest_buffer_bytes(const std::string& setting) {
+    return number_in(setting.substr(setting.rfind(' ') + 1));
+}
+
+std::string counted(std::uint64_t count, const char* one, const char* many) {
+    return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+class Judge {
+public:
+    Judge(const Look& before, const Look& after, double seconds)
+        : before_(before), after_(after), seconds_(seconds) {}
+
+    [[nodiscard]] std::vector<Finding> findings() && {
+        judge_losses();
+        for (const auto& [name, device] : after_.devices) judge_device(name, device);
+        judge_tcp();
+        for (const HostPath& path : after_.paths) judge_path(path);
+        judge_interfaces();
+        judge_daemon();
+        std::stable_sort(found_.begin(), found_.end(), [](const Finding& a, const Finding& b) {
+            return a.weight < b.weight;
+        });
+        return std::move(found_);
+    }
+
+private:
+    void add(Weight weight, std::string seen, std::string to_do) {
+        found_.push_back({weight, std::move(seen), std::move(to_do)});
+    }
+
+    [[nodiscard]] std::uint64_t tcp_rose(const char* name) const {
+        return after_.tcp_counter(name) - std::min(before_.tcp_counter(name), after_.tcp_counter(name));
+    }
+
+    [[nodiscard]] std::uint64_t device_rose(const std::string& name, const char* counter) const {
+        const auto earlier = before_.devices.find(name);
+        const auto now = after_.devices.at(name).counter(counter);
+        return earlier != before_.devices.end() ? now - std::min(earlier->second.counter(counter), now) : 0;
+    }
+
+    [[nodiscard]] double least_rto_ms() const {
+        double least = system_rto_min_ms;
+        for (const HostPath& path : after_.paths) least = std::min(least, rto_min_ms(after_, path));
+        return least;
+    }
+
+    void judge_losses() {
+        const std::string pace =
+            "Pace the exchanges that end in a burst into one link: describe the network in "
+            "headway.toml, start headwayd, and see headway plan for the rates.  Without Headway a "
+            "smaller rto_min on the route shortens each time-out (ip route change ... rto_min 5ms).";
+        if (const auto timeouts = tcp_rose("TCPTimeouts"); timeouts > 0) {
+            add(Weight::stalls,
+                fmt::format("{} in {:.0f} s: each has held a connection for {:.0f} ms or more.",
+                            counted(timeouts, "retransmission time-out", "retransmission time-outs"),
+                            seconds_, least_rto_ms()),
+                pace);
+            return;
+        }
+        const auto again = tcp_rose("RetransSegs"), segments = tcp_rose("OutSegs");
+        if (static_cast<double>(again) > retransmitted_share * static_cast<double>(segments)) {
+            add(Weight::loses,
+                fmt::format("{} of {} were sent again in {:.0f} s, without a time-out.",
+                            again, counted(segments, "segment", "segments"), seconds_),
+                pace);
+        }
+        const double sent = static_cast<double>(after_.tcp_counter("OutSegs"));
+        const double timeouts = static_cast<double>(after_.tcp_counter("TCPTimeouts"));
+        if (sent > 0 && timeouts / sent * 1e6 > timeouts_per_million) {
+            add(Weight::loses,
+                fmt::format("{:.0f} retransmission time-outs of {:.0f} segments since the node's start, "
+                            "and none while looking.",
+                            timeouts, sent),
+                "Look again while a program runs (--seconds): if time-outs rise then, pace it.  They "
+                "may also be of hosts that did not answer.");
+        }
+    }
+
+    void judge_device(const std::string& name, const DeviceLook& device) {
+        judge_link(name, device);
+        judge_received(name);
+        judge_pause(name, device);
+        judge_qdisc(name, device);
+        for (const char* offload : {"tso", "gso", "gro"}) {
+            if (device.fact(offload) == "off") {
+                add(Weight::slows, fmt::format("{}: {} is off, so each packet is handled by itself.", name, offload),
+                    fmt::format("ethtool -K {} {} on, unless it was switched off for a reason.", name, offload));
+            }
+        }
+    }
+
+    void judge_link(const std::string& name, const DeviceLook& device) {
+        if (device.fact("carrier") == "0" || device.fact("operstate") == "down") {
+            add(Weight::loses, fmt::format("{} has no link.", name),
+                "Look at the cable and the port of the switch.");
+        }
+        if (device.fact("duplex") == "half") {
+            add(Weight::loses, fmt::format("{} works in half duplex: data and acknowledgements collide.", name),
+                fmt::format("Let both ends negotiate (ethtool -s {} autoneg on).", name));
+        }
+        if (const auto broken = device_rose(name, "statistics/rx_crc_errors"); broken > 0) {
+            add(Weight::loses,
+                fmt::format("{} has received {} broken in {:.0f} s.", name,
+                            counted(broken, "frame", "frames"), seconds_),
+                "Change the cable or the transceiver.");
+        }
+    }
+
+    void judge_received(const std::string& name) {
+        std::uint64_t lost = 0;
+        for (const char* counter : {"statistics/rx_missed_errors", "statistics/rx_fifo_errors"})
+            lost += device_rose(name, counter);
+        if (lost > 0) {
+            add(Weight::loses,
+                fmt::format("{} has lost {} in {:.0f} s because its receive ring was full.", name,
+                            counted(lost, "frame", "frames"), seconds_),
+                fmt::format("A longer ring (ethtool -G {} rx ...), or interrupts on more processors.", name));
+        }
+        if (const auto dropped = device_rose(name, "statistics/tx_dropped"); dropped > 0) {
+            add(Weight::loses,
+                fmt::format("{} has dropped {} of its own in {:.0f} s before they were sent.", name,
+                            counted(dropped, "frame", "frames"), seconds_),
+                fmt::format("Look at the queue of {} (tc -s qdisc show dev {}).", name, name));
+        }
+    }
+
+    void judge_pause(const std::string& name, const DeviceLook& device) {
+        for (const auto& [counter, value] : device.counters) {
+            const bool counts_pauses = counter.starts_with("ethtool/") && counter.find("rx") != std::string::npos &&
+                                       (counter.find("pause") != std::string::npos ||
+                                        counter.find("xoff") != std::string::npos);
+            const auto pauses = counts_pauses ? device_rose(name, counter.c_str()) : 0;
+            if (pauses == 0) continue;
+            add(Weight::loses,
+                fmt::format("the switch has paused {} {} in {:.0f} s ({}).", name,
+                            counted(pauses, "time", "times"), seconds_, counter),
+                "The switch's buffers fill: pace the senders.  Paused links also hold up traffic that "
+                "has nothing to do with the full port.");
+            break;
+        }
+        if (device.fact("pause_tx") == "on") {
+            add(Weight::note,
+                fmt::format("{} may send PAUSE frames itself, which gap frames would cancel: headwayd "
+                            "paces it by the timer.",
+                            name),
+                fmt::format("For gap frames: ethtool -A {} tx off.", name));
+        }
+        const std::string driver = device.fact("driver_name");
+        if (std::find(drivers_without_gap_frames.begin(), drivers_without_gap_frames.end(), driver) !=
+            drivers_without_gap_frames.end()) {
+            add(Weight::note,
+                fmt::format("{} is driven by {}, which drops PAUSE frames that the host sends: gap frames "
+                            "take no time there.",
+                            name, driver),
+                "Leave it to headwayd, whose self-test chooses the timer.");
+        }
+    }
+
+    void judge_qdisc(const std::string& name, const DeviceLook& device) {
+        if (device.is_qdisc_default) return;
+        if (device.qdisc == "gap") {
+            if (!after_.daemon) {
+                add(Weight::slows,
+                    fmt::format("{} has the qdisc gap, and headwayd does not answer: its classes keep the "
+                                "rates that they fell back to.",
+                                name),
+                    "Start headwayd, or remove the qdisc (tc qdisc del dev " + name + " root).");
+            }
+            return;
+        }
+        for (const char* shaper : {"tbf", "htb", "netem", "hfsc", "cake", "cbq"}) {
+            if (device.qdisc != shaper) continue;
+            add(Weight::note,
+                fmt::format("somebody has given {} the qdisc {}, which may limit or delay what it sends.",
+                            name, shaper),
+                fmt::format("See tc -s qdisc show dev {}; headwayd does not replace it.", name));
+        }
+    }
+
+    void judge_tcp() {
+        struct Rule {
+            const char* setting;
+            bool (*is_bad)(std::uint64_t value);
+            Weight weight;
+            const char* seen;
+            const char* to_do;
+        };
+        static constexpr auto is_zero = [](std::uint64_t value) { return value == 0; };
+        static constexpr Rule rules[] = {
+            {"tcp_early_retrans", is_zero, Weight::slows,
+             "tail loss probes are off (tcp_early_retrans is 0): a lost last segment always costs a "
+             "whole time-out.",
+             "sysctl -w net.ipv4.tcp_early_retrans=3"},
+            {"tcp_recovery", [](std::uint64_t value) { return (value & 1) == 0; }, Weight::slows,
+             "RACK is off (tcp_recovery): lost retransmissions are found by time-outs only.",
+             "sysctl -w net.ipv4.tcp_recovery=1"},
+            {"tcp_sack", is_zero, Weight::slows,
+             "selective acknowledgements are off (tcp_sack is 0): several losses in a window cost a round "
+             "trip or a time-out each.",
+             "sysctl -w net.ipv4.tcp_sack=1"},
+            {"tcp_moderate_rcvbuf", is_zero, Weight::slows,
+             "receive buffers do not grow by themselves (tcp_moderate_rcvbuf is 0).",
+             "sysctl -w net.ipv4.tcp_moderate_rcvbuf=1"},
+            {"tcp_slow_start_after_idle", [](std::uint64_t value) { return value != 0; }, Weight::note,
+             "a connection that was idle for a time-out starts again with ten segments "
+             "(tcp_slow_start_after_idle is 1), which matters over delays of milliseconds.",
+             "sysctl -w net.ipv4.tcp_slow_start_after_idle=0, if these connections are paced."},
+        };
+        for (const Rule& rule : rules) {
+            const std::string text = after_.setting(rule.setting);
+            if (!text.empty() && rule.is_bad(number_in(text))) add(rule.weight, rule.seen, rule.to_do);
+        }
+    }
+
+    void judge_path(const HostPath& path) {
+        const auto device = after_.devices.find(path.device);
+        if (path.device == "lo") {
+            add(Weight::note, fmt::format("{} is this node itself.", path.host),
+                "Name the other hosts of a job.");
+            return;
+        }
+        if (device == after_.devices.end()) return;
+        if (path.mtu_bytes != 0 && path.mtu_bytes < number_in(device->second.fact("mtu"))) {
+            add(Weight::slows,
+                fmt::format("packets to {} have {} bytes at most, and {} could send {}.", path.host,
+                            path.mtu_bytes, path.device, device->second.fact("mtu")),
+                "Give the whole way the same MTU, or remove the route's.");
+        }
+        judge_buffers(path, device->second);
+    }
+
+    /// A connection can have no more under way than its buffers hold.
+    void judge_buffers(const HostPath& path, const DeviceLook& device) {
+        const double bits_per_s = static_cast<double>(number_in(device.fact("speed"))) * megabit_bits;
+        if (path.longest_rtt_us == 0 || bits_per_s == 0) return;
+        const double needed_bytes = bits_per_s / 8 * path.longest_rtt_us / 1e6;
+        for (const char* setting : {"tcp_wmem", "tcp_rmem"}) {
+            const double largest = static_cast<double>(largest_buffer_bytes(after_.setting(setting)));
+            if (largest == 0 || largest >= needed_bytes) continue;
+            add(Weight::slows,
+                fmt::format("buffers of {:.0f} bytes ({}) hold less than the {:.0f} that are under way to {} "
+                            "at {} and a round trip of {:.1f} ms.",
+                            largest, setting, needed_bytes, path.host,
+                            rate_to_text({static_cast<std::uint64_t>(bits_per_s)}),
+                            path.longest_rtt_us / 1e3),
+                fmt::format("Make the last number of net.ipv4.{} {:.0f} or more.", setting, 2 * needed_bytes));
+        }
+    }
+
+    /// Open MPI uses all interfaces that are up, and MPICH's UCX the fastest ones.
+    void judge_interfaces() {
+        std::string used, others;
+        for (const auto& [name, address] : after_.addresses) {
+            auto& list = after_.devices.contains(name) ? used : others;
+            list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", name, address);
+        }
+        if (used.empty() || others.empty()) return;
+        const std::string& first = after_.devices.begin()->first;
+        add(Weight::note,
+            fmt::format("the node has other interfaces that are up, {}, where Open MPI and UCX connect as well if "
+                        "the other hosts have addresses there.",
+                        others),
+            fmt::format("Name the one to use: mpirun --mca btl_tcp_if_include {0}, or UCX_NET_DEVICES={0}.", first));
+    }
+
+    void judge_daemon() {
+        if (!after_.daemon) {
+            add(Weight::note, "nothing is paced on this node: " + after_.daemon.error().message + ".",
+                "Start it (systemctl start headwayd) if this node is to be paced.");
+            return;
+        }
+        const json& now = *after_.daemon;
+        if (const json error = now.value("kernel_error", json()); error.is_string()) {
+            add(Weight::loses, "headwayd cannot read what the kernel has: " + error.get<std::string>() + ".",
+                "See headway status and the log of headwayd.");
+        } else if (!now.value("in_step", true)) {
+            add(Weight::loses, "what headwayd has planned is not in the kernel.",
+                "See headway status, which names what the kernel refused.");
+        }
+        if (before_.daemon) judge_classes(before_.daemon->value("classes", json::array()),
+                                          now.value("classes", json::array()));
+        const json feedback = now.value("feedback", json());
+        if (feedback.is_object() && feedback.value("at_its_bound", false)) {
+            add(Weight::loses, "packets of paced connections are lost however slowly they are sent.",
+                "headway.toml promises more than the network has, or somebody else fills its links.");
+        }
+    }
+
+    void judge_classes(const json& earlier, const json& now) {
+        for (const json& entry : now) {
+            const json rate = entry.value("bytes_per_s", json());
+            if (!rate.is_number() || !entry.value("in_kernel", false) || seconds_ <= 0) continue;
+            for (const json& old : earlier) {
+                if (old.value("classid", "") != entry.value("classid", "")) continue;
+                const double sent = entry.value("wire_bytes", 0.0) - old.value("wire_bytes", 0.0);
+                const bool kept_one_rate = old.value("bytes_per_s", json()) == rate;
+                if (!kept_one_rate || sent / seconds_ <= rate_tolerance * rate.get<double>()) continue;
+                add(Weight::loses,
+                    fmt::format("class {} has sent {:.0f} bytes a second, more than its rate of {:.0f}.",
+                                entry.value("classid", ""), sent / seconds_, rate.get<double>()),
+                    "See tc -s class show; please report this with the output of headway selftest --report.");
+            }
+        }
+    }
+
+    const Look& before_;
+    const Look& after_;
+    double seconds_;
+    std::vector<Finding> found_;
+};
+
+}  // namespace
+
+const char* weight_name(Weight weight) {
+    switch (weight) {
+    case Weight::stalls: return "stalls";
+    case Weight::loses: return "loses";
+    case Weight::slows: return "slows";
+    case Weight::note: break;
+    }
+    return "note";
+}
+
+double rto_min_ms(const Look& look, const HostPath& path) {
+    if (path.rto_min_ms) return *path.rto_min_ms;
+    const std::string setting = look.setting("tcp_rto_min_us");
+    return setting.empty() ? system_rto_min_ms : static_cast<double>(number_in(setting)) / 1e3;
+}
+
+std::vector<Finding> judge(const Look& before, const Look& after, std::chrono::duration<double> between) {
+    return Judge(before, after, between.count()).findings();
+}
+
+bool costs_performance(const std::vector<Finding>& findings) {
+    return std::any_of(findings.begin(), findings.end(),
+                       [](const Finding& one) { return one.weight != Weight::note; });
+}
+
+}  // namespace headway

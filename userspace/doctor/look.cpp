@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doctor/look.hpp"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <libmnl/libmnl.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netdb.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "daemon/control_client.hpp"
+#include "netlink/mnl_transport.hpp"
+#include "netlink/netlink_attributes.hpp"
+#include "netlink/netlink_exchange.hpp"
+#include "netlink/netlink_traffic_control.hpp"
+#include "netlink/tcp_counters.hpp"
+#include "selftest/device_facts.hpp"
+
+namespace headway {
+namespace {
+
+constexpr const char* setting_names[] = {
+    "net/ipv4/tcp_congestion_control", "net/ipv4/tcp_early_retrans", "net/ipv4/tcp_recovery",
+    "net/ipv4/tcp_sack", "net/ipv4/tcp_slow_start_after_idle", "net/ipv4/tcp_rmem",
+    "net/ipv4/tcp_wmem", "net/ipv4/tcp_rto_min_us", "net/ipv4/tcp_moderate_rcvbuf",
+    "net/core/default_qdisc"};
+constexpr const char* netstat_names[] = {"TCPTimeouts",    "TCPLossProbes", "TCPLostRetransmit",
+                                         "TCPFastRetrans", "TCPRcvQDrop",   "TCPBacklogDrop",
+                                         "ListenDrops"};
+constexpr const char* snmp_names[] = {"OutSegs", "RetransSegs"};
+
+std::string text_of_file(const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+}
+
+std::string first_line(std::string text) {
+    return text.substr(0, text.find('\n'));
+}
+
+template <class Map>
+typename Map::mapped_type found_in(const Map& map, const std::string& name) {
+    const auto found = map.find(name);
+    return found != map.end() ? found->second : typename Map::mapped_type{};
+}
+
+// ---------------------------------------------------------------------- routes
+
+std::string address_text(const nlattr* attribute) {
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    const auto length = mnl_attr_get_payload_len(attribute);
+    if (length != 4 && length != 16) return "";
+    ::inet_ntop(length == 4 ? AF_INET : AF_INET6, mnl_attr_get_payload(attribute), text.data(),
+                text.size());
+    return text.data();
+}
+
+void read_metrics(HostPath& path, const nlattr* metrics) {
+    for_each_nested_attribute(metrics, [&](const nlattr* metric) {
+        switch (mnl_attr_get_type(metric)) {
+        case RTAX_MTU: path.mtu_bytes = attribute_u32(metric); break;
+        case RTAX_RTO_MIN: path.rto_min_ms = attribute_u32(metric); break;
+        case RTAX_CC_ALGO: path.congestion_control = attribute_text(metric); break;
+        default: break;
+        }
+    });
+}
+
+Result<std::string> address_of(const std::string& host) {
+    const addrinfo hints{.ai_flags = AI_ADDRCONFIG, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM,
+                         .ai_protocol = 0, .ai_addrlen = 0, .ai_addr = nullptr,
+                         .ai_canonname = nullptr, .ai_next = nullptr};
+    addrinfo* found = nullptr;
+    const int status = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);
+    if (status != 0) return failure("its name has no address: {}", ::gai_strerror(status));
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all(found, ::freeaddrinfo);
+    std::array<char, NI_MAXHOST> text{};
+    if (::getnameinfo(found->ai_addr, found->ai_addrlen, text.data(), text.size(), nullptr, 0,
+                      NI_NUMERICHOST) != 0) {
+        return failure("its address cannot be read");
+    }
+    return std::string(text.data());
+}
+
+Result<HostPath> path_to(NetlinkExchange& kernel, const std::string& host) {
+    const auto address = address_of(host);
+    if (!address) return tl::unexpected(address.error());
+    const auto query = encode_route_query(*address);
+    if (!query) return tl::unexpected(query.error());
+    std::optional<RouteAnswer> route;
+    const auto asked = kernel.query(*query, [&] { route.reset(); },
+                                    [&](const nlmsghdr* message) -> Result<void> {
+                                        if (auto answer = decode_route(message)) route = std::move(answer);
+                                        return {};
+                                    });
+    if (!asked) return failure("the kernel has no route to {}: {}", *address, asked.error().message);
+    std::array<char, IF_NAMESIZE> name{};
+    if (!route || ::if_indextoname(static_cast<unsigned>(route->ifindex), name.data()) == nullptr) {
+        return failure("the kernel tells no interface towards {}", *address);
+    }
+    route->path.host = host;
+    route->path.address = *address;
+    route->path.device = name.data();
+    return std::move(route->path);
+}
+
+void look_at_paths(Look& look, const std::vector<std::string>& hosts) {
+    auto transport = MnlTransport::open();
+    for (const std::string& host : hosts) {
+        Result<HostPath> path = failure("netlink cannot be used");
+        if (transport) {
+            NetlinkExchange kernel(*transport);
+            path = path_to(kernel, host);
+        }
+        if (path) {
+            look.paths.push_back(std::move(*path));
+        } else {
+            look.failures.push_back({host, path.error().message});
+        }
+    }
+}
+
+/// The interface of the default route; "": there is none.
+std::string default_device() {
+    std::istringstream lines(text_of_file("/proc/net/route"));
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::string device, destination;
+        if (words >> device >> destination && destination == "00000000") return device;
+    }
+    return "";
+}
+
+void look_at_connections(Look& look) {
+    auto transport = MnlTransport::open(NETLINK_SOCK_DIAG);
+    if (!transport) return;
+    const auto flows = read_tcp_flows(*transport);
+    if (!flows) return;
+    for (HostPath& path : look.paths) {
+        const auto address = parse_ip_prefix(path.address);
+        for (const TcpFlow& flow : *flows) {
+            if (address && flow.remote == *address)
+                path.longest_rtt_us = std::max(path.longest_rtt_us, flow.rtt_us);
+        }
+    }
+}
+
+// --------------------------------------------------------------------- devices
+
+DeviceLook look_at_device(const std::string& name) {
+    DeviceLook device{device_facts(name), device_counters(name)};
+    auto transport = MnlTransport::open();
+    if (!transport) return device;
+    auto kernel = NetlinkTrafficControl::open(*transport, name);
+    if (!kernel) return device;
+    if (const auto root = kernel->root_qdisc(); root && *root) {
+        device.qdisc = (*root)->kind;
+        device.is_qdisc_default = (*root)->is_default();
+    }
+    return device;
+}
+
+void look_at_addresses(Look& look) {
+    ifaddrs* first = nullptr;
+    if (::getifaddrs(&first) != 0) return;
+    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(first, ::freeifaddrs);
+    for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
+        const bool counts = one->ifa_addr != nullptr && one->ifa_addr->sa_family == AF_INET &&
+                            (one->ifa_flags & IFF_UP) != 0 && (one->ifa_flags & IFF_LOOPBACK) == 0;
+        if (!counts) continue;
+        std::array<char, INET_ADDRSTRLEN> text{};
+        const auto* address = reinterpret_cast<const sockaddr_in*>(one->ifa_addr);
+        ::inet_ntop(AF_INET, &address->sin_addr, text.data(), text.size());
+        look.addresses.emplace(one->ifa_name, text.data());
+    }
+}
+
+void look_at_settings(Look& look) {
+    for (const std::string name : setting_names) {
+        std::string text = first_line(text_of_file("/proc/sys/" + name));
+        std::replace(text.begin(), text.end(), '\t', ' ');
+        if (!text.empty()) look.settings[name.substr(name.rfind('/') + 1)] = text;
+    }
+}
+
+DaemonLook look_at_daemon(const std::string& socket) {
+    auto client = ControlClient::connect(socket);
+    if (!client) return tl::unexpected(client.error());
+    return client->request("status");
+}
+
+}  // namespace
+
+std::string DeviceLook::fact(const std::string& name) const { return found_in(facts, name); }
+std::uint64_t DeviceLook::counter(const std::string& name) const { return found_in(counters, name); }
+std::string Look::setting(const std::string& name) const { return found_in(settings, name); }
+std::uint64_t Look::tcp_counter(const std::string& name) const { return found_in(tcp, name); }
+
+Result<NetlinkMessage> encode_route_query(const std::string& address) {
+    std::array<std::byte, sizeof(in6_addr)> bytes{};
+    const bool is_v6 = address.find(':') != std::string::npos;
+    if (::inet_pton(is_v6 ? AF_INET6 : AF_INET, address.c_str(), bytes.data()) != 1) {
+        return failure("{} is no address that can be asked for", address);
+    }
+    NetlinkMessage message;
+    nlmsghdr* header = mnl_nlmsg_put_header(message.header());
+    header->nlmsg_type = RTM_GETROUTE;
+    header->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+    auto* route = static_cast<rtmsg*>(mnl_nlmsg_put_extra_header(header, sizeof(rtmsg)));
+    route->rtm_family = is_v6 ? AF_INET6 : AF_INET;
+    route->rtm_dst_len = is_v6 ? 128 : 32;
+    mnl_attr_put(header, RTA_DST, is_v6 ? sizeof(in6_addr) : sizeof(in_addr), bytes.data());
+    return message;
+}
+
+std::optional<RouteAnswer> decode_route(const nlmsghdr* message) {
+    if (message->nlmsg_type != RTM_NEWROUTE || message->nlmsg_len < NLMSG_LENGTH(sizeof(rtmsg))) {
+        return std::nullopt;
+    }
+    RouteAnswer answer;
+    for_each_attribute(message, sizeof(rtmsg), [&](const nlattr* attribute) {
+        switch (mnl_attr_get_type(attribute)) {
+        case RTA_OIF: answer.ifindex = static_cast<int>(attribute_u32(attribute)); break;
+        case RTA_GATEWAY: answer.path.gateway = address_text(attribute); break;
+        case RTA_PREFSRC: answer.path.source = address_text(attribute); break;
+        case RTA_METRICS: read_metrics(answer.path, attribute); break;
+        default: break;
+        }
+    });
+    return answer;
+}
+
+std::map<std::string, std::uint64_t> tcp_counters_in(const std::string& netstat,
+                                                     const std::string& snmp) {
+    std::map<std::string, std::uint64_t> counters;
+    for (const char* name : netstat_names) {
+        if (const auto value = proc_net_counter(netstat, "TcpExt:", name)) counters[name] = *value;
+    }
+    for (const char* name : snmp_names) {
+        if (const auto value = proc_net_counter(snmp, "Tcp:", name)) counters[name] = *value;
+    }
+    return counters;
+}
+
+Look look(const std::vector<std::string>& hosts, const std::string& daemon_socket) {
+    Look found;
+    look_at_paths(found, hosts);
+    look_at_connections(found);
+    for (const HostPath& path : found.paths) found.devices.try_emplace(path.device);
+    if (const std::string device = default_device(); hosts.empty() && !device.empty()) {
+        found.devices.try_emplace(device);
+    }
+    for (auto& [name, device] : found.devices) device = look_at_device(name);
+    look_at_addresses(found);
+    look_at_settings(found);
+    found.tcp = tcp_counters_in(text_of_file("/proc/self/net/netstat"),
+                                text_of_file("/proc/self/net/snmp"));
+    found.daemon = look_at_daemon(daemon_socket);
+    return found;
+}
+
+}  // namespace headway

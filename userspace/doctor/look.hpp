@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What headway doctor looks at, as values.  Nothing here needs root, the qdisc's module or
+// the daemon, and nothing is changed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "model/error.hpp"
+#include "netlink/tcp_sockets.hpp"
+
+namespace headway {
+
+/// How the kernel would send to a host.
+struct HostPath {
+    std::string host;     ///< as it was named
+    std::string address;  ///< of the host
+    std::string device;
+    std::string gateway;  ///< "": the host is on the same network
+    std::string source;   ///< address of this node
+    std::uint32_t mtu_bytes = 0;            ///< 0: the device's
+    std::optional<std::uint32_t> rto_min_ms;  ///< of the route; none: the system's
+    std::string congestion_control;         ///< of the route; "": the system's
+    std::uint32_t longest_rtt_us = 0;       ///< of the connections that are there; 0: of none
+};
+
+struct HostFailure {
+    std::string host;
+    std::string why;
+};
+
+/// An interface of a path, as device_facts() and device_counters() read it.
+struct DeviceLook {
+    std::map<std::string, std::string> facts;
+    std::map<std::string, std::uint64_t> counters;
+    std::string qdisc = "noqueue";  ///< at the root
+    bool is_qdisc_default = true;   ///< the kernel's own, installed by nobody
+
+    /// "": it is not known.
+    [[nodiscard]] std::string fact(const std::string& name) const;
+    [[nodiscard]] std::uint64_t counter(const std::string& name) const;
+};
+
+/// What headwayd answers to "status"; or why it does not.
+using DaemonLook = Result<nlohmann::json>;
+
+/// At one moment.
+struct Look {
+    std::vector<HostPath> paths;
+    std::vector<HostFailure> failures;  ///< hosts without a path
+    std::map<std::string, DeviceLook> devices;
+    std::map<std::string, std::string> addresses;  ///< of every interface that is up, but of loopback
+    std::map<std::string, std::string> settings;   ///< of TCP, as below /proc/sys
+    std::map<std::string, std::uint64_t> tcp;      ///< counters of TCP since the node's start
+    DaemonLook daemon = failure("nobody has asked");
+
+    [[nodiscard]] std::string setting(const std::string& name) const;
+    [[nodiscard]] std::uint64_t tcp_counter(const std::string& name) const;
+};
+
+/// Towards each of the hosts; without any, of the interface of the default route.
+/// `daemon_socket`: where headwayd listens.
+[[nodiscard]] Look look(const std::vector<std::string>& hosts, const std::string& daemon_socket);
+
+// Readers of what the kernel says, for tests.
+
+/// The query and the answer of RTM_GETROUTE.  `address`: text of an IPv4 or IPv6 address.
+[[nodiscard]] Result<NetlinkMessage> encode_route_query(const std::string& address);
+struct RouteAnswer {
+    int ifindex = 0;
+    HostPath path;
+};
+[[nodiscard]] std::optional<RouteAnswer> decode_route(const nlmsghdr* message);
+
+/// Of /proc/net/netstat and /proc/net/snmp.
+[[nodiscard]] std::map<std::string, std::uint64_t> tcp_counters_in(const std::string& netstat,
+                                                                   const std::string& snmp);
+
+}  // namespace headway
