@@ -5,7 +5,6 @@
 #include "pattern_player.hpp"
 #include "pending_requests.hpp"
 #include "real.hpp"
-#include "recorder.hpp"
 #include "sending_rate.hpp"
 
 namespace headway::glue::by_hand {
@@ -15,7 +14,6 @@ int around_init(const auto& init) {
     helper().before_init();
     const int status = init();
     helper().after_init();
-    recorder().begin();
     return status;
 }
 
@@ -38,10 +36,7 @@ int Init_thread(int* argc, char*** argv, int required, int* provided) {
 }
 
 int Request_free(MPI_Request* request) {
-    if (request != nullptr) {
-        pending_requests().forget(*request);
-        recorder().forget(*request);
-    }
+    if (request != nullptr) pending_requests().forget(*request);
     return real::Request_free(request);
 }
 
@@ -62,7 +57,6 @@ int Comm_free(MPI_Comm* comm) { return around_end(comm, real::Comm_free); }
 int Comm_disconnect(MPI_Comm* comm) { return around_end(comm, real::Comm_disconnect); }
 
 int Pcontrol(int level) {
-    recorder().enter_phase(level);
     pattern_player().enter_phase(level);
     return real::Pcontrol(level);
 }

@@ -19,7 +19,7 @@ int Comm_get_info(MPI_Comm comm, MPI_Info* info);
 int Comm_free(MPI_Comm* comm);
 int Comm_disconnect(MPI_Comm* comm);
 
-/// Marks a phase: see recorder.hpp and pattern_player.hpp.
+/// Marks a phase: see pattern_player.hpp.
 int Pcontrol(int level);
 
 /// Under MPI_IN_PLACE these two of MPI_Alltoall mean nothing and may hold

@@ -6,8 +6,9 @@
 
 into DIRECTORY:
   real.hpp       real::NAME(...): the MPI library's own function
-  wrappers.cpp   what runs when the program calls MPI_NAME or PMPI_NAME, and
-                 headway_wrapper_of(), which finds it by name
+  wrappers.cpp   what runs, where there is pacing, when the program calls MPI_NAME or
+                 PMPI_NAME, and headway_wrapper_of(), which finds it by name
+  recording.cpp  the same where there is recording
 
   generate_wrappers.py mpi TABLE DIRECTORY
 
@@ -111,10 +112,7 @@ def collective_body(function):
     call = f"real::{function.name}({function.passed()})"
     lines = [
         f"const auto size = [&] {{ return call_sizes::{operation}({described}); }};",
-        "const auto messages = [&](const MessageSink& sink) {",
-        f"    call_messages::{operation}({described}, sink);",
-        "};",
-        f"const CollectiveCall call{{{{Operation::{operation}, {root}}}, comm, size, messages}};",
+        f"const CollectiveCall call{{{{Operation::{operation}, {root}}}, comm, size}};",
     ]
     if "nonblocking" in function.kind:
         return lines + [f"return nonblocking(call, request, [&] {{ return {call}; }});"]
@@ -135,12 +133,6 @@ def body(function):
     if "collective" in function.kind:
         return collective_body(function)
     call = f"real::{function.name}({function.passed()})"
-    if "send" in function.kind:
-        return ["recorder().sent(comm, dest, count, datatype);", f"return {call};"]
-    if "send_init" in function.kind:
-        return [f"const int status = {call};",
-                "if (status == MPI_SUCCESS) recorder().prepared(*request, comm, dest, count, datatype);",
-                "return status;"]
     for kind, part in (("starts", "starting"), ("completes", "completing")):
         if kind in function.kind:
             named = ", ".join(f".{argument.name} = {argument.name}" for argument in function.arguments
@@ -149,9 +141,37 @@ def body(function):
     return [f"return by_hand::{function.name}({function.passed()});"]
 
 
-def wrapper(function):
+def recording_body(function):
+    call = f"real::{function.name}({function.passed()})"
+    if "send" in function.kind:
+        return ["recorder().sent(comm, dest, count, datatype);", f"return {call};"]
+    if "send_init" in function.kind:
+        return [f"const int status = {call};",
+                "if (status == MPI_SUCCESS) recorder().prepared(*request, comm, dest, count, datatype);",
+                "return status;"]
+    if "collective" not in function.kind:
+        return [f"return by_hand::{function.name}({function.passed()});"]
+    operation = function.operation.lower()
+    described = function.passed(("request", "info"))
+    lines = ["const auto messages = [&](const MessageSink& sink) {",
+             f"    call_messages::{operation}({described}, sink);",
+             "};"]
+    if "persistent" in function.kind:
+        return lines + [f"return prepared_collective(Operation::{operation}, comm, request, messages, "
+                        f"[&] {{ return {call}; }});"]
+    return lines + [f"recorder().collective(Operation::{operation}, comm, messages);", f"return {call};"]
+
+
+def is_paced(function):
+    return not function.kind & {"send", "send_init"}
+
+
+def is_recorded(function):
+    return bool(function.kind & {"collective", "send", "send_init", "recorded"})
+
+
+def wrapper(function, lines):
     """Its type is compared with that of mpi.h."""
-    lines = body(function)
     if function.kind & {"collective", "send", "send_init"}:
         lines = ["const CallDepth depth;",
                  f"if (!depth.is_outermost()) return real::{function.name}({function.passed()});",
@@ -196,9 +216,14 @@ def write_helper(library, table, directory):
     write(directory, "real.hpp", BANNER + "#pragma once\n\n#include \"mpi_library.hpp\"\n"
           "#include \"next_function.hpp\"\n\nnamespace headway::glue::real {\n\n" +
           "\n".join(map(real, every)) + "\n}  // namespace headway::glue::real\n")
-    write(directory, "wrappers.cpp", BANNER + "#include \"wrapper_parts.hpp\"\n\n"
-          "using namespace headway::glue;\n\nnamespace {\nnamespace wrapped {\n\n" +
-          "\n".join(map(wrapper, every)) + "\n}  // namespace wrapped\n\n" + lookup(every))
+    for name, header, are_wrapped, its_body in (
+            ("wrappers.cpp", "wrapper_parts.hpp", is_paced, body),
+            ("recording.cpp", "record/record_wrappers.hpp", is_recorded, recording_body)):
+        wrapped = list(filter(are_wrapped, every))
+        write(directory, name, BANNER + f"#include \"next_function.hpp\"\n#include \"{header}\"\n\n"
+              "using namespace headway::glue;\n\nnamespace {\nnamespace wrapped {\n\n" +
+              "\n".join(wrapper(function, its_body(function)) for function in wrapped) +
+              "\n}  // namespace wrapped\n\n" + lookup(wrapped))
 
 
 def write(directory, name, text):

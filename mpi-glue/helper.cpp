@@ -11,9 +11,9 @@
 #include <memory>
 #include <string_view>
 
+#include "all_ranks.hpp"
 #include "job_name.hpp"
 #include "known_traffic.hpp"
-#include "launch_names.hpp"
 #include "message_size.hpp"
 #include "own_algorithms.hpp"
 #include "pattern_player.hpp"
@@ -24,8 +24,6 @@ namespace headway::glue {
 namespace {
 
 constexpr std::size_t reason_bytes = 512;
-/// For which a rank waits for the others before it goes on without pacing.
-constexpr std::chrono::milliseconds meeting_limit{2000};
 constexpr const char* off_switch = "HEADWAY=off switches Headway off";
 
 int reduce_over_job(int value, MPI_Op operation) {
@@ -74,21 +72,10 @@ void Helper::after_init() noexcept try {
     end_session();
 }
 
-/// Before the first collective: all ranks come to the same, and in a bounded time.
-bool Helper::meet_all_ranks() {
-    if (settings_.all_ranks) return true;
-    StartOutcome outcome;
-    auto names = open_launch_names();
-    if (names) {
-        notice_.set_job((*names)->job());
-        outcome = agree_on_start(**names, {rank_, ranks_, agreed_version(settings_),
-                                           std::max(meeting_limit, settings_.timeout)});
-    } else {
-        outcome = {false,
-                   "the launcher cannot tell whether all ranks have this library (" +
-                       names.error() + "); HEADWAY_ALL_RANKS=on promises that they have",
-                   true};
-    }
+/// Before the first collective; says it if not all take part.
+bool Helper::all_ranks_take_part() {
+    const auto [outcome, job] = meet_all_ranks(settings_, rank_, ranks_);
+    if (!job.empty()) notice_.set_job(job);
     if (outcome.all_take_part) return true;
     if (outcome.told_by_rank0 && !outcome.reason.empty()) announce("not pacing: " + outcome.reason);
     if (!outcome.told_by_rank0 && !outcome.reason.empty())
@@ -101,8 +88,7 @@ bool Helper::meet_all_ranks() {
 void Helper::join_job() {
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks_);
-    all_ranks_take_part_ = ranks_ < 2 || meet_all_ranks();
-    if (ranks_ < 2 || !all_ranks_take_part_) return;
+    if (ranks_ < 2 || !all_ranks_take_part()) return;
 
     job_ = broadcast_from(0, job_);
     notice_.set_job(job_);

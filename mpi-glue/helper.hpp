@@ -19,8 +19,8 @@
 // Lock order.  PendingRequests, PatternPlayer, SendingRate and Reporter call the helper
 // while they hold their own lock, and never each other; the helper's lock comes after
 // theirs.  Under it only the session and MPI's look-ups of communicators and attributes are
-// called.  OwnAlgorithms' and Recorder's locks guard lists of their own: nobody takes
-// another lock of ours under them, and MPI may call OwnAlgorithms back when a communicator
+// called.  OwnAlgorithms' lock guards a list of its own: nobody takes
+// another lock of ours under it, and MPI may call OwnAlgorithms back when a communicator
 // is freed, under whatever lock MPI has.
 #pragma once
 
@@ -130,10 +130,6 @@ public:
     [[nodiscard]] const HostTable& hosts() const { return hosts_; }
     [[nodiscard]] const std::string& job() const { return job_; }
     [[nodiscard]] const std::string& node() const { return node_; }
-    [[nodiscard]] int rank() const { return rank_; }
-    /// Known after after_init(): a collective of the library's own over MPI_COMM_WORLD
-    /// will end.
-    [[nodiscard]] bool all_ranks_take_part() const { return all_ranks_take_part_; }
 
     /// One line, of the first process on this node that has any; without a session, where
     /// all have the same to say, of rank 0.
@@ -149,7 +145,7 @@ private:
     };
 
     void join_job();
-    [[nodiscard]] bool meet_all_ranks();
+    [[nodiscard]] bool all_ranks_take_part();
     [[nodiscard]] std::string join_node();
     [[nodiscard]] bool has_daemon() const { return session_ && session_->has_daemon(); }
     [[nodiscard]] std::string prepare_job(std::string& state, bool& is_paced);
@@ -179,7 +175,6 @@ private:
     bool joined_ = false;  ///< after_init has run
     int rank_ = 0;
     int ranks_ = 0;
-    bool all_ranks_take_part_ = false;
     int patterns_key_ = MPI_KEYVAL_INVALID;
     int finalize_key_ = MPI_KEYVAL_INVALID;
     std::string node_;

@@ -204,6 +204,14 @@ static headway_function *find_next(const char *name)
 	return (headway_function *)found;
 }
 
+/* Does the user want a recording?  Then nothing is paced. */
+static bool records(void)
+{
+	const char *file = getenv("HEADWAY_RECORD");
+
+	return file && *file;
+}
+
 /* The file name of the helper library for this MPI library, NULL if there is none.
  * The ABI of MPI 5 has other handles, whatever library offers it.
  */
@@ -212,10 +220,10 @@ static const char *helper_name(void *library, const char *path)
 	if (!strncmp(file_of(path), "libmpi_abi", strlen("libmpi_abi")))
 		return NULL;
 	if (dlsym(library, "ompi_mpi_comm_world"))
-		return "libheadway-ompi.so";
+		return records() ? "libheadway-record-ompi.so" : "libheadway-ompi.so";
 	/* a public function of MPICH's, and so of all that are compatible with it */
 	if (dlsym(library, "MPIX_Grequest_class_create"))
-		return "libheadway-mpich.so";
+		return records() ? "libheadway-record-mpich.so" : "libheadway-mpich.so";
 	return NULL;
 }
 
@@ -283,7 +291,8 @@ static const struct choice *choose(void)
 		return known;
 	}
 	if (*found->why_not && launched_first())
-		say("not pacing: ", found->why_not, "; HEADWAY=off says nothing");
+		say(records() ? "no recording: " : "not pacing: ", found->why_not,
+		    "; HEADWAY=off says nothing");
 	return found;
 }
 

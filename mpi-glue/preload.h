@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What libheadway-mpi.so, which is preloaded, and libheadway-ompi.so and
- * libheadway-mpich.so, of which it opens the right one, know of each other.
+ * What libheadway-mpi.so, which is preloaded, and the helper libraries, of which it opens the
+ * one for the MPI library and for pacing or recording, know of each other.
  */
 #ifndef HEADWAY_PRELOAD_H
 #define HEADWAY_PRELOAD_H

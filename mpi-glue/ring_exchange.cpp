@@ -203,8 +203,7 @@ private:
             for (const int rank : ranks_at(host)) {
                 const Block block = elements_at(data, blocks.first[static_cast<std::size_t>(rank)],
                                                 blocks.of(rank), reduction_);
-                std::memcpy(to, block.data, bytes_of(block));
-                to += bytes_of(block);
+                to = std::copy_n(static_cast<const char*>(block.data), bytes_of(block), to);
             }
         }
         data_ = copy_.data();

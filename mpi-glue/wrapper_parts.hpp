@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "by_hand.hpp"
-#include "call_messages.hpp"
 #include "call_sizes.hpp"
 #include "exchange.hpp"
 #include "helper.hpp"
@@ -15,39 +14,18 @@
 #include "own_algorithms.hpp"
 #include "pending_requests.hpp"
 #include "real.hpp"
-#include "recorder.hpp"
 #include "report.hpp"
 #include "ring_calls.hpp"
 #include "wrapper_table.hpp"
 
 namespace headway::glue {
 
-/// Calls of this thread that are inside one another.  A call inside another is not the
-/// program's: an MPI library may carry out one function by another that it finds by
-/// name, and so finds us.  It is neither paced nor recorded, for the outer one was.
-class CallDepth {
-public:
-    CallDepth() { ++depth(); }
-    CallDepth(const CallDepth&) = delete;
-    CallDepth& operator=(const CallDepth&) = delete;
-    ~CallDepth() { --depth(); }
-
-    [[nodiscard]] bool is_outermost() const { return depth() == 1; }
-
-private:
-    [[nodiscard]] static int& depth() {
-        static thread_local constinit int depth = 0;
-        return depth;
-    }
-};
-
-/// One call of a collective.  `size` and `messages` are functions, for they cost
-/// a few calls that a job which is neither paced nor recorded need not make.
-template <class Size, class Messages>
+/// One call of a collective.  `size` is a function, for it costs a few calls that a job
+/// which is not paced need not make.
+template <class Size>
 struct CollectiveCall {
-    CollectiveCall(Collective what, MPI_Comm where, const Size& its_size,
-                   const Messages& its_messages)
-        : collective(what), communicator(where), size(its_size), messages(its_messages) {}
+    CollectiveCall(Collective what, MPI_Comm where, const Size& its_size)
+        : collective(what), communicator(where), size(its_size) {}
 
     [[nodiscard]] EntryId enter(Algorithm algorithm = Algorithm::native) const {
         if (!helper().applies_to(communicator)) return not_entered;
@@ -63,12 +41,10 @@ struct CollectiveCall {
         is_measured_ = true;
         return bytes_;
     }
-    void record() const { recorder().collective(collective.operation, communicator, messages); }
 
     Collective collective;
     MPI_Comm communicator;
     const Size& size;
-    const Messages& messages;
 
 private:
     mutable std::uint64_t bytes_ = 0;
@@ -94,7 +70,6 @@ private:
 
 /// `native` is the MPI library's own function with all its arguments.
 int blocking(const auto& call, const auto& native) {
-    call.record();
     const Paced paced(call);
     const ReportedCall reported(call, Algorithm::native, paced.is_entered());
     return native();
@@ -102,7 +77,6 @@ int blocking(const auto& call, const auto& native) {
 
 /// With `exchange`, a CheckedCall.
 int blocking(const auto& call, const auto& exchange, const auto& native) {
-    call.record();
     const auto bytes = [&] { return call.bytes(); };
     const auto chosen = own_algorithms().choose(call.collective, call.communicator, bytes,
                                                 exchange.is_acceptable);
@@ -114,7 +88,6 @@ int blocking(const auto& call, const auto& exchange, const auto& native) {
 
 /// With `ring`, see ring_calls.hpp.
 int blocking_by_ring(const auto& call, const auto& ring, const auto& native) {
-    call.record();
     const auto chosen = own_algorithms().choose_ring(call.collective, call.communicator,
                                                      ring.step_bytes, ring.is_acceptable);
     const Paced paced(call, chosen.algorithm);
@@ -124,7 +97,6 @@ int blocking_by_ring(const auto& call, const auto& ring, const auto& native) {
 }
 
 int nonblocking(const auto& call, const MPI_Request* request, const auto& native) {
-    call.record();
     const EntryId entry = call.enter();
     auto reported = reporter().request(call, CallForm::nonblocking, entry != not_entered);
     const int status = native();
@@ -140,7 +112,6 @@ int nonblocking(const auto& call, const MPI_Request* request, const auto& native
 int persistent(const auto& call, const MPI_Request* request, const auto& native) {
     const int status = native();
     if (status != MPI_SUCCESS) return status;
-    recorder().prepared(*request, call.collective.operation, call.communicator, call.messages);
     std::optional<Paceable> paceable;
     if (helper().applies_to(call.communicator))
         paceable = helper().paceable(call.collective, call.communicator, call.bytes());
@@ -151,10 +122,8 @@ int persistent(const auto& call, const MPI_Request* request, const auto& native)
 }
 
 int starting(const RequestCall& call, const auto& native) {
-    for (const MPI_Request request : call.handles()) {
-        recorder().started(request);
-        if (pending_requests().has_persistent()) pending_requests().start(request);
-    }
+    if (!pending_requests().has_persistent()) return native();
+    for (const MPI_Request request : call.handles()) pending_requests().start(request);
     const int status = native();
     if (status == MPI_SUCCESS) return status;
     for (const MPI_Request request : call.handles()) pending_requests().complete(request);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Wrappers by name, as the preload asks for them (preload.h).
+// What the generated wrappers of both kinds of libraries, the one that paces and the one that
+// records, have in common: the preload asks for them by name (preload.h).
 #pragma once
 
 #include <cstring>
@@ -24,5 +25,24 @@ inline headway_function* wrapper_among(std::span<const Wrapper> wrappers, const 
     }
     return nullptr;
 }
+
+/// Calls of this thread that are inside one another.  A call inside another is not the
+/// program's: an MPI library may carry out one function by another that it finds by
+/// name, and so finds us.  It is neither paced nor recorded, for the outer one is.
+class CallDepth {
+public:
+    CallDepth() { ++depth(); }
+    CallDepth(const CallDepth&) = delete;
+    CallDepth& operator=(const CallDepth&) = delete;
+    ~CallDepth() { --depth(); }
+
+    [[nodiscard]] bool is_outermost() const { return depth() == 1; }
+
+private:
+    [[nodiscard]] static int& depth() {
+        static thread_local constinit int depth = 0;
+        return depth;
+    }
+};
 
 }  // namespace headway::glue

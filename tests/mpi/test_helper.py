@@ -165,7 +165,9 @@ class Pacing(HelperTest):
     def test_exports_only_mpi_functions(self):
         for library, pattern in ((PRELOAD, r"^(P?MPIX?|mpi)_\w+ T "),
                                  ("libheadway-ompi.so", "^headway_wrapper_of T "),
-                                 ("libheadway-mpich.so", "^headway_wrapper_of T ")):
+                                 ("libheadway-mpich.so", "^headway_wrapper_of T "),
+                                 ("libheadway-record-ompi.so", "^headway_wrapper_of T "),
+                                 ("libheadway-record-mpich.so", "^headway_wrapper_of T ")):
             names = subprocess.run(["nm", "-D", "--defined-only", "--format=posix",
                                     os.path.join(os.environ["HW_LIB"], library)],
                                    text=True, capture_output=True, check=True).stdout.splitlines()

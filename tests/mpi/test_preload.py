@@ -19,7 +19,7 @@ from mpi_job import NODES, PATIENCE_MS, PRELOAD, RANKS, ComparedTest, main
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 MPI4PY = "/usr/lib/python3/dist-packages/mpi4py"
-HELPERS = ["libheadway-ompi.so", "libheadway-mpich.so"]
+HELPERS = [f"libheadway-{use}{library}.so" for use in ("", "record-") for library in ("ompi", "mpich")]
 OLDEST_GLIBC = (2, 17)  # of what containers may be made of
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recording_file.hpp"
+#include "record/recording_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

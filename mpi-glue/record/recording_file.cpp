@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "recording_file.hpp"
+#include "record/recording_file.hpp"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Who sent how much to whom, for `headway record`: counted from the arguments of
 // sends and collectives while HEADWAY_RECORD names a file, which rank 0 writes
-// when MPI is finalised.
+// when MPI is finalised.  It is a library of its own, which the preload opens instead
+// of the one that paces: nothing is paced meanwhile, and pacing wraps no sends.
 //
 // Counted apart are the phases that the program marks with MPI_Pcontrol(level),
 // 0 before the first; and in each phase its point-to-point messages and each of
@@ -23,7 +24,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "call_messages.hpp"
+#include "record/call_messages.hpp"
 #include "message_size.hpp"
 #include "operation.hpp"
 
@@ -103,7 +104,7 @@ private:
     std::unordered_multimap<MPI_Request, Kept> kept_;
 };
 
-/// The process's one; never destroyed, as helper().
+/// The process's one; never destroyed: MPI may end after this library's statics.
 [[nodiscard]] Recorder& recorder();
 
 }  // namespace headway::glue

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "recorder.hpp"
+#include "record/recorder.hpp"
 
 #include <array>
 #include <cerrno>
@@ -8,12 +8,13 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <numeric>
 
-#include "helper.hpp"
+#include "all_ranks.hpp"
 #include "host_table.hpp"
 #include "notice.hpp"
 #include "real.hpp"
-#include "recording_file.hpp"
+#include "record/recording_file.hpp"
 
 namespace headway::glue {
 
@@ -28,8 +29,10 @@ void Recorder::begin() noexcept try {
     PMPI_Initialized(&initialized);
     if (on_ || file == nullptr || *file == '\0' || initialized == 0)
         return;
-    if (!helper().all_ranks_take_part()) {
-        if (helper().rank() == 0) say("no recording: not all ranks have this library");
+    const Place world = place_in(MPI_COMM_WORLD);
+    const auto [outcome, job] = meet_all_ranks(read_settings(), world.rank, world.ranks);
+    if (!outcome.all_take_part) {
+        if (!outcome.reason.empty()) say("no recording: " + outcome.reason);
         return;
     }
     file_ = file;

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#include "all_ranks.hpp"
+
+#include <algorithm>
+
+#include "launch_names.hpp"
+
+namespace headway::glue {
+namespace {
+
+/// For which a rank waits for the others before it goes on without them.
+constexpr std::chrono::milliseconds meeting_limit{2000};
+
+}  // namespace
+
+AllRanks meet_all_ranks(const Settings& settings, int rank, int ranks) {
+    if (settings.all_ranks || ranks < 2) return {{true, "", false}, ""};
+    const auto names = open_launch_names();
+    if (!names) {
+        return {{false,
+                 "the launcher cannot tell whether all ranks have this library (" + names.error() +
+                     "); HEADWAY_ALL_RANKS=on promises that they have",
+                 true},
+                ""};
+    }
+    const auto limit = std::max(meeting_limit, settings.timeout);
+    return {agree_on_start(**names, {rank, ranks, agreed_version(settings), limit}), (*names)->job()};
+}
+
+}  // namespace headway::glue
