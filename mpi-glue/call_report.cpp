@@ -48,14 +48,8 @@ std::string duration_text(const CallRow& row, std::uint64_t ns) {
     return row.durations.count() > 0 ? milliseconds(ns) : unknown;
 }
 
-/// How many times as long as predicted; none: not predicted, or nobody saw an end.
-std::optional<double> ratio_of(const CallRow& row) {
-    if (!row.predicted_s || *row.predicted_s <= 0 || row.durations.count() == 0) return std::nullopt;
-    return static_cast<double>(row.durations.median_ns()) / 1e9 / *row.predicted_s;
-}
-
 std::string ratio_text(const CallRow& row) {
-    const auto ratio = ratio_of(row);
+    const auto ratio = row.ratio();
     if (!ratio) return unknown;
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%.2f", *ratio);
@@ -137,7 +131,7 @@ Json row_json(const CallKind& kind, const CallRow& row) {
             {"bytes", row.bytes},
             {"duration", row.durations.to_json()},
             {"predicted_s", or_null(row.predicted_s)},
-            {"ratio", or_null(ratio_of(row))}};
+            {"ratio", or_null(row.ratio())}};
 }
 
 std::optional<std::pair<CallKind, CallRow>> row_from(const Json& json) {
@@ -247,6 +241,11 @@ std::optional<Durations> Durations::from_json(const nlohmann::json& json) {
     return durations;
 }
 
+std::optional<double> CallRow::ratio() const {
+    if (!predicted_s || *predicted_s <= 0 || durations.count() == 0) return std::nullopt;
+    return static_cast<double>(durations.median_ns()) / 1e9 / *predicted_s;
+}
+
 void CallReport::add(const CallKind& kind, std::uint64_t bytes,
                      std::optional<std::chrono::nanoseconds> duration) {
     CallRow& row = rows_[kind];
@@ -272,6 +271,23 @@ void CallReport::add(const CallReport& other) {
         NodeCounters& known = nodes_[node];  // several ranks tell of one node
         known.timeouts = std::max(known.timeouts, counters.timeouts);
         known.retransmissions = std::max(known.retransmissions, counters.retransmissions);
+        known.own.add(counters.own);
+    }
+    daemon_wait_ = std::max(daemon_wait_, other.daemon_wait_);
+}
+
+void CallReport::add_run(const CallReport& other) {
+    for (const auto& [kind, added] : other.rows_) {
+        CallRow& row = rows_[kind];
+        row.calls += added.calls;
+        row.bytes += added.bytes;
+        row.durations.add(added.durations);
+        if (added.predicted_s) row.predicted_s = added.predicted_s;
+    }
+    for (const auto& [node, counters] : other.nodes_) {
+        NodeCounters& known = nodes_[node];
+        known.timeouts += counters.timeouts;
+        known.retransmissions += counters.retransmissions;
         known.own.add(counters.own);
     }
     daemon_wait_ = std::max(daemon_wait_, other.daemon_wait_);

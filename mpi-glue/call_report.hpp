@@ -60,6 +60,10 @@ struct CallRow {
     std::uint64_t bytes = 0;  ///< sum of each call's largest message from one rank to another
     Durations durations;      ///< of each call at each rank whose end was seen
     std::optional<double> predicted_s;  ///< by the planner, of one call
+
+    /// How many times as long as predicted the median is; none: not predicted, or nobody
+    /// saw an end.
+    [[nodiscard]] std::optional<double> ratio() const;
 };
 
 /// What the node's TCP did.
@@ -77,12 +81,17 @@ public:
              std::optional<std::chrono::nanoseconds> duration);
 
     [[nodiscard]] std::map<CallKind, CallRow>& rows() { return rows_; }
+    [[nodiscard]] const std::map<CallKind, CallRow>& rows() const { return rows_; }
     void set_node(std::string node, NodeCounters counters);
     void set_daemon_wait(std::chrono::nanoseconds waited) { daemon_wait_ = waited; }
 
     /// Another rank's.  Of collectives every member has made the same calls, so calls
     /// and bytes are those of the rank that made the most.
     void add(const CallReport& other);
+
+    /// Another run's: its calls and packets are more ones; its predictions replace those of
+    /// the same calls.
+    void add_run(const CallReport& other);
 
     [[nodiscard]] nlohmann::json to_json() const;
     [[nodiscard]] static tl::expected<CallReport, std::string> from_json(const nlohmann::json& json);

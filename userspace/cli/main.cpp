@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/check_config_command.hpp"
+#include "cli/compare_command.hpp"
 #include "cli/doctor_command.hpp"
 #include "cli/eval_verb.hpp"
 #include "cli/fit_command.hpp"
@@ -29,6 +30,7 @@ std::vector<std::unique_ptr<Command>> make_commands(const CommandLine& line) {
     commands.push_back(std::make_unique<DoctorCommand>(line));
     commands.push_back(std::make_unique<PlanCommand>(line));
     commands.push_back(std::make_unique<PredictCommand>(line));
+    commands.push_back(std::make_unique<CompareCommand>(line));
     commands.push_back(std::make_unique<FitCommand>(line));
     commands.push_back(std::make_unique<SelftestCommand>(line));
     commands.push_back(std::make_unique<StatusCommand>(line));

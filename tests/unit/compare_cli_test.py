@@ -1,0 +1,114 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""headway compare: reports of the MPI helper put together, judged, kept and drawn.
+
+    compare_cli_test.py HEADWAY
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as ET
+
+HEADWAY = ""
+
+
+def row(operation, size, median_ms, predicted_ms, calls=10, paced=True):
+    """Of calls that all took the same time, of 32 classes in a power of two the least."""
+    ns = round(median_ms * 1e6)
+    shift = max(ns.bit_length() - 6, 0)
+    return {"communicator": "MPI_COMM_WORLD, 8 ranks", "operation": operation, "message_bytes_most": size,
+            "algorithm": "linear", "paced": paced, "reason": "", "calls": calls, "bytes": calls * size,
+            "duration": {"min_ns": ns, "median_ns": ns, "max_ns": ns,
+                         "classes": [[(shift << 6) + (ns >> shift), calls]]},
+            "predicted_s": None if predicted_ms is None else predicted_ms / 1e3, "ratio": None}
+
+
+def report(*rows):
+    node = {"node": "a0", "tcp_timeouts": 2, "tcp_retransmitted_segments": 5,
+            "own_connections": {"count": 7, "retransmitted_segments": 5, "timeouts": None}}
+    return {"collectives": list(rows), "nodes": [node], "daemon_wait_ns": 1000}
+
+
+class Compare(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="headway-compare-")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def written(self, name, content):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(content if isinstance(content, str) else json.dumps(content))
+        return self.path(name)
+
+    def compare(self, *words, status=0):
+        done = subprocess.run([HEADWAY, "compare", *words], text=True, capture_output=True, check=False)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def test_verdict(self):
+        one = self.written("one.json", report(row("alltoall", 16384, 2.0, 1.9), row("gather", 65536, 9.0, 3.0),
+                                              row("alltoallv", 4096, 1.0, None)))
+        told = self.compare(one).stdout.splitlines()
+        self.assertIn("predicted ms", told[0])
+        self.assertEqual(told[-1], "1 of 2 kinds of calls that were predicted took within 10 % of it; furthest off: "
+                         "gather, MPI_COMM_WORLD, 8 ranks, linear, paced, up to 65536 bytes: 3.00 times")
+
+    def test_too_fast_is_off_as_well(self):
+        one = self.written("one.json", report(row("alltoall", 16384, 2.0, 1.0), row("gather", 65536, 1.0, 3.0)))
+        self.assertIn("furthest off: gather", self.compare(one).stdout)
+
+    def test_nothing_predicted(self):
+        one = self.written("one.json", report(row("alltoallv", 4096, 1.0, None)))
+        self.assertIn("nothing was predicted", self.compare(one).stdout)
+
+    def test_runs_add_up_and_are_kept(self):
+        first = self.written("first.json", report(row("alltoall", 16384, 2.0, 1.9, calls=10)))
+        second = self.written("second.json", report(row("alltoall", 16384, 4.0, 2.1, calls=30)))
+        kept = self.path("kept.json")
+        self.compare("--keep", kept, first)
+        self.compare("--keep", kept, second)
+        with open(kept, encoding="utf-8") as file:
+            found = json.load(file)
+        self.assertEqual(found, json.loads(self.compare("--json", first, second).stdout))
+        only, = found["collectives"]
+        self.assertEqual(only["calls"], 40)
+        self.assertAlmostEqual(only["predicted_s"], 0.0021)
+        self.assertEqual((only["duration"]["min_ns"], only["duration"]["max_ns"]), (2_000_000, 4_000_000))
+        self.assertAlmostEqual(only["duration"]["median_ns"], 4e6, delta=0.03 * 4e6)
+        self.assertEqual(found["nodes"][0]["tcp_timeouts"], 4)
+        self.assertEqual(os.listdir(self.folder).count("kept.json.new"), 0)
+
+    def test_picture(self):
+        sizes = (4096, 16384, 65536)
+        one = self.written("one.json", report(*(row("alltoall", size, size / 8e3, size / 9e3) for size in sizes)))
+        self.compare("--svg", self.path("chart.svg"), one)
+        text = "".join(ET.parse(self.path("chart.svg")).getroot().itertext())
+        for words in ("predicted and measured", "linear, paced: measured", "linear, paced: predicted"):
+            self.assertIn(words, text)
+
+    def test_what_is_no_report(self):
+        for content in ("", "[]", "{}", '{"collectives": [3], "nodes": [], "daemon_wait_ns": 0}', "x" * 1000):
+            with self.subTest(content=content):
+                wrong = self.written("wrong.json", content)
+                kept = self.written("kept.json", report())
+                told = self.compare("--keep", kept, wrong, status=2)
+                self.assertIn("wrong.json: no report of a job", told.stderr)
+                with open(kept, encoding="utf-8") as file:
+                    self.assertEqual(json.load(file), report())
+        self.assertIn("cannot be read", self.compare(self.path("nowhere.json"), status=2).stderr)
+
+    def test_files_that_cannot_be_written(self):
+        one = self.written("one.json", report())
+        for option in ("--keep", "--svg"):
+            self.compare(option, self.path("nowhere/file"), one, status=1)
+
+
+if __name__ == "__main__":
+    HEADWAY = sys.argv.pop(1)
+    unittest.main()
