@@ -32,7 +32,7 @@
 
 static inline bool gap_time_after(u64 a, u64 b)
 {
-	return (s64)(a - b) > 0;
+	return (s64)(b - a) < 0;
 }
 
 static inline u64 gap_time_later(u64 a, u64 b)

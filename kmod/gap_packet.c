@@ -87,52 +87,84 @@ static void gap_settle_clock(struct gap_sched *q)
  * its key.  Each parent keeps its backlogged children in a tree by key.
  */
 
-static inline struct gap_class *gap_tree_first(const struct rb_root_cached *tree)
+static inline struct gap_class *gap_tree_first(const struct gap_tree *tree)
 {
-	return rb_entry_safe(rb_first_cached(tree), struct gap_class, node);
+	return rb_entry_safe(rb_first_cached(&tree->root), struct gap_class, node);
+}
+
+static inline bool gap_tree_is_before(u64 key, const struct rb_node *node)
+{
+	return gap_time_after(rb_entry(node, struct gap_class, node)->key, key);
+}
+
+static __always_inline void gap_tree_erase(struct gap_class *cl)
+{
+	struct gap_tree *tree = cl->siblings;
+
+	if (unlikely(tree->last == &cl->node))
+		tree->last = rb_prev(&cl->node);
+	rb_erase_cached(&cl->node, &tree->root);
 }
 
 static void gap_tree_unlink(struct gap_class *cl)
 {
 	if (RB_EMPTY_NODE(&cl->node))
 		return;
-	rb_erase_cached(&cl->node, cl->siblings);
+	gap_tree_erase(cl);
 	RB_CLEAR_NODE(&cl->node);
 }
 
 /* Has nobody else below the same parent packets? */
 static inline bool gap_tree_is_only(const struct gap_class *cl)
 {
-	return cl->siblings->rb_root.rb_node == &cl->node &&
-	       !cl->node.rb_left && !cl->node.rb_right;
+	return rb_first_cached(&cl->siblings->root) == cl->siblings->last;
+}
+
+/* As a child of @parent, which has room where the key belongs. */
+static noinline void gap_tree_link(struct gap_class *cl, struct rb_node *parent)
+{
+	struct gap_tree *tree = cl->siblings;
+	struct rb_node **link = &tree->root.rb_root.rb_node;
+	bool is_first = parent == rb_first_cached(&tree->root);
+	bool is_last = parent == tree->last;
+
+	if (parent && gap_tree_is_before(cl->key, parent)) {
+		link = &parent->rb_left;
+		is_last = false;
+	} else if (parent) {
+		link = &parent->rb_right;
+		is_first = false;
+	}
+	if (is_last)
+		tree->last = &cl->node;
+	rb_link_node(&cl->node, parent, link);
+	rb_insert_color_cached(&cl->node, &tree->root, is_first);
 }
 
 /*
- * Put a backlogged class where its key wants it.  With thousands of classes the
- * way down is long: so whether it is the first is not asked at each step.
+ * Put a backlogged class where its key wants it.  Classes of one rate come last
+ * each time.  Among thousands of others the way down is long: its steps are short.
  */
 static noinline void gap_tree_place(struct gap_class *cl, u64 key)
 {
-	struct rb_node **link = &cl->siblings->rb_root.rb_node, *parent = NULL;
-	struct gap_class *first;
+	struct gap_tree *tree = cl->siblings;
+	struct rb_node *node, *parent;
 
 	if (!RB_EMPTY_NODE(&cl->node)) {
 		if (key == cl->key)
 			return;
-		rb_erase_cached(&cl->node, cl->siblings);
+		gap_tree_erase(cl);
 	}
-	first = gap_tree_first(cl->siblings);
 	cl->key = key;
-	while (*link) {
-		parent = *link;
-		if ((s64)(key - rb_entry(parent, struct gap_class, node)->key) < 0)
-			link = &parent->rb_left;
-		else
-			link = &parent->rb_right;
+	node = tree->root.rb_root.rb_node;
+	parent = tree->last;
+	if (parent && !gap_tree_is_before(key, parent))
+		node = NULL;
+	while (node) {
+		parent = node;
+		node = gap_tree_is_before(key, node) ? node->rb_left : node->rb_right;
 	}
-	rb_link_node(&cl->node, parent, link);
-	rb_insert_color_cached(&cl->node, cl->siblings,
-			       !first || gap_time_after(first->key, key));
+	gap_tree_link(cl, parent);
 }
 
 static bool gap_tree_is_backlogged(const struct gap_class *cl)
@@ -952,7 +984,7 @@ void gap_class_init(struct gap_class *cl)
 	cl->next_rate = GAP_RATE_UNLIMITED;
 	gnet_stats_basic_sync_init(&cl->bstats);
 	RB_CLEAR_NODE(&cl->node);
-	cl->backlogged = RB_ROOT_CACHED;
+	cl->backlogged = (struct gap_tree){};
 	INIT_LIST_HEAD(&cl->stalled);
 	INIT_LIST_HEAD(&cl->queue.turns);
 	__skb_queue_head_init(&cl->queue.acks);
@@ -1043,7 +1075,7 @@ void gap_packet_init(struct gap_sched *q, u64 link_rate)
 	INIT_LIST_HEAD(&q->idle);
 	gap_clock_init(&q->clock, link_rate, ktime_get_ns());
 	gap_class_init(&q->direct);
-	q->backlogged = RB_ROOT_CACHED;
+	q->backlogged = (struct gap_tree){};
 	q->direct.siblings = &q->backlogged;
 	q->defcl = &q->direct;
 	gap_packet_configure(q, link_rate, NULL, true);
@@ -1056,7 +1088,7 @@ static void gap_class_reset(struct gap_sched *q, struct gap_class *cl)
 	gap_class_purge(q, cl);
 	list_del_init(&cl->stalled);
 	RB_CLEAR_NODE(&cl->node);
-	cl->backlogged = RB_ROOT_CACHED;
+	cl->backlogged = (struct gap_tree){};
 }
 
 /* All packets go; nobody enqueues or dequeues meanwhile. */
@@ -1067,7 +1099,7 @@ void gap_packet_reset(struct gap_sched *q)
 	list_for_each_entry(cl, &q->classes, list)
 		gap_class_reset(q, cl);
 	gap_class_reset(q, &q->direct);
-	q->backlogged = RB_ROOT_CACHED;
+	q->backlogged = (struct gap_tree){};
 	q->running = false;
 	/* what the device held may be lost as well, and its counters may restart */
 	gap_clock_restart(&q->clock, ktime_get_ns());

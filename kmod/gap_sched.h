@@ -37,6 +37,12 @@ struct gap_queue {
 	u64			acks_first;
 };
 
+/* Classes with packets below the same parent, by key. */
+struct gap_tree {
+	struct rb_root_cached	root;
+	struct rb_node		*last;
+};
+
 /**
  * struct gap_class - one class: a leaf, or the cap of the classes below it
  *
@@ -54,8 +60,8 @@ struct gap_class {
 	u64			next_rate;	/* at the rate that was charged last */
 	u64			key;		/* when it can send, see gap_tree_key() */
 	struct rb_node		node;		/* in *siblings while backlogged */
-	struct rb_root_cached	*siblings;	/* those below the same parent, by key */
-	struct rb_root_cached	backlogged;	/* its children with packets, by key */
+	struct gap_tree		*siblings;	/* those below the same parent, by key */
+	struct gap_tree		backlogged;	/* its children with packets, by key */
 	unsigned int		child_count;	/* all of them; a leaf has none */
 	struct gap_queue	queue;
 	struct gnet_stats_basic_sync bstats;
@@ -101,7 +107,7 @@ struct gap_sched {
 	u64			credit_min;	/* byte-times, see gap_rate_charge() */
 	u64			wake_early_bytes; /* see GAP_WAKE_EARLY_NS */
 	u64			wake_ns;	/* what the timer was last set to */
-	struct rb_root_cached	backlogged;	/* top classes with packets, by key */
+	struct gap_tree		backlogged;	/* top classes with packets, by key */
 	struct gap_class	*defcl;		/* of conf.defcls, if a leaf, or direct */
 	struct gap_frames	*frames;
 	struct gap_watch	watch;

@@ -6,7 +6,7 @@ from . import cases
 TBF_LIMIT = 1.4         # paced MTU packet, default class, no filter: times tbf
 # With a filter and one class: times htb.  flower itself takes four fifths of gap's figure.
 HTB_LIMITS = {"u32": 0.5, "flower": 0.75}
-CLASSES_LIMIT = 1.3     # 10 000 classes: times 10
+CLASSES_LIMIT = 1.2     # 10 000 classes: times 10
 PHASES_LIMIT = 20       # 16 phases in use: instructions more
 
 
