@@ -28,22 +28,14 @@ static const struct nla_policy gap_class_policy[TCA_GAP_CLASS_MAX + 1] = {
 		NLA_POLICY_FULL_RANGE(NLA_U64, &gap_class_rate_range),
 	[TCA_GAP_CLASS_EXPIRES_NS] =
 		NLA_POLICY_FULL_RANGE(NLA_U64, &gap_class_expires_range),
-	[TCA_GAP_CLASS_LEFT_NS] = { .type = NLA_REJECT },
-	[TCA_GAP_CLASS_EXPIRED] = { .type = NLA_REJECT },
 };
 
-/**
- * struct gap_class_request - what a request asks for, checked
- * @tb: its attributes; they outlive the request
- * @phases: those of TCA_GAP_CLASS_PHASES
- * @phase_count: how many
- * @table: for a class that has none yet
- */
+/* What a request asks for, checked. */
 struct gap_class_request {
 	struct nlattr			*tb[TCA_GAP_CLASS_MAX + 1];
-	const struct tc_gap_phase_rate	*phases;
+	const struct tc_gap_phase_rate	*phases;	/* of TCA_GAP_CLASS_PHASES */
 	unsigned int			phase_count;
-	struct gap_rate			*table;
+	struct gap_rate			*table;		/* for a class that has none yet */
 };
 
 /* @attr: where @rate was given. */
@@ -60,20 +52,19 @@ static int gap_class_check_rate(const struct gap_sched *q, u64 rate,
 	return -EINVAL;
 }
 
+/* What may fail of a request is done here: also the table is made. */
 static int gap_class_check_phases(const struct gap_sched *q,
 				  const struct gap_class *cl,
 				  struct gap_class_request *req,
 				  struct netlink_ext_ack *extack)
 {
-	struct nlattr *attr = req->tb[TCA_GAP_CLASS_PHASES];
-	unsigned int i;
-	int err = 0;
+	const struct nlattr *attr = req->tb[TCA_GAP_CLASS_PHASES];
+	const struct tc_gap_phase_rate *entry;
+	int err;
 
-	if (!attr)
-		return 0;
 	req->phases = nla_data(attr);
-	req->phase_count = nla_len(attr) / sizeof(*req->phases);
-	if (nla_len(attr) % sizeof(*req->phases)) {
+	req->phase_count = nla_len(attr) / sizeof(*entry);
+	if (nla_len(attr) % sizeof(*entry)) {
 		NL_SET_ERR_MSG_ATTR(extack, attr,
 				    "the table of rates is cut off in the middle of an entry");
 		return -EINVAL;
@@ -83,9 +74,7 @@ static int gap_class_check_phases(const struct gap_sched *q,
 				    "only a class without children has packets, and rates for their phases");
 		return -EINVAL;
 	}
-	for (i = 0; !err && i < req->phase_count; i++) {
-		const struct tc_gap_phase_rate *entry = &req->phases[i];
-
+	for (entry = req->phases; entry < req->phases + req->phase_count; entry++) {
 		if (!entry->phase || entry->phase > GAP_PHASE_MAX ||
 		    entry->reserved) {
 			NL_SET_ERR_MSG_ATTR(extack, attr,
@@ -94,8 +83,16 @@ static int gap_class_check_phases(const struct gap_sched *q,
 			return -ERANGE;
 		}
 		err = gap_class_check_rate(q, entry->rate, attr, extack);
+		if (err)
+			return err;
 	}
-	return err;
+	if (!req->phase_count || (cl && cl->phases))
+		return 0;
+	req->table = kcalloc(GAP_PHASE_MAX, sizeof(*req->table), GFP_KERNEL);
+	if (req->table)
+		return 0;
+	NL_SET_ERR_MSG(extack, "no memory for the table of rates");
+	return -ENOMEM;
 }
 
 static int gap_class_check_lease(const struct gap_class *cl, struct nlattr **tb,
@@ -111,30 +108,15 @@ static int gap_class_check_lease(const struct gap_class *cl, struct nlattr **tb,
 				    "a rate expires after 1 ms to 1 day, or with 0 never");
 		return -ERANGE;
 	}
-	if (fallback && !expires && !leased) {
+	if (fallback && !expires && !leased)
 		NL_SET_ERR_MSG_ATTR(extack, fallback,
 				    "a fallback needs expires: the time after which it takes effect");
-		return -EINVAL;
-	}
-	if (ns && !fallback && !leased) {
+	else if (ns && !fallback && !leased)
 		NL_SET_ERR_MSG_ATTR(extack, expires,
 				    "expires needs fallback: the rate that takes effect then");
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int gap_class_make_table(const struct gap_class *cl,
-				struct gap_class_request *req,
-				struct netlink_ext_ack *extack)
-{
-	if (!req->phase_count || (cl && cl->phases))
+	else
 		return 0;
-	req->table = kcalloc(GAP_PHASE_MAX, sizeof(*req->table), GFP_KERNEL);
-	if (req->table)
-		return 0;
-	NL_SET_ERR_MSG(extack, "no memory for the table of rates");
-	return -ENOMEM;
+	return -EINVAL;
 }
 
 /* @cl: NULL for a new class. */
@@ -162,47 +144,34 @@ static int gap_class_parse(const struct gap_sched *q, const struct gap_class *cl
 		err = gap_class_check_rate(q, nla_get_u64(fallback), fallback, extack);
 	if (!err)
 		err = gap_class_check_lease(cl, req->tb, extack);
-	if (!err)
+	if (!err && req->tb[TCA_GAP_CLASS_PHASES])
 		err = gap_class_check_phases(q, cl, req, extack);
-	if (!err)
-		err = gap_class_make_table(cl, req, extack);
 	return err;
-}
-
-static void gap_class_set_phases(struct gap_sched *q, struct gap_class *cl,
-				 struct gap_class_request *req)
-{
-	unsigned int i;
-
-	if (req->table) {
-		cl->phases = req->table;
-		cl->phase_count = GAP_PHASE_MAX;
-	}
-	for (i = 0; i < req->phase_count; i++)
-		gap_class_set_entry(q, cl, &cl->phases[req->phases[i].phase - 1],
-				    req->phases[i].rate);
-}
-
-static void gap_class_set_lease(struct gap_class *cl, struct nlattr **tb)
-{
-	if (tb[TCA_GAP_CLASS_FALLBACK64])
-		cl->fallback = nla_get_u64(tb[TCA_GAP_CLASS_FALLBACK64]);
-	if (tb[TCA_GAP_CLASS_EXPIRES_NS])
-		cl->expires_ns = nla_get_u64(tb[TCA_GAP_CLASS_EXPIRES_NS]);
-	if (tb[TCA_GAP_CLASS_RATE64] || !cl->expires_ns)
-		cl->expired = false;
 }
 
 static void gap_class_apply(struct gap_sched *q, struct gap_class *cl,
 			    struct gap_class_request *req)
 {
-	gap_class_set_lease(cl, req->tb);
-	if (req->tb[TCA_GAP_CLASS_RATE64])
-		gap_class_set_entry(q, cl, &cl->rate,
-				    nla_get_u64(req->tb[TCA_GAP_CLASS_RATE64]));
+	struct nlattr *rate = req->tb[TCA_GAP_CLASS_RATE64];
+	struct nlattr *fallback = req->tb[TCA_GAP_CLASS_FALLBACK64];
+	struct nlattr *expires = req->tb[TCA_GAP_CLASS_EXPIRES_NS];
+	unsigned int i;
+
+	if (fallback)
+		cl->fallback = nla_get_u64(fallback);
+	if (expires)
+		cl->expires_ns = nla_get_u64(expires);
+	if (rate || !cl->expires_ns)
+		cl->expired = false;
+	if (rate)
+		gap_class_set_entry(q, cl, &cl->rate, nla_get_u64(rate));
 	else if (cl->expired)
 		gap_class_set_entry(q, cl, &cl->rate, cl->fallback);
-	gap_class_set_phases(q, cl, req);
+	if (req->table)
+		cl->phases = req->table;
+	for (i = 0; i < req->phase_count; i++)
+		gap_class_set_entry(q, cl, &cl->phases[req->phases[i].phase - 1],
+				    req->phases[i].rate);
 	gap_lease_refresh(q, cl);
 	gap_kick(q->sch);
 }
@@ -238,22 +207,14 @@ static int gap_class_find_parent(struct Qdisc *sch, u32 parentid,
 	return 0;
 }
 
-static bool gap_class_is_below(const struct gap_class *cl, u32 parentid)
-{
-	if (parentid == TC_H_ROOT || !TC_H_MIN(parentid))
-		return !cl->parent;
-	return cl->parent && cl->parent->common.classid == parentid;
-}
-
 /* Drop all packets of a leaf; tree lock held. */
 static void gap_class_empty(struct Qdisc *sch, struct gap_class *cl)
 {
-	struct gap_sched *q = qdisc_priv(sch);
 	u32 qlen = cl->queue.qlen, backlog_bytes = cl->queue.backlog_bytes;
 
 	if (cl->qdisc)
 		qdisc_purge_queue(cl->qdisc);
-	gap_class_purge(q, cl);
+	gap_class_purge(cl);
 	sch->q.qlen -= qlen;
 	sch->qstats.backlog -= backlog_bytes;
 	qdisc_tree_reduce_backlog(sch, qlen, backlog_bytes);
@@ -275,13 +236,11 @@ static struct gap_class *gap_class_alloc(struct Qdisc *sch, u32 classid,
 	struct gap_class *cl = kzalloc(sizeof(*cl), GFP_KERNEL);
 	struct gap_sched *q = qdisc_priv(sch);
 
-	if (!cl)
-		return NULL;
-	gap_class_init(cl);
-	if (tcf_block_get(&cl->block, &cl->filter_list, sch, extack)) {
+	if (!cl || tcf_block_get(&cl->block, &cl->filter_list, sch, extack)) {
 		kfree(cl);
 		return NULL;
 	}
+	gap_class_init(cl);
 	cl->common.classid = classid;
 	cl->parent = parent;
 	cl->siblings = parent ? &parent->backlogged : &q->backlogged;
@@ -302,7 +261,6 @@ static void gap_class_link(struct Qdisc *sch, struct gap_class *cl,
 		gap_class_empty(sch, parent);
 		swap(parent->qdisc, parent_qdisc);
 		swap(parent->phases, table);
-		parent->phase_count = 0;
 	}
 	if (parent)
 		parent->child_count++;
@@ -317,24 +275,36 @@ static void gap_class_link(struct Qdisc *sch, struct gap_class *cl,
 	kfree(table);
 }
 
-static int gap_class_create(struct Qdisc *sch, u32 classid, u32 parentid,
+static int gap_class_change(struct Qdisc *sch, u32 classid, u32 parentid,
 			    struct nlattr **tca, unsigned long *arg,
 			    struct netlink_ext_ack *extack)
 {
+	struct gap_class *cl = (struct gap_class *)*arg, *parent;
+	struct gap_sched *q = qdisc_priv(sch);
 	struct gap_class_request req = {};
-	struct gap_class *cl, *parent;
 	int err;
 
-	if (!TC_H_MIN(classid) || TC_H_MAJ(classid ^ sch->handle)) {
-		NL_SET_ERR_MSG(extack,
-			       "a class needs a classid with the major number of its qdisc and a minor number other than 0");
-		return -EINVAL;
-	}
 	err = gap_class_find_parent(sch, parentid, &parent, extack);
-	if (!err)
-		err = gap_class_parse(qdisc_priv(sch), NULL, tca, &req, extack);
 	if (err)
 		return err;
+	if (cl && parentid && parent != cl->parent) {
+		NL_SET_ERR_MSG(extack, "a class cannot be moved to another parent");
+		return -EINVAL;
+	}
+	if (!TC_H_MIN(classid)) {
+		NL_SET_ERR_MSG(extack,
+			       "a class needs a classid with a minor number other than 0");
+		return -EINVAL;
+	}
+	err = gap_class_parse(q, cl, tca, &req, extack);
+	if (err)
+		return err;
+	if (cl) {
+		sch_tree_lock(sch);
+		gap_class_apply(q, cl, &req);
+		sch_tree_unlock(sch);
+		return 0;
+	}
 	cl = gap_class_alloc(sch, classid, parent, extack);
 	if (!cl) {
 		kfree(req.table);
@@ -342,30 +312,6 @@ static int gap_class_create(struct Qdisc *sch, u32 classid, u32 parentid,
 	}
 	gap_class_link(sch, cl, &req);
 	*arg = (unsigned long)cl;
-	return 0;
-}
-
-static int gap_class_change(struct Qdisc *sch, u32 classid, u32 parentid,
-			    struct nlattr **tca, unsigned long *arg,
-			    struct netlink_ext_ack *extack)
-{
-	struct gap_class *cl = (struct gap_class *)*arg;
-	struct gap_sched *q = qdisc_priv(sch);
-	struct gap_class_request req = {};
-	int err;
-
-	if (!cl)
-		return gap_class_create(sch, classid, parentid, tca, arg, extack);
-	if (parentid && !gap_class_is_below(cl, parentid)) {
-		NL_SET_ERR_MSG(extack, "a class cannot be moved to another parent");
-		return -EINVAL;
-	}
-	err = gap_class_parse(q, cl, tca, &req, extack);
-	if (err)
-		return err;
-	sch_tree_lock(sch);
-	gap_class_apply(q, cl, &req);
-	sch_tree_unlock(sch);
 	return 0;
 }
 
@@ -466,10 +412,7 @@ static unsigned long gap_class_bind(struct Qdisc *sch, unsigned long parent,
 
 static void gap_class_unbind(struct Qdisc *sch, unsigned long arg)
 {
-	struct gap_class *cl = (struct gap_class *)arg;
-
-	if (cl)
-		cl->filter_cnt--;
+	((struct gap_class *)arg)->filter_cnt--;
 }
 
 static int gap_class_put_u64(struct sk_buff *skb, int type, u64 value)
@@ -499,16 +442,12 @@ static int gap_class_put_phases(const struct gap_class *cl, struct sk_buff *skb)
 static int gap_class_put_lease(const struct gap_class *cl, struct sk_buff *skb)
 {
 	s64 left_ns = cl->deadline_ns - ktime_get_boottime_ns();
-	int err;
 
 	if (!cl->expires_ns)
 		return 0;
-	err = gap_class_put_u64(skb, TCA_GAP_CLASS_FALLBACK64, cl->fallback);
-	if (!err)
-		err = gap_class_put_u64(skb, TCA_GAP_CLASS_EXPIRES_NS,
-					cl->expires_ns);
-	if (err)
-		return err;
+	if (gap_class_put_u64(skb, TCA_GAP_CLASS_FALLBACK64, cl->fallback) ||
+	    gap_class_put_u64(skb, TCA_GAP_CLASS_EXPIRES_NS, cl->expires_ns))
+		return -EMSGSIZE;
 	if (cl->expired)
 		return nla_put_flag(skb, TCA_GAP_CLASS_EXPIRED);
 	return gap_class_put_u64(skb, TCA_GAP_CLASS_LEFT_NS, max_t(s64, left_ns, 0));
@@ -600,44 +539,34 @@ const struct Qdisc_class_ops gap_class_ops = {
 	.dump_stats	= gap_class_dump_stats,
 };
 
-static int gap_fill_message(struct Qdisc *sch, struct gap_class *cl,
-			    struct sk_buff *skb)
-{
-	struct nlmsghdr *nlh;
-	struct tcmsg *tcm;
-	int err;
-
-	nlh = nlmsg_put(skb, 0, 0, cl ? RTM_NEWTCLASS : RTM_NEWQDISC, sizeof(*tcm), 0);
-	if (!nlh)
-		return -EMSGSIZE;
-	tcm = nlmsg_data(nlh);
-	*tcm = (struct tcmsg){
-		.tcm_family = AF_UNSPEC,
-		.tcm_ifindex = qdisc_dev(sch)->ifindex,
-		.tcm_parent = sch->parent,
-		.tcm_handle = sch->handle,
-	};
-	err = nla_put_string(skb, TCA_KIND, sch->ops->id);
-	if (!err)
-		err = cl ? gap_class_dump(sch, (unsigned long)cl, skb, tcm) :
-			   sch->ops->dump(sch, skb);
-	if (err >= 0)
-		nlmsg_end(skb, nlh);
-	return err;
-}
-
 /* Something has changed by itself: the class, or with NULL the qdisc.  Needs RTNL. */
 void gap_notify(struct Qdisc *sch, struct gap_class *cl)
 {
-	struct net *net = dev_net(qdisc_dev(sch));
+	struct net_device *dev = qdisc_dev(sch);
 	struct sk_buff *skb = nlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
+	struct nlmsghdr *nlh;
+	struct tcmsg *tcm;
 
-	if (!skb || gap_fill_message(sch, cl, skb) < 0) {
-		kfree_skb(skb);
-		rtnl_set_sk_err(net, RTNLGRP_TC, -ENOBUFS);
-		return;
-	}
-	rtnl_notify(skb, net, 0, RTNLGRP_TC, NULL, GFP_KERNEL);
+	if (!skb)
+		goto lost;
+	nlh = nlmsg_put(skb, 0, 0, cl ? RTM_NEWTCLASS : RTM_NEWQDISC, sizeof(*tcm), 0);
+	tcm = nlmsg_data(nlh);
+	*tcm = (struct tcmsg){
+		.tcm_family = AF_UNSPEC,
+		.tcm_ifindex = dev->ifindex,
+		.tcm_parent = sch->parent,
+		.tcm_handle = sch->handle,
+	};
+	if (nla_put_string(skb, TCA_KIND, sch->ops->id) ||
+	    (cl ? gap_class_dump(sch, (unsigned long)cl, skb, tcm) :
+		  sch->ops->dump(sch, skb)) < 0)
+		goto lost;
+	nlmsg_end(skb, nlh);
+	rtnl_notify(skb, dev_net(dev), 0, RTNLGRP_TC, NULL, GFP_KERNEL);
+	return;
+lost:
+	kfree_skb(skb);
+	rtnl_set_sk_err(dev_net(dev), RTNLGRP_TC, -ENOBUFS);
 }
 
 /* Needs RTNL. */

@@ -38,49 +38,37 @@ static const u8 gap_frame_pause_dst[ETH_ALEN] = {
 	0x01, 0x80, 0xc2, 0x00, 0x00, 0x01
 };
 
-static void gap_frame_fill(enum gap_frame kind, struct sk_buff *skb,
-			   const struct net_device *dev, u32 len)
-{
-	struct ethhdr *eth = skb_put_zero(skb, len);
-	__be16 *control = (__be16 *)(eth + 1);
-
-	ether_addr_copy(eth->h_source, dev->dev_addr);
-	if (kind == GAP_FRAME_VOID) {
-		ether_addr_copy(eth->h_dest, dev->dev_addr);
-		eth->h_proto = htons(ETH_P_802_EX1);
-	} else {
-		ether_addr_copy(eth->h_dest, gap_frame_pause_dst);
-		eth->h_proto = htons(ETH_P_PAUSE);
-		control[0] = htons(GAP_MAC_CONTROL_PAUSE);
-		control[1] = 0;		/* quanta: nobody is stopped */
-	}
-	skb->protocol = eth->h_proto;
-}
-
 /* A frame of @len bytes, from which all others are cloned. */
 static struct sk_buff *gap_frame_alloc(enum gap_frame kind,
 				       struct net_device *dev, u32 len)
 {
+	bool pause = kind == GAP_FRAME_PAUSE;
+	u16 protocol = pause ? ETH_P_PAUSE : ETH_P_802_EX1;
 	struct sk_buff *skb;
+	__be16 *control;
 
 	skb = alloc_skb(LL_RESERVED_SPACE(dev) + len + dev->needed_tailroom,
 			GFP_KERNEL);
 	if (!skb)
 		return NULL;
-	skb_reserve(skb, LL_RESERVED_SPACE(dev));
+	skb_reserve(skb, LL_RESERVED_SPACE(dev) + ETH_HLEN);
+	skb_reset_network_header(skb);
+	/* all zero behind the opcode: a pause of no time */
+	control = skb_put_zero(skb, len - ETH_HLEN);
+	if (pause)
+		*control = htons(GAP_MAC_CONTROL_PAUSE);
+	eth_header(skb, dev, protocol, pause ? gap_frame_pause_dst : dev->dev_addr,
+		   dev->dev_addr, len);
 	skb_reset_mac_header(skb);
-	gap_frame_fill(kind, skb, dev, len);
-	skb_set_network_header(skb, ETH_HLEN);
-	skb->ip_summed = CHECKSUM_NONE;
+	skb->protocol = htons(protocol);
 	skb->dev = dev;
 	return skb;
 }
 
 /* NULL: no memory. */
-struct gap_frames *gap_frames_alloc(enum gap_frame kind, struct net_device *dev,
-				    u32 mtu)
+struct gap_frames *gap_frames_alloc(enum gap_frame kind, struct net_device *dev)
 {
-	u32 len_max = max_t(u32, mtu + ETH_HLEN, GAP_FRAME_MIN_BYTES);
+	u32 len_max = max_t(u32, dev->mtu + ETH_HLEN, GAP_FRAME_MIN_BYTES);
 	struct gap_frames *frames;
 	unsigned int i;
 
@@ -114,19 +102,6 @@ u32 gap_frames_slot_max(const struct gap_frames *frames)
 	return frames ? gap_wire_bytes(frames->len_max) : 0;
 }
 
-static struct sk_buff *gap_frames_reuse(struct gap_frames *frames)
-{
-	struct sk_buff *skb = frames->ring[frames->next];
-
-	if (!(skb->dev->priv_flags & IFF_TX_SKB_SHARING) ||
-	    refcount_read(&skb->users) != 1)
-		return NULL;
-	/* pairs with the driver's release: it has done with the frame */
-	smp_rmb();
-	frames->next = (frames->next + 1) % GAP_FRAMES_RING;
-	return skb_get(skb);
-}
-
 /*
  * A frame that takes @slot_bytes on the wire, or NULL without memory.  The core
  * links the frames of one bulk through skb->next, so none may be there twice.
@@ -134,11 +109,16 @@ static struct sk_buff *gap_frames_reuse(struct gap_frames *frames)
 struct sk_buff *gap_frames_get(struct gap_frames *frames, u32 slot_bytes)
 {
 	u32 len = slot_bytes - GAP_FRAME_OVERHEAD_BYTES;
-	struct sk_buff *skb = gap_frames_reuse(frames);
+	struct sk_buff *skb = frames->ring[frames->next];
 
-	if (!skb) {
-		skb = skb_clone(frames->ring[frames->next],
-				GFP_ATOMIC | __GFP_NOWARN);
+	if (skb->dev->priv_flags & IFF_TX_SKB_SHARING &&
+	    refcount_read(&skb->users) == 1) {
+		/* pairs with the driver's release: it has done with the frame */
+		smp_rmb();
+		frames->next = (frames->next + 1) % GAP_FRAMES_RING;
+		skb_get(skb);
+	} else {
+		skb = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 		if (unlikely(!skb))
 			return NULL;
 	}

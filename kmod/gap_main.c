@@ -20,8 +20,7 @@
  * gap_byteclock.h	the arithmetic
  * gap_sched.h		the qdisc and its classes
  * gap_frame.c		gap frames
- * gap_packet.c		packets on their way through the qdisc
- * gap_lease.c		rates that somebody has to keep alive
+ * gap_packet.c		packets on their way through the qdisc, and leases
  * gap_class.c		classes, their requests and dumps
  * gap_main.c		the qdisc, its requests and dumps, and its device
  */
@@ -191,7 +190,7 @@ static void gap_device_event(struct gap_sched *q, struct net_device *dev,
 	bool up = gap_device_is_up(dev);
 
 	if (remake && q->conf.backend == GAP_BACKEND_GAP)
-		frames = gap_frames_alloc(q->conf.frame, dev, dev->mtu);
+		frames = gap_frames_alloc(q->conf.frame, dev);
 	/* another link, or another partner: what was lost may not be any more */
 	if (rate != gap_known_rate(q) || (up && !q->was_up))
 		q->lost = false;
@@ -231,11 +230,8 @@ static struct netlink_range_validation gap_rate_range = {
 static const struct nla_policy gap_policy[TCA_GAP_MAX + 1] = {
 	[TCA_GAP_RATE64] = NLA_POLICY_FULL_RANGE(NLA_U64, &gap_rate_range),
 	[TCA_GAP_DEFAULT] = { .type = NLA_U32 },
-	[TCA_GAP_LINK_RATE64] = { .type = NLA_REJECT },
 	[TCA_GAP_BACKEND] = NLA_POLICY_MAX(NLA_U32, GAP_BACKEND_MAX),
 	[TCA_GAP_FRAME] = NLA_POLICY_MAX(NLA_U32, GAP_FRAME_KIND_MAX),
-	[TCA_GAP_BACKEND_USED] = { .type = NLA_REJECT },
-	[TCA_GAP_REASON] = { .type = NLA_REJECT },
 };
 
 static int gap_read_options(struct Qdisc *sch, struct nlattr **tb,
@@ -288,34 +284,13 @@ static int gap_check_backend(struct Qdisc *sch, const struct gap_conf *conf,
 	return -EOPNOTSUPP;
 }
 
-/* *@frames: those there are if they will do; NULL where none are asked for. */
-static int gap_find_frames(struct Qdisc *sch, const struct gap_conf *conf,
-			   struct gap_frames **frames,
-			   struct netlink_ext_ack *extack)
-{
-	struct net_device *dev = qdisc_dev(sch);
-	struct gap_sched *q = qdisc_priv(sch);
-
-	*frames = NULL;
-	if (conf->backend != GAP_BACKEND_GAP)
-		return 0;
-	if (conf->frame == q->conf.frame)
-		*frames = q->frames;
-	if (!*frames)
-		*frames = gap_frames_alloc(conf->frame, dev, dev->mtu);
-	if (*frames)
-		return 0;
-	NL_SET_ERR_MSG(extack, "no memory for gap frames");
-	return -ENOMEM;
-}
-
 static int gap_change(struct Qdisc *sch, struct nlattr *opt,
 		      struct netlink_ext_ack *extack)
 {
 	struct nlattr *tb[TCA_GAP_MAX + 1] = {};
 	struct gap_sched *q = qdisc_priv(sch);
+	struct gap_frames *frames = NULL;
 	struct gap_conf conf = q->conf;
-	struct gap_frames *frames;
 	int err = 0;
 	u64 rate;
 
@@ -327,10 +302,17 @@ static int gap_change(struct Qdisc *sch, struct nlattr *opt,
 		return err;
 	rate = gap_link_rate(q, &conf);
 	err = gap_check_backend(sch, &conf, rate, extack);
-	if (!err)
-		err = gap_find_frames(sch, &conf, &frames, extack);
 	if (err)
 		return err;
+	if (conf.backend == GAP_BACKEND_GAP && conf.frame == q->conf.frame)
+		frames = q->frames;
+	if (conf.backend == GAP_BACKEND_GAP && !frames) {
+		frames = gap_frames_alloc(conf.frame, qdisc_dev(sch));
+		if (!frames) {
+			NL_SET_ERR_MSG(extack, "no memory for gap frames");
+			return -ENOMEM;
+		}
+	}
 
 	/* gap frames that are asked for anew are tried anew */
 	if (tb[TCA_GAP_BACKEND] || rate != gap_known_rate(q))
@@ -397,26 +379,21 @@ static int gap_dump(struct Qdisc *sch, struct sk_buff *skb)
 	nest = nla_nest_start_noflag(skb, TCA_OPTIONS);
 	if (!nest)
 		return -EMSGSIZE;
-	if (conf->rate &&
-	    nla_put_u64_64bit(skb, TCA_GAP_RATE64, conf->rate, TCA_GAP_PAD))
-		goto full;
-	if (conf->defcls &&
-	    nla_put_u32(skb, TCA_GAP_DEFAULT, TC_H_MAKE(sch->handle, conf->defcls)))
-		goto full;
-	if (q->speed_known &&
-	    nla_put_u64_64bit(skb, TCA_GAP_LINK_RATE64, q->clock.link_rate,
-			      TCA_GAP_PAD))
-		goto full;
-	if (nla_put_u32(skb, TCA_GAP_BACKEND, conf->backend) ||
+	if ((conf->rate && nla_put_u64_64bit(skb, TCA_GAP_RATE64, conf->rate,
+					     TCA_GAP_PAD)) ||
+	    (conf->defcls && nla_put_u32(skb, TCA_GAP_DEFAULT,
+					 TC_H_MAKE(sch->handle, conf->defcls))) ||
+	    (q->speed_known && nla_put_u64_64bit(skb, TCA_GAP_LINK_RATE64,
+						 q->clock.link_rate, TCA_GAP_PAD)) ||
+	    nla_put_u32(skb, TCA_GAP_BACKEND, conf->backend) ||
 	    nla_put_u32(skb, TCA_GAP_FRAME, conf->frame) ||
 	    nla_put_u32(skb, TCA_GAP_BACKEND_USED,
 			q->timed ? GAP_BACKEND_TIMER : GAP_BACKEND_GAP) ||
-	    nla_put_u32(skb, TCA_GAP_REASON, q->reason))
-		goto full;
+	    nla_put_u32(skb, TCA_GAP_REASON, q->reason)) {
+		nla_nest_cancel(skb, nest);
+		return -EMSGSIZE;
+	}
 	return nla_nest_end(skb, nest);
-full:
-	nla_nest_cancel(skb, nest);
-	return -EMSGSIZE;
 }
 
 static int gap_dump_stats(struct Qdisc *sch, struct gnet_dump *d)

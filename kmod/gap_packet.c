@@ -15,12 +15,14 @@
 #include <net/ip.h>
 #include <net/pkt_cls.h>
 
-#include "gap_compat.h"
+#if __has_include("net/gso.h")	/* from Linux 6.5 on */
+#include <net/gso.h>
+#endif
+
 #include "gap_frame.h"
 #include "gap_packet.h"
 
 #define GAP_QUEUE_LIMIT_PACKETS	10000	/* as fq: one TCP per core never gets there */
-#define GAP_DESTS_IDLE_MAX	1024	/* destinations remembered without packets */
 #define GAP_ACK_MAX_BYTES	(60 + 60)	/* longest IPv4 and TCP headers */
 
 /* A gap longer than twice this is slept, but for this much at its end. */
@@ -114,12 +116,6 @@ static void gap_tree_unlink(struct gap_class *cl)
 	RB_CLEAR_NODE(&cl->node);
 }
 
-/* Has nobody else below the same parent packets? */
-static inline bool gap_tree_is_only(const struct gap_class *cl)
-{
-	return rb_first_cached(&cl->siblings->root) == cl->siblings->last;
-}
-
 /* As a child of @parent, which has room where the key belongs. */
 static noinline void gap_tree_link(struct gap_class *cl, struct rb_node *parent)
 {
@@ -199,8 +195,8 @@ static __always_inline void gap_tree_advance(struct gap_class *cl)
 {
 	if (unlikely(!gap_class_qlen(cl)))
 		gap_tree_unlink(cl);
-	else if (gap_tree_is_only(cl))
-		cl->key = cl->next;
+	else if (rb_first_cached(&cl->siblings->root) == cl->siblings->last)
+		cl->key = cl->next;	/* nobody else below the same parent */
 	else
 		gap_tree_place(cl, cl->next);
 	if (cl->parent)
@@ -223,8 +219,7 @@ static void gap_tree_activate(struct gap_sched *q, struct gap_class *cl)
 void gap_class_deactivate(struct gap_class *cl)
 {
 	list_del_init(&cl->stalled);
-	gap_tree_unlink(cl);
-	gap_tree_update(cl->parent);
+	gap_tree_update(cl);
 }
 
 /*
@@ -246,23 +241,6 @@ static struct gap_class *gap_tree_pick(struct gap_sched *q, u64 *need)
 	while (!gap_class_is_leaf(cl))
 		cl = gap_tree_first(&cl->backlogged);
 	return cl;
-}
-
-/* What the filters' verdict says about the packet; true if it is gone. */
-static bool gap_act_took(int verdict, int *qerr)
-{
-#ifdef CONFIG_NET_CLS_ACT
-	switch (verdict) {
-	case TC_ACT_QUEUED:
-	case TC_ACT_STOLEN:
-	case TC_ACT_TRAP:
-		*qerr = NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
-		return true;
-	case TC_ACT_SHOT:
-		return true;
-	}
-#endif
-	return false;
 }
 
 /*
@@ -296,8 +274,17 @@ static struct gap_class *gap_classify(struct sk_buff *skb, struct Qdisc *sch,
 		verdict = tcf_classify(skb, NULL, fl, &res, false);
 		if (verdict < 0)
 			break;
-		if (gap_act_took(verdict, qerr))
+#ifdef CONFIG_NET_CLS_ACT
+		switch (verdict) {
+		case TC_ACT_QUEUED:
+		case TC_ACT_STOLEN:
+		case TC_ACT_TRAP:
+			*qerr = NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
+			fallthrough;
+		case TC_ACT_SHOT:
 			return NULL;
+		}
+#endif
 		next = (struct gap_class *)res.class;
 		if (!next)
 			next = gap_class_find(q, res.classid);
@@ -325,21 +312,16 @@ struct gap_dest {
 	struct gap_class	*cl;
 	struct sk_buff		*head;		/* its packets, by skb->next */
 	struct sk_buff		*tail;
-	struct list_head	list;		/* in the class's turns, or in idle */
+	struct list_head	turn;		/* in the class's turns, if it has packets */
+	struct list_head	list;		/* in the class's dests */
 	struct hlist_node	hash;
 };
-
-static inline __be16 gap_protocol(const struct sk_buff *skb)
-{
-	return unlikely(eth_type_vlan(skb->protocol)) ? skb_protocol(skb, true) :
-							 skb->protocol;
-}
 
 /* Is it of @protocol, with @len bytes of network header in the linear part? */
 static inline bool gap_has_header(const struct sk_buff *skb, u16 protocol,
 				  unsigned int len)
 {
-	return gap_protocol(skb) == htons(protocol) &&
+	return skb_protocol(skb, true) == htons(protocol) &&
 	       skb_network_offset(skb) + len <= skb_headlen(skb);
 }
 
@@ -364,7 +346,7 @@ static noinline u64 gap_key_of_other(const struct sk_buff *skb)
 static __always_inline u64 gap_key_of(const struct sk_buff *skb)
 {
 	if (unlikely(skb->protocol != htons(ETH_P_IP) ||
-		     !gap_has_header(skb, ETH_P_IP, sizeof(struct iphdr))))
+		     skb_network_offset(skb) + sizeof(struct iphdr) > skb_headlen(skb)))
 		return gap_key_of_other(skb);
 	return (__force u32)ip_hdr(skb)->daddr;
 }
@@ -398,52 +380,38 @@ static noinline bool gap_is_ack(const struct sk_buff *skb)
 	       len == th->doff * 4;
 }
 
-static struct hlist_head *
-gap_dest_bucket(struct gap_sched *q, const struct gap_class *cl, u64 key)
-{
-	u64 mixed = ((key ^ q->seed) * GOLDEN_RATIO_64) ^ (uintptr_t)cl;
-
-	return &q->dests[hash_64(mixed, GAP_DEST_HASH_BITS)];
-}
-
-static void gap_dest_forget(struct gap_sched *q, struct gap_dest *dest)
+static void gap_dest_forget(struct gap_dest *dest)
 {
 	hlist_del(&dest->hash);
 	list_del(&dest->list);
-	q->idle_count--;
 	if (dest->cl->queue.last == dest)
 		dest->cl->queue.last = NULL;
 	kfree(dest);
 }
 
-static struct gap_dest *
-gap_dest_new(struct gap_sched *q, struct gap_class *cl, u64 key)
+/* A new one takes the place of those that have no packets any more. */
+static noinline struct gap_dest *
+gap_dest_search(struct gap_sched *q, struct gap_class *cl, u64 key)
 {
+	u64 mixed = ((key ^ q->seed) * GOLDEN_RATIO_64) ^ (uintptr_t)cl;
+	struct hlist_head *bucket = &q->dests[hash_64(mixed, GAP_DEST_HASH_BITS)];
 	struct gap_dest *dest;
+	struct hlist_node *tmp;
 
+	hlist_for_each_entry(dest, bucket, hash)
+		if (dest->key == key && dest->cl == cl)
+			goto found;
+	hlist_for_each_entry_safe(dest, tmp, bucket, hash)
+		if (!dest->head)
+			gap_dest_forget(dest);
 	dest = kmalloc(sizeof(*dest), GFP_ATOMIC | __GFP_NOWARN);
 	if (!dest)
 		return NULL;
 	dest->key = key;
 	dest->cl = cl;
 	dest->head = NULL;
-	hlist_add_head(&dest->hash, gap_dest_bucket(q, cl, key));
-	list_add_tail(&dest->list, &q->idle);
-	if (++q->idle_count > GAP_DESTS_IDLE_MAX)
-		gap_dest_forget(q, list_first_entry(&q->idle, struct gap_dest,
-						    list));
-	return dest;
-}
-
-static noinline struct gap_dest *
-gap_dest_search(struct gap_sched *q, struct gap_class *cl, u64 key)
-{
-	struct gap_dest *dest;
-
-	hlist_for_each_entry(dest, gap_dest_bucket(q, cl, key), hash)
-		if (dest->key == key && dest->cl == cl)
-			goto found;
-	dest = gap_dest_new(q, cl, key);
+	hlist_add_head(&dest->hash, bucket);
+	list_add(&dest->list, &cl->queue.dests);
 found:
 	cl->queue.last = dest;
 	return dest;
@@ -457,37 +425,33 @@ gap_dest_find(struct gap_sched *q, struct gap_class *cl, u64 key)
 	return last && last->key == key ? last : gap_dest_search(q, cl, key);
 }
 
-static __always_inline void
-gap_dest_put(struct gap_sched *q, struct gap_dest *dest, struct sk_buff *skb)
+static __always_inline void gap_dest_put(struct gap_dest *dest, struct sk_buff *skb)
 {
 	if (dest->head) {
 		dest->tail->next = skb;
 	} else {
 		dest->head = skb;
-		list_move_tail(&dest->list, &dest->cl->queue.turns);
+		list_add_tail(&dest->turn, &dest->cl->queue.turns);
 		dest->cl->queue.turns_count++;
-		q->idle_count--;
 	}
 	dest->tail = skb;
 	skb->next = NULL;
 }
 
 /* Of the destination whose turn it is. */
-static __always_inline struct sk_buff *
-gap_dest_get(struct gap_sched *q, struct gap_queue *queue)
+static __always_inline struct sk_buff *gap_dest_get(struct gap_queue *queue)
 {
 	struct gap_dest *dest = list_first_entry(&queue->turns, struct gap_dest,
-						 list);
+						 turn);
 	struct sk_buff *skb = dest->head;
 
 	dest->head = skb->next;
 	skb_mark_not_on_list(skb);
 	if (unlikely(!dest->head)) {
-		list_move_tail(&dest->list, &q->idle);
+		list_del(&dest->turn);
 		queue->turns_count--;
-		q->idle_count++;
 	} else if (queue->turns_count > 1) {
-		list_move_tail(&dest->list, &queue->turns);
+		list_move_tail(&dest->turn, &queue->turns);
 	}
 	return skb;
 }
@@ -508,7 +472,7 @@ gap_queue_put(struct gap_sched *q, struct gap_class *cl, struct sk_buff *skb)
 		dest = gap_dest_find(q, cl, gap_key_of(skb));
 		if (unlikely(!dest))
 			return false;
-		gap_dest_put(q, dest, skb);
+		gap_dest_put(dest, skb);
 	}
 	queue->backlog_bytes += qdisc_pkt_len(skb);
 	queue->qlen++;
@@ -516,34 +480,19 @@ gap_queue_put(struct gap_sched *q, struct gap_class *cl, struct sk_buff *skb)
 }
 
 /* The queue is not empty. */
-static __always_inline struct sk_buff *
-gap_queue_get(struct gap_sched *q, struct gap_class *cl)
+static __always_inline struct sk_buff *gap_queue_get(struct gap_queue *queue)
 {
-	struct gap_queue *queue = &cl->queue;
 	struct sk_buff *skb;
 
 	if (unlikely(!skb_queue_empty(&queue->acks))) {
 		skb = __skb_dequeue(&queue->acks);
 		queue->acks_first += !!queue->turns_count;
 	} else {
-		skb = gap_dest_get(q, queue);
+		skb = gap_dest_get(queue);
 	}
 	queue->backlog_bytes -= qdisc_pkt_len(skb);
 	queue->qlen--;
 	return skb;
-}
-
-/* To a qdisc that somebody has put in the place of the class's queue. */
-static int gap_enqueue_child(struct sk_buff *skb, struct Qdisc *sch,
-			     struct gap_class *cl, struct sk_buff **to_free)
-{
-	int ret = qdisc_enqueue(skb, cl->qdisc, to_free);
-
-	if (unlikely(ret != NET_XMIT_SUCCESS) && net_xmit_drop_count(ret)) {
-		qdisc_qstats_drop(sch);
-		cl->drops++;
-	}
-	return ret;
 }
 
 static __always_inline int
@@ -556,9 +505,14 @@ gap_enqueue_frame(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 	int ret;
 
 	if (unlikely(cl->qdisc)) {
-		ret = gap_enqueue_child(skb, sch, cl, to_free);
-		if (unlikely(ret != NET_XMIT_SUCCESS))
+		ret = qdisc_enqueue(skb, cl->qdisc, to_free);
+		if (unlikely(ret != NET_XMIT_SUCCESS)) {
+			if (net_xmit_drop_count(ret)) {
+				qdisc_qstats_drop(sch);
+				cl->drops++;
+			}
 			return ret;
+		}
 	} else if (unlikely(!gap_queue_put(q, cl, skb))) {
 		cl->drops++;
 		return qdisc_drop(skb, sch, to_free);
@@ -647,7 +601,7 @@ static struct gap_rate *gap_rate_of(struct gap_class *cl, const struct sk_buff *
 	unsigned int phase = skb->tc_index;
 	struct gap_rate *entry;
 
-	if (!phase || phase > cl->phase_count)
+	if (!phase || phase > GAP_PHASE_MAX || !cl->phases)
 		return &cl->rate;
 	entry = &cl->phases[phase - 1];
 	if (!entry->rate || (cl->expired && entry->rate > cl->rate.rate))
@@ -655,63 +609,39 @@ static struct gap_rate *gap_rate_of(struct gap_class *cl, const struct sk_buff *
 	return entry;
 }
 
-static void gap_count_late(struct gap_class *cl, u64 late)
-{
-	unsigned int bucket = min_t(unsigned int, fls64(late), GAP_LATE_BUCKETS - 1);
-
-	cl->xstats.late[bucket]++;
-	cl->xstats.late_max_bytes = max(cl->xstats.late_max_bytes, late);
-}
-
 /*
- * One class's schedule: a frame of @wire byte-times starts now, and the classes
- * below allowed it at @due.  Returns when this one and those did.
+ * @skb of leaf @cl, @wire byte-times long, starts now: the schedules of the leaf
+ * and of all above it go on.  @due: when those that have been charged allowed it.
  */
-static inline u64
-gap_charge_class(struct gap_sched *q, struct gap_class *cl,
-		 struct gap_rate *rate, u64 due, u32 wire)
-{
-	u64 now = q->clock.bytes;
-	u64 own = gap_time_later(cl->next, due);
-	u64 lost;
-
-	cl->next_rate = rate->rate;
-	if (!gap_rate_is_limited(rate)) {
-		/* the next of its frames comes after those that are due by then */
-		cl->next = q->timed ? now : now + wire;
-		return own;
-	}
-	lost = gap_rate_charge(rate, q->clock.link_rate, own, now, wire,
-			       q->credit_min, &cl->next);
-	if (unlikely(now != own)) {
-		gap_count_late(cl, now - own);
-		cl->xstats.credit_lost_bytes += lost;
-	}
-	return own;
-}
-
-/* @skb of leaf @cl, @wire byte-times long, starts now. */
 static inline void
 gap_charge(struct gap_sched *q, struct gap_class *cl, const struct sk_buff *skb,
 	   u32 wire)
 {
 	struct gap_rate *rate = gap_rate_of(cl, skb);
+	u64 now = q->clock.bytes, due = cl->next, lost;
+	unsigned int bucket;
 	struct gap_class *c;
-	u64 due = cl->next;
 
 	for (c = cl; c; c = c->parent, rate = &c->rate) {
 		_bstats_update(&c->bstats, qdisc_pkt_len(skb), 1);
 		c->xstats.wire_bytes += wire;
-		due = gap_charge_class(q, c, rate, due, wire);
+		due = gap_time_later(c->next, due);
+		c->next_rate = rate->rate;
+		if (!gap_rate_is_limited(rate)) {
+			/* the next of its frames comes after those that are due by then */
+			c->next = q->timed ? now : now + wire;
+			continue;
+		}
+		lost = gap_rate_charge(rate, q->clock.link_rate, due, now, wire,
+				       q->credit_min, &c->next);
+		if (likely(now == due))
+			continue;
+		bucket = min_t(unsigned int, fls64(now - due), GAP_LATE_BUCKETS - 1);
+		c->xstats.late[bucket]++;
+		c->xstats.late_max_bytes = max(c->xstats.late_max_bytes, now - due);
+		c->xstats.credit_lost_bytes += lost;
 	}
 	gap_tree_advance(cl);
-}
-
-static u32 gap_skb_wire_bytes(const struct sk_buff *skb)
-{
-	/* a tag that the device will insert is on the wire all the same */
-	return gap_wire_bytes(skb->len +
-			      (skb_vlan_tag_present(skb) ? VLAN_HLEN : 0));
 }
 
 /*
@@ -727,10 +657,8 @@ static noinline struct sk_buff *gap_dequeue_child(struct gap_sched *q, struct ga
 	if (cl->qdisc->q.qlen) {
 		list_move_tail(&cl->stalled, &q->stalled);
 		q->slow = true;
-		gap_tree_update(cl);
-	} else {
-		gap_class_deactivate(cl);
 	}
+	gap_tree_update(cl);
 	return NULL;
 }
 
@@ -746,12 +674,14 @@ static struct sk_buff *gap_dequeue_data(struct Qdisc *sch, u64 *need)
 		if (!cl)
 			return NULL;
 		skb = unlikely(cl->qdisc) ? gap_dequeue_child(q, cl) :
-					    gap_queue_get(q, cl);
+					    gap_queue_get(&cl->queue);
 	}
 	_bstats_update(&sch->bstats, qdisc_pkt_len(skb), 1);
 	qdisc_qstats_backlog_dec(sch, skb);
 	sch->q.qlen--;
-	wire = gap_skb_wire_bytes(skb);
+	/* a tag that the device will insert is on the wire all the same */
+	wire = gap_wire_bytes(skb->len +
+			      (skb_vlan_tag_present(skb) ? VLAN_HLEN : 0));
 	gap_charge(q, cl, skb, wire);
 	if (!q->timed)
 		q->clock.bytes += wire;
@@ -870,12 +800,6 @@ static enum hrtimer_restart gap_lease_expire(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-static void gap_lease_start_timer(struct gap_sched *q, u64 deadline_ns)
-{
-	hrtimer_start(&q->lease_timer, ns_to_ktime(deadline_ns),
-		      HRTIMER_MODE_ABS_SOFT);
-}
-
 /* A request has reached the class. */
 void gap_lease_refresh(struct gap_sched *q, struct gap_class *cl)
 {
@@ -885,8 +809,8 @@ void gap_lease_refresh(struct gap_sched *q, struct gap_class *cl)
 		return;
 	cl->deadline_ns = ktime_get_boottime_ns() + cl->expires_ns;
 	if (!hrtimer_is_queued(&q->lease_timer) ||
-	    ktime_before(ns_to_ktime(cl->deadline_ns), due))
-		gap_lease_start_timer(q, cl->deadline_ns);
+	    ktime_before(cl->deadline_ns, due))
+		hrtimer_start(&q->lease_timer, cl->deadline_ns, HRTIMER_MODE_ABS_SOFT);
 }
 
 static void gap_lease_fall_back(struct gap_sched *q, struct gap_class *cl)
@@ -917,7 +841,7 @@ void gap_lease_end(struct gap_sched *q)
 			next_ns = min(next_ns, cl->deadline_ns);
 	}
 	if (next_ns != U64_MAX)
-		gap_lease_start_timer(q, next_ns);
+		hrtimer_start(&q->lease_timer, next_ns, HRTIMER_MODE_ABS_SOFT);
 }
 
 /* Rare work before a packet: children that stalled, leases that have ended. */
@@ -984,22 +908,21 @@ void gap_class_init(struct gap_class *cl)
 	cl->next_rate = GAP_RATE_UNLIMITED;
 	gnet_stats_basic_sync_init(&cl->bstats);
 	RB_CLEAR_NODE(&cl->node);
-	cl->backlogged = (struct gap_tree){};
 	INIT_LIST_HEAD(&cl->stalled);
 	INIT_LIST_HEAD(&cl->queue.turns);
+	INIT_LIST_HEAD(&cl->queue.dests);
 	__skb_queue_head_init(&cl->queue.acks);
 }
 
 /* Drop what the class's own queue holds, and forget its destinations. */
-void gap_class_purge(struct gap_sched *q, struct gap_class *cl)
+void gap_class_purge(struct gap_class *cl)
 {
 	struct gap_dest *dest, *tmp;
 
 	while (cl->queue.qlen)
-		kfree_skb(gap_queue_get(q, cl));
-	list_for_each_entry_safe(dest, tmp, &q->idle, list)
-		if (dest->cl == cl)
-			gap_dest_forget(q, dest);
+		kfree_skb(gap_queue_get(&cl->queue));
+	list_for_each_entry_safe(dest, tmp, &cl->queue.dests, list)
+		gap_dest_forget(dest);
 }
 
 /*
@@ -1036,7 +959,7 @@ static void gap_set_link_rate(struct gap_sched *q, u64 link_rate)
 	gap_clock_set_link_rate(&q->clock, link_rate, ktime_get_ns());
 	list_for_each_entry(cl, &q->classes, list) {
 		gap_rate_set(&cl->rate, cl->rate.rate);
-		for (i = 0; i < cl->phase_count; i++)
+		for (i = 0; cl->phases && i < GAP_PHASE_MAX; i++)
 			gap_rate_set(&cl->phases[i], cl->phases[i].rate);
 		cl->next = gap_pace_rescale(cl->next, q->clock.bytes, link_rate, old);
 		gap_tree_update(cl);
@@ -1072,20 +995,18 @@ void gap_packet_init(struct gap_sched *q, u64 link_rate)
 	q->seed = get_random_u64();
 	INIT_LIST_HEAD(&q->classes);
 	INIT_LIST_HEAD(&q->stalled);
-	INIT_LIST_HEAD(&q->idle);
 	gap_clock_init(&q->clock, link_rate, ktime_get_ns());
 	gap_class_init(&q->direct);
-	q->backlogged = (struct gap_tree){};
 	q->direct.siblings = &q->backlogged;
 	q->defcl = &q->direct;
 	gap_packet_configure(q, link_rate, NULL, true);
 }
 
-static void gap_class_reset(struct gap_sched *q, struct gap_class *cl)
+static void gap_class_reset(struct gap_class *cl)
 {
 	if (cl->qdisc)
 		qdisc_reset(cl->qdisc);
-	gap_class_purge(q, cl);
+	gap_class_purge(cl);
 	list_del_init(&cl->stalled);
 	RB_CLEAR_NODE(&cl->node);
 	cl->backlogged = (struct gap_tree){};
@@ -1097,8 +1018,8 @@ void gap_packet_reset(struct gap_sched *q)
 	struct gap_class *cl;
 
 	list_for_each_entry(cl, &q->classes, list)
-		gap_class_reset(q, cl);
-	gap_class_reset(q, &q->direct);
+		gap_class_reset(cl);
+	gap_class_reset(&q->direct);
 	q->backlogged = (struct gap_tree){};
 	q->running = false;
 	/* what the device held may be lost as well, and its counters may restart */

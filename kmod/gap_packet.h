@@ -19,7 +19,7 @@ void gap_packet_reset(struct gap_sched *q);
 void gap_class_init(struct gap_class *cl);
 
 /* With the tree lock held. */
-void gap_class_purge(struct gap_sched *q, struct gap_class *cl);
+void gap_class_purge(struct gap_class *cl);
 void gap_class_deactivate(struct gap_class *cl);
 void gap_class_set_entry(struct gap_sched *q, struct gap_class *cl,
 			 struct gap_rate *entry, u64 rate);

@@ -17,24 +17,16 @@
 
 #define GAP_DEST_HASH_BITS	10
 
-/**
- * struct gap_queue - the packets of a class without a qdisc of its own
- * @acks: TCP acknowledgments without payload, which go first
- * @turns: destinations with packets, struct gap_dest, which take turns
- * @last: the destination of the last packet that came, or NULL
- * @qlen: packets in all
- * @backlog_bytes: their lengths
- * @turns_count: length of @turns
- * @acks_first: acknowledgments that overtook data
- */
+/* The packets of a class without a qdisc of its own. */
 struct gap_queue {
-	struct sk_buff_head	acks;
-	struct list_head	turns;
-	struct gap_dest		*last;
-	u32			qlen;
+	struct sk_buff_head	acks;		/* TCP's without payload, which go first */
+	struct list_head	turns;		/* destinations with packets take turns */
+	struct list_head	dests;		/* all that are remembered */
+	struct gap_dest		*last;		/* that of the last packet that came */
+	u32			qlen;		/* packets in all */
 	u32			backlog_bytes;
-	u32			turns_count;
-	u64			acks_first;
+	u32			turns_count;	/* length of turns */
+	u64			acks_first;	/* acknowledgments that overtook data */
 };
 
 /* Classes with packets below the same parent, by key. */
@@ -51,8 +43,7 @@ struct gap_tree {
 struct gap_class {
 	struct gap_class	*parent;	/* NULL: directly below the qdisc */
 	struct Qdisc		*qdisc;		/* grafted one, else NULL: queue */
-	u16			phase_count;	/* entries of phases */
-	struct gap_rate		*phases;	/* entries 1 .. of the table */
+	struct gap_rate		*phases;	/* entries 1 .. GAP_PHASE_MAX, or NULL */
 	struct gap_rate		rate;		/* entry 0 */
 
 	/* schedule */
@@ -116,8 +107,6 @@ struct gap_sched {
 	struct Qdisc_class_hash	clhash;
 	struct list_head	classes;	/* all but direct */
 	struct list_head	stalled;	/* children that held their packets back */
-	struct list_head	idle;		/* destinations without packets, oldest first */
-	u32			idle_count;
 	u64			seed;
 	struct hlist_head	dests[1 << GAP_DEST_HASH_BITS];
 	struct qdisc_watchdog	watchdog;
