@@ -26,6 +26,7 @@ import cases_bad_days  # noqa: F401, its cases register themselves
 import cases_cgroups  # noqa: F401, and these
 import cases_feedback  # noqa: F401, as these
 import cases_jobs  # noqa: F401, as these
+import cases_off  # noqa: F401, and these
 import cases_phases  # noqa: F401, and these
 import cases_reconcile  # noqa: F401, and these
 import cases_restart  # noqa: F401, and these

@@ -19,6 +19,7 @@ BIN = os.path.join(os.environ["HW_BUILD"], "bin")
 MODULES = os.path.join(os.environ["HW_BUILD"], "kmod", os.uname().release)
 DEV = "eth0"
 CONFIG, SOCKET = "/tmp/headway.toml", "/run/headway/control.sock"
+STATE = "/tmp/headway-state"
 EVERYBODY = [f"a{i}" for i in range(4)] + [f"b{i}" for i in range(4)]
 # U * trunk / senders = 0.99 * 1.25 Gbit/s / 4 = 309.375 Mbit/s: whole bytes/s
 PLANNED = "309375Kbit"
@@ -73,7 +74,8 @@ class Daemon:
     `store` is what outlives it; without one, what it stores goes with it.
     """
 
-    def __init__(self, text, wait=True, wrapper=(), options=(), store=None, program=None):
+    def __init__(self, text, wait=True, wrapper=(), options=(), store=None, program=None,
+                 state=STATE):
         write_config(text)
         self.own_store = None if store else Store()
         self.notify = Notifications(store or self.own_store)
@@ -83,6 +85,7 @@ class Daemon:
         launch, environment = (store or self.own_store).launch()
         self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log, **launch,
                                         env=dict(os.environ, NOTIFY_SOCKET=self.notify.path,
+                                                 STATE_DIRECTORY=state,
                                                  **environment))
         running.append(self)
         if wait:
@@ -135,7 +138,7 @@ def clean():
     while running:
         running.pop().kill()
     run("tc", "qdisc", "del", "dev", DEV, "root")
-    run("rm", "-f", SOCKET, SOCKET + ".jobs")
+    run("rm", "-rf", SOCKET, SOCKET + ".jobs", STATE)
     equal([q for q in qdiscs(DEV) if q["kind"] == "gap"], [])
 
 

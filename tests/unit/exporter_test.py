@@ -74,7 +74,7 @@ class Exporter(unittest.TestCase):
         self.addCleanup(end)
         now = self.scrape()
         self.assertEqual(set(before), set(now))
-        self.assertEqual((now["headway_up"], now["headway_in_step"]), (1, 1))
+        self.assertEqual((now["headway_up"], now["headway_in_step"], now["headway_pacing_off"]), (1, 1, 0))
         self.assertEqual(now["headway_link_bytes_per_second"], 2.5e6)
         self.assertEqual(now['headway_class_in_kernel{class="1:11",cluster="b"}'], 1)
         self.assertEqual(now['headway_class_bytes_per_second{class="1:11",cluster="b"}'], float("inf"))

@@ -92,6 +92,7 @@ public:
     };
     /// Now, for a packet of a socket of that cgroup (0: of none) that has sent in no phase.
     [[nodiscard]] Choice classify(std::uint32_t trunk, std::uint64_t cgroup = 0) const {
+        if (load(config_.is_off) != 0) return {};
         const auto owner = cgroups_.find(cgroup);
         const std::optional<std::uint32_t> job =
             owner == cgroups_.end() ? std::nullopt : std::optional(owner->second);

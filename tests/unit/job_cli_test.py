@@ -81,6 +81,16 @@ class Jobs(Daemons):
         self.assertTrue(told["paced"])
         self.assertIn("trunk", told["reason"])
 
+    def test_off_and_on(self):
+        self.run_headway("job", "start", "4711", "--hosts", "a[0-3],b[0-3]", "--pattern", "alltoall")
+        self.assertEqual(self.run_headway("off"), "pacing is off\n")
+        self.assertEqual(self.json("status")["classes"][1]["bytes_per_s"], None)
+        self.assertRegex(self.run_headway("status"), rf"PACING IS OFF since 2\d.*, by user {os.getuid()}: ")
+        self.assertIn("PACING IS OFF", self.run_headway("top", "--once", "--interval", "0.1"))
+        self.assertEqual(self.json("on")["in_step"], True)
+        self.assertEqual(self.json("status")["off"], None)
+        self.assertEqual(self.json("status")["classes"][1]["bytes_per_s"], ALONE)
+
     def test_mistakes_are_told(self):
         self.assertIn("no job \"x\"", self.run_headway("job", "end", "x", status=1))
         self.assertIn("--hosts", self.run_headway("job", "start", "x", "--pattern", "alltoall", status=2))

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "daemon/job_file.hpp"
+#include "daemon/state_file.hpp"
 #include "daemon/job_table.hpp"
 #include "daemon/limits.hpp"
 
@@ -190,18 +190,18 @@ TEST(JobTable, WhatIsNoListOfJobsRestoresNone) {
     }
 }
 
-class JobFileTest : public testing::Test {
+class StateFileTest : public testing::Test {
 protected:
-    JobFileTest() : folder_(testing::TempDir() + "/job-file-XXXXXX") {
+    StateFileTest() : folder_(testing::TempDir() + "/job-file-XXXXXX") {
         EXPECT_NE(mkdtemp(folder_.data()), nullptr);
     }
-    ~JobFileTest() override { std::filesystem::remove_all(folder_); }
+    ~StateFileTest() override { std::filesystem::remove_all(folder_); }
 
     std::string folder_;
 };
 
-TEST_F(JobFileTest, HasTheLastTextOrNone) {
-    const JobFile file(folder_ + "/control.sock");
+TEST_F(StateFileTest, HasTheLastTextOrNone) {
+    const StateFile file = jobs_file(folder_ + "/control.sock");
     const auto none = file.read();
     ASSERT_TRUE(none);
     EXPECT_FALSE(*none);
@@ -214,8 +214,8 @@ TEST_F(JobFileTest, HasTheLastTextOrNone) {
     EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
-TEST_F(JobFileTest, FollowsNoLink) {
-    const JobFile file(folder_ + "/control.sock");
+TEST_F(StateFileTest, FollowsNoLink) {
+    const StateFile file = jobs_file(folder_ + "/control.sock");
     std::filesystem::create_symlink(folder_ + "/elsewhere", file.path());
     std::filesystem::create_symlink(folder_ + "/elsewhere", file.path() + ".new");
     EXPECT_FALSE(file.read());

@@ -14,6 +14,7 @@
 #include "cli/run_command.hpp"
 #include "cli/selftest_command.hpp"
 #include "cli/status_command.hpp"
+#include "cli/switch_command.hpp"
 #include "cli/top_command.hpp"
 #include "cli/topology_command.hpp"
 #include "cli/wait_command.hpp"
@@ -37,6 +38,8 @@ std::vector<std::unique_ptr<Command>> make_commands(const CommandLine& line) {
     commands.push_back(std::make_unique<TopCommand>(line));
     commands.push_back(std::make_unique<JobsCommand>(line));
     commands.push_back(std::make_unique<WaitCommand>(line));
+    commands.push_back(std::make_unique<SwitchCommand>(line, SwitchCommand::To::off));
+    commands.push_back(std::make_unique<SwitchCommand>(line, SwitchCommand::To::on));
     commands.push_back(std::make_unique<CheckConfigCommand>(line));
     commands.push_back(std::make_unique<EvalCommand>(line));
     commands.push_back(std::make_unique<TopologyCommand>(line));

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/status_command.hpp"
 
-#include <fmt/format.h>
+#include <ctime>
+
+#include <fmt/chrono.h>
 
 #include "daemon/config.hpp"
 #include "daemon/control_client.hpp"
@@ -102,6 +104,15 @@ void print_latency(const Json& status, const char* op) {
                stats.value("max_us", 0.0));
 }
 
+void print_off(const Json& status) {
+    if (!status.contains("off") || !status["off"].is_object()) return;
+    const Json& off = status["off"];
+    const auto since = static_cast<std::time_t>(number_of(off, "since_unix_s"));
+    fmt::print("PACING IS OFF since {:%Y-%m-%d %H:%M:%S}, by user {}: all traffic goes as without "
+               "Headway; `headway on` paces again\n",
+               fmt::localtime(since), number_of(off, "uid"));
+}
+
 /// What the kernel has refused, since somebody changed what was there.
 void print_reconcile(const Json& status) {
     if (!status.contains("reconcile") || !status["reconcile"].is_object()) return;
@@ -171,6 +182,7 @@ bool is_complete(const Json& status) {
 
 void print_text(const Json& status) {
     print_daemon(status["daemon"]);
+    print_off(status);
     if (status.contains("kernel_error") && status["kernel_error"].is_string()) {
         fmt::print("kernel: {}\n", status["kernel_error"].get<std::string>());
     }

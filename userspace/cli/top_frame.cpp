@@ -100,9 +100,10 @@ std::string percent_text(const Json& part) {
 }
 
 void add_head(std::vector<std::string>& lines, const Json& frame) {
-    lines.push_back(fmt::format("headway {}  node {}  interface {}  link {}{}", text_of(frame, "version"),
+    lines.push_back(fmt::format("headway {}  node {}  interface {}  link {}{}{}", text_of(frame, "version"),
                                 text_of(frame, "node"), text_of(frame, "interface"),
                                 rate_to_text({number_of(frame, "link_bits_per_s")}),
+                                member(frame, "off").is_object() ? "  PACING IS OFF" : "",
                                 member(frame, "in_step") == true ? "" : "  NOT IN STEP"));
     const Json& tcp = member(frame, "tcp");
     lines.push_back(fmt::format(
@@ -208,6 +209,7 @@ Json top_frame(const TopSample& before, const TopSample& now) {
             {"interface", text_of(daemon, "interface")},
             {"link_bits_per_s", link_bits},
             {"in_step", member(now.status, "in_step") == true},
+            {"off", member(now.status, "off")},
             {"kernel_error", member(now.status, "kernel_error")},
             {"gap_share", gap_share(before, now, interval_s, link_bits)},
             {"client_count", number_of(now.status, "client_count")},

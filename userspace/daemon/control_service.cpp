@@ -125,6 +125,8 @@ struct ControlService::Dispatch {
     }
     Result<Json> operator()(const EndJobRequest& r) { return service.end_job(session, r, answer); }
     Result<Json> operator()(const JobsRequest&) { return service.list_jobs(answer); }
+    Result<Json> operator()(const OffRequest&) { return service.switch_off(session, answer); }
+    Result<Json> operator()(const OnRequest&) { return service.switch_on(session, answer); }
     Result<Json> operator()(const PhaseRequest& r) {
         if (!service.phases_) return service.phases_missing();
         if (auto known = service.learn_hosts(session, r.hosts.job); !known) {
@@ -163,11 +165,12 @@ ControlAnswer ControlService::answer(SessionId id, std::string_view datagram) {
     const auto begin = clock_.now();
     const Request request = parse_request(datagram);
     if (!request.body) return refuse(request.id, request.body.error().message);
-    const auto result =
+    auto result =
         std::visit(Dispatch{*this, found->second, make_answer(request.id)}, *request.body);
     if (found->second.seat && is_handed_on(*request.body)) ++changes_;
     settle_apart();
     if (!result) return refuse(request.id, result.error().message);
+    tell_off(*result);
 
     ControlAnswer answer{to_datagram(*result)};
     if (answer.text.size() > datagram_max_bytes) {
@@ -441,7 +444,7 @@ Json ControlService::clients_json() {
         entry["patterns"] = session.patterns.size();
         entry["enters"] = session.enters.size();
         if (!session.enters.empty()) {
-            entry["paced"] = session.enters.back().id.has_value();
+            entry["paced"] = !off_ && session.enters.back().id.has_value();
             entry["reason"] = session.enters.back().reason;
         }
         if (session.seat) {
@@ -458,6 +461,7 @@ Result<Json> ControlService::status(Json answer) {
     answer["daemon"] = daemon_json();
     answer["kernel_error"] = states ? Json(nullptr) : Json(states.error().message);
     answer["in_step"] = is_in_step();
+    answer["off"] = nullptr;
     answer["reconcile"] = reconcile_json();
     answer["classes"] = classes_json(states.value_or(std::vector<ClassState>{}));
     answer["active_enters"] = pacer_.active();

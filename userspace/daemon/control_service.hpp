@@ -18,6 +18,7 @@
 #include "daemon/latency_stats.hpp"
 #include "daemon/node_planner.hpp"
 #include "daemon/pacer.hpp"
+#include "daemon/pacing_off.hpp"
 #include "daemon/phase_service.hpp"
 #include "daemon/reconciler.hpp"
 
@@ -94,6 +95,14 @@ public:
     /// for started jobs at once.  Collectives that run keep their rates.
     void distrust(std::optional<std::uint32_t> divisor_factor_thousandths);
 
+    /// Pacing is off or on from now on: `keep` sees to it that the next run knows, and
+    /// that a pass of the reconciler follows.
+    using KeepOff = std::function<Result<void>(const std::optional<PacingOff>&)>;
+    void keep_off_with(KeepOff keep) { keep_off_ = std::move(keep); }
+    /// It was switched off in an earlier run.  Nothing of that run holds any more.
+    void stay_off(const PacingOff& off);
+    [[nodiscard]] const std::optional<PacingOff>& off() const { return off_; }
+
     /// Started jobs are given to `keep` as text whenever they change, for
     /// restore_jobs() of a later run.
     void keep_jobs_with(std::function<void(const std::string&)> keep) { keep_ = std::move(keep); }
@@ -143,6 +152,12 @@ private:
                            Json answer);
     Result<Json> end_job(const ControlSession& session, const EndJobRequest& request, Json answer);
     Result<Json> list_jobs(Json answer) const;
+
+    Result<Json> switch_off(const ControlSession& session, Json answer);
+    Result<Json> switch_on(const ControlSession& session, Json answer);
+    void set_off(std::optional<PacingOff> off);
+    Json switched(Json answer);
+    void tell_off(Json& answer) const;
 
     void compute_parts();
     void limit_beyond_trunk(const std::string& job, std::uint32_t sharers,
@@ -199,6 +214,8 @@ private:
     std::function<void(const std::string&)> keep_;
     std::string kept_ = "[]\n";  ///< what `keep_` was given last
     std::optional<TrunkDivision> trunk_division_;  ///< none: not shared by agreement, or not yet
+    std::optional<PacingOff> off_;  ///< none: pacing is on
+    KeepOff keep_off_ = [](const std::optional<PacingOff>&) { return Result<void>(); };
     std::optional<Error> share_error_;
     std::optional<std::chrono::nanoseconds> share_retry_at_;
     ReadCgroup read_cgroup_;

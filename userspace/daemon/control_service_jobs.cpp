@@ -426,7 +426,7 @@ Json ControlService::jobs_json(std::size_t most, bool with_phases) const {
         if (list.size() == most) break;
         Json entry = job_json(planner_.config().topology, planner_.layout(), job);
         const auto entered = job_enters_.find(id);
-        if (job.started) entry["paced"] = entered != job_enters_.end() && entered->second.id;
+        if (job.started) entry["paced"] = !off_ && entered != job_enters_.end() && entered->second.id;
         if (with_phases && phases_) phases_->add_phases_json(job, entry);
         list.push_back(std::move(entry));
     }

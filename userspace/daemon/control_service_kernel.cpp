@@ -3,11 +3,13 @@
 #include "daemon/control_service.hpp"
 
 #include <algorithm>
+#include <ctime>
 #include <map>
 
 #include <nlohmann/json.hpp>
 
 #include "daemon/limits.hpp"
+#include "json/json_text.hpp"
 
 namespace headway {
 namespace {
@@ -32,13 +34,13 @@ void add_tables(std::vector<Change>& build, const PhaseTables& tables) {
         for (Change& change : build) {
             auto* const one = std::get_if<AddClass>(&change);
             if (one == nullptr || one->classid != tables.trunks()[trunk].shared) continue;
-            one->table = tables.table(trunk);
+            one->table = tables.in_kernel(trunk);
         }
     }
     std::vector<Change> added;
     for (const PhaseTables::OwnClass& one : tables.own_classes()) {
         AddClass wanted{one.classid, std::nullopt, tables.trunks()[one.trunk].trunk};
-        if (one.is_in_use) wanted.table = tables.table(one.trunk);
+        if (one.is_in_use) wanted.table = tables.in_kernel(one.trunk);
         added.emplace_back(std::move(wanted));
     }
     auto filters = build.begin();
@@ -48,10 +50,82 @@ void add_tables(std::vector<Change>& build, const PhaseTables& tables) {
 
 }  // namespace
 
+// ------------------------------------------------------------------------- off and on
+
+Json off_json(const PacingOff& off) {
+    return {{"since_unix_s", off.since_unix_s}, {"uid", off.uid}};
+}
+
+PacingOff parse_off(std::string_view text) {
+    const Json json = parse_json<Json>(text);
+    const auto number = [&](const char* key) -> std::uint64_t {
+        const bool is_there = json.is_object() && json.contains(key) && json[key].is_number_unsigned();
+        return is_there ? json[key].get<std::uint64_t>() : 0;
+    };
+    return {number("since_unix_s"), static_cast<uid_t>(number("uid"))};
+}
+
+/// Jobs keep their phases, and clients what they are in, so that all of it is in force at
+/// once when pacing is on again.
+void ControlService::set_off(std::optional<PacingOff> off) {
+    off_ = off;
+    if (off_) release_classifier();
+    if (phases_) {
+        set_phases_off(*maps_, off_.has_value());
+        phases_->set_off(off_.has_value());
+    }
+    pacer_.set_off(off_.has_value());
+}
+
+void ControlService::stay_off(const PacingOff& off) {
+    set_off(off);
+    pacer_.release_held();
+}
+
+Result<Json> ControlService::switch_off(const ControlSession& session, Json answer) {
+    if (session.peer.uid != 0) return failure("only root switches pacing off and on");
+    if (!off_) set_off(PacingOff{static_cast<std::uint64_t>(std::time(nullptr)), session.peer.uid});
+    return switched(std::move(answer));
+}
+
+Result<Json> ControlService::switch_on(const ControlSession& session, Json answer) {
+    if (session.peer.uid != 0) return failure("only root switches pacing off and on");
+    if (off_) set_off(std::nullopt);
+    return switched(std::move(answer));
+}
+
+/// It is off or on whether or not that could be kept.
+Json ControlService::switched(Json answer) {
+    const auto kept = keep_off_(off_);
+    answer["kept"] = kept.has_value();
+    if (!kept) answer["not_kept"] = kept.error().message;
+    answer["in_step"] = is_in_step();
+    return answer;
+}
+
+/// Whatever was granted, it is not in force.
+void ControlService::tell_off(Json& answer) const {
+    if (!off_) return;
+    answer["off"] = off_json(*off_);
+    if (!answer.contains("paced")) return;
+    constexpr const char* why = "pacing is switched off on this node (headway off)";
+    const Json reason = answer.value("reason", Json());
+    answer["paced"] = false;
+    answer["reason"] = reason.is_string() ? fmt::format("{}; else: {}", why, reason.get<std::string>()) : why;
+    answer.erase("rates");
+    if (answer.contains("algorithm")) answer["algorithm"] = nullptr;
+}
+
+// ------------------------------------------------------------------- what is desired
+
 KernelDesire ControlService::desired() const {
     const KernelLayout layout =
         phases_ ? with_phases(planner_.layout(), program_) : planner_.layout();
     KernelDesire desire{layout.set_up};
+    // Without them no packet goes to a class.  The classifier is told so in its memory.
+    if (off_) std::erase_if(desire.build, [](const Change& one) {
+        return std::holds_alternative<AddFilter>(one);
+    });
     set_rates(desire.build, layout, pacer_);
     if (phases_) add_tables(desire.build, phases_->tables());
     if (earlier_program_) put_before_classifier(desire.build, *earlier_program_);

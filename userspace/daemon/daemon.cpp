@@ -20,14 +20,15 @@
 #include "daemon/gap_frame_loop.hpp"
 #include "daemon/hand_over.hpp"
 #include "daemon/host_name.hpp"
-#include "daemon/job_file.hpp"
 #include "daemon/kernel_access.hpp"
 #include "daemon/kernel_setup.hpp"
 #include "daemon/kernel_watch.hpp"
 #include "daemon/log.hpp"
 #include "daemon/process_cgroup.hpp"
 #include "daemon/reconciler.hpp"
+#include "daemon/state_file.hpp"
 #include "daemon/version.hpp"
+#include "json/json_text.hpp"
 #include "phase/bpf_phase_maps.hpp"
 
 namespace headway {
@@ -192,7 +193,7 @@ void tell_set_up(const NodePlanner& planner, const SetUp& done, spdlog::logger& 
 }
 
 /// Jobs that were started during an earlier run, and from now on a file of them.
-void take_up_jobs(ControlService& service, const JobFile& file, spdlog::logger& log) {
+void take_up_jobs(ControlService& service, const StateFile& file, spdlog::logger& log) {
     const auto text = file.read();
     if (!text) {
         log_warning(log, "HW-401 no jobs of an earlier run: {}", text.error().message);
@@ -206,6 +207,37 @@ void take_up_jobs(ControlService& service, const JobFile& file, spdlog::logger& 
         if (const auto done = file.write(jobs); !done) {
             log_warning(log, "HW-402 started jobs would not survive a restart: {}", done.error().message);
         }
+    });
+}
+
+void log_off(const PacingOff& off, spdlog::logger& log) {
+    log_warning(log, "HW-403 pacing is off, user {} has switched it off; `headway on` switches it on",
+                off.uid);
+}
+
+/// Pacing that was switched off stays off.  A file that cannot be read may be one that
+/// says so.
+void take_up_off(ControlService& service, const StateFile& file, spdlog::logger& log) {
+    const auto text = file.read();
+    if (!text) log_warning(log, "HW-404 whether pacing is off: {}", text.error().message);
+    else if (*text) {
+        service.stay_off(parse_off(**text));
+        log_off(*service.off(), log);
+    }
+}
+
+/// From now on each switch goes into the file, the kernel and the log.
+void keep_off(ControlService& service, const StateFile& file, Reconciler& reconciler,
+              spdlog::logger& log) {
+    service.keep_off_with([&](const std::optional<PacingOff>& off) -> Result<void> {
+        (void)reconciler.run_for_own_change();  // what is refused is tried again
+        if (off) log_off(*off, log);
+        else log_info(log, "pacing is on");
+        Result<void> kept;
+        if (off) kept = file.write(json_text(off_json(*off)) + "\n");
+        else if (!file.remove()) kept = errno_failure("removing " + file.path());
+        if (!kept) log_warning(log, "HW-404 the next run will not know: {}", kept.error().message);
+        return kept;
     });
 }
 
@@ -230,7 +262,10 @@ Result<void> serve(NodePlanner planner, const SetUp& done, KernelAccess& access,
     if (done.phases) service.use_phases(*done.phases, done.phases->program());
     tell_jobs_apart(service, log);
     if (done.report.is_adopted) service.adopt(done.report.found, done.report.earlier_program);
-    const JobFile jobs(service.planner().config().daemon.socket);
+    const std::string& path = service.planner().config().daemon.socket;
+    const StateFile off = off_file(path);
+    take_up_off(service, off, log);
+    const StateFile jobs = jobs_file(path);
     take_up_jobs(service, jobs, log);
     const auto store = ServiceManagerStore::open();
     std::optional<HandOver> hand_over;
@@ -241,6 +276,7 @@ Result<void> serve(NodePlanner planner, const SetUp& done, KernelAccess& access,
     auto watch = KernelWatch::start(event.get(), std::move(monitor), access, service, reconciler, log);
     if (!watch) return tl::unexpected(watch.error());
     if (done.report.is_adopted || service.has_deserted_jobs()) (*watch)->release_adopted_later();
+    keep_off(service, off, reconciler, log);
     std::unique_ptr<CoordinationLoop> coordination;
     if (service.planner().shared_trunk()) {
         auto started = CoordinationLoop::start(event.get(), service, kernel, reconciler, log);
@@ -254,7 +290,7 @@ Result<void> serve(NodePlanner planner, const SetUp& done, KernelAccess& access,
     if (!feedback) return tl::unexpected(feedback.error());
     Daemon daemon(event.get(), service, **feedback, log);
     if (auto watching = daemon.watch_signals(); !watching) return watching;
-    if (taken.is_complete) (void)reconciler.run_for_own_change();  // or on_release tries again
+    if (taken.is_complete || service.off()) (void)reconciler.run_for_own_change();  // or on_release tries again
     auto served = daemon.serve(socket, at_the_end, hand_over ? &*hand_over : nullptr,
                                std::move(taken.clients));
     service.keep_jobs_with(nullptr);  // the end of connections is none of jobs

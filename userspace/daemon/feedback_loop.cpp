@@ -52,7 +52,8 @@ void Feedback::look(std::span<const TcpFlow> flows, std::optional<std::uint64_t>
                     std::chrono::nanoseconds interval) {
     has_told_failure_ = false;
     const auto losses = counts_.look(flows, node_timeouts);
-    if (!losses) return;
+    // what is not paced says nothing of the plans
+    if (!losses || service_.off()) return;
     all_.segments += losses->segments;
     all_.retransmissions += losses->retransmissions;
     all_.timeouts += losses->timeouts;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one run of the daemon tells the next of the processes that have joined, and
-// its form as text.  Started jobs are JobFile's; connections that have not joined
+// its form as text.  Started jobs are jobs_file()'s; connections that have not joined
 // are made anew.
 #pragma once
 

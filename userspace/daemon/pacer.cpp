@@ -44,6 +44,11 @@ void Pacer::release_held() {
     if (const auto done = reconcile(); !done) untold_error_ = done.error();
 }
 
+void Pacer::set_off(bool is_off) {
+    is_off_ = is_off;
+    if (const auto done = reconcile(); !done) untold_error_ = done.error();
+}
+
 void Pacer::confirm() {
     for (std::size_t i = 0; i < classes_.size(); ++i) acknowledged(i);
     retry_at_.reset();
@@ -63,7 +68,7 @@ std::optional<Error> Pacer::take_error() { return std::exchange(untold_error_, s
 
 ClassRate Pacer::wanted(std::size_t class_index) const {
     const auto& wishes = classes_[class_index].wishes;
-    if (wishes.empty()) return std::nullopt;
+    if (is_off_ || wishes.empty()) return std::nullopt;
     return wishes.begin()->first;
 }
 

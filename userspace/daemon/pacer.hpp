@@ -47,6 +47,9 @@ public:
     void hold(std::vector<ClassRate> rates);
     void release_held();
 
+    /// While pacing is off, the kernel holds no rate; what collectives want is remembered.
+    void set_off(bool is_off);
+
     /// Somebody else has seen to it that the kernel holds the wanted rates.
     void confirm();
     /// Nobody knows what the kernel holds.
@@ -82,6 +85,7 @@ private:
     std::vector<PacedClass> classes_;
     std::unordered_map<EnterId, std::vector<ClassRate>> enters_;
     std::vector<ClassRate> held_;  ///< or empty
+    bool is_off_ = false;
     EnterId next_id_ = 1;
     std::optional<std::chrono::nanoseconds> retry_at_;
     RetryPause retry_pause_;

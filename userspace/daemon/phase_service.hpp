@@ -48,6 +48,12 @@ public:
     /// Another topology or policy: what was answered does not hold any more.
     void plans_changed();
 
+    /// Pacing is off, or on again: what was answered does not hold any more.
+    void set_off(bool is_off) {
+        jobs_.tables().set_off(is_off);
+        jobs_.new_generation_of_all();
+    }
+
     /// Rates and classes that an earlier run left serve the next who wants them.
     void adopt(const std::vector<ClassState>& found) { jobs_.tables().adopt(found); }
 

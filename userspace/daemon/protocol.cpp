@@ -359,13 +359,15 @@ Result<RequestBody> read_job_end(ObjectReader& reader) {
 }
 
 Result<RequestBody> read_jobs(ObjectReader& reader) { return reader.finish(JobsRequest{}); }
+Result<RequestBody> read_off(ObjectReader& reader) { return reader.finish(OffRequest{}); }
+Result<RequestBody> read_on(ObjectReader& reader) { return reader.finish(OnRequest{}); }
 
 struct Operation {
     std::string_view name;
     Result<RequestBody> (*read)(ObjectReader&);
 };
 
-constexpr std::array<Operation, 13> operations{{
+constexpr std::array<Operation, 15> operations{{
     {"hello", read_hello},
     {"status", read_status},
     {"plan", read_plan},
@@ -379,6 +381,8 @@ constexpr std::array<Operation, 13> operations{{
     {"job_start", read_job_start},
     {"job_end", read_job_end},
     {"jobs", read_jobs},
+    {"off", read_off},
+    {"on", read_on},
 }};
 
 Result<RequestBody> read_body(const Input& object) {
@@ -393,7 +397,7 @@ Result<RequestBody> read_body(const Input& object) {
                      [&](const Operation& o) { return name && o.name == *name; });
     if (operation == operations.end()) {
         return failure("\"op\" must be one of hello, status, plan, prepare, enter, leave, "
-                       "join, phase, traffic, rate, job_start, job_end, jobs");
+                       "join, phase, traffic, rate, job_start, job_end, jobs, off, on");
     }
     return operation->read(reader);
 }

@@ -104,10 +104,14 @@ struct EndJobRequest {
 
 struct JobsRequest {};
 
+/// Pacing is switched off on this node, or on again.
+struct OffRequest {};
+struct OnRequest {};
+
 using RequestBody =
     std::variant<HelloRequest, StatusRequest, PlanRequest, PrepareRequest, EnterRequest,
                  LeaveRequest, JoinRequest, PhaseRequest, TrafficRequest, RateRequest,
-                 StartJobRequest, EndJobRequest, JobsRequest>;
+                 StartJobRequest, EndJobRequest, JobsRequest, OffRequest, OnRequest>;
 
 struct Request {
     std::optional<std::uint64_t> id;  ///< whatever else is wrong, the answer carries it

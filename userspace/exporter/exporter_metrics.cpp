@@ -76,6 +76,8 @@ void add_daemon(Families& all, const Json& status, bool is_up) {
     all.value(number_of(daemon, "uptime_s"));
     all.gauge("headway_phases_available", "1 if processes can switch rates themselves");
     all.value(number_of(daemon, "phases"));
+    all.gauge("headway_pacing_off", "1 if an administrator has switched pacing off");
+    all.value(member(status, "off").is_object() ? 1 : 0);
     all.gauge("headway_in_step", "1 if the kernel has what headwayd wants");
     all.value(number_of(status, "in_step"));
     all.gauge("headway_kernel_readable", "1 if headwayd could read the kernel's state");

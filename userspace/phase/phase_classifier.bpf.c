@@ -366,7 +366,7 @@ static __always_inline __u32 class_of(struct __sk_buff *skb)
 		return 0;
 	trunk = INDEX(*found, HEADWAY_PHASE_TRUNKS);
 	c = bpf_map_lookup_elem(&config, &first);
-	if (!c)
+	if (!c || c->is_off)
 		return 0;
 	if (c->is_apart)
 		job = job_of(skb);

@@ -50,7 +50,7 @@ struct headway_phase_config {
 	__u32	shared_minor[HEADWAY_PHASE_TRUNKS];
 	__u32	is_apart;	/* and only their own phases hold for their packets */
 	__u32	leaves_rest;	/* packets of no phase are left to the next filter */
-	__u32	unused;
+	__u32	is_off;		/* so are all packets: pacing is switched off */
 };
 
 /*

@@ -94,6 +94,8 @@ void leave_resting_packets(PhaseMaps& maps, bool to_next_filter) {
     store(maps.config().leaves_rest, to_next_filter ? 1U : 0U);
 }
 
+void set_phases_off(PhaseMaps& maps, bool is_off) { store(maps.config().is_off, is_off ? 1U : 0U); }
+
 void set_phase_generation(PhaseMaps& maps, std::uint32_t job, std::uint32_t generation) {
     store(maps.slots(job).generation, generation);
 }

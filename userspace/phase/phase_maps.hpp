@@ -107,6 +107,9 @@ void set_phases_apart(PhaseMaps& maps, bool are_apart);
 /// Whether packets of no phase are left to the next filter, or classified here.
 void leave_resting_packets(PhaseMaps& maps, bool to_next_filter);
 
+/// Whether all packets are left to the next filter, and so to no class: pacing is off.
+void set_phases_off(PhaseMaps& maps, bool is_off);
+
 void set_phase_generation(PhaseMaps& maps, std::uint32_t job, std::uint32_t generation);
 
 /// What a process has in its slot now, whether it counts or not.

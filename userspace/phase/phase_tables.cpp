@@ -93,7 +93,7 @@ void PhaseTables::append(std::vector<Change>& changes, std::size_t trunk,
 
 RateTable PhaseTables::allowed(RateTable table) const {
     for (auto& [number, rate] : table) {
-        if (rate && *rate > link_rate_) rate.reset();
+        if (is_off_ || (rate && *rate > link_rate_)) rate.reset();
     }
     return table;
 }

@@ -45,6 +45,10 @@ public:
     /// The kernel takes no rate above it: such are no limit there.
     void set_link_rate(BytesPerSecond link_rate) { link_rate_ = link_rate; }
 
+    /// While pacing is off, no entry has a limit in the kernel; what each is to be again
+    /// goes on here.  The caller brings those that the kernel has to in_kernel().
+    void set_off(bool is_off) { is_off_ = is_off; }
+
     /// Who wants an entry.
     struct Key {
         std::size_t trunk = 0;
@@ -87,8 +91,11 @@ public:
         bool is_in_use = false;  ///< else its table is brought up to date when it is
     };
     [[nodiscard]] std::vector<OwnClass> own_classes() const;
-    /// What all classes of the trunk that are in use have.
-    [[nodiscard]] RateTable table(std::size_t trunk) const;
+    /// What all classes of the trunk that are in use are to have now.
+    /// What is beyond the link's rate among them is the caller's business.
+    [[nodiscard]] RateTable in_kernel(std::size_t trunk) const {
+        return is_off_ ? allowed(table(trunk)) : table(trunk);
+    }
     /// Those in use.
     [[nodiscard]] const std::map<Key, Entry>& entries() const { return entries_; }
     [[nodiscard]] const std::vector<TrunkClasses>& trunks() const { return trunks_; }
@@ -100,6 +107,7 @@ private:
         BytesPerSecond rate;
     };
 
+    [[nodiscard]] RateTable table(std::size_t trunk) const;
     [[nodiscard]] Result<TableEntry> free_number(std::size_t trunk);
     [[nodiscard]] TcHandle free_handle() const;
     void append(std::vector<Change>& changes, std::size_t trunk, const RateTable& table) const;
@@ -114,6 +122,7 @@ private:
     std::map<std::uint32_t, std::vector<TcHandle>> owned_;  ///< by job, then by trunk
     std::vector<std::set<TcHandle>> idle_classes_;          ///< by trunk
     bool is_in_doubt_ = false;
+    bool is_off_ = false;
 };
 
 }  // namespace headway

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/job_file.hpp"
+#include "daemon/state_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "netlink/file_descriptor.hpp"
 
@@ -16,6 +19,7 @@ namespace headway {
 namespace {
 
 constexpr std::size_t longest_bytes = 64U << 20;
+constexpr mode_t folder_mode = 0755;
 
 tl::unexpected<Error> file_failure(const std::string& path) {
     return system_failure(errno, "{}: {}", path, std::strerror(errno));
@@ -23,7 +27,7 @@ tl::unexpected<Error> file_failure(const std::string& path) {
 
 }  // namespace
 
-Result<std::optional<std::string>> JobFile::read() const {
+Result<std::optional<std::string>> StateFile::read() const {
     const FileDescriptor file(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!file && errno == ENOENT) return std::nullopt;
     if (!file) return file_failure(path_);
@@ -39,7 +43,9 @@ Result<std::optional<std::string>> JobFile::read() const {
     return failure("{} is too long", path_);
 }
 
-Result<void> JobFile::write(const std::string& text) const {
+Result<void> StateFile::write(const std::string& text) const {
+    const std::string folder = std::filesystem::path(path_).parent_path();
+    if (mkdir(folder.c_str(), folder_mode) != 0 && errno != EEXIST) return file_failure(folder);
     const std::string beside = path_ + ".new";
     const FileDescriptor file(open(beside.c_str(),
                                    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -55,6 +61,15 @@ Result<void> JobFile::write(const std::string& text) const {
     return {};
 }
 
-void JobFile::remove() const { unlink(path_.c_str()); }
+bool StateFile::remove() const { return unlink(path_.c_str()) == 0 || errno == ENOENT; }
+
+StateFile jobs_file(const std::string& socket) { return StateFile(socket + ".jobs"); }
+
+StateFile off_file(const std::string& socket) {
+    const char* const given = std::getenv("STATE_DIRECTORY");
+    std::string name = socket.substr(socket.find_first_not_of('/'));
+    std::replace(name.begin(), name.end(), '/', '-');
+    return StateFile(fmt::format("{}/{}.off", given != nullptr ? given : "/var/lib/headway", name));
+}
 
 }  // namespace headway
