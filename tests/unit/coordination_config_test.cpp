@@ -102,6 +102,9 @@ TEST(CoordinationConfig, TellsMistakes) {
              {"weights = 3\n", "coordination.weights"},
              {"weights = { a = 0 }\n", "coordination.weights"},
              {"lease_s = 0\n", "coordination.lease_s"},
+             {"lease_s = 86401\n", "coordination.lease_s"},
+             {"lease_s = 86400000\n", "coordination.lease_s"},
+             {"margin_ms = 86400001\n", "coordination.margin_ms"},
              {"lease_s = 5\n", "coordination.lease_s"},
              {"lease = 5\n", "coordination.lease"}}) {
         const auto config = parse(text);

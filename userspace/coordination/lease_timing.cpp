@@ -17,6 +17,7 @@ Result<void> check_timing(const LeaseTiming& t) {
     if (t.expires < std::chrono::nanoseconds(GAP_EXPIRES_MIN_NS) ||
         t.expires > std::chrono::nanoseconds(GAP_EXPIRES_MAX_NS))
         return failure("a class expires after 1 ms to 1 day");
+    if (t.lease > std::chrono::hours(24)) return failure("a lease lasts a day at most");
     if (t.drift_ppm >= 1'000'000 || t.margin.count() < 0 || t.lease.count() <= 0)
         return failure("a lease needs a positive time, margin and drift");
     if (t.refresh_every.count() <= 0 || 3 * t.refresh_every > t.expires)

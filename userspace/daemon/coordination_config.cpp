@@ -100,10 +100,12 @@ void read_policy(TomlReader& reader, CoordinationConfig& config) {
     read_weights(reader, config);
 }
 
+/// Of such units, a day at most.
 void read_time(TomlReader& reader, const char* key, std::int64_t unit_ns, LeaseTiming::Time& time) {
     const auto number = reader.integer(key);
     if (!number) return;
-    if (number->value < 1 || number->value > 86'400'000) {
+    constexpr std::int64_t day_ns = 86'400'000'000'000;
+    if (number->value < 1 || number->value > day_ns / unit_ns) {
         reader.error(number->line, key, fmt::format("{} is out of range", number->value),
                      "write a whole number from 1 to a day's");
         return;
