@@ -130,8 +130,6 @@ public:
     [[nodiscard]] std::optional<Time> lease_until() const {
         return lease_ ? std::optional(lease_->until) : std::nullopt;
     }
-    /// The shares of the host's demands by which the cap was set.
-    [[nodiscard]] const std::vector<BytesPerSecond>& cap_demands() const { return cap_demands_; }
 
 private:
     struct Request {
