@@ -36,6 +36,15 @@ TEST(TopologyToml, ReadsAStar) {
     EXPECT_EQ(file->clusters->delay(0, 1), 10ms);
 }
 
+// The daemon's file is read for its topology alone: what else it has is not this one's business.
+TEST(TopologyToml, PassesOverAllTablesOfTheDaemon) {
+    std::string text = "[coordination]\nvia = \"etcd\"\n[feedback]\nenabled = true\n"
+                       "[access]\nadministrators = \"wheel\"\n[node]\nname = \"e001\"\n";
+    const auto file = parse_topology_toml(text + golden("topology_toml/star.toml"), "star.toml");
+    ASSERT_TRUE(file) << told(file);
+    EXPECT_EQ(file->network.host_count(), 64U);
+}
+
 TEST(TopologyToml, ReadsATree) {
     const auto file = parse_topology_toml(golden("topology_toml/tree.toml"), "tree.toml");
     ASSERT_TRUE(file) << told(file);
