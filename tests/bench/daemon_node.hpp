@@ -69,7 +69,7 @@ public:
     FakeQdisc& qdisc() { return kernel_.device("eth0").root; }
 
     ControlService::SessionId connect(uid_t uid = 0) {
-        return *service_->open({.pid = 42, .uid = uid, .gid = 100, .is_watched = true});
+        return *service_->open({.pid = 42, .uid = uid, .is_watched = true});
     }
     /// True if it is granted.
     bool ask(ControlService::SessionId session, const std::string& request) {

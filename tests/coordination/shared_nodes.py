@@ -50,6 +50,9 @@ sys.path.insert(0, sys.argv[1])
 from control import Control
 control = Control("/run/headway/control.sock")
 control.do("hello", job=sys.argv[2], rank=0, pid=1)
+# a job without hosts demands nothing
+node = control.do("status")["daemon"]["node"]
+control.do("prepare", operation="alltoall", job_hosts=[node], comm_hosts=[node])
 if sys.argv[3:]:
     control.enter(sys.argv[3:])
 print("there", flush=True)

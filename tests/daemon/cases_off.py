@@ -95,7 +95,7 @@ def off_is_an_administrator_s():
     result = run("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
                  HEADWAY, "off", "--socket", SOCKET)
     equal(result.returncode, 1)
-    matches(result.stderr, "headway off: .*only root")
+    matches(result.stderr, "headway off: .*only administrators")
     paced_at(BYTES_PER_S)
     held[0].close()
 

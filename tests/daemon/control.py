@@ -55,7 +55,15 @@ class Control:
         self.socket.send(json.dumps({"v": 1, "id": self.id, "op": op, **members}).encode())
         answer = json.loads(self.socket.recv(65536))
         assert answer["id"] == self.id, answer
-        return answer
+        return self.whole(answer) if "left" in answer and op != "more" else answer
+
+    def whole(self, piece):
+        """An answer that is longer than a datagram comes as text, piece by piece."""
+        text = piece["text"]
+        while piece["left"]:
+            piece = self.do("more")
+            text += piece["text"]
+        return json.loads(text)
 
     def do(self, op, **members):
         """The answer to a request that must be granted."""

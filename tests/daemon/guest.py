@@ -25,6 +25,7 @@ from control import Control
 import cases_bad_days  # noqa: F401, its cases register themselves
 import cases_cgroups  # noqa: F401, and these
 import cases_feedback  # noqa: F401, as these
+import cases_hostile  # noqa: F401, as these
 import cases_jobs  # noqa: F401, as these
 import cases_off  # noqa: F401, and these
 import cases_phases  # noqa: F401, and these

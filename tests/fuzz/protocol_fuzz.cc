@@ -57,6 +57,10 @@ struct Check {
     void operator()(const JobsRequest&) const {}
     void operator()(const StatusRequest&) const {}
     void operator()(const LeaveRequest&) const {}
+    void operator()(const ReadyRequest&) const {}
+    void operator()(const MoreRequest&) const {}
+    void operator()(const OffRequest&) const {}
+    void operator()(const OnRequest&) const {}
 
     static void job(const std::string& name) {
         require(name.size() <= job_name_max_bytes, "a bounded name");
@@ -64,16 +68,26 @@ struct Check {
     }
 };
 
+/// Whatever kind the request says it is of.
+constexpr ReadRequest readers[]{
+    read_hello, read_status, read_ready,   read_plan, read_prepare,   read_enter,
+    read_leave, read_join,   read_phase,   read_traffic, read_rate,   read_job_start,
+    read_job_end, read_jobs, read_more,    read_off,  read_on};
+
 }  // namespace
 }  // namespace headway::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     using namespace headway;
-    const Request request = parse_request(fuzz::text_of(data, size));
-    if (request.body) {
-        fuzz::require(request.id.has_value(), "an id");
-        std::visit(fuzz::Check{}, *request.body);
-    } else {
+    for (const ReadRequest read : fuzz::readers) {
+        const Request request =
+            parse_request(fuzz::text_of(data, size),
+                          [read](std::string_view) { return Result<ReadRequest>(read); });
+        if (request.body) {
+            fuzz::require(request.id.has_value(), "an id");
+            std::visit(fuzz::Check{}, *request.body);
+            continue;
+        }
         const std::string& why = request.body.error().message;
         fuzz::require(!why.empty(), "a reason");
         fuzz::require(to_datagram(make_refusal(request.id, why)).size() <= datagram_max_bytes,

@@ -28,6 +28,7 @@ namespace {
 std::string object_path = CLASS_OF_OBJECT;
 
 constexpr std::uint32_t own = 0, remote = 1;
+constexpr std::uint32_t root = 0;
 constexpr std::uint16_t shared_own = 0x110, shared_remote = 0x111;
 
 /// As phase_class returns it.
@@ -303,6 +304,45 @@ TEST_F(SeveralJobs, EachTakesItsOwnStrictest) {
     EXPECT_EQ(to_remote_from(second_), with(shared_remote, 2));
 }
 
+// The kernel's test sends from a socket of root's.
+TEST_F(SeveralJobs, PhasesOfOtherUsersThanRootHoldForTheirOwnPacketsOnly) {
+    begin_phase_job(*maps_, 0, 1000);
+    begin_phase_job(*maps_, 1, 1001);
+    two_jobs();
+    for (const bool are_apart : {false, true}) {
+        set_phases_apart(*maps_, are_apart);
+        for (const Cgroup* cgroup : {&first_, &second_, &third_, &root_}) {
+            EXPECT_EQ(to_remote_from(*cgroup), shared_remote) << "not even in the job's cgroup";
+        }
+    }
+    maps_->config().uid[1] = root;
+    EXPECT_EQ(to_remote_from(third_), with(shared_remote, 2)) << "root's hold for all";
+    EXPECT_EQ(to_remote_from(first_), with(shared_remote, 2));
+    EXPECT_EQ(to_remote_from(second_), with(second_remote, 2));
+}
+
+// Where no cgroup tells, all jobs of the socket's user count, and no other's.
+TEST_F(SeveralJobs, AUserOfWhomNoCgroupTells) {
+    begin_phase_job(*maps_, 2, 1000);
+    (void)add_phase(*maps_, 2, std::vector<PhaseRate>{{1, 7}, {1, 8}});
+    store(sit(2, 0), 1);
+    two_jobs();
+    set_phases_apart(*maps_, true);
+    ASSERT_TRUE(maps_->set_user(root, 0));
+    EXPECT_EQ(to_remote_from(third_), with(first_remote, 2)) << "of both jobs of root";
+    EXPECT_EQ(to_remote_from(second_), with(second_remote, 2)) << "its cgroup tells";
+    maps_->forget_user(root);
+    EXPECT_EQ(to_remote_from(third_), with(shared_remote, 2));
+}
+
+TEST_F(SeveralJobs, NothingIsClassifiedWhilePacingIsOff) {
+    two_jobs();
+    set_phases_off(*maps_, true);
+    EXPECT_EQ(to_remote_from(first_), 0U);
+    set_phases_off(*maps_, false);
+    EXPECT_EQ(to_remote_from(first_), with(shared_remote, 2));
+}
+
 TEST_F(SeveralJobs, AJobWithoutALimitTakesTheStrictestOfAll) {
     two_jobs();
     (void)add_phase(*maps_, 0, std::vector<PhaseRate>{{1000, 1}, {}});
@@ -352,7 +392,7 @@ TEST_F(SeveralJobs, AnyJobsAsTheModelHasThem) {
         maps->config().shared_minor[remote] = shared_remote;
     }
     for (std::uint32_t job = 0; job < jobs; ++job) {
-        for (PhaseMaps* maps : both) begin_phase_job(*maps, job);
+        for (PhaseMaps* maps : both) begin_phase_job(*maps, job, job % 2 == 0 ? 0 : 1000);
         for (int phases = 0; phases < 6; ++phases) {
             std::vector<PhaseRate> rates;
             for (int trunk = 0; trunk < 2; ++trunk) {
@@ -366,7 +406,7 @@ TEST_F(SeveralJobs, AnyJobsAsTheModelHasThem) {
     }
     const std::array<const Cgroup*, 4> places{&root_, &first_, &second_, &third_};
     for (int round = 0; round < 3000; ++round) {
-        const std::uint32_t what = below(40), who = below(40), phase = below(3) == 0 ? below(9) : 0;
+        const std::uint32_t what = below(42), who = below(40), phase = below(3) == 0 ? below(9) : 0;
         const Cgroup& place = *places[below(4)];
         const bool is_apart = below(4) != 0;
         const auto minor = static_cast<std::uint16_t>(0x1000 + below(100));
@@ -381,13 +421,17 @@ TEST_F(SeveralJobs, AnyJobsAsTheModelHasThem) {
             } else if (what == 38) {
                 set_phases_apart(*maps, is_apart);
                 leave_resting_packets(*maps, who == 0);
-            } else {
+            } else if (what == 39) {
                 set_own_classes(*maps, who % jobs, classes);
+            } else if (what == 40) {
+                ASSERT_TRUE(maps->set_user(root, who % 3 * 2));
+            } else {
+                maps->forget_user(root);
             }
         }
         place.enter();
         const auto expected = [&](std::uint32_t trunk) {
-            const auto choice = model.classify(trunk, place.id());
+            const auto choice = model.classify(trunk, place.id(), root);
             return with(choice.minor, choice.entry);
         };
         ASSERT_EQ(to_remote(), expected(remote)) << round;

@@ -77,6 +77,8 @@ tc_plugin_dir = "/opt/headway/lib"
 [daemon]
 socket = "/run/other/control.sock"
 group = "mpi"
+[access]
+administrators = "operators"
 )") + clusters;
     const auto config = parse_config(text, "x.toml");
     ASSERT_TRUE(config) << config.error().front().to_string();
@@ -90,6 +92,7 @@ group = "mpi"
     EXPECT_EQ(config->kernel.tc_plugin_dir, "/opt/headway/lib");
     EXPECT_EQ(config->daemon.socket, "/run/other/control.sock");
     EXPECT_EQ(config->daemon.group, "mpi");
+    EXPECT_EQ(config->access.administrators, "operators");
     ASSERT_EQ(config->topology.clusters().size(), 2U);
     const Cluster& a = config->topology.clusters()[0];
     EXPECT_EQ(a.hosts.size(), 4U);
@@ -113,6 +116,7 @@ TEST(Config, HasDefaults) {
     EXPECT_EQ(config->kernel.via, KernelVia::netlink);
     EXPECT_EQ(config->daemon.socket, "/run/headway/control.sock");
     EXPECT_FALSE(config->daemon.group);
+    EXPECT_FALSE(config->access.administrators);
 }
 
 TEST(Config, ReadsItsSpellings) {
@@ -222,6 +226,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "[daemon]\nsocket = \"/0123456789012345678901234567890123456789012345678901234567"
                 "89012345678901234567890123456789012345678901234567\"",
                 2, "daemon.socket", "at most 107 bytes"},
+        Mistake{"AdministratorsEmpty", "", "[access]\nadministrators = \"\"", 2,
+                "access.administrators", "leave the key out"},
         Mistake{"GroupEmpty", "", "[daemon]\ngroup = \"\"", 2, "daemon.group", "leave the key out"},
         Mistake{"NameMissing", "name = \"b\"\n", "\n", 7, "cluster.name", "missing"},
         Mistake{"NameNumber", "name = \"b\"", "name = 2", 8, "cluster.name", "a string"},

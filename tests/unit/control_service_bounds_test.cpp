@@ -74,20 +74,19 @@ TEST_F(ControlServiceTest, ThePatternUsedLongestAgoIsForgotten) {
 
 TEST_F(ControlServiceTest, OneUserCannotShutOthersOut) {
     for (std::size_t i = 0; i < clients_per_user_max; ++i) {
-        ASSERT_TRUE(service_->open({.pid = 1, .uid = 1000, .gid = 1}));
+        ASSERT_TRUE(service_->open({.pid = 1, .uid = 1000}));
     }
-    const auto refused = service_->open({.pid = 1, .uid = 1000, .gid = 1});
+    const auto refused = service_->open({.pid = 1, .uid = 1000});
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().message.find("user 1000"), std::string::npos);
-    const auto other = service_->open({.pid = 1, .uid = 1001, .gid = 1});
+    const auto other = service_->open({.pid = 1, .uid = 1001});
     ASSERT_TRUE(other);
     service_->close(1);
-    EXPECT_TRUE(service_->open({.pid = 1, .uid = 1000, .gid = 1}));
+    EXPECT_TRUE(service_->open({.pid = 1, .uid = 1000}));
 }
 
-// The longest answer there can be: as many clusters, clients and names as
-// allowed, all as long as allowed.  It must fit into a datagram.
-TEST_F(ControlServiceTest, TheLongestStatusFitsIntoADatagram) {
+/// As many clusters as allowed, with names as long as allowed.
+Config greatest_config() {
     std::vector<Cluster> clusters;
     for (int c = 0; c < 128; ++c) {
         Cluster cluster = make_cluster(0, 1, 20, 15);
@@ -99,20 +98,68 @@ TEST_F(ControlServiceTest, TheLongestStatusFitsIntoADatagram) {
     Config config = demo_config();
     config.node.name = "h0";
     config.topology = *Topology::make(std::move(clusters));
-    start(std::move(config));
-    for (std::size_t i = 0; i < clients_in_status_max + 10; ++i) {
-        const auto client = connect();
-        ask(client, "hello", {{"job", std::string(job_name_max_bytes, 'j')},
+    return config;
+}
+
+// Answers have any size: these are megabytes.
+TEST_F(ControlServiceTest, AsManyClustersAndJobsAsThereMayBeAreTold) {
+    start(greatest_config());
+    constexpr int jobs = 1024;
+    for (int i = 0; i < jobs; ++i) {
+        const auto client = connect(static_cast<uid_t>(1000 + i % 4));
+        ask(client, "hello", {{"job", std::string(job_name_max_bytes - 4, 'j') + std::to_string(1000 + i)},
                               {"rank", 4'000'000'000U}, {"pid", 4'000'000'000U}});
-        const Json hosts{"h[0-127]"};
-        ASSERT_EQ(ask(client, "enter", {{"operation", "alltoall"},
-                                        {"job_hosts", hosts}, {"comm_hosts", hosts}})["ok"], true);
+        // that all share links is computed once
+        if (i >= jobs - 2) ask(client, "prepare", {{"operation", "alltoall"}, {"job_hosts", {"h[0-127]"}},
+                                                   {"comm_hosts", {"h[0-127]"}}});
     }
-    const Json status = ask(1, "status");
+    const auto client = connect(7);
+    const Json status = ask(client, "status");
     EXPECT_EQ(status["ok"], true) << status;
     EXPECT_EQ(status["classes"].size(), 128U);
     EXPECT_EQ(status["clients"].size(), clients_in_status_max);
-    EXPECT_EQ(status["client_count"], clients_in_status_max + 10);
+    EXPECT_EQ(status["client_count"], jobs + 1);
+    const Json list = ask(client, "jobs");
+    EXPECT_EQ(list["job_count"], jobs);
+    EXPECT_EQ(list["jobs"].size(), static_cast<std::size_t>(jobs));
+    EXPECT_EQ(list["jobs"][jobs - 1]["parts"].size(), 128U);
+    EXPECT_EQ(ask(client, "ready")["in_step"], true) << "the one thing that `headway wait` asks";
+    EXPECT_EQ(ask(client, "more")["ok"], false) << "nothing is left";
+}
+
+TEST_F(ControlServiceTest, WhatAUserDoesNotFetchIsBounded) {
+    start(greatest_config());
+    for (int i = 0; i < 400; ++i) {
+        ask(connect(7), "hello", {{"job", std::string(job_name_max_bytes - 4, 'j') + std::to_string(1000 + i)}});
+    }
+    const auto first_piece = [&](uid_t user) {
+        const auto client = connect(user);
+        return Json::parse(service_->answer(client, R"({"v":1,"id":5,"op":"jobs"})").text);
+    };
+    const Json piece = first_piece(1000);
+    ASSERT_GT(piece["left"], 50'000);
+    const std::size_t most = long_answers_per_user_max_bytes / piece["left"].get<std::size_t>() + 2;
+    bool is_refused = false;
+    for (std::size_t i = 0; i < most && i < clients_per_user_max - 1 && !is_refused; ++i) {
+        is_refused = first_piece(1000)["ok"] == false;
+    }
+    EXPECT_TRUE(is_refused);
+    EXPECT_EQ(first_piece(1001)["ok"], true) << "another user's are his own";
+}
+
+TEST_F(ControlServiceTest, OneUsersPatternsAreBounded) {
+    std::vector<Cluster> clusters;
+    for (int c = 0; c < 2; ++c) clusters.push_back(make_cluster(c, 100, 20, 25));
+    Config config = demo_config();
+    config.topology = *Topology::make(clusters);
+    start(std::move(config));
+    for (std::size_t i = 0; i < patterns_per_user_max / patterns_per_client_max; ++i) {
+        const auto client = connect();
+        for (int hosts = 0; hosts < static_cast<int>(patterns_per_client_max); ++hosts)
+            ASSERT_EQ(ask(client, "prepare", hosts_up_to(hosts))["ok"], true);
+    }
+    EXPECT_EQ(ask(connect(), "prepare", hosts_up_to(1))["ok"], false);
+    EXPECT_EQ(ask(connect(1001), "prepare", hosts_up_to(1))["ok"], true);
 }
 
 // ---------------------------------------------------------------------- reload
@@ -141,6 +188,27 @@ TEST_F(ControlServiceTest, ReloadWithOtherHostsOutdatesPatterns) {
     EXPECT_NE(answer["error"].get<std::string>().find("prepare it again"), std::string::npos);
     EXPECT_EQ(ask(client, "prepare", everybody)["pattern"], 1);
     EXPECT_EQ(ask(client, "enter", {{"pattern", 1}})["ok"], true);
+}
+
+// Else the first that asks anew would be alone, and the others keep what they had.
+TEST_F(ControlServiceTest, ReloadWithOtherHostsKeepsJobsParts) {
+    const auto one = connect(), other = connect();
+    ask(one, "hello", {{"job", "1"}});
+    ask(other, "hello", {{"job", "2"}});
+    ask(one, "enter", everybody);
+    ask(other, "enter", everybody);
+    EXPECT_EQ(in_kernel(remote_class).rate, ClassRate(BytesPerSecond{773'437 / 2}));
+    Config config = demo_config();
+    config.topology = *Topology::make({make_cluster(0, 5, 20, 25), make_cluster(1, 4, 20, 25)});
+    ASSERT_TRUE(service_->reload(config));
+    const Json listed = ask(one, "jobs");
+    for (const Json& job : listed["jobs"]) {
+        EXPECT_EQ(job["hosts"], 8) << job;
+        EXPECT_EQ(job["parts"]["b"], 0.5) << job;
+    }
+    ask(one, "leave");
+    ask(one, "enter", everybody);
+    EXPECT_LE(in_kernel(remote_class).rate->value, 773'437U / 2);
 }
 
 TEST_F(ControlServiceTest, ReloadRefusesWhatNeedsARestart) {

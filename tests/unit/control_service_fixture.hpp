@@ -47,7 +47,7 @@ protected:
     }
 
     ControlService::SessionId connect(uid_t uid = 1000) {
-        return *service_->open({.pid = 42, .uid = uid, .gid = 100});
+        return *service_->open({.pid = 42, .uid = uid});
     }
 
     Json ask(ControlService::SessionId session, const std::string& op,
@@ -55,9 +55,22 @@ protected:
         Json request{{"v", 1}, {"id", 5}, {"op", op}};
         request.update(members);
         Json answer = Json::parse(service_->answer(session, request.dump()).text);
+        if (answer.contains("left")) answer = Json::parse(text_of_pieces(session, answer));
         EXPECT_EQ(answer["v"], 1);
         EXPECT_EQ(answer["id"], 5);
         return answer;
+    }
+
+    /// What is longer than a datagram.
+    std::string text_of_pieces(ControlService::SessionId session, Json piece) {
+        std::string text = piece["text"].get<std::string>();
+        while (piece["left"] > 0) {
+            const ControlAnswer next = service_->answer(session, R"({"v":1,"id":5,"op":"more"})");
+            EXPECT_LE(next.text.size(), datagram_max_bytes);
+            piece = Json::parse(next.text);
+            text += piece["text"].get<std::string>();
+        }
+        return text;
     }
 
     FakeClass& in_kernel(std::uint32_t classid) {

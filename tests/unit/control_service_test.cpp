@@ -19,7 +19,7 @@ TEST_F(ControlServiceTest, Hello) {
 }
 
 TEST_F(ControlServiceTest, HelloAndStatusTellOfANetworkNamespaceOfItsOwn) {
-    const auto client = *service_->open({.pid = 42, .uid = 0, .gid = 0, .has_own_network = true});
+    const auto client = *service_->open({.pid = 42, .uid = 0, .has_own_network = true});
     EXPECT_EQ(ask(client, "hello")["own_network"], true);
     EXPECT_EQ(ask(client, "status")["clients"][0]["own_network"], true);
     EXPECT_EQ(ask(connect(), "status")["clients"][1]["own_network"], false);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes with a kernel each and a store for all, in memory, all steps in order.
 #include "daemon/coordinator.hpp"
+#include "daemon/limits.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -242,13 +243,26 @@ TEST_F(CoordinatorTest, JobsShareAndOneHasTheTrunkWhenTheOtherEnds) {
 }
 
 TEST_F(CoordinatorTest, WeightsCount) {
-    node(0).jobs = {{"first"}};
+    node(0).jobs = {{"first", 1, true}};
     node(1).jobs = {{"second"}};
     node(0).config.weights = {{"first", 2}};
     node(0).restart(clock_);
     pass(15s);
     EXPECT_NEAR(static_cast<double>(node(0).in_force().value),
                 2.0 * static_cast<double>(node(1).in_force().value), 8.0);
+    node(0).jobs = {{"first"}};
+    pass(15s);
+    EXPECT_NEAR(static_cast<double>(node(0).in_force().value),
+                static_cast<double>(node(1).in_force().value), 8.0)
+        << "it is an administrator's to give, not whoever's that uses the name";
+}
+
+// Whoever has many jobs is not more than so many to the others.
+TEST_F(CoordinatorTest, AUsersManyJobsAreFewDemands) {
+    for (int i = 0; i < 100; ++i) node(0).jobs.push_back({std::to_string(i), 1, false, 1000});
+    node(1).jobs = {{"second", 1, false, 1001}};
+    pass(15s);
+    EXPECT_EQ(node(0).coordinator->division()->of_job.size(), demands_per_user_max);
 }
 
 TEST_F(CoordinatorTest, WeightsOfStartedJobsCountUnlessTheConfigurationHasOne) {
@@ -263,6 +277,7 @@ TEST_F(CoordinatorTest, WeightsOfStartedJobsCountUnlessTheConfigurationHasOne) {
     node(0).jobs = {{"first", 3}};
     pass(1s);
     EXPECT_NEAR(ratio(), 1.0, 1e-5) << "of a job that is there";
+    node(0).jobs = {{"first", 3, true}};
     node(0).config.weights = {{"first", 1}};
     node(0).restart(clock_);
     pass(2s);
@@ -278,8 +293,8 @@ TEST_F(CoordinatorTest, JobsOfANodeDivideWhatItMayUse) {
     const auto is_divided = [this](double third) {
         const auto division = *node(0).coordinator->division();
         EXPECT_EQ(division.of_node, *node(0).cap().rate);
-        EXPECT_NEAR(static_cast<double>(division.of_job.at(job_number("first")).value), third, 4.0);
-        EXPECT_NEAR(static_cast<double>(division.of_job.at(job_number("second")).value), 2 * third, 4.0);
+        EXPECT_NEAR(static_cast<double>(division.of_job.at(job_number(cluster_identity({"first"}))).value), third, 4.0);
+        EXPECT_NEAR(static_cast<double>(division.of_job.at(job_number(cluster_identity({"second"}))).value), 2 * third, 4.0);
     };
     is_divided(static_cast<double>(trunk().capacity.value - 2 * fallback().value) / 4);
     node(0).coordinator->stop();

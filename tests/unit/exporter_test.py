@@ -7,6 +7,7 @@
 import json
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -89,6 +90,21 @@ class Exporter(unittest.TestCase):
         end()
         later = self.scrape()
         self.assertEqual((later[rate], later["headway_up"]), (773437, 0))
+
+    def test_as_many_jobs_as_there_are(self):
+        """Their list is longer than a datagram."""
+        end = self.start_daemons()
+        clients = []
+        for number in range(1000):
+            client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            clients.append(client)
+            client.connect(str(self.socket))
+            client.send(json.dumps({"v": 1, "id": 1, "op": "hello", "job": f"{number:0128}"}).encode())
+            client.recv(65536)
+        self.assertEqual(self.scrape()["headway_jobs"], 1000)
+        for client in clients:
+            client.close()
+        end()
 
     def test_only_loopback_is_listened_to(self):
         listening = [line.split()[1] for table in ("tcp", "tcp6")

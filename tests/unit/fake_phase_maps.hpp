@@ -73,6 +73,11 @@ public:
         return {};
     }
     void forget_cgroup(std::uint64_t cgroup) override { cgroups_.erase(cgroup); }
+    Result<void> set_user(std::uint32_t uid, std::uint32_t job) override {
+        users_[uid] = job;
+        return {};
+    }
+    void forget_user(std::uint32_t uid) override { users_.erase(uid); }
     std::span<std::uint64_t> own_classes(std::uint32_t job) override {
         const std::size_t trunks = config_.trunk_count;
         return std::span(own_classes_).subspan(job * trunks, trunks);
@@ -90,18 +95,17 @@ public:
                  << unsigned{choice.entry};
         }
     };
-    /// Now, for a packet of a socket of that cgroup (0: of none) that has sent in no phase.
-    [[nodiscard]] Choice classify(std::uint32_t trunk, std::uint64_t cgroup = 0) const {
+    /// Now, for a packet of a socket of that cgroup (0: of none) and user (none: it has no
+    /// socket) that has sent in no phase.
+    [[nodiscard]] Choice classify(std::uint32_t trunk, std::uint64_t cgroup = 0,
+                                  std::optional<std::uint32_t> uid = 1000) const {
         if (load(config_.is_off) != 0) return {};
-        const auto owner = cgroups_.find(cgroup);
-        const std::optional<std::uint32_t> job =
-            owner == cgroups_.end() ? std::nullopt : std::optional(owner->second);
-        const std::uint32_t own = job ? static_cast<std::uint32_t>(__atomic_load_n(
-            &own_classes_[*job * config_.trunk_count + trunk], __ATOMIC_ACQUIRE)) : 0;
-        const bool is_apart = own != 0 && load(config_.is_apart) != 0;
-        TableEntry entry = strictest(trunk, is_apart ? job : std::nullopt);
-        const bool takes_own = is_apart && entry != 0;
-        if (entry == 0 && is_apart) entry = strictest(trunk, std::nullopt);
+        const Owner owner = load(config_.is_apart) != 0 && uid ? owner_of(cgroup, *uid) : Owner{};
+        const std::uint32_t own = owner.job ? static_cast<std::uint32_t>(__atomic_load_n(
+            &own_classes_[*owner.job * config_.trunk_count + trunk], __ATOMIC_ACQUIRE)) : 0;
+        TableEntry entry = strictest(trunk, own != 0 ? owner : Owner{});
+        const bool takes_own = own != 0 && entry != 0;
+        if (entry == 0 && own != 0) entry = strictest(trunk, Owner{});
         if (entry == 0 && load(config_.leaves_rest) != 0) return {};
         return {takes_own ? own : config_.shared_minor[trunk], entry};
     }
@@ -118,8 +122,27 @@ private:
                                                     std::uint32_t trunk) const {
         return rates_[(std::size_t{job} * HEADWAY_PHASES + phase) * config_.trunk_count + trunk];
     }
-    /// The entry of the strictest phase of that job's processes, or of all.
-    [[nodiscard]] TableEntry strictest(std::uint32_t trunk, std::optional<std::uint32_t> only) const {
+    /// Whose phases count: the job's; or, with a user, all of his; or root's.
+    struct Owner {
+        std::optional<std::uint32_t> job;
+        std::optional<std::uint32_t> uid;
+    };
+    [[nodiscard]] Owner owner_of(std::uint64_t cgroup, std::uint32_t uid) const {
+        const auto told = cgroups_.find(cgroup);
+        if (told != cgroups_.end()) {
+            const std::uint32_t user = load(config_.uid[told->second]);
+            if (user == 0 || user == uid) return {told->second, std::nullopt};
+        }
+        const auto of_user = users_.find(uid);
+        return of_user == users_.end() ? Owner{} : Owner{of_user->second, uid};
+    }
+    [[nodiscard]] bool counts(std::uint32_t job, const Owner& owner) const {
+        if (owner.job && !owner.uid) return job == *owner.job;
+        return load(config_.uid[job]) == owner.uid.value_or(0);
+    }
+
+    /// The entry of the strictest phase that counts.
+    [[nodiscard]] TableEntry strictest(std::uint32_t trunk, const Owner& owner) const {
         TableEntry choice = 0;
         std::uint64_t least = ~std::uint64_t{0};
         for (std::uint32_t i = 0; i < load(config_.process_count); ++i) {
@@ -128,7 +151,7 @@ private:
                 reinterpret_cast<const Whole*>(&config_.process[i]), __ATOMIC_ACQUIRE);
             headway_phase_process process{};
             std::memcpy(&process, &whole, sizeof(process));
-            if (only && process.job != *only) continue;
+            if (!counts(process.job, owner)) continue;
             const std::uint32_t phase = load(arrays_[process.job].slots->phase[process.slot]);
             if (phase == 0 || phase >= load(config_.phase_count[process.job])) continue;
             const headway_phase_rate& rate = rate_of(process.job, phase, trunk);
@@ -166,6 +189,7 @@ private:
     std::vector<headway_phase_rate> rates_;
     std::vector<std::uint64_t> own_classes_;
     std::map<std::uint64_t, std::uint32_t> cgroups_;
+    std::map<std::uint32_t, std::uint32_t> users_;
     std::array<Array, HEADWAY_PHASE_JOBS> arrays_;
     std::deque<Array> retired_;
 };

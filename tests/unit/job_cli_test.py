@@ -11,6 +11,7 @@ import os
 import pathlib
 import pty
 import select
+import socket
 import struct
 import subprocess
 import sys
@@ -90,6 +91,22 @@ class Jobs(Daemons):
         self.assertEqual(self.json("on")["in_step"], True)
         self.assertEqual(self.json("status")["off"], None)
         self.assertEqual(self.json("status")["classes"][1]["bytes_per_s"], ALONE)
+
+    def test_answers_of_any_size_are_shown(self):
+        clients = []
+        self.addCleanup(lambda: [client.close() for client in clients])
+        for number in range(1000):
+            client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            clients.append(client)
+            client.connect(self.socket)
+            client.send(json.dumps({"v": 1, "id": 1, "op": "hello", "job": f"{number:0128}"}).encode())
+            client.recv(65536)
+        told = self.json("job", "list")
+        self.assertGreater(len(json.dumps(told)), 4 * 65536)
+        self.assertEqual((told["job_count"], len(told["jobs"])), (1000, 1000))
+        self.assertEqual(len(self.run_headway("job", "list").splitlines()), 1001)
+        self.assertEqual(self.json("status")["client_count"], 1001)
+        self.run_headway("wait", "--timeout", "5")
 
     def test_mistakes_are_told(self):
         self.assertIn("no job \"x\"", self.run_headway("job", "end", "x", status=1))

@@ -13,7 +13,7 @@ namespace {
 
 SharingJob job_of(const Topology& topology, const std::vector<std::string>& names,
                   std::uint32_t weight = 1) {
-    return {*topology.resolve(names), weight, 0};
+    return {*topology.resolve(names), 0, weight, 0};
 }
 
 std::vector<std::vector<LinkPart>> shared_in_allocations(const Topology& topology,
@@ -98,6 +98,25 @@ TEST(JobShares, JobsThatMeetNowhereHaveAll) {
         << "the switches' trunks are both jobs', those below are not";
 }
 
+// Who starts many jobs has no more of a link; users count by their greatest weight.
+TEST(JobShares, UsersComeBeforeTheirJobs) {
+    const Topology topology = demo_topology();
+    std::vector<SharingJob> jobs;
+    for (int i = 0; i < 4; ++i) jobs.push_back(job_of(topology, {"a0", "b0"}));
+    jobs[3].user = 1;
+    for (const SharePolicy policy : {SharePolicy::per_job, SharePolicy::per_host}) {
+        const auto parts = shared(topology, policy, jobs);
+        EXPECT_EQ(parts[3], std::vector(2, half));
+        for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(parts[i][1].value, LinkPart::one / 6);
+    }
+    jobs[3].weight = 3;
+    EXPECT_EQ(shared(topology, SharePolicy::per_job, jobs)[3][1].value, LinkPart::one / 4 * 3);
+    jobs[0].weight = 3;
+    const auto parts = shared(topology, SharePolicy::per_job, jobs);
+    EXPECT_EQ(parts[3][1], half);
+    EXPECT_EQ(parts[0][1].value, LinkPart::one / 10 * 3) << "three fifths of the user's half";
+}
+
 TEST(JobShares, JobsOnOneHostShareItsLink) {
     const Topology topology = demo_topology();
     const auto parts = shared(topology, SharePolicy::per_job,
@@ -109,7 +128,7 @@ std::vector<SharingJob> random_jobs(const Topology& topology, std::mt19937& rand
     std::vector<SharingJob> jobs;
     const std::size_t count = 1 + random() % 6;
     for (std::size_t i = 0; i < count; ++i) {
-        SharingJob job{HostSet(topology.host_count()), 1 + static_cast<std::uint32_t>(random() % 9), i};
+        SharingJob job{HostSet(topology.host_count()), 0, 1 + static_cast<std::uint32_t>(random() % 9), i};
         for (std::size_t host = 0; host < topology.host_count(); ++host) {
             if (random() % 3 == 0) job.hosts.add(host);
         }
@@ -144,6 +163,25 @@ std::vector<std::uint64_t> by_compute_shares(const Topology& topology, std::size
         parts[demands[i].job] += shares.of_demand[i].value;
     }
     return parts;
+}
+
+TEST(JobShares, NoTrunkIsGivenTwiceWhoeverHasTheJobs) {
+    const Topology topology = two_level_topology(50);
+    std::mt19937 random(12);
+    for (int round = 0; round < 200; ++round) {
+        auto jobs = random_jobs(topology, random);
+        for (SharingJob& job : jobs) job.user = random() % 3;
+        for (const SharePolicy policy : {SharePolicy::per_job, SharePolicy::per_host}) {
+            for (std::size_t trunk = 0; trunk < topology.trunk_count(); ++trunk) {
+                const auto parts = share_trunk(topology, trunk, policy, jobs);
+                std::uint64_t sum = 0;
+                for (std::size_t job = 0; job < jobs.size(); ++job) {
+                    if (crosses(topology, trunk, jobs[job])) sum += parts[job].value;
+                }
+                ASSERT_LE(sum, LinkPart::one) << "round " << round << ", trunk " << trunk;
+            }
+        }
+    }
 }
 
 TEST(JobShares, NoTrunkIsGivenTwiceWhateverTheJobs) {

@@ -19,7 +19,7 @@
 namespace headway::test {
 namespace {
 
-constexpr uid_t alice = 1000;
+constexpr uid_t alice = 0;  ///< whose phases hold for all packets
 constexpr uid_t bob = 1001;
 
 using Choice = FakePhaseMaps::Choice;
@@ -97,7 +97,7 @@ TEST_F(Phases, ATrunkWithoutALimitRests) {
 }
 
 TEST_F(Phases, TheStrictestOfAllJobsWins) {
-    const PhaseSeat first = join(alice), second = join(bob), resting = join(bob);
+    const PhaseSeat first = join(alice), second = join(alice, "two"), resting = join(alice, "two");
     store(first, phase(first, {rate(1000), rate(9000)}));
     store(second, phase(second, {rate(2000), rate(8000)}));
     EXPECT_EQ(rate_of(maps_.classify(0)), rate(1000));
@@ -345,7 +345,7 @@ TEST_F(Phases, NoMomentShowsAWrongClass) {
     });
     for (int i = 0; i < 2000; ++i) {
         // Laxer phases of others come and go: nothing else may ever be chosen.
-        const PhaseSeat one = join(bob, std::to_string(i % 3)), other = join(bob, "other");
+        const PhaseSeat one = join(alice, std::to_string(i % 3)), other = join(alice, "other");
         store(one, phase(one, {rate(6000), {}}));
         store(other, phase(other, {rate(7000), {}}));
         jobs_->leave(one);

@@ -8,21 +8,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "daemon/control_service.hpp"
-#include "fake_clock.hpp"
-#include "fake_kernel.hpp"
+#include "control_service_fixture.hpp"
 #include "fake_phase_maps.hpp"
-#include "netlink/netlink_traffic_control.hpp"
-#include "topologies.hpp"
 
 namespace headway::test {
-
-inline Config demo_config() {
-    Config config;
-    config.node.name = "a0";
-    config.topology = demo_topology();
-    return config;
-}
 
 class PhaseServiceTest : public testing::Test {
 protected:

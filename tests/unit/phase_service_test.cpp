@@ -13,7 +13,7 @@ namespace {
 class PhaseRequests : public PhaseServiceTest {
 protected:
     Session connect(uid_t uid = 1000, bool is_watched = true) {
-        return *service_->open({.pid = 42, .uid = uid, .gid = 100, .is_watched = is_watched});
+        return *service_->open({.pid = 42, .uid = uid, .is_watched = is_watched});
     }
     Json join(Session session, const std::string& job = "12.0") {
         return ask(session, "join", {{"job", job}});

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/limits.hpp"
-#include "daemon/protocol.hpp"
+#include "daemon/requests.hpp"
 
 namespace headway {
 namespace {

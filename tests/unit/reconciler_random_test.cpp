@@ -123,7 +123,7 @@ protected:
 
     ControlService::SessionId open() {
         if (clients_.size() > 20) clients_.erase(clients_.begin());
-        clients_.push_back(*service_->open({.pid = 42, .uid = 1000, .gid = 100}));
+        clients_.push_back(*service_->open({.pid = 42, .uid = 1000}));
         return clients_.back();
     }
     void ask(const char* op, const Json& members = Json::object()) {

@@ -281,7 +281,7 @@ TEST_F(AdoptTest, TheQdiscAndItsRatesStay) {
 
 TEST_F(AdoptTest, RatesThatNobodyWantsGoInTheEnd) {
     use_phases();
-    ask(connect(), "enter", everybody);
+    ask(connect(0), "enter", everybody);
     restart();
     EXPECT_EQ(in_kernel(remote_class).rate, planned);
     EXPECT_EQ(status()["active_enters"], 0);

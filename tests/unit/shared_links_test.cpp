@@ -48,7 +48,7 @@ public:
         return config;
     }
 
-    Session connect(uid_t user) { return *service_->open({.pid = 42, .uid = user, .gid = 100}); }
+    Session connect(uid_t user) { return *service_->open({.pid = 42, .uid = user}); }
     Json ask(Session session, const std::string& op, const Json& members = Json::object()) {
         Json request{{"v", 1}, {"id", 5}, {"op", op}};
         request.update(members);
@@ -137,25 +137,31 @@ TEST(SharedLinks, StartedJobsAreThisNodesOrNobodysInParticular) {
     node.command("job_start", {{"job", "far"}, {"hosts", {"a1", "b1"}}});
     node.command("job_start", {{"job", "here"}, {"hosts", {"a0", "b1"}}, {"weight", 3}});
     node.command("job_start", {{"job", "anywhere"}});
+    const Json hosts{"a0", "b1"};
+    const Json pattern{{"operation", "alltoall"}, {"job_hosts", hosts}, {"comm_hosts", hosts}};
     const Session session = node.connect(1000);
     node.ask(session, "hello", {{"job", "4711.0"}});
+    node.ask(session, "prepare", pattern);
     const Session step = node.connect(1000);
     node.ask(step, "hello", {{"job", "4711.1"}});
-    EXPECT_EQ(node.service_->jobs(), (std::vector<JobHere>{{"4711"}, {"anywhere"}, {"here", 3}}))
+    node.ask(step, "prepare", pattern);
+    const JobHere anywhere{"anywhere", 1, true};
+    EXPECT_EQ(node.service_->jobs(),
+              (std::vector<JobHere>{anywhere, {"here", 3, true}, {"4711", 1, false, 1000}}))
         << "the steps are of one allocation";
     node.command("job_end", {{"job", "here"}});
     node.service_->close(session);
     node.service_->close(step);
-    EXPECT_EQ(node.service_->jobs(), std::vector<JobHere>{{"anywhere"}});
+    EXPECT_EQ(node.service_->jobs(), std::vector{anywhere});
 }
 
 // Of the trunk that nodes share by agreement a job has what they agreed on, in the
 // phase that its process is in and in what it has entered.
 TEST(SharedLinks, RatesFollowTheShareOfTheTrunk) {
     Node node("a0");
-    const Session session = node.connect(1000);
+    const Session session = node.connect(0);
     const Json joined = node.enter(session, "12", all_hosts);
-    const Session other = node.connect(1000);
+    const Session other = node.connect(0);
     node.ask(other, "hello", {{"job", "12"}});
     node.ask(other, "enter",
              {{"operation", "alltoall"}, {"job_hosts", all_hosts}, {"comm_hosts", all_hosts}});
@@ -163,7 +169,7 @@ TEST(SharedLinks, RatesFollowTheShareOfTheTrunk) {
     ASSERT_EQ(node.requested_rate(), alone);
     const ClassRate inside = node.rate(own);
     const BytesPerSecond share{300'000};
-    node.service_->divide_trunk({{400'000}, {{job_number("12"), share}}});
+    node.service_->divide_trunk({{400'000}, {{job_number(cluster_identity({"12", 1, false, 0})), share}}});
     EXPECT_EQ(node.rate(), ClassRate(share));
     EXPECT_EQ(node.requested_rate(), ClassRate(share));
     EXPECT_EQ(node.rate(own), inside) << "what stays in the cluster";
@@ -171,7 +177,7 @@ TEST(SharedLinks, RatesFollowTheShareOfTheTrunk) {
     EXPECT_EQ(node.rate(), ClassRate(share)) << "the answer after that";
     node.service_->divide_trunk({{400'000}, {}});
     EXPECT_EQ(node.rate(), ClassRate(BytesPerSecond{400'000})) << "not more than the node";
-    node.service_->divide_trunk({{2'000'000}, {{job_number("12"), {1'000'000}}}});
+    node.service_->divide_trunk({{2'000'000}, {{job_number(cluster_identity({"12", 1, false, 0})), {1'000'000}}}});
     EXPECT_EQ(node.rate(), alone) << "the plan asks for less";
 }
 
@@ -231,7 +237,7 @@ TEST(SharedLinks, JobsOfProcessesShareToo) {
     node.enter(first, "12", all_hosts);
     node.enter(second, "13", all_hosts);
     EXPECT_EQ(node.rate(), halved);
-    node.service_->close(first);
+    node.service_->close(second);
     EXPECT_EQ(node.rate(), alone);
 }
 
@@ -315,7 +321,7 @@ TEST(SharedLinks, APatternIsInForceAsLongAsTheJob) {
 
 TEST(SharedLinks, CollectivesByRequestShareToo) {
     Node node("a0");
-    const Session session = node.connect(1000);
+    const Session session = node.connect(0);
     const Json members{{"operation", "alltoall"}, {"job_hosts", all_hosts}, {"comm_hosts", all_hosts}};
     EXPECT_EQ(node.ask(session, "enter", members)["ok"], true);
     EXPECT_EQ(node.requested_rate(), alone);

@@ -131,14 +131,15 @@ JobsCommand::JobsCommand(const CommandLine& line)
     start_.add_option("--hosts", options_.hosts, "where it runs: lists such as a[0-3],b[0-3]");
     start_.add_option("--ranks-per-host", options_.ranks_per_host, "ranks on each host")
         .between(1U, ranks_per_host_max);
-    start_.add_option("--weight", options_.weight, "of its part, against other jobs' (root only)")
+    start_.add_option("--weight", options_.weight, "of its part, against other jobs' (administrators only)")
         .between(1U, share_weight_max);
     start_.add_option("--pattern", options_.pattern,
-                      "pace it all the time: alltoall, or a matrix file as for plan --matrix");
+                      "pace it all the time: alltoall, or a matrix file as for plan --matrix "
+                      "(administrators only)");
     start_.add_option("--map-by", options_.map_by,
                       "where a matrix's ranks run: slot fills a host before the next, node goes round")
         .one_of({"slot", "node"});
-    start_.add_flag("--lasting", options_.is_lasting, "only `headway job end` ends it");
+    start_.add_flag("--lasting", options_.is_lasting, "only `headway job end` ends it (administrators only)");
     for (const Verb& one : {start_, end_, list_}) {
         options_.control.add_to(one);
         one.add_flag("--json", options_.json, "print JSON");
@@ -147,7 +148,7 @@ JobsCommand::JobsCommand(const CommandLine& line)
 
 void JobsCommand::add_job_options(const Verb& one) {
     one.add_option("name", options_.name, "the job's name, such as a Slurm job's number").required();
-    one.add_option("--user", options_.user, "whose it is, name or number (root only)");
+    one.add_option("--user", options_.user, "whose it is, name or number (administrators only)");
 }
 
 ExitStatus JobsCommand::run() const {

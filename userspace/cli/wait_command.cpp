@@ -19,7 +19,7 @@ constexpr std::uint32_t longest_timeout_s = 86400;
 Result<void> in_step(const std::string& socket) {
     auto client = ControlClient::connect(socket);
     if (!client) return tl::unexpected(client.error());
-    const auto status = client->request("status");
+    const auto status = client->request("ready");
     if (!status) return tl::unexpected(status.error());
     if (!status->value("in_step", false)) return failure("the kernel is not as headwayd wants it");
     return {};

@@ -145,6 +145,19 @@ DaemonConfig read_daemon(TomlReader& reader) {
     return daemon;
 }
 
+AccessConfig read_access(TomlReader& reader) {
+    AccessConfig access;
+    if (const auto group = reader.string("administrators")) {
+        access.administrators = group->value;
+        if (group->value.empty()) {
+            reader.error(group->line, "administrators", "it is empty",
+                         "name the group that may do what root may, or leave the key out");
+        }
+    }
+    reader.finish();
+    return access;
+}
+
 // ---------------------------------------------------------------- whole file
 
 void check_node_is_known(TomlReader& top, const toml::table& root, const Config& config) {
@@ -192,6 +205,7 @@ ConfigResult<Config> read_root(const toml::table& root, std::string_view file,
     if (auto reader = top.table("policy")) config.policy = read_policy(*reader);
     if (auto reader = top.table("kernel")) config.kernel = read_kernel(*reader);
     if (auto reader = top.table("daemon")) config.daemon = read_daemon(*reader);
+    if (auto reader = top.table("access")) config.access = read_access(*reader);
     if (auto reader = top.table("coordination")) config.coordination = read_coordination(*reader);
     if (auto reader = top.table("feedback")) config.feedback = read_feedback(*reader);
     read_network(top, prefixes, config, errors);

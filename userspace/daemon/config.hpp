@@ -50,12 +50,17 @@ struct DaemonConfig {
     std::optional<std::string> group;  ///< who may connect; none: everybody on the node
 };
 
+struct AccessConfig {
+    std::optional<std::string> administrators;  ///< a group who may what root may; none: only root
+};
+
 struct Config {
     std::string file;  ///< as named by the user
     NodeConfig node;
     PolicyConfig policy;
     KernelConfig kernel;
     DaemonConfig daemon;
+    AccessConfig access;
     std::optional<CoordinationConfig> coordination;  ///< none: nobody to agree with
     std::optional<FeedbackBounds> feedback;          ///< none: plans do not learn
     Topology topology;                   ///< what the planner knows

@@ -34,7 +34,22 @@ Result<ControlClient> ControlClient::connect(const std::string& path) {
     return ControlClient(std::move(socket));
 }
 
+/// What is longer than a datagram comes as text, piece by piece.
 Result<Json> ControlClient::request(const std::string& op, const Json& members) {
+    auto answer = exchange(op, members);
+    std::string text;
+    while (answer && answer->contains("left")) {
+        text += answer->value("text", "");
+        if (answer->value("left", 0U) == 0) break;
+        answer = exchange("more", Json::object());
+    }
+    if (!answer || text.empty()) return answer;
+    Json whole = parse_json<Json>(text);
+    if (!whole.is_object()) return failure("headwayd sent an answer that cannot be read");
+    return whole;
+}
+
+Result<Json> ControlClient::exchange(const std::string& op, const Json& members) {
     Json request{{"v", protocol_version}, {"id", next_id_}, {"op", op}};
     request.update(members);
     const std::string datagram = to_datagram(request);

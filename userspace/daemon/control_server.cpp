@@ -57,6 +57,9 @@ Result<std::unique_ptr<ControlServer>> ControlServer::start(sd_event* event, int
     auto retry = make_timer(event, on_retry, server.get());
     if (!retry) return tl::unexpected(retry.error());
     server->retry_ = std::move(*retry);
+    auto serve_again = make_timer(event, on_serve_again, server.get());
+    if (!serve_again) return tl::unexpected(serve_again.error());
+    server->serve_again_ = std::move(*serve_again);
     auto hand_over_again = make_timer(event, on_hand_over_again, server.get());
     if (!hand_over_again) return tl::unexpected(hand_over_again.error());
     server->hand_over_again_ = std::move(*hand_over_again);
@@ -170,6 +173,7 @@ Result<void> ControlServer::watch(Client& client) {
         sd_event_add_io(event_, &source, client.socket.get(), EPOLLIN, on_client, &client);
     if (added < 0) return event_failure(added, "watching a client");
     client.source.reset(source);
+    if (held_back_.contains(client.peer.uid)) sd_event_source_set_priority(source, SD_EVENT_PRIORITY_IDLE);
     if (!client.process) return {};
     added = sd_event_add_io(event_, &source, client.process.get(), EPOLLIN, on_process_end, &client);
     if (added < 0) return event_failure(added, "watching a client's process");
@@ -223,7 +227,38 @@ void ControlServer::serve(Client& client) {
     const bool taken = send_answer(client.socket.get(), answer.text, answer.fd);
     if (hand_over_ != nullptr) hand_over_->end_request();
     after_kernel_change();
+    const auto until = user_time_.charge(client.peer.uid, answer.charged, clock_.now());
+    if (until) hold_back(client.peer.uid, *until);
     if (!taken) drop(client, "it does not fetch its answers");
+}
+
+/// They are served when nobody else waits.  Whether they live is looked at all the same.
+void ControlServer::hold_back(uid_t user, std::chrono::nanoseconds until) {
+    held_back_[user] = until;
+    for (const auto& [id, client] : clients_) {
+        if (client->peer.uid != user) continue;
+        sd_event_source_set_priority(client->source.get(), SD_EVENT_PRIORITY_IDLE);
+    }
+    serve_again();
+}
+
+/// In turn with all others, those whose time it is.
+void ControlServer::serve_again() {
+    std::optional<std::chrono::nanoseconds> next;
+    const auto now = clock_.now();
+    for (const auto& [id, client] : clients_) {
+        const auto held = held_back_.find(client->peer.uid);
+        if (held != held_back_.end() && held->second <= now)
+            sd_event_source_set_priority(client->source.get(), SD_EVENT_PRIORITY_NORMAL);
+    }
+    std::erase_if(held_back_, [now](const auto& one) { return one.second <= now; });
+    for (const auto& [user, until] : held_back_) next = next ? std::min(*next, until) : until;
+    set_timer(serve_again_, next);
+}
+
+int ControlServer::on_serve_again(sd_event_source*, std::uint64_t, void* server) {
+    static_cast<ControlServer*>(server)->serve_again();
+    return 0;
 }
 
 void ControlServer::drop(const Client& client, std::string_view why) {

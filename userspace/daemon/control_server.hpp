@@ -5,7 +5,8 @@
 // even if a child of it still holds the socket.
 //
 // One datagram per client and turn, so that a busy client delays the others
-// by one request at most.  A client that does not fetch its answers is cut
+// by one request at most; and clients of a user whose requests have taken too long come
+// after all others (user_time.hpp).  A client that does not fetch its answers is cut
 // off: the daemon never waits for anybody.
 #pragma once
 
@@ -20,6 +21,7 @@
 #include "daemon/event_source.hpp"
 #include "daemon/hand_over.hpp"
 #include "daemon/limits.hpp"
+#include "daemon/user_time.hpp"
 
 namespace headway {
 
@@ -65,6 +67,8 @@ private:
     void drop(const Client& client, std::string_view why);
     void hand_over(const std::optional<PhaseSeat>& served);
     void after_kernel_change();
+    void hold_back(uid_t user, std::chrono::nanoseconds until);
+    void serve_again();
 
     static int on_listening(sd_event_source*, int, std::uint32_t, void* server);
     static int on_client(sd_event_source*, int, std::uint32_t, void* client);
@@ -72,6 +76,7 @@ private:
     static int on_accept_again(sd_event_source*, std::uint64_t, void* server);
     static int on_changed(sd_event_source*, void* server);
     static int on_hand_over_again(sd_event_source*, std::uint64_t, void* server);
+    static int on_serve_again(sd_event_source*, std::uint64_t, void* server);
     static int on_retry(sd_event_source*, std::uint64_t, void* server);
 
     sd_event* event_;
@@ -81,11 +86,15 @@ private:
     EventSource listening_;
     EventSource accept_again_;
     EventSource retry_;
+    EventSource serve_again_;
     EventSource changed_;
     EventSource hand_over_again_;
     std::map<ControlService::SessionId, std::unique_ptr<Client>> clients_;
     std::array<char, datagram_max_bytes> buffer_{};
     std::string last_kernel_error_;
+    SteadyClock clock_;
+    UserTime user_time_;
+    std::map<uid_t, std::chrono::nanoseconds> held_back_;  ///< users, and until when
     bool keeps_sessions_ = false;
     HandOver* hand_over_ = nullptr;  ///< none: a restart is told to nobody
 };

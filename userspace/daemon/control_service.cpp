@@ -108,45 +108,6 @@ void ControlService::close(SessionId id) {
 
 // ------------------------------------------------------------------- requests
 
-struct ControlService::Dispatch {
-    ControlService& service;
-    ControlSession& session;
-    Json answer;
-
-    Result<Json> operator()(const HelloRequest& r) { return service.hello(session, r, answer); }
-    Result<Json> operator()(const StatusRequest&) { return service.status(answer); }
-    Result<Json> operator()(const PlanRequest& r) { return service.plan(r, answer); }
-    Result<Json> operator()(const PrepareRequest& r) { return service.prepare(session, r, answer); }
-    Result<Json> operator()(const EnterRequest& r) { return service.enter(session, r, answer); }
-    Result<Json> operator()(const LeaveRequest& r) { return service.leave(session, r, answer); }
-    Result<Json> operator()(const JoinRequest& r) { return service.join(session, r, answer); }
-    Result<Json> operator()(const StartJobRequest& r) {
-        return service.start_job(session, r, answer);
-    }
-    Result<Json> operator()(const EndJobRequest& r) { return service.end_job(session, r, answer); }
-    Result<Json> operator()(const JobsRequest&) { return service.list_jobs(answer); }
-    Result<Json> operator()(const OffRequest&) { return service.switch_off(session, answer); }
-    Result<Json> operator()(const OnRequest&) { return service.switch_on(session, answer); }
-    Result<Json> operator()(const PhaseRequest& r) {
-        if (!service.phases_) return service.phases_missing();
-        if (auto known = service.learn_hosts(session, r.hosts.job); !known) {
-            return tl::unexpected(known.error());
-        }
-        return service.phases_->phase(session, r, service.planner_, answer);
-    }
-    Result<Json> operator()(const TrafficRequest& r) {
-        if (!service.phases_) return service.phases_missing();
-        if (auto known = service.learn_hosts(session, r.hosts); !known) {
-            return tl::unexpected(known.error());
-        }
-        return service.phases_->traffic(session, r, service.planner_, answer);
-    }
-    Result<Json> operator()(const RateRequest& r) {
-        if (!service.phases_) return service.phases_missing();
-        return service.phases_->rate(session, r, answer);
-    }
-};
-
 Result<Json> ControlService::phases_missing() const {
     return failure("headwayd has no phases on this node; use enter and leave");
 }
@@ -163,37 +124,84 @@ ControlAnswer ControlService::answer(SessionId id, std::string_view datagram) {
     }
 
     const auto begin = clock_.now();
+    ControlSession& session = found->second;
     const Request request = parse_request(datagram);
     if (!request.body) return refuse(request.id, request.body.error().message);
-    auto result =
-        std::visit(Dispatch{*this, found->second, make_answer(request.id)}, *request.body);
-    if (found->second.seat && is_handed_on(*request.body)) ++changes_;
-    settle_apart();
-    if (!result) return refuse(request.id, result.error().message);
-    tell_off(*result);
-
-    ControlAnswer answer{to_datagram(*result)};
-    if (answer.text.size() > datagram_max_bytes) {
-        return refuse(request.id, "the answer would be too long");
-    }
+    const RequestKind& kind = *find_request(request.op);
+    const auto result = serve(session, kind, *request.body, make_answer(request.id));
+    const auto text = result ? in_pieces(session, request.id, to_datagram(*result))
+                             : Result<std::string>(tl::unexpected(result.error()));
+    ControlAnswer answer = text ? ControlAnswer{*text} : refuse(request.id, text.error().message);
     const auto took = clock_.now() - begin;
-    if (std::holds_alternative<EnterRequest>(*request.body)) enter_latency_.add(took);
-    if (std::holds_alternative<LeaveRequest>(*request.body)) leave_latency_.add(took);
-    if (std::holds_alternative<PhaseRequest>(*request.body) ||
-        std::holds_alternative<TrafficRequest>(*request.body) ||
-        std::holds_alternative<RateRequest>(*request.body)) {
-        phase_latency_.add(took);
-    }
-    if (std::holds_alternative<JoinRequest>(*request.body)) {
-        answer.fd = phases_->slots_fd(found->second);
-    }
+    if (kind.cost == Cost::planning) answer.charged = took;
+    if (!text) return answer;
+    if (!kind.timed_as.empty()) latencies_[kind.timed_as].add(took);
+    if (kind.gives_slots) answer.fd = phases_->slots_fd(session);
     return answer;
 }
+
+Result<Json> ControlService::serve(ControlSession& session, const RequestKind& kind,
+                                   const RequestBody& body, Json answer) {
+    if (auto may = may_ask(session.peer, kind, body); !may) return tl::unexpected(may.error());
+    auto result = kind.serve(*this, session, body, std::move(answer));
+    if (session.seat && kind.is_handed_on) ++changes_;
+    settle_apart();
+    if (result) tell_off(*result);
+    return result;
+}
+
+// ---------------------------------------------------------------------- long answers
+
+namespace {
+
+/// As a string within JSON it is at most twice as long, but for control characters, of
+/// which JSON has none.
+constexpr std::size_t piece_max_bytes = datagram_max_bytes / 2 - 256;
+
+/// From the beginning, and not within a character.
+std::string take_piece(std::string& text) {
+    std::size_t length = std::min(piece_max_bytes, text.size());
+    while (length < text.size() && (static_cast<unsigned char>(text[length]) & 0xc0U) == 0x80) --length;
+    std::string piece = text.substr(0, length);
+    text.erase(0, length);
+    return piece;
+}
+
+}  // namespace
+
+/// An answer that does not fit is told as text, piece by piece.
+Result<std::string> ControlService::in_pieces(ControlSession& session,
+                                              const std::optional<std::uint64_t>& id,
+                                              std::string text) {
+    if (text.size() <= datagram_max_bytes) return text;
+    std::size_t kept = text.size();
+    for (const auto& [number, other] : sessions_) {
+        if (other.peer.uid == session.peer.uid && &other != &session) kept += other.left.size();
+    }
+    if (kept > long_answers_per_user_max_bytes) {
+        return failure("user {} has not fetched {} bytes of long answers yet", session.peer.uid, kept);
+    }
+    session.left = std::move(text);
+    auto first = more(session, {}, make_answer(id));
+    if (!first) return tl::unexpected(first.error());
+    return to_datagram(*first);
+}
+
+Result<Json> ControlService::more(ControlSession& session, const MoreRequest&, Json answer) {
+    if (session.left.empty()) return failure("there is no answer of which more is to come");
+    answer["text"] = take_piece(session.left);
+    answer["left"] = session.left.size();
+    if (session.left.empty()) session.left.shrink_to_fit();
+    return answer;
+}
+
+// --------------------------------------------------------------------------- answers
 
 Result<Json> ControlService::hello(ControlSession& session, const HelloRequest& request,
                                    Json answer) {
     session.hello = request;
     if (!request.job.empty() && !session.seat) attach_job(session, request.job);
+    if (session.job) jobs_.set_start(*session.job, request.start);
     answer["daemon"] = fmt::format("headwayd {}", version);
     answer["node"] = planner_.node_name();
     answer["cluster"] = planner_.own_cluster().name;
@@ -224,7 +232,30 @@ Result<Json> ControlService::join(ControlSession& session, const JoinRequest& re
     return joined;
 }
 
-Result<Json> ControlService::plan(const PlanRequest& request, Json answer) const {
+Result<Json> ControlService::phase(ControlSession& session, const PhaseRequest& request,
+                                   Json answer) {
+    if (!phases_) return phases_missing();
+    if (auto known = learn_hosts(session, request.hosts.job); !known) {
+        return tl::unexpected(known.error());
+    }
+    return phases_->phase(session, request, planner_, std::move(answer));
+}
+
+Result<Json> ControlService::traffic(ControlSession& session, const TrafficRequest& request,
+                                     Json answer) {
+    if (!phases_) return phases_missing();
+    if (auto known = learn_hosts(session, request.hosts); !known) {
+        return tl::unexpected(known.error());
+    }
+    return phases_->traffic(session, request, planner_, std::move(answer));
+}
+
+Result<Json> ControlService::rate(ControlSession& session, const RateRequest& request, Json answer) {
+    if (!phases_) return phases_missing();
+    return phases_->rate(session, request, std::move(answer));
+}
+
+Result<Json> ControlService::plan(ControlSession&, const PlanRequest& request, Json answer) {
     const auto plan = planner_.plan_hosts(request);
     if (!plan) return tl::unexpected(plan.error());
     const Topology& topology = planner_.config().topology;
@@ -250,12 +281,13 @@ Result<Json> ControlService::prepare(ControlSession& session, const PrepareReque
     }
 
     const auto small = too_small(planner_.config().policy, request.message_bytes);
-    const std::uint64_t id = remember(session, {*pattern, *plan});
-    answer["pattern"] = id;
+    const auto id = remember(session, {*pattern, *plan});
+    if (!id) return tl::unexpected(id.error());
+    answer["pattern"] = *id;
     answer["paced"] = plan->paced && !small;
     answer["reason"] = small.value_or(plan->reason);
     answer["min_message_bytes"] = planner_.config().policy.min_message_bytes;
-    const auto sized = plan_for_size(session.patterns.at(id), request.message_bytes);
+    const auto sized = plan_for_size(session.patterns.at(*id), request.message_bytes);
     if (!sized) return tl::unexpected(sized.error());
     if (auto algorithm = algorithm_json(*sized); !algorithm.is_null()) {
         answer["algorithm"] = std::move(algorithm);
@@ -270,11 +302,17 @@ Result<Json> ControlService::prepare(ControlSession& session, const PrepareReque
 
 /// The pattern's id.  A pattern known already keeps its id.  Where there are too
 /// many, the one that was not used for longest goes; its id is not given again.
-std::uint64_t ControlService::remember(ControlSession& session, PreparedPattern prepared) {
+Result<std::uint64_t> ControlService::remember(ControlSession& session,
+                                               PreparedPattern prepared) {
     auto& patterns = session.patterns;
     const auto known = std::find_if(patterns.begin(), patterns.end(), [&](const auto& other) {
         return other.second.pattern == prepared.pattern;
     });
+    if (known == patterns.end() && patterns.size() < patterns_per_client_max &&
+        session.peer.uid != 0 && patterns_of(session.peer.uid) >= patterns_per_user_max) {
+        return failure("user {} has prepared {} patterns, and may have no more", session.peer.uid,
+                       patterns_per_user_max);
+    }
     const std::uint64_t id = known != patterns.end() ? known->first : ++session.last_pattern;
     if (known == patterns.end() && patterns.size() >= patterns_per_client_max) {
         patterns.erase(std::min_element(
@@ -286,17 +324,20 @@ std::uint64_t ControlService::remember(ControlSession& session, PreparedPattern 
     return id;
 }
 
+std::size_t ControlService::patterns_of(uid_t user) const {
+    std::size_t count = 0;
+    for (const auto& [id, session] : sessions_) {
+        if (session.peer.uid == user) count += session.patterns.size();
+    }
+    return count;
+}
+
 /// A plan for the size only where every node hears of the same: else they would
 /// divide a link by different numbers.
 Result<NodePlan> ControlService::plan_for_size(
-    PreparedPattern& prepared, const std::optional<std::uint64_t>& message_bytes) const {
+    const PreparedPattern& prepared, const std::optional<std::uint64_t>& message_bytes) const {
     if (!prepared.pattern.sizes_agree() || !message_bytes) return *prepared.plan;
-    const std::uint64_t bytes = planned_bytes(*message_bytes);
-    const auto known = prepared.plan_by_bytes.find(bytes);
-    if (known != prepared.plan_by_bytes.end()) return known->second;
-    auto plan = planner_.plan(prepared.pattern, bytes);
-    if (plan) prepared.plan_by_bytes.emplace(bytes, *plan);
-    return plan;
+    return planner_.plan(prepared.pattern, planned_bytes(*message_bytes));
 }
 
 Result<NodePlan> ControlService::plan_of(ControlSession& session,
@@ -342,6 +383,10 @@ Result<Json> ControlService::enter(ControlSession& session, const EnterRequest& 
     }
     auto plan = plan_of(session, request);
     if (!plan) return tl::unexpected(plan.error());
+    if (phases_ && !is_administrator(session.peer)) {
+        *plan = {false, "this node has phases, by which a process limits its own job's packets; a "
+                        "request would limit those of all", {}};
+    }
     ActiveEnter entered{std::nullopt, std::move(plan->reason), std::move(plan->rates)};
     entered.is_uncontended = plan->is_uncontended;
     if (plan->is_uncontended) entered.rates.assign(planner_.layout().classes.size(), link_rate_);
@@ -456,7 +501,12 @@ Json ControlService::clients_json() {
     return list;
 }
 
-Result<Json> ControlService::status(Json answer) {
+Result<Json> ControlService::ready(ControlSession&, const ReadyRequest&, Json answer) {
+    answer["in_step"] = is_in_step();
+    return answer;
+}
+
+Result<Json> ControlService::status(ControlSession&, const StatusRequest&, Json answer) {
     const auto states = kernel_.classes();
     answer["daemon"] = daemon_json();
     answer["kernel_error"] = states ? Json(nullptr) : Json(states.error().message);
@@ -470,9 +520,7 @@ Result<Json> ControlService::status(Json answer) {
     answer["jobs"] = jobs_json(jobs_in_status_max, true);
     answer["coordination"] = coordination_ ? coordination_() : Json(nullptr);
     answer["feedback"] = feedback_ ? feedback_() : Json(nullptr);
-    answer["enter"] = latency_json(enter_latency_);
-    answer["leave"] = latency_json(leave_latency_);
-    answer["phase"] = latency_json(phase_latency_);
+    for (const char* timed : {"enter", "leave", "phase"}) answer[timed] = latency_json(latencies_[timed]);
     return answer;
 }
 
@@ -493,7 +541,9 @@ Result<void> ControlService::reload(Config config) {
     }
     const bool keep_patterns = same_hosts(planner_.config().topology, next->config().topology);
     next->distrust(planner_.divisor_factor());
+    const HostNames names = names_of_hosts();
     planner_ = std::move(*next);
+    renumber_hosts(names);
     plan_anew(keep_patterns);
     return {};
 }

@@ -21,6 +21,7 @@
 #include "daemon/pacing_off.hpp"
 #include "daemon/phase_service.hpp"
 #include "daemon/reconciler.hpp"
+#include "daemon/requests.hpp"
 
 namespace headway {
 
@@ -28,6 +29,7 @@ namespace headway {
 struct ControlAnswer {
     std::string text;
     int fd = -1;
+    std::chrono::nanoseconds charged{0};  ///< to the user: how long it took
 };
 
 class ControlService final : public DesiredState {
@@ -103,6 +105,9 @@ public:
     void stay_off(const PacingOff& off);
     [[nodiscard]] const std::optional<PacingOff>& off() const { return off_; }
 
+    /// Who belongs to this group may ask what root may; none: only root.
+    void administrate_by(std::optional<gid_t> group) { administrators_ = group; }
+
     /// Started jobs are given to `keep` as text whenever they change, for
     /// restore_jobs() of a later run.
     void keep_jobs_with(std::function<void(const std::string&)> keep) { keep_ = std::move(keep); }
@@ -137,30 +142,43 @@ public:
     [[nodiscard]] std::size_t clients() const { return sessions_.size(); }
 
 private:
+    friend std::span<const RequestKind> request_kinds();
+    struct Requests;  // the table of them
+    [[nodiscard]] Result<void> may_ask(const Peer& peer, const RequestKind& kind,
+                                       const RequestBody& body) const;
+    [[nodiscard]] bool is_administrator(const Peer& peer) const;
+    [[nodiscard]] Result<Json> serve(ControlSession& session, const RequestKind& kind,
+                                     const RequestBody& body, Json answer);
+    [[nodiscard]] Result<std::string> in_pieces(ControlSession& session,
+                                                const std::optional<std::uint64_t>& id,
+                                                std::string text);
     Result<Json> phases_missing() const;
-    struct Dispatch;  // one overload per kind of request
 
     Result<Json> hello(ControlSession& session, const HelloRequest& request, Json answer);
     Result<Json> join(ControlSession& session, const JoinRequest& request, Json answer);
-    Result<Json> plan(const PlanRequest& request, Json answer) const;
+    Result<Json> plan(ControlSession& session, const PlanRequest& request, Json answer);
     Result<Json> prepare(ControlSession& session, const PrepareRequest& request, Json answer);
     Result<Json> enter(ControlSession& session, const EnterRequest& request, Json answer);
     Result<Json> leave(ControlSession& session, const LeaveRequest& request, Json answer);
-    Result<Json> status(Json answer);
+    Result<Json> phase(ControlSession& session, const PhaseRequest& request, Json answer);
+    Result<Json> traffic(ControlSession& session, const TrafficRequest& request, Json answer);
+    Result<Json> rate(ControlSession& session, const RateRequest& request, Json answer);
+    Result<Json> status(ControlSession& session, const StatusRequest& request, Json answer);
+    Result<Json> ready(ControlSession& session, const ReadyRequest& request, Json answer);
+    Result<Json> more(ControlSession& session, const MoreRequest& request, Json answer);
 
-    Result<Json> start_job(const ControlSession& session, const StartJobRequest& request,
-                           Json answer);
-    Result<Json> end_job(const ControlSession& session, const EndJobRequest& request, Json answer);
-    Result<Json> list_jobs(Json answer) const;
+    Result<Json> start_job(ControlSession& session, const StartJobRequest& request, Json answer);
+    Result<Json> end_job(ControlSession& session, const EndJobRequest& request, Json answer);
+    Result<Json> list_jobs(ControlSession& session, const JobsRequest& request, Json answer);
 
-    Result<Json> switch_off(const ControlSession& session, Json answer);
-    Result<Json> switch_on(const ControlSession& session, Json answer);
+    Result<Json> switch_off(ControlSession& session, const OffRequest& request, Json answer);
+    Result<Json> switch_on(ControlSession& session, const OnRequest& request, Json answer);
     void set_off(std::optional<PacingOff> off);
     Json switched(Json answer);
     void tell_off(Json& answer) const;
 
     void compute_parts();
-    void limit_beyond_trunk(const std::string& job, std::uint32_t sharers,
+    void limit_beyond_trunk(const KnownJob& job, std::uint32_t sharers,
                             std::vector<LinkPart>& parts) const;
     [[nodiscard]] std::vector<ClassRate> shared_rates(std::optional<JobId> job,
                                                       const ActiveEnter& entered) const;
@@ -171,25 +189,26 @@ private:
     void attach_job(ControlSession& session, const std::string& name);
     void detach_job(ControlSession& session);
     Result<void> learn_hosts(ControlSession& session, const std::vector<std::string>& names);
-    Result<uid_t> owner_of(const ControlSession& session,
-                           const std::optional<std::uint64_t>& uid) const;
     Result<ActiveEnter> plan_job(const StartJobRequest& request) const;
     Result<void> begin_job(JobId id);
     void forget_job_enter(JobId id);
     void keep_jobs();
+    using HostNames = std::map<JobId, std::vector<std::string>>;
+    [[nodiscard]] HostNames names_of_hosts() const;
+    void renumber_hosts(const HostNames& names);
     void plan_anew(bool keep_patterns);
-    void replan_jobs(bool same_hosts);
+    void replan_jobs();
     Json jobs_json(std::size_t most, bool with_phases) const;
 
-    static std::uint64_t remember(ControlSession& session, PreparedPattern prepared);
-    Result<NodePlan> plan_for_size(PreparedPattern& prepared,
+    Result<std::uint64_t> remember(ControlSession& session, PreparedPattern prepared);
+    [[nodiscard]] std::size_t patterns_of(uid_t user) const;
+    Result<NodePlan> plan_for_size(const PreparedPattern& prepared,
                                    const std::optional<std::uint64_t>& message_bytes) const;
     Result<NodePlan> plan_of(ControlSession& session, const EnterRequest& request) const;
     Json daemon_json() const;
     Json classes_json(const std::vector<ClassState>& states) const;
     Json clients_json();
     void release_classifier();
-    static bool is_handed_on(const RequestBody& body);
     std::string set_up_text() const;
     void take_up(ControlSession& session, const PhaseSeat& seat, HandedClient client);
     void take_up_hosts(const PhaseJobs::Job& job, const std::string& hosts);
@@ -228,9 +247,8 @@ private:
     std::map<uid_t, std::size_t> sessions_of_user_;
     SessionId next_id_ = 1;
     std::uint64_t changes_ = 0;  ///< of what handed_state() tells, beside the jobs' phases
-    LatencyStats enter_latency_;
-    LatencyStats leave_latency_;
-    LatencyStats phase_latency_;  ///< of "phase" and "rate"
+    std::optional<gid_t> administrators_;
+    std::map<std::string_view, LatencyStats> latencies_;  ///< by RequestKind::timed_as
 };
 
 }  // namespace headway

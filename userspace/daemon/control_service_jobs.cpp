@@ -57,7 +57,7 @@ void ControlService::compute_parts() {
     std::vector<SharingJob> sharing;
     std::map<std::size_t, std::uint32_t> jobs_of_allocation;
     for (const CountingJob& job : counting) {
-        sharing.push_back({*jobs_.at(job.id).hosts, job.weight, job.allocation});
+        sharing.push_back({*jobs_.at(job.id).hosts, jobs_.at(job.id).user, job.weight, job.allocation});
         ++jobs_of_allocation[job.allocation];
     }
     auto parts = share_links(planner_.config().topology, planner_.layout(),
@@ -65,7 +65,7 @@ void ControlService::compute_parts() {
     for (const auto& [id, job] : std::map(jobs_.jobs())) jobs_.set_parts(id, {});
     for (std::size_t i = 0; i < counting.size(); ++i) {
         const JobId id = counting[i].id;
-        limit_beyond_trunk(jobs_.at(id).name, jobs_of_allocation[counting[i].allocation], parts[i]);
+        limit_beyond_trunk(jobs_.at(id), jobs_of_allocation[counting[i].allocation], parts[i]);
         if (is_whole(parts[i])) parts[i].clear();
         jobs_.set_parts(id, std::move(parts[i]));
     }
@@ -74,10 +74,11 @@ void ControlService::compute_parts() {
 /// To the job's share on this node, of a trunk that is shared by agreement: that of its
 /// allocation, which so many jobs on the node divide.  Not what stays in the cluster,
 /// whose class is the first.
-void ControlService::limit_beyond_trunk(const std::string& job, std::uint32_t sharers,
+void ControlService::limit_beyond_trunk(const KnownJob& job, std::uint32_t sharers,
                                         std::vector<LinkPart>& parts) const {
     if (!trunk_division_) return;
-    const auto own = trunk_division_->of_job.find(job_number(std::string(allocation_of(job))));
+    const auto own =
+        trunk_division_->of_job.find(job_number(cluster_identity(cluster_job(job))));
     BytesPerSecond most = own != trunk_division_->of_job.end() ? own->second : trunk_division_->of_node;
     most.value = std::max<std::uint64_t>(most.value / sharers, 1);
     if (most >= link_rate_) return;
@@ -96,7 +97,11 @@ std::vector<ClassRate> ControlService::shared_rates(std::optional<JobId> job,
     const std::vector<LinkPart> parts = job ? jobs_.at(*job).parts : std::vector<LinkPart>{};
     if (entered.rates.empty() || (parts.empty() && entered.is_uncontended)) return {};
     std::vector<ClassRate> rates = entered.rates;
-    for (std::size_t i = 0; i < parts.size(); ++i) rates[i] = part_of(rates[i], parts[i], link_rate_);
+    const BytesPerSecond slowest{link_rate_.value / slowest_rate_divisor};
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+        if (i < parts.size()) rates[i] = part_of(rates[i], parts[i], link_rate_);
+        if (rates[i]) rates[i] = std::max(*rates[i], slowest);  // it holds for the whole node
+    }
     return rates;
 }
 
@@ -249,14 +254,6 @@ Result<void> ControlService::learn_hosts(ControlSession& session,
 
 // -------------------------------------------------------------------- by command
 
-/// Of root and of the job's user.
-Result<uid_t> ControlService::owner_of(const ControlSession& session,
-                                       const std::optional<std::uint64_t>& uid) const {
-    const uid_t user = uid ? static_cast<uid_t>(*uid) : session.peer.uid;
-    if (user == session.peer.uid || session.peer.uid == 0) return user;
-    return failure("only root starts and ends jobs of other users");
-}
-
 /// Of the job's pattern on this node; no rates: it has none, or not here.
 Result<ActiveEnter> ControlService::plan_job(const StartJobRequest& request) const {
     ActiveEnter entered;
@@ -314,17 +311,14 @@ Result<void> ControlService::begin_job(JobId id) {
     return {};
 }
 
-Result<Json> ControlService::start_job(const ControlSession& session,
-                                       const StartJobRequest& request, Json answer) {
-    const auto user = owner_of(session, request.uid);
-    if (!user) return tl::unexpected(user.error());
-    if (request.weight > 1 && session.peer.uid != 0) {
-        return failure("only root gives a job a weight of more than 1");
-    }
+Result<Json> ControlService::start_job(ControlSession& session, const StartJobRequest& request,
+                                       Json answer) {
     const JobTable before = jobs_;
     StartJobRequest told = request;
-    told.uid = *user;
-    const auto id = jobs_.start(*user, told);
+    told.uid = request.uid.value_or(session.peer.uid);
+    told.is_granted = is_administrator(session.peer);
+    const auto user = static_cast<uid_t>(*told.uid);
+    const auto id = jobs_.start(user, told);
     if (!id) return tl::unexpected(id.error());
     if (auto begun = begin_job(*id); !begun) {
         jobs_ = before;
@@ -338,13 +332,12 @@ Result<Json> ControlService::start_job(const ControlSession& session,
     return answer;
 }
 
-Result<Json> ControlService::end_job(const ControlSession& session, const EndJobRequest& request,
+Result<Json> ControlService::end_job(ControlSession& session, const EndJobRequest& request,
                                      Json answer) {
-    const auto user = owner_of(session, request.uid);
-    if (!user) return tl::unexpected(user.error());
-    const auto id = jobs_.find(*user, request.job);
+    const auto user = static_cast<uid_t>(request.uid.value_or(session.peer.uid));
+    const auto id = jobs_.find(user, request.job);
     if (!id || !jobs_.at(*id).started) {
-        return failure("no job \"{}\" of user {} has been started", request.job, *user);
+        return failure("no job \"{}\" of user {} has been started", request.job, user);
     }
     forget_job_enter(*id);
     answer["ended"] = jobs_.end(*id);
@@ -388,10 +381,32 @@ void ControlService::keep_jobs() {
     kept_ = std::move(text);
 }
 
-/// Other hosts have other numbers: what is not told by name is not known any more.
-void ControlService::replan_jobs(bool same_hosts) {
+ControlService::HostNames ControlService::names_of_hosts() const {
+    HostNames names;
+    for (const auto& [id, job] : jobs_.jobs()) {
+        if (job.hosts) names.emplace(id, planner_.config().topology.names_of(*job.hosts));
+    }
+    return names;
+}
+
+/// In another topology the same hosts have other numbers.  A job keeps those that are
+/// left: its part of the links must not become everything until it asks again.
+void ControlService::renumber_hosts(const HostNames& names) {
+    const Topology& topology = planner_.config().topology;
+    for (const auto& [id, of_job] : names) {
+        std::optional<HostSet> hosts;
+        for (const std::string& name : of_job) {
+            const auto number = topology.find_host(name);
+            if (!number) continue;
+            if (!hosts) hosts.emplace(topology.host_count());
+            hosts->add(*number);
+        }
+        jobs_.set_hosts(id, std::move(hosts));
+    }
+}
+
+void ControlService::replan_jobs() {
     for (const auto& [id, job] : std::map(jobs_.jobs())) {
-        if (!same_hosts) jobs_.set_hosts(id, std::nullopt);
         if (!job.started) continue;
         const auto begun = begin_job(id);
         if (!begun) share_error_ = begun.error().within("job " + job.name);
@@ -410,12 +425,11 @@ void ControlService::plan_anew(bool keep_patterns) {
     for (auto& [id, session] : sessions_) {
         for (auto& [pattern_id, prepared] : session.patterns) {
             prepared.plan.reset();
-            prepared.plan_by_bytes.clear();
             if (!keep_patterns) continue;
             if (auto plan = planner_.plan(prepared.pattern, std::nullopt)) prepared.plan = std::move(*plan);
         }
     }
-    replan_jobs(keep_patterns);
+    replan_jobs();
 }
 
 // ------------------------------------------------------------------------- telling
@@ -433,9 +447,9 @@ Json ControlService::jobs_json(std::size_t most, bool with_phases) const {
     return list;
 }
 
-Result<Json> ControlService::list_jobs(Json answer) const {
+Result<Json> ControlService::list_jobs(ControlSession&, const JobsRequest&, Json answer) {
     answer["job_count"] = jobs_.jobs().size();
-    answer["jobs"] = jobs_json(jobs_in_list_max, false);
+    answer["jobs"] = jobs_json(jobs_.jobs().size(), false);
     return answer;
 }
 

@@ -82,14 +82,12 @@ void ControlService::stay_off(const PacingOff& off) {
     pacer_.release_held();
 }
 
-Result<Json> ControlService::switch_off(const ControlSession& session, Json answer) {
-    if (session.peer.uid != 0) return failure("only root switches pacing off and on");
+Result<Json> ControlService::switch_off(ControlSession& session, const OffRequest&, Json answer) {
     if (!off_) set_off(PacingOff{static_cast<std::uint64_t>(std::time(nullptr)), session.peer.uid});
     return switched(std::move(answer));
 }
 
-Result<Json> ControlService::switch_on(const ControlSession& session, Json answer) {
-    if (session.peer.uid != 0) return failure("only root switches pacing off and on");
+Result<Json> ControlService::switch_on(ControlSession&, const OnRequest&, Json answer) {
     if (off_) set_off(std::nullopt);
     return switched(std::move(answer));
 }
@@ -179,21 +177,19 @@ void ControlService::release_classifier() {
 }
 
 std::vector<JobHere> ControlService::jobs() const {
-    std::map<std::string, std::uint32_t> weights;
-    for (const auto& [id, session] : sessions_) {
-        if (session.hello && !session.hello->job.empty())
-            weights.emplace(allocation_of(session.hello->job), 1);
-    }
+    std::map<std::string, JobHere> jobs;
     const auto own = planner_.config().topology.find_host(planner_.node_name());
     for (const auto& [id, job] : jobs_.jobs()) {
-        const bool is_here = !job.hosts || (own && job.hosts->contains(*own));
-        if (!job.started || !is_here) continue;
-        std::uint32_t& weight = weights[std::string(allocation_of(job.name))];
-        weight = std::max(weight, job.weight());
+        const bool is_here = job.hosts ? own && job.hosts->contains(*own) : job.started.has_value();
+        if (!is_here) continue;
+        JobHere told = cluster_job(job);
+        JobHere& known = jobs.try_emplace(cluster_identity(told), told).first->second;
+        known.weight = std::max(known.weight, told.weight);
+        known.is_granted = known.is_granted || told.is_granted;
     }
-    std::vector<JobHere> jobs;
-    for (const auto& [name, weight] : weights) jobs.push_back({name, weight});
-    return jobs;
+    std::vector<JobHere> list;
+    for (auto& [identity, job] : jobs) list.push_back(std::move(job));
+    return list;
 }
 
 Json ControlService::reconcile_json() const {

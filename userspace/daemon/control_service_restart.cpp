@@ -16,17 +16,6 @@ std::uint64_t hash_of(std::string_view text) {
     return hash;
 }
 
-std::string host_text(const Topology& topology, const HostSet& hosts) {
-    std::vector<std::string> names;
-    for (const Cluster& cluster : topology.clusters()) {
-        for (const std::string& name : cluster.hosts) {
-            const auto number = topology.find_host(name);
-            if (number && hosts.contains(*number)) names.push_back(name);
-        }
-    }
-    return format_hostlist(names);
-}
-
 }  // namespace
 
 /// What the numbers of trunks and the classes of phases stand for.
@@ -39,13 +28,6 @@ std::string ControlService::set_up_text() const {
         for (const IpPrefix& prefix : cluster.prefixes) text += " " + prefix.to_string();
     }
     return fmt::format("{:016x}", hash_of(text));
-}
-
-/// Whether such a request changes what a HandedClient tells.
-bool ControlService::is_handed_on(const RequestBody& body) {
-    return std::holds_alternative<HelloRequest>(body) ||
-           std::holds_alternative<PrepareRequest>(body) ||
-           std::holds_alternative<EnterRequest>(body) || std::holds_alternative<LeaveRequest>(body);
 }
 
 std::optional<PhaseSeat> ControlService::seat_of(SessionId id) const {
@@ -66,7 +48,7 @@ HandedState ControlService::handed_state() const {
     for (const auto& [number, job] : state.jobs) {
         const auto id = jobs_.find(job.user, job.name);
         if (!id || !jobs_.at(*id).hosts) continue;
-        state.hosts.emplace(number, host_text(planner_.config().topology, *jobs_.at(*id).hosts));
+        state.hosts.emplace(number, format_hostlist(planner_.config().topology.names_of(*jobs_.at(*id).hosts)));
     }
     for (const auto& [id, session] : sessions_) {
         if (!session.seat) continue;

@@ -20,10 +20,10 @@ namespace headway {
 struct Peer {
     pid_t pid = 0;
     uid_t uid = 0;
-    gid_t gid = 0;
     bool is_watched = true;  ///< the daemon sees the process end
     bool has_own_network = false;  ///< it is in another network namespace than the daemon
     int process = -1;        ///< its pidfd, which stays the server's; -1: none
+    std::vector<gid_t> groups{};  ///< its own and the supplementary ones
 };
 
 /// A collective announced by "prepare".
@@ -32,7 +32,6 @@ struct PreparedPattern {
     /// For messages of any size.  None: the topology was reloaded with other hosts,
     /// so that the counts in `pattern` mean nothing any more.
     std::optional<NodePlan> plan;
-    std::map<std::uint64_t, NodePlan> plan_by_bytes{};  ///< as they were asked for
     std::uint64_t used = 0;  ///< the session's count of uses, at the last of this
 };
 
@@ -56,6 +55,7 @@ struct ControlSession {
     std::uint64_t uses = 0;                             ///< of patterns
     std::vector<ActiveEnter> enters;  ///< innermost last
     std::optional<PhaseSeat> seat;    ///< it has joined its job's phases
+    std::string left;                 ///< of an answer that was longer than a datagram
 };
 
 }  // namespace headway

@@ -66,15 +66,9 @@ Result<void> remove_stale(const std::string& path) {
 
 Result<void> set_permissions(const std::string& path, const std::optional<std::string>& group) {
     if (group) {
-        std::array<char, 16384> buffer{};
-        struct group entry {};
-        struct group* found = nullptr;
-        const int error =
-            getgrnam_r(group->c_str(), &entry, buffer.data(), buffer.size(), &found);
-        if (found == nullptr) {
-            return system_failure(error, "[daemon] group: there is no group \"{}\"", *group);
-        }
-        if (chown(path.c_str(), static_cast<uid_t>(-1), found->gr_gid) != 0) {
+        const auto number = group_number(*group, "[daemon] group");
+        if (!number) return tl::unexpected(number.error());
+        if (chown(path.c_str(), static_cast<uid_t>(-1), *number) != 0) {
             return errno_failure(fmt::format("giving {} to group {}", path, *group));
         }
     }
@@ -84,15 +78,28 @@ Result<void> set_permissions(const std::string& path, const std::optional<std::s
     return {};
 }
 
-/// Since 6.5 the kernel tells the very process; before, its number, which another
-/// process may have by now.
-FileDescriptor process_behind(int socket, pid_t pid) {
+/// Since 6.5 the kernel tells the very process.
+FileDescriptor process_behind(int socket, const Peer& peer) {
     constexpr int so_peerpidfd = 77;  // newer than the C library's headers
     int fd = -1;
     socklen_t length = sizeof(fd);
     if (getsockopt(socket, SOL_SOCKET, so_peerpidfd, &fd, &length) == 0) return FileDescriptor(fd);
-    if (pid <= 0) return FileDescriptor();
-    return FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    // any other failure is about this process, such as that it has ended
+    return errno == ENOPROTOOPT ? process_of(peer.pid, peer.uid) : FileDescriptor();
+}
+
+/// All that the process had when it connected.
+std::vector<gid_t> groups_of(int socket, gid_t own) {
+    std::vector<gid_t> groups(64);
+    auto length = static_cast<socklen_t>(groups.size() * sizeof(gid_t));
+    int error = getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &length);
+    groups.resize(length / sizeof(gid_t));
+    if (error != 0 && errno == ERANGE) {
+        error = getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &length);
+    }
+    if (error != 0) groups.clear();
+    groups.push_back(own);
+    return groups;
 }
 
 /// The kernel's number of a socket's network namespace, 0 where it tells none.
@@ -151,13 +158,32 @@ Result<void> ControlSocket::listen() {
     return errno_failure("listening on " + path_);
 }
 
+FileDescriptor process_of(pid_t pid, uid_t uid) {
+    if (pid <= 0) return FileDescriptor();
+    FileDescriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    struct stat owner {};
+    const std::string folder = fmt::format("/proc/{}", pid);
+    if (!process || stat(folder.c_str(), &owner) != 0 || owner.st_uid != uid) return FileDescriptor();
+    return process;
+}
+
+Result<gid_t> group_number(const std::string& name, const char* key) {
+    std::array<char, 16384> buffer{};
+    struct group entry {};
+    struct group* found = nullptr;
+    const int error = getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
+    if (found == nullptr) return system_failure(error, "{}: there is no group \"{}\"", key, name);
+    return found->gr_gid;
+}
+
 Result<Peer> peer_of(int socket) {
     ucred credentials{};
     socklen_t length = sizeof(credentials);
     if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) {
         return errno_failure("credentials of a client");
     }
-    Peer peer{credentials.pid, credentials.uid, credentials.gid};
+    Peer peer{credentials.pid, credentials.uid};
+    peer.groups = groups_of(socket, credentials.gid);
     // The connection is of the namespace in which the client has made its end.
     const FileDescriptor own = new_socket();
     peer.has_own_network = own && network_of(socket) != network_of(own.get());
@@ -173,7 +199,7 @@ Result<std::optional<AcceptedClient>> accept_client(int listening_fd) {
     }
     auto peer = peer_of(socket.get());
     if (!peer) return tl::unexpected(peer.error());
-    FileDescriptor process = process_behind(socket.get(), peer->pid);
+    FileDescriptor process = process_behind(socket.get(), *peer);
     peer->is_watched = static_cast<bool>(process);
     return AcceptedClient{std::move(socket), *peer, std::move(process)};
 }

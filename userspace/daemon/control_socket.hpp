@@ -62,6 +62,13 @@ struct AcceptedClient {
     FileDescriptor process;
 };
 
+/// A pidfd of the process that has that number now, if it is that user's: it may be another
+/// than the one that had it before.  None: it is not, or there is none.
+[[nodiscard]] FileDescriptor process_of(pid_t pid, uid_t uid);
+
+/// `key` is what names the group, for the failure.
+[[nodiscard]] Result<gid_t> group_number(const std::string& name, const char* key);
+
 /// Who made the connection.
 [[nodiscard]] Result<Peer> peer_of(int socket);
 

@@ -2,6 +2,7 @@
 #include "daemon/coordinator.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -9,6 +10,7 @@
 
 #include "coordination/member_record.hpp"
 #include "daemon/kernel_layout.hpp"
+#include "daemon/limits.hpp"
 #include "daemon/log.hpp"
 
 namespace headway {
@@ -171,14 +173,17 @@ std::optional<StoreChange> Coordinator::translate(const ReportedChange& change) 
 // ---- what is to be done -----------------------------------------------------------------
 
 /// A job wants all it can get as long as it is there.  The configuration's weight goes
-/// before the one that it was started with.
+/// before the one that it was started with, but not to whoever uses the name.  A user with
+/// many jobs here does not crowd out the others'.
 std::vector<Demand> Coordinator::demands_of(const std::vector<JobHere>& jobs) const {
     std::vector<Demand> demands;
     std::set<JobNumber> known;
+    std::map<uid_t, std::size_t> of_user;
     for (const JobHere& job : jobs) {
-        const JobNumber number = job_number(job.name);
+        const JobNumber number = job_number(cluster_identity(job));
         if (demands.size() == demands_per_host_max || !known.insert(number).second) continue;
-        const auto weight = config_.weights.find(job.name);
+        if (job.uid != 0 && ++of_user[job.uid] > demands_per_user_max) continue;
+        const auto weight = job.is_granted ? config_.weights.find(job.name) : config_.weights.end();
         demands.push_back({node_.host, number,
                            weight == config_.weights.end() ? job.weight : weight->second,
                            no_limit_wanted});

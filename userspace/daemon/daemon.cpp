@@ -60,6 +60,14 @@ void raise_descriptor_limit(spdlog::logger& log) {
     }
 }
 
+/// The group that [access] names; none: only root administrates.
+Result<std::optional<gid_t>> administrators_of(const Config& config) {
+    if (!config.access.administrators) return std::nullopt;
+    const auto group = group_number(*config.access.administrators, "[access] administrators");
+    if (!group) return tl::unexpected(group.error());
+    return *group;
+}
+
 /// The running daemon: event loop, signals and clients.
 class Daemon {
 public:
@@ -121,7 +129,7 @@ private:
                 log_error(log_, "HW-101 {}", error.to_string());
             }
             log_error(log_, "HW-102 {}: not reloaded, the earlier configuration stays in force", file);
-        } else if (const auto done = service_.reload(std::move(*config)); !done) {
+        } else if (const auto done = take_over(std::move(*config)); !done) {
             log_error(log_, "HW-102 {}: not reloaded, the earlier configuration stays in force: {}", file,
                        done.error().message);
         } else {
@@ -129,6 +137,14 @@ private:
             log_info(log_, "{}: reloaded", file);
         }
         sd_notify(0, "READY=1");
+    }
+
+    Result<void> take_over(Config config) {
+        const auto group = administrators_of(config);
+        if (!group) return tl::unexpected(group.error());
+        auto done = service_.reload(std::move(config));
+        if (done) service_.administrate_by(*group);
+        return done;
     }
 
     sd_event* event_;
@@ -259,6 +275,9 @@ Result<void> serve(NodePlanner planner, const SetUp& done, KernelAccess& access,
     TrafficControl& kernel = access.traffic_control();
     const SteadyClock clock;
     ControlService service(std::move(planner), done.report.link_rate, kernel, clock);
+    const auto administrators = administrators_of(service.planner().config());
+    if (!administrators) return tl::unexpected(administrators.error());
+    service.administrate_by(*administrators);
     if (done.phases) service.use_phases(*done.phases, done.phases->program());
     tell_jobs_apart(service, log);
     if (done.report.is_adopted) service.adopt(done.report.found, done.report.earlier_program);
@@ -293,7 +312,6 @@ Result<void> serve(NodePlanner planner, const SetUp& done, KernelAccess& access,
     if (taken.is_complete || service.off()) (void)reconciler.run_for_own_change();  // or on_release tries again
     auto served = daemon.serve(socket, at_the_end, hand_over ? &*hand_over : nullptr,
                                std::move(taken.clients));
-    service.keep_jobs_with(nullptr);  // the end of connections is none of jobs
     if (at_the_end == AtTheEnd::restore) jobs.remove();
     return served;
 }

@@ -42,7 +42,9 @@ std::size_t count_rates(const HandedState& state) {
 Json job_json(std::uint32_t number, const PhaseJobs::Job& job, const HandedState& state) {
     Json phases = Json::array(), parts = Json::array();
     for (std::size_t i = 1; i < job.phases.size(); ++i) phases.push_back(rates_json(job.phases[i]));
-    for (const LinkPart part : job.parts) parts.push_back(part.value);
+    for (const LinkPart part : job.parts) {
+        parts.push_back(part.most ? Json{part.value, part.most->value} : Json(part.value));
+    }
     const auto hosts = state.hosts.find(number);
     return {{"number", number},
             {"uid", job.user},
@@ -53,6 +55,12 @@ Json job_json(std::uint32_t number, const PhaseJobs::Job& job, const HandedState
             {"hosts", hosts == state.hosts.end() ? Json(nullptr) : Json(hosts->second)}};
 }
 
+/// A run before told only the part, not the most that is left by it.
+LinkPart part_of_json(const Json& json) {
+    if (!json.is_array()) return {json.get<std::uint64_t>()};
+    return {json.at(0).get<std::uint64_t>(), BytesPerSecond{json.at(1).get<std::uint64_t>()}};
+}
+
 void add_job(HandedState& state, const Json& json) {
     PhaseJobs::Job job;
     job.user = json.at("uid").get<uid_t>();
@@ -60,7 +68,7 @@ void add_job(HandedState& state, const Json& json) {
     job.generation = json.at("generation").get<std::uint32_t>();
     job.phases.emplace_back();
     for (const Json& phase : json.at("phases")) job.phases.push_back(rates_of(phase));
-    for (const Json& part : json.at("parts")) job.parts.push_back({part.get<std::uint64_t>()});
+    for (const Json& part : json.at("parts")) job.parts.push_back(part_of_json(part));
     const auto number = json.at("number").get<std::uint32_t>();
     if (!json.at("hosts").is_null()) state.hosts.emplace(number, json.at("hosts").get<std::string>());
     state.jobs.emplace(number, std::move(job));

@@ -16,29 +16,42 @@ LinkPart fraction(std::uint64_t amount, std::uint64_t of) {
     return {static_cast<std::uint64_t>(static_cast<unsigned __int128>(amount) * LinkPart::one / of)};
 }
 
-/// How many of the users are of each allocation.
-std::map<std::size_t, std::uint64_t> count_by_allocation(std::span<const SharingJob> jobs,
-                                                         const Users& users) {
-    std::map<std::size_t, std::uint64_t> counts;
-    for (const std::size_t job : users) ++counts[jobs[job].allocation];
-    return counts;
+/// What one level of the division is by: users, then a user's allocations, then an
+/// allocation's jobs.
+struct Division {
+    std::map<uid_t, std::uint64_t> weights;                   ///< of users: the greatest of theirs
+    std::map<uid_t, std::map<std::size_t, std::uint64_t>> allocations;  ///< and their weights
+    std::map<std::size_t, std::uint64_t> jobs;                ///< of each allocation, how many
+};
+
+Division divide(std::span<const SharingJob> jobs, const Users& users) {
+    Division division;
+    for (const std::size_t number : users) {
+        const SharingJob& job = jobs[number];
+        std::uint64_t& most = division.weights[job.user];
+        most = std::max<std::uint64_t>(most, job.weight);
+        division.allocations[job.user][job.allocation] = job.weight;
+        ++division.jobs[job.allocation];
+    }
+    return division;
 }
 
-/// The weights of the users' allocations, each once.
-std::uint64_t weight_of_all(std::span<const SharingJob> jobs, const Users& users) {
-    std::map<std::size_t, std::uint64_t> weights;
-    for (const std::size_t job : users) weights[jobs[job].allocation] = jobs[job].weight;
-    std::uint64_t all = 0;
-    for (const auto& [allocation, weight] : weights) all += weight;
-    return all;
+template <class Map>
+std::uint64_t sum_of(const Map& weights) {
+    return std::accumulate(weights.begin(), weights.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const auto& one) { return sum + one.second; });
 }
 
 void share_by_weight(std::span<const SharingJob> jobs, const Users& users,
                      std::vector<LinkPart>& parts) {
-    const std::uint64_t all = weight_of_all(jobs, users);
-    const auto sharers = count_by_allocation(jobs, users);
-    for (const std::size_t job : users)
-        parts[job] = fraction(jobs[job].weight, all * sharers.at(jobs[job].allocation));
+    const Division division = divide(jobs, users);
+    const std::uint64_t all = sum_of(division.weights);
+    for (const std::size_t number : users) {
+        const SharingJob& job = jobs[number];
+        const std::uint64_t of_user = sum_of(division.allocations.at(job.user));
+        parts[number] = fraction(division.weights.at(job.user) * job.weight,
+                                 all * of_user * division.jobs.at(job.allocation));
+    }
 }
 
 /// Those of the users that have the host.
@@ -60,9 +73,11 @@ void share_by_host(const Topology& topology, std::size_t trunk, std::span<const 
         const Users here = users_of(host, jobs, users);
         if (here.empty()) continue;
         ++hosts;
-        const auto sharers = count_by_allocation(jobs, here);
+        const Division division = divide(jobs, here);
         for (const std::size_t job : here)
-            ++hosts_by_sharers[job][sharers.size() * sharers.at(jobs[job].allocation)];
+            ++hosts_by_sharers[job][division.weights.size() *
+                                    division.allocations.at(jobs[job].user).size() *
+                                    division.jobs.at(jobs[job].allocation)];
     }
     for (const std::size_t job : users) {
         std::uint64_t part = 0;

@@ -10,9 +10,14 @@
 // can get: by weight, or every host of the jobs the same and a host's jobs the
 // same.  A job that has a link to itself has all of it.
 //
+// A link is divided among users first, each of whom counts by the greatest weight of
+// his jobs: who starts many jobs has no more of it.
+//
 // Jobs of one allocation of a batch system (its steps, what mpirun starts in it) count
 // as one: they divide among them what one job in their place would have.
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <span>
@@ -27,6 +32,7 @@ namespace headway {
 
 struct SharingJob {
     HostSet hosts;
+    uid_t user = 0;
     std::uint32_t weight = 1;    ///< all jobs of an allocation have the same
     std::size_t allocation = 0;  ///< a number; jobs with the same are of one allocation
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "daemon/limits.hpp"
+#include "daemon/requests.hpp"
 #include "json/json_text.hpp"
 
 namespace headway {
@@ -13,7 +14,8 @@ Json job_json(const KnownJob& job) {
     const StartJobRequest& told = *job.started;
     Json json{{"v", protocol_version}, {"id", 0},           {"op", "job_start"},
               {"job", job.name},       {"uid", job.user},   {"weight", told.weight},
-              {"lasting", told.is_lasting}, {"ranks_per_host", told.ranks_per_host}};
+              {"lasting", told.is_lasting}, {"ranks_per_host", told.ranks_per_host},
+              {"start", job.start}};
     if (!told.hosts.empty()) json["hosts"] = told.hosts;
     if (told.is_alltoall) json["operation"] = "alltoall";
     for (const HostFlow& flow : told.flows) {
@@ -24,6 +26,8 @@ Json job_json(const KnownJob& job) {
 
 /// The request that the job was started with, and whether it had processes.
 Result<std::pair<StartJobRequest, bool>> read_job(Json& entry) {
+    const bool is_granted = entry.is_object() && entry.value("granted", Json(false)) == true;
+    if (entry.is_object()) entry.erase("granted");
     if (!entry.is_object() || !entry.contains("had_processes") ||
         !entry["had_processes"].is_boolean()) {
         return failure("no list of jobs");
@@ -34,6 +38,7 @@ Result<std::pair<StartJobRequest, bool>> read_job(Json& entry) {
     if (!request.body) return tl::unexpected(request.body.error());
     auto* const start = std::get_if<StartJobRequest>(&*request.body);
     if (start == nullptr || !start->uid) return failure("no list of jobs");
+    start->is_granted = is_granted;
     return std::pair(std::move(*start), had_processes);
 }
 
@@ -49,6 +54,14 @@ std::string_view allocation_of(std::string_view name) {
     const bool is_number = !number.empty() &&
                            number.find_first_not_of("0123456789") == std::string_view::npos;
     return is_number ? number : name;
+}
+
+/// An allocation's number is another for each; its steps begin at different times.
+JobHere cluster_job(const KnownJob& job) {
+    const std::string name(allocation_of(job.name));
+    const bool is_numbered = name.find_first_not_of("0123456789") == std::string::npos;
+    return {name, job.weight(), job.started && job.started->is_granted, job.user,
+            is_numbered ? 0 : job.start};
 }
 
 // -------------------------------------------------------------------- sharing
@@ -106,6 +119,11 @@ bool JobTable::detach(JobId id) {
     return true;
 }
 
+void JobTable::set_start(JobId id, std::uint64_t start) {
+    KnownJob& job = jobs_.at(id);
+    if (job.start == 0) job.start = start;
+}
+
 bool JobTable::learn(JobId id, const HostSet& hosts, std::size_t host_count) {
     KnownJob& job = jobs_.at(id);
     bool is_new = !job.hosts.has_value();
@@ -146,6 +164,7 @@ Result<JobId> JobTable::start(uid_t user, const StartJobRequest& request) {
         jobs_.emplace(*id, std::move(job));
     }
     jobs_.at(*id).started = request;
+    set_start(*id, request.start);
     return *id;
 }
 
@@ -172,6 +191,7 @@ std::string JobTable::to_text() const {
         if (!job.started) continue;
         list.push_back(job_json(job));
         list.back()["had_processes"] = job.had_processes;
+        list.back()["granted"] = job.started->is_granted;
     }
     return to_datagram(list) + "\n";
 }

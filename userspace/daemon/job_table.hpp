@@ -26,6 +26,7 @@
 
 #include "daemon/job_shares.hpp"
 #include "daemon/protocol.hpp"
+#include "daemon/shared_trunk.hpp"
 
 namespace headway {
 
@@ -38,6 +39,7 @@ struct KnownJob {
     std::optional<HostSet> hosts;            ///< none: not known
     std::size_t processes = 0;               ///< connections that named it
     bool had_processes = false;
+    std::uint64_t start = 0;                 ///< as a process or the command told; 0: nobody did
     std::vector<LinkPart> parts;             ///< by class of the layout; empty: all of it
 
     [[nodiscard]] std::uint32_t weight() const { return started ? started->weight : 1; }
@@ -46,6 +48,9 @@ struct KnownJob {
 /// The number of the batch system's allocation that a job of this name is of, or the
 /// whole name if it is of none.
 [[nodiscard]] std::string_view allocation_of(std::string_view name);
+
+/// As the cluster's nodes know it.
+[[nodiscard]] JobHere cluster_job(const KnownJob& job);
 
 /// A job that counts when links are shared.
 struct CountingJob {
@@ -73,6 +78,8 @@ public:
     bool learn(JobId id, const HostSet& hosts, std::size_t host_count);
     /// Back to what was known before.
     void set_hosts(JobId id, std::optional<HostSet> hosts) { jobs_.at(id).hosts = std::move(hosts); }
+    /// Whoever tells it first.
+    void set_start(JobId id, std::uint64_t start);
     void set_parts(JobId id, std::vector<LinkPart> parts) { jobs_.at(id).parts = std::move(parts); }
 
     [[nodiscard]] std::optional<JobId> find(uid_t user, const std::string& name) const;

@@ -15,6 +15,11 @@ inline constexpr std::size_t clients_max = 2048;
 inline constexpr std::size_t clients_per_user_max = 1024;
 
 inline constexpr std::size_t patterns_per_client_max = 64;
+inline constexpr std::size_t patterns_per_user_max = 8192;  ///< of users other than root, as the next
+inline constexpr std::size_t slots_per_user_max = 192;
+inline constexpr std::size_t phase_jobs_per_user_max = 48;
+inline constexpr std::size_t phases_per_user_max = 120;     ///< of all the user's jobs
+inline constexpr std::size_t demands_per_user_max = 16;     ///< jobs that share a trunk by agreement
 /// A rank nests collectives only through threads or user-defined operations.
 inline constexpr std::size_t enters_per_client_max = 16;
 /// Names that the host lists of one request may stand for, together.
@@ -22,19 +27,17 @@ inline constexpr std::size_t hosts_per_request_max = 16384;
 inline constexpr std::size_t algorithms_per_request_max = 32;
 inline constexpr std::uint32_t ranks_per_host_max = 4096;
 inline constexpr std::size_t job_name_max_bytes = 128;
-/// A phase's rate is at least the link's divided by this: no process can bring
-/// the node to a halt.
-inline constexpr std::uint64_t slowest_rate_divisor = 1000;
 /// Of one "traffic" request.
 inline constexpr std::size_t traffic_hosts_max = 512;
 /// Plans that are kept for the next one who asks.
 inline constexpr std::size_t plans_kept_max = 4096;
 inline constexpr std::size_t traffic_plans_kept_max = 64;  ///< known by their whole request
-/// Clients told by one status answer, so that it fits into a datagram.
+/// What one user has not fetched of answers that are longer than a datagram.
+inline constexpr std::size_t long_answers_per_user_max_bytes = std::size_t{32} << 20;
+/// Clients told by one status answer, for people to read.
 inline constexpr std::size_t clients_in_status_max = 64;
 inline constexpr std::size_t failed_in_status_max = 16;  ///< objects that the kernel refused
 inline constexpr std::size_t jobs_in_status_max = 8;
-inline constexpr std::size_t jobs_in_list_max = 128;
 inline constexpr std::size_t started_jobs_max = 128;
 inline constexpr std::size_t started_jobs_per_user_max = 16;  ///< of users other than root
 inline constexpr std::size_t phases_in_status_max = 16;  ///< of a job

@@ -42,7 +42,9 @@ PhaseService::PhaseService(PhaseMaps& maps, TrafficControl& kernel, const Kernel
                            BytesPerSecond link_rate)
     : jobs_(maps, kernel, trunk_classes(layout), link_rate),
       trunks_(layout.classes.size()),
-      link_rate_(link_rate) {}
+      link_rate_(link_rate) {
+    jobs_.bound_users({phase_jobs_per_user_max, slots_per_user_max, phases_per_user_max});
+}
 
 // ------------------------------------------------------------------------ join
 
@@ -249,26 +251,30 @@ Result<void> PhaseService::share(const JobTable& table) {
 
 // --------------------------------------------------------------------- cgroups
 
-/// None: the strictest phase of all holds for all packets.  A job without a phase is in
-/// nobody's way, though nobody knows its hosts.
-std::set<std::uint32_t> PhaseService::jobs_to_tell_apart(const JobTable& table) const {
+/// Of root's jobs none, unless the parts of all that have phases are known: the strictest
+/// of them counts then.  A job without a phase is in nobody's way.
+std::set<std::uint32_t> PhaseService::jobs_to_tell_apart(const JobTable& table,
+                                                         bool parts_hold) const {
     std::set<std::uint32_t> jobs;
-    const std::size_t count = jobs_.jobs().size();
-    if (count < 2 || jobs_.cgroups().is_empty()) return jobs;
+    bool are_roots_told = parts_hold && jobs_.jobs().size() > 1 && !jobs_.cgroups().is_empty();
     for (const auto& [number, job] : jobs_.jobs()) {
         const auto id = table.find(job.user, job.name);
         const bool has_part = id && table.at(*id).hosts.has_value();
-        if (!has_part && job.phases.size() > 1) return {};
-        jobs.insert(number);
+        const bool has_phases = job.phases.size() > 1;
+        if (job.user == 0 && has_phases && !has_part) are_roots_told = false;
+        if (job.user == 0 || has_phases) jobs.insert(number);
     }
+    if (are_roots_told) return jobs;
+    std::erase_if(jobs, [this](std::uint32_t number) { return jobs_.jobs().at(number).user == 0; });
     return jobs;
 }
 
 /// What was refused is asked for again when the jobs are others.
 Result<void> PhaseService::settle_apart(const JobTable& table, bool parts_hold) {
-    const auto jobs = parts_hold ? jobs_to_tell_apart(table) : std::set<std::uint32_t>{};
-    if (jobs == asked_apart_) return {};
+    const auto jobs = jobs_to_tell_apart(table, parts_hold);
+    if (jobs == asked_apart_ && jobs_.seat_changes() == asked_for_seats_) return {};
     asked_apart_ = jobs;
+    asked_for_seats_ = jobs_.seat_changes();
     return jobs_.tell_apart(jobs);
 }
 

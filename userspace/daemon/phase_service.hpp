@@ -68,10 +68,10 @@ public:
     [[nodiscard]] Result<void> know_cgroup(const ControlSession& session, std::uint64_t cgroup) {
         return jobs_.know_cgroup(*session.seat, cgroup);
     }
-    /// Packets of jobs are told apart if there are several, all that have rates have their
-    /// parts of the links (`parts_hold`, and the hosts of each are known), and some of
-    /// their cgroups are.  After any change of that, and before a client hears of it.
-    /// Why the kernel refused, once.
+    /// Packets of a user's jobs with phases are told from all others, always.  Those of
+    /// root's jobs are if there are several jobs, those have their parts of the links
+    /// (`parts_hold`, and the job's hosts are known), and some cgroups are known.  After any
+    /// change of that, and before a client hears of it.  Why the kernel refused, once.
     [[nodiscard]] Result<void> settle_apart(const JobTable& table, bool parts_hold);
 
     /// Every job that is in the table has its parts of the links, as the table says.
@@ -95,13 +95,15 @@ private:
     [[nodiscard]] bool has_part(std::uint32_t job) const;
     [[nodiscard]] Result<std::uint32_t> number_of(const PhaseSeat& seat, const NodePlan& plan);
     [[nodiscard]] std::uint32_t generation(const PhaseSeat& seat) const;
-    [[nodiscard]] std::set<std::uint32_t> jobs_to_tell_apart(const JobTable& table) const;
+    [[nodiscard]] std::set<std::uint32_t> jobs_to_tell_apart(const JobTable& table,
+                                                             bool parts_hold) const;
 
     PhaseJobs jobs_;
     std::size_t trunks_;
     BytesPerSecond link_rate_;
     std::unordered_map<std::string, NodePlan> traffic_plans_;
     std::set<std::uint32_t> asked_apart_;  ///< jobs that were to be told apart last
+    std::uint64_t asked_for_seats_ = 0;    ///< PhaseJobs::seat_changes() then
 };
 
 }  // namespace headway

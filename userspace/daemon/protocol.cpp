@@ -14,7 +14,6 @@
 #include "model/hostlist.hpp"
 
 namespace headway {
-namespace {
 
 using Input = nlohmann::json;
 
@@ -152,6 +151,8 @@ private:
     std::optional<Error> error_;
 };
 
+namespace {
+
 /// Characters that mean nothing special in logs and terminals.
 bool is_job_char(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
@@ -233,11 +234,46 @@ std::string read_job(ObjectReader& reader) {
     return job;
 }
 
+std::string read_named_job(ObjectReader& reader) {
+    std::string job = read_job(reader);
+    if (job.empty()) reader.fail("\"job\" must name the job");
+    return job;
+}
+
+std::optional<std::uint64_t> read_uid(ObjectReader& reader) {
+    const auto uid = reader.number("uid");
+    if (uid && *uid >= std::numeric_limits<uid_t>::max()) reader.fail("\"uid\" is no user's number");
+    return uid;
+}
+
+void read_job_pattern(ObjectReader& reader, StartJobRequest& start) {
+    if (reader.has("operation")) {
+        const PlannedOperation* operation = read_operation(reader);
+        start.is_alltoall = true;
+        if (operation != nullptr && operation->name != "alltoall") {
+            reader.fail("\"operation\" of a job must be \"alltoall\"");
+        }
+    }
+    if (reader.has("flows")) {
+        if (start.is_alltoall) reader.fail("\"operation\" and \"flows\": a job has one pattern");
+        if (start.hosts.size() > traffic_hosts_max) {
+            reader.fail("\"hosts\" may name {} at most, with \"flows\"", traffic_hosts_max);
+        }
+        start.flows = reader.flows("flows", start.hosts.size());
+    }
+    if (start.hosts.empty() && (start.is_alltoall || !start.flows.empty())) {
+        reader.fail("\"hosts\" are needed for a pattern");
+    }
+}
+
+}  // namespace
+
 Result<RequestBody> read_hello(ObjectReader& reader) {
     HelloRequest hello;
     hello.job = read_job(reader);
     hello.rank = reader.number("rank").value_or(0);
     hello.pid = reader.number("pid").value_or(0);
+    hello.start = reader.number("start").value_or(0);
     return reader.finish(hello);
 }
 
@@ -303,38 +339,6 @@ Result<RequestBody> read_rate(ObjectReader& reader) {
     return reader.finish(rate);
 }
 
-std::string read_named_job(ObjectReader& reader) {
-    std::string job = read_job(reader);
-    if (job.empty()) reader.fail("\"job\" must name the job");
-    return job;
-}
-
-std::optional<std::uint64_t> read_uid(ObjectReader& reader) {
-    const auto uid = reader.number("uid");
-    if (uid && *uid >= std::numeric_limits<uid_t>::max()) reader.fail("\"uid\" is no user's number");
-    return uid;
-}
-
-void read_job_pattern(ObjectReader& reader, StartJobRequest& start) {
-    if (reader.has("operation")) {
-        const PlannedOperation* operation = read_operation(reader);
-        start.is_alltoall = true;
-        if (operation != nullptr && operation->name != "alltoall") {
-            reader.fail("\"operation\" of a job must be \"alltoall\"");
-        }
-    }
-    if (reader.has("flows")) {
-        if (start.is_alltoall) reader.fail("\"operation\" and \"flows\": a job has one pattern");
-        if (start.hosts.size() > traffic_hosts_max) {
-            reader.fail("\"hosts\" may name {} at most, with \"flows\"", traffic_hosts_max);
-        }
-        start.flows = reader.flows("flows", start.hosts.size());
-    }
-    if (start.hosts.empty() && (start.is_alltoall || !start.flows.empty())) {
-        reader.fail("\"hosts\" are needed for a pattern");
-    }
-}
-
 Result<RequestBody> read_job_start(ObjectReader& reader) {
     StartJobRequest start;
     start.job = read_named_job(reader);
@@ -346,6 +350,7 @@ Result<RequestBody> read_job_start(ObjectReader& reader) {
         reader.fail("\"weight\" must be 1 .. {}", share_weight_max);
     }
     start.weight = static_cast<std::uint32_t>(weight);
+    start.start = reader.number("start").value_or(0);
     start.is_lasting = reader.boolean("lasting").value_or(false);
     read_job_pattern(reader, start);
     return reader.finish(std::move(start));
@@ -359,59 +364,34 @@ Result<RequestBody> read_job_end(ObjectReader& reader) {
 }
 
 Result<RequestBody> read_jobs(ObjectReader& reader) { return reader.finish(JobsRequest{}); }
+Result<RequestBody> read_ready(ObjectReader& reader) { return reader.finish(ReadyRequest{}); }
+Result<RequestBody> read_more(ObjectReader& reader) { return reader.finish(MoreRequest{}); }
 Result<RequestBody> read_off(ObjectReader& reader) { return reader.finish(OffRequest{}); }
 Result<RequestBody> read_on(ObjectReader& reader) { return reader.finish(OnRequest{}); }
 
-struct Operation {
-    std::string_view name;
-    Result<RequestBody> (*read)(ObjectReader&);
-};
-
-constexpr std::array<Operation, 15> operations{{
-    {"hello", read_hello},
-    {"status", read_status},
-    {"plan", read_plan},
-    {"prepare", read_prepare},
-    {"enter", read_enter},
-    {"leave", read_leave},
-    {"join", read_join},
-    {"phase", read_phase},
-    {"traffic", read_traffic},
-    {"rate", read_rate},
-    {"job_start", read_job_start},
-    {"job_end", read_job_end},
-    {"jobs", read_jobs},
-    {"off", read_off},
-    {"on", read_on},
-}};
-
-Result<RequestBody> read_body(const Input& object) {
+Request parse_request(std::string_view datagram, const FindReader& find) {
+    const Input object = parse_json<Input>(datagram);
+    if (!object.is_object()) return {std::nullopt, "", failure("a request is one JSON object")};
+    const auto id = object.find("id");
+    if (id == object.end() || !id->is_number_unsigned()) {
+        return {std::nullopt, "", failure("\"id\" must be a whole number from 0")};
+    }
+    Request request{id->get<std::uint64_t>(), "", failure("")};
     ObjectReader reader(object);
     const auto version = reader.number("v");
     if (!version || *version != protocol_version) {
-        return failure("\"v\" must be {}, the version of the protocol", protocol_version);
+        request.body = failure("\"v\" must be {}, the version of the protocol", protocol_version);
+        return request;
     }
     const auto name = reader.string("op", 32);
-    const auto* const operation =
-        std::find_if(operations.begin(), operations.end(),
-                     [&](const Operation& o) { return name && o.name == *name; });
-    if (operation == operations.end()) {
-        return failure("\"op\" must be one of hello, status, plan, prepare, enter, leave, "
-                       "join, phase, traffic, rate, job_start, job_end, jobs, off, on");
+    const auto read = find(name.value_or(""));
+    if (!read) {
+        request.body = tl::unexpected(read.error());
+        return request;
     }
-    return operation->read(reader);
-}
-
-}  // namespace
-
-Request parse_request(std::string_view datagram) {
-    const Input object = parse_json<Input>(datagram);
-    if (!object.is_object()) return {std::nullopt, failure("a request is one JSON object")};
-    const auto id = object.find("id");
-    if (id == object.end() || !id->is_number_unsigned()) {
-        return {std::nullopt, failure("\"id\" must be a whole number from 0")};
-    }
-    return {id->get<std::uint64_t>(), read_body(object)};
+    request.op = *name;
+    request.body = (*read)(reader);
+    return request;
 }
 
 Json make_answer(const std::optional<std::uint64_t>& id) {

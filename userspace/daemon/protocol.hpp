@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,7 @@ struct HelloRequest {
     std::string job;
     std::uint64_t rank = 0;
     std::uint64_t pid = 0;
+    std::uint64_t start = 0;  ///< drawn once for the job, the same on all its nodes; 0: none
 };
 
 struct StatusRequest {};
@@ -92,6 +94,8 @@ struct StartJobRequest {
     std::vector<std::string> hosts;    ///< empty: not told
     std::uint32_t ranks_per_host = 1;
     std::uint32_t weight = 1;
+    std::uint64_t start = 0;           ///< as in HelloRequest
+    bool is_granted = false;           ///< an administrator has asked for it
     bool is_lasting = false;           ///< only a request ends it
     bool is_alltoall = false;          ///< it is paced as one all the time; needs hosts
     std::vector<HostFlow> flows;       ///< or as such traffic; needs hosts
@@ -104,6 +108,11 @@ struct EndJobRequest {
 
 struct JobsRequest {};
 
+/// Is everything in the kernel?
+struct ReadyRequest {};
+/// The next piece of an answer that is longer than a datagram.
+struct MoreRequest {};
+
 /// Pacing is switched off on this node, or on again.
 struct OffRequest {};
 struct OnRequest {};
@@ -111,15 +120,41 @@ struct OnRequest {};
 using RequestBody =
     std::variant<HelloRequest, StatusRequest, PlanRequest, PrepareRequest, EnterRequest,
                  LeaveRequest, JoinRequest, PhaseRequest, TrafficRequest, RateRequest,
-                 StartJobRequest, EndJobRequest, JobsRequest, OffRequest, OnRequest>;
+                 StartJobRequest, EndJobRequest, JobsRequest, ReadyRequest,
+                 MoreRequest, OffRequest, OnRequest>;
 
 struct Request {
     std::optional<std::uint64_t> id;  ///< whatever else is wrong, the answer carries it
+    std::string op;                   ///< empty: it is not known
     Result<RequestBody> body;
 };
 
+/// The members of one kind of request each; daemon/requests.hpp has the table of kinds.
+class ObjectReader;
+using ReadRequest = Result<RequestBody> (*)(ObjectReader&);
+Result<RequestBody> read_hello(ObjectReader& reader);
+Result<RequestBody> read_status(ObjectReader& reader);
+Result<RequestBody> read_ready(ObjectReader& reader);
+Result<RequestBody> read_plan(ObjectReader& reader);
+Result<RequestBody> read_prepare(ObjectReader& reader);
+Result<RequestBody> read_enter(ObjectReader& reader);
+Result<RequestBody> read_leave(ObjectReader& reader);
+Result<RequestBody> read_join(ObjectReader& reader);
+Result<RequestBody> read_phase(ObjectReader& reader);
+Result<RequestBody> read_traffic(ObjectReader& reader);
+Result<RequestBody> read_rate(ObjectReader& reader);
+Result<RequestBody> read_job_start(ObjectReader& reader);
+Result<RequestBody> read_job_end(ObjectReader& reader);
+Result<RequestBody> read_jobs(ObjectReader& reader);
+Result<RequestBody> read_more(ObjectReader& reader);
+Result<RequestBody> read_off(ObjectReader& reader);
+Result<RequestBody> read_on(ObjectReader& reader);
+
+/// Who reads a request of that name; or why nobody does.
+using FindReader = std::function<Result<ReadRequest>(std::string_view name)>;
+
 /// Never throws, whatever the bytes.
-[[nodiscard]] Request parse_request(std::string_view datagram);
+[[nodiscard]] Request parse_request(std::string_view datagram, const FindReader& find);
 
 /// {"v":1,"id":...,"ok":true}, to be filled.
 [[nodiscard]] Json make_answer(const std::optional<std::uint64_t>& id);

@@ -35,6 +35,10 @@ BitsPerSecond trunk_rate(const Topology& topology, std::size_t cluster) {
 
 }  // namespace
 
+std::string cluster_identity(const JobHere& job) {
+    return fmt::format("{} {} {}", job.uid, job.start, job.name);
+}
+
 Result<NodeTrunk> node_trunk(const Topology& topology, std::size_t host, const PlanPolicy& policy,
                              const CoordinationConfig& config) {
     const std::size_t number = topology.cluster_of(host);

@@ -3,6 +3,8 @@
 // the cluster's switch towards the centre, in that direction.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -32,11 +34,17 @@ struct NodeTrunk {
 
 /// A job that has something to do on this node.
 struct JobHere {
-    std::string name;
+    std::string name;          ///< of the batch system's allocation, if it is of one
     std::uint32_t weight = 1;
+    bool is_granted = false;   ///< an administrator has started it: it may have a weight
+    uid_t uid = 0;
+    std::uint64_t start = 0;   ///< 0: none was told, or the allocation's number does
 
     friend bool operator==(const JobHere&, const JobHere&) = default;
 };
+
+/// The same on all of its nodes, and another than any other user's or any earlier job's.
+[[nodiscard]] std::string cluster_identity(const JobHere& job);
 
 /// What a node may use of its trunk now, and of that its jobs.
 struct TrunkDivision {

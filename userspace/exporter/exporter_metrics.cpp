@@ -106,7 +106,7 @@ void add_jobs(Families& all, const Json& status, const Json& jobs) {
     all.value(number_of(status, "client_count"));
     all.gauge("headway_active_collectives", "paced collectives that clients are in by request");
     all.value(number_of(status, "active_enters"));
-    all.gauge("headway_jobs", "jobs that headwayd knows, of the first 128");
+    all.gauge("headway_jobs", "jobs that headwayd knows");
     all.value(known);
     all.gauge("headway_jobs_started", "of them, those that were started by command");
     all.value(started);

@@ -161,6 +161,17 @@ std::optional<std::size_t> Topology::find_host(std::string_view name) const {
     return found->second;
 }
 
+std::vector<std::string> Topology::names_of(const HostSet& hosts) const {
+    std::vector<std::string> names;
+    std::size_t number = 0;
+    for (const Cluster& cluster : clusters()) {
+        for (const std::string& name : cluster.hosts) {
+            if (hosts.contains(number++)) names.push_back(name);
+        }
+    }
+    return names;
+}
+
 Result<HostSet> Topology::resolve(std::span<const std::string> names) const {
     HostSet hosts(host_count());
     std::string unknown;

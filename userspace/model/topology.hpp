@@ -127,6 +127,8 @@ public:
     /// gethostname() says.
     [[nodiscard]] std::optional<std::size_t> find_host(std::string_view name) const;
 
+    /// In the order of the clusters.
+    [[nodiscard]] std::vector<std::string> names_of(const HostSet& hosts) const;
     /// The hosts of these names; a host named twice counts once.  Fails if any
     /// is unknown, naming (the first few of) them.
     [[nodiscard]] Result<HostSet> resolve(std::span<const std::string> names) const;

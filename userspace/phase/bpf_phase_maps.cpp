@@ -205,6 +205,15 @@ void BpfPhaseMaps::forget_cgroup(std::uint64_t cgroup) {
     (void)bpf_map_delete_elem(map_fd("cgroups"), &cgroup);  // it is there, or it need not be
 }
 
+Result<void> BpfPhaseMaps::set_user(std::uint32_t uid, std::uint32_t job) {
+    const int error = bpf_map_update_elem(map_fd("users"), &uid, &job, BPF_ANY);
+    return error == 0 ? Result<void>() : bpf_failure(-error, "filling the table of users");
+}
+
+void BpfPhaseMaps::forget_user(std::uint32_t uid) {
+    (void)bpf_map_delete_elem(map_fd("users"), &uid);  // it is there, or it need not be
+}
+
 Result<BpfPhaseMaps::JobArray> BpfPhaseMaps::new_array() {
     LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
     FileDescriptor fd(bpf_map_create(BPF_MAP_TYPE_ARRAY, "headway_job", sizeof(std::uint32_t),

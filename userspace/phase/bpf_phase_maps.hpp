@@ -80,6 +80,8 @@ public:
     [[nodiscard]] Result<std::set<std::uint32_t>> adopt(std::vector<KeptArray> kept) override;
     [[nodiscard]] Result<void> set_cgroup(std::uint64_t cgroup, std::uint32_t job) override;
     void forget_cgroup(std::uint64_t cgroup) override;
+    [[nodiscard]] Result<void> set_user(std::uint32_t uid, std::uint32_t job) override;
+    void forget_user(std::uint32_t uid) override;
     [[nodiscard]] std::span<std::uint64_t> own_classes(std::uint32_t job) override;
 
 private:

@@ -43,6 +43,13 @@ Result<void> PhaseCgroups::settle(std::uint64_t cgroup) {
     return {};
 }
 
+bool PhaseCgroups::tells(const PhaseSeat& seat) const {
+    const auto known = seats_.find(seat);
+    if (known == seats_.end()) return false;
+    const auto owner = owners_.find(known->second);
+    return owner != owners_.end() && owner->second == seat.job;
+}
+
 std::size_t PhaseCgroups::of_job(std::uint32_t job) const {
     return static_cast<std::size_t>(std::count_if(
         owners_.begin(), owners_.end(), [&](const auto& one) { return one.second == job; }));

@@ -20,6 +20,8 @@ public:
     [[nodiscard]] Result<void> join(const PhaseSeat& seat, std::uint64_t cgroup);
     void leave(const PhaseSeat& seat);
 
+    /// The process's cgroup tells that its packets are the job's.
+    [[nodiscard]] bool tells(const PhaseSeat& seat) const;
     /// Those that are the job's alone.
     [[nodiscard]] std::size_t of_job(std::uint32_t job) const;
     /// Those that several jobs are in, and so nobody's.

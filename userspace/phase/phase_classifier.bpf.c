@@ -5,9 +5,11 @@
  * those that limit the trunk, the strictest.
  *
  * If headwayd tells jobs apart, the cgroup of the packet's socket tells whose it
- * is.  Where a phase of that job limits the trunk, only the job's own phases count,
- * and the packet takes the class that headwayd has given the job.  All others take
- * the class that all jobs share.
+ * is, if the socket is the job's user's as well; or else the socket's user does, and
+ * all jobs of that user count.  Where a phase of these limits the trunk, only they
+ * count, and the packet takes the class that headwayd has given the job.  All others
+ * take the class that all jobs share, and only phases of root's jobs count for them:
+ * nobody else limits another's packets, nor those of nobody.
  *
  * Attached to the root qdisc in direct-action mode; the filter's own class id
  * has the major number.  The entry is told to the qdisc in skb->tc_index.
@@ -84,6 +86,13 @@ struct {
 	__type(key, __u64);
 	__type(value, __u32);
 } cgroups SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, HEADWAY_PHASE_JOBS);
+	__type(key, __u32);
+	__type(value, __u32);
+} users SEC(".maps");
 
 /* headwayd makes it as large as the topology needs. */
 struct {
@@ -185,7 +194,21 @@ static __always_inline const struct headway_phase_slots *slots_of(__u32 job)
 	return array ? bpf_map_lookup_elem(array, &first) : NULL;
 }
 
-#define NO_JOB	HEADWAY_PHASE_JOBS
+/*
+ * Whose phases count for a packet: those of one job, or of root's jobs, or of all jobs
+ * of a user, of whom one job is named.
+ */
+#define NO_JOB		HEADWAY_PHASE_JOBS
+#define USER_OF(job)	(NO_JOB + 1 + (job))
+
+/* The user whose jobs count, where it is not one job. */
+static __always_inline __u32 user_of(const struct headway_phase_config *c,
+				     __u32 whose)
+{
+	if (whose == NO_JOB)
+		return 0;
+	return c->uid[INDEX(whose - USER_OF(0), HEADWAY_PHASE_JOBS)];
+}
 
 /* What a phase of a job, which has it, means for the trunk. */
 static __always_inline const struct headway_phase_rate *
@@ -197,8 +220,8 @@ rate_of(const struct headway_phase_config *c, __u32 job, __u32 phase, __u32 trun
 }
 
 /*
- * The entry of the phase that limits the trunk most: of the processes of job
- * @only, or of all with NO_JOB; 0 if there is none.
+ * The entry of the phase that limits the trunk most, of those that count for
+ * @whose packets; 0 if there is none.
  *
  * The verifier follows the loop to its end only for who has CAP_PERFMON, for it
  * need not try what a processor might guess then.  bpf_loop() would do without,
@@ -210,19 +233,24 @@ rate_of(const struct headway_phase_config *c, __u32 job, __u32 phase, __u32 trun
  * turn with it and without.  Together that is a sixth of the instructions to
  * verify, and headwayd waits for them whenever it starts.
  */
-__noinline __u32 strictest(__u32 trunk, __u32 only)
+__noinline __u32 strictest(__u32 trunk, __u32 whose)
 {
 	const struct headway_phase_slots *slots, *found;
 	const struct headway_phase_config *c;
 	const struct headway_phase_rate *rate;
 	const __u32 first = 0;
-	__u32 i, slots_job, chosen = 0;
+	__u32 i, slots_job, uid = 0, chosen = 0;
 	__u64 least = ~0ULL;
+	int by_user;
 
 	trunk = INDEX(trunk, HEADWAY_PHASE_TRUNKS);
 	c = bpf_map_lookup_elem(&config, &first);
 	if (!c)
 		return 0;
+	/* mostly there is nothing to tell apart by the user */
+	by_user = whose >= NO_JOB && c->has_users;
+	if (by_user)
+		uid = user_of(c, whose);
 	/* a job with processes has slots; without processes the loop has no turn */
 	slots_job = INDEX(c->process[0].job, HEADWAY_PHASE_JOBS);
 	slots = slots_of(slots_job);
@@ -233,7 +261,9 @@ __noinline __u32 strictest(__u32 trunk, __u32 only)
 		__u32 slot = INDEX(c->process[i].slot, HEADWAY_PHASE_SLOTS);
 		__u32 phase;
 
-		if (only != NO_JOB && job != only)
+		if (whose < NO_JOB && job != whose)
+			continue;
+		if (by_user && c->uid[job] != uid)
 			continue;
 		/* processes of a job are mostly neighbours */
 		if (job != slots_job) {
@@ -256,12 +286,27 @@ __noinline __u32 strictest(__u32 trunk, __u32 only)
 }
 
 /* Whose packet it is; NO_JOB: nobody's, or that is not known. */
-static __always_inline __u32 job_of(struct __sk_buff *skb)
+static __always_inline __u32 owner_of(struct __sk_buff *skb,
+				      const struct headway_phase_config *c)
 {
-	__u64 cgroup = bpf_skb_cgroup_id(skb);
-	const __u32 *job = bpf_map_lookup_elem(&cgroups, &cgroup);
+	struct bpf_sock *sk = skb->sk;
+	const __u32 *job;
+	__u64 cgroup;
+	__u32 uid;
 
-	return job ? INDEX(*job, HEADWAY_PHASE_JOBS) : NO_JOB;
+	if (!sk || !bpf_sk_fullsock(sk))
+		return NO_JOB;
+	cgroup = bpf_skb_cgroup_id(skb);
+	uid = bpf_get_socket_uid(skb);
+	job = bpf_map_lookup_elem(&cgroups, &cgroup);
+	if (job) {
+		__u32 number = INDEX(*job, HEADWAY_PHASE_JOBS);
+
+		if (!c->uid[number] || c->uid[number] == uid)
+			return number;
+	}
+	job = bpf_map_lookup_elem(&users, &uid);
+	return job ? USER_OF(INDEX(*job, HEADWAY_PHASE_JOBS)) : NO_JOB;
 }
 
 /* Minor number of the class that the job has of its own; 0: none. */
@@ -357,7 +402,7 @@ static __always_inline __u32 entry_of_socket(struct __sk_buff *skb, __u32 entry)
  */
 static __always_inline __u32 class_of(struct __sk_buff *skb)
 {
-	__u32 trunk, job = NO_JOB, own, minor, entry;
+	__u32 trunk, whose = NO_JOB, job, own, minor, entry;
 	const struct headway_phase_config *c;
 	const __u32 first = 0, *found;
 
@@ -369,12 +414,13 @@ static __always_inline __u32 class_of(struct __sk_buff *skb)
 	if (!c || c->is_off)
 		return 0;
 	if (c->is_apart)
-		job = job_of(skb);
+		whose = owner_of(skb, c);
+	job = whose > NO_JOB ? whose - USER_OF(0) : whose;
 	own = own_class(c, job, trunk);
-	entry = strictest(trunk, own ? job : NO_JOB);
+	entry = strictest(trunk, own ? whose : NO_JOB);
 	if (c->process_count)
 		entry = entry_of_socket(skb, entry);
-	/* the strictest of all is one rate for all: it holds in one class only */
+	/* the strictest of root's is one rate for all: it holds in one class only */
 	minor = own && entry ? own : c->shared_minor[trunk];
 	if (!entry && own)
 		entry = strictest(trunk, NO_JOB);

@@ -39,6 +39,7 @@ Result<PhaseSeat> PhaseJobs::join(uid_t user, const std::string& name) {
         return failure("{} processes of this node have phases, and there may be no more",
                        processes());
     }
+    if (auto room = has_room(user, {0, 1, 0}); !room) return tl::unexpected(room.error());
     const auto number = job_of(user, name);
     if (!number) return tl::unexpected(number.error());
     Job& job = jobs_.at(*number);
@@ -47,6 +48,7 @@ Result<PhaseSeat> PhaseJobs::join(uid_t user, const std::string& name) {
     job.slots.insert(seat.slot);
     add_phase_process(maps_, seat);
     new_generation(*number);
+    ++seat_changes_;
     job.joined[seat.slot] = job.generation;
     return seat;
 }
@@ -56,6 +58,7 @@ void PhaseJobs::leave(const PhaseSeat& seat) {
     if (job == jobs_.end() || job->second.slots.erase(seat.slot) == 0) return;
     remove_phase_process(maps_, seat);
     cgroups_.leave(seat);
+    ++seat_changes_;
     job->second.cgroups.erase(seat.slot);
     job->second.joined.erase(seat.slot);
     if (job->second.slots.empty()) {
@@ -70,11 +73,15 @@ void PhaseJobs::leave(const PhaseSeat& seat) {
 Result<void> PhaseJobs::know_cgroup(const PhaseSeat& seat, std::uint64_t cgroup) {
     jobs_.at(seat.job).cgroups[seat.slot] = cgroup;
     ++changes_;
+    ++seat_changes_;
     return cgroups_.join(seat, cgroup);
 }
 
 Result<void> PhaseJobs::tell_apart(const std::set<std::uint32_t>& jobs) {
     Result<void> done;
+    for (const auto& [number, job] : jobs_) {
+        if (!jobs.contains(number)) set_own_classes(maps_, number, {});
+    }
     for (const std::uint32_t job : jobs) {
         const auto classes = tables_.give_classes(job);
         if (!classes) {
@@ -85,9 +92,38 @@ Result<void> PhaseJobs::tell_apart(const std::set<std::uint32_t>& jobs) {
         for (const TcHandle classid : *classes) minors.push_back(classid.minor());
         set_own_classes(maps_, job, minors);
     }
+    if (done) done = settle_users();
     are_apart_ = done && !jobs.empty();
     set_phases_apart(maps_, are_apart_);
     return done;
+}
+
+/// Somewhere a process of it sends of which no cgroup tells whose its packets are.
+bool PhaseJobs::is_untold(std::uint32_t number, const Job& job) const {
+    return std::any_of(job.slots.begin(), job.slots.end(),
+                       [&](std::uint32_t slot) { return !cgroups_.tells({number, slot}); });
+}
+
+/// Root needs none: phases of his jobs hold for all.
+Result<void> PhaseJobs::settle_users() {
+    std::map<uid_t, std::uint32_t> users;
+    for (const auto& [number, job] : jobs_) {
+        if (job.user != 0 && job.phases.size() > 1 && is_untold(number, job)) {
+            users.try_emplace(job.user, number);
+        }
+    }
+    for (const auto& [user, number] : users_) {
+        if (!users.contains(user)) maps_.forget_user(user);
+    }
+    std::erase_if(users_, [&](const auto& one) { return !users.contains(one.first); });
+    for (const auto& [user, number] : users) {
+        if (const auto known = users_.find(user); known != users_.end() && known->second == number) {
+            continue;
+        }
+        if (auto set = maps_.set_user(user, number); !set) return set;
+        users_[user] = number;
+    }
+    return {};
 }
 
 // --------------------------------------------------------------------- restart
@@ -143,7 +179,7 @@ Result<void> PhaseJobs::restore_phases(std::uint32_t number, const Job& kept) {
     job.parts = kept.parts;
     for (const std::uint32_t slot : kept.slots) job.joined.emplace(slot, 0);
     jobs_.emplace(number, std::move(job));
-    begin_phase_job(maps_, number);
+    begin_phase_job(maps_, number, kept.user);
     for (std::size_t i = 1; i < kept.phases.size(); ++i) {
         const auto by_trunk = acquire(number, kept.phases[i]);
         if (!by_trunk) return tl::unexpected(by_trunk.error());
@@ -165,7 +201,30 @@ Result<std::uint32_t> PhaseJobs::job_of(uid_t user, const std::string& name) {
     return begin(user, name);
 }
 
+/// For so much more.
+Result<void> PhaseJobs::has_room(uid_t user, const Bounds& asked) const {
+    if (user == 0) return {};
+    Bounds has = asked;
+    for (const auto& [number, job] : jobs_) {
+        if (job.user != user) continue;
+        ++has.jobs;
+        has.processes += job.slots.size();
+        has.phases += job.phases.size() - 1;
+    }
+    const auto fits = [&](const char* what, std::size_t wanted, std::size_t most) -> Result<void> {
+        if (wanted <= most) return {};
+        return failure("user {} has {} {} with phases on this node, and may have no more", user, most, what);
+    };
+    if (auto done = fits("jobs", has.jobs, most_of_user_.jobs); !done && asked.jobs > 0) return done;
+    if (auto done = fits("processes", has.processes, most_of_user_.processes); !done && asked.processes > 0) {
+        return done;
+    }
+    if (asked.phases == 0) return {};
+    return fits("rates in jobs", has.phases, most_of_user_.phases);
+}
+
 Result<std::uint32_t> PhaseJobs::begin(uid_t user, const std::string& name) {
+    if (auto room = has_room(user, {1, 0, 0}); !room) return tl::unexpected(room.error());
     if (fresh_.empty()) {
         if (auto renewed = renew(); !renewed) return tl::unexpected(renewed.error());
     }
@@ -178,7 +237,7 @@ Result<std::uint32_t> PhaseJobs::begin(uid_t user, const std::string& name) {
     job.phases.emplace_back();
     job.named.emplace_back();
     jobs_.emplace(number, std::move(job));
-    begin_phase_job(maps_, number);
+    begin_phase_job(maps_, number, user);
     return number;
 }
 
@@ -243,6 +302,9 @@ Result<std::uint32_t> PhaseJobs::add(std::uint32_t number, const std::vector<Cla
             return failure("a job may have {} phases on a node", HEADWAY_PHASES - 1);
         }
         if (is_named) new_generation(number);
+    }
+    if (auto room = has_room(job.user, {0, 0, reused ? 0U : 1U}); !room) {
+        return tl::unexpected(room.error());
     }
     const auto by_trunk = acquire(number, rates);
     if (!by_trunk) return tl::unexpected(by_trunk.error());
@@ -369,7 +431,7 @@ Result<void> PhaseJobs::share(const Parts& parts) {
 void PhaseJobs::finish(const Reshare& work, const Parts& parts) {
     for (const auto& [number, of_job] : parts) {
         Job& job = jobs_.at(number);
-        if (of_job == job.parts) continue;
+        if (of_job == job.parts && !link_rate_changed_) continue;
         job.parts = of_job;
         for (std::uint32_t phase = 1; phase < job.phases.size(); ++phase) {
             const auto left = shared(number, job.phases[phase]);
@@ -383,6 +445,7 @@ void PhaseJobs::finish(const Reshare& work, const Parts& parts) {
         }
         new_generation(number);
     }
+    link_rate_changed_ = false;
     for (const PhaseTables::Key& key : work.removed) tables_.release(key);
 }
 

@@ -33,6 +33,14 @@ public:
     PhaseJobs(PhaseMaps& maps, TrafficControl& kernel, std::vector<TrunkClasses> trunks,
               BytesPerSecond link_rate);
 
+    /// What one user may have on this node; root has no bounds but the node's.
+    struct Bounds {
+        std::size_t jobs = 0;
+        std::size_t processes = 0;
+        std::size_t phases = 0;  ///< of all jobs
+    };
+    void bound_users(const Bounds& most) { most_of_user_ = most; }
+
     /// A slot for one more process.  Fails if all are taken.
     [[nodiscard]] Result<PhaseSeat> join(uid_t user, const std::string& name);
     struct Job;
@@ -49,13 +57,16 @@ public:
     [[nodiscard]] Result<void> know_cgroup(const PhaseSeat& seat, std::uint64_t cgroup);
     [[nodiscard]] const PhaseCgroups& cgroups() const { return cgroups_; }
 
-    /// These jobs' packets take the strictest phase of their own job, at the same time
-    /// as those of others; or, if there are none, every packet that of all.  Where the
-    /// kernel refuses, it is that of all.  The caller knows that the jobs may send all
-    /// they have at the same time, and asks again when jobs come or go.  A job keeps the
-    /// classes that it gets for it, so that its packets stay in order.
+    /// These jobs' packets take the strictest phase of their own job, or of their user's
+    /// jobs where no cgroup tells them, at the same time as those of others.  Phases of
+    /// root's other jobs hold for all packets left, those of other users' for none; so it
+    /// is where the kernel refuses.  The caller knows that the jobs may send all they have
+    /// at the same time, and asks again when jobs come or go, or processes of them.  A job
+    /// keeps the classes that it gets for it, so that its packets stay in order.
     [[nodiscard]] Result<void> tell_apart(const std::set<std::uint32_t>& jobs);
     [[nodiscard]] bool are_apart() const { return are_apart_; }
+    /// Grows whenever tell_apart() has to be asked again for the same jobs.
+    [[nodiscard]] std::uint64_t seat_changes() const { return seat_changes_; }
 
     /// The job's phase that limits trunk i to rates[i] (none: not at all), or to the
     /// job's part of that: 0 if there is no limit; the number that equal rates have, or the next, or one
@@ -84,6 +95,7 @@ public:
                                                 const std::vector<ClassRate>& rates) const;
     /// What no limit is a part of.  Parts are of that from the next share() on.
     void set_link_rate(BytesPerSecond link_rate) {
+        link_rate_changed_ = link_rate_changed_ || link_rate_ != link_rate;
         link_rate_ = link_rate;
         tables_.set_link_rate(link_rate);
     }
@@ -119,8 +131,11 @@ private:
     void restore_cgroups(const std::map<std::uint32_t, Job>& kept,
                          const std::vector<PhaseSeat>& seats);
     Result<void> restore_phases(std::uint32_t number, const Job& kept);
+    Result<void> settle_users();
+    [[nodiscard]] bool is_untold(std::uint32_t number, const Job& job) const;
     Result<std::uint32_t> job_of(uid_t user, const std::string& name);
     Result<std::uint32_t> begin(uid_t user, const std::string& name);
+    [[nodiscard]] Result<void> has_room(uid_t user, const Bounds& asked) const;
     Result<void> renew();
     void end(std::uint32_t number);
     Result<std::uint32_t> add(std::uint32_t number, const std::vector<ClassRate>& rates,
@@ -140,9 +155,13 @@ private:
     PhaseTables tables_;
     PhaseCgroups cgroups_;
     BytesPerSecond link_rate_;
+    bool link_rate_changed_ = false;  ///< and parts are still of the one before
     std::map<std::uint32_t, Job> jobs_;
     std::set<std::uint32_t> fresh_;  ///< numbers whose arrays nobody has seen
     bool are_apart_ = false;
+    std::map<uid_t, std::uint32_t> users_;  ///< as the kernel has it: see PhaseMaps::set_user()
+    std::uint64_t seat_changes_ = 0;
+    Bounds most_of_user_{HEADWAY_PHASE_JOBS, HEADWAY_PHASE_PROCESSES, table_entries_max};
     std::size_t trunk_count_;
     std::uint64_t changes_ = 0;
 };

@@ -14,6 +14,8 @@
  *		longest prefix of the destination -> index of the trunk
  * cgroups	id of a cgroup (v2) -> the job that its packets are of, headwayd's
  *		alone
+ * users	a user -> a job of his whose processes' cgroups do not tell whose
+ *		their packets are, headwayd's alone
  * sent		of each socket, the classifier's own memory: see there
  *
  * A trunk is where packets of one class of the node go: index 0 is the node's
@@ -51,6 +53,9 @@ struct headway_phase_config {
 	__u32	is_apart;	/* and only their own phases hold for their packets */
 	__u32	leaves_rest;	/* packets of no phase are left to the next filter */
 	__u32	is_off;		/* so are all packets: pacing is switched off */
+	__u32	uid[HEADWAY_PHASE_JOBS];	/* whose the job is; root's binds all */
+	__u32	has_users;	/* not all jobs are root's */
+	__u32	unused;
 };
 
 /*

@@ -71,7 +71,9 @@ std::uint32_t add_phase(PhaseMaps& maps, std::uint32_t job, std::span<const Phas
     return phase;
 }
 
-void begin_phase_job(PhaseMaps& maps, std::uint32_t job) {
+void begin_phase_job(PhaseMaps& maps, std::uint32_t job, std::uint32_t uid) {
+    store(maps.config().uid[job], uid);
+    if (uid != 0) store(maps.config().has_users, 1U);
     store(maps.config().phase_count[job], 1U);
 }
 

@@ -64,6 +64,11 @@ public:
     [[nodiscard]] virtual Result<void> set_cgroup(std::uint64_t cgroup, std::uint32_t job) = 0;
     /// They are nobody's.
     virtual void forget_cgroup(std::uint64_t cgroup) = 0;
+    /// Packets of the user's sockets of which no cgroup tells the job take this one's
+    /// classes, by the strictest phase of all jobs of the user.
+    [[nodiscard]] virtual Result<void> set_user(std::uint32_t uid, std::uint32_t job) = 0;
+    /// They are nobody's.
+    virtual void forget_user(std::uint32_t uid) = 0;
     /// Minor numbers of the job's own classes, by trunk; 0: it has none.
     [[nodiscard]] virtual std::span<std::uint64_t> own_classes(std::uint32_t job) = 0;
 
@@ -91,9 +96,10 @@ void remove_phase_process(PhaseMaps& maps, const PhaseSeat& seat);
 void change_phase(PhaseMaps& maps, std::uint32_t job, std::uint32_t phase,
                   std::span<const PhaseRate> by_trunk);
 
-/// A job begins, with no phase but rest; or ends, with none at all.  No process
-/// of it may count.
-void begin_phase_job(PhaseMaps& maps, std::uint32_t job);
+/// A job of that user begins, with no phase but rest; or ends, with none at all.  No
+/// process of it may count.  Phases of root's jobs hold for all packets that no phase of
+/// their own limits, those of other users' for their own only.
+void begin_phase_job(PhaseMaps& maps, std::uint32_t job, std::uint32_t uid = 0);
 void end_phase_job(PhaseMaps& maps, std::uint32_t job);
 
 /// Packets of the job's cgroups take these classes, by trunk; or, if there are none,
