@@ -270,6 +270,28 @@ TEST_F(ControlServerTest, RefusesTooManyClientsOfAUser) {
     EXPECT_EQ(ask(next, enter)["ok"], true);
 }
 
+// However few descriptors there are, one user does not take them all.
+TEST_F(ControlServerTest, OneUsersClientsLeaveDescriptorsForOthers) {
+    if (geteuid() != 0) GTEST_SKIP() << "is of two users";
+    rlimit files{};
+    getrlimit(RLIMIT_NOFILE, &files);
+    rlimit few = files;
+    few.rlim_cur = 2 * HEADWAY_PHASE_JOBS + 64 + 4 * 10;
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    std::filesystem::permissions(dir_, std::filesystem::perms::all);
+    ASSERT_EQ(seteuid(1000), 0);
+    std::vector<FileDescriptor> clients;
+    for (int i = 0; i < 12; ++i) {
+        clients.push_back(connect_raw());
+        run_loop();
+    }
+    ASSERT_EQ(seteuid(0), 0);
+    EXPECT_EQ(service_->clients(), 10U);
+    EXPECT_NE(fetch(clients.back()).find("too many clients of user 1000 (10)"), std::string::npos);
+    EXPECT_EQ(ask(connect_raw(), enter)["ok"], true) << "root's";
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
 // Out of descriptors, a waiting client must not make the loop spin, and is
 // served once there is room again.
 TEST_F(ControlServerTest, PausesAcceptingWithoutDescriptors) {

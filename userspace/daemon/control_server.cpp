@@ -2,8 +2,10 @@
 #include "daemon/control_server.hpp"
 
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -19,6 +21,16 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::microseconds accept_pause = 100ms;
 constexpr std::chrono::microseconds hand_over_pause = 100ms;
+
+/// A client takes two descriptors.  Those of one user, other than root, take a half of what
+/// there are at most, however few that is.
+std::size_t clients_of_user_max() {
+    constexpr rlim_t others = 2 * HEADWAY_PHASE_JOBS + 64;  // the jobs' arrays, and our own
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return clients_per_user_max;
+    const rlim_t left = limit.rlim_cur > others ? limit.rlim_cur - others : 0;
+    return std::min<rlim_t>(clients_per_user_max, left / 4);
+}
 
 /// True if the answer could be handed over at once.
 bool send_answer(int socket, std::string_view text, int fd_with_it = -1) {
@@ -150,6 +162,14 @@ int ControlServer::on_accept_again(sd_event_source*, std::uint64_t, void* server
 
 Result<void> ControlServer::add(AcceptedClient accepted) {
     accepted.peer.process = accepted.process.get();
+    const uid_t user = accepted.peer.uid;
+    const auto of_user = std::count_if(clients_.begin(), clients_.end(), [user](const auto& one) {
+        return one.second->peer.uid == user;
+    });
+    if (user != 0 && static_cast<std::size_t>(of_user) >= clients_of_user_max()) {
+        refuse(accepted, {fmt::format("too many clients of user {} ({})", user, of_user)});
+        return {};
+    }
     const auto session = service_.open(accepted.peer);
     if (!session) {
         refuse(accepted, session.error());

@@ -230,10 +230,11 @@ void ControlService::detach_job(ControlSession& session) {
     if (!session.job) return;
     const JobId id = *std::exchange(session.job, std::nullopt);
     const bool is_last = jobs_.at(id).processes == 1;
+    const bool has_counted = jobs_.at(id).hosts.has_value();
     const bool has_ended = jobs_.detach(id);
     if (!is_last) return;
     if (has_ended) forget_job_enter(id);
-    share_or_retry();
+    if (has_counted) share_or_retry();  // else nobody's part has been another by it
     keep_jobs();
 }
 
