@@ -389,7 +389,7 @@ Request parse_request(std::string_view datagram, const FindReader& find) {
         request.body = tl::unexpected(read.error());
         return request;
     }
-    request.op = *name;
+    request.op = name.value_or("");
     request.body = (*read)(reader);
     return request;
 }
