@@ -165,6 +165,19 @@ TEST_F(PhaseRequests, AnAlgorithmIsNamedToWhoIsAbleTo) {
     EXPECT_EQ(ask(session, "phase", request)["ok"], false);
 }
 
+TEST_F(PhaseRequests, AScatterGoesStraightToAllWithoutRates) {
+    const Session session = joined();
+    for (const char* name : {"scatter", "scatterv"}) {
+        Json request = collective(name);
+        request["root"] = "b0";
+        EXPECT_TRUE(ask(session, "phase", request)["algorithm"].is_null());
+        request["algorithms"] = {"linear"};
+        const Json answer = ask(session, "phase", request);
+        EXPECT_EQ(answer["algorithm"], "linear") << answer;
+        EXPECT_EQ(answer["paced"], false) << answer;
+    }
+}
+
 // Its rates are those of its traffic, for which the client asks then.
 TEST_F(PhaseRequests, ARingIsNamedToWhoIsAbleTo) {
     const Session session = joined();

@@ -187,6 +187,10 @@ Result<NodePlan> NodePlanner::plan_rooted(const CollectivePattern& pattern,
     NodePlan node{plan->paced, std::move(plan->reason), {}};
     if (message_bytes) node.predicted = node.paced ? plan->chosen : plan->unpaced;
     node.is_uncontended = !node.paced;
+    // A scatter needs no rates for that: the root's own link keeps its messages apart, and
+    // nobody waits for a host that passes them on.
+    if (operation == Operation::scatter && pattern.algorithm.able_to_linear)
+        node.algorithm = ClientAlgorithm::linear;
     if (!node.paced) return node;
     if (pattern.operation->is_linear_only) node.algorithm = ClientAlgorithm::linear;
     // The root is the last group, alone; the others come by cluster.
