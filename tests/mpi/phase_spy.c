@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preload, behind the helper: tells in which phase each message is sent.  Rank R
 // writes "sent R DESTINATION PHASE" on stderr for each PMPI_Isend, where PHASE is
-// the first word of the slots that the daemon shares with it ("memfd:slots").
+// the first word of the slots that the daemon shares with it ("memfd:slots").  The
+// program's own MPI_Isend, which the helper does not wrap, is led there as by a tool.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -49,4 +50,10 @@ EXPORT int PMPI_Isend(const void *buf, int count, MPI_Datatype datatype, int des
 			abort();
 	}
 	return real(buf, count, datatype, dest, tag, comm, request);
+}
+
+EXPORT int MPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
+		     MPI_Comm comm, MPI_Request *request)
+{
+	return PMPI_Isend(buf, count, datatype, dest, tag, comm, request);
 }
