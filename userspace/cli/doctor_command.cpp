@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/doctor_command.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <iostream>
 #include <thread>
@@ -12,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cli/progress.hpp"
+#include "daemon/host_name.hpp"
 #include "daemon/version.hpp"
 #include "doctor/judge.hpp"
 #include "json/json_text.hpp"
@@ -23,11 +21,6 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 constexpr std::uint32_t longest_look_s = 3600;
 
-std::string node_name() {
-    std::array<char, 256> name{};
-    return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
-}
-
 std::uint64_t rose(const Look& before, const Look& after, const char* counter) {
     return after.tcp_counter(counter) - std::min(before.tcp_counter(counter), after.tcp_counter(counter));
 }
@@ -37,9 +30,8 @@ std::string or_unknown(const std::string& text) { return text.empty() ? "unknown
 // ------------------------------------------------------------------------ text
 
 std::string speed_text(const DeviceLook& device) {
-    const std::string speed = device.fact("speed");
-    if (speed.empty() || speed.starts_with("-")) return "speed unknown";
-    return rate_to_text({std::stoull(speed) * 1'000'000});
+    const auto speed = device.speed();
+    return speed ? rate_to_text(*speed) : "speed unknown";
 }
 
 void print_device(const std::string& name, const DeviceLook& device) {
@@ -127,7 +119,7 @@ void print_json(const Look& before, const Look& after, const std::vector<Finding
     const OrderedJson document{
         {"format", "headway-doctor"},
         {"headway", version},
-        {"node", node_name()},
+        {"node", host_name()},
         {"seconds", seconds},
         {"paths", paths_json(after)},
         {"interfaces", devices_json(after)},

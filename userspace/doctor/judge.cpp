@@ -20,7 +20,6 @@ constexpr double timeouts_per_million = 10;
 constexpr double retransmitted_share = 0.001;
 // A class that sends so much more than its rate is not paced.
 constexpr double rate_tolerance = 1.02;
-constexpr double megabit_bits = 1e6;
 
 /// Drivers of cards that drop the PAUSE frames of everybody but their own firmware, by a
 /// filter that the driver installs: so gap frames take no time there.
@@ -267,9 +266,9 @@ private:
 
     /// A connection can have no more under way than its buffers hold.
     void judge_buffers(const HostPath& path, const DeviceLook& device) {
-        const double bits_per_s = static_cast<double>(number_in(device.fact("speed"))) * megabit_bits;
-        if (path.longest_rtt_us == 0 || bits_per_s == 0) return;
-        const double needed_bytes = bits_per_s / 8 * path.longest_rtt_us / 1e6;
+        const auto speed = device.speed();
+        if (path.longest_rtt_us == 0 || !speed) return;
+        const double needed_bytes = static_cast<double>(speed->value) / 8 * path.longest_rtt_us / 1e6;
         for (const char* setting : {"tcp_wmem", "tcp_rmem"}) {
             const double largest = static_cast<double>(largest_buffer_bytes(after_.setting(setting)));
             if (largest == 0 || largest >= needed_bytes) continue;
@@ -277,7 +276,7 @@ private:
                 fmt::format("buffers of {:.0f} bytes ({}) hold less than the {:.0f} that are under way to {} "
                             "at {} and a round trip of {:.1f} ms.",
                             largest, setting, needed_bytes, path.host,
-                            rate_to_text({static_cast<std::uint64_t>(bits_per_s)}),
+                            rate_to_text(*speed),
                             path.longest_rtt_us / 1e3),
                 fmt::format("Make the last number of net.ipv4.{} {:.0f} or more.", setting, 2 * needed_bytes));
         }

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/error.hpp"
+#include "model/rate.hpp"
 #include "netlink/tcp_sockets.hpp"
 
 namespace headway {
@@ -44,6 +45,8 @@ struct DeviceLook {
     /// "": it is not known.
     [[nodiscard]] std::string fact(const std::string& name) const;
     [[nodiscard]] std::uint64_t counter(const std::string& name) const;
+    /// None: the device does not know it.
+    [[nodiscard]] std::optional<BitsPerSecond> speed() const;
 };
 
 /// What headwayd answers to "status"; or why it does not.
