@@ -46,6 +46,12 @@ static inline u32 gap_wire_bytes(u32 len)
 	return max_t(u32, len, GAP_FRAME_MIN_BYTES) + GAP_FRAME_OVERHEAD_BYTES;
 }
 
+/* Of frames of @len bytes in all; the shortest takes 7/5 times its length. */
+static inline u64 gap_wire_bytes_most(u32 len)
+{
+	return len * 7ULL / 5;
+}
+
 /**
  * struct gap_clock - time on the wire of one link
  * @bytes: now, in byte-times; the frame sent next starts then
@@ -122,6 +128,22 @@ static inline u64 gap_clock_ns_at(const struct gap_clock *clock, u64 bytes)
 }
 
 /*
+ * All that was sent has left the wire when the bytes that the device reports as
+ * held have, and what its FIFO may hold besides.  A clock that says later is
+ * ahead, as after long on a link that is faster than its rate: what it is ahead
+ * would make the next gap that counts real time so much longer.
+ */
+static inline void gap_clock_limit(struct gap_clock *clock, u64 now_ns,
+				   u32 held_bytes)
+{
+	u64 bytes = gap_wire_bytes_most(held_bytes) + GAP_FIFO_MAX_BYTES;
+	u64 latest_ns = now_ns + gap_clock_bytes_to_ns(clock, bytes);
+
+	if (gap_clock_wire_free_ns(clock) > latest_ns)
+		gap_clock_restart(clock, latest_ns);
+}
+
+/*
  * Real time is the clock: it says what has passed, whatever was sent.  It is
  * counted from one origin for long, so that roundings do not add up.
  */
@@ -152,16 +174,13 @@ static inline void gap_clock_follow(struct gap_clock *clock, u64 now_ns)
  */
 static inline u64 gap_clock_tie(struct gap_clock *clock, u64 now_ns)
 {
-	u64 before = clock->bytes, free_ns;
+	u64 before = clock->bytes;
 
 	gap_clock_follow(clock, now_ns);
 	if (clock->bytes != before)
 		return gap_clock_bytes_to_ns(clock, clock->bytes - before);
 	/* frames were lost, or the link is faster than its rate says */
-	free_ns = gap_clock_wire_free_ns(clock);
-	if (free_ns > now_ns &&
-	    free_ns - now_ns > gap_clock_bytes_to_ns(clock, GAP_FIFO_MAX_BYTES))
-		gap_clock_restart(clock, now_ns);
+	gap_clock_limit(clock, now_ns, 0);
 	return 0;
 }
 
@@ -316,30 +335,36 @@ static inline u32 gap_slot_bytes(u64 need, u32 slot_max)
  * @began_ns: that moment, 0: none yet
  * @began_bytes: wire bytes that had left the device by then, at most
  * @began_completed: what the driver had given back by then
+ * @tied_ns: when the clock was tied to real time last
  */
 struct gap_watch {
 	u64	check_at;
 	u64	began_ns;
+	u64	tied_ns;
 	u64	began_bytes;
 	u32	began_completed;
 };
 
 /*
  * Is the device ahead of the link?  @queued and @completed are what the driver
- * has been given and has given back.  The shortest frame takes 7/5 times its
- * length on the wire, a longer one less: so much has left at least.
+ * has been given and has given back.  The core may have taken frames, up to
+ * @limit bytes with those of the driver, that the driver has not seen yet.
  */
 static inline bool gap_watch_is_ahead(struct gap_watch *watch,
 				      const struct gap_clock *clock, u32 queued,
-				      u32 completed, u64 now_ns)
+				      u32 completed, u32 limit, u64 now_ns)
 {
 	u64 left, could;
+	u32 held;
 
 	watch->check_at = clock->bytes + GAP_WATCH_STEP_BYTES;
-	left = clock->bytes - (queued - completed) * 7ULL / 5 -
-	       watch->began_bytes;
+	held = max(queued - completed, limit);
+	left = clock->bytes - gap_wire_bytes_most(held) - watch->began_bytes;
+	if (gap_time_after(0, left))
+		left = 0;
 	/* and not more than the driver has said */
-	left = min(left, (completed - watch->began_completed) * 7ULL / 5);
+	left = min(left,
+		   gap_wire_bytes_most(completed - watch->began_completed));
 	could = gap_clock_ns_to_bytes(clock, now_ns - watch->began_ns);
 	could += could / GAP_WATCH_DRIFT + GAP_WATCH_SLACK_BYTES;
 	if (watch->began_ns && gap_time_after(left, could))
@@ -350,6 +375,22 @@ static inline bool gap_watch_is_ahead(struct gap_watch *watch,
 		watch->began_completed = completed;
 	}
 	return false;
+}
+
+/*
+ * The clock was tied at @now_ns and found the wire idle for @idle_ns.  Up to one
+ * part in GAP_WATCH_DRIFT of the time since the tie before, that may only be how
+ * far the device's clock has fallen behind: the device has not sent so much.
+ */
+static inline void gap_watch_tied(struct gap_watch *watch,
+				  const struct gap_clock *clock, u64 idle_ns,
+				  u64 now_ns)
+{
+	u64 drift_ns = (now_ns - watch->tied_ns) / GAP_WATCH_DRIFT;
+
+	watch->began_bytes +=
+		gap_clock_ns_to_bytes(clock, min(idle_ns, drift_ns));
+	watch->tied_ns = now_ns;
 }
 
 #endif /* _GAP_BYTECLOCK_H */

@@ -47,6 +47,16 @@ void gap_device_bytes(const struct net_device *dev, u32 *queued, u32 *completed)
 #endif
 }
 
+/* What byte queue limits let a driver have at once. */
+static u32 gap_device_limit(const struct net_device *dev)
+{
+#ifdef CONFIG_BQL
+	return READ_ONCE(netdev_get_tx_queue(dev, 0)->dql.limit);
+#else
+	return 0;
+#endif
+}
+
 /*
  * Gap frames: the wire is known to be idle when the device holds nothing and is
  * not about to get something, and only then real time counts.  The core takes
@@ -59,8 +69,10 @@ void gap_device_bytes(const struct net_device *dev, u32 *queued, u32 *completed)
  */
 static noinline void gap_tie_clock(struct gap_sched *q)
 {
-	u64 idle_ns = gap_clock_tie(&q->clock, ktime_get_ns());
+	u64 now_ns = ktime_get_ns();
+	u64 idle_ns = gap_clock_tie(&q->clock, now_ns);
 
+	gap_watch_tied(&q->watch, &q->clock, idle_ns, now_ns);
 	if (idle_ns && q->running) {
 		q->xstats.underruns++;
 		q->xstats.underrun_ns += idle_ns;
@@ -699,25 +711,23 @@ static void gap_wake_at(struct gap_sched *q, u64 ns)
  * Leave the coarse part of a long gap to the timer.  Needs a device that says
  * when it is empty: only that ends the gap exactly, whenever the timer fires.
  * The clock may be far from real time after frames have followed each other for
- * long; the gap cannot end later than after all that the device still holds.
+ * long, and real time is about to count.
  */
 static bool gap_sleep(struct Qdisc *sch, u64 need)
 {
 	struct gap_sched *q = qdisc_priv(sch);
-	u64 wake_ns, latest_ns, now_ns;
 	u32 queued, completed;
+	u64 wake_ns, now_ns;
 
 	if (need <= 2 * q->wake_early_bytes)
 		return false;
 	gap_device_bytes(qdisc_dev(sch), &queued, &completed);
 	if (!queued)
 		return false;
-	need -= q->wake_early_bytes;
 	now_ns = ktime_get_ns();
-	wake_ns = gap_clock_ns_at(&q->clock, q->clock.bytes + need);
-	latest_ns = now_ns + gap_clock_bytes_to_ns(&q->clock, need +
-						   2ULL * (queued - completed));
-	wake_ns = min(wake_ns, latest_ns);
+	gap_clock_limit(&q->clock, now_ns, queued - completed);
+	wake_ns = gap_clock_ns_at(&q->clock, q->clock.bytes + need -
+				  q->wake_early_bytes);
 	/* frames that the link rate has overtaken are still in the device */
 	if (wake_ns <= now_ns)
 		return false;
@@ -768,6 +778,7 @@ static noinline void gap_watch(struct Qdisc *sch)
 
 	gap_device_bytes(qdisc_dev(sch), &queued, &completed);
 	if (!gap_watch_is_ahead(&q->watch, &q->clock, queued, completed,
+				gap_device_limit(qdisc_dev(sch)),
 				ktime_get_ns()))
 		return;
 	q->xstats.fallbacks++;
@@ -996,6 +1007,7 @@ void gap_packet_init(struct gap_sched *q, u64 link_rate)
 	INIT_LIST_HEAD(&q->classes);
 	INIT_LIST_HEAD(&q->stalled);
 	gap_clock_init(&q->clock, link_rate, ktime_get_ns());
+	q->queued_mark = U32_MAX; /* nothing handed out: an idle device is idle */
 	gap_class_init(&q->direct);
 	q->direct.siblings = &q->backlogged;
 	q->defcl = &q->direct;
@@ -1024,5 +1036,6 @@ void gap_packet_reset(struct gap_sched *q)
 	q->running = false;
 	/* what the device held may be lost as well, and its counters may restart */
 	gap_clock_restart(&q->clock, ktime_get_ns());
+	q->queued_mark = U32_MAX;
 	q->watch.began_ns = 0;
 }
