@@ -13,7 +13,7 @@
 #include <string>
 #include <system_error>
 
-#include "netlink/tcp_info.hpp"
+#include "kernel/tcp_info.hpp"
 
 namespace headway::glue {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "helper.hpp"
+#include "kernel/tcp_counters.hpp"
 #include "message_size.hpp"
-#include "netlink/tcp_counters.hpp"
 #include "notice.hpp"
 #include "own_network.hpp"
 #include "pending_requests.hpp"

@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 
 #include "daemon/control_service.hpp"
-#include "daemon/reconciler.hpp"
 #include "fake_kernel.hpp"
 #include "fake_phase_maps.hpp"
-#include "netlink/netlink_traffic_control.hpp"
+#include "kernel/netlink_traffic_control.hpp"
+#include "kernel/reconciler.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

@@ -31,10 +31,10 @@
 #include <nlohmann/json.hpp>
 #include <tl/expected.hpp>
 
+#include "base/child_process.hpp"
 #include "daemon_link.hpp"
-#include "netlink/child_process.hpp"
-#include "netlink/mnl_transport.hpp"
-#include "netlink/netlink_traffic_control.hpp"
+#include "kernel/mnl_transport.hpp"
+#include "kernel/netlink_traffic_control.hpp"
 #include "phase_slot.hpp"
 
 namespace headway {

@@ -3,7 +3,7 @@
 // all of the same size; a third of the demands want less than their share.
 #include <benchmark/benchmark.h>
 
-#include "coordination/shares.hpp"
+#include "trunk/shares.hpp"
 
 namespace headway {
 namespace {

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "coordination/store_view.hpp"
+#include "trunk/store_view.hpp"
 
 namespace headway::test {
 

@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "coordination/trunk_member.hpp"
 #include "fake_kernel.hpp"
 #include "fake_store.hpp"
+#include "trunk/trunk_member.hpp"
 
 namespace headway::test {
 

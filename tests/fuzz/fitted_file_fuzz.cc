@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `headway fit --json` writes, read back: parameters or a reason, and never
 // both a reason and parameters.
-#include "cli/fitted_file.hpp"
 #include "fuzz_text.hh"
+#include "study/fitted_file.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     using namespace headway;

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "formats/file_error.hpp"
+#include "base/file_error.hpp"
 
 namespace headway::fuzz {
 

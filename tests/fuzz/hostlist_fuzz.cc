@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host lists: the short form of a list stands for the same hosts.
-#include "model/hostlist.hpp"
+#include "base/hostlist.hpp"
 #include "fuzz_text.hh"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

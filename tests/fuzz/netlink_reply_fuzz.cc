@@ -9,10 +9,10 @@
 #include <memory>
 
 #include "fuzz_text.hh"
-#include "netlink/kernel_monitor.hpp"
-#include "netlink/netlink_attributes.hpp"
-#include "netlink/netlink_traffic_control.hpp"
-#include "netlink/tcp_sockets.hpp"
+#include "kernel/kernel_monitor.hpp"
+#include "kernel/netlink_attributes.hpp"
+#include "kernel/netlink_traffic_control.hpp"
+#include "kernel/tcp_sockets.hpp"
 
 namespace headway::fuzz {
 namespace {

@@ -3,10 +3,10 @@
 // the bounds, or is refused with a sentence that can be sent back.
 #include <nlohmann/json.hpp>
 
-#include "coordination/shares.hpp"
-#include "daemon/limits.hpp"
-#include "daemon/protocol.hpp"
+#include "base/limits.hpp"
+#include "control/protocol.hpp"
 #include "fuzz_text.hh"
+#include "trunk/shares.hpp"
 
 namespace headway::fuzz {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What headwayd reads from headway-etcd, and what stands in the store: reports
 // within the bounds, or a reason; records whatever the text.
-#include "coordination/member_record.hpp"
-#include "coordination/store_link.hpp"
-#include "model/hostlist.hpp"
+#include "base/hostlist.hpp"
 #include "fuzz_text.hh"
+#include "trunk/member_record.hpp"
+#include "trunk/store_link.hpp"
 
 namespace headway::fuzz {
 namespace {

@@ -18,7 +18,7 @@
 #include "daemon/control_server.hpp"
 #include "fake_kernel.hpp"
 #include "fake_phase_maps.hpp"
-#include "netlink/netlink_traffic_control.hpp"
+#include "kernel/netlink_traffic_control.hpp"
 
 namespace headway::test {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "model/alltoall_plan.hpp"
 #include "model/matb.hpp"
+#include "plan/alltoall_plan.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

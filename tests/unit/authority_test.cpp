@@ -4,14 +4,14 @@
 
 #include <set>
 
-#include "coordination/member_record.hpp"
+#include "base/limits.hpp"
 #include "daemon/control_socket.hpp"
 #include "daemon/handed_state.hpp"
-#include "daemon/job_table.hpp"
-#include "daemon/limits.hpp"
 #include "daemon/requests.hpp"
 #include "daemon/user_time.hpp"
+#include "jobs/job_table.hpp"
 #include "phase_service_fixture.hpp"
+#include "trunk/member_record.hpp"
 
 namespace headway::test {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/config.hpp"
+#include "config/config.hpp"
 
 namespace headway {
 namespace {

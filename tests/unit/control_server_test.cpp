@@ -18,13 +18,13 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 
-#include "daemon/control_client.hpp"
+#include "control/control_client.hpp"
 #include "daemon/control_server.hpp"
 #include "daemon/control_socket.hpp"
 #include "fake_clock.hpp"
 #include "fake_kernel.hpp"
 #include "fake_phase_maps.hpp"
-#include "netlink/netlink_traffic_control.hpp"
+#include "kernel/netlink_traffic_control.hpp"
 #include "raw_client.hpp"
 #include "topologies.hpp"
 

@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/limits.hpp"
 #include "daemon/control_service.hpp"
-#include "daemon/limits.hpp"
 #include "fake_clock.hpp"
 #include "fake_kernel.hpp"
-#include "netlink/netlink_traffic_control.hpp"
+#include "kernel/netlink_traffic_control.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

@@ -2,9 +2,9 @@
 // [coordination] of headway.toml, and the trunk that it makes shared.
 #include <gtest/gtest.h>
 
-#include "daemon/config.hpp"
+#include "config/config.hpp"
 #include "daemon/coordination_loop.hpp"
-#include "daemon/node_planner.hpp"
+#include "jobs/node_planner.hpp"
 
 namespace headway::test {
 namespace {

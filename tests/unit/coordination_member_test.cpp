@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "coordination/trunk_member.hpp"
+#include "trunk/trunk_member.hpp"
 
 namespace headway::test {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "coordination/shares.hpp"
+#include "trunk/shares.hpp"
 
 namespace headway::test {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What headwayd and headway-etcd send each other, and a member's record.
-#include "coordination/store_link.hpp"
+#include "trunk/store_link.hpp"
 
 #include <gtest/gtest.h>
 
-#include "coordination/member_record.hpp"
-#include "model/hostlist.hpp"
+#include "base/hostlist.hpp"
+#include "trunk/member_record.hpp"
 
 namespace headway {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes with a kernel each and a store for all, in memory, all steps in order.
-#include "daemon/coordinator.hpp"
-#include "daemon/limits.hpp"
+#include "base/limits.hpp"
+#include "trunk/coordinator.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -14,12 +14,12 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/null_sink.h>
 
-#include "coordination/member_record.hpp"
 #include "daemon/kernel_setup.hpp"
 #include "fake_clock.hpp"
 #include "fake_kernel.hpp"
-#include "netlink/netlink_traffic_control.hpp"
+#include "kernel/netlink_traffic_control.hpp"
 #include "topologies.hpp"
+#include "trunk/member_record.hpp"
 
 namespace headway::test {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/eval_command.hpp"
-#include "cli/eval_interface.hpp"
+#include "study/eval_interface.hpp"
+#include "study/eval_lines.hpp"
 
 namespace headway::test {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "daemon/clock.hpp"
+#include "base/clock.hpp"
 
 namespace headway::test {
 

@@ -15,7 +15,7 @@
 
 #include "fake_kernel_writer.hpp"
 #include "gap_attr.h"
-#include "netlink/netlink_attributes.hpp"
+#include "kernel/netlink_attributes.hpp"
 
 namespace headway::test {
 namespace {

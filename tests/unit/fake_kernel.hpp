@@ -17,9 +17,9 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 
-#include "model/rate.hpp"
-#include "netlink/netlink_transport.hpp"
-#include "netlink/traffic_control.hpp"
+#include "base/rate.hpp"
+#include "kernel/netlink_transport.hpp"
+#include "kernel/traffic_control.hpp"
 
 namespace headway::test {
 

@@ -6,10 +6,10 @@
 #include <linux/pkt_cls.h>
 #include <linux/pkt_sched.h>
 
+#include "base/ip_prefix.hpp"
 #include "fake_kernel.hpp"
 #include "fake_kernel_writer.hpp"
 #include "gap_attr.h"
-#include "model/ip_prefix.hpp"
 
 namespace headway::test {
 namespace {

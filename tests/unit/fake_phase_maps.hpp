@@ -14,8 +14,8 @@
 #include <ostream>
 #include <vector>
 
-#include "netlink/file_descriptor.hpp"
-#include "netlink/traffic_control.hpp"
+#include "base/file_descriptor.hpp"
+#include "kernel/traffic_control.hpp"
 #include "phase/phase_maps.hpp"
 
 namespace headway::test {

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "cli/fit_models.hpp"
-#include "cli/fitted_file.hpp"
+#include "study/fit_models.hpp"
+#include "study/fitted_file.hpp"
 
 namespace headway::test {
 namespace {

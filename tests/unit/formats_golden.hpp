@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "formats/file_error.hpp"
+#include "base/file_error.hpp"
 
 namespace headway::test {
 

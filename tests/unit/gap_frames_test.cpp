@@ -4,8 +4,8 @@
 
 #include "fake_clock.hpp"
 #include "fake_kernel.hpp"
-#include "netlink/netlink_traffic_control.hpp"
-#include "selftest/gap_frame_test.hpp"
+#include "kernel/gap_frame_test.hpp"
+#include "kernel/netlink_traffic_control.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

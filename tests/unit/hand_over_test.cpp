@@ -19,7 +19,7 @@
 #include "fake_fd_store.hpp"
 #include "fake_kernel.hpp"
 #include "fake_phase_maps.hpp"
-#include "netlink/netlink_traffic_control.hpp"
+#include "kernel/netlink_traffic_control.hpp"
 #include "raw_client.hpp"
 #include "topologies.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "model/hostlist.hpp"
-#include "model/ip_prefix.hpp"
+#include "base/hostlist.hpp"
+#include "base/ip_prefix.hpp"
 
 namespace headway {
 namespace {

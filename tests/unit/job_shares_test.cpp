@@ -4,9 +4,9 @@
 
 #include <random>
 
-#include "coordination/shares.hpp"
-#include "daemon/job_shares.hpp"
+#include "jobs/job_shares.hpp"
 #include "topologies.hpp"
+#include "trunk/shares.hpp"
 
 namespace headway::test {
 namespace {

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/limits.hpp"
 #include "daemon/state_file.hpp"
-#include "daemon/job_table.hpp"
-#include "daemon/limits.hpp"
+#include "jobs/job_table.hpp"
 
 namespace headway::test {
 namespace {

@@ -2,10 +2,10 @@
 // The difference between what should be and what is, without a kernel.
 #include <gtest/gtest.h>
 
-#include "daemon/kernel_diff.hpp"
-#include "daemon/kernel_layout.hpp"
 #include "fake_kernel.hpp"
-#include "netlink/netlink_traffic_control.hpp"
+#include "kernel/kernel_diff.hpp"
+#include "kernel/kernel_layout.hpp"
+#include "kernel/netlink_traffic_control.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

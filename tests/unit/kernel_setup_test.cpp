@@ -5,7 +5,7 @@
 
 #include "daemon/kernel_setup.hpp"
 #include "fake_kernel.hpp"
-#include "netlink/netlink_traffic_control.hpp"
+#include "kernel/netlink_traffic_control.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "formats/recording_json.hpp"
+#include "study/recording_json.hpp"
 
 namespace headway {
 namespace {

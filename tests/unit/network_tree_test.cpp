@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/network_tree.hpp"
+#include "plan/network_tree.hpp"
 
 #include <gtest/gtest.h>
 
-#include "model/byte_size.hpp"
-#include "model/hostlist.hpp"
-#include "model/network_alltoall.hpp"
+#include "base/byte_size.hpp"
+#include "base/hostlist.hpp"
+#include "study/network_alltoall.hpp"
 #include "topologies.hpp"
 
 namespace headway {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "daemon/node_planner.hpp"
-#include "daemon/plan_json.hpp"
+#include "jobs/node_planner.hpp"
+#include "jobs/plan_json.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/pacer.hpp"
 #include "fake_clock.hpp"
 #include "fake_kernel.hpp"
-#include "netlink/netlink_traffic_control.hpp"
+#include "kernel/netlink_traffic_control.hpp"
+#include "kernel/pacer.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

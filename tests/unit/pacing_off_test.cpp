@@ -3,9 +3,9 @@
 #include <cerrno>
 
 #include "control_service_fixture.hpp"
-#include "daemon/reconciler.hpp"
 #include "daemon/state_file.hpp"
 #include "fake_phase_maps.hpp"
+#include "kernel/reconciler.hpp"
 
 namespace headway::test {
 namespace {

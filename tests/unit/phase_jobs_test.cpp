@@ -12,7 +12,7 @@
 
 #include "fake_kernel.hpp"
 #include "fake_phase_maps.hpp"
-#include "netlink/netlink_traffic_control.hpp"
+#include "kernel/netlink_traffic_control.hpp"
 #include "phase/phase_jobs.hpp"
 #include "topologies.hpp"
 

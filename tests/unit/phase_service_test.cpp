@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "daemon/limits.hpp"
+#include "base/limits.hpp"
 #include "phase_service_fixture.hpp"
 
 namespace headway::test {

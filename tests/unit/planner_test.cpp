@@ -3,8 +3,8 @@
 
 #include <random>
 
-#include "model/planner.hpp"
-#include "model/wire.hpp"
+#include "base/wire.hpp"
+#include "plan/planner.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "model/plogpt_of_topology.hpp"
-#include "model/predict_models.hpp"
-#include "model/rank_placement.hpp"
+#include "study/plogpt_of_topology.hpp"
+#include "study/predict_models.hpp"
+#include "study/rank_placement.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cgroup of a process, as folders that stand for the kernel's say it.
-#include "daemon/process_cgroup.hpp"
+#include "jobs/process_cgroup.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "netlink/file_descriptor.hpp"
+#include "base/file_descriptor.hpp"
 
 namespace headway::test {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "cli/progress.hpp"
+#include "base/progress.hpp"
 #include "fake_clock.hpp"
 
 namespace headway::test {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "daemon/limits.hpp"
+#include "base/limits.hpp"
 #include "daemon/requests.hpp"
 
 namespace headway {

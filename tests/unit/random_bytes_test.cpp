@@ -3,16 +3,16 @@
 // sanitisers watch.  Two kinds of bytes: any, and such as these files have.
 #include <random>
 
-#include "formats/goal_schedule.hpp"
-#include "formats/matrix_csv.hpp"
-#include "formats/matrix_json.hpp"
-#include "formats/open_mpi_monitoring.hpp"
-#include "formats/simgrid_platform.hpp"
-#include "formats/simgrid_trace.hpp"
-#include "formats/slurm_topology.hpp"
-#include "formats/topology_toml.hpp"
+#include "base/hostlist.hpp"
+#include "config/topology_toml.hpp"
 #include "formats_golden.hpp"
-#include "model/hostlist.hpp"
+#include "study/goal_schedule.hpp"
+#include "study/matrix_csv.hpp"
+#include "study/matrix_json.hpp"
+#include "study/open_mpi_monitoring.hpp"
+#include "study/simgrid_platform.hpp"
+#include "study/simgrid_trace.hpp"
+#include "study/slurm_topology.hpp"
 
 namespace headway {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "model/duration.hpp"
-#include "model/rate.hpp"
-#include "model/wire.hpp"
+#include "base/duration.hpp"
+#include "base/rate.hpp"
+#include "base/wire.hpp"
 
 namespace headway {
 namespace {

@@ -15,8 +15,8 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/limits.hpp"
-#include "netlink/file_descriptor.hpp"
+#include "base/file_descriptor.hpp"
+#include "base/limits.hpp"
 
 namespace headway::test {
 

@@ -4,8 +4,8 @@
 
 #include "control_service_fixture.hpp"
 #include "daemon/kernel_setup.hpp"
-#include "daemon/reconciler.hpp"
 #include "fake_phase_maps.hpp"
+#include "kernel/reconciler.hpp"
 
 namespace headway::test {
 namespace {

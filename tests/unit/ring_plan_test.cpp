@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "model/ring_plan.hpp"
-#include "model/traffic_plan.hpp"
+#include "plan/ring_plan.hpp"
+#include "plan/traffic_plan.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

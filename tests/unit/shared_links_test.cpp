@@ -10,13 +10,13 @@
 #include <random>
 #include <set>
 
-#include "coordination/member_record.hpp"
 #include "daemon/control_service.hpp"
 #include "fake_clock.hpp"
 #include "fake_kernel.hpp"
 #include "fake_phase_maps.hpp"
-#include "netlink/netlink_traffic_control.hpp"
+#include "kernel/netlink_traffic_control.hpp"
 #include "topologies.hpp"
+#include "trunk/member_record.hpp"
 
 namespace headway::test {
 namespace {

@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "fake_kernel.hpp"
-#include "netlink/netlink_traffic_control.hpp"
-#include "netlink/tc_batch.hpp"
-#include "netlink/tc_traffic_control.hpp"
+#include "kernel/netlink_traffic_control.hpp"
+#include "kernel/tc_batch.hpp"
+#include "kernel/tc_traffic_control.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

@@ -12,9 +12,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "netlink/file_descriptor.hpp"
-#include "netlink/mnl_transport.hpp"
-#include "netlink/tcp_sockets.hpp"
+#include "base/file_descriptor.hpp"
+#include "kernel/mnl_transport.hpp"
+#include "kernel/tcp_sockets.hpp"
 
 namespace headway::test {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "model/topology.hpp"
+#include "plan/topology.hpp"
 
 namespace headway::test {
 

@@ -2,10 +2,10 @@
 // Slurm's topology.conf and SimGrid's platforms.
 #include <chrono>
 
-#include "formats/simgrid_platform.hpp"
-#include "formats/simgrid_units.hpp"
-#include "formats/slurm_topology.hpp"
 #include "formats_golden.hpp"
+#include "study/simgrid_platform.hpp"
+#include "study/simgrid_units.hpp"
+#include "study/slurm_topology.hpp"
 
 namespace headway {
 namespace {

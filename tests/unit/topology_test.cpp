@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "model/topology.hpp"
+#include "plan/topology.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

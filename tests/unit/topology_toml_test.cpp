@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/topology_toml.hpp"
+#include "config/topology_toml.hpp"
 
 #include "formats_golden.hpp"
 

@@ -6,11 +6,11 @@
 #include <gtest/gtest.h>
 #include <linux/if_ether.h>
 
-#include "daemon/kernel_layout.hpp"
 #include "fake_kernel.hpp"
-#include "netlink/mnl_transport.hpp"
-#include "netlink/netlink_traffic_control.hpp"
-#include "netlink/tc_batch.hpp"
+#include "kernel/kernel_layout.hpp"
+#include "kernel/mnl_transport.hpp"
+#include "kernel/netlink_traffic_control.hpp"
+#include "kernel/tc_batch.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-#include "model/traffic_plan.hpp"
+#include "plan/traffic_plan.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "formats/open_mpi_rules.hpp"
-#include "model/planner.hpp"
+#include "plan/planner.hpp"
+#include "study/open_mpi_rules.hpp"
 
 namespace headway {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "base/model_progress.hpp"
 #include "cli/network_options.hpp"
-#include "model/model_progress.hpp"
 
 namespace headway {
 

@@ -7,8 +7,8 @@
 
 #include <string>
 
-#include "cli/command_line.hpp"
-#include "daemon/exit_status.hpp"
+#include "base/command_line.hpp"
+#include "base/exit_status.hpp"
 
 namespace headway {
 

@@ -11,7 +11,7 @@
 
 #include "call_report.hpp"
 #include "cli/network_options.hpp"
-#include "cli/svg_chart.hpp"
+#include "study/svg_chart.hpp"
 
 namespace headway {
 namespace {

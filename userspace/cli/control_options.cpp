@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "cli/network_options.hpp"
-#include "daemon/config.hpp"
-#include "daemon/config_report.hpp"
+#include "config/config.hpp"
+#include "config/config_report.hpp"
 
 namespace headway {
 

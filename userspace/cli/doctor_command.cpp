@@ -8,12 +8,12 @@
 
 #include <fmt/format.h>
 
-#include "cli/progress.hpp"
-#include "daemon/host_name.hpp"
-#include "daemon/version.hpp"
+#include "base/host_name.hpp"
+#include "base/json_text.hpp"
+#include "base/progress.hpp"
+#include "base/rate.hpp"
+#include "base/version.hpp"
 #include "doctor/judge.hpp"
-#include "json/json_text.hpp"
-#include "model/rate.hpp"
 
 namespace headway {
 namespace {

@@ -9,10 +9,10 @@
 #include <iterator>
 #include <limits>
 
-#include "cli/fit_models.hpp"
-#include "cli/measurement_csv.hpp"
-#include "cli/progress.hpp"
-#include "json/json_text.hpp"
+#include "base/json_text.hpp"
+#include "base/progress.hpp"
+#include "study/fit_models.hpp"
+#include "study/measurement_csv.hpp"
 
 namespace headway {
 namespace {

@@ -7,14 +7,14 @@
 
 #include <fmt/format.h>
 
+#include "base/hostlist.hpp"
+#include "base/json_text.hpp"
+#include "base/limits.hpp"
 #include "cli/network_options.hpp"
-#include "coordination/shares.hpp"
-#include "daemon/config_report.hpp"
-#include "daemon/control_client.hpp"
-#include "daemon/limits.hpp"
-#include "json/json_text.hpp"
-#include "model/hostlist.hpp"
-#include "model/rank_placement.hpp"
+#include "config/config_report.hpp"
+#include "control/control_client.hpp"
+#include "study/rank_placement.hpp"
+#include "trunk/shares.hpp"
 
 namespace headway {
 namespace {

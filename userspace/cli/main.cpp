@@ -3,10 +3,11 @@
 #include <memory>
 #include <vector>
 
+#include "base/version.hpp"
 #include "cli/check_config_command.hpp"
 #include "cli/compare_command.hpp"
 #include "cli/doctor_command.hpp"
-#include "cli/eval_verb.hpp"
+#include "cli/eval_command.hpp"
 #include "cli/fit_command.hpp"
 #include "cli/job_command.hpp"
 #include "cli/plan_command.hpp"
@@ -18,7 +19,6 @@
 #include "cli/top_command.hpp"
 #include "cli/topology_command.hpp"
 #include "cli/wait_command.hpp"
-#include "daemon/version.hpp"
 
 namespace headway {
 namespace {

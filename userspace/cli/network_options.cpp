@@ -7,15 +7,15 @@
 
 #include <fmt/core.h>
 
-#include "daemon/config_report.hpp"
-#include "daemon/limits.hpp"
-#include "formats/matrix_csv.hpp"
-#include "formats/matrix_json.hpp"
-#include "formats/open_mpi_monitoring.hpp"
-#include "model/byte_size.hpp"
-#include "model/hostlist.hpp"
-#include "model/rank_placement.hpp"
-#include "model/what_if.hpp"
+#include "base/byte_size.hpp"
+#include "base/hostlist.hpp"
+#include "base/limits.hpp"
+#include "config/config_report.hpp"
+#include "study/matrix_csv.hpp"
+#include "study/matrix_json.hpp"
+#include "study/open_mpi_monitoring.hpp"
+#include "study/rank_placement.hpp"
+#include "study/what_if.hpp"
 
 namespace headway {
 namespace {

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/command_line.hpp"
-#include "daemon/config.hpp"
-#include "model/collective.hpp"
-#include "model/traffic_matrix.hpp"
+#include "base/command_line.hpp"
+#include "config/config.hpp"
+#include "plan/collective.hpp"
+#include "plan/traffic_matrix.hpp"
 
 namespace headway {
 
@@ -25,8 +25,8 @@ struct PatternOptions {
     std::string root;                       ///< a host; empty: the first that takes part
     std::uint32_t ranks_per_host = 1;
     std::vector<std::string> matrix;        ///< files; empty: an operation
-    std::string map_by = "slot";            ///< see model/rank_placement.hpp
-    std::vector<std::string> what_if;       ///< see model/what_if.hpp
+    std::string map_by = "slot";            ///< see study/rank_placement.hpp
+    std::vector<std::string> what_if;       ///< see study/what_if.hpp
 };
 
 void add_pattern_options(const Verb& verb, PatternOptions& options);

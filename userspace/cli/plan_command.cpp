@@ -5,12 +5,12 @@
 
 #include <fmt/core.h>
 
+#include "base/clock.hpp"
+#include "base/host_name.hpp"
+#include "base/progress.hpp"
 #include "cli/alltoall_rules.hpp"
 #include "cli/plan_output.hpp"
-#include "cli/progress.hpp"
 #include "cli/shown_plan.hpp"
-#include "daemon/clock.hpp"
-#include "daemon/host_name.hpp"
 
 namespace headway {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <fmt/core.h>
 
-#include "json/json_text.hpp"
-#include "model/prediction.hpp"
-#include "netlink/tc_batch.hpp"
+#include "base/json_text.hpp"
+#include "kernel/tc_batch.hpp"
+#include "plan/prediction.hpp"
 
 namespace headway {
 namespace {

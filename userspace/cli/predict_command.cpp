@@ -7,12 +7,12 @@
 
 #include <fmt/core.h>
 
-#include "cli/fitted_file.hpp"
+#include "base/clock.hpp"
+#include "base/progress.hpp"
 #include "cli/predicted_points.hpp"
-#include "cli/program_file.hpp"
-#include "cli/progress.hpp"
-#include "daemon/clock.hpp"
-#include "daemon/config_report.hpp"
+#include "config/config_report.hpp"
+#include "study/fitted_file.hpp"
+#include "study/program_file.hpp"
 
 namespace headway {
 namespace {

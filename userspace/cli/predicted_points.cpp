@@ -6,9 +6,9 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "base/byte_size.hpp"
+#include "base/json_text.hpp"
 #include "cli/plan_output.hpp"
-#include "json/json_text.hpp"
-#include "model/byte_size.hpp"
 
 namespace headway {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/svg_chart.hpp"
-#include "model/predict_models.hpp"
+#include "study/predict_models.hpp"
+#include "study/svg_chart.hpp"
 
 namespace headway {
 

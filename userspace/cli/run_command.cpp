@@ -13,7 +13,7 @@
 #include <fmt/core.h>
 
 #include "cli/mpi_launch.hpp"
-#include "formats/recording_json.hpp"
+#include "study/recording_json.hpp"
 
 namespace headway {
 namespace {

@@ -8,11 +8,11 @@
 #include <fmt/chrono.h>
 #include <nlohmann/json.hpp>
 
-#include "daemon/version.hpp"
-#include "netlink/mnl_transport.hpp"
-#include "netlink/netlink_traffic_control.hpp"
-#include "selftest/device_facts.hpp"
-#include "selftest/packet_device.hpp"
+#include "base/version.hpp"
+#include "kernel/device_facts.hpp"
+#include "kernel/mnl_transport.hpp"
+#include "kernel/netlink_traffic_control.hpp"
+#include "kernel/packet_device.hpp"
 
 namespace headway {
 namespace {

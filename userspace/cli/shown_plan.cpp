@@ -6,8 +6,8 @@
 
 #include <fmt/core.h>
 
-#include "daemon/node_planner.hpp"
-#include "model/prediction.hpp"
+#include "jobs/node_planner.hpp"
+#include "plan/prediction.hpp"
 
 namespace headway {
 namespace {

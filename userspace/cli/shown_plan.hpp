@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/network_options.hpp"
-#include "daemon/kernel_layout.hpp"
-#include "daemon/plan_json.hpp"
-#include "model/planner.hpp"
+#include "jobs/plan_json.hpp"
+#include "kernel/kernel_layout.hpp"
+#include "plan/planner.hpp"
 
 namespace headway {
 

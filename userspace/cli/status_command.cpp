@@ -5,9 +5,9 @@
 
 #include <fmt/chrono.h>
 
-#include "daemon/config.hpp"
-#include "daemon/control_client.hpp"
-#include "json/json_text.hpp"
+#include "base/json_text.hpp"
+#include "config/config.hpp"
+#include "control/control_client.hpp"
 
 namespace headway {
 namespace {

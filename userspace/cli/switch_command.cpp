@@ -3,8 +3,8 @@
 
 #include <fmt/core.h>
 
-#include "daemon/control_client.hpp"
-#include "json/json_text.hpp"
+#include "base/json_text.hpp"
+#include "control/control_client.hpp"
 
 namespace headway {
 namespace {

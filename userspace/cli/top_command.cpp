@@ -6,8 +6,8 @@
 
 #include <fmt/core.h>
 
+#include "base/json_text.hpp"
 #include "cli/terminal.hpp"
-#include "json/json_text.hpp"
 
 namespace headway {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "model/rate.hpp"
+#include "base/rate.hpp"
 
 namespace headway {
 namespace {

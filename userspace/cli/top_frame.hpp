@@ -9,9 +9,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "netlink/tcp_counters.hpp"
-#include "daemon/protocol.hpp"
-#include "netlink/gap_counters.hpp"
+#include "control/protocol.hpp"
+#include "kernel/gap_counters.hpp"
+#include "kernel/tcp_counters.hpp"
 
 namespace headway {
 

@@ -7,14 +7,14 @@
 
 #include <fmt/core.h>
 
-#include "daemon/config.hpp"
-#include "daemon/config_report.hpp"
-#include "formats/simgrid_platform.hpp"
-#include "formats/slurm_topology.hpp"
-#include "formats/topology_drawing.hpp"
-#include "formats/topology_json.hpp"
-#include "formats/topology_toml.hpp"
-#include "json/json_text.hpp"
+#include "base/json_text.hpp"
+#include "config/config.hpp"
+#include "config/config_report.hpp"
+#include "config/topology_toml.hpp"
+#include "study/simgrid_platform.hpp"
+#include "study/slurm_topology.hpp"
+#include "study/topology_drawing.hpp"
+#include "study/topology_json.hpp"
 
 namespace headway {
 namespace {

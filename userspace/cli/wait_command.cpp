@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "daemon/control_client.hpp"
+#include "control/control_client.hpp"
 
 namespace headway {
 namespace {

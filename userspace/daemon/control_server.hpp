@@ -16,11 +16,11 @@
 
 #include <spdlog/fwd.h>
 
+#include "base/limits.hpp"
 #include "daemon/control_service.hpp"
 #include "daemon/control_socket.hpp"
 #include "daemon/event_source.hpp"
 #include "daemon/hand_over.hpp"
-#include "daemon/limits.hpp"
 #include "daemon/user_time.hpp"
 
 namespace headway {

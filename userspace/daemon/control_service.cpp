@@ -8,10 +8,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "daemon/limits.hpp"
+#include "base/limits.hpp"
+#include "base/version.hpp"
 #include "gap_attr.h"
-#include "daemon/plan_json.hpp"
-#include "daemon/version.hpp"
+#include "jobs/plan_json.hpp"
 
 namespace headway {
 namespace {

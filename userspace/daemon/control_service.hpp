@@ -11,17 +11,17 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/clock.hpp"
-#include "daemon/control_session.hpp"
+#include "base/clock.hpp"
 #include "daemon/handed_state.hpp"
-#include "daemon/job_table.hpp"
 #include "daemon/latency_stats.hpp"
-#include "daemon/node_planner.hpp"
-#include "daemon/pacer.hpp"
 #include "daemon/pacing_off.hpp"
-#include "daemon/phase_service.hpp"
-#include "daemon/reconciler.hpp"
 #include "daemon/requests.hpp"
+#include "jobs/control_session.hpp"
+#include "jobs/job_table.hpp"
+#include "jobs/node_planner.hpp"
+#include "jobs/phase_service.hpp"
+#include "kernel/pacer.hpp"
+#include "kernel/reconciler.hpp"
 
 namespace headway {
 

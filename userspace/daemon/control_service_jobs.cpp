@@ -5,10 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "coordination/member_record.hpp"
+#include "base/limits.hpp"
 #include "daemon/control_service.hpp"
-#include "daemon/limits.hpp"
-#include "daemon/plan_json.hpp"
+#include "jobs/plan_json.hpp"
+#include "trunk/member_record.hpp"
 
 namespace headway {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "daemon/limits.hpp"
-#include "json/json_text.hpp"
+#include "base/json_text.hpp"
+#include "base/limits.hpp"
 
 namespace headway {
 namespace {

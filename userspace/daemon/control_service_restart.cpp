@@ -2,9 +2,9 @@
 // Processes that have joined, over a restart of the daemon.
 #include <algorithm>
 
+#include "base/hostlist.hpp"
+#include "base/limits.hpp"
 #include "daemon/control_service.hpp"
-#include "daemon/limits.hpp"
-#include "model/hostlist.hpp"
 
 namespace headway {
 namespace {

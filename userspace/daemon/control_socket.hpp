@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "daemon/control_session.hpp"
-#include "model/error.hpp"
-#include "netlink/file_descriptor.hpp"
+#include "base/error.hpp"
+#include "base/file_descriptor.hpp"
+#include "jobs/control_session.hpp"
 
 namespace headway {
 

@@ -8,10 +8,10 @@
 #include <spdlog/fwd.h>
 
 #include "daemon/control_service.hpp"
-#include "daemon/coordinator.hpp"
 #include "daemon/etcd_process.hpp"
 #include "daemon/event_source.hpp"
-#include "daemon/reconciler.hpp"
+#include "kernel/reconciler.hpp"
+#include "trunk/coordinator.hpp"
 
 namespace headway {
 

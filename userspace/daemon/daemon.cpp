@@ -12,6 +12,10 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/host_name.hpp"
+#include "base/json_text.hpp"
+#include "base/log.hpp"
+#include "base/version.hpp"
 #include "daemon/control_server.hpp"
 #include "daemon/control_service.hpp"
 #include "daemon/control_socket.hpp"
@@ -19,16 +23,12 @@
 #include "daemon/feedback_loop.hpp"
 #include "daemon/gap_frame_loop.hpp"
 #include "daemon/hand_over.hpp"
-#include "daemon/host_name.hpp"
 #include "daemon/kernel_access.hpp"
 #include "daemon/kernel_setup.hpp"
 #include "daemon/kernel_watch.hpp"
-#include "daemon/log.hpp"
-#include "daemon/process_cgroup.hpp"
-#include "daemon/reconciler.hpp"
 #include "daemon/state_file.hpp"
-#include "daemon/version.hpp"
-#include "json/json_text.hpp"
+#include "jobs/process_cgroup.hpp"
+#include "kernel/reconciler.hpp"
 #include "phase/bpf_phase_maps.hpp"
 
 namespace headway {

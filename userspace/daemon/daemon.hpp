@@ -4,8 +4,8 @@
 
 #include <spdlog/fwd.h>
 
-#include "daemon/config.hpp"
-#include "daemon/exit_status.hpp"
+#include "base/exit_status.hpp"
+#include "config/config.hpp"
 
 namespace headway {
 

@@ -13,7 +13,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "daemon/log.hpp"
+#include "base/log.hpp"
 
 namespace headway {
 namespace {

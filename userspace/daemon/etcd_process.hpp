@@ -12,10 +12,10 @@
 
 #include <spdlog/fwd.h>
 
-#include "coordination/store_link.hpp"
-#include "daemon/coordinator.hpp"
+#include "base/file_descriptor.hpp"
 #include "daemon/event_source.hpp"
-#include "netlink/file_descriptor.hpp"
+#include "trunk/coordinator.hpp"
+#include "trunk/store_link.hpp"
 
 namespace headway {
 

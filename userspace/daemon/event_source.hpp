@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace headway {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "model/error.hpp"
-#include "netlink/file_descriptor.hpp"
+#include "base/error.hpp"
+#include "base/file_descriptor.hpp"
 
 namespace headway {
 

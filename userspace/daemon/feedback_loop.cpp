@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "daemon/log.hpp"
+#include "base/log.hpp"
 
 namespace headway {
 namespace {

@@ -11,8 +11,8 @@
 #include "daemon/event_source.hpp"
 #include "feedback/divisor_control.hpp"
 #include "feedback/flow_counts.hpp"
-#include "netlink/mnl_transport.hpp"
-#include "netlink/tcp_counters.hpp"
+#include "kernel/mnl_transport.hpp"
+#include "kernel/tcp_counters.hpp"
 
 namespace headway {
 

@@ -6,9 +6,9 @@
 #include <span>
 #include <thread>
 
-#include "daemon/kernel_diff.hpp"
-#include "daemon/log.hpp"
+#include "base/log.hpp"
 #include "gap_attr.h"
+#include "kernel/kernel_diff.hpp"
 
 namespace headway {
 

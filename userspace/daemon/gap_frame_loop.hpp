@@ -11,7 +11,7 @@
 
 #include "daemon/control_service.hpp"
 #include "daemon/event_source.hpp"
-#include "selftest/packet_device.hpp"
+#include "kernel/packet_device.hpp"
 
 namespace headway {
 

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/log.hpp"
 #include "daemon/control_socket.hpp"
-#include "daemon/log.hpp"
 
 namespace headway {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/handed_state.hpp"
 
-#include "daemon/plan_json.hpp"
-#include "json/json_text.hpp"
+#include "base/json_text.hpp"
+#include "jobs/plan_json.hpp"
 
 namespace headway {
 namespace {

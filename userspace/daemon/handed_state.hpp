@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/control_session.hpp"
+#include "jobs/control_session.hpp"
 #include "phase/phase_jobs.hpp"
 
 namespace headway {

@@ -4,10 +4,10 @@
 #include <memory>
 #include <optional>
 
-#include "daemon/config.hpp"
-#include "netlink/mnl_transport.hpp"
-#include "netlink/netlink_traffic_control.hpp"
-#include "netlink/tc_traffic_control.hpp"
+#include "config/config.hpp"
+#include "kernel/mnl_transport.hpp"
+#include "kernel/netlink_traffic_control.hpp"
+#include "kernel/tc_traffic_control.hpp"
 
 namespace headway {
 

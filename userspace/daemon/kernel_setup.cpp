@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "daemon/kernel_diff.hpp"
+#include "kernel/kernel_diff.hpp"
 #include "phase/phase_tables.hpp"
 
 namespace headway {

@@ -5,10 +5,10 @@
 #include <optional>
 #include <vector>
 
-#include "daemon/kernel_layout.hpp"
-#include "model/error.hpp"
-#include "model/rate.hpp"
-#include "netlink/traffic_control.hpp"
+#include "base/error.hpp"
+#include "base/rate.hpp"
+#include "kernel/kernel_layout.hpp"
+#include "kernel/traffic_control.hpp"
 
 namespace headway {
 

@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "daemon/log.hpp"
+#include "base/log.hpp"
 
 namespace headway {
 namespace {

@@ -12,8 +12,8 @@
 #include "daemon/control_service.hpp"
 #include "daemon/event_source.hpp"
 #include "daemon/kernel_access.hpp"
-#include "daemon/reconciler.hpp"
-#include "netlink/kernel_monitor.hpp"
+#include "kernel/kernel_monitor.hpp"
+#include "kernel/reconciler.hpp"
 
 namespace headway {
 

@@ -13,10 +13,10 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/sinks/systemd_sink.h>
 
-#include "cli/command_line.hpp"
-#include "daemon/config_report.hpp"
+#include "base/command_line.hpp"
+#include "base/version.hpp"
+#include "config/config_report.hpp"
 #include "daemon/daemon.hpp"
-#include "daemon/version.hpp"
 
 namespace headway {
 namespace {

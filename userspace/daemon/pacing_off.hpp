@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/protocol.hpp"
+#include "control/protocol.hpp"
 
 namespace headway {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <string_view>
 
-#include "daemon/control_session.hpp"
-#include "daemon/protocol.hpp"
+#include "control/protocol.hpp"
+#include "jobs/control_session.hpp"
 
 namespace headway {
 

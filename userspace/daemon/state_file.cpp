@@ -13,7 +13,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "netlink/file_descriptor.hpp"
+#include "base/file_descriptor.hpp"
 
 namespace headway {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace headway {
 

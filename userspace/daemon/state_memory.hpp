@@ -8,8 +8,8 @@
 #include <optional>
 #include <string_view>
 
-#include "model/error.hpp"
-#include "netlink/file_descriptor.hpp"
+#include "base/error.hpp"
+#include "base/file_descriptor.hpp"
 
 namespace headway {
 

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <sstream>
 
-#include "model/rate.hpp"
+#include "base/rate.hpp"
 
 namespace headway {
 namespace {

@@ -15,13 +15,13 @@
 #include <memory>
 #include <sstream>
 
-#include "daemon/control_client.hpp"
-#include "netlink/mnl_transport.hpp"
-#include "netlink/netlink_attributes.hpp"
-#include "netlink/netlink_exchange.hpp"
-#include "netlink/netlink_traffic_control.hpp"
-#include "netlink/tcp_counters.hpp"
-#include "selftest/device_facts.hpp"
+#include "control/control_client.hpp"
+#include "kernel/device_facts.hpp"
+#include "kernel/mnl_transport.hpp"
+#include "kernel/netlink_attributes.hpp"
+#include "kernel/netlink_exchange.hpp"
+#include "kernel/netlink_traffic_control.hpp"
+#include "kernel/tcp_counters.hpp"
 
 namespace headway {
 namespace {

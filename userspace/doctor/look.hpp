@@ -11,9 +11,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "model/error.hpp"
-#include "model/rate.hpp"
-#include "netlink/tcp_sockets.hpp"
+#include "base/error.hpp"
+#include "base/rate.hpp"
+#include "kernel/tcp_sockets.hpp"
 
 namespace headway {
 

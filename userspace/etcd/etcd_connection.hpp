@@ -10,9 +10,9 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include "base/error.hpp"
 #include "etcd/etcd_options.hpp"
 #include "etcd_api.grpc.pb.h"
-#include "model/error.hpp"
 
 namespace headway {
 

@@ -6,9 +6,9 @@
 #include <chrono>
 #include <optional>
 
-#include "coordination/store_link.hpp"
 #include "etcd/etcd_connection.hpp"
 #include "etcd/etcd_keys.hpp"
+#include "trunk/store_link.hpp"
 
 namespace headway {
 

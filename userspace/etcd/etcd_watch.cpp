@@ -7,8 +7,8 @@
 #include <string_view>
 #include <thread>
 
+#include "base/hostlist.hpp"
 #include "etcd/watch_stream.hpp"
-#include "model/hostlist.hpp"
 
 namespace headway {
 namespace {

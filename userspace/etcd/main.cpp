@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // headway-etcd: etcd for headwayd, which starts it with a socket as standard
-// input (coordination/store_link.hpp says what goes over it).  A process of its
+// input (trunk/store_link.hpp says what goes over it).  A process of its
 // own, so that gRPC and what it reads from the network have none of headwayd's
 // privileges.  It ends when headwayd does.
 #include <grpc/support/log.h>

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <string>
 
-#include "coordination/store_link.hpp"
+#include "trunk/store_link.hpp"
 
 namespace headway {
 

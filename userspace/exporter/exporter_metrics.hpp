@@ -12,10 +12,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "netlink/tcp_counters.hpp"
-#include "daemon/kernel_layout.hpp"
-#include "daemon/protocol.hpp"
-#include "netlink/gap_counters.hpp"
+#include "control/protocol.hpp"
+#include "kernel/gap_counters.hpp"
+#include "kernel/kernel_layout.hpp"
+#include "kernel/tcp_counters.hpp"
 
 namespace headway {
 

@@ -15,14 +15,14 @@
 #include <prometheus/exposer.h>
 #include <systemd/sd-daemon.h>
 
-#include "cli/command_line.hpp"
-#include "daemon/config_report.hpp"
-#include "daemon/control_client.hpp"
-#include "daemon/exit_status.hpp"
-#include "daemon/host_name.hpp"
-#include "daemon/node_planner.hpp"
-#include "daemon/version.hpp"
+#include "base/command_line.hpp"
+#include "base/exit_status.hpp"
+#include "base/host_name.hpp"
+#include "base/version.hpp"
+#include "config/config_report.hpp"
+#include "control/control_client.hpp"
 #include "exporter/exporter_metrics.hpp"
+#include "jobs/node_planner.hpp"
 
 namespace headway {
 namespace {

@@ -24,7 +24,7 @@
 #include <optional>
 
 #include "feedback/flow_counts.hpp"
-#include "model/alltoall_plan.hpp"
+#include "plan/alltoall_plan.hpp"
 
 namespace headway {
 

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/ip_prefix.hpp"
-#include "netlink/tcp_sockets.hpp"
+#include "base/ip_prefix.hpp"
+#include "kernel/tcp_sockets.hpp"
 
 namespace headway {
 

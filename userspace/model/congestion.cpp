@@ -9,7 +9,7 @@
 #include <map>
 #include <numeric>
 
-#include "model/compensated_sum.hpp"
+#include "base/compensated_sum.hpp"
 #include "model/congestion_max_min.hpp"
 #include "model/congestion_resources.hpp"
 

@@ -73,7 +73,7 @@
 #include <span>
 #include <vector>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace headway {
 

@@ -5,7 +5,7 @@
 #include <queue>
 #include <span>
 
-#include "model/compensated_sum.hpp"
+#include "base/compensated_sum.hpp"
 #include "model/congestion_resources.hpp"
 
 namespace headway {

@@ -45,7 +45,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace headway {
 

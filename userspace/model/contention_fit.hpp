@@ -43,9 +43,9 @@
 #include <variant>
 #include <vector>
 
+#include "base/error.hpp"
+#include "base/model_progress.hpp"
 #include "model/contention.hpp"
-#include "model/model_progress.hpp"
-#include "model/error.hpp"
 
 namespace headway {
 

@@ -49,7 +49,7 @@
 #include <span>
 #include <vector>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace headway {
 

@@ -27,8 +27,8 @@
 #include <span>
 #include <vector>
 
+#include "base/model_progress.hpp"
 #include "model/many_to_one.hpp"
-#include "model/model_progress.hpp"
 
 namespace headway {
 

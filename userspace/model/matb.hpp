@@ -45,7 +45,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace headway {
 

@@ -26,7 +26,7 @@
 
 #include <cstdint>
 
-#include "model/wire.hpp"
+#include "base/wire.hpp"
 
 namespace headway {
 

@@ -33,7 +33,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace headway {
 

@@ -23,7 +23,7 @@
 
 #include <vector>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace headway {
 

@@ -24,7 +24,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace headway {
 

@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "model/ip_prefix.hpp"
-#include "netlink/file_descriptor.hpp"
-#include "netlink/traffic_control.hpp"
+#include "base/file_descriptor.hpp"
+#include "base/ip_prefix.hpp"
+#include "kernel/traffic_control.hpp"
 #include "phase/phase_maps.hpp"
 
 struct bpf_object;

@@ -18,11 +18,11 @@
 #include <string>
 #include <vector>
 
-#include "model/link_part.hpp"
-#include "netlink/traffic_control.hpp"
+#include "kernel/traffic_control.hpp"
 #include "phase/phase_cgroups.hpp"
-#include "phase/phase_tables.hpp"
 #include "phase/phase_maps.hpp"
+#include "phase/phase_tables.hpp"
+#include "plan/link_part.hpp"
 
 namespace headway {
 

@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "model/error.hpp"
-#include "netlink/file_descriptor.hpp"
+#include "base/error.hpp"
+#include "base/file_descriptor.hpp"
 #include "phase/phase_layout.h"
 
 namespace headway {

@@ -19,8 +19,8 @@
 #include <span>
 #include <vector>
 
-#include "model/error.hpp"
-#include "netlink/traffic_control.hpp"
+#include "base/error.hpp"
+#include "kernel/traffic_control.hpp"
 
 namespace headway {
 

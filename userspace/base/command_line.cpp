@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/command_line.hpp"
+
+#include <cstdint>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+namespace headway {
+
+VerbOption VerbOption::required() const {
+    option_->required();
+    return *this;
+}
+
+VerbOption VerbOption::expected(int values) const {
+    option_->expected(values);
+    return *this;
+}
+
+VerbOption VerbOption::default_text(const std::string& text) const {
+    option_->default_str(text);
+    return *this;
+}
+
+VerbOption VerbOption::shows_default() const {
+    option_->capture_default_str();
+    return *this;
+}
+
+VerbOption VerbOption::excludes(const VerbOption& other) const {
+    option_->excludes(other.option_);
+    return *this;
+}
+
+VerbOption VerbOption::excludes(const std::string& name) const {
+    option_->excludes(name);
+    return *this;
+}
+
+VerbOption VerbOption::one_of(const std::vector<std::string>& values) const {
+    option_->check(CLI::IsMember(values));
+    return *this;
+}
+
+template <class Number>
+VerbOption VerbOption::between(Number least, std::type_identity_t<Number> most) const {
+    option_->check(CLI::Range(least, most));
+    return *this;
+}
+
+template VerbOption VerbOption::between(std::uint32_t, std::uint32_t) const;
+template VerbOption VerbOption::between(double, double) const;
+
+bool VerbOption::is_given() const { return option_->count() > 0; }
+
+Verb Verb::add_verb(const std::string& name, const std::string& description) const {
+    return Verb(*app_->add_subcommand(name, description));
+}
+
+void Verb::needs_verb() const { app_->require_subcommand(1); }
+
+template <class Value>
+VerbOption Verb::add_option(const std::string& name, Value& value,
+                            const std::string& description) const {
+    return VerbOption(*app_->add_option(name, value, description));
+}
+
+template VerbOption Verb::add_option(const std::string&, std::string&, const std::string&) const;
+template VerbOption Verb::add_option(const std::string&, std::vector<std::string>&,
+                                     const std::string&) const;
+template VerbOption Verb::add_option(const std::string&, std::uint32_t&, const std::string&) const;
+template VerbOption Verb::add_option(const std::string&, std::uint64_t&, const std::string&) const;
+template VerbOption Verb::add_option(const std::string&, double&, const std::string&) const;
+template VerbOption Verb::add_option(const std::string&, std::optional<double>&,
+                                     const std::string&) const;
+
+VerbOption Verb::add_flag(const std::string& name, bool& value,
+                          const std::string& description) const {
+    return VerbOption(*app_->add_flag(name, value, description));
+}
+
+bool Verb::is_chosen() const { return app_->parsed(); }
+
+CommandLine::CommandLine(const std::string& program, const std::string& description,
+                         std::string_view version)
+    : app_(std::make_unique<CLI::App>(description, program)) {
+    app_->set_version_flag("--version", fmt::format("{} {}", program, version));
+}
+
+CommandLine::~CommandLine() = default;
+
+std::optional<ExitStatus> CommandLine::read(int argc, char** argv) const {
+    try {
+        app_->parse(argc, argv);
+    } catch (const CLI::ParseError& error) {  // CLI11 knows no other way
+        return app_->exit(error) == 0 ? ExitStatus::ok : ExitStatus::bad_config;
+    }
+    return std::nullopt;
+}
+
+}  // namespace headway

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verbs of the command line and their options: as much of CLI11 as Headway uses.
+//
+// CLI11 is a header that takes seconds to compile wherever it is included, even if
+// nothing of it is used.  Only verb.cpp includes it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/exit_status.hpp"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace headway {
+
+/// A handle; CLI11 has the option.
+class VerbOption {
+public:
+    VerbOption() = default;
+    explicit VerbOption(CLI::Option& option) : option_(&option) {}
+
+    VerbOption required() const;
+    /// Of a list: so many values, neither more nor fewer.
+    VerbOption expected(int values) const;
+    /// What --help names as the default.
+    VerbOption default_text(const std::string& text) const;
+    /// --help names the variable's present value as the default.
+    VerbOption shows_default() const;
+    VerbOption excludes(const VerbOption& other) const;
+    VerbOption excludes(const std::string& name) const;
+    VerbOption one_of(const std::vector<std::string>& values) const;
+    template <class Number>
+    VerbOption between(Number least, std::type_identity_t<Number> most) const;
+
+    /// After the command line has been read.
+    [[nodiscard]] bool is_given() const;
+
+private:
+    CLI::Option* option_ = nullptr;
+};
+
+/// A handle; CLI11 has the verb, or the program as a whole.
+class Verb {
+public:
+    explicit Verb(CLI::App& app) : app_(&app) {}
+
+    Verb add_verb(const std::string& name, const std::string& description) const;
+    /// One of its verbs must be named.
+    void needs_verb() const;
+
+    /// "--name", "-n,--name", or "name" of a positional one.  Values go to `value`,
+    /// which must live until the command line has been read.
+    template <class Value>
+    VerbOption add_option(const std::string& name, Value& value,
+                          const std::string& description) const;
+    VerbOption add_flag(const std::string& name, bool& value,
+                        const std::string& description) const;
+
+    /// After the command line has been read.
+    [[nodiscard]] bool is_chosen() const;
+
+private:
+    CLI::App* app_;
+};
+
+/// A program's command line: options are added, then it is read.
+class CommandLine {
+public:
+    CommandLine(const std::string& program, const std::string& description,
+                std::string_view version);
+    ~CommandLine();
+    CommandLine(const CommandLine&) = delete;
+    CommandLine& operator=(const CommandLine&) = delete;
+
+    [[nodiscard]] Verb program() const { return Verb(*app_); }
+
+    /// A status if the program is to end with it: help, version or a mistake has been told.
+    [[nodiscard]] std::optional<ExitStatus> read(int argc, char** argv) const;
+
+private:
+    std::unique_ptr<CLI::App> app_;
+};
+
+}  // namespace headway

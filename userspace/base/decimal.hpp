@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exact reading of a decimal number with a unit ("2.5gbit", "500us") as an
+// integer number of the smallest unit.  No floating point: what a user wrote
+// is what the planner divides.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/error.hpp"
+
+namespace headway {
+
+/// Whatever the locale.
+[[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+struct DecimalUnit {
+    std::string_view name;  ///< lower case; "" stands for a number without a unit
+    std::uint64_t factor;   ///< how many of the smallest unit it is
+};
+
+/// Reads `text` as a number and one of `units` (in any case, blanks between
+/// number and unit allowed).  Fails if it is no number, negative, has an
+/// unknown unit, is no whole number of the smallest unit or exceeds 2^64-1.
+[[nodiscard]] Result<std::uint64_t> parse_decimal(std::string_view text,
+                                                  std::span<const DecimalUnit> units);
+
+}  // namespace headway

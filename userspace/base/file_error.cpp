@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/file_error.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <tuple>
+
+#include <fmt/core.h>
+
+#include "base/hostlist.hpp"
+
+namespace headway {
+
+std::string FileError::to_string() const {
+    std::string text = file;
+    if (line > 0) text += fmt::format(":{}", line);
+    if (!key.empty()) text += fmt::format(": {}", key);
+    text += fmt::format(": {}", reason);
+    if (!advice.empty()) text += fmt::format("; {}", advice);
+    return text;
+}
+
+void FileMistakes::add(std::uint32_t line, std::string_view key, std::string reason,
+                       std::string advice) {
+    if (full()) return;
+    if (errors_.size() == mistakes_max) {
+        errors_.push_back({file_, line, "", "there are more mistakes", "mend these first"});
+        return;
+    }
+    errors_.push_back({file_, line, std::string(key), std::move(reason), std::move(advice)});
+}
+
+tl::unexpected<std::vector<FileError>> FileMistakes::take() {
+    std::stable_sort(errors_.begin(), errors_.end(), [](const auto& a, const auto& b) {
+        return std::tie(a.file, a.line) < std::tie(b.file, b.line);
+    });
+    return tl::unexpected(std::move(errors_));
+}
+
+FileResult<std::string> read_text_file(const std::filesystem::path& file, std::size_t max_bytes) {
+    const auto unreadable = [&](std::string reason, std::string advice) {
+        return tl::unexpected(std::vector<FileError>{
+            {file.string(), 0, "", std::move(reason), std::move(advice)}});
+    };
+    std::error_code status_error;
+    if (std::filesystem::is_directory(file, status_error)) {
+        return unreadable("it is a directory", "name the file itself");
+    }
+    errno = 0;
+    std::ifstream stream(file, std::ios::binary);
+    if (!stream) {
+        return unreadable(fmt::format("cannot be opened: {}", std::strerror(errno)),
+                          "name a readable file");
+    }
+    constexpr std::size_t piece_bytes = 1 << 20;
+    std::string text;
+    while (stream && text.size() <= max_bytes) {
+        const std::size_t had = text.size();
+        text.resize(had + piece_bytes);
+        stream.read(text.data() + had, piece_bytes);
+        text.resize(had + static_cast<std::size_t>(stream.gcount()));
+    }
+    if (stream.bad()) return unreadable("cannot be read", "check the disk");
+    if (text.size() > max_bytes) {
+        return unreadable(fmt::format("it is larger than {} MiB", max_bytes >> 20),
+                          "use host ranges such as \"a[0-999]\", or split it");
+    }
+    return text;
+}
+
+bool is_plain_name(std::string_view name, std::size_t max_bytes) {
+    return !name.empty() && name.size() <= max_bytes &&
+           std::all_of(name.begin(), name.end(), [](unsigned char c) {
+               return std::isalnum(c) || c == '.' || c == '-' || c == '_';
+           });
+}
+
+bool is_plain_name(std::string_view name) { return is_plain_name(name, host_name_max_bytes); }
+
+}  // namespace headway

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/hostlist.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+
+#include "base/decimal.hpp"
+
+namespace headway {
+namespace {
+
+constexpr std::size_t number_digits_max = 9;
+
+struct NumberRange {
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    int width = 0;  ///< digits to pad to
+};
+
+bool is_name_char(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '.' ||
+           c == '-' || c == '_';
+}
+
+/// Reads one item ("a[0-3]n[1,2]") and expands it.
+class ItemParser {
+public:
+    ItemParser(std::string_view item, std::size_t limit) : item_(item), limit_(limit) {}
+
+    Result<std::vector<std::string>> expand() {
+        if (item_.empty()) return failure("a host name is missing (empty item)");
+        std::vector<std::string> names{""};
+        while (!rest_.empty()) {
+            const auto more = rest_.front() == '[' ? append_group(names) : append_literal(names);
+            if (!more) return tl::unexpected(more.error());
+        }
+        for (const std::string& name : names) {
+            if (name.size() > host_name_max_bytes) {
+                return failure("\"{}...\" is longer than {} characters", name.substr(0, 20),
+                               host_name_max_bytes);
+            }
+            if (!is_digit(name.front()) && !std::isalpha(static_cast<unsigned char>(name.front()))) {
+                return failure("\"{}\" does not start with a letter or a digit", name);
+            }
+        }
+        return names;
+    }
+
+private:
+    Result<void> append_literal(std::vector<std::string>& names) {
+        const auto end = std::find_if_not(rest_.begin(), rest_.end(), is_name_char);
+        const auto literal = rest_.substr(0, static_cast<std::size_t>(end - rest_.begin()));
+        if (literal.empty()) {
+            return failure("\"{}\" has a character that no host name has: '{}'", item_,
+                           rest_.front());
+        }
+        rest_.remove_prefix(literal.size());
+        for (std::string& name : names) name += literal;
+        return {};
+    }
+
+    Result<void> append_group(std::vector<std::string>& names) {
+        const auto close = rest_.find(']');
+        if (close == std::string_view::npos) {
+            return failure("\"{}\" has a '[' without a ']'", item_);
+        }
+        const auto ranges = parse_ranges(rest_.substr(1, close - 1));
+        if (!ranges) return tl::unexpected(ranges.error());
+        rest_.remove_prefix(close + 1);
+
+        std::uint64_t count = 0;
+        for (const NumberRange& range : *ranges) count += range.last - range.first + 1ULL;
+        if (count * names.size() > limit_) {
+            return failure("\"{}\" stands for more than {} hosts", item_, limit_);
+        }
+        std::vector<std::string> longer;
+        longer.reserve(static_cast<std::size_t>(count) * names.size());
+        for (const std::string& name : names) {
+            for (const NumberRange& range : *ranges) {
+                for (std::uint32_t n = range.first; n <= range.last; ++n) {
+                    longer.push_back(fmt::format("{}{:0{}}", name, n, range.width));
+                }
+            }
+        }
+        names = std::move(longer);
+        return {};
+    }
+
+    Result<std::vector<NumberRange>> parse_ranges(std::string_view text) const {
+        std::vector<NumberRange> ranges;
+        while (true) {
+            const auto comma = std::min(text.find(','), text.size());
+            const auto range = parse_range(text.substr(0, comma));
+            if (!range) return tl::unexpected(range.error());
+            ranges.push_back(*range);
+            if (comma == text.size()) return ranges;
+            text.remove_prefix(comma + 1);
+        }
+    }
+
+    Result<NumberRange> parse_range(std::string_view text) const {
+        const auto dash = text.find('-');
+        const std::string_view first = text.substr(0, dash);
+        const std::string_view last = dash == std::string_view::npos ? first : text.substr(dash + 1);
+        NumberRange range;
+        if (!parse_number(first, range.first) || !parse_number(last, range.last)) {
+            return failure("\"{}\": \"{}\" is neither a number nor a range such as 0-3", item_,
+                           text);
+        }
+        if (range.first > range.last) {
+            return failure("\"{}\": the range {} runs backwards", item_, text);
+        }
+        if (first.size() > 1 && first.front() == '0') {
+            range.width = static_cast<int>(first.size());
+            if (last.size() != first.size()) {
+                return failure("\"{}\": the ends of {} differ in width", item_, text);
+            }
+        }
+        return range;
+    }
+
+    static bool parse_number(std::string_view text, std::uint32_t& number) {
+        if (text.empty() || text.size() > number_digits_max) return false;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        return error == std::errc{} && end == text.data() + text.size();
+    }
+
+    std::string_view item_;
+    std::string_view rest_ = item_;
+    std::size_t limit_;
+};
+
+/// Cuts off everything up to the next comma that stands outside brackets.
+std::string_view take_item(std::string_view& text) {
+    std::size_t end = 0;
+    for (bool in_brackets = false; end < text.size(); ++end) {
+        if (text[end] == '[') in_brackets = true;
+        if (text[end] == ']') in_brackets = false;
+        if (text[end] == ',' && !in_brackets) break;
+    }
+    const auto item = text.substr(0, end);
+    text.remove_prefix(end);
+    return item;
+}
+
+/// A name cut at its last number: "n", "008", "-ib".  No number: all in front.
+struct NumberedName {
+    std::string_view before;
+    std::string_view digits;
+    std::string_view after;
+
+    explicit NumberedName(std::string_view name) : before(name) {
+        std::size_t end = name.size();
+        while (end > 0 && !is_digit(name[end - 1])) --end;
+        std::size_t begin = end;
+        while (begin > 0 && is_digit(name[begin - 1])) --begin;
+        if (begin == end || end - begin > number_digits_max) return;
+        before = name.substr(0, begin);
+        digits = name.substr(begin, end - begin);
+        after = name.substr(end);
+    }
+
+    [[nodiscard]] std::uint32_t number() const {
+        std::uint32_t value = 0;
+        std::from_chars(digits.data(), digits.data() + digits.size(), value);
+        return value;
+    }
+    [[nodiscard]] bool is_padded() const { return digits.size() > 1 && digits.front() == '0'; }
+
+    /// Can stand in the same brackets: widths differ only without leading zeros.
+    [[nodiscard]] bool goes_with(const NumberedName& other) const {
+        return !digits.empty() && !other.digits.empty() && before == other.before &&
+               after == other.after;
+    }
+    /// The next of one range.  A range that starts with a zero keeps its width.
+    [[nodiscard]] bool follows(const NumberedName& last, bool range_is_padded) const {
+        return number() == last.number() + 1 &&
+               (range_is_padded ? digits.size() == last.digits.size() : !is_padded());
+    }
+};
+
+/// "0-3,7" of names that go together.
+std::string format_ranges(std::span<const std::string> names) {
+    std::string text;
+    for (std::size_t i = 0; i < names.size();) {
+        const NumberedName first(names[i]);
+        std::size_t end = i + 1;
+        while (end < names.size() && NumberedName(names[end]).follows(NumberedName(names[end - 1]),
+                                                                      first.is_padded())) {
+            ++end;
+        }
+        if (!text.empty()) text += ',';
+        text += first.digits;
+        if (end - i > 1) text += fmt::format("-{}", NumberedName(names[end - 1]).digits);
+        i = end;
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string format_hostlist(std::span<const std::string> hosts) {
+    std::string text;
+    for (std::size_t i = 0; i < hosts.size();) {
+        const NumberedName first(hosts[i]);
+        std::size_t end = i + 1;
+        while (end < hosts.size() && NumberedName(hosts[end]).goes_with(first)) ++end;
+        if (!text.empty()) text += ',';
+        if (end - i == 1) {
+            text += hosts[i];
+        } else {
+            text += fmt::format("{}[{}]{}", first.before, format_ranges(hosts.subspan(i, end - i)),
+                                first.after);
+        }
+        i = end;
+    }
+    return text;
+}
+
+Result<std::vector<std::string>> parse_hostlist(std::string_view text, std::size_t limit) {
+    std::vector<std::string> hosts;
+    while (true) {
+        auto names = ItemParser(take_item(text), limit).expand();
+        if (!names) return tl::unexpected(names.error());
+        if (hosts.size() + names->size() > limit) {
+            return failure("the list has more than {} hosts", limit);
+        }
+        hosts.insert(hosts.end(), std::make_move_iterator(names->begin()),
+                     std::make_move_iterator(names->end()));
+        if (text.empty()) return hosts;
+        text.remove_prefix(1);
+    }
+}
+
+}  // namespace headway

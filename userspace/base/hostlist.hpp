@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists of hosts in short form, as cluster tools write them:
+//
+//   a0            one host
+//   a[0-3,7]      a0 a1 a2 a3 a7
+//   n[008-011]    n008 n009 n010 n011 (a leading zero fixes the width)
+//   r[1-2]n[0-3]  every combination, the last group running fastest
+//   a0,b[0-1]     several items; only commas outside brackets separate them
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace headway {
+
+inline constexpr std::size_t hosts_max = 65536;
+inline constexpr std::size_t host_name_max_bytes = 253;  // DNS's limit
+
+/// The hosts in the order written; a host written twice comes twice.
+/// Fails, naming the place, on anything outside the grammar above, on names
+/// with characters other than letters, digits, '.', '-', '_', on names longer
+/// than host_name_max_bytes, and on lists of more than `limit` hosts.
+[[nodiscard]] Result<std::vector<std::string>> parse_hostlist(std::string_view text,
+                                                              std::size_t limit = hosts_max);
+
+/// The same hosts, in the same order, in short form: neighbours that differ in
+/// their last number only share brackets.
+[[nodiscard]] std::string format_hostlist(std::span<const std::string> hosts);
+
+}  // namespace headway

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rates of wire time.  People write and read bits per second in tc's decimal
+// units; the kernel counts whole bytes per second.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <linux/pkt_sched_gap.h>
+
+#include "base/error.hpp"
+
+namespace headway {
+
+/// Capacity of a link as people write it.  From parse_rate(): 8 .. 8e12.
+struct BitsPerSecond {
+    std::uint64_t value = 0;
+    friend auto operator<=>(const BitsPerSecond&, const BitsPerSecond&) = default;
+};
+
+/// Rate of a class as the kernel takes it.  The planner rounds down to it, so
+/// that rates that share a link never add up to more than the link.
+struct BytesPerSecond {
+    std::uint64_t value = 0;
+    friend auto operator<=>(const BytesPerSecond&, const BytesPerSecond&) = default;
+
+    [[nodiscard]] constexpr BitsPerSecond bits() const { return {value * 8}; }
+};
+
+/// For models, whose rates are fractions.
+[[nodiscard]] constexpr double bytes_per_s(BitsPerSecond rate) { return static_cast<double>(rate.value) / 8; }
+
+inline constexpr BitsPerSecond rate_max{GAP_RATE_MAX * 8};
+
+/// "25mbit", "2.5Gbit", "800000" (bits per second): tc's decimal units bit,
+/// kbit, mbit, gbit, tbit in any case.  8bit .. 1.6tbit, whole bits only.
+[[nodiscard]] Result<BitsPerSecond> parse_rate(std::string_view text);
+
+/// Exactly, in the largest unit that needs no fraction: what parse_rate() and
+/// tc read back as the same number ("25mbit", "6187496bit").
+[[nodiscard]] std::string rate_to_tc(BitsPerSecond rate);
+
+/// For people: at least four significant digits ("6.187 Mbit/s", "25 Mbit/s").
+[[nodiscard]] std::string rate_to_text(BitsPerSecond rate);
+
+}  // namespace headway

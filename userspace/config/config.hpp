@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// headway.toml as plain structs.  The format is documented in
+// Documentation/headway.toml.5; other parts turn these values into behaviour.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file_error.hpp"
+#include "config/config_tables.hpp"
+#include "config/topology_toml.hpp"
+#include "plan/network_tree.hpp"
+#include "plan/planner.hpp"
+#include "plan/topology.hpp"
+#include "trunk/trunk.hpp"
+
+namespace headway {
+
+inline constexpr const char* config_default_path = "/etc/headway/headway.toml";
+inline constexpr const char* socket_default_path = "/run/headway/control.sock";
+
+enum class KernelVia { netlink, tc };
+
+struct NodeConfig {
+    std::optional<std::string> name;  ///< none: the host name
+    std::string interface = "eth0";
+};
+
+struct PolicyConfig {
+    PlanPolicy plan;
+    std::uint64_t min_message_bytes = 2048;        ///< smaller collectives are not paced
+    SharePolicy share = SharePolicy::per_job;  ///< of links that several jobs use
+};
+
+struct KernelConfig {
+    KernelVia via = KernelVia::netlink;
+    std::optional<std::string> tc_plugin_dir;  ///< none: found beside the program, or tc's own
+    bool phases = true;  ///< rates that ranks switch themselves, where the kernel can
+    bool gap_frames = true;  ///< exact gaps, where the device passes the self-test
+};
+
+struct DaemonConfig {
+    std::string socket = socket_default_path;
+    std::optional<std::string> group;  ///< who may connect; none: everybody on the node
+};
+
+struct AccessConfig {
+    std::optional<std::string> administrators;  ///< a group who may what root may; none: only root
+};
+
+struct Config {
+    std::string file;  ///< as named by the user
+    NodeConfig node;
+    PolicyConfig policy;
+    KernelConfig kernel;
+    DaemonConfig daemon;
+    AccessConfig access;
+    std::optional<CoordinationConfig> coordination;  ///< none: nobody to agree with
+    std::optional<FeedbackBounds> feedback;          ///< none: plans do not learn
+    Topology topology;                   ///< what the planner knows
+    std::optional<NetworkTree> network;  ///< the same with buffers and delays of hosts; always set
+};
+
+using ConfigError = FileError;
+
+template <class Value>
+using ConfigResult = FileResult<Value>;
+
+/// Everything wrong is reported at once, in the order of the lines (of a file
+/// that is not TOML at all only the first mistake is known).  Clusters need
+/// prefixes to be paced, not to be predicted.
+[[nodiscard]] ConfigResult<Config> parse_config(std::string_view text, std::string_view file,
+                                                PrefixesAre prefixes = PrefixesAre::required);
+
+[[nodiscard]] ConfigResult<Config> load_config(const std::filesystem::path& file,
+                                               PrefixesAre prefixes = PrefixesAre::required);
+
+}  // namespace headway

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The network as headway.toml says it; see Documentation/headway.toml.5.
+//
+// Two forms.  A star: [[cluster]] tables alone, each with a trunk to an unnamed
+// centre.  A tree: [[switch]] tables, [[cluster]] and [[hosts]] tables that name
+// their parents.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/file_error.hpp"
+#include "plan/network_tree.hpp"
+
+namespace headway {
+
+class TomlReader;  // its header has all of toml++
+
+struct TomlTopology {
+    NetworkTree network;
+    std::optional<Topology> clusters;      ///< what can be planned for
+    std::optional<FileError> no_clusters;  ///< why it cannot, if there are none
+};
+
+enum class PrefixesAre { required, optional };
+
+/// The tables of the network out of a whole file; mistakes go to the reader.
+/// Nothing if there are any.
+[[nodiscard]] std::optional<TomlTopology> read_topology(TomlReader& top, PrefixesAre prefixes);
+
+/// Of a whole file.  The other tables of headway.toml are not looked into.
+[[nodiscard]] FileResult<TomlTopology> parse_topology_toml(std::string_view text,
+                                                           std::string_view file);
+
+/// A file that parse_topology_toml() reads as the same network.
+[[nodiscard]] std::string write_topology_toml(const NetworkTree& tree);
+
+}  // namespace headway

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests of the control socket as values.  The protocol is specified in
+// Documentation/control-protocol.rst.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/error.hpp"
+#include "plan/algorithm_choice.hpp"
+#include "plan/planned_operation.hpp"
+#include "plan/traffic_plan.hpp"
+
+namespace headway {
+
+using Json = nlohmann::ordered_json;
+
+inline constexpr std::uint64_t protocol_version = 1;
+
+/// Who the client says it is; the kernel's word (SO_PEERCRED) stands beside it.
+struct HelloRequest {
+    std::string job;
+    std::uint64_t rank = 0;
+    std::uint64_t pid = 0;
+    std::uint64_t start = 0;  ///< drawn once for the job, the same on all its nodes; 0: none
+};
+
+struct StatusRequest {};
+
+struct PlanRequest {
+    std::vector<std::string> hosts;
+    std::uint32_t ranks_per_host = 1;
+    std::optional<std::uint64_t> message_bytes;
+};
+
+/// Who exchanges with whom in a collective.
+struct CollectiveHosts {
+    const PlannedOperation* operation = nullptr;  ///< never none in a request
+    std::vector<std::string> job;
+    std::vector<std::string> communicator;
+    bool siblings_disjoint = false;
+    std::uint32_t ranks_per_host = 1;
+    std::optional<std::string> root;  ///< of an operation that has one
+    AlgorithmChoice algorithm{};
+};
+
+struct PrepareRequest {
+    CollectiveHosts hosts;
+    std::optional<std::uint64_t> message_bytes;
+};
+
+struct EnterRequest {
+    std::variant<std::uint64_t, CollectiveHosts> who;  ///< a prepared pattern's id, or hosts
+    std::optional<std::uint64_t> message_bytes;        ///< none: large enough to be paced
+};
+
+struct LeaveRequest {
+    std::optional<std::uint64_t> entered;  ///< as enter answered; none: the innermost
+};
+
+/// The process wants a slot of its own in the array of its job.
+struct JoinRequest {
+    std::string job;
+};
+
+/// Which phase is a collective's?
+struct PhaseRequest {
+    CollectiveHosts hosts;
+    std::optional<std::uint64_t> message_bytes;
+};
+
+/// Which phase is that of a program that sends so much between hosts?
+struct TrafficRequest {
+    std::vector<std::string> hosts;
+    std::vector<HostFlow> flows;
+};
+
+/// Which phase is a rate's, for each process of the job on this node?
+struct RateRequest {
+    std::optional<std::uint64_t> bytes_per_s;  ///< none: no limit
+};
+
+/// A job begins, whether or not its processes will ever say so themselves.
+struct StartJobRequest {
+    std::string job;
+    std::optional<std::uint64_t> uid;  ///< whose it is; none: the client's
+    std::vector<std::string> hosts;    ///< empty: not told
+    std::uint32_t ranks_per_host = 1;
+    std::uint32_t weight = 1;
+    std::uint64_t start = 0;           ///< as in HelloRequest
+    bool is_granted = false;           ///< an administrator has asked for it
+    bool is_lasting = false;           ///< only a request ends it
+    bool is_alltoall = false;          ///< it is paced as one all the time; needs hosts
+    std::vector<HostFlow> flows;       ///< or as such traffic; needs hosts
+};
+
+struct EndJobRequest {
+    std::string job;
+    std::optional<std::uint64_t> uid;
+};
+
+struct JobsRequest {};
+
+/// Is everything in the kernel?
+struct ReadyRequest {};
+/// The next piece of an answer that is longer than a datagram.
+struct MoreRequest {};
+
+/// Pacing is switched off on this node, or on again.
+struct OffRequest {};
+struct OnRequest {};
+
+using RequestBody =
+    std::variant<HelloRequest, StatusRequest, PlanRequest, PrepareRequest, EnterRequest,
+                 LeaveRequest, JoinRequest, PhaseRequest, TrafficRequest, RateRequest,
+                 StartJobRequest, EndJobRequest, JobsRequest, ReadyRequest,
+                 MoreRequest, OffRequest, OnRequest>;
+
+struct Request {
+    std::optional<std::uint64_t> id;  ///< whatever else is wrong, the answer carries it
+    std::string op;                   ///< empty: it is not known
+    Result<RequestBody> body;
+};
+
+/// The members of one kind of request each; daemon/requests.hpp has the table of kinds.
+class ObjectReader;
+using ReadRequest = Result<RequestBody> (*)(ObjectReader&);
+Result<RequestBody> read_hello(ObjectReader& reader);
+Result<RequestBody> read_status(ObjectReader& reader);
+Result<RequestBody> read_ready(ObjectReader& reader);
+Result<RequestBody> read_plan(ObjectReader& reader);
+Result<RequestBody> read_prepare(ObjectReader& reader);
+Result<RequestBody> read_enter(ObjectReader& reader);
+Result<RequestBody> read_leave(ObjectReader& reader);
+Result<RequestBody> read_join(ObjectReader& reader);
+Result<RequestBody> read_phase(ObjectReader& reader);
+Result<RequestBody> read_traffic(ObjectReader& reader);
+Result<RequestBody> read_rate(ObjectReader& reader);
+Result<RequestBody> read_job_start(ObjectReader& reader);
+Result<RequestBody> read_job_end(ObjectReader& reader);
+Result<RequestBody> read_jobs(ObjectReader& reader);
+Result<RequestBody> read_more(ObjectReader& reader);
+Result<RequestBody> read_off(ObjectReader& reader);
+Result<RequestBody> read_on(ObjectReader& reader);
+
+/// Who reads a request of that name; or why nobody does.
+using FindReader = std::function<Result<ReadRequest>(std::string_view name)>;
+
+/// Never throws, whatever the bytes.
+[[nodiscard]] Request parse_request(std::string_view datagram, const FindReader& find);
+
+/// {"v":1,"id":...,"ok":true}, to be filled.
+[[nodiscard]] Json make_answer(const std::optional<std::uint64_t>& id);
+[[nodiscard]] Json make_refusal(const std::optional<std::uint64_t>& id, std::string_view error);
+
+/// One datagram; invalid UTF-8 (out of a message of the system) is replaced.
+[[nodiscard]] std::string to_datagram(const Json& answer);
+
+}  // namespace headway

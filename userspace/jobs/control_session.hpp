@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control/protocol.hpp"
+#include "jobs/job_table.hpp"
+#include "jobs/node_planner.hpp"
+#include "kernel/pacer.hpp"
+#include "phase/phase_maps.hpp"
+
+namespace headway {
+
+/// Who is at the other end, as the kernel knows (SO_PEERCRED).
+struct Peer {
+    pid_t pid = 0;
+    uid_t uid = 0;
+    bool is_watched = true;  ///< the daemon sees the process end
+    bool has_own_network = false;  ///< it is in another network namespace than the daemon
+    int process = -1;        ///< its pidfd, which stays the server's; -1: none
+    std::vector<gid_t> groups{};  ///< its own and the supplementary ones
+};
+
+/// A collective announced by "prepare".
+struct PreparedPattern {
+    CollectivePattern pattern;
+    /// For messages of any size.  None: the topology was reloaded with other hosts,
+    /// so that the counts in `pattern` mean nothing any more.
+    std::optional<NodePlan> plan;
+    std::uint64_t used = 0;  ///< the session's count of uses, at the last of this
+};
+
+/// A collective that a client is in.
+struct ActiveEnter {
+    std::optional<Pacer::EnterId> id;  ///< none: entered, but not paced
+    std::string reason;                ///< why so, as the plan says
+    std::vector<ClassRate> rates{};    ///< of a job that is alone; empty: never paced
+    std::vector<ClassRate> in_force{};  ///< as they were asked of the kernel; empty: none
+    bool is_uncontended = false;       ///< `rates` count only if the job is not alone
+    std::uint64_t number = 0;          ///< by which the client leaves it; ascending
+};
+
+/// What one connection has asked for.
+struct ControlSession {
+    Peer peer;
+    std::optional<HelloRequest> hello;
+    std::optional<JobId> job;  ///< as the hello or the join named it; or of none, of the user's
+    std::map<std::uint64_t, PreparedPattern> patterns;  ///< by id, from 1
+    std::uint64_t last_pattern = 0;                     ///< its id
+    std::uint64_t uses = 0;                             ///< of patterns
+    std::vector<ActiveEnter> enters;  ///< innermost last
+    std::optional<PhaseSeat> seat;    ///< it has joined its job's phases
+    std::string left;                 ///< of an answer that was longer than a datagram
+};
+
+}  // namespace headway

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/job_table.hpp"
+
+#include <algorithm>
+
+#include "base/json_text.hpp"
+#include "base/limits.hpp"
+
+namespace headway {
+namespace {
+
+Json job_json(const KnownJob& job) {
+    const StartJobRequest& told = *job.started;
+    Json json{{"v", protocol_version}, {"id", 0},           {"op", "job_start"},
+              {"job", job.name},       {"uid", job.user},   {"weight", told.weight},
+              {"lasting", told.is_lasting}, {"ranks_per_host", told.ranks_per_host},
+              {"start", job.start}};
+    if (!told.hosts.empty()) json["hosts"] = told.hosts;
+    if (told.is_alltoall) json["operation"] = "alltoall";
+    for (const HostFlow& flow : told.flows) {
+        json["flows"].push_back({flow.from, flow.to, static_cast<std::uint64_t>(flow.bytes)});
+    }
+    return json;
+}
+
+/// The request that the job was started with, and whether it had processes.
+Result<std::pair<StartJobRequest, bool>> read_job(Json& entry) {
+    const bool is_granted = entry.is_object() && entry.value("granted", Json(false)) == true;
+    if (entry.is_object()) entry.erase("granted");
+    if (!entry.is_object() || !entry.contains("had_processes") ||
+        !entry["had_processes"].is_boolean()) {
+        return failure("no list of jobs");
+    }
+    const bool had_processes = entry["had_processes"].get<bool>();
+    entry.erase("had_processes");
+    auto request = parse_request(to_datagram(entry), [](std::string_view op) -> Result<ReadRequest> {
+        if (op == "job_start") return read_job_start;
+        return failure("no list of jobs");
+    });
+    if (!request.body) return tl::unexpected(request.body.error());
+    auto* const start = std::get_if<StartJobRequest>(&*request.body);
+    if (start == nullptr || !start->uid) return failure("no list of jobs");
+    start->is_granted = is_granted;
+    return std::pair(std::move(*start), had_processes);
+}
+
+bool has_something_to_send(const KnownJob& job) {
+    return job.processes > 0 ||
+           (job.started && (job.started->is_alltoall || !job.started->flows.empty()));
+}
+
+}  // namespace
+
+std::string_view allocation_of(std::string_view name) {
+    const std::string_view number = name.substr(0, name.find('.'));
+    const bool is_number = !number.empty() &&
+                           number.find_first_not_of("0123456789") == std::string_view::npos;
+    return is_number ? number : name;
+}
+
+/// An allocation's number is another for each; its steps begin at different times.
+JobHere cluster_job(const KnownJob& job) {
+    const std::string name(allocation_of(job.name));
+    const bool is_numbered = name.find_first_not_of("0123456789") == std::string::npos;
+    return {name, job.weight(), job.started && job.started->is_granted, job.user,
+            is_numbered ? 0 : job.start};
+}
+
+// -------------------------------------------------------------------- sharing
+
+/// What was said by command of the allocation itself, or else the most that was said of
+/// anything in it.
+std::uint32_t JobTable::weight_of(uid_t user, std::string_view allocation) const {
+    std::uint32_t most = 1;
+    for (const auto& [id, job] : jobs_) {
+        if (job.user != user || allocation_of(job.name) != allocation) continue;
+        if (job.started && job.name == allocation) return job.weight();
+        most = std::max(most, job.weight());
+    }
+    return most;
+}
+
+std::vector<CountingJob> JobTable::counting() const {
+    std::map<std::pair<uid_t, std::string_view>, std::size_t> numbers;
+    std::map<std::size_t, bool> has_sender;
+    for (const auto& [id, job] : jobs_) {
+        const auto number = numbers.try_emplace({job.user, allocation_of(job.name)}, numbers.size());
+        if (job.hosts && has_something_to_send(job)) has_sender[number.first->second] = true;
+    }
+    std::vector<CountingJob> counting;
+    for (const auto& [id, job] : jobs_) {
+        const std::string_view allocation = allocation_of(job.name);
+        const std::size_t number = numbers.at({job.user, allocation});
+        if (!job.hosts || (has_sender[number] && !has_something_to_send(job))) continue;
+        counting.push_back({id, number, weight_of(job.user, allocation)});
+    }
+    return counting;
+}
+
+// ------------------------------------------------------------------ processes
+
+JobId JobTable::attach(uid_t user, const std::string& name) {
+    auto id = find(user, name);
+    if (!id) {
+        id = next_++;
+        KnownJob job;
+        job.user = user;
+        job.name = name;
+        jobs_.emplace(*id, std::move(job));
+    }
+    KnownJob& job = jobs_.at(*id);
+    ++job.processes;
+    job.had_processes = true;
+    return *id;
+}
+
+bool JobTable::detach(JobId id) {
+    KnownJob& job = jobs_.at(id);
+    if (--job.processes > 0 || (job.started && job.started->is_lasting)) return false;
+    jobs_.erase(id);
+    return true;
+}
+
+void JobTable::set_start(JobId id, std::uint64_t start) {
+    KnownJob& job = jobs_.at(id);
+    if (job.start == 0) job.start = start;
+}
+
+bool JobTable::learn(JobId id, const HostSet& hosts, std::size_t host_count) {
+    KnownJob& job = jobs_.at(id);
+    bool is_new = !job.hosts.has_value();
+    if (is_new) job.hosts.emplace(host_count);
+    for (std::size_t host = 0; host < host_count; ++host) {
+        if (hosts.contains(host) && job.hosts->add(host)) is_new = true;
+    }
+    return is_new;
+}
+
+// ------------------------------------------------------------------- commands
+
+std::size_t JobTable::started() const {
+    return static_cast<std::size_t>(std::count_if(
+        jobs_.begin(), jobs_.end(), [](const auto& one) { return one.second.started.has_value(); }));
+}
+
+std::size_t JobTable::started_by(uid_t user) const {
+    return static_cast<std::size_t>(
+        std::count_if(jobs_.begin(), jobs_.end(), [&](const auto& one) {
+            return one.second.started && one.second.user == user;
+        }));
+}
+
+Result<JobId> JobTable::start(uid_t user, const StartJobRequest& request) {
+    auto id = find(user, request.job);
+    if (!id || !jobs_.at(*id).started) {
+        if (started() >= started_jobs_max) return failure("{} jobs are started already", started());
+        if (user != 0 && started_by(user) >= started_jobs_per_user_max) {
+            return failure("user {} has started {} jobs already", user, started_by(user));
+        }
+    }
+    if (!id) {
+        id = next_++;
+        KnownJob job;
+        job.user = user;
+        job.name = request.job;
+        jobs_.emplace(*id, std::move(job));
+    }
+    jobs_.at(*id).started = request;
+    set_start(*id, request.start);
+    return *id;
+}
+
+bool JobTable::end(JobId id) {
+    KnownJob& job = jobs_.at(id);
+    job.started.reset();
+    if (job.processes > 0) return false;
+    jobs_.erase(id);
+    return true;
+}
+
+std::optional<JobId> JobTable::find(uid_t user, const std::string& name) const {
+    for (const auto& [id, job] : jobs_) {
+        if (job.user == user && job.name == name) return id;
+    }
+    return std::nullopt;
+}
+
+// -------------------------------------------------------------------- restart
+
+std::string JobTable::to_text() const {
+    Json list = Json::array();
+    for (const auto& [id, job] : jobs_) {
+        if (!job.started) continue;
+        list.push_back(job_json(job));
+        list.back()["had_processes"] = job.had_processes;
+        list.back()["granted"] = job.started->is_granted;
+    }
+    return to_datagram(list) + "\n";
+}
+
+Result<void> JobTable::restore(std::string_view text) {
+    Json list = parse_json<Json>(text);
+    if (!list.is_array()) return failure("no list of jobs");
+    std::vector<std::pair<StartJobRequest, bool>> found;
+    for (Json& entry : list) {
+        auto job = read_job(entry);
+        if (!job) return tl::unexpected(job.error());
+        found.push_back(std::move(*job));
+    }
+    for (const auto& [request, had_processes] : found) {
+        const auto id = start(static_cast<uid_t>(*request.uid), request);
+        if (!id) return tl::unexpected(id.error());
+        jobs_.at(*id).had_processes = had_processes;
+    }
+    return {};
+}
+
+bool JobTable::end_deserted() {
+    return std::erase_if(jobs_, [](const auto& one) {
+               const KnownJob& job = one.second;
+               return job.started && !job.started->is_lasting && job.had_processes &&
+                      job.processes == 0;
+           }) > 0;
+}
+
+}  // namespace headway

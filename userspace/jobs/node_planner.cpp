@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/node_planner.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/limits.hpp"
+
+namespace headway {
+namespace {
+
+/// For messages of any size: so large that no buffer holds them.
+constexpr std::uint64_t large_message_bytes = std::uint64_t{1} << 30;
+
+/// Beyond so many ranks no algorithm of ours is named: in each of them every rank has a
+/// connection to every other one, which a node of many ranks multiplies.  How many
+/// messages a process has at once does not depend on the ranks: the MPI helper limits it.
+constexpr std::uint64_t direct_ranks_max = 1024;
+
+BytesPerSecond usable_part(BytesPerSecond rate, const PlanPolicy& policy) {
+    const auto part = static_cast<unsigned __int128>(rate.value) *
+                      policy.target_utilisation_millionths / utilisation_one;
+    return {std::max<std::uint64_t>(1, static_cast<std::uint64_t>(part))};
+}
+
+/// What the plan's rates are for, if it is not left to the library: that may send one
+/// message after the other (MPICH's does above 32 KiB) and leave half of such rates unused.
+std::optional<ClientAlgorithm> algorithm_of(const CollectivePattern& pattern,
+                                            std::optional<std::uint64_t> message_bytes) {
+    constexpr auto linear = ClientAlgorithm::linear;
+    if (pattern.operation->is_linear_only || pattern.algorithm.is_linear) return linear;
+    const std::uint64_t ranks =
+        std::uint64_t{pattern.hosts.communicator.total()} * pattern.hosts.ranks_per_host;
+    if (!pattern.algorithm.able_to_linear || ranks > direct_ranks_max) return std::nullopt;
+    if (pattern.operation->sizes_agree && message_bytes.value_or(0) == 0) return std::nullopt;
+    return linear;
+}
+
+}  // namespace
+
+std::string plan_key(const CollectivePattern& pattern, std::optional<std::uint64_t> message_bytes) {
+    const AllToAllPattern& hosts = pattern.hosts;
+    const AlgorithmChoice& algorithm = pattern.algorithm;
+    return fmt::format("{} {} {} {} {} {} {} {} {} {} {}", pattern.operation->name,
+                       fmt::join(hosts.job.per_cluster, ","),
+                       fmt::join(hosts.communicator.per_cluster, ","), hosts.siblings_disjoint,
+                       hosts.ranks_per_host, pattern.root_cluster, pattern.root_is_here,
+                       algorithm.is_linear, algorithm.able_to_linear, algorithm.able_to_ring,
+                       message_bytes ? fmt::to_string(*message_bytes) : "any");
+}
+
+Result<NodePlanner> NodePlanner::make(Config config, const std::string& host_name) {
+    const std::string name = config.node.name.value_or(host_name);
+    const auto host = config.topology.find_host(name);
+    if (!host) {
+        return failure("{}: node.name: host \"{}\"{} is in no cluster; add it to the hosts of its "
+                       "cluster, or set [node] name",
+                       config.file, name, config.node.name ? "" : " (the host name)");
+    }
+    const std::size_t cluster = config.topology.cluster_of(*host);
+    std::optional<NodeTrunk> shared;
+    if (config.coordination) {
+        auto trunk = node_trunk(config.topology, *host, config.policy.plan, *config.coordination);
+        if (!trunk) return tl::unexpected(trunk.error().within(config.file));
+        shared = std::move(*trunk);
+    }
+    return NodePlanner(std::move(config), name, cluster, std::move(shared));
+}
+
+void NodePlanner::distrust(std::optional<std::uint32_t> divisor_factor_thousandths) {
+    divisor_factor_ = divisor_factor_thousandths;
+    planned_ = divisor_factor_ ? config_.topology.without_buffers() : config_.topology;
+    policy_.divisor_factor_thousandths = divisor_factor_.value_or(divisor_one);
+    plans_.clear();
+}
+
+Result<CollectivePattern> NodePlanner::pattern_of(const CollectiveHosts& hosts) const {
+    const Topology& topology = config_.topology;
+    const auto job = topology.resolve(hosts.job);
+    if (!job) return tl::unexpected(job.error().within("job_hosts"));
+    const auto communicator = topology.resolve(hosts.communicator);
+    if (!communicator) return tl::unexpected(communicator.error().within("comm_hosts"));
+    for (std::size_t host = 0; host < topology.host_count(); ++host) {
+        if (communicator->contains(host) && !job->contains(host)) {
+            return failure("comm_hosts names hosts that are not in job_hosts");
+        }
+    }
+    if (!communicator->contains(*topology.find_host(node_name_))) {
+        return failure("comm_hosts does not name this node, \"{}\"", node_name_);
+    }
+    CollectivePattern pattern;
+    pattern.operation = hosts.operation;
+    pattern.hosts = {topology.count(*job), topology.count(*communicator), hosts.siblings_disjoint,
+                     hosts.ranks_per_host};
+    pattern.algorithm = hosts.algorithm;
+    if (!hosts.root) return pattern;
+    const auto root = topology.find_host(*hosts.root);
+    if (!root || !communicator->contains(*root)) {
+        return failure("root: \"{}\" is not in comm_hosts", *hosts.root);
+    }
+    pattern.root_cluster = topology.cluster_of(*root);
+    pattern.root_is_here = root == topology.find_host(node_name_);
+    return pattern;
+}
+
+Result<NodePlan> NodePlanner::plan(const CollectivePattern& pattern,
+                                   std::optional<std::uint64_t> message_bytes) const {
+    std::string key = plan_key(pattern, message_bytes);
+    if (const auto known = plans_.find(key); known != plans_.end()) return known->second;
+    auto plan = plan_anew(pattern, message_bytes);
+    if (!plan) return plan;
+    if (plans_.size() >= plans_kept_max) plans_.clear();
+    plans_.emplace(std::move(key), *plan);
+    return plan;
+}
+
+Result<NodePlan> NodePlanner::plan_anew(const CollectivePattern& pattern,
+                                        std::optional<std::uint64_t> message_bytes) const {
+    if (pattern.algorithm.able_to_ring) return plan_by_ring(pattern, message_bytes);
+    switch (pattern.operation->as) {
+        case PlannedAs::gather:
+        case PlannedAs::scatter: return plan_rooted(pattern, message_bytes);
+        case PlannedAs::nothing:
+            return NodePlan{false,
+                            fmt::format("which messages the MPI library makes of {} is not known: "
+                                        "a rate for the worst of them might slow it down",
+                                        pattern.operation->name),
+                            {}};
+        case PlannedAs::alltoall:
+        case PlannedAs::neighbours: break;
+    }
+    auto plan = plan_alltoall_like(pattern, message_bytes);
+    if (plan && plan->paced && pattern.operation->as == PlannedAs::neighbours) {
+        plan->reason += "; who is whose neighbour is not known, so as if all were";
+    }
+    return plan;
+}
+
+Result<NodePlan> NodePlanner::plan_alltoall_like(const CollectivePattern& pattern,
+                                                 std::optional<std::uint64_t> message_bytes) const {
+    auto plan = plan_collective(planned_, policy_, pattern.hosts, message_bytes);
+    if (!plan) return tl::unexpected(plan.error());
+    NodePlan node{plan->is_paced(), plan->shares.reason, {}};
+    node.predicted = node.paced ? plan->paced : plan->unpaced;
+    node.is_uncontended = !node.paced;
+    if (!node.paced) return node;
+    node.rates = class_rates(layout_, plan->shares.rates);
+    node.algorithm = algorithm_of(pattern, message_bytes);
+    return node;
+}
+
+/// Its rates are not for the library's own algorithm, so there are none without it.
+Result<NodePlan> NodePlanner::plan_by_ring(const CollectivePattern& pattern,
+                                           std::optional<std::uint64_t> message_bytes) const {
+    auto ring = plan_ring(planned_, policy_, pattern.hosts,
+                          *pattern.operation->ring, message_bytes);
+    if (!ring) return tl::unexpected(ring.error());
+    NodePlan node{false, std::move(ring->reason), {}};
+    node.predicted = std::move(ring->predicted);
+    if (ring->is_named) node.algorithm = ClientAlgorithm::ring;
+    return node;
+}
+
+/// Messages go straight between the root and everybody else.
+Result<NodePlan> NodePlanner::plan_rooted(const CollectivePattern& pattern,
+                                          std::optional<std::uint64_t> message_bytes) const {
+    const Operation operation =
+        pattern.operation->as == PlannedAs::gather ? Operation::gather : Operation::scatter;
+    const AllToAllPattern& hosts = pattern.hosts;
+    const double bytes = static_cast<double>(message_bytes.value_or(large_message_bytes)) *
+                         hosts.ranks_per_host;
+    const auto exchange =
+        make_exchange(operation, hosts.siblings_disjoint ? hosts.communicator : hosts.job,
+                      pattern.root_cluster, bytes);
+    if (!exchange) return tl::unexpected(exchange.error());
+    // The unused part of the links makes so large a message later by more than any
+    // time-out, but that is no reason not to pace all smaller ones; so it is left
+    // out here, and of the rates below.
+    PlanPolicy policy = policy_;
+    if (!message_bytes) policy.target_utilisation_millionths = utilisation_one;
+    auto plan = plan_exchange(planned_, policy, *exchange);
+    if (!plan) return tl::unexpected(plan.error());
+
+    NodePlan node{plan->paced, std::move(plan->reason), {}};
+    if (message_bytes) node.predicted = node.paced ? plan->chosen : plan->unpaced;
+    node.is_uncontended = !node.paced;
+    // A scatter needs no rates for that: the root's own link keeps its messages apart, and
+    // nobody waits for a host that passes them on.
+    if (operation == Operation::scatter && pattern.algorithm.able_to_linear)
+        node.algorithm = ClientAlgorithm::linear;
+    if (!node.paced) return node;
+    if (pattern.operation->is_linear_only) node.algorithm = ClientAlgorithm::linear;
+    // The root is the last group, alone; the others come by cluster.
+    const auto& groups = exchange->groups;
+    std::size_t own = groups.size() - 1;
+    for (std::size_t i = 0; !pattern.root_is_here && i + 1 < groups.size(); ++i) {
+        if (groups[i].cluster == layout_.own_cluster) own = i;
+    }
+    for (const ClassLayout& target : layout_.classes) {
+        ClassRate rate = plan->rates[own][target.cluster];
+        if (rate && !message_bytes) rate = usable_part(*rate, policy_);
+        node.rates.push_back(rate);
+    }
+    return node;
+}
+
+Result<NodePlan> NodePlanner::plan(const TrafficRequest& request) const {
+    const Topology& topology = config_.topology;
+    const auto resolved = topology.resolve(request.hosts);
+    if (!resolved) return tl::unexpected(resolved.error().within("hosts"));
+    std::vector<std::size_t> hosts;
+    for (const std::string& name : request.hosts) hosts.push_back(*topology.find_host(name));
+    if (topology.count(*resolved).total() != hosts.size()) {
+        return failure("hosts names a host twice");
+    }
+    const auto own = std::find(hosts.begin(), hosts.end(), *topology.find_host(node_name_));
+    if (own == hosts.end()) return failure("hosts does not name this node, \"{}\"", node_name_);
+    auto plan = plan_traffic(planned_, policy_, hosts, request.flows);
+    if (!plan) return tl::unexpected(plan.error());
+
+    NodePlan node{plan->paced, std::move(plan->reason), {}};
+    node.is_uncontended = !node.paced;
+    if (!node.paced) return node;
+    const auto& rates = plan->rates[static_cast<std::size_t>(own - hosts.begin())];
+    for (const ClassLayout& target : layout_.classes) node.rates.push_back(rates[target.cluster]);
+    return node;
+}
+
+Result<NodePlan> NodePlanner::plan_job_alltoall(const std::vector<std::string>& hosts,
+                                                std::uint32_t ranks_per_host) const {
+    CollectiveHosts whole;
+    whole.operation = find_operation("alltoall");
+    whole.job = whole.communicator = hosts;
+    whole.ranks_per_host = ranks_per_host;
+    const auto pattern = pattern_of(whole);
+    if (!pattern) return tl::unexpected(pattern.error());
+    return plan(*pattern, std::nullopt);
+}
+
+Result<CollectivePlan> NodePlanner::plan_hosts(const PlanRequest& request) const {
+    const auto resolved = config_.topology.resolve(request.hosts);
+    if (!resolved) return tl::unexpected(resolved.error().within("hosts"));
+    const HostCounts counts = config_.topology.count(*resolved);
+    return plan_collective(planned_, policy_,
+                           {counts, counts, false, request.ranks_per_host},
+                           request.message_bytes);
+}
+
+std::uint64_t planned_bytes(std::uint64_t message_bytes) {
+    constexpr std::uint64_t largest = std::uint64_t{1} << 62;
+    return message_bytes > largest ? message_bytes : std::bit_ceil(message_bytes);
+}
+
+std::optional<std::string> too_small(const PolicyConfig& policy,
+                                     const std::optional<std::uint64_t>& message_bytes) {
+    const std::uint64_t least = policy.min_message_bytes;
+    if (!message_bytes || *message_bytes >= least) return std::nullopt;
+    return fmt::format("messages of {} bytes are smaller than min_message_bytes = {}",
+                       *message_bytes, least);
+}
+
+}  // namespace headway

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans as one node needs them: host names in, a rate per class out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "config/config.hpp"
+#include "control/protocol.hpp"
+#include "kernel/kernel_layout.hpp"
+#include "plan/planner.hpp"
+#include "trunk/shared_trunk.hpp"
+
+namespace headway {
+
+/// What a collective means for this node's classes.
+struct NodePlan {
+    bool paced = false;
+    std::string reason;
+    std::vector<ClassRate> rates;  ///< per class of the layout; empty if not paced
+    /// That the rates are for; none: the library's.  Where it is a ring there are no rates:
+    /// who goes around one asks for that traffic's.
+    std::optional<ClientAlgorithm> algorithm{};
+    std::optional<Prediction> predicted{};  ///< with a message size: so paced, or so unpaced
+    /// Not paced because a job that is alone need not be.
+    bool is_uncontended = false;
+};
+
+/// A collective as the planner sees it: names have become numbers.
+struct CollectivePattern {
+    const PlannedOperation* operation = nullptr;
+    AllToAllPattern hosts;
+    std::size_t root_cluster = 0;  ///< of an operation with a root, as the next
+    bool root_is_here = false;
+    AlgorithmChoice algorithm{};
+
+    /// All ranks ask for the same message size.
+    [[nodiscard]] bool sizes_agree() const {
+        return operation->sizes_agree || algorithm.able_to_ring;
+    }
+
+    friend bool operator==(const CollectivePattern&, const CollectivePattern&) = default;
+};
+
+/// The same text for equal plans only.
+[[nodiscard]] std::string plan_key(const CollectivePattern& pattern,
+                                   std::optional<std::uint64_t> message_bytes);
+
+/// Why a message of that size is not paced; none: it is large enough, or of
+/// no particular size.
+[[nodiscard]] std::optional<std::string> too_small(
+    const PolicyConfig& policy, const std::optional<std::uint64_t>& message_bytes);
+
+/// The size that messages of `message_bytes` are planned as: one plan serves all
+/// that are nearly as large, and none is smaller than it thinks.
+[[nodiscard]] std::uint64_t planned_bytes(std::uint64_t message_bytes);
+
+class NodePlanner {
+public:
+    /// Fails if the host is in no cluster of the configuration.
+    [[nodiscard]] static Result<NodePlanner> make(Config config, const std::string& host_name);
+
+    [[nodiscard]] const Config& config() const { return config_; }
+    [[nodiscard]] const KernelLayout& layout() const { return layout_; }
+    /// None: the trunk is not shared by agreement.
+    [[nodiscard]] const std::optional<NodeTrunk>& shared_trunk() const { return shared_trunk_; }
+    [[nodiscard]] const std::string& node_name() const { return node_name_; }
+    [[nodiscard]] const Cluster& own_cluster() const {
+        return config_.topology.clusters()[layout_.own_cluster];
+    }
+
+    /// Plans from now on rely on no buffer, and divide every link by so many times
+    /// more, divisor_one .. divisor_factor_max; none: they trust the configuration.
+    void distrust(std::optional<std::uint32_t> divisor_factor_thousandths);
+    [[nodiscard]] std::optional<std::uint32_t> divisor_factor() const { return divisor_factor_; }
+
+    /// Names to numbers.  Fails on unknown hosts, on communicator hosts that
+    /// are not in the job, on a root that is not in the communicator, and if
+    /// this node is not.
+    [[nodiscard]] Result<CollectivePattern> pattern_of(const CollectiveHosts& hosts) const;
+
+    /// Without a message size for messages of any.  Kept for the next who asks: the
+    /// processes of a job all ask the same.
+    [[nodiscard]] Result<NodePlan> plan(const CollectivePattern& pattern,
+                                        std::optional<std::uint64_t> message_bytes) const;
+
+    /// Of any sizes.  Fails on unknown hosts, on one named twice, and if this node
+    /// is not among them.
+    [[nodiscard]] Result<NodePlan> plan(const TrafficRequest& request) const;
+
+    /// Of an all-to-all of all the job's ranks, for messages of any size.
+    [[nodiscard]] Result<NodePlan> plan_job_alltoall(const std::vector<std::string>& hosts,
+                                                     std::uint32_t ranks_per_host) const;
+
+    /// The whole plan of an all-to-all, whether or not this node is one of the hosts.
+    [[nodiscard]] Result<CollectivePlan> plan_hosts(const PlanRequest& request) const;
+
+private:
+    Result<NodePlan> plan_anew(const CollectivePattern& pattern,
+                               std::optional<std::uint64_t> message_bytes) const;
+    Result<NodePlan> plan_alltoall_like(const CollectivePattern& pattern,
+                                        std::optional<std::uint64_t> message_bytes) const;
+    Result<NodePlan> plan_by_ring(const CollectivePattern& pattern,
+                                  std::optional<std::uint64_t> message_bytes) const;
+    Result<NodePlan> plan_rooted(const CollectivePattern& pattern,
+                                 std::optional<std::uint64_t> message_bytes) const;
+
+    NodePlanner(Config config, std::string node_name, std::size_t own_cluster,
+                std::optional<NodeTrunk> shared_trunk)
+        : config_(std::move(config)),
+          node_name_(std::move(node_name)),
+          shared_trunk_(std::move(shared_trunk)),
+          layout_(make_kernel_layout(
+              config_.topology, own_cluster,
+              shared_trunk_ ? std::optional(shared_trunk_->guard) : std::nullopt)),
+          planned_(config_.topology),
+          policy_(config_.policy.plan) {}
+
+    Config config_;
+    std::string node_name_;
+    std::optional<NodeTrunk> shared_trunk_;
+    KernelLayout layout_;
+    std::optional<std::uint32_t> divisor_factor_;
+    Topology planned_;  ///< what plans are made for, and how
+    PlanPolicy policy_;
+    mutable std::unordered_map<std::string, NodePlan> plans_;  ///< by plan_key(), as planned now
+};
+
+}  // namespace headway

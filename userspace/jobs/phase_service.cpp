@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/phase_service.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "base/limits.hpp"
+#include "jobs/plan_json.hpp"
+
+namespace headway {
+namespace {
+
+std::vector<TrunkClasses> trunk_classes(const KernelLayout& layout) {
+    std::vector<TrunkClasses> trunks;
+    for (const ClassLayout& target : layout.classes) {
+        trunks.push_back({target.classid, shared_class(target.classid)});
+    }
+    return trunks;
+}
+
+tl::unexpected<Error> not_joined() {
+    return failure("this connection has not joined a job: send \"join\" first");
+}
+
+/// The least rate that the phase has anywhere.
+ClassRate strictest(const std::vector<ClassRate>& rates) {
+    ClassRate least;
+    for (const ClassRate& rate : rates) {
+        if (rate && (!least || *rate < *least)) least = rate;
+    }
+    return least;
+}
+
+}  // namespace
+
+PhaseService::PhaseService(PhaseMaps& maps, TrafficControl& kernel, const KernelLayout& layout,
+                           BytesPerSecond link_rate)
+    : jobs_(maps, kernel, trunk_classes(layout), link_rate),
+      trunks_(layout.classes.size()),
+      link_rate_(link_rate) {
+    jobs_.bound_users({phase_jobs_per_user_max, slots_per_user_max, phases_per_user_max});
+}
+
+// ------------------------------------------------------------------------ join
+
+Result<Json> PhaseService::join(ControlSession& session, const JoinRequest& request, Json answer) {
+    if (!session.peer.is_watched) {
+        return failure("the process cannot be watched from here (is it in another pid namespace "
+                       "than headwayd?), so its phase might outlive it");
+    }
+    if (session.seat) {
+        if (jobs_.jobs().at(session.seat->job).name != request.job) {
+            return failure("this connection has joined another job already");
+        }
+    } else {
+        const auto seat = jobs_.join(session.peer.uid, request.job);
+        if (!seat) return tl::unexpected(seat.error());
+        session.seat = *seat;
+    }
+    answer["map_bytes"] = sizeof(headway_phase_slots);
+    answer["slot_offset"] =
+        offsetof(headway_phase_slots, phase) + session.seat->slot * sizeof(std::uint32_t);
+    answer["generation_offset"] = offsetof(headway_phase_slots, generation);
+    answer["slot"] = session.seat->slot;
+    answer["generation"] = generation(*session.seat);
+    return answer;
+}
+
+int PhaseService::slots_fd(const ControlSession& session) {
+    return session.seat ? jobs_.maps().slots_fd(session.seat->job) : -1;
+}
+
+void PhaseService::leave(ControlSession& session) {
+    if (session.seat) jobs_.leave(*session.seat);
+    session.seat.reset();
+}
+
+Result<std::set<std::uint32_t>> PhaseService::restore(
+    std::map<std::uint32_t, PhaseJobs::Job> kept, std::vector<KeptArray> arrays) {
+    std::erase_if(arrays, [&](const KeptArray& one) {
+        return one.job >= HEADWAY_PHASE_JOBS || !kept.contains(one.job);
+    });
+    const auto adopted = jobs_.maps().adopt(std::move(arrays));
+    if (!adopted) return adopted;
+    std::erase_if(kept, [&](const auto& one) { return !adopted->contains(one.first); });
+    return jobs_.restore(kept);
+}
+
+std::uint32_t PhaseService::generation(const PhaseSeat& seat) const {
+    return jobs_.jobs().at(seat.job).generation;
+}
+
+// ---------------------------------------------------------------------- phases
+
+Result<NodePlan> PhaseService::plan(const NodePlanner& planner,
+                                    const PhaseRequest& request) const {
+    const auto pattern = planner.pattern_of(request.hosts);
+    if (!pattern) return tl::unexpected(pattern.error());
+    if (auto small = too_small(planner.config().policy, request.message_bytes)) {
+        return NodePlan{false, std::move(*small), {}};
+    }
+    std::optional<std::uint64_t> bytes;
+    if (pattern->sizes_agree() && request.message_bytes) {
+        bytes = planned_bytes(*request.message_bytes);
+    }
+    return planner.plan(*pattern, bytes);
+}
+
+Result<Json> PhaseService::phase(const ControlSession& session, const PhaseRequest& request,
+                                 const NodePlanner& planner, Json answer) {
+    if (!session.seat) return not_joined();
+    const auto plan = this->plan(planner, request);
+    if (!plan) return tl::unexpected(plan.error());
+    if (const auto told = tell_plan(answer, *session.seat, *plan, planner); !told) {
+        return tl::unexpected(told.error());
+    }
+    answer["algorithm"] = algorithm_json(*plan);
+    const bool is_as_predicted = plan->predicted && !has_part(session.seat->job);
+    answer["predicted"] = is_as_predicted ? prediction_json(*plan->predicted) : Json(nullptr);
+    answer["min_message_bytes"] = planner.config().policy.min_message_bytes;
+    return answer;
+}
+
+/// All processes of the job ask for the same.
+Result<NodePlan> PhaseService::plan(const NodePlanner& planner, const TrafficRequest& request) {
+    std::string key = fmt::format("{}", fmt::join(request.hosts, ","));
+    for (const HostFlow& flow : request.flows) {
+        fmt::format_to(std::back_inserter(key), " {} {} {}", flow.from, flow.to, flow.bytes);
+    }
+    const auto known = traffic_plans_.find(key);
+    if (known != traffic_plans_.end()) return known->second;
+    auto plan = planner.plan(request);
+    if (!plan) return plan;
+    if (traffic_plans_.size() >= traffic_plans_kept_max) traffic_plans_.clear();
+    traffic_plans_.emplace(std::move(key), *plan);
+    return plan;
+}
+
+Result<Json> PhaseService::traffic(const ControlSession& session, const TrafficRequest& request,
+                                   const NodePlanner& planner, Json answer) {
+    if (!session.seat) return not_joined();
+    const auto plan = this->plan(planner, request);
+    if (!plan) return tl::unexpected(plan.error());
+    if (const ClassRate least = strictest(plan->rates); least && is_too_slow(*least)) {
+        return too_slow(*least);
+    }
+    if (const auto told = tell_plan(answer, *session.seat, *plan, planner); !told) {
+        return tl::unexpected(told.error());
+    }
+    return answer;
+}
+
+/// What every plan's answer has.
+Result<void> PhaseService::tell_plan(Json& answer, const PhaseSeat& seat, const NodePlan& plan,
+                                     const NodePlanner& planner) {
+    const auto number = number_of(seat, plan);
+    if (!number) return tl::unexpected(number.error());
+    answer.update(number_json(seat, *number));
+    answer["paced"] = plan.paced || *number > 0;
+    answer["reason"] = has_part(seat.job) ? plan.reason + "; of that the job's part, because other "
+                                                          "jobs share links with it"
+                                          : plan.reason;
+    if (answer["paced"]) {
+        const auto rates = plan.paced ? plan.rates : std::vector<ClassRate>(trunks_);
+        answer["rates"] = class_rates_json(planner.config().topology, planner.layout(),
+                                           jobs_.shared(seat.job, rates));
+    }
+    return {};
+}
+
+/// What a job may do without a limit while it is alone, it may do with its part of
+/// the node's link while it is not.
+Result<std::uint32_t> PhaseService::number_of(const PhaseSeat& seat, const NodePlan& plan) {
+    if (plan.paced) return jobs_.phase(seat.job, without_idle_limits(plan.rates));
+    if (!plan.is_uncontended || !has_part(seat.job)) return 0;
+    return jobs_.phase(seat.job, std::vector<ClassRate>(trunks_, link_rate_));
+}
+
+bool PhaseService::has_part(std::uint32_t job) const {
+    const std::vector<LinkPart>& parts = jobs_.jobs().at(job).parts;
+    return std::any_of(parts.begin(), parts.end(), [](LinkPart part) { return part != LinkPart{}; });
+}
+
+/// As it is now.
+ClassRate PhaseService::least_of(std::uint32_t job, std::uint32_t number) const {
+    return strictest(jobs_.shared(job, jobs_.jobs().at(job).phases[number]));
+}
+
+/// A phase holds for the whole node.
+bool PhaseService::is_too_slow(BytesPerSecond rate) const {
+    return rate.value < link_rate_.value / slowest_rate_divisor;
+}
+
+tl::unexpected<Error> PhaseService::too_slow(BytesPerSecond rate) const {
+    return failure("{} is less than a thousandth of the node's link of {}",
+                   rate_to_text(rate.bits()), rate_to_text(link_rate_.bits()));
+}
+
+/// The rate is one process's, a class is all of theirs.
+Result<Json> PhaseService::rate(const ControlSession& session, const RateRequest& request,
+                                Json answer) {
+    if (!session.seat) return not_joined();
+    std::uint32_t number = 0;
+    if (request.bytes_per_s && *request.bytes_per_s < link_rate_.value) {
+        const std::uint64_t processes = jobs_.jobs().at(session.seat->job).slots.size();
+        const BytesPerSecond rate{*request.bytes_per_s * processes};
+        if (is_too_slow(rate)) return too_slow(rate);
+        std::vector<ClassRate> rates(trunks_, rate);
+        rates.front().reset();  // hosts of the own cluster
+        const auto phase = jobs_.phase(session.seat->job, without_idle_limits(std::move(rates)));
+        if (!phase) return tl::unexpected(phase.error());
+        number = *phase;
+    }
+    answer.update(number_json(*session.seat, number));
+    return answer;
+}
+
+Json PhaseService::number_json(const PhaseSeat& seat, std::uint32_t number) const {
+    const PhaseJobs::Job& job = jobs_.jobs().at(seat.job);
+    return {{"phase", number},
+            {"bytes_per_s", rate_json(number == 0 ? ClassRate() : least_of(seat.job, number))},
+            {"generation", job.generation}};
+}
+
+/// What the link does not carry anyway is no limit.
+std::vector<ClassRate> PhaseService::without_idle_limits(std::vector<ClassRate> rates) const {
+    for (ClassRate& rate : rates) {
+        if (rate && *rate >= link_rate_) rate.reset();
+    }
+    return rates;
+}
+
+void PhaseService::plans_changed() {
+    traffic_plans_.clear();
+    jobs_.new_generation_of_all();
+}
+
+Result<void> PhaseService::share(const JobTable& table) {
+    PhaseJobs::Parts parts;
+    for (const auto& [number, job] : jobs_.jobs()) {
+        const auto id = table.find(job.user, job.name);
+        if (id) parts.emplace(number, table.at(*id).parts);
+    }
+    return jobs_.share(parts);
+}
+
+// --------------------------------------------------------------------- cgroups
+
+/// Of root's jobs none, unless the parts of all that have phases are known: the strictest
+/// of them counts then.  A job without a phase is in nobody's way.
+std::set<std::uint32_t> PhaseService::jobs_to_tell_apart(const JobTable& table,
+                                                         bool parts_hold) const {
+    std::set<std::uint32_t> jobs;
+    bool are_roots_told = parts_hold && jobs_.jobs().size() > 1 && !jobs_.cgroups().is_empty();
+    for (const auto& [number, job] : jobs_.jobs()) {
+        const auto id = table.find(job.user, job.name);
+        const bool has_part = id && table.at(*id).hosts.has_value();
+        const bool has_phases = job.phases.size() > 1;
+        if (job.user == 0 && has_phases && !has_part) are_roots_told = false;
+        if (job.user == 0 || has_phases) jobs.insert(number);
+    }
+    if (are_roots_told) return jobs;
+    std::erase_if(jobs, [this](std::uint32_t number) { return jobs_.jobs().at(number).user == 0; });
+    return jobs;
+}
+
+/// What was refused is asked for again when the jobs are others.
+Result<void> PhaseService::settle_apart(const JobTable& table, bool parts_hold) {
+    const auto jobs = jobs_to_tell_apart(table, parts_hold);
+    if (jobs == asked_apart_ && jobs_.seat_changes() == asked_for_seats_) return {};
+    asked_apart_ = jobs;
+    asked_for_seats_ = jobs_.seat_changes();
+    return jobs_.tell_apart(jobs);
+}
+
+// ---------------------------------------------------------------------- status
+
+void PhaseService::add_phases_json(const KnownJob& known, Json& entry) const {
+    for (const auto& [number, job] : jobs_.jobs()) {
+        if (job.user != known.user || job.name != known.name) continue;
+        entry["generation"] = job.generation;
+        entry["phase_count"] = job.phases.size() - 1;
+        entry["cgroups"] = jobs_.cgroups().of_job(number);
+        entry["told_apart"] = jobs_.are_apart() && jobs_.cgroups().of_job(number) > 0;
+        Json list = Json::array();
+        for (std::uint32_t i = 1; i < job.phases.size() && i <= phases_in_status_max; ++i) {
+            list.push_back({{"phase", i}, {"bytes_per_s", rate_json(least_of(number, i))}});
+        }
+        entry["phases"] = std::move(list);
+        return;
+    }
+}
+
+}  // namespace headway

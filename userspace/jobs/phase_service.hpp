@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// The requests "join", "phase", "traffic" and "rate": a process gets a slot in the memory
+// that the classifier reads, and learns which number to store there.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+
+#include "jobs/control_session.hpp"
+#include "jobs/job_table.hpp"
+#include "jobs/node_planner.hpp"
+#include "phase/phase_jobs.hpp"
+
+namespace headway {
+
+class PhaseService {
+public:
+    /// The kernel must hold `layout` with phases, on a link of `link_rate`.  The
+    /// references must outlive the service.
+    PhaseService(PhaseMaps& maps, TrafficControl& kernel, const KernelLayout& layout,
+                 BytesPerSecond link_rate);
+
+    /// A descriptor goes with the answer: slots_fd() of the session.
+    [[nodiscard]] Result<Json> join(ControlSession& session, const JoinRequest& request,
+                                    Json answer);
+    [[nodiscard]] Result<Json> phase(const ControlSession& session, const PhaseRequest& request,
+                                     const NodePlanner& planner, Json answer);
+    [[nodiscard]] Result<Json> traffic(const ControlSession& session, const TrafficRequest& request,
+                                       const NodePlanner& planner, Json answer);
+    [[nodiscard]] Result<Json> rate(const ControlSession& session, const RateRequest& request,
+                                    Json answer);
+
+    [[nodiscard]] int slots_fd(const ControlSession& session);
+    /// Of the job that the session has joined.
+    [[nodiscard]] std::uint32_t generation_of(const ControlSession& session) const {
+        return generation(*session.seat);
+    }
+
+    /// The session ends, or its process has.
+    void leave(ControlSession& session);
+
+    /// Jobs of an earlier run, in the arrays that they had; see PhaseJobs::restore().
+    /// Their numbers mean what they meant, but are to be asked for again.
+    [[nodiscard]] Result<std::set<std::uint32_t>> restore(
+        std::map<std::uint32_t, PhaseJobs::Job> kept, std::vector<KeptArray> arrays);
+    [[nodiscard]] const PhaseJobs& jobs() const { return jobs_; }
+
+    /// Another topology or policy: what was answered does not hold any more.
+    void plans_changed();
+
+    /// Pacing is off, or on again: what was answered does not hold any more.
+    void set_off(bool is_off) {
+        jobs_.tables().set_off(is_off);
+        jobs_.new_generation_of_all();
+    }
+
+    /// Rates and classes that an earlier run left serve the next who wants them.
+    void adopt(const std::vector<ClassState>& found) { jobs_.tables().adopt(found); }
+
+    /// What is no limit depends on it.
+    void link_changed(BytesPerSecond link_rate) {
+        link_rate_ = link_rate;
+        jobs_.set_link_rate(link_rate);
+        plans_changed();
+    }
+
+    /// The process sends from this cgroup; see PhaseJobs::know_cgroup().
+    [[nodiscard]] Result<void> know_cgroup(const ControlSession& session, std::uint64_t cgroup) {
+        return jobs_.know_cgroup(*session.seat, cgroup);
+    }
+    /// Packets of a user's jobs with phases are told from all others, always.  Those of
+    /// root's jobs are if there are several jobs, those have their parts of the links
+    /// (`parts_hold`, and the job's hosts are known), and some cgroups are known.  After any
+    /// change of that, and before a client hears of it.  Why the kernel refused, once.
+    [[nodiscard]] Result<void> settle_apart(const JobTable& table, bool parts_hold);
+
+    /// Every job that is in the table has its parts of the links, as the table says.
+    [[nodiscard]] Result<void> share(const JobTable& table);
+
+    /// Of the job's phases, into its entry of the status.
+    void add_phases_json(const KnownJob& job, Json& entry) const;
+    [[nodiscard]] std::uint32_t phase_in(const PhaseSeat& seat) { return jobs_.phase_in(seat); }
+    [[nodiscard]] const PhaseTables& tables() const { return jobs_.tables(); }
+
+private:
+    Result<NodePlan> plan(const NodePlanner& planner, const PhaseRequest& request) const;
+    Result<NodePlan> plan(const NodePlanner& planner, const TrafficRequest& request);
+    Result<void> tell_plan(Json& answer, const PhaseSeat& seat, const NodePlan& plan,
+                           const NodePlanner& planner);
+    [[nodiscard]] bool is_too_slow(BytesPerSecond rate) const;
+    [[nodiscard]] tl::unexpected<Error> too_slow(BytesPerSecond rate) const;
+    [[nodiscard]] std::vector<ClassRate> without_idle_limits(std::vector<ClassRate> rates) const;
+    [[nodiscard]] Json number_json(const PhaseSeat& seat, std::uint32_t number) const;
+    [[nodiscard]] ClassRate least_of(std::uint32_t job, std::uint32_t number) const;
+    [[nodiscard]] bool has_part(std::uint32_t job) const;
+    [[nodiscard]] Result<std::uint32_t> number_of(const PhaseSeat& seat, const NodePlan& plan);
+    [[nodiscard]] std::uint32_t generation(const PhaseSeat& seat) const;
+    [[nodiscard]] std::set<std::uint32_t> jobs_to_tell_apart(const JobTable& table,
+                                                             bool parts_hold) const;
+
+    PhaseJobs jobs_;
+    std::size_t trunks_;
+    BytesPerSecond link_rate_;
+    std::unordered_map<std::string, NodePlan> traffic_plans_;
+    std::set<std::uint32_t> asked_apart_;  ///< jobs that were to be told apart last
+    std::uint64_t asked_for_seats_ = 0;    ///< PhaseJobs::seat_changes() then
+};
+
+}  // namespace headway

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/plan_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "plan/prediction.hpp"
+
+namespace headway {
+namespace {
+
+std::string_view kind_name(LinkKind kind) {
+    switch (kind) {
+        case LinkKind::trunk_up: return "trunk_up";
+        case LinkKind::trunk_down: return "trunk_down";
+        case LinkKind::edge_in: break;
+    }
+    return "edge_in";
+}
+
+std::string_view kind_name(ExchangeLink::Kind kind) {
+    switch (kind) {
+        case ExchangeLink::Kind::trunk_up: return "trunk_up";
+        case ExchangeLink::Kind::trunk_down: return "trunk_down";
+        case ExchangeLink::Kind::edge_out: return "edge_out";
+        case ExchangeLink::Kind::edge_in: break;
+    }
+    return "edge_in";
+}
+
+}  // namespace
+
+Json exchange_link_json(const Topology& topology, const Exchange& exchange,
+                        const ExchangeLink& link) {
+    const bool edge = link.kind == ExchangeLink::Kind::edge_out ||
+                      link.kind == ExchangeLink::Kind::edge_in;
+    const std::size_t owner = edge ? exchange.groups[link.owner].cluster : link.owner;
+    return {{"kind", kind_name(link.kind)},
+            {"cluster", topology.trunk(owner).name},
+            {"bits_per_s", exchange_link_rate(topology, exchange, link).value}};
+}
+
+Json algorithm_json(const NodePlan& plan) {
+    return plan.algorithm ? Json(name_of(*plan.algorithm)) : Json(nullptr);
+}
+
+Json rate_json(const ClassRate& rate) { return rate ? Json(rate->value) : Json(nullptr); }
+
+Json class_rates_json(const Topology& topology, const KernelLayout& layout,
+                      const std::vector<ClassRate>& rates) {
+    Json list = Json::array();
+    for (std::size_t i = 0; i < layout.classes.size(); ++i) {
+        list.push_back({{"classid", layout.classes[i].classid.to_string()},
+                        {"cluster", topology.clusters()[layout.classes[i].cluster].name},
+                        {"bytes_per_s", rate_json(rates[i])}});
+    }
+    return list;
+}
+
+Json prediction_json(const Prediction& prediction) {
+    return {{"low_s", prediction.low_s},
+            {"high_s", prediction.high_s},
+            {"timeouts", prediction.timeouts},
+            {"reason", prediction.reason}};
+}
+
+Json plan_json(const Topology& topology, const PlanPolicy& policy,
+               const CollectivePlan& collective) {
+    const AllToAllPlan& plan = collective.shares;
+    Json json{{"operation", "alltoall"}, {"paced", plan.paced()}, {"reason", plan.reason}};
+    json["hosts"] = plan.hosts.total();
+    json["hosts_per_cluster"] = Json::object();
+    for (std::size_t c = 0; c < topology.clusters().size(); ++c) {
+        json["hosts_per_cluster"][topology.clusters()[c].name] = plan.hosts.per_cluster[c];
+    }
+    json["target_utilisation"] = policy.target_utilisation();
+    json["limiting_link"] = nullptr;
+    json["pair_bits_per_s"] = nullptr;
+    if (plan.paced()) {
+        const LinkShare& link = *plan.limit;
+        json["limiting_link"] = {
+            {"kind", kind_name(link.kind)},
+            {"cluster", topology.trunk(link.owner).name},
+            {"bits_per_s", link.capacity.value},
+            {"senders", link.senders},
+            {"divisor", static_cast<double>(link.divisor_thousandths) / divisor_one},
+        };
+        json["pair_bits_per_s"] = pair_rate_bits(plan).value;
+    }
+    json["message_bytes"] = nullptr;
+    json["predicted_unpaced"] = nullptr;
+    json["predicted_paced"] = nullptr;
+    if (collective.message_bytes) json["message_bytes"] = *collective.message_bytes;
+    if (collective.unpaced) json["predicted_unpaced"] = prediction_json(*collective.unpaced);
+    if (collective.paced) json["predicted_paced"] = prediction_json(*collective.paced);
+    json["notes"] = plan.notes;
+    return json;
+}
+
+}  // namespace headway

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans as JSON: the answer to "plan" and the output of `headway plan --json`.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "control/protocol.hpp"
+#include "jobs/node_planner.hpp"
+#include "kernel/kernel_layout.hpp"
+#include "plan/planner.hpp"
+
+namespace headway {
+
+/// The name, or null: the library's own.
+[[nodiscard]] Json algorithm_json(const NodePlan& plan);
+
+/// A rate for a machine: bytes per second of wire time, null for unlimited.
+[[nodiscard]] Json rate_json(const ClassRate& rate);
+
+/// [{"classid":"1:11","cluster":"b","bytes_per_s":773437}, ...]
+[[nodiscard]] Json class_rates_json(const Topology& topology, const KernelLayout& layout,
+                                    const std::vector<ClassRate>& rates);
+
+/// Everything about the plan that does not depend on a node.
+[[nodiscard]] Json plan_json(const Topology& topology, const PlanPolicy& policy,
+                             const CollectivePlan& plan);
+
+/// {"kind":"trunk_up", "cluster":"a", "bits_per_s":25000000}
+[[nodiscard]] Json exchange_link_json(const Topology& topology, const Exchange& exchange,
+                                      const ExchangeLink& link);
+
+/// {"low_s":..., "high_s":..., "timeouts":..., "reason":...}
+[[nodiscard]] Json prediction_json(const Prediction& prediction);
+
+}  // namespace headway

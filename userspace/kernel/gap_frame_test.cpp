@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/gap_frame_test.hpp"
+
+#include <linux/pkt_sched_gap.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "gap_attr.h"
+
+namespace headway {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// One short frame in so much time: the qdisc sleeps through longer gaps.
+constexpr auto frame_interval = 300us;
+constexpr auto duration_min = 40ms;
+/// As much as a ring and the device's memory can hold ahead of the wire makes no
+/// difference in so many bytes.
+constexpr double bytes_min = 4.0 * 1024 * 1024;
+constexpr double ahead_bytes = 640.0 * 1024;
+/// Clocks of a host and of its network card differ by less.
+constexpr double clock_tolerance = 1.0005;
+constexpr double slow_below = 0.85;
+constexpr auto stalled_after = 1s;
+
+std::string rate_words(std::uint64_t bytes, std::uint64_t ns) {
+    const double bits_per_s = 8e9 * static_cast<double>(bytes) / static_cast<double>(ns);
+    return rate_to_text({static_cast<std::uint64_t>(std::llround(bits_per_s))});
+}
+
+GapFrameEvidence no_result(GapFrameVerdict verdict, std::string reason,
+                           const std::optional<BytesPerSecond>& link_rate) {
+    GapFrameEvidence evidence;
+    evidence.verdict = verdict;
+    evidence.reason = std::move(reason);
+    evidence.link_rate = link_rate;
+    return evidence;
+}
+
+}  // namespace
+
+const char* verdict_name(GapFrameVerdict verdict) {
+    switch (verdict) {
+        case GapFrameVerdict::passed: return "passed";
+        case GapFrameVerdict::lost: return "lost";
+        case GapFrameVerdict::slow: return "slow";
+        case GapFrameVerdict::uncounted: return "uncounted";
+        case GapFrameVerdict::stalled: return "stalled";
+        case GapFrameVerdict::refused: return "refused";
+    }
+    return "unknown";
+}
+
+GapFrameEvidence judge_gap_frames(const GapCounters& begin, const GapCounters& end,
+                                  BytesPerSecond link_rate) {
+    GapFrameEvidence evidence;
+    evidence.link_rate = link_rate;
+    evidence.took_ns = end.stamp_ns - begin.stamp_ns;
+    evidence.gap_packets = end.gap_packets - begin.gap_packets;
+    evidence.underruns = end.underruns - begin.underruns;
+    const double could = static_cast<double>(link_rate.value) * static_cast<double>(evidence.took_ns) / 1e9;
+    evidence.link_bytes = static_cast<std::uint64_t>(std::llround(could));
+    // What still is with the driver was handed out, but not sent.
+    const auto with_driver = [](const GapCounters& c) {
+        return std::int64_t{c.device_queued_bytes - c.device_completed_bytes};
+    };
+    const auto handed = static_cast<std::int64_t>(end.wire_bytes - begin.wire_bytes + end.gap_wire_bytes -
+                                                  begin.gap_wire_bytes);
+    const std::int64_t sent = handed - (with_driver(end) - with_driver(begin));
+    evidence.sent_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(sent, 0));
+    const auto sent_bytes = static_cast<double>(evidence.sent_bytes);
+    const std::string rates = fmt::format("{} on a link of {}", rate_words(evidence.sent_bytes, evidence.took_ns),
+                                          rate_to_text(link_rate.bits()));
+    if (end.device_queued_bytes == 0 && end.device_completed_bytes == 0) {
+        evidence.verdict = GapFrameVerdict::uncounted;
+        evidence.reason = "the driver does not say how much it has sent (no byte queue limits)";
+    } else if (sent_bytes > could * clock_tolerance + ahead_bytes) {
+        evidence.verdict = GapFrameVerdict::lost;
+        evidence.reason = "gap frames are dropped before the wire: " + rates;
+    } else if (sent_bytes < could * slow_below) {
+        evidence.verdict = GapFrameVerdict::slow;
+        evidence.reason = "the device is slower than its speed: " + rates;
+    } else {
+        evidence.verdict = GapFrameVerdict::passed;
+        evidence.reason = "gap frames take their time: " + rates;
+    }
+    return evidence;
+}
+
+std::chrono::nanoseconds GapFrameTest::duration() const {
+    const auto needed = std::chrono::nanoseconds(
+        std::llround(1e9 * bytes_min / static_cast<double>(link_rate_->value)));
+    return std::max<std::chrono::nanoseconds>(needed, duration_min);
+}
+
+Result<std::optional<GapFrameEvidence>> GapFrameTest::step() {
+    auto result = link_rate_ ? go_on() : begin();
+    if (result && !*result) return result;
+    const bool has_ended = end(result && (*result)->verdict == GapFrameVerdict::passed);
+    if (result && !has_ended) return failure("the kernel did not let the self-test's class go");
+    return result;
+}
+
+Result<std::optional<GapFrameEvidence>> GapFrameTest::begin() {
+    const auto root = kernel_.root_qdisc();
+    if (!root) return tl::unexpected(root.error());
+    if (!*root || (*root)->kind != "gap") return failure("its root qdisc is no gap");
+    classid_ = tc_handle((*root)->handle.major(), class_minor);
+    const Change use = ChangeBackend{(*root)->handle, GAP_BACKEND_GAP};
+    if (auto done = kernel_.apply(std::span(&use, 1), ApplyMode::in_order); !done) {
+        return no_result(GapFrameVerdict::refused, done.error().error.message, (*root)->link_rate);
+    }
+    uses_gap_frames_ = true;
+    if (!(*root)->link_rate) {
+        return no_result(GapFrameVerdict::refused, "the link rate is unknown", std::nullopt);
+    }
+    link_rate_ = (*root)->link_rate;
+    const auto rate = BytesPerSecond{GAP_SLOT_MIN_BYTES * (1s / frame_interval)};
+    const Change left_over = DeleteClass{classid_};
+    (void)kernel_.apply(std::span(&left_over, 1), ApplyMode::in_order);  // of a test that was killed
+    const Change add = AddClass{classid_, std::min(rate, *link_rate_)};
+    if (auto done = kernel_.apply(std::span(&add, 1), ApplyMode::in_order); !done) {
+        return tl::unexpected(std::move(done.error().error));
+    }
+    began_at_ = clock_.now();
+    frames_left_ = static_cast<std::size_t>(2 * duration() / frame_interval);
+    if (auto sent = send(); !sent) return tl::unexpected(sent.error());
+    return std::nullopt;
+}
+
+Result<void> GapFrameTest::send() {
+    const auto sent = device_.send(classid_, frames_left_);
+    if (!sent) return tl::unexpected(sent.error());
+    frames_left_ -= *sent;
+    return {};
+}
+
+Result<std::optional<GapFrameEvidence>> GapFrameTest::go_on() {
+    const auto root = kernel_.root_qdisc();
+    if (!root) return tl::unexpected(root.error());
+    if (!*root || (*root)->kind != "gap") return failure("its root qdisc is gone");
+    const auto now = device_.counters();
+    if (!now) return tl::unexpected(now.error());
+    if ((*root)->backend != GAP_BACKEND_GAP) {
+        const bool is_lost = (*root)->reason == GAP_REASON_LOST;
+        return no_result(is_lost ? GapFrameVerdict::lost : GapFrameVerdict::refused,
+                         gap_reason_text((*root)->reason), link_rate_);
+    }
+    if (auto sent = send(); !sent) return tl::unexpected(sent.error());
+    if (!first_ && now->gap_packets > 0) {
+        first_ = *now;
+        return std::nullopt;
+    }
+    const auto elapsed = clock_.now() - began_at_;
+    if (first_ && now->stamp_ns - first_->stamp_ns >= static_cast<std::uint64_t>(duration().count())) {
+        return judge_gap_frames(*first_, *now, *link_rate_);
+    }
+    if (elapsed > 3 * duration() + stalled_after) {
+        return no_result(GapFrameVerdict::stalled, "no gap frame was sent: there is no carrier, or other traffic fills the link", link_rate_);
+    }
+    return std::nullopt;
+}
+
+bool GapFrameTest::end(bool passed) {
+    std::vector<Change> changes;
+    if (!passed && uses_gap_frames_) {
+        changes.emplace_back(ChangeBackend{tc_handle(classid_.major(), 0), GAP_BACKEND_TIMER});
+    }
+    if (link_rate_) changes.emplace_back(DeleteClass{classid_});
+    return changes.empty() || kernel_.apply(changes, ApplyMode::together).has_value();
+}
+
+}  // namespace headway

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/kernel_diff.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <set>
+
+#include <linux/if_ether.h>
+
+#include "kernel/kernel_layout.hpp"
+
+namespace headway {
+namespace {
+
+constexpr const char* our_kind = "gap";
+constexpr std::size_t changes_told_max = 3;
+constexpr std::uint16_t classifier_preference = filter_preference_v4;
+
+std::uint16_t protocol_of(const AddFilter& filter) {
+    return filter.destination.family == IpFamily::v4 ? ETH_P_IP : ETH_P_IPV6;
+}
+
+class Differ {
+public:
+    Differ(const KernelDesire& desire, const KernelState& observed)
+        : desire_(desire), observed_(observed), keeps_filter_(observed.filters.size()) {
+        for (const ClassState& state : observed.classes) found_.emplace(state.classid, &state);
+        for (std::size_t i = 0; i < observed.filters.size(); ++i) {
+            filters_.emplace(observed.filters[i].handle, i);
+        }
+        if (observed.root) link_rate_ = observed.root->link_rate;
+    }
+
+    KernelDiff run() {
+        for (const Change& change : desire_.build) std::visit(*this, change);
+        delete_other_filters();
+        delete_other_classes();
+        std::vector<Change> all = std::move(deletions_);
+        all.insert(all.end(), additions_.begin(), additions_.end());
+        return {std::move(all), unfinished_};
+    }
+
+    void operator()(const AddClass& wanted) {
+        desired_.insert(wanted.classid);
+        const auto found = found_.find(wanted.classid);
+        if (found == found_.end()) {
+            additions_.emplace_back(allowed(wanted));
+        } else if (found->second->parent != wanted.parent.value_or(TcHandle{})) {
+            // A class cannot be moved.
+            misplaced_.insert(wanted.classid);
+            additions_.emplace_back(allowed(wanted));
+        } else {
+            mend(wanted, *found->second);
+        }
+    }
+
+    void operator()(const AddFilter& wanted) {
+        const auto [first, last] = filters_.equal_range(wanted.handle);
+        for (auto found = first; found != last; ++found) {
+            const std::size_t i = found->second;
+            const FilterState& state = observed_.filters[i];
+            // One that leads to a class in the wrong place would hold that there.
+            if (misplaced_.contains(wanted.classid)) break;
+            if (!keeps_filter_[i] && state.preference == wanted.preference &&
+                state.protocol == protocol_of(wanted) &&
+                state.destination == wanted.destination && state.classid == wanted.classid) {
+                keeps_filter_[i] = true;
+                return;
+            }
+        }
+        additions_.emplace_back(wanted);
+    }
+
+    void operator()(const AddClassifier& wanted) {
+        for (std::size_t i = 0; i < observed_.filters.size(); ++i) {
+            const FilterState& state = observed_.filters[i];
+            if (state.kind != "bpf" || state.preference != wanted.preference ||
+                state.protocol != ETH_P_ALL || state.handle != 1) {
+                continue;
+            }
+            keeps_filter_[i] = true;
+            if (state.program_id == wanted.program.id) return;
+            AddClassifier replacing = wanted;
+            replacing.replaces = true;
+            additions_.emplace_back(replacing);
+            return;
+        }
+        additions_.emplace_back(wanted);
+    }
+
+    void operator()(const AddRootQdisc&) {}  // it is there
+
+    template <class Other>
+    void operator()(const Other&) {}  // builds nothing
+
+private:
+    void mend(const AddClass& wanted, const ClassState& state) {
+        if (RateTable missing = missing_entries(wanted.table, state.table); !missing.empty()) {
+            additions_.emplace_back(ChangeClassTable{wanted.classid, std::move(missing)});
+        }
+        if (wanted.lease && state.lease != wanted.lease) {
+            additions_.emplace_back(ChangeClassLease{wanted.classid, *wanted.lease});
+        }
+        if (wanted.keeps_rate) return;
+        const ClassRate rate = allowed(wanted.rate);
+        if (state.rate != rate) additions_.emplace_back(ChangeClassRate{wanted.classid, rate});
+    }
+
+    /// What is in the kernel besides may still be the rate of packets that wait.
+    [[nodiscard]] RateTable missing_entries(const RateTable& wanted, const RateTable& found) const {
+        RateTable missing;
+        for (const auto& [number, rate] : wanted) {
+            const auto known = found.find(number);
+            if (known == found.end() || known->second != allowed(rate)) {
+                missing.emplace(number, allowed(rate));
+            }
+        }
+        return missing;
+    }
+
+    [[nodiscard]] AddClass allowed(AddClass wanted) const {
+        wanted.rate = allowed(wanted.rate);
+        for (auto& [number, rate] : wanted.table) rate = allowed(rate);
+        return wanted;
+    }
+
+    [[nodiscard]] ClassRate allowed(const ClassRate& rate) const {
+        return is_beyond_link(rate) ? std::nullopt : rate;
+    }
+
+    /// The kernel takes no such rate, as after the link has become slower.
+    [[nodiscard]] bool is_beyond_link(const ClassRate& rate) const {
+        return rate && link_rate_ && *rate > *link_rate_;
+    }
+
+    void delete_other_filters() {
+        for (std::size_t i = 0; i < observed_.filters.size(); ++i) {
+            if (keeps_filter_[i]) continue;
+            const FilterState& state = observed_.filters[i];
+            deletions_.emplace_back(DeleteFilter{root_handle, state.preference, state.protocol,
+                                                 state.handle, state.kind});
+        }
+    }
+
+    /// Children before their parents.  Those below a class that must make room
+    /// for another go with it, whatever they hold.
+    void delete_other_classes() {
+        std::map<TcHandle, std::vector<TcHandle>> children;
+        for (const ClassState& state : observed_.classes) {
+            children[state.parent].push_back(state.classid);
+        }
+        const auto remove = [&](const auto& self, TcHandle classid, bool must) -> bool {
+            must = must || misplaced_.contains(classid);
+            bool is_childless = true;
+            for (const TcHandle child : children[classid]) {
+                is_childless = self(self, child, must) && is_childless;
+            }
+            if (!must && (desired_.contains(classid) || classid == selftest_class)) return false;
+            if (!must && found_.at(classid)->backlog_bytes != 0) {
+                ++unfinished_;
+                return false;
+            }
+            if (!is_childless) return false;
+            if (desired_.contains(classid) && !misplaced_.contains(classid)) ++unfinished_;
+            deletions_.emplace_back(DeleteClass{classid});
+            return true;
+        };
+        for (const TcHandle top : children[TcHandle{}]) remove(remove, top, false);
+    }
+
+    const KernelDesire& desire_;
+    const KernelState& observed_;
+    std::map<TcHandle, const ClassState*> found_;
+    std::multimap<std::uint32_t, std::size_t> filters_;  ///< by handle
+    std::optional<BytesPerSecond> link_rate_;
+    std::vector<bool> keeps_filter_;
+    std::set<TcHandle> desired_;
+    std::set<TcHandle> misplaced_;
+    std::vector<Change> additions_;
+    std::vector<Change> deletions_;
+    std::size_t unfinished_ = 0;
+};
+
+}  // namespace
+
+bool is_ours(const std::optional<RootQdisc>& root) {
+    return root && root->kind == our_kind && root->handle == root_handle;
+}
+
+std::optional<Error> somebody_elses(const std::optional<RootQdisc>& root) {
+    if (!root || root->is_default() || is_ours(root)) return std::nullopt;
+    return Error{fmt::format("the interface has a root qdisc already: {} {}, which somebody else "
+                             "installed; remove it first (tc qdisc del dev ... root) or name "
+                             "another interface",
+                             root->kind, root->handle.to_string()),
+                 EEXIST};
+}
+
+Result<KernelState> read_kernel(TrafficControl& kernel) {
+    KernelState state;
+    auto root = kernel.root_qdisc();
+    if (!root) return tl::unexpected(root.error());
+    state.root = std::move(*root);
+    if (!is_ours(state.root)) return state;
+    auto classes = kernel.classes();
+    if (!classes) return tl::unexpected(classes.error());
+    auto filters = kernel.filters(root_handle);
+    if (!filters) return tl::unexpected(filters.error());
+    state.classes = std::move(*classes);
+    state.filters = std::move(*filters);
+    return state;
+}
+
+void put_before_classifier(std::vector<Change>& build, std::uint32_t earlier_program) {
+    for (auto change = build.begin(); change != build.end(); ++change) {
+        auto* const classifier = std::get_if<AddClassifier>(&*change);
+        if (classifier == nullptr) continue;
+        classifier->preference = classifier_preference - 1;
+        // Without a descriptor it cannot be made anew, only be found.
+        build.insert(std::next(change),
+                     AddClassifier{classifier_preference, {-1, earlier_program}, classifier->qdisc});
+        return;
+    }
+}
+
+std::optional<std::uint32_t> classifier_of_run(const KernelState& observed) {
+    for (const FilterState& state : observed.filters) {
+        if (state.kind == "bpf" && state.preference == classifier_preference &&
+            state.protocol == ETH_P_ALL && state.handle == 1) {
+            return state.program_id;
+        }
+    }
+    return std::nullopt;
+}
+
+KernelDiff diff_kernel(const KernelDesire& desire, const KernelState& observed) {
+    if (!is_ours(observed.root)) return {desire.build, 0};
+    return Differ(desire, observed).run();
+}
+
+std::string diff_to_text(const KernelDiff& diff) {
+    if (diff.changes.empty()) return "nothing to do";
+    if (std::holds_alternative<AddRootQdisc>(diff.changes.front())) {
+        return fmt::format("qdisc gap {} was gone with its classes and filters",
+                           root_handle.to_string());
+    }
+    std::string text = "it was changed: ";
+    for (std::size_t i = 0; i < diff.changes.size() && i < changes_told_max; ++i) {
+        text += (i == 0 ? "" : ", ") + change_to_text(diff.changes[i]);
+    }
+    const std::size_t untold = diff.changes.size() - std::min(diff.changes.size(), changes_told_max);
+    return untold == 0 ? text : fmt::format("{}, and {} more", text, untold);
+}
+
+}  // namespace headway

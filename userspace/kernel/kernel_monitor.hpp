@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What others do to the device: the kernel tells it to whoever listens.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <linux/netlink.h>
+
+#include "base/error.hpp"
+#include "base/file_descriptor.hpp"
+
+namespace headway {
+
+/// Whose changes are worth a look.
+struct MonitoredDevice {
+    std::string name;
+    int ifindex = 0;
+    std::uint32_t own_port = 0;  ///< netlink port of the daemon's own requests
+};
+
+/// True if the message may mean that the device, its qdisc, a class or a filter
+/// is not as it was, and not by a request of ours.
+[[nodiscard]] bool concerns(const nlmsghdr* message, const MonitoredDevice& device);
+
+class KernelMonitor {
+public:
+    [[nodiscard]] static Result<KernelMonitor> open();
+
+    /// Readable when there is something to read.
+    [[nodiscard]] int fd() const { return socket_.get(); }
+
+    /// Reads what there is; true if any of it concerns the device, or if so much
+    /// came that the kernel dropped some (ENOBUFS).
+    [[nodiscard]] Result<bool> read(const MonitoredDevice& device);
+
+private:
+    explicit KernelMonitor(FileDescriptor socket);
+
+    FileDescriptor socket_;
+    std::vector<std::byte> buffer_;
+};
+
+}  // namespace headway

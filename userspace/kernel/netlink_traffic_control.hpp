@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "kernel/netlink_exchange.hpp"
+#include "kernel/traffic_control.hpp"
+
+namespace headway {
+
+/// Traffic control by rtnetlink messages.  ApplyMode::together sends all
+/// changes in one system call (64 at a time): it is on the path of every
+/// collective.  tests/daemon/guest.py measures what an enter costs by it.
+class NetlinkTrafficControl final : public TrafficControl {
+public:
+    /// Fails if there is no such device in this network namespace.
+    /// `transport` must outlive the result.
+    [[nodiscard]] static Result<NetlinkTrafficControl> open(NetlinkTransport& transport,
+                                                            const std::string& device);
+
+    [[nodiscard]] Result<void> find_device() override;
+    [[nodiscard]] Result<std::optional<RootQdisc>> root_qdisc() override;
+    [[nodiscard]] Result<std::vector<ClassState>> classes() override;
+    [[nodiscard]] Result<std::vector<FilterState>> filters(TcHandle qdisc) override;
+    [[nodiscard]] tl::expected<void, ApplyFailure> apply(std::span<const Change> changes,
+                                                         ApplyMode mode) override;
+
+    [[nodiscard]] int ifindex() const { return ifindex_; }
+
+private:
+    NetlinkTrafficControl(NetlinkTransport& transport, std::string device)
+        : exchange_(transport), device_(std::move(device)) {}
+
+    NetlinkExchange exchange_;
+    std::string device_;
+    int ifindex_ = 0;
+};
+
+}  // namespace headway

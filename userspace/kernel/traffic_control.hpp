@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Traffic control of one network device: what Headway asks of the kernel, as
+// values, and the interface behind which the kernel is reached.
+//
+// Implementations: NetlinkTrafficControl (rtnetlink, through a transport that
+// unit tests replace by a kernel in memory) and TcTrafficControl (the same
+// changes as `tc -batch` input).  Both leave the kernel in the same state.
+//
+// Threading: none; one object belongs to one thread.  Calls block until the
+// kernel has answered, or fail within the implementation's deadline.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <linux/pkt_sched_gap.h>
+
+#include "base/error.hpp"
+#include "base/ip_prefix.hpp"
+#include "base/rate.hpp"
+#include "kernel/tc_handle.hpp"
+
+namespace headway {
+
+/// A class's own limit; none: unlimited.
+using ClassRate = std::optional<BytesPerSecond>;
+
+/// Entries of a class's table of rates (tc-gap(8)): 1 .. table_entries_max.  A packet
+/// that a BPF classifier gave an entry's number leaves at the entry's rate.
+using TableEntry = std::uint8_t;
+inline constexpr unsigned table_entries_max = 160;
+using RateTable = std::map<TableEntry, ClassRate>;
+
+/// What a class falls back to by itself when no change of it has come for so
+/// long (tc-gap(8)).
+struct ClassLease {
+    BytesPerSecond fallback;
+    std::chrono::nanoseconds expires{0};
+
+    friend bool operator==(const ClassLease&, const ClassLease&) = default;
+};
+
+struct AddRootQdisc {
+    TcHandle handle;
+    std::uint32_t backend = GAP_BACKEND_TIMER;
+};
+
+/// Refused by the kernel, with a sentence, where gap frames cannot work.
+struct ChangeBackend {
+    TcHandle handle;
+    std::uint32_t backend = GAP_BACKEND_TIMER;
+};
+
+/// Takes its classes and filters with it; the device gets its default back.
+/// Refused by the kernel if the root is not a `gap` of that handle.
+struct DeleteRootQdisc {
+    TcHandle handle;
+};
+
+struct AddClass {
+    TcHandle classid;
+    ClassRate rate;
+    std::optional<TcHandle> parent{};  ///< none: directly below the root
+    std::optional<ClassLease> lease{};  ///< none: it never expires
+    bool keeps_rate = false;  ///< one that is there: `rate` is what it is made with only
+    RateTable table{};
+};
+
+/// Refused by the kernel if it has children.  Packets that it holds are lost.
+struct DeleteClass {
+    TcHandle classid;
+};
+
+struct ChangeClassRate {
+    TcHandle classid;
+    ClassRate rate;
+};
+
+/// Entries that are not named stay as they are.
+struct ChangeClassTable {
+    TcHandle classid;
+    RateTable entries;
+};
+
+/// The change of nothing: a class that has not expired does not for its time.  One
+/// that has stays so.
+struct RefreshClass {
+    TcHandle classid;
+};
+
+/// With a rate of its own a class that has expired lives again.
+struct ChangeClassLease {
+    TcHandle classid;
+    ClassLease lease;
+    bool revives = false;  ///< and its rate is unlimited
+};
+
+/// Packets to `destination` go to class `classid`.  The kernel walks filters
+/// by rising `preference`, of which each belongs to one family of addresses.
+struct AddFilter {
+    std::uint16_t preference;
+    std::uint32_t handle;
+    IpPrefix destination;
+    TcHandle classid;
+};
+
+/// A loaded BPF program.  `fd` must stay open as long as anybody may add it.
+struct PhaseProgram {
+    int fd = -1;
+    std::uint32_t id = 0;  ///< the kernel's, which dumps show
+
+    friend bool operator==(const PhaseProgram&, const PhaseProgram&) = default;
+};
+
+/// A BPF program chooses the class of a packet; only the minor number is its
+/// own choice.
+struct AddClassifier {
+    std::uint16_t preference;
+    PhaseProgram program;
+    TcHandle qdisc;
+    bool replaces = false;  ///< the one that is there, with no packet between them
+};
+
+/// Any filter of that qdisc, as a dump names it.
+struct DeleteFilter {
+    TcHandle qdisc;
+    std::uint16_t preference;
+    std::uint16_t protocol;  ///< ETH_P_*
+    std::uint32_t handle;
+    std::string kind;
+};
+
+using Change = std::variant<AddRootQdisc, ChangeBackend, DeleteRootQdisc, AddClass, DeleteClass, ChangeClassRate,
+                            ChangeClassTable, RefreshClass, ChangeClassLease, AddFilter, AddClassifier,
+                            DeleteFilter>;
+
+/// "adding class 1:10", for messages.
+[[nodiscard]] std::string change_to_text(const Change& change);
+
+struct RootQdisc {
+    std::string kind;
+    TcHandle handle;  ///< major 0: the kernel's own default, installed by nobody
+    std::optional<BytesPerSecond> link_rate{};  ///< of a gap qdisc: what it drives
+    std::uint32_t backend = GAP_BACKEND_TIMER;  ///< in use
+    std::uint32_t reason = GAP_REASON_ASKED;    ///< GAP_REASON_*: why that one
+
+    [[nodiscard]] bool is_default() const { return handle.major() == 0; }
+};
+
+struct ClassState {
+    TcHandle classid;
+    TcHandle parent{};             ///< 0 directly below the root
+    ClassRate rate;                ///< in force
+    RateTable table{};
+    std::optional<ClassLease> lease{};
+    bool expired = false;          ///< and `rate` is the fallback
+    std::uint64_t wire_bytes = 0;
+    std::uint64_t packets = 0;
+    std::uint64_t drops = 0;
+    std::uint64_t backlog_bytes = 0;
+};
+
+/// A filter of the root qdisc.
+struct FilterState {
+    std::string kind;
+    std::uint16_t preference = 0;
+    std::uint16_t protocol = 0;  ///< ETH_P_*
+    std::uint32_t handle = 0;
+    TcHandle classid{};
+    std::optional<IpPrefix> destination{};  ///< of a flower filter that looks at nothing else
+    std::uint32_t program_id = 0;           ///< of a BPF classifier
+};
+
+/// Why apply() failed, and what it had done by then.
+struct ApplyFailure {
+    Error error;  ///< of the first change that failed, with the kernel's words
+    std::vector<std::size_t> applied;  ///< indices of the changes that are in the kernel
+};
+
+enum class ApplyMode {
+    in_order,  ///< stop at the first failure: later changes build on earlier ones
+    together,  ///< independent changes in as few system calls as possible
+};
+
+class TrafficControl {
+public:
+    virtual ~TrafficControl() = default;
+
+    /// Looks for the device by its name, which may be another device's by now.
+    [[nodiscard]] virtual Result<void> find_device() = 0;
+    /// None if the device has no queueing at all (noqueue).
+    [[nodiscard]] virtual Result<std::optional<RootQdisc>> root_qdisc() = 0;
+    /// Classes of gap qdiscs, by rising class id.
+    [[nodiscard]] virtual Result<std::vector<ClassState>> classes() = 0;
+    /// In the order in which the kernel walks them.
+    [[nodiscard]] virtual Result<std::vector<FilterState>> filters(TcHandle qdisc) = 0;
+    [[nodiscard]] virtual tl::expected<void, ApplyFailure> apply(std::span<const Change> changes,
+                                                                 ApplyMode mode) = 0;
+
+protected:
+    TrafficControl() = default;
+    TrafficControl(const TrafficControl&) = default;
+    TrafficControl& operator=(const TrafficControl&) = default;
+};
+
+}  // namespace headway

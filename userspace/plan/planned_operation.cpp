@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/planned_operation.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace headway {
+namespace {
+
+constexpr PlannedOperation among_neighbours(std::string_view name) {
+    return {.name = name, .as = PlannedAs::neighbours, .sizes_agree = false, .is_linear_only = true};
+}
+
+constexpr std::array planned_operations{
+    PlannedOperation{.name = "alltoall", .as = PlannedAs::alltoall},
+    PlannedOperation{.name = "alltoallv", .as = PlannedAs::alltoall, .sizes_agree = false},
+    PlannedOperation{.name = "alltoallw", .as = PlannedAs::alltoall, .sizes_agree = false},
+    PlannedOperation{.name = "allgather", .as = PlannedAs::alltoall, .is_linear_only = true,
+                     .ring = RingOperation::allgather},
+    PlannedOperation{.name = "allgatherv", .as = PlannedAs::alltoall, .sizes_agree = false,
+                     .is_linear_only = true, .ring = RingOperation::allgather},
+    PlannedOperation{.name = "gather", .as = PlannedAs::gather, .has_root = true, .is_linear_only = true},
+    PlannedOperation{.name = "gatherv", .as = PlannedAs::gather, .has_root = true, .sizes_agree = false,
+                     .is_linear_only = true},
+    PlannedOperation{.name = "scatter", .as = PlannedAs::scatter, .has_root = true, .is_linear_only = true},
+    PlannedOperation{.name = "scatterv", .as = PlannedAs::scatter, .has_root = true, .sizes_agree = false,
+                     .is_linear_only = true},
+    PlannedOperation{.name = "bcast", .as = PlannedAs::scatter, .has_root = true, .is_linear_only = true,
+                     .ring = RingOperation::chain},
+    PlannedOperation{.name = "reduce", .as = PlannedAs::gather, .has_root = true, .is_linear_only = true,
+                     .ring = RingOperation::chain},
+    PlannedOperation{.name = "allreduce", .as = PlannedAs::nothing, .ring = RingOperation::allreduce},
+    PlannedOperation{.name = "reduce_scatter", .as = PlannedAs::nothing, .sizes_agree = false,
+                     .ring = RingOperation::reduce_scatter},
+    PlannedOperation{.name = "reduce_scatter_block", .as = PlannedAs::nothing,
+                     .ring = RingOperation::reduce_scatter},
+    among_neighbours("neighbor_allgather"), among_neighbours("neighbor_allgatherv"),
+    among_neighbours("neighbor_alltoall"), among_neighbours("neighbor_alltoallv"),
+    among_neighbours("neighbor_alltoallw"),
+};
+
+}  // namespace
+
+const PlannedOperation* find_operation(std::string_view name) {
+    const auto* const found = std::find_if(planned_operations.begin(), planned_operations.end(),
+                                           [&](const auto& known) { return known.name == name; });
+    return found == planned_operations.end() ? nullptr : &*found;
+}
+
+std::string operation_names() {
+    std::string names;
+    for (const PlannedOperation& operation : planned_operations) {
+        if (!names.empty()) names += ", ";
+        names += operation.name;
+    }
+    return names;
+}
+
+}  // namespace headway

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The collectives that a client may name, and as what each is planned.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "plan/ring_plan.hpp"
+
+namespace headway {
+
+enum class PlannedAs {
+    alltoall,    ///< every host to every other, all at once
+    gather,      ///< every host to the root
+    scatter,     ///< the root to every host
+    neighbours,  ///< who sends to whom is not known: as all-to-all
+    nothing,     ///< which messages the library makes of it is not known: not paced
+};
+
+struct PlannedOperation {
+    std::string_view name;  ///< as the protocol spells it
+    PlannedAs as;
+    bool has_root = false;
+    /// All ranks name the same message size.
+    bool sizes_agree = true;
+    /// There are rates for messages under way at once only.
+    bool is_linear_only = false;
+    /// What a ring would do; none: it cannot carry out such an operation.
+    std::optional<RingOperation> ring{};
+
+    [[nodiscard]] constexpr bool can_be_linear() const {
+        return is_linear_only || as == PlannedAs::alltoall;
+    }
+};
+
+/// nullptr: there is no such operation.  The result lives for ever.
+[[nodiscard]] const PlannedOperation* find_operation(std::string_view name);
+
+/// "alltoall, alltoallv, ...", for messages.
+[[nodiscard]] std::string operation_names();
+
+}  // namespace headway

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/planner.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "plan/exchange_division.hpp"
+#include "plan/prediction.hpp"
+
+namespace headway {
+namespace {
+
+/// Relative difference below which two times are the same.
+constexpr double time_tolerance = 1e-9;
+
+double bytes_between_hosts(const AllToAllPattern& pattern, std::uint64_t message_bytes) {
+    const double ranks = pattern.ranks_per_host;
+    return ranks * ranks * static_cast<double>(message_bytes);
+}
+
+/// The rows of the clusters that take part: one for each group of the exchange.
+ExchangeRates rows_of_groups(const Exchange& exchange, const ExchangeRates& by_cluster) {
+    ExchangeRates rows;
+    for (const HostGroup& group : exchange.groups) rows.push_back(by_cluster[group.cluster]);
+    return rows;
+}
+
+Prediction predict_capped(const Topology& topology, const Exchange& exchange,
+                          const ExchangeRates& rates, double use) {
+    ExchangeNetwork network = make_network(topology, exchange, use);
+    cap_flows(network, exchange, rates);
+    return predict(topology, exchange, network);
+}
+
+/// The least share in thousandths at which nothing overflows; overflow ends as
+/// the share grows.  divisor_one if it does not.
+template <class Fits>
+std::uint32_t least_share(const Fits& fits_at) {
+    std::uint32_t overflows = 0;
+    std::uint32_t fits = divisor_one;
+    while (fits - overflows > 1) {
+        const std::uint32_t middle = (fits + overflows) / 2;
+        (fits_at(middle) ? fits : overflows) = middle;
+    }
+    return fits;
+}
+
+bool is_no_later(const Prediction& prediction, const Prediction& other) {
+    return prediction.high_s <= other.high_s * (1 + time_tolerance);
+}
+
+/// Links turned out to carry less: more overflows, and more often, than is predicted.
+bool knows_better(const PlanPolicy& policy) {
+    return policy.divisor_factor_thousandths > divisor_one;
+}
+
+bool cannot_help(const Prediction& paced, const Prediction& unpaced, const PlanPolicy& policy) {
+    return !knows_better(policy) && paced.high_s >= unpaced.high_s;
+}
+
+/// A plan at some share, and how long it takes.
+struct Candidate {
+    AllToAllPlan shares;
+    Prediction prediction;
+};
+
+class AllToAllSearch {
+public:
+    AllToAllSearch(const Topology& topology, const PlanPolicy& policy,
+                   const AllToAllPattern& pattern, std::uint64_t message_bytes)
+        : topology_(topology),
+          policy_(policy),
+          pattern_(pattern),
+          exchange_(*make_exchange(Operation::alltoall, counted(), 0,
+                                   bytes_between_hosts(pattern, message_bytes))) {}
+
+    [[nodiscard]] const HostCounts& counted() const {
+        return pattern_.siblings_disjoint ? pattern_.communicator : pattern_.job;
+    }
+
+    [[nodiscard]] Prediction unpaced() const {
+        return predict(topology_, exchange_, make_network(topology_, exchange_, 1));
+    }
+
+    [[nodiscard]] Result<Candidate> best() const {
+        auto whole = at_share(divisor_one);
+        if (!whole || policy_.trunk_divisor_thousandths || !whole->shares.paced()) return whole;
+        if (knows_better(policy_)) return whole;
+        auto least = at_share(least_share([&](std::uint32_t thousandths) {
+            const auto candidate = at_share(thousandths);
+            return candidate && candidate->prediction.timeouts == 0;
+        }));
+        if (!least || !is_no_later(least->prediction, whole->prediction)) return whole;
+        if (least->shares.limit->kind != LinkKind::edge_in) note_share(least->shares);
+        return least;
+    }
+
+private:
+    [[nodiscard]] Result<Candidate> at_share(std::uint32_t thousandths) const {
+        PlanPolicy policy = policy_;
+        policy.sender_share_thousandths = thousandths;
+        auto shares = plan_alltoall(topology_, policy, pattern_);
+        if (!shares) return tl::unexpected(shares.error());
+        Candidate candidate{std::move(*shares), {}};
+        if (candidate.shares.paced()) {
+            candidate.prediction =
+                predict_capped(topology_, exchange_, rows_of_groups(exchange_, candidate.shares.rates),
+                               policy_.target_utilisation());
+        }
+        return candidate;
+    }
+
+    static void note_share(AllToAllPlan& shares) {
+        const LinkShare& link = *shares.limit;
+        if (link.divisor_thousandths >= link.senders * divisor_one) return;
+        shares.notes.push_back(fmt::format(
+            "the {} senders may ask for more than the link has: divided by {}, because its buffer "
+            "holds the surplus of messages of this size",
+            link.senders, divisor_to_text(link.divisor_thousandths)));
+    }
+
+    const Topology& topology_;
+    const PlanPolicy& policy_;
+    const AllToAllPattern& pattern_;
+    Exchange exchange_;
+};
+
+AllToAllPlan do_not_pace(AllToAllPlan shares, std::string reason) {
+    AllToAllPlan plan;
+    plan.hosts = std::move(shares.hosts);
+    plan.notes = std::move(shares.notes);
+    plan.reason = std::move(reason);
+    return plan;
+}
+
+}  // namespace
+
+Result<CollectivePlan> plan_collective(const Topology& topology, const PlanPolicy& policy,
+                                       const AllToAllPattern& pattern,
+                                       std::optional<std::uint64_t> message_bytes) {
+    CollectivePlan plan;
+    plan.message_bytes = message_bytes;
+    auto whole = plan_alltoall(topology, policy, pattern);
+    if (!whole) return tl::unexpected(whole.error());
+    plan.shares = std::move(*whole);
+    if (!message_bytes || *message_bytes == 0) return plan;
+
+    const AllToAllSearch search(topology, policy, pattern, *message_bytes);
+    plan.unpaced = search.unpaced();
+    if (!plan.is_paced()) return plan;
+    if (plan.unpaced->timeouts == 0) {
+        plan.shares = do_not_pace(std::move(plan.shares), plan.unpaced->reason);
+        return plan;
+    }
+    auto best = search.best();
+    if (!best) return tl::unexpected(best.error());
+    if (cannot_help(best->prediction, *plan.unpaced, policy)) {
+        plan.shares = do_not_pace(
+            std::move(plan.shares),
+            fmt::format("pacing cannot help: paced {} at the latest, unpaced {}, its time-outs "
+                        "included",
+                        seconds_text(best->prediction.high_s), seconds_text(plan.unpaced->high_s)));
+        return plan;
+    }
+    plan.shares = std::move(best->shares);
+    plan.paced = std::move(best->prediction);
+    return plan;
+}
+
+Result<ExchangePlan> plan_exchange(const Topology& topology, const PlanPolicy& policy,
+                                   const Exchange& exchange, const ModelProgress& progress) {
+    ExchangePlan plan;
+    std::uint64_t simulated = 0;
+    const auto tell = [&] {  // least_share() halves divisor_one; three more are outside it
+        if (progress) progress(++simulated, std::bit_width(divisor_one) + 3);
+    };
+    plan.unpaced = predict(topology, exchange, make_network(topology, exchange, 1));
+    tell();
+    plan.reason = plan.unpaced.reason;
+    const double use = policy.target_utilisation();
+    const ExchangeNetwork network = make_network(topology, exchange, use);
+    const auto [end_s, limit] = earliest_end(network.fluid);
+    if (limit) plan.limit = network.links[*limit];
+    if (plan.unpaced.timeouts == 0) return plan;
+
+    const auto rates_at = [&, whole_s = end_s * policy.divisor_factor()](std::uint32_t thousandths) {
+        return rates_for_end(topology, exchange, network, whole_s * thousandths / divisor_one);
+    };
+    const auto predict_at = [&](std::uint32_t thousandths) {
+        tell();
+        return predict_capped(topology, exchange, rates_at(thousandths), use);
+    };
+    if (has_zero_rate(rates_at(divisor_one))) {
+        return failure("the shares of some hosts are less than 8bit, the slowest rate there is");
+    }
+    std::uint32_t share = divisor_one;
+    Prediction paced = predict_at(share);
+    if (!knows_better(policy)) {
+        const std::uint32_t least = least_share(
+            [&](std::uint32_t thousandths) { return predict_at(thousandths).timeouts == 0; });
+        if (Prediction faster = predict_at(least); is_no_later(faster, paced)) {
+            share = least;
+            paced = std::move(faster);
+        }
+    }
+    if (cannot_help(paced, plan.unpaced, policy)) {
+        plan.reason = fmt::format("pacing cannot help: paced {} at the latest, unpaced {}",
+                                  seconds_text(paced.high_s), seconds_text(plan.unpaced.high_s));
+        return plan;
+    }
+    plan.paced = true;
+    plan.reason = paced.reason;
+    plan.rates = rates_at(share);
+    plan.chosen = std::move(paced);
+    return plan;
+}
+
+}  // namespace headway

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides whether a collective is paced, how fast, and with which algorithm.
+//
+// Source: Headway's own; it puts together the division of links that Takano et
+// al. propose (alltoall_plan.hpp), bidirectional max-min fairness after Zhu et
+// al. and PlogPT's time-outs (both in fluid.hpp).
+//
+// Vocabulary
+//   prediction   the time of the collective as a range: without any time-out, and
+//                with one for each link of a path whose buffer may overflow
+//   share        the part of the senders by which a trunk is divided.  1: they ask
+//                for what the trunk has (MATB).  Less: for more, as long as the
+//                buffer in front of the trunk holds the surplus
+//
+// How it decides
+//   1. Predicted unpaced.  If no buffer can overflow, nothing is paced.
+//   2. The share: the smallest in thousandths at which no buffer overflows, and 1,
+//      are predicted with the classes' rates as caps.  The least upper end of the
+//      predicted time wins; of equals the one with the higher rates.
+//   3. If even that is later than the upper end unpaced, pacing cannot help.
+//   A fixed divisor (policy) replaces step 2, and a divisor factor above 1, which says
+//   that predictions are too good, steps 2 and 3.  Without a message size any surplus
+//   counts as too much, and step 3 is left out.
+//   Links may be used up to the target utilisation when paced.
+//
+// Worked example: the demo, two clusters of 4, edges 20 Mbit/s, trunk 25 Mbit/s,
+// 64 KiB per pair (69 676 wire bytes with headers), buffers unknown.  Over the
+// trunk 16 messages, 1.115 MB.  Unpaced 80 Mbit/s can come to the trunk, which
+// takes 0.357 s, and a burst of 7 senders to one receiver: two time-outs are
+// possible, 0.357 .. 0.757 s.  Paced at 24.75 / 4 = 6.1875 Mbit/s per node: 0.360 s,
+// nothing overflows: the upper end is earlier.
+//
+// Limits: the exchange is alone on its links; messages all have the same size
+// and start together.  A very long exchange can be predicted to end earlier with
+// a time-out at its end than with the utilisation below 1.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/model_progress.hpp"
+#include "plan/alltoall_plan.hpp"
+#include "plan/collective.hpp"
+
+namespace headway {
+
+inline constexpr double rto_default_s = 0.2;  ///< Linux' least retransmission time-out
+
+/// How long a collective takes.
+struct Prediction {
+    double low_s = 0;            ///< without time-outs
+    double high_s = 0;           ///< with one on every link that can overflow
+    std::uint32_t timeouts = 0;  ///< how many that are
+    std::string reason;          ///< what limits, and what can overflow
+};
+
+enum class AllToAllAlgorithm { linear, pairwise_ring, pairwise_xor, alltoall_b, grid };
+inline constexpr std::size_t all_to_all_algorithm_count = 5;
+
+/// The names are everywhere the same: in `headway plan`, in headway.toml, in the
+/// control protocol and in the MPI helper, which carries the algorithms out.
+///   linear         every message at once
+///   pairwise_ring  steps, in step s to the one s further and from the one s
+///                  before; each waits for the step before
+///   pairwise_xor   steps, in step s an exchange with number xor s: of a power of
+///                  two, PlogPT's A (plogpt_program.hpp)
+///   alltoall_b     PlogPT's B, predicted for a power of two
+///   grid           Steffenel's two phases (contention.hpp), predicted for two clusters
+[[nodiscard]] std::string_view algorithm_name(AllToAllAlgorithm algorithm);
+
+struct AlgorithmTime {
+    AllToAllAlgorithm algorithm = AllToAllAlgorithm::linear;
+    Prediction unpaced;
+    Prediction paced;  ///< at the rates of the plan; as unpaced without any
+};
+
+struct CollectivePlan {
+    AllToAllPlan shares;  ///< rates, and why; not paced: no rates
+    std::optional<std::uint64_t> message_bytes;
+    /// Without a message size there are no times.
+    std::optional<Prediction> unpaced;
+    std::optional<Prediction> paced;  ///< with a plan that paces
+
+    [[nodiscard]] bool is_paced() const { return shares.paced(); }
+};
+
+/// Plans an all-to-all.  As plan_alltoall(), which it divides the links with.
+[[nodiscard]] Result<CollectivePlan> plan_collective(const Topology& topology,
+                                                     const PlanPolicy& policy,
+                                                     const AllToAllPattern& pattern,
+                                                     std::optional<std::uint64_t> message_bytes);
+
+/// The largest communicator whose steps are predicted one by one.
+inline constexpr std::uint32_t stepwise_hosts_max = 2048;
+
+/// Every algorithm that fits, with and without the plan's rates; one rank on
+/// each host, or all ranks of a host as one that sends `message_bytes`.
+[[nodiscard]] std::vector<AlgorithmTime> predict_algorithms(const Topology& topology,
+                                                            const PlanPolicy& policy,
+                                                            const AllToAllPlan& plan,
+                                                            std::uint64_t message_bytes);
+
+/// The one that ends first at the latest, as planned; of equals the first.  None
+/// of none.
+[[nodiscard]] const AlgorithmTime* best_algorithm(std::span<const AlgorithmTime> times);
+
+/// A plan of any exchange: of each group of hosts, towards each cluster.
+struct ExchangePlan {
+    bool paced = false;
+    std::string reason;
+    std::optional<ExchangeLink> limit;  ///< the link that is busy longest; none: nothing is sent
+    /// rates[i][c]: of a host of group i towards cluster c; none: sends nothing there.
+    std::vector<std::vector<std::optional<BytesPerSecond>>> rates;
+    Prediction unpaced;
+    std::optional<Prediction> chosen;
+};
+
+/// Plans any exchange: all messages would end at the same moment T, the earliest
+/// that every link allows, so each gets its bytes / T; then as above, with the
+/// rates raised together instead of a share.
+[[nodiscard]] Result<ExchangePlan> plan_exchange(const Topology& topology,
+                                                 const PlanPolicy& policy,
+                                                 const Exchange& exchange,
+                                                 const ModelProgress& progress = {});
+
+}  // namespace headway

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/ring_plan.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/core.h>
+
+#include "base/wire.hpp"
+#include "plan/exchange_division.hpp"
+#include "plan/prediction.hpp"
+
+namespace headway {
+namespace {
+
+/// From an MPI call to that at the other end, over TCP, at the least.
+constexpr double least_latency_s = 50e-6;
+
+/// What a ring may take of the time of all at once, which risks time-outs.
+constexpr double no_longer = 1.05;
+
+/// What a host has to say to the next: of all its ranks.
+std::uint64_t host_step_bytes(const AllToAllPattern& pattern, std::uint64_t step_bytes) {
+    return step_bytes * pattern.ranks_per_host;
+}
+
+/// An allreduce is a reduce-scatter and an allgather.
+double exchanges_in(RingOperation operation) {
+    return operation == RingOperation::allreduce ? 2 : 1;
+}
+
+double steps_of(RingOperation operation, double hosts) {
+    switch (operation) {
+        case RingOperation::allreduce: return 2 * (hosts - 1);
+        case RingOperation::chain: return hosts + std::max(0.0, hosts - 2) / 4;
+        case RingOperation::allgather:
+        case RingOperation::reduce_scatter: break;
+    }
+    return hosts - 1;
+}
+
+/// Edges do not count: the libraries' algorithms have a host receive from one at a time.
+bool has_contended_trunk(const Topology& topology, const Exchange& exchange,
+                         const ExchangeNetwork& network) {
+    const auto contended = contended_links(topology, exchange, network);
+    for (std::size_t l = 0; l < contended.size(); ++l) {
+        const auto kind = network.links[l].kind;
+        const bool is_trunk = kind == ExchangeLink::Kind::trunk_up ||
+                              kind == ExchangeLink::Kind::trunk_down;
+        if (is_trunk && contended[l]) return true;
+    }
+    return false;
+}
+
+double slowest_link_bps(const ExchangeNetwork& network) {
+    double slowest = std::numeric_limits<double>::infinity();
+    for (const FluidGroup& group : network.fluid.groups) {
+        for (const FluidUse& use : group.path)
+            slowest = std::min(slowest, network.fluid.links[use.link].capacity_bps);
+    }
+    return slowest;
+}
+
+Prediction predict_ring(double hosts, RingOperation operation, double step_s) {
+    Prediction prediction;
+    prediction.low_s = prediction.high_s = steps_of(operation, hosts) * step_s;
+    prediction.reason = fmt::format("{:.0f} steps around a ring of {:.0f} hosts, each {}",
+                                    steps_of(operation, hosts), hosts, seconds_text(step_s));
+    return prediction;
+}
+
+}  // namespace
+
+Result<RingPlan> plan_ring(const Topology& topology, const PlanPolicy& policy,
+                           const AllToAllPattern& pattern, RingOperation operation,
+                           std::optional<std::uint64_t> step_bytes) {
+    const auto together = plan_collective(topology, policy, pattern, step_bytes);
+    if (!together) return tl::unexpected(together.error());
+    if (!together->is_paced()) {
+        return RingPlan{false, "no ring is needed: " + together->shares.reason, {}};
+    }
+    const std::uint64_t bytes = step_bytes.value_or(1);
+    const Exchange exchange = *make_exchange(Operation::alltoall, together->shares.hosts, 0,
+                                             static_cast<double>(bytes));
+    const ExchangeNetwork network = make_network(topology, exchange, 1);
+    if (!has_contended_trunk(topology, exchange, network)) {
+        return RingPlan{false, "no ring is needed: each trunk carries all that its hosts send", {}};
+    }
+    RingPlan plan{true,
+                  "a ring has one stream on each link; all at once, " + together->shares.reason,
+                  {}};
+    if (!step_bytes) return plan;
+    const double step_s =
+        8.0 * static_cast<double>(tcp_wire_bytes(host_step_bytes(pattern, bytes))) /
+            slowest_link_bps(network) +
+        std::max(least_latency_s, exchange_latency_s(topology, exchange));
+    plan.predicted =
+        predict_ring(static_cast<double>(pattern.communicator.total()), operation, step_s);
+    const double together_s = exchanges_in(operation) * together->unpaced->low_s;
+    if (plan.predicted->low_s <= together_s * no_longer) return plan;
+    return RingPlan{false,
+                    fmt::format("a ring would take {}, all at once {}",
+                                seconds_text(plan.predicted->low_s), seconds_text(together_s)),
+                    {}};
+}
+
+}  // namespace headway

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clusters of hosts joined by trunks: what the planner divides.
+//
+//   host --edge-- switch of a --trunk of a-- centre --trunk of b-- switch of b --edge-- host
+//
+// Clusters form a tree around the centre: trunks may lead to other clusters, or
+// to switches without hosts, which have trunks as well.  Mostly they are a star.
+// With two clusters in a star the two trunks are one cable: the path from a to b
+// crosses the trunk of a upwards and that of b downwards, so the smaller rate of
+// both counts.  Every link carries its rate in each direction independently.
+//
+// A cluster may be the centre itself: then all others are below it, and nothing
+// crosses its trunk.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/ip_prefix.hpp"
+#include "base/rate.hpp"
+
+namespace headway {
+
+/// A switch and the link from it towards the centre, its trunk.
+struct TrunkSwitch {
+    std::string name;
+    std::string parent;                     ///< a cluster or switch; empty: the centre
+    BitsPerSecond trunk_up_rate;            ///< towards the centre
+    BitsPerSecond trunk_down_rate;
+    std::chrono::nanoseconds trunk_delay{};  ///< one way
+    /// In front of the trunk, each end.  None: unknown, and taken for nothing.
+    std::optional<std::uint64_t> trunk_buffer_bytes;
+};
+
+struct Cluster : TrunkSwitch {
+    std::vector<std::string> hosts;
+    /// Where packets to these hosts go.  None: not known, then only predicted.
+    std::vector<IpPrefix> prefixes;
+    BitsPerSecond host_rate;                ///< of a host's edge, each direction
+    /// In front of a host, on its switch.
+    std::optional<std::uint64_t> host_buffer_bytes;
+};
+
+/// Two things of the topology that exclude each other.
+struct TopologyConflict {
+    enum class Kind { name, host, prefix };
+    Kind kind;
+    std::size_t cluster;   ///< the later of the two, as an index
+    std::size_t position;  ///< in that cluster's hosts or prefixes; 0 for a name
+    std::string message;   ///< without the place: "host \"a1\" is already in cluster \"a\""
+};
+
+/// Names used twice, hosts in two clusters (or twice in one) and prefixes that
+/// overlap: a packet or a host must belong to one cluster only.
+[[nodiscard]] std::vector<TopologyConflict> find_conflicts(std::span<const Cluster> clusters);
+
+/// Hosts of a job, told apart by cluster.  The planner needs no more: all
+/// hosts of a cluster are alike.
+struct HostCounts {
+    std::vector<std::uint32_t> per_cluster;
+
+    [[nodiscard]] std::uint32_t total() const;
+    [[nodiscard]] std::size_t clusters_used() const;
+    friend bool operator==(const HostCounts&, const HostCounts&) = default;
+};
+
+/// A set of the topology's hosts.
+class HostSet {
+public:
+    explicit HostSet(std::size_t hosts) : member_(hosts) {}
+
+    /// False if it was a member already.
+    bool add(std::size_t host);
+    [[nodiscard]] bool contains(std::size_t host) const { return member_[host]; }
+
+private:
+    std::vector<bool> member_;
+};
+
+/// What a message crosses: upwards from its cluster, then downwards.
+struct TrunkPath {
+    std::vector<std::size_t> up;    ///< trunks, in order
+    std::vector<std::size_t> down;
+};
+
+/// Clusters without conflicts, with look-up by host name.  A value.
+class Topology {
+public:
+    Topology() = default;
+
+    /// Fails with the first of find_conflicts(), and for switches whose names are
+    /// used twice, whose parents do not exist or that are below themselves.
+    [[nodiscard]] static Result<Topology> make(std::vector<Cluster> clusters,
+                                               std::vector<TrunkSwitch> switches = {});
+
+    [[nodiscard]] const std::vector<Cluster>& clusters() const { return clusters_; }
+    [[nodiscard]] const std::vector<TrunkSwitch>& switches() const { return switches_; }
+
+    /// Trunks have numbers: those of the clusters theirs, then the switches'.
+    [[nodiscard]] std::size_t trunk_count() const { return clusters_.size() + switches_.size(); }
+    [[nodiscard]] const TrunkSwitch& trunk(std::size_t number) const {
+        if (number < clusters_.size()) return clusters_[number];
+        return switches_[number - clusters_.size()];
+    }
+    /// From a cluster to the centre, its own first.
+    [[nodiscard]] const std::vector<std::size_t>& trunks_above(std::size_t cluster) const {
+        return above_[cluster];
+    }
+    [[nodiscard]] bool is_below(std::size_t cluster, std::size_t trunk) const;
+    [[nodiscard]] TrunkPath trunk_path(std::size_t from, std::size_t to) const;
+    /// Those of each trunk's side that is away from the centre.
+    [[nodiscard]] std::vector<std::uint32_t> hosts_below(const HostCounts& hosts) const;
+
+    [[nodiscard]] std::size_t host_count() const { return cluster_of_host_.size(); }
+    [[nodiscard]] std::size_t cluster_of(std::size_t host) const { return cluster_of_host_[host]; }
+
+    /// Number of the host of that name.  A name with a domain that is not in
+    /// the topology is looked for without it: MPI libraries report what
+    /// gethostname() says.
+    [[nodiscard]] std::optional<std::size_t> find_host(std::string_view name) const;
+
+    /// In the order of the clusters.
+    [[nodiscard]] std::vector<std::string> names_of(const HostSet& hosts) const;
+    /// The hosts of these names; a host named twice counts once.  Fails if any
+    /// is unknown, naming (the first few of) them.
+    [[nodiscard]] Result<HostSet> resolve(std::span<const std::string> names) const;
+
+    [[nodiscard]] HostCounts count(const HostSet& hosts) const;
+    [[nodiscard]] HostSet all_hosts() const;
+
+    /// The same with buffers of which nothing is known.
+    [[nodiscard]] Topology without_buffers() const;
+
+    /// One-way delay of the trunks between two clusters: their sum, or the
+    /// larger of both if two clusters are all there is (one cable).
+    [[nodiscard]] std::chrono::nanoseconds delay(std::size_t from, std::size_t to) const;
+
+private:
+    struct NameHash : std::hash<std::string_view> {
+        using is_transparent = void;
+    };
+
+    Result<void> link_up();
+    [[nodiscard]] bool is_one_cable() const;
+
+    std::vector<Cluster> clusters_;
+    std::vector<TrunkSwitch> switches_;
+    std::vector<std::vector<std::size_t>> above_;  ///< trunks, of each cluster
+    std::vector<std::size_t> cluster_of_host_;
+    std::unordered_map<std::string, std::size_t, NameHash, std::equal_to<>> host_by_name_;
+};
+
+}  // namespace headway

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/traffic_matrix.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace headway {
+namespace {
+
+bool is_before(const TrafficFlow& a, const TrafficFlow& b) {
+    return std::tie(a.source, a.destination) < std::tie(b.source, b.destination);
+}
+
+}  // namespace
+
+Result<TrafficMatrix> TrafficMatrix::make(std::uint32_t ranks, std::vector<TrafficFlow> flows) {
+    if (ranks > ranks_max) return failure("{} ranks are more than {}", ranks, ranks_max);
+    if (flows.size() > flows_max) return failure("more than {} flows", flows_max);
+    std::stable_sort(flows.begin(), flows.end(), is_before);
+    TrafficMatrix matrix;
+    matrix.ranks_ = ranks;
+    for (const TrafficFlow& flow : flows) {
+        if (flow.source >= ranks || flow.destination >= ranks) {
+            return failure("a message from rank {} to rank {}, but there are {} ranks", flow.source,
+                           flow.destination, ranks);
+        }
+        if (flow.bytes == 0 && flow.messages == 0) continue;
+        if (matrix.flows_.empty() || is_before(matrix.flows_.back(), flow)) {
+            matrix.flows_.push_back(flow);
+            continue;
+        }
+        TrafficFlow& sum = matrix.flows_.back();
+        if (__builtin_add_overflow(sum.bytes, flow.bytes, &sum.bytes) ||
+            __builtin_add_overflow(sum.messages, flow.messages, &sum.messages)) {
+            return failure("from rank {} to rank {} there are more bytes than 64 bits count",
+                           flow.source, flow.destination);
+        }
+    }
+    return matrix;
+}
+
+std::uint64_t TrafficMatrix::bytes(std::uint32_t source, std::uint32_t destination) const {
+    const TrafficFlow wanted{source, destination, 0, 0};
+    const auto found = std::lower_bound(flows_.begin(), flows_.end(), wanted, is_before);
+    if (found == flows_.end() || is_before(wanted, *found)) return 0;
+    return found->bytes;
+}
+
+bool TrafficMatrix::counts_messages() const {
+    return std::any_of(flows_.begin(), flows_.end(),
+                       [](const TrafficFlow& flow) { return flow.messages > 0; });
+}
+
+}  // namespace headway

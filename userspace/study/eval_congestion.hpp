@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// `headway eval`: the congestion factors of model/congestion.hpp.
+#pragma once
+
+#include <span>
+
+#include "study/eval_interface.hpp"
+
+namespace headway {
+
+[[nodiscard]] std::span<const EvalOperation> eval_congestion_operations();
+
+}  // namespace headway

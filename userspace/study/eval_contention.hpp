@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// `headway eval`: the contention signatures of model/contention.hpp.
+#pragma once
+
+#include <span>
+
+#include "study/eval_interface.hpp"
+
+namespace headway {
+
+[[nodiscard]] std::span<const EvalOperation> eval_contention_operations();
+
+}  // namespace headway

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// `headway eval`: the heterogeneous hosts of model/many_to_one.hpp.
+#pragma once
+
+#include <span>
+
+#include "study/eval_interface.hpp"
+
+namespace headway {
+
+[[nodiscard]] std::span<const EvalOperation> eval_manytoone_operations();
+
+}  // namespace headway

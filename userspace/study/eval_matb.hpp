@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// `headway eval`: the rates of model/matb.hpp, npb_pattern.hpp and pacing.hpp.
+#pragma once
+
+#include <span>
+
+#include "study/eval_interface.hpp"
+
+namespace headway {
+
+[[nodiscard]] std::span<const EvalOperation> eval_matb_operations();
+
+}  // namespace headway

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// SimGrid platform files (version 4 and 4.1), the part that is a tree of
+// full-duplex cables.
+//
+//   <zone>, <AS>            any routing; only a grouping here
+//   <host>, <router>        hosts and switches
+//   <cluster>               FLAT, without backbone: a switch with its hosts
+//   <link>                  SPLITDUPLEX: a cable; SHARED: one direction of one
+//   <route>                 of exactly one link: joins two hosts or routers
+//   <zoneRoute>, <ASroute>  the same, joins its two gateways
+//   <config>, <prop>        skipped, as are speed, core and loopbacks of hosts
+//
+// Everything else is refused by its name: what several cables share (backbones,
+// FATPIPE, routes of several links), what changes with time (traces, *_file) and
+// what is generated (TORUS, FAT_TREE, DRAGONFLY).  The first router of a file is
+// the root of the tree.  Bandwidths are taken as rates of the wire.
+#pragma once
+
+#include <string_view>
+
+#include "base/file_error.hpp"
+#include "plan/network_tree.hpp"
+#include "study/written_topology.hpp"
+
+namespace headway {
+
+[[nodiscard]] FileResult<NetworkTree> read_simgrid_platform(std::string_view text,
+                                                            std::string_view file);
+
+/// One zone with Dijkstra routing.  Fails, naming it, for a switch with the name
+/// of a host: SimGrid has one name space.
+[[nodiscard]] Result<WrittenTopology> write_simgrid_platform(const NetworkTree& tree);
+
+}  // namespace headway

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "study/text_lines.hpp"
+
+namespace headway {
+
+std::string in_quotes(std::string_view text) {
+    constexpr std::size_t shown_max_bytes = 60;
+    std::string shown = "\"";
+    for (const char c : text.substr(0, shown_max_bytes)) {
+        shown += c >= ' ' && c <= '~' ? c : '?';
+    }
+    shown += text.size() > shown_max_bytes ? "...\"" : "\"";
+    return shown;
+}
+
+}  // namespace headway

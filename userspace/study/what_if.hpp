@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// "--what-if trunk=20gbit": the same network, but for some of its properties.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/topology.hpp"
+
+namespace headway {
+
+/// Each change is KEY=VALUE, or KEY@NAME=VALUE for one cluster (or switch) only:
+///   trunk, trunk_up, trunk_down, host    a rate ("20gbit")
+///   delay                                of the trunk, one way ("5ms")
+///   trunk_buffer, host_buffer            bytes ("64KiB", "1MiB")
+/// Fails with the change that cannot be read; the topology then stays as it was.
+[[nodiscard]] Result<void> apply_what_if(Topology& topology,
+                                         const std::vector<std::string>& changes);
+
+}  // namespace headway

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trunk/coordinator.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/limits.hpp"
+#include "base/log.hpp"
+#include "kernel/kernel_layout.hpp"
+#include "trunk/member_record.hpp"
+
+namespace headway {
+namespace {
+
+/// More than hosts that anybody configures: a bound for what is kept of a snapshot.
+constexpr std::uint64_t members_max = 100'000;
+
+const ClassState* find_class(const KernelState& observed, TcHandle classid) {
+    const auto found = std::ranges::find(observed.classes, classid, &ClassState::classid);
+    return found == observed.classes.end() ? nullptr : &*found;
+}
+
+tl::unexpected<Error> out_of_place(const char* what) {
+    return failure("headway-etcd tells {} where none belongs", what);
+}
+
+}  // namespace
+
+Coordinator::Coordinator(const NodeTrunk& node, const CoordinationConfig& config,
+                         TrafficControl& kernel, StoreSender& store, const Clock& clock,
+                         BytesPerSecond link_rate, spdlog::logger& log)
+    : node_(node),
+      config_(config),
+      kernel_(kernel),
+      store_(store),
+      clock_(clock),
+      log_(log),
+      member_({node.trunk, config.timing, node.host, node.configuration}),
+      link_rate_(link_rate) {
+    for (HostNumber number = 0; number < node_.hosts.size(); ++number)
+        numbers_.emplace(node_.hosts[number], number);
+}
+
+// ---- what happens -------------------------------------------------------------------
+
+void Coordinator::tick(const std::vector<JobHere>& jobs) {
+    const auto now = clock_.now();
+    if (jobs != jobs_) {
+        jobs_ = jobs;
+        member_.want(now, demands_of(jobs));
+    } else {
+        member_.tick(now);
+    }
+    carry_out();
+}
+
+Result<void> Coordinator::report(const StoreReport& report) {
+    auto taken = std::visit([this](const auto& one) { return take(one); }, report);
+    carry_out();
+    return taken;
+}
+
+void Coordinator::store_gone() {
+    beginning_.reset();
+    has_snapshot_ = false;
+}
+
+void Coordinator::stop() {
+    member_.stop(clock_.now());
+    carry_out();
+}
+
+/// Somebody else's change of the guard or of the cap, or none of them there.
+void Coordinator::pass_found(const KernelState& observed) {
+    if (observed.root && observed.root->link_rate) link_rate_ = *observed.root->link_rate;
+    const ClassState* guard = find_class(observed, guard_class);
+    const ClassState* cap = find_class(observed, cap_class);
+    const auto set = member_.cap();
+    const bool is_guard_ours = guard != nullptr && guard->lease == node_.guard &&
+                               (guard->expired || !guard->rate);
+    const bool is_cap_ours = cap != nullptr && cap->parent == guard_class &&
+                             (!set || cap->rate == in_kernel(*set));
+    is_kernel_lost_ = is_kernel_lost_ || !is_guard_ours || !is_cap_ours;
+}
+
+/// By now the classes are there again, if they can be.
+void Coordinator::pass_ended() {
+    if (!std::exchange(is_kernel_lost_, false)) return;
+    member_.kernel_lost(clock_.now());
+    carry_out();
+}
+
+// ---- what the store says --------------------------------------------------------------
+
+Result<void> Coordinator::take(const StoreAnswer& answer) {
+    member_.store_answered(clock_.now(), answer);
+    return {};
+}
+
+Result<void> Coordinator::take(const SnapshotBegins& begins) {
+    if (beginning_ || begins.members > members_max) return out_of_place("a snapshot");
+    has_snapshot_ = false;
+    beginning_ = Snapshot{{begins.revision, begins.settled_by, {}}, begins.members};
+    snapshot_if_complete();
+    return {};
+}
+
+Result<void> Coordinator::take(const ReportedMember& member) {
+    if (!beginning_) return out_of_place("a member");
+    --beginning_->missing;
+    // of unknown hosts there are no more than packets, and none is kept
+    if (const auto host = number_of(member.host)) {
+        beginning_->snapshot.members.push_back(
+            {*host, member.lease,
+             std::make_shared<MemberRecord>(record_from_text(member.text, *host)), member.changed,
+             member.acknowledged});
+    }
+    snapshot_if_complete();
+    return {};
+}
+
+void Coordinator::snapshot_if_complete() {
+    if (beginning_->missing > 0) return;
+    member_.snapshot(clock_.now(), beginning_->snapshot);
+    beginning_.reset();
+    has_snapshot_ = true;
+}
+
+Result<void> Coordinator::take(const ReportedChanges& changes) {
+    if (!has_snapshot_) return out_of_place("changes");
+    if (changes.revision <= member_.view().revision()) return out_of_place("an earlier revision");
+    std::vector<StoreChangeAt> known;
+    for (const ReportedChange& change : changes.changes) {
+        if (auto translated = translate(change)) known.push_back({changes.revision, *translated});
+    }
+    if (!known.empty()) member_.changes(clock_.now(), known);
+    return {};
+}
+
+Result<void> Coordinator::take(const StoreCondition& condition) {
+    if (condition.is_watched) log_info(log_, "etcd: watching {}", condition.text);
+    else log_warning(log_, "HW-501 etcd: {}", condition.text);
+    condition_ = condition;
+    return {};
+}
+
+std::optional<HostNumber> Coordinator::number_of(const std::string& host) const {
+    const auto found = numbers_.find(host);
+    return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<StoreChange> Coordinator::translate(const ReportedChange& change) const {
+    if (const auto* settled = std::get_if<SettledPut>(&change)) return *settled;
+    if (const auto* record = std::get_if<ReportedRecord>(&change)) {
+        const auto host = number_of(record->host);
+        if (!host) return std::nullopt;
+        return RecordPut{*host, record->lease,
+                         std::make_shared<MemberRecord>(record_from_text(record->text, *host))};
+    }
+    if (const auto* gone = std::get_if<ReportedGone>(&change)) {
+        const auto host = number_of(gone->host);
+        return host ? std::optional<StoreChange>(RecordGone{*host}) : std::nullopt;
+    }
+    const auto& put = std::get<ReportedAcknowledgement>(change);
+    const auto host = number_of(put.host);
+    return host ? std::optional<StoreChange>(AcknowledgementPut{*host, put.epoch}) : std::nullopt;
+}
+
+// ---- what is to be done -----------------------------------------------------------------
+
+/// A job wants all it can get as long as it is there.  The configuration's weight goes
+/// before the one that it was started with, but not to whoever uses the name.  A user with
+/// many jobs here does not crowd out the others'.
+std::vector<Demand> Coordinator::demands_of(const std::vector<JobHere>& jobs) const {
+    std::vector<Demand> demands;
+    std::set<JobNumber> known;
+    std::map<uid_t, std::size_t> of_user;
+    for (const JobHere& job : jobs) {
+        const JobNumber number = job_number(cluster_identity(job));
+        if (demands.size() == demands_per_host_max || !known.insert(number).second) continue;
+        if (job.uid != 0 && ++of_user[job.uid] > demands_per_user_max) continue;
+        const auto weight = job.is_granted ? config_.weights.find(job.name) : config_.weights.end();
+        demands.push_back({node_.host, number,
+                           weight == config_.weights.end() ? job.weight : weight->second,
+                           no_limit_wanted});
+    }
+    return demands;
+}
+
+/// The deed's shares are those of the record that the store has now.
+bool Coordinator::set_cap(const SetCap& deed) {
+    if (!change(ChangeClassRate{cap_class, in_kernel(deed.rate)})) return false;
+    job_shares_.clear();
+    const MemberRecordPtr& record = member_.view().host(node_.host).record;
+    for (std::size_t i = 0; record && i < deed.demands.size(); ++i) {
+        job_shares_.emplace(record->demands[i].job, deed.demands[i]);
+    }
+    return true;
+}
+
+/// Below their share where the node is: together its jobs have no more than it.
+std::optional<TrunkDivision> Coordinator::division() const {
+    const auto cap = member_.cap();
+    if (!cap) return std::nullopt;
+    TrunkDivision division{*cap, job_shares_};
+    unsigned __int128 sum = 0;
+    for (const auto& [job, share] : job_shares_) sum += share.value;
+    if (sum <= cap->value) return division;
+    for (auto& [job, share] : division.of_job) {
+        const auto part = static_cast<unsigned __int128>(share.value) * cap->value / sum;
+        share.value = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(part));
+    }
+    return division;
+}
+
+/// The kernel takes no rate above the link's, and none is needed.
+BytesPerSecond Coordinator::in_kernel(BytesPerSecond cap) const {
+    return std::min(cap, link_rate_);
+}
+
+bool Coordinator::change(const Change& change) {
+    const auto made = kernel_.apply(std::span(&change, 1), ApplyMode::in_order);
+    if (!made) log_warning(log_, "HW-502 the trunk's share: {}", made.error().error.message);
+    return made.has_value();
+}
+
+struct Coordinator::Doer {
+    Coordinator& self;
+    RequestId id;
+
+    std::optional<bool> operator()(const SetCap& deed) const {
+        return self.set_cap(deed);
+    }
+    std::optional<bool> operator()(const RefreshGuard&) const {
+        return self.change(RefreshClass{guard_class});
+    }
+    std::optional<bool> operator()(const ReviveGuard&) const {
+        return self.change(ChangeClassLease{guard_class, self.node_.guard, true});
+    }
+    std::optional<bool> operator()(const GrantLease&) const {
+        return ask(GrantOf{std::chrono::ceil<std::chrono::seconds>(self.config_.timing.lease).count()});
+    }
+    std::optional<bool> operator()(const PutRecord& deed) const {
+        return ask(PutRecordText{deed.lease, record_to_text(*deed.record)});
+    }
+    template <class Deed>
+    std::optional<bool> operator()(const Deed& deed) const {
+        return ask(deed);
+    }
+
+    std::optional<bool> ask(StoreVerb verb) const {
+        self.store_.send({id, std::move(verb)});
+        return std::nullopt;
+    }
+};
+
+/// The actions of an event are carried out in their order before the kernel's
+/// answers to them are the next event.
+void Coordinator::carry_out() {
+    for (auto actions = member_.take_actions(); !actions.empty(); actions = member_.take_actions()) {
+        std::vector<KernelAnswer> answers;
+        for (const Action& action : actions) {
+            const auto done = std::visit(Doer{*this, action.id}, action.deed);
+            if (done) answers.push_back({action.id, *done});
+        }
+        for (const KernelAnswer& answer : answers)
+            member_.kernel_answered(clock_.now(), answer.id, answer.done);
+    }
+    tell_cap();
+}
+
+void Coordinator::tell_cap() {
+    if (member_.cap() == told_cap_ || !member_.cap()) return;
+    told_cap_ = member_.cap();
+    log_info(log_, "this node may use {} of the trunk's {}", rate_to_text(told_cap_->bits()),
+              rate_to_text(node_.trunk.capacity.bits()));
+}
+
+// ---- for those who look -------------------------------------------------------------------
+
+nlohmann::json Coordinator::status() const {
+    const StoreView& view = member_.view();
+    std::size_t live = 0;
+    for (HostNumber host = 0; host < node_.hosts.size(); ++host) live += view.host(host).record != nullptr;
+    const auto lease = member_.lease_until();
+    const auto left = lease ? std::max(*lease - clock_.now(), std::chrono::nanoseconds(0))
+                            : std::chrono::nanoseconds(0);
+    nlohmann::json status{{"via", "etcd"},
+                          {"watched", condition_.is_watched},
+                          {"store", condition_.text},
+                          {"settled", view.settled_by() != 0},
+                          {"epoch", view.epoch()},
+                          {"agreed", member_.is_agreed()},
+                          {"waiting_for", view.waiting()},
+                          {"hosts", node_.hosts.size()},
+                          {"live_hosts", live},
+                          {"lease_left_ms", std::chrono::ceil<std::chrono::milliseconds>(left).count()},
+                          {"has_lease", lease.has_value()},
+                          {"trunk_bytes_per_s", node_.trunk.capacity.value},
+                          {"fallback_bytes_per_s", node_.trunk.fallback.value},
+                          {"jobs", jobs_.size()}};
+    status["share_bytes_per_s"] = member_.cap() ? nlohmann::json(member_.cap()->value) : nullptr;
+    return status;
+}
+
+}  // namespace headway

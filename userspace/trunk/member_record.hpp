@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A member's record as it stands in the store.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "trunk/lease_timing.hpp"
+#include "trunk/store_view.hpp"
+
+namespace headway {
+
+/// More demands than that of one host are no record of ours.
+inline constexpr std::size_t demands_per_host_max = 1024;
+
+/// {"configuration": "<16 hexadecimal digits>", "demands": [[job, weight, wanted], ...]}
+[[nodiscard]] std::string record_to_text(const MemberRecord& record);
+
+/// Any text gives a record: of what is none, one with configuration 0, which
+/// nobody has, so that all members go to their fallback while it is there.
+[[nodiscard]] MemberRecord record_from_text(std::string_view text, HostNumber host);
+
+/// The same number on every host; equal for different names once in 2^32.
+[[nodiscard]] JobNumber job_number(std::string_view name);
+
+/// Of all that members must be configured with alike; never 0.
+[[nodiscard]] std::uint64_t configuration_digest(const SharedTrunk& trunk, const LeaseTiming& timing,
+                                                 std::span<const std::string> hosts);
+
+}  // namespace headway

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much of a trunk each host and each of its jobs may use: a function of the
+// demands alone, in whole numbers, so that everybody who computes it from the
+// same demands gets the same shares, in whatever order they came.
+//
+// Max-min: what a job or host does not want is divided among those that want
+// more.  No host has less than the fallback, which it falls back to by itself
+// when its daemon fails.  The shares of all configured hosts, the fallback for
+// those without a demand, never add up to more than the trunk.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "trunk/trunk.hpp"
+
+namespace headway {
+
+/// Jobs are told apart by their numbers; nothing else follows from those.
+using JobNumber = std::uint32_t;
+
+inline constexpr std::uint32_t share_weight_max = 1000;
+inline constexpr BytesPerSecond no_limit_wanted{UINT64_MAX};
+
+/// A job on a host wants to send across the trunk.  At most one per job and host.
+struct Demand {
+    HostNumber host = 0;
+    JobNumber job = 0;
+    std::uint32_t weight = 1;  ///< 1 .. share_weight_max; a job has the largest of its demands'
+    BytesPerSecond wanted = no_limit_wanted;
+
+    friend bool operator==(const Demand&, const Demand&) = default;
+};
+
+struct Shares {
+    std::vector<BytesPerSecond> of_demand;  ///< in the order of the demands
+    std::vector<BytesPerSecond> of_host;    ///< by host number, without demands the fallback
+};
+
+/// `trunk` fits (check_trunk()).  Demands of hosts beyond the trunk's get nothing.
+/// Less than two bytes per second per demand are lost by rounding down.
+[[nodiscard]] Shares compute_shares(const SharedTrunk& trunk, std::span<const Demand> demands);
+using ShareFunction = Shares (*)(const SharedTrunk& trunk, std::span<const Demand> demands);
+
+}  // namespace headway
