@@ -1,0 +1,106 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""tests/layout lets userspace/ pass, and refuses what its head forbids."""
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# A small tree of the same kind: headwayd, its planner, and a model that the planner may ask.
+GOOD = {
+    "daemon/main.cpp": ["jobs/table.hpp"],
+    "jobs/table.hpp": ["plan/planner.hpp"],
+    "plan/planner.hpp": ["base/rate.hpp"],
+    "plan/planner_algorithms.cpp": ["plan/planner.hpp", "model/matb.hpp"],
+    "model/matb.hpp": ["base/rate.hpp"],
+    "model/matb.cpp": ["model/matb.hpp"],
+    "study/fit.hpp": ["model/matb.hpp"],
+    "cli/main.cpp": ["study/fit.hpp", "jobs/table.hpp"],
+    "base/rate.hpp": [],
+}
+PAGE = ("``base/`` ``cli/`` ``daemon/`` ``jobs/`` ``model/`` ``plan/`` ``study/``\n"
+        "``userspace/plan/planner.hpp`` ``plan_all()`` and ``plan/planner.hpp``\n")
+
+
+def layout(tree, *options):
+    return subprocess.run([ROOT / "tests/layout", "--tree", tree, *options], text=True,
+                          capture_output=True, check=False)
+
+
+class Layout(unittest.TestCase):
+    def answer(self, *options, page=PAGE, **changed):
+        """What it says of GOOD with other includes of some files: base__rate_hpp=["..."]."""
+        files = dict(GOOD) | {name.replace("__", "/").replace("_hpp", ".hpp").replace("_cpp", ".cpp"): value
+                              for name, value in changed.items()}
+        with tempfile.TemporaryDirectory() as folder:
+            for name, includes in files.items():
+                file = pathlib.Path(folder, "userspace", name)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text("// A comment\nvoid plan_all();\n" + "".join(f'#include "{one}"\n' for one in includes))
+            text = pathlib.Path(folder, "Documentation/architecture.rst")
+            text.parent.mkdir()
+            text.write_text(page)
+            return layout(folder, *options)
+
+    def refused(self, sentence, **changed):
+        answer = self.answer(**changed)
+        self.assertEqual(answer.returncode, 1, answer.stderr)
+        self.assertIn(sentence, answer.stdout)
+
+    def test_the_real_tree(self):
+        answer = layout(ROOT)
+        self.assertEqual((answer.returncode, answer.stdout, answer.stderr), (0, "", ""))
+
+    def test_a_good_tree(self):
+        answer = self.answer()
+        self.assertEqual((answer.returncode, answer.stdout), (0, ""))
+
+    def test_two_folders_that_include_each_other(self):
+        self.refused("folders in a circle: base/rate.hpp includes plan/planner.hpp; plan/planner.hpp "
+                     "includes base/rate.hpp", base__rate_hpp=["plan/planner.hpp"])
+
+    def test_a_circle_of_three(self):
+        self.refused("folders in a circle", base__rate_hpp=["jobs/table.hpp"])
+
+    def test_a_circle_that_headwayd_does_not_reach(self):
+        self.refused("folders in a circle", model__matb_cpp=["model/matb.hpp", "study/fit.hpp"])
+
+    def test_a_study_in_headwayd(self):
+        self.refused("headwayd is made of study/fit.hpp, through jobs/table.hpp",
+                     jobs__table_hpp=["study/fit.hpp"])
+
+    def test_a_model_past_the_planner(self):
+        self.refused("headwayd is made of model/matb.hpp, through jobs/table.hpp",
+                     jobs__table_hpp=["model/matb.hpp", "plan/planner.hpp"])
+
+    def test_a_model_by_a_source_of_a_header(self):
+        self.refused("headwayd is made of study/fit.hpp, through jobs/table.cpp",
+                     jobs__table_cpp=["study/fit.hpp", "jobs/table.hpp"])
+
+    def test_the_daemon_in_the_command_line(self):
+        self.refused("cli/main.cpp includes daemon/loop.hpp, which belongs to a program",
+                     cli__main_cpp=["daemon/loop.hpp"], daemon__loop_hpp=[])
+
+    def test_a_folder_that_the_page_does_not_name(self):
+        self.refused("does not name the folder new/", new__one_hpp=[])
+
+    def test_a_file_that_is_not_there(self):
+        self.refused("names userspace/plan/other.cpp, which is not there",
+                     page=PAGE + "``userspace/plan/other.cpp``")
+
+    def test_a_function_that_is_not_there(self):
+        self.refused("names plan_one() of plan/planner.hpp, which is not there",
+                     page=PAGE + "``plan/planner.hpp``\n``plan_one()``")
+        self.refused("names Planner::plan_all() of plan/planner.hpp, which is not there",
+                     page=PAGE + "``plan/planner.hpp`` ``plan_all()``; ``Planner::plan_all()``")
+
+    def test_lines(self):
+        answer = self.answer("--lines")
+        self.assertRegex(answer.stdout, r"(?m)^ +7 +5  plan/\n")
+        self.assertRegex(answer.stdout, r"(?m)^ +15 +10  without model/$", answer.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
