@@ -58,7 +58,7 @@ cert_file = "/cert"
 key_file = "/key"
 user = "node"
 password_file = "/password"
-policy = "equal-per-host"
+share = "host"
 fallback = "1mbit"
 lease_s = 20
 expires_ms = 4000
@@ -84,6 +84,16 @@ weights = { solver = 3 }
                         "--timeout-ms", "1000"}));
 }
 
+TEST(CoordinationConfig, TheOldNameOfShareIsRefusedWithTheNewOne) {
+    for (const auto& [old, now] : {std::pair{"equal-per-host", "host"}, {"equal-per-job", "job"}}) {
+        const auto config = parse("policy = \"" + std::string(old) + "\"\n");
+        ASSERT_FALSE(config);
+        const std::string told = config.error()[0].to_string();
+        EXPECT_NE(told.find("it is called share"), std::string::npos) << told;
+        EXPECT_NE(told.find("write share = \"" + std::string(now) + "\""), std::string::npos) << told;
+    }
+}
+
 TEST(CoordinationConfig, TellsMistakes) {
     struct Mistake {
         const char* text;
@@ -97,7 +107,8 @@ TEST(CoordinationConfig, TellsMistakes) {
              {"ca_file = \"ca\"\n", "coordination.ca_file"},
              {"cert_file = \"/cert\"\n", "coordination.cert_file"},
              {"user = \"node\"\n", "coordination.user"},
-             {"policy = \"fair\"\n", "coordination.policy"},
+             {"share = \"fair\"\n", "coordination.share"},
+             {"policy = \"equal-per-host\"\n", "coordination.policy"},
              {"fallback = \"1\"\n", "coordination.fallback"},
              {"weights = 3\n", "coordination.weights"},
              {"weights = { a = 0 }\n", "coordination.weights"},

@@ -63,20 +63,11 @@ void read_divisor(TomlReader& reader, PlanPolicy& policy) {
         static_cast<std::uint32_t>(std::lround(*divisor * divisor_one));
 }
 
-void read_share(TomlReader& reader, PolicyConfig& policy) {
-    const auto share = reader.string("share");
-    if (!share || share->value == "job") return;
-    policy.share = SharePolicy::per_host;
-    if (share->value == "host") return;
-    reader.error(share->line, "share", fmt::format("\"{}\" is unknown", share->value),
-                 "write \"job\" (default) or \"host\"");
-}
-
 PolicyConfig read_policy(TomlReader& reader) {
     PolicyConfig policy;
     read_utilisation(reader, policy.plan);
     read_divisor(reader, policy.plan);
-    read_share(reader, policy);
+    policy.share = read_share(reader);
     if (const auto bytes = reader.integer("min_message_bytes")) {
         if (bytes->value < 0) {
             reader.error(bytes->line, "min_message_bytes", "it is negative",

@@ -86,13 +86,11 @@ void read_weights(TomlReader& reader, CoordinationConfig& config) {
 }
 
 void read_policy(TomlReader& reader, CoordinationConfig& config) {
+    config.policy = read_share(reader);
     if (const auto policy = reader.string("policy")) {
-        if (policy->value == "equal-per-host") {
-            config.policy = SharePolicy::per_host;
-        } else if (policy->value != "equal-per-job") {
-            reader.error(policy->line, "policy", fmt::format("\"{}\" is unknown", policy->value),
-                         "write \"equal-per-job\" (default) or \"equal-per-host\"");
-        }
+        reader.error(policy->line, "policy", "it is called share, as in [policy]",
+                     fmt::format("write share = \"{}\"",
+                                 policy->value == "equal-per-host" ? "host" : "job"));
     }
     if (const auto fallback = reader.string("fallback")) {
         const auto rate = parse_rate(fallback->value);
@@ -164,6 +162,16 @@ void read_retransmitted(TomlReader& reader, FeedbackBounds& bounds) {
 }
 
 }  // namespace
+
+SharePolicy read_share(TomlReader& reader) {
+    const auto share = reader.string("share");
+    if (!share || share->value == "job") return SharePolicy::per_job;
+    if (share->value != "host") {
+        reader.error(share->line, "share", fmt::format("\"{}\" is unknown", share->value),
+                     "write \"job\" (default) or \"host\"");
+    }
+    return SharePolicy::per_host;
+}
 
 std::optional<CoordinationConfig> read_coordination(TomlReader& reader) {
     const auto via = reader.string("via");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The readers of headway.toml's tables [coordination] and [feedback].  Mistakes are
-// kept in the reader, with their lines.
+// kept in the reader, with their lines.  What tables have in common is read by one function.
 #pragma once
 
 #include <optional>
@@ -11,6 +11,9 @@
 namespace headway {
 
 class TomlReader;  // its header has all of toml++
+
+/// "share" of any table: the jobs' own, if it is not there.
+[[nodiscard]] SharePolicy read_share(TomlReader& reader);
 
 /// None: via = "none", or a mistake.
 [[nodiscard]] std::optional<CoordinationConfig> read_coordination(TomlReader& reader);
