@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# In a guest of vm-run --icount --faster 50: headway measure finds networks that are known.
+# KTAP on standard output.
+#
+#   tests/vm/vm-run --icount --faster 50 -- tests/measure/guest.sh [NETWORK...]
+#
+# Agents run in nodes that have a monotonic clock each: nothing compares two of them.
+set -euo pipefail
+
+# shellcheck source=tests/lib/topology.sh
+. "$HW_ROOT/tests/lib/topology.sh"
+# shellcheck source=tests/measure/tree.sh
+. "$HW_ROOT/tests/measure/tree.sh"
+# shellcheck source=tests/lib/ktap.sh
+. "$HW_ROOT/tests/lib/ktap.sh"
+
+work=/tmp/measure
+check=$HW_ROOT/tests/measure/check_measured.py
+
+two_clusters() {
+	cat <<-TREE
+		switch A
+		switch B A 1250 50 32768
+		node a0 A 1000 65536
+		node a1 A 1000 65536
+		node a2 A 1000 65536
+		node a3 A 1000 65536
+		node b0 B 1000 65536
+		node b1 B 1000 65536
+		node b2 B 1000 65536
+		node b3 B 1000 65536
+	TREE
+}
+
+# What launches an agent: in its node, with a monotonic clock that is off by an hour for each.
+write_launcher() {
+	local node offset=0
+	for node in $(hw_nodes); do
+		offset=$((offset + 3600))
+		echo "$node $(hw_node_pid "$node") $offset"
+	done >$work/nodes
+	cat >$work/launch <<-'LAUNCH'
+		#!/bin/bash
+		node=$1
+		shift
+		while read -r name pid offset; do
+			[[ $name != "$node" ]] || exec nsenter --target "$pid" --net --mount --uts -- \
+				unshare --time --monotonic "$offset" --fork -- "$@"
+		done </tmp/measure/nodes
+		echo "there is no node $node" >&2
+		exit 1
+	LAUNCH
+	chmod +x $work/launch
+}
+
+# measure NAME [OPTION...]: from the first node's place in the network
+measure() {
+	local name=$1
+	shift
+	$work/headway measure --launch "$work/launch {host}" --patience 120 --max-load 100 \
+		--hosts "$(hw_nodes | xargs)" --output "$work/$name.json" "$@"
+}
+
+test_network() {
+	local name=$1
+	"$name" >$work/$name.tree
+	hw_tree <$work/$name.tree
+	write_launcher
+	mapfile -t hosts < <(hw_nodes)
+	ktap_check "$name: it is measured" measure $name --hosts "${hosts[@]}" --write $work/$name.toml
+	ktap_check "$name: what was found is what there is" python3 "$check" $work/$name.tree $work/$name.json
+	[[ ! -d ${HW_OUT:-/nonexistent} ]] || cp $work/$name.* "$HW_OUT"
+	hw_down
+}
+
+mkdir -p $work
+# from memory: a guest that waits for the host's disk sees any amount of time go by
+cp "$HW_BUILD/bin/headway" $work
+networks=("$@")
+((${#networks[@]})) || networks=(two_clusters)
+for network in "${networks[@]}"; do
+	test_network "$network"
+done
+ktap_end

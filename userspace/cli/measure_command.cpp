@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/measure_command.hpp"
+
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "cli/network_options.hpp"
+#include "cli/progress.hpp"
+#include "daemon/config_report.hpp"
+#include "formats/simgrid_platform.hpp"
+#include "formats/slurm_topology.hpp"
+#include "formats/topology_toml.hpp"
+#include "json/json_text.hpp"
+#include "measure/agent.hpp"
+#include "measure/measured_document.hpp"
+#include "measure/measured_tree.hpp"
+#include "measure/remote_laboratory.hpp"
+#include "model/byte_size.hpp"
+#include "model/hostlist.hpp"
+
+namespace headway {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr std::size_t measured_hosts_max = 256;
+constexpr const char* default_launch = "ssh -o BatchMode=yes {host}";
+
+ExitStatus tell(const Error& error, ExitStatus status) {
+    std::istringstream lines(error.message);
+    for (std::string line; std::getline(lines, line);) fmt::print(stderr, "headway measure: {}\n", line);
+    return status;
+}
+
+/// As a shell would, without its quotes: words are separated by blanks.
+std::vector<std::string> words_of(const std::string& text) {
+    std::istringstream stream(text);
+    std::vector<std::string> words;
+    for (std::string word; stream >> word;) words.push_back(std::move(word));
+    return words;
+}
+
+/// NAME or NAME=ADDRESS: a host by a name, and what the others call it.
+Result<std::vector<MeasuredHost>> chosen_hosts(const std::vector<std::string>& lists) {
+    std::vector<MeasuredHost> hosts;
+    for (const std::string& list : lists) {
+        const auto equals = list.find('=');
+        if (equals != std::string::npos) {
+            hosts.push_back({list.substr(0, equals), list.substr(equals + 1)});
+            continue;
+        }
+        const auto names = parse_hostlist(list, measured_hosts_max);
+        if (!names) return tl::unexpected(names.error().within("--hosts"));
+        for (const std::string& name : *names) hosts.push_back({name, name});
+    }
+    if (hosts.size() < 2) return failure("--hosts: a network has two hosts at least");
+    if (hosts.size() > measured_hosts_max) return failure("--hosts: at most {} are measured at once", measured_hosts_max);
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            if (hosts[i].name == hosts[j].name) return failure("--hosts: {} is named twice", hosts[i].name);
+        }
+        auto address = resolve_host(hosts[i].address);
+        if (!address) return tl::unexpected(address.error().within("--hosts"));
+        hosts[i].address = std::move(*address);
+    }
+    return hosts;
+}
+
+Result<std::string> own_program() {
+    std::error_code error;
+    const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+    if (error) return failure("--program: this program's own path cannot be read: {}", error.message());
+    return path.string();
+}
+
+Result<LaboratoryOptions> laboratory_options(const MeasureOptions& options) {
+    LaboratoryOptions made;
+    made.launch = words_of(options.launch);
+    if (made.launch.empty()) return failure("--launch: there is no command");
+    auto program = options.program.empty() ? own_program() : Result<std::string>(options.program);
+    if (!program) return tl::unexpected(program.error());
+    made.agent_command = {*program, "measure", "--agent", "--port", std::to_string(options.first_port)};
+    made.start_patience = std::chrono::seconds(options.patience_s);
+    made.load_share = options.max_load_percent / 100.0;
+    const auto bytes = parse_byte_size(options.max_bytes);
+    if (!bytes) return tl::unexpected(bytes.error().within("--max-bytes"));
+    made.bytes_max = *bytes;
+    return made;
+}
+
+enum class WrittenAs { toml, slurm, simgrid };
+
+Result<WrittenAs> format_of(const std::string& file) {
+    const std::string end = std::filesystem::path(file).extension().string();
+    if (end == ".toml") return WrittenAs::toml;
+    if (end == ".conf") return WrittenAs::slurm;
+    if (end == ".xml") return WrittenAs::simgrid;
+    return failure("--write: the name of {} does not tell its format; end it in .toml (headway.toml), .conf (Slurm's "
+                   "topology.conf) or .xml (SimGrid)",
+                   file);
+}
+
+Result<WrittenTopology> written(const NetworkTree& tree, WrittenAs format) {
+    if (format == WrittenAs::simgrid) return write_simgrid_platform(tree);
+    if (format == WrittenAs::slurm) return write_slurm_topology(tree, {});
+    return WrittenTopology{"# Written by headway measure.\n" + write_topology_toml(tree), {}};
+}
+
+/// Nothing is written unless everything can be.
+Result<void> write_files(const NetworkTree& tree, const std::vector<std::string>& files) {
+    std::vector<WrittenTopology> texts;
+    for (const std::string& file : files) {
+        auto text = written(tree, *format_of(file));
+        if (!text) return tl::unexpected(text.error().within(file));
+        texts.push_back(std::move(*text));
+    }
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        if (!write_file("measure", files[i], texts[i].text)) return failure("nothing more is written");
+        for (const std::string& loss : texts[i].losses) fmt::print(stderr, "headway measure: {}: {}\n", files[i], loss);
+    }
+    return {};
+}
+
+struct Described {
+    std::optional<ComparedNetwork> links;
+};
+
+/// Read before anything is sent: a mistake in it is told at once.
+std::optional<Described> read_description(const std::string& file, const std::vector<std::string>& hosts) {
+    if (file.empty()) return Described{};
+    const auto text = read_text_file(file, config_file_max_bytes);
+    if (!text) {
+        report_config_errors(text.error());
+        return std::nullopt;
+    }
+    const auto topology = parse_topology_toml(*text, file);
+    if (!topology) {
+        report_config_errors(topology.error());
+        return std::nullopt;
+    }
+    auto links = links_of(topology->network, hosts);
+    if (!links) {
+        fmt::print(stderr, "headway measure: {}: {}\n", file, links.error().message);
+        return std::nullopt;
+    }
+    return Described{std::move(*links)};
+}
+
+ExitStatus measure(const MeasureOptions& options) {
+    for (const std::string& file : options.write) {
+        if (const auto format = format_of(file); !format) return tell(format.error(), ExitStatus::bad_config);
+    }
+    const auto hosts = chosen_hosts(options.hosts);
+    if (!hosts) return tell(hosts.error(), ExitStatus::bad_config);
+    auto settings = laboratory_options(options);
+    if (!settings) return tell(settings.error(), ExitStatus::bad_config);
+    MeasureCircumstances circumstances;
+    for (const MeasuredHost& host : *hosts) {
+        circumstances.hosts.push_back(host.name);
+        circumstances.addresses.push_back(host.address);
+    }
+    const auto described = read_description(options.config, circumstances.hosts);
+    if (!described) return ExitStatus::bad_config;
+
+    const SteadyClock clock;
+    const auto began = clock.now();
+    const auto laboratory = RemoteLaboratory::open(*hosts, std::move(*settings));
+    if (!laboratory) return tell(laboratory.error(), ExitStatus::failure);
+    Progress bar(std::cerr, clock, is_terminal_stderr(), "measuring");
+    constexpr double steps = 1000;
+    NetworkMeasurement measurement(**laboratory, circumstances.hosts, [&](const std::string&, double done) {
+        bar.show(static_cast<std::uint64_t>(done * steps), static_cast<std::uint64_t>(steps));
+    });
+    const auto network = measurement.run();
+    bar.erase();
+    if (!network) return tell(network.error(), ExitStatus::failure);
+
+    circumstances.nodes = (*laboratory)->node_names();
+    circumstances.bytes_sent = (*laboratory)->bytes_sent();
+    circumstances.start_skew_s = std::chrono::duration<double>((*laboratory)->start_skew()).count();
+    circumstances.seconds = std::chrono::duration<double>(clock.now() - began).count();
+    std::vector<std::string> wrong;
+    if (described->links)
+        wrong = differences(*described->links, links_of(*network), circumstances.hosts, network->resolution_s);
+    const std::string document = json_text(measured_json(*network, circumstances, wrong), 2) + "\n";
+    if (!options.output.empty() && !write_file("measure", options.output, document)) return ExitStatus::failure;
+    fmt::print("{}", options.json ? document : measured_text(*network, circumstances, wrong));
+    if (!options.write.empty()) {
+        const auto tree = network_tree_of(*network, circumstances.hosts, circumstances.addresses);
+        if (!tree) return tell(tree.error(), ExitStatus::failure);
+        if (const auto done = write_files(*tree, options.write); !done) return tell(done.error(), ExitStatus::failure);
+    }
+    return wrong.empty() ? ExitStatus::ok : ExitStatus::failure;
+}
+
+}  // namespace
+
+MeasureCommand::MeasureCommand(const CommandLine& line)
+    : Command(line, "measure", "find out what the network between hosts is, by trying it") {
+    options_.launch = default_launch;
+    options_.max_bytes = "2GiB";
+    verb().add_option("--hosts", options_.hosts, "who takes part: lists such as a[0-3],b[0-3], or name=address");
+    verb()
+        .add_option("--launch", options_.launch, "what starts a program on a host, such as \"srun -w {host} -n 1\"")
+        .shows_default();
+    verb().add_option("--program", options_.program, "headway on the hosts (default: where this one is)");
+    verb().add_option("--config", options_.config, "a headway.toml to compare with");
+    verb().add_option("--write", options_.write,
+                      "describe the network in this file, by its name: .toml, .conf (Slurm) or .xml (SimGrid)");
+    verb().add_option("--output", options_.output, "write the JSON document to this file");
+    verb()
+        .add_option("--max-load", options_.max_load_percent,
+                    "per cent of the time that a host's link may be busy with the measurement")
+        .between(1U, 100U)
+        .shows_default();
+    verb().add_option("--max-bytes", options_.max_bytes, "end when so much has been sent").shows_default();
+    verb()
+        .add_option("--patience", options_.patience_s, "seconds that a host may take to answer first")
+        .between(1U, 600U)
+        .shows_default();
+    verb()
+        .add_option("--port", options_.first_port, "the first of three ports that hosts listen on (0: any)")
+        .between(0U, 65533U)
+        .shows_default();
+    verb().add_flag("--json", options_.json, "print the JSON document");
+    verb().add_flag("--agent", options_.agent, "be the part on a host; headway measure starts it");
+}
+
+ExitStatus MeasureCommand::run() const {
+    if (!options_.agent) return measure(options_);
+    const auto done = run_agent(std::cin, std::cout, static_cast<std::uint16_t>(options_.first_port));
+    return done ? ExitStatus::ok : tell(done.error(), ExitStatus::failure);
+}
+
+}  // namespace headway

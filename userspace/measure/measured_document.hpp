@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The result of `headway measure`: one JSON object.
+//
+//   {"format": "headway-measure", "headway": VERSION, "hosts": [{"name", "address", "node"}],
+//    "bytes_sent", "seconds", "start_skew_s", "resolution_s",
+//    "links": [{"hosts": [below it], "is_trunk", "direction": "up" | "down", "bps", "exact",
+//               "delay_s", "buffer_bytes", "buffer_error_bytes", "buffer_exact"}],
+//    "round_trips": [[i, j, s of the shortest frame, s of a full one]],
+//    "differences": [sentences], "remarks": [sentences]}
+//
+// Bits and bytes are those of the wire; buffers are of frames.  What is not known is null.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "measure/network_difference.hpp"
+#include "measure/network_measurement.hpp"
+
+namespace headway {
+
+struct MeasureCircumstances {
+    std::vector<std::string> hosts;
+    std::vector<std::string> addresses;
+    std::vector<std::string> nodes;  ///< what the hosts call themselves
+    std::uint64_t bytes_sent = 0;
+    double seconds = 0;
+    double start_skew_s = 0;
+};
+
+[[nodiscard]] nlohmann::ordered_json measured_json(const MeasuredNetwork& network,
+                                                   const MeasureCircumstances& circumstances,
+                                                   const std::vector<std::string>& differences);
+
+/// The same for people, without the round trips.
+[[nodiscard]] std::string measured_text(const MeasuredNetwork& network, const MeasureCircumstances& circumstances,
+                                        const std::vector<std::string>& differences);
+
+}  // namespace headway
