@@ -44,22 +44,22 @@ write_launcher() {
 		#!/bin/bash
 		node=$1
 		shift
-		while read -r name pid offset; do
+		while read -r name pid offset <&3; do
 			[[ $name != "$node" ]] || exec nsenter --target "$pid" --net --mount --uts -- \
-				unshare --time --monotonic "$offset" --fork -- "$@"
-		done </tmp/measure/nodes
+				unshare --time --monotonic "$offset" --fork -- "$@" 3<&-
+		done 3</tmp/measure/nodes
 		echo "there is no node $node" >&2
 		exit 1
 	LAUNCH
 	chmod +x $work/launch
 }
 
-# measure NAME [OPTION...]: from the first node's place in the network
+# measure NAME OPTION...
 measure() {
 	local name=$1
 	shift
 	$work/headway measure --launch "$work/launch {host}" --patience 120 --max-load 100 \
-		--hosts "$(hw_nodes | xargs)" --output "$work/$name.json" "$@"
+		--output "$work/$name.json" "$@"
 }
 
 test_network() {
