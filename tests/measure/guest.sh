@@ -33,6 +33,35 @@ two_clusters() {
 	TREE
 }
 
+# Trunks of leaves that one host fills, and one between the pods that takes both leaves.
+three_levels() {
+	cat <<-TREE
+		switch A
+		switch A1 A 900 20 49152
+		switch A2 A 900 30 49152
+		switch B A 1250 100 65536
+		switch B1 B 900 20 49152
+		switch B2 B 700 20 98304
+		node a0 A1 1000 65536
+		node a1 A1 1000 65536
+		node a2 A2 1000 65536
+		node a3 A2 1000 65536
+		node b0 B1 1000 65536
+		node b1 B1 1000 65536
+		node b2 B2 1000 65536
+		node b3 B2 1000 65536
+	TREE
+}
+
+# Nobody sees this trunk by its delay: it answers as fast as one switch, but for a frame's time.
+no_delay() {
+	two_clusters | sed 's/^switch B .*/switch B A 1500 0 131072/'
+}
+
+far_away() {
+	two_clusters | sed 's/^switch B .*/switch B A 1250 10000 1048576/'
+}
+
 # What launches an agent: in its node, with a monotonic clock that is off by an hour for each.
 write_launcher() {
 	local node offset=0
@@ -58,7 +87,7 @@ write_launcher() {
 measure() {
 	local name=$1
 	shift
-	$work/headway measure --launch "$work/launch {host}" --patience 120 --max-load 100 \
+	$work/headway measure --launch "$work/launch {host}" --patience 120 --max-load 100 ${HW_NETWORK_ONLY:+--network-only} \
 		--output "$work/$name.json" "$@"
 }
 

@@ -170,13 +170,26 @@ ExitStatus measure(const MeasureOptions& options) {
     const auto laboratory = RemoteLaboratory::open(*hosts, std::move(*settings));
     if (!laboratory) return tell(laboratory.error(), ExitStatus::failure);
     Progress bar(std::cerr, clock, is_terminal_stderr(), "measuring");
-    constexpr double steps = 1000;
-    NetworkMeasurement measurement(**laboratory, circumstances.hosts, [&](const std::string&, double done) {
-        bar.show(static_cast<std::uint64_t>(done * steps), static_cast<std::uint64_t>(steps));
-    });
+    const double parts = options.network_only ? 1 : 2;
+    const auto show = [&](double before) {
+        return [&bar, parts, before](const std::string&, double done) {
+            constexpr double steps = 1000;
+            bar.show(static_cast<std::uint64_t>((before + done) / parts * steps), static_cast<std::uint64_t>(steps));
+        };
+    };
+    NetworkMeasurement measurement(**laboratory, circumstances.hosts, show(0));
     const auto network = measurement.run();
+    if (!network) {
+        bar.erase();
+        return tell(network.error(), ExitStatus::failure);
+    }
+    auto messages = options.network_only
+                        ? Result<MeasuredMessages>(failure(""))
+                        : measure_messages(**laboratory, *network, circumstances.hosts, show(1));
     bar.erase();
-    if (!network) return tell(network.error(), ExitStatus::failure);
+    // what was found of the network stays of use
+    if (!messages && !options.network_only) tell(messages.error().within("messages"), ExitStatus::failure);
+    const MeasuredMessages* found = messages ? &*messages : nullptr;
 
     circumstances.nodes = (*laboratory)->node_names();
     circumstances.bytes_sent = (*laboratory)->bytes_sent();
@@ -185,15 +198,15 @@ ExitStatus measure(const MeasureOptions& options) {
     std::vector<std::string> wrong;
     if (described->links)
         wrong = differences(*described->links, links_of(*network), circumstances.hosts, network->resolution_s);
-    const std::string document = json_text(measured_json(*network, circumstances, wrong), 2) + "\n";
+    const std::string document = json_text(measured_json(*network, found, circumstances, wrong), 2) + "\n";
     if (!options.output.empty() && !write_file("measure", options.output, document)) return ExitStatus::failure;
-    fmt::print("{}", options.json ? document : measured_text(*network, circumstances, wrong));
+    fmt::print("{}", options.json ? document : measured_text(*network, found, circumstances, wrong));
     if (!options.write.empty()) {
         const auto tree = network_tree_of(*network, circumstances.hosts, circumstances.addresses);
         if (!tree) return tell(tree.error(), ExitStatus::failure);
         if (const auto done = write_files(*tree, options.write); !done) return tell(done.error(), ExitStatus::failure);
     }
-    return wrong.empty() ? ExitStatus::ok : ExitStatus::failure;
+    return wrong.empty() && (found != nullptr || options.network_only) ? ExitStatus::ok : ExitStatus::failure;
 }
 
 }  // namespace
@@ -225,6 +238,7 @@ MeasureCommand::MeasureCommand(const CommandLine& line)
         .add_option("--port", options_.first_port, "the first of three ports that hosts listen on (0: any)")
         .between(0U, 65533U)
         .shows_default();
+    verb().add_flag("--network-only", options_.network_only, "tree, capacities, delays and buffers; no messages");
     verb().add_flag("--json", options_.json, "print the JSON document");
     verb().add_flag("--agent", options_.agent, "be the part on a host; headway measure starts it");
 }

@@ -20,6 +20,7 @@ struct MeasureOptions {
     std::uint32_t max_load_percent = 25;
     std::uint32_t patience_s = 30;
     std::uint32_t first_port = 0;
+    bool network_only = false;
     bool json = false;
     bool agent = false;
 };

@@ -99,7 +99,8 @@ Result<AgentJson> Agent::send(const AgentJson& command) {
     if (destinations.empty()) return failure("a bulk goes to somebody");
     const std::chrono::nanoseconds duration(command.at("duration_ns").get<std::int64_t>());
     const auto sent = send_bulk({token_, command.at("run").get<std::uint32_t>(), self_}, destinations,
-                                std::min<std::chrono::nanoseconds>(duration, bulk_longest));
+                                std::min<std::chrono::nanoseconds>(duration, bulk_longest),
+                                command.at("bytes_per_s").get<double>());
     if (!sent) return tl::unexpected(sent.error());
     AgentJson list = AgentJson::array();
     for (const SentFlow& flow : *sent) list.push_back({flow.frames, flow.wire_bytes, flow.waits});

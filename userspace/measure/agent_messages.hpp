@@ -8,7 +8,8 @@
 //   {"do": "peers", "token": T, "self": I, "list": [[ADDRESS, DATA, ECHO, TCP], ...]}
 //   {"do": "nothing"}
 //   {"do": "mesh", "patience_ms": MS}
-//   {"do": "bulk", "run": R, "to": [I, ...], "duration_ns": NS}    -> "sent": [[frames, wire bytes, waits], ...]
+//   {"do": "bulk", "run": R, "to": [I, ...], "duration_ns": NS, "bytes_per_s": B or 0}
+//                                     -> "sent": [[frames, wire bytes, waits], ...]
 //   {"do": "probe", "run": R, "to": I, "count": N, "full": B, "interval_ns": NS}
 //                                     -> "round_trip_s": [...], "lost": N, "wire_bytes": N
 //   {"do": "arrivals", "run": R}      -> "from": [[I, frames, bytes_per_s], ...], "drops": N

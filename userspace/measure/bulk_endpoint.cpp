@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -297,8 +298,34 @@ void FrameEcho::receive() {
 
 // ------------------------------------------------------------------------- sending
 
+namespace {
+
+/// Sleeps until the bytes so far are due.
+class Pace {
+public:
+    explicit Pace(double bytes_per_s) : bytes_per_s_(bytes_per_s), next_(SteadyTime::now()) {
+        // by default a sleep may take 50 us longer, which is four frames of 1 Gbit/s
+        if (bytes_per_s_ > 0) ::prctl(PR_SET_TIMERSLACK, 1);
+    }
+
+    void add(std::uint32_t bytes) {
+        if (bytes_per_s_ <= 0) return;
+        next_ += std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * bytes / bytes_per_s_));
+    }
+
+    void wait() const {
+        if (bytes_per_s_ > 0) std::this_thread::sleep_until(next_);
+    }
+
+private:
+    double bytes_per_s_;
+    SteadyTime::time_point next_;
+};
+
+}  // namespace
+
 Result<std::vector<SentFlow>> send_bulk(const BulkSender& sender, std::span<const SocketAddress> destinations,
-                                        std::chrono::nanoseconds duration) {
+                                        std::chrono::nanoseconds duration, double wire_bytes_per_s) {
     std::vector<Outlet> outlets;
     for (const SocketAddress& to : destinations) {
         auto outlet = open_outlet(to);
@@ -308,8 +335,10 @@ Result<std::vector<SentFlow>> send_bulk(const BulkSender& sender, std::span<cons
     std::vector<SentFlow> sent(outlets.size());
     std::vector<std::byte> frame(datagram_max_bytes);
     std::minstd_rand lengths(sender.run * 1000 + sender.self + 1);
+    Pace pace(wire_bytes_per_s);
     const auto end = SteadyTime::now() + duration;
     for (std::size_t i = 0; SteadyTime::now() < end; i = (i + 1) % outlets.size()) {
+        pace.wait();
         const Outlet& outlet = outlets[i];
         const std::uint32_t most = outlet.payload_max_bytes;
         const std::size_t payload = most - lengths() % (most / 4);
@@ -328,7 +357,9 @@ Result<std::vector<SentFlow>> send_bulk(const BulkSender& sender, std::span<cons
             return errno_failure("sending");
         }
         ++sent[i].frames;
-        sent[i].wire_bytes += wire_bytes_of(payload, outlet.header_bytes);
+        const std::uint32_t bytes = wire_bytes_of(payload, outlet.header_bytes);
+        sent[i].wire_bytes += bytes;
+        pace.add(bytes);
     }
     return sent;
 }

@@ -105,10 +105,12 @@ struct SentFlow {
 
 /// To every destination in turn, as fast as frames are taken, for so long.  Frames differ in
 /// length by a quarter: of equal ones that two hosts send at the same rate, a full queue
-/// may drop always the same host's.
+/// may drop always the same host's.  With a rate, all destinations together get that much;
+/// a host that is late catches up with a few frames at once.
 [[nodiscard]] Result<std::vector<SentFlow>> send_bulk(const BulkSender& sender,
                                                       std::span<const SocketAddress> destinations,
-                                                      std::chrono::nanoseconds duration);
+                                                      std::chrono::nanoseconds duration,
+                                                      double wire_bytes_per_s = 0);
 
 /// Without an interval, a frame is sent when the one before has come back.
 [[nodiscard]] Result<ProbeOutcome> probe_round_trips(const BulkSender& sender,

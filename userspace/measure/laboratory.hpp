@@ -26,7 +26,7 @@ namespace headway {
 struct Flow {
     std::size_t from = 0;
     std::size_t to = 0;
-    friend bool operator==(const Flow&, const Flow&) = default;
+    double bytes_per_s = 0;  ///< of wire bytes; 0: as fast as the interface takes them
 };
 
 /// Round trips of single frames, `interval` apart.

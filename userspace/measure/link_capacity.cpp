@@ -2,6 +2,9 @@
 #include "measure/link_capacity.hpp"
 
 #include <algorithm>
+#include <set>
+
+#include "measure/confidence.hpp"
 
 namespace headway {
 namespace {
@@ -9,7 +12,7 @@ namespace {
 // What a flow may lack of its hosts' best without having met another's frames.
 constexpr double slowed_share = 0.96;
 // What a full link may lack of the most it carried, from one bulk to the next.
-constexpr double full_share = 0.985;
+constexpr double full_share = 0.97;
 
 /// Of each host, the most that it has sent and received.
 struct HostBest {
@@ -40,7 +43,7 @@ std::vector<bool> slowed(const HostBest& best, const ObservedBulk& one) {
         // a host that sends several flows divides itself between them
         const double own = best.sent.at(flow.from) / senders_share[flow.from];
         const double possible = std::min(own, best.received.at(flow.to));
-        result.push_back(one.outcome.flows[i].received_bytes_per_s < slowed_share * possible);
+        result.push_back(flow.bytes_per_s == 0 && one.outcome.flows[i].received_bytes_per_s < slowed_share * possible);
     }
     return result;
 }
@@ -80,6 +83,7 @@ LinkCapacities link_capacities(const HostTree& tree, std::span<const ObservedBul
         note_full_interfaces(one, capacities);
     }
     const HostBest best = best_of(observed);
+    std::map<DirectedLink, std::set<std::size_t>> filled_by;
     for (std::size_t k = 0; k < observed.size(); ++k) {
         const auto is_slowed = slowed(best, observed[k]);
         for (std::size_t i = 0; i < is_slowed.size(); ++i) {
@@ -89,10 +93,16 @@ LinkCapacities link_capacities(const HostTree& tree, std::span<const ObservedBul
                 if (loads[k].at(link) >= full_share * capacities[link].bytes_per_s) full.push_back(link);
             }
             for (const DirectedLink& link : full) {
-                if (full.size() == 1) capacities[link].is_exact = true;
+                if (full.size() == 1) filled_by[link].insert(k);
                 else capacities[link].is_shared_guess = true;
             }
         }
+    }
+    for (auto& [link, bulks] : filled_by) {
+        std::vector<double> carried_by;
+        for (const std::size_t k : bulks) carried_by.push_back(loads[k].at(link));
+        const Mean mean = undisturbed_mean(carried_by);
+        capacities[link] = {mean.value, mean.half_width, true, false};
     }
     for (auto& [link, capacity] : capacities) capacity.is_shared_guess &= !capacity.is_exact;
     return capacities;

@@ -19,7 +19,9 @@
 namespace headway {
 
 struct LinkCapacity {
-    double bytes_per_s = 0;  ///< of wire bytes
+    /// Of wire bytes.  The mean of the bulks that filled it, or the most it has carried.
+    double bytes_per_s = 0;
+    double half_width_bytes_per_s = 0;  ///< of the interval of 95 % confidence; infinite of one bulk
     bool is_exact = false;   ///< else: at least that much
     /// Nobody can tell which of these was full: all of them have carried their most together.
     bool is_shared_guess = false;

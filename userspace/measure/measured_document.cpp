@@ -95,9 +95,136 @@ void print_tree(std::string& text, const MeasuredNetwork& network, const std::ve
     }
 }
 
+// ----------------------------------------------------------------------- messages
+
+OrderedJson time_json(const SizedTime& time) {
+    const bool is_known = std::isfinite(time.time_s.half_width);
+    return {{"bytes", time.bytes},
+            {"seconds", time.time_s.value},
+            {"half_width_s", is_known ? OrderedJson(time.time_s.half_width) : OrderedJson()},
+            {"rounds", time.rounds_s.size()},
+            {"retransmissions", time.retransmissions}};
+}
+
+OrderedJson times_json(const std::vector<SizedTime>& times) {
+    OrderedJson list = OrderedJson::array();
+    for (const SizedTime& time : times) list.push_back(time_json(time));
+    return list;
+}
+
+OrderedJson pair_json(const PairMessages& pair, const std::vector<std::string>& hosts) {
+    OrderedJson gap = OrderedJson::array();
+    for (const GapPoint& point : pair.gap) gap.push_back({point.message_bytes, point.gap_s});
+    return {{"from", hosts[pair.from]},
+            {"to", hosts[pair.to]},
+            {"L_s", pair.gap.empty() ? OrderedJson() : OrderedJson(pair.latency_s)},
+            {"g0_s", pair.empty_gap_s.value},
+            {"alpha_s", pair.cost.startup_s},
+            {"beta_s_per_byte", pair.cost.per_byte_s},
+            {"one_way_bytes_per_s", pair.one_way_bytes_per_s},
+            {"both_ways_bytes_per_s", pair.both_ways_bytes_per_s},
+            {"round_trips", times_json(pair.round_trips)},
+            {"gap", std::move(gap)}};
+}
+
+OrderedJson messages_json(const MeasuredMessages& messages, const std::vector<std::string>& hosts) {
+    OrderedJson pairs = OrderedJson::array(), delays = OrderedJson::array(), fans = OrderedJson::array(),
+                all_to_all = OrderedJson::array(), many_to_one = OrderedJson::array();
+    for (const PairMessages& pair : messages.pairs) pairs.push_back(pair_json(pair, hosts));
+    for (const ProcessingDelay& host : messages.hosts) delays.push_back({{"C", host.fixed_s}, {"t", host.per_byte_s}});
+    for (const FanRates& fan : messages.fans)
+        fans.push_back({{"hosts", fan.hosts},
+                        {"direction", fan.is_in ? "in" : "out"},
+                        {"total_bytes_per_s", fan.total_bytes_per_s},
+                        {"fairness", fan.fairness}});
+    for (const AllToAllTimes& all : messages.all_to_all)
+        all_to_all.push_back({{"hosts", all.hosts}, {"times", times_json(all.times)}});
+    for (const ManyToOneTimes& one : messages.many_to_one) {
+        OrderedJson json = time_json(one.time);
+        json["levels"] = OrderedJson::array();
+        for (const EscalationLevel& level : one.levels) json["levels"].push_back({level.time_s, level.probability});
+        many_to_one.push_back(std::move(json));
+    }
+    const bool has_timeout = messages.least_timeout_us > 0;
+    return {{"pairs", std::move(pairs)},
+            {"hosts", std::move(delays)},
+            {"fans", std::move(fans)},
+            {"all_to_all", std::move(all_to_all)},
+            {"many_to_one", std::move(many_to_one)},
+            {"least_retransmission_timeout_s",
+             has_timeout ? OrderedJson(messages.least_timeout_us / 1e6) : OrderedJson()}};
+}
+
+/// As headway fit writes them, and headway predict reads them.
+OrderedJson models_json(const MeasuredMessages& messages) {
+    OrderedJson models = OrderedJson::array();
+    const auto finite = [](double value) { return std::isfinite(value) ? OrderedJson(value) : OrderedJson(); };
+    if (const auto& fitted = messages.contention) {
+        models.push_back({{"model", "contention"},
+                          {"n", fitted->processes},
+                          {"alpha", fitted->cost.startup_s},
+                          {"beta", fitted->cost.per_byte_s},
+                          {"gamma", fitted->signature.ratio},
+                          {"delta_s", fitted->signature.startup_s},
+                          {"M_bytes", finite(fitted->signature.threshold_bytes)}});
+    }
+    if (const auto& fitted = messages.many_to_one_fit; fitted && std::isfinite(fitted->regions.small_bytes)) {
+        OrderedJson sources = OrderedJson::array(), rates = OrderedJson::array();
+        for (const DelayedPath& source : fitted->sources) {
+            sources.push_back({{"C", source.host.fixed_s}, {"t", source.host.per_byte_s}});
+            rates.push_back(source.rate_bytes_per_s);
+        }
+        models.push_back({{"model", "manytoone"},
+                          {"sources", std::move(sources)},
+                          {"rates", std::move(rates)},
+                          {"M1_bytes", fitted->regions.small_bytes},
+                          {"M2_bytes", fitted->regions.large_bytes},
+                          {"C_s", fitted->regions.congested_s},
+                          {"delta1", fitted->regions.small_factor},
+                          {"delta2", fitted->regions.large_factor}});
+    }
+    return models;
+}
+
+std::vector<std::string> all_remarks(const MeasuredNetwork& network, const MeasuredMessages* messages) {
+    auto remarks = network.remarks;
+    if (messages != nullptr) remarks.insert(remarks.end(), messages->remarks.begin(), messages->remarks.end());
+    return remarks;
+}
+
+void print_messages(std::string& text, const MeasuredMessages& messages, const std::vector<std::string>& hosts) {
+    const auto out = std::back_inserter(text);
+    for (const PairMessages& pair : messages.pairs)
+        fmt::format_to(out,
+                       "{} to {}: L {:.2f} us, g(0) {:.2f} us, alpha {:.2f} us, beta {:.3f} ns/byte; one way {:.1f} "
+                       "MB/s, both ways {:.1f} MB/s each\n",
+                       hosts[pair.from], hosts[pair.to], 1e6 * pair.latency_s, 1e6 * pair.empty_gap_s.value,
+                       1e6 * pair.cost.startup_s, 1e9 * pair.cost.per_byte_s, pair.one_way_bytes_per_s / 1e6,
+                       pair.both_ways_bytes_per_s / 1e6);
+    for (const FanRates& fan : messages.fans)
+        fmt::format_to(out, "{} {} {}: {:.1f} MB/s in all, the slowest gets {:.0f} % of the mean\n",
+                       hosts.front(), fan.is_in ? "from" : "to", fan.hosts, fan.total_bytes_per_s / 1e6,
+                       100 * fan.fairness);
+    for (const AllToAllTimes& all : messages.all_to_all) {
+        for (const SizedTime& time : all.times)
+            fmt::format_to(out, "all-to-all of {} hosts, {} bytes: {:.3f} ms (+- {:.3f}), {} retransmissions\n",
+                           all.hosts, time.bytes, 1e3 * time.time_s.value, 1e3 * time.time_s.half_width,
+                           time.retransmissions);
+    }
+    for (const ManyToOneTimes& one : messages.many_to_one) {
+        fmt::format_to(out, "many to one, {} bytes: {:.3f} ms", one.time.bytes, 1e3 * one.time.time_s.value);
+        for (const EscalationLevel& level : one.levels)
+            fmt::format_to(out, ", {:.0f} ms in {:.0f} % of rounds", 1e3 * level.time_s, 100 * level.probability);
+        text += '\n';
+    }
+    if (messages.least_timeout_us > 0)
+        fmt::format_to(out, "least retransmission time-out in force: {:.1f} ms\n", messages.least_timeout_us / 1e3);
+}
+
 }  // namespace
 
-OrderedJson measured_json(const MeasuredNetwork& network, const MeasureCircumstances& circumstances,
+OrderedJson measured_json(const MeasuredNetwork& network, const MeasuredMessages* messages,
+                          const MeasureCircumstances& circumstances,
                           const std::vector<std::string>& differences) {
     OrderedJson hosts = OrderedJson::array(), links = OrderedJson::array(), trips = OrderedJson::array();
     for (std::size_t i = 0; i < circumstances.hosts.size(); ++i)
@@ -119,11 +246,14 @@ OrderedJson measured_json(const MeasuredNetwork& network, const MeasureCircumsta
             {"resolution_s", network.resolution_s},
             {"links", std::move(links)},
             {"round_trips", std::move(trips)},
+            {"messages", messages != nullptr ? messages_json(*messages, circumstances.hosts) : OrderedJson()},
+            {"models", messages != nullptr ? models_json(*messages) : OrderedJson::array()},
             {"differences", differences},
-            {"remarks", network.remarks}};
+            {"remarks", all_remarks(network, messages)}};
 }
 
-std::string measured_text(const MeasuredNetwork& network, const MeasureCircumstances& circumstances,
+std::string measured_text(const MeasuredNetwork& network, const MeasuredMessages* messages,
+                          const MeasureCircumstances& circumstances,
                           const std::vector<std::string>& differences) {
     std::string text;
     print_tree(text, network, circumstances.hosts, network.tree.root(), 0);
@@ -131,7 +261,8 @@ std::string measured_text(const MeasuredNetwork& network, const MeasureCircumsta
     fmt::format_to(out, "\n{} hosts in {:.0f} s, {:.1f} MB sent; hosts began within {:.2f} ms of each other\n",
                    circumstances.hosts.size(), circumstances.seconds,
                    static_cast<double>(circumstances.bytes_sent) / 1e6, 1e3 * circumstances.start_skew_s);
-    for (const std::string& remark : network.remarks) fmt::format_to(out, "note: {}\n", remark);
+    if (messages != nullptr) print_messages(text, *messages, circumstances.hosts);
+    for (const std::string& remark : all_remarks(network, messages)) fmt::format_to(out, "note: {}\n", remark);
     for (const std::string& difference : differences) fmt::format_to(out, "wrong: {}\n", difference);
     return text;
 }

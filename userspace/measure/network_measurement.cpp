@@ -18,7 +18,7 @@ constexpr std::uint32_t probes_per_look = 16;
 // A bulk starts with those: the hosts' speed is not known yet.
 constexpr milliseconds first_duration{5};
 // Frames of a bulk, so that one more or less is no matter.
-constexpr double frames_per_bulk = 1000;
+constexpr double frames_per_bulk = 600;
 // What hosts that begin at different times may spoil of a bulk, at either end.
 constexpr int skews_per_bulk = 8;
 constexpr milliseconds duration_longest{400};
@@ -238,8 +238,10 @@ Result<void> NetworkMeasurement::fill_ports() {
     if (laboratory_.host_count() < 3) return {};
     for (std::size_t host = 0; host < laboratory_.host_count(); ++host) {
         const auto others = nearest_to(host);
-        if (const auto seen = observe({{others[0], host}, {others[1], host}}); !seen)
-            return tl::unexpected(seen.error());
+        // alone it may have met a trunk that is narrower than its own link
+        for (const auto& flows : {std::vector<Flow>{{host, others[0]}}, {{others[0], host}, {others[1], host}}}) {
+            if (const auto seen = observe(flows); !seen) return tl::unexpected(seen.error());
+        }
         advance("ports");
     }
     return {};
@@ -291,16 +293,7 @@ Result<void> NetworkMeasurement::measure_trunk_buffer(std::size_t trunk, bool is
     }
     const Flow probed = flows.back();
     flows.pop_back();
-    double offered = 0;
-    for (const Flow& flow : flows) offered += network_.capacities[{flow.from, true}].bytes_per_s;
-    constexpr double overload = 1.03;
-    if (offered < overload * capacity->second.bytes_per_s) {
-        network_.remarks.push_back(fmt::format(
-            "the buffer before the trunk {} is not known: it takes all hosts to fill it, and none is left to look",
-            name_of(link)));
-        return {};
-    }
-    return measure_buffer(link, std::move(flows), probed);
+    return measure_buffer(link, flows, probed);
 }
 
 Result<void> NetworkMeasurement::measure_port_buffer(std::size_t host) {
@@ -314,13 +307,54 @@ Result<void> NetworkMeasurement::measure_port_buffer(std::size_t host) {
     return measure_buffer(link, {{others[0], host}, {others[1], host}}, {others[2], host});
 }
 
+std::vector<Flow> NetworkMeasurement::filling_only(DirectedLink link, const std::vector<Flow>& flows,
+                                                   Flow probed) const {
+    constexpr double overload = 1.1, other_share = 0.9, enough = 1.03;
+    const double capacity = network_.capacities.at(link).bytes_per_s;
+    const auto probed_path = network_.tree.path(probed);
+    std::map<DirectedLink, double> loads;
+    std::vector<Flow> chosen;
+    double offered = 0;
+    for (Flow flow : flows) {
+        const double most = network_.capacities.at({flow.from, true}).bytes_per_s;
+        const auto path = network_.tree.path(flow);
+        double rate = most;
+        bool is_before = true;  // what is lost behind the link does no harm
+        for (const DirectedLink& other : path) {
+            if (other == link) {
+                is_before = false;
+                continue;
+            }
+            const bool is_probed = std::find(probed_path.begin(), probed_path.end(), other) != probed_path.end();
+            if (!is_probed && (!is_before || network_.tree.is_host(other.node))) continue;
+            const double share = is_probed ? other_share : 1;
+            rate = std::min(rate, share * network_.capacities.at(other).bytes_per_s - loads[other]);
+        }
+        if (rate <= 0) continue;
+        for (const DirectedLink& crossed : path) loads[crossed] += rate;
+        flow.bytes_per_s = rate < most ? rate : 0;
+        offered += rate;
+        chosen.push_back(flow);
+        if (offered >= overload * capacity && chosen.size() > 1) break;
+    }
+    if (offered < enough * capacity) return {};
+    return chosen;
+}
+
 /// A queue that is full of `bytes` makes a frame wait for bytes / capacity.  The frames that
 /// look are short, so that they find room where no long one does: the longest waits are
 /// those of a queue that is full to the last frame.
-Result<void> NetworkMeasurement::measure_buffer(DirectedLink link, std::vector<Flow> flows, Flow probed) {
+Result<void> NetworkMeasurement::measure_buffer(DirectedLink link, const std::vector<Flow>& candidates, Flow probed) {
+    const auto flows = filling_only(link, candidates, probed);
+    if (flows.empty()) {
+        network_.remarks.push_back(fmt::format("the buffer before the link {} is not known: it cannot be filled while a "
+                                               "host looks and no other link of that way is full",
+                                               name_of(link)));
+        return {};
+    }
     const double capacity = network_.capacities.at(link).bytes_per_s;
     const double idle_s = 2 * network_.shortest_s.at(probed.from, probed.to);
-    constexpr double lost_enough = 0.02;
+    constexpr double flat_share = 0.1, flat_frames = 2;
     MeasuredBuffer buffer;
     for (double longer = 1; longer <= 64; longer *= 2) {
         const auto duration = std::min<nanoseconds>(duration_longest, duration_ * static_cast<int>(longer));
@@ -331,18 +365,22 @@ Result<void> NetworkMeasurement::measure_buffer(DirectedLink link, std::vector<F
         advance("buffers");
         const BulkOutcome& outcome = (*seen)->outcome;
         const auto& waits_s = outcome.probes.front().round_trip_s;
-        double sent = 0, received = 0, bytes_sent = 0;
+        double frames = 0, lost = -static_cast<double>(outcome.socket_drops), bytes_sent = 0;
         for (const FlowOutcome& flow : outcome.flows) {
-            sent += static_cast<double>(flow.sent_frames);
-            received += static_cast<double>(flow.received_frames);
+            frames += static_cast<double>(flow.sent_frames);
+            lost += static_cast<double>(flow.sent_frames) - static_cast<double>(flow.received_frames);
             bytes_sent += static_cast<double>(flow.sent_wire_bytes);
         }
-        const double frame = sent > 0 ? bytes_sent / sent : full_frame_bytes;
+        const double frame = frames > 0 ? bytes_sent / frames : full_frame_bytes;
         const double of_frames = (frame - 24) / frame;
-        buffer.bytes = std::max(0.0, quantile(waits_s, 0.9) - idle_s) * capacity * of_frames;
-        buffer.error_bytes =
-            std::max(full_frame_bytes, (quantile(waits_s, 0.97) - quantile(waits_s, 0.75)) / 2 * capacity * of_frames);
-        buffer.is_lower_bound = sent - received - static_cast<double>(outcome.socket_drops) < lost_enough * sent;
+        const auto queued = [&](double part) {
+            return std::max(0.0, quantile(waits_s, part) - idle_s) * capacity * of_frames;
+        };
+        buffer.bytes = queued(0.9);
+        buffer.error_bytes = std::max(full_frame_bytes, (queued(0.97) - queued(0.75)) / 2);
+        // A queue that still grows makes every frame wait longer than the one before.
+        const double flat = std::max(flat_share * buffer.bytes, flat_frames * full_frame_bytes);
+        buffer.is_lower_bound = lost <= 0 || buffer.bytes - queued(0.5) > flat;
         if (!buffer.is_lower_bound || duration == duration_longest) break;
     }
     network_.buffers[link] = buffer;

@@ -64,7 +64,10 @@ private:
     [[nodiscard]] std::vector<Flow> pairs_across(std::size_t trunk) const;
     [[nodiscard]] std::vector<std::size_t> spread(std::vector<std::size_t> hosts) const;
     [[nodiscard]] std::vector<std::size_t> nearest_to(std::size_t host) const;
-    Result<void> measure_buffer(DirectedLink link, std::vector<Flow> flows, Flow probed);
+    /// The flows at such rates that they fill the link, and no other one of the probed path;
+    /// nothing if they cannot.
+    [[nodiscard]] std::vector<Flow> filling_only(DirectedLink link, const std::vector<Flow>& flows, Flow probed) const;
+    Result<void> measure_buffer(DirectedLink link, const std::vector<Flow>& flows, Flow probed);
     Result<void> measure_trunk_buffer(std::size_t trunk, bool is_up);
     Result<void> measure_port_buffer(std::size_t host);
     [[nodiscard]] std::string name_of(DirectedLink link) const;

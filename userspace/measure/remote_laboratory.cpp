@@ -188,8 +188,13 @@ Result<BulkOutcome> RemoteLaboratory::run(const Bulk& bulk) {
     for (std::size_t host = 0; host < hosts_.size(); ++host) {
         if (flows_of[host].empty()) continue;
         std::vector<std::size_t> to;
-        for (const std::size_t flow : flows_of[host]) to.push_back(bulk.flows[flow].to);
-        tasks.push_back({host, {{"do", "bulk"}, {"run", run}, {"to", to}, {"duration_ns", bulk.duration.count()}}});
+        double rate = 0;
+        for (const std::size_t flow : flows_of[host]) {
+            to.push_back(bulk.flows[flow].to);
+            rate += bulk.flows[flow].bytes_per_s;
+        }
+        tasks.push_back({host, {{"do", "bulk"}, {"run", run}, {"to", to}, {"duration_ns", bulk.duration.count()},
+                                {"bytes_per_s", rate}}});
     }
     std::chrono::nanoseconds longest_probe{};
     for (const Probe& probe : bulk.probes) longest_probe = std::max(longest_probe, probe.interval * probe.count);
@@ -246,7 +251,7 @@ Result<void> RemoteLaboratory::collect_arrivals(const Bulk& bulk, std::uint32_t 
             for (const AgentJson& one : answer.at("from")) {
                 const auto sender = one.at(0).get<std::size_t>();
                 for (std::size_t k = 0; k < bulk.flows.size(); ++k) {
-                    if (bulk.flows[k] != Flow{sender, tasks[i].host}) continue;
+                    if (bulk.flows[k].from != sender || bulk.flows[k].to != tasks[i].host) continue;
                     outcome.flows[k].received_frames = one.at(1).get<std::uint64_t>();
                     outcome.flows[k].received_bytes_per_s = one.at(2).get<double>();
                 }
