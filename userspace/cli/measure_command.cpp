@@ -9,7 +9,6 @@
 
 #include "cli/network_options.hpp"
 #include "cli/progress.hpp"
-#include "daemon/config_report.hpp"
 #include "formats/simgrid_platform.hpp"
 #include "formats/slurm_topology.hpp"
 #include "formats/topology_toml.hpp"
@@ -124,29 +123,66 @@ Result<void> write_files(const NetworkTree& tree, const std::vector<std::string>
     return {};
 }
 
-struct Described {
-    std::optional<ComparedNetwork> links;
+/// What a measurement is compared with.  Read before anything is sent, so that a mistake in
+/// it is told at once.
+struct Said {
+    std::optional<ComparedNetwork> description;
+    std::optional<MeasuredRecord> earlier;
 };
 
-/// Read before anything is sent: a mistake in it is told at once.
-std::optional<Described> read_description(const std::string& file, const std::vector<std::string>& hosts) {
-    if (file.empty()) return Described{};
-    const auto text = read_text_file(file, config_file_max_bytes);
-    if (!text) {
-        report_config_errors(text.error());
-        return std::nullopt;
+Result<MeasuredRecord> read_document(const std::string& file) {
+    const auto text = read_text_file(file, data_file_max_bytes);
+    if (!text) return failure("{}", text.error().front().to_string());
+    return read_measured(*text, file);
+}
+
+Result<Said> read_said(const MeasureOptions& options, const std::vector<std::string>& hosts) {
+    Said said;
+    if (!options.config.empty()) {
+        const auto text = read_text_file(options.config, config_file_max_bytes);
+        if (!text) return failure("{}", text.error().front().to_string());
+        const auto topology = parse_topology_toml(*text, options.config);
+        if (!topology) return failure("{}", topology.error().front().to_string());
+        auto links = links_of(topology->network, hosts);
+        if (!links) return tl::unexpected(links.error().within(options.config));
+        said.description = std::move(*links);
     }
-    const auto topology = parse_topology_toml(*text, file);
-    if (!topology) {
-        report_config_errors(topology.error());
-        return std::nullopt;
+    if (!options.since.empty()) {
+        auto earlier = read_document(options.since);
+        if (!earlier) return tl::unexpected(earlier.error());
+        if (earlier->hosts != hosts)
+            return failure("{} is of other hosts, or of the same in another order: {}", options.since,
+                           format_hostlist(earlier->hosts));
+        said.earlier = std::move(*earlier);
     }
-    auto links = links_of(topology->network, hosts);
-    if (!links) {
-        fmt::print(stderr, "headway measure: {}: {}\n", file, links.error().message);
-        return std::nullopt;
+    return said;
+}
+
+std::vector<std::string> compared(const Said& said, const ComparedNetwork& measured,
+                                  const std::vector<std::string>& hosts, double resolution_s) {
+    std::vector<std::string> sentences;
+    if (said.description) sentences = differences(*said.description, measured, hosts, resolution_s);
+    if (said.earlier) {
+        for (std::string& change : differences(said.earlier->links, measured, hosts, resolution_s,
+                                               SaidBy::earlier_measurement))
+            sentences.push_back(std::move(change));
     }
-    return Described{std::move(*links)};
+    return sentences;
+}
+
+/// A document against what others say, without another measurement.
+ExitStatus compare_document(const MeasureOptions& options) {
+    const auto record = read_document(options.from);
+    if (!record) return tell(record.error(), ExitStatus::bad_config);
+    const auto said = read_said(options, record->hosts);
+    if (!said) return tell(said.error(), ExitStatus::bad_config);
+    if (!said->description && !said->earlier)
+        return tell({"--from: say what to compare it with, --config or --since"}, ExitStatus::bad_config);
+    const auto sentences = compared(*said, record->links, record->hosts, record->resolution_s);
+    if (options.json) fmt::print("{}\n", json_text(OrderedJson(sentences), 2));
+    else
+        for (const std::string& sentence : sentences) fmt::print("{}\n", sentence);
+    return sentences.empty() ? ExitStatus::ok : ExitStatus::failure;
 }
 
 ExitStatus measure(const MeasureOptions& options) {
@@ -162,8 +198,8 @@ ExitStatus measure(const MeasureOptions& options) {
         circumstances.hosts.push_back(host.name);
         circumstances.addresses.push_back(host.address);
     }
-    const auto described = read_description(options.config, circumstances.hosts);
-    if (!described) return ExitStatus::bad_config;
+    const auto said = read_said(options, circumstances.hosts);
+    if (!said) return tell(said.error(), ExitStatus::bad_config);
 
     const SteadyClock clock;
     const auto began = clock.now();
@@ -195,9 +231,7 @@ ExitStatus measure(const MeasureOptions& options) {
     circumstances.bytes_sent = (*laboratory)->bytes_sent();
     circumstances.start_skew_s = std::chrono::duration<double>((*laboratory)->start_skew()).count();
     circumstances.seconds = std::chrono::duration<double>(clock.now() - began).count();
-    std::vector<std::string> wrong;
-    if (described->links)
-        wrong = differences(*described->links, links_of(*network), circumstances.hosts, network->resolution_s);
+    const auto wrong = compared(*said, links_of(*network), circumstances.hosts, network->resolution_s);
     const std::string document = json_text(measured_json(*network, found, circumstances, wrong), 2) + "\n";
     if (!options.output.empty() && !write_file("measure", options.output, document)) return ExitStatus::failure;
     fmt::print("{}", options.json ? document : measured_text(*network, found, circumstances, wrong));
@@ -221,6 +255,8 @@ MeasureCommand::MeasureCommand(const CommandLine& line)
         .shows_default();
     verb().add_option("--program", options_.program, "headway on the hosts (default: where this one is)");
     verb().add_option("--config", options_.config, "a headway.toml to compare with");
+    verb().add_option("--since", options_.since, "an earlier document: tell what has changed");
+    verb().add_option("--from", options_.from, "measure nothing, compare this document");
     verb().add_option("--write", options_.write,
                       "describe the network in this file, by its name: .toml, .conf (Slurm) or .xml (SimGrid)");
     verb().add_option("--output", options_.output, "write the JSON document to this file");
@@ -244,7 +280,7 @@ MeasureCommand::MeasureCommand(const CommandLine& line)
 }
 
 ExitStatus MeasureCommand::run() const {
-    if (!options_.agent) return measure(options_);
+    if (!options_.agent) return options_.from.empty() ? measure(options_) : compare_document(options_);
     const auto done = run_agent(std::cin, std::cout, static_cast<std::uint16_t>(options_.first_port));
     return done ? ExitStatus::ok : tell(done.error(), ExitStatus::failure);
 }

@@ -14,6 +14,8 @@ struct MeasureOptions {
     std::string launch;
     std::string program;
     std::string config;
+    std::string from;
+    std::string since;
     std::vector<std::string> write;
     std::string output;
     std::string max_bytes;

@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 
 #include "daemon/version.hpp"
+#include "json/json_text.hpp"
+#include "measure/agent_messages.hpp"
 #include "model/byte_size.hpp"
 #include "model/hostlist.hpp"
 
@@ -223,6 +226,43 @@ void print_messages(std::string& text, const MeasuredMessages& messages, const s
 
 }  // namespace
 
+namespace {
+
+MeasuredRecord record_of(const AgentJson& json) {
+    MeasuredRecord record;
+    for (const AgentJson& host : json.at("hosts")) record.hosts.push_back(host.at("name").get<std::string>());
+    record.resolution_s = json.at("resolution_s").get<double>();
+    std::map<HostSide, ComparedLink> links;
+    for (const AgentJson& row : json.at("links")) {
+        HostSide below;
+        for (const AgentJson& name : row.at("hosts")) {
+            const auto found = std::find(record.hosts.begin(), record.hosts.end(), name.get<std::string>());
+            if (found != record.hosts.end()) below.push_back(static_cast<std::size_t>(found - record.hosts.begin()));
+        }
+        std::sort(below.begin(), below.end());
+        ComparedLink& link = links[below];
+        LinkSide& side = row.at("direction") == "up" ? link.out : link.in;
+        if (const AgentJson& bps = row.at("bps"); !bps.is_null()) side.bytes_per_s = bps.get<double>() / 8;
+        side.is_exact = row.at("exact").get<bool>();
+        if (row.at("buffer_exact").get<bool>()) {
+            side.buffer_bytes = row.at("buffer_bytes").get<double>();
+            side.buffer_error_bytes = row.at("buffer_error_bytes").get<double>();
+        }
+        if (const AgentJson& delay = row.at("delay_s"); !delay.is_null()) link.delay_s = delay.get<double>();
+    }
+    for (const auto& [below, link] : links) add_link(record.links, below, record.hosts.size(), link);
+    return record;
+}
+
+}  // namespace
+
+Result<MeasuredRecord> read_measured(std::string_view text, std::string_view file) {
+    const AgentJson json = parse_json<AgentJson>(text);
+    if (!json.is_object() || json.value("format", "") != "headway-measure")
+        return failure("{} is no document of headway measure", file);
+    return reading(file, [&] { return record_of(json); });
+}
+
 OrderedJson measured_json(const MeasuredNetwork& network, const MeasuredMessages* messages,
                           const MeasureCircumstances& circumstances,
                           const std::vector<std::string>& differences) {
@@ -263,7 +303,7 @@ std::string measured_text(const MeasuredNetwork& network, const MeasuredMessages
                    static_cast<double>(circumstances.bytes_sent) / 1e6, 1e3 * circumstances.start_skew_s);
     if (messages != nullptr) print_messages(text, *messages, circumstances.hosts);
     for (const std::string& remark : all_remarks(network, messages)) fmt::format_to(out, "note: {}\n", remark);
-    for (const std::string& difference : differences) fmt::format_to(out, "wrong: {}\n", difference);
+    for (const std::string& difference : differences) fmt::format_to(out, "different: {}\n", difference);
     return text;
 }
 

@@ -24,6 +24,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -42,6 +43,16 @@ struct MeasureCircumstances {
     double seconds = 0;
     double start_skew_s = 0;
 };
+
+/// What a document tells of a network, for comparisons.
+struct MeasuredRecord {
+    std::vector<std::string> hosts;
+    ComparedNetwork links;
+    double resolution_s = 0;
+};
+
+/// Of what measured_json() makes.  Errors name the file.
+[[nodiscard]] Result<MeasuredRecord> read_measured(std::string_view text, std::string_view file);
 
 /// `messages` may be missing.
 [[nodiscard]] nlohmann::ordered_json measured_json(const MeasuredNetwork& network,

@@ -21,6 +21,10 @@ constexpr std::size_t break_points_max = 8;
 // Less than a least retransmission time-out, more than any queue of a local network.
 constexpr double jump_s = 0.02;
 
+using HostPair = std::pair<std::size_t, std::size_t>;
+
+HostPair pair_of(std::size_t a, std::size_t b) { return {std::min(a, b), std::max(a, b)}; }
+
 double payload_rate(double wire_bytes_per_s) {
     return wire_bytes_per_s * static_cast<double>(tcp_segment_bytes) /
            static_cast<double>(wire_bytes(tcp_segment_bytes + tcp_header_bytes));
@@ -229,10 +233,10 @@ private:
     Result<void> measure_hosts() {
         const std::size_t n = names_.size();
         if (n < 3) return {};
-        std::map<std::pair<std::size_t, std::size_t>, ProcessingDelay> sums;
+        std::map<HostPair, ProcessingDelay> sums;
         for (std::size_t i = 0; i < n; ++i) {
             for (const std::size_t step : {1, 2}) {
-                const auto key = std::minmax(i, (i + step) % n);
+                const HostPair key = pair_of(i, (i + step) % n);
                 if (sums.contains(key)) continue;
                 const Flow flow{key.first, key.second};
                 const auto small = round_trip(flow.from, flow.to, 1), large = round_trip(flow.from, flow.to, large_bytes);
@@ -248,8 +252,8 @@ private:
         }
         for (std::size_t i = 0; i < n; ++i) {
             const std::size_t j = (i + 1) % n, k = (i + 2) % n;
-            const ProcessingDelay &a = sums.at(std::minmax(i, j)), &b = sums.at(std::minmax(i, k)),
-                                  &c = sums.at(std::minmax(j, k));
+            const ProcessingDelay &a = sums.at(pair_of(i, j)), &b = sums.at(pair_of(i, k)),
+                                  &c = sums.at(pair_of(j, k));
             found_.hosts.push_back({std::max(0.0, (a.fixed_s + b.fixed_s - c.fixed_s) / 2),
                                     std::max(0.0, (a.per_byte_s + b.per_byte_s - c.per_byte_s) / 2)});
         }

@@ -15,6 +15,8 @@ constexpr double rate_share = 0.05;
 constexpr double delay_share = 0.1;
 constexpr double buffer_share = 0.15;
 constexpr double frame_bytes = 1514;
+// Beside its queue, a port holds the frame that it sends and the one that is next.
+constexpr double ring_frames = 2;
 
 HostSide other_side(const HostSide& side, std::size_t hosts) {
     HostSide rest;
@@ -31,19 +33,6 @@ void put_behind(LinkSide& all, const LinkSide& one) {
         return;
     }
     all = one;
-}
-
-/// `out` is what leaves `below`.
-void add_link(ComparedNetwork& links, HostSide below, std::size_t hosts, ComparedLink link) {
-    if (below.empty() || below.size() == hosts) return;
-    if (below.front() == 0) {
-        below = other_side(below, hosts);
-        std::swap(link.out, link.in);
-    }
-    ComparedLink& all = links[std::move(below)];
-    put_behind(all.out, link.out);
-    put_behind(all.in, link.in);
-    all.delay_s += link.delay_s;
 }
 
 std::optional<double> as_double(const std::optional<std::uint64_t>& bytes) {
@@ -78,8 +67,8 @@ std::set<HostSide> exchanged(const std::set<HostSide>& sides, std::size_t a, std
 class Comparison {
 public:
     Comparison(const ComparedNetwork& said, const ComparedNetwork& measured, const std::vector<std::string>& hosts,
-               double resolution_s)
-        : said_(said), measured_(measured), hosts_(hosts), resolution_s_(resolution_s) {}
+               double resolution_s, SaidBy by)
+        : said_(said), measured_(measured), hosts_(hosts), resolution_s_(resolution_s), by_(by) {}
 
     std::vector<std::string> run() {
         compare_trees();
@@ -95,6 +84,10 @@ private:
         std::vector<std::string> names;
         for (const std::size_t host : side) names.push_back(hosts_[host]);
         return format_hostlist(names);
+    }
+
+    [[nodiscard]] const char* verb() const {
+        return by_ == SaidBy::description ? "it is described with" : "it was";
     }
 
     /// The smaller of both sides tells more.
@@ -138,38 +131,55 @@ private:
         const bool is_trunk = side.size() > 1 && side.size() + 1 < hosts_.size();
         const double tolerance = std::max(delay_share * measured.delay_s, resolution_s_);
         if (is_trunk && std::abs(said.delay_s - measured.delay_s) > tolerance)
-            told_.push_back(fmt::format("the delay of the link {} is {:.2f} us; it is described with {:.2f} us",
-                                        name(side, true), 1e6 * measured.delay_s, 1e6 * said.delay_s));
+            told_.push_back(fmt::format("the delay of the link {} is {:.2f} us; {} {:.2f} us", name(side, true),
+                                        1e6 * measured.delay_s, verb(), 1e6 * said.delay_s));
     }
 
     void compare_rates(const HostSide& side, bool is_out, const LinkSide& said, const LinkSide& measured) {
         if (measured.bytes_per_s <= 0 || said.bytes_per_s <= 0) return;
         const double ratio = said.bytes_per_s / measured.bytes_per_s;
-        const bool too_fast = measured.is_exact && ratio > 1 + rate_share, too_slow = ratio < 1 - rate_share;
+        const bool too_fast = measured.is_exact && ratio > 1 + rate_share;
+        const bool too_slow = said.is_exact && ratio < 1 - rate_share;
         if (!too_fast && !too_slow) return;
         const auto text = [](double bytes) { return rate_to_text({static_cast<std::uint64_t>(8 * bytes)}); };
-        told_.push_back(fmt::format("the link {} carries {}{}; it is described with {}, {:.0f} % too {}",
-                                    name(side, is_out), measured.is_exact ? "" : "at least ", text(measured.bytes_per_s),
-                                    text(said.bytes_per_s), 100 * std::abs(ratio - 1), too_fast ? "fast" : "slow"));
+        auto& sentence = told_.emplace_back(
+            fmt::format("the link {} carries {}{}; {} {}", name(side, is_out), measured.is_exact ? "" : "at least ",
+                        text(measured.bytes_per_s), verb(), text(said.bytes_per_s)));
+        if (by_ == SaidBy::description)
+            sentence += fmt::format(", {:.0f} % too {}", 100 * std::abs(ratio - 1), too_fast ? "fast" : "slow");
     }
 
     void compare_buffers(const HostSide& side, bool is_out, const LinkSide& said, const LinkSide& measured) {
         if (!said.buffer_bytes || !measured.buffer_bytes) return;
         const double tolerance =
-            std::max({buffer_share * *measured.buffer_bytes, measured.buffer_error_bytes, frame_bytes});
+            std::max({buffer_share * *measured.buffer_bytes, measured.buffer_error_bytes, said.buffer_error_bytes,
+                      ring_frames * frame_bytes});
         if (std::abs(*said.buffer_bytes - *measured.buffer_bytes) <= tolerance) return;
-        told_.push_back(fmt::format("the buffer before the link {} holds {:.0f} bytes; it is described with {:.0f}",
-                                    name(side, is_out), *measured.buffer_bytes, *said.buffer_bytes));
+        told_.push_back(fmt::format("the buffer before the link {} holds {:.0f} bytes; {} {:.0f}", name(side, is_out),
+                                    *measured.buffer_bytes, verb(), *said.buffer_bytes));
     }
 
     const ComparedNetwork& said_;
     const ComparedNetwork& measured_;
     const std::vector<std::string>& hosts_;
     double resolution_s_;
+    SaidBy by_;
     std::vector<std::string> told_;
 };
 
 }  // namespace
+
+void add_link(ComparedNetwork& links, HostSide below, std::size_t hosts, ComparedLink link) {
+    if (below.empty() || below.size() == hosts) return;
+    if (below.front() == 0) {
+        below = other_side(below, hosts);
+        std::swap(link.out, link.in);
+    }
+    ComparedLink& all = links[std::move(below)];
+    put_behind(all.out, link.out);
+    put_behind(all.in, link.in);
+    all.delay_s += link.delay_s;
+}
 
 Result<ComparedNetwork> links_of(const NetworkTree& tree, const std::vector<std::string>& hosts) {
     std::vector<NetworkTree::Node> nodes;
@@ -221,8 +231,8 @@ ComparedNetwork links_of(const MeasuredNetwork& network) {
 }
 
 std::vector<std::string> differences(const ComparedNetwork& said, const ComparedNetwork& measured,
-                                     const std::vector<std::string>& hosts, double resolution_s) {
-    return Comparison(said, measured, hosts, resolution_s).run();
+                                     const std::vector<std::string>& hosts, double resolution_s, SaidBy by) {
+    return Comparison(said, measured, hosts, resolution_s, by).run();
 }
 
 }  // namespace headway

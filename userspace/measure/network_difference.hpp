@@ -39,10 +39,19 @@ using ComparedNetwork = std::map<HostSide, ComparedLink>;
 [[nodiscard]] Result<ComparedNetwork> links_of(const NetworkTree& tree, const std::vector<std::string>& hosts);
 [[nodiscard]] ComparedNetwork links_of(const MeasuredNetwork& network);
 
+/// Adds a link that has `below` on its side; `out` is what leaves it.  Links that divide the
+/// hosts alike become one; one with no host or all of them on a side is none.
+void add_link(ComparedNetwork& links, HostSide below, std::size_t hosts, ComparedLink link);
+
+/// What a network is compared with: a description that may be wrong, or an earlier
+/// measurement, since which it may have changed.
+enum class SaidBy { description, earlier_measurement };
+
 /// Sentences, each about one thing that a description has wrong; none: it is right.  A rate
 /// may differ by 5 %, a delay by 10 % or what could not be resolved, a buffer by 15 %, its
-/// error or one frame.
+/// error or the two frames that a port holds beside its queue.
 [[nodiscard]] std::vector<std::string> differences(const ComparedNetwork& said, const ComparedNetwork& measured,
-                                                   const std::vector<std::string>& hosts, double resolution_s);
+                                                   const std::vector<std::string>& hosts, double resolution_s,
+                                                   SaidBy by = SaidBy::description);
 
 }  // namespace headway
