@@ -103,6 +103,50 @@ test_network() {
 	hw_down
 }
 
+# headway.toml of two_clusters, as it should be.
+right_toml() {
+	local cluster
+	for cluster in a b; do
+		cat <<-TOML
+			[[cluster]]
+			name = "$cluster"
+			hosts = ["${cluster}[0-3]"]
+			host_rate = "1gbit"
+			host_buffer = "64KiB"
+			trunk_rate = "1250mbit"
+			trunk_buffer = "32KiB"
+			trunk_delay = "50us"
+		TOML
+	done
+}
+
+compare() {
+	$work/headway measure --from $work/two_clusters.json "$@"
+}
+
+# names_wrong NAME SED-SCRIPT PATTERN: what is made of the right file is told, and nothing else
+names_wrong() {
+	local said status=0
+	right_toml | sed "$2" >$work/wrong.toml
+	said=$(compare --config $work/wrong.toml) || status=$?
+	ktap_equal "headway.toml with $1: the status tells" 1 $status
+	ktap_equal "headway.toml with $1: it is named" "" "$(grep -vE "$3" <<<"$said")"
+}
+
+test_comparisons() {
+	right_toml >$work/right.toml
+	ktap_check "the right headway.toml is right" compare --config $work/right.toml
+	ktap_check "what --write wrote is right" compare --config $work/two_clusters.toml
+	ktap_check "headwayd takes what --write wrote" $work/headway check-config $work/two_clusters.toml
+	ktap_check "nothing has changed since" compare --since $work/two_clusters.json
+	names_wrong "a trunk that is 20 % too fast" 's/1250mbit/1500mbit/' \
+		'switch of b.*carries 1\.2.* described with 1.5 Gbit/s, (19|20|21) % too fast'
+	names_wrong "buffers that are not there" 's/trunk_buffer = "32KiB"/trunk_buffer = "1MiB"/' \
+		'buffer before the link .* described with 1048576'
+	names_wrong "two hosts exchanged" 's/"a\[0-3\]"/"a[0-2]", "b2"/; s/"b\[0-3\]"/"a3", "b[0-1]", "b3"/' \
+		'^a3 and b2 are exchanged$'
+}
+
 mkdir -p $work
 # from memory: a guest that waits for the host's disk sees any amount of time go by
 cp "$HW_BUILD/bin/headway" $work
@@ -110,5 +154,6 @@ networks=("$@")
 ((${#networks[@]})) || networks=(two_clusters)
 for network in "${networks[@]}"; do
 	test_network "$network"
+	[[ $network != two_clusters ]] || test_comparisons
 done
 ktap_end

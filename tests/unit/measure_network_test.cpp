@@ -218,6 +218,34 @@ TEST(MeasureNetwork, DescribesATreeThatHeadwaydPlansFor) {
     EXPECT_EQ(against(laboratory, *found, toml), std::vector<std::string>());
 }
 
+TEST(MeasureNetwork, DescribesOneSwitch) {
+    ComputedLaboratory laboratory(HostTree(6));
+    laboratory.set_both(4, {12.5e6, 0, 65536});
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found);
+    const auto tree = network_tree_of(*found, names_of(6), addresses_of(6));
+    ASSERT_TRUE(tree) << tree.error().message;
+    EXPECT_EQ(against(laboratory, *found, write_topology_toml(*tree)), std::vector<std::string>());
+}
+
+TEST(MeasureNetwork, DescribesARootWithHosts) {
+    HostTree truth(9);
+    const std::vector<std::size_t> left{3, 4, 5}, right{6, 7, 8};
+    const std::size_t a = truth.add_switch(truth.root(), left), b = truth.add_switch(truth.root(), right);
+    ComputedLaboratory laboratory(std::move(truth));
+    for (const std::size_t node : {a, b}) laboratory.set_both(node, {200e6, 50e-6, 32768});
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found);
+    expect_found(laboratory, *found);
+    const auto tree = network_tree_of(*found, names_of(9), addresses_of(9));
+    ASSERT_TRUE(tree) << tree.error().message;
+    const std::string toml = write_topology_toml(*tree);
+    const auto read = parse_topology_toml(toml, "x");
+    ASSERT_TRUE(read) << toml << read.error().front().to_string();
+    EXPECT_TRUE(read->clusters) << toml << read->no_clusters->to_string();
+    EXPECT_EQ(against(laboratory, *found, toml), std::vector<std::string>());
+}
+
 TEST(MeasureNetwork, NamesATrunkThatIsDescribedTooFast) {
     auto laboratory = two_clusters();
     const auto found = measure(laboratory);
@@ -263,17 +291,35 @@ TEST(MeasureNetwork, NamesAHostThatIsSlower) {
 
 // --------------------------------------------------------------------------- parts
 
+ArrivalSummary summary_of(const std::vector<Arrival>& arrivals) {
+    const std::span<const Arrival> flow(arrivals);
+    return summarise({&flow, 1}).front();
+}
+
 TEST(Arrivals, CountTheMiddleHalf) {
     std::vector<Arrival> arrivals;
     for (std::uint32_t i = 0; i < 101; ++i) arrivals.push_back({1000 * i, i, 100});
     // at the ends hosts are alone, and twice as fast
     arrivals.push_back({100'500, 101, 100});
-    const auto summary = summarise(arrivals);
-    EXPECT_EQ(summary.frames, 102);
-    EXPECT_DOUBLE_EQ(summary.bytes_per_s, 1e8);
-    arrivals.push_back(arrivals[50]);
-    EXPECT_EQ(summarise(arrivals).frames, 102);
-    EXPECT_EQ(summarise({}).frames, 0);
+    EXPECT_EQ(summary_of(arrivals).frames, 102);
+    EXPECT_DOUBLE_EQ(summary_of(arrivals).bytes_per_s, 1e8);
+    arrivals.insert(arrivals.begin() + 51, arrivals[50]);
+    EXPECT_EQ(summary_of(arrivals).frames, 102);
+    EXPECT_EQ(summary_of({}).frames, 0);
+    EXPECT_EQ(summary_of({{1, 0, 100}, {2, 1, 100}}).bytes_per_s, 0);
+}
+
+/// One flow has the link to itself at first, the other at last; together they fill it.
+TEST(Arrivals, OfAReceiverAddUp) {
+    std::vector<Arrival> first, second;
+    for (std::uint32_t i = 0; i < 1000; ++i) {
+        const bool is_second = i >= 300 && (i >= 700 || i % (i < 500 ? 4 : 2) == 0);
+        auto& flow = is_second ? second : first;
+        flow.push_back({1000 * i, static_cast<std::uint32_t>(flow.size()), 100});
+    }
+    const std::vector<std::span<const Arrival>> flows{first, second};
+    const auto summaries = summarise(flows);
+    EXPECT_NEAR(summaries[0].bytes_per_s + summaries[1].bytes_per_s, 1e8, 2e6);
 }
 
 TEST(Confidence, IsStudents) {

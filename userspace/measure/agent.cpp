@@ -122,9 +122,12 @@ Result<AgentJson> Agent::probe(const AgentJson& command) {
 Result<AgentJson> Agent::tell_arrivals(const AgentJson& command) {
     const BulkArrivals arrivals = sink_->take(command.at("run").get<std::uint32_t>());
     AgentJson list = AgentJson::array();
-    for (const auto& [sender, frames] : arrivals.by_sender) {
-        const ArrivalSummary summary = summarise(frames);
-        list.push_back({sender, summary.frames, summary.bytes_per_s});
+    std::vector<std::span<const Arrival>> flows;
+    for (const auto& [sender, frames] : arrivals.by_sender) flows.emplace_back(frames);
+    const auto summaries = summarise(flows);
+    for (std::size_t i = 0; const auto& [sender, frames] : arrivals.by_sender) {
+        list.push_back({sender, summaries[i].frames, summaries[i].bytes_per_s});
+        ++i;
     }
     return AgentJson{{"from", std::move(list)}, {"drops", arrivals.socket_drops}};
 }

@@ -33,18 +33,27 @@ double rate_between(std::span<const Arrival> arrivals, std::int64_t begin_ns, st
 
 }  // namespace
 
-ArrivalSummary summarise(std::span<const Arrival> arrivals) {
-    ArrivalSummary summary;
-    summary.frames = different_frames(arrivals);
-    if (arrivals.empty()) return summary;
-    const auto [first, last] = std::minmax_element(
-        arrivals.begin(), arrivals.end(),
-        [](const Arrival& a, const Arrival& b) { return a.time_ns < b.time_ns; });
-    const std::int64_t quarter = (last->time_ns - first->time_ns) / 4;
-    summary.bytes_per_s = rate_between(arrivals, first->time_ns + quarter, last->time_ns - quarter);
-    // a receiver or a sender that was kept waiting may have seen nothing in the middle
-    if (summary.bytes_per_s == 0) summary.bytes_per_s = rate_between(arrivals, first->time_ns, last->time_ns);
-    return summary;
+std::vector<ArrivalSummary> summarise(std::span<const std::span<const Arrival>> flows) {
+    std::int64_t begin_ns = 0, end_ns = 0;
+    bool is_first = true;
+    for (const auto& arrivals : flows) {
+        if (arrivals.empty()) continue;
+        begin_ns = is_first ? arrivals.front().time_ns : std::max(begin_ns, arrivals.front().time_ns);
+        end_ns = is_first ? arrivals.back().time_ns : std::min(end_ns, arrivals.back().time_ns);
+        is_first = false;
+    }
+    const std::int64_t quarter = end_ns > begin_ns ? (end_ns - begin_ns) / 4 : 0;
+    std::vector<ArrivalSummary> summaries;
+    for (const auto& arrivals : flows) {
+        ArrivalSummary& summary = summaries.emplace_back();
+        if (arrivals.empty()) continue;
+        summary.frames = different_frames(arrivals);
+        summary.bytes_per_s = rate_between(arrivals, begin_ns + quarter, end_ns - quarter);
+        // a receiver or a sender that was kept waiting may have seen nothing in the middle
+        if (summary.bytes_per_s == 0)
+            summary.bytes_per_s = rate_between(arrivals, arrivals.front().time_ns, arrivals.back().time_ns);
+    }
+    return summaries;
 }
 
 }  // namespace headway

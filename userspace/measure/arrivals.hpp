@@ -16,14 +16,14 @@ struct Arrival {
 };
 
 struct ArrivalSummary {
-    std::uint64_t frames = 0;
-    /// Bytes that arrived in the middle half of the flow over the time they took.  The flow
-    /// is as long as from its first to its last frame.  Of the whole flow if there are fewer
-    /// than three frames in the middle; 0: there are not even in all of it.
+    std::uint64_t frames = 0;  ///< one that came twice counts once
     double bytes_per_s = 0;
 };
 
-/// Of one flow, in the order of arrival.  A frame that came twice counts once.
-[[nodiscard]] ArrivalSummary summarise(std::span<const Arrival> arrivals);
+/// Of the flows of a bulk to one receiver, each in the order of arrival.  All rates are of
+/// the middle half of the time in which all flows were running, so that they add up to what
+/// the receiver's link carried then; a flow of which nothing arrived then has the rate of
+/// all its time.  0: fewer than three frames arrived.
+[[nodiscard]] std::vector<ArrivalSummary> summarise(std::span<const std::span<const Arrival>> flows);
 
 }  // namespace headway

@@ -44,7 +44,9 @@ public:
 
     std::vector<NetworkItem> items() {
         const bool is_star = tree_.switches().size() == 2;
-        if (is_star) items_.push_back({NetworkNodeKind::switch_node, "centre", "", {}, false, {}});
+        // A cluster has a trunk in every description; nothing crosses that of the root.
+        has_centre_ = is_star || !tree_.hosts_at(tree_.root()).empty();
+        if (has_centre_) items_.push_back({NetworkNodeKind::switch_node, "centre", "", {}, false, {}});
         for (const std::size_t node : tree_.switches()) add_switch(node, is_star);
         for (const std::size_t node : tree_.switches()) add_hosts(node);
         return std::move(items_);
@@ -71,6 +73,11 @@ private:
         } else if (!is_root) {
             item.parent = switches_[tree_.parent(node)];
             item.edge = trunk_edge(node);
+        } else if (has_centre_) {
+            item.parent = "centre";
+            double all = 0;
+            for (std::size_t host = 0; host < tree_.host_count(); ++host) all += rate_of({host, true});
+            item.edge.up_rate = item.edge.down_rate = rounded(all);
         }
         items_.push_back(std::move(item));
     }
@@ -177,6 +184,7 @@ private:
     const std::vector<std::string>& addresses_;
     std::vector<std::string> switches_;
     std::vector<NetworkItem> items_;
+    bool has_centre_ = false;
 };
 
 }  // namespace
@@ -189,11 +197,12 @@ std::vector<std::string> switch_names(const HostTree& tree, const std::vector<st
         if (!own.empty()) names[node] = common_beginning(own, hosts);
         ++uses[names[node]];
     }
-    const std::set<std::string> taken(hosts.begin(), hosts.end());
+    std::set<std::string> taken(hosts.begin(), hosts.end());
+    taken.insert("centre");
     int clusters = 0, switches = 0;
     for (const std::size_t node : tree.switches()) {
         const bool is_cluster = !tree.hosts_at(node).empty();
-        if (!names[node].empty() && uses[names[node]] == 1 && !taken.contains(names[node]) && names[node] != "centre")
+        if (!names[node].empty() && uses[names[node]] == 1 && !taken.contains(names[node]))
             continue;
         do {
             names[node] = is_cluster ? fmt::format("cluster{}", ++clusters) : fmt::format("switch{}", ++switches);

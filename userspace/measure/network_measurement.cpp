@@ -176,8 +176,12 @@ Result<void> NetworkMeasurement::split_by_interference() {
         if (found.hosts_are_slow) {
             network_.remarks.push_back("hosts do not send and receive at full speed at the same time");
         } else if (found.groups.size() > 1) {
-            for (const auto& group : found.groups) {
-                if (group.size() > 1) network_.tree.add_switch(node, group);
+            const std::size_t other_links =
+                network_.tree.children(node).size() - hosts.size() + (node == network_.tree.root() ? 0 : 1);
+            // a switch with two links could not be told from a cable: one group stays where it is
+            const std::size_t first = found.groups.size() + other_links == 2 ? 1 : 0;
+            for (std::size_t i = first; i < found.groups.size(); ++i) {
+                if (found.groups[i].size() > 1) network_.tree.add_switch(node, found.groups[i]);
             }
         }
     }
