@@ -45,12 +45,22 @@ def off(value, truth):
     return abs(value / truth - 1)
 
 
+def wrong_fans(messages, host_mbit):
+    """One host sends and receives no more than its link carries, and most of it."""
+    if not messages:
+        return []
+    payload = host_mbit * 1e6 / 8 * 1448 / 1538
+    return [f"{fan['direction']} of {fan['hosts']} hosts: {fan['total_bytes_per_s']} bytes/s of {payload}"
+            for fan in messages["fans"] if not 0.3 * payload < fan["total_bytes_per_s"] < 1.02 * payload]
+
+
 def main(tree_file, document_file):
     with open(tree_file, encoding="utf-8") as file:
         nodes, truth = true_links(file.read().splitlines())
     with open(document_file, encoding="utf-8") as file:
         found = json.load(file)
     wrong = []
+    host_mbit = max(row[0] for row in truth.values() if row[1] is None)
     true_by_side = {tuple(side(hosts, nodes)): row for hosts, row in truth.items()}
     found_sides = {tuple(side(link["hosts"], nodes)) for link in found["links"]}
     for missing in set(true_by_side) - found_sides:
@@ -73,6 +83,7 @@ def main(tree_file, document_file):
         holds = buffer // FRAME * FRAME + RING_FRAMES * FRAME
         if is_measured and abs(link["buffer_bytes"] - holds) > max(0.1 * holds, FRAME):
             wrong.append(f"{name}: a buffer of {link['buffer_bytes']} bytes instead of {holds}")
+    wrong += wrong_fans(found["messages"], host_mbit)
     for one in found["remarks"]:
         print("# " + one)
     for one in wrong:

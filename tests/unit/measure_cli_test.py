@@ -82,6 +82,7 @@ class Agents(unittest.TestCase):
         sizes = [trip["bytes"] for trip in found["pairs"][0]["round_trips"]]
         self.assertEqual(sizes, sorted(set(sizes)))
         self.assertEqual({fan["direction"] for fan in found["fans"]}, {"in", "out"})
+        self.assertTrue(all(fan["total_bytes_per_s"] > 1e6 for fan in found["fans"]))
         self.assertEqual([all_["hosts"] for all_ in found["all_to_all"]], [2, 3])
         self.assertEqual(len(found["many_to_one"]), 8)
 

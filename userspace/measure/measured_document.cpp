@@ -138,8 +138,7 @@ OrderedJson messages_json(const MeasuredMessages& messages, const std::vector<st
     for (const FanRates& fan : messages.fans)
         fans.push_back({{"hosts", fan.hosts},
                         {"direction", fan.is_in ? "in" : "out"},
-                        {"total_bytes_per_s", fan.total_bytes_per_s},
-                        {"fairness", fan.fairness}});
+                        {"total_bytes_per_s", fan.total_bytes_per_s}});
     for (const AllToAllTimes& all : messages.all_to_all)
         all_to_all.push_back({{"hosts", all.hosts}, {"times", times_json(all.times)}});
     for (const ManyToOneTimes& one : messages.many_to_one) {
@@ -205,9 +204,8 @@ void print_messages(std::string& text, const MeasuredMessages& messages, const s
                        1e6 * pair.cost.startup_s, 1e9 * pair.cost.per_byte_s, pair.one_way_bytes_per_s / 1e6,
                        pair.both_ways_bytes_per_s / 1e6);
     for (const FanRates& fan : messages.fans)
-        fmt::format_to(out, "{} {} {}: {:.1f} MB/s in all, the slowest gets {:.0f} % of the mean\n",
-                       hosts.front(), fan.is_in ? "from" : "to", fan.hosts, fan.total_bytes_per_s / 1e6,
-                       100 * fan.fairness);
+        fmt::format_to(out, "{} {} {} at once: {:.1f} MB/s in all\n", hosts.front(), fan.is_in ? "from" : "to",
+                       fan.hosts, fan.total_bytes_per_s / 1e6);
     for (const AllToAllTimes& all : messages.all_to_all) {
         for (const SizedTime& time : all.times)
             fmt::format_to(out, "all-to-all of {} hosts, {} bytes: {:.3f} ms (+- {:.3f}), {} retransmissions\n",

@@ -10,7 +10,7 @@
 //      "pairs": [{"from", "to", "L_s", "g0_s", "alpha_s", "beta_s_per_byte", "one_way_bytes_per_s",
 //                 "both_ways_bytes_per_s", "round_trips": [TIME], "gap": [[m, s]]}],
 //      "hosts": [{"C", "t"}],
-//      "fans": [{"hosts", "direction": "in" | "out", "total_bytes_per_s", "fairness"}],
+//      "fans": [{"hosts", "direction": "in" | "out", "total_bytes_per_s"}],
 //      "all_to_all": [{"hosts", "times": [TIME]}],
 //      "many_to_one": [TIME and "levels": [[s, probability]]],
 //      "least_retransmission_timeout_s"},

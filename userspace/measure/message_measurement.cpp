@@ -269,7 +269,6 @@ private:
                 Rounds rounds;
                 HostProgram one{0, {{}}};
                 for (std::size_t peer = 1; peer <= others; ++peer) {
-                    // a round begins when the one host says so, and ends with an answer
                     auto& all = is_in ? one.steps[0].receive : one.steps[0].send;
                     all.push_back({peer, fan_bytes});
                     rounds.programs.push_back(is_in ? HostProgram{peer, {{{{0, fan_bytes}}, {}}}}
@@ -279,17 +278,12 @@ private:
                 rounds.count = rounds_at_once + 1;
                 const auto outcomes = laboratory_.run(rounds);
                 if (!outcomes) return tl::unexpected(outcomes.error());
-                FanRates fan{others, is_in, 0, 1};
-                double least = 0, sum = 0;
-                for (std::size_t i = 0; i < others; ++i) {
-                    const auto& times = (*outcomes)[i].round_s;
-                    const double rate = static_cast<double>(fan_bytes) /
-                                        mean_of(std::span(times).subspan(1)).value;
-                    least = i == 0 ? rate : std::min(least, rate);
-                    sum += rate;
-                }
-                fan.total_bytes_per_s = sum;
-                fan.fairness = least / (sum / static_cast<double>(others));
+                // who receives knows when everything has arrived; a sender's last bytes wait in its socket
+                const std::size_t first = is_in ? others : 0, end = is_in ? others + 1 : others;
+                double longest_s = 0;
+                for (std::size_t i = first; i < end; ++i)
+                    longest_s = std::max(longest_s, mean_of(std::span((*outcomes)[i].round_s).subspan(1)).value);
+                const FanRates fan{others, is_in, static_cast<double>(others * fan_bytes) / longest_s};
                 found_.fans.push_back(fan);
                 advance("one to many, many to one");
             }

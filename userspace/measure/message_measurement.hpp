@@ -47,13 +47,12 @@ struct PairMessages {
     double one_way_bytes_per_s = 0, both_ways_bytes_per_s = 0;
 };
 
-/// Of one host and 1, 2, 4 .. others at once, each with a large message.
+/// Of one host and 1, 2, 4 .. others at once, each with a large message.  A round ends for
+/// all when its last message has arrived, so how fair the shares are does not show.
 struct FanRates {
     std::size_t hosts = 0;  ///< others
     bool is_in = false;     ///< towards the one
     double total_bytes_per_s = 0;
-    /// Least over mean of what the flows get: 1 is fair.
-    double fairness = 1;
 };
 
 /// A time to which rounds of a many-to-one jump, and how often.
