@@ -113,6 +113,14 @@ class Agents(unittest.TestCase):
         done = self.measure('exec timeout --signal KILL 0.3 "$@"', "--network-only")
         self.assert_refused(done, 1, "host z: it has ended")
 
+    def test_what_was_found_before_the_limit_is_kept(self):
+        document = self.folder / "found.json"
+        self.measure(":", "--network-only", "--output", str(document))
+        network_bytes = json.loads(document.read_text())["bytes_sent"]
+        done = self.measure(":", "--max-bytes", f"{network_bytes * 2}B", "--output", str(document))
+        # how much a bulk sends is up to this host, so the limit may come before the messages
+        self.assert_refused(done, 1, "--max-bytes allows")
+
     def test_no_more_is_sent_than_allowed(self):
         self.assert_refused(self.measure(":", "--max-bytes", "1MB"), 1, "--max-bytes allows")
 

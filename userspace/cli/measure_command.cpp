@@ -219,12 +219,12 @@ ExitStatus measure(const MeasureOptions& options) {
         bar.erase();
         return tell(network.error(), ExitStatus::failure);
     }
-    auto messages = options.network_only
-                        ? Result<MeasuredMessages>(failure(""))
-                        : measure_messages(**laboratory, *network, circumstances.hosts, show(1));
+    std::optional<MeasuredMessages> messages;
+    if (!options.network_only)
+        messages = measure_messages(**laboratory, *network, circumstances.hosts, show(1));
     bar.erase();
-    // what was found of the network stays of use
-    if (!messages && !options.network_only) tell(messages.error().within("messages"), ExitStatus::failure);
+    const bool is_complete = !messages || !messages->ended_by;
+    if (!is_complete) tell(*messages->ended_by, ExitStatus::failure);
     const MeasuredMessages* found = messages ? &*messages : nullptr;
 
     circumstances.nodes = (*laboratory)->node_names();
@@ -240,7 +240,7 @@ ExitStatus measure(const MeasureOptions& options) {
         if (!tree) return tell(tree.error(), ExitStatus::failure);
         if (const auto done = write_files(*tree, options.write); !done) return tell(done.error(), ExitStatus::failure);
     }
-    return wrong.empty() && (found != nullptr || options.network_only) ? ExitStatus::ok : ExitStatus::failure;
+    return wrong.empty() && is_complete ? ExitStatus::ok : ExitStatus::failure;
 }
 
 }  // namespace

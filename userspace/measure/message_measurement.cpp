@@ -46,11 +46,15 @@ public:
         to_do_ = static_cast<double>(chosen_pairs().size()) * 12 + static_cast<double>(names.size()) * 4 + 40;
     }
 
-    Result<MeasuredMessages> run() {
+    MeasuredMessages run() {
         for (auto step : {&MessageMeasurement::measure_pairs, &MessageMeasurement::measure_hosts,
                           &MessageMeasurement::measure_fans, &MessageMeasurement::measure_all_to_alls,
                           &MessageMeasurement::measure_gathers}) {
-            if (auto done = (this->*step)(); !done) return tl::unexpected(done.error());
+            if (auto done = (this->*step)(); !done) {
+                found_.ended_by = done.error();
+                found_.remarks.push_back("not all messages were measured: " + done.error().message);
+                break;
+            }
         }
         fit();
         return std::move(found_);
@@ -435,8 +439,8 @@ TransmissionCost transmission_cost(const std::vector<SizedTime>& round_trips) {
     return {std::max(0.0, (wxx * wy - wx * wxy) / determinant), std::max(0.0, (w * wxy - wx * wy) / determinant)};
 }
 
-Result<MeasuredMessages> measure_messages(Laboratory& laboratory, const MeasuredNetwork& network,
-                                          const std::vector<std::string>& names, const MeasureProgress& progress) {
+MeasuredMessages measure_messages(Laboratory& laboratory, const MeasuredNetwork& network,
+                                  const std::vector<std::string>& names, const MeasureProgress& progress) {
     return MessageMeasurement(laboratory, network, names, progress).run();
 }
 

@@ -82,12 +82,14 @@ struct MeasuredMessages {
     std::optional<FittedContention> contention;
     std::optional<FittedManyToOne> many_to_one_fit;
     std::vector<std::string> remarks;
+    /// Why it has not been carried through; what was found until then stays of use.
+    std::optional<Error> ended_by;
 };
 
 /// `network` is what was found before on the same hosts.
-[[nodiscard]] Result<MeasuredMessages> measure_messages(Laboratory& laboratory, const MeasuredNetwork& network,
-                                                        const std::vector<std::string>& names,
-                                                        const MeasureProgress& progress);
+[[nodiscard]] MeasuredMessages measure_messages(Laboratory& laboratory, const MeasuredNetwork& network,
+                                                const std::vector<std::string>& names,
+                                                const MeasureProgress& progress);
 
 /// Levels of rounds that took `jump_s` longer or more than the shortest; times within 10 % of
 /// each other are one level.
