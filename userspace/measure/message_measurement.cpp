@@ -271,11 +271,13 @@ private:
         for (std::size_t others = 1; others < n; others = others * 2 < n - 1 || others == n - 1 ? others * 2 : n - 1) {
             for (const bool is_in : {false, true}) {
                 Rounds rounds;
-                HostProgram one{0, {{}}};
+                HostProgram one{0, {{}, {}}};
                 for (std::size_t peer = 1; peer <= others; ++peer) {
-                    auto& all = is_in ? one.steps[0].receive : one.steps[0].send;
+                    // the one host begins a round: nobody who sends runs ahead
+                    if (is_in) one.steps[0].send.push_back({peer, 1});
+                    auto& all = is_in ? one.steps[1].receive : one.steps[1].send;
                     all.push_back({peer, fan_bytes});
-                    rounds.programs.push_back(is_in ? HostProgram{peer, {{{{0, fan_bytes}}, {}}}}
+                    rounds.programs.push_back(is_in ? HostProgram{peer, {{{}, {{0, 1}}}, {{{0, fan_bytes}}, {}}}}
                                                     : HostProgram{peer, {{{}, {{0, fan_bytes}}}}});
                 }
                 rounds.programs.push_back(one);
