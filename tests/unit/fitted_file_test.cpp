@@ -57,6 +57,24 @@ TEST(FittedFile, ReadsWhatFitWritesOfManyToOne) {
     EXPECT_EQ(found.many_to_one->regions.large_factor, fit->found["delta2"]);
 }
 
+TEST(FittedFile, ReadsTheModelsOfAMeasurement) {
+    const EvalJson contention{{"model", "contention"}, {"n", 8},       {"alpha", 1e-5},  {"beta", 8e-9},
+                              {"gamma", 2.5},          {"delta_s", 0.}, {"M_bytes", nullptr}};
+    const EvalJson many{{"model", "manytoone"}, {"sources", {{{"C", 1e-5}, {"t", 0}}}}, {"rates", {1e8}},
+                        {"M1_bytes", 3072},     {"M2_bytes", 65536},                    {"C_s", 0.2},
+                        {"delta1", 1.0},        {"delta2", 1.5}};
+    EvalJson document{{"format", "headway-measure"}, {"models", {contention, many}}};
+    const auto found = read(document.dump());
+    ASSERT_TRUE(found.contention && found.many_to_one);
+    EXPECT_EQ(found.contention->signature.ratio, 2.5);
+    EXPECT_EQ(found.many_to_one->regions.congested_s, 0.2);
+    FittedParameters none;
+    document["models"] = EvalJson::array();
+    const auto refused = read_fitted(document.dump(), "found.json", none);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().front().to_string().find("--network-only"), std::string::npos);
+}
+
 TEST(FittedFile, ReadsWhatFitWritesOfPlogpt) {
     const auto fit = fit_plogpt_json(
         {{"empty_gap_s", 1e-5},

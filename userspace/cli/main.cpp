@@ -10,6 +10,7 @@
 #include "cli/eval_command.hpp"
 #include "cli/fit_command.hpp"
 #include "cli/job_command.hpp"
+#include "cli/measure_command.hpp"
 #include "cli/plan_command.hpp"
 #include "cli/predict_command.hpp"
 #include "cli/run_command.hpp"
@@ -29,6 +30,7 @@ int to_int(ExitStatus status) { return static_cast<int>(status); }
 std::vector<std::unique_ptr<Command>> make_commands(const CommandLine& line) {
     std::vector<std::unique_ptr<Command>> commands;
     commands.push_back(std::make_unique<DoctorCommand>(line));
+    commands.push_back(std::make_unique<MeasureCommand>(line));
     commands.push_back(std::make_unique<PlanCommand>(line));
     commands.push_back(std::make_unique<PredictCommand>(line));
     commands.push_back(std::make_unique<CompareCommand>(line));

@@ -90,6 +90,19 @@ Failure read_model(const EvalJson& json, FittedParameters& parameters) {
     return model == 1 ? read_many_to_one(in, parameters) : read_plogpt(in, parameters);
 }
 
+/// The models that headway measure has fitted.
+template <class Mistake>
+FileResult<void> read_measured_models(const EvalJson& json, Mistake mistake, FittedParameters& parameters) {
+    const auto models = json.find("models");
+    if (models == json.end() || !models->is_array() || models->empty())
+        return mistake("it has no models: headway measure --network-only fits none");
+    for (const EvalJson& model : *models) {
+        if (!model.is_object()) return mistake("one of its models is no object");
+        if (const auto read = read_model(model, parameters); !read) return mistake(read.error());
+    }
+    return {};
+}
+
 }  // namespace
 
 FileResult<void> read_fitted(std::string_view text, std::string_view file,
@@ -102,6 +115,7 @@ FileResult<void> read_fitted(std::string_view text, std::string_view file,
     const EvalJson json = parse_json<EvalJson>(text);
     if (json.is_discarded()) return mistake("it is no JSON");
     if (!json.is_object()) return mistake("it is no object");
+    if (json.value("format", EvalJson()) == "headway-measure") return read_measured_models(json, mistake, parameters);
     if (const auto read = read_model(json, parameters); !read) return mistake(read.error());
     return {};
 }

@@ -6,6 +6,7 @@
 //    "gamma": 1.02, "delta_s": 8.23e-3, "M_bytes": 2000}       M_bytes null: none
 //   {"model": "manytoone", "sources": [{"C": .., "t": ..}, ..], "rates": [..],
 //    "M1_bytes": .., "M2_bytes": .., "C_s": .., "delta1": .., "delta2": ..}
+//   {"format": "headway-measure", "models": [such objects], ..}
 //   {"model": "plogpt", "L": .., "gap": [[m, s], ..], "b": [..], "d": [..]}
 #pragma once
 

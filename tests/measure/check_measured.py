@@ -1,0 +1,109 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What headway measure found, against the network that there is.
+
+    check_measured.py TREE DOCUMENT.json
+
+TREE is what tests/measure/tree.sh built.  Capacities may be off by 2 %, delays by 5 %,
+buffers by 10 % or one frame; the tree is exact.  Prints what is wrong; fails if anything is.
+"""
+import json
+import sys
+
+FRAME = 1514
+RING_FRAMES = 2  # of a port's wire, beside its queue
+
+
+def true_links(lines):
+    """By the hosts of the side without the first host: (Mbit/s, delay in us, buffer)."""
+    parent, rows, nodes = {}, {}, []
+    for line in lines:
+        words = line.split()
+        if words[0] == "switch":
+            parent[words[1]] = words[2] if len(words) > 2 else None
+            if len(words) > 2:
+                rows[words[1]] = (float(words[3]), float(words[4]), int(words[5]))
+        else:
+            nodes.append(words[1])
+            parent[words[1]] = words[2]
+            rows[words[1]] = (float(words[3]), None, int(words[4]))
+    below = {name: set() for name in rows}
+    for node in nodes:
+        name = node
+        while name in rows:
+            below[name].add(node)
+            name = parent[name]
+    return nodes, {frozenset(below[name]): row for name, row in rows.items()}
+
+
+def side(hosts, all_hosts):
+    """A link divides hosts alike whichever side is named."""
+    return min(sorted(hosts), sorted(set(all_hosts) - set(hosts)))
+
+
+def off(value, truth):
+    return abs(value / truth - 1)
+
+
+def missing_buffers(links):
+    """Every trunk's is known in one direction at least, and those of four ports."""
+    known = [link for link in links if link["buffer_exact"]]
+    trunks = {tuple(link["hosts"]) for link in links if link["is_trunk"]}
+    missing = trunks - {tuple(link["hosts"]) for link in known if link["is_trunk"]}
+    ports = sum(not link["is_trunk"] for link in known)
+    return [f"no buffer before the trunk of {hosts}" for hosts in missing] + (
+        [f"the buffers of {ports} ports only"] if ports < 4 else [])
+
+
+def wrong_fans(messages, host_mbit):
+    """One host sends and receives no more than its link carries.
+
+    It may be much less: a time-out of 200 ms is one of the rounds.
+    """
+    if not messages:
+        return []
+    payload = host_mbit * 1e6 / 8 * 1448 / 1538
+    return [f"{fan['direction']} of {fan['hosts']} hosts: {fan['total_bytes_per_s']} bytes/s of {payload}"
+            for fan in messages["fans"] if not 0 < fan["total_bytes_per_s"] < 1.02 * payload]
+
+
+def main(tree_file, document_file):
+    with open(tree_file, encoding="utf-8") as file:
+        nodes, truth = true_links(file.read().splitlines())
+    with open(document_file, encoding="utf-8") as file:
+        found = json.load(file)
+    wrong = []
+    host_mbit = max(row[0] for row in truth.values() if row[1] is None)
+    true_by_side = {tuple(side(hosts, nodes)): row for hosts, row in truth.items()}
+    found_sides = {tuple(side(link["hosts"], nodes)) for link in found["links"]}
+    for missing in set(true_by_side) - found_sides:
+        wrong.append(f"the link of {missing} was not found")
+    for surplus in found_sides - set(true_by_side):
+        wrong.append(f"there is no link of {surplus}")
+    for link in found["links"]:
+        row = true_by_side.get(tuple(side(link["hosts"], nodes)))
+        if row is None:
+            continue
+        mbit, delay_us, buffer = row
+        name = f"{link['direction']} {','.join(link['hosts'])}"
+        print(f"# {name}: {link['bps'] / 1e6:.1f} of {mbit} Mbit/s{'' if link['exact'] else ' at least'}, "
+              f"delay {link['delay_s']}, buffer {link['buffer_bytes']} of {buffer} {link['buffer_exact']}")
+        if off(link["bps"] / 1e6, mbit) > 0.02 or not link["exact"]:
+            wrong.append(f"{name}: {link['bps'] / 1e6} Mbit/s, exact: {link['exact']}, instead of {mbit}")
+        if delay_us and off(link["delay_s"] * 1e6, delay_us) > 0.05:
+            wrong.append(f"{name}: {link['delay_s'] * 1e6} us instead of {delay_us}")
+        is_measured = link["buffer_bytes"] is not None
+        holds = buffer // FRAME * FRAME + RING_FRAMES * FRAME
+        if is_measured and abs(link["buffer_bytes"] - holds) > max(0.1 * holds, FRAME):
+            wrong.append(f"{name}: a buffer of {link['buffer_bytes']} bytes instead of {holds}")
+    wrong += missing_buffers(found["links"])
+    wrong += wrong_fans(found["messages"], host_mbit)
+    for one in found["remarks"]:
+        print("# " + one)
+    for one in wrong:
+        print(one)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,159 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# In a guest of vm-run --icount --faster 50: headway measure finds networks that are known.
+# KTAP on standard output.
+#
+#   tests/vm/vm-run --icount --faster 50 -- tests/measure/guest.sh [NETWORK...]
+#
+# Agents run in nodes that have a monotonic clock each: nothing compares two of them.
+set -euo pipefail
+
+# shellcheck source=tests/lib/topology.sh
+. "$HW_ROOT/tests/lib/topology.sh"
+# shellcheck source=tests/measure/tree.sh
+. "$HW_ROOT/tests/measure/tree.sh"
+# shellcheck source=tests/lib/ktap.sh
+. "$HW_ROOT/tests/lib/ktap.sh"
+
+work=/tmp/measure
+check=$HW_ROOT/tests/measure/check_measured.py
+
+two_clusters() {
+	cat <<-TREE
+		switch A
+		switch B A 1250 50 32768
+		node a0 A 1000 65536
+		node a1 A 1000 65536
+		node a2 A 1000 65536
+		node a3 A 1000 65536
+		node b0 B 1000 65536
+		node b1 B 1000 65536
+		node b2 B 1000 65536
+		node b3 B 1000 65536
+	TREE
+}
+
+# Trunks of leaves that one host fills, and one between the pods that takes both leaves.
+three_levels() {
+	cat <<-TREE
+		switch A
+		switch A1 A 900 20 49152
+		switch A2 A 900 30 49152
+		switch B A 1250 100 65536
+		switch B1 B 900 20 49152
+		switch B2 B 700 20 98304
+		node a0 A1 1000 65536
+		node a1 A1 1000 65536
+		node a2 A2 1000 65536
+		node a3 A2 1000 65536
+		node b0 B1 1000 65536
+		node b1 B1 1000 65536
+		node b2 B2 1000 65536
+		node b3 B2 1000 65536
+	TREE
+}
+
+# Nobody sees this trunk by its delay: it answers as fast as one switch, but for a frame's time.
+no_delay() {
+	two_clusters | sed 's/^switch B .*/switch B A 1500 0 131072/'
+}
+
+far_away() {
+	two_clusters | sed 's/^switch B .*/switch B A 1250 10000 1048576/'
+}
+
+# What launches an agent: in its node, with a monotonic clock that is off by an hour for each.
+write_launcher() {
+	local node offset=0
+	for node in $(hw_nodes); do
+		offset=$((offset + 3600))
+		echo "$node $(hw_node_pid "$node") $offset"
+	done >$work/nodes
+	cat >$work/launch <<-'LAUNCH'
+		#!/bin/bash
+		node=$1
+		shift
+		while read -r name pid offset <&3; do
+			[[ $name != "$node" ]] || exec nsenter --target "$pid" --net --mount --uts -- \
+				unshare --time --monotonic "$offset" --fork -- "$@" 3<&-
+		done 3</tmp/measure/nodes
+		echo "there is no node $node" >&2
+		exit 1
+	LAUNCH
+	chmod +x $work/launch
+}
+
+# measure NAME OPTION...
+measure() {
+	local name=$1
+	shift
+	$work/headway measure --launch "$work/launch {host}" --patience 120 --max-load 100 ${HW_NETWORK_ONLY:+--network-only} \
+		--output "$work/$name.json" "$@"
+}
+
+test_network() {
+	local name=$1
+	"$name" >$work/$name.tree
+	hw_tree <$work/$name.tree
+	write_launcher
+	mapfile -t hosts < <(hw_nodes)
+	ktap_check "$name: it is measured" measure $name --hosts "${hosts[@]}" --write $work/$name.toml
+	ktap_check "$name: what was found is what there is" python3 "$check" $work/$name.tree $work/$name.json
+	[[ ! -d ${HW_OUT:-/nonexistent} ]] || cp $work/$name.* "$HW_OUT"
+	hw_down
+}
+
+# headway.toml of two_clusters, as it should be.
+right_toml() {
+	local cluster
+	for cluster in a b; do
+		cat <<-TOML
+			[[cluster]]
+			name = "$cluster"
+			hosts = ["${cluster}[0-3]"]
+			host_rate = "1gbit"
+			host_buffer = "64KiB"
+			trunk_rate = "1250mbit"
+			trunk_buffer = "32KiB"
+			trunk_delay = "50us"
+		TOML
+	done
+}
+
+compare() {
+	$work/headway measure --from $work/two_clusters.json "$@"
+}
+
+# names_wrong NAME SED-SCRIPT PATTERN: what is made of the right file is told, and nothing else
+names_wrong() {
+	local said status=0
+	right_toml | sed "$2" >$work/wrong.toml
+	said=$(compare --config $work/wrong.toml) || status=$?
+	ktap_equal "headway.toml with $1: the status tells" 1 $status
+	ktap_equal "headway.toml with $1: it is named" "" "$(grep -vE "$3" <<<"$said")"
+}
+
+test_comparisons() {
+	right_toml >$work/right.toml
+	ktap_check "the right headway.toml is right" compare --config $work/right.toml
+	ktap_check "what --write wrote is right" compare --config $work/two_clusters.toml
+	ktap_check "headwayd takes what --write wrote" $work/headway check-config $work/two_clusters.toml
+	ktap_check "nothing has changed since" compare --since $work/two_clusters.json
+	names_wrong "a trunk that is 20 % too fast" 's/1250mbit/1500mbit/' \
+		'switch of b.*carries 1\.2.* described with 1.5 Gbit/s, (19|20|21) % too fast'
+	names_wrong "buffers that are not there" 's/trunk_buffer = "32KiB"/trunk_buffer = "1MiB"/' \
+		'buffer before the link .* described with 1048576'
+	names_wrong "two hosts exchanged" 's/"a\[0-3\]"/"a[0-2]", "b2"/; s/"b\[0-3\]"/"a3", "b[0-1]", "b3"/' \
+		'^a3 and b2 are exchanged$'
+}
+
+mkdir -p $work
+# from memory: a guest that waits for the host's disk sees any amount of time go by
+cp "$HW_BUILD/bin/headway" $work
+networks=("$@")
+((${#networks[@]})) || networks=(two_clusters)
+for network in "${networks[@]}"; do
+	test_network "$network"
+	[[ $network != two_clusters ]] || test_comparisons
+done
+ktap_end

@@ -1,0 +1,155 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""headway measure with agents on this host: what works, and what is told if it does not.
+
+    measure_cli_test.py HEADWAY
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HEADWAY = ""
+HOSTS = ["--hosts", "x=127.0.0.1", "y=127.0.0.2", "z=127.0.0.3"]
+
+
+def headway(*arguments, text_in=""):
+    return subprocess.run([HEADWAY, "measure", *arguments], text=True, input=text_in, timeout=300,
+                          capture_output=True, check=False)
+
+
+class Agents(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def launcher(self, for_z):
+        """Of `--launch`: agents, but for host z that command of bash."""
+        script = self.folder / "launch"
+        script.write_text("#!/bin/bash\nhost=$1\nshift\n"
+                          f"echo $$ >{self.folder}/$host.pid\n"
+                          f"[[ $host != z ]] || {{ {for_z}; }}\n" 'exec "$@"\n')
+        script.chmod(0o755)
+        return f"{script} {{host}}"
+
+    def measure(self, for_z=":", *options):
+        return headway("--launch", self.launcher(for_z), "--max-load", "100", *HOSTS, *options)
+
+    def assert_refused(self, done, status, *words):
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+    def test_a_network_is_measured(self):
+        document = self.folder / "found.json"
+        done = self.measure(":", "--network-only", "--output", str(document), "--write",
+                            str(self.folder / "headway.toml"), str(self.folder / "topology.conf"),
+                            str(self.folder / "platform.xml"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(document.read_text())
+        self.assertEqual([h["name"] for h in found["hosts"]], ["x", "y", "z"])
+        self.assertEqual(len(found["round_trips"]), 3)
+        self.assertGreater(found["bytes_sent"], 0)
+        self.assertTrue(all(link["bps"] > 1e6 for link in found["links"] if link["bps"]))
+        for name, options in (("headway.toml", []), ("topology.conf", ["--default-rate", "1gbit"]),
+                              ("platform.xml", [])):
+            checked = subprocess.run([HEADWAY, "topology", "check", *options, str(self.folder / name)], text=True,
+                                     capture_output=True, check=False)
+            self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+        # what was written is what was found, and nothing has changed since
+        for option, file in (("--config", self.folder / "headway.toml"), ("--since", document)):
+            again = headway("--from", str(document), option, str(file))
+            self.assertEqual((again.returncode, again.stdout), (0, ""))
+        toml = re.sub(r'rate = ".*"', 'rate = "1mbit"', (self.folder / "headway.toml").read_text())
+        (self.folder / "wrong.toml").write_text(toml)
+        wrong = headway("--from", str(document), "--config", str(self.folder / "wrong.toml"))
+        self.assertEqual(wrong.returncode, 1)
+        self.assertIn("too slow", wrong.stdout)
+
+    def test_messages_are_measured(self):
+        document = self.folder / "found.json"
+        done = self.measure(":", "--output", str(document))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(document.read_text())["messages"]
+        self.assertEqual(len(found["hosts"]), 3)
+        self.assertGreater(found["pairs"][0]["alpha_s"], 0)
+        sizes = [trip["bytes"] for trip in found["pairs"][0]["round_trips"]]
+        self.assertEqual(sizes, sorted(set(sizes)))
+        self.assertEqual({fan["direction"] for fan in found["fans"]}, {"in", "out"})
+        self.assertTrue(all(fan["total_bytes_per_s"] > 1e6 for fan in found["fans"]))
+        self.assertEqual([all_["hosts"] for all_ in found["all_to_all"]], [2, 3])
+        self.assertEqual(len(found["many_to_one"]), 8)
+
+    def test_a_host_that_does_not_answer_is_named(self):
+        began = time.monotonic()
+        done = self.measure("exec sleep 600", "--patience", "1")
+        self.assert_refused(done, 1, "host z: it has not answered within 1 s")
+        self.assertNotIn("host x", done.stderr)
+        self.assertLess(time.monotonic() - began, 30)
+        for host in "xyz":
+            pid = int((self.folder / f"{host}.pid").read_text())
+            with self.assertRaises(ProcessLookupError):
+                os.kill(pid, 0)
+
+    def test_what_a_host_complains_of_is_told(self):
+        done = self.measure("echo noise >&2; echo 'Permission denied (publickey).' >&2; exit 255")
+        self.assert_refused(done, 1, "host z: it has ended: Permission denied (publickey).")
+
+    def test_another_version_is_refused(self):
+        done = self.measure("""echo '{"headway":"0.0.1","node":"z","data":1,"echo":2,"tcp":3}'; exec sleep 600""")
+        self.assert_refused(done, 1, "host z: it has headway 0.0.1")
+
+    def test_other_output_is_shown(self):
+        self.assert_refused(self.measure("echo Welcome to z; exec sleep 600"), 1,
+                            'host z: instead of an answer came "Welcome to z"')
+
+    def test_an_agent_that_dies_is_named(self):
+        done = self.measure('exec timeout --signal KILL 0.3 "$@"', "--network-only")
+        self.assert_refused(done, 1, "host z: it has ended")
+
+    def test_what_was_found_before_the_limit_is_kept(self):
+        document = self.folder / "found.json"
+        self.measure(":", "--network-only", "--output", str(document))
+        network_bytes = json.loads(document.read_text())["bytes_sent"]
+        done = self.measure(":", "--max-bytes", f"{network_bytes * 2}B", "--output", str(document))
+        # how much a bulk sends is up to this host, so the limit may come before the messages
+        self.assert_refused(done, 1, "--max-bytes allows")
+
+    def test_no_more_is_sent_than_allowed(self):
+        self.assert_refused(self.measure(":", "--max-bytes", "1MB"), 1, "--max-bytes allows")
+
+    def test_mistakes_are_told_before_anything_is_done(self):
+        for words, options in ((("--hosts", "two hosts"), ["--hosts", "x=127.0.0.1"]),
+                               (("x is named twice",), ["--hosts", "x=127.0.0.1", "x=127.0.0.1"]),
+                               (("no.such.host.invalid",), ["--hosts", "x=127.0.0.1", "no.such.host.invalid"]),
+                               (("--write", ".toml"), [*HOSTS, "--write", "network.txt"]),
+                               (("--launch",), [*HOSTS, "--launch", " "]),
+                               (("--max-bytes",), [*HOSTS, "--max-bytes", "much"]),
+                               (("missing.toml",), [*HOSTS, "--config", "missing.toml"]),
+                               (("missing.json",), ["--from", "missing.json"])):
+            with self.subTest(options):
+                self.assert_refused(headway(*options), 2, *words)
+
+    def test_an_agent_survives_what_it_does_not_understand(self):
+        lines = ["no JSON", "[]", "{}", '{"do":"dance"}', '{"do":"bulk","run":1,"to":[7],"duration_ns":1,"bytes_per_s":0}',
+                 '{"do":"peers","token":1,"self":0,"list":[["nowhere",1,2,3]]}',
+                 '{"do":"rounds","count":1,"steps":[[[[3,1]],[]]],"patience_ms":10}', '{"do":"nothing"}']
+        done = headway("--agent", text_in="\n".join(lines) + "\n")
+        answers = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(len(answers), 1 + len(lines))
+        self.assertEqual(set(answers[0]), {"headway", "node", "data", "echo", "tcp"})
+        for answer in answers[1:-1]:
+            self.assertEqual(list(answer), ["error"])
+        self.assertEqual(answers[-1], {})
+
+
+if __name__ == "__main__":
+    HEADWAY = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    unittest.main()

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is inferred from experiments, on networks that are computed.
+#include <gtest/gtest.h>
+
+#include "computed_laboratory.hpp"
+#include "config/topology_toml.hpp"
+#include "measure/arrivals.hpp"
+#include "measure/confidence.hpp"
+#include "measure/interference.hpp"
+#include "measure/measured_tree.hpp"
+#include "measure/message_measurement.hpp"
+#include "measure/network_difference.hpp"
+
+namespace headway {
+namespace {
+
+std::vector<std::string> names_of(std::size_t hosts) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < hosts; ++i)
+        names.push_back((i < hosts / 2 ? "a" : "b") + std::to_string(i < hosts / 2 ? i : i - hosts / 2));
+    return names;
+}
+
+std::vector<std::string> addresses_of(std::size_t hosts) {
+    std::vector<std::string> addresses;
+    for (std::size_t i = 0; i < hosts; ++i)
+        addresses.push_back("10." + std::string(i < hosts / 2 ? "1" : "2") + ".0." + std::to_string(i + 1));
+    return addresses;
+}
+
+/// 4 hosts on each of two switches, a trunk of 1.25 Gbit/s.
+ComputedLaboratory two_clusters(ComputedLink trunk = {156.25e6, 50e-6, 32768}) {
+    HostTree tree(8);
+    const std::vector<std::size_t> below{4, 5, 6, 7};
+    const std::size_t node = tree.add_switch(tree.root(), below);
+    ComputedLaboratory laboratory(std::move(tree));
+    laboratory.set_both(node, trunk);
+    return laboratory;
+}
+
+/// Two pods of two leaves of three hosts; leaves have 2.5, the second pod 3 Gbit/s.
+ComputedLaboratory three_levels() {
+    HostTree tree(12);
+    const auto leaf = [&](std::size_t parent, std::vector<std::size_t> hosts) { return tree.add_switch(parent, hosts); };
+    const std::size_t first = leaf(tree.root(), {0, 1, 2}), second = leaf(tree.root(), {3, 4, 5});
+    const std::size_t pod = leaf(tree.root(), {6, 7, 8, 9, 10, 11});
+    const std::size_t third = leaf(pod, {6, 7, 8}), fourth = leaf(pod, {9, 10, 11});
+    ComputedLaboratory laboratory(std::move(tree));
+    for (const std::size_t node : {first, second, third, fourth}) laboratory.set_both(node, {200e6, 20e-6, 49152});
+    laboratory.set_both(pod, {300e6, 100e-6, 98304});
+    return laboratory;
+}
+
+Result<MeasuredNetwork> measure(ComputedLaboratory& laboratory) {
+    return NetworkMeasurement(laboratory, names_of(laboratory.host_count()), {}).run();
+}
+
+std::vector<std::string> against(const ComputedLaboratory& laboratory, const MeasuredNetwork& network,
+                                 const std::string& toml) {
+    const auto said = parse_topology_toml(toml, "headway.toml");
+    EXPECT_TRUE(said) << (said ? "" : said.error().front().to_string());
+    const auto names = names_of(laboratory.host_count());
+    return differences(*links_of(said->network, names), links_of(network), names, network.resolution_s);
+}
+
+constexpr const char* right_toml = R"(
+[[cluster]]
+name = "a"
+hosts = ["a[0-3]"]
+host_rate = "1gbit"
+host_buffer = "64KiB"
+trunk_rate = "1250mbit"
+trunk_delay = "50us"
+trunk_buffer = "32KiB"
+[[cluster]]
+name = "b"
+hosts = ["b[0-3]"]
+host_rate = "1gbit"
+host_buffer = "64KiB"
+trunk_rate = "1250mbit"
+trunk_buffer = "32KiB"
+)";
+
+std::string with(std::string text, const std::string& what, const std::string& instead) {
+    for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + instead.size()))
+        text.replace(at, what.size(), instead);
+    return text;
+}
+
+/// Every trunk of the truth has been found, with its capacity, delay and buffer, and no other.
+void expect_found(const ComputedLaboratory& truth, const MeasuredNetwork& found) {
+    EXPECT_EQ(found.tree.trunks().size(), truth.tree().trunks().size());
+    const auto sides = links_of(found);
+    for (const std::size_t trunk : truth.tree().trunks()) {
+        HostSide side = truth.tree().hosts_below(trunk);
+        bool is_turned = false;
+        if (side.front() == 0) {
+            HostSide rest;
+            for (std::size_t host = 0; host < truth.host_count(); ++host) {
+                if (!std::binary_search(side.begin(), side.end(), host)) rest.push_back(host);
+            }
+            side = rest;
+            is_turned = true;
+        }
+        ASSERT_TRUE(sides.contains(side)) << "trunk " << trunk;
+        for (const bool is_up : {true, false}) {
+            const ComputedLink& link = truth.links.at({trunk, is_up});
+            const LinkSide& measured = is_up != is_turned ? sides.at(side).out : sides.at(side).in;
+            EXPECT_TRUE(measured.is_exact);
+            EXPECT_NEAR(measured.bytes_per_s / link.bytes_per_s, 1, 0.02);
+            EXPECT_NEAR(sides.at(side).delay_s, link.delay_s, 0.05 * link.delay_s + 0.2e-6);
+            if (measured.buffer_bytes) {
+                EXPECT_NEAR(*measured.buffer_bytes, link.buffer_bytes, 1514);
+            }
+        }
+    }
+}
+
+TEST(MeasureNetwork, FindsTwoClusters) {
+    auto laboratory = two_clusters();
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found) << found.error().message;
+    expect_found(laboratory, *found);
+    EXPECT_EQ(found->buffers.size(), 2 + 4);  // the trunk's ends, two ports of each switch
+    EXPECT_TRUE(found->remarks.empty()) << found->remarks.front();
+    EXPECT_LT(laboratory.bytes_sent, 300'000'000);
+}
+
+TEST(MeasureNetwork, FindsThreeLevels) {
+    auto laboratory = three_levels();
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found) << found.error().message;
+    expect_found(laboratory, *found);
+}
+
+TEST(MeasureNetwork, FindsDirectionsOfATrunkThatDiffer) {
+    auto laboratory = two_clusters();
+    const std::size_t trunk = laboratory.tree().trunks().front();
+    laboratory.links[{trunk, true}].bytes_per_s = 250e6;
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found) << found.error().message;
+    expect_found(laboratory, *found);
+}
+
+TEST(MeasureNetwork, SaysAtLeastOfATrunkThatHostsCannotFill) {
+    auto laboratory = two_clusters({5e9, 20e-6, 1e6});
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found) << found.error().message;
+    const std::size_t trunk = found->tree.trunks().at(0);
+    for (const bool is_up : {true, false}) {
+        const LinkCapacity& capacity = found->capacities.at({trunk, is_up});
+        EXPECT_FALSE(capacity.is_exact);
+        EXPECT_NEAR(capacity.bytes_per_s, 4 * 125e6, 0.02 * 4 * 125e6);
+        EXPECT_FALSE(found->buffers.contains({trunk, is_up}));
+    }
+    ASSERT_EQ(found->remarks.size(), 2);
+    EXPECT_NE(found->remarks[0].find("hosts cannot fill it"), std::string::npos);
+}
+
+TEST(MeasureNetwork, FindsByInterferenceWhatDelaysDoNotShow) {
+    auto laboratory = two_clusters({156.25e6, 0, 32768});
+    laboratory.noise_s = 300e-6;  // far more than a switch takes
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_GT(found->resolution_s, 1538 / 156.25e6);
+    ASSERT_EQ(found->tree.trunks().size(), 1);
+    HostSide below = found->tree.hosts_below(found->tree.trunks()[0]);
+    EXPECT_TRUE((below == HostSide{0, 1, 2, 3}) || (below == HostSide{4, 5, 6, 7}));
+}
+
+TEST(MeasureNetwork, LeavesOneSwitchAlone) {
+    ComputedLaboratory laboratory(HostTree(6));
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_TRUE(found->tree.trunks().empty());
+    for (std::size_t host = 0; host < 6; ++host) {
+        EXPECT_TRUE(found->capacities.at({host, true}).is_exact);
+        EXPECT_TRUE(found->capacities.at({host, false}).is_exact);
+    }
+}
+
+TEST(MeasureNetwork, TwoHostsAreANetwork) {
+    ComputedLaboratory laboratory(HostTree(2));
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_TRUE(network_tree_of(*found, names_of(2), addresses_of(2)));
+}
+
+// ------------------------------------------------------------------ the description
+
+TEST(MeasureNetwork, DescribesItAsItIs) {
+    auto laboratory = two_clusters();
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found);
+    const auto tree = network_tree_of(*found, names_of(8), addresses_of(8));
+    ASSERT_TRUE(tree) << tree.error().message;
+    const std::string toml = write_topology_toml(*tree);
+    const auto read = parse_topology_toml(toml, "x");
+    ASSERT_TRUE(read) << toml << read.error().front().to_string();
+    ASSERT_TRUE(read->clusters) << toml << read->no_clusters->to_string();
+    EXPECT_EQ(read->clusters->clusters().size(), 2);
+    EXPECT_EQ(read->clusters->clusters()[0].name, "a");
+    EXPECT_EQ(against(laboratory, *found, toml), std::vector<std::string>());
+    EXPECT_EQ(against(laboratory, *found, right_toml), std::vector<std::string>());
+}
+
+TEST(MeasureNetwork, DescribesATreeThatHeadwaydPlansFor) {
+    auto laboratory = three_levels();
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found);
+    const auto tree = network_tree_of(*found, names_of(12), addresses_of(12));
+    ASSERT_TRUE(tree) << tree.error().message;
+    const std::string toml = write_topology_toml(*tree);
+    const auto read = parse_topology_toml(toml, "x");
+    ASSERT_TRUE(read) << toml << read.error().front().to_string();
+    ASSERT_TRUE(read->clusters) << toml << read->no_clusters->to_string();
+    EXPECT_EQ(read->clusters->clusters().size(), 4);
+    EXPECT_EQ(against(laboratory, *found, toml), std::vector<std::string>());
+}
+
+TEST(MeasureNetwork, DescribesOneSwitch) {
+    ComputedLaboratory laboratory(HostTree(6));
+    laboratory.set_both(4, {12.5e6, 0, 65536});
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found);
+    const auto tree = network_tree_of(*found, names_of(6), addresses_of(6));
+    ASSERT_TRUE(tree) << tree.error().message;
+    EXPECT_EQ(against(laboratory, *found, write_topology_toml(*tree)), std::vector<std::string>());
+}
+
+TEST(MeasureNetwork, DescribesARootWithHosts) {
+    HostTree truth(9);
+    const std::vector<std::size_t> left{3, 4, 5}, right{6, 7, 8};
+    const std::size_t a = truth.add_switch(truth.root(), left), b = truth.add_switch(truth.root(), right);
+    ComputedLaboratory laboratory(std::move(truth));
+    for (const std::size_t node : {a, b}) laboratory.set_both(node, {200e6, 50e-6, 32768});
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found);
+    expect_found(laboratory, *found);
+    const auto tree = network_tree_of(*found, names_of(9), addresses_of(9));
+    ASSERT_TRUE(tree) << tree.error().message;
+    const std::string toml = write_topology_toml(*tree);
+    const auto read = parse_topology_toml(toml, "x");
+    ASSERT_TRUE(read) << toml << read.error().front().to_string();
+    EXPECT_TRUE(read->clusters) << toml << read->no_clusters->to_string();
+    EXPECT_EQ(against(laboratory, *found, toml), std::vector<std::string>());
+}
+
+TEST(MeasureNetwork, NamesATrunkThatIsDescribedTooFast) {
+    auto laboratory = two_clusters();
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found);
+    const auto wrong = against(laboratory, *found, with(right_toml, "1250mbit", "1500mbit"));
+    ASSERT_EQ(wrong.size(), 2);
+    for (const std::string& sentence : wrong) {
+        EXPECT_NE(sentence.find("b[0-3]"), std::string::npos);
+        EXPECT_NE(sentence.find("20 % too fast"), std::string::npos) << sentence;
+    }
+}
+
+TEST(MeasureNetwork, NamesBuffersThatAreNotThere) {
+    auto laboratory = two_clusters();
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found);
+    const auto wrong =
+        against(laboratory, *found, with(right_toml, "trunk_buffer = \"32KiB\"", "trunk_buffer = \"1MiB\""));
+    ASSERT_EQ(wrong.size(), 2);
+    EXPECT_NE(wrong[0].find("buffer"), std::string::npos);
+    EXPECT_NE(wrong[0].find("1048576"), std::string::npos) << wrong[0];
+}
+
+TEST(MeasureNetwork, NamesHostsThatAreExchanged) {
+    auto laboratory = two_clusters();
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found);
+    const auto wrong = against(laboratory, *found,
+                               with(with(right_toml, "\"a[0-3]\"", "\"a[0-2]\", \"b1\""), "\"b[0-3]\"", "\"a3\", \"b0\", \"b[2-3]\""));
+    ASSERT_EQ(wrong.size(), 1);
+    EXPECT_EQ(wrong[0], "a3 and b1 are exchanged");
+}
+
+TEST(MeasureNetwork, NamesAHostThatIsSlower) {
+    auto laboratory = two_clusters();
+    laboratory.set_both(2, {12.5e6, 0, 65536});
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found);
+    const auto wrong = against(laboratory, *found, right_toml);
+    ASSERT_EQ(wrong.size(), 2);
+    EXPECT_NE(wrong[0].find("a2"), std::string::npos) << wrong[0];
+}
+
+// --------------------------------------------------------------------------- parts
+
+ArrivalSummary summary_of(const std::vector<Arrival>& arrivals) {
+    const std::span<const Arrival> flow(arrivals);
+    return summarise({&flow, 1}).front();
+}
+
+TEST(Arrivals, CountTheMiddleHalf) {
+    std::vector<Arrival> arrivals;
+    for (std::uint32_t i = 0; i < 101; ++i) arrivals.push_back({1000 * i, i, 100});
+    // at the ends hosts are alone, and twice as fast
+    arrivals.push_back({100'500, 101, 100});
+    EXPECT_EQ(summary_of(arrivals).frames, 102);
+    EXPECT_DOUBLE_EQ(summary_of(arrivals).bytes_per_s, 1e8);
+    arrivals.insert(arrivals.begin() + 51, arrivals[50]);
+    EXPECT_EQ(summary_of(arrivals).frames, 102);
+    EXPECT_EQ(summary_of({}).frames, 0);
+    EXPECT_EQ(summary_of({{1, 0, 100}, {2, 1, 100}}).bytes_per_s, 0);
+}
+
+/// One flow has the link to itself at first, the other at last; together they fill it.
+TEST(Arrivals, OfAReceiverAddUp) {
+    std::vector<Arrival> first, second;
+    for (std::uint32_t i = 0; i < 1000; ++i) {
+        const bool is_second = i >= 300 && (i >= 700 || i % (i < 500 ? 4 : 2) == 0);
+        auto& flow = is_second ? second : first;
+        flow.push_back({1000 * i, static_cast<std::uint32_t>(flow.size()), 100});
+    }
+    const std::vector<std::span<const Arrival>> flows{first, second};
+    const auto summaries = summarise(flows);
+    EXPECT_NEAR(summaries[0].bytes_per_s + summaries[1].bytes_per_s, 1e8, 1);
+}
+
+TEST(Confidence, IsStudents) {
+    const std::vector<double> samples{1, 2, 3, 4};
+    const Mean mean = mean_of(samples);
+    EXPECT_DOUBLE_EQ(mean.value, 2.5);
+    EXPECT_NEAR(mean.half_width, 3.182 * 1.2909944 / 2, 1e-4);
+    EXPECT_FALSE(mean.is_known_well());
+    EXPECT_TRUE(std::isinf(mean_of(std::span(samples).first(1)).half_width));
+    const std::vector<double> disturbed{1, 1.01, 0.99, 1, 1.02, 0.98, 1, 200};
+    EXPECT_NEAR(undisturbed_mean(disturbed).value, 1, 0.01);
+    EXPECT_EQ(undisturbed_mean(disturbed).samples, 7);
+}
+
+TEST(HostTree, TurnsRound) {
+    HostTree tree(4);
+    const std::vector<std::size_t> below{2, 3};
+    const std::size_t other = tree.add_switch(tree.root(), below);
+    const auto before = tree.path({0, 3});
+    EXPECT_EQ(before.size(), 3);
+    tree.make_root(other);
+    EXPECT_EQ(tree.root(), other);
+    EXPECT_EQ(tree.path({0, 3}).size(), 3);
+    EXPECT_EQ(tree.hosts_below(4), (std::vector<std::size_t>{0, 1}));
+    tree.remove_switch(4);
+    EXPECT_EQ(tree.hosts_at(tree.root()).size(), 4);
+    EXPECT_EQ(tree.path({0, 3}).size(), 2);
+}
+
+TEST(Escalation, HasLevels) {
+    std::vector<double> rounds(16, 0.001);
+    rounds.insert(rounds.end(), {0.201, 0.204, 0.402});
+    rounds.push_back(0.0015);
+    const auto levels = escalation_levels(rounds, 0.02);
+    ASSERT_EQ(levels.size(), 2);
+    EXPECT_NEAR(levels[0].time_s, 0.2025, 1e-6);
+    EXPECT_DOUBLE_EQ(levels[0].probability, 0.1);
+    EXPECT_DOUBLE_EQ(levels[1].probability, 0.05);
+    EXPECT_TRUE(escalation_levels({}, 0.02).empty());
+}
+
+TEST(TransmissionCost, IsOfOneWay) {
+    std::vector<SizedTime> trips;
+    for (const std::uint64_t bytes : {1, 1024, 65536})
+        trips.push_back({bytes, {2 * 50e-6 + 8e-9 * static_cast<double>(bytes - 1), 0, 10}, {}, 0});
+    const TransmissionCost cost = transmission_cost(trips);
+    EXPECT_NEAR(cost.startup_s, 50e-6, 1e-7);
+    EXPECT_NEAR(cost.per_byte_s, 8e-9, 1e-11);
+}
+
+}  // namespace
+}  // namespace headway

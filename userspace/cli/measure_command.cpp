@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/measure_command.hpp"
+
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "cli/network_options.hpp"
+#include "base/progress.hpp"
+#include "study/simgrid_platform.hpp"
+#include "study/slurm_topology.hpp"
+#include "config/topology_toml.hpp"
+#include "base/json_text.hpp"
+#include "measure/agent.hpp"
+#include "measure/measured_document.hpp"
+#include "measure/measured_tree.hpp"
+#include "measure/remote_laboratory.hpp"
+#include "base/byte_size.hpp"
+#include "base/hostlist.hpp"
+
+namespace headway {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr std::size_t measured_hosts_max = 256;
+constexpr const char* default_launch = "ssh -o BatchMode=yes {host}";
+
+ExitStatus tell(const Error& error, ExitStatus status) {
+    std::istringstream lines(error.message);
+    for (std::string line; std::getline(lines, line);) fmt::print(stderr, "headway measure: {}\n", line);
+    return status;
+}
+
+/// As a shell would, without its quotes: words are separated by blanks.
+std::vector<std::string> words_of(const std::string& text) {
+    std::istringstream stream(text);
+    std::vector<std::string> words;
+    for (std::string word; stream >> word;) words.push_back(std::move(word));
+    return words;
+}
+
+/// NAME or NAME=ADDRESS: a host by a name, and what the others call it.
+Result<std::vector<MeasuredHost>> chosen_hosts(const std::vector<std::string>& lists) {
+    std::vector<MeasuredHost> hosts;
+    for (const std::string& list : lists) {
+        const auto equals = list.find('=');
+        if (equals != std::string::npos) {
+            hosts.push_back({list.substr(0, equals), list.substr(equals + 1)});
+            continue;
+        }
+        const auto names = parse_hostlist(list, measured_hosts_max);
+        if (!names) return tl::unexpected(names.error().within("--hosts"));
+        for (const std::string& name : *names) hosts.push_back({name, name});
+    }
+    if (hosts.size() < 2) return failure("--hosts: a network has two hosts at least");
+    if (hosts.size() > measured_hosts_max) return failure("--hosts: at most {} are measured at once", measured_hosts_max);
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            if (hosts[i].name == hosts[j].name) return failure("--hosts: {} is named twice", hosts[i].name);
+        }
+        auto address = resolve_host(hosts[i].address);
+        if (!address) return tl::unexpected(address.error().within("--hosts"));
+        hosts[i].address = std::move(*address);
+    }
+    return hosts;
+}
+
+Result<std::string> own_program() {
+    std::error_code error;
+    const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+    if (error) return failure("--program: this program's own path cannot be read: {}", error.message());
+    return path.string();
+}
+
+Result<LaboratoryOptions> laboratory_options(const MeasureOptions& options) {
+    LaboratoryOptions made;
+    made.launch = words_of(options.launch);
+    if (made.launch.empty()) return failure("--launch: there is no command");
+    auto program = options.program.empty() ? own_program() : Result<std::string>(options.program);
+    if (!program) return tl::unexpected(program.error());
+    made.agent_command = {*program, "measure", "--agent", "--port", std::to_string(options.first_port)};
+    made.start_patience = std::chrono::seconds(options.patience_s);
+    made.load_share = options.max_load_percent / 100.0;
+    const auto bytes = parse_byte_size(options.max_bytes);
+    if (!bytes) return tl::unexpected(bytes.error().within("--max-bytes"));
+    made.bytes_max = *bytes;
+    return made;
+}
+
+enum class WrittenAs { toml, slurm, simgrid };
+
+Result<WrittenAs> format_of(const std::string& file) {
+    const std::string end = std::filesystem::path(file).extension().string();
+    if (end == ".toml") return WrittenAs::toml;
+    if (end == ".conf") return WrittenAs::slurm;
+    if (end == ".xml") return WrittenAs::simgrid;
+    return failure("--write: the name of {} does not tell its format; end it in .toml (headway.toml), .conf (Slurm's "
+                   "topology.conf) or .xml (SimGrid)",
+                   file);
+}
+
+Result<WrittenTopology> written(const NetworkTree& tree, WrittenAs format) {
+    if (format == WrittenAs::simgrid) return write_simgrid_platform(tree);
+    if (format == WrittenAs::slurm) return write_slurm_topology(tree, {});
+    return WrittenTopology{"# Written by headway measure.\n" + write_topology_toml(tree), {}};
+}
+
+/// Nothing is written unless everything can be.
+Result<void> write_files(const NetworkTree& tree, const std::vector<std::string>& files) {
+    std::vector<WrittenTopology> texts;
+    for (const std::string& file : files) {
+        auto text = written(tree, *format_of(file));
+        if (!text) return tl::unexpected(text.error().within(file));
+        texts.push_back(std::move(*text));
+    }
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        if (!write_file("measure", files[i], texts[i].text)) return failure("nothing more is written");
+        for (const std::string& loss : texts[i].losses) fmt::print(stderr, "headway measure: {}: {}\n", files[i], loss);
+    }
+    return {};
+}
+
+/// What a measurement is compared with.  Read before anything is sent, so that a mistake in
+/// it is told at once.
+struct Said {
+    std::optional<ComparedNetwork> description;
+    std::optional<MeasuredRecord> earlier;
+};
+
+Result<MeasuredRecord> read_document(const std::string& file) {
+    const auto text = read_text_file(file, data_file_max_bytes);
+    if (!text) return failure("{}", text.error().front().to_string());
+    return read_measured(*text, file);
+}
+
+Result<Said> read_said(const MeasureOptions& options, const std::vector<std::string>& hosts) {
+    Said said;
+    if (!options.config.empty()) {
+        const auto text = read_text_file(options.config, config_file_max_bytes);
+        if (!text) return failure("{}", text.error().front().to_string());
+        const auto topology = parse_topology_toml(*text, options.config);
+        if (!topology) return failure("{}", topology.error().front().to_string());
+        auto links = links_of(topology->network, hosts);
+        if (!links) return tl::unexpected(links.error().within(options.config));
+        said.description = std::move(*links);
+    }
+    if (!options.since.empty()) {
+        auto earlier = read_document(options.since);
+        if (!earlier) return tl::unexpected(earlier.error());
+        if (earlier->hosts != hosts)
+            return failure("{} is of other hosts, or of the same in another order: {}", options.since,
+                           format_hostlist(earlier->hosts));
+        said.earlier = std::move(*earlier);
+    }
+    return said;
+}
+
+std::vector<std::string> compared(const Said& said, const ComparedNetwork& measured,
+                                  const std::vector<std::string>& hosts, double resolution_s) {
+    std::vector<std::string> sentences;
+    if (said.description) sentences = differences(*said.description, measured, hosts, resolution_s);
+    if (said.earlier) {
+        for (std::string& change : differences(said.earlier->links, measured, hosts, resolution_s,
+                                               SaidBy::earlier_measurement))
+            sentences.push_back(std::move(change));
+    }
+    return sentences;
+}
+
+/// A document against what others say, without another measurement.
+ExitStatus compare_document(const MeasureOptions& options) {
+    const auto record = read_document(options.from);
+    if (!record) return tell(record.error(), ExitStatus::bad_config);
+    const auto said = read_said(options, record->hosts);
+    if (!said) return tell(said.error(), ExitStatus::bad_config);
+    if (!said->description && !said->earlier)
+        return tell({"--from: say what to compare it with, --config or --since"}, ExitStatus::bad_config);
+    const auto sentences = compared(*said, record->links, record->hosts, record->resolution_s);
+    if (options.json) fmt::print("{}\n", json_text(OrderedJson(sentences), 2));
+    else
+        for (const std::string& sentence : sentences) fmt::print("{}\n", sentence);
+    return sentences.empty() ? ExitStatus::ok : ExitStatus::failure;
+}
+
+ExitStatus measure(const MeasureOptions& options) {
+    for (const std::string& file : options.write) {
+        if (const auto format = format_of(file); !format) return tell(format.error(), ExitStatus::bad_config);
+    }
+    const auto hosts = chosen_hosts(options.hosts);
+    if (!hosts) return tell(hosts.error(), ExitStatus::bad_config);
+    auto settings = laboratory_options(options);
+    if (!settings) return tell(settings.error(), ExitStatus::bad_config);
+    MeasureCircumstances circumstances;
+    for (const MeasuredHost& host : *hosts) {
+        circumstances.hosts.push_back(host.name);
+        circumstances.addresses.push_back(host.address);
+    }
+    const auto said = read_said(options, circumstances.hosts);
+    if (!said) return tell(said.error(), ExitStatus::bad_config);
+
+    const SteadyClock clock;
+    const auto began = clock.now();
+    const auto laboratory = RemoteLaboratory::open(*hosts, std::move(*settings));
+    if (!laboratory) return tell(laboratory.error(), ExitStatus::failure);
+    Progress bar(std::cerr, clock, is_terminal_stderr(), "measuring");
+    const double parts = options.network_only ? 1 : 2;
+    const auto show = [&](double before) {
+        return [&bar, parts, before](const std::string&, double done) {
+            constexpr double steps = 1000;
+            bar.show(static_cast<std::uint64_t>((before + done) / parts * steps), static_cast<std::uint64_t>(steps));
+        };
+    };
+    NetworkMeasurement measurement(**laboratory, circumstances.hosts, show(0));
+    const auto network = measurement.run();
+    if (!network) {
+        bar.erase();
+        return tell(network.error(), ExitStatus::failure);
+    }
+    std::optional<MeasuredMessages> messages;
+    if (!options.network_only)
+        messages = measure_messages(**laboratory, *network, circumstances.hosts, show(1));
+    bar.erase();
+    const bool is_complete = !messages || !messages->ended_by;
+    if (!is_complete) tell(*messages->ended_by, ExitStatus::failure);
+    const MeasuredMessages* found = messages ? &*messages : nullptr;
+
+    circumstances.nodes = (*laboratory)->node_names();
+    circumstances.bytes_sent = (*laboratory)->bytes_sent();
+    circumstances.start_skew_s = std::chrono::duration<double>((*laboratory)->start_skew()).count();
+    circumstances.seconds = std::chrono::duration<double>(clock.now() - began).count();
+    const auto wrong = compared(*said, links_of(*network), circumstances.hosts, network->resolution_s);
+    const std::string document = json_text(measured_json(*network, found, circumstances, wrong), 2) + "\n";
+    if (!options.output.empty() && !write_file("measure", options.output, document)) return ExitStatus::failure;
+    fmt::print("{}", options.json ? document : measured_text(*network, found, circumstances, wrong));
+    if (!options.write.empty()) {
+        const auto tree = network_tree_of(*network, circumstances.hosts, circumstances.addresses);
+        if (!tree) return tell(tree.error(), ExitStatus::failure);
+        if (const auto done = write_files(*tree, options.write); !done) return tell(done.error(), ExitStatus::failure);
+    }
+    return wrong.empty() && is_complete ? ExitStatus::ok : ExitStatus::failure;
+}
+
+}  // namespace
+
+MeasureCommand::MeasureCommand(const CommandLine& line)
+    : Command(line, "measure", "find out what the network between hosts is, by trying it") {
+    options_.launch = default_launch;
+    options_.max_bytes = "2GiB";
+    verb().add_option("--hosts", options_.hosts, "who takes part: lists such as a[0-3],b[0-3], or name=address");
+    verb()
+        .add_option("--launch", options_.launch, "what starts a program on a host, such as \"srun -w {host} -n 1\"")
+        .shows_default();
+    verb().add_option("--program", options_.program, "headway on the hosts (default: where this one is)");
+    verb().add_option("--config", options_.config, "a headway.toml to compare with");
+    verb().add_option("--since", options_.since, "an earlier document: tell what has changed");
+    verb().add_option("--from", options_.from, "measure nothing, compare this document");
+    verb().add_option("--write", options_.write,
+                      "describe the network in this file, by its name: .toml, .conf (Slurm) or .xml (SimGrid)");
+    verb().add_option("--output", options_.output, "write the JSON document to this file");
+    verb()
+        .add_option("--max-load", options_.max_load_percent,
+                    "per cent of the time that a host's link may be busy with the measurement")
+        .between(1U, 100U)
+        .shows_default();
+    verb().add_option("--max-bytes", options_.max_bytes, "end when so much has been sent").shows_default();
+    verb()
+        .add_option("--patience", options_.patience_s, "seconds that a host may take to answer first")
+        .between(1U, 600U)
+        .shows_default();
+    verb()
+        .add_option("--port", options_.first_port, "the first of three ports that hosts listen on (0: any)")
+        .between(0U, 65533U)
+        .shows_default();
+    verb().add_flag("--network-only", options_.network_only, "tree, capacities, delays and buffers; no messages");
+    verb().add_flag("--json", options_.json, "print the JSON document");
+    verb().add_flag("--agent", options_.agent, "be the part on a host; headway measure starts it");
+}
+
+ExitStatus MeasureCommand::run() const {
+    if (!options_.agent) return options_.from.empty() ? measure(options_) : compare_document(options_);
+    const auto done = run_agent(std::cin, std::cout, static_cast<std::uint16_t>(options_.first_port));
+    return done ? ExitStatus::ok : tell(done.error(), ExitStatus::failure);
+}
+
+}  // namespace headway

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/agent_messages.hpp"
+
+#include "base/json_text.hpp"
+
+namespace headway {
+namespace {
+
+AgentJson transfers_json(const std::vector<Transfer>& transfers) {
+    AgentJson list = AgentJson::array();
+    for (const Transfer& transfer : transfers) list.push_back({transfer.peer, transfer.bytes});
+    return list;
+}
+
+std::vector<Transfer> read_transfers(const AgentJson& list) {
+    std::vector<Transfer> transfers;
+    for (const AgentJson& one : list)
+        transfers.push_back({one.at(0).get<std::size_t>(), one.at(1).get<std::uint64_t>()});
+    return transfers;
+}
+
+}  // namespace
+
+AgentJson greeting_json(const AgentGreeting& greeting) {
+    return {{"headway", greeting.version},    {"node", greeting.node},
+            {"data", greeting.ports.data},    {"echo", greeting.ports.echo},
+            {"tcp", greeting.ports.tcp}};
+}
+
+Result<AgentGreeting> read_greeting(const AgentJson& json) {
+    return reading("the agent's greeting", [&] {
+        return AgentGreeting{json.at("headway").get<std::string>(),
+                             json.at("node").get<std::string>(),
+                             {json.at("data").get<std::uint16_t>(), json.at("echo").get<std::uint16_t>(),
+                              json.at("tcp").get<std::uint16_t>()}};
+    });
+}
+
+AgentJson peers_command(std::uint64_t token, std::size_t self, const std::vector<AgentPeer>& peers) {
+    AgentJson list = AgentJson::array();
+    for (const AgentPeer& peer : peers)
+        list.push_back({peer.address, peer.ports.data, peer.ports.echo, peer.ports.tcp});
+    return {{"do", "peers"}, {"token", token}, {"self", self}, {"list", std::move(list)}};
+}
+
+Result<std::vector<AgentPeer>> read_peers(const AgentJson& command) {
+    return reading("the list of hosts", [&] {
+        std::vector<AgentPeer> peers;
+        for (const AgentJson& one : command.at("list"))
+            peers.push_back({one.at(0).get<std::string>(),
+                             {one.at(1).get<std::uint16_t>(), one.at(2).get<std::uint16_t>(),
+                              one.at(3).get<std::uint16_t>()}});
+        return peers;
+    });
+}
+
+AgentJson rounds_command(const HostProgram& program, std::uint32_t count, std::int64_t patience_ms) {
+    AgentJson steps = AgentJson::array();
+    for (const Step& step : program.steps)
+        steps.push_back({transfers_json(step.send), transfers_json(step.receive)});
+    return {{"do", "rounds"}, {"count", count}, {"steps", std::move(steps)}, {"patience_ms", patience_ms}};
+}
+
+Result<std::vector<Step>> read_steps(const AgentJson& command) {
+    return reading("the program", [&] {
+        std::vector<Step> steps;
+        for (const AgentJson& one : command.at("steps"))
+            steps.push_back({read_transfers(one.at(0)), read_transfers(one.at(1))});
+        return steps;
+    });
+}
+
+AgentJson json_of(const ProgramOutcome& outcome) {
+    return {{"round_s", outcome.round_s},
+            {"retransmissions", outcome.retransmissions},
+            {"rto_us", outcome.retransmission_timeout_us}};
+}
+
+Result<ProgramOutcome> read_program_outcome(const AgentJson& json) {
+    return reading("the times of rounds", [&] {
+        return ProgramOutcome{json.at("round_s").get<std::vector<double>>(),
+                              json.at("retransmissions").get<std::uint64_t>(),
+                              json.at("rto_us").get<std::uint32_t>()};
+    });
+}
+
+AgentJson json_of(const ProbeOutcome& outcome) {
+    return {{"round_trip_s", outcome.round_trip_s}, {"lost", outcome.lost}, {"wire_bytes", outcome.wire_bytes}};
+}
+
+Result<ProbeOutcome> read_probe_outcome(const AgentJson& json) {
+    return reading("the round trips", [&] {
+        return ProbeOutcome{json.at("round_trip_s").get<std::vector<double>>(),
+                            json.at("lost").get<std::uint32_t>(), json.at("wire_bytes").get<double>()};
+    });
+}
+
+Result<AgentJson> read_answer(std::string_view line) {
+    AgentJson json = parse_json<AgentJson>(line);
+    if (!json.is_object()) {
+        constexpr std::size_t shown_max = 120;
+        return failure("instead of an answer came \"{}\"", line.substr(0, shown_max));
+    }
+    if (const auto error = json.find("error"); error != json.end())
+        return failure("{}", error->is_string() ? error->get<std::string>() : json_text(*error));
+    return json;
+}
+
+}  // namespace headway

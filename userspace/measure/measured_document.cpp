@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/measured_document.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "base/version.hpp"
+#include "base/json_text.hpp"
+#include "measure/agent_messages.hpp"
+#include "base/byte_size.hpp"
+#include "base/hostlist.hpp"
+
+namespace headway {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+std::vector<std::string> names_below(const HostTree& tree, std::size_t node, const std::vector<std::string>& hosts) {
+    std::vector<std::string> names;
+    for (const std::size_t host : tree.is_host(node) ? std::vector<std::size_t>{node} : tree.hosts_below(node))
+        names.push_back(hosts[host]);
+    return names;
+}
+
+OrderedJson link_json(const MeasuredNetwork& network, const std::vector<std::string>& hosts, DirectedLink link) {
+    const bool is_trunk = !network.tree.is_host(link.node);
+    OrderedJson json{{"hosts", names_below(network.tree, link.node, hosts)},
+                     {"is_trunk", is_trunk},
+                     {"direction", link.is_up ? "up" : "down"},
+                     {"bps", nullptr},
+                     {"exact", false},
+                     {"delay_s", nullptr},
+                     {"buffer_bytes", nullptr},
+                     {"buffer_error_bytes", nullptr},
+                     {"buffer_exact", false}};
+    if (const auto found = network.capacities.find(link); found != network.capacities.end()) {
+        json["bps"] = std::llround(8 * found->second.bytes_per_s);
+        json["exact"] = found->second.is_exact;
+    }
+    if (is_trunk) json["delay_s"] = network.delay_s.at(link.node);
+    if (const auto found = network.buffers.find(link); found != network.buffers.end()) {
+        json["buffer_bytes"] = std::llround(found->second.bytes);
+        json["buffer_error_bytes"] = std::llround(found->second.error_bytes);
+        json["buffer_exact"] = !found->second.is_lower_bound;
+    }
+    return json;
+}
+
+std::vector<DirectedLink> all_links(const HostTree& tree) {
+    std::vector<DirectedLink> links;
+    const auto add = [&](std::size_t node) {
+        links.push_back({node, true});
+        links.push_back({node, false});
+    };
+    for (const std::size_t trunk : tree.trunks()) add(trunk);
+    for (std::size_t host = 0; host < tree.host_count(); ++host) add(host);
+    return links;
+}
+
+std::string rate_of(const MeasuredNetwork& network, DirectedLink link) {
+    const auto found = network.capacities.find(link);
+    if (found == network.capacities.end()) return "not measured";
+    const auto rounded = static_cast<std::uint64_t>(std::llround(8 * found->second.bytes_per_s));
+    return (found->second.is_exact ? "" : "at least ") + rate_to_text({rounded});
+}
+
+std::string buffer_of(const MeasuredNetwork& network, DirectedLink link) {
+    const auto found = network.buffers.find(link);
+    if (found == network.buffers.end()) return "";
+    const MeasuredBuffer& buffer = found->second;
+    if (buffer.is_lower_bound) return fmt::format(", buffer at least {:.0f} bytes", buffer.bytes);
+    return fmt::format(", buffer {:.0f} bytes (+- {:.0f})", buffer.bytes, buffer.error_bytes);
+}
+
+void print_tree(std::string& text, const MeasuredNetwork& network, const std::vector<std::string>& hosts,
+                std::size_t node, std::size_t depth) {
+    const HostTree& tree = network.tree;
+    const std::string indent(2 * depth, ' ');
+    const auto out = std::back_inserter(text);
+    if (node == tree.root()) {
+        fmt::format_to(out, "{}switch\n", indent);
+    } else {
+        fmt::format_to(out, "{}switch, by a trunk of {:.2f} us\n", indent, 1e6 * network.delay_s.at(node));
+        fmt::format_to(out, "{}  up {}{}\n", indent, rate_of(network, {node, true}), buffer_of(network, {node, true}));
+        fmt::format_to(out, "{}  down {}{}\n", indent, rate_of(network, {node, false}),
+                       buffer_of(network, {node, false}));
+    }
+    for (const std::size_t child : tree.children(node)) {
+        if (!tree.is_host(child)) {
+            print_tree(text, network, hosts, child, depth + 1);
+            continue;
+        }
+        fmt::format_to(out, "{}  {}: up {}, down {}{}\n", indent, hosts[child], rate_of(network, {child, true}),
+                       rate_of(network, {child, false}), buffer_of(network, {child, false}));
+    }
+}
+
+// ----------------------------------------------------------------------- messages
+
+OrderedJson time_json(const SizedTime& time) {
+    const bool is_known = std::isfinite(time.time_s.half_width);
+    return {{"bytes", time.bytes},
+            {"seconds", time.time_s.value},
+            {"half_width_s", is_known ? OrderedJson(time.time_s.half_width) : OrderedJson()},
+            {"rounds", time.rounds_s.size()},
+            {"retransmissions", time.retransmissions}};
+}
+
+OrderedJson times_json(const std::vector<SizedTime>& times) {
+    OrderedJson list = OrderedJson::array();
+    for (const SizedTime& time : times) list.push_back(time_json(time));
+    return list;
+}
+
+OrderedJson pair_json(const PairMessages& pair, const std::vector<std::string>& hosts) {
+    OrderedJson gap = OrderedJson::array();
+    for (const GapPoint& point : pair.gap) gap.push_back({point.message_bytes, point.gap_s});
+    return {{"from", hosts[pair.from]},
+            {"to", hosts[pair.to]},
+            {"L_s", pair.gap.empty() ? OrderedJson() : OrderedJson(pair.latency_s)},
+            {"g0_s", pair.empty_gap_s.value},
+            {"alpha_s", pair.cost.startup_s},
+            {"beta_s_per_byte", pair.cost.per_byte_s},
+            {"one_way_bytes_per_s", pair.one_way_bytes_per_s},
+            {"both_ways_bytes_per_s", pair.both_ways_bytes_per_s},
+            {"round_trips", times_json(pair.round_trips)},
+            {"gap", std::move(gap)}};
+}
+
+OrderedJson messages_json(const MeasuredMessages& messages, const std::vector<std::string>& hosts) {
+    OrderedJson pairs = OrderedJson::array(), delays = OrderedJson::array(), fans = OrderedJson::array(),
+                all_to_all = OrderedJson::array(), many_to_one = OrderedJson::array();
+    for (const PairMessages& pair : messages.pairs) pairs.push_back(pair_json(pair, hosts));
+    for (const ProcessingDelay& host : messages.hosts) delays.push_back({{"C", host.fixed_s}, {"t", host.per_byte_s}});
+    for (const FanRates& fan : messages.fans)
+        fans.push_back({{"hosts", fan.hosts},
+                        {"direction", fan.is_in ? "in" : "out"},
+                        {"total_bytes_per_s", fan.total_bytes_per_s}});
+    for (const AllToAllTimes& all : messages.all_to_all)
+        all_to_all.push_back({{"hosts", all.hosts}, {"times", times_json(all.times)}});
+    for (const ManyToOneTimes& one : messages.many_to_one) {
+        OrderedJson json = time_json(one.time);
+        json["levels"] = OrderedJson::array();
+        for (const EscalationLevel& level : one.levels) json["levels"].push_back({level.time_s, level.probability});
+        many_to_one.push_back(std::move(json));
+    }
+    const bool has_timeout = messages.least_timeout_us > 0;
+    return {{"pairs", std::move(pairs)},
+            {"hosts", std::move(delays)},
+            {"fans", std::move(fans)},
+            {"all_to_all", std::move(all_to_all)},
+            {"many_to_one", std::move(many_to_one)},
+            {"least_retransmission_timeout_s",
+             has_timeout ? OrderedJson(messages.least_timeout_us / 1e6) : OrderedJson()}};
+}
+
+/// As headway fit writes them, and headway predict reads them.
+OrderedJson models_json(const MeasuredMessages& messages) {
+    OrderedJson models = OrderedJson::array();
+    const auto finite = [](double value) { return std::isfinite(value) ? OrderedJson(value) : OrderedJson(); };
+    if (const auto& fitted = messages.contention) {
+        models.push_back({{"model", "contention"},
+                          {"n", fitted->processes},
+                          {"alpha", fitted->cost.startup_s},
+                          {"beta", fitted->cost.per_byte_s},
+                          {"gamma", fitted->signature.ratio},
+                          {"delta_s", fitted->signature.startup_s},
+                          {"M_bytes", finite(fitted->signature.threshold_bytes)}});
+    }
+    if (const auto& fitted = messages.many_to_one_fit; fitted && std::isfinite(fitted->regions.small_bytes)) {
+        OrderedJson sources = OrderedJson::array(), rates = OrderedJson::array();
+        for (const DelayedPath& source : fitted->sources) {
+            sources.push_back({{"C", source.host.fixed_s}, {"t", source.host.per_byte_s}});
+            rates.push_back(source.rate_bytes_per_s);
+        }
+        models.push_back({{"model", "manytoone"},
+                          {"sources", std::move(sources)},
+                          {"rates", std::move(rates)},
+                          {"M1_bytes", fitted->regions.small_bytes},
+                          {"M2_bytes", fitted->regions.large_bytes},
+                          {"C_s", fitted->regions.congested_s},
+                          {"delta1", fitted->regions.small_factor},
+                          {"delta2", fitted->regions.large_factor}});
+    }
+    return models;
+}
+
+std::vector<std::string> all_remarks(const MeasuredNetwork& network, const MeasuredMessages* messages) {
+    auto remarks = network.remarks;
+    if (messages != nullptr) remarks.insert(remarks.end(), messages->remarks.begin(), messages->remarks.end());
+    return remarks;
+}
+
+void print_messages(std::string& text, const MeasuredMessages& messages, const std::vector<std::string>& hosts) {
+    const auto out = std::back_inserter(text);
+    for (const PairMessages& pair : messages.pairs)
+        fmt::format_to(out,
+                       "{} to {}: L {:.2f} us, g(0) {:.2f} us, alpha {:.2f} us, beta {:.3f} ns/byte; one way {:.1f} "
+                       "MB/s, both ways {:.1f} MB/s each\n",
+                       hosts[pair.from], hosts[pair.to], 1e6 * pair.latency_s, 1e6 * pair.empty_gap_s.value,
+                       1e6 * pair.cost.startup_s, 1e9 * pair.cost.per_byte_s, pair.one_way_bytes_per_s / 1e6,
+                       pair.both_ways_bytes_per_s / 1e6);
+    for (const FanRates& fan : messages.fans)
+        fmt::format_to(out, "{} {} {} at once: {:.1f} MB/s in all\n", hosts.front(), fan.is_in ? "from" : "to",
+                       fan.hosts, fan.total_bytes_per_s / 1e6);
+    for (const AllToAllTimes& all : messages.all_to_all) {
+        for (const SizedTime& time : all.times)
+            fmt::format_to(out, "all-to-all of {} hosts, {} bytes: {:.3f} ms (+- {:.3f}), {} retransmissions\n",
+                           all.hosts, time.bytes, 1e3 * time.time_s.value, 1e3 * time.time_s.half_width,
+                           time.retransmissions);
+    }
+    for (const ManyToOneTimes& one : messages.many_to_one) {
+        fmt::format_to(out, "many to one, {} bytes: {:.3f} ms", one.time.bytes, 1e3 * one.time.time_s.value);
+        for (const EscalationLevel& level : one.levels)
+            fmt::format_to(out, ", {:.0f} ms in {:.0f} % of rounds", 1e3 * level.time_s, 100 * level.probability);
+        text += '\n';
+    }
+    if (messages.least_timeout_us > 0)
+        fmt::format_to(out, "least retransmission time-out in force: {:.1f} ms\n", messages.least_timeout_us / 1e3);
+}
+
+}  // namespace
+
+namespace {
+
+MeasuredRecord record_of(const AgentJson& json) {
+    MeasuredRecord record;
+    for (const AgentJson& host : json.at("hosts")) record.hosts.push_back(host.at("name").get<std::string>());
+    record.resolution_s = json.at("resolution_s").get<double>();
+    std::map<HostSide, ComparedLink> links;
+    for (const AgentJson& row : json.at("links")) {
+        HostSide below;
+        for (const AgentJson& name : row.at("hosts")) {
+            const auto found = std::find(record.hosts.begin(), record.hosts.end(), name.get<std::string>());
+            if (found != record.hosts.end()) below.push_back(static_cast<std::size_t>(found - record.hosts.begin()));
+        }
+        std::sort(below.begin(), below.end());
+        ComparedLink& link = links[below];
+        LinkSide& side = row.at("direction") == "up" ? link.out : link.in;
+        if (const AgentJson& bps = row.at("bps"); !bps.is_null()) side.bytes_per_s = bps.get<double>() / 8;
+        side.is_exact = row.at("exact").get<bool>();
+        if (row.at("buffer_exact").get<bool>()) {
+            side.buffer_bytes = row.at("buffer_bytes").get<double>();
+            side.buffer_error_bytes = row.at("buffer_error_bytes").get<double>();
+        }
+        if (const AgentJson& delay = row.at("delay_s"); !delay.is_null()) link.delay_s = delay.get<double>();
+    }
+    for (const auto& [below, link] : links) add_link(record.links, below, record.hosts.size(), link);
+    return record;
+}
+
+}  // namespace
+
+Result<MeasuredRecord> read_measured(std::string_view text, std::string_view file) {
+    const AgentJson json = parse_json<AgentJson>(text);
+    if (!json.is_object() || json.value("format", "") != "headway-measure")
+        return failure("{} is no document of headway measure", file);
+    return reading(file, [&] { return record_of(json); });
+}
+
+OrderedJson measured_json(const MeasuredNetwork& network, const MeasuredMessages* messages,
+                          const MeasureCircumstances& circumstances,
+                          const std::vector<std::string>& differences) {
+    OrderedJson hosts = OrderedJson::array(), links = OrderedJson::array(), trips = OrderedJson::array();
+    for (std::size_t i = 0; i < circumstances.hosts.size(); ++i)
+        hosts.push_back({{"name", circumstances.hosts[i]},
+                         {"address", circumstances.addresses[i]},
+                         {"node", circumstances.nodes[i]}});
+    for (const DirectedLink& link : all_links(network.tree))
+        links.push_back(link_json(network, circumstances.hosts, link));
+    for (std::size_t i = 0; i < network.tree.host_count(); ++i) {
+        for (std::size_t j = i + 1; j < network.tree.host_count(); ++j)
+            trips.push_back({i, j, 2 * network.shortest_s.at(i, j), 2 * network.shortest_full_s.at(i, j)});
+    }
+    return {{"format", "headway-measure"},
+            {"headway", version},
+            {"hosts", std::move(hosts)},
+            {"bytes_sent", circumstances.bytes_sent},
+            {"seconds", circumstances.seconds},
+            {"start_skew_s", circumstances.start_skew_s},
+            {"resolution_s", network.resolution_s},
+            {"links", std::move(links)},
+            {"round_trips", std::move(trips)},
+            {"messages", messages != nullptr ? messages_json(*messages, circumstances.hosts) : OrderedJson()},
+            {"models", messages != nullptr ? models_json(*messages) : OrderedJson::array()},
+            {"differences", differences},
+            {"remarks", all_remarks(network, messages)}};
+}
+
+std::string measured_text(const MeasuredNetwork& network, const MeasuredMessages* messages,
+                          const MeasureCircumstances& circumstances,
+                          const std::vector<std::string>& differences) {
+    std::string text;
+    print_tree(text, network, circumstances.hosts, network.tree.root(), 0);
+    const auto out = std::back_inserter(text);
+    fmt::format_to(out, "\n{} hosts in {:.0f} s, {:.1f} MB sent; hosts began within {:.2f} ms of each other\n",
+                   circumstances.hosts.size(), circumstances.seconds,
+                   static_cast<double>(circumstances.bytes_sent) / 1e6, 1e3 * circumstances.start_skew_s);
+    if (messages != nullptr) print_messages(text, *messages, circumstances.hosts);
+    for (const std::string& remark : all_remarks(network, messages)) fmt::format_to(out, "note: {}\n", remark);
+    for (const std::string& difference : differences) fmt::format_to(out, "different: {}\n", difference);
+    return text;
+}
+
+}  // namespace headway

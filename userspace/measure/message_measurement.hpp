@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// What messages over TCP cost, alone and in collectives: the parameters of PlogP (Nomura et
+// al. (1), Kielmann et al.), of Lastovetsky's point-to-point model and many-to-one, and of
+// Steffenel's contention signature.  The models themselves are in model/.
+//
+// Vocabulary
+//   RTT(m)    round trip of a message of m bytes that one byte answers
+//   g(0)      of two small messages that follow each other, the time between them
+//   break point   a size between which and its neighbours RTT is no straight line: the
+//             middle of two measured sizes is measured, too, if the line between them
+//             misses it by more than 5 % and its interval of confidence
+//
+// Every time is a mean with an interval of 95 % confidence; measurements are repeated until
+// that is within 2.5 %, but no more than `rounds_max` times.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "measure/confidence.hpp"
+#include "measure/network_measurement.hpp"
+#include "model/contention_fit.hpp"
+#include "study/fitted_parameters.hpp"
+#include "model/many_to_one_fit.hpp"
+#include "model/plogpt_measure.hpp"
+
+namespace headway {
+
+struct SizedTime {
+    std::uint64_t bytes = 0;
+    Mean time_s;
+    std::vector<double> rounds_s;
+    std::uint64_t retransmissions = 0;
+};
+
+struct PairMessages {
+    std::size_t from = 0, to = 0;
+    std::vector<SizedTime> round_trips;  ///< by size; the first is of one byte
+    Mean empty_gap_s;                    ///< g(0)
+    double latency_s = 0;                ///< L
+    std::vector<GapPoint> gap;           ///< g(m)
+    TransmissionCost cost;               ///< alpha and beta, of one message one way
+    /// What a direction gets of a large message, alone and while another one of its size
+    /// goes the other way; bytes of payload.
+    double one_way_bytes_per_s = 0, both_ways_bytes_per_s = 0;
+};
+
+/// Of one host and 1, 2, 4 .. others at once, each with a large message.  A round ends for
+/// all when its last message has arrived, so how fair the shares are does not show.
+struct FanRates {
+    std::size_t hosts = 0;  ///< others
+    bool is_in = false;     ///< towards the one
+    double total_bytes_per_s = 0;
+};
+
+/// A time to which rounds of a many-to-one jump, and how often.
+struct EscalationLevel {
+    double time_s = 0;
+    double probability = 0;
+};
+
+struct ManyToOneTimes {
+    SizedTime time;
+    std::vector<EscalationLevel> levels;  ///< beyond the usual time; none: it never escalated
+};
+
+struct AllToAllTimes {
+    std::size_t hosts = 0;
+    std::vector<SizedTime> times;
+};
+
+struct MeasuredMessages {
+    std::vector<PairMessages> pairs;
+    /// C and t of every host; empty: fewer than three hosts.
+    std::vector<ProcessingDelay> hosts;
+    std::vector<FanRates> fans;
+    std::vector<ManyToOneTimes> many_to_one;
+    std::vector<AllToAllTimes> all_to_all;
+    std::uint32_t least_timeout_us = 0;  ///< for retransmission, of any connection; 0: not told
+    std::optional<FittedContention> contention;
+    std::optional<FittedManyToOne> many_to_one_fit;
+    std::vector<std::string> remarks;
+    /// Why it has not been carried through; what was found until then stays of use.
+    std::optional<Error> ended_by;
+};
+
+/// `network` is what was found before on the same hosts.
+[[nodiscard]] MeasuredMessages measure_messages(Laboratory& laboratory, const MeasuredNetwork& network,
+                                                const std::vector<std::string>& names,
+                                                const MeasureProgress& progress);
+
+/// Levels of rounds that took `jump_s` longer or more than the shortest; times within 10 % of
+/// each other are one level.
+[[nodiscard]] std::vector<EscalationLevel> escalation_levels(std::vector<double> rounds_s, double jump_s);
+
+/// alpha and beta of times one way, by least squares of relative errors.
+[[nodiscard]] TransmissionCost transmission_cost(const std::vector<SizedTime>& round_trips);
+
+}  // namespace headway

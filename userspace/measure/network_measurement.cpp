@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/network_measurement.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "measure/interference.hpp"
+#include "base/wire.hpp"
+
+namespace headway {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr std::uint32_t probes_per_look = 16;
+// A bulk starts with those: the hosts' speed is not known yet.
+constexpr milliseconds first_duration{5};
+// Frames of a bulk, so that one more or less is no matter.
+constexpr double frames_per_bulk = 600;
+// What hosts that begin at different times may spoil of a bulk, at either end.
+constexpr int skews_per_bulk = 8;
+constexpr milliseconds duration_longest{400};
+constexpr int trunk_repeats = 3;
+constexpr int cycles_first = 3;
+constexpr double full_frame_bytes = 1514;
+
+double quantile(const std::vector<double>& sorted, double part) {
+    if (sorted.empty()) return 0;
+    return sorted[static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1) + 0.5)];
+}
+
+std::vector<Flow> reversed(std::vector<Flow> flows) {
+    for (Flow& flow : flows) std::swap(flow.from, flow.to);
+    return flows;
+}
+
+}  // namespace
+
+NetworkMeasurement::NetworkMeasurement(Laboratory& laboratory, std::vector<std::string> names,
+                                       MeasureProgress progress)
+    : laboratory_(laboratory), names_(std::move(names)), progress_(std::move(progress)),
+      network_(laboratory.host_count()) {
+    const auto n = static_cast<double>(laboratory.host_count());
+    // round trips, hosts alone, ports and trunks, as many switches as there may be at most
+    to_do_ = n * (n - 1) / 2 + 4 * n + 2 * n * trunk_repeats;
+}
+
+void NetworkMeasurement::advance(const std::string& what) {
+    done_ += 1;
+    if (progress_) progress_(what, std::min(1.0, done_ / to_do_));
+}
+
+Result<MeasuredNetwork> NetworkMeasurement::run() {
+    for (auto step : {&NetworkMeasurement::look_at_round_trips, &NetworkMeasurement::send_alone,
+                      &NetworkMeasurement::find_tree, &NetworkMeasurement::split_by_interference,
+                      &NetworkMeasurement::fill_trunks, &NetworkMeasurement::fill_ports}) {
+        if (auto done = (this->*step)(); !done) return tl::unexpected(done.error());
+    }
+    find_capacities();
+    if (auto done = measure_buffers(); !done) return tl::unexpected(done.error());
+    return std::move(network_);
+}
+
+std::string NetworkMeasurement::name_of(DirectedLink link) const {
+    if (network_.tree.is_host(link.node))
+        return fmt::format("{} {}", link.is_up ? "from" : "to", names_[link.node]);
+    std::string hosts;
+    for (const std::size_t host : network_.tree.hosts_below(link.node))
+        hosts += (hosts.empty() ? "" : ",") + names_[host];
+    return fmt::format("{} the switch of {}", link.is_up ? "from" : "to", hosts);
+}
+
+// -------------------------------------------------------------------- round trips
+
+Result<void> NetworkMeasurement::look_at_round_trips() {
+    const std::size_t n = laboratory_.host_count();
+    std::vector<double> differences;
+    for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = i + 1; j < n; ++j) {
+            std::vector<double> shortest;
+            for (const bool is_full : {false, true, true}) {
+                Bulk bulk;
+                bulk.probes.push_back({i, j, probes_per_look, is_full, nanoseconds{0}});
+                const auto seen = laboratory_.run(bulk);
+                if (!seen) return tl::unexpected(seen.error());
+                const ProbeOutcome& probe = seen->probes.front();
+                if (!probe.was_answered())
+                    return failure("frames from {} to {} are not answered: a firewall, or names that stand for "
+                                   "an address of another network (see --network)",
+                                   names_[i], names_[j]);
+                shortest.push_back(probe.round_trip_s.front() / 2);
+                if (!is_full) network_.probe_wire_bytes = probe.wire_bytes;
+            }
+            network_.shortest_s.set(i, j, shortest[0]);
+            network_.shortest_full_s.set(i, j, std::min(shortest[1], shortest[2]));
+            differences.push_back(std::abs(shortest[1] - shortest[2]));
+            advance("round trips");
+        }
+    }
+    std::sort(differences.begin(), differences.end());
+    network_.resolution_s = 4 * quantile(differences, 0.9);
+    return {};
+}
+
+// -------------------------------------------------------------------------- bulks
+
+Result<const ObservedBulk*> NetworkMeasurement::observe(std::vector<Flow> flows, std::vector<Probe> probes,
+                                                        double longer) {
+    ObservedBulk one;
+    one.bulk = {std::move(flows), std::move(probes),
+                std::min<nanoseconds>(duration_longest, nanoseconds(static_cast<std::int64_t>(
+                                                            static_cast<double>(duration_.count()) * longer)))};
+    auto outcome = laboratory_.run(one.bulk);
+    if (!outcome) return tl::unexpected(outcome.error());
+    one.outcome = std::move(*outcome);
+    observed_.push_back(std::move(one));
+    return &observed_.back();
+}
+
+Result<void> NetworkMeasurement::send_alone() {
+    const std::size_t n = laboratory_.host_count();
+    duration_ = std::max<nanoseconds>(first_duration, skews_per_bulk * laboratory_.start_skew());
+    double slowest = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto alone = observe({{i, (i + 1) % n}});
+        if (!alone) return tl::unexpected(alone.error());
+        const double rate = (*alone)->outcome.flows.front().received_bytes_per_s;
+        if (rate <= 0)
+            return failure("{} received next to nothing of what {} sent: {} of {} frames", names_[(i + 1) % n], names_[i],
+                           (*alone)->outcome.flows.front().received_frames, (*alone)->outcome.flows.front().sent_frames);
+        if (slowest == 0 || rate < slowest) slowest = rate;
+        advance("hosts alone");
+    }
+    const double frame_s = (full_frame_bytes + 24) / slowest;
+    duration_ = std::clamp<nanoseconds>(nanoseconds(static_cast<std::int64_t>(1e9 * frames_per_bulk * frame_s)),
+                                        skews_per_bulk * laboratory_.start_skew(), duration_longest);
+    duration_ = std::max<nanoseconds>(duration_, first_duration);
+    // A switch stores and forwards: one more of them costs a good part of a frame's time, if
+    // its trunk is not much faster than the hosts.
+    network_.resolution_s = std::max(network_.resolution_s, 0.2 * frame_s);
+    return {};
+}
+
+Result<void> NetworkMeasurement::find_tree() {
+    network_.tree = tree_of_delays(network_.shortest_full_s, network_.resolution_s);
+    return {};
+}
+
+Result<void> NetworkMeasurement::split_by_interference() {
+    for (const std::size_t node : network_.tree.switches()) {
+        const auto hosts = network_.tree.hosts_at(node);
+        if (hosts.size() < 4) continue;  // fewer meet nobody in a trunk
+        std::vector<ObservedBulk> among;
+        const auto cycle = [&]() -> Result<bool> {
+            const auto one = observe(random_cycle(hosts, random_));
+            if (!one) return tl::unexpected(one.error());
+            const ObservedBulk seen = **one;
+            const auto slowed = slowed_flows(observed_, seen);
+            among.push_back(seen);
+            advance("who shares a link");
+            return std::find(slowed.begin(), slowed.end(), true) != slowed.end();
+        };
+        bool is_any_slowed = false;
+        for (int i = 0; i < cycles_first; ++i) {
+            const auto slowed = cycle();
+            if (!slowed) return tl::unexpected(slowed.error());
+            is_any_slowed |= *slowed;
+        }
+        if (!is_any_slowed) continue;
+        for (std::size_t i = 0; i < 2 * hosts.size(); ++i) {
+            if (const auto slowed = cycle(); !slowed) return tl::unexpected(slowed.error());
+        }
+        const InterferenceGroups found = groups_by_interference(hosts, among, observed_);
+        if (found.hosts_are_slow) {
+            network_.remarks.push_back("hosts do not send and receive at full speed at the same time");
+        } else if (found.groups.size() > 1) {
+            const std::size_t other_links =
+                network_.tree.children(node).size() - hosts.size() + (node == network_.tree.root() ? 0 : 1);
+            // a switch with two links could not be told from a cable: one group stays where it is
+            const std::size_t first = found.groups.size() + other_links == 2 ? 1 : 0;
+            for (std::size_t i = first; i < found.groups.size(); ++i) {
+                if (found.groups[i].size() > 1) network_.tree.add_switch(node, found.groups[i]);
+            }
+        }
+    }
+    network_.tree.make_central_root();
+    return {};
+}
+
+/// Hosts of different switches take turns, so that some of them are behind many links.
+std::vector<std::size_t> NetworkMeasurement::spread(std::vector<std::size_t> hosts) const {
+    std::map<std::size_t, std::size_t> rank;  // of a host among those of its switch
+    std::map<std::size_t, std::size_t> seen;
+    for (const std::size_t host : hosts) rank[host] = seen[network_.tree.parent(host)]++;
+    std::stable_sort(hosts.begin(), hosts.end(), [&](std::size_t a, std::size_t b) { return rank[a] < rank[b]; });
+    return hosts;
+}
+
+std::vector<Flow> NetworkMeasurement::pairs_across(std::size_t trunk) const {
+    const auto below = spread(network_.tree.hosts_below(trunk));
+    std::vector<std::size_t> rest;
+    for (std::size_t host = 0; host < laboratory_.host_count(); ++host) {
+        if (std::find(below.begin(), below.end(), host) == below.end()) rest.push_back(host);
+    }
+    rest = spread(std::move(rest));
+    std::vector<Flow> flows;
+    for (std::size_t i = 0; i < std::min(below.size(), rest.size()); ++i) flows.push_back({below[i], rest[i]});
+    return flows;
+}
+
+Result<void> NetworkMeasurement::fill_trunks() {
+    for (const std::size_t trunk : network_.tree.trunks()) {
+        const auto up = pairs_across(trunk);
+        auto both = up;
+        const auto down = reversed(up);
+        both.insert(both.end(), down.begin(), down.end());
+        for (int i = 0; i < trunk_repeats; ++i) {
+            for (const auto& flows : {up, down, both}) {
+                if (const auto seen = observe(flows); !seen) return tl::unexpected(seen.error());
+                advance("trunks");
+            }
+        }
+    }
+    return {};
+}
+
+/// Others by how near they are: those of the same switch first.
+std::vector<std::size_t> NetworkMeasurement::nearest_to(std::size_t host) const {
+    std::vector<std::size_t> others;
+    for (std::size_t other = 0; other < laboratory_.host_count(); ++other) {
+        if (other != host) others.push_back(other);
+    }
+    std::stable_sort(others.begin(), others.end(), [&](std::size_t a, std::size_t b) {
+        return network_.tree.path({a, host}).size() < network_.tree.path({b, host}).size();
+    });
+    return others;
+}
+
+Result<void> NetworkMeasurement::fill_ports() {
+    if (laboratory_.host_count() < 3) return {};
+    for (std::size_t host = 0; host < laboratory_.host_count(); ++host) {
+        const auto others = nearest_to(host);
+        // alone it may have met a trunk that is narrower than its own link
+        for (const auto& flows : {std::vector<Flow>{{host, others[0]}}, {{others[0], host}, {others[1], host}}}) {
+            if (const auto seen = observe(flows); !seen) return tl::unexpected(seen.error());
+        }
+        advance("ports");
+    }
+    return {};
+}
+
+void NetworkMeasurement::find_capacities() {
+    network_.capacities = link_capacities(network_.tree, observed_);
+    const auto lengths_s = link_lengths_s(network_.tree, network_.shortest_s);
+    for (const std::size_t trunk : network_.tree.trunks()) {
+        // a round trip crosses the link both ways, and its bytes twice
+        double frame_s = 0;
+        for (const bool is_up : {true, false}) {
+            const auto found = network_.capacities.find({trunk, is_up});
+            if (found != network_.capacities.end() && found->second.bytes_per_s > 0)
+                frame_s += network_.probe_wire_bytes / found->second.bytes_per_s / 2;
+        }
+        network_.delay_s[trunk] = std::max(0.0, lengths_s[trunk] - frame_s);
+    }
+}
+
+// ------------------------------------------------------------------------- buffers
+
+Result<void> NetworkMeasurement::measure_buffers() {
+    for (const std::size_t trunk : network_.tree.trunks()) {
+        for (const bool is_up : {true, false}) {
+            if (auto done = measure_trunk_buffer(trunk, is_up); !done) return done;
+        }
+    }
+    for (const std::size_t node : network_.tree.switches()) {
+        const auto hosts = network_.tree.hosts_at(node);
+        // ports of a switch are alike: its first and its last tell whether they are
+        for (std::size_t i = 0; i < hosts.size(); ++i) {
+            if (i != 0 && i + 1 != hosts.size()) continue;
+            if (auto done = measure_port_buffer(hosts[i]); !done) return done;
+        }
+    }
+    return {};
+}
+
+Result<void> NetworkMeasurement::measure_trunk_buffer(std::size_t trunk, bool is_up) {
+    const DirectedLink link{trunk, is_up};
+    const auto capacity = network_.capacities.find(link);
+    auto flows = pairs_across(trunk);
+    if (!is_up) flows = reversed(std::move(flows));
+    if (capacity == network_.capacities.end() || !capacity->second.is_exact) {
+        network_.remarks.push_back(fmt::format("the buffer before the trunk {} is not known: hosts cannot fill it",
+                                               name_of(link)));
+        return {};
+    }
+    const Flow probed = flows.back();
+    flows.pop_back();
+    return measure_buffer(link, flows, probed);
+}
+
+Result<void> NetworkMeasurement::measure_port_buffer(std::size_t host) {
+    const DirectedLink link{host, false};
+    if (laboratory_.host_count() < 4) {
+        network_.remarks.push_back(fmt::format("the buffer before the port {} is not known: that takes four hosts",
+                                               name_of(link)));
+        return {};
+    }
+    const auto others = nearest_to(host);
+    return measure_buffer(link, {{others[0], host}, {others[1], host}}, {others[2], host});
+}
+
+std::vector<Flow> NetworkMeasurement::filling_only(DirectedLink link, const std::vector<Flow>& flows,
+                                                   Flow probed) const {
+    constexpr double overload = 1.1, other_share = 0.9, enough = 1.03;
+    const double capacity = network_.capacities.at(link).bytes_per_s;
+    const auto probed_path = network_.tree.path(probed);
+    std::map<DirectedLink, double> loads;
+    std::vector<Flow> chosen;
+    double offered = 0;
+    for (Flow flow : flows) {
+        const double most = network_.capacities.at({flow.from, true}).bytes_per_s;
+        const auto path = network_.tree.path(flow);
+        double rate = most;
+        bool is_before = true;  // what is lost behind the link does no harm
+        for (const DirectedLink& other : path) {
+            if (other == link) {
+                is_before = false;
+                continue;
+            }
+            const bool is_probed = std::find(probed_path.begin(), probed_path.end(), other) != probed_path.end();
+            if (!is_probed && (!is_before || network_.tree.is_host(other.node))) continue;
+            const double share = is_probed ? other_share : 1;
+            rate = std::min(rate, share * network_.capacities.at(other).bytes_per_s - loads[other]);
+        }
+        if (rate <= 0) continue;
+        for (const DirectedLink& crossed : path) loads[crossed] += rate;
+        flow.bytes_per_s = rate < most ? rate : 0;
+        offered += rate;
+        chosen.push_back(flow);
+        if (offered >= overload * capacity && chosen.size() > 1) break;
+    }
+    if (offered < enough * capacity) return {};
+    return chosen;
+}
+
+/// A queue that is full of `bytes` makes a frame wait for bytes / capacity.  The frames that
+/// look are short, so that they find room where no long one does: the longest waits are
+/// those of a queue that is full to the last frame.
+Result<void> NetworkMeasurement::measure_buffer(DirectedLink link, const std::vector<Flow>& candidates, Flow probed) {
+    const auto flows = filling_only(link, candidates, probed);
+    if (flows.empty()) {
+        network_.remarks.push_back(fmt::format("the buffer before the link {} is not known: it cannot be filled while a "
+                                               "host looks and no other link of that way is full",
+                                               name_of(link)));
+        return {};
+    }
+    const double capacity = network_.capacities.at(link).bytes_per_s;
+    const double idle_s = 2 * network_.shortest_s.at(probed.from, probed.to);
+    constexpr double flat_share = 0.1, flat_frames = 2;
+    MeasuredBuffer buffer;
+    for (double longer = 1; longer <= 64; longer *= 2) {
+        const auto duration = std::min<nanoseconds>(duration_longest, duration_ * static_cast<int>(longer));
+        const auto interval = std::max<nanoseconds>(duration / 200, microseconds(20));
+        const auto count = static_cast<std::uint32_t>(duration / interval);
+        const auto seen = observe(flows, {{probed.from, probed.to, count, false, interval}}, longer);
+        if (!seen) return tl::unexpected(seen.error());
+        advance("buffers");
+        const BulkOutcome& outcome = (*seen)->outcome;
+        const auto& waits_s = outcome.probes.front().round_trip_s;
+        double frames = 0, lost = -static_cast<double>(outcome.socket_drops), bytes_sent = 0;
+        for (const FlowOutcome& flow : outcome.flows) {
+            frames += static_cast<double>(flow.sent_frames);
+            lost += static_cast<double>(flow.sent_frames) - static_cast<double>(flow.received_frames);
+            bytes_sent += static_cast<double>(flow.sent_wire_bytes);
+        }
+        const double frame = frames > 0 ? bytes_sent / frames : full_frame_bytes;
+        const double of_frames = (frame - 24) / frame;
+        const auto queued = [&](double part) {
+            return std::max(0.0, quantile(waits_s, part) - idle_s) * capacity * of_frames;
+        };
+        buffer.bytes = queued(0.9);
+        buffer.error_bytes = std::max(full_frame_bytes, (queued(0.97) - queued(0.75)) / 2);
+        // A queue that still grows makes every frame wait longer than the one before.
+        const double flat = std::max(flat_share * buffer.bytes, flat_frames * full_frame_bytes);
+        buffer.is_lower_bound = lost <= 0 || buffer.bytes - queued(0.5) > flat;
+        if (!buffer.is_lower_bound || duration == duration_longest) break;
+    }
+    network_.buffers[link] = buffer;
+    return {};
+}
+
+}  // namespace headway

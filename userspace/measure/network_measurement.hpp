@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds a network's tree, the capacities and delays of its links, and the buffers before
+// them, by experiments.  What it does to the network is in the order of the functions of
+// NetworkMeasurement.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "measure/delay_tree.hpp"
+#include "measure/link_capacity.hpp"
+
+namespace headway {
+
+/// What is being done, and how much of all that is to do has been done (0 .. 1).
+using MeasureProgress = std::function<void(const std::string& what, double done)>;
+
+struct MeasuredBuffer {
+    double bytes = 0;        ///< of frames, without what the wire adds
+    double error_bytes = 0;  ///< half the width of the interval it lies in
+    /// Nothing was lost: it is at least that large.
+    bool is_lower_bound = false;
+};
+
+struct MeasuredNetwork {
+    explicit MeasuredNetwork(std::size_t hosts) : tree(hosts), shortest_s(hosts), shortest_full_s(hosts) {}
+
+    HostTree tree;
+    PairTimes shortest_s;       ///< of the shortest frame, one way
+    PairTimes shortest_full_s;  ///< of a full one
+    double resolution_s = 0;    ///< links that take less are not told apart
+    double probe_wire_bytes = 0;
+    LinkCapacities capacities;
+    std::map<std::size_t, double> delay_s;  ///< of trunks, by node; without a frame's own time
+    std::map<DirectedLink, MeasuredBuffer> buffers;
+    /// What could not be found, and why, and what the reader should know of the network.
+    std::vector<std::string> remarks;
+};
+
+class NetworkMeasurement {
+public:
+    /// `names` are the hosts', for remarks.
+    NetworkMeasurement(Laboratory& laboratory, std::vector<std::string> names, MeasureProgress progress);
+
+    [[nodiscard]] Result<MeasuredNetwork> run();
+
+private:
+    Result<void> look_at_round_trips();
+    Result<void> send_alone();
+    Result<void> find_tree();
+    Result<void> split_by_interference();
+    Result<void> fill_trunks();
+    Result<void> fill_ports();
+    Result<void> measure_buffers();
+    void find_capacities();
+
+    [[nodiscard]] Result<const ObservedBulk*> observe(std::vector<Flow> flows, std::vector<Probe> probes = {},
+                                                      double longer = 1);
+    /// Disjoint pairs across a trunk, from below it to the rest, as many as there are.
+    [[nodiscard]] std::vector<Flow> pairs_across(std::size_t trunk) const;
+    [[nodiscard]] std::vector<std::size_t> spread(std::vector<std::size_t> hosts) const;
+    [[nodiscard]] std::vector<std::size_t> nearest_to(std::size_t host) const;
+    /// The flows at such rates that they fill the link, and no other one of the probed path;
+    /// nothing if they cannot.
+    [[nodiscard]] std::vector<Flow> filling_only(DirectedLink link, const std::vector<Flow>& flows, Flow probed) const;
+    Result<void> measure_buffer(DirectedLink link, const std::vector<Flow>& flows, Flow probed);
+    Result<void> measure_trunk_buffer(std::size_t trunk, bool is_up);
+    Result<void> measure_port_buffer(std::size_t host);
+    [[nodiscard]] std::string name_of(DirectedLink link) const;
+    void advance(const std::string& what);
+
+    Laboratory& laboratory_;
+    std::vector<std::string> names_;
+    MeasureProgress progress_;
+    MeasuredNetwork network_;
+    std::vector<ObservedBulk> observed_;
+    std::chrono::nanoseconds duration_{};  ///< of a bulk, once the hosts' speed is known
+    std::minstd_rand random_{20260};       ///< the same experiments every time
+    double done_ = 0, to_do_ = 1;
+};
+
+}  // namespace headway
