@@ -335,12 +335,10 @@ static inline u32 gap_slot_bytes(u64 need, u32 slot_max)
  * @began_ns: that moment, 0: none yet
  * @began_bytes: wire bytes that had left the device by then, at most
  * @began_completed: what the driver had given back by then
- * @tied_ns: when the clock was tied to real time last
  */
 struct gap_watch {
 	u64	check_at;
 	u64	began_ns;
-	u64	tied_ns;
 	u64	began_bytes;
 	u32	began_completed;
 };
@@ -378,19 +376,14 @@ static inline bool gap_watch_is_ahead(struct gap_watch *watch,
 }
 
 /*
- * The clock was tied at @now_ns and found the wire idle for @idle_ns.  Up to one
- * part in GAP_WATCH_DRIFT of the time since the tie before, that may only be how
- * far the device's clock has fallen behind: the device has not sent so much.
+ * The clock was tied to real time and found the wire idle for @idle_ns.  The
+ * device has sent nothing then; and part of it may be from before the watch
+ * began, as when the device's clock has long been slower than ours.
  */
 static inline void gap_watch_tied(struct gap_watch *watch,
-				  const struct gap_clock *clock, u64 idle_ns,
-				  u64 now_ns)
+				  const struct gap_clock *clock, u64 idle_ns)
 {
-	u64 drift_ns = (now_ns - watch->tied_ns) / GAP_WATCH_DRIFT;
-
-	watch->began_bytes +=
-		gap_clock_ns_to_bytes(clock, min(idle_ns, drift_ns));
-	watch->tied_ns = now_ns;
+	watch->began_bytes += gap_clock_ns_to_bytes(clock, idle_ns);
 }
 
 #endif /* _GAP_BYTECLOCK_H */

@@ -69,10 +69,9 @@ static u32 gap_device_limit(const struct net_device *dev)
  */
 static noinline void gap_tie_clock(struct gap_sched *q)
 {
-	u64 now_ns = ktime_get_ns();
-	u64 idle_ns = gap_clock_tie(&q->clock, now_ns);
+	u64 idle_ns = gap_clock_tie(&q->clock, ktime_get_ns());
 
-	gap_watch_tied(&q->watch, &q->clock, idle_ns, now_ns);
+	gap_watch_tied(&q->watch, &q->clock, idle_ns);
 	if (idle_ns && q->running) {
 		q->xstats.underruns++;
 		q->xstats.underrun_ns += idle_ns;
