@@ -107,11 +107,14 @@ class Plan(Cli):
         self.assertAlmostEqual(self.rates(answer, "b0")["b"], share, delta=1)
 
     def test_operations(self):
-        for operation in ("allgather", "gather", "scatter", "bcast", "reduce"):
+        for operation in ("allgather", "gather", "scatter", "bcast", "reduce", "allreduce",
+                          "reduce_scatter", "alltoallv"):
             with self.subTest(operation):
                 answer = self.ask("plan", "--config", "tree.toml", "--operation", operation,
                                   "--bytes", "64KiB")
                 self.assertEqual(answer["operation"], operation)
+                if answer["rates_for"] == "ring" or answer["predicted_unpaced"] is None:
+                    continue  # another algorithm than the one that is predicted unpaced
                 late = answer["predicted_paced"] or answer["predicted_unpaced"]
                 self.assertLessEqual(late["high_s"], answer["predicted_unpaced"]["high_s"])
 
@@ -191,7 +194,6 @@ class Plan(Cli):
         plan = ("plan", "--config", "star.toml")
         for args, told in (
                 (("--operation", "scan"), "--operation: \"scan\" is unknown"),
-                (("--operation", "gather"), "--bytes: the size of a gather's messages"),
                 (("--operation", "gather", "--bytes", "1", "--root", "z"), "--root: host \"z\""),
                 (("--operation", "gather", "--bytes", "1", "--root", "a0", "--hosts", "b[0-3]"),
                  "--root: host \"a0\" does not take part"),

@@ -97,34 +97,30 @@ Result<Exchange> placed(const TrafficMatrix& matrix, const ChosenPattern& patter
 
 // ------------------------------------------------------------------ the choice
 
-Result<Operation> chosen_operation(const PatternOptions& options) {
-    const auto operation = parse_operation(options.operation);
-    if (!operation) {
-        return failure("--operation: \"{}\" is unknown; alltoall, alltoallv, allgather, gather, "
-                       "scatter, bcast and reduce are known",
-                       options.operation);
+Result<const PlannedOperation*> chosen_operation(const PatternOptions& options) {
+    const PlannedOperation* const operation = find_operation(options.operation);
+    if (operation == nullptr) {
+        return failure("--operation: \"{}\" is unknown; {} are known", options.operation,
+                       operation_names());
     }
-    if (!options.matrix.empty() && *operation != Operation::alltoall) {
-        return failure("--operation: with --matrix the matrix says who sends what");
-    }
-    if (!options.root.empty() && !has_root(*operation)) {
+    if (!options.root.empty() && !operation->has_root) {
         return failure("--root: {} has none",
                        options.matrix.empty() ? options.operation : "a matrix");
     }
-    return *operation;
+    return operation;
 }
 
 Result<void> choose(ChosenPattern& pattern, const PatternOptions& options) {
     const auto operation = chosen_operation(options);
     if (!operation) return tl::unexpected(operation.error());
-    pattern.operation = *operation;
+    pattern.planned = *operation;
     Topology& topology = pattern.config.topology;
     if (auto changed = apply_what_if(topology, options.what_if); !changed) return changed;
     auto hosts = named_hosts(topology, options.hosts);
     if (!hosts) return tl::unexpected(hosts.error());
     pattern.hosts = std::move(*hosts);
     pattern.counts = count(topology, pattern.hosts);
-    if (!has_root(*operation)) return {};
+    if (!pattern.planned->has_root) return {};
     const auto root = chosen_root(topology, options.root, pattern.hosts);
     if (!root) return tl::unexpected(root.error());
     pattern.root = *root;
@@ -142,7 +138,7 @@ void add_pattern_options(const Verb& verb, PatternOptions& options) {
     add_config_option(verb, options.config);
     const auto operation =
         verb.add_option("--operation", options.operation,
-                        "alltoall, alltoallv, allgather, gather, scatter, bcast or reduce")
+                        "alltoall, alltoallv, bcast, allreduce or any other that the manual names")
             .default_text("alltoall");
     verb.add_option("--hosts", options.hosts, "who takes part: lists such as a[0-3],b[0-3], or all")
         .default_text("all");
@@ -161,7 +157,7 @@ void add_pattern_options(const Verb& verb, PatternOptions& options) {
 }
 
 std::string_view ChosenPattern::name() const {
-    return measured ? "matrix" : operation_name(operation);
+    return measured ? "matrix" : planned->name;
 }
 
 const std::string& ChosenPattern::host_name(std::size_t host) const {
@@ -169,15 +165,6 @@ const std::string& ChosenPattern::host_name(std::size_t host) const {
     std::size_t c = 0;
     while (host >= clusters[c].hosts.size()) host -= clusters[c++].hosts.size();
     return clusters[c].hosts[host];
-}
-
-Result<Exchange> ChosenPattern::exchange(std::uint64_t message_bytes,
-                                         std::uint32_t ranks_per_host) const {
-    if (measured) return *measured;
-    const double ranks = ranks_per_host;
-    const double messages = root ? ranks : ranks * ranks;
-    return make_exchange(operation, counts, root ? config.topology.cluster_of(*root) : 0,
-                         messages * static_cast<double>(message_bytes));
 }
 
 FileResult<TrafficMatrix> load_matrix(const std::vector<std::string>& names) {

@@ -11,6 +11,7 @@
 #include "base/command_line.hpp"
 #include "config/config.hpp"
 #include "plan/collective.hpp"
+#include "plan/planned_operation.hpp"
 #include "plan/traffic_matrix.hpp"
 
 namespace headway {
@@ -36,7 +37,7 @@ inline constexpr std::size_t matrix_hosts_max = 128;
 
 struct ChosenPattern {
     Config config;  ///< with the changes of --what-if
-    Operation operation = Operation::alltoall;
+    const PlannedOperation* planned = nullptr;  ///< never none
     std::vector<std::size_t> hosts;  ///< in the order in which they were named
     HostCounts counts;
     std::optional<std::size_t> root;   ///< of a rooted operation
@@ -45,9 +46,8 @@ struct ChosenPattern {
     /// "alltoall", "gather", "matrix".
     [[nodiscard]] std::string_view name() const;
     [[nodiscard]] const std::string& host_name(std::size_t host) const;
-    /// The operation with messages of that size between two ranks, or `measured`.
-    [[nodiscard]] Result<Exchange> exchange(std::uint64_t message_bytes,
-                                            std::uint32_t ranks_per_host) const;
+    /// As the models know it; none: they know nothing of it.
+    [[nodiscard]] std::optional<Operation> operation() const { return parse_operation(planned->name); }
 };
 
 /// By the names of the files.

@@ -54,17 +54,12 @@ Result<std::vector<std::string>> chosen_nodes(const ChosenPattern& pattern,
 }
 
 bool is_alltoall(const ChosenPattern& pattern) {
-    return pattern.operation == Operation::alltoall && !pattern.measured;
+    return pattern.planned->name == "alltoall" && !pattern.measured;
 }
 
 Result<void> check(const ChosenPattern& pattern, const PlanOptions& options) {
     if (pattern.measured && !options.bytes.empty()) {
         return failure("--bytes: with --matrix the matrix says how much");
-    }
-    if (!pattern.measured && !is_alltoall(pattern) && options.bytes.empty()) {
-        return failure("--bytes: the size of a {}'s messages is needed; only an all-to-all can be "
-                       "planned for any",
-                       pattern.name());
     }
     if (!options.rules.empty() && !is_alltoall(pattern)) {
         return failure("--rules: they are written for an all-to-all");
@@ -132,10 +127,7 @@ ExitStatus PlanCommand::run() const {
     const std::uint32_t ranks = options_.pattern.ranks_per_host;
     const SteadyClock clock;
     Progress progress(std::cerr, clock, is_terminal_stderr(), "planning");
-    const auto shown = is_alltoall(*pattern)
-                           ? show_alltoall(*pattern, ranks, *bytes, *nodes)
-                           : show_exchange(*pattern, ranks, *bytes, *nodes, shown_by(progress));
-    progress.erase();
+    const auto shown = show_plan(*pattern, ranks, *bytes, *nodes);
     if (!shown) return tell(shown.error(), ExitStatus::failure);
     if (!options_.rules.empty()) {
         const auto written = write_rules(*pattern, options_, *bytes, progress);

@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "base/progress.hpp"
 #include "cli/predicted_points.hpp"
+#include "cli/shown_plan.hpp"
 #include "config/config_report.hpp"
 #include "study/fitted_file.hpp"
 #include "study/program_file.hpp"
@@ -84,9 +85,28 @@ struct Question {
 
 using Points = std::vector<PredictedPoint>;
 
+/// What headwayd tells the MPI helper of the time, beside what the models say.
+Result<void> add_headwayd(ModelTimes& models, const Question& question, const HostCounts& hosts,
+                          std::uint64_t bytes) {
+    const auto called = plan_of_hosts(question.pattern, hosts, question.ranks_per_host, bytes);
+    if (!called) return tl::unexpected(called.error());
+    if (called->predicted) {
+        models.times.push_back({"headwayd", called->predicted->low_s, called->predicted->high_s,
+                                called->predicted->reason});
+    } else {
+        models.left_out.push_back("headwayd: " + called->plan.reason);
+    }
+    return {};
+}
+
 Result<Points> predict_operation(const Question& question, Progress& progress) {
     const ChosenPattern& pattern = question.pattern;
     const Topology& topology = pattern.config.topology;
+    const auto operation = pattern.operation();
+    if (!operation) {
+        return failure("--operation: the models know nothing of {}; `headway plan` shows what headwayd "
+                       "does with it", pattern.name());
+    }
     const auto steps = question.over_hosts ? host_steps(pattern.counts)
                                            : std::vector{pattern.counts};
     Points points;
@@ -95,10 +115,13 @@ Result<Points> predict_operation(const Question& question, Progress& progress) {
             progress.show(points.size(), steps.size() * question.sizes.size());
             auto models = predict_models(
                 topology, pattern.config.policy.plan,
-                {pattern.operation, hosts, pattern.root ? topology.cluster_of(*pattern.root) : 0,
+                {*operation, hosts, pattern.root ? topology.cluster_of(*pattern.root) : 0,
                  question.ranks_per_host, question.fitted},
                 bytes);
             if (!models) return tl::unexpected(models.error());
+            if (auto done = add_headwayd(*models, question, hosts, bytes); !done) {
+                return tl::unexpected(done.error());
+            }
             points.push_back({bytes, hosts.total(), std::move(*models)});
         }
     }

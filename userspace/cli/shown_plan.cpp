@@ -7,7 +7,9 @@
 #include <fmt/core.h>
 
 #include "jobs/node_planner.hpp"
+#include "plan/exchange_division.hpp"
 #include "plan/prediction.hpp"
+#include "plan/traffic_plan.hpp"
 
 namespace headway {
 namespace {
@@ -21,13 +23,6 @@ std::string hosts_text(const ChosenPattern& pattern, const HostCounts& counts) {
                             clusters[c].name);
     }
     return fmt::format("{} hosts: {}", counts.total(), list);
-}
-
-ShownNode make_node(const Topology& topology, const std::string& name) {
-    const std::size_t cluster = topology.cluster_of(*topology.find_host(name));
-    ShownNode node{name, make_kernel_layout(topology, cluster), {}, {}, 0};
-    node.rates.resize(node.layout.classes.size());
-    return node;
 }
 
 /// The largest buffer that TCP gives a socket by itself on this machine, the
@@ -67,56 +62,66 @@ void note_missing_prefixes(ShownPlan& shown, const Topology& topology) {
     }
 }
 
-/// What both kinds of plan end with.
-void finish(ShownPlan& shown, const ChosenPattern& pattern) {
-    note_small_buffers(shown);
-    note_missing_prefixes(shown, pattern.config.topology);
-    shown.json["paced"] = shown.paced;
-    shown.json["reason"] = shown.reason;
-    shown.json["notes"] = shown.notes;
+// ------------------------------------------------------------------ operations
+
+/// headwayd's planner on that node.
+Result<NodePlanner> planner_on(const ChosenPattern& pattern, const std::string& name) {
+    Config config = pattern.config;
+    config.node.name = name;
+    return NodePlanner::make(std::move(config), name);
 }
 
-// ---------------------------------------------------------------- all-to-alls
-
-void fill_alltoall_node(ShownNode& node, const AllToAllPlan& plan, const Topology& topology) {
-    const std::size_t cluster = node.layout.own_cluster;
-    node.rates = class_rates(node.layout, plan.rates);
-    node.remote = remote_rate(plan, cluster);
-    for (std::size_t to = 0; to < topology.clusters().size(); ++to) {
-        if (!plan.rates[cluster][to]) continue;
-        node.window_bytes =
-            std::max(node.window_bytes, pair_window_bytes(plan, topology, cluster, to));
-    }
+bool takes_part(const ChosenPattern& pattern, const std::string& name) {
+    const auto host = pattern.config.topology.find_host(name);
+    return host && std::ranges::find(pattern.hosts, *host) != pattern.hosts.end();
 }
 
-// ------------------------------------------------------------ other exchanges
-
-/// The exchange's group of that host: its own, the root's, or its cluster's.
-std::optional<std::size_t> group_of(const ChosenPattern& pattern, const Exchange& exchange,
-                                    std::size_t host) {
-    const auto member = std::find(pattern.hosts.begin(), pattern.hosts.end(), host);
-    if (member == pattern.hosts.end()) return std::nullopt;
-    if (pattern.measured) return static_cast<std::size_t>(member - pattern.hosts.begin());
-    if (pattern.root == host) return exchange.groups.size() - 1;  // the root comes last
-    const std::size_t cluster = pattern.config.topology.cluster_of(host);
-    for (std::size_t g = 0; g < exchange.groups.size(); ++g) {
-        if (exchange.groups[g].cluster == cluster) return g;
-    }
-    return std::nullopt;
+std::vector<std::string> names_of(const ChosenPattern& pattern) {
+    std::vector<std::string> names;
+    for (const std::size_t host : pattern.hosts) names.push_back(pattern.host_name(host));
+    return names;
 }
 
-void fill_exchange_node(ShownNode& node, const std::vector<ClassRate>& rates) {
+ShownNode make_node(const Topology& topology, const std::string& name) {
+    const std::size_t cluster = topology.cluster_of(*topology.find_host(name));
+    ShownNode node{name, make_kernel_layout(topology, cluster), {}, {}, 0};
+    node.rates.resize(node.layout.classes.size());
+    return node;
+}
+
+void set_rates(ShownNode& node, const NodePlan& plan) {
+    if (!plan.paced) return;
+    node.rates = plan.rates;
     for (std::size_t i = 0; i < node.layout.classes.size(); ++i) {
-        const std::size_t to = node.layout.classes[i].cluster;
-        node.rates[i] = rates[to];
-        if (to != node.layout.own_cluster) {
-            node.remote.value += rates[to].value_or(BytesPerSecond{}).value;
+        if (node.layout.classes[i].cluster == node.layout.own_cluster) continue;
+        node.remote.value += node.rates[i].value_or(BytesPerSecond{}).value;
+    }
+}
+
+/// What an all-to-all's nodes share, and what each of their pairs has in flight.
+void tell_alltoall(ShownPlan& shown, const CollectivePlan& plan, const Topology& topology) {
+    const AllToAllPlan& shares = plan.shares;
+    shown.notes.insert(shown.notes.end(), shares.notes.begin(), shares.notes.end());
+    if (!shown.paced) return;
+    shown.facts = {{"limiting link", fmt::format("{}, {}", link_to_text(*shares.limit, topology),
+                                                 rate_to_text(shares.limit->capacity))},
+                   {"senders", fmt::format("{}", shares.limit->senders)},
+                   {"each pair", rate_to_text(pair_rate_bits(shares))}};
+    for (ShownNode& node : shown.nodes) {
+        const std::size_t cluster = node.layout.own_cluster;
+        if (node.remote.value == 0) continue;
+        node.remote = remote_rate(shares, cluster);
+        for (std::size_t to = 0; to < topology.clusters().size(); ++to) {
+            if (!shares.rates[cluster][to]) continue;
+            node.window_bytes =
+                std::max(node.window_bytes, pair_window_bytes(shares, topology, cluster, to));
         }
     }
 }
 
 Json exchange_json(const ChosenPattern& pattern, const Exchange& exchange,
-                   const ExchangePlan& plan, const std::optional<std::uint64_t>& message_bytes) {
+                   const std::optional<ExchangeLink>& limit,
+                   const std::optional<std::uint64_t>& message_bytes) {
     const Topology& topology = pattern.config.topology;
     Json json{{"operation", pattern.name()}, {"hosts", pattern.counts.total()}};
     json["root"] = pattern.root ? Json(pattern.host_name(*pattern.root)) : Json(nullptr);
@@ -125,93 +130,181 @@ Json exchange_json(const ChosenPattern& pattern, const Exchange& exchange,
         json["hosts_per_cluster"][topology.clusters()[c].name] = pattern.counts.per_cluster[c];
     }
     json["target_utilisation"] = pattern.config.policy.plan.target_utilisation();
-    json["limiting_link"] = plan.limit ? exchange_link_json(topology, exchange, *plan.limit)
-                                       : Json(nullptr);
+    json["limiting_link"] = limit ? exchange_link_json(topology, exchange, *limit) : Json(nullptr);
     json["message_bytes"] = message_bytes ? Json(*message_bytes) : Json(nullptr);
-    json["predicted_unpaced"] = prediction_json(plan.unpaced);
-    json["predicted_paced"] = plan.chosen ? prediction_json(*plan.chosen) : Json(nullptr);
     return json;
 }
 
-std::string exchange_text(const ChosenPattern& pattern) {
-    std::string text = fmt::format("{} of {}", pattern.measured ? "traffic matrix" : pattern.name(),
-                                   hosts_text(pattern, pattern.counts));
+void tell_limit(ShownPlan& shown, const Topology& topology, const Exchange& exchange,
+                const std::optional<ExchangeLink>& limit) {
+    if (!limit) return;
+    shown.facts.emplace_back(
+        "limiting link", fmt::format("{}, {}", exchange_link_text(topology, exchange, *limit),
+                                     rate_to_text(exchange_link_rate(topology, exchange, *limit))));
+}
+
+CollectiveHosts hosts_of(const ChosenPattern& pattern, std::uint32_t ranks_per_host) {
+    CollectiveHosts hosts;
+    hosts.operation = pattern.planned;
+    hosts.job = hosts.communicator = names_of(pattern);
+    hosts.ranks_per_host = ranks_per_host;
+    if (pattern.root) hosts.root = pattern.host_name(*pattern.root);
+    return hosts;
+}
+
+/// The plan that the nodes' rates are from: times, links, and all that JSON has of it.
+Result<void> explain(ShownPlan& shown, const ChosenPattern& pattern, const NodePlanner& planner,
+                     const CollectiveHosts& hosts, const std::optional<std::uint64_t>& message_bytes) {
+    const Topology& topology = pattern.config.topology;
+    const auto asked = planner.pattern_of(hosts);
+    if (!asked) return tl::unexpected(asked.error());
+    const auto bytes = size_to_plan(*asked, message_bytes);
+    if (message_bytes && bytes != message_bytes) {
+        shown.notes.push_back(
+            bytes ? fmt::format("planned for {}: sizes are rounded up to a power of two, so that all "
+                                "ranks have the same plan", bytes_text(static_cast<double>(*bytes)))
+                  : fmt::format("planned for any size: the ranks of {} may name different ones",
+                                pattern.planned->name));
+    }
+    const bool has_root = pattern.planned->has_root;
+    if (has_root) {
+        const auto rooted = planner.plan_at_root(*asked, bytes);
+        if (!rooted) return tl::unexpected(rooted.error());
+        tell_limit(shown, topology, rooted->exchange, rooted->plan.limit);
+        if (bytes) shown.unpaced = rooted->plan.unpaced;
+        shown.json = exchange_json(pattern, rooted->exchange, rooted->plan.limit, message_bytes);
+        return {};
+    }
+    const auto plan = planner.plan_from_all(*asked, bytes);
+    if (!plan) return tl::unexpected(plan.error());
+    shown.json = plan_json(topology, pattern.config.policy.plan, *plan);
+    shown.json["operation"] = pattern.name();
+    shown.json["message_bytes"] = message_bytes ? Json(*message_bytes) : Json(nullptr);
+    if (pattern.planned->as == PlannedAs::nothing) return {};
+    if (shown.runs != ClientAlgorithm::ring) tell_alltoall(shown, *plan, topology);
+    shown.unpaced = plan->unpaced;
+    if (bytes && pattern.planned->name == "alltoall") {
+        const std::uint64_t ranks = hosts.ranks_per_host;
+        shown.algorithms = predict_algorithms(topology, pattern.config.policy.plan, plan->shares,
+                                              *bytes * ranks * ranks);
+    }
+    return {};
+}
+
+std::string pattern_text(const ChosenPattern& pattern) {
+    const std::string_view name = pattern.measured           ? "traffic matrix"
+                                  : pattern.name() == "alltoall" ? "all-to-all"
+                                                                 : pattern.name();
+    std::string text = fmt::format("{} of {}", name, hosts_text(pattern, pattern.counts));
     if (pattern.root) text += fmt::format("; root {}", pattern.host_name(*pattern.root));
     return text;
 }
 
-}  // namespace
-
-Result<ShownPlan> show_alltoall(const ChosenPattern& pattern, std::uint32_t ranks_per_host,
-                                std::optional<std::uint64_t> message_bytes,
-                                const std::vector<std::string>& nodes) {
-    const Topology& topology = pattern.config.topology;
-    const PlanPolicy& policy = pattern.config.policy.plan;
-    auto collective = plan_collective(
-        topology, policy, {pattern.counts, pattern.counts, false, ranks_per_host}, message_bytes);
-    if (!collective) return tl::unexpected(collective.error());
-    const AllToAllPlan& plan = collective->shares;
-    const auto small = too_small(pattern.config.policy, message_bytes);
+Result<ShownPlan> show_operation(const ChosenPattern& pattern, std::uint32_t ranks_per_host,
+                                 const std::optional<std::uint64_t>& message_bytes,
+                                 const std::vector<std::string>& nodes) {
+    const CollectiveHosts hosts = hosts_of(pattern, ranks_per_host);
     ShownPlan shown;
-    shown.collective = fmt::format("all-to-all of {}", hosts_text(pattern, plan.hosts));
-    shown.paced = plan.paced() && !small;
-    shown.reason = small.value_or(plan.reason);
-    shown.notes = plan.notes;
-    if (shown.paced) {
-        shown.facts = {{"limiting link", fmt::format("{}, {}", link_to_text(*plan.limit, topology),
-                                                     rate_to_text(plan.limit->capacity))},
-                       {"senders", fmt::format("{}", plan.limit->senders)},
-                       {"each pair", rate_to_text(pair_rate_bits(plan))}};
-        shown.planned = collective->paced;
-    }
-    shown.unpaced = collective->unpaced;
-    if (shown.unpaced) {
-        const std::uint64_t ranks = ranks_per_host;
-        shown.algorithms =
-            predict_algorithms(topology, policy, plan, *message_bytes * ranks * ranks);
-    }
+    shown.collective = pattern_text(pattern);
+    const auto planner = planner_on(pattern, pattern.host_name(pattern.hosts.front()));
+    if (!planner) return tl::unexpected(planner.error());
+    auto called = plan_call(*planner, hosts, message_bytes);
+    if (!called) return tl::unexpected(called.error());
+    shown.paced = called->plan.paced;
+    shown.reason = called->plan.reason;
+    shown.runs = called->algorithm;
     for (const std::string& name : nodes) {
-        shown.nodes.push_back(make_node(topology, name));
-        if (shown.paced) fill_alltoall_node(shown.nodes.back(), plan, topology);
+        shown.nodes.push_back(make_node(pattern.config.topology, name));
+        if (!takes_part(pattern, name)) continue;
+        const auto there = planner_on(pattern, name);
+        if (!there) return tl::unexpected(there.error());
+        const auto of_node = plan_call(*there, hosts, message_bytes);
+        if (!of_node) return tl::unexpected(of_node.error());
+        set_rates(shown.nodes.back(), of_node->plan);
     }
-    shown.json = plan_json(topology, policy, *collective);
-    finish(shown, pattern);
+    if (auto done = explain(shown, pattern, *planner, hosts, message_bytes); !done) {
+        return tl::unexpected(done.error());
+    }
+    if (!called->no_ring.empty()) shown.notes.push_back("no ring: " + called->no_ring);
+    if (shown.paced || shown.runs == ClientAlgorithm::ring) shown.planned = called->predicted;
     return shown;
 }
 
-Result<ShownPlan> show_exchange(const ChosenPattern& pattern, std::uint32_t ranks_per_host,
-                                std::optional<std::uint64_t> message_bytes,
-                                const std::vector<std::string>& nodes,
-                                const ModelProgress& progress) {
+// -------------------------------------------------------------------- matrices
+
+/// All hosts' rates at once: what NodePlanner::plan() has for each of them.
+Result<ShownPlan> show_matrix(const ChosenPattern& pattern, const std::vector<std::string>& nodes) {
     const Topology& topology = pattern.config.topology;
-    const auto exchange = pattern.exchange(message_bytes.value_or(0), ranks_per_host);
-    if (!exchange) return tl::unexpected(exchange.error());
-    auto plan = plan_exchange(topology, pattern.config.policy.plan, *exchange, progress);
+    const Exchange& exchange = *pattern.measured;
+    const TrafficRequest request = matrix_traffic(names_of(pattern), exchange.bytes);
+    const auto plan = plan_traffic(topology, pattern.config.policy.plan, pattern.hosts, request.flows);
     if (!plan) return tl::unexpected(plan.error());
-    const auto small = too_small(pattern.config.policy, message_bytes);
     ShownPlan shown;
-    shown.collective = exchange_text(pattern);
-    shown.paced = plan->paced && !small;
-    shown.reason = small.value_or(plan->reason);
-    if (plan->limit) {
-        shown.facts.emplace_back(
-            "limiting link",
-            fmt::format("{}, {}", exchange_link_text(topology, *exchange, *plan->limit),
-                        rate_to_text(exchange_link_rate(topology, *exchange, *plan->limit))));
-    }
-    shown.unpaced = plan->unpaced;
-    if (shown.paced) {
-        shown.planned = plan->chosen;
-        shown.notes.emplace_back(
-            "headwayd paces all-to-alls by itself; these rates can be set by hand (--tc)");
+    shown.collective = pattern_text(pattern);
+    shown.paced = plan->paced;
+    shown.reason = plan->reason;
+    const double use = pattern.config.policy.plan.target_utilisation();
+    const ExchangeNetwork unpaced = make_network(topology, exchange, 1);
+    shown.unpaced = predict(topology, exchange, unpaced);
+    const auto busiest = earliest_end(unpaced.fluid).link;
+    const auto limit = busiest ? std::optional(unpaced.links[*busiest]) : std::nullopt;
+    tell_limit(shown, topology, exchange, limit);
+    if (plan->paced) {
+        ExchangeNetwork network = make_network(topology, exchange, use);
+        cap_flows(network, exchange, plan->rates);
+        shown.planned = predict(topology, exchange, network);
     }
     for (const std::string& name : nodes) {
         shown.nodes.push_back(make_node(topology, name));
-        const auto group = group_of(pattern, *exchange, *topology.find_host(name));
-        if (shown.paced && group) fill_exchange_node(shown.nodes.back(), plan->rates[*group]);
+        if (!takes_part(pattern, name)) continue;
+        const auto planner = planner_on(pattern, name);
+        if (!planner) return tl::unexpected(planner.error());
+        const auto of_node = planner->plan(request);
+        if (!of_node) return tl::unexpected(of_node.error());
+        set_rates(shown.nodes.back(), *of_node);
     }
-    shown.json = exchange_json(pattern, *exchange, *plan, message_bytes);
-    finish(shown, pattern);
+    shown.json = exchange_json(pattern, exchange, limit, std::nullopt);
+    return shown;
+}
+
+/// What every plan ends with.
+void finish(ShownPlan& shown, const ChosenPattern& pattern) {
+    note_small_buffers(shown);
+    note_missing_prefixes(shown, pattern.config.topology);
+    shown.json["paced"] = shown.paced;
+    shown.json["reason"] = shown.reason;
+    shown.json["rates_for"] = shown.runs ? Json(name_of(*shown.runs)) : Json(nullptr);
+    shown.json["predicted_unpaced"] = shown.unpaced ? prediction_json(*shown.unpaced) : Json(nullptr);
+    shown.json["predicted_paced"] = shown.planned ? prediction_json(*shown.planned) : Json(nullptr);
+    shown.json["notes"] = shown.notes;
+}
+
+}  // namespace
+
+Result<CalledPlan> plan_of_hosts(const ChosenPattern& pattern, const HostCounts& counts,
+                                 std::uint32_t ranks_per_host, std::uint64_t message_bytes) {
+    CollectiveHosts hosts = hosts_of(pattern, ranks_per_host);
+    std::vector<std::uint32_t> left = counts.per_cluster;
+    // the root is among them
+    if (hosts.root) --left[pattern.config.topology.cluster_of(*pattern.root)];
+    std::erase_if(hosts.communicator, [&](const std::string& name) {
+        if (name == hosts.root) return false;
+        std::uint32_t& more = left[pattern.config.topology.cluster_of(
+            *pattern.config.topology.find_host(name))];
+        return more == 0 || more-- == 0;
+    });
+    hosts.job = hosts.communicator;
+    const auto planner = planner_on(pattern, hosts.communicator.front());
+    if (!planner) return tl::unexpected(planner.error());
+    return plan_call(*planner, hosts, message_bytes);
+}
+
+Result<ShownPlan> show_plan(const ChosenPattern& pattern, std::uint32_t ranks_per_host,
+                            std::optional<std::uint64_t> message_bytes,
+                            const std::vector<std::string>& nodes) {
+    auto shown = pattern.measured ? show_matrix(pattern, nodes)
+                                  : show_operation(pattern, ranks_per_host, message_bytes, nodes);
+    if (shown) finish(*shown, pattern);
     return shown;
 }
 

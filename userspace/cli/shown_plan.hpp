@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan as `headway plan` shows it: the same members whether an all-to-all was
-// planned, with its equal shares, or any other exchange, host by host.
+// A plan as `headway plan` shows it: the same members whatever was planned.  Its decision,
+// algorithm and rates are those of headwayd (called_plan.hpp); times and limiting links are of
+// the plans that those are made from.
 #pragma once
 
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/called_plan.hpp"
 #include "cli/network_options.hpp"
 #include "jobs/plan_json.hpp"
 #include "kernel/kernel_layout.hpp"
@@ -30,6 +32,7 @@ struct ShownPlan {
     std::string collective;  ///< "all-to-all of 8 hosts: 4 of a, 4 of b"
     bool paced = false;      ///< by size as well
     std::string reason;
+    std::optional<ClientAlgorithm> runs;  ///< under the MPI helper; none: the library's own
     std::vector<std::pair<std::string, std::string>> facts;  ///< "senders", "4"
     std::vector<std::string> notes;
     std::optional<Prediction> unpaced;
@@ -39,17 +42,15 @@ struct ShownPlan {
     Json json;  ///< all but nodes and algorithms
 };
 
-/// An all-to-all; none of the nodes need to take part.
-[[nodiscard]] Result<ShownPlan> show_alltoall(const ChosenPattern& pattern,
-                                              std::uint32_t ranks_per_host,
-                                              std::optional<std::uint64_t> message_bytes,
-                                              const std::vector<std::string>& nodes);
+/// The same for the first so many of the pattern's hosts of each cluster, as the first of them sees it.
+[[nodiscard]] Result<CalledPlan> plan_of_hosts(const ChosenPattern& pattern, const HostCounts& counts,
+                                               std::uint32_t ranks_per_host,
+                                               std::uint64_t message_bytes);
 
-/// Any other operation, which needs a message size, or a matrix.
-[[nodiscard]] Result<ShownPlan> show_exchange(const ChosenPattern& pattern,
-                                              std::uint32_t ranks_per_host,
-                                              std::optional<std::uint64_t> message_bytes,
-                                              const std::vector<std::string>& nodes,
-                                              const ModelProgress& progress);
+/// What headwayd will do with the pattern: the daemon's own plans of it, under the MPI helper.
+/// A node that takes no part has no rates.
+[[nodiscard]] Result<ShownPlan> show_plan(const ChosenPattern& pattern, std::uint32_t ranks_per_host,
+                                          std::optional<std::uint64_t> message_bytes,
+                                          const std::vector<std::string>& nodes);
 
 }  // namespace headway

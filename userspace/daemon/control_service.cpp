@@ -332,12 +332,10 @@ std::size_t ControlService::patterns_of(uid_t user) const {
     return count;
 }
 
-/// A plan for the size only where every node hears of the same: else they would
-/// divide a link by different numbers.
 Result<NodePlan> ControlService::plan_for_size(
     const PreparedPattern& prepared, const std::optional<std::uint64_t>& message_bytes) const {
-    if (!prepared.pattern.sizes_agree() || !message_bytes) return *prepared.plan;
-    return planner_.plan(prepared.pattern, planned_bytes(*message_bytes));
+    const auto size = size_to_plan(prepared.pattern, message_bytes);
+    return size ? planner_.plan(prepared.pattern, size) : *prepared.plan;
 }
 
 Result<NodePlan> ControlService::plan_of(ControlSession& session,

@@ -106,6 +106,16 @@ Result<CollectivePattern> NodePlanner::pattern_of(const CollectiveHosts& hosts) 
     return pattern;
 }
 
+Result<NodePlan> NodePlanner::plan(const CollectiveHosts& hosts,
+                                   std::optional<std::uint64_t> message_bytes) const {
+    const auto pattern = pattern_of(hosts);
+    if (!pattern) return tl::unexpected(pattern.error());
+    if (auto small = too_small(config_.policy, message_bytes)) {
+        return NodePlan{false, std::move(*small), {}};
+    }
+    return plan(*pattern, size_to_plan(*pattern, message_bytes));
+}
+
 Result<NodePlan> NodePlanner::plan(const CollectivePattern& pattern,
                                    std::optional<std::uint64_t> message_bytes) const {
     std::string key = plan_key(pattern, message_bytes);
@@ -141,7 +151,7 @@ Result<NodePlan> NodePlanner::plan_anew(const CollectivePattern& pattern,
 
 Result<NodePlan> NodePlanner::plan_alltoall_like(const CollectivePattern& pattern,
                                                  std::optional<std::uint64_t> message_bytes) const {
-    auto plan = plan_collective(planned_, policy_, pattern.hosts, message_bytes);
+    auto plan = plan_from_all(pattern, message_bytes);
     if (!plan) return tl::unexpected(plan.error());
     NodePlan node{plan->is_paced(), plan->shares.reason, {}};
     node.predicted = node.paced ? plan->paced : plan->unpaced;
@@ -164,45 +174,59 @@ Result<NodePlan> NodePlanner::plan_by_ring(const CollectivePattern& pattern,
     return node;
 }
 
-/// Messages go straight between the root and everybody else.
-Result<NodePlan> NodePlanner::plan_rooted(const CollectivePattern& pattern,
-                                          std::optional<std::uint64_t> message_bytes) const {
+Result<CollectivePlan> NodePlanner::plan_from_all(
+    const CollectivePattern& pattern, std::optional<std::uint64_t> message_bytes) const {
+    return plan_collective(planned_, policy_, pattern.hosts, message_bytes);
+}
+
+Result<RootedPlan> NodePlanner::plan_at_root(const CollectivePattern& pattern,
+                                             std::optional<std::uint64_t> message_bytes) const {
     const Operation operation =
         pattern.operation->as == PlannedAs::gather ? Operation::gather : Operation::scatter;
     const AllToAllPattern& hosts = pattern.hosts;
     const double bytes = static_cast<double>(message_bytes.value_or(large_message_bytes)) *
                          hosts.ranks_per_host;
-    const auto exchange =
+    auto exchange =
         make_exchange(operation, hosts.siblings_disjoint ? hosts.communicator : hosts.job,
                       pattern.root_cluster, bytes);
     if (!exchange) return tl::unexpected(exchange.error());
     // The unused part of the links makes so large a message later by more than any
     // time-out, but that is no reason not to pace all smaller ones; so it is left
-    // out here, and of the rates below.
+    // out here, and of the rates afterwards.
     PlanPolicy policy = policy_;
     if (!message_bytes) policy.target_utilisation_millionths = utilisation_one;
     auto plan = plan_exchange(planned_, policy, *exchange);
     if (!plan) return tl::unexpected(plan.error());
+    for (auto& row : plan->rates) {
+        for (auto& rate : row) {
+            if (rate && !message_bytes) rate = usable_part(*rate, policy_);
+        }
+    }
+    return RootedPlan{std::move(*exchange), std::move(*plan)};
+}
 
-    NodePlan node{plan->paced, std::move(plan->reason), {}};
-    if (message_bytes) node.predicted = node.paced ? plan->chosen : plan->unpaced;
+Result<NodePlan> NodePlanner::plan_rooted(const CollectivePattern& pattern,
+                                          std::optional<std::uint64_t> message_bytes) const {
+    const auto rooted = plan_at_root(pattern, message_bytes);
+    if (!rooted) return tl::unexpected(rooted.error());
+    const ExchangePlan& plan = rooted->plan;
+    NodePlan node{plan.paced, plan.reason, {}};
+    if (message_bytes) node.predicted = node.paced ? plan.chosen : plan.unpaced;
     node.is_uncontended = !node.paced;
     // A scatter needs no rates for that: the root's own link keeps its messages apart, and
     // nobody waits for a host that passes them on.
-    if (operation == Operation::scatter && pattern.algorithm.able_to_linear)
+    if (pattern.operation->as == PlannedAs::scatter && pattern.algorithm.able_to_linear)
         node.algorithm = ClientAlgorithm::linear;
     if (!node.paced) return node;
     if (pattern.operation->is_linear_only) node.algorithm = ClientAlgorithm::linear;
     // The root is the last group, alone; the others come by cluster.
-    const auto& groups = exchange->groups;
+    const auto& groups = rooted->exchange.groups;
     std::size_t own = groups.size() - 1;
     for (std::size_t i = 0; !pattern.root_is_here && i + 1 < groups.size(); ++i) {
         if (groups[i].cluster == layout_.own_cluster) own = i;
     }
     for (const ClassLayout& target : layout_.classes) {
-        ClassRate rate = plan->rates[own][target.cluster];
-        if (rate && !message_bytes) rate = usable_part(*rate, policy_);
-        node.rates.push_back(rate);
+        node.rates.push_back(plan.rates[own][target.cluster]);
     }
     return node;
 }
@@ -247,6 +271,12 @@ Result<CollectivePlan> NodePlanner::plan_hosts(const PlanRequest& request) const
     return plan_collective(planned_, policy_,
                            {counts, counts, false, request.ranks_per_host},
                            request.message_bytes);
+}
+
+std::optional<std::uint64_t> size_to_plan(const CollectivePattern& pattern,
+                                          const std::optional<std::uint64_t>& message_bytes) {
+    if (!pattern.sizes_agree() || !message_bytes) return std::nullopt;
+    return planned_bytes(*message_bytes);
 }
 
 std::uint64_t planned_bytes(std::uint64_t message_bytes) {

@@ -44,6 +44,17 @@ struct CollectivePattern {
     friend bool operator==(const CollectivePattern&, const CollectivePattern&) = default;
 };
 
+/// A plan of messages straight between a root and everybody else.
+struct RootedPlan {
+    Exchange exchange;
+    ExchangePlan plan;
+};
+
+/// The size that the collective is planned for: none if the ranks may name different ones,
+/// because they would divide a link by different numbers.
+[[nodiscard]] std::optional<std::uint64_t> size_to_plan(
+    const CollectivePattern& pattern, const std::optional<std::uint64_t>& message_bytes);
+
 /// The same text for equal plans only.
 [[nodiscard]] std::string plan_key(const CollectivePattern& pattern,
                                    std::optional<std::uint64_t> message_bytes);
@@ -81,6 +92,11 @@ public:
     /// this node is not.
     [[nodiscard]] Result<CollectivePattern> pattern_of(const CollectiveHosts& hosts) const;
 
+    /// What a collective is planned as: by the size that all its ranks know, too small or not.
+    /// The one answer for clients with phases and for `headway plan`.
+    [[nodiscard]] Result<NodePlan> plan(const CollectiveHosts& hosts,
+                                        std::optional<std::uint64_t> message_bytes) const;
+
     /// Without a message size for messages of any.  Kept for the next who asks: the
     /// processes of a job all ask the same.
     [[nodiscard]] Result<NodePlan> plan(const CollectivePattern& pattern,
@@ -93,6 +109,13 @@ public:
     /// Of an all-to-all of all the job's ranks, for messages of any size.
     [[nodiscard]] Result<NodePlan> plan_job_alltoall(const std::vector<std::string>& hosts,
                                                      std::uint32_t ranks_per_host) const;
+
+    /// What plan() makes a node's plan of: of operations planned as all-to-alls...
+    [[nodiscard]] Result<CollectivePlan> plan_from_all(
+        const CollectivePattern& pattern, std::optional<std::uint64_t> message_bytes) const;
+    /// ... and of those to or from a root, who is the last group of the exchange.
+    [[nodiscard]] Result<RootedPlan> plan_at_root(
+        const CollectivePattern& pattern, std::optional<std::uint64_t> message_bytes) const;
 
     /// The whole plan of an all-to-all, whether or not this node is one of the hosts.
     [[nodiscard]] Result<CollectivePlan> plan_hosts(const PlanRequest& request) const;

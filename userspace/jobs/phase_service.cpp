@@ -97,24 +97,10 @@ std::uint32_t PhaseService::generation(const PhaseSeat& seat) const {
 
 // ---------------------------------------------------------------------- phases
 
-Result<NodePlan> PhaseService::plan(const NodePlanner& planner,
-                                    const PhaseRequest& request) const {
-    const auto pattern = planner.pattern_of(request.hosts);
-    if (!pattern) return tl::unexpected(pattern.error());
-    if (auto small = too_small(planner.config().policy, request.message_bytes)) {
-        return NodePlan{false, std::move(*small), {}};
-    }
-    std::optional<std::uint64_t> bytes;
-    if (pattern->sizes_agree() && request.message_bytes) {
-        bytes = planned_bytes(*request.message_bytes);
-    }
-    return planner.plan(*pattern, bytes);
-}
-
 Result<Json> PhaseService::phase(const ControlSession& session, const PhaseRequest& request,
                                  const NodePlanner& planner, Json answer) {
     if (!session.seat) return not_joined();
-    const auto plan = this->plan(planner, request);
+    const auto plan = planner.plan(request.hosts, request.message_bytes);
     if (!plan) return tl::unexpected(plan.error());
     if (const auto told = tell_plan(answer, *session.seat, *plan, planner); !told) {
         return tl::unexpected(told.error());

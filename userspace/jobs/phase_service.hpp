@@ -83,7 +83,6 @@ public:
     [[nodiscard]] const PhaseTables& tables() const { return jobs_.tables(); }
 
 private:
-    Result<NodePlan> plan(const NodePlanner& planner, const PhaseRequest& request) const;
     Result<NodePlan> plan(const NodePlanner& planner, const TrafficRequest& request);
     Result<void> tell_plan(Json& answer, const PhaseSeat& seat, const NodePlan& plan,
                            const NodePlanner& planner);

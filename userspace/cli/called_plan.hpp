@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of a call under the MPI helper: the helper asks headwayd which algorithm the
+// plan names, and then for the rates of the one that runs (libheadway/session.cpp).  This
+// asks the daemon's own planner in the same order, so that `headway plan` shows what
+// headwayd will do.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "jobs/node_planner.hpp"
+
+namespace headway {
+
+struct CalledPlan {
+    NodePlan plan;                             ///< of this node; paced as it will be
+    std::optional<ClientAlgorithm> algorithm;  ///< that runs; none: the library's own
+    /// With a message size, of the algorithm that runs; none: no model of it is known.
+    std::optional<Prediction> predicted;
+    std::string no_ring;  ///< why the operation does not go around a ring, though it could
+};
+
+/// `hosts.algorithm` is not read.  Fails as NodePlanner::plan().
+[[nodiscard]] Result<CalledPlan> plan_call(const NodePlanner& planner, CollectiveHosts hosts,
+                                           std::optional<std::uint64_t> message_bytes);
+
+/// Messages around the ring that the helper makes: one cluster's hosts after the other's.
+[[nodiscard]] TrafficRequest ring_traffic(const Topology& topology,
+                                          const std::vector<std::string>& hosts);
+
+/// So much from the i-th host to the j-th, as the helper tells it (libheadway/traffic_request.cpp):
+/// in thousandths of the largest amount.
+[[nodiscard]] TrafficRequest matrix_traffic(const std::vector<std::string>& hosts,
+                                            const std::vector<std::vector<double>>& bytes);
+
+}  // namespace headway
