@@ -150,6 +150,9 @@ test_comparisons() {
 mkdir -p $work
 # from memory: a guest that waits for the host's disk sees any amount of time go by
 cp "$HW_BUILD/bin/headway" $work
+mkdir -p $work/lib
+ldd $work/headway | awk '$3 ~ /^\// { print $3 }' | xargs cp -Lt $work/lib
+export LD_LIBRARY_PATH=$work/lib
 networks=("$@")
 ((${#networks[@]})) || networks=(two_clusters)
 for network in "${networks[@]}"; do
