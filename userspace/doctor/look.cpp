@@ -6,7 +6,6 @@
 #include <libmnl/libmnl.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
-#include <netdb.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +14,7 @@
 #include <memory>
 #include <sstream>
 
+#include "base/host_address.hpp"
 #include "control/control_client.hpp"
 #include "kernel/device_facts.hpp"
 #include "kernel/mnl_transport.hpp"
@@ -74,24 +74,8 @@ void read_metrics(HostPath& path, const nlattr* metrics) {
     });
 }
 
-Result<std::string> address_of(const std::string& host) {
-    const addrinfo hints{.ai_flags = AI_ADDRCONFIG, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM,
-                         .ai_protocol = 0, .ai_addrlen = 0, .ai_addr = nullptr,
-                         .ai_canonname = nullptr, .ai_next = nullptr};
-    addrinfo* found = nullptr;
-    const int status = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);
-    if (status != 0) return failure("its name has no address: {}", ::gai_strerror(status));
-    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all(found, ::freeaddrinfo);
-    std::array<char, NI_MAXHOST> text{};
-    if (::getnameinfo(found->ai_addr, found->ai_addrlen, text.data(), text.size(), nullptr, 0,
-                      NI_NUMERICHOST) != 0) {
-        return failure("its address cannot be read");
-    }
-    return std::string(text.data());
-}
-
 Result<HostPath> path_to(NetlinkExchange& kernel, const std::string& host) {
-    const auto address = address_of(host);
+    const auto address = resolve_host(host);
     if (!address) return tl::unexpected(address.error());
     const auto query = encode_route_query(*address);
     if (!query) return tl::unexpected(query.error());

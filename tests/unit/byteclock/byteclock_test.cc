@@ -225,6 +225,23 @@ TEST(ByteClock, AheadOfRealTimeByNoMoreThanAFifo) {
   EXPECT_EQ(gap_clock_wire_free_ns(&clock), 1 + gap_clock_bytes_to_ns(&clock, GAP_FIFO_MAX_BYTES));
 }
 
+// A clock that is ahead by more than the device can hold comes back to that before it sleeps;
+// one that is not stays, so that no gap gets shorter.
+TEST(ByteClock, LimitedByWhatTheDeviceHolds) {
+  constexpr u32 kHeld = 10'000;
+  const u64 most = kHeld * 7 / 5 + GAP_FIFO_MAX_BYTES;
+  for (const u64 ahead : {most - 1000, most + 1'000'000}) {
+    gap_clock clock{};
+    gap_clock_init(&clock, kGigabit, 0);
+    clock.bytes += ahead;
+    const u64 bytes = clock.bytes;
+    gap_clock_limit(&clock, 500, kHeld);
+    EXPECT_EQ(clock.bytes, bytes);
+    EXPECT_EQ(gap_clock_wire_free_ns(&clock),
+              ahead < most ? gap_clock_bytes_to_ns(&clock, ahead) : 500 + gap_clock_bytes_to_ns(&clock, most));
+  }
+}
+
 TEST(GapSlot, NeverTooShortNeverTooLongNeverLeavesAnImpossibleRest) {
   EXPECT_EQ(gap_slot_bytes(1, kMtuSlot), 84u);
   EXPECT_EQ(gap_slot_bytes(84, kMtuSlot), 84u);
