@@ -13,7 +13,9 @@ namespace {
 using Json = DaemonLink::Json;
 
 Json hello_of(const ContactPlan& plan) {
-    return {{"op", "hello"}, {"job", plan.job}, {"rank", plan.rank}, {"pid", ::getpid()}};
+    Json hello{{"op", "hello"}, {"job", plan.job}, {"rank", plan.rank}, {"pid", ::getpid()}};
+    if (plan.job_start != 0) hello["start"] = plan.job_start;
+    return hello;
 }
 
 Json join_of(const ContactPlan& plan) { return {{"op", "join"}, {"job", plan.job}}; }

@@ -20,6 +20,7 @@ struct ContactPlan {
     std::string socket_path;
     std::chrono::milliseconds timeout{};
     std::string job;
+    std::uint64_t job_start = 0;  ///< 0: nobody has drawn it
     int rank = 0;
 };
 

@@ -3,6 +3,7 @@
 // its target as it is and is complained of.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,8 @@ using Complaints = std::vector<std::string>;
 
 void read_switch(const char* name, bool& target, Complaints& complaints);
 void read_number(const char* name, int least, int most, int& target, Complaints& complaints);
+void read_number(const char* name, std::uint64_t least, std::uint64_t most, std::uint64_t& target,
+                 Complaints& complaints);
 /// One of two words, of which `second` switches `target` on.
 void read_word(const char* name, const char* first, const char* second, bool& target,
                Complaints& complaints);

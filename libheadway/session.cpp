@@ -125,7 +125,7 @@ Session::Session(ContactPlan plan, const SessionOptions& options, const JobHosts
 
 LinkResult<Session> Session::open(const SessionOptions& options, const std::string& job, int rank,
                                   const JobHosts& hosts, ContactSeeker::Now now) {
-    ContactPlan plan{options.socket_path, options.timeout, job, rank};
+    ContactPlan plan{options.socket_path, options.timeout, job, options.job_start, rank};
     auto contact = make_contact(plan);
     if (!contact) return tl::unexpected(contact.error());
     Session session(std::move(plan), options, hosts, std::move(now));
@@ -137,8 +137,8 @@ LinkResult<Session> Session::open(const SessionOptions& options, const std::stri
 
 Session Session::without_daemon(const SessionOptions& options, const std::string& job, int rank,
                                 const JobHosts& hosts, ContactSeeker::Now now) {
-    Session session({options.socket_path, options.timeout, job, rank}, options, hosts,
-                    std::move(now));
+    Session session({options.socket_path, options.timeout, job, options.job_start, rank}, options,
+                    hosts, std::move(now));
     session.seeker_.lost();
     return session;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 #include "environment.hpp"
@@ -13,6 +14,7 @@ struct SessionOptions {
     bool enabled = true;  ///< HEADWAY=off: nothing is done at all
     std::string socket_path = "/run/headway/control.sock";  ///< HEADWAY_SOCKET
     std::chrono::milliseconds timeout{1000};  ///< HEADWAY_TIMEOUT_MS: of one answer
+    std::uint64_t job_start = 0;     ///< HEADWAY_JOB_START (job_start.hpp); 0: nobody has drawn it
     bool verbose = false;            ///< HEADWAY_VERBOSE=1: shows the daemon's answers
     bool siblings_disjoint = false;  ///< HEADWAY_SIBLINGS=disjoint: see headway-mpi.rst
 };

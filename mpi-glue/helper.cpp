@@ -13,6 +13,7 @@
 
 #include "all_ranks.hpp"
 #include "job_name.hpp"
+#include "job_start.hpp"
 #include "known_traffic.hpp"
 #include "message_size.hpp"
 #include "own_algorithms.hpp"
@@ -38,6 +39,12 @@ std::string broadcast_from(int rank, const std::string& text) {
     text.copy(buffer.data(), buffer.size() - 1);
     real::Bcast(buffer.data(), static_cast<int>(buffer.size()), MPI_CHAR, rank, MPI_COMM_WORLD);
     return buffer.data();
+}
+
+/// Rank 0's number for the job, which it draws if whoever started the job has not.
+std::uint64_t agreed_job_start(const Settings& settings) {
+    const std::uint64_t own = settings.job_start != 0 ? settings.job_start : draw_job_start();
+    return std::stoull(broadcast_from(0, std::to_string(own)));
 }
 
 }  // namespace
@@ -92,8 +99,9 @@ void Helper::join_job() {
 
     job_ = broadcast_from(0, job_);
     notice_.set_job(job_);
+    const std::uint64_t start = agreed_job_start(settings_);
     reporter().begin(broadcast_from(0, settings_.report));
-    std::string trouble = join_node();
+    std::string trouble = join_node(start);
     if (reduce_over_job(has_daemon() ? 1 : 0, MPI_SUM) == 0) {
         // one reason for all, which a report would else tell apart
         announce("not pacing: " + broadcast_from(0, trouble));
@@ -127,10 +135,12 @@ void Helper::join_job() {
 }
 
 /// Connects to this node's daemon; the reason if that fails, for the time being.
-std::string Helper::join_node() {
-    auto session = Session::open(settings_, job_, rank_, hosts_.job_hosts());
+std::string Helper::join_node(std::uint64_t job_start) {
+    SessionOptions options = settings_;
+    options.job_start = job_start;
+    auto session = Session::open(options, job_, rank_, hosts_.job_hosts());
     session_ = session ? std::move(*session)
-                       : Session::without_daemon(settings_, job_, rank_, hosts_.job_hosts());
+                       : Session::without_daemon(options, job_, rank_, hosts_.job_hosts());
     node_ = session_->node();
     return session ? "" : session.error().what;
 }

@@ -146,7 +146,7 @@ private:
 
     void join_job();
     [[nodiscard]] bool all_ranks_take_part();
-    [[nodiscard]] std::string join_node();
+    [[nodiscard]] std::string join_node(std::uint64_t job_start);
     [[nodiscard]] bool has_daemon() const { return session_ && session_->has_daemon(); }
     [[nodiscard]] std::string prepare_job(std::string& state, bool& is_paced);
     void announce_agreed(const std::string& state, const std::string& trouble);

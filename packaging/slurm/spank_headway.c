@@ -92,8 +92,8 @@ static int who(spank_t sp, char job[16], char user[16])
 
 int slurm_spank_job_prolog(spank_t sp, int argc, char *argv[])
 {
-	char job[16], user[16], *pattern = NULL, *hosts;
-	char *arguments[12];
+	char job[16], user[16], *pattern = NULL, *hosts, *start;
+	char *arguments[14];
 	int n = 0;
 
 	if (who(sp, job, user))
@@ -111,6 +111,11 @@ int slurm_spank_job_prolog(spank_t sp, int argc, char *argv[])
 	if (hosts) {
 		arguments[n++] = "--hosts";
 		arguments[n++] = hosts;
+	}
+	start = getenv("SLURM_JOB_START_TIME");	/* the same on all nodes; 22.05 has none */
+	if (start && *start > '0' && !start[strspn(start, "0123456789")]) {
+		arguments[n++] = "--start";
+		arguments[n++] = start;
 	}
 	if (hosts && spank_option_getopt(sp, &options[0], &pattern) == ESPANK_SUCCESS && pattern &&
 	    !strcmp(pattern, "alltoall"))

@@ -224,6 +224,20 @@ class Both:
         self.assert_one_line(job, "pacing all-to-all over 4 hosts")
         self.assertEqual(len(daemon.connections), RANKS)
 
+    def test_run_draws_the_start_of_the_job(self):
+        """One for all that the command starts, unless it is there already."""
+        show = ["sh", "-c", "echo $HEADWAY_JOB_START"]
+        told = [self.headway("run", "--", *self.launcher(2), *show).stdout.split() for _ in range(2)]
+        self.assertEqual([len(starts) for starts in told], [2, 2])
+        self.assertEqual([len(set(starts)) for starts in told], [1, 1])
+        self.assertNotEqual(told[0], told[1])
+        self.assertIn(int(told[0][0]), range(1, 2**53))
+        self.assertEqual(self.headway("run", "--", *show, HEADWAY_JOB_START="7").stdout, "7\n")
+        job = self.headway("run", "--", *show, HEADWAY_JOB_START="now")
+        self.assertEqual((job.status, job.stdout), (2, ""))
+        self.assertEqual(job.told, ["headway: HEADWAY_JOB_START=now is not understood, expected 1 to "
+                                    "9007199254740991; unset it, and a number is drawn"])
+
     def test_run_hands_on_the_exit_status(self):
         job = self.headway("run", "--", *self.launcher(1), "sh", "-c", "exit 7")
         self.assertEqual((job.status, job.told), (7, []), job.stderr)

@@ -103,6 +103,28 @@ class Pacing(HelperTest):
         self.assertEqual(daemon.by_rank()[3].patterns[0]["ranks_per_host"], RANKS // 2)
         self.assert_well_behaved(daemon)
 
+    def starts_told(self, **environment):
+        with self.daemon() as daemon:
+            job = self.run_job("alltoall_f90", **environment)
+        self.assert_succeeded(job)
+        return job, [daemon.by_rank()[rank].requests[0]["start"] for rank in range(RANKS)]
+
+    def test_all_ranks_tell_one_start(self):
+        """Rank 0 draws it, unless whoever started the job has."""
+        _, first = self.starts_told()
+        _, second = self.starts_told()
+        self.assertEqual((len(set(first)), len(set(second))), (1, 1))
+        self.assertNotEqual(first[0], second[0])
+        self.assertEqual(self.starts_told(HEADWAY_JOB_START=7)[1], [7] * RANKS)
+        job, drawn = self.starts_told(HEADWAY_JOB_START="now")
+        self.assertEqual(len(set(drawn)), 1)
+        self.assertIn("HEADWAY_JOB_START=now is not understood", job.told[0])
+
+    def test_rank_0_s_start_is_that_of_all(self):
+        each = ["sh", "-c", "HEADWAY_JOB_START=$((${OMPI_COMM_WORLD_RANK:-$PMI_RANK} + 5)) "
+                'exec "$@"', "sh"]
+        self.assertEqual(self.starts_told(under=each)[1], [5] * RANKS)
+
     def test_one_host_needs_no_pacing(self):
         with self.daemon(nodes=["a0"] * RANKS) as daemon:
             job = self.run_job("alltoall_check")

@@ -192,14 +192,32 @@ TEST_F(Authorities, InTheClusterAJobIsItsUsersAndItsStarts) {
     EXPECT_NE(cluster_identity(job), cluster_identity({"solver", 1, false, attacker, 1}));
     EXPECT_NE(cluster_identity(job), cluster_identity({"solver", 1, false, victim, 2}));
     EXPECT_EQ(cluster_identity(job), cluster_identity({"solver", 9, true, victim, 1}));
-    JobTable table;
-    const JobId step = table.attach(victim, "4711.0");
-    table.set_start(step, 5);
-    EXPECT_EQ(cluster_job(table.at(step)).start, 0U) << "the allocation's number is another each time";
-    const JobId other = table.attach(victim, "solver");
-    table.set_start(other, 5);
-    table.set_start(other, 6);
-    EXPECT_EQ(cluster_job(table.at(other)).start, 5U);
+}
+
+// A start is only ever a part of the name of a job of the user that the kernel says.
+TEST_F(Authorities, AWrongStartConcernsItsOwnJobOnly) {
+    const auto says = [&](uid_t user, std::uint64_t start) {
+        const Session session = connect(user);
+        ask(session, "hello", {{"job", "solver"}, {"start", start}});
+        ask(session, "prepare", collective(everybody));
+    };
+    says(victim, 5);
+    const auto before = service_->jobs();
+    ASSERT_EQ(before, (std::vector<JobHere>{{"solver", 1, false, victim, 5}}));
+    says(attacker, 5);
+    says(attacker, 6);
+    EXPECT_EQ(service_->jobs(), (std::vector<JobHere>{{"solver", 1, false, victim, 5},
+                                                      {"solver", 1, false, attacker, 5}}))
+        << "another's start makes nobody's job his, and a second one is not believed";
+    says(victim, 0);
+    EXPECT_EQ(service_->jobs().front(), before.front()) << "who says none changes nothing";
+    ask(connect(root), "job_start", {{"job", "solver"}, {"uid", attacker}, {"start", 9}, {"weight", 3}});
+    says(attacker, 8);
+    EXPECT_EQ(service_->jobs().back(), (JobHere{"solver", 3, true, attacker, 9}))
+        << "of a started job the command's holds, whatever its processes say";
+    for (const Json& wrong : {Json(-1), Json("5"), Json(1.5), Json(nullptr)}) {
+        why_not(connect(attacker), "hello", {{"job", "solver"}, {"start", wrong}});
+    }
 }
 
 TEST_F(Authorities, OnlyAJobThatAnAdministratorStartedIsGrantedAWeight) {
@@ -221,8 +239,7 @@ TEST(JobTable, AGrantIsKeptOverARestart) {
     ASSERT_TRUE(table.start(victim, request));
     JobTable next;
     ASSERT_TRUE(next.restore(table.to_text()));
-    const KnownJob& job = next.at(*next.find(victim, "solver"));
-    EXPECT_EQ(cluster_job(job), (JobHere{"solver", 1, true, victim, 9}));
+    EXPECT_EQ(next.cluster_job(*next.find(victim, "solver")), (JobHere{"solver", 1, true, victim, 9}));
 }
 
 // What is no limit for a job that is alone is its part of the link when it is not: of

@@ -448,6 +448,16 @@ TEST_F(HandOverTest, WhatAJoinedProcessEnteredByRequestStays) {
     EXPECT_EQ(kernel_.device("eth0").root.classes.at(0x10011).rate, ClassRate());
 }
 
+TEST_F(HandOverTest, InTheClusterAJobIsTheSameAsBefore) {
+    const Client client = join(R"({"v":1,"id":1,"op":"join","job":"solver"})");
+    ask(client.socket, R"({"v":1,"id":1,"op":"hello","job":"solver","start":5})");
+    (void)phase(client);
+    const auto before = run_->service->jobs();
+    ASSERT_EQ(before, (std::vector<JobHere>{{"solver", 1, false, getuid(), 5}}));
+    restart();
+    EXPECT_EQ(run_->service->jobs(), before);
+}
+
 TEST_F(HandOverTest, SharesOfLinksAreAsBefore) {
     const Client one = join(), other = join(R"({"v":1,"id":1,"op":"join","job":"13.0"})");
     one.store(phase(one));

@@ -73,6 +73,14 @@ class Jobs(Daemons):
         self.assertEqual(self.json("job", "list")["jobs"], [])
         self.assertEqual(self.json("status")["classes"][1]["wanted_bytes_per_s"], None)
 
+    def test_a_start_is_told(self):
+        self.assertEqual(self.json("job", "start", "x", "--start", str(2**53 - 1))["start"], 2**53 - 1)
+        self.assertEqual(self.json("job", "start", "x", "--start", "7")["start"], 7)
+        self.assertEqual(self.json("job", "list")["jobs"][0]["start"], 7)
+        self.assertEqual(self.json("job", "start", "x")["start"], None)
+        for wrong in ("0", str(2**53), "-1", "now"):
+            self.run_headway("job", "start", "x", "--start", wrong, status=2)
+
     def test_a_matrix_is_a_pattern(self):
         rows = [[0 if i == j else 10000 for j in range(16)] for i in range(16)]
         matrix = self.folder / "traffic.csv"

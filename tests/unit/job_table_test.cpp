@@ -54,6 +54,49 @@ TEST(JobTable, AStartedJobEndsWithItsLastProcessUnlessItIsToLast) {
     EXPECT_TRUE(table.detach(second));
 }
 
+TEST(JobTable, TheFirstProcessThatTellsAStartIsBelieved) {
+    JobTable table;
+    const JobId job = table.attach(alice, "solver");
+    EXPECT_EQ(table.cluster_job(job).start, 0U);
+    table.tell_start(job, 0);
+    table.tell_start(job, 5);
+    table.tell_start(job, 6);
+    EXPECT_EQ(table.cluster_job(job).start, 5U);
+}
+
+// Nodes on which none of its processes run know only what the command says.
+TEST(JobTable, OfAStartedJobTheCommandsStartHolds) {
+    JobTable table;
+    const JobId job = table.attach(alice, "solver");
+    table.tell_start(job, 5);
+    ASSERT_EQ(*table.start(alice, request("solver")), job);
+    EXPECT_EQ(table.cluster_job(job).start, 0U);
+    StartJobRequest anew = request("solver");
+    anew.start = 7;
+    ASSERT_EQ(*table.start(alice, anew), job);
+    table.tell_start(job, 8);
+    EXPECT_EQ(table.cluster_job(job).start, 7U) << "as it was started last";
+    table.end(job);
+    EXPECT_EQ(table.cluster_job(job).start, 5U) << "its processes go on as they began";
+}
+
+TEST(JobTable, AnAllocationHasOneStart) {
+    JobTable table;
+    const JobId step = table.attach(alice, "4711.0");
+    table.tell_start(step, 5);
+    EXPECT_EQ(table.cluster_job(step), (JobHere{"4711", 1, false, alice, 0}))
+        << "its steps begin at different times";
+    StartJobRequest whole = request("4711");
+    whole.start = 1'700'000'000;
+    const JobId allocation = *table.start(alice, whole);
+    EXPECT_EQ(table.cluster_job(step).start, whole.start);
+    EXPECT_EQ(cluster_identity(table.cluster_job(step)), cluster_identity(table.cluster_job(allocation)));
+    const JobId of_another = table.attach(alice + 1, "4711.0");
+    EXPECT_EQ(table.cluster_job(of_another).start, 0U);
+    table.end(allocation);
+    EXPECT_EQ(table.cluster_job(step).start, 0U);
+}
+
 TEST(JobTable, AllocationsAreToldByTheirNumber) {
     EXPECT_EQ(allocation_of("4711"), "4711");
     EXPECT_EQ(allocation_of("4711.0"), "4711");

@@ -103,6 +103,15 @@ class Slurm(unittest.TestCase):
                                          SLURM_JOB_NODELIST="a[0-3],b1"),
                          ["job start 4711 --lasting --user 1000 --hosts a[0-3],b1"])
 
+    def test_prolog_tells_the_start_where_slurm_does(self):
+        self.assertEqual(self.run_script("headway-prolog", SLURM_JOB_ID="4711",
+                                         SLURM_JOB_START_TIME="1700000000"),
+                         ["job start 4711 --lasting --start 1700000000"])
+        for nothing in ("", "0", "Unknown"):
+            self.said.write_text("")
+            self.assertEqual(self.run_script("headway-prolog", SLURM_JOB_ID="4711",
+                                             SLURM_JOB_START_TIME=nothing), ["job start 4711 --lasting"])
+
     def test_prolog_does_without_hosts(self):
         self.assertEqual(self.run_script("headway-prolog", SLURM_JOB_ID="4711"),
                          ["job start 4711 --lasting"])
@@ -145,6 +154,13 @@ class Slurm(unittest.TestCase):
         self.assertEqual(call("slurm_spank_job_prolog", SLURM_NODELIST="a[0-3]"),
                          ["job start 4711 --lasting --user 1000 --hosts a[0-3]"])
         self.assertEqual(call("slurm_spank_job_prolog"), ["job start 4711 --lasting --user 1000"])
+        self.assertEqual(call("slurm_spank_job_prolog", SLURM_JOB_NODELIST="a0", PATTERN="alltoall",
+                              SLURM_JOB_START_TIME="1700000000"),
+                         ["job start 4711 --lasting --user 1000 --hosts a0 --start 1700000000 "
+                          "--pattern=alltoall"])
+        for nothing in ("", "0", "Unknown"):
+            self.assertEqual(call("slurm_spank_job_prolog", SLURM_JOB_START_TIME=nothing),
+                             ["job start 4711 --lasting --user 1000"])
         self.assertEqual(call("slurm_spank_job_epilog"), ["job end 4711 --user 1000"])
         self.answer(1)
         self.assertEqual(call("slurm_spank_job_epilog"), ["job end 4711 --user 1000"])

@@ -50,6 +50,7 @@ VerbOption VerbOption::between(Number least, std::type_identity_t<Number> most) 
 }
 
 template VerbOption VerbOption::between(std::uint32_t, std::uint32_t) const;
+template VerbOption VerbOption::between(std::uint64_t, std::uint64_t) const;
 template VerbOption VerbOption::between(double, double) const;
 
 bool VerbOption::is_given() const { return option_->count() > 0; }

@@ -13,6 +13,7 @@
 #include "cli/network_options.hpp"
 #include "config/config_report.hpp"
 #include "control/control_client.hpp"
+#include "job_start.hpp"
 #include "study/rank_placement.hpp"
 #include "trunk/shares.hpp"
 
@@ -70,6 +71,7 @@ tl::expected<Json, ExitStatus> start_request(const JobOptions& options) {
     const auto hosts = named_hosts(options);
     if (!hosts) return tl::unexpected(tell(hosts.error(), ExitStatus::bad_config));
     if (!hosts->empty()) request["hosts"] = *hosts;
+    if (options.start != 0) request["start"] = options.start;
     if (options.pattern.empty()) return request;
     if (hosts->empty()) {
         return tl::unexpected(tell({"--pattern: name the --hosts"}, ExitStatus::bad_config));
@@ -133,6 +135,9 @@ JobsCommand::JobsCommand(const CommandLine& line)
         .between(1U, ranks_per_host_max);
     start_.add_option("--weight", options_.weight, "of its part, against other jobs' (administrators only)")
         .between(1U, share_weight_max);
+    start_.add_option("--start", options_.start,
+                      "a number drawn once for the job, the same on all its nodes")
+        .between(std::uint64_t{1}, glue::job_start_max);
     start_.add_option("--pattern", options_.pattern,
                       "pace it all the time: alltoall, or a matrix file as for plan --matrix "
                       "(administrators only)");

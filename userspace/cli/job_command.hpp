@@ -17,6 +17,7 @@ struct JobOptions {
     std::vector<std::string> hosts;
     std::uint32_t ranks_per_host = 1;
     std::uint32_t weight = 1;
+    std::uint64_t start = 0;          ///< 0: none is told
     std::vector<std::string> pattern;  ///< "alltoall", or files of a traffic matrix
     std::string map_by = "slot";
     bool is_lasting = false;

@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 
 #include "cli/mpi_launch.hpp"
+#include "job_start.hpp"
 #include "study/recording_json.hpp"
 
 namespace headway {
@@ -103,7 +104,16 @@ RunCommand::RunCommand(const CommandLine& line) : JobCommand(line, "run", "run a
 }
 
 std::optional<std::vector<JobCommand::Setting>> RunCommand::settings() const {
+    glue::Complaints complaints;
+    std::uint64_t start = glue::read_job_start(complaints);
+    if (!complaints.empty()) {
+        refuse(complaints.front() + "; unset it, and a number is drawn");
+        return std::nullopt;
+    }
+    // one for all that is started here, unless who started this has drawn it
+    if (start == 0) start = glue::draw_job_start();
     std::vector<Setting> settings;
+    if (start != 0) settings.emplace_back(glue::job_start_variable, fmt::format("{}", start));
     if (report_ == "summary") {
         settings.emplace_back("HEADWAY_REPORT", report_);
     } else if (report_.ends_with(".json")) {

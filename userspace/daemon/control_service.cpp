@@ -201,7 +201,7 @@ Result<Json> ControlService::hello(ControlSession& session, const HelloRequest& 
                                    Json answer) {
     session.hello = request;
     if (!request.job.empty() && !session.seat) attach_job(session, request.job);
-    if (session.job) jobs_.set_start(*session.job, request.start);
+    if (session.job) jobs_.tell_start(*session.job, request.start);
     answer["daemon"] = fmt::format("headwayd {}", version);
     answer["node"] = planner_.node_name();
     answer["cluster"] = planner_.own_cluster().name;

@@ -178,7 +178,7 @@ private:
     void tell_off(Json& answer) const;
 
     void compute_parts();
-    void limit_beyond_trunk(const KnownJob& job, std::uint32_t sharers,
+    void limit_beyond_trunk(JobId id, std::uint32_t sharers,
                             std::vector<LinkPart>& parts) const;
     [[nodiscard]] std::vector<ClassRate> shared_rates(std::optional<JobId> job,
                                                       const ActiveEnter& entered) const;

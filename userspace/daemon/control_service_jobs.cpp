@@ -39,6 +39,7 @@ Json job_json(const Topology& topology, const KernelLayout& layout, const KnownJ
               {"started", job.started.has_value()},
               {"processes", job.processes},
               {"weight", job.weight()},
+              {"start", job.start() == 0 ? Json(nullptr) : Json(job.start())},
               {"hosts", nullptr},
               {"parts", parts_json(topology, layout, job)}};
     if (job.hosts) json["hosts"] = topology.count(*job.hosts).total();
@@ -65,7 +66,7 @@ void ControlService::compute_parts() {
     for (const auto& [id, job] : std::map(jobs_.jobs())) jobs_.set_parts(id, {});
     for (std::size_t i = 0; i < counting.size(); ++i) {
         const JobId id = counting[i].id;
-        limit_beyond_trunk(jobs_.at(id), jobs_of_allocation[counting[i].allocation], parts[i]);
+        limit_beyond_trunk(id, jobs_of_allocation[counting[i].allocation], parts[i]);
         if (is_whole(parts[i])) parts[i].clear();
         jobs_.set_parts(id, std::move(parts[i]));
     }
@@ -74,11 +75,11 @@ void ControlService::compute_parts() {
 /// To the job's share on this node, of a trunk that is shared by agreement: that of its
 /// allocation, which so many jobs on the node divide.  Not what stays in the cluster,
 /// whose class is the first.
-void ControlService::limit_beyond_trunk(const KnownJob& job, std::uint32_t sharers,
+void ControlService::limit_beyond_trunk(JobId id, std::uint32_t sharers,
                                         std::vector<LinkPart>& parts) const {
     if (!trunk_division_) return;
     const auto own =
-        trunk_division_->of_job.find(job_number(cluster_identity(cluster_job(job))));
+        trunk_division_->of_job.find(job_number(cluster_identity(jobs_.cluster_job(id))));
     BytesPerSecond most = own != trunk_division_->of_job.end() ? own->second : trunk_division_->of_node;
     most.value = std::max<std::uint64_t>(most.value / sharers, 1);
     if (most >= link_rate_) return;

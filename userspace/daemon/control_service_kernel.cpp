@@ -182,7 +182,7 @@ std::vector<JobHere> ControlService::jobs() const {
     for (const auto& [id, job] : jobs_.jobs()) {
         const bool is_here = job.hosts ? own && job.hosts->contains(*own) : job.started.has_value();
         if (!is_here) continue;
-        JobHere told = cluster_job(job);
+        JobHere told = jobs_.cluster_job(id);
         JobHere& known = jobs.try_emplace(cluster_identity(told), told).first->second;
         known.weight = std::max(known.weight, told.weight);
         known.is_granted = known.is_granted || told.is_granted;

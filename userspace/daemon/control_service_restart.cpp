@@ -101,6 +101,7 @@ void ControlService::take_up(ControlSession& session, const PhaseSeat& seat, Han
     const PhaseJobs::Job& job = phases_->jobs().jobs().at(seat.job);
     if (!job.cgroups.contains(seat.slot)) learn_cgroup(session);  // an older run did not tell
     attach_job(session, job.name);
+    if (session.hello) jobs_.tell_start(*session.job, session.hello->start);
 }
 
 /// Hosts that are not in the topology any more are not known: its processes will

@@ -86,7 +86,8 @@ Json client_json(const HandedState& state, const PhaseSeat& seat, const HandedCl
     if (client.hello) {
         json["hello"] = {{"job", client.hello->job},
                          {"rank", client.hello->rank},
-                         {"pid", client.hello->pid}};
+                         {"pid", client.hello->pid},
+                         {"start", client.hello->start}};
     }
     json["enters"] = Json::array();
     for (const ActiveEnter& entered : client.enters) {
@@ -104,7 +105,8 @@ void add_client(HandedState& state, const Json& json) {
     if (const auto hello = json.find("hello"); hello != json.end()) {
         client.hello = HelloRequest{hello->at("job").get<std::string>(),
                                     hello->at("rank").get<std::uint64_t>(),
-                                    hello->at("pid").get<std::uint64_t>()};
+                                    hello->at("pid").get<std::uint64_t>(),
+                                    hello->value("start", std::uint64_t{0})};
     }
     for (const Json& entered : json.at("enters")) {
         ActiveEnter one{std::nullopt, entered.at("reason").get<std::string>(),

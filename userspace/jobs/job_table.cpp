@@ -14,7 +14,7 @@ Json job_json(const KnownJob& job) {
     Json json{{"v", protocol_version}, {"id", 0},           {"op", "job_start"},
               {"job", job.name},       {"uid", job.user},   {"weight", told.weight},
               {"lasting", told.is_lasting}, {"ranks_per_host", told.ranks_per_host},
-              {"start", job.start}};
+              {"start", told.start}};
     if (!told.hosts.empty()) json["hosts"] = told.hosts;
     if (told.is_alltoall) json["operation"] = "alltoall";
     for (const HostFlow& flow : told.flows) {
@@ -49,21 +49,30 @@ bool has_something_to_send(const KnownJob& job) {
            (job.started && (job.started->is_alltoall || !job.started->flows.empty()));
 }
 
+/// As a batch system numbers its allocations.
+bool is_number(std::string_view name) {
+    return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 }  // namespace
 
 std::string_view allocation_of(std::string_view name) {
     const std::string_view number = name.substr(0, name.find('.'));
-    const bool is_number = !number.empty() &&
-                           number.find_first_not_of("0123456789") == std::string_view::npos;
-    return is_number ? number : name;
+    return is_number(number) ? number : name;
 }
 
-/// An allocation's number is another for each; its steps begin at different times.
-JobHere cluster_job(const KnownJob& job) {
+JobHere JobTable::cluster_job(JobId id) const {
+    const KnownJob& job = at(id);
     const std::string name(allocation_of(job.name));
-    const bool is_numbered = name.find_first_not_of("0123456789") == std::string::npos;
     return {name, job.weight(), job.started && job.started->is_granted, job.user,
-            is_numbered ? 0 : job.start};
+            is_number(name) ? start_of(job.user, name) : job.start()};
+}
+
+/// Its steps begin at different times: only what the command says of the allocation itself
+/// is the same on all its nodes.
+std::uint64_t JobTable::start_of(uid_t user, const std::string& allocation) const {
+    const auto whole = find(user, allocation);
+    return whole && at(*whole).started ? at(*whole).start() : 0;
 }
 
 // -------------------------------------------------------------------- sharing
@@ -121,9 +130,9 @@ bool JobTable::detach(JobId id) {
     return true;
 }
 
-void JobTable::set_start(JobId id, std::uint64_t start) {
+void JobTable::tell_start(JobId id, std::uint64_t start) {
     KnownJob& job = jobs_.at(id);
-    if (job.start == 0) job.start = start;
+    if (job.told_start == 0) job.told_start = start;
 }
 
 bool JobTable::learn(JobId id, const HostSet& hosts, std::size_t host_count) {
@@ -166,7 +175,6 @@ Result<JobId> JobTable::start(uid_t user, const StartJobRequest& request) {
         jobs_.emplace(*id, std::move(job));
     }
     jobs_.at(*id).started = request;
-    set_start(*id, request.start);
     return *id;
 }
 

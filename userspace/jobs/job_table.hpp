@@ -39,18 +39,17 @@ struct KnownJob {
     std::optional<HostSet> hosts;            ///< none: not known
     std::size_t processes = 0;               ///< connections that named it
     bool had_processes = false;
-    std::uint64_t start = 0;                 ///< as a process or the command told; 0: nobody did
+    std::uint64_t told_start = 0;            ///< as the first process told that told any; 0: none did
     std::vector<LinkPart> parts;             ///< by class of the layout; empty: all of it
 
     [[nodiscard]] std::uint32_t weight() const { return started ? started->weight : 1; }
+    /// Of a started job what the command says, which is also said on nodes without processes.
+    [[nodiscard]] std::uint64_t start() const { return started ? started->start : told_start; }
 };
 
 /// The number of the batch system's allocation that a job of this name is of, or the
 /// whole name if it is of none.
 [[nodiscard]] std::string_view allocation_of(std::string_view name);
-
-/// As the cluster's nodes know it.
-[[nodiscard]] JobHere cluster_job(const KnownJob& job);
 
 /// A job that counts when links are shared.
 struct CountingJob {
@@ -78,13 +77,16 @@ public:
     bool learn(JobId id, const HostSet& hosts, std::size_t host_count);
     /// Back to what was known before.
     void set_hosts(JobId id, std::optional<HostSet> hosts) { jobs_.at(id).hosts = std::move(hosts); }
-    /// Whoever tells it first.
-    void set_start(JobId id, std::uint64_t start);
+    /// A process says it; the first that says any is believed.
+    void tell_start(JobId id, std::uint64_t start);
     void set_parts(JobId id, std::vector<LinkPart> parts) { jobs_.at(id).parts = std::move(parts); }
 
     [[nodiscard]] std::optional<JobId> find(uid_t user, const std::string& name) const;
     [[nodiscard]] const KnownJob& at(JobId id) const { return jobs_.at(id); }
     [[nodiscard]] const std::map<JobId, KnownJob>& jobs() const { return jobs_; }
+
+    /// The job as the whole cluster knows it: all that is of one allocation is one job.
+    [[nodiscard]] JobHere cluster_job(JobId id) const;
 
     /// Those whose hosts are known; but not what only stands for an allocation of which
     /// something runs that counts itself: it has no pattern and no processes.
@@ -100,6 +102,7 @@ public:
 
 private:
     [[nodiscard]] std::uint32_t weight_of(uid_t user, std::string_view allocation) const;
+    [[nodiscard]] std::uint64_t start_of(uid_t user, const std::string& allocation) const;
     [[nodiscard]] std::size_t started_by(uid_t user) const;
     [[nodiscard]] std::size_t started() const;
 

@@ -113,6 +113,33 @@ TEST_F(Sessions, BeginWithoutADaemon) {
     EXPECT_EQ(daemon_.asked("join"), 1U);
 }
 
+TEST_F(Sessions, SayTheJobsStartOnEachConnection) {
+    settings_.job_start = 1'700'000'000;
+    std::vector<Json> greetings;
+    daemon_.answers["hello"] = [&](const Json& request) {
+        greetings.push_back(request);
+        return Json{{"node", "a0"}, {"phases", true}};
+    };
+    start_and_open();
+    restart();
+    EXPECT_FALSE(enter());
+    now_ += 1s;
+    ASSERT_TRUE(comes_back());
+    ASSERT_EQ(greetings.size(), 2U);
+    for (const Json& greeting : greetings) EXPECT_EQ(greeting["start"], 1'700'000'000);
+}
+
+TEST_F(Sessions, SayNothingOfAStartThatNobodyHasDrawn) {
+    Json greeting;
+    daemon_.answers["hello"] = [&](const Json& request) {
+        greeting = request;
+        return Json{{"node", "a0"}, {"phases", true}};
+    };
+    start_and_open();
+    EXPECT_EQ(greeting["job"], "job");
+    EXPECT_FALSE(greeting.contains("start"));
+}
+
 TEST_F(Sessions, JoinAgainAndAskAnew) {
     start_and_open();
     ASSERT_TRUE(entered());
