@@ -251,8 +251,32 @@ TEST_F(ControlServiceTest, PlanAnswersForAnyHosts) {
     EXPECT_EQ(answer["classes"][1]["bytes_per_s"], 773'437);
     expect_at_rest();
     const Json small = ask(connect(), "plan",
-                           {{"operation", "alltoall"}, {"hosts", {"a0", "b0"}}, {"message_bytes", 1}});
+                           {{"operation", "alltoall"}, {"hosts", {"a[0-3]", "b[0-3]"}}, {"message_bytes", 1}});
     EXPECT_EQ(small["paced"], false);
+    EXPECT_EQ(small["classes"][1]["bytes_per_s"], nullptr) << "as it will be";
+    EXPECT_EQ(small["predicted_paced"], nullptr);
+}
+
+// Buffers that hold the surplus of short messages make plans depend on the size.
+TEST_F(ControlServiceTest, PlanIsForTheSizeThatPhasesArePlannedFor) {
+    Config config = demo_config();
+    auto clusters = config.topology.clusters();
+    for (Cluster& cluster : clusters) cluster.trunk_buffer_bytes = cluster.host_buffer_bytes = 256 << 10;
+    config.topology = *Topology::make(std::move(clusters));
+    start(std::move(config));
+    const auto plan_of = [&](const char* operation, std::uint64_t bytes) {
+        Json plan = ask(connect(), "plan", {{"operation", operation}, {"hosts", {"a[0-3]", "b[0-3]"}},
+                                            {"message_bytes", bytes}});
+        EXPECT_EQ(plan["message_bytes"], bytes) << "as it was asked";
+        plan.erase("message_bytes");
+        return plan;
+    };
+    EXPECT_NE(plan_of("alltoall", 32'768), plan_of("alltoall", 65'536));
+    EXPECT_EQ(plan_of("alltoall", 40'000), plan_of("alltoall", 65'536));
+    EXPECT_EQ(plan_of("alltoallv", 40'000), plan_of("alltoallv", 65'536)) << "of any size";
+    Json entered = everybody;
+    entered["message_bytes"] = 40'000;
+    EXPECT_EQ(ask(connect(), "enter", entered)["rates"], plan_of("alltoall", 40'000)["classes"]);
 }
 
 TEST_F(ControlServiceTest, StatusShowsWhatIsInForce) {

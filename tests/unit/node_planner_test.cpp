@@ -27,7 +27,7 @@ TEST(NodePlannerTree, ANodeOfAnyClusterGetsItsShareOfTheUpperTrunk) {
         const auto plan = planner->plan(*pattern, std::nullopt);
         ASSERT_TRUE(plan && plan->paced);
         EXPECT_EQ(plan->rates, std::vector<ClassRate>(4, BytesPerSecond{1'856'250 / 8}));
-        const auto whole = planner->plan_hosts({all, 1, std::nullopt});
+        const auto whole = planner->plan_hosts({find_operation("alltoall"), all, 1, std::nullopt});
         ASSERT_TRUE(whole);
         const Json json = plan_json(config.topology, config.policy.plan, *whole);
         EXPECT_EQ(json["limiting_link"]["cluster"], "left");

@@ -169,12 +169,13 @@ const PlannedOperation* read_operation(ObjectReader& reader) {
 }
 
 /// What knows hosts only, and no root.
-void read_alltoall(ObjectReader& reader) {
+const PlannedOperation* read_alltoall(ObjectReader& reader) {
     const PlannedOperation* operation = read_operation(reader);
     if (operation != nullptr &&
         (operation->as != PlannedAs::alltoall || operation->is_linear_only)) {
         reader.fail("\"operation\" of a plan must be \"alltoall\" or \"alltoallv\"");
     }
+    return operation;
 }
 
 void read_root(ObjectReader& reader, CollectiveHosts& hosts) {
@@ -280,8 +281,8 @@ Result<RequestBody> read_hello(ObjectReader& reader) {
 Result<RequestBody> read_status(ObjectReader& reader) { return reader.finish(StatusRequest{}); }
 
 Result<RequestBody> read_plan(ObjectReader& reader) {
-    read_alltoall(reader);
     PlanRequest plan;
+    plan.operation = read_alltoall(reader);
     plan.hosts = reader.hosts("hosts");
     plan.ranks_per_host = read_ranks_per_host(reader);
     plan.message_bytes = reader.number("message_bytes");

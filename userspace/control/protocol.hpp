@@ -35,6 +35,7 @@ struct HelloRequest {
 struct StatusRequest {};
 
 struct PlanRequest {
+    const PlannedOperation* operation = nullptr;  ///< never none in a request
     std::vector<std::string> hosts;
     std::uint32_t ranks_per_host = 1;
     std::optional<std::uint64_t> message_bytes;

@@ -260,13 +260,16 @@ Result<Json> ControlService::plan(ControlSession&, const PlanRequest& request, J
     if (!plan) return tl::unexpected(plan.error());
     const Topology& topology = planner_.config().topology;
     answer.update(plan_json(topology, planner_.config().policy.plan, *plan));
+    auto rates = class_rates(planner_.layout(), plan->shares.rates);
     if (const auto small = too_small(planner_.config().policy, request.message_bytes)) {
         answer["paced"] = false;
         answer["reason"] = *small;
+        answer["predicted_paced"] = nullptr;
+        rates.assign(rates.size(), std::nullopt);
     }
+    if (request.message_bytes) answer["message_bytes"] = *request.message_bytes;
     answer["node"] = planner_.node_name();
-    answer["classes"] = class_rates_json(topology, planner_.layout(),
-                                         class_rates(planner_.layout(), plan->shares.rates));
+    answer["classes"] = class_rates_json(topology, planner_.layout(), rates);
     return answer;
 }
 

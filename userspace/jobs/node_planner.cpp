@@ -268,9 +268,10 @@ Result<CollectivePlan> NodePlanner::plan_hosts(const PlanRequest& request) const
     const auto resolved = config_.topology.resolve(request.hosts);
     if (!resolved) return tl::unexpected(resolved.error().within("hosts"));
     const HostCounts counts = config_.topology.count(*resolved);
-    return plan_collective(planned_, policy_,
-                           {counts, counts, false, request.ranks_per_host},
-                           request.message_bytes);
+    CollectivePattern pattern;
+    pattern.operation = request.operation;
+    pattern.hosts = {counts, counts, false, request.ranks_per_host};
+    return plan_from_all(pattern, size_to_plan(pattern, request.message_bytes));
 }
 
 std::optional<std::uint64_t> size_to_plan(const CollectivePattern& pattern,

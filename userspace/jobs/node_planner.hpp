@@ -117,7 +117,8 @@ public:
     [[nodiscard]] Result<RootedPlan> plan_at_root(
         const CollectivePattern& pattern, std::optional<std::uint64_t> message_bytes) const;
 
-    /// The whole plan of an all-to-all, whether or not this node is one of the hosts.
+    /// The whole plan of an all-to-all, for the size that plan() makes of it, whether or not
+    /// this node is one of the hosts.
     [[nodiscard]] Result<CollectivePlan> plan_hosts(const PlanRequest& request) const;
 
 private:
