@@ -26,7 +26,8 @@ public:
 
     [[nodiscard]] std::uint32_t port_id() const override { return own_port; }
     [[nodiscard]] Result<void> send(std::span<const std::byte>) override { return {}; }
-    [[nodiscard]] Result<std::span<const std::byte>> receive() override {
+    [[nodiscard]] Result<void> reopen() override { return {}; }
+    [[nodiscard]] Result<std::span<const std::byte>> receive(Clock::time_point) override {
         std::uint16_t length = 0;
         if (script_.size() < sizeof(length)) return system_failure(ETIMEDOUT, "the kernel is silent");
         std::memcpy(&length, script_.data(), sizeof(length));
@@ -86,7 +87,7 @@ void ask(NetlinkTrafficControl& control, unsigned question) {
 
 void monitor(ScriptedTransport transport) {
     const MonitoredDevice device{"eth0", 2, own_port};
-    while (const auto datagram = transport.receive()) {
+    while (const auto datagram = transport.receive({})) {
         for_each_message(*datagram, [&](const nlmsghdr* message) {
             (void)concerns(message, device);
             (void)extended_ack_text(message);

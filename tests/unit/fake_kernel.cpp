@@ -91,7 +91,18 @@ Result<void> FakeKernel::send(std::span<const std::byte> messages) {
     return {};
 }
 
-Result<std::span<const std::byte>> FakeKernel::receive() {
+Result<void> FakeKernel::reopen() {
+    if (failing_reopens > 0) {
+        --failing_reopens;
+        return system_failure(EMFILE, "opening a netlink socket: too many open files");
+    }
+    ++reopens_;
+    answers_.clear();
+    return {};
+}
+
+/// As if the deadline had come.
+Result<std::span<const std::byte>> FakeKernel::receive(Clock::time_point) {
     if (answers_.empty()) return system_failure(ETIMEDOUT, "the kernel did not answer");
     current_ = std::move(answers_.front());
     answers_.pop_front();

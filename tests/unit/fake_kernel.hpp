@@ -99,6 +99,8 @@ public:
     /// Answers to nobody's question come first: of an old sequence number, and
     /// of another port.
     bool stray_answers = false;
+    /// So many attempts to open the socket again fail.
+    int failing_reopens = 0;
     /// Refused requests are sent back whole, as without NETLINK_CAP_ACK.
     bool capped = true;
 
@@ -107,12 +109,14 @@ public:
 
     [[nodiscard]] std::size_t sends() const { return sends_; }
     [[nodiscard]] std::size_t requests() const { return requests_; }
+    [[nodiscard]] std::size_t reopens() const { return reopens_; }
     [[nodiscard]] bool has_unread_answers() const { return !answers_.empty(); }
 
     // ------------------------------------------------------- transport's side
     [[nodiscard]] std::uint32_t port_id() const override { return port; }
     [[nodiscard]] Result<void> send(std::span<const std::byte> messages) override;
-    [[nodiscard]] Result<std::span<const std::byte>> receive() override;
+    [[nodiscard]] Result<std::span<const std::byte>> receive(Clock::time_point deadline) override;
+    [[nodiscard]] Result<void> reopen() override;
 
 private:
     static constexpr std::uint32_t port = 4711;
@@ -142,6 +146,7 @@ private:
     std::vector<std::byte> current_;
     std::size_t sends_ = 0;
     std::size_t requests_ = 0;
+    std::size_t reopens_ = 0;
     int last_ifindex_ = 1;
 };
 

@@ -313,6 +313,61 @@ TEST_F(TrafficControlTest, SilenceIsAFailureAndLateAnswersDoNotConfuse) {
     EXPECT_TRUE(control_->apply(changes, ApplyMode::together));
 }
 
+// What is left in a socket, or missing in it, is not the next exchange's trouble.
+TEST_F(TrafficControlTest, ASilentSocketIsReplacedBeforeTheNextExchange) {
+    apply_all(small_set_up);
+    EXPECT_EQ(kernel_.reopens(), 0U);
+    kernel_.lost_acknowledgements = 1;
+    const std::vector<Change> changes{ChangeClassRate{tc_handle(1, 0x10), BytesPerSecond{1'000}},
+                                      ChangeClassRate{tc_handle(1, 0x11), BytesPerSecond{2'000}}};
+    const auto done = control_->apply(changes, ApplyMode::together);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().applied, (std::vector<std::size_t>{1})) << "what was acknowledged counts";
+    EXPECT_EQ(kernel_.reopens(), 0U) << "not before it is needed";
+    kernel_.failing_reopens = 1;
+    const auto without = control_->classes();
+    ASSERT_FALSE(without);
+    EXPECT_EQ(without.error().error_number, EMFILE);
+    EXPECT_EQ(control_->classes()->size(), 2U);
+    EXPECT_EQ(kernel_.reopens(), 1U);
+    EXPECT_TRUE(control_->apply(changes, ApplyMode::together));
+    EXPECT_EQ(kernel_.reopens(), 1U) << "once";
+}
+
+TEST_F(TrafficControlTest, WhereTheKernelIsSilentTheRestIsNotSent) {
+    apply_all(small_set_up);
+    const std::vector<Change> many(200, ChangeClassRate{tc_handle(1, 0x10), BytesPerSecond{1'000}});
+    kernel_.lost_acknowledgements = 1;
+    const std::size_t sent = kernel_.requests();
+    const auto done = control_->apply(many, ApplyMode::together);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(kernel_.requests() - sent, 64U) << "of one system call";
+    EXPECT_EQ(done.error().applied.size(), 63U);
+    EXPECT_EQ(done.error().error.error_number, ETIMEDOUT);
+}
+
+// The real kernel, which anybody may ask what "lo" is.
+TEST(MnlTransport, ReopenedItHasItsPortAndNothingOfBefore) {
+    using namespace std::chrono_literals;
+    auto transport = MnlTransport::open();
+    ASSERT_TRUE(transport) << transport.error().message;
+    const auto soon = [] { return NetlinkTransport::Clock::now() + 20ms; };
+    EXPECT_EQ(transport->receive(soon()).error().error_number, ETIMEDOUT);
+    const std::uint32_t port = transport->port_id();
+    NetlinkMessage question = encode_link_query("lo");
+    ASSERT_TRUE(transport->send(question.bytes()));
+    ASSERT_TRUE(transport->reopen());
+    EXPECT_EQ(transport->port_id(), port);
+    EXPECT_EQ(transport->receive(soon()).error().error_number, ETIMEDOUT) << "the answer went with the socket";
+    NetlinkExchange exchange(*transport);
+    std::size_t links = 0;
+    EXPECT_TRUE(exchange.query(encode_link_query("lo"), [] {}, [&](const nlmsghdr*) -> Result<void> {
+        ++links;
+        return {};
+    }));
+    EXPECT_EQ(links, 1U);
+}
+
 TEST_F(TrafficControlTest, UnknownDevice) {
     const auto none = NetlinkTrafficControl::open(kernel_, "eth7");
     ASSERT_FALSE(none);

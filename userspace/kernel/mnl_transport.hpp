@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -19,16 +20,22 @@ public:
 
     [[nodiscard]] std::uint32_t port_id() const override;
     [[nodiscard]] Result<void> send(std::span<const std::byte> messages) override;
-    [[nodiscard]] Result<std::span<const std::byte>> receive() override;
+    [[nodiscard]] Result<std::span<const std::byte>> receive(Clock::time_point deadline) override;
+    [[nodiscard]] Result<void> reopen() override;
 
 private:
     struct Close {
         void operator()(mnl_socket* socket) const;
     };
 
-    explicit MnlTransport(mnl_socket* socket);
+    using Socket = std::unique_ptr<mnl_socket, Close>;
 
-    std::unique_ptr<mnl_socket, Close> socket_;
+    MnlTransport(int family, Socket socket, std::uint32_t port);
+    [[nodiscard]] static Result<Socket> open_socket(int family, std::uint32_t port);
+
+    int family_;
+    Socket socket_;  ///< none: reopening has failed
+    std::uint32_t port_;
     std::vector<std::byte> buffer_;  // from the heap: large, and aligned as messages need
 };
 

@@ -70,19 +70,42 @@ void for_each_answer(std::span<const std::byte> datagram, std::uint32_t port_id,
 
 }  // namespace
 
+Result<void> NetlinkExchange::begin() {
+    deadline_ = NetlinkTransport::Clock::now() + netlink_patience;
+    if (!is_broken_) return {};
+    if (auto reopened = transport_.reopen(); !reopened) return reopened;
+    is_broken_ = false;
+    return {};
+}
+
+Result<void> NetlinkExchange::send(Datagram messages) {
+    auto sent = transport_.send(messages);
+    is_broken_ = !sent;
+    return sent;
+}
+
+Result<NetlinkExchange::Datagram> NetlinkExchange::receive() {
+    auto datagram = transport_.receive(deadline_);
+    is_broken_ = !datagram;
+    return datagram;
+}
+
 std::vector<Result<void>> NetlinkExchange::transact(std::span<NetlinkMessage> requests) {
     std::vector<Result<void>> outcomes;
     outcomes.reserve(requests.size());
-    while (!requests.empty()) {
+    Result<void> transfer = begin();
+    while (transfer && !requests.empty()) {
         const std::size_t count = count_for_one_send(requests);
-        transact_some(requests.first(count), outcomes);
+        transfer = transact_some(requests.first(count), outcomes);
         requests = requests.subspan(count);
     }
+    outcomes.resize(outcomes.size() + requests.size(), transfer);
     return outcomes;
 }
 
-void NetlinkExchange::transact_some(std::span<NetlinkMessage> requests,
-                                    std::vector<Result<void>>& outcomes) {
+/// Fails if answers are missing.
+Result<void> NetlinkExchange::transact_some(std::span<NetlinkMessage> requests,
+                                            std::vector<Result<void>>& outcomes) {
     const std::uint32_t first = next_sequence_;
     std::vector<std::byte> bytes;
     for (NetlinkMessage& request : requests) {
@@ -93,9 +116,9 @@ void NetlinkExchange::transact_some(std::span<NetlinkMessage> requests,
 
     std::vector<std::optional<Result<void>>> answers(requests.size());
     std::size_t missing = requests.size();
-    Result<void> transfer = transport_.send(bytes);
+    Result<void> transfer = send(bytes);
     while (transfer && missing > 0) {
-        const auto datagram = transport_.receive();
+        const auto datagram = receive();
         if (!datagram) {
             transfer = tl::unexpected(datagram.error());
             break;
@@ -111,15 +134,17 @@ void NetlinkExchange::transact_some(std::span<NetlinkMessage> requests,
         outcomes.push_back(answer ? std::move(*answer)
                                   : Result<void>(tl::unexpected(transfer.error())));
     }
+    return transfer;
 }
 
 Result<void> NetlinkExchange::query(NetlinkMessage request, const std::function<void()>& restart,
                                     const Visitor& visit) {
     const bool is_dump = (request.header()->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
+    if (auto begun = begin(); !begun) return begun;
     for (int attempt = 0; attempt < dump_attempts; ++attempt) {
         restart();
         request.header()->nlmsg_seq = next_sequence_++;
-        if (auto sent = transport_.send(request.bytes()); !sent) return sent;
+        if (auto sent = send(request.bytes()); !sent) return sent;
         bool interrupted = false;
         auto answered = read_answer(request.header()->nlmsg_seq, is_dump, visit, interrupted);
         if (!answered && answered.error().error_number != EINTR) return answered;
@@ -134,7 +159,7 @@ Result<void> NetlinkExchange::read_answer(std::uint32_t sequence, bool is_dump,
     Result<void> result;
     bool done = false;
     while (!done) {
-        const auto datagram = transport_.receive();
+        const auto datagram = receive();
         if (!datagram) return tl::unexpected(datagram.error());
         for_each_answer(*datagram, transport_.port_id(), [&](const nlmsghdr* message) {
             if (message->nlmsg_seq != sequence || done) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,6 +13,8 @@ namespace headway {
 /// A netlink socket, or what stands in for one.
 class NetlinkTransport {
 public:
+    using Clock = std::chrono::steady_clock;
+
     virtual ~NetlinkTransport() = default;
 
     [[nodiscard]] virtual std::uint32_t port_id() const = 0;
@@ -20,8 +23,12 @@ public:
     [[nodiscard]] virtual Result<void> send(std::span<const std::byte> messages) = 0;
 
     /// The next datagram (one or more messages), aligned for them; valid until
-    /// the next call.  Fails with ETIMEDOUT if the kernel stays silent.
-    [[nodiscard]] virtual Result<std::span<const std::byte>> receive() = 0;
+    /// the next call.  Fails with ETIMEDOUT if the kernel stays silent until then.
+    [[nodiscard]] virtual Result<std::span<const std::byte>> receive(Clock::time_point deadline) = 0;
+
+    /// Another socket in the place of this one, with the same port: nothing is left in it.  If
+    /// that fails there is none, until it succeeds.
+    [[nodiscard]] virtual Result<void> reopen() = 0;
 
 protected:
     NetlinkTransport() = default;
