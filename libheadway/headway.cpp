@@ -73,14 +73,6 @@ auto with(headway_session* handle, auto otherwise, const auto& work) noexcept ->
     return otherwise;
 }
 
-std::optional<Operation> operation_named(std::string_view name) {
-    for (std::size_t at = 0; at < operation_count; ++at) {
-        const auto operation = static_cast<Operation>(at);
-        if (name == name_of(operation)) return operation;
-    }
-    return std::nullopt;
-}
-
 constexpr bool has_root(Operation operation) {
     return operation == Operation::gather || operation == Operation::gatherv ||
            operation == Operation::scatter || operation == Operation::scatterv;

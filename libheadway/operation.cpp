@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "operation.hpp"
 
+#include <algorithm>
 #include <utility>
+
+#include "able_algorithm.hpp"
 
 namespace headway::glue {
 namespace {
@@ -29,9 +32,23 @@ constexpr std::array algorithms{
 
 const char* name_of(Operation operation) { return names[static_cast<std::size_t>(operation)]; }
 
+std::optional<Operation> operation_named(std::string_view name) {
+    const auto* const found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) return std::nullopt;
+    return static_cast<Operation>(found - names.begin());
+}
+
 Algorithm own_algorithm_of(Operation operation) {
     if (goes_round(operation)) return ring;
     return is_among_neighbours(operation) ? native : linear;
+}
+
+Algorithm able_algorithm(Operation operation, std::uint64_t bytes, std::uint64_t ranks) {
+    const bool goes_by_nodes = operation == Operation::alltoall && bytes >= node_aware_from_bytes &&
+                               bytes <= node_aware_to_bytes && ranks >= node_aware_from_ranks;
+    if (goes_by_nodes) return node_aware;
+    if (sizes_agree(operation) && bytes < own_from_bytes) return native;
+    return own_algorithm_of(operation);
 }
 
 const char* name_of(Algorithm algorithm) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 
 namespace headway::glue {
@@ -33,6 +34,7 @@ inline constexpr std::size_t operation_count = 19;
 
 /// As the control protocol spells it.
 [[nodiscard]] const char* name_of(Operation operation);
+[[nodiscard]] std::optional<Operation> operation_named(std::string_view name);
 
 /// Every rank sends to every other.
 [[nodiscard]] constexpr bool is_total_exchange(Operation operation) {

@@ -35,6 +35,7 @@
 #include <string>
 #include <utility>
 
+#include "able_algorithm.hpp"
 #include "host_table.hpp"
 #include "library_environment.hpp"
 #include "notice.hpp"
@@ -87,8 +88,7 @@ public:
     /// Of an all-to-all that is carried out by node_exchange.hpp, what one host sends to
     /// another, at the most.
     [[nodiscard]] std::uint64_t bytes_between_hosts(std::uint64_t bytes) const {
-        const std::uint64_t ranks = hosts_.job_hosts().ranks_per_host();
-        return bytes * ranks * ranks;
+        return glue::bytes_between_hosts(bytes, hosts_.job_hosts().ranks_per_host());
     }
 
     /// Session::planned_algorithm(); nothing, too, without a session.

@@ -13,20 +13,12 @@
 //
 // A rank has 2 k messages within a node of k ranks and about N / k to N other nodes, where
 // the direct exchange has k N.  Every block is copied four times, so this is for small
-// ones.  Blocks have the same number of bytes at all ranks, whatever their types.
+// ones (able_algorithm.hpp).  Blocks have the same number of bytes at all ranks, whatever their types.
 #pragma once
-
-#include <cstdint>
 
 #include "exchange.hpp"
 
 namespace headway::glue {
-
-/// Blocks of so many bytes may go this way, where some node has so many ranks: fewer bytes
-/// are not paced, more cost more in copies than in messages, and few ranks have few messages.
-inline constexpr std::uint64_t node_aware_from_bytes = 256;
-inline constexpr std::uint64_t node_aware_to_bytes = 4096;
-inline constexpr int node_aware_from_ranks = 4;
 
 /// A status of MPI.  Memory may be short (std::bad_alloc).
 [[nodiscard]] int exchange_by_nodes(const Exchange& exchange, const ExchangeOrder& order,

@@ -11,7 +11,6 @@
 #include "errors_returned.hpp"
 #include "helper.hpp"
 #include "message_size.hpp"
-#include "node_exchange.hpp"
 #include "notice.hpp"
 #include "real.hpp"
 
@@ -37,10 +36,10 @@ bool OwnAlgorithms::is_on_its_own(MPI_Comm communicator) noexcept {
     return is_of_one_group(communicator) && helper().has_its_links_alone(communicator);
 }
 
-/// Of blocks that all ranks know the size of.
-bool OwnAlgorithms::may_go_by_nodes(Operation operation, std::uint64_t bytes) noexcept {
-    return operation == Operation::alltoall && bytes >= node_aware_from_bytes &&
-           bytes <= node_aware_to_bytes && helper().hosts().job_hosts().ranks_per_host() >= node_aware_from_ranks;
+/// On no communicator are there more ranks on a host than in the job.
+bool OwnAlgorithms::may_be_ours(Operation operation, std::uint64_t bytes) noexcept {
+    return able_algorithm(operation, bytes, helper().hosts().job_hosts().ranks_per_host()) !=
+           Algorithm::native;
 }
 
 OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective,
@@ -51,14 +50,14 @@ OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective,
     const auto root_host = helper().root_host_of(collective, communicator);
     if (!root_host) return {};
 
+    const auto most_ranks = static_cast<std::uint64_t>(choices->order->most_on_a_host());
+    const Algorithm able = able_algorithm(collective.operation, bytes, most_ranks);
+    if (able == Algorithm::native) return {};
     const bool all_know_size = sizes_agree(collective.operation);
-    const bool by_nodes = may_go_by_nodes(collective.operation, bytes) &&
-                          choices->order->most_on_a_host() >= node_aware_from_ranks;
-    if (all_know_size && !by_nodes && bytes < own_from_bytes) return {};
     const Call call{collective.operation, *root_host, all_know_size ? size_class(bytes) : 0};
     const auto [found, is_new] = choices->verdicts.try_emplace(call);
     Verdict& verdict = found->second;
-    if (is_new) verdict.able = by_nodes ? Algorithm::node_aware : own_algorithm_of(call.operation);
+    if (is_new) verdict.able = able;
     verdict.note(bytes);
     if (is_new || verdict.calls >= calls_per_agreement) agree(communicator, *choices);
     if (!choices->hosts) return {};

@@ -39,6 +39,7 @@
 #include <utility>
 #include <vector>
 
+#include "able_algorithm.hpp"
 #include "argument_check.hpp"
 #include "exchange.hpp"
 #include "host_table.hpp"
@@ -48,10 +49,6 @@
 #include "session.hpp"
 
 namespace headway::glue {
-
-/// Per pair or step, where all ranks know the size; smaller exchanges are the MPI
-/// library's.  Not the daemon's to say: nodes must agree without talking.
-inline constexpr std::uint64_t own_from_bytes = 2048;
 
 /// To agree is one broadcast, or one allreduce where ranks do not know each other's sizes, of
 /// 8 or 16 bytes for each kind of call: a small part of so many calls.
@@ -83,10 +80,7 @@ public:
                                 const auto& bytes, const auto& is_acceptable) noexcept {
         if (!allowed_ || !is_of_one_group(communicator)) return {};
         const std::uint64_t size = bytes();
-        // other operations' sizes need not be the same at all ranks
-        if (sizes_agree(collective.operation) && size < own_from_bytes &&
-            !may_go_by_nodes(collective.operation, size))
-            return {};
+        if (!may_be_ours(collective.operation, size)) return {};
         if (!is_acceptable(ArgumentCheck(asked_on_, communicator))) return {};
         return choose_for(collective, communicator, size);
     }
@@ -97,7 +91,7 @@ public:
                                      const auto& step_bytes, const auto& is_acceptable) noexcept {
         if (!allowed_ || !is_on_its_own(communicator)) return {};
         const std::uint64_t bytes = step_bytes();
-        if (bytes < own_from_bytes) return {};
+        if (!may_be_ours(collective.operation, bytes)) return {};
         if (!is_acceptable(ArgumentCheck(asked_on_, communicator))) return {};
         return choose_for(collective, communicator, bytes);
     }
@@ -118,7 +112,7 @@ private:
     [[nodiscard]] static bool is_on_its_own(MPI_Comm communicator) noexcept;
     [[nodiscard]] Chosen choose_for(const Collective& collective, MPI_Comm communicator,
                                     std::uint64_t bytes) noexcept;
-    [[nodiscard]] static bool may_go_by_nodes(Operation operation, std::uint64_t bytes) noexcept;
+    [[nodiscard]] static bool may_be_ours(Operation operation, std::uint64_t bytes) noexcept;
     [[nodiscard]] static int told(MPI_Comm communicator, int status) noexcept;
     [[nodiscard]] static int carry_out(MPI_Comm communicator, const auto& algorithm) noexcept try {
         return told(communicator, algorithm());

@@ -118,6 +118,23 @@ class Plan(Cli):
                 late = answer["predicted_paced"] or answer["predicted_unpaced"]
                 self.assertLessEqual(late["high_s"], answer["predicted_unpaced"]["high_s"])
 
+    def test_small_blocks_go_by_nodes(self):
+        """64 blocks of 1 KiB between two hosts of 8 ranks are one message of 64 KiB."""
+        def of(size, ranks):
+            return self.ask("plan", "--config", "star.toml", "--node", "a0", "--bytes", size,
+                            "--ranks-per-host", ranks)
+
+        small, whole = of("1KiB", 8), of("64KiB", 1)
+        self.assertEqual((small["rates_for"], whole["rates_for"]), ("node_aware", "linear"))
+        self.assertIsNotNone(self.rates(small, "a0")["b"])
+        self.assertEqual(self.rates(small, "a0"), self.rates(whole, "a0"))
+        for key in ("predicted_paced", "predicted_unpaced"):
+            self.assertEqual(small[key], whole[key])
+        self.assertIn("one message of 64 KiB from each node", " ".join(small["notes"]))
+        # of three ranks a host, or smaller blocks, each goes by itself
+        for size, ranks in (("1KiB", 3), ("255", 8)):
+            self.assertEqual(of(size, ranks)["rates_for"], None)
+
     def test_matrix_by_slot_and_by_node(self):
         """Ranks 0 -> 2 and 1 -> 3, two on each of a0 and b0: by slot both cross
         the trunk, 2 Mbyte over edges of 20 Mbit/s; by node none leaves its host."""

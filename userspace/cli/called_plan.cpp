@@ -3,73 +3,100 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+
+#include "able_algorithm.hpp"
+#include "base/limits.hpp"
 
 namespace headway {
 namespace {
 
-/// The helper's own algorithm for the operation; none: it leaves it to the library.
-std::optional<ClientAlgorithm> own_algorithm_of(const PlannedOperation& operation) {
-    if (operation.ring) return ClientAlgorithm::ring;
-    if (operation.as == PlannedAs::neighbours) return std::nullopt;
-    return ClientAlgorithm::linear;
-}
+using enum glue::Algorithm;
 
-/// Of the algorithm that runs.  "prepare" comes before "phase": what is not paced in any size
-/// is not asked about again.  Rates for something else are refused.
-Result<CalledPlan> plan_for(const NodePlanner& planner, CollectiveHosts hosts,
-                            std::optional<std::uint64_t> message_bytes,
-                            std::optional<ClientAlgorithm> runs) {
-    hosts.algorithm = {runs == ClientAlgorithm::linear, false, false};
-    auto plan = planner.plan(hosts, std::nullopt);
-    if (plan && plan->paced && message_bytes) plan = planner.plan(hosts, message_bytes);
-    if (!plan) return tl::unexpected(plan.error());
-    CalledPlan called{std::move(*plan), runs, std::nullopt, {}};
-    if (called.plan.algorithm == runs) {
-        if (message_bytes) called.predicted = called.plan.predicted;
-        return called;
+/// What is asked for the call, if it is carried out by that algorithm.
+CalledPlan asked_for(const CollectiveHosts& hosts, std::optional<std::uint64_t> message_bytes,
+                     glue::Algorithm algorithm) {
+    CalledPlan called{{}, algorithm, hosts, message_bytes, std::nullopt, {}};
+    if (algorithm == glue::Algorithm::node_aware) {
+        called.hosts.ranks_per_host = 1;
+        called.message_bytes = glue::bytes_between_hosts(*message_bytes, hosts.ranks_per_host);
     }
-    if (!called.plan.paced) return called;
-    called.plan = {false, "the plan is not for the algorithm that runs, which is the MPI library's "
-                          "own choice", {}};
     return called;
 }
 
-Result<CalledPlan> plan_ring_call(const NodePlanner& planner, const CollectiveHosts& hosts,
-                                  const NodePlan& named) {
-    auto plan = planner.plan(ring_traffic(planner.config().topology, hosts.communicator));
+/// Those of `algorithm`, as the helper does: "prepare" comes before "phase", for what is not
+/// paced in any size is not asked about again; rates for something else are refused.
+Result<CalledPlan> with_rates(const NodePlanner& planner, CalledPlan called) {
+    const bool is_linear = called.algorithm != native;
+    called.hosts.algorithm = {is_linear, false, false};
+    auto plan = planner.plan(called.hosts, std::nullopt);
+    if (plan && plan->paced && called.message_bytes)
+        plan = planner.plan(called.hosts, called.message_bytes);
     if (!plan) return tl::unexpected(plan.error());
-    return CalledPlan{std::move(*plan), ClientAlgorithm::ring, named.predicted, {}};
+    called.plan = std::move(*plan);
+    if (called.plan.algorithm == (is_linear ? std::optional(ClientAlgorithm::linear) : std::nullopt)) {
+        if (called.message_bytes) called.predicted = called.plan.predicted;
+    } else if (called.plan.paced) {
+        called.plan = {false, "the plan is not for the algorithm that runs, which is the MPI "
+                              "library's own choice", {}};
+    }
+    return called;
+}
+
+/// The helper tells no traffic between more hosts, and so gets no rates.
+Result<CalledPlan> with_ring_rates(const NodePlanner& planner, CalledPlan called,
+                                   const NodePlan& named) {
+    called.predicted = named.predicted;
+    if (called.hosts.communicator.size() > traffic_hosts_max) {
+        called.plan = {false, "a ring of so many hosts goes without rates", {}};
+        return called;
+    }
+    auto plan = planner.plan(ring_traffic(planner.config().topology, called.hosts.communicator));
+    if (!plan) return tl::unexpected(plan.error());
+    called.plan = std::move(*plan);
+    return called;
+}
+
+/// That the call may take; where no size is given, a size for which it is one of the helper's.
+glue::Algorithm able_algorithm_of(const CollectiveHosts& hosts,
+                                  std::optional<std::uint64_t> message_bytes) {
+    const glue::Operation operation = *glue::operation_named(hosts.operation->name);
+    if (!message_bytes) return glue::own_algorithm_of(operation);
+    // the ranks agree on their largest message
+    if (!glue::sizes_agree(operation) && *message_bytes < glue::own_from_bytes) return native;
+    return glue::able_algorithm(operation, *message_bytes, hosts.ranks_per_host);
 }
 
 }  // namespace
 
-Result<CalledPlan> plan_call(const NodePlanner& planner, CollectiveHosts hosts,
+Result<CalledPlan> plan_call(const NodePlanner& planner, const CollectiveHosts& hosts,
                              std::optional<std::uint64_t> message_bytes) {
-    const auto able = own_algorithm_of(*hosts.operation);
-    if (!able) return plan_for(planner, std::move(hosts), message_bytes, std::nullopt);
-    hosts.algorithm = {false, able == ClientAlgorithm::linear, able == ClientAlgorithm::ring};
-    const auto named = planner.plan(hosts, message_bytes);
+    const glue::Algorithm able = able_algorithm_of(hosts, message_bytes);
+    if (able == native) return with_rates(planner, asked_for(hosts, message_bytes, native));
+    CalledPlan called = asked_for(hosts, message_bytes, able);
+    called.hosts.algorithm = {false, able != ring, able == ring};
+    const bool all_know_size = glue::sizes_agree(*glue::operation_named(hosts.operation->name));
+    const auto named = planner.plan(called.hosts, all_know_size ? called.message_bytes : std::nullopt);
     if (!named) return tl::unexpected(named.error());
-    if (named->algorithm == able && able == ClientAlgorithm::ring)
-        return plan_ring_call(planner, hosts, *named);
-    const auto runs = named->algorithm == able ? able : std::nullopt;
-    auto called = plan_for(planner, std::move(hosts), message_bytes, runs);
-    if (called && able == ClientAlgorithm::ring) called->no_ring = named->reason;
-    return called;
+    if (named->algorithm == ClientAlgorithm::ring) return with_ring_rates(planner, std::move(called), *named);
+    if (named->algorithm) return with_rates(planner, std::move(called));
+    auto left = with_rates(planner, asked_for(hosts, message_bytes, native));
+    if (left && able == ring) left->no_ring = named->reason;
+    return left;
 }
 
 TrafficRequest ring_traffic(const Topology& topology, const std::vector<std::string>& hosts) {
     TrafficRequest request{hosts, {}};
-    std::vector<std::uint32_t> ring(hosts.size());
-    for (std::uint32_t i = 0; i < ring.size(); ++i) ring[i] = i;
-    std::stable_sort(ring.begin(), ring.end(), [&](std::uint32_t a, std::uint32_t b) {
-        const auto cluster = [&](std::uint32_t i) {
-            return topology.cluster_of(*topology.find_host(hosts[i]));
-        };
-        return cluster(a) < cluster(b);
-    });
+    std::map<std::size_t, std::size_t> place_of_cluster;
+    std::vector<std::pair<std::size_t, std::uint32_t>> ring;  // the cluster's place, the host's number
+    for (const std::string& name : hosts) {
+        const std::size_t cluster = topology.cluster_of(*topology.find_host(name));
+        const auto place = place_of_cluster.try_emplace(cluster, place_of_cluster.size()).first->second;
+        ring.emplace_back(place, static_cast<std::uint32_t>(ring.size()));
+    }
+    std::ranges::sort(ring);
     for (std::size_t i = 0; i < ring.size() && ring.size() > 1; ++i)
-        request.flows.push_back({ring[i], ring[(i + 1) % ring.size()], 1000});
+        request.flows.push_back({ring[i].second, ring[(i + 1) % ring.size()].second, 1000});
     return request;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a call under the MPI helper: the helper asks headwayd which algorithm the
-// plan names, and then for the rates of the one that runs (libheadway/session.cpp).  This
-// asks the daemon's own planner in the same order, so that `headway plan` shows what
-// headwayd will do.
+// What becomes of a call under the MPI helper: the helper finds the algorithm of its own that
+// the call may take (libheadway/able_algorithm.hpp), asks headwayd whether the plan names it, and
+// then for the rates of the one that runs (libheadway/session.cpp).  This asks the daemon's own
+// planner in the same order, so that `headway plan` shows what headwayd will do.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,27 @@
 #include <string>
 
 #include "jobs/node_planner.hpp"
+#include "operation.hpp"
 
 namespace headway {
 
 struct CalledPlan {
-    NodePlan plan;                             ///< of this node; paced as it will be
-    std::optional<ClientAlgorithm> algorithm;  ///< that runs; none: the library's own
+    NodePlan plan;  ///< of this node; paced as it will be
+    glue::Algorithm algorithm = glue::Algorithm::native;  ///< that runs
+    /// What headwayd is asked for: the call, or what goes between the hosts of it.
+    CollectiveHosts hosts;
+    std::optional<std::uint64_t> message_bytes;
     /// With a message size, of the algorithm that runs; none: no model of it is known.
     std::optional<Prediction> predicted;
     std::string no_ring;  ///< why the operation does not go around a ring, though it could
 };
 
 /// `hosts.algorithm` is not read.  Fails as NodePlanner::plan().
-[[nodiscard]] Result<CalledPlan> plan_call(const NodePlanner& planner, CollectiveHosts hosts,
+[[nodiscard]] Result<CalledPlan> plan_call(const NodePlanner& planner, const CollectiveHosts& hosts,
                                            std::optional<std::uint64_t> message_bytes);
 
-/// Messages around the ring that the helper makes: one cluster's hosts after the other's.
+/// Messages around the ring that the helper makes: one cluster's hosts after the other's, in the
+/// order of their first.
 [[nodiscard]] TrafficRequest ring_traffic(const Topology& topology,
                                           const std::vector<std::string>& hosts);
 

@@ -72,7 +72,7 @@ void print_plan_text(const ShownPlan& shown, const Config& config) {
     print_fact("configuration", config.file);
     print_fact("collective", shown.collective);
     print_fact("paced", fmt::format("{}: {}", shown.paced ? "yes" : "no", shown.reason));
-    if (shown.runs) print_fact("runs as", name_of(*shown.runs));
+    if (shown.runs != glue::Algorithm::native) print_fact("runs as", name_of(shown.runs));
     for (const auto& [name, value] : shown.facts) print_fact(name, value);
     for (const std::string& note : shown.notes) print_fact("note", note);
     print_predictions(shown);

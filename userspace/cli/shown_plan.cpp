@@ -154,12 +154,17 @@ CollectiveHosts hosts_of(const ChosenPattern& pattern, std::uint32_t ranks_per_h
 
 /// The plan that the nodes' rates are from: times, links, and all that JSON has of it.
 Result<void> explain(ShownPlan& shown, const ChosenPattern& pattern, const NodePlanner& planner,
-                     const CollectiveHosts& hosts, const std::optional<std::uint64_t>& message_bytes) {
+                     const CalledPlan& called, const std::optional<std::uint64_t>& message_bytes) {
     const Topology& topology = pattern.config.topology;
-    const auto asked = planner.pattern_of(hosts);
+    const auto asked = planner.pattern_of(called.hosts);
     if (!asked) return tl::unexpected(asked.error());
-    const auto bytes = size_to_plan(*asked, message_bytes);
-    if (message_bytes && bytes != message_bytes) {
+    const auto bytes = size_to_plan(*asked, called.message_bytes);
+    if (called.message_bytes != message_bytes) {
+        shown.notes.push_back(fmt::format(
+            "blocks are gathered and spread on the nodes: one message of {} from each node to each other",
+            bytes_text(static_cast<double>(*called.message_bytes))));
+    }
+    if (called.message_bytes && bytes != called.message_bytes) {
         shown.notes.push_back(
             bytes ? fmt::format("planned for {}: sizes are rounded up to a power of two, so that all "
                                 "ranks have the same plan", bytes_text(static_cast<double>(*bytes)))
@@ -181,10 +186,10 @@ Result<void> explain(ShownPlan& shown, const ChosenPattern& pattern, const NodeP
     shown.json["operation"] = pattern.name();
     shown.json["message_bytes"] = message_bytes ? Json(*message_bytes) : Json(nullptr);
     if (pattern.planned->as == PlannedAs::nothing) return {};
-    if (shown.runs != ClientAlgorithm::ring) tell_alltoall(shown, *plan, topology);
+    if (shown.runs != glue::Algorithm::ring) tell_alltoall(shown, *plan, topology);
     shown.unpaced = plan->unpaced;
     if (bytes && pattern.planned->name == "alltoall") {
-        const std::uint64_t ranks = hosts.ranks_per_host;
+        const std::uint64_t ranks = called.hosts.ranks_per_host;
         shown.algorithms = predict_algorithms(topology, pattern.config.policy.plan, plan->shares,
                                               *bytes * ranks * ranks);
     }
@@ -222,11 +227,11 @@ Result<ShownPlan> show_operation(const ChosenPattern& pattern, std::uint32_t ran
         if (!of_node) return tl::unexpected(of_node.error());
         set_rates(shown.nodes.back(), of_node->plan);
     }
-    if (auto done = explain(shown, pattern, *planner, hosts, message_bytes); !done) {
+    if (auto done = explain(shown, pattern, *planner, *called, message_bytes); !done) {
         return tl::unexpected(done.error());
     }
     if (!called->no_ring.empty()) shown.notes.push_back("no ring: " + called->no_ring);
-    if (shown.paced || shown.runs == ClientAlgorithm::ring) shown.planned = called->predicted;
+    if (shown.paced || shown.runs == glue::Algorithm::ring) shown.planned = called->predicted;
     return shown;
 }
 
@@ -273,7 +278,8 @@ void finish(ShownPlan& shown, const ChosenPattern& pattern) {
     note_missing_prefixes(shown, pattern.config.topology);
     shown.json["paced"] = shown.paced;
     shown.json["reason"] = shown.reason;
-    shown.json["rates_for"] = shown.runs ? Json(name_of(*shown.runs)) : Json(nullptr);
+    shown.json["rates_for"] =
+        shown.runs != glue::Algorithm::native ? Json(name_of(shown.runs)) : Json(nullptr);
     shown.json["predicted_unpaced"] = shown.unpaced ? prediction_json(*shown.unpaced) : Json(nullptr);
     shown.json["predicted_paced"] = shown.planned ? prediction_json(*shown.planned) : Json(nullptr);
     shown.json["notes"] = shown.notes;

@@ -32,7 +32,7 @@ struct ShownPlan {
     std::string collective;  ///< "all-to-all of 8 hosts: 4 of a, 4 of b"
     bool paced = false;      ///< by size as well
     std::string reason;
-    std::optional<ClientAlgorithm> runs;  ///< under the MPI helper; none: the library's own
+    glue::Algorithm runs = glue::Algorithm::native;  ///< under the MPI helper
     std::vector<std::pair<std::string, std::string>> facts;  ///< "senders", "4"
     std::vector<std::string> notes;
     std::optional<Prediction> unpaced;

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// By which of its own algorithms the MPI helper may carry a call out, by what all ranks know
+// of it: they must come to the same without talking.  Whether it does the plan says
+// (mpi-glue/own_algorithms.hpp, and userspace/cli/called_plan.hpp for `headway plan`).
+#pragma once
+
+#include <cstdint>
+
+#include "operation.hpp"
+
+namespace headway::glue {
+
+/// Per pair or step; smaller exchanges are the MPI library's.  Of operations whose ranks do
+/// not know each other's sizes the largest is agreed on afterwards.
+inline constexpr std::uint64_t own_from_bytes = 2048;
+
+/// Blocks of so many bytes may go by nodes (mpi-glue/node_exchange.hpp), where some node has so
+/// many ranks: fewer bytes are not paced, more cost more in copies than in messages, and few
+/// ranks have few messages.
+inline constexpr std::uint64_t node_aware_from_bytes = 256;
+inline constexpr std::uint64_t node_aware_to_bytes = 4096;
+inline constexpr std::uint64_t node_aware_from_ranks = 4;
+
+/// `ranks`: the most on any host.  Native: it is the MPI library's, whatever is planned.
+[[nodiscard]] Algorithm able_algorithm(Operation operation, std::uint64_t bytes, std::uint64_t ranks);
+
+/// Of what goes by nodes: what one host sends to another, at the most.
+[[nodiscard]] constexpr std::uint64_t bytes_between_hosts(std::uint64_t bytes, std::uint64_t ranks) {
+    return bytes * ranks * ranks;
+}
+
+}  // namespace headway::glue
