@@ -85,6 +85,10 @@ bench-mpi: packages build kernels ## patterns of real MPI jobs, stock and with H
 bench-scale: packages build kernels ## all-to-alls of 64 to 1024 ranks: requests, connections, memory, times
 	@tests/bench/scale
 
+.PHONY: bench-decisions
+bench-decisions: packages build kernels ## plans from headway measure beside all others that could have been made (long)
+	@tests/bench/decisions
+
 .PHONY: bench-feedback
 bench-feedback: packages build kernels ## all-to-alls with a headway.toml that promises too much, with feedback and without (long)
 	@tests/bench/feedback

@@ -8,7 +8,7 @@ import xml.dom.minidom
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from headway_bench import cases, charts, feedback, patterns, phases, results, scale, tables  # noqa: E402
+from headway_bench import cases, charts, decisions, feedback, patterns, phases, results, scale, tables  # noqa: E402
 
 
 def count(enqueue, dequeue, frames=1000, gap=0, wait=0, interrupt=0):
@@ -307,6 +307,35 @@ class FeedbackVerdict(unittest.TestCase):
         self.assertEqual(len(lines), 4)
         self.assertTrue(lines[3].endswith("1.1  MISSED"), lines[3])
         self.assertNotIn("met", lines[2])
+
+
+class DecisionsTest(unittest.TestCase):
+    @staticmethod
+    def events(**took):
+        decision = {"event": "decision", "operation": "gather", "bytes": 1024, "paced": False, "reason": "because"}
+        jobs = [{"event": "job", "operation": "gather", "bytes": 1024, "way": way, "timeouts": 0, "drops": 0,
+                 "samples_ms": [took.get(way, 10.0)] * 3} for way in decisions.WAYS]
+        return [{"event": "start", "what": "headway measure"}, decision, *jobs]
+
+    def judged(self, **took):
+        found = decisions.document(decisions.spec({}, 3), self.events(**took))
+        self.assertEqual(len(list(decisions.report(found))), 3)
+        return found["decisions"][0]
+
+    def test_as_fast_as_the_best_is_met(self):
+        made = self.judged(measured=10.1)
+        self.assertTrue(made["met"])
+        self.assertAlmostEqual(made["ratio"], 1.01)
+
+    def test_slower_than_any_other_way_is_missed(self):
+        made = self.judged(measured=10.0, unpaced=9.0)
+        self.assertEqual((made["met"], made["best"]), (False, "unpaced"))
+
+    def test_slower_than_the_true_file_is_missed(self):
+        self.assertFalse(self.judged(measured=10.3)["met"])
+
+    def test_what_is_incomplete_is_not_judged(self):
+        self.assertEqual(decisions.document(decisions.spec({}, 3), self.events()[:-1])["decisions"], [])
 
 
 if __name__ == "__main__":

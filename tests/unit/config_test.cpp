@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "config/config.hpp"
+#include "plan/planner_measured.hpp"
 
 namespace headway {
 namespace {
@@ -434,6 +435,24 @@ TEST_F(ConfigFile, IsReadAndNamed) {
     const auto config = load_config(file);
     ASSERT_TRUE(config);
     EXPECT_EQ(config->file, file.string());
+}
+
+TEST_F(ConfigFile, MeasurementsAreReadFromItsFolder) {
+    const std::string toml = std::string(clusters) + "[network]\nmeasured = \"measured.json\"\n";
+    const auto missing = load_config(write(toml));
+    ASSERT_FALSE(missing);
+    const std::string told = missing.error()[0].to_string();
+    EXPECT_NE(told.find("network.measured: " + (dir_ / "measured.json").string()), std::string::npos) << told;
+    EXPECT_GT(missing.error()[0].line, 0U);
+
+    std::ofstream(dir_ / "measured.json")
+        << R"({"format": "headway-measure", "hosts": [{"name": "a0"}, {"name": "b0"}], "models": [],
+               "messages": {"least_retransmission_timeout_s": 0.05}})";
+    const auto config = load_config(write(toml));
+    ASSERT_TRUE(config) << config.error()[0].to_string();
+    ASSERT_NE(config->topology.measured(), nullptr);
+    EXPECT_EQ(rto_s(config->topology), 0.05);
+    EXPECT_EQ(load_config(write(clusters))->topology.measured(), nullptr);
 }
 
 TEST_F(ConfigFile, MissingOrNoFile) {

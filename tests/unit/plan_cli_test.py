@@ -106,6 +106,30 @@ class Plan(Cli):
         self.assertAlmostEqual(self.rates(answer, "a0")["b"], share, delta=1)
         self.assertAlmostEqual(self.rates(answer, "b0")["b"], share, delta=1)
 
+    def write_measured(self, gamma):
+        """An all-to-all among 8 takes 7 (1 ms + m x 0.4 us x gamma)."""
+        document = {"format": "headway-measure", "hosts": [{"name": f"{c}{i}"} for c in "ab" for i in range(4)],
+                    "messages": {"least_retransmission_timeout_s": 0.05},
+                    "models": [{"model": "contention", "n": 8, "alpha": 1e-3, "beta": 0.4e-6, "gamma": gamma,
+                                "delta_s": 0, "M_bytes": None}]}
+        self.write("measured.json", json.dumps(document))
+        self.write("known.toml", STAR + '[network]\nmeasured = "measured.json"\n')
+
+    def test_measurements_decide(self):
+        """Paced 360 + 7 ms; unpaced 374 by gamma = 2, 741 by 4.  Time-outs take 50 ms here."""
+        for gamma, paced in ((2, False), (4, True)):
+            self.write_measured(gamma)
+            answer = self.ask("plan", "--config", "known.toml", "--bytes", "64KiB")
+            self.assertEqual(answer["paced"], paced, answer["reason"])
+            unpaced = answer["predicted_unpaced"]
+            self.assertAlmostEqual(unpaced["measured"]["time_s"], 7 * (1e-3 + 65536 * 0.4e-6 * gamma))
+            self.assertIn("contention signature measured on 8 hosts", answer["reason"])
+            self.assertAlmostEqual(unpaced["high_s"] - unpaced["low_s"], unpaced["timeouts"] * 0.05)
+        shown = self.run_headway("plan", "--config", "known.toml", "--bytes", "64KiB").stdout
+        self.assertIn("741 ms by the contention signature measured on 8 hosts", shown)
+        what_if = self.ask("plan", "--config", "known.toml", "--bytes", "64KiB", "--what-if", "trunk=30mbit")
+        self.assertIsNone(what_if["predicted_unpaced"]["measured"], "another network was not measured")
+
     def test_operations(self):
         for operation in ("allgather", "gather", "scatter", "bcast", "reduce", "allreduce",
                           "reduce_scatter", "alltoallv"):
@@ -259,6 +283,15 @@ class Predict(Cli):
         _, left_out = self.models("--config", "star.toml", "--operation", "gather",
                                   "--parameters", "fit.json")
         self.assertIn("Steffenel's signature: it is of all-to-alls", left_out)
+
+    def test_measurements_of_the_configuration_are_used(self):
+        self.write("measured.json", json.dumps({
+            "format": "headway-measure", "hosts": [{"name": "a0"}], "messages": {},
+            "models": [{"model": "contention", "n": 2, "alpha": 0, "beta": 1e-6, "gamma": 2, "delta_s": 0,
+                        "M_bytes": None}]}))
+        self.write("known.toml", STAR + '[network]\nmeasured = "measured.json"\n')
+        models, _ = self.models("--config", "known.toml")
+        self.assertAlmostEqual(models["Steffenel"]["low_s"], 7 * 2e-6 * 65536)
 
     def test_matrix(self):
         self.write("m.csv", "0,1000000\n0,0\n")

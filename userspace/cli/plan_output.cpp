@@ -22,12 +22,17 @@ void print_fact(std::string_view name, std::string_view value) {
     fmt::print("{:<13}  {}\n", name, value);
 }
 
+void print_prediction(std::string_view name, const Prediction& prediction) {
+    print_fact(name, range_text(prediction) + ": " + prediction.reason);
+    if (prediction.measured)
+        print_fact("", fmt::format("{} by {}", seconds_text(prediction.measured->time_s),
+                                   prediction.measured->model));
+}
+
 void print_predictions(const ShownPlan& shown) {
     if (!shown.unpaced) return;
-    print_fact("unpaced", range_text(*shown.unpaced) + ": " + shown.unpaced->reason);
-    if (shown.planned) {
-        print_fact("as planned", range_text(*shown.planned) + ": " + shown.planned->reason);
-    }
+    print_prediction("unpaced", *shown.unpaced);
+    if (shown.planned) print_prediction("as planned", *shown.planned);
     const AlgorithmTime* const best = best_algorithm(shown.algorithms);
     if (best == nullptr) return;
     print_fact("algorithm", algorithm_name(best->algorithm));

@@ -83,6 +83,15 @@ struct Question {
     FittedParameters fitted;
 };
 
+/// What is not given is what headway.toml's measurements say.
+FittedParameters completed(FittedParameters fitted, const Topology& topology) {
+    const MeasuredCosts* measured = topology.measured();
+    if (measured == nullptr) return fitted;
+    if (!fitted.contention) fitted.contention = measured->contention;
+    if (!fitted.many_to_one) fitted.many_to_one = measured->many_to_one;
+    return fitted;
+}
+
 using Points = std::vector<PredictedPoint>;
 
 /// What headwayd tells the MPI helper of the time, beside what the models say.
@@ -203,8 +212,9 @@ ExitStatus PredictCommand::run() const {
         report_config_errors(fitted.error());
         return ExitStatus::bad_config;
     }
+    FittedParameters parameters = completed(std::move(*fitted), pattern->config.topology);
     const Question question{std::move(*pattern), options_.pattern.ranks_per_host,
-                            std::move(*sizes), options_.over == "hosts", std::move(*fitted)};
+                            std::move(*sizes), options_.over == "hosts", std::move(parameters)};
     if (const auto good = check(options_, question); !good) return usage_error(good.error());
 
     const SteadyClock clock;

@@ -8,6 +8,7 @@
 #include "config/toml_reader.hpp"
 #include "config/topology_toml.hpp"
 #include "plan/collective.hpp"
+#include "plan/planner_measured.hpp"
 
 namespace headway {
 namespace {
@@ -177,13 +178,36 @@ std::uint64_t default_min_message_bytes(const Topology& topology) {
     return std::max(least, combined_bytes);
 }
 
-void read_network(TomlReader& top, PrefixesAre prefixes, Config& config,
-                  std::vector<ConfigError>& errors) {
+void read_clusters(TomlReader& top, PrefixesAre prefixes, Config& config,
+                   std::vector<ConfigError>& errors) {
     auto topology = read_topology(top, prefixes);
     if (!topology) return;
     if (topology->no_clusters) errors.push_back(*topology->no_clusters);
     if (topology->clusters) config.topology = std::move(*topology->clusters);
     config.network = std::move(topology->network);
+}
+
+/// What `headway measure` has written, in a file named from the folder of headway.toml on.
+FileResult<MeasuredCosts> load_measured(const std::string& name, const Config& config) {
+    const auto path = std::filesystem::path(config.file).parent_path() / name;
+    const auto text = read_text_file(path, config_file_max_bytes);
+    if (!text) return tl::unexpected(text.error());
+    return read_measured_costs(*text, path.string(), config.topology);
+}
+
+/// The clusters have been read before.
+void read_network(TomlReader& reader, Config& config) {
+    const auto name = reader.string("measured");
+    reader.finish();
+    // a mistake in the clusters has been told, and the file's hosts would be mistakes, too
+    if (!name || config.topology.host_count() == 0) return;
+    auto costs = load_measured(name->value, config);
+    if (costs) {
+        config.topology.set_measured(std::make_shared<const MeasuredCosts>(std::move(*costs)));
+        return;
+    }
+    const FileError& first = costs.error().front();
+    reader.error(name->line, "measured", fmt::format("{}: {}", first.file, first.reason), first.advice);
 }
 
 ConfigResult<Config> read_root(const toml::table& root, std::string_view file,
@@ -199,7 +223,8 @@ ConfigResult<Config> read_root(const toml::table& root, std::string_view file,
     if (auto reader = top.table("access")) config.access = read_access(*reader);
     if (auto reader = top.table("coordination")) config.coordination = read_coordination(*reader);
     if (auto reader = top.table("feedback")) config.feedback = read_feedback(*reader);
-    read_network(top, prefixes, config, errors);
+    read_clusters(top, prefixes, config, errors);
+    if (auto reader = top.table("network")) read_network(*reader, config);
     top.finish();
     check_node_is_known(top, root, config);
     if (!root["policy"]["min_message_bytes"]) {

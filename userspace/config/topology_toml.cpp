@@ -231,7 +231,7 @@ FileResult<TomlTopology> parse_topology_toml(std::string_view text, std::string_
     std::optional<TomlTopology> topology;
     if (table) {
         TomlReader top(*table, "", std::string(file), errors);
-        for (const char* other : {"node", "policy", "kernel", "daemon", "access", "coordination", "feedback"}) top.find(other);
+        for (const char* other : {"node", "policy", "kernel", "daemon", "access", "coordination", "feedback", "network"}) top.find(other);
         topology = read_topology(top, PrefixesAre::optional);
         top.finish();
     }

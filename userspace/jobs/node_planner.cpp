@@ -20,12 +20,6 @@ constexpr std::uint64_t large_message_bytes = std::uint64_t{1} << 30;
 /// messages a process has at once does not depend on the ranks: the MPI helper limits it.
 constexpr std::uint64_t direct_ranks_max = 1024;
 
-BytesPerSecond usable_part(BytesPerSecond rate, const PlanPolicy& policy) {
-    const auto part = static_cast<unsigned __int128>(rate.value) *
-                      policy.target_utilisation_millionths / utilisation_one;
-    return {std::max<std::uint64_t>(1, static_cast<std::uint64_t>(part))};
-}
-
 /// What the plan's rates are for, if it is not left to the library: that may send one
 /// message after the other (MPICH's does above 32 KiB) and leave half of such rates unused.
 std::optional<ClientAlgorithm> algorithm_of(const CollectivePattern& pattern,
@@ -190,18 +184,8 @@ Result<RootedPlan> NodePlanner::plan_at_root(const CollectivePattern& pattern,
         make_exchange(operation, hosts.siblings_disjoint ? hosts.communicator : hosts.job,
                       pattern.root_cluster, bytes);
     if (!exchange) return tl::unexpected(exchange.error());
-    // The unused part of the links makes so large a message later by more than any
-    // time-out, but that is no reason not to pace all smaller ones; so it is left
-    // out here, and of the rates afterwards.
-    PlanPolicy policy = policy_;
-    if (!message_bytes) policy.target_utilisation_millionths = utilisation_one;
-    auto plan = plan_exchange(planned_, policy, *exchange);
+    auto plan = plan_exchange(planned_, policy_, *exchange);
     if (!plan) return tl::unexpected(plan.error());
-    for (auto& row : plan->rates) {
-        for (auto& rate : row) {
-            if (rate && !message_bytes) rate = usable_part(*rate, policy_);
-        }
-    }
     return RootedPlan{std::move(*exchange), std::move(*plan)};
 }
 

@@ -57,10 +57,14 @@ Json class_rates_json(const Topology& topology, const KernelLayout& layout,
 }
 
 Json prediction_json(const Prediction& prediction) {
-    return {{"low_s", prediction.low_s},
-            {"high_s", prediction.high_s},
-            {"timeouts", prediction.timeouts},
-            {"reason", prediction.reason}};
+    Json json{{"low_s", prediction.low_s},
+              {"high_s", prediction.high_s},
+              {"timeouts", prediction.timeouts},
+              {"reason", prediction.reason},
+              {"measured", nullptr}};
+    if (const auto& measured = prediction.measured)
+        json["measured"] = {{"time_s", measured->time_s}, {"model", measured->model}};
+    return json;
 }
 
 Json plan_json(const Topology& topology, const PlanPolicy& policy,

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "plan/exchange_division.hpp"
+#include "plan/planner_measured.hpp"
 #include "plan/prediction.hpp"
 
 namespace headway {
@@ -25,11 +26,26 @@ ExchangeRates rows_of_groups(const Exchange& exchange, const ExchangeRates& by_c
     return rows;
 }
 
+void set_measured(Prediction& prediction, const MeasuredTimes& times, double time_s) {
+    prediction.measured = Prediction::Measured{time_s, times.model};
+}
+
+/// All links may be used, with what measurements say of the same.
+Prediction predict_unpaced(const Topology& topology, const Exchange& exchange) {
+    Prediction prediction = predict(topology, exchange, make_network(topology, exchange, 1));
+    if (const auto times = measured_times(topology, exchange))
+        set_measured(prediction, *times, times->unpaced_s);
+    return prediction;
+}
+
 Prediction predict_capped(const Topology& topology, const Exchange& exchange,
                           const ExchangeRates& rates, double use) {
     ExchangeNetwork network = make_network(topology, exchange, use);
     cap_flows(network, exchange, rates);
-    return predict(topology, exchange, network);
+    Prediction prediction = predict(topology, exchange, network);
+    if (const auto times = measured_times(topology, exchange))
+        set_measured(prediction, *times, times->paced_s(prediction.high_s));
+    return prediction;
 }
 
 /// The least share in thousandths at which nothing overflows; overflow ends as
@@ -54,8 +70,35 @@ bool knows_better(const PlanPolicy& policy) {
     return policy.divisor_factor_thousandths > divisor_one;
 }
 
+/// Nothing can be lost unpaced, and nothing that was measured contradicts.
+bool needs_no_pacing(const Prediction& unpaced) {
+    return unpaced.timeouts == 0 && !unpaced.measured;
+}
+
 bool cannot_help(const Prediction& paced, const Prediction& unpaced, const PlanPolicy& policy) {
-    return !knows_better(policy) && paced.high_s >= unpaced.high_s;
+    constexpr double known_to = 1.05;  // of two measured times
+    if (knows_better(policy)) return false;
+    if (unpaced.measured) return paced.measured->time_s * known_to >= unpaced.measured->time_s;
+    return paced.high_s * policy.target_utilisation() * (1 + time_tolerance) >= unpaced.high_s;
+}
+
+std::string why_no_help(const Prediction& paced, const Prediction& unpaced) {
+    if (unpaced.measured) {
+        return fmt::format("pacing cannot help: by {}, the exchange takes {} unpaced and {} paced",
+                           unpaced.measured->model, seconds_text(unpaced.measured->time_s),
+                           seconds_text(paced.measured->time_s));
+    }
+    return fmt::format("pacing cannot help: paced {} at the latest, unpaced {}, its time-outs included",
+                       seconds_text(paced.high_s), seconds_text(unpaced.high_s));
+}
+
+/// What is added to a plan's reason where measurements have decided; else nothing.
+std::string decided_by(const Prediction& paced, const Prediction& unpaced) {
+    if (!unpaced.measured) return "";
+    return fmt::format("{}; by {}, it takes {} unpaced and {} as planned",
+                       unpaced.timeouts == 0 ? ", and buffers are not relied on" : "",
+                       unpaced.measured->model, seconds_text(unpaced.measured->time_s),
+                       seconds_text(paced.measured->time_s));
 }
 
 /// A plan at some share, and how long it takes.
@@ -78,14 +121,13 @@ public:
         return pattern_.siblings_disjoint ? pattern_.communicator : pattern_.job;
     }
 
-    [[nodiscard]] Prediction unpaced() const {
-        return predict(topology_, exchange_, make_network(topology_, exchange_, 1));
-    }
+    [[nodiscard]] Prediction unpaced() const { return predict_unpaced(topology_, exchange_); }
 
-    [[nodiscard]] Result<Candidate> best() const {
+    /// `buffers_hold`: what is known of buffers may be relied on.
+    [[nodiscard]] Result<Candidate> best(bool buffers_hold) const {
         auto whole = at_share(divisor_one);
         if (!whole || policy_.trunk_divisor_thousandths || !whole->shares.paced()) return whole;
-        if (knows_better(policy_)) return whole;
+        if (knows_better(policy_) || !buffers_hold) return whole;
         auto least = at_share(least_share([&](std::uint32_t thousandths) {
             const auto candidate = at_share(thousandths);
             return candidate && candidate->prediction.timeouts == 0;
@@ -148,21 +190,19 @@ Result<CollectivePlan> plan_collective(const Topology& topology, const PlanPolic
     const AllToAllSearch search(topology, policy, pattern, *message_bytes);
     plan.unpaced = search.unpaced();
     if (!plan.is_paced()) return plan;
-    if (plan.unpaced->timeouts == 0) {
+    if (needs_no_pacing(*plan.unpaced)) {
         plan.shares = do_not_pace(std::move(plan.shares), plan.unpaced->reason);
         return plan;
     }
-    auto best = search.best();
+    auto best = search.best(plan.unpaced->timeouts > 0);
     if (!best) return tl::unexpected(best.error());
     if (cannot_help(best->prediction, *plan.unpaced, policy)) {
-        plan.shares = do_not_pace(
-            std::move(plan.shares),
-            fmt::format("pacing cannot help: paced {} at the latest, unpaced {}, its time-outs "
-                        "included",
-                        seconds_text(best->prediction.high_s), seconds_text(plan.unpaced->high_s)));
+        plan.shares = do_not_pace(std::move(plan.shares),
+                                  why_no_help(best->prediction, *plan.unpaced));
         return plan;
     }
     plan.shares = std::move(best->shares);
+    plan.shares.reason += decided_by(best->prediction, *plan.unpaced);
     plan.paced = std::move(best->prediction);
     return plan;
 }
@@ -174,14 +214,14 @@ Result<ExchangePlan> plan_exchange(const Topology& topology, const PlanPolicy& p
     const auto tell = [&] {  // least_share() halves divisor_one; three more are outside it
         if (progress) progress(++simulated, std::bit_width(divisor_one) + 3);
     };
-    plan.unpaced = predict(topology, exchange, make_network(topology, exchange, 1));
+    plan.unpaced = predict_unpaced(topology, exchange);
     tell();
     plan.reason = plan.unpaced.reason;
     const double use = policy.target_utilisation();
     const ExchangeNetwork network = make_network(topology, exchange, use);
     const auto [end_s, limit] = earliest_end(network.fluid);
     if (limit) plan.limit = network.links[*limit];
-    if (plan.unpaced.timeouts == 0) return plan;
+    if (needs_no_pacing(plan.unpaced)) return plan;
 
     const auto rates_at = [&, whole_s = end_s * policy.divisor_factor()](std::uint32_t thousandths) {
         return rates_for_end(topology, exchange, network, whole_s * thousandths / divisor_one);
@@ -195,7 +235,7 @@ Result<ExchangePlan> plan_exchange(const Topology& topology, const PlanPolicy& p
     }
     std::uint32_t share = divisor_one;
     Prediction paced = predict_at(share);
-    if (!knows_better(policy)) {
+    if (!knows_better(policy) && plan.unpaced.timeouts > 0) {
         const std::uint32_t least = least_share(
             [&](std::uint32_t thousandths) { return predict_at(thousandths).timeouts == 0; });
         if (Prediction faster = predict_at(least); is_no_later(faster, paced)) {
@@ -204,12 +244,11 @@ Result<ExchangePlan> plan_exchange(const Topology& topology, const PlanPolicy& p
         }
     }
     if (cannot_help(paced, plan.unpaced, policy)) {
-        plan.reason = fmt::format("pacing cannot help: paced {} at the latest, unpaced {}",
-                                  seconds_text(paced.high_s), seconds_text(plan.unpaced.high_s));
+        plan.reason = why_no_help(paced, plan.unpaced);
         return plan;
     }
     plan.paced = true;
-    plan.reason = paced.reason;
+    plan.reason = paced.reason + decided_by(paced, plan.unpaced);
     plan.rates = rates_at(share);
     plan.chosen = std::move(paced);
     return plan;

@@ -17,7 +17,12 @@
 //   2. The share: the smallest in thousandths at which no buffer overflows, and 1,
 //      are predicted with the classes' rates as caps.  The least upper end of the
 //      predicted time wins; of equals the one with the higher rates.
-//   3. If even that is later than the upper end unpaced, pacing cannot help.
+//   3. If even that is later than the upper end unpaced, pacing cannot help.  What it leaves
+//      free of the links is not counted for that: an exchange that loses packets does not fill
+//      them either, however long it is.
+//   Where measurements of the network say something of the exchange (planner_measured.hpp),
+//   they decide instead of 3: it is paced if that is faster by more than they are known to,
+//   5 %; also where no buffer should overflow, but then without relying on buffers.
 //   A fixed divisor (policy) replaces step 2, and a divisor factor above 1, which says
 //   that predictions are too good, steps 2 and 3.  Without a message size any surplus
 //   counts as too much, and step 3 is left out.
@@ -31,8 +36,7 @@
 // nothing overflows: the upper end is earlier.
 //
 // Limits: the exchange is alone on its links; messages all have the same size
-// and start together.  A very long exchange can be predicted to end earlier with
-// a time-out at its end than with the utilisation below 1.
+// and start together.
 #pragma once
 
 #include <cstdint>
@@ -56,6 +60,12 @@ struct Prediction {
     double high_s = 0;           ///< with one on every link that can overflow
     std::uint32_t timeouts = 0;  ///< how many that are
     std::string reason;          ///< what limits, and what can overflow
+    /// What measurements of this network say instead (planner_measured.hpp), and whose.
+    struct Measured {
+        double time_s = 0;
+        std::string model;
+    };
+    std::optional<Measured> measured{};
 };
 
 enum class AllToAllAlgorithm { linear, pairwise_ring, pairwise_xor, alltoall_b, grid };

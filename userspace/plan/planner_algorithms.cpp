@@ -6,6 +6,7 @@
 
 #include "base/wire.hpp"
 #include "plan/planner.hpp"
+#include "plan/planner_measured.hpp"
 #include "plan/prediction.hpp"
 
 namespace headway {
@@ -111,11 +112,11 @@ Prediction stepwise(Steps& steps, const std::vector<std::size_t>& groups, bool e
 /// As with exclusive-or, but nobody waits: one delay in all.  Without pacing messages of
 /// different steps meet in the buffers as if all were sent at once.
 Prediction without_waiting(const Prediction& waiting, const Prediction& at_once, double latency_s,
-                           std::size_t hosts) {
+                           double timeout_s, std::size_t hosts) {
     Prediction prediction = waiting;
     prediction.low_s -= static_cast<double>(hosts - 2) * latency_s;
     prediction.timeouts = at_once.timeouts;
-    prediction.high_s = prediction.low_s + at_once.timeouts * rto_default_s;
+    prediction.high_s = prediction.low_s + at_once.timeouts * timeout_s;
     prediction.reason = fmt::format("{} messages of a host one after the other", hosts - 1);
     return prediction;
 }
@@ -179,7 +180,7 @@ std::vector<std::pair<AllToAllAlgorithm, Prediction>> times(const Topology& topo
             found.emplace_back(AllToAllAlgorithm::alltoall_b,
                                without_waiting(waiting, at_once,
                                                exchange_latency_s(topology, exchange),
-                                               groups.size()));
+                                               rto_s(topology), groups.size()));
         }
     }
     if (exchange.groups.size() == 2) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "plan/planner_measured.hpp"
+
 namespace headway {
 namespace {
 
@@ -100,7 +102,7 @@ Prediction predict(const Topology& topology, const Exchange& exchange,
     const FluidResult result = fluid_run(network.fluid);
     const double latency_s = exchange_latency_s(topology, exchange);
     prediction.low_s = result.time_s + latency_s;
-    prediction.high_s = result.worst_s(rto_default_s) + latency_s;
+    prediction.high_s = result.worst_s(rto_s(topology)) + latency_s;
     prediction.timeouts = result.timeouts;
 
     const auto name = [&](std::uint32_t l) {

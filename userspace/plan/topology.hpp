@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,6 +29,8 @@
 #include "base/rate.hpp"
 
 namespace headway {
+
+struct MeasuredCosts;
 
 /// A switch and the link from it towards the centre, its trunk.
 struct TrunkSwitch {
@@ -139,6 +142,10 @@ public:
     /// The same with buffers of which nothing is known.
     [[nodiscard]] Topology without_buffers() const;
 
+    /// What messages were measured to take here (planner_measured.hpp); null: nothing is known.
+    [[nodiscard]] const MeasuredCosts* measured() const { return measured_.get(); }
+    void set_measured(std::shared_ptr<const MeasuredCosts> costs) { measured_ = std::move(costs); }
+
     /// One-way delay of the trunks between two clusters: their sum, or the
     /// larger of both if two clusters are all there is (one cable).
     [[nodiscard]] std::chrono::nanoseconds delay(std::size_t from, std::size_t to) const;
@@ -155,6 +162,7 @@ private:
     std::vector<TrunkSwitch> switches_;
     std::vector<std::vector<std::size_t>> above_;  ///< trunks, of each cluster
     std::vector<std::size_t> cluster_of_host_;
+    std::shared_ptr<const MeasuredCosts> measured_;
     std::unordered_map<std::string, std::size_t, NameHash, std::equal_to<>> host_by_name_;
 };
 

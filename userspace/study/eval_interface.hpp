@@ -14,36 +14,23 @@
 //   2. It is named once more in the list in eval_lines.cpp (eval_operations()).
 //   3. Golden lines go to tests/unit/eval_<model>_test.cpp.
 //
-// A function reads its input through EvalReader.  The first mistake is kept,
-// with its place; what is read after it is neutral (0, an empty list), so that
-// a function reads everything, asks finish() once, and then computes:
-//
-//   EvalResult share(const EvalJson& input) {
-//       EvalReader in(input);
-//       const auto senders = in["n"].count(1, 1'000'000);
-//       const double bandwidth = in["bandwidth"].number(Sign::positive);
-//       if (auto error = in.finish()) return tl::unexpected(*error);
-//       return EvalJson{{"share", bandwidth / senders}};
-//   }
+// A function reads its input through JsonReader (base/json_reader.hpp), asks it for
+// finish() once, and then computes.
 //
 // A result holds plain numbers; an infinite one becomes null on the way out, a
 // NaN makes the whole line an error.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <initializer_list>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 #include <tl/expected.hpp>
+
+#include "base/json_reader.hpp"
 
 namespace headway {
 
@@ -60,91 +47,6 @@ struct EvalOperation {
     std::string_view model;
     std::string_view op;
     EvalResult (*run)(const EvalJson& input);
-};
-
-/// What a number has to be.
-enum class Sign { any, not_negative, positive };
-
-class EvalReader;
-
-/// A value inside the input that knows its place ("pairs[3][0].C") and tells
-/// its reader when it is not what it should be.
-class EvalValue {
-public:
-    [[nodiscard]] double number(Sign sign = Sign::any) const;  ///< finite
-    /// null stands for infinite.
-    [[nodiscard]] double number_or_infinite(Sign sign = Sign::any) const;
-    /// A whole number from `least` to `most`; `least` after a mistake.
-    [[nodiscard]] std::uint64_t count(std::uint64_t least, std::uint64_t most) const;
-    [[nodiscard]] bool boolean() const;
-    [[nodiscard]] std::string text() const;
-    /// What names a node: a string or a whole number, as JSON (1 is not "1").
-    [[nodiscard]] std::string name() const;
-    /// The index of the choice; 0 after a mistake.
-    [[nodiscard]] std::size_t choice(std::initializer_list<std::string_view> choices) const;
-
-    /// The length of an array, which must be from `least` to `most`; 0 after a mistake.
-    [[nodiscard]] std::size_t size(std::size_t least, std::size_t most) const;
-    /// An element of an array; size() has been asked.
-    [[nodiscard]] EvalValue operator[](std::size_t index) const;
-    [[nodiscard]] std::vector<double> numbers(std::size_t least, std::size_t most,
-                                              Sign sign = Sign::any) const;
-    [[nodiscard]] std::vector<double> numbers_or_infinite(std::size_t least, std::size_t most,
-                                                          Sign sign = Sign::any) const;
-
-    /// Whether this is an object of exactly these members; an error if not.
-    bool is_object_of(std::initializer_list<std::string_view> keys) const;
-    /// A member of an object; is_object_of() has said yes.
-    [[nodiscard]] EvalValue member(std::string_view key) const;
-
-    /// Where a value may have several forms.
-    [[nodiscard]] bool is_null() const { return json_ != nullptr && json_->is_null(); }
-    [[nodiscard]] bool is_object() const { return json_ != nullptr && json_->is_object(); }
-    [[nodiscard]] bool is_array() const { return json_ != nullptr && json_->is_array(); }
-    [[nodiscard]] bool is_string() const { return json_ != nullptr && json_->is_string(); }
-
-    /// Says that this value is wrong: "<place>: <message>".
-    void fail(std::string_view message) const;
-
-private:
-    friend class EvalReader;
-    static constexpr std::size_t depth_max = 4;
-
-    EvalValue(EvalReader& reader, const EvalJson* json, std::string_view key)
-        : reader_(&reader), json_(json), key_(key) {}
-    [[nodiscard]] std::string place() const;
-
-    EvalReader* reader_;
-    const EvalJson* json_;  ///< null: missing, and complained about
-    // The place, as parts: a list of a million elements builds no strings.
-    std::string_view key_;
-    std::array<std::size_t, depth_max> index_{};
-    std::size_t depth_ = 0;
-    std::string_view member_;
-};
-
-/// The members of one input.  Keys are literals: they are kept by reference.
-class EvalReader {
-public:
-    explicit EvalReader(const EvalJson& input);
-    EvalReader(const EvalReader&) = delete;
-    EvalReader& operator=(const EvalReader&) = delete;
-
-    /// A member that must be there.
-    [[nodiscard]] EvalValue operator[](std::string_view key);
-    /// Whether a member that may be left out is there.
-    [[nodiscard]] bool has(std::string_view key) const { return input_.contains(key); }
-    [[nodiscard]] bool has_failed() const { return error_.has_value(); }
-    /// The first mistake; else a member that nobody has asked for.
-    [[nodiscard]] std::optional<std::string> finish();
-
-private:
-    friend class EvalValue;
-    void fail(std::string message);
-
-    const EvalJson& input_;
-    std::vector<std::string_view> known_;
-    std::optional<std::string> error_;
 };
 
 }  // namespace headway

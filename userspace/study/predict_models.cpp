@@ -12,6 +12,7 @@
 #include "model/plogp.hpp"
 #include "model/plogpt_closed.hpp"
 #include "model/plogpt_simulator.hpp"
+#include "plan/planner_measured.hpp"
 #include "plan/prediction.hpp"
 #include "study/plogpt_of_topology.hpp"
 
@@ -222,7 +223,7 @@ private:
                                          tree.leaves(), processes));
         }
         of.levels = static_cast<unsigned>(std::bit_width(processes) - 1);
-        of.timeout_s = rto_default_s;
+        of.timeout_s = rto_s(topology_);
         const double plogp_a = plogp_alltoall_a_s(processes, of.gap_s, of.latency_s);
         const double plogp_b = plogp_alltoall_b_s(processes, of.gap_s, of.latency_s);
         add(found_, "PlogP A", plogp_a, plogp_a, fmt::format("{}no link is shared", source));

@@ -114,6 +114,7 @@ Result<void> apply_change(Parts& parts, std::string_view change) {
 }  // namespace
 
 Result<void> apply_what_if(Topology& topology, const std::vector<std::string>& changes) {
+    if (changes.empty()) return {};
     Parts parts{topology.clusters(), topology.switches()};
     for (const std::string& change : changes) {
         if (const auto applied = apply_change(parts, change); !applied) {

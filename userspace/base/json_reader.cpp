@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "study/eval_interface.hpp"
+#include "base/json_reader.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -37,7 +37,7 @@ bool fits(double value, Sign sign) {
 }
 
 /// JSON has one kind of number: 4.0 is as whole as 4.
-std::optional<std::uint64_t> whole_number(const EvalJson& json) {
+std::optional<std::uint64_t> whole_number(const nlohmann::json& json) {
     constexpr double exact_max = 9007199254740992.0;  // 2^53
     if (json.is_number_unsigned()) return json.get<std::uint64_t>();
     if (!json.is_number_float()) return std::nullopt;
@@ -50,18 +50,18 @@ std::optional<std::uint64_t> whole_number(const EvalJson& json) {
 
 // ---------------------------------------------------------------------- values
 
-std::string EvalValue::place() const {
+std::string JsonValue::place() const {
     std::string place(key_);
     for (std::size_t i = 0; i < depth_; ++i) place += fmt::format("[{}]", index_[i]);
     if (!member_.empty()) place += fmt::format(".{}", member_);
     return place;
 }
 
-void EvalValue::fail(std::string_view message) const {
+void JsonValue::fail(std::string_view message) const {
     if (!reader_->has_failed()) reader_->fail(fmt::format("{}: {}", place(), message));
 }
 
-double EvalValue::number(Sign sign) const {
+double JsonValue::number(Sign sign) const {
     if (json_ == nullptr) return 0;
     if (json_->is_number()) {
         const double value = json_->get<double>();
@@ -71,11 +71,11 @@ double EvalValue::number(Sign sign) const {
     return 0;
 }
 
-double EvalValue::number_or_infinite(Sign sign) const {
+double JsonValue::number_or_infinite(Sign sign) const {
     return is_null() ? std::numeric_limits<double>::infinity() : number(sign);
 }
 
-std::uint64_t EvalValue::count(std::uint64_t least, std::uint64_t most) const {
+std::uint64_t JsonValue::count(std::uint64_t least, std::uint64_t most) const {
     if (json_ == nullptr) return least;
     const auto value = whole_number(*json_);
     if (value && *value >= least && *value <= most) return *value;
@@ -83,21 +83,21 @@ std::uint64_t EvalValue::count(std::uint64_t least, std::uint64_t most) const {
     return least;
 }
 
-bool EvalValue::boolean() const {
+bool JsonValue::boolean() const {
     if (json_ == nullptr) return false;
     if (json_->is_boolean()) return json_->get<bool>();
     fail("must be true or false");
     return false;
 }
 
-std::string EvalValue::text() const {
+std::string JsonValue::text() const {
     if (json_ == nullptr) return {};
     if (json_->is_string()) return json_->get<std::string>();
     fail("must be a string");
     return {};
 }
 
-std::string EvalValue::name() const {
+std::string JsonValue::name() const {
     if (json_ == nullptr) return {};
     if (json_->is_string()) return json_text(*json_);
     if (const auto number = whole_number(*json_)) return fmt::format("{}", *number);
@@ -105,7 +105,7 @@ std::string EvalValue::name() const {
     return {};
 }
 
-std::size_t EvalValue::choice(std::initializer_list<std::string_view> choices) const {
+std::size_t JsonValue::choice(std::initializer_list<std::string_view> choices) const {
     if (json_ == nullptr) return 0;
     if (json_->is_string()) {
         const auto* found =
@@ -116,7 +116,7 @@ std::size_t EvalValue::choice(std::initializer_list<std::string_view> choices) c
     return 0;
 }
 
-std::size_t EvalValue::size(std::size_t least, std::size_t most) const {
+std::size_t JsonValue::size(std::size_t least, std::size_t most) const {
     if (json_ == nullptr) return 0;
     if (json_->is_array() && json_->size() >= least && json_->size() <= most) {
         return json_->size();
@@ -126,27 +126,27 @@ std::size_t EvalValue::size(std::size_t least, std::size_t most) const {
     return 0;
 }
 
-EvalValue EvalValue::operator[](std::size_t index) const {
-    EvalValue element = *this;
+JsonValue JsonValue::operator[](std::size_t index) const {
+    JsonValue element = *this;
     element.json_ = is_array() && index < json_->size() ? &(*json_)[index] : nullptr;
     if (depth_ < depth_max) element.index_[element.depth_++] = index;
     return element;
 }
 
-std::vector<double> EvalValue::numbers(std::size_t least, std::size_t most, Sign sign) const {
+std::vector<double> JsonValue::numbers(std::size_t least, std::size_t most, Sign sign) const {
     std::vector<double> list(size(least, most));
     for (std::size_t i = 0; i < list.size(); ++i) list[i] = (*this)[i].number(sign);
     return list;
 }
 
-std::vector<double> EvalValue::numbers_or_infinite(std::size_t least, std::size_t most,
+std::vector<double> JsonValue::numbers_or_infinite(std::size_t least, std::size_t most,
                                                    Sign sign) const {
     std::vector<double> list(size(least, most));
     for (std::size_t i = 0; i < list.size(); ++i) list[i] = (*this)[i].number_or_infinite(sign);
     return list;
 }
 
-bool EvalValue::is_object_of(std::initializer_list<std::string_view> keys) const {
+bool JsonValue::is_object_of(std::initializer_list<std::string_view> keys) const {
     if (json_ == nullptr) return false;
     const bool all = json_->is_object() && json_->size() == keys.size() &&
                      std::all_of(keys.begin(), keys.end(),
@@ -155,8 +155,8 @@ bool EvalValue::is_object_of(std::initializer_list<std::string_view> keys) const
     return all;
 }
 
-EvalValue EvalValue::member(std::string_view key) const {
-    EvalValue value = *this;
+JsonValue JsonValue::member(std::string_view key) const {
+    JsonValue value = *this;
     value.json_ = nullptr;
     if (json_ != nullptr && json_->is_object()) {
         if (const auto found = json_->find(key); found != json_->end()) value.json_ = &*found;
@@ -167,15 +167,15 @@ EvalValue EvalValue::member(std::string_view key) const {
 
 // ---------------------------------------------------------------------- reader
 
-EvalReader::EvalReader(const EvalJson& input) : input_(input) {
+JsonReader::JsonReader(const nlohmann::json& input) : input_(input) {
     if (!input.is_object()) fail("input: must be an object");
 }
 
-void EvalReader::fail(std::string message) {
+void JsonReader::fail(std::string message) {
     if (!error_) error_ = std::move(message);
 }
 
-EvalValue EvalReader::operator[](std::string_view key) {
+JsonValue JsonReader::operator[](std::string_view key) {
     known_.push_back(key);
     if (input_.is_object()) {
         if (const auto found = input_.find(key); found != input_.end()) {
@@ -186,7 +186,7 @@ EvalValue EvalReader::operator[](std::string_view key) {
     return {*this, nullptr, key};
 }
 
-std::optional<std::string> EvalReader::finish() {
+std::optional<std::string> JsonReader::finish() {
     if (error_ || !input_.is_object()) return error_;
     for (const auto& [key, value] : input_.items()) {
         if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
