@@ -49,6 +49,20 @@ def when_one_ends_the_other_has_the_trunk_within_a_second():
 
 
 @case
+def jobs_of_one_name_are_told_apart_by_their_start():
+    start_job("a1", "both", start=5)
+    start_job("a2", "both", start=5)
+    eventually("the job has half, in two parts", lambda: has("a0", CAPACITY // 2) and all(
+        has(node, CAPACITY // 4) for node in ("a1", "a2")))
+    end_job("a2")
+    start_job("a2", "both", start=6)
+    eventually("three jobs have a third each", lambda: all(has(node, CAPACITY // 3) for node in names))
+    end_job("a1")
+    end_job("a2")
+    eventually("a0 has its link's rate", lambda: has("a0", LINK))
+
+
+@case
 def killed_daemon_is_at_its_fallback_and_then_its_rate_goes_to_the_others():
     start_job("a1")
     eventually("half each", lambda: has("a0", HALF) and has("a1", HALF))

@@ -49,12 +49,12 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from control import Control
 control = Control("/run/headway/control.sock")
-control.do("hello", job=sys.argv[2], rank=0, pid=1)
+control.do("hello", job=sys.argv[2], rank=0, pid=1, start=int(sys.argv[3]))
 # a job without hosts demands nothing
 node = control.do("status")["daemon"]["node"]
 control.do("prepare", operation="alltoall", job_hosts=[node], comm_hosts=[node])
-if sys.argv[3:]:
-    control.enter(sys.argv[3:])
+if sys.argv[4:]:
+    control.enter(sys.argv[4:])
 print("there", flush=True)
 sys.stdin.read()
 """
@@ -208,10 +208,10 @@ def start_daemon(node):
     daemon_answers(node)
 
 
-def start_job(node, name=None, hosts=()):
+def start_job(node, name=None, hosts=(), start=0):
     """A process of the job; with hosts it is in an all-to-all of them."""
     job = subprocess.Popen(within(node, "/usr/bin/python3", "-c", JOB, f"{ROOT}/tests/daemon",
-                                  name or f"job-of-{node}", *hosts),
+                                  name or f"job-of-{node}", str(start), *hosts),
                            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     equal(job.stdout.readline(), b"there\n")
     jobs[node] = job
