@@ -106,27 +106,29 @@ class Plan(Cli):
         self.assertAlmostEqual(self.rates(answer, "a0")["b"], share, delta=1)
         self.assertAlmostEqual(self.rates(answer, "b0")["b"], share, delta=1)
 
-    def write_measured(self, gamma):
-        """An all-to-all among 8 takes 7 (1 ms + m x 0.4 us x gamma)."""
+    def write_measured(self, seconds):
+        """An all-to-all of 64 KiB that lost packets and took so long."""
+        times = [{"bytes": size, "seconds": took, "half_width_s": 0, "rounds": 8, "retransmissions": lost}
+                 for size, took, lost in ((1024, 0.004, 0), (65536, seconds, 9))]
         document = {"format": "headway-measure", "hosts": [{"name": f"{c}{i}"} for c in "ab" for i in range(4)],
-                    "messages": {"least_retransmission_timeout_s": 0.05},
-                    "models": [{"model": "contention", "n": 8, "alpha": 1e-3, "beta": 0.4e-6, "gamma": gamma,
-                                "delta_s": 0, "M_bytes": None}]}
+                    "messages": {"least_retransmission_timeout_s": 0.05,
+                                 "all_to_all": [{"hosts": 8, "times": times}]}}
         self.write("measured.json", json.dumps(document))
         self.write("known.toml", STAR + '[network]\nmeasured = "measured.json"\n')
 
     def test_measurements_decide(self):
-        """Paced 360 + 7 ms; unpaced 374 by gamma = 2, 741 by 4.  Time-outs take 50 ms here."""
-        for gamma, paced in ((2, False), (4, True)):
-            self.write_measured(gamma)
+        """Paced it takes 360 ms.  Time-outs take 50 ms here."""
+        for seconds, paced in ((0.37, False), (0.741, True)):
+            self.write_measured(seconds)
             answer = self.ask("plan", "--config", "known.toml", "--bytes", "64KiB")
             self.assertEqual(answer["paced"], paced, answer["reason"])
             unpaced = answer["predicted_unpaced"]
-            self.assertAlmostEqual(unpaced["measured"]["time_s"], 7 * (1e-3 + 65536 * 0.4e-6 * gamma))
-            self.assertIn("contention signature measured on 8 hosts", answer["reason"])
+            self.assertEqual(unpaced["measured"], {"time_s": seconds, "was_lossy": True,
+                                                   "source": "the all-to-alls measured on 8 hosts"})
+            self.assertIn("by the all-to-alls measured on 8 hosts", answer["reason"])
             self.assertAlmostEqual(unpaced["high_s"] - unpaced["low_s"], unpaced["timeouts"] * 0.05)
         shown = self.run_headway("plan", "--config", "known.toml", "--bytes", "64KiB").stdout
-        self.assertIn("741 ms by the contention signature measured on 8 hosts", shown)
+        self.assertIn("741 ms by the all-to-alls measured on 8 hosts", shown)
         what_if = self.ask("plan", "--config", "known.toml", "--bytes", "64KiB", "--what-if", "trunk=30mbit")
         self.assertIsNone(what_if["predicted_unpaced"]["measured"], "another network was not measured")
 

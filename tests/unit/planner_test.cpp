@@ -153,61 +153,79 @@ Topology with_costs(Topology topology, MeasuredCosts costs) {
     return topology;
 }
 
-/// alpha = 1 ms, beta as 20 Mbit/s, no threshold.
-FittedContention signature(double ratio) { return {{ratio, 0}, {1e-3, 8 / 20e6}, 8}; }
+/// All-to-alls that took `small_s` with 1 KiB, without a loss, and `large_s` with 64 KiB.
+std::vector<MeasuredSize> took(double small_s, double large_s) {
+    return {{1.0 * kib, small_s, 0, false}, {64.0 * kib, large_s, 0, true}};
+}
 
-// 7 (1 ms + 65 536 x 0.4 us x gamma): 190.5 ms for gamma = 1, 741.0 for 4.  Paced 360.35 + 7 ms.
-TEST(PlannerMeasured, TheSignatureDecidesForPacing) {
+/// 16 messages of 1 KiB, 1114 bytes on the wire each, over 25 Mbit/s.
+constexpr double fluid_of_1_kib_s = 16 * 1114 * 8 / 25e6;
+constexpr double paced_64_kib_s = 16 * 69'676 * 8 / 24.75e6;
+
+// Paced 360 ms, and 10 ms of the hosts' as for 1 KiB.
+TEST(PlannerMeasured, TimesWithLossesDecideForPacing) {
     auto costs = measured_on(demo_topology());
-    costs.contention = signature(4);
+    costs.all_to_all = took(fluid_of_1_kib_s + 0.010, 0.741);
     const auto plan = plan_all(with_costs(demo_topology(), costs), 64 * kib);
     ASSERT_TRUE(plan.is_paced());
-    EXPECT_NEAR(plan.unpaced->measured->time_s, 7 * (1e-3 + 65'536 * 0.4e-6 * 4), 1e-9);
-    EXPECT_NEAR(plan.paced->measured->time_s, 16 * 69'676 * 8 / 24.75e6 + 7e-3, 1e-6);
-    EXPECT_NE(plan.shares.reason.find("by the contention signature measured on 8 hosts, it takes "
-                                      "741 ms unpaced and 367 ms as planned"),
+    EXPECT_NEAR(plan.unpaced->measured->time_s, 0.741, 1e-12);
+    EXPECT_NEAR(plan.paced->measured->time_s, paced_64_kib_s + 0.010, 1e-6);
+    EXPECT_NE(plan.shares.reason.find("by the all-to-alls measured on 8 hosts, it takes 741 ms unpaced "
+                                      "and 370 ms as planned"),
               std::string::npos)
         << plan.shares.reason;
 }
 
-// The fluid model would pace; what was measured says that nothing is gained: gamma = 2 is 374 ms.
-TEST(PlannerMeasured, TheSignatureDecidesAgainstPacing) {
+// The fluid model fears two time-outs; what was measured says that its losses cost nothing.
+TEST(PlannerMeasured, TimesWithLossesDecideAgainstPacing) {
     auto costs = measured_on(demo_topology());
-    costs.contention = signature(2);
+    costs.all_to_all = took(fluid_of_1_kib_s + 0.010, 0.374);
     const auto plan = plan_all(with_costs(demo_topology(), costs), 64 * kib);
     EXPECT_FALSE(plan.is_paced());
-    EXPECT_NE(plan.shares.reason.find("by the contention signature measured on 8 hosts, the exchange "
-                                      "takes 374 ms unpaced and 367 ms paced"),
+    EXPECT_NE(plan.shares.reason.find("by the all-to-alls measured on 8 hosts, the exchange takes 374 ms "
+                                      "unpaced and 370 ms paced"),
               std::string::npos)
         << plan.shares.reason;
-    costs.contention = signature(2.2);  // 410 ms, more than 5 % more
+    costs.all_to_all = took(fluid_of_1_kib_s + 0.010, 0.410);  // more than 5 % more
     EXPECT_TRUE(plan_all(with_costs(demo_topology(), costs), 64 * kib).is_paced());
 }
 
-// Buffers that hold everything by headway.toml, and all-to-alls that took ten times as long.
+// A dozen calls without a loss do not say that there is none in a thousand.
+TEST(PlannerMeasured, TimesWithoutLossesDecideNothing) {
+    auto costs = measured_on(demo_topology());
+    costs.all_to_all = took(0.006, 0.370);
+    costs.all_to_all.back().was_lossy = false;
+    const auto plan = plan_all(with_costs(demo_topology(), costs), 64 * kib);
+    EXPECT_TRUE(plan.is_paced());
+    EXPECT_NEAR(plan.unpaced->measured->time_s, 0.370, 1e-12) << "but they are told";
+}
+
+// Buffers that hold everything by headway.toml, and all-to-alls that lost packets all the same.
 TEST(PlannerMeasured, BuffersThatMeasurementsContradictAreNotReliedOn) {
     const Topology topology = with_buffers(64 * kib, 32 * kib);
     auto costs = measured_on(topology);
-    costs.contention = FittedContention{{100, 0}, {1e-5, 8 / 20e6}, 8};
+    costs.all_to_all = {{512, 0.004, 0, false}, {2048, 0.4, 0, true}};
     ASSERT_FALSE(plan_all(topology, kib).is_paced());
     const auto plan = plan_all(with_costs(topology, costs), kib);
     ASSERT_TRUE(plan.is_paced());
+    EXPECT_NEAR(plan.unpaced->measured->time_s, 0.004 + (0.4 - 0.004) / 3, 1e-12) << "on the line between";
     EXPECT_EQ(plan.shares.limit->divisor_thousandths, 4 * divisor_one) << "the trunk's division, no share";
     EXPECT_NE(plan.shares.reason.find("buffers are not relied on"), std::string::npos) << plan.shares.reason;
 }
 
-// Hosts that are spread otherwise cross the trunk otherwise: then the fluid model decides.
-TEST(PlannerMeasured, TheSignatureIsOfHostsSpreadAlike) {
+// Other hosts cross the trunk otherwise, and of other sizes nothing is known.
+TEST(PlannerMeasured, TimesAreOfTheMeasuredHostsAndSizes) {
     auto costs = measured_on(demo_topology());
-    costs.contention = signature(2);
+    costs.all_to_all = took(0.006, 0.741);
     const Topology topology = with_costs(demo_topology(), costs);
-    const auto plan_of = [&](std::uint32_t a, std::uint32_t b) {
+    const auto is_known = [&](std::uint32_t a, std::uint32_t b, std::uint64_t bytes) {
         const HostCounts hosts{{a, b}};
-        return *plan_collective(topology, {}, {hosts, hosts, false}, 64 * kib);
+        return plan_collective(topology, {}, {hosts, hosts, false}, bytes)->unpaced->measured.has_value();
     };
-    EXPECT_TRUE(plan_of(3, 3).unpaced->measured.has_value());
-    EXPECT_TRUE(plan_of(3, 2).unpaced->measured.has_value()) << "as near as five hosts can";
-    EXPECT_FALSE(plan_of(4, 2).unpaced->measured.has_value());
+    EXPECT_TRUE(is_known(4, 4, 64 * kib));
+    EXPECT_FALSE(is_known(4, 3, 64 * kib));
+    EXPECT_FALSE(is_known(4, 4, 64 * kib + 1));
+    EXPECT_FALSE(is_known(4, 4, 1023));
 }
 
 TEST(PlannerMeasured, TimeOutsTakeWhatTheyTakeHere) {
@@ -219,61 +237,42 @@ TEST(PlannerMeasured, TimeOutsTakeWhatTheyTakeHere) {
     EXPECT_NEAR(here.unpaced->high_s - here.unpaced->low_s, here.unpaced->timeouts * 0.005, 1e-9);
 }
 
-/// Seven sources that take 1 ms for each message, C = 300 ms from 2 to 64 KiB.
-FittedManyToOne congested() {
-    FittedManyToOne fitted;
-    fitted.sources.assign(7, {{1e-3, 0}, 20e6 / 8});
-    fitted.regions = {2.0 * kib, 64.0 * kib, 0.3, 1, 1};
-    return fitted;
-}
-
-// To one of 8 hosts: 7 messages over 20 Mbit/s, and 7 ms for the hosts.  The root's port holds
-// all of them as headway.toml says; the measurements say otherwise from 2 KiB on.
-TEST(PlannerMeasured, ManyToOneDecidesOfGathers) {
+// To one of 8 hosts.  The root's port holds everything as headway.toml says; the measurements
+// say otherwise from 16 KiB on: 5 ms as a rule, and 300 ms on average with time-outs.  Paced, 7
+// messages over 20 Mbit/s, and what 1 KiB take beside their links: 2 ms.
+TEST(PlannerMeasured, GathersAreDecidedByMeasuredOnes) {
     const Topology topology = with_buffers(1024 * kib, 1024 * kib);
     auto costs = measured_on(topology);
-    costs.many_to_one = congested();
+    costs.gather = {{1.0 * kib, 7 * 1114 * 8 / 20e6 + 2e-3, 0, false}, {16.0 * kib, 0.3, 0.295, true}};
     const Topology measured = with_costs(topology, costs);
     const auto plan_of = [&](const HostCounts& hosts, double bytes) {
         return *plan_exchange(measured, {}, *make_exchange(Operation::gather, hosts, 0, bytes));
     };
-    const auto congested_gather = plan_of(HostCounts{{4, 4}}, 16.0 * kib);
-    ASSERT_TRUE(congested_gather.paced) << congested_gather.reason;
-    EXPECT_NEAR(congested_gather.unpaced.measured->time_s, 0.3, 1e-12);
-    EXPECT_NEAR(congested_gather.chosen->measured->time_s,
-                7.0 * tcp_wire_bytes(16 * kib) * 8 / 19.8e6 + 7e-3, 1e-6);
-    EXPECT_FALSE(plan_of(HostCounts{{4, 4}}, 1.0 * kib).paced) << "below M1 nothing escalates";
-    EXPECT_FALSE(plan_of(HostCounts{{4, 3}}, 16.0 * kib).unpaced.measured.has_value())
-        << "of fewer senders nothing is known without bursts";
-}
+    const auto lossy = plan_of(HostCounts{{4, 4}}, 16.0 * kib);
+    ASSERT_TRUE(lossy.paced) << lossy.reason;
+    EXPECT_NEAR(lossy.unpaced.measured->time_s, 0.3, 1e-12);
+    EXPECT_NEAR(lossy.chosen->measured->time_s, 7.0 * tcp_wire_bytes(16 * kib) * 8 / 19.8e6 + 2e-3, 1e-6);
+    EXPECT_FALSE(plan_of(HostCounts{{4, 4}}, 1.0 * kib).paced) << "nothing was lost";
 
-// 100 ms by time-outs on average when 64 KiB burst into the port, 200 when 128 do: six senders of
-// 16 KiB, 96 KiB, have 150.  And (4): C_0 + M / beta_0 + 5 C_i = 6 ms + 6.55 ms.
-TEST(PlannerMeasured, TimeOutsOfFewerSendersAreThoseOfTheirBurst) {
-    const Topology topology = with_buffers(1024 * kib, 1024 * kib);
-    auto costs = measured_on(topology);
-    costs.many_to_one = congested();
-    costs.bursts = {{64.0 * kib, 0.1}, {128.0 * kib, 0.2}};
-    const Topology measured = with_costs(topology, costs);
-    const auto time_of = [&](const HostCounts& hosts, double bytes) {
-        return plan_exchange(measured, {}, *make_exchange(Operation::gather, hosts, 0, bytes))
-            ->unpaced.measured->time_s;
-    };
-    EXPECT_NEAR(time_of(HostCounts{{4, 3}}, 16.0 * kib), 0.150 + 6e-3 + 16'384 * 0.4e-6, 1e-9);
-    EXPECT_NEAR(time_of(HostCounts{{2, 0}}, 32.0 * kib), 0.050 + 1e-3 + 32'768 * 0.4e-6, 1e-9)
-        << "half of the least burst, half of its delay";
-    EXPECT_NEAR(time_of(HostCounts{{4, 3}}, 64.0 * kib), 0.200 + 6e-3 + 65'536 * 0.4e-6, 1e-9);
+    // six senders of 16 KiB are as large a burst as seven of 14 043 bytes
+    const auto fewer = plan_of(HostCounts{{4, 3}}, 16.0 * kib).unpaced;
+    const double part = (16.0 * kib * 6 / 7 - kib) / (15.0 * kib);
+    EXPECT_NEAR(fewer.measured->time_s, fewer.low_s + part * 0.295, 1e-9);
 }
 
 // ------------------------------------------------- what headway measure writes
 
 constexpr const char* document = R"({"format": "headway-measure",
     "hosts": [{"name": "a0"}, {"name": "a1"}, {"name": "b0"}, {"name": "b1"}],
-    "messages": {"least_retransmission_timeout_s": 0.204,
-                 "many_to_one": [{"bytes": 4096, "seconds": 0.001, "half_width_s": null, "rounds": 20,
-                                  "retransmissions": 3, "levels": [[0.201, 0.25], [0.401, 0.05]]}]},
-    "models": [{"model": "contention", "n": 4, "alpha": 5e-5, "beta": 8e-9, "gamma": 1.5,
-                "delta_s": 0.001, "M_bytes": null}]})";
+    "messages": {
+        "least_retransmission_timeout_s": 0.204,
+        "all_to_all": [
+            {"hosts": 2, "times": [{"bytes": 1024, "seconds": 1, "half_width_s": 0, "rounds": 8, "retransmissions": 0}]},
+            {"hosts": 4, "times": [{"bytes": 4096, "seconds": 0.003, "half_width_s": 0, "rounds": 8, "retransmissions": 2},
+                                   {"bytes": 1024, "seconds": 0.001, "half_width_s": 0, "rounds": 8, "retransmissions": 0}]}],
+        "many_to_one": [{"bytes": 4096, "seconds": 0.001, "half_width_s": null, "rounds": 20,
+                         "retransmissions": 3, "levels": [[0.201, 0.25], [0.401, 0.05]]}]},
+    "models": []})";
 
 std::string mistake_in(std::string text, const std::string& from, const std::string& to) {
     text.replace(text.find(from), from.size(), to);
@@ -286,11 +285,13 @@ TEST(MeasuredDocument, IsReadForPlans) {
     ASSERT_TRUE(read) << read.error().front().to_string();
     EXPECT_EQ(read->spread, (HostCounts{{2, 2}}));
     EXPECT_EQ(read->rto_s, 0.204);
-    EXPECT_EQ(read->contention->signature.ratio, 1.5);
-    EXPECT_FALSE(read->many_to_one.has_value());
-    ASSERT_EQ(read->bursts.size(), 1U);
-    EXPECT_EQ(read->bursts[0].bytes, 3 * 4096.0);
-    EXPECT_NEAR(read->bursts[0].delay_s, 0.25 * 0.2 + 0.05 * 0.4, 1e-12);
+    ASSERT_EQ(read->all_to_all.size(), 2U) << "of all hosts, by size";
+    EXPECT_EQ(read->all_to_all[0].time_s, 0.001);
+    EXPECT_FALSE(read->all_to_all[0].was_lossy);
+    EXPECT_TRUE(read->all_to_all[1].was_lossy);
+    ASSERT_EQ(read->gather.size(), 1U);
+    EXPECT_NEAR(read->gather[0].delay_s, 0.25 * 0.2 + 0.05 * 0.4, 1e-12);
+    EXPECT_NEAR(read->gather[0].time_s, 0.001 + 0.07, 1e-12);
 }
 
 TEST(MeasuredDocument, MistakesAreTold) {
@@ -299,12 +300,10 @@ TEST(MeasuredDocument, MistakesAreTold) {
     EXPECT_NE(mistake_in(document, "b1", "c1").find("\"c1\""), std::string::npos)
         << mistake_in(document, "b1", "c1");
     EXPECT_NE(mistake_in(document, "0.204", "-1").find("least_retransmission_timeout_s"), std::string::npos);
-    EXPECT_NE(mistake_in(document, "\"gamma\": 1.5", "\"gamma\": 0").find("models: gamma: must be a positive"),
+    EXPECT_NE(mistake_in(document, "0.003", "0").find("messages.all_to_all: seconds: must be a positive"),
               std::string::npos);
     EXPECT_NE(mistake_in(document, "\"messages\"", "\"other\"").find("--network-only"), std::string::npos);
     EXPECT_NE(mistake_in(document, "[[0.201", "[[\"x\"").find("messages.many_to_one: levels[0][0]: must be"),
-              std::string::npos);
-    EXPECT_NE(mistake_in(document, "\"contention\"", "\"magic\"").find("models: model: must be one of"),
               std::string::npos);
 }
 

@@ -26,7 +26,7 @@ void print_prediction(std::string_view name, const Prediction& prediction) {
     print_fact(name, range_text(prediction) + ": " + prediction.reason);
     if (prediction.measured)
         print_fact("", fmt::format("{} by {}", seconds_text(prediction.measured->time_s),
-                                   prediction.measured->model));
+                                   prediction.measured->source));
 }
 
 void print_predictions(const ShownPlan& shown) {

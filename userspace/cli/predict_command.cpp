@@ -83,13 +83,12 @@ struct Question {
     FittedParameters fitted;
 };
 
-/// What is not given is what headway.toml's measurements say.
-FittedParameters completed(FittedParameters fitted, const Topology& topology) {
-    const MeasuredCosts* measured = topology.measured();
-    if (measured == nullptr) return fitted;
-    if (!fitted.contention) fitted.contention = measured->contention;
-    if (!fitted.many_to_one) fitted.many_to_one = measured->many_to_one;
-    return fitted;
+/// Of the given files; models that none of them has are those of headway.toml's measurements,
+/// which may have none.
+FileResult<FittedParameters> load_parameters(const std::vector<std::string>& files, const Config& config) {
+    FittedParameters known;
+    if (config.measured_file) known = load_fitted({*config.measured_file}).value_or(known);
+    return load_fitted(files, std::move(known));
 }
 
 using Points = std::vector<PredictedPoint>;
@@ -207,14 +206,13 @@ ExitStatus PredictCommand::run() const {
     if (!pattern) return ExitStatus::bad_config;
     auto sizes = parse_sizes(options_.bytes);
     if (!sizes) return usage_error(sizes.error());
-    auto fitted = load_fitted(options_.parameters);
+    auto fitted = load_parameters(options_.parameters, pattern->config);
     if (!fitted) {
         report_config_errors(fitted.error());
         return ExitStatus::bad_config;
     }
-    FittedParameters parameters = completed(std::move(*fitted), pattern->config.topology);
     const Question question{std::move(*pattern), options_.pattern.ranks_per_host,
-                            std::move(*sizes), options_.over == "hosts", std::move(parameters)};
+                            std::move(*sizes), options_.over == "hosts", std::move(*fitted)};
     if (const auto good = check(options_, question); !good) return usage_error(good.error());
 
     const SteadyClock clock;

@@ -188,11 +188,10 @@ void read_clusters(TomlReader& top, PrefixesAre prefixes, Config& config,
 }
 
 /// What `headway measure` has written, in a file named from the folder of headway.toml on.
-FileResult<MeasuredCosts> load_measured(const std::string& name, const Config& config) {
-    const auto path = std::filesystem::path(config.file).parent_path() / name;
-    const auto text = read_text_file(path, config_file_max_bytes);
+FileResult<MeasuredCosts> load_measured(const Config& config) {
+    const auto text = read_text_file(*config.measured_file, config_file_max_bytes);
     if (!text) return tl::unexpected(text.error());
-    return read_measured_costs(*text, path.string(), config.topology);
+    return read_measured_costs(*text, *config.measured_file, config.topology);
 }
 
 /// The clusters have been read before.
@@ -201,7 +200,8 @@ void read_network(TomlReader& reader, Config& config) {
     reader.finish();
     // a mistake in the clusters has been told, and the file's hosts would be mistakes, too
     if (!name || config.topology.host_count() == 0) return;
-    auto costs = load_measured(name->value, config);
+    config.measured_file = (std::filesystem::path(config.file).parent_path() / name->value).string();
+    auto costs = load_measured(config);
     if (costs) {
         config.topology.set_measured(std::make_shared<const MeasuredCosts>(std::move(*costs)));
         return;

@@ -62,6 +62,7 @@ struct Config {
     AccessConfig access;
     std::optional<CoordinationConfig> coordination;  ///< none: nobody to agree with
     std::optional<FeedbackBounds> feedback;          ///< none: plans do not learn
+    std::optional<std::string> measured_file;  ///< of [network]; the topology has what plans use of it
     Topology topology;                   ///< what the planner knows
     std::optional<NetworkTree> network;  ///< the same with buffers and delays of hosts; always set
 };

@@ -63,7 +63,7 @@ Json prediction_json(const Prediction& prediction) {
               {"reason", prediction.reason},
               {"measured", nullptr}};
     if (const auto& measured = prediction.measured)
-        json["measured"] = {{"time_s", measured->time_s}, {"model", measured->model}};
+        json["measured"] = {{"time_s", measured->time_s}, {"source", measured->source}, {"was_lossy", measured->was_lossy}};
     return json;
 }
 

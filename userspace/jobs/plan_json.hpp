@@ -30,7 +30,7 @@ namespace headway {
 [[nodiscard]] Json exchange_link_json(const Topology& topology, const Exchange& exchange,
                                       const ExchangeLink& link);
 
-/// {"low_s", "high_s", "timeouts", "reason", "measured": {"time_s", "model"} or null}
+/// {"low_s", "high_s", "timeouts", "reason", "measured": {"time_s", "source", "was_lossy"} or null}
 [[nodiscard]] Json prediction_json(const Prediction& prediction);
 
 }  // namespace headway

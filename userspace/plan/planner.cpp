@@ -27,7 +27,7 @@ ExchangeRates rows_of_groups(const Exchange& exchange, const ExchangeRates& by_c
 }
 
 void set_measured(Prediction& prediction, const MeasuredTimes& times, double time_s) {
-    prediction.measured = Prediction::Measured{time_s, times.model};
+    prediction.measured = Prediction::Measured{time_s, times.source, times.was_lossy};
 }
 
 /// All links may be used, with what measurements say of the same.
@@ -44,7 +44,7 @@ Prediction predict_capped(const Topology& topology, const Exchange& exchange,
     cap_flows(network, exchange, rates);
     Prediction prediction = predict(topology, exchange, network);
     if (const auto times = measured_times(topology, exchange))
-        set_measured(prediction, *times, times->paced_s(prediction.high_s));
+        set_measured(prediction, *times, prediction.high_s + times->overhead_s);
     return prediction;
 }
 
@@ -70,22 +70,22 @@ bool knows_better(const PlanPolicy& policy) {
     return policy.divisor_factor_thousandths > divisor_one;
 }
 
-/// Nothing can be lost unpaced, and nothing that was measured contradicts.
-bool needs_no_pacing(const Prediction& unpaced) {
-    return unpaced.timeouts == 0 && !unpaced.measured;
-}
+/// Whether what was measured decides, instead of the fluid model.
+bool is_known_lossy(const Prediction& unpaced) { return unpaced.measured && unpaced.measured->was_lossy; }
+
+bool needs_no_pacing(const Prediction& unpaced) { return unpaced.timeouts == 0 && !is_known_lossy(unpaced); }
 
 bool cannot_help(const Prediction& paced, const Prediction& unpaced, const PlanPolicy& policy) {
     constexpr double known_to = 1.05;  // of two measured times
     if (knows_better(policy)) return false;
-    if (unpaced.measured) return paced.measured->time_s * known_to >= unpaced.measured->time_s;
+    if (is_known_lossy(unpaced)) return paced.measured->time_s * known_to >= unpaced.measured->time_s;
     return paced.high_s * policy.target_utilisation() * (1 + time_tolerance) >= unpaced.high_s;
 }
 
 std::string why_no_help(const Prediction& paced, const Prediction& unpaced) {
-    if (unpaced.measured) {
+    if (is_known_lossy(unpaced)) {
         return fmt::format("pacing cannot help: by {}, the exchange takes {} unpaced and {} paced",
-                           unpaced.measured->model, seconds_text(unpaced.measured->time_s),
+                           unpaced.measured->source, seconds_text(unpaced.measured->time_s),
                            seconds_text(paced.measured->time_s));
     }
     return fmt::format("pacing cannot help: paced {} at the latest, unpaced {}, its time-outs included",
@@ -94,10 +94,10 @@ std::string why_no_help(const Prediction& paced, const Prediction& unpaced) {
 
 /// What is added to a plan's reason where measurements have decided; else nothing.
 std::string decided_by(const Prediction& paced, const Prediction& unpaced) {
-    if (!unpaced.measured) return "";
+    if (!is_known_lossy(unpaced)) return "";
     return fmt::format("{}; by {}, it takes {} unpaced and {} as planned",
                        unpaced.timeouts == 0 ? ", and buffers are not relied on" : "",
-                       unpaced.measured->model, seconds_text(unpaced.measured->time_s),
+                       unpaced.measured->source, seconds_text(unpaced.measured->time_s),
                        seconds_text(paced.measured->time_s));
 }
 

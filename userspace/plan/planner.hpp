@@ -20,9 +20,9 @@
 //   3. If even that is later than the upper end unpaced, pacing cannot help.  What it leaves
 //      free of the links is not counted for that: an exchange that loses packets does not fill
 //      them either, however long it is.
-//   Where measurements of the network say something of the exchange (planner_measured.hpp),
-//   they decide instead of 3: it is paced if that is faster by more than they are known to,
-//   5 %; also where no buffer should overflow, but then without relying on buffers.
+//   Where measured exchanges of the same kind lost packets (planner_measured.hpp), their time
+//   decides instead of 3: it is paced if that is faster by more than is known, 5 %; also where
+//   no buffer should overflow, but then without relying on buffers.
 //   A fixed divisor (policy) replaces step 2, and a divisor factor above 1, which says
 //   that predictions are too good, steps 2 and 3.  Without a message size any surplus
 //   counts as too much, and step 3 is left out.
@@ -60,10 +60,11 @@ struct Prediction {
     double high_s = 0;           ///< with one on every link that can overflow
     std::uint32_t timeouts = 0;  ///< how many that are
     std::string reason;          ///< what limits, and what can overflow
-    /// What measurements of this network say instead (planner_measured.hpp), and whose.
+    /// What measurements of this network say instead (planner_measured.hpp).
     struct Measured {
         double time_s = 0;
-        std::string model;
+        std::string source;      ///< "the all-to-alls measured on 8 hosts"
+        bool was_lossy = false;  ///< packets were lost, unpaced: then it decides
     };
     std::optional<Measured> measured{};
 };

@@ -3,44 +3,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <span>
 
 #include <fmt/core.h>
 
+#include "base/json_reader.hpp"
 #include "base/json_text.hpp"
 #include "plan/planner.hpp"
+#include "plan/prediction.hpp"
 
 namespace headway {
 namespace {
 
 constexpr std::size_t list_max = 100'000;
-constexpr std::uint64_t processes_max = std::uint64_t{1} << 32;
 
 tl::unexpected<std::string> wrong(std::string what) { return tl::unexpected(std::move(what)); }
-
-/// Members that only tell how good a fit is: of no interest here, but no mistakes either.
-void ignore(JsonReader& in, std::initializer_list<std::string_view> members) {
-    for (const std::string_view member : members) {
-        if (in.has(member)) static_cast<void>(in[member]);
-    }
-}
-
-tl::expected<void, std::string> read_models(const nlohmann::json& models, MeasuredCosts& costs) {
-    for (const nlohmann::json& model : models) {
-        JsonReader in(model);
-        if (in["model"].choice({"contention", "manytoone"}) == 0) {
-            const auto read = read_contention(in);
-            if (!read) return tl::unexpected(read.error());
-            costs.contention = *read;
-        } else {
-            auto read = read_many_to_one(in);
-            if (!read) return tl::unexpected(read.error());
-            costs.many_to_one = std::move(*read);
-        }
-    }
-    return {};
-}
 
 /// The names of the document's "hosts".
 tl::expected<std::vector<std::string>, std::string> read_hosts(const nlohmann::json& document) {
@@ -56,32 +32,69 @@ tl::expected<std::vector<std::string>, std::string> read_hosts(const nlohmann::j
     return names;
 }
 
-/// Of one of "many_to_one": its usual time, and the levels to which some rounds escalated.
-tl::expected<MeasuredBurst, std::string> burst_of(const nlohmann::json& row, std::size_t senders) {
+/// A TIME of the document (measure/measured_document.hpp).  With "levels" its mean is that of
+/// the usual rounds, and some escalated to those; without, of all.
+tl::expected<MeasuredSize, std::string> size_of(const nlohmann::json& row) {
     JsonReader in(row);
-    const double usual_s = in["seconds"].number(Sign::not_negative);
-    MeasuredBurst burst{in["bytes"].number(Sign::positive) * static_cast<double>(senders), 0};
-    const JsonValue levels = in["levels"];
-    for (std::size_t i = 0, n = levels.size(0, list_max); i < n; ++i) {
-        const auto level = levels[i].numbers(2, 2, Sign::not_negative);
-        if (level.size() == 2) burst.delay_s += level[1] * std::max(0.0, level[0] - usual_s);
+    MeasuredSize size{in["bytes"].number(Sign::positive), in["seconds"].number(Sign::positive), 0, false};
+    size.was_lossy = in["retransmissions"].count(0, UINT64_MAX) > 0;
+    for (const std::string_view other : {"half_width_s", "rounds"}) static_cast<void>(in[other]);
+    if (in.has("levels")) {
+        const JsonValue levels = in["levels"];
+        for (std::size_t i = 0, n = levels.size(0, list_max); i < n; ++i) {
+            const auto level = levels[i].numbers(2, 2, Sign::not_negative);
+            if (level.size() == 2) size.delay_s += level[1] * std::max(0.0, level[0] - size.time_s);
+        }
     }
-    ignore(in, {"half_width_s", "rounds", "retransmissions"});
-    if (auto error = in.finish()) return wrong("messages.many_to_one: " + *error);
-    return burst;
+    size.time_s += size.delay_s;
+    if (auto error = in.finish()) return wrong(std::move(*error));
+    return size;
 }
 
-tl::expected<void, std::string> read_bursts(const nlohmann::json& messages, MeasuredCosts& costs) {
-    const auto rows = messages.find("many_to_one");
-    if (rows == messages.end()) return {};
-    if (!rows->is_array()) return wrong("messages.many_to_one: it is no array");
-    for (const nlohmann::json& row : *rows) {
-        const auto burst = burst_of(row, costs.hosts.size() - 1);
-        if (!burst) return tl::unexpected(burst.error());
-        costs.bursts.push_back(*burst);
+tl::expected<std::vector<MeasuredSize>, std::string> read_sizes(const nlohmann::json& rows,
+                                                                std::string_view place) {
+    if (!rows.is_array()) return wrong(fmt::format("{}: it is no array", place));
+    std::vector<MeasuredSize> sizes;
+    for (const nlohmann::json& row : rows) {
+        auto size = size_of(row);
+        if (!size) return wrong(fmt::format("{}: {}", place, size.error()));
+        sizes.push_back(*size);
     }
-    std::sort(costs.bursts.begin(), costs.bursts.end(),
-              [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+    std::sort(sizes.begin(), sizes.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+    return sizes;
+}
+
+/// Those of the document's all-to-alls that all of its hosts took part in.
+tl::expected<void, std::string> read_all_to_alls(const nlohmann::json& messages, MeasuredCosts& costs) {
+    const auto rows = messages.find("all_to_all");
+    if (rows == messages.end()) return {};
+    if (!rows->is_array()) return wrong("messages.all_to_all: it is no array");
+    for (const nlohmann::json& row : *rows) {
+        JsonReader in(row);
+        const std::uint64_t hosts = in["hosts"].count(2, list_max);
+        static_cast<void>(in["times"]);
+        if (auto error = in.finish()) return wrong("messages.all_to_all: " + *error);
+        if (hosts != costs.hosts.size()) continue;
+        auto sizes = read_sizes(row["times"], "messages.all_to_all");
+        if (!sizes) return tl::unexpected(std::move(sizes.error()));
+        costs.all_to_all = std::move(*sizes);
+    }
+    return {};
+}
+
+tl::expected<void, std::string> read_messages(const nlohmann::json& messages, MeasuredCosts& costs) {
+    if (const auto rto = messages.find("least_retransmission_timeout_s");
+        rto != messages.end() && !rto->is_null()) {
+        if (!rto->is_number() || !(rto->get<double>() > 0))
+            return wrong("messages.least_retransmission_timeout_s: it is no positive number");
+        costs.rto_s = rto->get<double>();
+    }
+    if (auto read = read_all_to_alls(messages, costs); !read) return read;
+    if (const auto rows = messages.find("many_to_one"); rows != messages.end()) {
+        auto sizes = read_sizes(*rows, "messages.many_to_one");
+        if (!sizes) return tl::unexpected(std::move(sizes.error()));
+        costs.gather = std::move(*sizes);
+    }
     return {};
 }
 
@@ -93,21 +106,11 @@ tl::expected<MeasuredCosts, std::string> costs_of(const nlohmann::json& document
     const auto messages = document.find("messages");
     if (messages == document.end() || !messages->is_object())
         return wrong("messages: it has none, as with --network-only; measure without that");
-    if (const auto rto = messages->find("least_retransmission_timeout_s");
-        rto != messages->end() && !rto->is_null()) {
-        if (!rto->is_number() || !(rto->get<double>() > 0))
-            return wrong("messages.least_retransmission_timeout_s: it is no positive number");
-        costs.rto_s = rto->get<double>();
-    }
-    if (auto read = read_bursts(*messages, costs); !read) return tl::unexpected(read.error());
-    if (const auto models = document.find("models"); models != document.end()) {
-        if (!models->is_array()) return wrong("models: it is no array");
-        if (auto read = read_models(*models, costs); !read) return wrong("models: " + read.error());
-    }
+    if (auto read = read_messages(*messages, costs); !read) return tl::unexpected(read.error());
     return costs;
 }
 
-std::uint32_t senders_of(const Exchange& exchange) {
+std::uint32_t hosts_of(const Exchange& exchange) {
     std::uint32_t hosts = 0;
     for (const HostGroup& group : exchange.groups) hosts += group.hosts;
     return hosts;
@@ -144,96 +147,70 @@ double gather_bytes(const Exchange& exchange) {
 bool is_spread_as(const Exchange& exchange, const HostCounts& measured) {
     std::vector<double> hosts(measured.per_cluster.size(), 0);
     for (const HostGroup& group : exchange.groups) hosts[group.cluster] += group.hosts;
-    const double scale = static_cast<double>(senders_of(exchange)) / measured.total();
+    const double scale = static_cast<double>(hosts_of(exchange)) / measured.total();
     for (std::size_t c = 0; c < hosts.size(); ++c) {
         if (std::abs(hosts[c] - scale * measured.per_cluster[c]) >= 1) return false;
     }
     return true;
 }
 
-std::optional<MeasuredTimes> alltoall_times(const MeasuredCosts& costs, const Exchange& exchange) {
+/// None: smaller or larger than all that was measured.
+std::optional<MeasuredSize> between(const std::vector<MeasuredSize>& sizes, double bytes) {
+    const auto after = std::find_if(sizes.begin(), sizes.end(),
+                                    [&](const MeasuredSize& size) { return size.bytes >= bytes; });
+    if (after == sizes.end() || (after == sizes.begin() && after->bytes > bytes)) return std::nullopt;
+    if (after->bytes == bytes) return *after;
+    const MeasuredSize& before = *(after - 1);
+    const double part = (bytes - before.bytes) / (after->bytes - before.bytes);
+    return MeasuredSize{bytes, std::lerp(before.time_s, after->time_s, part),
+                        std::lerp(before.delay_s, after->delay_s, part),
+                        before.was_lossy || after->was_lossy};
+}
+
+double fluid_s(const Topology& topology, const Exchange& exchange) {
+    return predict(topology, exchange, make_network(topology, exchange, 1)).low_s;
+}
+
+/// By how much the smallest measured exchange took longer than the fluid model says.
+double overhead_s(const Topology& topology, Exchange exchange, double bytes, const MeasuredSize& least) {
+    for (auto& row : exchange.bytes) {
+        for (double& some : row) some *= least.bytes / bytes;
+    }
+    return std::max(0.0, least.time_s - fluid_s(topology, exchange));
+}
+
+std::optional<MeasuredTimes> alltoall_times(const MeasuredCosts& costs, const Topology& topology,
+                                            const Exchange& exchange) {
     const double bytes = alltoall_bytes(exchange);
-    if (!costs.contention || bytes <= 0 || !is_spread_as(exchange, costs.spread)) return std::nullopt;
-    const FittedContention& fitted = *costs.contention;
-    const std::uint64_t hosts = senders_of(exchange);
-    return MeasuredTimes{
-        fmt::format("the contention signature measured on {} hosts", fitted.processes),
-        alltoall_contended_s(hosts, bytes, fitted.cost, fitted.signature),
-        static_cast<double>(hosts - 1) * fitted.cost.startup_s,
-        alltoall_bound_s(hosts, bytes, fitted.cost)};
+    if (bytes <= 0 || hosts_of(exchange) != costs.hosts.size() || !is_spread_as(exchange, costs.spread))
+        return std::nullopt;
+    const auto size = between(costs.all_to_all, bytes);
+    if (!size) return std::nullopt;
+    return MeasuredTimes{fmt::format("the all-to-alls measured on {} hosts", costs.hosts.size()), size->time_s,
+                         overhead_s(topology, exchange, bytes, costs.all_to_all.front()), size->was_lossy};
 }
 
-/// On the straight line between measured bursts; none at all of no bytes.
-double burst_delay_s(const std::vector<MeasuredBurst>& bursts, double bytes) {
-    MeasuredBurst before;
-    for (const MeasuredBurst& burst : bursts) {
-        if (bytes <= burst.bytes) {
-            const double part = (bytes - before.bytes) / (burst.bytes - before.bytes);
-            return before.delay_s + part * (burst.delay_s - before.delay_s);
-        }
-        before = burst;
-    }
-    return before.delay_s;
-}
-
-std::optional<MeasuredTimes> gather_times(const MeasuredCosts& costs, const Exchange& exchange) {
+std::optional<MeasuredTimes> gather_times(const MeasuredCosts& costs, const Topology& topology,
+                                          const Exchange& exchange) {
     const double bytes = gather_bytes(exchange);
-    if (!costs.many_to_one || bytes <= 0) return std::nullopt;
-    const std::size_t senders = senders_of(exchange) - 1, measured = costs.many_to_one->sources.size();
-    if (senders > measured || (senders < measured && costs.bursts.empty())) return std::nullopt;
-    const auto sources = std::span(costs.many_to_one->sources).first(senders);
-    ManyToOneRegions regions = costs.many_to_one->regions;
-    double delay_s = 0;
-    if (senders < measured) {
-        regions.small_bytes = regions.large_bytes = std::numeric_limits<double>::infinity();
-        delay_s = burst_delay_s(costs.bursts, static_cast<double>(senders) * bytes);
+    if (bytes <= 0 || costs.gather.empty()) return std::nullopt;
+    const double senders = hosts_of(exchange) - 1;
+    const double measured = static_cast<double>(costs.hosts.size() - 1);
+    if (senders > measured) return std::nullopt;
+    // as large a burst of all senders
+    const auto size = between(costs.gather, bytes * senders / measured);
+    if (!size) return std::nullopt;
+    MeasuredTimes times{fmt::format("the gathers measured from {} hosts", measured), size->time_s, 0,
+                        size->was_lossy};
+    if (senders == measured) {
+        times.overhead_s = overhead_s(topology, exchange, bytes, costs.gather.front());
+    } else {
+        times.unpaced_s = fluid_s(topology, exchange) + size->delay_s;
     }
-    const auto time = many_to_one(sources, bytes, regions, ReceiverIdle::ignored);
-    if (!time) return std::nullopt;
-    double startup_s = 0;
-    for (const DelayedPath& source : sources) startup_s += source.host.fixed_s;
-    return MeasuredTimes{fmt::format("the many-to-one measured from {} hosts", measured),
-                         time->time_s + delay_s, startup_s, time->linear_s};
+    return times;
 }
 
 }  // namespace
-
-tl::expected<FittedContention, std::string> read_contention(JsonReader& in) {
-    FittedContention fitted;
-    fitted.processes = in["n"].count(2, processes_max);
-    fitted.cost.startup_s = in["alpha"].number(Sign::not_negative);
-    fitted.cost.per_byte_s = in["beta"].number(Sign::positive);
-    fitted.signature.ratio = in["gamma"].number(Sign::positive);
-    fitted.signature.startup_s = in["delta_s"].number();
-    fitted.signature.threshold_bytes = in["M_bytes"].number_or_infinite(Sign::not_negative);
-    ignore(in, {"gamma_standard_error", "delta_standard_error_s", "error_pct", "good",
-                "saturation", "worst_error_pct"});
-    if (auto error = in.finish()) return tl::unexpected(*error);
-    return fitted;
-}
-
-tl::expected<FittedManyToOne, std::string> read_many_to_one(JsonReader& in) {
-    FittedManyToOne fitted;
-    const JsonValue sources = in["sources"];
-    fitted.sources.resize(sources.size(1, list_max));
-    for (std::size_t i = 0; i < fitted.sources.size(); ++i) {
-        const JsonValue host = sources[i];
-        if (!host.is_object_of({"C", "t"})) break;
-        fitted.sources[i].host.fixed_s = host.member("C").number(Sign::not_negative);
-        fitted.sources[i].host.per_byte_s = host.member("t").number(Sign::not_negative);
-    }
-    const auto rates =
-        in["rates"].numbers(fitted.sources.size(), fitted.sources.size(), Sign::positive);
-    for (std::size_t i = 0; i < rates.size(); ++i) fitted.sources[i].rate_bytes_per_s = rates[i];
-    fitted.regions.small_bytes = in["M1_bytes"].number(Sign::not_negative);
-    fitted.regions.large_bytes = in["M2_bytes"].number(Sign::not_negative);
-    fitted.regions.congested_s = in["C_s"].number(Sign::not_negative);
-    fitted.regions.small_factor = in["delta1"].number(Sign::not_negative);
-    fitted.regions.large_factor = in["delta2"].number(Sign::not_negative);
-    ignore(in, {"congested", "error_pct"});
-    if (auto error = in.finish()) return tl::unexpected(*error);
-    return fitted;
-}
 
 FileResult<MeasuredCosts> read_measured_costs(std::string_view text, std::string_view file,
                                               const Topology& topology) {
@@ -263,15 +240,11 @@ double rto_s(const Topology& topology) {
     return costs == nullptr ? rto_default_s : costs->rto_s.value_or(rto_default_s);
 }
 
-double MeasuredTimes::paced_s(double fluid_s) const {
-    return std::max(fluid_s + startup_s, least_s);
-}
-
 std::optional<MeasuredTimes> measured_times(const Topology& topology, const Exchange& exchange) {
     const MeasuredCosts* costs = topology.measured();
     if (costs == nullptr) return std::nullopt;
-    if (auto times = alltoall_times(*costs, exchange)) return times;
-    return gather_times(*costs, exchange);
+    if (auto times = alltoall_times(*costs, topology, exchange)) return times;
+    return gather_times(*costs, topology, exchange);
 }
 
 }  // namespace headway

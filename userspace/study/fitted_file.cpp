@@ -11,8 +11,55 @@ namespace {
 
 constexpr std::size_t list_max = 100'000;
 constexpr std::size_t heights_max = 20;
+constexpr std::uint64_t processes_max = std::uint64_t{1} << 32;
 
 using Failure = tl::expected<void, std::string>;
+
+/// Of no interest here, but no mistakes either.
+void ignore(JsonReader& in, std::initializer_list<std::string_view> members) {
+    for (const std::string_view member : members) {
+        if (in.has(member)) static_cast<void>(in[member]);
+    }
+}
+
+Failure read_contention(JsonReader& in, FittedParameters& parameters) {
+    FittedContention fitted;
+    fitted.processes = in["n"].count(2, processes_max);
+    fitted.cost.startup_s = in["alpha"].number(Sign::not_negative);
+    fitted.cost.per_byte_s = in["beta"].number(Sign::positive);
+    fitted.signature.ratio = in["gamma"].number(Sign::positive);
+    fitted.signature.startup_s = in["delta_s"].number();
+    fitted.signature.threshold_bytes = in["M_bytes"].number_or_infinite(Sign::not_negative);
+    ignore(in, {"gamma_standard_error", "delta_standard_error_s", "error_pct", "good",
+                "saturation", "worst_error_pct"});
+    if (auto error = in.finish()) return tl::unexpected(*error);
+    parameters.contention = fitted;
+    return {};
+}
+
+Failure read_many_to_one(JsonReader& in, FittedParameters& parameters) {
+    FittedManyToOne fitted;
+    const JsonValue sources = in["sources"];
+    fitted.sources.resize(sources.size(1, list_max));
+    for (std::size_t i = 0; i < fitted.sources.size(); ++i) {
+        const JsonValue host = sources[i];
+        if (!host.is_object_of({"C", "t"})) break;
+        fitted.sources[i].host.fixed_s = host.member("C").number(Sign::not_negative);
+        fitted.sources[i].host.per_byte_s = host.member("t").number(Sign::not_negative);
+    }
+    const auto rates =
+        in["rates"].numbers(fitted.sources.size(), fitted.sources.size(), Sign::positive);
+    for (std::size_t i = 0; i < rates.size(); ++i) fitted.sources[i].rate_bytes_per_s = rates[i];
+    fitted.regions.small_bytes = in["M1_bytes"].number(Sign::not_negative);
+    fitted.regions.large_bytes = in["M2_bytes"].number(Sign::not_negative);
+    fitted.regions.congested_s = in["C_s"].number(Sign::not_negative);
+    fitted.regions.small_factor = in["delta1"].number(Sign::not_negative);
+    fitted.regions.large_factor = in["delta2"].number(Sign::not_negative);
+    ignore(in, {"congested", "error_pct"});
+    if (auto error = in.finish()) return tl::unexpected(*error);
+    parameters.many_to_one = std::move(fitted);
+    return {};
+}
 
 Failure read_plogpt(JsonReader& in, FittedParameters& parameters) {
     const double latency_s = in["L"].number(Sign::not_negative);
@@ -34,21 +81,13 @@ Failure read_plogpt(JsonReader& in, FittedParameters& parameters) {
     return {};
 }
 
-/// Keeps what was read, or gives the mistake on.
-template <class Model>
-Failure keep(tl::expected<Model, std::string> read, std::optional<Model>& model) {
-    if (!read) return tl::unexpected(std::move(read.error()));
-    model = std::move(*read);
-    return {};
-}
-
 Failure read_model(const EvalJson& json, FittedParameters& parameters) {
     JsonReader in(json);
     const std::size_t model = in["model"].choice({"contention", "manytoone", "plogpt"});
-    if (in.has("remarks")) static_cast<void>(in["remarks"]);
+    ignore(in, {"remarks"});
     if (in.has_failed()) return tl::unexpected(*in.finish());
-    if (model == 0) return keep(read_contention(in), parameters.contention);
-    return model == 1 ? keep(read_many_to_one(in), parameters.many_to_one) : read_plogpt(in, parameters);
+    if (model == 0) return read_contention(in, parameters);
+    return model == 1 ? read_many_to_one(in, parameters) : read_plogpt(in, parameters);
 }
 
 /// The models that headway measure has fitted.
@@ -84,8 +123,8 @@ FileResult<void> read_fitted(std::string_view text, std::string_view file,
     return {};
 }
 
-FileResult<FittedParameters> load_fitted(const std::vector<std::string>& files) {
-    FittedParameters parameters;
+FileResult<FittedParameters> load_fitted(const std::vector<std::string>& files,
+                                         FittedParameters parameters) {
     for (const std::string& name : files) {
         const auto text = read_text_file(name, config_file_max_bytes);
         if (!text) return tl::unexpected(text.error());

@@ -23,6 +23,8 @@ namespace headway {
 [[nodiscard]] FileResult<void> read_fitted(std::string_view text, std::string_view file,
                                            FittedParameters& parameters);
 
-[[nodiscard]] FileResult<FittedParameters> load_fitted(const std::vector<std::string>& files);
+/// `known` with what the files have in place of it.
+[[nodiscard]] FileResult<FittedParameters> load_fitted(const std::vector<std::string>& files,
+                                                       FittedParameters known = {});
 
 }  // namespace headway

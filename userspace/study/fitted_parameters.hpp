@@ -2,13 +2,27 @@
 // What was fitted to measurements of a network, for models that need it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
+#include "model/contention.hpp"
+#include "model/many_to_one.hpp"
 #include "model/plogp.hpp"
 #include "model/plogpt_tree.hpp"
-#include "plan/planner_measured.hpp"
 
 namespace headway {
+
+struct FittedContention {
+    ContentionSignature signature;
+    TransmissionCost cost;
+    std::uint64_t processes = 0;  ///< of the measurements
+};
+
+struct FittedManyToOne {
+    std::vector<DelayedPath> sources;  ///< at least one
+    ManyToOneRegions regions;
+};
 
 struct FittedPlogpt {
     PlogptTree tree;
