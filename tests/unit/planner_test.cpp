@@ -289,6 +289,7 @@ TEST(MeasuredDocument, IsReadForPlans) {
     EXPECT_EQ(read->all_to_all[0].time_s, 0.001);
     EXPECT_FALSE(read->all_to_all[0].was_lossy);
     EXPECT_TRUE(read->all_to_all[1].was_lossy);
+    EXPECT_NEAR(read->all_to_all[1].time_s, 0.003 + 0.204 * 3 / 8, 1e-12) << "eight calls do not tell of one in three";
     ASSERT_EQ(read->gather.size(), 1U);
     EXPECT_NEAR(read->gather[0].delay_s, 0.25 * 0.2 + 0.05 * 0.4, 1e-12);
     EXPECT_NEAR(read->gather[0].time_s, 0.001 + 0.07, 1e-12);
@@ -423,8 +424,8 @@ TEST(PlanExchange, AgreesWithTheDivisionOfLinks) {
     }
 }
 
-// Over random topologies and sizes: a chosen plan's upper end is earlier than
-// the unpaced one's, and without buffers nothing overflows.
+// Over random topologies and sizes: a chosen plan's upper end is earlier than the unpaced
+// one's, but for what it leaves free of the links; and without buffers nothing overflows.
 TEST(Planner, ChosenPlansAreEarlierAtTheLatest) {
     std::mt19937 random(5);
     std::uniform_int_distribution<int> hosts(1, 12);
@@ -440,7 +441,7 @@ TEST(Planner, ChosenPlansAreEarlierAtTheLatest) {
         const auto plan = plan_all(topology, 1 + random() % 1'000'000);
         if (!plan.is_paced()) continue;
         ++paced;
-        EXPECT_LT(plan.paced->high_s, plan.unpaced->high_s);
+        EXPECT_LT(plan.paced->high_s * PlanPolicy{}.target_utilisation(), plan.unpaced->high_s);
         EXPECT_EQ(plan.paced->timeouts, 0U) << plan.paced->reason;
     }
     EXPECT_GT(paced, 100);

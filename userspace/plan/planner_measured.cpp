@@ -32,13 +32,16 @@ tl::expected<std::vector<std::string>, std::string> read_hosts(const nlohmann::j
     return names;
 }
 
-/// A TIME of the document (measure/measured_document.hpp).  With "levels" its mean is that of
-/// the usual rounds, and some escalated to those; without, of all.
-tl::expected<MeasuredSize, std::string> size_of(const nlohmann::json& row) {
+/// A TIME of the document (measure/measured_document.hpp).  Its mean is that of the usual
+/// rounds; those that met a time-out are "levels", where there are any.
+tl::expected<MeasuredSize, std::string> size_of(const nlohmann::json& row, double timeout_s) {
+    constexpr double rule_of_three = 3;  // of n cases none: with 95 % confidence not more than 3 / n
+    constexpr std::uint64_t rounds_max = 1'000'000'000;
     JsonReader in(row);
     MeasuredSize size{in["bytes"].number(Sign::positive), in["seconds"].number(Sign::positive), 0, false};
     size.was_lossy = in["retransmissions"].count(0, UINT64_MAX) > 0;
-    for (const std::string_view other : {"half_width_s", "rounds"}) static_cast<void>(in[other]);
+    const auto rounds = static_cast<double>(in["rounds"].count(1, rounds_max));
+    static_cast<void>(in["half_width_s"]);
     if (in.has("levels")) {
         const JsonValue levels = in["levels"];
         for (std::size_t i = 0, n = levels.size(0, list_max); i < n; ++i) {
@@ -46,17 +49,19 @@ tl::expected<MeasuredSize, std::string> size_of(const nlohmann::json& row) {
             if (level.size() == 2) size.delay_s += level[1] * std::max(0.0, level[0] - size.time_s);
         }
     }
+    if (size.was_lossy && size.delay_s == 0) size.delay_s = rule_of_three / rounds * timeout_s;
     size.time_s += size.delay_s;
     if (auto error = in.finish()) return wrong(std::move(*error));
     return size;
 }
 
 tl::expected<std::vector<MeasuredSize>, std::string> read_sizes(const nlohmann::json& rows,
-                                                                std::string_view place) {
+                                                                std::string_view place,
+                                                                double timeout_s) {
     if (!rows.is_array()) return wrong(fmt::format("{}: it is no array", place));
     std::vector<MeasuredSize> sizes;
     for (const nlohmann::json& row : rows) {
-        auto size = size_of(row);
+        auto size = size_of(row, timeout_s);
         if (!size) return wrong(fmt::format("{}: {}", place, size.error()));
         sizes.push_back(*size);
     }
@@ -75,7 +80,8 @@ tl::expected<void, std::string> read_all_to_alls(const nlohmann::json& messages,
         static_cast<void>(in["times"]);
         if (auto error = in.finish()) return wrong("messages.all_to_all: " + *error);
         if (hosts != costs.hosts.size()) continue;
-        auto sizes = read_sizes(row["times"], "messages.all_to_all");
+        auto sizes = read_sizes(row["times"], "messages.all_to_all",
+                                costs.rto_s.value_or(rto_default_s));
         if (!sizes) return tl::unexpected(std::move(sizes.error()));
         costs.all_to_all = std::move(*sizes);
     }
@@ -91,7 +97,7 @@ tl::expected<void, std::string> read_messages(const nlohmann::json& messages, Me
     }
     if (auto read = read_all_to_alls(messages, costs); !read) return read;
     if (const auto rows = messages.find("many_to_one"); rows != messages.end()) {
-        auto sizes = read_sizes(*rows, "messages.many_to_one");
+        auto sizes = read_sizes(*rows, "messages.many_to_one", costs.rto_s.value_or(rto_default_s));
         if (!sizes) return tl::unexpected(std::move(sizes.error()));
         costs.gather = std::move(*sizes);
     }

@@ -14,9 +14,10 @@
 //                the time of the fluid model and the delay of such a burst
 // Between two measured sizes times lie on the straight line, beyond them nothing is said.
 //
-// Times are means over calls, with the time-outs of those that met some.  They decide only
-// where packets were lost: a dozen calls without a loss do not say that there is none in a
-// thousand.
+// Times are means over calls, with the time-outs of those that met some.  Where packets were lost
+// and none of n calls met a time-out, one in n / 3 may (with 95 % confidence less), so that a mean
+// is taken to be longer by 3 / n of a time-out.  Times decide only where packets were lost: a dozen
+// calls without a loss do not say that there is none in a thousand.
 //
 // Paced, an exchange takes what the fluid model says for its rates, and what the smallest
 // measured one took beside what that model says of it: the work of hosts, which pacing leaves.
@@ -40,7 +41,7 @@ namespace headway {
 struct MeasuredSize {
     double bytes = 0;    ///< of each message
     double time_s = 0;   ///< mean over calls, with their time-outs
-    double delay_s = 0;  ///< the part of it that time-outs made
+    double delay_s = 0;  ///< the part of it that time-outs made, or may have
     bool was_lossy = false;
 };
 
