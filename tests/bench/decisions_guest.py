@@ -16,8 +16,8 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[1] / "demo"))
 sys.path.append(str(Path(__file__).resolve().parent))
 from demo_guest import mpirun  # noqa: E402
-from demo_guest.testbed import Testbed, headway_toml  # noqa: E402
-from patterns_guest import WAITING_FRAMES, tell  # noqa: E402
+from demo_guest.testbed import headway_toml  # noqa: E402
+from patterns_guest import set_up, tell  # noqa: E402
 
 MEASURE_S = 1200        # of the guest's time; agents have to be loaded
 
@@ -103,16 +103,12 @@ def run_job(testbed, spec, way, operation):
 
 
 def main():
-    out = Path(os.environ["HW_OUT"])
-    spec = json.loads((out / "spec.json").read_text())
-    Path("/proc/sys/net/core/netdev_max_backlog").write_text(str(WAITING_FRAMES))
-    testbed = Testbed(spec["scene"], out)
-    testbed.up()
+    testbed, spec = set_up()
     measurement = Measurement(testbed)
     tell("start", what="headway measure")
     measurement.run()
-    shutil.copy2(measurement.document, out / "measured.json")
-    shutil.copy2(measurement.config, out / "measured.toml")
+    shutil.copy2(measurement.document, testbed.out / "measured.json")
+    shutil.copy2(measurement.config, testbed.out / "measured.toml")
     plans = Plans(testbed, measurement)
     for operation in spec["operations"]:
         decisions(testbed, operation, spec["sizes"], measurement.config)

@@ -77,12 +77,18 @@ def tell(event, **facts):
     print("@" + json.dumps({"event": event, **facts}), flush=True)
 
 
-def main():
+def set_up():
+    """The network of the scene that the host asks for, and all that it asks."""
     out = Path(os.environ["HW_OUT"])
     spec = json.loads((out / "spec.json").read_text())
     Path("/proc/sys/net/core/netdev_max_backlog").write_text(str(WAITING_FRAMES))
     testbed = Testbed(spec["scene"], out)
     testbed.up()
+    return testbed, spec
+
+
+def main():
+    testbed, spec = set_up()
     for contender, ways in spec["contenders"].items():
         testbed.contender_up(contender)
         for library in spec["libraries"]:

@@ -26,27 +26,36 @@ ExchangeRates rows_of_groups(const Exchange& exchange, const ExchangeRates& by_c
     return rows;
 }
 
-void set_measured(Prediction& prediction, const MeasuredTimes& times, double time_s) {
-    prediction.measured = Prediction::Measured{time_s, times.source, times.was_lossy};
-}
+/// Times of one exchange, with what measurements say of the same.
+class Predictor {
+public:
+    Predictor(const Topology& topology, const Exchange& exchange)
+        : topology_(topology), exchange_(exchange), measured_(measured_times(topology, exchange)) {}
 
-/// All links may be used, with what measurements say of the same.
-Prediction predict_unpaced(const Topology& topology, const Exchange& exchange) {
-    Prediction prediction = predict(topology, exchange, make_network(topology, exchange, 1));
-    if (const auto times = measured_times(topology, exchange))
-        set_measured(prediction, *times, times->unpaced_s);
-    return prediction;
-}
+    /// All links may be used.
+    [[nodiscard]] Prediction unpaced() const {
+        Prediction prediction = predict(topology_, exchange_, make_network(topology_, exchange_, 1));
+        if (measured_) set_measured(prediction, measured_->unpaced_s);
+        return prediction;
+    }
 
-Prediction predict_capped(const Topology& topology, const Exchange& exchange,
-                          const ExchangeRates& rates, double use) {
-    ExchangeNetwork network = make_network(topology, exchange, use);
-    cap_flows(network, exchange, rates);
-    Prediction prediction = predict(topology, exchange, network);
-    if (const auto times = measured_times(topology, exchange))
-        set_measured(prediction, *times, prediction.high_s + times->overhead_s);
-    return prediction;
-}
+    [[nodiscard]] Prediction capped(const ExchangeRates& rates, double use) const {
+        ExchangeNetwork network = make_network(topology_, exchange_, use);
+        cap_flows(network, exchange_, rates);
+        Prediction prediction = predict(topology_, exchange_, network);
+        if (measured_) set_measured(prediction, prediction.high_s + measured_->overhead_s);
+        return prediction;
+    }
+
+private:
+    void set_measured(Prediction& prediction, double time_s) const {
+        prediction.measured = Prediction::Measured{time_s, measured_->source, measured_->was_lossy};
+    }
+
+    const Topology& topology_;
+    const Exchange& exchange_;
+    std::optional<MeasuredTimes> measured_;
+};
 
 /// The least share in thousandths at which nothing overflows; overflow ends as
 /// the share grows.  divisor_one if it does not.
@@ -115,13 +124,17 @@ public:
           policy_(policy),
           pattern_(pattern),
           exchange_(*make_exchange(Operation::alltoall, counted(), 0,
-                                   bytes_between_hosts(pattern, message_bytes))) {}
+                                   bytes_between_hosts(pattern, message_bytes))),
+          predictor_(topology, exchange_) {}
+
+    AllToAllSearch(const AllToAllSearch&) = delete;
+    AllToAllSearch& operator=(const AllToAllSearch&) = delete;
 
     [[nodiscard]] const HostCounts& counted() const {
         return pattern_.siblings_disjoint ? pattern_.communicator : pattern_.job;
     }
 
-    [[nodiscard]] Prediction unpaced() const { return predict_unpaced(topology_, exchange_); }
+    [[nodiscard]] Prediction unpaced() const { return predictor_.unpaced(); }
 
     /// `buffers_hold`: what is known of buffers may be relied on.
     [[nodiscard]] Result<Candidate> best(bool buffers_hold) const {
@@ -145,9 +158,8 @@ private:
         if (!shares) return tl::unexpected(shares.error());
         Candidate candidate{std::move(*shares), {}};
         if (candidate.shares.paced()) {
-            candidate.prediction =
-                predict_capped(topology_, exchange_, rows_of_groups(exchange_, candidate.shares.rates),
-                               policy_.target_utilisation());
+            candidate.prediction = predictor_.capped(rows_of_groups(exchange_, candidate.shares.rates),
+                                                     policy_.target_utilisation());
         }
         return candidate;
     }
@@ -165,6 +177,7 @@ private:
     const PlanPolicy& policy_;
     const AllToAllPattern& pattern_;
     Exchange exchange_;
+    Predictor predictor_;
 };
 
 AllToAllPlan do_not_pace(AllToAllPlan shares, std::string reason) {
@@ -214,7 +227,8 @@ Result<ExchangePlan> plan_exchange(const Topology& topology, const PlanPolicy& p
     const auto tell = [&] {  // least_share() halves divisor_one; three more are outside it
         if (progress) progress(++simulated, std::bit_width(divisor_one) + 3);
     };
-    plan.unpaced = predict_unpaced(topology, exchange);
+    const Predictor predictor(topology, exchange);
+    plan.unpaced = predictor.unpaced();
     tell();
     plan.reason = plan.unpaced.reason;
     const double use = policy.target_utilisation();
@@ -228,7 +242,7 @@ Result<ExchangePlan> plan_exchange(const Topology& topology, const PlanPolicy& p
     };
     const auto predict_at = [&](std::uint32_t thousandths) {
         tell();
-        return predict_capped(topology, exchange, rates_at(thousandths), use);
+        return predictor.capped(rates_at(thousandths), use);
     };
     if (has_zero_rate(rates_at(divisor_one))) {
         return failure("the shares of some hosts are less than 8bit, the slowest rate there is");
