@@ -55,7 +55,7 @@ public:
 
 private:
     struct Delays {
-        explicit Delays(SlowNames& names) : names(names) { names.wait(); }
+        explicit Delays(SlowNames& delayed) : names(delayed) { names.wait(); }
         ~Delays() { names.wait(); }
         SlowNames& names;
     };
