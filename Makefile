@@ -120,6 +120,11 @@ check-slurm: packages ## jobs of a real Slurm on four nodes of a guest, paced (l
 	@$(MAKE) build kernels
 	@tests/vm/vm-run --icount --faster 50 --beside --timeout 3000 -- tests/slurm/guest.sh
 
+.PHONY: deb
+deb: packages ## build Debian packages of the work tree into build/deb (nothing is installed)
+	@tests/lib/install-packages packages-deb.txt
+	@JOBS=$(JOBS) packaging/deb
+
 .PHONY: soak
 soak: packages build kernels ## jobs, kills, inputs and seeds for hours (tests/soak)
 	@tests/soak

@@ -10,7 +10,8 @@
  *	optional spank_headway.so [headway=/usr/local/bin/headway]
  *				  [preload=/usr/local/lib/libheadway-mpi.so]
  *
- * Without preload= processes get nothing.
+ * Without headway= it is the program below the prefix of this build, and without
+ * preload= processes get nothing.
  *
  * Runs the command instead of speaking to the socket itself: whatever goes wrong
  * there, slurmd goes on.
@@ -58,7 +59,7 @@ static const char *argument(int argc, char *argv[], const char *key, const char 
 
 static const char *program(int argc, char *argv[])
 {
-	return argument(argc, argv, "headway=", "/usr/local/bin/headway");
+	return argument(argc, argv, "headway=", HEADWAY_PROGRAM);
 }
 
 static void run(char *const arguments[])

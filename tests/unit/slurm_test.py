@@ -133,7 +133,7 @@ class Slurm(unittest.TestCase):
         (self.folder / "host.c").write_text(HOST)
         cc = shutil.which("cc")
         subprocess.run([cc, "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", plugin,
-                        SLURM / "spank_headway.c"], check=True)
+                        f'-DHEADWAY_PROGRAM="{self.program}"', SLURM / "spank_headway.c"], check=True)
         subprocess.run([cc, "-rdynamic", "-o", host, self.folder / "host.c"], check=True)
         return [host, plugin]
 
@@ -141,12 +141,13 @@ class Slurm(unittest.TestCase):
     def test_plugin_tells_the_same(self):
         plugin = self.plugin()
 
-        def call(function, **more):
+        def call(function, where=f"headway={self.program}", **more):
             self.said.write_text("")
-            subprocess.run([*plugin, function, f"headway={self.program}"], check=True,
-                           env=self.environment(more))
+            subprocess.run([*plugin, function, *where.split()], check=True, env=self.environment(more))
             return self.said.read_text().splitlines()
 
+        self.assertEqual(call("slurm_spank_job_epilog", where=""), ["job end 4711 --user 1000"])
+        self.assertEqual(call("slurm_spank_job_epilog", where="headway=/nowhere/headway"), [])
         self.assertEqual(call("slurm_spank_init"), [])
         self.assertEqual(call("slurm_spank_job_prolog", SLURM_JOB_NODELIST="a[0-3]", PATTERN="alltoall"),
                          ["job start 4711 --lasting --user 1000 --hosts a[0-3] --pattern=alltoall"])

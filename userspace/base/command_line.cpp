@@ -7,6 +7,40 @@
 #include <fmt/core.h>
 
 namespace headway {
+namespace {
+
+/// --help shows the type of such a value as TEXT:{one,another}.
+std::vector<std::string> choices_of(const CLI::Option& option) {
+    const std::string type = option.get_type_name();
+    const auto begin = type.find(":{");
+    const auto end = type.rfind('}');
+    if (begin == std::string::npos || end == std::string::npos) return {};
+    return CLI::detail::split(type.substr(begin + 2, end - begin - 2), ',');
+}
+
+OptionDescription describe_option(const CLI::Option& option) {
+    OptionDescription described;
+    described.description = option.get_description();
+    described.has_value = option.get_items_expected_max() > 0;
+    described.choices = choices_of(option);
+    if (option.get_positional()) described.positional = option.get_name(true);
+    for (const std::string& name : option.get_lnames()) described.names.push_back("--" + name);
+    for (const std::string& name : option.get_snames()) described.names.push_back("-" + name);
+    return described;
+}
+
+VerbDescription describe_app(const CLI::App& app) {
+    VerbDescription described{app.get_name(), app.get_description(), {}, {}};
+    for (const CLI::Option* option : app.get_options()) {
+        described.options.push_back(describe_option(*option));
+    }
+    for (const CLI::App* verb : app.get_subcommands(nullptr)) {
+        described.verbs.push_back(describe_app(*verb));
+    }
+    return described;
+}
+
+}  // namespace
 
 VerbOption VerbOption::required() const {
     option_->required();
@@ -82,6 +116,8 @@ VerbOption Verb::add_flag(const std::string& name, bool& value,
 }
 
 bool Verb::is_chosen() const { return app_->parsed(); }
+
+VerbDescription Verb::describe() const { return describe_app(*app_); }
 
 CommandLine::CommandLine(const std::string& program, const std::string& description,
                          std::string_view version)

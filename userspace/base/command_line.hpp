@@ -47,6 +47,23 @@ private:
     CLI::Option* option_ = nullptr;
 };
 
+/// What --help says of an option.
+struct OptionDescription {
+    std::vector<std::string> names;  ///< with their dashes; of a positional one none
+    std::string positional;          ///< the name of a positional one
+    std::string description;
+    bool has_value = false;
+    std::vector<std::string> choices;  ///< if its value is one of these
+};
+
+/// What --help says of a verb, or of the program as a whole.
+struct VerbDescription {
+    std::string name;
+    std::string description;
+    std::vector<OptionDescription> options;
+    std::vector<VerbDescription> verbs;
+};
+
 /// A handle; CLI11 has the verb, or the program as a whole.
 class Verb {
 public:
@@ -66,6 +83,8 @@ public:
 
     /// After the command line has been read.
     [[nodiscard]] bool is_chosen() const;
+
+    [[nodiscard]] VerbDescription describe() const;
 
 private:
     CLI::App* app_;

@@ -6,6 +6,7 @@
 #include "base/version.hpp"
 #include "cli/check_config_command.hpp"
 #include "cli/compare_command.hpp"
+#include "cli/completion_command.hpp"
 #include "cli/doctor_command.hpp"
 #include "cli/eval_command.hpp"
 #include "cli/fit_command.hpp"
@@ -47,6 +48,7 @@ std::vector<std::unique_ptr<Command>> make_commands(const CommandLine& line) {
     commands.push_back(std::make_unique<TopologyCommand>(line));
     commands.push_back(std::make_unique<RunCommand>(line));
     commands.push_back(std::make_unique<RecordCommand>(line));
+    commands.push_back(std::make_unique<CompletionCommand>(line));
     return commands;
 }
 
