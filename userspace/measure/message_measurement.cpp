@@ -11,7 +11,7 @@ namespace headway {
 namespace {
 
 constexpr std::uint32_t rounds_at_once = 8;
-constexpr std::uint32_t rounds_max = 40;
+constexpr std::uint32_t repetitions_max = 40;
 constexpr std::uint32_t gather_rounds = 20;
 constexpr std::uint64_t large_bytes = 256 << 10;
 constexpr std::uint64_t fan_bytes = 512 << 10;
@@ -68,7 +68,7 @@ private:
 
     /// Rounds of these programs until their mean is known well.  A round's time is the
     /// longest of the programs that count, the first `counted`.
-    Result<SizedTime> repeat(Rounds rounds, std::uint64_t bytes, std::size_t counted, std::uint32_t most = rounds_max) {
+    Result<SizedTime> repeat(Rounds rounds, std::uint64_t bytes, std::size_t counted, std::uint32_t most = repetitions_max) {
         SizedTime time;
         time.bytes = bytes;
         rounds.count = rounds_at_once + 1;
