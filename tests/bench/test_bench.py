@@ -245,7 +245,8 @@ class ScaleTest(unittest.TestCase):
         self.assertEqual(skewed, [64, 256, 64, 256])
 
     def test_a_guest_is_told_of_its_scene_s_jobs(self):
-        spec = scale.guest_spec(scale.SCENES[1], 5, 2)
+        spec = scale.guest_spec(scale.SCENES[1], ["stock", "headway"], 5, 2)
+        self.assertEqual(list(spec["contenders"]), ["stock", "headway"])
         self.assertEqual(spec["scene"]["nodes"], 16)
         self.assertEqual(spec["patterns"], {"alltoall 1024": ("alltoall", 1024, 4), "alltoall 8192": ("alltoall", 8192, 4),
                                             "alltoallv_skewed 8192": ("alltoallv_skewed", 8192, 4)})
@@ -279,6 +280,13 @@ class ScaleTest(unittest.TestCase):
         self.assertEqual(lines[5][4:10], ["stock", "not", "known", "-", "-", "-"])
         self.assertEqual(lines[5][-1], f"{0.3 / self.case.bound_s(1024 * 1024):.2f}")
         self.assertEqual(lines[-1][3:], ["headway", "7.13", "8.50", "9.00", "1.19", "0", "3"])
+
+    def test_the_report_of_a_guest_alone_has_no_table_of_processes(self):
+        job = {"pattern": "alltoall 1024", "way": "headway", "samples_ms": [8], "timeouts": 0,
+               "crossing_bytes": 1024, "drops": {}}
+        lines = list(scale.report({"rows": [], "guest": [scale.guest_row(scale.SCENES[0], job)]}))
+        self.assertEqual(len(lines), 3)
+        self.assertIn("guest machine", lines[0])
 
 
 class FeedbackVerdict(unittest.TestCase):

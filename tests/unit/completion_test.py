@@ -37,7 +37,8 @@ printf '%s\n' "${COMPREPLY[@]}"
 [[ ! $default ]] || compgen -f -- "${!#}" || true
 """
 
-# A shell on a terminal of its own, to which a Tab is sent; what it shows is read.
+# A shell on a terminal of its own, to which a Tab is sent.  It writes to a file what it
+# adds to the offer, and says when it has offered all.
 ZSH = r"""
 zmodload zsh/zpty
 zpty shell zsh -f -i
@@ -45,13 +46,12 @@ say() { zpty -w shell "$1"; }
 say 'PS1=; stty cols 400; fpath=('"$1"' $fpath); autoload -Uz compinit; compinit -u -D'
 say 'zstyle ":completion:*" list-packed no; zstyle ":completion:*:default" list-prompt ""; LISTMAX=10000'
 say 'compadd() { builtin compadd "$@"; local -a got; builtin compadd -O got "$@"; print -rl -- "${got[@]#-}" "${got[@]}" >>'"$2"'; }'
+say 'complete_and_tell() { zle complete-word; print -r -- off''ered; }'
+say 'zle -N complete_and_tell; bindkey "^I" complete_and_tell'
 say 'echo rea''dy'
 zpty -r -m shell line '*ready*'
 zpty -w -n shell "$3"$'\t'
-sleep 1
-zpty -w -n shell $'\x15'
-say 'echo do''ne'
-zpty -r -m shell line '*done*'
+zpty -r -m shell line '*offered*'
 zpty -d shell
 """
 

@@ -68,7 +68,8 @@ private:
 
     /// Rounds of these programs until their mean is known well.  A round's time is the
     /// longest of the programs that count, the first `counted`.
-    Result<SizedTime> repeat(Rounds rounds, std::uint64_t bytes, std::size_t counted, std::uint32_t most = repetitions_max) {
+    Result<SizedTime> repeat(Rounds rounds, std::uint64_t bytes, std::size_t counted,
+                             std::uint32_t most = repetitions_max) {
         SizedTime time;
         time.bytes = bytes;
         rounds.count = rounds_at_once + 1;

@@ -61,10 +61,10 @@ def cases(most_processes):
             for operation, size in EXCHANGES if operation == ALLTOALL or ranks <= most_processes]
 
 
-def guest_spec(scene, repetitions, warmup):
-    """What tests/bench/patterns_guest.py is told of a scene."""
+def guest_spec(scene, ways, repetitions, warmup):
+    """What tests/bench/patterns_guest.py is told of a scene; `ways`: names in GUEST_WAYS."""
     own = [case for case in cases(GUEST_RANKS) if case.scene == scene and case.ranks == GUEST_RANKS]
-    return {"scene": scene.facts(), "contenders": GUEST_WAYS, "libraries": ["ompi"],
+    return {"scene": scene.facts(), "contenders": {way: GUEST_WAYS[way] for way in ways}, "libraries": ["ompi"],
             "patterns": {case.name: (case.operation, case.bytes, case.ranks_per_node) for case in own},
             "repetitions": repetitions, "warmup": warmup}
 
@@ -179,13 +179,18 @@ def guest_line(row):
 
 
 def report(document):
+    if document["rows"]:
+        yield from counted_report(document)
+    if document["guest"]:
+        yield f"{GUEST_RANKS} ranks with Open MPI in a guest machine, at true link speed"
+        yield GUEST_HEAD
+        yield from map(guest_line, document["guest"])
+
+
+def counted_report(document):
     yield "requests, connections and MiB of each rank: counted in processes (most of any rank; mean); -: not run,"
     yield "and requests of the MPI library's own algorithms are not seen"
     yield "model: headway predict's fluid model, at best .. at worst; to bound: of the worst"
     yield HEAD
     yield from map(line, document["rows"])
-    if document["guest"]:
-        yield ""
-        yield f"{GUEST_RANKS} ranks with Open MPI in a guest machine, at true link speed"
-        yield GUEST_HEAD
-        yield from map(guest_line, document["guest"])
+    yield ""
