@@ -138,7 +138,8 @@ send_all() {
 
 # send_held "COUNT [PORT] [BYTES]"...: flows as for send, all queued before the
 # second frame may leave, so that no sender has to keep up: the class $held (1:10)
-# crawls meanwhile.  COUNT is what a socket holds, 80 at most.
+# crawls meanwhile.  COUNT is what a socket holds, 80 at most.  The command
+# $before_release is run when all are queued.
 send_held() {
 	local class=${held:-1:10} rate flow wanted
 	rate=$(shown rate "$(class_shown "$class")")
@@ -150,6 +151,7 @@ send_held() {
 		send $flow
 		wanted=$((wanted + ${flow%% *}))
 	done
+	${before_release:-:}
 	tc class change dev w0 classid "$class" gap rate "$rate"
 	wait_sent "$wanted"
 }

@@ -141,6 +141,10 @@ Result<void> BpfPhaseMaps::open(const std::vector<PhaseTrunk>& trunks, const cha
     resize("own_classes", std::size_t{HEADWAY_PHASE_JOBS} * trunk_count_);
     resize("trunks_v4", count_prefixes(trunks, IpFamily::v4));
     resize("trunks_v6", count_prefixes(trunks, IpFamily::v6));
+    bpf_program* other = nullptr;  // tests have some; each takes the verifier's time
+    bpf_object__for_each_program(other, object_.get()) {
+        bpf_program__set_autoload(other, std::strcmp(bpf_program__name(other), program) == 0);
+    }
     if (const int error = bpf_object__load(object_.get()); error != 0) {
         return bpf_failure(-error, "loading the classifier");
     }

@@ -210,56 +210,62 @@ static __always_inline __u32 user_of(const struct headway_phase_config *c,
 	return c->uid[INDEX(whose - USER_OF(0), HEADWAY_PHASE_JOBS)];
 }
 
-/* What a phase of a job, which has it, means for the trunk. */
-static __always_inline const struct headway_phase_rate *
-rate_of(const struct headway_phase_config *c, __u32 job, __u32 phase, __u32 trunk)
+/* Where in `rates` is what a phase of a job means for the trunk; never 0, for no phase is. */
+static __always_inline __u32 rate_index(const struct headway_phase_config *c, __u32 job,
+					__u32 phase, __u32 trunk)
 {
-	__u32 index = (job * HEADWAY_PHASES + phase) * c->trunk_count + trunk;
-
-	return bpf_map_lookup_elem(&rates, &index);
+	return (job * HEADWAY_PHASES + phase) * c->trunk_count + trunk;
 }
 
 /*
- * The entry of the phase that limits the trunk most, of those that count for
- * @whose packets; 0 if there is none.
+ * Index in `rates` of the phase that limits the trunk most, of those that count for
+ * @whose packets and that the processes from @first on are in; 0 if there is none.
  *
  * The verifier follows the loop to its end only for who has CAP_PERFMON, for it
  * need not try what a processor might guess then.  bpf_loop() would do without,
- * but a packet would cost up to 1.9 times as much with 16 processes, 2.3 with 64
- * (make bench-phase).
+ * but a packet would cost about twice as much with 16 or 64 processes.
  *
- * A function of its own is verified once, not for each of its callers.  And
- * because slots is never NULL within the loop, the verifier need not follow each
- * turn with it and without.  Together that is a sixth of the instructions to
- * verify, and headwayd waits for them whenever it starts.
+ * headwayd waits for the verifier whenever it starts.  A function of its own is
+ * verified once, not for each of its calls: so the verifier follows TURNS turns
+ * instead of those of all processes, a fifth of the instructions, while a packet
+ * costs 6 to 15 % more (make bench-phase).  And because slots is never NULL within
+ * the loop, it need not follow each turn with it and without.
  */
-__noinline __u32 strictest(__u32 trunk, __u32 whose)
+#define TURNS	32
+
+__noinline __u32 strictest_of_some(__u32 first, __u32 trunk, __u32 whose)
 {
 	const struct headway_phase_slots *slots, *found;
 	const struct headway_phase_config *c;
 	const struct headway_phase_rate *rate;
-	const __u32 first = 0;
-	__u32 i, slots_job, uid = 0, chosen = 0;
+	const struct headway_phase_process *process;
+	__u32 turn, left, slots_job, uid = 0, chosen = 0;
+	const __u32 only = 0;
 	__u64 least = ~0ULL;
 	int by_user;
 
 	trunk = INDEX(trunk, HEADWAY_PHASE_TRUNKS);
-	c = bpf_map_lookup_elem(&config, &first);
+	/* TURNS processes from there on are always within the array */
+	first = INDEX(first / TURNS, HEADWAY_PHASE_PROCESSES / TURNS) * TURNS;
+	c = bpf_map_lookup_elem(&config, &only);
 	if (!c)
 		return 0;
 	/* mostly there is nothing to tell apart by the user */
 	by_user = whose >= NO_JOB && c->has_users;
 	if (by_user)
 		uid = user_of(c, whose);
-	/* a job with processes has slots; without processes the loop has no turn */
-	slots_job = INDEX(c->process[0].job, HEADWAY_PHASE_JOBS);
+	process = &c->process[first];
+	left = c->process_count;
+	left = left > first ? left - first : 0;
+	/* a job with processes has slots */
+	slots_job = INDEX(process->job, HEADWAY_PHASE_JOBS);
 	slots = slots_of(slots_job);
 	if (!slots)
 		return 0;
-	for (i = 0; i < HEADWAY_PHASE_PROCESSES && i < c->process_count; i++) {
-		__u32 job = INDEX(c->process[i].job, HEADWAY_PHASE_JOBS);
-		__u32 slot = INDEX(c->process[i].slot, HEADWAY_PHASE_SLOTS);
-		__u32 phase;
+	for (turn = 0; turn < TURNS && turn < left; turn++) {
+		__u32 job = INDEX(process[turn].job, HEADWAY_PHASE_JOBS);
+		__u32 slot = INDEX(process[turn].slot, HEADWAY_PHASE_SLOTS);
+		__u32 phase, index;
 
 		if (whose < NO_JOB && job != whose)
 			continue;
@@ -276,13 +282,34 @@ __noinline __u32 strictest(__u32 trunk, __u32 whose)
 		phase = *(const volatile __u32 *)&slots->phase[slot];
 		if (!phase || phase >= c->phase_count[job])
 			continue;
-		rate = rate_of(c, job, phase, trunk);
+		index = rate_index(c, job, phase, trunk);
+		rate = bpf_map_lookup_elem(&rates, &index);
 		if (rate && rate->bytes_per_s < least) {
 			least = rate->bytes_per_s;
-			chosen = rate->entry;
+			chosen = index;
 		}
 	}
 	return chosen;
+}
+
+/* The entry of the strictest phase of all processes that count for @whose packets; or 0. */
+static __always_inline __u32 strictest(const struct headway_phase_config *c, __u32 trunk,
+				       __u32 whose)
+{
+	__u64 least = ~0ULL;
+	__u32 first, entry = 0;
+
+	for (first = 0; first < HEADWAY_PHASE_PROCESSES && first < c->process_count; first += TURNS) {
+		__u32 index = strictest_of_some(first, trunk, whose);
+		const struct headway_phase_rate *rate;
+
+		rate = index ? bpf_map_lookup_elem(&rates, &index) : NULL;
+		if (rate && rate->bytes_per_s < least) {
+			least = rate->bytes_per_s;
+			entry = rate->entry;
+		}
+	}
+	return entry;
 }
 
 /* Whose packet it is; NO_JOB: nobody's, or that is not known. */
@@ -417,13 +444,13 @@ static __always_inline __u32 class_of(struct __sk_buff *skb)
 		whose = owner_of(skb, c);
 	job = whose > NO_JOB ? whose - USER_OF(0) : whose;
 	own = own_class(c, job, trunk);
-	entry = strictest(trunk, own ? whose : NO_JOB);
+	entry = strictest(c, trunk, own ? whose : NO_JOB);
 	if (c->process_count)
 		entry = entry_of_socket(skb, entry);
 	/* the strictest of root's is one rate for all: it holds in one class only */
 	minor = own && entry ? own : c->shared_minor[trunk];
 	if (!entry && own)
-		entry = strictest(trunk, NO_JOB);
+		entry = strictest(c, trunk, NO_JOB);
 	if (!entry && c->leaves_rest)
 		return 0;
 	skb->tc_index = entry;
