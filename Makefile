@@ -125,6 +125,10 @@ deb: packages ## build Debian packages of the work tree into build/deb (nothing 
 	@tests/lib/install-packages packages-deb.txt
 	@JOBS=$(JOBS) packaging/deb
 
+.PHONY: html
+html: packages ## the documentation as a site, build/html/index.html
+	@Documentation/site/build
+
 .PHONY: soak
 soak: packages build kernels ## jobs, kills, inputs and seeds for hours (tests/soak)
 	@tests/soak

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sphinx's configuration of the documentation's site; Documentation/site/build runs it on a copy."""
+
+project = "Headway"
+author = "The Headway authors"
+copyright = author  # pylint: disable=redefined-builtin
+extensions = ["myst_parser"]
+exclude_patterns = ["site", "man/*.html"]
+html_theme = "furo"
+html_title = "Headway"
+html_copy_source = False
+html_show_sphinx = False
+# Documents name C, TOML and shell; what is not said to be code of a language is none.
+highlight_language = "none"
+# A document's own headings are targets, as in reproduction.md.
+myst_heading_anchors = 3
