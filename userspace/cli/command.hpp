@@ -5,12 +5,25 @@
 // command line has been read.  main.cpp has the list.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <sstream>
 #include <string>
+#include <string_view>
 
 #include "base/command_line.hpp"
+#include "base/error.hpp"
 #include "base/exit_status.hpp"
 
 namespace headway {
+
+/// Says on standard error why a verb ends with that status, each line below its name.
+inline ExitStatus tell(std::string_view verb, const Error& error, ExitStatus status) {
+    std::istringstream lines(error.message);
+    for (std::string line; std::getline(lines, line);) fmt::print(stderr, "headway {}: {}\n", verb, line);
+    return status;
+}
 
 class Command {
 public:

@@ -19,9 +19,10 @@ namespace {
 
 constexpr std::size_t file_max_bytes = 64 << 20;
 
-ExitStatus usage_error(std::string_view message) {
-    fmt::print(stderr, "headway fit: {}\n", message);
-    return ExitStatus::bad_config;
+constexpr const char* verb_name = "fit";
+
+ExitStatus usage_error(std::string message) {
+    return tell(verb_name, {std::move(message)}, ExitStatus::bad_config);
 }
 
 Result<std::string> read_file(const std::string& name) {
@@ -152,7 +153,7 @@ void print_text(const FitReport& report) {
 }  // namespace
 
 FitCommand::FitCommand(const CommandLine& line)
-    : Command(line, "fit", "find a model's parameters in measurements") {
+    : Command(line, verb_name, "find a model's parameters in measurements") {
     const Verb& fit = verb();
     fit.add_option("model", options_.model, "contention, manytoone or plogpt").required();
     fit.add_option("file", options_.file, "measurements, CSV or JSON").required();
@@ -189,10 +190,7 @@ ExitStatus FitCommand::run() const {
         std::ofstream file(options.svg, std::ios::binary);
         file << chart_svg(report->chart);
         file.close();
-        if (!file) {
-            fmt::print(stderr, "headway fit: cannot write {}\n", options.svg);
-            return ExitStatus::failure;
-        }
+        if (!file) return tell(verb_name, {"cannot write " + options.svg}, ExitStatus::failure);
     }
     infinite_to_null(report->found);
     if (options.json) {

@@ -17,11 +17,6 @@ namespace {
 
 constexpr const char* verb_name = "plan";
 
-ExitStatus tell(const Error& error, ExitStatus status) {
-    fmt::print(stderr, "headway plan: {}\n", error.message);
-    return status;
-}
-
 /// Hosts of a cluster are alike, but for the root; of a matrix all differ.
 std::vector<std::string> different_hosts(const ChosenPattern& pattern) {
     std::vector<std::string> names;
@@ -117,21 +112,21 @@ ExitStatus PlanCommand::run() const {
     const auto pattern = choose_pattern(verb_name, options_.pattern);
     if (!pattern) return ExitStatus::bad_config;
     const auto bytes = message_size(options_);
-    if (!bytes) return tell(bytes.error(), ExitStatus::bad_config);
+    if (!bytes) return tell(verb_name, bytes.error(), ExitStatus::bad_config);
     if (const auto good = check(*pattern, options_); !good) {
-        return tell(good.error(), ExitStatus::bad_config);
+        return tell(verb_name, good.error(), ExitStatus::bad_config);
     }
     const auto nodes = chosen_nodes(*pattern, options_);
-    if (!nodes) return tell(nodes.error(), ExitStatus::bad_config);
+    if (!nodes) return tell(verb_name, nodes.error(), ExitStatus::bad_config);
 
     const std::uint32_t ranks = options_.pattern.ranks_per_host;
     const SteadyClock clock;
     Progress progress(std::cerr, clock, is_terminal_stderr(), "planning");
     const auto shown = show_plan(*pattern, ranks, *bytes, *nodes);
-    if (!shown) return tell(shown.error(), ExitStatus::failure);
+    if (!shown) return tell(verb_name, shown.error(), ExitStatus::failure);
     if (!options_.rules.empty()) {
         const auto written = write_rules(*pattern, options_, *bytes, progress);
-        if (!written) return tell(written.error(), ExitStatus::failure);
+        if (!written) return tell(verb_name, written.error(), ExitStatus::failure);
         if (!*written) return ExitStatus::failure;
     }
     if (options_.tc) print_plan_tc(*shown, pattern->config);

@@ -22,11 +22,6 @@ constexpr const char* verb_name = "predict";
 constexpr std::size_t sizes_max = 200;
 constexpr const char* default_bytes = "64KiB";
 
-ExitStatus usage_error(const Error& error) {
-    fmt::print(stderr, "headway predict: {}\n", error.message);
-    return ExitStatus::bad_config;
-}
-
 /// "1KiB..1MiB": both ends, and every power of two between.
 Result<void> append_range(std::vector<std::uint64_t>& sizes, std::string_view from,
                           std::string_view to) {
@@ -205,7 +200,7 @@ ExitStatus PredictCommand::run() const {
     auto pattern = choose_pattern(verb_name, options_.pattern);
     if (!pattern) return ExitStatus::bad_config;
     auto sizes = parse_sizes(options_.bytes);
-    if (!sizes) return usage_error(sizes.error());
+    if (!sizes) return tell(verb_name, sizes.error(), ExitStatus::bad_config);
     auto fitted = load_parameters(options_.parameters, pattern->config);
     if (!fitted) {
         report_config_errors(fitted.error());
@@ -213,7 +208,7 @@ ExitStatus PredictCommand::run() const {
     }
     const Question question{std::move(*pattern), options_.pattern.ranks_per_host,
                             std::move(*sizes), options_.over == "hosts", std::move(*fitted)};
-    if (const auto good = check(options_, question); !good) return usage_error(good.error());
+    if (const auto good = check(options_, question); !good) return tell(verb_name, good.error(), ExitStatus::bad_config);
 
     const SteadyClock clock;
     Progress progress(std::cerr, clock, is_terminal_stderr(), "predicting");
@@ -230,7 +225,7 @@ ExitStatus PredictCommand::run() const {
                                            : predict_operation(question, progress);
     }
     progress.erase();
-    if (!points) return usage_error(points.error());
+    if (!points) return tell(verb_name, points.error(), ExitStatus::bad_config);
     const std::string_view what =
         options_.program.empty() ? question.pattern.name() : std::string_view("program");
     if (!options_.svg.empty() &&

@@ -12,6 +12,8 @@
 namespace headway {
 namespace {
 
+constexpr const char* verb_name = "status";
+
 std::string rate_text(const Json& entry, const char* key) {
     if (!entry.contains(key)) return "-";
     const Json& rate = entry[key];
@@ -202,15 +204,10 @@ void print_text(const Json& status) {
     if (status.contains("phase") && status["phase"].is_object()) print_latency(status, "phase");
 }
 
-ExitStatus fail(const Error& error) {
-    fmt::print(stderr, "headway status: {}\n", error.message);
-    return ExitStatus::failure;
-}
-
 }  // namespace
 
 StatusCommand::StatusCommand(const CommandLine& line)
-    : Command(line, "status", "show what the running headwayd does") {
+    : Command(line, verb_name, "show what the running headwayd does") {
     options_.control.add_to(verb());
     verb().add_flag("--json", options_.json, "print JSON");
 }
@@ -220,15 +217,15 @@ ExitStatus StatusCommand::run() const {
     const auto socket = options.control.path();
     if (!socket) return socket.error();
     auto client = ControlClient::connect(*socket);
-    if (!client) return fail(client.error());
+    if (!client) return tell(verb_name, client.error(), ExitStatus::failure);
     const auto status = client->request("status");
-    if (!status) return fail(status.error());
+    if (!status) return tell(verb_name, status.error(), ExitStatus::failure);
     if (options.json) {
         fmt::print("{}\n", json_text(*status, 2));
     } else if (is_complete(*status)) {
         print_text(*status);
     } else {
-        return fail({"headwayd's answer is incomplete; is it of another version?"});
+        return tell(verb_name, {"headwayd's answer is incomplete; is it of another version?"}, ExitStatus::failure);
     }
     return ExitStatus::ok;
 }

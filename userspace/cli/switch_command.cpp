@@ -11,11 +11,6 @@ namespace {
 
 const char* name_of(SwitchCommand::To to) { return to == SwitchCommand::To::off ? "off" : "on"; }
 
-ExitStatus fail(const char* name, const std::string& why) {
-    fmt::print(stderr, "headway {}: {}\n", name, why);
-    return ExitStatus::failure;
-}
-
 }  // namespace
 
 SwitchCommand::SwitchCommand(const CommandLine& line, To to)
@@ -32,16 +27,16 @@ ExitStatus SwitchCommand::run() const {
     const auto socket = control_.path();
     if (!socket) return socket.error();
     auto client = ControlClient::connect(*socket);
-    if (!client) return fail(name, client.error().message);
+    if (!client) return tell(name, client.error(), ExitStatus::failure);
     const auto answer = client->request(name);
-    if (!answer) return fail(name, answer.error().message);
+    if (!answer) return tell(name, answer.error(), ExitStatus::failure);
     if (json_) fmt::print("{}\n", json_text(*answer, 2));
     else fmt::print("pacing is {}\n", name);
     if (!answer->value("kept", true)) {
-        return fail(name, "a restart of headwayd will forget this: " + answer->value("not_kept", ""));
+        return tell(name, {"a restart of headwayd will forget this: " + answer->value("not_kept", "")}, ExitStatus::failure);
     }
     if (answer->value("in_step", true)) return ExitStatus::ok;
-    return fail(name, "the kernel is not as wanted yet; headwayd is trying again");
+    return tell(name, {"the kernel is not as wanted yet; headwayd is trying again"}, ExitStatus::failure);
 }
 
 }  // namespace headway

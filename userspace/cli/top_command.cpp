@@ -12,6 +12,8 @@
 namespace headway {
 namespace {
 
+constexpr const char* verb_name = "top";
+
 Result<TopSample> take_sample(ControlClient& client) {
     auto status = client.request("status");
     if (!status) return tl::unexpected(status.error());
@@ -21,11 +23,6 @@ Result<TopSample> take_sample(ControlClient& client) {
     auto gaps = read_gap_counters(interface);
     return TopSample{std::move(*status), read_tcp_counters(), gaps ? *gaps : std::nullopt,
                      std::chrono::steady_clock::now().time_since_epoch()};
-}
-
-ExitStatus fail(const Error& error) {
-    fmt::print(stderr, "headway top: {}\n", error.message);
-    return ExitStatus::failure;
 }
 
 /// False if nobody reads it any more.
@@ -42,7 +39,7 @@ bool print_frame(const Json& frame, bool as_json, bool is_first) {
 }  // namespace
 
 TopCommand::TopCommand(const CommandLine& line)
-    : Command(line, "top", "watch what the running headwayd and the kernel do") {
+    : Command(line, verb_name, "watch what the running headwayd and the kernel do") {
     control_.add_to(verb());
     verb()
         .add_option("--interval", interval_s_, "seconds from frame to frame")
@@ -61,9 +58,9 @@ ExitStatus TopCommand::run() const {
     const auto socket = control_.path();
     if (!socket) return socket.error();
     auto client = ControlClient::connect(*socket);
-    if (!client) return fail(client.error());
+    if (!client) return tell(verb_name, client.error(), ExitStatus::failure);
     auto first = take_sample(*client);
-    if (!first) return fail(first.error());
+    if (!first) return tell(verb_name, first.error(), ExitStatus::failure);
     const bool is_live = !once_ && count_ == 0 && !json_ && Terminal::is_there();
     return is_live ? show_on_terminal(*client, std::move(*first))
                    : print_frames(*client, std::move(*first));
@@ -74,7 +71,7 @@ ExitStatus TopCommand::print_frames(ControlClient& client, TopSample before) con
     for (std::uint64_t number = 1; last == 0 || number <= last; ++number) {
         std::this_thread::sleep_for(interval());
         auto now = take_sample(client);
-        if (!now) return fail(now.error());
+        if (!now) return tell(verb_name, now.error(), ExitStatus::failure);
         if (!print_frame(top_frame(before, *now), json_, number == 1)) return ExitStatus::failure;
         before = std::move(*now);
     }
@@ -101,7 +98,7 @@ ExitStatus TopCommand::show_on_terminal(ControlClient& client, TopSample before)
             before = std::move(*now);
         }
     }
-    return fail(*error);
+    return tell(verb_name, *error, ExitStatus::failure);
 }
 
 }  // namespace headway

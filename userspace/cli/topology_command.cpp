@@ -19,6 +19,7 @@
 namespace headway {
 namespace {
 
+constexpr const char* verb_name = "topology";
 using Json = nlohmann::json;
 
 enum class Format { toml, slurm, simgrid };
@@ -37,11 +38,6 @@ struct Context {
     const TopologyOptions& options;
     SlurmOptions slurm;
 };
-
-ExitStatus usage_error(const std::string& message) {
-    fmt::print(stderr, "headway topology: {}\n", message);
-    return ExitStatus::bad_config;
-}
 
 /// By its option, or else by the end of the file's name.
 std::optional<Format> format_of(const TopologyOptions& options, const std::string& file) {
@@ -137,8 +133,7 @@ ExitStatus write_output(const TopologyOptions& options, const std::string& text)
     file << text;
     file.close();
     if (file) return ExitStatus::ok;
-    fmt::print(stderr, "headway topology: {} cannot be written\n", options.output);
-    return ExitStatus::failure;
+    return tell(verb_name, {options.output + " cannot be written"}, ExitStatus::failure);
 }
 
 Result<WrittenTopology> converted(const Context& context, const Input& input) {
@@ -158,12 +153,9 @@ ExitStatus convert_file(const Context& context) {
         return ExitStatus::bad_config;
     }
     const auto written = converted(context, *input);
-    if (!written) {
-        fmt::print(stderr, "headway topology: {}\n", written.error().message);
-        return ExitStatus::failure;
-    }
+    if (!written) return tell(verb_name, written.error(), ExitStatus::failure);
     for (const std::string& loss : written->losses) {
-        fmt::print(stderr, "headway topology: {}\n", loss);
+        fmt::print(stderr, "headway {}: {}\n", verb_name, loss);
     }
     return write_output(context.options, written->text);
 }
@@ -171,7 +163,7 @@ ExitStatus convert_file(const Context& context) {
 }  // namespace
 
 TopologyCommand::TopologyCommand(const CommandLine& line)
-    : Command(line, "topology", "check, draw and convert descriptions of networks"),
+    : Command(line, verb_name, "check, draw and convert descriptions of networks"),
       check_(verb().add_verb("check", "tell every mistake in a file")),
       draw_(verb().add_verb("draw", "draw a network and what limits an all-to-all")),
       convert_(verb().add_verb("convert", "say a network in another format")) {
@@ -211,12 +203,12 @@ ExitStatus TopologyCommand::run() const {
     if (!options.link_speed_unit.empty()) {
         const auto unit = parse_rate("1" + options.link_speed_unit);
         const auto number = parse_rate(options.link_speed_unit);
-        if (!number && !unit) return usage_error("--link-speed-unit: " + number.error().message);
+        if (!number && !unit) return tell(verb_name, number.error().within("--link-speed-unit"), ExitStatus::bad_config);
         context.slurm.link_speed_unit = number ? *number : *unit;
     }
     if (!options.default_rate.empty()) {
         const auto rate = parse_rate(options.default_rate);
-        if (!rate) return usage_error("--default-rate: " + rate.error().message);
+        if (!rate) return tell(verb_name, rate.error().within("--default-rate"), ExitStatus::bad_config);
         context.slurm.default_rate = *rate;
     }
     if (check_.is_chosen()) return check_files(context);
