@@ -14,3 +14,15 @@ html_show_sphinx = False
 highlight_language = "none"
 # A document's own headings are targets, as in reproduction.md.
 myst_heading_anchors = 3
+html_static_path = ["static"]
+html_css_files = ["headway.css"]
+html_js_files = ["theme.js"]
+
+
+def without_module(_app, _page, _template, context, _doctree):
+    """Debian's furo.js imports another file, which browsers refuse to a script of its kind."""
+    context["script_files"] = [file for file in context["script_files"] if "furo.js" not in str(file)]
+
+
+def setup(app):
+    app.connect("html-page-context", without_module, priority=900)
