@@ -162,7 +162,7 @@ dkms-uninstall: ## take the module out of DKMS again
 	@DKMSFLAGS="$(DKMSFLAGS)" packaging/dkms/package remove
 
 .PHONY: style
-style: ## checkpatch, SPDX lines, man pages
+style: ## checkpatch, SPDX lines, man pages, the site
 	@tests/style
 
 .PHONY: clean

@@ -5,7 +5,7 @@ project = "Headway"
 author = "The Headway authors"
 copyright = author  # pylint: disable=redefined-builtin
 extensions = ["myst_parser"]
-exclude_patterns = ["site", "man/*.html"]
+exclude_patterns = ["man/*.html"]
 html_theme = "furo"
 html_title = "Headway"
 html_copy_source = False

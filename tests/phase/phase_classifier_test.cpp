@@ -448,12 +448,21 @@ std::uint32_t run_ns(const BpfPhaseMaps& maps) {
     return options.duration;
 }
 
+/// How many instructions the kernel's verifier has followed, for which headwayd waited.
+std::uint32_t verified_instructions(const BpfPhaseMaps& maps) {
+    bpf_prog_info info{};
+    std::uint32_t info_bytes = sizeof(info);
+    EXPECT_EQ(bpf_obj_get_info_by_fd(maps.program().fd, &info, &info_bytes), 0);
+    return info.verified_insns;
+}
+
 /// What a packet costs, for tests/bench/phase: virtual nanoseconds are
 /// instructions.  Nothing is asserted: where time is real, it is the host's.
 TEST_F(Classifier, Cost) {
     auto nothing = BpfPhaseMaps::load({PhaseTrunk{}}, {object_, "phase_nothing"});
     ASSERT_TRUE(nothing) << nothing.error().message;
     const std::uint32_t empty_ns = run_ns(**nothing);
+    std::printf("{\"verified_instructions\":%u}\n", verified_instructions(*maps_));
     (void)add_phase(*maps_, 0, std::vector<PhaseRate>{{}, {2000, 2}});
     const auto measure = [&](const char* state, std::uint32_t processes) {
         std::printf("{\"classifier\":\"%s\",\"processes\":%u,\"ns\":%d}\n", state, processes,

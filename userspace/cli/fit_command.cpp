@@ -11,6 +11,7 @@
 
 #include "base/json_text.hpp"
 #include "base/progress.hpp"
+#include "cli/network_options.hpp"
 #include "study/fit_models.hpp"
 #include "study/measurement_csv.hpp"
 
@@ -186,11 +187,8 @@ ExitStatus FitCommand::run() const {
     });
     progress.erase();
     if (!report) return usage_error(fmt::format("{}: {}", options.file, report.error()));
-    if (!options.svg.empty()) {
-        std::ofstream file(options.svg, std::ios::binary);
-        file << chart_svg(report->chart);
-        file.close();
-        if (!file) return tell(verb_name, {"cannot write " + options.svg}, ExitStatus::failure);
+    if (!options.svg.empty() && !write_file(verb_name, options.svg, chart_svg(report->chart))) {
+        return ExitStatus::failure;
     }
     infinite_to_null(report->found);
     if (options.json) {

@@ -10,6 +10,7 @@
 #include "base/byte_size.hpp"
 #include "base/hostlist.hpp"
 #include "base/limits.hpp"
+#include "cli/command.hpp"
 #include "config/config_report.hpp"
 #include "study/matrix_csv.hpp"
 #include "study/matrix_json.hpp"
@@ -180,8 +181,8 @@ FileResult<TrafficMatrix> load_matrix(const std::vector<std::string>& names) {
 }
 
 std::optional<ChosenPattern> choose_pattern(std::string_view verb, const PatternOptions& options) {
-    const auto tell = [&](const Error& error) {
-        fmt::print(stderr, "headway {}: {}\n", verb, error.message);
+    const auto refuse = [&](const Error& error) {
+        (void)tell(verb, error, ExitStatus::bad_config);
         return std::nullopt;
     };
     auto config = load_config(options.config, PrefixesAre::optional);
@@ -190,7 +191,7 @@ std::optional<ChosenPattern> choose_pattern(std::string_view verb, const Pattern
         return std::nullopt;
     }
     ChosenPattern pattern{std::move(*config), {}, {}, {}, {}, {}};
-    if (const auto chosen = choose(pattern, options); !chosen) return tell(chosen.error());
+    if (const auto chosen = choose(pattern, options); !chosen) return refuse(chosen.error());
     if (options.matrix.empty()) return pattern;
     const auto matrix = load_matrix(options.matrix);
     if (!matrix) {
@@ -198,7 +199,7 @@ std::optional<ChosenPattern> choose_pattern(std::string_view verb, const Pattern
         return std::nullopt;
     }
     auto exchange = placed(*matrix, pattern, options);
-    if (!exchange) return tell(exchange.error());
+    if (!exchange) return refuse(exchange.error());
     pattern.measured = std::move(*exchange);
     return pattern;
 }
@@ -218,7 +219,7 @@ bool write_file(std::string_view verb, const std::string& name, const std::strin
     file << content;
     file.close();
     if (file) return true;
-    fmt::print(stderr, "headway {}: cannot write {}\n", verb, name);
+    (void)tell(verb, {"cannot write " + name}, ExitStatus::failure);
     return false;
 }
 

@@ -3,11 +3,11 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 #include <fmt/core.h>
 
 #include "base/json_text.hpp"
+#include "cli/network_options.hpp"
 #include "config/config.hpp"
 #include "config/config_report.hpp"
 #include "config/topology_toml.hpp"
@@ -129,11 +129,7 @@ ExitStatus write_output(const TopologyOptions& options, const std::string& text)
         fmt::print("{}", text);
         return ExitStatus::ok;
     }
-    std::ofstream file(options.output, std::ios::binary);
-    file << text;
-    file.close();
-    if (file) return ExitStatus::ok;
-    return tell(verb_name, {options.output + " cannot be written"}, ExitStatus::failure);
+    return write_file(verb_name, options.output, text) ? ExitStatus::ok : ExitStatus::failure;
 }
 
 Result<WrittenTopology> converted(const Context& context, const Input& input) {

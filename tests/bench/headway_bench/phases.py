@@ -17,6 +17,8 @@ def document(kernel, measured, host):
     return {"kernel": kernel,
             "backend": next((e["backend"] for e in measured if "backend" in e), None),
             "ways": [ways[way] for way in WAYS], "classifier": costs, "host": host,
+            "verified_instructions": next((e["verified_instructions"] for e in measured
+                                           if "verified_instructions" in e), None),
             "targets": list(targets(ways))}
 
 
@@ -58,6 +60,7 @@ def report(document_):
         host = host_ns(document_, classifier=entry["classifier"], processes=entry["processes"])
         yield (f"{entry['processes']:9} {entry['classifier']:8} {entry['ns']:13} "
                f"{entry['ns'] / max(base, 1):8.1f} {host:>9}")
+    yield f"the verifier followed {document_['verified_instructions']} instructions of it"
     yield ""
     for target in document_["targets"]:
         yield f"{'met' if target['met'] else 'MISSED':6} {target['what']}: {target['got']}"
