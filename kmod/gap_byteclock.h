@@ -67,8 +67,7 @@ struct gap_clock {
 };
 
 /* @now_ns from any monotonic clock, the same in every call. */
-static inline void gap_clock_init(struct gap_clock *clock, u64 link_rate,
-				  u64 now_ns)
+static inline void gap_clock_init(struct gap_clock *clock, u64 link_rate, u64 now_ns)
 {
 	clock->bytes = 0;
 	clock->tie_bytes = 0;
@@ -99,8 +98,7 @@ static inline void gap_clock_restart(struct gap_clock *clock, u64 now_ns)
 }
 
 /* Byte-times as real time, and back. */
-static inline u64 gap_clock_bytes_to_ns(const struct gap_clock *clock,
-					u64 bytes)
+static inline u64 gap_clock_bytes_to_ns(const struct gap_clock *clock, u64 bytes)
 {
 	return gap_mul_div(bytes, GAP_NSEC_PER_SEC, clock->link_rate);
 }
@@ -123,18 +121,15 @@ static inline u64 gap_clock_wire_free_ns(const struct gap_clock *clock)
  */
 static inline u64 gap_clock_ns_at(const struct gap_clock *clock, u64 bytes)
 {
-	return clock->tie_ns + 1 +
-	       gap_clock_bytes_to_ns(clock, bytes - clock->tie_bytes);
+	return clock->tie_ns + 1 + gap_clock_bytes_to_ns(clock, bytes - clock->tie_bytes);
 }
 
 /*
  * All that was sent has left the wire when the bytes that the device reports as
  * held have, and what its FIFO may hold besides.  A clock that says later is
- * ahead, as after long on a link that is faster than its rate: what it is ahead
- * would make the next gap that counts real time so much longer.
+ * ahead, as on a link faster than its rate, and would make the next gap longer.
  */
-static inline void gap_clock_limit(struct gap_clock *clock, u64 now_ns,
-				   u32 held_bytes)
+static inline void gap_clock_limit(struct gap_clock *clock, u64 now_ns, u32 held_bytes)
 {
 	u64 bytes = gap_wire_bytes_most(held_bytes) + GAP_FIFO_MAX_BYTES;
 	u64 latest_ns = now_ns + gap_clock_bytes_to_ns(clock, bytes);
@@ -153,8 +148,7 @@ static inline void gap_clock_follow(struct gap_clock *clock, u64 now_ns)
 
 	if (now_ns <= clock->tie_ns)
 		return;
-	bytes = clock->tie_bytes +
-		gap_clock_ns_to_bytes(clock, now_ns - clock->tie_ns);
+	bytes = clock->tie_bytes + gap_clock_ns_to_bytes(clock, now_ns - clock->tie_ns);
 	clock->bytes = gap_time_later(clock->bytes, bytes);
 	if (now_ns - clock->tie_ns > GAP_TIE_AGE_NS) {
 		clock->tie_bytes = bytes;
@@ -164,11 +158,8 @@ static inline void gap_clock_follow(struct gap_clock *clock, u64 now_ns)
 
 /*
  * Count the time for which the wire was idle; returns it in ns.  Only to be
- * called when the device is known to hold nothing: frames in its ring are not
- * idle time, and a device that is slower than it says, or was paused, may
- * hold some for longer than the link rate tells.  Without it a class would
- * still owe gaps for a schedule that real time has long overtaken.
- *
+ * called when the device is known to hold nothing: one that is slower than it
+ * says, or was paused, may hold frames for longer than the link rate tells.
  * Between two ties only the NIC's own clock counts.  A tie brings in how far
  * it and the kernel's have drifted apart since the one before.
  */
@@ -226,15 +217,13 @@ static inline bool gap_rate_is_limited(const struct gap_rate *rate)
  * Byte-times from the start of a frame of @wire byte-times to the start of the
  * next one.  Frames of one length follow each other, so the division is rare.
  */
-static inline u64 gap_rate_interval(struct gap_rate *rate, u64 link_rate,
-				    u32 wire)
+static inline u64 gap_rate_interval(struct gap_rate *rate, u64 link_rate, u32 wire)
 {
 	u64 interval;
 
 	if (unlikely(rate->wire != wire)) {
 		/* wire < 2^17 and link_rate < 2^40: no overflow */
-		rate->quot = div64_u64_rem((u64)wire * link_rate, rate->rate,
-					   &rate->mod);
+		rate->quot = div64_u64_rem((u64)wire * link_rate, rate->rate, &rate->mod);
 		rate->wire = wire;
 	}
 	interval = rate->quot;
@@ -249,14 +238,13 @@ static inline u64 gap_rate_interval(struct gap_rate *rate, u64 link_rate,
 /*
  * A frame of @wire byte-times starts at @now; it was due at @due.  Sets *@next
  * to when the next one is due, and returns by how much later that is than the
- * rate would have it, because so much lateness cannot be made up.
+ * rate would have it.
  *
- * A frame that starts late because another one held the wire, or because a
- * timer was late, does not move the schedule: the class makes the time up
- * with its next frames.  At most one interval is credited this way, or
- * @credit_min where that is longer: with gap frames what a foreign frame can
- * cost (the longest frame of the device and the shortest gap), with the timer
- * what it may be late.  More would become a burst.
+ * A frame that is late because another one held the wire, or because a timer was
+ * late, does not move the schedule: the class makes the time up with its next
+ * frames.  At most one interval is credited this way, or @credit_min where that
+ * is longer: what a foreign frame can cost, or a timer may be late.  More would
+ * become a burst.
  */
 static inline u64 gap_rate_charge(struct gap_rate *rate, u64 link_rate, u64 due,
 				  u64 now, u32 wire, u64 credit_min, u64 *next)
@@ -274,9 +262,8 @@ static inline u64 gap_rate_charge(struct gap_rate *rate, u64 link_rate, u64 due,
 }
 
 /*
- * The class has had no packets: it earned no credit, so its schedule starts at
- * @now, unless it still owes an interval.  No interval is as long as the
- * limit, so beyond it are times that have passed.
+ * The class has had no packets: its schedule starts at @now, unless it still owes
+ * an interval.  None is as long as the limit: beyond it are times that have passed.
  */
 static inline u64 gap_pace_start(u64 next, u64 now)
 {
@@ -284,9 +271,8 @@ static inline u64 gap_pace_start(u64 next, u64 now)
 }
 
 /*
- * What is left to wait until @next when a rate or the link rate changes at
- * @now: it shrinks or grows in the proportion of @mul to @div, so that a class
- * that leaves a crawl need not wait it out.
+ * A rate or the link rate changes at @now: what is left to wait until @next
+ * shrinks or grows as @mul to @div.
  */
 static inline u64 gap_pace_rescale(u64 next, u64 now, u64 mul, u64 div)
 {
@@ -297,10 +283,9 @@ static inline u64 gap_pace_rescale(u64 next, u64 now, u64 mul, u64 div)
 
 /*
  * Byte-times of the gap frame to send now when @need are to pass before the
- * next data frame: never less than the shortest slot, never more than
- * @slot_max, and never such that an impossible remainder is left.  A @need
- * below the shortest slot is exceeded, and some where the MTU is below 130; the
- * data frame then starts late and the class makes that up.
+ * next data frame: from the shortest slot to @slot_max, and such that no
+ * impossible remainder is left.  A @need below the shortest slot is exceeded,
+ * and some where the MTU is below 130; the class makes that up.
  */
 static inline u32 gap_slot_bytes(u64 need, u32 slot_max)
 {
@@ -361,8 +346,7 @@ static inline bool gap_watch_is_ahead(struct gap_watch *watch,
 	if (gap_time_after(0, left))
 		left = 0;
 	/* and not more than the driver has said */
-	left = min(left,
-		   gap_wire_bytes_most(completed - watch->began_completed));
+	left = min(left, gap_wire_bytes_most(completed - watch->began_completed));
 	could = gap_clock_ns_to_bytes(clock, now_ns - watch->began_ns);
 	could += could / GAP_WATCH_DRIFT + GAP_WATCH_SLACK_BYTES;
 	if (watch->began_ns && gap_time_after(left, could))

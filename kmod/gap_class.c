@@ -11,20 +11,13 @@
 #include "gap_class.h"
 #include "gap_packet.h"
 
-static struct netlink_range_validation gap_class_rate_range = {
-	.min = 1,
-	.max = GAP_RATE_UNLIMITED,
-};
-
-static struct netlink_range_validation gap_class_expires_range = {
-	.max = GAP_EXPIRES_MAX_NS,
-};
+static struct netlink_range_validation gap_class_rate_range = { 1, GAP_RATE_UNLIMITED };
+static struct netlink_range_validation gap_class_expires_range = { 0, GAP_EXPIRES_MAX_NS };
 
 static const struct nla_policy gap_class_policy[TCA_GAP_CLASS_MAX + 1] = {
 	[TCA_GAP_CLASS_RATE64] =
 		NLA_POLICY_FULL_RANGE(NLA_U64, &gap_class_rate_range),
-	[TCA_GAP_CLASS_PHASES] = { .type = NLA_BINARY },
-	[TCA_GAP_CLASS_FALLBACK64] =
+	[TCA_GAP_CLASS_PHASES] = { .type = NLA_BINARY }, [TCA_GAP_CLASS_FALLBACK64] =
 		NLA_POLICY_FULL_RANGE(NLA_U64, &gap_class_rate_range),
 	[TCA_GAP_CLASS_EXPIRES_NS] =
 		NLA_POLICY_FULL_RANGE(NLA_U64, &gap_class_expires_range),
@@ -40,8 +33,7 @@ struct gap_class_request {
 
 /* @attr: where @rate was given. */
 static int gap_class_check_rate(const struct gap_sched *q, u64 rate,
-				const struct nlattr *attr,
-				struct netlink_ext_ack *extack)
+				const struct nlattr *attr, struct netlink_ext_ack *extack)
 {
 	u64 most = q->speed_known ? q->clock.link_rate : GAP_RATE_MAX;
 
@@ -53,8 +45,7 @@ static int gap_class_check_rate(const struct gap_sched *q, u64 rate,
 }
 
 /* What may fail of a request is done here: also the table is made. */
-static int gap_class_check_phases(const struct gap_sched *q,
-				  const struct gap_class *cl,
+static int gap_class_check_phases(const struct gap_sched *q, const struct gap_class *cl,
 				  struct gap_class_request *req,
 				  struct netlink_ext_ack *extack)
 {
@@ -75,8 +66,7 @@ static int gap_class_check_phases(const struct gap_sched *q,
 		return -EINVAL;
 	}
 	for (entry = req->phases; entry < req->phases + req->phase_count; entry++) {
-		if (!entry->phase || entry->phase > GAP_PHASE_MAX ||
-		    entry->reserved) {
+		if (!entry->phase || entry->phase > GAP_PHASE_MAX || entry->reserved) {
 			NL_SET_ERR_MSG_ATTR(extack, attr,
 					    "a phase has a number from 1 to "
 					    __stringify(GAP_PHASE_MAX));
@@ -224,22 +214,18 @@ static void gap_class_empty(struct Qdisc *sch, struct gap_class *cl)
 static void gap_class_free(struct gap_class *cl)
 {
 	qdisc_put(cl->qdisc);
-	tcf_block_put(cl->block);
 	kfree(cl->phases);
 	kfree(cl);
 }
 
 static struct gap_class *gap_class_alloc(struct Qdisc *sch, u32 classid,
-					 struct gap_class *parent,
-					 struct netlink_ext_ack *extack)
+					 struct gap_class *parent)
 {
 	struct gap_class *cl = kzalloc(sizeof(*cl), GFP_KERNEL);
 	struct gap_sched *q = qdisc_priv(sch);
 
-	if (!cl || tcf_block_get(&cl->block, &cl->filter_list, sch, extack)) {
-		kfree(cl);
+	if (!cl)
 		return NULL;
-	}
 	gap_class_init(cl);
 	cl->common.classid = classid;
 	cl->parent = parent;
@@ -305,7 +291,7 @@ static int gap_class_change(struct Qdisc *sch, u32 classid, u32 parentid,
 		sch_tree_unlock(sch);
 		return 0;
 	}
-	cl = gap_class_alloc(sch, classid, parent, extack);
+	cl = gap_class_alloc(sch, classid, parent);
 	if (!cl) {
 		kfree(req.table);
 		return -ENOMEM;
@@ -343,16 +329,12 @@ static int gap_class_delete(struct Qdisc *sch, unsigned long arg,
 	return 0;
 }
 
-/* Filters may lead to classes: all of them go before the first class does. */
+/* The filters, which lead to classes, are gone already. */
 void gap_class_destroy_all(struct Qdisc *sch)
 {
 	struct gap_sched *q = qdisc_priv(sch);
 	struct gap_class *cl, *next;
 
-	list_for_each_entry(cl, &q->classes, list) {
-		tcf_block_put(cl->block);
-		cl->block = NULL;
-	}
 	list_for_each_entry_safe(cl, next, &q->classes, list)
 		gap_class_free(cl);
 	qdisc_class_hash_destroy(&q->clhash);
@@ -391,17 +373,19 @@ static unsigned long gap_class_search(struct Qdisc *sch, u32 classid)
 	return (unsigned long)gap_class_find(qdisc_priv(sch), classid);
 }
 
+/* Filters are the qdisc's only: one of them leads to any class at once. */
 static struct tcf_block *gap_class_tcf_block(struct Qdisc *sch, unsigned long arg,
 					     struct netlink_ext_ack *extack)
 {
-	struct gap_class *cl = (struct gap_class *)arg;
 	struct gap_sched *q = qdisc_priv(sch);
 
-	return cl ? cl->block : q->block;
+	if (!arg)
+		return q->block;
+	NL_SET_ERR_MSG(extack, "classes have no filters of their own; add them to the qdisc");
+	return NULL;
 }
 
-static unsigned long gap_class_bind(struct Qdisc *sch, unsigned long parent,
-				    u32 classid)
+static unsigned long gap_class_bind(struct Qdisc *sch, unsigned long parent, u32 classid)
 {
 	struct gap_class *cl = gap_class_find(qdisc_priv(sch), classid);
 
@@ -482,8 +466,7 @@ static int gap_class_dump(struct Qdisc *sch, unsigned long arg,
 	return nla_nest_end(skb, nest);
 }
 
-static int gap_class_dump_stats(struct Qdisc *sch, unsigned long arg,
-				struct gnet_dump *d)
+static int gap_class_dump_stats(struct Qdisc *sch, unsigned long arg, struct gnet_dump *d)
 {
 	struct gap_class *cl = (struct gap_class *)arg;
 	struct tc_gap_xstats xstats = { .type = TC_GAP_XSTATS_CLASS };

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Classes: how they come and go, their requests and dumps.
- */
 #ifndef _GAP_CLASS_H
 #define _GAP_CLASS_H
 

@@ -34,9 +34,7 @@ struct gap_frames {
 };
 
 /* The reserved address that no bridge forwards (802.3 annex 31B). */
-static const u8 gap_frame_pause_dst[ETH_ALEN] = {
-	0x01, 0x80, 0xc2, 0x00, 0x00, 0x01
-};
+static const u8 gap_frame_pause_dst[ETH_ALEN] = { 0x01, 0x80, 0xc2, 0x00, 0x00, 0x01 };
 
 /* A frame of @len bytes, from which all others are cloned. */
 static struct sk_buff *gap_frame_alloc(enum gap_frame kind,
@@ -47,8 +45,7 @@ static struct sk_buff *gap_frame_alloc(enum gap_frame kind,
 	struct sk_buff *skb;
 	__be16 *control;
 
-	skb = alloc_skb(LL_RESERVED_SPACE(dev) + len + dev->needed_tailroom,
-			GFP_KERNEL);
+	skb = alloc_skb(LL_RESERVED_SPACE(dev) + len + dev->needed_tailroom, GFP_KERNEL);
 	if (!skb)
 		return NULL;
 	skb_reserve(skb, LL_RESERVED_SPACE(dev) + ETH_HLEN);

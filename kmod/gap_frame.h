@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Gap frames: on the wire they are nothing but time.
- */
 #ifndef _GAP_FRAME_H
 #define _GAP_FRAME_H
 

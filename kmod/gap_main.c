@@ -11,18 +11,9 @@
  * The idea is PSPacer's: R. Takano et al., "Design and Evaluation of Precise
  * Software Pacing Mechanisms for Fast Long-Distance Networks", PFLDnet 2005.
  *
- * Some devices do not serialise the frames they are given, or drop MAC
- * control frames that the host sends, in hardware and silently: the gaps then
- * take no time.  Whether this one does is for user space to test before it
- * asks for gap frames; where they turn out to get lost all the same, a timer
- * paces from then on.
- *
- * gap_byteclock.h	the arithmetic
- * gap_sched.h		the qdisc and its classes
- * gap_frame.c		gap frames
- * gap_packet.c		packets on their way through the qdisc, and leases
- * gap_class.c		classes, their requests and dumps
- * gap_main.c		the qdisc, its requests and dumps, and its device
+ * Some devices silently drop MAC control frames that the host sends, or do not
+ * serialise frames: the gaps then take no time.  User space tests that before
+ * it asks for gap frames; where they get lost later, a timer paces from then on.
  */
 #include <linux/ethtool.h>
 #include <linux/if_arp.h>
@@ -41,10 +32,8 @@
 static LIST_HEAD(gap_list);	/* all gap qdiscs; RTNL */
 
 /*
- * A gap is time only where the device puts one frame after the other on a
- * wire.  Devices without a queue (veth, vlan, bond, team, macvlan, bridge)
- * pass frames on at once; other devices made by software alone (tun, ifb,
- * dummy) have no parent device.
+ * Devices without a queue (veth, vlan, bond, team, macvlan, bridge) pass frames
+ * on at once; others made by software alone (tun, ifb, dummy) have no parent.
  */
 static bool gap_device_is_virtual(const struct net_device *dev)
 {
@@ -89,14 +78,6 @@ static bool gap_device_sends_pause(struct net_device *dev)
 	return pause.tx_pause;
 }
 
-static const char *const gap_reason_text[__GAP_REASON_MAX] = {
-	[GAP_REASON_ASKED]	= "as asked",
-	[GAP_REASON_NO_SPEED]	= "the link rate is unknown",
-	[GAP_REASON_TX_PAUSE]	= "the device sends PAUSE frames of its own",
-	[GAP_REASON_LOST]	= "gap frames take no time, something drops them",
-	[GAP_REASON_NO_MEMORY]	= "no memory for gap frames",
-};
-
 /* Bytes per second as far as it is known, else 0. */
 static u64 gap_known_rate(const struct gap_sched *q)
 {
@@ -123,8 +104,7 @@ static enum gap_reason gap_judge(const struct gap_sched *q, u64 rate,
 		return GAP_REASON_NO_SPEED;
 	if (!frames)
 		return GAP_REASON_NO_MEMORY;
-	if (q->conf.frame == GAP_FRAME_PAUSE &&
-	    gap_device_sends_pause(qdisc_dev(q->sch)))
+	if (q->conf.frame == GAP_FRAME_PAUSE && gap_device_sends_pause(qdisc_dev(q->sch)))
 		return GAP_REASON_TX_PAUSE;
 	if (q->lost)
 		return GAP_REASON_LOST;
@@ -154,13 +134,9 @@ static void gap_configure(struct gap_sched *q, u64 rate, struct gap_frames *fram
 /* Another back end, and nobody asked for it just now. */
 static void gap_tell(struct gap_sched *q)
 {
-	if (q->reason == q->told)
-		return;
+	if (q->reason != q->told)
+		gap_notify(q->sch, NULL);
 	q->told = q->reason;
-	netdev_info(qdisc_dev(q->sch), "gap %x: paced by %s from now on: %s\n",
-		    q->sch->handle >> 16, q->timed ? "timer" : "gap frames",
-		    gap_reason_text[q->reason]);
-	gap_notify(q->sch, NULL);
 }
 
 /*
@@ -169,8 +145,7 @@ static void gap_tell(struct gap_sched *q)
  */
 static void gap_work(struct work_struct *work)
 {
-	struct gap_sched *q = container_of(to_delayed_work(work), struct gap_sched,
-					   work);
+	struct gap_sched *q = container_of(to_delayed_work(work), struct gap_sched, work);
 
 	if (!rtnl_trylock()) {
 		schedule_delayed_work(&q->work, 1);
@@ -199,8 +174,7 @@ static void gap_device_event(struct gap_sched *q, struct net_device *dev,
 	gap_tell(q);
 }
 
-static int gap_device_notify(struct notifier_block *nb, unsigned long event,
-			     void *ptr)
+static int gap_device_notify(struct notifier_block *nb, unsigned long event, void *ptr)
 {
 	struct net_device *dev = netdev_notifier_info_to_dev(ptr);
 	struct gap_sched *q;
@@ -218,14 +192,9 @@ static int gap_device_notify(struct notifier_block *nb, unsigned long event,
 	return NOTIFY_DONE;
 }
 
-static struct notifier_block gap_device_notifier = {
-	.notifier_call = gap_device_notify,
-};
+static struct notifier_block gap_device_notifier = { .notifier_call = gap_device_notify };
 
-static struct netlink_range_validation gap_rate_range = {
-	.min = 1,
-	.max = GAP_RATE_MAX,
-};
+static struct netlink_range_validation gap_rate_range = { 1, GAP_RATE_MAX };
 
 static const struct nla_policy gap_policy[TCA_GAP_MAX + 1] = {
 	[TCA_GAP_RATE64] = NLA_POLICY_FULL_RANGE(NLA_U64, &gap_rate_range),
@@ -327,8 +296,7 @@ static int gap_change(struct Qdisc *sch, struct nlattr *opt,
 }
 
 /* Whatever gap_destroy() touches is set up before the first early return. */
-static int gap_init(struct Qdisc *sch, struct nlattr *opt,
-		    struct netlink_ext_ack *extack)
+static int gap_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
 {
 	struct gap_sched *q = qdisc_priv(sch);
 	int err;

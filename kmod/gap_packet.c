@@ -7,13 +7,10 @@
 #include <linux/etherdevice.h>
 #include <linux/hash.h>
 #include <linux/if_vlan.h>
-#include <linux/ip.h>
-#include <linux/ipv6.h>
-#include <linux/random.h>
 #include <linux/slab.h>
-#include <linux/tcp.h>
-#include <net/ip.h>
+#include <net/ipv6.h>
 #include <net/pkt_cls.h>
+#include <net/tcp.h>
 
 #if __has_include("net/gso.h")	/* from Linux 6.5 on */
 #include <net/gso.h>
@@ -23,7 +20,6 @@
 #include "gap_packet.h"
 
 #define GAP_QUEUE_LIMIT_PACKETS	10000	/* as fq: one TCP per core never gets there */
-#define GAP_ACK_MAX_BYTES	(60 + 60)	/* longest IPv4 and TCP headers */
 
 /* A gap longer than twice this is slept, but for this much at its end. */
 #define GAP_WAKE_EARLY_NS	(200 * NSEC_PER_USEC)
@@ -31,41 +27,34 @@
 #define GAP_BURST_NS		(100 * NSEC_PER_USEC)
 
 /*
- * Byte queue limits count what a driver has been given and has given back.
- * A driver that does not do them leaves both counters at zero.
+ * Byte queue limits count what a driver has been given and has given back, and
+ * say what it may have at once.  All is zero with a driver that does not do them.
  */
-void gap_device_bytes(const struct net_device *dev, u32 *queued, u32 *completed)
+static const struct dql *gap_device_queue(const struct net_device *dev)
 {
 #ifdef CONFIG_BQL
-	const struct dql *dql = &netdev_get_tx_queue(dev, 0)->dql;
+	return &netdev_get_tx_queue(dev, 0)->dql;
+#else
+	static const struct dql none;
+
+	return &none;
+#endif
+}
+
+void gap_device_bytes(const struct net_device *dev, u32 *queued, u32 *completed)
+{
+	const struct dql *dql = gap_device_queue(dev);
 
 	*completed = READ_ONCE(dql->num_completed);
 	*queued = READ_ONCE(dql->num_queued);
-#else
-	*queued = 0;
-	*completed = 0;
-#endif
-}
-
-/* What byte queue limits let a driver have at once. */
-static u32 gap_device_limit(const struct net_device *dev)
-{
-#ifdef CONFIG_BQL
-	return READ_ONCE(netdev_get_tx_queue(dev, 0)->dql.limit);
-#else
-	return 0;
-#endif
 }
 
 /*
- * Gap frames: the wire is known to be idle when the device holds nothing and is
- * not about to get something, and only then real time counts.  The core takes
- * several frames from the qdisc before it gives the first to the driver, which
- * alone counts them: so the device is not idle before its count has moved since
- * the last frame was handed out, and for others than the packet path not while
- * the core is at it.
- *
- * It was an underrun if frames had followed each other up to here.
+ * Gap frames: real time counts only when the wire is known to be idle, which is
+ * when the device holds nothing and is not about to get something.  The core
+ * takes several frames before it gives the first to the driver, which alone
+ * counts them: so that count has to have moved since the last one was handed
+ * out.  It was an underrun if frames had followed each other up to here.
  */
 static noinline void gap_tie_clock(struct gap_sched *q)
 {
@@ -88,8 +77,7 @@ static void gap_settle_clock(struct gap_sched *q)
 		return;
 	}
 	gap_device_bytes(qdisc_dev(q->sch), &queued, &completed);
-	if (completed && queued == completed && !q->running &&
-	    !qdisc_is_running(q->sch))
+	if (completed && queued == completed && !q->running && !qdisc_is_running(q->sch))
 		gap_tie_clock(q);
 }
 
@@ -256,19 +244,18 @@ static struct gap_class *gap_tree_pick(struct gap_sched *q, u64 *need)
 
 /*
  * The leaf for @skb: the one skb->priority names, else the one the filters
- * lead to, from class to class downwards, else the default class, else
- * "direct".  NULL if an action took or refused the packet; *@qerr says which.
+ * lead to, else the default class, else "direct".  NULL if an action took or
+ * refused the packet; *@qerr says which.
  *
  * skb->tc_index says at which rate of the class's table it is charged.  A BPF
  * filter may write it; of the qdiscs that may be grafted only gred does.
  */
-static struct gap_class *gap_classify(struct sk_buff *skb, struct Qdisc *sch,
-				      int *qerr)
+static noinline struct gap_class *gap_classify(struct sk_buff *skb, struct Qdisc *sch,
+					       int *qerr)
 {
 	struct gap_sched *q = qdisc_priv(sch);
-	struct gap_class *cl = NULL, *next;
+	struct gap_class *cl = NULL;
 	struct tcf_result res;
-	struct tcf_proto *fl;
 	int verdict;
 
 	if (skb->priority == sch->handle)
@@ -278,213 +265,105 @@ static struct gap_class *gap_classify(struct sk_buff *skb, struct Qdisc *sch,
 	if (cl && gap_class_is_leaf(cl))
 		return cl;
 
+	verdict = tcf_classify(skb, NULL, rcu_dereference_bh(q->filter_list), &res,
+			       false);
+	if (verdict < 0)
+		return q->defcl;
 	*qerr = NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
-	fl = cl ? rcu_dereference_bh(cl->filter_list) :
-		  rcu_dereference_bh(q->filter_list);
-	while (fl) {
-		verdict = tcf_classify(skb, NULL, fl, &res, false);
-		if (verdict < 0)
-			break;
 #ifdef CONFIG_NET_CLS_ACT
-		switch (verdict) {
-		case TC_ACT_QUEUED:
-		case TC_ACT_STOLEN:
-		case TC_ACT_TRAP:
-			*qerr = NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
-			fallthrough;
-		case TC_ACT_SHOT:
-			return NULL;
-		}
-#endif
-		next = (struct gap_class *)res.class;
-		if (!next)
-			next = gap_class_find(q, res.classid);
-		if (!next || (cl && next->depth <= cl->depth))
-			break;		/* nowhere, or back up: a loop */
-		if (gap_class_is_leaf(next))
-			return next;
-		cl = next;
-		fl = rcu_dereference_bh(cl->filter_list);
+	switch (verdict) {
+	case TC_ACT_QUEUED:
+	case TC_ACT_STOLEN:
+	case TC_ACT_TRAP:
+		*qerr = NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
+		fallthrough;
+	case TC_ACT_SHOT:
+		return NULL;
 	}
-	return q->defcl;
+#endif
+	cl = (struct gap_class *)res.class ?: gap_class_find(q, res.classid);
+	return cl && gap_class_is_leaf(cl) ? cl : q->defcl;
 }
 
 /*
  * Destinations take turns, a packet each, so that a burst to one receiver is
  * spread out by the traffic to all others: the receivers' switch ports see
- * no incast from one sender's queue order.  TCP ACKs without payload go
- * first, because a paced queue of data would otherwise delay the other
- * direction's clock.  Nothing else overtakes: a short data segment that
- * passes its own flow looks like a loss to the receiver.
+ * no incast from one sender's queue order.  Those of one hash share a turn.
+ * TCP ACKs without payload go first, because a paced queue of data would
+ * otherwise delay the other direction's clock.  Nothing else overtakes: a short
+ * data segment that passes its own flow looks like a loss to the receiver.
  */
 
-struct gap_dest {
-	u64			key;		/* see gap_key_of() */
-	struct gap_class	*cl;
-	struct sk_buff		*head;		/* its packets, by skb->next */
+/* Destinations of one hash, and their packets, by skb->next. */
+struct gap_turn {
+	struct sk_buff		*head;
 	struct sk_buff		*tail;
-	struct list_head	turn;		/* in the class's turns, if it has packets */
-	struct list_head	list;		/* in the class's dests */
-	struct hlist_node	hash;
+	struct list_head	list;		/* in the queue's turns, if it has packets */
 };
 
-/* Is it of @protocol, with @len bytes of network header in the linear part? */
-static inline bool gap_has_header(const struct sk_buff *skb, u16 protocol,
-				  unsigned int len)
+/* By the address, so that neighbours have turns of their own, else the station. */
+static __always_inline u32 gap_turn_hash(const struct sk_buff *skb)
 {
-	return skb_protocol(skb, true) == htons(protocol) &&
-	       skb_network_offset(skb) + len <= skb_headlen(skb);
-}
+	unsigned int offset = skb_network_offset(skb);
+	__be16 protocol = skb_protocol(skb, true);
+	u32 key = 0;
 
-/*
- * Where a packet goes, in 64 bits: an IPv4 address as it is, an IPv6 address
- * folded (two that meet share their turns, no more), else the station.
- */
-static noinline u64 gap_key_of_other(const struct sk_buff *skb)
-{
-	u64 words[2] = {};
-
-	if (gap_has_header(skb, ETH_P_IP, sizeof(struct iphdr)))
-		return (__force u32)ip_hdr(skb)->daddr;
-	if (gap_has_header(skb, ETH_P_IPV6, sizeof(struct ipv6hdr)))
-		memcpy(words, &ipv6_hdr(skb)->daddr, sizeof(words));
+	if (likely(protocol == htons(ETH_P_IP) &&
+		   offset + sizeof(struct iphdr) <= skb_headlen(skb)))
+		key = (__force u32)ip_hdr(skb)->daddr;
+	else if (protocol == htons(ETH_P_IPV6) &&
+		 offset + sizeof(struct ipv6hdr) <= skb_headlen(skb))
+		key = ipv6_addr_hash(&ipv6_hdr(skb)->daddr);
 	else
-		skb_copy_bits(skb, 0, &words[0], ETH_ALEN);
-	return ~words[0] * GOLDEN_RATIO_64 ^ words[1];
+		skb_copy_bits(skb, ETH_ALEN - sizeof(key), &key, sizeof(key));
+	return hash_32(key, GAP_TURN_BITS);
 }
 
-/* The same, short for what most packets are. */
-static __always_inline u64 gap_key_of(const struct sk_buff *skb)
+static __always_inline void
+gap_turn_put(struct gap_queue *queue, struct gap_turn *turn, struct sk_buff *skb)
 {
-	if (unlikely(skb->protocol != htons(ETH_P_IP) ||
-		     skb_network_offset(skb) + sizeof(struct iphdr) > skb_headlen(skb)))
-		return gap_key_of_other(skb);
-	return (__force u32)ip_hdr(skb)->daddr;
-}
-
-/* Is @skb, short enough for one, a TCP acknowledgment without payload? */
-static noinline bool gap_is_ack(const struct sk_buff *skb)
-{
-	const __be32 other = TCP_FLAG_SYN | TCP_FLAG_FIN | TCP_FLAG_RST |
-			     TCP_FLAG_URG;
-	const struct ipv6hdr *ip6h = ipv6_hdr(skb);
-	const struct iphdr *iph = ip_hdr(skb);
-	int offset = skb_network_offset(skb), len;
-	const struct tcphdr *th;
-	struct tcphdr _th;
-
-	if (gap_has_header(skb, ETH_P_IP, sizeof(*iph))) {
-		if (iph->protocol != IPPROTO_TCP || ip_is_fragment(iph))
-			return false;
-		offset += iph->ihl * 4;
-		len = ntohs(iph->tot_len) - iph->ihl * 4;
-	} else if (gap_has_header(skb, ETH_P_IPV6, sizeof(*ip6h))) {
-		if (ip6h->nexthdr != IPPROTO_TCP)
-			return false;
-		offset += sizeof(*ip6h);
-		len = ntohs(ip6h->payload_len);
+	if (turn->head) {
+		turn->tail->next = skb;
 	} else {
-		return false;
+		turn->head = skb;
+		list_add_tail(&turn->list, &queue->turns);
+		queue->turns_count++;
 	}
-	th = skb_header_pointer(skb, offset, sizeof(_th), &_th);
-	return th && (tcp_flag_word(th) & (TCP_FLAG_ACK | other)) == TCP_FLAG_ACK &&
-	       len == th->doff * 4;
-}
-
-static void gap_dest_forget(struct gap_dest *dest)
-{
-	hlist_del(&dest->hash);
-	list_del(&dest->list);
-	if (dest->cl->queue.last == dest)
-		dest->cl->queue.last = NULL;
-	kfree(dest);
-}
-
-/* A new one takes the place of those that have no packets any more. */
-static noinline struct gap_dest *
-gap_dest_search(struct gap_sched *q, struct gap_class *cl, u64 key)
-{
-	u64 mixed = ((key ^ q->seed) * GOLDEN_RATIO_64) ^ (uintptr_t)cl;
-	struct hlist_head *bucket = &q->dests[hash_64(mixed, GAP_DEST_HASH_BITS)];
-	struct gap_dest *dest;
-	struct hlist_node *tmp;
-
-	hlist_for_each_entry(dest, bucket, hash)
-		if (dest->key == key && dest->cl == cl)
-			goto found;
-	hlist_for_each_entry_safe(dest, tmp, bucket, hash)
-		if (!dest->head)
-			gap_dest_forget(dest);
-	dest = kmalloc(sizeof(*dest), GFP_ATOMIC | __GFP_NOWARN);
-	if (!dest)
-		return NULL;
-	dest->key = key;
-	dest->cl = cl;
-	dest->head = NULL;
-	hlist_add_head(&dest->hash, bucket);
-	list_add(&dest->list, &cl->queue.dests);
-found:
-	cl->queue.last = dest;
-	return dest;
-}
-
-static inline struct gap_dest *
-gap_dest_find(struct gap_sched *q, struct gap_class *cl, u64 key)
-{
-	struct gap_dest *last = cl->queue.last;
-
-	return last && last->key == key ? last : gap_dest_search(q, cl, key);
-}
-
-static __always_inline void gap_dest_put(struct gap_dest *dest, struct sk_buff *skb)
-{
-	if (dest->head) {
-		dest->tail->next = skb;
-	} else {
-		dest->head = skb;
-		list_add_tail(&dest->turn, &dest->cl->queue.turns);
-		dest->cl->queue.turns_count++;
-	}
-	dest->tail = skb;
+	turn->tail = skb;
 	skb->next = NULL;
 }
 
 /* Of the destination whose turn it is. */
-static __always_inline struct sk_buff *gap_dest_get(struct gap_queue *queue)
+static __always_inline struct sk_buff *gap_turn_get(struct gap_queue *queue)
 {
-	struct gap_dest *dest = list_first_entry(&queue->turns, struct gap_dest,
-						 turn);
-	struct sk_buff *skb = dest->head;
+	struct gap_turn *turn = list_first_entry(&queue->turns, struct gap_turn, list);
+	struct sk_buff *skb = turn->head;
 
-	dest->head = skb->next;
+	turn->head = skb->next;
 	skb_mark_not_on_list(skb);
-	if (unlikely(!dest->head)) {
-		list_del(&dest->turn);
+	if (unlikely(!turn->head)) {
+		list_del(&turn->list);
 		queue->turns_count--;
 	} else if (queue->turns_count > 1) {
-		list_move_tail(&dest->turn, &queue->turns);
+		list_move_tail(&turn->list, &queue->turns);
 	}
 	return skb;
 }
 
 /* False: there is no room for it. */
-static __always_inline bool
-gap_queue_put(struct gap_sched *q, struct gap_class *cl, struct sk_buff *skb)
+static __always_inline bool gap_queue_put(struct gap_queue *queue, struct sk_buff *skb)
 {
-	struct gap_queue *queue = &cl->queue;
-	struct gap_dest *dest;
-
 	if (unlikely(queue->qlen >= GAP_QUEUE_LIMIT_PACKETS))
 		return false;
-	if (skb->len <= skb_network_offset(skb) + GAP_ACK_MAX_BYTES &&
-	    gap_is_ack(skb)) {
+	if (unlikely(!queue->hashed))
+		queue->hashed = kcalloc(1 << GAP_TURN_BITS, sizeof(struct gap_turn),
+					GFP_ATOMIC | __GFP_NOWARN);
+	if (unlikely(!queue->hashed))
+		return false;
+	if (skb_is_tcp_pure_ack(skb))
 		__skb_queue_tail(&queue->acks, skb);
-	} else {
-		dest = gap_dest_find(q, cl, gap_key_of(skb));
-		if (unlikely(!dest))
-			return false;
-		gap_dest_put(dest, skb);
-	}
+	else
+		gap_turn_put(queue, &queue->hashed[gap_turn_hash(skb)], skb);
 	queue->backlog_bytes += qdisc_pkt_len(skb);
 	queue->qlen++;
 	return true;
@@ -499,7 +378,7 @@ static __always_inline struct sk_buff *gap_queue_get(struct gap_queue *queue)
 		skb = __skb_dequeue(&queue->acks);
 		queue->acks_first += !!queue->turns_count;
 	} else {
-		skb = gap_dest_get(queue);
+		skb = gap_turn_get(queue);
 	}
 	queue->backlog_bytes -= qdisc_pkt_len(skb);
 	queue->qlen--;
@@ -524,7 +403,7 @@ gap_enqueue_frame(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 			}
 			return ret;
 		}
-	} else if (unlikely(!gap_queue_put(q, cl, skb))) {
+	} else if (unlikely(!gap_queue_put(&cl->queue, skb))) {
 		cl->drops++;
 		return qdisc_drop(skb, sch, to_free);
 	}
@@ -574,36 +453,24 @@ gap_enqueue_gso(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 	return NET_XMIT_SUCCESS;
 }
 
-static noinline int
-gap_enqueue_filtered(struct sk_buff *skb, struct Qdisc *sch,
-		     struct sk_buff **to_free)
+int gap_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
-	struct gap_class *cl;
-	int ret;
+	struct gap_sched *q = qdisc_priv(sch);
+	struct gap_class *cl = q->defcl;
+	int err;
 
-	cl = gap_classify(skb, sch, &ret);
+	skb->tc_index = 0;
+	if (rcu_access_pointer(q->filter_list) || TC_H_MAJ(skb->priority) == sch->handle)
+		cl = gap_classify(skb, sch, &err);
 	if (unlikely(!cl)) {
-		if (ret & __NET_XMIT_BYPASS)
+		if (err & __NET_XMIT_BYPASS)
 			qdisc_qstats_drop(sch);
 		__qdisc_drop(skb, to_free);
-		return ret;
+		return err;
 	}
 	if (skb_is_gso(skb))
 		return gap_enqueue_gso(skb, sch, cl, to_free);
 	return gap_enqueue_frame(skb, sch, cl, to_free);
-}
-
-int gap_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
-{
-	struct gap_sched *q = qdisc_priv(sch);
-
-	skb->tc_index = 0;
-	if (rcu_access_pointer(q->filter_list) ||
-	    TC_H_MAJ(skb->priority) == sch->handle)
-		return gap_enqueue_filtered(skb, sch, to_free);
-	if (skb_is_gso(skb))
-		return gap_enqueue_gso(skb, sch, q->defcl, to_free);
-	return gap_enqueue_frame(skb, sch, q->defcl, to_free);
 }
 
 /* The rate that a packet of the class is charged at. */
@@ -625,8 +492,7 @@ static struct gap_rate *gap_rate_of(struct gap_class *cl, const struct sk_buff *
  * and of all above it go on.  @due: when those that have been charged allowed it.
  */
 static inline void
-gap_charge(struct gap_sched *q, struct gap_class *cl, const struct sk_buff *skb,
-	   u32 wire)
+gap_charge(struct gap_sched *q, struct gap_class *cl, const struct sk_buff *skb, u32 wire)
 {
 	struct gap_rate *rate = gap_rate_of(cl, skb);
 	u64 now = q->clock.bytes, due = cl->next, lost;
@@ -691,8 +557,7 @@ static struct sk_buff *gap_dequeue_data(struct Qdisc *sch, u64 *need)
 	qdisc_qstats_backlog_dec(sch, skb);
 	sch->q.qlen--;
 	/* a tag that the device will insert is on the wire all the same */
-	wire = gap_wire_bytes(skb->len +
-			      (skb_vlan_tag_present(skb) ? VLAN_HLEN : 0));
+	wire = gap_wire_bytes(skb->len + (skb_vlan_tag_present(skb) ? VLAN_HLEN : 0));
 	gap_charge(q, cl, skb, wire);
 	if (!q->timed)
 		q->clock.bytes += wire;
@@ -709,8 +574,6 @@ static void gap_wake_at(struct gap_sched *q, u64 ns)
 /*
  * Leave the coarse part of a long gap to the timer.  Needs a device that says
  * when it is empty: only that ends the gap exactly, whenever the timer fires.
- * The clock may be far from real time after frames have followed each other for
- * long, and real time is about to count.
  */
 static bool gap_sleep(struct Qdisc *sch, u64 need)
 {
@@ -725,8 +588,7 @@ static bool gap_sleep(struct Qdisc *sch, u64 need)
 		return false;
 	now_ns = ktime_get_ns();
 	gap_clock_limit(&q->clock, now_ns, queued - completed);
-	wake_ns = gap_clock_ns_at(&q->clock, q->clock.bytes + need -
-				  q->wake_early_bytes);
+	wake_ns = gap_clock_ns_at(&q->clock, q->clock.bytes + need - q->wake_early_bytes);
 	/* frames that the link rate has overtaken are still in the device */
 	if (wake_ns <= now_ns)
 		return false;
@@ -749,8 +611,7 @@ static struct sk_buff *gap_fill(struct Qdisc *sch, u64 need)
 	skb = gap_frames_get(q->frames, slot);
 	if (unlikely(!skb)) {
 		q->xstats.gap_failed++;
-		gap_wake_at(q, ktime_get_ns() +
-			    gap_clock_bytes_to_ns(&q->clock, need));
+		gap_wake_at(q, ktime_get_ns() + gap_clock_bytes_to_ns(&q->clock, need));
 		return NULL;
 	}
 	q->clock.bytes += slot;
@@ -777,7 +638,7 @@ static noinline void gap_watch(struct Qdisc *sch)
 
 	gap_device_bytes(qdisc_dev(sch), &queued, &completed);
 	if (!gap_watch_is_ahead(&q->watch, &q->clock, queued, completed,
-				gap_device_limit(qdisc_dev(sch)),
+				READ_ONCE(gap_device_queue(qdisc_dev(sch))->limit),
 				ktime_get_ns()))
 		return;
 	q->xstats.fallbacks++;
@@ -790,14 +651,11 @@ static noinline void gap_watch(struct Qdisc *sch)
 }
 
 /*
- * Leases: rates that somebody has to keep alive.
- *
- * When no request reaches the class in time, it falls back, whatever has become
- * of the daemon that should have sent one.  There is one timer for all classes,
- * set to the earliest deadline.  It takes no lock and touches no class, because a
- * qdisc that is destroyed is reset without a lock: it only sets flags.  The next
- * dequeue sees them and takes the rates away; on an idle qdisc a work does, which
- * holds RTNL and tells user space as well.
+ * Leases: a class that no request reaches in time falls back.  There is one timer
+ * for all classes, set to the earliest deadline.  It takes no lock and touches no
+ * class, because a qdisc that is destroyed is reset without a lock: it only sets
+ * flags.  The next dequeue sees them and takes the rates away; on an idle qdisc a
+ * work does, which holds RTNL and tells user space as well.
  */
 static enum hrtimer_restart gap_lease_expire(struct hrtimer *timer)
 {
@@ -813,13 +671,11 @@ static enum hrtimer_restart gap_lease_expire(struct hrtimer *timer)
 /* A request has reached the class. */
 void gap_lease_refresh(struct gap_sched *q, struct gap_class *cl)
 {
-	ktime_t due = hrtimer_get_softexpires(&q->lease_timer);
-
 	if (!cl->expires_ns || cl->expired)
 		return;
 	cl->deadline_ns = ktime_get_boottime_ns() + cl->expires_ns;
 	if (!hrtimer_is_queued(&q->lease_timer) ||
-	    ktime_before(cl->deadline_ns, due))
+	    ktime_before(cl->deadline_ns, hrtimer_get_softexpires(&q->lease_timer)))
 		hrtimer_start(&q->lease_timer, cl->deadline_ns, HRTIMER_MODE_ABS_SOFT);
 }
 
@@ -920,19 +776,16 @@ void gap_class_init(struct gap_class *cl)
 	RB_CLEAR_NODE(&cl->node);
 	INIT_LIST_HEAD(&cl->stalled);
 	INIT_LIST_HEAD(&cl->queue.turns);
-	INIT_LIST_HEAD(&cl->queue.dests);
 	__skb_queue_head_init(&cl->queue.acks);
 }
 
-/* Drop what the class's own queue holds, and forget its destinations. */
+/* Drop what the class's own queue holds. */
 void gap_class_purge(struct gap_class *cl)
 {
-	struct gap_dest *dest, *tmp;
-
 	while (cl->queue.qlen)
 		kfree_skb(gap_queue_get(&cl->queue));
-	list_for_each_entry_safe(dest, tmp, &cl->queue.dests, list)
-		gap_dest_forget(dest);
+	kfree(cl->queue.hashed);
+	cl->queue.hashed = NULL;
 }
 
 /*
@@ -1002,7 +855,6 @@ void gap_packet_init(struct gap_sched *q, u64 link_rate)
 {
 	hrtimer_init(&q->lease_timer, CLOCK_BOOTTIME, HRTIMER_MODE_ABS_SOFT);
 	q->lease_timer.function = gap_lease_expire;
-	q->seed = get_random_u64();
 	INIT_LIST_HEAD(&q->classes);
 	INIT_LIST_HEAD(&q->stalled);
 	gap_clock_init(&q->clock, link_rate, ktime_get_ns());

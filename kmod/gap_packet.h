@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The packets' way through the qdisc, and what requests need of it.
- */
 #ifndef _GAP_PACKET_H
 #define _GAP_PACKET_H
 

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The qdisc and its classes.
- */
 #ifndef _GAP_SCHED_H
 #define _GAP_SCHED_H
 
@@ -15,14 +12,13 @@
 
 #include "gap_byteclock.h"
 
-#define GAP_DEST_HASH_BITS	10
+#define GAP_TURN_BITS		7
 
 /* The packets of a class without a qdisc of its own. */
 struct gap_queue {
 	struct sk_buff_head	acks;		/* TCP's without payload, which go first */
 	struct list_head	turns;		/* destinations with packets take turns */
-	struct list_head	dests;		/* all that are remembered */
-	struct gap_dest		*last;		/* that of the last packet that came */
+	struct gap_turn		*hashed;	/* all turns; NULL before the first packet */
 	u32			qlen;		/* packets in all */
 	u32			backlog_bytes;
 	u32			turns_count;	/* length of turns */
@@ -61,8 +57,6 @@ struct gap_class {
 	struct list_head	stalled;	/* in gap_sched.stalled */
 	struct Qdisc_class_common common;
 	struct list_head	list;		/* in gap_sched.classes */
-	struct tcf_proto __rcu	*filter_list;
-	struct tcf_block	*block;
 	unsigned int		filter_cnt;
 	unsigned int		depth;		/* 1 directly below the qdisc */
 	u32			drops;
@@ -107,8 +101,6 @@ struct gap_sched {
 	struct Qdisc_class_hash	clhash;
 	struct list_head	classes;	/* all but direct */
 	struct list_head	stalled;	/* children that held their packets back */
-	u64			seed;
-	struct hlist_head	dests[1 << GAP_DEST_HASH_BITS];
 	struct qdisc_watchdog	watchdog;
 	struct tc_gap_qdisc_xstats xstats;
 
@@ -136,8 +128,7 @@ static inline u32 gap_class_qlen(const struct gap_class *cl)
 	return unlikely(cl->qdisc) ? cl->qdisc->q.qlen : cl->queue.qlen;
 }
 
-static inline struct gap_class *gap_class_find(const struct gap_sched *q,
-					       u32 classid)
+static inline struct gap_class *gap_class_find(const struct gap_sched *q, u32 classid)
 {
 	struct Qdisc_class_common *common = qdisc_class_find(&q->clhash, classid);
 

@@ -95,13 +95,16 @@ def filters_and_priority_choose_the_class_and_bytes_are_wire_bytes():
 
 
 @case
-def filters_of_a_class_lead_further_down():
+def classes_have_no_filters_of_their_own():
     add_gap("default 1:12")
     tc(f"class add dev {DEV} parent 1: classid 1:1 gap")
     tc(f"class add dev {DEV} parent 1:1 classid 1:11 gap")
     tc(f"class add dev {DEV} parent 1:1 classid 1:12 gap")
-    tc(f"filter add dev {DEV} parent 1: protocol ip prio 1 matchall classid 1:1")
-    tc(f"filter add dev {DEV} parent 1:1 " + FILTERS["flower"].format("10.2.0.1", "1:11"))
+    refused(DEV, f"filter add dev {DEV} parent 1:1 " + FILTERS["flower"].format("10.2.0.1", "1:11"),
+            "classes have no filters of their own; add them to the qdisc")
+    tc(f"filter add dev {DEV} parent 1: " + FILTERS["flower"].format("10.2.0.1", "1:11"))
+    # to a class that has no packets itself
+    tc(f"filter add dev {DEV} parent 1: protocol ip prio 3 matchall classid 1:1")
     send_frames(DEV, frame("10.2.0.1", 10), 3)
     send_frames(DEV, frame("10.2.0.2", 10), 4)
     eventually(lambda: packets(DEV) == {"1:1": 7, "1:11": 3, "1:12": 4}, "the packets")
@@ -187,7 +190,7 @@ def module_leaves_nothing_behind():
         tc(f"class add dev {DEV} parent 1:1 classid {classid} gap rate 8bit")
     tc(f"qdisc add dev {DEV} parent 1:11 handle 11: fq_codel")
     tc(f"filter add dev {DEV} parent 1: " + FILTERS["u32"].format("10.2.0.0/16", "1:11"))
-    tc(f"filter add dev {DEV} parent 1:1 " + FILTERS["flower"].format("10.2.0.0/16", "1:11"))
+    tc(f"filter add dev {DEV} parent 1: " + FILTERS["flower"].format("10.1.0.0/16", "1:11"))
     for destination in ("10.1.0.1", "10.1.0.2", "10.2.0.1"):
         send_frames(DEV, frame(destination, 1000), 50)
     tc(f"class change dev {DEV} classid 1:12 gap fallback 8bit expires 10s")

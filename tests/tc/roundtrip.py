@@ -14,6 +14,7 @@ import cases_qdisc
 import cases_backend
 import cases_class
 import cases_lease
+import cases_queue
 import cases_traffic
 from ktap import run_cases
 

@@ -203,7 +203,7 @@ struct tc_gap_class_xstats {
 	__u64	credit_lost_bytes;	/* lateness beyond what may be made up, byte-times */
 	__u64	acks_first;		/* TCP ACKs that overtook data (built-in queue) */
 	__u64	expired;		/* times the class fell back */
-	__u32	destinations;		/* with packets waiting now (built-in queue) */
+	__u32	destinations;		/* turns with packets now (built-in queue) */
 	__u32	reserved;
 	__u64	late[GAP_LATE_BUCKETS];	/* frames by lateness of their start */
 };

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The built-in queue of a class: which of its packets comes next."""
+
+import ctypes
+import encodings.idna   # noqa: F401, create_connection() wants it, and guests have what is imported
+import os
+import socket
+import traceback
+
+from ktap import between, case, equal
+from tcguest import (DEV, HANDLE, add_gap, counters, eventually, frame, root_qdisc, send_frames, sh,
+                     tc)
+
+CLASS = 0x10
+OURS, THEIRS = "10.9.0.1", "10.9.0.2"
+CLONE_NEWNET = 0x40000000
+SO_RCVBUFFORCE = 33
+OTHER_PROTOCOL = 0x88b6     # for local experiments
+
+
+def hold():
+    """A class of which no packet leaves but the first."""
+    add_gap()
+    tc(f"class add dev {DEV} parent 1: classid 1:10 gap rate 8bit")
+
+
+def let_go():
+    tc(f"class change dev {DEV} classid 1:10 gap rate unlimited")
+
+
+def arrivals(count):
+    """The destinations and lengths of that many IPv4 frames that come out of the wire."""
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800)) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 24)
+        sock.settimeout(20)
+        sock.bind((f"{DEV}p", 0))
+        let_go()
+        found = [sock.recv(2000) for _ in range(count)]
+    return [(socket.inet_ntoa(data[30:34]), len(data)) for data in found]
+
+
+def queue_for(destinations, lengths, head="10.2.9.9"):
+    """One packet that leaves at once, then all of one destination, all of the next..."""
+    priority = HANDLE | CLASS
+    send_frames(DEV, frame(head, 0), 1, priority=priority)
+    for destination in destinations:
+        for length in lengths:
+            send_frames(DEV, frame(destination, length), 1, priority=priority)
+
+
+@case
+def destinations_take_turns():
+    hold()
+    neighbours = [f"10.2.0.{number}" for number in range(1, 33)]
+    lengths = [100, 101, 102]
+    queue_for(neighbours, lengths)
+    equal(counters(DEV)["1:10"]["destinations"], len(neighbours))
+    want = [(destination, 42 + length) for length in lengths for destination in neighbours]
+    equal(arrivals(len(want)), want)
+
+
+@case
+def many_destinations_lose_none_and_keep_their_order():
+    hold()
+    many = [f"10.{x}.{y}.1" for x in range(2, 22) for y in range(20)]
+    lengths = [100, 101]
+    queue_for(many, lengths)
+    found = arrivals(len(many) * len(lengths))
+    equal(sorted(found), sorted((host, 42 + length) for host in many for length in lengths))
+    for host in many:
+        equal([length for name, length in found if name == host], [142, 143])
+    # at most as many as there are turns come before anybody's second packet
+    between(80, len({host for host, _ in found[:128]}), 128)
+
+
+@case
+def other_packets_take_turns_by_their_station():
+    hold()
+    stations = [bytes([2, 0, 0, 0, 1, number]) for number in range(4)]
+    send_frames(DEV, frame("10.2.9.9", 0), 1, priority=HANDLE | CLASS)
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(OTHER_PROTOCOL)) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, HANDLE | CLASS)
+        sock.bind((DEV, OTHER_PROTOCOL))
+        for station in stations:
+            sock.send(station + b"\2\0\0\0\0\1" + OTHER_PROTOCOL.to_bytes(2, "big") + b"x" * 60)
+            sock.send(station + b"\2\0\0\0\0\1" + OTHER_PROTOCOL.to_bytes(2, "big") + b"y" * 60)
+    equal(counters(DEV)["1:10"]["destinations"], len(stations))
+    let_go()
+    eventually(lambda: counters(DEV)["1:10"]["packets"] == 9, "the packets")
+
+
+class OtherEnd:
+    """A process with the wire's other end in a network name space of its own."""
+
+    def __init__(self, dev):
+        self.dev = f"{dev}p"
+        ready, self.begin = os.pipe(), os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            self._run(ready[1])
+        os.read(ready[0], 1)
+        sh("ip", "link", "set", self.dev, "netns", str(self.pid))
+
+    def start(self):
+        os.write(self.begin[1], b"b")
+
+    def _run(self, ready):
+        try:
+            if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) != 0:
+                raise OSError(ctypes.get_errno(), "unshare")
+            os.write(ready, b"r")
+            os.read(self.begin[0], 1)
+            sh("ip", "address", "add", f"{THEIRS}/24", "dev", self.dev)
+            sh("ip", "link", "set", self.dev, "up")
+            self._talk()
+            os._exit(0)
+        except BaseException:       # whatever it is, this process has to end here
+            traceback.print_exc()
+        os._exit(1)
+
+    @staticmethod
+    def _talk():
+        with socket.create_connection((OURS, 7), timeout=20) as sock:
+            equal(sock.recv(1), b"b")       # data waits over there now
+            sock.send(b"x")
+            equal(sock.recv(1), b"e")
+
+    def has_ended_well(self):
+        return os.waitpid(self.pid, 0)[1] == 0
+
+
+@case
+def acknowledgments_go_first():
+    dev = "wire9"
+    sh("ip", "link", "add", dev, "type", "simwire")
+    other = OtherEnd(dev)
+    sh("ip", "address", "add", f"{OURS}/24", "dev", dev)
+    sh("ip", "link", "set", dev, "up")
+    add_gap("default 1:10", dev=dev)
+    tc(f"class add dev {dev} parent 1: classid 1:10 gap rate 2mbit")
+    with socket.create_server((OURS, 7)) as server:
+        server.settimeout(20)
+        other.start()
+        connection, _ = server.accept()
+    with connection:
+        connection.settimeout(20)
+        # for a third of a second
+        send_frames(dev, frame("10.2.0.1", 1458), 60)
+        connection.send(b"b")
+        equal(connection.recv(1), b"x")
+        eventually(lambda: counters(dev)["1:10"]["acks_first"] > 0, "an acknowledgment that goes first")
+        between(20, root_qdisc(dev, "-s")["qlen"], 60)
+        connection.send(b"e")
+        equal(other.has_ended_well(), True)
+    sh("ip", "link", "del", dev)
