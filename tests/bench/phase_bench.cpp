@@ -13,8 +13,10 @@
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <netinet/ip.h>
+#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,7 +33,6 @@
 #include <nlohmann/json.hpp>
 #include <tl/expected.hpp>
 
-#include "base/child_process.hpp"
 #include "daemon_link.hpp"
 #include "kernel/mnl_transport.hpp"
 #include "kernel/netlink_traffic_control.hpp"
@@ -208,6 +209,18 @@ Client connect(const std::string& socket, const std::vector<std::string>& hosts)
             pattern["pattern"], phase["rates"].back()["bytes_per_s"]};
 }
 
+void run(const std::vector<std::string>& words) {
+    std::vector<char*> arguments;
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    pid_t child = 0;
+    int status = 0;
+    if (posix_spawnp(&child, arguments[0], nullptr, nullptr, arguments.data(), environ) != 0 ||
+        waitpid(child, &status, 0) != child || status != 0) {
+        die(words.front());
+    }
+}
+
 std::vector<Way> ways(Client& client, TrafficControl& kernel, const std::string& device,
                       TcHandle classid) {
     const auto set = [&kernel, classid](ClassRate rate) {
@@ -215,11 +228,8 @@ std::vector<Way> ways(Client& client, TrafficControl& kernel, const std::string&
         if (!kernel.apply(std::span(&change, 1), ApplyMode::together)) die("netlink");
     };
     const auto tc = [device, classid](const std::string& rate) {
-        const ChildCommand command{{"tc", "class", "change", "dev", device, "parent", "1:",
-                                    "classid", classid.to_string(), "gap", "rate", rate},
-                                   {}, {}, std::chrono::seconds(20)};
-        const auto outcome = run_child(command);
-        if (!outcome || outcome->exit_status != 0) die("tc");
+        run({"tc", "class", "change", "dev", device, "parent", "1:", "classid",
+             classid.to_string(), "gap", "rate", rate});
     };
     const BytesPerSecond rate{client.bytes_per_s};
     return {

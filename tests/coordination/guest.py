@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Three nodes share their cluster's trunk through real etcd, in a guest of
 vm-run --icount --faster (tests/coordination/run).  KTAP.
-
-    guest.py [VIA]      of [kernel] in headway.toml, default netlink
 """
 
 import os
@@ -115,7 +113,7 @@ def never_was_it_more_than_the_trunk():
     sums.check(1000)
 
 
-set_up(3, *sys.argv[1:])
+set_up(3)
 equal(FALLBACK, fallback())
 sums = Sums()
 sums.start()

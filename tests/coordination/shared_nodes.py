@@ -253,11 +253,11 @@ def reach_etcd(node, number):
     subprocess.run(within(node, "ip", "link", "set", "etcd", "up"), check=True)
 
 
-def set_up(count, via="netlink"):
+def set_up(count):
     """As many nodes on either side of the trunk; headwayd on those of a."""
     os.makedirs(WORK)
     with open(CONFIG, "w") as file:
-        file.write(TOML + f'[kernel]\nvia = "{via}"\n')
+        file.write(TOML)
         for number, name in enumerate("ab", 1):
             file.write(CLUSTER.format(name=name, number=number, last=count - 1))
     names.extend(f"a{number}" for number in range(count))

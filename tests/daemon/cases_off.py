@@ -71,21 +71,20 @@ def off_outlives_restarts_and_hand_overs():
 
 @case
 def off_without_phases():
-    for via in ("netlink", "tc"):
-        daemon = Daemon(config(via))
-        control = Control(SOCKET)
-        control.enter(EVERYBODY)
-        equal(rate_of("1:11"), PLANNED)
-        headway("off")
-        equal(at_rest(), True)
-        equal(tc(f"filter show dev {DEV}"), "")
-        equal(goes_to_no_class(), True)
-        equal(control.enter(EVERYBODY)["paced"], False)
-        control.do("leave")
-        headway("on")
-        equal(rate_of("1:11"), PLANNED)
-        equal(goes_to_no_class(), False)
-        equal(daemon.stop(), 0)
+    daemon = Daemon(config())
+    control = Control(SOCKET)
+    control.enter(EVERYBODY)
+    equal(rate_of("1:11"), PLANNED)
+    headway("off")
+    equal(at_rest(), True)
+    equal(tc(f"filter show dev {DEV}"), "")
+    equal(goes_to_no_class(), True)
+    equal(control.enter(EVERYBODY)["paced"], False)
+    control.do("leave")
+    headway("on")
+    equal(rate_of("1:11"), PLANNED)
+    equal(goes_to_no_class(), False)
+    equal(daemon.stop(), 0)
 
 
 @case

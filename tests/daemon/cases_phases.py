@@ -382,13 +382,6 @@ def without_cls_bpf_rates_change_by_requests():
     falls_back()
 
 
-@case
-def with_tc_rates_change_by_requests():
-    daemon = Daemon(phased(via="tc"))
-    matches(daemon.said(), "no phases, rates change by requests: tc cannot attach")
-    falls_back()
-
-
 def falls_back():
     equal(sorted(classes(DEV)), ["1:10", "1:11"])
     control = Control(SOCKET)

@@ -59,22 +59,21 @@ class Monitor:
 
 @case
 def a_deleted_qdisc_comes_back():
-    for via in ("netlink", "tc"):
-        daemon = Daemon(config(via))
-        control = Control(SOCKET)
-        control.enter(EVERYBODY)
-        before = seen()
-        tc(f"qdisc del dev {DEV} root")
-        comes_back(before)
-        eventually(lambda: "set up again" in daemon.said(), "a line in the log")
-        matches(daemon.said(), f"{DEV}: qdisc gap 1: was gone with its classes and filters; set up")
-        equal(daemon.said().count("was gone"), 1)
-        equal(rate_of("1:11"), PLANNED)
-        control.do("leave")
-        eventually(at_rest, "every class is at rest")
-        equal(control.do("status")["reconcile"]["mended"], 1)
-        equal(daemon.stop(), 0)
-        equal(is_paced(), False)
+    daemon = Daemon(config())
+    control = Control(SOCKET)
+    control.enter(EVERYBODY)
+    before = seen()
+    tc(f"qdisc del dev {DEV} root")
+    comes_back(before)
+    eventually(lambda: "set up again" in daemon.said(), "a line in the log")
+    matches(daemon.said(), f"{DEV}: qdisc gap 1: was gone with its classes and filters; set up")
+    equal(daemon.said().count("was gone"), 1)
+    equal(rate_of("1:11"), PLANNED)
+    control.do("leave")
+    eventually(at_rest, "every class is at rest")
+    equal(control.do("status")["reconcile"]["mended"], 1)
+    equal(daemon.stop(), 0)
+    equal(is_paced(), False)
 
 
 @case
@@ -243,20 +242,19 @@ def an_interface_made_anew_is_paced():
 
     make()
     try:
-        for via in ("netlink", "tc"):
-            daemon = Daemon(config(via, interface='interface = "again"'))
-            control = Control(SOCKET)
-            control.enter(EVERYBODY)
-            sh("ip", "link", "del", "again")
-            eventually(lambda: not control.do("status")["in_step"], "the daemon notices")
-            matches(daemon.said(), "network interface again: No such device")
-            make()
-            eventually(lambda: is_paced("again"), "the new one is paced")
-            eventually(lambda: control.do("status")["in_step"], "in step")
-            equal(classes("again")["1:11"]["rate"], PLANNED)
-            equal(tc("filter show dev again").count("classid 1:"), 5)
-            equal(daemon.stop(), 0)
-            equal(is_paced("again"), False)
+        daemon = Daemon(config(interface='interface = "again"'))
+        control = Control(SOCKET)
+        control.enter(EVERYBODY)
+        sh("ip", "link", "del", "again")
+        eventually(lambda: not control.do("status")["in_step"], "the daemon notices")
+        matches(daemon.said(), "network interface again: No such device")
+        make()
+        eventually(lambda: is_paced("again"), "the new one is paced")
+        eventually(lambda: control.do("status")["in_step"], "in step")
+        equal(classes("again")["1:11"]["rate"], PLANNED)
+        equal(tc("filter show dev again").count("classid 1:"), 5)
+        equal(daemon.stop(), 0)
+        equal(is_paced("again"), False)
     finally:
         sh("ip", "link", "del", "again")
 
@@ -344,7 +342,7 @@ def an_earlier_run_with_another_set_up_is_taken_over():
     Daemon(phased())
     equal(seen(), with_phases)
     Daemon.kill_last()
-    Daemon(config("tc"))
+    Daemon(config())
     equal(seen(), plain)
 
 

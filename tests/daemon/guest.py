@@ -50,27 +50,6 @@ def ready_when_everything_is_in_the_kernel():
 
 
 @case
-def netlink_and_tc_leave_the_same_state():
-    dumps = {}
-    for via in ("netlink", "tc"):
-        daemon = Daemon(config(via))
-        control = Control(SOCKET)
-        dumps[via] = [state(DEV)]
-        control.enter(EVERYBODY)
-        dumps[via].append(state(DEV))
-        control.do("leave")
-        eventually(at_rest, "every class is at rest")
-        dumps[via].append(state(DEV))
-        control.close()
-        equal(daemon.stop(), 0)
-        dumps[via].append(state(DEV))
-    for step in range(4):
-        equal(dumps["tc"][step], dumps["netlink"][step])
-    matches(dumps["netlink"][1], PLANNED)
-    note(f"identical dumps of {', '.join(str(len(d)) for d in dumps['tc'])} bytes")
-
-
-@case
 def plan_prints_what_the_daemon_does():
     daemon = Daemon(config())
     control = Control(SOCKET)
@@ -145,8 +124,7 @@ def somebody_elses_qdisc_stays():
 def missing_module_is_told():
     sh("rmmod", "sch_gap")
     try:
-        for via in ("netlink", "tc"):
-            refused_to_start(config(via), 1, "the kernel module sch_gap is not loaded")
+        refused_to_start(config(), 1, "the kernel module sch_gap is not loaded")
     finally:
         sh("insmod", f"{MODULES}/sch_gap.ko")
 
@@ -157,8 +135,7 @@ def missing_classifier_undoes_the_beginning():
     folder = f"/lib/modules/{os.uname().release}"
     sh("mount", "-t", "tmpfs", "tmpfs", folder)
     try:
-        for via in ("netlink", "tc"):
-            refused_to_start(config(via), 1, "adding the filter for 10.1.0.0/16: ")
+        refused_to_start(config(), 1, "adding the filter for 10.1.0.0/16: ")
     finally:
         sh("umount", folder)
         sh("modprobe", "cls_flower")
@@ -170,12 +147,11 @@ def virtual_devices_are_paced_by_the_timer():
     try:
         sh("ip", "link", "set", "veth1", "up")
         sh("ip", "link", "set", "veth0", "up")
-        for via in ("netlink", "tc"):
-            daemon = Daemon(config(via, interface='interface = "veth0"'))
-            equal(options("veth0")["backend_used"], "timer")
-            equal(sorted(classes("veth0")), ["1:10", "1:11"])
-            equal(daemon.stop(), 0)
-            equal([q for q in qdiscs("veth0") if q["kind"] == "gap"], [])
+        daemon = Daemon(config(interface='interface = "veth0"'))
+        equal(options("veth0")["backend_used"], "timer")
+        equal(sorted(classes("veth0")), ["1:10", "1:11"])
+        equal(daemon.stop(), 0)
+        equal([q for q in qdiscs("veth0") if q["kind"] == "gap"], [])
     finally:
         sh("ip", "link", "del", "veth0")
 
@@ -204,18 +180,17 @@ def second_daemon_is_refused():
 
 @case
 def enter_and_leave():
-    for via in ("netlink", "tc"):
-        daemon = Daemon(config(via))
-        control = Control(SOCKET)
-        equal(control.do("hello", job="4711", rank=0, pid=os.getpid())["cluster"], "a")
-        answer = control.enter(EVERYBODY, message_bytes=65536)
-        equal((rate_of("1:10"), rate_of("1:11")), (PLANNED, PLANNED))
-        equal([r["bytes_per_s"] for r in answer["rates"]], [38671875, 38671875])
-        control.do("leave")
-        eventually(at_rest, "every class is at rest")
-        equal(control.enter(EVERYBODY, message_bytes=100)["paced"], False)
-        equal(at_rest(), True)
-        equal(daemon.stop(), 0)
+    daemon = Daemon(config())
+    control = Control(SOCKET)
+    equal(control.do("hello", job="4711", rank=0, pid=os.getpid())["cluster"], "a")
+    answer = control.enter(EVERYBODY, message_bytes=65536)
+    equal((rate_of("1:10"), rate_of("1:11")), (PLANNED, PLANNED))
+    equal([r["bytes_per_s"] for r in answer["rates"]], [38671875, 38671875])
+    control.do("leave")
+    eventually(at_rest, "every class is at rest")
+    equal(control.enter(EVERYBODY, message_bytes=100)["paced"], False)
+    equal(at_rest(), True)
+    equal(daemon.stop(), 0)
 
 
 @case
@@ -248,26 +223,25 @@ def the_strictest_of_several_clients_wins():
 
 @case
 def how_long_an_enter_takes():
-    for via, rounds in (("netlink", 500), ("tc", 20)):
-        daemon = Daemon(config(via))
-        control = Control(SOCKET)
-        pattern = control.do("prepare", operation="alltoall", job_hosts=EVERYBODY,
-                             comm_hosts=EVERYBODY)["pattern"]
-        took = []
-        for _ in range(rounds):
-            started = time.perf_counter()
-            control.do("enter", pattern=pattern, message_bytes=65536)
-            took.append((time.perf_counter() - started) * 1e6)
-            control.do("leave")
-        stats = control.do("status")["enter"]
-        note(f"{via}: enter with 2 rates changed, at the client: median "
-             f"{statistics.median(took):.0f} us, 99 % {sorted(took)[len(took) * 99 // 100]:.0f} us;"
-             f" in the daemon: mean {stats['mean_us']:.0f} us, longest {stats['max_us']:.0f} us")
-        equal(stats["count"], rounds)
-        # Virtual time: twice what they take; a nanosecond is an instruction.
-        limit_us = {"netlink": 400, "tc": 12_000}[via]
-        equal(statistics.median(took) < limit_us, True)
-        equal(daemon.stop(), 0)
+    daemon = Daemon(config())
+    control = Control(SOCKET)
+    pattern = control.do("prepare", operation="alltoall", job_hosts=EVERYBODY,
+                         comm_hosts=EVERYBODY)["pattern"]
+    took = []
+    rounds = 500
+    for _ in range(rounds):
+        started = time.perf_counter()
+        control.do("enter", pattern=pattern, message_bytes=65536)
+        took.append((time.perf_counter() - started) * 1e6)
+        control.do("leave")
+    stats = control.do("status")["enter"]
+    note(f"enter with 2 rates changed, at the client: median "
+         f"{statistics.median(took):.0f} us, 99 % {sorted(took)[len(took) * 99 // 100]:.0f} us;"
+         f" in the daemon: mean {stats['mean_us']:.0f} us, longest {stats['max_us']:.0f} us")
+    equal(stats["count"], rounds)
+    # Virtual time: twice what it takes; a nanosecond is an instruction.
+    equal(statistics.median(took) < 400, True)
+    equal(daemon.stop(), 0)
 
 
 # -------------------------------------------------------------------- operation

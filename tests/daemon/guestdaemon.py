@@ -27,7 +27,7 @@ PLANNED = "309375Kbit"
 running = []  # daemons of the case
 
 
-def config(via="netlink", **more):
+def config(**more):
     """The text of a configuration; `more` replaces lines of it."""
     values = {"policy": "", "interface": f'interface = "{DEV}"', "daemon": "",
               "host_rate": 'host_rate = "1gbit"', "phases": 'phases = "off"',
@@ -39,7 +39,6 @@ name = "a0"
 [policy]
 {values["policy"]}
 [kernel]
-via = "{via}"
 {values["phases"]}
 {values["gap_frames"]}
 [daemon]

@@ -73,8 +73,7 @@ divisor = 3.5
 share = "host"
 min_message_bytes = 4096
 [kernel]
-via = "tc"
-tc_plugin_dir = "/opt/headway/lib"
+phases = "off"
 [daemon]
 socket = "/run/other/control.sock"
 group = "mpi"
@@ -89,8 +88,7 @@ administrators = "operators"
     EXPECT_EQ(config->policy.plan.trunk_divisor_thousandths, 3'500U);
     EXPECT_EQ(config->policy.share, SharePolicy::per_host);
     EXPECT_EQ(config->policy.min_message_bytes, 4096U);
-    EXPECT_EQ(config->kernel.via, KernelVia::tc);
-    EXPECT_EQ(config->kernel.tc_plugin_dir, "/opt/headway/lib");
+    EXPECT_FALSE(config->kernel.phases);
     EXPECT_EQ(config->daemon.socket, "/run/other/control.sock");
     EXPECT_EQ(config->daemon.group, "mpi");
     EXPECT_EQ(config->access.administrators, "operators");
@@ -114,7 +112,7 @@ TEST(Config, HasDefaults) {
     EXPECT_EQ(config->policy.plan.target_utilisation_millionths, 990'000U);
     EXPECT_FALSE(config->policy.plan.trunk_divisor_thousandths);
     EXPECT_EQ(config->policy.min_message_bytes, 2048U);
-    EXPECT_EQ(config->kernel.via, KernelVia::netlink);
+    EXPECT_TRUE(config->kernel.phases);
     EXPECT_EQ(config->daemon.socket, "/run/headway/control.sock");
     EXPECT_FALSE(config->daemon.group);
     EXPECT_FALSE(config->access.administrators);
@@ -215,12 +213,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "policy.min_message_bytes", "negative"},
         Mistake{"BytesText", "", "[policy]\nmin_message_bytes = \"2k\"", 2,
                 "policy.min_message_bytes", "a string cannot stand here"},
-        Mistake{"ViaUnknown", "", "[kernel]\nvia = \"ioctl\"", 2, "kernel.via",
-                "\"netlink\" (default) or \"tc\""},
+        Mistake{"ViaGone", "", "[kernel]\nvia = \"tc\"", 2, "kernel.via", "unknown"},
         Mistake{"PhasesUnknown", "", "[kernel]\nphases = \"on\"", 2, "kernel.phases",
                 "\"auto\" (default) or \"off\""},
-        Mistake{"PluginRelative", "", "[kernel]\ntc_plugin_dir = \"lib\"", 2,
-                "kernel.tc_plugin_dir", "no absolute path"},
         Mistake{"SocketRelative", "", "[daemon]\nsocket = \"sock\"", 2, "daemon.socket",
                 "absolute path"},
         Mistake{"SocketLong", "",

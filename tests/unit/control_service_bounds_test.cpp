@@ -220,8 +220,6 @@ TEST_F(ControlServiceTest, ReloadRefusesWhatNeedsARestart) {
         [](Config& c) { c.node.name = "z0"; },
         [](Config& c) { c.daemon.socket = "/run/other"; },
         [](Config& c) { c.daemon.group = "mpi"; },
-        [](Config& c) { c.kernel.via = KernelVia::tc; },
-        [](Config& c) { c.kernel.tc_plugin_dir = "/x"; },
         [](Config& c) {
             auto clusters = c.topology.clusters();
             std::swap(clusters[0], clusters[1]);

@@ -32,9 +32,8 @@ std::string counted(std::uint64_t count, const char* one, const char* many) {
 }
 
 void print_daemon(const Json& daemon) {
-    fmt::print("headwayd {}, pid {}, up {:.0f} s, {} via {}\n", text_of(daemon, "version"),
-               number_of(daemon, "pid"), daemon.value("uptime_s", 0.0), text_of(daemon, "config"),
-               text_of(daemon, "via"));
+    fmt::print("headwayd {}, pid {}, up {:.0f} s, {}\n", text_of(daemon, "version"),
+               number_of(daemon, "pid"), daemon.value("uptime_s", 0.0), text_of(daemon, "config"));
     fmt::print("node {} of cluster {}, interface {}, link {}\n", text_of(daemon, "node"),
                text_of(daemon, "cluster"), text_of(daemon, "interface"),
                rate_to_text({number_of(daemon, "link_bits_per_s")}));

@@ -93,22 +93,6 @@ void read_auto_or_off(TomlReader& reader, const char* key, bool& value) {
 
 KernelConfig read_kernel(TomlReader& reader) {
     KernelConfig kernel;
-    if (const auto via = reader.string("via")) {
-        if (via->value == "tc") {
-            kernel.via = KernelVia::tc;
-        } else if (via->value != "netlink") {
-            reader.error(via->line, "via", fmt::format("\"{}\" is unknown", via->value),
-                         "write \"netlink\" (default) or \"tc\"");
-        }
-    }
-    if (const auto dir = reader.string("tc_plugin_dir")) {
-        kernel.tc_plugin_dir = dir->value;
-        if (!dir->value.starts_with('/')) {
-            reader.error(dir->line, "tc_plugin_dir",
-                         fmt::format("\"{}\" is no absolute path", dir->value),
-                         "write the folder of q_gap.so, starting with '/'");
-        }
-    }
     read_auto_or_off(reader, "phases", kernel.phases);
     read_auto_or_off(reader, "gap_frames", kernel.gap_frames);
     reader.finish();

@@ -24,8 +24,6 @@ namespace headway {
 inline constexpr const char* config_default_path = "/etc/headway/headway.toml";
 inline constexpr const char* socket_default_path = "/run/headway/control.sock";
 
-enum class KernelVia { netlink, tc };
-
 struct NodeConfig {
     std::optional<std::string> name;  ///< none: the host name
     std::string interface = "eth0";
@@ -38,8 +36,6 @@ struct PolicyConfig {
 };
 
 struct KernelConfig {
-    KernelVia via = KernelVia::netlink;
-    std::optional<std::string> tc_plugin_dir;  ///< none: found beside the program, or tc's own
     bool phases = true;  ///< rates that ranks switch themselves, where the kernel can
     bool gap_frames = true;  ///< exact gaps, where the device passes the self-test
 };

@@ -39,8 +39,6 @@ bool same_set_up(const NodePlanner& a, const NodePlanner& b) {
                       same_cluster) &&
            a.layout().own_cluster == b.layout().own_cluster && a.node_name() == b.node_name() &&
            a.config().node.interface == b.config().node.interface &&
-           a.config().kernel.via == b.config().kernel.via &&
-           a.config().kernel.tc_plugin_dir == b.config().kernel.tc_plugin_dir &&
            a.config().kernel.phases == b.config().kernel.phases &&
            a.config().coordination == b.config().coordination &&
            a.shared_trunk() == b.shared_trunk() &&
@@ -432,7 +430,6 @@ Json ControlService::daemon_json() const {
             {"pid", getpid()},
             {"uptime_s", std::chrono::duration<double>(clock_.now() - started_).count()},
             {"config", config.file},
-            {"via", config.kernel.via == KernelVia::tc ? "tc" : "netlink"},
             {"node", planner_.node_name()},
             {"cluster", planner_.own_cluster().name},
             {"interface", config.node.interface},

@@ -157,7 +157,6 @@ private:
 Result<std::unique_ptr<BpfPhaseMaps>> load_classifier(const NodePlanner& planner) {
     const KernelConfig& config = planner.config().kernel;
     if (!config.phases) return failure("[kernel] phases is \"off\"");
-    if (config.via == KernelVia::tc) return failure("tc cannot attach a program without a file");
     std::vector<PhaseTrunk> trunks;
     for (const ClassLayout& target : planner.layout().classes) {
         trunks.push_back({planner.config().topology.clusters()[target.cluster].prefixes,
@@ -339,7 +338,7 @@ Result<void> run(NodePlanner planner, AtTheEnd at_the_end, std::vector<StoredDes
     auto socket = ControlSocket::bind(config.daemon.socket, config.daemon.group);
     if (!socket) return tl::unexpected(socket.error());
 
-    auto access = KernelAccess::open(config);
+    auto access = KernelAccess::open(config.node.interface);
     if (!access) return tl::unexpected(access.error());
     TrafficControl& kernel = (*access)->traffic_control();
     auto monitor = KernelMonitor::open();
@@ -371,7 +370,7 @@ Result<void> restore(const NodePlanner& planner, spdlog::logger& log) {
         log_info(log, "{}: nothing to restore, a headwayd runs", planner.config().node.interface);
         return {};
     }
-    auto access = KernelAccess::open(planner.config());
+    auto access = KernelAccess::open(planner.config().node.interface);
     if (!access) return tl::unexpected(access.error());
     return take_down((*access)->traffic_control(), planner, log);
 }

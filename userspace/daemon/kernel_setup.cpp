@@ -10,8 +10,8 @@
 namespace headway {
 namespace {
 
-/// Adds what an administrator can do about the commonest refusals.  They are
-/// known by the kernel's (or tc's) words: through tc there is no errno.
+/// Adds what an administrator can do about the commonest refusals, which are known by the
+/// kernel's words.
 Error with_advice(const Error& error) {
     const auto says = [&](std::string_view words) {
         return error.message.find(words) != std::string::npos;
@@ -19,11 +19,6 @@ Error with_advice(const Error& error) {
     if (says("qdisc kind is unknown")) {
         return {error.message + "; the kernel module sch_gap is not loaded and was not found: "
                                 "install it for this kernel (modprobe sch_gap must succeed)",
-                error.error_number};
-    }
-    if (says("Unknown qdisc \"gap\"")) {
-        return {error.message + "; tc does not find its plugin q_gap.so: name its folder in "
-                                "[kernel] tc_plugin_dir",
                 error.error_number};
     }
     if (says("Operation not permitted")) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes in tc's language: what `headway plan --tc` prints and what
-// `via = "tc"` pipes into `tc -batch -`.
+// Changes in tc's language, which `headway plan --tc` prints.
 #pragma once
 
 #include <span>

@@ -2,9 +2,8 @@
 // Traffic control of one network device: what Headway asks of the kernel, as
 // values, and the interface behind which the kernel is reached.
 //
-// Implementations: NetlinkTrafficControl (rtnetlink, through a transport that
-// unit tests replace by a kernel in memory) and TcTrafficControl (the same
-// changes as `tc -batch` input).  Both leave the kernel in the same state.
+// Implementation: NetlinkTrafficControl (rtnetlink, through a transport that
+// unit tests replace by a kernel in memory).
 //
 // Threading: none; one object belongs to one thread.  Calls block until the
 // kernel has answered, or fail within the implementation's deadline.
