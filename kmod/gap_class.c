@@ -179,8 +179,7 @@ void gap_class_find_default(struct Qdisc *sch)
 
 /* *@parent: NULL directly below the qdisc. */
 static int gap_class_find_parent(struct Qdisc *sch, u32 parentid,
-				 struct gap_class **parent,
-				 struct netlink_ext_ack *extack)
+				 struct gap_class **parent, struct netlink_ext_ack *extack)
 {
 	*parent = NULL;
 	if (parentid == TC_H_ROOT || !TC_H_MIN(parentid))

@@ -289,9 +289,9 @@ static noinline struct gap_class *gap_classify(struct sk_buff *skb, struct Qdisc
  * Destinations take turns, a packet each, so that a burst to one receiver is
  * spread out by the traffic to all others: the receivers' switch ports see
  * no incast from one sender's queue order.  Those of one hash share a turn.
- * TCP ACKs without payload go first, because a paced queue of data would
- * otherwise delay the other direction's clock.  Nothing else overtakes: a short
- * data segment that passes its own flow looks like a loss to the receiver.
+ * TCP ACKs without payload go first in a class that is paced just now, whose
+ * queue of data would otherwise delay the other direction's clock.  Nothing else
+ * overtakes: a short data segment that passes its own flow looks like a loss.
  */
 
 /* Destinations of one hash, and their packets, by skb->next. */
@@ -351,8 +351,10 @@ static __always_inline struct sk_buff *gap_turn_get(struct gap_queue *queue)
 }
 
 /* False: there is no room for it. */
-static __always_inline bool gap_queue_put(struct gap_queue *queue, struct sk_buff *skb)
+static __always_inline bool gap_queue_put(struct gap_class *cl, struct sk_buff *skb)
 {
+	struct gap_queue *queue = &cl->queue;
+
 	if (unlikely(queue->qlen >= GAP_QUEUE_LIMIT_PACKETS))
 		return false;
 	if (unlikely(!queue->hashed))
@@ -360,7 +362,7 @@ static __always_inline bool gap_queue_put(struct gap_queue *queue, struct sk_buf
 					GFP_ATOMIC | __GFP_NOWARN);
 	if (unlikely(!queue->hashed))
 		return false;
-	if (skb_is_tcp_pure_ack(skb))
+	if (skb_is_tcp_pure_ack(skb) && cl->next_rate != GAP_RATE_UNLIMITED)
 		__skb_queue_tail(&queue->acks, skb);
 	else
 		gap_turn_put(queue, &queue->hashed[gap_turn_hash(skb)], skb);
@@ -403,7 +405,7 @@ gap_enqueue_frame(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 			}
 			return ret;
 		}
-	} else if (unlikely(!gap_queue_put(&cl->queue, skb))) {
+	} else if (unlikely(!gap_queue_put(cl, skb))) {
 		cl->drops++;
 		return qdisc_drop(skb, sch, to_free);
 	}

@@ -5,11 +5,12 @@ import ctypes
 import encodings.idna   # noqa: F401, create_connection() wants it, and guests have what is imported
 import os
 import socket
+import time
 import traceback
 
 from ktap import between, case, equal
-from tcguest import (DEV, HANDLE, add_gap, counters, eventually, frame, root_qdisc, send_frames, sh,
-                     tc)
+from tcguest import (DEV, HANDLE, add_gap, counters, eventually, frame, root_qdisc, run,
+                     send_frames, sh, simwire, tc)
 
 CLASS = 0x10
 OURS, THEIRS = "10.9.0.1", "10.9.0.2"
@@ -129,27 +130,45 @@ class OtherEnd:
         return os.waitpid(self.pid, 0)[1] == 0
 
 
-@case
-def acknowledgments_go_first():
-    dev = "wire9"
+def acknowledge_behind_data(dev, rate, link_bytes_per_s):
+    """Sixty frames wait for a third of a second in a class of that rate when our TCP has to
+    acknowledge a byte; how many times an acknowledgment went first, and what waited then."""
     sh("ip", "link", "add", dev, "type", "simwire")
-    other = OtherEnd(dev)
-    sh("ip", "address", "add", f"{OURS}/24", "dev", dev)
-    sh("ip", "link", "set", dev, "up")
-    add_gap("default 1:10", dev=dev)
-    tc(f"class add dev {dev} parent 1: classid 1:10 gap rate 2mbit")
-    with socket.create_server((OURS, 7)) as server:
-        server.settimeout(20)
-        other.start()
-        connection, _ = server.accept()
-    with connection:
-        connection.settimeout(20)
-        # for a third of a second
-        send_frames(dev, frame("10.2.0.1", 1458), 60)
-        connection.send(b"b")
-        equal(connection.recv(1), b"x")
-        eventually(lambda: counters(dev)["1:10"]["acks_first"] > 0, "an acknowledgment that goes first")
-        between(20, root_qdisc(dev, "-s")["qlen"], 60)
-        connection.send(b"e")
-        equal(other.has_ended_well(), True)
-    sh("ip", "link", "del", dev)
+    try:
+        other = OtherEnd(dev)
+        sh("ip", "address", "add", f"{OURS}/24", "dev", dev)
+        sh("ip", "link", "set", dev, "up")
+        simwire(dev, "rate_bps", 8 * link_bytes_per_s)
+        add_gap("default 1:10", dev=dev)
+        tc(f"class add dev {dev} parent 1: classid 1:10 gap rate {rate}")
+        with socket.create_server((OURS, 7)) as server:
+            server.settimeout(20)
+            other.start()
+            connection, _ = server.accept()
+        with connection:
+            connection.settimeout(20)
+            send_frames(dev, frame("10.2.0.1", 1458), 60)
+            connection.send(b"b")
+            equal(connection.recv(1), b"x")
+            time.sleep(0.06)    # delayed acknowledgments take 40 ms
+            waiting = root_qdisc(dev, "-s")["qlen"]
+            first = counters(dev)["1:10"]["acks_first"]
+            connection.send(b"e")
+            equal(other.has_ended_well(), True)
+    finally:
+        run("ip", "link", "del", dev)
+    return first, waiting
+
+
+@case
+def acknowledgments_go_first_where_a_class_is_paced():
+    first, waiting = acknowledge_behind_data("wire8", "2mbit", 125_000_000)
+    between(1, first, 10)
+    between(20, waiting, 60)
+
+
+@case
+def acknowledgments_wait_their_turn_where_only_the_link_is_full():
+    first, waiting = acknowledge_behind_data("wire9", "unlimited", 250_000)
+    equal(first, 0)
+    between(20, waiting, 60)
