@@ -9,7 +9,7 @@ import xml.dom.minidom
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from headway_bench import apps, cases, charts, decisions, feedback, patterns, phases, results, scale, tables  # noqa: E402
+from headway_bench import apps, apps_chart, cases, charts, decisions, feedback, patterns, phases, results, scale, tables  # noqa: E402
 
 
 def count(enqueue, dequeue, frames=1000, gap=0, wait=0, interrupt=0):
@@ -406,6 +406,15 @@ class AppsTest(unittest.TestCase):
         row = list(apps.report(results))[-1]
         self.assertRegex(row, r"^IS +library's throttle +4 at a time +3 +3\.000 +10\.000 +0\.712 +0\.750 +0\.020 +3 +9 +9$")
 
+    def test_the_picture_has_a_bar_for_each_contender_beside_stock(self):
+        results = apps.Results()
+        results.add(self.cell("headway", "helper", network=self.far), self.run_of(1))
+        for contender, setting in (("stock", "library"), ("headway", "helper"), ("fq", "as Headway")):
+            results.add(self.cell(contender, setting), self.run_of(2, timeouts=contender == "fq"))
+        picture = xml.dom.minidom.parseString(apps_chart.picture(results))
+        self.assertEqual(len(picture.getElementsByTagName("rect")), 3)
+        self.assertIn("2.000 s, 1 time-outs", picture.toxml())
+
     def test_what_npb_prints(self):
         text = " Time in seconds =             {:12.2f}\n Verification    =             {}\n"
         self.assertEqual(apps.run_ms(apps.npb_result(text.format(0.6, "SUCCESSFUL"))), 600)
@@ -413,10 +422,12 @@ class AppsTest(unittest.TestCase):
             apps.npb_result(text.format(0.6, "UNSUCCESSFUL"))
 
     def test_headway_s_choice_is_that_of_the_largest_messages(self):
-        def row(operation, algorithm, paced, most):
-            return {"operation": operation, "algorithm": algorithm, "paced": paced, "message_bytes_most": most, "calls": 3}
+        def row(operation, algorithm, paced, most, where="MPI_COMM_WORLD, 11 ranks"):
+            return {"operation": operation, "algorithm": algorithm, "paced": paced, "message_bytes_most": most,
+                    "communicator": where}
         found = apps.choices({"collectives": [row("alltoallv", "native", False, 4), row("alltoallv", "linear", True, 4096),
-                                              row("allreduce", "native", False, 8)]})
+                                              row("alltoallv", "native", False, 65536, "MPI_COMM_SELF, 1 ranks"),
+                                              row("allreduce", "native", False, 8, "2 ranks")]})
         self.assertEqual([(choice["operation"], choice["algorithm"], choice["paced"]) for choice in found],
                          [("alltoallv", "linear", True), ("allreduce", "native", False)])
 
