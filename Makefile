@@ -94,7 +94,9 @@ bench-feedback: packages build kernels ## all-to-alls with a headway.toml that p
 	@tests/bench/feedback
 
 .PHONY: bench-apps
-bench-apps: packages build kernels ## programs over a LAN and over up to 10 ms, Headway and others; goes on where it was interrupted (hours)
+bench-apps: packages ## programs over a LAN and over up to 10 ms, Headway and others; goes on where it was interrupted (hours)
+	@tests/lib/install-packages packages-bench.txt
+	@$(MAKE) build kernels
 	@tests/bench/apps
 
 .PHONY: npb

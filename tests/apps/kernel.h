@@ -34,7 +34,7 @@ struct kernel {
 	void (*release)(void *state);
 };
 
-extern const struct kernel is_kernel, ft_kernel, cg_kernel, mg_kernel, lu_kernel, sp_kernel;
+extern const struct kernel is_kernel, ft_kernel, cg_kernel, mg_kernel, lu_kernel, sp_kernel, fftw_kernel;
 
 struct team team_of(MPI_Comm comm);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a kernel with the communication of a benchmark of the NPB, and checks it:
 //
-//   npb_kernel IS|FT|CG|MG|LU|SP [--size N] [--iterations 10] [--warmup 1] [--pause]
+//   npb_kernel IS|FT|CG|MG|LU|SP|FFTW [--size N] [--iterations 10] [--warmup 1] [--pause]
 //
+// FFTW, a program of Debian's FFTW over MPI, is there where that was when this was built.
 // What the size means is told with a size that does not fit.  Rank 0 prints one JSON object:
 //   {"kernel":"IS","size":65536,"ranks":8,"warmup_ms":[...],"samples_ms":[...],"verified":true}
 // All ranks go from one iteration to the next without a barrier, as the programs do: a sample
@@ -28,6 +29,9 @@
 
 static const struct kernel *const kernels[] = {
 	&is_kernel, &ft_kernel, &cg_kernel, &mg_kernel, &lu_kernel, &sp_kernel,
+#ifdef HEADWAY_WITH_FFTW
+	&fftw_kernel,
+#endif
 };
 
 #define KERNEL_COUNT ((int)(sizeof(kernels) / sizeof(*kernels)))
@@ -72,10 +76,15 @@ static int parse_number(const char *text, int least, const char *option)
 
 static const struct kernel *parse_kernel(const char *name)
 {
-	for (int i = 0; i < KERNEL_COUNT; i++)
+	char known[128] = "";
+
+	for (int i = 0; i < KERNEL_COUNT; i++) {
 		if (name && !strcmp(name, kernels[i]->name))
 			return kernels[i];
-	fail("no kernel '%s'; there are IS, FT, CG, MG, LU and SP", name ? name : "");
+		strcat(known, " ");
+		strcat(known, kernels[i]->name);
+	}
+	fail("a kernel is wanted, one of%s", known);
 	return NULL;
 }
 

@@ -15,6 +15,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "mpi"))
 from mpi_job import PATIENCE_MS, HelperTest, main  # noqa: E402
 
 KERNELS = ("IS", "FT", "CG", "MG", "LU", "SP")
+FFTW = "FFTW"   # where Debian's FFTW over MPI was when the program was built
 ITERATIONS, WARMUP = 3, 1
 
 
@@ -31,8 +32,13 @@ class Both:
         self.assertEqual((result["kernel"], result["verified"]), (name, True))
         self.assertEqual((len(result["warmup_ms"]), len(result["samples_ms"])), (WARMUP, ITERATIONS))
 
+    def kernels(self):
+        job = self.run_job("npb_kernel", helper=False, ranks=1)
+        self.assertIn("a kernel is wanted, one of " + " ".join(KERNELS), job.stderr)
+        return (*KERNELS, FFTW) if job.stderr.rstrip().endswith(FFTW) else KERNELS
+
     def test_as_one_process_alone(self):
-        for name in KERNELS:
+        for name in self.kernels():
             for ranks in (4, 8):
                 with self.subTest(kernel=name, ranks=ranks):
                     self.assert_right(name, self.kernel(name, ranks=ranks, helper=False))
@@ -50,7 +56,7 @@ class Both:
 
     def test_a_wrong_message_is_noticed(self):
         spoiler = "tests/wrong_message.mpich.so" if self.library == "mpich" else "tests/wrong_message.so"
-        for name in KERNELS:
+        for name in self.kernels():
             with self.subTest(kernel=name):
                 job = self.kernel(name, helper=False, preload=[spoiler])
                 self.assertNotEqual(job.status, 0)
@@ -62,7 +68,7 @@ class Both:
                                 (("FT", "--size", "2"), "must divide the edge"),
                                 (("CG", "--size", "17"), "must divide the unknowns"),
                                 (("LU", "--size", "1"), "must not be less"),
-                                (("EP",), "no kernel 'EP'"), (("LU", "--size", "many"), "--size"),
+                                (("EP",), "a kernel is wanted"), (("LU", "--size", "many"), "--size"),
                                 (("LU", "SP"), "one kernel at a time"), (("LU", "--deep"), "--deep")):
             with self.subTest(arguments=arguments):
                 job = self.run_job("npb_kernel", *arguments, helper=False)

@@ -40,9 +40,11 @@ def kernel(name, size, iterations):
 # and SP have the edges of S, W and W and fewer iterations.
 KERNELS = {"IS": kernel("IS", 1 << 20, 10), "FT": kernel("FT", 64, 6), "CG": kernel("CG", 7040, 3),
            "MG": kernel("MG", 32, 10), "LU": kernel("LU", 32, 10), "SP": kernel("SP", 36, 10)}
+# A program of Debian's FFTW over MPI, for Open MPI only.
+FFTW = {"FFTW": kernel("FFTW", 64, 6)}
 # The benchmarks themselves, where somebody has built them: make npb NPB=DIRECTORY.
 NPB = {f"npb-{name}.{letter}": Program(f"npb/{name}.{letter}") for letter in "SWA" for name in ("is", "ft", "cg", "mg", "lu")}
-PROGRAMS = KERNELS | NPB
+PROGRAMS = KERNELS | FFTW | NPB
 
 # Headway with a trunk's rate divided by a number set by hand, as the paper did (its Table VI),
 # beside those of the demo.
