@@ -107,7 +107,8 @@ def main():
     try:
         for (setup, divisor), group in itertools.groupby(spec["jobs"], lambda job: (job["setup"], job["divisor"])):
             use_divisor(testbed, divisor)
-            testbed.contender_up(setup)
+            # what a node then looks like, for whoever wants to know
+            (testbed.out / f"{setup}.txt").write_text(testbed.contender_up(setup))
             for job in group:
                 jobs.run(job)
             testbed.contender_down(setup)

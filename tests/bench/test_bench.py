@@ -404,7 +404,7 @@ class AppsTest(unittest.TestCase):
         self.assertEqual((found["throttle"]["timeouts"], found["throttle"]["drops"]), (3, 9))
         self.assertAlmostEqual(found["throttle"]["cv"], 0.712, places=3)
         row = list(apps.report(results))[-1]
-        self.assertRegex(row, r"^IS +library's throttle +4 at a time +3 +3\.000 +10\.000 +0\.712 +0\.750 +0\.020 +3 +9 +9$")
+        self.assertRegex(row, r"^IS +library's throttle +4 at a time +3 +3\.0000 +10\.0000 +0\.712 +0\.750 +0\.0200 +3 +9 +9$")
 
     def test_the_picture_has_a_bar_for_each_contender_beside_stock(self):
         results = apps.Results()

@@ -46,12 +46,14 @@ FFTW = {"FFTW": kernel("FFTW", 64, 6)}
 NPB = {f"npb-{name}.{letter}": Program(f"npb/{name}.{letter}") for letter in "SWA" for name in ("is", "ft", "cg", "mg", "lu")}
 PROGRAMS = KERNELS | FFTW | NPB
 
-# Headway with a trunk's rate divided by a number set by hand, as the paper did (its Table VI),
-# beside those of the demo.
+# Beside those of the demo: Headway that paces nothing, and with a trunk's rate divided by a number
+# set by hand, as the paper did (its Table VI).
 BY_HAND = {"headway_n": 1, "headway_2n": 2}
 CONTENDERS = {name: OF_DEMO[name] for name in ("stock", "stock_tuned", "rto_min", "throttle", "pairwise", "fq",
                                                "htb", "dctcp", "bbr")}
 CONTENDERS |= {
+    "headway_unpaced": Contender("headway_unpaced", "Headway, unpaced", "Headway's algorithms and transport, nothing paced",
+                                 HEADWAY, ("helper",)),
     "headway_n": Contender("headway_n", "Headway, B/N", "Headway with divisor = the nodes of a cluster",
                            HEADWAY, ("helper",), "headway"),
     "headway_2n": Contender("headway_2n", "Headway, B/2N", "Headway with divisor = twice the nodes of a cluster",
@@ -227,6 +229,6 @@ def report(results):
                    f"{'first':>8}{'RTOs':>6}{'retrans':>9}{'drops':>7}")
         for name, one in found.items():
             ratio = f"{one['median_s'] / found['stock']['median_s']:10.3f}" if "stock" in found else f"{'-':>10}"
-            yield (f"{program:10}{CONTENDERS[name].title:20}{one['setting']:17}{one['runs']:5}{one['median_s']:9.3f}"
-                   f"{one['worst_s']:9.3f}{one['cv']:7.3f}{ratio}{one['first_s']:8.3f}{one['timeouts']:6}"
+            yield (f"{program:10}{CONTENDERS[name].title:20}{one['setting']:17}{one['runs']:5}{one['median_s']:9.4f}"
+                   f"{one['worst_s']:9.4f}{one['cv']:7.3f}{ratio}{one['first_s']:8.4f}{one['timeouts']:6}"
                    f"{one['retransmits']:9}{one['drops']:7}")
