@@ -9,6 +9,8 @@ from . import apps
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "demo"))
 from headway_demo import svg  # noqa: E402
 
+# Of the picture, which is shown in the documentation.
+LICENCE = "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
 WIDTH = 900
 LEFT, RIGHT = 250, 700
 ROW, GROUP_GAP, HEADING = 20, 10, 40
@@ -19,6 +21,7 @@ TICKS = (0, 0.5, 1, 1.5, MOST)
 STYLE = """
 svg { background: #fbfaf8; font: 13px system-ui, "Noto Sans", "DejaVu Sans", sans-serif; }
 text { fill: #1c2126; } .soft { fill: #5b6670; font-size: 11.5px; } .own { fill: #0b7a75; font-weight: 700; }
+.heading { paint-order: stroke; stroke: #fbfaf8; stroke-width: 6px; }
 .title { font-size: 17px; font-weight: 700; } .heading { font-size: 14px; font-weight: 600; }
 .grid { stroke: #dfe3e6; } .stock { stroke: #c2410c; stroke-dasharray: 4 3; }
 .bar { fill: #aab4bd; } .bar.own { fill: #0b7a75; } .worst { stroke: #1c2126; }
@@ -39,7 +42,7 @@ def picture(results):
     parts = [svg.element("style", STYLE), svg.text(24, 28, "Times of programs as multiples of stock's", "title"),
              svg.text(24, 48, "bar: median of the jobs; line: the slowest one; at the right seconds, and time-outs in all jobs", "soft"),
              *scale(y), *parts]
-    return svg.drawing(WIDTH, y + 30, parts, "Times of programs by contender, as multiples of stock's") + "\n"
+    return LICENCE + svg.drawing(WIDTH, y + 30, parts, "Times of programs by contender, as multiples of stock's") + "\n"
 
 
 def place(ratio):
