@@ -108,7 +108,8 @@ def main():
         for (setup, divisor), group in itertools.groupby(spec["jobs"], lambda job: (job["setup"], job["divisor"])):
             use_divisor(testbed, divisor)
             # what a node then looks like, for whoever wants to know
-            (testbed.out / f"{setup}.txt").write_text(testbed.contender_up(setup))
+            shown = testbed.out / f"{setup}-{divisor or 'own-choice'}.txt"
+            shown.write_text(testbed.contender_up(setup))
             for job in group:
                 jobs.run(job)
             testbed.contender_down(setup)
