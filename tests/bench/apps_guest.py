@@ -60,7 +60,7 @@ class Jobs:
 
     def _rehearse(self, job):
         """A job that counts for nothing: afterwards everything that a job opens is in memory."""
-        kind = job["library"], job["helper"], job["program"]["path"]
+        kind = tuple(job["rehearsal"])
         if kind in self.rehearsed:
             return
         opened = OpenedFiles()

@@ -374,13 +374,13 @@ class AppsTest(unittest.TestCase):
         results.add(cells[0], self.run_of(1))
         self.assertEqual(len(apps.guest_spec(self.near, cells, results, 2)["jobs"]), 1)
 
-    def test_a_forecast_counts_guests_and_what_a_run_took(self):
+    def test_a_forecast_counts_guests_rehearsals_and_what_a_run_took(self):
         results = apps.Results()
         cells = [self.cell(), self.cell(network=self.far)]
-        self.assertEqual(apps.forecast_s(cells, results, 3), 2 * apps.BOOT_S[8] + 6 * apps.RUN_S[8])
+        self.assertEqual(apps.forecast_s(cells, results, 3), 2 * (apps.BOOT_S[8] + 4 * apps.RUN_S[8]))
         for _ in range(3):
             results.add(cells[0], self.run_of(1) | {"host_s": 7})
-        self.assertEqual(apps.forecast_s(cells, results, 3), apps.BOOT_S[8] + 3 * 7)
+        self.assertEqual(apps.forecast_s(cells, results, 3), apps.BOOT_S[8] + 4 * 7)
 
     def test_the_network_is_what_it_is_called(self):
         scene = self.far.scene()

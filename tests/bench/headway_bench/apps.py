@@ -139,12 +139,19 @@ class Results:
         return median(took) if took else RUN_S[nodes]
 
 
+def rehearsal(cell):
+    """What a guest runs once before it counts: whatever opens the same files."""
+    return cell.library, CONTENDERS[cell.contender].kind == HEADWAY, PROGRAMS[cell.program].path
+
+
 def forecast_s(wanted, results, repetitions):
-    """Of all runs that are missing, with a guest for each network that has some."""
-    missing = {}
-    for cell in wanted:
-        missing[cell.network] = missing.get(cell.network, 0) + results.missing(cell, repetitions)
-    return sum(BOOT_S[network.nodes] + runs * results.run_s(network.nodes) for network, runs in missing.items() if runs)
+    """Of all runs that are missing, with a guest for each network that has some, and its rehearsals."""
+    missing = {cell: results.missing(cell, repetitions) for cell in wanted}
+    networks = {cell.network for cell in wanted if missing[cell]}
+    rehearsals = {(cell.network, rehearsal(cell)) for cell in wanted if missing[cell]}
+    return (sum(BOOT_S[network.nodes] for network in networks)
+            + sum(results.run_s(network.nodes) for network, _ in rehearsals)
+            + sum(runs * results.run_s(cell.network.nodes) for cell, runs in missing.items()))
 
 
 def job(cell, runs):
@@ -154,7 +161,7 @@ def job(cell, runs):
     return {"cell": cell.facts(), "runs": runs, "library": cell.library, "setup": contender.set_up_by,
             "divisor": divisor * cell.network.nodes // 2 if divisor else None,
             "words": list(SETTINGS[cell.setting][cell.library]), "helper": contender.kind == HEADWAY,
-            "program": asdict(PROGRAMS[cell.program])}
+            "rehearsal": rehearsal(cell), "program": asdict(PROGRAMS[cell.program])}
 
 
 def guest_spec(network, wanted, results, repetitions):
