@@ -52,8 +52,11 @@ class Both:
 
     def test_paced(self):
         for name in KERNELS:
-            with self.subTest(kernel=name), self.daemon():
-                self.assert_right(name, self.kernel(name, HEADWAY_TIMEOUT_MS=PATIENCE_MS))
+            with self.subTest(kernel=name):
+                with self.daemon() as daemon:
+                    self.assert_right(name, self.kernel(name, HEADWAY_TIMEOUT_MS=PATIENCE_MS))
+                if name in ("IS", "FT"):
+                    self.assertIn("enter", daemon.connections[0].operations())
 
     def test_a_wrong_message_is_noticed(self):
         spoiler = "tests/wrong_message.mpich.so" if self.library == "mpich" else "tests/wrong_message.so"
