@@ -93,6 +93,16 @@ bench-decisions: packages build kernels ## plans from headway measure beside all
 bench-feedback: packages build kernels ## all-to-alls with a headway.toml that promises too much, with feedback and without (long)
 	@tests/bench/feedback
 
+.PHONY: bench-apps
+bench-apps: packages ## programs over a LAN and over up to 10 ms, Headway and others; goes on where it was interrupted (hours)
+	@tests/lib/install-packages packages-bench.txt
+	@$(MAKE) build kernels
+	@tests/bench/apps
+
+.PHONY: npb
+npb: packages ## build the NAS Parallel Benchmarks of NPB=DIRECTORY for bench-apps (CLASSES="S W")
+	@tests/apps/build-npb "$(NPB)" $(CLASSES)
+
 .PHONY: bench-model
 bench-model: packages ## how fast the models are, and PlogPT beside SimGrid
 	@tests/lib/install-packages packages-bench.txt

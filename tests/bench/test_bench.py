@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bench's own arithmetic, without a guest."""
 
+import json
 import sys
 import unittest
 import xml.dom.minidom
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from headway_bench import cases, charts, decisions, feedback, patterns, phases, results, scale, tables  # noqa: E402
+from headway_bench import apps, apps_chart, cases, charts, decisions, feedback, patterns, phases, results, scale, tables  # noqa: E402
 
 
 def count(enqueue, dequeue, frames=1000, gap=0, wait=0, interrupt=0):
@@ -344,6 +345,91 @@ class DecisionsTest(unittest.TestCase):
 
     def test_what_is_incomplete_is_not_judged(self):
         self.assertEqual(decisions.document(decisions.spec({}, 3), self.events()[:-1])["decisions"], [])
+
+
+class AppsTest(unittest.TestCase):
+    near = apps.Network(8, 50, "ample", "linux")
+    far = apps.Network(8, 10000, "shallow", "table3")
+
+    @staticmethod
+    def run_of(seconds, timeouts=0):
+        return {"samples_ms": [seconds * 500, seconds * 500], "warmup_ms": [20], "timeouts": timeouts, "retransmits": 3,
+                "drops": {"trka": 2, "pa0": 1}}
+
+    def cell(self, contender="stock", setting="library", program="IS", network=None):
+        return apps.Cell(network or self.near, "ompi", contender, setting, program)
+
+    def test_every_cell_is_one_of_its_own(self):
+        found = list(apps.cells([self.near, self.far], apps.LIBRARIES, apps.CONTENDERS, apps.PROGRAMS))
+        self.assertEqual(len(found), len(set(found)))
+        self.assertEqual([apps.Cell.of(json.loads(json.dumps(cell.facts()))) for cell in found], found)
+
+    def test_only_what_is_missing_is_measured(self):
+        results = apps.Results()
+        cells = [self.cell(), self.cell(program="FT"), self.cell(network=self.far)]
+        results.add(cells[0], self.run_of(1))
+        results = apps.Results(json.loads(json.dumps(results.document())))
+        spec = apps.guest_spec(self.near, cells, results, 2)
+        self.assertEqual([(job["cell"]["program"], job["runs"]) for job in spec["jobs"]], [("IS", 1), ("FT", 2)])
+        results.add(cells[0], self.run_of(1))
+        self.assertEqual(len(apps.guest_spec(self.near, cells, results, 2)["jobs"]), 1)
+
+    def test_a_forecast_counts_guests_rehearsals_and_what_a_run_took(self):
+        results = apps.Results()
+        cells = [self.cell(), self.cell(network=self.far)]
+        self.assertEqual(apps.forecast_s(cells, results, 3), 2 * (apps.BOOT_S[8] + 4 * apps.RUN_S[8]))
+        for _ in range(3):
+            results.add(cells[0], self.run_of(1) | {"host_s": 7})
+        self.assertEqual(apps.forecast_s(cells, results, 3), apps.BOOT_S[8] + 4 * 7)
+
+    def test_the_network_is_what_it_is_called(self):
+        scene = self.far.scene()
+        self.assertEqual((scene.trunk_delay_us, scene.port_buffer_bytes, scene.nodes), (10000, 16384, 8))
+        self.assertEqual(apps.guest_spec(self.far, [], apps.Results(), 1)["socket_bytes"], 3000000)
+        self.assertIsNone(apps.guest_spec(self.near, [], apps.Results(), 1)["socket_bytes"])
+
+    def test_rates_set_by_hand_are_parts_of_the_trunk(self):
+        divisors = [apps.job(self.cell(name, "helper"), 1)["divisor"] for name in ("headway", "headway_n", "headway_2n")]
+        self.assertEqual(divisors, [None, 4, 8])
+
+    def test_of_several_settings_the_best_counts(self):
+        results = apps.Results()
+        results.add(self.cell(), self.run_of(4))
+        for setting, seconds in (("2 at a time", 3), ("4 at a time", 2)):
+            for more in (0, 1, 8):
+                results.add(self.cell("throttle", setting), self.run_of(seconds + more, timeouts=1))
+        (network, library, program, found), = apps.tables(results)
+        self.assertEqual((network, library, program, list(found)), (self.near, "ompi", "IS", ["stock", "throttle"]))
+        self.assertEqual((found["throttle"]["setting"], found["throttle"]["median_s"]), ("4 at a time", 3))
+        self.assertEqual((found["throttle"]["timeouts"], found["throttle"]["drops"]), (3, 9))
+        self.assertAlmostEqual(found["throttle"]["cv"], 0.712, places=3)
+        row = list(apps.report(results))[-1]
+        self.assertRegex(row, r"^IS +library's throttle +4 at a time +3 +3\.0000 +10\.0000 +0\.712 +0\.750 +0\.0200 +3 +9 +9$")
+
+    def test_the_picture_has_a_bar_for_each_contender_beside_stock(self):
+        results = apps.Results()
+        results.add(self.cell("headway", "helper", network=self.far), self.run_of(1))
+        for contender, setting in (("stock", "library"), ("headway", "helper"), ("fq", "as Headway")):
+            results.add(self.cell(contender, setting), self.run_of(2, timeouts=contender == "fq"))
+        picture = xml.dom.minidom.parseString(apps_chart.picture(results))
+        self.assertEqual(len(picture.getElementsByTagName("rect")), 3)
+        self.assertIn("2.000 s, 1 time-outs", picture.toxml())
+
+    def test_what_npb_prints(self):
+        text = " Time in seconds =             {:12.2f}\n Verification    =             {}\n"
+        self.assertEqual(apps.run_ms(apps.npb_result(text.format(0.6, "SUCCESSFUL"))), 600)
+        with self.assertRaisesRegex(ValueError, "not verified"):
+            apps.npb_result(text.format(0.6, "UNSUCCESSFUL"))
+
+    def test_headway_s_choice_is_that_of_the_largest_messages(self):
+        def row(operation, algorithm, paced, most, where="MPI_COMM_WORLD, 11 ranks"):
+            return {"operation": operation, "algorithm": algorithm, "paced": paced, "message_bytes_most": most,
+                    "communicator": where}
+        found = apps.choices({"collectives": [row("alltoallv", "native", False, 4), row("alltoallv", "linear", True, 4096),
+                                              row("alltoallv", "native", False, 65536, "MPI_COMM_SELF, 1 ranks"),
+                                              row("allreduce", "native", False, 8, "2 ranks")]})
+        self.assertEqual([(choice["operation"], choice["algorithm"], choice["paced"]) for choice in found],
+                         [("alltoallv", "linear", True), ("allreduce", "native", False)])
 
 
 if __name__ == "__main__":

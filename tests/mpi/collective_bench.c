@@ -39,9 +39,7 @@
 // does first would.
 //
 // --pause has nothing to do with BETWEEN_MS: before and after the sampled calls of
-// each size rank 0 prints {"pause":"before","bytes":65536} (or "after") and waits
-// for a line on its standard input, so that somebody can read counters while the
-// network is idle.
+// each size the job waits for a reader, as reader_pause.h says, with the size's bytes.
 #define _GNU_SOURCE
 #include <getopt.h>
 #include <mpi.h>
@@ -56,6 +54,7 @@
 
 #include "alltoall_algorithms.h"
 #include "flow_times.h"
+#include "reader_pause.h"
 #include "staged_alltoallv.h"
 
 #define MAX_SIZES 64
@@ -568,31 +567,6 @@ static void sleep_ms(int ms)
 		nanosleep(&time, NULL);
 }
 
-static void wait_for_reader(const char *when, int bytes)
-{
-	int answer;
-
-	printf("{\"pause\":\"%s\",\"bytes\":%d}\n", when, bytes);
-	fflush(stdout);
-	do {
-		answer = getchar();
-	} while (answer != '\n' && answer != EOF);
-	if (answer == EOF)
-		fail("%s", "--pause: standard input has ended");
-}
-
-/*
- * The others wait in a barrier.  A rank that went on with its own work, such as
- * preparing the next size, would take processor time from those that still are
- * in the last call where all share one emulated processor.
- */
-static void pause_for_reader(const struct job *job, const char *when, int bytes)
-{
-	if (job->rank == 0)
-		wait_for_reader(when, bytes);
-	MPI_Barrier(MPI_COMM_WORLD);
-}
-
 /* `member`: where in a sample the time is. */
 static void print_times(const char *name, const struct sample *samples, int count, size_t member,
 			int decimals)
@@ -644,14 +618,14 @@ static void bench_size(const struct job *job, const struct options *options,
 		fail("%s", "out of memory");
 	for (int call = 0; call < calls; call++) {
 		if (options->pause && call == options->warmup)
-			pause_for_reader(job, "before", size->bytes);
+			pause_for_reader("before", size->bytes);
 		sleep_ms(size->between_ms);
 		run_once(&exchange, options->operation, &samples[call]);
 		if (call == 0)
 			check_exchange(job, &exchange, options->operation);
 	}
 	if (options->pause)
-		pause_for_reader(job, "after", size->bytes);
+		pause_for_reader("after", size->bytes);
 	report(job, options, size, samples, repetitions);
 	free(samples);
 	free_exchange(&exchange);

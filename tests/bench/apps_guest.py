@@ -1,0 +1,122 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs in the guest machine of tests/bench/apps: the jobs of one network.
+
+Reads HW_OUT/spec.json; tells each run's result as a line of "@" and JSON.
+"""
+
+import itertools
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "demo"))
+sys.path.append(str(Path(__file__).resolve().parent))
+from demo_guest import mpirun  # noqa: E402
+from demo_guest.opened_files import OpenedFiles  # noqa: E402
+from demo_guest.testbed import PROGRAM_SUFFIX  # noqa: E402
+from headway_bench import apps  # noqa: E402
+from patterns_guest import set_up, tell  # noqa: E402
+
+REPORT = Path("/tmp/headway-report.json")
+LOG = Path("/tmp/mpirun.log")   # in memory: a job that talks must not wait for the host's disk
+REHEARSAL = asdict(apps.kernel("IS", 1 << 14, 1))
+
+
+def set_sockets(testbed, size):
+    """Buffers of sockets of a fixed size, on all nodes."""
+    if size is None:
+        return
+    testbed.shell.run(f"sysctl -qw net.core.rmem_max={size} net.core.wmem_max={size}")
+    for name in ("rmem", "wmem"):
+        testbed.shell.run(f"hw_each_node sysctl -qw 'net.ipv4.tcp_{name}={size} {size} {size}'")
+
+
+def use_divisor(testbed, divisor):
+    """The headway.toml of the contenders that come up next."""
+    config = testbed.config
+    if divisor:
+        config = Path(f"/etc/headway/divisor-{divisor}.toml")
+        config.write_text(testbed.config.read_text() + f"[policy]\ndivisor = {divisor}\n")
+    testbed.shell.run(f"DEMO_CONFIG='{config}'")
+
+
+class Jobs:
+    def __init__(self, testbed, ranks_per_node):
+        self.testbed, self.ranks_per_node = testbed, ranks_per_node
+        self.rehearsed = set()
+
+    def run(self, job):
+        self._rehearse(job)
+        for _ in range(job["runs"]):
+            tell("start", cell=job["cell"])
+            run = self._mpirun(job, job["program"])
+            if job["helper"]:
+                run["choices"] = apps.choices(json.loads(REPORT.read_text()))
+            tell("run", cell=job["cell"], run=run)
+
+    def _rehearse(self, job):
+        """A job that counts for nothing: afterwards everything that a job opens is in memory."""
+        kind = tuple(job["rehearsal"])
+        if kind in self.rehearsed:
+            return
+        opened = OpenedFiles()
+        self._mpirun(job, REHEARSAL if job["program"]["pauses"] else job["program"])
+        opened.into_memory()
+        self.rehearsed.add(kind)
+
+    def _mpirun(self, job, program):
+        REPORT.unlink(missing_ok=True)
+        words, environment = self._command(job, program), self.testbed.mpirun_environment()
+        with open(LOG, "a", encoding="utf-8") as log:
+            if program["pauses"]:
+                result, = mpirun.run(words, self.testbed.counters, log, environment)
+                return result
+            return run_whole(words, self.testbed.counters, log, environment)
+
+    def _command(self, job, program):
+        library = job["library"]
+        preload = [self.testbed.helper()] if job["helper"] else []
+        environment = {"LD_PRELOAD": ":".join([*preload, self.testbed.sleep(library)])}
+        if job["helper"]:
+            environment["HEADWAY_REPORT"] = str(REPORT)
+        path = self.testbed.build / "bin" / (program["path"] + PROGRAM_SUFFIX[library])
+        return mpirun.command(self.testbed.mpirun_words(library, self.ranks_per_node), job["words"], environment,
+                              [str(path), *program["arguments"]])
+
+
+def run_whole(words, counters, log, environment):
+    """A job that does not pause: everything is counted from its start to its end."""
+    before = counters.before()
+    done = subprocess.run(words, text=True, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=log, check=False)
+    counted = counters.after().since(before)
+    log.write(done.stdout)
+    if done.returncode:
+        raise mpirun.MpirunError(f"status {done.returncode} of: {' '.join(words)}")
+    return apps.npb_result(done.stdout) | counted
+
+
+def main():
+    testbed, spec = set_up()
+    set_sockets(testbed, spec["socket_bytes"])
+    jobs = Jobs(testbed, spec["ranks_per_node"])
+    try:
+        for (setup, divisor), group in itertools.groupby(spec["jobs"], lambda job: (job["setup"], job["divisor"])):
+            use_divisor(testbed, divisor)
+            # what a node then looks like, for whoever wants to know
+            shown = testbed.out / f"{setup}-{divisor or 'own-choice'}.txt"
+            shown.write_text(testbed.contender_up(setup))
+            for job in group:
+                jobs.run(job)
+            testbed.contender_down(setup)
+    finally:
+        if LOG.exists():
+            shutil.copy(LOG, testbed.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests/bench/apps measures: programs, networks, contenders; what is left to do, and the table."""
+
+import re
+import sys
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import mean, median, pstdev
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "demo"))
+from headway_demo import scene as scenes  # noqa: E402
+from headway_demo.contender import CONTENDERS as OF_DEMO, HEADWAY, SETTINGS, Contender  # noqa: E402
+
+LIBRARIES = ("ompi", "mpich")
+NODES = (8, 16)
+# One way, as the paper's; 50 us is a local network.
+DELAYS_US = (50, 2000, 5000, 10000)
+# Of a switch's port and of its port to the trunk.
+BUFFERS_BYTES = {"ample": (64 * scenes.KIB, 128 * scenes.KIB), "shallow": (16 * scenes.KIB, 32 * scenes.KIB)}
+# Of sockets: Linux's own, which grow, or fixed as in Table III of the paper.
+SOCKETS = {"linux": None, "table3": 3000000}
+# The emulated processor carries all nodes; so many times faster it keeps up with the links.
+FACTORS = {8: 100, 16: 200}
+# One rank on each node, as in the paper.
+RANKS_PER_NODE = 1
+
+
+@dataclass(frozen=True)
+class Program:
+    path: str           # below build/bin; for MPICH with its suffix
+    arguments: tuple = ()
+    pauses: bool = False    # and tells its samples, as tests/apps/main.c does
+
+
+def kernel(name, size, iterations):
+    return Program("tests/npb_kernel", (name, "--size", str(size), "--iterations", str(iterations), "--pause"), True)
+
+
+# IS and FT have the sizes and iterations of classes W and S of the NPB; CG is between S and W; MG, LU
+# and SP have the edges of S, W and W and fewer iterations.
+KERNELS = {"IS": kernel("IS", 1 << 20, 10), "FT": kernel("FT", 64, 6), "CG": kernel("CG", 7040, 3),
+           "MG": kernel("MG", 32, 10), "LU": kernel("LU", 32, 10), "SP": kernel("SP", 36, 10)}
+# A program of Debian's FFTW over MPI, for Open MPI only.
+FFTW = {"FFTW": kernel("FFTW", 64, 6)}
+# The benchmarks themselves, where somebody has built them: make npb NPB=DIRECTORY.
+NPB = {f"npb-{name}.{letter}": Program(f"npb/{name}.{letter}") for letter in "SWA" for name in ("is", "ft", "cg", "mg", "lu")}
+PROGRAMS = KERNELS | FFTW | NPB
+
+# Beside those of the demo: Headway that paces nothing, and with a trunk's rate divided by a number
+# set by hand, as the paper did (its Table VI).
+BY_HAND = {"headway_n": 1, "headway_2n": 2}
+CONTENDERS = {name: OF_DEMO[name] for name in ("stock", "stock_tuned", "rto_min", "throttle", "pairwise", "fq",
+                                               "htb", "dctcp", "bbr")}
+CONTENDERS |= {
+    "headway_unpaced": Contender("headway_unpaced", "Headway, unpaced", "Headway's algorithms and transport, nothing paced",
+                                 HEADWAY, ("helper",)),
+    "headway_n": Contender("headway_n", "Headway, B/N", "Headway with divisor = the nodes of a cluster",
+                           HEADWAY, ("helper",), "headway"),
+    "headway_2n": Contender("headway_2n", "Headway, B/2N", "Headway with divisor = twice the nodes of a cluster",
+                            HEADWAY, ("helper",), "headway"),
+    "headway": OF_DEMO["headway"],
+}
+
+# For forecasts only, on one processor of the machine this was tried on.
+BOOT_S = {8: 40, 16: 60}
+RUN_S = {8: 20, 16: 45}
+
+
+@dataclass(frozen=True)
+class Network:
+    nodes: int
+    delay_us: int
+    buffers: str
+    sockets: str
+
+    def scene(self):
+        """The demo's two sites, with this delay and these buffers."""
+        port_bytes, trunk_bytes = BUFFERS_BYTES[self.buffers]
+        return replace(scenes.SITES, name=self.name, nodes_per_cluster=self.nodes // 2, trunk_delay_us=self.delay_us,
+                       port_buffer_bytes=port_bytes, trunk_buffer_bytes=trunk_bytes, factor=FACTORS[self.nodes])
+
+    @property
+    def name(self):
+        return f"{self.nodes}-{self.delay_us}us-{self.buffers}-{self.sockets}"
+
+    @property
+    def title(self):
+        return (f"{self.nodes // 2} + {self.nodes // 2} nodes, {self.delay_us / 1000:g} ms one way, {self.buffers} buffers,"
+                f" sockets as {'Linux has them' if self.sockets == 'linux' else 'in Table III'}")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is measured once or several times: a program's runs by one contender's one setting."""
+
+    network: Network
+    library: str
+    contender: str
+    setting: str
+    program: str
+
+    def facts(self):
+        return asdict(self)
+
+    @classmethod
+    def of(cls, facts):
+        return cls(Network(**facts["network"]), *(facts[name] for name in ("library", "contender", "setting", "program")))
+
+
+def cells(networks, libraries, contenders, programs):
+    """In the order in which they are measured: what a guest need not be set up anew for lies together."""
+    for network in networks:
+        for name in contenders:
+            for library in libraries:
+                for setting in CONTENDERS[name].settings:
+                    for program in programs:
+                        yield Cell(network, library, name, setting, program)
+
+
+class Results:
+    """All runs that have been measured; `document` is what apps.json holds."""
+
+    def __init__(self, document=None):
+        self.runs = {Cell.of(entry["cell"]): entry["runs"] for entry in (document or {"cells": []})["cells"]}
+
+    def document(self):
+        return {"cells": [{"cell": cell.facts(), "runs": runs} for cell, runs in self.runs.items()]}
+
+    def add(self, cell, run):
+        self.runs.setdefault(cell, []).append(run)
+
+    def missing(self, cell, repetitions):
+        return max(repetitions - len(self.runs.get(cell, [])), 0)
+
+    def run_s(self, nodes):
+        """What a run takes of the host's time, by experience if there is any."""
+        took = [run["host_s"] for cell, runs in self.runs.items() if cell.network.nodes == nodes
+                for run in runs if "host_s" in run]
+        return median(took) if took else RUN_S[nodes]
+
+
+def rehearsal(cell):
+    """What a guest runs once before it counts: whatever opens the same files."""
+    return cell.library, CONTENDERS[cell.contender].kind == HEADWAY, PROGRAMS[cell.program].path
+
+
+def forecast_s(wanted, results, repetitions):
+    """Of all runs that are missing, with a guest for each network that has some, and its rehearsals."""
+    missing = {cell: results.missing(cell, repetitions) for cell in wanted}
+    networks = {cell.network for cell in wanted if missing[cell]}
+    rehearsals = {(cell.network, rehearsal(cell)) for cell in wanted if missing[cell]}
+    return (sum(BOOT_S[network.nodes] for network in networks)
+            + sum(results.run_s(network.nodes) for network, _ in rehearsals)
+            + sum(runs * results.run_s(cell.network.nodes) for cell, runs in missing.items()))
+
+
+def job(cell, runs):
+    """What a guest is told of a cell."""
+    contender = CONTENDERS[cell.contender]
+    divisor = BY_HAND.get(cell.contender)
+    return {"cell": cell.facts(), "runs": runs, "library": cell.library, "setup": contender.set_up_by,
+            "divisor": divisor * cell.network.nodes // 2 if divisor else None,
+            "words": list(SETTINGS[cell.setting][cell.library]), "helper": contender.kind == HEADWAY,
+            "rehearsal": rehearsal(cell), "program": asdict(PROGRAMS[cell.program])}
+
+
+def guest_spec(network, wanted, results, repetitions):
+    """For one guest: the network and the jobs that are missing."""
+    jobs = [job(cell, results.missing(cell, repetitions)) for cell in wanted if cell.network == network]
+    return {"scene": network.scene().facts(), "socket_bytes": SOCKETS[network.sockets],
+            "ranks_per_node": RANKS_PER_NODE, "jobs": [job for job in jobs if job["runs"]]}
+
+
+def npb_result(text):
+    """What a benchmark of the NPB prints, as the kernels tell it: one sample, nothing before it."""
+    if not re.search(r"^ *Verification *= *SUCCESSFUL", text, re.MULTILINE):
+        raise ValueError("not verified:\n" + text[-1000:])
+    seconds = re.search(r"^ *Time in seconds *= *([0-9.]+)", text, re.MULTILINE)
+    return {"samples_ms": [float(seconds.group(1)) * 1e3], "warmup_ms": [], "verified": True}
+
+
+def choices(report):
+    """How Headway carried the operations out: of HEADWAY_REPORT, of each the call with the largest messages.
+    What a process does alone is the kernels' check."""
+    largest = {}
+    for row in report["collectives"]:
+        if re.search(r"\b1 ranks$", row["communicator"]):
+            continue
+        kept = largest.get(row["operation"])
+        if not kept or row["message_bytes_most"] > kept["message_bytes_most"]:
+            largest[row["operation"]] = row
+    return [{name: row[name] for name in ("operation", "algorithm", "paced", "message_bytes_most")}
+            for row in largest.values()]
+
+
+def run_ms(run):
+    return sum(run["samples_ms"])
+
+
+def summary(runs):
+    """Of a cell: the median time of its runs, their spread, and what was lost in all of them."""
+    times = [run_ms(run) for run in runs]
+    return {"runs": len(runs), "median_s": median(times) / 1e3, "worst_s": max(times) / 1e3,
+            "cv": pstdev(times) / mean(times), "first_s": median(sum(run["warmup_ms"]) for run in runs) / 1e3,
+            "timeouts": sum(run["timeouts"] for run in runs), "retransmits": sum(run["retransmits"] for run in runs),
+            "drops": sum(sum(run["drops"].values()) for run in runs)}
+
+
+def best_settings(results, network, library, program):
+    """contender -> summary; of several settings the one with the lowest median counts."""
+    found = {}
+    for cell, runs in results.runs.items():
+        if (cell.network, cell.library, cell.program) == (network, library, program) and runs:
+            one = summary(runs) | {"setting": cell.setting}
+            if cell.contender not in found or one["median_s"] < found[cell.contender]["median_s"]:
+                found[cell.contender] = one
+    return {name: found[name] for name in CONTENDERS if name in found}
+
+
+def tables(results):
+    """(network, library, program, contender -> summary) of all that was measured."""
+    seen = dict.fromkeys((cell.network, cell.library, cell.program) for cell in results.runs)
+    for network, library, program in sorted(seen, key=lambda key: (key[0].nodes, key[0].delay_us, key[0].buffers, key[0].sockets,
+                                                                  key[1], list(PROGRAMS).index(key[2]))):
+        yield network, library, program, best_settings(results, network, library, program)
+
+
+def report(results):
+    yield "seconds of all iterations but the first; time-outs, retransmitted segments and drops in all runs"
+    heading = None
+    for network, library, program, found in tables(results):
+        if (network, library) != heading:
+            heading = network, library
+            yield f"\n{network.title}, {library}"
+            yield (f"{'program':10}{'contender':20}{'setting':17}{'runs':>5}{'median':>9}{'worst':>9}{'cv':>7}{'to stock':>10}"
+                   f"{'first':>8}{'RTOs':>6}{'retrans':>9}{'drops':>7}")
+        for name, one in found.items():
+            ratio = f"{one['median_s'] / found['stock']['median_s']:10.3f}" if "stock" in found else f"{'-':>10}"
+            yield (f"{program:10}{CONTENDERS[name].title:20}{one['setting']:17}{one['runs']:5}{one['median_s']:9.4f}"
+                   f"{one['worst_s']:9.4f}{one['cv']:7.3f}{ratio}{one['first_s']:8.4f}{one['timeouts']:6}"
+                   f"{one['retransmits']:9}{one['drops']:7}")
