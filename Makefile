@@ -130,6 +130,16 @@ check-slurm: packages ## jobs of a real Slurm on four nodes of a guest, paced (l
 	@$(MAKE) build kernels
 	@tests/vm/vm-run --icount --faster 50 --beside --timeout 3000 -- tests/slurm/guest.sh
 
+# The guest runs one kernel and the packages' own programs.
+.PHONY: check-deb
+check-deb: KERNELS := 6.1
+check-deb: packages configured modules kernels ## the Debian packages: built twice, lintian, installed, upgraded, purged (long)
+	@tests/lib/install-packages packages-deb.txt
+	@cmake --build $(BUILD)/cmake -j $(JOBS) --target yield_sleep
+	@JOBS=$(JOBS) packaging/deb --twice
+	@tests/packages/run
+	@tests/packages/secure-boot/run
+
 .PHONY: deb
 deb: packages ## build Debian packages of the work tree into build/deb (nothing is installed)
 	@tests/lib/install-packages packages-deb.txt
