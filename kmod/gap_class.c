@@ -17,7 +17,8 @@ static struct netlink_range_validation gap_class_expires_range = { 0, GAP_EXPIRE
 static const struct nla_policy gap_class_policy[TCA_GAP_CLASS_MAX + 1] = {
 	[TCA_GAP_CLASS_RATE64] =
 		NLA_POLICY_FULL_RANGE(NLA_U64, &gap_class_rate_range),
-	[TCA_GAP_CLASS_PHASES] = { .type = NLA_BINARY }, [TCA_GAP_CLASS_FALLBACK64] =
+	[TCA_GAP_CLASS_PHASES] = { .type = NLA_BINARY },
+	[TCA_GAP_CLASS_FALLBACK64] =
 		NLA_POLICY_FULL_RANGE(NLA_U64, &gap_class_rate_range),
 	[TCA_GAP_CLASS_EXPIRES_NS] =
 		NLA_POLICY_FULL_RANGE(NLA_U64, &gap_class_expires_range),

@@ -265,8 +265,7 @@ static noinline struct gap_class *gap_classify(struct sk_buff *skb, struct Qdisc
 	if (cl && gap_class_is_leaf(cl))
 		return cl;
 
-	verdict = tcf_classify(skb, NULL, rcu_dereference_bh(q->filter_list), &res,
-			       false);
+	verdict = tcf_classify(skb, NULL, rcu_dereference_bh(q->filter_list), &res, false);
 	if (verdict < 0)
 		return q->defcl;
 	*qerr = NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
