@@ -6,18 +6,21 @@ import random
 import select
 import shutil
 import signal
+import socket
 import subprocess
 
 from cases_bad_days import KILLS, killed_while_it_starts
-from cases_phases import BYTES_PER_S, HERE, in_phase, joined, phased
+from cases_phases import (BYTES_PER_S, HERE, REMOTE, connection_over_10_ms, fastest_of, in_phase, joined,
+                          peer_behind_10_ms, phased)
 from cases_reconcile import is_paced
 from control import Control
 from fdstore import Store, is_hung_up
-from guestdaemon import BIN, DEV, EVERYBODY, SOCKET, Daemon, is_unpaced, paced_at, unpaced
+from guestdaemon import (BIN, DEV, EVERYBODY, SOCKET, Daemon, is_unpaced, paced_at, records,
+                         unpaced)
 from ktap import case, equal
-from tcguest import eventually, matches, note, tc
+from tcguest import eventually, matches, note, simwire, tc
 
-ONE_JOINED = ["headway-client-0-0"] * 2 + ["headway-job-0", "headway-state"]
+ONE_JOINED = ["headway-client-0-0"] * 2 + ["headway-job-0", "headway-sent", "headway-state"]
 
 
 def classifiers():
@@ -74,6 +77,68 @@ def an_upgrade_goes_unnoticed():
     unpaced()
     slot.store(answer["phase"])
     paced_at(BYTES_PER_S)
+
+
+SO_SNDBUFFORCE = 32         # of <asm-generic/socket.h>
+MUCH = 1_000_000            # takes the phase's rate some seconds
+FRAMES = -(-MUCH // 1448)
+
+
+def restarted_while_it_is_sent(daemon, store):
+    daemon.kill()
+    eventually(lambda: len(records()) > FRAMES // 10, "it is being sent")
+    Daemon(phased(), store=store)
+    before = len(records())
+    note(f"restarted before frame {before} of {FRAMES}")
+    equal(before < FRAMES * 9 // 10, True)
+
+
+@case
+def what_is_in_a_socket_at_a_restart_stays_paced():
+    store = Store()
+    daemon = Daemon(phased(), store=store)
+    with connection_over_10_ms() as connection:
+        _, slot, answer = in_phase()
+        connection.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 4 * MUCH)
+        simwire(DEV, "record_frames", 4096)
+        slot.store(answer["phase"])
+        connection.sendall(b"x" * MUCH)
+        slot.store(0)
+        restarted_while_it_is_sent(daemon, store)
+        equal(fastest_of(FRAMES) < 1.005, True)
+
+
+# Of a user, whose packets have a class of their own.
+USER_PROGRAM = f"""
+import socket, sys
+sys.path.insert(0, "{HERE}")
+from control import Control
+control = Control("{SOCKET}")
+slot, _ = control.join()
+slot.store(control.phase({EVERYBODY})["phase"])
+with socket.socket() as connection:
+    connection.connect(("{REMOTE}", 4711))
+    print("connected", flush=True)
+    sys.stdin.readline()
+    connection.sendall(b"x" * {MUCH})
+    sys.stdin.read()
+"""
+
+
+@case
+def a_user_s_job_keeps_its_rate_over_a_restart():
+    store = Store()
+    daemon = Daemon(phased(), store=store)
+    with peer_behind_10_ms():
+        with subprocess.Popen(["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups",
+                               "/usr/bin/python3", "-c", USER_PROGRAM], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as client:
+            equal(client.stdout.readline(), "connected\n")
+            simwire(DEV, "record_frames", 4096)
+            client.stdin.write("send\n")
+            client.stdin.flush()
+            restarted_while_it_is_sent(daemon, store)
+            equal(fastest_of(FRAMES) < 1.005, True)
 
 
 @case
@@ -137,7 +202,7 @@ def a_full_node_goes_unnoticed():
     control, slot = clients[-1]
     number = control.phase(EVERYBODY)["phase"]
     slot.store(number)
-    equal(len(store.names()), 2 * 64 + 1 + 1)
+    equal(len(store.names()), 2 * 64 + len(["headway-job-0", "headway-sent", "headway-state"]))
     end(daemon, signal.SIGKILL)
     daemon = Daemon(phased(), store=store)
     paced_at(BYTES_PER_S)

@@ -167,17 +167,18 @@ NEXT_BYTES = 1042           # of a frame of bytes_per_s_of_next()
 NEXT_WIRE_BYTES = NEXT_BYTES + 24
 
 
-def frame_starts(wanted):
-    """Nanoseconds at which so many IPv4 frames began on the wire, since simwire records."""
-    starts = []
+def records():
+    """Nanoseconds at which IPv4 frames began on the wire, since simwire records."""
+    with open(f"/sys/class/net/{DEV}/simwire/records", "rb") as file:
+        data = file.read()
+    return [int.from_bytes(data[at:at + 8], "little") for at in range(0, len(data), 16)
+            if data[at + 12:at + 14] == b"\x08\x00"]
 
-    def read():
-        with open(f"/sys/class/net/{DEV}/simwire/records", "rb") as file:
-            data = file.read()
-        starts[:] = [int.from_bytes(data[at:at + 8], "little") for at in range(0, len(data), 16)
-                     if data[at + 12:at + 14] == b"\x08\x00"]
-        return len(starts) >= wanted
-    eventually(read, f"{wanted} frames")
+
+def frame_starts(wanted):
+    """The same of so many."""
+    eventually(lambda: len(records()) >= wanted, f"{wanted} frames")
+    starts = records()
     equal(len(starts), wanted)
     return starts
 

@@ -41,6 +41,7 @@ public:
     }
     headway_phase_slots& slots(std::uint32_t job) override { return *arrays_[job].slots; }
     int slots_fd(std::uint32_t job) const override { return arrays_[job].fd.get(); }
+    int sent_fd() const override { return sent_.get(); }
 
     Result<void> renew(std::span<const std::uint32_t> jobs) override {
         ++renewals;
@@ -192,6 +193,7 @@ private:
     std::map<std::uint32_t, std::uint32_t> users_;
     std::array<Array, HEADWAY_PHASE_JOBS> arrays_;
     std::deque<Array> retired_;
+    FileDescriptor sent_{memfd_create("sent", MFD_CLOEXEC)};
 };
 
 }  // namespace headway::test

@@ -29,6 +29,9 @@ namespace {
 constexpr const char* join_text = R"({"v":1,"id":1,"op":"join","job":"12.0"})";
 constexpr const char* everybody = R"("job_hosts":["a[0-3]","b[0-3]"],"comm_hosts":["a[0-3]","b[0-3]"])";
 
+/// Its connection, its process, the array, the text, and what sockets have sent.
+constexpr std::size_t one_joined_descriptors = 5;
+
 /// A connection, and what it has mapped.
 struct Client {
     FileDescriptor socket;
@@ -278,11 +281,11 @@ TEST_F(HandOverTest, WhoDiedMeanwhileIsGone) {
         (void)!read(hold[0], &byte, 1);
         _exit(0);
     }
-    for (int i = 0; i < 1000 && store_.size() < 4; ++i) {
+    for (int i = 0; i < 1000 && store_.size() < one_joined_descriptors; ++i) {
         run_->loop();
         usleep(1000);
     }
-    ASSERT_EQ(store_.size(), 4U) << "its connection, its process, the array, the text";
+    ASSERT_EQ(store_.size(), one_joined_descriptors) << "all of them";
     run_.reset();
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
@@ -320,7 +323,7 @@ TEST_F(HandOverTest, NothingPilesUp) {
         clients.push_back(join(fmt::format(R"({{"v":1,"id":1,"op":"join","job":"{}"}})",
                                            i % HEADWAY_PHASE_JOBS)));
     }
-    constexpr std::size_t most = 1 + 2 * HEADWAY_PHASE_PROCESSES + HEADWAY_PHASE_JOBS;
+    constexpr std::size_t most = 2 + 2 * HEADWAY_PHASE_PROCESSES + HEADWAY_PHASE_JOBS;
     EXPECT_EQ(store_.size(), most) << "as Documentation says";
     restart();
     EXPECT_EQ(run_->service->clients(), std::size_t{HEADWAY_PHASE_PROCESSES});
@@ -353,7 +356,7 @@ TEST_F(HandOverTest, AnotherSetUpMeansJoiningAgain) {
     EXPECT_EQ(run_->service->clients(), 0U);
     EXPECT_EQ(store_.size(), 0U);
     const Client again = join();
-    EXPECT_EQ(store_.size(), 4U);
+    EXPECT_EQ(store_.size(), one_joined_descriptors);
     restart();
     EXPECT_EQ(run_->service->clients(), 1U) << "what is kept now is the new run's";
 }
@@ -399,7 +402,7 @@ TEST_F(HandOverTest, AnArrayThatIsLostCostsItsJobOnly) {
     EXPECT_TRUE(is_hung_up(client.socket));
     EXPECT_FALSE(is_hung_up(other.socket));
     EXPECT_FALSE(run_->is_complete);
-    EXPECT_EQ(store_.size(), 4U);
+    EXPECT_EQ(store_.size(), one_joined_descriptors);
 }
 
 TEST_F(HandOverTest, AStoreThatIsStuckIsToldOnceAndTriedAgain) {
@@ -411,7 +414,7 @@ TEST_F(HandOverTest, AStoreThatIsStuckIsToldOnceAndTriedAgain) {
     store_.is_stuck = false;
     run_->wait();
     run_->loop();
-    EXPECT_EQ(store_.size(), 6U);
+    EXPECT_EQ(store_.size(), one_joined_descriptors + 2);
     restart();
     EXPECT_EQ(run_->service->clients(), 2U);
 }
@@ -483,6 +486,27 @@ TEST_F(HandOverTest, JobsAreToldApartAsBefore) {
     restart();
     EXPECT_TRUE(are_apart());
     EXPECT_EQ(cgroups_read, read) << "sockets do not follow who moves";
+}
+
+// Else it would send at twice its rate while packets wait in the one and in the other.
+TEST_F(HandOverTest, AJobKeepsTheClassThatItHad) {
+    auto first = std::make_unique<Client>(join());
+    const Client one = join(R"({"v":1,"id":1,"op":"join","job":"13.0"})");
+    const Client other = join(R"({"v":1,"id":1,"op":"join","job":"14.0"})");
+    for (const Client* client : std::vector<const Client*>{first.get(), &one, &other}) {
+        client->store(phase(*client));
+    }
+    first.reset();
+    run_->loop();
+    const auto classes_of_jobs = [&] {
+        std::vector<std::uint64_t> classes;
+        for (const std::uint32_t job : {1U, 2U}) classes.push_back(run_->maps.own_classes(job)[1]);
+        return classes;
+    };
+    const auto before = classes_of_jobs();
+    ASSERT_FALSE(std::count(before.begin(), before.end(), 0U));
+    restart();
+    EXPECT_EQ(classes_of_jobs(), before);
 }
 
 // An older run did not keep them.

@@ -154,7 +154,7 @@ private:
 };
 
 /// The classifier, loaded but not yet in use.
-Result<std::unique_ptr<BpfPhaseMaps>> load_classifier(const NodePlanner& planner) {
+Result<std::unique_ptr<BpfPhaseMaps>> load_classifier(const NodePlanner& planner, int earlier_sent_fd) {
     const KernelConfig& config = planner.config().kernel;
     if (!config.phases) return failure("[kernel] phases is \"off\"");
     std::vector<PhaseTrunk> trunks;
@@ -162,7 +162,7 @@ Result<std::unique_ptr<BpfPhaseMaps>> load_classifier(const NodePlanner& planner
         trunks.push_back({planner.config().topology.clusters()[target.cluster].prefixes,
                           shared_class(target.classid).minor()});
     }
-    return BpfPhaseMaps::load(trunks);
+    return BpfPhaseMaps::load(trunks, phase_classifier_object(), earlier_sent_fd);
 }
 
 /// What is in the kernel.
@@ -172,9 +172,10 @@ struct SetUp {
 };
 
 /// With phases where the kernel can; if they are what it refuses, without.
-Result<SetUp> set_up(TrafficControl& kernel, const NodePlanner& planner, spdlog::logger& log) {
+Result<SetUp> set_up(TrafficControl& kernel, const NodePlanner& planner, int earlier_sent_fd,
+                     spdlog::logger& log) {
     const BitsPerSecond host_rate = planner.own_cluster().host_rate;
-    auto phases = load_classifier(planner);
+    auto phases = load_classifier(planner, earlier_sent_fd);
     if (phases) {
         const KernelLayout layout = with_phases(planner.layout(), (*phases)->program());
         // Until it is known that no earlier run's classifier is to decide.
@@ -343,7 +344,7 @@ Result<void> run(NodePlanner planner, AtTheEnd at_the_end, std::vector<StoredDes
     TrafficControl& kernel = (*access)->traffic_control();
     auto monitor = KernelMonitor::open();
     if (!monitor) return tl::unexpected(monitor.error());
-    const auto done = set_up(kernel, planner, log);
+    const auto done = set_up(kernel, planner, sent_fd_of(received), log);
     if (!done) {
         return tl::unexpected(done.error().within("setting up " + config.node.interface));
     }

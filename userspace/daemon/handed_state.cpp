@@ -40,7 +40,8 @@ std::size_t count_rates(const HandedState& state) {
 }
 
 Json job_json(std::uint32_t number, const PhaseJobs::Job& job, const HandedState& state) {
-    Json phases = Json::array(), parts = Json::array();
+    Json phases = Json::array(), parts = Json::array(), classes = Json::array();
+    for (const TcHandle classid : job.classes) classes.push_back(classid.value);
     for (std::size_t i = 1; i < job.phases.size(); ++i) phases.push_back(rates_json(job.phases[i]));
     for (const LinkPart part : job.parts) {
         parts.push_back(part.most ? Json{part.value, part.most->value} : Json(part.value));
@@ -52,6 +53,7 @@ Json job_json(std::uint32_t number, const PhaseJobs::Job& job, const HandedState
             {"generation", job.generation},
             {"phases", std::move(phases)},
             {"parts", std::move(parts)},
+            {"classes", std::move(classes)},
             {"hosts", hosts == state.hosts.end() ? Json(nullptr) : Json(hosts->second)}};
 }
 
@@ -69,6 +71,9 @@ void add_job(HandedState& state, const Json& json) {
     job.phases.emplace_back();
     for (const Json& phase : json.at("phases")) job.phases.push_back(rates_of(phase));
     for (const Json& part : json.at("parts")) job.parts.push_back(part_of_json(part));
+    for (const Json& classid : json.value("classes", Json::array())) {
+        job.classes.push_back(TcHandle{classid.get<std::uint32_t>()});
+    }
     const auto number = json.at("number").get<std::uint32_t>();
     if (!json.at("hosts").is_null()) state.hosts.emplace(number, json.at("hosts").get<std::string>());
     state.jobs.emplace(number, std::move(job));

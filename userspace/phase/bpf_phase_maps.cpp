@@ -83,6 +83,13 @@ bool is_job_array(int fd) {
            info.map_flags == BPF_F_MMAPABLE;
 }
 
+bool is_memory_of_sockets(int fd) {
+    bpf_map_info info{};
+    std::uint32_t info_bytes = sizeof(info);
+    return bpf_obj_get_info_by_fd(fd, &info, &info_bytes) == 0 &&
+           info.type == BPF_MAP_TYPE_SK_STORAGE && info.value_size == sizeof(headway_phase_sent);
+}
+
 std::uint32_t count_prefixes(const std::vector<PhaseTrunk>& trunks, IpFamily family) {
     std::uint32_t count = 0;
     for (const PhaseTrunk& trunk : trunks) {
@@ -111,7 +118,8 @@ PhaseObject phase_classifier_object() {
 }
 
 Result<std::unique_ptr<BpfPhaseMaps>> BpfPhaseMaps::load(const std::vector<PhaseTrunk>& trunks,
-                                                         const PhaseObject& object_file) {
+                                                         const PhaseObject& object_file,
+                                                         int earlier_sent_fd) {
     libbpf_set_print(remember_words);
     last_words().clear();
     LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "headway");
@@ -119,7 +127,9 @@ Result<std::unique_ptr<BpfPhaseMaps>> BpfPhaseMaps::load(const std::vector<Phase
         bpf_object__open_mem(object_file.file.data(), object_file.file.size(), &options);
     if (object == nullptr) return bpf_failure(errno, "reading the classifier");
     std::unique_ptr<BpfPhaseMaps> maps(new BpfPhaseMaps(object));
-    if (auto opened = maps->open(trunks, object_file.program); !opened) return tl::unexpected(opened.error());
+    if (auto opened = maps->open(trunks, object_file.program, earlier_sent_fd); !opened) {
+        return tl::unexpected(opened.error());
+    }
     return maps;
 }
 
@@ -127,7 +137,8 @@ int BpfPhaseMaps::map_fd(const char* name) const {
     return bpf_object__find_map_fd_by_name(object_.get(), name);
 }
 
-Result<void> BpfPhaseMaps::open(const std::vector<PhaseTrunk>& trunks, const char* program) {
+Result<void> BpfPhaseMaps::open(const std::vector<PhaseTrunk>& trunks, const char* program,
+                                int earlier_sent_fd) {
     if (trunks.empty() || trunks.size() > HEADWAY_PHASE_TRUNKS) {
         return failure("there are {} clusters, the classifier knows 1 .. {}", trunks.size(),
                        HEADWAY_PHASE_TRUNKS);
@@ -141,6 +152,12 @@ Result<void> BpfPhaseMaps::open(const std::vector<PhaseTrunk>& trunks, const cha
     resize("own_classes", std::size_t{HEADWAY_PHASE_JOBS} * trunk_count_);
     resize("trunks_v4", count_prefixes(trunks, IpFamily::v4));
     resize("trunks_v6", count_prefixes(trunks, IpFamily::v6));
+    if (earlier_sent_fd >= 0 && is_memory_of_sockets(earlier_sent_fd)) {
+        bpf_map* sent = bpf_object__find_map_by_name(object_.get(), "sent");
+        if (const int error = bpf_map__reuse_fd(sent, earlier_sent_fd); error != 0) {
+            return bpf_failure(-error, "going on with what sockets have sent");
+        }
+    }
     bpf_program* other = nullptr;  // tests have some; each takes the verifier's time
     bpf_object__for_each_program(other, object_.get()) {
         bpf_program__set_autoload(other, std::strcmp(bpf_program__name(other), program) == 0);

@@ -58,10 +58,12 @@ struct PhaseObject {
 class BpfPhaseMaps final : public PhaseMaps {
 public:
     /// Fails, saying what to do about it, without the privilege, without BPF in
-    /// the kernel, or if the kernel does not take the program.
+    /// the kernel, or if the kernel does not take the program.  `earlier_sent_fd` is what
+    /// sent_fd() was in an earlier run, whose memory of sockets goes on; anything else is
+    /// passed over.
     [[nodiscard]] static Result<std::unique_ptr<BpfPhaseMaps>> load(
         const std::vector<PhaseTrunk>& trunks,
-        const PhaseObject& object_file = phase_classifier_object());
+        const PhaseObject& object_file = phase_classifier_object(), int earlier_sent_fd = -1);
     ~BpfPhaseMaps() override = default;
 
     /// The classifier, for the qdisc's filter; lives as long as this object.
@@ -76,6 +78,7 @@ public:
         return *static_cast<headway_phase_slots*>(arrays_[job].memory.address());
     }
     [[nodiscard]] int slots_fd(std::uint32_t job) const override { return arrays_[job].fd.get(); }
+    [[nodiscard]] int sent_fd() const override { return map_fd("sent"); }
     [[nodiscard]] Result<void> renew(std::span<const std::uint32_t> jobs) override;
     [[nodiscard]] Result<std::set<std::uint32_t>> adopt(std::vector<KeptArray> kept) override;
     [[nodiscard]] Result<void> set_cgroup(std::uint64_t cgroup, std::uint32_t job) override;
@@ -97,7 +100,8 @@ private:
 
     explicit BpfPhaseMaps(bpf_object* object) : object_(object) {}
 
-    Result<void> open(const std::vector<PhaseTrunk>& trunks, const char* program);
+    Result<void> open(const std::vector<PhaseTrunk>& trunks, const char* program,
+                      int earlier_sent_fd);
     Result<void> fill_prefixes(const std::vector<PhaseTrunk>& trunks);
     [[nodiscard]] static Result<JobArray> new_array();
     [[nodiscard]] static Result<JobArray> mapped(FileDescriptor fd);

@@ -115,17 +115,11 @@ struct {
  * two round trips its packets keep the entry as well, and what has been written
  * until then.
  */
-struct sent_in_phase {
-	__u64	until_ns;
-	__u32	end_seq;
-	__u32	entry;	/* 0: none */
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct sent_in_phase);
+	__type(value, struct headway_phase_sent);
 } sent SEC(".maps");
 
 #define ROUND_TRIPS_MIN_NS	1000000ULL	/* before the first one is measured */
@@ -361,7 +355,7 @@ static __always_inline __u64 round_trips_ns(const struct tcp_sock *tcp)
 static __always_inline void remember(struct bpf_sock *sk, __u32 entry)
 {
 	const struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
-	struct sent_in_phase *s;
+	struct headway_phase_sent *s;
 
 	if (!tcp)
 		return;
@@ -392,7 +386,7 @@ static __always_inline int is_outstanding(const struct tcp_sock *tcp,
  */
 static __always_inline __u32 entry_of_rest(struct bpf_sock *sk)
 {
-	struct sent_in_phase *s = bpf_sk_storage_get(&sent, sk, NULL, 0);
+	struct headway_phase_sent *s = bpf_sk_storage_get(&sent, sk, NULL, 0);
 	const struct tcp_sock *tcp;
 
 	if (!s || !s->entry)

@@ -77,25 +77,32 @@ Result<void> PhaseJobs::know_cgroup(const PhaseSeat& seat, std::uint64_t cgroup)
     return cgroups_.join(seat, cgroup);
 }
 
+void PhaseJobs::use_classes(std::uint32_t number, const std::vector<TcHandle>& classes) {
+    Job& job = jobs_.at(number);
+    if (job.classes != classes) ++changes_;
+    job.classes = classes;
+    std::vector<std::uint16_t> minors;
+    for (const TcHandle classid : classes) minors.push_back(classid.minor());
+    set_own_classes(maps_, number, minors);
+}
+
 Result<void> PhaseJobs::tell_apart(const std::set<std::uint32_t>& jobs) {
-    Result<void> done;
     for (const auto& [number, job] : jobs_) {
-        if (!jobs.contains(number)) set_own_classes(maps_, number, {});
+        if (!jobs.contains(number)) use_classes(number, {});
     }
-    for (const std::uint32_t job : jobs) {
-        const auto classes = tables_.give_classes(job);
-        if (!classes) {
-            done = tl::unexpected(classes.error());
-            break;
-        }
-        std::vector<std::uint16_t> minors;
-        for (const TcHandle classid : *classes) minors.push_back(classid.minor());
-        set_own_classes(maps_, job, minors);
-    }
-    if (done) done = settle_users();
+    const auto done = tell_apart_now(jobs);
     are_apart_ = done && !jobs.empty();
     set_phases_apart(maps_, are_apart_);
     return done;
+}
+
+Result<void> PhaseJobs::tell_apart_now(const std::set<std::uint32_t>& jobs) {
+    for (const std::uint32_t job : jobs) {
+        const auto classes = tables_.give_classes(job);
+        if (!classes) return tl::unexpected(classes.error());
+        use_classes(job, *classes);
+    }
+    return settle_users();
 }
 
 /// Somewhere a process of it sends of which no cgroup tells whose its packets are.
@@ -150,11 +157,25 @@ std::set<std::uint32_t> PhaseJobs::restore(const std::map<std::uint32_t, Job>& k
         jobs_.at(number).slots = job.slots;
         for (const std::uint32_t slot : job.slots) seats.push_back({number, slot});
     }
-    // Which of them is the strictest is known only when all are there.
+    restore_cgroups(kept, seats);
+    for (const std::uint32_t number : restored) restore_classes(number, kept.at(number).classes);
+    ++seat_changes_;
+    // Which of them is the strictest is known only when all are there.  From here on they
+    // count, so each job has its class already: while packets wait in one class and others
+    // in another, the job would send at twice its rate.
     add_phase_processes(maps_, seats);
     for (const std::uint32_t number : restored) new_generation(number);
-    restore_cgroups(kept, seats);
     return restored;
+}
+
+/// A job that cannot be told apart now is when tell_apart() is asked next.
+void PhaseJobs::restore_classes(std::uint32_t number, const std::vector<TcHandle>& classes) {
+    if (classes.empty()) return;
+    const auto given = tables_.give_classes(number, classes);
+    if (!given || !settle_users()) return;
+    use_classes(number, *given);
+    are_apart_ = true;
+    set_phases_apart(maps_, true);
 }
 
 /// One that the kernel does not take is told apart no more, which harms nobody.

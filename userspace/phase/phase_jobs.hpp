@@ -114,6 +114,7 @@ public:
         std::vector<std::uint32_t> named;  ///< of each phase: the last generation that did
         std::map<std::uint32_t, std::uint32_t> joined;  ///< the generation of each slot's process
         std::map<std::uint32_t, std::uint64_t> cgroups;  ///< of slots' processes, as far as known
+        std::vector<TcHandle> classes;  ///< its packets take, by trunk; empty: those of all jobs
     };
     /// By number.
     [[nodiscard]] const std::map<std::uint32_t, Job>& jobs() const { return jobs_; }
@@ -131,6 +132,9 @@ private:
     void restore_cgroups(const std::map<std::uint32_t, Job>& kept,
                          const std::vector<PhaseSeat>& seats);
     Result<void> restore_phases(std::uint32_t number, const Job& kept);
+    void restore_classes(std::uint32_t number, const std::vector<TcHandle>& classes);
+    void use_classes(std::uint32_t number, const std::vector<TcHandle>& classes);
+    Result<void> tell_apart_now(const std::set<std::uint32_t>& jobs);
     Result<void> settle_users();
     [[nodiscard]] bool is_untold(std::uint32_t number, const Job& job) const;
     Result<std::uint32_t> job_of(uid_t user, const std::string& name);

@@ -16,7 +16,8 @@
  *		alone
  * users	a user -> a job of his whose processes' cgroups do not tell whose
  *		their packets are, headwayd's alone
- * sent		of each socket, the classifier's own memory: see there
+ * sent		of each socket a struct headway_phase_sent, the classifiers' own
+ *		memory: the next run's classifier goes on with it
  *
  * A trunk is where packets of one class of the node go: index 0 is the node's
  * own cluster.  Phase 0 is rest.
@@ -66,6 +67,13 @@ struct headway_phase_rate {
 	__u64	bytes_per_s;
 	__u32	entry;
 	__u32	unused;
+};
+
+/* What a socket sent last in a phase. */
+struct headway_phase_sent {
+	__u64	until_ns;
+	__u32	end_seq;
+	__u32	entry;	/* 0: none */
 };
 
 struct headway_phase_prefix_v4 {

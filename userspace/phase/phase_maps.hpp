@@ -50,6 +50,10 @@ public:
     /// A descriptor of the job's array, for its processes.
     [[nodiscard]] virtual int slots_fd(std::uint32_t job) const = 0;
 
+    /// A descriptor of what the classifier remembers of sockets that have sent in
+    /// phases, for the next run's classifier.
+    [[nodiscard]] virtual int sent_fd() const = 0;
+
     /// Gives these jobs arrays that nobody has seen, all zero.  Their old ones
     /// no longer count.  May block for a grace period of RCU, some 10 ms.
     [[nodiscard]] virtual Result<void> renew(std::span<const std::uint32_t> jobs) = 0;

@@ -129,14 +129,16 @@ Result<void> PhaseTables::change_rates(std::span<const RateChange> changes) {
 
 // --------------------------------------------------------------------- classes
 
-Result<std::vector<TcHandle>> PhaseTables::give_classes(std::uint32_t job) {
+Result<std::vector<TcHandle>> PhaseTables::give_classes(std::uint32_t job,
+                                                        const std::vector<TcHandle>& before) {
     const auto known = owned_.find(job);
     if (known != owned_.end()) return known->second;
     std::vector<TcHandle> classes;
     for (std::size_t trunk = 0; trunk < trunks_.size(); ++trunk) {
         std::set<TcHandle>& idle = idle_classes_[trunk];
         const bool is_there = !idle.empty();
-        const TcHandle classid = is_there ? *idle.begin() : free_handle();
+        TcHandle classid = is_there ? *idle.begin() : free_handle();
+        if (trunk < before.size() && idle.contains(before[trunk])) classid = before[trunk];
         if (auto made = make_class(trunk, classid, is_there); !made) {
             return tl::unexpected(made.error());  // those before are idle, and serve the next
         }

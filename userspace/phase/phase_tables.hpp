@@ -77,8 +77,10 @@ public:
     [[nodiscard]] Result<void> change_rates(std::span<const RateChange> changes);
 
     /// The job has a class of its own below every trunk from now on; those, by trunk.
-    /// Fails if the kernel refuses any; then the job has none.
-    [[nodiscard]] Result<std::vector<TcHandle>> give_classes(std::uint32_t job);
+    /// Those of `before` are it again, where they are nobody's.  Fails if the kernel refuses
+    /// any; then the job has none.
+    [[nodiscard]] Result<std::vector<TcHandle>> give_classes(
+        std::uint32_t job, const std::vector<TcHandle>& before = {});
     /// The job has none any more.  They stay, for the next job.
     void take_classes(std::uint32_t job);
 
