@@ -16,7 +16,7 @@
 namespace headway::test {
 namespace {
 
-constexpr uid_t root = 0, victim = 1000, attacker = 1001;
+constexpr uid_t root_user = 0, victim = 1000, attacker = 1001;
 constexpr gid_t operators = 77;
 constexpr std::uint32_t remote = 1;
 constexpr std::uint64_t link_bytes_per_s = 20 * mbit / 8;
@@ -94,10 +94,10 @@ TEST_F(Authorities, WhatOnlyAdministratorsMay) {
         EXPECT_NE(why_not(connect(attacker, {100}), op, members).find("only administrators (root, and"),
                   std::string::npos)
             << op << members;
-        EXPECT_EQ(ask(connect(root), op, members)["ok"], true) << op << members;
+        EXPECT_EQ(ask(connect(root_user), op, members)["ok"], true) << op << members;
         EXPECT_EQ(ask(connect(attacker, {100, operators}), op, members)["ok"], true) << op << members;
     }
-    EXPECT_EQ(ask(connect(root), "job_start", {{"job", "his"}, {"uid", victim}})["ok"], true);
+    EXPECT_EQ(ask(connect(root_user), "job_start", {{"job", "his"}, {"uid", victim}})["ok"], true);
     why_not(connect(attacker), "job_end", {{"job", "his"}, {"uid", victim}});
     why_not(connect(attacker), "job_end", {{"job", "his"}});
     EXPECT_EQ(ask(connect(victim), "job_end", {{"job", "his"}})["ok"], true);
@@ -116,7 +116,7 @@ TEST_F(Authorities, AProcessLimitsNobodyElsesPackets) {
     ASSERT_EQ(rate["ok"], true) << rate;
     store(last_job(), joined["slot"], rate["phase"]);
     EXPECT_EQ(rate_of(victim), std::nullopt);
-    EXPECT_EQ(rate_of(root), std::nullopt);
+    EXPECT_EQ(rate_of(root_user), std::nullopt);
     EXPECT_EQ(rate_of(std::nullopt), std::nullopt) << "packets of nobody rest";
     EXPECT_EQ(rate_of(attacker), ClassRate(BytesPerSecond{link_bytes_per_s / 1000}));
     EXPECT_NE(maps_.classify(remote, 0, attacker).minor, maps_.classify(remote, 0, victim).minor)
@@ -132,7 +132,7 @@ TEST_F(Authorities, AHostlessJobChangesNothingForOthers) {
 }
 
 TEST_F(Authorities, RootsPhasesHoldForAllThatNoPhaseOfTheirOwnLimits) {
-    in_phase(root);
+    in_phase(root_user);
     EXPECT_EQ(rate_of(victim), planned);
     EXPECT_EQ(rate_of(std::nullopt), planned);
 }
@@ -157,7 +157,7 @@ TEST_F(Authorities, ARequestDoesNotPaceTheNodeWhereThereArePhases) {
     EXPECT_EQ(entered["paced"], false);
     EXPECT_NE(entered["reason"].get<std::string>().find("this node has phases"), std::string::npos);
     EXPECT_EQ(kernel_.device("eth0").root.classes.at(0x10011).rate, std::nullopt);
-    EXPECT_EQ(ask(connect(root), "enter", collective(everybody))["paced"], true);
+    EXPECT_EQ(ask(connect(root_user), "enter", collective(everybody))["paced"], true);
 }
 
 // ------------------------------------------------------------------------------ shares
@@ -211,7 +211,7 @@ TEST_F(Authorities, AWrongStartConcernsItsOwnJobOnly) {
         << "another's start makes nobody's job his, and a second one is not believed";
     says(victim, 0);
     EXPECT_EQ(service_->jobs().front(), before.front()) << "who says none changes nothing";
-    ask(connect(root), "job_start", {{"job", "solver"}, {"uid", attacker}, {"start", 9}, {"weight", 3}});
+    ask(connect(root_user), "job_start", {{"job", "solver"}, {"uid", attacker}, {"start", 9}, {"weight", 3}});
     says(attacker, 8);
     EXPECT_EQ(service_->jobs().back(), (JobHere{"solver", 3, true, attacker, 9}))
         << "of a started job the command's holds, whatever its processes say";
@@ -222,7 +222,7 @@ TEST_F(Authorities, AWrongStartConcernsItsOwnJobOnly) {
 
 TEST_F(Authorities, OnlyAJobThatAnAdministratorStartedIsGrantedAWeight) {
     ask(connect(attacker), "job_start", {{"job", "solver"}});
-    ask(connect(root), "job_start", {{"job", "granted"}, {"uid", victim}, {"weight", 3}});
+    ask(connect(root_user), "job_start", {{"job", "granted"}, {"uid", victim}, {"weight", 3}});
     const auto jobs = service_->jobs();
     ASSERT_EQ(jobs.size(), 2U);
     EXPECT_EQ(jobs[0], (JobHere{"granted", 3, true, victim, 0}));
@@ -311,7 +311,7 @@ TEST(UserTime, WhoTakesTooMuchWaits) {
     EXPECT_EQ(time.charge(attacker, 90ms, 0ms), std::nullopt);
     EXPECT_EQ(time.charge(attacker, 20ms, 0ms), std::optional<UserTime::Time>(40ms));
     EXPECT_EQ(time.charge(victim, 24ms, 0ms), std::nullopt) << "another does not";
-    EXPECT_EQ(time.charge(root, 10s, 0ms), std::nullopt);
+    EXPECT_EQ(time.charge(root_user, 10s, 0ms), std::nullopt);
     EXPECT_EQ(time.charge(attacker, 1ms, 10s), std::nullopt) << "it is paid";
 }
 

@@ -10,7 +10,7 @@
 namespace headway::test {
 namespace {
 
-constexpr uid_t root = 0;
+constexpr uid_t root_user = 0;
 
 class PacingOffTest : public ControlServiceTest {
 protected:
@@ -32,7 +32,7 @@ protected:
         service_->use_phases(maps_, {17, 17});
     }
     FakeQdisc& qdisc() { return kernel_.device("eth0").root; }
-    Json administrator(const std::string& op) { return ask(connect(root), op); }
+    Json administrator(const std::string& op) { return ask(connect(root_user), op); }
 
     FakePhaseMaps maps_{2};
     std::optional<Reconciler> reconciler_;
@@ -47,7 +47,7 @@ TEST_F(PacingOffTest, AllRatesAndFiltersGoAndComeBack) {
     EXPECT_EQ(off["ok"], true) << off;
     EXPECT_EQ(off["kept"], true);
     EXPECT_EQ(off["in_step"], true);
-    EXPECT_EQ(kept_->uid, root);
+    EXPECT_EQ(kept_->uid, root_user);
     expect_at_rest();
     EXPECT_TRUE(qdisc().filters.empty()) << "no packet goes to a class";
 
@@ -71,7 +71,7 @@ TEST_F(PacingOffTest, StatusTells) {
     EXPECT_EQ(ask(client, "status")["off"], nullptr);
     administrator("off");
     const Json status = ask(client, "status");
-    EXPECT_EQ(status["off"]["uid"], root);
+    EXPECT_EQ(status["off"]["uid"], root_user);
     EXPECT_GT(status["off"]["since_unix_s"], 1'600'000'000);
     EXPECT_EQ(status["in_step"], true);
     EXPECT_EQ(status["clients"][0]["paced"], false);
@@ -140,7 +140,7 @@ TEST_F(PacingOffTest, ItStaysOffInTheNextRun) {
     service_.emplace(*NodePlanner::make(demo_config(), "unused"), BytesPerSecond{20 * mbit / 8},
                      *control_, clock_);
     service_->adopt(found);
-    service_->stay_off({12, root});
+    service_->stay_off({12, root_user});
     follow();
     (void)reconciler_->run_for_own_change();
     expect_at_rest();

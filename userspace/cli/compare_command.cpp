@@ -20,7 +20,7 @@ using glue::CallKind;
 using glue::CallReport;
 using glue::CallRow;
 
-constexpr const char* verb_name = "compare";
+constexpr const char* compare_verb = "compare";
 constexpr double close_enough = 0.10;
 
 Result<CallReport> load_report(const std::string& path) {
@@ -102,7 +102,7 @@ Chart chart_of(const CallReport& all) {
 /// Another file first: what was kept is not lost on a full disk.
 bool keep(const std::string& path, const CallReport& all) {
     const std::string fresh = path + ".new";
-    if (!write_file(verb_name, fresh, all.to_json().dump(2) + "\n")) return false;
+    if (!write_file(compare_verb, fresh, all.to_json().dump(2) + "\n")) return false;
     std::error_code error;
     std::filesystem::rename(fresh, path, error);
     if (error) fmt::print(stderr, "headway compare: {}: {}\n", path, error.message());
@@ -112,7 +112,7 @@ bool keep(const std::string& path, const CallReport& all) {
 }  // namespace
 
 CompareCommand::CompareCommand(const CommandLine& line)
-    : Command(line, verb_name, "compare what headwayd predicted with what was measured") {
+    : Command(line, compare_verb, "compare what headwayd predicted with what was measured") {
     verb().add_option("REPORT", reports_, "a report of the MPI helper (headway run --report FILE.json)").required();
     verb().add_option("--keep", keep_, "add the reports to this file, one for each network, and compare all in it");
     verb().add_option("--svg", svg_, "write a picture to this file");
@@ -126,7 +126,7 @@ ExitStatus CompareCommand::run() const {
         return ExitStatus::bad_config;
     }
     if (!keep_.empty() && !keep(keep_, *all)) return ExitStatus::failure;
-    if (!svg_.empty() && !write_file(verb_name, svg_, chart_svg(chart_of(*all)))) return ExitStatus::failure;
+    if (!svg_.empty() && !write_file(compare_verb, svg_, chart_svg(chart_of(*all)))) return ExitStatus::failure;
     if (json_) {
         fmt::print("{}\n", all->to_json().dump(2));
     } else {

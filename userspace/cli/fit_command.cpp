@@ -20,10 +20,10 @@ namespace {
 
 constexpr std::size_t file_max_bytes = 64 << 20;
 
-constexpr const char* verb_name = "fit";
+constexpr const char* fit_verb = "fit";
 
 ExitStatus usage_error(std::string message) {
-    return tell(verb_name, {std::move(message)}, ExitStatus::bad_config);
+    return tell(fit_verb, {std::move(message)}, ExitStatus::bad_config);
 }
 
 Result<std::string> read_file(const std::string& name) {
@@ -154,7 +154,7 @@ void print_text(const FitReport& report) {
 }  // namespace
 
 FitCommand::FitCommand(const CommandLine& line)
-    : Command(line, verb_name, "find a model's parameters in measurements") {
+    : Command(line, fit_verb, "find a model's parameters in measurements") {
     const Verb& fit = verb();
     fit.add_option("model", options_.model, "contention, manytoone or plogpt").required();
     fit.add_option("file", options_.file, "measurements, CSV or JSON").required();
@@ -187,7 +187,7 @@ ExitStatus FitCommand::run() const {
     });
     progress.erase();
     if (!report) return usage_error(fmt::format("{}: {}", options.file, report.error()));
-    if (!options.svg.empty() && !write_file(verb_name, options.svg, chart_svg(report->chart))) {
+    if (!options.svg.empty() && !write_file(fit_verb, options.svg, chart_svg(report->chart))) {
         return ExitStatus::failure;
     }
     infinite_to_null(report->found);

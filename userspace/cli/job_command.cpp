@@ -20,7 +20,7 @@
 namespace headway {
 namespace {
 
-constexpr const char* verb_name = "job";
+constexpr const char* job_verb = "job";
 
 Result<std::uint64_t> user_number(const std::string& user) {
     if (user.find_first_not_of("0123456789") == std::string::npos && user.size() < 11) {
@@ -66,12 +66,12 @@ tl::expected<Json, ExitStatus> start_request(const JobOptions& options) {
                  {"weight", options.weight},
                  {"lasting", options.is_lasting}};
     const auto hosts = named_hosts(options);
-    if (!hosts) return tl::unexpected(tell(verb_name, hosts.error(), ExitStatus::bad_config));
+    if (!hosts) return tl::unexpected(tell(job_verb, hosts.error(), ExitStatus::bad_config));
     if (!hosts->empty()) request["hosts"] = *hosts;
     if (options.start != 0) request["start"] = options.start;
     if (options.pattern.empty()) return request;
     if (hosts->empty()) {
-        return tl::unexpected(tell(verb_name, {"--pattern: name the --hosts"}, ExitStatus::bad_config));
+        return tl::unexpected(tell(job_verb, {"--pattern: name the --hosts"}, ExitStatus::bad_config));
     }
     if (options.pattern == std::vector<std::string>{"alltoall"}) {
         request["operation"] = "alltoall";
@@ -83,7 +83,7 @@ tl::expected<Json, ExitStatus> start_request(const JobOptions& options) {
         return tl::unexpected(ExitStatus::bad_config);
     }
     auto flows = flows_of(*matrix, options, hosts->size());
-    if (!flows) return tl::unexpected(tell(verb_name, flows.error(), ExitStatus::bad_config));
+    if (!flows) return tl::unexpected(tell(job_verb, flows.error(), ExitStatus::bad_config));
     request["flows"] = std::move(*flows);
     return request;
 }
@@ -121,7 +121,7 @@ std::string to_text(const Json& answer) {
 }  // namespace
 
 JobsCommand::JobsCommand(const CommandLine& line)
-    : Command(line, verb_name, "start, end and list the jobs of this node"),
+    : Command(line, job_verb, "start, end and list the jobs of this node"),
       start_(verb().add_verb("start", "tell headwayd of a job")),
       end_(verb().add_verb("end", "tell headwayd that a job is over")),
       list_(verb().add_verb("list", "list the jobs that headwayd knows")) {
@@ -164,16 +164,16 @@ ExitStatus JobsCommand::run() const {
     }
     if (!options_.user.empty()) {
         const auto user = user_number(options_.user);
-        if (!user) return tell(verb_name, user.error(), ExitStatus::bad_config);
+        if (!user) return tell(job_verb, user.error(), ExitStatus::bad_config);
         members["uid"] = *user;
     }
     const auto socket = options_.control.path();
     if (!socket) return socket.error();
     auto client = ControlClient::connect(*socket);
-    if (!client) return tell(verb_name, client.error(), ExitStatus::failure);
+    if (!client) return tell(job_verb, client.error(), ExitStatus::failure);
     const char* const op = start_.is_chosen() ? "job_start" : end_.is_chosen() ? "job_end" : "jobs";
     const auto answer = client->request(op, members);
-    if (!answer) return tell(verb_name, answer.error(), ExitStatus::failure);
+    if (!answer) return tell(job_verb, answer.error(), ExitStatus::failure);
     if (options_.json) {
         fmt::print("{}\n", to_text(*answer));
     } else if (list_.is_chosen()) {

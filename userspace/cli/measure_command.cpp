@@ -26,7 +26,7 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t measured_hosts_max = 256;
-constexpr const char* verb_name = "measure";
+constexpr const char* measure_verb = "measure";
 constexpr const char* default_launch = "ssh -o BatchMode=yes {host}";
 
 /// As a shell would, without its quotes: words are separated by blanks.
@@ -112,7 +112,7 @@ Result<void> write_files(const NetworkTree& tree, const std::vector<std::string>
         texts.push_back(std::move(*text));
     }
     for (std::size_t i = 0; i < files.size(); ++i) {
-        if (!write_file(verb_name, files[i], texts[i].text)) return failure("nothing more is written");
+        if (!write_file(measure_verb, files[i], texts[i].text)) return failure("nothing more is written");
         for (const std::string& loss : texts[i].losses) fmt::print(stderr, "headway measure: {}: {}\n", files[i], loss);
     }
     return {};
@@ -168,11 +168,11 @@ std::vector<std::string> compared(const Said& said, const ComparedNetwork& measu
 /// A document against what others say, without another measurement.
 ExitStatus compare_document(const MeasureOptions& options) {
     const auto record = read_document(options.from);
-    if (!record) return tell(verb_name, record.error(), ExitStatus::bad_config);
+    if (!record) return tell(measure_verb, record.error(), ExitStatus::bad_config);
     const auto said = read_said(options, record->hosts);
-    if (!said) return tell(verb_name, said.error(), ExitStatus::bad_config);
+    if (!said) return tell(measure_verb, said.error(), ExitStatus::bad_config);
     if (!said->description && !said->earlier)
-        return tell(verb_name, {"--from: say what to compare it with, --config or --since"}, ExitStatus::bad_config);
+        return tell(measure_verb, {"--from: say what to compare it with, --config or --since"}, ExitStatus::bad_config);
     const auto sentences = compared(*said, record->links, record->hosts, record->resolution_s);
     if (options.json) fmt::print("{}\n", json_text(OrderedJson(sentences), 2));
     else
@@ -182,24 +182,24 @@ ExitStatus compare_document(const MeasureOptions& options) {
 
 ExitStatus measure(const MeasureOptions& options) {
     for (const std::string& file : options.write) {
-        if (const auto format = format_of(file); !format) return tell(verb_name, format.error(), ExitStatus::bad_config);
+        if (const auto format = format_of(file); !format) return tell(measure_verb, format.error(), ExitStatus::bad_config);
     }
     const auto hosts = chosen_hosts(options.hosts);
-    if (!hosts) return tell(verb_name, hosts.error(), ExitStatus::bad_config);
+    if (!hosts) return tell(measure_verb, hosts.error(), ExitStatus::bad_config);
     auto settings = laboratory_options(options);
-    if (!settings) return tell(verb_name, settings.error(), ExitStatus::bad_config);
+    if (!settings) return tell(measure_verb, settings.error(), ExitStatus::bad_config);
     MeasureCircumstances circumstances;
     for (const MeasuredHost& host : *hosts) {
         circumstances.hosts.push_back(host.name);
         circumstances.addresses.push_back(host.address);
     }
     const auto said = read_said(options, circumstances.hosts);
-    if (!said) return tell(verb_name, said.error(), ExitStatus::bad_config);
+    if (!said) return tell(measure_verb, said.error(), ExitStatus::bad_config);
 
     const SteadyClock clock;
     const auto began = clock.now();
     const auto laboratory = RemoteLaboratory::open(*hosts, std::move(*settings));
-    if (!laboratory) return tell(verb_name, laboratory.error(), ExitStatus::failure);
+    if (!laboratory) return tell(measure_verb, laboratory.error(), ExitStatus::failure);
     Progress bar(std::cerr, clock, is_terminal_stderr(), "measuring");
     const double parts = options.network_only ? 1 : 2;
     const auto show = [&](double before) {
@@ -212,14 +212,14 @@ ExitStatus measure(const MeasureOptions& options) {
     const auto network = measurement.run();
     if (!network) {
         bar.erase();
-        return tell(verb_name, network.error(), ExitStatus::failure);
+        return tell(measure_verb, network.error(), ExitStatus::failure);
     }
     std::optional<MeasuredMessages> messages;
     if (!options.network_only)
         messages = measure_messages(**laboratory, *network, circumstances.hosts, show(1));
     bar.erase();
     const bool is_complete = !messages || !messages->ended_by;
-    if (!is_complete) tell(verb_name, *messages->ended_by, ExitStatus::failure);
+    if (!is_complete) tell(measure_verb, *messages->ended_by, ExitStatus::failure);
     const MeasuredMessages* found = messages ? &*messages : nullptr;
 
     circumstances.nodes = (*laboratory)->node_names();
@@ -228,12 +228,12 @@ ExitStatus measure(const MeasureOptions& options) {
     circumstances.seconds = std::chrono::duration<double>(clock.now() - began).count();
     const auto wrong = compared(*said, links_of(*network), circumstances.hosts, network->resolution_s);
     const std::string document = json_text(measured_json(*network, found, circumstances, wrong), 2) + "\n";
-    if (!options.output.empty() && !write_file(verb_name, options.output, document)) return ExitStatus::failure;
+    if (!options.output.empty() && !write_file(measure_verb, options.output, document)) return ExitStatus::failure;
     fmt::print("{}", options.json ? document : measured_text(*network, found, circumstances, wrong));
     if (!options.write.empty()) {
         const auto tree = network_tree_of(*network, circumstances.hosts, circumstances.addresses);
-        if (!tree) return tell(verb_name, tree.error(), ExitStatus::failure);
-        if (const auto done = write_files(*tree, options.write); !done) return tell(verb_name, done.error(), ExitStatus::failure);
+        if (!tree) return tell(measure_verb, tree.error(), ExitStatus::failure);
+        if (const auto done = write_files(*tree, options.write); !done) return tell(measure_verb, done.error(), ExitStatus::failure);
     }
     return wrong.empty() && is_complete ? ExitStatus::ok : ExitStatus::failure;
 }
@@ -241,7 +241,7 @@ ExitStatus measure(const MeasureOptions& options) {
 }  // namespace
 
 MeasureCommand::MeasureCommand(const CommandLine& line)
-    : Command(line, verb_name, "find out what the network between hosts is, by trying it") {
+    : Command(line, measure_verb, "find out what the network between hosts is, by trying it") {
     options_.launch = default_launch;
     options_.max_bytes = "2GiB";
     verb().add_option("--hosts", options_.hosts, "who takes part: lists such as a[0-3],b[0-3], or name=address");
@@ -277,7 +277,7 @@ MeasureCommand::MeasureCommand(const CommandLine& line)
 ExitStatus MeasureCommand::run() const {
     if (!options_.agent) return options_.from.empty() ? measure(options_) : compare_document(options_);
     const auto done = run_agent(std::cin, std::cout, static_cast<std::uint16_t>(options_.first_port));
-    return done ? ExitStatus::ok : tell(verb_name, done.error(), ExitStatus::failure);
+    return done ? ExitStatus::ok : tell(measure_verb, done.error(), ExitStatus::failure);
 }
 
 }  // namespace headway

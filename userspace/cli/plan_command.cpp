@@ -15,7 +15,7 @@
 namespace headway {
 namespace {
 
-constexpr const char* verb_name = "plan";
+constexpr const char* plan_verb = "plan";
 
 /// Hosts of a cluster are alike, but for the root; of a matrix all differ.
 std::vector<std::string> different_hosts(const ChosenPattern& pattern) {
@@ -91,13 +91,13 @@ Result<bool> write_rules(const ChosenPattern& pattern, const PlanOptions& option
                            "what Open MPI has\n",
                    rules->replaced, rules->replaced == 1 ? "" : "s");
     }
-    return write_file(verb_name, options.rules, rules->text);
+    return write_file(plan_verb, options.rules, rules->text);
 }
 
 }  // namespace
 
 PlanCommand::PlanCommand(const CommandLine& line)
-    : Command(line, verb_name, "show the rates of a collective, and why") {
+    : Command(line, plan_verb, "show the rates of a collective, and why") {
     const Verb& plan = verb();
     add_pattern_options(plan, options_.pattern);
     plan.add_option("--bytes", options_.bytes, "message size of a pair of ranks, such as 64KiB");
@@ -109,24 +109,24 @@ PlanCommand::PlanCommand(const CommandLine& line)
 }
 
 ExitStatus PlanCommand::run() const {
-    const auto pattern = choose_pattern(verb_name, options_.pattern);
+    const auto pattern = choose_pattern(plan_verb, options_.pattern);
     if (!pattern) return ExitStatus::bad_config;
     const auto bytes = message_size(options_);
-    if (!bytes) return tell(verb_name, bytes.error(), ExitStatus::bad_config);
+    if (!bytes) return tell(plan_verb, bytes.error(), ExitStatus::bad_config);
     if (const auto good = check(*pattern, options_); !good) {
-        return tell(verb_name, good.error(), ExitStatus::bad_config);
+        return tell(plan_verb, good.error(), ExitStatus::bad_config);
     }
     const auto nodes = chosen_nodes(*pattern, options_);
-    if (!nodes) return tell(verb_name, nodes.error(), ExitStatus::bad_config);
+    if (!nodes) return tell(plan_verb, nodes.error(), ExitStatus::bad_config);
 
     const std::uint32_t ranks = options_.pattern.ranks_per_host;
     const SteadyClock clock;
     Progress progress(std::cerr, clock, is_terminal_stderr(), "planning");
     const auto shown = show_plan(*pattern, ranks, *bytes, *nodes);
-    if (!shown) return tell(verb_name, shown.error(), ExitStatus::failure);
+    if (!shown) return tell(plan_verb, shown.error(), ExitStatus::failure);
     if (!options_.rules.empty()) {
         const auto written = write_rules(*pattern, options_, *bytes, progress);
-        if (!written) return tell(verb_name, written.error(), ExitStatus::failure);
+        if (!written) return tell(plan_verb, written.error(), ExitStatus::failure);
         if (!*written) return ExitStatus::failure;
     }
     if (options_.tc) print_plan_tc(*shown, pattern->config);

@@ -18,7 +18,7 @@
 namespace headway {
 namespace {
 
-constexpr const char* verb_name = "predict";
+constexpr const char* predict_verb = "predict";
 constexpr std::size_t sizes_max = 200;
 constexpr const char* default_bytes = "64KiB";
 
@@ -177,7 +177,7 @@ Result<void> check(const PredictOptions& options, const Question& question) {
 }  // namespace
 
 PredictCommand::PredictCommand(const CommandLine& line)
-    : Command(line, verb_name, "predict the time of a collective or a program") {
+    : Command(line, predict_verb, "predict the time of a collective or a program") {
     const Verb& predict = verb();
     add_pattern_options(predict, options_.pattern);
     predict.add_option("--bytes", options_.bytes,
@@ -197,10 +197,10 @@ PredictCommand::PredictCommand(const CommandLine& line)
 }
 
 ExitStatus PredictCommand::run() const {
-    auto pattern = choose_pattern(verb_name, options_.pattern);
+    auto pattern = choose_pattern(predict_verb, options_.pattern);
     if (!pattern) return ExitStatus::bad_config;
     auto sizes = parse_sizes(options_.bytes);
-    if (!sizes) return tell(verb_name, sizes.error(), ExitStatus::bad_config);
+    if (!sizes) return tell(predict_verb, sizes.error(), ExitStatus::bad_config);
     auto fitted = load_parameters(options_.parameters, pattern->config);
     if (!fitted) {
         report_config_errors(fitted.error());
@@ -208,7 +208,7 @@ ExitStatus PredictCommand::run() const {
     }
     const Question question{std::move(*pattern), options_.pattern.ranks_per_host,
                             std::move(*sizes), options_.over == "hosts", std::move(*fitted)};
-    if (const auto good = check(options_, question); !good) return tell(verb_name, good.error(), ExitStatus::bad_config);
+    if (const auto good = check(options_, question); !good) return tell(predict_verb, good.error(), ExitStatus::bad_config);
 
     const SteadyClock clock;
     Progress progress(std::cerr, clock, is_terminal_stderr(), "predicting");
@@ -225,11 +225,11 @@ ExitStatus PredictCommand::run() const {
                                            : predict_operation(question, progress);
     }
     progress.erase();
-    if (!points) return tell(verb_name, points.error(), ExitStatus::bad_config);
+    if (!points) return tell(predict_verb, points.error(), ExitStatus::bad_config);
     const std::string_view what =
         options_.program.empty() ? question.pattern.name() : std::string_view("program");
     if (!options_.svg.empty() &&
-        !write_file(verb_name, options_.svg,
+        !write_file(predict_verb, options_.svg,
                     chart_svg(points_chart(what, *points, question.over_hosts)))) {
         return ExitStatus::failure;
     }

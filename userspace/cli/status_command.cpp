@@ -12,7 +12,7 @@
 namespace headway {
 namespace {
 
-constexpr const char* verb_name = "status";
+constexpr const char* status_verb = "status";
 
 std::string rate_text(const Json& entry, const char* key) {
     if (!entry.contains(key)) return "-";
@@ -206,7 +206,7 @@ void print_text(const Json& status) {
 }  // namespace
 
 StatusCommand::StatusCommand(const CommandLine& line)
-    : Command(line, verb_name, "show what the running headwayd does") {
+    : Command(line, status_verb, "show what the running headwayd does") {
     options_.control.add_to(verb());
     verb().add_flag("--json", options_.json, "print JSON");
 }
@@ -216,15 +216,15 @@ ExitStatus StatusCommand::run() const {
     const auto socket = options.control.path();
     if (!socket) return socket.error();
     auto client = ControlClient::connect(*socket);
-    if (!client) return tell(verb_name, client.error(), ExitStatus::failure);
+    if (!client) return tell(status_verb, client.error(), ExitStatus::failure);
     const auto status = client->request("status");
-    if (!status) return tell(verb_name, status.error(), ExitStatus::failure);
+    if (!status) return tell(status_verb, status.error(), ExitStatus::failure);
     if (options.json) {
         fmt::print("{}\n", json_text(*status, 2));
     } else if (is_complete(*status)) {
         print_text(*status);
     } else {
-        return tell(verb_name, {"headwayd's answer is incomplete; is it of another version?"}, ExitStatus::failure);
+        return tell(status_verb, {"headwayd's answer is incomplete; is it of another version?"}, ExitStatus::failure);
     }
     return ExitStatus::ok;
 }

@@ -72,15 +72,15 @@ void Terminal::draw(const std::vector<std::string>& lines) const {
 }
 
 Terminal::Event Terminal::wait(std::chrono::milliseconds time) const {
-    using Clock = std::chrono::steady_clock;
-    const auto deadline = Clock::now() + time;
+    using Steady = std::chrono::steady_clock;
+    const auto deadline = Steady::now() + time;
     for (;;) {
         if (is_ended != 0) return Event::quit;
         if (is_resized != 0) {
             is_resized = 0;
             return Event::resize;
         }
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Steady::now());
         if (left.count() <= 0) return Event::time;
         pollfd input{STDIN_FILENO, POLLIN, 0};
         // A signal just before this waits for the next frame at most.

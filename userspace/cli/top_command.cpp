@@ -12,7 +12,7 @@
 namespace headway {
 namespace {
 
-constexpr const char* verb_name = "top";
+constexpr const char* top_verb = "top";
 
 Result<TopSample> take_sample(ControlClient& client) {
     auto status = client.request("status");
@@ -39,7 +39,7 @@ bool print_frame(const Json& frame, bool as_json, bool is_first) {
 }  // namespace
 
 TopCommand::TopCommand(const CommandLine& line)
-    : Command(line, verb_name, "watch what the running headwayd and the kernel do") {
+    : Command(line, top_verb, "watch what the running headwayd and the kernel do") {
     control_.add_to(verb());
     verb()
         .add_option("--interval", interval_s_, "seconds from frame to frame")
@@ -58,9 +58,9 @@ ExitStatus TopCommand::run() const {
     const auto socket = control_.path();
     if (!socket) return socket.error();
     auto client = ControlClient::connect(*socket);
-    if (!client) return tell(verb_name, client.error(), ExitStatus::failure);
+    if (!client) return tell(top_verb, client.error(), ExitStatus::failure);
     auto first = take_sample(*client);
-    if (!first) return tell(verb_name, first.error(), ExitStatus::failure);
+    if (!first) return tell(top_verb, first.error(), ExitStatus::failure);
     const bool is_live = !once_ && count_ == 0 && !json_ && Terminal::is_there();
     return is_live ? show_on_terminal(*client, std::move(*first))
                    : print_frames(*client, std::move(*first));
@@ -71,7 +71,7 @@ ExitStatus TopCommand::print_frames(ControlClient& client, TopSample before) con
     for (std::uint64_t number = 1; last == 0 || number <= last; ++number) {
         std::this_thread::sleep_for(interval());
         auto now = take_sample(client);
-        if (!now) return tell(verb_name, now.error(), ExitStatus::failure);
+        if (!now) return tell(top_verb, now.error(), ExitStatus::failure);
         if (!print_frame(top_frame(before, *now), json_, number == 1)) return ExitStatus::failure;
         before = std::move(*now);
     }
@@ -98,7 +98,7 @@ ExitStatus TopCommand::show_on_terminal(ControlClient& client, TopSample before)
             before = std::move(*now);
         }
     }
-    return tell(verb_name, *error, ExitStatus::failure);
+    return tell(top_verb, *error, ExitStatus::failure);
 }
 
 }  // namespace headway

@@ -19,7 +19,7 @@
 namespace headway {
 namespace {
 
-constexpr const char* verb_name = "topology";
+constexpr const char* topology_verb = "topology";
 using Json = nlohmann::json;
 
 enum class Format { toml, slurm, simgrid };
@@ -129,7 +129,7 @@ ExitStatus write_output(const TopologyOptions& options, const std::string& text)
         fmt::print("{}", text);
         return ExitStatus::ok;
     }
-    return write_file(verb_name, options.output, text) ? ExitStatus::ok : ExitStatus::failure;
+    return write_file(topology_verb, options.output, text) ? ExitStatus::ok : ExitStatus::failure;
 }
 
 Result<WrittenTopology> converted(const Context& context, const Input& input) {
@@ -149,9 +149,9 @@ ExitStatus convert_file(const Context& context) {
         return ExitStatus::bad_config;
     }
     const auto written = converted(context, *input);
-    if (!written) return tell(verb_name, written.error(), ExitStatus::failure);
+    if (!written) return tell(topology_verb, written.error(), ExitStatus::failure);
     for (const std::string& loss : written->losses) {
-        fmt::print(stderr, "headway {}: {}\n", verb_name, loss);
+        fmt::print(stderr, "headway {}: {}\n", topology_verb, loss);
     }
     return write_output(context.options, written->text);
 }
@@ -159,7 +159,7 @@ ExitStatus convert_file(const Context& context) {
 }  // namespace
 
 TopologyCommand::TopologyCommand(const CommandLine& line)
-    : Command(line, verb_name, "check, draw and convert descriptions of networks"),
+    : Command(line, topology_verb, "check, draw and convert descriptions of networks"),
       check_(verb().add_verb("check", "tell every mistake in a file")),
       draw_(verb().add_verb("draw", "draw a network and what limits an all-to-all")),
       convert_(verb().add_verb("convert", "say a network in another format")) {
@@ -199,12 +199,12 @@ ExitStatus TopologyCommand::run() const {
     if (!options.link_speed_unit.empty()) {
         const auto unit = parse_rate("1" + options.link_speed_unit);
         const auto number = parse_rate(options.link_speed_unit);
-        if (!number && !unit) return tell(verb_name, number.error().within("--link-speed-unit"), ExitStatus::bad_config);
+        if (!number && !unit) return tell(topology_verb, number.error().within("--link-speed-unit"), ExitStatus::bad_config);
         context.slurm.link_speed_unit = number ? *number : *unit;
     }
     if (!options.default_rate.empty()) {
         const auto rate = parse_rate(options.default_rate);
-        if (!rate) return tell(verb_name, rate.error().within("--default-rate"), ExitStatus::bad_config);
+        if (!rate) return tell(topology_verb, rate.error().within("--default-rate"), ExitStatus::bad_config);
         context.slurm.default_rate = *rate;
     }
     if (check_.is_chosen()) return check_files(context);
