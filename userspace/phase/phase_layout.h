@@ -69,7 +69,10 @@ struct headway_phase_rate {
 	__u32	unused;
 };
 
-/* What a socket sent last in a phase. */
+/*
+ * What a socket sent last in a phase.  A run goes on with the memory of a run of
+ * another version: another meaning of this must have another size.
+ */
 struct headway_phase_sent {
 	__u64	until_ns;
 	__u32	end_seq;
