@@ -123,6 +123,7 @@ public:
     [[nodiscard]] std::uint64_t handed_changes() const;
     [[nodiscard]] std::optional<PhaseSeat> seat_of(SessionId id) const;
     [[nodiscard]] int slots_fd_of(std::uint32_t job) const { return maps_->slots_fd(job); }
+    /// PhaseMaps::sent_fd(); there are phases whenever somebody has joined.
     [[nodiscard]] int sent_fd() const { return maps_->sent_fd(); }
     /// Those of an earlier run who are still there go on, each in its job's array;
     /// their sessions.  Fails, with nobody restored, where the earlier run's slots
