@@ -73,21 +73,25 @@ int add_prefix(int fd, const IpPrefix& prefix, std::uint32_t trunk) {
     return bpf_map_update_elem(fd, &key, &trunk, BPF_ANY);
 }
 
-/// As new_array() makes them.
-bool is_job_array(int fd) {
+/// All zero, which no map is, if that is no map.
+bpf_map_info info_of_map(int fd) {
     bpf_map_info info{};
     std::uint32_t info_bytes = sizeof(info);
-    return bpf_obj_get_info_by_fd(fd, &info, &info_bytes) == 0 &&
-           info.type == BPF_MAP_TYPE_ARRAY && info.key_size == sizeof(std::uint32_t) &&
+    const bool is_map = bpf_obj_get_info_by_fd(fd, &info, &info_bytes) == 0;
+    return is_map ? info : bpf_map_info{};
+}
+
+/// As new_array() makes them.
+bool is_job_array(int fd) {
+    const bpf_map_info info = info_of_map(fd);
+    return info.type == BPF_MAP_TYPE_ARRAY && info.key_size == sizeof(std::uint32_t) &&
            info.value_size == sizeof(headway_phase_slots) && info.max_entries == 1 &&
            info.map_flags == BPF_F_MMAPABLE;
 }
 
 bool is_memory_of_sockets(int fd) {
-    bpf_map_info info{};
-    std::uint32_t info_bytes = sizeof(info);
-    return bpf_obj_get_info_by_fd(fd, &info, &info_bytes) == 0 &&
-           info.type == BPF_MAP_TYPE_SK_STORAGE && info.value_size == sizeof(headway_phase_sent);
+    const bpf_map_info info = info_of_map(fd);
+    return info.type == BPF_MAP_TYPE_SK_STORAGE && info.value_size == sizeof(headway_phase_sent);
 }
 
 std::uint32_t count_prefixes(const std::vector<PhaseTrunk>& trunks, IpFamily family) {
@@ -152,7 +156,7 @@ Result<void> BpfPhaseMaps::open(const std::vector<PhaseTrunk>& trunks, const cha
     resize("own_classes", std::size_t{HEADWAY_PHASE_JOBS} * trunk_count_);
     resize("trunks_v4", count_prefixes(trunks, IpFamily::v4));
     resize("trunks_v6", count_prefixes(trunks, IpFamily::v6));
-    if (earlier_sent_fd >= 0 && is_memory_of_sockets(earlier_sent_fd)) {
+    if (is_memory_of_sockets(earlier_sent_fd)) {
         bpf_map* sent = bpf_object__find_map_by_name(object_.get(), "sent");
         if (const int error = bpf_map__reuse_fd(sent, earlier_sent_fd); error != 0) {
             return bpf_failure(-error, "going on with what sockets have sent");
