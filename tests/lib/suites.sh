@@ -11,12 +11,38 @@
 #	suites_start NAME LIMIT_S COMMAND...	the same, but does not wait for its
 #					end: two at a time, reported as they end
 #	suites_end			the last line; fails if anything did
+#
+# Ctrl-C, SIGTERM and SIGHUP end all suites that run, and their guests, before the caller.
 
 suites_at_once=2
 
 suites_begin() {
 	suites_logs=$1 suites_shown=${2:-} suites_names=()
 	mkdir -p "$suites_logs"
+	local signal
+	for signal in INT TERM HUP; do
+		# shellcheck disable=SC2064 # the signal of now
+		trap "suites_ended_by $signal" "$signal"
+	done
+}
+
+# suites_terminate PROCESS: all that it has started.  `timeout` keeps a suite in a process
+# group of its own, which a terminal's Ctrl-C does not reach, and passes SIGTERM on.
+suites_terminate() {
+	local child
+	for child in $(pgrep --parent "$1"); do
+		suites_terminate "$child"
+		kill -TERM "$child" 2>/dev/null
+	done
+}
+
+suites_ended_by() {
+	trap '' INT TERM HUP
+	echo "ended by SIG$1, and all that was running" >&2
+	suites_terminate $$
+	wait
+	trap - "$1"
+	kill -s "$1" $$
 }
 
 # What somebody who waits for a long suite wants to see of it.
@@ -78,10 +104,11 @@ suites_one() {
 	echo "$passed $failed $skipped" >"$suites_logs/$name.counts"
 }
 
+# In the background, too: the shell heeds no signal as long as it runs anything else.
 suites_run() {
 	wait
-	suites_names+=("$1")
-	suites_one "$@"
+	suites_start "$@"
+	wait
 }
 
 suites_start() {
@@ -91,6 +118,8 @@ suites_start() {
 	suites_names+=("$1")
 	rm -f "$suites_logs/$1.counts"
 	(
+		# it stays, or what it has started would not be found
+		trap : INT TERM HUP
 		suites_one "$@" >"$suites_logs/$1.report"
 		cat "$suites_logs/$1.report"
 	) &
