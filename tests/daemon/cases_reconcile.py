@@ -66,7 +66,7 @@ def a_deleted_qdisc_comes_back():
     tc(f"qdisc del dev {DEV} root")
     comes_back(before)
     eventually(lambda: "set up again" in daemon.said(), "a line in the log")
-    matches(daemon.said(), f"{DEV}: qdisc gap 1: was gone with its classes and filters; set up")
+    matches(daemon.said(), f"{DEV}: the root qdisc was gone with its classes and filters; set up")
     equal(daemon.said().count("was gone"), 1)
     equal(rate_of("1:11"), PLANNED)
     control.do("leave")

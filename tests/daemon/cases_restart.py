@@ -84,10 +84,10 @@ MUCH = 1_000_000            # takes the phase's rate some seconds
 FRAMES = -(-MUCH // 1448)
 
 
-def restarted_while_it_is_sent(daemon, store):
+def restarted_while_it_is_sent(daemon, store, text=None):
     daemon.kill()
     eventually(lambda: len(records()) > FRAMES // 10, "it is being sent")
-    Daemon(phased(), store=store)
+    Daemon(text or phased(), store=store)
     before = len(records())
     note(f"restarted before frame {before} of {FRAMES}")
     equal(before < FRAMES * 9 // 10, True)

@@ -25,6 +25,7 @@ from control import Control
 import cases_bad_days  # noqa: F401, its cases register themselves
 import cases_cgroups  # noqa: F401, and these
 import cases_feedback  # noqa: F401, as these
+import cases_fq  # noqa: F401, as these
 import cases_hostile  # noqa: F401, as these
 import cases_jobs  # noqa: F401, as these
 import cases_off  # noqa: F401, and these
@@ -92,10 +93,10 @@ def stopping_leaves_nothing():
 @case
 def wrong_configuration_leaves_the_kernel_alone():
     for text, pattern in (
-            (config() + "prefixes = 5\n", r"headway.toml:24: syntax: "),
+            (config() + "prefixes = 5\n", r"headway.toml:25: syntax: "),
             (config(policy="min_messages_bytes = 10"), r"headway.toml:6: policy.min_messages_bytes: "
                                                        r"unknown key; did you mean min_message_bytes"),
-            (config(host_rate='host_rate = "1gb"'), r"headway.toml:16: cluster.host_rate: "),
+            (config(host_rate='host_rate = "1gb"'), r"headway.toml:17: cluster.host_rate: "),
             (config().replace('"a0"', '"c0"'), r"headway.toml:3: node.name: host \"c0\" is in no")):
         refused_to_start(text, 2, pattern)
     run("rm", CONFIG)

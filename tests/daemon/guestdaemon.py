@@ -31,7 +31,7 @@ def config(**more):
     """The text of a configuration; `more` replaces lines of it."""
     values = {"policy": "", "interface": f'interface = "{DEV}"', "daemon": "",
               "host_rate": 'host_rate = "1gbit"', "phases": 'phases = "off"',
-              "gap_frames": 'gap_frames = "off"', **more}
+              "gap_frames": 'gap_frames = "off"', "backend": "", **more}
     return f"""
 [node]
 name = "a0"
@@ -41,6 +41,7 @@ name = "a0"
 [kernel]
 {values["phases"]}
 {values["gap_frames"]}
+{values["backend"]}
 [daemon]
 {values["daemon"]}
 [[cluster]]
@@ -136,9 +137,11 @@ def clean():
     kill_clients()
     while running:
         running.pop().kill()
-    run("tc", "qdisc", "del", "dev", DEV, "root")
+    for qdisc in ("root", "clsact"):
+        run("tc", "qdisc", "del", "dev", DEV, qdisc)
+    sh("ip", "link", "set", DEV, "gso_max_segs", "65535")
     run("rm", "-rf", SOCKET, SOCKET + ".jobs", STATE)
-    equal([q for q in qdiscs(DEV) if q["kind"] == "gap"], [])
+    equal([q for q in qdiscs(DEV) if q["kind"] in ("gap", "fq", "clsact")], [])
 
 
 def refused_to_start(text, status, pattern, dev=DEV):

@@ -21,6 +21,7 @@
 
 #include "../unit/fake_phase_maps.hpp"
 #include "phase/bpf_phase_maps.hpp"
+#include "phase/fq_traffic_control.hpp"
 
 namespace headway {
 namespace {
@@ -62,11 +63,7 @@ protected:
         std::ifstream in(object_path, std::ios::binary);
         object_.assign(std::istreambuf_iterator<char>(in), {});
         ASSERT_FALSE(object_.empty()) << object_path;
-        const std::vector<PhaseTrunk> trunks{
-            {{*parse_ip_prefix("10.1.0.0/16"), *parse_ip_prefix("fd00:1::/64")}, shared_own},
-            {{*parse_ip_prefix("10.2.0.0/16"), *parse_ip_prefix("10.3.7.0/24"),
-              *parse_ip_prefix("fd00:2::/64")}, shared_remote}};
-        auto loaded = BpfPhaseMaps::load(trunks, {object_, "phase_class"});
+        auto loaded = BpfPhaseMaps::load(trunks_, {object_, "phase_class"});
         ASSERT_TRUE(loaded) << loaded.error().message;
         maps_ = std::move(*loaded);
         begin_phase_job(*maps_, 0);
@@ -92,6 +89,10 @@ protected:
         __atomic_store_n(&maps_->slots(seat.job).phase[seat.slot], phase, __ATOMIC_RELEASE);
     }
 
+    const std::vector<PhaseTrunk> trunks_{
+        {{*parse_ip_prefix("10.1.0.0/16"), *parse_ip_prefix("fd00:1::/64")}, shared_own},
+        {{*parse_ip_prefix("10.2.0.0/16"), *parse_ip_prefix("10.3.7.0/24"), *parse_ip_prefix("fd00:2::/64")},
+         shared_remote}};
     std::vector<char> object_;
     std::unique_ptr<BpfPhaseMaps> maps_;
 };
@@ -487,6 +488,26 @@ TEST_F(Classifier, Cost) {
         for (std::uint32_t i = 0; i < processes; ++i) store(sit(i % 2, i / 2), 1);
         measure("two jobs", processes);
         for (std::uint32_t i = 0; i < processes; ++i) remove_phase_process(*maps_, {i % 2, i / 2});
+    }
+}
+
+/// The same with pacing by fq, of which the class's clock is a part.
+TEST_F(Classifier, CostWithFq) {
+    auto nothing = BpfPhaseMaps::load({PhaseTrunk{}}, {object_, "phase_nothing"});
+    auto fq = BpfPhaseMaps::load(trunks_, fq_pacing_object());
+    ASSERT_TRUE(nothing && fq) << fq.error().message;
+    begin_phase_job(**fq, 0);
+    add_phase_process(**fq, {0, 0});
+    const auto classes = bpf_fq_classes((*fq)->fq_classes_fd(), (*fq)->fq_clocks_fd());
+    headway_fq_class one{};
+    one.parent = 0x11;
+    one.bytes_per_s[2] = 2000;
+    ASSERT_TRUE(classes->put(0x11, {}) && classes->put(shared_remote, one));
+    const std::uint32_t phase = add_phase(**fq, 0, std::vector<PhaseRate>{{}, {2000, 2}});
+    for (const std::uint32_t now : {0U, phase}) {
+        __atomic_store_n(&(*fq)->slots(0).phase[0], now, __ATOMIC_RELEASE);
+        std::printf("{\"classifier\":\"%s\",\"processes\":1,\"ns\":%d}\n", now == 0 ? "fq, resting" : "fq, active",
+                    static_cast<int>(run_ns(**fq)) - static_cast<int>(run_ns(**nothing)));
     }
 }
 

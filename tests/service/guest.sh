@@ -120,7 +120,7 @@ test_reload() {
 test_mending() {
 	tc qdisc del dev $dev root
 	ktap_check "a deleted qdisc comes back" hw_wait_for 10 is_paced
-	ktap_check "the journal says so" hw_wait_for 10 said "$dev: qdisc gap 1: was gone"
+	ktap_check "the journal says so" hw_wait_for 10 said "$dev: the root qdisc was gone"
 	tc class del dev $dev classid 1:111
 	ktap_check "a deleted class comes back" \
 		hw_wait_for 10 sh -c "tc class show dev $dev | grep -q 'gap 1:111 '"

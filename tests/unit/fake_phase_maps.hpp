@@ -41,7 +41,7 @@ public:
     }
     headway_phase_slots& slots(std::uint32_t job) override { return *arrays_[job].slots; }
     int slots_fd(std::uint32_t job) const override { return arrays_[job].fd.get(); }
-    int sent_fd() const override { return sent_.get(); }
+    std::map<std::string, int> memory() const override { return {{"headway-sent", sent_.get()}}; }
 
     Result<void> renew(std::span<const std::uint32_t> jobs) override {
         ++renewals;

@@ -85,7 +85,7 @@ TEST_F(KernelDiffTest, OfPlainFilters) {
 TEST_F(KernelDiffTest, AMissingQdiscIsEverything) {
     whole_ = root();
     root() = FakeDevice{}.root;
-    EXPECT_EQ(diff_to_text(diff()), "qdisc gap 1: was gone with its classes and filters");
+    EXPECT_EQ(diff_to_text(diff()), "the root qdisc was gone with its classes and filters");
     make(diff().changes);
     EXPECT_EQ(root(), whole_);
 }

@@ -37,6 +37,11 @@ void print_daemon(const Json& daemon) {
     fmt::print("node {} of cluster {}, interface {}, link {}\n", text_of(daemon, "node"),
                text_of(daemon, "cluster"), text_of(daemon, "interface"),
                rate_to_text({number_of(daemon, "link_bits_per_s")}));
+    if (daemon.contains("backend")) {
+        const std::string backend = text_of(daemon, "backend"), why = text_of(daemon, "backend_reason");
+        fmt::print("paced by {}{}{}\n", backend == "fq" ? "fq, without the qdisc gap" : backend == "gap" ? "gap frames" : "a timer",
+                   why.empty() ? "" : ": ", why);
+    }
     if (const auto disputed = number_of(daemon, "disputed_cgroups"); disputed > 0) {
         fmt::print("{} of processes of several jobs, which are not told apart there\n",
                    counted(disputed, "cgroup", "cgroups"));

@@ -91,10 +91,28 @@ void read_auto_or_off(TomlReader& reader, const char* key, bool& value) {
     }
 }
 
+void read_backend(TomlReader& reader, PacingQdisc& qdisc) {
+    const auto text = reader.string("backend");
+    if (!text) return;
+    if (text->value == "gap") {
+        qdisc = PacingQdisc::gap;
+    } else if (text->value == "fq") {
+        qdisc = PacingQdisc::fq;
+    } else if (text->value != "auto") {
+        reader.error(text->line, "backend", fmt::format("\"{}\" is unknown", text->value),
+                     "write \"auto\" (default), \"gap\" or \"fq\"");
+    }
+}
+
 KernelConfig read_kernel(TomlReader& reader) {
     KernelConfig kernel;
+    read_backend(reader, kernel.qdisc);
     read_auto_or_off(reader, "phases", kernel.phases);
     read_auto_or_off(reader, "gap_frames", kernel.gap_frames);
+    if (kernel.qdisc == PacingQdisc::fq && !kernel.phases) {
+        reader.error(reader.line(), "backend", "\"fq\" paces by the program that phases need",
+                     "remove phases = \"off\"");
+    }
     reader.finish();
     return kernel;
 }

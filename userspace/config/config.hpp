@@ -35,7 +35,15 @@ struct PolicyConfig {
     SharePolicy share = SharePolicy::per_job;  ///< of links that several jobs use
 };
 
+/// Which qdisc paces.
+enum class PacingQdisc {
+    automatic,  ///< gap; or fq where the kernel has no module for it
+    gap,
+    fq,
+};
+
 struct KernelConfig {
+    PacingQdisc qdisc = PacingQdisc::automatic;
     bool phases = true;  ///< rates that ranks switch themselves, where the kernel can
     bool gap_frames = true;  ///< exact gaps, where the device passes the self-test
 };

@@ -436,7 +436,7 @@ Json ControlService::daemon_json() const {
             {"link_bits_per_s", link_rate_.bits().value},
             {"min_message_bytes", config.policy.min_message_bytes},
             {"phases", phases_.has_value()},
-            {"backend", gap_backend_name(backend_)},
+            {"backend", backend_},
             {"backend_reason", backend_reason_},
             {"disputed_cgroups", phases_ ? phases_->jobs().cgroups().disputed() : 0}};
 }

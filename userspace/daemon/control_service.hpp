@@ -49,9 +49,10 @@ public:
     /// jobs are not told apart.  Without it they never are.
     using ReadCgroup = std::function<Result<std::uint64_t>(const Peer&)>;
     using TellError = std::function<void(const Error&)>;
-    /// The back end that the qdisc uses, and with which it is made anew; and why.
-    void use_backend(std::uint32_t backend, std::string why);
-    [[nodiscard]] std::uint32_t backend() const { return backend_; }
+    /// What paces, for "status": gap frames ("gap"), the qdisc's timer ("timer"), or "fq";
+    /// and why.
+    void use_backend(std::string backend, std::string why);
+    [[nodiscard]] const std::string& backend() const { return backend_; }
     void tell_apart_with(ReadCgroup read, TellError tell);
 
     /// The kernel held these classes before, and still does: rates of an earlier
@@ -123,8 +124,8 @@ public:
     [[nodiscard]] std::uint64_t handed_changes() const;
     [[nodiscard]] std::optional<PhaseSeat> seat_of(SessionId id) const;
     [[nodiscard]] int slots_fd_of(std::uint32_t job) const { return maps_->slots_fd(job); }
-    /// PhaseMaps::sent_fd(); there are phases whenever somebody has joined.
-    [[nodiscard]] int sent_fd() const { return maps_->sent_fd(); }
+    /// PhaseMaps::memory(); there are phases whenever somebody has joined.
+    [[nodiscard]] std::map<std::string, int> memory() const { return maps_->memory(); }
     /// Those of an earlier run who are still there go on, each in its job's array;
     /// their sessions.  Fails, with nobody restored, where the earlier run's slots
     /// and phases mean nothing here.
@@ -240,7 +241,7 @@ private:
     std::optional<Error> share_error_;
     std::optional<std::chrono::nanoseconds> share_retry_at_;
     ReadCgroup read_cgroup_;
-    std::uint32_t backend_ = GAP_BACKEND_TIMER;
+    std::string backend_ = "timer";
     std::string backend_reason_ = "gap frames were not tested";
     TellError tell_apart_error_ = [](const Error&) {};
     std::function<Json()> coordination_;

@@ -130,8 +130,8 @@ KernelDesire ControlService::desired() const {
     return desire;
 }
 
-void ControlService::use_backend(std::uint32_t backend, std::string why) {
-    backend_ = backend;
+void ControlService::use_backend(std::string backend, std::string why) {
+    backend_ = std::move(backend);
     backend_reason_ = std::move(why);
 }
 

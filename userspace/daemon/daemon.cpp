@@ -28,6 +28,7 @@
 #include "daemon/kernel_watch.hpp"
 #include "daemon/state_file.hpp"
 #include "jobs/process_cgroup.hpp"
+#include "kernel/kernel_diff.hpp"
 #include "kernel/reconciler.hpp"
 #include "phase/bpf_phase_maps.hpp"
 
@@ -154,7 +155,8 @@ private:
 };
 
 /// The classifier, loaded but not yet in use.
-Result<std::unique_ptr<BpfPhaseMaps>> load_classifier(const NodePlanner& planner, int earlier_sent_fd) {
+Result<std::unique_ptr<BpfPhaseMaps>> load_classifier(const NodePlanner& planner, const PhaseObject& object,
+                                                      const std::map<std::string, int>& earlier) {
     const KernelConfig& config = planner.config().kernel;
     if (!config.phases) return failure("[kernel] phases is \"off\"");
     std::vector<PhaseTrunk> trunks;
@@ -162,32 +164,51 @@ Result<std::unique_ptr<BpfPhaseMaps>> load_classifier(const NodePlanner& planner
         trunks.push_back({planner.config().topology.clusters()[target.cluster].prefixes,
                           shared_class(target.classid).minor()});
     }
-    return BpfPhaseMaps::load(trunks, phase_classifier_object(), earlier_sent_fd);
+    return BpfPhaseMaps::load(trunks, object, earlier);
 }
 
 /// What is in the kernel.
 struct SetUp {
     SetUpReport report;
     std::unique_ptr<BpfPhaseMaps> phases;  ///< none: rates change by requests only
+    std::string why_fq{};                  ///< empty: the qdisc gap paces
 };
 
-/// With phases where the kernel can; if they are what it refuses, without.
-Result<SetUp> set_up(TrafficControl& kernel, const NodePlanner& planner, int earlier_sent_fd,
-                     spdlog::logger& log) {
-    const BitsPerSecond host_rate = planner.own_cluster().host_rate;
-    auto phases = load_classifier(planner, earlier_sent_fd);
-    if (phases) {
-        const KernelLayout layout = with_phases(planner.layout(), (*phases)->program());
-        // Until it is known that no earlier run's classifier is to decide.
-        leave_resting_packets(**phases, true);
-        auto report = set_up_kernel(kernel, layout, host_rate);
-        if (report) {
-            if (!report->earlier_program) leave_resting_packets(**phases, false);
-            return SetUp{*report, std::move(*phases)};
-        }
-        phases = tl::unexpected(report.error());
+/// With that program, which goes on with what an earlier run's remembers.
+Result<SetUp> set_up_phases(TrafficControl& kernel, const NodePlanner& planner,
+                            std::unique_ptr<BpfPhaseMaps> phases) {
+    const KernelLayout layout = with_phases(planner.layout(), phases->program());
+    // Until it is known that no earlier run's classifier is to decide.
+    leave_resting_packets(*phases, true);
+    const auto report = set_up_kernel(kernel, layout, planner.own_cluster().host_rate);
+    if (!report) return tl::unexpected(report.error());
+    if (!report->earlier_program) leave_resting_packets(*phases, false);
+    return SetUp{*report, std::move(phases)};
+}
+
+/// fq of an earlier run paces until gap is there, and if gap is refused.
+Result<void> replace_fq(NetlinkTrafficControl& link) {
+    const auto root = link.root_qdisc();
+    if (!root || !is_our_fq(*root)) return {};
+    const Change gap = AddRootQdisc{.handle = root_handle, .replaces = true};
+    if (const auto done = link.apply(std::span(&gap, 1), ApplyMode::in_order); !done) {
+        return tl::unexpected(done.error().error);
     }
-    auto report = set_up_kernel(kernel, planner.layout(), host_rate);
+    return remove_rest_of_fq(link);
+}
+
+/// With phases where the kernel can; if they are what it refuses, without.
+Result<SetUp> set_up_gap(KernelAccess& access, const NodePlanner& planner,
+                         const std::map<std::string, int>& earlier, spdlog::logger& log) {
+    if (auto replaced = replace_fq(access.link()); !replaced) return tl::unexpected(replaced.error());
+    TrafficControl& kernel = access.traffic_control();
+    auto phases = load_classifier(planner, phase_classifier_object(), earlier);
+    if (phases) {
+        auto done = set_up_phases(kernel, planner, std::move(*phases));
+        if (done || is_module_missing(done.error())) return done;
+        phases = tl::unexpected(done.error());
+    }
+    auto report = set_up_kernel(kernel, planner.layout(), planner.own_cluster().host_rate);
     if (!report) return tl::unexpected(report.error());
     if (planner.config().kernel.phases) {
         log_warning(log, "HW-202 no phases, rates change by requests: {}", phases.error().message);
@@ -195,14 +216,37 @@ Result<SetUp> set_up(TrafficControl& kernel, const NodePlanner& planner, int ear
     return SetUp{*report, nullptr};
 }
 
+Result<SetUp> set_up_fq(KernelAccess& access, const NodePlanner& planner,
+                        const std::map<std::string, int>& earlier, std::string why) {
+    auto phases = load_classifier(planner, fq_pacing_object(), earlier);
+    if (!phases) return tl::unexpected(phases.error());
+    access.use_fq(**phases, planner.own_cluster().host_rate);
+    auto done = set_up_phases(access.traffic_control(), planner, std::move(*phases));
+    if (done) done->why_fq = std::move(why);
+    return done;
+}
+
+Result<SetUp> set_up(KernelAccess& access, const NodePlanner& planner,
+                     const std::map<std::string, int>& earlier, spdlog::logger& log) {
+    const PacingQdisc wanted = planner.config().kernel.qdisc;
+    if (wanted == PacingQdisc::fq) return set_up_fq(access, planner, earlier, "[kernel] backend is \"fq\"");
+    auto gap = set_up_gap(access, planner, earlier, log);
+    if (gap || wanted == PacingQdisc::gap || !is_module_missing(gap.error())) return gap;
+    auto fq = set_up_fq(access, planner, earlier, "the module sch_gap is not there");
+    if (fq) return fq;
+    return failure("{}; nor can fq pace: {}", gap.error().message, fq.error().message);
+}
+
 void tell_set_up(const NodePlanner& planner, const SetUp& done, spdlog::logger& log) {
     const std::string& interface = planner.config().node.interface;
+    const char* const qdisc = done.why_fq.empty() ? "gap" : "fq";
     if (done.report.is_adopted) {
-        log_info(log, "{}: took over the gap qdisc of an earlier run", interface);
+        log_info(log, "{}: took over the {} qdisc of an earlier run", interface, qdisc);
     } else if (done.report.not_adopted) {
-        log_warning(log, "HW-203 {}: replaced the gap qdisc of an earlier run: {}", interface,
+        log_warning(log, "HW-203 {}: replaced the {} qdisc of an earlier run: {}", interface, qdisc,
                  done.report.not_adopted->message);
     }
+    if (!done.why_fq.empty()) log_info(log, "{}: paced by fq: {}", interface, done.why_fq);
     log_info(log, "{}: node {} of cluster {}, {} classes on a link of {}, {} phases", interface,
              planner.node_name(), planner.own_cluster().name, planner.layout().classes.size(),
              rate_to_text(done.report.link_rate.bits()), done.phases ? "with" : "without");
@@ -302,9 +346,15 @@ Result<void> serve(NodePlanner planner, const SetUp& done, KernelAccess& access,
         if (!started) return tl::unexpected(started.error());
         coordination = std::move(*started);
     }
-    auto gap_frames = GapFrameLoop::start(event.get(), service, kernel, log);
-    if (!gap_frames) return tl::unexpected(gap_frames.error());
-    (*watch)->look_also_with([&] { (*gap_frames)->look(); });
+    std::unique_ptr<GapFrameLoop> gap_frames;
+    if (access.uses_fq()) {
+        service.use_backend("fq", done.why_fq);
+    } else {
+        auto started = GapFrameLoop::start(event.get(), service, kernel, log);
+        if (!started) return tl::unexpected(started.error());
+        gap_frames = std::move(*started);
+        (*watch)->look_also_with([&] { gap_frames->look(); });
+    }
     auto feedback = FeedbackLoop::start(event.get(), service, log);
     if (!feedback) return tl::unexpected(feedback.error());
     Daemon daemon(event.get(), service, **feedback, log);
@@ -323,9 +373,21 @@ Result<LockFile> lock_interface(const Config& config) {
     return LockFile::acquire(*path);
 }
 
-Result<void> take_down(TrafficControl& kernel, const NodePlanner& planner, spdlog::logger& log) {
+Result<bool> remove_ours(KernelAccess& access, const NodePlanner& planner) {
+    const auto root = access.link().root_qdisc();
+    if (!access.uses_fq() && root && is_our_fq(*root)) {
+        if (auto removed = remove_fq(access.link()); !removed) return tl::unexpected(removed.error());
+        return true;
+    }
+    auto removed = tear_down_kernel(access.traffic_control(), planner.layout());
+    // Somebody may have put another root there, which leaves our classifier.
+    if (access.uses_fq() && removed && !*removed) (void)remove_rest_of_fq(access.link());
+    return removed;
+}
+
+Result<void> take_down(KernelAccess& access, const NodePlanner& planner, spdlog::logger& log) {
     const std::string& interface = planner.config().node.interface;
-    const auto removed = tear_down_kernel(kernel, planner.layout());
+    const auto removed = remove_ours(access, planner);
     if (!removed) return tl::unexpected(removed.error().within(interface));
     log_info(log, "{}: {}", interface, *removed ? "qdisc removed" : "there is no qdisc of ours");
     return {};
@@ -341,10 +403,9 @@ Result<void> run(NodePlanner planner, AtTheEnd at_the_end, std::vector<StoredDes
 
     auto access = KernelAccess::open(config.node.interface);
     if (!access) return tl::unexpected(access.error());
-    TrafficControl& kernel = (*access)->traffic_control();
     auto monitor = KernelMonitor::open();
     if (!monitor) return tl::unexpected(monitor.error());
-    const auto done = set_up(kernel, planner, sent_fd_of(received), log);
+    const auto done = set_up(**access, planner, memory_of(received), log);
     if (!done) {
         return tl::unexpected(done.error().within("setting up " + config.node.interface));
     }
@@ -356,7 +417,7 @@ Result<void> run(NodePlanner planner, AtTheEnd at_the_end, std::vector<StoredDes
         log_info(log, "{}: qdisc and rates stay for the next run", config.node.interface);
         return served;
     }
-    if (auto down = take_down(kernel, planner, log); !down) return down;
+    if (auto down = take_down(**access, planner, log); !down) return down;
     return served;
 }
 
@@ -373,7 +434,7 @@ Result<void> restore(const NodePlanner& planner, spdlog::logger& log) {
     }
     auto access = KernelAccess::open(planner.config().node.interface);
     if (!access) return tl::unexpected(access.error());
-    return take_down((*access)->traffic_control(), planner, log);
+    return take_down(**access, planner, log);
 }
 
 template <class Work>

@@ -11,6 +11,12 @@
 #include "kernel/kernel_diff.hpp"
 
 namespace headway {
+namespace {
+
+const char* const gap_frames = gap_backend_name(GAP_BACKEND_GAP);
+const char* const timer = gap_backend_name(GAP_BACKEND_TIMER);
+
+}  // namespace
 
 GapFrameLoop::GapFrameLoop(ControlService& service, TrafficControl& kernel, spdlog::logger& log)
     : service_(service),
@@ -45,8 +51,8 @@ bool GapFrameLoop::goes_on_with_gap_frames() {
     const auto root = kernel_.root_qdisc();
     if (!root || !is_ours(*root) || (*root)->backend != GAP_BACKEND_GAP) return false;
     if (!is_wanted()) {
-        const Change timer = ChangeBackend{(*root)->handle, GAP_BACKEND_TIMER};
-        if (!kernel_.apply(std::span(&timer, 1), ApplyMode::in_order)) {
+        const Change ended = ChangeBackend{(*root)->handle, GAP_BACKEND_TIMER};
+        if (!kernel_.apply(std::span(&ended, 1), ApplyMode::in_order)) {
             log_warning(log_, "HW-209 {}: the kernel does not end gap frames", interface_);
         }
         return false;
@@ -57,7 +63,7 @@ bool GapFrameLoop::goes_on_with_gap_frames() {
     };
     if (!classes || std::any_of(classes->begin(), classes->end(), is_of_test)) return false;
     tested_at_ = carrier_ups();
-    service_.use_backend(GAP_BACKEND_GAP, "tested by an earlier run");
+    service_.use_backend(gap_frames, "tested by an earlier run");
     return true;
 }
 
@@ -76,15 +82,15 @@ void GapFrameLoop::look() {
     if (test_ || !root || !is_ours(*root)) return;
     const auto ups = carrier_ups();
     // A qdisc that was made anew begins with the timer, as on a device that was made anew.
-    const bool is_new = service_.backend() == GAP_BACKEND_GAP &&
+    const bool is_new = service_.backend() == gap_frames &&
                         (*root)->backend == GAP_BACKEND_TIMER && (*root)->reason == GAP_REASON_ASKED;
     if (is_wanted() && ups && (ups != tested_at_ || is_new)) {
         begin();
         return;
     }
-    if ((*root)->backend == service_.backend()) return;
+    if (gap_backend_name((*root)->backend) == service_.backend()) return;
     const char* const why = gap_reason_text((*root)->reason);
-    service_.use_backend((*root)->backend, why);
+    service_.use_backend(gap_backend_name((*root)->backend), why);
     if ((*root)->backend == GAP_BACKEND_GAP) {
         log_info(log_, "{}: paced by gap frames: {}", interface_, why);
     } else {
@@ -127,12 +133,12 @@ void GapFrameLoop::end(const Result<GapFrameEvidence>& result) {
     }
     is_second_ = false;
     if (passed) {
-        service_.use_backend(GAP_BACKEND_GAP, result->reason);
+        service_.use_backend(gap_frames, result->reason);
         log_info(log_, "{}: paced by gap frames: {}", interface_, result->reason);
         return;
     }
     const std::string why = result ? result->reason : result.error().message;
-    service_.use_backend(GAP_BACKEND_TIMER, why);
+    service_.use_backend(timer, why);
     // Devices that never have gap frames are no reason for a warning.
     if (is_refused) {
         log_info(log_, "{}: paced by the timer: {}", interface_, why);

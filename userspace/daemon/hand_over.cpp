@@ -14,7 +14,6 @@ namespace headway {
 namespace {
 
 constexpr const char* state_name = "headway-state";
-constexpr const char* sent_name = "headway-sent";
 /// Whose a name in the store is, if not a session's.  What is nobody's is not known
 /// to be what it should be.
 constexpr ControlService::SessionId all_of_them = 0;
@@ -46,10 +45,10 @@ bool has_ended(int process) {
 
 }  // namespace
 
-int sent_fd_of(const std::vector<StoredDescriptor>& received) {
-    const auto sent = std::find_if(received.begin(), received.end(),
-                                   [](const auto& one) { return one.name == sent_name; });
-    return sent == received.end() ? -1 : sent->fd.get();
+std::map<std::string, int> memory_of(const std::vector<StoredDescriptor>& received) {
+    std::map<std::string, int> fds;
+    for (const StoredDescriptor& one : received) fds.emplace(one.name, one.fd.get());
+    return fds;
 }
 
 struct HandOver::Found {
@@ -190,7 +189,7 @@ HandOver::AllWanted HandOver::wanted(const ControlService& service, const Joined
     for (const auto& [seat, client] : joined) {
         all[client_name(seat)] = {{client.socket, client.process}, client.session};
         all[job_name(seat.job)] = {{service.slots_fd_of(seat.job)}, all_of_them};
-        all[sent_name] = {{service.sent_fd()}, all_of_them};
+        for (const auto& [name, fd] : service.memory()) all[name] = {{fd}, all_of_them};
     }
     return all;
 }

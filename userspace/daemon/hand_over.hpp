@@ -6,9 +6,9 @@
 //   headway-state        StateMemory with a HandedState
 //   headway-job-J        the array that job J's processes have mapped
 //   headway-client-J-S   of the process in slot S: its connection and its pidfd
-//   headway-sent         the classifier's memory of sockets that have sent in phases
+//   headway-sent, ...    what the classifier remembers (PhaseMaps::memory())
 //
-// and nothing when nobody has joined.  So it holds at most two, and 64 arrays, and
+// and nothing when nobody has joined.  So it holds at most four, and 64 arrays, and
 // 2 x 64 descriptors of processes.  The next run goes on with all whose processes
 // live.  At every moment a run that ends leaves what is right: who was being served
 // just then may have no answer, and is disconnected.
@@ -35,8 +35,8 @@ struct JoinedClient {
     int process = -1;
 };
 
-/// What PhaseMaps::sent_fd() was in the run that stored these; -1: it is not among them.
-[[nodiscard]] int sent_fd_of(const std::vector<StoredDescriptor>& received);
+/// What PhaseMaps::memory() was in the run that stored these, as far as it is among them.
+[[nodiscard]] std::map<std::string, int> memory_of(const std::vector<StoredDescriptor>& received);
 
 class HandOver {
 public:

@@ -13,15 +13,13 @@ namespace {
 /// Adds what an administrator can do about the commonest refusals, which are known by the
 /// kernel's words.
 Error with_advice(const Error& error) {
-    const auto says = [&](std::string_view words) {
-        return error.message.find(words) != std::string::npos;
-    };
-    if (says("qdisc kind is unknown")) {
+    if (is_module_missing(error)) {
         return {error.message + "; the kernel module sch_gap is not loaded and was not found: "
-                                "install it for this kernel (modprobe sch_gap must succeed)",
+                                "install it for this kernel (modprobe sch_gap must succeed), or let "
+                                "fq pace ([kernel] backend = \"fq\")",
                 error.error_number};
     }
-    if (says("Operation not permitted")) {
+    if (error.message.find("Operation not permitted") != std::string::npos) {
         return {error.message + "; headwayd needs root or CAP_NET_ADMIN", error.error_number};
     }
     return error;
@@ -101,6 +99,10 @@ Error undone(TrafficControl& kernel, const KernelLayout& layout, const Error& er
 }
 
 }  // namespace
+
+bool is_module_missing(const Error& error) {
+    return error.message.find("qdisc kind is unknown") != std::string::npos;
+}
 
 Result<SetUpReport> set_up_kernel(TrafficControl& kernel, const KernelLayout& layout,
                                   BitsPerSecond host_rate) {

@@ -29,6 +29,9 @@ struct SetUpReport {
 [[nodiscard]] Result<SetUpReport> set_up_kernel(TrafficControl& kernel, const KernelLayout& layout,
                                                 BitsPerSecond host_rate);
 
+/// Whether it was refused because the kernel has no module for its qdisc.
+[[nodiscard]] bool is_module_missing(const Error& error);
+
 /// Leaves the interface with its default, as does one that is gone by now.  True
 /// if anything of ours was there.
 [[nodiscard]] Result<bool> tear_down_kernel(TrafficControl& kernel, const KernelLayout& layout);

@@ -13,7 +13,6 @@
 namespace headway {
 namespace {
 
-constexpr const char* our_kind = "gap";
 constexpr std::size_t changes_told_max = 3;
 constexpr std::uint16_t classifier_preference = filter_preference_v4;
 
@@ -185,7 +184,11 @@ private:
 }  // namespace
 
 bool is_ours(const std::optional<RootQdisc>& root) {
-    return root && root->kind == our_kind && root->handle == root_handle;
+    return root && ((root->kind == "gap" && root->handle == root_handle) || is_our_fq(root));
+}
+
+bool is_our_fq(const std::optional<RootQdisc>& root) {
+    return root && root->kind == "fq" && root->handle == fq_root_handle;
 }
 
 std::optional<Error> somebody_elses(const std::optional<RootQdisc>& root) {
@@ -242,8 +245,7 @@ KernelDiff diff_kernel(const KernelDesire& desire, const KernelState& observed) 
 std::string diff_to_text(const KernelDiff& diff) {
     if (diff.changes.empty()) return "nothing to do";
     if (std::holds_alternative<AddRootQdisc>(diff.changes.front())) {
-        return fmt::format("qdisc gap {} was gone with its classes and filters",
-                           root_handle.to_string());
+        return "the root qdisc was gone with its classes and filters";
     }
     std::string text = "it was changed: ";
     for (std::size_t i = 0; i < diff.changes.size() && i < changes_told_max; ++i) {

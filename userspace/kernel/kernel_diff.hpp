@@ -19,8 +19,9 @@ struct KernelState {
 /// Classes and filters are read only of a gap qdisc of our handle.
 [[nodiscard]] Result<KernelState> read_kernel(TrafficControl& kernel);
 
-/// A gap qdisc of our handle: made by this daemon, or by an earlier run.
+/// A gap or fq qdisc of our handle: made by this daemon, or by an earlier run.
 [[nodiscard]] bool is_ours(const std::optional<RootQdisc>& root);
+[[nodiscard]] bool is_our_fq(const std::optional<RootQdisc>& root);
 
 /// The refusal of a device whose root qdisc is neither its default nor ours;
 /// none: it is free, or ours.
@@ -53,7 +54,7 @@ struct KernelDiff {
 /// `observed.root` must not be somebody else's.
 [[nodiscard]] KernelDiff diff_kernel(const KernelDesire& desire, const KernelState& observed);
 
-/// What was found, in words: "qdisc gap 1: was gone, ...".
+/// What was found, in words: "the root qdisc was gone, ...".
 [[nodiscard]] std::string diff_to_text(const KernelDiff& diff);
 
 }  // namespace headway

@@ -22,6 +22,7 @@ namespace {
 
 constexpr const char* gap_kind = "gap";
 constexpr std::uint32_t classifier_handle = 1;
+constexpr TcHandle clsact_handle = tc_handle(0xffff, 0);
 constexpr TcHandle same_parent{};  // of a class that is changed: whichever it has
 
 // -------------------------------------------------------------------- writing
@@ -38,6 +39,11 @@ tcmsg* begin(NetlinkMessage& message, std::uint16_t type, std::uint16_t flags, i
 }
 
 constexpr std::uint16_t create_flags = NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
+constexpr std::uint16_t replace_flags = NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE;
+
+// fq's own limits must never be what drops a packet: those of sockets bound what waits.
+constexpr std::uint32_t fq_limit_packets = 1 << 20;
+constexpr std::uint32_t fq_horizon_us = 3'600'000'000;
 
 void put_table(gap_class_conf& conf, const RateTable& table) {
     conf.phase_count = static_cast<std::uint32_t>(table.size());
@@ -83,7 +89,8 @@ struct Encoder {
     // No further options: the device's own speed is the link's, and what no filter
     // names is direct.
     Result<void> operator()(const AddRootQdisc& change) const {
-        return put_qdisc(change.handle, change.backend, create_flags);
+        return put_qdisc(change.handle, change.backend,
+                         change.replaces ? replace_flags : create_flags);
     }
 
     Result<void> operator()(const ChangeBackend& change) const {
@@ -91,10 +98,45 @@ struct Encoder {
     }
 
     Result<void> operator()(const DeleteRootQdisc& change) const {
-        tcmsg* tc = begin(message, RTM_DELQDISC, NLM_F_ACK, ifindex);
-        tc->tcm_parent = TC_H_ROOT;
-        tc->tcm_handle = change.handle.value;
-        mnl_attr_put_strz(message.header(), TCA_KIND, gap_kind);
+        begin_qdisc(RTM_DELQDISC, NLM_F_ACK, TC_H_ROOT, change.handle, gap_kind);
+        return {};
+    }
+
+    /// No timer slack: a timer may be late, but not on purpose.
+    Result<void> operator()(const AddFqQdisc&) const {
+        nlmsghdr* header = begin_qdisc(RTM_NEWQDISC, replace_flags, TC_H_ROOT, fq_root_handle, "fq");
+        nlattr* options = mnl_attr_nest_start(header, TCA_OPTIONS);
+        mnl_attr_put_u32(header, TCA_FQ_PLIMIT, fq_limit_packets);
+        mnl_attr_put_u32(header, TCA_FQ_FLOW_PLIMIT, fq_limit_packets);
+        mnl_attr_put_u32(header, TCA_FQ_TIMER_SLACK, 0);
+        mnl_attr_put_u32(header, TCA_FQ_HORIZON, fq_horizon_us);
+        mnl_attr_put_u8(header, TCA_FQ_HORIZON_DROP, 0);
+        mnl_attr_nest_end(header, options);
+        return {};
+    }
+
+    Result<void> operator()(const DeleteFqQdisc&) const {
+        begin_qdisc(RTM_DELQDISC, NLM_F_ACK, TC_H_ROOT, fq_root_handle, "fq");
+        return {};
+    }
+
+    Result<void> operator()(const AddClsact&) const {
+        begin_qdisc(RTM_NEWQDISC, create_flags, TC_H_CLSACT, clsact_handle, "clsact");
+        return {};
+    }
+
+    Result<void> operator()(const DeleteClsact&) const {
+        begin_qdisc(RTM_DELQDISC, NLM_F_ACK, TC_H_CLSACT, clsact_handle, "clsact");
+        return {};
+    }
+
+    Result<void> operator()(const ChangeSegmentsMax& change) const {
+        nlmsghdr* header = mnl_nlmsg_put_header(message.header());
+        header->nlmsg_type = RTM_SETLINK;
+        header->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+        auto* link = static_cast<ifinfomsg*>(mnl_nlmsg_put_extra_header(header, sizeof(ifinfomsg)));
+        link->ifi_index = ifindex;
+        mnl_attr_put_u32(header, IFLA_GSO_MAX_SEGS, change.segments);
         return {};
     }
 
@@ -164,7 +206,7 @@ struct Encoder {
         // The program gives the minor number, the filter the major one.
         mnl_attr_put_u32(header, TCA_BPF_CLASSID, change.qdisc.value);
         mnl_attr_put_u32(header, TCA_BPF_FD, static_cast<std::uint32_t>(change.program.fd));
-        mnl_attr_put_strz(header, TCA_BPF_NAME, "headway_phase");
+        mnl_attr_put_strz(header, TCA_BPF_NAME, classifier_name);
         mnl_attr_put_u32(header, TCA_BPF_FLAGS, TCA_BPF_FLAG_ACT_DIRECT);
         mnl_attr_nest_end(header, options);
         return {};
@@ -181,14 +223,20 @@ struct Encoder {
     }
 
     Result<void> put_qdisc(TcHandle handle, std::uint32_t backend, std::uint16_t flags) const {
-        tcmsg* tc = begin(message, RTM_NEWQDISC, flags, ifindex);
-        tc->tcm_parent = TC_H_ROOT;
-        tc->tcm_handle = handle.value;
-        mnl_attr_put_strz(message.header(), TCA_KIND, gap_kind);
-        nlattr* options = mnl_attr_nest_start(message.header(), TCA_OPTIONS);
-        mnl_attr_put_u32(message.header(), TCA_GAP_BACKEND, backend);
-        mnl_attr_nest_end(message.header(), options);
+        nlmsghdr* header = begin_qdisc(RTM_NEWQDISC, flags, TC_H_ROOT, handle, gap_kind);
+        nlattr* options = mnl_attr_nest_start(header, TCA_OPTIONS);
+        mnl_attr_put_u32(header, TCA_GAP_BACKEND, backend);
+        mnl_attr_nest_end(header, options);
         return {};
+    }
+
+    nlmsghdr* begin_qdisc(std::uint16_t type, std::uint16_t flags, std::uint32_t parent, TcHandle handle,
+                          const char* kind) const {
+        tcmsg* tc = begin(message, type, flags, ifindex);
+        tc->tcm_parent = parent;
+        tc->tcm_handle = handle.value;
+        mnl_attr_put_strz(message.header(), TCA_KIND, kind);
+        return message.header();
     }
 
     Result<void> put_class(TcHandle classid, TcHandle parent, std::uint16_t flags, const gap_class_conf& conf) const {

@@ -75,6 +75,7 @@ void read_options(const nlattr* options, FilterState& state) {
         for_each_nested_attribute(options, [&](const nlattr* one) {
             if (mnl_attr_get_type(one) == TCA_BPF_CLASSID) state.classid = {attribute_u32(one)};
             if (mnl_attr_get_type(one) == TCA_BPF_ID) state.program_id = attribute_u32(one);
+            if (mnl_attr_get_type(one) == TCA_BPF_NAME) state.name = attribute_text(one);
         });
     }
 }

@@ -2,10 +2,13 @@
 #include "kernel/netlink_traffic_control.hpp"
 
 #include <libmnl/libmnl.h>
+#include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 
 #include <algorithm>
 #include <cerrno>
+
+#include "kernel/netlink_attributes.hpp"
 
 namespace headway {
 
@@ -24,6 +27,7 @@ Result<void> NetlinkTrafficControl::find_device() {
             if (message->nlmsg_type == RTM_NEWLINK &&
                 message->nlmsg_len >= NLMSG_LENGTH(sizeof(ifinfomsg))) {
                 ifindex = static_cast<const ifinfomsg*>(mnl_nlmsg_get_payload(message))->ifi_index;
+                read_segments(message);
             }
             return {};
         });
@@ -34,6 +38,16 @@ Result<void> NetlinkTrafficControl::find_device() {
     }
     ifindex_ = ifindex;
     return {};
+}
+
+void NetlinkTrafficControl::read_segments(const nlmsghdr* message) {
+    for_each_attribute(message, sizeof(ifinfomsg), [&](const nlattr* attribute) {
+        switch (mnl_attr_get_type(attribute)) {
+            case IFLA_GSO_MAX_SEGS: segments_max_ = attribute_u32(attribute); break;
+            case IFLA_TSO_MAX_SEGS: own_segments_max_ = attribute_u32(attribute); break;
+            default: break;
+        }
+    });
 }
 
 Result<std::optional<RootQdisc>> NetlinkTrafficControl::root_qdisc() {

@@ -26,14 +26,22 @@ public:
                                                          ApplyMode mode) override;
 
     [[nodiscard]] int ifindex() const { return ifindex_; }
+    /// Of the device as it was found last: how many frames one packet may become, now and
+    /// by the device's own limit (ChangeSegmentsMax).
+    [[nodiscard]] std::uint32_t segments_max() const { return segments_max_; }
+    [[nodiscard]] std::uint32_t own_segments_max() const { return own_segments_max_; }
 
 private:
     NetlinkTrafficControl(NetlinkTransport& transport, std::string device)
         : exchange_(transport), device_(std::move(device)) {}
 
+    void read_segments(const nlmsghdr* message);
+
     NetlinkExchange exchange_;
     std::string device_;
     int ifindex_ = 0;
+    std::uint32_t segments_max_ = 0;
+    std::uint32_t own_segments_max_ = 0;
 };
 
 }  // namespace headway

@@ -78,10 +78,10 @@ struct ToLine {
             c.destination.to_string(), c.classid.to_string());
     }
 
-    // A program without a file: tc knows no words for it, and skips this line.
-    std::string operator()(const AddClassifier& c) const {
-        return fmt::format("# filter dev {} parent {} pref {} bpf", device, c.qdisc.to_string(),
-                           c.preference);
+    // For a program without a file, and what no plan has, tc has no words: it skips this line.
+    template <class Other>
+    std::string operator()(const Other& change) const {
+        return fmt::format("# dev {}: {}", device, change_to_text(change));
     }
 
     // Only these two kinds have handles that tc takes as it shows them.

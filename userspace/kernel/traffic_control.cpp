@@ -17,6 +17,13 @@ struct ToText {
     std::string operator()(const DeleteRootQdisc& c) const {
         return fmt::format("deleting root qdisc gap {}", c.handle.to_string());
     }
+    std::string operator()(const AddFqQdisc&) const { return "adding root qdisc fq"; }
+    std::string operator()(const DeleteFqQdisc&) const { return "deleting root qdisc fq"; }
+    std::string operator()(const AddClsact&) const { return "adding qdisc clsact"; }
+    std::string operator()(const DeleteClsact&) const { return "deleting qdisc clsact"; }
+    std::string operator()(const ChangeSegmentsMax& c) const {
+        return fmt::format("setting gso_max_segs to {}", c.segments);
+    }
     std::string operator()(const AddClass& c) const {
         return fmt::format("adding class {}", c.classid.to_string());
     }

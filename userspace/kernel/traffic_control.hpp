@@ -48,6 +48,7 @@ struct ClassLease {
 struct AddRootQdisc {
     TcHandle handle;
     std::uint32_t backend = GAP_BACKEND_TIMER;
+    bool replaces = false;  ///< whatever root is there, which stays where this one is refused
 };
 
 /// Refused by the kernel, with a sentence, where gap frames cannot work.
@@ -60,6 +61,19 @@ struct ChangeBackend {
 /// Refused by the kernel if the root is not a `gap` of that handle.
 struct DeleteRootQdisc {
     TcHandle handle;
+};
+
+/// Without the module (phase/fq_traffic_control.hpp): an fq that holds each packet until its
+/// time and drops none, in the place of whatever root is there; and clsact, below whose
+/// egress the packets' times are set.
+struct AddFqQdisc {};
+struct DeleteFqQdisc {};
+struct AddClsact {};
+struct DeleteClsact {};
+
+/// No packet that is handed to the device's qdisc becomes more frames than so many.
+struct ChangeSegmentsMax {
+    std::uint32_t segments;
 };
 
 struct AddClass {
@@ -135,12 +149,20 @@ struct DeleteFilter {
     std::string kind;
 };
 
-using Change = std::variant<AddRootQdisc, ChangeBackend, DeleteRootQdisc, AddClass, DeleteClass, ChangeClassRate,
+using Change = std::variant<AddRootQdisc, ChangeBackend, DeleteRootQdisc, AddFqQdisc, DeleteFqQdisc,
+                            AddClsact, DeleteClsact, ChangeSegmentsMax, AddClass, DeleteClass, ChangeClassRate,
                             ChangeClassTable, RefreshClass, ChangeClassLease, AddFilter, AddClassifier,
                             DeleteFilter>;
 
 /// "adding class 1:10", for messages.
 [[nodiscard]] std::string change_to_text(const Change& change);
+
+/// Of the root fq that Headway makes: nobody else's.
+inline constexpr TcHandle fq_root_handle = tc_handle(0x4857, 0);
+/// Where filters of packets that leave the device are, if it has clsact.
+inline constexpr TcHandle egress_hook{0xfffffff3};
+/// Of all that Headway adds.
+inline constexpr const char* classifier_name = "headway_phase";
 
 struct RootQdisc {
     std::string kind;
@@ -168,6 +190,7 @@ struct ClassState {
 /// A filter of the root qdisc.
 struct FilterState {
     std::string kind;
+    std::string name{};  ///< of a BPF classifier
     std::uint16_t preference = 0;
     std::uint16_t protocol = 0;  ///< ETH_P_*
     std::uint32_t handle = 0;

@@ -89,9 +89,20 @@ bool is_job_array(int fd) {
            info.map_flags == BPF_F_MMAPABLE;
 }
 
-bool is_memory_of_sockets(int fd) {
+/// Maps that the next run's program goes on with, by their names in its object.
+constexpr std::array<const char*, 3> kept_maps{"sent", "fq_classes", "fq_clocks"};
+
+std::string kept_name(const char* map) {
+    std::string name = fmt::format("headway-{}", map);
+    std::replace(name.begin(), name.end(), '_', '-');
+    return name;
+}
+
+/// Another version may have another layout, and another topology another number of classes.
+bool fits(const bpf_map* map, int fd) {
     const bpf_map_info info = info_of_map(fd);
-    return info.type == BPF_MAP_TYPE_SK_STORAGE && info.value_size == sizeof(headway_phase_sent);
+    return info.type == bpf_map__type(map) && info.key_size == bpf_map__key_size(map) &&
+           info.value_size == bpf_map__value_size(map) && info.max_entries >= bpf_map__max_entries(map);
 }
 
 std::uint32_t count_prefixes(const std::vector<PhaseTrunk>& trunks, IpFamily family) {
@@ -118,12 +129,14 @@ SharedMemory::~SharedMemory() {
 void BpfPhaseMaps::CloseObject::operator()(bpf_object* object) const { bpf_object__close(object); }
 
 PhaseObject phase_classifier_object() {
-    return {{headway_phase_object, headway_phase_object_bytes()}, "headway_phase"};
+    return {{headway_phase_object, headway_phase_object_end}, "headway_phase"};
 }
+
+PhaseObject fq_pacing_object() { return {{headway_fq_object, headway_fq_object_end}, "headway_fq"}; }
 
 Result<std::unique_ptr<BpfPhaseMaps>> BpfPhaseMaps::load(const std::vector<PhaseTrunk>& trunks,
                                                          const PhaseObject& object_file,
-                                                         int earlier_sent_fd) {
+                                                         const std::map<std::string, int>& earlier) {
     libbpf_set_print(remember_words);
     last_words().clear();
     LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "headway");
@@ -131,7 +144,7 @@ Result<std::unique_ptr<BpfPhaseMaps>> BpfPhaseMaps::load(const std::vector<Phase
         bpf_object__open_mem(object_file.file.data(), object_file.file.size(), &options);
     if (object == nullptr) return bpf_failure(errno, "reading the classifier");
     std::unique_ptr<BpfPhaseMaps> maps(new BpfPhaseMaps(object));
-    if (auto opened = maps->open(trunks, object_file.program, earlier_sent_fd); !opened) {
+    if (auto opened = maps->open(trunks, object_file.program, earlier); !opened) {
         return tl::unexpected(opened.error());
     }
     return maps;
@@ -142,7 +155,7 @@ int BpfPhaseMaps::map_fd(const char* name) const {
 }
 
 Result<void> BpfPhaseMaps::open(const std::vector<PhaseTrunk>& trunks, const char* program,
-                                int earlier_sent_fd) {
+                                const std::map<std::string, int>& earlier) {
     if (trunks.empty() || trunks.size() > HEADWAY_PHASE_TRUNKS) {
         return failure("there are {} clusters, the classifier knows 1 .. {}", trunks.size(),
                        HEADWAY_PHASE_TRUNKS);
@@ -156,12 +169,13 @@ Result<void> BpfPhaseMaps::open(const std::vector<PhaseTrunk>& trunks, const cha
     resize("own_classes", std::size_t{HEADWAY_PHASE_JOBS} * trunk_count_);
     resize("trunks_v4", count_prefixes(trunks, IpFamily::v4));
     resize("trunks_v6", count_prefixes(trunks, IpFamily::v6));
-    if (is_memory_of_sockets(earlier_sent_fd)) {
-        bpf_map* sent = bpf_object__find_map_by_name(object_.get(), "sent");
-        if (const int error = bpf_map__reuse_fd(sent, earlier_sent_fd); error != 0) {
-            return bpf_failure(-error, "going on with what sockets have sent");
-        }
+    if (bpf_object__find_map_by_name(object_.get(), "fq_classes") != nullptr) {
+        // guard and cap; of each trunk its own, the shared one, and jobs' with idle ones
+        const std::size_t classes = 2 + trunk_count_ * (2 + 2 * HEADWAY_PHASE_JOBS);
+        resize("fq_classes", classes);
+        resize("fq_clocks", classes);
     }
+    if (auto done = go_on_with(earlier); !done) return done;
     bpf_program* other = nullptr;  // tests have some; each takes the verifier's time
     bpf_object__for_each_program(other, object_.get()) {
         bpf_program__set_autoload(other, std::strcmp(bpf_program__name(other), program) == 0);
@@ -197,6 +211,26 @@ Result<void> BpfPhaseMaps::open(const std::vector<PhaseTrunk>& trunks, const cha
     std::array<std::uint32_t, HEADWAY_PHASE_JOBS> all{};
     std::iota(all.begin(), all.end(), 0U);
     return renew(all);
+}
+
+Result<void> BpfPhaseMaps::go_on_with(const std::map<std::string, int>& earlier) {
+    for (const char* const name : kept_maps) {
+        bpf_map* const map = bpf_object__find_map_by_name(object_.get(), name);
+        const auto found = earlier.find(kept_name(name));
+        if (map == nullptr || found == earlier.end() || !fits(map, found->second)) continue;
+        if (const int error = bpf_map__reuse_fd(map, found->second); error != 0) {
+            return bpf_failure(-error, "going on with what an earlier run's classifier remembers");
+        }
+    }
+    return {};
+}
+
+std::map<std::string, int> BpfPhaseMaps::memory() const {
+    std::map<std::string, int> fds;
+    for (const char* const name : kept_maps) {
+        if (const int fd = map_fd(name); fd >= 0) fds.emplace(kept_name(name), fd);
+    }
+    return fds;
 }
 
 Result<void> BpfPhaseMaps::fill_prefixes(const std::vector<PhaseTrunk>& trunks) {

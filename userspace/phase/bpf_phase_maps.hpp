@@ -54,16 +54,18 @@ struct PhaseObject {
 
 /// phase_classifier.bpf.c, as it is part of this program.
 [[nodiscard]] PhaseObject phase_classifier_object();
+/// fq_pacing.bpf.c, for the device's egress.
+[[nodiscard]] PhaseObject fq_pacing_object();
 
 class BpfPhaseMaps final : public PhaseMaps {
 public:
     /// Fails, saying what to do about it, without the privilege, without BPF in
-    /// the kernel, or if the kernel does not take the program.  `earlier_sent_fd` is what
-    /// sent_fd() was in an earlier run, whose memory of sockets goes on; anything else is
-    /// passed over.
+    /// the kernel, or if the kernel does not take the program.  `earlier` is what memory()
+    /// was in an earlier run, which goes on; what does not fit is passed over.
     [[nodiscard]] static Result<std::unique_ptr<BpfPhaseMaps>> load(
         const std::vector<PhaseTrunk>& trunks,
-        const PhaseObject& object_file = phase_classifier_object(), int earlier_sent_fd = -1);
+        const PhaseObject& object_file = phase_classifier_object(),
+        const std::map<std::string, int>& earlier = {});
     ~BpfPhaseMaps() override = default;
 
     /// The classifier, for the qdisc's filter; lives as long as this object.
@@ -78,7 +80,10 @@ public:
         return *static_cast<headway_phase_slots*>(arrays_[job].memory.address());
     }
     [[nodiscard]] int slots_fd(std::uint32_t job) const override { return arrays_[job].fd.get(); }
-    [[nodiscard]] int sent_fd() const override { return map_fd("sent"); }
+    [[nodiscard]] std::map<std::string, int> memory() const override;
+    /// Descriptors of fq_classes and fq_clocks; -1 if the program has none.
+    [[nodiscard]] int fq_classes_fd() const { return map_fd("fq_classes"); }
+    [[nodiscard]] int fq_clocks_fd() const { return map_fd("fq_clocks"); }
     [[nodiscard]] Result<void> renew(std::span<const std::uint32_t> jobs) override;
     [[nodiscard]] Result<std::set<std::uint32_t>> adopt(std::vector<KeptArray> kept) override;
     [[nodiscard]] Result<void> set_cgroup(std::uint64_t cgroup, std::uint32_t job) override;
@@ -101,7 +106,8 @@ private:
     explicit BpfPhaseMaps(bpf_object* object) : object_(object) {}
 
     Result<void> open(const std::vector<PhaseTrunk>& trunks, const char* program,
-                      int earlier_sent_fd);
+                      const std::map<std::string, int>& earlier);
+    Result<void> go_on_with(const std::map<std::string, int>& earlier);
     Result<void> fill_prefixes(const std::vector<PhaseTrunk>& trunks);
     [[nodiscard]] static Result<JobArray> new_array();
     [[nodiscard]] static Result<JobArray> mapped(FileDescriptor fd);

@@ -19,6 +19,14 @@
  * sent		of each socket a struct headway_phase_sent, the classifiers' own
  *		memory: the next run's classifier goes on with it
  *
+ * and where packets are paced by fq instead of the qdisc gap:
+ *
+ * fq_classes	minor number of a class -> struct headway_fq_class, headwayd's alone
+ * fq_clocks	minor number of a class -> struct headway_fq_clock, the classifiers'
+ *		own memory: the next run's classifier goes on with it
+ * fq_departures
+ *		of each socket when its last packet may leave, the classifier's own
+ *
  * A trunk is where packets of one class of the node go: index 0 is the node's
  * own cluster.  Phase 0 is rest.
  */
@@ -77,6 +85,31 @@ struct headway_phase_sent {
 	__u64	until_ns;
 	__u32	end_seq;
 	__u32	entry;	/* 0: none */
+};
+
+#define HEADWAY_FQ_ENTRIES	256	/* of a class's table of rates; 0 is its own rate */
+#define HEADWAY_FQ_LEVELS	4	/* of classes below each other */
+
+#define HEADWAY_FQ_UNLIMITED	(~0ULL)	/* so is 0, which nobody has set */
+
+/*
+ * What a class of the qdisc gap would be.  Rates are of the wire.
+ * Where expires_ns is not 0, and renewed_ns (CLOCK_MONOTONIC) is longer ago, the class's
+ * own rate is the fallback.
+ */
+struct headway_fq_class {
+	__u32	parent;		/* minor number; 0: none */
+	__u32	unused;
+	__u64	expires_ns;
+	__u64	renewed_ns;
+	__u64	fallback_bytes_per_s;
+	__u64	bytes_per_s[HEADWAY_FQ_ENTRIES];
+};
+
+struct headway_fq_clock {
+	__u64	next_ns;	/* the class's next packet leaves no earlier */
+	__u64	wire_bytes;
+	__u64	packets;
 };
 
 struct headway_phase_prefix_v4 {

@@ -7,8 +7,10 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/error.hpp"
@@ -50,9 +52,9 @@ public:
     /// A descriptor of the job's array, for its processes.
     [[nodiscard]] virtual int slots_fd(std::uint32_t job) const = 0;
 
-    /// A descriptor of what the classifier remembers of sockets that have sent in
-    /// phases, for the next run's classifier.
-    [[nodiscard]] virtual int sent_fd() const = 0;
+    /// What the classifier remembers, for the next run's classifier: descriptors by names
+    /// that begin with "headway-".
+    [[nodiscard]] virtual std::map<std::string, int> memory() const = 0;
 
     /// Gives these jobs arrays that nobody has seen, all zero.  Their old ones
     /// no longer count.  May block for a grace period of RCU, some 10 ms.

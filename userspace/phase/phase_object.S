@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file that phase_classifier.bpf.c is compiled to; see phase_object.h. */
+/* The files that phase_classifier.bpf.c and fq_pacing.bpf.c are compiled to; see phase_object.h. */
 	.section .rodata
 	.balign 8
 	.globl headway_phase_object
 headway_phase_object:
-	.incbin HEADWAY_PHASE_OBJECT_FILE
+	.incbin "phase_classifier.bpf.o"
 	.globl headway_phase_object_end
 headway_phase_object_end:
+	.balign 8
+	.globl headway_fq_object
+headway_fq_object:
+	.incbin "fq_pacing.bpf.o"
+	.globl headway_fq_object_end
+headway_fq_object_end:
 	.byte 0
 	.section .note.GNU-stack, "", %progbits

@@ -55,10 +55,10 @@ def report(document_):
     yield "The classifier, instructions per packet:"
     yield ""
     base = document_["classifier"][0]["ns"]
-    yield f"{'processes':>9} {'':8} {'instructions':>13} {'ratio':>8} {'host, ns':>9}"
+    yield f"{'processes':>9} {'':11} {'instructions':>13} {'ratio':>8} {'host, ns':>9}"
     for entry in document_["classifier"]:
         host = host_ns(document_, classifier=entry["classifier"], processes=entry["processes"])
-        yield (f"{entry['processes']:9} {entry['classifier']:8} {entry['ns']:13} "
+        yield (f"{entry['processes']:9} {entry['classifier']:11} {entry['ns']:13} "
                f"{entry['ns'] / max(base, 1):8.1f} {host:>9}")
     yield f"the verifier followed {document_['verified_instructions']} instructions of it"
     yield ""

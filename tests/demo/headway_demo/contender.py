@@ -98,6 +98,8 @@ CONTENDERS = {contender.name: contender for contender in (
     # The helper library chooses transport and algorithm itself.
     Contender("headway_timer", "Headway, timer", "as Headway, on cards that do not send gap frames: the"
                                                  " qdisc paces with a timer", HEADWAY, ("helper",)),
+    Contender("headway_fq", "Headway, fq", "as Headway, without its kernel module: the kernel's own fq"
+                                           " paces", HEADWAY, ("helper",)),
     Contender("headway", "Headway", "gap qdisc, headwayd and the MPI helper; nothing set by hand",
               HEADWAY, ("helper",)),
 )}

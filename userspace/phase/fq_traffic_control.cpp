@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "phase/fq_traffic_control.hpp"
+
+#include <bpf/bpf.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "kernel/kernel_diff.hpp"
+
+namespace headway {
+namespace {
+
+/// Filters of others come first: what they let through is paced.
+constexpr std::uint16_t preference_offset = 65000;
+constexpr TcHandle ingress_hook{0xfffffff2};
+
+std::uint64_t to_map(const ClassRate& rate) { return rate ? rate->value : HEADWAY_FQ_UNLIMITED; }
+
+ClassRate from_map(std::uint64_t bytes_per_s) {
+    if (bytes_per_s == 0 || bytes_per_s == HEADWAY_FQ_UNLIMITED) return std::nullopt;
+    return BytesPerSecond{bytes_per_s};
+}
+
+bool is_expired(const headway_fq_class& one, std::uint64_t now_ns) {
+    return one.expires_ns != 0 && now_ns > one.renewed_ns + one.expires_ns;
+}
+
+void put_lease(headway_fq_class& one, const ClassLease& lease) {
+    one.fallback_bytes_per_s = lease.fallback.value;
+    one.expires_ns = static_cast<std::uint64_t>(lease.expires.count());
+}
+
+void put_table(headway_fq_class& one, const RateTable& table) {
+    for (const auto& [number, rate] : table) one.bytes_per_s[number] = to_map(rate);
+}
+
+class BpfFqClasses final : public FqClasses {
+public:
+    BpfFqClasses(int classes_fd, int clocks_fd) : classes_fd_(classes_fd), clocks_fd_(clocks_fd) {}
+
+    Result<void> put(std::uint16_t minor, const headway_fq_class& wanted) override {
+        const std::uint32_t key = minor;
+        const headway_fq_clock fresh{};
+        int error = bpf_map_update_elem(clocks_fd_, &key, &fresh, BPF_NOEXIST);
+        if (error == 0 || error == -EEXIST) error = bpf_map_update_elem(classes_fd_, &key, &wanted, BPF_ANY);
+        if (error == 0) return {};
+        return system_failure(-error, "filling the table of classes: {}", std::strerror(-error));
+    }
+
+    void remove(std::uint16_t minor) override {
+        const std::uint32_t key = minor;
+        (void)bpf_map_delete_elem(classes_fd_, &key);  // it is there, or it need not be
+        (void)bpf_map_delete_elem(clocks_fd_, &key);
+    }
+
+    std::optional<headway_fq_class> find(std::uint16_t minor) const override {
+        const std::uint32_t key = minor;
+        headway_fq_class found{};
+        if (bpf_map_lookup_elem(classes_fd_, &key, &found) != 0) return std::nullopt;
+        return found;
+    }
+
+    headway_fq_clock clock(std::uint16_t minor) const override {
+        const std::uint32_t key = minor;
+        headway_fq_clock found{};
+        (void)bpf_map_lookup_elem(clocks_fd_, &key, &found);
+        return found;
+    }
+
+    std::vector<std::uint16_t> minors() const override {
+        std::vector<std::uint16_t> found;
+        std::uint32_t key = 0, next = 0;
+        for (bool more = bpf_map_get_next_key(classes_fd_, nullptr, &next) == 0; more;
+             more = bpf_map_get_next_key(classes_fd_, &key, &next) == 0) {
+            key = next;
+            found.push_back(static_cast<std::uint16_t>(key));
+        }
+        std::sort(found.begin(), found.end());
+        return found;
+    }
+
+private:
+    int classes_fd_, clocks_fd_;
+};
+
+Result<void> apply_one(NetlinkTrafficControl& link, const Change& change) {
+    const auto done = link.apply(std::span(&change, 1), ApplyMode::in_order);
+    if (!done) return tl::unexpected(done.error().error);
+    return {};
+}
+
+/// clsact may be there for others' filters.
+Result<void> add_hook(NetlinkTrafficControl& link) {
+    const auto added = apply_one(link, AddClsact{});
+    return !added && added.error().error_number == EEXIST ? Result<void>() : added;
+}
+
+bool is_our_filter(const FilterState& filter) {
+    return filter.kind == "bpf" && filter.name == classifier_name &&
+           filter.preference >= preference_offset;
+}
+
+/// clsact without any filter does nothing.
+Result<void> remove_empty_clsact(NetlinkTrafficControl& link) {
+    for (const TcHandle hook : {ingress_hook, egress_hook}) {
+        const auto filters = link.filters(hook);
+        if (!filters) return tl::unexpected(filters.error());
+        if (!filters->empty()) return {};
+    }
+    return apply_one(link, DeleteClsact{});
+}
+
+bool was_not_there(const Result<void>& done) {
+    return !done && (done.error().error_number == ENOENT || done.error().error_number == EINVAL);
+}
+
+}  // namespace
+
+std::unique_ptr<FqClasses> bpf_fq_classes(int classes_fd, int clocks_fd) {
+    return std::make_unique<BpfFqClasses>(classes_fd, clocks_fd);
+}
+
+// ------------------------------------------------------------------------ reading
+
+Result<std::optional<RootQdisc>> FqTrafficControl::root_qdisc() {
+    auto root = link_.root_qdisc();
+    if (!root || !*root) return root;
+    if (!is_our_fq(*root)) {
+        // gap of an earlier run makes room as the device's own does
+        if (headway::is_ours(*root)) (*root)->handle = TcHandle{};
+        return root;
+    }
+    if (const auto rate = link_rate_()) (*root)->link_rate = BytesPerSecond{rate->value / 8};
+    return root;
+}
+
+ClassState FqTrafficControl::state_of(std::uint16_t minor, const headway_fq_class& one) const {
+    const headway_fq_clock clock = classes_.clock(minor);
+    ClassState state;
+    state.classid = tc_handle(1, minor);
+    if (one.parent != 0) state.parent = tc_handle(1, static_cast<std::uint16_t>(one.parent));
+    state.expired = is_expired(one, static_cast<std::uint64_t>(clock_.now().count()));
+    state.rate = from_map(state.expired ? one.fallback_bytes_per_s : one.bytes_per_s[0]);
+    for (unsigned entry = 1; entry <= table_entries_max; ++entry) {
+        if (one.bytes_per_s[entry] == 0) continue;
+        state.table.emplace(static_cast<TableEntry>(entry), from_map(one.bytes_per_s[entry]));
+    }
+    if (one.expires_ns != 0) {
+        state.lease = ClassLease{{one.fallback_bytes_per_s}, std::chrono::nanoseconds(one.expires_ns)};
+    }
+    state.wire_bytes = clock.wire_bytes;
+    state.packets = clock.packets;
+    return state;
+}
+
+Result<std::vector<ClassState>> FqTrafficControl::classes() {
+    std::vector<ClassState> states;
+    for (const std::uint16_t minor : classes_.minors()) {
+        if (const auto one = classes_.find(minor)) states.push_back(state_of(minor, *one));
+    }
+    return states;
+}
+
+Result<std::vector<FilterState>> FqTrafficControl::filters(TcHandle) {
+    auto all = link_.filters(egress_hook);
+    if (!all) return all;
+    std::erase_if(*all, [](const FilterState& one) { return !is_our_filter(one); });
+    for (FilterState& one : *all) one.preference -= preference_offset;
+    return all;
+}
+
+// ------------------------------------------------------------------------ changing
+
+struct FqTrafficControl::Applier {
+    FqTrafficControl& self;
+
+    Result<void> operator()(const AddRootQdisc&) const { return self.set_up(); }
+    Result<void> operator()(const DeleteRootQdisc&) const {
+        for (const std::uint16_t minor : self.classes_.minors()) self.classes_.remove(minor);
+        return remove_fq(self.link_, self.segments_before_);
+    }
+
+    Result<void> operator()(const AddClass& change) const {
+        const auto found = self.classes_.find(change.classid.minor());
+        headway_fq_class one{};
+        one.parent = change.parent ? change.parent->minor() : 0;
+        one.bytes_per_s[0] = change.keeps_rate && found ? found->bytes_per_s[0] : to_map(change.rate);
+        put_table(one, change.table);
+        if (change.lease) put_lease(one, *change.lease);
+        return put(change.classid, one, true);
+    }
+
+    Result<void> operator()(const DeleteClass& change) const {
+        self.classes_.remove(change.classid.minor());
+        return {};
+    }
+
+    Result<void> operator()(const ChangeClassRate& change) const {
+        return mend(change.classid, true, [&](headway_fq_class& one) { one.bytes_per_s[0] = to_map(change.rate); });
+    }
+    Result<void> operator()(const ChangeClassTable& change) const {
+        return mend(change.classid, false, [&](headway_fq_class& one) { put_table(one, change.entries); });
+    }
+    Result<void> operator()(const RefreshClass& change) const {
+        return mend(change.classid, false, [](headway_fq_class&) {});
+    }
+    Result<void> operator()(const ChangeClassLease& change) const {
+        return mend(change.classid, change.revives, [&](headway_fq_class& one) {
+            if (change.revives) one.bytes_per_s[0] = HEADWAY_FQ_UNLIMITED;
+            put_lease(one, change.lease);
+        });
+    }
+
+    /// In the place of one that is there: an earlier run's, or one that outlived its root.
+    Result<void> operator()(const AddClassifier& change) const {
+        AddClassifier here = change;
+        here.qdisc = egress_hook;
+        here.preference += preference_offset;
+        here.replaces = true;
+        if (auto hook = add_hook(self.link_); !hook) return hook;
+        return apply_one(self.link_, here);
+    }
+    Result<void> operator()(const DeleteFilter& change) const {
+        DeleteFilter here = change;
+        here.qdisc = egress_hook;
+        here.preference += preference_offset;
+        return apply_one(self.link_, here);
+    }
+
+    template <class Other>
+    Result<void> operator()(const Other& change) const {
+        return system_failure(EOPNOTSUPP, "{}: not without the module sch_gap", change_to_text(change));
+    }
+
+private:
+    [[nodiscard]] std::uint64_t now_ns() const { return static_cast<std::uint64_t>(self.clock_.now().count()); }
+
+    /// Any change renews a class that has not expired; some revive one that has.
+    template <class Mend>
+    Result<void> mend(TcHandle classid, bool revives, Mend change) const {
+        auto one = self.classes_.find(classid.minor());
+        if (!one) return system_failure(ENOENT, "there is no class {}", classid.to_string());
+        const bool renews = revives || !is_expired(*one, now_ns());
+        change(*one);
+        return put(classid, *one, renews);
+    }
+
+    Result<void> put(TcHandle classid, headway_fq_class& one, bool renews) const {
+        if (renews) one.renewed_ns = now_ns();
+        return self.classes_.put(classid.minor(), one);
+    }
+};
+
+/// The maps may still hold the classes of before: then they go on.
+Result<void> FqTrafficControl::set_up() {
+    if (auto added = apply_one(link_, AddFqQdisc{}); !added) return added;
+    if (auto hook = add_hook(link_); !hook) return hook;
+    // One packet has one departure time: it must not become a burst of frames.
+    if (link_.segments_max() > 1) segments_before_ = link_.segments_max();
+    return apply_one(link_, ChangeSegmentsMax{1});
+}
+
+Result<void> FqTrafficControl::one(const Change& change) {
+    const auto done = std::visit(Applier{*this}, change);
+    if (!done) return tl::unexpected(done.error().within(change_to_text(change)));
+    return done;
+}
+
+tl::expected<void, ApplyFailure> FqTrafficControl::apply(std::span<const Change> changes, ApplyMode mode) {
+    std::optional<Error> first_error;
+    std::vector<std::size_t> applied;
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+        const auto done = one(changes[i]);
+        if (done) applied.push_back(i);
+        else if (!first_error) first_error = done.error();
+        if (!done && mode == ApplyMode::in_order) break;
+    }
+    if (!first_error) return {};
+    return tl::unexpected(ApplyFailure{std::move(*first_error), std::move(applied)});
+}
+
+// ------------------------------------------------------------------------ removing
+
+Result<void> remove_rest_of_fq(NetlinkTrafficControl& link, std::optional<std::uint32_t> segments) {
+    const auto filters = link.filters(egress_hook);
+    if (!filters) return tl::unexpected(filters.error());
+    for (const FilterState& one : *filters) {
+        if (!is_our_filter(one)) continue;
+        const auto gone = apply_one(link, DeleteFilter{egress_hook, one.preference, one.protocol, one.handle, one.kind});
+        if (!gone) return gone;
+    }
+    if (const auto gone = remove_empty_clsact(link); !gone && !was_not_there(gone)) return gone;
+    const std::uint32_t before = segments.value_or(link.own_segments_max());
+    return before == 0 || before == link.segments_max() ? Result<void>() : apply_one(link, ChangeSegmentsMax{before});
+}
+
+Result<void> remove_fq(NetlinkTrafficControl& link, std::optional<std::uint32_t> segments) {
+    // The last of it first: as long as it is there, an earlier run's is known as ours.
+    if (auto found = link.find_device(); !found) return found;
+    if (auto rest = remove_rest_of_fq(link, segments); !rest) return rest;
+    return apply_one(link, DeleteFqQdisc{});
+}
+
+std::optional<BitsPerSecond> speed_in_sysfs(const std::string& interface) {
+    std::int64_t mbit_per_s = 0;
+    if (!(std::ifstream("/sys/class/net/" + interface + "/speed") >> mbit_per_s) || mbit_per_s <= 0) {
+        return std::nullopt;
+    }
+    return BitsPerSecond{static_cast<std::uint64_t>(mbit_per_s) * 1'000'000};
+}
+
+}  // namespace headway

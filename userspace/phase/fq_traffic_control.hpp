@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Traffic control where the module of the qdisc gap is not there: the same classes, rates
+// and leases, kept in maps that a BPF program paces by (fq_pacing.bpf.c), and an fq as the
+// root qdisc, which holds each packet until the time that the program gives it.
+//
+// What the kernel keeps there survives this program as classes of gap do: the root qdisc,
+// the program at the device's egress, and its maps as long as that is attached.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "base/clock.hpp"
+#include "kernel/netlink_traffic_control.hpp"
+#include "phase/phase_layout.h"
+
+namespace headway {
+
+/// What the BPF program paces by, by the minor numbers of classes.
+class FqClasses {
+public:
+    virtual ~FqClasses() = default;
+
+    /// The class is there from now on, with a clock that has not begun if it is new.
+    [[nodiscard]] virtual Result<void> put(std::uint16_t minor, const headway_fq_class& wanted) = 0;
+    virtual void remove(std::uint16_t minor) = 0;
+    [[nodiscard]] virtual std::optional<headway_fq_class> find(std::uint16_t minor) const = 0;
+    [[nodiscard]] virtual headway_fq_clock clock(std::uint16_t minor) const = 0;
+    /// By rising minor number.
+    [[nodiscard]] virtual std::vector<std::uint16_t> minors() const = 0;
+
+protected:
+    FqClasses() = default;
+    FqClasses(const FqClasses&) = default;
+    FqClasses& operator=(const FqClasses&) = default;
+};
+
+/// In the kernel: the maps fq_classes and fq_clocks of phase_layout.h, whose descriptors
+/// must stay open.
+[[nodiscard]] std::unique_ptr<FqClasses> bpf_fq_classes(int classes_fd, int clocks_fd);
+
+class FqTrafficControl final : public TrafficControl {
+public:
+    /// What the device drives; none: nobody knows.
+    using LinkRate = std::function<std::optional<BitsPerSecond>()>;
+
+    /// The references must outlive this object.
+    FqTrafficControl(NetlinkTrafficControl& link, FqClasses& classes, const Clock& clock, LinkRate link_rate)
+        : link_(link), classes_(classes), clock_(clock), link_rate_(std::move(link_rate)) {}
+
+    [[nodiscard]] Result<void> find_device() override { return link_.find_device(); }
+    [[nodiscard]] Result<std::optional<RootQdisc>> root_qdisc() override;
+    /// Without backlog: what waits is fq's, and nobody knows of which class it is.
+    [[nodiscard]] Result<std::vector<ClassState>> classes() override;
+    /// Our own of the device's egress; others there are not Headway's business.
+    [[nodiscard]] Result<std::vector<FilterState>> filters(TcHandle qdisc) override;
+    [[nodiscard]] tl::expected<void, ApplyFailure> apply(std::span<const Change> changes,
+                                                         ApplyMode mode) override;
+
+private:
+    struct Applier;
+
+    [[nodiscard]] ClassState state_of(std::uint16_t minor, const headway_fq_class& one) const;
+    Result<void> one(const Change& change);
+    Result<void> set_up();
+
+    NetlinkTrafficControl& link_;
+    FqClasses& classes_;
+    const Clock& clock_;
+    LinkRate link_rate_;
+    std::optional<std::uint32_t> segments_before_;  ///< none: an earlier run has changed it
+};
+
+/// Takes away all that FqTrafficControl makes but the maps: the device has its default
+/// again.  `segments` is what its packets may become then; none: as many as the device can.
+[[nodiscard]] Result<void> remove_fq(NetlinkTrafficControl& link, std::optional<std::uint32_t> segments = {});
+
+/// The same where another root qdisc has taken the place of fq.
+[[nodiscard]] Result<void> remove_rest_of_fq(NetlinkTrafficControl& link,
+                                             std::optional<std::uint32_t> segments = {});
+
+/// What sysfs says of the interface's speed.
+[[nodiscard]] std::optional<BitsPerSecond> speed_in_sysfs(const std::string& interface);
+
+}  // namespace headway
