@@ -166,11 +166,15 @@ TEST(Doctor, TheDaemonsPlanMustBeInTheKernelAndKept) {
     expect(Weight::loses, "cannot read", [](Look& look) { (*look.daemon)["kernel_error"] = "gone"; });
     expect(Weight::loses, "however slowly",
            [](Look& look) { (*look.daemon)["feedback"] = {{"at_its_bound", true}}; });
-    expect(Weight::slows, "and headwayd does not answer", [](Look& look) {
-        look.daemon = failure("no answer");
-        look.devices["eth0"].qdisc = "gap";
-        look.devices["eth0"].is_qdisc_default = false;
-    });
+    for (const char* const qdisc : {"gap", "fq"}) {
+        expect(Weight::slows, fmt::format("has Headway's qdisc {}, and headwayd does not answer", qdisc).c_str(),
+               [&](Look& look) {
+            look.daemon = failure("no answer");
+            look.devices["eth0"].qdisc = qdisc;
+            look.devices["eth0"].is_qdisc_default = false;
+            look.devices["eth0"].is_qdisc_ours = true;
+        });
+    }
 }
 
 json class_of(json rate, std::uint64_t wire_bytes) {

@@ -193,12 +193,12 @@ private:
 
     void judge_qdisc(const std::string& name, const DeviceLook& device) {
         if (device.is_qdisc_default) return;
-        if (device.qdisc == "gap") {
+        if (device.is_qdisc_ours) {
             if (!after_.daemon) {
                 add(Weight::slows,
-                    fmt::format("{} has the qdisc gap, and headwayd does not answer: its classes keep the "
-                                "rates that they fell back to.",
-                                name),
+                    fmt::format("{} has Headway's qdisc {}, and headwayd does not answer: its classes keep "
+                                "the rates that they fell back to.",
+                                name, device.qdisc),
                     "Start headwayd, or remove the qdisc (tc qdisc del dev " + name + " root).");
             }
             return;

@@ -17,6 +17,7 @@
 #include "base/host_address.hpp"
 #include "control/control_client.hpp"
 #include "kernel/device_facts.hpp"
+#include "kernel/kernel_diff.hpp"
 #include "kernel/mnl_transport.hpp"
 #include "kernel/netlink_attributes.hpp"
 #include "kernel/netlink_exchange.hpp"
@@ -148,6 +149,7 @@ DeviceLook look_at_device(const std::string& name) {
     if (const auto root = kernel->root_qdisc(); root && *root) {
         device.qdisc = (*root)->kind;
         device.is_qdisc_default = (*root)->is_default();
+        device.is_qdisc_ours = device.qdisc == "gap" || is_our_fq(*root);
     }
     return device;
 }
