@@ -102,12 +102,14 @@ struct Encoder {
         return {};
     }
 
-    /// No timer slack: a timer may be late, but not on purpose.
+    /// No timer slack: a timer may be late, but not on purpose.  No rates of sockets: fq would
+    /// have TCP pace itself by its round trip, which is that of the queue in front of it.
     Result<void> operator()(const AddFqQdisc&) const {
         nlmsghdr* header = begin_qdisc(RTM_NEWQDISC, replace_flags, TC_H_ROOT, fq_root_handle, "fq");
         nlattr* options = mnl_attr_nest_start(header, TCA_OPTIONS);
         mnl_attr_put_u32(header, TCA_FQ_PLIMIT, fq_limit_packets);
         mnl_attr_put_u32(header, TCA_FQ_FLOW_PLIMIT, fq_limit_packets);
+        mnl_attr_put_u32(header, TCA_FQ_RATE_ENABLE, 0);
         mnl_attr_put_u32(header, TCA_FQ_TIMER_SLACK, 0);
         mnl_attr_put_u32(header, TCA_FQ_HORIZON, fq_horizon_us);
         mnl_attr_put_u8(header, TCA_FQ_HORIZON_DROP, 0);

@@ -106,15 +106,14 @@ static __always_inline __u64 take(struct headway_fq_clock *clock, __u64 start_ns
 }
 
 /*
- * When the packet may leave, no earlier than @start_ns.  No class's clock starts before
- * all of them let the packet go, or a class would send in a burst what its parent had
- * held up.
+ * When the packet may leave.  No class's clock starts before all of them let the packet
+ * go, or a class would send in a burst what its parent had held up.
  */
 static __always_inline __u64 departure(const struct __sk_buff *skb, __u32 minor, __u32 entry,
-				       __u64 now_ns, __u64 start_ns)
+				       __u64 now_ns)
 {
 	struct level levels[HEADWAY_FQ_LEVELS];
-	__u64 bytes = wire_bytes(skb);
+	__u64 bytes = wire_bytes(skb), start_ns = now_ns;
 	__u32 i;
 
 #pragma unroll
@@ -190,21 +189,22 @@ static __always_inline __u64 after_earlier(struct __sk_buff *skb, __u64 start_ns
 	return start_ns;
 }
 
-/* Attached to the device's egress.  The time is the later of ours and the socket's own. */
+/*
+ * Attached to the device's egress.  The time is the later of ours and the socket's own,
+ * for which the class's clock does not wait: packets of other sockets have that time.
+ */
 SEC("tc")
 int headway_fq(struct __sk_buff *skb)
 {
+	__u64 now_ns = bpf_ktime_get_ns(), start_ns = now_ns;
 	__u32 minor = class_of(skb);
-	__u64 now_ns, start_ns;
 
-	now_ns = bpf_ktime_get_ns();
-	start_ns = skb->tstamp > now_ns ? skb->tstamp : now_ns;
-	if (minor && is_pure_ack(skb)) {
-		departure(skb, minor, skb->tc_index, now_ns, start_ns);
-		return TC_ACT_OK;
-	}
 	if (minor)
-		start_ns = departure(skb, minor, skb->tc_index, now_ns, start_ns);
+		start_ns = departure(skb, minor, skb->tc_index, now_ns);
+	if (minor && is_pure_ack(skb))
+		return TC_ACT_OK;
+	if (skb->tstamp > start_ns)
+		start_ns = skb->tstamp;
 	start_ns = after_earlier(skb, start_ns, minor != 0);
 	if (start_ns > now_ns)
 		skb->tstamp = start_ns;
