@@ -140,6 +140,14 @@ check-deb: packages configured modules kernels ## the Debian packages: built twi
 	@tests/packages/run
 	@tests/packages/secure-boot/run
 
+.PHONY: check-ansible
+check-ansible: KERNELS := 6.1
+check-ansible: packages build kernels ## the Ansible role on eight nodes of a guest, and the dashboard's queries (long)
+	@tests/lib/install-packages packages-deb.txt
+	@tests/lib/install-packages packages-ansible.txt
+	@JOBS=$(JOBS) packaging/deb
+	@tests/ansible/run
+
 .PHONY: deb
 deb: packages ## build Debian packages of the work tree into build/deb (nothing is installed)
 	@tests/lib/install-packages packages-deb.txt
