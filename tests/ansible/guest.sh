@@ -28,12 +28,22 @@ records=(var/lib/dpkg var/lib/apt var/cache/apt var/log var/cache/man var/cache/
 
 # ---- what there is before -----------------------------------------------------------
 
+# The only package source, for nothing outside of the guest can be reached.
+make_repository() {
+	local repository=/srv/headway
+	mkdir -p $repository
+	find "$HW_BUILD/deb" -maxdepth 1 -name '*.deb' ! -name '*-dbgsym_*' -exec cp -t $repository {} +
+	(cd $repository && dpkg-scanpackages . >Packages) 2>/dev/null
+	rm -rf /var/lib/apt/lists /etc/apt/sources.list.d
+	echo "deb [trusted=yes] file:$repository ./" >/etc/apt/sources.list
+	apt-get update >/dev/null
+}
+
 # Of all nodes, for it lies below their layers.
 prepare_files() {
 	find /lib/modules -mindepth 1 -maxdepth 1 ! -name "$release" -exec rm -r {} +
 	ln -sfn "/usr/src/linux-headers-$release" "/lib/modules/$release/build"
-	# no package source can be reached; all that is needed is there, or in build/deb
-	rm -rf /var/lib/apt/lists
+	make_repository
 	# mandb, after every change of a package, would take longer than all else
 	rm -f /var/lib/man-db/auto-update
 	mkdir -p /etc/slurm
@@ -80,7 +90,7 @@ set_up() {
 	hw_two_clusters "$count" 1000 $trunk_mbit 50 65536 32768
 	nodes_start
 	prepare_nodes
-	find "$HW_BUILD/deb" -maxdepth 1 -name '*.deb' ! -name '*-dbgsym_*' -exec cp -t $work/packages {} +
+	cp /srv/headway/*.deb $work/packages
 	inventory >$work/inventory
 	sed "s|^inventory.*|inventory = $work/inventory\ntimeout = $nodes_patience_s|
 		s|^roles_path.*|roles_path = $HW_ROOT/packaging/ansible/roles|" \
@@ -217,6 +227,28 @@ test_undo() {
 	playbook undone "$playbooks/undo.yml"
 	expect_success undone "the same play succeeds again"
 	ktap_equal "it changes nothing" 0 "$(sum undone changed)"
+}
+
+# The same without Ansible, for two nodes, by the description that was measured.
+test_program() {
+	local program=$HW_ROOT/packaging/cluster/headway-cluster node
+	local by=(--ssh "ssh -o BatchMode=yes -F $work/ssh_config")
+	for node in a0 "$last"; do
+		printf 'Host %s\nHostName %s\n' "$node" "$(nodes_address "$node")"
+	done >$work/ssh_config
+	{ echo 'Host *' && cat /root/.ssh/config; } >>$work/ssh_config
+	printf 'a0\n%s\n' "$last" >$work/two
+	ktap_check "headway-cluster install" "$program" install $work/two --packages apt \
+		--config $work/headway.toml "${by[@]}"
+	ktap_equal "both nodes pace" "a0 eth0 True gap 1: $last eth0 True gap 1:" \
+		"$(for node in a0 "$last"; do paced "$node" | head -n 2; done | xargs)"
+	ktap_check "headway-cluster check names what is there" grep -q "^$last: headway: .*headwayd: true" \
+		<("$program" check $work/two "${by[@]}")
+	ktap_check "headway-cluster remove" "$program" remove $work/two "${by[@]}"
+	for node in a0 "$last"; do
+		ktap_check "headway-cluster has left everything on $node as before" nodes_run "$node" \
+			"$HW_ROOT/tests/packages/changes" since /run/before "${records[@]}"
+	done
 }
 
 set_up
