@@ -170,11 +170,11 @@ measured_is_right() {
 	CHECK
 }
 
-# of NODE: whether it paces by gap frames or a timer, with which configuration
+# paced NODE: who it is and whether it paces, its qdisc, its configuration, what starts at boot
 paced() {
 	nodes_run "$1" "headway status --json" | /usr/bin/python3 -c "import json, sys
 s = json.load(sys.stdin)
-print(s['node'], s['interface'], all(c['in_kernel'] for c in s['classes']) and len(s['classes']) > 0)"
+print(s['daemon']['node'], s['daemon']['interface'], s['in_step'] and any(c['in_kernel'] for c in s['classes']))"
 	nodes_run "$1" "tc qdisc show dev eth0 root" | awk '{ print $2, $3 }'
 	nodes_run "$1" "sha256sum </etc/headway/headway.toml; systemctl is-enabled headwayd headway-wait headway-exporter"
 }
