@@ -22,9 +22,11 @@ trunk_mbit=1250
 export ANSIBLE_CONFIG=$work/ansible.cfg ANSIBLE_NOCOLOR=1
 # a guest that waits for a busy host's disk sees any amount of time go by
 export SYSTEMD_BUS_TIMEOUT=600
-# As tests/packages/guest.sh, and what Ansible and sshd keep of a login.
+# As tests/packages/guest.sh; and what Ansible leaves in its user's home, and PackageKit and logind,
+# which apt wakes up on D-Bus, keep.
 records=(var/lib/dpkg var/lib/apt var/cache/apt var/log var/cache/man var/cache/ldconfig
-	etc/passwd- etc/group- etc/shadow- etc/gshadow- 'var/lib/dkms/mok.*' root/.ansible)
+	etc/passwd- etc/group- etc/shadow- etc/gshadow- 'var/lib/dkms/mok.*' root/.ansible
+	var/lib/PackageKit var/lib/systemd/linger 'var/tmp/systemd-private-*')
 
 # ---- what there is before -----------------------------------------------------------
 
