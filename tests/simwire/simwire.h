@@ -43,6 +43,7 @@ struct simwire {
 	u64			slow_ethtool;
 	u64			moderation_ns;
 	u64			fifo_bytes;
+	u64			late_ns;
 
 	/* the sending side: frames the device holds, in the order they go */
 	struct sk_buff_head	ring;

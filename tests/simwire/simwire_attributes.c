@@ -97,6 +97,7 @@ SIMWIRE_PARAMETER(tx_pause, 0, 1);
 SIMWIRE_PARAMETER(slow_ethtool, 0, 1);
 SIMWIRE_PARAMETER(moderation_ns, 0, SIMWIRE_DELAY_MAX_NS);
 SIMWIRE_PARAMETER(fifo_bytes, 0, SIMWIRE_FIFO_MAX_BYTES);
+SIMWIRE_PARAMETER(late_ns, 0, SIMWIRE_DELAY_MAX_NS);
 
 static ssize_t simwire_interrupt_store(struct device *d,
 				       struct device_attribute *attr,
@@ -214,6 +215,7 @@ static struct attribute *simwire_attrs[] = {
 	&simwire_slow_ethtool.attr.attr,
 	&simwire_moderation_ns.attr.attr,
 	&simwire_fifo_bytes.attr.attr,
+	&simwire_late_ns.attr.attr,
 	&simwire_interrupt_ns.attr.attr,
 	&simwire_tx_frames.attr.attr,
 	&simwire_tx_wire_bytes.attr.attr,

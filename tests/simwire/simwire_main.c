@@ -47,6 +47,9 @@
  *			They reach the other end no sooner
  *	fifo_bytes	the driver is told that a frame is done with when it enters
  *			a FIFO of so many byte-times before the wire
+ *	late_ns		the longest that this machine has been late with an arrival at the
+ *			other end since somebody wrote 0 here: frames that are due by then
+ *			arrive at once, as no real wire brings them
  *	interrupt_ns	another device keeps this processor busy for so long at a
  *			time, with interrupts off, every 100 us on average
  *	renegotiate	write a rate: the carrier goes, both directions take the

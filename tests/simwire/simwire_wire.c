@@ -98,6 +98,11 @@ static void simwire_deliver_all(struct simwire *sw, struct sk_buff_head *due)
 		simwire_deliver(sw, skb);
 }
 
+static void simwire_arrives(struct simwire *sw, struct sk_buff *skb, u64 now)
+{
+	sw->late_ns = max(sw->late_ns, now - simwire_cb(skb)->end_ns);
+}
+
 static enum hrtimer_restart simwire_arrival(struct hrtimer *timer)
 {
 	struct simwire *sw = container_of(timer, struct simwire, arrival);
@@ -108,8 +113,10 @@ static enum hrtimer_restart simwire_arrival(struct hrtimer *timer)
 
 	__skb_queue_head_init(&due);
 	spin_lock(&sw->lock);
-	while ((skb = skb_peek(&sw->flight)) && simwire_cb(skb)->end_ns <= now)
+	while ((skb = skb_peek(&sw->flight)) && simwire_cb(skb)->end_ns <= now) {
+		simwire_arrives(sw, skb, now);
 		__skb_queue_tail(&due, __skb_dequeue(&sw->flight));
+	}
 	more = skb;
 	if (more)
 		hrtimer_set_expires(timer, ns_to_ktime(simwire_cb(skb)->end_ns));
@@ -208,6 +215,8 @@ static void simwire_launch(struct simwire *sw, struct sk_buff *skb, u64 now,
 	skb_orphan(skb);		/* sent: the socket may send more */
 	if ((first && !sw->delay_ns && simwire_cb(skb)->end_ns <= now) ||
 	    simwire_cb(skb)->filtered) {
+		if (!simwire_cb(skb)->filtered)
+			simwire_arrives(sw, skb, now);
 		__skb_queue_tail(due, skb);
 		return;
 	}
