@@ -42,10 +42,15 @@ take_place_of() {
 # for two reasons.  Who uses many files, as compilers do, leaves the kernel much to free, which it
 # does in one go for up to 3 ms of sched_clock(), 60 us here; 1 ms is the least that it can be
 # told.  And what it puts off then is ksoftirqd's, which waits for its turn among processes.
+# With both of these told, 71 us were the most that was seen.
 keep_network_in_time() {
 	echo 1000000 >/sys/module/rcutree/parameters/rcu_resched_ns
 	chrt --fifo --pid 1 "$(pgrep --exact ksoftirqd/0)"
 }
+
+# In so many ns the links of both nodes carry what the trunk's buffer takes besides a burst of
+# paced frames: a network that is later drops frames for which no daemon is to blame.
+late_limit_ns=100000
 
 # The longest that a frame has been late in front of the trunk, since the last time.
 lateness_ns() {
@@ -65,7 +70,7 @@ set_up() {
 	# what the headers' packages leave there: DKMS builds for all kernels that it finds
 	find /lib/modules -mindepth 1 -maxdepth 1 ! -name "$release" -exec rm -r {} +
 	ln -sfn "/usr/src/linux-headers-$release" "/lib/modules/$release/build"
-	hw_two_clusters 2 1000 1250 50 32768 16384
+	hw_two_clusters 2 1000 1250 50 32768 32768
 	take_place_of a0
 	keep_network_in_time
 	cp "$HW_BUILD/lib/tests/yield_sleep.so" $work
@@ -204,7 +209,7 @@ test_upgrade() {
 	lateness_ns >/dev/null
 	upgrade >$work/upgrade 2>&1 || status=$?
 	ktap_result $status "all packages are upgraded under a paced job"
-	ktap_between "the emulated network was in time, within so many ns" 0 "$(lateness_ns)" 40000
+	ktap_between "the emulated network was in time, within so many ns" 0 "$(lateness_ns)" $late_limit_ns
 	((status == 0)) || ktap_comment "$(tail -n 30 $work/upgrade)"
 	status=0
 	touch $work/upgraded.end
