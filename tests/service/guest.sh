@@ -236,6 +236,27 @@ two_jobs() {
 	ktap_check "until there is one" hw_wait_for 30 told_apart 0
 }
 
+is_paced_by_fq() {
+	[[ $(property ActiveState) == active && $(qdisc) == "fq 4857:" ]]
+}
+
+# As without the module: with the privileges that the unit leaves the daemon.
+test_fq() {
+	printf '[kernel]\nbackend = "fq"\n' >>$config
+	ktap_check "with backend = fq it is restarted" systemctl restart headwayd.service
+	ktap_check "fq is the root qdisc" is_paced_by_fq
+	/usr/bin/python3 "$HW_ROOT/tests/daemon/control.py" /run/headway/control.sock \
+		'a[0-3]' 'b[0-3]' --phase >/tmp/holder &
+	local holder=$!
+	ktap_check "a process is in a phase" hw_wait_for 30 grep -q entered /tmp/holder
+	ktap_between "what is sent is paced by fq, ns apart" 420000 "$(distance_ns)" 580000
+	kill -KILL $holder
+	wait $holder || true
+	write_config
+	ktap_check "without that line it is restarted" systemctl restart headwayd.service
+	ktap_check "the qdisc gap is back" is_paced
+}
+
 is_own() {
 	[[ $(qdisc) == "$own_qdisc" ]]
 }
@@ -282,7 +303,7 @@ test_etcd() {
 		"$(ETCDCTL_API=3 etcdctl get --prefix /headway/a/record/ | wc -l)"
 }
 
-(($#)) || set -- test_start test_reload test_mending test_restart test_joined test_end test_etcd
+(($#)) || set -- test_start test_reload test_mending test_restart test_joined test_fq test_end test_etcd
 set_up
 for name in "$@"; do
 	"$name"
