@@ -31,17 +31,21 @@ std::string counted(std::uint64_t count, const char* one, const char* many) {
     return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
+void print_backend(const std::string& backend, const std::string& why) {
+    std::string what = backend;
+    if (backend == "fq") what = "fq, without the qdisc gap";
+    if (backend == "gap") what = "gap frames";
+    if (backend == "timer") what = "a timer";
+    fmt::print("paced by {}{}{}\n", what, why.empty() ? "" : ": ", why);
+}
+
 void print_daemon(const Json& daemon) {
     fmt::print("headwayd {}, pid {}, up {:.0f} s, {}\n", text_of(daemon, "version"),
                number_of(daemon, "pid"), daemon.value("uptime_s", 0.0), text_of(daemon, "config"));
     fmt::print("node {} of cluster {}, interface {}, link {}\n", text_of(daemon, "node"),
                text_of(daemon, "cluster"), text_of(daemon, "interface"),
                rate_to_text({number_of(daemon, "link_bits_per_s")}));
-    if (daemon.contains("backend")) {
-        const std::string backend = text_of(daemon, "backend"), why = text_of(daemon, "backend_reason");
-        fmt::print("paced by {}{}{}\n", backend == "fq" ? "fq, without the qdisc gap" : backend == "gap" ? "gap frames" : "a timer",
-                   why.empty() ? "" : ": ", why);
-    }
+    print_backend(text_of(daemon, "backend"), text_of(daemon, "backend_reason"));
     if (const auto disputed = number_of(daemon, "disputed_cgroups"); disputed > 0) {
         fmt::print("{} of processes of several jobs, which are not told apart there\n",
                    counted(disputed, "cgroup", "cgroups"));

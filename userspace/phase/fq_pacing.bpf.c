@@ -9,6 +9,7 @@
  * between frames are exact with gap only.
  */
 #include <linux/in.h>
+#include <linux/pkt_sched_gap.h>
 #include <linux/tcp.h>
 
 #include "phase_classifier.bpf.c"
@@ -37,8 +38,6 @@ struct {
 	__type(value, __u64);
 } fq_departures SEC(".maps");
 
-#define FRAME_MIN_BYTES		60
-#define FRAME_OVERHEAD_BYTES	24	/* FCS 4, preamble 8, inter-frame gap 12 */
 #define NSEC_PER_SEC		1000000000ULL
 
 /* A class on the way from the packet's to the root, and what the packet costs it. */
@@ -53,9 +52,9 @@ static __always_inline __u64 wire_bytes(const struct __sk_buff *skb)
 	__u64 frames = skb->gso_segs > 1 ? skb->gso_segs : 1;
 	__u64 bytes = skb->wire_len > skb->len ? skb->wire_len : skb->len;
 
-	if (frames == 1 && bytes < FRAME_MIN_BYTES)
-		bytes = FRAME_MIN_BYTES;
-	return bytes + frames * FRAME_OVERHEAD_BYTES;
+	if (frames == 1 && bytes < GAP_FRAME_MIN_BYTES)
+		bytes = GAP_FRAME_MIN_BYTES;
+	return bytes + frames * GAP_FRAME_OVERHEAD_BYTES;
 }
 
 /* 0 and HEADWAY_FQ_UNLIMITED: it limits nothing. */
