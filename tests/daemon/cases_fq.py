@@ -3,20 +3,22 @@
 
 import contextlib
 import json
-import signal
 import socket
 
-from cases_phases import (BYTES_PER_S, LOOSE_BYTES_PER_S, OWN, REMOTE, connection_over_10_ms, fastest_of,
-                          in_phase, joined, phased)
-from cases_restart import FRAMES, MUCH, SO_SNDBUFFORCE, restarted_while_it_is_sent
+from cases_phases import (BYTES_PER_S, OWN, REMOTE, connection_over_10_ms, enter_and_leave_beside_phases,
+                          fastest_of, in_phase, phased)
+from cases_restart import (FRAMES, MUCH, ONE_JOINED, SO_SNDBUFFORCE, restarted_while_it_is_sent,
+                           restarts_go_unnoticed)
 from control import Control
 from fdstore import Store
-from guestdaemon import (BIN, DEV, EVERYBODY, MODULES, SOCKET, Daemon, is_unpaced, paced_at,
-                         refused_to_start, unpaced)
+from guestdaemon import BIN, DEV, MODULES, SOCKET, Daemon, paced_at, refused_to_start, unpaced
 from ktap import case, equal
-from tcguest import eventually, matches, note, qdiscs, sh, simwire, state, tc
+from tcguest import eventually, frame, matches, qdiscs, sh, simwire, state, tc
 
 FQ = 'backend = "fq"'
+# Frames leave 4 ms apart.  fq's timer may be late by a fifth of a millisecond, as softirqs of a busy
+# processor make it; what is not paced is hundreds of times too fast.
+LATE_TIMER = 1.05
 
 
 def segments_max():
@@ -56,6 +58,8 @@ def without_the_module_fq_paces_and_leaves_nothing():
         matches(daemon.said(), "paced by fq: the module sch_gap is not there")
         told = Control(SOCKET).do("status")["daemon"]
         equal((told["backend"], told["backend_reason"]), ("fq", "the module sch_gap is not there"))
+        matches(sh(f"{BIN}/headway", "status", "--socket", SOCKET),
+                "paced by fq, without the qdisc gap: the module sch_gap is not there")
         _, slot, answer = in_phase()
         paced_at(BYTES_PER_S)
         paced_at(BYTES_PER_S, OWN)
@@ -77,28 +81,8 @@ def gap_alone_is_refused_without_the_module():
 
 
 @case
-def the_sum_of_two_destinations_keeps_to_the_cap():
-    """`enter` limits the class above that of the phases."""
-    Daemon(phased(backend=FQ))
-    old = Control(SOCKET)
-    old.enter(EVERYBODY)
-    paced_at(BYTES_PER_S)
-    _, slot, _ = in_phase(["a0", "a1", "b0", "b1"])
-    note("both jobs have half of the links")
-    paced_at(BYTES_PER_S // 2)
-    old.close()
-    eventually(lambda: not is_paced_at(BYTES_PER_S // 2), "the cap is gone")
-    paced_at(LOOSE_BYTES_PER_S)
-    slot.store(0)
-    unpaced()
-
-
-def is_paced_at(bytes_per_s):
-    try:
-        paced_at(bytes_per_s)
-    except AssertionError:
-        return False
-    return True
+def enter_and_leave_work_beside_phases_of_fq():
+    enter_and_leave_beside_phases(phased(backend=FQ))
 
 
 @case
@@ -111,7 +95,23 @@ def segments_of_a_stream_leave_one_by_one():
         slot.store(answer["phase"])
         connection.sendall(b"x" * 300_000)
         slot.store(0)
-        equal(fastest_of(208) < 1.01, True)
+        equal(fastest_of(208) < LATE_TIMER, True)
+
+
+@case
+def fq_drops_nothing_however_much_waits():
+    """3000 frames of one flow, the last due in 12 s: by default fq takes 100, and 10 s."""
+    Daemon(phased(backend=FQ))
+    process = in_phase()
+    data = frame(REMOTE, 1458)
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800)) as sender:
+        sender.bind((DEV, 0))
+        sender.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 64_000_000)
+        for _ in range(3000):
+            sender.send(data, socket.MSG_DONTWAIT)
+        root, = [q for q in qdiscs(DEV, "-s") if q["kind"] == "fq"]
+        equal((root["drops"], root["backlog"] > 2900 * 1500), (0, True))
+    process[0].close()
 
 
 @case
@@ -172,26 +172,8 @@ def what_others_have_there_stays():
 
 @case
 def a_restart_goes_unnoticed_by_fq_too():
-    store = Store()
-    daemon = Daemon(phased(backend=FQ), store=store, options=["--keep"])
-    control, slot, answer = in_phase()
-    for how in (signal.SIGKILL, signal.SIGTERM):
-        Control(SOCKET).do("status")
-        daemon.process.send_signal(how)
-        daemon.ended()
-        paced_at(BYTES_PER_S)
-        daemon = Daemon(phased(backend=FQ), store=store, options=["--keep"])
-        matches(daemon.said(), "took over the fq qdisc of an earlier run")
-        matches(daemon.said(), "1 processes that had joined go on")
-        equal(programs(), 1)
-        paced_at(BYTES_PER_S)
-        slot.store(0)
-        unpaced()
-        slot.store(answer["phase"])
-        paced_at(BYTES_PER_S)
-    control.close()
-    eventually(is_unpaced, "it is gone")
-    eventually(lambda: store.names() == [], "nothing is kept of it")
+    restarts_go_unnoticed(phased(backend=FQ), programs,
+                          sorted([*ONE_JOINED, "headway-fq-classes", "headway-fq-clocks"]))
 
 
 @case
@@ -205,7 +187,7 @@ def a_stream_stays_paced_over_a_restart():
         slot.store(answer["phase"])
         connection.sendall(b"x" * MUCH)
         restarted_while_it_is_sent(daemon, store, phased(backend=FQ))
-        equal(fastest_of(FRAMES) < 1.01, True)
+        equal(fastest_of(FRAMES) < LATE_TIMER, True)
 
 
 @case

@@ -35,21 +35,21 @@ def end(daemon, how):
     paced_at(BYTES_PER_S)
 
 
-@case
-def a_restart_goes_unnoticed():
+def restarts_go_unnoticed(text, classifiers_there, kept):
     store = Store()
-    daemon = Daemon(phased(), store=store, options=["--keep"])
+    daemon = Daemon(text, store=store, options=["--keep"])
     control, slot, answer = in_phase()
-    equal(sorted(store.names()), ONE_JOINED)
+    equal(sorted(store.names()), kept)
     for how in (signal.SIGKILL, signal.SIGTERM):
         end(daemon, how)
         slot.store(0)
         unpaced()
         slot.store(answer["phase"])
         generation = slot.generation()
-        daemon = Daemon(phased(), store=store, options=["--keep"])
+        daemon = Daemon(text, store=store, options=["--keep"])
+        matches(daemon.said(), "took over the .* qdisc of an earlier run")
         matches(daemon.said(), "1 processes that had joined go on")
-        equal(classifiers(), 1)
+        equal(classifiers_there(), 1)
         paced_at(BYTES_PER_S)
         slot.store(0)
         unpaced()
@@ -59,10 +59,15 @@ def a_restart_goes_unnoticed():
         equal(control.phase(EVERYBODY)["phase"], answer["phase"])
         client = control.do("status")["clients"][0]
         equal((client["pid"], client["slot"]), (os.getpid(), 0))
-        equal(sorted(store.names()), ONE_JOINED)
+        equal(sorted(store.names()), kept)
     control.close()
     eventually(is_unpaced, "it is gone")
     eventually(lambda: store.names() == [], "nothing is kept of it")
+
+
+@case
+def a_restart_goes_unnoticed():
+    restarts_go_unnoticed(phased(), classifiers, ONE_JOINED)
 
 
 @case
