@@ -78,13 +78,12 @@ Result<GapFrameEvidence> test_device(const std::string& interface, bool& is_kept
                        "(tc qdisc del dev {} root)",
                        interface, (*root)->kind, (*root)->handle.to_string(), interface);
     }
-    const Change add = AddRootQdisc{own_root}, remove = DeleteRootQdisc{own_root};
-    if (auto added = kernel->apply(std::span(&add, 1), ApplyMode::in_order); !added) {
-        return tl::unexpected(std::move(added.error().error));
+    if (auto added = kernel->apply_one(AddRootQdisc{own_root}); !added) {
+        return tl::unexpected(std::move(added.error()));
     }
     auto result = test(*kernel, interface, signals);
-    if (auto removed = kernel->apply(std::span(&remove, 1), ApplyMode::in_order); !removed && result) {
-        return tl::unexpected(std::move(removed.error().error));
+    if (auto removed = kernel->apply_one(DeleteRootQdisc{own_root}); !removed && result) {
+        return tl::unexpected(std::move(removed.error()));
     }
     return result;
 }

@@ -190,10 +190,7 @@ Result<SetUp> set_up_phases(TrafficControl& kernel, const NodePlanner& planner,
 Result<void> replace_fq(NetlinkTrafficControl& link) {
     const auto root = link.root_qdisc();
     if (!root || !is_our_fq(*root)) return {};
-    const Change gap = AddRootQdisc{.handle = root_handle, .replaces = true};
-    if (const auto done = link.apply(std::span(&gap, 1), ApplyMode::in_order); !done) {
-        return tl::unexpected(done.error().error);
-    }
+    if (auto done = link.apply_one(AddRootQdisc{.handle = root_handle, .replaces = true}); !done) return done;
     return remove_rest_of_fq(link);
 }
 

@@ -51,8 +51,7 @@ bool GapFrameLoop::goes_on_with_gap_frames() {
     const auto root = kernel_.root_qdisc();
     if (!root || !is_ours(*root) || (*root)->backend != GAP_BACKEND_GAP) return false;
     if (!is_wanted()) {
-        const Change ended = ChangeBackend{(*root)->handle, GAP_BACKEND_TIMER};
-        if (!kernel_.apply(std::span(&ended, 1), ApplyMode::in_order)) {
+        if (!kernel_.apply_one(ChangeBackend{(*root)->handle, GAP_BACKEND_TIMER})) {
             log_warning(log_, "HW-209 {}: the kernel does not end gap frames", interface_);
         }
         return false;

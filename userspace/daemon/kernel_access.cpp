@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/kernel_access.hpp"
 
+#include "kernel/device_facts.hpp"
+
 namespace headway {
 
 Result<std::unique_ptr<KernelAccess>> KernelAccess::open(const std::string& interface) {
@@ -16,7 +18,7 @@ Result<std::unique_ptr<KernelAccess>> KernelAccess::open(const std::string& inte
 void KernelAccess::use_fq(const BpfPhaseMaps& program, BitsPerSecond host_rate) {
     classes_ = bpf_fq_classes(program.fq_classes_fd(), program.fq_clocks_fd());
     fq_.emplace(*control_, *classes_, clock_, [name = interface_, host_rate] {
-        return speed_in_sysfs(name).value_or(host_rate);
+        return device_speed(name).value_or(host_rate);
     });
 }
 

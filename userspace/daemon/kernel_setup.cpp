@@ -138,8 +138,8 @@ Result<bool> tear_down_kernel(TrafficControl& kernel, const KernelLayout& layout
     const auto root = kernel.root_qdisc();
     if (!root) return tl::unexpected(root.error());
     if (!is_ours(*root)) return false;
-    const auto removed = kernel.apply(std::span(&layout.tear_down, 1), ApplyMode::in_order);
-    if (!removed) return tl::unexpected(removed.error().error);
+    const auto removed = kernel.apply_one(layout.tear_down);
+    if (!removed) return tl::unexpected(removed.error());
     return true;
 }
 

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -187,13 +186,7 @@ DaemonLook look_at_daemon(const std::string& socket) {
 
 std::string DeviceLook::fact(const std::string& name) const { return found_in(facts, name); }
 std::uint64_t DeviceLook::counter(const std::string& name) const { return found_in(counters, name); }
-std::optional<BitsPerSecond> DeviceLook::speed() const {
-    const std::string text = fact("speed");  // megabits, or -1
-    std::uint64_t megabits = 0;
-    std::from_chars(text.data(), text.data() + text.size(), megabits);
-    if (megabits == 0) return std::nullopt;
-    return BitsPerSecond{megabits * 1'000'000};
-}
+std::optional<BitsPerSecond> DeviceLook::speed() const { return parse_device_speed(fact("speed")); }
 
 std::string Look::setting(const std::string& name) const { return found_in(settings, name); }
 std::uint64_t Look::tcp_counter(const std::string& name) const { return found_in(tcp, name); }

@@ -108,9 +108,8 @@ Result<std::optional<GapFrameEvidence>> GapFrameTest::begin() {
     if (!root) return tl::unexpected(root.error());
     if (!*root || (*root)->kind != "gap") return failure("its root qdisc is no gap");
     classid_ = tc_handle((*root)->handle.major(), class_minor);
-    const Change use = ChangeBackend{(*root)->handle, GAP_BACKEND_GAP};
-    if (auto done = kernel_.apply(std::span(&use, 1), ApplyMode::in_order); !done) {
-        return no_result(GapFrameVerdict::refused, done.error().error.message, (*root)->link_rate);
+    if (auto done = kernel_.apply_one(ChangeBackend{(*root)->handle, GAP_BACKEND_GAP}); !done) {
+        return no_result(GapFrameVerdict::refused, done.error().message, (*root)->link_rate);
     }
     uses_gap_frames_ = true;
     if (!(*root)->link_rate) {
@@ -118,11 +117,9 @@ Result<std::optional<GapFrameEvidence>> GapFrameTest::begin() {
     }
     link_rate_ = (*root)->link_rate;
     const auto rate = BytesPerSecond{GAP_SLOT_MIN_BYTES * (1s / frame_interval)};
-    const Change left_over = DeleteClass{classid_};
-    (void)kernel_.apply(std::span(&left_over, 1), ApplyMode::in_order);  // of a test that was killed
-    const Change add = AddClass{classid_, std::min(rate, *link_rate_)};
-    if (auto done = kernel_.apply(std::span(&add, 1), ApplyMode::in_order); !done) {
-        return tl::unexpected(std::move(done.error().error));
+    (void)kernel_.apply_one(DeleteClass{classid_});  // of a test that was killed
+    if (auto done = kernel_.apply_one(AddClass{classid_, std::min(rate, *link_rate_)}); !done) {
+        return tl::unexpected(std::move(done.error()));
     }
     began_at_ = clock_.now();
     frames_left_ = static_cast<std::size_t>(2 * duration() / frame_interval);

@@ -60,4 +60,10 @@ struct ToText {
 
 std::string change_to_text(const Change& change) { return std::visit(ToText{}, change); }
 
+Result<void> TrafficControl::apply_one(const Change& change) {
+    auto done = apply(std::span(&change, 1), ApplyMode::in_order);
+    if (done) return {};
+    return tl::unexpected(std::move(done.error().error));
+}
+
 }  // namespace headway

@@ -224,6 +224,7 @@ public:
     [[nodiscard]] virtual Result<std::vector<FilterState>> filters(TcHandle qdisc) = 0;
     [[nodiscard]] virtual tl::expected<void, ApplyFailure> apply(std::span<const Change> changes,
                                                                  ApplyMode mode) = 0;
+    [[nodiscard]] Result<void> apply_one(const Change& change);
 
 protected:
     TrafficControl() = default;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 
 #include "kernel/kernel_diff.hpp"
 
@@ -86,15 +85,9 @@ private:
     int classes_fd_, clocks_fd_;
 };
 
-Result<void> apply_one(NetlinkTrafficControl& link, const Change& change) {
-    const auto done = link.apply(std::span(&change, 1), ApplyMode::in_order);
-    if (!done) return tl::unexpected(done.error().error);
-    return {};
-}
-
 /// clsact may be there for others' filters.
 Result<void> add_hook(NetlinkTrafficControl& link) {
-    const auto added = apply_one(link, AddClsact{});
+    const auto added = link.apply_one(AddClsact{});
     return !added && added.error().error_number == EEXIST ? Result<void>() : added;
 }
 
@@ -110,7 +103,7 @@ Result<void> remove_empty_clsact(NetlinkTrafficControl& link) {
         if (!filters) return tl::unexpected(filters.error());
         if (!filters->empty()) return {};
     }
-    return apply_one(link, DeleteClsact{});
+    return link.apply_one(DeleteClsact{});
 }
 
 bool was_not_there(const Result<void>& done) {
@@ -221,13 +214,13 @@ struct FqTrafficControl::Applier {
         here.preference += preference_offset;
         here.replaces = true;
         if (auto hook = add_hook(self.link_); !hook) return hook;
-        return apply_one(self.link_, here);
+        return self.link_.apply_one(here);
     }
     Result<void> operator()(const DeleteFilter& change) const {
         DeleteFilter here = change;
         here.qdisc = egress_hook;
         here.preference += preference_offset;
-        return apply_one(self.link_, here);
+        return self.link_.apply_one(here);
     }
 
     template <class Other>
@@ -256,11 +249,11 @@ private:
 
 /// The maps may still hold the classes of before: then they go on.
 Result<void> FqTrafficControl::set_up() {
-    if (auto added = apply_one(link_, AddFqQdisc{}); !added) return added;
+    if (auto added = link_.apply_one(AddFqQdisc{}); !added) return added;
     if (auto hook = add_hook(link_); !hook) return hook;
     // One packet has one departure time: it must not become a burst of frames.
     if (link_.segments_max() > 1) segments_before_ = link_.segments_max();
-    return apply_one(link_, ChangeSegmentsMax{1});
+    return link_.apply_one(ChangeSegmentsMax{1});
 }
 
 Result<void> FqTrafficControl::one(const Change& change) {
@@ -289,27 +282,19 @@ Result<void> remove_rest_of_fq(NetlinkTrafficControl& link, std::optional<std::u
     if (!filters) return tl::unexpected(filters.error());
     for (const FilterState& one : *filters) {
         if (!is_our_filter(one)) continue;
-        const auto gone = apply_one(link, DeleteFilter{egress_hook, one.preference, one.protocol, one.handle, one.kind});
+        const auto gone = link.apply_one(DeleteFilter{egress_hook, one.preference, one.protocol, one.handle, one.kind});
         if (!gone) return gone;
     }
     if (const auto gone = remove_empty_clsact(link); !gone && !was_not_there(gone)) return gone;
     const std::uint32_t before = segments.value_or(link.own_segments_max());
-    return before == 0 || before == link.segments_max() ? Result<void>() : apply_one(link, ChangeSegmentsMax{before});
+    return before == 0 || before == link.segments_max() ? Result<void>() : link.apply_one(ChangeSegmentsMax{before});
 }
 
 Result<void> remove_fq(NetlinkTrafficControl& link, std::optional<std::uint32_t> segments) {
     // The last of it first: as long as it is there, an earlier run's is known as ours.
     if (auto found = link.find_device(); !found) return found;
     if (auto rest = remove_rest_of_fq(link, segments); !rest) return rest;
-    return apply_one(link, DeleteFqQdisc{});
-}
-
-std::optional<BitsPerSecond> speed_in_sysfs(const std::string& interface) {
-    std::int64_t mbit_per_s = 0;
-    if (!(std::ifstream("/sys/class/net/" + interface + "/speed") >> mbit_per_s) || mbit_per_s <= 0) {
-        return std::nullopt;
-    }
-    return BitsPerSecond{static_cast<std::uint64_t>(mbit_per_s) * 1'000'000};
+    return link.apply_one(DeleteFqQdisc{});
 }
 
 }  // namespace headway

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 
@@ -80,8 +79,5 @@ private:
 /// The same where another root qdisc has taken the place of fq.
 [[nodiscard]] Result<void> remove_rest_of_fq(NetlinkTrafficControl& link,
                                              std::optional<std::uint32_t> segments = {});
-
-/// What sysfs says of the interface's speed.
-[[nodiscard]] std::optional<BitsPerSecond> speed_in_sysfs(const std::string& interface);
 
 }  // namespace headway

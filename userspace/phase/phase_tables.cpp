@@ -158,10 +158,7 @@ Result<void> PhaseTables::make_class(std::size_t trunk, TcHandle classid, bool i
     if (is_there && table.empty()) return {};
     AddClass added{classid, std::nullopt, trunks_[trunk].trunk};
     added.table = table;
-    const Change change = is_there ? Change(ChangeClassTable{classid, table}) : Change(std::move(added));
-    auto done = kernel_.apply(std::span(&change, 1), ApplyMode::in_order);
-    if (done) return {};
-    return tl::unexpected(std::move(done.error().error));
+    return kernel_.apply_one(is_there ? Change(ChangeClassTable{classid, table}) : Change(std::move(added)));
 }
 
 void PhaseTables::take_classes(std::uint32_t job) {

@@ -223,8 +223,8 @@ BytesPerSecond Coordinator::in_kernel(BytesPerSecond cap) const {
 }
 
 bool Coordinator::change(const Change& change) {
-    const auto made = kernel_.apply(std::span(&change, 1), ApplyMode::in_order);
-    if (!made) log_warning(log_, "HW-502 the trunk's share: {}", made.error().error.message);
+    const auto made = kernel_.apply_one(change);
+    if (!made) log_warning(log_, "HW-502 the trunk's share: {}", made.error().message);
     return made.has_value();
 }
 
