@@ -27,7 +27,7 @@ packages: ## install the Debian packages of packages.txt that are missing (root)
 	@tests/lib/install-packages packages.txt
 
 .PHONY: build
-build: modules programs ## build everything into build/{bin,lib,kmod}
+build: modules programs ## build all that is installed into build/{bin,lib,kmod}
 
 .PHONY: modules
 modules: ## build sch_gap.ko and the test modules for every kernel of KERNELS
@@ -37,7 +37,11 @@ modules: ## build sch_gap.ko and the test modules for every kernel of KERNELS
 		tests/lib/build-module $(r) tests/simwire simwire &&) true
 
 .PHONY: programs
-programs: configured ## build headwayd, headway, the tc plugin, the MPI helper and the tests
+programs: configured ## build headwayd, headway, the tc plugin and the MPI helper
+	@cmake --build $(BUILD)/cmake -j $(JOBS) --target installed
+
+.PHONY: tests
+tests: modules configured ## build what tests and benches need, too
 	@cmake --build $(BUILD)/cmake -j $(JOBS)
 
 .PHONY: configured
@@ -65,38 +69,38 @@ demo-full: demo-build ## every scene, contender and size; goes on where it was i
 	@tests/demo/demo --full
 
 .PHONY: check
-check: packages build kernels ## run every test
+check: packages tests kernels ## run every test
 	@tests/check
 
 .PHONY: bench-qdisc
-bench-qdisc: packages build kernels ## instructions per packet of gap and other qdiscs, and how exactly they pace
+bench-qdisc: packages tests kernels ## instructions per packet of gap and other qdiscs, and how exactly they pace
 	@$(foreach r,$(releases),tests/lib/build-module $(r) tests/bench/qdisc_bench qdisc_bench &&) true
 	@tests/bench/qdisc
 
 .PHONY: bench-phase
-bench-phase: packages build kernels ## what a change of the rate costs: by a store, by requests, by tc
+bench-phase: packages tests kernels ## what a change of the rate costs: by a store, by requests, by tc
 	@tests/bench/phase
 
 .PHONY: bench-mpi
-bench-mpi: packages build kernels ## patterns of real MPI jobs, stock and with Headway (long)
+bench-mpi: packages tests kernels ## patterns of real MPI jobs, stock and with Headway (long)
 	@tests/bench/patterns
 
 .PHONY: bench-scale
-bench-scale: packages build kernels ## all-to-alls of 64 to 1024 ranks: requests, connections, memory, times
+bench-scale: packages tests kernels ## all-to-alls of 64 to 1024 ranks: requests, connections, memory, times
 	@tests/bench/scale
 
 .PHONY: bench-decisions
-bench-decisions: packages build kernels ## plans from headway measure beside all others that could have been made (long)
+bench-decisions: packages tests kernels ## plans from headway measure beside all others that could have been made (long)
 	@tests/bench/decisions
 
 .PHONY: bench-feedback
-bench-feedback: packages build kernels ## all-to-alls with a headway.toml that promises too much, with feedback and without (long)
+bench-feedback: packages tests kernels ## all-to-alls with a headway.toml that promises too much, with feedback and without (long)
 	@tests/bench/feedback
 
 .PHONY: bench-apps
 bench-apps: packages ## programs over a LAN and over up to 10 ms, Headway and others; goes on where it was interrupted (hours)
 	@tests/lib/install-packages packages-bench.txt
-	@$(MAKE) build kernels
+	@$(MAKE) tests kernels
 	@tests/bench/apps
 
 .PHONY: npb
@@ -121,13 +125,13 @@ reproduce: packages programs ## regenerate Documentation/reproduction.md, the pa
 	@tests/reproduce/reproduce
 
 .PHONY: check-mpi
-check-mpi: packages build kernels ## every wrapped operation of both MPI libraries over the emulated network (long)
+check-mpi: packages tests kernels ## every wrapped operation of both MPI libraries over the emulated network (long)
 	@tests/vm/vm-run --icount --faster 50 --timeout 3600 -- tests/mpi/guest_differential.sh ompi mpich
 
 .PHONY: check-slurm
 check-slurm: packages ## jobs of a real Slurm on four nodes of a guest, paced (long)
 	@tests/lib/install-packages packages-slurm.txt
-	@$(MAKE) build kernels
+	@$(MAKE) tests kernels
 	@tests/vm/vm-run --icount --faster 50 --beside --timeout 3000 -- tests/slurm/guest.sh
 
 # The guest runs one kernel and the packages' own programs.
@@ -142,7 +146,7 @@ check-deb: packages configured modules kernels ## the Debian packages: built twi
 
 .PHONY: check-ansible
 check-ansible: KERNELS := 6.1
-check-ansible: packages build kernels ## the Ansible role on eight nodes of a guest, and the dashboard's queries (long)
+check-ansible: packages tests kernels ## the Ansible role on eight nodes of a guest, and the dashboard's queries (long)
 	@tests/lib/install-packages packages-deb.txt
 	@tests/lib/install-packages packages-ansible.txt
 	@JOBS=$(JOBS) packaging/deb
@@ -158,15 +162,15 @@ html: packages ## the documentation as a site, build/html/index.html
 	@Documentation/site/build
 
 .PHONY: soak
-soak: packages build kernels ## jobs, kills, inputs and seeds for hours (tests/soak)
+soak: packages tests kernels ## jobs, kills, inputs and seeds for hours (tests/soak)
 	@tests/soak
 
 # Its kernel takes about 20 processor minutes to build, once; see Documentation/testing.rst.
 .PHONY: check-debug
-check-debug: packages programs ## test and fuzz sch_gap on a kernel full of detectors (long)
+check-debug: packages ## test and fuzz sch_gap on a kernel full of detectors (long)
 	@tests/lib/install-packages packages-debug.txt
 	@tests/vm/fetch-kernel debug >/dev/null
-	@$(MAKE) modules KERNELS=debug
+	@$(MAKE) tests KERNELS=debug
 	@tests/lib/build-module "$$(tests/vm/kernels debug)" tests/debug/faulty faulty
 	@tests/tdc/fetch
 	@tests/debug/run
