@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many jobs, and a daemon that is killed at any moment.
 
-HW_JOBS and HW_KILLS say how many (make soak); by default 2000 and 20.
+HW_JOBS and HW_KILLS say how many (make soak); by default 2000 and 8.
 """
 
 import os
@@ -16,7 +16,7 @@ from cases_phases import BYTES_PER_S, in_phase, phased
 from cases_reconcile import is_paced
 
 JOBS = int(os.environ.get("HW_JOBS", "2000"))
-KILLS = int(os.environ.get("HW_KILLS", "20"))
+KILLS = int(os.environ.get("HW_KILLS", "8"))
 WARM_UP_JOBS = 100          # tables of the daemon reach their size
 GROWTH_MAX_KIB = 256        # of memory: less than a page for each of 64 jobs
 
