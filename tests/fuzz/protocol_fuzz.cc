@@ -14,9 +14,6 @@ namespace {
 void check(const CollectiveHosts& hosts) {
     require(hosts.operation != nullptr, "an operation");
     require(hosts.operation->has_root == hosts.root.has_value(), "a root where one belongs");
-    require(!hosts.job.empty() && !hosts.communicator.empty(), "hosts");
-    require(hosts.job.size() + hosts.communicator.size() <= hosts_per_request_max,
-            "bounded names");
     require(hosts.ranks_per_host >= 1 && hosts.ranks_per_host <= ranks_per_host_max, "ranks");
 }
 

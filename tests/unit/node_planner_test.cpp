@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/hostlist.hpp"
 #include "jobs/node_planner.hpp"
 #include "jobs/plan_json.hpp"
 #include "topologies.hpp"
@@ -21,8 +22,9 @@ TEST(NodePlannerTree, ANodeOfAnyClusterGetsItsShareOfTheUpperTrunk) {
         const auto planner = NodePlanner::make(config, name);
         ASSERT_TRUE(planner) << planner.error().message;
         ASSERT_EQ(planner->layout().classes.size(), 4U);
+        const std::string list = format_hostlist(all);
         const auto pattern = planner->pattern_of(
-            {find_operation("alltoall"), all, all, false, 1, std::nullopt});
+            {find_operation("alltoall"), list, list, false, 1, std::nullopt});
         ASSERT_TRUE(pattern) << pattern.error().message;
         const auto plan = planner->plan(*pattern, std::nullopt);
         ASSERT_TRUE(plan && plan->paced);
@@ -50,6 +52,20 @@ NodePlanner planner_of(int hosts_per_cluster) {
     return std::move(*planner);
 }
 
+// The text is a client's: short to write, long to expand.
+TEST(NodePlannerHosts, AListIsExpandedOnceAndWithinBounds) {
+    const NodePlanner planner = planner_of(4);
+    const auto hosts = planner.hosts_of("a[0-3],b1");
+    ASSERT_TRUE(hosts) << hosts.error().message;
+    EXPECT_EQ(planner.config().topology.count(**hosts).per_cluster, (std::vector<std::uint32_t>{4, 1}));
+    EXPECT_EQ(*hosts, *planner.hosts_of("a[0-3],b1"));
+    EXPECT_NE(planner.hosts_of("a[0-9999999]").error().message.find("more than 16384"), std::string::npos);
+    EXPECT_NE(planner.hosts_of("a0,").error().message.find("empty item"), std::string::npos);
+    EXPECT_EQ(planner.hosts_of("a0,z").error().message, "not in the topology: \"z\"");
+    const auto refused = planner.pattern_of({find_operation("alltoall"), "a0,b[", "a0", false, 1, std::nullopt});
+    EXPECT_EQ(refused.error().message, "job_hosts: \"b[\" has a '[' without a ']'");
+}
+
 // A node has a connection for each of its ranks to each rank of the job.
 TEST(NodePlannerAlgorithm, AllAtOnceWhereItIsPacedUpTo1024Ranks) {
     struct Case {
@@ -65,8 +81,8 @@ TEST(NodePlannerAlgorithm, AllAtOnceWhereItIsPacedUpTo1024Ranks) {
             all.insert(all.end(), cluster.hosts.begin(), cluster.hosts.end());
         }
         for (const char* operation : {"alltoall", "alltoallv"}) {
-            CollectiveHosts hosts{find_operation(operation), all, all, false, ranks_per_host,
-                                  std::nullopt};
+            CollectiveHosts hosts{find_operation(operation), format_hostlist(all),
+                                  format_hostlist(all), false, ranks_per_host, std::nullopt};
             hosts.algorithm.able_to_linear = true;
             const std::uint64_t bytes = ranks_per_host == 1 ? 65'536 : 2048;  // paced at all
             const auto plan = planner.plan(*planner.pattern_of(hosts), bytes);
@@ -79,8 +95,8 @@ TEST(NodePlannerAlgorithm, AllAtOnceWhereItIsPacedUpTo1024Ranks) {
 
 /// Of all hosts, with messages of `bytes`.
 NodePlan plan_demo(const NodePlanner& planner, std::string_view operation, std::uint64_t bytes) {
-    CollectiveHosts hosts{find_operation(operation), demo_hosts(), demo_hosts(), false, 1,
-                          std::nullopt};
+    const std::string all = format_hostlist(demo_hosts());
+    CollectiveHosts hosts{find_operation(operation), all, all, false, 1, std::nullopt};
     if (operation == "gather") hosts.root = "b0";
     const auto pattern = planner.pattern_of(hosts);
     EXPECT_TRUE(pattern) << pattern.error().message;

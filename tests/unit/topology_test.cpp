@@ -80,6 +80,19 @@ TEST(Topology, AddsDelaysInAStar) {
     EXPECT_EQ(Topology::make(clusters)->delay(1, 1), 0ms);
 }
 
+TEST(HostSet, TakesInAnotherAndSaysWhetherAnyWereNew) {
+    HostSet some(130), others(130);
+    for (const std::size_t host : {0, 63, 64, 129}) others.add(host);
+    EXPECT_FALSE(some.contains_all(others));
+    EXPECT_TRUE(some.add(64));
+    EXPECT_FALSE(some.add(64));
+    EXPECT_TRUE(some.add_all(others));
+    EXPECT_FALSE(some.add_all(others));
+    EXPECT_TRUE(some.contains_all(others) && some.contains(129) && !some.contains(128));
+    some.add(1);
+    EXPECT_FALSE(others.contains_all(some));
+}
+
 // Two levels: a path crosses the trunks up to the first common switch, and down.
 TEST(Topology, PathsGoUpToTheCommonSwitch) {
     const Topology topology = two_level_topology(40);

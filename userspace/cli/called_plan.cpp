@@ -6,6 +6,7 @@
 #include <map>
 
 #include "able_algorithm.hpp"
+#include "base/hostlist.hpp"
 #include "base/limits.hpp"
 
 namespace headway {
@@ -47,11 +48,13 @@ Result<CalledPlan> with_rates(const NodePlanner& planner, CalledPlan called) {
 Result<CalledPlan> with_ring_rates(const NodePlanner& planner, CalledPlan called,
                                    const NodePlan& named) {
     called.predicted = named.predicted;
-    if (called.hosts.communicator.size() > traffic_hosts_max) {
+    const auto hosts = parse_hostlist(called.hosts.communicator);
+    if (!hosts) return tl::unexpected(hosts.error());
+    if (hosts->size() > traffic_hosts_max) {
         called.plan = {false, "a ring of so many hosts goes without rates", {}};
         return called;
     }
-    auto plan = planner.plan(ring_traffic(planner.config().topology, called.hosts.communicator));
+    auto plan = planner.plan(ring_traffic(planner.config().topology, *hosts));
     if (!plan) return tl::unexpected(plan.error());
     called.plan = std::move(*plan);
     return called;

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "base/hostlist.hpp"
 #include "jobs/node_planner.hpp"
 #include "plan/exchange_division.hpp"
 #include "plan/prediction.hpp"
@@ -146,7 +147,7 @@ void tell_limit(ShownPlan& shown, const Topology& topology, const Exchange& exch
 CollectiveHosts hosts_of(const ChosenPattern& pattern, std::uint32_t ranks_per_host) {
     CollectiveHosts hosts;
     hosts.operation = pattern.planned;
-    hosts.job = hosts.communicator = names_of(pattern);
+    hosts.job = hosts.communicator = format_hostlist(names_of(pattern));
     hosts.ranks_per_host = ranks_per_host;
     if (pattern.root) hosts.root = pattern.host_name(*pattern.root);
     return hosts;
@@ -293,14 +294,15 @@ Result<CalledPlan> plan_of_hosts(const ChosenPattern& pattern, const HostCounts&
     std::vector<std::uint32_t> left = counts.per_cluster;
     // the root is among them
     if (hosts.root) --left[pattern.config.topology.cluster_of(*pattern.root)];
-    std::erase_if(hosts.communicator, [&](const std::string& name) {
+    std::vector<std::string> names = names_of(pattern);
+    std::erase_if(names, [&](const std::string& name) {
         if (name == hosts.root) return false;
         std::uint32_t& more = left[pattern.config.topology.cluster_of(
             *pattern.config.topology.find_host(name))];
         return more == 0 || more-- == 0;
     });
-    hosts.job = hosts.communicator;
-    const auto planner = planner_on(pattern, hosts.communicator.front());
+    hosts.job = hosts.communicator = format_hostlist(names);
+    const auto planner = planner_on(pattern, names.front());
     if (!planner) return tl::unexpected(planner.error());
     return plan_call(*planner, hosts, message_bytes);
 }

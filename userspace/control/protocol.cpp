@@ -98,27 +98,34 @@ public:
         return flows;
     }
 
-    std::vector<std::string> hosts(const char* key) {
-        std::vector<std::string> hosts;
+    /// Not expanded: the items, each of which may be a list, as one list.
+    std::string host_list(const char* key) {
+        std::string list;
         const Input* value = find(key);
         if (value == nullptr || !value->is_array() || value->empty()) {
             fail("\"{}\" must be an array of host names", key);
-            return hosts;
+            return list;
         }
         for (const Input& item : *value) {
             if (!item.is_string()) {
                 fail("\"{}\" must hold strings only", key);
-                return hosts;
+                return list;
             }
-            auto names = parse_hostlist(item.get_ref<const std::string&>(), hosts_left_);
-            if (!names) {
-                fail("\"{}\": {}", key, names.error().message);
-                return hosts;
-            }
-            hosts_left_ -= names->size();
-            std::move(names->begin(), names->end(), std::back_inserter(hosts));
+            if (!list.empty()) list += ',';
+            list += item.get_ref<const std::string&>();
         }
-        return hosts;
+        return list;
+    }
+
+    std::vector<std::string> hosts(const char* key) {
+        const std::string list = host_list(key);
+        if (error_) return {};
+        auto names = parse_hostlist(list, hosts_per_request_max);
+        if (!names) {
+            fail("\"{}\": {}", key, names.error().message);
+            return {};
+        }
+        return std::move(*names);
     }
 
     template <class... Args>
@@ -147,7 +154,6 @@ private:
 
     const Input& object_;
     std::vector<std::string_view> known_{"v", "id", "op"};
-    std::size_t hosts_left_ = hosts_per_request_max;
     std::optional<Error> error_;
 };
 
@@ -220,8 +226,8 @@ CollectiveHosts read_collective(ObjectReader& reader) {
     hosts.operation = read_operation(reader);
     read_root(reader, hosts);
     hosts.ranks_per_host = read_ranks_per_host(reader);
-    hosts.communicator = reader.hosts("comm_hosts");
-    hosts.job = reader.hosts("job_hosts");
+    hosts.communicator = reader.host_list("comm_hosts");
+    hosts.job = reader.host_list("job_hosts");
     hosts.siblings_disjoint = reader.boolean("siblings_disjoint").value_or(false);
     hosts.algorithm = read_algorithm_choice(reader, hosts.operation);
     return hosts;

@@ -44,8 +44,10 @@ struct PlanRequest {
 /// Who exchanges with whom in a collective.
 struct CollectiveHosts {
     const PlannedOperation* operation = nullptr;  ///< never none in a request
-    std::vector<std::string> job;
-    std::vector<std::string> communicator;
+    /// Lists of hosts in short form (base/hostlist.hpp), which the planner expands and remembers:
+    /// all processes of a job send the same.
+    std::string job;
+    std::string communicator;
     bool siblings_disjoint = false;
     std::uint32_t ranks_per_host = 1;
     std::optional<std::string> root;  ///< of an operation that has one

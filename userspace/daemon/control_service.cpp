@@ -233,7 +233,7 @@ Result<Json> ControlService::join(ControlSession& session, const JoinRequest& re
 Result<Json> ControlService::phase(ControlSession& session, const PhaseRequest& request,
                                    Json answer) {
     if (!phases_) return phases_missing();
-    if (auto known = learn_hosts(session, request.hosts.job); !known) {
+    if (auto known = learn_hosts(session, request.hosts); !known) {
         return tl::unexpected(known.error());
     }
     return phases_->phase(session, request, planner_, std::move(answer));
@@ -242,9 +242,9 @@ Result<Json> ControlService::phase(ControlSession& session, const PhaseRequest& 
 Result<Json> ControlService::traffic(ControlSession& session, const TrafficRequest& request,
                                      Json answer) {
     if (!phases_) return phases_missing();
-    if (auto known = learn_hosts(session, request.hosts); !known) {
-        return tl::unexpected(known.error());
-    }
+    const auto hosts = planner_.config().topology.resolve(request.hosts);
+    if (!hosts) return tl::unexpected(hosts.error().within("hosts"));
+    if (auto known = learn_hosts(session, *hosts); !known) return tl::unexpected(known.error());
     return phases_->traffic(session, request, planner_, std::move(answer));
 }
 
@@ -277,7 +277,7 @@ Result<Json> ControlService::prepare(ControlSession& session, const PrepareReque
     if (!pattern) return tl::unexpected(pattern.error());
     const auto plan = planner_.plan(*pattern, std::nullopt);
     if (!plan) return tl::unexpected(plan.error());
-    if (auto known = learn_hosts(session, request.hosts.job); !known) {
+    if (auto known = learn_hosts(session, request.hosts); !known) {
         return tl::unexpected(known.error());
     }
 
@@ -376,9 +376,7 @@ Result<Json> ControlService::enter(ControlSession& session, const EnterRequest& 
         return failure("a client may be in {} collectives at most", enters_per_client_max);
     }
     if (const auto* hosts = std::get_if<CollectiveHosts>(&request.who)) {
-        if (auto known = learn_hosts(session, hosts->job); !known) {
-            return tl::unexpected(known.error());
-        }
+        if (auto known = learn_hosts(session, *hosts); !known) return tl::unexpected(known.error());
     }
     auto plan = plan_of(session, request);
     if (!plan) return tl::unexpected(plan.error());

@@ -191,7 +191,8 @@ private:
     void share_or_retry();
     void attach_job(ControlSession& session, const std::string& name);
     void detach_job(ControlSession& session);
-    Result<void> learn_hosts(ControlSession& session, const std::vector<std::string>& names);
+    Result<void> learn_hosts(ControlSession& session, const HostSet& hosts);
+    Result<void> learn_hosts(ControlSession& session, const CollectiveHosts& collective);
     Result<ActiveEnter> plan_job(const StartJobRequest& request) const;
     Result<void> begin_job(JobId id);
     void forget_job_enter(JobId id);

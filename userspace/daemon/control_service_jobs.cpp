@@ -240,14 +240,15 @@ void ControlService::detach_job(ControlSession& session) {
 }
 
 /// A plan is wanted for these.  Names that are not known the planner will refuse.
-Result<void> ControlService::learn_hosts(ControlSession& session,
-                                         const std::vector<std::string>& names) {
-    const Topology& topology = planner_.config().topology;
-    const auto hosts = topology.resolve(names);
-    if (!hosts) return {};
+Result<void> ControlService::learn_hosts(ControlSession& session, const CollectiveHosts& collective) {
+    const auto hosts = planner_.hosts_of(collective.job);
+    return hosts ? learn_hosts(session, **hosts) : Result<void>{};
+}
+
+Result<void> ControlService::learn_hosts(ControlSession& session, const HostSet& hosts) {
     if (!session.job) attach_job(session, session.hello ? session.hello->job : "");
     auto before = jobs_.at(*session.job).hosts;
-    if (!jobs_.learn(*session.job, *hosts, topology.host_count())) return {};
+    if (!jobs_.learn(*session.job, hosts)) return {};
     auto done = share_anew();
     if (!done) jobs_.set_hosts(*session.job, std::move(before));
     ++changes_;

@@ -112,7 +112,7 @@ void ControlService::take_up_hosts(const PhaseJobs::Job& job, const std::string&
     const auto names = parse_hostlist(hosts);
     if (!id || !names) return;
     if (const auto known = topology.resolve(*names)) {
-        (void)jobs_.learn(*id, *known, topology.host_count());
+        (void)jobs_.learn(*id, *known);
     }
 }
 

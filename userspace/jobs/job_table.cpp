@@ -135,14 +135,11 @@ void JobTable::tell_start(JobId id, std::uint64_t start) {
     if (job.told_start == 0) job.told_start = start;
 }
 
-bool JobTable::learn(JobId id, const HostSet& hosts, std::size_t host_count) {
+bool JobTable::learn(JobId id, const HostSet& hosts) {
     KnownJob& job = jobs_.at(id);
-    bool is_new = !job.hosts.has_value();
-    if (is_new) job.hosts.emplace(host_count);
-    for (std::size_t host = 0; host < host_count; ++host) {
-        if (hosts.contains(host) && job.hosts->add(host)) is_new = true;
-    }
-    return is_new;
+    if (job.hosts) return job.hosts->add_all(hosts);
+    job.hosts = hosts;
+    return true;
 }
 
 // ------------------------------------------------------------------- commands

@@ -74,7 +74,7 @@ public:
 
     /// Hosts that are known to be the job's, besides those known before.  True if
     /// there are any new.
-    bool learn(JobId id, const HostSet& hosts, std::size_t host_count);
+    bool learn(JobId id, const HostSet& hosts);
     /// Back to what was known before.
     void set_hosts(JobId id, std::optional<HostSet> hosts) { jobs_.at(id).hosts = std::move(hosts); }
     /// A process says it; the first that says any is believed.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/hostlist.hpp"
 #include "base/limits.hpp"
 
 namespace headway {
@@ -71,28 +72,36 @@ void NodePlanner::distrust(std::optional<std::uint32_t> divisor_factor_thousandt
     plans_.clear();
 }
 
+Result<std::shared_ptr<const HostSet>> NodePlanner::hosts_of(const std::string& list) const {
+    if (const auto known = host_sets_.find(list); known != host_sets_.end()) return known->second;
+    const auto names = parse_hostlist(list, hosts_per_request_max);
+    if (!names) return tl::unexpected(names.error());
+    auto hosts = config_.topology.resolve(*names);
+    if (!hosts) return tl::unexpected(hosts.error());
+    if (host_sets_.size() >= host_lists_kept_max) host_sets_.clear();
+    return host_sets_.emplace(list, std::make_shared<const HostSet>(std::move(*hosts))).first->second;
+}
+
 Result<CollectivePattern> NodePlanner::pattern_of(const CollectiveHosts& hosts) const {
     const Topology& topology = config_.topology;
-    const auto job = topology.resolve(hosts.job);
+    const auto job = hosts_of(hosts.job);
     if (!job) return tl::unexpected(job.error().within("job_hosts"));
-    const auto communicator = topology.resolve(hosts.communicator);
+    const auto communicator = hosts_of(hosts.communicator);
     if (!communicator) return tl::unexpected(communicator.error().within("comm_hosts"));
-    for (std::size_t host = 0; host < topology.host_count(); ++host) {
-        if (communicator->contains(host) && !job->contains(host)) {
-            return failure("comm_hosts names hosts that are not in job_hosts");
-        }
+    if (!(*job)->contains_all(**communicator)) {
+        return failure("comm_hosts names hosts that are not in job_hosts");
     }
-    if (!communicator->contains(*topology.find_host(node_name_))) {
+    if (!(*communicator)->contains(*topology.find_host(node_name_))) {
         return failure("comm_hosts does not name this node, \"{}\"", node_name_);
     }
     CollectivePattern pattern;
     pattern.operation = hosts.operation;
-    pattern.hosts = {topology.count(*job), topology.count(*communicator), hosts.siblings_disjoint,
+    pattern.hosts = {topology.count(**job), topology.count(**communicator), hosts.siblings_disjoint,
                      hosts.ranks_per_host};
     pattern.algorithm = hosts.algorithm;
     if (!hosts.root) return pattern;
     const auto root = topology.find_host(*hosts.root);
-    if (!root || !communicator->contains(*root)) {
+    if (!root || !(*communicator)->contains(*root)) {
         return failure("root: \"{}\" is not in comm_hosts", *hosts.root);
     }
     pattern.root_cluster = topology.cluster_of(*root);
@@ -241,7 +250,7 @@ Result<NodePlan> NodePlanner::plan_job_alltoall(const std::vector<std::string>& 
                                                 std::uint32_t ranks_per_host) const {
     CollectiveHosts whole;
     whole.operation = find_operation("alltoall");
-    whole.job = whole.communicator = hosts;
+    whole.job = whole.communicator = format_hostlist(hosts);
     whole.ranks_per_host = ranks_per_host;
     const auto pattern = pattern_of(whole);
     if (!pattern) return tl::unexpected(pattern.error());

@@ -2,6 +2,7 @@
 // Plans as one node needs them: host names in, a rate per class out.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -87,9 +88,13 @@ public:
     void distrust(std::optional<std::uint32_t> divisor_factor_thousandths);
     [[nodiscard]] std::optional<std::uint32_t> divisor_factor() const { return divisor_factor_; }
 
-    /// Names to numbers.  Fails on unknown hosts, on communicator hosts that
-    /// are not in the job, on a root that is not in the communicator, and if
-    /// this node is not.
+    /// The hosts of a list in short form.  Kept for the next who asks: the processes of a job all
+    /// name the same.  Fails on what is no list, on more than hosts_per_request_max and on unknown
+    /// hosts.
+    [[nodiscard]] Result<std::shared_ptr<const HostSet>> hosts_of(const std::string& list) const;
+
+    /// Names to numbers.  Fails as hosts_of() does, on communicator hosts that are not in the job, on
+    /// a root that is not in the communicator, and if this node is not.
     [[nodiscard]] Result<CollectivePattern> pattern_of(const CollectiveHosts& hosts) const;
 
     /// What a collective is planned as: by the size that all its ranks know, too small or not.
@@ -149,6 +154,7 @@ private:
     std::optional<std::uint32_t> divisor_factor_;
     Topology planned_;  ///< what plans are made for, and how
     PlanPolicy policy_;
+    mutable std::unordered_map<std::string, std::shared_ptr<const HostSet>> host_sets_;
     mutable std::unordered_map<std::string, NodePlan> plans_;  ///< by plan_key(), as planned now
 };
 

@@ -49,9 +49,11 @@ Json class_rates_json(const Topology& topology, const KernelLayout& layout,
                       const std::vector<ClassRate>& rates) {
     Json list = Json::array();
     for (std::size_t i = 0; i < layout.classes.size(); ++i) {
-        list.push_back({{"classid", layout.classes[i].classid.to_string()},
-                        {"cluster", topology.clusters()[layout.classes[i].cluster].name},
-                        {"bytes_per_s", rate_json(rates[i])}});
+        // one member after the other: a list of pairs is copied twice, for each class and request
+        Json& one = list.emplace_back(Json::object());
+        one["classid"] = layout.classes[i].classid.to_string();
+        one["cluster"] = topology.clusters()[layout.classes[i].cluster].name;
+        one["bytes_per_s"] = rate_json(rates[i]);
     }
     return list;
 }

@@ -2,6 +2,7 @@
 #include "plan/topology.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace headway {
@@ -77,9 +78,21 @@ std::size_t HostCounts::clusters_used() const {
 }
 
 bool HostSet::add(std::size_t host) {
-    if (member_[host]) return false;
-    member_[host] = true;
+    if (contains(host)) return false;
+    words_[host / hosts_per_word] |= std::uint64_t{1} << host % hosts_per_word;
     return true;
+}
+
+bool HostSet::add_all(const HostSet& others) {
+    if (contains_all(others)) return false;
+    std::ranges::transform(words_, others.words_, words_.begin(), std::bit_or<>());
+    return true;
+}
+
+bool HostSet::contains_all(const HostSet& others) const {
+    return std::ranges::equal(others.words_, words_, [](std::uint64_t theirs, std::uint64_t own) {
+        return (theirs & ~own) == 0;
+    });
 }
 
 Result<Topology> Topology::make(std::vector<Cluster> clusters,

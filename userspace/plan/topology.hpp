@@ -78,14 +78,21 @@ struct HostCounts {
 /// A set of the topology's hosts.
 class HostSet {
 public:
-    explicit HostSet(std::size_t hosts) : member_(hosts) {}
+    explicit HostSet(std::size_t hosts) : words_((hosts + hosts_per_word - 1) / hosts_per_word) {}
 
     /// False if it was a member already.
     bool add(std::size_t host);
-    [[nodiscard]] bool contains(std::size_t host) const { return member_[host]; }
+    /// Those of another set of the same topology.  False if all were members already.
+    bool add_all(const HostSet& others);
+    [[nodiscard]] bool contains(std::size_t host) const {
+        return (words_[host / hosts_per_word] >> host % hosts_per_word & 1) != 0;
+    }
+    [[nodiscard]] bool contains_all(const HostSet& others) const;
 
 private:
-    std::vector<bool> member_;
+    static constexpr std::size_t hosts_per_word = 64;
+
+    std::vector<std::uint64_t> words_;
 };
 
 /// What a message crosses: upwards from its cluster, then downwards.
