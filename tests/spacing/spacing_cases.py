@@ -82,7 +82,7 @@ def unpaced_frames(result):
     return result["stats"]["gap_wire_bytes"] / gap_per_frame
 
 
-def run(kernel, cases, on_result=lambda done, name: None, cpu=None):
+def run(kernel, cases, on_result=lambda done, name: None):
     """A result per class of each case, in any order; one guest for each factor.
 
     Raises GuestFailed where a guest fails.
@@ -92,17 +92,16 @@ def run(kernel, cases, on_result=lambda done, name: None, cpu=None):
         words = [case.word() for case in [WARM_UP, *cases] if case is WARM_UP or case.faster == faster]
         if kernel.endswith("-rt"):
             faster = min(RT_FACTOR * faster, FASTER_MOST)
-        for result in run_guest(kernel, faster, words, cpu):
+        for result in run_guest(kernel, faster, words):
             if result["name"] != WARM_UP.name:
                 results.append(result | {"faster": faster})
                 on_result(len(results), result["name"])
     return results
 
 
-def run_guest(kernel, faster, words, cpu):
+def run_guest(kernel, faster, words):
     files = [ROOT / "build/bin/spacing_stats", ROOT / "build/bin/send_frames",
              ROOT / "build/bin/edt.bpf.o", shutil.which("chrt")]
     options = ["--kernel", kernel, "--faster", str(faster), "--timeout", "1500",
-               *(["--cpu", cpu] if cpu else []),
                *[word for file in files for word in ("--file", file)]]
     return guest_objects(options, [ROOT / "tests/spacing/guest.sh", *words])

@@ -12,14 +12,11 @@ from guest_json import GuestFailed, guest_objects  # noqa: E402
 
 BUILD = ROOT / "build"
 TIME_LIMIT_S = 1800     # on a busy machine
-# With ERMS the kernel clears and copies memory by one instruction that the
-# emulation counts once per byte; without, once per eight.
-CPU = "max,-erms,-cx16"
 
 
 def run(kernel, files, command, out):
     """JSON objects as the guest prints them."""
-    options = ["--kernel", kernel, "--cpu", CPU, "--timeout", str(TIME_LIMIT_S), "--out", out]
+    options = ["--kernel", kernel, "--timeout", str(TIME_LIMIT_S), "--out", out]
     return guest_objects([*options, *[word for file in files for word in ("--file", str(file))]], command)
 
 
@@ -42,8 +39,7 @@ def run_cases(kernel, cases, out):
 
 
 def run_spacing(kernel, cases):
-    results = spacing_cases.run(kernel, cases, lambda done, name: progress(done, len(cases), name),
-                                CPU)
+    results = spacing_cases.run(kernel, cases, lambda done, name: progress(done, len(cases), name))
     if len(results) != len(cases):
         raise GuestFailed(f"{len(results)} of {len(cases)} spacing measurements")
     return results
