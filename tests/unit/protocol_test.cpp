@@ -149,6 +149,8 @@ INSTANTIATE_TEST_SUITE_P(
                    "strings only"},
         BadRequest{R"({"v":1,"id":1,"op":"plan","operation":"alltoall","hosts":["a["]})",
                    "'[' without"},
+        BadRequest{R"({"v":1,"id":1,"op":"plan","operation":"alltoall","hosts":["","a0"]})",
+                   "empty item"},
         // Short to write, long to expand: bounded.
         BadRequest{R"({"v":1,"id":1,"op":"plan","operation":"alltoall","hosts":["a[0-9999999]"]})",
                    "more than 16384"},

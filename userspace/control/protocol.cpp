@@ -111,9 +111,10 @@ public:
                 fail("\"{}\" must hold strings only", key);
                 return list;
             }
-            if (!list.empty()) list += ',';
             list += item.get_ref<const std::string&>();
+            list += ',';
         }
+        list.pop_back();
         return list;
     }
 
