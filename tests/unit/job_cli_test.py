@@ -56,6 +56,26 @@ class Daemons(unittest.TestCase):
 
 
 class Jobs(Daemons):
+    def test_a_daemon_that_tells_no_backend(self):
+        """As one older than this command: another answers for it, without that."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as older, \
+                socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as daemon:
+            daemon.connect(self.socket)
+            self.socket = str(self.folder / "older.sock")
+            older.bind(self.socket)
+            older.listen()
+            with subprocess.Popen([HEADWAY, "status", "--socket", self.socket], text=True,
+                                  stdout=subprocess.PIPE) as status:
+                with older.accept()[0] as client:
+                    while request := client.recv(65536):
+                        daemon.send(request)
+                        answer = json.loads(daemon.recv(65536))
+                        answer.get("daemon", {}).pop("backend", None)
+                        client.send(json.dumps(answer).encode())
+                said = status.communicate(timeout=PATIENCE_S)[0]
+        self.assertIn("headwayd", said)
+        self.assertNotIn("paced by", said)
+
     def test_started_listed_and_ended(self):
         told = self.json("job", "start", "4711", "--hosts", "a[0-3],b[0-3]", "--pattern", "alltoall")
         self.assertTrue(told["paced"])

@@ -31,7 +31,10 @@ std::string counted(std::uint64_t count, const char* one, const char* many) {
     return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
-void print_backend(const std::string& backend, const std::string& why) {
+/// An older daemon does not tell.
+void print_backend(const Json& daemon) {
+    if (!daemon.contains("backend")) return;
+    const std::string backend = text_of(daemon, "backend"), why = text_of(daemon, "backend_reason");
     std::string what = backend;
     if (backend == "fq") what = "fq, without the qdisc gap";
     if (backend == "gap") what = "gap frames";
@@ -45,7 +48,7 @@ void print_daemon(const Json& daemon) {
     fmt::print("node {} of cluster {}, interface {}, link {}\n", text_of(daemon, "node"),
                text_of(daemon, "cluster"), text_of(daemon, "interface"),
                rate_to_text({number_of(daemon, "link_bits_per_s")}));
-    print_backend(text_of(daemon, "backend"), text_of(daemon, "backend_reason"));
+    print_backend(daemon);
     if (const auto disputed = number_of(daemon, "disputed_cgroups"); disputed > 0) {
         fmt::print("{} of processes of several jobs, which are not told apart there\n",
                    counted(disputed, "cgroup", "cgroups"));
