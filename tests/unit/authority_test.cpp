@@ -268,7 +268,7 @@ TEST(HandedState, KeepsTheMostThatIsLeftOfARate) {
     job.phases.emplace_back();
     job.parts = {LinkPart{}, {LinkPart::one / 2, BytesPerSecond{1'000}}};
     state.jobs.emplace(3, job);
-    const auto next = parse_handed_state(to_text(state));
+    const auto next = parse_handed_state(handed_jobs_text(state).append(handed_text_end));
     ASSERT_TRUE(next) << next.error().message;
     EXPECT_EQ(next->jobs.at(3).parts, job.parts);
 }

@@ -41,11 +41,11 @@ TEST(HandedStateTest, TooMuchIsNoText) {
     for (std::uint32_t number = 0; number < 16; ++number) {
         state.jobs[number].phases.assign(HEADWAY_PHASES, std::vector<ClassRate>(64));
     }
-    EXPECT_EQ(to_text(state), "");
+    EXPECT_EQ(handed_jobs_text(state), "");
     state.jobs.erase(0);
     for (std::uint32_t number = 8; number < 16; ++number) state.jobs.erase(number);
-    EXPECT_LT(to_text(state).size(), StateMemory::text_max_bytes);
-    EXPECT_FALSE(to_text(state).empty());
+    EXPECT_LT(handed_jobs_text(state).size(), StateMemory::text_max_bytes);
+    EXPECT_FALSE(handed_jobs_text(state).empty());
 }
 
 /// A service manager that does not read at all, but could.

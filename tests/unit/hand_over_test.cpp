@@ -222,7 +222,7 @@ TEST_F(HandOverTest, AllProcessesKeepTheirSlots) {
     }
     const Client third = join();
     EXPECT_EQ(third.slot, 2U);
-    EXPECT_EQ(run_->service->handed_state().jobs.size(), 2U);
+    EXPECT_EQ(run_->service->handed_jobs().jobs.size(), 2U);
 }
 
 TEST_F(HandOverTest, ARequestThatWaitsIsAnsweredByTheNextRun) {
@@ -291,7 +291,7 @@ TEST_F(HandOverTest, WhoDiedMeanwhileIsGone) {
     waitpid(child, nullptr, 0);
     start();
     EXPECT_EQ(run_->service->clients(), 0U);
-    EXPECT_TRUE(run_->service->handed_state().jobs.empty());
+    EXPECT_TRUE(run_->service->handed_jobs().jobs.empty());
     EXPECT_TRUE(run_->is_complete) << "nobody who lives is missing";
     EXPECT_EQ(store_.size(), 0U);
     close(hold[1]);
@@ -449,6 +449,26 @@ TEST_F(HandOverTest, WhatAJoinedProcessEnteredByRequestStays) {
     EXPECT_EQ(kernel_.device("eth0").root.classes.at(0x10011).rate, planned_);
     EXPECT_EQ(ask(client.socket, R"({"v":1,"id":4,"op":"leave"})")["ok"], true);
     EXPECT_EQ(kernel_.device("eth0").root.classes.at(0x10011).rate, ClassRate());
+}
+
+/// Only what has changed is written anew: no process's part may be an older one.
+TEST_F(HandOverTest, EachProcessIsAsItWasLast) {
+    const Client one = join(), other = join();
+    const std::string enter = std::string(R"({"v":1,"id":3,"op":"enter","operation":"alltoall",)") + everybody + "}";
+    const std::string leave = R"({"v":1,"id":4,"op":"leave"})";
+    const auto rate = [&] { return kernel_.device("eth0").root.classes.at(0x10011).rate; };
+    for (const Client* client : {&one, &other}) EXPECT_EQ(ask(client->socket, enter)["ok"], true);
+    EXPECT_EQ(ask(one.socket, leave)["ok"], true);
+    restart();
+    run_->service->release_adopted();
+    EXPECT_EQ(rate(), planned_);
+    EXPECT_EQ(ask(other.socket, leave)["ok"], true);
+    EXPECT_EQ(rate(), ClassRate());
+    restart();
+    run_->service->release_adopted();
+    EXPECT_EQ(rate(), ClassRate());
+    EXPECT_EQ(ask(one.socket, enter)["ok"], true);
+    EXPECT_EQ(rate(), planned_);
 }
 
 TEST_F(HandOverTest, InTheClusterAJobIsTheSameAsBefore) {

@@ -112,12 +112,14 @@ Result<void> ControlServer::hand_over_to(HandOver& hand_over,
 void ControlServer::hand_over(const std::optional<PhaseSeat>& served) {
     if (hand_over_ == nullptr || !hand_over_->is_behind(service_)) return;
     hand_over_->begin_request(served);
-    HandOver::Joined joined;
-    for (const auto& [id, client] : clients_) {
-        const auto seat = service_.seat_of(id);
-        if (seat) joined[*seat] = {id, client->socket.get(), client->process.get()};
-    }
-    hand_over_->update(service_, joined);
+    hand_over_->update(service_, [this] {
+        HandOver::Joined joined;
+        for (const auto& [id, client] : clients_) {
+            const auto seat = service_.seat_of(id);
+            if (seat) joined[*seat] = {id, client->socket.get(), client->process.get()};
+        }
+        return joined;
+    });
     if (hand_over_->is_behind(service_)) start_timer(hand_over_again_, hand_over_pause);
 }
 

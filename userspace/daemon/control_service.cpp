@@ -93,7 +93,7 @@ void ControlService::close(SessionId id) {
     for (const ActiveEnter& entered : found->second.enters) {
         if (entered.id) active.push_back(*entered.id);
     }
-    if (found->second.seat) ++changes_;
+    if (found->second.seat) ++job_changes_;
     const auto user = sessions_of_user_.find(found->second.peer.uid);
     if (--user->second == 0) sessions_of_user_.erase(user);
     if (phases_) phases_->leave(found->second);
@@ -142,7 +142,10 @@ Result<Json> ControlService::serve(ControlSession& session, const RequestKind& k
                                    const RequestBody& body, Json answer) {
     if (auto may = may_ask(session.peer, kind, body); !may) return tl::unexpected(may.error());
     auto result = kind.serve(*this, session, body, std::move(answer));
-    if (session.seat && kind.is_handed_on) ++changes_;
+    if (session.seat && kind.is_handed_on) {
+        ++session.handed_changes;
+        ++session_changes_;
+    }
     settle_apart();
     if (result) tell_off(*result);
     return result;

@@ -118,10 +118,15 @@ public:
     [[nodiscard]] bool has_deserted_jobs() const;
     void end_deserted_jobs();
 
-    /// What the next run needs to go on with the processes that have joined.
-    [[nodiscard]] HandedState handed_state() const;
-    /// Grows whenever that becomes another.
-    [[nodiscard]] std::uint64_t handed_changes() const;
+    /// What the next run needs to go on with the processes that have joined: all but the
+    /// processes themselves,
+    [[nodiscard]] HandedState handed_jobs() const;
+    /// and each of them.  `tell` gets the session, and ControlSession::handed_changes.
+    void for_each_joined(const std::function<void(SessionId, std::uint64_t changes)>& tell) const;
+    [[nodiscard]] HandedClient handed_client(SessionId joined) const;
+    /// These grow whenever handed_jobs() becomes another, or anything of it and of the processes.
+    [[nodiscard]] std::uint64_t handed_job_changes() const;
+    [[nodiscard]] std::uint64_t handed_changes() const { return handed_job_changes() + session_changes_; }
     [[nodiscard]] std::optional<PhaseSeat> seat_of(SessionId id) const;
     [[nodiscard]] int slots_fd_of(std::uint32_t job) const { return maps_->slots_fd(job); }
     /// PhaseMaps::memory(); there are phases whenever somebody has joined.
@@ -250,7 +255,8 @@ private:
     std::map<SessionId, ControlSession> sessions_;
     std::map<uid_t, std::size_t> sessions_of_user_;
     SessionId next_id_ = 1;
-    std::uint64_t changes_ = 0;  ///< of what handed_state() tells, beside the jobs' phases
+    std::uint64_t job_changes_ = 0;  ///< of what handed_jobs() tells, beside the jobs' phases
+    std::uint64_t session_changes_ = 0;  ///< of all sessions that have joined
     std::optional<gid_t> administrators_;
     std::map<std::string_view, LatencyStats> latencies_;  ///< by RequestKind::timed_as
 };

@@ -251,7 +251,7 @@ Result<void> ControlService::learn_hosts(ControlSession& session, const HostSet&
     if (!jobs_.learn(*session.job, hosts)) return {};
     auto done = share_anew();
     if (!done) jobs_.set_hosts(*session.job, std::move(before));
-    ++changes_;
+    ++job_changes_;
     return done;
 }
 
@@ -327,6 +327,7 @@ Result<Json> ControlService::start_job(ControlSession& session, const StartJobRe
         jobs_ = before;
         return tl::unexpected(begun.error());
     }
+    ++job_changes_;  // the hosts that it was given
     keep_jobs();
     answer.update(job_json(planner_.config().topology, planner_.layout(), jobs_.at(*id)));
     const ActiveEnter& entered = job_enters_.at(*id);

@@ -172,7 +172,7 @@ void ControlService::release_adopted() {
 void ControlService::release_classifier() {
     if (!earlier_program_) return;
     earlier_program_.reset();
-    ++changes_;
+    ++job_changes_;
     leave_resting_packets(*maps_, false);
 }
 

@@ -35,11 +35,11 @@ std::optional<PhaseSeat> ControlService::seat_of(SessionId id) const {
     return session == sessions_.end() ? std::nullopt : session->second.seat;
 }
 
-std::uint64_t ControlService::handed_changes() const {
-    return changes_ + (phases_ ? phases_->jobs().changes() : 0);
+std::uint64_t ControlService::handed_job_changes() const {
+    return job_changes_ + (phases_ ? phases_->jobs().changes() : 0);
 }
 
-HandedState ControlService::handed_state() const {
+HandedState ControlService::handed_jobs() const {
     HandedState state;
     if (!phases_) return state;
     state.set_up = set_up_text();
@@ -50,12 +50,22 @@ HandedState ControlService::handed_state() const {
         if (!id || !jobs_.at(*id).hosts) continue;
         state.hosts.emplace(number, format_hostlist(planner_.config().topology.names_of(*jobs_.at(*id).hosts)));
     }
-    for (const auto& [id, session] : sessions_) {
-        if (!session.seat) continue;
-        state.clients.emplace(*session.seat, HandedClient{session.hello, session.last_pattern,
-                                                          session.enters});
-    }
     return state;
+}
+
+void ControlService::for_each_joined(
+    const std::function<void(SessionId, std::uint64_t changes)>& tell) const {
+    for (const auto& [id, session] : sessions_) {
+        if (session.seat) tell(id, session.handed_changes);
+    }
+}
+
+HandedClient ControlService::handed_client(SessionId joined) const {
+    const ControlSession& session = sessions_.at(joined);
+    const auto& cgroups = phases_->jobs().jobs().at(session.seat->job).cgroups;
+    const auto cgroup = cgroups.find(session.seat->slot);
+    return {session.hello, session.last_pattern, session.enters,
+            cgroup == cgroups.end() ? std::nullopt : std::optional(cgroup->second)};
 }
 
 Result<std::map<PhaseSeat, ControlService::SessionId>> ControlService::restore_clients(
@@ -68,7 +78,10 @@ Result<std::map<PhaseSeat, ControlService::SessionId>> ControlService::restore_c
     for (const auto& [seat, peer] : peers) {
         const auto job = state.jobs.find(seat.job);
         const bool is_its_job = job != state.jobs.end() && job->second.user == peer.uid;
-        if (is_its_job && state.clients.contains(seat)) job->second.slots.insert(seat.slot);
+        const auto client = state.clients.find(seat);
+        if (!is_its_job || client == state.clients.end()) continue;
+        job->second.slots.insert(seat.slot);
+        if (client->second.cgroup) job->second.cgroups.emplace(seat.slot, *client->second.cgroup);
     }
     const auto restored = phases_->restore(state.jobs, std::move(arrays));
     if (!restored) return tl::unexpected(restored.error());

@@ -122,7 +122,7 @@ HandOver::TakenUp HandOver::take_up(ControlService& service,
         return {};
     }
     stored_[state_name] = all_of_them;
-    for (const auto& [number, job] : service.handed_state().jobs) stored_[job_name(number)] = all_of_them;
+    for (const auto& [number, job] : service.handed_jobs().jobs) stored_[job_name(number)] = all_of_them;
     for (const Returned& one : taken->clients) {
         stored_[client_name(*service.seat_of(one.session))] = one.session;
     }
@@ -156,6 +156,28 @@ Result<HandOver::TakenUp> HandOver::take_up_state(ControlService& service, Found
     return taken;
 }
 
+// -------------------------------------------------------------------------- as text
+
+const std::string& HandedText::of(const ControlService& service) {
+    if (!has_jobs_of(service)) {
+        job_changes_ = service.handed_job_changes();
+        jobs_ = handed_jobs_text(service.handed_jobs());
+        clients_.clear();
+    }
+    whole_ = jobs_;
+    if (whole_.empty()) return whole_;
+    service.for_each_joined([&](ControlService::SessionId id, std::uint64_t changes) {
+        auto& [seen, text] = clients_[id];
+        if (text.empty() || seen != changes) {
+            text = handed_client_text(*service.seat_of(id), service.handed_client(id));
+            seen = changes;
+        }
+        if (whole_.back() == '}') whole_ += ',';
+        whole_ += text;
+    });
+    return whole_ += handed_text_end;
+}
+
 // -------------------------------------------------------------------------- this run
 
 void HandOver::begin_request(const std::optional<PhaseSeat>& seat) {
@@ -164,9 +186,10 @@ void HandOver::begin_request(const std::optional<PhaseSeat>& seat) {
 }
 
 /// What the text tells of is there before it, and goes after it.
-void HandOver::update(const ControlService& service, const Joined& joined) {
+void HandOver::update(const ControlService& service, const std::function<Joined()>& joined) {
     seen_ = service.handed_changes();
-    const AllWanted all = wanted(service, joined);
+    if (memory_ && !is_behind_ && text_.has_jobs_of(service)) return told(write(service));
+    const AllWanted all = wanted(service, joined());
     Result<void> done;
     if (!all.empty() && !memory_) {
         auto made = StateMemory::make();
@@ -218,7 +241,7 @@ Result<void> HandOver::put(const std::string& name, const Wanted& what) {
 
 Result<void> HandOver::write(const ControlService& service) {
     memory_->set_mark(served_);
-    const std::string text = to_text(service.handed_state());
+    const std::string& text = text_.of(service);
     const bool fits = !text.empty() && memory_->write(text);
     if (!fits) (void)memory_->write("");
     memory_->set_begun(0);
@@ -249,7 +272,7 @@ void HandOver::told(const Result<void>& done) {
 
 /// What cannot be removed now, the next run does not take up.
 void HandOver::forget_all() {
-    if (memory_) (void)memory_->write(to_text(HandedState{}));
+    if (memory_) (void)memory_->write(handed_jobs_text({}).append(handed_text_end));
     for (const auto& [name, owner] : stored_) (void)store_.remove(name);
     stored_.clear();
 }

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -37,6 +38,26 @@ struct JoinedClient {
 
 /// What PhaseMaps::memory() was in the run that stored these, as far as it is among them.
 [[nodiscard]] std::map<std::string, int> memory_of(const std::vector<StoredDescriptor>& received);
+
+/// The service's state as text.  What has not changed since the last time is not written
+/// anew: an `enter` changes a few words of one process, whatever else there is.
+class HandedText {
+public:
+    /// Empty: it is too much to be kept.
+    [[nodiscard]] const std::string& of(const ControlService& service);
+    [[nodiscard]] bool has_jobs_of(const ControlService& service) const {
+        return job_changes_ == service.handed_job_changes();
+    }
+
+private:
+    struct ClientText {
+        std::uint64_t changes = 0;
+        std::string text;
+    };
+    std::optional<std::uint64_t> job_changes_;  ///< of jobs_ and clients_
+    std::string jobs_, whole_;
+    std::map<ControlService::SessionId, ClientText> clients_;
+};
 
 class HandOver {
 public:
@@ -65,8 +86,9 @@ public:
     [[nodiscard]] bool is_behind(const ControlService& service) const {
         return is_behind_ || service.handed_changes() != seen_;
     }
-    /// Keeps what there is now.  Before an answer that tells of it.
-    void update(const ControlService& service, const Joined& joined);
+    /// Keeps what there is now.  Before an answer that tells of it.  `joined` is asked only
+    /// where jobs or processes have come or gone.
+    void update(const ControlService& service, const std::function<Joined()>& joined);
 
     /// Between these two, what `seat` asks for (none: it has not joined) may be half done.
     void begin_request(const std::optional<PhaseSeat>& seat);
@@ -95,6 +117,7 @@ private:
     FdStore& store_;
     spdlog::logger& log_;
     std::optional<StateMemory> memory_;
+    HandedText text_;
     std::uint64_t served_ = 0;  ///< the mark that memory_ has, or is to have
     std::map<std::string, ControlService::SessionId> stored_;  ///< names, and whose they are
     std::uint64_t seen_ = 0;

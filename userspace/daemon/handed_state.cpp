@@ -33,9 +33,6 @@ std::size_t count_rates(const HandedState& state) {
     for (const auto& [number, job] : state.jobs) {
         for (const auto& rates : job.phases) count += rates.size();
     }
-    for (const auto& [seat, client] : state.clients) {
-        for (const ActiveEnter& entered : client.enters) count += entered.rates.size();
-    }
     return count;
 }
 
@@ -79,31 +76,6 @@ void add_job(HandedState& state, const Json& json) {
     state.jobs.emplace(number, std::move(job));
 }
 
-std::optional<std::uint64_t> cgroup_of(const HandedState& state, const PhaseSeat& seat) {
-    const auto job = state.jobs.find(seat.job);
-    if (job == state.jobs.end() || !job->second.cgroups.contains(seat.slot)) return std::nullopt;
-    return job->second.cgroups.at(seat.slot);
-}
-
-Json client_json(const HandedState& state, const PhaseSeat& seat, const HandedClient& client) {
-    Json json{{"job", seat.job}, {"slot", seat.slot}, {"last_pattern", client.last_pattern}};
-    if (const auto cgroup = cgroup_of(state, seat)) json["cgroup"] = *cgroup;
-    if (client.hello) {
-        json["hello"] = {{"job", client.hello->job},
-                         {"rank", client.hello->rank},
-                         {"pid", client.hello->pid},
-                         {"start", client.hello->start}};
-    }
-    json["enters"] = Json::array();
-    for (const ActiveEnter& entered : client.enters) {
-        json["enters"].push_back({{"reason", entered.reason},
-                                  {"rates", rates_json(entered.rates)},
-                                  {"is_uncontended", entered.is_uncontended},
-                                  {"entered", entered.number}});
-    }
-    return json;
-}
-
 void add_client(HandedState& state, const Json& json) {
     HandedClient client;
     client.last_pattern = json.at("last_pattern").get<std::uint64_t>();
@@ -120,26 +92,44 @@ void add_client(HandedState& state, const Json& json) {
         one.number = entered.value("entered", std::uint64_t{client.enters.size() + 1});
         client.enters.push_back(std::move(one));
     }
-    const PhaseSeat seat{json.at("job").get<std::uint32_t>(), json.at("slot").get<std::uint32_t>()};
-    const auto job = state.jobs.find(seat.job);
-    if (const auto cgroup = json.find("cgroup"); cgroup != json.end() && job != state.jobs.end()) {
-        job->second.cgroups.emplace(seat.slot, cgroup->get<std::uint64_t>());
+    if (const auto cgroup = json.find("cgroup"); cgroup != json.end()) {
+        client.cgroup = cgroup->get<std::uint64_t>();
     }
+    const PhaseSeat seat{json.at("job").get<std::uint32_t>(), json.at("slot").get<std::uint32_t>()};
     state.clients.emplace(seat, std::move(client));
 }
 
 }  // namespace
 
-std::string to_text(const HandedState& state) {
+std::string handed_jobs_text(const HandedState& state) {
     if (count_rates(state) > rates_max) return {};
-    Json jobs = Json::array(), clients = Json::array();
+    Json jobs = Json::array();
     for (const auto& [number, job] : state.jobs) jobs.push_back(job_json(number, job, state));
-    for (const auto& [seat, client] : state.clients) clients.push_back(client_json(state, seat, client));
-    return to_datagram({{"version", state_version},
-                        {"set_up", state.set_up},
-                        {"jobs", std::move(jobs)},
-                        {"clients", std::move(clients)},
-                        {"is_incomplete", state.is_incomplete}});
+    std::string text = to_datagram({{"version", state_version},
+                                    {"set_up", state.set_up},
+                                    {"jobs", std::move(jobs)},
+                                    {"is_incomplete", state.is_incomplete}});
+    text.back() = ',';  // the end of the object
+    return text + R"("clients":[)";
+}
+
+std::string handed_client_text(const PhaseSeat& seat, const HandedClient& client) {
+    Json json{{"job", seat.job}, {"slot", seat.slot}, {"last_pattern", client.last_pattern}};
+    if (client.cgroup) json["cgroup"] = *client.cgroup;
+    if (client.hello) {
+        json["hello"] = {{"job", client.hello->job},
+                         {"rank", client.hello->rank},
+                         {"pid", client.hello->pid},
+                         {"start", client.hello->start}};
+    }
+    json["enters"] = Json::array();
+    for (const ActiveEnter& entered : client.enters) {
+        json["enters"].push_back({{"reason", entered.reason},
+                                  {"rates", rates_json(entered.rates)},
+                                  {"is_uncontended", entered.is_uncontended},
+                                  {"entered", entered.number}});
+    }
+    return to_datagram(json);
 }
 
 Result<HandedState> parse_handed_state(std::string_view text) {

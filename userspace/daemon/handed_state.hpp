@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "jobs/control_session.hpp"
@@ -20,11 +21,12 @@ struct HandedClient {
     std::optional<HelloRequest> hello;
     std::uint64_t last_pattern = 0;
     std::vector<ActiveEnter> enters;  ///< what they wanted; nothing is in force yet
+    std::optional<std::uint64_t> cgroup;  ///< as far as it is known
 };
 
 struct HandedState {
     std::string set_up;  ///< what slots and phases hang on: must be the same in both runs
-    /// By number; the slots that are taken are those of `clients`.
+    /// By number; the slots that are taken, and their cgroups, are those of `clients`.
     std::map<std::uint32_t, PhaseJobs::Job> jobs;
     std::map<std::uint32_t, std::string> hosts;  ///< of jobs whose hosts are known: a host list
     std::map<PhaseSeat, HandedClient> clients;
@@ -33,8 +35,11 @@ struct HandedState {
     bool is_incomplete = false;
 };
 
-/// Empty: it is too much to be kept.
-[[nodiscard]] std::string to_text(const HandedState& state);
+/// A state as text: this of all that is not `clients` (empty: it is too much to be kept),
+/// the clients' texts with commas in between, and the end.
+[[nodiscard]] std::string handed_jobs_text(const HandedState& state);
+[[nodiscard]] std::string handed_client_text(const PhaseSeat& seat, const HandedClient& client);
+constexpr std::string_view handed_text_end = "]}";
 /// Fails on texts of other versions.  What it says may still be impossible.
 [[nodiscard]] Result<HandedState> parse_handed_state(std::string_view text);
 

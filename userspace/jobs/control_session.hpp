@@ -55,6 +55,7 @@ struct ControlSession {
     std::uint64_t uses = 0;                             ///< of patterns
     std::vector<ActiveEnter> enters;  ///< innermost last
     std::optional<PhaseSeat> seat;    ///< it has joined its job's phases
+    std::uint64_t handed_changes = 0;  ///< of what a HandedClient tells of it
     std::string left;                 ///< of an answer that was longer than a datagram
 };
 
