@@ -101,6 +101,7 @@ class HelperTest(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory(prefix="headway-mpi-")
         self.addCleanup(directory.cleanup)
+        self.sessions = directory.name
         self.socket = os.path.join(directory.name, "control.sock")
 
     def daemon(self, **arguments):
@@ -108,10 +109,12 @@ class HelperTest(unittest.TestCase):
         return FakeHeadwayd(self.socket, **arguments)
 
     def launcher(self, ranks):
-        """mpirun with the options that suit this machine."""
+        """mpirun with the options that suit this machine.  Two jobs that begin while another
+        ends would come into each other's way in Open MPI's folder of sessions below /tmp."""
         if self.library == "mpich":
             return [os.environ["HW_MPIRUN_MPICH"], "-n", str(ranks)]
         return [os.environ["HW_MPIRUN"], "--oversubscribe", "-n", str(ranks),
+                "--mca", "orte_tmpdir_base", self.sessions,
                 "--mca", "mpi_yield_when_idle", "1", "--mca", "hwloc_base_binding_policy",
                 "none", "--mca", "btl_vader_single_copy_mechanism", "none"]
 
