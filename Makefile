@@ -27,7 +27,7 @@ packages: ## install the Debian packages of packages.txt that are missing (root)
 	@tests/lib/install-packages packages.txt
 
 .PHONY: build
-build: modules programs ## build all that is installed into build/{bin,lib,kmod}
+build: modules programs ## build what is installed, and the test modules, into build/{bin,lib,kmod}
 
 .PHONY: modules
 modules: ## build sch_gap.ko and the test modules for every kernel of KERNELS
@@ -37,7 +37,7 @@ modules: ## build sch_gap.ko and the test modules for every kernel of KERNELS
 		tests/lib/build-module $(r) tests/simwire simwire &&) true
 
 .PHONY: programs
-programs: configured ## build headwayd, headway, the tc plugin and the MPI helper
+programs: configured ## build all programs and libraries that are installed
 	@cmake --build $(BUILD)/cmake -j $(JOBS) --target installed
 
 .PHONY: tests
@@ -69,7 +69,7 @@ demo-full: demo-build ## every scene, contender and size; goes on where it was i
 	@tests/demo/demo --full
 
 .PHONY: check
-check: packages tests kernels ## run every test
+check: packages tests kernels ## run the suites; longer ones are check-mpi, check-slurm, check-deb, check-ansible, check-debug
 	@tests/check
 
 .PHONY: bench-qdisc
@@ -198,5 +198,5 @@ style: ## checkpatch, SPDX lines, man pages, the site
 	@tests/style
 
 .PHONY: clean
-clean: ## remove everything that was built or downloaded
+clean: ## remove build/; check-debug's kernel is in ~/.cache/headway
 	@rm -rf $(BUILD)

@@ -5,11 +5,12 @@ import json
 import os
 import signal
 import subprocess
+from itertools import takewhile
 
 from control import Control
-from guestdaemon import BIN, DEV, EVERYBODY, SOCKET, Daemon, config
+from guestdaemon import BIN, DEV, EVERYBODY, SOCKET, Daemon, bytes_per_s_of_next, config
 from ktap import case, equal
-from tcguest import (eventually, frame, matches, note, options, qdiscs, renegotiate, run,
+from tcguest import (eventually, frame, matches, note, options, packets, qdiscs, renegotiate, run,
                      send_frames, sh, simwire, tc)
 
 HEADWAY = os.path.join(BIN, "headway")
@@ -159,3 +160,18 @@ def the_command_leaves_other_qdiscs_alone():
     result = run(HEADWAY, "selftest", "nowhere")
     equal(result.returncode, 2)
     matches(result.stderr, "nowhere")
+
+
+@case
+def the_readme_s_commands_pace_what_is_sent():
+    """Those by hand, without the daemon; insmod is the first of them."""
+    with open(os.path.join(os.environ["HW_ROOT"], "README.md"), encoding="utf-8") as file:
+        text = file.read()
+    shown = text[text.index("    insmod "):].splitlines()
+    commands = [line.strip() for line in takewhile(lambda line: line.startswith("    "), shown)]
+    equal(len(commands), 5)
+    sh("rmmod", "sch_gap")
+    sh("env", "-C", os.environ["HW_ROOT"], "bash", "-ec", "\n".join(commands))
+    equal(backend(), "gap")
+    equal(round(bytes_per_s_of_next("192.0.2.1") * 8 / 1e6, 1), 312.5)
+    equal(packets(DEV), {"1:10": 3})

@@ -141,6 +141,17 @@ class Drawing(unittest.TestCase):
         for picture in pictures:
             ElementTree.fromstring(picture)
 
+    def test_the_trunk_s_picture_stands_by_itself_and_has_one_scale(self):
+        traces = [fixture.trunk_trace(RACK, "headway", 0.9), fixture.trunk_trace(RACK, "stock", 0.9, call_s=0.8)]
+        root = ElementTree.fromstring(page.trunk_picture(traces))
+        style, = [node.text for node in root.iter() if node.tag.endswith("style")]
+        self.assertIn("--own:", style)
+        self.assertIn("svg .area", style)
+        calls = [float(node.get("width")) for node in root.iter() if node.get("class") == "call"]
+        self.assertAlmostEqual(calls[0] / calls[1], 100, delta=1)  # stock first; 800 and 8 ms
+        self.assertIsNone(page.trunk_picture(traces[:1]))
+        self.assertIsNone(page.trunk_picture([]))
+
     def test_times_show_every_sample_and_the_bound(self):
         message = fixture.document(RACK)["scenes"][0]["messages"][1]
         root = ElementTree.fromstring(charts.times(message))
@@ -194,6 +205,7 @@ class Report(unittest.TestCase):
             done = self.report(folder)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             text = (folder / "report.html").read_text()
+            self.assertTrue((folder / "trunk.svg").is_file())
         parser = Balanced()
         parser.feed(text)
         self.assertEqual((parser.open, parser.links), ([], []))

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The tutorial's commands do what it shows.
+"""The commands of the first pages exist, and do what is shown.
 
     tutorial_test.py HEADWAY
 
 Commands below whose prompt something is shown are run, in a folder with the tutorial's
 headway.toml, and what they print is compared; "..." stands for any lines.  Of the others,
-which need the cluster, verbs and options are looked up.
+which need the cluster, and of README.md's and cluster.rst's, verbs, options and make's
+targets are looked up.  The daemon's suite runs what README.md does by hand.
 """
 import os
 import pathlib
@@ -21,10 +22,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADWAY = ""
 
 
-def blocks(kind):
-    """Texts of the tutorial's literal blocks of a kind; "" is what follows "::"."""
+def blocks(kind, page="Documentation/tutorial.rst"):
+    """Texts of a page's literal blocks of a kind; "" is what follows "::"."""
     start = r"::\n\n" if kind == "" else rf"^\.\. code-block:: {kind}\n\n"
-    text = (ROOT / "Documentation/tutorial.rst").read_text()
+    text = (ROOT / page).read_text()
     for found in re.finditer(start + r"((?:    .*\n|\n)+)", text, re.M):
         yield re.sub(r"(?m)^    ", "", found.group(1)).strip("\n")
 
@@ -35,6 +36,17 @@ def shown():
         for part in re.split(r"(?m)^\$ ", block)[1:]:
             command, _, output = part.partition("\n")
             yield command, output.strip("\n")
+
+
+def readme_commands():
+    """Those of README.md's indented lines, and of its text those that begin with headway."""
+    text = (ROOT / "README.md").read_text()
+    lines = re.findall(r"(?m)^    (\S.*)", text) + re.findall(r"`(headway \w[^`]*)`", text)
+    return [command for line in lines for command in re.sub(r"\s#.*", "", line).split(" && ")]
+
+
+def prompted(page):
+    return [line[2:] for block in blocks("", page) for line in block.splitlines() if line[:2] in ("$ ", "# ")]
 
 
 def as_pattern(output):
@@ -71,17 +83,60 @@ class Tutorial(unittest.TestCase):
         self.assertIn("<svg", (self.folder / "times.svg").read_text())
 
     def test_verbs_and_options(self):
-        commands = [line[2:] for block in blocks("") for line in block.splitlines()
-                    if line[2:].startswith("headway ")]
-        self.assertGreaterEqual(len(commands), 4)
+        commands = prompted("Documentation/tutorial.rst")
+        self.assertGreaterEqual(self.look_up(commands), 4)
+
+    def look_up(self, commands):
+        """How many of them are ours; each has to be possible."""
+        ours = 0
         for command in commands:
-            _, verb, *arguments = shlex.split(command)
-            help_text = self.headway(verb, "--help")
-            self.assertEqual(help_text.returncode, 0, command)
-            own = arguments[:arguments.index("--")] if "--" in arguments else arguments
-            for option in own:
-                if option.startswith("--"):
-                    self.assertRegex(help_text.stdout, rf"(?m)^  (-\w,)?{option}\b", command)
+            words = [word for word in shlex.split(command) if word != "sudo"]
+            check = {"headway": self.look_up_headway, "headway-cluster": self.look_up_cluster,
+                     "make": self.look_up_make}.get(os.path.basename(words[0]))
+            if check:
+                ours += 1
+                with self.subTest(command):
+                    check(*words[1:])
+        return ours
+
+    def look_up_headway(self, verb, *arguments):
+        help_text = self.headway(verb, "--help")
+        self.assertEqual(help_text.returncode, 0)
+        own = arguments[:arguments.index("--")] if "--" in arguments else arguments
+        for option in own:
+            if option.startswith("-"):
+                self.assertRegex(help_text.stdout, rf"(?m)^  (-\w,)?{option}\b")
+
+    def look_up_cluster(self, action, *arguments):
+        text = (ROOT / "packaging/cluster/headway-cluster").read_text()
+        for word in (action, *(word for word in arguments if word.startswith("-"))):
+            self.assertRegex(text, rf'["\'| ]{word}\b')
+
+    def look_up_make(self, *targets):
+        for target in targets:
+            self.assertRegex((ROOT / "Makefile").read_text(), rf"(?m)^{target}:")
+
+    def test_cluster(self):
+        self.assertGreaterEqual(self.look_up(prompted("Documentation/cluster.rst")), 3)
+
+    def test_readme(self):
+        self.assertGreaterEqual(self.look_up(readme_commands()), 15)
+
+    def test_what_readme_does_with_a_description(self):
+        ran = [command for command in readme_commands()
+               if re.search(r"headway (check-config|plan|predict) .*headway\.toml", command)]
+        self.assertEqual(len(ran), 3)
+        for command in ran:
+            done = self.headway(*shlex.split(command)[1:])
+            self.assertEqual(done.returncode, 0, command + done.stderr)
+
+    def test_readme_is_short_and_names_what_is_there(self):
+        text = (ROOT / "README.md").read_text()
+        self.assertLessEqual(len(text.splitlines()), 120)
+        named = re.findall(r"(?:Documentation|libheadway|tc-plugin)/[\w./-]*\.\w+", text)
+        self.assertGreaterEqual(len(named), 15)
+        for name in named:
+            self.assertTrue((ROOT / name).is_file(), name)
 
 
 if __name__ == "__main__":

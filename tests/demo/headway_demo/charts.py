@@ -118,7 +118,24 @@ def trunk(trace):
     top, height = 44, 128
     bottom = top + height
     axis = Axis(48, WIDTH - 16, trace["ms"], trace["margin_ms"])
-    own = own_class(trace["contender"])
+    parts = utilisation(trace, axis, top, bottom) + phase_edges(trace, axis, top, bottom)
+    return svg.drawing(WIDTH, bottom + 38, parts, "Utilisation of the trunk over time")
+
+
+def trunks(traces):
+    """The same of several calls, one below the other, all by the longest's scale of time."""
+    height, pitch = 128, 218
+    longest = max(traces, key=lambda trace: trace["ms"])
+    axis = Axis(48, WIDTH - 16, longest["ms"], longest["margin_ms"])
+    parts = [svg.rectangle(0, 0, WIDTH, pitch * len(traces), "node")]
+    for i, trace in enumerate(traces):
+        top = 44 + pitch * i
+        parts += utilisation(trace, axis, top, top + height)
+    return svg.drawing(WIDTH, pitch * len(traces), parts, "Utilisation of the trunk over time")
+
+
+def utilisation(trace, axis, top, bottom):
+    height, own = bottom - top, own_class(trace["contender"])
     heading = f"{CONTENDERS[trace['contender']].title}: an all-to-all of {trace['bytes'] // 1024} KiB, " \
               f"{figure(trace['ms'])} ms"
     parts = [svg.text(axis.left, top - 26, heading, "heading" + own),
@@ -139,8 +156,7 @@ def trunk(trace):
         else:
             parts.append(svg.path(points, "other" + own))
         parts.append(legend(direction, i, axis.right - 150 + 80 * i, top - 26, own))
-    parts += phase_edges(trace, axis, top, bottom)
-    return svg.drawing(WIDTH, bottom + 38, parts, "Utilisation of the trunk over time")
+    return parts
 
 
 def phase_edges(trace, axis, top, bottom):

@@ -140,14 +140,14 @@ def write(document, folder):
     path.write_text(json.dumps(document, indent=1) + "\n")
     traces = {part["name"]: [json.loads((folder / name).read_text()) for name in part["traces"]]
               for part in document["scenes"]}
-    (folder / "report.html").write_text(page.page(document, traces))
+    page.write(folder, document, traces)
 
 
 def clear(options):
     """A failed run must not leave an older one's results to be taken for its own."""
     folder = options.out
     folder.mkdir(parents=True, exist_ok=True)
-    for old in (folder / "demo.json", folder / "report.html", *folder.glob("trace-*.json")):
+    for old in (folder / "demo.json", folder / "report.html", folder / "trunk.svg", *folder.glob("trace-*.json")):
         old.unlink(missing_ok=True)
     if options.fresh:
         store.Store(folder / "units").clear()
@@ -159,7 +159,7 @@ def report(document, options, display):
     for judged in document["verdicts"]:
         display.say(verdict.sentence(judged))
     where = os.path.relpath(options.out)
-    display.say(f"\n{where}/demo.json, {where}/report.html, after {clock(display.elapsed_s())} minutes")
+    display.say(f"\n{where}/demo.json, {where}/report.html and trunk.svg, after {clock(display.elapsed_s())} minutes")
 
 
 def main(words):

@@ -26,6 +26,33 @@ def page(document, traces):
             "<body><main>\n" + "\n".join(body) + "\n</main></body>\n</html>\n")
 
 
+def trunk_picture(traces):
+    """An image by itself: stock and Headway, at the largest size; None if there are not both."""
+    largest = max((trace["bytes"] for trace in traces), default=0)
+    shown = {trace["contender"]: trace for trace in traces if trace["bytes"] == largest}
+    if not {"stock", "headway"} <= shown.keys():
+        return None
+    drawing = charts.trunks([shown["stock"], shown["headway"]])
+    return drawing.replace(">", f' font-family="sans-serif">\n<style>\n{picture_style()}</style>\n', 1) + "\n"
+
+
+def picture_style():
+    """The colours, and the rules of what is drawn; an image has no page around it."""
+    colours, rules = STYLE.read_text().split("* {", 1)
+    return colours + "".join(line for line in rules.splitlines(True)
+                             if line.startswith("svg ") and not line.startswith("svg {"))
+
+
+def write(folder, document, traces):
+    """report.html, and trunk.svg of the last scene that can be drawn; the report's path."""
+    target = folder / "report.html"
+    target.write_text(page(document, traces))
+    for part in document["scenes"]:
+        if picture := trunk_picture(traces.get(part["name"], [])):
+            (folder / "trunk.svg").write_text(picture)
+    return target
+
+
 def introduction(document):
     return ('<p class="lead">Every rank sends a message to every other. More than half of them must '
             "cross one trunk that is slower than the nodes behind it together, so switches drop packets; "
