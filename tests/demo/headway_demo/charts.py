@@ -122,12 +122,13 @@ def trunk(trace):
     return svg.drawing(WIDTH, bottom + 38, parts, "Utilisation of the trunk over time")
 
 
-def trunks(traces):
-    """The same of several calls, one below the other, all by the longest's scale of time."""
+def trunks(traces, style):
+    """The same of several calls, one below the other, all by the longest's scale of time: an
+    image by itself, with the rules of `style`."""
     height, pitch = 128, 218
     longest = max(traces, key=lambda trace: trace["ms"])
     axis = Axis(48, WIDTH - 16, longest["ms"], longest["margin_ms"])
-    parts = [svg.rectangle(0, 0, WIDTH, pitch * len(traces), "node")]
+    parts = [svg.element("style", style), svg.rectangle(0, 0, WIDTH, pitch * len(traces), "node")]
     for i, trace in enumerate(traces):
         top = 44 + pitch * i
         parts += utilisation(trace, axis, top, top + height)

@@ -159,7 +159,7 @@ def report(document, options, display):
     for judged in document["verdicts"]:
         display.say(verdict.sentence(judged))
     where = os.path.relpath(options.out)
-    display.say(f"\n{where}/demo.json, {where}/report.html and trunk.svg, after {clock(display.elapsed_s())} minutes")
+    display.say(f"\n{where}/demo.json, {where}/report.html, after {clock(display.elapsed_s())} minutes")
 
 
 def main(words):

@@ -32,14 +32,13 @@ def trunk_picture(traces):
     shown = {trace["contender"]: trace for trace in traces if trace["bytes"] == largest}
     if not {"stock", "headway"} <= shown.keys():
         return None
-    drawing = charts.trunks([shown["stock"], shown["headway"]])
-    return drawing.replace(">", f' font-family="sans-serif">\n<style>\n{picture_style()}</style>\n', 1) + "\n"
+    return charts.trunks([shown["stock"], shown["headway"]], picture_style()) + "\n"
 
 
 def picture_style():
     """The colours, and the rules of what is drawn; an image has no page around it."""
     colours, rules = STYLE.read_text().split("* {", 1)
-    return colours + "".join(line for line in rules.splitlines(True)
+    return colours + "svg { font-family: sans-serif; }\n" + "".join(line for line in rules.splitlines(True)
                              if line.startswith("svg ") and not line.startswith("svg {"))
 
 
