@@ -26,13 +26,14 @@ tl::unexpected<LinkError> system_error(const std::string& what) {
     return lost(what + ": " + std::strerror(errno));
 }
 
-/// connect() to a local socket blocks while the daemon's backlog is full; this
-/// bounds it.
+/// connect() to a local socket blocks while the daemon's backlog is full, and recvmsg() until
+/// there is an answer; this bounds both.
 bool bound_blocking(int socket, std::chrono::milliseconds timeout) {
     timeval limit{};
     limit.tv_sec = timeout.count() / 1000;
     limit.tv_usec = static_cast<suseconds_t>(timeout.count() % 1000 * 1000);
-    return ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0;
+    return ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0 &&
+           ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0;
 }
 
 /// The daemon's own sentence about why it refused.
@@ -140,24 +141,23 @@ LinkResult<std::uint64_t> DaemonLink::send(Json request, Clock::time_point deadl
         return tl::unexpected(LinkError{"the job has too many hosts for one request to headwayd",
                                         false});
     }
-    for (;;) {
-        if (auto ready = wait_for(POLLOUT, deadline); !ready)
-            return tl::unexpected(ready.error());
-        if (::send(socket_.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
-            return id;
+    while (::send(socket_.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
         // What the daemon said before it closed is still to be read.
         if (errno == EPIPE) return id;
         if (errno != EINTR && errno != EAGAIN) return system_error("headwayd is gone");
+        if (auto ready = wait_for(POLLOUT, deadline); !ready)
+            return tl::unexpected(ready.error());
     }
+    return id;
 }
 
 LinkResult<DaemonLink::Answer> DaemonLink::receive(Clock::time_point deadline) {
-    ssize_t size = 0;
-    do {
+    ssize_t size = receive_datagram();
+    while (size < 0 && (errno == EINTR || errno == EAGAIN)) {
         if (auto ready = wait_for(POLLIN, deadline); !ready)
             return tl::unexpected(ready.error());
         size = receive_datagram();
-    } while (size < 0 && (errno == EINTR || errno == EAGAIN));
+    }
     if (size < 0) return system_error("headwayd is gone");
     if (size == 0) return lost("headwayd closed the connection");
     if (static_cast<std::size_t>(size) > buffer_.size())
@@ -178,7 +178,7 @@ ssize_t DaemonLink::receive_datagram() {
     message.msg_controllen = control.size();
     // with MSG_TRUNC the size is the datagram's, even if that is too large
     const ssize_t size =
-        ::recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
+        ::recvmsg(socket_.get(), &message, MSG_TRUNC | MSG_CMSG_CLOEXEC);
     if (size < 0) return size;
     const cmsghdr* header = CMSG_FIRSTHDR(&message);
     if (header != nullptr && header->cmsg_level == SOL_SOCKET &&

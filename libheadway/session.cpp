@@ -422,8 +422,11 @@ void Session::prepare_traffic(Pattern& pattern) const {
 }
 
 LinkResult<EntryId> Session::ask_to_enter(const KnownPattern& known, std::uint64_t bytes) {
-    const auto answer =
-        ask({{"op", "enter"}, {"pattern", known.second.id}, {"message_bytes", bytes}});
+    Json request; // one member after the other: a list of pairs is copied twice
+    request["op"] = "enter";
+    request["pattern"] = known.second.id;
+    request["message_bytes"] = bytes;
+    const auto answer = ask(std::move(request));
     if (!answer) return tl::unexpected(answer.error());
     show(name_of(known.first.operation), *answer);
     requested_.emplace(++last_entry_, number_in(*answer, "entered"));

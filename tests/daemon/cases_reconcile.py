@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 from guestdaemon import (BIN, CONFIG, DEV, EVERYBODY, PLANNED, SOCKET, Daemon, at_rest, clean,
                          config, paced_at, rate_of, unpaced, write_config)
@@ -197,6 +198,18 @@ def more_news_than_the_socket_holds_are_a_reason_to_look():
     daemon.process.send_signal(signal.SIGCONT)
     comes_back(before)
     equal(Control(SOCKET).do("status")["in_step"], True)
+
+
+@case
+def its_own_changes_are_no_reason_to_look():
+    Daemon(config())
+    control = Control(SOCKET)
+    passes = control.do("status")["reconcile"]["passes"]
+    for _ in range(20):
+        control.enter(EVERYBODY)
+        control.do("leave")
+    time.sleep(3)  # a pass comes a second later at most
+    equal(control.do("status")["reconcile"]["passes"], passes)
 
 
 # ------------------------------------------------------------- the link changes

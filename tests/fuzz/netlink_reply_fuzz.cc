@@ -86,7 +86,7 @@ void ask(NetlinkTrafficControl& control, unsigned question) {
 }
 
 void monitor(ScriptedTransport transport) {
-    const MonitoredDevice device{"eth0", 2, own_port};
+    const MonitoredDevice device{"eth0", 2};
     while (const auto datagram = transport.receive({})) {
         for_each_message(*datagram, [&](const nlmsghdr* message) {
             (void)concerns(message, device);

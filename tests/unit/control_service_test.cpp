@@ -69,7 +69,9 @@ TEST_F(ControlServiceTest, PreparedPatternsSpareTheHostLists) {
     EXPECT_EQ(prepared["min_message_bytes"], 2048);
     EXPECT_EQ(in_kernel(remote_class), FakeClass{}) << "preparing changes nothing";
 
-    EXPECT_EQ(ask(client, "enter", {{"pattern", 1}, {"message_bytes", 2048}})["paced"], true);
+    const Json entered = ask(client, "enter", {{"pattern", 1}, {"message_bytes", 2048}});
+    EXPECT_EQ(entered["paced"], true);
+    EXPECT_FALSE(entered.contains("reason") || entered.contains("rates")) << "prepare told them";
     EXPECT_EQ(in_kernel(remote_class).rate, planned);
     // The same collective again keeps its id; another gets the next.
     EXPECT_EQ(ask(client, "prepare", everybody)["pattern"], 1);

@@ -125,6 +125,7 @@ void FakeKernel::push_strays(std::uint32_t sequence) {
 }
 
 void FakeKernel::acknowledge(const nlmsghdr& request, const Refusal& refusal) {
+    if (refusal.error_number == 0 && (request.nlmsg_flags & NLM_F_ACK) == 0) return;
     if (lost_acknowledgements > 0) {
         --lost_acknowledgements;
         return;

@@ -15,6 +15,7 @@
 #include <spdlog/sinks/ostream_sink.h>
 
 #include "daemon/control_server.hpp"
+#include "daemon/handed_state.hpp"
 #include "fake_clock.hpp"
 #include "fake_fd_store.hpp"
 #include "fake_kernel.hpp"
@@ -469,6 +470,26 @@ TEST_F(HandOverTest, EachProcessIsAsItWasLast) {
     EXPECT_EQ(rate(), ClassRate());
     EXPECT_EQ(ask(one.socket, enter)["ok"], true);
     EXPECT_EQ(rate(), planned_);
+}
+
+TEST(HandedState, WordsOfAllKindsAreWhatTheyWere) {
+    const std::string words = "a \"job\", \\ \u00fc\n";
+    ControlSession joined;
+    joined.seat = PhaseSeat{3, 7};
+    joined.hello = HelloRequest{words, 1, 2, 3};
+    joined.enters = {{std::nullopt, words, {BytesPerSecond{5}, std::nullopt}}, {std::nullopt, "", {}}};
+    joined.enters.back().number = 9;
+    const auto state = parse_handed_state(handed_jobs_text({}) + handed_client_text(joined, 11) +
+                                          std::string(handed_text_end));
+    ASSERT_TRUE(state) << state.error().message;
+    const HandedClient& client = state->clients.at({3, 7});
+    EXPECT_EQ(client.hello->job, words);
+    EXPECT_EQ(client.hello->start, 3U);
+    EXPECT_EQ(client.cgroup, 11U);
+    ASSERT_EQ(client.enters.size(), 2U);
+    EXPECT_EQ(client.enters[0].reason, words);
+    EXPECT_EQ(client.enters[0].rates, (std::vector<ClassRate>{BytesPerSecond{5}, std::nullopt}));
+    EXPECT_EQ(client.enters[1].number, 9U);
 }
 
 TEST_F(HandOverTest, InTheClusterAJobIsTheSameAsBefore) {

@@ -384,26 +384,28 @@ Request parse_request(std::string_view datagram, const FindReader& find) {
     if (id == object.end() || !id->is_number_unsigned()) {
         return {std::nullopt, "", failure("\"id\" must be a whole number from 0")};
     }
-    Request request{id->get<std::uint64_t>(), "", failure("")};
+    Request request{id->get<std::uint64_t>(), "", RequestBody{}};
     ObjectReader reader(object);
     const auto version = reader.number("v");
     if (!version || *version != protocol_version) {
         request.body = failure("\"v\" must be {}, the version of the protocol", protocol_version);
         return request;
     }
-    const auto name = reader.string("op", 32);
-    const auto read = find(name.value_or(""));
+    const std::string name = reader.string("op", 32).value_or("");
+    const auto read = find(name);
     if (!read) {
         request.body = tl::unexpected(read.error());
         return request;
     }
-    request.op = name.value_or("");
+    request.op = name;
     request.body = (*read)(reader);
     return request;
 }
 
 Json make_answer(const std::optional<std::uint64_t>& id) {
-    Json answer{{"v", protocol_version}};
+    Json answer = Json::object();
+    answer.get_ref<Json::object_t&>().reserve(8);  // most have no more members
+    answer["v"] = protocol_version;
     answer["id"] = id ? Json(*id) : Json(nullptr);
     answer["ok"] = true;
     return answer;

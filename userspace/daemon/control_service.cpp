@@ -127,9 +127,9 @@ ControlAnswer ControlService::answer(SessionId id, std::string_view datagram) {
     if (!request.body) return refuse(request.id, request.body.error().message);
     const RequestKind& kind = *find_request(request.op);
     const auto result = serve(session, kind, *request.body, make_answer(request.id));
-    const auto text = result ? in_pieces(session, request.id, to_datagram(*result))
-                             : Result<std::string>(tl::unexpected(result.error()));
-    ControlAnswer answer = text ? ControlAnswer{*text} : refuse(request.id, text.error().message);
+    auto text = result ? in_pieces(session, request.id, to_datagram(*result))
+                       : Result<std::string>(tl::unexpected(result.error()));
+    ControlAnswer answer = text ? ControlAnswer{std::move(*text)} : refuse(request.id, text.error().message);
     const auto took = clock_.now() - begin;
     if (kind.cost == Cost::planning) answer.charged = took;
     if (!text) return answer;
@@ -337,9 +337,15 @@ std::size_t ControlService::patterns_of(uid_t user) const {
 }
 
 Result<NodePlan> ControlService::plan_for_size(
-    const PreparedPattern& prepared, const std::optional<std::uint64_t>& message_bytes) const {
+    PreparedPattern& prepared, const std::optional<std::uint64_t>& message_bytes) const {
     const auto size = size_to_plan(prepared.pattern, message_bytes);
-    return size ? planner_.plan(prepared.pattern, size) : *prepared.plan;
+    if (!size) return *prepared.plan;
+    if (!prepared.sized || prepared.sized->first != *size) {
+        auto plan = planner_.plan(prepared.pattern, size);
+        if (!plan) return plan;
+        prepared.sized.emplace(*size, std::move(*plan));
+    }
+    return prepared.sized->second;
 }
 
 Result<NodePlan> ControlService::plan_of(ControlSession& session,
@@ -392,9 +398,13 @@ Result<Json> ControlService::enter(ControlSession& session, const EnterRequest& 
     if (plan->is_uncontended) entered.rates.assign(planner_.layout().classes.size(), link_rate_);
     auto rates = shared_rates(session.job, entered);
     answer["paced"] = !rates.empty();
-    answer["reason"] = entered.reason;
+    // Of a pattern prepare told both, and who waits for this answer waits in a collective.
+    const bool tells_rates = !std::holds_alternative<std::uint64_t>(request.who);
+    if (tells_rates || rates.empty()) answer["reason"] = entered.reason;
     if (!rates.empty()) {
-        answer["rates"] = class_rates_json(planner_.config().topology, planner_.layout(), rates);
+        if (tells_rates) {
+            answer["rates"] = class_rates_json(planner_.config().topology, planner_.layout(), rates);
+        }
         const auto id = pacer_.enter(rates);
         if (!id) return tl::unexpected(id.error().within("the kernel"));
         entered.id = *id;

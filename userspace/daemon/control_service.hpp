@@ -123,7 +123,7 @@ public:
     [[nodiscard]] HandedState handed_jobs() const;
     /// and each of them.  `tell` gets the session, and ControlSession::handed_changes.
     void for_each_joined(const std::function<void(SessionId, std::uint64_t changes)>& tell) const;
-    [[nodiscard]] HandedClient handed_client(SessionId joined) const;
+    [[nodiscard]] std::string handed_text_of(SessionId joined) const;
     /// These grow whenever handed_jobs() becomes another, or anything of it and of the processes.
     [[nodiscard]] std::uint64_t handed_job_changes() const;
     [[nodiscard]] std::uint64_t handed_changes() const { return handed_job_changes() + session_changes_; }
@@ -211,7 +211,7 @@ private:
 
     Result<std::uint64_t> remember(ControlSession& session, PreparedPattern prepared);
     [[nodiscard]] std::size_t patterns_of(uid_t user) const;
-    Result<NodePlan> plan_for_size(const PreparedPattern& prepared,
+    Result<NodePlan> plan_for_size(PreparedPattern& prepared,
                                    const std::optional<std::uint64_t>& message_bytes) const;
     Result<NodePlan> plan_of(ControlSession& session, const EnterRequest& request) const;
     Json daemon_json() const;

@@ -60,12 +60,12 @@ void ControlService::for_each_joined(
     }
 }
 
-HandedClient ControlService::handed_client(SessionId joined) const {
+std::string ControlService::handed_text_of(SessionId joined) const {
     const ControlSession& session = sessions_.at(joined);
     const auto& cgroups = phases_->jobs().jobs().at(session.seat->job).cgroups;
     const auto cgroup = cgroups.find(session.seat->slot);
-    return {session.hello, session.last_pattern, session.enters,
-            cgroup == cgroups.end() ? std::nullopt : std::optional(cgroup->second)};
+    return handed_client_text(session,
+                              cgroup == cgroups.end() ? std::nullopt : std::optional(cgroup->second));
 }
 
 Result<std::map<PhaseSeat, ControlService::SessionId>> ControlService::restore_clients(

@@ -400,7 +400,7 @@ Result<void> run(NodePlanner planner, AtTheEnd at_the_end, std::vector<StoredDes
 
     auto access = KernelAccess::open(config.node.interface);
     if (!access) return tl::unexpected(access.error());
-    auto monitor = KernelMonitor::open();
+    auto monitor = KernelMonitor::open((*access)->port_id());
     if (!monitor) return tl::unexpected(monitor.error());
     const auto done = set_up(**access, planner, memory_of(received), log);
     if (!done) {

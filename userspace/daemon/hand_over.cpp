@@ -169,7 +169,7 @@ const std::string& HandedText::of(const ControlService& service) {
     service.for_each_joined([&](ControlService::SessionId id, std::uint64_t changes) {
         auto& [seen, text] = clients_[id];
         if (text.empty() || seen != changes) {
-            text = handed_client_text(*service.seat_of(id), service.handed_client(id));
+            text = service.handed_text_of(id);
             seen = changes;
         }
         if (whole_.back() == '}') whole_ += ',';

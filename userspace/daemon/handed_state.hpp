@@ -38,7 +38,8 @@ struct HandedState {
 /// A state as text: this of all that is not `clients` (empty: it is too much to be kept),
 /// the clients' texts with commas in between, and the end.
 [[nodiscard]] std::string handed_jobs_text(const HandedState& state);
-[[nodiscard]] std::string handed_client_text(const PhaseSeat& seat, const HandedClient& client);
+[[nodiscard]] std::string handed_client_text(const ControlSession& joined,
+                                             const std::optional<std::uint64_t>& cgroup);
 constexpr std::string_view handed_text_end = "]}";
 /// Fails on texts of other versions.  What it says may still be impossible.
 [[nodiscard]] Result<HandedState> parse_handed_state(std::string_view text);

@@ -80,7 +80,7 @@ int KernelWatch::on_news(sd_event_source*, int, std::uint32_t, void* watch) {
 }
 
 void KernelWatch::listen() {
-    const auto concerned = monitor_.read({device_, access_.ifindex(), access_.port_id()});
+    const auto concerned = monitor_.read({device_, access_.ifindex()});
     if (!concerned) log_warning(log_, "HW-205 {}: {}", device_, concerned.error().message);
     if (!concerned || *concerned) reconciler_.notice();
     run_if_due();

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/kernel_monitor.hpp"
 
+#include <arpa/inet.h>
 #include <libmnl/libmnl.h>
+#include <linux/filter.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 
 #include "kernel/netlink_attributes.hpp"
@@ -22,7 +26,6 @@ constexpr int datagrams_per_read = 256;
 
 bool concerns_traffic_control(const nlmsghdr* message, const MonitoredDevice& device) {
     if (message->nlmsg_len < NLMSG_LENGTH(sizeof(tcmsg))) return false;
-    if (message->nlmsg_pid == device.own_port) return false;
     return static_cast<const tcmsg*>(mnl_nlmsg_get_payload(message))->tcm_ifindex == device.ifindex;
 }
 
@@ -36,6 +39,20 @@ bool concerns_link(const nlmsghdr* message, const MonitoredDevice& device) {
         }
     });
     return is_same;
+}
+
+/// The kernel tells of a change in a datagram of its own, with the port of who asked for it.
+bool drop_changes_of(int socket, std::uint32_t port) {
+    constexpr std::uint32_t whole_datagram = UINT32_MAX;
+    std::array<sock_filter, 4> program{{
+        // loads are in the network's order, and netlink is in the host's
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(nlmsghdr, nlmsg_pid)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(port), 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, whole_datagram),
+    }};
+    const sock_fprog filter{program.size(), program.data()};
+    return setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) == 0;
 }
 
 }  // namespace
@@ -57,7 +74,7 @@ bool concerns(const nlmsghdr* message, const MonitoredDevice& device) {
 KernelMonitor::KernelMonitor(FileDescriptor socket)
     : socket_(std::move(socket)), buffer_(monitor_buffer_bytes) {}
 
-Result<KernelMonitor> KernelMonitor::open() {
+Result<KernelMonitor> KernelMonitor::open(std::uint32_t own_port) {
     FileDescriptor socket(
         ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE));
     if (!socket) return system_failure(errno, "opening a netlink socket: {}", std::strerror(errno));
@@ -65,6 +82,9 @@ Result<KernelMonitor> KernelMonitor::open() {
     for (const int option : {SO_RCVBUF, SO_RCVBUFFORCE}) {
         (void)setsockopt(socket.get(), SOL_SOCKET, option, &receive_queue_bytes,
                          sizeof(receive_queue_bytes));
+    }
+    if (!drop_changes_of(socket.get(), own_port)) {
+        return system_failure(errno, "not listening to one's own changes: {}", std::strerror(errno));
     }
     sockaddr_nl address{};
     address.nl_family = AF_NETLINK;

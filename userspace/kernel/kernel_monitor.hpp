@@ -18,16 +18,17 @@ namespace headway {
 struct MonitoredDevice {
     std::string name;
     int ifindex = 0;
-    std::uint32_t own_port = 0;  ///< netlink port of the daemon's own requests
 };
 
 /// True if the message may mean that the device, its qdisc, a class or a filter
-/// is not as it was, and not by a request of ours.
+/// is not as it was.
 [[nodiscard]] bool concerns(const nlmsghdr* message, const MonitoredDevice& device);
 
 class KernelMonitor {
 public:
-    [[nodiscard]] static Result<KernelMonitor> open();
+    /// What is done by requests of this netlink port, the daemon's own, is not told: the kernel
+    /// drops it by a socket filter, so that the daemon does not wake up after each of its requests.
+    [[nodiscard]] static Result<KernelMonitor> open(std::uint32_t own_port);
 
     /// Readable when there is something to read.
     [[nodiscard]] int fd() const { return socket_.get(); }

@@ -13,7 +13,7 @@
 namespace headway {
 namespace {
 
-// As many acknowledgements fit into the smallest usual receive buffer.
+// As many refusals fit into the smallest usual receive buffer.
 constexpr std::size_t messages_per_send = 64;
 // The kernel refuses more than half of a socket's usual send buffer at once.
 constexpr std::size_t bytes_per_send = 64 * 1024;
@@ -110,14 +110,16 @@ Result<void> NetlinkExchange::transact_some(std::span<NetlinkMessage> requests,
     std::vector<std::byte> bytes;
     for (NetlinkMessage& request : requests) {
         request.header()->nlmsg_seq = next_sequence_++;
+        // The kernel takes them in their order and tells every refusal: when the last one is
+        // acknowledged, those it has said nothing of are carried out.
+        if (&request != &requests.back()) request.header()->nlmsg_flags &= ~NLM_F_ACK;
         bytes.insert(bytes.end(), request.bytes().begin(), request.bytes().end());
         bytes.resize(NLMSG_ALIGN(bytes.size()));
     }
 
     std::vector<std::optional<Result<void>>> answers(requests.size());
-    std::size_t missing = requests.size();
     Result<void> transfer = send(bytes);
-    while (transfer && missing > 0) {
+    while (transfer && !answers.back()) {
         const auto datagram = receive();
         if (!datagram) {
             transfer = tl::unexpected(datagram.error());
@@ -126,14 +128,10 @@ Result<void> NetlinkExchange::transact_some(std::span<NetlinkMessage> requests,
         for_each_answer(*datagram, transport_.port_id(), [&](const nlmsghdr* message) {
             const std::uint32_t index = message->nlmsg_seq - first;
             if (message->nlmsg_type != NLMSG_ERROR || index >= answers.size()) return;
-            if (!answers[index]) --missing;
             answers[index] = outcome_of(message);
         });
     }
-    for (auto& answer : answers) {
-        outcomes.push_back(answer ? std::move(*answer)
-                                  : Result<void>(tl::unexpected(transfer.error())));
-    }
+    for (auto& answer : answers) outcomes.push_back(answer ? std::move(*answer) : transfer);
     return transfer;
 }
 
