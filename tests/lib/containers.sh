@@ -111,6 +111,12 @@ hw_route_container() {
 	hw_in_container "$1" ip route add default via $gateway
 }
 
+# The kernel tells of a link that it works up to a second after both ends are up; UCX uses none
+# before that, and a job of MPICH whose rank finds no network waits for ever.
+hw_container_has_link() {
+	[[ $(hw_in_container "$1" cat /sys/class/net/eth0/operstate) == up ]]
+}
+
 hw_containers() {
 	local how=$1 node
 	hw_containers_network=$2
@@ -124,6 +130,9 @@ hw_containers() {
 		echo "$(hw_container_address "$node") c$node" >>/etc/hosts
 		hw_plug_container "$node" || return
 		"hw_${how%d}_container" "$node" || return
+	done
+	for node in "${hw_names[@]}"; do
+		hw_wait_for 2000 hw_container_has_link "$node" || return
 	done
 }
 
