@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # In a guest of vm-run --icount --faster 50 --systemd: from a list of hosts to a paced cluster by
-# Ansible, with systemd and sshd on each node of two clusters.  KTAP on standard output.
+# Ansible, by headway-cluster and by the tutorial, with systemd and sshd on each node of two
+# clusters.  KTAP on standard output.
 #   guest.sh NODES TEST...    how many nodes a cluster has; such as test_check
 # Links have 1, the trunk 1.25 Gbit/s.  The guest itself is the controller and the monitoring host.
+# Commands are those of the pages, as they stand there; only Ansible's files are elsewhere.
 set -euo pipefail
 
 # shellcheck source=tests/lib/topology.sh
@@ -16,18 +18,19 @@ set -euo pipefail
 count=$1
 shift
 work=/tmp/ansible
+clone=$work/clone # what of a clone of the repository the pages' commands need
 release=$(uname -r)
-playbooks=$HW_ROOT/packaging/ansible/playbooks
 trunk_mbit=1250
 etcd=http://192.0.2.1:2379
-export ANSIBLE_CONFIG=$work/ansible.cfg ANSIBLE_NOCOLOR=1
+export ANSIBLE_NOCOLOR=1
 # a guest that waits for a busy host's disk sees any amount of time go by
 export SYSTEMD_BUS_TIMEOUT=600
-# As tests/packages/guest.sh; and what Ansible leaves in its user's home, and PackageKit and logind,
-# which apt wakes up on D-Bus, keep.
+# As tests/packages/guest.sh; and what Ansible leaves in its user's home, PackageKit and logind,
+# which apt wakes up on D-Bus, keep, and a user has written.
 records=(var/lib/dpkg var/lib/apt var/cache/apt var/log var/cache/man var/cache/ldconfig
 	etc/passwd- etc/group- etc/shadow- etc/gshadow- 'var/lib/dkms/mok.*' root/.ansible
-	var/lib/PackageKit var/lib/systemd/linger 'var/tmp/systemd-private-*')
+	var/lib/PackageKit var/lib/systemd/linger 'var/tmp/systemd-private-*'
+	home/mpi srv/headway/headway.toml)
 
 # ---- what there is before -----------------------------------------------------------
 
@@ -77,7 +80,7 @@ inventory() {
 		ansible_python_interpreter=/usr/bin/python3
 		ansible_become=false
 		[headway_nodes:vars]
-		headway_packages=$work/packages
+		headway_packages=$clone/build/deb
 		headway_config=$work/headway.toml
 		headway_measure=true
 		headway_measure_options=["--network-only", "--patience", "600", "--max-load", "100"]
@@ -89,20 +92,22 @@ inventory() {
 }
 
 set_up() {
-	mkdir -p $work/packages
 	prepare_files
+	prepare_clone
 	hw_two_clusters "$count" 1000 $trunk_mbit 50 65536 32768
 	nodes_start
 	start_etcd
 	prepare_nodes
-	cp /srv/headway/*.deb $work/packages
-	inventory >$work/inventory
-	sed "s|^inventory.*|inventory = $work/inventory\ntimeout = $nodes_patience_s|
-		s|^roles_path.*|roles_path = $HW_ROOT/packaging/ansible/roles|" \
-		"$HW_ROOT/packaging/ansible/ansible.cfg" >$work/ansible.cfg
-	# the nodes' ssh is quick, once it stands
-	echo "ssh_args = -F /root/.ssh/config" >>$work/ansible.cfg
 	last=${hw_names[-1]}
+}
+
+prepare_clone() {
+	mkdir -p $clone/build
+	cp -r "$HW_ROOT/packaging" $clone
+	ln -s /srv/headway $clone/build/deb
+	sed -i "s/^forks.*/&\ntimeout = $nodes_patience_s/" $clone/packaging/ansible/ansible.cfg
+	# the nodes' ssh is quick, once it stands
+	echo "ssh_args = -F /root/.ssh/config" >>$clone/packaging/ansible/ansible.cfg
 }
 
 # Where the nodes agree on shares of their trunk: on the controller.
@@ -111,15 +116,35 @@ start_etcd() {
 		--listen-client-urls "$etcd" --advertise-client-urls "$etcd"
 }
 
+# ---- the pages' commands --------------------------------------------------------------
+
+# "PROMPT COMMAND" of every line that has one.
+commands() {
+	sed -n 's/^    \([$#] .*\)/\1/p' "$HW_ROOT/Documentation/$1.rst" | sed 's/  *#.*//'
+}
+
+# the_command PATTERN: the only one of cluster.rst that matches
+the_command() {
+	local found
+	found=$(commands cluster | sed 's/^. //' | grep -e "$1")
+	[[ $found && $found != *$'\n'* ]] || {
+		echo "cluster.rst: not one command is like '$1': '$found'" >&2
+		return 1
+	}
+	echo "$found"
+}
+
 # ---- playbooks ------------------------------------------------------------------------
 
-# playbook NAME [OPTION...]: what it says is in NAME.out; its status and seconds in $status, $took
+# playbook NAME PATTERN [OPTION...]: the command of cluster.rst with more options; what it says is
+# in NAME.out, its status and seconds in $status, $took
 playbook() {
-	local name=$1 begin
-	shift
+	local name=$1 command begin
+	command=$(the_command "$2")
+	shift 2
 	status=0
 	begin=$(cut -d ' ' -f 1 /proc/uptime)
-	ansible-playbook "$@" >$work/"$name".out 2>&1 || status=$?
+	env -C $clone/packaging/ansible bash -c "$command $*" >$work/"$name".out 2>&1 || status=$?
 	took=$(awk -v begin="$begin" '{ printf "%.0f", $1 - begin }' /proc/uptime)
 	[[ ! -d ${HW_OUT:-/nonexistent} ]] || cp $work/"$name".out "$HW_OUT"
 }
@@ -151,7 +176,9 @@ expect_as_before() {
 # ---- tests ------------------------------------------------------------------------------
 
 test_check() {
-	playbook check "$playbooks/site.yml" --check --diff
+	env -C $clone/packaging/ansible bash -c "$(the_command '^cp ')"
+	inventory >$clone/packaging/ansible/inventory # by an editor
+	playbook check '--check --diff'
 	expect_success check "--check on fresh nodes succeeds"
 	ktap_check "it says what would be done on each" \
 		test "$(recap check changed | awk '/^[ab]/ && $2 > 2' | wc -l)" == ${#hw_names[@]}
@@ -159,19 +186,18 @@ test_check() {
 }
 
 test_site() {
-	playbook site "$playbooks/site.yml"
+	playbook site 'site.yml$'
 	expect_success site "one play paces ${#hw_names[@]} nodes"
 	ktap_comment "it took $took s of virtual time, in which one processor of 50 x 10^9 instructions a" \
 		"second was all nodes and the controller"
 	ktap_between "in less than ten minutes" 1 "$took" 600
-	ktap_check "the network has been measured" measured_is_right
+	ktap_check "the network has been measured" measured_is_right <$work/headway.toml
 }
 
 measured_is_right() {
-	/usr/bin/python3 - $work/headway.toml $trunk_mbit "$count" <<-'CHECK'
+	/usr/bin/python3 /dev/fd/3 $trunk_mbit 3<<-'CHECK'
 		import re, sys, tomllib
-		file, trunk, count = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
-		text = open(file).read()
+		trunk, text = float(sys.argv[1]), sys.stdin.read()
 		clusters = tomllib.loads(text)["cluster"]
 		print(text)
 		words = [c[key] for c in clusters for key in c if re.fullmatch("trunk_(up_|down_)?rate", key)]
@@ -219,7 +245,7 @@ test_scraped() {
 }
 
 test_again() {
-	playbook again "$playbooks/site.yml"
+	playbook again 'site.yml$'
 	expect_success again "the same play succeeds again"
 	ktap_equal "it changes nothing" 0 "$(sum again changed)"
 }
@@ -228,7 +254,7 @@ test_down() {
 	nodes_run "$last" systemctl stop ssh.socket ssh.service
 	ssh -O exit "$(nodes_address "$last")" 2>/dev/null || true
 	echo '# another line' >>$work/headway.toml
-	playbook down "$playbooks/site.yml" --limit "a0,$last"
+	playbook down 'site.yml$' --limit "a0,$last"
 	ktap_equal "a node that is down is unreachable, by name, and the status tells" "4 a0 0 $last 1" \
 		"$status $(recap down unreachable | grep -v monitor | xargs)"
 	ktap_check "the others are finished" nodes_run a0 grep -qx "'# another line'" /etc/headway/headway.toml
@@ -236,36 +262,132 @@ test_down() {
 }
 
 test_undo() {
-	playbook undo "$playbooks/undo.yml"
+	playbook undo undo.yml
 	expect_success undo "one play undoes it"
 	expect_as_before "everything is as before"
 	ktap_equal "every node has its own qdisc" "" \
 		"$(for node in "${hw_names[@]}"; do nodes_run "$node" tc qdisc show dev eth0 root; done | grep gap)"
-	playbook undone "$playbooks/undo.yml"
+	playbook undone undo.yml
 	expect_success undone "the same play succeeds again"
 	ktap_equal "it changes nothing" 0 "$(sum undone changed)"
 }
 
-# The same without Ansible, for two nodes, by the description that was measured.
+# Without Ansible, on all nodes; what measures the network is told no more than the page says.
 test_program() {
-	local program=$HW_ROOT/packaging/cluster/headway-cluster node
-	local by=(--ssh "ssh -o BatchMode=yes -F $work/ssh_config")
-	for node in a0 "$last"; do
-		printf 'Host %s\nHostName %s\n' "$node" "$(nodes_address "$node")"
-	done >$work/ssh_config
-	{ echo 'Host *' && cat /root/.ssh/config; } >>$work/ssh_config
-	printf 'a0\n%s\n' "$last" >$work/two
-	ktap_check "headway-cluster install" "$program" install $work/two --packages apt \
-		--config $work/headway.toml "${by[@]}"
-	ktap_equal "both nodes pace" "a0 eth0 True gap 1: $last eth0 True gap 1:" \
-		"$(for node in a0 "$last"; do paced "$node" | head -n 2; done | xargs)"
-	ktap_check "headway-cluster check names what is there" grep -q "^$last: headway: .*headwayd: true" \
-		<("$program" check $work/two "${by[@]}")
-	ktap_check "headway-cluster remove" "$program" remove $work/two "${by[@]}"
-	for node in a0 "$last"; do
-		ktap_check "headway-cluster has left everything on $node as before" nodes_run "$node" \
-			"$HW_ROOT/tests/packages/changes" since /run/before "${records[@]}"
+	local command
+	printf '%s\n' "${hw_names[@]}" >$clone/hosts
+	command=$(the_command 'headway-cluster install')
+	ktap_check "$command" env -C $clone bash -c "$command"
+	ktap_check "the network has been measured" measured_is_right <$clone/headway.toml
+	expect_paced "${hw_names[@]}"
+	command=$(the_command 'headway-cluster check')
+	ktap_equal "$command names what is there" "${hw_names[*]}" \
+		"$(env -C $clone bash -c "$command" | sed -n 's/^\(.*\): headway: .*headwayd: true.*/\1/p' | xargs)"
+	command=$(the_command 'headway-cluster remove')
+	ktap_check "$command" env -C $clone bash -c "$command"
+	expect_as_before "headway-cluster has left everything as before"
+}
+
+# expect_paced NODE...
+expect_paced() {
+	local node
+	for node in "$@"; do
+		ktap_equal "$node paces" "$node eth0 True gap 1:" "$(paced "$node" | head -n 2 | xargs)"
 	done
+}
+
+# The nodes' own package sources instead of files, by a description that is there.
+test_apt() {
+	local program=$clone/packaging/cluster/headway-cluster
+	printf 'a0\n%s\n' "$last" >$work/two
+	ktap_check "headway-cluster install --packages apt" "$program" install $work/two --packages apt \
+		--config $clone/headway.toml
+	expect_paced a0 "$last"
+	ktap_check "headway-cluster remove" "$program" remove $work/two
+	expect_as_before "packages of an apt source leave everything as before"
+}
+
+# ---- the tutorial -----------------------------------------------------------------------
+
+# What the user of the tutorial and of README.md has in the folder: a program, and where it runs
+# without --host.
+prepare_user() {
+	nodes_user_run a0 "mkdir -p .openmpi build && ln -s /usr/bin build/bin
+		cat >.openmpi/mca-params.conf
+		cp $HW_ROOT/tests/ansible/program.py $HW_BUILD/lib/tests/yield_sleep.so .
+		printf '%s\n' ${hw_names[*]} >hosts
+		printf '#!/bin/sh\nLD_PRELOAD=%s exec /usr/bin/python3 program.py\n' \
+			'\$PWD/yield_sleep.so:\$LD_PRELOAD' >program
+		chmod +x program" <<-PARAMETERS
+			orte_default_hostfile = /home/mpi/hosts
+			oob_tcp_if_include = eth0
+			btl_tcp_if_include = eth0
+			btl = tcp,self
+			pml = ob1
+			mpi_yield_when_idle = 1
+			hwloc_base_binding_policy = none
+		PARAMETERS
+	local node
+	for node in "${hw_names[@]:1}"; do
+		nodes_user_run a0 "tar -c ." | nodes_user_run "$node" "tar -x"
+	done
+	printf '%s\n' 'APT::Get::Assume-Yes "true";' 'APT::Install-Recommends "false";' >$work/apt.conf
+}
+
+# All commands of the tutorial in their order, and while Headway runs those that README.md has for
+# jobs; but for building packages.
+tutorial() {
+	commands tutorial | sed '/ systemctl disable/,$d; / make deb$/d; / cd build/d'
+	sed -n 's/^    \(build.*headway \(run\|record\|compare\).*\)/$ \1/p' "$HW_ROOT/README.md" | sed 's/  *#.*//'
+	commands tutorial | sed -n '/ systemctl disable/,$p'
+}
+
+# Root's, on every node, in a folder with the packages and the description.
+run_as_root() {
+	local node
+	for node in "${hw_names[@]}"; do
+		[[ $1 != *headway.toml* ]] || nodes_user_run a0 "cat headway.toml" |
+			nodes_run "$node" "cat >/srv/headway/headway.toml"
+		nodes_run "$node" "cat >/run/apt.conf; cd /srv/headway && APT_CONFIG=/run/apt.conf $1" <$work/apt.conf || return
+	done
+}
+
+# A user's, on the first node.  That something costs performance is no failure of headway doctor.
+run_as_user() {
+	local status=0
+	nodes_user_run a0 "$1" </dev/null || status=$?
+	((status == 0)) || [[ $status$1 == 1*"headway doctor"* ]]
+}
+
+# What a command has to have said, or done.
+look_after() {
+	case $1 in
+	"headway measure"*) ktap_check "the network has been measured" measured_is_right \
+		< <(nodes_user_run a0 "cat headway.toml") ;;
+	"headway status") expect_paced "${hw_names[@]}" ;;
+	"headway run"*) ktap_check "rank 0 says what is paced" \
+		grep -q "^headway: pacing all-to-all over ${#hw_names[@]} hosts" "$2" ;;
+	"headway compare"*) ktap_check "it has a line for the job's all-to-alls" grep -qi 'all-\?to-\?all' "$2" ;;
+	*"headway record"*) ktap_check "the pattern has every rank" grep -q "\"ranks\": *${#hw_names[@]}" \
+		<(nodes_user_run a0 "cat halo.json") ;;
+	esac
+}
+
+test_tutorial() {
+	local all line run
+	prepare_user
+	mapfile -t all < <(tutorial)
+	for line in "${all[@]}"; do
+		[[ $line == '#'* ]] && run=run_as_root || run=run_as_user
+		status=0
+		$run "${line#* }" >$work/said 2>&1 || status=$?
+		ktap_result $status "the tutorial: $line"
+		((status == 0)) || ktap_comment "$(tail -n 30 $work/said)"
+		[[ ! -d ${HW_OUT:-/nonexistent} ]] || { echo "$line" && cat $work/said; } >>"$HW_OUT/tutorial"
+		look_after "${line#* }" $work/said
+	done
+	ktap_between "there are such commands" 19 ${#all[@]} 100
+	expect_as_before "the tutorial has left everything as before"
 }
 
 set_up

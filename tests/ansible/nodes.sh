@@ -9,8 +9,9 @@
 #   nodes_start               start systemd on all of them, and a network for administrators:
 #                             eth0 stays the cluster's; the guest is 192.0.2.1 on adm0
 #   nodes_address NODE        where sshd listens
-#   nodes_run NODE COMMAND... by ssh, as root
+#   nodes_run NODE COMMAND... by ssh, as root; nodes_user_run: as the user mpi, in the home folder
 #   nodes_stop
+# root and mpi log in from everywhere to every node, by its name too.
 
 declare -A nodes_pid=()
 nodes_state=/tmp/headway-nodes
@@ -24,16 +25,30 @@ nodes_address() {
 	done
 }
 
+nodes_write_ssh() {
+	local node
+	mkdir -p /root/.ssh
+	ssh-keygen -q -t ed25519 -N "" -f /root/.ssh/id_ed25519
+	cp /root/.ssh/id_ed25519.pub /root/.ssh/authorized_keys
+	for node in "${hw_names[@]}"; do
+		printf 'Host %s\nHostName %s\n' "$node" "$(nodes_address "$node")"
+	done >/root/.ssh/config
+	printf '%s\n' 'Host *' 'StrictHostKeyChecking no' 'UserKnownHostsFile /dev/null' 'LogLevel ERROR' \
+		'AddressFamily inet' 'ControlMaster auto' 'ControlPath /run/ssh-%r@%h' \
+		'ControlPersist 36000' >>/root/.ssh/config
+	chmod -R go= /root/.ssh
+	useradd --create-home --shell /bin/bash --password '*' mpi
+	cp -r /root/.ssh /home/mpi
+	# a connection that outlives the job would hold the job's output open
+	sed -i /^Control/d /home/mpi/.ssh/config
+	chown -R mpi: /home/mpi/.ssh
+}
+
 # What every node finds below its layer: who may log in, and a target that brings up no
 # more than a test needs.
 nodes_write_common() {
-	mkdir -p $nodes_state/units /root/.ssh
-	ssh-keygen -q -t ed25519 -N "" -f /root/.ssh/id_ed25519
-	cp /root/.ssh/id_ed25519.pub /root/.ssh/authorized_keys
-	printf '%s\n' 'StrictHostKeyChecking no' 'UserKnownHostsFile /dev/null' 'LogLevel ERROR' \
-		'AddressFamily inet' 'ControlMaster auto' 'ControlPath /run/ssh-%h' \
-		'ControlPersist 36000' >/root/.ssh/config
-	chmod -R go= /root/.ssh
+	mkdir -p $nodes_state/units
+	nodes_write_ssh
 	# root's password is locked where PAM asks; sessions need no logind
 	printf '%s\n' 'UsePAM no' 'PermitRootLogin prohibit-password' 'UseDNS no' \
 		'LoginGraceTime 0' 'MaxSessions 50' >/etc/ssh/sshd_config.d/test.conf
@@ -69,6 +84,8 @@ mount -t cgroup2 cgroup2 $root/sys/fs/cgroup
 mount --rbind /dev $root/dev
 mount -t tmpfs -o mode=755 tmpfs $root/run
 mount -t tmpfs -o mode=1777 tmpfs $root/tmp
+# a clone below /tmp
+[ -e $root$HW_ROOT ] || { mkdir -p $root$HW_ROOT && mount --bind $HW_ROOT $root$HW_ROOT; }
 # for tests/packages/changes
 mkdir -p $root/run/headway-vm/host $root/run/headway-vm/layer $root/run/headway-vm/merged
 mount --bind / $root/run/headway-vm/host
@@ -123,6 +140,12 @@ nodes_run() {
 	local node=$1
 	shift
 	ssh -o BatchMode=yes "$(nodes_address "$node")" "$@"
+}
+
+nodes_user_run() {
+	local node=$1
+	shift
+	ssh -o BatchMode=yes -l mpi "$(nodes_address "$node")" "$@"
 }
 
 # By the process that is its systemd: nobody can log in.

@@ -275,29 +275,6 @@ test_remove() {
 	ktap_check "every file is as before" "$HW_ROOT/tests/packages/changes" since $work/before "${records[@]}"
 }
 
-# ---- the tutorial ---------------------------------------------------------------------
-
-# All commands of root's that it shows, in their order, but for how packages are built.
-test_tutorial() {
-	local command commands=0
-	mkdir $work/tutorial
-	cp "$packages"/*.deb $work/tutorial
-	hw_config 2 1000 1250 >$work/tutorial/headway.toml
-	printf '%s\n' 'APT::Get::Assume-Yes "true";' 'APT::Install-Recommends "false";' \
-		"Dir::State::Lists \"$work/lists\";" >$work/apt.conf
-	while read -r command; do
-		[[ $command != "make deb" && $command != "cd build/deb" ]] || continue
-		commands=$((commands + 1))
-		ktap_check "the tutorial: $command" env -C $work/tutorial APT_CONFIG=$work/apt.conf \
-			bash -c "$command </dev/null"
-		[[ $command != "headway status" ]] || ktap_equal "it paces then" "gap 1:" "$(qdisc)"
-	done < <(sed -n 's/^    # //p' "$HW_ROOT/Documentation/tutorial.rst")
-	ktap_between "it has such commands" 6 $commands 100
-	ktap_check "the device has its own qdisc" is_own
-	ktap_check "the module can be taken out of the kernel" rmmod sch_gap
-	ktap_check "every file is as before" "$HW_ROOT/tests/packages/changes" since $work/before "${records[@]}"
-}
-
 set_up
 test_install
 test_doctor
@@ -306,5 +283,4 @@ test_unpaced
 test_upgrade
 test_autopkgtests
 test_remove
-test_tutorial
 ktap_end

@@ -7,7 +7,8 @@
 Commands below whose prompt something is shown are run, in a folder with the tutorial's
 headway.toml, and what they print is compared; "..." stands for any lines.  Of the others,
 which need the cluster, and of README.md's and cluster.rst's, verbs, options and make's
-targets are looked up.  The daemon's suite runs what README.md does by hand.
+targets are looked up; tests/ansible/guest.sh runs them.  The daemon's suite runs what README.md
+does by hand.
 """
 import os
 import pathlib
