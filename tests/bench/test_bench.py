@@ -4,6 +4,7 @@
 
 import json
 import sys
+import tempfile
 import unittest
 import xml.dom.minidom
 from pathlib import Path
@@ -364,11 +365,20 @@ class AppsTest(unittest.TestCase):
         self.assertEqual(len(found), len(set(found)))
         self.assertEqual([apps.Cell.of(json.loads(json.dumps(cell.facts()))) for cell in found], found)
 
+    def test_two_that_measure_keep_the_runs_of_both(self):
+        with tempfile.TemporaryDirectory() as folder:
+            one, other = (apps.Kept(Path(folder) / "bench/apps.json") for _ in range(2))
+            self.assertEqual(one.load().runs, {})
+            one.add(self.cell(), self.run_of(1))
+            other.add(self.cell(network=self.far), self.run_of(2))
+            one.add(self.cell(), self.run_of(3))
+            self.assertEqual(other.load().runs, {self.cell(): [self.run_of(1), self.run_of(3)],
+                                                 self.cell(network=self.far): [self.run_of(2)]})
+
     def test_only_what_is_missing_is_measured(self):
         results = apps.Results()
         cells = [self.cell(), self.cell(program="FT"), self.cell(network=self.far)]
         results.add(cells[0], self.run_of(1))
-        results = apps.Results(json.loads(json.dumps(results.document())))
         spec = apps.guest_spec(self.near, cells, results, 2)
         self.assertEqual([(job["cell"]["program"], job["runs"]) for job in spec["jobs"]], [("IS", 1), ("FT", 2)])
         results.add(cells[0], self.run_of(1))

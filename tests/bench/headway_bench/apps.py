@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests/bench/apps measures: programs, networks, contenders; what is left to do, and the table."""
 
+import fcntl
+import json
 import re
 import sys
 from dataclasses import asdict, dataclass, replace
@@ -137,6 +139,26 @@ class Results:
         took = [run["host_s"] for cell, runs in self.runs.items() if cell.network.nodes == nodes
                 for run in runs if "host_s" in run]
         return median(took) if took else RUN_S[nodes]
+
+
+class Kept:
+    """The file with all runs, which several processes may add to: each measures other networks."""
+
+    def __init__(self, file):
+        self.file = Path(file)
+
+    def load(self):
+        return Results(json.loads(self.file.read_text()) if self.file.exists() else None)
+
+    def add(self, cell, run):
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.file.with_suffix(".lock"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            results = self.load()
+            results.add(cell, run)
+            written = self.file.with_suffix(".new")
+            written.write_text(json.dumps(results.document(), indent=1) + "\n")
+            written.rename(self.file)
 
 
 def rehearsal(cell):
