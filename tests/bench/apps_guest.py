@@ -22,6 +22,7 @@ from headway_bench import apps  # noqa: E402
 from patterns_guest import set_up, tell  # noqa: E402
 
 REPORT = Path("/tmp/headway-report.json")
+RECORDING = Path("/tmp/headway-recording.json")
 LOG = Path("/tmp/mpirun.log")   # in memory: a job that talks must not wait for the host's disk
 REHEARSAL = asdict(apps.kernel("IS", 1 << 14, 1))
 
@@ -51,12 +52,19 @@ class Jobs:
 
     def run(self, job):
         self._rehearse(job)
+        settings = self._record(job) if job["recorded"] else {}
         for _ in range(job["runs"]):
             tell("start", cell=job["cell"])
-            run = self._mpirun(job, job["program"])
+            run = self._mpirun(job, job["program"], settings)
             if job["helper"]:
                 run["choices"] = apps.choices(json.loads(REPORT.read_text()))
             tell("run", cell=job["cell"], run=run)
+
+    def _record(self, job):
+        """By a job that counts for nothing; what a job is told that is to be paced by it."""
+        RECORDING.unlink(missing_ok=True)
+        self._mpirun(job, job["program"], {"HEADWAY_RECORD": str(RECORDING)})
+        return {"HEADWAY_PATTERN": str(RECORDING)}
 
     def _rehearse(self, job):
         """A job that counts for nothing: afterwards everything that a job opens is in memory."""
@@ -68,19 +76,19 @@ class Jobs:
         opened.into_memory()
         self.rehearsed.add(kind)
 
-    def _mpirun(self, job, program):
+    def _mpirun(self, job, program, settings=None):
         REPORT.unlink(missing_ok=True)
-        words, environment = self._command(job, program), self.testbed.mpirun_environment()
+        words, environment = self._command(job, program, settings or {}), self.testbed.mpirun_environment()
         with open(LOG, "a", encoding="utf-8") as log:
             if program["pauses"]:
                 result, = mpirun.run(words, self.testbed.counters, log, environment)
                 return result
             return run_whole(words, self.testbed.counters, log, environment)
 
-    def _command(self, job, program):
+    def _command(self, job, program, settings):
         library = job["library"]
         preload = [self.testbed.helper()] if job["helper"] else []
-        environment = {"LD_PRELOAD": ":".join([*preload, self.testbed.sleep(library)])}
+        environment = {"LD_PRELOAD": ":".join([*preload, self.testbed.sleep(library)]), **settings}
         if job["helper"]:
             environment["HEADWAY_REPORT"] = str(REPORT)
         path = self.testbed.build / "bin" / (program["path"] + PROGRAM_SUFFIX[library])

@@ -51,6 +51,8 @@ PROGRAMS = KERNELS | FFTW | NPB
 # Beside those of the demo: Headway that paces nothing, and with a trunk's rate divided by a number
 # set by hand, as the paper did (its Table VI).
 BY_HAND = {"headway_n": 1, "headway_2n": 2}
+# Headway that knows the messages from rank to rank as well: of programs that send some.
+RECORDED = "headway_recorded"
 CONTENDERS = {name: OF_DEMO[name] for name in ("stock", "stock_tuned", "rto_min", "throttle", "pairwise", "fq",
                                                "htb", "dctcp", "bbr")}
 CONTENDERS |= {
@@ -60,6 +62,8 @@ CONTENDERS |= {
                            HEADWAY, ("helper",), "headway"),
     "headway_2n": Contender("headway_2n", "Headway, B/2N", "Headway with divisor = twice the nodes of a cluster",
                             HEADWAY, ("helper",), "headway"),
+    RECORDED: Contender(RECORDED, "Headway, recorded", "Headway with a recording of what the program sends point to point",
+                        HEADWAY, ("helper",), "headway"),
     "headway": OF_DEMO["headway"],
 }
 
@@ -183,7 +187,7 @@ def job(cell, runs):
     return {"cell": cell.facts(), "runs": runs, "library": cell.library, "setup": contender.set_up_by,
             "divisor": divisor * cell.network.nodes // 2 if divisor else None,
             "words": list(SETTINGS[cell.setting][cell.library]), "helper": contender.kind == HEADWAY,
-            "rehearsal": rehearsal(cell), "program": asdict(PROGRAMS[cell.program])}
+            "recorded": cell.contender == RECORDED, "rehearsal": rehearsal(cell), "program": asdict(PROGRAMS[cell.program])}
 
 
 def guest_spec(network, wanted, results, repetitions):
