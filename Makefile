@@ -68,9 +68,14 @@ demo: demo-build ## an MPI all-to-all, without and with Headway
 demo-full: demo-build ## every scene, contender and size; goes on where it was interrupted (hours)
 	@tests/demo/demo --full
 
+# make check SUITES="tc daemon": these alone, and nothing is built that they do not need.
 .PHONY: check
-check: packages tests kernels ## run the suites; longer ones are check-mpi, check-slurm, check-deb, check-ansible, check-debug
-	@tests/check
+check: packages configured ## run the suites, or those of SUITES; longer ones are check-mpi, check-slurm, check-deb, check-ansible, check-debug
+	@tests/check --needs $(SUITES) >$(BUILD)/needs
+	@! grep -qw guest $(BUILD)/needs || $(MAKE) modules kernels
+	@! targets=$$(sed 's/guest//' $(BUILD)/needs | grep '[a-z]') || \
+		cmake --build $(BUILD)/cmake -j $(JOBS) --target $$targets
+	@tests/check $(SUITES)
 
 .PHONY: bench-qdisc
 bench-qdisc: packages tests kernels ## instructions per packet of gap and other qdiscs, and how exactly they pace
