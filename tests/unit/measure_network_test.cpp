@@ -188,6 +188,18 @@ TEST(MeasureNetwork, TwoHostsAreANetwork) {
 
 // ------------------------------------------------------------------ the description
 
+TEST(MeasureNetwork, AHostThatBeginsTooLateIsAskedAgain) {
+    auto laboratory = two_clusters();
+    laboratory.late_bulks = 4;
+    EXPECT_TRUE(measure(laboratory));
+    EXPECT_EQ(laboratory.late_bulks, 0);
+    laboratory.late_bulks = 5;
+    const auto network = measure(laboratory);
+    ASSERT_FALSE(network);
+    EXPECT_EQ(network.error().message, "a1 received too little of what a0 sent, in each of 5 attempts; in the last "
+                                       "1 of 1 frames: a firewall, or a host that is busy");
+}
+
 TEST(MeasureNetwork, DescribesItAsItIs) {
     auto laboratory = two_clusters();
     const auto found = measure(laboratory);

@@ -50,6 +50,7 @@ public:
 
 private:
     Result<void> look_at_round_trips();
+    Result<double> rate_alone(const Flow& flow);
     Result<void> send_alone();
     Result<void> find_tree();
     Result<void> split_by_interference();
