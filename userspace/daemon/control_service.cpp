@@ -337,15 +337,9 @@ std::size_t ControlService::patterns_of(uid_t user) const {
 }
 
 Result<NodePlan> ControlService::plan_for_size(
-    PreparedPattern& prepared, const std::optional<std::uint64_t>& message_bytes) const {
+    const PreparedPattern& prepared, const std::optional<std::uint64_t>& message_bytes) const {
     const auto size = size_to_plan(prepared.pattern, message_bytes);
-    if (!size) return *prepared.plan;
-    if (!prepared.sized || prepared.sized->first != *size) {
-        auto plan = planner_.plan(prepared.pattern, size);
-        if (!plan) return plan;
-        prepared.sized.emplace(*size, std::move(*plan));
-    }
-    return prepared.sized->second;
+    return size ? planner_.plan(prepared.pattern, size) : *prepared.plan;
 }
 
 Result<NodePlan> ControlService::plan_of(ControlSession& session,

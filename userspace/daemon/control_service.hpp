@@ -211,7 +211,7 @@ private:
 
     Result<std::uint64_t> remember(ControlSession& session, PreparedPattern prepared);
     [[nodiscard]] std::size_t patterns_of(uid_t user) const;
-    Result<NodePlan> plan_for_size(PreparedPattern& prepared,
+    Result<NodePlan> plan_for_size(const PreparedPattern& prepared,
                                    const std::optional<std::uint64_t>& message_bytes) const;
     Result<NodePlan> plan_of(ControlSession& session, const EnterRequest& request) const;
     Json daemon_json() const;

@@ -429,7 +429,6 @@ void ControlService::plan_anew(bool keep_patterns) {
     for (auto& [id, session] : sessions_) {
         for (auto& [pattern_id, prepared] : session.patterns) {
             prepared.plan.reset();
-            prepared.sized.reset();
             if (!keep_patterns) continue;
             if (auto plan = planner_.plan(prepared.pattern, std::nullopt)) prepared.plan = std::move(*plan);
         }

@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "control/protocol.hpp"
@@ -33,8 +32,6 @@ struct PreparedPattern {
     /// For messages of any size.  None: the topology was reloaded with other hosts,
     /// so that the counts in `pattern` mean nothing any more.
     std::optional<NodePlan> plan;
-    /// For messages of the size that was asked for last.
-    std::optional<std::pair<std::uint64_t, NodePlan>> sized{};
     std::uint64_t used = 0;  ///< the session's count of uses, at the last of this
 };
 
