@@ -263,9 +263,9 @@ TEST_F(Authorities, AnotherLinkRateIsAnotherPartOfIt) {
 
 TEST(HandedState, KeepsTheMostThatIsLeftOfARate) {
     HandedState state;
-    PhaseJobs::Job job;
+    KeptJob job;
     job.name = "12";
-    job.phases.emplace_back();
+    job.rates.emplace_back();
     job.parts = {LinkPart{}, {LinkPart::one / 2, BytesPerSecond{1'000}}};
     state.jobs.emplace(3, job);
     const auto next = parse_handed_state(handed_jobs_text(state).append(handed_text_end));

@@ -39,7 +39,7 @@ TEST(StateMemoryTest, HoldsOneWholeText) {
 TEST(HandedStateTest, TooMuchIsNoText) {
     HandedState state;
     for (std::uint32_t number = 0; number < 16; ++number) {
-        state.jobs[number].phases.assign(HEADWAY_PHASES, std::vector<ClassRate>(64));
+        state.jobs[number].rates.assign(HEADWAY_PHASES, std::vector<ClassRate>(64));
     }
     EXPECT_EQ(handed_jobs_text(state), "");
     state.jobs.erase(0);

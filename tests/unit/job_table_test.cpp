@@ -115,7 +115,7 @@ HostSet some_hosts() {
 
 JobId attach_with_hosts(JobTable& table, const std::string& name, uid_t user = alice) {
     const JobId job = table.attach(user, name);
-    table.set_hosts(job, some_hosts());
+    table.at(job).hosts = some_hosts();
     return job;
 }
 
@@ -126,7 +126,7 @@ TEST(JobTable, AnAllocationCountsOnceUnderAllItsNames) {
     prolog.is_lasting = true;
     const JobId started = *table.start(alice, prolog);
     EXPECT_TRUE(table.counting().empty()) << "its hosts are not known";
-    table.set_hosts(started, some_hosts());
+    table.at(started).hosts = some_hosts();
     ASSERT_EQ(table.counting().size(), 1U) << "nothing else is known of it";
 
     const JobId first = attach_with_hosts(table, "4711.0"), second = attach_with_hosts(table, "4711.1");
@@ -151,7 +151,7 @@ TEST(JobTable, AnAllocationThatSendsItselfCountsBesideItsSteps) {
     StartJobRequest pattern = request("4711");
     pattern.is_alltoall = true;
     const JobId started = *table.start(alice, pattern);
-    table.set_hosts(started, some_hosts());
+    table.at(started).hosts = some_hosts();
     attach_with_hosts(table, "4711.0");
     EXPECT_EQ(table.counting().size(), 2U);
 }
@@ -196,7 +196,7 @@ TEST(JobTable, StartedJobsOutliveARestart) {
     const auto restored = next.restore(table.to_text());
     ASSERT_TRUE(restored) << restored.error().message;
     ASSERT_EQ(next.jobs().size(), 2U);
-    const KnownJob& job = next.at(*next.find(alice, "12"));
+    const Job& job = next.at(*next.find(alice, "12"));
     EXPECT_EQ(job.started->hosts, start.hosts);
     EXPECT_EQ(job.started->weight, 3U);
     EXPECT_TRUE(job.started->is_lasting);
@@ -217,10 +217,7 @@ TEST(JobTable, ProcessesHaveTimeToComeBack) {
     ASSERT_TRUE(next.restore(table.to_text()));
     next.attach(alice, "back");
     EXPECT_EQ(next.jobs().size(), 3U);
-    EXPECT_TRUE(next.end_deserted());
-    EXPECT_FALSE(next.find(alice, "gone"));
-    EXPECT_EQ(next.jobs().size(), 2U);
-    EXPECT_FALSE(next.end_deserted());
+    EXPECT_EQ(next.deserted(), std::vector{*next.find(alice, "gone")});
 }
 
 TEST(JobTable, WhatIsNoListOfJobsRestoresNone) {

@@ -13,7 +13,7 @@
 #include "fake_kernel.hpp"
 #include "fake_phase_maps.hpp"
 #include "kernel/netlink_traffic_control.hpp"
-#include "phase/phase_jobs.hpp"
+#include "jobs/phase_jobs.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {
@@ -40,11 +40,14 @@ protected:
                                          AddClass{tc_handle(1, 0x110), std::nullopt, tc_handle(1, 0x10)},
                                          AddClass{tc_handle(1, 0x111), std::nullopt, tc_handle(1, 0x11)}};
         EXPECT_TRUE(control_->apply(trunks, ApplyMode::in_order));
-        jobs_.emplace(maps_, *control_, trunk_classes, BytesPerSecond{20 * mbit / 8});
+        jobs_.emplace(table_, maps_, *control_, trunk_classes, BytesPerSecond{20 * mbit / 8});
     }
 
+    Result<PhaseSeat> try_join(uid_t user, const std::string& name) {
+        return jobs_->join(table_.find_or_begin(user, name));
+    }
     PhaseSeat join(uid_t user = alice, const std::string& name = "job") {
-        const auto seat = jobs_->join(user, name);
+        const auto seat = try_join(user, name);
         EXPECT_TRUE(seat) << seat.error().message;
         return seat.value_or(PhaseSeat{});
     }
@@ -71,6 +74,7 @@ protected:
     FakeKernel kernel_;
     std::optional<NetlinkTrafficControl> control_;
     FakePhaseMaps maps_{2};
+    JobTable table_;
     std::optional<PhaseJobs> jobs_;
 };
 
@@ -107,7 +111,7 @@ TEST_F(Phases, TheStrictestOfAllJobsWins) {
     jobs_->leave(resting);
     jobs_->leave(first);
     EXPECT_EQ(maps_.classify(0), (Choice{0x110, 0}));
-    EXPECT_TRUE(jobs_->jobs().empty());
+    EXPECT_TRUE(jobs_->numbers().empty());
 }
 
 TEST_F(Phases, NumbersThatNobodyGaveCountForNothing) {
@@ -170,23 +174,23 @@ TEST_F(Phases, AJobThatEndedLeavesNobodyItsMemory) {
 TEST_F(Phases, WithoutFreshMemoryNobodyJoins) {
     maps_.refuse_renewal = true;
     for (int i = 0; i < HEADWAY_PHASE_JOBS; ++i) jobs_->leave(join(bob, std::to_string(i)));
-    EXPECT_FALSE(jobs_->join(alice, "job"));
-    EXPECT_TRUE(jobs_->jobs().empty());
+    EXPECT_FALSE(try_join(alice, "job"));
+    EXPECT_TRUE(jobs_->numbers().empty());
     maps_.refuse_renewal = false;
-    EXPECT_TRUE(jobs_->join(alice, "job"));
+    EXPECT_TRUE(try_join(alice, "job"));
 }
 
 TEST_F(Phases, AreBounded) {
     for (int i = 0; i < HEADWAY_PHASE_PROCESSES; ++i) join(i % 2 == 0 ? alice : bob);
-    const auto refused = jobs_->join(alice, "job");
+    const auto refused = try_join(alice, "job");
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().message.find("256 processes"), std::string::npos);
-    const PhaseSeat seat{jobs_->jobs().begin()->first, 0};
+    const PhaseSeat seat{jobs_->numbers().begin()->first, 0};
     for (std::uint32_t i = 1; i < HEADWAY_PHASES; ++i) EXPECT_EQ(phase(seat, {rate(i), {}}), i);
     EXPECT_FALSE(jobs_->phase(seat.job, {rate(1'000'000), {}})) << "laxer than any that was named";
     EXPECT_EQ(phase(seat, {rate(63), {}}), 63U) << "those it has it keeps";
     jobs_->leave(seat);
-    EXPECT_TRUE(jobs_->join(bob, "job"));
+    EXPECT_TRUE(try_join(bob, "job"));
 }
 
 // A process may store a number long after it was told of it: what that means
@@ -229,7 +233,7 @@ TEST_F(Phases, AnswersGoOutOfDateWithTheJob) {
     const PhaseSeat first = join();
     const auto generation = [&] { return maps_.slots(first.job).generation; };
     const auto before = generation();
-    EXPECT_EQ(jobs_->jobs().at(first.job).generation, before);
+    EXPECT_EQ(jobs_->of(first.job).generation, before);
     const PhaseSeat second = join();
     EXPECT_EQ(generation(), before + 1);
     const auto elsewhere = maps_.slots(join(bob).job).generation;

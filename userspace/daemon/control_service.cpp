@@ -66,7 +66,7 @@ ControlService::ControlService(NodePlanner planner, BytesPerSecond link_rate,
 void ControlService::use_phases(PhaseMaps& maps, const PhaseProgram& program) {
     program_ = program;
     maps_ = &maps;
-    phases_.emplace(maps, kernel_, planner_.layout(), link_rate_);
+    phases_.emplace(jobs_, maps, kernel_, planner_.layout(), link_rate_);
 }
 
 // ------------------------------------------------------------------ sessions
@@ -216,20 +216,13 @@ Result<Json> ControlService::hello(ControlSession& session, const HelloRequest& 
     return answer;
 }
 
-/// The parts that the job has already are the joined job's at once.
 Result<Json> ControlService::join(ControlSession& session, const JoinRequest& request,
                                   Json answer) {
     if (!phases_) return phases_missing();
     const bool is_new = !session.seat;
+    if (is_new) attach_job(session, request.job);
     auto joined = phases_->join(session, request, std::move(answer));
-    if (!joined) return joined;
-    if (is_new) learn_cgroup(session);
-    attach_job(session, request.job);
-    if (auto shared = phases_->share(jobs_); !shared) {
-        phases_->leave(session);
-        return tl::unexpected(shared.error().within("the kernel"));
-    }
-    (*joined)["generation"] = phases_->generation_of(session);
+    if (joined && is_new) learn_cgroup(session);
     return joined;
 }
 

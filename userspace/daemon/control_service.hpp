@@ -40,6 +40,8 @@ public:
     /// link of `link_rate`.  `kernel` and `clock` must outlive the service.
     ControlService(NodePlanner planner, BytesPerSecond link_rate, TrafficControl& kernel,
                    const Clock& clock);
+    ControlService(const ControlService&) = delete;
+    ControlService& operator=(const ControlService&) = delete;
 
     /// The kernel holds the layout with phases: clients may switch rates
     /// themselves.  `maps` must outlive the service, as `program`, which reads them.
@@ -185,7 +187,7 @@ private:
     Json switched(Json answer);
     void tell_off(Json& answer) const;
 
-    void compute_parts();
+    [[nodiscard]] JobTable::Parts parts_of_jobs() const;
     void limit_beyond_trunk(JobId id, std::uint32_t sharers,
                             std::vector<LinkPart>& parts) const;
     [[nodiscard]] std::vector<ClassRate> shared_rates(std::optional<JobId> job,
@@ -200,7 +202,7 @@ private:
     Result<void> learn_hosts(ControlSession& session, const CollectiveHosts& collective);
     Result<ActiveEnter> plan_job(const StartJobRequest& request) const;
     Result<void> begin_job(JobId id);
-    void forget_job_enter(JobId id);
+    void leave_pattern(const std::optional<ActiveEnter>& entered);
     void keep_jobs();
     using HostNames = std::map<JobId, std::vector<std::string>>;
     [[nodiscard]] HostNames names_of_hosts() const;
@@ -220,7 +222,7 @@ private:
     void release_classifier();
     std::string set_up_text() const;
     void take_up(ControlSession& session, const PhaseSeat& seat, HandedClient client);
-    void take_up_hosts(const PhaseJobs::Job& job, const std::string& hosts);
+    void take_up_hosts(std::uint32_t number, const std::string& hosts);
     Json reconcile_json() const;
     bool is_in_step() const;
     void learn_cgroup(const ControlSession& session);
@@ -238,7 +240,6 @@ private:
     std::optional<std::uint32_t> earlier_program_;
     const ReconcileStatus* reconciled_ = nullptr;
     JobTable jobs_;
-    std::map<JobId, ActiveEnter> job_enters_;  ///< of started jobs: what they are in all the time
     std::function<void(const std::string&)> keep_;
     std::string kept_ = "[]\n";  ///< what `keep_` was given last
     std::optional<TrunkDivision> trunk_division_;  ///< none: not shared by agreement, or not yet

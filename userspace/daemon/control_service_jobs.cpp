@@ -23,7 +23,7 @@ bool is_whole(const std::vector<LinkPart>& parts) {
 }
 
 /// Those that the job has of its plans' rates, by cluster; null: all.
-Json parts_json(const Topology& topology, const KernelLayout& layout, const KnownJob& job) {
+Json parts_json(const Topology& topology, const KernelLayout& layout, const Job& job) {
     if (job.parts.empty()) return nullptr;
     Json parts = Json::object();
     for (std::size_t i = 0; i < job.parts.size(); ++i) {
@@ -33,7 +33,7 @@ Json parts_json(const Topology& topology, const KernelLayout& layout, const Know
     return parts;
 }
 
-Json job_json(const Topology& topology, const KernelLayout& layout, const KnownJob& job) {
+Json job_json(const Topology& topology, const KernelLayout& layout, const Job& job) {
     Json json{{"job", job.name},
               {"uid", job.user},
               {"started", job.started.has_value()},
@@ -53,7 +53,7 @@ Json job_json(const Topology& topology, const KernelLayout& layout, const KnownJ
 // ---------------------------------------------------------------------- sharing
 
 /// The parts that follow from the jobs there are.
-void ControlService::compute_parts() {
+JobTable::Parts ControlService::parts_of_jobs() const {
     const std::vector<CountingJob> counting = jobs_.counting();
     std::vector<SharingJob> sharing;
     std::map<std::size_t, std::uint32_t> jobs_of_allocation;
@@ -61,15 +61,15 @@ void ControlService::compute_parts() {
         sharing.push_back({*jobs_.at(job.id).hosts, jobs_.at(job.id).user, job.weight, job.allocation});
         ++jobs_of_allocation[job.allocation];
     }
-    auto parts = share_links(planner_.config().topology, planner_.layout(),
-                             planner_.config().policy.share, sharing);
-    for (const auto& [id, job] : std::map(jobs_.jobs())) jobs_.set_parts(id, {});
+    auto shared = share_links(planner_.config().topology, planner_.layout(),
+                              planner_.config().policy.share, sharing);
+    JobTable::Parts parts;
+    for (const JobId id : jobs_.ids()) parts[id];
     for (std::size_t i = 0; i < counting.size(); ++i) {
-        const JobId id = counting[i].id;
-        limit_beyond_trunk(id, jobs_of_allocation[counting[i].allocation], parts[i]);
-        if (is_whole(parts[i])) parts[i].clear();
-        jobs_.set_parts(id, std::move(parts[i]));
+        limit_beyond_trunk(counting[i].id, jobs_of_allocation[counting[i].allocation], shared[i]);
+        if (!is_whole(shared[i])) parts[counting[i].id] = std::move(shared[i]);
     }
+    return parts;
 }
 
 /// To the job's share on this node, of a trunk that is shared by agreement: that of its
@@ -112,7 +112,9 @@ std::vector<std::pair<std::optional<JobId>, ActiveEnter*>> ControlService::all_e
     for (auto& [id, session] : sessions_) {
         for (ActiveEnter& entered : session.enters) all.emplace_back(session.job, &entered);
     }
-    for (auto& [job, entered] : job_enters_) all.emplace_back(job, &entered);
+    for (const JobId id : jobs_.ids()) {
+        if (auto& entered = jobs_.at(id).entered) all.emplace_back(id, &*entered);
+    }
     return all;
 }
 
@@ -146,19 +148,19 @@ Result<void> ControlService::enter_anew() {
 
 /// The set of jobs is another: all rates follow, or none do.
 Result<void> ControlService::share_anew() {
-    const JobTable before = jobs_;
-    compute_parts();
+    const JobTable::Parts before = jobs_.parts(), parts = parts_of_jobs();
     Result<void> done;
-    if (phases_) done = phases_->share(jobs_);
+    if (phases_) done = phases_->share(parts);
     if (done) {
+        jobs_.set_parts(parts);
         done = enter_anew();
+        if (!done) jobs_.set_parts(before);
         if (!done && phases_) (void)phases_->share(before);
     }
     if (done) {
         share_retry_at_.reset();
         return done;
     }
-    jobs_ = before;
     share_retry_at_ = clock_.now() + share_retry_pause;
     return tl::unexpected(done.error().within("the kernel"));
 }
@@ -208,7 +210,7 @@ void ControlService::learn_cgroup(const ControlSession& session) {
 /// After everything that could change whether jobs are told apart.
 void ControlService::settle_apart() {
     if (!phases_) return;
-    if (const auto done = phases_->settle_apart(jobs_, !share_retry_at_); !done) {
+    if (const auto done = phases_->settle_apart(!share_retry_at_); !done) {
         tell_apart_error_(done.error().within("telling jobs apart"));
     }
 }
@@ -217,13 +219,13 @@ void ControlService::settle_apart() {
 
 void ControlService::attach_job(ControlSession& session, const std::string& name) {
     if (session.job) {
-        const KnownJob& job = jobs_.at(*session.job);
+        const Job& job = jobs_.at(*session.job);
         if (job.name == name) return;
         detach_job(session);
     }
     session.job = jobs_.attach(session.peer.uid, name);
     // of its allocation it may be one more that sends
-    if (const KnownJob& job = jobs_.at(*session.job); job.hosts && job.processes == 1) share_or_retry();
+    if (const Job& job = jobs_.at(*session.job); job.hosts && job.processes == 1) share_or_retry();
     keep_jobs();
 }
 
@@ -232,9 +234,9 @@ void ControlService::detach_job(ControlSession& session) {
     const JobId id = *std::exchange(session.job, std::nullopt);
     const bool is_last = jobs_.at(id).processes == 1;
     const bool has_counted = jobs_.at(id).hosts.has_value();
-    const bool has_ended = jobs_.detach(id);
+    const auto ended = jobs_.detach(id);
     if (!is_last) return;
-    if (has_ended) forget_job_enter(id);
+    if (ended) leave_pattern(ended->entered);
     if (has_counted) share_or_retry();  // else nobody's part has been another by it
     keep_jobs();
 }
@@ -250,7 +252,7 @@ Result<void> ControlService::learn_hosts(ControlSession& session, const HostSet&
     auto before = jobs_.at(*session.job).hosts;
     if (!jobs_.learn(*session.job, hosts)) return {};
     auto done = share_anew();
-    if (!done) jobs_.set_hosts(*session.job, std::move(before));
+    if (!done) jobs_.at(*session.job).hosts = std::move(before);
     ++job_changes_;
     return done;
 }
@@ -282,57 +284,53 @@ Result<ActiveEnter> ControlService::plan_job(const StartJobRequest& request) con
     return entered;
 }
 
-void ControlService::forget_job_enter(JobId id) {
-    const auto entered = job_enters_.find(id);
-    if (entered == job_enters_.end()) return;
-    const auto in_force = entered->second.id;
-    job_enters_.erase(entered);
-    if (in_force) pacer_.leave(std::span(&*in_force, 1));
+void ControlService::leave_pattern(const std::optional<ActiveEnter>& entered) {
+    if (entered && entered->id) pacer_.leave(std::span(&*entered->id, 1));
 }
 
-/// What the table says of a job that was started, and its pattern, in one step.
+/// What the command says of a job becomes its hosts and its pattern, in one step.
 Result<void> ControlService::begin_job(JobId id) {
-    const StartJobRequest request = *jobs_.at(id).started;
-    const Topology& topology = planner_.config().topology;
+    const StartJobRequest& request = *jobs_.at(id).started;
     auto planned = plan_job(request);
     if (!planned) return tl::unexpected(planned.error());
+    Job& job = jobs_.at(id);
+    const auto hosts_before = job.hosts;
     if (!request.hosts.empty()) {
-        const auto hosts = topology.resolve(request.hosts);
+        auto hosts = planner_.config().topology.resolve(request.hosts);
         if (!hosts) return tl::unexpected(hosts.error().within("hosts"));
-        jobs_.set_hosts(id, *hosts);
+        job.hosts = std::move(*hosts);
     }
-    const auto before = job_enters_.find(id);
-    std::optional<ActiveEnter> old;
-    if (before != job_enters_.end()) old = std::move(before->second);
-    job_enters_.insert_or_assign(id, std::move(*planned));
+    auto before = std::exchange(job.entered, std::move(*planned));
     if (auto shared = share_anew(); !shared) {
-        job_enters_.erase(id);
-        if (old) job_enters_.emplace(id, std::move(*old));
+        job.hosts = hosts_before;
+        job.entered = std::move(before);
         return shared;
     }
-    if (old && old->id) pacer_.leave(std::span(&*old->id, 1));
+    leave_pattern(before);
     return {};
 }
 
 Result<Json> ControlService::start_job(ControlSession& session, const StartJobRequest& request,
                                        Json answer) {
-    const JobTable before = jobs_;
     StartJobRequest told = request;
     told.uid = request.uid.value_or(session.peer.uid);
     told.is_granted = is_administrator(session.peer);
     const auto user = static_cast<uid_t>(*told.uid);
+    const auto known = jobs_.find(user, told.job);
+    const auto before = known ? jobs_.at(*known).started : std::nullopt;
     const auto id = jobs_.start(user, told);
     if (!id) return tl::unexpected(id.error());
+    Job& job = jobs_.at(*id);
     if (auto begun = begin_job(*id); !begun) {
-        jobs_ = before;
+        if (known) job.started = before;
+        else (void)jobs_.end(*id);
         return tl::unexpected(begun.error());
     }
     ++job_changes_;  // the hosts that it was given
     keep_jobs();
-    answer.update(job_json(planner_.config().topology, planner_.layout(), jobs_.at(*id)));
-    const ActiveEnter& entered = job_enters_.at(*id);
-    answer["paced"] = entered.id.has_value();
-    answer["reason"] = entered.reason.empty() ? Json(nullptr) : Json(entered.reason);
+    answer.update(job_json(planner_.config().topology, planner_.layout(), job));
+    answer["paced"] = job.entered->id.has_value();
+    answer["reason"] = job.entered->reason.empty() ? Json(nullptr) : Json(job.entered->reason);
     return answer;
 }
 
@@ -343,8 +341,8 @@ Result<Json> ControlService::end_job(ControlSession& session, const EndJobReques
     if (!id || !jobs_.at(*id).started) {
         return failure("no job \"{}\" of user {} has been started", request.job, user);
     }
-    forget_job_enter(*id);
-    answer["ended"] = jobs_.end(*id);
+    leave_pattern(std::exchange(jobs_.at(*id).entered, std::nullopt));
+    answer["ended"] = jobs_.end(*id).has_value();
     share_or_retry();
     keep_jobs();
     return answer;
@@ -356,22 +354,21 @@ Result<void> ControlService::restore_jobs(std::string_view text) {
     if (auto restored = jobs_.restore(text); !restored) return restored;
     kept_ = text;
     Result<void> first;
-    for (const auto& [id, job] : std::map(jobs_.jobs())) {
+    for (const JobId id : jobs_.ids()) {
         const auto begun = begin_job(id);
         if (begun) continue;
-        jobs_.end(id);
-        if (first) first = tl::unexpected(begun.error().within("job " + job.name));
+        const auto ended = jobs_.end(id);
+        if (first) first = tl::unexpected(begun.error().within("job " + ended->name));
     }
     return first;
 }
 
-bool ControlService::has_deserted_jobs() const { return JobTable(jobs_).end_deserted(); }
+bool ControlService::has_deserted_jobs() const { return !jobs_.deserted().empty(); }
 
 void ControlService::end_deserted_jobs() {
-    if (!jobs_.end_deserted()) return;
-    for (const auto& [id, entered] : std::map(job_enters_)) {
-        if (!jobs_.jobs().contains(id)) forget_job_enter(id);
-    }
+    const auto deserted = jobs_.deserted();
+    if (deserted.empty()) return;
+    for (const JobId id : deserted) leave_pattern(jobs_.end(id)->entered);
     share_or_retry();
     keep_jobs();
 }
@@ -405,15 +402,15 @@ void ControlService::renumber_hosts(const HostNames& names) {
             if (!hosts) hosts.emplace(topology.host_count());
             hosts->add(*number);
         }
-        jobs_.set_hosts(id, std::move(hosts));
+        jobs_.at(id).hosts = std::move(hosts);
     }
 }
 
 void ControlService::replan_jobs() {
-    for (const auto& [id, job] : std::map(jobs_.jobs())) {
-        if (!job.started) continue;
+    for (const JobId id : jobs_.ids()) {
+        if (!jobs_.at(id).started) continue;
         const auto begun = begin_job(id);
-        if (!begun) share_error_ = begun.error().within("job " + job.name);
+        if (!begun) share_error_ = begun.error().within("job " + jobs_.at(id).name);
     }
     share_or_retry();
 }
@@ -443,9 +440,8 @@ Json ControlService::jobs_json(std::size_t most, bool with_phases) const {
     for (const auto& [id, job] : jobs_.jobs()) {
         if (list.size() == most) break;
         Json entry = job_json(planner_.config().topology, planner_.layout(), job);
-        const auto entered = job_enters_.find(id);
-        if (job.started) entry["paced"] = !off_ && entered != job_enters_.end() && entered->second.id;
-        if (with_phases && phases_) phases_->add_phases_json(job, entry);
+        if (job.started) entry["paced"] = !off_ && job.entered && job.entered->id;
+        if (with_phases && job.phases) phases_->add_phases_json(*job.phases, entry);
         list.push_back(std::move(entry));
     }
     return list;

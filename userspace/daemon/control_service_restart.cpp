@@ -44,11 +44,10 @@ HandedState ControlService::handed_jobs() const {
     if (!phases_) return state;
     state.set_up = set_up_text();
     state.is_incomplete = earlier_program_.has_value();
-    state.jobs = phases_->jobs().jobs();
-    for (const auto& [number, job] : state.jobs) {
-        const auto id = jobs_.find(job.user, job.name);
-        if (!id || !jobs_.at(*id).hosts) continue;
-        state.hosts.emplace(number, format_hostlist(planner_.config().topology.names_of(*jobs_.at(*id).hosts)));
+    state.jobs = phases_->jobs().kept();
+    for (const auto& [number, id] : phases_->jobs().numbers()) {
+        const auto& hosts = jobs_.at(id).hosts;
+        if (hosts) state.hosts.emplace(number, format_hostlist(planner_.config().topology.names_of(*hosts)));
     }
     return state;
 }
@@ -62,7 +61,7 @@ void ControlService::for_each_joined(
 
 std::string ControlService::handed_text_of(SessionId joined) const {
     const ControlSession& session = sessions_.at(joined);
-    const auto& cgroups = phases_->jobs().jobs().at(session.seat->job).cgroups;
+    const auto& cgroups = phases_->jobs().of(session.seat->job).cgroups;
     const auto cgroup = cgroups.find(session.seat->slot);
     return handed_client_text(session,
                               cgroup == cgroups.end() ? std::nullopt : std::optional(cgroup->second));
@@ -95,7 +94,7 @@ Result<std::map<PhaseSeat, ControlService::SessionId>> ControlService::restore_c
     }
     for (const std::uint32_t number : *restored) {
         const auto hosts = state.hosts.find(number);
-        if (hosts != state.hosts.end()) take_up_hosts(state.jobs.at(number), hosts->second);
+        if (hosts != state.hosts.end()) take_up_hosts(number, hosts->second);
     }
     share_or_retry();
     return sessions;
@@ -111,22 +110,19 @@ void ControlService::take_up(ControlSession& session, const PhaseSeat& seat, Han
         if (!entered.rates.empty()) entered.rates.resize(classes);
     }
     session.seat = seat;
-    const PhaseJobs::Job& job = phases_->jobs().jobs().at(seat.job);
-    if (!job.cgroups.contains(seat.slot)) learn_cgroup(session);  // an older run did not tell
+    const Job& job = phases_->jobs().job(seat.job);
+    if (!job.phases->cgroups.contains(seat.slot)) learn_cgroup(session);  // an older run did not tell
     attach_job(session, job.name);
     if (session.hello) jobs_.tell_start(*session.job, session.hello->start);
 }
 
 /// Hosts that are not in the topology any more are not known: its processes will
 /// name others.
-void ControlService::take_up_hosts(const PhaseJobs::Job& job, const std::string& hosts) {
-    const Topology& topology = planner_.config().topology;
-    const auto id = jobs_.find(job.user, job.name);
+void ControlService::take_up_hosts(std::uint32_t number, const std::string& hosts) {
     const auto names = parse_hostlist(hosts);
-    if (!id || !names) return;
-    if (const auto known = topology.resolve(*names)) {
-        (void)jobs_.learn(*id, *known);
-    }
+    if (!names) return;
+    const auto known = planner_.config().topology.resolve(*names);
+    if (known) (void)jobs_.learn(phases_->jobs().numbers().at(number), *known);
 }
 
 }  // namespace headway

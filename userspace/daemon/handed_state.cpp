@@ -45,15 +45,15 @@ std::vector<ClassRate> rates_of(const Json& list) {
 std::size_t count_rates(const HandedState& state) {
     std::size_t count = 0;
     for (const auto& [number, job] : state.jobs) {
-        for (const auto& rates : job.phases) count += rates.size();
+        for (const auto& rates : job.rates) count += rates.size();
     }
     return count;
 }
 
-Json job_json(std::uint32_t number, const PhaseJobs::Job& job, const HandedState& state) {
+Json job_json(std::uint32_t number, const KeptJob& job, const HandedState& state) {
     Json phases = Json::array(), parts = Json::array(), classes = Json::array();
     for (const TcHandle classid : job.classes) classes.push_back(classid.value);
-    for (std::size_t i = 1; i < job.phases.size(); ++i) phases.push_back(rates_json(job.phases[i]));
+    for (std::size_t i = 1; i < job.rates.size(); ++i) phases.push_back(rates_json(job.rates[i]));
     for (const LinkPart part : job.parts) {
         parts.push_back(part.most ? Json{part.value, part.most->value} : Json(part.value));
     }
@@ -75,12 +75,12 @@ LinkPart part_of_json(const Json& json) {
 }
 
 void add_job(HandedState& state, const Json& json) {
-    PhaseJobs::Job job;
+    KeptJob job;
     job.user = json.at("uid").get<uid_t>();
     job.name = json.at("name").get<std::string>();
     job.generation = json.at("generation").get<std::uint32_t>();
-    job.phases.emplace_back();
-    for (const Json& phase : json.at("phases")) job.phases.push_back(rates_of(phase));
+    job.rates.emplace_back();
+    for (const Json& phase : json.at("phases")) job.rates.push_back(rates_of(phase));
     for (const Json& part : json.at("parts")) job.parts.push_back(part_of_json(part));
     for (const Json& classid : json.value("classes", Json::array())) {
         job.classes.push_back(TcHandle{classid.get<std::uint32_t>()});

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "jobs/control_session.hpp"
-#include "phase/phase_jobs.hpp"
+#include "jobs/phase_jobs.hpp"
 
 namespace headway {
 
@@ -27,7 +27,7 @@ struct HandedClient {
 struct HandedState {
     std::string set_up;  ///< what slots and phases hang on: must be the same in both runs
     /// By number; the slots that are taken, and their cgroups, are those of `clients`.
-    std::map<std::uint32_t, PhaseJobs::Job> jobs;
+    std::map<std::uint32_t, KeptJob> jobs;
     std::map<std::uint32_t, std::string> hosts;  ///< of jobs whose hosts are known: a host list
     std::map<PhaseSeat, HandedClient> clients;
     /// Processes of a run before still have the time to join again, and until then the

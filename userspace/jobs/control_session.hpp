@@ -11,7 +11,6 @@
 #include "control/protocol.hpp"
 #include "jobs/job_table.hpp"
 #include "jobs/node_planner.hpp"
-#include "kernel/pacer.hpp"
 #include "phase/phase_maps.hpp"
 
 namespace headway {
@@ -33,16 +32,6 @@ struct PreparedPattern {
     /// so that the counts in `pattern` mean nothing any more.
     std::optional<NodePlan> plan;
     std::uint64_t used = 0;  ///< the session's count of uses, at the last of this
-};
-
-/// A collective that a client is in.
-struct ActiveEnter {
-    std::optional<Pacer::EnterId> id;  ///< none: entered, but not paced
-    std::string reason;                ///< why so, as the plan says
-    std::vector<ClassRate> rates{};    ///< of a job that is alone; empty: never paced
-    std::vector<ClassRate> in_force{};  ///< as they were asked of the kernel; empty: none
-    bool is_uncontended = false;       ///< `rates` count only if the job is not alone
-    std::uint64_t number = 0;          ///< by which the client leaves it; ascending
 };
 
 /// What one connection has asked for.

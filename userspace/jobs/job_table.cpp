@@ -9,7 +9,7 @@
 namespace headway {
 namespace {
 
-Json job_json(const KnownJob& job) {
+Json job_json(const Job& job) {
     const StartJobRequest& told = *job.started;
     Json json{{"v", protocol_version}, {"id", 0},           {"op", "job_start"},
               {"job", job.name},       {"uid", job.user},   {"weight", told.weight},
@@ -44,7 +44,7 @@ Result<std::pair<StartJobRequest, bool>> read_job(Json& entry) {
     return std::pair(std::move(*start), had_processes);
 }
 
-bool has_something_to_send(const KnownJob& job) {
+bool has_something_to_send(const Job& job) {
     return job.processes > 0 ||
            (job.started && (job.started->is_alltoall || !job.started->flows.empty()));
 }
@@ -62,7 +62,7 @@ std::string_view allocation_of(std::string_view name) {
 }
 
 JobHere JobTable::cluster_job(JobId id) const {
-    const KnownJob& job = at(id);
+    const Job& job = at(id);
     const std::string name(allocation_of(job.name));
     return {name, job.weight(), job.started && job.started->is_granted, job.user,
             is_number(name) ? start_of(job.user, name) : job.start()};
@@ -106,37 +106,54 @@ std::vector<CountingJob> JobTable::counting() const {
     return counting;
 }
 
-// ------------------------------------------------------------------ processes
-
-JobId JobTable::attach(uid_t user, const std::string& name) {
-    auto id = find(user, name);
-    if (!id) {
-        id = next_++;
-        KnownJob job;
-        job.user = user;
-        job.name = name;
-        jobs_.emplace(*id, std::move(job));
-    }
-    KnownJob& job = jobs_.at(*id);
-    ++job.processes;
-    job.had_processes = true;
-    return *id;
+JobTable::Parts JobTable::parts() const {
+    Parts parts;
+    for (const auto& [id, job] : jobs_) parts.emplace(id, job.parts);
+    return parts;
 }
 
-bool JobTable::detach(JobId id) {
-    KnownJob& job = jobs_.at(id);
-    if (--job.processes > 0 || (job.started && job.started->is_lasting)) return false;
-    jobs_.erase(id);
-    return true;
+void JobTable::set_parts(const Parts& parts) {
+    for (auto& [id, job] : jobs_) {
+        if (!job.phases) job.parts = parts.at(id);
+    }
+}
+
+// ------------------------------------------------------------------ processes
+
+JobId JobTable::find_or_begin(uid_t user, const std::string& name) {
+    if (const auto known = find(user, name)) return *known;
+    Job job;
+    job.user = user;
+    job.name = name;
+    jobs_.emplace(next_, std::move(job));
+    return next_++;
+}
+
+std::optional<Job> JobTable::take(JobId id) {
+    auto taken = jobs_.extract(id);
+    return std::move(taken.mapped());
+}
+
+JobId JobTable::attach(uid_t user, const std::string& name) {
+    const JobId id = find_or_begin(user, name);
+    ++jobs_.at(id).processes;
+    jobs_.at(id).had_processes = true;
+    return id;
+}
+
+std::optional<Job> JobTable::detach(JobId id) {
+    Job& job = jobs_.at(id);
+    if (--job.processes > 0 || (job.started && job.started->is_lasting)) return std::nullopt;
+    return take(id);
 }
 
 void JobTable::tell_start(JobId id, std::uint64_t start) {
-    KnownJob& job = jobs_.at(id);
+    Job& job = jobs_.at(id);
     if (job.told_start == 0) job.told_start = start;
 }
 
 bool JobTable::learn(JobId id, const HostSet& hosts) {
-    KnownJob& job = jobs_.at(id);
+    Job& job = jobs_.at(id);
     if (job.hosts) return job.hosts->add_all(hosts);
     job.hosts = hosts;
     return true;
@@ -157,30 +174,23 @@ std::size_t JobTable::started_by(uid_t user) const {
 }
 
 Result<JobId> JobTable::start(uid_t user, const StartJobRequest& request) {
-    auto id = find(user, request.job);
-    if (!id || !jobs_.at(*id).started) {
+    const auto known = find(user, request.job);
+    if (!known || !jobs_.at(*known).started) {
         if (started() >= started_jobs_max) return failure("{} jobs are started already", started());
         if (user != 0 && started_by(user) >= started_jobs_per_user_max) {
             return failure("user {} has started {} jobs already", user, started_by(user));
         }
     }
-    if (!id) {
-        id = next_++;
-        KnownJob job;
-        job.user = user;
-        job.name = request.job;
-        jobs_.emplace(*id, std::move(job));
-    }
-    jobs_.at(*id).started = request;
-    return *id;
+    const JobId id = find_or_begin(user, request.job);
+    jobs_.at(id).started = request;
+    return id;
 }
 
-bool JobTable::end(JobId id) {
-    KnownJob& job = jobs_.at(id);
+std::optional<Job> JobTable::end(JobId id) {
+    Job& job = jobs_.at(id);
     job.started.reset();
-    if (job.processes > 0) return false;
-    jobs_.erase(id);
-    return true;
+    if (job.processes > 0) return std::nullopt;
+    return take(id);
 }
 
 std::optional<JobId> JobTable::find(uid_t user, const std::string& name) const {
@@ -188,6 +198,12 @@ std::optional<JobId> JobTable::find(uid_t user, const std::string& name) const {
         if (job.user == user && job.name == name) return id;
     }
     return std::nullopt;
+}
+
+std::vector<JobId> JobTable::ids() const {
+    std::vector<JobId> ids;
+    for (const auto& [id, job] : jobs_) ids.push_back(id);
+    return ids;
 }
 
 // -------------------------------------------------------------------- restart
@@ -220,12 +236,13 @@ Result<void> JobTable::restore(std::string_view text) {
     return {};
 }
 
-bool JobTable::end_deserted() {
-    return std::erase_if(jobs_, [](const auto& one) {
-               const KnownJob& job = one.second;
-               return job.started && !job.started->is_lasting && job.had_processes &&
-                      job.processes == 0;
-           }) > 0;
+std::vector<JobId> JobTable::deserted() const {
+    std::vector<JobId> deserted;
+    for (const auto& [id, job] : jobs_) {
+        const bool waits = job.started && !job.started->is_lasting && job.had_processes;
+        if (waits && job.processes == 0) deserted.push_back(id);
+    }
+    return deserted;
 }
 
 }  // namespace headway

@@ -13,6 +13,9 @@
 // A batch system's allocation has several names: its number, by which its prolog
 // starts it, and NUMBER.STEP for whatever runs in it.  All that are the same user's
 // count once, with one weight, which those share that have something to send.
+//
+// This is the one table of jobs: PhaseJobs, the Pacer's collectives and the sharing of links
+// find there what they know of a job, and keep it there.
 #pragma once
 
 #include <sys/types.h>
@@ -20,19 +23,44 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "control/protocol.hpp"
 #include "jobs/job_shares.hpp"
+#include "kernel/pacer.hpp"
 #include "trunk/shared_trunk.hpp"
 
 namespace headway {
 
 using JobId = std::uint64_t;
 
-struct KnownJob {
+/// A collective that a client is in, or the pattern that a job started by command is in
+/// all the time.
+struct ActiveEnter {
+    std::optional<Pacer::EnterId> id;  ///< none: entered, but not paced
+    std::string reason;                ///< why so, as the plan says
+    std::vector<ClassRate> rates{};    ///< of a job that is alone; empty: never paced
+    std::vector<ClassRate> in_force{};  ///< as they were asked of the kernel; empty: none
+    bool is_uncontended = false;       ///< `rates` count only if the job is not alone
+    std::uint64_t number = 0;          ///< by which the client leaves it; ascending
+};
+
+/// What a job has in the classifier's memory, from its first process with a slot to its last.
+struct JobPhases {
+    std::uint32_t number = 0;  ///< of its array: PhaseSeat::job
+    std::uint32_t generation = 1;
+    std::set<std::uint32_t> slots{};              ///< taken
+    std::vector<std::vector<ClassRate>> rates{};  ///< by phase, as of a job alone; rates[0] is rest
+    std::vector<std::uint32_t> named{};  ///< of each phase: the last generation that did
+    std::map<std::uint32_t, std::uint32_t> joined{};  ///< the generation of each slot's process
+    std::map<std::uint32_t, std::uint64_t> cgroups{};  ///< of slots' processes, as far as known
+    std::vector<TcHandle> classes{};  ///< its packets take, by trunk; empty: those of all jobs
+};
+
+struct Job {
     uid_t user = 0;
     std::string name;
     std::optional<StartJobRequest> started;  ///< what the command said
@@ -40,7 +68,9 @@ struct KnownJob {
     std::size_t processes = 0;               ///< connections that named it
     bool had_processes = false;
     std::uint64_t told_start = 0;            ///< as the first process told that told any; 0: none did
-    std::vector<LinkPart> parts;             ///< by class of the layout; empty: all of it
+    std::vector<LinkPart> parts;             ///< in force, by class of the layout; empty: all of it
+    std::optional<JobPhases> phases;         ///< none: none of its processes has a slot
+    std::optional<ActiveEnter> entered;      ///< of a started job: its pattern
 
     [[nodiscard]] std::uint32_t weight() const { return started ? started->weight : 1; }
     /// Of a started job what the command says, which is also said on nodes without processes.
@@ -62,28 +92,35 @@ class JobTable {
 public:
     /// The job of that name, which begins if there is none; one more process.
     JobId attach(uid_t user, const std::string& name);
-    /// One process less.  True if the job has ended with it.
-    bool detach(JobId id);
+    /// One process less.  The job, if it has ended with it.
+    std::optional<Job> detach(JobId id);
 
     /// By command; one that is known already is what the request says from now on.
     /// Fails if there are too many.
     [[nodiscard]] Result<JobId> start(uid_t user, const StartJobRequest& request);
     /// By command: one that has processes goes on as if it had not been started.
-    /// True if it has ended.
-    bool end(JobId id);
+    /// The job, if it has ended.
+    std::optional<Job> end(JobId id);
 
     /// Hosts that are known to be the job's, besides those known before.  True if
     /// there are any new.
     bool learn(JobId id, const HostSet& hosts);
-    /// Back to what was known before.
-    void set_hosts(JobId id, std::optional<HostSet> hosts) { jobs_.at(id).hosts = std::move(hosts); }
     /// A process says it; the first that says any is believed.
     void tell_start(JobId id, std::uint64_t start);
-    void set_parts(JobId id, std::vector<LinkPart> parts) { jobs_.at(id).parts = std::move(parts); }
 
+    /// By job and class of the layout; of each job, all of it if empty.
+    using Parts = std::map<JobId, std::vector<LinkPart>>;
+    [[nodiscard]] Parts parts() const;
+    /// Of jobs without phases; PhaseJobs::share() does it for the others.
+    void set_parts(const Parts& parts);
+
+    /// One that is not known yet has no processes.
+    [[nodiscard]] JobId find_or_begin(uid_t user, const std::string& name);
     [[nodiscard]] std::optional<JobId> find(uid_t user, const std::string& name) const;
-    [[nodiscard]] const KnownJob& at(JobId id) const { return jobs_.at(id); }
-    [[nodiscard]] const std::map<JobId, KnownJob>& jobs() const { return jobs_; }
+    [[nodiscard]] Job& at(JobId id) { return jobs_.at(id); }
+    [[nodiscard]] const Job& at(JobId id) const { return jobs_.at(id); }
+    [[nodiscard]] const std::map<JobId, Job>& jobs() const { return jobs_; }
+    [[nodiscard]] std::vector<JobId> ids() const;
 
     /// The job as the whole cluster knows it: all that is of one allocation is one job.
     [[nodiscard]] JobHere cluster_job(JobId id) const;
@@ -97,16 +134,17 @@ public:
     /// Takes up jobs of such a text; those that had processes wait for them to come
     /// back.  Fails, taking none, if it is not such a text.
     [[nodiscard]] Result<void> restore(std::string_view text);
-    /// Ends the jobs whose processes have not come back.  True if there were any.
-    bool end_deserted();
+    /// Started jobs whose processes have not come back.
+    [[nodiscard]] std::vector<JobId> deserted() const;
 
 private:
+    std::optional<Job> take(JobId id);
     [[nodiscard]] std::uint32_t weight_of(uid_t user, std::string_view allocation) const;
     [[nodiscard]] std::uint64_t start_of(uid_t user, const std::string& allocation) const;
     [[nodiscard]] std::size_t started_by(uid_t user) const;
     [[nodiscard]] std::size_t started() const;
 
-    std::map<JobId, KnownJob> jobs_;
+    std::map<JobId, Job> jobs_;
     JobId next_ = 1;
 };
 

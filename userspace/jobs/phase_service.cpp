@@ -38,9 +38,9 @@ ClassRate strictest(const std::vector<ClassRate>& rates) {
 
 }  // namespace
 
-PhaseService::PhaseService(PhaseMaps& maps, TrafficControl& kernel, const KernelLayout& layout,
-                           BytesPerSecond link_rate)
-    : jobs_(maps, kernel, trunk_classes(layout), link_rate),
+PhaseService::PhaseService(JobTable& table, PhaseMaps& maps, TrafficControl& kernel,
+                           const KernelLayout& layout, BytesPerSecond link_rate)
+    : jobs_(table, maps, kernel, trunk_classes(layout), link_rate),
       trunks_(layout.classes.size()),
       link_rate_(link_rate) {
     jobs_.bound_users({phase_jobs_per_user_max, slots_per_user_max, phases_per_user_max});
@@ -54,11 +54,11 @@ Result<Json> PhaseService::join(ControlSession& session, const JoinRequest& requ
                        "than headwayd?), so its phase might outlive it");
     }
     if (session.seat) {
-        if (jobs_.jobs().at(session.seat->job).name != request.job) {
+        if (jobs_.job(session.seat->job).name != request.job) {
             return failure("this connection has joined another job already");
         }
     } else {
-        const auto seat = jobs_.join(session.peer.uid, request.job);
+        const auto seat = jobs_.join(*session.job);
         if (!seat) return tl::unexpected(seat.error());
         session.seat = *seat;
     }
@@ -67,7 +67,7 @@ Result<Json> PhaseService::join(ControlSession& session, const JoinRequest& requ
         offsetof(headway_phase_slots, phase) + session.seat->slot * sizeof(std::uint32_t);
     answer["generation_offset"] = offsetof(headway_phase_slots, generation);
     answer["slot"] = session.seat->slot;
-    answer["generation"] = generation(*session.seat);
+    answer["generation"] = jobs_.of(session.seat->job).generation;
     return answer;
 }
 
@@ -81,7 +81,7 @@ void PhaseService::leave(ControlSession& session) {
 }
 
 Result<std::set<std::uint32_t>> PhaseService::restore(
-    std::map<std::uint32_t, PhaseJobs::Job> kept, std::vector<KeptArray> arrays) {
+    std::map<std::uint32_t, KeptJob> kept, std::vector<KeptArray> arrays) {
     std::erase_if(arrays, [&](const KeptArray& one) {
         return one.job >= HEADWAY_PHASE_JOBS || !kept.contains(one.job);
     });
@@ -89,10 +89,6 @@ Result<std::set<std::uint32_t>> PhaseService::restore(
     if (!adopted) return adopted;
     std::erase_if(kept, [&](const auto& one) { return !adopted->contains(one.first); });
     return jobs_.restore(kept);
-}
-
-std::uint32_t PhaseService::generation(const PhaseSeat& seat) const {
-    return jobs_.jobs().at(seat.job).generation;
 }
 
 // ---------------------------------------------------------------------- phases
@@ -168,13 +164,12 @@ Result<std::uint32_t> PhaseService::number_of(const PhaseSeat& seat, const NodeP
 }
 
 bool PhaseService::has_part(std::uint32_t job) const {
-    const std::vector<LinkPart>& parts = jobs_.jobs().at(job).parts;
-    return std::any_of(parts.begin(), parts.end(), [](LinkPart part) { return part != LinkPart{}; });
+    return std::ranges::any_of(jobs_.job(job).parts, [](LinkPart part) { return part != LinkPart{}; });
 }
 
 /// As it is now.
 ClassRate PhaseService::least_of(std::uint32_t job, std::uint32_t number) const {
-    return strictest(jobs_.shared(job, jobs_.jobs().at(job).phases[number]));
+    return strictest(jobs_.shared(job, jobs_.of(job).rates[number]));
 }
 
 /// A phase holds for the whole node.
@@ -193,7 +188,7 @@ Result<Json> PhaseService::rate(const ControlSession& session, const RateRequest
     if (!session.seat) return not_joined();
     std::uint32_t number = 0;
     if (request.bytes_per_s && *request.bytes_per_s < link_rate_.value) {
-        const std::uint64_t processes = jobs_.jobs().at(session.seat->job).slots.size();
+        const std::uint64_t processes = jobs_.of(session.seat->job).slots.size();
         const BytesPerSecond rate{*request.bytes_per_s * processes};
         if (is_too_slow(rate)) return too_slow(rate);
         std::vector<ClassRate> rates(trunks_, rate);
@@ -207,10 +202,9 @@ Result<Json> PhaseService::rate(const ControlSession& session, const RateRequest
 }
 
 Json PhaseService::number_json(const PhaseSeat& seat, std::uint32_t number) const {
-    const PhaseJobs::Job& job = jobs_.jobs().at(seat.job);
     return {{"phase", number},
             {"bytes_per_s", rate_json(number == 0 ? ClassRate() : least_of(seat.job, number))},
-            {"generation", job.generation}};
+            {"generation", jobs_.of(seat.job).generation}};
 }
 
 /// What the link does not carry anyway is no limit.
@@ -226,38 +220,30 @@ void PhaseService::plans_changed() {
     jobs_.new_generation_of_all();
 }
 
-Result<void> PhaseService::share(const JobTable& table) {
-    PhaseJobs::Parts parts;
-    for (const auto& [number, job] : jobs_.jobs()) {
-        const auto id = table.find(job.user, job.name);
-        if (id) parts.emplace(number, table.at(*id).parts);
-    }
-    return jobs_.share(parts);
-}
-
 // --------------------------------------------------------------------- cgroups
 
 /// Of root's jobs none, unless the parts of all that have phases are known: the strictest
 /// of them counts then.  A job without a phase is in nobody's way.
-std::set<std::uint32_t> PhaseService::jobs_to_tell_apart(const JobTable& table,
-                                                         bool parts_hold) const {
-    std::set<std::uint32_t> jobs;
-    bool are_roots_told = parts_hold && jobs_.jobs().size() > 1 && !jobs_.cgroups().is_empty();
-    for (const auto& [number, job] : jobs_.jobs()) {
-        const auto id = table.find(job.user, job.name);
-        const bool has_part = id && table.at(*id).hosts.has_value();
-        const bool has_phases = job.phases.size() > 1;
-        if (job.user == 0 && has_phases && !has_part) are_roots_told = false;
-        if (job.user == 0 || has_phases) jobs.insert(number);
+std::set<std::uint32_t> PhaseService::jobs_to_tell_apart(bool parts_hold) const {
+    std::set<std::uint32_t> roots, users;
+    bool are_roots_told = parts_hold && jobs_.numbers().size() > 1 && !jobs_.cgroups().is_empty();
+    for (const auto& [number, id] : jobs_.numbers()) {
+        const Job& job = jobs_.job(number);
+        const bool has_phases = job.phases->rates.size() > 1;
+        if (job.user != 0) {
+            if (has_phases) users.insert(number);
+            continue;
+        }
+        roots.insert(number);
+        if (has_phases && !job.hosts) are_roots_told = false;
     }
-    if (are_roots_told) return jobs;
-    std::erase_if(jobs, [this](std::uint32_t number) { return jobs_.jobs().at(number).user == 0; });
-    return jobs;
+    if (are_roots_told) users.merge(roots);
+    return users;
 }
 
 /// What was refused is asked for again when the jobs are others.
-Result<void> PhaseService::settle_apart(const JobTable& table, bool parts_hold) {
-    const auto jobs = jobs_to_tell_apart(table, parts_hold);
+Result<void> PhaseService::settle_apart(bool parts_hold) {
+    const auto jobs = jobs_to_tell_apart(parts_hold);
     if (jobs == asked_apart_ && jobs_.seat_changes() == asked_for_seats_) return {};
     asked_apart_ = jobs;
     asked_for_seats_ = jobs_.seat_changes();
@@ -266,19 +252,15 @@ Result<void> PhaseService::settle_apart(const JobTable& table, bool parts_hold) 
 
 // ---------------------------------------------------------------------- status
 
-void PhaseService::add_phases_json(const KnownJob& known, Json& entry) const {
-    for (const auto& [number, job] : jobs_.jobs()) {
-        if (job.user != known.user || job.name != known.name) continue;
-        entry["generation"] = job.generation;
-        entry["phase_count"] = job.phases.size() - 1;
-        entry["cgroups"] = jobs_.cgroups().of_job(number);
-        entry["told_apart"] = jobs_.are_apart() && jobs_.cgroups().of_job(number) > 0;
-        Json list = Json::array();
-        for (std::uint32_t i = 1; i < job.phases.size() && i <= phases_in_status_max; ++i) {
-            list.push_back({{"phase", i}, {"bytes_per_s", rate_json(least_of(number, i))}});
-        }
-        entry["phases"] = std::move(list);
-        return;
+void PhaseService::add_phases_json(const JobPhases& phases, Json& entry) const {
+    const std::uint32_t number = phases.number;
+    entry["generation"] = phases.generation;
+    entry["phase_count"] = phases.rates.size() - 1;
+    entry["cgroups"] = jobs_.cgroups().of_job(number);
+    entry["told_apart"] = jobs_.are_apart() && jobs_.cgroups().of_job(number) > 0;
+    Json& list = entry["phases"] = Json::array();
+    for (std::uint32_t i = 1; i < phases.rates.size() && i <= phases_in_status_max; ++i) {
+        list.push_back({{"phase", i}, {"bytes_per_s", rate_json(least_of(number, i))}});
     }
 }
 

@@ -9,7 +9,7 @@
 #include "jobs/control_session.hpp"
 #include "jobs/job_table.hpp"
 #include "jobs/node_planner.hpp"
-#include "phase/phase_jobs.hpp"
+#include "jobs/phase_jobs.hpp"
 
 namespace headway {
 
@@ -17,10 +17,10 @@ class PhaseService {
 public:
     /// The kernel must hold `layout` with phases, on a link of `link_rate`.  The
     /// references must outlive the service.
-    PhaseService(PhaseMaps& maps, TrafficControl& kernel, const KernelLayout& layout,
-                 BytesPerSecond link_rate);
+    PhaseService(JobTable& table, PhaseMaps& maps, TrafficControl& kernel,
+                 const KernelLayout& layout, BytesPerSecond link_rate);
 
-    /// A descriptor goes with the answer: slots_fd() of the session.
+    /// Of the session's job, which has this name.  A descriptor goes with the answer: slots_fd() of the session.
     [[nodiscard]] Result<Json> join(ControlSession& session, const JoinRequest& request,
                                     Json answer);
     [[nodiscard]] Result<Json> phase(const ControlSession& session, const PhaseRequest& request,
@@ -31,10 +31,6 @@ public:
                                     Json answer);
 
     [[nodiscard]] int slots_fd(const ControlSession& session);
-    /// Of the job that the session has joined.
-    [[nodiscard]] std::uint32_t generation_of(const ControlSession& session) const {
-        return generation(*session.seat);
-    }
 
     /// The session ends, or its process has.
     void leave(ControlSession& session);
@@ -42,7 +38,7 @@ public:
     /// Jobs of an earlier run, in the arrays that they had; see PhaseJobs::restore().
     /// Their numbers mean what they meant, but are to be asked for again.
     [[nodiscard]] Result<std::set<std::uint32_t>> restore(
-        std::map<std::uint32_t, PhaseJobs::Job> kept, std::vector<KeptArray> arrays);
+        std::map<std::uint32_t, KeptJob> kept, std::vector<KeptArray> arrays);
     [[nodiscard]] const PhaseJobs& jobs() const { return jobs_; }
 
     /// Another topology or policy: what was answered does not hold any more.
@@ -72,13 +68,13 @@ public:
     /// root's jobs are if there are several jobs, those have their parts of the links
     /// (`parts_hold`, and the job's hosts are known), and some cgroups are known.  After any
     /// change of that, and before a client hears of it.  Why the kernel refused, once.
-    [[nodiscard]] Result<void> settle_apart(const JobTable& table, bool parts_hold);
+    [[nodiscard]] Result<void> settle_apart(bool parts_hold);
 
-    /// Every job that is in the table has its parts of the links, as the table says.
-    [[nodiscard]] Result<void> share(const JobTable& table);
+    /// See PhaseJobs::share().
+    [[nodiscard]] Result<void> share(const JobTable::Parts& parts) { return jobs_.share(parts); }
 
     /// Of the job's phases, into its entry of the status.
-    void add_phases_json(const KnownJob& job, Json& entry) const;
+    void add_phases_json(const JobPhases& phases, Json& entry) const;
     [[nodiscard]] std::uint32_t phase_in(const PhaseSeat& seat) { return jobs_.phase_in(seat); }
     [[nodiscard]] const PhaseTables& tables() const { return jobs_.tables(); }
 
@@ -93,9 +89,7 @@ private:
     [[nodiscard]] ClassRate least_of(std::uint32_t job, std::uint32_t number) const;
     [[nodiscard]] bool has_part(std::uint32_t job) const;
     [[nodiscard]] Result<std::uint32_t> number_of(const PhaseSeat& seat, const NodePlan& plan);
-    [[nodiscard]] std::uint32_t generation(const PhaseSeat& seat) const;
-    [[nodiscard]] std::set<std::uint32_t> jobs_to_tell_apart(const JobTable& table,
-                                                             bool parts_hold) const;
+    [[nodiscard]] std::set<std::uint32_t> jobs_to_tell_apart(bool parts_hold) const;
 
     PhaseJobs jobs_;
     std::size_t trunks_;

@@ -6,8 +6,8 @@
 // what they mean in the kernel is the job's part of those (share()).
 //
 // A job is a name and a user: processes of one user can choose each other's
-// phases (they can kill each other as well), and nobody else's.  A job begins
-// with its first process and ends with its last.
+// phases (they can kill each other as well), and nobody else's.  It has phases
+// (Job::phases) from its first process here to its last.
 #pragma once
 
 #include <sys/types.h>
@@ -18,20 +18,27 @@
 #include <string>
 #include <vector>
 
+#include "jobs/job_table.hpp"
 #include "kernel/traffic_control.hpp"
 #include "phase/phase_cgroups.hpp"
 #include "phase/phase_maps.hpp"
 #include "phase/phase_tables.hpp"
-#include "plan/link_part.hpp"
 
 namespace headway {
+
+/// What one run of the daemon tells the next of a job with phases.
+struct KeptJob : JobPhases {
+    uid_t user = 0;
+    std::string name;
+    std::vector<LinkPart> parts;
+};
 
 class PhaseJobs {
 public:
     /// The kernel must hold the trunks' classes.  The references must outlive
-    /// this object; no process may be in the maps.
-    PhaseJobs(PhaseMaps& maps, TrafficControl& kernel, std::vector<TrunkClasses> trunks,
-              BytesPerSecond link_rate);
+    /// this object; no process may be in the maps, and no job of the table have phases.
+    PhaseJobs(JobTable& table, PhaseMaps& maps, TrafficControl& kernel,
+              std::vector<TrunkClasses> trunks, BytesPerSecond link_rate);
 
     /// What one user may have on this node; root has no bounds but the node's.
     struct Bounds {
@@ -41,14 +48,13 @@ public:
     };
     void bound_users(const Bounds& most) { most_of_user_ = most; }
 
-    /// A slot for one more process.  Fails if all are taken.
-    [[nodiscard]] Result<PhaseSeat> join(uid_t user, const std::string& name);
-    struct Job;
+    /// A slot for one more process of the job.  Fails if all are taken.
+    [[nodiscard]] Result<PhaseSeat> join(JobId id);
     /// Jobs of an earlier run go on as they were, with their processes in the
     /// phases that their slots hold, in the arrays that `maps` has adopted for them.
     /// Those that did: not where the kernel refuses an entry, or what is said of
     /// the job cannot be.  Their generation is another one than before.
-    [[nodiscard]] std::set<std::uint32_t> restore(const std::map<std::uint32_t, Job>& kept);
+    [[nodiscard]] std::set<std::uint32_t> restore(const std::map<std::uint32_t, KeptJob>& kept);
     /// The process is gone: its slot does not count any more.
     void leave(const PhaseSeat& seat);
 
@@ -84,12 +90,10 @@ public:
                                               const std::vector<ClassRate>& rates,
                                               bool changes_generation = true);
 
-    /// Parts by job and trunk; jobs that are not named have all they had.
-    using Parts = std::map<std::uint32_t, std::vector<LinkPart>>;
-    /// Jobs get other parts of the links, in the phases that they have as well, in
+    /// Jobs with phases get these parts of the links, in the phases that they have as well, in
     /// which their processes may be at this moment.  All or nothing: if the kernel
-    /// refuses any, the rates are as before.
-    [[nodiscard]] Result<void> share(const Parts& parts);
+    /// refuses any, rates and parts are as before.
+    [[nodiscard]] Result<void> share(const JobTable::Parts& parts);
     /// What is left to the job of such rates now.
     [[nodiscard]] std::vector<ClassRate> shared(std::uint32_t job,
                                                 const std::vector<ClassRate>& rates) const;
@@ -104,20 +108,12 @@ public:
     void new_generation(std::uint32_t job);
     void new_generation_of_all();
 
-    struct Job {
-        uid_t user = 0;
-        std::string name;
-        std::uint32_t generation = 1;
-        std::set<std::uint32_t> slots;               ///< taken
-        std::vector<std::vector<ClassRate>> phases;  ///< as of a job alone; phases[0] is rest
-        std::vector<LinkPart> parts;                 ///< by trunk; empty: all of it
-        std::vector<std::uint32_t> named;  ///< of each phase: the last generation that did
-        std::map<std::uint32_t, std::uint32_t> joined;  ///< the generation of each slot's process
-        std::map<std::uint32_t, std::uint64_t> cgroups;  ///< of slots' processes, as far as known
-        std::vector<TcHandle> classes;  ///< its packets take, by trunk; empty: those of all jobs
-    };
-    /// By number.
-    [[nodiscard]] const std::map<std::uint32_t, Job>& jobs() const { return jobs_; }
+    /// The jobs with phases, by JobPhases::number.
+    [[nodiscard]] const std::map<std::uint32_t, JobId>& numbers() const { return numbers_; }
+    [[nodiscard]] const Job& job(std::uint32_t number) const { return table_.at(numbers_.at(number)); }
+    [[nodiscard]] const JobPhases& of(std::uint32_t number) const { return *job(number).phases; }
+    /// All that the next run is told.
+    [[nodiscard]] std::map<std::uint32_t, KeptJob> kept() const;
     [[nodiscard]] std::size_t processes() const;
     /// What the process has written into its slot.
     [[nodiscard]] std::uint32_t phase_in(const PhaseSeat& seat);
@@ -128,17 +124,18 @@ public:
     [[nodiscard]] std::uint64_t changes() const { return changes_; }
 
 private:
-    [[nodiscard]] bool is_possible(const Job& job) const;
-    void restore_cgroups(const std::map<std::uint32_t, Job>& kept,
+    [[nodiscard]] JobPhases& phases_of(std::uint32_t number) { return *table_.at(numbers_.at(number)).phases; }
+    [[nodiscard]] bool is_possible(const KeptJob& job) const;
+    void restore_cgroups(const std::map<std::uint32_t, KeptJob>& kept,
                          const std::vector<PhaseSeat>& seats);
-    Result<void> restore_phases(std::uint32_t number, const Job& kept);
+    Result<void> restore_phases(std::uint32_t number, const KeptJob& kept);
     void restore_classes(std::uint32_t number, const std::vector<TcHandle>& classes);
     void use_classes(std::uint32_t number, const std::vector<TcHandle>& classes);
     Result<void> tell_apart_now(const std::set<std::uint32_t>& jobs);
     Result<void> settle_users();
-    [[nodiscard]] bool is_untold(std::uint32_t number, const Job& job) const;
-    Result<std::uint32_t> job_of(uid_t user, const std::string& name);
-    Result<std::uint32_t> begin(uid_t user, const std::string& name);
+    [[nodiscard]] bool is_untold(std::uint32_t number) const;
+    Result<void> begin(JobId id);
+    void begin_with(JobId id, JobPhases phases);
     [[nodiscard]] Result<void> has_room(uid_t user, const Bounds& asked) const;
     Result<void> renew();
     void end(std::uint32_t number);
@@ -151,16 +148,17 @@ private:
     void release(std::uint32_t number, const std::vector<ClassRate>& rates, std::size_t trunks);
     struct Reshare;
     void collect(Reshare& work, std::uint32_t number, const std::vector<LinkPart>& parts) const;
-    void finish(const Reshare& work, const Parts& parts);
+    void finish(const Reshare& work, const JobTable::Parts& parts);
     [[nodiscard]] ClassRate left_of(const ClassRate& rate, const std::vector<LinkPart>& parts,
                                     std::size_t trunk) const;
 
+    JobTable& table_;
     PhaseMaps& maps_;
     PhaseTables tables_;
     PhaseCgroups cgroups_;
     BytesPerSecond link_rate_;
     bool link_rate_changed_ = false;  ///< and parts are still of the one before
-    std::map<std::uint32_t, Job> jobs_;
+    std::map<std::uint32_t, JobId> numbers_;
     std::set<std::uint32_t> fresh_;  ///< numbers whose arrays nobody has seen
     bool are_apart_ = false;
     std::map<uid_t, std::uint32_t> users_;  ///< as the kernel has it: see PhaseMaps::set_user()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "phase/phase_jobs.hpp"
+#include "jobs/phase_jobs.hpp"
 
 #include <algorithm>
 
@@ -16,9 +16,10 @@ bool nowhere_laxer(const std::vector<ClassRate>& now, const std::vector<ClassRat
 
 }  // namespace
 
-PhaseJobs::PhaseJobs(PhaseMaps& maps, TrafficControl& kernel, std::vector<TrunkClasses> trunks,
-                     BytesPerSecond link_rate)
-    : maps_(maps),
+PhaseJobs::PhaseJobs(JobTable& table, PhaseMaps& maps, TrafficControl& kernel,
+                     std::vector<TrunkClasses> trunks, BytesPerSecond link_rate)
+    : table_(table),
+      maps_(maps),
       tables_(kernel, trunks, link_rate),
       cgroups_(maps),
       link_rate_(link_rate),
@@ -30,38 +31,38 @@ PhaseJobs::PhaseJobs(PhaseMaps& maps, TrafficControl& kernel, std::vector<TrunkC
 
 std::size_t PhaseJobs::processes() const {
     std::size_t count = 0;
-    for (const auto& [number, job] : jobs_) count += job.slots.size();
+    for (const auto& [number, id] : numbers_) count += of(number).slots.size();
     return count;
 }
 
-Result<PhaseSeat> PhaseJobs::join(uid_t user, const std::string& name) {
+Result<PhaseSeat> PhaseJobs::join(JobId id) {
     if (processes() >= HEADWAY_PHASE_PROCESSES) {
         return failure("{} processes of this node have phases, and there may be no more",
                        processes());
     }
-    if (auto room = has_room(user, {0, 1, 0}); !room) return tl::unexpected(room.error());
-    const auto number = job_of(user, name);
-    if (!number) return tl::unexpected(number.error());
-    Job& job = jobs_.at(*number);
-    PhaseSeat seat{*number, 0};
-    while (job.slots.contains(seat.slot)) ++seat.slot;
-    job.slots.insert(seat.slot);
+    const std::optional<JobPhases>& phases = table_.at(id).phases;
+    if (auto room = has_room(table_.at(id).user, {0, 1, 0}); !room) return tl::unexpected(room.error());
+    if (!phases) {
+        if (auto begun = begin(id); !begun) return tl::unexpected(begun.error());
+    }
+    PhaseSeat seat{phases->number, 0};
+    while (phases->slots.contains(seat.slot)) ++seat.slot;
+    phases_of(seat.job).slots.insert(seat.slot);
     add_phase_process(maps_, seat);
-    new_generation(*number);
+    new_generation(seat.job);
     ++seat_changes_;
-    job.joined[seat.slot] = job.generation;
+    phases_of(seat.job).joined[seat.slot] = phases->generation;
     return seat;
 }
 
 void PhaseJobs::leave(const PhaseSeat& seat) {
-    const auto job = jobs_.find(seat.job);
-    if (job == jobs_.end() || job->second.slots.erase(seat.slot) == 0) return;
+    if (!numbers_.contains(seat.job) || phases_of(seat.job).slots.erase(seat.slot) == 0) return;
     remove_phase_process(maps_, seat);
     cgroups_.leave(seat);
     ++seat_changes_;
-    job->second.cgroups.erase(seat.slot);
-    job->second.joined.erase(seat.slot);
-    if (job->second.slots.empty()) {
+    phases_of(seat.job).cgroups.erase(seat.slot);
+    phases_of(seat.job).joined.erase(seat.slot);
+    if (of(seat.job).slots.empty()) {
         end(seat.job);
     } else {
         new_generation(seat.job);
@@ -71,14 +72,14 @@ void PhaseJobs::leave(const PhaseSeat& seat) {
 // --------------------------------------------------------------------- cgroups
 
 Result<void> PhaseJobs::know_cgroup(const PhaseSeat& seat, std::uint64_t cgroup) {
-    jobs_.at(seat.job).cgroups[seat.slot] = cgroup;
+    phases_of(seat.job).cgroups[seat.slot] = cgroup;
     ++changes_;
     ++seat_changes_;
     return cgroups_.join(seat, cgroup);
 }
 
 void PhaseJobs::use_classes(std::uint32_t number, const std::vector<TcHandle>& classes) {
-    Job& job = jobs_.at(number);
+    JobPhases& job = phases_of(number);
     if (job.classes != classes) ++changes_;
     job.classes = classes;
     std::vector<std::uint16_t> minors;
@@ -87,7 +88,7 @@ void PhaseJobs::use_classes(std::uint32_t number, const std::vector<TcHandle>& c
 }
 
 Result<void> PhaseJobs::tell_apart(const std::set<std::uint32_t>& jobs) {
-    for (const auto& [number, job] : jobs_) {
+    for (const auto& [number, id] : numbers_) {
         if (!jobs.contains(number)) use_classes(number, {});
     }
     const auto done = tell_apart_now(jobs);
@@ -106,18 +107,17 @@ Result<void> PhaseJobs::tell_apart_now(const std::set<std::uint32_t>& jobs) {
 }
 
 /// Somewhere a process of it sends of which no cgroup tells whose its packets are.
-bool PhaseJobs::is_untold(std::uint32_t number, const Job& job) const {
-    return std::any_of(job.slots.begin(), job.slots.end(),
-                       [&](std::uint32_t slot) { return !cgroups_.tells({number, slot}); });
+bool PhaseJobs::is_untold(std::uint32_t number) const {
+    return std::ranges::any_of(of(number).slots,
+                               [&](std::uint32_t slot) { return !cgroups_.tells({number, slot}); });
 }
 
 /// Root needs none: phases of his jobs hold for all.
 Result<void> PhaseJobs::settle_users() {
     std::map<uid_t, std::uint32_t> users;
-    for (const auto& [number, job] : jobs_) {
-        if (job.user != 0 && job.phases.size() > 1 && is_untold(number, job)) {
-            users.try_emplace(job.user, number);
-        }
+    for (const auto& [number, id] : numbers_) {
+        const uid_t user = table_.at(id).user;
+        if (user != 0 && of(number).rates.size() > 1 && is_untold(number)) users.try_emplace(user, number);
     }
     for (const auto& [user, number] : users_) {
         if (!users.contains(user)) maps_.forget_user(user);
@@ -135,15 +135,24 @@ Result<void> PhaseJobs::settle_users() {
 
 // --------------------------------------------------------------------- restart
 
-bool PhaseJobs::is_possible(const Job& job) const {
+std::map<std::uint32_t, KeptJob> PhaseJobs::kept() const {
+    std::map<std::uint32_t, KeptJob> all;
+    for (const auto& [number, id] : numbers_) {
+        const Job& job = table_.at(id);
+        all.emplace(number, KeptJob{*job.phases, job.user, job.name, job.parts});
+    }
+    return all;
+}
+
+bool PhaseJobs::is_possible(const KeptJob& job) const {
     const auto fits = [&](const auto& list) { return list.size() == trunk_count_; };
-    return !job.slots.empty() && *job.slots.rbegin() < HEADWAY_PHASE_SLOTS && !job.phases.empty() &&
-           job.phases.size() <= HEADWAY_PHASES && (job.parts.empty() || fits(job.parts)) &&
-           std::all_of(std::next(job.phases.begin()), job.phases.end(), fits) &&
+    return !job.slots.empty() && *job.slots.rbegin() < HEADWAY_PHASE_SLOTS && !job.rates.empty() &&
+           job.rates.size() <= HEADWAY_PHASES && (job.parts.empty() || fits(job.parts)) &&
+           std::all_of(std::next(job.rates.begin()), job.rates.end(), fits) &&
            processes() + job.slots.size() <= HEADWAY_PHASE_PROCESSES;
 }
 
-std::set<std::uint32_t> PhaseJobs::restore(const std::map<std::uint32_t, Job>& kept) {
+std::set<std::uint32_t> PhaseJobs::restore(const std::map<std::uint32_t, KeptJob>& kept) {
     std::set<std::uint32_t> restored;
     std::vector<PhaseSeat> seats;
     for (const auto& [number, job] : kept) {
@@ -154,7 +163,7 @@ std::set<std::uint32_t> PhaseJobs::restore(const std::map<std::uint32_t, Job>& k
             continue;
         }
         restored.insert(number);
-        jobs_.at(number).slots = job.slots;
+        phases_of(number).slots = job.slots;
         for (const std::uint32_t slot : job.slots) seats.push_back({number, slot});
     }
     restore_cgroups(kept, seats);
@@ -179,7 +188,7 @@ void PhaseJobs::restore_classes(std::uint32_t number, const std::vector<TcHandle
 }
 
 /// One that the kernel does not take is told apart no more, which harms nobody.
-void PhaseJobs::restore_cgroups(const std::map<std::uint32_t, Job>& kept,
+void PhaseJobs::restore_cgroups(const std::map<std::uint32_t, KeptJob>& kept,
                                 const std::vector<PhaseSeat>& seats) {
     for (const PhaseSeat& seat : seats) {
         const auto& cgroups = kept.at(seat.job).cgroups;
@@ -190,22 +199,17 @@ void PhaseJobs::restore_cgroups(const std::map<std::uint32_t, Job>& kept,
 
 /// Which generation named which number last is not known any more: it counts as
 /// if the last one had named all, to processes that have been there for ever.
-Result<void> PhaseJobs::restore_phases(std::uint32_t number, const Job& kept) {
-    Job job;
-    job.user = kept.user;
-    job.name = kept.name;
-    job.generation = kept.generation;
-    job.phases.emplace_back();
-    job.named.push_back(kept.generation);
-    job.parts = kept.parts;
-    for (const std::uint32_t slot : kept.slots) job.joined.emplace(slot, 0);
-    jobs_.emplace(number, std::move(job));
-    begin_phase_job(maps_, number, kept.user);
-    for (std::size_t i = 1; i < kept.phases.size(); ++i) {
-        const auto by_trunk = acquire(number, kept.phases[i]);
+Result<void> PhaseJobs::restore_phases(std::uint32_t number, const KeptJob& kept) {
+    const JobId id = table_.find_or_begin(kept.user, kept.name);
+    table_.at(id).parts = kept.parts;
+    JobPhases phases{number, kept.generation, {}, {{}}, {kept.generation}};
+    for (const std::uint32_t slot : kept.slots) phases.joined.emplace(slot, 0);
+    begin_with(id, std::move(phases));
+    for (std::size_t i = 1; i < kept.rates.size(); ++i) {
+        const auto by_trunk = acquire(number, kept.rates[i]);
         if (!by_trunk) return tl::unexpected(by_trunk.error());
-        jobs_.at(number).phases.push_back(kept.phases[i]);
-        jobs_.at(number).named.push_back(kept.generation);
+        phases_of(number).rates.push_back(kept.rates[i]);
+        phases_of(number).named.push_back(kept.generation);
         (void)add_phase(maps_, number, *by_trunk);
     }
     return {};
@@ -215,22 +219,15 @@ std::uint32_t PhaseJobs::phase_in(const PhaseSeat& seat) { return phase_in_slot(
 
 // ------------------------------------------------------------------------ jobs
 
-Result<std::uint32_t> PhaseJobs::job_of(uid_t user, const std::string& name) {
-    for (const auto& [number, job] : jobs_) {
-        if (job.user == user && job.name == name) return number;
-    }
-    return begin(user, name);
-}
-
 /// For so much more.
 Result<void> PhaseJobs::has_room(uid_t user, const Bounds& asked) const {
     if (user == 0) return {};
     Bounds has = asked;
-    for (const auto& [number, job] : jobs_) {
-        if (job.user != user) continue;
+    for (const auto& [number, id] : numbers_) {
+        if (table_.at(id).user != user) continue;
         ++has.jobs;
-        has.processes += job.slots.size();
-        has.phases += job.phases.size() - 1;
+        has.processes += of(number).slots.size();
+        has.phases += of(number).rates.size() - 1;
     }
     const auto fits = [&](const char* what, std::size_t wanted, std::size_t most) -> Result<void> {
         if (wanted <= most) return {};
@@ -244,22 +241,22 @@ Result<void> PhaseJobs::has_room(uid_t user, const Bounds& asked) const {
     return fits("rates in jobs", has.phases, most_of_user_.phases);
 }
 
-Result<std::uint32_t> PhaseJobs::begin(uid_t user, const std::string& name) {
-    if (auto room = has_room(user, {1, 0, 0}); !room) return tl::unexpected(room.error());
+Result<void> PhaseJobs::begin(JobId id) {
+    if (auto room = has_room(table_.at(id).user, {1, 0, 0}); !room) return room;
     if (fresh_.empty()) {
-        if (auto renewed = renew(); !renewed) return tl::unexpected(renewed.error());
+        if (auto renewed = renew(); !renewed) return renewed;
     }
-    if (fresh_.empty()) return failure("there are {} jobs with phases already", jobs_.size());
+    if (fresh_.empty()) return failure("there are {} jobs with phases already", numbers_.size());
     const std::uint32_t number = *fresh_.begin();
     fresh_.erase(fresh_.begin());
-    Job job;
-    job.user = user;
-    job.name = name;
-    job.phases.emplace_back();
-    job.named.emplace_back();
-    jobs_.emplace(number, std::move(job));
-    begin_phase_job(maps_, number, user);
-    return number;
+    begin_with(id, {number, 1, {}, {{}}, {0}});
+    return {};
+}
+
+void PhaseJobs::begin_with(JobId id, JobPhases phases) {
+    numbers_.emplace(phases.number, id);
+    begin_phase_job(maps_, phases.number, table_.at(id).user);
+    table_.at(id).phases = std::move(phases);
 }
 
 /// Arrays of jobs that ended may still be mapped: others get new ones.  All at
@@ -267,7 +264,7 @@ Result<std::uint32_t> PhaseJobs::begin(uid_t user, const std::string& name) {
 Result<void> PhaseJobs::renew() {
     std::vector<std::uint32_t> numbers;
     for (std::uint32_t number = 0; number < HEADWAY_PHASE_JOBS; ++number) {
-        if (!jobs_.contains(number)) numbers.push_back(number);
+        if (!numbers_.contains(number)) numbers.push_back(number);
     }
     if (numbers.empty()) return {};
     if (auto renewed = maps_.renew(numbers); !renewed) return renewed;
@@ -276,37 +273,35 @@ Result<void> PhaseJobs::renew() {
 }
 
 void PhaseJobs::end(std::uint32_t number) {
-    const auto job = jobs_.find(number);
     end_phase_job(maps_, number);
     set_own_classes(maps_, number, {});
     tables_.take_classes(number);
-    for (const auto& rates : job->second.phases) release(number, rates, rates.size());
-    jobs_.erase(job);
+    for (const auto& rates : of(number).rates) release(number, rates, rates.size());
+    table_.at(numbers_.at(number)).phases.reset();
+    numbers_.erase(number);
     ++changes_;
 }
 
 void PhaseJobs::new_generation(std::uint32_t number) {
-    Job& job = jobs_.at(number);
-    ++job.generation;
     ++changes_;
-    set_phase_generation(maps_, number, job.generation);
+    set_phase_generation(maps_, number, ++phases_of(number).generation);
 }
 
 void PhaseJobs::new_generation_of_all() {
-    for (const auto& [number, job] : jobs_) new_generation(number);
+    for (const auto& [number, id] : numbers_) new_generation(number);
 }
 
 // ---------------------------------------------------------------------- phases
 
 Result<std::uint32_t> PhaseJobs::phase(std::uint32_t number, const std::vector<ClassRate>& rates,
                                        bool changes_generation) {
-    Job& job = jobs_.at(number);
+    JobPhases& job = phases_of(number);
     if (std::none_of(rates.begin(), rates.end(), [](const auto& rate) { return rate.has_value(); })) {
         return 0;
     }
-    const auto known = std::find(job.phases.begin(), job.phases.end(), rates);
-    const auto phase = known != job.phases.end()
-                           ? Result<std::uint32_t>(static_cast<std::uint32_t>(known - job.phases.begin()))
+    const auto known = std::find(job.rates.begin(), job.rates.end(), rates);
+    const auto phase = known != job.rates.end()
+                           ? Result<std::uint32_t>(static_cast<std::uint32_t>(known - job.rates.begin()))
                            : add(number, rates, changes_generation);
     if (phase) job.named[*phase] = job.generation;
     return phase;
@@ -314,9 +309,9 @@ Result<std::uint32_t> PhaseJobs::phase(std::uint32_t number, const std::vector<C
 
 Result<std::uint32_t> PhaseJobs::add(std::uint32_t number, const std::vector<ClassRate>& rates,
                                      bool changes_generation) {
-    Job& job = jobs_.at(number);
+    JobPhases& job = phases_of(number);
     std::optional<std::uint32_t> reused;
-    if (job.phases.size() >= HEADWAY_PHASES) {
+    if (job.rates.size() >= HEADWAY_PHASES) {
         reused = free_phase(number, rates);
         const bool is_named = reused && job.named[*reused] == job.generation;
         if (!reused || (is_named && !changes_generation)) {
@@ -324,29 +319,29 @@ Result<std::uint32_t> PhaseJobs::add(std::uint32_t number, const std::vector<Cla
         }
         if (is_named) new_generation(number);
     }
-    if (auto room = has_room(job.user, {0, 0, reused ? 0U : 1U}); !room) {
+    if (auto room = has_room(this->job(number).user, {0, 0, reused ? 0U : 1U}); !room) {
         return tl::unexpected(room.error());
     }
     const auto by_trunk = acquire(number, rates);
     if (!by_trunk) return tl::unexpected(by_trunk.error());
     ++changes_;
     if (!reused) {
-        job.phases.push_back(rates);
+        job.rates.push_back(rates);
         job.named.push_back(job.generation);
         return add_phase(maps_, number, *by_trunk);
     }
     change_phase(maps_, number, *reused, *by_trunk);
-    release(number, job.phases[*reused], rates.size());
-    job.phases[*reused] = rates;
+    release(number, job.rates[*reused], rates.size());
+    job.rates[*reused] = rates;
     return *reused;
 }
 
 /// The one that was named longest ago, even if that is now.
 std::optional<std::uint32_t> PhaseJobs::free_phase(std::uint32_t number,
                                                    const std::vector<ClassRate>& rates) {
-    const Job& job = jobs_.at(number);
+    const JobPhases& job = of(number);
     std::optional<std::uint32_t> oldest;
-    for (std::uint32_t phase = 1; phase < job.phases.size(); ++phase) {
+    for (std::uint32_t phase = 1; phase < job.rates.size(); ++phase) {
         const std::uint32_t named = job.named[phase];
         const bool is_held = std::any_of(job.slots.begin(), job.slots.end(), [&](auto slot) {
             return phase_in_slot(maps_, {number, slot}) == phase;
@@ -354,7 +349,7 @@ std::optional<std::uint32_t> PhaseJobs::free_phase(std::uint32_t number,
         const bool is_remembered = std::any_of(job.joined.begin(), job.joined.end(),
                                                [&](const auto& one) { return one.second <= named; });
         if (is_held) continue;
-        if (is_remembered && !nowhere_laxer(rates, job.phases[phase])) continue;
+        if (is_remembered && !nowhere_laxer(rates, job.rates[phase])) continue;
         if (!oldest || named < job.named[*oldest]) oldest = phase;
     }
     return oldest;
@@ -393,7 +388,7 @@ ClassRate PhaseJobs::left_of(const ClassRate& rate, const std::vector<LinkPart>&
 
 std::vector<ClassRate> PhaseJobs::shared(std::uint32_t number,
                                          const std::vector<ClassRate>& rates) const {
-    const std::vector<LinkPart>& parts = jobs_.at(number).parts;
+    const std::vector<LinkPart>& parts = job(number).parts;
     std::vector<ClassRate> left;
     for (std::size_t i = 0; i < rates.size(); ++i) left.push_back(left_of(rates[i], parts, i));
     return left;
@@ -408,10 +403,8 @@ struct PhaseJobs::Reshare {
 
 void PhaseJobs::collect(Reshare& work, std::uint32_t number,
                         const std::vector<LinkPart>& parts) const {
-    const Job& job = jobs_.at(number);
     std::set<PhaseTables::Key> changed;
-    for (std::size_t phase = 1; phase < job.phases.size(); ++phase) {
-        const std::vector<ClassRate>& rates = job.phases[phase];
+    for (const std::vector<ClassRate>& rates : of(number).rates) {
         for (std::size_t trunk = 0; trunk < rates.size(); ++trunk) {
             const PhaseTables::Key key{trunk, number, rates[trunk]};
             const auto entry = tables_.entries().find(key);
@@ -427,9 +420,9 @@ void PhaseJobs::collect(Reshare& work, std::uint32_t number,
     }
 }
 
-Result<void> PhaseJobs::share(const Parts& parts) {
+Result<void> PhaseJobs::share(const JobTable::Parts& parts) {
     Reshare work;
-    for (const auto& [number, of_job] : parts) collect(work, number, of_job);
+    for (const auto& [number, id] : numbers_) collect(work, number, parts.at(id));
     std::size_t made = 0;
     Result<void> done;
     for (; made < work.added.size() && done; ++made) {
@@ -449,17 +442,18 @@ Result<void> PhaseJobs::share(const Parts& parts) {
 }
 
 /// The kernel has the entries: now they are what the numbers mean.
-void PhaseJobs::finish(const Reshare& work, const Parts& parts) {
-    for (const auto& [number, of_job] : parts) {
-        Job& job = jobs_.at(number);
-        if (of_job == job.parts && !link_rate_changed_) continue;
-        job.parts = of_job;
-        for (std::uint32_t phase = 1; phase < job.phases.size(); ++phase) {
-            const auto left = shared(number, job.phases[phase]);
+void PhaseJobs::finish(const Reshare& work, const JobTable::Parts& parts) {
+    for (const auto& [number, id] : numbers_) {
+        Job& job = table_.at(id);
+        if (parts.at(id) == job.parts && !link_rate_changed_) continue;
+        job.parts = parts.at(id);
+        const auto& rates = job.phases->rates;
+        for (std::uint32_t phase = 1; phase < rates.size(); ++phase) {
+            const auto left = shared(number, rates[phase]);
             std::vector<PhaseRate> by_trunk(left.size());
             for (std::size_t trunk = 0; trunk < left.size(); ++trunk) {
                 if (!left[trunk]) continue;
-                const auto& entry = tables_.entries().at({trunk, number, job.phases[phase][trunk]});
+                const auto& entry = tables_.entries().at({trunk, number, rates[phase][trunk]});
                 by_trunk[trunk] = {left[trunk]->value, entry.number};
             }
             change_phase(maps_, number, phase, by_trunk);
