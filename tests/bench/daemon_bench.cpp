@@ -257,7 +257,7 @@ BENCHMARK(BM_Status)->Arg(1)->Arg(64)->Unit(benchmark::kMillisecond);
 template <class BreakSome>
 void reconcile(benchmark::State& state, bool mends, BreakSome break_some) {
     BenchNode node(bench_topology(static_cast<int>(state.range(0)), 1), false);
-    Reconciler reconciler(node.control(), node.clock(), node.service());
+    Reconciler reconciler(node.service().kernel(), node.clock(), node.service());
     const FakeQdisc whole = node.qdisc();
     if (!node.is_ready() || whole.classes.size() != static_cast<std::size_t>(state.range(0))) {
         state.SkipWithError("not set up");

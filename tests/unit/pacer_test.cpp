@@ -24,8 +24,9 @@ protected:
     PacerTest() {
         kernel_.add_device("eth0", {1000 * mbit});
         control_.emplace(*NetlinkTrafficControl::open(kernel_, "eth0"));
-        EXPECT_TRUE(control_->apply(layout_.set_up, ApplyMode::in_order));
-        pacer_.emplace(*control_, clock_, layout_);
+        mirror_.emplace(*control_);
+        EXPECT_TRUE(mirror_->apply(layout_.set_up, ApplyMode::in_order));
+        pacer_.emplace(*mirror_, clock_, layout_);
     }
 
     FakeClass& in_kernel(std::uint32_t classid) {
@@ -46,6 +47,7 @@ protected:
     FakeClock clock_;
     KernelLayout layout_ = make_kernel_layout(demo_topology(), 0);
     std::optional<NetlinkTrafficControl> control_;
+    std::optional<KernelMirror> mirror_;
     std::optional<Pacer> pacer_;
 };
 
@@ -188,6 +190,77 @@ TEST_F(PacerTest, ALaterEnterMendsAsWell) {
     EXPECT_EQ(in_kernel(own_class), FakeClass{});
     EXPECT_EQ(in_kernel(remote_class).rate, rate(3'000));
     EXPECT_FALSE(pacer_->retry_at());
+}
+
+// ----------------------------------------------------------------------- mirror
+
+using KernelMirrorTest = PacerTest;
+
+TEST_F(KernelMirrorTest, AsksForEntriesThatTheKernelDoesNotHave) {
+    const TcHandle classid{remote_class};
+    ASSERT_TRUE(mirror_->apply_one(ChangeClassTable{classid, {{1, rate(1'000)}, {2, rate(2'000)}}}));
+    const auto requests = kernel_.requests();
+    ASSERT_TRUE(mirror_->apply_one(ChangeClassTable{classid, {{1, rate(1'000)}, {2, rate(2'000)}}}));
+    EXPECT_EQ(kernel_.requests(), requests);
+    in_kernel(remote_class).table[1] = rate(7);  // by somebody else, and nobody has looked since
+    ASSERT_TRUE(mirror_->apply_one(ChangeClassTable{classid, {{1, rate(1'000)}, {2, rate(3'000)}}}));
+    EXPECT_EQ(in_kernel(remote_class).table, (RateTable{{1, rate(7)}, {2, rate(3'000)}}));
+    ASSERT_TRUE(mirror_->classes());
+    ASSERT_TRUE(mirror_->apply_one(ChangeClassTable{classid, {{1, rate(1'000)}}}));
+    EXPECT_EQ(in_kernel(remote_class).table.at(1), rate(1'000));
+}
+
+TEST_F(KernelMirrorTest, WhatFailedIsInDoubt) {
+    kernel_.lost_acknowledgements = 1;
+    const Change change = ChangeClassRate{TcHandle{remote_class}, rate(1'000)};
+    EXPECT_FALSE(mirror_->apply_one(change));
+    const auto requests = kernel_.requests();
+    ASSERT_TRUE(mirror_->apply_one(change));
+    EXPECT_EQ(kernel_.requests(), requests + 1);
+    ASSERT_TRUE(mirror_->apply_one(change));
+    EXPECT_EQ(kernel_.requests(), requests + 1);
+    mirror_->doubt();
+    ASSERT_TRUE(mirror_->apply_one(change));
+    EXPECT_EQ(kernel_.requests(), requests + 2);
+}
+
+TEST_F(KernelMirrorTest, ALaterChangeOfTheSameBatchIsMade) {
+    const TcHandle classid{remote_class};
+    const std::vector<Change> changes{ChangeClassRate{classid, rate(1'000)},
+                                      ChangeClassRate{classid, std::nullopt}};
+    ASSERT_TRUE(mirror_->apply(changes, ApplyMode::together));
+    EXPECT_EQ(in_kernel(remote_class).rate, ClassRate()) << "as it was before, which is no reason";
+}
+
+TEST_F(KernelMirrorTest, TellsWhichChangesAreInTheKernel) {
+    refuse_class(remote_class);
+    const std::vector<Change> changes{ChangeClassRate{TcHandle{own_class}, std::nullopt},
+                                      ChangeClassRate{TcHandle{remote_class}, rate(1'000)},
+                                      ChangeClassRate{TcHandle{own_class}, rate(2'000)}};
+    const auto done = mirror_->apply(changes, ApplyMode::together);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().applied, (std::vector<std::size_t>{0, 2})) << "the first is there already";
+}
+
+TEST_F(KernelMirrorTest, ARateBeyondTheLinkIsNone) {
+    ASSERT_TRUE(mirror_->root_qdisc());
+    const TcHandle classid{remote_class};
+    ASSERT_TRUE(mirror_->apply_one(ChangeClassRate{classid, rate(1'000)}));
+    ASSERT_TRUE(mirror_->apply_one(ChangeClassRate{classid, rate(1'000'000'000)}));
+    EXPECT_EQ(in_kernel(remote_class).rate, ClassRate());
+    ASSERT_TRUE(mirror_->apply_one(ChangeClassTable{classid, {{1, rate(1'000'000'000)}}}));
+    EXPECT_EQ(in_kernel(remote_class).table, (RateTable{{1, std::nullopt}}));
+}
+
+// It may fall back by itself at any time.
+TEST_F(KernelMirrorTest, ALeasedClassIsAlwaysAsked) {
+    const TcHandle classid = tc_handle(1, 0x99);
+    AddClass leased{classid, rate(1'000)};
+    leased.lease = ClassLease{{10}, 1s};
+    ASSERT_TRUE(mirror_->apply_one(leased));
+    const auto requests = kernel_.requests();
+    ASSERT_TRUE(mirror_->apply_one(ChangeClassRate{classid, rate(1'000)}));
+    EXPECT_EQ(kernel_.requests(), requests + 1);
 }
 
 }  // namespace

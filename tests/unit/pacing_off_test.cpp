@@ -17,7 +17,7 @@ protected:
     PacingOffTest() { follow(); }
 
     void follow() {
-        reconciler_.emplace(*control_, clock_, *service_);
+        reconciler_.emplace(service_->kernel(), clock_, *service_);
         service_->show(reconciler_->status());
         service_->keep_off_with([this](const std::optional<PacingOff>& off) -> Result<void> {
             kept_ = off;

@@ -12,6 +12,7 @@
 
 #include "fake_kernel.hpp"
 #include "fake_phase_maps.hpp"
+#include "kernel/kernel_mirror.hpp"
 #include "kernel/netlink_traffic_control.hpp"
 #include "jobs/phase_jobs.hpp"
 #include "topologies.hpp"
@@ -39,8 +40,9 @@ protected:
                                          AddClass{tc_handle(1, 0x11), std::nullopt},
                                          AddClass{tc_handle(1, 0x110), std::nullopt, tc_handle(1, 0x10)},
                                          AddClass{tc_handle(1, 0x111), std::nullopt, tc_handle(1, 0x11)}};
-        EXPECT_TRUE(control_->apply(trunks, ApplyMode::in_order));
-        jobs_.emplace(table_, maps_, *control_, trunk_classes, BytesPerSecond{20 * mbit / 8});
+        mirror_.emplace(*control_);
+        EXPECT_TRUE(mirror_->apply(trunks, ApplyMode::in_order));
+        jobs_.emplace(table_, maps_, *mirror_, trunk_classes, BytesPerSecond{20 * mbit / 8});
     }
 
     Result<PhaseSeat> try_join(uid_t user, const std::string& name) {
@@ -73,6 +75,7 @@ protected:
 
     FakeKernel kernel_;
     std::optional<NetlinkTrafficControl> control_;
+    std::optional<KernelMirror> mirror_;
     FakePhaseMaps maps_{2};
     JobTable table_;
     std::optional<PhaseJobs> jobs_;
@@ -262,7 +265,7 @@ TEST_F(Phases, WhatTheKernelRefusesGivesNoPhase) {
 
 // Packets that wait with the number of an entry that nobody wants any more leave at its rate.
 TEST_F(Phases, EntriesStayUntilAllNumbersAreUsed) {
-    PhaseTables tables(*control_, trunk_classes, BytesPerSecond{20 * mbit / 8});
+    PhaseTables tables(*mirror_, trunk_classes);
     const auto acquire = [&](std::uint32_t job, std::uint64_t bytes_per_s) {
         return tables.acquire({0, job, rate(bytes_per_s)}, {bytes_per_s});
     };
@@ -282,7 +285,7 @@ TEST_F(Phases, EntriesStayUntilAllNumbersAreUsed) {
 }
 
 TEST_F(Phases, AJobsOwnClassHasTheTrunksWholeTable) {
-    PhaseTables tables(*control_, trunk_classes, BytesPerSecond{20 * mbit / 8});
+    PhaseTables tables(*mirror_, trunk_classes);
     ASSERT_TRUE(tables.acquire({0, 3, rate(1000)}, {1000}));
     const auto own = tables.give_classes(3);
     ASSERT_TRUE(own);
@@ -305,7 +308,7 @@ TEST_F(Phases, AJobsOwnClassHasTheTrunksWholeTable) {
 }
 
 TEST_F(Phases, AJobHasAllItsClassesOrNone) {
-    PhaseTables tables(*control_, trunk_classes, BytesPerSecond{20 * mbit / 8});
+    PhaseTables tables(*mirror_, trunk_classes);
     kernel_.refuse = [](const nlmsghdr& request) -> std::optional<FakeKernel::Refusal> {
         const auto* tc = static_cast<const tcmsg*>(mnl_nlmsg_get_payload(&request));
         if (tc->tcm_parent != 0x10011) return std::nullopt;
@@ -321,7 +324,7 @@ TEST_F(Phases, AJobHasAllItsClassesOrNone) {
 }
 
 TEST_F(Phases, RatesFallBeforeOthersRise) {
-    PhaseTables tables(*control_, trunk_classes, BytesPerSecond{20 * mbit / 8});
+    PhaseTables tables(*mirror_, trunk_classes);
     ASSERT_TRUE(tables.acquire({0, 1, rate(1000)}, {1000}));
     ASSERT_TRUE(tables.acquire({0, 2, rate(2000)}, {2000}));
     std::vector<RateTable> asked;

@@ -46,7 +46,7 @@ protected:
         maps_.emplace(2);
         if (GetParam()) service_->use_phases(*maps_, {generation_, static_cast<std::uint32_t>(generation_)});
         if (report->is_adopted) service_->adopt(report->found, report->earlier_program);
-        reconciler_.emplace(*control_, clock_, *service_);
+        reconciler_.emplace(service_->kernel(), clock_, *service_);
     }
 
     /// What the event loop does until nothing is due any more.

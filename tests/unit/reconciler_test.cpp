@@ -13,7 +13,7 @@ namespace {
 class ReconcilerTest : public ControlServiceTest {
 protected:
     ReconcilerTest() {
-        reconciler_.emplace(*control_, clock_, *service_);
+        reconciler_.emplace(service_->kernel(), clock_, *service_);
         service_->show(reconciler_->status());
     }
 
@@ -229,7 +229,7 @@ protected:
         leave_resting_packets(next_maps_, report->earlier_program.has_value());
         service_->use_phases(next_maps_, {18, 18});
         if (report->is_adopted) service_->adopt(report->found, report->earlier_program);
-        reconciler_.emplace(*control_, clock_, *service_);
+        reconciler_.emplace(service_->kernel(), clock_, *service_);
         return *report;
     }
 

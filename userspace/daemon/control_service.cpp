@@ -61,7 +61,11 @@ ControlService::ControlService(NodePlanner planner, BytesPerSecond link_rate,
       kernel_(kernel),
       clock_(clock),
       started_(clock.now()),
-      pacer_(kernel, clock, planner_.layout()) {}
+      pacer_(kernel_, clock, planner_.layout()) {
+    // Whatever cannot be read now is asked for anew.
+    (void)kernel_.root_qdisc();
+    (void)kernel_.classes();
+}
 
 void ControlService::use_phases(PhaseMaps& maps, const PhaseProgram& program) {
     program_ = program;
@@ -106,10 +110,6 @@ void ControlService::close(SessionId id) {
 
 // ------------------------------------------------------------------- requests
 
-Result<Json> ControlService::phases_missing() const {
-    return failure("headwayd has no phases on this node; use enter and leave");
-}
-
 ControlAnswer ControlService::answer(SessionId id, std::string_view datagram) {
     const auto found = sessions_.find(id);
     const auto refuse = [](const std::optional<std::uint64_t>& request_id, std::string_view why) {
@@ -141,6 +141,9 @@ ControlAnswer ControlService::answer(SessionId id, std::string_view datagram) {
 Result<Json> ControlService::serve(ControlSession& session, const RequestKind& kind,
                                    const RequestBody& body, Json answer) {
     if (auto may = may_ask(session.peer, kind, body); !may) return tl::unexpected(may.error());
+    if (kind.needs_phases && !phases_) {
+        return failure("headwayd has no phases on this node; use enter and leave");
+    }
     auto result = kind.serve(*this, session, body, std::move(answer));
     if (session.seat && kind.is_handed_on) {
         ++session.handed_changes;
@@ -218,7 +221,6 @@ Result<Json> ControlService::hello(ControlSession& session, const HelloRequest& 
 
 Result<Json> ControlService::join(ControlSession& session, const JoinRequest& request,
                                   Json answer) {
-    if (!phases_) return phases_missing();
     const bool is_new = !session.seat;
     if (is_new) attach_job(session, request.job);
     auto joined = phases_->join(session, request, std::move(answer));
@@ -228,7 +230,6 @@ Result<Json> ControlService::join(ControlSession& session, const JoinRequest& re
 
 Result<Json> ControlService::phase(ControlSession& session, const PhaseRequest& request,
                                    Json answer) {
-    if (!phases_) return phases_missing();
     if (auto known = learn_hosts(session, request.hosts); !known) {
         return tl::unexpected(known.error());
     }
@@ -237,7 +238,6 @@ Result<Json> ControlService::phase(ControlSession& session, const PhaseRequest& 
 
 Result<Json> ControlService::traffic(ControlSession& session, const TrafficRequest& request,
                                      Json answer) {
-    if (!phases_) return phases_missing();
     const auto hosts = planner_.config().topology.resolve(request.hosts);
     if (!hosts) return tl::unexpected(hosts.error().within("hosts"));
     if (auto known = learn_hosts(session, *hosts); !known) return tl::unexpected(known.error());
@@ -245,7 +245,6 @@ Result<Json> ControlService::traffic(ControlSession& session, const TrafficReque
 }
 
 Result<Json> ControlService::rate(ControlSession& session, const RateRequest& request, Json answer) {
-    if (!phases_) return phases_missing();
     return phases_->rate(session, request, std::move(answer));
 }
 
@@ -278,13 +277,13 @@ Result<Json> ControlService::prepare(ControlSession& session, const PrepareReque
     }
 
     const auto small = too_small(planner_.config().policy, request.message_bytes);
-    const auto id = remember(session, {*pattern, *plan});
+    const auto id = remember(session, {*pattern});
     if (!id) return tl::unexpected(id.error());
     answer["pattern"] = *id;
     answer["paced"] = plan->paced && !small;
     answer["reason"] = small.value_or(plan->reason);
     answer["min_message_bytes"] = planner_.config().policy.min_message_bytes;
-    const auto sized = plan_for_size(session.patterns.at(*id), request.message_bytes);
+    const auto sized = planner_.plan(*pattern, size_to_plan(*pattern, request.message_bytes));
     if (!sized) return tl::unexpected(sized.error());
     if (auto algorithm = algorithm_json(*sized); !algorithm.is_null()) {
         answer["algorithm"] = std::move(algorithm);
@@ -329,25 +328,13 @@ std::size_t ControlService::patterns_of(uid_t user) const {
     return count;
 }
 
-Result<NodePlan> ControlService::plan_for_size(
-    const PreparedPattern& prepared, const std::optional<std::uint64_t>& message_bytes) const {
-    const auto size = size_to_plan(prepared.pattern, message_bytes);
-    return size ? planner_.plan(prepared.pattern, size) : *prepared.plan;
-}
-
 Result<NodePlan> ControlService::plan_of(ControlSession& session,
                                          const EnterRequest& request) const {
+    if (const auto* hosts = std::get_if<CollectiveHosts>(&request.who)) {
+        return planner_.plan(*hosts, request.message_bytes);
+    }
     if (auto small = too_small(planner_.config().policy, request.message_bytes)) {
         return NodePlan{false, std::move(*small), {}};
-    }
-    if (const auto* hosts = std::get_if<CollectiveHosts>(&request.who)) {
-        const auto pattern = planner_.pattern_of(*hosts);
-        if (!pattern) return tl::unexpected(pattern.error());
-        PreparedPattern once{*pattern, std::nullopt};
-        auto plan = planner_.plan(*pattern, std::nullopt);
-        if (!plan || !plan->paced) return plan;
-        once.plan = std::move(*plan);
-        return plan_for_size(once, request.message_bytes);
     }
     const std::uint64_t id = std::get<std::uint64_t>(request.who);
     const auto known = session.patterns.find(id);
@@ -359,11 +346,11 @@ Result<NodePlan> ControlService::plan_of(ControlSession& session,
     }
     PreparedPattern& prepared = known->second;
     prepared.used = ++session.uses;
-    if (!prepared.plan) {
+    if (!prepared.is_current) {
         return failure("pattern {} is out of date, because the hosts of the topology changed; "
                        "prepare it again", id);
     }
-    return plan_for_size(prepared, request.message_bytes);
+    return planner_.plan(prepared.pattern, size_to_plan(prepared.pattern, request.message_bytes));
 }
 
 Result<Json> ControlService::enter(ControlSession& session, const EnterRequest& request,
@@ -490,7 +477,7 @@ Json ControlService::clients_json() {
         }
         if (session.seat) {
             entry["slot"] = session.seat->slot;
-            entry["phase"] = phases_->phase_in(*session.seat);
+            entry["phase"] = phases_->jobs().phase_in(*session.seat);
         }
         list.push_back(std::move(entry));
     }
@@ -536,11 +523,14 @@ Result<void> ControlService::reload(Config config) {
                        rate_to_text(link_rate_.bits()));
     }
     const bool keep_patterns = same_hosts(planner_.config().topology, next->config().topology);
+    for (auto& [id, session] : sessions_) {
+        for (auto& [number, prepared] : session.patterns) prepared.is_current &= keep_patterns;
+    }
     next->distrust(planner_.divisor_factor());
     const HostNames names = names_of_hosts();
     planner_ = std::move(*next);
     renumber_hosts(names);
-    plan_anew(keep_patterns);
+    plan_anew();
     return {};
 }
 

@@ -143,6 +143,8 @@ public:
 
     [[nodiscard]] const NodePlanner& planner() const { return planner_; }
     [[nodiscard]] Pacer& pacer() { return pacer_; }
+    /// Through which all changes of the kernel have to go.
+    [[nodiscard]] TrafficControl& kernel() { return kernel_; }
     /// Brings the kernel to what is wanted, if it is time.
     void retry();
     /// When retry() wants to be called; none: all is as wanted.
@@ -162,7 +164,6 @@ private:
     [[nodiscard]] Result<std::string> in_pieces(ControlSession& session,
                                                 const std::optional<std::uint64_t>& id,
                                                 std::string text);
-    Result<Json> phases_missing() const;
 
     Result<Json> hello(ControlSession& session, const HelloRequest& request, Json answer);
     Result<Json> join(ControlSession& session, const JoinRequest& request, Json answer);
@@ -207,14 +208,11 @@ private:
     using HostNames = std::map<JobId, std::vector<std::string>>;
     [[nodiscard]] HostNames names_of_hosts() const;
     void renumber_hosts(const HostNames& names);
-    void plan_anew(bool keep_patterns);
-    void replan_jobs();
+    void plan_anew();
     Json jobs_json(std::size_t most, bool with_phases) const;
 
     Result<std::uint64_t> remember(ControlSession& session, PreparedPattern prepared);
     [[nodiscard]] std::size_t patterns_of(uid_t user) const;
-    Result<NodePlan> plan_for_size(const PreparedPattern& prepared,
-                                   const std::optional<std::uint64_t>& message_bytes) const;
     Result<NodePlan> plan_of(ControlSession& session, const EnterRequest& request) const;
     Json daemon_json() const;
     Json classes_json(const std::vector<ClassState>& states) const;
@@ -230,7 +228,7 @@ private:
 
     NodePlanner planner_;
     BytesPerSecond link_rate_;
-    TrafficControl& kernel_;
+    KernelMirror kernel_;
     const Clock& clock_;
     std::chrono::nanoseconds started_;
     Pacer pacer_;

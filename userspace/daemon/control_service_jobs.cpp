@@ -150,12 +150,12 @@ Result<void> ControlService::enter_anew() {
 Result<void> ControlService::share_anew() {
     const JobTable::Parts before = jobs_.parts(), parts = parts_of_jobs();
     Result<void> done;
-    if (phases_) done = phases_->share(parts);
+    if (phases_) done = phases_->jobs().share(parts);
     if (done) {
         jobs_.set_parts(parts);
         done = enter_anew();
         if (!done) jobs_.set_parts(before);
-        if (!done && phases_) (void)phases_->share(before);
+        if (!done && phases_) (void)phases_->jobs().share(before);
     }
     if (done) {
         share_retry_at_.reset();
@@ -202,7 +202,7 @@ void ControlService::learn_cgroup(const ControlSession& session) {
     const auto cgroup = read_cgroup_(session.peer);
     if (!cgroup) {
         tell_apart_error_(cgroup.error().within(fmt::format("the cgroup of pid {}", session.peer.pid)));
-    } else if (const auto known = phases_->know_cgroup(session, *cgroup); !known) {
+    } else if (const auto known = phases_->jobs().know_cgroup(*session.seat, *cgroup); !known) {
         tell_apart_error_(known.error());
     }
 }
@@ -406,31 +406,20 @@ void ControlService::renumber_hosts(const HostNames& names) {
     }
 }
 
-void ControlService::replan_jobs() {
+void ControlService::distrust(std::optional<std::uint32_t> divisor_factor_thousandths) {
+    planner_.distrust(divisor_factor_thousandths);
+    plan_anew();
+}
+
+/// Phases and started jobs follow the planner.
+void ControlService::plan_anew() {
+    if (phases_) phases_->jobs().new_generation_of_all();
     for (const JobId id : jobs_.ids()) {
         if (!jobs_.at(id).started) continue;
         const auto begun = begin_job(id);
         if (!begun) share_error_ = begun.error().within("job " + jobs_.at(id).name);
     }
     share_or_retry();
-}
-
-void ControlService::distrust(std::optional<std::uint32_t> divisor_factor_thousandths) {
-    planner_.distrust(divisor_factor_thousandths);
-    plan_anew(true);
-}
-
-/// Prepared patterns, phases and started jobs follow the planner.
-void ControlService::plan_anew(bool keep_patterns) {
-    if (phases_) phases_->plans_changed();
-    for (auto& [id, session] : sessions_) {
-        for (auto& [pattern_id, prepared] : session.patterns) {
-            prepared.plan.reset();
-            if (!keep_patterns) continue;
-            if (auto plan = planner_.plan(prepared.pattern, std::nullopt)) prepared.plan = std::move(*plan);
-        }
-    }
-    replan_jobs();
 }
 
 // ------------------------------------------------------------------------- telling

@@ -125,7 +125,7 @@ KernelDesire ControlService::desired() const {
         return std::holds_alternative<AddFilter>(one);
     });
     set_rates(desire.build, layout, pacer_);
-    if (phases_) add_tables(desire.build, phases_->tables());
+    if (phases_) add_tables(desire.build, phases_->jobs().tables());
     if (earlier_program_) put_before_classifier(desire.build, *earlier_program_);
     return desire;
 }
@@ -144,7 +144,7 @@ void ControlService::kernel_agrees(const std::optional<BytesPerSecond>& link_rat
 }
 
 void ControlService::kernel_differs() {
-    pacer_.doubt();
+    kernel_.doubt();
     release_classifier();  // it may be gone, and only its run could make it anew
 }
 
@@ -159,7 +159,7 @@ void ControlService::adopt(const std::vector<ClassState>& found,
         rates.push_back(state == found.end() ? std::nullopt : state->rate);
     }
     pacer_.hold(std::move(rates));
-    if (phases_) phases_->adopt(found);
+    if (phases_) phases_->jobs().tables().adopt(found);
 }
 
 void ControlService::release_adopted() {

@@ -332,14 +332,14 @@ Result<void> serve(NodePlanner planner, const SetUp& done, KernelAccess& access,
     HandOver::TakenUp taken;
     if (store) taken = hand_over.emplace(*store, log).take_up(service, std::move(received));
     if (taken.is_complete) service.earlier_run_is_back();
-    Reconciler reconciler(kernel, clock, service);
+    Reconciler reconciler(service.kernel(), clock, service);
     auto watch = KernelWatch::start(event.get(), std::move(monitor), access, service, reconciler, log);
     if (!watch) return tl::unexpected(watch.error());
     if (done.report.is_adopted || service.has_deserted_jobs()) (*watch)->release_adopted_later();
     keep_off(service, off, reconciler, log);
     std::unique_ptr<CoordinationLoop> coordination;
     if (service.planner().shared_trunk()) {
-        auto started = CoordinationLoop::start(event.get(), service, kernel, reconciler, log);
+        auto started = CoordinationLoop::start(event.get(), service, service.kernel(), reconciler, log);
         if (!started) return tl::unexpected(started.error());
         coordination = std::move(*started);
     }

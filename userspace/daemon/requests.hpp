@@ -30,6 +30,7 @@ struct RequestKind {
     Result<Json> (*serve)(ControlService&, ControlSession&, const RequestBody&, Json answer);
     std::string_view timed_as{};  ///< in the status; empty: not told
     bool is_handed_on = false;    ///< it changes what a HandedClient tells
+    bool needs_phases = false;
     bool gives_slots = false;     ///< a descriptor of the job's slots goes with the answer
 };
 

@@ -28,9 +28,9 @@ struct Peer {
 /// A collective announced by "prepare".
 struct PreparedPattern {
     CollectivePattern pattern;
-    /// For messages of any size.  None: the topology was reloaded with other hosts,
-    /// so that the counts in `pattern` mean nothing any more.
-    std::optional<NodePlan> plan;
+    /// Not if the topology was reloaded with other hosts, so that the counts in `pattern`
+    /// mean nothing any more.
+    bool is_current = true;
     std::uint64_t used = 0;  ///< the session's count of uses, at the last of this
 };
 

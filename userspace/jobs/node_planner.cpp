@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -34,8 +35,7 @@ std::optional<ClientAlgorithm> algorithm_of(const CollectivePattern& pattern,
     return linear;
 }
 
-}  // namespace
-
+/// The same text for equal plans only.
 std::string plan_key(const CollectivePattern& pattern, std::optional<std::uint64_t> message_bytes) {
     const AllToAllPattern& hosts = pattern.hosts;
     const AlgorithmChoice& algorithm = pattern.algorithm;
@@ -46,6 +46,21 @@ std::string plan_key(const CollectivePattern& pattern, std::optional<std::uint64
                        algorithm.is_linear, algorithm.able_to_linear, algorithm.able_to_ring,
                        message_bytes ? fmt::to_string(*message_bytes) : "any");
 }
+
+using Plans = std::unordered_map<std::string, NodePlan>;
+
+/// As planned before, or anew; then all are forgotten if there are too many.
+template <class Plan>
+Result<NodePlan> known_or(Plans& plans, std::size_t most, std::string key, const Plan& plan_anew) {
+    if (const auto known = plans.find(key); known != plans.end()) return known->second;
+    auto plan = plan_anew();
+    if (!plan) return plan;
+    if (plans.size() >= most) plans.clear();
+    plans.emplace(std::move(key), *plan);
+    return plan;
+}
+
+}  // namespace
 
 Result<NodePlanner> NodePlanner::make(Config config, const std::string& host_name) {
     const std::string name = config.node.name.value_or(host_name);
@@ -70,6 +85,7 @@ void NodePlanner::distrust(std::optional<std::uint32_t> divisor_factor_thousandt
     planned_ = divisor_factor_ ? config_.topology.without_buffers() : config_.topology;
     policy_.divisor_factor_thousandths = divisor_factor_.value_or(divisor_one);
     plans_.clear();
+    traffic_plans_.clear();
 }
 
 Result<std::shared_ptr<const HostSet>> NodePlanner::hosts_of(const std::string& list) const {
@@ -121,13 +137,17 @@ Result<NodePlan> NodePlanner::plan(const CollectiveHosts& hosts,
 
 Result<NodePlan> NodePlanner::plan(const CollectivePattern& pattern,
                                    std::optional<std::uint64_t> message_bytes) const {
-    std::string key = plan_key(pattern, message_bytes);
-    if (const auto known = plans_.find(key); known != plans_.end()) return known->second;
-    auto plan = plan_anew(pattern, message_bytes);
-    if (!plan) return plan;
-    if (plans_.size() >= plans_kept_max) plans_.clear();
-    plans_.emplace(std::move(key), *plan);
-    return plan;
+    return known_or(plans_, plans_kept_max, plan_key(pattern, message_bytes),
+                    [&] { return plan_anew(pattern, message_bytes); });
+}
+
+Result<NodePlan> NodePlanner::plan(const TrafficRequest& request) const {
+    std::string key = fmt::format("{}", fmt::join(request.hosts, ","));
+    for (const HostFlow& flow : request.flows) {
+        fmt::format_to(std::back_inserter(key), " {} {} {}", flow.from, flow.to, flow.bytes);
+    }
+    return known_or(traffic_plans_, traffic_plans_kept_max, std::move(key),
+                    [&] { return plan_anew(request); });
 }
 
 Result<NodePlan> NodePlanner::plan_anew(const CollectivePattern& pattern,
@@ -224,7 +244,7 @@ Result<NodePlan> NodePlanner::plan_rooted(const CollectivePattern& pattern,
     return node;
 }
 
-Result<NodePlan> NodePlanner::plan(const TrafficRequest& request) const {
+Result<NodePlan> NodePlanner::plan_anew(const TrafficRequest& request) const {
     const Topology& topology = config_.topology;
     const auto resolved = topology.resolve(request.hosts);
     if (!resolved) return tl::unexpected(resolved.error().within("hosts"));

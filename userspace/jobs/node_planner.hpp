@@ -56,10 +56,6 @@ struct RootedPlan {
 [[nodiscard]] std::optional<std::uint64_t> size_to_plan(
     const CollectivePattern& pattern, const std::optional<std::uint64_t>& message_bytes);
 
-/// The same text for equal plans only.
-[[nodiscard]] std::string plan_key(const CollectivePattern& pattern,
-                                   std::optional<std::uint64_t> message_bytes);
-
 /// Why a message of that size is not paced; none: it is large enough, or of
 /// no particular size.
 [[nodiscard]] std::optional<std::string> too_small(
@@ -107,7 +103,7 @@ public:
     [[nodiscard]] Result<NodePlan> plan(const CollectivePattern& pattern,
                                         std::optional<std::uint64_t> message_bytes) const;
 
-    /// Of any sizes.  Fails on unknown hosts, on one named twice, and if this node
+    /// Of any sizes, kept as well.  Fails on unknown hosts, on one named twice, and if this node
     /// is not among them.
     [[nodiscard]] Result<NodePlan> plan(const TrafficRequest& request) const;
 
@@ -127,6 +123,7 @@ public:
     [[nodiscard]] Result<CollectivePlan> plan_hosts(const PlanRequest& request) const;
 
 private:
+    Result<NodePlan> plan_anew(const TrafficRequest& request) const;
     Result<NodePlan> plan_anew(const CollectivePattern& pattern,
                                std::optional<std::uint64_t> message_bytes) const;
     Result<NodePlan> plan_alltoall_like(const CollectivePattern& pattern,
@@ -155,7 +152,8 @@ private:
     Topology planned_;  ///< what plans are made for, and how
     PlanPolicy policy_;
     mutable std::unordered_map<std::string, std::shared_ptr<const HostSet>> host_sets_;
-    mutable std::unordered_map<std::string, NodePlan> plans_;  ///< by plan_key(), as planned now
+    mutable std::unordered_map<std::string, NodePlan> plans_;  ///< as planned now
+    mutable std::unordered_map<std::string, NodePlan> traffic_plans_;
 };
 
 }  // namespace headway

@@ -20,7 +20,7 @@ PhaseJobs::PhaseJobs(JobTable& table, PhaseMaps& maps, TrafficControl& kernel,
                      std::vector<TrunkClasses> trunks, BytesPerSecond link_rate)
     : table_(table),
       maps_(maps),
-      tables_(kernel, trunks, link_rate),
+      tables_(kernel, trunks),
       cgroups_(maps),
       link_rate_(link_rate),
       trunk_count_(trunks.size()) {

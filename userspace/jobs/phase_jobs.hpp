@@ -101,7 +101,6 @@ public:
     void set_link_rate(BytesPerSecond link_rate) {
         link_rate_changed_ = link_rate_changed_ || link_rate_ != link_rate;
         link_rate_ = link_rate;
-        tables_.set_link_rate(link_rate);
     }
 
     /// What answers to this job said does not hold any more.

@@ -3,10 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "base/limits.hpp"
@@ -108,25 +105,10 @@ Result<Json> PhaseService::phase(const ControlSession& session, const PhaseReque
     return answer;
 }
 
-/// All processes of the job ask for the same.
-Result<NodePlan> PhaseService::plan(const NodePlanner& planner, const TrafficRequest& request) {
-    std::string key = fmt::format("{}", fmt::join(request.hosts, ","));
-    for (const HostFlow& flow : request.flows) {
-        fmt::format_to(std::back_inserter(key), " {} {} {}", flow.from, flow.to, flow.bytes);
-    }
-    const auto known = traffic_plans_.find(key);
-    if (known != traffic_plans_.end()) return known->second;
-    auto plan = planner.plan(request);
-    if (!plan) return plan;
-    if (traffic_plans_.size() >= traffic_plans_kept_max) traffic_plans_.clear();
-    traffic_plans_.emplace(std::move(key), *plan);
-    return plan;
-}
-
 Result<Json> PhaseService::traffic(const ControlSession& session, const TrafficRequest& request,
                                    const NodePlanner& planner, Json answer) {
     if (!session.seat) return not_joined();
-    const auto plan = this->plan(planner, request);
+    const auto plan = planner.plan(request);
     if (!plan) return tl::unexpected(plan.error());
     if (const ClassRate least = strictest(plan->rates); least && is_too_slow(*least)) {
         return too_slow(*least);
@@ -213,11 +195,6 @@ std::vector<ClassRate> PhaseService::without_idle_limits(std::vector<ClassRate> 
         if (rate && *rate >= link_rate_) rate.reset();
     }
     return rates;
-}
-
-void PhaseService::plans_changed() {
-    traffic_plans_.clear();
-    jobs_.new_generation_of_all();
 }
 
 // --------------------------------------------------------------------- cgroups

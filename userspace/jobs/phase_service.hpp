@@ -4,7 +4,6 @@
 #pragma once
 
 #include <string>
-#include <unordered_map>
 
 #include "jobs/control_session.hpp"
 #include "jobs/job_table.hpp"
@@ -40,9 +39,8 @@ public:
     [[nodiscard]] Result<std::set<std::uint32_t>> restore(
         std::map<std::uint32_t, KeptJob> kept, std::vector<KeptArray> arrays);
     [[nodiscard]] const PhaseJobs& jobs() const { return jobs_; }
+    [[nodiscard]] PhaseJobs& jobs() { return jobs_; }
 
-    /// Another topology or policy: what was answered does not hold any more.
-    void plans_changed();
 
     /// Pacing is off, or on again: what was answered does not hold any more.
     void set_off(bool is_off) {
@@ -50,36 +48,23 @@ public:
         jobs_.new_generation_of_all();
     }
 
-    /// Rates and classes that an earlier run left serve the next who wants them.
-    void adopt(const std::vector<ClassState>& found) { jobs_.tables().adopt(found); }
-
-    /// What is no limit depends on it.
+    /// What is no limit depends on it, and what was answered does not hold any more.
     void link_changed(BytesPerSecond link_rate) {
         link_rate_ = link_rate;
         jobs_.set_link_rate(link_rate);
-        plans_changed();
+        jobs_.new_generation_of_all();
     }
 
-    /// The process sends from this cgroup; see PhaseJobs::know_cgroup().
-    [[nodiscard]] Result<void> know_cgroup(const ControlSession& session, std::uint64_t cgroup) {
-        return jobs_.know_cgroup(*session.seat, cgroup);
-    }
     /// Packets of a user's jobs with phases are told from all others, always.  Those of
     /// root's jobs are if there are several jobs, those have their parts of the links
     /// (`parts_hold`, and the job's hosts are known), and some cgroups are known.  After any
     /// change of that, and before a client hears of it.  Why the kernel refused, once.
     [[nodiscard]] Result<void> settle_apart(bool parts_hold);
 
-    /// See PhaseJobs::share().
-    [[nodiscard]] Result<void> share(const JobTable::Parts& parts) { return jobs_.share(parts); }
-
     /// Of the job's phases, into its entry of the status.
     void add_phases_json(const JobPhases& phases, Json& entry) const;
-    [[nodiscard]] std::uint32_t phase_in(const PhaseSeat& seat) { return jobs_.phase_in(seat); }
-    [[nodiscard]] const PhaseTables& tables() const { return jobs_.tables(); }
 
 private:
-    Result<NodePlan> plan(const NodePlanner& planner, const TrafficRequest& request);
     Result<void> tell_plan(Json& answer, const PhaseSeat& seat, const NodePlan& plan,
                            const NodePlanner& planner);
     [[nodiscard]] bool is_too_slow(BytesPerSecond rate) const;
@@ -94,7 +79,6 @@ private:
     PhaseJobs jobs_;
     std::size_t trunks_;
     BytesPerSecond link_rate_;
-    std::unordered_map<std::string, NodePlan> traffic_plans_;
     std::set<std::uint32_t> asked_apart_;  ///< jobs that were to be told apart last
     std::uint64_t asked_for_seats_ = 0;    ///< PhaseJobs::seat_changes() then
 };

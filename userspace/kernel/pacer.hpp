@@ -5,9 +5,8 @@
 // The strictest wins; without any, a class is unlimited.  The
 // kernel applies a rate at once, to the packets that wait as well.
 //
-// Pacer remembers what the kernel acknowledged, not what it hoped: after a
-// failure a class's rate counts as unknown until the kernel acknowledges one,
-// and retry() tries again with growing pauses.
+// What the kernel has already KernelMirror knows, which asks it for the rest only.  After a
+// failure retry() tries again with growing pauses.
 #pragma once
 
 #include <chrono>
@@ -21,7 +20,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "kernel/kernel_layout.hpp"
-#include "kernel/traffic_control.hpp"
+#include "kernel/kernel_mirror.hpp"
 
 namespace headway {
 
@@ -29,9 +28,8 @@ class Pacer {
 public:
     using EnterId = std::uint64_t;
 
-    /// The kernel must hold `layout` with all classes unlimited.  The
-    /// references must outlive the pacer.
-    Pacer(TrafficControl& kernel, const Clock& clock, const KernelLayout& layout);
+    /// The kernel must hold `layout`.  The references must outlive the pacer.
+    Pacer(KernelMirror& kernel, const Clock& clock, const KernelLayout& layout);
 
     /// A collective begins that limits class i to rates[i] (none: no wish).
     /// When this returns, the kernel holds the rates.  If it refuses any, the
@@ -52,8 +50,6 @@ public:
 
     /// Somebody else has seen to it that the kernel holds the wanted rates.
     void confirm();
-    /// Nobody knows what the kernel holds.
-    void doubt();
 
     /// Brings the kernel to the wanted rates if it is time.
     void retry();
@@ -69,18 +65,15 @@ public:
 private:
     struct PacedClass {
         TcHandle classid;
-        std::map<BytesPerSecond, std::uint32_t> wishes;  ///< rate -> how many want it
-        ClassRate commanded;  ///< acknowledged last
-        bool is_known = true;  ///< that `commanded` is what the kernel has
+        std::map<BytesPerSecond, std::uint32_t> wishes{};  ///< rate -> how many want it
     };
 
     void add_wishes(const std::vector<ClassRate>& rates);
     void remove_wishes(const std::vector<ClassRate>& rates);
     Result<void> reconcile();
-    void acknowledged(std::size_t class_index);
-    void schedule_retry();
+    void reconcile_or_retry();
 
-    TrafficControl& kernel_;
+    KernelMirror& kernel_;
     const Clock& clock_;
     std::vector<PacedClass> classes_;
     std::unordered_map<EnterId, std::vector<ClassRate>> enters_;

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <numeric>
 #include <string>
+#include <tuple>
 
 #include "phase/phase_object.h"
 
@@ -105,12 +106,12 @@ bool fits(const bpf_map* map, int fd) {
            info.value_size == bpf_map__value_size(map) && info.max_entries >= bpf_map__max_entries(map);
 }
 
-std::uint32_t count_prefixes(const std::vector<PhaseTrunk>& trunks, IpFamily family) {
-    std::uint32_t count = 0;
+std::size_t count_prefixes(const std::vector<PhaseTrunk>& trunks, IpFamily family) {
+    std::size_t count = 0;
     for (const PhaseTrunk& trunk : trunks) {
-        for (const IpPrefix& prefix : trunk.prefixes) count += prefix.family == family ? 1U : 0U;
+        count += std::ranges::count(trunk.prefixes, family, &IpPrefix::family);
     }
-    return std::max(count, 1U);
+    return std::max<std::size_t>(count, 1);
 }
 
 }  // namespace
@@ -166,7 +167,7 @@ Result<void> BpfPhaseMaps::open(const std::vector<PhaseTrunk>& trunks, const cha
                                  static_cast<std::uint32_t>(entries));
     };
     resize("rates", table_entries * trunk_count_);
-    resize("own_classes", std::size_t{HEADWAY_PHASE_JOBS} * trunk_count_);
+    resize("own_classes", HEADWAY_PHASE_JOBS * trunk_count_);
     resize("trunks_v4", count_prefixes(trunks, IpFamily::v4));
     resize("trunks_v6", count_prefixes(trunks, IpFamily::v6));
     if (bpf_object__find_map_by_name(object_.get(), "fq_classes") != nullptr) {
@@ -191,17 +192,15 @@ Result<void> BpfPhaseMaps::open(const std::vector<PhaseTrunk>& trunks, const cha
     }
     program_.id = info.id;
 
-    auto config = SharedMemory::map(map_fd("config"), sizeof(headway_phase_config));
-    if (!config) return tl::unexpected(config.error());
-    config_ = std::move(*config);
-    auto rates =
-        SharedMemory::map(map_fd("rates"), table_entries * trunk_count_ * sizeof(headway_phase_rate));
-    if (!rates) return tl::unexpected(rates.error());
-    rates_ = std::move(*rates);
-    auto classes = SharedMemory::map(map_fd("own_classes"), std::size_t{HEADWAY_PHASE_JOBS} *
-                                                                trunk_count_ * sizeof(std::uint64_t));
-    if (!classes) return tl::unexpected(classes.error());
-    own_classes_ = std::move(*classes);
+    const std::size_t own_classes = HEADWAY_PHASE_JOBS * trunk_count_;
+    for (const auto& [name, memory, bytes] :
+         {std::tuple("config", &config_, sizeof(headway_phase_config)),
+          std::tuple("rates", &rates_, table_entries * trunk_count_ * sizeof(headway_phase_rate)),
+          std::tuple("own_classes", &own_classes_, own_classes * sizeof(std::uint64_t))}) {
+        auto mapped = SharedMemory::map(map_fd(name), bytes);
+        if (!mapped) return tl::unexpected(mapped.error());
+        *memory = std::move(*mapped);
+    }
 
     this->config().trunk_count = static_cast<std::uint32_t>(trunk_count_);
     for (std::size_t i = 0; i < trunks.size(); ++i) {

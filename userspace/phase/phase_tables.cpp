@@ -9,12 +9,8 @@ bool is_phase_class(const ClassState& state) {
     return state.parent.minor() != 0 && state.classid.minor() >= first_phase_minor;
 }
 
-PhaseTables::PhaseTables(TrafficControl& kernel, std::vector<TrunkClasses> trunks,
-                         BytesPerSecond link_rate)
-    : kernel_(kernel),
-      trunks_(std::move(trunks)),
-      link_rate_(link_rate),
-      idle_classes_(trunks_.size()) {}
+PhaseTables::PhaseTables(TrafficControl& kernel, std::vector<TrunkClasses> trunks)
+    : kernel_(kernel), trunks_(std::move(trunks)), idle_classes_(trunks_.size()) {}
 
 // --------------------------------------------------------------------- entries
 
@@ -24,22 +20,16 @@ Result<TableEntry> PhaseTables::acquire(const Key& key, BytesPerSecond rate) {
         ++known->second.users;
         return known->second.number;
     }
-    const auto idle = std::find_if(idle_.begin(), idle_.end(), [&](const Idle& one) {
-        return !is_in_doubt_ && one.trunk == key.trunk && one.rate == rate;
-    });
-    if (idle != idle_.end()) {
-        const TableEntry number = idle->number;
-        idle_.erase(idle);
-        entries_.emplace(key, Entry{number, rate, 1});
-        return number;
-    }
-    const auto number = free_number(key.trunk);
+    const auto idle = std::ranges::find_if(
+        idle_, [&](const Idle& one) { return one.trunk == key.trunk && one.rate == rate; });
+    const auto number = idle != idle_.end() ? Result<TableEntry>(idle->number) : free_number(key.trunk);
     if (!number) return number;
     std::vector<Change> changes;
     append(changes, key.trunk, {{*number, rate}});
     if (auto done = kernel_.apply(changes, ApplyMode::together); !done) {
         return tl::unexpected(std::move(done.error().error));
     }
+    std::erase_if(idle_, [&](const Idle& one) { return one.trunk == key.trunk && one.number == *number; });
     entries_.emplace(key, Entry{*number, rate, 1});
     return number;
 }
@@ -53,7 +43,7 @@ void PhaseTables::release(const Key& key) {
 
 /// One that was never used, or else the one that has been idle longest: the fewest
 /// packets still wait with its number.
-Result<TableEntry> PhaseTables::free_number(std::size_t trunk) {
+Result<TableEntry> PhaseTables::free_number(std::size_t trunk) const {
     const RateTable used = table(trunk);
     for (unsigned number = 1; number <= table_entries_max; ++number) {
         if (!used.contains(static_cast<TableEntry>(number))) return static_cast<TableEntry>(number);
@@ -65,9 +55,7 @@ Result<TableEntry> PhaseTables::free_number(std::size_t trunk) {
                        "there may be no more",
                        table_entries_max);
     }
-    const TableEntry number = oldest->number;
-    idle_.erase(oldest);
-    return number;
+    return oldest->number;
 }
 
 RateTable PhaseTables::table(std::size_t trunk) const {
@@ -84,16 +72,16 @@ RateTable PhaseTables::table(std::size_t trunk) const {
 void PhaseTables::append(std::vector<Change>& changes, std::size_t trunk,
                          const RateTable& table) const {
     if (table.empty()) return;
-    const RateTable allowed = this->allowed(table);
-    changes.emplace_back(ChangeClassTable{trunks_[trunk].shared, allowed});
+    const RateTable wanted = unless_off(table);
+    changes.emplace_back(ChangeClassTable{trunks_[trunk].shared, wanted});
     for (const auto& [job, classes] : owned_) {
-        changes.emplace_back(ChangeClassTable{classes[trunk], allowed});
+        changes.emplace_back(ChangeClassTable{classes[trunk], wanted});
     }
 }
 
-RateTable PhaseTables::allowed(RateTable table) const {
+RateTable PhaseTables::unless_off(RateTable table) const {
     for (auto& [number, rate] : table) {
-        if (is_off_ || (rate && *rate > link_rate_)) rate.reset();
+        if (is_off_) rate.reset();
     }
     return table;
 }
@@ -101,28 +89,24 @@ RateTable PhaseTables::allowed(RateTable table) const {
 Result<void> PhaseTables::change_rates(std::span<const RateChange> changes) {
     using Tables = std::vector<RateTable>;
     const std::size_t count = trunks_.size();
-    Tables known(count), lowered(count), raised(count), before(count);
-    for (std::size_t trunk = 0; is_in_doubt_ && trunk < count; ++trunk) known[trunk] = table(trunk);
+    Tables before(count), lowered(count), raised(count);
+    for (std::size_t trunk = 0; trunk < count; ++trunk) before[trunk] = table(trunk);
     for (const RateChange& change : changes) {
         const Entry& entry = entries_.at(change.key);
         Tables& tables = change.rate < entry.rate ? lowered : raised;
         tables[change.key.trunk][entry.number] = change.rate;
-        before[change.key.trunk][entry.number] = entry.rate;
     }
-    // First those that become less: jobs may send at the same time, and at no moment
-    // are they to have more together than before and after.
+    // What is in doubt first, and then those that become less: jobs may send at the same
+    // time, and at no moment are they to have more together than before and after.
     std::vector<Change> requests, undo;
-    for (const Tables* tables : {&known, &lowered, &raised}) {
+    for (const Tables* tables : {&before, &lowered, &raised}) {
         for (std::size_t trunk = 0; trunk < count; ++trunk) append(requests, trunk, (*tables)[trunk]);
     }
     for (std::size_t trunk = 0; trunk < count; ++trunk) append(undo, trunk, before[trunk]);
-    if (requests.empty()) return {};
     if (auto done = kernel_.apply(requests, ApplyMode::together); !done) {
-        // A change that failed may have been made, if only its acknowledgement was lost.
-        is_in_doubt_ = !kernel_.apply(undo, ApplyMode::together);
+        (void)kernel_.apply(undo, ApplyMode::together);  // what fails is in doubt, until the next time
         return tl::unexpected(std::move(done.error().error));
     }
-    is_in_doubt_ = false;
     for (const RateChange& change : changes) entries_.at(change.key).rate = change.rate;
     return {};
 }
@@ -154,8 +138,7 @@ Result<std::vector<TcHandle>> PhaseTables::give_classes(std::uint32_t job,
 
 /// With the table that the trunk's other classes have.
 Result<void> PhaseTables::make_class(std::size_t trunk, TcHandle classid, bool is_there) {
-    const RateTable table = allowed(this->table(trunk));
-    if (is_there && table.empty()) return {};
+    const RateTable table = in_kernel(trunk);
     AddClass added{classid, std::nullopt, trunks_[trunk].trunk};
     added.table = table;
     return kernel_.apply_one(is_there ? Change(ChangeClassTable{classid, table}) : Change(std::move(added)));

@@ -38,12 +38,9 @@ struct TrunkClasses {
 
 class PhaseTables {
 public:
-    /// The kernel must hold these classes, and outlive this object.
-    PhaseTables(TrafficControl& kernel, std::vector<TrunkClasses> trunks,
-                BytesPerSecond link_rate);
-
-    /// The kernel takes no rate above it: such are no limit there.
-    void set_link_rate(BytesPerSecond link_rate) { link_rate_ = link_rate; }
+    /// The kernel must hold these classes, and outlive this object.  It is asked for whole
+    /// tables: a KernelMirror, which sends only what the kernel does not have.
+    PhaseTables(TrafficControl& kernel, std::vector<TrunkClasses> trunks);
 
     /// While pacing is off, no entry has a limit in the kernel; what each is to be again
     /// goes on here.  The caller brings those that the kernel has to in_kernel().
@@ -72,8 +69,7 @@ public:
         Key key;
         BytesPerSecond rate;
     };
-    /// Entries in use get other rates, all of them or none.  If the kernel did not
-    /// say what it has after a failure, the next call says all rates again.
+    /// Entries in use get other rates, all of them or none.
     [[nodiscard]] Result<void> change_rates(std::span<const RateChange> changes);
 
     /// The job has a class of its own below every trunk from now on; those, by trunk.
@@ -94,10 +90,7 @@ public:
     };
     [[nodiscard]] std::vector<OwnClass> own_classes() const;
     /// What all classes of the trunk that are in use are to have now.
-    /// What is beyond the link's rate among them is the caller's business.
-    [[nodiscard]] RateTable in_kernel(std::size_t trunk) const {
-        return is_off_ ? allowed(table(trunk)) : table(trunk);
-    }
+    [[nodiscard]] RateTable in_kernel(std::size_t trunk) const { return unless_off(table(trunk)); }
     /// Those in use.
     [[nodiscard]] const std::map<Key, Entry>& entries() const { return entries_; }
     [[nodiscard]] const std::vector<TrunkClasses>& trunks() const { return trunks_; }
@@ -110,20 +103,18 @@ private:
     };
 
     [[nodiscard]] RateTable table(std::size_t trunk) const;
-    [[nodiscard]] Result<TableEntry> free_number(std::size_t trunk);
+    [[nodiscard]] Result<TableEntry> free_number(std::size_t trunk) const;
     [[nodiscard]] TcHandle free_handle() const;
     void append(std::vector<Change>& changes, std::size_t trunk, const RateTable& table) const;
-    [[nodiscard]] RateTable allowed(RateTable table) const;
+    [[nodiscard]] RateTable unless_off(RateTable table) const;
     Result<void> make_class(std::size_t trunk, TcHandle classid, bool is_there);
 
     TrafficControl& kernel_;
     std::vector<TrunkClasses> trunks_;
-    BytesPerSecond link_rate_;
     std::map<Key, Entry> entries_;
     std::vector<Idle> idle_;  ///< the one that has been idle longest first
     std::map<std::uint32_t, std::vector<TcHandle>> owned_;  ///< by job, then by trunk
     std::vector<std::set<TcHandle>> idle_classes_;          ///< by trunk
-    bool is_in_doubt_ = false;
     bool is_off_ = false;
 };
 
