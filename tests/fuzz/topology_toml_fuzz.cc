@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // headway.toml's network: what is written from it reads back as the same.
-#include "config/topology_toml.hpp"
+#include "config/network_file.hpp"
 #include "fuzz_text.hh"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

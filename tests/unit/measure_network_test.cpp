@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "computed_laboratory.hpp"
-#include "config/topology_toml.hpp"
+#include "config/network_file.hpp"
 #include "measure/arrivals.hpp"
 #include "measure/confidence.hpp"
 #include "measure/interference.hpp"

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "base/hostlist.hpp"
-#include "config/topology_toml.hpp"
+#include "config/network_file.hpp"
 #include "formats_golden.hpp"
 #include "study/goal_schedule.hpp"
 #include "study/matrix_csv.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/topology_toml.hpp"
+#include "config/network_file.hpp"
 
 #include "formats_golden.hpp"
 

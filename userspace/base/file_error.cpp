@@ -6,11 +6,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <tuple>
 
 #include <fmt/core.h>
-
-#include "base/hostlist.hpp"
 
 namespace headway {
 
@@ -21,23 +18,6 @@ std::string FileError::to_string() const {
     text += fmt::format(": {}", reason);
     if (!advice.empty()) text += fmt::format("; {}", advice);
     return text;
-}
-
-void FileMistakes::add(std::uint32_t line, std::string_view key, std::string reason,
-                       std::string advice) {
-    if (full()) return;
-    if (errors_.size() == mistakes_max) {
-        errors_.push_back({file_, line, "", "there are more mistakes", "mend these first"});
-        return;
-    }
-    errors_.push_back({file_, line, std::string(key), std::move(reason), std::move(advice)});
-}
-
-tl::unexpected<std::vector<FileError>> FileMistakes::take() {
-    std::stable_sort(errors_.begin(), errors_.end(), [](const auto& a, const auto& b) {
-        return std::tie(a.file, a.line) < std::tie(b.file, b.line);
-    });
-    return tl::unexpected(std::move(errors_));
 }
 
 FileResult<std::string> read_text_file(const std::filesystem::path& file, std::size_t max_bytes) {
@@ -73,11 +53,9 @@ FileResult<std::string> read_text_file(const std::filesystem::path& file, std::s
 
 bool is_plain_name(std::string_view name, std::size_t max_bytes) {
     return !name.empty() && name.size() <= max_bytes &&
-           std::all_of(name.begin(), name.end(), [](unsigned char c) {
+           std::ranges::all_of(name, [](unsigned char c) {
                return std::isalnum(c) || c == '.' || c == '-' || c == '_';
            });
 }
-
-bool is_plain_name(std::string_view name) { return is_plain_name(name, host_name_max_bytes); }
 
 }  // namespace headway

@@ -11,7 +11,7 @@
 #include "base/progress.hpp"
 #include "study/simgrid_platform.hpp"
 #include "study/slurm_topology.hpp"
-#include "config/topology_toml.hpp"
+#include "config/network_file.hpp"
 #include "base/json_text.hpp"
 #include "measure/agent.hpp"
 #include "measure/measured_document.hpp"

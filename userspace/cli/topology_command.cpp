@@ -10,7 +10,7 @@
 #include "cli/network_options.hpp"
 #include "config/config.hpp"
 #include "config/config_report.hpp"
-#include "config/topology_toml.hpp"
+#include "config/network_file.hpp"
 #include "study/simgrid_platform.hpp"
 #include "study/slurm_topology.hpp"
 #include "study/topology_drawing.hpp"

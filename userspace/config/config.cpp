@@ -234,8 +234,7 @@ ConfigResult<Config> read_root(const toml::table& root, std::string_view file,
     }
 
     if (errors.empty()) return config;
-    std::stable_sort(errors.begin(), errors.end(),
-                     [](const auto& a, const auto& b) { return a.line < b.line; });
+    std::ranges::stable_sort(errors, {}, &FileError::line);
     return tl::unexpected(std::move(errors));
 }
 

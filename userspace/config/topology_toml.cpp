@@ -225,20 +225,4 @@ std::optional<TomlTopology> read_topology(TomlReader& top, PrefixesAre prefixes)
     return make(top, tables, std::move(items), std::move(*topology));
 }
 
-FileResult<TomlTopology> parse_topology_toml(std::string_view text, std::string_view file) {
-    std::vector<FileError> errors;
-    const auto table = parse_toml(text, file, errors);
-    std::optional<TomlTopology> topology;
-    if (table) {
-        TomlReader top(*table, "", std::string(file), errors);
-        for (const char* other : {"node", "policy", "kernel", "daemon", "access", "coordination", "feedback", "network"}) top.find(other);
-        topology = read_topology(top, PrefixesAre::optional);
-        top.finish();
-    }
-    if (errors.empty() && topology) return std::move(*topology);
-    std::stable_sort(errors.begin(), errors.end(),
-                     [](const auto& a, const auto& b) { return a.line < b.line; });
-    return tl::unexpected(std::move(errors));
-}
-
 }  // namespace headway

@@ -7,8 +7,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include "base/file_error.hpp"
 #include "plan/network_tree.hpp"
@@ -28,12 +26,5 @@ enum class PrefixesAre { required, optional };
 /// The tables of the network out of a whole file; mistakes go to the reader.
 /// Nothing if there are any.
 [[nodiscard]] std::optional<TomlTopology> read_topology(TomlReader& top, PrefixesAre prefixes);
-
-/// Of a whole file.  The other tables of headway.toml are not looked into.
-[[nodiscard]] FileResult<TomlTopology> parse_topology_toml(std::string_view text,
-                                                           std::string_view file);
-
-/// A file that parse_topology_toml() reads as the same network.
-[[nodiscard]] std::string write_topology_toml(const NetworkTree& tree);
 
 }  // namespace headway

@@ -189,8 +189,7 @@ std::vector<TomlTable> read_topology_tables(TomlReader& top, PrefixesAre prefixe
         tables.push_back(read_cluster(reader, prefixes));
     }
     for (TomlReader& reader : top.tables("hosts")) tables.push_back(read_loose_hosts(reader));
-    std::stable_sort(tables.begin(), tables.end(),
-                     [](const auto& a, const auto& b) { return a.line < b.line; });
+    std::ranges::stable_sort(tables, {}, &TomlTable::line);
     return tables;
 }
 

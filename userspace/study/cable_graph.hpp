@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/file_error.hpp"
+#include "study/file_mistakes.hpp"
 #include "plan/network_tree.hpp"
 
 namespace headway {

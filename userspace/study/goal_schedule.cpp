@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "base/decimal.hpp"
+#include "study/file_mistakes.hpp"
 #include "study/goal_order.hpp"
 #include "study/text_lines.hpp"
 

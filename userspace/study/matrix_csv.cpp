@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "study/file_mistakes.hpp"
 #include "study/text_lines.hpp"
 
 namespace headway {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.hpp"
+#include "study/file_mistakes.hpp"
 #include "study/matrix_csv.hpp"
 
 namespace headway {

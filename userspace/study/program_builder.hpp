@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file_error.hpp"
+#include "study/file_mistakes.hpp"
 #include "model/plogpt_program.hpp"
 
 namespace headway {

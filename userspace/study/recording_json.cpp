@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.hpp"
+#include "study/file_mistakes.hpp"
 #include "study/matrix_json.hpp"
 
 namespace headway {

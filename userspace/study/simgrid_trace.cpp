@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 
 #include "study/collective_messages.hpp"
+#include "study/file_mistakes.hpp"
 #include "study/text_lines.hpp"
 
 namespace headway {

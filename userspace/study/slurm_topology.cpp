@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "base/hostlist.hpp"
+#include "study/file_mistakes.hpp"
 #include "study/text_lines.hpp"
 
 namespace headway {

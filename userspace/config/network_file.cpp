@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "config/network_file.hpp"
+
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include <fmt/core.h>
@@ -7,7 +10,7 @@
 #include "base/byte_size.hpp"
 #include "base/duration.hpp"
 #include "base/hostlist.hpp"
-#include "config/topology_toml.hpp"
+#include "config/toml_reader.hpp"
 
 namespace headway {
 namespace {
@@ -17,6 +20,9 @@ using Node = NetworkTree::Node;
 // The centre of a star has no name in a file; this is how network_items() calls it.
 constexpr const char* centre_name = "centre";
 constexpr std::size_t hosts_line_max_bytes = 80;
+
+constexpr std::array other_tables{"node",   "policy",       "kernel",   "daemon",
+                                  "access", "coordination", "feedback", "network"};
 
 class Writer {
 public:
@@ -141,6 +147,21 @@ private:
 };
 
 }  // namespace
+
+FileResult<TomlTopology> parse_topology_toml(std::string_view text, std::string_view file) {
+    std::vector<FileError> errors;
+    const auto table = parse_toml(text, file, errors);
+    std::optional<TomlTopology> topology;
+    if (table) {
+        TomlReader top(*table, "", std::string(file), errors);
+        for (const char* other : other_tables) top.find(other);
+        topology = read_topology(top, PrefixesAre::optional);
+        top.finish();
+    }
+    if (errors.empty() && topology) return std::move(*topology);
+    std::ranges::stable_sort(errors, {}, &FileError::line);
+    return tl::unexpected(std::move(errors));
+}
 
 std::string write_topology_toml(const NetworkTree& tree) { return Writer(tree).write(); }
 

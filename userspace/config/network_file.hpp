@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// A network's file by itself, as the command line reads and writes it: the tables of
+// headway.toml that describe the network (config/topology_toml.hpp).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/file_error.hpp"
+#include "config/topology_toml.hpp"
+
+namespace headway {
+
+/// Of a whole file.  The other tables of headway.toml are not looked into.
+[[nodiscard]] FileResult<TomlTopology> parse_topology_toml(std::string_view text,
+                                                           std::string_view file);
+
+/// A file that parse_topology_toml() reads as the same network.
+[[nodiscard]] std::string write_topology_toml(const NetworkTree& tree);
+
+}  // namespace headway
