@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/byte_size.hpp"
 #include "base/duration.hpp"
 #include "base/rate.hpp"
 #include "base/wire.hpp"
@@ -63,6 +64,23 @@ TEST(Rate, PrintsForPeople) {
     EXPECT_EQ(rate_to_text({999}), "999 bit/s");
     EXPECT_EQ(rate_to_text({100'000}), "100 kbit/s");
     EXPECT_EQ(rate_to_text({0}), "0 bit/s");
+}
+
+TEST(Units, AreToldInLowerCase) {
+    EXPECT_EQ(parse_rate("1MB").error().message,
+              "\"1MB\" has an unknown unit \"MB\" (known: bit, kbit, mbit, gbit, tbit)");
+    EXPECT_EQ(parse_byte_size("1").error().message,
+              "\"1\" has no unit (one of b, kb, kib, mb, mib, gb, gib, tb, tib)");
+    EXPECT_EQ(parse_duration("1").error().message, "\"1\" has no unit (one of s, ms, us, ns)");
+}
+
+TEST(ByteSize, ReadsAndPrints) {
+    EXPECT_EQ(*parse_byte_size("64kB"), 64'000U);
+    EXPECT_EQ(*parse_byte_size("1.5mib"), 1'572'864U);
+    EXPECT_EQ(byte_size_to_text(512 * 1024), "512KiB");
+    EXPECT_EQ(byte_size_to_text(64'000), "64kB");
+    EXPECT_EQ(byte_size_to_text(1), "1B");
+    EXPECT_EQ(byte_size_to_text(0), "0B");
 }
 
 TEST(Duration, ReadsAndPrints) {

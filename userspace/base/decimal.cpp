@@ -2,7 +2,6 @@
 #include "base/decimal.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <limits>
 #include <string>
 
@@ -26,19 +25,12 @@ std::uint64_t to_number(std::string_view digits) {
     return number;
 }
 
-std::string lower(std::string_view text) {
-    std::string result(text);
-    std::transform(result.begin(), result.end(), result.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return result;
-}
-
 std::string list_units(std::span<const DecimalUnit> units) {
     std::string list;
     for (const DecimalUnit& unit : units) {
         if (unit.name.empty()) continue;
         if (!list.empty()) list += ", ";
-        list += unit.name;
+        list += lower_case(unit.name);
     }
     return list;
 }
@@ -60,9 +52,9 @@ Result<std::uint64_t> parse_decimal(std::string_view text, std::span<const Decim
     }
     rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
 
-    const std::string name = lower(rest);
-    const auto unit = std::find_if(units.begin(), units.end(),
-                                   [&](const DecimalUnit& u) { return u.name == name; });
+    const std::string name = lower_case(rest);
+    const auto unit = std::ranges::find_if(
+        units, [&](const DecimalUnit& one) { return lower_case(one.name) == name; });
     if (unit == units.end()) {
         if (name.empty()) return failure("\"{}\" has no unit (one of {})", text, list_units(units));
         return failure("\"{}\" has an unknown unit \"{}\" (known: {})", text, rest,
@@ -77,6 +69,24 @@ Result<std::uint64_t> parse_decimal(std::string_view text, std::span<const Decim
         return failure("\"{}\" is too large", text);
     }
     return static_cast<std::uint64_t>(scaled / divisor);
+}
+
+std::string decimal_to_text(std::uint64_t number, std::span<const DecimalUnit> units) {
+    const DecimalUnit* largest = nullptr;
+    for (const DecimalUnit& unit : units) {
+        const bool fits = number == 0 ? unit.factor == 1 : number % unit.factor == 0;
+        if (!fits || unit.name.empty()) continue;
+        if (largest == nullptr || unit.factor > largest->factor) largest = &unit;
+    }
+    return fmt::format("{}{}", number / largest->factor, largest->name);
+}
+
+std::string lower_case(std::string_view text) {
+    std::string result(text);
+    std::ranges::transform(result, result.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return result;
 }
 
 }  // namespace headway

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -16,7 +17,7 @@ namespace headway {
 [[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 struct DecimalUnit {
-    std::string_view name;  ///< lower case; "" stands for a number without a unit
+    std::string_view name;  ///< as it is written; "" stands for a number without a unit
     std::uint64_t factor;   ///< how many of the smallest unit it is
 };
 
@@ -25,5 +26,12 @@ struct DecimalUnit {
 /// unknown unit, is no whole number of the smallest unit or exceeds 2^64-1.
 [[nodiscard]] Result<std::uint64_t> parse_decimal(std::string_view text,
                                                   std::span<const DecimalUnit> units);
+
+/// Exactly, in the largest unit that needs no fraction, zero in the smallest.  One of the
+/// named units is 1.
+[[nodiscard]] std::string decimal_to_text(std::uint64_t number, std::span<const DecimalUnit> units);
+
+/// Whatever the locale.
+[[nodiscard]] std::string lower_case(std::string_view text);
 
 }  // namespace headway

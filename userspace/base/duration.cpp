@@ -29,11 +29,8 @@ Result<std::chrono::nanoseconds> parse_duration(std::string_view text) {
 }
 
 std::string duration_to_text(std::chrono::nanoseconds duration) {
-    const auto count = static_cast<std::uint64_t>(duration.count());
-    for (const DecimalUnit& unit : duration_units) {
-        if (count % unit.factor == 0) return fmt::format("{}{}", count / unit.factor, unit.name);
-    }
-    return fmt::format("{}ns", count);
+    if (duration.count() == 0) return "0s";
+    return decimal_to_text(static_cast<std::uint64_t>(duration.count()), duration_units);
 }
 
 }  // namespace headway

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/rate.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "base/decimal.hpp"
@@ -8,33 +9,19 @@
 namespace headway {
 namespace {
 
-struct RateUnit {
-    std::string_view tc_name;
-    std::string_view text;
-    std::uint64_t bits_per_s;
-};
-
-constexpr std::array<RateUnit, 5> rate_units{{
-    {"tbit", "Tbit/s", 1'000'000'000'000},
-    {"gbit", "Gbit/s", 1'000'000'000},
-    {"mbit", "Mbit/s", 1'000'000},
-    {"kbit", "kbit/s", 1'000},
-    {"bit", "bit/s", 1},
-}};
-
-constexpr std::array<DecimalUnit, 6> read_units{{
+constexpr std::array<DecimalUnit, 6> rate_units{{
+    {"", 1},  // tc, too, takes a bare number for bits per second
     {"bit", 1},
     {"kbit", 1'000},
-    {"mbit", 1'000'000},
-    {"gbit", 1'000'000'000},
-    {"tbit", 1'000'000'000'000},
-    {"", 1},  // tc, too, takes a bare number for bits per second
+    {"Mbit", 1'000'000},
+    {"Gbit", 1'000'000'000},
+    {"Tbit", 1'000'000'000'000},
 }};
 
 }  // namespace
 
 Result<BitsPerSecond> parse_rate(std::string_view text) {
-    const auto bits = parse_decimal(text, read_units);
+    const auto bits = parse_decimal(text, rate_units);
     if (!bits) return tl::unexpected(bits.error());
     const BitsPerSecond rate{*bits};
     if (rate.value < 8 || rate > rate_max) {
@@ -44,26 +31,20 @@ Result<BitsPerSecond> parse_rate(std::string_view text) {
 }
 
 std::string rate_to_tc(BitsPerSecond rate) {
-    for (const RateUnit& unit : rate_units) {
-        if (rate.value != 0 && rate.value % unit.bits_per_s == 0) {
-            return fmt::format("{}{}", rate.value / unit.bits_per_s, unit.tc_name);
-        }
-    }
-    return "0bit";
+    return lower_case(decimal_to_text(rate.value, rate_units));
 }
 
 std::string rate_to_text(BitsPerSecond rate) {
-    for (const RateUnit& unit : rate_units) {
-        if (rate.value < unit.bits_per_s) continue;
-        // Thousandths, cut off rather than rounded: a limit is never told too high.
-        const std::uint64_t thousandths =
-            unit.bits_per_s == 1 ? 0 : rate.value % unit.bits_per_s / (unit.bits_per_s / 1000);
-        std::string number = fmt::format("{}.{:03}", rate.value / unit.bits_per_s, thousandths);
-        number.erase(number.find_last_not_of('0') + 1);
-        if (number.ends_with('.')) number.pop_back();
-        return fmt::format("{} {}", number, unit.text);
-    }
-    return "0 bit/s";
+    const auto bits = rate_units.rend() - 2;  // of rates that no larger unit fits
+    const auto unit = std::find_if(rate_units.rbegin(), bits, [&](const DecimalUnit& larger) {
+        return larger.factor <= rate.value;
+    });
+    // Thousandths, cut off rather than rounded: a limit is never told too high.
+    const std::uint64_t thousandths = rate.value % unit->factor * 1000 / unit->factor;
+    std::string number = fmt::format("{}.{:03}", rate.value / unit->factor, thousandths);
+    number.erase(number.find_last_not_of('0') + 1);
+    if (number.ends_with('.')) number.pop_back();
+    return fmt::format("{} {}/s", number, unit->name);
 }
 
 }  // namespace headway
