@@ -83,13 +83,13 @@ TEST(EvalStream, AnswersAnyBytes) {
 template <class Read>
 std::string mistake(const char* input, Read read) {
     const EvalJson json = EvalJson::parse(input);
-    JsonReader in(json);
+    EvalInput in(json);
     read(in);
     return in.finish().value_or("");
 }
 
-TEST(JsonReader, ChecksNumbers) {
-    const auto read = [](JsonReader& in) { (void)in["x"].number(Sign::positive); };
+TEST(EvalInput, ChecksNumbers) {
+    const auto read = [](EvalInput& in) { (void)in["x"].number(Sign::positive); };
     EXPECT_EQ(mistake(R"({"x":1e-9})", read), "");
     EXPECT_EQ(mistake(R"({"x":0})", read), "x: must be a positive number");
     EXPECT_EQ(mistake(R"({"x":"1"})", read), "x: must be a positive number");
@@ -99,16 +99,16 @@ TEST(JsonReader, ChecksNumbers) {
     EXPECT_EQ(mistake(R"([])", read), "input: must be an object");
 }
 
-TEST(JsonReader, TakesNullForInfiniteWhereAsked) {
+TEST(EvalInput, TakesNullForInfiniteWhereAsked) {
     const EvalJson json = EvalJson::parse(R"({"x":null,"l":[1,null]})");
-    JsonReader in(json);
+    EvalInput in(json);
     EXPECT_EQ(in["x"].number_or_infinite(), std::numeric_limits<double>::infinity());
     EXPECT_EQ(in["l"].numbers_or_infinite(0, 9).back(), std::numeric_limits<double>::infinity());
     EXPECT_EQ(in.finish(), std::nullopt);
 }
 
-TEST(JsonReader, ChecksCounts) {
-    const auto read = [](JsonReader& in) { (void)in["n"].count(2, 10); };
+TEST(EvalInput, ChecksCounts) {
+    const auto read = [](EvalInput& in) { (void)in["n"].count(2, 10); };
     EXPECT_EQ(mistake(R"({"n":10})", read), "");
     EXPECT_EQ(mistake(R"({"n":2.0})", read), "");
     for (const char* wrong : {R"({"n":1})", R"({"n":11})", R"({"n":2.5})", R"({"n":-3})",
@@ -117,9 +117,9 @@ TEST(JsonReader, ChecksCounts) {
     }
 }
 
-TEST(JsonReader, TellsThePlace) {
-    const auto read = [](JsonReader& in) {
-        const JsonValue pairs = in["pairs"];
+TEST(EvalInput, TellsThePlace) {
+    const auto read = [](EvalInput& in) {
+        const EvalValue pairs = in["pairs"];
         for (std::size_t i = 0; i < pairs.size(0, 9); ++i) {
             if (pairs[i].size(2, 2) == 0) continue;
             if (!pairs[i][0].is_object_of({"C", "t"})) continue;
@@ -139,8 +139,8 @@ TEST(JsonReader, TellsThePlace) {
               "pairs: must be an array of 0 to 9");
 }
 
-TEST(JsonReader, ChecksChoices) {
-    const auto read = [](JsonReader& in) { (void)in["c"].choice({"a", "b"}); };
+TEST(EvalInput, ChecksChoices) {
+    const auto read = [](EvalInput& in) { (void)in["c"].choice({"a", "b"}); };
     EXPECT_EQ(mistake(R"({"c":"b"})", read), "");
     EXPECT_EQ(mistake(R"({"c":"x"})", read), R"(c: must be one of "a", "b")");
     EXPECT_EQ(mistake(R"({"c":1})", read), R"(c: must be one of "a", "b")");

@@ -3,47 +3,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include <fmt/ranges.h>
-
-#include "base/json_text.hpp"
+#include <fmt/core.h>
 
 namespace headway {
 namespace {
+
+/// By Sign.
+constexpr std::array<std::string_view, 3> sign_texts{
+    "a number", "a number that is not negative", "a positive number"};
 
 /// Keys come from outside; a message stays readable whatever they are.
 std::string shortened(std::string_view key) {
     constexpr std::size_t most = 40;
     return key.size() <= most ? std::string(key) : std::string(key.substr(0, most)) + "...";
-}
-
-std::string_view sign_text(Sign sign) {
-    switch (sign) {
-        case Sign::not_negative: return "a number that is not negative";
-        case Sign::positive: return "a positive number";
-        case Sign::any: break;
-    }
-    return "a number";
-}
-
-bool fits(double value, Sign sign) {
-    switch (sign) {
-        case Sign::not_negative: return value >= 0;
-        case Sign::positive: return value > 0;
-        case Sign::any: break;
-    }
-    return true;
-}
-
-/// JSON has one kind of number: 4.0 is as whole as 4.
-std::optional<std::uint64_t> whole_number(const nlohmann::json& json) {
-    constexpr double exact_max = 9007199254740992.0;  // 2^53
-    if (json.is_number_unsigned()) return json.get<std::uint64_t>();
-    if (!json.is_number_float()) return std::nullopt;
-    const double value = json.get<double>();
-    if (value < 0 || value > exact_max || value != std::floor(value)) return std::nullopt;
-    return static_cast<std::uint64_t>(value);
 }
 
 }  // namespace
@@ -65,55 +38,28 @@ double JsonValue::number(Sign sign) const {
     if (json_ == nullptr) return 0;
     if (json_->is_number()) {
         const double value = json_->get<double>();
-        if (std::isfinite(value) && fits(value, sign)) return value;
+        const bool is_too_small = sign == Sign::positive ? value <= 0 : value < 0;
+        if (std::isfinite(value) && (sign == Sign::any || !is_too_small)) return value;
     }
-    fail(fmt::format("must be {}", sign_text(sign)));
+    fail(fmt::format("must be {}", sign_texts[static_cast<std::size_t>(sign)]));
     return 0;
 }
 
-double JsonValue::number_or_infinite(Sign sign) const {
-    return is_null() ? std::numeric_limits<double>::infinity() : number(sign);
+std::optional<std::uint64_t> JsonValue::whole_number() const {
+    constexpr double exact_max = 9007199254740992.0;  // 2^53
+    if (json_->is_number_unsigned()) return json_->get<std::uint64_t>();
+    if (!json_->is_number_float()) return std::nullopt;
+    const double value = json_->get<double>();
+    if (value < 0 || value > exact_max || value != std::floor(value)) return std::nullopt;
+    return static_cast<std::uint64_t>(value);
 }
 
 std::uint64_t JsonValue::count(std::uint64_t least, std::uint64_t most) const {
     if (json_ == nullptr) return least;
-    const auto value = whole_number(*json_);
+    const auto value = whole_number();
     if (value && *value >= least && *value <= most) return *value;
     fail(fmt::format("must be a whole number from {} to {}", least, most));
     return least;
-}
-
-bool JsonValue::boolean() const {
-    if (json_ == nullptr) return false;
-    if (json_->is_boolean()) return json_->get<bool>();
-    fail("must be true or false");
-    return false;
-}
-
-std::string JsonValue::text() const {
-    if (json_ == nullptr) return {};
-    if (json_->is_string()) return json_->get<std::string>();
-    fail("must be a string");
-    return {};
-}
-
-std::string JsonValue::name() const {
-    if (json_ == nullptr) return {};
-    if (json_->is_string()) return json_text(*json_);
-    if (const auto number = whole_number(*json_)) return fmt::format("{}", *number);
-    fail("must be a string or a whole number");
-    return {};
-}
-
-std::size_t JsonValue::choice(std::initializer_list<std::string_view> choices) const {
-    if (json_ == nullptr) return 0;
-    if (json_->is_string()) {
-        const auto* found =
-            std::find(choices.begin(), choices.end(), json_->get_ref<const std::string&>());
-        if (found != choices.end()) return static_cast<std::size_t>(found - choices.begin());
-    }
-    fail(fmt::format("must be one of \"{}\"", fmt::join(choices, "\", \"")));
-    return 0;
 }
 
 std::size_t JsonValue::size(std::size_t least, std::size_t most) const {
@@ -128,7 +74,8 @@ std::size_t JsonValue::size(std::size_t least, std::size_t most) const {
 
 JsonValue JsonValue::operator[](std::size_t index) const {
     JsonValue element = *this;
-    element.json_ = is_array() && index < json_->size() ? &(*json_)[index] : nullptr;
+    const bool is_there = json_ != nullptr && json_->is_array() && index < json_->size();
+    element.json_ = is_there ? &(*json_)[index] : nullptr;
     if (depth_ < depth_max) element.index_[element.depth_++] = index;
     return element;
 }
@@ -137,32 +84,6 @@ std::vector<double> JsonValue::numbers(std::size_t least, std::size_t most, Sign
     std::vector<double> list(size(least, most));
     for (std::size_t i = 0; i < list.size(); ++i) list[i] = (*this)[i].number(sign);
     return list;
-}
-
-std::vector<double> JsonValue::numbers_or_infinite(std::size_t least, std::size_t most,
-                                                   Sign sign) const {
-    std::vector<double> list(size(least, most));
-    for (std::size_t i = 0; i < list.size(); ++i) list[i] = (*this)[i].number_or_infinite(sign);
-    return list;
-}
-
-bool JsonValue::is_object_of(std::initializer_list<std::string_view> keys) const {
-    if (json_ == nullptr) return false;
-    const bool all = json_->is_object() && json_->size() == keys.size() &&
-                     std::all_of(keys.begin(), keys.end(),
-                                 [&](std::string_view key) { return json_->contains(key); });
-    if (!all) fail(fmt::format("must be an object of \"{}\"", fmt::join(keys, "\", \"")));
-    return all;
-}
-
-JsonValue JsonValue::member(std::string_view key) const {
-    JsonValue value = *this;
-    value.json_ = nullptr;
-    if (json_ != nullptr && json_->is_object()) {
-        if (const auto found = json_->find(key); found != json_->end()) value.json_ = &*found;
-    }
-    value.member_ = key;
-    return value;
 }
 
 // ---------------------------------------------------------------------- reader

@@ -8,12 +8,13 @@
 //   const auto senders = in["n"].count(1, 1'000'000);
 //   const double bandwidth = in["bandwidth"].number(Sign::positive);
 //   if (auto error = in.finish()) return tl::unexpected(*error);
+//
+// What only the inputs of evaluations have is in study/eval_input.hpp.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,55 +34,38 @@ class JsonReader;
 class JsonValue {
 public:
     [[nodiscard]] double number(Sign sign = Sign::any) const;  ///< finite
-    /// null stands for infinite.
-    [[nodiscard]] double number_or_infinite(Sign sign = Sign::any) const;
     /// A whole number from `least` to `most`; `least` after a mistake.
     [[nodiscard]] std::uint64_t count(std::uint64_t least, std::uint64_t most) const;
-    [[nodiscard]] bool boolean() const;
-    [[nodiscard]] std::string text() const;
-    /// What names a node: a string or a whole number, as JSON (1 is not "1").
-    [[nodiscard]] std::string name() const;
-    /// The index of the choice; 0 after a mistake.
-    [[nodiscard]] std::size_t choice(std::initializer_list<std::string_view> choices) const;
-
     /// The length of an array, which must be from `least` to `most`; 0 after a mistake.
     [[nodiscard]] std::size_t size(std::size_t least, std::size_t most) const;
     /// An element of an array; size() has been asked.
     [[nodiscard]] JsonValue operator[](std::size_t index) const;
     [[nodiscard]] std::vector<double> numbers(std::size_t least, std::size_t most,
                                               Sign sign = Sign::any) const;
-    [[nodiscard]] std::vector<double> numbers_or_infinite(std::size_t least, std::size_t most,
-                                                          Sign sign = Sign::any) const;
-
-    /// Whether this is an object of exactly these members; an error if not.
-    bool is_object_of(std::initializer_list<std::string_view> keys) const;
-    /// A member of an object; is_object_of() has said yes.
-    [[nodiscard]] JsonValue member(std::string_view key) const;
-
-    /// Where a value may have several forms.
-    [[nodiscard]] bool is_null() const { return json_ != nullptr && json_->is_null(); }
-    [[nodiscard]] bool is_object() const { return json_ != nullptr && json_->is_object(); }
-    [[nodiscard]] bool is_array() const { return json_ != nullptr && json_->is_array(); }
-    [[nodiscard]] bool is_string() const { return json_ != nullptr && json_->is_string(); }
 
     /// Says that this value is wrong: "<place>: <message>".
     void fail(std::string_view message) const;
+
+protected:
+    /// Of a value that is there.  JSON has one kind of number: 4.0 is as whole as 4.
+    [[nodiscard]] std::optional<std::uint64_t> whole_number() const;
+
+    const nlohmann::json* json_;  ///< null: missing, and complained about
+    std::string_view member_;     ///< of the object at the place
 
 private:
     friend class JsonReader;
     static constexpr std::size_t depth_max = 4;
 
     JsonValue(JsonReader& reader, const nlohmann::json* json, std::string_view key)
-        : reader_(&reader), json_(json), key_(key) {}
+        : json_(json), reader_(&reader), key_(key) {}
     [[nodiscard]] std::string place() const;
 
     JsonReader* reader_;
-    const nlohmann::json* json_;  ///< null: missing, and complained about
     // The place, as parts: a list of a million elements builds no strings.
     std::string_view key_;
     std::array<std::size_t, depth_max> index_{};
     std::size_t depth_ = 0;
-    std::string_view member_;
 };
 
 /// The members of one input.  Keys are literals: they are kept by reference.

@@ -9,22 +9,12 @@ Json parse_json(std::string_view text) {
 }
 
 template <class Json>
-Json parse_json_or_throw(std::string_view text) {
-    return Json::parse(text);
-}
-
-bool scan_json(std::string_view text, nlohmann::json_sax<nlohmann::json>& events) {
-    return nlohmann::json::sax_parse(text, &events);
-}
-
-template <class Json>
 std::string json_text(const Json& json, int indent) {
     return json.dump(indent, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
 
 template nlohmann::json parse_json(std::string_view);
 template nlohmann::ordered_json parse_json(std::string_view);
-template nlohmann::json parse_json_or_throw(std::string_view);
 template std::string json_text(const nlohmann::json&, int);
 template std::string json_text(const nlohmann::ordered_json&, int);
 

@@ -2,7 +2,8 @@
 // JSON from text and to text, of nlohmann::json and nlohmann::ordered_json.
 //
 // The library's parser and serialiser are templates that take seconds to compile in
-// every file that uses them.  Only json_text.cpp does.
+// every file that uses them.  Only json_text.cpp does, and of study/ what needs more of
+// the parser: matrix_json.cpp and eval_lines.cpp.
 #pragma once
 
 #include <string>
@@ -15,13 +16,6 @@ namespace headway {
 /// is_discarded() if the text is no JSON.
 template <class Json>
 [[nodiscard]] Json parse_json(std::string_view text);
-
-/// Throws what Json::parse() throws, which says where the mistake is.
-template <class Json>
-[[nodiscard]] Json parse_json_or_throw(std::string_view text);
-
-/// Tells `events` of the text's parts; false if it has stopped at one of them.
-[[nodiscard]] bool scan_json(std::string_view text, nlohmann::json_sax<nlohmann::json>& events);
 
 /// Lines are indented by so many blanks; -1: it is all one line.  What came in as
 /// broken UTF-8 leaves as replacement characters.

@@ -35,9 +35,9 @@ private:
 /// paper's mapping), and a link's ends are positions in the list.
 class Placement {
 public:
-    Placement(JsonReader& in, CongestionPattern& pattern) {
-        const JsonValue names = in["nodes"];
-        const JsonValue racks = in["rack"];
+    Placement(EvalInput& in, CongestionPattern& pattern) {
+        const EvalValue names = in["nodes"];
+        const EvalValue racks = in["rack"];
         const std::size_t entries = names.size(0, nodes_max);
         if (racks.size(entries, entries) != entries) return;
         Numbering rack_numbers;
@@ -50,7 +50,7 @@ public:
         }
     }
 
-    [[nodiscard]] std::uint32_t node(const JsonValue& end) const {
+    [[nodiscard]] std::uint32_t node(const EvalValue& end) const {
         const bool names = end.is_string() || nodes_.size() == node_of_entry_.size();
         if (!names) return node_at(end);
         if (const auto found = nodes_.find(end.name())) return *found;
@@ -61,7 +61,7 @@ public:
     }
 
 private:
-    [[nodiscard]] std::uint32_t node_at(const JsonValue& end) const {
+    [[nodiscard]] std::uint32_t node_at(const EvalValue& end) const {
         if (node_of_entry_.empty()) {
             end.fail("is not in nodes");
             return 0;
@@ -73,12 +73,12 @@ private:
     std::vector<std::uint32_t> node_of_entry_;
 };
 
-CongestionPattern read_pattern(JsonReader& in, std::size_t most_links) {
+CongestionPattern read_pattern(EvalInput& in, std::size_t most_links) {
     CongestionPattern pattern;
     pattern.nic_bandwidth = in["nic"].number(Sign::positive);
     pattern.backbone_bandwidth = in["backbone"].number_or_infinite(Sign::positive);
     const Placement placement(in, pattern);
-    const JsonValue links = in["links"];
+    const EvalValue links = in["links"];
     const std::size_t count = links.size(0, most_links);
     pattern.links.reserve(count);
     for (std::size_t i = 0; i < count && !in.has_failed(); ++i) {
@@ -89,7 +89,7 @@ CongestionPattern read_pattern(JsonReader& in, std::size_t most_links) {
 }
 
 EvalResult algorithm1(const EvalJson& input) {
-    JsonReader in(input);
+    EvalInput in(input);
     const CongestionPattern pattern = read_pattern(in, links_max);
     if (auto error = in.finish()) return tl::unexpected(*error);
 
@@ -115,7 +115,7 @@ EvalResult algorithm1(const EvalJson& input) {
 }
 
 EvalResult closed(const EvalJson& input) {
-    JsonReader in(input);
+    EvalInput in(input);
     constexpr std::uint64_t most = 1'000'000'000;
     const auto incoming = in["n_in"].count(0, most);
     const auto outgoing = in["n_out"].count(0, most);
@@ -128,7 +128,7 @@ EvalResult closed(const EvalJson& input) {
 }
 
 EvalResult times(const EvalJson& input) {
-    JsonReader in(input);
+    EvalInput in(input);
     const CongestionPattern pattern = read_pattern(in, timed_links_max);
     const auto megabits =
         in["megabits"].numbers(pattern.links.size(), pattern.links.size(), Sign::not_negative);

@@ -13,12 +13,12 @@ constexpr std::size_t matrix_max = 4096;
 constexpr std::size_t samples_max = 100'000;
 constexpr std::size_t covariance_max = 1000;
 
-TransmissionCost read_cost(JsonReader& in) {
+TransmissionCost read_cost(EvalInput& in) {
     const double startup_s = in["alpha"].number(Sign::not_negative);
     return {startup_s, in["beta"].number(Sign::not_negative)};
 }
 
-std::vector<std::vector<double>> read_matrix(const JsonValue& value, std::size_t least,
+std::vector<std::vector<double>> read_matrix(const EvalValue& value, std::size_t least,
                                              std::size_t most, Sign sign) {
     std::vector<std::vector<double>> rows(value.size(least, most));
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -28,7 +28,7 @@ std::vector<std::vector<double>> read_matrix(const JsonValue& value, std::size_t
 }
 
 EvalResult exchange_bound(const EvalJson& input) {
-    JsonReader in(input);
+    EvalInput in(input);
     const auto bytes = read_matrix(in["w"], 1, matrix_max, Sign::not_negative);
     const TransmissionCost cost = read_cost(in);
     if (auto error = in.finish()) return tl::unexpected(*error);
@@ -38,7 +38,7 @@ EvalResult exchange_bound(const EvalJson& input) {
 }
 
 EvalResult predict(const EvalJson& input) {
-    JsonReader in(input);
+    EvalInput in(input);
     const auto processes = in["n"].count(1, processes_max);
     const double size = in["m"].number(Sign::not_negative);
     const TransmissionCost cost = read_cost(in);
@@ -52,7 +52,7 @@ EvalResult predict(const EvalJson& input) {
 }
 
 /// null, a list of variances, or a matrix.
-TimeCovariance read_covariance(const JsonValue& value, std::size_t samples) {
+TimeCovariance read_covariance(const EvalValue& value, std::size_t samples) {
     if (value.is_null()) return {};
     if (value.size(samples, samples) != 0 && value[0].is_array()) {
         return read_matrix(value, 1, covariance_max, Sign::any);
@@ -61,9 +61,9 @@ TimeCovariance read_covariance(const JsonValue& value, std::size_t samples) {
 }
 
 EvalResult fit(const EvalJson& input) {
-    JsonReader in(input);
+    EvalInput in(input);
     ContentionMeasurement measured;
-    const JsonValue samples = in["samples"];
+    const EvalValue samples = in["samples"];
     measured.samples.resize(samples.size(1, samples_max));
     for (std::size_t i = 0; i < measured.samples.size(); ++i) {
         const auto sample = samples[i].numbers(2, 2, Sign::not_negative);
@@ -87,7 +87,7 @@ EvalResult fit(const EvalJson& input) {
 }
 
 EvalResult two_cluster(const EvalJson& input) {
-    JsonReader in(input);
+    EvalInput in(input);
     const double first_s = in["T1"].number(Sign::not_negative);
     const double second_s = in["T2"].number(Sign::not_negative);
     const auto first = in["n1"].count(1, processes_max);

@@ -14,7 +14,7 @@
 //   2. It is named once more in the list in eval_lines.cpp (eval_operations()).
 //   3. Golden lines go to tests/unit/eval_<model>_test.cpp.
 //
-// A function reads its input through JsonReader (base/json_reader.hpp), asks it for
+// A function reads its input through EvalInput (study/eval_input.hpp), asks it for
 // finish() once, and then computes.
 //
 // A result holds plain numbers; an infinite one becomes null on the way out, a
@@ -30,7 +30,7 @@
 #include <nlohmann/json.hpp>
 #include <tl/expected.hpp>
 
-#include "base/json_reader.hpp"
+#include "study/eval_input.hpp"
 
 namespace headway {
 

@@ -188,7 +188,7 @@ std::optional<std::string> read_line(std::istream& in, bool& too_long) {
 
 EvalAnswer eval_line(std::string_view line) {
     LineScan scan;
-    const bool parsed = scan_json(line, scan);
+    const bool parsed = EvalJson::sax_parse(line, &scan);
     if (scan.too_deep) {
         return refusal(scan.id, fmt::format("nested deeper than {}", eval_nesting_max));
     }

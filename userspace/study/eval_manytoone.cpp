@@ -9,14 +9,14 @@ namespace {
 constexpr std::size_t hosts_max = 1'000'000;
 
 /// {"C": s, "t": s/byte}
-ProcessingDelay read_delay(const JsonValue& node) {
+ProcessingDelay read_delay(const EvalValue& node) {
     if (!node.is_object_of({"C", "t"})) return {};
     return {node.member("C").number(Sign::not_negative),
             node.member("t").number(Sign::not_negative)};
 }
 
 /// Two parallel lists.
-std::vector<DelayedPath> read_paths(const JsonValue& hosts, const JsonValue& rates) {
+std::vector<DelayedPath> read_paths(const EvalValue& hosts, const EvalValue& rates) {
     std::vector<DelayedPath> paths(hosts.size(1, hosts_max));
     if (rates.size(paths.size(), paths.size()) != paths.size()) return {};
     for (std::size_t i = 0; i < paths.size(); ++i) {
@@ -25,7 +25,7 @@ std::vector<DelayedPath> read_paths(const JsonValue& hosts, const JsonValue& rat
     return paths;
 }
 
-double read_size(JsonReader& in) { return in["M"].number(Sign::not_negative); }
+double read_size(EvalInput& in) { return in["M"].number(Sign::not_negative); }
 
 EvalResult time_result(const Result<double>& time_s) {
     if (!time_s) return tl::unexpected(time_s.error().message);
@@ -33,7 +33,7 @@ EvalResult time_result(const Result<double>& time_s) {
 }
 
 EvalResult p2p(const EvalJson& input) {
-    JsonReader in(input);
+    EvalInput in(input);
     const IndependentPair pair{read_delay(in["src"]), read_delay(in["dst"]),
                                in["rate"].number_or_infinite(Sign::positive)};
     const double size = read_size(in);
@@ -42,7 +42,7 @@ EvalResult p2p(const EvalJson& input) {
 }
 
 EvalResult one_to_many(const EvalJson& input) {
-    JsonReader in(input);
+    EvalInput in(input);
     const ProcessingDelay root = read_delay(in["root"]);
     const auto destinations = read_paths(in["dests"], in["rates"]);
     const double size = read_size(in);
@@ -52,8 +52,8 @@ EvalResult one_to_many(const EvalJson& input) {
 }
 
 EvalResult multi_p2p(const EvalJson& input) {
-    JsonReader in(input);
-    const JsonValue list = in["pairs"];
+    EvalInput in(input);
+    const EvalValue list = in["pairs"];
     std::vector<IndependentPair> pairs(list.size(1, hosts_max));
     for (std::size_t i = 0; i < pairs.size(); ++i) {
         if (list[i].size(3, 3) == 0) break;
@@ -66,7 +66,7 @@ EvalResult multi_p2p(const EvalJson& input) {
 }
 
 EvalResult many_to_one(const EvalJson& input) {
-    JsonReader in(input);
+    EvalInput in(input);
     const auto sources = read_paths(in["sources"], in["rates"]);
     const double size = read_size(in);
     const auto idle = in["idle"].boolean() ? ReceiverIdle::counted : ReceiverIdle::ignored;

@@ -19,8 +19,8 @@ constexpr std::size_t pairs_max = 4'000'000;
 
 // ---------------------------------------------------------- clusters, benchmarks
 
-NpbBenchmark read_benchmark(JsonReader& in) {
-    const JsonValue value = in["benchmark"];
+NpbBenchmark read_benchmark(EvalInput& in) {
+    const EvalValue value = in["benchmark"];
     const std::string name = value.text();
     const auto benchmark = npb_benchmark(name);
     if (!benchmark) value.fail("must be one of BT, CG, FT, IS, LU, MG, SP");
@@ -36,7 +36,7 @@ EvalJson share_result(const NpbShare& share) {
 }
 
 EvalResult table1(const EvalJson& input) {
-    JsonReader in(input);
+    EvalInput in(input);
     const NpbBenchmark benchmark = read_benchmark(in);
     const auto nodes = in["N"].count(1, nodes_max);
     const double bandwidth = in["B"].number_or_infinite(Sign::positive);
@@ -45,7 +45,7 @@ EvalResult table1(const EvalJson& input) {
 }
 
 EvalResult pattern(const EvalJson& input) {
-    JsonReader in(input);
+    EvalInput in(input);
     const NpbBenchmark benchmark = read_benchmark(in);
     const auto nodes = static_cast<std::uint32_t>(in["N"].count(1, grid_nodes_max));
     const double bandwidth = in["B"].number_or_infinite(Sign::positive);
@@ -56,8 +56,8 @@ EvalResult pattern(const EvalJson& input) {
 }
 
 EvalResult alltoall_clusters(const EvalJson& input) {
-    JsonReader in(input);
-    const JsonValue sizes = in["sizes"];
+    EvalInput in(input);
+    const EvalValue sizes = in["sizes"];
     std::vector<MatbCluster> clusters(sizes.size(0, clusters_max));
     for (std::size_t i = 0; i < clusters.size(); ++i) {
         clusters[i].hosts = sizes[i].count(0, nodes_max);
@@ -70,9 +70,9 @@ EvalResult alltoall_clusters(const EvalJson& input) {
 }
 
 EvalResult pacing(const EvalJson& input) {
-    JsonReader in(input);
+    EvalInput in(input);
     const double link_bps = in["link_rate"].number(Sign::positive);
-    const JsonValue rate = in["rate"];
+    const EvalValue rate = in["rate"];
     const double rate_bps = rate.number(Sign::positive);
     const double packet_bytes = in["packet"].number(Sign::positive);
     if (rate_bps > link_bps) rate.fail("is more than the link has");
@@ -83,10 +83,10 @@ EvalResult pacing(const EvalJson& input) {
 
 // -------------------------------------------------------------------------- tree
 
-std::vector<MatbEdge> read_edges(const JsonValue& list) {
+std::vector<MatbEdge> read_edges(const EvalValue& list) {
     std::vector<MatbEdge> edges(list.size(1, edges_max));
     for (std::size_t i = 0; i < edges.size(); ++i) {
-        const JsonValue edge = list[i];
+        const EvalValue edge = list[i];
         if (edge.size(4, 4) == 0) break;
         edges[i] = {edge[0].name(), edge[1].name(), edge[2].number_or_infinite(Sign::positive),
                     edge[3].number_or_infinite(Sign::positive)};
@@ -94,13 +94,13 @@ std::vector<MatbEdge> read_edges(const JsonValue& list) {
     return edges;
 }
 
-std::uint32_t read_node(const JsonValue& value, const MatbTree& tree) {
+std::uint32_t read_node(const EvalValue& value, const MatbTree& tree) {
     const auto node = tree.find(value.name());
     if (!node) value.fail("is not in edges");
     return node.value_or(0);
 }
 
-std::vector<MatbPair> read_pairs(const JsonValue& list, const MatbTree& tree) {
+std::vector<MatbPair> read_pairs(const EvalValue& list, const MatbTree& tree) {
     std::vector<MatbPair> pairs(list.size(0, pairs_max));
     for (std::size_t i = 0; i < pairs.size(); ++i) {
         if (list[i].size(2, 2) == 0) break;
@@ -133,9 +133,9 @@ EvalJson nodes_result(const MatbTree& tree, const std::vector<MatbPair>& pairs,
 }
 
 EvalResult tree(const EvalJson& input) {
-    JsonReader in(input);
+    EvalInput in(input);
     const auto edges = read_edges(in["edges"]);
-    const JsonValue pair_list = in["pairs"];
+    const EvalValue pair_list = in["pairs"];
     const auto links = static_cast<MatbLinks>(in["links"].choice({"trunk", "trunk+up", "all"}));
     if (auto error = in.finish()) return tl::unexpected(*error);
     const auto nodes = MatbTree::make(edges);

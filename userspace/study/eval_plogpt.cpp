@@ -21,7 +21,7 @@ constexpr std::size_t processes_max = 1 << 16;
 
 tl::unexpected<std::string> refused(const Error& error) { return tl::unexpected(error.message); }
 
-std::uint32_t leaf(const JsonValue& value) {
+std::uint32_t leaf(const EvalValue& value) {
     return static_cast<std::uint32_t>(
         value.count(0, (std::uint64_t{1} << PlogptTree::height_max) - 1));
 }
@@ -36,25 +36,25 @@ struct TreeInput {
     [[nodiscard]] Result<PlogptTree> tree() const { return PlogptTree::make(links, eps_s, clamp); }
 };
 
-std::vector<double> bandwidths(JsonReader& in) {
+std::vector<double> bandwidths(EvalInput& in) {
     return in["b"].numbers_or_infinite(1, PlogptTree::height_max, Sign::positive);
 }
 
-PlogptTree::Clamp clamp(JsonReader& in) {
+PlogptTree::Clamp clamp(EvalInput& in) {
     return in["clamp"].boolean() ? PlogptTree::Clamp::yes : PlogptTree::Clamp::no;
 }
 
-PlogptLinks links(JsonReader& in) {
+PlogptLinks links(EvalInput& in) {
     return {bandwidths(in),
             in["d"].numbers_or_infinite(1, PlogptTree::height_max, Sign::not_negative)};
 }
 
-TreeInput tree_input(JsonReader& in) {
+TreeInput tree_input(EvalInput& in) {
     return {links(in), in["eps_s"].number_or_infinite(Sign::not_negative), clamp(in)};
 }
 
 EvalResult ps(const EvalJson& input) {
-    JsonReader in(input);
+    EvalInput in(input);
     const TreeInput given{links(in), in["eps_s"].number_or_infinite(Sign::not_negative)};
     const std::size_t heights = given.links.bandwidth_bytes_per_s.size();
     const auto h = static_cast<unsigned>(in["h"].count(1, heights));
@@ -70,12 +70,12 @@ EvalResult ps(const EvalJson& input) {
 // ------------------------------------------------------------------- throughput
 
 EvalResult rates(const EvalJson& input) {
-    JsonReader in(input);
+    EvalInput in(input);
     TreeInput given;
     given.links.bandwidth_bytes_per_s = bandwidths(in);
     given.links.buffer_delay_s.resize(given.links.bandwidth_bytes_per_s.size());
     given.clamp = clamp(in);
-    const JsonValue pairs = in["flows"];
+    const EvalValue pairs = in["flows"];
     std::vector<PlogptFlow> flows(pairs.size(0, list_max));
     for (std::size_t i = 0; i < flows.size(); ++i) {
         if (pairs[i].size(2, 2) == 2) flows[i] = {leaf(pairs[i][0]), leaf(pairs[i][1])};
@@ -93,11 +93,11 @@ EvalResult rates(const EvalJson& input) {
 }
 
 EvalResult gap(const EvalJson& input) {
-    JsonReader in(input);
+    EvalInput in(input);
     const double b1 = in["b1"].number(Sign::positive);
     const double g = in["g"].number(Sign::not_negative);
     const double start_s = in["t_start"].number();
-    const JsonValue steps = in["profile"];
+    const EvalValue steps = in["profile"];
     std::vector<ThroughputStep> profile(steps.size(0, list_max));
     for (std::size_t i = 0; i < profile.size(); ++i) {
         if (steps[i].size(2, 2) == 2) {
@@ -114,9 +114,9 @@ EvalResult gap(const EvalJson& input) {
 // ------------------------------------------------------------------ closed forms
 
 EvalResult alltoall(const EvalJson& input) {
-    JsonReader in(input);
+    EvalInput in(input);
     const TreeInput given = tree_input(in);
-    const JsonValue P = in["P"];
+    const EvalValue P = in["P"];
     const auto processes = P.count(1, std::uint64_t{1} << PlogptTree::height_max);
     PlogptAlltoallCase of;
     of.levels = static_cast<unsigned>(std::bit_width(processes)) - 1;
@@ -142,7 +142,7 @@ EvalResult alltoall(const EvalJson& input) {
 
 // -------------------------------------------------------------------- simulation
 
-PlogptRto rto_policy(const JsonValue& value) {
+PlogptRto rto_policy(const EvalValue& value) {
     const std::string text = value.text();
     if (!value.is_string()) return {};
     const auto rto = parse_plogpt_rto(text);
@@ -151,7 +151,7 @@ PlogptRto rto_policy(const JsonValue& value) {
 }
 
 /// A policy, with the times of the model; or an object that has its own.
-PlogptRto rto_with_times(const JsonValue& value) {
+PlogptRto rto_with_times(const EvalValue& value) {
     if (!value.is_object()) return rto_policy(value);
     if (!value.is_object_of({"policy", "eps_t", "t_rto"})) return {};
     PlogptRto rto = rto_policy(value.member("policy"));
@@ -160,7 +160,7 @@ PlogptRto rto_with_times(const JsonValue& value) {
     return rto;
 }
 
-PlogptOperation operation(const JsonValue& value) {
+PlogptOperation operation(const EvalValue& value) {
     PlogptOperation operation;
     if (value.size(2, 3) == 0) return operation;
     constexpr std::array kinds{PlogptOperationKind::irecv, PlogptOperationKind::isend,
@@ -178,10 +178,10 @@ PlogptOperation operation(const JsonValue& value) {
 
 using Operations = std::vector<std::vector<PlogptOperation>>;
 
-Operations operations(const JsonValue& value) {
+Operations operations(const EvalValue& value) {
     Operations programs(value.size(0, processes_max));
     for (std::size_t p = 0; p < programs.size(); ++p) {
-        const JsonValue program = value[p];
+        const EvalValue program = value[p];
         programs[p].resize(program.size(0, list_max));
         for (std::size_t i = 0; i < programs[p].size(); ++i) {
             programs[p][i] = operation(program[i]);
@@ -208,7 +208,7 @@ EvalJson finish_times(const PlogptListedPrograms& programs, const Operations& li
     return all;
 }
 
-std::vector<GapPoint> gap_points(const JsonValue& value) {
+std::vector<GapPoint> gap_points(const EvalValue& value) {
     std::vector<GapPoint> points(value.size(1, list_max));
     for (std::size_t i = 0; i < points.size(); ++i) {
         if (value[i].size(2, 2) == 2) {
@@ -220,7 +220,7 @@ std::vector<GapPoint> gap_points(const JsonValue& value) {
 }
 
 EvalResult simulate(const EvalJson& input) {
-    JsonReader in(input);
+    EvalInput in(input);
     const TreeInput given = tree_input(in);
     const std::vector<GapPoint> points = gap_points(in["gap"]);
     const double latency_s = in["L"].number(Sign::not_negative);
@@ -242,7 +242,7 @@ EvalResult simulate(const EvalJson& input) {
 }
 
 EvalResult simulate_alltoall(const EvalJson& input) {
-    JsonReader in(input);
+    EvalInput in(input);
     const TreeInput given = tree_input(in);
     PlogptRto rto = rto_policy(in["rto"]);
     rto.window_s = in["eps_t"].number_or_infinite(Sign::not_negative);

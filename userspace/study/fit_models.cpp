@@ -30,7 +30,7 @@ void add_point(Chart& chart, double bytes, double measured_s, double fitted_s) {
 }
 
 /// Pairs of numbers, such as [[m, T], ...].
-std::vector<std::vector<double>> read_rows(const JsonValue& value, std::size_t width) {
+std::vector<std::vector<double>> read_rows(const EvalValue& value, std::size_t width) {
     std::vector<std::vector<double>> rows(value.size(1, samples_max));
     for (std::size_t i = 0; i < rows.size(); ++i) {
         rows[i] = value[i].numbers(width, width, Sign::not_negative);
@@ -39,7 +39,7 @@ std::vector<std::vector<double>> read_rows(const JsonValue& value, std::size_t w
     return rows;
 }
 
-TimeCovariance read_variances(const JsonValue& value, std::size_t samples) {
+TimeCovariance read_variances(const EvalValue& value, std::size_t samples) {
     return value.numbers(samples, samples, Sign::positive);
 }
 
@@ -73,7 +73,7 @@ void check_scaling(FitReport& report, const ContentionFit& fitted,
 }  // namespace
 
 FitResult fit_contention_json(const EvalJson& input, const ModelProgress& progress) {
-    JsonReader in(input);
+    EvalInput in(input);
     ContentionMeasurement measured;
     measured.processes = in["n"].count(2, processes_max);
     measured.cost.startup_s = in["alpha"].number(Sign::not_negative);
@@ -124,11 +124,11 @@ FitResult fit_contention_json(const EvalJson& input, const ModelProgress& progre
 }
 
 FitResult fit_many_to_one_json(const EvalJson& input, const ModelProgress& progress) {
-    JsonReader in(input);
-    const JsonValue hosts = in["sources"];
+    EvalInput in(input);
+    const EvalValue hosts = in["sources"];
     std::vector<DelayedPath> sources(hosts.size(1, samples_max));
     for (std::size_t i = 0; i < sources.size(); ++i) {
-        const JsonValue host = hosts[i];
+        const EvalValue host = hosts[i];
         if (!host.is_object_of({"C", "t"})) break;
         sources[i].host.fixed_s = host.member("C").number(Sign::not_negative);
         sources[i].host.per_byte_s = host.member("t").number(Sign::not_negative);
@@ -169,15 +169,15 @@ FitResult fit_many_to_one_json(const EvalJson& input, const ModelProgress& progr
 
 /// Soon over, so that it needs no progress.
 FitResult fit_plogpt_json(const EvalJson& input, const ModelProgress&) {
-    JsonReader in(input);
+    EvalInput in(input);
     const double empty_gap_s = in["empty_gap_s"].number(Sign::not_negative);
     std::vector<RoundTrip> trips;
     for (const auto& row : read_rows(in["round_trips"], 2)) trips.push_back({row[0], row[1]});
     const bool both_ways = in["both_ways"].boolean();
-    const JsonValue listed = in["heights"];
+    const EvalValue listed = in["heights"];
     std::vector<HeightMeasurement> heights(listed.size(1, heights_max));
     for (std::size_t h = 0; h < heights.size(); ++h) {
-        const JsonValue height = listed[h];
+        const EvalValue height = listed[h];
         if (!height.is_object_of({"pair_bandwidths_bytes_per_s", "idle_latency_s",
                                   "loaded_latency_s"})) {
             break;

@@ -16,13 +16,13 @@ constexpr std::uint64_t processes_max = std::uint64_t{1} << 32;
 using Failure = tl::expected<void, std::string>;
 
 /// Of no interest here, but no mistakes either.
-void ignore(JsonReader& in, std::initializer_list<std::string_view> members) {
+void ignore(EvalInput& in, std::initializer_list<std::string_view> members) {
     for (const std::string_view member : members) {
         if (in.has(member)) static_cast<void>(in[member]);
     }
 }
 
-Failure read_contention(JsonReader& in, FittedParameters& parameters) {
+Failure read_contention(EvalInput& in, FittedParameters& parameters) {
     FittedContention fitted;
     fitted.processes = in["n"].count(2, processes_max);
     fitted.cost.startup_s = in["alpha"].number(Sign::not_negative);
@@ -37,12 +37,12 @@ Failure read_contention(JsonReader& in, FittedParameters& parameters) {
     return {};
 }
 
-Failure read_many_to_one(JsonReader& in, FittedParameters& parameters) {
+Failure read_many_to_one(EvalInput& in, FittedParameters& parameters) {
     FittedManyToOne fitted;
-    const JsonValue sources = in["sources"];
+    const EvalValue sources = in["sources"];
     fitted.sources.resize(sources.size(1, list_max));
     for (std::size_t i = 0; i < fitted.sources.size(); ++i) {
-        const JsonValue host = sources[i];
+        const EvalValue host = sources[i];
         if (!host.is_object_of({"C", "t"})) break;
         fitted.sources[i].host.fixed_s = host.member("C").number(Sign::not_negative);
         fitted.sources[i].host.per_byte_s = host.member("t").number(Sign::not_negative);
@@ -61,10 +61,10 @@ Failure read_many_to_one(JsonReader& in, FittedParameters& parameters) {
     return {};
 }
 
-Failure read_plogpt(JsonReader& in, FittedParameters& parameters) {
+Failure read_plogpt(EvalInput& in, FittedParameters& parameters) {
     const double latency_s = in["L"].number(Sign::not_negative);
     std::vector<GapPoint> points;
-    const JsonValue gap = in["gap"];
+    const EvalValue gap = in["gap"];
     for (std::size_t i = 0, n = gap.size(1, list_max); i < n; ++i) {
         const auto pair = gap[i].numbers(2, 2, Sign::not_negative);
         if (pair.size() == 2) points.push_back({pair[0], pair[1]});
@@ -82,7 +82,7 @@ Failure read_plogpt(JsonReader& in, FittedParameters& parameters) {
 }
 
 Failure read_model(const EvalJson& json, FittedParameters& parameters) {
-    JsonReader in(json);
+    EvalInput in(json);
     const std::size_t model = in["model"].choice({"contention", "manytoone", "plogpt"});
     ignore(in, {"remarks"});
     if (in.has_failed()) return tl::unexpected(*in.finish());

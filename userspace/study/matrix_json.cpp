@@ -8,7 +8,6 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "base/json_text.hpp"
 #include "study/file_mistakes.hpp"
 #include "study/matrix_csv.hpp"
 
@@ -40,7 +39,7 @@ private:
 
     Json parse(std::string_view text) {
         try {
-            return parse_json_or_throw<Json>(text);
+            return Json::parse(text);
         } catch (const Json::parse_error& error) {
             const std::size_t end = std::min(error.byte, text.size());
             const auto line = std::count(text.begin(), text.begin() + static_cast<long>(end), '\n');

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The input of an evaluation as JSON: base/json_reader.hpp, and the forms of values that
+// nothing else has.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json_reader.hpp"
+
+namespace headway {
+
+class EvalValue : public JsonValue {
+public:
+    explicit EvalValue(const JsonValue& value) : JsonValue(value) {}
+
+    /// null stands for infinite.
+    [[nodiscard]] double number_or_infinite(Sign sign = Sign::any) const;
+    [[nodiscard]] std::vector<double> numbers_or_infinite(std::size_t least, std::size_t most,
+                                                          Sign sign = Sign::any) const;
+    [[nodiscard]] bool boolean() const;
+    [[nodiscard]] std::string text() const;
+    /// What names a node: a string or a whole number, as JSON (1 is not "1").
+    [[nodiscard]] std::string name() const;
+    /// The index of the choice; 0 after a mistake.
+    [[nodiscard]] std::size_t choice(std::initializer_list<std::string_view> choices) const;
+
+    /// An element of an array; size() has been asked.
+    [[nodiscard]] EvalValue operator[](std::size_t index) const {
+        return EvalValue(JsonValue::operator[](index));
+    }
+    /// Whether this is an object of exactly these members; an error if not.
+    bool is_object_of(std::initializer_list<std::string_view> keys) const;
+    /// A member of an object; is_object_of() has said yes.
+    [[nodiscard]] EvalValue member(std::string_view key) const;
+
+    /// Where a value may have several forms.
+    [[nodiscard]] bool is_null() const { return json_ != nullptr && json_->is_null(); }
+    [[nodiscard]] bool is_object() const { return json_ != nullptr && json_->is_object(); }
+    [[nodiscard]] bool is_array() const { return json_ != nullptr && json_->is_array(); }
+    [[nodiscard]] bool is_string() const { return json_ != nullptr && json_->is_string(); }
+};
+
+class EvalInput : public JsonReader {
+public:
+    using JsonReader::JsonReader;
+
+    /// A member that must be there.
+    [[nodiscard]] EvalValue operator[](std::string_view key) {
+        return EvalValue(JsonReader::operator[](key));
+    }
+};
+
+}  // namespace headway
