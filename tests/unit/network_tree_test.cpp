@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/byte_size.hpp"
 #include "base/hostlist.hpp"
+#include "base/units.hpp"
 #include "study/network_alltoall.hpp"
 #include "topologies.hpp"
 

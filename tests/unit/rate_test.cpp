@@ -3,9 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/byte_size.hpp"
-#include "base/duration.hpp"
 #include "base/rate.hpp"
+#include "base/units.hpp"
 #include "base/wire.hpp"
 
 namespace headway {

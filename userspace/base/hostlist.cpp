@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstdint>
 
-#include "base/decimal.hpp"
+#include "base/units.hpp"
 
 namespace headway {
 namespace {

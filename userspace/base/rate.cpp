@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/decimal.hpp"
+#include "base/units.hpp"
 
 namespace headway {
 namespace {

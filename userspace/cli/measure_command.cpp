@@ -17,8 +17,8 @@
 #include "measure/measured_document.hpp"
 #include "measure/measured_tree.hpp"
 #include "measure/remote_laboratory.hpp"
-#include "base/byte_size.hpp"
 #include "base/hostlist.hpp"
+#include "base/units.hpp"
 
 namespace headway {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "base/byte_size.hpp"
+#include "base/units.hpp"
 #include "base/hostlist.hpp"
 #include "base/limits.hpp"
 #include "cli/command.hpp"

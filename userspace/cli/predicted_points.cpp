@@ -6,8 +6,8 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "base/byte_size.hpp"
 #include "base/json_text.hpp"
+#include "base/units.hpp"
 #include "cli/plan_output.hpp"
 
 namespace headway {

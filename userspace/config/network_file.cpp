@@ -7,9 +7,8 @@
 
 #include <fmt/core.h>
 
-#include "base/byte_size.hpp"
-#include "base/duration.hpp"
 #include "base/hostlist.hpp"
+#include "base/units.hpp"
 #include "config/toml_reader.hpp"
 
 namespace headway {

@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "base/byte_size.hpp"
-#include "base/duration.hpp"
+#include "base/units.hpp"
 #include "base/hostlist.hpp"
 
 namespace headway {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/tc_batch.hpp"
 
-#include "base/duration.hpp"
+#include "base/units.hpp"
 #include "gap_attr.h"
 
 namespace headway {

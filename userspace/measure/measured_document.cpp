@@ -10,8 +10,8 @@
 #include "base/version.hpp"
 #include "base/json_text.hpp"
 #include "measure/agent_messages.hpp"
-#include "base/byte_size.hpp"
 #include "base/hostlist.hpp"
+#include "base/units.hpp"
 
 namespace headway {
 namespace {

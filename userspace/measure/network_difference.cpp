@@ -5,8 +5,8 @@
 #include <cmath>
 #include <set>
 
-#include "base/byte_size.hpp"
 #include "base/hostlist.hpp"
+#include "base/units.hpp"
 
 namespace headway {
 namespace {

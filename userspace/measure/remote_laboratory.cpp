@@ -10,7 +10,7 @@
 
 #include "base/version.hpp"
 #include "base/json_text.hpp"
-#include "base/byte_size.hpp"
+#include "base/units.hpp"
 #include "base/wire.hpp"
 
 namespace headway {

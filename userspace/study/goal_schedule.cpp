@@ -8,7 +8,7 @@
 
 #include <fmt/core.h>
 
-#include "base/decimal.hpp"
+#include "base/units.hpp"
 #include "study/file_mistakes.hpp"
 #include "study/goal_order.hpp"
 #include "study/text_lines.hpp"

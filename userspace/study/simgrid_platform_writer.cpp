@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include "base/duration.hpp"
+#include "base/units.hpp"
 #include "study/simgrid_platform.hpp"
 #include "study/simgrid_units.hpp"
 

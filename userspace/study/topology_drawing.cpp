@@ -3,8 +3,8 @@
 
 #include <iterator>
 
-#include "base/duration.hpp"
 #include "base/hostlist.hpp"
+#include "base/units.hpp"
 #include "study/network_alltoall.hpp"
 
 namespace headway {

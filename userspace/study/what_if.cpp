@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/byte_size.hpp"
-#include "base/duration.hpp"
+#include "base/units.hpp"
 
 namespace headway {
 namespace {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact reading of a decimal number with a unit ("2.5gbit", "500us") as an
-// integer number of the smallest unit.  No floating point: what a user wrote
-// is what the planner divides.
+// Exact reading of a decimal number with a unit ("64kB", "500us"; base/rate.hpp has rates)
+// as an integer number of the smallest unit.  No floating point: what a user wrote is what
+// the planner divides.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -33,5 +34,18 @@ struct DecimalUnit {
 
 /// Whatever the locale.
 [[nodiscard]] std::string lower_case(std::string_view text);
+
+/// "1500B", "64kB" (1000), "512KiB" (1024), "1.5MiB", up to "1TiB".  A unit is
+/// needed.
+[[nodiscard]] Result<std::uint64_t> parse_byte_size(std::string_view text);
+
+/// Exactly, in the largest unit that needs no fraction: "512KiB"; zero is "0B".
+[[nodiscard]] std::string byte_size_to_text(std::uint64_t bytes);
+
+/// "1ms", "0.5ms", "250us", "2s", "40ns": at most 1000 s.  A unit is needed.
+[[nodiscard]] Result<std::chrono::nanoseconds> parse_duration(std::string_view text);
+
+/// Exactly, in the largest unit that needs no fraction: "10ms"; zero is "0s".
+[[nodiscard]] std::string duration_to_text(std::chrono::nanoseconds duration);
 
 }  // namespace headway

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/decimal.hpp"
+#include "base/units.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
-#include <string>
 
 namespace headway {
 namespace {
@@ -13,8 +13,7 @@ using Wide = unsigned __int128;
 constexpr std::size_t digits_max = 19;  // fits into 64 bits whatever the digits are
 
 std::string_view take_digits(std::string_view& text) {
-    const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
-    const auto digits = text.substr(0, static_cast<std::size_t>(end - text.begin()));
+    const auto digits = text.substr(0, text.find_first_not_of("0123456789"));
     text.remove_prefix(digits.size());
     return digits;
 }
@@ -28,12 +27,31 @@ std::uint64_t to_number(std::string_view digits) {
 std::string list_units(std::span<const DecimalUnit> units) {
     std::string list;
     for (const DecimalUnit& unit : units) {
-        if (unit.name.empty()) continue;
-        if (!list.empty()) list += ", ";
-        list += lower_case(unit.name);
+        if (!unit.name.empty()) list += (list.empty() ? "" : ", ") + lower_case(unit.name);
     }
     return list;
 }
+
+constexpr std::uint64_t size_max_bytes = 1ULL << 40;
+
+constexpr std::array<DecimalUnit, 9> size_units{{{"B", 1},
+                                                 {"kB", 1'000},
+                                                 {"KiB", 1ULL << 10},
+                                                 {"MB", 1'000'000},
+                                                 {"MiB", 1ULL << 20},
+                                                 {"GB", 1'000'000'000},
+                                                 {"GiB", 1ULL << 30},
+                                                 {"TB", 1'000'000'000'000},
+                                                 {"TiB", 1ULL << 40}}};
+
+constexpr std::array<DecimalUnit, 4> duration_units{{
+    {"s", 1'000'000'000},
+    {"ms", 1'000'000},
+    {"us", 1'000},
+    {"ns", 1},
+}};
+
+constexpr std::chrono::nanoseconds duration_max = std::chrono::seconds(1000);
 
 }  // namespace
 
@@ -87,6 +105,28 @@ std::string lower_case(std::string_view text) {
         return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     });
     return result;
+}
+
+Result<std::uint64_t> parse_byte_size(std::string_view text) {
+    auto bytes = parse_decimal(text, size_units);
+    if (bytes && *bytes > size_max_bytes) return failure("\"{}\" is more than 1TiB", text);
+    return bytes;
+}
+
+std::string byte_size_to_text(std::uint64_t bytes) { return decimal_to_text(bytes, size_units); }
+
+Result<std::chrono::nanoseconds> parse_duration(std::string_view text) {
+    const auto count = parse_decimal(text, duration_units);
+    if (!count) return tl::unexpected(count.error());
+    if (*count > static_cast<std::uint64_t>(duration_max.count())) {
+        return failure("\"{}\" is longer than {}", text, duration_to_text(duration_max));
+    }
+    return std::chrono::nanoseconds(*count);
+}
+
+std::string duration_to_text(std::chrono::nanoseconds duration) {
+    if (duration.count() == 0) return "0s";
+    return decimal_to_text(static_cast<std::uint64_t>(duration.count()), duration_units);
 }
 
 }  // namespace headway
