@@ -11,11 +11,6 @@ class Clock {
 public:
     virtual ~Clock() = default;
     [[nodiscard]] virtual std::chrono::nanoseconds now() const = 0;
-
-protected:
-    Clock() = default;
-    Clock(const Clock&) = default;
-    Clock& operator=(const Clock&) = default;
 };
 
 class SteadyClock final : public Clock {

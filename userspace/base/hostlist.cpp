@@ -18,10 +18,8 @@ struct NumberRange {
     int width = 0;  ///< digits to pad to
 };
 
-bool is_name_char(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '.' ||
-           c == '-' || c == '_';
-}
+constexpr std::string_view name_chars =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
 
 /// Reads one item ("a[0-3]n[1,2]") and expands it.
 class ItemParser {
@@ -40,7 +38,7 @@ public:
                 return failure("\"{}...\" is longer than {} characters", name.substr(0, 20),
                                host_name_max_bytes);
             }
-            if (!is_digit(name.front()) && !std::isalpha(static_cast<unsigned char>(name.front()))) {
+            if (name.find_first_of(".-_") == 0) {
                 return failure("\"{}\" does not start with a letter or a digit", name);
             }
         }
@@ -49,8 +47,7 @@ public:
 
 private:
     Result<void> append_literal(std::vector<std::string>& names) {
-        const auto end = std::find_if_not(rest_.begin(), rest_.end(), is_name_char);
-        const auto literal = rest_.substr(0, static_cast<std::size_t>(end - rest_.begin()));
+        const auto literal = rest_.substr(0, rest_.find_first_not_of(name_chars));
         if (literal.empty()) {
             return failure("\"{}\" has a character that no host name has: '{}'", item_,
                            rest_.front());
