@@ -344,8 +344,6 @@ trunk_delay = "2ms"
     ASSERT_TRUE(config) << config.error().front().to_string();
     EXPECT_EQ(config->topology.host_count(), 8U);
     EXPECT_EQ(config->topology.delay(0, 1), 3ms);
-    ASSERT_TRUE(config->network);
-    EXPECT_EQ(config->network->name(NetworkTree::root), "core");
 }
 
 // Trunks on two levels, one of them of a switch without hosts.

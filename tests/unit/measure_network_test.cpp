@@ -209,7 +209,7 @@ TEST(MeasureNetwork, DescribesItAsItIs) {
     const std::string toml = write_topology_toml(*tree);
     const auto read = parse_topology_toml(toml, "x");
     ASSERT_TRUE(read) << toml << read.error().front().to_string();
-    ASSERT_TRUE(read->clusters) << toml << read->no_clusters->to_string();
+    ASSERT_TRUE(read->clusters) << toml << read->clusters.error().to_string();
     EXPECT_EQ(read->clusters->clusters().size(), 2);
     EXPECT_EQ(read->clusters->clusters()[0].name, "a");
     EXPECT_EQ(against(laboratory, *found, toml), std::vector<std::string>());
@@ -225,7 +225,7 @@ TEST(MeasureNetwork, DescribesATreeThatHeadwaydPlansFor) {
     const std::string toml = write_topology_toml(*tree);
     const auto read = parse_topology_toml(toml, "x");
     ASSERT_TRUE(read) << toml << read.error().front().to_string();
-    ASSERT_TRUE(read->clusters) << toml << read->no_clusters->to_string();
+    ASSERT_TRUE(read->clusters) << toml << read->clusters.error().to_string();
     EXPECT_EQ(read->clusters->clusters().size(), 4);
     EXPECT_EQ(against(laboratory, *found, toml), std::vector<std::string>());
 }
@@ -254,7 +254,7 @@ TEST(MeasureNetwork, DescribesARootWithHosts) {
     const std::string toml = write_topology_toml(*tree);
     const auto read = parse_topology_toml(toml, "x");
     ASSERT_TRUE(read) << toml << read.error().front().to_string();
-    EXPECT_TRUE(read->clusters) << toml << read->no_clusters->to_string();
+    EXPECT_TRUE(read->clusters) << toml << read->clusters.error().to_string();
     EXPECT_EQ(against(laboratory, *found, toml), std::vector<std::string>());
 }
 

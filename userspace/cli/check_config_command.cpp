@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/check_config_command.hpp"
 
-#include "config/config_report.hpp"
+#include "config/config.hpp"
 
 namespace headway {
 

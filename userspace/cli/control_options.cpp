@@ -5,7 +5,6 @@
 
 #include "cli/network_options.hpp"
 #include "config/config.hpp"
-#include "config/config_report.hpp"
 
 namespace headway {
 

@@ -11,7 +11,7 @@
 #include "base/json_text.hpp"
 #include "base/limits.hpp"
 #include "cli/network_options.hpp"
-#include "config/config_report.hpp"
+#include "config/config.hpp"
 #include "control/control_client.hpp"
 #include "job_start.hpp"
 #include "study/rank_placement.hpp"

@@ -7,11 +7,11 @@
 
 #include <fmt/core.h>
 
-#include "base/units.hpp"
 #include "base/hostlist.hpp"
 #include "base/limits.hpp"
+#include "base/units.hpp"
 #include "cli/command.hpp"
-#include "config/config_report.hpp"
+#include "config/config.hpp"
 #include "study/matrix_csv.hpp"
 #include "study/matrix_json.hpp"
 #include "study/open_mpi_monitoring.hpp"

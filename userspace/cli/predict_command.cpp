@@ -11,7 +11,7 @@
 #include "base/progress.hpp"
 #include "cli/predicted_points.hpp"
 #include "cli/shown_plan.hpp"
-#include "config/config_report.hpp"
+#include "config/config.hpp"
 #include "study/fitted_file.hpp"
 #include "study/program_file.hpp"
 

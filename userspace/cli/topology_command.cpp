@@ -9,7 +9,6 @@
 #include "base/json_text.hpp"
 #include "cli/network_options.hpp"
 #include "config/config.hpp"
-#include "config/config_report.hpp"
 #include "config/network_file.hpp"
 #include "study/simgrid_platform.hpp"
 #include "study/slurm_topology.hpp"

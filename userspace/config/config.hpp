@@ -3,18 +3,18 @@
 // Documentation/headway.toml.5; other parts turn these values into behaviour.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/exit_status.hpp"
 #include "base/file_error.hpp"
 #include "config/config_tables.hpp"
 #include "config/topology_toml.hpp"
-#include "plan/network_tree.hpp"
 #include "plan/planner.hpp"
 #include "plan/topology.hpp"
 #include "trunk/trunk.hpp"
@@ -67,8 +67,7 @@ struct Config {
     std::optional<CoordinationConfig> coordination;  ///< none: nobody to agree with
     std::optional<FeedbackBounds> feedback;          ///< none: plans do not learn
     std::optional<std::string> measured_file;  ///< of [network]; the topology has what plans use of it
-    Topology topology;                   ///< what the planner knows
-    std::optional<NetworkTree> network;  ///< the same with buffers and delays of hosts; always set
+    Topology topology;
 };
 
 using ConfigError = FileError;
@@ -84,5 +83,12 @@ using ConfigResult = FileResult<Value>;
 
 [[nodiscard]] ConfigResult<Config> load_config(const std::filesystem::path& file,
                                                PrefixesAre prefixes = PrefixesAre::required);
+
+/// Every error on a line of its own, to stderr.
+void report_config_errors(std::span<const ConfigError> errors);
+
+/// What `headwayd --check-config` and `headway check-config` do: one line to
+/// stdout if all is well, else every error to stderr.
+[[nodiscard]] ExitStatus check_config(const std::filesystem::path& file);
 
 }  // namespace headway

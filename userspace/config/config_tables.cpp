@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/config_tables.hpp"
 
-#include <cmath>
 #include <limits>
 #include <string_view>
 
@@ -33,30 +32,24 @@ void read_endpoints(TomlReader& reader, CoordinationConfig& config) {
 }
 
 void read_prefix(TomlReader& reader, CoordinationConfig& config) {
-    const auto prefix = reader.string("prefix");
-    if (!prefix) return;
-    config.prefix = prefix->value;
-    if (config.prefix.empty() || !config.prefix.ends_with('/')) {
-        reader.error(prefix->line, "prefix", "it does not end with '/'",
-                     "write a text such as \"/headway/\" (default)");
-    }
+    const auto prefix = reader.text(
+        "prefix", {[](std::string_view text) { return text.ends_with('/'); },
+                   "it does not end with '/'", "write a text such as \"/headway/\" (default)"});
+    if (prefix) config.prefix = *prefix;
 }
 
-void read_path(TomlReader& reader, const char* key, std::string& path) {
-    const auto text = reader.string(key);
-    if (!text) return;
-    path = text->value;
-    if (!path.starts_with('/')) {
-        reader.error(text->line, key, fmt::format("\"{}\" is no absolute path", path),
-                     "write the file's path, starting with '/'");
-    }
+std::string read_path(TomlReader& reader, std::string_view key) {
+    const auto path = reader.text(
+        key, {[](std::string_view text) { return text.starts_with('/'); },
+              "\"{}\" is no absolute path", "write the file's path, starting with '/'"});
+    return path.value_or("");
 }
 
 void read_who(TomlReader& reader, CoordinationConfig& config) {
-    read_path(reader, "ca_file", config.ca_file);
-    read_path(reader, "cert_file", config.cert_file);
-    read_path(reader, "key_file", config.key_file);
-    read_path(reader, "password_file", config.password_file);
+    config.ca_file = read_path(reader, "ca_file");
+    config.cert_file = read_path(reader, "cert_file");
+    config.key_file = read_path(reader, "key_file");
+    config.password_file = read_path(reader, "password_file");
     if (const auto user = reader.string("user")) config.user = user->value;
     if (config.cert_file.empty() != config.key_file.empty()) {
         reader.error(reader.line(), "cert_file", "a certificate and its key belong together",
@@ -92,29 +85,16 @@ void read_policy(TomlReader& reader, CoordinationConfig& config) {
                      fmt::format("write share = \"{}\"",
                                  policy->value == "equal-per-host" ? "host" : "job"));
     }
-    if (const auto fallback = reader.string("fallback")) {
-        const auto rate = parse_rate(fallback->value);
-        if (rate) {
-            config.fallback = *rate;
-        } else {
-            reader.error(fallback->line, "fallback", rate.error().message,
-                         "write a rate such as \"30mbit\"");
-        }
-    }
+    config.fallback = reader.parsed("fallback", parse_rate, "write a rate such as \"30mbit\"");
     read_weights(reader, config);
 }
 
 /// Of such units, a day at most.
 void read_time(TomlReader& reader, const char* key, std::int64_t unit_ns, LeaseTiming::Time& time) {
-    const auto number = reader.integer(key);
-    if (!number) return;
     constexpr std::int64_t day_ns = 86'400'000'000'000;
-    if (number->value < 1 || number->value > day_ns / unit_ns) {
-        reader.error(number->line, key, fmt::format("{} is out of range", number->value),
-                     "write a whole number from 1 to a day's");
-        return;
-    }
-    time = LeaseTiming::Time(number->value * unit_ns);
+    const auto number = reader.integer(key, {{1, day_ns / unit_ns}, "{} is out of range",
+                                             "write a whole number from 1 to a day's"});
+    if (number) time = LeaseTiming::Time(*number * unit_ns);
 }
 
 void read_timing(TomlReader& reader, LeaseTiming& timing) {
@@ -142,43 +122,15 @@ bool read_enabled(TomlReader& reader) {
     return false;
 }
 
-void read_factor(TomlReader& reader, FeedbackBounds& bounds) {
-    constexpr std::uint32_t largest = divisor_factor_max / divisor_one;
-    const auto factor = reader.number(
-        "divisor_factor_max",
-        {1, largest, "how many times more each link may be divided",
-         fmt::format("write a number 1 .. {} without quotes (default 1.5)", largest)});
-    if (!factor) return;
-    bounds.divisor_factor_max_thousandths =
-        static_cast<std::uint32_t>(std::lround(*factor * divisor_one));
-}
-
-void read_retransmitted(TomlReader& reader, FeedbackBounds& bounds) {
-    const auto part = reader.number(
-        "retransmitted_max",
-        {std::numeric_limits<double>::min(), 1, "the part of the segments that may be sent again",
-         "write a number above 0 and up to 1, without quotes (default 0.01)"});
-    if (part) bounds.retransmitted_max = *part;
-}
-
 }  // namespace
 
 SharePolicy read_share(TomlReader& reader) {
-    const auto share = reader.string("share");
-    if (!share || share->value == "job") return SharePolicy::per_job;
-    if (share->value != "host") {
-        reader.error(share->line, "share", fmt::format("\"{}\" is unknown", share->value),
-                     "write \"job\" (default) or \"host\"");
-    }
-    return SharePolicy::per_host;
+    return reader.choice("share", {"job", "host"}) == 0 ? SharePolicy::per_job
+                                                        : SharePolicy::per_host;
 }
 
 std::optional<CoordinationConfig> read_coordination(TomlReader& reader) {
-    const auto via = reader.string("via");
-    if (via && via->value != "none" && via->value != "etcd") {
-        reader.error(via->line, "via", fmt::format("\"{}\" is unknown", via->value),
-                     "write \"none\" (default) or \"etcd\"");
-    }
+    const bool is_on = reader.choice("via", {"none", "etcd"}) == 1;
     const std::size_t errors_before = reader.error_count();
     CoordinationConfig config;
     read_endpoints(reader, config);
@@ -186,10 +138,9 @@ std::optional<CoordinationConfig> read_coordination(TomlReader& reader) {
     read_who(reader, config);
     read_policy(reader, config);
     read_timing(reader, config.timing);
-    const bool is_on = via && via->value == "etcd";
     if (is_on && config.endpoints.empty() && reader.error_count() == errors_before) {
-        reader.error(via->line, "endpoints", "etcd has to be somewhere",
-                     "write endpoints = [\"https://HOST:2379\"]");
+        reader.error(reader.find("via")->source().begin.line, "endpoints",
+                     "etcd has to be somewhere", "write endpoints = [\"https://HOST:2379\"]");
     }
     reader.finish();
     return is_on ? std::optional(std::move(config)) : std::nullopt;
@@ -198,16 +149,22 @@ std::optional<CoordinationConfig> read_coordination(TomlReader& reader) {
 std::optional<FeedbackBounds> read_feedback(TomlReader& reader) {
     FeedbackBounds bounds;
     const bool is_enabled = read_enabled(reader);
-    read_factor(reader, bounds);
-    read_retransmitted(reader, bounds);
-    if (const auto quiet = reader.integer("quiet_s")) {
-        if (quiet->value < 1 || quiet->value > quiet_max_s) {
-            reader.error(quiet->line, "quiet_s", fmt::format("{} is out of range", quiet->value),
-                         fmt::format("write 1 .. {} (default 60)", quiet_max_s));
-        } else {
-            bounds.quiet = std::chrono::seconds(quiet->value);
-        }
-    }
+    constexpr std::uint32_t largest = divisor_factor_max / divisor_one;
+    const auto factor = reader.parts(
+        "divisor_factor_max", divisor_one,
+        {{1, largest}, "it is how many times more each link may be divided",
+         fmt::format("write a number 1 .. {} without quotes (default 1.5)", largest)});
+    if (factor) bounds.divisor_factor_max_thousandths = *factor;
+    const auto part = reader.number(
+        "retransmitted_max",
+        {{std::numeric_limits<double>::min(), 1},
+         "it is the part of the segments that may be sent again",
+         "write a number above 0 and up to 1, without quotes (default 0.01)"});
+    if (part) bounds.retransmitted_max = *part;
+    const auto quiet =
+        reader.integer("quiet_s", {{1, quiet_max_s}, "{} is out of range",
+                                   fmt::format("write 1 .. {} (default 60)", quiet_max_s)});
+    if (quiet) bounds.quiet = std::chrono::seconds(*quiet);
     reader.finish();
     return is_enabled ? std::optional(bounds) : std::nullopt;
 }

@@ -2,9 +2,10 @@
 #include "config/toml_reader.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 namespace headway {
 namespace {
@@ -80,70 +81,100 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> nearest(std::string_view key, const std::vector<std::string>& known) {
     constexpr std::size_t told_up_to = 3;  // letters; beyond, a hint would puzzle
-    const auto best = std::min_element(known.begin(), known.end(), [&](auto& a, auto& b) {
-        return edit_distance(key, a) < edit_distance(key, b);
-    });
+    const auto distance_to = [&](std::string_view name) { return edit_distance(key, name); };
+    const auto best = std::ranges::min_element(known, {}, distance_to);
     if (best == known.end()) return std::nullopt;
-    const std::size_t distance = edit_distance(key, *best);
+    const std::size_t distance = distance_to(*best);
     if (distance > told_up_to || distance >= key.size()) return std::nullopt;
     return *best;
-}
-
-std::string list_of(const std::vector<std::string>& names) {
-    std::string list;
-    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-    return list;
 }
 
 }  // namespace
 
 std::optional<toml::table> parse_toml(std::string_view text, std::string_view file,
                                       std::vector<FileError>& errors) {
-    if (const std::uint32_t line = find_deep_key(text); line != 0) {
-        errors.push_back({std::string(file), line, "syntax",
-                          fmt::format("a key has more than {} parts", key_parts_max),
+    const auto refuse = [&](std::uint32_t line, std::string reason) {
+        errors.push_back({std::string(file), line, "syntax", std::move(reason),
                           "see headway.toml(5) for an example"});
         return std::nullopt;
+    };
+    if (const std::uint32_t line = find_deep_key(text); line != 0) {
+        return refuse(line, fmt::format("a key has more than {} parts", key_parts_max));
     }
     toml::parse_result parsed = toml::parse(text, file);
     if (parsed) return std::move(parsed).table();
-    const toml::parse_error& error = parsed.error();
-    errors.push_back({std::string(file), error.source().begin.line, "syntax",
-                      std::string(error.description()), "see headway.toml(5) for an example"});
-    return std::nullopt;
+    return refuse(parsed.error().source().begin.line, std::string(parsed.error().description()));
 }
 
 const toml::node* TomlReader::find(std::string_view key) {
-    if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
+    if (std::ranges::find(known_, key) == known_.end()) known_.emplace_back(key);
     return table_.get(key);
 }
 
+/// `wanted` says of which type it has to be.
+template <class Value>
+std::optional<Located<Value>> TomlReader::typed(std::string_view key, std::string_view wanted) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return std::nullopt;
+    if (const auto* value = node->as<Value>()) return Located<Value>{**value, line_of(*node)};
+    type_error(*node, key, wanted);
+    return std::nullopt;
+}
+
 std::optional<Located<std::string>> TomlReader::string(std::string_view key) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return std::nullopt;
-    if (const auto* text = node->as_string()) return Located<std::string>{**text, line_of(*node)};
-    type_error(*node, key, "a string in double quotes");
-    return std::nullopt;
+    return typed<std::string>(key, "a string in double quotes");
 }
 
-std::optional<Located<std::int64_t>> TomlReader::integer(std::string_view key) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return std::nullopt;
-    if (const auto* number = node->as_integer()) {
-        return Located<std::int64_t>{**number, line_of(*node)};
+std::optional<std::string> TomlReader::text(std::string_view key, const WantedText& wanted) {
+    auto found = string(key);
+    if (!found) return std::nullopt;
+    if (!wanted.condition(found->value)) {
+        error(found->line, key, fmt::format(fmt::runtime(wanted.reason), found->value),
+              wanted.advice);
     }
-    type_error(*node, key, "a whole number without quotes");
+    return std::move(found->value);
+}
+
+std::optional<std::int64_t> TomlReader::integer(std::string_view key,
+                                                const Wanted<Range<std::int64_t>>& wanted) {
+    const auto found = typed<std::int64_t>(key, "a whole number without quotes");
+    if (!found) return std::nullopt;
+    const auto [least, most] = wanted.condition;
+    if (found->value >= least && found->value <= most) return found->value;
+    error(found->line, key, fmt::format(fmt::runtime(wanted.reason), found->value), wanted.advice);
     return std::nullopt;
 }
 
-std::optional<double> TomlReader::number(std::string_view key, const NumberWanted& wanted) {
+std::optional<double> TomlReader::number(std::string_view key,
+                                         const Wanted<Range<double>>& wanted) {
     const toml::node* node = find(key);
     if (node == nullptr) return std::nullopt;
     const auto found = node->is_number() ? node->value<double>() : std::nullopt;
-    // not a number compares false
-    if (found && *found >= wanted.least && *found <= wanted.most) return found;
-    error(line_of(*node), key, "it is " + wanted.is_about, wanted.advice);
+    const auto [least, most] = wanted.condition;
+    if (found && *found >= least && *found <= most) return found;  // not a number compares false
+    error(line_of(*node), key, std::string(wanted.reason), wanted.advice);
     return std::nullopt;
+}
+
+std::optional<std::uint32_t> TomlReader::parts(std::string_view key, std::uint32_t one,
+                                               const Wanted<Range<double>>& wanted) {
+    const auto found = number(key, wanted);
+    if (!found) return std::nullopt;
+    return static_cast<std::uint32_t>(std::lround(*found * one));
+}
+
+std::size_t TomlReader::choice(std::string_view key,
+                               std::initializer_list<std::string_view> known) {
+    const auto found = string(key);
+    if (!found) return 0;
+    const auto* const place = std::ranges::find(known, found->value);
+    if (place != known.end()) return static_cast<std::size_t>(place - known.begin());
+    std::string advice = fmt::format("write \"{}\" (default)", *known.begin());
+    for (const auto* word = known.begin() + 1; word != known.end(); ++word) {
+        advice += fmt::format("{}\"{}\"", word + 1 == known.end() ? " or " : ", ", *word);
+    }
+    error(found->line, key, fmt::format("\"{}\" is unknown", found->value), std::move(advice));
+    return 0;
 }
 
 std::vector<Located<std::string>> TomlReader::strings(std::string_view key) {
@@ -197,12 +228,12 @@ void TomlReader::error(std::uint32_t line, std::string_view key, std::string rea
 
 void TomlReader::finish() {
     for (const auto& [key, node] : table_) {
-        const std::string name(key.str());
-        if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
+        const std::string_view name = key.str();
+        if (std::ranges::find(known_, name) != known_.end()) continue;
         const auto meant = nearest(name, known_);
         error(key.source().begin.line, name, "unknown key",
               meant ? fmt::format("did you mean {}?", *meant)
-                    : fmt::format("known here: {}", list_of(known_)));
+                    : fmt::format("known here: {}", fmt::join(known_, ", ")));
     }
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,7 @@
 
 #include <toml++/toml.h>
 
+#include "base/error.hpp"
 #include "base/file_error.hpp"
 
 namespace headway {
@@ -54,17 +56,45 @@ public:
     // value of another type is one, and is then treated as absent.
     const toml::node* find(std::string_view key);
     std::optional<Located<std::string>> string(std::string_view key);
-    std::optional<Located<std::int64_t>> integer(std::string_view key);
-    /// Whole or with a fraction, `least` .. `most`.  Of anything else the error says
-    /// what it `is_about`, and `advice`.
-    struct NumberWanted {
-        double least;
-        double most;
-        std::string is_about;
+    std::vector<Located<std::string>> strings(std::string_view key);
+
+    /// What a value has to be.  If it is not, the error says so by `reason`, in which "{}"
+    /// stands for the value, and `advice`.
+    template <class Condition>
+    struct Wanted {
+        Condition condition;
+        std::string_view reason;
         std::string advice;
     };
-    std::optional<double> number(std::string_view key, const NumberWanted& wanted);
-    std::vector<Located<std::string>> strings(std::string_view key);
+    template <class Number>
+    struct Range {
+        Number least;
+        Number most;
+    };
+    using WantedText = Wanted<bool (*)(std::string_view)>;
+    /// A string that is not what is wanted is given all the same.
+    std::optional<std::string> text(std::string_view key, const WantedText& wanted);
+    std::optional<std::int64_t> integer(std::string_view key,
+                                        const Wanted<Range<std::int64_t>>& wanted);
+    /// Whole or with a fraction.  What is no number at all has the same error.
+    std::optional<double> number(std::string_view key, const Wanted<Range<double>>& wanted);
+    /// The same in parts of which `one` make 1, rounded.
+    std::optional<std::uint32_t> parts(std::string_view key, std::uint32_t one,
+                                       const Wanted<Range<double>>& wanted);
+    /// Which of the known words it is, by number; the first is the default.
+    std::size_t choice(std::string_view key, std::initializer_list<std::string_view> known);
+    /// A string of which `parse` makes a value, or tells what is wrong with it.
+    template <class Value>
+    std::optional<Value> parsed(std::string_view key, Result<Value> (*parse)(std::string_view),
+                                std::string_view advice) {
+        const auto text = string(key);
+        if (!text) return std::nullopt;
+        auto value = parse(text->value);
+        if (value) return std::move(*value);
+        error(text->line, key, value.error().message, std::string(advice));
+        return std::nullopt;
+    }
+
     std::optional<TomlReader> table(std::string_view key);
     std::vector<TomlReader> tables(std::string_view key);
 
@@ -78,6 +108,8 @@ public:
     [[nodiscard]] std::uint32_t line() const { return table_.source().begin.line; }
 
 private:
+    template <class Value>
+    std::optional<Located<Value>> typed(std::string_view key, std::string_view wanted);
     [[nodiscard]] std::string full_key(std::string_view key) const;
     void type_error(const toml::node& node, std::string_view key, std::string_view wanted);
 

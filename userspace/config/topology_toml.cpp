@@ -2,7 +2,6 @@
 #include "config/topology_toml.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/hostlist.hpp"
 #include "config/toml_reader.hpp"
@@ -17,29 +16,39 @@ constexpr std::size_t clusters_max = 128;  // a status answer fits into a datagr
 constexpr std::size_t prefixes_max = 1024;
 
 const char* table_name(TableKind kind) {
-    return kind == TableKind::switch_table ? "switch" : kind == TableKind::cluster ? "cluster" : "hosts";
+    return kind == TableKind::cluster ? "cluster" : kind == TableKind::hosts ? "hosts" : "switch";
+}
+
+constexpr const char* see_example = "see headway.toml(5) for an example";
+
+/// A mistake of the network as a whole.
+void tell_of_all(TomlReader& top, const std::vector<TomlTable>& tables, std::string reason,
+                 std::string advice = see_example) {
+    top.error(tables.front().line, table_name(tables.front().kind), std::move(reason),
+              std::move(advice));
 }
 
 /// False, having told so, if there is too much to look at.
 bool is_within_bounds(TomlReader& top, const std::vector<TomlTable>& tables) {
-    const auto sum = [&](auto count) {
-        return std::accumulate(tables.begin(), tables.end(), std::size_t{0},
-                               [&](std::size_t n, const auto& table) { return n + count(table); });
-    };
-    const auto clusters = sum([](auto& t) { return t.kind == TableKind::cluster ? 1U : 0U; });
-    const auto hosts = sum([](auto& t) { return t.hosts.names.size(); });
-    const auto prefixes = sum([](auto& t) { return t.prefixes.size(); });
+    std::size_t clusters = 0;
+    std::size_t hosts = 0;
+    std::size_t prefixes = 0;
+    for (const TomlTable& table : tables) {
+        clusters += table.kind == TableKind::cluster ? 1 : 0;
+        hosts += table.hosts.names.size();
+        prefixes += table.prefixes.size();
+    }
     if (clusters <= clusters_max && hosts <= hosts_max && prefixes <= prefixes_max) return true;
-    top.error(tables.front().line, table_name(tables.front().kind),
-              fmt::format("{} clusters, {} hosts and {} prefixes are too many", clusters, hosts,
-                          prefixes),
-              fmt::format("at most {}, {} and {} can be described", clusters_max, hosts_max,
-                          prefixes_max));
+    tell_of_all(top, tables,
+                fmt::format("{} clusters, {} hosts and {} prefixes are too many", clusters, hosts,
+                            prefixes),
+                fmt::format("at most {}, {} and {} can be described", clusters_max, hosts_max,
+                            prefixes_max));
     return false;
 }
 
 bool is_star(const std::vector<TomlTable>& tables) {
-    return std::all_of(tables.begin(), tables.end(), [](const TomlTable& table) {
+    return std::ranges::all_of(tables, [](const TomlTable& table) {
         return table.kind == TableKind::cluster && !table.parent;
     });
 }
@@ -65,21 +74,16 @@ void report_conflicts(TomlReader& top, const std::vector<TomlTable>& tables,
                       const std::vector<Cluster>& clusters) {
     for (const TopologyConflict& conflict : find_conflicts(clusters)) {
         const TomlTable& later = tables[conflict.cluster];
-        switch (conflict.kind) {
-            case TopologyConflict::Kind::name:
-                if (later.name.empty()) break;  // reported as missing
-                top.error(later.name_line, "cluster.name", conflict.message,
-                          "give every cluster its own name");
-                break;
-            case TopologyConflict::Kind::host:
-                top.error(later.hosts.lines[conflict.position], "cluster.hosts", conflict.message,
-                          "list every host once");
-                break;
-            case TopologyConflict::Kind::prefix:
-                top.error(later.prefix_lines[conflict.position], "cluster.prefixes",
-                          conflict.message,
-                          "give every cluster addresses of its own, each listed once");
-                break;
+        const auto tell = [&](std::uint32_t line, std::string_view key, std::string advice) {
+            top.error(line, key, conflict.message, std::move(advice));
+        };
+        if (conflict.kind == TopologyConflict::Kind::host) {
+            tell(later.hosts.lines[conflict.position], "cluster.hosts", "list every host once");
+        } else if (conflict.kind == TopologyConflict::Kind::prefix) {
+            tell(later.prefix_lines[conflict.position], "cluster.prefixes",
+                 "give every cluster addresses of its own, each listed once");
+        } else if (!later.name.empty()) {  // or else reported as missing
+            tell(later.name_line, "cluster.name", "give every cluster its own name");
         }
     }
 }
@@ -105,60 +109,43 @@ struct TablePlace {
     const char* key;
 };
 
-struct LocatedItems {
+std::vector<NetworkItem> items_of(TomlReader& top, const std::vector<TomlTable>& tables,
+                                  std::vector<TablePlace>& places) {
     std::vector<NetworkItem> items;
-    std::vector<TablePlace> places;
-
-    void add(NetworkItem item, TablePlace place) {
-        items.push_back(std::move(item));
-        places.push_back(place);
-    }
-};
-
-LocatedItems items_of(TomlReader& top, const std::vector<TomlTable>& tables) {
-    LocatedItems all;
     for (const TomlTable& table : tables) {
+        const bool is_cluster = table.kind == TableKind::cluster;
+        const bool is_loose = table.kind == TableKind::hosts;
         const std::string parent = table.parent ? table.parent->value : "";
-        if (table.kind == TableKind::cluster && !table.parent) {
+        if (is_cluster && !table.parent) {
             top.error(table.line, "cluster.parent", "it is missing, as there are switches",
                       "name the switch that the trunk leads to");
         }
-        if (table.kind != TableKind::hosts) {
-            const bool is_cluster = table.kind == TableKind::cluster;
-            all.add({NetworkNodeKind::switch_node, table.name, parent, table.edge, is_cluster,
-                     table.prefixes},
-                    {table.name_line, is_cluster ? "cluster" : "switch"});
+        if (!is_loose) {
+            items.push_back({NetworkNodeKind::switch_node, table.name, parent, table.edge,
+                             is_cluster, table.prefixes});
+            places.push_back({table.name_line, table_name(table.kind)});
         }
-        const std::string& above = table.kind == TableKind::hosts ? parent : table.name;
         for (std::size_t i = 0; i < table.hosts.names.size(); ++i) {
-            all.add({NetworkNodeKind::host, table.hosts.names[i], above, table.hosts.edge, false,
-                     {}},
-                    {table.hosts.lines[i],
-                     table.kind == TableKind::hosts ? "hosts.names" : "cluster.hosts"});
+            items.push_back({NetworkNodeKind::host, table.hosts.names[i],
+                             is_loose ? parent : table.name, table.hosts.edge, false, {}});
+            places.push_back({table.hosts.lines[i], is_loose ? "hosts.names" : "cluster.hosts"});
         }
     }
-    return all;
+    return items;
 }
 
 void report_mistakes(TomlReader& top, const std::vector<TomlTable>& tables,
-                     const LocatedItems& all) {
-    for (const NetworkMistake& mistake : find_mistakes(all.items)) {
+                     const std::vector<NetworkItem>& items,
+                     const std::vector<TablePlace>& places) {
+    for (const NetworkMistake& mistake : find_mistakes(items)) {
         if (mistake.item == NetworkMistake::whole_network) {
-            top.error(tables.front().line, table_name(tables.front().kind), mistake.message,
-                      "see headway.toml(5) for an example");
-        } else {
-            const TablePlace& place = all.places[mistake.item];
-            top.error(place.line, place.key, mistake.message,
-                      "a network is one tree of switches and clusters, every name used once");
+            tell_of_all(top, tables, mistake.message);
+            continue;
         }
+        const auto [line, key] = places[mistake.item];
+        top.error(line, key, mistake.message,
+                  "a network is one tree of switches and clusters, every name used once");
     }
-}
-
-FileError no_clusters_error(const TomlReader& top, const std::vector<TomlTable>& tables,
-                            std::string_view reason) {
-    return {top.file(), tables.front().line, table_name(tables.front().kind),
-            fmt::format("it cannot be planned for: {}", reason),
-            "give all hosts of a switch the same links, the same in both directions"};
 }
 
 /// Tells of clusters whose packets nobody knows.  A [[cluster]] without prefixes
@@ -167,7 +154,7 @@ void report_unaddressed(TomlReader& top, const std::vector<TomlTable>& tables,
                         const Topology& topology) {
     for (const Cluster& cluster : topology.clusters()) {
         if (!cluster.prefixes.empty()) continue;
-        const auto table = std::find_if(tables.begin(), tables.end(), [&](const TomlTable& one) {
+        const auto table = std::ranges::find_if(tables, [&](const TomlTable& one) {
             return one.kind == TableKind::hosts && one.parent && one.parent->value == cluster.name;
         });
         if (table == tables.end()) continue;
@@ -181,15 +168,16 @@ std::optional<TomlTopology> make(TomlReader& top, const std::vector<TomlTable>& 
                                  std::vector<NetworkItem> items, std::optional<Topology> known) {
     auto network = NetworkTree::make(std::move(items));
     if (!network) {
-        top.error(tables.front().line, table_name(tables.front().kind), network.error().message,
-                  "see headway.toml(5) for an example");
+        tell_of_all(top, tables, network.error().message);
         return std::nullopt;
     }
-    auto clusters = topology_of(*network);
-    TomlTopology made{std::move(*network), std::nullopt, std::nullopt};
-    if (!clusters) made.no_clusters = no_clusters_error(top, tables, clusters.error().message);
-    else made.clusters = known ? std::move(*known) : std::move(*clusters);
-    return made;
+    auto clusters = topology_of(*network).map_error([&](const Error& error) {
+        return FileError{top.file(), tables.front().line, table_name(tables.front().kind),
+                         fmt::format("it cannot be planned for: {}", error.message),
+                         "give all hosts of a switch the same links, the same in both directions"};
+    });
+    if (clusters && known) clusters = std::move(*known);
+    return TomlTopology{std::move(*network), std::move(clusters)};
 }
 
 }  // namespace
@@ -205,10 +193,11 @@ std::optional<TomlTopology> read_topology(TomlReader& top, PrefixesAre prefixes)
     const auto tables = read_topology_tables(top, prefixes);
     if (tables.empty() || !is_within_bounds(top, tables)) return std::nullopt;
     if (!is_star(tables)) {
-        LocatedItems all = items_of(top, tables);
-        if (top.error_count() == errors_before) report_mistakes(top, tables, all);
+        std::vector<TablePlace> places;
+        auto items = items_of(top, tables, places);
+        if (top.error_count() == errors_before) report_mistakes(top, tables, items, places);
         if (top.error_count() != errors_before) return std::nullopt;
-        auto made = make(top, tables, std::move(all.items), std::nullopt);
+        auto made = make(top, tables, std::move(items), std::nullopt);
         if (made && made->clusters && prefixes == PrefixesAre::required) {
             report_unaddressed(top, tables, *made->clusters);
         }

@@ -17,8 +17,7 @@ class TomlReader;  // its header has all of toml++
 
 struct TomlTopology {
     NetworkTree network;
-    std::optional<Topology> clusters;      ///< what can be planned for
-    std::optional<FileError> no_clusters;  ///< why it cannot, if there are none
+    tl::expected<Topology, FileError> clusters;  ///< as the planner knows it, or why it cannot
 };
 
 enum class PrefixesAre { required, optional };

@@ -21,15 +21,15 @@ struct TomlHosts {
 
 struct TomlTable {
     enum class Kind { switch_table, cluster, hosts };
-    Kind kind = Kind::switch_table;
-    std::uint32_t line = 0;
+    Kind kind;
+    std::uint32_t line;
     std::uint32_t name_line = 0;
-    std::string name;                       ///< not of hosts
-    std::optional<Located<std::string>> parent;
-    NetworkEdge edge;                       ///< not of hosts
-    TomlHosts hosts;                        ///< not of a switch
-    std::vector<IpPrefix> prefixes;         ///< of a cluster
-    std::vector<std::uint32_t> prefix_lines;
+    std::string name{};  ///< not of hosts
+    std::optional<Located<std::string>> parent{};
+    NetworkEdge edge{};                ///< not of hosts
+    TomlHosts hosts{};                 ///< not of a switch
+    std::vector<IpPrefix> prefixes{};  ///< of a cluster
+    std::vector<std::uint32_t> prefix_lines{};
 };
 
 /// In the order of the file.

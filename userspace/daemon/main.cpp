@@ -15,7 +15,7 @@
 #include <spdlog/sinks/systemd_sink.h>
 
 #include "base/version.hpp"
-#include "config/config_report.hpp"
+#include "config/config.hpp"
 #include "daemon/daemon.hpp"
 
 namespace headway {

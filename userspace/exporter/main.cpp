@@ -19,7 +19,7 @@
 #include "base/exit_status.hpp"
 #include "base/host_name.hpp"
 #include "base/version.hpp"
-#include "config/config_report.hpp"
+#include "config/config.hpp"
 #include "control/control_client.hpp"
 #include "exporter/exporter_metrics.hpp"
 #include "jobs/node_planner.hpp"
