@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <functional>
 #include <limits>
+#include <type_traits>
 
 #include <sys/types.h>
 
@@ -14,6 +16,8 @@
 #include "trunk/shares.hpp"
 
 namespace headway {
+
+namespace {
 
 using Input = nlohmann::json;
 
@@ -26,53 +30,44 @@ public:
     [[nodiscard]] bool has(const char* key) const { return object_.contains(key); }
 
     std::optional<std::uint64_t> number(const char* key) {
-        const Input* value = find(key);
-        if (value == nullptr) return std::nullopt;
-        if (value->is_number_unsigned()) return value->get<std::uint64_t>();
-        fail("\"{}\" must be a whole number from 0", key);
-        return std::nullopt;
+        return value<std::uint64_t>(key, &Input::is_number_unsigned,
+                                    "\"{}\" must be a whole number from 0");
     }
 
     /// A number, or none for null; nothing else will do.
     std::optional<std::uint64_t> number_or_null(const char* key) {
         const Input* value = find(key);
-        if (value != nullptr && value->is_null()) return std::nullopt;
-        if (value != nullptr) return number(key);
-        fail("\"{}\" must be a whole number, or null", key);
-        return std::nullopt;
+        if (value == nullptr) fail("\"{}\" must be a whole number, or null", key);
+        return value == nullptr || value->is_null() ? std::nullopt : number(key);
+    }
+
+    /// From 1 on; 1 if it is not told.
+    std::uint32_t count(const char* key, std::uint32_t most) {
+        const std::uint64_t count = number(key).value_or(1);
+        if (count < 1 || count > most) fail("\"{}\" must be 1 .. {}", key, most);
+        return static_cast<std::uint32_t>(count);
     }
 
     std::optional<bool> boolean(const char* key) {
-        const Input* value = find(key);
-        if (value == nullptr) return std::nullopt;
-        if (value->is_boolean()) return value->get<bool>();
-        fail("\"{}\" must be true or false", key);
-        return std::nullopt;
+        return value<bool>(key, &Input::is_boolean, "\"{}\" must be true or false");
     }
 
     std::optional<std::string> string(const char* key, std::size_t max_bytes) {
-        const Input* value = find(key);
-        if (value == nullptr) return std::nullopt;
-        if (value->is_string() && value->get_ref<const std::string&>().size() <= max_bytes) {
-            return value->get<std::string>();
-        }
-        fail("\"{}\" must be a string of at most {} bytes", key, max_bytes);
-        return std::nullopt;
+        const auto fits = [&](const Input& value) {
+            return value.is_string() && value.get_ref<const std::string&>().size() <= max_bytes;
+        };
+        return value<std::string>(key, fits, "\"{}\" must be a string of at most {} bytes",
+                                  max_bytes);
     }
 
     std::vector<std::string> strings(const char* key, std::size_t most) {
-        std::vector<std::string> strings;
-        const Input* value = find(key);
-        if (value == nullptr) return strings;
-        const bool fits = value->is_array() && value->size() <= most &&
-                          std::all_of(value->begin(), value->end(),
-                                      [](const Input& item) { return item.is_string(); });
-        if (!fits) {
-            fail("\"{}\" must be an array of at most {} strings", key, most);
-            return strings;
-        }
-        for (const Input& item : *value) strings.push_back(item.get<std::string>());
-        return strings;
+        const auto fits = [&](const Input& value) {
+            return value.is_array() && value.size() <= most &&
+                   std::ranges::all_of(value, &Input::is_string);
+        };
+        return value<std::vector<std::string>>(
+                   key, fits, "\"{}\" must be an array of at most {} strings", most)
+            .value_or(std::vector<std::string>());
     }
 
     /// Triples of whole numbers; the first two are places in a list of so many.
@@ -81,12 +76,10 @@ public:
         const Input* value = find(key);
         const auto is_flow = [&](const Input& item) {
             return item.is_array() && item.size() == 3 &&
-                   std::all_of(item.begin(), item.end(),
-                               [](const Input& part) { return part.is_number_unsigned(); }) &&
+                   std::ranges::all_of(item, &Input::is_number_unsigned) &&
                    item[0].get<std::uint64_t>() < places && item[1].get<std::uint64_t>() < places;
         };
-        if (value == nullptr || !value->is_array() ||
-            !std::all_of(value->begin(), value->end(), is_flow)) {
+        if (value == nullptr || !value->is_array() || !std::ranges::all_of(*value, is_flow)) {
             fail("\"{}\" must be an array of [from, to, amount]: two places in the list of hosts, "
                  "counted from 0, and a whole number", key);
             return flows;
@@ -134,19 +127,30 @@ public:
         if (!error_) error_ = Error{fmt::format(format, std::forward<Args>(args)...)};
     }
 
-    /// The request if all was well and no member is unknown.  Unknown members
-    /// are refused, so that a later version may give them a meaning.
-    Result<RequestBody> finish(RequestBody body) {
+    /// The first mistake, if there is one.  Unknown members are refused, so that a later
+    /// version may give them a meaning.
+    const std::optional<Error>& finish() {
         for (const auto& [key, value] : object_.items()) {
-            if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
+            if (std::ranges::find(known_, key) == known_.end()) {
                 fail("unknown member \"{}\"", key.substr(0, 32));
             }
         }
-        if (error_) return tl::unexpected(*error_);
-        return body;
+        return error_;
     }
 
 private:
+    /// None if it is not there, or not as it must be, which is told.
+    template <class Value, class Fits, class... Args>
+    std::optional<Value> value(const char* key, Fits fits,
+                               fmt::format_string<const char*&, const Args&...> otherwise,
+                               const Args&... args) {
+        const Input* value = find(key);
+        if (value == nullptr) return std::nullopt;
+        if (std::invoke(fits, *value)) return value->template get<Value>();
+        fail(otherwise, key, args...);
+        return std::nullopt;
+    }
+
     const Input* find(const char* key) {
         known_.emplace_back(key);
         const auto found = object_.find(key);
@@ -157,8 +161,6 @@ private:
     std::vector<std::string_view> known_{"v", "id", "op"};
     std::optional<Error> error_;
 };
-
-namespace {
 
 /// Characters that mean nothing special in logs and terminals.
 bool is_job_char(char c) {
@@ -195,15 +197,6 @@ void read_root(ObjectReader& reader, CollectiveHosts& hosts) {
     }
 }
 
-std::uint32_t read_ranks_per_host(ObjectReader& reader) {
-    const std::uint64_t ranks = reader.number("ranks_per_host").value_or(1);
-    if (ranks < 1 || ranks > ranks_per_host_max) {
-        reader.fail("\"ranks_per_host\" must be 1 .. {}", ranks_per_host_max);
-        return 1;
-    }
-    return static_cast<std::uint32_t>(ranks);
-}
-
 /// Names that are not known in "algorithms" are of a client that knows more.
 AlgorithmChoice read_algorithm_choice(ObjectReader& reader, const PlannedOperation* operation) {
     AlgorithmChoice choice;
@@ -226,7 +219,7 @@ CollectiveHosts read_collective(ObjectReader& reader) {
     CollectiveHosts hosts;
     hosts.operation = read_operation(reader);
     read_root(reader, hosts);
-    hosts.ranks_per_host = read_ranks_per_host(reader);
+    hosts.ranks_per_host = reader.count("ranks_per_host", ranks_per_host_max);
     hosts.communicator = reader.host_list("comm_hosts");
     hosts.job = reader.host_list("job_hosts");
     hosts.siblings_disjoint = reader.boolean("siblings_disjoint").value_or(false);
@@ -236,21 +229,21 @@ CollectiveHosts read_collective(ObjectReader& reader) {
 
 std::string read_job(ObjectReader& reader) {
     std::string job = reader.string("job", job_name_max_bytes).value_or("");
-    if (!std::all_of(job.begin(), job.end(), is_job_char)) {
+    if (!std::ranges::all_of(job, is_job_char)) {
         reader.fail("\"job\" may have letters, digits and .:@/+-_ only");
     }
     return job;
 }
 
-std::string read_named_job(ObjectReader& reader) {
+std::string read_named_job(ObjectReader& reader, std::string_view what = "the job") {
     std::string job = read_job(reader);
-    if (job.empty()) reader.fail("\"job\" must name the job");
+    if (job.empty()) reader.fail("\"job\" must name {}", what);
     return job;
 }
 
 std::optional<std::uint64_t> read_uid(ObjectReader& reader) {
     const auto uid = reader.number("uid");
-    if (uid && *uid >= std::numeric_limits<uid_t>::max()) reader.fail("\"uid\" is no user's number");
+    if (uid >= std::numeric_limits<uid_t>::max()) reader.fail("\"uid\" is no user's number");
     return uid;
 }
 
@@ -274,110 +267,118 @@ void read_job_pattern(ObjectReader& reader, StartJobRequest& start) {
     }
 }
 
-}  // namespace
+// -------------------------------------------------- the members of each kind
 
-Result<RequestBody> read_hello(ObjectReader& reader) {
-    HelloRequest hello;
+/// Of a kind that has none.
+template <class Body>
+    requires std::is_empty_v<Body>
+void read(ObjectReader&, Body&) {}
+
+void read(ObjectReader& reader, HelloRequest& hello) {
     hello.job = read_job(reader);
     hello.rank = reader.number("rank").value_or(0);
     hello.pid = reader.number("pid").value_or(0);
     hello.start = reader.number("start").value_or(0);
-    return reader.finish(hello);
 }
 
-Result<RequestBody> read_status(ObjectReader& reader) { return reader.finish(StatusRequest{}); }
-
-Result<RequestBody> read_plan(ObjectReader& reader) {
-    PlanRequest plan;
+void read(ObjectReader& reader, PlanRequest& plan) {
     plan.operation = read_alltoall(reader);
     plan.hosts = reader.hosts("hosts");
-    plan.ranks_per_host = read_ranks_per_host(reader);
+    plan.ranks_per_host = reader.count("ranks_per_host", ranks_per_host_max);
     plan.message_bytes = reader.number("message_bytes");
-    return reader.finish(std::move(plan));
 }
 
-Result<RequestBody> read_prepare(ObjectReader& reader) {
-    PrepareRequest prepare{read_collective(reader), reader.number("message_bytes")};
-    return reader.finish(std::move(prepare));
+void read(ObjectReader& reader, CollectiveRequest& collective) {
+    collective.hosts = read_collective(reader);
+    collective.message_bytes = reader.number("message_bytes");
 }
 
-Result<RequestBody> read_enter(ObjectReader& reader) {
-    EnterRequest enter{std::uint64_t{0}, reader.number("message_bytes")};
+void read(ObjectReader& reader, EnterRequest& enter) {
+    enter.message_bytes = reader.number("message_bytes");
     if (reader.has("pattern")) {
         if (reader.has("operation")) read_operation(reader);
         enter.who = reader.number("pattern").value_or(0);
     } else {
         enter.who = read_collective(reader);
     }
-    return reader.finish(std::move(enter));
 }
 
-Result<RequestBody> read_leave(ObjectReader& reader) {
-    return reader.finish(LeaveRequest{reader.number("entered")});
+void read(ObjectReader& reader, LeaveRequest& leave) { leave.entered = reader.number("entered"); }
+
+void read(ObjectReader& reader, JoinRequest& join) {
+    join.job = read_named_job(reader, "the job that the process belongs to");
 }
 
-Result<RequestBody> read_join(ObjectReader& reader) {
-    JoinRequest join{read_job(reader)};
-    if (join.job.empty()) reader.fail("\"job\" must name the job that the process belongs to");
-    return reader.finish(std::move(join));
-}
-
-Result<RequestBody> read_phase(ObjectReader& reader) {
-    PhaseRequest phase;
-    phase.hosts = read_collective(reader);
-    phase.message_bytes = reader.number("message_bytes");
-    return reader.finish(std::move(phase));
-}
-
-Result<RequestBody> read_traffic(ObjectReader& reader) {
-    TrafficRequest traffic;
+void read(ObjectReader& reader, TrafficRequest& traffic) {
     traffic.hosts = reader.hosts("hosts");
     if (traffic.hosts.size() > traffic_hosts_max) {
         reader.fail("\"hosts\" may name {} at most", traffic_hosts_max);
     }
     traffic.flows = reader.flows("flows", traffic.hosts.size());
-    return reader.finish(std::move(traffic));
 }
 
-Result<RequestBody> read_rate(ObjectReader& reader) {
-    RateRequest rate{reader.number_or_null("bytes_per_s")};
-    if (rate.bytes_per_s && *rate.bytes_per_s == 0) {
-        reader.fail("\"bytes_per_s\" must be at least 1");
-    }
-    return reader.finish(rate);
+void read(ObjectReader& reader, RateRequest& rate) {
+    rate.bytes_per_s = reader.number_or_null("bytes_per_s");
+    if (rate.bytes_per_s == 0) reader.fail("\"bytes_per_s\" must be at least 1");
 }
 
-Result<RequestBody> read_job_start(ObjectReader& reader) {
-    StartJobRequest start;
+void read(ObjectReader& reader, StartJobRequest& start) {
     start.job = read_named_job(reader);
     start.uid = read_uid(reader);
     if (reader.has("hosts")) start.hosts = reader.hosts("hosts");
-    start.ranks_per_host = read_ranks_per_host(reader);
-    const std::uint64_t weight = reader.number("weight").value_or(1);
-    if (weight < 1 || weight > share_weight_max) {
-        reader.fail("\"weight\" must be 1 .. {}", share_weight_max);
-    }
-    start.weight = static_cast<std::uint32_t>(weight);
+    start.ranks_per_host = reader.count("ranks_per_host", ranks_per_host_max);
+    start.weight = reader.count("weight", share_weight_max);
     start.start = reader.number("start").value_or(0);
     start.is_lasting = reader.boolean("lasting").value_or(false);
     read_job_pattern(reader, start);
-    return reader.finish(std::move(start));
 }
 
-Result<RequestBody> read_job_end(ObjectReader& reader) {
-    EndJobRequest end;
+void read(ObjectReader& reader, EndJobRequest& end) {
     end.job = read_named_job(reader);
     end.uid = read_uid(reader);
-    return reader.finish(std::move(end));
 }
 
-Result<RequestBody> read_jobs(ObjectReader& reader) { return reader.finish(JobsRequest{}); }
-Result<RequestBody> read_ready(ObjectReader& reader) { return reader.finish(ReadyRequest{}); }
-Result<RequestBody> read_more(ObjectReader& reader) { return reader.finish(MoreRequest{}); }
-Result<RequestBody> read_off(ObjectReader& reader) { return reader.finish(OffRequest{}); }
-Result<RequestBody> read_on(ObjectReader& reader) { return reader.finish(OnRequest{}); }
+// ----------------------------------------------------------------- all kinds
 
-Request parse_request(std::string_view datagram, const FindReader& find) {
+template <class Body>
+RequestBody without_members() {
+    return Body{};
+}
+
+struct Kind {
+    std::string_view name;
+    RequestBody (*without_members)();
+};
+
+constexpr std::array<Kind, std::variant_size_v<RequestBody>> kinds{{
+    {"hello", without_members<HelloRequest>},
+    {"status", without_members<StatusRequest>},
+    {"ready", without_members<ReadyRequest>},
+    {"plan", without_members<PlanRequest>},
+    {"prepare", without_members<PrepareRequest>},
+    {"enter", without_members<EnterRequest>},
+    {"leave", without_members<LeaveRequest>},
+    {"join", without_members<JoinRequest>},
+    {"phase", without_members<PhaseRequest>},
+    {"traffic", without_members<TrafficRequest>},
+    {"rate", without_members<RateRequest>},
+    {"job_start", without_members<StartJobRequest>},
+    {"job_end", without_members<EndJobRequest>},
+    {"jobs", without_members<JobsRequest>},
+    {"more", without_members<MoreRequest>},
+    {"off", without_members<OffRequest>},
+    {"on", without_members<OnRequest>},
+}};
+
+tl::unexpected<Error> no_such_kind() {
+    std::string names;
+    for (const Kind& kind : kinds) names += (names.empty() ? "" : ", ") + std::string(kind.name);
+    return failure("\"op\" must be one of {}", names);
+}
+
+}  // namespace
+
+Request parse_request(std::string_view datagram) {
     const Input object = parse_json<Input>(datagram);
     if (!object.is_object()) return {std::nullopt, "", failure("a request is one JSON object")};
     const auto id = object.find("id");
@@ -386,19 +387,20 @@ Request parse_request(std::string_view datagram, const FindReader& find) {
     }
     Request request{id->get<std::uint64_t>(), "", RequestBody{}};
     ObjectReader reader(object);
-    const auto version = reader.number("v");
-    if (!version || *version != protocol_version) {
+    if (reader.number("v") != protocol_version) {
         request.body = failure("\"v\" must be {}, the version of the protocol", protocol_version);
         return request;
     }
     const std::string name = reader.string("op", 32).value_or("");
-    const auto read = find(name);
-    if (!read) {
-        request.body = tl::unexpected(read.error());
+    const auto kind = std::ranges::find(kinds, name, &Kind::name);
+    if (kind == kinds.end()) {
+        request.body = no_such_kind();
         return request;
     }
     request.op = name;
-    request.body = (*read)(reader);
+    request.body = kind->without_members();
+    std::visit([&](auto& members) { read(reader, members); }, *request.body);
+    if (const auto& error = reader.finish()) request.body = tl::unexpected(*error);
     return request;
 }
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,10 +53,12 @@ struct CollectiveHosts {
     AlgorithmChoice algorithm{};
 };
 
-struct PrepareRequest {
+struct CollectiveRequest {
     CollectiveHosts hosts;
-    std::optional<std::uint64_t> message_bytes;
+    std::optional<std::uint64_t> message_bytes;  ///< none: large enough to be paced
 };
+
+struct PrepareRequest : CollectiveRequest {};
 
 struct EnterRequest {
     std::variant<std::uint64_t, CollectiveHosts> who;  ///< a prepared pattern's id, or hosts
@@ -74,10 +75,7 @@ struct JoinRequest {
 };
 
 /// Which phase is a collective's?
-struct PhaseRequest {
-    CollectiveHosts hosts;
-    std::optional<std::uint64_t> message_bytes;
-};
+struct PhaseRequest : CollectiveRequest {};
 
 /// Which phase is that of a program that sends so much between hosts?
 struct TrafficRequest {
@@ -120,11 +118,12 @@ struct MoreRequest {};
 struct OffRequest {};
 struct OnRequest {};
 
+/// Of any kind; daemon/requests.hpp has a table of the same kinds.
 using RequestBody =
-    std::variant<HelloRequest, StatusRequest, PlanRequest, PrepareRequest, EnterRequest,
-                 LeaveRequest, JoinRequest, PhaseRequest, TrafficRequest, RateRequest,
-                 StartJobRequest, EndJobRequest, JobsRequest, ReadyRequest,
-                 MoreRequest, OffRequest, OnRequest>;
+    std::variant<HelloRequest, StatusRequest, ReadyRequest, PlanRequest, PrepareRequest,
+                 EnterRequest, LeaveRequest, JoinRequest, PhaseRequest, TrafficRequest,
+                 RateRequest, StartJobRequest, EndJobRequest, JobsRequest, MoreRequest,
+                 OffRequest, OnRequest>;
 
 struct Request {
     std::optional<std::uint64_t> id;  ///< whatever else is wrong, the answer carries it
@@ -132,32 +131,8 @@ struct Request {
     Result<RequestBody> body;
 };
 
-/// The members of one kind of request each; daemon/requests.hpp has the table of kinds.
-class ObjectReader;
-using ReadRequest = Result<RequestBody> (*)(ObjectReader&);
-Result<RequestBody> read_hello(ObjectReader& reader);
-Result<RequestBody> read_status(ObjectReader& reader);
-Result<RequestBody> read_ready(ObjectReader& reader);
-Result<RequestBody> read_plan(ObjectReader& reader);
-Result<RequestBody> read_prepare(ObjectReader& reader);
-Result<RequestBody> read_enter(ObjectReader& reader);
-Result<RequestBody> read_leave(ObjectReader& reader);
-Result<RequestBody> read_join(ObjectReader& reader);
-Result<RequestBody> read_phase(ObjectReader& reader);
-Result<RequestBody> read_traffic(ObjectReader& reader);
-Result<RequestBody> read_rate(ObjectReader& reader);
-Result<RequestBody> read_job_start(ObjectReader& reader);
-Result<RequestBody> read_job_end(ObjectReader& reader);
-Result<RequestBody> read_jobs(ObjectReader& reader);
-Result<RequestBody> read_more(ObjectReader& reader);
-Result<RequestBody> read_off(ObjectReader& reader);
-Result<RequestBody> read_on(ObjectReader& reader);
-
-/// Who reads a request of that name; or why nobody does.
-using FindReader = std::function<Result<ReadRequest>(std::string_view name)>;
-
 /// Never throws, whatever the bytes.
-[[nodiscard]] Request parse_request(std::string_view datagram, const FindReader& find);
+[[nodiscard]] Request parse_request(std::string_view datagram);
 
 /// {"v":1,"id":...,"ok":true}, to be filled.
 [[nodiscard]] Json make_answer(const std::optional<std::uint64_t>& id);

@@ -25,25 +25,24 @@ struct ControlService::Requests {
     static constexpr auto planning = Cost::planning;
     using S = ControlService;
 
-    static constexpr std::array<RequestKind, 17> table{{
-        {"hello", read_hello, anybody, little, serve<HelloRequest, &S::hello>, "", true},
-        {"status", read_status, anybody, planning, serve<StatusRequest, &S::status>},
-        {"ready", read_ready, anybody, little, serve<ReadyRequest, &S::ready>},
-        {"plan", read_plan, anybody, planning, serve<PlanRequest, &S::plan>},
-        {"prepare", read_prepare, own_job, planning, serve<PrepareRequest, &S::prepare>, "", true},
-        {"enter", read_enter, own_job, planning, serve<EnterRequest, &S::enter>, "enter", true},
-        {"leave", read_leave, own_job, little, serve<LeaveRequest, &S::leave>, "leave", true},
-        {"join", read_join, own_job, planning, serve<JoinRequest, &S::join>, "", false, true, true},
-        {"phase", read_phase, own_job, planning, serve<PhaseRequest, &S::phase>, "phase", false, true},
-        {"traffic", read_traffic, own_job, planning, serve<TrafficRequest, &S::traffic>, "phase", false,
-         true},
-        {"rate", read_rate, own_job, planning, serve<RateRequest, &S::rate>, "phase", false, true},
-        {"job_start", read_job_start, own_job, planning, serve<StartJobRequest, &S::start_job>},
-        {"job_end", read_job_end, own_job, planning, serve<EndJobRequest, &S::end_job>},
-        {"jobs", read_jobs, anybody, planning, serve<JobsRequest, &S::list_jobs>},
-        {"more", read_more, anybody, little, serve<MoreRequest, &S::more>},
-        {"off", read_off, administrator, little, serve<OffRequest, &S::switch_off>},
-        {"on", read_on, administrator, little, serve<OnRequest, &S::switch_on>},
+    static constexpr std::array<RequestKind, std::variant_size_v<RequestBody>> table{{
+        {"hello", anybody, little, serve<HelloRequest, &S::hello>, "", true},
+        {"status", anybody, planning, serve<StatusRequest, &S::status>},
+        {"ready", anybody, little, serve<ReadyRequest, &S::ready>},
+        {"plan", anybody, planning, serve<PlanRequest, &S::plan>},
+        {"prepare", own_job, planning, serve<PrepareRequest, &S::prepare>, "", true},
+        {"enter", own_job, planning, serve<EnterRequest, &S::enter>, "enter", true},
+        {"leave", own_job, little, serve<LeaveRequest, &S::leave>, "leave", true},
+        {"join", own_job, planning, serve<JoinRequest, &S::join>, "", false, true, true},
+        {"phase", own_job, planning, serve<PhaseRequest, &S::phase>, "phase", false, true},
+        {"traffic", own_job, planning, serve<TrafficRequest, &S::traffic>, "phase", false, true},
+        {"rate", own_job, planning, serve<RateRequest, &S::rate>, "phase", false, true},
+        {"job_start", own_job, planning, serve<StartJobRequest, &S::start_job>},
+        {"job_end", own_job, planning, serve<EndJobRequest, &S::end_job>},
+        {"jobs", anybody, planning, serve<JobsRequest, &S::list_jobs>},
+        {"more", anybody, little, serve<MoreRequest, &S::more>},
+        {"off", administrator, little, serve<OffRequest, &S::switch_off>},
+        {"on", administrator, little, serve<OnRequest, &S::switch_on>},
     }};
 };
 
@@ -53,17 +52,6 @@ const RequestKind* find_request(std::string_view name) {
     const auto kinds = request_kinds();
     const auto found = std::ranges::find(kinds, name, &RequestKind::name);
     return found == kinds.end() ? nullptr : &*found;
-}
-
-Request parse_request(std::string_view datagram) {
-    return parse_request(datagram, [](std::string_view name) -> Result<ReadRequest> {
-        if (const RequestKind* const kind = find_request(name)) return kind->read;
-        std::string names;
-        for (const RequestKind& kind : request_kinds()) {
-            names += (names.empty() ? "" : ", ") + std::string(kind.name);
-        }
-        return failure("\"op\" must be one of {}", names);
-    });
 }
 
 std::optional<std::string> beyond_own_job(const RequestBody& body, uid_t user) {

@@ -24,7 +24,6 @@ enum class Cost { little, planning };
 
 struct RequestKind {
     std::string_view name;
-    ReadRequest read;
     Authority who;
     Cost cost;
     Result<Json> (*serve)(ControlService&, ControlSession&, const RequestBody&, Json answer);
@@ -37,9 +36,6 @@ struct RequestKind {
 [[nodiscard]] std::span<const RequestKind> request_kinds();
 /// Null: there is none of that name.
 [[nodiscard]] const RequestKind* find_request(std::string_view name);
-
-/// Of any kind of the table.
-[[nodiscard]] Request parse_request(std::string_view datagram);
 
 /// Why only an administrator may ask this of the job of that user; none: the user may.
 [[nodiscard]] std::optional<std::string> beyond_own_job(const RequestBody& body, uid_t user);

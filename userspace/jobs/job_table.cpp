@@ -33,10 +33,7 @@ Result<std::pair<StartJobRequest, bool>> read_job(Json& entry) {
     }
     const bool had_processes = entry["had_processes"].get<bool>();
     entry.erase("had_processes");
-    auto request = parse_request(to_datagram(entry), [](std::string_view op) -> Result<ReadRequest> {
-        if (op == "job_start") return read_job_start;
-        return failure("no list of jobs");
-    });
+    auto request = parse_request(to_datagram(entry));
     if (!request.body) return tl::unexpected(request.body.error());
     auto* const start = std::get_if<StartJobRequest>(&*request.body);
     if (start == nullptr || !start->uid) return failure("no list of jobs");
