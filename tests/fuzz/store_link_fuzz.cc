@@ -1,29 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // What headwayd reads from headway-etcd, and what stands in the store: reports
 // within the bounds, or a reason; records whatever the text.
-#include "base/hostlist.hpp"
 #include "fuzz_text.hh"
+#include "trunk/etcd_link.hpp"
 #include "trunk/member_record.hpp"
-#include "trunk/store_link.hpp"
 
 namespace headway::fuzz {
 namespace {
 
-void check(const std::string& host, const std::string& record) {
-    require(host.size() <= host_name_max_bytes, "a bounded name");
-    require(record.size() <= record_text_max_bytes, "a bounded record");
-    const MemberRecord read = record_from_text(record, 1);
+const std::vector<std::string> hosts{"a0", "a1"};
+
+void check(const std::string& text) {
+    const MemberRecord read = record_from_text(text, 1);
     require(read.demands.size() <= demands_per_host_max, "bounded demands");
     require(record_from_text(record_to_text(read), 1) == read || read.configuration == 0,
             "the same record");
 }
 
+void check(HostNumber host, const MemberRecordPtr& record) {
+    require(host < hosts.size() || host == unknown_host, "a host of the trunk or none");
+    require(record != nullptr && record->demands.size() <= demands_per_host_max, "a bounded record");
+}
+
 struct Check {
-    void operator()(const ReportedMember& member) const { check(member.host, member.text); }
-    void operator()(const ReportedChanges& changes) const {
+    void operator()(const SnapshotMember& member) const { check(member.host, member.record); }
+    void operator()(const StoreChanges& changes) const {
         require(changes.revision >= 0, "a revision");
-        for (const ReportedChange& change : changes.changes) {
-            if (const auto* record = std::get_if<ReportedRecord>(&change)) check(record->host, record->text);
+        for (const StoreChangeAt& one : changes.changes) {
+            if (const auto* put = std::get_if<RecordPut>(&one.change)) check(put->host, put->record);
         }
     }
     void operator()(const StoreCondition& condition) const {
@@ -39,8 +43,8 @@ struct Check {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     using namespace headway;
     const auto text = fuzz::text_of(data, size);
-    fuzz::check("", std::string(text.substr(0, record_text_max_bytes)));
-    const auto report = parse_store_report(text);
+    fuzz::check(std::string(text.substr(0, record_text_max_bytes)));
+    const auto report = parse_store_report(text, fuzz::hosts);
     if (report) {
         std::visit(fuzz::Check{}, *report);
     } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What headwayd and headway-etcd send each other, and a member's record.
-#include "trunk/store_link.hpp"
+#include "trunk/etcd_link.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,58 +10,92 @@
 namespace headway {
 namespace {
 
-StoreRequest back_and_forth(const StoreRequest& request) {
-    const auto read = parse_store_request(to_packet(request));
-    EXPECT_TRUE(read) << to_packet(request);
-    EXPECT_EQ(read->id, request.id);
-    EXPECT_EQ(to_packet(*read), to_packet(request));
-    return *read;
+const std::vector<std::string> trunk_hosts{"a1", "a2", "a3"};
+
+/// As headway-etcd reads it.
+template <class Verb>
+Verb asked(RequestId id, const Deed& deed) {
+    const std::string packet = to_packet(Action{id, deed});
+    const auto read = parse_store_request(packet);
+    EXPECT_TRUE(read) << packet;
+    EXPECT_EQ(read->id, id);
+    return std::get<Verb>(read->verb);
 }
 
-StoreReport back_and_forth(const StoreReport& report) {
-    const auto read = parse_store_report(to_packet(report));
+/// As headwayd reads it.
+template <class Report>
+Report told(const EtcdReport& report) {
+    const auto read = parse_store_report(to_packet(report), trunk_hosts);
     EXPECT_TRUE(read) << to_packet(report);
-    EXPECT_EQ(to_packet(*read), to_packet(report));
     EXPECT_EQ(read->index(), report.index());
-    return *read;
+    return std::get<Report>(*read);
 }
 
 TEST(StoreLink, RequestsArriveAsTheyAre) {
-    EXPECT_EQ(std::get<GrantOf>(back_and_forth({1, GrantOf{10}}).verb).seconds, 10);
-    EXPECT_EQ(std::get<ProlongLease>(back_and_forth({2, ProlongLease{INT64_MAX}}).verb).lease, INT64_MAX);
-    EXPECT_EQ(std::get<RevokeLease>(back_and_forth({3, RevokeLease{7}}).verb).lease, 7);
-    const auto record = std::get<PutRecordText>(back_and_forth({4, PutRecordText{7, "a \"b\""}}).verb);
-    EXPECT_EQ(record.lease, 7);
-    EXPECT_EQ(record.text, "a \"b\"");
-    const auto acknowledgement =
-        std::get<PutAcknowledgement>(back_and_forth({5, PutAcknowledgement{7, 8}}).verb);
+    using namespace std::chrono_literals;
+    EXPECT_EQ(asked<GrantLease>(1, GrantLease{10s}).time, 10s);
+    EXPECT_EQ(asked<ProlongLease>(2, ProlongLease{INT64_MAX}).lease, INT64_MAX);
+    EXPECT_EQ(asked<RevokeLease>(3, RevokeLease{7}).lease, 7);
+    const MemberRecord record{9, {{1, 2, 3, {4}}}};
+    const auto put = asked<PutRecordText>(4, PutRecord{7, std::make_shared<MemberRecord>(record)});
+    EXPECT_EQ(put.lease, 7);
+    EXPECT_EQ(record_from_text(put.text, 1), record);
+    const auto acknowledgement = asked<PutAcknowledgement>(5, PutAcknowledgement{7, 8});
     EXPECT_EQ(acknowledgement.lease, 7);
     EXPECT_EQ(acknowledgement.epoch, 8);
-    EXPECT_EQ(std::get<PutSettled>(back_and_forth({6, PutSettled{7}}).verb).lease, 7);
+    EXPECT_EQ(asked<PutSettled>(6, PutSettled{7}).lease, 7);
+}
+
+TEST(StoreLink, WhatIsNoRequestIsRefused) {
+    for (const char* packet : {"", "[]", "nonsense", "{}", R"({"do":1,"id":1})", R"({"do":"settle","id":1})",
+                               R"({"do":"settle","id":-1,"lease":1})", R"({"do":"other","id":1})"}) {
+        EXPECT_FALSE(parse_store_request(packet)) << packet;
+    }
 }
 
 TEST(StoreLink, ReportsArriveAsTheyAre) {
-    StoreAnswer answer{.id = 9, .done = true, .lease = 7, .lease_lost = false, .revision = 11};
-    const auto read = std::get<StoreAnswer>(back_and_forth(answer));
+    const StoreAnswer answer{.id = 9, .done = true, .lease = 7, .lease_lost = true, .revision = 11};
+    const auto read = told<StoreAnswer>(answer);
     EXPECT_EQ(read.id, 9U);
     EXPECT_TRUE(read.done);
     EXPECT_EQ(read.lease, 7);
+    EXPECT_TRUE(read.lease_lost);
     EXPECT_EQ(read.revision, 11);
-    back_and_forth(SnapshotBegins{12, 7, 3});
-    back_and_forth(ReportedMember{"a1", 7, 5, 6, "text"});
-    back_and_forth(StoreCondition{true, "http://etcd:2379"});
-    const auto changes = std::get<ReportedChanges>(back_and_forth(
-        ReportedChanges{13, {ReportedRecord{"a1", 7, "text"}, ReportedGone{"a2"},
-                             ReportedAcknowledgement{"a3", 12}, SettledPut{7}}}));
+    const auto begins = told<SnapshotBegins>(SnapshotBegins{12, 7, 3});
+    EXPECT_EQ(begins.revision, 12);
+    EXPECT_EQ(begins.settled_by, 7);
+    EXPECT_EQ(begins.members, 3U);
+    const MemberRecord record{9, {{1, 2, 3, {4}}}};
+    const auto member = told<SnapshotMember>(ReportedMember{"a2", 7, 5, 6, record_to_text(record)});
+    EXPECT_EQ(member.host, 1U);
+    EXPECT_EQ(member.lease, 7);
+    EXPECT_EQ(*member.record, record);
+    EXPECT_EQ(member.changed, 5);
+    EXPECT_EQ(member.acknowledged, 6);
+    const auto condition = told<StoreCondition>(StoreCondition{true, "http://etcd:2379"});
+    EXPECT_TRUE(condition.is_watched);
+    EXPECT_EQ(condition.text, "http://etcd:2379");
+    const auto changes = told<StoreChanges>(
+        ReportedChanges{13, {ReportedRecord{"a2", 7, record_to_text(record)}, ReportedGone{"a1"},
+                             ReportedAcknowledgement{"a3", 12}, SettledPut{7}}});
+    EXPECT_EQ(changes.revision, 13);
     ASSERT_EQ(changes.changes.size(), 4U);
-    EXPECT_EQ(std::get<ReportedGone>(changes.changes[1]).host, "a2");
-    EXPECT_EQ(std::get<SettledPut>(changes.changes[3]).by, 7);
+    for (const StoreChangeAt& one : changes.changes) EXPECT_EQ(one.revision, 13);
+    const auto put = std::get<RecordPut>(changes.changes[0].change);
+    EXPECT_EQ(put.host, 1U);
+    EXPECT_EQ(put.lease, 7);
+    EXPECT_EQ(*put.record, record);
+    EXPECT_EQ(std::get<RecordGone>(changes.changes[1].change).host, 0U);
+    const auto acknowledged = std::get<AcknowledgementPut>(changes.changes[2].change);
+    EXPECT_EQ(acknowledged.host, 2U);
+    EXPECT_EQ(acknowledged.epoch, 12);
+    EXPECT_EQ(std::get<SettledPut>(changes.changes[3].change).by, 7);
 }
 
-TEST(StoreLink, BytesThatAreNoTextAreReplaced) {
-    const auto read = std::get<ReportedMember>(
-        *parse_store_report(to_packet(ReportedMember{"a\xff", 1, 1, 1, "\xc3("})));
-    EXPECT_EQ(read.host, "a\xef\xbf\xbd");
+TEST(StoreLink, HostsThatAreNoneOfTheTrunksAreUnknown) {
+    for (const char* name : {"", "a", "a0", "a11", "b", "a\xff"}) {
+        EXPECT_EQ(told<SnapshotMember>(ReportedMember{name, 1, 1, 1, "\xc3("}).host, unknown_host) << name;
+    }
 }
 
 TEST(StoreLink, WhatIsNoReportIsRefused) {
@@ -73,20 +107,20 @@ TEST(StoreLink, WhatIsNoReportIsRefused) {
           R"({"is":"changes","revision":1,"changes":{}})",
           R"({"is":"changes","revision":1,"changes":[{"put":"other","host":"a"}]})",
           R"({"is":"changes","revision":1,"changes":[7]})"}) {
-        EXPECT_FALSE(parse_store_report(packet)) << packet;
+        EXPECT_FALSE(parse_store_report(packet, trunk_hosts)) << packet;
     }
-    const StoreReport long_name =
+    const EtcdReport long_name =
         ReportedMember{std::string(host_name_max_bytes + 1, 'a'), 1, 1, 1, ""};
-    EXPECT_FALSE(parse_store_report(to_packet(long_name)));
-    EXPECT_FALSE(parse_store_report(std::string(store_packet_max_bytes, ' ') + "{}"));
+    EXPECT_FALSE(parse_store_report(to_packet(long_name), trunk_hosts));
+    EXPECT_FALSE(parse_store_report(std::string(store_packet_max_bytes, ' ') + "{}", trunk_hosts));
 }
 
 TEST(StoreLink, LongestRecordFitsIntoAPacketHoweverItIsWritten) {
-    const StoreReport report = ReportedMember{std::string(host_name_max_bytes, 'h'), INT64_MAX,
-                                              INT64_MAX, INT64_MAX,
-                                              std::string(record_text_max_bytes, '"')};
+    const EtcdReport report = ReportedMember{std::string(host_name_max_bytes, 'h'), INT64_MAX,
+                                             INT64_MAX, INT64_MAX,
+                                             std::string(record_text_max_bytes, '"')};
     EXPECT_LE(to_packet(report).size(), store_packet_max_bytes);
-    EXPECT_TRUE(parse_store_report(to_packet(report)));
+    EXPECT_TRUE(parse_store_report(to_packet(report), trunk_hosts));
 }
 
 // ---- records -----------------------------------------------------------------------

@@ -19,6 +19,7 @@
 #include "fake_kernel.hpp"
 #include "kernel/netlink_traffic_control.hpp"
 #include "topologies.hpp"
+#include "trunk/etcd_link.hpp"
 #include "trunk/member_record.hpp"
 
 namespace headway::test {
@@ -63,6 +64,7 @@ public:
     [[nodiscard]] LeaseId lease_of(const std::string& host) const { return records_.at(host).lease; }
     [[nodiscard]] bool has(const std::string& host) const { return records_.contains(host); }
     bool is_down = false;
+    std::vector<std::string> hosts;  ///< of the trunk
 
 private:
     struct Record {
@@ -71,7 +73,7 @@ private:
         std::string text;
     };
 
-    void carry_out(const std::string& host, RequestId id, const GrantOf&) {
+    void carry_out(const std::string& host, RequestId id, const GrantLease&) {
         leases_.push_back(++last_lease_);
         tell(host, StoreAnswer{.id = id, .done = true, .lease = last_lease_});
     }
@@ -108,11 +110,11 @@ private:
         deliver();
     }
 
-    void tell(const std::string& host, const StoreReport& report) {
+    void tell(const std::string& host, const EtcdReport& report) {
         send(host, report);
         deliver();
     }
-    void send(const std::string& host, const StoreReport& report) {
+    void send(const std::string& host, const EtcdReport& report) {
         packets_.emplace_back(host, to_packet(report));
     }
     /// Reports come one after the other, as packets do.
@@ -123,7 +125,7 @@ private:
             const auto [to, packet] = std::move(packets_.front());
             packets_.pop_front();
             if (!watchers_.contains(to)) continue;
-            const auto taken = watchers_.at(to)->report(*parse_store_report(packet));
+            const auto taken = watchers_.at(to)->report(*parse_store_report(packet, hosts));
             EXPECT_TRUE(taken) << taken.error().message;
         }
         is_telling_ = false;
@@ -142,12 +144,13 @@ private:
 constexpr BytesPerSecond link_rate{20 * mbit / 8};
 
 /// A host of cluster a.
-struct Node final : StoreSender, DesiredState {
+struct Node final : DesiredState {
     Node(FakeEtcd& store, const Clock& clock, std::size_t host)
         : store_(store),
           topology(demo_topology()),
           trunk(*node_trunk(topology, host, {}, config)),
           layout(make_kernel_layout(topology, 0, trunk.guard)) {
+        store.hosts = trunk.hosts;
         kernel.add_device("eth0", link_rate.bits());
         control.emplace(*NetlinkTrafficControl::open(kernel, "eth0"));
         EXPECT_TRUE(set_up_kernel(*control, layout, {20 * mbit}));
@@ -157,14 +160,16 @@ struct Node final : StoreSender, DesiredState {
     /// Another daemon: it knows nothing of the last one.
     void restart(const Clock& clock) {
         store_.detach(name());
-        coordinator.emplace(trunk, config, *control, *this, clock, link_rate, log);
+        coordinator.emplace(
+            trunk, config, *control,
+            [this](const std::string& packet) { store_.ask(name(), *parse_store_request(packet)); },
+            clock, link_rate, log);
         reconciler.emplace(*control, clock, *this);
         reconciler->observe(&*coordinator);
         store_.attach(*coordinator, name());
         coordinator->tick(jobs);
         store_.tell_snapshot(name());
     }
-    void send(const StoreRequest& request) override { store_.ask(name(), *parse_store_request(to_packet(request))); }
     [[nodiscard]] KernelDesire desired() const override { return {layout.set_up}; }
     void kernel_agrees(const std::optional<BytesPerSecond>&) override {}
     void kernel_differs() override {}
@@ -411,17 +416,18 @@ TEST_F(CoordinatorTest, AdoptedGuardAndCapKeepTheirRates) {
 
 TEST_F(CoordinatorTest, WhatIsOutOfPlaceIsRefused) {
     Coordinator& one = *node(0).coordinator;
-    EXPECT_FALSE(one.report(ReportedMember{"a0", 1, 1, 1, ""}));
+    const auto nobody = std::make_shared<MemberRecord>();
+    EXPECT_FALSE(one.report(SnapshotMember{0, 1, nobody, 1, 1}));
     EXPECT_FALSE(one.report(SnapshotBegins{1, 0, 1U << 20U}));
-    EXPECT_FALSE(one.report(ReportedChanges{1, {}})) << "revisions only rise";
+    EXPECT_FALSE(one.report(StoreChanges{1, {}})) << "revisions only rise";
     ASSERT_TRUE(one.report(SnapshotBegins{1000, 0, 1}));
     EXPECT_FALSE(one.report(SnapshotBegins{1001, 0, 1}));
-    EXPECT_FALSE(one.report(ReportedChanges{1002, {}})) << "the snapshot is not complete";
+    EXPECT_FALSE(one.report(StoreChanges{1002, {}})) << "the snapshot is not complete";
     one.store_gone();
-    EXPECT_FALSE(one.report(ReportedChanges{1002, {}}));
+    EXPECT_FALSE(one.report(StoreChanges{1002, {}}));
     EXPECT_TRUE(one.report(SnapshotBegins{1001, 0, 1}));
-    EXPECT_TRUE(one.report(ReportedMember{"no host of ours", 1, 1, 1, ""}));
-    EXPECT_TRUE(one.report(ReportedChanges{1002, {ReportedGone{"no host of ours"}}}));
+    EXPECT_TRUE(one.report(SnapshotMember{unknown_host, 1, nobody, 1, 1}));
+    EXPECT_TRUE(one.report(StoreChanges{1002, {{1002, RecordGone{unknown_host}}}}));
 }
 
 TEST_F(CoordinatorTest, RecordThatNobodyUnderstandsSendsAllToTheFallback) {

@@ -26,7 +26,7 @@ protected:
 
     void start(const std::string& program) {
         auto started = EtcdProcess::start(
-            event_, {"/usr/bin/python3", "-c", head + program},
+            event_, {"/usr/bin/python3", "-c", head + program}, {},
             {[this](const StoreReport& report) -> Result<void> {
                  texts_.push_back(std::get<StoreCondition>(report).text);
                  if (texts_.back() == "refused") return failure("a test");
@@ -57,7 +57,7 @@ TEST_F(EtcdProcessTest, HearsAndIsHeard) {
           "tell(b'settle' if b'\"settle\"' in link.recv(1000) else b'?')\n"
           "link.recv(1000)\n");
     run_until([&] { return texts_.size() == 1; });
-    process_->send({1, PutSettled{7}});
+    process_->send(to_packet(Action{1, PutSettled{7}}));
     run_until([&] { return texts_.size() == 2; });
     EXPECT_EQ(texts_, (std::vector<std::string>{"hello", "settle"}));
     EXPECT_EQ(gone_, 0);
@@ -88,14 +88,14 @@ TEST_F(EtcdProcessTest, ReportThatIsOutOfPlaceEndsIt) {
 TEST_F(EtcdProcessTest, OneThatDoesNotReadIsEnded) {
     start("tell(b'hello')\nos.kill(os.getpid(), 19)\n");
     run_until([&] { return texts_.size() == 1; });
-    for (int i = 0; i < 10'000; ++i) process_->send({1, PutSettled{7}});
+    for (int i = 0; i < 10'000; ++i) process_->send(to_packet(Action{1, PutSettled{7}}));
     run_until([&] { return gone_ == 1; });
 }
 
 TEST_F(EtcdProcessTest, FinishLetsItDoWhatItWasAsked) {
     start("tell(b'hello')\nwhile link.recv(1000): tell(b'done')\n");
     run_until([&] { return texts_.size() == 1; });
-    process_->send({1, PutSettled{7}});
+    process_->send(to_packet(Action{1, PutSettled{7}}));
     const auto before = std::chrono::steady_clock::now();
     process_->finish(30s);
     EXPECT_LT(std::chrono::steady_clock::now() - before, 30s) << "it ended by itself";
@@ -110,7 +110,7 @@ TEST_F(EtcdProcessTest, FinishDoesNotWaitForEver) {
 
 TEST_F(EtcdProcessTest, ProgramThatIsNotThereIsTriedAgain) {
     auto started = EtcdProcess::start(
-        event_, {"/nonexistent/headway-etcd"},
+        event_, {"/nonexistent/headway-etcd"}, {},
         {[](const StoreReport&) -> Result<void> { return {}; }, [this] { ++gone_; }}, log_);
     ASSERT_TRUE(started);
     process_ = std::move(*started);

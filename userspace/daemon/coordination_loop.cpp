@@ -52,7 +52,8 @@ CoordinationLoop::CoordinationLoop(ControlService& service, TrafficControl& kern
       reconciler_(reconciler),
       log_(log),
       coordinator_(*service.planner().shared_trunk(), *service.planner().config().coordination,
-                   kernel, sender_, clock_, service.link_rate(), log),
+                   kernel, [this](const std::string& packet) { if (process_) process_->send(packet); },
+                   clock_, service.link_rate(), log),
       tick_every_(std::min<std::chrono::nanoseconds>(
           service.planner().config().coordination->timing.refresh_every / 2, 200ms)) {}
 
@@ -63,7 +64,7 @@ CoordinationLoop::~CoordinationLoop() {
     if (!coordinator_.has_stopped()) {
         log_warning(log_, "HW-505 the lease at etcd is left to end by itself");
     }
-    if (sender_.process) sender_.process->finish(farewell);
+    if (process_) process_->finish(farewell);
 }
 
 Result<std::unique_ptr<CoordinationLoop>> CoordinationLoop::start(sd_event* event,
@@ -93,6 +94,7 @@ Result<void> CoordinationLoop::begin(sd_event* event) {
         event,
         etcd_command(*service_.planner().config().coordination,
                      service_.planner().own_cluster().name, node.hosts[node.host]),
+        node.hosts,
         {[this](const StoreReport& report) {
              auto taken = coordinator_.report(report);
              divide_later();
@@ -101,7 +103,7 @@ Result<void> CoordinationLoop::begin(sd_event* event) {
          [this] { coordinator_.store_gone(); }},
         log_);
     if (!process) return tl::unexpected(process.error());
-    sender_.process = std::move(*process);
+    process_ = std::move(*process);
     reconciler_.observe(&coordinator_);
     service_.show_coordination([this] { return coordinator_.status(); });
     tick();

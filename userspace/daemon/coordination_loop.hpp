@@ -33,14 +33,6 @@ public:
     ~CoordinationLoop();
 
 private:
-    /// Until there is a process, and while there is none.
-    struct Sender final : StoreSender {
-        void send(const StoreRequest& request) override {
-            if (process) process->send(request);
-        }
-        std::unique_ptr<EtcdProcess> process;
-    };
-
     CoordinationLoop(ControlService& service, TrafficControl& kernel, Reconciler& reconciler,
                      spdlog::logger& log);
     Result<void> begin(sd_event* event);
@@ -54,7 +46,7 @@ private:
     Reconciler& reconciler_;
     spdlog::logger& log_;
     BootClock clock_;
-    Sender sender_;
+    std::unique_ptr<EtcdProcess> process_;  ///< none: not started yet
     Coordinator coordinator_;
     std::chrono::nanoseconds tick_every_;
     EventSource timer_;

@@ -42,10 +42,11 @@ constexpr int packets_at_once = 64;
 
 }  // namespace
 
-EtcdProcess::EtcdProcess(sd_event* event, std::vector<std::string> command, Handler handler,
-                         spdlog::logger& log)
+EtcdProcess::EtcdProcess(sd_event* event, std::vector<std::string> command,
+                         std::vector<std::string> hosts, Handler handler, spdlog::logger& log)
     : event_(event),
       command_(std::move(command)),
+      hosts_(std::move(hosts)),
       handler_(std::move(handler)),
       log_(log),
       pause_(first_pause) {}
@@ -58,9 +59,10 @@ EtcdProcess::~EtcdProcess() {
 
 Result<std::unique_ptr<EtcdProcess>> EtcdProcess::start(sd_event* event,
                                                         std::vector<std::string> command,
+                                                        std::vector<std::string> hosts,
                                                         Handler handler, spdlog::logger& log) {
-    std::unique_ptr<EtcdProcess> process(
-        new EtcdProcess(event, std::move(command), std::move(handler), log));
+    std::unique_ptr<EtcdProcess> process(new EtcdProcess(event, std::move(command), std::move(hosts),
+                                                         std::move(handler), log));
     auto restart = make_timer(event, on_restart, process.get());
     if (!restart) return tl::unexpected(restart.error());
     process->restart_ = std::move(*restart);
@@ -86,9 +88,8 @@ Result<void> EtcdProcess::spawn() {
     return {};
 }
 
-void EtcdProcess::send(const StoreRequest& request) {
+void EtcdProcess::send(const std::string& packet) {
     if (!socket_) return;
-    const std::string packet = to_packet(request);
     if (::send(socket_.get(), packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return;
     // The end of it is noticed as such: nothing is ended while actions are carried out.
     if (errno == EAGAIN || errno == EWOULDBLOCK) kill(child_, SIGKILL);
@@ -107,7 +108,7 @@ Result<void> EtcdProcess::read_packets() {
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {};
         if (got <= 0) return failure("it has ended");
         if (static_cast<std::size_t>(got) > packet.size()) return failure("a packet is too long");
-        const auto report = parse_store_report({packet.data(), static_cast<std::size_t>(got)});
+        const auto report = parse_store_report({packet.data(), static_cast<std::size_t>(got)}, hosts_);
         if (!report) return tl::unexpected(report.error());
         if (auto taken = handler_.report(*report); !taken) return taken;
         if (std::holds_alternative<SnapshotBegins>(*report)) pause_ = first_pause;

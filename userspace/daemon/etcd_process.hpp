@@ -14,12 +14,11 @@
 
 #include "base/file_descriptor.hpp"
 #include "daemon/event_source.hpp"
-#include "trunk/coordinator.hpp"
 #include "trunk/store_link.hpp"
 
 namespace headway {
 
-class EtcdProcess final : public StoreSender {
+class EtcdProcess {
 public:
     struct Handler {
         /// An error ends the process.
@@ -28,22 +27,23 @@ public:
     };
 
     /// `event` and `log` must outlive the process; `command` is the program and its
-    /// arguments.
+    /// arguments, `hosts` are those of the trunk, sorted.
     [[nodiscard]] static Result<std::unique_ptr<EtcdProcess>> start(
-        sd_event* event, std::vector<std::string> command, Handler handler, spdlog::logger& log);
+        sd_event* event, std::vector<std::string> command, std::vector<std::string> hosts,
+        Handler handler, spdlog::logger& log);
     EtcdProcess(const EtcdProcess&) = delete;
     EtcdProcess& operator=(const EtcdProcess&) = delete;
-    ~EtcdProcess() override;
+    ~EtcdProcess();
 
     /// Never blocks; a process that does not read is ended.
-    void send(const StoreRequest& request) override;
+    void send(const std::string& packet);
 
     /// Lets it do what it was asked, so long at most, and waits for its end.
     void finish(std::chrono::milliseconds within);
 
 private:
-    EtcdProcess(sd_event* event, std::vector<std::string> command, Handler handler,
-                spdlog::logger& log);
+    EtcdProcess(sd_event* event, std::vector<std::string> command, std::vector<std::string> hosts,
+                Handler handler, spdlog::logger& log);
 
     Result<void> spawn();
     Result<void> read_packets();
@@ -55,6 +55,7 @@ private:
 
     sd_event* event_;
     std::vector<std::string> command_;
+    std::vector<std::string> hosts_;
     Handler handler_;
     spdlog::logger& log_;
     FileDescriptor socket_;

@@ -44,7 +44,7 @@ struct EtcdRequests::Verbs {
     EtcdRequests& self;
     RequestId id;
 
-    std::optional<StoreAnswer> operator()(const GrantOf& verb) const { return self.grant(id, verb); }
+    std::optional<StoreAnswer> operator()(const GrantLease& verb) const { return self.grant(id, verb); }
     std::optional<StoreAnswer> operator()(const ProlongLease& verb) const {
         return self.prolong(id, verb);
     }
@@ -79,21 +79,21 @@ std::optional<StoreAnswer> EtcdRequests::carry_out(const StoreRequest& request) 
     return std::visit(Verbs{*this, request.id}, request.verb);
 }
 
-StoreAnswer EtcdRequests::grant(RequestId id, const GrantOf& grant) {
+StoreAnswer EtcdRequests::grant(RequestId id, const GrantLease& grant) {
     StoreAnswer answer{.id = id};
     etcd::LeaseGrantRequest request;
-    request.set_ttl(grant.seconds);
+    request.set_ttl(grant.time.count());
     etcd::LeaseGrantResponse response;
     const grpc::Status status = connection_.call([&](EtcdEndpoint& at, grpc::ClientContext& context) {
         return at.leases->LeaseGrant(&context, request, &response);
     });
     if (!status.ok() || !response.error().empty() || response.id() <= 0) return answer;
     progress_.know(response.header().revision());
-    if (response.ttl() < grant.seconds) {  // etcd lengthens leases only
+    if (response.ttl() < grant.time.count()) {  // etcd lengthens leases only
         revoke(response.id());
         return answer;
     }
-    granted_seconds_ = grant.seconds;
+    granted_seconds_ = grant.time.count();
     answer.done = true;
     answer.lease = response.id();
     return answer;

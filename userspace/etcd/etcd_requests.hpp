@@ -8,7 +8,7 @@
 
 #include "etcd/etcd_connection.hpp"
 #include "etcd/etcd_keys.hpp"
-#include "trunk/store_link.hpp"
+#include "trunk/etcd_link.hpp"
 
 namespace headway {
 
@@ -38,7 +38,7 @@ public:
 private:
     struct Verbs;  // one overload per request
 
-    StoreAnswer grant(RequestId id, const GrantOf& grant);
+    StoreAnswer grant(RequestId id, const GrantLease& grant);
     StoreAnswer prolong(RequestId id, const ProlongLease& prolong);
     void revoke(LeaseId lease);
     StoreAnswer put(RequestId id, const etcd::TxnRequest& transaction);

@@ -98,7 +98,7 @@ private:
 };
 
 bool is_about_lease(const StoreRequest& request) {
-    return std::holds_alternative<GrantOf>(request.verb) ||
+    return std::holds_alternative<GrantLease>(request.verb) ||
            std::holds_alternative<ProlongLease>(request.verb) ||
            std::holds_alternative<RevokeLease>(request.verb);
 }

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <string>
 
-#include "trunk/store_link.hpp"
+#include "trunk/etcd_link.hpp"
 
 namespace headway {
 
@@ -17,7 +17,7 @@ public:
     explicit ReportSink(int socket) : socket_(socket) {}
 
     /// Waits while headwayd is slow.  Without it there is nothing left to do.
-    void send(const StoreReport& report) const { send_packet(to_packet(report)); }
+    void send(const EtcdReport& report) const { send_packet(to_packet(report)); }
 
     void send_packet(const std::string& packet) const {
         ssize_t sent = 0;

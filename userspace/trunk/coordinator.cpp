@@ -31,19 +31,16 @@ tl::unexpected<Error> out_of_place(const char* what) {
 }  // namespace
 
 Coordinator::Coordinator(const NodeTrunk& node, const CoordinationConfig& config,
-                         TrafficControl& kernel, StoreSender& store, const Clock& clock,
+                         TrafficControl& kernel, StoreSender store, const Clock& clock,
                          BytesPerSecond link_rate, spdlog::logger& log)
     : node_(node),
       config_(config),
       kernel_(kernel),
-      store_(store),
+      store_(std::move(store)),
       clock_(clock),
       log_(log),
       member_({node.trunk, config.timing, node.host, node.configuration}),
-      link_rate_(link_rate) {
-    for (HostNumber number = 0; number < node_.hosts.size(); ++number)
-        numbers_.emplace(node_.hosts[number], number);
-}
+      link_rate_(link_rate) {}
 
 // ---- what happens -------------------------------------------------------------------
 
@@ -104,40 +101,32 @@ Result<void> Coordinator::take(const StoreAnswer& answer) {
 Result<void> Coordinator::take(const SnapshotBegins& begins) {
     if (beginning_ || begins.members > members_max) return out_of_place("a snapshot");
     has_snapshot_ = false;
-    beginning_ = Snapshot{{begins.revision, begins.settled_by, {}}, begins.members};
+    beginning_ = {begins.revision, begins.settled_by, {}};
+    members_missing_ = begins.members;
     snapshot_if_complete();
     return {};
 }
 
-Result<void> Coordinator::take(const ReportedMember& member) {
+Result<void> Coordinator::take(const SnapshotMember& member) {
     if (!beginning_) return out_of_place("a member");
-    --beginning_->missing;
+    --members_missing_;
     // of unknown hosts there are no more than packets, and none is kept
-    if (const auto host = number_of(member.host)) {
-        beginning_->snapshot.members.push_back(
-            {*host, member.lease,
-             std::make_shared<MemberRecord>(record_from_text(member.text, *host)), member.changed,
-             member.acknowledged});
-    }
+    if (member.host != unknown_host) beginning_->members.push_back(member);
     snapshot_if_complete();
     return {};
 }
 
 void Coordinator::snapshot_if_complete() {
-    if (beginning_->missing > 0) return;
-    member_.snapshot(clock_.now(), beginning_->snapshot);
+    if (members_missing_ > 0) return;
+    member_.snapshot(clock_.now(), *beginning_);
     beginning_.reset();
     has_snapshot_ = true;
 }
 
-Result<void> Coordinator::take(const ReportedChanges& changes) {
+Result<void> Coordinator::take(const StoreChanges& changes) {
     if (!has_snapshot_) return out_of_place("changes");
     if (changes.revision <= member_.view().revision()) return out_of_place("an earlier revision");
-    std::vector<StoreChangeAt> known;
-    for (const ReportedChange& change : changes.changes) {
-        if (auto translated = translate(change)) known.push_back({changes.revision, *translated});
-    }
-    if (!known.empty()) member_.changes(clock_.now(), known);
+    member_.changes(clock_.now(), changes.changes);
     return {};
 }
 
@@ -146,28 +135,6 @@ Result<void> Coordinator::take(const StoreCondition& condition) {
     else log_warning(log_, "HW-501 etcd: {}", condition.text);
     condition_ = condition;
     return {};
-}
-
-std::optional<HostNumber> Coordinator::number_of(const std::string& host) const {
-    const auto found = numbers_.find(host);
-    return found == numbers_.end() ? std::nullopt : std::optional(found->second);
-}
-
-std::optional<StoreChange> Coordinator::translate(const ReportedChange& change) const {
-    if (const auto* settled = std::get_if<SettledPut>(&change)) return *settled;
-    if (const auto* record = std::get_if<ReportedRecord>(&change)) {
-        const auto host = number_of(record->host);
-        if (!host) return std::nullopt;
-        return RecordPut{*host, record->lease,
-                         std::make_shared<MemberRecord>(record_from_text(record->text, *host))};
-    }
-    if (const auto* gone = std::get_if<ReportedGone>(&change)) {
-        const auto host = number_of(gone->host);
-        return host ? std::optional<StoreChange>(RecordGone{*host}) : std::nullopt;
-    }
-    const auto& put = std::get<ReportedAcknowledgement>(change);
-    const auto host = number_of(put.host);
-    return host ? std::optional<StoreChange>(AcknowledgementPut{*host, put.epoch}) : std::nullopt;
 }
 
 // ---- what is to be done -----------------------------------------------------------------
@@ -228,35 +195,16 @@ bool Coordinator::change(const Change& change) {
     return made.has_value();
 }
 
-struct Coordinator::Doer {
-    Coordinator& self;
-    RequestId id;
-
-    std::optional<bool> operator()(const SetCap& deed) const {
-        return self.set_cap(deed);
+/// What the kernel has answered; none: the store is asked.
+std::optional<bool> Coordinator::carry_out(const Action& action) {
+    if (const auto* cap = std::get_if<SetCap>(&action.deed)) return set_cap(*cap);
+    if (std::holds_alternative<RefreshGuard>(action.deed)) return change(RefreshClass{guard_class});
+    if (std::holds_alternative<ReviveGuard>(action.deed)) {
+        return change(ChangeClassLease{guard_class, node_.guard, true});
     }
-    std::optional<bool> operator()(const RefreshGuard&) const {
-        return self.change(RefreshClass{guard_class});
-    }
-    std::optional<bool> operator()(const ReviveGuard&) const {
-        return self.change(ChangeClassLease{guard_class, self.node_.guard, true});
-    }
-    std::optional<bool> operator()(const GrantLease&) const {
-        return ask(GrantOf{std::chrono::ceil<std::chrono::seconds>(self.config_.timing.lease).count()});
-    }
-    std::optional<bool> operator()(const PutRecord& deed) const {
-        return ask(PutRecordText{deed.lease, record_to_text(*deed.record)});
-    }
-    template <class Deed>
-    std::optional<bool> operator()(const Deed& deed) const {
-        return ask(deed);
-    }
-
-    std::optional<bool> ask(StoreVerb verb) const {
-        self.store_.send({id, std::move(verb)});
-        return std::nullopt;
-    }
-};
+    store_(to_packet(action));
+    return std::nullopt;
+}
 
 /// The actions of an event are carried out in their order before the kernel's
 /// answers to them are the next event.
@@ -264,8 +212,7 @@ void Coordinator::carry_out() {
     for (auto actions = member_.take_actions(); !actions.empty(); actions = member_.take_actions()) {
         std::vector<KernelAnswer> answers;
         for (const Action& action : actions) {
-            const auto done = std::visit(Doer{*this, action.id}, action.deed);
-            if (done) answers.push_back({action.id, *done});
+            if (const auto done = carry_out(action)) answers.push_back({action.id, *done});
         }
         for (const KernelAnswer& answer : answers)
             member_.kernel_answered(clock_.now(), answer.id, answer.done);

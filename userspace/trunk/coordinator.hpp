@@ -3,11 +3,11 @@
 // tells it what happens.  No event loop, no process: coordination_loop.hpp.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -23,24 +23,15 @@
 
 namespace headway {
 
-/// The way to headway-etcd.  What is sent while there is none is lost.
-class StoreSender {
-public:
-    virtual ~StoreSender() = default;
-    virtual void send(const StoreRequest& request) = 0;
-
-protected:
-    StoreSender() = default;
-    StoreSender(const StoreSender&) = default;
-    StoreSender& operator=(const StoreSender&) = default;
-};
+/// The way of a packet to headway-etcd.  What is sent while there is none is lost.
+using StoreSender = std::function<void(const std::string& packet)>;
 
 class Coordinator final : public PassObserver {
 public:
     /// The kernel must hold guard and cap, however they are, on a link of `link_rate`.  `clock` counts time
     /// in which the node sleeps (CLOCK_BOOTTIME).  The references must outlive this.
     Coordinator(const NodeTrunk& node, const CoordinationConfig& config, TrafficControl& kernel,
-                StoreSender& store, const Clock& clock, BytesPerSecond link_rate, spdlog::logger& log);
+                StoreSender store, const Clock& clock, BytesPerSecond link_rate, spdlog::logger& log);
 
     /// As often as TrunkMember::tick() wants it; `jobs` are those of the node now.
     void tick(const std::vector<JobHere>& jobs);
@@ -60,43 +51,37 @@ public:
     [[nodiscard]] nlohmann::json status() const;
 
 private:
-    struct Doer;  // one overload per action
     struct KernelAnswer {
         RequestId id;
         bool done;
     };
-    struct Snapshot {
-        StoreSnapshot snapshot;
-        std::uint64_t missing = 0;  ///< members that are still to come
-    };
 
     void carry_out();
+    std::optional<bool> carry_out(const Action& action);
     bool change(const Change& change);
     [[nodiscard]] BytesPerSecond in_kernel(BytesPerSecond cap) const;
     [[nodiscard]] std::vector<Demand> demands_of(const std::vector<JobHere>& jobs) const;
     bool set_cap(const SetCap& deed);
-    [[nodiscard]] std::optional<HostNumber> number_of(const std::string& host) const;
-    [[nodiscard]] std::optional<StoreChange> translate(const ReportedChange& change) const;
     void snapshot_if_complete();
     void tell_cap();
 
     Result<void> take(const StoreAnswer& answer);
     Result<void> take(const SnapshotBegins& begins);
-    Result<void> take(const ReportedMember& member);
-    Result<void> take(const ReportedChanges& changes);
+    Result<void> take(const SnapshotMember& member);
+    Result<void> take(const StoreChanges& changes);
     Result<void> take(const StoreCondition& condition);
 
     const NodeTrunk node_;
     const CoordinationConfig config_;
     TrafficControl& kernel_;
-    StoreSender& store_;
+    StoreSender store_;
     const Clock& clock_;
     spdlog::logger& log_;
-    std::unordered_map<std::string, HostNumber> numbers_;
     TrunkMember member_;
     std::vector<JobHere> jobs_;
     std::map<JobNumber, BytesPerSecond> job_shares_;  ///< by which the cap was set
-    std::optional<Snapshot> beginning_;  ///< of which members are missing
+    std::optional<StoreSnapshot> beginning_;  ///< none: no member is missing
+    std::uint64_t members_missing_ = 0;       ///< are still to come
     bool has_snapshot_ = false;          ///< of this headway-etcd
     bool is_kernel_lost_ = false;        ///< somebody has changed guard or cap
     BytesPerSecond link_rate_;

@@ -1,214 +1,126 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trunk/store_link.hpp"
 
+#include <algorithm>
+#include <memory>
 #include <optional>
 
-#include <nlohmann/json.hpp>
-
-#include "base/hostlist.hpp"
-#include "base/json_text.hpp"
+#include "trunk/member_record.hpp"
+#include "trunk/packet_fields.hpp"
 
 namespace headway {
 namespace {
 
 using Json = nlohmann::json;
 
-Json parse(std::string_view packet) {
-    if (packet.size() > store_packet_max_bytes) return Json();
-    return parse_json<Json>(packet);
-}
-
-/// Reads an object's members; remembers whether all were as they should be.
-class Fields {
-public:
-    explicit Fields(const Json& object) : object_(object) {}
-
-    std::int64_t number(const char* key) {
-        const Json* value = find(key);
-        if (value == nullptr || !value->is_number_integer()) return fail(std::int64_t{0});
-        const bool is_too_large = value->is_number_unsigned() &&
-                                  value->get<std::uint64_t>() > std::uint64_t{INT64_MAX};
-        if (is_too_large || value->get<std::int64_t>() < 0) return fail(std::int64_t{0});
-        return value->get<std::int64_t>();
-    }
-    bool flag(const char* key) {
-        const Json* value = find(key);
-        if (value == nullptr || !value->is_boolean()) return fail(false);
-        return value->get<bool>();
-    }
-    std::string text(const char* key, std::size_t max_bytes) {
-        const Json* value = find(key);
-        if (value == nullptr || !value->is_string()) return fail(std::string());
-        auto text = value->get<std::string>();
-        if (text.size() > max_bytes) return fail(std::string());
-        return text;
-    }
-    std::string host() { return text("host", host_name_max_bytes); }
-    std::string record() { return text("record", record_text_max_bytes); }
-
-    [[nodiscard]] bool good() const { return good_; }
-
-private:
-    const Json* find(const char* key) const {
-        const auto found = object_.find(key);
-        return found == object_.end() ? nullptr : &*found;
-    }
-    template <class Value>
-    Value fail(Value value) {
-        good_ = false;
-        return value;
-    }
-
-    const Json& object_;
-    bool good_ = true;
-};
-
-std::string word_of(const Json& object, const char* key) {
-    if (!object.is_object()) return {};
-    const auto found = object.find(key);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 // ---- requests ----------------------------------------------------------------------
 
-struct VerbToJson {
-    Json operator()(const GrantOf& verb) const { return {{"do", "grant"}, {"seconds", verb.seconds}}; }
-    Json operator()(const ProlongLease& verb) const { return {{"do", "prolong"}, {"lease", verb.lease}}; }
-    Json operator()(const RevokeLease& verb) const { return {{"do", "revoke"}, {"lease", verb.lease}}; }
-    Json operator()(const PutRecordText& verb) const {
-        return {{"do", "record"}, {"lease", verb.lease}, {"record", verb.text}};
+struct DeedToJson {
+    Json operator()(const GrantLease& deed) const {
+        return {{"do", "grant"}, {"seconds", deed.time.count()}};
     }
-    Json operator()(const PutAcknowledgement& verb) const {
-        return {{"do", "acknowledge"}, {"lease", verb.lease}, {"epoch", verb.epoch}};
+    Json operator()(const ProlongLease& deed) const { return {{"do", "prolong"}, {"lease", deed.lease}}; }
+    Json operator()(const RevokeLease& deed) const { return {{"do", "revoke"}, {"lease", deed.lease}}; }
+    Json operator()(const PutRecord& deed) const {
+        return {{"do", "record"}, {"lease", deed.lease}, {"record", record_to_text(*deed.record)}};
     }
-    Json operator()(const PutSettled& verb) const { return {{"do", "settle"}, {"lease", verb.lease}}; }
+    Json operator()(const PutAcknowledgement& deed) const {
+        return {{"do", "acknowledge"}, {"lease", deed.lease}, {"epoch", deed.epoch}};
+    }
+    Json operator()(const PutSettled& deed) const { return {{"do", "settle"}, {"lease", deed.lease}}; }
+    // The kernel's to do.
+    Json operator()(const SetCap&) const { return {}; }
+    Json operator()(const RefreshGuard&) const { return {}; }
+    Json operator()(const ReviveGuard&) const { return {}; }
 };
-
-std::optional<StoreVerb> read_verb(const std::string& verb, Fields& fields) {
-    if (verb == "grant") return GrantOf{fields.number("seconds")};
-    if (verb == "prolong") return ProlongLease{fields.number("lease")};
-    if (verb == "revoke") return RevokeLease{fields.number("lease")};
-    if (verb == "record") return PutRecordText{fields.number("lease"), fields.record()};
-    if (verb == "acknowledge") return PutAcknowledgement{fields.number("lease"), fields.number("epoch")};
-    if (verb == "settle") return PutSettled{fields.number("lease")};
-    return std::nullopt;
-}
 
 // ---- reports -----------------------------------------------------------------------
 
-struct ChangeToJson {
-    Json operator()(const ReportedRecord& change) const {
-        return {{"put", "record"}, {"host", change.host}, {"lease", change.lease}, {"record", change.text}};
+/// Reads one object: a report, or a change in it.
+class ReportReader {
+public:
+    ReportReader(const Json& object, std::span<const std::string> hosts)
+        : fields_(object), hosts_(hosts) {}
+
+    std::optional<StoreReport> report() { return if_good(read_report(fields_.word("is"))); }
+
+private:
+    std::optional<StoreReport> read_report(const std::string& is) {
+        if (is == "answer") {
+            return StoreAnswer{.id = static_cast<RequestId>(fields_.number("id")),
+                               .done = fields_.flag("done"),
+                               .lease = fields_.number("lease"),
+                               .lease_lost = fields_.flag("lost"),
+                               .revision = fields_.number("revision")};
+        }
+        if (is == "snapshot") {
+            return SnapshotBegins{fields_.number("revision"), fields_.number("settled_by"),
+                                  static_cast<std::uint64_t>(fields_.number("members"))};
+        }
+        if (is == "member") {
+            const HostNumber host = number_of_host();
+            return SnapshotMember{host, fields_.number("lease"), record_of(host),
+                                  fields_.number("changed"), fields_.number("acknowledged")};
+        }
+        if (is == "changes") return read_changes();
+        if (is == "condition") return StoreCondition{fields_.flag("watched"), fields_.text("text", 1024)};
+        return std::nullopt;
     }
-    Json operator()(const ReportedGone& change) const { return {{"put", "nothing"}, {"host", change.host}}; }
-    Json operator()(const ReportedAcknowledgement& change) const {
-        return {{"put", "acknowledgement"}, {"host", change.host}, {"epoch", change.epoch}};
+
+    std::optional<StoreReport> read_changes() {
+        StoreChanges changes{fields_.number("revision"), {}};
+        for (const Json& one : fields_.list("changes")) {
+            auto change = ReportReader(one, hosts_).change();
+            if (!change) return std::nullopt;
+            changes.changes.push_back({changes.revision, *std::move(change)});
+        }
+        return changes;
     }
-    Json operator()(const SettledPut& change) const { return {{"put", "settled"}, {"by", change.by}}; }
+
+    std::optional<StoreChange> change() { return if_good(read_change(fields_.word("put"))); }
+
+    std::optional<StoreChange> read_change(const std::string& put) {
+        if (put == "settled") return SettledPut{fields_.number("by")};
+        const HostNumber host = number_of_host();
+        if (put == "record") return RecordPut{host, fields_.number("lease"), record_of(host)};
+        if (put == "nothing") return RecordGone{host};
+        if (put == "acknowledgement") return AcknowledgementPut{host, fields_.number("epoch")};
+        return std::nullopt;
+    }
+
+    HostNumber number_of_host() {
+        const std::string name = fields_.host();
+        const auto found = std::ranges::lower_bound(hosts_, name);
+        const bool is_known = found != hosts_.end() && *found == name;
+        return is_known ? static_cast<HostNumber>(found - hosts_.begin()) : unknown_host;
+    }
+
+    MemberRecordPtr record_of(HostNumber host) {
+        return std::make_shared<MemberRecord>(record_from_text(fields_.record(), host));
+    }
+
+    template <class Value>
+    std::optional<Value> if_good(std::optional<Value> value) const {
+        return fields_.good() ? std::move(value) : std::nullopt;
+    }
+
+    PacketFields fields_;
+    std::span<const std::string> hosts_;
 };
-
-std::optional<ReportedChange> read_change(const Json& object) {
-    const std::string put = word_of(object, "put");
-    std::optional<ReportedChange> change;
-    Fields fields(object);
-    if (put == "record") change = ReportedRecord{fields.host(), fields.number("lease"), fields.record()};
-    if (put == "nothing") change = ReportedGone{fields.host()};
-    if (put == "acknowledgement") change = ReportedAcknowledgement{fields.host(), fields.number("epoch")};
-    if (put == "settled") change = SettledPut{fields.number("by")};
-    return fields.good() ? change : std::nullopt;
-}
-
-struct ReportToJson {
-    Json operator()(const StoreAnswer& answer) const {
-        return {{"is", "answer"},       {"id", answer.id},
-                {"done", answer.done},  {"lease", answer.lease},
-                {"lost", answer.lease_lost}, {"revision", answer.revision}};
-    }
-    Json operator()(const SnapshotBegins& begins) const {
-        return {{"is", "snapshot"},
-                {"revision", begins.revision},
-                {"settled_by", begins.settled_by},
-                {"members", begins.members}};
-    }
-    Json operator()(const ReportedMember& member) const {
-        return {{"is", "member"},
-                {"host", member.host},
-                {"lease", member.lease},
-                {"changed", member.changed},
-                {"acknowledged", member.acknowledged},
-                {"record", member.text}};
-    }
-    Json operator()(const ReportedChanges& changes) const {
-        Json list = Json::array();
-        for (const ReportedChange& change : changes.changes) list.push_back(std::visit(ChangeToJson{}, change));
-        return {{"is", "changes"}, {"revision", changes.revision}, {"changes", std::move(list)}};
-    }
-    Json operator()(const StoreCondition& condition) const {
-        return {{"is", "condition"}, {"watched", condition.is_watched}, {"text", condition.text}};
-    }
-};
-
-std::optional<ReportedChanges> read_changes(const Json& object, Fields& fields) {
-    ReportedChanges changes{fields.number("revision"), {}};
-    const auto list = object.find("changes");
-    if (list == object.end() || !list->is_array()) return std::nullopt;
-    for (const Json& one : *list) {
-        auto change = read_change(one);
-        if (!change) return std::nullopt;
-        changes.changes.push_back(*std::move(change));
-    }
-    return changes;
-}
-
-std::optional<StoreReport> read_report(const Json& object, const std::string& is, Fields& fields) {
-    if (is == "answer") {
-        StoreAnswer answer;
-        answer.id = static_cast<RequestId>(fields.number("id"));
-        answer.done = fields.flag("done");
-        answer.lease = fields.number("lease");
-        answer.lease_lost = fields.flag("lost");
-        answer.revision = fields.number("revision");
-        return answer;
-    }
-    if (is == "snapshot") {
-        return SnapshotBegins{fields.number("revision"), fields.number("settled_by"),
-                              static_cast<std::uint64_t>(fields.number("members"))};
-    }
-    if (is == "member") {
-        return ReportedMember{fields.host(), fields.number("lease"), fields.number("changed"),
-                              fields.number("acknowledged"), fields.record()};
-    }
-    if (is == "changes") return read_changes(object, fields);
-    if (is == "condition") return StoreCondition{fields.flag("watched"), fields.text("text", 1024)};
-    return std::nullopt;
-}
 
 }  // namespace
 
-std::string to_packet(const StoreRequest& request) {
-    Json packet = std::visit(VerbToJson{}, request.verb);
-    packet["id"] = request.id;
+std::string to_packet(const Action& action) {
+    Json packet = std::visit(DeedToJson{}, action.deed);
+    packet["id"] = action.id;
     return json_text(packet);
 }
 
-Result<StoreRequest> parse_store_request(std::string_view packet) {
-    const Json object = parse(packet);
-    if (!object.is_object()) return failure("a request to headway-etcd is a JSON object");
-    Fields fields(object);
-    const auto verb = read_verb(word_of(object, "do"), fields);
-    const auto id = static_cast<RequestId>(fields.number("id"));
-    if (!verb || !fields.good()) return failure("headway-etcd does not know such a request");
-    return StoreRequest{id, *verb};
-}
-
-std::string to_packet(const StoreReport& report) { return json_text(std::visit(ReportToJson{}, report)); }
-
-Result<StoreReport> parse_store_report(std::string_view packet) {
-    const Json object = parse(packet);
+Result<StoreReport> parse_store_report(std::string_view packet, std::span<const std::string> hosts) {
+    const Json object = parse_packet(packet);
     if (!object.is_object()) return failure("a report of headway-etcd is a JSON object");
-    Fields fields(object);
-    auto report = read_report(object, word_of(object, "is"), fields);
-    if (!report || !fields.good()) return failure("no report that headway-etcd makes");
+    auto report = ReportReader(object, hosts).report();
+    if (!report) return failure("no report that headway-etcd makes");
     return *std::move(report);
 }
 

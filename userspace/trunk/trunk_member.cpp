@@ -197,7 +197,8 @@ void TrunkMember::drive_lease(Time now) {
         act(now, RevokeLease{own().lease});
         lease_not_before_ = now + timing.retry_pause;
     } else if (!lease_) {
-        if (is_at_fallback() && !kernel_request_) lease_request_ = act(now, GrantLease{});
+        const auto time = std::chrono::ceil<std::chrono::seconds>(timing.lease);
+        if (is_at_fallback() && !kernel_request_) lease_request_ = act(now, GrantLease{time});
     } else if (now >= lease_->prolonged + timing.keep_alive_every) {
         lease_->prolonged = now;
         lease_request_ = act(now, ProlongLease{lease_->id});

@@ -47,7 +47,9 @@ struct ReviveGuard {};
 
 // ---- what is to be asked of the store; store_answered() follows if an answer does
 
-struct GrantLease {};
+struct GrantLease {
+    std::chrono::seconds time{0};
+};
 struct ProlongLease {
     LeaseId lease;
 };
