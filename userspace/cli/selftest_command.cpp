@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/version.hpp"
-#include "kernel/device_facts.hpp"
+#include "doctor/device_facts.hpp"
 #include "kernel/mnl_transport.hpp"
 #include "kernel/netlink_traffic_control.hpp"
 #include "kernel/packet_device.hpp"
@@ -86,6 +86,18 @@ Result<GapFrameEvidence> test_device(const std::string& interface, bool& is_kept
         return tl::unexpected(std::move(removed.error()));
     }
     return result;
+}
+
+const char* verdict_name(GapFrameVerdict verdict) {
+    switch (verdict) {
+        case GapFrameVerdict::passed: return "passed";
+        case GapFrameVerdict::lost: return "lost";
+        case GapFrameVerdict::slow: return "slow";
+        case GapFrameVerdict::uncounted: return "uncounted";
+        case GapFrameVerdict::stalled: return "stalled";
+        case GapFrameVerdict::refused: return "refused";
+    }
+    return "unknown";
 }
 
 Json evidence_json(const GapFrameEvidence& evidence) {

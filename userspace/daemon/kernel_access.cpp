@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/kernel_access.hpp"
 
-#include "kernel/device_facts.hpp"
+#include "kernel/device_speed.hpp"
 
 namespace headway {
 

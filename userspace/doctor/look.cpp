@@ -15,7 +15,8 @@
 
 #include "base/host_address.hpp"
 #include "control/control_client.hpp"
-#include "kernel/device_facts.hpp"
+#include "doctor/device_facts.hpp"
+#include "kernel/device_speed.hpp"
 #include "kernel/kernel_diff.hpp"
 #include "kernel/mnl_transport.hpp"
 #include "kernel/netlink_attributes.hpp"

@@ -41,18 +41,6 @@ GapFrameEvidence no_result(GapFrameVerdict verdict, std::string reason,
 
 }  // namespace
 
-const char* verdict_name(GapFrameVerdict verdict) {
-    switch (verdict) {
-        case GapFrameVerdict::passed: return "passed";
-        case GapFrameVerdict::lost: return "lost";
-        case GapFrameVerdict::slow: return "slow";
-        case GapFrameVerdict::uncounted: return "uncounted";
-        case GapFrameVerdict::stalled: return "stalled";
-        case GapFrameVerdict::refused: return "refused";
-    }
-    return "unknown";
-}
-
 GapFrameEvidence judge_gap_frames(const GapCounters& begin, const GapCounters& end,
                                   BytesPerSecond link_rate) {
     GapFrameEvidence evidence;

@@ -31,8 +31,6 @@ enum class GapFrameVerdict {
     refused,    ///< the kernel does not use gap frames on this device
 };
 
-[[nodiscard]] const char* verdict_name(GapFrameVerdict verdict);
-
 /// All amounts are of the time in which the wire was to be full.
 struct GapFrameEvidence {
     GapFrameVerdict verdict = GapFrameVerdict::refused;

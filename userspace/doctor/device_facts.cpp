@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel/device_facts.hpp"
+#include "doctor/device_facts.hpp"
 
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
@@ -9,7 +9,6 @@
 #include <sys/utsname.h>
 
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -109,19 +108,6 @@ void add_ethtool_counters(std::map<std::string, std::uint64_t>& counters,
 }
 
 }  // namespace
-
-std::optional<BitsPerSecond> parse_device_speed(std::string_view megabits) {
-    std::uint64_t number = 0;  // of "-1" nothing is read
-    std::from_chars(megabits.data(), megabits.data() + megabits.size(), number);
-    if (number == 0) return std::nullopt;
-    return BitsPerSecond{number * 1'000'000};
-}
-
-std::optional<BitsPerSecond> device_speed(const std::string& interface) {
-    std::map<std::string, std::string> facts;
-    add_line(facts, folder_of(interface), "speed");
-    return parse_device_speed(facts["speed"]);
-}
 
 std::map<std::string, std::string> device_facts(const std::string& interface) {
     std::map<std::string, std::string> facts;
