@@ -165,7 +165,7 @@ struct Node final : DesiredState {
             [this](const std::string& packet) { store_.ask(name(), *parse_store_request(packet)); },
             clock, link_rate, log);
         reconciler.emplace(*control, clock, *this);
-        reconciler->observe(&*coordinator);
+        reconciler->observe(coordinator->observer());
         store_.attach(*coordinator, name());
         coordinator->tick(jobs);
         store_.tell_snapshot(name());

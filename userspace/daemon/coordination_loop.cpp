@@ -52,13 +52,16 @@ CoordinationLoop::CoordinationLoop(ControlService& service, TrafficControl& kern
       reconciler_(reconciler),
       log_(log),
       coordinator_(*service.planner().shared_trunk(), *service.planner().config().coordination,
-                   kernel, [this](const std::string& packet) { if (process_) process_->send(packet); },
+                   kernel,
+                   [this](const std::string& packet) {
+                       if (process_) process_->send(packet);
+                   },
                    clock_, service.link_rate(), log),
       tick_every_(std::min<std::chrono::nanoseconds>(
           service.planner().config().coordination->timing.refresh_every / 2, 200ms)) {}
 
 CoordinationLoop::~CoordinationLoop() {
-    reconciler_.observe(nullptr);
+    reconciler_.observe({});
     service_.show_coordination(nullptr);
     coordinator_.stop();
     if (!coordinator_.has_stopped()) {
@@ -104,7 +107,7 @@ Result<void> CoordinationLoop::begin(sd_event* event) {
         log_);
     if (!process) return tl::unexpected(process.error());
     process_ = std::move(*process);
-    reconciler_.observe(&coordinator_);
+    reconciler_.observe(coordinator_.observer());
     service_.show_coordination([this] { return coordinator_.status(); });
     tick();
     return {};

@@ -37,55 +37,45 @@ KernelDiff Reconciler::run_for_own_change() {
     ++status_.passes;
     status_.error.reset();
     status_.failed.clear();
-    KernelDiff diff = attempt();
-    if (status_.error) desired_.kernel_differs();
+    KernelDiff diff;
+    if (auto done = attempt(diff); !done) {
+        status_.error = std::move(done.error());
+        desired_.kernel_differs();
+    }
     plan_next(diff);
-    if (observer_ != nullptr) observer_->pass_ended();
+    observer_.ended();
     return diff;
 }
 
-KernelDiff Reconciler::attempt() {
-    if (auto found = kernel_.find_device(); !found) {
-        fail(found.error());
-        return {};
-    }
-    auto observed = read_kernel(kernel_);
-    if (!observed) {
-        fail(observed.error());
-        return {};
-    }
-    if (auto refusal = somebody_elses(observed->root)) {
-        fail(*refusal);
-        return {};
-    }
-    if (observer_ != nullptr) observer_->pass_found(*observed);
-    KernelDiff diff = diff_kernel(desired_.desired(), *observed);
-    if (!diff.changes.empty()) make(diff.changes);
-    if (status_.error) return diff;
+/// `diff` is what it found to do, if it came so far.
+Result<void> Reconciler::attempt(KernelDiff& diff) {
+    if (auto found = kernel_.find_device(); !found) return found;
+    const auto observed = read_kernel(kernel_);
+    if (!observed) return tl::unexpected(observed.error());
+    if (auto refusal = somebody_elses(observed->root)) return tl::unexpected(*refusal);
+    observer_.found(*observed);
+    diff = diff_kernel(desired_.desired(), *observed);
+    if (auto made = make(diff.changes); !made) return made;
     // A qdisc that was just made tells its link's rate when it is asked again.
     const auto root = is_ours(observed->root) ? Result<std::optional<RootQdisc>>(observed->root)
                                               : kernel_.root_qdisc();
-    if (!root) {
-        fail(root.error());
-    } else {
-        desired_.kernel_agrees(*root ? (*root)->link_rate : std::nullopt);
-    }
-    return diff;
+    if (!root) return tl::unexpected(root.error());
+    desired_.kernel_agrees(*root ? (*root)->link_rate : std::nullopt);
+    return {};
 }
 
 /// As much of it as the kernel takes: what one object is refused does not keep
 /// the others away.
-void Reconciler::make(const std::vector<Change>& changes) {
+Result<void> Reconciler::make(const std::vector<Change>& changes) {
+    if (changes.empty()) return {};
     const auto made = kernel_.apply(changes, ApplyMode::together);
-    if (made) return;
+    if (made) return {};
     const std::set<std::size_t> applied(made.error().applied.begin(), made.error().applied.end());
     for (std::size_t i = 0; i < changes.size(); ++i) {
         if (!applied.contains(i)) status_.failed.push_back(change_to_text(changes[i]));
     }
-    fail(made.error().error);
+    return tl::unexpected(made.error().error);
 }
-
-void Reconciler::fail(Error error) { status_.error = std::move(error); }
 
 void Reconciler::count_mending(const KernelDiff& diff) {
     if (diff.changes.empty()) return;

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,18 +36,10 @@ protected:
     DesiredState& operator=(const DesiredState&) = default;
 };
 
-/// Who wants to know what each pass finds and when it has ended.
-class PassObserver {
-public:
-    virtual ~PassObserver() = default;
-
-    virtual void pass_found(const KernelState& observed) = 0;
-    virtual void pass_ended() = 0;
-
-protected:
-    PassObserver() = default;
-    PassObserver(const PassObserver&) = default;
-    PassObserver& operator=(const PassObserver&) = default;
+/// Told what each pass finds, and when it has ended.
+struct PassObserver {
+    std::function<void(const KernelState& observed)> found = [](const KernelState&) {};
+    std::function<void()> ended = [] {};
 };
 
 /// What the last pass came to.
@@ -76,20 +69,18 @@ public:
 
     [[nodiscard]] const ReconcileStatus& status() const { return status_; }
 
-    /// `observer` must outlive the reconciler; null: nobody.
-    void observe(PassObserver* observer) { observer_ = observer; }
+    void observe(PassObserver observer) { observer_ = std::move(observer); }
 
 private:
-    KernelDiff attempt();
+    Result<void> attempt(KernelDiff& diff);
     void count_mending(const KernelDiff& diff);
-    void make(const std::vector<Change>& changes);
-    void fail(Error error);
+    Result<void> make(const std::vector<Change>& changes);
     void plan_next(const KernelDiff& diff);
 
     TrafficControl& kernel_;
     const Clock& clock_;
     DesiredState& desired_;
-    PassObserver* observer_ = nullptr;
+    PassObserver observer_;
     ReconcileStatus status_;
     std::optional<std::chrono::nanoseconds> due_at_;
     std::optional<std::chrono::nanoseconds> last_pass_;

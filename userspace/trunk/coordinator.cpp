@@ -71,6 +71,11 @@ void Coordinator::stop() {
     carry_out();
 }
 
+PassObserver Coordinator::observer() {
+    return {[this](const KernelState& observed) { pass_found(observed); },
+            [this] { pass_ended(); }};
+}
+
 /// Somebody else's change of the guard or of the cap, or none of them there.
 void Coordinator::pass_found(const KernelState& observed) {
     if (observed.root && observed.root->link_rate) link_rate_ = *observed.root->link_rate;
@@ -210,12 +215,11 @@ std::optional<bool> Coordinator::carry_out(const Action& action) {
 /// answers to them are the next event.
 void Coordinator::carry_out() {
     for (auto actions = member_.take_actions(); !actions.empty(); actions = member_.take_actions()) {
-        std::vector<KernelAnswer> answers;
+        std::vector<std::pair<RequestId, bool>> answers;
         for (const Action& action : actions) {
-            if (const auto done = carry_out(action)) answers.push_back({action.id, *done});
+            if (const auto done = carry_out(action)) answers.emplace_back(action.id, *done);
         }
-        for (const KernelAnswer& answer : answers)
-            member_.kernel_answered(clock_.now(), answer.id, answer.done);
+        for (const auto& [id, done] : answers) member_.kernel_answered(clock_.now(), id, done);
     }
     tell_cap();
 }

@@ -26,7 +26,7 @@ namespace headway {
 /// The way of a packet to headway-etcd.  What is sent while there is none is lost.
 using StoreSender = std::function<void(const std::string& packet)>;
 
-class Coordinator final : public PassObserver {
+class Coordinator {
 public:
     /// The kernel must hold guard and cap, however they are, on a link of `link_rate`.  `clock` counts time
     /// in which the node sleeps (CLOCK_BOOTTIME).  The references must outlive this.
@@ -44,18 +44,15 @@ public:
     /// As the kernel has it; none: nobody knows.
     [[nodiscard]] std::optional<TrunkDivision> division() const;
 
-    void pass_found(const KernelState& observed) override;
-    void pass_ended() override;
+    /// What the reconciler is to tell it.
+    [[nodiscard]] PassObserver observer();
 
     /// For "status".
     [[nodiscard]] nlohmann::json status() const;
 
 private:
-    struct KernelAnswer {
-        RequestId id;
-        bool done;
-    };
-
+    void pass_found(const KernelState& observed);
+    void pass_ended();
     void carry_out();
     std::optional<bool> carry_out(const Action& action);
     bool change(const Change& change);
