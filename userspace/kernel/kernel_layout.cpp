@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/kernel_layout.hpp"
 
-#include <algorithm>
-#include <iterator>
-
 namespace headway {
 namespace {
 
 constexpr std::uint16_t first_class_minor = 0x10;
 constexpr std::uint16_t shared_minor_offset = 0x100;
 
-/// Guard and cap are made at the fallback; what becomes of them later is not the
-/// layout's business.
-std::vector<Change> fence(const ClassLease& guard) {
-    AddClass above{guard_class, std::nullopt};
-    above.lease = guard;
-    above.keeps_rate = true;
-    AddClass below{cap_class, guard.fallback, guard_class};
-    below.keeps_rate = true;
-    return {above, below};
+/// What is above the clusters' classes.  Guard and cap are made at the fallback; what becomes
+/// of them later is not the layout's business.
+std::vector<Change> set_up_above(const std::optional<ClassLease>& guard) {
+    if (!guard) return {AddRootQdisc{root_handle}};
+    const AddClass above{.classid = guard_class, .rate = {}, .lease = guard, .keeps_rate = true};
+    const AddClass below{.classid = cap_class, .rate = guard->fallback, .parent = guard_class,
+                         .keeps_rate = true};
+    return {AddRootQdisc{root_handle}, above, below};
 }
 
 std::optional<TcHandle> parent_of(const KernelLayout& layout, std::size_t cluster) {
@@ -35,9 +31,7 @@ TcHandle shared_class(TcHandle classid) {
 
 KernelLayout make_kernel_layout(const Topology& topology, std::size_t own_cluster,
                                 const std::optional<ClassLease>& guard) {
-    KernelLayout layout{
-        own_cluster, guard, {}, {AddRootQdisc{root_handle}}, DeleteRootQdisc{root_handle}};
-    if (guard) std::ranges::copy(fence(*guard), std::back_inserter(layout.set_up));
+    KernelLayout layout{own_cluster, guard, {}, set_up_above(guard), DeleteRootQdisc{root_handle}};
     std::uint16_t minor = first_class_minor;
     const auto add_class = [&](std::size_t cluster) {
         layout.classes.push_back({tc_handle(root_handle.major(), minor++), cluster});
@@ -62,8 +56,7 @@ KernelLayout make_kernel_layout(const Topology& topology, std::size_t own_cluste
 
 KernelLayout with_phases(const KernelLayout& layout, const PhaseProgram& program) {
     KernelLayout phases = layout;
-    phases.set_up = {AddRootQdisc{root_handle}};
-    if (layout.guard) std::ranges::copy(fence(*layout.guard), std::back_inserter(phases.set_up));
+    phases.set_up = set_up_above(layout.guard);
     for (const ClassLayout& target : layout.classes) {
         // Its first child comes with it: a class never changes from one that
         // queues packets to one that has children.
