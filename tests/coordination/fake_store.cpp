@@ -54,8 +54,7 @@ StoreSnapshot FakeStore::snapshot() const {
     for (HostNumber host = 0; host < hosts_.size(); ++host) {
         const Host& there = hosts_[host];
         if (!there.record) continue;
-        all.members.push_back(
-            {host, there.lease, there.record, there.changed, there.acknowledged});
+        all.members.push_back({host, there});
     }
     return all;
 }

@@ -23,7 +23,7 @@ void check(HostNumber host, const MemberRecordPtr& record) {
 }
 
 struct Check {
-    void operator()(const SnapshotMember& member) const { check(member.host, member.record); }
+    void operator()(const SnapshotMember& member) const { check(member.host, member.keys.record); }
     void operator()(const StoreChanges& changes) const {
         require(changes.revision >= 0, "a revision");
         for (const StoreChangeAt& one : changes.changes) {

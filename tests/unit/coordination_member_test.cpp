@@ -229,7 +229,7 @@ TEST_F(TrunkMemberTest, TakesARefreshThatTookLongForNone) {
 TEST_F(TrunkMemberTest, PutsItsRecordAgainAfterASnapshot) {
     join();
     StoreSnapshot all{.revision = revision_ + 5, .settled_by = 1, .members = {}};
-    all.members.push_back({1, own_lease, record_of(1), revision_ - 1, revision_ - 1});
+    all.members.push_back({1, {record_of(1), own_lease, revision_ - 1, revision_ - 1}});
     revision_ += 5;
     member_->snapshot(now_, all);
     deeds_ = settle();
@@ -240,7 +240,7 @@ TEST_F(TrunkMemberTest, PutsItsRecordAgainAfterASnapshot) {
 
 TEST_F(TrunkMemberTest, EndsTheLeaseOfTheDaemonBeforeIt) {
     StoreSnapshot all{.revision = 10, .settled_by = 1, .members = {}};
-    all.members.push_back({1, 33, record_of(1), 9, 9});
+    all.members.push_back({1, {record_of(1), 33, 9, 9}});
     member_->snapshot(now_, all);
     deeds_ = settle();
     ASSERT_EQ(deeds_.size(), 2U);

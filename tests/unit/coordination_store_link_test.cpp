@@ -68,10 +68,10 @@ TEST(StoreLink, ReportsArriveAsTheyAre) {
     const MemberRecord record{9, {{1, 2, 3, {4}}}};
     const auto member = told<SnapshotMember>(ReportedMember{"a2", 7, 5, 6, record_to_text(record)});
     EXPECT_EQ(member.host, 1U);
-    EXPECT_EQ(member.lease, 7);
-    EXPECT_EQ(*member.record, record);
-    EXPECT_EQ(member.changed, 5);
-    EXPECT_EQ(member.acknowledged, 6);
+    EXPECT_EQ(member.keys.lease, 7);
+    EXPECT_EQ(*member.keys.record, record);
+    EXPECT_EQ(member.keys.changed, 5);
+    EXPECT_EQ(member.keys.acknowledged, 6);
     const auto condition = told<StoreCondition>(StoreCondition{true, "http://etcd:2379"});
     EXPECT_TRUE(condition.is_watched);
     EXPECT_EQ(condition.text, "http://etcd:2379");

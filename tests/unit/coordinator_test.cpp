@@ -417,7 +417,7 @@ TEST_F(CoordinatorTest, AdoptedGuardAndCapKeepTheirRates) {
 TEST_F(CoordinatorTest, WhatIsOutOfPlaceIsRefused) {
     Coordinator& one = *node(0).coordinator;
     const auto nobody = std::make_shared<MemberRecord>();
-    EXPECT_FALSE(one.report(SnapshotMember{0, 1, nobody, 1, 1}));
+    EXPECT_FALSE(one.report(SnapshotMember{0, {nobody, 1, 1, 1}}));
     EXPECT_FALSE(one.report(SnapshotBegins{1, 0, 1U << 20U}));
     EXPECT_FALSE(one.report(StoreChanges{1, {}})) << "revisions only rise";
     ASSERT_TRUE(one.report(SnapshotBegins{1000, 0, 1}));
@@ -426,7 +426,7 @@ TEST_F(CoordinatorTest, WhatIsOutOfPlaceIsRefused) {
     one.store_gone();
     EXPECT_FALSE(one.report(StoreChanges{1002, {}}));
     EXPECT_TRUE(one.report(SnapshotBegins{1001, 0, 1}));
-    EXPECT_TRUE(one.report(SnapshotMember{unknown_host, 1, nobody, 1, 1}));
+    EXPECT_TRUE(one.report(SnapshotMember{unknown_host, {nobody, 1, 1, 1}}));
     EXPECT_TRUE(one.report(StoreChanges{1002, {{1002, RecordGone{unknown_host}}}}));
 }
 

@@ -61,8 +61,8 @@ Result<std::unique_ptr<EtcdProcess>> EtcdProcess::start(sd_event* event,
                                                         std::vector<std::string> command,
                                                         std::vector<std::string> hosts,
                                                         Handler handler, spdlog::logger& log) {
-    std::unique_ptr<EtcdProcess> process(new EtcdProcess(event, std::move(command), std::move(hosts),
-                                                         std::move(handler), log));
+    std::unique_ptr<EtcdProcess> process(new EtcdProcess(
+        event, std::move(command), std::move(hosts), std::move(handler), log));
     auto restart = make_timer(event, on_restart, process.get());
     if (!restart) return tl::unexpected(restart.error());
     process->restart_ = std::move(*restart);
@@ -108,7 +108,8 @@ Result<void> EtcdProcess::read_packets() {
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {};
         if (got <= 0) return failure("it has ended");
         if (static_cast<std::size_t>(got) > packet.size()) return failure("a packet is too long");
-        const auto report = parse_store_report({packet.data(), static_cast<std::size_t>(got)}, hosts_);
+        const std::string_view text(packet.data(), static_cast<std::size_t>(got));
+        const auto report = parse_store_report(text, hosts_);
         if (!report) return tl::unexpected(report.error());
         if (auto taken = handler_.report(*report); !taken) return taken;
         if (std::holds_alternative<SnapshotBegins>(*report)) pause_ = first_pause;

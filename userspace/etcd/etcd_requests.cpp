@@ -44,7 +44,9 @@ struct EtcdRequests::Verbs {
     EtcdRequests& self;
     RequestId id;
 
-    std::optional<StoreAnswer> operator()(const GrantLease& verb) const { return self.grant(id, verb); }
+    std::optional<StoreAnswer> operator()(const GrantLease& verb) const {
+        return self.grant(id, verb);
+    }
     std::optional<StoreAnswer> operator()(const ProlongLease& verb) const {
         return self.prolong(id, verb);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading the JSON objects that headwayd and headway-etcd send each other.
+// Reading the JSON objects that headwayd and headway-etcd send each other, and records.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ public:
     /// 0 .. 2^63 - 1.
     std::int64_t number(const char* key) {
         const auto& value = at(key);
-        return take<std::int64_t>(value, value.is_number_unsigned() &&
-                                             value.get<std::uint64_t>() <= std::uint64_t{INT64_MAX});
+        const auto number = value.is_number_unsigned() ? value.get<std::uint64_t>() : UINT64_MAX;
+        return take<std::int64_t>(value, number <= std::uint64_t{INT64_MAX});
     }
     bool flag(const char* key) { return take<bool>(at(key), at(key).is_boolean()); }
     std::string text(const char* key, std::size_t max_bytes) {

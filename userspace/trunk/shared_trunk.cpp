@@ -15,14 +15,6 @@ BytesPerSecond usable_rate(BitsPerSecond trunk, const PlanPolicy& policy) {
     return {static_cast<std::uint64_t>(part)};
 }
 
-/// Topology numbers hosts in the order of the clusters.
-const std::string& name_of(const Topology& topology, std::size_t host) {
-    std::size_t cluster = 0;
-    while (host >= topology.clusters()[cluster].hosts.size())
-        host -= topology.clusters()[cluster++].hosts.size();
-    return topology.clusters()[cluster].hosts[host];
-}
-
 /// The trunk of the cluster, upwards.  Where two clusters are all there is it is one
 /// cable with that of the other, downwards.
 BitsPerSecond trunk_rate(const Topology& topology, std::size_t cluster) {
@@ -49,7 +41,8 @@ Result<NodeTrunk> node_trunk(const Topology& topology, std::size_t host, const P
     NodeTrunk node;
     node.hosts = cluster.hosts;
     std::ranges::sort(node.hosts);
-    const auto place = std::ranges::lower_bound(node.hosts, name_of(topology, host));
+    const auto place = std::ranges::find_if(
+        node.hosts, [&](const std::string& name) { return topology.find_host(name) == host; });
     node.host = static_cast<HostNumber>(place - node.hosts.begin());
     node.trunk.hosts = static_cast<std::uint32_t>(node.hosts.size());
     node.trunk.policy = config.policy;

@@ -16,18 +16,18 @@ using Json = nlohmann::json;
 // ---- requests ----------------------------------------------------------------------
 
 struct DeedToJson {
-    Json operator()(const GrantLease& deed) const {
-        return {{"do", "grant"}, {"seconds", deed.time.count()}};
+    Json operator()(const GrantLease& d) const {
+        return {{"do", "grant"}, {"seconds", d.time.count()}};
     }
-    Json operator()(const ProlongLease& deed) const { return {{"do", "prolong"}, {"lease", deed.lease}}; }
-    Json operator()(const RevokeLease& deed) const { return {{"do", "revoke"}, {"lease", deed.lease}}; }
-    Json operator()(const PutRecord& deed) const {
-        return {{"do", "record"}, {"lease", deed.lease}, {"record", record_to_text(*deed.record)}};
+    Json operator()(const ProlongLease& d) const { return {{"do", "prolong"}, {"lease", d.lease}}; }
+    Json operator()(const RevokeLease& d) const { return {{"do", "revoke"}, {"lease", d.lease}}; }
+    Json operator()(const PutRecord& d) const {
+        return {{"do", "record"}, {"lease", d.lease}, {"record", record_to_text(*d.record)}};
     }
-    Json operator()(const PutAcknowledgement& deed) const {
-        return {{"do", "acknowledge"}, {"lease", deed.lease}, {"epoch", deed.epoch}};
+    Json operator()(const PutAcknowledgement& d) const {
+        return {{"do", "acknowledge"}, {"lease", d.lease}, {"epoch", d.epoch}};
     }
-    Json operator()(const PutSettled& deed) const { return {{"do", "settle"}, {"lease", deed.lease}}; }
+    Json operator()(const PutSettled& d) const { return {{"do", "settle"}, {"lease", d.lease}}; }
     // The kernel's to do.
     Json operator()(const SetCap&) const { return {}; }
     Json operator()(const RefreshGuard&) const { return {}; }
@@ -42,7 +42,11 @@ public:
     ReportReader(const Json& object, std::span<const std::string> hosts)
         : fields_(object), hosts_(hosts) {}
 
-    std::optional<StoreReport> report() { return if_good(read_report(fields_.word("is"))); }
+    /// None: there is none, or something is wrong with it.
+    std::optional<StoreReport> report() {
+        auto report = read_report(fields_.word("is"));
+        return fields_.good() ? std::move(report) : std::nullopt;
+    }
 
 private:
     std::optional<StoreReport> read_report(const std::string& is) {
@@ -59,25 +63,27 @@ private:
         }
         if (is == "member") {
             const HostNumber host = number_of_host();
-            return SnapshotMember{host, fields_.number("lease"), record_of(host),
-                                  fields_.number("changed"), fields_.number("acknowledged")};
+            return SnapshotMember{host,
+                                  {record_of(host), fields_.number("lease"),
+                                   fields_.number("changed"), fields_.number("acknowledged")}};
         }
         if (is == "changes") return read_changes();
-        if (is == "condition") return StoreCondition{fields_.flag("watched"), fields_.text("text", 1024)};
+        if (is == "condition") {
+            return StoreCondition{fields_.flag("watched"), fields_.text("text", 1024)};
+        }
         return std::nullopt;
     }
 
     std::optional<StoreReport> read_changes() {
         StoreChanges changes{fields_.number("revision"), {}};
         for (const Json& one : fields_.list("changes")) {
-            auto change = ReportReader(one, hosts_).change();
-            if (!change) return std::nullopt;
+            ReportReader reader(one, hosts_);
+            auto change = reader.read_change(reader.fields_.word("put"));
+            if (!change || !reader.fields_.good()) return std::nullopt;
             changes.changes.push_back({changes.revision, *std::move(change)});
         }
         return changes;
     }
-
-    std::optional<StoreChange> change() { return if_good(read_change(fields_.word("put"))); }
 
     std::optional<StoreChange> read_change(const std::string& put) {
         if (put == "settled") return SettledPut{fields_.number("by")};
@@ -99,11 +105,6 @@ private:
         return std::make_shared<MemberRecord>(record_from_text(fields_.record(), host));
     }
 
-    template <class Value>
-    std::optional<Value> if_good(std::optional<Value> value) const {
-        return fields_.good() ? std::move(value) : std::nullopt;
-    }
-
     PacketFields fields_;
     std::span<const std::string> hosts_;
 };
@@ -116,7 +117,8 @@ std::string to_packet(const Action& action) {
     return json_text(packet);
 }
 
-Result<StoreReport> parse_store_report(std::string_view packet, std::span<const std::string> hosts) {
+Result<StoreReport> parse_store_report(std::string_view packet,
+                                       std::span<const std::string> hosts) {
     const Json object = parse_packet(packet);
     if (!object.is_object()) return failure("a report of headway-etcd is a JSON object");
     auto report = ReportReader(object, hosts).report();

@@ -12,7 +12,7 @@ void StoreView::reset(const StoreSnapshot& snapshot) {
     live_ = 0;
     for (const SnapshotMember& member : snapshot.members) {
         if (member.host >= hosts_.size()) continue;
-        hosts_[member.host] = {member.record, member.lease, member.changed, member.acknowledged};
+        hosts_[member.host] = member.keys;
         ++live_;
     }
     // nobody has acknowledged this number: it is never agreed on

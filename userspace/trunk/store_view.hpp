@@ -55,12 +55,17 @@ struct StoreChangeAt {
     StoreChange change;
 };
 
+/// A host's keys.
+struct HostKeys {
+    MemberRecordPtr record;     ///< none: no live member
+    LeaseId lease = 0;
+    Revision changed = 0;       ///< revision at which the record was put
+    Revision acknowledged = 0;  ///< 0: nothing yet
+};
+
 struct SnapshotMember {
     HostNumber host;
-    LeaseId lease;
-    MemberRecordPtr record;
-    Revision changed;       ///< revision at which the record was put
-    Revision acknowledged;  ///< 0: nothing yet
+    HostKeys keys;
 };
 
 /// All keys at one revision.
@@ -72,12 +77,7 @@ struct StoreSnapshot {
 
 class StoreView {
 public:
-    struct Host {
-        MemberRecordPtr record;  ///< none: no live member
-        LeaseId lease = 0;
-        Revision changed = 0;
-        Revision acknowledged = 0;
-    };
+    using Host = HostKeys;
 
     explicit StoreView(std::uint32_t hosts) : hosts_(hosts) {}
 
