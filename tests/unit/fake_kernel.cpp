@@ -22,7 +22,7 @@ namespace {
 
 const nlattr* find_attribute(const nlmsghdr& request, std::size_t header_bytes, int type) {
     const nlattr* found = nullptr;
-    for_each_attribute(&request, header_bytes, [&](const nlattr* attribute) {
+    for_each_attribute(attributes_of(&request, header_bytes), [&](const nlattr* attribute) {
         if (mnl_attr_get_type(attribute) == type) found = attribute;
     });
     return found;
@@ -281,7 +281,7 @@ FakeKernel::Refusal FakeKernel::delete_class(const nlmsghdr& request) {
 FakeKernel::Refusal FakeKernel::new_bpf_filter(FakeQdisc& root, FakeFilter filter,
                                                const nlattr* options, bool exclusive) {
     std::uint32_t flags = 0;
-    for_each_nested_attribute(options, [&](const nlattr* attribute) {
+    for_each_attribute(attribute_bytes(options), [&](const nlattr* attribute) {
         switch (mnl_attr_get_type(attribute)) {
             case TCA_BPF_FD: filter.program_fd = static_cast<int>(mnl_attr_get_u32(attribute)); break;
             case TCA_BPF_CLASSID: filter.classid = mnl_attr_get_u32(attribute); break;
@@ -350,7 +350,7 @@ FakeKernel::Refusal FakeKernel::new_filter(const nlmsghdr& request) {
     std::array<char, INET6_ADDRSTRLEN> address{};
     int length = 0;
     std::uint16_t key_ethertype = 0;
-    for_each_nested_attribute(options, [&](const nlattr* attribute) {
+    for_each_attribute(attribute_bytes(options), [&](const nlattr* attribute) {
         const void* payload = mnl_attr_get_payload(attribute);
         const auto* bytes = static_cast<const std::uint8_t*>(payload);
         switch (mnl_attr_get_type(attribute)) {

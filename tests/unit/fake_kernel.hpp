@@ -69,6 +69,7 @@ struct FakeDevice {
     int ifindex = 0;
     BytesPerSecond link_rate;
     FakeQdisc root{"fq_codel", 0, {}, {}};  ///< handle 0: the default
+    GapCounters counters{};                 ///< of a gap qdisc at the root
 
     [[nodiscard]] bool has_default() const { return root.handle == 0; }
 };

@@ -57,6 +57,15 @@ void put_class_statistics(nlmsghdr* header, const FakeClass& one) {
     mnl_attr_nest_end(header, stats);
 }
 
+void put_counters(nlmsghdr* header, const GapCounters& counters) {
+    tc_gap_xstats xstats{};
+    xstats.type = TC_GAP_XSTATS_QDISC;
+    xstats.qdisc = counters;
+    nlattr* stats = mnl_attr_nest_start(header, TCA_STATS2);
+    mnl_attr_put(header, TCA_STATS_APP, sizeof(xstats), &xstats);
+    mnl_attr_nest_end(header, stats);
+}
+
 void put_flower_options(nlmsghdr* header, const FakeFilter& one) {
     mnl_attr_put_u32(header, TCA_FLOWER_CLASSID, one.classid);
     mnl_attr_put_u16(header, TCA_FLOWER_KEY_ETH_TYPE, htons(one.ethertype));
@@ -110,6 +119,7 @@ void FakeKernel::dump_qdisc(const nlmsghdr& request, const FakeDevice& device,
         mnl_attr_put_u32(writer.header(), TCA_GAP_BACKEND_USED, device.root.backend);
         mnl_attr_put_u32(writer.header(), TCA_GAP_REASON, device.root.reason);
         mnl_attr_nest_end(writer.header(), nest);
+        put_counters(writer.header(), device.counters);
     }
     push(writer.header());
     // A qdisc further down, as those of mq's queues or of classes.

@@ -40,7 +40,7 @@ protected:
         }));
     }
 
-    TcpFlow flow_{7, *parse_ip_prefix("10.2.0.1"), 0, 0, std::nullopt};
+    TcpFlow flow_{{}, 7, *parse_ip_prefix("10.2.0.1")};
     std::uint64_t node_timeouts_ = 3;
     std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt> sink_;
     spdlog::logger log_;

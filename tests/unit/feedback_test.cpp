@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 TcpFlow flow(std::uint64_t cookie, const char* remote, std::uint64_t segments,
              std::uint64_t again = 0, std::optional<std::uint32_t> timeouts = {}) {
-    return {cookie, *parse_ip_prefix(remote), segments, again, timeouts};
+    return {{segments, again, timeouts}, cookie, *parse_ip_prefix(remote)};
 }
 
 FlowCounts counts() {

@@ -14,16 +14,15 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Sends what it is given at a rate of its own while gap frames are in use.
-class DeviceInMemory final : public TestedDevice {
+class DeviceInMemory {
 public:
     DeviceInMemory(FakeKernel& kernel, const FakeClock& clock, double bytes_per_s)
         : kernel_(kernel), clock_(clock), bytes_per_s_(bytes_per_s) {}
 
-    Result<GapCounters> counters() override {
-        if (fails) return failure("no such device");
+    GapCounters counters() const {
         const auto ns = static_cast<std::uint64_t>((clock_.now() - sending_since_).count());
         const double sent = sending_ ? bytes_per_s_ * static_cast<double>(ns) / 1e9 : 0;
-        GapCounters counters;
+        GapCounters counters{};
         counters.stamp_ns = ns;
         counters.gap_wire_bytes = static_cast<std::uint64_t>(sent);
         counters.gap_packets = counters.gap_wire_bytes / 1538;
@@ -31,13 +30,8 @@ public:
         if (counts) counters.device_completed_bytes = static_cast<std::uint32_t>(sent);
         return counters;
     }
-    Result<std::size_t> send(TcHandle classid, std::size_t frames) override {
-        EXPECT_TRUE(kernel_.device("eth0").root.classes.contains(classid.value));
-        if (!sending_) sending_since_ = clock_.now();
-        sending_ = has_carrier;
-        const std::size_t taken = std::min<std::size_t>(frames, 100);
-        sent_frames += taken;
-        return taken;
+    SendFrames sender() {
+        return [this](TcHandle classid, std::size_t frames) { return send(classid, frames); };
     }
 
     bool counts = true;
@@ -46,6 +40,16 @@ public:
     std::size_t sent_frames = 0;
 
 private:
+    Result<std::size_t> send(TcHandle classid, std::size_t frames) {
+        if (fails) return failure("no such device");
+        EXPECT_TRUE(kernel_.device("eth0").root.classes.contains(classid.value));
+        if (!sending_) sending_since_ = clock_.now();
+        sending_ = has_carrier;
+        const std::size_t taken = std::min<std::size_t>(frames, 100);
+        sent_frames += taken;
+        return taken;
+    }
+
     FakeKernel& kernel_;
     const FakeClock& clock_;
     double bytes_per_s_;
@@ -63,8 +67,9 @@ protected:
     }
 
     Result<GapFrameEvidence> test(DeviceInMemory& device) {
-        GapFrameTest test(*control_, device, clock_);
+        GapFrameTest test(*control_, device.sender(), clock_);
         for (int step = 0; step < 10'000; ++step) {
+            kernel_.device("eth0").counters = device.counters();
             auto result = test.step();
             if (!result) return tl::unexpected(result.error());
             if (*result) return **result;
@@ -141,7 +146,7 @@ TEST_F(GapFrames, WhatTheKernelRefusesIsSaid) {
 
 TEST_F(GapFrames, TheKernelsOwnFindingEndsTheTest) {
     DeviceInMemory device(kernel_, clock_, gigabit);
-    GapFrameTest test(*control_, device, clock_);
+    GapFrameTest test(*control_, device.sender(), clock_);
     ASSERT_TRUE(test.step());
     root().backend = GAP_BACKEND_TIMER;
     root().reason = GAP_REASON_LOST;
@@ -153,7 +158,7 @@ TEST_F(GapFrames, TheKernelsOwnFindingEndsTheTest) {
 
 TEST_F(GapFrames, AFailureLeavesTheTimer) {
     DeviceInMemory device(kernel_, clock_, gigabit);
-    GapFrameTest test(*control_, device, clock_);
+    GapFrameTest test(*control_, device.sender(), clock_);
     ASSERT_TRUE(test.step());
     device.fails = true;
     EXPECT_FALSE(test.step());
@@ -171,7 +176,7 @@ TEST_F(GapFrames, AnotherQdiscIsNotTested) {
     kernel_.add_device("eth1", {1000 * mbit});
     auto other = *NetlinkTrafficControl::open(kernel_, "eth1");
     DeviceInMemory device(kernel_, clock_, gigabit);
-    EXPECT_FALSE(GapFrameTest(other, device, clock_).step());
+    EXPECT_FALSE(GapFrameTest(other, device.sender(), clock_).step());
 }
 
 }  // namespace

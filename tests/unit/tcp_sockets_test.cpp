@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "base/file_descriptor.hpp"
-#include "kernel/mnl_transport.hpp"
+#include "kernel/netlink_transport.hpp"
 #include "kernel/tcp_sockets.hpp"
 
 namespace headway::test {
@@ -50,10 +50,10 @@ private:
 TEST(TcpSockets, TimeoutsAreToldBySocketWhereTheKernelCountsThem) {
     Told older(AF_INET, "10.1.0.3", 232);
     EXPECT_EQ(decode_tcp_flow(older.message()),
-              (TcpFlow{0x0123456789abcdef, *parse_ip_prefix("10.1.0.3"), 1'000, 12, std::nullopt, 340}));
+              (TcpFlow{{1'000, 12, std::nullopt, 340}, 0x0123456789abcdef, *parse_ip_prefix("10.1.0.3")}));
     Told newer(AF_INET6, "fd00:1::3", 248);
     EXPECT_EQ(decode_tcp_flow(newer.message()),
-              (TcpFlow{0x0123456789abcdef, *parse_ip_prefix("fd00:1::3"), 1'000, 12, 5, 340}));
+              (TcpFlow{{1'000, 12, 5, 340}, 0x0123456789abcdef, *parse_ip_prefix("fd00:1::3")}));
 }
 
 TEST(TcpSockets, AnIPv4AddressOfASocketForBothIsOne) {

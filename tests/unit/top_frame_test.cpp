@@ -11,6 +11,8 @@
 #include <array>
 
 #include "cli/top_frame.hpp"
+#include "kernel/gap_counters.hpp"
+#include "kernel/netlink_message.hpp"
 
 namespace headway::test {
 namespace {
@@ -114,12 +116,15 @@ TEST(GapCounters, AreThoseOfTheDevicesRoot) {
     xstats.qdisc.expired = 13;
     mnl_attr_put(header, TCA_STATS_APP, sizeof(xstats), &xstats);
     mnl_attr_nest_end(header, nest);
-    const auto counters = decode_gap_counters(header, 7);
-    ASSERT_TRUE(counters);
-    EXPECT_EQ(*counters, (GapCounters{.gap_packets = 11, .gap_wire_bytes = 12, .expired = 13}));
-    EXPECT_FALSE(decode_gap_counters(header, 8));
+    const auto root = decode_root_qdisc(header, 7);
+    ASSERT_TRUE(root && *root);
+    EXPECT_EQ((*root)->counters.gap_packets, 11U);
+    EXPECT_EQ((*root)->counters.gap_wire_bytes, 12U);
+    EXPECT_EQ((*root)->counters.expired, 13U);
+    EXPECT_EQ((*root)->counters.wire_bytes, 0U);
+    EXPECT_FALSE(*decode_root_qdisc(header, 8));
     tc->tcm_parent = 0x10010;
-    EXPECT_FALSE(decode_gap_counters(header, 7));
+    EXPECT_FALSE(*decode_root_qdisc(header, 7));
     EXPECT_FALSE(read_gap_counters("no-such-dev"));
 }
 

@@ -8,7 +8,7 @@
 
 #include "fake_kernel.hpp"
 #include "kernel/kernel_layout.hpp"
-#include "kernel/mnl_transport.hpp"
+#include "kernel/netlink_transport.hpp"
 #include "kernel/netlink_traffic_control.hpp"
 #include "kernel/tc_batch.hpp"
 #include "topologies.hpp"
@@ -360,12 +360,10 @@ TEST(MnlTransport, ReopenedItHasItsPortAndNothingOfBefore) {
     EXPECT_EQ(transport->port_id(), port);
     EXPECT_EQ(transport->receive(soon()).error().error_number, ETIMEDOUT) << "the answer went with the socket";
     NetlinkExchange exchange(*transport);
-    std::size_t links = 0;
-    EXPECT_TRUE(exchange.query(encode_link_query("lo"), [] {}, [&](const nlmsghdr*) -> Result<void> {
-        ++links;
-        return {};
-    }));
-    EXPECT_EQ(links, 1U);
+    const auto links = exchange.query<int>(encode_link_query("lo"),
+                                           [](const nlmsghdr*) -> std::optional<int> { return 1; });
+    ASSERT_TRUE(links) << links.error().message;
+    EXPECT_EQ(links->size(), 1U);
 }
 
 TEST_F(TrafficControlTest, UnknownDevice) {

@@ -10,7 +10,8 @@
 
 #include "base/version.hpp"
 #include "doctor/device_facts.hpp"
-#include "kernel/mnl_transport.hpp"
+#include "kernel/gap_frame_test.hpp"
+#include "kernel/netlink_transport.hpp"
 #include "kernel/netlink_traffic_control.hpp"
 #include "kernel/packet_device.hpp"
 
@@ -47,10 +48,10 @@ private:
 
 Result<GapFrameEvidence> test(NetlinkTrafficControl& kernel, const std::string& interface,
                               const HeldSignals& signals) {
-    auto device = PacketDevice::open(interface);
+    auto device = open_packet_device(interface);
     if (!device) return tl::unexpected(device.error());
     const SteadyClock clock;
-    GapFrameTest test(kernel, *device, clock);
+    GapFrameTest test(kernel, std::move(*device), clock);
     for (;;) {
         auto result = test.step();
         if (!result) return tl::unexpected(result.error());

@@ -8,6 +8,7 @@
 
 #include "base/json_text.hpp"
 #include "cli/terminal.hpp"
+#include "kernel/gap_counters.hpp"
 
 namespace headway {
 namespace {

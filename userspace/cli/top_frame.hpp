@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "control/protocol.hpp"
-#include "kernel/gap_counters.hpp"
+#include "kernel/traffic_control.hpp"
 #include "kernel/tcp_counters.hpp"
 
 namespace headway {

@@ -11,7 +11,7 @@
 #include "daemon/event_source.hpp"
 #include "feedback/divisor_control.hpp"
 #include "feedback/flow_counts.hpp"
-#include "kernel/mnl_transport.hpp"
+#include "kernel/netlink_transport.hpp"
 #include "kernel/tcp_counters.hpp"
 
 namespace headway {

@@ -99,13 +99,12 @@ void GapFrameLoop::look() {
 
 void GapFrameLoop::begin() {
     tested_at_ = carrier_ups();
-    auto device = PacketDevice::open(interface_);
+    auto device = open_packet_device(interface_);
     if (!device) {
         end(tl::unexpected(device.error()));
         return;
     }
-    device_ = std::move(*device);
-    test_.emplace(kernel_, *device_, clock_);
+    test_.emplace(kernel_, std::move(*device), clock_);
     step();
 }
 
@@ -117,7 +116,6 @@ void GapFrameLoop::step() {
     }
     set_timer(timer_, std::nullopt);
     test_.reset();
-    device_.reset();
     end(result ? Result<GapFrameEvidence>(**result) : tl::unexpected(result.error()));
 }
 

@@ -11,6 +11,7 @@
 
 #include "daemon/control_service.hpp"
 #include "daemon/event_source.hpp"
+#include "kernel/gap_frame_test.hpp"
 #include "kernel/packet_device.hpp"
 
 namespace headway {
@@ -48,7 +49,6 @@ private:
     SteadyClock clock_;
     EventSource timer_;
     std::optional<std::uint64_t> tested_at_;  ///< how often the carrier had come by then
-    std::optional<PacketDevice> device_;
     std::optional<GapFrameTest> test_;  ///< none: no test is under way
     bool is_second_ = false;
 };

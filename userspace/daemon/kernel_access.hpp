@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "kernel/mnl_transport.hpp"
+#include "kernel/netlink_transport.hpp"
 #include "kernel/netlink_traffic_control.hpp"
 #include "phase/bpf_phase_maps.hpp"
 #include "phase/fq_traffic_control.hpp"

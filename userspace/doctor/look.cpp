@@ -18,7 +18,7 @@
 #include "doctor/device_facts.hpp"
 #include "kernel/device_speed.hpp"
 #include "kernel/kernel_diff.hpp"
-#include "kernel/mnl_transport.hpp"
+#include "kernel/netlink_transport.hpp"
 #include "kernel/netlink_attributes.hpp"
 #include "kernel/netlink_exchange.hpp"
 #include "kernel/netlink_traffic_control.hpp"
@@ -57,22 +57,10 @@ typename Map::mapped_type found_in(const Map& map, const std::string& name) {
 
 std::string address_text(const nlattr* attribute) {
     std::array<char, INET6_ADDRSTRLEN> text{};
-    const auto length = mnl_attr_get_payload_len(attribute);
-    if (length != 4 && length != 16) return "";
-    ::inet_ntop(length == 4 ? AF_INET : AF_INET6, mnl_attr_get_payload(attribute), text.data(),
-                text.size());
+    const auto bytes = attribute_bytes(attribute);
+    if (bytes.size() != 4 && bytes.size() != 16) return "";
+    ::inet_ntop(bytes.size() == 4 ? AF_INET : AF_INET6, bytes.data(), text.data(), text.size());
     return text.data();
-}
-
-void read_metrics(HostPath& path, const nlattr* metrics) {
-    for_each_nested_attribute(metrics, [&](const nlattr* metric) {
-        switch (mnl_attr_get_type(metric)) {
-        case RTAX_MTU: path.mtu_bytes = attribute_u32(metric); break;
-        case RTAX_RTO_MIN: path.rto_min_ms = attribute_u32(metric); break;
-        case RTAX_CC_ALGO: path.congestion_control = attribute_text(metric); break;
-        default: break;
-        }
-    });
 }
 
 Result<HostPath> path_to(NetlinkExchange& kernel, const std::string& host) {
@@ -80,21 +68,20 @@ Result<HostPath> path_to(NetlinkExchange& kernel, const std::string& host) {
     if (!address) return tl::unexpected(address.error());
     const auto query = encode_route_query(*address);
     if (!query) return tl::unexpected(query.error());
-    std::optional<RouteAnswer> route;
-    const auto asked = kernel.query(*query, [&] { route.reset(); },
-                                    [&](const nlmsghdr* message) -> Result<void> {
-                                        if (auto answer = decode_route(message)) route = std::move(answer);
-                                        return {};
-                                    });
-    if (!asked) return failure("the kernel has no route to {}: {}", *address, asked.error().message);
+    auto routes = kernel.query<RouteAnswer>(*query, decode_route);
+    if (!routes) {
+        return failure("the kernel has no route to {}: {}", *address, routes.error().message);
+    }
     std::array<char, IF_NAMESIZE> name{};
-    if (!route || ::if_indextoname(static_cast<unsigned>(route->ifindex), name.data()) == nullptr) {
+    if (routes->empty() ||
+        ::if_indextoname(static_cast<unsigned>(routes->back().ifindex), name.data()) == nullptr) {
         return failure("the kernel tells no interface towards {}", *address);
     }
-    route->path.host = host;
-    route->path.address = *address;
-    route->path.device = name.data();
-    return std::move(route->path);
+    HostPath path = std::move(routes->back().path);
+    path.host = host;
+    path.address = *address;
+    path.device = name.data();
+    return path;
 }
 
 void look_at_paths(Look& look, const std::vector<std::string>& hosts) {
@@ -213,16 +200,15 @@ std::optional<RouteAnswer> decode_route(const nlmsghdr* message) {
     if (message->nlmsg_type != RTM_NEWROUTE || message->nlmsg_len < NLMSG_LENGTH(sizeof(rtmsg))) {
         return std::nullopt;
     }
+    const auto at = attribute_table<RTA_MAX>(attributes_of(message, sizeof(rtmsg)));
+    const auto metrics = attribute_table<RTAX_MAX>(attribute_bytes(at[RTA_METRICS]));
     RouteAnswer answer;
-    for_each_attribute(message, sizeof(rtmsg), [&](const nlattr* attribute) {
-        switch (mnl_attr_get_type(attribute)) {
-        case RTA_OIF: answer.ifindex = static_cast<int>(attribute_u32(attribute)); break;
-        case RTA_GATEWAY: answer.path.gateway = address_text(attribute); break;
-        case RTA_PREFSRC: answer.path.source = address_text(attribute); break;
-        case RTA_METRICS: read_metrics(answer.path, attribute); break;
-        default: break;
-        }
-    });
+    answer.ifindex = static_cast<int>(attribute_u32(at[RTA_OIF]));
+    answer.path.gateway = address_text(at[RTA_GATEWAY]);
+    answer.path.source = address_text(at[RTA_PREFSRC]);
+    answer.path.mtu_bytes = attribute_u32(metrics[RTAX_MTU]);
+    if (metrics[RTAX_RTO_MIN]) answer.path.rto_min_ms = attribute_u32(metrics[RTAX_RTO_MIN]);
+    answer.path.congestion_control = attribute_text(metrics[RTAX_CC_ALGO]);
     return answer;
 }
 

@@ -13,9 +13,9 @@
 #include <nlohmann/json.hpp>
 
 #include "control/protocol.hpp"
-#include "kernel/gap_counters.hpp"
 #include "kernel/kernel_layout.hpp"
 #include "kernel/tcp_counters.hpp"
+#include "kernel/traffic_control.hpp"
 
 namespace headway {
 
@@ -44,7 +44,7 @@ private:
     std::vector<ExportedClass> classes_;
     Json last_ = Json::object();  ///< status
     TcpCounters tcp_;
-    GapCounters gaps_;
+    GapCounters gaps_{};
 };
 
 }  // namespace headway

@@ -23,6 +23,7 @@
 #include "control/control_client.hpp"
 #include "exporter/exporter_metrics.hpp"
 #include "jobs/node_planner.hpp"
+#include "kernel/gap_counters.hpp"
 
 namespace headway {
 namespace {

@@ -30,17 +30,7 @@ std::string rate_words(std::uint64_t bytes, std::uint64_t ns) {
     return rate_to_text({static_cast<std::uint64_t>(std::llround(bits_per_s))});
 }
 
-GapFrameEvidence no_result(GapFrameVerdict verdict, std::string reason,
-                           const std::optional<BytesPerSecond>& link_rate) {
-    GapFrameEvidence evidence;
-    evidence.verdict = verdict;
-    evidence.reason = std::move(reason);
-    evidence.link_rate = link_rate;
-    return evidence;
-}
-
-}  // namespace
-
+/// What was sent between two readings of the counters, judged.
 GapFrameEvidence judge_gap_frames(const GapCounters& begin, const GapCounters& end,
                                   BytesPerSecond link_rate) {
     GapFrameEvidence evidence;
@@ -61,21 +51,25 @@ GapFrameEvidence judge_gap_frames(const GapCounters& begin, const GapCounters& e
     const auto sent_bytes = static_cast<double>(evidence.sent_bytes);
     const std::string rates = fmt::format("{} on a link of {}", rate_words(evidence.sent_bytes, evidence.took_ns),
                                           rate_to_text(link_rate.bits()));
+    const auto judged = [&](GapFrameVerdict verdict, std::string reason) {
+        evidence.verdict = verdict;
+        evidence.reason = std::move(reason);
+        return evidence;
+    };
     if (end.device_queued_bytes == 0 && end.device_completed_bytes == 0) {
-        evidence.verdict = GapFrameVerdict::uncounted;
-        evidence.reason = "the driver does not say how much it has sent (no byte queue limits)";
-    } else if (sent_bytes > could * clock_tolerance + ahead_bytes) {
-        evidence.verdict = GapFrameVerdict::lost;
-        evidence.reason = "gap frames are dropped before the wire: " + rates;
-    } else if (sent_bytes < could * slow_below) {
-        evidence.verdict = GapFrameVerdict::slow;
-        evidence.reason = "the device is slower than its speed: " + rates;
-    } else {
-        evidence.verdict = GapFrameVerdict::passed;
-        evidence.reason = "gap frames take their time: " + rates;
+        return judged(GapFrameVerdict::uncounted,
+                      "the driver does not say how much it has sent (no byte queue limits)");
     }
-    return evidence;
+    if (sent_bytes > could * clock_tolerance + ahead_bytes) {
+        return judged(GapFrameVerdict::lost, "gap frames are dropped before the wire: " + rates);
+    }
+    if (sent_bytes < could * slow_below) {
+        return judged(GapFrameVerdict::slow, "the device is slower than its speed: " + rates);
+    }
+    return judged(GapFrameVerdict::passed, "gap frames take their time: " + rates);
 }
+
+}  // namespace
 
 std::chrono::nanoseconds GapFrameTest::duration() const {
     const auto needed = std::chrono::nanoseconds(
@@ -97,11 +91,11 @@ Result<std::optional<GapFrameEvidence>> GapFrameTest::begin() {
     if (!*root || (*root)->kind != "gap") return failure("its root qdisc is no gap");
     classid_ = tc_handle((*root)->handle.major(), class_minor);
     if (auto done = kernel_.apply_one(ChangeBackend{(*root)->handle, GAP_BACKEND_GAP}); !done) {
-        return no_result(GapFrameVerdict::refused, done.error().message, (*root)->link_rate);
+        return GapFrameEvidence{GapFrameVerdict::refused, done.error().message, (*root)->link_rate};
     }
     uses_gap_frames_ = true;
     if (!(*root)->link_rate) {
-        return no_result(GapFrameVerdict::refused, "the link rate is unknown", std::nullopt);
+        return GapFrameEvidence{GapFrameVerdict::refused, "the link rate is unknown", {}};
     }
     link_rate_ = (*root)->link_rate;
     const auto rate = BytesPerSecond{GAP_SLOT_MIN_BYTES * (1s / frame_interval)};
@@ -116,7 +110,7 @@ Result<std::optional<GapFrameEvidence>> GapFrameTest::begin() {
 }
 
 Result<void> GapFrameTest::send() {
-    const auto sent = device_.send(classid_, frames_left_);
+    const auto sent = send_(classid_, frames_left_);
     if (!sent) return tl::unexpected(sent.error());
     frames_left_ -= *sent;
     return {};
@@ -126,24 +120,27 @@ Result<std::optional<GapFrameEvidence>> GapFrameTest::go_on() {
     const auto root = kernel_.root_qdisc();
     if (!root) return tl::unexpected(root.error());
     if (!*root || (*root)->kind != "gap") return failure("its root qdisc is gone");
-    const auto now = device_.counters();
-    if (!now) return tl::unexpected(now.error());
+    const GapCounters& now = (*root)->counters;
     if ((*root)->backend != GAP_BACKEND_GAP) {
         const bool is_lost = (*root)->reason == GAP_REASON_LOST;
-        return no_result(is_lost ? GapFrameVerdict::lost : GapFrameVerdict::refused,
-                         gap_reason_text((*root)->reason), link_rate_);
+        return GapFrameEvidence{is_lost ? GapFrameVerdict::lost : GapFrameVerdict::refused,
+                                gap_reason_text((*root)->reason), link_rate_};
     }
     if (auto sent = send(); !sent) return tl::unexpected(sent.error());
-    if (!first_ && now->gap_packets > 0) {
-        first_ = *now;
+    if (!first_ && now.gap_packets > 0) {
+        first_ = now;
         return std::nullopt;
     }
     const auto elapsed = clock_.now() - began_at_;
-    if (first_ && now->stamp_ns - first_->stamp_ns >= static_cast<std::uint64_t>(duration().count())) {
-        return judge_gap_frames(*first_, *now, *link_rate_);
+    const auto needed_ns = static_cast<std::uint64_t>(duration().count());
+    if (first_ && now.stamp_ns - first_->stamp_ns >= needed_ns) {
+        return judge_gap_frames(*first_, now, *link_rate_);
     }
     if (elapsed > 3 * duration() + stalled_after) {
-        return no_result(GapFrameVerdict::stalled, "no gap frame was sent: there is no carrier, or other traffic fills the link", link_rate_);
+        return GapFrameEvidence{GapFrameVerdict::stalled,
+                                "no gap frame was sent: there is no carrier, or other traffic "
+                                "fills the link",
+                                link_rate_};
     }
     return std::nullopt;
 }

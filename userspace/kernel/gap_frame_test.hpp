@@ -12,12 +12,12 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "base/clock.hpp"
-#include "kernel/gap_counters.hpp"
 #include "kernel/traffic_control.hpp"
 
 namespace headway {
@@ -43,25 +43,9 @@ struct GapFrameEvidence {
     std::uint64_t underruns = 0;
 };
 
-/// What was sent between two readings of the counters, judged.
-[[nodiscard]] GapFrameEvidence judge_gap_frames(const GapCounters& begin, const GapCounters& end,
-                                                BytesPerSecond link_rate);
-
-/// The device that is tested.
-class TestedDevice {
-public:
-    virtual ~TestedDevice() = default;
-
-    [[nodiscard]] virtual Result<GapCounters> counters() = 0;
-    /// Hands so many short frames to that class, or as many as there is room for; returns
-    /// how many.  Never blocks.
-    [[nodiscard]] virtual Result<std::size_t> send(TcHandle classid, std::size_t frames) = 0;
-
-protected:
-    TestedDevice() = default;
-    TestedDevice(const TestedDevice&) = default;
-    TestedDevice& operator=(const TestedDevice&) = default;
-};
+/// Hands so many short frames to that class of the device that is tested, or as many as
+/// there is room for; returns how many.  Never blocks.
+using SendFrames = std::function<Result<std::size_t>(TcHandle classid, std::size_t frames)>;
 
 /// One test.  The root qdisc is a gap; afterwards it uses gap frames if they passed, and
 /// the timer else.
@@ -72,8 +56,8 @@ public:
     static constexpr std::chrono::milliseconds step_time{5};
 
     /// The references must outlive the test.
-    GapFrameTest(TrafficControl& kernel, TestedDevice& device, const Clock& clock)
-        : kernel_(kernel), device_(device), clock_(clock) {}
+    GapFrameTest(TrafficControl& kernel, SendFrames send, const Clock& clock)
+        : kernel_(kernel), send_(std::move(send)), clock_(clock) {}
 
     /// Call it every step_time until there is a result.  A failure ends the test as well,
     /// with the timer in use.
@@ -90,7 +74,7 @@ private:
     [[nodiscard]] std::chrono::nanoseconds duration() const;
 
     TrafficControl& kernel_;
-    TestedDevice& device_;
+    SendFrames send_;
     const Clock& clock_;
     TcHandle classid_;
     bool uses_gap_frames_ = false;  ///< so the kernel was told

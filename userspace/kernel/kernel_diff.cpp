@@ -20,6 +20,13 @@ std::uint16_t protocol_of(const AddFilter& filter) {
     return filter.destination.family == IpFamily::v4 ? ETH_P_IP : ETH_P_IPV6;
 }
 
+auto find_classifier(const std::vector<FilterState>& filters, std::uint16_t preference) {
+    return std::ranges::find_if(filters, [&](const FilterState& state) {
+        return state.kind == "bpf" && state.preference == preference &&
+               state.protocol == ETH_P_ALL && state.handle == classifier_handle;
+    });
+}
+
 class Differ {
 public:
     Differ(const KernelDesire& desire, const KernelState& observed)
@@ -43,55 +50,41 @@ public:
     void operator()(const AddClass& wanted) {
         desired_.insert(wanted.classid);
         const auto found = found_.find(wanted.classid);
-        if (found == found_.end()) {
-            additions_.emplace_back(allowed(wanted));
-        } else if (found->second->parent != wanted.parent.value_or(TcHandle{})) {
-            // A class cannot be moved.
-            misplaced_.insert(wanted.classid);
-            additions_.emplace_back(allowed(wanted));
-        } else {
+        const bool is_there = found != found_.end();
+        if (is_there && found->second->parent == wanted.parent.value_or(TcHandle{})) {
             mend(wanted, *found->second);
+            return;
         }
+        if (is_there) misplaced_.insert(wanted.classid);  // a class cannot be moved
+        additions_.emplace_back(allowed(wanted));
     }
 
     void operator()(const AddFilter& wanted) {
         const auto [first, last] = filters_.equal_range(wanted.handle);
-        for (auto found = first; found != last; ++found) {
-            const std::size_t i = found->second;
-            const FilterState& state = observed_.filters[i];
-            // One that leads to a class in the wrong place would hold that there.
-            if (misplaced_.contains(wanted.classid)) break;
-            if (!keeps_filter_[i] && state.preference == wanted.preference &&
-                state.protocol == protocol_of(wanted) &&
-                state.destination == wanted.destination && state.classid == wanted.classid) {
-                keeps_filter_[i] = true;
-                return;
-            }
-        }
-        additions_.emplace_back(wanted);
+        const auto found = std::find_if(first, last, [&](const auto& handle_and_place) {
+            const FilterState& state = observed_.filters[handle_and_place.second];
+            return !keeps_filter_[handle_and_place.second] &&
+                   state.preference == wanted.preference && state.protocol == protocol_of(wanted) &&
+                   state.destination == wanted.destination && state.classid == wanted.classid;
+        });
+        // One that leads to a class in the wrong place would hold that there.
+        if (found == last || misplaced_.contains(wanted.classid)) additions_.emplace_back(wanted);
+        else keeps_filter_[found->second] = true;
     }
 
     void operator()(const AddClassifier& wanted) {
-        for (std::size_t i = 0; i < observed_.filters.size(); ++i) {
-            const FilterState& state = observed_.filters[i];
-            if (state.kind != "bpf" || state.preference != wanted.preference ||
-                state.protocol != ETH_P_ALL || state.handle != 1) {
-                continue;
-            }
-            keeps_filter_[i] = true;
-            if (state.program_id == wanted.program.id) return;
-            AddClassifier replacing = wanted;
-            replacing.replaces = true;
-            additions_.emplace_back(replacing);
-            return;
+        AddClassifier addition = wanted;
+        const auto found = find_classifier(observed_.filters, wanted.preference);
+        if (found != observed_.filters.end()) {
+            keeps_filter_[static_cast<std::size_t>(found - observed_.filters.begin())] = true;
+            if (found->program_id == wanted.program.id) return;
+            addition.replaces = true;
         }
-        additions_.emplace_back(wanted);
+        additions_.emplace_back(addition);
     }
 
-    void operator()(const AddRootQdisc&) {}  // it is there
-
     template <class Other>
-    void operator()(const Other&) {}  // builds nothing
+    void operator()(const Other&) {}  // the root qdisc, which is there, or builds nothing
 
 private:
     void mend(const AddClass& wanted, const ClassState& state) {
@@ -124,13 +117,9 @@ private:
         return wanted;
     }
 
+    /// The kernel takes no rate beyond the link's, as after that has become slower.
     [[nodiscard]] ClassRate allowed(const ClassRate& rate) const {
-        return is_beyond_link(rate) ? std::nullopt : rate;
-    }
-
-    /// The kernel takes no such rate, as after the link has become slower.
-    [[nodiscard]] bool is_beyond_link(const ClassRate& rate) const {
-        return rate && link_rate_ && *rate > *link_rate_;
+        return rate && link_rate_ && *rate > *link_rate_ ? std::nullopt : rate;
     }
 
     void delete_other_filters() {
@@ -216,25 +205,19 @@ Result<KernelState> read_kernel(TrafficControl& kernel) {
 }
 
 void put_before_classifier(std::vector<Change>& build, std::uint32_t earlier_program) {
-    for (auto change = build.begin(); change != build.end(); ++change) {
-        auto* const classifier = std::get_if<AddClassifier>(&*change);
-        if (classifier == nullptr) continue;
-        classifier->preference = classifier_preference - 1;
-        // Without a descriptor it cannot be made anew, only be found.
-        build.insert(std::next(change),
-                     AddClassifier{classifier_preference, {-1, earlier_program}, classifier->qdisc});
-        return;
-    }
+    const auto own = std::ranges::find_if(
+        build, [](const Change& change) { return std::holds_alternative<AddClassifier>(change); });
+    if (own == build.end()) return;
+    // Without a descriptor it cannot be made anew, only be found.
+    AddClassifier earlier = std::get<AddClassifier>(*own);
+    earlier.program = {-1, earlier_program};
+    std::get<AddClassifier>(*own).preference = classifier_preference - 1;
+    build.insert(std::next(own), earlier);
 }
 
 std::optional<std::uint32_t> classifier_of_run(const KernelState& observed) {
-    for (const FilterState& state : observed.filters) {
-        if (state.kind == "bpf" && state.preference == classifier_preference &&
-            state.protocol == ETH_P_ALL && state.handle == 1) {
-            return state.program_id;
-        }
-    }
-    return std::nullopt;
+    const auto found = find_classifier(observed.filters, classifier_preference);
+    return found == observed.filters.end() ? std::nullopt : std::optional(found->program_id);
 }
 
 KernelDiff diff_kernel(const KernelDesire& desire, const KernelState& observed) {

@@ -3,14 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include <linux/netlink.h>
 
 #include "base/error.hpp"
-#include "base/file_descriptor.hpp"
+#include "kernel/netlink_transport.hpp"
 
 namespace headway {
 
@@ -31,17 +29,16 @@ public:
     [[nodiscard]] static Result<KernelMonitor> open(std::uint32_t own_port);
 
     /// Readable when there is something to read.
-    [[nodiscard]] int fd() const { return socket_.get(); }
+    [[nodiscard]] int fd() const { return transport_.fd(); }
 
     /// Reads what there is; true if any of it concerns the device, or if so much
     /// came that the kernel dropped some (ENOBUFS).
     [[nodiscard]] Result<bool> read(const MonitoredDevice& device);
 
 private:
-    explicit KernelMonitor(FileDescriptor socket);
+    explicit KernelMonitor(MnlTransport transport) : transport_(std::move(transport)) {}
 
-    FileDescriptor socket_;
-    std::vector<std::byte> buffer_;
+    MnlTransport transport_;
 };
 
 }  // namespace headway

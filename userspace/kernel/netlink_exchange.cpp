@@ -30,33 +30,20 @@ std::size_t count_for_one_send(std::span<const NetlinkMessage> requests) {
 
 constexpr int dump_attempts = 10;
 
-/// The error number that the kernel answers as a negative one.
-int positive(int answer) { return answer == std::numeric_limits<int>::min() ? EBADMSG : -answer; }
-
-/// In its own words, if it has any.
-Result<void> kernel_error(const nlmsghdr* message, int error) {
+/// What an acknowledgement, a refusal or the end of a dump says: nothing or an error, in the
+/// kernel's own words if it has any.
+Result<void> outcome_of(const nlmsghdr* message) {
+    const bool is_end = message->nlmsg_type == NLMSG_DONE;
+    if (message->nlmsg_len < NLMSG_LENGTH(is_end ? sizeof(int) : sizeof(nlmsgerr))) {
+        return is_end ? Result<void>() : system_failure(EBADMSG, "the kernel's answer is cut off");
+    }
+    int answer = 0;  // both begin with an error number, as a negative one
+    std::memcpy(&answer, mnl_nlmsg_get_payload(message), sizeof(answer));
+    if (answer == 0 || (is_end && answer > 0)) return {};
+    const int error = answer == std::numeric_limits<int>::min() ? EBADMSG : -answer;
     const std::string text = extended_ack_text(message);
     return text.empty() ? system_failure(error, "{}", std::strerror(error))
                         : system_failure(error, "{} ({})", text, std::strerror(error));
-}
-
-/// What an NLMSG_ERROR says: nothing (an acknowledgement) or an error.
-Result<void> outcome_of(const nlmsghdr* message) {
-    if (message->nlmsg_len < NLMSG_LENGTH(sizeof(nlmsgerr))) {
-        return system_failure(EBADMSG, "the kernel's answer is cut off");
-    }
-    const int answer = static_cast<const nlmsgerr*>(mnl_nlmsg_get_payload(message))->error;
-    if (answer == 0) return {};
-    const int error = positive(answer);
-    return kernel_error(message, error);
-}
-
-Result<void> end_of_dump(const nlmsghdr* message) {
-    if (message->nlmsg_len < NLMSG_LENGTH(sizeof(int))) return {};
-    int error = 0;
-    std::memcpy(&error, mnl_nlmsg_get_payload(message), sizeof(error));
-    if (error >= 0) return {};
-    return kernel_error(message, positive(error));
 }
 
 /// Calls `handle` for every message that answers us.  Others are left over
@@ -168,7 +155,7 @@ Result<void> NetlinkExchange::read_answer(std::uint32_t sequence, bool is_dump,
                     done = true;
                     break;
                 case NLMSG_DONE:
-                    if (auto end = end_of_dump(message); !end) result = end;
+                    if (auto end = outcome_of(message); !end) result = end;
                     done = is_dump;
                     break;
                 default:

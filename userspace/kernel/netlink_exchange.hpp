@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,17 +32,30 @@ public:
     /// does not answer, those of later system calls are not sent.
     [[nodiscard]] std::vector<Result<void>> transact(std::span<NetlinkMessage> requests);
 
-    using Visitor = std::function<Result<void>(const nlmsghdr*)>;
-
-    /// Sends a query and shows `visit` every message of the answer.  `restart`
-    /// is called before each attempt: a dump during which the kernel's tables
-    /// changed is asked for again.
-    [[nodiscard]] Result<void> query(NetlinkMessage request, const std::function<void()>& restart,
-                                     const Visitor& visit);
+    /// Sends a query and gathers what `decode` makes of each message of the answer: a State,
+    /// none (it is about something else), or an error.  A dump during which the kernel's
+    /// tables changed is asked for again.
+    template <class State, class Decode>
+    [[nodiscard]] Result<std::vector<State>> query(const NetlinkMessage& request, Decode decode) {
+        std::vector<State> states;
+        const auto visit = [&](const nlmsghdr* message) -> Result<void> {
+            Result<std::optional<State>> decoded = decode(message);
+            if (!decoded) return tl::unexpected(decoded.error());
+            if (*decoded) states.push_back(std::move(**decoded));
+            return {};
+        };
+        const auto answered = query(request, [&] { states.clear(); }, visit);
+        if (!answered) return tl::unexpected(answered.error());
+        return states;
+    }
 
 private:
     using Datagram = std::span<const std::byte>;
+    using Visitor = std::function<Result<void>(const nlmsghdr*)>;
 
+    /// `restart` is called before each attempt.
+    [[nodiscard]] Result<void> query(NetlinkMessage request, const std::function<void()>& restart,
+                                     const Visitor& visit);
     [[nodiscard]] Result<void> begin();
     [[nodiscard]] Result<void> send(Datagram messages);
     [[nodiscard]] Result<Datagram> receive();

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
+#include <string>
 
 #include <linux/netlink.h>
 
@@ -35,10 +35,9 @@ private:
 /// Fails only if a number is one that gap_attr.h does not let through.
 [[nodiscard]] Result<NetlinkMessage> encode_change(int ifindex, const Change& change);
 
-[[nodiscard]] NetlinkMessage encode_link_query(std::string_view device);
-[[nodiscard]] NetlinkMessage encode_qdisc_dump(int ifindex);
-[[nodiscard]] NetlinkMessage encode_class_dump(int ifindex);
-[[nodiscard]] NetlinkMessage encode_filter_dump(int ifindex, TcHandle qdisc);
+[[nodiscard]] NetlinkMessage encode_link_query(const std::string& device);
+/// Of all that RTM_GETQDISC, RTM_GETTCLASS or RTM_GETTFILTER asks for; filters, of that qdisc.
+[[nodiscard]] NetlinkMessage encode_dump(std::uint16_t type, int ifindex, TcHandle qdisc = {});
 
 /// Readers of one message of a dump.  None: it is about something else
 /// (another device, not the root, another qdisc's class).

@@ -12,6 +12,14 @@
 
 namespace headway {
 
+auto NetlinkTrafficControl::decode_link(const nlmsghdr* message) -> std::optional<Link> {
+    const bool is_whole = message->nlmsg_len >= NLMSG_LENGTH(sizeof(ifinfomsg));
+    if (message->nlmsg_type != RTM_NEWLINK || !is_whole) return std::nullopt;
+    const auto at = attribute_table<IFLA_MAX>(attributes_of(message, sizeof(ifinfomsg)));
+    return Link{static_cast<const ifinfomsg*>(mnl_nlmsg_get_payload(message))->ifi_index,
+                attribute_u32(at[IFLA_GSO_MAX_SEGS]), attribute_u32(at[IFLA_TSO_MAX_SEGS])};
+}
+
 Result<NetlinkTrafficControl> NetlinkTrafficControl::open(NetlinkTransport& transport,
                                                           const std::string& device) {
     NetlinkTrafficControl control(transport, device);
@@ -20,78 +28,41 @@ Result<NetlinkTrafficControl> NetlinkTrafficControl::open(NetlinkTransport& tran
 }
 
 Result<void> NetlinkTrafficControl::find_device() {
-    int ifindex = 0;
-    const auto found = exchange_.query(
-        encode_link_query(device_), [] {},
-        [&](const nlmsghdr* message) -> Result<void> {
-            if (message->nlmsg_type == RTM_NEWLINK &&
-                message->nlmsg_len >= NLMSG_LENGTH(sizeof(ifinfomsg))) {
-                ifindex = static_cast<const ifinfomsg*>(mnl_nlmsg_get_payload(message))->ifi_index;
-                read_segments(message);
-            }
-            return {};
-        });
-    if (!found) return tl::unexpected(found.error().within("network interface " + device_));
-    if (ifindex == 0) {
+    const auto links = exchange_.query<Link>(encode_link_query(device_), decode_link);
+    if (!links) return tl::unexpected(links.error().within("network interface " + device_));
+    if (links->empty()) {
         return system_failure(ENODEV, "network interface {}: the kernel did not describe it",
                               device_);
     }
-    ifindex_ = ifindex;
+    link_ = links->back();
     return {};
 }
 
-void NetlinkTrafficControl::read_segments(const nlmsghdr* message) {
-    for_each_attribute(message, sizeof(ifinfomsg), [&](const nlattr* attribute) {
-        switch (mnl_attr_get_type(attribute)) {
-            case IFLA_GSO_MAX_SEGS: segments_max_ = attribute_u32(attribute); break;
-            case IFLA_TSO_MAX_SEGS: own_segments_max_ = attribute_u32(attribute); break;
-            default: break;
-        }
-    });
+template <class State, class Decode>
+Result<std::vector<State>> NetlinkTrafficControl::dump(const char* doing, std::uint16_t type,
+                                                       Decode decode, TcHandle qdisc) {
+    auto states = exchange_.query<State>(
+        encode_dump(type, ifindex(), qdisc),
+        [&](const nlmsghdr* message) { return decode(message, ifindex()); });
+    if (!states) return tl::unexpected(states.error().within(doing));
+    return states;
 }
 
 Result<std::optional<RootQdisc>> NetlinkTrafficControl::root_qdisc() {
-    std::optional<RootQdisc> root;
-    const auto read = exchange_.query(
-        encode_qdisc_dump(ifindex_), [&] { root.reset(); },
-        [&](const nlmsghdr* message) -> Result<void> {
-            auto decoded = decode_root_qdisc(message, ifindex_);
-            if (!decoded) return tl::unexpected(decoded.error());
-            if (*decoded) root = std::move(**decoded);
-            return {};
-        });
-    if (!read) return tl::unexpected(read.error().within("reading the root qdisc"));
-    return root;
+    auto roots = dump<RootQdisc>("reading the root qdisc", RTM_GETQDISC, decode_root_qdisc);
+    if (!roots) return tl::unexpected(roots.error());
+    if (roots->empty()) return std::nullopt;
+    return std::move(roots->back());
 }
 
 Result<std::vector<ClassState>> NetlinkTrafficControl::classes() {
-    std::vector<ClassState> states;
-    const auto read = exchange_.query(
-        encode_class_dump(ifindex_), [&] { states.clear(); },
-        [&](const nlmsghdr* message) -> Result<void> {
-            const auto decoded = decode_class(message, ifindex_);
-            if (!decoded) return tl::unexpected(decoded.error());
-            if (*decoded) states.push_back(**decoded);
-            return {};
-        });
-    if (!read) return tl::unexpected(read.error().within("reading the classes"));
-    std::sort(states.begin(), states.end(),
-              [](const auto& a, const auto& b) { return a.classid < b.classid; });
+    auto states = dump<ClassState>("reading the classes", RTM_GETTCLASS, decode_class);
+    if (states) std::ranges::sort(*states, {}, &ClassState::classid);
     return states;
 }
 
 Result<std::vector<FilterState>> NetlinkTrafficControl::filters(TcHandle qdisc) {
-    std::vector<FilterState> states;
-    const auto read = exchange_.query(
-        encode_filter_dump(ifindex_, qdisc), [&] { states.clear(); },
-        [&](const nlmsghdr* message) -> Result<void> {
-            if (auto decoded = decode_filter(message, ifindex_)) {
-                states.push_back(std::move(*decoded));
-            }
-            return {};
-        });
-    if (!read) return tl::unexpected(read.error().within("reading the filters"));
-    return states;
+    return dump<FilterState>("reading the filters", RTM_GETTFILTER, decode_filter, qdisc);
 }
 
 tl::expected<void, ApplyFailure> NetlinkTrafficControl::apply(std::span<const Change> changes,
@@ -99,7 +70,7 @@ tl::expected<void, ApplyFailure> NetlinkTrafficControl::apply(std::span<const Ch
     std::vector<NetlinkMessage> requests;
     requests.reserve(changes.size());
     for (const Change& change : changes) {
-        auto request = encode_change(ifindex_, change);
+        auto request = encode_change(ifindex(), change);
         if (!request) return tl::unexpected(ApplyFailure{request.error(), {}});
         requests.push_back(*request);
     }

@@ -25,23 +25,30 @@ public:
     [[nodiscard]] tl::expected<void, ApplyFailure> apply(std::span<const Change> changes,
                                                          ApplyMode mode) override;
 
-    [[nodiscard]] int ifindex() const { return ifindex_; }
+    [[nodiscard]] int ifindex() const { return link_.ifindex; }
     /// Of the device as it was found last: how many frames one packet may become, now and
     /// by the device's own limit (ChangeSegmentsMax).
-    [[nodiscard]] std::uint32_t segments_max() const { return segments_max_; }
-    [[nodiscard]] std::uint32_t own_segments_max() const { return own_segments_max_; }
+    [[nodiscard]] std::uint32_t segments_max() const { return link_.segments_max; }
+    [[nodiscard]] std::uint32_t own_segments_max() const { return link_.own_segments_max; }
 
 private:
+    struct Link {
+        int ifindex = 0;
+        std::uint32_t segments_max = 0;
+        std::uint32_t own_segments_max = 0;
+    };
+
     NetlinkTrafficControl(NetlinkTransport& transport, std::string device)
         : exchange_(transport), device_(std::move(device)) {}
 
-    void read_segments(const nlmsghdr* message);
+    template <class State, class Decode>
+    Result<std::vector<State>> dump(const char* doing, std::uint16_t type, Decode decode,
+                                    TcHandle qdisc = {});
+    [[nodiscard]] static std::optional<Link> decode_link(const nlmsghdr* message);
 
     NetlinkExchange exchange_;
     std::string device_;
-    int ifindex_ = 0;
-    std::uint32_t segments_max_ = 0;
-    std::uint32_t own_segments_max_ = 0;
+    Link link_;
 };
 
 }  // namespace headway

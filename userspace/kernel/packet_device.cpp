@@ -9,8 +9,12 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <memory>
+
+#include "base/file_descriptor.hpp"
 
 namespace headway {
 namespace {
@@ -24,9 +28,41 @@ tl::unexpected<Error> socket_failure(const std::string& name, const char* what) 
     return system_failure(errno, "{}: {}: {}{}", name, what, std::strerror(errno), advice);
 }
 
+class PacketDevice {
+public:
+    PacketDevice(std::string name, FileDescriptor socket, const sockaddr& own_address)
+        : name_(std::move(name)), socket_(std::move(socket)) {
+        std::copy(pause_address.begin(), pause_address.end(), frame_.begin());
+        std::copy_n(own_address.sa_data, ETH_ALEN, frame_.begin() + ETH_ALEN);
+        frame_[12] = ETH_P_PAUSE >> 8;
+        frame_[13] = ETH_P_PAUSE & 0xff;
+        frame_[15] = pause_opcode;
+    }
+
+    Result<std::size_t> send(TcHandle classid, std::size_t frames) const {
+        const std::uint32_t priority = classid.value;
+        if (setsockopt(socket_.get(), SOL_SOCKET, SO_PRIORITY, &priority, sizeof(priority)) != 0) {
+            return socket_failure(name_, "naming the class of the test's frames");
+        }
+        for (std::size_t sent = 0; sent < frames; ++sent) {
+            if (::send(socket_.get(), frame_.data(), frame_.size(), 0) >= 0) continue;
+            if (errno == EAGAIN || errno == ENOBUFS) return sent;
+            return socket_failure(name_, "sending the test's frames");
+        }
+        return frames;
+    }
+
+private:
+    static constexpr std::size_t frame_bytes = 60;
+
+    std::string name_;
+    FileDescriptor socket_;
+    std::array<std::uint8_t, frame_bytes> frame_{};
+};
+
 }  // namespace
 
-Result<PacketDevice> PacketDevice::open(const std::string& name) {
+Result<SendFrames> open_packet_device(const std::string& name) {
     FileDescriptor socket(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket) return socket_failure(name, "opening a packet socket");
     sockaddr_ll address{};
@@ -41,34 +77,8 @@ Result<PacketDevice> PacketDevice::open(const std::string& name) {
     if (ioctl(socket.get(), SIOCGIFHWADDR, &request) != 0) {
         return socket_failure(name, "reading the hardware address");
     }
-    PacketDevice device(name, std::move(socket));
-    auto* const frame = reinterpret_cast<std::uint8_t*>(device.frame_.data());
-    std::copy(pause_address.begin(), pause_address.end(), frame);
-    std::copy_n(request.ifr_hwaddr.sa_data, ETH_ALEN, frame + ETH_ALEN);
-    frame[12] = ETH_P_PAUSE >> 8;
-    frame[13] = ETH_P_PAUSE & 0xff;
-    frame[15] = pause_opcode;
-    return device;
-}
-
-Result<GapCounters> PacketDevice::counters() {
-    const auto counters = read_gap_counters(name_);
-    if (!counters) return tl::unexpected(counters.error());
-    if (!*counters) return failure("{}: its root qdisc is no gap", name_);
-    return **counters;
-}
-
-Result<std::size_t> PacketDevice::send(TcHandle classid, std::size_t frames) {
-    const std::uint32_t priority = classid.value;
-    if (setsockopt(socket_.get(), SOL_SOCKET, SO_PRIORITY, &priority, sizeof(priority)) != 0) {
-        return socket_failure(name_, "naming the class of the test's frames");
-    }
-    for (std::size_t sent = 0; sent < frames; ++sent) {
-        if (::send(socket_.get(), frame_.data(), frame_.size(), 0) >= 0) continue;
-        if (errno == EAGAIN || errno == ENOBUFS) return sent;
-        return socket_failure(name_, "sending the test's frames");
-    }
-    return frames;
+    const auto device = std::make_shared<PacketDevice>(name, std::move(socket), request.ifr_hwaddr);
+    return [device](TcHandle classid, std::size_t frames) { return device->send(classid, frames); };
 }
 
 }  // namespace headway

@@ -28,8 +28,7 @@ struct ToLine {
     std::string_view device;
 
     std::string operator()(const AddRootQdisc& c) const {
-        return fmt::format("qdisc add dev {} root handle {} gap{}", device, c.handle.to_string(),
-                           c.backend == GAP_BACKEND_TIMER ? "" : " backend gap");
+        return fmt::format("qdisc add dev {} root handle {} gap", device, c.handle.to_string());
     }
 
     std::string operator()(const ChangeBackend& c) const {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/tcp_counters.hpp"
 
-#include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -10,27 +8,10 @@
 namespace headway {
 namespace {
 
-/// The next word of `line`, which loses it; empty: there is none.
-std::string_view take_word(std::string_view& line) {
-    const auto begin = line.find_first_not_of(' ');
-    if (begin == std::string_view::npos) return {};
-    line.remove_prefix(begin);
-    const std::string_view word = line.substr(0, line.find(' '));
-    line.remove_prefix(word.size());
-    return word;
-}
-
-std::string_view take_line(std::string_view& text) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-    return line;
-}
-
 std::optional<std::uint64_t> counter_of_file(const char* path, std::string_view prefix,
                                              std::string_view name) {
-    std::ifstream file(path);
     std::ostringstream text;
-    text << file.rdbuf();
+    text << std::ifstream(path).rdbuf();
     return proc_net_counter(text.str(), prefix, name);
 }
 
@@ -38,20 +19,18 @@ std::optional<std::uint64_t> counter_of_file(const char* path, std::string_view 
 
 std::optional<std::uint64_t> proc_net_counter(std::string_view text, std::string_view prefix,
                                               std::string_view name) {
-    while (!text.empty()) {
-        std::string_view names = take_line(text);
-        if (take_word(names) != prefix) continue;
-        std::string_view numbers = take_line(text);
-        if (take_word(numbers) != prefix) return std::nullopt;
-        for (;;) {
-            const std::string_view one = take_word(names), number = take_word(numbers);
-            if (one.empty() || number.empty()) return std::nullopt;
-            if (one != name) continue;
-            std::uint64_t value = 0;
-            const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
-            if (read.ec != std::errc() || read.ptr != number.data() + number.size()) return std::nullopt;
-            return value;
+    std::istringstream lines{std::string(text)};
+    for (std::string line, word; std::getline(lines, line);) {
+        std::istringstream names(line);
+        if (!(names >> word) || word != prefix) continue;
+        std::getline(lines, line);
+        std::istringstream numbers(line);
+        if (!(numbers >> word) || word != prefix) return std::nullopt;
+        // some are negative, but none that counts
+        for (std::int64_t number = 0; names >> word && numbers >> number;) {
+            if (word == name && number >= 0) return static_cast<std::uint64_t>(number);
         }
+        return std::nullopt;
     }
     return std::nullopt;
 }

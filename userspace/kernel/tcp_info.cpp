@@ -25,8 +25,8 @@ std::optional<Number> number_at(std::span<const std::byte> info, std::size_t off
 TcpInfoCounts counts_in(std::span<const std::byte> info) {
     return {number_at<std::uint32_t>(info, offsetof(tcp_info, tcpi_data_segs_out)).value_or(0),
             number_at<std::uint32_t>(info, offsetof(tcp_info, tcpi_total_retrans)).value_or(0),
-            number_at<std::uint32_t>(info, offsetof(tcp_info, tcpi_rtt)).value_or(0),
-            number_at<std::uint16_t>(info, total_rto_offset)};
+            number_at<std::uint16_t>(info, total_rto_offset),
+            number_at<std::uint32_t>(info, offsetof(tcp_info, tcpi_rtt)).value_or(0)};
 }
 
 }  // namespace headway

@@ -13,8 +13,10 @@ namespace headway {
 struct TcpInfoCounts {
     std::uint64_t segments = 0;         ///< with data, sent; retransmissions included
     std::uint64_t retransmissions = 0;  ///< segments
-    std::uint32_t rtt_us = 0;           ///< smoothed; 0: not measured yet
     std::optional<std::uint32_t> timeouts{};  ///< none: the kernel does not count them by socket
+    std::uint32_t rtt_us = 0;                 ///< smoothed; 0: not measured yet
+
+    friend bool operator==(const TcpInfoCounts&, const TcpInfoCounts&) = default;
 };
 
 /// Of a tcp_info that may be shorter than this program's idea of it, or longer.

@@ -12,7 +12,6 @@
 
 #include "kernel/netlink_attributes.hpp"
 #include "kernel/netlink_exchange.hpp"
-#include "kernel/tcp_info.hpp"
 
 namespace headway {
 namespace {
@@ -25,27 +24,14 @@ constexpr std::uint32_t states_that_send = 1U << established | 1U << fin_wait_1 
 /// An IPv4 address may be one of a socket for both families.
 IpPrefix address_of(const inet_diag_msg& socket) {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(socket.id.idiag_dst);
-    IpPrefix address;
     constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-    if (socket.idiag_family == AF_INET6 && std::equal(mapped.begin(), mapped.end(), bytes)) {
-        std::copy_n(bytes + mapped.size(), 4, address.address.begin());
-        address.length_bits = 32;
-    } else {
-        address.family = socket.idiag_family == AF_INET6 ? IpFamily::v6 : IpFamily::v4;
-        std::copy_n(bytes, address.address_bytes(), address.address.begin());
-        address.length_bits = static_cast<std::uint8_t>(8 * address.address_bytes());
-    }
+    const bool is_v6 = socket.idiag_family == AF_INET6;
+    const bool is_mapped = is_v6 && std::equal(mapped.begin(), mapped.end(), bytes);
+    IpPrefix address{.family = is_v6 && !is_mapped ? IpFamily::v6 : IpFamily::v4};
+    address.length_bits = static_cast<std::uint8_t>(8 * address.address_bytes());
+    std::copy_n(is_mapped ? bytes + mapped.size() : bytes, address.address_bytes(),
+                address.address.begin());
     return address;
-}
-
-void read_counters(TcpFlow& flow, const nlattr* info) {
-    const TcpInfoCounts counts =
-        counts_in({static_cast<const std::byte*>(mnl_attr_get_payload(info)),
-                   mnl_attr_get_payload_len(info)});
-    flow.segments = counts.segments;
-    flow.retransmissions = counts.retransmissions;
-    flow.timeouts = counts.timeouts;
-    flow.rtt_us = counts.rtt_us;
 }
 
 }  // namespace
@@ -72,31 +58,22 @@ std::optional<TcpFlow> decode_tcp_flow(const nlmsghdr* message) {
     inet_diag_msg socket{};
     std::memcpy(&socket, mnl_nlmsg_get_payload(message), sizeof(socket));
     if (socket.idiag_family != AF_INET && socket.idiag_family != AF_INET6) return std::nullopt;
-    std::optional<TcpFlow> flow;
-    for_each_attribute(message, sizeof(socket), [&](const nlattr* attribute) {
-        if (mnl_attr_get_type(attribute) != INET_DIAG_INFO) return;
-        flow.emplace();
-        flow->cookie = std::uint64_t{socket.id.idiag_cookie[1]} << 32U | socket.id.idiag_cookie[0];
-        flow->remote = address_of(socket);
-        read_counters(*flow, attribute);
-    });
-    return flow;
+    const auto at = attribute_table<INET_DIAG_MAX>(attributes_of(message, sizeof(socket)));
+    if (at[INET_DIAG_INFO] == nullptr) return std::nullopt;
+    return TcpFlow{counts_in(attribute_bytes(at[INET_DIAG_INFO])),
+                   std::uint64_t{socket.id.idiag_cookie[1]} << 32U | socket.id.idiag_cookie[0],
+                   address_of(socket)};
 }
 
 Result<std::vector<TcpFlow>> read_tcp_flows(NetlinkTransport& transport) {
     NetlinkExchange exchange(transport);
     std::vector<TcpFlow> all;
     for (const IpFamily family : {IpFamily::v4, IpFamily::v6}) {
-        const std::size_t before = all.size();
-        const auto read = exchange.query(
-            encode_tcp_dump(family), [&] { all.resize(before); },
-            [&](const nlmsghdr* message) -> Result<void> {
-                if (auto flow = decode_tcp_flow(message)) all.push_back(std::move(*flow));
-                return {};
-            });
+        const auto flows = exchange.query<TcpFlow>(encode_tcp_dump(family), decode_tcp_flow);
         // a kernel without IPv6 has no such connections
-        const bool has_none = family == IpFamily::v6 && !read && read.error().error_number == ENOENT;
-        if (!read && !has_none) return tl::unexpected(read.error());
+        if (!flows && family == IpFamily::v6 && flows.error().error_number == ENOENT) continue;
+        if (!flows) return tl::unexpected(flows.error());
+        all.insert(all.end(), flows->begin(), flows->end());
     }
     return all;
 }

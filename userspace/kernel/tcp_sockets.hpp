@@ -12,17 +12,14 @@
 #include "base/ip_prefix.hpp"
 #include "kernel/netlink_message.hpp"
 #include "kernel/netlink_transport.hpp"
+#include "kernel/tcp_info.hpp"
 
 namespace headway {
 
-/// A connection as the kernel counts it, from its beginning.
-struct TcpFlow {
+/// A connection as the kernel counts it.
+struct TcpFlow : TcpInfoCounts {
     std::uint64_t cookie = 0;  ///< the kernel's number of the socket, never used twice
     IpPrefix remote;           ///< one address
-    std::uint64_t segments = 0;         ///< with data, sent; retransmissions included
-    std::uint64_t retransmissions = 0;  ///< segments
-    std::optional<std::uint32_t> timeouts;  ///< none: the kernel does not count them by socket
-    std::uint32_t rtt_us = 0;               ///< smoothed; 0: not measured yet
 
     friend bool operator==(const TcpFlow&, const TcpFlow&) = default;
 };

@@ -8,14 +8,14 @@ namespace {
 
 struct ToText {
     std::string operator()(const AddRootQdisc& c) const {
-        return fmt::format("adding root qdisc gap {}", c.handle.to_string());
+        return with("adding root qdisc gap", c.handle);
     }
     std::string operator()(const ChangeBackend& c) const {
-        return fmt::format("setting the back end of qdisc {} to {}", c.handle.to_string(),
+        return fmt::format("{} to {}", with("setting the back end of qdisc", c.handle),
                            gap_backend_name(c.backend));
     }
     std::string operator()(const DeleteRootQdisc& c) const {
-        return fmt::format("deleting root qdisc gap {}", c.handle.to_string());
+        return with("deleting root qdisc gap", c.handle);
     }
     std::string operator()(const AddFqQdisc&) const { return "adding root qdisc fq"; }
     std::string operator()(const DeleteFqQdisc&) const { return "deleting root qdisc fq"; }
@@ -24,35 +24,34 @@ struct ToText {
     std::string operator()(const ChangeSegmentsMax& c) const {
         return fmt::format("setting gso_max_segs to {}", c.segments);
     }
-    std::string operator()(const AddClass& c) const {
-        return fmt::format("adding class {}", c.classid.to_string());
-    }
-    std::string operator()(const DeleteClass& c) const {
-        return fmt::format("deleting class {}", c.classid.to_string());
-    }
+    std::string operator()(const AddClass& c) const { return with("adding class", c.classid); }
+    std::string operator()(const DeleteClass& c) const { return with("deleting class", c.classid); }
     std::string operator()(const ChangeClassRate& c) const {
-        return fmt::format("setting class {} to {}", c.classid.to_string(),
-                           c.rate ? rate_to_text(c.rate->bits()) : "unlimited");
+        const std::string rate = c.rate ? rate_to_text(c.rate->bits()) : "unlimited";
+        return fmt::format("{} to {}", with("setting class", c.classid), rate);
     }
     std::string operator()(const ChangeClassTable& c) const {
-        return fmt::format("setting {} rates in the table of class {}", c.entries.size(),
-                           c.classid.to_string());
+        return with(fmt::format("setting {} rates in the table of class", c.entries.size()),
+                    c.classid);
     }
     std::string operator()(const RefreshClass& c) const {
-        return fmt::format("refreshing class {}", c.classid.to_string());
+        return with("refreshing class", c.classid);
     }
     std::string operator()(const ChangeClassLease& c) const {
-        return fmt::format("{} class {}", c.revives ? "reviving" : "setting the fallback of",
-                           c.classid.to_string());
+        return with(c.revives ? "reviving class" : "setting the fallback of class", c.classid);
     }
     std::string operator()(const AddFilter& c) const {
-        return fmt::format("adding the filter for {}", c.destination.to_string());
+        return "adding the filter for " + c.destination.to_string();
     }
     std::string operator()(const AddClassifier& c) const {
         return c.replaces ? "replacing the BPF classifier" : "adding the BPF classifier";
     }
     std::string operator()(const DeleteFilter& c) const {
         return fmt::format("deleting a {} filter with preference {}", c.kind, c.preference);
+    }
+
+    static std::string with(std::string_view doing, TcHandle handle) {
+        return fmt::format("{} {}", doing, handle.to_string());
     }
 };
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <chrono>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,14 +19,36 @@
 #include <variant>
 #include <vector>
 
+#include <fmt/core.h>
 #include <linux/pkt_sched_gap.h>
 
 #include "base/error.hpp"
 #include "base/ip_prefix.hpp"
 #include "base/rate.hpp"
-#include "kernel/tc_handle.hpp"
 
 namespace headway {
+
+/// Name of a qdisc ("1:") or of a class ("1:10"; both halves hexadecimal).
+struct TcHandle {
+    std::uint32_t value = 0;
+
+    friend auto operator<=>(const TcHandle&, const TcHandle&) = default;
+
+    [[nodiscard]] constexpr std::uint16_t major() const {
+        return static_cast<std::uint16_t>(value >> 16U);
+    }
+    [[nodiscard]] constexpr std::uint16_t minor() const {
+        return static_cast<std::uint16_t>(value & 0xffffU);
+    }
+    [[nodiscard]] std::string to_string() const {
+        return minor() == 0 ? fmt::format("{:x}:", major())
+                            : fmt::format("{:x}:{:x}", major(), minor());
+    }
+};
+
+constexpr TcHandle tc_handle(std::uint16_t major, std::uint16_t minor) {
+    return {static_cast<std::uint32_t>(major) << 16U | minor};
+}
 
 /// A class's own limit; none: unlimited.
 using ClassRate = std::optional<BytesPerSecond>;
@@ -45,9 +68,9 @@ struct ClassLease {
     friend bool operator==(const ClassLease&, const ClassLease&) = default;
 };
 
+/// With the timer as its back end.
 struct AddRootQdisc {
     TcHandle handle;
-    std::uint32_t backend = GAP_BACKEND_TIMER;
     bool replaces = false;  ///< whatever root is there, which stays where this one is refused
 };
 
@@ -161,8 +184,13 @@ using Change = std::variant<AddRootQdisc, ChangeBackend, DeleteRootQdisc, AddFqQ
 inline constexpr TcHandle fq_root_handle = tc_handle(0x4857, 0);
 /// Where filters of packets that leave the device are, if it has clsact.
 inline constexpr TcHandle egress_hook{0xfffffff3};
-/// Of all that Headway adds.
+/// Of all BPF classifiers that Headway adds.
 inline constexpr const char* classifier_name = "headway_phase";
+inline constexpr std::uint32_t classifier_handle = 1;
+
+/// What a gap qdisc counts of itself.  What the driver was given and has given back is modulo
+/// 2^32, in frames without what only the wire adds.
+using GapCounters = tc_gap_qdisc_xstats;
 
 struct RootQdisc {
     std::string kind;
@@ -170,6 +198,7 @@ struct RootQdisc {
     std::optional<BytesPerSecond> link_rate{};  ///< of a gap qdisc: what it drives
     std::uint32_t backend = GAP_BACKEND_TIMER;  ///< in use
     std::uint32_t reason = GAP_REASON_ASKED;    ///< GAP_REASON_*: why that one
+    GapCounters counters{};                     ///< all 0 of another qdisc
 
     [[nodiscard]] bool is_default() const { return handle.major() == 0; }
 };
