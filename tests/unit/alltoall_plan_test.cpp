@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "model/matb.hpp"
-#include "plan/alltoall_plan.hpp"
+#include "study/plan_needs.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {
@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 constexpr PlanPolicy whole_link{utilisation_one, std::nullopt};
 
 AllToAllPlan plan_all(const Topology& topology, const PlanPolicy& policy) {
-    const HostCounts all = topology.count(topology.all_hosts());
+    const HostCounts all = topology.count(every_host(topology));
     return *plan_alltoall(topology, policy, {all, all, false});
 }
 
@@ -40,7 +40,7 @@ TEST(AllToAllPlan, WorkedExample) {
     const AllToAllPlan plan = plan_all(demo_topology(), PlanPolicy{});
     EXPECT_EQ(plan.rates[0][1]->value, 773'437U);
     EXPECT_EQ(plan.rates[0][0]->value, 773'437U);
-    EXPECT_EQ(pair_rate_bits(plan).value, 1'546'875U);
+    EXPECT_EQ(plan.pair_rate.value, 1'546'875U);
     EXPECT_EQ(plan.reason,
               "the trunk of a (up) is shared by 4 senders: 25 Mbit/s x 0.99 / 4 = 6.187 Mbit/s "
               "for each");
@@ -70,7 +70,7 @@ TEST(AllToAllPlan, ThreeClustersShareTheSlowestTrunk) {
     const AllToAllPlan plan = plan_all(topology, whole_link);
     EXPECT_EQ(plan.limit->kind, LinkKind::trunk_up);
     EXPECT_EQ(plan.limit->owner, 1U);
-    EXPECT_EQ(pair_rate_bits(plan).value, 5 * mbit);
+    EXPECT_EQ(plan.pair_rate.value, 5 * mbit);
     EXPECT_EQ(plan.rates[0][1]->value, 10 * mbit / 8);
     EXPECT_EQ(plan.rates[0][2]->value, 10 * mbit / 8);
     EXPECT_EQ(remote_rate(plan, 0).value, 20 * mbit / 8);
@@ -85,7 +85,7 @@ TEST(AllToAllPlan, DirectionsDiffer) {
     EXPECT_EQ(plan.limit->kind, LinkKind::trunk_down);
     EXPECT_EQ(plan.limit->owner, 1U);
     EXPECT_EQ(plan.limit->senders, 2U);
-    EXPECT_EQ(pair_rate_bits(plan).value, 2'500'000U);
+    EXPECT_EQ(plan.pair_rate.value, 2'500'000U);
 }
 
 // A trunk with room for all: the receivers' edges limit (incast).
@@ -108,7 +108,7 @@ TEST(AllToAllPlan, SlowestEdgeLimitsAllPairs) {
     const AllToAllPlan plan = plan_all(topology, whole_link);
     EXPECT_EQ(plan.limit->kind, LinkKind::edge_in);
     EXPECT_EQ(plan.limit->owner, 1U);
-    EXPECT_EQ(pair_rate_bits(plan).value, 10 * mbit);
+    EXPECT_EQ(plan.pair_rate.value, 10 * mbit);
 }
 
 // The paper's section VI found B/2N better than B/N on IS: divisor 64 for 32
@@ -191,7 +191,7 @@ TEST(AllToAllPlan, RefusesRatesBelowTheKernels) {
     std::vector<Cluster> clusters{make_cluster(0, 100, 1, 1), make_cluster(1, 100, 1, 1)};
     clusters[0].trunk_up_rate = {80};
     const Topology topology = *Topology::make(clusters);
-    const HostCounts all = topology.count(topology.all_hosts());
+    const HostCounts all = topology.count(every_host(topology));
     const auto plan = plan_alltoall(topology, whole_link, {all, all, false});
     ASSERT_FALSE(plan);
     EXPECT_NE(plan.error().message.find("trunk of a (up)"), std::string::npos);
@@ -340,7 +340,7 @@ TEST(AllToAllPlan, NeverAsksALinkForMoreThanItHas) {
 TEST(AllToAllPlanTree, TheNarrowestLevelLimits) {
     const AllToAllPlan lower = plan_all(two_level_topology(40), PlanPolicy{});
     ASSERT_TRUE(lower.paced());
-    EXPECT_EQ(pair_rate_bits(lower).value, 515'625U);
+    EXPECT_EQ(lower.pair_rate.value, 515'625U);
     EXPECT_EQ(lower.limit->senders, 4U);
     EXPECT_EQ(lower.limit->pairs_per_sender, 12U);
     EXPECT_EQ(lower.rates[0][1]->value, 4 * 515'625U / 8);
@@ -348,9 +348,9 @@ TEST(AllToAllPlanTree, TheNarrowestLevelLimits) {
 
     const Topology narrow = two_level_topology(30);
     const AllToAllPlan upper = plan_all(narrow, PlanPolicy{});
-    EXPECT_EQ(pair_rate_bits(upper).value, 464'062U);
+    EXPECT_EQ(upper.pair_rate.value, 464'062U);
     EXPECT_EQ(upper.limit->senders, 8U);
-    EXPECT_EQ(link_to_text(*upper.limit, narrow), "trunk of left (up)");
+    EXPECT_EQ(narrow.name_of(*upper.limit), "trunk of left (up)");
     EXPECT_EQ(upper.reason, "the trunk of left (up) is shared by 8 senders: 30 Mbit/s x 0.99 / 8 = "
                             "3.712 Mbit/s for each");
 }
@@ -360,7 +360,7 @@ TEST(AllToAllPlanTree, TrunksAboveAllHostsDoNotCount) {
     const Topology topology = two_level_topology(1);
     const HostCounts left{{4, 4, 0, 0}};
     const AllToAllPlan plan = *plan_alltoall(topology, PlanPolicy{}, {left, left, false});
-    EXPECT_EQ(pair_rate_bits(plan).value, 1'546'875U);
+    EXPECT_EQ(plan.pair_rate.value, 1'546'875U);
     EXPECT_FALSE(plan.rates[0][2]);
 }
 
@@ -443,7 +443,7 @@ TEST(AllToAllPlanTree, NeverOversubscribesAndAgreesWithMatb) {
         ASSERT_NE(link, shares.links.end());
         EXPECT_EQ(link->senders, plan.limit->senders);
         EXPECT_NEAR(link->share_bps,
-                    static_cast<double>(pair_rate_bits(plan).value) * plan.limit->pairs_per_sender,
+                    static_cast<double>(plan.pair_rate.value) * plan.limit->pairs_per_sender,
                     plan.limit->pairs_per_sender);
     }
     EXPECT_GT(limited_above_clusters, 20);

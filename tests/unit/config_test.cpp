@@ -7,6 +7,7 @@
 
 #include "config/config.hpp"
 #include "plan/planner_measured.hpp"
+#include "topologies.hpp"
 
 namespace headway {
 namespace {
@@ -139,7 +140,7 @@ TEST(Config, TheManualsExampleIsRight) {
     const auto config = parse_config(text.substr(begin, end - begin), "headway.toml.5");
     ASSERT_TRUE(config) << config.error().front().to_string();
     EXPECT_EQ(config->topology.host_count(), 64U);
-    const HostCounts all = config->topology.count(config->topology.all_hosts());
+    const HostCounts all = config->topology.count(test::every_host(config->topology));
     const auto plan = plan_alltoall(config->topology, config->policy.plan, {all, all, false});
     EXPECT_EQ(plan->rates[0][1]->bits().value, 309'375'000U) << "the text says 309.375 Mbit/s";
 }

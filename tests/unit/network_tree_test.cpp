@@ -164,12 +164,11 @@ TEST(NetworkTree, IsATreeOfClustersToThePlanner) {
     EXPECT_EQ(topology->clusters()[0].name, "core");
     EXPECT_EQ(topology->clusters()[0].hosts, std::vector<std::string>{"login"});
     EXPECT_EQ(topology->switches()[0].name, "left");
-    const TrunkPath path = topology->trunk_path(1, 0);
-    EXPECT_EQ(path.up, (std::vector<std::size_t>{1, 3}));  // rack0, left
-    EXPECT_TRUE(path.down.empty());
-    EXPECT_EQ(topology->trunk_path(1, 2).up, std::vector<std::size_t>{1});
-    EXPECT_EQ(topology->trunk_path(1, 2).down, std::vector<std::size_t>{2});
-    EXPECT_EQ(topology->hosts_below(topology->count(topology->all_hosts())),
+    using enum LinkKind;
+    using Path = std::vector<TopologyLink>;
+    EXPECT_EQ(topology->trunk_path(1, 0), (Path{{trunk_up, 1}, {trunk_up, 3}}));  // rack0, left
+    EXPECT_EQ(topology->trunk_path(1, 2), (Path{{trunk_up, 1}, {trunk_down, 2}}));
+    EXPECT_EQ(topology->hosts_below(topology->count(test::every_host(*topology))),
               (std::vector<std::uint32_t>{4, 2, 1, 3}));
 }
 

@@ -4,8 +4,9 @@
 #include <random>
 
 #include "base/wire.hpp"
-#include "plan/planner.hpp"
 #include "plan/planner_measured.hpp"
+#include "study/alltoall_algorithms.hpp"
+#include "study/exchange_operation.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {
@@ -24,7 +25,7 @@ Topology with_buffers(std::uint64_t trunk_bytes, std::uint64_t host_bytes) {
 
 CollectivePlan plan_all(const Topology& topology, std::optional<std::uint64_t> message_bytes,
                         const PlanPolicy& policy = {}) {
-    const HostCounts all = topology.count(topology.all_hosts());
+    const HostCounts all = topology.count(every_host(topology));
     return *plan_collective(topology, policy, {all, all, false}, message_bytes);
 }
 
@@ -143,8 +144,8 @@ TEST(Planner, PacingThatCannotHelpIsNotDone) {
 
 MeasuredCosts measured_on(const Topology& topology) {
     MeasuredCosts costs;
-    costs.hosts = topology.names_of(topology.all_hosts());
-    costs.spread = topology.count(topology.all_hosts());
+    costs.hosts = topology.names_of(every_host(topology));
+    costs.spread = topology.count(every_host(topology));
     return costs;
 }
 
@@ -464,11 +465,11 @@ TEST(PlannerTree, TheUpperTrunkDecides) {
 // the least, whatever the trunks; the others share its 0.99.
 TEST(PlannerTree, GatherIsLimitedByTheRootsEdge) {
     const Topology topology = two_level_topology(30);
-    const HostCounts all = topology.count(topology.all_hosts());
+    const HostCounts all = topology.count(every_host(topology));
     const auto exchange = make_exchange(Operation::gather, all, 0, 64.0 * kib);
     const auto plan = plan_exchange(topology, PlanPolicy{}, *exchange);
     ASSERT_TRUE(plan && plan->paced);
-    EXPECT_EQ(plan->limit->kind, ExchangeLink::Kind::edge_in);
+    EXPECT_EQ(plan->limit->kind, LinkKind::edge_in);
     EXPECT_NEAR(plan->unpaced.low_s, 15 * 69'676 * 8 / 20e6, 1e-9);
     const std::uint64_t share = static_cast<std::uint64_t>(0.99 * 20e6 / 8 / 15);
     EXPECT_NEAR(static_cast<double>(plan->rates[3][0]->value), static_cast<double>(share), 1);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "plan/planner_measured.hpp"
 #include "study/plogpt_of_topology.hpp"
 #include "study/predict_models.hpp"
 #include "study/rank_placement.hpp"
@@ -25,7 +26,7 @@ const ModelTime& time_of(const ModelTimes& models, const std::string& name) {
 
 ModelTimes predict(const Topology& topology, Operation operation = Operation::alltoall,
                    std::uint32_t ranks_per_host = 1, std::uint64_t bytes = 65536) {
-    const HostCounts all = topology.count(topology.all_hosts());
+    const HostCounts all = topology.count(every_host(topology));
     return *predict_models(topology, PlanPolicy{}, {operation, all, 0, ranks_per_host}, bytes);
 }
 
@@ -124,7 +125,7 @@ TEST(PredictModels, ZhuOnAGather) {
 
 ModelTimes predict_fitted(Operation operation, const FittedParameters& fitted) {
     const Topology topology = demo_topology();
-    const HostCounts all = topology.count(topology.all_hosts());
+    const HostCounts all = topology.count(every_host(topology));
     return *predict_models(topology, PlanPolicy{}, {operation, all, 0, 1, fitted}, 65536);
 }
 

@@ -31,6 +31,12 @@ inline Topology demo_topology() {
     return *Topology::make({make_cluster(0, 4, 20, 25), make_cluster(1, 4, 20, 25)});
 }
 
+inline HostSet every_host(const Topology& topology) {
+    HostSet hosts(topology.host_count());
+    for (std::size_t host = 0; host < topology.host_count(); ++host) hosts.add(host);
+    return hosts;
+}
+
 /// Twice the demo's scene: clusters a and b below switch "left", c and d below
 /// "right", these joined by trunks of that rate.
 inline Topology two_level_topology(std::uint64_t upper_mbit) {

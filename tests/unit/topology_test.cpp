@@ -96,13 +96,12 @@ TEST(HostSet, TakesInAnotherAndSaysWhetherAnyWereNew) {
 // Two levels: a path crosses the trunks up to the first common switch, and down.
 TEST(Topology, PathsGoUpToTheCommonSwitch) {
     const Topology topology = two_level_topology(40);
-    const TrunkPath near = topology.trunk_path(0, 1);
-    EXPECT_EQ(near.up, std::vector<std::size_t>{0});
-    EXPECT_EQ(near.down, std::vector<std::size_t>{1});
-    const TrunkPath far = topology.trunk_path(0, 3);
-    EXPECT_EQ(far.up, (std::vector<std::size_t>{0, 4}));
-    EXPECT_EQ(far.down, (std::vector<std::size_t>{5, 3}));
-    EXPECT_TRUE(topology.trunk_path(2, 2).up.empty());
+    using enum LinkKind;
+    using Path = std::vector<TopologyLink>;
+    EXPECT_EQ(topology.trunk_path(0, 1), (Path{{trunk_up, 0}, {trunk_down, 1}}));
+    EXPECT_EQ(topology.trunk_path(0, 3),
+              (Path{{trunk_up, 0}, {trunk_up, 4}, {trunk_down, 5}, {trunk_down, 3}}));
+    EXPECT_EQ(topology.trunk_path(2, 2), Path{});
     EXPECT_TRUE(topology.is_below(1, 4));
     EXPECT_FALSE(topology.is_below(1, 5));
     EXPECT_EQ(topology.hosts_below({{1, 2, 3, 4}}), (std::vector<std::uint32_t>{1, 2, 3, 4, 3, 7}));

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "plan/planner.hpp"
+#include "study/alltoall_algorithms.hpp"
 #include "study/open_mpi_rules.hpp"
 
 namespace headway {

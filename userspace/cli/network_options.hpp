@@ -10,9 +10,9 @@
 
 #include "base/command_line.hpp"
 #include "config/config.hpp"
-#include "plan/collective.hpp"
 #include "plan/planned_operation.hpp"
 #include "plan/traffic_matrix.hpp"
+#include "study/exchange_operation.hpp"
 
 namespace headway {
 

@@ -8,9 +8,8 @@
 
 #include "base/hostlist.hpp"
 #include "jobs/node_planner.hpp"
-#include "plan/exchange_division.hpp"
-#include "plan/prediction.hpp"
 #include "plan/traffic_plan.hpp"
+#include "study/plan_needs.hpp"
 
 namespace headway {
 namespace {
@@ -104,10 +103,10 @@ void tell_alltoall(ShownPlan& shown, const CollectivePlan& plan, const Topology&
     const AllToAllPlan& shares = plan.shares;
     shown.notes.insert(shown.notes.end(), shares.notes.begin(), shares.notes.end());
     if (!shown.paced) return;
-    shown.facts = {{"limiting link", fmt::format("{}, {}", link_to_text(*shares.limit, topology),
+    shown.facts = {{"limiting link", fmt::format("{}, {}", topology.name_of(*shares.limit),
                                                  rate_to_text(shares.limit->capacity))},
                    {"senders", fmt::format("{}", shares.limit->senders)},
-                   {"each pair", rate_to_text(pair_rate_bits(shares))}};
+                   {"each pair", rate_to_text(shares.pair_rate)}};
     for (ShownNode& node : shown.nodes) {
         const std::size_t cluster = node.layout.own_cluster;
         if (node.remote.value == 0) continue;
@@ -120,8 +119,13 @@ void tell_alltoall(ShownPlan& shown, const CollectivePlan& plan, const Topology&
     }
 }
 
-Json exchange_json(const ChosenPattern& pattern, const Exchange& exchange,
-                   const std::optional<ExchangeLink>& limit,
+Json link_json(const Topology& topology, const TopologyLink& link) {
+    return {{"kind", kind_name(link.kind)},
+            {"cluster", topology.trunk(link.owner).name},
+            {"bits_per_s", topology.rate_of(link).value}};
+}
+
+Json exchange_json(const ChosenPattern& pattern, const std::optional<TopologyLink>& limit,
                    const std::optional<std::uint64_t>& message_bytes) {
     const Topology& topology = pattern.config.topology;
     Json json{{"operation", pattern.name()}, {"hosts", pattern.counts.total()}};
@@ -131,17 +135,17 @@ Json exchange_json(const ChosenPattern& pattern, const Exchange& exchange,
         json["hosts_per_cluster"][topology.clusters()[c].name] = pattern.counts.per_cluster[c];
     }
     json["target_utilisation"] = pattern.config.policy.plan.target_utilisation();
-    json["limiting_link"] = limit ? exchange_link_json(topology, exchange, *limit) : Json(nullptr);
+    json["limiting_link"] = limit ? link_json(topology, *limit) : Json(nullptr);
     json["message_bytes"] = message_bytes ? Json(*message_bytes) : Json(nullptr);
     return json;
 }
 
-void tell_limit(ShownPlan& shown, const Topology& topology, const Exchange& exchange,
-                const std::optional<ExchangeLink>& limit) {
+void tell_limit(ShownPlan& shown, const Topology& topology,
+                const std::optional<TopologyLink>& limit) {
     if (!limit) return;
     shown.facts.emplace_back(
-        "limiting link", fmt::format("{}, {}", exchange_link_text(topology, exchange, *limit),
-                                     rate_to_text(exchange_link_rate(topology, exchange, *limit))));
+        "limiting link", fmt::format("{}, {}", topology.name_of(*limit),
+                                     rate_to_text(topology.rate_of(*limit))));
 }
 
 CollectiveHosts hosts_of(const ChosenPattern& pattern, std::uint32_t ranks_per_host) {
@@ -176,9 +180,9 @@ Result<void> explain(ShownPlan& shown, const ChosenPattern& pattern, const NodeP
     if (has_root) {
         const auto rooted = planner.plan_at_root(*asked, bytes);
         if (!rooted) return tl::unexpected(rooted.error());
-        tell_limit(shown, topology, rooted->exchange, rooted->plan.limit);
+        tell_limit(shown, topology, rooted->plan.limit);
         if (bytes) shown.unpaced = rooted->plan.unpaced;
-        shown.json = exchange_json(pattern, rooted->exchange, rooted->plan.limit, message_bytes);
+        shown.json = exchange_json(pattern, rooted->plan.limit, message_bytes);
         return {};
     }
     const auto plan = planner.plan_from_all(*asked, bytes);
@@ -250,15 +254,15 @@ Result<ShownPlan> show_matrix(const ChosenPattern& pattern, const std::vector<st
     shown.paced = plan->paced;
     shown.reason = plan->reason;
     const double use = pattern.config.policy.plan.target_utilisation();
-    const ExchangeNetwork unpaced = make_network(topology, exchange, 1);
-    shown.unpaced = predict(topology, exchange, unpaced);
-    const auto busiest = earliest_end(unpaced.fluid).link;
+    const ExchangeNetwork unpaced(topology, exchange, 1);
+    shown.unpaced = predict(unpaced);
+    const auto busiest = unpaced.earliest_end().link;
     const auto limit = busiest ? std::optional(unpaced.links[*busiest]) : std::nullopt;
-    tell_limit(shown, topology, exchange, limit);
+    tell_limit(shown, topology, limit);
     if (plan->paced) {
-        ExchangeNetwork network = make_network(topology, exchange, use);
-        cap_flows(network, exchange, plan->rates);
-        shown.planned = predict(topology, exchange, network);
+        ExchangeNetwork network(topology, exchange, use);
+        network.cap_flows(plan->rates);
+        shown.planned = predict(network);
     }
     for (const std::string& name : nodes) {
         shown.nodes.push_back(make_node(topology, name));
@@ -269,7 +273,7 @@ Result<ShownPlan> show_matrix(const ChosenPattern& pattern, const std::vector<st
         if (!of_node) return tl::unexpected(of_node.error());
         set_rates(shown.nodes.back(), *of_node);
     }
-    shown.json = exchange_json(pattern, exchange, limit, std::nullopt);
+    shown.json = exchange_json(pattern, limit, std::nullopt);
     return shown;
 }
 

@@ -15,7 +15,7 @@
 #include "cli/network_options.hpp"
 #include "jobs/plan_json.hpp"
 #include "kernel/kernel_layout.hpp"
-#include "plan/planner.hpp"
+#include "study/alltoall_algorithms.hpp"
 
 namespace headway {
 

@@ -8,7 +8,7 @@
 #include "base/wire.hpp"
 #include "config/toml_reader.hpp"
 #include "config/topology_toml.hpp"
-#include "plan/collective.hpp"
+#include "plan/exchange.hpp"
 #include "plan/planner_measured.hpp"
 
 namespace headway {

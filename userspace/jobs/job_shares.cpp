@@ -174,9 +174,8 @@ std::vector<std::vector<LinkPart>> share_links(const Topology& topology,
             const std::size_t to = layout.classes[i].cluster;
             LinkPart& part = parts[job][i];
             part = std::min(narrowest[to], narrowest[layout.own_cluster]);
-            const TrunkPath path = topology.trunk_path(layout.own_cluster, to);
-            for (const std::size_t trunk : path.up) part = std::min(part, of_trunk[trunk][job]);
-            for (const std::size_t trunk : path.down) part = std::min(part, of_trunk[trunk][job]);
+            for (const TopologyLink& link : topology.trunk_path(layout.own_cluster, to))
+                part = std::min(part, of_trunk[link.owner][job]);
         }
     }
     return parts;

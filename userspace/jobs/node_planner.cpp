@@ -204,14 +204,14 @@ Result<CollectivePlan> NodePlanner::plan_from_all(
 
 Result<RootedPlan> NodePlanner::plan_at_root(const CollectivePattern& pattern,
                                              std::optional<std::uint64_t> message_bytes) const {
-    const Operation operation =
-        pattern.operation->as == PlannedAs::gather ? Operation::gather : Operation::scatter;
+    const RootDoes root_does =
+        pattern.operation->as == PlannedAs::gather ? RootDoes::receive : RootDoes::send;
     const AllToAllPattern& hosts = pattern.hosts;
     const double bytes = static_cast<double>(message_bytes.value_or(large_message_bytes)) *
                          hosts.ranks_per_host;
     auto exchange =
-        make_exchange(operation, hosts.siblings_disjoint ? hosts.communicator : hosts.job,
-                      pattern.root_cluster, bytes);
+        exchange_with_root(root_does, hosts.siblings_disjoint ? hosts.communicator : hosts.job,
+                           pattern.root_cluster, bytes);
     if (!exchange) return tl::unexpected(exchange.error());
     auto plan = plan_exchange(planned_, policy_, *exchange);
     if (!plan) return tl::unexpected(plan.error());

@@ -3,40 +3,16 @@
 
 #include <nlohmann/json.hpp>
 
-#include "plan/prediction.hpp"
-
 namespace headway {
-namespace {
 
 std::string_view kind_name(LinkKind kind) {
     switch (kind) {
         case LinkKind::trunk_up: return "trunk_up";
         case LinkKind::trunk_down: return "trunk_down";
+        case LinkKind::edge_out: return "edge_out";
         case LinkKind::edge_in: break;
     }
     return "edge_in";
-}
-
-std::string_view kind_name(ExchangeLink::Kind kind) {
-    switch (kind) {
-        case ExchangeLink::Kind::trunk_up: return "trunk_up";
-        case ExchangeLink::Kind::trunk_down: return "trunk_down";
-        case ExchangeLink::Kind::edge_out: return "edge_out";
-        case ExchangeLink::Kind::edge_in: break;
-    }
-    return "edge_in";
-}
-
-}  // namespace
-
-Json exchange_link_json(const Topology& topology, const Exchange& exchange,
-                        const ExchangeLink& link) {
-    const bool edge = link.kind == ExchangeLink::Kind::edge_out ||
-                      link.kind == ExchangeLink::Kind::edge_in;
-    const std::size_t owner = edge ? exchange.groups[link.owner].cluster : link.owner;
-    return {{"kind", kind_name(link.kind)},
-            {"cluster", topology.trunk(owner).name},
-            {"bits_per_s", exchange_link_rate(topology, exchange, link).value}};
 }
 
 Json algorithm_json(const NodePlan& plan) {
@@ -90,7 +66,7 @@ Json plan_json(const Topology& topology, const PlanPolicy& policy,
             {"senders", link.senders},
             {"divisor", static_cast<double>(link.divisor_thousandths) / divisor_one},
         };
-        json["pair_bits_per_s"] = pair_rate_bits(plan).value;
+        json["pair_bits_per_s"] = plan.pair_rate.value;
     }
     json["message_bytes"] = nullptr;
     json["predicted_unpaced"] = nullptr;

@@ -26,9 +26,8 @@ namespace headway {
 [[nodiscard]] Json plan_json(const Topology& topology, const PlanPolicy& policy,
                              const CollectivePlan& plan);
 
-/// {"kind":"trunk_up", "cluster":"a", "bits_per_s":25000000}
-[[nodiscard]] Json exchange_link_json(const Topology& topology, const Exchange& exchange,
-                                      const ExchangeLink& link);
+/// "trunk_up"
+[[nodiscard]] std::string_view kind_name(LinkKind kind);
 
 /// {"low_s", "high_s", "timeouts", "reason", "measured": {"time_s", "source", "was_lossy"} or null}
 [[nodiscard]] Json prediction_json(const Prediction& prediction);

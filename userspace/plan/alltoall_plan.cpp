@@ -14,6 +14,12 @@ using Wide = unsigned __int128;
 // largest product below multiplies both: 117 of 128.
 constexpr Wide bits_per_byte_scaled = Wide{8} * utilisation_one;
 
+/// An exact wire rate in bits/s: numerator / (denominator * utilisation_one).
+struct PairRate {
+    Wide numerator;
+    Wide denominator;
+};
+
 std::uint64_t narrow(Wide value) { return static_cast<std::uint64_t>(value); }
 
 PairRate rate_over(const LinkShare& link, const PlanPolicy& policy) {
@@ -27,31 +33,27 @@ bool operator<(const PairRate& a, const PairRate& b) {
 
 /// Every directed link that the job shares; order decides ties.
 std::vector<LinkShare> shared_links(const Topology& topology, const PlanPolicy& policy,
-                                    const HostCounts& hosts) {
+                                    const HostCounts& hosts, std::uint32_t share_thousandths) {
+    std::vector<LinkShare> links;
+    const auto add = [&](LinkKind kind, std::size_t owner, std::uint32_t senders,
+                         std::uint32_t pairs_per_sender) {
+        const TopologyLink link{kind, owner};
+        const std::uint64_t divisor = link.is_trunk() ? policy.trunk_divisor_thousandths.value_or(
+                                                            senders * share_thousandths)
+                                                      : senders * divisor_one;
+        links.push_back({link, topology.rate_of(link), senders, pairs_per_sender,
+                         static_cast<std::uint32_t>(divisor * policy.divisor_factor_thousandths /
+                                                    divisor_one)});
+    };
     const std::uint32_t total = hosts.total();
     const std::vector<std::uint32_t> below = topology.hosts_below(hosts);
-    const auto times_factor = [&](std::uint32_t divisor) {
-        return static_cast<std::uint32_t>(std::uint64_t{divisor} *
-                                          policy.divisor_factor_thousandths / divisor_one);
-    };
-    std::vector<LinkShare> links;
     for (std::size_t t = 0; t < topology.trunk_count(); ++t) {
-        const std::uint32_t inside = below[t];
-        const std::uint32_t outside = total - inside;
-        if (inside == 0 || outside == 0) continue;
-        const auto add = [&](LinkKind kind, BitsPerSecond capacity, std::uint32_t senders,
-                             std::uint32_t pairs_per_sender) {
-            links.push_back({kind, t, capacity, senders, pairs_per_sender,
-                             times_factor(policy.trunk_divisor_thousandths.value_or(
-                                 senders * policy.sender_share_thousandths))});
-        };
-        add(LinkKind::trunk_up, topology.trunk(t).trunk_up_rate, inside, outside);
-        add(LinkKind::trunk_down, topology.trunk(t).trunk_down_rate, outside, inside);
+        if (below[t] == 0 || below[t] == total) continue;
+        add(LinkKind::trunk_up, t, below[t], total - below[t]);
+        add(LinkKind::trunk_down, t, total - below[t], below[t]);
     }
     for (std::size_t c = 0; c < topology.clusters().size(); ++c) {
-        if (hosts.per_cluster[c] == 0) continue;
-        links.push_back({LinkKind::edge_in, c, topology.clusters()[c].host_rate, total - 1, 1,
-                         times_factor((total - 1) * divisor_one)});
+        if (hosts.per_cluster[c] > 0) add(LinkKind::edge_in, c, total - 1, 1);
     }
     return links;
 }
@@ -61,32 +63,29 @@ std::vector<LinkShare> shared_links(const Topology& topology, const PlanPolicy& 
 Wide unpaced_load(const LinkShare& link, const Topology& topology, const HostCounts& hosts) {
     Wide load = 0;
     for (std::size_t c = 0; c < topology.clusters().size(); ++c) {
-        const Wide rate = topology.clusters()[c].host_rate.value;
-        const Wide from_cluster = hosts.per_cluster[c] * rate;
-        if (link.kind == LinkKind::edge_in) {
-            load += from_cluster - (c == link.owner ? rate : 0);
-        } else if (topology.is_below(c, link.owner) == (link.kind == LinkKind::trunk_up)) {
-            load += from_cluster;
-        }
+        Wide senders = hosts.per_cluster[c];
+        if (!link.is_trunk()) senders -= c == link.owner ? 1 : 0;
+        else if (topology.is_below(c, link.owner) != (link.kind == LinkKind::trunk_up)) continue;
+        load += senders * topology.clusters()[c].host_rate.value;
     }
     return load;
 }
 
-/// Rate of the class of a node of `from` towards `to`.
-BytesPerSecond class_rate(const AllToAllPlan& plan, const Topology& topology,
+/// Rate of the class of a node of `from` towards `to`, if each pair of hosts has x.
+BytesPerSecond class_rate(const PairRate& x, const HostCounts& hosts, const Topology& topology,
                           const PlanPolicy& policy, std::size_t from, std::size_t to) {
-    const PairRate& x = plan.pair_rate;
     const Wide scale = x.denominator * bits_per_byte_scaled;
-    const Wide share = plan.hosts.per_cluster[to] * x.numerator;
+    const Wide share = hosts.per_cluster[to] * x.numerator;
     if (from != to) return {narrow(share / scale)};
 
-    const std::uint32_t outside = plan.hosts.total() - plan.hosts.per_cluster[from];
+    const std::uint32_t outside = hosts.total() - hosts.per_cluster[from];
     const Wide edge = Wide{topology.clusters()[from].host_rate.value} *
                       policy.target_utilisation_millionths * x.denominator;
     return {narrow(std::min(share, edge - outside * x.numerator) / scale)};
 }
 
-Result<void> fill_rates(AllToAllPlan& plan, const Topology& topology, const PlanPolicy& policy) {
+Result<void> fill_rates(AllToAllPlan& plan, const PairRate& x, const Topology& topology,
+                        const PlanPolicy& policy) {
     const std::size_t clusters = topology.clusters().size();
     const auto& hosts = plan.hosts.per_cluster;
     plan.rates.assign(clusters, std::vector<std::optional<BytesPerSecond>>(clusters));
@@ -94,11 +93,11 @@ Result<void> fill_rates(AllToAllPlan& plan, const Topology& topology, const Plan
         for (std::size_t to = 0; to < clusters; ++to) {
             const bool sends = hosts[from] > 0 && hosts[to] > (from == to ? 1U : 0U);
             if (!sends) continue;
-            const auto rate = class_rate(plan, topology, policy, from, to);
+            const auto rate = class_rate(x, plan.hosts, topology, policy, from, to);
             if (rate.value == 0) {
                 return failure("{} divided among {} senders leaves a node less than 8bit, "
                                "the slowest rate there is",
-                               link_to_text(*plan.limit, topology), plan.limit->senders);
+                               topology.name_of(*plan.limit), plan.limit->senders);
             }
             plan.rates[from][to] = rate;
         }
@@ -106,12 +105,20 @@ Result<void> fill_rates(AllToAllPlan& plan, const Topology& topology, const Plan
     return {};
 }
 
+/// "0.99".
+std::string utilisation_to_text(std::uint32_t millionths) {
+    std::string text = fmt::format("{:.6f}", static_cast<double>(millionths) / utilisation_one);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.')) text.pop_back();
+    return text;
+}
+
 std::string limit_reason(const LinkShare& link, const Topology& topology,
                          const PlanPolicy& policy) {
     const Wide share = Wide{link.capacity.value} * policy.target_utilisation_millionths *
                        divisor_one / (Wide{link.divisor_thousandths} * utilisation_one);
     return fmt::format("the {} is shared by {} sender{}: {} x {} / {} = {} for each",
-                       link_to_text(link, topology), link.senders, link.senders == 1 ? "" : "s",
+                       topology.name_of(link), link.senders, link.senders == 1 ? "" : "s",
                        rate_to_text(link.capacity),
                        utilisation_to_text(policy.target_utilisation_millionths),
                        divisor_to_text(link.divisor_thousandths),
@@ -132,23 +139,16 @@ void add_notes(AllToAllPlan& plan, const Topology& topology, const PlanPolicy& p
             plan.notes.push_back(fmt::format(
                 "divisor {} is less than the {} senders over the {}: together they can ask "
                 "for more than it has",
-                divisor_to_text(link.divisor_thousandths), link.senders,
-                link_to_text(link, topology)));
+                divisor_to_text(link.divisor_thousandths), link.senders, topology.name_of(link)));
         }
     }
-}
-
-std::string fraction_to_text(std::uint32_t value, std::uint32_t one, int digits) {
-    std::string text = fmt::format("{}.{:0{}}", value / one, value % one, digits);
-    text.erase(text.find_last_not_of('0') + 1);
-    if (text.ends_with('.')) text.pop_back();
-    return text;
 }
 
 }  // namespace
 
 Result<AllToAllPlan> plan_alltoall(const Topology& topology, const PlanPolicy& policy,
-                                   const AllToAllPattern& pattern) {
+                                   const AllToAllPattern& pattern,
+                                   std::uint32_t sender_share_thousandths) {
     AllToAllPlan plan;
     plan.hosts = pattern.siblings_disjoint ? pattern.communicator : pattern.job;
     if (pattern.communicator.clusters_used() < 2) {
@@ -158,7 +158,7 @@ Result<AllToAllPlan> plan_alltoall(const Topology& topology, const PlanPolicy& p
         return plan;
     }
 
-    const auto links = shared_links(topology, policy, plan.hosts);
+    const auto links = shared_links(topology, policy, plan.hosts, sender_share_thousandths);
     const bool can_overload = std::any_of(links.begin(), links.end(), [&](const LinkShare& link) {
         return unpaced_load(link, topology, plan.hosts) > link.capacity.value;
     });
@@ -170,8 +170,9 @@ Result<AllToAllPlan> plan_alltoall(const Topology& topology, const PlanPolicy& p
     plan.limit = *std::min_element(links.begin(), links.end(), [&](const auto& a, const auto& b) {
         return rate_over(a, policy) < rate_over(b, policy);
     });
-    plan.pair_rate = rate_over(*plan.limit, policy);
-    if (const auto filled = fill_rates(plan, topology, policy); !filled) {
+    const PairRate x = rate_over(*plan.limit, policy);
+    plan.pair_rate = {narrow(x.numerator / (x.denominator * utilisation_one))};
+    if (const auto filled = fill_rates(plan, x, topology, policy); !filled) {
         return tl::unexpected(filled.error());
     }
     plan.reason = limit_reason(*plan.limit, topology, policy);
@@ -179,42 +180,8 @@ Result<AllToAllPlan> plan_alltoall(const Topology& topology, const PlanPolicy& p
     return plan;
 }
 
-BitsPerSecond pair_rate_bits(const AllToAllPlan& plan) {
-    return {narrow(plan.pair_rate.numerator / (plan.pair_rate.denominator * utilisation_one))};
-}
-
-BytesPerSecond remote_rate(const AllToAllPlan& plan, std::size_t cluster) {
-    BytesPerSecond sum;
-    for (std::size_t to = 0; to < plan.rates.size(); ++to) {
-        if (to != cluster) sum.value += plan.rates[cluster][to].value_or(BytesPerSecond{}).value;
-    }
-    return sum;
-}
-
-std::uint64_t pair_window_bytes(const AllToAllPlan& plan, const Topology& topology,
-                                std::size_t from, std::size_t to) {
-    constexpr std::uint64_t ns_per_s = 1'000'000'000;
-    const auto round_trip_ns = static_cast<std::uint64_t>(2 * topology.delay(from, to).count());
-    const Wide bits_ns = Wide{pair_rate_bits(plan).value} * round_trip_ns;
-    return narrow((bits_ns + 8 * ns_per_s - 1) / (8 * ns_per_s));
-}
-
-std::string link_to_text(const LinkShare& link, const Topology& topology) {
-    const std::string& name = topology.trunk(link.owner).name;
-    switch (link.kind) {
-        case LinkKind::trunk_up: return fmt::format("trunk of {} (up)", name);
-        case LinkKind::trunk_down: return fmt::format("trunk of {} (down)", name);
-        case LinkKind::edge_in: break;
-    }
-    return fmt::format("edge of a receiver in {}", name);
-}
-
 std::string divisor_to_text(std::uint32_t divisor_thousandths) {
-    return fraction_to_text(divisor_thousandths, divisor_one, 3);
-}
-
-std::string utilisation_to_text(std::uint32_t millionths) {
-    return fraction_to_text(millionths, utilisation_one, 6);
+    return fmt::format("{}", static_cast<double>(divisor_thousandths) / divisor_one);
 }
 
 }  // namespace headway

@@ -60,10 +60,6 @@ inline constexpr std::uint32_t divisor_factor_max = 4 * divisor_one;
 struct PlanPolicy {
     std::uint32_t target_utilisation_millionths = 990'000;    ///< 1 .. utilisation_one
     std::optional<std::uint32_t> trunk_divisor_thousandths;   ///< none: the number of senders
-    /// Thousandths of the number of senders to divide by, without a divisor:
-    /// 1 .. divisor_one.  Less than all of it asks a trunk for more than it
-    /// has, which short messages may if its buffer holds the surplus.
-    std::uint32_t sender_share_thousandths = divisor_one;
     /// All links are divided by so many times more: divisor_one .. divisor_factor_max.
     /// More than 1 where they turned out to carry less than they are said to.
     std::uint32_t divisor_factor_thousandths = divisor_one;
@@ -91,32 +87,20 @@ struct AllToAllPattern {
     friend bool operator==(const AllToAllPattern&, const AllToAllPattern&) = default;
 };
 
-enum class LinkKind { trunk_up, trunk_down, edge_in };
-
 /// A directed link and how the plan divides it.
-struct LinkShare {
-    LinkKind kind = LinkKind::trunk_up;
-    std::size_t owner = 0;  ///< a trunk's number, or the cluster whose hosts' edges
+struct LinkShare : TopologyLink {
     BitsPerSecond capacity;
     std::uint32_t senders = 0;          ///< hosts whose messages cross the link
     std::uint32_t pairs_per_sender = 0;  ///< pairs of each of them that cross it
     std::uint32_t divisor_thousandths = 0;  ///< what the capacity is divided by
 };
 
-/// An exact wire rate in bits/s: numerator / (denominator * utilisation_one).
-struct PairRate {
-    unsigned __int128 numerator = 0;
-    unsigned __int128 denominator = 1;
-};
-
 struct AllToAllPlan {
     HostCounts hosts;  ///< those that were counted: the job's, or the communicator's
     /// The link that limits; none: nothing needs pacing, and there are no rates.
     std::optional<LinkShare> limit;
-    PairRate pair_rate;  ///< x; meaningful with a limit only
-    /// rates[c][r]: of the class of a node of cluster c towards cluster r.
-    /// None: the job sends nothing there.
-    std::vector<std::vector<std::optional<BytesPerSecond>>> rates;
+    BitsPerSecond pair_rate;  ///< x, rounded down, for people; with a limit only
+    RatesByCluster rates;     ///< of each cluster's nodes; none: the job sends nothing there
     std::string reason;              ///< one sentence: why this limit, or why none
     std::vector<std::string> notes;  ///< further sentences a user should read
 
@@ -130,28 +114,15 @@ struct AllToAllPlan {
 /// for more than it has even if every host sends as fast as its edge allows.
 /// Fails if the share of a node would be less than the kernel can pace
 /// (1 byte/s).
-[[nodiscard]] Result<AllToAllPlan> plan_alltoall(const Topology& topology,
-                                                 const PlanPolicy& policy,
-                                                 const AllToAllPattern& pattern);
-
-/// x rounded down to whole bits/s, for people.
-[[nodiscard]] BitsPerSecond pair_rate_bits(const AllToAllPlan& plan);
-
-/// What the node may send towards all remote clusters together: its MATB.
-[[nodiscard]] BytesPerSecond remote_rate(const AllToAllPlan& plan, std::size_t cluster);
-
-/// Bytes in flight that one pair needs to use its rate: x times the round trip
-/// over the trunks.  Sockets with smaller buffers are slower than planned.
-[[nodiscard]] std::uint64_t pair_window_bytes(const AllToAllPlan& plan, const Topology& topology,
-                                              std::size_t from, std::size_t to);
-
-/// "trunk of a (up)", "edges of b's hosts (down)".
-[[nodiscard]] std::string link_to_text(const LinkShare& link, const Topology& topology);
+///
+/// `sender_share_thousandths`: of the number of senders to divide by, without a divisor:
+/// 1 .. divisor_one.  Less than all of it asks a trunk for more than it has, which short
+/// messages may if its buffer holds the surplus.
+[[nodiscard]] Result<AllToAllPlan> plan_alltoall(
+    const Topology& topology, const PlanPolicy& policy, const AllToAllPattern& pattern,
+    std::uint32_t sender_share_thousandths = divisor_one);
 
 /// "4", "3.5".
 [[nodiscard]] std::string divisor_to_text(std::uint32_t divisor_thousandths);
-
-/// "0.99".
-[[nodiscard]] std::string utilisation_to_text(std::uint32_t millionths);
 
 }  // namespace headway

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -13,46 +14,33 @@ namespace {
 constexpr double level_tolerance = 1e-12;
 constexpr double growing = -1;
 
-/// Which groups use each link, in rising order.
-using GroupsOfLinks = std::vector<std::vector<std::uint32_t>>;
-
-GroupsOfLinks groups_of_links(const FluidNetwork& network) {
-    GroupsOfLinks groups(network.links.size());
-    for (std::uint32_t g = 0; g < network.groups.size(); ++g) {
-        for (const FluidUse& use : network.groups[g].path) groups[use.link].push_back(g);
-    }
-    return groups;
-}
+bool sends(const FluidGroup& group) { return group.bytes > 0; }
 
 /// Progressive filling.  Time: that of all paths, and for each level that of all links.
 class FluidFilling {
 public:
-    /// `active`: the groups that still send.
-    FluidFilling(const FluidNetwork& network, const GroupsOfLinks& users,
-            const std::vector<bool>& active)
+    explicit FluidFilling(const FluidNetwork& network)
         : network_(network),
-          users_(users),
+          users_(network.links.size()),
           rate_(network.groups.size(), 0),
           growing_flows_(network.links.size(), 0),
-          stopped_bps_(network.links.size(), 0),
-          full_(network.links.size(), false) {
+          stopped_bps_(network.links.size(), 0) {
         for (std::uint32_t g = 0; g < network.groups.size(); ++g) {
-            if (!active[g]) continue;
+            if (!sends(network.groups[g])) continue;
             rate_[g] = growing;
             if (std::isfinite(network.groups[g].cap_bps)) by_cap_.push_back(g);
-            for (const FluidUse& use : network.groups[g].path) growing_flows_[use.link] += use.flows;
+            for (const FluidUse& use : network.groups[g].path) {
+                users_[use.link].push_back(g);
+                growing_flows_[use.link] += use.flows;
+            }
         }
-        std::stable_sort(by_cap_.begin(), by_cap_.end(), [&](std::uint32_t a, std::uint32_t b) {
-            return network.groups[a].cap_bps > network.groups[b].cap_bps;
-        });
+        std::ranges::stable_sort(by_cap_, std::greater(),
+                                 [&](std::uint32_t g) { return network.groups[g].cap_bps; });
     }
 
     std::vector<double> run() {
-        while (true) {
-            const double level = next_level();
-            if (!std::isfinite(level)) break;
-            if (!stop(held_back(level), level)) break;
-        }
+        for (double level = next_level(); std::isfinite(level); level = next_level())
+            stop(held_back(level), level);
         for (double& rate : rate_) {
             if (rate == growing) rate = fluid_no_cap;  // nothing holds it back
         }
@@ -64,9 +52,7 @@ private:
         return (network_.links[link].capacity_bps - stopped_bps_[link]) / growing_flows_[link];
     }
 
-    [[nodiscard]] bool can_fill(std::size_t link) const {
-        return !full_[link] && growing_flows_[link] > 0.5;
-    }
+    [[nodiscard]] bool can_fill(std::size_t link) const { return growing_flows_[link] > 0.5; }
 
     /// Where the next link fills or the next group comes to its cap.
     [[nodiscard]] double next_level() {
@@ -88,7 +74,7 @@ private:
         };
         for (std::uint32_t l = 0; l < network_.links.size(); ++l) {
             if (!can_fill(l) || level_when_full(l) > level * (1 + level_tolerance)) continue;
-            full_[l] = true;
+            growing_flows_[l] = 0;  // it is full now
             add_users(l);
             if (network_.links[l].reverse != FluidLink::no_reverse) {
                 add_users(network_.links[l].reverse);
@@ -99,58 +85,45 @@ private:
             groups.push_back(by_cap_.back());
             by_cap_.pop_back();
         }
-        std::sort(groups.begin(), groups.end());
+        std::ranges::sort(groups);
         return groups;
     }
 
-    /// False if no group stopped.
-    bool stop(const std::vector<std::uint32_t>& groups, double level) {
-        bool any = false;
+    void stop(const std::vector<std::uint32_t>& groups, double level) {
         for (const std::uint32_t g : groups) {
             if (rate_[g] != growing) continue;
             const FluidGroup& group = network_.groups[g];
-            any = true;
             rate_[g] = std::min(level, group.cap_bps);
             for (const FluidUse& use : group.path) {
                 growing_flows_[use.link] -= use.flows;
                 stopped_bps_[use.link] += use.flows * rate_[g];
             }
         }
-        return any;
     }
 
     const FluidNetwork& network_;
-    const GroupsOfLinks& users_;
+    std::vector<std::vector<std::uint32_t>> users_;  ///< groups of each link, in rising order
     std::vector<double> rate_;
     std::vector<std::uint32_t> by_cap_;  ///< those that may grow, the lowest cap last
     std::vector<double> growing_flows_;
     std::vector<double> stopped_bps_;
-    std::vector<bool> full_;
 };
 
-std::vector<bool> sending(const FluidNetwork& network) {
-    std::vector<bool> active(network.groups.size());
-    for (std::size_t g = 0; g < active.size(); ++g) active[g] = network.groups[g].bytes > 0;
-    return active;
-}
-
 double run_time_s(const FluidNetwork& network) {
-    std::vector<bool> active = sending(network);
-    std::vector<double> left_bits(network.groups.size());
-    for (std::size_t g = 0; g < left_bits.size(); ++g) left_bits[g] = 8 * network.groups[g].bytes;
-    const GroupsOfLinks users = groups_of_links(network);
+    FluidNetwork left = network;
     double now_s = 0;
-    while (std::find(active.begin(), active.end(), true) != active.end()) {
-        const auto rates = FluidFilling(network, users, active).run();
+    while (std::ranges::any_of(left.groups, sends)) {
+        const auto rates = fluid_rates_bps(left);
         double step_s = fluid_no_cap;
         for (std::size_t g = 0; g < rates.size(); ++g) {
-            if (active[g]) step_s = std::min(step_s, left_bits[g] / rates[g]);
+            const FluidGroup& group = left.groups[g];
+            if (sends(group)) step_s = std::min(step_s, 8 * group.bytes / rates[g]);
         }
         now_s += step_s;
         for (std::size_t g = 0; g < rates.size(); ++g) {
-            if (!active[g]) continue;
-            left_bits[g] -= std::isfinite(rates[g]) ? rates[g] * step_s : left_bits[g];
-            if (left_bits[g] <= 8 * network.groups[g].bytes * level_tolerance * 1e3) active[g] = false;
+            double& bytes = left.groups[g].bytes;
+            bytes -= std::isfinite(rates[g]) ? rates[g] * step_s / 8 : bytes;
+            if (bytes <= network.groups[g].bytes * level_tolerance * 1e3) bytes = 0;
         }
     }
     return now_s;
@@ -164,8 +137,7 @@ struct Arrival {
 
 /// The most that ever waits in front of a link.
 double queue_peak_bytes(std::vector<Arrival> arrivals, double capacity_bps) {
-    std::sort(arrivals.begin(), arrivals.end(),
-              [](const Arrival& a, const Arrival& b) { return a.until_s < b.until_s; });
+    std::ranges::sort(arrivals, {}, &Arrival::until_s);
     double sum_bps = 0;
     for (const Arrival& arrival : arrivals) sum_bps += arrival.bps;
     double queue_bits = 0;
@@ -181,96 +153,69 @@ double queue_peak_bytes(std::vector<Arrival> arrivals, double capacity_bps) {
     return peak_bits / 8;
 }
 
-/// Groups' flows on their way: link after link of their paths.
-class Arrivals {
-public:
-    explicit Arrivals(const FluidNetwork& network)
-        : network_(network), passed_(network.groups.size(), 1), links_(network.links.size()) {
-        count_flows_of_senders();
-        // A link's arrivals are known when all groups have come to it; paths
-        // have few links, and each step is one link of every path.
-        for (std::size_t step = 0; pass(step); ++step) throttle(step);
+/// At each link, of groups' flows on their way: link after link of their paths.
+std::vector<std::vector<Arrival>> arrivals_at_links(const FluidNetwork& network) {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, double> flows;  // of a sender, at a link
+    std::size_t longest = 0;
+    for (const FluidGroup& group : network.groups) {
+        if (!sends(group)) continue;
+        longest = std::max(longest, group.path.size());
+        for (const FluidUse& use : group.path)
+            flows[{group.sender, use.link}] += use.flows / use.senders;
     }
-
-    [[nodiscard]] const std::vector<Arrival>& at(std::size_t link) const { return links_[link]; }
-
-private:
-    /// Of one sending host, to one link.
-    using SenderAtLink = std::pair<std::uint32_t, std::uint32_t>;
-
-    void count_flows_of_senders() {
-        for (const FluidGroup& group : network_.groups) {
-            if (group.bytes <= 0) continue;
-            for (const FluidUse& use : group.path) {
-                flows_[{group.sender, use.link}] += use.flows / use.senders;
+    std::vector<std::vector<Arrival>> arrivals(network.links.size());
+    std::vector<double> passed(network.groups.size(), 1);  // part of each that comes on
+    // A link's arrivals are known when all groups have come to it; paths have few links, and each
+    // step is one link of every path.
+    for (std::size_t step = 0; step < longest; ++step) {
+        const auto for_groups_there = [&](const auto& call) {
+            for (std::size_t g = 0; g < network.groups.size(); ++g) {
+                const FluidGroup& group = network.groups[g];
+                if (!sends(group) || step >= group.path.size()) continue;
+                call(group, group.path[step], passed[g]);
             }
+        };
+        for_groups_there([&](const FluidGroup& group, const FluidUse& use, double part) {
+            const double edge_bps = network.links[group.path.front().link].capacity_bps;
+            const double bps =
+                part * std::min(group.cap_bps, edge_bps / flows.at({group.sender, use.link}));
+            arrivals[use.link].push_back({use.flows * bps, 8 * group.bytes / bps});
+        });
+        // what a full link lets through of all that comes
+        std::vector<double> sum_bps(arrivals.size(), 0);
+        for (std::size_t l = 0; l < arrivals.size(); ++l) {
+            for (const Arrival& arrival : arrivals[l]) sum_bps[l] += arrival.bps;
         }
+        for_groups_there([&](const FluidGroup&, const FluidUse& use, double& part) {
+            const FluidLink& link = network.links[use.link];
+            if (link.senders_edge) return;  // it is in the cap on arrivals already
+            part *= std::min(1.0, link.capacity_bps / sum_bps[use.link]);
+        });
     }
-
-    [[nodiscard]] double arrival_bps(const FluidGroup& group, const FluidUse& use) const {
-        const double edge_bps = network_.links[group.path.front().link].capacity_bps;
-        return std::min(group.cap_bps, edge_bps / flows_.at({group.sender, use.link}));
-    }
-
-    /// False when every path has ended.
-    bool pass(std::size_t step) {
-        bool any = false;
-        for (std::size_t g = 0; g < passed_.size(); ++g) {
-            const FluidGroup& group = network_.groups[g];
-            if (step >= group.path.size() || group.bytes <= 0) continue;
-            const FluidUse& use = group.path[step];
-            const double bps = passed_[g] * arrival_bps(group, use);
-            links_[use.link].push_back({use.flows * bps, 8 * group.bytes / bps});
-            any = true;
-        }
-        return any;
-    }
-
-    /// What a full link lets through of all that comes.
-    void throttle(std::size_t step) {
-        std::vector<double> sum_bps(links_.size(), 0);
-        for (std::size_t l = 0; l < links_.size(); ++l) {
-            for (const Arrival& arrival : links_[l]) sum_bps[l] += arrival.bps;
-        }
-        for (std::size_t g = 0; g < passed_.size(); ++g) {
-            const FluidGroup& group = network_.groups[g];
-            if (step >= group.path.size() || group.bytes <= 0) continue;
-            const FluidLink& link = network_.links[group.path[step].link];
-            if (link.senders_edge) continue;  // in arrival_bps() already
-            passed_[g] *= std::min(1.0, link.capacity_bps / sum_bps[group.path[step].link]);
-        }
-    }
-
-    const FluidNetwork& network_;
-    std::vector<double> passed_;  ///< part of each group's arrival that comes on
-    std::map<SenderAtLink, double> flows_;
-    std::vector<std::vector<Arrival>> links_;
-};
+    return arrivals;
+}
 
 }  // namespace
 
 std::vector<double> fluid_rates_bps(const FluidNetwork& network) {
-    return FluidFilling(network, groups_of_links(network), sending(network)).run();
+    return FluidFilling(network).run();
 }
 
 FluidResult fluid_run(const FluidNetwork& network) {
     FluidResult result;
     result.time_s = run_time_s(network);
-    const Arrivals arrivals(network);
-    result.links.resize(network.links.size());
+    const auto arrivals = arrivals_at_links(network);
     for (std::size_t l = 0; l < network.links.size(); ++l) {
         const FluidLink& link = network.links[l];
-        FluidOverload& overload = result.links[l];
-        overload.peak_bytes = queue_peak_bytes(arrivals.at(l), link.capacity_bps);
+        const double peak_bytes = queue_peak_bytes(arrivals[l], link.capacity_bps);
         // a millionth of a byte is rounding, not a packet
-        overload.overflows = !link.senders_edge && overload.peak_bytes > link.buffer_bytes + 1e-6;
+        const bool overflows = !link.senders_edge && peak_bytes > link.buffer_bytes + 1e-6;
+        result.links.push_back({peak_bytes, overflows});
     }
     for (const FluidGroup& group : network.groups) {
-        if (group.bytes <= 0) continue;
-        const auto overflowing =
-            std::count_if(group.path.begin(), group.path.end(), [&](const FluidUse& use) {
-                return result.links[use.link].overflows;
-            });
+        if (!sends(group)) continue;
+        const auto overflowing = std::ranges::count_if(
+            group.path, [&](const FluidUse& use) { return result.links[use.link].overflows; });
         result.timeouts = std::max(result.timeouts, static_cast<std::uint32_t>(overflowing));
     }
     return result;

@@ -18,6 +18,8 @@
 //             all of the sender's edge, shared by its flows to that link only,
 //             because nothing keeps a sender from turning to one link at a time
 //   overload  bytes that wait in front of a link at the worst moment
+// In the terms of SimGrid's max-min solver a link is a constraint, a group a variable whose
+// bound is its cap, and a use an element of both.
 //
 // Equations
 //   rates     grow together from 0.  A flow stops at its cap, and when a link

@@ -8,7 +8,20 @@ namespace headway {
 namespace {
 
 constexpr PlannedOperation among_neighbours(std::string_view name) {
-    return {.name = name, .as = PlannedAs::neighbours, .sizes_agree = false, .is_linear_only = true};
+    return {.name = name,
+            .as = PlannedAs::neighbours,
+            .sizes_agree = false,
+            .is_linear_only = true};
+}
+
+constexpr PlannedOperation rooted(std::string_view name, PlannedAs as, bool sizes_agree,
+                                  std::optional<RingOperation> ring = {}) {
+    return {.name = name,
+            .as = as,
+            .has_root = true,
+            .sizes_agree = sizes_agree,
+            .is_linear_only = true,
+            .ring = ring};
 }
 
 constexpr std::array planned_operations{
@@ -19,31 +32,29 @@ constexpr std::array planned_operations{
                      .ring = RingOperation::allgather},
     PlannedOperation{.name = "allgatherv", .as = PlannedAs::alltoall, .sizes_agree = false,
                      .is_linear_only = true, .ring = RingOperation::allgather},
-    PlannedOperation{.name = "gather", .as = PlannedAs::gather, .has_root = true, .is_linear_only = true},
-    PlannedOperation{.name = "gatherv", .as = PlannedAs::gather, .has_root = true, .sizes_agree = false,
-                     .is_linear_only = true},
-    PlannedOperation{.name = "scatter", .as = PlannedAs::scatter, .has_root = true, .is_linear_only = true},
-    PlannedOperation{.name = "scatterv", .as = PlannedAs::scatter, .has_root = true, .sizes_agree = false,
-                     .is_linear_only = true},
-    PlannedOperation{.name = "bcast", .as = PlannedAs::scatter, .has_root = true, .is_linear_only = true,
-                     .ring = RingOperation::chain},
-    PlannedOperation{.name = "reduce", .as = PlannedAs::gather, .has_root = true, .is_linear_only = true,
-                     .ring = RingOperation::chain},
-    PlannedOperation{.name = "allreduce", .as = PlannedAs::nothing, .ring = RingOperation::allreduce},
+    rooted("gather", PlannedAs::gather, true),
+    rooted("gatherv", PlannedAs::gather, false),
+    rooted("scatter", PlannedAs::scatter, true),
+    rooted("scatterv", PlannedAs::scatter, false),
+    rooted("bcast", PlannedAs::scatter, true, RingOperation::chain),
+    rooted("reduce", PlannedAs::gather, true, RingOperation::chain),
+    PlannedOperation{.name = "allreduce", .as = PlannedAs::nothing,
+                     .ring = RingOperation::allreduce},
     PlannedOperation{.name = "reduce_scatter", .as = PlannedAs::nothing, .sizes_agree = false,
                      .ring = RingOperation::reduce_scatter},
     PlannedOperation{.name = "reduce_scatter_block", .as = PlannedAs::nothing,
                      .ring = RingOperation::reduce_scatter},
-    among_neighbours("neighbor_allgather"), among_neighbours("neighbor_allgatherv"),
-    among_neighbours("neighbor_alltoall"), among_neighbours("neighbor_alltoallv"),
+    among_neighbours("neighbor_allgather"),
+    among_neighbours("neighbor_allgatherv"),
+    among_neighbours("neighbor_alltoall"),
+    among_neighbours("neighbor_alltoallv"),
     among_neighbours("neighbor_alltoallw"),
 };
 
 }  // namespace
 
 const PlannedOperation* find_operation(std::string_view name) {
-    const auto* const found = std::find_if(planned_operations.begin(), planned_operations.end(),
-                                           [&](const auto& known) { return known.name == name; });
+    const auto* const found = std::ranges::find(planned_operations, name, &PlannedOperation::name);
     return found == planned_operations.end() ? nullptr : &*found;
 }
 

@@ -41,53 +41,13 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/model_progress.hpp"
 #include "plan/alltoall_plan.hpp"
-#include "plan/collective.hpp"
+#include "plan/prediction.hpp"
 
 namespace headway {
-
-inline constexpr double rto_default_s = 0.2;  ///< Linux' least retransmission time-out
-
-/// How long a collective takes.
-struct Prediction {
-    double low_s = 0;            ///< without time-outs
-    double high_s = 0;           ///< with one on every link that can overflow
-    std::uint32_t timeouts = 0;  ///< how many that are
-    std::string reason;          ///< what limits, and what can overflow
-    /// What measurements of this network say instead (planner_measured.hpp).
-    struct Measured {
-        double time_s = 0;
-        std::string source;      ///< "the all-to-alls measured on 8 hosts"
-        bool was_lossy = false;  ///< packets were lost, unpaced: then it decides
-    };
-    std::optional<Measured> measured{};
-};
-
-enum class AllToAllAlgorithm { linear, pairwise_ring, pairwise_xor, alltoall_b, grid };
-inline constexpr std::size_t all_to_all_algorithm_count = 5;
-
-/// The names are everywhere the same: in `headway plan`, in headway.toml, in the
-/// control protocol and in the MPI helper, which carries the algorithms out.
-///   linear         every message at once
-///   pairwise_ring  steps, in step s to the one s further and from the one s
-///                  before; each waits for the step before
-///   pairwise_xor   steps, in step s an exchange with number xor s: of a power of
-///                  two, PlogPT's A (plogpt_program.hpp)
-///   alltoall_b     PlogPT's B, predicted for a power of two
-///   grid           Steffenel's two phases (contention.hpp), predicted for two clusters
-[[nodiscard]] std::string_view algorithm_name(AllToAllAlgorithm algorithm);
-
-struct AlgorithmTime {
-    AllToAllAlgorithm algorithm = AllToAllAlgorithm::linear;
-    Prediction unpaced;
-    Prediction paced;  ///< at the rates of the plan; as unpaced without any
-};
 
 struct CollectivePlan {
     AllToAllPlan shares;  ///< rates, and why; not paced: no rates
@@ -105,27 +65,12 @@ struct CollectivePlan {
                                                      const AllToAllPattern& pattern,
                                                      std::optional<std::uint64_t> message_bytes);
 
-/// The largest communicator whose steps are predicted one by one.
-inline constexpr std::uint32_t stepwise_hosts_max = 2048;
-
-/// Every algorithm that fits, with and without the plan's rates; one rank on
-/// each host, or all ranks of a host as one that sends `message_bytes`.
-[[nodiscard]] std::vector<AlgorithmTime> predict_algorithms(const Topology& topology,
-                                                            const PlanPolicy& policy,
-                                                            const AllToAllPlan& plan,
-                                                            std::uint64_t message_bytes);
-
-/// The one that ends first at the latest, as planned; of equals the first.  None
-/// of none.
-[[nodiscard]] const AlgorithmTime* best_algorithm(std::span<const AlgorithmTime> times);
-
 /// A plan of any exchange: of each group of hosts, towards each cluster.
 struct ExchangePlan {
     bool paced = false;
     std::string reason;
-    std::optional<ExchangeLink> limit;  ///< the link that is busy longest; none: nothing is sent
-    /// rates[i][c]: of a host of group i towards cluster c; none: sends nothing there.
-    std::vector<std::vector<std::optional<BytesPerSecond>>> rates;
+    std::optional<TopologyLink> limit;  ///< the link that is busy longest; none: nothing is sent
+    RatesByCluster rates;  ///< of each group of hosts; none: sends nothing there
     Prediction unpaced;
     std::optional<Prediction> chosen;
 };

@@ -4,117 +4,105 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/core.h>
-
 #include "base/json_reader.hpp"
 #include "base/json_text.hpp"
-#include "plan/planner.hpp"
-#include "plan/prediction.hpp"
 
 namespace headway {
 namespace {
 
 constexpr std::size_t list_max = 100'000;
 
-tl::unexpected<std::string> wrong(std::string what) { return tl::unexpected(std::move(what)); }
-
-/// The names of the document's "hosts".
-tl::expected<std::vector<std::string>, std::string> read_hosts(const nlohmann::json& document) {
-    std::vector<std::string> names;
-    const auto hosts = document.find("hosts");
-    if (hosts == document.end() || !hosts->is_array() || hosts->empty())
-        return wrong("hosts: it names none");
-    for (const nlohmann::json& host : *hosts) {
-        if (!host.is_object() || !host.contains("name") || !host["name"].is_string())
-            return wrong("hosts: one of them has no name");
-        names.push_back(host["name"].get<std::string>());
+/// Reads what plans use of a document (measure/measured_document.hpp).  The first mistake is kept;
+/// what is read after it does not count.
+class CostsReader {
+public:
+    explicit CostsReader(const nlohmann::json& document) {
+        read_hosts(document.value("hosts", nlohmann::json()));
+        const nlohmann::json messages = document.value("messages", nlohmann::json());
+        if (messages.is_object()) read_messages(messages);
+        else fail("messages: it has none, as with --network-only; measure without that");
     }
-    return names;
-}
 
-/// A TIME of the document (measure/measured_document.hpp).  Its mean is that of the usual
-/// rounds; those that met a time-out are "levels", where there are any.
-tl::expected<MeasuredSize, std::string> size_of(const nlohmann::json& row, double timeout_s) {
-    constexpr double rule_of_three = 3;  // of n cases none: with 95 % confidence not more than 3 / n
-    constexpr std::uint64_t rounds_max = 1'000'000'000;
-    JsonReader in(row);
-    MeasuredSize size{in["bytes"].number(Sign::positive), in["seconds"].number(Sign::positive), 0, false};
-    size.was_lossy = in["retransmissions"].count(0, UINT64_MAX) > 0;
-    const auto rounds = static_cast<double>(in["rounds"].count(1, rounds_max));
-    static_cast<void>(in["half_width_s"]);
-    if (in.has("levels")) {
-        const JsonValue levels = in["levels"];
-        for (std::size_t i = 0, n = levels.size(0, list_max); i < n; ++i) {
-            const auto level = levels[i].numbers(2, 2, Sign::not_negative);
-            if (level.size() == 2) size.delay_s += level[1] * std::max(0.0, level[0] - size.time_s);
+    [[nodiscard]] const std::optional<std::string>& mistake() const { return mistake_; }
+    [[nodiscard]] MeasuredCosts take() { return std::move(costs_); }
+
+private:
+    void fail(std::string mistake) {
+        if (!mistake_) mistake_ = std::move(mistake);
+    }
+
+    void read_hosts(const nlohmann::json& hosts) {
+        if (!hosts.is_array() || hosts.empty()) return fail("hosts: it names none");
+        for (const nlohmann::json& host : hosts) {
+            if (!host.is_object() || !host.contains("name") || !host["name"].is_string())
+                return fail("hosts: one of them has no name");
+            costs_.hosts.push_back(host["name"].get<std::string>());
         }
     }
-    if (size.was_lossy && size.delay_s == 0) size.delay_s = rule_of_three / rounds * timeout_s;
-    size.time_s += size.delay_s;
-    if (auto error = in.finish()) return wrong(std::move(*error));
-    return size;
-}
 
-tl::expected<std::vector<MeasuredSize>, std::string> read_sizes(const nlohmann::json& rows,
-                                                                std::string_view place,
-                                                                double timeout_s) {
-    if (!rows.is_array()) return wrong(fmt::format("{}: it is no array", place));
-    std::vector<MeasuredSize> sizes;
-    for (const nlohmann::json& row : rows) {
-        auto size = size_of(row, timeout_s);
-        if (!size) return wrong(fmt::format("{}: {}", place, size.error()));
-        sizes.push_back(*size);
+    void read_messages(const nlohmann::json& messages) {
+        const auto rto = messages.value("least_retransmission_timeout_s", nlohmann::json());
+        if (rto.is_number() && rto.get<double>() > 0) costs_.rto_s = rto.get<double>();
+        else if (!rto.is_null())
+            fail("messages.least_retransmission_timeout_s: it is no positive number");
+        if (messages.contains("all_to_all")) read_all_to_alls(messages["all_to_all"]);
+        if (messages.contains("many_to_one"))
+            costs_.gather = sizes_of(messages["many_to_one"], "messages.many_to_one");
     }
-    std::sort(sizes.begin(), sizes.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
-    return sizes;
-}
 
-/// Those of the document's all-to-alls that all of its hosts took part in.
-tl::expected<void, std::string> read_all_to_alls(const nlohmann::json& messages, MeasuredCosts& costs) {
-    const auto rows = messages.find("all_to_all");
-    if (rows == messages.end()) return {};
-    if (!rows->is_array()) return wrong("messages.all_to_all: it is no array");
-    for (const nlohmann::json& row : *rows) {
+    /// Those of the all-to-alls that all hosts took part in.
+    void read_all_to_alls(const nlohmann::json& rows) {
+        constexpr const char* place = "messages.all_to_all";
+        if (!rows.is_array()) return fail(fmt::format("{}: it is no array", place));
+        for (const nlohmann::json& row : rows) {
+            JsonReader in(row);
+            const std::uint64_t hosts = in["hosts"].count(2, list_max);
+            static_cast<void>(in["times"]);
+            if (auto error = in.finish()) return fail(fmt::format("{}: {}", place, *error));
+            if (hosts == costs_.hosts.size()) costs_.all_to_all = sizes_of(row["times"], place);
+        }
+    }
+
+    std::vector<MeasuredSize> sizes_of(const nlohmann::json& rows, std::string_view place) {
+        std::vector<MeasuredSize> sizes;
+        if (!rows.is_array()) {
+            fail(fmt::format("{}: it is no array", place));
+            return sizes;
+        }
+        for (const nlohmann::json& row : rows) sizes.push_back(size_of(row, place));
+        std::ranges::sort(sizes, {}, &MeasuredSize::bytes);
+        return sizes;
+    }
+
+    /// A TIME of the document.  Its mean is that of the usual rounds; those that met a time-out
+    /// are "levels", where there are any.
+    MeasuredSize size_of(const nlohmann::json& row, std::string_view place) {
+        constexpr double rule_of_three = 3;  // of n cases none: 95 % sure of no more than 3 / n
+        constexpr std::uint64_t rounds_max = 1'000'000'000;
         JsonReader in(row);
-        const std::uint64_t hosts = in["hosts"].count(2, list_max);
-        static_cast<void>(in["times"]);
-        if (auto error = in.finish()) return wrong("messages.all_to_all: " + *error);
-        if (hosts != costs.hosts.size()) continue;
-        auto sizes = read_sizes(row["times"], "messages.all_to_all",
-                                costs.rto_s.value_or(rto_default_s));
-        if (!sizes) return tl::unexpected(std::move(sizes.error()));
-        costs.all_to_all = std::move(*sizes);
+        MeasuredSize size{in["bytes"].number(Sign::positive),
+                          in["seconds"].number(Sign::positive), 0,
+                          in["retransmissions"].count(0, UINT64_MAX) > 0};
+        const auto rounds = static_cast<double>(in["rounds"].count(1, rounds_max));
+        static_cast<void>(in["half_width_s"]);
+        if (in.has("levels")) {
+            const JsonValue levels = in["levels"];
+            for (std::size_t i = 0, n = levels.size(0, list_max); i < n; ++i) {
+                const auto level = levels[i].numbers(2, 2, Sign::not_negative);
+                if (level.size() == 2)
+                    size.delay_s += level[1] * std::max(0.0, level[0] - size.time_s);
+            }
+        }
+        if (size.was_lossy && size.delay_s == 0)
+            size.delay_s = rule_of_three / rounds * costs_.rto_s.value_or(rto_default_s);
+        size.time_s += size.delay_s;
+        if (auto error = in.finish()) fail(fmt::format("{}: {}", place, *error));
+        return size;
     }
-    return {};
-}
 
-tl::expected<void, std::string> read_messages(const nlohmann::json& messages, MeasuredCosts& costs) {
-    if (const auto rto = messages.find("least_retransmission_timeout_s");
-        rto != messages.end() && !rto->is_null()) {
-        if (!rto->is_number() || !(rto->get<double>() > 0))
-            return wrong("messages.least_retransmission_timeout_s: it is no positive number");
-        costs.rto_s = rto->get<double>();
-    }
-    if (auto read = read_all_to_alls(messages, costs); !read) return read;
-    if (const auto rows = messages.find("many_to_one"); rows != messages.end()) {
-        auto sizes = read_sizes(*rows, "messages.many_to_one", costs.rto_s.value_or(rto_default_s));
-        if (!sizes) return tl::unexpected(std::move(sizes.error()));
-        costs.gather = std::move(*sizes);
-    }
-    return {};
-}
-
-tl::expected<MeasuredCosts, std::string> costs_of(const nlohmann::json& document) {
-    MeasuredCosts costs;
-    auto hosts = read_hosts(document);
-    if (!hosts) return tl::unexpected(hosts.error());
-    costs.hosts = std::move(*hosts);
-    const auto messages = document.find("messages");
-    if (messages == document.end() || !messages->is_object())
-        return wrong("messages: it has none, as with --network-only; measure without that");
-    if (auto read = read_messages(*messages, costs); !read) return tl::unexpected(read.error());
-    return costs;
-}
+    MeasuredCosts costs_;
+    std::optional<std::string> mistake_;
+};
 
 std::uint32_t hosts_of(const Exchange& exchange) {
     std::uint32_t hosts = 0;
@@ -164,8 +152,9 @@ bool is_spread_as(const Exchange& exchange, const HostCounts& measured) {
 std::optional<MeasuredSize> between(const std::vector<MeasuredSize>& sizes, double bytes) {
     const auto after = std::find_if(sizes.begin(), sizes.end(),
                                     [&](const MeasuredSize& size) { return size.bytes >= bytes; });
-    if (after == sizes.end() || (after == sizes.begin() && after->bytes > bytes)) return std::nullopt;
+    if (after == sizes.end()) return std::nullopt;
     if (after->bytes == bytes) return *after;
+    if (after == sizes.begin()) return std::nullopt;
     const MeasuredSize& before = *(after - 1);
     const double part = (bytes - before.bytes) / (after->bytes - before.bytes);
     return MeasuredSize{bytes, std::lerp(before.time_s, after->time_s, part),
@@ -174,11 +163,12 @@ std::optional<MeasuredSize> between(const std::vector<MeasuredSize>& sizes, doub
 }
 
 double fluid_s(const Topology& topology, const Exchange& exchange) {
-    return predict(topology, exchange, make_network(topology, exchange, 1)).low_s;
+    return predict(ExchangeNetwork(topology, exchange, 1)).low_s;
 }
 
 /// By how much the smallest measured exchange took longer than the fluid model says.
-double overhead_s(const Topology& topology, Exchange exchange, double bytes, const MeasuredSize& least) {
+double overhead_s(const Topology& topology, Exchange exchange, double bytes,
+                  const MeasuredSize& least) {
     for (auto& row : exchange.bytes) {
         for (double& some : row) some *= least.bytes / bytes;
     }
@@ -188,30 +178,31 @@ double overhead_s(const Topology& topology, Exchange exchange, double bytes, con
 std::optional<MeasuredTimes> alltoall_times(const MeasuredCosts& costs, const Topology& topology,
                                             const Exchange& exchange) {
     const double bytes = alltoall_bytes(exchange);
-    if (bytes <= 0 || hosts_of(exchange) != costs.hosts.size() || !is_spread_as(exchange, costs.spread))
-        return std::nullopt;
+    if (bytes <= 0 || hosts_of(exchange) != costs.hosts.size()) return std::nullopt;
+    if (!is_spread_as(exchange, costs.spread)) return std::nullopt;
     const auto size = between(costs.all_to_all, bytes);
     if (!size) return std::nullopt;
-    return MeasuredTimes{fmt::format("the all-to-alls measured on {} hosts", costs.hosts.size()), size->time_s,
-                         overhead_s(topology, exchange, bytes, costs.all_to_all.front()), size->was_lossy};
+    return MeasuredTimes{
+        {size->time_s, fmt::format("the all-to-alls measured on {} hosts", costs.hosts.size()),
+         size->was_lossy},
+        overhead_s(topology, exchange, bytes, costs.all_to_all.front())};
 }
 
 std::optional<MeasuredTimes> gather_times(const MeasuredCosts& costs, const Topology& topology,
                                           const Exchange& exchange) {
     const double bytes = gather_bytes(exchange);
-    if (bytes <= 0 || costs.gather.empty()) return std::nullopt;
-    const double senders = hosts_of(exchange) - 1;
-    const double measured = static_cast<double>(costs.hosts.size() - 1);
-    if (senders > measured) return std::nullopt;
+    const double senders = hosts_of(exchange) - 1.0;
+    const double measured = static_cast<double>(costs.hosts.size()) - 1;
+    if (bytes <= 0 || senders > measured) return std::nullopt;
     // as large a burst of all senders
     const auto size = between(costs.gather, bytes * senders / measured);
     if (!size) return std::nullopt;
-    MeasuredTimes times{fmt::format("the gathers measured from {} hosts", measured), size->time_s, 0,
-                        size->was_lossy};
+    MeasuredTimes times{{size->time_s, fmt::format("the gathers measured from {} hosts", measured),
+                         size->was_lossy}};
     if (senders == measured) {
         times.overhead_s = overhead_s(topology, exchange, bytes, costs.gather.front());
     } else {
-        times.unpaced_s = fluid_s(topology, exchange) + size->delay_s;
+        times.unpaced.time_s = fluid_s(topology, exchange) + size->delay_s;
     }
     return times;
 }
@@ -228,17 +219,19 @@ FileResult<MeasuredCosts> read_measured_costs(std::string_view text, std::string
     const auto document = parse_json<nlohmann::json>(text);
     if (!document.is_object() || document.value("format", nlohmann::json()) != "headway-measure")
         return mistake("it is no document of headway measure", write_it);
-    auto costs = costs_of(document);
-    if (!costs) return mistake(std::move(costs.error()), write_it);
-    const auto hosts = topology.resolve(costs->hosts);
+    CostsReader reader(document);
+    if (reader.mistake()) return mistake(*reader.mistake(), write_it);
+    MeasuredCosts costs = reader.take();
+    const auto hosts = topology.resolve(costs.hosts);
     if (!hosts) {
-        return mistake("hosts: " + hosts.error().message,
-                       "measure the hosts of this network's clusters, by the names that they have there");
+        return mistake(
+            "hosts: " + hosts.error().message,
+            "measure the hosts of this network's clusters, by the names that they have there");
     }
-    costs->spread = topology.count(*hosts);
-    if (costs->spread.total() != costs->hosts.size())
+    costs.spread = topology.count(*hosts);
+    if (costs.spread.total() != costs.hosts.size())
         return mistake("hosts: one of them is named twice", write_it);
-    return std::move(*costs);
+    return costs;
 }
 
 double rto_s(const Topology& topology) {

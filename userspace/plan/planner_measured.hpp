@@ -33,9 +33,11 @@
 #include <vector>
 
 #include "base/file_error.hpp"
-#include "plan/collective.hpp"
+#include "plan/prediction.hpp"
 
 namespace headway {
+
+inline constexpr double rto_default_s = 0.2;  ///< Linux' least retransmission time-out
 
 struct MeasuredSize {
     double bytes = 0;    ///< of each message
@@ -65,10 +67,8 @@ struct MeasuredCosts {
 
 /// What the measurements say of an exchange.
 struct MeasuredTimes {
-    std::string source;     ///< "the all-to-alls measured on 8 hosts"
-    double unpaced_s = 0;
+    Prediction::Measured unpaced;
     double overhead_s = 0;  ///< of the hosts: what the fluid model leaves out
-    bool was_lossy = false;
 };
 
 /// None: nothing was measured that says something of it.

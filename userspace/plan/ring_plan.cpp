@@ -2,13 +2,8 @@
 #include "plan/ring_plan.hpp"
 
 #include <algorithm>
-#include <limits>
-
-#include <fmt/core.h>
 
 #include "base/wire.hpp"
-#include "plan/exchange_division.hpp"
-#include "plan/prediction.hpp"
 
 namespace headway {
 namespace {
@@ -18,11 +13,6 @@ constexpr double least_latency_s = 50e-6;
 
 /// What a ring may take of the time of all at once, which risks time-outs.
 constexpr double no_longer = 1.05;
-
-/// What a host has to say to the next: of all its ranks.
-std::uint64_t host_step_bytes(const AllToAllPattern& pattern, std::uint64_t step_bytes) {
-    return step_bytes * pattern.ranks_per_host;
-}
 
 /// An allreduce is a reduce-scatter and an allgather.
 double exchanges_in(RingOperation operation) {
@@ -40,20 +30,16 @@ double steps_of(RingOperation operation, double hosts) {
 }
 
 /// Edges do not count: the libraries' algorithms have a host receive from one at a time.
-bool has_contended_trunk(const Topology& topology, const Exchange& exchange,
-                         const ExchangeNetwork& network) {
-    const auto contended = contended_links(topology, exchange, network);
+bool has_contended_trunk(const ExchangeNetwork& network) {
+    const auto contended = network.contended_links();
     for (std::size_t l = 0; l < contended.size(); ++l) {
-        const auto kind = network.links[l].kind;
-        const bool is_trunk = kind == ExchangeLink::Kind::trunk_up ||
-                              kind == ExchangeLink::Kind::trunk_down;
-        if (is_trunk && contended[l]) return true;
+        if (contended[l] && network.links[l].is_trunk()) return true;
     }
     return false;
 }
 
 double slowest_link_bps(const ExchangeNetwork& network) {
-    double slowest = std::numeric_limits<double>::infinity();
+    double slowest = fluid_no_cap;
     for (const FluidGroup& group : network.fluid.groups) {
         for (const FluidUse& use : group.path)
             slowest = std::min(slowest, network.fluid.links[use.link].capacity_bps);
@@ -79,11 +65,9 @@ Result<RingPlan> plan_ring(const Topology& topology, const PlanPolicy& policy,
     if (!together->is_paced()) {
         return RingPlan{false, "no ring is needed: " + together->shares.reason, {}};
     }
-    const std::uint64_t bytes = step_bytes.value_or(1);
-    const Exchange exchange = *make_exchange(Operation::alltoall, together->shares.hosts, 0,
-                                             static_cast<double>(bytes));
-    const ExchangeNetwork network = make_network(topology, exchange, 1);
-    if (!has_contended_trunk(topology, exchange, network)) {
+    const auto bytes = static_cast<double>(step_bytes.value_or(1));
+    const ExchangeNetwork network(topology, exchange_among(together->shares.hosts, bytes), 1);
+    if (!has_contended_trunk(network)) {
         return RingPlan{false, "no ring is needed: each trunk carries all that its hosts send", {}};
     }
     RingPlan plan{true,
@@ -91,9 +75,9 @@ Result<RingPlan> plan_ring(const Topology& topology, const PlanPolicy& policy,
                   {}};
     if (!step_bytes) return plan;
     const double step_s =
-        8.0 * static_cast<double>(tcp_wire_bytes(host_step_bytes(pattern, bytes))) /
+        8.0 * static_cast<double>(tcp_wire_bytes(*step_bytes * pattern.ranks_per_host)) /
             slowest_link_bps(network) +
-        std::max(least_latency_s, exchange_latency_s(topology, exchange));
+        std::max(least_latency_s, network.latency_s());
     plan.predicted =
         predict_ring(static_cast<double>(pattern.communicator.total()), operation, step_s);
     const double together_s = exchanges_in(operation) * together->unpaced->low_s;

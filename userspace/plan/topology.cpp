@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <unordered_set>
 
 namespace headway {
 namespace {
@@ -26,45 +27,24 @@ void find_host_conflicts(std::span<const Cluster> clusters, std::vector<Topology
     }
 }
 
-void find_prefix_conflicts(std::span<const Cluster> clusters,
-                           std::vector<TopologyConflict>& found) {
-    struct Seen {
-        const IpPrefix* prefix;
-        std::size_t cluster;
-    };
-    std::vector<Seen> seen;
-    for (std::size_t c = 0; c < clusters.size(); ++c) {
-        for (std::size_t p = 0; p < clusters[c].prefixes.size(); ++p) {
-            const IpPrefix& prefix = clusters[c].prefixes[p];
-            const auto clash = std::find_if(seen.begin(), seen.end(), [&](const Seen& other) {
-                return overlap(*other.prefix, prefix);
-            });
-            if (clash != seen.end()) {
-                found.push_back({TopologyConflict::Kind::prefix, c, p,
-                                 fmt::format("{} overlaps {} of cluster \"{}\"",
-                                             prefix.to_string(), clash->prefix->to_string(),
-                                             clusters[clash->cluster].name)});
-            }
-            seen.push_back({&prefix, c});
-        }
-    }
-}
-
 }  // namespace
 
 std::vector<TopologyConflict> find_conflicts(std::span<const Cluster> clusters) {
     std::vector<TopologyConflict> found;
+    std::unordered_set<std::string_view> names;
     for (std::size_t c = 0; c < clusters.size(); ++c) {
-        const bool used = std::any_of(clusters.begin(), clusters.begin() + static_cast<long>(c),
-                                      [&](const Cluster& o) { return o.name == clusters[c].name; });
-        if (used) {
-            found.push_back({TopologyConflict::Kind::name, c, 0,
-                             fmt::format("\"{}\" is the name of an earlier cluster",
-                                         clusters[c].name)});
-        }
+        if (names.insert(clusters[c].name).second) continue;
+        found.push_back({TopologyConflict::Kind::name, c, 0,
+                         fmt::format("\"{}\" is the name of an earlier cluster",
+                                     clusters[c].name)});
     }
     find_host_conflicts(clusters, found);
-    find_prefix_conflicts(clusters, found);
+    for (const PrefixOverlap& overlap : find_overlaps(clusters)) {
+        found.push_back({TopologyConflict::Kind::prefix, overlap.owner, overlap.position,
+                         fmt::format("{} overlaps {} of cluster \"{}\"",
+                                     overlap.prefix->to_string(), overlap.earlier->to_string(),
+                                     clusters[overlap.earlier_owner].name)});
+    }
     return found;
 }
 
@@ -140,17 +120,18 @@ Result<void> Topology::link_up() {
 }
 
 bool Topology::is_below(std::size_t cluster, std::size_t trunk) const {
-    const auto& path = above_[cluster];
-    return std::find(path.begin(), path.end(), trunk) != path.end();
+    return std::ranges::find(above_[cluster], trunk) != above_[cluster].end();
 }
 
-TrunkPath Topology::trunk_path(std::size_t from, std::size_t to) const {
-    TrunkPath path{above_[from], above_[to]};
-    while (!path.up.empty() && !path.down.empty() && path.up.back() == path.down.back()) {
-        path.up.pop_back();
-        path.down.pop_back();
+std::vector<TopologyLink> Topology::trunk_path(std::size_t from, std::size_t to) const {
+    // what both ways to the centre have in common is not crossed
+    std::vector<TopologyLink> path;
+    for (const std::size_t trunk : above_[from]) {
+        if (!is_below(to, trunk)) path.push_back({LinkKind::trunk_up, trunk});
     }
-    std::reverse(path.down.begin(), path.down.end());
+    for (auto trunk = above_[to].rbegin(); trunk != above_[to].rend(); ++trunk) {
+        if (!is_below(from, *trunk)) path.push_back({LinkKind::trunk_down, *trunk});
+    }
     return path;
 }
 
@@ -221,20 +202,28 @@ Topology Topology::without_buffers() const {
     return topology;
 }
 
-HostSet Topology::all_hosts() const {
-    HostSet hosts(host_count());
-    for (std::size_t host = 0; host < host_count(); ++host) hosts.add(host);
-    return hosts;
+BitsPerSecond Topology::rate_of(const TopologyLink& link) const {
+    if (link.kind == LinkKind::trunk_up) return trunk(link.owner).trunk_up_rate;
+    if (link.kind == LinkKind::trunk_down) return trunk(link.owner).trunk_down_rate;
+    return clusters_[link.owner].host_rate;
+}
+
+std::string Topology::name_of(const TopologyLink& link) const {
+    const std::string& name = trunk(link.owner).name;
+    switch (link.kind) {
+        case LinkKind::trunk_up: return fmt::format("trunk of {} (up)", name);
+        case LinkKind::trunk_down: return fmt::format("trunk of {} (down)", name);
+        case LinkKind::edge_out: return fmt::format("edge of a sender in {}", name);
+        case LinkKind::edge_in: break;
+    }
+    return fmt::format("edge of a receiver in {}", name);
 }
 
 std::chrono::nanoseconds Topology::delay(std::size_t from, std::size_t to) const {
-    const TrunkPath path = trunk_path(from, to);
     std::chrono::nanoseconds sum{};
-    for (const auto* trunks : {&path.up, &path.down}) {
-        for (const std::size_t crossed : *trunks) {
-            const auto delay = trunk(crossed).trunk_delay;
-            sum = is_one_cable() ? std::max(sum, delay) : sum + delay;
-        }
+    for (const TopologyLink& link : trunk_path(from, to)) {
+        const auto delay = trunk(link.owner).trunk_delay;
+        sum = is_one_cable() ? std::max(sum, delay) : sum + delay;
     }
     return sum;
 }

@@ -13,6 +13,7 @@
 // crosses its trunk.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +23,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -65,6 +67,33 @@ struct TopologyConflict {
 /// overlap: a packet or a host must belong to one cluster only.
 [[nodiscard]] std::vector<TopologyConflict> find_conflicts(std::span<const Cluster> clusters);
 
+/// A prefix that overlaps an earlier one: whose they are, as indices.
+struct PrefixOverlap {
+    std::size_t owner;
+    std::size_t position;  ///< in its owner's prefixes
+    std::size_t earlier_owner;
+    const IpPrefix* prefix;
+    const IpPrefix* earlier;
+};
+
+/// `Owner` has `prefixes`.  Each prefix is told of with the first that it overlaps.
+template <class Owner>
+[[nodiscard]] std::vector<PrefixOverlap> find_overlaps(std::span<const Owner> owners) {
+    std::vector<PrefixOverlap> found;
+    std::vector<std::pair<const IpPrefix*, std::size_t>> seen;
+    for (std::size_t i = 0; i < owners.size(); ++i) {
+        for (std::size_t p = 0; p < owners[i].prefixes.size(); ++p) {
+            const IpPrefix& prefix = owners[i].prefixes[p];
+            const auto clash = std::ranges::find_if(
+                seen, [&](const auto& earlier) { return overlap(*earlier.first, prefix); });
+            if (clash != seen.end())
+                found.push_back({i, p, clash->second, &prefix, clash->first});
+            seen.emplace_back(&prefix, i);
+        }
+    }
+    return found;
+}
+
 /// Hosts of a job, told apart by cluster.  The planner needs no more: all
 /// hosts of a cluster are alike.
 struct HostCounts {
@@ -95,11 +124,22 @@ private:
     std::vector<std::uint64_t> words_;
 };
 
-/// What a message crosses: upwards from its cluster, then downwards.
-struct TrunkPath {
-    std::vector<std::size_t> up;    ///< trunks, in order
-    std::vector<std::size_t> down;
+enum class LinkKind { edge_out, trunk_up, trunk_down, edge_in };
+
+/// One direction of a cable.
+struct TopologyLink {
+    LinkKind kind = LinkKind::edge_out;
+    std::size_t owner = 0;  ///< a trunk's number; of an edge, the cluster of its host
+
+    [[nodiscard]] bool is_trunk() const {
+        return kind == LinkKind::trunk_up || kind == LinkKind::trunk_down;
+    }
+    friend bool operator==(const TopologyLink&, const TopologyLink&) = default;
 };
+
+/// rates[i][c]: of the class of a sender i (a host of cluster i, of group i of an exchange, or the
+/// host i) towards cluster c, bytes of wire time per second; none: not limited.
+using RatesByCluster = std::vector<std::vector<std::optional<BytesPerSecond>>>;
 
 /// Clusters without conflicts, with look-up by host name.  A value.
 class Topology {
@@ -125,7 +165,8 @@ public:
         return above_[cluster];
     }
     [[nodiscard]] bool is_below(std::size_t cluster, std::size_t trunk) const;
-    [[nodiscard]] TrunkPath trunk_path(std::size_t from, std::size_t to) const;
+    /// The trunks that a message between two clusters crosses: upwards, then downwards.
+    [[nodiscard]] std::vector<TopologyLink> trunk_path(std::size_t from, std::size_t to) const;
     /// Those of each trunk's side that is away from the centre.
     [[nodiscard]] std::vector<std::uint32_t> hosts_below(const HostCounts& hosts) const;
 
@@ -144,7 +185,11 @@ public:
     [[nodiscard]] Result<HostSet> resolve(std::span<const std::string> names) const;
 
     [[nodiscard]] HostCounts count(const HostSet& hosts) const;
-    [[nodiscard]] HostSet all_hosts() const;
+
+    /// What the cable has in that direction.
+    [[nodiscard]] BitsPerSecond rate_of(const TopologyLink& link) const;
+    /// "trunk of a (up)", "edge of a receiver in b".
+    [[nodiscard]] std::string name_of(const TopologyLink& link) const;
 
     /// The same with buffers of which nothing is known.
     [[nodiscard]] Topology without_buffers() const;

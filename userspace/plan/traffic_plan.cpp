@@ -2,10 +2,8 @@
 #include "plan/traffic_plan.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
-#include <set>
-
-#include "plan/prediction.hpp"
 
 namespace headway {
 namespace {
@@ -21,8 +19,7 @@ std::vector<HostFlow> added_up(std::span<const HostFlow> flows) {
     }
     std::vector<HostFlow> sorted;
     for (const auto& [pair, bytes] : sums) sorted.push_back({pair.first, pair.second, bytes});
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [](const HostFlow& a, const HostFlow& b) { return a.bytes > b.bytes; });
+    std::ranges::stable_sort(sorted, std::greater(), &HostFlow::bytes);
     return sorted;
 }
 
@@ -54,48 +51,26 @@ Exchange exchange_of(const Topology& topology, const std::vector<std::size_t>& h
     return make_exchange(topology, hosts, std::move(bytes));
 }
 
-/// Classes whose flows meet no contended link lose their limit.
-void free_uncontended(ExchangeRates& rates, const Exchange& exchange,
-                      const ExchangeNetwork& network, const std::vector<bool>& contended) {
-    std::set<std::pair<std::size_t, std::size_t>> limited;
-    for (std::size_t g = 0; g < network.pairs.size(); ++g) {
-        const auto [from, to] = network.pairs[g];
-        const auto& path = network.fluid.groups[g].path;
-        if (std::any_of(path.begin(), path.end(),
-                        [&](const FluidUse& use) { return contended[use.link]; }))
-            limited.emplace(from, exchange.groups[to].cluster);
-    }
-    for (std::size_t host = 0; host < rates.size(); ++host) {
-        for (std::size_t cluster = 0; cluster < rates[host].size(); ++cluster) {
-            if (!limited.contains({host, cluster})) rates[host][cluster].reset();
-        }
-    }
-}
-
-void limit_light(ExchangeRates& rates, const Exchange& exchange, std::span<const HostFlow> heavy,
-                 std::span<const HostFlow> light) {
+/// Of the rates that are needed, those of classes whose flows meet a contended link.  Classes
+/// with light flows only have the least of them.
+RatesByCluster limits(const RatesByCluster& needed, const ExchangeNetwork& network,
+                      const std::vector<bool>& contended, std::span<const HostFlow> light) {
+    RatesByCluster rates = needed;
+    for (auto& of_host : rates) std::ranges::fill(of_host, std::nullopt);
     std::optional<BytesPerSecond> least;
-    for (const auto& row : rates) {
-        for (const auto& rate : row) {
-            if (rate && (!least || *rate < *least)) least = rate;
-        }
+    for (std::size_t g = 0; g < network.pairs.size(); ++g) {
+        const auto meets_contention = [&](const FluidUse& use) { return contended[use.link]; };
+        if (std::ranges::none_of(network.fluid.groups[g].path, meets_contention)) continue;
+        const auto [from, to] = network.pairs[g];
+        const std::size_t cluster = network.groups[to].cluster;
+        rates[from][cluster] = needed[from][cluster];
+        least = std::min(least.value_or(*needed[from][cluster]), *needed[from][cluster]);
     }
-    std::set<std::pair<std::size_t, std::size_t>> decided;
-    for (const HostFlow& flow : heavy)
-        decided.emplace(flow.from, exchange.groups[flow.to].cluster);
     for (const HostFlow& flow : light) {
-        const std::size_t cluster = exchange.groups[flow.to].cluster;
-        if (!decided.contains({flow.from, cluster})) rates[flow.from][cluster] = least;
+        const std::size_t cluster = network.groups[flow.to].cluster;
+        if (!needed[flow.from][cluster]) rates[flow.from][cluster] = least;
     }
-}
-
-/// Among the contended links, the one that is busy longest.
-std::string reason_of(const Topology& topology, const Exchange& exchange,
-                      const ExchangeNetwork& network, const EarliestEnd& earliest) {
-    const ExchangeLink& link = network.links[*earliest.link];
-    return fmt::format("{}, {}, is divided by what each host sends through it",
-                       exchange_link_text(topology, exchange, link),
-                       rate_to_text(exchange_link_rate(topology, exchange, link)));
+    return rates;
 }
 
 }  // namespace
@@ -106,23 +81,22 @@ Result<TrafficPlan> plan_traffic(const Topology& topology, const PlanPolicy& pol
     const auto sorted = added_up(flows);
     if (sorted.empty()) return TrafficPlan{false, "no host sends to another", {}};
     const auto heavy = std::span(sorted).first(count_heavy(sorted));
-    const Exchange exchange = exchange_of(topology, hosts, heavy);
-    const ExchangeNetwork network = make_network(topology, exchange, policy.target_utilisation());
-    const auto contended = contended_links(topology, exchange, network);
-    if (std::none_of(contended.begin(), contended.end(), [](bool is) { return is; })) {
+    const ExchangeNetwork network(topology, exchange_of(topology, hosts, heavy),
+                                  policy.target_utilisation());
+    const auto contended = network.contended_links();
+    if (std::ranges::find(contended, true) == contended.end()) {
         return TrafficPlan{
             false, "no link gets more than it carries, whatever is sent at once", {}};
     }
-    const EarliestEnd earliest = earliest_end(network.fluid);
-    TrafficPlan plan{true, reason_of(topology, exchange, network, earliest),
-                     rates_for_end(topology, exchange, network,
-                                   earliest.end_s * policy.divisor_factor())};
-    if (has_zero_rate(plan.rates)) {
-        return failure("the shares of some hosts are less than 8bit, the slowest rate there is");
-    }
-    free_uncontended(plan.rates, exchange, network, contended);
-    limit_light(plan.rates, exchange, heavy, std::span(sorted).subspan(heavy.size()));
-    return plan;
+    const auto [end_s, busiest] = network.earliest_end();
+    const auto needed = network.rates_for_end(end_s * policy.divisor_factor());
+    if (!needed) return tl::unexpected(needed.error());
+    const TopologyLink& link = network.links[*busiest];
+    return TrafficPlan{true,
+                       fmt::format("{}, {}, is divided by what each host sends through it",
+                                   topology.name_of(link), rate_to_text(topology.rate_of(link))),
+                       limits(*needed, network, contended,
+                              std::span(sorted).subspan(heavy.size()))};
 }
 
 }  // namespace headway

@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "plan/alltoall_plan.hpp"
-#include "plan/exchange_division.hpp"
+#include "plan/exchange.hpp"
 
 namespace headway {
 
@@ -40,7 +40,7 @@ struct HostFlow {
 struct TrafficPlan {
     bool paced = false;
     std::string reason;
-    ExchangeRates rates;  ///< of each host towards each cluster; empty: not paced
+    RatesByCluster rates;  ///< of each host towards each cluster; empty: not paced
 };
 
 /// `hosts`: numbers of the topology, each once.  Flows between the same two hosts

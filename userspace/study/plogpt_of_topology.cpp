@@ -8,24 +8,24 @@
 namespace headway {
 namespace {
 
-struct Link {
+struct TreeLink {
     double bytes_per_s = 0;
     double delay_s = 0;
 
-    friend bool operator==(const Link&, const Link&) = default;
+    friend bool operator==(const TreeLink&, const TreeLink&) = default;
 };
 
-Link make_link(BitsPerSecond rate, const std::optional<std::uint64_t>& buffer_bytes) {
+TreeLink make_link(BitsPerSecond rate, const std::optional<std::uint64_t>& buffer_bytes) {
     return {bytes_per_s(rate), static_cast<double>(buffer_bytes.value_or(0)) / bytes_per_s(rate)};
 }
 
-Link slower(const Link& a, const Link& b) { return b.bytes_per_s < a.bytes_per_s ? b : a; }
+TreeLink slower(const TreeLink& a, const TreeLink& b) { return b.bytes_per_s < a.bytes_per_s ? b : a; }
 
 /// What is below a switch: its heights, and the slowest of the single trunks
 /// since the last of them.
 struct Below {
-    std::vector<Link> heights;
-    std::optional<Link> narrow;
+    std::vector<TreeLink> heights;
+    std::optional<TreeLink> narrow;
 };
 
 class TreeBuilder {
@@ -33,7 +33,7 @@ public:
     TreeBuilder(const Topology& topology, const HostCounts& hosts)
         : topology_(topology), hosts_(hosts), below_(topology.hosts_below(hosts)) {}
 
-    Result<std::vector<Link>> build() {
+    Result<std::vector<TreeLink>> build() {
         auto whole = switch_of("");
         if (!whole) return tl::unexpected(whole.error());
         return std::move(whole->heights);
@@ -58,7 +58,7 @@ private:
         }
         auto below = own > 0 ? cluster_of(topology_.clusters()[t], own) : switch_of(trunk.name);
         if (!below) return below;
-        const Link link = make_link(std::min(trunk.trunk_up_rate, trunk.trunk_down_rate),
+        const TreeLink link = make_link(std::min(trunk.trunk_up_rate, trunk.trunk_down_rate),
                                     trunk.trunk_buffer_bytes);
         below->narrow = below->narrow ? slower(*below->narrow, link) : link;
         return below;
@@ -67,7 +67,7 @@ private:
     static Result<Below> cluster_of(const Cluster& cluster, std::uint32_t hosts) {
         if (!std::has_single_bit(hosts)) return failure("{} hosts are no power of two", hosts);
         Below below;
-        const Link edge = make_link(cluster.host_rate, cluster.host_buffer_bytes);
+        const TreeLink edge = make_link(cluster.host_rate, cluster.host_buffer_bytes);
         for (std::uint32_t leaves = 1; leaves < hosts; leaves *= 2) {
             below.heights.push_back({leaves * edge.bytes_per_s, edge.delay_s});
         }
@@ -96,7 +96,7 @@ private:
     /// Two trunks are one path, on which the slower counts; more have to be equal.
     static Result<Below> joined(std::vector<Below>& children) {
         Below all = std::move(children.front());
-        Link trunk = *all.narrow;
+        TreeLink trunk = *all.narrow;
         for (std::size_t i = 1; i < children.size(); ++i) {
             if (children[i].heights != all.heights) return failure("the clusters differ inside");
             if (children.size() > 2 && *children[i].narrow != trunk) {
@@ -147,7 +147,7 @@ Result<PlogptTopology> plogpt_of_topology(const Topology& topology, const HostCo
     const auto heights = TreeBuilder(topology, hosts).build();
     if (!heights) return tl::unexpected(heights.error());
     PlogptLinks links;
-    for (const Link& link : *heights) {
+    for (const TreeLink& link : *heights) {
         links.bandwidth_bytes_per_s.push_back(link.bytes_per_s);
         links.buffer_delay_s.push_back(link.delay_s);
     }

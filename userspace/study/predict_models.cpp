@@ -13,7 +13,7 @@
 #include "model/plogpt_closed.hpp"
 #include "model/plogpt_simulator.hpp"
 #include "plan/planner_measured.hpp"
-#include "plan/prediction.hpp"
+#include "study/alltoall_algorithms.hpp"
 #include "study/plogpt_of_topology.hpp"
 
 namespace headway {
@@ -38,7 +38,7 @@ void leave_out(ModelTimes& found, std::string_view model, std::string_view reaso
 }
 
 void add_bound(ModelTimes& found, const Topology& topology, const Exchange& exchange) {
-    const ExchangeNetwork network = make_network(topology, exchange, 1);
+    const ExchangeNetwork network(topology, exchange, 1);
     double bound_s = 0;
     std::string reason = "nothing is sent";
     std::vector<double> bits(network.links.size(), 0);
@@ -50,7 +50,7 @@ void add_bound(ModelTimes& found, const Topology& topology, const Exchange& exch
         if (busy_s <= bound_s) continue;
         bound_s = busy_s;
         reason = fmt::format("the {} carries {}",
-                             exchange_link_text(topology, exchange, network.links[l]),
+                             topology.name_of(network.links[l]),
                              bytes_text(bits[l] / 8));
     }
     add(found, "bound", bound_s, bound_s, std::move(reason));
@@ -284,7 +284,7 @@ private:
         }
         const auto paths = others(*fitted);
         if (!paths) return leave_out(found_, name, paths.error().message);
-        if (request_.operation == Operation::gather || request_.operation == Operation::reduce) {
+        if (is_to_root(request_.operation)) {
             add_many_to_one(*fitted, *paths);
         } else {
             add_one_to_many(*paths);

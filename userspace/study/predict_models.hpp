@@ -25,6 +25,7 @@
 
 #include "model/plogpt_program.hpp"
 #include "plan/planner.hpp"
+#include "study/exchange_operation.hpp"
 #include "study/fitted_parameters.hpp"
 
 namespace headway {

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times of an all-to-all's algorithms; see planner.hpp.
+#include "study/alltoall_algorithms.hpp"
+
 #include <algorithm>
 #include <array>
 #include <map>
 
 #include "base/wire.hpp"
-#include "plan/planner.hpp"
 #include "plan/planner_measured.hpp"
-#include "plan/prediction.hpp"
 
 namespace headway {
 namespace {
 
-using Rates = std::vector<std::vector<std::optional<BytesPerSecond>>>;
+using Rates = RatesByCluster;
 
 /// In the order of AllToAllAlgorithm.
 constexpr std::array<std::string_view, all_to_all_algorithm_count> algorithm_names{
@@ -33,51 +32,41 @@ using Step = std::map<std::pair<std::size_t, std::size_t>, std::uint32_t>;
 class Steps {
 public:
     Steps(const Topology& topology, const Exchange& exchange, double use, const Rates* rates)
-        : topology_(topology), exchange_(exchange), use_(use), rates_(rates) {}
+        : whole_(topology, exchange, use), rates_(rates) {}
 
     /// Steps with the same traffic take the same time.
     Prediction time(const Step& step) {
         const auto known = times_.find(step);
         if (known != times_.end()) return known->second;
-        ExchangeNetwork network = make_network(topology_, exchange_, use_);
-        keep(network, step);
-        Prediction prediction = predict(topology_, exchange_, network);
-        times_.emplace(step, prediction);
-        return prediction;
+        return times_.emplace(step, predict(network_of(step))).first->second;
     }
 
 private:
     /// Of the whole exchange only what the step sends, a message from each host.
-    void keep(ExchangeNetwork& network, const Step& step) const {
-        ExchangeNetwork kept;
-        kept.links = network.links;
-        kept.fluid.links = network.fluid.links;
-        for (std::size_t g = 0; g < network.pairs.size(); ++g) {
-            const auto found = step.find(network.pairs[g]);
+    [[nodiscard]] ExchangeNetwork network_of(const Step& step) const {
+        ExchangeNetwork network = whole_;
+        network.fluid.groups.clear();
+        network.pairs.clear();
+        for (std::size_t g = 0; g < whole_.pairs.size(); ++g) {
+            const auto found = step.find(whole_.pairs[g]);
             if (found == step.end()) continue;
-            FluidGroup group = network.fluid.groups[g];
+            FluidGroup group = whole_.fluid.groups[g];
             for (FluidUse& use : group.path) {
-                const ExchangeLink::Kind kind = network.links[use.link].kind;
-                const bool edge = kind == ExchangeLink::Kind::edge_out ||
-                                  kind == ExchangeLink::Kind::edge_in;
-                use.flows = use.senders = edge ? 1 : found->second;
+                use.flows = use.senders = whole_.links[use.link].is_trunk() ? found->second : 1;
             }
-            kept.fluid.groups.push_back(std::move(group));
-            kept.pairs.push_back(network.pairs[g]);
+            // one message has all of its class
+            const auto [i, j] = whole_.pairs[g];
+            if (rates_ != nullptr) {
+                const auto& rate = (*rates_)[i][whole_.groups[j].cluster];
+                if (rate) group.cap_bps = 8.0 * static_cast<double>(rate->value);
+            }
+            network.fluid.groups.push_back(std::move(group));
+            network.pairs.push_back(whole_.pairs[g]);
         }
-        network = std::move(kept);
-        // one message has all of its class
-        if (rates_ == nullptr) return;
-        for (std::size_t g = 0; g < network.pairs.size(); ++g) {
-            const auto [i, j] = network.pairs[g];
-            const auto& rate = (*rates_)[i][exchange_.groups[j].cluster];
-            if (rate) network.fluid.groups[g].cap_bps = 8.0 * static_cast<double>(rate->value);
-        }
+        return network;
     }
 
-    const Topology& topology_;
-    const Exchange& exchange_;
-    double use_;
+    ExchangeNetwork whole_;
     const Rates* rates_;
     std::map<Step, Prediction> times_;
 };
@@ -130,13 +119,15 @@ Prediction grid(const Topology& topology, const Exchange& exchange, double use,
     const double message = exchange.bytes[0][1];
     Exchange inside = exchange;
     inside.bytes = {{message * (1 + n2 / n1), 0}, {0, message * (1 + n1 / n2)}};
-    ExchangeNetwork local = make_network(topology, inside, use);
-    if (rates != nullptr) cap_flows(local, inside, *rates);
-    Prediction sum = predict(topology, inside, local);
+    ExchangeNetwork local(topology, inside, use);
+    if (rates != nullptr) local.cap_flows(*rates);
+    Prediction sum = predict(local);
 
     // max(n1, n2) messages each way, of min(n1, n2) blocks
-    ExchangeNetwork between = make_network(topology, exchange, use);
-    ExchangeNetwork kept{{between.fluid.links, {}}, between.links, {}};
+    const ExchangeNetwork between(topology, exchange, use);
+    ExchangeNetwork kept = between;
+    kept.fluid.groups.clear();
+    kept.pairs.clear();
     for (std::size_t g = 0; g < between.pairs.size(); ++g) {
         const auto [i, j] = between.pairs[g];
         if (i == j) continue;
@@ -151,8 +142,8 @@ Prediction grid(const Topology& topology, const Exchange& exchange, double use,
         kept.fluid.groups.push_back(std::move(group));
         kept.pairs.push_back(between.pairs[g]);
     }
-    if (rates != nullptr) cap_flows(kept, exchange, *rates);
-    append(sum, predict(topology, exchange, kept));
+    if (rates != nullptr) kept.cap_flows(*rates);
+    append(sum, predict(kept));
     sum.reason = fmt::format("{} messages over the trunk each way instead of {}",
                              std::max(n1, n2), n1 * n2);
     return sum;
@@ -165,9 +156,9 @@ std::vector<std::pair<AllToAllAlgorithm, Prediction>> times(const Topology& topo
                                                             const Exchange& exchange, double use,
                                                             const Rates* rates) {
     std::vector<std::pair<AllToAllAlgorithm, Prediction>> found;
-    ExchangeNetwork network = make_network(topology, exchange, use);
-    if (rates != nullptr) cap_flows(network, exchange, *rates);
-    const Prediction at_once = predict(topology, exchange, network);
+    ExchangeNetwork network(topology, exchange, use);
+    if (rates != nullptr) network.cap_flows(*rates);
+    const Prediction at_once = predict(network);
     found.emplace_back(AllToAllAlgorithm::linear, at_once);
 
     const auto groups = clusters_of_ranks(exchange);
@@ -179,7 +170,7 @@ std::vector<std::pair<AllToAllAlgorithm, Prediction>> times(const Topology& topo
             found.emplace_back(AllToAllAlgorithm::pairwise_xor, waiting);
             found.emplace_back(AllToAllAlgorithm::alltoall_b,
                                without_waiting(waiting, at_once,
-                                               exchange_latency_s(topology, exchange),
+                                               network.latency_s(),
                                                rto_s(topology), groups.size()));
         }
     }
@@ -199,8 +190,7 @@ std::string_view algorithm_name(AllToAllAlgorithm algorithm) {
 std::vector<AlgorithmTime> predict_algorithms(const Topology& topology, const PlanPolicy& policy,
                                               const AllToAllPlan& plan,
                                               std::uint64_t message_bytes) {
-    const Exchange exchange = *make_exchange(Operation::alltoall, plan.hosts, 0,
-                                             static_cast<double>(message_bytes));
+    const Exchange exchange = exchange_among(plan.hosts, static_cast<double>(message_bytes));
     if (exchange.groups.empty()) return {};
     const auto unpaced = times(topology, exchange, 1, nullptr);
     auto paced = unpaced;
