@@ -152,17 +152,16 @@ public:
     explicit Socket(BenchNode& node) {
         char name[] = "/tmp/headway-bench-XXXXXX";
         dir_ = mkdtemp(name);
-        sd_event_new(&event_);
         socket_.emplace(*ControlSocket::bind(dir_ / "control.sock", std::nullopt));
         is_ready_ = socket_->listen().has_value();
-        server_ = *ControlServer::start(event_, socket_->fd(), node.service(), log_);
+        server_ =
+            std::make_unique<ControlServer>(loop_, socket_->fd(), node.service(), hand_over_, log_);
     }
     Socket(const Socket&) = delete;
     Socket& operator=(const Socket&) = delete;
     ~Socket() {
         server_.reset();
         socket_.reset();
-        sd_event_unref(event_);
         std::filesystem::remove_all(dir_);
     }
 
@@ -181,16 +180,17 @@ public:
 
     /// Until nothing is left to do.
     void run() {
-        while (sd_event_run(event_, 0) > 0) {
+        while (sd_event_run(loop_.get(), 0) > 0) {
         }
     }
 
 private:
     std::filesystem::path dir_;
     bool is_ready_ = false;
-    sd_event* event_ = nullptr;
+    EventLoop loop_;
     spdlog::logger log_{"bench", std::make_shared<spdlog::sinks::null_sink_st>()};
     std::optional<ControlSocket> socket_;
+    HandOver hand_over_{nullptr, log_};
     std::unique_ptr<ControlServer> server_;
 };
 

@@ -18,10 +18,6 @@
 namespace headway::test {
 namespace {
 
-int end_loop(sd_event_source* source, int, std::uint32_t, void*) {
-    return sd_event_exit(sd_event_source_get_event(source), 0);
-}
-
 int run(const std::string& file, const std::string& folder) {
     const auto config = load_config(file);
     if (!config) {
@@ -29,22 +25,18 @@ int run(const std::string& file, const std::string& folder) {
         return 2;
     }
     spdlog::logger log("node_headwayds", std::make_shared<spdlog::sinks::stderr_sink_st>());
-    sd_event* event = nullptr;
-    if (sd_event_new(&event) < 0) return 1;
+    EventLoop loop;
     std::vector<std::unique_ptr<NodeDaemon>> daemons;
     for (const Cluster& cluster : config->topology.clusters()) {
         for (const std::string& node : cluster.hosts) {
-            daemons.push_back(std::make_unique<NodeDaemon>(*config, node, folder, event, log));
+            daemons.push_back(std::make_unique<NodeDaemon>(*config, node, folder, loop, log));
         }
     }
-    if (sd_event_add_io(event, nullptr, STDIN_FILENO, EPOLLIN | EPOLLHUP, end_loop, nullptr) < 0) {
-        return 1;
-    }
+    const EventSource end = loop.readable(STDIN_FILENO, "the end of the input",
+                                          [&] { sd_event_exit(loop.get(), 0); });
+    if (!loop.check()) return 1;
     std::cout << "ready" << std::endl;
-    const int status = sd_event_loop(event);
-    daemons.clear();
-    sd_event_unref(event);
-    return status;
+    return loop.run() ? 0 : 1;
 }
 
 }  // namespace

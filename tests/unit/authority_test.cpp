@@ -311,11 +311,13 @@ TEST_F(Authorities, OneUserDoesNotTakeAllRates) {
 TEST(UserTime, WhoTakesTooMuchWaits) {
     using namespace std::chrono_literals;
     UserTime time;
-    EXPECT_EQ(time.charge(attacker, 90ms, 0ms), std::nullopt);
-    EXPECT_EQ(time.charge(attacker, 20ms, 0ms), std::optional<UserTime::Time>(40ms));
-    EXPECT_EQ(time.charge(victim, 24ms, 0ms), std::nullopt) << "another does not";
-    EXPECT_EQ(time.charge(root_user, 10s, 0ms), std::nullopt);
-    EXPECT_EQ(time.charge(attacker, 1ms, 10s), std::nullopt) << "it is paid";
+    EXPECT_FALSE(time.charge(attacker, 90ms, 0ms));
+    EXPECT_TRUE(time.charge(attacker, 20ms, 0ms));
+    EXPECT_EQ(time.waits_until(attacker, 0ms), std::optional<UserTime::Time>(40ms));
+    EXPECT_EQ(time.waits_until(attacker, 40ms), std::nullopt);
+    EXPECT_FALSE(time.charge(victim, 24ms, 0ms)) << "another does not";
+    EXPECT_FALSE(time.charge(root_user, 10s, 0ms));
+    EXPECT_FALSE(time.charge(attacker, 1ms, 10s)) << "it is paid";
 }
 
 // A number may be another process's by the time it is looked at.

@@ -137,12 +137,11 @@ public:
     Daemons(const Config& config, const std::vector<std::string>& nodes) {
         std::string name = std::filesystem::temp_directory_path() / "headway-plan-XXXXXX";
         folder_ = mkdtemp(name.data());
-        EXPECT_GE(sd_event_new(&event_), 0);
-        EXPECT_GE(sd_event_add_io(event_, nullptr, end_.get(), EPOLLIN, end_loop, nullptr), 0);
         for (const std::string& node : nodes) {
-            daemons_.push_back(std::make_unique<NodeDaemon>(config, node, folder_, event_, log_));
+            daemons_.push_back(std::make_unique<NodeDaemon>(config, node, folder_, loop_, log_));
         }
-        thread_ = std::thread([this] { sd_event_loop(event_); });
+        EXPECT_TRUE(loop_.check());
+        thread_ = std::thread([this] { EXPECT_TRUE(loop_.run()); });
     }
     Daemons(const Daemons&) = delete;
     Daemons& operator=(const Daemons&) = delete;
@@ -151,19 +150,16 @@ public:
         EXPECT_EQ(write(end_.get(), &one, sizeof(one)), static_cast<ssize_t>(sizeof(one)));
         thread_.join();
         daemons_.clear();
-        sd_event_unref(event_);
         std::filesystem::remove_all(folder_);
     }
     [[nodiscard]] const NodeDaemon& of(std::size_t node) const { return *daemons_[node]; }
 
 private:
-    static int end_loop(sd_event_source* source, int, std::uint32_t, void*) {
-        return sd_event_exit(sd_event_source_get_event(source), 0);
-    }
-
     std::string folder_;
     FileDescriptor end_{eventfd(0, EFD_CLOEXEC)};
-    sd_event* event_ = nullptr;
+    EventLoop loop_;
+    EventSource ends_ =
+        loop_.readable(end_.get(), "the end", [this] { sd_event_exit(loop_.get(), 0); });
     spdlog::logger log_{"test", std::make_shared<spdlog::sinks::null_sink_st>()};
     std::vector<std::unique_ptr<NodeDaemon>> daemons_;
     std::thread thread_;

@@ -141,20 +141,20 @@ protected:
         ASSERT_TRUE(control_->apply(planner->layout().set_up, ApplyMode::in_order));
         service_.emplace(std::move(*planner), BytesPerSecond{20 * mbit / 8}, *control_, clock_);
 
-        ASSERT_GE(sd_event_new(&event_), 0);
         socket_.emplace(*ControlSocket::bind(path_, std::nullopt));
         ASSERT_TRUE(socket_->listen());
-        server_ = std::move(*ControlServer::start(event_, socket_->fd(), *service_, log_));
+        server_ =
+            std::make_unique<ControlServer>(loop_, socket_->fd(), *service_, hand_over_, log_);
+        ASSERT_TRUE(loop_.check());
     }
     void TearDown() override {
         server_.reset();
-        sd_event_unref(event_);
         SocketDir::TearDown();
     }
 
     /// Until nothing is left to do.
     void run_loop() {
-        while (sd_event_run(event_, 0) > 0) {
+        while (sd_event_run(loop_.get(), 0) > 0) {
         }
     }
 
@@ -175,8 +175,9 @@ protected:
     spdlog::logger log_{"test", std::make_shared<spdlog::sinks::ostream_sink_st>(logged_)};
     std::optional<NetlinkTrafficControl> control_;
     std::optional<ControlService> service_;
-    sd_event* event_ = nullptr;
+    EventLoop loop_;
     std::optional<ControlSocket> socket_;
+    HandOver hand_over_{nullptr, log_};
     std::unique_ptr<ControlServer> server_;
 };
 
@@ -242,7 +243,7 @@ TEST_F(ControlServerTest, ABusyClientDelaysOthersByOneRequest) {
     std::string answer;
     int turns = 0;
     for (; turns < queued && answer.empty(); ++turns) {
-        sd_event_run(event_, 0);
+        sd_event_run(loop_.get(), 0);
         answer = fetch(good);
     }
     EXPECT_FALSE(answer.empty());
@@ -304,13 +305,13 @@ TEST_F(ControlServerTest, PausesAcceptingWithoutDescriptors) {
     none.rlim_cur = 3;
     setrlimit(RLIMIT_NOFILE, &none);
     int turns = 0;
-    while (turns < 100 && sd_event_run(event_, 0) > 0) ++turns;
+    while (turns < 100 && sd_event_run(loop_.get(), 0) > 0) ++turns;
     setrlimit(RLIMIT_NOFILE, &files);
     EXPECT_LT(turns, 10);
     EXPECT_NE(logged_.str().find("Too many open files; pausing"), std::string::npos)
         << logged_.str();
     tell(waiting, enter);
-    sd_event_run(event_, 5'000'000);  // the pause ends
+    sd_event_run(loop_.get(), 5'000'000);  // the pause ends
     run_loop();
     EXPECT_NE(fetch(waiting).find(R"("ok":true)"), std::string::npos);
 }
@@ -377,11 +378,13 @@ TEST_F(ControlServerTest, AProcessThatEndsIsGoneThoughItsChildHoldsTheSocket) {
         (void)!read(hold[0], &byte, 1);  // both, until the test is over
         _exit(0);
     }
-    for (int i = 0; i < 1000 && service_->pacer().active() == 0; ++i) sd_event_run(event_, 10'000);
+    for (int i = 0; i < 1000 && service_->pacer().active() == 0; ++i) {
+        sd_event_run(loop_.get(), 10'000);
+    }
     ASSERT_EQ(service_->pacer().active(), 1U);
     kill(parent, SIGKILL);
     waitpid(parent, nullptr, 0);
-    for (int i = 0; i < 1000 && service_->clients() != 0; ++i) sd_event_run(event_, 10'000);
+    for (int i = 0; i < 1000 && service_->clients() != 0; ++i) sd_event_run(loop_.get(), 10'000);
     EXPECT_EQ(service_->clients(), 0U);
     EXPECT_EQ(service_->pacer().active(), 0U);
     close(hold[1]);

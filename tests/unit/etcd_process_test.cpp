@@ -18,38 +18,35 @@ constexpr const char* head =
 
 class EtcdProcessTest : public testing::Test {
 protected:
-    EtcdProcessTest() { EXPECT_GE(sd_event_new(&event_), 0); }
-    ~EtcdProcessTest() override {
-        process_.reset();
-        sd_event_unref(event_);
-    }
-
     void start(const std::string& program) {
-        auto started = EtcdProcess::start(
-            event_, {"/usr/bin/python3", "-c", head + program}, {},
-            {[this](const StoreReport& report) -> Result<void> {
+        process_.emplace(
+            loop_, std::vector<std::string>{"/usr/bin/python3", "-c", head + program},
+            std::vector<std::string>{},
+            EtcdProcess::Handler{[this](const StoreReport& report) -> Result<void> {
                  texts_.push_back(std::get<StoreCondition>(report).text);
                  if (texts_.back() == "refused") return failure("a test");
                  return {};
              },
              [this] { ++gone_; }},
             log_);
+        const auto started = process_->start();
         ASSERT_TRUE(started) << started.error().message;
-        process_ = std::move(*started);
     }
 
     template <class Holds>
     void run_until(Holds holds) {
         const auto deadline = std::chrono::steady_clock::now() + 60s;
-        while (!holds() && std::chrono::steady_clock::now() < deadline) sd_event_run(event_, 100'000);
+        while (!holds() && std::chrono::steady_clock::now() < deadline) {
+            sd_event_run(loop_.get(), 100'000);
+        }
         EXPECT_TRUE(holds());
     }
 
-    sd_event* event_ = nullptr;
+    EventLoop loop_;
     spdlog::logger log_{"test", std::make_shared<spdlog::sinks::null_sink_mt>()};
     std::vector<std::string> texts_;
     int gone_ = 0;
-    std::unique_ptr<EtcdProcess> process_;
+    std::optional<EtcdProcess> process_;
 };
 
 TEST_F(EtcdProcessTest, HearsAndIsHeard) {
@@ -109,11 +106,13 @@ TEST_F(EtcdProcessTest, FinishDoesNotWaitForEver) {
 }
 
 TEST_F(EtcdProcessTest, ProgramThatIsNotThereIsTriedAgain) {
-    auto started = EtcdProcess::start(
-        event_, {"/nonexistent/headway-etcd"}, {},
-        {[](const StoreReport&) -> Result<void> { return {}; }, [this] { ++gone_; }}, log_);
-    ASSERT_TRUE(started);
-    process_ = std::move(*started);
+    process_.emplace(
+        loop_, std::vector<std::string>{"/nonexistent/headway-etcd"},
+        std::vector<std::string>{},
+        EtcdProcess::Handler{[](const StoreReport&) -> Result<void> { return {}; },
+                             [this] { ++gone_; }},
+        log_);
+    ASSERT_TRUE(process_->start());
     run_until([&] { return gone_ == 2; });
 }
 

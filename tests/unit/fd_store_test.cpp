@@ -60,7 +60,7 @@ protected:
         const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
         ASSERT_EQ(bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), length), 0);
         setenv("NOTIFY_SOCKET", ("@" + name).c_str(), 1);
-        store_ = ServiceManagerStore::open();
+        store_ = service_manager_store();
         ASSERT_NE(store_, nullptr);
     }
     void TearDown() override { unsetenv("NOTIFY_SOCKET"); }
@@ -90,7 +90,7 @@ protected:
     }
 
     FileDescriptor socket_;
-    std::unique_ptr<ServiceManagerStore> store_;
+    std::unique_ptr<FdStore> store_;
 };
 
 TEST_F(ManagerSocket, IsToldInTheWordsOfSdNotify) {
@@ -109,7 +109,7 @@ TEST_F(ManagerSocket, IsNotWaitedFor) {
 
 TEST(ServiceManagerStoreTest, ThereIsNoneWithoutAManager) {
     unsetenv("NOTIFY_SOCKET");
-    EXPECT_EQ(ServiceManagerStore::open(), nullptr);
+    EXPECT_EQ(service_manager_store(), nullptr);
     EXPECT_TRUE(received_descriptors().empty());
 }
 

@@ -62,7 +62,7 @@ class DaemonRun {
 public:
     DaemonRun(Config config, TrafficControl& kernel, const std::filesystem::path& path, FakeFdStore& store,
         spdlog::logger& log)
-        : hand_over(store, log) {
+        : hand_over(&store, log) {
         auto planner = NodePlanner::make(std::move(config), "");
         service.emplace(std::move(*planner), BytesPerSecond{20 * mbit / 8}, kernel, clock_);
         service->use_phases(maps, {17, 17});
@@ -72,32 +72,31 @@ public:
         auto taken = hand_over.take_up(*service, store.received());
         is_complete = taken.is_complete;
         if (is_complete) service->earlier_run_is_back();
-        EXPECT_GE(sd_event_new(&event_), 0);
         socket_.emplace(ControlSocket::bind(path, std::nullopt).value());
         EXPECT_TRUE(socket_->listen());
-        server = std::move(*ControlServer::start(event_, socket_->fd(), *service, log));
-        EXPECT_TRUE(server->hand_over_to(hand_over, std::move(taken.clients)));
+        server = std::make_unique<ControlServer>(loop_, socket_->fd(), *service, hand_over, log);
+        EXPECT_TRUE(server->take_back(std::move(taken.clients)));
     }
     /// As kill -9 does.
     ~DaemonRun() {
         server->keep_what_clients_hold();
         server.reset();
-        sd_event_unref(event_);
     }
     /// Until the next timer at least.
-    void wait() { sd_event_run(event_, 5'000'000); }
+    void wait() { sd_event_run(loop_.get(), 5'000'000); }
     void any_event() {
-        sd_event_add_defer(event_, nullptr, [](sd_event_source*, void*) { return 0; }, nullptr);
+        const auto nothing = [](sd_event_source*, void*) { return 0; };
+        sd_event_add_defer(loop_.get(), nullptr, nothing, nullptr);
         loop();
     }
     void loop() {
-        while (sd_event_run(event_, 0) > 0) {
+        while (sd_event_run(loop_.get(), 0) > 0) {
         }
     }
 
 private:
     FakeClock clock_;
-    sd_event* event_ = nullptr;
+    EventLoop loop_;
     std::optional<ControlSocket> socket_;
 
 public:

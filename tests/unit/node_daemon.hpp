@@ -4,7 +4,6 @@
 #pragma once
 
 #include <spdlog/logger.h>
-#include <systemd/sd-event.h>
 
 #include <cstdlib>
 #include <memory>
@@ -22,19 +21,20 @@ class NodeDaemon {
 public:
     /// Listens on FOLDER/NODE.sock.
     NodeDaemon(const Config& config, const std::string& node, const std::string& folder,
-               sd_event* event, spdlog::logger& log)
+               EventLoop& loop, spdlog::logger& log)
         : planner_(*NodePlanner::make(config, node)),
           link_rate_(BytesPerSecond{planner_.own_cluster().host_rate.value / 8}),
           kernel_(make_kernel(link_rate_)),
           control_(*NetlinkTrafficControl::open(*kernel_, "eth0")),
           maps_(static_cast<std::uint32_t>(planner_.layout().classes.size())),
           path_(folder + "/" + node + ".sock"),
-          socket_(*ControlSocket::bind(path_, std::nullopt)) {
+          socket_(*ControlSocket::bind(path_, std::nullopt)),
+          hand_over_(nullptr, log) {
         const auto layout = with_phases(planner_.layout(), {17, 17});
         if (!control_.apply(layout.set_up, ApplyMode::in_order) || !socket_.listen()) std::abort();
         service_ = std::make_unique<ControlService>(planner_, link_rate_, control_, clock_);
         service_->use_phases(maps_, {17, 17});
-        server_ = *ControlServer::start(event, socket_.fd(), *service_, log);
+        server_ = std::make_unique<ControlServer>(loop, socket_.fd(), *service_, hand_over_, log);
     }
 
     [[nodiscard]] const std::string& path() const { return path_; }
@@ -65,6 +65,7 @@ private:
     FakePhaseMaps maps_;
     std::string path_;
     ControlSocket socket_;
+    HandOver hand_over_;
     std::unique_ptr<ControlService> service_;
     std::unique_ptr<ControlServer> server_;
 };

@@ -5,6 +5,8 @@
 // file that uses one; fmt::format() is compiled in its library.
 #pragma once
 
+#include <cctype>
+#include <string>
 #include <utility>
 
 #include <fmt/core.h>
@@ -12,11 +14,21 @@
 
 namespace headway {
 
+/// One event is one line, whatever programs and kernels have put into its text.
+[[nodiscard]] inline std::string one_line(std::string text) {
+    while (text.ends_with('\n')) text.pop_back();
+    for (char& c : text) {
+        if (std::iscntrl(static_cast<unsigned char>(c)) != 0) c = ' ';
+    }
+    return text;
+}
+
 template <class... Args>
 void log_line(spdlog::logger& log, spdlog::level::level_enum level,
               fmt::format_string<Args...> format, Args&&... args) {
     if (!log.should_log(level)) return;
-    log.log(level, spdlog::string_view_t(fmt::format(format, std::forward<Args>(args)...)));
+    const std::string line = one_line(fmt::format(format, std::forward<Args>(args)...));
+    log.log(level, spdlog::string_view_t(line));
 }
 
 template <class... Args>

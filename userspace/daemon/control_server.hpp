@@ -12,14 +12,15 @@
 
 #include <array>
 #include <map>
-#include <memory>
+#include <string>
+#include <vector>
 
 #include <spdlog/fwd.h>
 
 #include "base/limits.hpp"
 #include "daemon/control_service.hpp"
 #include "daemon/control_socket.hpp"
-#include "daemon/event_source.hpp"
+#include "daemon/event_loop.hpp"
 #include "daemon/hand_over.hpp"
 #include "daemon/user_time.hpp"
 
@@ -27,76 +28,50 @@ namespace headway {
 
 class ControlServer {
 public:
-    /// All references must outlive the server.  `listening_fd` must listen.
-    [[nodiscard]] static Result<std::unique_ptr<ControlServer>> start(sd_event* event,
-                                                                      int listening_fd,
-                                                                      ControlService& service,
-                                                                      spdlog::logger& log);
-    ControlServer(const ControlServer&) = delete;
-    ControlServer& operator=(const ControlServer&) = delete;
+    /// All references must outlive the server.  `listening_fd` must listen.  Whether it can be
+    /// watched, `loop` tells.  `hand_over` knows of all who have joined.
+    ControlServer(EventLoop& loop, int listening_fd, ControlService& service, HandOver& hand_over,
+                  spdlog::logger& log);
     ~ControlServer();
 
     /// The end of the server is not to be the end of what clients are in.
     void keep_what_clients_hold() { keeps_sessions_ = true; }
 
-    /// From now on `hand_over` (which must outlive the server) knows of all who have
-    /// joined; these came from it.
-    [[nodiscard]] Result<void> hand_over_to(HandOver& hand_over,
-                                            std::vector<HandOver::Returned> returned);
+    /// They came from an earlier run, and go on.  Before any other.
+    [[nodiscard]] Result<void> take_back(std::vector<HandOver::Client> returned);
 
 private:
-    struct Client {
-        ControlServer* server;
-        ControlService::SessionId session;
-        Peer peer;
-        FileDescriptor socket;
-        FileDescriptor process;
-        EventSource source;
-        EventSource process_source;
+    struct Client : HandOver::Client {
+        EventSource requests;
+        EventSource end;  ///< of its process
     };
 
-    ControlServer(sd_event* event, int listening_fd, ControlService& service, spdlog::logger& log)
-        : event_(event), listening_fd_(listening_fd), service_(service), log_(log) {}
-
     void accept_one();
-    void pause_accepting(const Error& why);
-    Result<void> add(AcceptedClient accepted);
-    void refuse(const AcceptedClient& accepted, const Error& why);
-    Result<void> watch(Client& client);
+    Result<void> add(Connection connection);
+    Result<void> watch(HandOver::Client client);
     void serve(Client& client);
     void drop(const Client& client, std::string_view why);
-    void hand_over(const std::optional<PhaseSeat>& served);
+    void keep_state(const std::optional<PhaseSeat>& served);
     void after_kernel_change();
-    void hold_back(uid_t user, std::chrono::nanoseconds until);
-    void serve_again();
+    void serve_in_turn();
 
-    static int on_listening(sd_event_source*, int, std::uint32_t, void* server);
-    static int on_client(sd_event_source*, int, std::uint32_t, void* client);
-    static int on_process_end(sd_event_source*, int, std::uint32_t, void* client);
-    static int on_accept_again(sd_event_source*, std::uint64_t, void* server);
-    static int on_changed(sd_event_source*, void* server);
-    static int on_hand_over_again(sd_event_source*, std::uint64_t, void* server);
-    static int on_serve_again(sd_event_source*, std::uint64_t, void* server);
-    static int on_retry(sd_event_source*, std::uint64_t, void* server);
-
-    sd_event* event_;
+    EventLoop& loop_;
     int listening_fd_;
     ControlService& service_;
+    HandOver& hand_over_;
     spdlog::logger& log_;
     EventSource listening_;
     EventSource accept_again_;
     EventSource retry_;
-    EventSource serve_again_;
+    EventSource turn_;
     EventSource changed_;
-    EventSource hand_over_again_;
-    std::map<ControlService::SessionId, std::unique_ptr<Client>> clients_;
+    EventSource keep_again_;
+    std::map<ControlService::SessionId, Client> clients_;
     std::array<char, datagram_max_bytes> buffer_{};
     std::string last_kernel_error_;
     SteadyClock clock_;
     UserTime user_time_;
-    std::map<uid_t, std::chrono::nanoseconds> held_back_;  ///< users, and until when
     bool keeps_sessions_ = false;
-    HandOver* hand_over_ = nullptr;  ///< none: a restart is told to nobody
 };
 
 }  // namespace headway

@@ -30,6 +30,17 @@ Result<void> make_dir(const std::string& dir) {
     return errno_failure("creating " + dir);
 }
 
+/// Fails with EWOULDBLOCK if another process holds it.
+Result<FileDescriptor> lock_file(const std::string& path) {
+    FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, lock_mode));
+    if (!file) return errno_failure("opening " + path);
+    if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
+    if (errno == EWOULDBLOCK) {
+        return system_failure(EWOULDBLOCK, "another headwayd runs already (it holds {})", path);
+    }
+    return errno_failure("locking " + path);
+}
+
 sockaddr_un address_of(const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -90,14 +101,10 @@ FileDescriptor process_behind(int socket, const Peer& peer) {
 
 /// All that the process had when it connected.
 std::vector<gid_t> groups_of(int socket, gid_t own) {
-    std::vector<gid_t> groups(64);
-    auto length = static_cast<socklen_t>(groups.size() * sizeof(gid_t));
-    int error = getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &length);
-    groups.resize(length / sizeof(gid_t));
-    if (error != 0 && errno == ERANGE) {
-        error = getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &length);
-    }
-    if (error != 0) groups.clear();
+    socklen_t length = 0;  // of which the first call tells how much is needed
+    (void)getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, nullptr, &length);
+    std::vector<gid_t> groups(length / sizeof(gid_t));
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &length) != 0) groups.clear();
     groups.push_back(own);
     return groups;
 }
@@ -111,21 +118,12 @@ std::uint64_t network_of(int socket) {
 
 }  // namespace
 
-Result<LockFile> LockFile::acquire(const std::string& path) {
-    FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, lock_mode));
-    if (!file) return errno_failure("opening " + path);
-    if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return LockFile(std::move(file));
-    if (errno == EWOULDBLOCK) {
-        return system_failure(EWOULDBLOCK, "another headwayd runs already (it holds {})", path);
-    }
-    return errno_failure("locking " + path);
-}
-
-Result<std::string> interface_lock_path(const std::string& interface) {
+/// Namespaces may share /run, so that the name alone would not do.
+Result<FileDescriptor> lock_interface(const std::string& interface) {
     if (auto made = make_dir(run_dir); !made) return tl::unexpected(made.error());
     struct stat net {};
     if (stat("/proc/self/ns/net", &net) != 0) return errno_failure("/proc/self/ns/net");
-    return fmt::format("{}/{}.{}.lock", run_dir, interface, net.st_ino);
+    return lock_file(fmt::format("{}/{}.{}.lock", run_dir, interface, net.st_ino));
 }
 
 Result<ControlSocket> ControlSocket::bind(const std::string& path,
@@ -133,7 +131,7 @@ Result<ControlSocket> ControlSocket::bind(const std::string& path,
     if (auto made = make_dir(std::filesystem::path(path).parent_path()); !made) {
         return tl::unexpected(made.error());
     }
-    auto lock = LockFile::acquire(path + ".lock");
+    auto lock = lock_file(path + ".lock");
     if (!lock) return tl::unexpected(lock.error());
     if (auto removed = remove_stale(path); !removed) return tl::unexpected(removed.error());
 
@@ -190,7 +188,7 @@ Result<Peer> peer_of(int socket) {
     return peer;
 }
 
-Result<std::optional<AcceptedClient>> accept_client(int listening_fd) {
+Result<std::optional<Connection>> accept_client(int listening_fd) {
     FileDescriptor socket(accept4(listening_fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket) {
         // A client that gave up while it waited is no error of ours.
@@ -201,7 +199,30 @@ Result<std::optional<AcceptedClient>> accept_client(int listening_fd) {
     if (!peer) return tl::unexpected(peer.error());
     FileDescriptor process = process_behind(socket.get(), *peer);
     peer->is_watched = static_cast<bool>(process);
-    return AcceptedClient{std::move(socket), *peer, std::move(process)};
+    peer->process = process.get();
+    return Connection{std::move(socket), *peer, std::move(process)};
+}
+
+bool send_datagram(int socket, std::string_view text, std::span<const int> fds,
+                   std::string_view address) {
+    iovec piece{const_cast<char*>(text.data()), text.size()};
+    msghdr message{};
+    message.msg_name = const_cast<char*>(address.data());
+    message.msg_namelen = static_cast<socklen_t>(address.size());
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    std::vector<char> control(fds.empty() ? 0 : CMSG_SPACE(fds.size_bytes()));
+    if (!fds.empty()) {
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+        cmsghdr* header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(fds.size_bytes());
+        std::memcpy(CMSG_DATA(header), fds.data(), fds.size_bytes());
+    }
+    return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(text.size());
 }
 
 }  // namespace headway

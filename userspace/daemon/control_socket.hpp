@@ -4,7 +4,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
@@ -12,20 +14,9 @@
 
 namespace headway {
 
-/// An exclusive lock on a file, held as long as the object lives.
-class LockFile {
-public:
-    /// Fails with EWOULDBLOCK if another process holds it.
-    [[nodiscard]] static Result<LockFile> acquire(const std::string& path);
-
-private:
-    explicit LockFile(FileDescriptor file) : file_(std::move(file)) {}
-    FileDescriptor file_;
-};
-
-/// Where the lock of an interface of this network namespace is.  Namespaces
-/// may share /run, so that the name alone would not do.
-[[nodiscard]] Result<std::string> interface_lock_path(const std::string& interface);
+/// An exclusive lock of an interface of this network namespace, held as long as the descriptor
+/// is open.  Fails with EWOULDBLOCK if another process holds it.
+[[nodiscard]] Result<FileDescriptor> lock_interface(const std::string& interface);
 
 class ControlSocket {
 public:
@@ -35,26 +26,23 @@ public:
     [[nodiscard]] static Result<ControlSocket> bind(const std::string& path,
                                                     const std::optional<std::string>& group);
 
-    ControlSocket(ControlSocket&&) = default;
-    ControlSocket(const ControlSocket&) = delete;
-    ControlSocket& operator=(ControlSocket&&) = delete;
-    ControlSocket& operator=(const ControlSocket&) = delete;
+    ControlSocket(ControlSocket&&) = default;  // and no other way to copy or move it
     ~ControlSocket();  ///< removes it from the file system
 
     [[nodiscard]] Result<void> listen();
     [[nodiscard]] int fd() const { return socket_.get(); }
 
 private:
-    ControlSocket(LockFile lock, FileDescriptor socket, std::string path)
+    ControlSocket(FileDescriptor lock, FileDescriptor socket, std::string path)
         : lock_(std::move(lock)), socket_(std::move(socket)), path_(std::move(path)) {}
 
-    LockFile lock_;
+    FileDescriptor lock_;
     FileDescriptor socket_;
     std::string path_;
 };
 
 /// A client's connection: never blocks, closed on exec.
-struct AcceptedClient {
+struct Connection {
     FileDescriptor socket;
     Peer peer;
     /// Readable once the process has ended.  None if it cannot be seen from here
@@ -74,6 +62,11 @@ struct AcceptedClient {
 
 /// None: there is nobody waiting any more.  Fails with the errno of accept(),
 /// as when the process runs out of descriptors.
-[[nodiscard]] Result<std::optional<AcceptedClient>> accept_client(int listening_fd);
+[[nodiscard]] Result<std::optional<Connection>> accept_client(int listening_fd);
+
+/// One datagram, with copies of `fds`, to whom the socket is connected or else to `address`, which
+/// are the bytes of one.  Never waits.  False, with errno, unless all of it could be sent.
+[[nodiscard]] bool send_datagram(int socket, std::string_view text, std::span<const int> fds,
+                                 std::string_view address = {});
 
 }  // namespace headway

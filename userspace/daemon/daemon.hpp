@@ -9,16 +9,14 @@
 
 namespace headway {
 
-enum class AtTheEnd {
-    restore,  ///< the interface has its default again
-    keep,     ///< everything stays in force, for the next run to take over
+enum class Task {
+    pace,           ///< and at the end the interface has its default again
+    pace_and_keep,  ///< and everything stays in force, for the next run to take over
+    restore,        ///< only give the interface its default, unless another daemon runs
 };
 
-/// Sets the kernel up, or takes it over from an earlier run, and serves clients
+/// Pacing sets the kernel up, or takes it over from an earlier run, and serves clients
 /// until SIGTERM or SIGINT.  SIGHUP reads the configuration's file anew.
-[[nodiscard]] ExitStatus run_daemon(Config config, AtTheEnd at_the_end, spdlog::logger& log);
-
-/// What run_daemon() does at the end, unless another daemon runs.
-[[nodiscard]] ExitStatus restore_interface(Config config, spdlog::logger& log);
+[[nodiscard]] ExitStatus run_daemon(Config config, Task task, spdlog::logger& log);
 
 }  // namespace headway

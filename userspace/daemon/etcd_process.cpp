@@ -2,7 +2,6 @@
 #include "daemon/etcd_process.hpp"
 
 #include <poll.h>
-#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -42,50 +41,42 @@ constexpr int packets_at_once = 64;
 
 }  // namespace
 
-EtcdProcess::EtcdProcess(sd_event* event, std::vector<std::string> command,
+EtcdProcess::EtcdProcess(EventLoop& loop, std::vector<std::string> command,
                          std::vector<std::string> hosts, Handler handler, spdlog::logger& log)
-    : event_(event),
+    : loop_(loop),
       command_(std::move(command)),
       hosts_(std::move(hosts)),
       handler_(std::move(handler)),
       log_(log),
-      pause_(first_pause) {}
+      pause_(first_pause),
+      restart_(loop.timer([this] { restart(); })) {}
 
-EtcdProcess::~EtcdProcess() {
+EtcdProcess::~EtcdProcess() { kill_child(); }
+
+void EtcdProcess::kill_child() {
+    packets_.reset();
+    socket_.close();
     if (child_ == 0) return;
     kill(child_, SIGKILL);
     waitpid(child_, nullptr, 0);
+    child_ = 0;
 }
 
-Result<std::unique_ptr<EtcdProcess>> EtcdProcess::start(sd_event* event,
-                                                        std::vector<std::string> command,
-                                                        std::vector<std::string> hosts,
-                                                        Handler handler, spdlog::logger& log) {
-    std::unique_ptr<EtcdProcess> process(new EtcdProcess(
-        event, std::move(command), std::move(hosts), std::move(handler), log));
-    auto restart = make_timer(event, on_restart, process.get());
-    if (!restart) return tl::unexpected(restart.error());
-    process->restart_ = std::move(*restart);
-    if (auto spawned = process->spawn(); !spawned) return tl::unexpected(spawned.error());
-    return process;
-}
-
-Result<void> EtcdProcess::spawn() {
+Result<void> EtcdProcess::start() {
     std::array<int, 2> ends{};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
-        return system_failure(errno, "socketpair: {}", std::strerror(errno));
+        return errno_failure("socketpair");
     FileDescriptor ours(ends[0]);
     const FileDescriptor theirs(ends[1]);
     const pid_t child = fork();
-    if (child < 0) return system_failure(errno, "starting {}: {}", command_[0], std::strerror(errno));
+    if (child < 0) return errno_failure("starting " + command_[0]);
     if (child == 0) become(command_, theirs.get());
     child_ = child;
     socket_ = std::move(ours);
-    sd_event_source* source = nullptr;
-    const int added = sd_event_add_io(event_, &source, socket_.get(), EPOLLIN, on_packets, this);
-    if (added < 0) return event_failure(added, "listening to headway-etcd");
-    packets_.reset(source);
-    return {};
+    packets_ = loop_.readable(socket_.get(), "listening to headway-etcd", [this] {
+        if (const auto read = read_packets(); !read) end(read.error().message);
+    });
+    return loop_.check();
 }
 
 void EtcdProcess::send(const std::string& packet) {
@@ -93,12 +84,6 @@ void EtcdProcess::send(const std::string& packet) {
     if (::send(socket_.get(), packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return;
     // The end of it is noticed as such: nothing is ended while actions are carried out.
     if (errno == EAGAIN || errno == EWOULDBLOCK) kill(child_, SIGKILL);
-}
-
-int EtcdProcess::on_packets(sd_event_source*, int, std::uint32_t, void* process) {
-    auto& self = *static_cast<EtcdProcess*>(process);
-    if (const auto read = self.read_packets(); !read) self.end(read.error().message);
-    return 0;
 }
 
 Result<void> EtcdProcess::read_packets() {
@@ -119,11 +104,7 @@ Result<void> EtcdProcess::read_packets() {
 
 void EtcdProcess::end(const std::string& why) {
     log_warning(log_, "HW-503 headway-etcd: {}; it is started again", why);
-    packets_.reset();
-    socket_.close();
-    kill(child_, SIGKILL);
-    waitpid(child_, nullptr, 0);
-    child_ = 0;
+    kill_child();
     handler_.gone();
     restart_later();
 }
@@ -133,14 +114,12 @@ void EtcdProcess::restart_later() {
     pause_ = std::min(pause_ * 2, longest_pause);
 }
 
-int EtcdProcess::on_restart(sd_event_source*, std::uint64_t, void* process) {
-    auto& self = *static_cast<EtcdProcess*>(process);
-    if (const auto spawned = self.spawn(); !spawned) {
-        log_warning(self.log_, "HW-504 headway-etcd: {}", spawned.error().message);
-        if (self.child_ != 0) self.end("it cannot be listened to");
-        else self.restart_later();
-    }
-    return 0;
+void EtcdProcess::restart() {
+    const auto started = start();
+    if (started) return;
+    log_warning(log_, "HW-504 headway-etcd: {}", started.error().message);
+    if (child_ != 0) end("it cannot be listened to");
+    else restart_later();
 }
 
 void EtcdProcess::finish(std::chrono::milliseconds within) {
@@ -157,10 +136,7 @@ void EtcdProcess::finish(std::chrono::milliseconds within) {
         if (left.count() <= 0 || poll(&waiting, 1, static_cast<int>(left.count())) <= 0) break;
         if (recv(socket_.get(), packet.data(), packet.size(), MSG_DONTWAIT) <= 0) break;
     }
-    kill(child_, SIGKILL);
-    waitpid(child_, nullptr, 0);
-    child_ = 0;
-    socket_.close();
+    kill_child();
 }
 
 }  // namespace headway

@@ -6,14 +6,13 @@
 #include <sys/types.h>
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include <spdlog/fwd.h>
 
 #include "base/file_descriptor.hpp"
-#include "daemon/event_source.hpp"
+#include "daemon/event_loop.hpp"
 #include "trunk/store_link.hpp"
 
 namespace headway {
@@ -26,14 +25,16 @@ public:
         std::function<void()> gone;
     };
 
-    /// `event` and `log` must outlive the process; `command` is the program and its
+    /// `loop` and `log` must outlive the process; `command` is the program and its
     /// arguments, `hosts` are those of the trunk, sorted.
-    [[nodiscard]] static Result<std::unique_ptr<EtcdProcess>> start(
-        sd_event* event, std::vector<std::string> command, std::vector<std::string> hosts,
-        Handler handler, spdlog::logger& log);
+    EtcdProcess(EventLoop& loop, std::vector<std::string> command, std::vector<std::string> hosts,
+                Handler handler, spdlog::logger& log);
     EtcdProcess(const EtcdProcess&) = delete;
     EtcdProcess& operator=(const EtcdProcess&) = delete;
     ~EtcdProcess();
+
+    /// Once; what is sent before goes nowhere.
+    [[nodiscard]] Result<void> start();
 
     /// Never blocks; a process that does not read is ended.
     void send(const std::string& packet);
@@ -42,18 +43,13 @@ public:
     void finish(std::chrono::milliseconds within);
 
 private:
-    EtcdProcess(sd_event* event, std::vector<std::string> command, std::vector<std::string> hosts,
-                Handler handler, spdlog::logger& log);
-
-    Result<void> spawn();
     Result<void> read_packets();
     void end(const std::string& why);
+    void kill_child();
+    void restart();
     void restart_later();
 
-    static int on_packets(sd_event_source*, int, std::uint32_t, void* process);
-    static int on_restart(sd_event_source*, std::uint64_t, void* process);
-
-    sd_event* event_;
+    EventLoop& loop_;
     std::vector<std::string> command_;
     std::vector<std::string> hosts_;
     Handler handler_;

@@ -22,32 +22,11 @@ public:
     [[nodiscard]] virtual Result<void> put(const std::string& name, std::span<const int> fds) = 0;
     /// All of that name; none is no failure.
     [[nodiscard]] virtual Result<void> remove(const std::string& name) = 0;
-
-protected:
-    FdStore() = default;
-    FdStore(const FdStore&) = default;
-    FdStore& operator=(const FdStore&) = default;
 };
 
-/// The service manager's, at the other end of $NOTIFY_SOCKET.  Whether the unit
-/// has a store at all, and whether it has room, the manager does not say.
-class ServiceManagerStore final : public FdStore {
-public:
-    /// Null: there is no service manager.
-    [[nodiscard]] static std::unique_ptr<ServiceManagerStore> open();
-
-    [[nodiscard]] Result<void> put(const std::string& name, std::span<const int> fds) override;
-    [[nodiscard]] Result<void> remove(const std::string& name) override;
-
-private:
-    ServiceManagerStore(FileDescriptor socket, std::string address)
-        : socket_(std::move(socket)), address_(std::move(address)) {}
-
-    Result<void> send(const std::string& text, std::span<const int> fds);
-
-    FileDescriptor socket_;
-    std::string address_;  ///< a sockaddr_un, as many bytes as it has
-};
+/// The service manager's, at the other end of $NOTIFY_SOCKET; null: there is no service manager.
+/// Whether the unit has a store at all, and whether it has room, the manager does not say.
+[[nodiscard]] std::unique_ptr<FdStore> service_manager_store();
 
 struct StoredDescriptor {
     std::string name;

@@ -28,10 +28,6 @@ std::string factor_text(const DivisorFactor& factor) {
     return factor ? divisor_to_text(*factor) : "none";
 }
 
-Json factor_json(const DivisorFactor& factor) {
-    return factor ? Json(static_cast<double>(*factor) / divisor_one) : Json(nullptr);
-}
-
 double seconds(std::chrono::nanoseconds duration) {
     return std::chrono::duration<double>(duration).count();
 }
@@ -59,7 +55,10 @@ void Feedback::look(std::span<const TcpFlow> flows, std::optional<std::uint64_t>
     all_.timeouts += losses->timeouts;
     if (const auto change = control_.look(*losses, interval)) {
         service_.distrust(change->to);
-        tell(*change);
+        log_info(log_, "feedback: divisor factor {} -> {}: {} time-outs, {} of {} segments sent "
+                 "again in {:.1f} s of traffic",
+                 factor_text(change->from), factor_text(change->to), change->losses.timeouts,
+                 change->losses.retransmissions, change->losses.segments, seconds(change->over));
     }
     if (!control_.is_at_its_bound()) {
         has_told_bound_ = false;
@@ -74,15 +73,9 @@ void Feedback::look_failed(const Error& error) {
     log_warning(log_, "HW-601 no feedback, what connections lose is not known: {}", error.message);
 }
 
-void Feedback::tell(const FactorChange& change) {
-    log_info(log_, "feedback: divisor factor {} -> {}: {} time-outs, {} of {} segments sent again in "
-              "{:.1f} s of traffic",
-              factor_text(change.from), factor_text(change.to), change.losses.timeouts,
-              change.losses.retransmissions, change.losses.segments, seconds(change.over));
-}
-
 Json Feedback::status() const {
-    return {{"divisor_factor", factor_json(control_.factor())},
+    const DivisorFactor factor = control_.factor();
+    return {{"divisor_factor", factor ? Json(static_cast<double>(*factor) / divisor_one) : Json()},
             {"at_its_bound", control_.is_at_its_bound()},
             {"quiet_s", seconds(control_.quiet())},
             {"readable", !has_told_failure_},
@@ -91,17 +84,10 @@ Json Feedback::status() const {
             {"timeouts", all_.timeouts}};
 }
 
-Result<std::unique_ptr<FeedbackLoop>> FeedbackLoop::start(sd_event* event, ControlService& service,
-                                                          spdlog::logger& log) {
-    std::unique_ptr<FeedbackLoop> loop(new FeedbackLoop(service, log));
-    auto timer = make_timer(event, on_tick, loop.get());
-    if (!timer) return tl::unexpected(timer.error());
-    loop->timer_ = std::move(*timer);
-    loop->configured();
-    return loop;
+FeedbackLoop::FeedbackLoop(EventLoop& loop, ControlService& service, spdlog::logger& log)
+    : service_(service), log_(log), timer_(loop.timer([this] { tick(); })) {
+    configured();
 }
-
-FeedbackLoop::~FeedbackLoop() = default;
 
 void FeedbackLoop::configured() {
     const auto& wanted = service_.planner().config().feedback;
@@ -136,11 +122,6 @@ void FeedbackLoop::tick() {
     }
     looked_at_ = now;
     start_timer(timer_, look_every);
-}
-
-int FeedbackLoop::on_tick(sd_event_source*, std::uint64_t, void* loop) {
-    static_cast<FeedbackLoop*>(loop)->tick();
-    return 0;
 }
 
 }  // namespace headway

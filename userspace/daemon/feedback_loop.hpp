@@ -2,13 +2,12 @@
 // Once a second: what paced connections lost, and plans that follow from it.
 #pragma once
 
-#include <memory>
 #include <optional>
 
 #include <spdlog/fwd.h>
 
 #include "daemon/control_service.hpp"
-#include "daemon/event_source.hpp"
+#include "daemon/event_loop.hpp"
 #include "feedback/divisor_control.hpp"
 #include "feedback/flow_counts.hpp"
 #include "kernel/netlink_transport.hpp"
@@ -20,8 +19,7 @@ namespace headway {
 class Feedback {
 public:
     Feedback(ControlService& service, const FeedbackBounds& bounds, spdlog::logger& log);
-    Feedback(const Feedback&) = delete;
-    Feedback& operator=(const Feedback&) = delete;
+    Feedback(Feedback&&) = delete;
     ~Feedback();
 
     /// What there is now, `interval` after the last look.
@@ -34,8 +32,6 @@ public:
     [[nodiscard]] Json status() const;
 
 private:
-    void tell(const FactorChange& change);
-
     ControlService& service_;
     spdlog::logger& log_;
     FlowCounts counts_;
@@ -48,23 +44,16 @@ private:
 class FeedbackLoop {
 public:
     /// The references must outlive the loop.
-    [[nodiscard]] static Result<std::unique_ptr<FeedbackLoop>> start(sd_event* event,
-                                                                     ControlService& service,
-                                                                     spdlog::logger& log);
-    FeedbackLoop(const FeedbackLoop&) = delete;
-    FeedbackLoop& operator=(const FeedbackLoop&) = delete;
-    ~FeedbackLoop();
+    FeedbackLoop(EventLoop& loop, ControlService& service, spdlog::logger& log);
+    FeedbackLoop(FeedbackLoop&&) = delete;
 
     /// The service's configuration may be another: feedback begins, ends, or begins anew;
     /// the latter two let plans trust the configuration again.
     void configured();
 
 private:
-    FeedbackLoop(ControlService& service, spdlog::logger& log) : service_(service), log_(log) {}
     void tick();
     Result<std::vector<TcpFlow>> read_flows();
-
-    static int on_tick(sd_event_source*, std::uint64_t, void* loop);
 
     ControlService& service_;
     spdlog::logger& log_;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <span>
 #include <thread>
 
 #include "base/log.hpp"
@@ -11,33 +10,20 @@
 #include "kernel/kernel_diff.hpp"
 
 namespace headway {
-namespace {
 
-const char* const gap_frames = gap_backend_name(GAP_BACKEND_GAP);
-const char* const timer = gap_backend_name(GAP_BACKEND_TIMER);
-
-}  // namespace
-
-GapFrameLoop::GapFrameLoop(ControlService& service, TrafficControl& kernel, spdlog::logger& log)
+GapFrameLoop::GapFrameLoop(EventLoop& loop, ControlService& service, TrafficControl& kernel,
+                           spdlog::logger& log)
     : service_(service),
       kernel_(kernel),
       log_(log),
-      interface_(service.planner().config().node.interface) {}
-
-Result<std::unique_ptr<GapFrameLoop>> GapFrameLoop::start(sd_event* event, ControlService& service,
-                                                          TrafficControl& kernel,
-                                                          spdlog::logger& log) {
-    std::unique_ptr<GapFrameLoop> loop(new GapFrameLoop(service, kernel, log));
-    auto timer = make_timer(event, on_step, loop.get());
-    if (!timer) return tl::unexpected(timer.error());
-    loop->timer_ = std::move(*timer);
-    if (loop->goes_on_with_gap_frames()) return loop;
-    loop->look();
-    while (loop->test_) {
+      interface_(service.planner().config().node.interface),
+      timer_(loop.timer([this] { step(); })) {
+    if (goes_on_with_gap_frames()) return;
+    look();
+    while (test_) {
         std::this_thread::sleep_for(GapFrameTest::step_time);
-        loop->step();
+        step();
     }
-    return loop;
 }
 
 GapFrameLoop::~GapFrameLoop() {
@@ -60,9 +46,9 @@ bool GapFrameLoop::goes_on_with_gap_frames() {
     const auto is_of_test = [](const ClassState& one) {
         return one.classid.minor() == GapFrameTest::class_minor;
     };
-    if (!classes || std::any_of(classes->begin(), classes->end(), is_of_test)) return false;
+    if (!classes || std::ranges::any_of(*classes, is_of_test)) return false;
     tested_at_ = carrier_ups();
-    service_.use_backend(gap_frames, "tested by an earlier run");
+    service_.use_backend(gap_backend_name(GAP_BACKEND_GAP), "tested by an earlier run");
     return true;
 }
 
@@ -81,17 +67,20 @@ void GapFrameLoop::look() {
     if (test_ || !root || !is_ours(*root)) return;
     const auto ups = carrier_ups();
     // A qdisc that was made anew begins with the timer, as on a device that was made anew.
-    const bool is_new = service_.backend() == gap_frames &&
+    const bool is_new = service_.backend() == gap_backend_name(GAP_BACKEND_GAP) &&
                         (*root)->backend == GAP_BACKEND_TIMER && (*root)->reason == GAP_REASON_ASKED;
-    if (is_wanted() && ups && (ups != tested_at_ || is_new)) {
-        begin();
-        return;
-    }
+    if (is_wanted() && ups && (ups != tested_at_ || is_new)) return begin();
     if (gap_backend_name((*root)->backend) == service_.backend()) return;
-    const char* const why = gap_reason_text((*root)->reason);
-    service_.use_backend(gap_backend_name((*root)->backend), why);
-    if ((*root)->backend == GAP_BACKEND_GAP) {
+    use((*root)->backend, gap_reason_text((*root)->reason), false);
+}
+
+/// What is expected of a device, such as one that never has gap frames, is no reason for a warning.
+void GapFrameLoop::use(std::uint32_t backend, const std::string& why, bool is_expected) {
+    service_.use_backend(gap_backend_name(backend), why);
+    if (backend == GAP_BACKEND_GAP) {
         log_info(log_, "{}: paced by gap frames: {}", interface_, why);
+    } else if (is_expected) {
+        log_info(log_, "{}: paced by the timer: {}", interface_, why);
     } else {
         log_warning(log_, "HW-209 {}: paced by the timer: {}", interface_, why);
     }
@@ -100,20 +89,14 @@ void GapFrameLoop::look() {
 void GapFrameLoop::begin() {
     tested_at_ = carrier_ups();
     auto device = open_packet_device(interface_);
-    if (!device) {
-        end(tl::unexpected(device.error()));
-        return;
-    }
+    if (!device) return end(tl::unexpected(device.error()));
     test_.emplace(kernel_, std::move(*device), clock_);
     step();
 }
 
 void GapFrameLoop::step() {
     const auto result = test_->step();
-    if (result && !*result) {
-        start_timer(timer_, GapFrameTest::step_time);
-        return;
-    }
+    if (result && !*result) return start_timer(timer_, GapFrameTest::step_time);
     set_timer(timer_, std::nullopt);
     test_.reset();
     end(result ? Result<GapFrameEvidence>(**result) : tl::unexpected(result.error()));
@@ -124,29 +107,10 @@ void GapFrameLoop::step() {
 void GapFrameLoop::end(const Result<GapFrameEvidence>& result) {
     const bool is_refused = result && result->verdict == GapFrameVerdict::refused;
     const bool passed = result && result->verdict == GapFrameVerdict::passed;
-    if (result && !passed && !is_refused && !std::exchange(is_second_, true)) {
-        begin();
-        return;
-    }
+    if (result && !passed && !is_refused && !std::exchange(is_second_, true)) return begin();
     is_second_ = false;
-    if (passed) {
-        service_.use_backend(gap_frames, result->reason);
-        log_info(log_, "{}: paced by gap frames: {}", interface_, result->reason);
-        return;
-    }
-    const std::string why = result ? result->reason : result.error().message;
-    service_.use_backend(timer, why);
-    // Devices that never have gap frames are no reason for a warning.
-    if (is_refused) {
-        log_info(log_, "{}: paced by the timer: {}", interface_, why);
-    } else {
-        log_warning(log_, "HW-209 {}: paced by the timer: {}", interface_, why);
-    }
-}
-
-int GapFrameLoop::on_step(sd_event_source*, std::uint64_t, void* loop) {
-    static_cast<GapFrameLoop*>(loop)->step();
-    return 0;
+    use(passed ? GAP_BACKEND_GAP : GAP_BACKEND_TIMER,
+        result ? result->reason : result.error().message, is_refused);
 }
 
 }  // namespace headway

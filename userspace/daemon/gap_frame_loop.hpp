@@ -3,14 +3,13 @@
 // comes back, and a line in the log for what it found.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 
 #include <spdlog/fwd.h>
 
 #include "daemon/control_service.hpp"
-#include "daemon/event_source.hpp"
+#include "daemon/event_loop.hpp"
 #include "kernel/gap_frame_test.hpp"
 #include "kernel/packet_device.hpp"
 
@@ -20,27 +19,21 @@ class GapFrameLoop {
 public:
     /// With a carrier, when this returns it is decided: the first test takes 40 ms, or as
     /// long as the link needs for 4 MiB.  The references must outlive the loop.
-    [[nodiscard]] static Result<std::unique_ptr<GapFrameLoop>> start(sd_event* event,
-                                                                     ControlService& service,
-                                                                     TrafficControl& kernel,
-                                                                     spdlog::logger& log);
-    GapFrameLoop(const GapFrameLoop&) = delete;
-    GapFrameLoop& operator=(const GapFrameLoop&) = delete;
+    GapFrameLoop(EventLoop& loop, ControlService& service, TrafficControl& kernel,
+                 spdlog::logger& log);
     ~GapFrameLoop();
 
     /// The device, or its qdisc, may not be as it was.
     void look();
 
 private:
-    GapFrameLoop(ControlService& service, TrafficControl& kernel, spdlog::logger& log);
     [[nodiscard]] bool is_wanted() const;
     [[nodiscard]] bool goes_on_with_gap_frames();
     void begin();
     void step();
     void end(const Result<GapFrameEvidence>& result);
+    void use(std::uint32_t backend, const std::string& why, bool is_expected);
     [[nodiscard]] std::optional<std::uint64_t> carrier_ups() const;
-
-    static int on_step(sd_event_source*, std::uint64_t, void* loop);
 
     ControlService& service_;
     TrafficControl& kernel_;

@@ -3,12 +3,11 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <systemd/sd-daemon.h>
 
-#include <algorithm>
 #include <cstdio>
 
 #include "base/log.hpp"
-#include "daemon/control_socket.hpp"
 
 namespace headway {
 namespace {
@@ -32,10 +31,8 @@ std::uint64_t mark_of(const std::optional<PhaseSeat>& seat) {
     return seat ? (std::uint64_t{seat->job} << 32U | seat->slot) + 1 : 0;
 }
 
-bool is_socket(int fd) {
-    int type = 0;
-    socklen_t length = sizeof(type);
-    return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0;
+Result<void> first_failure(const Result<void>& earlier, const Result<void>& later) {
+    return earlier ? later : earlier;
 }
 
 bool has_ended(int process) {
@@ -45,22 +42,10 @@ bool has_ended(int process) {
 
 }  // namespace
 
-std::map<std::string, int> memory_of(const std::vector<StoredDescriptor>& received) {
-    std::map<std::string, int> fds;
-    for (const StoredDescriptor& one : received) fds.emplace(one.name, one.fd.get());
-    return fds;
-}
-
 struct HandOver::Found {
-    /// What is stored of a process.
-    struct Client {
-        FileDescriptor socket;
-        FileDescriptor process;
-    };
-
     FileDescriptor state;
     std::vector<KeptArray> arrays;
-    std::map<PhaseSeat, Client> clients;
+    std::map<PhaseSeat, Connection> clients;
 
     void sort_in(StoredDescriptor stored) {
         PhaseSeat seat;
@@ -69,31 +54,10 @@ struct HandOver::Found {
         } else if (std::sscanf(stored.name.c_str(), "headway-job-%u", &seat.job) == 1) {
             arrays.push_back({seat.job, std::move(stored.fd)});
         } else if (std::sscanf(stored.name.c_str(), "headway-client-%u-%u", &seat.job, &seat.slot) == 2) {
-            Client& client = clients[seat];
-            (is_socket(stored.fd.get()) ? client.socket : client.process) = std::move(stored.fd);
+            Connection& client = clients[seat];
+            const bool is_socket = sd_is_socket(stored.fd.get(), AF_UNIX, 0, -1) > 0;
+            (is_socket ? client.socket : client.process) = std::move(stored.fd);
         }
-    }
-
-    [[nodiscard]] bool is_dead(const PhaseSeat& seat) const {
-        const auto one = clients.find(seat);
-        return one != clients.end() && one->second.process && has_ended(one->second.process.get());
-    }
-    [[nodiscard]] std::size_t dead(const HandedState& told) const {
-        return static_cast<std::size_t>(
-            std::count_if(told.clients.begin(), told.clients.end(),
-                          [&](const auto& one) { return is_dead(one.first); }));
-    }
-    /// Of all that the earlier run tells of, those whose connection and process are there.
-    [[nodiscard]] std::map<PhaseSeat, Peer> living(const HandedState& told) const {
-        std::map<PhaseSeat, Peer> peers;
-        for (const auto& [seat, client] : clients) {
-            if (!client.socket || !client.process || is_dead(seat) || !told.clients.contains(seat)) continue;
-            auto peer = peer_of(client.socket.get());
-            if (!peer) continue;
-            peer->process = client.process.get();
-            peers.emplace(seat, *peer);
-        }
-        return peers;
     }
 
     /// Those that are not taken up have been told so, whoever else holds the socket.
@@ -108,7 +72,7 @@ struct HandOver::Found {
 
 HandOver::TakenUp HandOver::take_up(ControlService& service,
                                     std::vector<StoredDescriptor> received) {
-    if (received.empty()) return {};
+    if (store_ == nullptr || received.empty()) return {};
     Found found;
     for (StoredDescriptor& one : received) {
         stored_.emplace(one.name, nobody);
@@ -123,7 +87,7 @@ HandOver::TakenUp HandOver::take_up(ControlService& service,
     }
     stored_[state_name] = all_of_them;
     for (const auto& [number, job] : service.handed_jobs().jobs) stored_[job_name(number)] = all_of_them;
-    for (const Returned& one : taken->clients) {
+    for (const Client& one : taken->clients) {
         stored_[client_name(*service.seat_of(one.session))] = one.session;
     }
     log_info(log_, "{} processes that had joined go on", taken->clients.size());
@@ -139,19 +103,29 @@ Result<HandOver::TakenUp> HandOver::take_up_state(ControlService& service, Found
     auto state = parse_handed_state(memory->text());
     if (!state) return tl::unexpected(state.error());
     memory->set_begun(memory->begun() + 1);
-    auto peers = found.living(*state);
-    std::erase_if(peers, [&](const auto& one) { return mark_of(one.first) == memory->mark(); });
+    // Of those that the earlier run tells of, who has not died has a claim; who is there goes on.
+    std::size_t claimed = 0;
+    std::map<PhaseSeat, Peer> peers;
+    for (const auto& [seat, told] : state->clients) {
+        Connection& client = found.clients[seat];
+        if (client.process && has_ended(client.process.get())) continue;
+        ++claimed;
+        if (!client.socket || !client.process || mark_of(seat) == memory->mark()) continue;
+        auto peer = peer_of(client.socket.get());
+        if (!peer) continue;
+        peer->process = client.process.get();
+        client.peer = *peer;
+        peers.emplace(seat, std::move(*peer));
+    }
     memory_ = std::move(*memory);
 
     const bool was_complete = !state->is_incomplete;
-    const std::size_t claimed = state->clients.size() - found.dead(*state);
     const auto sessions = service.restore_clients(std::move(*state), std::move(found.arrays), peers);
     if (!sessions) return tl::unexpected(sessions.error());
     TakenUp taken;
     taken.is_complete = was_complete && sessions->size() == claimed;
     for (const auto& [seat, session] : *sessions) {
-        Found::Client& client = found.clients.at(seat);
-        taken.clients.push_back({session, peers.at(seat), std::move(client.socket), std::move(client.process)});
+        taken.clients.push_back({session, std::move(found.clients.at(seat))});
     }
     return taken;
 }
@@ -185,58 +159,50 @@ void HandOver::begin_request(const std::optional<PhaseSeat>& seat) {
     if (memory_) memory_->set_mark(served_);
 }
 
-/// What the text tells of is there before it, and goes after it.
+/// A failure is told once; the next update() tries again.
 void HandOver::update(const ControlService& service, const std::function<Joined()>& joined) {
     seen_ = service.handed_changes();
-    if (memory_ && !is_behind_ && text_.has_jobs_of(service)) return told(write(service));
-    const AllWanted all = wanted(service, joined());
-    Result<void> done;
-    if (!all.empty() && !memory_) {
-        auto made = StateMemory::make();
-        if (!made) return told(tl::unexpected(made.error()));
-        memory_ = std::move(*made);
+    const bool is_text_all = memory_ && !is_behind_ && text_.has_jobs_of(service);
+    const Result<void> done = is_text_all ? write(service) : keep(service, joined());
+    is_behind_ = !done;
+    const std::string warning = done ? "" : done.error().message;
+    if (std::exchange(last_warning_, warning) != warning && !done) {
+        log_warning(log_, "HW-306 after a restart processes would have to join again: {}", warning);
     }
-    AllWanted with_text = all;
-    if (!all.empty()) with_text[state_name] = {{memory_->fd()}, all_of_them};
-    done = put_all(with_text);
-    if (memory_) {
-        const auto written = write(service);
-        if (done) done = written;
-    }
-    const auto removed = remove_others(with_text);
-    told(done ? removed : done);
 }
 
-HandOver::AllWanted HandOver::wanted(const ControlService& service, const Joined& joined) {
+/// What the text tells of is there before it, and goes after it.  As much as can be; the first
+/// failure.
+Result<void> HandOver::keep(const ControlService& service, const Joined& joined) {
     AllWanted all;
     for (const auto& [seat, client] : joined) {
-        all[client_name(seat)] = {{client.socket, client.process}, client.session};
+        const auto& [socket, peer, process] = client->connection;
+        all[client_name(seat)] = {{socket.get(), process.get()}, client->session};
         all[job_name(seat.job)] = {{service.slots_fd_of(seat.job)}, all_of_them};
         for (const auto& [name, fd] : service.memory()) all[name] = {{fd}, all_of_them};
     }
-    return all;
-}
-
-/// As many as can be; the first failure.
-Result<void> HandOver::put_all(const AllWanted& wanted) {
-    Result<void> done;
-    for (const auto& [name, what] : wanted) {
-        const auto put_now = put(name, what);
-        if (done) done = put_now;
+    if (!all.empty() && !memory_) {
+        auto made = StateMemory::make();
+        if (!made) return tl::unexpected(made.error());
+        memory_ = std::move(*made);
     }
-    return done;
+    if (!all.empty()) all[state_name] = {{memory_->fd()}, all_of_them};
+    Result<void> done;
+    for (const auto& [name, what] : all) done = first_failure(done, put(name, what));
+    if (memory_) done = first_failure(done, write(service));
+    return first_failure(done, remove_others(all));
 }
 
 Result<void> HandOver::put(const std::string& name, const Wanted& what) {
     const auto known = stored_.find(name);
     if (known != stored_.end() && known->second == what.owner) return {};
-    if (known != stored_.end()) {
-        if (auto removed = store_.remove(name); !removed) return removed;
-        stored_.erase(known);
-    }
-    if (auto put = store_.put(name, what.fds); !put) return put;
-    stored_.emplace(name, what.owner);
-    return {};
+    Result<void> done;
+    if (known != stored_.end()) done = store_->remove(name);
+    if (!done) return done;
+    stored_.erase(name);
+    done = store_->put(name, what.fds);
+    if (done) stored_.emplace(name, what.owner);
+    return done;
 }
 
 Result<void> HandOver::write(const ControlService& service) {
@@ -250,30 +216,19 @@ Result<void> HandOver::write(const ControlService& service) {
 
 Result<void> HandOver::remove_others(const AllWanted& wanted) {
     Result<void> done;
-    for (auto one = stored_.begin(); one != stored_.end();) {
-        Result<void> removed;
-        const bool goes = !wanted.contains(one->first);
-        if (goes) removed = store_.remove(one->first);
-        if (done) done = removed;
-        one = goes && removed ? stored_.erase(one) : std::next(one);
-    }
+    std::erase_if(stored_, [&](const auto& one) {
+        if (wanted.contains(one.first)) return false;
+        const Result<void> removed = store_->remove(one.first);
+        done = first_failure(done, removed);
+        return removed.has_value();
+    });
     return done;
-}
-
-/// A failure is told once; the next update() tries again.
-void HandOver::told(const Result<void>& done) {
-    is_behind_ = !done;
-    const std::string warning = done ? "" : done.error().message;
-    if (!done && warning != last_warning_) {
-        log_warning(log_, "HW-306 after a restart processes would have to join again: {}", warning);
-    }
-    last_warning_ = warning;
 }
 
 /// What cannot be removed now, the next run does not take up.
 void HandOver::forget_all() {
     if (memory_) (void)memory_->write(handed_jobs_text({}).append(handed_text_end));
-    for (const auto& [name, owner] : stored_) (void)store_.remove(name);
+    for (const auto& [name, owner] : stored_) (void)store_->remove(name);
     stored_.clear();
 }
 

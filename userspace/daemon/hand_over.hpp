@@ -24,20 +24,11 @@
 #include <spdlog/fwd.h>
 
 #include "daemon/control_service.hpp"
+#include "daemon/control_socket.hpp"
 #include "daemon/fd_store.hpp"
 #include "daemon/state_memory.hpp"
 
 namespace headway {
-
-/// A connection, and the process behind it.
-struct JoinedClient {
-    ControlService::SessionId session = 0;
-    int socket = -1;
-    int process = -1;
-};
-
-/// What PhaseMaps::memory() was in the run that stored these, as far as it is among them.
-[[nodiscard]] std::map<std::string, int> memory_of(const std::vector<StoredDescriptor>& received);
 
 /// The service's state as text.  What has not changed since the last time is not written
 /// anew: an `enter` changes a few words of one process, whatever else there is.
@@ -50,49 +41,41 @@ public:
     }
 
 private:
-    struct ClientText {
-        std::uint64_t changes = 0;
-        std::string text;
-    };
     std::optional<std::uint64_t> job_changes_;  ///< of jobs_ and clients_
     std::string jobs_, whole_;
-    std::map<ControlService::SessionId, ClientText> clients_;
+    /// Each with its changes so far.
+    std::map<ControlService::SessionId, std::pair<std::uint64_t, std::string>> clients_;
 };
 
 class HandOver {
 public:
-    /// The references must outlive this object.
-    HandOver(FdStore& store, spdlog::logger& log) : store_(store), log_(log) {}
-    HandOver(const HandOver&) = delete;
-    HandOver& operator=(const HandOver&) = delete;
+    /// `store` (null: nothing outlives this run) and `log` must outlive this object.
+    HandOver(FdStore* store, spdlog::logger& log) : store_(store), log_(log) {}
+    HandOver(HandOver&&) = delete;
 
-    /// A connection of an earlier run that goes on.
-    struct Returned {
+    struct Client {
         ControlService::SessionId session;
-        Peer peer;
-        FileDescriptor socket;
-        FileDescriptor process;
+        Connection connection;
     };
     struct TakenUp {
-        std::vector<Returned> clients;
+        std::vector<Client> clients;  ///< of an earlier run, whose connections go on
         /// Nobody who lives is missing: the classifier of the earlier run can go.
         bool is_complete = false;
     };
     /// Before `service` has any client.  The store keeps what it has until update().
     [[nodiscard]] TakenUp take_up(ControlService& service, std::vector<StoredDescriptor> received);
 
-    using Joined = std::map<PhaseSeat, JoinedClient>;
-    /// True if the service is another than at the last update().
+    using Joined = std::map<PhaseSeat, const Client*>;
+    /// True if the service is another than at the last update(), and it matters.
     [[nodiscard]] bool is_behind(const ControlService& service) const {
-        return is_behind_ || service.handed_changes() != seen_;
+        return store_ != nullptr && (is_behind_ || service.handed_changes() != seen_);
     }
     /// Keeps what there is now.  Before an answer that tells of it.  `joined` is asked only
     /// where jobs or processes have come or gone.
     void update(const ControlService& service, const std::function<Joined()>& joined);
 
-    /// Between these two, what `seat` asks for (none: it has not joined) may be half done.
+    /// From now on, what `seat` asks for may be half done; none: nothing of those who have joined.
     void begin_request(const std::optional<PhaseSeat>& seat);
-    void end_request() { begin_request(std::nullopt); }
 
     /// There is no next run.
     void forget_all();
@@ -102,19 +85,16 @@ private:
         std::vector<int> fds;
         ControlService::SessionId owner;
     };
+    using AllWanted = std::map<std::string, Wanted>;
     struct Found;
 
-    using AllWanted = std::map<std::string, Wanted>;
-
     Result<TakenUp> take_up_state(ControlService& service, Found& found);
-    [[nodiscard]] static AllWanted wanted(const ControlService& service, const Joined& joined);
-    Result<void> put_all(const AllWanted& wanted);
+    Result<void> keep(const ControlService& service, const Joined& joined);
     Result<void> put(const std::string& name, const Wanted& what);
     Result<void> write(const ControlService& service);
     Result<void> remove_others(const AllWanted& wanted);
-    void told(const Result<void>& done);
 
-    FdStore& store_;
+    FdStore* store_;
     spdlog::logger& log_;
     std::optional<StateMemory> memory_;
     HandedText text_;

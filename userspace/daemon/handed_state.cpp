@@ -36,8 +36,7 @@ void append_quoted(std::string& text, const std::string& words) {
 std::vector<ClassRate> rates_of(const Json& list) {
     std::vector<ClassRate> rates;
     for (const Json& rate : list) {
-        rates.push_back(rate.is_null() ? ClassRate()
-                                       : BytesPerSecond{rate.get<std::uint64_t>()});
+        rates.push_back(rate.is_null() ? ClassRate() : BytesPerSecond{rate.get<std::uint64_t>()});
     }
     return rates;
 }

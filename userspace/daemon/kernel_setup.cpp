@@ -25,35 +25,28 @@ Error with_advice(const Error& error) {
     return error;
 }
 
+/// Filters come last.
 bool has_classifier(const KernelLayout& layout) {
-    return std::any_of(
-        layout.set_up.begin(), layout.set_up.end(),
-        [](const Change& change) { return std::holds_alternative<AddClassifier>(change); });
+    return std::holds_alternative<AddClassifier>(layout.set_up.back());
 }
 
 /// What should be there now: the layout, but with the rates that its classes
 /// have, and with jobs' own classes.
 KernelDesire as_found(const KernelLayout& layout, const KernelState& observed) {
     KernelDesire desire;
-    std::vector<Change> filters;
-    const bool has_phases = has_classifier(layout);
-    for (const Change& change : layout.set_up) {
-        const bool is_filter = std::holds_alternative<AddFilter>(change) ||
-                               std::holds_alternative<AddClassifier>(change);
-        (is_filter ? filters : desire.build).push_back(change);
-    }
-    for (const ClassState& state : observed.classes) {
-        for (Change& change : desire.build) {
-            auto* const one = std::get_if<AddClass>(&change);
-            if (one != nullptr && one->classid == state.classid) {
-                one->rate = state.rate;
+    for (Change change : layout.set_up) {
+        if (auto* const one = std::get_if<AddClass>(&change)) {
+            const auto& classes = observed.classes;
+            const auto found = std::ranges::find(classes, one->classid, &ClassState::classid);
+            if (found != classes.end()) one->rate = found->rate;
+        } else if (std::holds_alternative<AddClassifier>(change)) {
+            for (const ClassState& state : observed.classes) {
+                if (!is_phase_class(state)) continue;
+                desire.build.emplace_back(AddClass{state.classid, state.rate, state.parent});
             }
         }
-        if (has_phases && is_phase_class(state)) {
-            desire.build.emplace_back(AddClass{state.classid, state.rate, state.parent});
-        }
+        desire.build.push_back(std::move(change));
     }
-    desire.build.insert(desire.build.end(), filters.begin(), filters.end());
     return desire;
 }
 
@@ -61,15 +54,15 @@ KernelDesire as_found(const KernelLayout& layout, const KernelState& observed) {
 Result<void> adopt(TrafficControl& kernel, const KernelLayout& layout, const KernelState& observed,
                    SetUpReport& report) {
     KernelDesire desire = as_found(layout, observed);
-    const auto earlier = classifier_of_run(observed);
-    if (earlier && has_classifier(layout)) put_before_classifier(desire.build, *earlier);
+    const auto earlier = has_classifier(layout) ? classifier_of_run(observed) : std::nullopt;
+    if (earlier) put_before_classifier(desire.build, *earlier);
     const KernelDiff diff = diff_kernel(desire, observed);
     if (const auto made = kernel.apply(diff.changes, ApplyMode::in_order); !made) {
         return tl::unexpected(made.error().error);
     }
     report.is_adopted = true;
     report.found = observed.classes;
-    if (has_classifier(layout)) report.earlier_program = earlier;
+    report.earlier_program = earlier;
     return {};
 }
 
@@ -87,15 +80,6 @@ Result<void> check_link_rate(TrafficControl& kernel, BitsPerSecond host_rate,
                        rate_to_text(host_rate), rate_to_text(report.link_rate.bits()));
     }
     return {};
-}
-
-Error undone(TrafficControl& kernel, const KernelLayout& layout, const Error& error) {
-    // Classes and filters live in the qdisc, so deleting it undoes any
-    // beginning of the set-up, and cannot itself end halfway.
-    const auto removed = tear_down_kernel(kernel, layout);
-    if (removed) return error;
-    return {fmt::format("{}; and undoing it failed: {}", error.message, removed.error().message),
-            error.error_number};
 }
 
 }  // namespace
@@ -118,16 +102,20 @@ Result<SetUpReport> set_up_kernel(TrafficControl& kernel, const KernelLayout& la
             }
         }
     }
+    Result<void> done;
     if (!report.is_adopted) {
-        if (const auto built = kernel.apply(layout.set_up, ApplyMode::in_order); !built) {
-            return tl::unexpected(undone(kernel, layout, with_advice(built.error().error)));
-        }
+        const auto built = kernel.apply(layout.set_up, ApplyMode::in_order);
+        if (!built) done = tl::unexpected(with_advice(built.error().error));
     }
-    if (const auto fits = check_link_rate(kernel, host_rate, report); !fits) {
-        if (report.is_adopted) return tl::unexpected(fits.error());
-        return tl::unexpected(undone(kernel, layout, fits.error()));
-    }
-    return report;
+    if (done) done = check_link_rate(kernel, host_rate, report);
+    if (done) return report;
+    if (report.is_adopted) return tl::unexpected(done.error());
+    // Classes and filters live in the qdisc, so deleting it undoes any
+    // beginning of the set-up, and cannot itself end halfway.
+    const auto removed = tear_down_kernel(kernel, layout);
+    if (removed) return tl::unexpected(done.error());
+    return system_failure(done.error().error_number, "{}; and undoing it failed: {}",
+                          done.error().message, removed.error().message);
 }
 
 Result<bool> tear_down_kernel(TrafficControl& kernel, const KernelLayout& layout) {
@@ -138,9 +126,7 @@ Result<bool> tear_down_kernel(TrafficControl& kernel, const KernelLayout& layout
     const auto root = kernel.root_qdisc();
     if (!root) return tl::unexpected(root.error());
     if (!is_ours(*root)) return false;
-    const auto removed = kernel.apply_one(layout.tear_down);
-    if (!removed) return tl::unexpected(removed.error());
-    return true;
+    return kernel.apply_one(layout.tear_down).map([] { return true; });
 }
 
 }  // namespace headway

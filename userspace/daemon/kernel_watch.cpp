@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/kernel_watch.hpp"
 
-#include <sys/epoll.h>
-
-#include <chrono>
-
 #include "base/log.hpp"
 
 namespace headway {
@@ -17,50 +13,25 @@ constexpr std::chrono::microseconds adopted_rates_hold = 5s;
 
 }  // namespace
 
-KernelWatch::KernelWatch(KernelMonitor monitor, const KernelAccess& access,
-                         ControlService& service, Reconciler& reconciler, spdlog::logger& log)
+/// Before clients: what they ask for is asked of a kernel that has been put right.
+KernelWatch::KernelWatch(EventLoop& loop, KernelMonitor monitor, const NetlinkTrafficControl& link,
+                         ControlService& service, Reconciler& reconciler, spdlog::logger& log,
+                         std::function<void()> look_also)
     : monitor_(std::move(monitor)),
-      access_(access),
+      link_(link),
       service_(service),
       reconciler_(reconciler),
       log_(log),
-      device_(service.planner().config().node.interface) {}
-
-Result<std::unique_ptr<KernelWatch>> KernelWatch::start(sd_event* event, KernelMonitor monitor,
-                                                        const KernelAccess& access,
-                                                        ControlService& service,
-                                                        Reconciler& reconciler,
-                                                        spdlog::logger& log) {
-    std::unique_ptr<KernelWatch> watch(
-        new KernelWatch(std::move(monitor), access, service, reconciler, log));
-    if (auto done = watch->watch(event); !done) return tl::unexpected(done.error());
+      device_(service.planner().config().node.interface),
+      news_(loop.readable(monitor_.fd(), "watching the kernel", [this] { listen(); },
+                          SD_EVENT_PRIORITY_IMPORTANT)),
+      due_(loop.timer([this] { run_if_due(); })),
+      release_(loop.timer([this] { release_adopted(); })),
+      look_also_(std::move(look_also)) {
     service.show(reconciler.status());
-    return watch;
-}
-
-/// Before clients: what they ask for is asked of a kernel that has been put right.
-Result<void> KernelWatch::watch(sd_event* event) {
-    sd_event_source* source = nullptr;
-    const int added = sd_event_add_io(event, &source, monitor_.fd(), EPOLLIN, on_news, this);
-    if (added < 0) return event_failure(added, "watching the kernel");
-    news_.reset(source);
-    sd_event_source_set_priority(source, SD_EVENT_PRIORITY_IMPORTANT);
-    auto due = make_timer(event, on_due, this);
-    if (!due) return tl::unexpected(due.error());
-    due_ = std::move(*due);
-    auto release = make_timer(event, on_release, this);
-    if (!release) return tl::unexpected(release.error());
-    release_ = std::move(*release);
-    return {};
 }
 
 void KernelWatch::release_adopted_later() { start_timer(release_, adopted_rates_hold); }
-
-int KernelWatch::on_release(sd_event_source*, std::uint64_t, void* watch) {
-    auto& self = *static_cast<KernelWatch*>(watch);
-    self.release_adopted();
-    return 0;
-}
 
 void KernelWatch::release_adopted() {
     service_.release_adopted();
@@ -74,29 +45,18 @@ void KernelWatch::release_adopted() {
     set_timer(due_, reconciler_.due_at());
 }
 
-int KernelWatch::on_news(sd_event_source*, int, std::uint32_t, void* watch) {
-    static_cast<KernelWatch*>(watch)->listen();
-    return 0;
-}
-
 void KernelWatch::listen() {
-    const auto concerned = monitor_.read({device_, access_.ifindex()});
+    const auto concerned = monitor_.read({device_, link_.ifindex()});
     if (!concerned) log_warning(log_, "HW-205 {}: {}", device_, concerned.error().message);
     if (!concerned || *concerned) reconciler_.notice();
     run_if_due();
     if (!concerned || *concerned) look_also_();
 }
 
-int KernelWatch::on_due(sd_event_source*, std::uint64_t, void* watch) {
-    static_cast<KernelWatch*>(watch)->run_if_due();
-    return 0;
-}
-
 void KernelWatch::run_if_due() {
     if (reconciler_.is_due()) {
         const BytesPerSecond link_before = service_.link_rate();
-        const KernelDiff diff = reconciler_.run();
-        tell(diff);
+        tell(reconciler_.run());
         tell_link(link_before);
     }
     set_timer(due_, reconciler_.due_at());
@@ -105,21 +65,21 @@ void KernelWatch::run_if_due() {
 void KernelWatch::tell(const KernelDiff& diff) {
     const auto& error = reconciler_.status().error;
     if (error) {
-        if (error->message != last_error_) {
+        if (std::exchange(last_error_, error->message) != error->message) {
             const std::string found =
                 diff.changes.empty() ? "" : "mending what was found: " + diff_to_text(diff) + ": ";
             log_error(log_, "HW-206 {}: {}{}; trying again until it succeeds", device_, found,
                        error->message);
         }
-        last_error_ = error->message;
         return;
     }
     if (!diff.changes.empty()) {
         log_warning(log_, "HW-207 {}: {}; set up again ({} changes)", device_, diff_to_text(diff),
                   diff.changes.size());
     }
-    if (!last_error_.empty()) log_info(log_, "{}: the kernel holds what is wanted again", device_);
-    last_error_.clear();
+    if (!std::exchange(last_error_, "").empty()) {
+        log_info(log_, "{}: the kernel holds what is wanted again", device_);
+    }
 }
 
 void KernelWatch::tell_link(BytesPerSecond before) {

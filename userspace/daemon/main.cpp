@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // headwayd: command line and log.
-#include <algorithm>
-#include <cctype>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -10,7 +7,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <spdlog/logger.h>
-#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/sinks/systemd_sink.h>
 
@@ -21,31 +17,6 @@
 namespace headway {
 namespace {
 
-/// One event is one line, whatever programs and kernels have put into its text.
-class OneLineSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
-public:
-    explicit OneLineSink(spdlog::sink_ptr next) : next_(std::move(next)) {}
-
-private:
-    void sink_it_(const spdlog::details::log_msg& message) override {
-        std::string text(message.payload.data(), message.payload.size());
-        while (text.ends_with('\n')) text.pop_back();
-        std::replace_if(text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0; },
-                        ' ');
-        spdlog::details::log_msg line = message;
-        line.payload = text;
-        next_->log(line);
-    }
-    void flush_() override { next_->flush(); }
-    // the pattern is the next one's
-    void set_pattern_(const std::string& pattern) override { next_->set_pattern(pattern); }
-    void set_formatter_(std::unique_ptr<spdlog::formatter> formatter) override {
-        next_->set_formatter(std::move(formatter));
-    }
-
-    spdlog::sink_ptr next_;
-};
-
 /// To the journal with priorities if systemd started us, else to stderr.
 std::shared_ptr<spdlog::logger> make_log(bool foreground, bool verbose) {
     spdlog::sink_ptr sink;
@@ -55,7 +26,7 @@ std::shared_ptr<spdlog::logger> make_log(bool foreground, bool verbose) {
         sink = std::make_shared<spdlog::sinks::stderr_sink_st>();
         sink->set_pattern("%Y-%m-%d %H:%M:%S.%e headwayd[%P]: %l: %v");
     }
-    auto log = std::make_shared<spdlog::logger>("headwayd", std::make_shared<OneLineSink>(sink));
+    auto log = std::make_shared<spdlog::logger>("headwayd", sink);
     log->set_level(verbose ? spdlog::level::debug : spdlog::level::info);
     log->flush_on(spdlog::level::debug);
     return log;
@@ -63,11 +34,7 @@ std::shared_ptr<spdlog::logger> make_log(bool foreground, bool verbose) {
 
 int run(int argc, char** argv) {
     std::string file = config_default_path;
-    bool check = false;
-    bool foreground = false;
-    bool keep = false;
-    bool restore = false;
-    bool verbose = false;
+    bool check = false, foreground = false, keep = false, restore = false, verbose = false;
 
     CLI::App line("Paces the MPI traffic of this node; see headwayd(8).", "headwayd");
     line.set_version_flag("--version", fmt::format("headwayd {}", version));
@@ -91,9 +58,8 @@ int run(int argc, char** argv) {
         return static_cast<int>(ExitStatus::bad_config);
     }
     const auto log = make_log(foreground, verbose);
-    if (restore) return static_cast<int>(restore_interface(std::move(*config), *log));
-    return static_cast<int>(
-        run_daemon(std::move(*config), keep ? AtTheEnd::keep : AtTheEnd::restore, *log));
+    const Task task = restore ? Task::restore : keep ? Task::pace_and_keep : Task::pace;
+    return static_cast<int>(run_daemon(std::move(*config), task, *log));
 }
 
 }  // namespace

@@ -7,10 +7,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 
 #include "base/file_descriptor.hpp"
@@ -21,22 +19,18 @@ namespace {
 constexpr std::size_t longest_bytes = 64U << 20;
 constexpr mode_t folder_mode = 0755;
 
-tl::unexpected<Error> file_failure(const std::string& path) {
-    return system_failure(errno, "{}: {}", path, std::strerror(errno));
-}
-
 }  // namespace
 
 Result<std::optional<std::string>> StateFile::read() const {
     const FileDescriptor file(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!file && errno == ENOENT) return std::nullopt;
-    if (!file) return file_failure(path_);
+    if (!file) return errno_failure(path_);
     std::string text;
     std::array<char, 4096> piece{};
     while (text.size() <= longest_bytes) {
         const ssize_t length = ::read(file.get(), piece.data(), piece.size());
         if (length < 0 && errno == EINTR) continue;
-        if (length < 0) return file_failure(path_);
+        if (length < 0) return errno_failure(path_);
         if (length == 0) return text;
         text.append(piece.data(), static_cast<std::size_t>(length));
     }
@@ -45,19 +39,19 @@ Result<std::optional<std::string>> StateFile::read() const {
 
 Result<void> StateFile::write(const std::string& text) const {
     const std::string folder = std::filesystem::path(path_).parent_path();
-    if (mkdir(folder.c_str(), folder_mode) != 0 && errno != EEXIST) return file_failure(folder);
+    if (mkdir(folder.c_str(), folder_mode) != 0 && errno != EEXIST) return errno_failure(folder);
     const std::string beside = path_ + ".new";
     const FileDescriptor file(open(beside.c_str(),
                                    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!file) return file_failure(beside);
+    if (!file) return errno_failure(beside);
     std::string_view left = text;
     while (!left.empty()) {
         const ssize_t length = ::write(file.get(), left.data(), left.size());
         if (length < 0 && errno == EINTR) continue;
-        if (length < 0) return file_failure(beside);
+        if (length < 0) return errno_failure(beside);
         left.remove_prefix(static_cast<std::size_t>(length));
     }
-    if (std::rename(beside.c_str(), path_.c_str()) != 0) return file_failure(path_);
+    if (std::rename(beside.c_str(), path_.c_str()) != 0) return errno_failure(path_);
     return {};
 }
 

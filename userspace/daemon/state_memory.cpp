@@ -8,17 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
-#include <cstring>
 
 namespace headway {
 namespace {
 
 constexpr std::uint64_t layout_magic = 0x31545344414548;  // "HEADST1": another layout, another number
-
-tl::unexpected<Error> memory_failure(const char* what) {
-    return system_failure(errno, "{}: {}", what, std::strerror(errno));
-}
 
 }  // namespace
 
@@ -32,22 +26,26 @@ struct StateMemory::Layout {
     std::array<std::array<char, text_max_bytes>, 2> text;
 };
 
-Result<StateMemory::Layout*> StateMemory::map(int fd) {
-    void* address = mmap(nullptr, sizeof(Layout), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (address == MAP_FAILED) return memory_failure("mapping what is kept over a restart");
-    return static_cast<Layout*>(address);
+void StateMemory::Unmap::operator()(Layout* layout) const { munmap(layout, sizeof(Layout)); }
+
+Result<StateMemory> StateMemory::map(FileDescriptor fd) {
+    void* address = mmap(nullptr, sizeof(Layout), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+    if (address == MAP_FAILED) return errno_failure("mapping what is kept over a restart");
+    StateMemory memory;
+    memory.fd_ = std::move(fd);
+    memory.layout_.reset(static_cast<Layout*>(address));
+    return memory;
 }
 
 Result<StateMemory> StateMemory::make() {
     FileDescriptor fd(memfd_create("headway-state", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (!fd || ftruncate(fd.get(), sizeof(Layout)) != 0 ||
         fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-        return memory_failure("memory for what is kept over a restart");
+        return errno_failure("memory for what is kept over a restart");
     }
-    const auto layout = map(fd.get());
-    if (!layout) return tl::unexpected(layout.error());
-    (*layout)->magic = layout_magic;
-    return StateMemory(std::move(fd), *layout);
+    auto memory = map(std::move(fd));
+    if (memory) memory->layout_->magic = layout_magic;
+    return memory;
 }
 
 Result<StateMemory> StateMemory::open(FileDescriptor fd) {
@@ -55,24 +53,10 @@ Result<StateMemory> StateMemory::open(FileDescriptor fd) {
     if (fstat(fd.get(), &found) != 0 || found.st_size != sizeof(Layout)) {
         return failure("it is of another version");
     }
-    const auto layout = map(fd.get());
-    if (!layout) return tl::unexpected(layout.error());
-    StateMemory memory(std::move(fd), *layout);
-    if (memory.layout_->magic != layout_magic) return failure("it is of another version");
+    auto memory = map(std::move(fd));
+    const bool is_known = !memory || memory->layout_->magic == layout_magic;
+    if (!is_known) return failure("it is of another version");
     return memory;
-}
-
-StateMemory::StateMemory(StateMemory&& other) noexcept
-    : fd_(std::move(other.fd_)), layout_(std::exchange(other.layout_, nullptr)) {}
-
-StateMemory& StateMemory::operator=(StateMemory&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    std::swap(layout_, other.layout_);
-    return *this;
-}
-
-StateMemory::~StateMemory() {
-    if (layout_ != nullptr) munmap(layout_, sizeof(Layout));
 }
 
 std::string_view StateMemory::text() const {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -21,12 +21,6 @@ public:
     [[nodiscard]] static Result<StateMemory> make();
     /// Of an earlier run.  Fails if it is none, or was laid out in another way.
     [[nodiscard]] static Result<StateMemory> open(FileDescriptor fd);
-
-    StateMemory(StateMemory&& other) noexcept;
-    StateMemory(const StateMemory&) = delete;
-    StateMemory& operator=(StateMemory&& other) noexcept;
-    StateMemory& operator=(const StateMemory&) = delete;
-    ~StateMemory();
 
     [[nodiscard]] int fd() const { return fd_.get(); }
 
@@ -44,12 +38,15 @@ public:
 
 private:
     struct Layout;
+    struct Unmap {
+        void operator()(Layout* layout) const;
+    };
 
-    StateMemory(FileDescriptor fd, Layout* layout) : fd_(std::move(fd)), layout_(layout) {}
-    [[nodiscard]] static Result<Layout*> map(int fd);
+    StateMemory() = default;
+    [[nodiscard]] static Result<StateMemory> map(FileDescriptor fd);
 
     FileDescriptor fd_;
-    Layout* layout_;
+    std::unique_ptr<Layout, Unmap> layout_;
 };
 
 }  // namespace headway

@@ -18,15 +18,20 @@ public:
     static constexpr Time at_once = std::chrono::milliseconds(100);
     static constexpr int share = 4;
 
-    /// A request of the user has taken so long.  Until when his next ones come after those
-    /// of others; none: they are served in turn.  Root's always are.
-    std::optional<Time> charge(uid_t user, Time took, Time now) {
-        if (user == 0 || took == Time::zero()) return std::nullopt;
+    /// A request of the user has taken so long.  True if his next ones come after those of
+    /// others.  Root's never do.
+    bool charge(uid_t user, Time took, Time now) {
+        if (user == 0 || took == Time::zero()) return false;
         Time& paid = paid_until_[user];
         paid = std::max(paid, now) + took * share;
         std::erase_if(paid_until_, [now](const auto& one) { return one.second < now; });
-        const Time until = paid_until_.contains(user) ? paid_until_.at(user) - at_once * share : now;
-        return until > now ? std::optional(until) : std::nullopt;
+        return waits_until(user, now).has_value();
+    }
+    /// None: the user's requests are served in turn.
+    [[nodiscard]] std::optional<Time> waits_until(uid_t user, Time now) const {
+        const auto paid = paid_until_.find(user);
+        if (paid == paid_until_.end() || paid->second - at_once * share <= now) return std::nullopt;
+        return paid->second - at_once * share;
     }
 
 private:
