@@ -48,16 +48,6 @@ bool DivisorControl::is_too_much(const Interval& sum) const {
     return intervals >= least_intervals && waited * (divisor_one / step) > sum.length;
 }
 
-DivisorFactor DivisorControl::next_up() const {
-    if (!factor_) return divisor_one;
-    return std::min(*factor_ + step, bounds_.divisor_factor_max_thousandths);
-}
-
-DivisorFactor DivisorControl::next_down() const {
-    if (!factor_ || *factor_ == divisor_one) return std::nullopt;
-    return std::max(*factor_ - step, divisor_one);
-}
-
 FactorChange DivisorControl::change_to(DivisorFactor to, const Interval& why) {
     recent_.clear();
     calm_ = {};
@@ -67,7 +57,8 @@ FactorChange DivisorControl::change_to(DivisorFactor to, const Interval& why) {
 
 std::optional<FactorChange> DivisorControl::raise(const Interval& sum) {
     if (std::exchange(was_lowered_, false)) quiet_ = std::min(2 * quiet_, longest_quiet);
-    const DivisorFactor up = next_up();
+    const std::uint32_t most = bounds_.divisor_factor_max_thousandths;
+    const std::uint32_t up = factor_ ? std::min(*factor_ + step, most) : divisor_one;
     if (up == factor_) {
         is_at_its_bound_ = true;
         return std::nullopt;
@@ -82,7 +73,8 @@ std::optional<FactorChange> DivisorControl::lower() {
     }
     const Interval why = std::exchange(calm_, {});
     if (!factor_) return std::nullopt;
-    return change_to(next_down(), why);
+    if (*factor_ == divisor_one) return change_to(std::nullopt, why);
+    return change_to(std::max(*factor_ - step, divisor_one), why);
 }
 
 std::optional<FactorChange> DivisorControl::look(const FlowLosses& losses,

@@ -70,8 +70,6 @@ private:
     [[nodiscard]] Interval recent() const;
     [[nodiscard]] bool is_much_again(const FlowLosses& losses) const;
     [[nodiscard]] bool is_too_much(const Interval& sum) const;
-    [[nodiscard]] DivisorFactor next_up() const;
-    [[nodiscard]] DivisorFactor next_down() const;
     std::optional<FactorChange> raise(const Interval& sum);
     std::optional<FactorChange> lower();
     FactorChange change_to(DivisorFactor to, const Interval& why);

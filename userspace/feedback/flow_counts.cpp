@@ -23,12 +23,11 @@ std::optional<FlowLosses> FlowCounts::look(std::span<const TcpFlow> flows,
                                            std::optional<std::uint64_t> node_timeouts) {
     FlowLosses losses;
     std::uint64_t retransmissions_untold = 0;  // of flows that do not say how they came about
-    std::unordered_map<std::uint64_t, Seen> seen;
+    std::unordered_map<std::uint64_t, FlowLosses> seen;
     for (const TcpFlow& flow : flows) {
         if (!is_watched(flow.remote)) continue;
-        const auto before = seen_.find(flow.cookie);
-        const Seen old = before == seen_.end() ? Seen{} : before->second;
-        const Seen now{flow.segments, flow.retransmissions, flow.timeouts.value_or(0)};
+        const FlowLosses old = seen_[flow.cookie];  // none of a new one
+        const FlowLosses now{flow.segments, flow.retransmissions, flow.timeouts.value_or(0)};
         seen.emplace(flow.cookie, now);
         const std::uint64_t again = growth(now.retransmissions, old.retransmissions);
         losses.segments += growth(now.segments, old.segments);

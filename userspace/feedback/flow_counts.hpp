@@ -39,17 +39,11 @@ public:
                                                  std::optional<std::uint64_t> node_timeouts);
 
 private:
-    struct Seen {
-        std::uint64_t segments = 0;
-        std::uint64_t retransmissions = 0;
-        std::uint64_t timeouts = 0;
-    };
-
     [[nodiscard]] bool is_watched(const IpPrefix& remote) const;
 
     std::vector<IpPrefix> destinations_;
     bool has_looked_ = false;
-    std::unordered_map<std::uint64_t, Seen> seen_;
+    std::unordered_map<std::uint64_t, FlowLosses> seen_;  ///< since the connection's beginning
     std::optional<std::uint64_t> node_timeouts_;
 };
 
