@@ -60,7 +60,7 @@ std::vector<std::string> against(const ComputedLaboratory& laboratory, const Mea
     const auto said = parse_topology_toml(toml, "headway.toml");
     EXPECT_TRUE(said) << (said ? "" : said.error().front().to_string());
     const auto names = names_of(laboratory.host_count());
-    return differences(*links_of(said->network, names), links_of(network), names, network.resolution_s);
+    return differences(*links_of(*NetworkTree::make(said->network), names), links_of(network), names, network.resolution_s);
 }
 
 constexpr const char* right_toml = R"(

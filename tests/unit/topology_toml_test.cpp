@@ -2,6 +2,7 @@
 #include "config/network_file.hpp"
 
 #include "formats_golden.hpp"
+#include "plan/network_tree.hpp"
 
 namespace headway {
 namespace {
@@ -13,13 +14,13 @@ using test::told;
 NetworkTree read(const std::string& text) {
     auto topology = parse_topology_toml(text, "x.toml");
     EXPECT_TRUE(topology) << told(topology);
-    return topology->network;
+    return *NetworkTree::make(topology->network);
 }
 
 TEST(TopologyToml, ReadsAStar) {
     const auto file = parse_topology_toml(golden("topology_toml/star.toml"), "star.toml");
     ASSERT_TRUE(file) << told(file);
-    const NetworkTree& tree = file->network;
+    const NetworkTree tree = *NetworkTree::make(file->network);
     EXPECT_EQ(tree.host_count(), 64U);
     EXPECT_EQ(tree.switch_count(), 3U);
     const NetworkEdge& trunk = tree.edge(*tree.find_switch("east"));
@@ -42,13 +43,13 @@ TEST(TopologyToml, PassesOverAllTablesOfTheDaemon) {
                        "[access]\nadministrators = \"wheel\"\n[node]\nname = \"e001\"\n";
     const auto file = parse_topology_toml(text + golden("topology_toml/star.toml"), "star.toml");
     ASSERT_TRUE(file) << told(file);
-    EXPECT_EQ(file->network.host_count(), 64U);
+    EXPECT_EQ(NetworkTree::make(file->network)->host_count(), 64U);
 }
 
 TEST(TopologyToml, ReadsATree) {
     const auto file = parse_topology_toml(golden("topology_toml/tree.toml"), "tree.toml");
     ASSERT_TRUE(file) << told(file);
-    const NetworkTree& tree = file->network;
+    const NetworkTree tree = *NetworkTree::make(file->network);
     EXPECT_EQ(tree.host_count(), 19U);
     EXPECT_EQ(tree.depth(*tree.find_host("n15")), 3U);
     EXPECT_EQ(tree.name(tree.parent(*tree.find_host("fat1"))), "rack0");

@@ -138,7 +138,7 @@ Result<Said> read_said(const MeasureOptions& options, const std::vector<std::str
         if (!text) return failure("{}", text.error().front().to_string());
         const auto topology = parse_topology_toml(*text, options.config);
         if (!topology) return failure("{}", topology.error().front().to_string());
-        auto links = links_of(topology->network, hosts);
+        auto links = links_of(*NetworkTree::make(topology->network), hosts);
         if (!links) return tl::unexpected(links.error().within(options.config));
         said.description = std::move(*links);
     }

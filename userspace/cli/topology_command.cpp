@@ -53,7 +53,7 @@ FileResult<NetworkTree> read_toml(const std::string& text, const std::string& fi
     auto topology = parse_topology_toml(text, file);
     if (!topology) return tl::unexpected(topology.error());
     if (auto config = parse_config(text, file); !config) refused = std::move(config.error());
-    return std::move(topology->network);
+    return *NetworkTree::make(std::move(topology->network));
 }
 
 FileResult<Input> read_input(const Context& context, const std::string& file) {

@@ -166,18 +166,17 @@ void report_unaddressed(TomlReader& top, const std::vector<TomlTable>& tables,
 
 std::optional<TomlTopology> make(TomlReader& top, const std::vector<TomlTable>& tables,
                                  std::vector<NetworkItem> items, std::optional<Topology> known) {
-    auto network = NetworkTree::make(std::move(items));
-    if (!network) {
-        tell_of_all(top, tables, network.error().message);
+    if (const auto mistakes = find_mistakes(items); !mistakes.empty()) {
+        tell_of_all(top, tables, mistakes.front().message);
         return std::nullopt;
     }
-    auto clusters = topology_of(*network).map_error([&](const Error& error) {
+    auto clusters = topology_of(items).map_error([&](const Error& error) {
         return FileError{top.file(), tables.front().line, table_name(tables.front().kind),
                          fmt::format("it cannot be planned for: {}", error.message),
                          "give all hosts of a switch the same links, the same in both directions"};
     });
     if (clusters && known) clusters = std::move(*known);
-    return TomlTopology{std::move(*network), std::move(clusters)};
+    return TomlTopology{std::move(items), std::move(clusters)};
 }
 
 }  // namespace

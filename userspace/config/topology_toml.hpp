@@ -7,16 +7,17 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "base/file_error.hpp"
-#include "plan/network_tree.hpp"
+#include "plan/network_items.hpp"
 
 namespace headway {
 
 class TomlReader;  // its header has all of toml++
 
 struct TomlTopology {
-    NetworkTree network;
+    std::vector<NetworkItem> network;  ///< without mistakes
     tl::expected<Topology, FileError> clusters;  ///< as the planner knows it, or why it cannot
 };
 
