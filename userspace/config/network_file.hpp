@@ -8,6 +8,7 @@
 
 #include "base/file_error.hpp"
 #include "config/topology_toml.hpp"
+#include "plan/network_tree.hpp"
 
 namespace headway {
 
