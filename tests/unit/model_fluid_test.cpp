@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "plan/fluid.hpp"
+#include "model/fluid.hpp"
 
 namespace headway::test {
 namespace {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "plan/fluid.hpp"
+#include "model/fluid.hpp"
 #include "plan/topology.hpp"
 
 namespace headway {

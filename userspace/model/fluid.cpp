@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/fluid.hpp"
+#include "model/fluid.hpp"
 
 #include <algorithm>
 #include <cmath>
