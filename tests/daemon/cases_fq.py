@@ -5,7 +5,7 @@ import contextlib
 import json
 import socket
 
-from cases_phases import (BYTES_PER_S, OWN, REMOTE, connection_over_10_ms, enter_and_leave_beside_phases,
+from cases_phases import (BYTES_PER_S, LATE_TIMER, OWN, REMOTE, connection_over_10_ms, enter_and_leave_beside_phases,
                           fastest_of, in_phase, phased)
 from cases_restart import (FRAMES, MUCH, ONE_JOINED, SO_SNDBUFFORCE, restarted_while_it_is_sent,
                            restarts_go_unnoticed)
@@ -16,9 +16,6 @@ from ktap import case, equal
 from tcguest import eventually, frame, matches, qdiscs, sh, simwire, state, tc
 
 FQ = 'backend = "fq"'
-# Frames leave 4 ms apart.  fq's timer may be late by a fifth of a millisecond, as softirqs of a busy
-# processor make it; what is not paced is hundreds of times too fast.
-LATE_TIMER = 1.05
 
 
 def segments_max():

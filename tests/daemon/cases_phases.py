@@ -157,6 +157,12 @@ def connection_over_10_ms():
         yield connection
 
 
+# Frames leave 4 ms apart.  Beside a daemon that starts, or under fq, a timer may be late by a fifth
+# of a millisecond, as softirqs of a busy processor make it, and the next frame follows sooner; what is
+# not paced is hundreds of times too fast.
+LATE_TIMER = 1.05
+
+
 def fastest_of(frames):
     """Of neighbours on the wire among so many frames of 1514 bytes, in rates of the phase."""
     starts = frame_starts(frames)

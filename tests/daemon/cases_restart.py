@@ -10,7 +10,7 @@ import socket
 import subprocess
 
 from cases_bad_days import KILLS, killed_while_it_starts
-from cases_phases import (BYTES_PER_S, HERE, REMOTE, connection_over_10_ms, fastest_of, in_phase, joined,
+from cases_phases import (BYTES_PER_S, HERE, LATE_TIMER, REMOTE, connection_over_10_ms, fastest_of, in_phase, joined,
                           peer_behind_10_ms, phased)
 from cases_reconcile import is_paced
 from control import Control
@@ -110,7 +110,7 @@ def what_is_in_a_socket_at_a_restart_stays_paced():
         connection.sendall(b"x" * MUCH)
         slot.store(0)
         restarted_while_it_is_sent(daemon, store)
-        equal(fastest_of(FRAMES) < 1.005, True)
+        equal(fastest_of(FRAMES) < LATE_TIMER, True)
 
 
 # Of a user, whose packets have a class of their own.
@@ -143,7 +143,7 @@ def a_user_s_job_keeps_its_rate_over_a_restart():
             client.stdin.write("send\n")
             client.stdin.flush()
             restarted_while_it_is_sent(daemon, store)
-            equal(fastest_of(FRAMES) < 1.005, True)
+            equal(fastest_of(FRAMES) < LATE_TIMER, True)
 
 
 @case
