@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/kernel_mirror.hpp"
 
+#include <algorithm>
+
 namespace headway {
 
 /// What follows from a change that the kernel has made, or may have made (`is_sure` is false).
 struct KernelMirror::Learner {
-    std::map<TcHandle, Known>& known;
+    std::unordered_map<std::uint32_t, Known>& known;
     bool is_sure;
 
     void operator()(const AddClass& change) const {
-        Known& one = known[change.classid] = {{}, change.lease.has_value()};
+        Known& one = known[change.classid.value] = {{}, change.lease.has_value()};
         if (!is_sure) return;
         one.table = change.table;
         if (!change.keeps_rate) one.learn_rate(change.rate);
     }
     void operator()(const ChangeClassRate& change) const {
-        Known& one = known[change.classid];
+        Known& one = known[change.classid.value];
         one.is_rate_known = false;
         if (is_sure) one.learn_rate(change.rate);
     }
     void operator()(const ChangeClassTable& change) const {
-        RateTable& table = known[change.classid].table;
+        RateTable& table = known[change.classid.value].table;
         for (const auto& [number, rate] : change.entries) {
             table.erase(number);
             if (is_sure) table.emplace(number, rate);
         }
     }
-    void operator()(const ChangeClassLease& change) const { known[change.classid] = {{}, true}; }
-    void operator()(const DeleteClass& change) const { known.erase(change.classid); }
+    void operator()(const ChangeClassLease& change) const { known[change.classid.value] = {{}, true}; }
+    void operator()(const DeleteClass& change) const { known.erase(change.classid.value); }
     void operator()(const AddRootQdisc&) const { known.clear(); }
     void operator()(const DeleteRootQdisc&) const { known.clear(); }
     template <class Other>
@@ -38,7 +40,7 @@ Result<std::vector<ClassState>> KernelMirror::classes() {
     auto states = kernel_.classes();
     known_.clear();
     for (const ClassState& state : states.value_or(std::vector<ClassState>{})) {
-        Known& one = known_[state.classid] = {state.table, state.lease.has_value()};
+        Known& one = known_[state.classid.value] = {state.table, state.lease.has_value()};
         one.learn_rate(state.rate);
     }
     return states;
@@ -54,19 +56,28 @@ ClassRate KernelMirror::allowed(const ClassRate& rate) const {
     return rate && link_rate_ && *rate > *link_rate_ ? std::nullopt : rate;
 }
 
+bool KernelMirror::has_rate(TcHandle classid, const ClassRate& rate) const {
+    const auto known = known_.find(classid.value);
+    return known != known_.end() && known->second.is_rate_known && known->second.rate == allowed(rate);
+}
+
+/// The kernel is to be asked for all of the change, in these words.
+bool KernelMirror::is_all_news(const Change& change) const {
+    if (const auto* const asked = std::get_if<ChangeClassRate>(&change)) {
+        return allowed(asked->rate) == asked->rate && !has_rate(asked->classid, asked->rate);
+    }
+    return !std::holds_alternative<ChangeClassTable>(change) && !std::holds_alternative<AddClass>(change);
+}
+
 /// What of the change the kernel is not known to have; none: it has all of it.
 std::optional<Change> KernelMirror::news_of(const Change& change) const {
     if (const auto* const asked = std::get_if<ChangeClassRate>(&change)) {
-        const ClassRate rate = allowed(asked->rate);
-        const auto known = known_.find(asked->classid);
-        if (known != known_.end() && known->second.is_rate_known && known->second.rate == rate) {
-            return std::nullopt;
-        }
-        return ChangeClassRate{asked->classid, rate};
+        if (has_rate(asked->classid, asked->rate)) return std::nullopt;
+        return ChangeClassRate{asked->classid, allowed(asked->rate)};
     }
     if (const auto* const asked = std::get_if<ChangeClassTable>(&change)) {
         ChangeClassTable rest{asked->classid, {}};
-        const auto known = known_.find(asked->classid);
+        const auto known = known_.find(asked->classid.value);
         for (const auto& [number, wanted] : asked->entries) {
             const ClassRate rate = allowed(wanted);
             if (known == known_.end() || !known->second.has(number, rate)) rest.entries.emplace(number, rate);
@@ -83,6 +94,10 @@ std::optional<Change> KernelMirror::news_of(const Change& change) const {
 }
 
 tl::expected<void, ApplyFailure> KernelMirror::apply(std::span<const Change> changes, ApplyMode mode) {
+    // Mostly; then nothing is copied while a collective waits.
+    if (std::ranges::all_of(changes, [&](const Change& one) { return is_all_news(one); })) {
+        return ask(changes, mode);
+    }
     std::vector<Change> asked;
     std::vector<std::size_t> places, applied;
     for (std::size_t i = 0; i < changes.size(); ++i) {
@@ -96,15 +111,20 @@ tl::expected<void, ApplyFailure> KernelMirror::apply(std::span<const Change> cha
         asked.push_back(std::move(*news));
         places.push_back(i);
     }
-    if (asked.empty()) return {};
-    auto done = kernel_.apply(asked, mode);
+    auto done = ask(asked, mode);
     if (done) return done;
-    for (const Change& change : asked) std::visit(Learner{known_, false}, change);
-    for (const std::size_t i : done.error().applied) {
-        std::visit(Learner{known_, true}, asked[i]);
-        applied.push_back(places[i]);
-    }
+    for (const std::size_t i : done.error().applied) applied.push_back(places[i]);
     return tl::unexpected(ApplyFailure{std::move(done.error().error), std::move(applied)});
+}
+
+/// Of what fails, that which is not said to be in the kernel is in doubt.
+tl::expected<void, ApplyFailure> KernelMirror::ask(std::span<const Change> changes, ApplyMode mode) {
+    if (changes.empty()) return {};
+    auto done = kernel_.apply(changes, mode);
+    for (const Change& change : changes) std::visit(Learner{known_, done.has_value()}, change);
+    if (done) return done;
+    for (const std::size_t i : done.error().applied) std::visit(Learner{known_, true}, changes[i]);
+    return done;
 }
 
 }  // namespace headway

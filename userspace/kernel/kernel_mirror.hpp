@@ -9,7 +9,7 @@
 // The kernel takes no rate above its link's: such are no limit there, and are asked for as none.
 #pragma once
 
-#include <map>
+#include <unordered_map>
 
 #include "kernel/traffic_control.hpp"
 
@@ -31,6 +31,9 @@ public:
     /// Rates and entries of tables that the kernel has already are made by asking nothing.
     [[nodiscard]] tl::expected<void, ApplyFailure> apply(std::span<const Change> changes,
                                                          ApplyMode mode) override;
+
+    /// Asking for it would ask nothing.
+    [[nodiscard]] bool has_rate(TcHandle classid, const ClassRate& rate) const;
 
     /// Somebody else may have changed anything.
     void doubt() { known_.clear(); }
@@ -54,10 +57,12 @@ private:
     struct Learner;
 
     [[nodiscard]] ClassRate allowed(const ClassRate& rate) const;
+    [[nodiscard]] bool is_all_news(const Change& change) const;
     [[nodiscard]] std::optional<Change> news_of(const Change& change) const;
+    tl::expected<void, ApplyFailure> ask(std::span<const Change> changes, ApplyMode mode);
 
     TrafficControl& kernel_;
-    std::map<TcHandle, Known> known_;
+    std::unordered_map<std::uint32_t, Known> known_;  ///< by handle
     std::optional<BytesPerSecond> link_rate_;
 };
 

@@ -80,8 +80,11 @@ void Pacer::remove_wishes(const std::vector<ClassRate>& rates) {
 
 Result<void> Pacer::reconcile() {
     std::vector<Change> changes;
+    changes.reserve(classes_.size());
     for (std::size_t i = 0; i < classes_.size(); ++i) {
-        changes.emplace_back(ChangeClassRate{classes_[i].classid, wanted(i)});
+        const TcHandle classid = classes_[i].classid;
+        // not asked, which a collective would wait for, where it is so already
+        if (!kernel_.has_rate(classid, wanted(i))) changes.emplace_back(ChangeClassRate{classid, wanted(i)});
     }
     if (auto done = kernel_.apply(changes, ApplyMode::together); !done) {
         retry_at_ = clock_.now() + retry_pause_.next();
