@@ -25,9 +25,10 @@ set_up() {
 	cp "$HW_BUILD/bin/tests/tcp_alltoall" "$HW_BUILD/bin/headway" $work
 	cp -P "$HW_BUILD"/lib/libheadway.so* $work
 	# what they load is in memory before anything is timed: virtual time jumps while the guest
-	# waits for the host's disk, and a doctor would have looked before the program has begun
+	# waits for the host's disk, and a doctor would have looked before the program has begun.  So is env,
+	# by which it is started
 	"$work/headway" --version >/dev/null
-	LD_LIBRARY_PATH=$work "$work/tcp_alltoall" >/dev/null 2>&1 || :
+	env LD_LIBRARY_PATH=$work "$work/tcp_alltoall" >/dev/null 2>&1 || :
 	hw_two_clusters $nodes $host_mbit $trunk_mbit 50 65536 $trunk_buffer
 	insmod "$HW_BUILD/kmod/$(uname -r)/sch_gap.ko"
 	hw_config $nodes $host_mbit $trunk_mbit >$work/headway.toml
