@@ -236,7 +236,7 @@ TEST_F(Phases, AnswersGoOutOfDateWithTheJob) {
     const PhaseSeat first = join();
     const auto generation = [&] { return maps_.slots(first.job).generation; };
     const auto before = generation();
-    EXPECT_EQ(jobs_->of(first.job).generation, before);
+    EXPECT_EQ(jobs_->phases_of(first.job).generation, before);
     const PhaseSeat second = join();
     EXPECT_EQ(generation(), before + 1);
     const auto elsewhere = maps_.slots(join(bob).job).generation;
@@ -261,6 +261,21 @@ TEST_F(Phases, WhatTheKernelRefusesGivesNoPhase) {
     EXPECT_EQ(users_of(seat, 0, 1000), 0U);
     kernel_.refuse = nullptr;
     EXPECT_EQ(phase(seat, {rate(1000), rate(1000)}), 1U);
+}
+
+TEST_F(Phases, AJobThatCannotBeRestoredLeavesNothing) {
+    KeptJob kept;
+    kept.name = "job";
+    kept.slots = {0};
+    kept.rates = {{}, {rate(1000), rate(1000)}};
+    kernel_.refuse = [](const nlmsghdr&) { return FakeKernel::Refusal{ENOMEM, "no memory"}; };
+    EXPECT_TRUE(jobs_->restore({{3, kept}}).empty());
+    EXPECT_TRUE(jobs_->numbers().empty());
+    EXPECT_TRUE(table_.jobs().empty()) << "no process would ever end it";
+    kernel_.refuse = nullptr;
+    kept.name = "other";
+    EXPECT_EQ(jobs_->restore({{4, kept}}), std::set<std::uint32_t>{4});
+    EXPECT_EQ(table_.jobs().size(), 1U);
 }
 
 // Packets that wait with the number of an entry that nobody wants any more leave at its rate.

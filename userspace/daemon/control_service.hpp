@@ -143,7 +143,7 @@ public:
 
     [[nodiscard]] const NodePlanner& planner() const { return planner_; }
     [[nodiscard]] Pacer& pacer() { return pacer_; }
-    /// Through which all changes of the kernel have to go.
+    /// Through which all changes of classes have to go.
     [[nodiscard]] TrafficControl& kernel() { return kernel_; }
     /// Brings the kernel to what is wanted, if it is time.
     void retry();

@@ -61,7 +61,7 @@ void ControlService::for_each_joined(
 
 std::string ControlService::handed_text_of(SessionId joined) const {
     const ControlSession& session = sessions_.at(joined);
-    const auto& cgroups = phases_->jobs().of(session.seat->job).cgroups;
+    const auto& cgroups = phases_->jobs().phases_of(session.seat->job).cgroups;
     const auto cgroup = cgroups.find(session.seat->slot);
     return handed_client_text(session,
                               cgroup == cgroups.end() ? std::nullopt : std::optional(cgroup->second));

@@ -126,6 +126,10 @@ JobId JobTable::find_or_begin(uid_t user, const std::string& name) {
     return next_++;
 }
 
+void JobTable::end_unused(JobId id) {
+    if (const Job& job = jobs_.at(id); job.processes == 0 && !job.started) jobs_.erase(id);
+}
+
 std::optional<Job> JobTable::take(JobId id) {
     auto taken = jobs_.extract(id);
     return std::move(taken.mapped());

@@ -114,8 +114,10 @@ public:
     /// Of jobs without phases; PhaseJobs::share() does it for the others.
     void set_parts(const Parts& parts);
 
-    /// One that is not known yet has no processes.
+    /// One that is not known yet has no processes: attach() or end_unused() follows.
     [[nodiscard]] JobId find_or_begin(uid_t user, const std::string& name);
+    /// The job ends if it has no process and no command has started it.
+    void end_unused(JobId id);
     [[nodiscard]] std::optional<JobId> find(uid_t user, const std::string& name) const;
     [[nodiscard]] Job& at(JobId id) { return jobs_.at(id); }
     [[nodiscard]] const Job& at(JobId id) const { return jobs_.at(id); }

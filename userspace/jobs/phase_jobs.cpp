@@ -31,7 +31,7 @@ PhaseJobs::PhaseJobs(JobTable& table, PhaseMaps& maps, TrafficControl& kernel,
 
 std::size_t PhaseJobs::processes() const {
     std::size_t count = 0;
-    for (const auto& [number, id] : numbers_) count += of(number).slots.size();
+    for (const auto& [number, id] : numbers_) count += phases_of(number).slots.size();
     return count;
 }
 
@@ -47,22 +47,22 @@ Result<PhaseSeat> PhaseJobs::join(JobId id) {
     }
     PhaseSeat seat{phases->number, 0};
     while (phases->slots.contains(seat.slot)) ++seat.slot;
-    phases_of(seat.job).slots.insert(seat.slot);
+    own_phases(seat.job).slots.insert(seat.slot);
     add_phase_process(maps_, seat);
     new_generation(seat.job);
     ++seat_changes_;
-    phases_of(seat.job).joined[seat.slot] = phases->generation;
+    own_phases(seat.job).joined[seat.slot] = phases->generation;
     return seat;
 }
 
 void PhaseJobs::leave(const PhaseSeat& seat) {
-    if (!numbers_.contains(seat.job) || phases_of(seat.job).slots.erase(seat.slot) == 0) return;
+    if (!numbers_.contains(seat.job) || own_phases(seat.job).slots.erase(seat.slot) == 0) return;
     remove_phase_process(maps_, seat);
     cgroups_.leave(seat);
     ++seat_changes_;
-    phases_of(seat.job).cgroups.erase(seat.slot);
-    phases_of(seat.job).joined.erase(seat.slot);
-    if (of(seat.job).slots.empty()) {
+    own_phases(seat.job).cgroups.erase(seat.slot);
+    own_phases(seat.job).joined.erase(seat.slot);
+    if (phases_of(seat.job).slots.empty()) {
         end(seat.job);
     } else {
         new_generation(seat.job);
@@ -72,14 +72,14 @@ void PhaseJobs::leave(const PhaseSeat& seat) {
 // --------------------------------------------------------------------- cgroups
 
 Result<void> PhaseJobs::know_cgroup(const PhaseSeat& seat, std::uint64_t cgroup) {
-    phases_of(seat.job).cgroups[seat.slot] = cgroup;
+    own_phases(seat.job).cgroups[seat.slot] = cgroup;
     ++changes_;
     ++seat_changes_;
     return cgroups_.join(seat, cgroup);
 }
 
 void PhaseJobs::use_classes(std::uint32_t number, const std::vector<TcHandle>& classes) {
-    JobPhases& job = phases_of(number);
+    JobPhases& job = own_phases(number);
     if (job.classes != classes) ++changes_;
     job.classes = classes;
     std::vector<std::uint16_t> minors;
@@ -108,7 +108,7 @@ Result<void> PhaseJobs::tell_apart_now(const std::set<std::uint32_t>& jobs) {
 
 /// Somewhere a process of it sends of which no cgroup tells whose its packets are.
 bool PhaseJobs::is_untold(std::uint32_t number) const {
-    return std::ranges::any_of(of(number).slots,
+    return std::ranges::any_of(phases_of(number).slots,
                                [&](std::uint32_t slot) { return !cgroups_.tells({number, slot}); });
 }
 
@@ -117,7 +117,7 @@ Result<void> PhaseJobs::settle_users() {
     std::map<uid_t, std::uint32_t> users;
     for (const auto& [number, id] : numbers_) {
         const uid_t user = table_.at(id).user;
-        if (user != 0 && of(number).rates.size() > 1 && is_untold(number)) users.try_emplace(user, number);
+        if (user != 0 && phases_of(number).rates.size() > 1 && is_untold(number)) users.try_emplace(user, number);
     }
     for (const auto& [user, number] : users_) {
         if (!users.contains(user)) maps_.forget_user(user);
@@ -159,11 +159,13 @@ std::set<std::uint32_t> PhaseJobs::restore(const std::map<std::uint32_t, KeptJob
         // whatever comes of it, its array is not another job's
         if (fresh_.erase(number) == 0 || !is_possible(job)) continue;
         if (!restore_phases(number, job)) {
+            const JobId id = numbers_.at(number);
             end(number);
+            table_.end_unused(id);
             continue;
         }
         restored.insert(number);
-        phases_of(number).slots = job.slots;
+        own_phases(number).slots = job.slots;
         for (const std::uint32_t slot : job.slots) seats.push_back({number, slot});
     }
     restore_cgroups(kept, seats);
@@ -208,8 +210,8 @@ Result<void> PhaseJobs::restore_phases(std::uint32_t number, const KeptJob& kept
     for (std::size_t i = 1; i < kept.rates.size(); ++i) {
         const auto by_trunk = acquire(number, kept.rates[i]);
         if (!by_trunk) return tl::unexpected(by_trunk.error());
-        phases_of(number).rates.push_back(kept.rates[i]);
-        phases_of(number).named.push_back(kept.generation);
+        own_phases(number).rates.push_back(kept.rates[i]);
+        own_phases(number).named.push_back(kept.generation);
         (void)add_phase(maps_, number, *by_trunk);
     }
     return {};
@@ -226,8 +228,8 @@ Result<void> PhaseJobs::has_room(uid_t user, const Bounds& asked) const {
     for (const auto& [number, id] : numbers_) {
         if (table_.at(id).user != user) continue;
         ++has.jobs;
-        has.processes += of(number).slots.size();
-        has.phases += of(number).rates.size() - 1;
+        has.processes += phases_of(number).slots.size();
+        has.phases += phases_of(number).rates.size() - 1;
     }
     const auto fits = [&](const char* what, std::size_t wanted, std::size_t most) -> Result<void> {
         if (wanted <= most) return {};
@@ -276,7 +278,7 @@ void PhaseJobs::end(std::uint32_t number) {
     end_phase_job(maps_, number);
     set_own_classes(maps_, number, {});
     tables_.take_classes(number);
-    for (const auto& rates : of(number).rates) release(number, rates, rates.size());
+    for (const auto& rates : phases_of(number).rates) release(number, rates, rates.size());
     table_.at(numbers_.at(number)).phases.reset();
     numbers_.erase(number);
     ++changes_;
@@ -284,7 +286,7 @@ void PhaseJobs::end(std::uint32_t number) {
 
 void PhaseJobs::new_generation(std::uint32_t number) {
     ++changes_;
-    set_phase_generation(maps_, number, ++phases_of(number).generation);
+    set_phase_generation(maps_, number, ++own_phases(number).generation);
 }
 
 void PhaseJobs::new_generation_of_all() {
@@ -295,7 +297,7 @@ void PhaseJobs::new_generation_of_all() {
 
 Result<std::uint32_t> PhaseJobs::phase(std::uint32_t number, const std::vector<ClassRate>& rates,
                                        bool changes_generation) {
-    JobPhases& job = phases_of(number);
+    JobPhases& job = own_phases(number);
     if (std::none_of(rates.begin(), rates.end(), [](const auto& rate) { return rate.has_value(); })) {
         return 0;
     }
@@ -309,7 +311,7 @@ Result<std::uint32_t> PhaseJobs::phase(std::uint32_t number, const std::vector<C
 
 Result<std::uint32_t> PhaseJobs::add(std::uint32_t number, const std::vector<ClassRate>& rates,
                                      bool changes_generation) {
-    JobPhases& job = phases_of(number);
+    JobPhases& job = own_phases(number);
     std::optional<std::uint32_t> reused;
     if (job.rates.size() >= HEADWAY_PHASES) {
         reused = free_phase(number, rates);
@@ -339,7 +341,7 @@ Result<std::uint32_t> PhaseJobs::add(std::uint32_t number, const std::vector<Cla
 /// The one that was named longest ago, even if that is now.
 std::optional<std::uint32_t> PhaseJobs::free_phase(std::uint32_t number,
                                                    const std::vector<ClassRate>& rates) {
-    const JobPhases& job = of(number);
+    const JobPhases& job = phases_of(number);
     std::optional<std::uint32_t> oldest;
     for (std::uint32_t phase = 1; phase < job.rates.size(); ++phase) {
         const std::uint32_t named = job.named[phase];
@@ -404,7 +406,7 @@ struct PhaseJobs::Reshare {
 void PhaseJobs::collect(Reshare& work, std::uint32_t number,
                         const std::vector<LinkPart>& parts) const {
     std::set<PhaseTables::Key> changed;
-    for (const std::vector<ClassRate>& rates : of(number).rates) {
+    for (const std::vector<ClassRate>& rates : phases_of(number).rates) {
         for (std::size_t trunk = 0; trunk < rates.size(); ++trunk) {
             const PhaseTables::Key key{trunk, number, rates[trunk]};
             const auto entry = tables_.entries().find(key);

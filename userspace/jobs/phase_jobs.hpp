@@ -110,7 +110,7 @@ public:
     /// The jobs with phases, by JobPhases::number.
     [[nodiscard]] const std::map<std::uint32_t, JobId>& numbers() const { return numbers_; }
     [[nodiscard]] const Job& job(std::uint32_t number) const { return table_.at(numbers_.at(number)); }
-    [[nodiscard]] const JobPhases& of(std::uint32_t number) const { return *job(number).phases; }
+    [[nodiscard]] const JobPhases& phases_of(std::uint32_t number) const { return *job(number).phases; }
     /// All that the next run is told.
     [[nodiscard]] std::map<std::uint32_t, KeptJob> kept() const;
     [[nodiscard]] std::size_t processes() const;
@@ -123,7 +123,9 @@ public:
     [[nodiscard]] std::uint64_t changes() const { return changes_; }
 
 private:
-    [[nodiscard]] JobPhases& phases_of(std::uint32_t number) { return *table_.at(numbers_.at(number)).phases; }
+    [[nodiscard]] JobPhases& own_phases(std::uint32_t number) {
+        return *table_.at(numbers_.at(number)).phases;
+    }
     [[nodiscard]] bool is_possible(const KeptJob& job) const;
     void restore_cgroups(const std::map<std::uint32_t, KeptJob>& kept,
                          const std::vector<PhaseSeat>& seats);

@@ -64,7 +64,7 @@ Result<Json> PhaseService::join(ControlSession& session, const JoinRequest& requ
         offsetof(headway_phase_slots, phase) + session.seat->slot * sizeof(std::uint32_t);
     answer["generation_offset"] = offsetof(headway_phase_slots, generation);
     answer["slot"] = session.seat->slot;
-    answer["generation"] = jobs_.of(session.seat->job).generation;
+    answer["generation"] = jobs_.phases_of(session.seat->job).generation;
     return answer;
 }
 
@@ -151,7 +151,7 @@ bool PhaseService::has_part(std::uint32_t job) const {
 
 /// As it is now.
 ClassRate PhaseService::least_of(std::uint32_t job, std::uint32_t number) const {
-    return strictest(jobs_.shared(job, jobs_.of(job).rates[number]));
+    return strictest(jobs_.shared(job, jobs_.phases_of(job).rates[number]));
 }
 
 /// A phase holds for the whole node.
@@ -170,7 +170,7 @@ Result<Json> PhaseService::rate(const ControlSession& session, const RateRequest
     if (!session.seat) return not_joined();
     std::uint32_t number = 0;
     if (request.bytes_per_s && *request.bytes_per_s < link_rate_.value) {
-        const std::uint64_t processes = jobs_.of(session.seat->job).slots.size();
+        const std::uint64_t processes = jobs_.phases_of(session.seat->job).slots.size();
         const BytesPerSecond rate{*request.bytes_per_s * processes};
         if (is_too_slow(rate)) return too_slow(rate);
         std::vector<ClassRate> rates(trunks_, rate);
@@ -186,7 +186,7 @@ Result<Json> PhaseService::rate(const ControlSession& session, const RateRequest
 Json PhaseService::number_json(const PhaseSeat& seat, std::uint32_t number) const {
     return {{"phase", number},
             {"bytes_per_s", rate_json(number == 0 ? ClassRate() : least_of(seat.job, number))},
-            {"generation", jobs_.of(seat.job).generation}};
+            {"generation", jobs_.phases_of(seat.job).generation}};
 }
 
 /// What the link does not carry anyway is no limit.

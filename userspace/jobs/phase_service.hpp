@@ -19,7 +19,8 @@ public:
     PhaseService(JobTable& table, PhaseMaps& maps, TrafficControl& kernel,
                  const KernelLayout& layout, BytesPerSecond link_rate);
 
-    /// Of the session's job, which has this name.  A descriptor goes with the answer: slots_fd() of the session.
+    /// Of the session's job, which has this name.  A descriptor goes with the answer:
+    /// slots_fd() of the session.
     [[nodiscard]] Result<Json> join(ControlSession& session, const JoinRequest& request,
                                     Json answer);
     [[nodiscard]] Result<Json> phase(const ControlSession& session, const PhaseRequest& request,

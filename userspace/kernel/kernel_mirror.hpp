@@ -17,7 +17,8 @@ namespace headway {
 
 class KernelMirror final : public TrafficControl {
 public:
-    /// `kernel` must outlive the mirror, through which all its changes have to go.
+    /// `kernel` must outlive the mirror, through which all changes of classes have to go but those
+    /// of the self-test's own.
     explicit KernelMirror(TrafficControl& kernel) : kernel_(kernel) {}
 
     [[nodiscard]] Result<void> find_device() override { return kernel_.find_device(); }
