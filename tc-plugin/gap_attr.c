@@ -140,8 +140,9 @@ static int finish(const struct writer *w, void *buf, size_t cap)
 
 int gap_qdisc_encode(const struct gap_qdisc_conf *conf, void *buf, size_t cap)
 {
-	struct writer w = { .len = 0 };
+	struct writer w;
 
+	w.len = 0;
 	if (gap_qdisc_mistake(conf) || conf->has_link_rate ||
 	    conf->has_backend_used || conf->has_reason)
 		return -EINVAL;
@@ -154,8 +155,9 @@ int gap_qdisc_encode(const struct gap_qdisc_conf *conf, void *buf, size_t cap)
 
 int gap_class_encode(const struct gap_class_conf *conf, void *buf, size_t cap)
 {
-	struct writer w = { .len = 0 };
+	struct writer w;
 
+	w.len = 0;
 	if (gap_class_mistake(conf) || conf->has_left || conf->expired)
 		return -EINVAL;
 	PUT(&w, conf->has_rate, TCA_GAP_CLASS_RATE64, &conf->rate_bytes_per_s);

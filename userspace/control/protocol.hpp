@@ -81,6 +81,8 @@ struct PhaseRequest : CollectiveRequest {};
 struct TrafficRequest {
     std::vector<std::string> hosts;
     std::vector<HostFlow> flows;
+
+    friend auto operator<=>(const TrafficRequest&, const TrafficRequest&) = default;
 };
 
 /// Which phase is a rate's, for each process of the job on this node?

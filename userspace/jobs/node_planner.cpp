@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/hostlist.hpp"
 #include "base/limits.hpp"
@@ -35,23 +33,10 @@ std::optional<ClientAlgorithm> algorithm_of(const CollectivePattern& pattern,
     return linear;
 }
 
-/// The same text for equal plans only.
-std::string plan_key(const CollectivePattern& pattern, std::optional<std::uint64_t> message_bytes) {
-    const AllToAllPattern& hosts = pattern.hosts;
-    const AlgorithmChoice& algorithm = pattern.algorithm;
-    return fmt::format("{} {} {} {} {} {} {} {} {} {} {}", pattern.operation->name,
-                       fmt::join(hosts.job.per_cluster, ","),
-                       fmt::join(hosts.communicator.per_cluster, ","), hosts.siblings_disjoint,
-                       hosts.ranks_per_host, pattern.root_cluster, pattern.root_is_here,
-                       algorithm.is_linear, algorithm.able_to_linear, algorithm.able_to_ring,
-                       message_bytes ? fmt::to_string(*message_bytes) : "any");
-}
-
-using Plans = std::unordered_map<std::string, NodePlan>;
-
 /// As planned before, or anew; then all are forgotten if there are too many.
-template <class Plan>
-Result<NodePlan> known_or(Plans& plans, std::size_t most, std::string key, const Plan& plan_anew) {
+template <class Key, class Plan>
+Result<NodePlan> known_or(std::map<Key, NodePlan>& plans, std::size_t most, Key key,
+                          const Plan& plan_anew) {
     if (const auto known = plans.find(key); known != plans.end()) return known->second;
     auto plan = plan_anew();
     if (!plan) return plan;
@@ -137,16 +122,12 @@ Result<NodePlan> NodePlanner::plan(const CollectiveHosts& hosts,
 
 Result<NodePlan> NodePlanner::plan(const CollectivePattern& pattern,
                                    std::optional<std::uint64_t> message_bytes) const {
-    return known_or(plans_, plans_kept_max, plan_key(pattern, message_bytes),
+    return known_or(plans_, plans_kept_max, {pattern, message_bytes},
                     [&] { return plan_anew(pattern, message_bytes); });
 }
 
 Result<NodePlan> NodePlanner::plan(const TrafficRequest& request) const {
-    std::string key = fmt::format("{}", fmt::join(request.hosts, ","));
-    for (const HostFlow& flow : request.flows) {
-        fmt::format_to(std::back_inserter(key), " {} {} {}", flow.from, flow.to, flow.bytes);
-    }
-    return known_or(traffic_plans_, traffic_plans_kept_max, std::move(key),
+    return known_or(traffic_plans_, traffic_plans_kept_max, request,
                     [&] { return plan_anew(request); });
 }
 

@@ -2,10 +2,12 @@
 // Plans as one node needs them: host names in, a rate per class out.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "config/config.hpp"
@@ -42,7 +44,7 @@ struct CollectivePattern {
         return operation->sizes_agree || algorithm.able_to_ring;
     }
 
-    friend bool operator==(const CollectivePattern&, const CollectivePattern&) = default;
+    friend auto operator<=>(const CollectivePattern&, const CollectivePattern&) = default;
 };
 
 /// A plan of messages straight between a root and everybody else.
@@ -152,8 +154,9 @@ private:
     Topology planned_;  ///< what plans are made for, and how
     PlanPolicy policy_;
     mutable std::unordered_map<std::string, std::shared_ptr<const HostSet>> host_sets_;
-    mutable std::unordered_map<std::string, NodePlan> plans_;  ///< as planned now
-    mutable std::unordered_map<std::string, NodePlan> traffic_plans_;
+    /// As planned now, by pattern and size.
+    mutable std::map<std::pair<CollectivePattern, std::optional<std::uint64_t>>, NodePlan> plans_;
+    mutable std::map<TrafficRequest, NodePlan> traffic_plans_;
 };
 
 }  // namespace headway

@@ -222,25 +222,24 @@ private:
     void put_class(const TcObject& object, const gap_class_conf& conf,
                    std::uint16_t flags = NLM_F_ACK) {
         nlmsghdr* header = put(RTM_NEWTCLASS, flags, object, gap_kind);
-        std::array<std::byte, GAP_ATTR_BUF_BYTES> attributes{};
-        const int length = gap_class_encode(&conf, attributes.data(), attributes.size());
+        nlattr* options = mnl_attr_nest_start(header, TCA_OPTIONS);
+        const int length = gap_class_encode(&conf, mnl_attr_get_payload(options), GAP_ATTR_BUF_BYTES);
         if (length < 0) {
             mistake = Error{gap_class_mistake(&conf), -length};
             return;
         }
-        mnl_attr_put(header, TCA_OPTIONS | NLA_F_NESTED, static_cast<std::size_t>(length),
-                     attributes.data());
+        header->nlmsg_len += MNL_ALIGN(static_cast<std::uint32_t>(length));
+        mnl_attr_nest_end(header, options);
     }
 };
 
 }  // namespace
 
-Result<NetlinkMessage> encode_change(int ifindex, const Change& change) {
-    NetlinkMessage message;
+Result<void> encode_change(int ifindex, const Change& change, NetlinkMessage& message) {
     Encoder encoder{message, ifindex};
     std::visit(encoder, change);
     if (encoder.mistake) return tl::unexpected(encoder.mistake->within(change_to_text(change)));
-    return message;
+    return {};
 }
 
 NetlinkMessage encode_link_query(const std::string& device) {

@@ -32,8 +32,8 @@ private:
     alignas(NLMSG_ALIGNTO) std::array<std::byte, capacity_bytes> bytes_{};
 };
 
-/// Fails only if a number is one that gap_attr.h does not let through.
-[[nodiscard]] Result<NetlinkMessage> encode_change(int ifindex, const Change& change);
+/// Into a new message.  Fails only if a number is one that gap_attr.h does not let through.
+[[nodiscard]] Result<void> encode_change(int ifindex, const Change& change, NetlinkMessage& message);
 
 [[nodiscard]] NetlinkMessage encode_link_query(const std::string& device);
 /// Of all that RTM_GETQDISC, RTM_GETTCLASS or RTM_GETTFILTER asks for; filters, of that qdisc.

@@ -67,12 +67,10 @@ Result<std::vector<FilterState>> NetlinkTrafficControl::filters(TcHandle qdisc) 
 
 tl::expected<void, ApplyFailure> NetlinkTrafficControl::apply(std::span<const Change> changes,
                                                               ApplyMode mode) {
-    std::vector<NetlinkMessage> requests;
-    requests.reserve(changes.size());
-    for (const Change& change : changes) {
-        auto request = encode_change(ifindex(), change);
-        if (!request) return tl::unexpected(ApplyFailure{request.error(), {}});
-        requests.push_back(*request);
+    std::vector<NetlinkMessage> requests(changes.size());
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+        auto encoded = encode_change(ifindex(), changes[i], requests[i]);
+        if (!encoded) return tl::unexpected(ApplyFailure{encoded.error(), {}});
     }
 
     std::optional<Error> first_error;

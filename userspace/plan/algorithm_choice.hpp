@@ -24,7 +24,7 @@ struct AlgorithmChoice {
     bool able_to_linear = false;  ///< the plan may say that it should
     bool able_to_ring = false;
 
-    friend bool operator==(const AlgorithmChoice&, const AlgorithmChoice&) = default;
+    friend auto operator<=>(const AlgorithmChoice&, const AlgorithmChoice&) = default;
 };
 
 }  // namespace headway

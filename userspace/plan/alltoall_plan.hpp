@@ -84,7 +84,7 @@ struct AllToAllPattern {
     /// message from each of its ranks to each of the other's.
     std::uint32_t ranks_per_host = 1;
 
-    friend bool operator==(const AllToAllPattern&, const AllToAllPattern&) = default;
+    friend auto operator<=>(const AllToAllPattern&, const AllToAllPattern&) = default;
 };
 
 /// A directed link and how the plan divides it.

@@ -101,7 +101,7 @@ struct HostCounts {
 
     [[nodiscard]] std::uint32_t total() const;
     [[nodiscard]] std::size_t clusters_used() const;
-    friend bool operator==(const HostCounts&, const HostCounts&) = default;
+    friend auto operator<=>(const HostCounts&, const HostCounts&) = default;
 };
 
 /// A set of the topology's hosts.

@@ -35,6 +35,8 @@ struct HostFlow {
     std::uint32_t from = 0;  ///< places among the hosts
     std::uint32_t to = 0;
     double bytes = 0;
+
+    friend auto operator<=>(const HostFlow&, const HostFlow&) = default;
 };
 
 struct TrafficPlan {
