@@ -76,10 +76,10 @@ public:
         return service_->answer(session, request).text.find("\"ok\":true") != std::string::npos;
     }
 
-    /// Classes that limit something.
+    /// Classes that limit something: all packets, or those of a phase.
     std::size_t limited_classes() {
         std::size_t limited = 0;
-        for (const auto& [handle, one] : qdisc().classes) limited += one.rate ? 1 : 0;
+        for (const auto& [handle, one] : qdisc().classes) limited += one.rate || !one.table.empty() ? 1 : 0;
         return limited;
     }
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/limits.hpp"
-#include "daemon/requests.hpp"
+#include "daemon/control_service.hpp"
 
 namespace headway {
 namespace {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sessions, the one table of requests, and the requests of processes in collectives.
 #include "daemon/control_service.hpp"
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
@@ -10,49 +9,9 @@
 
 #include "base/limits.hpp"
 #include "base/version.hpp"
-#include "gap_attr.h"
 #include "jobs/plan_json.hpp"
 
 namespace headway {
-namespace {
-
-double in_microseconds(std::chrono::nanoseconds duration) {
-    return static_cast<double>(duration.count()) / 1000.0;
-}
-
-Json latency_json(const LatencyStats& stats) {
-    return {{"count", stats.count()},
-            {"last_us", in_microseconds(stats.last())},
-            {"mean_us", in_microseconds(stats.mean())},
-            {"max_us", in_microseconds(stats.max())}};
-}
-
-/// True if both configurations put the same things into the kernel and listen
-/// on the same socket.
-bool same_set_up(const NodePlanner& a, const NodePlanner& b) {
-    const auto& clusters_a = a.config().topology.clusters();
-    const auto& clusters_b = b.config().topology.clusters();
-    const auto same_cluster = [](const Cluster& x, const Cluster& y) {
-        return x.name == y.name && x.prefixes == y.prefixes;
-    };
-    return std::equal(clusters_a.begin(), clusters_a.end(), clusters_b.begin(), clusters_b.end(),
-                      same_cluster) &&
-           a.layout().own_cluster == b.layout().own_cluster && a.node_name() == b.node_name() &&
-           a.config().node.interface == b.config().node.interface &&
-           a.config().kernel.phases == b.config().kernel.phases &&
-           a.config().coordination == b.config().coordination &&
-           a.shared_trunk() == b.shared_trunk() &&
-           a.config().daemon.socket == b.config().daemon.socket &&
-           a.config().daemon.group == b.config().daemon.group;
-}
-
-bool same_hosts(const Topology& a, const Topology& b) {
-    return std::equal(a.clusters().begin(), a.clusters().end(), b.clusters().begin(),
-                      b.clusters().end(),
-                      [](const Cluster& x, const Cluster& y) { return x.hosts == y.hosts; });
-}
-
-}  // namespace
 
 ControlService::ControlService(NodePlanner planner, BytesPerSecond link_rate,
                                TrafficControl& kernel, const Clock& clock)
@@ -108,6 +67,81 @@ void ControlService::close(SessionId id) {
     settle_apart();
 }
 
+// --------------------------------------------------- what may be asked, and by whom
+
+/// Within the service, because only requests reach what it does for them.
+struct ControlService::Requests {
+    template <class Body, auto handler>
+    static Result<Json> serve(ControlService& service, ControlSession& session,
+                              const RequestBody& body, Json answer) {
+        return (service.*handler)(session, std::get<Body>(body), std::move(answer));
+    }
+
+    static constexpr auto anybody = Authority::anybody;
+    static constexpr auto own_job = Authority::own_job;
+    static constexpr auto administrator = Authority::administrator;
+    static constexpr auto little = Cost::little;
+    static constexpr auto planning = Cost::planning;
+    using S = ControlService;
+
+    static constexpr std::array<RequestKind, std::variant_size_v<RequestBody>> table{{
+        {"hello", anybody, little, serve<HelloRequest, &S::hello>, "", true},
+        {"status", anybody, planning, serve<StatusRequest, &S::status>},
+        {"ready", anybody, little, serve<ReadyRequest, &S::ready>},
+        {"plan", anybody, planning, serve<PlanRequest, &S::plan>},
+        {"prepare", own_job, planning, serve<PrepareRequest, &S::prepare>, "", true},
+        {"enter", own_job, planning, serve<EnterRequest, &S::enter>, "enter", true},
+        {"leave", own_job, little, serve<LeaveRequest, &S::leave>, "leave", true},
+        {"join", own_job, planning, serve<JoinRequest, &S::join>, "", false, true, true},
+        {"phase", own_job, planning, serve<PhaseRequest, &S::phase>, "phase", false, true},
+        {"traffic", own_job, planning, serve<TrafficRequest, &S::traffic>, "phase", false, true},
+        {"rate", own_job, planning, serve<RateRequest, &S::rate>, "phase", false, true},
+        {"job_start", own_job, planning, serve<StartJobRequest, &S::start_job>},
+        {"job_end", own_job, planning, serve<EndJobRequest, &S::end_job>},
+        {"jobs", anybody, planning, serve<JobsRequest, &S::list_jobs>},
+        {"more", anybody, little, serve<MoreRequest, &S::more>},
+        {"off", administrator, little, serve<OffRequest, &S::switch_off>},
+        {"on", administrator, little, serve<OnRequest, &S::switch_on>},
+    }};
+};
+
+std::span<const RequestKind> request_kinds() { return ControlService::Requests::table; }
+
+const RequestKind* find_request(std::string_view name) {
+    const auto kinds = request_kinds();
+    const auto found = std::ranges::find(kinds, name, &RequestKind::name);
+    return found == kinds.end() ? nullptr : &*found;
+}
+
+std::optional<std::string> beyond_own_job(const RequestBody& body, uid_t user) {
+    const auto* const start = std::get_if<StartJobRequest>(&body);
+    const auto* const end = std::get_if<EndJobRequest>(&body);
+    const auto uid = start != nullptr ? start->uid : end != nullptr ? end->uid : std::nullopt;
+    if (uid && *uid != user) return "start and end jobs of other users";
+    if (start == nullptr) return std::nullopt;
+    if (start->weight > 1) return "give a job a weight of more than 1";
+    if (start->is_lasting) return "start a job that lasts until it is ended by command";
+    if (start->is_alltoall || !start->flows.empty()) {
+        return "give a job a pattern, which paces all that the node sends";
+    }
+    return std::nullopt;
+}
+
+/// The one place where a request is refused for who asks it.
+Result<void> ControlService::may_ask(const Peer& peer, const RequestKind& kind,
+                                     const RequestBody& body) const {
+    if (kind.who == Authority::anybody || is_administrator(peer)) return {};
+    constexpr const char* who = "only administrators (root, and the group that [access] names)";
+    if (kind.who == Authority::administrator) return failure("{} may ask for \"{}\"", who, kind.name);
+    if (const auto what = beyond_own_job(body, peer.uid)) return failure("{} {}", who, *what);
+    return {};
+}
+
+bool ControlService::is_administrator(const Peer& peer) const {
+    return peer.uid == 0 ||
+           (administrators_ && std::ranges::find(peer.groups, *administrators_) != peer.groups.end());
+}
+
 // ------------------------------------------------------------------- requests
 
 ControlAnswer ControlService::answer(SessionId id, std::string_view datagram) {
@@ -152,51 +186,6 @@ Result<Json> ControlService::serve(ControlSession& session, const RequestKind& k
     settle_apart();
     if (result) tell_off(*result);
     return result;
-}
-
-// ---------------------------------------------------------------------- long answers
-
-namespace {
-
-/// As a string within JSON it is at most twice as long, but for control characters, of
-/// which JSON has none.
-constexpr std::size_t piece_max_bytes = datagram_max_bytes / 2 - 256;
-
-/// From the beginning, and not within a character.
-std::string take_piece(std::string& text) {
-    std::size_t length = std::min(piece_max_bytes, text.size());
-    while (length < text.size() && (static_cast<unsigned char>(text[length]) & 0xc0U) == 0x80) --length;
-    std::string piece = text.substr(0, length);
-    text.erase(0, length);
-    return piece;
-}
-
-}  // namespace
-
-/// An answer that does not fit is told as text, piece by piece.
-Result<std::string> ControlService::in_pieces(ControlSession& session,
-                                              const std::optional<std::uint64_t>& id,
-                                              std::string text) {
-    if (text.size() <= datagram_max_bytes) return text;
-    std::size_t kept = text.size();
-    for (const auto& [number, other] : sessions_) {
-        if (other.peer.uid == session.peer.uid && &other != &session) kept += other.left.size();
-    }
-    if (kept > long_answers_per_user_max_bytes) {
-        return failure("user {} has not fetched {} bytes of long answers yet", session.peer.uid, kept);
-    }
-    session.left = std::move(text);
-    auto first = more(session, {}, make_answer(id));
-    if (!first) return tl::unexpected(first.error());
-    return to_datagram(*first);
-}
-
-Result<Json> ControlService::more(ControlSession& session, const MoreRequest&, Json answer) {
-    if (session.left.empty()) return failure("there is no answer of which more is to come");
-    answer["text"] = take_piece(session.left);
-    answer["left"] = session.left.size();
-    if (session.left.empty()) session.left.shrink_to_fit();
-    return answer;
 }
 
 // --------------------------------------------------------------------------- answers
@@ -353,6 +342,20 @@ Result<NodePlan> ControlService::plan_of(ControlSession& session,
     return planner_.plan(prepared.pattern, size_to_plan(prepared.pattern, request.message_bytes));
 }
 
+/// The rates of a collective as the kernel is to have them; empty: none.
+std::vector<ClassRate> ControlService::shared_rates(std::optional<JobId> job,
+                                                    const ActiveEnter& entered) const {
+    const std::vector<LinkPart> parts = job ? jobs_.at(*job).parts : std::vector<LinkPart>{};
+    if (entered.rates.empty() || (parts.empty() && entered.is_uncontended)) return {};
+    std::vector<ClassRate> rates = entered.rates;
+    const BytesPerSecond slowest{link_rate_.value / slowest_rate_divisor};
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+        if (i < parts.size()) rates[i] = part_of(rates[i], parts[i], link_rate_);
+        if (rates[i]) rates[i] = std::max(*rates[i], slowest);  // it holds for the whole node
+    }
+    return rates;
+}
+
 Result<Json> ControlService::enter(ControlSession& session, const EnterRequest& request,
                                    Json answer) {
     if (session.enters.size() >= enters_per_client_max) {
@@ -405,133 +408,6 @@ Result<Json> ControlService::leave(ControlSession& session, const LeaveRequest& 
     enters.erase(left);
     if (entered) pacer_.leave(std::span(&*entered, 1));
     return answer;
-}
-
-// --------------------------------------------------------------------- status
-
-Json ControlService::daemon_json() const {
-    const Config& config = planner_.config();
-    return {{"version", version},
-            {"pid", getpid()},
-            {"uptime_s", std::chrono::duration<double>(clock_.now() - started_).count()},
-            {"config", config.file},
-            {"node", planner_.node_name()},
-            {"cluster", planner_.own_cluster().name},
-            {"interface", config.node.interface},
-            {"link_bits_per_s", link_rate_.bits().value},
-            {"min_message_bytes", config.policy.min_message_bytes},
-            {"phases", phases_.has_value()},
-            {"backend", backend_},
-            {"backend_reason", backend_reason_},
-            {"disputed_cgroups", phases_ ? phases_->jobs().cgroups().disputed() : 0}};
-}
-
-Json ControlService::classes_json(const std::vector<ClassState>& states) const {
-    const KernelLayout& layout = planner_.layout();
-    Json list = Json::array();
-    for (std::size_t i = 0; i < layout.classes.size(); ++i) {
-        const ClassLayout& target = layout.classes[i];
-        Json entry{{"classid", target.classid.to_string()},
-                   {"cluster", planner_.config().topology.clusters()[target.cluster].name},
-                   {"wanted_bytes_per_s", rate_json(pacer_.wanted(i))}};
-        const auto state = std::find_if(states.begin(), states.end(), [&](const ClassState& s) {
-            return s.classid == target.classid;
-        });
-        entry["in_kernel"] = state != states.end();
-        if (state != states.end()) {
-            entry["bytes_per_s"] = rate_json(state->rate);
-            entry["wire_bytes"] = state->wire_bytes;
-            entry["packets"] = state->packets;
-            // Its children's count to its packets, but only they queue any.
-            std::uint64_t drops = state->drops, backlog_bytes = state->backlog_bytes;
-            for (const ClassState& child : states) {
-                if (child.parent != target.classid) continue;
-                drops += child.drops;
-                backlog_bytes += child.backlog_bytes;
-            }
-            entry["drops"] = drops;
-            entry["backlog_bytes"] = backlog_bytes;
-        }
-        list.push_back(std::move(entry));
-    }
-    return list;
-}
-
-Json ControlService::clients_json() {
-    Json list = Json::array();
-    for (const auto& [id, session] : sessions_) {
-        if (list.size() == clients_in_status_max) break;
-        Json entry{{"pid", session.peer.pid},
-                   {"uid", session.peer.uid},
-                   {"own_network", session.peer.has_own_network}};
-        if (session.hello) {
-            entry["job"] = session.hello->job;
-            entry["rank"] = session.hello->rank;
-            entry["claimed_pid"] = session.hello->pid;
-        }
-        entry["patterns"] = session.patterns.size();
-        entry["enters"] = session.enters.size();
-        if (!session.enters.empty()) {
-            entry["paced"] = !off_ && session.enters.back().id.has_value();
-            entry["reason"] = session.enters.back().reason;
-        }
-        if (session.seat) {
-            entry["slot"] = session.seat->slot;
-            entry["phase"] = phases_->jobs().phase_in(*session.seat);
-        }
-        list.push_back(std::move(entry));
-    }
-    return list;
-}
-
-Result<Json> ControlService::ready(ControlSession&, const ReadyRequest&, Json answer) {
-    answer["in_step"] = is_in_step();
-    return answer;
-}
-
-Result<Json> ControlService::status(ControlSession&, const StatusRequest&, Json answer) {
-    const auto states = kernel_.classes();
-    answer["daemon"] = daemon_json();
-    answer["kernel_error"] = states ? Json(nullptr) : Json(states.error().message);
-    answer["in_step"] = is_in_step();
-    answer["off"] = nullptr;
-    answer["reconcile"] = reconcile_json();
-    answer["classes"] = classes_json(states.value_or(std::vector<ClassState>{}));
-    answer["active_enters"] = pacer_.active();
-    answer["client_count"] = sessions_.size();
-    answer["clients"] = clients_json();
-    answer["jobs"] = jobs_json(jobs_in_status_max, true);
-    answer["coordination"] = coordination_ ? coordination_() : Json(nullptr);
-    answer["feedback"] = feedback_ ? feedback_() : Json(nullptr);
-    for (const char* timed : {"enter", "leave", "phase"}) answer[timed] = latency_json(latencies_[timed]);
-    return answer;
-}
-
-// --------------------------------------------------------------------- reload
-
-Result<void> ControlService::reload(Config config) {
-    auto next = NodePlanner::make(std::move(config), planner_.node_name());
-    if (!next) return tl::unexpected(next.error());
-    if (!same_set_up(planner_, *next)) {
-        return failure("it changes the node, the interface, the socket, the way to the kernel, "
-                       "the coordination or the trunk that it is about, or the clusters' names, "
-                       "order or prefixes, which needs a restart");
-    }
-    if (next->own_cluster().host_rate > link_rate_.bits()) {
-        return failure("host_rate is {}, but the interface drives a link of {}",
-                       rate_to_text(next->own_cluster().host_rate),
-                       rate_to_text(link_rate_.bits()));
-    }
-    const bool keep_patterns = same_hosts(planner_.config().topology, next->config().topology);
-    for (auto& [id, session] : sessions_) {
-        for (auto& [number, prepared] : session.patterns) prepared.is_current &= keep_patterns;
-    }
-    next->distrust(planner_.divisor_factor());
-    const HostNames names = names_of_hosts();
-    planner_ = std::move(*next);
-    renumber_hosts(names);
-    plan_anew();
-    return {};
 }
 
 }  // namespace headway

@@ -4,18 +4,21 @@
 // (limits.hpp) and undone when its session closes.
 #pragma once
 
+#include <sys/types.h>
+
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "base/clock.hpp"
+#include "control/protocol.hpp"
 #include "daemon/handed_state.hpp"
-#include "daemon/latency_stats.hpp"
-#include "daemon/pacing_off.hpp"
-#include "daemon/requests.hpp"
 #include "jobs/control_session.hpp"
 #include "jobs/job_table.hpp"
 #include "jobs/node_planner.hpp"
@@ -24,6 +27,66 @@
 #include "kernel/reconciler.hpp"
 
 namespace headway {
+
+// --------------------------------------------------- what may be asked, and by whom
+// One row for each kind of request.  Documentation/security.rst says what follows from it.
+
+class ControlService;
+
+enum class Authority {
+    anybody,        ///< who may connect: it changes nothing that is another's
+    own_job,        ///< of the job's user
+    administrator,  ///< root, and the group that [access] names
+};
+
+/// Whether its time counts for its user (UserTime).
+enum class Cost { little, planning };
+
+struct RequestKind {
+    std::string_view name;
+    Authority who;
+    Cost cost;
+    Result<Json> (*serve)(ControlService&, ControlSession&, const RequestBody&, Json answer);
+    std::string_view timed_as{};  ///< in the status; empty: not told
+    bool is_handed_on = false;    ///< it changes what a HandedClient tells
+    bool needs_phases = false;
+    bool gives_slots = false;     ///< a descriptor of the job's slots goes with the answer
+};
+
+[[nodiscard]] std::span<const RequestKind> request_kinds();
+/// Null: there is none of that name.
+[[nodiscard]] const RequestKind* find_request(std::string_view name);
+
+/// Why only an administrator may ask this of the job of that user; none: the user may.
+[[nodiscard]] std::optional<std::string> beyond_own_job(const RequestBody& body, uid_t user);
+
+// ------------------------------------------------------------------------ the service
+
+/// `headway off`: that an administrator has switched pacing off on this node.
+struct PacingOff {
+    std::uint64_t since_unix_s = 0;
+    uid_t uid = 0;  ///< who asked for it
+};
+
+/// As answers and the state file have it.
+[[nodiscard]] Json off_json(const PacingOff& off);
+/// Any text means that pacing is off: a damaged file must not switch it on.
+[[nodiscard]] PacingOff parse_off(std::string_view text);
+
+/// How long something took, over the life of the daemon.
+struct LatencyStats {
+    std::uint64_t count = 0;
+    std::chrono::nanoseconds last{0};
+    std::chrono::nanoseconds max{0};
+    std::chrono::nanoseconds total{0};
+
+    void add(std::chrono::nanoseconds took) {
+        ++count;
+        last = took;
+        total += took;
+        max = std::max(max, took);
+    }
+};
 
 /// One datagram, and perhaps a descriptor to go with it, which stays the service's.
 struct ControlAnswer {

@@ -17,6 +17,31 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::nanoseconds share_retry_pause = 1s;
 
+/// True if both configurations put the same things into the kernel and listen
+/// on the same socket.
+bool same_set_up(const NodePlanner& a, const NodePlanner& b) {
+    const auto& clusters_a = a.config().topology.clusters();
+    const auto& clusters_b = b.config().topology.clusters();
+    const auto same_cluster = [](const Cluster& x, const Cluster& y) {
+        return x.name == y.name && x.prefixes == y.prefixes;
+    };
+    return std::equal(clusters_a.begin(), clusters_a.end(), clusters_b.begin(), clusters_b.end(),
+                      same_cluster) &&
+           a.layout().own_cluster == b.layout().own_cluster && a.node_name() == b.node_name() &&
+           a.config().node.interface == b.config().node.interface &&
+           a.config().kernel.phases == b.config().kernel.phases &&
+           a.config().coordination == b.config().coordination &&
+           a.shared_trunk() == b.shared_trunk() &&
+           a.config().daemon.socket == b.config().daemon.socket &&
+           a.config().daemon.group == b.config().daemon.group;
+}
+
+bool same_hosts(const Topology& a, const Topology& b) {
+    return std::equal(a.clusters().begin(), a.clusters().end(), b.clusters().begin(),
+                      b.clusters().end(),
+                      [](const Cluster& x, const Cluster& y) { return x.hosts == y.hosts; });
+}
+
 bool is_whole(const std::vector<LinkPart>& parts) {
     return std::all_of(parts.begin(), parts.end(),
                        [](LinkPart part) { return part == LinkPart{}; });
@@ -90,20 +115,6 @@ void ControlService::divide_trunk(const TrunkDivision& division) {
     if (trunk_division_ == division) return;
     trunk_division_ = division;
     share_or_retry();
-}
-
-/// The rates of a collective as the kernel is to have them; empty: none.
-std::vector<ClassRate> ControlService::shared_rates(std::optional<JobId> job,
-                                                    const ActiveEnter& entered) const {
-    const std::vector<LinkPart> parts = job ? jobs_.at(*job).parts : std::vector<LinkPart>{};
-    if (entered.rates.empty() || (parts.empty() && entered.is_uncontended)) return {};
-    std::vector<ClassRate> rates = entered.rates;
-    const BytesPerSecond slowest{link_rate_.value / slowest_rate_divisor};
-    for (std::size_t i = 0; i < rates.size(); ++i) {
-        if (i < parts.size()) rates[i] = part_of(rates[i], parts[i], link_rate_);
-        if (rates[i]) rates[i] = std::max(*rates[i], slowest);  // it holds for the whole node
-    }
-    return rates;
 }
 
 /// Everything that somebody is in by request, of a job each.
@@ -390,6 +401,8 @@ ControlService::HostNames ControlService::names_of_hosts() const {
     return names;
 }
 
+// ------------------------------------------------- another configuration or topology
+
 /// In another topology the same hosts have other numbers.  A job keeps those that are
 /// left: its part of the links must not become everything until it asks again.
 void ControlService::renumber_hosts(const HostNames& names) {
@@ -420,6 +433,31 @@ void ControlService::plan_anew() {
         if (!begun) share_error_ = begun.error().within("job " + jobs_.at(id).name);
     }
     share_or_retry();
+}
+
+Result<void> ControlService::reload(Config config) {
+    auto next = NodePlanner::make(std::move(config), planner_.node_name());
+    if (!next) return tl::unexpected(next.error());
+    if (!same_set_up(planner_, *next)) {
+        return failure("it changes the node, the interface, the socket, the way to the kernel, "
+                       "the coordination or the trunk that it is about, or the clusters' names, "
+                       "order or prefixes, which needs a restart");
+    }
+    if (next->own_cluster().host_rate > link_rate_.bits()) {
+        return failure("host_rate is {}, but the interface drives a link of {}",
+                       rate_to_text(next->own_cluster().host_rate),
+                       rate_to_text(link_rate_.bits()));
+    }
+    const bool keep_patterns = same_hosts(planner_.config().topology, next->config().topology);
+    for (auto& [id, session] : sessions_) {
+        for (auto& [number, prepared] : session.patterns) prepared.is_current &= keep_patterns;
+    }
+    next->distrust(planner_.divisor_factor());
+    const HostNames names = names_of_hosts();
+    planner_ = std::move(*next);
+    renumber_hosts(names);
+    plan_anew();
+    return {};
 }
 
 // ------------------------------------------------------------------------- telling

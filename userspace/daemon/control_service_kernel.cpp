@@ -192,17 +192,6 @@ std::vector<JobHere> ControlService::jobs() const {
     return list;
 }
 
-Json ControlService::reconcile_json() const {
-    if (reconciled_ == nullptr) return nullptr;
-    const auto& failed = reconciled_->failed;
-    const auto told = static_cast<std::ptrdiff_t>(std::min(failed.size(), failed_in_status_max));
-    return {{"passes", reconciled_->passes},
-            {"mended", reconciled_->mended},
-            {"error", reconciled_->error ? Json(reconciled_->error->message) : Json(nullptr)},
-            {"failed_count", failed.size()},
-            {"failed", std::vector<std::string>(failed.begin(), failed.begin() + told)}};
-}
-
 bool ControlService::is_in_step() const {
     return !retry_at() && (reconciled_ == nullptr || !reconciled_->error);
 }
