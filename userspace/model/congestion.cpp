@@ -10,8 +10,8 @@
 #include <numeric>
 
 #include "base/compensated_sum.hpp"
-#include "model/congestion_max_min.hpp"
 #include "model/congestion_resources.hpp"
+#include "model/max_min.hpp"
 
 namespace headway {
 namespace {
@@ -244,6 +244,24 @@ private:
     std::vector<std::size_t> number_;  ///< of the link in the input
 };
 
+std::vector<double> max_min_bandwidths(const CongestionPattern& pattern) {
+    const CongestionResources resources(pattern);
+    const double unshared = pattern.unshared_bandwidth.value_or(pattern.nic_bandwidth);
+    MaxMinSystem system;
+    for (Id id = 0; id < resources.count(); ++id) {
+        system.add_constraint(resources.capacity(id), CongestionResources::reverse(id));
+    }
+    std::vector<MaxMinSystem::Element> uses;
+    for (const CongestionLink& link : pattern.links) {
+        uses.clear();
+        for (const Id id : resources.with_flow(link)) {
+            if (id != CongestionResources::none) uses.push_back({id});
+        }
+        system.add_variable(unshared, uses);
+    }
+    return system.solve();
+}
+
 }  // namespace
 
 Result<std::vector<CongestionFactors>> congestion_factors(const CongestionPattern& pattern) {
@@ -261,7 +279,7 @@ Result<std::vector<CongestionFactors>> congestion_factors(const CongestionPatter
 Result<std::vector<double>> congestion_bandwidths(const CongestionPattern& pattern,
                                                   CongestionVariant variant) {
     if (auto good = check(pattern); !good) return tl::unexpected(good.error());
-    if (variant == CongestionVariant::bidirectional_max_min) return congestion_max_min(pattern);
+    if (variant == CongestionVariant::bidirectional_max_min) return max_min_bandwidths(pattern);
     return Algorithm1(pattern, variant).run();
 }
 

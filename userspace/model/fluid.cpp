@@ -3,111 +3,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <utility>
+
+#include "model/max_min.hpp"
 
 namespace headway {
 namespace {
 
-/// Relative difference up to which two levels or moments are the same.
-constexpr double level_tolerance = 1e-12;
-constexpr double growing = -1;
+/// Part of a group's bytes that is nothing but rounding.
+constexpr double rounding = 1e-9;
 
 bool sends(const FluidGroup& group) { return group.bytes > 0; }
-
-/// Progressive filling.  Time: that of all paths, and for each level that of all links.
-class FluidFilling {
-public:
-    explicit FluidFilling(const FluidNetwork& network)
-        : network_(network),
-          users_(network.links.size()),
-          rate_(network.groups.size(), 0),
-          growing_flows_(network.links.size(), 0),
-          stopped_bps_(network.links.size(), 0) {
-        for (std::uint32_t g = 0; g < network.groups.size(); ++g) {
-            if (!sends(network.groups[g])) continue;
-            rate_[g] = growing;
-            if (std::isfinite(network.groups[g].cap_bps)) by_cap_.push_back(g);
-            for (const FluidUse& use : network.groups[g].path) {
-                users_[use.link].push_back(g);
-                growing_flows_[use.link] += use.flows;
-            }
-        }
-        std::ranges::stable_sort(by_cap_, std::greater(),
-                                 [&](std::uint32_t g) { return network.groups[g].cap_bps; });
-    }
-
-    std::vector<double> run() {
-        for (double level = next_level(); std::isfinite(level); level = next_level())
-            stop(held_back(level), level);
-        for (double& rate : rate_) {
-            if (rate == growing) rate = fluid_no_cap;  // nothing holds it back
-        }
-        return std::move(rate_);
-    }
-
-private:
-    [[nodiscard]] double level_when_full(std::size_t link) const {
-        return (network_.links[link].capacity_bps - stopped_bps_[link]) / growing_flows_[link];
-    }
-
-    [[nodiscard]] bool can_fill(std::size_t link) const { return growing_flows_[link] > 0.5; }
-
-    /// Where the next link fills or the next group comes to its cap.
-    [[nodiscard]] double next_level() {
-        double level = fluid_no_cap;
-        for (std::size_t l = 0; l < network_.links.size(); ++l) {
-            if (can_fill(l)) level = std::min(level, level_when_full(l));
-        }
-        while (!by_cap_.empty() && rate_[by_cap_.back()] != growing) by_cap_.pop_back();
-        if (by_cap_.empty()) return level;
-        return std::min(level, network_.groups[by_cap_.back()].cap_bps);
-    }
-
-    /// Groups that stop at that level, in rising order: at their cap, or because
-    /// a link fills that they use, forwards or in reverse.
-    [[nodiscard]] std::vector<std::uint32_t> held_back(double level) {
-        std::vector<std::uint32_t> groups;
-        const auto add_users = [&](std::uint32_t link) {
-            groups.insert(groups.end(), users_[link].begin(), users_[link].end());
-        };
-        for (std::uint32_t l = 0; l < network_.links.size(); ++l) {
-            if (!can_fill(l) || level_when_full(l) > level * (1 + level_tolerance)) continue;
-            growing_flows_[l] = 0;  // it is full now
-            add_users(l);
-            if (network_.links[l].reverse != FluidLink::no_reverse) {
-                add_users(network_.links[l].reverse);
-            }
-        }
-        while (!by_cap_.empty() &&
-               network_.groups[by_cap_.back()].cap_bps <= level * (1 + level_tolerance)) {
-            groups.push_back(by_cap_.back());
-            by_cap_.pop_back();
-        }
-        std::ranges::sort(groups);
-        return groups;
-    }
-
-    void stop(const std::vector<std::uint32_t>& groups, double level) {
-        for (const std::uint32_t g : groups) {
-            if (rate_[g] != growing) continue;
-            const FluidGroup& group = network_.groups[g];
-            rate_[g] = std::min(level, group.cap_bps);
-            for (const FluidUse& use : group.path) {
-                growing_flows_[use.link] -= use.flows;
-                stopped_bps_[use.link] += use.flows * rate_[g];
-            }
-        }
-    }
-
-    const FluidNetwork& network_;
-    std::vector<std::vector<std::uint32_t>> users_;  ///< groups of each link, in rising order
-    std::vector<double> rate_;
-    std::vector<std::uint32_t> by_cap_;  ///< those that may grow, the lowest cap last
-    std::vector<double> growing_flows_;
-    std::vector<double> stopped_bps_;
-};
 
 double run_time_s(const FluidNetwork& network) {
     FluidNetwork left = network;
@@ -123,7 +30,7 @@ double run_time_s(const FluidNetwork& network) {
         for (std::size_t g = 0; g < rates.size(); ++g) {
             double& bytes = left.groups[g].bytes;
             bytes -= std::isfinite(rates[g]) ? rates[g] * step_s / 8 : bytes;
-            if (bytes <= network.groups[g].bytes * level_tolerance * 1e3) bytes = 0;
+            if (bytes <= network.groups[g].bytes * rounding) bytes = 0;
         }
     }
     return now_s;
@@ -198,7 +105,22 @@ std::vector<std::vector<Arrival>> arrivals_at_links(const FluidNetwork& network)
 }  // namespace
 
 std::vector<double> fluid_rates_bps(const FluidNetwork& network) {
-    return FluidFilling(network).run();
+    MaxMinSystem system;
+    for (const FluidLink& link : network.links) system.add_constraint(link.capacity_bps, link.reverse);
+    std::vector<MaxMinSystem::Element> uses;
+    for (const FluidGroup& group : network.groups) {
+        if (!sends(group)) continue;
+        uses.clear();
+        for (const FluidUse& use : group.path) uses.push_back({use.link, use.flows});
+        system.add_variable(group.cap_bps, uses);
+    }
+    std::vector<double> rates(network.groups.size(), 0);
+    auto solved = system.solve();
+    auto next = solved.begin();
+    for (std::size_t g = 0; g < rates.size(); ++g) {
+        if (sends(network.groups[g])) rates[g] = *next++;
+    }
+    return rates;
 }
 
 FluidResult fluid_run(const FluidNetwork& network) {

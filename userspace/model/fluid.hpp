@@ -18,8 +18,8 @@
 //             all of the sender's edge, shared by its flows to that link only,
 //             because nothing keeps a sender from turning to one link at a time
 //   overload  bytes that wait in front of a link at the worst moment
-// In the terms of SimGrid's max-min solver a link is a constraint, a group a variable whose
-// bound is its cap, and a use an element of both.
+// In the terms of max_min.hpp a link is a constraint, a group a variable whose bound is its
+// cap, and a use an element of both.
 //
 // Equations
 //   rates     grow together from 0.  A flow stops at its cap, and when a link
@@ -52,12 +52,14 @@
 #include <limits>
 #include <vector>
 
+#include "model/max_min.hpp"
+
 namespace headway {
 
 inline constexpr double fluid_no_cap = std::numeric_limits<double>::infinity();
 
 struct FluidLink {
-    static constexpr std::uint32_t no_reverse = UINT32_MAX;
+    static constexpr std::uint32_t no_reverse = MaxMinSystem::none;
 
     double capacity_bps = 0;   ///< positive
     double buffer_bytes = 0;   ///< what may wait in front of it without loss
