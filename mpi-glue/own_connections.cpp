@@ -13,7 +13,7 @@
 #include <string>
 #include <system_error>
 
-#include "kernel/tcp_info.hpp"
+#include "kernel/tcp_counters.hpp"
 
 namespace headway::glue {
 namespace {

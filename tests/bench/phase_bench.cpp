@@ -34,7 +34,7 @@
 #include <tl/expected.hpp>
 
 #include "daemon_link.hpp"
-#include "kernel/netlink_transport.hpp"
+#include "kernel/netlink_exchange.hpp"
 #include "kernel/netlink_traffic_control.hpp"
 #include "phase_slot.hpp"
 

@@ -18,7 +18,7 @@
 #include <linux/rtnetlink.h>
 
 #include "base/rate.hpp"
-#include "kernel/netlink_transport.hpp"
+#include "kernel/netlink_exchange.hpp"
 #include "kernel/traffic_control.hpp"
 
 namespace headway::test {

@@ -6,7 +6,7 @@
 #include "fake_clock.hpp"
 #include "fake_kernel.hpp"
 #include "kernel/netlink_traffic_control.hpp"
-#include "kernel/pacer.hpp"
+#include "kernel/pacing.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

@@ -12,9 +12,9 @@
 
 #include "fake_kernel.hpp"
 #include "fake_phase_maps.hpp"
-#include "kernel/kernel_mirror.hpp"
-#include "kernel/netlink_traffic_control.hpp"
 #include "jobs/phase_jobs.hpp"
+#include "kernel/netlink_traffic_control.hpp"
+#include "kernel/pacing.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

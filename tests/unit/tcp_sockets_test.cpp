@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "base/file_descriptor.hpp"
-#include "kernel/netlink_transport.hpp"
+#include "kernel/netlink_exchange.hpp"
 #include "kernel/tcp_sockets.hpp"
 
 namespace headway::test {

@@ -12,7 +12,7 @@
 
 #include "cli/top_frame.hpp"
 #include "kernel/gap_counters.hpp"
-#include "kernel/netlink_message.hpp"
+#include "kernel/netlink_traffic_control.hpp"
 
 namespace headway::test {
 namespace {

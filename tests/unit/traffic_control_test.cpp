@@ -8,7 +8,7 @@
 
 #include "fake_kernel.hpp"
 #include "kernel/kernel_layout.hpp"
-#include "kernel/netlink_transport.hpp"
+#include "kernel/netlink_exchange.hpp"
 #include "kernel/netlink_traffic_control.hpp"
 #include "kernel/tc_batch.hpp"
 #include "topologies.hpp"

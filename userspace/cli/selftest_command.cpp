@@ -11,9 +11,8 @@
 #include "base/version.hpp"
 #include "doctor/device_facts.hpp"
 #include "kernel/gap_frame_test.hpp"
-#include "kernel/netlink_transport.hpp"
+#include "kernel/netlink_exchange.hpp"
 #include "kernel/netlink_traffic_control.hpp"
-#include "kernel/packet_device.hpp"
 
 namespace headway {
 namespace {

@@ -17,7 +17,7 @@
 #include "config/topology_toml.hpp"
 #include "plan/planner.hpp"
 #include "plan/topology.hpp"
-#include "trunk/trunk.hpp"
+#include "trunk/shares.hpp"
 
 namespace headway {
 

@@ -23,7 +23,7 @@
 #include "jobs/job_table.hpp"
 #include "jobs/node_planner.hpp"
 #include "jobs/phase_service.hpp"
-#include "kernel/pacer.hpp"
+#include "kernel/pacing.hpp"
 #include "kernel/reconciler.hpp"
 
 namespace headway {

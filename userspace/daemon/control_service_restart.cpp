@@ -5,18 +5,9 @@
 #include "base/hostlist.hpp"
 #include "base/limits.hpp"
 #include "daemon/control_service.hpp"
+#include "trunk/member_record.hpp"
 
 namespace headway {
-namespace {
-
-/// FNV-1a: the same number for the same text in every build.
-std::uint64_t hash_of(std::string_view text) {
-    std::uint64_t hash = 0xcbf29ce484222325;
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    return hash;
-}
-
-}  // namespace
 
 /// What the numbers of trunks and the classes of phases stand for.
 std::string ControlService::set_up_text() const {
@@ -27,7 +18,7 @@ std::string ControlService::set_up_text() const {
         text += fmt::format("\n{} {}", target.classid.to_string(), cluster.name);
         for (const IpPrefix& prefix : cluster.prefixes) text += " " + prefix.to_string();
     }
-    return fmt::format("{:016x}", hash_of(text));
+    return fmt::format("{:016x}", text_digest(text));
 }
 
 std::optional<PhaseSeat> ControlService::seat_of(SessionId id) const {

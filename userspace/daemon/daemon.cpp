@@ -26,7 +26,7 @@
 #include "jobs/process_cgroup.hpp"
 #include "kernel/device_speed.hpp"
 #include "kernel/kernel_diff.hpp"
-#include "kernel/netlink_transport.hpp"
+#include "kernel/netlink_exchange.hpp"
 #include "kernel/netlink_traffic_control.hpp"
 #include "kernel/reconciler.hpp"
 #include "phase/bpf_phase_maps.hpp"

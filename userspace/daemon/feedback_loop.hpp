@@ -10,7 +10,7 @@
 #include "daemon/event_loop.hpp"
 #include "feedback/divisor_control.hpp"
 #include "feedback/flow_counts.hpp"
-#include "kernel/netlink_transport.hpp"
+#include "kernel/netlink_exchange.hpp"
 #include "kernel/tcp_counters.hpp"
 
 namespace headway {

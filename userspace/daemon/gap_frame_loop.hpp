@@ -11,7 +11,6 @@
 #include "daemon/control_service.hpp"
 #include "daemon/event_loop.hpp"
 #include "kernel/gap_frame_test.hpp"
-#include "kernel/packet_device.hpp"
 
 namespace headway {
 

@@ -18,7 +18,6 @@
 #include "doctor/device_facts.hpp"
 #include "kernel/device_speed.hpp"
 #include "kernel/kernel_diff.hpp"
-#include "kernel/netlink_transport.hpp"
 #include "kernel/netlink_attributes.hpp"
 #include "kernel/netlink_exchange.hpp"
 #include "kernel/netlink_traffic_control.hpp"

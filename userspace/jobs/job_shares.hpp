@@ -26,7 +26,7 @@
 #include "kernel/kernel_layout.hpp"
 #include "plan/link_part.hpp"
 #include "plan/topology.hpp"
-#include "trunk/trunk.hpp"
+#include "trunk/shares.hpp"
 
 namespace headway {
 

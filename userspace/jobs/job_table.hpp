@@ -30,7 +30,7 @@
 
 #include "control/protocol.hpp"
 #include "jobs/job_shares.hpp"
-#include "kernel/pacer.hpp"
+#include "kernel/pacing.hpp"
 #include "trunk/shared_trunk.hpp"
 
 namespace headway {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/gap_counters.hpp"
 
-#include "kernel/netlink_transport.hpp"
+#include "kernel/netlink_exchange.hpp"
 #include "kernel/netlink_traffic_control.hpp"
 
 namespace headway {

@@ -8,12 +8,12 @@
 // slower than its speed says.  Other traffic goes on meanwhile, in place of gap frames.
 //
 // The short frames are PAUSE frames with a pause time of zero, as gap frames are: the
-// port at the other end of the cable consumes them.
+// port at the other end of the cable consumes them.  They go out through a packet socket.
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -83,5 +83,9 @@ private:
     std::chrono::nanoseconds began_at_{0};
     std::optional<GapCounters> first_;
 };
+
+/// Sends on that interface, as long as the result lives.  Fails without CAP_NET_RAW, and if
+/// there is no such interface.
+[[nodiscard]] Result<SendFrames> open_packet_device(const std::string& interface);
 
 }  // namespace headway

@@ -8,7 +8,7 @@
 #include <linux/netlink.h>
 
 #include "base/error.hpp"
-#include "kernel/netlink_transport.hpp"
+#include "kernel/netlink_exchange.hpp"
 
 namespace headway {
 

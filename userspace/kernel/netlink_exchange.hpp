@@ -8,16 +8,101 @@
 // replaced, because what is in it, or missing in it, would be the next one's trouble.
 #pragma once
 
+#include <linux/netlink.h>
+
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "kernel/netlink_message.hpp"
-#include "kernel/netlink_transport.hpp"
+#include "base/error.hpp"
+
+struct mnl_socket;
 
 namespace headway {
+
+/// One request.  Sequence number and port id are the sender's business.
+class NetlinkMessage {
+public:
+    [[nodiscard]] nlmsghdr* header() { return reinterpret_cast<nlmsghdr*>(bytes_.data()); }
+    [[nodiscard]] const nlmsghdr* header() const {
+        return reinterpret_cast<const nlmsghdr*>(bytes_.data());
+    }
+    [[nodiscard]] std::span<const std::byte> bytes() const {
+        return std::span(bytes_).first(header()->nlmsg_len);
+    }
+
+private:
+    static constexpr std::size_t capacity_bytes = 4608;  // a class with a whole table has 4200
+    alignas(NLMSG_ALIGNTO) std::array<std::byte, capacity_bytes> bytes_{};
+};
+
+/// The kernel's sentence in an acknowledgement or in the end of a dump; empty
+/// if it sent none.
+[[nodiscard]] std::string extended_ack_text(const nlmsghdr* message);
+
+/// A netlink socket, or what stands in for one.
+class NetlinkTransport {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    virtual ~NetlinkTransport() = default;
+
+    [[nodiscard]] virtual std::uint32_t port_id() const = 0;
+
+    /// Hands over one or more complete messages in one system call.
+    [[nodiscard]] virtual Result<void> send(std::span<const std::byte> messages) = 0;
+
+    /// The next datagram (one or more messages), aligned for them; valid until
+    /// the next call.  Fails with ETIMEDOUT if the kernel stays silent until then.
+    [[nodiscard]] virtual Result<std::span<const std::byte>> receive(Clock::time_point deadline) = 0;
+
+    /// Another socket in the place of this one, with the same port: nothing is left in it.  If
+    /// that fails there is none, until it succeeds.
+    [[nodiscard]] virtual Result<void> reopen() = 0;
+
+protected:
+    NetlinkTransport() = default;
+    NetlinkTransport(const NetlinkTransport&) = default;
+    NetlinkTransport& operator=(const NetlinkTransport&) = default;
+};
+
+/// The kernel of this network namespace, through libmnl.
+class MnlTransport final : public NetlinkTransport {
+public:
+    /// Of one of the kernel's families, NETLINK_ROUTE (0) or another; `groups` (RTMGRP_*) are
+    /// whose news it gets besides answers.  Fails if no such socket can be had.
+    [[nodiscard]] static Result<MnlTransport> open(int family = 0, std::uint32_t groups = 0);
+
+    [[nodiscard]] std::uint32_t port_id() const override;
+    [[nodiscard]] Result<void> send(std::span<const std::byte> messages) override;
+    [[nodiscard]] Result<std::span<const std::byte>> receive(Clock::time_point deadline) override;
+    [[nodiscard]] Result<void> reopen() override;
+    /// Readable when there is something to receive.
+    [[nodiscard]] int fd() const;
+
+private:
+    struct Close {
+        void operator()(mnl_socket* socket) const;
+    };
+
+    using Socket = std::unique_ptr<mnl_socket, Close>;
+
+    MnlTransport(int family, std::uint32_t groups);
+    [[nodiscard]] Result<void> wait(Clock::time_point deadline) const;
+
+    int family_;
+    std::uint32_t groups_;
+    Socket socket_;  ///< none: reopening has failed
+    std::uint32_t port_;
+    std::vector<std::byte> buffer_;  // from the heap: large, and aligned as messages need
+};
 
 /// For the answers of one exchange, together.
 inline constexpr std::chrono::seconds netlink_patience{2};

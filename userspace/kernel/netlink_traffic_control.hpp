@@ -8,6 +8,17 @@
 
 namespace headway {
 
+[[nodiscard]] NetlinkMessage encode_link_query(const std::string& device);
+/// Of all that RTM_GETQDISC, RTM_GETTCLASS or RTM_GETTFILTER asks for; filters, of that qdisc.
+[[nodiscard]] NetlinkMessage encode_dump(std::uint16_t type, int ifindex, TcHandle qdisc = {});
+
+/// Readers of one message of a dump.  None: it is about something else
+/// (another device, not the root, another qdisc's class).
+[[nodiscard]] Result<std::optional<RootQdisc>> decode_root_qdisc(const nlmsghdr* message,
+                                                                 int ifindex);
+[[nodiscard]] Result<std::optional<ClassState>> decode_class(const nlmsghdr* message, int ifindex);
+[[nodiscard]] std::optional<FilterState> decode_filter(const nlmsghdr* message, int ifindex);
+
 /// Traffic control by rtnetlink messages.  ApplyMode::together sends all
 /// changes in one system call (64 at a time): it is on the path of every
 /// collective.  tests/daemon/guest.py measures what an enter costs by it.

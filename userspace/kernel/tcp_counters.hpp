@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// The node's own TCP counters that tell of lost packets: what pacing is to prevent.
+// What the kernel's TCP tells of lost packets, which pacing is to prevent: of a connection, by
+// a TCP_INFO as long as this kernel makes it, and of the whole node.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace headway {
+
+/// Of a connection, from its beginning.
+struct TcpInfoCounts {
+    std::uint64_t segments = 0;         ///< with data, sent; retransmissions included
+    std::uint64_t retransmissions = 0;  ///< segments
+    std::optional<std::uint32_t> timeouts{};  ///< none: the kernel does not count them by socket
+    std::uint32_t rtt_us = 0;                 ///< smoothed; 0: not measured yet
+
+    friend bool operator==(const TcpInfoCounts&, const TcpInfoCounts&) = default;
+};
+
+/// Of a tcp_info that may be shorter than this program's idea of it, or longer.
+[[nodiscard]] TcpInfoCounts counts_in(std::span<const std::byte> info);
 
 struct TcpCounters {
     std::uint64_t timeouts = 0;         ///< TCPTimeouts of /proc/net/netstat

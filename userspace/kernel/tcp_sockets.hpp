@@ -10,9 +10,8 @@
 
 #include "base/error.hpp"
 #include "base/ip_prefix.hpp"
-#include "kernel/netlink_message.hpp"
-#include "kernel/netlink_transport.hpp"
-#include "kernel/tcp_info.hpp"
+#include "kernel/netlink_exchange.hpp"
+#include "kernel/tcp_counters.hpp"
 
 namespace headway {
 

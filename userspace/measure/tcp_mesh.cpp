@@ -13,7 +13,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "kernel/tcp_info.hpp"
+#include "kernel/tcp_counters.hpp"
 
 namespace headway {
 namespace {

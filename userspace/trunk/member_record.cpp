@@ -15,13 +15,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// FNV-1a: all members have to compute the same, whatever they are compiled with.
-std::uint64_t digest_of(std::string_view bytes) {
-    std::uint64_t digest = 0xcbf29ce484222325U;
-    for (const unsigned char byte : bytes) digest = (digest ^ byte) * 0x100000001b3U;
-    return digest;
-}
-
 std::optional<Demand> read_demand(const Json& list, HostNumber host) {
     const auto is_number = [](const Json& one) { return one.is_number_unsigned(); };
     if (!list.is_array() || list.size() != 3 || !std::ranges::all_of(list, is_number))
@@ -38,6 +31,12 @@ bool is_configuration(std::string_view text) {
 }
 
 }  // namespace
+
+std::uint64_t text_digest(std::string_view text) {
+    std::uint64_t digest = 0xcbf29ce484222325U;
+    for (const unsigned char byte : text) digest = (digest ^ byte) * 0x100000001b3U;
+    return digest;
+}
 
 std::string record_to_text(const MemberRecord& record) {
     Json demands = Json::array();
@@ -64,7 +63,7 @@ MemberRecord record_from_text(std::string_view text, HostNumber host) {
 }
 
 JobNumber job_number(std::string_view name) {
-    const std::uint64_t digest = digest_of(name);
+    const std::uint64_t digest = text_digest(name);
     return static_cast<JobNumber>(digest ^ digest >> 32U);
 }
 
@@ -75,7 +74,7 @@ std::uint64_t configuration_digest(const SharedTrunk& trunk, const LeaseTiming& 
                                   timing.lease.count(), timing.expires.count(),
                                   timing.margin.count(), timing.drift_ppm);
     for (const std::string& host : hosts) all += host + "|";
-    return std::max<std::uint64_t>(digest_of(all), 1);
+    return std::max<std::uint64_t>(text_digest(all), 1);
 }
 
 }  // namespace headway

@@ -7,13 +7,16 @@
 #include <string>
 #include <string_view>
 
-#include "trunk/lease_timing.hpp"
+#include "trunk/coordination_config.hpp"
 #include "trunk/store_view.hpp"
 
 namespace headway {
 
 /// More demands than that of one host are no record of ours.
 inline constexpr std::size_t demands_per_host_max = 1024;
+
+/// FNV-1a: the same number for the same text on every host and in every build.
+[[nodiscard]] std::uint64_t text_digest(std::string_view text);
 
 /// {"configuration": "<16 hexadecimal digits>", "demands": [[job, weight, wanted], ...]}
 [[nodiscard]] std::string record_to_text(const MemberRecord& record);

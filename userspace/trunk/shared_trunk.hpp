@@ -14,7 +14,6 @@
 #include "plan/planner.hpp"
 #include "plan/topology.hpp"
 #include "trunk/shares.hpp"
-#include "trunk/trunk.hpp"
 
 namespace headway {
 

@@ -28,7 +28,7 @@
 #include <variant>
 #include <vector>
 
-#include "trunk/lease_timing.hpp"
+#include "trunk/coordination_config.hpp"
 #include "trunk/store_view.hpp"
 
 namespace headway {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trunk/lease_timing.hpp"
+#include "trunk/coordination_config.hpp"
 
 #include <linux/pkt_sched_gap.h>
 

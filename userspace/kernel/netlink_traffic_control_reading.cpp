@@ -13,7 +13,7 @@
 
 #include "gap_attr.h"
 #include "kernel/netlink_attributes.hpp"
-#include "kernel/netlink_message.hpp"
+#include "kernel/netlink_traffic_control.hpp"
 
 namespace headway {
 namespace {
@@ -185,24 +185,6 @@ std::optional<FilterState> decode_filter(const nlmsghdr* message, int ifindex) {
     state.handle = tc->tcm_handle;
     if (at[TCA_OPTIONS] != nullptr) read_options(at[TCA_OPTIONS], state);
     return state;
-}
-
-std::string extended_ack_text(const nlmsghdr* message) {
-    if ((message->nlmsg_flags & NLM_F_ACK_TLVS) == 0) return {};
-    // An error carries the refused request back, whole unless NLM_F_CAPPED;
-    // the end of a dump carries a number only.
-    std::size_t offset_bytes = sizeof(int);
-    if (message->nlmsg_type == NLMSG_ERROR) {
-        offset_bytes = sizeof(nlmsgerr);
-        if (message->nlmsg_len < NLMSG_LENGTH(offset_bytes)) return {};
-        const auto* error = static_cast<const nlmsgerr*>(mnl_nlmsg_get_payload(message));
-        if ((message->nlmsg_flags & NLM_F_CAPPED) == 0 && error->error != 0) {
-            offset_bytes += NLMSG_ALIGN(error->msg.nlmsg_len) - NLMSG_HDRLEN;
-        }
-    }
-    if (message->nlmsg_len < NLMSG_LENGTH(offset_bytes)) return {};
-    const auto at = attribute_table<NLMSGERR_ATTR_MAX>(attributes_of(message, offset_bytes));
-    return attribute_text(at[NLMSGERR_ATTR_MSG]);
 }
 
 }  // namespace headway
