@@ -78,7 +78,7 @@ TEST(RequestTable, EachKindHasAnAuthorityAndAName) {
     EXPECT_EQ(find_request("reboot"), nullptr);
     // the protocol knows the same kinds
     EXPECT_EQ(parse_request(R"({"v":1,"id":1,"op":"reboot"})").body.error().message,
-              "\"op\" must be one of " + listed);
+              "op: must be one of " + listed);
 }
 
 TEST_F(Authorities, WhatOnlyAdministratorsMay) {

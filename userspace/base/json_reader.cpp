@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/core.h>
-
 namespace headway {
 namespace {
 
@@ -30,52 +28,53 @@ std::string JsonValue::place() const {
     return place;
 }
 
-void JsonValue::fail(std::string_view message) const {
-    if (!reader_->has_failed()) reader_->fail(fmt::format("{}: {}", place(), message));
-}
-
 double JsonValue::number(Sign sign) const {
-    if (json_ == nullptr) return 0;
+    if (!is_there()) return 0;
     if (json_->is_number()) {
         const double value = json_->get<double>();
         const bool is_too_small = sign == Sign::positive ? value <= 0 : value < 0;
         if (std::isfinite(value) && (sign == Sign::any || !is_too_small)) return value;
     }
-    fail(fmt::format("must be {}", sign_texts[static_cast<std::size_t>(sign)]));
+    fail("must be {}", sign_texts[static_cast<std::size_t>(sign)]);
     return 0;
 }
 
-std::optional<std::uint64_t> JsonValue::whole_number() const {
-    constexpr double exact_max = 9007199254740992.0;  // 2^53
-    if (json_->is_number_unsigned()) return json_->get<std::uint64_t>();
-    if (!json_->is_number_float()) return std::nullopt;
-    const double value = json_->get<double>();
-    if (value < 0 || value > exact_max || value != std::floor(value)) return std::nullopt;
-    return static_cast<std::uint64_t>(value);
-}
-
 std::uint64_t JsonValue::count(std::uint64_t least, std::uint64_t most) const {
-    if (json_ == nullptr) return least;
-    const auto value = whole_number();
-    if (value && *value >= least && *value <= most) return *value;
-    fail(fmt::format("must be a whole number from {} to {}", least, most));
+    if (!is_there()) return least;
+    if (json_->is_number_unsigned()) {
+        const auto value = json_->get<std::uint64_t>();
+        if (value >= least && value <= most) return value;
+    }
+    fail("must be a whole number from {} to {}", least, most);
     return least;
 }
 
+bool JsonValue::boolean() const {
+    if (is_there() && !json_->is_boolean()) fail("must be true or false");
+    return is_there() && json_->is_boolean() && json_->get<bool>();
+}
+
+std::string_view JsonValue::string(std::size_t most_bytes) const {
+    if (!is_there()) return {};
+    const auto* text = json_->get_ptr<const std::string*>();
+    if (text != nullptr && text->size() <= most_bytes) return *text;
+    fail("must be a string of at most {} bytes", most_bytes);
+    return {};
+}
+
 std::size_t JsonValue::size(std::size_t least, std::size_t most) const {
-    if (json_ == nullptr) return 0;
-    if (json_->is_array() && json_->size() >= least && json_->size() <= most) {
-        return json_->size();
-    }
-    fail(least == most ? fmt::format("must be an array of {}", least)
-                       : fmt::format("must be an array of {} to {}", least, most));
+    const std::size_t size = is_there() && json_->is_array() ? json_->size() : 0;
+    const bool is_array = !is_there() || json_->is_array();
+    if (is_array && size >= least && size <= most) return size;
+    if (least == most) fail("must be an array of {}", least);
+    else fail("must be an array of {} to {}", least, most);
     return 0;
 }
 
 JsonValue JsonValue::operator[](std::size_t index) const {
     JsonValue element = *this;
-    const bool is_there = json_ != nullptr && json_->is_array() && index < json_->size();
-    element.json_ = is_there ? &(*json_)[index] : nullptr;
+    const bool has_it = is_there() && json_->is_array() && index < json_->size();
+    element.json_ = has_it ? &(*json_)[index] : nullptr;
     if (depth_ < depth_max) element.index_[element.depth_++] = index;
     return element;
 }
@@ -89,29 +88,27 @@ std::vector<double> JsonValue::numbers(std::size_t least, std::size_t most, Sign
 // ---------------------------------------------------------------------- reader
 
 JsonReader::JsonReader(const nlohmann::json& input) : input_(input) {
+    known_.reserve(16);  // most have no more members
     if (!input.is_object()) fail("input: must be an object");
 }
 
-void JsonReader::fail(std::string message) {
-    if (!error_) error_ = std::move(message);
+JsonValue JsonReader::optional(std::string_view key) {
+    known_.push_back(key);
+    const auto found = input_.find(key);
+    return {*this, found == input_.end() ? nullptr : &*found, key};
 }
 
 JsonValue JsonReader::operator[](std::string_view key) {
-    known_.push_back(key);
-    if (input_.is_object()) {
-        if (const auto found = input_.find(key); found != input_.end()) {
-            return {*this, &*found, key};
-        }
-        fail(fmt::format("{}: is missing", key));
-    }
-    return {*this, nullptr, key};
+    const JsonValue value = optional(key);
+    if (!value.is_there()) fail("{}: is missing", key);
+    return value;
 }
 
 std::optional<std::string> JsonReader::finish() {
-    if (error_ || !input_.is_object()) return error_;
+    if (error_) return error_;
     for (const auto& [key, value] : input_.items()) {
-        if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
-            fail(fmt::format("{}: unknown key", shortened(key)));
+        if (std::ranges::find(known_, key) == known_.end()) {
+            fail("{}: unknown key", shortened(key));
         }
     }
     return error_;

@@ -9,6 +9,7 @@
 //   const double bandwidth = in["bandwidth"].number(Sign::positive);
 //   if (auto error = in.finish()) return tl::unexpected(*error);
 //
+// Nothing but a first mistake is put into words: requests are read while their clients wait.
 // What only the inputs of evaluations have is in study/eval_input.hpp.
 #pragma once
 
@@ -18,8 +19,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 namespace headway {
@@ -33,9 +36,16 @@ class JsonReader;
 /// its reader when it is not what it should be.
 class JsonValue {
 public:
+    [[nodiscard]] bool is_there() const { return json_ != nullptr; }
+    [[nodiscard]] bool is_null() const { return is_there() && json_->is_null(); }
+
     [[nodiscard]] double number(Sign sign = Sign::any) const;  ///< finite
-    /// A whole number from `least` to `most`; `least` after a mistake.
+    /// A whole number, without a fraction even of zero, from `least` to `most`; `least` after a
+    /// mistake.
     [[nodiscard]] std::uint64_t count(std::uint64_t least, std::uint64_t most) const;
+    [[nodiscard]] bool boolean() const;
+    /// As long as the input lives.
+    [[nodiscard]] std::string_view string(std::size_t most_bytes) const;
     /// The length of an array, which must be from `least` to `most`; 0 after a mistake.
     [[nodiscard]] std::size_t size(std::size_t least, std::size_t most) const;
     /// An element of an array; size() has been asked.
@@ -44,13 +54,11 @@ public:
                                               Sign sign = Sign::any) const;
 
     /// Says that this value is wrong: "<place>: <message>".
-    void fail(std::string_view message) const;
+    template <class... Args>
+    void fail(fmt::format_string<Args...> format, Args&&... args) const;
 
 protected:
-    /// Of a value that is there.  JSON has one kind of number: 4.0 is as whole as 4.
-    [[nodiscard]] std::optional<std::uint64_t> whole_number() const;
-
-    const nlohmann::json* json_;  ///< null: missing, and complained about
+    const nlohmann::json* json_;  ///< null: it is not there
     std::string_view member_;     ///< of the object at the place
 
 private:
@@ -77,19 +85,28 @@ public:
 
     /// A member that must be there.
     [[nodiscard]] JsonValue operator[](std::string_view key);
-    /// Whether a member that may be left out is there.
+    /// A member that may be left out: then it is read as 0, the least, false or empty.
+    [[nodiscard]] JsonValue optional(std::string_view key);
     [[nodiscard]] bool has(std::string_view key) const { return input_.contains(key); }
+
+    template <class... Args>
+    void fail(fmt::format_string<Args...> format, Args&&... args) {
+        if (!error_) error_ = fmt::format(format, std::forward<Args>(args)...);
+    }
     [[nodiscard]] bool has_failed() const { return error_.has_value(); }
     /// The first mistake; else a member that nobody has asked for.
     [[nodiscard]] std::optional<std::string> finish();
 
 private:
-    friend class JsonValue;
-    void fail(std::string message);
-
     const nlohmann::json& input_;
     std::vector<std::string_view> known_;
     std::optional<std::string> error_;
 };
+
+template <class... Args>
+void JsonValue::fail(fmt::format_string<Args...> format, Args&&... args) const {
+    if (reader_->has_failed()) return;
+    reader_->fail("{}: {}", place(), fmt::format(format, std::forward<Args>(args)...));
+}
 
 }  // namespace headway

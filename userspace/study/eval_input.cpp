@@ -2,6 +2,7 @@
 #include "study/eval_input.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/ranges.h>
@@ -14,11 +15,21 @@ double EvalValue::number_or_infinite(Sign sign) const {
     return is_null() ? std::numeric_limits<double>::infinity() : number(sign);
 }
 
-bool EvalValue::boolean() const {
-    if (json_ == nullptr) return false;
-    if (json_->is_boolean()) return json_->get<bool>();
-    fail("must be true or false");
-    return false;
+std::optional<std::uint64_t> EvalValue::whole_number() const {
+    constexpr double exact_max = 9007199254740992.0;  // 2^53
+    if (json_->is_number_unsigned()) return json_->get<std::uint64_t>();
+    if (!json_->is_number_float()) return std::nullopt;
+    const double value = json_->get<double>();
+    if (value < 0 || value > exact_max || value != std::floor(value)) return std::nullopt;
+    return static_cast<std::uint64_t>(value);
+}
+
+std::uint64_t EvalValue::count(std::uint64_t least, std::uint64_t most) const {
+    if (json_ == nullptr) return least;
+    const auto value = whole_number();
+    if (value && *value >= least && *value <= most) return *value;
+    fail("must be a whole number from {} to {}", least, most);
+    return least;
 }
 
 std::string EvalValue::text() const {
@@ -43,7 +54,7 @@ std::size_t EvalValue::choice(std::initializer_list<std::string_view> choices) c
             std::find(choices.begin(), choices.end(), json_->get_ref<const std::string&>());
         if (found != choices.end()) return static_cast<std::size_t>(found - choices.begin());
     }
-    fail(fmt::format("must be one of \"{}\"", fmt::join(choices, "\", \"")));
+    fail("must be one of \"{}\"", fmt::join(choices, "\", \""));
     return 0;
 }
 
@@ -59,7 +70,7 @@ bool EvalValue::is_object_of(std::initializer_list<std::string_view> keys) const
     const bool all = json_->is_object() && json_->size() == keys.size() &&
                      std::all_of(keys.begin(), keys.end(),
                                  [&](std::string_view key) { return json_->contains(key); });
-    if (!all) fail(fmt::format("must be an object of \"{}\"", fmt::join(keys, "\", \"")));
+    if (!all) fail("must be an object of \"{}\"", fmt::join(keys, "\", \""));
     return all;
 }
 

@@ -21,7 +21,8 @@ public:
     [[nodiscard]] double number_or_infinite(Sign sign = Sign::any) const;
     [[nodiscard]] std::vector<double> numbers_or_infinite(std::size_t least, std::size_t most,
                                                           Sign sign = Sign::any) const;
-    [[nodiscard]] bool boolean() const;
+    /// JSON has one kind of number: 4.0 is as whole as 4.
+    [[nodiscard]] std::uint64_t count(std::uint64_t least, std::uint64_t most) const;
     [[nodiscard]] std::string text() const;
     /// What names a node: a string or a whole number, as JSON (1 is not "1").
     [[nodiscard]] std::string name() const;
@@ -38,10 +39,13 @@ public:
     [[nodiscard]] EvalValue member(std::string_view key) const;
 
     /// Where a value may have several forms.
-    [[nodiscard]] bool is_null() const { return json_ != nullptr && json_->is_null(); }
     [[nodiscard]] bool is_object() const { return json_ != nullptr && json_->is_object(); }
     [[nodiscard]] bool is_array() const { return json_ != nullptr && json_->is_array(); }
     [[nodiscard]] bool is_string() const { return json_ != nullptr && json_->is_string(); }
+
+private:
+    /// Of a value that is there.
+    [[nodiscard]] std::optional<std::uint64_t> whole_number() const;
 };
 
 class EvalInput : public JsonReader {

@@ -146,7 +146,7 @@ PlogptRto rto_policy(const EvalValue& value) {
     const std::string text = value.text();
     if (!value.is_string()) return {};
     const auto rto = parse_plogpt_rto(text);
-    if (!rto) value.fail(rto.error().message);
+    if (!rto) value.fail("{}", rto.error().message);
     return rto.value_or(PlogptRto{});
 }
 
