@@ -13,8 +13,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using Kind = NetworkNodeKind;
-using test::demo_topology;
-using test::make_cluster;
 using test::mbit;
 
 
@@ -122,32 +120,19 @@ TEST(NetworkTree, TellsOverlappingPrefixes) {
     const auto mistakes = find_mistakes(items);
     ASSERT_EQ(mistakes.size(), 1U);
     EXPECT_EQ(mistakes.front().message,
-              "10.1.2.0/24 of switch \"core\" overlaps 10.1.0.0/16 of switch \"s\"");
+              "10.1.2.0/24 of cluster \"core\" overlaps 10.1.0.0/16 of cluster \"s\"");
+    EXPECT_EQ(mistakes.front().item, 3U);
+    EXPECT_EQ(mistakes.front().prefix, 0U);
 }
 
-TEST(NetworkTree, StarAndBackMeanTheSame) {
-    for (const std::size_t clusters : {1U, 2U, 3U}) {
-        std::vector<Cluster> list;
-        for (std::size_t c = 0; c < clusters; ++c) {
-            list.push_back(make_cluster(static_cast<int>(c), 4, 20, 25));
-            list.back().trunk_delay = 3ms;
-        }
-        const auto topology = Topology::make(list);
-        ASSERT_TRUE(topology);
-        const auto tree = NetworkTree::make(network_items(*topology));
-        ASSERT_TRUE(tree) << tree.error().message;
-        EXPECT_EQ(tree->host_count(), 4 * clusters);
-        const auto back = topology_of(network_items(*topology));
-        ASSERT_TRUE(back) << back.error().message;
-        ASSERT_EQ(back->clusters().size(), clusters);
-        for (std::size_t c = 0; c < clusters; ++c) {
-            EXPECT_EQ(back->clusters()[c].hosts, list[c].hosts);
-            EXPECT_EQ(back->clusters()[c].prefixes, list[c].prefixes);
-            EXPECT_EQ(back->clusters()[c].host_rate, list[c].host_rate);
-            EXPECT_EQ(back->clusters()[c].trunk_up_rate, list[c].trunk_up_rate);
-            EXPECT_EQ(back->delay(0, c), topology->delay(0, c));
-        }
-    }
+// Two trunks in a row are a cable to the planner, each with all of its delay; or they are told so.
+TEST(NetworkTree, TwoTrunksAreOneCable) {
+    std::vector<NetworkItem> items{switch_item("core", ""), switch_item("a", "core"),
+                                   host("a0", "a"), switch_item("b", "core"), host("b0", "b")};
+    items[1].edge.delay = 1ms;
+    items[3].edge.delay = 3ms;
+    EXPECT_EQ(topology_of(items)->delay(0, 1), 4ms);
+    EXPECT_EQ(topology_of(items, true)->delay(0, 1), 3ms);
 }
 
 // A host of the root makes that a cluster, which all others are below; switches
@@ -173,16 +158,21 @@ TEST(NetworkTree, IsATreeOfClustersToThePlanner) {
 }
 
 TEST(NetworkTree, SaysWhyItCannotBePlannedFor) {
-    auto items = network_items(demo_topology());
-    items[2].edge.down_rate = {1};
+    auto items = small();
+    items[0].edge.down_rate = {1};
     EXPECT_NE(topology_of(items).error().message.find("or by direction"),
               std::string::npos);
 }
 
 // Each trunk is crossed by 4 x 4 pairs: 25 / 16; a host's link by 7: 20 / 7.
 TEST(NetworkAlltoall, TrunksLimitTwoClusters) {
-    const auto topology = Topology::make({make_cluster(0, 4, 20, 25), make_cluster(1, 4, 20, 25)});
-    const auto tree = NetworkTree::make(network_items(*topology));
+    std::vector<NetworkItem> items{switch_item("core", "")};
+    for (const char* cluster : {"a", "b"}) {
+        items.push_back(switch_item(cluster, "core", 25));
+        for (int i = 0; i < 4; ++i)
+            items.push_back(host(fmt::format("{}{}", cluster, i).c_str(), cluster, 20));
+    }
+    const auto tree = NetworkTree::make(items);
     const AlltoallLimits limits = alltoall_limits(*tree);
     EXPECT_DOUBLE_EQ(limits.pair_rate_bps, 25e6 / 16);
     for (NetworkTree::Node node = 1; node < tree->size(); ++node) {

@@ -37,6 +37,25 @@ TEST(TopologyToml, ReadsAStar) {
     EXPECT_EQ(file->clusters->delay(0, 1), 10ms);
 }
 
+// Its trunks are one cable, whose delay is the longer of both.
+TEST(TopologyToml, ReadsAStarOfTwo) {
+    std::string text;
+    for (const char* cluster : {"centre", "b"}) {
+        text += fmt::format("[[cluster]]\nname = \"{0}\"\nhosts = [\"{0}[0-1]\"]\n"
+                            "host_rate = \"1gbit\"\ntrunk_rate = \"1gbit\"\n"
+                            "trunk_delay = \"{1}ms\"\n",
+                            cluster, cluster[0] == 'b' ? 3 : 1);
+    }
+    const auto file = parse_topology_toml(text, "x");
+    ASSERT_TRUE(file && file->clusters) << told(file);
+    const NetworkTree tree = *NetworkTree::make(file->network);
+    EXPECT_EQ(tree.name(NetworkTree::root), "centre-2");
+    EXPECT_EQ(tree.edge(*tree.find_switch("centre")).delay, 3ms);
+    EXPECT_EQ(tree.edge(*tree.find_switch("b")).delay, 0ms);
+    EXPECT_EQ(file->clusters->clusters()[0].trunk_delay, 1ms);
+    EXPECT_EQ(file->clusters->delay(0, 1), 3ms);
+}
+
 // The daemon's file is read for its topology alone: what else it has is not this one's business.
 TEST(TopologyToml, PassesOverAllTablesOfTheDaemon) {
     std::string text = "[coordination]\nvia = \"etcd\"\n[feedback]\nenabled = true\n"

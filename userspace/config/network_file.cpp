@@ -16,8 +16,6 @@ namespace {
 
 using Node = NetworkTree::Node;
 
-// The centre of a star has no name in a file; this is how network_items() calls it.
-constexpr const char* centre_name = "centre";
 constexpr std::size_t hosts_line_max_bytes = 80;
 
 constexpr std::array other_tables{"node",   "policy",       "kernel",   "daemon",
@@ -40,7 +38,7 @@ private:
     /// All that [[cluster]] tables without parents can say.
     [[nodiscard]] bool is_star() const {
         const auto& clusters = tree_.children(NetworkTree::root);
-        if (tree_.name(NetworkTree::root) != centre_name || clusters.empty()) return false;
+        if (tree_.name(NetworkTree::root) != star_centre || clusters.empty()) return false;
         if (clusters.size() == 2 && tree_.edge(clusters[1]).delay.count() != 0) return false;
         return std::all_of(clusters.begin(), clusters.end(), [&](Node node) {
             return tree_.item(node).is_cluster && group_end(node, 0) == tree_.children(node).size();

@@ -53,58 +53,19 @@ bool is_star(const std::vector<TomlTable>& tables) {
     });
 }
 
-// ---------------------------------------------------------------------- stars
-
-Cluster cluster_of(const TomlTable& table) {
-    Cluster cluster;
-    cluster.name = table.name;
-    cluster.hosts = table.hosts.names;
-    cluster.prefixes = table.prefixes;
-    cluster.host_rate = table.hosts.edge.up_rate;
-    cluster.trunk_up_rate = table.edge.up_rate;
-    cluster.trunk_down_rate = table.edge.down_rate;
-    cluster.trunk_delay = table.edge.delay;
-    cluster.trunk_buffer_bytes = least_buffer(table.edge);
-    cluster.host_buffer_bytes = table.hosts.edge.down_buffer_bytes;
-    return cluster;
+/// How the centre of a star is called, which has no name in the file.
+std::string name_of_centre(const std::vector<TomlTable>& clusters) {
+    std::string name = star_centre;
+    const auto is_used = [&] {
+        return std::ranges::find(clusters, name, &TomlTable::name) != clusters.end();
+    };
+    for (int i = 2; is_used(); ++i) name = fmt::format("{}-{}", star_centre, i);
+    return name;
 }
-
-/// Tells conflicts between clusters with the lines of their values.
-void report_conflicts(TomlReader& top, const std::vector<TomlTable>& tables,
-                      const std::vector<Cluster>& clusters) {
-    for (const TopologyConflict& conflict : find_conflicts(clusters)) {
-        const TomlTable& later = tables[conflict.cluster];
-        const auto tell = [&](std::uint32_t line, std::string_view key, std::string advice) {
-            top.error(line, key, conflict.message, std::move(advice));
-        };
-        if (conflict.kind == TopologyConflict::Kind::host) {
-            tell(later.hosts.lines[conflict.position], "cluster.hosts", "list every host once");
-        } else if (conflict.kind == TopologyConflict::Kind::prefix) {
-            tell(later.prefix_lines[conflict.position], "cluster.prefixes",
-                 "give every cluster addresses of its own, each listed once");
-        } else if (!later.name.empty()) {  // or else reported as missing
-            tell(later.name_line, "cluster.name", "give every cluster its own name");
-        }
-    }
-}
-
-/// What Topology does not know of edges.  The items are in the tables' order.
-void add_details(const std::vector<TomlTable>& tables, std::vector<NetworkItem>& items) {
-    std::size_t at = 1;  // after the centre
-    for (const TomlTable& table : tables) {
-        items[at].edge.up_buffer_bytes = table.edge.up_buffer_bytes;
-        items[at].edge.down_buffer_bytes = table.edge.down_buffer_bytes;
-        ++at;
-        for (std::size_t host = 0; host < table.hosts.names.size(); ++host) {
-            items[at++].edge = table.hosts.edge;
-        }
-    }
-}
-
-// ---------------------------------------------------------------------- trees
 
 /// Where an item was described.
 struct TablePlace {
+    const TomlTable& table;
     std::uint32_t line;
     const char* key;
 };
@@ -112,23 +73,30 @@ struct TablePlace {
 std::vector<NetworkItem> items_of(TomlReader& top, const std::vector<TomlTable>& tables,
                                   std::vector<TablePlace>& places) {
     std::vector<NetworkItem> items;
+    std::string centre;
+    if (is_star(tables)) {
+        centre = name_of_centre(tables);
+        items.push_back({NetworkNodeKind::switch_node, centre, "", {}, false, {}});
+        places.push_back({tables.front(), tables.front().line, "cluster"});
+    }
     for (const TomlTable& table : tables) {
         const bool is_cluster = table.kind == TableKind::cluster;
         const bool is_loose = table.kind == TableKind::hosts;
-        const std::string parent = table.parent ? table.parent->value : "";
-        if (is_cluster && !table.parent) {
+        const std::string parent = table.parent ? table.parent->value : centre;
+        if (is_cluster && !table.parent && centre.empty()) {
             top.error(table.line, "cluster.parent", "it is missing, as there are switches",
                       "name the switch that the trunk leads to");
         }
         if (!is_loose) {
             items.push_back({NetworkNodeKind::switch_node, table.name, parent, table.edge,
                              is_cluster, table.prefixes});
-            places.push_back({table.name_line, table_name(table.kind)});
+            places.push_back({table, table.name_line, table_name(table.kind)});
         }
         for (std::size_t i = 0; i < table.hosts.names.size(); ++i) {
             items.push_back({NetworkNodeKind::host, table.hosts.names[i],
                              is_loose ? parent : table.name, table.hosts.edge, false, {}});
-            places.push_back({table.hosts.lines[i], is_loose ? "hosts.names" : "cluster.hosts"});
+            places.push_back(
+                {table, table.hosts.lines[i], is_loose ? "hosts.names" : "cluster.hosts"});
         }
     }
     return items;
@@ -142,9 +110,14 @@ void report_mistakes(TomlReader& top, const std::vector<TomlTable>& tables,
             tell_of_all(top, tables, mistake.message);
             continue;
         }
-        const auto [line, key] = places[mistake.item];
+        auto [table, line, key] = places[mistake.item];
+        if (mistake.prefix) {
+            line = table.prefix_lines[*mistake.prefix];
+            key = "cluster.prefixes";
+        }
         top.error(line, key, mistake.message,
-                  "a network is one tree of switches and clusters, every name used once");
+                  "a network is one tree of switches and clusters, every name used once, every "
+                  "address in one cluster");
     }
 }
 
@@ -164,21 +137,6 @@ void report_unaddressed(TomlReader& top, const std::vector<TomlTable>& tables,
     }
 }
 
-std::optional<TomlTopology> make(TomlReader& top, const std::vector<TomlTable>& tables,
-                                 std::vector<NetworkItem> items, std::optional<Topology> known) {
-    if (const auto mistakes = find_mistakes(items); !mistakes.empty()) {
-        tell_of_all(top, tables, mistakes.front().message);
-        return std::nullopt;
-    }
-    auto clusters = topology_of(items).map_error([&](const Error& error) {
-        return FileError{top.file(), tables.front().line, table_name(tables.front().kind),
-                         fmt::format("it cannot be planned for: {}", error.message),
-                         "give all hosts of a switch the same links, the same in both directions"};
-    });
-    if (clusters && known) clusters = std::move(*known);
-    return TomlTopology{std::move(items), std::move(clusters)};
-}
-
 }  // namespace
 
 std::optional<TomlTopology> read_topology(TomlReader& top, PrefixesAre prefixes) {
@@ -191,26 +149,22 @@ std::optional<TomlTopology> read_topology(TomlReader& top, PrefixesAre prefixes)
     const std::size_t errors_before = top.error_count();
     const auto tables = read_topology_tables(top, prefixes);
     if (tables.empty() || !is_within_bounds(top, tables)) return std::nullopt;
-    if (!is_star(tables)) {
-        std::vector<TablePlace> places;
-        auto items = items_of(top, tables, places);
-        if (top.error_count() == errors_before) report_mistakes(top, tables, items, places);
-        if (top.error_count() != errors_before) return std::nullopt;
-        auto made = make(top, tables, std::move(items), std::nullopt);
-        if (made && made->clusters && prefixes == PrefixesAre::required) {
-            report_unaddressed(top, tables, *made->clusters);
-        }
-        return made;
-    }
-    std::vector<Cluster> clusters;
-    for (const TomlTable& table : tables) clusters.push_back(cluster_of(table));
-    report_conflicts(top, tables, clusters);
+    std::vector<TablePlace> places;
+    auto items = items_of(top, tables, places);
+    if (top.error_count() == errors_before) report_mistakes(top, tables, items, places);
     if (top.error_count() != errors_before) return std::nullopt;
-    auto topology = Topology::make(std::move(clusters));
-    if (!topology) return std::nullopt;  // only for conflicts, which have been told
-    auto items = network_items(*topology);
-    add_details(tables, items);
-    return make(top, tables, std::move(items), std::move(*topology));
+    const bool is_cable = is_star(tables) && tables.size() == 2;
+    auto clusters = topology_of(items, is_cable).map_error([&](const Error& error) {
+        return FileError{top.file(), tables.front().line, table_name(tables.front().kind),
+                         fmt::format("it cannot be planned for: {}", error.message),
+                         "give all hosts of a switch the same links, the same in both directions"};
+    });
+    if (is_cable) {  // as a tree, the first trunk has all its delay
+        items[1].edge.delay = std::max(tables[0].edge.delay, tables[1].edge.delay);
+        items[2 + tables[0].hosts.names.size()].edge.delay = {};
+    }
+    if (clusters && prefixes == PrefixesAre::required) report_unaddressed(top, tables, *clusters);
+    return TomlTopology{std::move(items), std::move(clusters)};
 }
 
 }  // namespace headway

@@ -16,6 +16,9 @@ namespace headway {
 
 class TomlReader;  // its header has all of toml++
 
+/// What the centre of a star is called, if no cluster is.
+inline constexpr const char* star_centre = "centre";
+
 struct TomlTopology {
     std::vector<NetworkItem> network;  ///< without mistakes
     tl::expected<Topology, FileError> clusters;  ///< as the planner knows it, or why it cannot

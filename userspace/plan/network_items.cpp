@@ -16,7 +16,8 @@ constexpr std::size_t nobody = NetworkMistake::whole_network;
 bool is_host(const NetworkItem& item) { return item.kind == NodeKind::host; }
 
 std::string called(const NetworkItem& item) {
-    return fmt::format("{} \"{}\"", is_host(item) ? "host" : "switch", item.name);
+    const char* kind = is_host(item) ? "host" : item.is_cluster ? "cluster" : "switch";
+    return fmt::format("{} \"{}\"", kind, item.name);
 }
 
 class MistakeSearch {
@@ -35,18 +36,14 @@ public:
         find_loops();
         find_bad_edges();
         find_empty_clusters();
-        for (const PrefixOverlap& overlap : find_overlaps(items_)) {
-            tell(overlap.owner, "{} of {} overlaps {} of {}", overlap.prefix->to_string(),
-                 called(items_[overlap.owner]), overlap.earlier->to_string(),
-                 called(items_[overlap.earlier_owner]));
-        }
+        find_overlaps();
         return std::move(found_);
     }
 
 private:
     template <class... Args>
     void tell(std::size_t item, fmt::format_string<Args...> format, Args&&... args) {
-        found_.push_back({item, fmt::format(format, std::forward<Args>(args)...)});
+        found_.push_back({item, {}, fmt::format(format, std::forward<Args>(args)...)});
     }
 
     void find_names() {
@@ -140,20 +137,33 @@ private:
         }
     }
 
+    /// Each prefix is told of with the first that it overlaps.
+    void find_overlaps() {
+        std::vector<std::pair<const IpPrefix*, const NetworkItem*>> seen;
+        for (std::size_t i = 0; i < items_.size(); ++i) {
+            for (const IpPrefix& prefix : items_[i].prefixes) {
+                const auto clash = std::ranges::find_if(
+                    seen, [&](const auto& earlier) { return overlap(*earlier.first, prefix); });
+                if (clash != seen.end()) {
+                    tell(i, "{} of {} overlaps {} of {}", prefix.to_string(), called(items_[i]),
+                         clash->first->to_string(), called(*clash->second));
+                    found_.back().prefix = &prefix - items_[i].prefixes.data();
+                }
+                seen.emplace_back(&prefix, &items_[i]);
+            }
+        }
+    }
+
     std::span<const NetworkItem> items_;
     Indices switches_;
     std::vector<std::size_t> parents_;  ///< `nobody` for roots and where there is none
     std::vector<NetworkMistake> found_;
 };
 
-std::string unused_name(const Topology& topology, std::string wanted) {
-    const auto is_used = [&](const std::string& name) {
-        return std::ranges::find(topology.clusters(), name, &Cluster::name) !=
-               topology.clusters().end();
-    };
-    const std::string base = wanted;
-    for (int i = 2; is_used(wanted); ++i) wanted = fmt::format("{}-{}", base, i);
-    return wanted;
+/// The smaller of both; none if one of them is not known.
+std::optional<std::uint64_t> least_buffer(const NetworkEdge& edge) {
+    if (!edge.up_buffer_bytes || !edge.down_buffer_bytes) return std::nullopt;
+    return std::min(*edge.up_buffer_bytes, *edge.down_buffer_bytes);
 }
 
 /// The trunk of a switch; of the root, which has none, one that limits nothing.
@@ -207,36 +217,7 @@ std::vector<NetworkItem> in_tree_order(std::span<const NetworkItem> items) {
 
 // ------------------------------------------------------- as the planner knows it
 
-std::optional<std::uint64_t> least_buffer(const NetworkEdge& edge) {
-    if (!edge.up_buffer_bytes || !edge.down_buffer_bytes) return std::nullopt;
-    return std::min(*edge.up_buffer_bytes, *edge.down_buffer_bytes);
-}
-
-std::vector<NetworkItem> network_items(const Topology& topology) {
-    const std::string centre = unused_name(topology, "centre");
-    std::vector<NetworkItem> items{{NodeKind::switch_node, centre, "", {}, false, {}}};
-    const auto& clusters = topology.clusters();
-    for (std::size_t c = 0; c < clusters.size(); ++c) {
-        const Cluster& cluster = clusters[c];
-        auto delay = cluster.trunk_delay;
-        if (clusters.size() == 2) {
-            delay = c == 0 ? topology.delay(0, 1) : std::chrono::nanoseconds::zero();
-        }
-        items.push_back({NodeKind::switch_node, cluster.name, centre,
-                         {cluster.trunk_up_rate, cluster.trunk_down_rate, delay,
-                          cluster.trunk_buffer_bytes, cluster.trunk_buffer_bytes},
-                         true, cluster.prefixes});
-        for (const std::string& host : cluster.hosts) {
-            items.push_back({NodeKind::host, host, cluster.name,
-                             {cluster.host_rate, cluster.host_rate, {}, {},
-                              cluster.host_buffer_bytes},
-                             false, {}});
-        }
-    }
-    return items;
-}
-
-Result<Topology> topology_of(std::span<const NetworkItem> items) {
+Result<Topology> topology_of(std::span<const NetworkItem> items, bool is_cable) {
     const std::vector<NetworkItem> nodes = in_tree_order(items);
     const bool root_is_cluster = nodes.size() > 1 && is_host(nodes[1]);
     std::unordered_set<std::string_view> above_hosts;
@@ -258,7 +239,7 @@ Result<Topology> topology_of(std::span<const NetworkItem> items) {
         }
     }
     // Two trunks are one cable to Topology, and its delay the longer of both.
-    if (clusters.size() == 2 && switches.empty() && clusters[0].parent.empty() &&
+    if (!is_cable && clusters.size() == 2 && switches.empty() && clusters[0].parent.empty() &&
         clusters[1].parent.empty()) {
         const auto delay = clusters[0].trunk_delay + clusters[1].trunk_delay;
         clusters[0].trunk_delay = clusters[1].trunk_delay = delay;

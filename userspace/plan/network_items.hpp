@@ -60,6 +60,7 @@ struct NetworkItem {
 struct NetworkMistake {
     static constexpr std::size_t whole_network = static_cast<std::size_t>(-1);
     std::size_t item = whole_network;
+    std::optional<std::size_t> prefix;  ///< of the item, if that is what is wrong
     std::string message;  ///< names the node
 };
 
@@ -75,17 +76,11 @@ inline constexpr std::uint32_t network_depth_max = 64;
 /// switches with all that is below them, each in the order of the items.  The root has no edge.
 [[nodiscard]] std::vector<NetworkItem> in_tree_order(std::span<const NetworkItem> items);
 
-/// The smaller of both; none if one of them is not known.
-[[nodiscard]] std::optional<std::uint64_t> least_buffer(const NetworkEdge& edge);
-
-/// The star of a topology: a centre, below it a switch for each cluster.  Two
-/// trunks are one cable there, so that the first gets the delay of it.
-[[nodiscard]] std::vector<NetworkItem> network_items(const Topology& topology);
-
 /// A network without mistakes as the planner knows it: the hosts of every switch are a cluster,
 /// if the file does not call it one a cluster without prefixes.  Fails, naming
 /// the node, for hosts of one switch that differ, or whose link differs by
-/// direction.
-[[nodiscard]] Result<Topology> topology_of(std::span<const NetworkItem> items);
+/// direction.  `is_cable`: its two trunks have the delay of one cable each, not a part of it.
+[[nodiscard]] Result<Topology> topology_of(std::span<const NetworkItem> items,
+                                           bool is_cable = false);
 
 }  // namespace headway

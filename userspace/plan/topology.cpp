@@ -4,49 +4,8 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
-#include <unordered_set>
 
 namespace headway {
-namespace {
-
-constexpr std::size_t names_told_max = 5;
-
-void find_host_conflicts(std::span<const Cluster> clusters, std::vector<TopologyConflict>& found) {
-    std::unordered_map<std::string_view, std::size_t> owner;
-    for (std::size_t c = 0; c < clusters.size(); ++c) {
-        for (std::size_t h = 0; h < clusters[c].hosts.size(); ++h) {
-            const auto [entry, is_new] = owner.emplace(clusters[c].hosts[h], c);
-            if (is_new) continue;
-            const auto where = entry->second == c
-                                   ? std::string("is listed twice")
-                                   : fmt::format("is already in cluster \"{}\"",
-                                                 clusters[entry->second].name);
-            found.push_back({TopologyConflict::Kind::host, c, h,
-                             fmt::format("host \"{}\" {}", clusters[c].hosts[h], where)});
-        }
-    }
-}
-
-}  // namespace
-
-std::vector<TopologyConflict> find_conflicts(std::span<const Cluster> clusters) {
-    std::vector<TopologyConflict> found;
-    std::unordered_set<std::string_view> names;
-    for (std::size_t c = 0; c < clusters.size(); ++c) {
-        if (names.insert(clusters[c].name).second) continue;
-        found.push_back({TopologyConflict::Kind::name, c, 0,
-                         fmt::format("\"{}\" is the name of an earlier cluster",
-                                     clusters[c].name)});
-    }
-    find_host_conflicts(clusters, found);
-    for (const PrefixOverlap& overlap : find_overlaps(clusters)) {
-        found.push_back({TopologyConflict::Kind::prefix, overlap.owner, overlap.position,
-                         fmt::format("{} overlaps {} of cluster \"{}\"",
-                                     overlap.prefix->to_string(), overlap.earlier->to_string(),
-                                     clusters[overlap.earlier_owner].name)});
-    }
-    return found;
-}
 
 std::uint32_t HostCounts::total() const {
     return std::accumulate(per_cluster.begin(), per_cluster.end(), std::uint32_t{0});
@@ -77,18 +36,14 @@ bool HostSet::contains_all(const HostSet& others) const {
 
 Result<Topology> Topology::make(std::vector<Cluster> clusters,
                                 std::vector<TrunkSwitch> switches) {
-    const auto conflicts = find_conflicts(clusters);
-    if (!conflicts.empty()) {
-        return failure("cluster \"{}\": {}", clusters[conflicts.front().cluster].name,
-                       conflicts.front().message);
-    }
     Topology topology;
     topology.clusters_ = std::move(clusters);
     topology.switches_ = std::move(switches);
     if (const auto linked = topology.link_up(); !linked) return tl::unexpected(linked.error());
     for (std::size_t c = 0; c < topology.clusters_.size(); ++c) {
         for (const std::string& host : topology.clusters_[c].hosts) {
-            topology.host_by_name_.emplace(host, topology.cluster_of_host_.size());
+            if (!topology.host_by_name_.emplace(host, topology.host_count()).second)
+                return failure("the name of host \"{}\" is used twice", host);
             topology.cluster_of_host_.push_back(c);
         }
     }
@@ -167,6 +122,7 @@ std::vector<std::string> Topology::names_of(const HostSet& hosts) const {
 }
 
 Result<HostSet> Topology::resolve(std::span<const std::string> names) const {
+    constexpr std::size_t names_told_max = 5;
     HostSet hosts(host_count());
     std::string unknown;
     std::size_t unknown_count = 0;

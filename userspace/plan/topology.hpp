@@ -54,46 +54,6 @@ struct Cluster : TrunkSwitch {
     std::optional<std::uint64_t> host_buffer_bytes;
 };
 
-/// Two things of the topology that exclude each other.
-struct TopologyConflict {
-    enum class Kind { name, host, prefix };
-    Kind kind;
-    std::size_t cluster;   ///< the later of the two, as an index
-    std::size_t position;  ///< in that cluster's hosts or prefixes; 0 for a name
-    std::string message;   ///< without the place: "host \"a1\" is already in cluster \"a\""
-};
-
-/// Names used twice, hosts in two clusters (or twice in one) and prefixes that
-/// overlap: a packet or a host must belong to one cluster only.
-[[nodiscard]] std::vector<TopologyConflict> find_conflicts(std::span<const Cluster> clusters);
-
-/// A prefix that overlaps an earlier one: whose they are, as indices.
-struct PrefixOverlap {
-    std::size_t owner;
-    std::size_t position;  ///< in its owner's prefixes
-    std::size_t earlier_owner;
-    const IpPrefix* prefix;
-    const IpPrefix* earlier;
-};
-
-/// `Owner` has `prefixes`.  Each prefix is told of with the first that it overlaps.
-template <class Owner>
-[[nodiscard]] std::vector<PrefixOverlap> find_overlaps(std::span<const Owner> owners) {
-    std::vector<PrefixOverlap> found;
-    std::vector<std::pair<const IpPrefix*, std::size_t>> seen;
-    for (std::size_t i = 0; i < owners.size(); ++i) {
-        for (std::size_t p = 0; p < owners[i].prefixes.size(); ++p) {
-            const IpPrefix& prefix = owners[i].prefixes[p];
-            const auto clash = std::ranges::find_if(
-                seen, [&](const auto& earlier) { return overlap(*earlier.first, prefix); });
-            if (clash != seen.end())
-                found.push_back({i, p, clash->second, &prefix, clash->first});
-            seen.emplace_back(&prefix, i);
-        }
-    }
-    return found;
-}
-
 /// Hosts of a job, told apart by cluster.  The planner needs no more: all
 /// hosts of a cluster are alike.
 struct HostCounts {
@@ -141,13 +101,13 @@ struct TopologyLink {
 /// host i) towards cluster c, bytes of wire time per second; none: not limited.
 using RatesByCluster = std::vector<std::vector<std::optional<BytesPerSecond>>>;
 
-/// Clusters without conflicts, with look-up by host name.  A value.
+/// Clusters, with look-up by host name.  A value.
 class Topology {
 public:
     Topology() = default;
 
-    /// Fails with the first of find_conflicts(), and for switches whose names are
-    /// used twice, whose parents do not exist or that are below themselves.
+    /// Fails for hosts or switches whose names are used twice, for parents that do not exist and
+    /// for switches that are below themselves.
     [[nodiscard]] static Result<Topology> make(std::vector<Cluster> clusters,
                                                std::vector<TrunkSwitch> switches = {});
 
