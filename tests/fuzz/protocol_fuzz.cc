@@ -3,7 +3,7 @@
 // the bounds, or is refused with a sentence that can be sent back.
 #include <nlohmann/json.hpp>
 
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "base/limits.hpp"
 #include "control/protocol.hpp"
 #include "fuzz_text.hh"

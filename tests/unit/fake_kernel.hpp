@@ -17,7 +17,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 
-#include "base/rate.hpp"
+#include "base/units.hpp"
 #include "kernel/netlink_exchange.hpp"
 #include "kernel/traffic_control.hpp"
 

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/rate.hpp"
 #include "base/units.hpp"
 #include "base/wire.hpp"
 

@@ -4,11 +4,17 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <span>
 
 namespace headway {
 namespace {
 
 using Wide = unsigned __int128;
+
+struct DecimalUnit {
+    std::string_view name;  ///< as it is written; "" stands for a number without a unit
+    std::uint64_t factor;   ///< how many of the smallest unit it is
+};
 
 constexpr std::size_t digits_max = 19;  // fits into 64 bits whatever the digits are
 
@@ -24,6 +30,15 @@ std::uint64_t to_number(std::string_view digits) {
     return number;
 }
 
+/// Whatever the locale.
+std::string lower_case(std::string_view text) {
+    std::string result(text);
+    std::ranges::transform(result, result.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return result;
+}
+
 std::string list_units(std::span<const DecimalUnit> units) {
     std::string list;
     for (const DecimalUnit& unit : units) {
@@ -32,29 +47,9 @@ std::string list_units(std::span<const DecimalUnit> units) {
     return list;
 }
 
-constexpr std::uint64_t size_max_bytes = 1ULL << 40;
-
-constexpr std::array<DecimalUnit, 9> size_units{{{"B", 1},
-                                                 {"kB", 1'000},
-                                                 {"KiB", 1ULL << 10},
-                                                 {"MB", 1'000'000},
-                                                 {"MiB", 1ULL << 20},
-                                                 {"GB", 1'000'000'000},
-                                                 {"GiB", 1ULL << 30},
-                                                 {"TB", 1'000'000'000'000},
-                                                 {"TiB", 1ULL << 40}}};
-
-constexpr std::array<DecimalUnit, 4> duration_units{{
-    {"s", 1'000'000'000},
-    {"ms", 1'000'000},
-    {"us", 1'000},
-    {"ns", 1},
-}};
-
-constexpr std::chrono::nanoseconds duration_max = std::chrono::seconds(1000);
-
-}  // namespace
-
+/// Reads `text` as a number and one of `units` (in any case, blanks between
+/// number and unit allowed).  Fails if it is no number, negative, has an
+/// unknown unit, is no whole number of the smallest unit or exceeds 2^64-1.
 Result<std::uint64_t> parse_decimal(std::string_view text, std::span<const DecimalUnit> units) {
     std::string_view rest = text;
     const std::string_view whole = take_digits(rest);
@@ -89,6 +84,8 @@ Result<std::uint64_t> parse_decimal(std::string_view text, std::span<const Decim
     return static_cast<std::uint64_t>(scaled / divisor);
 }
 
+/// Exactly, in the largest unit that needs no fraction, zero in the smallest.  One of the
+/// named units is 1.
 std::string decimal_to_text(std::uint64_t number, std::span<const DecimalUnit> units) {
     const DecimalUnit* largest = nullptr;
     for (const DecimalUnit& unit : units) {
@@ -99,12 +96,63 @@ std::string decimal_to_text(std::uint64_t number, std::span<const DecimalUnit> u
     return fmt::format("{}{}", number / largest->factor, largest->name);
 }
 
-std::string lower_case(std::string_view text) {
-    std::string result(text);
-    std::ranges::transform(result, result.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+constexpr std::array<DecimalUnit, 6> rate_units{{
+    {"", 1},  // tc, too, takes a bare number for bits per second
+    {"bit", 1},
+    {"kbit", 1'000},
+    {"Mbit", 1'000'000},
+    {"Gbit", 1'000'000'000},
+    {"Tbit", 1'000'000'000'000},
+}};
+
+constexpr std::uint64_t size_max_bytes = 1ULL << 40;
+
+constexpr std::array<DecimalUnit, 9> size_units{{{"B", 1},
+                                                 {"kB", 1'000},
+                                                 {"KiB", 1ULL << 10},
+                                                 {"MB", 1'000'000},
+                                                 {"MiB", 1ULL << 20},
+                                                 {"GB", 1'000'000'000},
+                                                 {"GiB", 1ULL << 30},
+                                                 {"TB", 1'000'000'000'000},
+                                                 {"TiB", 1ULL << 40}}};
+
+constexpr std::array<DecimalUnit, 4> duration_units{{
+    {"s", 1'000'000'000},
+    {"ms", 1'000'000},
+    {"us", 1'000},
+    {"ns", 1},
+}};
+
+constexpr std::chrono::nanoseconds duration_max = std::chrono::seconds(1000);
+
+}  // namespace
+
+Result<BitsPerSecond> parse_rate(std::string_view text) {
+    const auto bits = parse_decimal(text, rate_units);
+    if (!bits) return tl::unexpected(bits.error());
+    const BitsPerSecond rate{*bits};
+    if (rate.value < 8 || rate > rate_max) {
+        return failure("\"{}\" is outside 8bit .. {}", text, rate_to_tc(rate_max));
+    }
+    return rate;
+}
+
+std::string rate_to_tc(BitsPerSecond rate) {
+    return lower_case(decimal_to_text(rate.value, rate_units));
+}
+
+std::string rate_to_text(BitsPerSecond rate) {
+    const auto bits = rate_units.rend() - 2;  // of rates that no larger unit fits
+    const auto unit = std::find_if(rate_units.rbegin(), bits, [&](const DecimalUnit& larger) {
+        return larger.factor <= rate.value;
     });
-    return result;
+    // Thousandths, cut off rather than rounded: a limit is never told too high.
+    const std::uint64_t thousandths = rate.value % unit->factor * 1000 / unit->factor;
+    std::string number = fmt::format("{}.{:03}", rate.value / unit->factor, thousandths);
+    number.erase(number.find_last_not_of('0') + 1);
+    if (number.ends_with('.')) number.pop_back();
+    return fmt::format("{} {}/s", number, unit->name);
 }
 
 Result<std::uint64_t> parse_byte_size(std::string_view text) {

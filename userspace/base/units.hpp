@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact reading of a decimal number with a unit ("64kB", "500us"; base/rate.hpp has rates)
-// as an integer number of the smallest unit.  No floating point: what a user wrote is what
-// the planner divides.
+// Exact reading of a decimal number with a unit ("25mbit", "64kB", "500us") as an integer
+// number of the smallest unit.  No floating point: what a user wrote is what the planner
+// divides.
+//
+// Rates are of wire time.  People write and read bits per second in tc's decimal
+// units; the kernel counts whole bytes per second.
 #pragma once
 
 #include <chrono>
+#include <compare>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
+
+#include <linux/pkt_sched_gap.h>
 
 #include "base/error.hpp"
 
@@ -17,23 +22,36 @@ namespace headway {
 /// Whatever the locale.
 [[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-struct DecimalUnit {
-    std::string_view name;  ///< as it is written; "" stands for a number without a unit
-    std::uint64_t factor;   ///< how many of the smallest unit it is
+/// Capacity of a link as people write it.  From parse_rate(): 8 .. 8e12.
+struct BitsPerSecond {
+    std::uint64_t value = 0;
+    friend auto operator<=>(const BitsPerSecond&, const BitsPerSecond&) = default;
 };
 
-/// Reads `text` as a number and one of `units` (in any case, blanks between
-/// number and unit allowed).  Fails if it is no number, negative, has an
-/// unknown unit, is no whole number of the smallest unit or exceeds 2^64-1.
-[[nodiscard]] Result<std::uint64_t> parse_decimal(std::string_view text,
-                                                  std::span<const DecimalUnit> units);
+/// Rate of a class as the kernel takes it.  The planner rounds down to it, so
+/// that rates that share a link never add up to more than the link.
+struct BytesPerSecond {
+    std::uint64_t value = 0;
+    friend auto operator<=>(const BytesPerSecond&, const BytesPerSecond&) = default;
 
-/// Exactly, in the largest unit that needs no fraction, zero in the smallest.  One of the
-/// named units is 1.
-[[nodiscard]] std::string decimal_to_text(std::uint64_t number, std::span<const DecimalUnit> units);
+    [[nodiscard]] constexpr BitsPerSecond bits() const { return {value * 8}; }
+};
 
-/// Whatever the locale.
-[[nodiscard]] std::string lower_case(std::string_view text);
+/// For models, whose rates are fractions.
+[[nodiscard]] constexpr double bytes_per_s(BitsPerSecond rate) { return static_cast<double>(rate.value) / 8; }
+
+inline constexpr BitsPerSecond rate_max{GAP_RATE_MAX * 8};
+
+/// "25mbit", "2.5Gbit", "800000" (bits per second): tc's decimal units bit,
+/// kbit, mbit, gbit, tbit in any case.  8bit .. 1.6tbit, whole bits only.
+[[nodiscard]] Result<BitsPerSecond> parse_rate(std::string_view text);
+
+/// Exactly, in the largest unit that needs no fraction: what parse_rate() and
+/// tc read back as the same number ("25mbit", "6187496bit").
+[[nodiscard]] std::string rate_to_tc(BitsPerSecond rate);
+
+/// For people: at least four significant digits ("6.187 Mbit/s", "25 Mbit/s").
+[[nodiscard]] std::string rate_to_text(BitsPerSecond rate);
 
 /// "1500B", "64kB" (1000), "512KiB" (1024), "1.5MiB", up to "1TiB".  A unit is
 /// needed.

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "base/host_name.hpp"
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "base/progress.hpp"
-#include "base/rate.hpp"
+#include "base/units.hpp"
 #include "base/version.hpp"
 #include "doctor/judge.hpp"
 

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <limits>
 
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "base/progress.hpp"
 #include "cli/network_options.hpp"
 #include "study/fit_models.hpp"

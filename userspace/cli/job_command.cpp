@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/hostlist.hpp"
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "base/limits.hpp"
 #include "cli/network_options.hpp"
 #include "config/config.hpp"

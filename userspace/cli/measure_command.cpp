@@ -7,18 +7,18 @@
 
 #include <fmt/format.h>
 
-#include "cli/network_options.hpp"
+#include "base/hostlist.hpp"
+#include "base/json.hpp"
 #include "base/progress.hpp"
-#include "study/simgrid_platform.hpp"
-#include "study/slurm_topology.hpp"
+#include "base/units.hpp"
+#include "cli/network_options.hpp"
 #include "config/network_file.hpp"
-#include "base/json_text.hpp"
 #include "measure/agent.hpp"
 #include "measure/measured_document.hpp"
 #include "measure/measured_tree.hpp"
 #include "measure/remote_laboratory.hpp"
-#include "base/hostlist.hpp"
-#include "base/units.hpp"
+#include "study/simgrid_platform.hpp"
+#include "study/slurm_topology.hpp"
 
 namespace headway {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "kernel/tc_batch.hpp"
 #include "plan/prediction.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <fmt/chrono.h>
 
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "config/config.hpp"
 #include "control/control_client.hpp"
 

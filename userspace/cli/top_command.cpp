@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "cli/terminal.hpp"
 #include "kernel/gap_counters.hpp"
 

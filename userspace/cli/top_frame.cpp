@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/rate.hpp"
+#include "base/units.hpp"
 
 namespace headway {
 namespace {

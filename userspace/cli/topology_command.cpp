@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "cli/network_options.hpp"
 #include "config/config.hpp"
 #include "config/network_file.hpp"

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "base/limits.hpp"
 
 namespace headway {

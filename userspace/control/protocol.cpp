@@ -10,8 +10,7 @@
 #include <sys/types.h>
 
 #include "base/hostlist.hpp"
-#include "base/json_reader.hpp"
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "base/limits.hpp"
 #include "trunk/shares.hpp"
 

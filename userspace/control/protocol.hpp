@@ -13,7 +13,6 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/error.hpp"
-#include "plan/algorithm_choice.hpp"
 #include "plan/planned_operation.hpp"
 #include "plan/traffic_plan.hpp"
 

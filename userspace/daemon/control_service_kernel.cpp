@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "base/limits.hpp"
 
 namespace headway {

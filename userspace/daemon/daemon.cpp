@@ -10,7 +10,7 @@
 #include <filesystem>
 
 #include "base/host_name.hpp"
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/version.hpp"
 #include "daemon/control_server.hpp"

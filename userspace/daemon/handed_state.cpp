@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "jobs/plan_json.hpp"
 
 namespace headway {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/rate.hpp"
+#include "base/units.hpp"
 #include "kernel/kernel_layout.hpp"
 #include "kernel/traffic_control.hpp"
 

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <sstream>
 
-#include "base/rate.hpp"
+#include "base/units.hpp"
 
 namespace headway {
 namespace {

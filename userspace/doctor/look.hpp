@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "base/rate.hpp"
+#include "base/units.hpp"
 #include "kernel/tcp_sockets.hpp"
 
 namespace headway {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "base/limits.hpp"
 
 namespace headway {

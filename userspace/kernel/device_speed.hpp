@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/rate.hpp"
+#include "base/units.hpp"
 
 namespace headway {
 

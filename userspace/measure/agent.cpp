@@ -5,8 +5,8 @@
 #include <ostream>
 
 #include "base/host_name.hpp"
+#include "base/json.hpp"
 #include "base/version.hpp"
-#include "base/json_text.hpp"
 
 namespace headway {
 namespace {

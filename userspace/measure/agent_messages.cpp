@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/agent_messages.hpp"
 
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 
 namespace headway {
 namespace {

@@ -7,11 +7,11 @@
 #include <cmath>
 #include <iterator>
 
-#include "base/version.hpp"
-#include "base/json_text.hpp"
-#include "measure/agent_messages.hpp"
 #include "base/hostlist.hpp"
+#include "base/json.hpp"
 #include "base/units.hpp"
+#include "base/version.hpp"
+#include "measure/agent_messages.hpp"
 
 namespace headway {
 namespace {

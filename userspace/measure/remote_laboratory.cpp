@@ -8,9 +8,9 @@
 #include <random>
 #include <thread>
 
-#include "base/version.hpp"
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "base/units.hpp"
+#include "base/version.hpp"
 #include "base/wire.hpp"
 
 namespace headway {

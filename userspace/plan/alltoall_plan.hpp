@@ -47,7 +47,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/rate.hpp"
+#include "base/units.hpp"
 #include "plan/topology.hpp"
 
 namespace headway {

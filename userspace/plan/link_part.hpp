@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/rate.hpp"
+#include "base/units.hpp"
 
 namespace headway {
 

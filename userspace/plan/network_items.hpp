@@ -27,7 +27,7 @@
 
 #include "base/error.hpp"
 #include "base/ip_prefix.hpp"
-#include "base/rate.hpp"
+#include "base/units.hpp"
 #include "plan/topology.hpp"
 
 namespace headway {

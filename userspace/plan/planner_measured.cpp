@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/json_reader.hpp"
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 
 namespace headway {
 namespace {

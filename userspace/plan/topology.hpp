@@ -28,7 +28,7 @@
 
 #include "base/error.hpp"
 #include "base/ip_prefix.hpp"
-#include "base/rate.hpp"
+#include "base/units.hpp"
 
 namespace headway {
 

@@ -7,7 +7,7 @@
 
 #include <fmt/ranges.h>
 
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 
 namespace headway {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The input of an evaluation as JSON: base/json_reader.hpp, and the forms of values that
+// The input of an evaluation as JSON: base/json.hpp, and the forms of values that
 // nothing else has.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json_reader.hpp"
+#include "base/json.hpp"
 
 namespace headway {
 

@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "base/clock.hpp"
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "base/progress.hpp"
 #include "study/eval_congestion.hpp"
 #include "study/eval_contention.hpp"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "model/matb.hpp"
 #include "model/npb_pattern.hpp"
 #include "model/pacing.hpp"

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "study/eval_interface.hpp"
 
 namespace headway {

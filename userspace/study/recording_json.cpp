@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "study/file_mistakes.hpp"
 #include "study/matrix_json.hpp"
 

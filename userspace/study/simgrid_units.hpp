@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/rate.hpp"
+#include "base/units.hpp"
 
 namespace headway {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/hostlist.hpp"
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "trunk/store_link.hpp"
 
 namespace headway {

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading one JSON object member by member, with the place of the first mistake.
+// JSON from text and to text, of nlohmann::json and nlohmann::ordered_json, and the reading of
+// one object member by member, with the place of the first mistake.
+//
+// The library's parser and serialiser are templates that take seconds to compile in
+// every file that uses them.  Only json.cpp does, and of study/ what needs more of
+// the parser: matrix_json.cpp and eval_lines.cpp.
 //
 // The first mistake is kept; what is read after it is neutral (0, an empty list), so that
 // a function reads everything, asks finish() once, and then computes:
@@ -26,6 +31,15 @@
 #include <nlohmann/json.hpp>
 
 namespace headway {
+
+/// is_discarded() if the text is no JSON.
+template <class Json>
+[[nodiscard]] Json parse_json(std::string_view text);
+
+/// Lines are indented by so many blanks; -1: it is all one line.  What came in as
+/// broken UTF-8 leaves as replacement characters.
+template <class Json>
+[[nodiscard]] std::string json_text(const Json& json, int indent = -1);
 
 /// What a number has to be.
 enum class Sign { any, not_negative, positive };
