@@ -146,6 +146,7 @@ struct NumberedName {
     std::string_view before;
     std::string_view digits;
     std::string_view after;
+    std::uint32_t number = 0;
 
     explicit NumberedName(std::string_view name) : before(name) {
         std::size_t end = name.size();
@@ -156,13 +157,9 @@ struct NumberedName {
         before = name.substr(0, begin);
         digits = name.substr(begin, end - begin);
         after = name.substr(end);
+        std::from_chars(digits.data(), digits.data() + digits.size(), number);
     }
 
-    [[nodiscard]] std::uint32_t number() const {
-        std::uint32_t value = 0;
-        std::from_chars(digits.data(), digits.data() + digits.size(), value);
-        return value;
-    }
     [[nodiscard]] bool is_padded() const { return digits.size() > 1 && digits.front() == '0'; }
 
     /// Can stand in the same brackets: widths differ only without leading zeros.
@@ -172,7 +169,7 @@ struct NumberedName {
     }
     /// The next of one range.  A range that starts with a zero keeps its width.
     [[nodiscard]] bool follows(const NumberedName& last, bool range_is_padded) const {
-        return number() == last.number() + 1 &&
+        return number == last.number + 1 &&
                (range_is_padded ? digits.size() == last.digits.size() : !is_padded());
     }
 };

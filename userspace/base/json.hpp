@@ -108,6 +108,8 @@ public:
         if (!error_) error_ = fmt::format(format, std::forward<Args>(args)...);
     }
     [[nodiscard]] bool has_failed() const { return error_.has_value(); }
+    /// The first mistake so far.
+    [[nodiscard]] const std::optional<std::string>& mistake() const { return error_; }
     /// The first mistake; else a member that nobody has asked for.
     [[nodiscard]] std::optional<std::string> finish();
 

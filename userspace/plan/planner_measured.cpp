@@ -11,30 +11,25 @@ namespace {
 
 constexpr std::size_t list_max = 100'000;
 
-/// Reads what plans use of a document (measure/measured_document.hpp).  The first mistake is kept;
-/// what is read after it does not count.
+/// Reads what plans use of a document (measure/measured_document.hpp).
 class CostsReader {
 public:
-    explicit CostsReader(const nlohmann::json& document) {
+    explicit CostsReader(const nlohmann::json& document) : in_(document) {
         read_hosts(document.value("hosts", nlohmann::json()));
         const nlohmann::json messages = document.value("messages", nlohmann::json());
         if (messages.is_object()) read_messages(messages);
-        else fail("messages: it has none, as with --network-only; measure without that");
+        else in_.fail("messages: it has none, as with --network-only; measure without that");
     }
 
-    [[nodiscard]] const std::optional<std::string>& mistake() const { return mistake_; }
+    [[nodiscard]] const std::optional<std::string>& mistake() const { return in_.mistake(); }
     [[nodiscard]] MeasuredCosts take() { return std::move(costs_); }
 
 private:
-    void fail(std::string mistake) {
-        if (!mistake_) mistake_ = std::move(mistake);
-    }
-
     void read_hosts(const nlohmann::json& hosts) {
-        if (!hosts.is_array() || hosts.empty()) return fail("hosts: it names none");
+        if (!hosts.is_array() || hosts.empty()) return in_.fail("hosts: it names none");
         for (const nlohmann::json& host : hosts) {
             if (!host.is_object() || !host.contains("name") || !host["name"].is_string())
-                return fail("hosts: one of them has no name");
+                return in_.fail("hosts: one of them has no name");
             costs_.hosts.push_back(host["name"].get<std::string>());
         }
     }
@@ -43,7 +38,7 @@ private:
         const auto rto = messages.value("least_retransmission_timeout_s", nlohmann::json());
         if (rto.is_number() && rto.get<double>() > 0) costs_.rto_s = rto.get<double>();
         else if (!rto.is_null())
-            fail("messages.least_retransmission_timeout_s: it is no positive number");
+            in_.fail("messages.least_retransmission_timeout_s: it is no positive number");
         if (messages.contains("all_to_all")) read_all_to_alls(messages["all_to_all"]);
         if (messages.contains("many_to_one"))
             costs_.gather = sizes_of(messages["many_to_one"], "messages.many_to_one");
@@ -52,22 +47,19 @@ private:
     /// Those of the all-to-alls that all hosts took part in.
     void read_all_to_alls(const nlohmann::json& rows) {
         constexpr const char* place = "messages.all_to_all";
-        if (!rows.is_array()) return fail(fmt::format("{}: it is no array", place));
+        if (!rows.is_array()) return in_.fail("{}: it is no array", place);
         for (const nlohmann::json& row : rows) {
             JsonReader in(row);
             const std::uint64_t hosts = in["hosts"].count(2, list_max);
             static_cast<void>(in["times"]);
-            if (auto error = in.finish()) return fail(fmt::format("{}: {}", place, *error));
+            if (auto error = in.finish()) return in_.fail("{}: {}", place, *error);
             if (hosts == costs_.hosts.size()) costs_.all_to_all = sizes_of(row["times"], place);
         }
     }
 
     std::vector<MeasuredSize> sizes_of(const nlohmann::json& rows, std::string_view place) {
         std::vector<MeasuredSize> sizes;
-        if (!rows.is_array()) {
-            fail(fmt::format("{}: it is no array", place));
-            return sizes;
-        }
+        if (!rows.is_array()) in_.fail("{}: it is no array", place);
         for (const nlohmann::json& row : rows) sizes.push_back(size_of(row, place));
         std::ranges::sort(sizes, {}, &MeasuredSize::bytes);
         return sizes;
@@ -84,23 +76,21 @@ private:
                           in["retransmissions"].count(0, UINT64_MAX) > 0};
         const auto rounds = static_cast<double>(in["rounds"].count(1, rounds_max));
         static_cast<void>(in["half_width_s"]);
-        if (in.has("levels")) {
-            const JsonValue levels = in["levels"];
-            for (std::size_t i = 0, n = levels.size(0, list_max); i < n; ++i) {
-                const auto level = levels[i].numbers(2, 2, Sign::not_negative);
-                if (level.size() == 2)
-                    size.delay_s += level[1] * std::max(0.0, level[0] - size.time_s);
-            }
+        const JsonValue levels = in.optional("levels");
+        for (std::size_t i = 0, n = levels.size(0, list_max); i < n; ++i) {
+            const auto level = levels[i].numbers(2, 2, Sign::not_negative);
+            if (level.size() == 2)
+                size.delay_s += level[1] * std::max(0.0, level[0] - size.time_s);
         }
         if (size.was_lossy && size.delay_s == 0)
             size.delay_s = rule_of_three / rounds * costs_.rto_s.value_or(rto_default_s);
         size.time_s += size.delay_s;
-        if (auto error = in.finish()) fail(fmt::format("{}: {}", place, *error));
+        if (auto error = in.finish()) in_.fail("{}: {}", place, *error);
         return size;
     }
 
+    JsonReader in_;
     MeasuredCosts costs_;
-    std::optional<std::string> mistake_;
 };
 
 std::uint32_t hosts_of(const Exchange& exchange) {

@@ -85,7 +85,7 @@ Failure read_model(const EvalJson& json, FittedParameters& parameters) {
     EvalInput in(json);
     const std::size_t model = in["model"].choice({"contention", "manytoone", "plogpt"});
     ignore(in, {"remarks"});
-    if (in.has_failed()) return tl::unexpected(*in.finish());
+    if (in.has_failed()) return tl::unexpected(*in.mistake());
     if (model == 0) return read_contention(in, parameters);
     return model == 1 ? read_many_to_one(in, parameters) : read_plogpt(in, parameters);
 }
