@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/rate.hpp"
+#include "base/units.hpp"
 
 namespace headway {
 
