@@ -38,7 +38,9 @@ struct BytesPerSecond {
 };
 
 /// For models, whose rates are fractions.
-[[nodiscard]] constexpr double bytes_per_s(BitsPerSecond rate) { return static_cast<double>(rate.value) / 8; }
+[[nodiscard]] constexpr double bytes_per_s(BitsPerSecond rate) {
+    return static_cast<double>(rate.value) / 8;
+}
 
 inline constexpr BitsPerSecond rate_max{GAP_RATE_MAX * 8};
 

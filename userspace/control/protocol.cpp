@@ -207,7 +207,9 @@ void read(JsonReader& reader, EnterRequest& enter) {
     }
 }
 
-void read(JsonReader& reader, LeaveRequest& leave) { leave.entered = read_number(reader, "entered"); }
+void read(JsonReader& reader, LeaveRequest& leave) {
+    leave.entered = read_number(reader, "entered");
+}
 
 void read(JsonReader& reader, JoinRequest& join) {
     join.job = read_named_job(reader);
