@@ -87,29 +87,32 @@ void share_by_host(const Topology& topology, std::size_t trunk, std::span<const 
     }
 }
 
-/// Of the links between hosts and their switches: per host, per job.
+/// Of the links between hosts and their switches.  Hosts of the same jobs are divided alike.
 class Edges {
 public:
-    Edges(const Topology& topology, SharePolicy policy, std::span<const SharingJob> jobs)
-        : jobs_(jobs), parts_(topology.host_count(), std::vector<LinkPart>(jobs.size())) {
+    Edges(const Topology& topology, SharePolicy policy, std::span<const SharingJob> jobs) {
         Users all(jobs.size());
         std::iota(all.begin(), all.end(), std::size_t{0});
         std::vector<SharingJob> weighed(jobs.begin(), jobs.end());
         if (policy == SharePolicy::per_host) {
             for (SharingJob& job : weighed) job.weight = 1;
         }
-        for (std::size_t host = 0; host < parts_.size(); ++host)
-            share_by_weight(weighed, users_of(host, jobs, all), parts_[host]);
+        std::map<Users, std::size_t> divided;
+        for (std::size_t host = 0; host < topology.host_count(); ++host) {
+            const auto [users, is_new] = divided.try_emplace(users_of(host, jobs, all), parts_.size());
+            if (is_new) share_by_weight(weighed, users->first, parts_.emplace_back(jobs.size()));
+            division_of_host_.push_back(users->second);
+        }
     }
 
+    /// The whole of it, where the job does not have the host.
     [[nodiscard]] LinkPart part(std::size_t job, std::size_t host) const {
-        if (!jobs_[job].hosts.contains(host)) return {};
-        return parts_[host][job];
+        return parts_[division_of_host_[host]][job];
     }
 
 private:
-    std::span<const SharingJob> jobs_;
-    std::vector<std::vector<LinkPart>> parts_;  ///< by host and job
+    std::vector<std::vector<LinkPart>> parts_;  ///< by division and job
+    std::vector<std::size_t> division_of_host_;
 };
 
 /// How many hosts a job has, in all and below each trunk.

@@ -117,14 +117,14 @@ constexpr std::size_t messages_per_send = 64;
 // The kernel refuses more than half of a socket's usual send buffer at once.
 constexpr std::size_t bytes_per_send = 64 * 1024;
 
-std::size_t count_for_one_send(std::span<const NetlinkMessage> requests) {
-    std::size_t count = 0, bytes = 0;
-    while (count < std::min(requests.size(), messages_per_send)) {
-        bytes += NLMSG_ALIGN(requests[count].bytes().size());
-        if (count > 0 && bytes > bytes_per_send) break;
-        ++count;
+/// Before which request a system call ends that begins with `first`.
+std::size_t end_of_send(const NetlinkBatch& requests, std::size_t first) {
+    std::size_t last = first + 1;
+    while (last < std::min(requests.size(), first + messages_per_send) &&
+           requests.bytes(first, last + 1).size() <= bytes_per_send) {
+        ++last;
     }
-    return count;
+    return last;
 }
 
 constexpr int dump_attempts = 10;
@@ -176,35 +176,31 @@ Result<NetlinkExchange::Datagram> NetlinkExchange::receive() {
     return datagram;
 }
 
-std::vector<Result<void>> NetlinkExchange::transact(std::span<NetlinkMessage> requests) {
+std::vector<Result<void>> NetlinkExchange::transact(NetlinkBatch& requests) {
     std::vector<Result<void>> outcomes;
     outcomes.reserve(requests.size());
     Result<void> transfer = begin();
-    while (transfer && !requests.empty()) {
-        const std::size_t count = count_for_one_send(requests);
-        transfer = transact_some(requests.first(count), outcomes);
-        requests = requests.subspan(count);
+    while (transfer && outcomes.size() < requests.size()) {
+        transfer = transact_some(requests, end_of_send(requests, outcomes.size()), outcomes);
     }
-    outcomes.resize(outcomes.size() + requests.size(), transfer);
+    outcomes.resize(requests.size(), transfer);
     return outcomes;
 }
 
-/// Fails if answers are missing.
-Result<void> NetlinkExchange::transact_some(std::span<NetlinkMessage> requests,
+/// Those after `outcomes`.  Fails if answers are missing.
+Result<void> NetlinkExchange::transact_some(NetlinkBatch& requests, std::size_t last,
                                             std::vector<Result<void>>& outcomes) {
+    const std::size_t begin = outcomes.size();
     const std::uint32_t first = next_sequence_;
-    std::vector<std::byte> bytes;
-    for (NetlinkMessage& request : requests) {
-        request.header()->nlmsg_seq = next_sequence_++;
+    for (std::size_t i = begin; i < last; ++i) {
+        requests[i].nlmsg_seq = next_sequence_++;
         // The kernel takes them in their order and tells every refusal: when the last one is
         // acknowledged, those it has said nothing of are carried out.
-        if (&request != &requests.back()) request.header()->nlmsg_flags &= ~NLM_F_ACK;
-        bytes.insert(bytes.end(), request.bytes().begin(), request.bytes().end());
-        bytes.resize(NLMSG_ALIGN(bytes.size()));
+        if (i + 1 < last) requests[i].nlmsg_flags &= ~NLM_F_ACK;
     }
 
-    std::vector<std::optional<Result<void>>> answers(requests.size());
-    Result<void> transfer = send(bytes);
+    std::vector<std::optional<Result<void>>> answers(last - begin);
+    Result<void> transfer = send(requests.bytes(begin, last));
     while (transfer && !answers.back()) {
         const auto datagram = receive();
         if (!datagram) {

@@ -43,6 +43,29 @@ private:
     alignas(NLMSG_ALIGNTO) std::array<std::byte, capacity_bytes> bytes_{};
 };
 
+/// Requests one after the other, as they are sent.
+class NetlinkBatch {
+public:
+    void add(const NetlinkMessage& message) {
+        begins_.push_back(bytes_.size());
+        bytes_.insert(bytes_.end(), message.bytes().begin(), message.bytes().end());
+        bytes_.resize(NLMSG_ALIGN(bytes_.size()));
+    }
+    [[nodiscard]] std::size_t size() const { return begins_.size(); }
+    [[nodiscard]] nlmsghdr& operator[](std::size_t number) {
+        return *reinterpret_cast<nlmsghdr*>(bytes_.data() + begins_[number]);
+    }
+    /// From one request to before another; size(): to the end.
+    [[nodiscard]] std::span<const std::byte> bytes(std::size_t first, std::size_t last) const {
+        const std::size_t end = last < size() ? begins_[last] : bytes_.size();
+        return std::span(bytes_).subspan(begins_[first], end - begins_[first]);
+    }
+
+private:
+    std::vector<std::byte> bytes_;
+    std::vector<std::size_t> begins_;
+};
+
 /// The kernel's sentence in an acknowledgement or in the end of a dump; empty
 /// if it sent none.
 [[nodiscard]] std::string extended_ack_text(const nlmsghdr* message);
@@ -115,7 +138,7 @@ public:
     /// few if there are many), and tells the outcome of each.  The kernel
     /// carries out all of them, whatever became of the earlier ones; but where it
     /// does not answer, those of later system calls are not sent.
-    [[nodiscard]] std::vector<Result<void>> transact(std::span<NetlinkMessage> requests);
+    [[nodiscard]] std::vector<Result<void>> transact(NetlinkBatch& requests);
 
     /// Sends a query and gathers what `decode` makes of each message of the answer: a State,
     /// none (it is about something else), or an error.  A dump during which the kernel's
@@ -144,7 +167,7 @@ private:
     [[nodiscard]] Result<void> begin();
     [[nodiscard]] Result<void> send(Datagram messages);
     [[nodiscard]] Result<Datagram> receive();
-    [[nodiscard]] Result<void> transact_some(std::span<NetlinkMessage> requests,
+    [[nodiscard]] Result<void> transact_some(NetlinkBatch& requests, std::size_t last,
                                              std::vector<Result<void>>& outcomes);
     [[nodiscard]] Result<void> read_answer(std::uint32_t sequence, bool is_dump,
                                            const Visitor& visit, bool& interrupted);

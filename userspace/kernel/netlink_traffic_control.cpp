@@ -318,17 +318,20 @@ Result<std::vector<FilterState>> NetlinkTrafficControl::filters(TcHandle qdisc) 
 
 tl::expected<void, ApplyFailure> NetlinkTrafficControl::apply(std::span<const Change> changes,
                                                               ApplyMode mode) {
-    std::vector<NetlinkMessage> requests(changes.size());
+    const std::size_t step = mode == ApplyMode::together ? changes.size() : 1;
+    std::vector<NetlinkBatch> batches;
     for (std::size_t i = 0; i < changes.size(); ++i) {
-        auto encoded = encode_change(ifindex(), changes[i], requests[i]);
+        NetlinkMessage message;
+        auto encoded = encode_change(ifindex(), changes[i], message);
         if (!encoded) return tl::unexpected(ApplyFailure{encoded.error(), {}});
+        if (i % step == 0) batches.emplace_back();
+        batches.back().add(message);
     }
 
     std::optional<Error> first_error;
     std::vector<std::size_t> applied;
-    const std::size_t step = mode == ApplyMode::together ? requests.size() : 1;
-    for (std::size_t begin = 0; begin < requests.size() && !first_error; begin += step) {
-        const auto outcomes = exchange_.transact(std::span(requests).subspan(begin, step));
+    for (std::size_t begin = 0; begin < changes.size() && !first_error; begin += step) {
+        const auto outcomes = exchange_.transact(batches[begin / step]);
         for (std::size_t i = 0; i < outcomes.size(); ++i) {
             if (outcomes[i]) {
                 applied.push_back(begin + i);
