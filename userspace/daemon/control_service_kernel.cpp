@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ctime>
 #include <map>
+#include <unordered_map>
 
 #include <nlohmann/json.hpp>
 
@@ -16,14 +17,14 @@ namespace {
 
 /// The layout with the rates that collectives want now.
 void set_rates(std::vector<Change>& build, const KernelLayout& layout, const Pacer& pacer) {
-    std::map<TcHandle, std::size_t> numbers;
+    std::unordered_map<std::uint32_t, std::size_t> numbers(layout.classes.size());
     for (const ClassLayout& target : layout.classes) {
-        numbers.emplace(target.classid, numbers.size());
+        numbers.emplace(target.classid.value, numbers.size());
     }
     for (Change& change : build) {
         auto* const one = std::get_if<AddClass>(&change);
         if (one == nullptr) continue;
-        const auto number = numbers.find(one->classid);
+        const auto number = numbers.find(one->classid.value);
         if (number != numbers.end()) one->rate = pacer.wanted(number->second);
     }
 }
@@ -117,14 +118,13 @@ void ControlService::tell_off(Json& answer) const {
 // ------------------------------------------------------------------- what is desired
 
 KernelDesire ControlService::desired() const {
-    const KernelLayout layout =
-        phases_ ? with_phases(planner_.layout(), program_) : planner_.layout();
-    KernelDesire desire{layout.set_up};
+    KernelDesire desire{phases_ ? with_phases(planner_.layout(), program_).set_up
+                                : planner_.layout().set_up};
     // Without them no packet goes to a class.  The classifier is told so in its memory.
     if (off_) std::erase_if(desire.build, [](const Change& one) {
         return std::holds_alternative<AddFilter>(one);
     });
-    set_rates(desire.build, layout, pacer_);
+    set_rates(desire.build, planner_.layout(), pacer_);
     if (phases_) add_tables(desire.build, phases_->jobs().tables());
     if (earlier_program_) put_before_classifier(desire.build, *earlier_program_);
     return desire;

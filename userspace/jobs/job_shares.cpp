@@ -46,11 +46,12 @@ void share_by_weight(std::span<const SharingJob> jobs, const Users& users,
                      std::vector<LinkPart>& parts) {
     const Division division = divide(jobs, users);
     const std::uint64_t all = sum_of(division.weights);
+    std::map<uid_t, std::uint64_t> of_user;
+    for (const auto& [user, allocations] : division.allocations) of_user[user] = sum_of(allocations);
     for (const std::size_t number : users) {
         const SharingJob& job = jobs[number];
-        const std::uint64_t of_user = sum_of(division.allocations.at(job.user));
         parts[number] = fraction(division.weights.at(job.user) * job.weight,
-                                 all * of_user * division.jobs.at(job.allocation));
+                                 all * of_user.at(job.user) * division.jobs.at(job.allocation));
     }
 }
 
@@ -87,33 +88,30 @@ void share_by_host(const Topology& topology, std::size_t trunk, std::span<const 
     }
 }
 
-/// Of the links between hosts and their switches.  Hosts of the same jobs are divided alike.
-class Edges {
-public:
-    Edges(const Topology& topology, SharePolicy policy, std::span<const SharingJob> jobs) {
-        Users all(jobs.size());
-        std::iota(all.begin(), all.end(), std::size_t{0});
-        std::vector<SharingJob> weighed(jobs.begin(), jobs.end());
-        if (policy == SharePolicy::per_host) {
-            for (SharingJob& job : weighed) job.weight = 1;
-        }
-        std::map<Users, std::size_t> divided;
-        for (std::size_t host = 0; host < topology.host_count(); ++host) {
-            const auto [users, is_new] = divided.try_emplace(users_of(host, jobs, all), parts_.size());
-            if (is_new) share_by_weight(weighed, users->first, parts_.emplace_back(jobs.size()));
-            division_of_host_.push_back(users->second);
+/// Of the links between hosts and their switches: by job and cluster, the least part that the job
+/// has of a host's, because a packet ends at some host of it there.
+std::vector<std::vector<LinkPart>> share_edges(const Topology& topology, SharePolicy policy,
+                                               std::span<const SharingJob> jobs) {
+    Users all(jobs.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    std::vector<SharingJob> weighed(jobs.begin(), jobs.end());
+    if (policy == SharePolicy::per_host) {
+        for (SharingJob& job : weighed) job.weight = 1;
+    }
+    std::vector<std::vector<LinkPart>> least(
+        jobs.size(), std::vector<LinkPart>(topology.clusters().size()));
+    std::map<Users, std::vector<LinkPart>> divided;  // hosts of the same jobs are divided alike
+    for (std::size_t host = 0; host < topology.host_count(); ++host) {
+        const auto [of_host, is_new] = divided.try_emplace(users_of(host, jobs, all), jobs.size());
+        const auto& [users, parts] = *of_host;
+        if (is_new) share_by_weight(weighed, users, of_host->second);
+        for (const std::size_t job : users) {
+            LinkPart& part = least[job][topology.cluster_of(host)];
+            part = std::min(part, parts[job]);
         }
     }
-
-    /// The whole of it, where the job does not have the host.
-    [[nodiscard]] LinkPart part(std::size_t job, std::size_t host) const {
-        return parts_[division_of_host_[host]][job];
-    }
-
-private:
-    std::vector<std::vector<LinkPart>> parts_;  ///< by division and job
-    std::vector<std::size_t> division_of_host_;
-};
+    return least;
+}
 
 /// How many hosts a job has, in all and below each trunk.
 struct CountedJob {
@@ -165,20 +163,14 @@ std::vector<std::vector<LinkPart>> share_links(const Topology& topology,
     for (std::size_t trunk = 0; trunk < topology.trunk_count(); ++trunk) {
         of_trunk.push_back(share_trunk(topology, trunk, policy, jobs, counted));
     }
-    const Edges edges(topology, policy, jobs);
-    for (std::size_t job = 0; job < jobs.size(); ++job) {
-        // by cluster: a packet to it ends at some host of the job there
-        std::vector<LinkPart> narrowest(topology.clusters().size());
-        for (std::size_t host = 0; host < topology.host_count(); ++host) {
-            LinkPart& least = narrowest[topology.cluster_of(host)];
-            least = std::min(least, edges.part(job, host));
-        }
-        for (std::size_t i = 0; i < layout.classes.size(); ++i) {
-            const std::size_t to = layout.classes[i].cluster;
+    const auto of_edges = share_edges(topology, policy, jobs);
+    for (std::size_t i = 0; i < layout.classes.size(); ++i) {
+        const std::size_t to = layout.classes[i].cluster;
+        const auto path = topology.trunk_path(layout.own_cluster, to);
+        for (std::size_t job = 0; job < jobs.size(); ++job) {
             LinkPart& part = parts[job][i];
-            part = std::min(narrowest[to], narrowest[layout.own_cluster]);
-            for (const TopologyLink& link : topology.trunk_path(layout.own_cluster, to))
-                part = std::min(part, of_trunk[link.owner][job]);
+            part = std::min(of_edges[job][to], of_edges[job][layout.own_cluster]);
+            for (const TopologyLink& link : path) part = std::min(part, of_trunk[link.owner][job]);
         }
     }
     return parts;

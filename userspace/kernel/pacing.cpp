@@ -38,11 +38,20 @@ struct KernelMirror::Learner {
 
 Result<std::vector<ClassState>> KernelMirror::classes() {
     auto states = kernel_.classes();
-    known_.clear();
-    for (const ClassState& state : states.value_or(std::vector<ClassState>{})) {
-        Known& one = known_[state.classid.value] = {state.table, state.lease.has_value()};
+    if (!states) {
+        known_.clear();
+        return states;
+    }
+    // those that are still there keep their place: a pass over thousands of classes is frequent
+    ++dumps_;
+    for (const ClassState& state : *states) {
+        Known& one = known_[state.classid.value];
+        if (one.table != state.table) one.table = state.table;
+        one.is_leased = state.lease.has_value();
+        one.shown_in = dumps_;
         one.learn_rate(state.rate);
     }
+    std::erase_if(known_, [&](const auto& one) { return one.second.shown_in != dumps_; });
     return states;
 }
 

@@ -60,6 +60,7 @@ private:
         bool is_leased = false;  ///< it may expire at any time, so its rate is never known
         bool is_rate_known = false;
         ClassRate rate{};
+        std::uint64_t shown_in = 0;  ///< the last dump that did, by number
 
         void learn_rate(const ClassRate& told) {
             is_rate_known = !is_leased;
@@ -80,6 +81,7 @@ private:
     TrafficControl& kernel_;
     std::unordered_map<std::uint32_t, Known> known_;  ///< by handle
     std::optional<BytesPerSecond> link_rate_;
+    std::uint64_t dumps_ = 0;
 };
 
 class Pacer {
