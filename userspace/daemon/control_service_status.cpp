@@ -18,6 +18,13 @@ double in_microseconds(std::chrono::nanoseconds duration) {
     return static_cast<double>(duration.count()) / 1000.0;
 }
 
+/// An object of so many members at most, which are put into it without moving those before.
+Json object_for(std::size_t members) {
+    Json object = Json::object();
+    object.get_ref<Json::object_t&>().reserve(members);
+    return object;
+}
+
 Json latency_json(const LatencyStats& stats) {
     const auto mean = stats.total / std::max<std::uint64_t>(stats.count, 1);
     return {{"count", stats.count},
@@ -93,9 +100,10 @@ Json ControlService::classes_json(const std::vector<ClassState>& states) const {
     Json list = Json::array();
     for (std::size_t i = 0; i < layout.classes.size(); ++i) {
         const ClassLayout& target = layout.classes[i];
-        Json entry{{"classid", target.classid.to_string()},
-                   {"cluster", planner_.config().topology.clusters()[target.cluster].name},
-                   {"wanted_bytes_per_s", rate_json(pacer_.wanted(i))}};
+        Json entry = object_for(9);
+        entry["classid"] = target.classid.to_string();
+        entry["cluster"] = planner_.config().topology.clusters()[target.cluster].name;
+        entry["wanted_bytes_per_s"] = rate_json(pacer_.wanted(i));
         const auto state = std::find_if(states.begin(), states.end(), [&](const ClassState& s) {
             return s.classid == target.classid;
         });
@@ -123,9 +131,10 @@ Json ControlService::clients_json() {
     Json list = Json::array();
     for (const auto& [id, session] : sessions_) {
         if (list.size() == clients_in_status_max) break;
-        Json entry{{"pid", session.peer.pid},
-                   {"uid", session.peer.uid},
-                   {"own_network", session.peer.has_own_network}};
+        Json entry = object_for(12);
+        entry["pid"] = session.peer.pid;
+        entry["uid"] = session.peer.uid;
+        entry["own_network"] = session.peer.has_own_network;
         if (session.hello) {
             entry["job"] = session.hello->job;
             entry["rank"] = session.hello->rank;
