@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <map>
 #include <set>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
 
 #include <linux/if_ether.h>
 
@@ -31,7 +33,10 @@ class Differ {
 public:
     Differ(const KernelDesire& desire, const KernelState& observed)
         : desire_(desire), observed_(observed), keeps_filter_(observed.filters.size()) {
-        for (const ClassState& state : observed.classes) found_.emplace(state.classid, &state);
+        found_.reserve(observed.classes.size());
+        desired_.reserve(observed.classes.size());
+        filters_.reserve(observed.filters.size());
+        for (const ClassState& state : observed.classes) found_.emplace(state.classid.value, &state);
         for (std::size_t i = 0; i < observed.filters.size(); ++i) {
             filters_.emplace(observed.filters[i].handle, i);
         }
@@ -48,8 +53,8 @@ public:
     }
 
     void operator()(const AddClass& wanted) {
-        desired_.insert(wanted.classid);
-        const auto found = found_.find(wanted.classid);
+        desired_.insert(wanted.classid.value);
+        const auto found = found_.find(wanted.classid.value);
         const bool is_there = found != found_.end();
         if (is_there && found->second->parent == wanted.parent.value_or(TcHandle{})) {
             mend(wanted, *found->second);
@@ -134,36 +139,42 @@ private:
     /// Children before their parents.  Those below a class that must make room
     /// for another go with it, whatever they hold.
     void delete_other_classes() {
-        std::map<TcHandle, std::vector<TcHandle>> children;
+        std::unordered_map<std::uint32_t, std::vector<TcHandle>> children;
         for (const ClassState& state : observed_.classes) {
-            children[state.parent].push_back(state.classid);
+            children[state.parent.value].push_back(state.classid);
         }
+        const auto children_of = [&](TcHandle classid) -> std::span<const TcHandle> {
+            const auto found = children.find(classid.value);
+            if (found == children.end()) return {};
+            return found->second;
+        };
         const auto remove = [&](const auto& self, TcHandle classid, bool must) -> bool {
             must = must || misplaced_.contains(classid);
             bool is_childless = true;
-            for (const TcHandle child : children[classid]) {
+            for (const TcHandle child : children_of(classid)) {
                 is_childless = self(self, child, must) && is_childless;
             }
-            if (!must && (desired_.contains(classid) || classid == selftest_class)) return false;
-            if (!must && found_.at(classid)->backlog_bytes != 0) {
+            if (!must && (desired_.contains(classid.value) || classid == selftest_class)) return false;
+            if (!must && found_.at(classid.value)->backlog_bytes != 0) {
                 ++unfinished_;
                 return false;
             }
             if (!is_childless) return false;
-            if (desired_.contains(classid) && !misplaced_.contains(classid)) ++unfinished_;
+            if (desired_.contains(classid.value) && !misplaced_.contains(classid)) ++unfinished_;
             deletions_.emplace_back(DeleteClass{classid});
             return true;
         };
-        for (const TcHandle top : children[TcHandle{}]) remove(remove, top, false);
+        for (const TcHandle top : children_of(TcHandle{})) remove(remove, top, false);
     }
 
     const KernelDesire& desire_;
     const KernelState& observed_;
-    std::map<TcHandle, const ClassState*> found_;
-    std::multimap<std::uint32_t, std::size_t> filters_;  ///< by handle
+    // All by handle.
+    std::unordered_map<std::uint32_t, const ClassState*> found_;
+    std::unordered_multimap<std::uint32_t, std::size_t> filters_;
     std::optional<BytesPerSecond> link_rate_;
     std::vector<bool> keeps_filter_;
-    std::set<TcHandle> desired_;
+    std::unordered_set<std::uint32_t> desired_;
     std::set<TcHandle> misplaced_;
     std::vector<Change> additions_;
     std::vector<Change> deletions_;

@@ -151,7 +151,7 @@ Result<std::optional<ClassState>> decode_class(const nlmsghdr* message, int ifin
     ClassState state;
     state.classid = {tc->tcm_handle};
     if (tc->tcm_parent != TC_H_ROOT) state.parent = {tc->tcm_parent};
-    gap_class_conf conf{};
+    gap_class_conf conf;  // with room for a whole table, and read only when it has been filled
     const auto options = attribute_bytes(at[TCA_OPTIONS]);
     if (gap_class_decode(&conf, options.data(), options.size()) != 0 || !conf.has_rate) {
         return failure("the kernel described class {} in a way that cannot be read",
