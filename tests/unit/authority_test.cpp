@@ -5,10 +5,10 @@
 #include <set>
 
 #include "base/limits.hpp"
+#include "daemon/control_server.hpp"
 #include "daemon/control_service.hpp"
 #include "daemon/control_socket.hpp"
 #include "daemon/handed_state.hpp"
-#include "daemon/user_time.hpp"
 #include "jobs/job_table.hpp"
 #include "phase_service_fixture.hpp"
 #include "trunk/member_record.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "base/limits.hpp"
 #include "daemon/control_service.hpp"
 
@@ -178,12 +178,12 @@ TEST(Protocol, SurvivesDeepNesting) {
 }
 
 TEST(Protocol, WritesAnswers) {
-    EXPECT_EQ(to_datagram(make_answer(7)), R"({"v":1,"id":7,"ok":true})");
-    EXPECT_EQ(to_datagram(make_refusal(7, "no")), R"({"v":1,"id":7,"ok":false,"error":"no"})");
-    EXPECT_EQ(to_datagram(make_refusal(std::nullopt, "no")),
+    EXPECT_EQ(json_text(make_answer(7)), R"({"v":1,"id":7,"ok":true})");
+    EXPECT_EQ(json_text(make_refusal(7, "no")), R"({"v":1,"id":7,"ok":false,"error":"no"})");
+    EXPECT_EQ(json_text(make_refusal(std::nullopt, "no")),
               R"({"v":1,"id":null,"ok":false,"error":"no"})");
     // Not UTF-8 (a message of the system): replaced, not thrown.
-    EXPECT_NE(to_datagram(make_refusal(7, "\xff")).find("\xef\xbf\xbd"), std::string::npos);
+    EXPECT_NE(json_text(make_refusal(7, "\xff")).find("\xef\xbf\xbd"), std::string::npos);
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ Result<Json> ControlClient::request(const std::string& op, const Json& members) 
 Result<Json> ControlClient::exchange(const std::string& op, const Json& members) {
     Json request{{"v", protocol_version}, {"id", next_id_}, {"op", op}};
     request.update(members);
-    const std::string datagram = to_datagram(request);
+    const std::string datagram = json_text(request);
     if (send(socket_.get(), datagram.data(), datagram.size(), MSG_NOSIGNAL) < 0) {
         return system_failure(errno, "asking headwayd: {}", std::strerror(errno));
     }

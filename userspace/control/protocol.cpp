@@ -322,8 +322,4 @@ Json make_refusal(const std::optional<std::uint64_t>& id, std::string_view error
     return answer;
 }
 
-std::string to_datagram(const Json& answer) {
-    return json_text(answer);
-}
-
 }  // namespace headway

@@ -119,7 +119,7 @@ struct MoreRequest {};
 struct OffRequest {};
 struct OnRequest {};
 
-/// Of any kind; daemon/requests.hpp has a table of the same kinds.
+/// Of any kind; daemon/control_service.cpp has a table of the same kinds.
 using RequestBody =
     std::variant<HelloRequest, StatusRequest, ReadyRequest, PlanRequest, PrepareRequest,
                  EnterRequest, LeaveRequest, JoinRequest, PhaseRequest, TrafficRequest,
@@ -138,8 +138,5 @@ struct Request {
 /// {"v":1,"id":...,"ok":true}, to be filled.
 [[nodiscard]] Json make_answer(const std::optional<std::uint64_t>& id);
 [[nodiscard]] Json make_refusal(const std::optional<std::uint64_t>& id, std::string_view error);
-
-/// One datagram; invalid UTF-8 (out of a message of the system) is replaced.
-[[nodiscard]] std::string to_datagram(const Json& answer);
 
 }  // namespace headway

@@ -8,8 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.hpp"
 #include "base/log.hpp"
 
 namespace headway {
@@ -118,7 +117,7 @@ Result<void> ControlServer::add(Connection connection) {
         log_warning(log_, "HW-304 refusing a client (pid {}, uid {}): {}", connection.peer.pid,
                     user, why);
         // Closing is answer enough for one that does not even take this.
-        const std::string answer = to_datagram(make_refusal(std::nullopt, why));
+        const std::string answer = json_text(make_refusal(std::nullopt, why));
         (void)send_datagram(connection.socket.get(), answer, {});
         return {};
     }
@@ -160,7 +159,7 @@ void ControlServer::serve(Client& client) {
     const auto size = static_cast<std::size_t>(length);
     const ControlAnswer answer =
         size > buffer_.size()
-            ? ControlAnswer{to_datagram(make_refusal(
+            ? ControlAnswer{json_text(make_refusal(
                   std::nullopt, fmt::format("a request has at most {} bytes", buffer_.size())))}
             : service_.answer(client.session, {buffer_.data(), size});
     keep_state(service_.seat_of(client.session));

@@ -6,12 +6,15 @@
 //
 // One datagram per client and turn, so that a busy client delays the others
 // by one request at most; and clients of a user whose requests have taken too long come
-// after all others (user_time.hpp).  A client that does not fetch its answers is cut
+// after all others (UserTime).  A client that does not fetch its answers is cut
 // off: the daemon never waits for anybody.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,9 +25,37 @@
 #include "daemon/control_socket.hpp"
 #include "daemon/event_loop.hpp"
 #include "daemon/hand_over.hpp"
-#include "daemon/user_time.hpp"
 
 namespace headway {
+
+/// How much of the daemon's time a user's requests have taken: who asks for too much is served
+/// after all others, so that they do not wait for him.
+class UserTime {
+public:
+    using Time = std::chrono::nanoseconds;
+    /// So much at once, and then a quarter of all time.
+    static constexpr Time at_once = std::chrono::milliseconds(100);
+    static constexpr int share = 4;
+
+    /// A request of the user has taken so long.  True if his next ones come after those of
+    /// others.  Root's never do.
+    bool charge(uid_t user, Time took, Time now) {
+        if (user == 0 || took == Time::zero()) return false;
+        Time& paid = paid_until_[user];
+        paid = std::max(paid, now) + took * share;
+        std::erase_if(paid_until_, [now](const auto& one) { return one.second < now; });
+        return waits_until(user, now).has_value();
+    }
+    /// None: the user's requests are served in turn.
+    [[nodiscard]] std::optional<Time> waits_until(uid_t user, Time now) const {
+        const auto paid = paid_until_.find(user);
+        if (paid == paid_until_.end() || paid->second - at_once * share <= now) return std::nullopt;
+        return paid->second - at_once * share;
+    }
+
+private:
+    std::map<uid_t, Time> paid_until_;
+};
 
 class ControlServer {
 public:

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.hpp"
 #include "base/limits.hpp"
 #include "base/version.hpp"
 #include "jobs/plan_json.hpp"
@@ -147,7 +146,7 @@ bool ControlService::is_administrator(const Peer& peer) const {
 ControlAnswer ControlService::answer(SessionId id, std::string_view datagram) {
     const auto found = sessions_.find(id);
     const auto refuse = [](const std::optional<std::uint64_t>& request_id, std::string_view why) {
-        return ControlAnswer{to_datagram(make_refusal(request_id, why))};
+        return ControlAnswer{json_text(make_refusal(request_id, why))};
     };
     if (found == sessions_.end()) return refuse(std::nullopt, "no session");
     if (datagram.size() > datagram_max_bytes) {
@@ -161,7 +160,7 @@ ControlAnswer ControlService::answer(SessionId id, std::string_view datagram) {
     if (!request.body) return refuse(request.id, request.body.error().message);
     const RequestKind& kind = *find_request(request.op);
     const auto result = serve(session, kind, *request.body, make_answer(request.id));
-    auto text = result ? in_pieces(session, request.id, to_datagram(*result))
+    auto text = result ? in_pieces(session, request.id, json_text(*result))
                        : Result<std::string>(tl::unexpected(result.error()));
     ControlAnswer answer = text ? ControlAnswer{std::move(*text)} : refuse(request.id, text.error().message);
     const auto took = clock_.now() - begin;

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.hpp"
 #include "base/limits.hpp"
 #include "base/version.hpp"
 #include "daemon/control_service.hpp"
@@ -65,7 +64,7 @@ Result<std::string> ControlService::in_pieces(ControlSession& session,
     session.left = std::move(text);
     auto first = more(session, {}, make_answer(id));
     if (!first) return tl::unexpected(first.error());
-    return to_datagram(*first);
+    return json_text(*first);
 }
 
 Result<Json> ControlService::more(ControlSession& session, const MoreRequest&, Json answer) {

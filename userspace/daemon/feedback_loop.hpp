@@ -9,7 +9,6 @@
 #include "daemon/control_service.hpp"
 #include "daemon/event_loop.hpp"
 #include "feedback/divisor_control.hpp"
-#include "feedback/flow_counts.hpp"
 #include "kernel/netlink_exchange.hpp"
 #include "kernel/tcp_counters.hpp"
 

@@ -29,7 +29,7 @@ void append_quoted(std::string& text, const std::string& words) {
     if (std::ranges::all_of(words, is_itself)) {
         (((text += '"') += words) += '"');
     } else {
-        text += to_datagram(Json(words));
+        text += json_text(Json(words));
     }
 }
 
@@ -118,10 +118,10 @@ std::string handed_jobs_text(const HandedState& state) {
     if (count_rates(state) > rates_max) return {};
     Json jobs = Json::array();
     for (const auto& [number, job] : state.jobs) jobs.push_back(job_json(number, job, state));
-    std::string text = to_datagram({{"version", state_version},
-                                    {"set_up", state.set_up},
-                                    {"jobs", std::move(jobs)},
-                                    {"is_incomplete", state.is_incomplete}});
+    std::string text = json_text(Json{{"version", state_version},
+                                      {"set_up", state.set_up},
+                                      {"jobs", std::move(jobs)},
+                                      {"is_incomplete", state.is_incomplete}});
     text.back() = ',';  // the end of the object
     return text + R"("clients":[)";
 }

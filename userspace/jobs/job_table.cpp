@@ -33,7 +33,7 @@ Result<std::pair<StartJobRequest, bool>> read_job(Json& entry) {
     }
     const bool had_processes = entry["had_processes"].get<bool>();
     entry.erase("had_processes");
-    auto request = parse_request(to_datagram(entry));
+    auto request = parse_request(json_text(entry));
     if (!request.body) return tl::unexpected(request.body.error());
     auto* const start = std::get_if<StartJobRequest>(&*request.body);
     if (start == nullptr || !start->uid) return failure("no list of jobs");
@@ -217,7 +217,7 @@ std::string JobTable::to_text() const {
         list.back()["had_processes"] = job.had_processes;
         list.back()["granted"] = job.started->is_granted;
     }
-    return to_datagram(list) + "\n";
+    return json_text(list) + "\n";
 }
 
 Result<void> JobTable::restore(std::string_view text) {

@@ -8,8 +8,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include <linux/if_ether.h>
-
 #include "kernel/kernel_layout.hpp"
 
 namespace headway {
@@ -17,10 +15,6 @@ namespace {
 
 constexpr std::size_t changes_told_max = 3;
 constexpr std::uint16_t classifier_preference = filter_preference_v4;
-
-std::uint16_t protocol_of(const AddFilter& filter) {
-    return filter.destination.family == IpFamily::v4 ? ETH_P_IP : ETH_P_IPV6;
-}
 
 auto find_classifier(const std::vector<FilterState>& filters, std::uint16_t preference) {
     return std::ranges::find_if(filters, [&](const FilterState& state) {
@@ -61,7 +55,7 @@ public:
             return;
         }
         if (is_there) misplaced_.insert(wanted.classid);  // a class cannot be moved
-        additions_.emplace_back(allowed(wanted));
+        additions_.emplace_back(rates_within(wanted, link_rate_));
     }
 
     void operator()(const AddFilter& wanted) {
@@ -69,7 +63,7 @@ public:
         const auto found = std::find_if(first, last, [&](const auto& handle_and_place) {
             const FilterState& state = observed_.filters[handle_and_place.second];
             return !keeps_filter_[handle_and_place.second] &&
-                   state.preference == wanted.preference && state.protocol == protocol_of(wanted) &&
+                   state.preference == wanted.preference && state.protocol == wanted.protocol() &&
                    state.destination == wanted.destination && state.classid == wanted.classid;
         });
         // One that leads to a class in the wrong place would hold that there.
@@ -100,7 +94,7 @@ private:
             additions_.emplace_back(ChangeClassLease{wanted.classid, *wanted.lease});
         }
         if (wanted.keeps_rate) return;
-        const ClassRate rate = allowed(wanted.rate);
+        const ClassRate rate = rate_within(wanted.rate, link_rate_);
         if (state.rate != rate) additions_.emplace_back(ChangeClassRate{wanted.classid, rate});
     }
 
@@ -109,22 +103,11 @@ private:
         RateTable missing;
         for (const auto& [number, rate] : wanted) {
             const auto known = found.find(number);
-            if (known == found.end() || known->second != allowed(rate)) {
-                missing.emplace(number, allowed(rate));
+            if (known == found.end() || known->second != rate_within(rate, link_rate_)) {
+                missing.emplace(number, rate_within(rate, link_rate_));
             }
         }
         return missing;
-    }
-
-    [[nodiscard]] AddClass allowed(AddClass wanted) const {
-        wanted.rate = allowed(wanted.rate);
-        for (auto& [number, rate] : wanted.table) rate = allowed(rate);
-        return wanted;
-    }
-
-    /// The kernel takes no rate beyond the link's, as after that has become slower.
-    [[nodiscard]] ClassRate allowed(const ClassRate& rate) const {
-        return rate && link_rate_ && *rate > *link_rate_ ? std::nullopt : rate;
     }
 
     void delete_other_filters() {

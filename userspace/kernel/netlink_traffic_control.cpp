@@ -89,10 +89,6 @@ void put_lease(gap_class_conf& conf, const ClassLease& lease) {
     conf.expires_ns = static_cast<std::uint64_t>(lease.expires.count());
 }
 
-std::uint16_t protocol_of(const IpPrefix& prefix) {
-    return prefix.family == IpFamily::v4 ? ETH_P_IP : ETH_P_IPV6;
-}
-
 std::uint32_t filter_info(std::uint16_t preference, std::uint16_t protocol) {
     return TC_H_MAKE(static_cast<std::uint32_t>(preference) << 16U, htons(protocol));
 }
@@ -178,7 +174,7 @@ struct Encoder {
         const auto mask = to.mask();
         nlmsghdr* header = put(RTM_NEWTFILTER, create_flags,
                                {{change.handle}, tc_handle(change.classid.major(), 0),
-                                filter_info(change.preference, protocol_of(to))}, "flower");
+                                filter_info(change.preference, change.protocol())}, "flower");
         nlattr* options = mnl_attr_nest_start(header, TCA_OPTIONS);
         mnl_attr_put(header, v4 ? TCA_FLOWER_KEY_IPV4_DST : TCA_FLOWER_KEY_IPV6_DST,
                      to.address_bytes(), to.address.data());
@@ -186,7 +182,7 @@ struct Encoder {
                      to.address_bytes(), mask.data());
         mnl_attr_put_u32(header, TCA_FLOWER_CLASSID, change.classid.value);
         mnl_attr_put_u32(header, TCA_FLOWER_FLAGS, 0);
-        mnl_attr_put_u16(header, TCA_FLOWER_KEY_ETH_TYPE, htons(protocol_of(to)));
+        mnl_attr_put_u16(header, TCA_FLOWER_KEY_ETH_TYPE, htons(change.protocol()));
         mnl_attr_nest_end(header, options);
     }
 
@@ -328,20 +324,12 @@ tl::expected<void, ApplyFailure> NetlinkTrafficControl::apply(std::span<const Ch
         batches.back().add(message);
     }
 
-    std::optional<Error> first_error;
-    std::vector<std::size_t> applied;
-    for (std::size_t begin = 0; begin < changes.size() && !first_error; begin += step) {
-        const auto outcomes = exchange_.transact(batches[begin / step]);
-        for (std::size_t i = 0; i < outcomes.size(); ++i) {
-            if (outcomes[i]) {
-                applied.push_back(begin + i);
-            } else if (!first_error) {
-                first_error = outcomes[i].error().within(change_to_text(changes[begin + i]));
-            }
-        }
+    Outcomes outcomes;
+    for (std::size_t begin = 0; begin < changes.size() && !outcomes.has_failed(); begin += step) {
+        const auto answers = exchange_.transact(batches[begin / step]);
+        for (std::size_t i = 0; i < answers.size(); ++i) outcomes.add(begin + i, changes[begin + i], answers[i]);
     }
-    if (!first_error) return {};
-    return tl::unexpected(ApplyFailure{std::move(*first_error), std::move(applied)});
+    return outcomes.all();
 }
 
 }  // namespace headway

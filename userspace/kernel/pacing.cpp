@@ -61,19 +61,15 @@ Result<std::optional<RootQdisc>> KernelMirror::root_qdisc() {
     return root;
 }
 
-ClassRate KernelMirror::allowed(const ClassRate& rate) const {
-    return rate && link_rate_ && *rate > *link_rate_ ? std::nullopt : rate;
-}
-
 bool KernelMirror::has_rate(TcHandle classid, const ClassRate& rate) const {
     const auto known = known_.find(classid.value);
-    return known != known_.end() && known->second.is_rate_known && known->second.rate == allowed(rate);
+    return known != known_.end() && known->second.is_rate_known && known->second.rate == rate_within(rate, link_rate_);
 }
 
 /// The kernel is to be asked for all of the change, in these words.
 bool KernelMirror::is_all_news(const Change& change) const {
     if (const auto* const asked = std::get_if<ChangeClassRate>(&change)) {
-        return allowed(asked->rate) == asked->rate && !has_rate(asked->classid, asked->rate);
+        return rate_within(asked->rate, link_rate_) == asked->rate && !has_rate(asked->classid, asked->rate);
     }
     return !std::holds_alternative<ChangeClassTable>(change) && !std::holds_alternative<AddClass>(change);
 }
@@ -82,22 +78,19 @@ bool KernelMirror::is_all_news(const Change& change) const {
 std::optional<Change> KernelMirror::news_of(const Change& change) const {
     if (const auto* const asked = std::get_if<ChangeClassRate>(&change)) {
         if (has_rate(asked->classid, asked->rate)) return std::nullopt;
-        return ChangeClassRate{asked->classid, allowed(asked->rate)};
+        return ChangeClassRate{asked->classid, rate_within(asked->rate, link_rate_)};
     }
     if (const auto* const asked = std::get_if<ChangeClassTable>(&change)) {
         ChangeClassTable rest{asked->classid, {}};
         const auto known = known_.find(asked->classid.value);
         for (const auto& [number, wanted] : asked->entries) {
-            const ClassRate rate = allowed(wanted);
+            const ClassRate rate = rate_within(wanted, link_rate_);
             if (known == known_.end() || !known->second.has(number, rate)) rest.entries.emplace(number, rate);
         }
         return rest.entries.empty() ? std::nullopt : std::optional<Change>(std::move(rest));
     }
     if (const auto* const asked = std::get_if<AddClass>(&change)) {
-        AddClass added = *asked;
-        added.rate = allowed(added.rate);
-        for (auto& [number, rate] : added.table) rate = allowed(rate);
-        return added;
+        return rates_within(*asked, link_rate_);
     }
     return change;
 }

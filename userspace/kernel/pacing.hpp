@@ -11,8 +11,6 @@
 // acknowledged, or has shown in a dump since, is not sent again.  After a failure what was asked
 // and not acknowledged is in doubt: a change may have been made of which only the
 // acknowledgement was lost.  It is sent again when it is asked for again.
-//
-// The kernel takes no rate above its link's: such are no limit there, and are asked for as none.
 #pragma once
 
 #include <chrono>
@@ -73,7 +71,6 @@ private:
     };
     struct Learner;
 
-    [[nodiscard]] ClassRate allowed(const ClassRate& rate) const;
     [[nodiscard]] bool is_all_news(const Change& change) const;
     [[nodiscard]] std::optional<Change> news_of(const Change& change) const;
     tl::expected<void, ApplyFailure> ask(std::span<const Change> changes, ApplyMode mode);

@@ -65,4 +65,24 @@ Result<void> TrafficControl::apply_one(const Change& change) {
     return tl::unexpected(std::move(done.error().error));
 }
 
+void Outcomes::add(std::size_t index, const Change& change, const Result<void>& outcome) {
+    if (outcome) applied_.push_back(index);
+    else if (!first_error_) first_error_ = outcome.error().within(change_to_text(change));
+}
+
+tl::expected<void, ApplyFailure> Outcomes::all() {
+    if (!first_error_) return {};
+    return tl::unexpected(ApplyFailure{std::move(*first_error_), std::move(applied_)});
+}
+
+ClassRate rate_within(const ClassRate& rate, const std::optional<BytesPerSecond>& link_rate) {
+    return rate && link_rate && *rate > *link_rate ? std::nullopt : rate;
+}
+
+AddClass rates_within(AddClass change, const std::optional<BytesPerSecond>& link_rate) {
+    change.rate = rate_within(change.rate, link_rate);
+    for (auto& [number, rate] : change.table) rate = rate_within(rate, link_rate);
+    return change;
+}
+
 }  // namespace headway

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <linux/if_ether.h>
 #include <linux/pkt_sched_gap.h>
 
 #include "base/error.hpp"
@@ -144,6 +145,10 @@ struct AddFilter {
     std::uint32_t handle;
     IpPrefix destination;
     TcHandle classid;
+
+    [[nodiscard]] std::uint16_t protocol() const {
+        return destination.family == IpFamily::v4 ? ETH_P_IP : ETH_P_IPV6;
+    }
 };
 
 /// A loaded BPF program.  `fd` must stay open as long as anybody may add it.
@@ -234,6 +239,18 @@ struct ApplyFailure {
     std::vector<std::size_t> applied;  ///< indices of the changes that are in the kernel
 };
 
+/// What becomes of changes, told one after the other.
+class Outcomes {
+public:
+    void add(std::size_t index, const Change& change, const Result<void>& outcome);
+    [[nodiscard]] bool has_failed() const { return first_error_.has_value(); }
+    [[nodiscard]] tl::expected<void, ApplyFailure> all();
+
+private:
+    std::optional<Error> first_error_;
+    std::vector<std::size_t> applied_;
+};
+
 enum class ApplyMode {
     in_order,  ///< stop at the first failure: later changes build on earlier ones
     together,  ///< independent changes in as few system calls as possible
@@ -260,5 +277,9 @@ protected:
     TrafficControl(const TrafficControl&) = default;
     TrafficControl& operator=(const TrafficControl&) = default;
 };
+
+/// The kernel takes no rate above its link's: such are no limit there, and are asked for as none.
+[[nodiscard]] ClassRate rate_within(const ClassRate& rate, const std::optional<BytesPerSecond>& link_rate);
+[[nodiscard]] AddClass rates_within(AddClass change, const std::optional<BytesPerSecond>& link_rate);
 
 }  // namespace headway

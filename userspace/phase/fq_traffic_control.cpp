@@ -256,23 +256,13 @@ Result<void> FqTrafficControl::set_up() {
     return link_.apply_one(ChangeSegmentsMax{1});
 }
 
-Result<void> FqTrafficControl::one(const Change& change) {
-    const auto done = std::visit(Applier{*this}, change);
-    if (!done) return tl::unexpected(done.error().within(change_to_text(change)));
-    return done;
-}
-
 tl::expected<void, ApplyFailure> FqTrafficControl::apply(std::span<const Change> changes, ApplyMode mode) {
-    std::optional<Error> first_error;
-    std::vector<std::size_t> applied;
+    Outcomes outcomes;
     for (std::size_t i = 0; i < changes.size(); ++i) {
-        const auto done = one(changes[i]);
-        if (done) applied.push_back(i);
-        else if (!first_error) first_error = done.error();
-        if (!done && mode == ApplyMode::in_order) break;
+        outcomes.add(i, changes[i], std::visit(Applier{*this}, changes[i]));
+        if (mode == ApplyMode::in_order && outcomes.has_failed()) break;
     }
-    if (!first_error) return {};
-    return tl::unexpected(ApplyFailure{std::move(*first_error), std::move(applied)});
+    return outcomes.all();
 }
 
 // ------------------------------------------------------------------------ removing

@@ -62,7 +62,6 @@ private:
     struct Applier;
 
     [[nodiscard]] ClassState state_of(std::uint16_t minor, const headway_fq_class& one) const;
-    Result<void> one(const Change& change);
     Result<void> set_up();
 
     NetlinkTrafficControl& link_;
