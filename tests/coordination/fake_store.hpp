@@ -52,7 +52,7 @@ public:
     void lose_everything();
 
 private:
-    using Host = StoreView::Host;
+    using Host = HostKeys;
 
     void change(StoreChange what);
     void remove_keys(LeaseId lease);

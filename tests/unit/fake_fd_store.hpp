@@ -23,7 +23,7 @@ public:
         return {};
     }
     Result<void> remove(const std::string& name) override {
-        if (is_stuck) return system_failure(EAGAIN, "nobody reads");
+        if (is_stuck || refused_name == name) return system_failure(EAGAIN, "nobody reads");
         std::erase_if(entries_, [&](const Entry& one) { return one.name == name; });
         return {};
     }
@@ -47,6 +47,7 @@ public:
     }
 
     bool is_stuck = false;
+    std::string refused_name;  ///< not removed: the store had no room for the request just then
 
 private:
     struct Entry {

@@ -341,6 +341,18 @@ TEST_F(HandOverTest, AnEndLeavesNothing) {
     EXPECT_EQ(logged_.str().find("HW-305"), std::string::npos);
 }
 
+TEST_F(HandOverTest, AnEndLeavesNothingInABusyStore) {
+    const Client client = join();
+    store_.refused_name = "headway-job-0";
+    run_->hand_over.forget_all();
+    EXPECT_NE(store_.fd_of("headway-job-0"), -1);
+    store_.refused_name.clear();
+    restart();
+    EXPECT_EQ(run_->service->clients(), 0U);
+    EXPECT_EQ(store_.size(), 0U);
+    EXPECT_EQ(logged_.str().find("HW-305"), std::string::npos) << logged_.str();
+}
+
 TEST_F(HandOverTest, AnotherSetUpMeansJoiningAgain) {
     const Client client = join();
     client.store(phase(client));

@@ -225,10 +225,14 @@ Result<void> HandOver::remove_others(const AllWanted& wanted) {
     return done;
 }
 
-/// What cannot be removed now, the next run does not take up.
+/// What cannot be removed now, the next run does not take up: it is told so by the state, which
+/// stays as long as anything else.
 void HandOver::forget_all() {
     if (memory_) (void)memory_->write(handed_jobs_text({}).append(handed_text_end));
-    for (const auto& [name, owner] : stored_) (void)store_->remove(name);
+    std::erase_if(stored_, [this](const auto& one) {
+        return one.first != state_name && store_->remove(one.first).has_value();
+    });
+    if (stored_.size() == 1 && stored_.contains(state_name)) (void)store_->remove(state_name);
     stored_.clear();
 }
 

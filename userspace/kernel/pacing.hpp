@@ -7,10 +7,10 @@
 // growing pauses.
 //
 // KernelMirror: what the kernel's classes are known to have, in one place for all who
-// change them.  Whoever wants a rate asks for it whenever it could be another one; what the kernel has
-// acknowledged, or has shown in a dump since, is not sent again.  After a failure what was asked
-// and not acknowledged is in doubt: a change may have been made of which only the
-// acknowledgement was lost.  It is sent again when it is asked for again.
+// change them.  Whoever wants a rate asks for it whenever it could be another one; what
+// the kernel has acknowledged, or has shown in a dump since, is not sent again.  After a
+// failure what was asked and not acknowledged is in doubt: a change may have been made of
+// which only the acknowledgement was lost.  It is sent again when it is asked for again.
 #pragma once
 
 #include <chrono>

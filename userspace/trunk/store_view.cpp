@@ -6,7 +6,7 @@
 namespace headway {
 
 void StoreView::reset(const StoreSnapshot& snapshot) {
-    std::ranges::fill(hosts_, Host{});
+    std::ranges::fill(hosts_, HostKeys{});
     revision_ = snapshot_revision_ = snapshot.revision;
     settled_by_ = snapshot.settled_by;
     live_ = 0;
@@ -26,7 +26,7 @@ void StoreView::apply(const StoreChangeAt& change) {
 
 void StoreView::apply_at(Revision revision, const RecordPut& put) {
     if (put.host >= hosts_.size()) return;
-    Host& host = hosts_[put.host];
+    HostKeys& host = hosts_[put.host];
     if (!host.record) ++live_;
     host.record = put.record;
     host.lease = put.lease;

@@ -77,15 +77,13 @@ struct StoreSnapshot {
 
 class StoreView {
 public:
-    using Host = HostKeys;
-
     explicit StoreView(std::uint32_t hosts) : hosts_(hosts) {}
 
     void reset(const StoreSnapshot& snapshot);
     /// The next change after those known; changes of unknown hosts are left out.
     void apply(const StoreChangeAt& change);
 
-    [[nodiscard]] const Host& host(HostNumber number) const { return hosts_[number]; }
+    [[nodiscard]] const HostKeys& host(HostNumber number) const { return hosts_[number]; }
     [[nodiscard]] Revision revision() const { return revision_; }
     /// What the snapshot was made of: epochs up to here are not known exactly,
     /// for records that went before cannot be seen in it.
@@ -106,7 +104,7 @@ private:
     void apply_at(Revision revision, const SettledPut& put);
     void begin_epoch(Revision revision);
 
-    std::vector<Host> hosts_;
+    std::vector<HostKeys> hosts_;
     Revision revision_ = 0;
     Revision snapshot_revision_ = 0;
     Revision epoch_ = 0;

@@ -151,7 +151,7 @@ private:
     void forget_slow_request(std::optional<Request>& request, Time now);
 
     // what may be
-    [[nodiscard]] const StoreView::Host& own() const { return view_.host(setting_.host); }
+    [[nodiscard]] const HostKeys& own() const { return view_.host(setting_.host); }
     [[nodiscard]] bool has_record() const;
     [[nodiscard]] bool counts() const;
     [[nodiscard]] bool lease_lasts(Time now) const;
