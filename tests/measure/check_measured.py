@@ -15,7 +15,7 @@ RING_FRAMES = 2  # of a port's wire, beside its queue
 
 
 def true_links(lines):
-    """By the hosts of the side without the first host: (Mbit/s, delay in us, buffer)."""
+    """The hosts, each one's links to the root, and by the hosts below a link: (Mbit/s, delay in us, buffer)."""
     parent, rows, nodes = {}, {}, []
     for line in lines:
         words = line.split()
@@ -27,13 +27,15 @@ def true_links(lines):
             nodes.append(words[1])
             parent[words[1]] = words[2]
             rows[words[1]] = (float(words[3]), None, int(words[4]))
-    below = {name: set() for name in rows}
+    below, to_root = {name: set() for name in rows}, {}
     for node in nodes:
-        name = node
+        name, to_root[node] = node, []
         while name in rows:
             below[name].add(node)
+            to_root[node].append(name)
             name = parent[name]
-    return nodes, {frozenset(below[name]): row for name, row in rows.items()}
+    rates = {node: {(name, rows[name][0]) for name in names} for node, names in to_root.items()}
+    return nodes, rates, {frozenset(below[name]): row for name, row in rows.items()}
 
 
 def side(hosts, all_hosts):
@@ -55,21 +57,48 @@ def missing_buffers(links):
         [f"the buffers of {ports} ports only"] if ports < 4 else [])
 
 
-def wrong_fans(messages, host_mbit):
-    """One host sends and receives no more than its link carries.
+def wrong_heights(heights, nodes, to_root):
+    """b(h) is what its pairs get, if they share the narrowest link of them alike; of both ways at once the same.
+
+    d(h) is checked with the buffers that it is made of.
+    """
+    wrong = []
+    for h, height in enumerate(heights, 1):
+        load = {}
+        for pair in height["pairs"]:
+            here, there = (to_root[nodes[host]] for host in pair)
+            for link in here ^ there:
+                load[link] = load.get(link, 0) + 1
+        truth = len(height["pairs"]) * min(rate * 1e6 / 8 / pairs for (_, rate), pairs in load.items())
+        print(f"# b({h}): {height['one_way_bytes_per_s']:.0f}, both ways {height['both_ways_bytes_per_s']:.0f} of {truth:.0f},"
+              f" d({h}): {height['buffer_delay_s']}")
+        wrong += [f"height {h}, {way}: {height[way]} bytes/s instead of {truth}"
+                  for way in ("one_way_bytes_per_s", "both_ways_bytes_per_s") if off(height[way], truth) > 0.02]
+        if not height["buffer_delay_s"]:
+            wrong.append(f"height {h} has no d")
+    return wrong + ([] if 2 ** len(heights) == len(nodes) else [f"{len(heights)} heights of {len(nodes)} hosts"])
+
+
+def wrong_shares(messages, host_mbit):
+    """Flows of one host get no more than its link carries, and it is told who got how much.
 
     It may be much less: a time-out of 200 ms is one of the rounds.
     """
     if not messages:
         return []
-    payload = host_mbit * 1e6 / 8 * 1448 / 1538
-    return [f"{fan['direction']} of {fan['hosts']} hosts: {fan['total_bytes_per_s']} bytes/s of {payload}"
-            for fan in messages["fans"] if not 0 < fan["total_bytes_per_s"] < 1.02 * payload]
+    most = 1.02 * host_mbit * 1e6 / 8 * 1448 / 1538
+    of_host = [share for share in messages["shares"] if share["direction"] != "trunk"]
+    both = messages["two_in_one_out"]
+    return [f"{share['direction']}, {share['flows']} flows: {share}, where a host has {most} bytes/s"
+            for share in of_host if not 0 < share["least_bytes_per_s"] <= share["most_bytes_per_s"] < most
+            or not 0 < share["total_bytes_per_s"] < most] + [
+        f"two in, one out: {both}" for _ in range(not 0 < 2 * both["in_bytes_per_s"] < most or not 0 < both["out_bytes_per_s"] < most)
+    ] + ([] if any(share["direction"] == "trunk" for share in messages["shares"]) else ["no trunk was shared"])
 
 
 def main(tree_file, document_file):
     with open(tree_file, encoding="utf-8") as file:
-        nodes, truth = true_links(file.read().splitlines())
+        nodes, to_root, truth = true_links(file.read().splitlines())
     with open(document_file, encoding="utf-8") as file:
         found = json.load(file)
     wrong = []
@@ -97,7 +126,8 @@ def main(tree_file, document_file):
         if is_measured and abs(link["buffer_bytes"] - holds) > max(0.1 * holds, FRAME):
             wrong.append(f"{name}: a buffer of {link['buffer_bytes']} bytes instead of {holds}")
     wrong += missing_buffers(found["links"])
-    wrong += wrong_fans(found["messages"], host_mbit)
+    wrong += wrong_heights(found["heights"], nodes, to_root)
+    wrong += wrong_shares(found["messages"], host_mbit)
     for one in found["remarks"]:
         print("# " + one)
     for one in wrong:

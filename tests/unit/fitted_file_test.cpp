@@ -62,10 +62,14 @@ TEST(FittedFile, ReadsTheModelsOfAMeasurement) {
                               {"gamma", 2.5},          {"delta_s", 0.}, {"M_bytes", nullptr}};
     const EvalJson many{{"model", "manytoone"}, {"sources", {{{"C", 1e-5}, {"t", 0}}}}, {"rates", {1e8}},
                         {"M1_bytes", 3072},     {"M2_bytes", 65536},                    {"C_s", 0.2},
-                        {"delta1", 1.0},        {"delta2", 1.5}};
-    EvalJson document{{"format", "headway-measure"}, {"models", {contention, many}}};
+                        {"delta1", 1.0},        {"delta2", 1.5},  {"S_bytes", 8192}};
+    const EvalJson plogpt{{"model", "plogpt"}, {"L", 5e-5}, {"gap", {{0, 1e-6}, {1024, 9e-6}}},
+                          {"b", {117e6, 234e6}}, {"d", {5e-4, 1e-4}}};
+    EvalJson document{{"format", "headway-measure"}, {"models", {contention, many, plogpt}}};
     const auto found = read(document.dump());
-    ASSERT_TRUE(found.contention && found.many_to_one);
+    ASSERT_TRUE(found.contention && found.many_to_one && found.plogpt);
+    EXPECT_EQ(found.many_to_one->buffered_bytes, 8192);
+    EXPECT_EQ(found.plogpt->tree.leaves(), 4);
     EXPECT_EQ(found.contention->signature.ratio, 2.5);
     EXPECT_EQ(found.many_to_one->regions.congested_s, 0.2);
     FittedParameters none;

@@ -10,6 +10,7 @@
 #include "measure/measured_tree.hpp"
 #include "measure/message_measurement.hpp"
 #include "measure/network_difference.hpp"
+#include "measure/tree_heights.hpp"
 
 namespace headway {
 namespace {
@@ -344,6 +345,92 @@ TEST(Confidence, IsStudents) {
     const std::vector<double> disturbed{1, 1.01, 0.99, 1, 1.02, 0.98, 1, 200};
     EXPECT_NEAR(undisturbed_mean(disturbed).value, 1, 0.01);
     EXPECT_EQ(undisturbed_mean(disturbed).samples, 7);
+}
+
+// ------------------------------------------------------------ PlogPT's heights
+
+HostTree tree_with_switch(std::size_t hosts, std::vector<std::size_t> below) {
+    HostTree tree(hosts);
+    tree.add_switch(tree.root(), below);
+    return tree;
+}
+
+TEST(Heights, LeavesOfASwitchStayTogether) {
+    EXPECT_EQ(*binary_leaf_order(tree_with_switch(8, {0, 2, 4, 6})), (std::vector<std::size_t>{0, 2, 4, 6, 1, 3, 5, 7}));
+    HostTree pods(8);  // two leaves of two hosts at the root, and a switch with two such leaves
+    const std::vector<std::size_t> pod{4, 5, 6, 7}, leaves[] = {{0, 1}, {2, 3}, {4, 6}, {5, 7}};
+    const std::size_t other = pods.add_switch(pods.root(), pod);
+    for (const auto& leaf : leaves) pods.add_switch(leaf.front() < 4 ? pods.root() : other, leaf);
+    EXPECT_EQ(*binary_leaf_order(pods), (std::vector<std::size_t>{0, 1, 2, 3, 4, 6, 5, 7}));
+    EXPECT_EQ(*binary_leaf_order(HostTree(4)), (std::vector<std::size_t>{0, 1, 2, 3}));
+}
+
+TEST(Heights, AreThoseOfAPerfectTree) {
+    EXPECT_EQ(binary_leaf_order(HostTree(6)).error().message,
+              "the 6 hosts at a switch cannot be divided into halves again and again");
+    EXPECT_FALSE(binary_leaf_order(tree_with_switch(8, {5, 6, 7})));
+    EXPECT_EQ(*binary_leaf_order(tree_with_switch(4, {0, 2})), (std::vector<std::size_t>{0, 2, 1, 3}))
+        << "two hosts of the root are a half";
+}
+
+TEST(Heights, ABurstFillsTheLinksAtTheTop) {
+    const HostTree tree = tree_with_switch(8, {4, 5, 6, 7});
+    const auto flows = burst_of_height(*binary_leaf_order(tree), 3);
+    ASSERT_EQ(flows.size(), 4);
+    EXPECT_EQ(flows[1].from, 1);
+    EXPECT_EQ(flows[1].to, 5);
+    const std::size_t trunk = tree.trunks().front();
+    EXPECT_EQ(top_links(tree, flows[1]), (std::vector<DirectedLink>{{trunk, false}}));
+    EXPECT_EQ(top_links(tree, {5, 1}), (std::vector<DirectedLink>{{trunk, true}, {1, false}}));
+    EXPECT_EQ(top_links(tree, {0, 1}), (std::vector<DirectedLink>{{1, false}}));
+}
+
+/// b and d as the links have them: the trunk of 1.25 Gbit/s is the third height.
+TEST(Heights, AreMeasured) {
+    auto laboratory = two_clusters();
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found);
+    ASSERT_EQ(found->heights.size(), 3);
+    const double bandwidth[] = {125e6, 250e6, 156.25e6}, delay_s[] = {65536 / 125e6, 65536 / 125e6, 32768 / 156.25e6};
+    for (std::size_t h = 0; h < 3; ++h) {
+        const MeasuredHeight& height = found->heights[h];
+        EXPECT_EQ(height.pairs.size(), std::size_t{1} << h);
+        EXPECT_NEAR(height.one_way_bytes_per_s / bandwidth[h], 1, 0.02) << h;
+        EXPECT_NEAR(height.both_ways_bytes_per_s / bandwidth[h], 1, 0.02) << h;
+        ASSERT_TRUE(height.buffer_delay_s) << h;
+        EXPECT_NEAR(*height.buffer_delay_s / (delay_s[h] * 1538 / 1514), 1, 0.05) << h;
+        EXPECT_FALSE(height.is_delay_lower_bound);
+    }
+}
+
+TEST(Heights, OfAnotherTreeAreNotMeasured) {
+    auto laboratory = three_levels();
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(found->heights.empty());
+    EXPECT_NE(std::ranges::find_if(found->remarks, [](const std::string& remark) {
+                  return remark.starts_with("PlogPT's b(h) and d(h) are not measured");
+              }), found->remarks.end());
+}
+
+TEST(Heights, MakePlogptWithTheFarthestLatency) {
+    const std::vector<MeasuredHeight> heights{{{{0, 1}}, 125e6, 120e6, 1e-3, false},
+                                              {{{0, 2}, {1, 3}}, 250e6, 240e6, 2e-3, true}};
+    PairMessages near, far;
+    near.gap = {{0, 1e-6}, {1000, 9e-6}};
+    near.latency_s = 10e-6;
+    far.gap = {{0, 2e-6}};
+    far.latency_s = 60e-6;
+    std::vector<std::string> remarks;
+    const auto plogpt = plogpt_of(heights, {near, far}, remarks);
+    ASSERT_TRUE(plogpt);
+    EXPECT_DOUBLE_EQ(plogpt->latency_s, 60e-6);
+    EXPECT_EQ(plogpt->gap.size(), 2);
+    EXPECT_NEAR(plogpt->links.bandwidth_bytes_per_s[1], 240e6 * 1448 / 1538, 1);
+    EXPECT_DOUBLE_EQ(plogpt->links.buffer_delay_s[0], 1e-3);
+    EXPECT_EQ(remarks.size(), 1) << "of the delay that may be longer";
+    EXPECT_FALSE(plogpt_of(heights, {}, remarks));
+    EXPECT_EQ(remarks.back(), "PlogPT is not told: L and g(m) are not known");
 }
 
 TEST(HostTree, TurnsRound) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
 #include "model/many_to_one_fit.hpp"
@@ -82,6 +83,26 @@ TEST(ManyToOneFit, SaysWhatIsWrong) {
                                  ReceiverIdle::ignored));
     EXPECT_FALSE(fit_many_to_one({}, {{1, 1}, {2, 1}, {3, 1}, {4, 1}, {5, 1}},
                                  ReceiverIdle::ignored));
+}
+
+/// S is found where it was, whether no size, some or all are below it.
+TEST(OneToManyFit, FindsWhereReceiversBecomeSerial) {
+    const ProcessingDelay root{20e-6, 1e-9};
+    const std::vector<DelayedPath> paths(7, {{30e-6, 2e-9}, 1e8});
+    constexpr double all_sizes = std::numeric_limits<double>::infinity();
+    for (const double buffered_bytes : {0.0, 2048.0, 8192.0, all_sizes}) {
+        std::vector<ManyToOneSample> samples;
+        for (const double bytes : {32768.0, 512.0, 2048.0, 8192.0}) {
+            const double noise = bytes == 2048 ? 1.05 : 0.97;
+            samples.push_back({bytes, noise * *one_to_many_s(root, paths, bytes, buffered_bytes)});
+        }
+        const auto fit = fit_one_to_many(root, paths, samples);
+        ASSERT_TRUE(fit);
+        EXPECT_EQ(fit->buffered_bytes, buffered_bytes);
+        EXPECT_NEAR(fit->error_percent[1], 5, 1e-9) << "by size";
+    }
+    EXPECT_FALSE(fit_one_to_many(root, paths, {{512, 1e-3}}));
+    EXPECT_FALSE(fit_one_to_many(root, {}, {{512, 1e-3}, {1024, 1e-3}}));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // PlogPT's all-to-alls: closed forms, N_RTO, and the simulation beside them.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "model/plogpt_closed.hpp"
 #include "plogpt_systems.hpp"
 
@@ -167,9 +169,45 @@ TEST(PlogptAlltoall, ParsesPolicies) {
 TEST(PlogptAlltoall, NumberOfProcesses) {
     EXPECT_TRUE(PlogptAlltoall::make(Algorithm::a, 1, 1));
     EXPECT_TRUE(PlogptAlltoall::make(Algorithm::a, 4096, 1));
-    for (const std::uint32_t wrong : {0U, 3U, 8192U}) {
+    for (const std::uint32_t wrong : {0U, 4097U}) {
         EXPECT_FALSE(PlogptAlltoall::make(Algorithm::a, wrong, 1));
     }
+}
+
+/// Every process sends to every other one, in an order in which nobody receives from two at once.
+TEST(PlogptAlltoall, OfAnyNumberOfProcessesIsWhole) {
+    for (const std::uint32_t processes : {2U, 3U, 6U, 8U, 13U}) {
+        const auto programs = *PlogptAlltoall::make(Algorithm::a, processes, 1);
+        std::set<std::pair<std::uint32_t, std::uint32_t>> sent;
+        for (std::uint32_t number = 0; number < programs.messages(); ++number) {
+            const PlogptMessage message = programs.message(number);
+            EXPECT_NE(message.source, message.destination);
+            sent.insert({message.source, message.destination});
+        }
+        EXPECT_EQ(sent.size(), std::size_t{processes} * (processes - 1));
+        for (std::uint32_t process = 0; process < processes; ++process) {
+            for (std::uint32_t index = 0; index < programs.steps(process); index += 4) {
+                EXPECT_EQ(programs.message(programs.step(process, index).message).destination, process);
+                EXPECT_EQ(programs.message(programs.step(process, index + 1).message).source, process);
+            }
+        }
+    }
+}
+
+/// On leaves whose edges nobody shares, P - 1 rounds of one message; at the leaves of one half, as if
+/// the other were not there.
+TEST(PlogptAlltoall, TakesPlaceAtOtherLeaves) {
+    const PlogptTree tree = *PlogptTree::make({{100, 200, 400}, {1, 1, 1}}, plogpt_default_eps_s, PlogptTree::Clamp::yes);
+    const PlogptSystem system{tree, constant_gap(gap_s), latency_s};
+    const auto three = *PlogptAlltoall::make(Algorithm::a, 3, 1);
+    const auto placed = [&](std::vector<std::uint32_t> leaves) {
+        return simulate_plogpt(system, PlogptPlacedPrograms(three, std::move(leaves), 8), rto_of("none"))->makespan_s;
+    };
+    EXPECT_NEAR(placed({0, 1, 2}), 2 * (gap_s + latency_s), 1e-12);
+    EXPECT_NEAR(placed({7, 2, 4}), 2 * (gap_s + latency_s), 1e-12);
+    const auto four = *PlogptAlltoall::make(Algorithm::b, 4, 1);
+    EXPECT_DOUBLE_EQ(simulate_plogpt(system, PlogptPlacedPrograms(four, {4, 5, 6, 7}, 8), rto_of("none"))->makespan_s,
+                     simulate_plogpt(system, four, rto_of("none"))->makespan_s);
 }
 
 }  // namespace

@@ -64,8 +64,8 @@ bool leaves_out(const ModelTimes& models, const std::string& sentence) {
 
 TEST(PredictModels, SaysWhatDoesNotApply) {
     const auto uneven = predict(
-        *Topology::make({make_cluster(0, 4, 20, 25), make_cluster(1, 8, 20, 25)}));
-    EXPECT_TRUE(leaves_out(uneven, "PlogP, PlogPT: the clusters differ in size"));
+        *Topology::make({make_cluster(0, 4, 20, 25), make_cluster(1, 4, 10, 25)}));
+    EXPECT_TRUE(leaves_out(uneven, "PlogP, PlogPT: the clusters' hosts differ in rate"));
     EXPECT_TRUE(leaves_out(uneven, "Steffenel's signature: no parameters are given"));
     const auto gather = predict(demo_topology(), Operation::gather);
     EXPECT_TRUE(leaves_out(gather, "PlogP, PlogPT: their closed forms are all-to-alls'"));
@@ -92,19 +92,56 @@ TEST(PlogptOfTopology, ClustersOfClustersAreHeights) {
     EXPECT_DOUBLE_EQ(one_of_each->tree.bandwidth(3), 25e6 / 8);
 }
 
+// 3, 2 and 1 hosts: two heights each, and two more of trunks; nobody is at the other leaves.
+TEST(PlogptOfTopology, HostsOfAnyNumberAreAtSomeOfTheLeaves) {
+    const auto network = plogpt_of_topology(
+        *Topology::make({make_cluster(0, 3, 20, 25), make_cluster(1, 2, 20, 25), make_cluster(2, 1, 20, 25)}),
+        {{3, 2, 1}});
+    ASSERT_TRUE(network) << network.error().message;
+    EXPECT_EQ(network->leaf_of_host, (std::vector<std::uint32_t>{0, 1, 2, 4, 5, 8}));
+    EXPECT_FALSE(network->is_full());
+    const double expected_mbps[] = {20, 40, 25, 50};
+    ASSERT_EQ(network->tree.height(), 4U);
+    for (unsigned h = 1; h <= 4; ++h)
+        EXPECT_DOUBLE_EQ(network->tree.bandwidth(h), expected_mbps[h - 1] * 1e6 / 8) << h;
+}
+
+// Measured on 8 hosts of two clusters: 64 KiB between them stand beside what the models say.
+TEST(PredictModels, MeasuredTimesStandBesideThem) {
+    Topology topology = demo_topology();
+    EXPECT_FALSE(std::ranges::count(predict(topology).times, "measured", &ModelTime::model));
+    MeasuredCosts costs;
+    costs.hosts.resize(8);
+    costs.spread = {{4, 4}};
+    costs.all_to_all = {{1024, 1e-3, 0, false}, {65536, 0.5, 0, true}};
+    topology.set_measured(std::make_shared<const MeasuredCosts>(std::move(costs)));
+    const ModelTime measured = time_of(predict(topology), "measured");
+    EXPECT_DOUBLE_EQ(measured.low_s, 0.5);
+    EXPECT_EQ(measured.reason, "the all-to-alls measured on 8 hosts, unpaced; packets were lost");
+}
+
+// A of 3 + 3 hosts with trunks that hold nobody up: 5 rounds of one message.
+TEST(PredictModels, PlogptOfHostsThatFillNoTreeIsSimulated) {
+    const auto models = predict(*Topology::make({make_cluster(0, 3, 20, 100), make_cluster(1, 3, 20, 100)}));
+    EXPECT_NEAR(time_of(models, "PlogPT A").low_s, 5 * wire_64k * 8 / 20e6, 1e-9);
+    EXPECT_NEAR(time_of(models, "PlogP A").low_s, 5 * wire_64k * 8 / 20e6, 1e-9);
+    const auto shared = predict(*Topology::make({make_cluster(0, 3, 20, 10), make_cluster(1, 3, 20, 10)}));
+    EXPECT_GE(time_of(shared, "PlogPT B").low_s, 9 * wire_64k * 8 / 10e6) << "9 messages over the trunk";
+}
+
 TEST(PlogptOfTopology, SaysWhyThereIsNone) {
     const auto reason = [](const Topology& topology, const HostCounts& hosts) {
         const auto network = plogpt_of_topology(topology, hosts);
         return network ? "" : network.error().message;
     };
     const Topology tree = two_level_topology(40);
-    EXPECT_EQ(reason(tree, {{4, 4, 4, 0}}), "the clusters differ in size");
-    EXPECT_EQ(reason(tree, {{3, 3, 3, 3}}), "3 hosts are no power of two");
+    EXPECT_EQ(reason(tree, {{4, 0, 4, 4}}), "the clusters differ inside")
+        << "of two clusters at one switch, and one at the other";
     EXPECT_EQ(reason(tree, {{1, 0, 0, 0}}), "it takes two hosts");
     EXPECT_EQ(reason(*Topology::make({make_cluster(0, 2, 20, 25), make_cluster(1, 2, 20, 25),
-                                      make_cluster(2, 2, 20, 25)}),
+                                      make_cluster(2, 2, 20, 30)}),
                      {{2, 2, 2}}),
-              "3 clusters are no power of two");
+              "the clusters' trunks differ");
     EXPECT_EQ(reason(*Topology::make({make_cluster(0, 2, 20, 25), make_cluster(1, 2, 10, 25)}),
                      {{2, 2}}),
               "the clusters' hosts differ in rate");
@@ -151,6 +188,10 @@ TEST(PredictModels, ManyToOneThatWasFitted) {
     const auto scatter = predict_fitted(Operation::scatter, fitted);
     EXPECT_NEAR(time_of(scatter, "Lastovetsky").low_s, 67.536e-3, 1e-12);
     EXPECT_NEAR(time_of(scatter, "Lastovetsky").high_s, (1 + 7 * 66.536) * 1e-3, 1e-12);
+    fitted.many_to_one->buffered_bytes = 65536;
+    EXPECT_NEAR(time_of(predict_fitted(Operation::scatter, fitted), "Lastovetsky").high_s, 67.536e-3, 1e-12);
+    fitted.many_to_one->buffered_bytes = 32768;
+    EXPECT_NEAR(time_of(predict_fitted(Operation::scatter, fitted), "Lastovetsky").low_s, (1 + 7 * 66.536) * 1e-3, 1e-12);
     EXPECT_TRUE(leaves_out(predict_fitted(Operation::alltoall, fitted),
                            "Lastovetsky's many-to-one: the operation has no root"));
     fitted.many_to_one->sources.push_back({{2e-3, 0}, 1e6});
@@ -190,7 +231,10 @@ TEST(PredictModels, ProgramIsSimulated) {
     ASSERT_TRUE(models) << models.error().message;
     EXPECT_NEAR(time_of(*models, "PlogPT, no time-out").low_s, wire_64k * 8 / 20e6 + 1e-3, 1e-9);
     EXPECT_NEAR(time_of(*models, "PlogPT").high_s, wire_64k * 8 / 20e6 + 1e-3, 1e-9);
-    EXPECT_FALSE(predict_program(*Topology::make(clusters), {{4, 3}}, FittedParameters{}, *program));
+    const auto other = predict_program(*Topology::make(clusters), {{3, 3}}, FittedParameters{}, *program);
+    ASSERT_TRUE(other) << "ranks 0 and 4 are still in two clusters";
+    EXPECT_NEAR(time_of(*other, "PlogPT").high_s, time_of(*models, "PlogPT").high_s, 1e-12);
+    EXPECT_FALSE(predict_program(*Topology::make(clusters), {{2, 2}}, FittedParameters{}, *program)) << "of 5 processes";
 }
 
 TEST(PredictModels, MatrixIsAnExchange) {

@@ -72,6 +72,7 @@ Result<std::vector<Step>> read_steps(const AgentJson& command) {
 
 AgentJson json_of(const ProgramOutcome& outcome) {
     return {{"round_s", outcome.round_s},
+            {"received_s", outcome.received_s},
             {"retransmissions", outcome.retransmissions},
             {"rto_us", outcome.retransmission_timeout_us}};
 }
@@ -79,6 +80,7 @@ AgentJson json_of(const ProgramOutcome& outcome) {
 Result<ProgramOutcome> read_program_outcome(const AgentJson& json) {
     return reading("the times of rounds", [&] {
         return ProgramOutcome{json.at("round_s").get<std::vector<double>>(),
+                              json.at("received_s").get<std::vector<std::vector<double>>>(),
                               json.at("retransmissions").get<std::uint64_t>(),
                               json.at("rto_us").get<std::uint32_t>()};
     });

@@ -14,7 +14,8 @@
 //                                     -> "round_trip_s": [...], "lost": N, "wire_bytes": N
 //   {"do": "arrivals", "run": R}      -> "from": [[I, frames, bytes_per_s], ...], "drops": N
 //   {"do": "rounds", "count": N, "steps": [[[[peer, bytes], ...], [[peer, bytes], ...]], ...],
-//    "patience_ms": MS}               -> "round_s": [...], "retransmissions": N, "rto_us": N
+//    "patience_ms": MS}               -> "round_s": [...], "received_s": [[...]], "retransmissions": N,
+//                                        "rto_us": N
 #pragma once
 
 #include <cstdint>

@@ -115,9 +115,13 @@ OrderedJson times_json(const std::vector<SizedTime>& times) {
     return list;
 }
 
+OrderedJson points_json(const std::vector<GapPoint>& gap) {
+    OrderedJson list = OrderedJson::array();
+    for (const GapPoint& point : gap) list.push_back({point.message_bytes, point.gap_s});
+    return list;
+}
+
 OrderedJson pair_json(const PairMessages& pair, const std::vector<std::string>& hosts) {
-    OrderedJson gap = OrderedJson::array();
-    for (const GapPoint& point : pair.gap) gap.push_back({point.message_bytes, point.gap_s});
     return {{"from", hosts[pair.from]},
             {"to", hosts[pair.to]},
             {"L_s", pair.gap.empty() ? OrderedJson() : OrderedJson(pair.latency_s)},
@@ -127,18 +131,32 @@ OrderedJson pair_json(const PairMessages& pair, const std::vector<std::string>& 
             {"one_way_bytes_per_s", pair.one_way_bytes_per_s},
             {"both_ways_bytes_per_s", pair.both_ways_bytes_per_s},
             {"round_trips", times_json(pair.round_trips)},
-            {"gap", std::move(gap)}};
+            {"gap", points_json(pair.gap)}};
 }
 
-OrderedJson messages_json(const MeasuredMessages& messages, const std::vector<std::string>& hosts) {
-    OrderedJson pairs = OrderedJson::array(), delays = OrderedJson::array(), fans = OrderedJson::array(),
+const char* name_of(SharedLink::Place place) {
+    switch (place) {
+        case SharedLink::Place::into_host: return "in";
+        case SharedLink::Place::out_of_host: return "out";
+        case SharedLink::Place::across_trunk: break;
+    }
+    return "trunk";
+}
+
+OrderedJson messages_json(const MeasuredMessages& messages, const HostTree& tree,
+                          const std::vector<std::string>& hosts) {
+    OrderedJson pairs = OrderedJson::array(), delays = OrderedJson::array(), shares = OrderedJson::array(),
                 all_to_all = OrderedJson::array(), many_to_one = OrderedJson::array();
     for (const PairMessages& pair : messages.pairs) pairs.push_back(pair_json(pair, hosts));
     for (const ProcessingDelay& host : messages.hosts) delays.push_back({{"C", host.fixed_s}, {"t", host.per_byte_s}});
-    for (const FanRates& fan : messages.fans)
-        fans.push_back({{"hosts", fan.hosts},
-                        {"direction", fan.is_in ? "in" : "out"},
-                        {"total_bytes_per_s", fan.total_bytes_per_s}});
+    for (const SharedLink& link : messages.shares.links)
+        shares.push_back({{"hosts", names_below(tree, link.node, hosts)},
+                          {"direction", name_of(link.place)},
+                          {"flows", link.flows},
+                          {"total_bytes_per_s", link.total_bytes_per_s},
+                          {"least_bytes_per_s", link.least_bytes_per_s},
+                          {"most_bytes_per_s", link.most_bytes_per_s}});
+    const auto& both_ways = messages.shares.both_ways;
     for (const AllToAllTimes& all : messages.all_to_all)
         all_to_all.push_back({{"hosts", all.hosts}, {"times", times_json(all.times)}});
     for (const ManyToOneTimes& one : messages.many_to_one) {
@@ -150,11 +168,29 @@ OrderedJson messages_json(const MeasuredMessages& messages, const std::vector<st
     const bool has_timeout = messages.least_timeout_us > 0;
     return {{"pairs", std::move(pairs)},
             {"hosts", std::move(delays)},
-            {"fans", std::move(fans)},
+            {"shares", std::move(shares)},
+            {"two_in_one_out", both_ways ? OrderedJson{{"in_bytes_per_s", both_ways->in_bytes_per_s},
+                                                       {"out_bytes_per_s", both_ways->out_bytes_per_s}}
+                                         : OrderedJson()},
             {"all_to_all", std::move(all_to_all)},
             {"many_to_one", std::move(many_to_one)},
+            {"one_to_many", times_json(messages.one_to_many)},
             {"least_retransmission_timeout_s",
              has_timeout ? OrderedJson(messages.least_timeout_us / 1e6) : OrderedJson()}};
+}
+
+OrderedJson heights_json(const std::vector<MeasuredHeight>& heights) {
+    OrderedJson list = OrderedJson::array();
+    for (const MeasuredHeight& height : heights) {
+        OrderedJson pairs = OrderedJson::array();
+        for (const Flow& pair : height.pairs) pairs.push_back({pair.from, pair.to});
+        list.push_back({{"pairs", std::move(pairs)},
+                        {"one_way_bytes_per_s", height.one_way_bytes_per_s},
+                        {"both_ways_bytes_per_s", height.both_ways_bytes_per_s},
+                        {"buffer_delay_s", height.buffer_delay_s ? OrderedJson(*height.buffer_delay_s) : OrderedJson()},
+                        {"buffer_delay_exact", height.buffer_delay_s && !height.is_delay_lower_bound}});
+    }
+    return list;
 }
 
 /// As headway fit writes them, and headway predict reads them.
@@ -184,6 +220,14 @@ OrderedJson models_json(const MeasuredMessages& messages) {
                           {"C_s", fitted->regions.congested_s},
                           {"delta1", fitted->regions.small_factor},
                           {"delta2", fitted->regions.large_factor}});
+        if (fitted->buffered_bytes) models.back()["S_bytes"] = finite(*fitted->buffered_bytes);
+    }
+    if (const auto& plogpt = messages.plogpt) {
+        models.push_back({{"model", "plogpt"},
+                          {"L", plogpt->latency_s},
+                          {"gap", points_json(plogpt->gap)},
+                          {"b", plogpt->links.bandwidth_bytes_per_s},
+                          {"d", plogpt->links.buffer_delay_s}});
     }
     return models;
 }
@@ -194,7 +238,17 @@ std::vector<std::string> all_remarks(const MeasuredNetwork& network, const Measu
     return remarks;
 }
 
-void print_messages(std::string& text, const MeasuredMessages& messages, const std::vector<std::string>& hosts) {
+const char* words_of(SharedLink::Place place) {
+    switch (place) {
+        case SharedLink::Place::into_host: return "into";
+        case SharedLink::Place::out_of_host: return "out of";
+        case SharedLink::Place::across_trunk: break;
+    }
+    return "from the switch of";
+}
+
+void print_messages(std::string& text, const MeasuredMessages& messages, const HostTree& tree,
+                    const std::vector<std::string>& hosts) {
     const auto out = std::back_inserter(text);
     for (const PairMessages& pair : messages.pairs)
         fmt::format_to(out,
@@ -203,9 +257,16 @@ void print_messages(std::string& text, const MeasuredMessages& messages, const s
                        hosts[pair.from], hosts[pair.to], 1e6 * pair.latency_s, 1e6 * pair.empty_gap_s.value,
                        1e6 * pair.cost.startup_s, 1e9 * pair.cost.per_byte_s, pair.one_way_bytes_per_s / 1e6,
                        pair.both_ways_bytes_per_s / 1e6);
-    for (const FanRates& fan : messages.fans)
-        fmt::format_to(out, "{} {} {} at once: {:.1f} MB/s in all\n", hosts.front(), fan.is_in ? "from" : "to",
-                       fan.hosts, fan.total_bytes_per_s / 1e6);
+    for (const SharedLink& link : messages.shares.links) {
+        const auto below = names_below(tree, link.node, hosts);
+        fmt::format_to(out, "{} flows {} {}: {:.1f} MB/s in all, {:.1f} to {:.1f} MB/s each\n", link.flows,
+                       words_of(link.place),
+                       format_hostlist(below), link.total_bytes_per_s / 1e6, link.least_bytes_per_s / 1e6,
+                       link.most_bytes_per_s / 1e6);
+    }
+    if (const auto& both = messages.shares.both_ways)
+        fmt::format_to(out, "two flows into {} and one out of it: {:.1f} MB/s each in, {:.1f} MB/s out\n", hosts.front(),
+                       both->in_bytes_per_s / 1e6, both->out_bytes_per_s / 1e6);
     for (const AllToAllTimes& all : messages.all_to_all) {
         for (const SizedTime& time : all.times)
             fmt::format_to(out, "all-to-all of {} hosts, {} bytes: {:.3f} ms (+- {:.3f}), {} retransmissions\n",
@@ -218,6 +279,8 @@ void print_messages(std::string& text, const MeasuredMessages& messages, const s
             fmt::format_to(out, ", {:.0f} ms in {:.0f} % of rounds", 1e3 * level.time_s, 100 * level.probability);
         text += '\n';
     }
+    for (const SizedTime& time : messages.one_to_many)
+        fmt::format_to(out, "one to many, {} bytes: {:.3f} ms\n", time.bytes, 1e3 * time.time_s.value);
     if (messages.least_timeout_us > 0)
         fmt::format_to(out, "least retransmission time-out in force: {:.1f} ms\n", messages.least_timeout_us / 1e3);
 }
@@ -284,7 +347,8 @@ OrderedJson measured_json(const MeasuredNetwork& network, const MeasuredMessages
             {"resolution_s", network.resolution_s},
             {"links", std::move(links)},
             {"round_trips", std::move(trips)},
-            {"messages", messages != nullptr ? messages_json(*messages, circumstances.hosts) : OrderedJson()},
+            {"heights", heights_json(network.heights)},
+            {"messages", messages != nullptr ? messages_json(*messages, network.tree, circumstances.hosts) : OrderedJson()},
             {"models", messages != nullptr ? models_json(*messages) : OrderedJson::array()},
             {"differences", differences},
             {"remarks", all_remarks(network, messages)}};
@@ -299,7 +363,15 @@ std::string measured_text(const MeasuredNetwork& network, const MeasuredMessages
     fmt::format_to(out, "\n{} hosts in {:.0f} s, {:.1f} MB sent; hosts began within {:.2f} ms of each other\n",
                    circumstances.hosts.size(), circumstances.seconds,
                    static_cast<double>(circumstances.bytes_sent) / 1e6, 1e3 * circumstances.start_skew_s);
-    if (messages != nullptr) print_messages(text, *messages, circumstances.hosts);
+    for (std::size_t i = 0; i < network.heights.size(); ++i) {
+        const MeasuredHeight& height = network.heights[i];
+        fmt::format_to(out, "height {}: b {:.1f} MB/s of {} pairs, {:.1f} MB/s each way while both are busy", i + 1,
+                       height.one_way_bytes_per_s / 1e6, height.pairs.size(), height.both_ways_bytes_per_s / 1e6);
+        if (height.buffer_delay_s)
+            fmt::format_to(out, "; d {}{:.1f} us", height.is_delay_lower_bound ? "at least " : "", 1e6 * *height.buffer_delay_s);
+        text += '\n';
+    }
+    if (messages != nullptr) print_messages(text, *messages, network.tree, circumstances.hosts);
     for (const std::string& remark : all_remarks(network, messages)) fmt::format_to(out, "note: {}\n", remark);
     for (const std::string& difference : differences) fmt::format_to(out, "different: {}\n", difference);
     return text;

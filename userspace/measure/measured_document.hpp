@@ -6,20 +6,25 @@
 //    "links": [{"hosts": [below it], "is_trunk", "direction": "up" | "down", "bps", "exact",
 //               "delay_s", "buffer_bytes", "buffer_error_bytes", "buffer_exact"}],
 //    "round_trips": [[i, j, s of the shortest frame, s of a full one]],
+//    "heights": [{"pairs": [[i, j]], "one_way_bytes_per_s", "both_ways_bytes_per_s", "buffer_delay_s",
+//                 "buffer_delay_exact"}],
 //    "messages": {
 //      "pairs": [{"from", "to", "L_s", "g0_s", "alpha_s", "beta_s_per_byte", "one_way_bytes_per_s",
 //                 "both_ways_bytes_per_s", "round_trips": [TIME], "gap": [[m, s]]}],
 //      "hosts": [{"C", "t"}],
-//      "fans": [{"hosts", "direction": "in" | "out", "total_bytes_per_s"}],
+//      "shares": [{"hosts": [of the link], "direction": "in" | "out" | "trunk", "flows", "total_bytes_per_s",
+//                  "least_bytes_per_s", "most_bytes_per_s"}],
+//      "two_in_one_out": {"in_bytes_per_s", "out_bytes_per_s"},
 //      "all_to_all": [{"hosts", "times": [TIME]}],
 //      "many_to_one": [TIME and "levels": [[s, probability]]],
+//      "one_to_many": [TIME],
 //      "least_retransmission_timeout_s"},
 //    "models": [what headway fit --json writes of a model],
 //    "differences": [sentences], "remarks": [sentences]}
 //
 // A TIME is {"bytes", "seconds", "half_width_s", "rounds", "retransmissions"}, the mean and
-// its interval of 95 % confidence.  Bits and bytes of links are those of the wire, buffers are
-// of frames, those of messages of payload.  What is not known is null.
+// its interval of 95 % confidence.  Bits and bytes of links and heights (PlogPT's, of one direction)
+// are those of the wire, buffers are of frames, those of messages of payload.  What is not known is null.
 #pragma once
 
 #include <chrono>

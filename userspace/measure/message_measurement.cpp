@@ -14,8 +14,8 @@ constexpr std::uint32_t rounds_at_once = 8;
 constexpr std::uint32_t repetitions_max = 40;
 constexpr std::uint32_t gather_rounds = 20;
 constexpr std::uint64_t large_bytes = 256 << 10;
-constexpr std::uint64_t fan_bytes = 512 << 10;
 constexpr std::uint32_t small_messages = 65;
+constexpr std::uint64_t rooted_bytes[] = {512, 2048, 4096, 8192, 16384, 32768, 65536, 131072};
 constexpr double line_misses = 0.05;
 constexpr std::size_t break_points_max = 8;
 // Less than a least retransmission time-out, more than any queue of a local network.
@@ -43,13 +43,13 @@ public:
     MessageMeasurement(Laboratory& laboratory, const MeasuredNetwork& network, const std::vector<std::string>& names,
                        const MeasureProgress& progress)
         : laboratory_(laboratory), network_(network), names_(names), progress_(progress) {
-        to_do_ = static_cast<double>(chosen_pairs().size()) * 12 + static_cast<double>(names.size()) * 4 + 40;
+        to_do_ = static_cast<double>(chosen_pairs().size()) * 12 + static_cast<double>(names.size()) * 4 + 48;
     }
 
     MeasuredMessages run() {
         for (auto step : {&MessageMeasurement::measure_pairs, &MessageMeasurement::measure_hosts,
-                          &MessageMeasurement::measure_fans, &MessageMeasurement::measure_all_to_alls,
-                          &MessageMeasurement::measure_gathers}) {
+                          &MessageMeasurement::measure_shares, &MessageMeasurement::measure_all_to_alls,
+                          &MessageMeasurement::measure_gathers, &MessageMeasurement::measure_scatters}) {
             if (auto done = (this->*step)(); !done) {
                 found_.ended_by = done.error();
                 found_.remarks.push_back("not all messages were measured: " + done.error().message);
@@ -267,34 +267,10 @@ private:
 
     // ---------------------------------------------------------------- collectives
 
-    Result<void> measure_fans() {
-        const std::size_t n = names_.size();
-        for (std::size_t others = 1; others < n; others = others * 2 < n - 1 || others == n - 1 ? others * 2 : n - 1) {
-            for (const bool is_in : {false, true}) {
-                Rounds rounds;
-                HostProgram one{0, {{}, {}}};
-                for (std::size_t peer = 1; peer <= others; ++peer) {
-                    // the one host begins a round: nobody who sends runs ahead
-                    if (is_in) one.steps[0].send.push_back({peer, 1});
-                    auto& all = is_in ? one.steps[1].receive : one.steps[1].send;
-                    all.push_back({peer, fan_bytes});
-                    rounds.programs.push_back(is_in ? HostProgram{peer, {{{}, {{0, 1}}}, {{{0, fan_bytes}}, {}}}}
-                                                    : HostProgram{peer, {{{}, {{0, fan_bytes}}}}});
-                }
-                rounds.programs.push_back(one);
-                rounds.count = rounds_at_once + 1;
-                const auto outcomes = laboratory_.run(rounds);
-                if (!outcomes) return tl::unexpected(outcomes.error());
-                // who receives knows when everything has arrived; a sender's last bytes wait in its socket
-                const std::size_t first = is_in ? others : 0, end = is_in ? others + 1 : others;
-                double longest_s = 0;
-                for (std::size_t i = first; i < end; ++i)
-                    longest_s = std::max(longest_s, mean_of(std::span((*outcomes)[i].round_s).subspan(1)).value);
-                const FanRates fan{others, is_in, static_cast<double>(others * fan_bytes) / longest_s};
-                found_.fans.push_back(fan);
-                advance("one to many, many to one");
-            }
-        }
+    Result<void> measure_shares() {
+        auto shares = headway::measure_shares(laboratory_, network_, [&] { advance("who gets how much of a link"); });
+        if (!shares) return tl::unexpected(shares.error());
+        found_.shares = std::move(*shares);
         return {};
     }
 
@@ -329,7 +305,7 @@ private:
     Result<void> measure_gathers() {
         const std::size_t n = names_.size();
         if (n < 3) return {};
-        for (const std::uint64_t bytes : {512, 2048, 4096, 8192, 16384, 32768, 65536, 131072}) {
+        for (const std::uint64_t bytes : rooted_bytes) {
             Rounds rounds;
             HostProgram root{0, {{}, {}}};
             for (std::size_t peer = 1; peer < n; ++peer) {
@@ -348,11 +324,38 @@ private:
         return {};
     }
 
+    /// One to many: everybody answers one byte, and the last answer's way is subtracted.
+    Result<void> measure_scatters() {
+        const std::size_t n = names_.size();
+        if (n < 3 || found_.pairs.empty()) return {};
+        double answer_s = 0;
+        for (const PairMessages& pair : found_.pairs)
+            answer_s = std::max(answer_s, pair.round_trips.front().time_s.value / 2);
+        for (const std::uint64_t bytes : rooted_bytes) {
+            Rounds rounds;
+            HostProgram root{0, {{}, {}}};
+            for (std::size_t peer = 1; peer < n; ++peer) {
+                root.steps[0].send.push_back({peer, bytes});
+                root.steps[1].receive.push_back({peer, 1});
+            }
+            rounds.programs.push_back(root);
+            for (std::size_t peer = 1; peer < n; ++peer)
+                rounds.programs.push_back({peer, {{{}, {{0, bytes}}}, {{{0, 1}}, {}}}});
+            auto time = repeat(std::move(rounds), bytes, 1, gather_rounds);
+            if (!time) return tl::unexpected(time.error());
+            time->time_s.value -= answer_s;
+            found_.one_to_many.push_back(std::move(*time));
+            advance("scatters");
+        }
+        return {};
+    }
+
     // ----------------------------------------------------------------------- fits
 
     void fit() {
         fit_contention_signature();
-        fit_gather();
+        fit_rooted();
+        found_.plogpt = plogpt_of(network_.heights, found_.pairs, found_.remarks);
     }
 
     void fit_contention_signature() {
@@ -378,7 +381,7 @@ private:
         }
     }
 
-    void fit_gather() {
+    void fit_rooted() {
         if (found_.hosts.empty()) return;
         std::vector<DelayedPath> sources;
         for (std::size_t host = 1; host < names_.size(); ++host)
@@ -392,6 +395,16 @@ private:
             return;
         }
         found_.many_to_one_fit = FittedManyToOne{std::move(sources), fitted->regions};
+        fit_scatter(*found_.many_to_one_fit);
+    }
+
+    void fit_scatter(FittedManyToOne& rooted) {
+        std::vector<ManyToOneSample> samples;
+        for (const SizedTime& time : found_.one_to_many)
+            samples.push_back({static_cast<double>(time.bytes), time.time_s.value});
+        const auto fitted = fit_one_to_many(found_.hosts.front(), rooted.sources, std::move(samples));
+        if (fitted) rooted.buffered_bytes = fitted->buffered_bytes;
+        else found_.remarks.push_back("the one-to-many: " + fitted.error().message);
     }
 
     Laboratory& laboratory_;
@@ -440,6 +453,31 @@ TransmissionCost transmission_cost(const std::vector<SizedTime>& round_trips) {
     const double determinant = w * wxx - wx * wx;
     if (determinant <= 0) return {answer_s, 0};
     return {std::max(0.0, (wxx * wy - wx * wxy) / determinant), std::max(0.0, (w * wxy - wx * wy) / determinant)};
+}
+
+std::optional<MeasuredPlogpt> plogpt_of(const std::vector<MeasuredHeight>& heights,
+                                        const std::vector<PairMessages>& pairs, std::vector<std::string>& remarks) {
+    if (heights.empty()) return std::nullopt;
+    const auto no = [&](std::string_view reason) {
+        remarks.push_back(fmt::format("PlogPT is not told: {}", reason));
+        return std::nullopt;
+    };
+    MeasuredPlogpt found;
+    for (const PairMessages& pair : pairs) {
+        if (pair.gap.empty()) continue;
+        if (found.gap.empty()) found.gap = pair.gap;
+        found.latency_s = std::max(found.latency_s, pair.latency_s);
+    }
+    if (found.gap.empty()) return no("L and g(m) are not known");
+    for (std::size_t i = 0; i < heights.size(); ++i) {
+        const MeasuredHeight& height = heights[i];
+        if (!height.buffer_delay_s) return no(fmt::format("no buffer of height {} is known", i + 1));
+        if (height.is_delay_lower_bound)
+            remarks.push_back(fmt::format("PlogPT's d({}) may be longer: no packet was lost there", i + 1));
+        found.links.bandwidth_bytes_per_s.push_back(payload_rate(height.both_ways_bytes_per_s));
+        found.links.buffer_delay_s.push_back(*height.buffer_delay_s);
+    }
+    return found;
 }
 
 MeasuredMessages measure_messages(Laboratory& laboratory, const MeasuredNetwork& network,

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "measure/confidence.hpp"
+#include "measure/link_shares.hpp"
 #include "measure/network_measurement.hpp"
 #include "model/contention_fit.hpp"
 #include "study/fitted_parameters.hpp"
@@ -47,14 +48,6 @@ struct PairMessages {
     double one_way_bytes_per_s = 0, both_ways_bytes_per_s = 0;
 };
 
-/// Of one host and 1, 2, 4 .. others at once, each with a large message.  A round ends for
-/// all when its last message has arrived, so how fair the shares are does not show.
-struct FanRates {
-    std::size_t hosts = 0;  ///< others
-    bool is_in = false;     ///< towards the one
-    double total_bytes_per_s = 0;
-};
-
 /// A time to which rounds of a many-to-one jump, and how often.
 struct EscalationLevel {
     double time_s = 0;
@@ -71,16 +64,26 @@ struct AllToAllTimes {
     std::vector<SizedTime> times;
 };
 
+/// PlogPT of this network: b(h) and d(h) from bursts at all heights, both ways at once as
+/// collectives are; g(m) between hosts of one switch, L between those that are farthest apart.
+struct MeasuredPlogpt {
+    PlogptLinks links;  ///< of payload
+    std::vector<GapPoint> gap;
+    double latency_s = 0;
+};
+
 struct MeasuredMessages {
     std::vector<PairMessages> pairs;
     /// C and t of every host; empty: fewer than three hosts.
     std::vector<ProcessingDelay> hosts;
-    std::vector<FanRates> fans;
+    MeasuredShares shares;
     std::vector<ManyToOneTimes> many_to_one;
+    std::vector<SizedTime> one_to_many;  ///< until the last message has arrived
     std::vector<AllToAllTimes> all_to_all;
     std::uint32_t least_timeout_us = 0;  ///< for retransmission, of any connection; 0: not told
     std::optional<FittedContention> contention;
     std::optional<FittedManyToOne> many_to_one_fit;
+    std::optional<MeasuredPlogpt> plogpt;
     std::vector<std::string> remarks;
     /// Why it has not been carried through; what was found until then stays of use.
     std::optional<Error> ended_by;
@@ -90,6 +93,11 @@ struct MeasuredMessages {
 [[nodiscard]] MeasuredMessages measure_messages(Laboratory& laboratory, const MeasuredNetwork& network,
                                                 const std::vector<std::string>& names,
                                                 const MeasureProgress& progress);
+
+/// None, and a remark of why: heights were not measured, or not what a message takes.
+[[nodiscard]] std::optional<MeasuredPlogpt> plogpt_of(const std::vector<MeasuredHeight>& heights,
+                                                      const std::vector<PairMessages>& pairs,
+                                                      std::vector<std::string>& remarks);
 
 /// Levels of rounds that took `jump_s` longer or more than the shortest; times within 10 % of
 /// each other are one level.

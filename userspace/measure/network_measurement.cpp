@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "measure/interference.hpp"
 #include "base/wire.hpp"
+#include "measure/interference.hpp"
+#include "measure/tree_heights.hpp"
 
 namespace headway {
 namespace {
@@ -25,6 +26,7 @@ constexpr milliseconds duration_longest{400};
 constexpr int bulks_alone = 5;
 constexpr int trunk_repeats = 3;
 constexpr int cycles_first = 3;
+constexpr int burst_repeats = 3;
 constexpr double full_frame_bytes = 1514;
 
 double quantile(const std::vector<double>& sorted, double part) {
@@ -37,15 +39,36 @@ std::vector<Flow> reversed(std::vector<Flow> flows) {
     return flows;
 }
 
+/// Hosts of different switches take turns, so that some of them are behind many links.
+std::vector<std::size_t> spread(const HostTree& tree, std::vector<std::size_t> hosts) {
+    std::map<std::size_t, std::size_t> rank;  // of a host among those of its switch
+    std::map<std::size_t, std::size_t> seen;
+    for (const std::size_t host : hosts) rank[host] = seen[tree.parent(host)]++;
+    std::stable_sort(hosts.begin(), hosts.end(), [&](std::size_t a, std::size_t b) { return rank[a] < rank[b]; });
+    return hosts;
+}
+
 }  // namespace
+
+std::vector<Flow> pairs_across(const HostTree& tree, std::size_t trunk) {
+    const auto below = spread(tree, tree.hosts_below(trunk));
+    std::vector<std::size_t> rest;
+    for (std::size_t host = 0; host < tree.host_count(); ++host) {
+        if (std::find(below.begin(), below.end(), host) == below.end()) rest.push_back(host);
+    }
+    rest = spread(tree, std::move(rest));
+    std::vector<Flow> flows;
+    for (std::size_t i = 0; i < std::min(below.size(), rest.size()); ++i) flows.push_back({below[i], rest[i]});
+    return flows;
+}
 
 NetworkMeasurement::NetworkMeasurement(Laboratory& laboratory, std::vector<std::string> names,
                                        MeasureProgress progress)
     : laboratory_(laboratory), names_(std::move(names)), progress_(std::move(progress)),
       network_(laboratory.host_count()) {
     const auto n = static_cast<double>(laboratory.host_count());
-    // round trips, hosts alone, ports and trunks, as many switches as there may be at most
-    to_do_ = n * (n - 1) / 2 + 4 * n + 2 * n * trunk_repeats;
+    // round trips, hosts alone, ports and trunks, as many switches as there may be at most, heights
+    to_do_ = n * (n - 1) / 2 + 4 * n + 2 * n * trunk_repeats + 2 * burst_repeats * std::log2(n);
 }
 
 void NetworkMeasurement::advance(const std::string& what) {
@@ -60,7 +83,9 @@ Result<MeasuredNetwork> NetworkMeasurement::run() {
         if (auto done = (this->*step)(); !done) return tl::unexpected(done.error());
     }
     find_capacities();
-    if (auto done = measure_buffers(); !done) return tl::unexpected(done.error());
+    for (auto step : {&NetworkMeasurement::measure_buffers, &NetworkMeasurement::measure_heights}) {
+        if (auto done = (this->*step)(); !done) return tl::unexpected(done.error());
+    }
     return std::move(network_);
 }
 
@@ -201,30 +226,9 @@ Result<void> NetworkMeasurement::split_by_interference() {
     return {};
 }
 
-/// Hosts of different switches take turns, so that some of them are behind many links.
-std::vector<std::size_t> NetworkMeasurement::spread(std::vector<std::size_t> hosts) const {
-    std::map<std::size_t, std::size_t> rank;  // of a host among those of its switch
-    std::map<std::size_t, std::size_t> seen;
-    for (const std::size_t host : hosts) rank[host] = seen[network_.tree.parent(host)]++;
-    std::stable_sort(hosts.begin(), hosts.end(), [&](std::size_t a, std::size_t b) { return rank[a] < rank[b]; });
-    return hosts;
-}
-
-std::vector<Flow> NetworkMeasurement::pairs_across(std::size_t trunk) const {
-    const auto below = spread(network_.tree.hosts_below(trunk));
-    std::vector<std::size_t> rest;
-    for (std::size_t host = 0; host < laboratory_.host_count(); ++host) {
-        if (std::find(below.begin(), below.end(), host) == below.end()) rest.push_back(host);
-    }
-    rest = spread(std::move(rest));
-    std::vector<Flow> flows;
-    for (std::size_t i = 0; i < std::min(below.size(), rest.size()); ++i) flows.push_back({below[i], rest[i]});
-    return flows;
-}
-
 Result<void> NetworkMeasurement::fill_trunks() {
     for (const std::size_t trunk : network_.tree.trunks()) {
-        const auto up = pairs_across(trunk);
+        const auto up = pairs_across(network_.tree, trunk);
         auto both = up;
         const auto down = reversed(up);
         both.insert(both.end(), down.begin(), down.end());
@@ -300,7 +304,7 @@ Result<void> NetworkMeasurement::measure_buffers() {
 Result<void> NetworkMeasurement::measure_trunk_buffer(std::size_t trunk, bool is_up) {
     const DirectedLink link{trunk, is_up};
     const auto capacity = network_.capacities.find(link);
-    auto flows = pairs_across(trunk);
+    auto flows = pairs_across(network_.tree, trunk);
     if (!is_up) flows = reversed(std::move(flows));
     if (capacity == network_.capacities.end() || !capacity->second.is_exact) {
         network_.remarks.push_back(fmt::format("the buffer before the trunk {} is not known: hosts cannot fill it",
@@ -400,6 +404,66 @@ Result<void> NetworkMeasurement::measure_buffer(DirectedLink link, const std::ve
         if (!buffer.is_lower_bound || duration == duration_longest) break;
     }
     network_.buffers[link] = buffer;
+    return {};
+}
+
+// ------------------------------------------------------------------------- heights
+
+/// What all flows get together, in the mean.
+Result<double> NetworkMeasurement::rate_of_burst(const std::vector<Flow>& flows) {
+    double sum = 0;
+    for (int i = 0; i < burst_repeats; ++i) {
+        const auto seen = observe(flows);
+        if (!seen) return tl::unexpected(seen.error());
+        for (const FlowOutcome& flow : (*seen)->outcome.flows) sum += flow.received_bytes_per_s;
+        advance("heights of the tree");
+    }
+    return sum / burst_repeats;
+}
+
+/// The buffers that were measured before are those of one port of a switch or two, and its ports are alike.
+void NetworkMeasurement::add_buffer_delay(MeasuredHeight& height) const {
+    const auto rate_of_a_pair = [&](DirectedLink link) {
+        const auto crosses = [&](const Flow& pair) {
+            const auto path = network_.tree.path(pair);
+            return std::ranges::find(path, link) != path.end();
+        };
+        return network_.capacities.at(link).bytes_per_s / static_cast<double>(std::ranges::count_if(height.pairs, crosses));
+    };
+    const auto links = top_links(network_.tree, height.pairs.front());
+    const DirectedLink narrowest = *std::ranges::min_element(links, {}, rate_of_a_pair);
+    for (const auto& [link, buffer] : network_.buffers) {
+        const bool is_port_alike = network_.tree.is_host(link.node) && network_.tree.is_host(narrowest.node) &&
+                                   network_.tree.parent(link.node) == network_.tree.parent(narrowest.node);
+        if (link != narrowest && !is_port_alike) continue;
+        const double wire = wire_bytes(static_cast<std::uint64_t>(full_frame_bytes)) / full_frame_bytes;
+        height.buffer_delay_s = buffer.bytes * wire / network_.capacities.at(link).bytes_per_s;
+        height.is_delay_lower_bound = buffer.is_lower_bound;
+        if (link == narrowest || !buffer.is_lower_bound) return;
+    }
+}
+
+Result<void> NetworkMeasurement::measure_heights() {
+    const auto order = binary_leaf_order(network_.tree);
+    if (!order) {
+        network_.remarks.push_back("PlogPT's b(h) and d(h) are not measured, because its tree is perfect and binary: " +
+                                   order.error().message);
+        return {};
+    }
+    for (unsigned h = 1; (std::size_t{1} << h) <= order->size(); ++h) {
+        MeasuredHeight height;
+        height.pairs = burst_of_height(*order, h);
+        auto both_ways = height.pairs;
+        const auto back = reversed(height.pairs);
+        both_ways.insert(both_ways.end(), back.begin(), back.end());
+        const auto one = rate_of_burst(height.pairs), both = rate_of_burst(both_ways);
+        if (!one) return tl::unexpected(one.error());
+        if (!both) return tl::unexpected(both.error());
+        height.one_way_bytes_per_s = *one;
+        height.both_ways_bytes_per_s = *both / 2;
+        add_buffer_delay(height);
+        network_.heights.push_back(std::move(height));
+    }
     return {};
 }
 

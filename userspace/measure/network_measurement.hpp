@@ -26,6 +26,16 @@ struct MeasuredBuffer {
     bool is_lower_bound = false;
 };
 
+/// A height of PlogPT's tree (tree_heights.hpp); bytes are those of the wire, of one direction.
+struct MeasuredHeight {
+    std::vector<Flow> pairs;
+    double one_way_bytes_per_s = 0;   ///< b(h): the sum of all pairs
+    double both_ways_bytes_per_s = 0; ///< the same, while as many send the other way
+    /// d(h): what a frame waits in a full buffer before a link of this height.
+    std::optional<double> buffer_delay_s;
+    bool is_delay_lower_bound = false;
+};
+
 struct MeasuredNetwork {
     explicit MeasuredNetwork(std::size_t hosts) : tree(hosts), shortest_s(hosts), shortest_full_s(hosts) {}
 
@@ -37,9 +47,13 @@ struct MeasuredNetwork {
     LinkCapacities capacities;
     std::map<std::size_t, double> delay_s;  ///< of trunks, by node; without a frame's own time
     std::map<DirectedLink, MeasuredBuffer> buffers;
+    std::vector<MeasuredHeight> heights;  ///< from 1 on; none: the tree is not PlogPT's
     /// What could not be found, and why, and what the reader should know of the network.
     std::vector<std::string> remarks;
 };
+
+/// Disjoint pairs across a trunk, from below it to the rest, as many as there are.
+[[nodiscard]] std::vector<Flow> pairs_across(const HostTree& tree, std::size_t trunk);
 
 class NetworkMeasurement {
 public:
@@ -61,9 +75,6 @@ private:
 
     [[nodiscard]] Result<const ObservedBulk*> observe(std::vector<Flow> flows, std::vector<Probe> probes = {},
                                                       double longer = 1);
-    /// Disjoint pairs across a trunk, from below it to the rest, as many as there are.
-    [[nodiscard]] std::vector<Flow> pairs_across(std::size_t trunk) const;
-    [[nodiscard]] std::vector<std::size_t> spread(std::vector<std::size_t> hosts) const;
     [[nodiscard]] std::vector<std::size_t> nearest_to(std::size_t host) const;
     /// The flows at such rates that they fill the link, and no other one of the probed path;
     /// nothing if they cannot.
@@ -71,6 +82,9 @@ private:
     Result<void> measure_buffer(DirectedLink link, const std::vector<Flow>& flows, Flow probed);
     Result<void> measure_trunk_buffer(std::size_t trunk, bool is_up);
     Result<void> measure_port_buffer(std::size_t host);
+    Result<void> measure_heights();
+    Result<double> rate_of_burst(const std::vector<Flow>& flows);
+    void add_buffer_delay(MeasuredHeight& height) const;
     [[nodiscard]] std::string name_of(DirectedLink link) const;
     void advance(const std::string& what);
 

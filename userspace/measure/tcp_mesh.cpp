@@ -54,16 +54,18 @@ struct Work {
     int fd = -1;
     std::size_t peer = 0;
     std::uint64_t left = 0;
+    std::size_t place = 0;  ///< in the step's list
 };
 
 /// What can be done now; fails if the other end is gone.
-template <class Move>
-Result<void> advance(std::vector<Work>& works, const char* what, Move move) {
+template <class Move, class Done>
+Result<void> advance(std::vector<Work>& works, const char* what, Move move, Done done) {
     for (Work& work : works) {
         while (work.left > 0) {
             const ssize_t moved = move(work.fd, std::min<std::uint64_t>(work.left, chunk_bytes));
             if (moved > 0) {
                 work.left -= static_cast<std::uint64_t>(moved);
+                if (work.left == 0) done(work);
                 continue;
             }
             if (moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
@@ -142,13 +144,19 @@ Result<ProgramOutcome> TcpMesh::run(const std::vector<Step>& steps, std::uint32_
     ProgramOutcome outcome;
     for (std::uint32_t round = 0; round < rounds; ++round) {
         const auto began = SteadyTime::now();
+        const auto since_began = [&](Time now) { return std::chrono::duration<double>(now - began).count(); };
+        std::vector<double> received_s;
         for (const Step& step : steps) {
-            if (auto done = run_step(step, until); !done) {
+            const auto received = run_step(step, until);
+            if (!received) {
                 is_usable_ = false;
-                return tl::unexpected(done.error());
+                return tl::unexpected(received.error());
             }
+            received_s.clear();
+            for (const Time at : *received) received_s.push_back(since_began(at));
         }
-        outcome.round_s.push_back(std::chrono::duration<double>(SteadyTime::now() - began).count());
+        outcome.round_s.push_back(since_began(SteadyTime::now()));
+        outcome.received_s.push_back(std::move(received_s));
     }
     for (const auto& [peer, fd] : peers_) {
         const ConnectionState state = state_of(fd.get());
@@ -161,29 +169,29 @@ Result<ProgramOutcome> TcpMesh::run(const std::vector<Step>& steps, std::uint32_
     return outcome;
 }
 
-Result<void> TcpMesh::run_step(const Step& step, SteadyTime::time_point until) {
+Result<std::vector<TcpMesh::Time>> TcpMesh::run_step(const Step& step, SteadyTime::time_point until) {
     static const std::vector<std::byte> zeros(chunk_bytes);
     thread_local std::vector<std::byte> scratch(chunk_bytes);
     const auto works_of = [&](const std::vector<Transfer>& transfers) {
         std::vector<Work> works;
         for (const Transfer& transfer : transfers)
-            works.push_back({peers_.at(transfer.peer).get(), transfer.peer, transfer.bytes});
+            works.push_back({peers_.at(transfer.peer).get(), transfer.peer, transfer.bytes, works.size()});
         return works;
     };
+    std::vector<Time> received_at(step.receive.size());
     std::vector<Work> sending = works_of(step.send), receiving = works_of(step.receive);
     std::vector<pollfd> waiting;
     while (true) {
-        if (auto sent = advance(sending, "sending to", [](int fd, std::uint64_t bytes) {
-                return ::send(fd, zeros.data(), bytes, MSG_NOSIGNAL);
-            });
-            !sent)
-            return sent;
-        if (auto received = advance(receiving, "receiving from", [&](int fd, std::uint64_t bytes) {
-                return ::recv(fd, scratch.data(), bytes, 0);
-            });
-            !received)
-            return received;
-        if (sending.empty() && receiving.empty()) return {};
+        const auto sent = advance(
+            sending, "sending to",
+            [](int fd, std::uint64_t bytes) { return ::send(fd, zeros.data(), bytes, MSG_NOSIGNAL); }, [](const Work&) {});
+        if (!sent) return tl::unexpected(sent.error());
+        const auto received = advance(
+            receiving, "receiving from",
+            [&](int fd, std::uint64_t bytes) { return ::recv(fd, scratch.data(), bytes, 0); },
+            [&](const Work& work) { received_at[work.place] = SteadyTime::now(); });
+        if (!received) return tl::unexpected(received.error());
+        if (sending.empty() && receiving.empty()) return received_at;
         waiting.clear();
         for (const Work& work : sending) waiting.push_back({work.fd, POLLOUT, 0});
         for (const Work& work : receiving) waiting.push_back({work.fd, POLLIN, 0});

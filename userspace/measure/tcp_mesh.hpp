@@ -36,7 +36,8 @@ private:
     Result<void> connect_to(std::uint64_t token, std::size_t self, std::size_t peer,
                             const SocketAddress& address);
     Result<void> accept_one(std::uint64_t token, Time until);
-    Result<void> run_step(const Step& step, Time until);
+    /// When each transfer was received, in the step's order.
+    Result<std::vector<Time>> run_step(const Step& step, Time until);
 
     BoundSocket listener_;
     std::map<std::size_t, FileDescriptor> peers_;

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace headway {
 namespace {
 
 constexpr std::size_t samples_min = 5;
+constexpr std::size_t samples_for_buffer_min = 2;
 constexpr std::size_t run_min = 2;  ///< of the first and the last run
 /// Three runs that do not reduce the errors to this part are noise.
 constexpr double worthwhile = 0.5;
@@ -61,10 +63,11 @@ Cut best_cut(const Runs& small, const Runs& times, const Runs& large, std::size_
     return best;
 }
 
-Result<void> check(const std::vector<ManyToOneSample>& samples) {
-    if (samples.size() < samples_min) {
-        return failure("{} samples are too few; measure at least {} sizes", samples.size(),
-                       samples_min);
+/// By size, and none that no model could have made.
+Result<void> sort_and_check(std::vector<ManyToOneSample>& samples, std::size_t least) {
+    std::ranges::sort(samples, {}, &ManyToOneSample::message_bytes);
+    if (samples.size() < least) {
+        return failure("{} samples are too few; measure at least {} sizes", samples.size(), least);
     }
     for (std::size_t i = 0; i < samples.size(); ++i) {
         const ManyToOneSample& sample = samples[i];
@@ -86,10 +89,8 @@ Result<void> check(const std::vector<ManyToOneSample>& samples) {
 Result<ManyToOneFit> fit_many_to_one(std::span<const DelayedPath> sources,
                                      std::vector<ManyToOneSample> samples, ReceiverIdle idle,
                                      const ModelProgress& progress) {
-    std::sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) {
-        return a.message_bytes < b.message_bytes;
-    });
-    if (const auto fine = check(samples); !fine) return tl::unexpected(fine.error());
+    if (const auto fine = sort_and_check(samples, samples_min); !fine)
+        return tl::unexpected(fine.error());
 
     constexpr double infinite = std::numeric_limits<double>::infinity();
     const ManyToOneRegions one_region{infinite, infinite, 0, 1, 1};
@@ -124,6 +125,34 @@ Result<ManyToOneFit> fit_many_to_one(std::span<const DelayedPath> sources,
     }
     fit.samples = std::move(samples);
     return fit;
+}
+
+Result<OneToManyFit> fit_one_to_many(const ProcessingDelay& root,
+                                     std::span<const DelayedPath> destinations,
+                                     std::vector<ManyToOneSample> samples) {
+    if (const auto fine = sort_and_check(samples, samples_for_buffer_min); !fine)
+        return tl::unexpected(fine.error());
+    std::vector<double> candidates{0};
+    for (const ManyToOneSample& sample : samples) candidates.push_back(sample.message_bytes);
+    candidates.back() = std::numeric_limits<double>::infinity();
+    std::optional<OneToManyFit> best;
+    double least = 0;
+    for (const double buffered_bytes : candidates) {
+        OneToManyFit fit{buffered_bytes, {}};
+        double errors = 0;
+        for (const ManyToOneSample& sample : samples) {
+            const auto predicted_s =
+                one_to_many_s(root, destinations, sample.message_bytes, buffered_bytes);
+            if (!predicted_s) return tl::unexpected(predicted_s.error());
+            const double error = sample.time_s / *predicted_s - 1;
+            fit.error_percent.push_back(100 * error);
+            errors += error * error;
+        }
+        if (best && errors >= least) continue;
+        best = std::move(fit);
+        least = errors;
+    }
+    return std::move(*best);
 }
 
 }  // namespace headway

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding the regions of a many-to-one (many_to_one.hpp) from measured times.
+// Finding the regions of a many-to-one, and the S of a one-to-many (many_to_one.hpp), from
+// measured times.
 //
 // Source: Lastovetsky et al., section 4: three regions, whose borders and factors
-// are measured.  How they are found is ours; the report reads them off plots.
+// are measured; (2) for S.  How they are found is ours; the report reads them off plots.
 //
 // Vocabulary: many_to_one.hpp, and
 //   r(M)   measured time / linear part of (4); with idle times counted, / (linear
@@ -15,6 +16,8 @@
 //   relative errors sum (r_i/c - 1)^2, which is c = sum r_i^2 / sum r_i; M1 and M2
 //   are the pair of measured sizes with the least sum of all three.
 //   One run alone (no congestion: M1 = M2 = infinite) if three do not halve its sum.
+//   S is 0 or the measured size with which (2) has the least sum of squared relative errors
+//   (time / predicted - 1)^2; infinite if that is the largest size.
 //
 // Example: linear = M microseconds; T = 1, 2, 51, 51, 12, 15 us for M = 1, 2, 4, 6,
 // 8, 10: Delta_1 = 1 up to 2, C = 51 us up to 6, Delta_2 = 1.5.
@@ -49,5 +52,15 @@ struct ManyToOneFit {
                                                    std::vector<ManyToOneSample> samples,
                                                    ReceiverIdle idle,
                                                     const ModelProgress& progress = {});
+
+struct OneToManyFit {
+    double buffered_bytes = 0;          ///< S; infinite: no measured size was beyond it
+    std::vector<double> error_percent;  ///< 100 (measured / predicted - 1), by size
+};
+
+/// Samples in any order, of different sizes, two at least; sizes and times positive.
+[[nodiscard]] Result<OneToManyFit> fit_one_to_many(const ProcessingDelay& root,
+                                                   std::span<const DelayedPath> destinations,
+                                                   std::vector<ManyToOneSample> samples);
 
 }  // namespace headway

@@ -142,12 +142,33 @@ PlogptMessage PlogptListedPrograms::message(std::uint32_t number) const {
     return messages_[number];
 }
 
+// ---------------------------------------------------------------- other leaves
+
+PlogptPlacedPrograms::PlogptPlacedPrograms(const PlogptPrograms& programs,
+                                           std::vector<std::uint32_t> leaves,
+                                           std::uint32_t tree_leaves)
+    : programs_(programs), leaves_(std::move(leaves)), process_at_(tree_leaves, nobody) {
+    for (std::uint32_t process = 0; process < leaves_.size(); ++process)
+        process_at_[leaves_[process]] = process;
+}
+
+std::uint32_t PlogptPlacedPrograms::steps(std::uint32_t leaf) const {
+    return process_at_[leaf] == nobody ? 0 : programs_.steps(process_at_[leaf]);
+}
+PlogptStep PlogptPlacedPrograms::step(std::uint32_t leaf, std::uint32_t index) const {
+    return programs_.step(process_at_[leaf], index);
+}
+PlogptMessage PlogptPlacedPrograms::message(std::uint32_t number) const {
+    const PlogptMessage message = programs_.message(number);
+    return {leaves_[message.source], leaves_[message.destination], message.bytes};
+}
+
 // ------------------------------------------------------------------ all-to-all
 
 Result<PlogptAlltoall> PlogptAlltoall::make(Algorithm algorithm, std::uint32_t processes,
                                             double message_bytes) {
-    if (!std::has_single_bit(processes) || processes > processes_max) {
-        return failure("{} processes: must be a power of two up to {}", processes, processes_max);
+    if (processes < 1 || processes > processes_max) {
+        return failure("{} processes: must be 1 to {}", processes, processes_max);
     }
     if (!std::isfinite(message_bytes) || message_bytes < 0) {
         return failure("{} is no message size", message_bytes);
@@ -157,7 +178,7 @@ Result<PlogptAlltoall> PlogptAlltoall::make(Algorithm algorithm, std::uint32_t p
 
 PlogptStep PlogptAlltoall::step(std::uint32_t process, std::uint32_t index) const {
     const std::uint32_t partners = processes_ - 1;
-    const auto received = [&](std::uint32_t i) { return number(process ^ i, i); };
+    const auto received = [&](std::uint32_t i) { return number(source_of(process, i), i); };
     if (algorithm_ == Algorithm::a) {
         const std::uint32_t i = index / 4 + 1;
         switch (index % 4) {
@@ -178,7 +199,16 @@ PlogptStep PlogptAlltoall::step(std::uint32_t process, std::uint32_t index) cons
 
 PlogptMessage PlogptAlltoall::message(std::uint32_t number) const {
     const std::uint32_t source = number % processes_;
-    return {source, source ^ (number / processes_ + 1), message_bytes_};
+    return {source, destination_of(source, number / processes_ + 1), message_bytes_};
+}
+
+std::uint32_t PlogptAlltoall::destination_of(std::uint32_t source, std::uint32_t i) const {
+    return std::has_single_bit(processes_) ? source ^ i : (source + i) % processes_;
+}
+
+std::uint32_t PlogptAlltoall::source_of(std::uint32_t destination, std::uint32_t i) const {
+    return std::has_single_bit(processes_) ? destination ^ i
+                                           : (destination + processes_ - i) % processes_;
 }
 
 }  // namespace headway

@@ -83,16 +83,42 @@ private:
     std::vector<PlogptMessage> messages_;
 };
 
+/// Programs whose processes are at other leaves than their own numbers say.  What it is made
+/// of lives longer.
+class PlogptPlacedPrograms final : public PlogptPrograms {
+public:
+    /// `leaves[process]`: different ones, less than `tree_leaves`.
+    PlogptPlacedPrograms(const PlogptPrograms& programs, std::vector<std::uint32_t> leaves,
+                         std::uint32_t tree_leaves);
+
+    [[nodiscard]] std::uint32_t processes() const override {
+        return static_cast<std::uint32_t>(process_at_.size());
+    }
+    [[nodiscard]] std::uint32_t messages() const override { return programs_.messages(); }
+    [[nodiscard]] std::uint32_t steps(std::uint32_t leaf) const override;
+    [[nodiscard]] PlogptStep step(std::uint32_t leaf, std::uint32_t index) const override;
+    [[nodiscard]] PlogptMessage message(std::uint32_t number) const override;
+
+private:
+    static constexpr std::uint32_t nobody = UINT32_MAX;
+
+    const PlogptPrograms& programs_;
+    std::vector<std::uint32_t> leaves_;
+    std::vector<std::uint32_t> process_at_;  ///< by leaf
+};
+
 /// The paper's two all-to-alls (Fig. 14), r xor i being the i-th partner of r:
 ///   A  for i = 1..P-1: irecv, isend, wait for the irecv, wait for the isend
 ///   B  P-1 irecvs; for i = 1..P-1: isend, wait for it; wait for the irecvs
+/// The paper's P is a power of two.  Of other numbers, r sends to r + i and receives from r - i
+/// (mod P).
 /// The operations are not stored: 4096 processes have 67 millions.
 class PlogptAlltoall final : public PlogptPrograms {
 public:
     enum class Algorithm : std::uint8_t { a, b };
     static constexpr std::uint32_t processes_max = 4096;
 
-    /// Fails unless the number of processes is a power of two up to processes_max.
+    /// Fails unless there are 1 to processes_max processes.
     [[nodiscard]] static Result<PlogptAlltoall> make(Algorithm algorithm, std::uint32_t processes,
                                                      double message_bytes);
 
@@ -105,6 +131,9 @@ public:
 private:
     PlogptAlltoall(Algorithm algorithm, std::uint32_t processes, double message_bytes)
         : algorithm_(algorithm), processes_(processes), message_bytes_(message_bytes) {}
+
+    [[nodiscard]] std::uint32_t destination_of(std::uint32_t source, std::uint32_t i) const;
+    [[nodiscard]] std::uint32_t source_of(std::uint32_t destination, std::uint32_t i) const;
 
     /// To the i-th partner, i from 1.  Numbers of one i are neighbours, as are
     /// the messages that are under way at one time.

@@ -55,6 +55,7 @@ Failure read_many_to_one(EvalInput& in, FittedParameters& parameters) {
     fitted.regions.congested_s = in["C_s"].number(Sign::not_negative);
     fitted.regions.small_factor = in["delta1"].number(Sign::not_negative);
     fitted.regions.large_factor = in["delta2"].number(Sign::not_negative);
+    if (in.has("S_bytes")) fitted.buffered_bytes = in["S_bytes"].number_or_infinite(Sign::not_negative);
     ignore(in, {"congested", "error_pct"});
     if (auto error = in.finish()) return tl::unexpected(*error);
     parameters.many_to_one = std::move(fitted);

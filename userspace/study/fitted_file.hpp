@@ -5,7 +5,8 @@
 //   {"model": "contention", "n": 24, "alpha": 6e-5, "beta": 8.4e-8,
 //    "gamma": 1.02, "delta_s": 8.23e-3, "M_bytes": 2000}       M_bytes null: none
 //   {"model": "manytoone", "sources": [{"C": .., "t": ..}, ..], "rates": [..],
-//    "M1_bytes": .., "M2_bytes": .., "C_s": .., "delta1": .., "delta2": ..}
+//    "M1_bytes": .., "M2_bytes": .., "C_s": .., "delta1": .., "delta2": ..,
+//    and, if measured, "S_bytes": ..}                       S_bytes null: all sizes
 //   {"format": "headway-measure", "models": [such objects], ..}
 //   {"model": "plogpt", "L": .., "gap": [[m, s], ..], "b": [..], "d": [..]}
 #pragma once

@@ -22,6 +22,7 @@ struct FittedContention {
 struct FittedManyToOne {
     std::vector<DelayedPath> sources;  ///< at least one
     ManyToOneRegions regions;
+    std::optional<double> buffered_bytes{};  ///< S of (2), of the one-to-many; may be infinite
 };
 
 struct FittedPlogpt {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <optional>
 
 namespace headway {
@@ -21,11 +22,20 @@ TreeLink make_link(BitsPerSecond rate, const std::optional<std::uint64_t>& buffe
 
 TreeLink slower(const TreeLink& a, const TreeLink& b) { return b.bytes_per_s < a.bytes_per_s ? b : a; }
 
-/// What is below a switch: its heights, and the slowest of the single trunks
-/// since the last of them.
+/// What is below a switch: its heights, the slowest of the single trunks since the last of
+/// them, and at which leaf the hosts of each cluster begin.
 struct Below {
     std::vector<TreeLink> heights;
     std::optional<TreeLink> narrow;
+    std::map<std::size_t, std::uint32_t> first_leaf;
+    TreeLink edge;  ///< of a host
+
+    /// As high, with nobody in the rest.
+    void grow_to(std::size_t height) {
+        if (heights.empty() && height > 0) heights.push_back(edge);
+        while (heights.size() < height)
+            heights.push_back({2 * heights.back().bytes_per_s, heights.back().delay_s});
+    }
 };
 
 class TreeBuilder {
@@ -33,11 +43,7 @@ public:
     TreeBuilder(const Topology& topology, const HostCounts& hosts)
         : topology_(topology), hosts_(hosts), below_(topology.hosts_below(hosts)) {}
 
-    Result<std::vector<TreeLink>> build() {
-        auto whole = switch_of("");
-        if (!whole) return tl::unexpected(whole.error());
-        return std::move(whole->heights);
-    }
+    Result<Below> build() { return switch_of(""); }
 
 private:
     /// The trunks that lead to it and have hosts below.
@@ -56,7 +62,7 @@ private:
         if (own > 0 && own != below_[t]) {
             return failure("\"{}\" has hosts and clusters below it", trunk.name);
         }
-        auto below = own > 0 ? cluster_of(topology_.clusters()[t], own) : switch_of(trunk.name);
+        auto below = own > 0 ? cluster_of(t, own) : switch_of(trunk.name);
         if (!below) return below;
         const TreeLink link = make_link(std::min(trunk.trunk_up_rate, trunk.trunk_down_rate),
                                     trunk.trunk_buffer_bytes);
@@ -64,32 +70,27 @@ private:
         return below;
     }
 
-    static Result<Below> cluster_of(const Cluster& cluster, std::uint32_t hosts) {
-        if (!std::has_single_bit(hosts)) return failure("{} hosts are no power of two", hosts);
+    [[nodiscard]] Result<Below> cluster_of(std::size_t number, std::uint32_t hosts) const {
         Below below;
-        const TreeLink edge = make_link(cluster.host_rate, cluster.host_buffer_bytes);
-        for (std::uint32_t leaves = 1; leaves < hosts; leaves *= 2) {
-            below.heights.push_back({leaves * edge.bytes_per_s, edge.delay_s});
-        }
+        below.first_leaf[number] = 0;
+        const Cluster& cluster = topology_.clusters()[number];
+        below.edge = make_link(cluster.host_rate, cluster.host_buffer_bytes);
+        below.grow_to(static_cast<std::size_t>(std::bit_width(hosts - 1)));
         return below;
     }
 
     Result<Below> switch_of(std::string_view name) {
         std::vector<Below> children;
-        std::vector<std::uint32_t> sizes;
+        std::size_t height = 0;
         for (const std::size_t t : trunks_of(name)) {
             auto child = trunk_and_below(t);
             if (!child) return child;
+            height = std::max(height, child->heights.size());
             children.push_back(std::move(*child));
-            sizes.push_back(below_[t]);
         }
         if (children.size() == 1) return std::move(children.front());
-        if (std::adjacent_find(sizes.begin(), sizes.end(), std::not_equal_to<>()) != sizes.end()) {
-            return failure("the clusters differ in size");
-        }
-        if (!std::has_single_bit(children.size())) {
-            return failure("{} clusters are no power of two", children.size());
-        }
+        if (height >= PlogptTree::height_max) return failure("it is higher than {}", PlogptTree::height_max);
+        for (Below& child : children) child.grow_to(height);
         return joined(children);
     }
 
@@ -97,7 +98,10 @@ private:
     static Result<Below> joined(std::vector<Below>& children) {
         Below all = std::move(children.front());
         TreeLink trunk = *all.narrow;
+        const auto leaves = std::uint32_t{1} << all.heights.size();
         for (std::size_t i = 1; i < children.size(); ++i) {
+            for (const auto& [cluster, leaf] : children[i].first_leaf)
+                all.first_leaf[cluster] = leaf + static_cast<std::uint32_t>(i) * leaves;
             if (children[i].heights != all.heights) return failure("the clusters differ inside");
             if (children.size() > 2 && *children[i].narrow != trunk) {
                 return failure("the clusters' trunks differ");
@@ -144,16 +148,21 @@ double longest_delay_s(const Topology& topology, const HostCounts& hosts) {
 Result<PlogptTopology> plogpt_of_topology(const Topology& topology, const HostCounts& hosts) {
     const auto edge = common_edge(topology, hosts);
     if (!edge) return tl::unexpected(edge.error());
-    const auto heights = TreeBuilder(topology, hosts).build();
-    if (!heights) return tl::unexpected(heights.error());
+    const auto whole = TreeBuilder(topology, hosts).build();
+    if (!whole) return tl::unexpected(whole.error());
     PlogptLinks links;
-    for (const TreeLink& link : *heights) {
+    for (const TreeLink& link : whole->heights) {
         links.bandwidth_bytes_per_s.push_back(link.bytes_per_s);
         links.buffer_delay_s.push_back(link.delay_s);
     }
     auto tree = PlogptTree::make(std::move(links), plogpt_default_eps_s, PlogptTree::Clamp::yes);
     if (!tree) return tl::unexpected(tree.error());
-    return PlogptTopology{std::move(*tree), *edge, longest_delay_s(topology, hosts)};
+    PlogptTopology made{std::move(*tree), *edge, longest_delay_s(topology, hosts), {}};
+    for (std::size_t c = 0; c < hosts.per_cluster.size(); ++c) {
+        for (std::uint32_t i = 0; i < hosts.per_cluster[c]; ++i)
+            made.leaf_of_host.push_back(whole->first_leaf.at(c) + i);
+    }
+    return made;
 }
 
 }  // namespace headway

@@ -20,6 +20,7 @@ namespace headway {
 namespace {
 
 constexpr std::uint64_t congestion_links_max = 1U << 16;
+constexpr std::uint32_t simulated_hosts_max = 128;
 
 double wire_bytes(double bytes) {
     return static_cast<double>(tcp_wire_bytes(static_cast<std::uint64_t>(bytes)));
@@ -149,6 +150,21 @@ void add_zhu(ModelTimes& found, const Topology& topology, const Exchange& exchan
                 congestion_dynamic_times_s, "shares grow whenever a message has ended");
 }
 
+// ---------------------------------------------------------------------- PlogPT
+
+PlogptPlacedPrograms placed(const PlogptPrograms& programs, const PlogptTopology& network) {
+    std::vector<std::uint32_t> leaves = network.leaf_of_host;
+    leaves.resize(programs.processes());
+    return {programs, std::move(leaves), static_cast<std::uint32_t>(network.tree.leaves())};
+}
+
+Result<PlogptRange> simulate(const PlogptSystem& system, const PlogptPrograms& programs,
+                             double timeout_s) {
+    PlogptRto rto = *parse_plogpt_rto("random:0");
+    rto.timeout_s = timeout_s;
+    return simulate_plogpt_range(system, programs, rto, program_seeds);
+}
+
 // ---------------------------------------------------------------- all-to-alls
 
 class Predictor {
@@ -170,6 +186,7 @@ public:
         if (!exchange) return tl::unexpected(exchange.error());
         if (exchange->groups.empty()) return failure("no host takes part");
         add_bound(found_, topology_, *exchange);
+        add_measured(*exchange);
         const bool alltoall = request_.operation == Operation::alltoall;
         const auto added =
             alltoall ? add_alltoall() : add_planned(found_, topology_, policy_, *exchange, {});
@@ -183,6 +200,15 @@ public:
     }
 
 private:
+    /// What this very exchange was measured to take on this network, beside what the models say of it.
+    void add_measured(const Exchange& exchange) {
+        const auto times = measured_times(topology_, exchange);
+        if (!times) return;
+        const Prediction::Measured& unpaced = times->unpaced;
+        add(found_, "measured", unpaced.time_s, unpaced.time_s,
+            fmt::format("{}, unpaced{}", unpaced.source, unpaced.was_lossy ? "; packets were lost" : ""));
+    }
+
     Result<void> add_alltoall() {
         const AllToAllPattern pattern{request_.hosts, request_.hosts, false, 1};
         const auto plan = plan_collective(topology_, policy_, pattern, bytes_);
@@ -199,19 +225,51 @@ private:
 
     void add_plogpt() {
         const auto& fitted = request_.fitted.plogpt;
+        const auto network = plogpt_of_topology(topology_, request_.hosts);
         PlogptAlltoallCase of;
-        if (fitted) {
+        of.timeout_s = rto_s(topology_);
+        // of fewer hosts than were measured, the topology knows which heights are between them
+        if (fitted && (!network || processes() >= fitted->tree.leaves())) {
             of.message_bytes = message_bytes_;
             of.gap_s = fitted->gap(message_bytes_);
             of.latency_s = fitted->latency_s;
             return add_plogpt(of, fitted->tree, processes(), "as fitted: ");
         }
-        const auto network = plogpt_of_topology(topology_, request_.hosts);
         if (!network) return leave_out(found_, "PlogP, PlogPT", network.error().message);
         of.message_bytes = wire_bytes(static_cast<double>(bytes_));
         of.gap_s = of.message_bytes / bytes_per_s(network->edge_rate);
         of.latency_s = network->latency_s;
-        add_plogpt(of, network->tree, request_.hosts.total(), "");
+        if (network->is_full()) return add_plogpt(of, network->tree, request_.hosts.total(), "");
+        add_plogp(of, request_.hosts.total(), "");
+        simulate_alltoall(*network, of, PlogptAlltoall::Algorithm::a, "PlogPT A");
+        simulate_alltoall(*network, of, PlogptAlltoall::Algorithm::b, "PlogPT B");
+    }
+
+    /// Where hosts do not fill a binary tree: the closed forms are for those that do.
+    void simulate_alltoall(const PlogptTopology& network, const PlogptAlltoallCase& of,
+                           PlogptAlltoall::Algorithm algorithm, const char* name) {
+        const std::uint32_t hosts = request_.hosts.total();
+        if (hosts > simulated_hosts_max) {
+            return leave_out(found_, name,
+                             fmt::format("{} hosts do not fill a binary tree, and more than {} are not simulated",
+                                         hosts, simulated_hosts_max));
+        }
+        const auto alltoall = PlogptAlltoall::make(algorithm, hosts, of.message_bytes);
+        auto gap = GapTable::make({{of.message_bytes, of.gap_s}});
+        if (!alltoall) return leave_out(found_, name, alltoall.error().message);
+        if (!gap) return leave_out(found_, name, gap.error().message);
+        const auto range = simulate({network.tree, std::move(*gap), of.latency_s},
+                                    placed(*alltoall, network), of.timeout_s);
+        if (!range) return leave_out(found_, name, range.error().message);
+        add(found_, name, range->without_rto_s, range->most_s,
+            fmt::format("{} simulations of hosts that do not fill a binary tree", program_seeds));
+    }
+
+    void add_plogp(const PlogptAlltoallCase& of, std::uint64_t processes, const char* source) {
+        const double a_s = plogp_alltoall_a_s(processes, of.gap_s, of.latency_s);
+        const double b_s = plogp_alltoall_b_s(processes, of.gap_s, of.latency_s);
+        add(found_, "PlogP A", a_s, a_s, fmt::format("{}no link is shared", source));
+        add(found_, "PlogP B", b_s, b_s, fmt::format("{}no link is shared", source));
     }
 
     void add_plogpt(PlogptAlltoallCase of, const PlogptTree& tree, std::uint64_t processes,
@@ -223,11 +281,7 @@ private:
                                          tree.leaves(), processes));
         }
         of.levels = static_cast<unsigned>(std::bit_width(processes) - 1);
-        of.timeout_s = rto_s(topology_);
-        const double plogp_a = plogp_alltoall_a_s(processes, of.gap_s, of.latency_s);
-        const double plogp_b = plogp_alltoall_b_s(processes, of.gap_s, of.latency_s);
-        add(found_, "PlogP A", plogp_a, plogp_a, fmt::format("{}no link is shared", source));
-        add(found_, "PlogP B", plogp_b, plogp_b, fmt::format("{}no link is shared", source));
+        add_plogp(of, processes, source);
         const PlogptAlltoallTimes times = plogpt_alltoall(tree, of);
         const auto timeouts = static_cast<double>(times.rto_heights.size());
         add(found_, "PlogPT A", times.a_s, times.a_s,
@@ -287,7 +341,7 @@ private:
         if (is_to_root(request_.operation)) {
             add_many_to_one(*fitted, *paths);
         } else {
-            add_one_to_many(*paths);
+            add_one_to_many(*paths, fitted->buffered_bytes);
         }
     }
 
@@ -302,13 +356,17 @@ private:
                     : "within the region of congestion");
     }
 
-    void add_one_to_many(const std::vector<DelayedPath>& paths) {
+    void add_one_to_many(const std::vector<DelayedPath>& paths, std::optional<double> buffered_bytes) {
         constexpr double everything = std::numeric_limits<double>::infinity();
-        const auto parallel = one_to_many_s(paths.front().host, paths, message_bytes_, everything);
-        const auto serial = one_to_many_s(paths.front().host, paths, message_bytes_, 0);
+        const auto parallel =
+            one_to_many_s(paths.front().host, paths, message_bytes_, buffered_bytes.value_or(everything));
+        const auto serial =
+            one_to_many_s(paths.front().host, paths, message_bytes_, buffered_bytes.value_or(0));
         if (!parallel || !serial) return;  // only without receivers
         add(found_, "Lastovetsky", *parallel, *serial,
-            "receivers in parallel, if the root's system buffers the messages, or one by one");
+            !buffered_bytes ? "receivers in parallel, if the root's system buffers the messages, or one by one"
+            : message_bytes_ <= *buffered_bytes ? "up to S: receivers in parallel"
+                                                : "beyond S: receivers one by one");
     }
 
     const Topology& topology_;
@@ -332,18 +390,6 @@ Result<GapTable> gaps_of(const PlogptPrograms& program, BitsPerSecond edge) {
     return GapTable::make(std::move(points));
 }
 
-Result<PlogptSystem> system_of(const Topology& topology, const HostCounts& hosts,
-                               const FittedParameters& fitted, const PlogptPrograms& program) {
-    if (fitted.plogpt) {
-        return PlogptSystem{fitted.plogpt->tree, fitted.plogpt->gap, fitted.plogpt->latency_s};
-    }
-    auto network = plogpt_of_topology(topology, hosts);
-    if (!network) return tl::unexpected(network.error().within("PlogPT"));
-    auto gap = gaps_of(program, network->edge_rate);
-    if (!gap) return tl::unexpected(gap.error());
-    return PlogptSystem{std::move(network->tree), std::move(*gap), network->latency_s};
-}
-
 }  // namespace
 
 Result<ModelTimes> predict_exchange(const Topology& topology, const PlanPolicy& policy,
@@ -360,10 +406,20 @@ Result<ModelTimes> predict_exchange(const Topology& topology, const PlanPolicy& 
 
 Result<ModelTimes> predict_program(const Topology& topology, const HostCounts& hosts,
                                    const FittedParameters& fitted, const PlogptPrograms& program) {
-    const auto system = system_of(topology, hosts, fitted, program);
-    if (!system) return tl::unexpected(system.error());
-    const auto range =
-        simulate_plogpt_range(*system, program, *parse_plogpt_rto("random:0"), program_seeds);
+    const auto range = [&]() -> Result<PlogptRange> {
+        if (const auto& known = fitted.plogpt)
+            return simulate({known->tree, known->gap, known->latency_s}, program, rto_s(topology));
+        const auto network = plogpt_of_topology(topology, hosts);
+        if (!network) return tl::unexpected(network.error());
+        if (program.processes() > network->leaf_of_host.size()) {
+            return failure("the program has {} processes, and there are {} hosts", program.processes(),
+                           network->leaf_of_host.size());
+        }
+        auto gap = gaps_of(program, network->edge_rate);
+        if (!gap) return tl::unexpected(gap.error());
+        return simulate({network->tree, std::move(*gap), network->latency_s}, placed(program, *network),
+                        rto_s(topology));
+    }();
     if (!range) return tl::unexpected(range.error().within("PlogPT"));
     ModelTimes found;
     const char* const source = fitted.plogpt ? "as fitted" : "as the topology says";

@@ -2,17 +2,19 @@
 // The time of a collective by every model that has something to say about it.
 //
 // What each model is given of a topology
+//   measured   what headway measure has seen of the same exchange (planner_measured.hpp)
 //   bound      every link busy without a pause (Steffenel's Claim 3, links shared)
 //   fluid      the planner's own, see fluid.hpp and planner.hpp
-//   PlogP, PlogPT   a perfect binary tree (plogpt_of_topology.hpp), or the one that
-//              was fitted; g(m) = the message's wire bytes over an edge
+//   PlogP, PlogPT   a binary tree (plogpt_of_topology.hpp), or the one that was fitted;
+//              g(m) = the message's wire bytes over an edge.  PlogPT's closed forms are
+//              for hosts that fill it; of others the all-to-alls are simulated
 //   Zhu        racks around one switch with equal trunks: every message as a link
 //              of congestion.hpp, all at once
 // and, of parameters that were fitted,
 //   Steffenel  the signature: (5) of contention.hpp, of all-to-alls
 //   Lastovetsky   many to one: (4) to (7) of many_to_one.hpp, of gather and reduce
-//              to one root; one to many: (2), of scatter and bcast.  S is not
-//              known: the range is from all receivers in parallel to one by one
+//              to one root; one to many: (2), of scatter and bcast, with S if that
+//              was fitted; else from all receivers in parallel to one by one
 // A model that does not fit the topology or the operation is left out; with it
 // goes a sentence that says why.
 //
