@@ -172,7 +172,7 @@ TEST_P(ConfigMistake, IsToldWithItsPlace) {
     const auto config = parse_config(with_mistake(mistake), "x.toml");
     ASSERT_FALSE(config);
     ASSERT_EQ(config.error().size(), 1U) << config.error()[1].to_string();
-    const ConfigError& error = config.error().front();
+    const FileError& error = config.error().front();
     EXPECT_EQ(error.line, mistake.line) << error.to_string();
     EXPECT_EQ(error.key, mistake.key) << error.to_string();
     EXPECT_NE(error.to_string().find(mistake.words), std::string::npos) << error.to_string();
@@ -314,7 +314,7 @@ trunk_rate = "25mbit"
 )", "x.toml");
     ASSERT_FALSE(config);
     std::vector<std::uint32_t> lines;
-    for (const ConfigError& error : config.error()) lines.push_back(error.line);
+    for (const FileError& error : config.error()) lines.push_back(error.line);
     EXPECT_EQ(lines, (std::vector<std::uint32_t>{2, 4, 7, 8, 9}));
     EXPECT_EQ(config.error()[1].to_string(),
               "x.toml:4: policy.min_message_bytes: it is negative; write 0 to pace every collective");

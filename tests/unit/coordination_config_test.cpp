@@ -26,7 +26,7 @@ host_rate = "20mbit"
 trunk_rate = "24mbit"
 )";
 
-ConfigResult<Config> parse(const std::string& coordination) {
+FileResult<Config> parse(const std::string& coordination) {
     return parse_config("[node]\nname = \"a2\"\n[coordination]\n" + coordination + clusters, "x");
 }
 

@@ -177,5 +177,51 @@ TEST(Fluid, RatesAreFeasibleAndMaximal) {
     }
 }
 
+/// Beside a queue of frames that come at even distances from hosts that begin at random, in slots of a
+/// frame: how many find `buffer` frames before them, in the mean of many beginnings.
+double simulated_loss(std::uint32_t senders, std::uint32_t period, double buffer, std::uint32_t beginnings) {
+    std::minstd_rand random(7);
+    std::uniform_real_distribution<double> moment(0, period);
+    double lost = 0;
+    for (std::uint32_t i = 0; i < beginnings; ++i) {
+        std::vector<double> arrivals(senders);
+        for (double& arrival : arrivals) arrival = moment(random);
+        std::ranges::sort(arrivals);
+        double waits = 0, before = arrivals.back() - period;
+        for (int round = 0; round < 2; ++round) {  // the second begins as the first has ended
+            for (const double arrival : arrivals) {
+                const double now = arrival + round * period;
+                waits = std::max(0.0, waits - (now - before));
+                before = now;
+                if (round == 1 && waits > buffer) lost += 1;
+                waits += 1;
+            }
+        }
+    }
+    return lost / senders / beginnings;
+}
+
+TEST(FluidFrames, MeetAsOftenAsInAQueueOfFrames) {
+    for (const auto& [senders, period, buffer] : {std::tuple(64U, 65U, 8.0), {64U, 80U, 5.0}, {256U, 260U, 16.0}, {16U, 17U, 4.0}}) {
+        const double simulated = simulated_loss(senders, period, buffer, 20'000);
+        const double predicted = frame_loss_probability(senders, 1.0 * senders / period, buffer);
+        EXPECT_GT(predicted, simulated / 3) << senders << " hosts, " << simulated;
+        EXPECT_LT(predicted, simulated * 3) << senders << " hosts, " << simulated;
+    }
+    EXPECT_DOUBLE_EQ(frame_loss_probability(4, 3, 2), 1) << "overloaded";
+}
+
+TEST(FluidFrames, AreLostOnlyWhereAllArePacedAndTheBufferIsKnown) {
+    const auto lost = [](double cap_bps, double buffer_bytes) {
+        FluidNetwork network;
+        network.links = {{1e9, 0, FluidLink::no_reverse, true}, {1e9, buffer_bytes, FluidLink::no_reverse, false}};
+        network.groups = {{1'538'000, cap_bps, 0, {{0, 1, 1}, {1, 10, 10}}}};
+        return fluid_run(network).frames_lost;
+    };
+    EXPECT_NEAR(lost(0.99e8, 3 * 1538), 10'000 * std::exp(-6 * (0.3 + 0.01)), 1);
+    EXPECT_EQ(lost(0.99e8, 0), 0);
+    EXPECT_EQ(lost(fluid_no_cap, 3 * 1538), 0);
+}
+
 }  // namespace
 }  // namespace headway::test

@@ -98,6 +98,7 @@ NodePlan plan_demo(const NodePlanner& planner, std::string_view operation, std::
     const std::string all = format_hostlist(demo_hosts());
     CollectiveHosts hosts{find_operation(operation), all, all, false, 1, std::nullopt};
     if (operation == "gather") hosts.root = "b0";
+    hosts.algorithm.able_to_linear = true;
     const auto pattern = planner.pattern_of(hosts);
     EXPECT_TRUE(pattern) << pattern.error().message;
     const auto plan = planner.plan(*pattern, bytes);
@@ -112,12 +113,17 @@ TEST(NodePlannerDistrust, NoBufferCountsAndAllLinksAreDividedFurther) {
     for (Cluster& cluster : clusters) {
         cluster.trunk_buffer_bytes = cluster.host_buffer_bytes = 64 << 20;
     }
-    config.topology = *Topology::make(std::move(clusters));
+    config.topology = *Topology::make(clusters);
     auto planner = NodePlanner::make(config, "a0");
     ASSERT_TRUE(planner) << planner.error().message;
     for (const std::string_view operation : {"alltoall", "gather"}) {
         EXPECT_FALSE(plan_demo(*planner, operation, 65'536).paced) << operation;
     }
+    EXPECT_EQ(plan_demo(*planner, "gather", 65'536).algorithm, ClientAlgorithm::linear) << "nothing is lost by that";
+    for (Cluster& cluster : clusters) cluster.trunk_delay = std::chrono::milliseconds(200);
+    Config far = config;
+    far.topology = *Topology::make(clusters);
+    EXPECT_FALSE(plan_demo(*NodePlanner::make(far, "a0"), "gather", 65'536).algorithm) << "two ways of 400 ms";
 
     planner->distrust(divisor_one);
     const NodePlan whole = plan_demo(*planner, "alltoall", 65'536);

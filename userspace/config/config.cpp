@@ -152,9 +152,9 @@ void read_network(TomlReader& reader, Config& config) {
 
 }  // namespace
 
-ConfigResult<Config> parse_config(std::string_view text, std::string_view file,
+FileResult<Config> parse_config(std::string_view text, std::string_view file,
                                   PrefixesAre prefixes) {
-    std::vector<ConfigError> errors;
+    std::vector<FileError> errors;
     const auto root = parse_toml(text, file, errors);
     if (!root) return tl::unexpected(std::move(errors));
     TomlReader top(*root, "", std::string(file), errors);
@@ -183,14 +183,14 @@ ConfigResult<Config> parse_config(std::string_view text, std::string_view file,
     return tl::unexpected(std::move(errors));
 }
 
-ConfigResult<Config> load_config(const std::filesystem::path& file, PrefixesAre prefixes) {
+FileResult<Config> load_config(const std::filesystem::path& file, PrefixesAre prefixes) {
     return read_text_file(file, config_file_max_bytes).and_then([&](const std::string& text) {
         return parse_config(text, file.string(), prefixes);
     });
 }
 
-void report_config_errors(std::span<const ConfigError> errors) {
-    for (const ConfigError& error : errors) fmt::print(stderr, "{}\n", error.to_string());
+void report_config_errors(std::span<const FileError> errors) {
+    for (const FileError& error : errors) fmt::print(stderr, "{}\n", error.to_string());
 }
 
 ExitStatus check_config(const std::filesystem::path& file) {

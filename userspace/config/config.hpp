@@ -70,22 +70,17 @@ struct Config {
     Topology topology;
 };
 
-using ConfigError = FileError;
-
-template <class Value>
-using ConfigResult = FileResult<Value>;
-
 /// Everything wrong is reported at once, in the order of the lines (of a file
 /// that is not TOML at all only the first mistake is known).  Clusters need
 /// prefixes to be paced, not to be predicted.
-[[nodiscard]] ConfigResult<Config> parse_config(std::string_view text, std::string_view file,
+[[nodiscard]] FileResult<Config> parse_config(std::string_view text, std::string_view file,
                                                 PrefixesAre prefixes = PrefixesAre::required);
 
-[[nodiscard]] ConfigResult<Config> load_config(const std::filesystem::path& file,
+[[nodiscard]] FileResult<Config> load_config(const std::filesystem::path& file,
                                                PrefixesAre prefixes = PrefixesAre::required);
 
 /// Every error on a line of its own, to stderr.
-void report_config_errors(std::span<const ConfigError> errors);
+void report_config_errors(std::span<const FileError> errors);
 
 /// What `headwayd --check-config` and `headway check-config` do: one line to
 /// stdout if all is well, else every error to stderr.

@@ -36,17 +36,6 @@ bool same_set_up(const NodePlanner& a, const NodePlanner& b) {
            a.config().daemon.group == b.config().daemon.group;
 }
 
-bool same_hosts(const Topology& a, const Topology& b) {
-    return std::equal(a.clusters().begin(), a.clusters().end(), b.clusters().begin(),
-                      b.clusters().end(),
-                      [](const Cluster& x, const Cluster& y) { return x.hosts == y.hosts; });
-}
-
-bool is_whole(const std::vector<LinkPart>& parts) {
-    return std::all_of(parts.begin(), parts.end(),
-                       [](LinkPart part) { return part == LinkPart{}; });
-}
-
 /// Those that the job has of its plans' rates, by cluster; null: all.
 Json parts_json(const Topology& topology, const KernelLayout& layout, const Job& job) {
     if (job.parts.empty()) return nullptr;
@@ -92,7 +81,8 @@ JobTable::Parts ControlService::parts_of_jobs() const {
     for (const JobId id : jobs_.ids()) parts[id];
     for (std::size_t i = 0; i < counting.size(); ++i) {
         limit_beyond_trunk(counting[i].id, jobs_of_allocation[counting[i].allocation], shared[i]);
-        if (!is_whole(shared[i])) parts[counting[i].id] = std::move(shared[i]);
+        const bool is_whole = std::ranges::count(shared[i], LinkPart{}) == std::ssize(shared[i]);
+        if (!is_whole) parts[counting[i].id] = std::move(shared[i]);
     }
     return parts;
 }
@@ -448,7 +438,8 @@ Result<void> ControlService::reload(Config config) {
                        rate_to_text(next->own_cluster().host_rate),
                        rate_to_text(link_rate_.bits()));
     }
-    const bool keep_patterns = same_hosts(planner_.config().topology, next->config().topology);
+    const bool keep_patterns = std::ranges::equal(planner_.config().topology.clusters(),
+                                                  next->config().topology.clusters(), {}, &Cluster::hosts, &Cluster::hosts);
     for (auto& [id, session] : sessions_) {
         for (auto& [number, prepared] : session.patterns) prepared.is_current &= keep_patterns;
     }

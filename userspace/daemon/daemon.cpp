@@ -230,7 +230,7 @@ void reload(ControlService& service, FeedbackLoop& feedback, spdlog::logger& log
     const std::string file = service.planner().config().file;
     auto config = load_config(file);
     if (!config) {
-        for (const ConfigError& error : config.error()) {
+        for (const FileError& error : config.error()) {
             log_error(log, "HW-101 {}", error.to_string());
         }
         log_error(log, "HW-102 {}: not reloaded, the earlier configuration stays in force", file);

@@ -207,12 +207,15 @@ Result<NodePlan> NodePlanner::plan_rooted(const CollectivePattern& pattern,
     NodePlan node{plan.paced, plan.reason, {}};
     if (message_bytes) node.predicted = node.paced ? plan.chosen : plan.unpaced;
     node.is_uncontended = !node.paced;
-    // A scatter needs no rates for that: the root's own link keeps its messages apart, and
-    // nobody waits for a host that passes them on.
-    if (pattern.operation->as == PlannedAs::scatter && pattern.algorithm.able_to_linear)
+    // Rates are those of all messages at once.  That needs none where the root's own link keeps the
+    // messages apart, or no buffer overflows and the way of the receipt that ends it (rooted_exchange.hpp
+    // of the helper) is the lesser part; nobody waits for a host that passes messages on.
+    const double receipt_s = ExchangeNetwork(planned_, rooted->exchange, 1).latency_s();
+    const bool is_lossless = pattern.operation->as == PlannedAs::scatter ||
+                             (message_bytes && plan.unpaced.loses_nothing() && plan.unpaced.low_s >= 2 * receipt_s);
+    if (node.paced || (is_lossless && pattern.algorithm.able_to_linear))
         node.algorithm = ClientAlgorithm::linear;
     if (!node.paced) return node;
-    if (pattern.operation->is_linear_only) node.algorithm = ClientAlgorithm::linear;
     // The root is the last group, alone; the others come by cluster.
     const auto& groups = rooted->exchange.groups;
     std::size_t own = groups.size() - 1;

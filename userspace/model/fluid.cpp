@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "base/wire.hpp"
 #include "model/max_min.hpp"
 
 namespace headway {
@@ -102,7 +103,43 @@ std::vector<std::vector<Arrival>> arrivals_at_links(const FluidNetwork& network)
     return arrivals;
 }
 
+/// Of each link; none where some class has no cap: what is lost then is an overload.  What has piled
+/// up leaves less of the buffer.
+std::vector<double> frames_lost_at_links(const FluidNetwork& network, const std::vector<double>& peak_bytes) {
+    struct Crossing {
+        double bps = 0;
+        double senders = 0;
+        double frames = 0;
+    };
+    constexpr double frame_bytes = wire_bytes(tcp_segment_bytes + tcp_header_bytes);
+    std::vector<Crossing> crossing(network.links.size());
+    std::vector<std::uint32_t> last_sender(network.links.size(), UINT32_MAX);  // groups come by sender
+    std::vector<double> lost(network.links.size(), 0);
+    for (const FluidGroup& group : network.groups) {
+        if (!sends(group)) continue;
+        if (!std::isfinite(group.cap_bps)) return lost;
+        for (const FluidUse& use : group.path) {
+            Crossing& link = crossing[use.link];
+            link.bps += group.cap_bps * use.flows;
+            link.frames += group.bytes / frame_bytes * use.flows;
+            if (std::exchange(last_sender[use.link], group.sender) != group.sender) link.senders += use.senders;
+        }
+    }
+    for (std::size_t l = 0; l < lost.size(); ++l) {
+        const FluidLink& link = network.links[l];
+        if (link.senders_edge || link.buffer_bytes <= 0 || crossing[l].senders <= 1) continue;
+        const double load = std::min(1.0, crossing[l].bps / link.capacity_bps);
+        const double room_frames = std::max(0.0, link.buffer_bytes - peak_bytes[l]) / frame_bytes;
+        lost[l] = crossing[l].frames * frame_loss_probability(crossing[l].senders, load, room_frames);
+    }
+    return lost;
+}
+
 }  // namespace
+
+double frame_loss_probability(double senders, double load, double buffer_frames) {
+    return std::min(1.0, std::exp(-2 * buffer_frames * (buffer_frames / senders + 1 - load)));
+}
 
 std::vector<double> fluid_rates_bps(const FluidNetwork& network) {
     MaxMinSystem system;
@@ -127,12 +164,16 @@ FluidResult fluid_run(const FluidNetwork& network) {
     FluidResult result;
     result.time_s = run_time_s(network);
     const auto arrivals = arrivals_at_links(network);
+    std::vector<double> peak_bytes;
+    for (std::size_t l = 0; l < arrivals.size(); ++l)
+        peak_bytes.push_back(queue_peak_bytes(arrivals[l], network.links[l].capacity_bps));
+    const auto frames_lost = frames_lost_at_links(network, peak_bytes);
     for (std::size_t l = 0; l < network.links.size(); ++l) {
         const FluidLink& link = network.links[l];
-        const double peak_bytes = queue_peak_bytes(arrivals[l], link.capacity_bps);
         // a millionth of a byte is rounding, not a packet
-        const bool overflows = !link.senders_edge && peak_bytes > link.buffer_bytes + 1e-6;
-        result.links.push_back({peak_bytes, overflows});
+        const bool overflows = !link.senders_edge && peak_bytes[l] > link.buffer_bytes + 1e-6;
+        result.links.push_back({peak_bytes[l], overflows, frames_lost[l]});
+        result.frames_lost = std::max(result.frames_lost, frames_lost[l]);
     }
     for (const FluidGroup& group : network.groups) {
         if (!sends(group)) continue;

@@ -2,20 +2,10 @@
 #include "plan/exchange.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/wire.hpp"
 
 namespace headway {
-namespace {
-
-/// Bytes/s for the kernel.  Rates come from divisions that are exact up to a few
-/// units in the last place; what is a whole number but for that stays one.
-BytesPerSecond whole_rate(double bytes_per_s) {
-    return {static_cast<std::uint64_t>(std::floor(bytes_per_s * (1 + 1e-12)))};
-}
-
-}  // namespace
 
 Exchange exchange_among(const HostCounts& hosts, double message_bytes) {
     Exchange exchange;
@@ -148,11 +138,11 @@ Result<RatesByCluster> ExchangeNetwork::rates_for_end(double end_s) const {
         rates[i].resize(bytes[i].size());
         for (std::size_t c = 0; c < bytes[i].size(); ++c) {
             if (!(bytes[i][c] > 0)) continue;
-            rates[i][c] = whole_rate(
-                std::min(bytes[i][c] / end_s, static_cast<double>(edge.value) / 8));
+            const double share = std::min(bytes[i][c] / end_s, static_cast<double>(edge.value) / 8);
+            // what is a whole number but for the last digits of divisions stays one
+            rates[i][c] = BytesPerSecond{static_cast<std::uint64_t>(share * (1 + 1e-12))};
             if (rates[i][c]->value > 0) continue;
-            return failure(
-                "the shares of some hosts are less than 8bit, the slowest rate there is");
+            return failure("the shares of some hosts are less than 8bit, the slowest rate there is");
         }
     }
     return rates;

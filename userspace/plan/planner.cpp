@@ -11,6 +11,9 @@ namespace {
 /// Relative difference below which two times are the same.
 constexpr double time_tolerance = 1e-9;
 
+/// Beyond 1.  Other exchanges have none: the library's own tree keeps the root's link as busy.
+constexpr std::uint32_t alltoall_share_max = 2 * divisor_one;
+
 /// Times of one exchange, with what measurements say of the same.
 class Predictor {
 public:
@@ -46,10 +49,6 @@ private:
     std::optional<MeasuredTimes> measured_;
 };
 
-bool is_no_later(const Prediction& prediction, const Prediction& other) {
-    return prediction.high_s <= other.high_s * (1 + time_tolerance);
-}
-
 /// Links turned out to carry less: more overflows, and more often, than is predicted.
 bool knows_better(const PlanPolicy& policy) {
     return policy.divisor_factor_thousandths > divisor_one;
@@ -64,10 +63,6 @@ bool may_rely_on_buffers(const Prediction& unpaced, const PlanPolicy& policy) {
     return !knows_better(policy) && unpaced.timeouts > 0;
 }
 
-bool needs_no_pacing(const Prediction& unpaced) {
-    return unpaced.timeouts == 0 && !is_known_lossy(unpaced);
-}
-
 bool cannot_help(const Prediction& paced, const Prediction& unpaced, const PlanPolicy& policy) {
     constexpr double known_to = 1.05;  // of two measured times
     if (knows_better(policy)) return false;
@@ -76,12 +71,14 @@ bool cannot_help(const Prediction& paced, const Prediction& unpaced, const PlanP
     return paced.high_s * policy.target_utilisation() * (1 + time_tolerance) >= unpaced.high_s;
 }
 
+/// Where measurements decide.
+std::string measured_text(const Prediction& paced, const Prediction& unpaced) {
+    return fmt::format("by {}, it takes {} unpaced and {} paced", unpaced.measured->source,
+                       seconds_text(unpaced.measured->time_s), seconds_text(paced.measured->time_s));
+}
+
 std::string why_no_help(const Prediction& paced, const Prediction& unpaced) {
-    if (is_known_lossy(unpaced)) {
-        return fmt::format("pacing cannot help: by {}, the exchange takes {} unpaced and {} paced",
-                           unpaced.measured->source, seconds_text(unpaced.measured->time_s),
-                           seconds_text(paced.measured->time_s));
-    }
+    if (is_known_lossy(unpaced)) return "pacing cannot help: " + measured_text(paced, unpaced);
     return fmt::format(
         "pacing cannot help: paced {} at the latest, unpaced {}, its time-outs included",
         seconds_text(paced.high_s), seconds_text(unpaced.high_s));
@@ -90,10 +87,8 @@ std::string why_no_help(const Prediction& paced, const Prediction& unpaced) {
 /// What is added to a plan's reason where measurements have decided; else nothing.
 std::string decided_by(const Prediction& paced, const Prediction& unpaced) {
     if (!is_known_lossy(unpaced)) return "";
-    return fmt::format("{}; by {}, it takes {} unpaced and {} as planned",
-                       unpaced.timeouts == 0 ? ", and buffers are not relied on" : "",
-                       unpaced.measured->source, seconds_text(unpaced.measured->time_s),
-                       seconds_text(paced.measured->time_s));
+    return (unpaced.timeouts == 0 ? ", and buffers are not relied on; " : "; ") +
+           measured_text(paced, unpaced);
 }
 
 /// A share in thousandths, and how long its rates take.
@@ -102,31 +97,43 @@ struct Candidate {
     Prediction paced;
 };
 
-/// Step 2: all of it, or, if it `may_be_less`, the least share at which nothing overflows; overflow
-/// ends as the share grows.  `predict_at(share)` is none where links cannot be divided by that.
+/// No buffer overflows, and by chance fewer than one frame in ten exchanges is lost at a link.
+bool fits_buffers(const Prediction& paced) { return paced.timeouts == 0 && paced.frames_lost <= 0.1; }
+
+/// The least share above `too_small` that fits the buffers as `fits` does, which larger ones do.
+/// `predict_at(share)` is none where links cannot be divided by that.
 template <class PredictAt>
-Candidate best_share(const PredictAt& predict_at, bool may_be_less) {
-    Candidate whole{divisor_one, *predict_at(divisor_one)};
-    if (!may_be_less) return whole;
-    std::uint32_t overflows = 0;
-    std::uint32_t fits = divisor_one;
-    while (fits - overflows > 1) {
-        const std::uint32_t middle = (fits + overflows) / 2;
-        const std::optional<Prediction> prediction = predict_at(middle);
-        (prediction && prediction->timeouts == 0 ? fits : overflows) = middle;
+Candidate least_share(const PredictAt& predict_at, std::uint32_t too_small, Candidate fits) {
+    while (fits.share - too_small > 1) {
+        const std::uint32_t middle = (fits.share + too_small) / 2;
+        std::optional<Prediction> prediction = predict_at(middle);
+        if (prediction && fits_buffers(*prediction)) fits = {middle, std::move(*prediction)};
+        else too_small = middle;
     }
-    std::optional<Prediction> least = predict_at(fits);
-    if (!least || !is_no_later(*least, whole.paced)) return whole;
-    return {fits, std::move(*least)};
+    return fits;
 }
 
-void note_share(AllToAllPlan& shares) {
+/// Step 2.
+template <class PredictAt>
+Candidate best_share(const PredictAt& predict_at, bool may_be_less, std::uint32_t most) {
+    const Candidate whole{divisor_one, *predict_at(divisor_one)};
+    if (!fits_buffers(whole.paced)) {
+        std::optional<Prediction> slowest = predict_at(most);
+        if (!slowest || !fits_buffers(*slowest)) return whole;
+        return least_share(predict_at, divisor_one, {most, std::move(*slowest)});
+    }
+    if (!may_be_less) return whole;
+    Candidate least = least_share(predict_at, 0, whole);
+    return least.paced.high_s > whole.paced.high_s * (1 + time_tolerance) ? whole : least;
+}
+
+void note_share(AllToAllPlan& shares, std::uint32_t share) {
     const LinkShare& link = *shares.limit;
-    if (!link.is_trunk()) return;
+    if (share < divisor_one && !link.is_trunk()) return;
     shares.notes.push_back(fmt::format(
-        "the {} senders may ask for more than the link has: divided by {}, because its buffer "
-        "holds the surplus of messages of this size",
-        link.senders, divisor_to_text(link.divisor_thousandths)));
+        "divided by {} instead of its {} senders, because {}", divisor_to_text(link.divisor_thousandths), link.senders,
+        share < divisor_one ? "its buffer holds the surplus of messages of this size"
+                            : "frames of so many hosts meet by chance, and a port's buffer holds few of them"));
 }
 
 void do_not_pace(AllToAllPlan& shares, std::string reason) {
@@ -151,26 +158,33 @@ Result<CollectivePlan> plan_collective(const Topology& topology, const PlanPolic
     const Predictor predictor(topology, exchange, policy);
     plan.unpaced = predictor.unpaced();
     if (!plan.is_paced()) return plan;
-    if (needs_no_pacing(*plan.unpaced)) {
+    if (plan.unpaced->loses_nothing()) {
         do_not_pace(plan.shares, plan.unpaced->reason);
         return plan;
     }
+    const auto divide = [&](std::uint32_t share) {
+        PlanPolicy slower = policy;
+        slower.divisor_factor_thousandths *= std::max(share, divisor_one);
+        slower.divisor_factor_thousandths /= divisor_one;
+        return plan_alltoall(topology, slower, pattern, std::min(share, divisor_one));
+    };
     const auto predict_at = [&](std::uint32_t share) -> std::optional<Prediction> {
-        const auto shares = plan_alltoall(topology, policy, pattern, share);
+        const auto shares = divide(share);
         if (!shares) return std::nullopt;
         RatesByCluster rates;  // of the clusters that take part
         for (const auto& group : exchange.groups) rates.push_back(shares->rates[group.cluster]);
         return predictor.capped(rates);
     };
-    Candidate best = best_share(predict_at, may_rely_on_buffers(*plan.unpaced, policy) &&
-                                                !policy.trunk_divisor_thousandths);
+    const bool is_free = !policy.trunk_divisor_thousandths;
+    Candidate best = best_share(predict_at, is_free && may_rely_on_buffers(*plan.unpaced, policy),
+                                is_free ? alltoall_share_max : divisor_one);
     if (cannot_help(best.paced, *plan.unpaced, policy)) {
         do_not_pace(plan.shares, why_no_help(best.paced, *plan.unpaced));
         return plan;
     }
-    if (best.share < divisor_one) {
-        plan.shares = *plan_alltoall(topology, policy, pattern, best.share);
-        note_share(plan.shares);
+    if (best.share != divisor_one) {
+        plan.shares = *divide(best.share);
+        note_share(plan.shares, best.share);
     }
     plan.shares.reason += decided_by(best.paced, *plan.unpaced);
     plan.paced = std::move(best.paced);
@@ -191,8 +205,7 @@ Result<ExchangePlan> plan_exchange(const Topology& topology, const PlanPolicy& p
     const ExchangeNetwork& network = predictor.planned();
     const auto [end_s, limit] = network.earliest_end();
     if (limit) plan.limit = network.links[*limit];
-    if (needs_no_pacing(plan.unpaced)) return plan;
-
+    if (plan.unpaced.loses_nothing()) return plan;
     const auto rates_at = [&, whole_s = end_s * policy.divisor_factor()](std::uint32_t share) {
         return network.rates_for_end(whole_s * share / divisor_one);
     };
@@ -201,7 +214,12 @@ Result<ExchangePlan> plan_exchange(const Topology& topology, const PlanPolicy& p
         tell();
         return predictor.capped(*rates_at(share));
     };
-    Candidate best = best_share(predict_at, may_rely_on_buffers(plan.unpaced, policy));
+    Candidate best = best_share(predict_at, may_rely_on_buffers(plan.unpaced, policy), divisor_one);
+    if (best.paced.timeouts == 0 && !fits_buffers(best.paced)) {
+        plan.reason = "pacing cannot help: frames of all senders meet in front of a port whose buffer holds few of "
+                      "them; the MPI library's own algorithm has fewer send at a time";
+        return plan;
+    }
     if (cannot_help(best.paced, plan.unpaced, policy)) {
         plan.reason = why_no_help(best.paced, plan.unpaced);
         return plan;

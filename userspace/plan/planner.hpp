@@ -10,13 +10,18 @@
 //                with one for each link of a path whose buffer may overflow
 //   share        the part of the senders by which a trunk is divided.  1: they ask
 //                for what the trunk has (MATB).  Less: for more, as long as the
-//                buffer in front of the trunk holds the surplus
+//                buffer in front of the trunk holds the surplus.  More than 1: for less
+//                of every link, because frames of many hosts meet by chance (fluid.hpp)
 //
 // How it decides
 //   1. Predicted unpaced.  If no buffer can overflow, nothing is paced.
-//   2. The share: the smallest in thousandths at which no buffer overflows, and 1,
+//   2. The share: the smallest in thousandths at which no buffer overflows, nor loses frames by
+//      chance beside what has piled up, and 1,
 //      are predicted with the classes' rates as caps.  The least upper end of the
 //      predicted time wins; of equals the one with the higher rates.
+//      Where a known buffer would lose frames by chance at 1, more than a tenth of one in an
+//      exchange, it is the least share up to 2 that does not; an exchange that is no all-to-all
+//      is then not paced: the library's own algorithm has fewer hosts send at a time.
 //   3. If even that is later than the upper end unpaced, pacing cannot help.  What it leaves
 //      free of the links is not counted for that: an exchange that loses packets does not fill
 //      them either, however long it is.

@@ -17,6 +17,7 @@ struct Prediction {
     double high_s = 0;           ///< with one on every link that can overflow
     std::uint32_t timeouts = 0;  ///< how many that are
     std::string reason;          ///< what limits, and what can overflow
+    double frames_lost = 0;      ///< by chance, at one link, though all hosts send evenly
     /// What measurements of this network say instead (planner_measured.hpp).
     struct Measured {
         double time_s = 0;
@@ -24,6 +25,10 @@ struct Prediction {
         bool was_lossy = false;  ///< packets were lost, unpaced: then it decides
     };
     std::optional<Measured> measured{};
+
+    [[nodiscard]] bool loses_nothing() const {
+        return timeouts == 0 && !(measured && measured->was_lossy);
+    }
 };
 
 /// Seconds for people: "1.54 s", "364 ms", "12.3 us".

@@ -14,11 +14,6 @@ constexpr double least_latency_s = 50e-6;
 /// What a ring may take of the time of all at once, which risks time-outs.
 constexpr double no_longer = 1.05;
 
-/// An allreduce is a reduce-scatter and an allgather.
-double exchanges_in(RingOperation operation) {
-    return operation == RingOperation::allreduce ? 2 : 1;
-}
-
 double steps_of(RingOperation operation, double hosts) {
     switch (operation) {
         case RingOperation::allreduce: return 2 * (hosts - 1);
@@ -80,7 +75,8 @@ Result<RingPlan> plan_ring(const Topology& topology, const PlanPolicy& policy,
         std::max(least_latency_s, network.latency_s());
     plan.predicted =
         predict_ring(static_cast<double>(pattern.communicator.total()), operation, step_s);
-    const double together_s = exchanges_in(operation) * together->unpaced->low_s;
+    // an allreduce is a reduce-scatter and an allgather
+    const double together_s = (operation == RingOperation::allreduce ? 2 : 1) * together->unpaced->low_s;
     if (plan.predicted->low_s <= together_s * no_longer) return plan;
     return RingPlan{false,
                     fmt::format("a ring would take {}, all at once {}",
