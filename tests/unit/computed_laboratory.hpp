@@ -31,6 +31,7 @@ public:
     double noise = 0.002;      ///< relative, of rates
     double noise_s = 20e-9;    ///< of round trips, upwards
     std::uint64_t bytes_sent = 0;
+    double shared_bytes = 0;   ///< memory of all ports to hosts, beyond which full ones divide it; 0: each has its own
     int late_bulks = 0;        ///< of the next ones of one flow, so many are over when the host begins
 
     void set_both(std::size_t node, ComputedLink link) {
@@ -119,6 +120,10 @@ private:
                                     const std::map<DirectedLink, double>& leaving) {
         ProbeOutcome outcome;
         outcome.wire_bytes = probe.is_full_frame ? frame : short_frame;
+        const auto is_full = [&](const auto& entry) {
+            return !entry.first.is_up && tree_.is_host(entry.first.node) && entry.second > 1.001 * links.at(entry.first).bytes_per_s;
+        };
+        const auto full_ports = static_cast<double>(std::ranges::count_if(arriving, is_full));
         double idle_s = 4e-6;  // of the stacks
         double waits_s = 0;
         for (const Flow flow : {Flow{probe.from, probe.to}, Flow{probe.to, probe.from}}) {
@@ -128,7 +133,9 @@ private:
                 const auto in = arriving.find(link);
                 if (in == arriving.end() || in->second <= 1.001 * one.bytes_per_s) continue;
                 // only where the frames get that far
-                if (leaving.at(link) >= 0.999 * one.bytes_per_s) waits_s += one.buffer_bytes * frame / 1514 / one.bytes_per_s;
+                double buffer_bytes = one.buffer_bytes;
+                if (shared_bytes > 0 && is_full(*in)) buffer_bytes = std::min(buffer_bytes, shared_bytes / full_ports);
+                if (leaving.at(link) >= 0.999 * one.bytes_per_s) waits_s += buffer_bytes * frame / 1514 / one.bytes_per_s;
             }
         }
         for (std::uint32_t i = 0; i < probe.count; ++i)

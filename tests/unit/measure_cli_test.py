@@ -72,6 +72,14 @@ class Agents(unittest.TestCase):
         self.assertEqual(wrong.returncode, 1)
         self.assertIn("too slow", wrong.stdout)
 
+    def test_agents_may_be_started_by_mpirun(self):
+        as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        done = subprocess.run([HEADWAY, "measure", "--launch", "mpirun --oversubscribe -n 1", "--max-load", "100",
+                               "--network-only", "--json", *HOSTS], env=os.environ | as_root, text=True, timeout=300,
+                              capture_output=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(json.loads(done.stdout)["round_trips"]), 3)
+
     def test_messages_are_measured(self):
         document = self.folder / "found.json"
         done = self.measure(":", "--output", str(document))
@@ -88,6 +96,8 @@ class Agents(unittest.TestCase):
             self.assertLessEqual(share["least_bytes_per_s"], share["most_bytes_per_s"])
         self.assertEqual([all_["hosts"] for all_ in found["all_to_all"]], [2, 3])
         self.assertEqual(len(found["many_to_one"]), 8)
+        self.assertEqual(len(found["one_to_many"]), 8)
+        self.assertIsNone(found["two_in_one_out"], "that takes four hosts")
 
     def test_a_host_that_does_not_answer_is_named(self):
         began = time.monotonic()

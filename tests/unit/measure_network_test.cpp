@@ -347,6 +347,40 @@ TEST(Confidence, IsStudents) {
     EXPECT_EQ(undisturbed_mean(disturbed).samples, 7);
 }
 
+// ------------------------------------------------------------- shared buffers
+
+TEST(Sharing, OfPortsThatHaveMemoryOfTheirOwn) {
+    auto laboratory = two_clusters();
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found);
+    ASSERT_EQ(found->sharing.size(), 2) << "of both switches";
+    for (const MeasuredSharing& one : found->sharing) EXPECT_EQ(one.is_shared(), false) << one.together.bytes;
+}
+
+TEST(Sharing, OfPortsThatDivideMemory) {
+    auto laboratory = two_clusters();
+    laboratory.shared_bytes = 65536;
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found);
+    ASSERT_EQ(found->sharing.size(), 2);
+    for (const MeasuredSharing& one : found->sharing) {
+        EXPECT_EQ(one.is_shared(), true);
+        EXPECT_NEAR(one.alone.bytes, 65536, 2000);
+        EXPECT_NEAR(one.together.bytes, 32768, 2000);
+    }
+}
+
+TEST(Sharing, IsNotToldWhereItCannotBeKnown) {
+    const MeasuredSharing small{0, 1, {4000, 1514, false}, {3500, 1514, false}};
+    EXPECT_FALSE(small.is_shared());
+    const MeasuredSharing open{0, 1, {90'000, 1514, true}, {40'000, 1514, false}};
+    EXPECT_FALSE(open.is_shared());
+    auto laboratory = three_levels();  // of three hosts each
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(found->sharing.empty());
+}
+
 // ------------------------------------------------------------ PlogPT's heights
 
 HostTree tree_with_switch(std::size_t hosts, std::vector<std::size_t> below) {

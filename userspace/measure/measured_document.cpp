@@ -193,6 +193,20 @@ OrderedJson heights_json(const std::vector<MeasuredHeight>& heights) {
     return list;
 }
 
+OrderedJson sharing_json(const std::vector<MeasuredSharing>& sharing, const std::vector<std::string>& hosts) {
+    OrderedJson list = OrderedJson::array();
+    for (const MeasuredSharing& one : sharing) {
+        const auto is_shared = one.is_shared();
+        list.push_back({{"port", hosts[one.port]},
+                        {"other_port", hosts[one.other_port]},
+                        {"alone_bytes", std::llround(one.alone.bytes)},
+                        {"together_bytes", std::llround(one.together.bytes)},
+                        {"error_bytes", std::llround(one.alone.error_bytes + one.together.error_bytes)},
+                        {"shared", is_shared ? OrderedJson(*is_shared) : OrderedJson()}});
+    }
+    return list;
+}
+
 /// As headway fit writes them, and headway predict reads them.
 OrderedJson models_json(const MeasuredMessages& messages) {
     OrderedJson models = OrderedJson::array();
@@ -347,6 +361,7 @@ OrderedJson measured_json(const MeasuredNetwork& network, const MeasuredMessages
             {"resolution_s", network.resolution_s},
             {"links", std::move(links)},
             {"round_trips", std::move(trips)},
+            {"buffer_sharing", sharing_json(network.sharing, circumstances.hosts)},
             {"heights", heights_json(network.heights)},
             {"messages", messages != nullptr ? messages_json(*messages, network.tree, circumstances.hosts) : OrderedJson()},
             {"models", messages != nullptr ? models_json(*messages) : OrderedJson::array()},
@@ -363,6 +378,13 @@ std::string measured_text(const MeasuredNetwork& network, const MeasuredMessages
     fmt::format_to(out, "\n{} hosts in {:.0f} s, {:.1f} MB sent; hosts began within {:.2f} ms of each other\n",
                    circumstances.hosts.size(), circumstances.seconds,
                    static_cast<double>(circumstances.bytes_sent) / 1e6, 1e3 * circumstances.start_skew_s);
+    for (const MeasuredSharing& one : network.sharing) {
+        const auto is_shared = one.is_shared();
+        fmt::format_to(out, "the buffer to {}: {:.0f} bytes alone, {:.0f} while that to {} is full: {}\n",
+                       circumstances.hosts[one.port], one.alone.bytes, one.together.bytes,
+                       circumstances.hosts[one.other_port],
+                       !is_shared ? "whether ports share memory is not known" : *is_shared ? "ports share memory" : "each port has its own");
+    }
     for (std::size_t i = 0; i < network.heights.size(); ++i) {
         const MeasuredHeight& height = network.heights[i];
         fmt::format_to(out, "height {}: b {:.1f} MB/s of {} pairs, {:.1f} MB/s each way while both are busy", i + 1,

@@ -6,6 +6,7 @@
 //    "links": [{"hosts": [below it], "is_trunk", "direction": "up" | "down", "bps", "exact",
 //               "delay_s", "buffer_bytes", "buffer_error_bytes", "buffer_exact"}],
 //    "round_trips": [[i, j, s of the shortest frame, s of a full one]],
+//    "buffer_sharing": [{"port", "other_port", "alone_bytes", "together_bytes", "error_bytes", "shared"}],
 //    "heights": [{"pairs": [[i, j]], "one_way_bytes_per_s", "both_ways_bytes_per_s", "buffer_delay_s",
 //                 "buffer_delay_exact"}],
 //    "messages": {

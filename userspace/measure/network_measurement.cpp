@@ -83,9 +83,11 @@ Result<MeasuredNetwork> NetworkMeasurement::run() {
         if (auto done = (this->*step)(); !done) return tl::unexpected(done.error());
     }
     find_capacities();
-    for (auto step : {&NetworkMeasurement::measure_buffers, &NetworkMeasurement::measure_heights}) {
-        if (auto done = (this->*step)(); !done) return tl::unexpected(done.error());
+    if (auto done = measure_buffers(); !done) return tl::unexpected(done.error());
+    for (const std::size_t node : network_.tree.switches()) {
+        if (auto done = measure_sharing(node); !done) return tl::unexpected(done.error());
     }
+    if (auto done = measure_heights(); !done) return tl::unexpected(done.error());
     return std::move(network_);
 }
 
@@ -372,6 +374,13 @@ Result<void> NetworkMeasurement::measure_buffer(DirectedLink link, const std::ve
                                                name_of(link)));
         return {};
     }
+    auto buffer = fill_buffer(link, flows, probed);
+    if (!buffer) return tl::unexpected(buffer.error());
+    network_.buffers[link] = *buffer;
+    return {};
+}
+
+Result<MeasuredBuffer> NetworkMeasurement::fill_buffer(DirectedLink link, const std::vector<Flow>& flows, Flow probed) {
     const double capacity = network_.capacities.at(link).bytes_per_s;
     const double idle_s = 2 * network_.shortest_s.at(probed.from, probed.to);
     constexpr double flat_share = 0.1, flat_frames = 2;
@@ -403,9 +412,52 @@ Result<void> NetworkMeasurement::measure_buffer(DirectedLink link, const std::ve
         buffer.is_lower_bound = lost <= 0 || buffer.bytes - queued(0.5) > flat;
         if (!buffer.is_lower_bound || duration == duration_longest) break;
     }
-    network_.buffers[link] = buffer;
+    return buffer;
+}
+
+std::optional<bool> MeasuredSharing::is_shared() const {
+    if (alone.is_lower_bound || together.is_lower_bound) return std::nullopt;
+    const double less = alone.bytes - together.bytes, error = alone.error_bytes + together.error_bytes;
+    constexpr double much = 0.2;
+    if (less > error && less > much * alone.bytes) return true;
+    return error < much * alone.bytes ? std::optional(false) : std::nullopt;
+}
+
+/// A port of the switch is overloaded, and then a second one as well.  Each has a host of the switch
+/// that sends at full speed, and a part of another's, so that six hosts take part and one looks.
+Result<void> NetworkMeasurement::measure_sharing(std::size_t node) {
+    constexpr double part = 0.3;
+    const auto ports = network_.tree.hosts_at(node);
+    if (ports.size() < 4) return {};
+    const std::size_t port = ports.front(), other = ports[1];
+    const auto buffer = network_.buffers.find({port, false});
+    std::vector<std::size_t> rest;
+    for (const std::size_t host : nearest_to(port)) {
+        if (host != other && host != ports[2] && host != ports[3]) rest.push_back(host);
+    }
+    if (rest.size() < 3 || buffer == network_.buffers.end() || buffer->second.is_lower_bound) return {};
+    const double port_rate = network_.capacities.at({port, false}).bytes_per_s;
+    for (const std::size_t host : std::span(rest).first(3)) {  // trunks must not be what is full
+        for (const DirectedLink& link : network_.tree.path({host, port})) {
+            if (!network_.tree.is_host(link.node) && network_.capacities.at(link).bytes_per_s < (2 * part + 0.1) * port_rate)
+                return {};
+        }
+    }
+    const auto overload = [&](std::size_t to, std::size_t near, std::size_t far) {
+        return std::vector<Flow>{{near, to}, {far, to, part * network_.capacities.at({to, false}).bytes_per_s}};
+    };
+    auto flows = overload(port, ports[2], rest[0]);
+    const Flow probed{rest[2], port};
+    const auto alone = fill_buffer({port, false}, flows, probed);
+    if (!alone) return tl::unexpected(alone.error());
+    const auto second = overload(other, ports[3], rest[1]);
+    flows.insert(flows.end(), second.begin(), second.end());
+    const auto together = fill_buffer({port, false}, flows, probed);
+    if (!together) return tl::unexpected(together.error());
+    network_.sharing.push_back({port, other, *alone, *together});
     return {};
 }
+
 
 // ------------------------------------------------------------------------- heights
 

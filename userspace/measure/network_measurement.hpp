@@ -26,6 +26,16 @@ struct MeasuredBuffer {
     bool is_lower_bound = false;
 };
 
+/// Whether ports of one switch share memory: the buffer before a port, alone and while another
+/// port of its switch is full as well.
+struct MeasuredSharing {
+    std::size_t port = 0, other_port = 0;  ///< hosts
+    MeasuredBuffer alone, together;
+
+    /// None: the intervals in which both lie do not tell.
+    [[nodiscard]] std::optional<bool> is_shared() const;
+};
+
 /// A height of PlogPT's tree (tree_heights.hpp); bytes are those of the wire, of one direction.
 struct MeasuredHeight {
     std::vector<Flow> pairs;
@@ -47,6 +57,7 @@ struct MeasuredNetwork {
     LinkCapacities capacities;
     std::map<std::size_t, double> delay_s;  ///< of trunks, by node; without a frame's own time
     std::map<DirectedLink, MeasuredBuffer> buffers;
+    std::vector<MeasuredSharing> sharing;  ///< of each switch with hosts enough
     std::vector<MeasuredHeight> heights;  ///< from 1 on; none: the tree is not PlogPT's
     /// What could not be found, and why, and what the reader should know of the network.
     std::vector<std::string> remarks;
@@ -80,6 +91,9 @@ private:
     /// nothing if they cannot.
     [[nodiscard]] std::vector<Flow> filling_only(DirectedLink link, const std::vector<Flow>& flows, Flow probed) const;
     Result<void> measure_buffer(DirectedLink link, const std::vector<Flow>& flows, Flow probed);
+    /// What waits in front of the link while the flows, which overload it, are on their way.
+    Result<MeasuredBuffer> fill_buffer(DirectedLink link, const std::vector<Flow>& flows, Flow probed);
+    Result<void> measure_sharing(std::size_t node);
     Result<void> measure_trunk_buffer(std::size_t trunk, bool is_up);
     Result<void> measure_port_buffer(std::size_t host);
     Result<void> measure_heights();
