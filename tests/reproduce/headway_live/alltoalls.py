@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nomura, Matsuba, Ishikawa: the all-to-alls A and B over sizes."""
+
+from statistics import mean, median
+
+from headway_reproduce.document import Chapter
+from headway_reproduce.plot import Panel, picture
+
+from . import calls
+from .calls import kib, ms
+from .scenes import RACK, hosts_of
+
+SCENE = RACK
+KIB = 1024
+SIZES = [size * KIB for size in (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)]
+ALGORITHMS = {"A": "pairwise_xor", "B": "alltoall_b"}
+PROCESSES = (4, 8)
+EPS_S, EPS_T = 0.01, 50e-6          # Table II wants the first; the second is that of `headway eval`
+SEEDS = 20
+
+
+def name_of(algorithm, processes):
+    return f"{algorithm}-{processes}"
+
+
+def spec(repetitions):
+    """The paper's ten calls of a size, or as many as are asked for if these are fewer."""
+    count = min(repetitions, 10)
+    jobs = [{"name": name_of(algorithm, processes), "kind": "collective", "operation": "alltoall", "algorithm": ALGORITHMS[algorithm],
+             "hosts": hosts_of(SCENE, processes // 2), "sizes": [[size, count] for size in SIZES], "warmup": 2}
+            for processes in PROCESSES for algorithm in ALGORITHMS]
+    return {"scene": SCENE.facts(), "measure": False, "jobs": jobs}
+
+
+def heights(processes):
+    return processes.bit_length() - 1
+
+
+def bandwidth_and_buffer(links):
+    """Bytes/s of payload and the seconds that a full buffer takes, the medians of links of one kind."""
+    rate = median(link["bps"] for link in links) / 8
+    delays = [link["buffer_bytes"] / (link["bps"] / 8) for link in links if link["buffer_bytes"]]
+    return rate * 1448 / 1538, median(delays) if delays else None
+
+
+def tree_of(document, processes):
+    """b(h) and d(h) by what `headway measure` found: within a switch, and, on top, its trunk."""
+    ports = [link for link in document["links"] if not link["is_trunk"] and link["direction"] == "down"]
+    trunks = [link for link in document["links"] if link["is_trunk"]]
+    (port_rate, port_delay), (trunk_rate, trunk_delay) = bandwidth_and_buffer(ports), bandwidth_and_buffer(trunks)
+    inside = heights(processes) - 1
+    return {"b": [port_rate * 2 ** h for h in range(inside)] + [trunk_rate], "d": [port_delay] * inside + [trunk_delay], "clamp": True,
+            "eps_s": EPS_S}
+
+
+def latency_of(document, processes):
+    """PlogPT has one L: the mean over a process's partners, of whom one half is beyond the trunk."""
+    pairs = document["messages"]["pairs"]
+    near = mean(pair["L_s"] for pair in pairs if pair["from"][0] == pair["to"][0])
+    far = mean(pair["L_s"] for pair in pairs if pair["from"][0] != pair["to"][0])
+    return (near * (processes // 2 - 1) + far * (processes // 2)) / (processes - 1)
+
+
+def gap_of(document, size):
+    """g(m) of two hosts of a switch, on the straight line between two measured sizes."""
+    points = next(pair["gap"] for pair in document["messages"]["pairs"] if pair["from"][0] == pair["to"][0])
+    for (before, low), (after, high) in zip(points, points[1:]):
+        if size <= after:
+            return low + (high - low) * (size - before) / (after - before)
+    (before, low), (after, high) = points[-2:]
+    return high + (high - low) * (size - after) / (after - before)
+
+
+class Predicted:
+    """PlogPT and PlogP of one number of processes, in ms by size."""
+
+    def __init__(self, ask, document, processes):
+        self.given = tree_of(document, processes) | {"P": processes, "L": latency_of(document, processes)}
+        self.rto_s = document["messages"]["least_retransmission_timeout_s"] or 0.2
+        questions = [self.given | {"m": size, "g": gap_of(document, size)} for size in SIZES]
+        self.closed = dict(zip(SIZES, ask("plogpt", "alltoall", [asked | {"t_rto": self.rto_s} for asked in questions])))
+        self.simulated = {asked["m"]: self._simulate(ask, asked) for asked in questions}
+        self.switches = ask("plogpt", "ps", [{"b": self.given["b"], "d": self.given["d"], "h": h, "h2": h + 1, "eps_s": EPS_S}
+                                              for h in range(1, heights(processes))])
+
+    def _simulate(self, ask, asked):
+        """The least and the most of the simulator's B, over seeds and without time-outs."""
+        policies = ["none"] + [f"random:{seed}" for seed in range(SEEDS)]
+        answers = ask("plogpt", "simulate_alltoall", [asked | {"t_rto": self.rto_s, "eps_t": EPS_T, "algorithm": "b", "rto": policy}
+                                                      for policy in policies])
+        return min(answer["makespan"] for answer in answers) * 1e3, max(answer["makespan"] for answer in answers) * 1e3
+
+
+def chapter(ask, found, network):
+    doc = Chapter("All-to-alls A and B", "Nomura, Matsuba, Ishikawa: *Network Performance Model for TCP/IP Based Cluster Computing.*")
+    gaps_part(doc, network)
+    for processes in PROCESSES:
+        exchange_part(doc, ask, found, network, processes)
+    return doc
+
+
+def gaps_part(doc, network):
+    doc.section("The gap g(m)", "In the paper, Figure 3: g(m) is no straight line for short messages.  Here by `headway measure`, of hosts of one "
+                "switch and of hosts on both sides of the trunk, over TCP.")
+    near = next(pair for pair in network["messages"]["pairs"] if pair["from"][0] == pair["to"][0])
+    far = next(pair for pair in network["messages"]["pairs"] if pair["from"][0] != pair["to"][0])
+    beyond = dict(map(tuple, far["gap"]))
+    doc.table(["bytes m", "g(m), us, one switch", "m / g(m), MB/s", "g(m), us, over the trunk"],
+              [[f"{size:g}", f"{gap * 1e6:.4g}", f"{size / gap * 1e-6:.4g}" if size else "-",
+                f"{beyond[size] * 1e6:.4g}" if size in beyond else "not measured"] for size, gap in near["gap"]])
+    doc.text(f"L is {near['L_s'] * 1e6:.3g} us within a switch and {far['L_s'] * 1e6:.4g} us over the trunk.")
+
+
+def exchange_part(doc, ask, found, network, processes):
+    predicted = Predicted(ask, network, processes)
+    given = predicted.given
+    doc.section(f"A and B of {processes} processes", "In the paper, Figure 17, with 4 and 32 processes, ten calls of a size: B has steps of "
+                "200 ms from a particular size on, A hardly ever, and without time-outs B is faster." if processes == PROCESSES[0] else "")
+    doc.text(f"{processes // 2} hosts of each cluster of: {found.scene['title']}; A is collective_bench's pairwise_xor, B its alltoall_b.  The "
+             "model's parameters are those of this network, by `headway measure`: b(h) = "
+             + ", ".join(f"{rate * 1e-6:.4g}" for rate in given["b"]) + " MB/s from the links' rates (payload of full frames; within a switch "
+             "all of its ports), d(h) = " + ", ".join(f"{delay * 1e6:.3g}" for delay in given["d"]) + " us from the buffers before them, "
+             f"g(m) as above, L = {given['L'] * 1e6:.3g} us, the mean over a process's partners, and a time-out of "
+             f"{predicted.rto_s * 1e3:.0f} ms.  eps_S = {EPS_S:g}.  Switches, P_S(h, h+1): "
+             + ", ".join(f"{'yes' if switch['ps'] else 'no'} for h = {h + 1}" for h, switch in enumerate(predicted.switches)) + ".  Times in ms.")
+    rows, dots = {algorithm: [] for algorithm in ALGORITHMS}, {}
+    for algorithm in ALGORITHMS:
+        results = found.of(name_of(algorithm, processes))
+        dots[algorithm] = [(result["bytes"] / KIB, sample) for result in results for sample in result["samples_ms"]]
+        for result in results:
+            one, closed = calls.summary(result), predicted.closed[result["bytes"]]
+            rows[algorithm].append([kib(one["bytes"]), ms(one["least"]), ms(one["median"]), ms(one["most"]), f"{one['escalated']} of {one['calls']}",
+                                    one["timeouts"], one["drops"], ms(closed[f"plogp_{algorithm.lower()}"] * 1e3),
+                                    ms(closed[f"plogpt_{algorithm.lower()}"] * 1e3)])
+    head = ["bytes", "least", "median", "most", "escalated", "time-outs", "frames dropped", "PlogP", "PlogPT"]
+    doc.text("A, one partner at a time; predictions by (18) and (23):")
+    doc.table(head, rows["A"])
+    doc.text(f"B, nobody waits; predictions by (19) and (25), and the least and the most of the simulator, without time-outs and with {SEEDS} "
+             "orders of ties:")
+    doc.table(head + ["simulated"], [row + [f"{ms(low)} to {ms(high)}"] for row, (low, high) in zip(rows["B"], predicted.simulated.values())])
+    doc.text(steps(found, predicted, processes))
+    doc.plot(f"live-alltoall-{processes}", f"A and B of {processes} processes", picture(f"A and B of {processes} processes", [
+        Panel(f"{algorithm}, {processes} processes: each dot a call", "message, KiB", "ms",
+              [("PlogPT", [(size / KIB, predicted.closed[size][f"plogpt_{algorithm.lower()}"] * 1e3) for size in SIZES]),
+               ("PlogP", [(size / KIB, predicted.closed[size][f"plogp_{algorithm.lower()}"] * 1e3) for size in SIZES])],
+              dots=dots[algorithm]) for algorithm in ALGORITHMS]))
+
+
+def first_escalated(results):
+    """The smallest size with an escalated call, or None."""
+    return next((result["bytes"] for result in results if calls.escalated(result["samples_ms"])), None)
+
+
+def steps(found, predicted, processes):
+    """Where the steps begin, in a sentence for each algorithm."""
+    said = []
+    for algorithm in ALGORITHMS:
+        at = first_escalated(found.of(name_of(algorithm, processes)))
+        said.append(f"{algorithm} has its first call with a time-out at {kib(at)}." if at else f"{algorithm} has no call with a time-out.")
+    size = next((size for size in SIZES if predicted.closed[size]["n_rto"]), None)
+    said.append(f"(24) has the first time-out of B at {kib(size)}, of these sizes." if size else "(24) has no time-out of B.")
+    return "  ".join(said)

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Zhu et al.: what links get that share hosts and a trunk."""
+
+import random
+
+from headway_reproduce.document import Chapter
+from headway_reproduce.plot import Bars, picture
+
+from . import calls
+from .alltoalls import bandwidth_and_buffer
+from .scenes import RACK, hosts_of
+
+SCENE = RACK
+BYTES, LEAD_MS, WINDOW_MS = 1 << 17, 30, 60
+RANDOM_PATTERNS = 354       # of the paper
+DEGREES = (1, 2, 3)
+AT_ONCE = 6                 # random patterns of a job: what is kept if the time is over
+STOP_AFTER_S = 15 * 60      # on the host
+NODES = SCENE.nodes
+FAR = SCENE.nodes_per_cluster       # the first rank of the other cluster
+
+
+def into_host(count):
+    return [[source, 0] for source in range(1, count + 1)]
+
+
+def out_of_host(count):
+    return [[destination, source] for source, destination in into_host(count)]
+
+
+def over_trunk(there, back=0):
+    """Each pair of hosts has one link each way at most, each host one out and one in."""
+    return [[i, FAR + i] for i in range(there)] + [[FAR + i, i] for i in range(back)]
+
+
+def around_host(count_in, count_out):
+    """Incoming from some hosts, outgoing to the others."""
+    return into_host(count_in) + [[0, count_in + 1 + i] for i in range(count_out)]
+
+
+def random_pattern(chance, degree):
+    """Section 7: each node in turn, `degree` times, with a destination at random, with a probability of a half; a link
+    that is there already stays one."""
+    links = []
+    for _ in range(degree):
+        for source in range(NODES):
+            destination = chance.choice([node for node in range(NODES) if node != source])
+            if chance.random() < 0.5 and [source, destination] not in links:
+                links.append([source, destination])
+    return links or random_pattern(chance, degree)
+
+
+SHARES = {"into": [into_host(count) for count in range(1, NODES)], "out-of": [out_of_host(count) for count in range(1, NODES)],
+          "trunk": [over_trunk(count) for count in range(1, FAR + 1)]}
+BOTH_WAYS = {"host": [around_host(*counts) for counts in ((1, 1), (2, 1), (3, 1), (4, 1), (6, 1), (1, 2), (1, 6))],
+             "trunk-both": [over_trunk(*counts) for counts in ((1, 1), (2, 1), (4, 1), (4, 2), (4, 4))]}
+
+
+def spec(_repetitions):
+    def job(name, patterns):
+        return {"name": name, "kind": "links", "hosts": hosts_of(SCENE), "bytes": BYTES, "lead_ms": LEAD_MS, "window_ms": WINDOW_MS,
+                "patterns": patterns}
+
+    chance = random.Random(1)
+    drawn = [random_pattern(chance, DEGREES[i % len(DEGREES)]) for i in range(RANDOM_PATTERNS)]
+    jobs = [job(name, patterns) for name, patterns in (SHARES | BOTH_WAYS).items()]
+    jobs += [job(f"random-{at}", drawn[at:at + AT_ONCE]) for at in range(0, RANDOM_PATTERNS, AT_ONCE)]
+    return {"scene": SCENE.facts(), "measure": False, "jobs": jobs, "stop_after_s": STOP_AFTER_S}
+
+
+# What `headway eval` is asked for, by its title.
+MODELS = {"Algorithm 1": "bandwidth", "fairness only": "bandwidth_fairness_only",
+          "bidirectional max-min": "bandwidth_bidirectional_max_min", "feasible": "bandwidth_feasible"}
+GOOD_PCT = 10
+
+
+def bandwidths(document):
+    """Mbit/s of payload of a host's link and of the trunk, as `headway measure` found them."""
+    def mbps(is_trunk):
+        kind = [link for link in document["links"] if link["is_trunk"] == is_trunk]
+        return bandwidth_and_buffer(kind)[0] * 8e-6
+
+    return mbps(False), mbps(True)
+
+
+def predictions(ask, document, patterns):
+    """Of each pattern, Mbit/s of its links by model; None where the paper's rule has no answer."""
+    nic, backbone = bandwidths(document)
+    answers = ask("congestion", "algorithm1", [
+        {"nic": nic, "backbone": backbone, "nodes": list(range(NODES)), "rack": [int(node >= FAR) for node in range(NODES)],
+         "links": links} for links in patterns])
+    return [answer and {title: answer[name] for title, name in MODELS.items()} for answer in answers]
+
+
+def time_errors(predicted, measured):
+    """Of communication times, in per cent of the measured one: a link that gets half of what was predicted takes twice the
+    predicted time, an error of -50 %."""
+    return [100 * (got / expected - 1) for got, expected in zip(measured, predicted)]
+
+
+def errors_of(found, ask, document):
+    """By model the errors of all links of the random patterns, and by model and degree."""
+    results = [result for name in found.jobs if name.startswith("random-") for result in found.of(name)]
+    errors = {(title, degree): [] for title in MODELS for degree in DEGREES}
+    answered = predictions(ask, document, [result["links"] for result in results])
+    for at, (result, predicted) in enumerate(zip(results, answered)):
+        for title, values in (predicted or {}).items():
+            errors[title, DEGREES[at % len(DEGREES)]] += time_errors(values, result["mbps"])
+    return results, errors
+
+
+def chapter(ask, found, network):
+    doc = Chapter("Congestion factors", "Zhu, Lastovetsky, Ali, Riesen: *Communication Models for Resource Constrained Hierarchical Ethernet "
+                  "Networks.*")
+    nic, backbone = bandwidths(network)
+    doc.text(f"Here: {found.scene['title']}, one process on each host, so that the processes of one host that the paper has are links of one "
+             f"process.  Each link has messages of {BYTES // 1024} KiB under way all the time, into receives that are posted (link_bench); its "
+             f"bandwidth is that of {WINDOW_MS} ms after the first {LEAD_MS}, once.  The paper sends messages of 10 MB and more until the mean is "
+             f"known to 2 %.  For the models a host's link has {nic:.4g} Mbit/s and the trunk {backbone:.4g}: payload of the rates that `headway "
+             "measure` found.")
+    shares_part(doc, ask, found, network)
+    both_ways_part(doc, ask, found, network)
+    random_part(doc, ask, found, network)
+    return doc
+
+
+def spread(values):
+    """Least to most, in words of a table."""
+    low, high = min(values), max(values)
+    return f"{low:.0f}" if round(low) == round(high) else f"{low:.0f} to {high:.0f}"
+
+
+def fairness(values):
+    """Jain's index: 1 if all have the same."""
+    return sum(values) ** 2 / (len(values) * sum(value * value for value in values))
+
+
+def shares_part(doc, ask, found, network):
+    doc.section("One way: shares", "In the paper, 5.1: links that share a host, out of it or into it, or the trunk, share its bandwidth evenly, "
+                "(5).  Bandwidths in Mbit/s; fairness is Jain's index, 1 if all are equal.")
+    titles = {"into": "into a host", "out-of": "out of a host", "trunk": "over the trunk"}
+    rows = []
+    for name, title in titles.items():
+        results = found.of(name)
+        for result, predicted in zip(results, predictions(ask, network, [result["links"] for result in results])):
+            rows.append([title, len(result["links"]), spread(predicted["Algorithm 1"]), spread(result["mbps"]), f"{sum(result['mbps']):.0f}",
+                         f"{fairness(result['mbps']):.3f}", result["timeouts"], result["drops"]])
+    doc.table(["links", "how many", "predicted each", "measured each", "sum", "fairness", "time-outs", "frames dropped"], rows)
+
+
+def directions(name, links):
+    """How many links go the first link's way through what they share, and which these are."""
+    def is_first(link):
+        return link[1] == 0 if name == "host" else link[0] < FAR
+
+    return [i for i, link in enumerate(links) if is_first(link)], [i for i, link in enumerate(links) if not is_first(link)]
+
+
+def both_ways_part(doc, ask, found, network):
+    doc.section("Both ways: the asymmetric property", "In the paper, 5.2: with n links in and m out, all of them get the share of the larger "
+                "number, (6); 2 in and 1 out have 470 Mbit/s each, where fairness alone would give the one 940, and 12 in and 1 out have 13/12 x "
+                "940 in all.  Bandwidths in Mbit/s.")
+    rows = []
+    for name, title in (("host", "a host: in, out"), ("trunk-both", "the trunk: there, back")):
+        results = found.of(name)
+        for result, predicted in zip(results, predictions(ask, network, [result["links"] for result in results])):
+            there, back = directions(name, result["links"])
+            cells = [spread([values[i] for i in way]) for values in (predicted["Algorithm 1"], predicted["fairness only"], result["mbps"])
+                     for way in (there, back)]
+            rows.append([title, f"{len(there)}, {len(back)}", *(f"{a}; {b}" for a, b in zip(cells[::2], cells[1::2])),
+                         f"{sum(result['mbps']):.0f}", result["timeouts"]])
+    doc.table(["shared", "links", "Algorithm 1", "fairness only", "measured", "sum", "time-outs"], rows)
+
+
+def random_part(doc, ask, found, network):
+    results, errors = errors_of(found, ask, network)
+    links = sum(len(result["links"]) for result in results)
+    doc.section("Random patterns", "In the paper, section 7: 354 random patterns on up to 30 hosts; 83.2 %, 77.3 % and 72.1 % of the links were "
+                "predicted within 10 % for d = 1, 2, 3, and 66.8 %, 58.0 % and 68.8 % without the asymmetric property.")
+    doc.text(f"Here: {len(results)} patterns with {links} links, drawn in the same way on {NODES} hosts, as many as fitted into "
+             f"{STOP_AFTER_S // 60} minutes of the host; {sum(result['timeouts'] for result in results)} time-outs.  The error is that of the "
+             "time: measured bandwidth / predicted - 1, so that a link with less than predicted has a negative one.")
+    measured = [degree for degree in DEGREES if errors["Algorithm 1", degree]]
+    doc.table(["model", *(f"within {GOOD_PCT} %, d = {degree}" for degree in measured), "all", "mean of absolute errors, %", "worst, %"],
+              [model_row(title, errors, measured) for title in MODELS])
+    every = [error for degree in measured for error in errors["Algorithm 1", degree]]
+    fair = [error for degree in measured for error in errors["fairness only", degree]]
+    doc.plot("live-links", "Errors over links of random patterns", picture("Errors over links of random patterns", [
+        Bars(f"{title}: error of the time, {len(of)} links", "%", *binned(of)) for title, of in (("Algorithm 1", every), ("fairness only", fair))]))
+
+
+def model_row(title, errors, degrees):
+    every = [error for degree in degrees for error in errors[title, degree]]
+    return [title, *(f"{100 * calls.within(errors[title, degree], GOOD_PCT):.1f} %" for degree in degrees),
+            f"{100 * calls.within(every, GOOD_PCT):.1f} %", f"{sum(map(abs, every)) / len(every):.1f}", calls.signed(max(every, key=abs))]
+
+
+def binned(errors, least=-100, most=100, width=10):
+    """For Bars: bins from `least` to `most`, the outer ones with all that is beyond."""
+    counts = [0] * ((most - least) // width)
+    for error in errors:
+        counts[min(max(int((error - least) // width), 0), len(counts) - 1)] += 1
+    return least, width, counts

@@ -1,0 +1,272 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What is computed for Documentation/reproduction-live.md, from measurements that are made up; no guest.
+
+HEADWAY names the program (build/bin/headway).
+"""
+
+import json
+import os
+import re
+import sys
+import tempfile
+import unittest
+import xml.dom.minidom
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from headway_live import alltoalls, calls, kept, links, manytoone, page, signature  # noqa: E402
+from headway_reproduce.eval import Ask  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+ASK = Ask(os.environ.get("HEADWAY", ROOT / "build" / "bin" / "headway"))
+KIB = 1024
+HOST = {"C": 1e-6, "t": 2e-11}
+RATE = 1.2e8                # bytes/s of a path
+PORT_BYTES, TRUNK_BYTES = 34000, 67500
+
+
+def measured_document():
+    """As `headway measure` writes it, of two clusters; nothing but what is read."""
+    def link(is_trunk, direction, bps, buffer_bytes):
+        return {"is_trunk": is_trunk, "direction": direction, "bps": bps, "buffer_bytes": buffer_bytes}
+
+    def pair(source, destination, latency_s):
+        return {"from": source, "to": destination, "L_s": latency_s, "gap": [[0, 0], [1000, 10e-6], [9000, 80e-6]]}
+
+    ports = [link(False, direction, 1e9, PORT_BYTES if direction == "down" else None) for _ in range(8) for direction in ("up", "down")]
+    return {"links": ports + [link(True, direction, 1.25e9, TRUNK_BYTES) for direction in ("up", "down")],
+            "messages": {"pairs": [pair("a0", "a1", 2e-6), pair("b0", "b1", 4e-6), pair("b0", "a0", 103e-6)],
+                         "hosts": [HOST] * 8, "least_retransmission_timeout_s": 0.204},
+            "models": [{"model": "contention"},
+                       {"model": "manytoone", "sources": [HOST] * 7, "rates": [RATE] * 7, "M1_bytes": 4096, "M2_bytes": 65536,
+                        "C_s": 0.2, "delta1": 2, "delta2": 3}]}
+
+
+def result(job, size, samples, drops=0):
+    return {"event": "result", "job": job, "bytes": size, "samples_ms": samples, "timeouts": len(calls.escalated(samples)), "drops": drops}
+
+
+def gathers():
+    """Linear below 4 KiB, escalated at 5 KiB to 48 KiB, linear above."""
+    for size in manytoone.SIZES:
+        linear = 0.1 + 7 * size / RATE * 1e3
+        yield result("gather", size, [linear, linear, linear + (204 if 5 * KIB <= size <= 48 * KIB else 0)])
+        yield result("scatter", size, [linear, linear])
+
+
+def exchanges():
+    """Exactly of a signature: gamma 3 above alpha and beta of a straight line."""
+    for size in signature.SIZES:
+        yield result("one-way", size, [0.01 + size * 1e-5])
+        for hosts in (signature.FITTED, *signature.OTHERS):
+            yield result(f"all-to-all-{hosts}", size, [(hosts - 1) * (0.01 + 3 * size * 1e-5)] * 3)
+
+
+def papers_alltoalls():
+    for size in alltoalls.SIZES:
+        for processes in alltoalls.PROCESSES:
+            yield result(f"A-{processes}", size, [1.0, 2.0])
+            yield result(f"B-{processes}", size, [1.0, 205.0 if size >= 24 * KIB else 2.0])
+
+
+def links_events(spec):
+    """Every link gets exactly what Algorithm 1 says, but for the first one of each pattern, which gets half."""
+    for job in spec["jobs"][:8]:
+        answers = links.predictions(ASK, measured_document(), job["patterns"])
+        for pattern, predicted in zip(job["patterns"], answers):
+            mbps = predicted["Algorithm 1"]
+            yield {"event": "result", "job": job["name"], "links": pattern, "mbps": [mbps[0] / 2, *mbps[1:]], "timeouts": 0, "drops": 1}
+
+
+def store_of(folder):
+    store = kept.Kept(Path(folder) / "live.json")
+    document = {"event": "measured", "document": measured_document()}
+    for name, events in (("many-to-one", [document, *gathers()]), ("signature", exchanges()), ("all-to-alls", papers_alltoalls()),
+                         ("links", links_events(links.spec(1)))):
+        store.add(name, page.EXPERIMENTS[name].spec(3), list(events))
+    return kept.Kept(store.file)
+
+
+class Calls(unittest.TestCase):
+    def test_levels_are_groups_of_escalated_calls(self):
+        self.assertEqual(calls.levels([0.2, 149, 204, 210, 236, 412, 420, 1000]), [(204, 236, 3), (412, 420, 2), (1000, 1000, 1)])
+        self.assertEqual(calls.levels([1, 2, 3]), [])
+
+    def test_histogram_counts_everything_once(self):
+        self.assertEqual(calls.histogram([0, 9.9, 10, 35], 10), [2, 1, 0, 1])
+
+    def test_straight_line(self):
+        start, slope = calls.straight_line([(0, 1), (1, 3), (2, 5)])
+        self.assertAlmostEqual(start, 1)
+        self.assertAlmostEqual(slope, 2)
+        self.assertAlmostEqual(calls.straight_line([(0, 0), (1, 3), (2, 0)])[1], 0)
+
+    def test_errors(self):
+        self.assertAlmostEqual(calls.error_pct(3, 2), 50)
+        self.assertEqual([calls.signed(value) for value in (-0.4, 0.4, 12.6, -3)], ["0", "0", "+13", "-3"])
+        self.assertEqual(calls.within([-10, 10, 11, -12], 10), 0.5)
+
+    def test_summary(self):
+        found = calls.summary(result("gather", 8, [1, 2, 204], drops=3))
+        self.assertEqual((found["calls"], found["median"], found["mean"], found["most"], found["escalated"], found["drops"]), (3, 2, 69, 204, 1, 3))
+
+
+class ManyToOne(unittest.TestCase):
+    def test_region_is_that_of_single_calls(self):
+        sums = [calls.summary(one) for one in gathers() if one["job"] == "gather"]
+        self.assertEqual(manytoone.region(sums), (4608, 5 * KIB, 48 * KIB, 60 * KIB))
+        self.assertIsNone(manytoone.region(sums[:5]))
+
+    def test_predictions_by_the_model(self):
+        model = manytoone.measured_model(measured_document())
+        found = manytoone.predictions(ASK, model, [1024, 8192])
+        bracket = 7 * (HOST["C"] + HOST["t"] * 1024) + 1024 / RATE
+        self.assertAlmostEqual(found[1024][1], bracket * 1e3)
+        self.assertAlmostEqual(found[1024][0], 2 * bracket * 1e3)
+        self.assertEqual(found[8192][0], 200)
+
+    def test_scatter_waits_for_receivers_above_the_eager_limit(self):
+        found = manytoone.scatter_predictions(ASK, measured_document(), [65536, 65537])
+        self.assertGreater(found[65537], 3 * found[65536])
+
+
+class Signature(unittest.TestCase):
+    def test_recovers_what_it_was_made_of(self):
+        with tempfile.TemporaryDirectory() as folder:
+            found = store_of(folder).found("signature")
+        alpha, beta = signature.one_way(found)
+        self.assertAlmostEqual(alpha, 1e-5)
+        self.assertAlmostEqual(beta, 1e-8)
+        fit = signature.signature_of(ASK, found, signature.FITTED)
+        self.assertAlmostEqual(fit["gamma"], 3, 3)
+        for hosts in signature.OTHERS:
+            predicted = signature.predictions(ASK, fit, hosts)
+            for one in signature.exchanges(found, hosts):
+                self.assertAlmostEqual(calls.error_pct(one["mean"], predicted[one["bytes"]][0]), 0, 1)
+
+
+class AllToAlls(unittest.TestCase):
+    def test_tree_of_the_measured_network(self):
+        tree = alltoalls.tree_of(measured_document(), 8)
+        port, trunk = 1e9 / 8 * 1448 / 1538, 1.25e9 / 8 * 1448 / 1538
+        for got, expected in zip(tree["b"], (port, 2 * port, trunk)):
+            self.assertAlmostEqual(got, expected, 3)
+        self.assertAlmostEqual(tree["d"][0], PORT_BYTES * 8 / 1e9)
+        self.assertAlmostEqual(tree["d"][2], TRUNK_BYTES * 8 / 1.25e9)
+        self.assertEqual(len(alltoalls.tree_of(measured_document(), 4)["b"]), 2)
+
+    def test_latency_is_the_mean_over_partners(self):
+        self.assertAlmostEqual(alltoalls.latency_of(measured_document(), 8), (3 * 3e-6 + 4 * 103e-6) / 7)
+        self.assertAlmostEqual(alltoalls.latency_of(measured_document(), 4), (3e-6 + 2 * 103e-6) / 3)
+
+    def test_gap_is_on_the_line(self):
+        for size, gap in ((500, 5e-6), (5000, 45e-6), (17000, 150e-6)):
+            self.assertAlmostEqual(alltoalls.gap_of(measured_document(), size), gap)
+
+    def test_where_steps_begin(self):
+        results = [one for one in papers_alltoalls() if one["job"] == "B-8"]
+        self.assertEqual(alltoalls.first_escalated(results), 24 * KIB)
+        self.assertIsNone(alltoalls.first_escalated(results[:3]))
+
+    def test_a_time_out_only_beyond_the_buffer(self):
+        predicted = alltoalls.Predicted(ASK, measured_document(), 8)
+        buffer = PORT_BYTES * 1448 / 1538       # (8): what is in the port's buffer while the switch is crossed
+        for size in alltoalls.SIZES:
+            self.assertEqual(predicted.closed[size]["n_rto"], int(size > buffer), size)
+            low, high = predicted.simulated[size]
+            self.assertEqual(high - low > 200, size > buffer)
+
+
+class Links(unittest.TestCase):
+    def test_patterns(self):
+        self.assertEqual(links.into_host(3), [[1, 0], [2, 0], [3, 0]])
+        self.assertEqual(links.out_of_host(2), [[0, 1], [0, 2]])
+        self.assertEqual(links.around_host(2, 1), [[1, 0], [2, 0], [0, 3]])
+        self.assertEqual(links.over_trunk(2, 1), [[0, 4], [1, 5], [4, 0]])
+        self.assertEqual(links.directions("host", links.around_host(2, 1)), ([0, 1], [2]))
+        self.assertEqual(links.directions("trunk-both", links.over_trunk(2, 1)), ([0, 1], [2]))
+
+    def test_random_patterns_are_links_and_the_same_each_time(self):
+        spec = links.spec(1)
+        drawn = [pattern for job in spec["jobs"] if job["name"].startswith("random-") for pattern in job["patterns"]]
+        self.assertEqual(len(drawn), links.RANDOM_PATTERNS)
+        self.assertEqual(spec, links.spec(1))
+        for pattern in drawn:
+            self.assertTrue(pattern)
+            self.assertEqual(len({tuple(link) for link in pattern}), len(pattern))
+            self.assertTrue(all(source != destination for source, destination in pattern))
+        sizes = [sum(map(len, drawn[at::3])) / len(drawn[at::3]) for at in range(3)]
+        self.assertLess(3, sizes[0])
+        self.assertLess(sizes[0] + 2, sizes[1])
+        self.assertLess(sizes[1] + 2, sizes[2])
+
+    def test_asymmetric_property_is_predicted(self):
+        (predicted,) = links.predictions(ASK, measured_document(), [links.around_host(2, 1)])
+        nic = 1000 * 1448 / 1538
+        for title, last in (("Algorithm 1", nic / 2), ("fairness only", nic)):
+            for got, expected in zip(predicted[title], (nic / 2, nic / 2, last)):
+                self.assertAlmostEqual(got, expected, 3)
+
+    def test_errors_of_random_patterns(self):
+        with tempfile.TemporaryDirectory() as folder:
+            found = store_of(folder).found("links")
+        results, errors = links.errors_of(found, ASK, measured_document())
+        self.assertEqual(len(results), 3 * links.AT_ONCE)
+        every = [error for degree in links.DEGREES for error in errors["Algorithm 1", degree]]
+        self.assertEqual(sum(abs(error + 50) < 0.1 for error in every), len(results))
+        self.assertEqual(sum(abs(error) < 0.1 for error in every), len(every) - len(results))
+        self.assertEqual(len(errors["Algorithm 1", 1]), sum(len(one["links"]) for one in results[0::3]))
+
+    def test_bins(self):
+        self.assertEqual(links.binned([-150, -5, 0, 5, 250], -20, 20, 10), (-20, 10, [1, 1, 2, 1]))
+        self.assertAlmostEqual(links.fairness([1, 1, 1, 1]), 1)
+        self.assertAlmostEqual(links.fairness([1, 0, 0, 0]), 0.25)
+
+
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        page.write(ASK, store_of(cls.folder.name), Path(cls.folder.name))
+        cls.text = (Path(cls.folder.name) / page.NAME).read_text()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_has_a_chapter_for_each_experiment(self):
+        self.assertEqual(self.text.count("\n## "), len(page.EXPERIMENTS))
+
+    def test_tables_are_whole(self):
+        for block in re.findall(r"(?:^\|.*\n)+", self.text, re.MULTILINE):
+            self.assertEqual(len({line.count("|") for line in block.splitlines()}), 1, block)
+
+    def test_figures_of_the_tables(self):
+        self.assertIn("| 5 KiB | 0.399 | 68.4 | 0.399 | 204 | 1 of 3 |", self.text)
+        self.assertIn("| first escalated at 5 KiB, none up to 4.5 KiB |", self.text)
+        self.assertIn("B has its first call with a time-out at 24 KiB.", self.text)
+
+    def test_pictures_are_drawings_the_page_shows(self):
+        plots = sorted((Path(self.folder.name) / "reproduction").iterdir())
+        self.assertGreaterEqual(len(plots), 6)
+        for plot in plots:
+            self.assertTrue(plot.name.startswith("live-"))
+            self.assertIn(f"(reproduction/{plot.name})", self.text)
+            xml.dom.minidom.parse(str(plot))
+
+    def test_what_is_not_measured_is_not_there(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page.write(ASK, kept.Kept(Path(folder) / "live.json"), Path(folder))
+            self.assertNotIn("\n## ", (Path(folder) / page.NAME).read_text())
+
+    def test_what_is_kept_is_read_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            store = store_of(folder)
+            self.assertEqual(json.loads(store.file.read_text()), store.experiments)
+            self.assertIsNone(store.found("nothing"))
+            self.assertEqual(len(store.found("all-to-alls").of("A-4")), len(alltoalls.SIZES))
+
+
+if __name__ == "__main__":
+    unittest.main()
