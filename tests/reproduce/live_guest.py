@@ -8,15 +8,47 @@ job, as a line of "@" and JSON.
 
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
 sys.path += [str(TESTS / "demo"), str(TESTS / "bench")]
 from decisions_guest import Measurement  # noqa: E402
 from demo_guest import mpirun  # noqa: E402
+from demo_guest.counters import Snapshot, table_value  # noqa: E402
 from patterns_guest import set_up, tell  # noqa: E402
 
 STATE = Path("/tmp/headway-topology")   # of topology.sh
+
+
+@dataclass(frozen=True)
+class WithProbes:
+    """A snapshot of the test bed's counters, and how many probes for lost tails TCP has sent."""
+
+    snapshot: Snapshot
+    loss_probes: int
+
+    def since(self, before):
+        return self.snapshot.since(before.snapshot) | {"loss_probes": self.loss_probes - before.loss_probes}
+
+
+class CountersWithProbes:
+    """The test bed's counters; clocks are read as these read them, last before and first after an interval."""
+
+    def __init__(self, counters):
+        self.counters = counters
+
+    def before(self):
+        loss_probes = self._loss_probes()
+        return WithProbes(self.counters.before(), loss_probes)
+
+    def after(self):
+        snapshot = self.counters.after()
+        return WithProbes(snapshot, self._loss_probes())
+
+    def _loss_probes(self):
+        return sum(table_value(Path(f"/proc/{pid}/net/netstat").read_text(), "TcpExt", "TCPLossProbes")
+                   for pid in self.counters.node_pids)
 
 
 def state_of(hosts):
@@ -44,7 +76,7 @@ def run_job(testbed, job):
     words = mpirun.command(testbed.mpirun_words(), settings, {"LD_PRELOAD": testbed.sleep()}, program_of(testbed, job))
     environment = testbed.mpirun_environment() | {"MPI_JOB_STATE": state_of(job["hosts"])}
     with open(testbed.out / f"{job['name']}.log", "a", encoding="utf-8") as log:
-        for result in mpirun.run(words, testbed.counters, log, environment):
+        for result in mpirun.run(words, CountersWithProbes(testbed.counters), log, environment):
             result["drops"] = sum(result["drops"].values())
             tell("result", job=job["name"], **result)
 

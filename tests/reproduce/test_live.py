@@ -44,14 +44,15 @@ def measured_document():
 
 
 def result(job, size, samples, drops=0):
-    return {"event": "result", "job": job, "bytes": size, "samples_ms": samples, "timeouts": len(calls.escalated(samples)), "drops": drops}
+    return {"event": "result", "job": job, "bytes": size, "samples_ms": samples, "timeouts": len(calls.timed_out(samples)),
+            "loss_probes": 7, "retransmits": 8, "drops": drops}
 
 
 def gathers():
-    """Linear below 4 KiB, escalated at 5 KiB to 48 KiB, linear above."""
+    """Linear below 8 KiB, escalated at 9 KiB to 48 KiB, linear above."""
     for size in manytoone.SIZES:
         linear = 0.1 + 7 * size / RATE * 1e3
-        yield result("gather", size, [linear, linear, linear + (204 if 5 * KIB <= size <= 48 * KIB else 0)])
+        yield result("gather", size, [linear, linear, linear + (204 if 9 * KIB <= size <= 48 * KIB else 0)])
         yield result("scatter", size, [linear, linear])
 
 
@@ -82,16 +83,20 @@ def links_events(spec):
 def store_of(folder):
     store = kept.Kept(Path(folder) / "live.json")
     document = {"event": "measured", "document": measured_document()}
-    for name, events in (("many-to-one", [document, *gathers()]), ("signature", exchanges()), ("all-to-alls", papers_alltoalls()),
+    for name, events in (("network", [document]), ("many-to-one", gathers()), ("signature", exchanges()), ("all-to-alls", papers_alltoalls()),
                          ("links", links_events(links.spec(1)))):
         store.add(name, page.EXPERIMENTS[name].spec(3), list(events))
     return kept.Kept(store.file)
 
 
 class Calls(unittest.TestCase):
-    def test_levels_are_groups_of_escalated_calls(self):
-        self.assertEqual(calls.levels([0.2, 149, 204, 210, 236, 412, 420, 1000]), [(204, 236, 3), (412, 420, 2), (1000, 1000, 1)])
-        self.assertEqual(calls.levels([1, 2, 3]), [])
+    def test_levels_are_groups(self):
+        self.assertEqual(calls.levels([210, 8.2, 204, 8, 214, 50]), [(8, 8.2, 2), (50, 50, 1), (204, 214, 3)])
+        self.assertEqual(calls.levels([]), [])
+
+    def test_excesses_are_over_the_shortest_of_the_size(self):
+        self.assertEqual(calls.excesses([20, 20.1, 23.9, 24, 228]), [4, 208])
+        self.assertEqual(calls.timed_out([20, 149, 150, 228]), [150, 228])
 
     def test_histogram_counts_everything_once(self):
         self.assertEqual(calls.histogram([0, 9.9, 10, 35], 10), [2, 1, 0, 1])
@@ -115,7 +120,7 @@ class Calls(unittest.TestCase):
 class ManyToOne(unittest.TestCase):
     def test_region_is_that_of_single_calls(self):
         sums = [calls.summary(one) for one in gathers() if one["job"] == "gather"]
-        self.assertEqual(manytoone.region(sums), (4608, 5 * KIB, 48 * KIB, 60 * KIB))
+        self.assertEqual(manytoone.region(sums), (8 * KIB, 9 * KIB, 48 * KIB, 60 * KIB))
         self.assertIsNone(manytoone.region(sums[:5]))
 
     def test_predictions_by_the_model(self):
@@ -166,8 +171,8 @@ class AllToAlls(unittest.TestCase):
 
     def test_where_steps_begin(self):
         results = [one for one in papers_alltoalls() if one["job"] == "B-8"]
-        self.assertEqual(alltoalls.first_escalated(results), 24 * KIB)
-        self.assertIsNone(alltoalls.first_escalated(results[:3]))
+        self.assertEqual(alltoalls.first_timed_out(results), 24 * KIB)
+        self.assertIsNone(alltoalls.first_timed_out(results[:3]))
 
     def test_a_time_out_only_beyond_the_buffer(self):
         predicted = alltoalls.Predicted(ASK, measured_document(), 8)
@@ -243,8 +248,10 @@ class Page(unittest.TestCase):
             self.assertEqual(len({line.count("|") for line in block.splitlines()}), 1, block)
 
     def test_figures_of_the_tables(self):
-        self.assertIn("| 5 KiB | 0.399 | 68.4 | 0.399 | 204 | 1 of 3 |", self.text)
-        self.assertIn("| first escalated at 5 KiB, none up to 4.5 KiB |", self.text)
+        self.assertIn("| 9 KiB | 0.638 | 68.6 | 0.638 | 205 | 1 of 3 | 1 | 7 | 0 |", self.text)
+        self.assertIn("| none escalated up to 8 KiB, some at 9 KiB |", self.text)
+        self.assertIn("| some escalated at 48 KiB, none from 60 KiB on |", self.text)
+        self.assertIn("| the trunk | 1250 | 1250.0 | 65536 | 67500 (2 of 2 found) |", self.text)
         self.assertIn("B has its first call with a time-out at 24 KiB.", self.text)
 
     def test_pictures_are_drawings_the_page_shows(self):

@@ -8,6 +8,7 @@ from headway_reproduce.plot import Panel, picture
 
 from . import calls
 from .calls import kib, ms
+from .network import latencies
 from .scenes import RACK, hosts_of
 
 SCENE = RACK
@@ -55,9 +56,7 @@ def tree_of(document, processes):
 
 def latency_of(document, processes):
     """PlogPT has one L: the mean over a process's partners, of whom one half is beyond the trunk."""
-    pairs = document["messages"]["pairs"]
-    near = mean(pair["L_s"] for pair in pairs if pair["from"][0] == pair["to"][0])
-    far = mean(pair["L_s"] for pair in pairs if pair["from"][0] != pair["to"][0])
+    near, far = (mean(latencies(document, within)) for within in (True, False))
     return (near * (processes // 2 - 1) + far * (processes // 2)) / (processes - 1)
 
 
@@ -129,10 +128,10 @@ def exchange_part(doc, ask, found, network, processes):
         dots[algorithm] = [(result["bytes"] / KIB, sample) for result in results for sample in result["samples_ms"]]
         for result in results:
             one, closed = calls.summary(result), predicted.closed[result["bytes"]]
-            rows[algorithm].append([kib(one["bytes"]), ms(one["least"]), ms(one["median"]), ms(one["most"]), f"{one['escalated']} of {one['calls']}",
-                                    one["timeouts"], one["drops"], ms(closed[f"plogp_{algorithm.lower()}"] * 1e3),
+            rows[algorithm].append([kib(one["bytes"]), ms(one["least"]), ms(one["median"]), ms(one["most"]), f"{one['timed_out']} of {one['calls']}",
+                                    one["timeouts"], one["probes"], one["drops"], ms(closed[f"plogp_{algorithm.lower()}"] * 1e3),
                                     ms(closed[f"plogpt_{algorithm.lower()}"] * 1e3)])
-    head = ["bytes", "least", "median", "most", "escalated", "time-outs", "frames dropped", "PlogP", "PlogPT"]
+    head = ["bytes", "least", "median", "most", f"{calls.TIMED_OUT_MS} ms and more", "time-outs", "probes", "frames dropped", "PlogP", "PlogPT"]
     doc.text("A, one partner at a time; predictions by (18) and (23):")
     doc.table(head, rows["A"])
     doc.text(f"B, nobody waits; predictions by (19) and (25), and the least and the most of the simulator, without time-outs and with {SEEDS} "
@@ -146,16 +145,16 @@ def exchange_part(doc, ask, found, network, processes):
               dots=dots[algorithm]) for algorithm in ALGORITHMS]))
 
 
-def first_escalated(results):
-    """The smallest size with an escalated call, or None."""
-    return next((result["bytes"] for result in results if calls.escalated(result["samples_ms"])), None)
+def first_timed_out(results):
+    """The smallest size with a call that waited for a time-out, or None."""
+    return next((result["bytes"] for result in results if calls.timed_out(result["samples_ms"])), None)
 
 
 def steps(found, predicted, processes):
     """Where the steps begin, in a sentence for each algorithm."""
     said = []
     for algorithm in ALGORITHMS:
-        at = first_escalated(found.of(name_of(algorithm, processes)))
+        at = first_timed_out(found.of(name_of(algorithm, processes)))
         said.append(f"{algorithm} has its first call with a time-out at {kib(at)}." if at else f"{algorithm} has no call with a time-out.")
     size = next((size for size in SIZES if predicted.closed[size]["n_rto"]), None)
     said.append(f"(24) has the first time-out of B at {kib(size)}, of these sizes." if size else "(24) has no time-out of B.")

@@ -3,25 +3,33 @@
 
 from statistics import mean, median
 
-# Of calls that waited for a retransmission time-out, which Linux keeps at 200 ms at least: the rest of a call is far shorter
-# in these experiments, and no call without one takes so long.
-ESCALATED_MS = 150
+# What a call takes at least when it waits for a timer: Linux sends a probe for a lost tail after two jiffies of 4 ms, of which the
+# first one may be nearly over, and retransmits no sooner than after 200 ms.
+EXCESS_MS = 4
+TIMED_OUT_MS = 150
 # Calls further apart than that are of different levels.
-LEVEL_GAP_MS = 30
+LEVEL_GAP_MS = 10
 
 
-def escalated(samples):
-    return [sample for sample in samples if sample >= ESCALATED_MS]
+def excesses(samples):
+    """Of calls of one size: what each takes longer than the shortest, where that is too long for anything but a timer."""
+    least = min(samples)
+    return [sample - least for sample in samples if sample - least >= EXCESS_MS]
 
 
-def levels(samples):
-    """The discrete levels of escalated calls: (least, most, calls) of each group with nothing near it."""
+def timed_out(samples):
+    """Where even the shortest may have waited: those that took as long as a retransmission time-out."""
+    return [sample for sample in samples if sample >= TIMED_OUT_MS]
+
+
+def levels(values):
+    """Groups of values with nothing near them: (least, most, how many) of each."""
     groups = []
-    for sample in sorted(escalated(samples)):
-        if groups and sample - groups[-1][-1] <= LEVEL_GAP_MS:
-            groups[-1].append(sample)
+    for value in sorted(values):
+        if groups and value - groups[-1][-1] <= LEVEL_GAP_MS:
+            groups[-1].append(value)
         else:
-            groups.append([sample])
+            groups.append([value])
     return [(group[0], group[-1], len(group)) for group in groups]
 
 
@@ -51,10 +59,11 @@ def within(errors, limit_pct):
 
 
 def summary(result):
-    """Of a size: milliseconds, and how many calls were escalated."""
+    """Of a size: milliseconds, and how many calls waited for a timer."""
     samples = result["samples_ms"]
     return {"bytes": result["bytes"], "calls": len(samples), "median": median(samples), "mean": mean(samples), "least": min(samples),
-            "most": max(samples), "escalated": len(escalated(samples)), "timeouts": result["timeouts"], "drops": result["drops"]}
+            "most": max(samples), "escalated": len(excesses(samples)), "timed_out": len(timed_out(samples)), "timeouts": result["timeouts"],
+            "probes": result["loss_probes"], "retransmits": result["retransmits"], "drops": result["drops"]}
 
 
 def ms(value):

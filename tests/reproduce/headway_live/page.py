@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of all experiments."""
 
-from . import alltoalls, links, manytoone, signature
+from . import alltoalls, links, manytoone, network, signature
 
-# In the order of the page.  The network of the first is that of most others, so that its
-# `headway measure` stands for theirs, too.
-EXPERIMENTS = {"many-to-one": manytoone, "signature": signature, "all-to-alls": alltoalls, "links": links}
-MEASURED_BY = "many-to-one"
+# In the order of the page.  What `headway measure` says of the first one's network is what models are given in the others.
+EXPERIMENTS = {"network": network, "many-to-one": manytoone, "signature": signature, "all-to-alls": alltoalls, "links": links}
 NAME = "reproduction-live.md"
 
 HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 -->
@@ -25,9 +23,9 @@ only plot has not survived.  Nothing here was paced by Headway.  `tests/reproduc
 
 def write(ask, store, folder):
     """folder/reproduction-live.md, and its pictures in folder/reproduction/: what has been measured so far."""
-    first = store.found(MEASURED_BY)
-    chapters = [module.chapter(ask, store.found(name), first and first.measured)
-                for name, module in EXPERIMENTS.items() if store.found(name) and hasattr(module, "chapter")]
+    first = store.found("network")
+    measured = [(module, store.found(name)) for name, module in EXPERIMENTS.items() if first and store.found(name)]
+    chapters = [module.chapter(ask, found, first.measured) for module, found in measured]
     plots = folder / "reproduction"
     plots.mkdir(parents=True, exist_ok=True)
     (folder / NAME).write_text("\n".join([HEAD, *(chapter.markdown() for chapter in chapters)]))
