@@ -99,50 +99,62 @@ def chapter(ask, found, network):
 
 
 def gaps_part(doc, network):
-    doc.section("The gap g(m)", "In the paper, Figure 3: g(m) is no straight line for short messages.  Here by `headway measure`, of hosts of one "
-                "switch and of hosts on both sides of the trunk, over TCP.")
-    near = next(pair for pair in network["messages"]["pairs"] if pair["from"][0] == pair["to"][0])
-    far = next(pair for pair in network["messages"]["pairs"] if pair["from"][0] != pair["to"][0])
+    doc.section("The gap g(m)", """
+        In the paper, Figure 3: g(m) is no straight line for short messages.  Here by `headway measure`, of hosts of one switch and of hosts
+        on both sides of the trunk, over TCP.""")
+    near, far = (next(pair for pair in network["messages"]["pairs"] if (pair["from"][0] == pair["to"][0]) == within)
+                 for within in (True, False))
     beyond = dict(map(tuple, far["gap"]))
     doc.table(["bytes m", "g(m), us, one switch", "m / g(m), MB/s", "g(m), us, over the trunk"],
               [[f"{size:g}", f"{gap * 1e6:.4g}", f"{size / gap * 1e-6:.4g}" if size else "-",
                 f"{beyond[size] * 1e6:.4g}" if size in beyond else "not measured"] for size, gap in near["gap"]])
-    doc.text(f"L is {near['L_s'] * 1e6:.3g} us within a switch and {far['L_s'] * 1e6:.4g} us over the trunk.")
 
 
 def exchange_part(doc, ask, found, network, processes):
     predicted = Predicted(ask, network, processes)
-    given = predicted.given
-    doc.section(f"A and B of {processes} processes", "In the paper, Figure 17, with 4 and 32 processes, ten calls of a size: B has steps of "
-                "200 ms from a particular size on, A hardly ever, and without time-outs B is faster." if processes == PROCESSES[0] else "")
-    doc.text(f"{processes // 2} hosts of each cluster of: {found.scene['title']}; A is collective_bench's pairwise_xor, B its alltoall_b.  The "
-             "model's parameters are those of this network, by `headway measure`: b(h) = "
-             + ", ".join(f"{rate * 1e-6:.4g}" for rate in given["b"]) + " MB/s from the links' rates (payload of full frames; within a switch "
-             "all of its ports), d(h) = " + ", ".join(f"{delay * 1e6:.3g}" for delay in given["d"]) + " us from the buffers before them, "
-             f"g(m) as above, L = {given['L'] * 1e6:.3g} us, the mean over a process's partners, and a time-out of "
-             f"{predicted.rto_s * 1e3:.0f} ms.  eps_S = {EPS_S:g}.  Switches, P_S(h, h+1): "
-             + ", ".join(f"{'yes' if switch['ps'] else 'no'} for h = {h + 1}" for h, switch in enumerate(predicted.switches)) + ".  Times in ms.")
-    rows, dots = {algorithm: [] for algorithm in ALGORITHMS}, {}
-    for algorithm in ALGORITHMS:
-        results = found.of(name_of(algorithm, processes))
-        dots[algorithm] = [(result["bytes"] / KIB, sample) for result in results for sample in result["samples_ms"]]
-        for result in results:
-            one, closed = calls.summary(result), predicted.closed[result["bytes"]]
-            rows[algorithm].append([kib(one["bytes"]), ms(one["least"]), ms(one["median"]), ms(one["most"]), f"{one['timed_out']} of {one['calls']}",
-                                    one["timeouts"], one["probes"], one["drops"], ms(closed[f"plogp_{algorithm.lower()}"] * 1e3),
-                                    ms(closed[f"plogpt_{algorithm.lower()}"] * 1e3)])
-    head = ["bytes", "least", "median", "most", f"{calls.TIMED_OUT_MS} ms and more", "time-outs", "probes", "frames dropped", "PlogP", "PlogPT"]
+    doc.section(f"A and B of {processes} processes", """
+        In the paper, Figure 17, with 4 and 32 processes, ten calls of a size: B has time-outs from a particular size on, of 200 ms each,
+        A with a low probability when there are many processes.""" if processes == PROCESSES[0] else "")
+    doc.text(parameters(found, predicted, processes))
     doc.text("A, one partner at a time; predictions by (18) and (23):")
-    doc.table(head, rows["A"])
-    doc.text(f"B, nobody waits; predictions by (19) and (25), and the least and the most of the simulator, without time-outs and with {SEEDS} "
-             "orders of ties:")
-    doc.table(head + ["simulated"], [row + [f"{ms(low)} to {ms(high)}"] for row, (low, high) in zip(rows["B"], predicted.simulated.values())])
+    doc.table(HEAD, [row(one, predicted.closed[one["bytes"]], "a") for one in map(calls.summary, found.of(name_of("A", processes)))])
+    doc.text(f"""
+        B, nobody waits; predictions by (19) and (25), and the least and the most of the simulator, without time-outs and with {SEEDS}
+        orders of ties:""")
+    doc.table(HEAD + ["simulated"], [
+        row(one, predicted.closed[one["bytes"]], "b") + [" to ".join(map(ms, predicted.simulated[one["bytes"]]))]
+        for one in map(calls.summary, found.of(name_of("B", processes)))])
     doc.text(steps(found, predicted, processes))
     doc.plot(f"live-alltoall-{processes}", f"A and B of {processes} processes", picture(f"A and B of {processes} processes", [
-        Panel(f"{algorithm}, {processes} processes: each dot a call", "message, KiB", "ms",
-              [("PlogPT", [(size / KIB, predicted.closed[size][f"plogpt_{algorithm.lower()}"] * 1e3) for size in SIZES]),
-               ("PlogP", [(size / KIB, predicted.closed[size][f"plogp_{algorithm.lower()}"] * 1e3) for size in SIZES])],
-              dots=dots[algorithm]) for algorithm in ALGORITHMS]))
+        panel(found, predicted, processes, algorithm) for algorithm in ALGORITHMS]))
+
+
+HEAD = ["bytes", "least", "median", "most", f"{calls.TIMED_OUT_MS} ms and more", "time-outs", "probes", "frames dropped", "PlogP", "PlogPT"]
+
+
+def row(one, closed, letter):
+    return [kib(one["bytes"]), ms(one["least"]), ms(one["median"]), ms(one["most"]), f"{one['timed_out']} of {one['calls']}",
+            one["timeouts"], one["probes"], one["drops"], ms(closed[f"plogp_{letter}"] * 1e3), ms(closed[f"plogpt_{letter}"] * 1e3)]
+
+
+def parameters(found, predicted, processes):
+    given = predicted.given
+    rates = ", ".join(f"{rate * 1e-6:.4g}" for rate in given["b"])
+    delays = ", ".join(f"{delay * 1e6:.3g}" for delay in given["d"])
+    switches = ", ".join(f"{'yes' if switch['ps'] else 'no'} for h = {h + 1}" for h, switch in enumerate(predicted.switches))
+    return f"""
+        {processes // 2} hosts of each cluster of: {found.scene["title"]}; A is collective_bench's pairwise_xor, B its alltoall_b.  The
+        model's parameters are those of this network, by `headway measure`: b(h) = {rates} MB/s from the links' rates (payload of full
+        frames; within a switch all of its ports), d(h) = {delays} us from the buffers before them, g(m) as above,
+        L = {given["L"] * 1e6:.3g} us, the mean over a process's partners, and a time-out of {predicted.rto_s * 1e3:.0f} ms.
+        eps_S = {EPS_S:g}.  Switches, P_S(h, h+1): {switches}.  Times in ms."""
+
+
+def panel(found, predicted, processes, algorithm):
+    curves = [(title, [(size / KIB, predicted.closed[size][f"{name}_{algorithm.lower()}"] * 1e3) for size in SIZES])
+              for title, name in (("PlogPT", "plogpt"), ("PlogP", "plogp"))]
+    dots = [(result["bytes"] / KIB, sample) for result in found.of(name_of(algorithm, processes)) for sample in result["samples_ms"]]
+    return Panel(f"{algorithm}, {processes} processes: each dot a call", "message, KiB", "ms", curves, dots=dots)
 
 
 def first_timed_out(results):

@@ -7,10 +7,14 @@ import json
 class Kept:
     def __init__(self, file):
         self.file = file
-        self.experiments = json.loads(file.read_text()) if file.exists() else {}
+        self.experiments = self._read()
+
+    def _read(self):
+        return json.loads(self.file.read_text()) if self.file.exists() else {}
 
     def add(self, name, said, events):
-        """`said`: what the guest was told."""
+        """`said`: what the guest was told.  Another process may have added others meanwhile."""
+        self.experiments = self._read()
         self.experiments[name] = {"spec": said, "events": events}
         self.file.parent.mkdir(parents=True, exist_ok=True)
         unfinished = self.file.with_suffix(".new")

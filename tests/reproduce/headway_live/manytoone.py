@@ -71,19 +71,22 @@ def chapter(ask, found, network):
     gather_part(doc, ask, found, gathers, model)
     levels_part(doc, found)
     scatter_part(doc, ask, found, network)
+    notes(doc)
     return doc
 
 
 def gather_part(doc, ask, found, sums, model):
-    doc.section("Gather over sizes", "In the paper, Figures 1 to 5: many-to-one and MPI_Gather on 16 hosts of one switch.  The times are "
-                "plotted; printed are M1 = 3 KB and M2 = 64 KB, between which there is a sharp increase that reaches several constant "
-                "discrete levels.  The model has them as one constant C (6).")
-    doc.text(f"Here: {found.scene['title']}; the root is on one switch with three of the seven senders, its port has a buffer of "
-             f"{kib(found.scene['port_buffer_bytes'])}.  MPI_Gather of Open MPI, told to use its linear algorithm, {len(sums)} sizes with "
-             f"{sums[0]['calls']} calls each after two that do not count.  A call is *escalated* if it took {calls.EXCESS_MS} ms longer than "
-             "the shortest of its size, or more.  Time-outs, probes (for lost tails, TLP) and dropped frames are those of all calls of a size.  "
-             "Predicted by (4), (6) and (7) with C_i, t_i and rates of `headway measure`, and M1, M2, C and the two factors that `headway fit` "
-             "finds in the means; (4) alone is its bracket, without a factor.  Times in ms.")
+    doc.section("Gather over sizes", """
+        In the paper, Figures 1 to 5: many-to-one and MPI_Gather on 16 hosts of one switch.  The times are plotted; printed are
+        M1 = 3 KB and M2 = 64 KB, between which there is a sharp increase that reaches several constant discrete levels.  The model
+        has them as one constant C (6).""")
+    doc.text(f"""
+        Here: {found.scene["title"]}; the root is on one switch with three of the seven senders, its port has a buffer of
+        {kib(found.scene["port_buffer_bytes"])}.  MPI_Gather of Open MPI, told to use its linear algorithm, {len(sums)} sizes with
+        {sums[0]["calls"]} calls each after two that do not count.  A call is *escalated* if it took {calls.EXCESS_MS} ms longer than
+        the shortest of its size, or more.  Time-outs, probes (for lost tails, TLP) and dropped frames are those of all calls of a
+        size.  Predicted by (4), (6) and (7) with C_i, t_i and rates of `headway measure`, and M1, M2, C and the two factors that
+        `headway fit` finds in the means; (4) alone is its bracket, without a factor.  Times in ms.""")
     fit = fitted(ask, model, sums)
     answers = predictions(ask, fit, SIZES)
     doc.table(["bytes", "median", "mean", "least", "most", "escalated", "time-outs", "probes", "frames dropped", "(4) alone", "predicted"],
@@ -99,39 +102,47 @@ def gather_part(doc, ask, found, sums, model):
         ["C, ms", "plotted only", ms_or_none(fit["C_s"]), ms_or_none(model["C_s"]), "see the levels"],
         ["Delta_1", "not printed", f"{fit['delta1']:.3g}", f"{model['delta1']:.3g}", "-"],
         ["Delta_2", "not printed", f"{fit['delta2']:.3g}", f"{model['delta2']:.3g}", "-"]])
-    doc.plot("live-gather", "Gather over message size", picture("Time of a gather over message size", [
+    waits = all_waits(found)
+    bars = [Bars(f"gathers {calls.EXCESS_MS} ms longer than the shortest, by how much", "ms", 0, BIN_MS, calls.histogram(waits, BIN_MS),
+                 form="{:g}")] if waits else []
+    doc.plot("live-gather", "Gathers over message size", picture("Time of a gather over message size", [
         Panel("gather, 8 nodes: each dot a call", "message, KiB", "ms",
               [("predicted: (4) (6) (7), fitted", [(size / KIB, answers[size][0]) for size in SIZES]),
                ("(4) alone", [(size / KIB, answers[size][1]) for size in SIZES]),
                ("median measured", [(one["bytes"] / KIB, one["median"]) for one in sums])],
-              dots=[(result["bytes"] / KIB, sample) for result in found.of("gather") for sample in result["samples_ms"]])]))
+              dots=[(result["bytes"] / KIB, sample) for result in found.of("gather") for sample in result["samples_ms"]]), *bars]))
+
+
+def all_waits(found):
+    return [wait for result in found.of("gather") for wait in calls.excesses(result["samples_ms"])]
 
 
 def levels_part(doc, found):
-    waits = [wait for result in found.of("gather") for wait in calls.excesses(result["samples_ms"])]
-    doc.section("The levels", "The paper's *several constant discrete levels*: what escalated gathers of all sizes took longer than the "
-                f"shortest of their size, in groups with nothing within {calls.LEVEL_GAP_MS} ms of them.")
+    waits = all_waits(found)
+    doc.section("The levels", f"""
+        The paper's *several constant discrete levels*: what escalated gathers of all sizes took longer than the shortest of their size,
+        in groups with nothing within {calls.LEVEL_GAP_MS} ms of them.""")
     if not waits:
         doc.text("No call is escalated.")
         return
     doc.table(["level", "calls", "least, ms", "most, ms"],
               [[str(i + 1), count, ms(least), ms(most)] for i, (least, most, count) in enumerate(calls.levels(waits))])
-    doc.plot("live-gather-levels", "What escalated gathers took longer", picture("Histogram of what escalated gathers took longer", [
-        Bars(f"escalated gathers: ms more than the shortest, bins of {BIN_MS}", "ms", 0, BIN_MS, calls.histogram(waits, BIN_MS), form="{:g}")]))
 
 
 def scatter_part(doc, ask, found, network):
     sums = [calls.summary(result) for result in found.of("scatter")]
-    doc.section("Scatter over sizes", "The paper takes one-to-many (2) from earlier work of its authors: nothing is congested there, as no port "
-                f"is asked for more than the root's own link carries.  MPI_Scatter, linear, {sums[0]['calls']} calls of each size; predicted by "
-                f"(2) with the parameters of `headway measure` and S = {kib(EAGER_BYTES)}, Open MPI's eager limit, and by its second part "
-                "(M > S, one message after the other) for all sizes.  Times in ms, errors of the median in per cent of the prediction.")
+    doc.section("Scatter over sizes", f"""
+        The paper takes one-to-many (2) from earlier work of its authors: nothing is congested there, as no port is asked for more than
+        the root's own link carries.  MPI_Scatter, linear, {sums[0]["calls"]} calls of each size; predicted by (2) with the parameters
+        of `headway measure` and S = {kib(EAGER_BYTES)}, Open MPI's eager limit, and by its second part (M > S, one message after the
+        other) for all sizes.  Times in ms, errors of the median in per cent of the prediction.""")
     answers, serial = scatter_predictions(ask, network, SIZES), scatter_predictions(ask, network, SIZES, 0)
 
     def predicted(one, by):
         return [ms(by[one["bytes"]]), calls.signed(calls.error_pct(one["median"], by[one["bytes"]]))]
 
-    doc.table(["bytes", "median", "least", "most", "escalated", "frames dropped", "predicted (2)", "error, %", "its second part", "error, %"],
+    doc.table(["bytes", "median", "least", "most", "escalated", "frames dropped", "predicted (2)", "error, %", "its second part",
+               "error, %"],
               [[kib(one["bytes"]), ms(one["median"]), ms(one["least"]), ms(one["most"]), one["escalated"], one["drops"],
                 *predicted(one, answers), *predicted(one, serial)] for one in sums])
 
@@ -142,3 +153,21 @@ def size_of(value):
 
 def ms_or_none(seconds):
     return "none" if seconds is None else ms(seconds * 1e3)
+
+
+def notes(doc):
+    doc.section("What differs, and what is known of why", """
+        M2 has the paper's cause.  Up to its eager limit, 64 KiB with a header, Open MPI sends at once; a longer message, that of 64 KiB
+        among them, is sent when the root asks for it, and the root asks one sender after the other.  M1 is where what seven senders
+        send at once no longer finds room in the buffer of the root's port while the port sends; the paper prints no buffers.""")
+    doc.text("""
+        The levels are those of TCP's timers, and other ones than in 2006.  Today a lost tail is first answered by a probe (TLP): after
+        two round-trip times, yet not before two jiffies of 4 ms, and with only one packet under way not before another 200 ms, for an
+        acknowledgement that may be delayed.  So a call of 204 ms need not have a time-out in TCP's counters, and one of 8 ms had a
+        timer, too.  In between are waits as long as Linux's least delayed acknowledgement, 40 ms; that they are these was not traced.
+        A TCP of 2006 had no probes: its lost tails waited for a time-out of 200 ms or more.""")
+    doc.text("""
+        (4), (5) and (7) have the message of the first sender on the wire, and of all others C_i + t_i M, what the receiver's processor
+        needs; that they share the receiver's link is not in the model.  Here t_i is far below what a byte takes on the link, 8.5 ns, so
+        that both factors have to be about the number of senders.  It is the same with (2): its first part has all messages of a scatter
+        under way at once, though the root has one link for all.""")

@@ -13,6 +13,7 @@ KIB = 1024
 SIZES = [1 * KIB, 2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB]
 FITTED = 8                  # hosts
 OTHERS = (4, 12, 16)
+SHOWN = (4 * KIB, 16 * KIB, 64 * KIB)   # over hosts
 
 
 def spec(repetitions):
@@ -52,18 +53,21 @@ def predictions(ask, signature, hosts):
 
 
 def chapter(ask, found, _network):
-    doc = Chapter("Contention signature", "Steffenel et al.: the contention signature, *Proposition 1*, (5) and section 6.")
+    doc = Chapter("Contention signature", "Steffenel, Martinasso, Trystram: *Assessing Contention Effects on MPI_Alltoall "
+                  "Communications.*")
     alpha, beta = one_way(found)
     fit = signature_of(ask, found, FITTED)
-    doc.section("Predictions for other numbers of hosts", "The paper fits gamma and delta on all-to-alls of one number of hosts (24 on Fast "
-                "Ethernet, 40 on Gigabit Ethernet; averages of 100 measures) and prints gamma = 1.0195, delta = 8.23 ms above 2 kB, and "
-                "gamma = 4.3628, delta = 4.93 ms above 8 kB.  It predicts other numbers of hosts, on Fast Ethernet with an error that is "
-                "usually smaller than 10 % when there are enough processes to saturate the network.")
-    doc.text(f"Here: {found.scene['title']}, ports with a buffer of {kib(found.scene['port_buffer_bytes'])}.  Everybody posts all receives "
-             "and all sends at once (collective_bench --algorithm linear).  alpha and beta are those of a straight line through single "
-             "messages from one host to another, the same MPI library's, timed from a common start to their arrival: "
-             f"alpha = {alpha * 1e6:.3g} us, 1/beta = {1e-6 / beta:.4g} MB/s.  Fitted on the means of {FITTED} hosts by `headway fit`; all "
-             "other numbers of hosts are predictions.  Times in ms, errors in per cent of the prediction, as in the paper.")
+    doc.section("Predictions for other numbers of hosts", """
+        The paper fits gamma and delta on all-to-alls of one number of hosts (24 on Fast Ethernet, 40 on Gigabit Ethernet; averages of
+        100 measures) and prints gamma = 1.0195, delta = 8.23 ms above 2 kB, and gamma = 4.3628, delta = 4.93 ms above 8 kB.  It
+        predicts other numbers of hosts, on Fast Ethernet with an error that is usually smaller than 10 % when there are enough
+        processes to saturate the network.""")
+    doc.text(f"""
+        Here: {found.scene["title"]}, ports with a buffer of {kib(found.scene["port_buffer_bytes"])}.  Everybody posts all receives and
+        all sends at once (collective_bench --algorithm linear).  alpha and beta are those of a straight line through single messages
+        from one host to another, the same MPI library's, timed from a common start to their arrival: alpha = {alpha * 1e6:.3g} us,
+        1/beta = {1e-6 / beta:.4g} MB/s.  Fitted on the means of {FITTED} hosts by `headway fit`; all other numbers of hosts are
+        predictions.  Times in ms, errors in per cent of the prediction, as in the paper.""")
     signatures_part(doc, ask, found)
     errors_part(doc, ask, found, fit)
     return doc
@@ -79,7 +83,7 @@ def signatures_part(doc, ask, found):
 
 
 def errors_part(doc, ask, found, fit):
-    rows, curves, dots, errors = [], [], [], {}
+    rows, curves, dots, errors, over_hosts = [], [], [], {}, {size: ([], []) for size in SHOWN}
     for hosts in sorted((FITTED, *OTHERS)):
         predicted = predictions(ask, fit, hosts)
         for one in exchanges(found, hosts):
@@ -89,10 +93,16 @@ def errors_part(doc, ask, found, fit):
             rows.append([hosts, kib(one["bytes"]), one["calls"], ms(bound), ms(time), ms(one["mean"]), ms(one["median"]), ms(one["most"]),
                          one["timeouts"], calls.signed(error)])
             dots.append((one["bytes"] / KIB, one["mean"]))
-        curves.append((f"{hosts} hosts, predicted", [(size / KIB, predicted[size][0]) for size in SIZES]))
+            if one["bytes"] in SHOWN:
+                over_hosts[one["bytes"]][0].append((hosts, time))
+                over_hosts[one["bytes"]][1].append((hosts, one["mean"]))
+        curves.append((f"(5), {hosts} hosts", [(size / KIB, predicted[size][0]) for size in SIZES]))
     doc.table(["hosts", "bytes", "calls", "bound", "predicted (5)", "mean", "median", "most", "time-outs", "error, %"], rows)
     doc.table(["hosts", "largest error, %", "within 10 %", "within 50 %"],
               [[hosts, calls.signed(max(of, key=abs)), f"{sum(abs(error) <= 10 for error in of)} of {len(of)}",
                 f"{sum(abs(error) <= 50 for error in of)} of {len(of)}"] for hosts, of in errors.items()])
     doc.plot("live-signature", "All-to-alls predicted by a signature", picture("All-to-alls predicted by a signature", [
-        Panel("all-to-all: dots are means measured", "message, KiB", "ms", curves, dots=dots)]))
+        Panel("all-to-all: dots are means measured", "message, KiB", "ms", curves, dots=dots),
+        Panel(f"of {', '.join(map(kib, SHOWN))}, predicted and means measured", "hosts", "ms",
+              [(kib(size), line) for size, (line, _) in over_hosts.items()], log=(False, True),
+              dots=[dot for _, seen in over_hosts.values() for dot in seen])]))
