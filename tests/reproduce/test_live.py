@@ -147,9 +147,26 @@ class Signature(unittest.TestCase):
         fit = signature.signature_of(ASK, found, signature.FITTED)
         self.assertAlmostEqual(fit["gamma"], 3, 3)
         for hosts in signature.OTHERS:
-            predicted = signature.predictions(ASK, fit, hosts)
+            predicted = signature.predictions(ASK, found, fit, hosts)
             for one in signature.exchanges(found, hosts):
                 self.assertAlmostEqual(calls.error_pct(one["mean"], predicted[one["bytes"]][0]), 0, 1)
+
+    def test_adapted_knows_where_frames_are_lost_and_counts_alpha_once(self):
+        """Made of alpha + (n - 1) (2 beta m), and 7 ms for each other host from 32 KiB on."""
+        def time_ms(hosts, size):
+            return 0.01 + (hosts - 1) * (2 * size * 1e-5 + (7 if size >= 32 * KIB else 0))
+
+        events = [result("one-way", size, [0.01 + size * 1e-5]) for size in signature.SIZES]
+        events += [result(f"all-to-all-{hosts}", size, [time_ms(hosts, size)] * 2, drops=int(size >= 32 * KIB))
+                   for size in signature.SIZES for hosts in (signature.FITTED, 16)]
+        found = kept.Found(signature.spec(2), events)
+        fit = signature.signature_of(ASK, found, signature.FITTED, adapted=True)
+        self.assertEqual(fit["M_bytes"], 32 * KIB)
+        self.assertAlmostEqual(fit["gamma"], 2, 3)
+        self.assertAlmostEqual(fit["delta_s"], 7e-3, 5)
+        predicted = signature.predictions(ASK, found, fit, 16, adapted=True)
+        for size in signature.SIZES:
+            self.assertAlmostEqual(predicted[size][0], time_ms(16, size), 2)
 
 
 class AllToAlls(unittest.TestCase):
