@@ -139,7 +139,7 @@ def notes(doc):
         frame in the switch, and of messages under way at once only the last one's is felt.  With alpha counted once, gamma of what loses
         no frame is near 1, and one number of hosts predicts the others.""")
     doc.text("""
-        From M on a mean is one of two sorts of calls: those in which TCP recovered at once, and those in which a probe or a time-out took
-        200 ms, see the levels above.  The mean follows how often that happens, which is what delta stands for; of eight or ten calls of such a size
-        it is known badly, where the paper averaged 100.  It grows faster than n - 1, and M itself depends on the number of hosts.  A plain
-        fit has two such means among seven, and follows them: its gamma says nothing of the sizes below.""")
+        From M on a mean is one of two sorts of calls: those in which TCP recovered at once, and those in which a probe or a time-out
+        took 200 ms, see the levels above.  The mean follows how often that happens, which is what delta stands for; of eight or ten
+        calls of such a size it is known badly, where the paper averaged 100.  It grows faster than n - 1, and M itself depends on the
+        number of hosts.  A plain fit has two such means among seven, and follows them: its gamma says nothing of the sizes below.""")
