@@ -30,7 +30,7 @@
 #define IN_FLIGHT 4
 #define MAX_MESSAGES 100000
 /* Senders go on for so much longer than the window. */
-#define TAIL_S 0.015
+#define TAIL_S 0.010
 
 struct options {
 	int bytes;

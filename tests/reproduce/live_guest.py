@@ -76,7 +76,7 @@ def run_job(testbed, job):
     words = mpirun.command(testbed.mpirun_words(), settings, {"LD_PRELOAD": testbed.sleep()}, program_of(testbed, job))
     environment = testbed.mpirun_environment() | {"MPI_JOB_STATE": state_of(job["hosts"])}
     with open(testbed.out / f"{job['name']}.log", "a", encoding="utf-8") as log:
-        for result in mpirun.run(words, CountersWithProbes(testbed.counters), log, environment):
+        for result in mpirun.run_by_size(words, CountersWithProbes(testbed.counters), log, environment):
             result["drops"] = sum(result["drops"].values())
             tell("result", job=job["name"], **result)
 
