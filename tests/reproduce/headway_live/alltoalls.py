@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nomura, Matsuba, Ishikawa: the all-to-alls A and B over sizes."""
 
-from statistics import mean, median
+from statistics import mean
 
 from headway_reproduce.document import Chapter
 from headway_reproduce.plot import Panel, picture
 
 from . import calls
 from .calls import kib, ms
-from .network import latencies
+from .network import bandwidth_and_buffer, latencies
 from .scenes import RACK, hosts_of
 
 SCENE = RACK
@@ -36,13 +36,6 @@ def spec(repetitions):
 
 def heights(processes):
     return processes.bit_length() - 1
-
-
-def bandwidth_and_buffer(links):
-    """Bytes/s of payload and the seconds that a full buffer takes, the medians of links of one kind."""
-    rate = median(link["bps"] for link in links) / 8
-    delays = [link["buffer_bytes"] / (link["bps"] / 8) for link in links if link["buffer_bytes"]]
-    return rate * 1448 / 1538, median(delays) if delays else None
 
 
 def tree_of(document, processes):

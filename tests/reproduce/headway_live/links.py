@@ -7,7 +7,7 @@ from headway_reproduce.document import Chapter
 from headway_reproduce.plot import Bars, picture
 
 from . import calls
-from .alltoalls import bandwidth_and_buffer
+from .network import bandwidth_and_buffer
 from .scenes import RACK, hosts_of
 
 SCENE = RACK

@@ -6,7 +6,7 @@ from statistics import median
 from headway_reproduce.document import Chapter
 
 from .calls import ms
-from .scenes import RACK
+from .scenes import FRAME_WIRE_BYTES, RACK, SEGMENT_BYTES
 
 SCENE = RACK
 
@@ -44,6 +44,13 @@ def chapter(_ask, found, _network):
         ["L over the trunk, us", f"{1e6 * median(latencies(document, False)):.4g}"],
         ["least retransmission time-out seen, ms", ms(1e3 * (document["messages"]["least_retransmission_timeout_s"] or 0))]])
     return doc
+
+
+def bandwidth_and_buffer(links):
+    """Bytes/s of payload and the seconds that a full buffer takes, the medians of links of one kind."""
+    rate = median(link["bps"] for link in links) / 8
+    delays = [link["buffer_bytes"] / (link["bps"] / 8) for link in links if link["buffer_bytes"]]
+    return rate * SEGMENT_BYTES / FRAME_WIRE_BYTES, median(delays) if delays else None
 
 
 def latencies(document, within):

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "demo"))
-from headway_demo.scene import GBIT, KIB, RACK, Scene  # noqa: E402
+from headway_demo.scene import FRAME_WIRE_BYTES, GBIT, KIB, RACK, SEGMENT_BYTES, Scene  # noqa: E402
 
 # Two switches whose trunk carries all that their hosts can send, without a delay of its own, and
 # never has to queue more than a frame of each: to TCP one switch.
@@ -21,7 +21,7 @@ SWITCH = Scene(
     factor=200,
 )
 
-__all__ = ["RACK", "SWITCH", "hosts_of"]
+__all__ = ["FRAME_WIRE_BYTES", "RACK", "SEGMENT_BYTES", "SWITCH", "hosts_of"]
 
 
 def hosts_of(scene, of_each=None):
