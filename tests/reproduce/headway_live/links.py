@@ -14,7 +14,7 @@ SCENE = RACK
 BYTES, LEAD_MS, WINDOW_MS = 1 << 16, 15, 30
 RANDOM_PATTERNS = 354       # of the paper
 DEGREES = (1, 2, 3)
-STOP_AFTER_S = 20 * 60      # on the host; what is there by then is kept
+STOP_AFTER_S = 15 * 60      # on the host; what is there by then is kept
 NODES = SCENE.nodes
 FAR = SCENE.nodes_per_cluster       # the first rank of the other cluster
 

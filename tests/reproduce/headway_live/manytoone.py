@@ -103,8 +103,9 @@ def gather_part(doc, ask, found, sums, model):
         ["Delta_1", "not printed", f"{fit['delta1']:.3g}", f"{model['delta1']:.3g}", "-"],
         ["Delta_2", "not printed", f"{fit['delta2']:.3g}", f"{model['delta2']:.3g}", "-"]])
     waits = all_waits(found)
-    bars = [Bars(f"gathers {calls.EXCESS_MS} ms longer than the shortest, by how much", "ms", 0, BIN_MS, calls.histogram(waits, BIN_MS),
-                 form="{:g}")] if waits else []
+    counts = calls.histogram(waits, BIN_MS) if waits else []
+    counts += [0] * (-len(counts) % 4)      # so that the labels are round
+    bars = [Bars(f"gathers {calls.EXCESS_MS} ms longer than the shortest: by how much", "ms", 0, BIN_MS, counts, "{:g}")] if waits else []
     doc.plot("live-gather", "Gathers over message size", picture("Time of a gather over message size", [
         Panel("gather, 8 nodes: each dot a call", "message, KiB", "ms",
               [("predicted: (4) (6) (7), fitted", [(size / KIB, answers[size][0]) for size in SIZES]),
@@ -161,11 +162,11 @@ def notes(doc):
         among them, is sent when the root asks for it, and the root asks one sender after the other.  M1 is where what seven senders
         send at once no longer finds room in the buffer of the root's port while the port sends; the paper prints no buffers.""")
     doc.text("""
-        The levels are those of TCP's timers, and other ones than in 2006.  Today a lost tail is first answered by a probe (TLP): after
-        two round-trip times, yet not before two jiffies of 4 ms, and with only one packet under way not before another 200 ms, for an
-        acknowledgement that may be delayed.  So a call of 204 ms need not have a time-out in TCP's counters, and one of 8 ms had a
-        timer, too.  In between are waits as long as Linux's least delayed acknowledgement, 40 ms; that they are these was not traced.
-        A TCP of 2006 had no probes: its lost tails waited for a time-out of 200 ms or more.""")
+        The levels are those of TCP's timers, and other ones than in 2006.  Linux today answers a lost tail with a probe (TLP) after two
+        round-trip times, and RACK's timer finds what was lost before; both last two jiffies of 4 ms at least, and the probe 200 ms longer if
+        only one packet is under way, for an acknowledgement that may be delayed.  So a call of 204 ms need not have a time-out in TCP's
+        counters, and one that lost 4 to 8 ms had a timer, too.  In between are waits as long as Linux's least delayed acknowledgement,
+        40 ms; that they are these was not traced.  A TCP of 2006 had neither: its lost tails waited for a time-out of 200 ms or more.""")
     doc.text("""
         (4), (5) and (7) have the message of the first sender on the wire, and of all others C_i + t_i M, what the receiver's processor
         needs; that they share the receiver's link is not in the model.  Here t_i is far below what a byte takes on the link, 8.5 ns, so
