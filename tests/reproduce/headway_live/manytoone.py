@@ -163,10 +163,11 @@ def notes(doc):
         send at once no longer finds room in the buffer of the root's port while the port sends; the paper prints no buffers.""")
     doc.text("""
         The levels are those of TCP's timers, and other ones than in 2006.  Linux today answers a lost tail with a probe (TLP) after two
-        round-trip times, and RACK's timer finds what was lost before; both last two jiffies of 4 ms at least, and the probe 200 ms longer if
-        only one packet is under way, for an acknowledgement that may be delayed.  So a call of 204 ms need not have a time-out in TCP's
-        counters, and one that lost 4 to 8 ms had a timer, too.  In between are waits as long as Linux's least delayed acknowledgement,
-        40 ms; that they are these was not traced.  A TCP of 2006 had neither: its lost tails waited for a time-out of 200 ms or more.""")
+        round-trip times, and RACK's timer finds what was lost before; both last two jiffies of 4 ms at least, and the probe 200 ms
+        longer if only one packet is under way, for an acknowledgement that may be delayed.  So a call of 204 ms need not have a
+        time-out in TCP's counters, and one that lost 4 to 8 ms had a timer, too.  In between are waits as long as Linux's least delayed
+        acknowledgement, 40 ms; that they are these was not traced.  A TCP of 2006 had neither: its lost tails waited for a time-out of
+        200 ms or more.""")
     doc.text("""
         (4), (5) and (7) have the message of the first sender on the wire, and of all others C_i + t_i M, what the receiver's processor
         needs; that they share the receiver's link is not in the model.  Here t_i is far below what a byte takes on the link, 8.5 ns, so
