@@ -193,6 +193,14 @@ class AllToAlls(unittest.TestCase):
         self.assertEqual(alltoalls.first_timed_out(results), 24 * KIB)
         self.assertIsNone(alltoalls.first_timed_out(results[:3]))
 
+    def test_errors_up_to_the_first_loss(self):
+        predicted = alltoalls.Predicted(ASK, measured_document(), 8)
+        sums = [calls.summary(result("A-8", size, [predicted.closed[size]["plogpt_a"] * 1e3 * factor], drops=size // (9 * KIB)))
+                for size, factor in ((1 * KIB, 1.1), (8 * KIB, 0.95), (12 * KIB, 5))]
+        errors, largest = alltoalls.lossless_errors(sums, predicted, "A")
+        self.assertEqual([round(error, 6) for error in errors], [10, -5])
+        self.assertEqual(largest, 8 * KIB)
+
     def test_a_time_out_only_beyond_the_buffer(self):
         predicted = alltoalls.Predicted(ASK, measured_document(), 8)
         buffer = PORT_BYTES * 1448 / 1538       # (8): what is in the port's buffer while the switch is crossed
@@ -271,7 +279,7 @@ class Page(unittest.TestCase):
         self.assertIn("| none escalated up to 8 KiB, some at 9 KiB |", self.text)
         self.assertIn("| some escalated at 48 KiB, none from 60 KiB on |", self.text)
         self.assertIn("| the trunk | 1250 | 1250.0 | 65536 | 67500 (2 of 2 found) |", self.text)
-        self.assertIn("B has its first call with a time-out at 24 KiB.", self.text)
+        self.assertIn("B has its first call of 150 ms and more at 24 KiB.", self.text)
 
     def test_pictures_are_drawings_the_page_shows(self):
         plots = sorted((Path(self.folder.name) / "reproduction").iterdir())
