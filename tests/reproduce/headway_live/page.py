@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of all experiments."""
 
-from . import alltoalls, links, manytoone, network, signature
+from . import alltoalls, links, manytoone, network, signature, steady
 
 # In the order of the page.  What `headway measure` says of the first one's network is what models are given in the others.
-EXPERIMENTS = {"network": network, "many-to-one": manytoone, "signature": signature, "all-to-alls": alltoalls, "links": links}
+EXPERIMENTS = {"network": network, "many-to-one": manytoone, "signature": signature, "all-to-alls": alltoalls, "links": links,
+               "steady": steady}
 NAME = "reproduction-live.md"
 
 HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 -->
