@@ -15,7 +15,7 @@ import xml.dom.minidom
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from headway_live import alltoalls, calls, kept, links, manytoone, page, signature  # noqa: E402
+from headway_live import alltoalls, calls, kept, links, manytoone, page, signature, steady  # noqa: E402
 from headway_reproduce.eval import Ask  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,14 +78,16 @@ def links_events(spec):
         answers = links.predictions(ASK, measured_document(), job["patterns"][:RANDOM])
         for pattern, predicted in zip(job["patterns"], answers):
             mbps = predicted["Algorithm 1"]
-            yield {"event": "result", "job": job["name"], "links": pattern, "mbps": [mbps[0] / 2, *mbps[1:]], "timeouts": 0, "drops": 1}
+            yield {"event": "result", "job": job["name"], "links": pattern, "mbps": [mbps[0] / 2, *mbps[1:]], "timeouts": 0, "drops": 1,
+                   "longest_gap_ms": [3] * len(pattern)}
 
 
 def store_of(folder):
     store = kept.Kept(Path(folder) / "live.json")
     document = {"event": "measured", "document": measured_document()}
     for name, events in (("network", [document]), ("many-to-one", gathers()), ("signature", exchanges()),
-                         ("all-to-alls", papers_alltoalls()), ("links", links_events(links.spec(1)))):
+                         ("all-to-alls", papers_alltoalls()), ("links", links_events(links.spec(1))),
+                         ("steady", links_events(steady.spec(1)))):
         store.add(name, page.EXPERIMENTS[name].spec(3), list(events))
     return kept.Kept(store.file)
 
@@ -249,6 +251,12 @@ class Links(unittest.TestCase):
         self.assertEqual(sum(abs(error + 50) < 0.1 for error in every), len(results))
         self.assertEqual(sum(abs(error) < 0.1 for error in every), len(every) - len(results))
         self.assertEqual(len(errors["Algorithm 1", 1]), sum(len(one["links"]) for one in results[0::3]))
+
+    def test_sums_of_patterns(self):
+        results = [{"mbps": [50, 55]}, {"mbps": [10, 10]}]
+        self.assertEqual(links.sum_errors(results, [{"x": [50, 50]}, {"x": [10, 30]}], "x"), [calls.error_pct(105, 100), -50])
+        self.assertEqual(links.sum_errors(results, [None, {"x": [20, 20]}], "x"), [-50])
+        self.assertEqual(links.count_within([-10, 10.1, 3]), "2 of 3")
 
     def test_bins(self):
         self.assertEqual(links.binned([-150, -5, 0, 5, 250], -20, 20, 10), (-20, 10, [1, 1, 2, 1]))

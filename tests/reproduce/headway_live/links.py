@@ -108,6 +108,11 @@ def errors_of(found, ask, document):
     return results, errors
 
 
+def sum_errors(results, answered, title):
+    """Of each pattern, what all its links got together, in per cent of what a model has for them."""
+    return [calls.error_pct(sum(result["mbps"]), sum(predicted[title])) for result, predicted in zip(results, answered) if predicted]
+
+
 def chapter(ask, found, network):
     doc = Chapter("Congestion factors", "Zhu, Lastovetsky, Ali, Riesen: *Communication Models for Resource Constrained "
                   "Hierarchical Ethernet Networks.*")
@@ -121,6 +126,7 @@ def chapter(ask, found, network):
     shares_part(doc, ask, found, network)
     both_ways_part(doc, ask, found, network)
     random_part(doc, ask, found, network)
+    notes(doc)
     return doc
 
 
@@ -185,13 +191,33 @@ def random_part(doc, ask, found, network):
         {STOP_AFTER_S // 60} minutes of the host together with those above; {sum(result["timeouts"] for result in results)} time-outs.
         The error is that of the time: measured bandwidth / predicted - 1, so that a link with less than predicted has a negative one.""")
     measured = [degree for degree in DEGREES if errors["Algorithm 1", degree]]
-    doc.table(["model", *(f"within {GOOD_PCT} %, d = {degree}" for degree in measured), "all", "mean of absolute errors, %", "worst, %"],
-              [model_row(title, errors, measured) for title in MODELS])
+    answered = predictions(ask, network, [result["links"] for result in results])
+    doc.table(["model", *(f"within {GOOD_PCT} %, d = {degree}" for degree in measured), "all", "mean of absolute errors, %", "worst, %",
+               f"patterns whose sum is within {GOOD_PCT} %"],
+              [model_row(title, errors, measured) + [count_within(sum_errors(results, answered, title))] for title in MODELS])
     every = [error for degree in measured for error in errors["Algorithm 1", degree]]
     fair = [error for degree in measured for error in errors["fairness only", degree]]
     doc.plot("live-links", "Errors over links of random patterns", picture("Errors over links of random patterns", [
         Bars(f"{title}: error of the time, {len(of)} links", "%", *binned(of))
         for title, of in (("Algorithm 1", every), ("fairness only", fair))]))
+
+
+def count_within(errors):
+    return f"{sum(abs(error) <= GOOD_PCT for error in errors)} of {len(errors)}"
+
+
+def notes(doc):
+    doc.section("What differs, and what is known of why", """
+        Out of a host links share evenly: one queue, its own, holds them back without a loss.  Into a host and over the trunk they do not:
+        what they share is a switch's buffer that drops what is too much, and of two links one may have nearly everything while the other
+        waits for a timer.  The window of 30 ms is short beside a time-out of 200, so that such a link counts as one with almost nothing;
+        the next chapter has a longer one.  Hence most links of random patterns are not predicted within 10 %, by whichever model, while
+        what all links of a pattern get together mostly is.""")
+    doc.text("""
+        The asymmetric property is not seen here.  With two links in and one out, the one that goes out has nearly all of its bandwidth, as
+        fairness alone has it; what is missing is about what acknowledgements of the others take.  So it is no property of TCP or of full-duplex links
+        by themselves: this network has both, and a kernel of 2022.  The paper had cards and a kernel (Red Hat Enterprise Linux 5.5) of
+        its own time, and does not say where below TCP it comes from; the emulation has no card that could have it.""")
 
 
 def model_row(title, errors, degrees):

@@ -21,15 +21,16 @@ def spec(_repetitions):
 
 def chapter(ask, found, network):
     doc = Chapter("Congestion factors over a longer time", f"""
-        Some of the patterns above, over {WINDOW_MS} ms after the first {LEAD_MS}: a link that waits for a time-out at the start is under way
-        again by then.  Bandwidths in Mbit/s, of each link in the order of the pattern.""")
+        Some of the patterns above, over {WINDOW_MS} ms after the first {LEAD_MS}: a link that waits for a time-out at the start is under
+        way again by then.  Bandwidths in Mbit/s, of each link in the order of the pattern.""")
     results = found.of("steady")
     rows = []
     answered = predictions(ask, network, [result["links"] for result in results])
     for title, result, predicted in zip(PATTERNS, results, answered):
         got = result["mbps"]
-        rows.append([title, spread(predicted["Algorithm 1"]), spread(predicted["fairness only"]), ", ".join(f"{value:.0f}" for value in got),
-                     f"{sum(got):.0f}", f"{fairness(got):.3f}", f"{max(result['longest_gap_ms']):.0f}", result["timeouts"], result["drops"]])
+        rows.append([title, spread(predicted["Algorithm 1"]), spread(predicted["fairness only"]),
+                     ", ".join(f"{value:.0f}" for value in got), f"{sum(got):.0f}", f"{fairness(got):.3f}",
+                     f"{max(result['longest_gap_ms']):.0f}", result["timeouts"], result["drops"]])
     doc.table(["links", "Algorithm 1", "fairness only", "measured", "sum", "fairness", "longest time without a message, ms", "time-outs",
                "frames dropped"], rows)
     return doc

@@ -52,7 +52,7 @@ class Chapter:
 
 def prose(text):
     """Filled lines; the source's own may be indented as the code around them."""
-    text = re.sub(r"\s*\n\s*", " ", re.sub(r"([.:])\n\s*", r"\1  ", text.strip()))
+    text = re.sub(r"\s*\n\s*", " ", re.sub(r"([.])\n\s*", r"\1  ", text.strip()))
     return textwrap.fill(text, 100, break_on_hyphens=False, break_long_words=False)
 
 
