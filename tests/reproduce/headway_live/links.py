@@ -215,9 +215,10 @@ def notes(doc):
         what all links of a pattern get together mostly is.""")
     doc.text("""
         The asymmetric property is not seen here.  With two links in and one out, the one that goes out has nearly all of its bandwidth, as
-        fairness alone has it; what is missing is about what acknowledgements of the others take.  So it is no property of TCP or of full-duplex links
-        by themselves: this network has both, and a kernel of 2022.  The paper had cards and a kernel (Red Hat Enterprise Linux 5.5) of
-        its own time, and does not say where below TCP it comes from; the emulation has no card that could have it.""")
+        fairness alone has it; what is missing is about what acknowledgements of the others take.  So it is no property of TCP or of
+        full-duplex links by themselves: this network has both, and a kernel of 2022.  The paper had cards and a kernel (Red Hat
+        Enterprise Linux 5.5) of its own time, and does not say where below TCP it comes from; the emulation has no card that could
+        have it.""")
 
 
 def model_row(title, errors, degrees):
