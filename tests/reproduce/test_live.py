@@ -127,6 +127,13 @@ class ManyToOne(unittest.TestCase):
         self.assertEqual(manytoone.region(sums), (8 * KIB, 9 * KIB, 48 * KIB, 60 * KIB))
         self.assertIsNone(manytoone.region(sums[:5]))
 
+    def test_fit_is_of_means(self):
+        """One call of three is escalated, so that medians know of none."""
+        sums = [calls.summary(one) for one in gathers() if one["job"] == "gather"]
+        fit = manytoone.fitted(ASK, manytoone.measured_model(measured_document()), sums)
+        self.assertEqual((fit["M1_bytes"], fit["M2_bytes"]), (8 * KIB, 48 * KIB))
+        self.assertAlmostEqual(fit["C_s"], 0.070, 2)
+
     def test_predictions_by_the_model(self):
         model = manytoone.measured_model(measured_document())
         found = manytoone.predictions(ASK, model, [1024, 8192])
@@ -210,6 +217,8 @@ class AllToAlls(unittest.TestCase):
             self.assertEqual(predicted.closed[size]["n_rto"], int(size > buffer), size)
             low, high = predicted.simulated[size]
             self.assertEqual(high - low > 200, size > buffer)
+            self.assertAlmostEqual(predicted.lossless_ms(size, "B"), low, 6)
+            self.assertEqual(predicted.lossless_ms(size, "A"), predicted.closed[size]["plogpt_a"] * 1e3)
 
 
 class Links(unittest.TestCase):
