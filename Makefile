@@ -129,6 +129,10 @@ bench-daemon: packages ## how fast the daemon is: jobs, messages, reconciling, s
 reproduce: packages programs ## regenerate Documentation/reproduction.md, the papers' numbers
 	@tests/reproduce/reproduce
 
+.PHONY: reproduce-live
+reproduce-live: packages tests kernels ## measure the papers' experiments in guests, and write Documentation/reproduction-live.md (long)
+	@tests/reproduce/live
+
 .PHONY: check-mpi
 check-mpi: packages tests kernels ## every wrapped operation of both MPI libraries over the emulated network (long)
 	@tests/vm/vm-run --icount --faster 50 --timeout 3600 -- tests/mpi/guest_differential.sh ompi mpich

@@ -56,12 +56,11 @@
 #include "flow_times.h"
 #include "reader_pause.h"
 #include "staged_alltoallv.h"
+#include "start_together.h"
 
 #define MAX_SIZES 64
 #define MAX_REPETITIONS 10000
 #define MAX_BETWEEN_MS 10000
-/* A start is named so much ahead, and twice what a barrier takes. */
-#define AHEAD_S 0.5e-3
 /* The kernel may wake a sleeper so much later, unless it is told otherwise. */
 #define TIMER_SLACK_NS 1UL
 /* Of alltoallv_skewed. */
@@ -460,14 +459,6 @@ static void check_exchange(const struct job *job, const struct exchange *exchang
 	}
 }
 
-static double monotonic_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec + now.tv_nsec * 1e-9;
-}
-
 static void call_with_lists(const struct exchange *exchange)
 {
 	if (exchange->is_staged)
@@ -517,24 +508,6 @@ static void call(const struct exchange *exchange, enum operation operation)
 	default:
 		run_alltoall(exchange->algorithm, &exchange->alltoall);
 	}
-}
-
-/* The same moment for all ranks, far enough ahead for all to hear of it. */
-static double start_together(void)
-{
-	double start_s, began_s;
-	struct timespec start;
-
-	MPI_Barrier(MPI_COMM_WORLD);
-	began_s = monotonic_s();
-	MPI_Barrier(MPI_COMM_WORLD);
-	start_s = monotonic_s();
-	start_s += AHEAD_S + 2 * (start_s - began_s);
-	MPI_Bcast(&start_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-	start.tv_sec = (time_t)start_s;
-	start.tv_nsec = (long)((start_s - (double)start.tv_sec) * 1e9);
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &start, NULL);
-	return start_s;
 }
 
 /* One call: what rank 0 keeps of it, and each rank of its own flows. */

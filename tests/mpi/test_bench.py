@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What collective_bench tells of its calls, and of the connections under them; what calls
-cost that the helper does not pace.
+"""What collective_bench tells of its calls, and of the connections under them, and link_bench of links
+that are used at once; what calls cost that the helper does not pace.
 
   test_bench.py [Class.method ...]
   test_bench.py --list
@@ -97,6 +97,30 @@ class Both:
         self.assertLessEqual(result["slowest_flow_to_mean"], 1)
         alone, = self.bench("--sizes", "65536:1", "--warmup", "1", ranks=1)
         self.assertEqual(alone["slowest_flow_to_mean"], 0)
+
+    def link_bench(self, *arguments):
+        return self.run_job("link_bench", "--bytes", "65536", "--lead-ms", "20", "--window-ms", "100", *arguments, helper=False,
+                            ranks=RANKS, mpirun=self.mpirun, preload=self.preload, **self.over_tcp)
+
+    def test_links_at_once(self):
+        """Each pattern's links in their order, one after the other; of a window without a message the gap is all of it."""
+        job = self.link_bench("0>1,2>1", "1>0,0>1,2>0")
+        self.assertEqual(job.status, 0, job.stderr)
+        found = [json.loads(line) for line in job.stdout.splitlines() if line.startswith("{")]
+        self.assertEqual([result["pattern"] for result in found], [0, 1])
+        self.assertEqual([result["links"] for result in found], [[[0, 1], [2, 1]], [[1, 0], [0, 1], [2, 0]]])
+        for result in found:
+            self.assertEqual(len(result["mbps"]), len(result["links"]))
+            self.assertGreater(min(result["mbps"]), 1)
+            self.assertGreater(min(result["longest_gap_ms"]), 0)
+            self.assertLessEqual(max(result["longest_gap_ms"]), 100)
+
+    def test_links_that_are_none(self):
+        for pattern in ("0>0", "0>9", "0-1", "0>1;1>2", ""):
+            with self.subTest(pattern=pattern):
+                job = self.link_bench(pattern) if pattern else self.link_bench()
+                self.assertNotEqual(job.status, 0)
+                self.assertIn("link_bench: ", job.stderr)
 
     def costs_ns(self, **keywords):
         stub = "tests/no_work.mpich.so" if self.library == "mpich" else "tests/no_work.so"

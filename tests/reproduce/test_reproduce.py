@@ -23,8 +23,9 @@ HEADWAY = os.environ.get("HEADWAY", ROOT / "build" / "bin" / "headway")
 
 
 def files_of(folder):
-    """The document and its plots, by name."""
-    found = [folder / "reproduction.md", *sorted((folder / "reproduction").iterdir())]
+    """The document and its plots, by name; those of reproduction-live.md are beside them."""
+    found = [folder / "reproduction.md",
+             *(path for path in sorted((folder / "reproduction").iterdir()) if not path.name.startswith("live-"))]
     return {path.name: path.read_bytes() for path in found}
 
 

@@ -27,7 +27,12 @@ def run(words, counters, log, environment=None):
 
     Everything else the job says goes to `log`.
     """
-    results, warmup, counted = [], None, None
+    return list(run_by_size(words, counters, log, environment))
+
+
+def run_by_size(words, counters, log, environment=None):
+    """The same, each when it is there."""
+    warmup, counted = None, None
     reached = before = counters.before()
     job = subprocess.Popen(words, text=True, bufsize=1, env=environment, stdin=subprocess.PIPE,
                            stdout=subprocess.PIPE, stderr=log)
@@ -45,11 +50,10 @@ def run(words, counters, log, environment=None):
             counted = reached.since(before)
             answer(job)
         else:
-            results.append(said | counted | {"warmup": warmup})
+            yield said | counted | {"warmup": warmup}
     job.stdin.close()
     if job.wait():
         raise MpirunError(f"status {job.returncode} of: {' '.join(words)}")
-    return results
 
 
 def parse(line):

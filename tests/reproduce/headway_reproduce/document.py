@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Markdown that is the same whenever the numbers are."""
 
+import re
 import textwrap
 
 from .eval import line
@@ -50,6 +51,8 @@ class Chapter:
 
 
 def prose(text):
+    """Filled lines; the source's own may be indented as the code around them."""
+    text = re.sub(r"\s*\n\s*", " ", re.sub(r"([.])\n\s*", r"\1  ", text.strip()))
     return textwrap.fill(text, 100, break_on_hyphens=False, break_long_words=False)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions to `headway eval`, as many at once as a chapter likes."""
+"""Questions to `headway eval`, as many at once as a chapter likes, and to `headway fit`."""
 
 import json
 import subprocess
@@ -26,6 +26,14 @@ class Ask:
         if result is None:
             raise RuntimeError(f"no result: {line(model, op, given, 0)}")
         return result
+
+    def fit(self, model, given):
+        """The parameters that `headway fit` finds."""
+        done = subprocess.run([self.headway, "fit", "--json", model, "/dev/stdin"], input=json.dumps(given), text=True,
+                              capture_output=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"{self.headway} fit {model}: {done.stderr.strip()}")
+        return json.loads(done.stdout)
 
 
 def line(model, op, given, name):

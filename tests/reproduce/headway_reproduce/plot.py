@@ -42,15 +42,16 @@ class Axis:
 
 
 class Panel:
-    """curves: (label, [(x, y), ...]); band: [(x, least, most), ...]; marks: [(x, label), ...]."""
+    """curves: (label, [(x, y), ...]); band: [(x, least, most), ...]; marks: [(x, label), ...]; dots: [(x, y), ...]."""
 
-    def __init__(self, title, x_label, y_label, curves, band=(), marks=(), log=(True, True)):
+    def __init__(self, title, x_label, y_label, curves, band=(), marks=(), log=(True, True), dots=()):
         self.title, self.x_label, self.y_label = title, x_label, y_label
-        self.curves, self.band, self.marks, self.log = curves, band, marks, log
+        self.curves, self.band, self.marks, self.log, self.dots = curves, band, marks, log, dots
 
     def draw(self, left):
         points = [point for _, curve in self.curves for point in curve]
         points += [(x, most) for x, _, most in self.band]
+        points += self.dots
         xs, ys = [x for x, _ in points], [y for _, y in points]
         x = Axis(min(xs), max(xs), left, left + WIDTH, self.log[0])
         y = Axis(min(ys), max(ys), TOP + HEIGHT, TOP, self.log[1])
@@ -63,6 +64,8 @@ class Panel:
         for i, (at, label) in enumerate(self.marks):
             yield svg.line(x(at), TOP, x(at), TOP + HEIGHT, "mark")
             yield svg.text(x(at), TOP - 6, label, "soft", "start" if i else "end")
+        for at, value in self.dots:
+            yield svg.circle(x(at), y(value), 2.6, "bar")
         for i, (_, curve) in enumerate(self.curves):
             yield svg.path([(x(at), y(value)) for at, value in curve], f"curve c{i}")
 
@@ -70,8 +73,8 @@ class Panel:
 class Bars:
     """Shares of equal bins from `least` on."""
 
-    def __init__(self, title, x_label, least, width, counts):
-        self.title, self.x_label = title, x_label
+    def __init__(self, title, x_label, least, width, counts, form="{:+g}"):
+        self.title, self.x_label, self.form = title, x_label, form
         self.least, self.width, self.counts = least, width, counts
 
     curves = ()
@@ -91,7 +94,7 @@ class Bars:
                                 f"{count} of {total}")
         for i in range(5):
             value = self.least + (most - self.least) * i / 4
-            yield svg.text(left + WIDTH * i / 4, TOP + HEIGHT + 16, f"{value:+g}", "soft", "middle")
+            yield svg.text(left + WIDTH * i / 4, TOP + HEIGHT + 16, self.form.format(value), "soft", "middle")
         yield svg.text(left + WIDTH, TOP + HEIGHT + 34, self.x_label, "soft", "end")
 
 

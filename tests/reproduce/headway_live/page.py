@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of all experiments."""
+
+from . import alltoalls, links, manytoone, network, signature, steady
+
+# In the order of the page.  What `headway measure` says of the first one's network is what models are given in the others.
+EXPERIMENTS = {"network": network, "many-to-one": manytoone, "signature": signature, "all-to-alls": alltoalls, "links": links,
+               "steady": steady}
+NAME = "reproduction-live.md"
+
+HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 -->
+<!-- Written by `make reproduce-live`; do not edit. -->
+
+# The papers' experiments, measured
+
+[The papers reproduced](reproduction.md) compares models with what the papers print.  This page has what the papers measured, done
+again in the emulated cluster of [the guest machines](testing.rst): Debian's kernel 6.1 with stock TCP (cubic, SACK, RACK, tail loss
+probes, a least retransmission time-out of 200 ms), Open MPI 4.1.4, links at their true speed, in virtual time, so that figures do not
+depend on the load of the host.  No switch, card or processor is real.  Numbers of papers are those that their texts print; what they
+only plot has not survived.  Nothing here was paced by Headway.  `tests/reproduce/live` measures, and keeps raw times of all calls in
+`build/reproduce/live.json`.
+"""
+
+
+def write(ask, store, folder):
+    """folder/reproduction-live.md, and its pictures in folder/reproduction/: what has been measured so far."""
+    first = store.found("network")
+    measured = [(module, store.found(name)) for name, module in EXPERIMENTS.items() if first and store.found(name)]
+    chapters = [module.chapter(ask, found, first.measured) for module, found in measured]
+    plots = folder / "reproduction"
+    plots.mkdir(parents=True, exist_ok=True)
+    (folder / NAME).write_text("\n".join([HEAD, *(chapter.markdown() for chapter in chapters)]))
+    for chapter in chapters:
+        for name, drawing in chapter.plots.items():
+            (plots / name).write_text(drawing)

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Zhu et al., once more: the same shares over a time that is long beside TCP's timers."""
+
+from headway_reproduce.document import Chapter
+
+from . import links
+from .links import SCENE, around_host, fairness, into_host, over_trunk, predictions, spread
+from .scenes import hosts_of
+
+LEAD_MS, WINDOW_MS = 250, 400
+STOP_AFTER_S = 8 * 60       # on the host; what is there by then is kept
+PATTERNS = {"into a host, 2": into_host(2), "a host, 2 in, 1 out": around_host(2, 1), "over the trunk, 2": over_trunk(2),
+            "into a host, 3": into_host(3), "over the trunk, 4": over_trunk(4), "a host, 3 in, 1 out": around_host(3, 1)}
+
+
+def spec(_repetitions):
+    job = {"name": "steady", "kind": "links", "hosts": hosts_of(SCENE), "bytes": links.BYTES, "lead_ms": LEAD_MS, "window_ms": WINDOW_MS,
+           "patterns": list(PATTERNS.values())}
+    return {"scene": SCENE.facts(), "measure": False, "jobs": [job], "stop_after_s": STOP_AFTER_S}
+
+
+def chapter(ask, found, network):
+    doc = Chapter("Congestion factors over a longer time", f"""
+        Some of the patterns above, over {WINDOW_MS} ms after the first {LEAD_MS}: a link that waits for a time-out at the start is under
+        way again by then.  Bandwidths in Mbit/s, of each link in the order of the pattern.""")
+    results = found.of("steady")
+    rows = []
+    answered = predictions(ask, network, [result["links"] for result in results])
+    for title, result, predicted in zip(PATTERNS, results, answered):
+        got = result["mbps"]
+        rows.append([title, spread(predicted["Algorithm 1"]), spread(predicted["fairness only"]),
+                     ", ".join(f"{value:.0f}" for value in got), f"{sum(got):.0f}", f"{fairness(got):.3f}",
+                     f"{max(result['longest_gap_ms']):.0f}", result["timeouts"], result["drops"]])
+    doc.table(["links", "Algorithm 1", "fairness only", "measured", "sum", "fairness", "longest time without a message, ms", "time-outs",
+               "frames dropped"], rows)
+    return doc
