@@ -456,7 +456,8 @@ class MapTest(unittest.TestCase):
                "drops": {"trka": drops, "pa0": 0}}
         if paced is not None:
             predicted = {"high_s": 0.001}
-            run["plan"] = {"paced": paced, "reason": "because", "predicted_unpaced": predicted, "predicted_paced": predicted}
+            run["plan"] = {"paced": paced, "reason": "because", "predicted_unpaced": predicted,
+                           "predicted_paced": predicted if paced else None}
         return run
 
     def results(self, **scenes):
@@ -594,6 +595,12 @@ class MapTest(unittest.TestCase):
         self.assertEqual(len(rows), 2)
         self.assertRegex(rows[0], r" 0\.250 +0\.500 fq +paced +1\.000 +1\.000$")
         self.assertEqual(sum("a port" in line and line.startswith("\n4 + 4") for line in lines), 2)
+
+    def test_of_what_is_not_paced_no_paced_time_is_predicted(self):
+        results = self.results(near={"stock": 20, "rto_min": 20, "fq": 10, "htb": 20})
+        results.add(self.cell("headway"), self.run_of(20, paced=False))
+        row = next(line for line in scene_map.report(results) if line.startswith("alltoall "))
+        self.assertRegex(row, r" 1\.000 +2\.000 fq +unpaced +1\.000 +-$")
 
     def test_colours_are_by_the_ratio(self):
         self.assertEqual([map_chart.colour_of(ratio) for ratio in (0.05, 0.96, 0.98, 1.03, 1.04, 9)], [0, 3, 4, 4, 5, 7])

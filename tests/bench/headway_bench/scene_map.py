@@ -324,8 +324,9 @@ def scene_row(one):
     row = f"{one.operation:9}{one.bytes // KIB:4}{one.burst_to_buffer:8.2f}{cells_}"
     if not one.complete:
         return row
+    predicted = (one.plan[f"predicted_{way}"] for way in ("unpaced", "paced"))
     return (f"{row}{one.to_stock:8.3f}{one.to_best:8.3f} {one.best_rival:8}{'paced' if one.plan['paced'] else 'unpaced':8}"
-            f"{one.plan['predicted_unpaced']['high_s'] * 1e3:9.3f}{one.plan['predicted_paced']['high_s'] * 1e3:9.3f}")
+            + "".join(f"{said['high_s'] * 1e3:9.3f}" if said else f"{'-':>9}" for said in predicted))
 
 
 def scene_table(found):
