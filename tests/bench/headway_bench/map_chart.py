@@ -10,12 +10,12 @@ from .apps_chart import LICENCE
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "demo"))
 from headway_demo import svg  # noqa: E402
 
-WIDTH = 940
-LEFT, TOP = 100, 124
+WIDTH = 960
+LEFT, TOP = 100, 142
 CELL_WIDTH, CELL_HEIGHT = 40, 18
 PANEL_GAP, DELAY_GAP = 14, 6
 # From a panel of 4 + 4 nodes to that of 8 + 8 below it.
-PANEL_BELOW = 70
+PANEL_BELOW = 78
 
 # A ratio up to that has the colour; the last one has no end.
 COLOURS = ((0.1, "#0b5f5a"), (0.5, "#3f9a94"), (0.9, "#8cc5c0"), (1 / scene_map.AS_GOOD, "#c9e3e0"),
@@ -47,7 +47,7 @@ def picture(results):
                 bottom = panel(parts, found, nodes, operation, ratio, left, top)
                 parts.append(svg.text(left, top - 22, f"{operation}, {words}", "heading"))
                 left += CELL_WIDTH * len(sizes) + PANEL_GAP
-        parts.append(svg.text(14, top - 22, f"{nodes // 2} + {nodes // 2} nodes", "heading"))
+        parts.append(svg.text(14, top - 40, f"{nodes // 2} + {nodes // 2} nodes", "heading"))
         parts += row_labels(top)
         bottom += PANEL_BELOW
     heading = [svg.element("style", STYLE), svg.text(14, 28, "Headway's time as a multiple of others'", "title"),
@@ -92,7 +92,7 @@ def scene_parts(one, ratio, x, y):
     yield svg.text(x + CELL_WIDTH / 2, y + 13, f"{ratio:.2f}" if ratio >= 0.095 else f"{ratio:.3f}",
                    "figure light" if number in DARK else "figure", "middle")
     if one.plan["paced"]:
-        yield svg.circle(x + CELL_WIDTH - 4, y + 4, 1.6, "paced light" if number in DARK else "paced")
+        yield svg.circle(x + CELL_WIDTH - 4, y + 4, 1.8, "paced light" if number in DARK else "paced")
 
 
 def legend(y):

@@ -16,7 +16,7 @@ from headway_demo.contender import CONTENDERS, HEADWAY, SETTINGS  # noqa: E402
 KIB = scenes.KIB
 # Networks that differ in their buffers alone are one guest's.  Nodes and the trunk's delay, one way, in an
 # order that leaves of an interrupted sweep a sample of all.
-PLACES = ((8, 50), (8, 10_000), (16, 50), (16, 10_000), (8, 2000), (16, 2000))
+PLACES = ((8, 50), (8, 10_000), (16, 50), (8, 2000), (16, 10_000), (16, 2000))
 # Of a port; that to the trunk has twice as much.
 BUFFERS_BYTES = tuple(kib * KIB for kib in (16, 4, 64, 256))
 SHALLOW_BYTES = 16 * KIB
