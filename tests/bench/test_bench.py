@@ -485,9 +485,9 @@ class MapTest(unittest.TestCase):
     def test_an_interrupted_sweep_has_all_contenders(self):
         found = self.whole_grid()
         self.assertEqual({cell.contender for cell in found[:50]}, set(scene_map.MAP_SETTINGS))
-        first, largest, other = found[:228 * 5], found[228 * 5:1200], found[1200:]
-        self.assertEqual(len({cell.scene for cell in first}), 228)
-        self.assertEqual({(cell.network.nodes, cell.operation, cell.bytes) for cell in largest}, {(16, "alltoall", 64 << 10)})
+        first, largest, other = found[:192 * 5], found[192 * 5:1200], found[1200:]
+        self.assertEqual(len({cell.scene for cell in first}), 192)
+        self.assertEqual({(cell.operation, cell.bytes) for cell in largest}, {("alltoall", 64 << 10), ("gather", 256 << 10)})
         self.assertEqual({cell.setting for cell in first}, {"library", "as Headway", "helper"})
         self.assertEqual({cell.setting for cell in other}, {"library"})
 
@@ -496,12 +496,12 @@ class MapTest(unittest.TestCase):
         results = scene_map.Results()
         results.add(wanted[0], self.run_of(1))
         first, second = scene_map.guests(wanted, results)
-        self.assertEqual((len(first), len(second)), (19, 20))
+        self.assertEqual((len(first), len(second)), (15, 16))
         spec = scene_map.guest_spec(first, 5)
         self.assertEqual([network["port_buffer_bytes"] for network in spec["networks"]], [4096, 16384])
         stock, headway = spec["networks"][0]["jobs"]
-        self.assertEqual((len(stock["cells"]), len(headway["cells"]), stock["helper"], headway["helper"]), (4, 5, False, True))
-        self.assertEqual(stock["program"]["arguments"][-1], "gather:4096:5,gather:16384:5,gather:65536:5,gather:262144:5")
+        self.assertEqual((len(stock["cells"]), len(headway["cells"]), stock["helper"], headway["helper"]), (3, 4, False, True))
+        self.assertEqual(stock["program"]["arguments"][-1], "gather:4096:5,gather:16384:5,gather:65536:5")
 
     def test_the_trunk_has_twice_the_buffer_of_a_port(self):
         scene = self.near.scene()
@@ -515,13 +515,13 @@ class MapTest(unittest.TestCase):
         self.assertEqual(scene_map.sampled_calls(self.cell(), 5), 5)
 
     def test_a_forecast_is_by_what_measurements_like_it_took(self):
-        wanted = scene_map.cells([(8, 50)], (4096, 16384), ("gather",), ("stock",))
+        wanted = scene_map.cells([(8, 50)], (4096, 16384), ("gather",), ("stock",), ["first"])
         results = scene_map.Results()
-        self.assertEqual(scene_map.forecast_s(wanted, results), scene_map.BOOT_S[8] + 10 * scene_map.CELL_S[8])
-        for cell in wanted[:5]:
+        self.assertEqual(scene_map.forecast_s(wanted, results), scene_map.BOOT_S[8] + 8 * scene_map.CELL_S[8])
+        for cell in wanted[:4]:
             results.add(cell, self.run_of(1) | {"host_s": 7})
-        self.assertEqual(scene_map.forecast_s(wanted, results), scene_map.BOOT_S[8] + 5 * 7)
-        for cell in wanted[5:]:
+        self.assertEqual(scene_map.forecast_s(wanted, results), scene_map.BOOT_S[8] + 4 * 7)
+        for cell in wanted[4:]:
             results.add(cell, self.run_of(1))
         self.assertEqual(scene_map.forecast_s(wanted, results), 0)
 

@@ -33,12 +33,10 @@ RIVALS = tuple(name for name in MAP_SETTINGS if name != OWN)
 LIBRARY = "ompi"
 # Calls that do not count.
 WARMUP = 1
-# Of large exchanges, which take an emulated processor seconds, fewer calls are sampled; and what is
-# largest is measured when there is all the rest.
+# Of large exchanges, which take an emulated processor seconds, fewer calls are sampled.
 MOST_CALLS_BYTES, FEWEST_CALLS = 12 << 20, 2
-LAST_BYTES = 8 << 20
-# A sweep goes over all networks by each contender's first setting, again for what is largest, and again
-# for the other settings: an interrupted one has all contenders.
+# A sweep goes over all networks by each contender's first setting, again for each operation's largest
+# messages, which take longest, and again for the other settings: an interrupted one has all contenders.
 PASSES = ("first", "largest", "other settings")
 # Slower by that much than the best is as good.
 AS_GOOD = 1.03
@@ -105,7 +103,7 @@ class Cell:
     def pass_name(self):
         if MAP_SETTINGS[self.contender].index(self.setting):
             return PASSES[2]
-        return PASSES[self.call_bytes > LAST_BYTES]
+        return PASSES[self.bytes == max(SIZES_BYTES[self.operation])]
 
     @property
     def job(self):
