@@ -602,6 +602,15 @@ class MapTest(unittest.TestCase):
         row = next(line for line in scene_map.report(results) if line.startswith("alltoall "))
         self.assertRegex(row, r" 1\.000 +2\.000 fq +unpaced +1\.000 +-$")
 
+    def test_sizes_of_a_network_are_taken_together(self):
+        results = self.results(near={"stock": 20, "rto_min": 20, "fq": 10, "htb": 20, "headway": 5})
+        for contender, ms in (("stock", 20), ("rto_min", 20), ("fq", 20), ("htb", 20), ("headway", 40)):
+            results.add(self.cell(contender, size=8192), self.run_of(ms, paced=False if contender == "headway" else None))
+        complete = scene_map.all_scenes(results)
+        self.assertEqual([(network, operation, len(found)) for network, operation, found in scene_map.groups(complete)],
+                         [(self.near, "alltoall", 2)])
+        self.assertRegex(list(scene_map.group_table(complete))[-1], r"alltoall +2 +0\.707 +1\.000 +2\.000 +1 +1$")
+
     def test_colours_are_by_the_ratio(self):
         self.assertEqual([map_chart.colour_of(ratio) for ratio in (0.05, 0.96, 0.98, 1.03, 1.04, 9)], [0, 3, 4, 4, 5, 7])
 

@@ -343,6 +343,22 @@ def scene_table(found):
         yield scene_row(one)
 
 
+def groups(complete):
+    """(network, operation, scenes): all message sizes together."""
+    keys = dict.fromkeys((one.network, one.operation) for one in complete)
+    return [(network, operation, [one for one in complete if (one.network, one.operation) == (network, operation)])
+            for network, operation in keys]
+
+
+def group_table(complete):
+    yield "geometric means over all message sizes, and the worst of them; scenes in which Headway is as good as the best of the others"
+    yield f"{'network':42}{'operation':10}{'scenes':>7}{'/stock':>9}{'/best':>9}{'worst':>9}{'as good':>9}{'paced':>7}"
+    for network, operation, found in groups(complete):
+        yield (f"{network.title:42}{operation:10}{len(found):7}{geometric_mean(one.to_stock for one in found):9.3f}"
+               f"{geometric_mean(one.to_best for one in found):9.3f}{max(one.to_best for one in found):9.3f}"
+               f"{sum(one.to_best <= AS_GOOD for one in found):9}{sum(one.plan['paced'] for one in found):7}")
+
+
 def one_line(one):
     own, rival = one.found[OWN], one.found[one.best_rival]
     return (f"  {one.to_best:7.3f}  {one.title}: {own['mean_ms']:.3f} ms ({own['timeouts']} time-outs, {own['drops']} drops),"
@@ -376,3 +392,5 @@ def report(results):
     yield f"\n{len(complete)} scenes are complete, {len(found) - len(complete)} in part"
     if complete:
         yield from conclusion_lines(complete)
+        yield ""
+        yield from group_table(complete)
