@@ -10,7 +10,8 @@ import xml.dom.minidom
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from headway_bench import apps, apps_chart, cases, charts, decisions, feedback, map_chart, patterns, phases, results, scale, scene_map, tables  # noqa: E402
+from headway_bench import (apps, apps_chart, cases, charts, decisions, feedback, map_chart, patterns, phases,  # noqa: E402
+                           results, scale, scene_map, tables)
 
 
 def count(enqueue, dequeue, frames=1000, gap=0, wait=0, interrupt=0):
@@ -585,7 +586,8 @@ class MapTest(unittest.TestCase):
         self.assertTrue(any(line.startswith("Headway lost frames or met time-outs: 2") for line in lines))
         slower = lines[next(number for number, line in enumerate(lines) if "worst first" in line):]
         self.assertTrue(slower[0].endswith(": 2 scenes"))
-        self.assertRegex(slower[1], r"^ +1\.400  4 \+ 4 nodes, 0\.05 ms one way, 64 KiB a port, alltoall of 4 KiB: 14\.000 ms \(1 time-outs")
+        self.assertRegex(slower[1], r"^ +1\.400  4 \+ 4 nodes, 0\.05 ms one way, 64 KiB a port, alltoall of 4 KiB: 14\.000 ms "
+                                    r"\(1 time-outs")
         self.assertRegex(slower[2], r"^ +1\.200 .* not paced: because$")
 
     def test_the_table_has_every_scene_below_its_network(self):

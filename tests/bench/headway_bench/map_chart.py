@@ -51,8 +51,8 @@ def picture(results):
         parts += row_labels(top)
         bottom += PANEL_BELOW
     heading = [svg.element("style", STYLE), svg.text(14, 28, "Headway's time as a multiple of others'", "title"),
-               svg.text(14, 48, "one figure for each scene: KiB from rank to rank across; delay of the trunk and buffer of a port down; a dot where the"
-                                " planner paces", "soft"), *legend(64)]
+               svg.text(14, 48, "one figure for each scene: KiB from rank to rank across; delay of the trunk and buffer of a port down;"
+                                " a dot where the planner paces", "soft"), *legend(64)]
     return LICENCE + svg.drawing(WIDTH, bottom - PANEL_BELOW + 20, [*heading, *parts],
                                  "Headway's time over stock's and over the best rival's, by message size, buffer and delay") + "\n"
 

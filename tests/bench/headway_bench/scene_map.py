@@ -317,9 +317,10 @@ def conclusions(complete):
 # ---- tables -------------------------------------------------------------------------
 
 def scene_row(one):
-    cells_ = "".join(f"{found['mean_ms']:10.3f} {found['median_ms']:9.3f}{found['timeouts']:6}{found['retransmits']:6}{found['drops']:6}"
-                     if (found := one.found.get(name)) else f"{'-':>37}" for name in MAP_SETTINGS)
-    row = f"{one.operation:9}{one.bytes // KIB:4}{one.burst_to_buffer:8.2f}{cells_}"
+    columns = "".join(
+        f"{found['mean_ms']:10.3f} {found['median_ms']:9.3f}{found['timeouts']:6}{found['retransmits']:6}{found['drops']:6}"
+        if (found := one.found.get(name)) else f"{'-':>37}" for name in MAP_SETTINGS)
+    row = f"{one.operation:9}{one.bytes // KIB:4}{one.burst_to_buffer:8.2f}{columns}"
     if not one.complete:
         return row
     predicted = (one.plan[f"predicted_{way}"] for way in ("unpaced", "paced"))
@@ -352,9 +353,9 @@ def groups(complete):
 
 def group_table(complete):
     yield "geometric means over all message sizes, and the worst of them; scenes in which Headway is as good as the best of the others"
-    yield f"{'network':42}{'operation':10}{'scenes':>7}{'/stock':>9}{'/best':>9}{'worst':>9}{'as good':>9}{'paced':>7}"
+    yield f"{'network':45}{'operation':10}{'scenes':>7}{'/stock':>9}{'/best':>9}{'worst':>9}{'as good':>9}{'paced':>7}"
     for network, operation, found in groups(complete):
-        yield (f"{network.title:42}{operation:10}{len(found):7}{geometric_mean(one.to_stock for one in found):9.3f}"
+        yield (f"{network.title:45}{operation:10}{len(found):7}{geometric_mean(one.to_stock for one in found):9.3f}"
                f"{geometric_mean(one.to_best for one in found):9.3f}{max(one.to_best for one in found):9.3f}"
                f"{sum(one.to_best <= AS_GOOD for one in found):9}{sum(one.plan['paced'] for one in found):7}")
 
