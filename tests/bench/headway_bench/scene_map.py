@@ -331,7 +331,7 @@ def scene_row(one):
 def scene_table(found):
     yield ("KiB from rank to rank; burst as a multiple of the buffer; of each contender ms of a call, mean and median, time-outs, segments"
            " sent again and drops in all sampled calls;")
-    yield "Headway's mean over stock's and the best rival's; what the planner decides, and the ms that it predicts at most unpaced and paced"
+    yield "Headway's mean over stock's and the best rival's; what the planner decides, and the ms it predicts at most unpaced and paced"
     network = None
     for one in found:
         if one.network != network:
