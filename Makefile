@@ -108,6 +108,10 @@ bench-apps: packages ## programs over a LAN and over up to 10 ms, Headway and ot
 	@$(MAKE) tests kernels
 	@tests/bench/apps
 
+.PHONY: bench-map
+bench-map: packages tests kernels ## where Headway helps: 240 scenes, Headway and others; goes on where it was interrupted (hours)
+	@tests/bench/map
+
 .PHONY: npb
 npb: packages ## build the NAS Parallel Benchmarks of NPB=DIRECTORY for bench-apps (CLASSES="S W")
 	@tests/apps/build-npb "$(NPB)" $(CLASSES)

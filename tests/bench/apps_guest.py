@@ -72,18 +72,29 @@ class Jobs:
         if kind in self.rehearsed:
             return
         opened = OpenedFiles()
-        self._mpirun(job, REHEARSAL if job["program"]["pauses"] else job["program"])
+        self._mpirun(job, self.rehearsed_program(job))
         opened.into_memory()
         self.rehearsed.add(kind)
 
+    @staticmethod
+    def rehearsed_program(job):
+        return REHEARSAL if job["program"]["pauses"] else job["program"]
+
     def _mpirun(self, job, program, settings=None):
+        if program["pauses"]:
+            result, = self.sampled(job, program, settings)
+            return result
+        return self._started(run_whole, job, program, settings)
+
+    def sampled(self, job, program, settings=None):
+        """The results of a job that pauses, one for each size that it has."""
+        return self._started(mpirun.run, job, program, settings)
+
+    def _started(self, run, job, program, settings):
         REPORT.unlink(missing_ok=True)
         words, environment = self._command(job, program, settings or {}), self.testbed.mpirun_environment()
         with open(LOG, "a", encoding="utf-8") as log:
-            if program["pauses"]:
-                result, = mpirun.run(words, self.testbed.counters, log, environment)
-                return result
-            return run_whole(words, self.testbed.counters, log, environment)
+            return run(words, self.testbed.counters, log, environment)
 
     def _command(self, job, program, settings):
         library = job["library"]

@@ -3,8 +3,8 @@
 // periodic grid of two dimensions, allgather, bcast, allreduce, reduce_scatter_block, or
 // gather and reduce to and scatter from rank 0.
 //
-//   collective_bench --sizes 16384,65536[:REPETITIONS[:BETWEEN_MS]] [--operation alltoall]
-//                    [--repetitions 10] [--warmup 2] [--pause]
+//   collective_bench --sizes [OPERATION:]16384,65536[:REPETITIONS[:BETWEEN_MS]]
+//                    [--operation alltoall] [--repetitions 10] [--warmup 2] [--pause]
 //                    [--algorithm library [--lock-step]] [--staged] [--first-cluster RANKS]
 //
 // With --algorithm an alltoall is not the MPI library's: alltoall_algorithms.h; with --staged
@@ -29,7 +29,8 @@
 // flow_times.h tells.  The first call of each size is checked byte by byte; wrong
 // data ends the job with status 1.
 //
-// A size may name its own number of repetitions, and BETWEEN_MS: every rank then
+// A size may name its own operation (gather:16384), so that one job has several, its own number
+// of repetitions, and BETWEEN_MS: every rank then
 // sleeps as long before the barrier of each call, as a program that computes
 // leaves the network alone.
 //
@@ -81,6 +82,8 @@ static const char *const operation_names[OPERATION_COUNT] = {
 };
 
 struct size {
+	bool is_first;
+	int operation;		/* -1: that of all */
 	int bytes;
 	int repetitions;	/* 0: as all */
 	int between_ms;
@@ -139,26 +142,6 @@ static int parse_number(const char *text, int least, int most, const char *what)
 	return value;
 }
 
-static void parse_sizes(char *list, struct options *options)
-{
-	char *rest = list;
-
-	for (char *word = strsep(&rest, ","); word; word = strsep(&rest, ",")) {
-		char *bytes = strsep(&word, ":");
-		char *repetitions = strsep(&word, ":");
-		struct size *size = &options->sizes[options->size_count++];
-
-		if (options->size_count > MAX_SIZES)
-			fail("--sizes: more than fit: %s", bytes);
-		size->bytes = parse_number(bytes, 1, 1 << 28, "--sizes");
-		if (repetitions)
-			size->repetitions =
-				parse_number(repetitions, 1, MAX_REPETITIONS, "--sizes");
-		if (word)
-			size->between_ms = parse_number(word, 0, MAX_BETWEEN_MS, "--sizes");
-	}
-}
-
 /* The place of a name among those that an option knows. */
 static int parse_name(const char *name, const char *const *known, int count, const char *option)
 {
@@ -173,9 +156,57 @@ static int parse_name(const char *name, const char *const *known, int count, con
 	return 0;
 }
 
+static void parse_size(char *word, struct size *size)
+{
+	char *bytes = strsep(&word, ":");
+	char *repetitions;
+
+	if (*bytes < '0' || *bytes > '9') {
+		size->operation = parse_name(bytes, operation_names, OPERATION_COUNT, "--sizes");
+		bytes = strsep(&word, ":");
+		if (!bytes)
+			fail("--sizes: %s", "an operation without bytes");
+	}
+	size->bytes = parse_number(bytes, 1, 1 << 28, "--sizes");
+	repetitions = strsep(&word, ":");
+	if (repetitions)
+		size->repetitions = parse_number(repetitions, 1, MAX_REPETITIONS, "--sizes");
+	if (word)
+		size->between_ms = parse_number(word, 0, MAX_BETWEEN_MS, "--sizes");
+}
+
+static void parse_sizes(char *list, struct options *options)
+{
+	char *rest = list;
+
+	for (char *word = strsep(&rest, ","); word; word = strsep(&rest, ",")) {
+		struct size *size = &options->sizes[options->size_count];
+
+		if (options->size_count == MAX_SIZES)
+			fail("--sizes: more than fit: %s", word);
+		*size = (struct size){ .is_first = !options->size_count, .operation = -1 };
+		options->size_count++;
+		parse_size(word, size);
+	}
+}
+
 static bool has_lists(enum operation operation)
 {
 	return operation == ALLTOALLV || operation == ALLTOALLV_SKEWED;
+}
+
+/* What holds for one size. */
+static struct options options_of(const struct options *options, const struct size *size)
+{
+	struct options own = *options;
+
+	if (size->operation >= 0)
+		own.operation = size->operation;
+	if (own.algorithm && own.operation != ALLTOALL)
+		fail("%s", "--algorithm is for --operation alltoall");
+	if (own.staged && !has_lists(own.operation))
+		fail("%s", "--staged is for --operation alltoallv and alltoallv_skewed");
+	return own;
 }
 
 static struct options parse_options(int argc, char **argv)
@@ -236,10 +267,8 @@ static struct options parse_options(int argc, char **argv)
 		fail("%s", "--sizes is missing");
 	if (optind < argc)
 		fail("unknown argument %s", argv[optind]);
-	if (options.algorithm && options.operation != ALLTOALL)
-		fail("%s", "--algorithm is for --operation alltoall");
-	if (options.staged && !has_lists(options.operation))
-		fail("%s", "--staged is for --operation alltoallv and alltoallv_skewed");
+	for (int i = 0; i < options.size_count; i++)
+		options_of(&options, &options.sizes[i]);
 	return options;
 }
 
@@ -561,7 +590,7 @@ static void report(const struct job *job, const struct options *options,
 		return;
 	printf("{\"operation\":\"%s\",\"ranks\":%d,\"bytes\":%d,\"between_ms\":%d",
 	       operation_names[options->operation], job->ranks, size->bytes, size->between_ms);
-	if (size == options->sizes)
+	if (size->is_first)
 		printf(",\"first_ms\":%.3f", samples->ms);
 	print_times("warmup_ms", samples, options->warmup, offsetof(struct sample, ms), 3);
 	samples += options->warmup;
@@ -614,8 +643,11 @@ int main(int argc, char **argv)
 	options = parse_options(argc, argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &job.ranks);
-	for (int i = 0; i < options.size_count; i++)
-		bench_size(&job, &options, &options.sizes[i]);
+	for (int i = 0; i < options.size_count; i++) {
+		const struct options own = options_of(&options, &options.sizes[i]);
+
+		bench_size(&job, &own, &options.sizes[i]);
+	}
 	MPI_Finalize();
 	return 0;
 }

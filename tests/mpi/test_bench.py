@@ -41,6 +41,21 @@ class Both:
         first, = self.bench("--sizes", "4096:2", "--warmup", "0")
         self.assertEqual(first["first_ms"], first["samples_ms"][0])
 
+    def test_a_size_may_name_its_operation(self):
+        gather, alltoall = self.bench("--sizes", "gather:4096:2,8192:1", "--warmup", "1")
+        self.assertEqual([gather[name] for name in ("operation", "bytes")], ["gather", 4096])
+        self.assertEqual([alltoall[name] for name in ("operation", "bytes")], ["alltoall", 8192])
+        self.assertEqual((len(gather["samples_ms"]), len(alltoall["samples_ms"])), (2, 1))
+        self.assertIn("first_ms", gather)
+        self.assertNotIn("first_ms", alltoall)
+
+    def test_an_operation_needs_bytes_and_a_name_that_is_known(self):
+        for sizes, words in (("gather", "an operation without bytes"), ("gathered:8", "gathered: there are")):
+            job = self.run_job("collective_bench", "--sizes", sizes, helper=False, ranks=1,
+                               mpirun=self.mpirun, preload=self.preload, **self.over_tcp)
+            self.assertNotEqual(job.status, 0)
+            self.assertIn(words, job.stderr)
+
     def test_the_papers_algorithms(self):
         """The first call is checked byte by byte: of clusters of equal and other sizes, and
         of numbers of ranks that are no power of two."""

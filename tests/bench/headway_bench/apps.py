@@ -126,8 +126,10 @@ def cells(networks, libraries, contenders, programs):
 class Results:
     """All runs that have been measured; `document` is what apps.json holds."""
 
+    cell_type = Cell
+
     def __init__(self, document=None):
-        self.runs = {Cell.of(entry["cell"]): entry["runs"] for entry in (document or {"cells": []})["cells"]}
+        self.runs = {self.cell_type.of(entry["cell"]): entry["runs"] for entry in (document or {"cells": []})["cells"]}
 
     def document(self):
         return {"cells": [{"cell": cell.facts(), "runs": runs} for cell, runs in self.runs.items()]}
@@ -148,18 +150,23 @@ class Results:
 class Kept:
     """The file with all runs, which several processes may add to: each measures other networks."""
 
-    def __init__(self, file):
-        self.file = Path(file)
+    def __init__(self, file, results_type=Results):
+        self.file, self.results_type = Path(file), results_type
 
     def load(self):
-        return Results(json.loads(self.file.read_text()) if self.file.exists() else None)
+        return self.results_type(json.loads(self.file.read_text()) if self.file.exists() else None)
 
     def add(self, cell, run):
+        self.add_all([(cell, run)])
+
+    def add_all(self, measured):
+        """`measured`: cells, each with a run."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         with open(self.file.with_suffix(".lock"), "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             results = self.load()
-            results.add(cell, run)
+            for cell, run in measured:
+                results.add(cell, run)
             written = self.file.with_suffix(".new")
             written.write_text(json.dumps(results.document(), indent=1) + "\n")
             written.rename(self.file)

@@ -43,15 +43,7 @@ class Testbed:
         same_addresses_in_every_process()
         self.components = used_components(Path("/tmp/openmpi-components"))
         self.plan = self._plan()
-        self.shell = Shell(os.environ | {
-            "DEMO_CONFIG": str(self.config),
-            "DEMO_PORT_BUFFER_BYTES": str(self.scene["port_buffer_bytes"]),
-            "DEMO_TRUNK_BUFFER_BYTES": str(self.scene["trunk_buffer_bytes"]),
-            "DEMO_HOST_RATE_BPS": str(self.scene["host_rate_bps"]),
-            "DEMO_TRUNK_RATE_BPS": str(self.scene["trunk_rate_bps"]),
-            **rates_for_contenders(self.plan),
-            **static_rates(self.scene),
-        })
+        self.shell = Shell(os.environ | self._for_contenders())
         contenders = self.root / "tests/demo/contenders"
         common = contenders / "common.sh"
         libraries = [self.root / "tests/lib/topology.sh", self.root / "tests/lib/daemons.sh", common,
@@ -67,6 +59,26 @@ class Testbed:
         ports = self.shell.run("hw_ports; hw_trunk_ports").split()
         self.pids = {node: int(self.shell.run(f"hw_node_pid {node}")) for node in self.nodes}
         self.counters = Counters(self.pids.values(), PortDrops(ports).read, SoftirqMeter())
+
+    def use_buffers(self, port_bytes, trunk_bytes):
+        """The same network with other buffers in its switches, while no contender is up."""
+        self.scene = self.scene | {"port_buffer_bytes": port_bytes, "trunk_buffer_bytes": trunk_bytes}
+        self.plan = self._plan()
+        for name, value in self._for_contenders().items():
+            self.shell.run(f"export {name}='{value}'")
+        self.shell.run(f"hw_port_queues bfifo limit {port_bytes} && hw_trunk_queues bfifo limit {trunk_bytes}")
+
+    def _for_contenders(self):
+        """The variables that contenders find, see contenders/common.sh."""
+        return {
+            "DEMO_CONFIG": str(self.config),
+            "DEMO_PORT_BUFFER_BYTES": str(self.scene["port_buffer_bytes"]),
+            "DEMO_TRUNK_BUFFER_BYTES": str(self.scene["trunk_buffer_bytes"]),
+            "DEMO_HOST_RATE_BPS": str(self.scene["host_rate_bps"]),
+            "DEMO_TRUNK_RATE_BPS": str(self.scene["trunk_rate_bps"]),
+            **rates_for_contenders(self.plan),
+            **static_rates(self.scene),
+        }
 
     def _plan(self):
         """What Headway plans for this scene: its rates are the other contenders', too."""
