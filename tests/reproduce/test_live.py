@@ -311,6 +311,14 @@ class Page(unittest.TestCase):
             page.write(ASK, kept.Kept(Path(folder) / "live.json"), Path(folder))
             self.assertNotIn("\n## ", (Path(folder) / page.NAME).read_text())
 
+    def test_what_is_wanted(self):
+        with tempfile.TemporaryDirectory() as folder:
+            empty, full = kept.Kept(Path(folder) / "none.json"), store_of(folder)
+            self.assertEqual(page.wanted(None, empty, False), list(page.EXPERIMENTS))
+            self.assertEqual(page.wanted(["links"], empty, False), ["network", "links"])
+            self.assertEqual(page.wanted(None, full, False), [])
+            self.assertEqual(page.wanted(["links"], full, True), ["links"])
+
     def test_what_is_kept_is_read_again(self):
         with tempfile.TemporaryDirectory() as folder:
             store = store_of(folder)

@@ -22,6 +22,13 @@ only plot has not survived.  Nothing here was paced by Headway.  `tests/reproduc
 """
 
 
+def wanted(chosen, store, again):
+    """What is to be measured, of all or of the chosen; the page needs the network's own measurement, whatever else it has."""
+    chosen = chosen or list(EXPERIMENTS)
+    return [name for name in EXPERIMENTS
+            if (name in chosen or name == "network") and (not store.found(name) or (again and name in chosen))]
+
+
 def write(ask, store, folder):
     """folder/reproduction-live.md, and its pictures in folder/reproduction/: what has been measured so far."""
     first = store.found("network")
