@@ -216,9 +216,9 @@ TEST(FluidFrames, AreLostOnlyWhereAllArePacedAndTheBufferIsKnown) {
         FluidNetwork network;
         network.links = {{1e9, 0, FluidLink::no_reverse, true}, {1e9, buffer_bytes, FluidLink::no_reverse, false}};
         network.groups = {{1'538'000, cap_bps, 0, {{0, 1, 1}, {1, 10, 10}}}};
-        return fluid_run(network).frames_lost;
+        return fluid_run(network).frame_loss;
     };
-    EXPECT_NEAR(lost(0.99e8, 3 * 1538), 10'000 * std::exp(-6 * (0.3 + 0.01)), 1);
+    EXPECT_NEAR(lost(0.99e8, 3 * 1538), std::exp(-6 * (0.3 + 0.01)), 1e-9);
     EXPECT_EQ(lost(0.99e8, 0), 0);
     EXPECT_EQ(lost(fluid_no_cap, 3 * 1538), 0);
 }

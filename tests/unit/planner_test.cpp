@@ -103,8 +103,8 @@ TEST(Planner, ShortMessagesMayUseTheBuffer) {
     PlanPolicy closer;
     closer.trunk_divisor_thousandths = plan.shares.limit->divisor_thousandths - 4;
     const Prediction over = *plan_all(topology, 16 * kib, closer).paced;
-    EXPECT_TRUE(over.timeouts > 0 || over.frames_lost > 0.1);
-    EXPECT_LE(plan.paced->frames_lost, 0.1);
+    EXPECT_TRUE(over.timeouts > 0 || over.frame_loss > 1e-6);
+    EXPECT_LE(plan.paced->frame_loss, 1e-6);
     ASSERT_FALSE(plan.shares.notes.empty());
     EXPECT_NE(plan.shares.notes.back().find("buffer holds the surplus"), std::string::npos);
 }
@@ -388,8 +388,13 @@ TEST(PlanExchange, GatherIntoAPortThatHoldsFewFramesIsLeftToTheLibrary) {
     const auto plan_with = [](std::optional<std::uint64_t> buffer_bytes) {
         auto clusters = demo_topology().clusters();
         for (Cluster& cluster : clusters) cluster.host_buffer_bytes = buffer_bytes;
-        return *plan_exchange(*Topology::make(std::move(clusters)), PlanPolicy{},
-                              *make_exchange(Operation::gather, HostCounts{{4, 4}}, 0, 65536));
+        const Topology topology = *Topology::make(std::move(clusters));
+        // of any size, as of one: what is not paced in any is not asked about again
+        for (const double bytes : {65536.0, 1.0 * (1 << 30)}) {
+            EXPECT_EQ(plan_exchange(topology, PlanPolicy{}, *make_exchange(Operation::gather, HostCounts{{4, 4}}, 0, bytes))->paced,
+                      buffer_bytes != 4096);
+        }
+        return *plan_exchange(topology, PlanPolicy{}, *make_exchange(Operation::gather, HostCounts{{4, 4}}, 0, 65536));
     };
     const auto plan = plan_with(4096);
     EXPECT_FALSE(plan.paced);
@@ -406,14 +411,14 @@ TEST(PlanExchange, GatherLeavesRoomInTheBufferForFramesThatMeet) {
     const auto plan = *plan_exchange(*Topology::make(clusters), PlanPolicy{},
                                      *make_exchange(Operation::gather, HostCounts{{8, 8}}, 0, 4 * kib));
     ASSERT_TRUE(plan.paced) << plan.reason;
-    EXPECT_LE(plan.chosen->frames_lost, 0.1);
+    EXPECT_LE(plan.chosen->frame_loss, 1e-3);
     const double asked_bps = 8.0 * static_cast<double>(7 * plan.rates[0][0]->value + 8 * plan.rates[1][0]->value);
     EXPECT_GE(asked_bps, 0.98e9);
-    EXPECT_LT((asked_bps - 1e9) / asked_bps * 15 * 4368, 6 * kib) << "bytes that pile up";
+    EXPECT_LT((asked_bps - 1e9) / asked_bps * 15 * 4368, 8 * kib) << "bytes that pile up";
 }
 
 // All-to-alls of one cluster, ports of 64 KiB: 64 hosts may fill them to 0.99, of 400 frames meet by
-// chance; they get less, until a tenth of a frame is lost.
+// chance; they get less, until a millionth is lost.
 TEST(PlanCollective, ManyHostsGetLessThanTheirShareOfSmallPorts) {
     const auto plan_of = [](std::uint32_t hosts, std::optional<std::uint64_t> buffer_bytes) {
         Cluster cluster = make_cluster(0, hosts, 1000, 100'000);
@@ -427,8 +432,8 @@ TEST(PlanCollective, ManyHostsGetLessThanTheirShareOfSmallPorts) {
     EXPECT_TRUE(few.shares.notes.empty());
     ASSERT_EQ(many.shares.notes.size(), 1);
     EXPECT_NE(many.shares.notes[0].find("meet by chance"), std::string::npos);
-    EXPECT_LE(many.paced->frames_lost, 0.1);
-    EXPECT_GT(many.paced->frames_lost, 0.09);
+    EXPECT_LE(many.paced->frame_loss, 1e-6);
+    EXPECT_GT(many.paced->frame_loss, 0.9e-6);
     const auto fair = plan_of(400, std::nullopt);
     EXPECT_LT(rate(many), 0.95 * static_cast<double>(rate(fair)));
     EXPECT_GT(rate(many), 0.6 * static_cast<double>(rate(fair)));

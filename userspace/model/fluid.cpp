@@ -105,11 +105,10 @@ std::vector<std::vector<Arrival>> arrivals_at_links(const FluidNetwork& network)
 
 /// Of each link; none where some class has no cap: what is lost then is an overload.  What has piled
 /// up leaves less of the buffer.
-std::vector<double> frames_lost_at_links(const FluidNetwork& network, const std::vector<double>& peak_bytes) {
+std::vector<double> frame_loss_at_links(const FluidNetwork& network, const std::vector<double>& peak_bytes) {
     struct Crossing {
         double bps = 0;
         double senders = 0;
-        double frames = 0;
     };
     constexpr double frame_bytes = wire_bytes(tcp_segment_bytes + tcp_header_bytes);
     std::vector<Crossing> crossing(network.links.size());
@@ -121,7 +120,6 @@ std::vector<double> frames_lost_at_links(const FluidNetwork& network, const std:
         for (const FluidUse& use : group.path) {
             Crossing& link = crossing[use.link];
             link.bps += group.cap_bps * use.flows;
-            link.frames += group.bytes / frame_bytes * use.flows;
             if (std::exchange(last_sender[use.link], group.sender) != group.sender) link.senders += use.senders;
         }
     }
@@ -130,7 +128,7 @@ std::vector<double> frames_lost_at_links(const FluidNetwork& network, const std:
         if (link.senders_edge || link.buffer_bytes <= 0 || crossing[l].senders <= 1) continue;
         const double load = std::min(1.0, crossing[l].bps / link.capacity_bps);
         const double room_frames = std::max(0.0, link.buffer_bytes - peak_bytes[l]) / frame_bytes;
-        lost[l] = crossing[l].frames * frame_loss_probability(crossing[l].senders, load, room_frames);
+        lost[l] = frame_loss_probability(crossing[l].senders, load, room_frames);
     }
     return lost;
 }
@@ -167,13 +165,13 @@ FluidResult fluid_run(const FluidNetwork& network) {
     std::vector<double> peak_bytes;
     for (std::size_t l = 0; l < arrivals.size(); ++l)
         peak_bytes.push_back(queue_peak_bytes(arrivals[l], network.links[l].capacity_bps));
-    const auto frames_lost = frames_lost_at_links(network, peak_bytes);
+    const auto frame_loss = frame_loss_at_links(network, peak_bytes);
     for (std::size_t l = 0; l < network.links.size(); ++l) {
         const FluidLink& link = network.links[l];
         // a millionth of a byte is rounding, not a packet
         const bool overflows = !link.senders_edge && peak_bytes[l] > link.buffer_bytes + 1e-6;
-        result.links.push_back({peak_bytes[l], overflows, frames_lost[l]});
-        result.frames_lost = std::max(result.frames_lost, frames_lost[l]);
+        result.links.push_back({peak_bytes[l], overflows, frame_loss[l]});
+        result.frame_loss = std::max(result.frame_loss, frame_loss[l]);
     }
     for (const FluidGroup& group : network.groups) {
         if (!sends(group)) continue;

@@ -42,7 +42,8 @@
 //             Of x frames of buffer more are needed with the probability (heavy traffic, Brownian
 //             bridge; Roberts, Mocci, Virtamo, "Broadband Network Teletraffic", 1996)
 //             exp(-2 x (x/N + 1 - rho)).  That part of its frames is lost, where x is known;
-//             x is what the overload leaves of the buffer, rho 1 at the most.
+//             x is what the overload leaves of the buffer, rho 1 at the most.  It does not depend
+//             on how long the exchange is.
 //
 // Units: bytes are wire bytes, rates bit/s, times s.
 //
@@ -99,13 +100,13 @@ struct FluidNetwork {
 struct FluidOverload {
     double peak_bytes = 0;
     bool overflows = false;  ///< more than the buffer, and not the sender's own
-    double frames_lost = 0;  ///< expected, though all hosts send evenly
+    double frame_loss = 0;   ///< the part of its frames that is lost by chance, though all send evenly
 };
 
 struct FluidResult {
     double time_s = 0;        ///< without loss
     std::uint32_t timeouts = 0;  ///< that may hit one flow after the other
-    double frames_lost = 0;      ///< at the link that loses most
+    double frame_loss = 0;       ///< at the link that loses most
     std::vector<FluidOverload> links;
 
     [[nodiscard]] double worst_s(double rto_s) const { return time_s + timeouts * rto_s; }

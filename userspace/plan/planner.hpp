@@ -19,9 +19,10 @@
 //      chance beside what has piled up, and 1,
 //      are predicted with the classes' rates as caps.  The least upper end of the
 //      predicted time wins; of equals the one with the higher rates.
-//      Where a known buffer would lose frames by chance at 1, more than a tenth of one in an
-//      exchange, it is the least share up to 2 that does not; an exchange that is no all-to-all
-//      is then not paced: the library's own algorithm has fewer hosts send at a time.
+//      Where a known buffer would lose more than a millionth of the frames by chance at 1, it is
+//      the least share up to 2 with which it does not.  An exchange that is no all-to-all is not
+//      paced if it would lose more than a thousandth: the library's own algorithm has fewer hosts
+//      send at a time.
 //   3. If even that is later than the upper end unpaced, pacing cannot help.  What it leaves
 //      free of the links is not counted for that: an exchange that loses packets does not fill
 //      them either, however long it is.

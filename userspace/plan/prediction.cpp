@@ -26,7 +26,7 @@ Prediction predict(const ExchangeNetwork& network) {
     const double latency_s = network.latency_s();
     const double worst_s = result.worst_s(rto_s(*network.topology));
     Prediction prediction{result.time_s + latency_s, worst_s + latency_s, result.timeouts, "",
-                          result.frames_lost};
+                          result.frame_loss};
 
     const auto name = [&](std::size_t l) { return network.topology->name_of(network.links[l]); };
     prediction.reason =

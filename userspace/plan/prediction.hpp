@@ -17,7 +17,7 @@ struct Prediction {
     double high_s = 0;           ///< with one on every link that can overflow
     std::uint32_t timeouts = 0;  ///< how many that are
     std::string reason;          ///< what limits, and what can overflow
-    double frames_lost = 0;      ///< by chance, at one link, though all hosts send evenly
+    double frame_loss = 0;       ///< part of a link's frames, by chance, though all hosts send evenly
     /// What measurements of this network say instead (planner_measured.hpp).
     struct Measured {
         double time_s = 0;
@@ -26,9 +26,9 @@ struct Prediction {
     };
     std::optional<Measured> measured{};
 
-    [[nodiscard]] bool loses_nothing() const {
-        return timeouts == 0 && !(measured && measured->was_lossy);
-    }
+    /// Whether what was measured decides, instead of the fluid model.
+    [[nodiscard]] bool is_known_lossy() const { return measured && measured->was_lossy; }
+    [[nodiscard]] bool loses_nothing() const { return timeouts == 0 && !is_known_lossy(); }
 };
 
 /// Seconds for people: "1.54 s", "364 ms", "12.3 us".
