@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "alltoall_algorithms.h"
+#include "bench_parts.h"
 
 #include <mpi.h>
 #include <stddef.h>
@@ -10,17 +11,6 @@
 const char *const alltoall_algorithm_names[ALLTOALL_ALGORITHM_COUNT] = {
 	"library", "linear", "pairwise_ring", "pairwise_xor", "alltoall_b", "grid",
 };
-
-static void *allocate(size_t bytes)
-{
-	void *memory = malloc(bytes ? bytes : 1);
-
-	if (!memory) {
-		fprintf(stderr, "alltoall: out of memory\n");
-		MPI_Abort(MPI_COMM_WORLD, 2);
-	}
-	return memory;
-}
 
 static const unsigned char *block_for(const struct alltoall *all, int rank)
 {

@@ -57,7 +57,7 @@
 #include "flow_times.h"
 #include "reader_pause.h"
 #include "staged_alltoallv.h"
-#include "start_together.h"
+#include "bench_parts.h"
 
 #define MAX_SIZES 64
 #define MAX_REPETITIONS 10000
@@ -123,24 +123,6 @@ struct exchange {
 	bool is_staged;
 	struct staged_alltoallv staged;
 };
-
-static void fail(const char *format, const char *detail)
-{
-	fprintf(stderr, "collective_bench: ");
-	fprintf(stderr, format, detail);
-	fputc('\n', stderr);
-	MPI_Abort(MPI_COMM_WORLD, 2);
-}
-
-static int parse_number(const char *text, int least, int most, const char *what)
-{
-	char *end;
-	long value = strtol(text, &end, 10);
-
-	if (end == text || *end || value < least || value > most)
-		fail("%s: not a number in range", what);
-	return value;
-}
 
 /* The place of a name among those that an option knows. */
 static int parse_name(const char *name, const char *const *known, int count, const char *option)
@@ -309,15 +291,6 @@ static long long bytes_across(const struct job *job, const struct options *optio
 			if ((from < first) == from_first && (to < first) != from_first)
 				total += bytes_between(options->operation, bytes, from, to);
 	return total;
-}
-
-static void *allocate(size_t bytes)
-{
-	void *memory = malloc(bytes);
-
-	if (!memory)
-		fail("%s", "out of memory");
-	return memory;
 }
 
 /* The neighbours in the order in which neighbor_alltoall has their blocks. */

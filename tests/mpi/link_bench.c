@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "reader_pause.h"
-#include "start_together.h"
+#include "bench_parts.h"
 
 #define MAX_LINKS 256
 #define IN_FLIGHT 4
@@ -63,33 +63,6 @@ struct transfers {
 	struct transfer list[MAX_LINKS * IN_FLIGHT];
 	int count;
 };
-
-static void fail(const char *format, const char *detail)
-{
-	fprintf(stderr, "link_bench: ");
-	fprintf(stderr, format, detail);
-	fputc('\n', stderr);
-	MPI_Abort(MPI_COMM_WORLD, 2);
-}
-
-static void *allocate(size_t bytes)
-{
-	void *memory = malloc(bytes);
-
-	if (!memory)
-		fail("%s", "out of memory");
-	return memory;
-}
-
-static int parse_number(const char *text, int least, int most, const char *what)
-{
-	char *end;
-	long value = strtol(text, &end, 10);
-
-	if (end == text || *end || value < least || value > most)
-		fail("%s: not a number in range", what);
-	return value;
-}
 
 static struct options parse_options(int argc, char **argv)
 {

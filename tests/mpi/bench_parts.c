@@ -1,12 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "start_together.h"
+#include "bench_parts.h"
 
+#include <errno.h>
 #include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 /* A start is named so much ahead, and twice what a barrier takes at most. */
 #define AHEAD_S 0.5e-3
+
+void fail(const char *format, const char *detail)
+{
+	fprintf(stderr, "%s: ", program_invocation_short_name);
+	fprintf(stderr, format, detail);
+	fputc('\n', stderr);
+	MPI_Abort(MPI_COMM_WORLD, 2);
+}
+
+void *allocate(size_t bytes)
+{
+	void *memory = malloc(bytes ? bytes : 1);
+
+	if (!memory)
+		fail("%s", "out of memory");
+	return memory;
+}
+
+int parse_number(const char *text, int least, int most, const char *what)
+{
+	char *end;
+	long value = strtol(text, &end, 10);
+
+	if (end == text || *end || value < least || value > most)
+		fail("%s: not a number in range", what);
+	return (int)value;
+}
 
 double monotonic_s(void)
 {
