@@ -10,6 +10,7 @@ import json
 import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -43,6 +44,16 @@ def use_divisor(testbed, divisor):
         config = Path(f"/etc/headway/divisor-{divisor}.toml")
         config.write_text(testbed.config.read_text() + f"[policy]\ndivisor = {divisor}\n")
     testbed.shell.run(f"DEMO_CONFIG='{config}'")
+
+
+@contextmanager
+def log_of(testbed):
+    """What jobs have said is kept, however they end."""
+    try:
+        yield
+    finally:
+        if LOG.exists():
+            shutil.copy(LOG, testbed.out)
 
 
 class Jobs:
@@ -123,7 +134,7 @@ def main():
     testbed, spec = set_up()
     set_sockets(testbed, spec["socket_bytes"])
     jobs = Jobs(testbed, spec["ranks_per_node"])
-    try:
+    with log_of(testbed):
         for (setup, divisor), group in itertools.groupby(spec["jobs"], lambda job: (job["setup"], job["divisor"])):
             use_divisor(testbed, divisor)
             # what a node then looks like, for whoever wants to know
@@ -132,9 +143,6 @@ def main():
             for job in group:
                 jobs.run(job)
             testbed.contender_down(setup)
-    finally:
-        if LOG.exists():
-            shutil.copy(LOG, testbed.out)
 
 
 if __name__ == "__main__":

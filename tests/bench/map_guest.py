@@ -7,12 +7,11 @@ Reads HW_OUT/spec.json; tells each job's results, one for each size, as a line o
 
 import itertools
 import json
-import shutil
 import sys
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parent))
-from apps_guest import LOG, REPORT, Jobs  # noqa: E402
+from apps_guest import REPORT, Jobs, log_of  # noqa: E402
 from headway_bench import scene_map  # noqa: E402
 from patterns_guest import set_up, tell  # noqa: E402
 
@@ -39,7 +38,7 @@ class Calls(Jobs):
 def main():
     testbed, spec = set_up()
     calls = Calls(testbed)
-    try:
+    with log_of(testbed):
         for network in spec["networks"]:
             testbed.use_buffers(network["port_buffer_bytes"], network["trunk_buffer_bytes"])
             for setup, group in itertools.groupby(network["jobs"], lambda job: job["setup"]):
@@ -47,9 +46,6 @@ def main():
                 for job in group:
                     calls.run(job)
                 testbed.contender_down(setup)
-    finally:
-        if LOG.exists():
-            shutil.copy(LOG, testbed.out)
 
 
 if __name__ == "__main__":
