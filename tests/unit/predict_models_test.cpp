@@ -213,6 +213,29 @@ TEST(PredictModels, PlogptThatWasFitted) {
     const auto four = *predict_models(demo_topology(), PlanPolicy{},
                                       {Operation::alltoall, {{2, 2}}, 0, 1, fitted}, 24);
     EXPECT_NEAR(time_of(four, "PlogP A").low_s, 3 * (8 + 3), 1e-12);
+    // of two hosts on both sides of the trunk, and of several ranks on a host, the topology knows more
+    const auto seconds = [&](HostCounts hosts, std::uint32_t ranks) {
+        return time_of(*predict_models(demo_topology(), PlanPolicy{}, {Operation::alltoall, std::move(hosts), 0, ranks, fitted},
+                                       24), "PlogP A").low_s;
+    };
+    EXPECT_LT(seconds({{1, 1}}, 1), 1);
+    EXPECT_LT(seconds({{2, 2}}, 2), 1);
+}
+
+// A program of two hosts is not put at the first leaves of a tree that was measured on four.
+TEST(PredictModels, ProgramOfFewerHostsThanWereFitted) {
+    using Kind = PlogptOperationKind;
+    const auto program = *PlogptListedPrograms::make({{{Kind::isend, 1, 65536, 0}, {Kind::wait, 0, 0, 0}},
+                                                      {{Kind::irecv, 0, 65536, 0}, {Kind::wait, 0, 0, 0}}});
+    FittedParameters fitted;
+    fitted.plogpt.emplace(FittedPlogpt{
+        *PlogptTree::make({{3, 4}, {0, 0}}, plogpt_default_eps_s, PlogptTree::Clamp::yes), *GapTable::make({{24, 8}}), 3});
+    const auto two = predict_program(demo_topology(), {{1, 1}}, fitted, program);
+    ASSERT_TRUE(two);
+    EXPECT_EQ(time_of(*two, "PlogPT, no time-out").reason, "1 messages, as the topology says");
+    const auto four = predict_program(demo_topology(), {{2, 2}}, fitted, program);
+    ASSERT_TRUE(four);
+    EXPECT_EQ(time_of(*four, "PlogPT, no time-out").reason, "1 messages, as fitted");
 }
 
 // One message from rank 0 to rank 4 of the demo's hosts, alone: its wire bytes

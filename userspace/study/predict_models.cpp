@@ -152,6 +152,13 @@ void add_zhu(ModelTimes& found, const Topology& topology, const Exchange& exchan
 
 // ---------------------------------------------------------------------- PlogPT
 
+/// What was fitted is of as many hosts as its tree has leaves.  Of fewer the topology, if it is a
+/// tree of PlogPT's, knows which heights are between them.
+bool is_fitted_for(const std::optional<FittedPlogpt>& fitted, const Result<PlogptTopology>& network,
+                   const HostCounts& hosts) {
+    return fitted && (!network || hosts.total() >= fitted->tree.leaves());
+}
+
 PlogptPlacedPrograms placed(const PlogptPrograms& programs, const PlogptTopology& network) {
     std::vector<std::uint32_t> leaves = network.leaf_of_host;
     leaves.resize(programs.processes());
@@ -228,8 +235,7 @@ private:
         const auto network = plogpt_of_topology(topology_, request_.hosts);
         PlogptAlltoallCase of;
         of.timeout_s = rto_s(topology_);
-        // of fewer hosts than were measured, the topology knows which heights are between them
-        if (fitted && (!network || processes() >= fitted->tree.leaves())) {
+        if (is_fitted_for(fitted, network, request_.hosts) && (!network || request_.ranks_per_host == 1)) {
             of.message_bytes = message_bytes_;
             of.gap_s = fitted->gap(message_bytes_);
             of.latency_s = fitted->latency_s;
@@ -406,10 +412,13 @@ Result<ModelTimes> predict_exchange(const Topology& topology, const PlanPolicy& 
 
 Result<ModelTimes> predict_program(const Topology& topology, const HostCounts& hosts,
                                    const FittedParameters& fitted, const PlogptPrograms& program) {
+    const auto network = plogpt_of_topology(topology, hosts);
+    const bool is_fitted = is_fitted_for(fitted.plogpt, network, hosts);
     const auto range = [&]() -> Result<PlogptRange> {
-        if (const auto& known = fitted.plogpt)
-            return simulate({known->tree, known->gap, known->latency_s}, program, rto_s(topology));
-        const auto network = plogpt_of_topology(topology, hosts);
+        if (is_fitted) {
+            const FittedPlogpt& known = *fitted.plogpt;
+            return simulate({known.tree, known.gap, known.latency_s}, program, rto_s(topology));
+        }
         if (!network) return tl::unexpected(network.error());
         if (program.processes() > network->leaf_of_host.size()) {
             return failure("the program has {} processes, and there are {} hosts", program.processes(),
@@ -422,7 +431,7 @@ Result<ModelTimes> predict_program(const Topology& topology, const HostCounts& h
     }();
     if (!range) return tl::unexpected(range.error().within("PlogPT"));
     ModelTimes found;
-    const char* const source = fitted.plogpt ? "as fitted" : "as the topology says";
+    const char* const source = is_fitted ? "as fitted" : "as the topology says";
     add(found, "PlogPT, no time-out", range->without_rto_s, range->without_rto_s,
         fmt::format("{} messages, {}", program.messages(), source));
     add(found, "PlogPT", range->least_s, range->most_s,
