@@ -347,6 +347,66 @@ TEST(Confidence, IsStudents) {
     EXPECT_EQ(undisturbed_mean(disturbed).samples, 7);
 }
 
+// ------------------------------------------------------------ shares of a link
+
+/// Hosts whose messages, or the answers to them, come after so many seconds for each place in a step.
+class ScriptedRounds final : public Laboratory {
+public:
+    explicit ScriptedRounds(std::size_t hosts) : hosts_(hosts) {}
+
+    std::vector<std::size_t> flows;  ///< of each experiment, as the first program receives
+
+    [[nodiscard]] std::size_t host_count() const override { return hosts_; }
+    [[nodiscard]] std::chrono::nanoseconds start_skew() const override { return {}; }
+    [[nodiscard]] Result<BulkOutcome> run(const Bulk&) override { return failure("only rounds"); }
+    [[nodiscard]] Result<std::vector<ProgramOutcome>> run(const Rounds& rounds) override {
+        EXPECT_TRUE(rounds.tells_receipts);
+        flows.push_back(rounds.programs.front().steps.back().receive.size());
+        std::vector<ProgramOutcome> outcomes;
+        for (const HostProgram& program : rounds.programs) {
+            ProgramOutcome outcome;
+            for (std::uint32_t round = 0; round < rounds.count; ++round) {
+                std::vector<double> received_s;
+                for (std::size_t i = 0; i < program.steps.back().receive.size(); ++i)
+                    received_s.push_back(round == 0 ? 1e6 : 1.0 + static_cast<double>(i));  // the first does not count
+                outcome.received_s.push_back(std::move(received_s));
+            }
+            outcomes.push_back(std::move(outcome));
+        }
+        return outcomes;
+    }
+
+private:
+    std::size_t hosts_;
+};
+
+TEST(Shares, AreOfEachFlowUntilItsEnd) {
+    ScriptedRounds laboratory(8);
+    MeasuredNetwork network(8);
+    network.tree.add_switch(network.tree.root(), std::vector<std::size_t>{4, 5, 6, 7});
+    int told = 0;
+    const auto shares = measure_shares(laboratory, network, [&] { ++told; });
+    ASSERT_TRUE(shares);
+    // 1, 2, 4 and 7 out of and into the first host, 1, 2 and 4 pairs across the trunk, and both ways
+    EXPECT_EQ(laboratory.flows, (std::vector<std::size_t>{1, 1, 2, 2, 4, 4, 7, 7, 1, 1, 1, 3}));
+    EXPECT_EQ(told, 12);
+    ASSERT_EQ(shares->links.size(), 11);
+    constexpr double bytes = 512 << 10;
+    const SharedLink& in = shares->links[7];
+    EXPECT_EQ(in.place, SharedLink::Place::into_host);
+    EXPECT_EQ(in.flows, 7);
+    EXPECT_DOUBLE_EQ(in.most_bytes_per_s, bytes);
+    EXPECT_DOUBLE_EQ(in.least_bytes_per_s, bytes / 7);
+    EXPECT_DOUBLE_EQ(in.total_bytes_per_s, 7 * bytes / 7);
+    const SharedLink& trunk = shares->links[10];
+    EXPECT_EQ(trunk.place, SharedLink::Place::across_trunk);
+    EXPECT_EQ(trunk.flows, 4);
+    EXPECT_DOUBLE_EQ(trunk.total_bytes_per_s, 4 * bytes);
+    ASSERT_TRUE(shares->both_ways);
+    EXPECT_DOUBLE_EQ(shares->both_ways->in_bytes_per_s, (bytes + bytes / 2) / 2);
+    EXPECT_DOUBLE_EQ(shares->both_ways->out_bytes_per_s, bytes / 3);
+}
+
 // ------------------------------------------------------------- shared buffers
 
 TEST(Sharing, OfPortsThatHaveMemoryOfTheirOwn) {
@@ -379,6 +439,9 @@ TEST(Sharing, IsNotToldWhereItCannotBeKnown) {
     const auto found = measure(laboratory);
     ASSERT_TRUE(found);
     EXPECT_TRUE(found->sharing.empty());
+    EXPECT_TRUE(std::ranges::any_of(found->remarks, [](const std::string& remark) {
+        return remark.starts_with("whether ports of a switch share memory is not known");
+    }));
 }
 
 // ------------------------------------------------------------ PlogPT's heights

@@ -54,11 +54,15 @@ Result<std::vector<AgentPeer>> read_peers(const AgentJson& command) {
     });
 }
 
-AgentJson rounds_command(const HostProgram& program, std::uint32_t count, std::int64_t patience_ms) {
+AgentJson rounds_command(const HostProgram& program, const Rounds& rounds, std::int64_t patience_ms) {
     AgentJson steps = AgentJson::array();
     for (const Step& step : program.steps)
         steps.push_back({transfers_json(step.send), transfers_json(step.receive)});
-    return {{"do", "rounds"}, {"count", count}, {"steps", std::move(steps)}, {"patience_ms", patience_ms}};
+    return {{"do", "rounds"},
+            {"count", rounds.count},
+            {"receipts", rounds.tells_receipts},
+            {"steps", std::move(steps)},
+            {"patience_ms", patience_ms}};
 }
 
 Result<std::vector<Step>> read_steps(const AgentJson& command) {

@@ -13,9 +13,9 @@
 //   {"do": "probe", "run": R, "to": I, "count": N, "full": B, "interval_ns": NS}
 //                                     -> "round_trip_s": [...], "lost": N, "wire_bytes": N
 //   {"do": "arrivals", "run": R}      -> "from": [[I, frames, bytes_per_s], ...], "drops": N
-//   {"do": "rounds", "count": N, "steps": [[[[peer, bytes], ...], [[peer, bytes], ...]], ...],
-//    "patience_ms": MS}               -> "round_s": [...], "received_s": [[...]], "retransmissions": N,
-//                                        "rto_us": N
+//   {"do": "rounds", "count": N, "receipts": B, "steps": [[[[peer, bytes], ...], [[peer, bytes], ...]],
+//    ...], "patience_ms": MS}         -> "round_s": [...], "received_s": [[...]] (with receipts),
+//                                        "retransmissions": N, "rto_us": N
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ struct AgentPeer {
 [[nodiscard]] AgentJson peers_command(std::uint64_t token, std::size_t self, const std::vector<AgentPeer>& peers);
 [[nodiscard]] Result<std::vector<AgentPeer>> read_peers(const AgentJson& command);
 
-[[nodiscard]] AgentJson rounds_command(const HostProgram& program, std::uint32_t count, std::int64_t patience_ms);
+[[nodiscard]] AgentJson rounds_command(const HostProgram& program, const Rounds& rounds, std::int64_t patience_ms);
 [[nodiscard]] Result<std::vector<Step>> read_steps(const AgentJson& command);
 
 [[nodiscard]] AgentJson json_of(const ProgramOutcome& outcome);

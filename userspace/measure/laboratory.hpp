@@ -94,12 +94,14 @@ struct HostProgram {
 struct Rounds {
     std::vector<HostProgram> programs;
     std::uint32_t count = 1;
+    bool tells_receipts = false;  ///< ProgramOutcome::received_s is wanted
 };
 
 /// Of one host's program.
 struct ProgramOutcome {
     std::vector<double> round_s;
-    /// By round: when the host had received each transfer of the last step, from the round's beginning.
+    /// By round, if wanted: when the host had received each transfer of the last step, from the
+    /// round's beginning.
     std::vector<std::vector<double>> received_s;
     std::uint64_t retransmissions = 0;   ///< segments, of all its connections, in these rounds
     std::uint32_t retransmission_timeout_us = 0;  ///< the least in force on its connections

@@ -72,7 +72,7 @@ public:
 
 private:
     Result<std::vector<ProgramOutcome>> run(std::vector<HostProgram> programs) {
-        auto outcomes = laboratory_.run({std::move(programs), share_rounds});
+        auto outcomes = laboratory_.run({std::move(programs), share_rounds, true});
         advance_();
         return outcomes;
     }

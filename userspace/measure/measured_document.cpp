@@ -134,13 +134,19 @@ OrderedJson pair_json(const PairMessages& pair, const std::vector<std::string>& 
             {"gap", points_json(pair.gap)}};
 }
 
-const char* name_of(SharedLink::Place place) {
+/// In the document, and for people.
+struct PlaceWords {
+    const char* name;
+    const char* phrase;
+};
+
+PlaceWords words_of(SharedLink::Place place) {
     switch (place) {
-        case SharedLink::Place::into_host: return "in";
-        case SharedLink::Place::out_of_host: return "out";
+        case SharedLink::Place::into_host: return {"in", "into"};
+        case SharedLink::Place::out_of_host: return {"out", "out of"};
         case SharedLink::Place::across_trunk: break;
     }
-    return "trunk";
+    return {"trunk", "from the switch of"};
 }
 
 OrderedJson messages_json(const MeasuredMessages& messages, const HostTree& tree,
@@ -151,7 +157,7 @@ OrderedJson messages_json(const MeasuredMessages& messages, const HostTree& tree
     for (const ProcessingDelay& host : messages.hosts) delays.push_back({{"C", host.fixed_s}, {"t", host.per_byte_s}});
     for (const SharedLink& link : messages.shares.links)
         shares.push_back({{"hosts", names_below(tree, link.node, hosts)},
-                          {"direction", name_of(link.place)},
+                          {"direction", words_of(link.place).name},
                           {"flows", link.flows},
                           {"total_bytes_per_s", link.total_bytes_per_s},
                           {"least_bytes_per_s", link.least_bytes_per_s},
@@ -252,15 +258,6 @@ std::vector<std::string> all_remarks(const MeasuredNetwork& network, const Measu
     return remarks;
 }
 
-const char* words_of(SharedLink::Place place) {
-    switch (place) {
-        case SharedLink::Place::into_host: return "into";
-        case SharedLink::Place::out_of_host: return "out of";
-        case SharedLink::Place::across_trunk: break;
-    }
-    return "from the switch of";
-}
-
 void print_messages(std::string& text, const MeasuredMessages& messages, const HostTree& tree,
                     const std::vector<std::string>& hosts) {
     const auto out = std::back_inserter(text);
@@ -274,7 +271,7 @@ void print_messages(std::string& text, const MeasuredMessages& messages, const H
     for (const SharedLink& link : messages.shares.links) {
         const auto below = names_below(tree, link.node, hosts);
         fmt::format_to(out, "{} flows {} {}: {:.1f} MB/s in all, {:.1f} to {:.1f} MB/s each\n", link.flows,
-                       words_of(link.place),
+                       words_of(link.place).phrase,
                        format_hostlist(below), link.total_bytes_per_s / 1e6, link.least_bytes_per_s / 1e6,
                        link.most_bytes_per_s / 1e6);
     }

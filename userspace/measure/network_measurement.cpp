@@ -87,6 +87,9 @@ Result<MeasuredNetwork> NetworkMeasurement::run() {
     for (const std::size_t node : network_.tree.switches()) {
         if (auto done = measure_sharing(node); !done) return tl::unexpected(done.error());
     }
+    if (network_.sharing.empty())
+        network_.remarks.push_back("whether ports of a switch share memory is not known: that takes four hosts at a "
+                                   "switch and three more, a port whose buffer is known, and trunks of 0.7 of its rate");
     if (auto done = measure_heights(); !done) return tl::unexpected(done.error());
     return std::move(network_);
 }

@@ -281,7 +281,7 @@ Result<std::vector<ProgramOutcome>> RemoteLaboratory::run(const Rounds& rounds) 
     }
     std::vector<Task> tasks;
     for (const HostProgram& program : rounds.programs)
-        tasks.push_back({program.host, rounds_command(program, rounds.count, options_.answer_patience.count())});
+        tasks.push_back({program.host, rounds_command(program, rounds, options_.answer_patience.count())});
     const auto began = SteadyTime::now();
     const auto answers = ask(tasks, options_.answer_patience * 2);
     if (!answers) return tl::unexpected(answers.error());
