@@ -53,8 +53,8 @@
 // worst 1.48 s.  Capped at 6.25 Mbit/s: 1.28 s, overload 0, worst 1.28 s.
 //
 // Seven senders fill a link to 0.99, and its buffer holds 2.7 frames: 12 of 100 frames are lost
-// (measured, in gathers of 16 to 256 KiB: 4 to 10).  It holds 10.7: none of a million.  Fifteen senders
-// of 4 KiB each to a port of 16 KiB, of which an overload of 12 KiB was relied on: a time-out in each call.
+// (make bench-map, in gathers of 16 to 256 KiB: 4 to 10).  It holds 10.7: none of a million.  Fifteen senders
+// of 4 KiB each to a port of 16 KiB, of which an overload of 12 KiB was relied on: 207 ms a call (make bench-decisions).
 //
 // Limits: no latency, no start of TCP, no ACKs beside what wire bytes include;
 // arrivals do not grow when other flows of the sender end.
