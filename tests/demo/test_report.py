@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import demo_fixture as fixture  # noqa: E402
-from headway_demo import charts, felt, page, svg, table, trace  # noqa: E402
+from headway_demo import charts, felt, page, prediction, svg, table, trace  # noqa: E402
 from headway_demo.contender import CONTENDERS  # noqa: E402
 from headway_demo.scene import RACK, SHALLOW  # noqa: E402
 
@@ -114,6 +114,32 @@ class Table(unittest.TestCase):
         document = fixture.document(RACK)
         document["scenes"][0]["messages"][0]["runs"][0]["softirq_share"] = 0.42
         self.assertIn("WARNING: stock, Open MPI: 42 % of the processor's time", table.text(document))
+
+
+class Predicted(unittest.TestCase):
+    def setUp(self):
+        self.part = fixture.document(RACK, names=("stock", "htb", "headway"), ways=(0,))["scenes"][0]
+
+    def test_only_what_is_predicted_stands_beside_it(self):
+        rows = prediction.rows(self.part)
+        self.assertEqual([name for name, _ in rows], ["stock", "headway"] * len(fixture.SIZES))
+        run = self.part["messages"][0]["runs"][-1]
+        floor = self.part["messages"][0]["floor_ms"]
+        self.assertEqual(rows[1][1], ("Headway", "Open MPI", "16 KiB", "in a row", f"{floor:.3f}", f"{run['median_ms']:.3f}",
+                                      f"{run['max_ms']:.3f}", f"{run['median_ms'] / floor:.3f}"))
+        self.assertEqual(rows[0][1][4], f"{floor * 0.95:.3f} to {floor * 0.95 + 400:.0f}")
+
+    def test_the_terminal_and_the_page_have_it(self):
+        self.assertIn("predicted by headway plan, and measured", "\n".join(table.scene_lines(self.part)))
+        self.assertIn("Predicted and measured", "".join(page.scene_section(self.part, [])))
+        del self.part["messages"][0]["predicted_ms"], self.part["messages"][1]["predicted_ms"]
+        self.assertNotIn("Predicted", "".join(page.scene_section(self.part, [])))
+
+    def test_the_picture_has_a_scale_of_powers_of_ten(self):
+        axis = charts.LogAxis(100, 400, 0.5, 300)
+        self.assertEqual([axis.x(10.0 ** power) for power in (-1, 0, 3)], [100, 175, 400])
+        root = ElementTree.fromstring(charts.predictions(list(prediction.pairs(self.part))))
+        self.assertEqual(len(root.findall("{*}rect")), 2 * len(fixture.SIZES))
 
 
 class Drawing(unittest.TestCase):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report's pictures."""
 
+import math
+
 from . import svg
 from .contender import CONTENDERS, HEADWAY, LIBRARIES
 from .felt import heading
@@ -105,6 +107,45 @@ def losses(message):
                               "name" + own_class(run["name"]), "end"))
     return svg.drawing(WIDTH, top + row_height * len(message["runs"]) + 6, parts,
                        "Losses per all-to-all by contender")
+
+
+class LogAxis:
+    """A horizontal scale of powers of ten around positive values."""
+
+    def __init__(self, left, right, least, most):
+        self.left, self.right = left, right
+        self.first, self.last = math.floor(math.log10(least)), math.ceil(math.log10(most))
+
+    def x(self, value):
+        return self.left + (self.right - self.left) * (math.log10(value) - self.first) / max(self.last - self.first, 1)
+
+    def draw(self, top, bottom, unit):
+        for power in range(self.first, self.last + 1):
+            x = self.x(10.0 ** power)
+            yield svg.line(x, top, x, bottom, "grid")
+            yield svg.text(x, bottom + 16, f"{10.0 ** power:g}", "tick", "middle")
+        yield svg.text(self.right + 26, bottom + 16, unit, "tick")
+
+
+def predictions(pairs):
+    """Bars: what was predicted, from the time without time-outs to that with all of them; measured median
+    a dot, worst a line from there.  `pairs`: those of prediction.pairs()."""
+    row_height, top = 26, 14
+    values = [value for _, run, span in pairs for value in (*span, run["median_ms"], run["max_ms"])]
+    bottom = top + row_height * len(pairs)
+    axis = LogAxis(LABELS + 60, WIDTH - VALUES, min(values), max(values))
+    parts = list(axis.draw(top, bottom, "ms"))
+    for i, (message, run, (low, high)) in enumerate(pairs):
+        y, own = top + row_height * (i + 0.5), own_class(run["name"])
+        size = f"{message['bytes'] // 1024} KiB{', pauses' if message['pauses_ms'] else ''}"
+        median, worst = axis.x(run["median_ms"]), axis.x(run["max_ms"])
+        parts += [svg.text(axis.left - 12, y + 4, f"{title(run)}, {size}", "name" + own, "end"),
+                  svg.rectangle(axis.x(low) - 1.5, y - 8, axis.x(high) - axis.x(low) + 3, 16, "bar" + own,
+                                f"predicted {figure(low)} to {figure(high)} ms", radius=2),
+                  svg.line(median, y, worst, y, "whisker" + own),
+                  svg.circle(median, y, 3.4, "sample" + own, f"median {figure(run['median_ms'])} ms"),
+                  svg.text(axis.right + 12, y + 4, f"{run['median_ms'] / low:.3g} x", "value" + own)]
+    return svg.drawing(WIDTH, bottom + 24, parts, "Predicted and measured times")
 
 
 def per_call(value):

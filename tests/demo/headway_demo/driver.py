@@ -9,7 +9,7 @@ import time
 
 import wire_records
 
-from . import guests, options as command_line, page, plan, result, store, table, trace, verdict
+from . import guests, options as command_line, page, plan, prediction, result, store, table, trace, verdict
 from .contender import CONTENDERS
 from .progress import Display, Forecast, clock
 from .samples import SizeRun, median_ms
@@ -174,6 +174,7 @@ def main(words):
         display.close()
     document = result.document(collected_scenes(units, measurement.kept, options.out),
                                about(options, words, units, display.elapsed_s()))
+    prediction.add_to(document)
     if document["scenes"]:
         report(document, options, display)
     for failure in measurement.failures:

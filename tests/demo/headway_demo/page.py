@@ -4,7 +4,7 @@
 from html import escape
 from pathlib import Path
 
-from . import charts, felt, verdict
+from . import charts, felt, prediction, verdict
 from .contender import CONTENDERS
 from .table import HEADINGS, row, warnings
 from .trace import PARTS
@@ -98,6 +98,20 @@ def scene_section(part, traces):
         yield from trunk_section(traces)
     for message in part["messages"]:
         yield from message_section(message)
+    yield from prediction_section(part)
+
+
+def prediction_section(part):
+    pairs = list(prediction.pairs(part))
+    if not pairs:
+        return
+    yield "<h3>Predicted and measured</h3>"
+    yield ("<p>What <code>headway plan</code> says of these exchanges by the scene's headway.toml, which names rates and "
+           "the delay, but no buffers: unpaced from the time without a time-out to that with all that are possible; "
+           "as planned for Headway. The stock library takes an algorithm of its own, the prediction is of all messages "
+           "at once. The ratio is to the time without time-outs.</p>")
+    yield figure(charts.predictions(pairs), "Bar: predicted. Dot: the measured median. Line: to the worst call.")
+    yield table(prediction.HEADINGS, prediction.rows(part))
 
 
 def trunk_section(traces):

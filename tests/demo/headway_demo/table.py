@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The results as text for a terminal."""
 
-from . import felt
+from . import felt, prediction
 from .contender import CONTENDERS, LIBRARIES
 from .verdict import SOFTIRQ_MOST
 
@@ -42,6 +42,10 @@ def scene_lines(part):
         lines += ["  " + line for line in lines_up(rows, WORDS)]
         lines += ["  " + sentence for sentence in felt.sentences(message)]
         lines += ["  " + warning for warning in warnings(message)]
+    if predicted := prediction.rows(part):
+        lines += ["", "predicted by headway plan, and measured"]
+        rows = [prediction.HEADINGS] + [cells for _, cells in predicted]
+        lines += ["  " + line for line in lines_up(rows, {0, 1, 2, 3})]
     return lines
 
 
