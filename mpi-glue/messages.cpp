@@ -19,6 +19,12 @@ bool is_of_one_message(int status) {
     return error_class == MPI_ERR_TRUNCATE;
 }
 
+std::uint64_t bytes_of(const MPI_Status& status) {
+    int bytes = 0;
+    const int known = PMPI_Get_count(&status, MPI_BYTE, &bytes);
+    return known == MPI_SUCCESS && bytes >= 0 ? static_cast<std::uint64_t>(bytes) : UINT64_MAX;
+}
+
 }  // namespace
 
 Messages::Messages(const OwnCall& call, Senders senders)
@@ -50,15 +56,16 @@ Messages::Ticket Messages::post(const Block& block, int peer, MessageKind kind,
     const int tag = first_tag_ + static_cast<int>(kind);
     int posted = start(block, peer, tag, direction, &requests_[at]);
     note(posted);
-    if (posted != MPI_SUCCESS)
+    const bool is_as_asked = posted == MPI_SUCCESS;
+    if (!is_as_asked)
         posted = start({nullptr, 0, MPI_BYTE}, peer, tag, direction, &requests_[at]);
     const bool receives = direction == Direction::to_here;
     const bool brings_data = receives && kind == MessageKind::data;
     slots_[at] = {++posted_, peer, senders_are_asked_for_ && brings_data, receives};
     ++under_way_;
-    if (posted == MPI_SUCCESS) return {slot, posted_};
+    if (posted == MPI_SUCCESS) return {slot, posted_, is_as_asked};
     requests_[at] = MPI_REQUEST_NULL;
-    completed(slot, posted);
+    completed(slot, posted, nullptr);
     is_broken_ = true;
     give_up();
     return {};
@@ -71,13 +78,15 @@ int Messages::start(const Block& block, int peer, int tag, Direction direction,
                : real::Isend(block.data, block.count, block.type, peer, tag, communicator_, request);
 }
 
-void Messages::completed(int slot, int status) {
+/// `status`: of a receive that has succeeded.
+void Messages::completed(int slot, int error, const MPI_Status* status) {
     const Slot& done = slots_[static_cast<std::size_t>(slot)];
-    note(status);
-    if (done.brings_data) received_.push_back(done.peer);
+    note(error);
+    if (done.brings_data)
+        received_.push_back({done.peer, error == MPI_SUCCESS ? bytes_of(*status) : UINT64_MAX});
     free_[static_cast<std::size_t>(free_count_++)] = slot;
     --under_way_;
-    if (status != MPI_SUCCESS && !is_of_one_message(status)) is_broken_ = true;
+    if (error != MPI_SUCCESS && !is_of_one_message(error)) is_broken_ = true;
 }
 
 /// Whether a wait of several requests, with this result, has filled in their statuses.
@@ -99,7 +108,7 @@ void Messages::wait_for_some() {
     if (!has_statuses(result)) count = 0;
     for (std::size_t at = 0; count > 0 && at < static_cast<std::size_t>(count); ++at) {
         requests_[static_cast<std::size_t>(which[at])] = MPI_REQUEST_NULL;
-        completed(which[at], result == MPI_SUCCESS ? MPI_SUCCESS : statuses[at].MPI_ERROR);
+        completed(which[at], result == MPI_SUCCESS ? MPI_SUCCESS : statuses[at].MPI_ERROR, &statuses[at]);
     }
     if (is_broken_) give_up();
 }
@@ -109,9 +118,10 @@ void Messages::wait_for(const Ticket& ticket) {
     if (ticket.serial == 0 || slots_[at].serial != ticket.serial ||
         requests_[at] == MPI_REQUEST_NULL)
         return;
-    const int result = real::Wait(&requests_[at], MPI_STATUS_IGNORE);
+    MPI_Status status;
+    const int result = real::Wait(&requests_[at], &status);
     requests_[at] = MPI_REQUEST_NULL;
-    completed(ticket.slot, result);
+    completed(ticket.slot, result, &status);
     if (is_broken_) give_up();
 }
 
@@ -130,21 +140,21 @@ int Messages::wait_for_all() {
             const int status = result == MPI_SUCCESS ? MPI_SUCCESS : statuses[at].MPI_ERROR;
             if (!under_way[at] || status == MPI_ERR_PENDING) continue;
             requests_[at] = MPI_REQUEST_NULL;
-            completed(slot, status);
+            completed(slot, status, &statuses[at]);
         }
         if (is_broken_) give_up();
     }
     return status_;
 }
 
-std::optional<int> Messages::next_received() {
+std::optional<Messages::Arrival> Messages::next_received() {
     if (received_.empty()) return std::nullopt;
-    const int peer = received_.back();
+    const Arrival arrival = received_.back();
     received_.pop_back();
-    return peer;
+    return arrival;
 }
 
-std::optional<int> Messages::wait_for_received() {
+std::optional<Messages::Arrival> Messages::wait_for_received() {
     while (received_.empty() && under_way_ > 0) wait_for_some();
     return next_received();
 }

@@ -83,6 +83,7 @@ public:
     struct Ticket {
         int slot = 0;
         std::uint64_t serial = 0;  ///< 0: of none
+        bool is_as_asked = false;  ///< not replaced by an empty message
     };
 
     Ticket receive(const Block& block, int from, MessageKind kind = MessageKind::data);
@@ -92,11 +93,15 @@ public:
     /// Waits for all that is under way; a status of MPI: the first error so far.
     int wait_for_all();
 
-    /// Where senders are asked for: a peer from whom data have come (or an error
-    /// instead); each once for each message.  None: of no other yet.
-    [[nodiscard]] std::optional<int> next_received();
+    /// Data that have come from a peer, or an error instead.
+    struct Arrival {
+        int peer = 0;
+        std::uint64_t bytes = 0;  ///< UINT64_MAX: not known, after an error
+    };
+    /// Where senders are asked for: each message once.  None: no other has come yet.
+    [[nodiscard]] std::optional<Arrival> next_received();
     /// The same, but waits; none: nothing is under way.
-    [[nodiscard]] std::optional<int> wait_for_received();
+    [[nodiscard]] std::optional<Arrival> wait_for_received();
 
     [[nodiscard]] int status() const { return status_; }
     void note(int status) { keep_first_error(status_, status); }
@@ -116,7 +121,7 @@ private:
                             MPI_Request* request) const;
     [[nodiscard]] bool has_statuses(int result);
     void wait_for_some();
-    void completed(int slot, int status);
+    void completed(int slot, int error, const MPI_Status* status);
     void give_up();
 
     MPI_Comm communicator_;
@@ -131,7 +136,7 @@ private:
     std::array<Slot, window_requests> slots_;
     std::array<int, window_requests> free_;  ///< slots below used_ that are free now
     int free_count_ = 0;
-    std::vector<int> received_;  ///< peers not asked for yet
+    std::vector<Arrival> received_;  ///< not asked for yet
 };
 
 }  // namespace headway::glue

@@ -9,6 +9,12 @@ namespace {
 /// Of nothing, to who has sent a message or from who has received one.
 const Block receipt{nullptr, 0, MPI_BYTE};
 
+/// TCP passes four segments on to the qdisc at once, with a window that is open: larger messages
+/// may still be with TCP when MPI has let go of them.
+constexpr std::uint64_t without_receipt_max_bytes = 4096;
+
+bool wants_receipt(std::uint64_t bytes) { return bytes > without_receipt_max_bytes; }
+
 }  // namespace
 
 int RootedExchange::carry_out(const OwnCall& call) const {
@@ -24,11 +30,10 @@ int RootedExchange::carry_out(const OwnCall& call) const {
 
 void RootedExchange::elsewhere(Messages& messages) const {
     if (direction_ == Direction::to_root) {
-        messages.send(own_, root_);
-        messages.receive(receipt, root_, MessageKind::receipt);
+        send(messages, own_, root_);
     } else {
         messages.wait_for(messages.receive(own_, root_));
-        messages.send(receipt, root_, MessageKind::receipt);
+        give_receipts(messages);
     }
 }
 
@@ -40,8 +45,7 @@ void RootedExchange::at_root(Place place, Messages& messages) const {
         const Block block = of_(rank);
         if (is_empty(block)) continue;
         if (sends) {
-            messages.receive(receipt, rank, MessageKind::receipt);
-            messages.send(block, rank);
+            send(messages, block, rank);
         } else {
             messages.receive(block, rank);
             give_receipts(messages);
@@ -49,9 +53,7 @@ void RootedExchange::at_root(Place place, Messages& messages) const {
     }
     if (!in_place_) own_message(place, messages);
     if (sends) return;
-    while (const auto sender = messages.wait_for_received()) {
-        if (*sender != root_) messages.send(receipt, *sender, MessageKind::receipt);
-    }
+    while (const auto arrival = messages.wait_for_received()) give_receipt(messages, *arrival);
 }
 
 void RootedExchange::own_message(Place place, Messages& messages) const {
@@ -63,10 +65,21 @@ void RootedExchange::own_message(Place place, Messages& messages) const {
     if (!is_empty(from)) messages.send(from, place.rank);
 }
 
+void RootedExchange::send(Messages& messages, const Block& block, int to) const {
+    const auto sent = messages.send(block, to);
+    if (sent.is_as_asked && wants_receipt(message_bytes(block.count, block.type)))
+        messages.receive(receipt, to, MessageKind::receipt);
+}
+
 /// Each sender may go on when its own message is here, even one that is too long.
 void RootedExchange::give_receipts(Messages& messages) const {
-    while (const auto sender = messages.next_received())
-        messages.send(receipt, *sender, MessageKind::receipt);
+    while (const auto arrival = messages.next_received()) give_receipt(messages, *arrival);
+}
+
+/// By what the sender has sent, as the sender does, and not by the room for it.
+void RootedExchange::give_receipt(Messages& messages, const Messages::Arrival& arrival) const {
+    const bool is_own = direction_ == Direction::to_root && arrival.peer == root_;
+    if (!is_own && wants_receipt(arrival.bytes)) messages.send(receipt, arrival.peer, MessageKind::receipt);
 }
 
 }  // namespace headway::glue

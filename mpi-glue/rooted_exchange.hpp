@@ -6,6 +6,8 @@
 //
 // A sender goes on when its receiver has the whole message and says so: until then
 // the rates must hold, but MPI would let go of it as soon as the system has taken it.
+// Messages of up to 4 KiB need no receipt, which over a distance is a second way: TCP has
+// passed them on to the qdisc by then, and packets keep the rate that they came with.
 //
 // Right for any root, counts, datatypes and MPI_IN_PLACE at the root.  What is
 // not significant at a rank is not looked at, and messages of no bytes are not sent.
@@ -33,7 +35,9 @@ public:
 private:
     void at_root(Place place, Messages& messages) const;
     void elsewhere(Messages& messages) const;
+    void send(Messages& messages, const Block& block, int to) const;
     void give_receipts(Messages& messages) const;
+    void give_receipt(Messages& messages, const Messages::Arrival& arrival) const;
     void own_message(Place place, Messages& messages) const;
 
     Direction direction_;

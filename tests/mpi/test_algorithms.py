@@ -236,6 +236,15 @@ class Both:
         self.assertEqual(sorted((a, b) for a, b, _ in sent),
                          sorted(2 * around + 2 * [(4, 0), (0, 4)]))
 
+    def test_small_messages_have_no_receipts(self):
+        """What TCP passes on at once keeps its rate, so nobody waits for the root's answer."""
+        with self.daemon(nodes=FIVE_NODES, algorithm="linear", phases=True):
+            job, sent = self.spied_job("sparse_check", "4096")
+        self.assertEqual((job.status, job.stdout), (0, "all data right\n"), job.stderr)
+        self.assertIn("gatherv of 5 ranks: linear", job.stderr)
+        around = sorted((a, (a + 1) % 5) for a in range(5))
+        self.assertEqual(sorted((a, b) for a, b, _ in sent), sorted(2 * around + [(4, 0), (0, 4)]))
+
     def test_what_is_small_at_all_ranks_is_the_library_s(self):
         """Also where the ranks do not know each other's sizes."""
         with self.daemon(nodes=FIVE_NODES, algorithm="linear", phases=True):
