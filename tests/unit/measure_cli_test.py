@@ -95,6 +95,7 @@ class Agents(unittest.TestCase):
             self.assertLess(1e6, share["least_bytes_per_s"])
             self.assertLessEqual(share["least_bytes_per_s"], share["most_bytes_per_s"])
         self.assertEqual([all_["hosts"] for all_ in found["all_to_all"]], [2, 3])
+        self.assertTrue(all("levels" in time for all_ in found["all_to_all"] for time in all_["times"]))
         self.assertEqual(len(found["many_to_one"]), 8)
         self.assertEqual(len(found["one_to_many"]), 8)
         self.assertIsNone(found["two_in_one_out"], "that takes four hosts")

@@ -124,8 +124,10 @@ class Plan(Cli):
             self.assertEqual(answer["paced"], paced, answer["reason"])
             unpaced = answer["predicted_unpaced"]
             self.assertAlmostEqual(unpaced["measured"].pop("time_s"), seconds + 0.05 * 3 / 1000)
+            self.assertAlmostEqual(unpaced["measured"].pop("timeout_part"), 3 / 1000)
             self.assertEqual(unpaced["measured"], {"was_lossy": True,
                                                    "source": "the all-to-alls measured on 8 hosts"})
+            self.assertEqual(answer["decided_by"], "the all-to-alls measured on 8 hosts")
             self.assertIn("by the all-to-alls measured on 8 hosts", answer["reason"])
             self.assertAlmostEqual(unpaced["high_s"] - unpaced["low_s"], unpaced["timeouts"] * 0.05)
         shown = self.run_headway("plan", "--config", "known.toml", "--bytes", "64KiB").stdout

@@ -11,8 +11,8 @@
 #include "base/command_line.hpp"
 #include "config/config.hpp"
 #include "plan/planned_operation.hpp"
-#include "plan/traffic_matrix.hpp"
 #include "study/exchange_operation.hpp"
+#include "study/traffic_matrix.hpp"
 
 namespace headway {
 

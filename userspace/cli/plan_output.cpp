@@ -5,7 +5,7 @@
 
 #include "base/json.hpp"
 #include "kernel/tc_batch.hpp"
-#include "plan/prediction.hpp"
+#include "study/predict_models.hpp"
 
 namespace headway {
 namespace {
@@ -22,15 +22,21 @@ void print_fact(std::string_view name, std::string_view value) {
     fmt::print("{:<13}  {}\n", name, value);
 }
 
+/// Which of the two times of an exchange says whether it is paced.
+std::string decided_by(const Prediction& unpaced) {
+    return unpaced.is_known_lossy() ? unpaced.measured->source : "the fluid model";
+}
+
 void print_prediction(std::string_view name, const Prediction& prediction) {
     print_fact(name, range_text(prediction) + ": " + prediction.reason);
     if (prediction.measured)
-        print_fact("", fmt::format("{} by {}", seconds_text(prediction.measured->time_s),
-                                   prediction.measured->source));
+        print_fact("", fmt::format("{} by {}{}", seconds_text(prediction.measured->time_s), prediction.measured->source,
+                                   losses_text(*prediction.measured)));
 }
 
 void print_predictions(const ShownPlan& shown) {
     if (!shown.unpaced) return;
+    print_fact("decided by", decided_by(*shown.unpaced));
     print_prediction("unpaced", *shown.unpaced);
     if (shown.planned) print_prediction("as planned", *shown.planned);
     const AlgorithmTime* const best = best_algorithm(shown.algorithms);
@@ -90,6 +96,7 @@ void print_plan_json(const ShownPlan& shown, const Config& config) {
     const AlgorithmTime* const best = best_algorithm(shown.algorithms);
     json["algorithm"] = best != nullptr ? Json(algorithm_name(best->algorithm)) : Json(nullptr);
     json["algorithms"] = algorithms_json(shown.algorithms);
+    json["decided_by"] = shown.unpaced ? Json(decided_by(*shown.unpaced)) : Json(nullptr);
     json["nodes"] = Json::array();
     for (const ShownNode& node : shown.nodes) {
         json["nodes"].push_back(

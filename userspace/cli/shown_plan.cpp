@@ -8,6 +8,7 @@
 
 #include "base/hostlist.hpp"
 #include "jobs/node_planner.hpp"
+#include "plan/planner_measured.hpp"
 #include "plan/traffic_plan.hpp"
 #include "study/plan_needs.hpp"
 
@@ -256,6 +257,7 @@ Result<ShownPlan> show_matrix(const ChosenPattern& pattern, const std::vector<st
     const double use = pattern.config.policy.plan.target_utilisation();
     const ExchangeNetwork unpaced(topology, exchange, 1);
     shown.unpaced = predict(unpaced);
+    shown.unpaced->measured = measured_time(topology, exchange, *shown.unpaced);
     const auto busiest = unpaced.earliest_end().link;
     const auto limit = busiest ? std::optional(unpaced.links[*busiest]) : std::nullopt;
     tell_limit(shown, topology, limit);

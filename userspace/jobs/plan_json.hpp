@@ -29,7 +29,8 @@ namespace headway {
 /// "trunk_up"
 [[nodiscard]] std::string_view kind_name(LinkKind kind);
 
-/// {"low_s", "high_s", "timeouts", "reason", "measured": {"time_s", "source", "was_lossy"} or null}
+/// {"low_s", "high_s", "timeouts", "reason", "measured": {"time_s", "source", "was_lossy",
+/// "timeout_part"} or null}
 [[nodiscard]] Json prediction_json(const Prediction& prediction);
 
 }  // namespace headway

@@ -149,10 +149,20 @@ PlaceWords words_of(SharedLink::Place place) {
     return {"trunk", "from the switch of"};
 }
 
+/// Times of collectives, with the levels to which they escalated.
+OrderedJson levels_json(const std::vector<SizedTime>& times) {
+    OrderedJson list = times_json(times);
+    for (std::size_t i = 0; i < times.size(); ++i) {
+        OrderedJson& levels = list[i]["levels"] = OrderedJson::array();
+        for (const EscalationLevel& level : times[i].levels) levels.push_back({level.time_s, level.probability});
+    }
+    return list;
+}
+
 OrderedJson messages_json(const MeasuredMessages& messages, const HostTree& tree,
                           const std::vector<std::string>& hosts) {
     OrderedJson pairs = OrderedJson::array(), delays = OrderedJson::array(), shares = OrderedJson::array(),
-                all_to_all = OrderedJson::array(), many_to_one = OrderedJson::array();
+                all_to_all = OrderedJson::array();
     for (const PairMessages& pair : messages.pairs) pairs.push_back(pair_json(pair, hosts));
     for (const ProcessingDelay& host : messages.hosts) delays.push_back({{"C", host.fixed_s}, {"t", host.per_byte_s}});
     for (const SharedLink& link : messages.shares.links)
@@ -164,13 +174,7 @@ OrderedJson messages_json(const MeasuredMessages& messages, const HostTree& tree
                           {"most_bytes_per_s", link.most_bytes_per_s}});
     const auto& both_ways = messages.shares.both_ways;
     for (const AllToAllTimes& all : messages.all_to_all)
-        all_to_all.push_back({{"hosts", all.hosts}, {"times", times_json(all.times)}});
-    for (const ManyToOneTimes& one : messages.many_to_one) {
-        OrderedJson json = time_json(one.time);
-        json["levels"] = OrderedJson::array();
-        for (const EscalationLevel& level : one.levels) json["levels"].push_back({level.time_s, level.probability});
-        many_to_one.push_back(std::move(json));
-    }
+        all_to_all.push_back({{"hosts", all.hosts}, {"times", levels_json(all.times)}});
     const bool has_timeout = messages.least_timeout_us > 0;
     return {{"pairs", std::move(pairs)},
             {"hosts", std::move(delays)},
@@ -179,7 +183,7 @@ OrderedJson messages_json(const MeasuredMessages& messages, const HostTree& tree
                                                        {"out_bytes_per_s", both_ways->out_bytes_per_s}}
                                          : OrderedJson()},
             {"all_to_all", std::move(all_to_all)},
-            {"many_to_one", std::move(many_to_one)},
+            {"many_to_one", levels_json(messages.many_to_one)},
             {"one_to_many", times_json(messages.one_to_many)},
             {"least_retransmission_timeout_s",
              has_timeout ? OrderedJson(messages.least_timeout_us / 1e6) : OrderedJson()}};
@@ -258,6 +262,15 @@ std::vector<std::string> all_remarks(const MeasuredNetwork& network, const Measu
     return remarks;
 }
 
+/// ", 204 ms in 6 % of rounds"
+std::string levels_text(const SizedTime& time) {
+    std::string text;
+    for (const EscalationLevel& level : time.levels)
+        fmt::format_to(std::back_inserter(text), ", {:.0f} ms in {:.0f} % of rounds", 1e3 * level.time_s,
+                       100 * level.probability);
+    return text;
+}
+
 void print_messages(std::string& text, const MeasuredMessages& messages, const HostTree& tree,
                     const std::vector<std::string>& hosts) {
     const auto out = std::back_inserter(text);
@@ -280,16 +293,12 @@ void print_messages(std::string& text, const MeasuredMessages& messages, const H
                        both->in_bytes_per_s / 1e6, both->out_bytes_per_s / 1e6);
     for (const AllToAllTimes& all : messages.all_to_all) {
         for (const SizedTime& time : all.times)
-            fmt::format_to(out, "all-to-all of {} hosts, {} bytes: {:.3f} ms (+- {:.3f}), {} retransmissions\n",
+            fmt::format_to(out, "all-to-all of {} hosts, {} bytes: {:.3f} ms (+- {:.3f}), {} retransmissions{}\n",
                            all.hosts, time.bytes, 1e3 * time.time_s.value, 1e3 * time.time_s.half_width,
-                           time.retransmissions);
+                           time.retransmissions, levels_text(time));
     }
-    for (const ManyToOneTimes& one : messages.many_to_one) {
-        fmt::format_to(out, "many to one, {} bytes: {:.3f} ms", one.time.bytes, 1e3 * one.time.time_s.value);
-        for (const EscalationLevel& level : one.levels)
-            fmt::format_to(out, ", {:.0f} ms in {:.0f} % of rounds", 1e3 * level.time_s, 100 * level.probability);
-        text += '\n';
-    }
+    for (const SizedTime& time : messages.many_to_one)
+        fmt::format_to(out, "many to one, {} bytes: {:.3f} ms{}\n", time.bytes, 1e3 * time.time_s.value, levels_text(time));
     for (const SizedTime& time : messages.one_to_many)
         fmt::format_to(out, "one to many, {} bytes: {:.3f} ms\n", time.bytes, 1e3 * time.time_s.value);
     if (messages.least_timeout_us > 0)

@@ -16,7 +16,7 @@
 //      "shares": [{"hosts": [of the link], "direction": "in" | "out" | "trunk", "flows", "total_bytes_per_s",
 //                  "least_bytes_per_s", "most_bytes_per_s"}],
 //      "two_in_one_out": {"in_bytes_per_s", "out_bytes_per_s"},
-//      "all_to_all": [{"hosts", "times": [TIME]}],
+//      "all_to_all": [{"hosts", "times": [TIME and "levels": [[s, probability]]]}],
 //      "many_to_one": [TIME and "levels": [[s, probability]]],
 //      "one_to_many": [TIME],
 //      "least_retransmission_timeout_s"},

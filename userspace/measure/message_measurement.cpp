@@ -291,6 +291,7 @@ private:
                 }
                 auto time = repeat(std::move(rounds), bytes, hosts, rounds_at_once * 2);
                 if (!time) return tl::unexpected(time.error());
+                time->levels = escalation_levels(time->rounds_s, jump_s);
                 all.times.push_back(std::move(*time));
                 advance("all-to-alls");
             }
@@ -299,7 +300,8 @@ private:
         return {};
     }
 
-    /// Of fewer hosts than there are, those that are far apart in --hosts: on all switches.
+    /// Of fewer hosts than there are, those that are far apart in --hosts: on all switches.  Plans take
+    /// them to be these (planner_measured.cpp).
     [[nodiscard]] std::size_t chosen(std::size_t rank, std::size_t hosts) const { return rank * names_.size() / hosts; }
 
     Result<void> measure_gathers() {
@@ -317,8 +319,8 @@ private:
                 rounds.programs.push_back({peer, {{{}, {{0, 1}}}, {{{0, bytes}}, {}}}});
             auto time = repeat(std::move(rounds), bytes, 1, gather_rounds);
             if (!time) return tl::unexpected(time.error());
-            auto levels = escalation_levels(time->rounds_s, jump_s);
-            found_.many_to_one.push_back({std::move(*time), std::move(levels)});
+            time->levels = escalation_levels(time->rounds_s, jump_s);
+            found_.many_to_one.push_back(std::move(*time));
             advance("gathers");
         }
         return {};
@@ -387,8 +389,8 @@ private:
         for (std::size_t host = 1; host < names_.size(); ++host)
             sources.push_back({found_.hosts[host], 1 / path_cost({host, 0}).per_byte_s});
         std::vector<ManyToOneSample> samples;
-        for (const ManyToOneTimes& one : found_.many_to_one)
-            samples.push_back({static_cast<double>(one.time.bytes), mean_of(one.time.rounds_s).value});
+        for (const SizedTime& time : found_.many_to_one)
+            samples.push_back({static_cast<double>(time.bytes), mean_of(time.rounds_s).value});
         const auto fitted = fit_many_to_one(sources, samples, ReceiverIdle::ignored);
         if (!fitted) {
             found_.remarks.push_back("the many-to-one: " + fitted.error().message);

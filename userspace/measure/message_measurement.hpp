@@ -29,11 +29,19 @@
 
 namespace headway {
 
+/// A time to which rounds of a collective jump, and how often.
+struct EscalationLevel {
+    double time_s = 0;
+    double probability = 0;
+};
+
 struct SizedTime {
     std::uint64_t bytes = 0;
     Mean time_s;
     std::vector<double> rounds_s;
     std::uint64_t retransmissions = 0;
+    /// Of all-to-alls and gathers, beyond the usual time; none: they never escalated.
+    std::vector<EscalationLevel> levels{};
 };
 
 struct PairMessages {
@@ -46,17 +54,6 @@ struct PairMessages {
     /// What a direction gets of a large message, alone and while another one of its size
     /// goes the other way; bytes of payload.
     double one_way_bytes_per_s = 0, both_ways_bytes_per_s = 0;
-};
-
-/// A time to which rounds of a many-to-one jump, and how often.
-struct EscalationLevel {
-    double time_s = 0;
-    double probability = 0;
-};
-
-struct ManyToOneTimes {
-    SizedTime time;
-    std::vector<EscalationLevel> levels;  ///< beyond the usual time; none: it never escalated
 };
 
 struct AllToAllTimes {
@@ -77,7 +74,7 @@ struct MeasuredMessages {
     /// C and t of every host; empty: fewer than three hosts.
     std::vector<ProcessingDelay> hosts;
     MeasuredShares shares;
-    std::vector<ManyToOneTimes> many_to_one;
+    std::vector<SizedTime> many_to_one;
     std::vector<SizedTime> one_to_many;  ///< until the last message has arrived
     std::vector<AllToAllTimes> all_to_all;
     std::uint32_t least_timeout_us = 0;  ///< for retransmission, of any connection; 0: not told

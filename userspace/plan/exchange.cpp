@@ -14,6 +14,7 @@ Exchange exchange_among(const HostCounts& hosts, double message_bytes) {
     }
     const std::size_t count = exchange.groups.size();
     exchange.bytes.assign(count, std::vector<double>(count, message_bytes));
+    exchange.alltoall_bytes = message_bytes;
     return exchange;
 }
 
@@ -31,6 +32,7 @@ Result<Exchange> exchange_with_root(RootDoes root_does, HostCounts hosts, std::s
         (root_does == RootDoes::receive ? exchange.bytes[i][root] : exchange.bytes[root][i]) =
             message_bytes;
     }
+    if (root_does == RootDoes::receive) exchange.gather_bytes = message_bytes;
     return exchange;
 }
 

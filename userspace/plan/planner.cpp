@@ -22,35 +22,31 @@ constexpr std::uint32_t alltoall_share_max = 2 * divisor_one;
 class Predictor {
 public:
     Predictor(const Topology& topology, const Exchange& exchange, const PlanPolicy& policy)
-        : whole_(topology, exchange, 1),
-          planned_(topology, exchange, policy.target_utilisation()),
-          measured_(measured_times(topology, exchange)) {}
+        : planned_(topology, exchange, policy.target_utilisation()),
+          unpaced_(predict(ExchangeNetwork(topology, exchange, 1))) {
+        unpaced_.measured = measured_time(topology, exchange, unpaced_);
+    }
 
     /// With the part of the links that may be used when paced.
     [[nodiscard]] const ExchangeNetwork& planned() const { return planned_; }
 
     /// All links may be used.
-    [[nodiscard]] Prediction unpaced() const {
-        Prediction prediction = predict(whole_);
-        if (measured_) prediction.measured = measured_->unpaced;
-        return prediction;
-    }
+    [[nodiscard]] const Prediction& unpaced() const { return unpaced_; }
 
     [[nodiscard]] Prediction capped(const RatesByCluster& rates) const {
         ExchangeNetwork network = planned_;
         network.cap_flows(rates);
         Prediction prediction = predict(network);
-        if (measured_) {
-            prediction.measured = measured_->unpaced;
-            prediction.measured->time_s = prediction.high_s + measured_->overhead_s;
+        if (auto& measured = prediction.measured = unpaced_.measured) {
+            measured->time_s = prediction.high_s + measured->overhead_s;
+            measured->timeout_part = 0;
         }
         return prediction;
     }
 
 private:
-    ExchangeNetwork whole_;
     ExchangeNetwork planned_;
-    std::optional<MeasuredTimes> measured_;
+    Prediction unpaced_;
 };
 
 /// Links turned out to carry less: more overflows, and more often, than is predicted.

@@ -14,7 +14,7 @@ constexpr std::size_t list_max = 100'000;
 /// Reads what plans use of a document (measure/measured_document.hpp).
 class CostsReader {
 public:
-    explicit CostsReader(const nlohmann::json& document) : in_(document) {
+    CostsReader(const nlohmann::json& document, MeasuredCosts& costs) : in_(document), costs_(costs) {
         read_hosts(document.value("hosts", nlohmann::json()));
         const nlohmann::json messages = document.value("messages", nlohmann::json());
         if (messages.is_object()) read_messages(messages);
@@ -22,7 +22,7 @@ public:
     }
 
     [[nodiscard]] const std::optional<std::string>& mistake() const { return in_.mistake(); }
-    [[nodiscard]] MeasuredCosts take() { return std::move(costs_); }
+    [[nodiscard]] const std::vector<std::vector<std::string>>& parts() const { return parts_; }
 
 private:
     void read_hosts(const nlohmann::json& hosts) {
@@ -41,19 +41,20 @@ private:
             in_.fail("messages.least_retransmission_timeout_s: it is no positive number");
         if (messages.contains("all_to_all")) read_all_to_alls(messages["all_to_all"]);
         if (messages.contains("many_to_one"))
-            costs_.gather = sizes_of(messages["many_to_one"], "messages.many_to_one");
+            costs_.gather.sizes = sizes_of(messages["many_to_one"], "messages.many_to_one");
     }
 
-    /// Those of the all-to-alls that all hosts took part in.
     void read_all_to_alls(const nlohmann::json& rows) {
         constexpr const char* place = "messages.all_to_all";
         if (!rows.is_array()) return in_.fail("{}: it is no array", place);
         for (const nlohmann::json& row : rows) {
             JsonReader in(row);
-            const std::uint64_t hosts = in["hosts"].count(2, list_max);
+            const std::uint64_t hosts = in["hosts"].count(2, costs_.hosts.size());
             static_cast<void>(in["times"]);
             if (auto error = in.finish()) return in_.fail("{}: {}", place, *error);
-            if (hosts == costs_.hosts.size()) costs_.all_to_all = sizes_of(row["times"], place);
+            std::vector<std::string>& part = parts_.emplace_back();  // far apart in the list of hosts
+            for (std::size_t i = 0; i < hosts; ++i) part.push_back(costs_.hosts[i * costs_.hosts.size() / hosts]);
+            costs_.all_to_alls.push_back({{}, sizes_of(row["times"], place)});
         }
     }
 
@@ -77,126 +78,98 @@ private:
         const auto rounds = static_cast<double>(in["rounds"].count(1, rounds_max));
         static_cast<void>(in["half_width_s"]);
         const JsonValue levels = in.optional("levels");
+        double delay_s = 0;
         for (std::size_t i = 0, n = levels.size(0, list_max); i < n; ++i) {
             const auto level = levels[i].numbers(2, 2, Sign::not_negative);
-            if (level.size() == 2)
-                size.delay_s += level[1] * std::max(0.0, level[0] - size.time_s);
+            if (level.size() != 2) continue;
+            size.timeout_part += level[1];
+            delay_s += level[1] * std::max(0.0, level[0] - size.time_s);
         }
-        if (size.was_lossy && size.delay_s == 0)
-            size.delay_s = rule_of_three / rounds * costs_.rto_s.value_or(rto_default_s);
-        size.time_s += size.delay_s;
+        if (size.was_lossy && size.timeout_part == 0) {
+            size.timeout_part = std::min(1.0, rule_of_three / rounds);
+            delay_s = size.timeout_part * costs_.rto_s.value_or(rto_default_s);
+        }
+        size.time_s += delay_s;
         if (auto error = in.finish()) in_.fail("{}: {}", place, *error);
         return size;
     }
 
     JsonReader in_;
-    MeasuredCosts costs_;
+    MeasuredCosts& costs_;
+    std::vector<std::vector<std::string>> parts_;  ///< the hosts of each of its all-to-alls
 };
 
-std::uint32_t hosts_of(const Exchange& exchange) {
-    std::uint32_t hosts = 0;
-    for (const HostGroup& group : exchange.groups) hosts += group.hosts;
-    return hosts;
-}
-
-/// The bytes of each message if all hosts send the same to all others; else 0.
-double alltoall_bytes(const Exchange& exchange) {
-    double bytes = 0;
-    for (std::size_t i = 0; i < exchange.groups.size(); ++i) {
-        for (std::size_t j = 0; j < exchange.groups.size(); ++j) {
-            if (i == j && exchange.groups[i].hosts < 2) continue;
-            if (bytes == 0) bytes = exchange.bytes[i][j];
-            if (exchange.bytes[i][j] != bytes || bytes <= 0) return 0;
-        }
-    }
-    return bytes;
-}
-
-/// The bytes of each message if all send the same to the last group, one host; else 0.
-double gather_bytes(const Exchange& exchange) {
-    if (exchange.groups.size() < 2 || exchange.groups.back().hosts != 1) return 0;
-    const std::size_t root = exchange.groups.size() - 1;
-    const double bytes = exchange.bytes[0][root];
-    for (std::size_t i = 0; i <= root; ++i) {
-        for (std::size_t j = 0; j <= root; ++j) {
-            const double wanted = j == root && i != root ? bytes : 0;
-            if (exchange.bytes[i][j] != wanted) return 0;
-        }
-    }
-    return bytes;
-}
-
-/// Within one host of each cluster.
-bool is_spread_as(const Exchange& exchange, const HostCounts& measured) {
+/// As many hosts, within one of each cluster.
+bool is_spread_as(const Exchange& exchange, std::uint32_t all_hosts, const HostCounts& measured) {
     std::vector<double> hosts(measured.per_cluster.size(), 0);
     for (const HostGroup& group : exchange.groups) hosts[group.cluster] += group.hosts;
-    const double scale = static_cast<double>(hosts_of(exchange)) / measured.total();
-    for (std::size_t c = 0; c < hosts.size(); ++c) {
-        if (std::abs(hosts[c] - scale * measured.per_cluster[c]) >= 1) return false;
-    }
-    return true;
+    for (std::size_t c = 0; c < hosts.size(); ++c)
+        if (std::abs(hosts[c] - measured.per_cluster[c]) > 1) return false;
+    return all_hosts == measured.total();
 }
 
 /// None: smaller or larger than all that was measured.
 std::optional<MeasuredSize> between(const std::vector<MeasuredSize>& sizes, double bytes) {
-    const auto after = std::find_if(sizes.begin(), sizes.end(),
-                                    [&](const MeasuredSize& size) { return size.bytes >= bytes; });
+    const auto after = std::ranges::lower_bound(sizes, bytes, {}, &MeasuredSize::bytes);
     if (after == sizes.end()) return std::nullopt;
     if (after->bytes == bytes) return *after;
     if (after == sizes.begin()) return std::nullopt;
     const MeasuredSize& before = *(after - 1);
     const double part = (bytes - before.bytes) / (after->bytes - before.bytes);
     return MeasuredSize{bytes, std::lerp(before.time_s, after->time_s, part),
-                        std::lerp(before.delay_s, after->delay_s, part),
+                        std::lerp(before.timeout_part, after->timeout_part, part),
                         before.was_lossy || after->was_lossy};
 }
 
-double fluid_s(const Topology& topology, const Exchange& exchange) {
-    return predict(ExchangeNetwork(topology, exchange, 1)).low_s;
-}
+/// Observed at exchanges of one kind.
+struct LossPoints {
+    std::vector<MonotoneCurve::Point> delays, timeout_parts;
 
-/// By how much the smallest measured exchange took longer than the fluid model says.
-double overhead_s(const Topology& topology, Exchange exchange, double bytes,
-                  const MeasuredSize& least) {
-    for (auto& row : exchange.bytes) {
-        for (double& some : row) some *= least.bytes / bytes;
+    [[nodiscard]] MeasuredLosses learnt() const { return {MonotoneCurve(delays), MonotoneCurve(timeout_parts)}; }
+};
+
+/// `exchange_of(spread, bytes)` is the Exchange.
+void observe(LossPoints& points, MeasuredExchanges& measured, const Topology& topology, const auto& exchange_of) {
+    for (const MeasuredSize& size : measured.sizes) {
+        const Prediction fluid = predict(ExchangeNetwork(topology, exchange_of(measured.spread, size.bytes), 1));
+        const double beyond_s = std::max(0.0, size.time_s - fluid.low_s);
+        if (&size == &measured.sizes.front()) measured.overhead_s = beyond_s;
+        const double delay_s = size.was_lossy ? std::max(0.0, beyond_s - measured.overhead_s) : 0;
+        // where nothing piles up nothing is lost
+        points.delays.insert(points.delays.end(), {{0, 0}, {fluid.piled_up_bytes, delay_s}});
+        points.timeout_parts.insert(points.timeout_parts.end(), {{0, 0}, {fluid.piled_up_bytes, size.timeout_part}});
     }
-    return std::max(0.0, least.time_s - fluid_s(topology, exchange));
 }
 
-std::optional<MeasuredTimes> alltoall_times(const MeasuredCosts& costs, const Topology& topology,
-                                            const Exchange& exchange) {
-    const double bytes = alltoall_bytes(exchange);
-    if (bytes <= 0 || hosts_of(exchange) != costs.hosts.size()) return std::nullopt;
-    if (!is_spread_as(exchange, costs.spread)) return std::nullopt;
-    const auto size = between(costs.all_to_all, bytes);
+/// Of measured exchanges of that kind among such hosts.
+std::optional<Prediction::Measured> time_of(const MeasuredExchanges& measured, double bytes, std::string source) {
+    const auto size = between(measured.sizes, bytes);
     if (!size) return std::nullopt;
-    return MeasuredTimes{
-        {size->time_s, fmt::format("the all-to-alls measured on {} hosts", costs.hosts.size()),
-         size->was_lossy},
-        overhead_s(topology, exchange, bytes, costs.all_to_all.front())};
+    return Prediction::Measured{size->time_s, std::move(source), size->was_lossy, size->timeout_part, measured.overhead_s};
 }
 
-std::optional<MeasuredTimes> gather_times(const MeasuredCosts& costs, const Topology& topology,
-                                          const Exchange& exchange) {
-    const double bytes = gather_bytes(exchange);
-    const double senders = hosts_of(exchange) - 1.0;
-    const double measured = static_cast<double>(costs.hosts.size()) - 1;
-    if (bytes <= 0 || senders > measured) return std::nullopt;
-    // as large a burst of all senders
-    const auto size = between(costs.gather, bytes * senders / measured);
-    if (!size) return std::nullopt;
-    MeasuredTimes times{{size->time_s, fmt::format("the gathers measured from {} hosts", measured),
-                         size->was_lossy}};
-    if (senders == measured) {
-        times.overhead_s = overhead_s(topology, exchange, bytes, costs.gather.front());
-    } else {
-        times.unpaced.time_s = fluid_s(topology, exchange) + size->delay_s;
-    }
-    return times;
+/// Of exchanges in which as much piled up.
+std::optional<Prediction::Measured> time_with(const MeasuredLosses& losses, double overhead_s,
+                                              std::string_view kind, const Prediction& fluid) {
+    const auto delay_s = losses.delay_s.at(fluid.piled_up_bytes);
+    if (!delay_s) return std::nullopt;
+    return Prediction::Measured{fluid.low_s + overhead_s + *delay_s,
+                                fmt::format("the measured {} in which as much piled up", kind), *delay_s > 0,
+                                *losses.timeout_part.at(fluid.piled_up_bytes), overhead_s};
 }
 
 }  // namespace
+
+void learn_losses(MeasuredCosts& costs, const Topology& topology) {
+    LossPoints alltoalls, gathers;
+    for (MeasuredExchanges& measured : costs.all_to_alls) observe(alltoalls, measured, topology, exchange_among);
+    const std::size_t root_cluster = topology.cluster_of(*topology.find_host(costs.hosts.front()));
+    observe(gathers, costs.gather, topology, [&](const HostCounts& spread, double bytes) {
+        return *exchange_with_root(RootDoes::receive, spread, root_cluster, bytes);
+    });
+    costs.alltoall_losses = alltoalls.learnt();
+    costs.gather_losses = gathers.learnt();
+}
 
 FileResult<MeasuredCosts> read_measured_costs(std::string_view text, std::string_view file,
                                               const Topology& topology) {
@@ -208,18 +181,21 @@ FileResult<MeasuredCosts> read_measured_costs(std::string_view text, std::string
     const auto document = parse_json<nlohmann::json>(text);
     if (!document.is_object() || document.value("format", nlohmann::json()) != "headway-measure")
         return mistake("it is no document of headway measure", write_it);
-    CostsReader reader(document);
+    MeasuredCosts costs;
+    const CostsReader reader(document, costs);
     if (reader.mistake()) return mistake(*reader.mistake(), write_it);
-    MeasuredCosts costs = reader.take();
     const auto hosts = topology.resolve(costs.hosts);
     if (!hosts) {
         return mistake(
             "hosts: " + hosts.error().message,
             "measure the hosts of this network's clusters, by the names that they have there");
     }
-    costs.spread = topology.count(*hosts);
-    if (costs.spread.total() != costs.hosts.size())
+    costs.gather.spread = topology.count(*hosts);
+    if (costs.gather.spread.total() != costs.hosts.size())
         return mistake("hosts: one of them is named twice", write_it);
+    for (std::size_t i = 0; i < costs.all_to_alls.size(); ++i)
+        costs.all_to_alls[i].spread = topology.count(*topology.resolve(reader.parts()[i]));
+    learn_losses(costs, topology);
     return costs;
 }
 
@@ -228,11 +204,23 @@ double rto_s(const Topology& topology) {
     return costs == nullptr ? rto_default_s : costs->rto_s.value_or(rto_default_s);
 }
 
-std::optional<MeasuredTimes> measured_times(const Topology& topology, const Exchange& exchange) {
+std::optional<Prediction::Measured> measured_time(const Topology& topology, const Exchange& exchange,
+                                                  const Prediction& fluid) {
     const MeasuredCosts* costs = topology.measured();
     if (costs == nullptr) return std::nullopt;
-    if (auto times = alltoall_times(*costs, topology, exchange)) return times;
-    return gather_times(*costs, topology, exchange);
+    std::uint32_t hosts = 0;
+    for (const HostGroup& group : exchange.groups) hosts += group.hosts;
+    std::optional<Prediction::Measured> time;
+    for (const MeasuredExchanges& measured : costs->all_to_alls) {
+        if (time || exchange.alltoall_bytes <= 0 || !is_spread_as(exchange, hosts, measured.spread)) continue;
+        time = time_of(measured, exchange.alltoall_bytes, fmt::format("the all-to-alls measured on {} hosts", hosts));
+    }
+    if (exchange.gather_bytes > 0 && hosts == costs->gather.spread.total())
+        time = time_of(costs->gather, exchange.gather_bytes, fmt::format("the gathers measured from {} hosts", hosts - 1));
+    if (time) return time;
+    if (exchange.gather_bytes > 0) return time_with(costs->gather_losses, costs->gather.overhead_s, "gathers", fluid);
+    const double overhead_s = costs->all_to_alls.empty() ? 0 : costs->all_to_alls.back().overhead_s;
+    return time_with(costs->alltoall_losses, overhead_s, "all-to-alls", fluid);
 }
 
 }  // namespace headway

@@ -7,12 +7,14 @@
 // does not (in the emulated `rack` it misses the shorter messages by 80 %).
 //
 // Of which exchanges it says something
-//   all-to-all   every host sends the same amount to every other one; as many hosts as were
-//                measured, spread over the clusters as those within one host of each cluster
-//   gather       all send the same amount to one, and they are as many as were measured.  Of
-//                fewer senders: what was lost by bursts of as many bytes into one port, that is
-//                the time of the fluid model and the delay of such a burst
-// Between two measured sizes times lie on the straight line, beyond them nothing is said.
+//   all-to-all   every host sends the same amount to every other one; as many hosts as in a measured
+//                one, spread over the clusters as those within one host of each cluster
+//   gather       all send the same amount to one, and they are as many as were measured
+//                Between two measured sizes times lie on the straight line, beyond them nothing is said.
+//   others       all-to-alls of other hosts, irregular exchanges, gathers from fewer hosts: what the
+//                fluid model says, and the delay by losses of those measured (gathers for gathers,
+//                else all-to-alls) in which as much piled up in front of links (fluid.hpp: overload,
+//                all links together).  Nothing where more piles up than in any of these.
 //
 // Times are means over calls, with the time-outs of those that met some.  Where packets were lost
 // and none of n calls met a time-out, one in n / 3 may (with 95 % confidence less), so that a mean
@@ -24,6 +26,8 @@
 //
 // Example: measured 0.55 ms for 4 KiB, and for 64 KiB 84 ms with losses.  If the fluid model says
 // 0.46 ms for 4 KiB and 7.5 ms for 64 KiB paced, 64 KiB take 7.6 ms paced: pacing helps.
+// Six of these eight hosts with 64 KiB have 1.1 MB piling up, which in all-to-alls of the eight lies
+// between 32 and 64 KiB: their delay is between those of these two.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +37,7 @@
 #include <vector>
 
 #include "base/file_error.hpp"
+#include "model/monotone_curve.hpp"
 #include "plan/prediction.hpp"
 
 namespace headway {
@@ -40,21 +45,38 @@ namespace headway {
 inline constexpr double rto_default_s = 0.2;  ///< Linux' least retransmission time-out
 
 struct MeasuredSize {
-    double bytes = 0;    ///< of each message
-    double time_s = 0;   ///< mean over calls, with their time-outs
-    double delay_s = 0;  ///< the part of it that time-outs made, or may have
+    double bytes = 0;         ///< of each message
+    double time_s = 0;        ///< mean over calls, with their time-outs
+    double timeout_part = 0;  ///< of calls that met a time-out, or may have
     bool was_lossy = false;
+};
+
+/// Exchanges of one kind among the same hosts.
+struct MeasuredExchanges {
+    HostCounts spread;                ///< of the hosts over the clusters of the topology
+    std::vector<MeasuredSize> sizes;  ///< ascending
+    double overhead_s = 0;            ///< of the hosts: what the fluid model leaves out
+};
+
+/// What losses cost, by the bytes that piled up in front of links.
+struct MeasuredLosses {
+    MonotoneCurve delay_s;
+    MonotoneCurve timeout_part;
 };
 
 /// What plans use of a document that `headway measure` has written.
 struct MeasuredCosts {
     std::vector<std::string> hosts;
-    HostCounts spread;  ///< of the hosts over the clusters of the topology
     /// The least retransmission time-out in force on these hosts; none: it was not seen.
     std::optional<double> rto_s;
-    std::vector<MeasuredSize> all_to_all;  ///< among all hosts, by size
-    std::vector<MeasuredSize> gather;      ///< to one from all others, by size
+    std::vector<MeasuredExchanges> all_to_alls;  ///< of several numbers of hosts
+    MeasuredExchanges gather;                    ///< to the first host from all others
+    MeasuredLosses alltoall_losses, gather_losses;
 };
+
+/// Learns overheads, and what losses cost, from what was measured on that topology, which has
+/// these hosts.
+void learn_losses(MeasuredCosts& costs, const Topology& topology);
 
 /// Of the document in `text`, on the topology in whose headway.toml it is named.  Fails if it
 /// is none, has no measurements of messages, or is of hosts that the topology does not have.
@@ -65,14 +87,9 @@ struct MeasuredCosts {
 /// What a time-out takes: as measured, or Linux' default.
 [[nodiscard]] double rto_s(const Topology& topology);
 
-/// What the measurements say of an exchange.
-struct MeasuredTimes {
-    Prediction::Measured unpaced;
-    double overhead_s = 0;  ///< of the hosts: what the fluid model leaves out
-};
-
+/// What the measurements say of an exchange, unpaced; `fluid`: what the fluid model says of it.
 /// None: nothing was measured that says something of it.
-[[nodiscard]] std::optional<MeasuredTimes> measured_times(const Topology& topology,
-                                                          const Exchange& exchange);
+[[nodiscard]] std::optional<Prediction::Measured> measured_time(const Topology& topology, const Exchange& exchange,
+                                                                const Prediction& fluid);
 
 }  // namespace headway

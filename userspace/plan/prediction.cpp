@@ -26,7 +26,7 @@ Prediction predict(const ExchangeNetwork& network) {
     const double latency_s = network.latency_s();
     const double worst_s = result.worst_s(rto_s(*network.topology));
     Prediction prediction{result.time_s + latency_s, worst_s + latency_s, result.timeouts, "",
-                          result.frame_loss};
+                          result.frame_loss, result.piled_up_bytes};
 
     const auto name = [&](std::size_t l) { return network.topology->name_of(network.links[l]); };
     prediction.reason =

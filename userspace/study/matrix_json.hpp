@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "base/file_error.hpp"
-#include "plan/traffic_matrix.hpp"
+#include "study/traffic_matrix.hpp"
 
 namespace headway {
 

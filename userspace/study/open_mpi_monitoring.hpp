@@ -17,8 +17,8 @@
 #include <span>
 
 #include "base/file_error.hpp"
-#include "plan/traffic_matrix.hpp"
 #include "study/named_text.hpp"
+#include "study/traffic_matrix.hpp"
 
 namespace headway {
 

@@ -57,6 +57,15 @@ void add_bound(ModelTimes& found, const Topology& topology, const Exchange& exch
     add(found, "bound", bound_s, bound_s, std::move(reason));
 }
 
+/// What measurements of this network say, beside the models.
+void add_measured(ModelTimes& found, const Topology& topology, const Exchange& exchange) {
+    const auto unpaced = measured_time(topology, exchange, predict(ExchangeNetwork(topology, exchange, 1)));
+    if (!unpaced) return;
+    const double without_timeouts_s = unpaced->time_s - unpaced->timeout_part * rto_s(topology);
+    add(found, "measured", std::max(0.0, without_timeouts_s), unpaced->time_s,
+        fmt::format("{}, unpaced{}", unpaced->source, losses_text(*unpaced)));
+}
+
 Result<void> add_planned(ModelTimes& found, const Topology& topology, const PlanPolicy& policy,
                          const Exchange& exchange, const ModelProgress& progress) {
     const auto plan = plan_exchange(topology, policy, exchange, progress);
@@ -193,7 +202,7 @@ public:
         if (!exchange) return tl::unexpected(exchange.error());
         if (exchange->groups.empty()) return failure("no host takes part");
         add_bound(found_, topology_, *exchange);
-        add_measured(*exchange);
+        add_measured(found_, topology_, *exchange);
         const bool alltoall = request_.operation == Operation::alltoall;
         const auto added =
             alltoall ? add_alltoall() : add_planned(found_, topology_, policy_, *exchange, {});
@@ -207,15 +216,6 @@ public:
     }
 
 private:
-    /// What this very exchange was measured to take on this network, beside what the models say of it.
-    void add_measured(const Exchange& exchange) {
-        const auto times = measured_times(topology_, exchange);
-        if (!times) return;
-        const Prediction::Measured& unpaced = times->unpaced;
-        add(found_, "measured", unpaced.time_s, unpaced.time_s,
-            fmt::format("{}, unpaced{}", unpaced.source, unpaced.was_lossy ? "; packets were lost" : ""));
-    }
-
     Result<void> add_alltoall() {
         const AllToAllPattern pattern{request_.hosts, request_.hosts, false, 1};
         const auto plan = plan_collective(topology_, policy_, pattern, bytes_);
@@ -398,10 +398,16 @@ Result<GapTable> gaps_of(const PlogptPrograms& program, BitsPerSecond edge) {
 
 }  // namespace
 
+std::string losses_text(const Prediction::Measured& measured) {
+    if (measured.timeout_part <= 0) return "";
+    return fmt::format("; packets were lost, and up to {:.2g} % of calls meet a time-out", 100 * measured.timeout_part);
+}
+
 Result<ModelTimes> predict_exchange(const Topology& topology, const PlanPolicy& policy,
                                     const Exchange& exchange, const ModelProgress& progress) {
     ModelTimes found;
     add_bound(found, topology, exchange);
+    add_measured(found, topology, exchange);
     if (const auto added = add_planned(found, topology, policy, exchange, progress); !added) {
         return tl::unexpected(added.error());
     }

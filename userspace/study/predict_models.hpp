@@ -2,7 +2,9 @@
 // The time of a collective by every model that has something to say about it.
 //
 // What each model is given of a topology
-//   measured   what headway measure has seen of the same exchange (planner_measured.hpp)
+//   measured   what headway measure has seen of the same exchange, or what losses cost those in
+//              which as much piled up (planner_measured.hpp): calls that wait for no time-out,
+//              and the mean with those that do, as many as there may be
 //   bound      every link busy without a pause (Steffenel's Claim 3, links shared)
 //   fluid      the planner's own, see fluid.hpp and planner.hpp
 //   PlogP, PlogPT   a binary tree (plogpt_of_topology.hpp), or the one that was fitted;
@@ -61,6 +63,9 @@ struct ModelTimes {
                                                   const PlanPolicy& policy,
                                                   const Exchange& exchange,
                                                   const ModelProgress& progress = {});
+
+/// "; packets were lost, and up to 19 % of calls meet a time-out", or nothing.
+[[nodiscard]] std::string losses_text(const Prediction::Measured& measured);
 
 /// Seeds of the policy random that a program is simulated with.
 inline constexpr unsigned program_seeds = 8;

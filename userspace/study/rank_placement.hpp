@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "plan/traffic_matrix.hpp"
+#include "study/traffic_matrix.hpp"
 
 namespace headway {
 

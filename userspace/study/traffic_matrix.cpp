@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/traffic_matrix.hpp"
+#include "study/traffic_matrix.hpp"
 
 #include <algorithm>
 #include <tuple>
