@@ -6,13 +6,15 @@ from headway_reproduce.plot import Bars, Panel, picture
 
 from . import calls
 from .calls import kib, ms
-from .scenes import RACK, hosts_of
+from .scenes import SWITCH, hosts_of
 
-SCENE = RACK
+SCENE = SWITCH
 # The papers' flat tree, which Open MPI has for these sizes only when it is told.
 LINEAR = {"coll_tuned_use_dynamic_rules": 1, "coll_tuned_gather_algorithm": 1, "coll_tuned_scatter_algorithm": 1}
 KIB = 1024
-SIZES = [256, 512, *(size * KIB for size in (1, 2, 3, 4, 6, 8, 9, 10, 11, 12, 14, 16, 20, 24, 32, 48, 60, 64, 72, 96, 128, 192, 256))]
+SIZES = [256, 512, *(int(size * KIB) for size in (1, 1.5, 2, 2.5, 3, 4, 6, 8, 12, 16, 20, 24, 32, 48, 60, 64, 72, 96, 128, 192, 256))]
+# Above M2 calls are alike: from here on a quarter as many are enough.
+FEWER_FROM_BYTES = 96 * KIB
 # Up to the eager limit a sender does not wait for the receiver: (2).
 EAGER_BYTES = 64 * KIB
 BIN_MS = 10
@@ -20,10 +22,11 @@ BIN_MS = 10
 
 def spec(repetitions):
     def job(operation, count):
-        return {"name": operation, "kind": "collective", "operation": operation, "hosts": hosts_of(SCENE), "mca": LINEAR,
-                "sizes": [[size, count] for size in SIZES], "warmup": 2}
+        sizes = [[size, count if size < FEWER_FROM_BYTES else (count + 3) // 4] for size in SIZES]
+        return {"name": operation, "kind": "collective", "operation": operation, "hosts": hosts_of(SCENE), "mca": LINEAR, "sizes": sizes,
+                "warmup": 2}
 
-    return {"scene": SCENE.facts(), "measure": False, "jobs": [job("gather", repetitions), job("scatter", repetitions // 4 or 1)]}
+    return {"scene": SCENE.facts(), "measure": True, "jobs": [job("gather", repetitions), job("scatter", repetitions // 4 or 1)]}
 
 
 def measured_model(document):
@@ -64,13 +67,13 @@ def region(sums):
     return below, sums[rising[0]]["bytes"], sums[rising[-1]]["bytes"], above
 
 
-def chapter(ask, found, network):
+def chapter(ask, found, _network):
     doc = Chapter("Many to one", "Lastovetsky, Mkwawa, O'Flynn: *Modeling Performance of Many-to-One Collective Communication "
                   "Operations in Heterogeneous Clusters.*")
-    gathers, model = [calls.summary(result) for result in found.of("gather")], measured_model(network)
+    gathers, model = [calls.summary(result) for result in found.of("gather")], measured_model(found.measured)
     gather_part(doc, ask, found, gathers, model)
     levels_part(doc, found)
-    scatter_part(doc, ask, found, network)
+    scatter_part(doc, ask, found)
     notes(doc)
     return doc
 
@@ -81,9 +84,9 @@ def gather_part(doc, ask, found, sums, model):
         M1 = 3 KB and M2 = 64 KB, between which there is a sharp increase that reaches several constant discrete levels.  The model
         has them as one constant C (6).""")
     doc.text(f"""
-        Here: {found.scene["title"]}; the root is on one switch with three of the seven senders, its port has a buffer of
-        {kib(found.scene["port_buffer_bytes"])}.  MPI_Gather of Open MPI, told to use its linear algorithm, {len(sums)} sizes with
-        {sums[0]["calls"]} calls each after two that do not count.  A call is *escalated* if it took {calls.EXCESS_MS} ms longer than
+        Here: {found.scene["title"]}; the root's port has a buffer of {kib(found.scene["port_buffer_bytes"])}.  MPI_Gather of Open MPI,
+        told to use its linear algorithm, {len(sums)} sizes with {sums[0]["calls"]} calls each ({sums[-1]["calls"]} from
+        {kib(FEWER_FROM_BYTES)} on) after two that do not count.  A call is *escalated* if it took {calls.EXCESS_MS} ms longer than
         the shortest of its size, or more.  Time-outs, probes (for lost tails, TLP) and dropped frames are those of all calls of a
         size.  Predicted by (4), (6) and (7) with C_i, t_i and rates of `headway measure`, and M1, M2, C and the two factors that
         `headway fit` finds in the means; (4) alone is its bracket, without a factor.  Times in ms.""")
@@ -107,7 +110,7 @@ def gather_part(doc, ask, found, sums, model):
     counts += [0] * (-len(counts) % 4)      # so that the labels are round
     bars = [Bars(f"gathers {calls.EXCESS_MS} ms longer than the shortest: by how much", "ms", 0, BIN_MS, counts, "{:g}")] if waits else []
     doc.plot("live-gather", "Gathers over message size", picture("Time of a gather over message size", [
-        Panel("gather, 8 nodes: each dot a call", "message, KiB", "ms",
+        Panel(f"gather, {SCENE.nodes} nodes: each dot a call", "message, KiB", "ms",
               [("predicted: (4) (6) (7), fitted", [(size / KIB, answers[size][0]) for size in SIZES]),
                ("(4) alone", [(size / KIB, answers[size][1]) for size in SIZES]),
                ("median measured", [(one["bytes"] / KIB, one["median"]) for one in sums])],
@@ -130,14 +133,15 @@ def levels_part(doc, found):
               [[str(i + 1), count, ms(least), ms(most)] for i, (least, most, count) in enumerate(calls.levels(waits))])
 
 
-def scatter_part(doc, ask, found, network):
+def scatter_part(doc, ask, found):
     sums = [calls.summary(result) for result in found.of("scatter")]
     doc.section("Scatter over sizes", f"""
         The paper takes one-to-many (2) from earlier work of its authors: nothing is congested there, as no port is asked for more than
-        the root's own link carries.  MPI_Scatter, linear, {sums[0]["calls"]} calls of each size; predicted by (2) with the parameters
+        the root's own link carries.  MPI_Scatter, linear, {sums[0]["calls"]} calls of a size ({sums[-1]["calls"]} from
+        {kib(FEWER_FROM_BYTES)} on); predicted by (2) with the parameters
         of `headway measure` and S = {kib(EAGER_BYTES)}, Open MPI's eager limit, and by its second part (M > S, one message after the
         other) for all sizes.  Times in ms, errors of the median in per cent of the prediction.""")
-    answers, serial = scatter_predictions(ask, network, SIZES), scatter_predictions(ask, network, SIZES, 0)
+    answers, serial = scatter_predictions(ask, found.measured, SIZES), scatter_predictions(ask, found.measured, SIZES, 0)
 
     def predicted(one, by):
         return [ms(by[one["bytes"]]), calls.signed(calls.error_pct(one["median"], by[one["bytes"]]))]
@@ -159,7 +163,7 @@ def ms_or_none(seconds):
 def notes(doc):
     doc.section("What differs, and what is known of why", """
         M2 has the paper's cause.  Up to its eager limit, 64 KiB with a header, Open MPI sends at once; a longer message, that of 64 KiB
-        among them, is sent when the root asks for it, and the root asks one sender after the other.  M1 is where what seven senders
+        among them, is sent when the root asks for it, and the root asks one sender after the other.  M1 is where what fifteen senders
         send at once no longer finds room in the buffer of the root's port while the port sends; the paper prints no buffers.""")
     doc.text("""
         The levels are those of TCP's timers, and other ones than in 2006.  Linux today answers a lost tail with a probe (TLP) after two
