@@ -135,6 +135,15 @@ class ManyToOne(unittest.TestCase):
         self.assertEqual(manytoone.region(sums), (8 * KIB, 12 * KIB, 48 * KIB, 60 * KIB))
         self.assertIsNone(manytoone.region(sums[:5]))
 
+    def test_a_size_of_which_every_gather_waits_is_seen(self):
+        """By the scatters of the same size, not by the shortest gather."""
+        events = [result("gather", 512, [12, 12]), result("scatter", 512, [0.5, 0.7]), result("gather", 1024, [1, 6]),
+                  result("scatter", 1024, [1, 1])]
+        found = kept.Found(manytoone.spec(2), events)
+        self.assertEqual(manytoone.unhindered(found), {512: 0.6, 1024: 1})
+        self.assertEqual(manytoone.all_waits(found), [11.4, 11.4, 5])
+        self.assertEqual(calls.summary(events[0], 0.6)["escalated"], 2)
+
     def test_fit_is_of_means(self):
         """One call of three is escalated, so that medians know of none."""
         sums = [calls.summary(one) for one in gathers() if one["job"] == "gather"]
