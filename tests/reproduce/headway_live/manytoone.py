@@ -184,12 +184,12 @@ def notes(doc):
         round-trip times, and RACK's timer finds what was lost before; both last two jiffies of 4 ms at least, and the probe 200 ms
         longer if only one packet is under way, for an acknowledgement that may be delayed.  So a call of 204 ms need not have a
         time-out in TCP's counters, and one that lost 4 to 8 ms had a timer, too.  In between are waits as long as Linux's least delayed
-        acknowledgement, 40 ms; that they are these was not traced.  From 2.5 to 4 KiB, messages of two or three packets, most
-        gathers take 207 ms, and from 6 to 12 KiB 11 ms; of all 240 calls of these sizes one is spared.  A TCP of 2006 had neither: its lost tails waited for a time-out of
-        200 ms or more.""")
+        acknowledgement, 40 ms; that they are these was not traced.  From 2.5 to 4 KiB, messages of two or three packets, most gathers take
+        207 ms, and from 6 to 12 KiB 11 ms; of all 240 calls of these sizes one is spared.  A TCP of 2006 had neither: its lost tails waited
+        for a time-out of 200 ms or more.""")
     doc.text("""
         (4), (5) and (7) have the message of the first sender on the wire, and of all others C_i + t_i M, what the receiver's processor
         needs; that they share the receiver's link is not in the model.  Here t_i is far below what a byte takes on the link, 8.5 ns, so
         that Delta_2 has to be about the number of senders; Delta_1 is less, as C_i has a larger part in the bracket of a short message.
-        It is the same with (2): its first part has all messages of a scatter
-        under way at once, though the root has one link for all.""")
+        It is the same with (2): its first part has all messages of a scatter under way at once, though the root has one link for
+        all.""")
