@@ -289,6 +289,8 @@ static void bench_pattern(struct pattern *pattern, int number, const struct opti
 	end_s = begin_s + options->window_s;
 	start_sends(&transfers, pattern, rank, options->bytes);
 	transfer_all(&transfers, pattern, rank, options->bytes, end_s + TAIL_S);
+	/* Rank 0 may have no link, and would pause before the others are through. */
+	MPI_Barrier(MPI_COMM_WORLD);
 	if (options->pause)
 		pause_for_reader("after", number);
 	for (int i = 0; i < pattern->count; i++) {

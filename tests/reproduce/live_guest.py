@@ -6,6 +6,7 @@ Reads HW_OUT/spec.json; tells what `headway measure` found, and the result of ea
 job, as a line of "@" and JSON.
 """
 
+import itertools
 import json
 import sys
 from dataclasses import dataclass
@@ -71,14 +72,29 @@ def program_of(testbed, job):
     return words + ["--algorithm", job["algorithm"]] if job.get("algorithm") else words
 
 
-def run_job(testbed, job):
+def results_of(testbed, job):
     settings = [word for name, value in job.get("mca", {}).items() for word in ("--mca", name, str(value))]
     words = mpirun.command(testbed.mpirun_words(), settings, {"LD_PRELOAD": testbed.sleep()}, program_of(testbed, job))
     environment = testbed.mpirun_environment() | {"MPI_JOB_STATE": state_of(job["hosts"])}
     with open(testbed.out / f"{job['name']}.log", "a", encoding="utf-8") as log:
         for result in mpirun.run_by_size(words, CountersWithProbes(testbed.counters), log, environment):
-            result["drops"] = sum(result["drops"].values())
-            tell("result", job=job["name"], **result)
+            yield result | {"drops": sum(result["drops"].values())}
+
+
+def run_job(testbed, job):
+    tell("start", job=job["name"])
+    for result in results_of(testbed, job):
+        tell("result", job=job["name"], **result)
+
+
+def run_links(testbed, jobs):
+    """Jobs of links with the same settings, in one mpirun: to start it takes longer than a pattern."""
+    whose = [(job["name"], number) for job in jobs for number in job["numbers"]]
+    patterns = [links for job in jobs for links in job["patterns"]]
+    tell("start", job=", ".join(job["name"] for job in jobs))
+    for result in results_of(testbed, jobs[0] | {"patterns": patterns}):
+        name, number = whose[result["pattern"]]
+        tell("result", job=name, **result | {"pattern": number})
 
 
 def main():
@@ -89,9 +105,12 @@ def main():
         measurement.run()
         tell("measured", document=json.loads(measurement.document.read_text()))
     testbed.contender_up("stock")
-    for job in spec["jobs"]:
-        tell("start", job=job["name"])
-        run_job(testbed, job)
+    for kind, jobs in itertools.groupby(spec["jobs"], lambda job: job["kind"]):
+        if kind == "links":
+            run_links(testbed, list(jobs))
+        else:
+            for job in jobs:
+                run_job(testbed, job)
     testbed.contender_down("stock")
 
 

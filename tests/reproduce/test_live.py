@@ -50,17 +50,17 @@ def result(job, size, samples, drops=0):
 
 
 def gathers():
-    """Linear below 8 KiB, escalated at 9 KiB to 48 KiB, linear above."""
+    """Linear up to 8 KiB, escalated at 12 KiB to 48 KiB, linear above."""
     for size in manytoone.SIZES:
         linear = 0.1 + 7 * size / RATE * 1e3
-        yield result("gather", size, [linear, linear, linear + (204 if 9 * KIB <= size <= 48 * KIB else 0)])
+        yield result("gather", size, [linear, linear, linear + (204 if 12 * KIB <= size <= 48 * KIB else 0)])
         yield result("scatter", size, [linear, linear])
 
 
 def exchanges():
     """Exactly of a signature: gamma 3 above alpha and beta of a straight line."""
     for size in signature.SIZES:
-        yield result("one-way", size, [0.01 + size * 1e-5])
+        yield result("one-way", size, [0.01 + size * 1e-5] * 3)
         for hosts in (signature.FITTED, *signature.OTHERS):
             yield result(f"all-to-all-{hosts}", size, [(hosts - 1) * (0.01 + 3 * size * 1e-5)] * 3)
 
@@ -76,20 +76,28 @@ def links_events(spec):
     """Every link gets exactly what Algorithm 1 says, but for the first one of each pattern, which gets half."""
     for job in spec["jobs"]:
         answers = links.predictions(ASK, measured_document(), job["patterns"][:RANDOM])
-        for pattern, predicted in zip(job["patterns"], answers):
+        for number, (pattern, predicted) in enumerate(zip(job["patterns"], answers)):
             mbps = predicted["Algorithm 1"]
-            yield {"event": "result", "job": job["name"], "links": pattern, "mbps": [mbps[0] / 2, *mbps[1:]], "timeouts": 0, "drops": 1,
+            yield {"event": "result", "job": job["name"], "pattern": number, "links": pattern, "mbps": [mbps[0] / 2, *mbps[1:]], "timeouts": 0, "drops": 1,
                    "longest_gap_ms": [3] * len(pattern)}
 
 
-def store_of(folder):
-    store = kept.Kept(Path(folder) / "live.json")
+def all_events(repetitions=2):
+    """Of all experiments, and their specs."""
     document = {"event": "measured", "document": measured_document()}
-    for name, events in (("network", [document]), ("many-to-one", gathers()), ("signature", exchanges()),
-                         ("all-to-alls", papers_alltoalls()), ("links", links_events(links.spec(1))),
-                         ("steady", links_events(steady.spec(1)))):
-        store.add(name, page.EXPERIMENTS[name].spec(3), list(events))
-    return kept.Kept(store.file)
+    specs = {name: module.spec(repetitions) for name, module in page.EXPERIMENTS.items()}
+    events = {"network": [document], "many-to-one": [document, *gathers()], "signature": exchanges(), "all-to-alls": papers_alltoalls(),
+              "links": links_events(specs["links"]), "steady": links_events(specs["steady"])}
+    return {name: (specs[name], list(its)) for name, its in events.items()}
+
+
+def all_results():
+    """As if all had been measured but most of the random patterns."""
+    results = kept.Results()
+    for name, (spec, events) in all_events().items():
+        for event in events:
+            results.add((name, spec, False), event)
+    return kept.Results(json.loads(json.dumps(results.document())))
 
 
 class Calls(unittest.TestCase):
@@ -124,8 +132,17 @@ class Calls(unittest.TestCase):
 class ManyToOne(unittest.TestCase):
     def test_region_is_that_of_single_calls(self):
         sums = [calls.summary(one) for one in gathers() if one["job"] == "gather"]
-        self.assertEqual(manytoone.region(sums), (8 * KIB, 9 * KIB, 48 * KIB, 60 * KIB))
+        self.assertEqual(manytoone.region(sums), (8 * KIB, 12 * KIB, 48 * KIB, 60 * KIB))
         self.assertIsNone(manytoone.region(sums[:5]))
+
+    def test_a_size_of_which_every_gather_waits_is_seen(self):
+        """By the scatters of the same size, not by the shortest gather."""
+        events = [result("gather", 512, [12, 12]), result("scatter", 512, [0.5, 0.7]), result("gather", 1024, [1, 6]),
+                  result("scatter", 1024, [1, 1])]
+        found = kept.Found(manytoone.spec(2), events)
+        self.assertEqual(manytoone.unhindered(found), {512: 0.6, 1024: 1})
+        self.assertEqual(manytoone.all_waits(found), [11.4, 11.4, 5])
+        self.assertEqual(calls.summary(events[0], 0.6)["escalated"], 2)
 
     def test_fit_is_of_means(self):
         """One call of three is escalated, so that medians know of none."""
@@ -149,8 +166,7 @@ class ManyToOne(unittest.TestCase):
 
 class Signature(unittest.TestCase):
     def test_recovers_what_it_was_made_of(self):
-        with tempfile.TemporaryDirectory() as folder:
-            found = store_of(folder).found("signature")
+        found = all_results().found("signature")
         alpha, beta = signature.one_way(found)
         self.assertAlmostEqual(alpha, 1e-5)
         self.assertAlmostEqual(beta, 1e-8)
@@ -252,14 +268,26 @@ class Links(unittest.TestCase):
                 self.assertAlmostEqual(got, expected, 3)
 
     def test_errors_of_random_patterns(self):
-        with tempfile.TemporaryDirectory() as folder:
-            found = store_of(folder).found("links")
+        found = all_results().found("links")
         results, errors = links.errors_of(found, ASK, measured_document())
         self.assertEqual(len(results), RANDOM)
         every = [error for degree in links.DEGREES for error in errors["Algorithm 1", degree]]
         self.assertEqual(sum(abs(error + 50) < 0.1 for error in every), len(results))
         self.assertEqual(sum(abs(error) < 0.1 for error in every), len(every) - len(results))
         self.assertEqual(len(errors["Algorithm 1", 1]), sum(len(one["links"]) for one in results[0::3]))
+
+    def test_a_pattern_has_its_degree_whichever_is_missing(self):
+        found = all_results().found("links")
+        there = kept.Found(found.spec, [event for event in found.events if event["job"] != "random" or event["pattern"] % 3])
+        results, errors = links.errors_of(there, ASK, measured_document())
+        self.assertEqual(errors["Algorithm 1", 1], [])
+        self.assertEqual(len(errors["Algorithm 1", 3]), sum(len(one["links"]) for one in results[1::2]))
+
+    def test_how_many_are_there_is_told(self):
+        spec = links.spec(1)
+        events = [{"event": "result", "job": "random", "pattern": number} for number in range(links.RANDOM_PATTERNS)]
+        self.assertEqual(links.how_many(kept.Found(spec, events)), "354 patterns")
+        self.assertIn("353 of 354 patterns", links.how_many(kept.Found(spec, events[1:])))
 
     def test_sums_of_patterns(self):
         results = [{"mbps": [50, 55]}, {"mbps": [10, 10]}]
@@ -273,11 +301,89 @@ class Links(unittest.TestCase):
         self.assertAlmostEqual(links.fairness([1, 0, 0, 0]), 0.25)
 
 
+class Kept(unittest.TestCase):
+    def test_nothing_is_left_of_what_is_there(self):
+        results = all_results()
+        for name, (spec, _) in all_events().items():
+            missing = kept.left(spec, results.events(name, spec))
+            if name == "links":
+                self.assertEqual(kept.count(missing), links.RANDOM_PATTERNS - RANDOM)
+            else:
+                self.assertTrue(kept.is_nothing(missing), name)
+
+    def test_all_is_left_of_nothing(self):
+        for name, (spec, events) in all_events().items():
+            missing = kept.left(spec, kept.Results().events(name, spec))
+            self.assertEqual(kept.count(missing), kept.count(spec))
+            self.assertEqual([kept.settings(job) for job in missing["jobs"]], [kept.settings(job) for job in spec["jobs"]])
+
+    def test_two_sittings_have_the_patterns_of_one(self):
+        spec = links.spec(1)
+        first = [event for event in links_events(spec) if event["job"] != "random" or event["pattern"] in (0, 2, 5)]
+        missing = kept.left(spec, first)
+        job, = missing["jobs"]
+        self.assertEqual(job["numbers"][:4], [1, 3, 4, 6])
+        whole = spec["jobs"][-1]["patterns"]
+        self.assertEqual(job["patterns"], [whole[number] for number in job["numbers"]])
+        self.assertEqual(len(job["numbers"]), links.RANDOM_PATTERNS - 3)
+        # and again, of what this sitting has measured
+        after = kept.left(missing, [{"event": "result", "job": "random", "pattern": 3, "links": whole[3]}])
+        self.assertEqual(after["jobs"][0]["numbers"][:4], [1, 4, 6, 7])
+
+    def test_other_settings_are_measured_again(self):
+        results = all_results()
+        spec = links.spec(1)
+        other = spec | {"jobs": [job | {"window_ms": 31} if job["name"] == "random" else job for job in spec["jobs"]]}
+        self.assertEqual([job["name"] for job in kept.left(other, results.events("links", other))["jobs"]], ["random"])
+        scene = spec | {"scene": spec["scene"] | {"trunk_delay_us": 1}}
+        self.assertEqual(results.events("links", scene), [])
+        drawn = spec | {"jobs": [job | {"patterns": job["patterns"][1:]} for job in spec["jobs"]]}
+        self.assertEqual([event for event in results.events("links", drawn) if event["job"] == "random"], [])
+
+    def test_more_calls_are_measured_again_and_fewer_are_enough(self):
+        results = all_results()
+        for repetitions, missing in ((1, 0), (50, len(manytoone.SIZES))):
+            spec = manytoone.spec(repetitions)
+            left = kept.left(spec, results.events("many-to-one", spec))
+            self.assertEqual(len(left["jobs"][0]["sizes"]) if left["jobs"] else 0, missing)
+            self.assertFalse(left["measure"])
+
+    def test_measured_anew_the_old_ones_are_forgotten(self):
+        results = all_results()
+        spec = links.spec(1)
+        event = results.found("links").of("random")[4]
+        results.add(("links", spec, True), event)
+        self.assertEqual(results.found("links").events, [event])
+        self.assertTrue(results.found("steady").events)
+
+    def test_results_are_in_the_order_of_the_spec(self):
+        found = all_results().found("links")
+        turned = kept.Found(found.spec, found.events[::-1])
+        self.assertEqual(turned.of("random"), found.of("random"))
+        self.assertTrue(turned.complete("into"))
+        self.assertFalse(turned.complete("random"))
+
+    def test_less_is_forecast_of_less(self):
+        spec = links.spec(1)
+        missing = kept.left(spec, list(links_events(spec)))
+        self.assertLess(kept.forecast_s([missing]), kept.forecast_s([spec]))
+        self.assertEqual(kept.forecast_s([kept.left(steady.spec(1), list(links_events(steady.spec(1))))]), 0)
+
+    def test_what_is_kept_is_read_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            store = kept.kept_in(Path(folder) / "live.json")
+            spec = steady.spec(1)
+            for event in links_events(spec):
+                store.add(("steady", spec, False), event)
+            self.assertTrue(store.load().found("steady").complete("steady"))
+            self.assertIsNone(store.load().found("links"))
+
+
 class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        page.write(ASK, store_of(cls.folder.name), Path(cls.folder.name))
+        cls.missing = page.write(ASK, all_results(), Path(cls.folder.name))
         cls.text = (Path(cls.folder.name) / page.NAME).read_text()
 
     @classmethod
@@ -286,14 +392,16 @@ class Page(unittest.TestCase):
 
     def test_has_a_chapter_for_each_experiment(self):
         self.assertEqual(self.text.count("\n## "), len(page.EXPERIMENTS))
+        self.assertEqual(self.missing, {})
+        self.assertIn(f"{RANDOM} of 354 patterns", self.text)
 
     def test_tables_are_whole(self):
         for block in re.findall(r"(?:^\|.*\n)+", self.text, re.MULTILINE):
             self.assertEqual(len({line.count("|") for line in block.splitlines()}), 1, block)
 
     def test_figures_of_the_tables(self):
-        self.assertIn("| 9 KiB | 0.638 | 68.6 | 0.638 | 205 | 1 of 3 | 1 | 7 | 0 |", self.text)
-        self.assertIn("| none escalated up to 8 KiB, some at 9 KiB |", self.text)
+        self.assertIn("| 12 KiB | 0.817 | 68.8 | 0.817 | 205 | 1 of 3 | 1 | 7 | 0 |", self.text)
+        self.assertIn("| none escalated up to 8 KiB, some at 12 KiB |", self.text)
         self.assertIn("| some escalated at 48 KiB, none from 60 KiB on |", self.text)
         self.assertIn("| the trunk | 1250 | 1250.0 | 65536 | 67500 (2 of 2 found) |", self.text)
         self.assertIn("B has its first call of 150 ms and more at 24 KiB.", self.text)
@@ -307,28 +415,20 @@ class Page(unittest.TestCase):
             xml.dom.minidom.parse(str(plot))
 
     def test_what_is_not_measured_is_not_there(self):
-        with tempfile.TemporaryDirectory() as folder:
-            page.write(ASK, kept.Kept(Path(folder) / "live.json"), Path(folder))
-            self.assertNotIn("\n## ", (Path(folder) / page.NAME).read_text())
+        """Nor what is measured in part, but for the random patterns."""
+        whole = all_results().experiments
+        cut = {name: known | {"events": known["events"][:-1]} for name, known in whole.items()}
+        for experiments, there in (({}, 0), (whole | {"steady": cut["steady"]}, len(page.EXPERIMENTS) - 1), (cut | {"network": whole["network"]}, 2),
+                                   (whole | {"network": {**whole["network"], "events": []}}, 0)):
+            with tempfile.TemporaryDirectory() as folder:
+                missing = page.write(ASK, kept.Results(experiments), Path(folder))
+                self.assertEqual((Path(folder) / page.NAME).read_text().count("\n## "), there)
+                self.assertEqual(len(missing), len(page.EXPERIMENTS) - there)
+        self.assertIn("all-to-alls", missing)
 
     def test_what_is_wanted(self):
-        with tempfile.TemporaryDirectory() as folder:
-            empty, full = kept.Kept(Path(folder) / "none.json"), store_of(folder)
-            self.assertEqual(page.wanted(None, empty, False), list(page.EXPERIMENTS))
-            self.assertEqual(page.wanted(["links"], empty, False), ["network", "links"])
-            self.assertEqual(page.wanted(None, full, False), [])
-            self.assertEqual(page.wanted(["links"], full, True), ["links"])
-
-    def test_what_is_kept_is_read_again(self):
-        with tempfile.TemporaryDirectory() as folder:
-            store = store_of(folder)
-            self.assertEqual(json.loads(store.file.read_text()), store.experiments)
-            self.assertIsNone(store.found("nothing"))
-            kept.Kept(store.file).add("by another process", {}, [])
-            store.add("nothing", store.experiments["links"]["spec"], [])
-            self.assertIn("by another process", kept.Kept(store.file).experiments)
-            self.assertEqual(store.found("nothing").of("into"), [])
-            self.assertEqual(len(store.found("all-to-alls").of("A-4")), len(alltoalls.SIZES))
+        self.assertEqual(page.wanted(None), list(page.EXPERIMENTS))
+        self.assertEqual(page.wanted(["links"]), ["network", "links"])
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ public:
     double noise_s = 20e-9;    ///< of round trips, upwards
     std::uint64_t bytes_sent = 0;
     double shared_bytes = 0;   ///< memory of all ports to hosts, beyond which full ones divide it; 0: each has its own
+    std::vector<SeenRoute> seen_routes;
     int late_bulks = 0;        ///< of the next ones of one flow, so many are over when the host begins
 
     void set_both(std::size_t node, ComputedLink link) {
@@ -70,6 +71,8 @@ public:
     [[nodiscard]] Result<std::vector<ProgramOutcome>> run(const Rounds&) override {
         return failure("there is no TCP here");
     }
+
+    [[nodiscard]] Result<std::vector<SeenRoute>> routes() override { return seen_routes; }
 
 private:
     static constexpr double frame = 1538, short_frame = 94;

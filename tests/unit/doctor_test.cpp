@@ -9,6 +9,7 @@
 
 #include "doctor/judge.hpp"
 #include "fake_kernel_writer.hpp"
+#include "kernel/netlink_route.hpp"
 
 namespace headway::test {
 namespace {

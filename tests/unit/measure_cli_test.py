@@ -164,6 +164,75 @@ class Agents(unittest.TestCase):
         self.assertEqual(answers[-1], {})
 
 
+# Hosts a and b and a router on one bridge; "$1" runs before headway measure, which is the rest.  In namespaces of its own.
+NETWORK = """
+set -e
+mount -t tmpfs tmpfs /run && mkdir /run/netns
+ip link set lo up
+ip link add br0 type bridge && ip link set br0 up
+ip addr add 10.9.0.100/24 dev br0       # without addresses of its own the coordinator would take none for one
+ip addr add fd09::100/64 dev br0 nodad
+plug() {
+    ip link add "$2" netns "$1" type veth peer name "p$1$2"
+    ip link set "p$1$2" master br0 up
+    ip -n "$1" link set "$2" up
+}
+number=0
+for node in a b router; do
+    number=$((number + 1))
+    ip netns add $node && ip -n $node link set lo up
+    plug $node eth0
+    ip -n $node addr add 10.9.0.$number/24 dev eth0
+    ip -n $node addr add fd09::$number/64 dev eth0 nodad
+done
+for setting in ipv4/ip_forward=1 ipv6/conf/all/forwarding=1 ipv4/conf/all/send_redirects=0 ipv4/conf/eth0/send_redirects=0; do
+    nsenter --net=/run/netns/router bash -c "echo ${setting#*=} >/proc/sys/net/${setting%=*}"
+done
+eval "$1"
+shift
+exec "$@"
+"""
+APART = ["unshare", "--map-root-user", "--net", "--mount"]
+
+
+class Routes(unittest.TestCase):
+    """Of two hosts with a router beside them."""
+
+    def setUp(self):
+        if subprocess.run([*APART, "ip", "link", "add", "type", "veth"], capture_output=True, check=False).returncode:
+            self.skipTest("no namespaces here")
+
+    def measure(self, prepared, *addresses):
+        with tempfile.TemporaryDirectory() as folder:
+            launch = pathlib.Path(folder) / "launch"
+            launch.write_text('#!/bin/sh\nhost=$1\nshift\nexec nsenter --net=/run/netns/$host "$@"\n')
+            launch.chmod(0o755)
+            return subprocess.run([*APART, "bash", "-c", NETWORK, "network", prepared, HEADWAY, "measure", "--launch",
+                                   f"{launch} {{host}}", "--max-load", "100", "--network-only", "--hosts",
+                                   *(f"{name}={address}" for name, address in zip("ab", addresses))],
+                                  text=True, timeout=300, capture_output=True, check=False)
+
+    def test_the_same_there_and_back_are_right(self):
+        for prepared in ("", "ip -n a route add 10.9.0.2/32 via 10.9.0.3; ip -n b route add 10.9.0.1/32 via 10.9.0.3"):
+            done = self.measure(prepared, "10.9.0.1", "10.9.0.2")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn("frames from a", done.stdout)
+
+    def test_over_a_router_one_way_is_an_error(self):
+        for network, hosts in (("10.9.0.", "/32"), ("fd09::", "/128")):
+            done = self.measure(f"ip -n b route add {network}1{hosts} via {network}3", f"{network}1", f"{network}2")
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn("frames from a to b pass no router, those from b to a 1 router", done.stderr)
+
+    def test_another_interface_is_told(self):
+        """The address of eth1, which alone answers for it; eth0 has the route."""
+        done = self.measure("plug b eth1; ip -n b addr add 10.9.0.22/32 dev eth1; nsenter --net=/run/netns/b bash -c"
+                            " 'cd /proc/sys/net/ipv4/conf/all && echo 1 >arp_ignore && echo 2 >arp_announce && echo 0 >rp_filter'",
+                            "10.9.0.1", "10.9.0.22")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("frames from a come to b by its interface eth1, but those from b to a leave by eth0", done.stdout)
+
+
 if __name__ == "__main__":
     HEADWAY = str(pathlib.Path(sys.argv.pop(1)).resolve())
     unittest.main()

@@ -4,7 +4,9 @@
 
 #include "computed_laboratory.hpp"
 #include "config/network_file.hpp"
+#include "measure/agent_messages.hpp"
 #include "measure/arrivals.hpp"
+#include "measure/asymmetric_routes.hpp"
 #include "measure/confidence.hpp"
 #include "measure/interference.hpp"
 #include "measure/measured_tree.hpp"
@@ -309,6 +311,80 @@ ArrivalSummary summary_of(const std::vector<Arrival>& arrivals) {
     return summarise({&flow, 1}).front();
 }
 
+// ---------------------------------------------------------------------- routes
+
+/// Of all pairs, over that many routers and by one interface.
+std::vector<SeenRoute> routes_of(std::size_t hosts, unsigned hops) {
+    std::vector<SeenRoute> routes;
+    for (std::size_t from = 0; from < hosts; ++from) {
+        for (std::size_t to = 0; to < hosts; ++to) {
+            if (from != to) routes.push_back({from, to, hops, "eth0", "eth0"});
+        }
+    }
+    return routes;
+}
+
+SeenRoute& route(std::vector<SeenRoute>& routes, std::size_t from, std::size_t to) {
+    return *std::ranges::find_if(routes, [&](const SeenRoute& one) { return one.from == from && one.to == to; });
+}
+
+TEST(Routes, TheSameThereAndBackAreRight) {
+    auto routes = routes_of(4, 2);
+    route(routes, 0, 1).hops = route(routes, 1, 0).hops = 3;  // another pair's are its own
+    EXPECT_FALSE(routes_that_differ(routes, names_of(4)));
+    EXPECT_TRUE(interfaces_that_differ(routes, names_of(4)).empty());
+    route(routes, 2, 3).hops = std::nullopt;  // not told
+    route(routes, 2, 3).enters = "";
+    route(routes, 3, 2).leaves = "";
+    EXPECT_FALSE(routes_that_differ(routes, names_of(4)));
+    EXPECT_TRUE(interfaces_that_differ(routes, names_of(4)).empty());
+    EXPECT_FALSE(routes_that_differ({}, names_of(4)));
+}
+
+TEST(Routes, ThatDifferEndTheMeasurementBeforeAnyBulk) {
+    auto laboratory = two_clusters();
+    laboratory.seen_routes = routes_of(8, 1);
+    route(laboratory.seen_routes, 5, 2).hops = 2;
+    const auto one = measure(laboratory);
+    ASSERT_FALSE(one);
+    EXPECT_NE(one.error().message.find("frames from a2 to b1 pass 1 router, those from b1 to a2 2 routers: half of a round trip"),
+              std::string::npos) << one.error().message;
+    EXPECT_EQ(laboratory.bytes_sent, 0U);
+    route(laboratory.seen_routes, 0, 7).hops = 0;
+    const auto two = measure(laboratory);
+    ASSERT_FALSE(two);
+    EXPECT_NE(two.error().message.find("frames from a0 to b3 pass no router, those from b3 to a0 1 router, and so for 1 other pair:"),
+              std::string::npos) << two.error().message;
+}
+
+TEST(Routes, ByAnotherInterfaceAreTold) {
+    auto laboratory = two_clusters();
+    laboratory.seen_routes = routes_of(8, 0);
+    for (const std::size_t from : {0, 1}) route(laboratory.seen_routes, from, 6).enters = "eth1";
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found) << found.error().message;
+    const auto told = std::ranges::count_if(found->remarks, [](const std::string& remark) {
+        return remark.starts_with("frames from a0 come to b2 by its interface eth1, but those from b2 to a0 leave by eth0, and so "
+                                  "for 1 other host:");
+    });
+    EXPECT_EQ(told, 1);
+    EXPECT_EQ(interfaces_that_differ(laboratory.seen_routes, names_of(8)).size(), 1U);
+}
+
+TEST(Routes, AreReadAsTheyWereTold) {
+    const std::vector<SeenRoute> told{{3, 1, 2U, "eth0", "eth1"}, {4, 1, std::nullopt, "", ""}};
+    const auto read = read_routes(json_of(told), 1);
+    ASSERT_TRUE(read);
+    ASSERT_EQ(read->size(), 2U);
+    EXPECT_EQ((*read)[0].from, 3U);
+    EXPECT_EQ((*read)[0].to, 1U);
+    EXPECT_EQ((*read)[0].hops, 2U);
+    EXPECT_EQ((*read)[0].enters, "eth0");
+    EXPECT_EQ((*read)[0].leaves, "eth1");
+    EXPECT_FALSE((*read)[1].hops);
+    EXPECT_FALSE(read_routes(AgentJson{{"from", {{0, "many", "", ""}}}}, 1));
+}
+
 TEST(Arrivals, CountTheMiddleHalf) {
     std::vector<Arrival> arrivals;
     for (std::uint32_t i = 0; i < 101; ++i) arrivals.push_back({1000 * i, i, 100});
@@ -359,6 +435,7 @@ public:
     [[nodiscard]] std::size_t host_count() const override { return hosts_; }
     [[nodiscard]] std::chrono::nanoseconds start_skew() const override { return {}; }
     [[nodiscard]] Result<BulkOutcome> run(const Bulk&) override { return failure("only rounds"); }
+    [[nodiscard]] Result<std::vector<SeenRoute>> routes() override { return failure("only rounds"); }
     [[nodiscard]] Result<std::vector<ProgramOutcome>> run(const Rounds& rounds) override {
         EXPECT_TRUE(rounds.tells_receipts);
         flows.push_back(rounds.programs.front().steps.back().receive.size());

@@ -20,6 +20,7 @@
 #include "kernel/kernel_diff.hpp"
 #include "kernel/netlink_attributes.hpp"
 #include "kernel/netlink_exchange.hpp"
+#include "kernel/netlink_route.hpp"
 #include "kernel/netlink_traffic_control.hpp"
 #include "kernel/tcp_counters.hpp"
 
@@ -71,15 +72,12 @@ Result<HostPath> path_to(NetlinkExchange& kernel, const std::string& host) {
     if (!routes) {
         return failure("the kernel has no route to {}: {}", *address, routes.error().message);
     }
-    std::array<char, IF_NAMESIZE> name{};
-    if (routes->empty() ||
-        ::if_indextoname(static_cast<unsigned>(routes->back().ifindex), name.data()) == nullptr) {
-        return failure("the kernel tells no interface towards {}", *address);
-    }
+    const std::string device = routes->empty() ? "" : interface_name(static_cast<unsigned>(routes->back().ifindex));
+    if (device.empty()) return failure("the kernel tells no interface towards {}", *address);
     HostPath path = std::move(routes->back().path);
     path.host = host;
     path.address = *address;
-    path.device = name.data();
+    path.device = device;
     return path;
 }
 
@@ -177,23 +175,6 @@ std::optional<BitsPerSecond> DeviceLook::speed() const { return parse_device_spe
 
 std::string Look::setting(const std::string& name) const { return found_in(settings, name); }
 std::uint64_t Look::tcp_counter(const std::string& name) const { return found_in(tcp, name); }
-
-Result<NetlinkMessage> encode_route_query(const std::string& address) {
-    std::array<std::byte, sizeof(in6_addr)> bytes{};
-    const bool is_v6 = address.find(':') != std::string::npos;
-    if (::inet_pton(is_v6 ? AF_INET6 : AF_INET, address.c_str(), bytes.data()) != 1) {
-        return failure("{} is no address that can be asked for", address);
-    }
-    NetlinkMessage message;
-    nlmsghdr* header = mnl_nlmsg_put_header(message.header());
-    header->nlmsg_type = RTM_GETROUTE;
-    header->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
-    auto* route = static_cast<rtmsg*>(mnl_nlmsg_put_extra_header(header, sizeof(rtmsg)));
-    route->rtm_family = is_v6 ? AF_INET6 : AF_INET;
-    route->rtm_dst_len = is_v6 ? 128 : 32;
-    mnl_attr_put(header, RTA_DST, is_v6 ? sizeof(in6_addr) : sizeof(in_addr), bytes.data());
-    return message;
-}
 
 std::optional<RouteAnswer> decode_route(const nlmsghdr* message) {
     if (message->nlmsg_type != RTM_NEWROUTE || message->nlmsg_len < NLMSG_LENGTH(sizeof(rtmsg))) {

@@ -73,8 +73,7 @@ struct Look {
 
 // Readers of what the kernel says, for tests.
 
-/// The query and the answer of RTM_GETROUTE.  `address`: text of an IPv4 or IPv6 address.
-[[nodiscard]] Result<NetlinkMessage> encode_route_query(const std::string& address);
+/// The answer to encode_route_query().
 struct RouteAnswer {
     int ifindex = 0;
     HostPath path;

@@ -7,6 +7,7 @@
 #include "base/host_name.hpp"
 #include "base/json.hpp"
 #include "base/version.hpp"
+#include "kernel/netlink_route.hpp"
 
 namespace headway {
 namespace {
@@ -56,6 +57,7 @@ Result<AgentJson> Agent::carry_out(const AgentJson& command) {
     if (wanted == "mesh") return connect_mesh(command);
     if (wanted == "bulk") return send(command);
     if (wanted == "probe") return probe(command);
+    if (wanted == "routes") return tell_routes();
     if (wanted == "arrivals") return tell_arrivals(command);
     if (wanted == "rounds") return run_rounds(command);
     return failure("there is no command \"{}\"", wanted);
@@ -72,9 +74,10 @@ Result<AgentJson> Agent::meet_peers(const AgentJson& command) {
         if (!echo) return tl::unexpected(echo.error());
         auto tcp = socket_address(one.address, one.ports.tcp);
         if (!tcp) return tl::unexpected(tcp.error());
-        peers.push_back({*data, *echo, *tcp});
+        peers.push_back({one.address, *data, *echo, *tcp});
     }
     peers_ = std::move(peers);
+    answers_.clear();
     token_ = command.at("token").get<std::uint64_t>();
     self_ = command.at("self").get<std::uint32_t>();
     sink_->listen_for(token_);
@@ -113,10 +116,27 @@ Result<AgentJson> Agent::probe(const AgentJson& command) {
     const Probe probe{self_, to, std::min(command.at("count").get<std::uint32_t>(), probes_max),
                       command.at("full").get<bool>(),
                       std::chrono::nanoseconds(command.at("interval_ns").get<std::int64_t>())};
-    const auto outcome =
+    const auto probed =
         probe_round_trips({token_, command.at("run").get<std::uint32_t>(), self_}, peers_[to].echo, probe);
-    if (!outcome) return tl::unexpected(outcome.error());
-    return json_of(*outcome);
+    if (!probed) return tl::unexpected(probed.error());
+    if (probed->route) answers_[static_cast<std::uint32_t>(to)] = *probed->route;
+    return json_of(probed->outcome);
+}
+
+/// Without netlink, how frames leave is not told.
+Result<AgentJson> Agent::tell_routes() {
+    std::map<std::uint32_t, FrameRoute> seen = echo_->routes();
+    seen.insert(answers_.begin(), answers_.end());
+    auto transport = MnlTransport::open();
+    std::vector<SeenRoute> routes;
+    for (const auto& [peer, route] : seen) {
+        if (peer >= peers_.size()) continue;
+        SeenRoute& one = routes.emplace_back(SeenRoute{peer, self_, route.hops, interface_name(route.ifindex), ""});
+        if (!transport) continue;
+        NetlinkExchange kernel(*transport);
+        one.leaves = interface_towards(kernel, peers_[peer].address);
+    }
+    return json_of(routes);
 }
 
 Result<AgentJson> Agent::tell_arrivals(const AgentJson& command) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -28,6 +29,7 @@ public:
 
 private:
     struct Peer {
+        std::string address;
         SocketAddress data, echo, tcp;
     };
 
@@ -39,6 +41,7 @@ private:
     Result<AgentJson> connect_mesh(const AgentJson& command);
     Result<AgentJson> send(const AgentJson& command);
     Result<AgentJson> probe(const AgentJson& command);
+    Result<AgentJson> tell_routes();
     Result<AgentJson> tell_arrivals(const AgentJson& command);
     Result<AgentJson> run_rounds(const AgentJson& command);
 
@@ -48,6 +51,7 @@ private:
     std::uint64_t token_ = 0;
     std::uint32_t self_ = 0;
     std::vector<Peer> peers_;
+    std::map<std::uint32_t, FrameRoute> answers_;  ///< the routes of those that came back, by who answered
 };
 
 /// Until `in` ends.  Fails if the agent could not begin; that has been told to `out`, too.

@@ -90,6 +90,28 @@ Result<ProgramOutcome> read_program_outcome(const AgentJson& json) {
     });
 }
 
+AgentJson json_of(const std::vector<SeenRoute>& routes) {
+    AgentJson list = AgentJson::array();
+    for (const SeenRoute& one : routes)
+        list.push_back({one.from, one.hops ? AgentJson(*one.hops) : AgentJson(), one.enters, one.leaves});
+    return {{"from", std::move(list)}};
+}
+
+Result<std::vector<SeenRoute>> read_routes(const AgentJson& answer, std::size_t to) {
+    return reading("the routes of frames", [&] {
+        std::vector<SeenRoute> routes;
+        for (const AgentJson& one : answer.at("from")) {
+            SeenRoute& route = routes.emplace_back();
+            route.from = one.at(0).get<std::size_t>();
+            route.to = to;
+            if (!one.at(1).is_null()) route.hops = one.at(1).get<unsigned>();
+            route.enters = one.at(2).get<std::string>();
+            route.leaves = one.at(3).get<std::string>();
+        }
+        return routes;
+    });
+}
+
 AgentJson json_of(const ProbeOutcome& outcome) {
     return {{"round_trip_s", outcome.round_trip_s}, {"lost", outcome.lost}, {"wire_bytes", outcome.wire_bytes}};
 }

@@ -12,6 +12,8 @@
 //                                     -> "sent": [[frames, wire bytes, waits], ...]
 //   {"do": "probe", "run": R, "to": I, "count": N, "full": B, "interval_ns": NS}
 //                                     -> "round_trip_s": [...], "lost": N, "wire_bytes": N
+//   {"do": "routes"}                  -> "from": [[I, hops or null, interface that frames from I came by,
+//                                        interface that frames to I leave by], ...]
 //   {"do": "arrivals", "run": R}      -> "from": [[I, frames, bytes_per_s], ...], "drops": N
 //   {"do": "rounds", "count": N, "receipts": B, "steps": [[[[peer, bytes], ...], [[peer, bytes], ...]],
 //    ...], "patience_ms": MS}         -> "round_s": [...], "received_s": [[...]] (with receipts),
@@ -60,6 +62,10 @@ struct AgentPeer {
 
 [[nodiscard]] AgentJson json_of(const ProgramOutcome& outcome);
 [[nodiscard]] Result<ProgramOutcome> read_program_outcome(const AgentJson& json);
+/// `to` is who saw them.
+[[nodiscard]] AgentJson json_of(const std::vector<SeenRoute>& routes);
+[[nodiscard]] Result<std::vector<SeenRoute>> read_routes(const AgentJson& answer, std::size_t to);
+
 [[nodiscard]] AgentJson json_of(const ProbeOutcome& outcome);
 [[nodiscard]] Result<ProbeOutcome> read_probe_outcome(const AgentJson& json);
 

@@ -24,7 +24,7 @@ using SteadyTime = std::chrono::steady_clock;
 
 constexpr std::size_t datagram_max_bytes = 65536;
 constexpr std::size_t batch_max = 64;
-constexpr std::size_t control_bytes = 128;
+constexpr std::size_t control_bytes = 256;
 constexpr std::uint32_t ethernet_header_bytes = 14;
 constexpr int send_patience_ms = 2000;  // an interface that takes nothing that long is down
 constexpr std::chrono::milliseconds answer_patience{500};
@@ -37,7 +37,15 @@ struct Datagram {
     SocketAddress from;
     in6_pktinfo asked_v6{};  ///< the address it came to, for an answer; mapped of IPv4
     in_pktinfo asked_v4{};
+    int hop_limit = 0;  ///< what is left of it; 0: not told
     std::uint32_t socket_drops = 0;
+
+    [[nodiscard]] FrameRoute route() const {
+        FrameRoute route{std::nullopt, asked_v6.ipi6_ifindex != 0 ? asked_v6.ipi6_ifindex
+                                                                  : static_cast<unsigned>(asked_v4.ipi_ifindex)};
+        if (hop_limit > 0 && hop_limit <= frames_hop_limit) route.hops = static_cast<unsigned>(frames_hop_limit - hop_limit);
+        return route;
+    }
 };
 
 /// Received without waiting, up to a batch at a time.
@@ -87,6 +95,8 @@ private:
                 read(one.asked_v6);
             } else if (is(IPPROTO_IP, IP_PKTINFO)) {
                 read(one.asked_v4);
+            } else if (is(IPPROTO_IPV6, IPV6_HOPLIMIT) || is(IPPROTO_IP, IP_TTL)) {
+                read(one.hop_limit);
             }
         }
         return one;
@@ -177,6 +187,7 @@ Result<Outlet> open_outlet(const SocketAddress& to) {
     if (!outlet.fd) return errno_failure("socket");
     const int on = 1;
     ::setsockopt(outlet.fd.get(), SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
+    tell_routes(outlet.fd.get(), to.family());
     if (::connect(outlet.fd.get(), to.get(), to.length) != 0) return errno_failure("connect");
     int mtu = 0;
     socklen_t length = sizeof(mtu);
@@ -272,6 +283,12 @@ FrameEcho::FrameEcho(BoundSocket socket, FileDescriptor stop)
 void FrameEcho::listen_for(std::uint64_t token) {
     const std::lock_guard lock(mutex_);
     token_ = token;
+    routes_.clear();
+}
+
+std::map<std::uint32_t, FrameRoute> FrameEcho::routes() {
+    const std::lock_guard lock(mutex_);
+    return routes_;
 }
 
 void FrameEcho::receive() {
@@ -279,13 +296,12 @@ void FrameEcho::receive() {
     std::vector<std::byte> answer(datagram_max_bytes);
     for (auto batch = receiver.receive(); !batch.empty(); batch = receiver.receive()) {
         for (const Datagram& datagram : batch) {
-            std::uint64_t token = 0;
+            std::optional<MeasurePacket> packet;
             {
                 const std::lock_guard lock(mutex_);
-                token = token_;
+                if (token_ == 0 || !(packet = MeasurePacket::read(datagram.bytes, token_))) continue;
+                routes_[packet->sender] = datagram.route();
             }
-            auto packet = MeasurePacket::read(datagram.bytes, token);
-            if (token == 0 || !packet) continue;
             packet->residence_ns =
                 static_cast<std::uint64_t>(std::max<std::int64_t>(0, arrival_clock_ns() - datagram.arrived_ns));
             packet->write(answer);
@@ -375,7 +391,7 @@ public:
           frame_(probe.is_full_frame ? outlet.payload_max_bytes : MeasurePacket::bytes),
           sent_ns_(probe.count) {}
 
-    Result<ProbeOutcome> run() {
+    Result<ProbedHost> run() {
         auto next = SteadyTime::now();
         for (std::uint32_t i = 0; i < probe_.count; ++i) {
             if (auto sent = send(i); !sent) return tl::unexpected(sent.error());
@@ -389,7 +405,7 @@ public:
         outcome_.lost = probe_.count - answered();
         outcome_.wire_bytes = wire_bytes_of(frame_.size(), outlet_.header_bytes);
         std::sort(outcome_.round_trip_s.begin(), outcome_.round_trip_s.end());
-        return std::move(outcome_);
+        return ProbedHost{std::move(outcome_), route_};
     }
 
 private:
@@ -418,6 +434,7 @@ private:
         for (const Datagram& datagram : receiver_.receive()) {
             const auto packet = MeasurePacket::read(datagram.bytes, sender_.token);
             if (!packet || packet->run != sender_.run || packet->sequence >= probe_.count) continue;
+            route_ = datagram.route();
             std::int64_t& sent = sent_ns_[packet->sequence];
             if (sent == 0) continue;  // came twice
             const auto there_and_back = datagram.arrived_ns - sent - static_cast<std::int64_t>(packet->residence_ns);
@@ -439,12 +456,13 @@ private:
     std::vector<std::int64_t> sent_ns_;
     std::uint32_t given_up_ = 0;
     ProbeOutcome outcome_;
+    std::optional<FrameRoute> route_;
 };
 
 }  // namespace
 
-Result<ProbeOutcome> probe_round_trips(const BulkSender& sender, const SocketAddress& destination,
-                                       const Probe& probe) {
+Result<ProbedHost> probe_round_trips(const BulkSender& sender, const SocketAddress& destination,
+                                     const Probe& probe) {
     const auto outlet = open_outlet(destination);
     if (!outlet) return tl::unexpected(outlet.error());
     return Prober(sender, *outlet, probe).run();

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <thread>
 #include <vector>
@@ -17,6 +18,12 @@
 #include "measure/measure_socket.hpp"
 
 namespace headway {
+
+/// How a frame came.
+struct FrameRoute {
+    std::optional<unsigned> hops;  ///< routers that it passed
+    unsigned ifindex = 0;          ///< 0: not known
+};
 
 /// Frames that arrived, by the host that sent them.
 struct BulkArrivals {
@@ -83,12 +90,15 @@ public:
     ~FrameEcho() override { stop(); }
 
     void listen_for(std::uint64_t token);
+    /// By sender, of the last frame that was sent back.
+    [[nodiscard]] std::map<std::uint32_t, FrameRoute> routes();
 
 private:
     void receive() override;
 
     std::mutex mutex_;
     std::uint64_t token_ = 0;
+    std::map<std::uint32_t, FrameRoute> routes_;
 };
 
 struct BulkSender {
@@ -112,9 +122,13 @@ struct SentFlow {
                                                       std::chrono::nanoseconds duration,
                                                       double wire_bytes_per_s = 0);
 
+struct ProbedHost {
+    ProbeOutcome outcome;
+    std::optional<FrameRoute> route;  ///< of its last answer
+};
+
 /// Without an interval, a frame is sent when the one before has come back.
-[[nodiscard]] Result<ProbeOutcome> probe_round_trips(const BulkSender& sender,
-                                                     const SocketAddress& destination,
-                                                     const Probe& probe);
+[[nodiscard]] Result<ProbedHost> probe_round_trips(const BulkSender& sender, const SocketAddress& destination,
+                                                   const Probe& probe);
 
 }  // namespace headway

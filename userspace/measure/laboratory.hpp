@@ -16,6 +16,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "base/error.hpp"
@@ -107,6 +109,15 @@ struct ProgramOutcome {
     std::uint32_t retransmission_timeout_us = 0;  ///< the least in force on its connections
 };
 
+/// How frames from one host came to another, as that one saw it, and how its own leave for it.
+struct SeenRoute {
+    std::size_t from = 0;
+    std::size_t to = 0;
+    std::optional<unsigned> hops;  ///< routers that they passed
+    std::string enters;            ///< the interface of `to` by which they came; "": not known
+    std::string leaves;            ///< that by which frames for `from` leave `to`; "": not known
+};
+
 class Laboratory {
 public:
     virtual ~Laboratory() = default;
@@ -114,6 +125,8 @@ public:
     /// Errors name the host.
     [[nodiscard]] virtual Result<BulkOutcome> run(const Bulk& bulk) = 0;
     [[nodiscard]] virtual Result<std::vector<ProgramOutcome>> run(const Rounds& rounds) = 0;
+    /// Of the probes so far, there and back.
+    [[nodiscard]] virtual Result<std::vector<SeenRoute>> routes() = 0;
     /// By how much hosts begin an experiment earlier or later than others at most.
     [[nodiscard]] virtual std::chrono::nanoseconds start_skew() const = 0;
 };

@@ -20,6 +20,19 @@ void set(int fd, int level, int option, int value) {
 
 }  // namespace
 
+void tell_routes(int fd, int family) {
+    if (family == AF_INET6) {
+        set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
+        set(fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1);
+        set(fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, frames_hop_limit);
+    } else {
+        set(fd, IPPROTO_IP, IP_PKTINFO, 1);
+    }
+    // an IPv6 socket has these for its IPv4 peers
+    set(fd, IPPROTO_IP, IP_RECVTTL, 1);
+    set(fd, IPPROTO_IP, IP_TTL, frames_hop_limit);
+}
+
 Result<BoundSocket> bind_socket(SocketKind kind, std::uint16_t port) {
     const int type = kind == SocketKind::datagram ? SOCK_DGRAM : SOCK_STREAM;
     int family = AF_INET6;
@@ -41,8 +54,7 @@ Result<BoundSocket> bind_socket(SocketKind kind, std::uint16_t port) {
         set(fd.get(), SOL_SOCKET, SO_TIMESTAMPNS, 1);
         set(fd.get(), SOL_SOCKET, SO_RXQ_OVFL, 1);
         // the address that was asked, of a host that has several, is the one to answer from
-        if (family == AF_INET6) set(fd.get(), IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
-        else set(fd.get(), IPPROTO_IP, IP_PKTINFO, 1);
+        tell_routes(fd.get(), family);
         set(fd.get(), SOL_SOCKET, SO_RCVBUF, receive_buffer_bytes);
         set(fd.get(), SOL_SOCKET, SO_RCVBUFFORCE, receive_buffer_bytes);
     } else if (::listen(fd.get(), SOMAXCONN) != 0) {

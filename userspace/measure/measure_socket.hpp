@@ -25,6 +25,13 @@ enum class SocketKind { datagram, listener };
 /// `port` 0: whichever is free.
 [[nodiscard]] Result<BoundSocket> bind_socket(SocketKind kind, std::uint16_t port);
 
+/// Every router on its way takes one of it.
+inline constexpr int frames_hop_limit = 64;
+
+/// Datagrams leave with that hop limit; each that arrives is told with what is left of it, and with the address and
+/// the interface that it came to.
+void tell_routes(int fd, int family);
+
 /// Of CLOCK_REALTIME, which is what the kernel's times of arrival are of.
 [[nodiscard]] std::int64_t arrival_clock_ns();
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/wire.hpp"
+#include "measure/asymmetric_routes.hpp"
 #include "measure/interference.hpp"
 #include "measure/tree_heights.hpp"
 
@@ -77,8 +78,9 @@ void NetworkMeasurement::advance(const std::string& what) {
 }
 
 Result<MeasuredNetwork> NetworkMeasurement::run() {
-    for (auto step : {&NetworkMeasurement::look_at_round_trips, &NetworkMeasurement::send_alone,
-                      &NetworkMeasurement::find_tree, &NetworkMeasurement::split_by_interference,
+    for (auto step : {&NetworkMeasurement::look_at_round_trips, &NetworkMeasurement::check_routes,
+                      &NetworkMeasurement::send_alone, &NetworkMeasurement::find_tree,
+                      &NetworkMeasurement::split_by_interference,
                       &NetworkMeasurement::fill_trunks, &NetworkMeasurement::fill_ports}) {
         if (auto done = (this->*step)(); !done) return tl::unexpected(done.error());
     }
@@ -132,6 +134,15 @@ Result<void> NetworkMeasurement::look_at_round_trips() {
     }
     std::sort(differences.begin(), differences.end());
     network_.resolution_s = 4 * quantile(differences, 0.9);
+    return {};
+}
+
+/// What follows takes half a round trip for the time of one way.
+Result<void> NetworkMeasurement::check_routes() {
+    const auto routes = laboratory_.routes();
+    if (!routes) return tl::unexpected(routes.error());
+    if (const auto wrong = routes_that_differ(*routes, names_)) return failure("{}", *wrong);
+    for (std::string& remark : interfaces_that_differ(*routes, names_)) network_.remarks.push_back(std::move(remark));
     return {};
 }
 

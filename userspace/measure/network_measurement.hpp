@@ -75,6 +75,7 @@ public:
 
 private:
     Result<void> look_at_round_trips();
+    Result<void> check_routes();
     Result<double> rate_alone(const Flow& flow);
     Result<void> send_alone();
     Result<void> find_tree();

@@ -263,6 +263,20 @@ Result<void> RemoteLaboratory::collect_arrivals(const Bulk& bulk, std::uint32_t 
     return {};
 }
 
+// ------------------------------------------------------------------------- routes
+
+Result<std::vector<SeenRoute>> RemoteLaboratory::routes() {
+    const auto answers = ask_all({{"do", "routes"}}, options_.answer_patience);
+    if (!answers) return tl::unexpected(answers.error());
+    std::vector<SeenRoute> all;
+    for (std::size_t host = 0; host < answers->size(); ++host) {
+        const auto seen = read_routes((*answers)[host], host);
+        if (!seen) return tl::unexpected(seen.error().within(fmt::format("host {}", hosts_[host].name)));
+        all.insert(all.end(), seen->begin(), seen->end());
+    }
+    return all;
+}
+
 // ------------------------------------------------------------------------- rounds
 
 Result<std::vector<ProgramOutcome>> RemoteLaboratory::run(const Rounds& rounds) {

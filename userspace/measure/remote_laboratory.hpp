@@ -44,6 +44,7 @@ public:
     [[nodiscard]] std::size_t host_count() const override { return hosts_.size(); }
     [[nodiscard]] Result<BulkOutcome> run(const Bulk& bulk) override;
     [[nodiscard]] Result<std::vector<ProgramOutcome>> run(const Rounds& rounds) override;
+    [[nodiscard]] Result<std::vector<SeenRoute>> routes() override;
     [[nodiscard]] std::chrono::nanoseconds start_skew() const override { return start_skew_; }
 
     [[nodiscard]] std::uint64_t bytes_sent() const { return bytes_sent_; }

@@ -11,9 +11,9 @@ TIMED_OUT_MS = 150
 LEVEL_GAP_MS = 10
 
 
-def excesses(samples):
-    """Of calls of one size: what each takes longer than the shortest, where that is too long for anything but a timer."""
-    least = min(samples)
+def excesses(samples, least=None):
+    """Of calls of one size: what each takes longer than `least` (the shortest), where that is too long for anything but a timer."""
+    least = min(samples) if least is None else least
     return [sample - least for sample in samples if sample - least >= EXCESS_MS]
 
 
@@ -58,11 +58,11 @@ def within(errors, limit_pct):
     return sum(abs(error) <= limit_pct for error in errors) / len(errors)
 
 
-def summary(result):
-    """Of a size: milliseconds, and how many calls waited for a timer."""
+def summary(result, least=None):
+    """Of a size: milliseconds, and how many calls waited for a timer; `least` as of excesses()."""
     samples = result["samples_ms"]
     return {"bytes": result["bytes"], "calls": len(samples), "median": median(samples), "mean": mean(samples), "least": min(samples),
-            "most": max(samples), "escalated": len(excesses(samples)), "timed_out": len(timed_out(samples)), "timeouts": result["timeouts"],
+            "most": max(samples), "escalated": len(excesses(samples, least)), "timed_out": len(timed_out(samples)), "timeouts": result["timeouts"],
             "probes": result["loss_probes"], "retransmits": result["retransmits"], "drops": result["drops"]}
 
 

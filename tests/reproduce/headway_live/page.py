@@ -22,21 +22,37 @@ only plot has not survived.  Nothing here was paced by Headway.  `tests/reproduc
 """
 
 
-def wanted(chosen, store, again):
+def wanted(chosen):
     """What is to be measured, of all or of the chosen; the page needs the network's own measurement, whatever else it has."""
-    chosen = chosen or list(EXPERIMENTS)
-    return [name for name in EXPERIMENTS
-            if (name in chosen or name == "network") and (not store.found(name) or (again and name in chosen))]
+    return [name for name in EXPERIMENTS if not chosen or name in chosen or name == "network"]
 
 
-def write(ask, store, folder):
-    """folder/reproduction-live.md, and its pictures in folder/reproduction/: what has been measured so far."""
-    first = store.found("network")
-    measured = [(module, store.found(name)) for name, module in EXPERIMENTS.items() if first and store.found(name)]
-    chapters = [module.chapter(ask, found, first.measured) for module, found in measured]
+def lacking(results, name):
+    """Why an experiment's chapter cannot be written, or None."""
+    found = results.found(name)
+    if not found:
+        return "nothing is measured"
+    if found.spec["measure"] and not found.measured:
+        return "headway measure is missing"
+    # Of random patterns as many as there are, but some.
+    partial = getattr(EXPERIMENTS[name], "PARTIAL", {})
+    missing = [job for job in found.jobs if not found.complete(job) and len(found.of(job)) < partial.get(job, float("inf"))]
+    return f"not all is measured of: {', '.join(missing)}" if missing else None
+
+
+def write(ask, results, folder):
+    """folder/reproduction-live.md, and its pictures in folder/reproduction/: what has been measured so far.  Returns why by
+    experiment, of those that are not there."""
+    reasons = {name: lacking(results, name) for name in EXPERIMENTS}
+    if reasons["network"]:
+        reasons = {name: reason or "the network's own measurement is missing" for name, reason in reasons.items()}
+    network = results.found("network")
+    chapters = [module.chapter(ask, results.found(name), network.measured)
+                for name, module in EXPERIMENTS.items() if not reasons[name]]
     plots = folder / "reproduction"
     plots.mkdir(parents=True, exist_ok=True)
     (folder / NAME).write_text("\n".join([HEAD, *(chapter.markdown() for chapter in chapters)]))
     for chapter in chapters:
         for name, drawing in chapter.plots.items():
             (plots / name).write_text(drawing)
+    return {name: reason for name, reason in reasons.items() if reason}

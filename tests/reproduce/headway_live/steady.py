@@ -5,18 +5,15 @@ from headway_reproduce.document import Chapter
 
 from . import links
 from .links import SCENE, around_host, fairness, into_host, over_trunk, predictions, spread
-from .scenes import hosts_of
 
 LEAD_MS, WINDOW_MS = 250, 400
-STOP_AFTER_S = 8 * 60       # on the host; what is there by then is kept
 PATTERNS = {"into a host, 2": into_host(2), "a host, 2 in, 1 out": around_host(2, 1), "over the trunk, 2": over_trunk(2),
             "into a host, 3": into_host(3), "over the trunk, 4": over_trunk(4), "a host, 3 in, 1 out": around_host(3, 1)}
 
 
 def spec(_repetitions):
-    job = {"name": "steady", "kind": "links", "hosts": hosts_of(SCENE), "bytes": links.BYTES, "lead_ms": LEAD_MS, "window_ms": WINDOW_MS,
-           "patterns": list(PATTERNS.values())}
-    return {"scene": SCENE.facts(), "measure": False, "jobs": [job], "stop_after_s": STOP_AFTER_S}
+    job = links.links_job("steady", list(PATTERNS.values()), LEAD_MS, WINDOW_MS)
+    return {"scene": SCENE.facts(), "measure": False, "jobs": [job]}
 
 
 def chapter(ask, found, network):
