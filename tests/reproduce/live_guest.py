@@ -71,10 +71,13 @@ def program_of(testbed, job):
     return words + ["--algorithm", job["algorithm"]] if job.get("algorithm") else words
 
 
-def run_job(testbed, job):
+def run_job(testbed, job, preload=(), through=""):
+    """`preload`: libraries of the ranks beside the one that sleeps, which they do without if mpirun itself is
+    started by the words `through`."""
     settings = [word for name, value in job.get("mca", {}).items() for word in ("--mca", name, str(value))]
-    words = mpirun.command(testbed.mpirun_words(), settings, {"LD_PRELOAD": testbed.sleep()}, program_of(testbed, job))
-    environment = testbed.mpirun_environment() | {"MPI_JOB_STATE": state_of(job["hosts"])}
+    variables = {} if through else {"LD_PRELOAD": ":".join([*preload, testbed.sleep()])}
+    words = mpirun.command(testbed.mpirun_words(), settings, variables, program_of(testbed, job))
+    environment = testbed.mpirun_environment() | {"MPI_JOB_STATE": state_of(job["hosts"]), "MPI_JOB_THROUGH": through}
     with open(testbed.out / f"{job['name']}.log", "a", encoding="utf-8") as log:
         for result in mpirun.run_by_size(words, CountersWithProbes(testbed.counters), log, environment):
             result["drops"] = sum(result["drops"].values())
