@@ -26,6 +26,8 @@ def rst(headings, rows):
 def show(store, headway):
     """Prints all tables; what was missed, in sentences."""
     networks = [Report(store, headway, network) for network in jobs.NETWORKS if jobs.measured(store, network)]
+    if not networks:
+        return ["nothing was measured yet"]
     missed = []
     for title, part in (("What was found", found_table), ("Wrong headway.toml", wrong_table), ("Times", times_table),
                         ("Medians of errors", medians_table), ("Time-outs", steps_table), ("Links of random patterns", links_table),
@@ -60,14 +62,14 @@ class Report:
         return named
 
     def _compared(self, network):
-        """Rows by job and operation; those that are paced beside what is predicted for them paced."""
+        """Rows by job and operation; calls that the plan paces beside what it predicts of them paced."""
         rows = {}
         for job in ("at once", "library", "paced"):
             for result in self.jobs.of(job):
                 operation = next(name for name, of_bench in jobs.OPERATIONS.items() if of_bench == result["operation"])
-                prediction = self._plan(network, operation, result["bytes"])[f"predicted_{'' if job == 'paced' else 'un'}paced"]
-                if prediction:
-                    rows.setdefault((job, operation), []).append(judged.compared(result, prediction))
+                plan = self._plan(network, operation, result["bytes"])
+                prediction = plan["predicted_paced" if job == "paced" and plan["paced"] else "predicted_unpaced"]
+                rows.setdefault((job, operation), []).append(judged.compared(result, prediction))
         return rows
 
     @staticmethod
@@ -128,7 +130,7 @@ def found_table(networks):
 
 
 def wrong_table(networks):
-    kinds = list(networks[0].named) if networks else []
+    kinds = list(networks[0].named)
     missed = [f"{one.name}: {what}: {' / '.join(said) or 'nothing is said'}"
               for one in networks for what, (is_named, said) in one.named.items() if not is_named]
     return rst(["network", *kinds], [[one.name, *("yes" if one.named[kind][0] else "NO" for kind in kinds)] for one in networks]), missed
@@ -148,11 +150,14 @@ def kinds_of(networks):
 def medians_table(networks):
     rows, missed = [], []
     for job, operation in kinds_of(networks):
-        errors = [[abs(row["error_pct"]) for row in one.compared.get((job, operation), [])] for one in networks]
-        every = [error for of in errors for error in of]
-        rows.append([f"{operation}, {job}", *(f"{median(of):.1f}" if of else "-" for of in errors), f"{median(every):.1f}"])
-        if median(every) >= TIMES_PCT:
-            missed.append(f"median error of {operation}, {job}: {median(every):.1f} %")
+        for which, chosen in (("", lambda row: True), (", none waited", lambda row: not row["waits"])):
+            errors = [[abs(row["error_pct"]) for row in one.compared.get((job, operation), []) if chosen(row)] for one in networks]
+            every = [error for of in errors for error in of]
+            if not every:
+                continue
+            rows.append([f"{operation}, {job}{which}", *(f"{median(of):.1f}" if of else "-" for of in errors), f"{median(every):.1f}"])
+            if median(every) >= TIMES_PCT:
+                missed.append(f"median error of {operation}, {job}{which}: {median(every):.1f} %")
     return rst(["median error, %", *(one.name for one in networks), "all"], rows), missed
 
 
