@@ -128,6 +128,17 @@ class Times(unittest.TestCase):
         self.assertAlmostEqual(judged.compared(result, known)["error_pct"], -50)
         self.assertTrue(judged.compared(result, known)["may_wait"])
 
+    def test_what_is_usual_is_beside_the_median(self):
+        row = judged.compared({"bytes": 1024, "samples_ms": [1.0, 1.1, 200.0], "timeouts": 0}, self.PREDICTION, 1.0)
+        self.assertAlmostEqual(row["usual_error_pct"], 10)
+        self.assertTrue(row["waits"])
+        times = [{"bytes": 512, "seconds": 0.001}, {"bytes": 2048, "seconds": 0.004}]
+        known = {"messages": {"all_to_all": [{"times": []}, {"times": times}], "many_to_one": times}}
+        self.assertAlmostEqual(judged.usual_ms(known, "gather", 1024), 2)
+        self.assertAlmostEqual(judged.usual_ms(known, "alltoall", 2048), 4)
+        self.assertIsNone(judged.usual_ms(known, "alltoall", 4096))
+        self.assertIsNone(judged.usual_ms(known, "halo", 1024))
+
     def test_a_call_that_waited_tells_where_the_step_is(self):
         rows = [judged.compared({"bytes": size, "samples_ms": [ms], "timeouts": 0}, self.PREDICTION)
                 for size, ms in ((1, 1), (2, 204), (4, 210))]

@@ -557,6 +557,25 @@ TEST(Escalation, HasLevels) {
     EXPECT_TRUE(escalation_levels({}, 0.02).empty());
 }
 
+TEST(Gather, BeginsEverywhereAtOnce) {
+    const std::vector<double> hears_s{0, 10e-6, 60e-6, 10e-6, 35e-6};
+    const GatherRounds gather = gather_rounds(hears_s, 4096);
+    EXPECT_DOUBLE_EQ(gather.begins_s, 60e-6);
+    ASSERT_EQ(gather.rounds.programs.size(), 5);
+    const HostProgram& root = gather.rounds.programs.front();
+    ASSERT_EQ(root.steps.size(), 5);
+    double now_s = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+        now_s += std::chrono::duration<double>(root.steps[i].pause).count();
+        ASSERT_EQ(root.steps[i].send.size(), 1);
+        EXPECT_NEAR(now_s + hears_s[root.steps[i].send[0].peer], gather.begins_s, 4e-9);
+    }
+    EXPECT_EQ(root.steps[4].receive.size(), 4);
+    for (std::size_t i = 1; i < 5; ++i) {
+        EXPECT_EQ(gather.rounds.programs[i].steps[1].send[0].bytes, 4096);
+    }
+}
+
 TEST(TransmissionCost, IsOfOneWay) {
     std::vector<SizedTime> trips;
     for (const std::uint64_t bytes : {1, 1024, 65536})

@@ -13,8 +13,8 @@
 //   {"do": "probe", "run": R, "to": I, "count": N, "full": B, "interval_ns": NS}
 //                                     -> "round_trip_s": [...], "lost": N, "wire_bytes": N
 //   {"do": "arrivals", "run": R}      -> "from": [[I, frames, bytes_per_s], ...], "drops": N
-//   {"do": "rounds", "count": N, "receipts": B, "steps": [[[[peer, bytes], ...], [[peer, bytes], ...]],
-//    ...], "patience_ms": MS}         -> "round_s": [...], "received_s": [[...]] (with receipts),
+//   {"do": "rounds", "count": N, "receipts": B, "steps": [[[[peer, bytes], ...], [[peer, bytes], ...],
+//    PAUSE_NS], ...], "patience_ms": MS}  -> "round_s": [...], "received_s": [[...]] (with receipts),
 //                                        "retransmissions": N, "rto_us": N
 #pragma once
 

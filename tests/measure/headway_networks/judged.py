@@ -3,6 +3,7 @@
 
 import sys
 from pathlib import Path
+from statistics import median
 
 from headway_bench.decisions import mean_ms
 from headway_demo.scene import FRAME_WIRE_BYTES, SEGMENT_BYTES
@@ -108,11 +109,25 @@ def predicted_ms(prediction):
     return 1e3 * (known["time_s"] if known else prediction["low_s"])
 
 
-def compared(result, prediction):
-    """A size's calls beside a prediction of `headway plan`; means, as a call that waits counts with all that it takes."""
-    took, said = mean_ms(result), predicted_ms(prediction)
-    return {"bytes": result["bytes"], "mean_ms": took, "least_ms": min(result["samples_ms"]), "predicted_ms": said,
-            "error_pct": calls.error_pct(took, said), "waits": bool(result["timeouts"] or calls.timed_out(result["samples_ms"])),
+def usual_ms(document, operation, size):
+    """What an all-to-all of all hosts or a gather takes that is not disturbed, on the line between two measured sizes; None: not
+    measured.  `headway predict` adds what time-outs may take."""
+    messages = document["messages"]
+    times = {"alltoall": messages["all_to_all"][-1]["times"], "gather": messages["many_to_one"]}.get(operation, [])
+    for below, above in zip(times, times[1:]):
+        if below["bytes"] <= size <= above["bytes"]:
+            part = (size - below["bytes"]) / (above["bytes"] - below["bytes"])
+            return 1e3 * (below["seconds"] + part * (above["seconds"] - below["seconds"]))
+    return None
+
+
+def compared(result, prediction, usual=None):
+    """A size's calls beside a prediction of `headway plan`: the mean, in which a call that waits counts with all that it takes;
+    and the median beside what is usual, of the fluid model if nothing was measured."""
+    took, said, median_ms = mean_ms(result), predicted_ms(prediction), median(result["samples_ms"])
+    usual = usual or 1e3 * prediction["low_s"]
+    return {"bytes": result["bytes"], "mean_ms": took, "median_ms": median_ms, "predicted_ms": said, "usual_ms": usual,
+            "error_pct": calls.error_pct(took, said), "usual_error_pct": calls.error_pct(median_ms, usual), "waits": bool(result["timeouts"] or calls.timed_out(result["samples_ms"])),
             "may_wait": prediction["timeouts"] > 0 or bool(prediction["measured"] and prediction["measured"]["was_lossy"])}
 
 

@@ -68,8 +68,13 @@ class Report:
             for result in self.jobs.of(job):
                 operation = next(name for name, of_bench in jobs.OPERATIONS.items() if of_bench == result["operation"])
                 plan = self._plan(network, operation, result["bytes"])
-                prediction = plan["predicted_paced" if job == "paced" and plan["paced"] else "predicted_unpaced"]
-                rows.setdefault((job, operation), []).append(judged.compared(result, prediction))
+                is_paced = job == "paced" and plan["paced"]
+                prediction = plan["predicted_paced" if is_paced else "predicted_unpaced"]
+                if is_paced:
+                    row = judged.compared(result, prediction, judged.predicted_ms(prediction)) | {"may_wait": prediction["timeouts"] > 0}
+                else:
+                    row = judged.compared(result, prediction, judged.usual_ms(self.found["document"], operation, result["bytes"]))
+                rows.setdefault((job, operation), []).append(row)
         return rows
 
     @staticmethod
@@ -138,9 +143,10 @@ def wrong_table(networks):
 
 def times_table(networks):
     rows = [[one.name, job, operation, f"{row['bytes'] // 1024} KiB", f"{row['predicted_ms']:.3g}", f"{row['mean_ms']:.3g}",
-             f"{row['least_ms']:.3g}", calls.signed(row["error_pct"]), "yes" if row["may_wait"] else "no", "yes" if row["waits"] else "no"]
+             calls.signed(row["error_pct"]), f"{row['usual_ms']:.3g}", f"{row['median_ms']:.3g}", calls.signed(row["usual_error_pct"]), "yes" if row["may_wait"] else "no", "yes" if row["waits"] else "no"]
             for one in networks for (job, operation), of in one.compared.items() for row in of]
-    return rst(["network", "sent", "operation", "size", "predicted, ms", "mean, ms", "least, ms", "error, %", "may wait", "waited"], rows), []
+    return rst(["network", "sent", "operation", "size", "predicted mean, ms", "mean, ms", "error, %", "usual, ms", "median, ms",
+                "error, %", "may wait", "waited"], rows), []
 
 
 def kinds_of(networks):
@@ -150,14 +156,12 @@ def kinds_of(networks):
 def medians_table(networks):
     rows, missed = [], []
     for job, operation in kinds_of(networks):
-        for which, chosen in (("", lambda row: True), (", none waited", lambda row: not row["waits"])):
-            errors = [[abs(row["error_pct"]) for row in one.compared.get((job, operation), []) if chosen(row)] for one in networks]
+        for which, error in (("means", "error_pct"), ("medians", "usual_error_pct")):
+            errors = [[abs(row[error]) for row in one.compared.get((job, operation), [])] for one in networks]
             every = [error for of in errors for error in of]
-            if not every:
-                continue
-            rows.append([f"{operation}, {job}{which}", *(f"{median(of):.1f}" if of else "-" for of in errors), f"{median(every):.1f}"])
+            rows.append([f"{which}: {operation}, {job}", *(f"{median(of):.1f}" if of else "-" for of in errors), f"{median(every):.1f}"])
             if median(every) >= TIMES_PCT:
-                missed.append(f"median error of {operation}, {job}{which}: {median(every):.1f} %")
+                missed.append(f"median error of {which} of {operation}, {job}: {median(every):.1f} %")
     return rst(["median error, %", *(one.name for one in networks), "all"], rows), missed
 
 
