@@ -558,19 +558,23 @@ TEST(Escalation, HasLevels) {
 }
 
 TEST(Gather, BeginsEverywhereAtOnce) {
-    const std::vector<double> hears_s{0, 10e-6, 60e-6, 10e-6, 35e-6};
+    const std::vector<double> hears_s{0, 10e-6, 60e-6, 11e-6, 35e-6};
     const GatherRounds gather = gather_rounds(hears_s, 4096);
     EXPECT_DOUBLE_EQ(gather.begins_s, 60e-6);
     ASSERT_EQ(gather.rounds.programs.size(), 5);
     const HostProgram& root = gather.rounds.programs.front();
-    ASSERT_EQ(root.steps.size(), 5);
+    ASSERT_EQ(root.steps.size(), 4) << "two are told at once";
     double now_s = 0;
-    for (std::size_t i = 0; i < 4; ++i) {
-        now_s += std::chrono::duration<double>(root.steps[i].pause).count();
-        ASSERT_EQ(root.steps[i].send.size(), 1);
-        EXPECT_NEAR(now_s + hears_s[root.steps[i].send[0].peer], gather.begins_s, 4e-9);
+    std::size_t told = 0;
+    for (const Step& step : root.steps) {
+        now_s += std::chrono::duration<double>(step.pause).count();
+        for (const Transfer& start : step.send) {
+            EXPECT_NEAR(now_s + hears_s[start.peer], gather.begins_s, 1.1e-6);
+            ++told;
+        }
     }
-    EXPECT_EQ(root.steps[4].receive.size(), 4);
+    EXPECT_EQ(told, 4);
+    EXPECT_EQ(root.steps.back().receive.size(), 4);
     for (std::size_t i = 1; i < 5; ++i) {
         EXPECT_EQ(gather.rounds.programs[i].steps[1].send[0].bytes, 4096);
     }

@@ -17,6 +17,8 @@ constexpr std::uint32_t rooted_rounds = 20;
 constexpr std::uint64_t large_bytes = 256 << 10;
 constexpr std::uint32_t small_messages = 65;
 constexpr std::uint64_t rooted_bytes[] = {512, 2048, 4096, 8192, 16384, 32768, 65536, 131072};
+// Hosts that differ by less are told at once: waking up takes as long.
+constexpr double least_pause_s = 5e-6;
 constexpr double line_misses = 0.05;
 constexpr std::size_t break_points_max = 8;
 // Less than a least retransmission time-out, more than any queue of a local network.
@@ -427,10 +429,13 @@ GatherRounds gather_rounds(std::span<const double> hears_s, std::uint64_t bytes)
     Step all;
     double told_s = gather.begins_s;
     for (const std::size_t peer : peers) {
-        const std::chrono::duration<double> pause(told_s - hears_s[peer]);
-        root.steps.push_back({{{peer, 1}}, {}, std::chrono::duration_cast<std::chrono::nanoseconds>(pause)});
+        if (const double pause_s = told_s - hears_s[peer]; root.steps.empty() || pause_s >= least_pause_s) {
+            const std::chrono::duration<double> pause(pause_s);
+            root.steps.push_back({{}, {}, std::chrono::duration_cast<std::chrono::nanoseconds>(pause)});
+            told_s = hears_s[peer];
+        }
+        root.steps.back().send.push_back({peer, 1});
         all.receive.push_back({peer, bytes});
-        told_s = hears_s[peer];
     }
     root.steps.push_back(std::move(all));
     gather.rounds.programs.push_back(std::move(root));
