@@ -134,6 +134,24 @@ TEST(MeasureNetwork, FindsThreeLevels) {
     expect_found(laboratory, *found);
 }
 
+TEST(MeasureNetwork, FillsATrunkByMoreHostsThanAreBehindIt) {
+    HostTree tree(8);
+    const std::vector<std::size_t> below_a{0, 1, 2}, below_b{3, 4, 5}, below_c{6, 7};
+    const std::size_t a = tree.add_switch(tree.root(), below_a), b = tree.add_switch(tree.root(), below_b),
+                      c = tree.add_switch(tree.root(), below_c);
+    ComputedLaboratory laboratory(std::move(tree));
+    laboratory.set_both(a, {250e6, 50e-6, 65536});
+    laboratory.set_both(b, {187.5e6, 80e-6, 65536});
+    laboratory.set_both(c, {150e6, 30e-6, 49152});
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found) << found.error().message;
+    expect_found(laboratory, *found);
+    for (const std::size_t trunk : found->tree.trunks()) {
+        const std::size_t hosts = found->tree.hosts_below(trunk).size();
+        EXPECT_TRUE(found->buffers.contains({trunk, false})) << "towards " << hosts << " hosts";
+    }
+}
+
 TEST(MeasureNetwork, FindsDirectionsOfATrunkThatDiffer) {
     auto laboratory = two_clusters();
     const std::size_t trunk = laboratory.tree().trunks().front();
