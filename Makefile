@@ -98,6 +98,10 @@ bench-scale: packages tests kernels ## all-to-alls of 64 to 1024 ranks: requests
 bench-decisions: packages tests kernels ## plans from headway measure beside all others that could have been made (long)
 	@tests/bench/decisions
 
+.PHONY: bench-measure
+bench-measure: packages tests kernels ## headway measure, its predictions and plans in known networks; goes on where it was interrupted (long)
+	@tests/measure/networks
+
 .PHONY: bench-feedback
 bench-feedback: packages tests kernels ## all-to-alls with a headway.toml that promises too much, with feedback and without (long)
 	@tests/bench/feedback

@@ -422,7 +422,7 @@ hw_wire_drops() {
 		# device:, 8 columns of reception, 8 of transmission; dropped is the 4th
 		while read -ra words; do
 			case ${words[0]} in
-			eth0: | trk[ab]: | p[ab][0-9]*:) sum=$((sum + words[4] + words[12])) ;;
+			eth0: | trk[ab]: | p[ab][0-9]*: | u[A-Z]*:) sum=$((sum + words[4] + words[12])) ;;
 			esac
 		done <"/proc/$node/net/dev"
 	done

@@ -12,55 +12,13 @@ set -euo pipefail
 . "$HW_ROOT/tests/lib/topology.sh"
 # shellcheck source=tests/measure/tree.sh
 . "$HW_ROOT/tests/measure/tree.sh"
+# shellcheck source=tests/measure/networks.sh
+. "$HW_ROOT/tests/measure/networks.sh"
 # shellcheck source=tests/lib/ktap.sh
 . "$HW_ROOT/tests/lib/ktap.sh"
 
 work=/tmp/measure
 check=$HW_ROOT/tests/measure/check_measured.py
-
-two_clusters() {
-	cat <<-TREE
-		switch A
-		switch B A 1250 50 32768
-		node a0 A 1000 65536
-		node a1 A 1000 65536
-		node a2 A 1000 65536
-		node a3 A 1000 65536
-		node b0 B 1000 65536
-		node b1 B 1000 65536
-		node b2 B 1000 65536
-		node b3 B 1000 65536
-	TREE
-}
-
-# Trunks of leaves that one host fills, and one between the pods that takes both leaves.
-three_levels() {
-	cat <<-TREE
-		switch A
-		switch A1 A 900 20 49152
-		switch A2 A 900 30 49152
-		switch B A 1250 100 65536
-		switch B1 B 900 20 49152
-		switch B2 B 700 20 98304
-		node a0 A1 1000 65536
-		node a1 A1 1000 65536
-		node a2 A2 1000 65536
-		node a3 A2 1000 65536
-		node b0 B1 1000 65536
-		node b1 B1 1000 65536
-		node b2 B2 1000 65536
-		node b3 B2 1000 65536
-	TREE
-}
-
-# Nobody sees this trunk by its delay: it answers as fast as one switch, but for a frame's time.
-no_delay() {
-	two_clusters | sed 's/^switch B .*/switch B A 1500 0 131072/'
-}
-
-far_away() {
-	two_clusters | sed 's/^switch B .*/switch B A 1250 10000 1048576/'
-}
 
 # What launches an agent: in its node, with a monotonic clock that is off by an hour for each.
 write_launcher() {

@@ -100,6 +100,14 @@ hw_tree_is_up() {
 	done
 }
 
+# Instead of topology.sh's, as this network has others.
+hw_trunk_ports() {
+	local name
+	for name in "${hw_switches[@]}"; do
+		[[ -z ${hw_parent[$name]} ]] || printf '%s\n' "u$name" "u${name}p"
+	done
+}
+
 hw_tree_build() {
 	local words
 	hw_read_tree && hw_read_state && hw_load_simwire && hw_write_hosts && hw_start_nodes || return

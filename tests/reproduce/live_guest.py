@@ -72,18 +72,21 @@ def program_of(testbed, job):
     return words + ["--algorithm", job["algorithm"]] if job.get("algorithm") else words
 
 
-def results_of(testbed, job):
+def results_of(testbed, job, preload=(), through=""):
+    """`preload`: libraries of the ranks beside the one that sleeps, which they do without if mpirun itself is
+    started by the words `through`."""
     settings = [word for name, value in job.get("mca", {}).items() for word in ("--mca", name, str(value))]
-    words = mpirun.command(testbed.mpirun_words(), settings, {"LD_PRELOAD": testbed.sleep()}, program_of(testbed, job))
-    environment = testbed.mpirun_environment() | {"MPI_JOB_STATE": state_of(job["hosts"])}
+    variables = {} if through else {"LD_PRELOAD": ":".join([*preload, testbed.sleep()])}
+    words = mpirun.command(testbed.mpirun_words(), settings, variables, program_of(testbed, job))
+    environment = testbed.mpirun_environment() | {"MPI_JOB_STATE": state_of(job["hosts"]), "MPI_JOB_THROUGH": through}
     with open(testbed.out / f"{job['name']}.log", "a", encoding="utf-8") as log:
         for result in mpirun.run_by_size(words, CountersWithProbes(testbed.counters), log, environment):
             yield result | {"drops": sum(result["drops"].values())}
 
 
-def run_job(testbed, job):
+def run_job(testbed, job, preload=(), through=""):
     tell("start", job=job["name"])
-    for result in results_of(testbed, job):
+    for result in results_of(testbed, job, preload, through):
         tell("result", job=job["name"], **result)
 
 

@@ -136,6 +136,24 @@ TEST(MeasureNetwork, FindsThreeLevels) {
     expect_found(laboratory, *found);
 }
 
+TEST(MeasureNetwork, FillsATrunkByMoreHostsThanAreBehindIt) {
+    HostTree tree(8);
+    const std::vector<std::size_t> below_a{0, 1, 2}, below_b{3, 4, 5}, below_c{6, 7};
+    const std::size_t a = tree.add_switch(tree.root(), below_a), b = tree.add_switch(tree.root(), below_b),
+                      c = tree.add_switch(tree.root(), below_c);
+    ComputedLaboratory laboratory(std::move(tree));
+    laboratory.set_both(a, {250e6, 50e-6, 65536});
+    laboratory.set_both(b, {187.5e6, 80e-6, 65536});
+    laboratory.set_both(c, {150e6, 30e-6, 49152});
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found) << found.error().message;
+    expect_found(laboratory, *found);
+    for (const std::size_t trunk : found->tree.trunks()) {
+        const std::size_t hosts = found->tree.hosts_below(trunk).size();
+        EXPECT_TRUE(found->buffers.contains({trunk, false})) << "towards " << hosts << " hosts";
+    }
+}
+
 TEST(MeasureNetwork, FindsDirectionsOfATrunkThatDiffer) {
     auto laboratory = two_clusters();
     const std::size_t trunk = laboratory.tree().trunks().front();
@@ -632,6 +650,29 @@ TEST(Escalation, HasLevels) {
     EXPECT_DOUBLE_EQ(levels[0].probability, 0.1);
     EXPECT_DOUBLE_EQ(levels[1].probability, 0.05);
     EXPECT_TRUE(escalation_levels({}, 0.02).empty());
+}
+
+TEST(Gather, BeginsEverywhereAtOnce) {
+    const std::vector<double> hears_s{0, 10e-6, 60e-6, 11e-6, 35e-6};
+    const GatherRounds gather = gather_rounds(hears_s, 4096);
+    EXPECT_DOUBLE_EQ(gather.begins_s, 60e-6);
+    ASSERT_EQ(gather.rounds.programs.size(), 5);
+    const HostProgram& root = gather.rounds.programs.front();
+    ASSERT_EQ(root.steps.size(), 4) << "two are told at once";
+    double now_s = 0;
+    std::size_t told = 0;
+    for (const Step& step : root.steps) {
+        now_s += std::chrono::duration<double>(step.pause).count();
+        for (const Transfer& start : step.send) {
+            EXPECT_NEAR(now_s + hears_s[start.peer], gather.begins_s, 1.1e-6);
+            ++told;
+        }
+    }
+    EXPECT_EQ(told, 4);
+    EXPECT_EQ(root.steps.back().receive.size(), 4);
+    for (std::size_t i = 1; i < 5; ++i) {
+        EXPECT_EQ(gather.rounds.programs[i].steps[1].send[0].bytes, 4096);
+    }
 }
 
 TEST(TransmissionCost, IsOfOneWay) {

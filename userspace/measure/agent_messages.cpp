@@ -57,7 +57,7 @@ Result<std::vector<AgentPeer>> read_peers(const AgentJson& command) {
 AgentJson rounds_command(const HostProgram& program, const Rounds& rounds, std::int64_t patience_ms) {
     AgentJson steps = AgentJson::array();
     for (const Step& step : program.steps)
-        steps.push_back({transfers_json(step.send), transfers_json(step.receive)});
+        steps.push_back({transfers_json(step.send), transfers_json(step.receive), step.pause.count()});
     return {{"do", "rounds"},
             {"count", rounds.count},
             {"receipts", rounds.tells_receipts},
@@ -69,7 +69,8 @@ Result<std::vector<Step>> read_steps(const AgentJson& command) {
     return reading("the program", [&] {
         std::vector<Step> steps;
         for (const AgentJson& one : command.at("steps"))
-            steps.push_back({read_transfers(one.at(0)), read_transfers(one.at(1))});
+            steps.push_back({read_transfers(one.at(0)), read_transfers(one.at(1)),
+                             std::chrono::nanoseconds(one.at(2).get<std::int64_t>())});
         return steps;
     });
 }

@@ -15,8 +15,8 @@
 //   {"do": "routes"}                  -> "from": [[I, hops or null, interface that frames from I came by,
 //                                        interface that frames to I leave by], ...]
 //   {"do": "arrivals", "run": R}      -> "from": [[I, frames, bytes_per_s], ...], "drops": N
-//   {"do": "rounds", "count": N, "receipts": B, "steps": [[[[peer, bytes], ...], [[peer, bytes], ...]],
-//    ...], "patience_ms": MS}         -> "round_s": [...], "received_s": [[...]] (with receipts),
+//   {"do": "rounds", "count": N, "receipts": B, "steps": [[[[peer, bytes], ...], [[peer, bytes], ...],
+//    PAUSE_NS], ...], "patience_ms": MS}  -> "round_s": [...], "received_s": [[...]] (with receipts),
 //                                        "retransmissions": N, "rto_us": N
 #pragma once
 

@@ -85,6 +85,7 @@ struct Transfer {
 struct Step {
     std::vector<Transfer> send;
     std::vector<Transfer> receive;
+    std::chrono::nanoseconds pause{};  ///< before it
 };
 
 struct HostProgram {

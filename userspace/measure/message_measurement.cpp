@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "base/wire.hpp"
@@ -12,10 +13,12 @@ namespace {
 
 constexpr std::uint32_t rounds_at_once = 8;
 constexpr std::uint32_t repetitions_max = 40;
-constexpr std::uint32_t gather_rounds = 20;
+constexpr std::uint32_t rooted_rounds = 20;
 constexpr std::uint64_t large_bytes = 256 << 10;
 constexpr std::uint32_t small_messages = 65;
 constexpr std::uint64_t rooted_bytes[] = {512, 2048, 4096, 8192, 16384, 32768, 65536, 131072};
+// Hosts that differ by less are told at once: waking up takes as long.
+constexpr double least_pause_s = 5e-6;
 constexpr double line_misses = 0.05;
 constexpr std::size_t break_points_max = 8;
 // Less than a least retransmission time-out, more than any queue of a local network.
@@ -307,18 +310,18 @@ private:
     Result<void> measure_gathers() {
         const std::size_t n = names_.size();
         if (n < 3) return {};
+        std::vector<double> hears_s(n);
+        for (std::size_t peer = 1; peer < n; ++peer) {
+            const auto there_and_back = round_trip(0, peer, 1);
+            if (!there_and_back) return tl::unexpected(there_and_back.error());
+            hears_s[peer] = there_and_back->time_s.value / 2;
+        }
         for (const std::uint64_t bytes : rooted_bytes) {
-            Rounds rounds;
-            HostProgram root{0, {{}, {}}};
-            for (std::size_t peer = 1; peer < n; ++peer) {
-                root.steps[0].send.push_back({peer, 1});
-                root.steps[1].receive.push_back({peer, bytes});
-            }
-            rounds.programs.push_back(root);
-            for (std::size_t peer = 1; peer < n; ++peer)
-                rounds.programs.push_back({peer, {{{}, {{0, 1}}}, {{{0, bytes}}, {}}}});
-            auto time = repeat(std::move(rounds), bytes, 1, gather_rounds);
+            GatherRounds gather = gather_rounds(hears_s, bytes);
+            auto time = repeat(std::move(gather.rounds), bytes, 1, rooted_rounds);
             if (!time) return tl::unexpected(time.error());
+            time->time_s.value -= gather.begins_s;
+            for (double& round_s : time->rounds_s) round_s -= gather.begins_s;
             time->levels = escalation_levels(time->rounds_s, jump_s);
             found_.many_to_one.push_back(std::move(*time));
             advance("gathers");
@@ -343,7 +346,7 @@ private:
             rounds.programs.push_back(root);
             for (std::size_t peer = 1; peer < n; ++peer)
                 rounds.programs.push_back({peer, {{{}, {{0, bytes}}}, {{{0, 1}}, {}}}});
-            auto time = repeat(std::move(rounds), bytes, 1, gather_rounds);
+            auto time = repeat(std::move(rounds), bytes, 1, rooted_rounds);
             if (!time) return tl::unexpected(time.error());
             time->time_s.value -= answer_s;
             found_.one_to_many.push_back(std::move(*time));
@@ -418,6 +421,30 @@ private:
 };
 
 }  // namespace
+
+GatherRounds gather_rounds(std::span<const double> hears_s, std::uint64_t bytes) {
+    std::vector<std::size_t> peers(hears_s.size() - 1);
+    std::iota(peers.begin(), peers.end(), std::size_t{1});
+    std::ranges::stable_sort(peers, std::ranges::greater{}, [&](std::size_t peer) { return hears_s[peer]; });
+    GatherRounds gather{{}, hears_s[peers.front()]};
+    HostProgram root{0, {}};
+    Step all;
+    double told_s = gather.begins_s;
+    for (const std::size_t peer : peers) {
+        if (const double pause_s = told_s - hears_s[peer]; root.steps.empty() || pause_s >= least_pause_s) {
+            const std::chrono::duration<double> pause(pause_s);
+            root.steps.push_back({{}, {}, std::chrono::duration_cast<std::chrono::nanoseconds>(pause)});
+            told_s = hears_s[peer];
+        }
+        root.steps.back().send.push_back({peer, 1});
+        all.receive.push_back({peer, bytes});
+    }
+    root.steps.push_back(std::move(all));
+    gather.rounds.programs.push_back(std::move(root));
+    for (const std::size_t peer : peers)
+        gather.rounds.programs.push_back({peer, {{{}, {{0, 1}}}, {{{0, bytes}}, {}}}});
+    return gather;
+}
 
 std::vector<EscalationLevel> escalation_levels(std::vector<double> rounds_s, double least_jump_s) {
     constexpr double same_share = 0.1;

@@ -16,6 +16,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,16 @@ struct PairMessages {
     /// goes the other way; bytes of payload.
     double one_way_bytes_per_s = 0, both_ways_bytes_per_s = 0;
 };
+
+/// A many-to-one that begins everywhere at once though no two clocks are compared: the root, host 0, tells those
+/// first that hear of it last.
+struct GatherRounds {
+    Rounds rounds;
+    double begins_s = 0;  ///< that long after the round
+};
+
+/// `hears_s`: by host, how long a byte from the root takes; the root's own is not read.
+[[nodiscard]] GatherRounds gather_rounds(std::span<const double> hears_s, std::uint64_t bytes);
 
 struct AllToAllTimes {
     std::size_t hosts = 0;

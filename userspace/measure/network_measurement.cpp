@@ -35,6 +35,17 @@ double quantile(const std::vector<double>& sorted, double part) {
     return sorted[static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
 
+/// Adds those of hosts on the senders' side of the trunk that send nothing yet, to receivers that have a flow each.
+void add_senders(std::vector<Flow>& flows, const HostTree& tree, std::size_t trunk, bool is_up) {
+    const auto below = tree.hosts_below(trunk);
+    const std::size_t receivers = flows.size();
+    for (std::size_t host = 0; host < tree.host_count(); ++host) {
+        const bool is_sender = (std::ranges::find(below, host) != below.end()) == is_up;
+        if (!is_sender || std::ranges::find(flows, host, &Flow::from) != flows.end()) continue;
+        flows.push_back({host, flows[flows.size() % receivers].to});
+    }
+}
+
 std::vector<Flow> reversed(std::vector<Flow> flows) {
     for (Flow& flow : flows) std::swap(flow.from, flow.to);
     return flows;
@@ -322,6 +333,7 @@ Result<void> NetworkMeasurement::measure_trunk_buffer(std::size_t trunk, bool is
     const auto capacity = network_.capacities.find(link);
     auto flows = pairs_across(network_.tree, trunk);
     if (!is_up) flows = reversed(std::move(flows));
+    add_senders(flows, network_.tree, trunk, is_up);
     if (capacity == network_.capacities.end() || !capacity->second.is_exact) {
         network_.remarks.push_back(fmt::format("the buffer before the trunk {} is not known: hosts cannot fill it",
                                                name_of(link)));

@@ -6,12 +6,14 @@
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 #include "kernel/tcp_counters.hpp"
 
@@ -138,6 +140,7 @@ Result<ProgramOutcome> TcpMesh::run(const std::vector<Step>& steps, std::uint32_
             }
         }
     }
+    ::prctl(PR_SET_TIMERSLACK, 1UL);  // pauses are exact
     std::uint64_t before = 0;
     for (const auto& [peer, fd] : peers_) before += state_of(fd.get()).retransmissions;
     const auto until = SteadyTime::now() + patience;
@@ -147,6 +150,7 @@ Result<ProgramOutcome> TcpMesh::run(const std::vector<Step>& steps, std::uint32_
         const auto since_began = [&](Time now) { return std::chrono::duration<double>(now - began).count(); };
         std::vector<double> received_s;
         for (const Step& step : steps) {
+            if (step.pause.count() > 0) std::this_thread::sleep_for(step.pause);
             const auto received = run_step(step, until);
             if (!received) {
                 is_usable_ = false;

@@ -50,15 +50,18 @@ class Testbed:
                      *(path for path in sorted(contenders.glob("*.sh")) if path != common)]
         for library in libraries:
             self.shell.run(f". '{library}'")
-        self.shell.run(
-            f"hw_two_clusters {self.scene['nodes_per_cluster']} {self.scene['host_rate_bps'] / 1e6:g}"
-            f" {self.scene['trunk_rate_bps'] / 1e6:g} {self.scene['trunk_delay_us']}"
-            f" {self.scene['port_buffer_bytes']} {self.scene['trunk_buffer_bytes']}")
+        self._build_network()
         self.shell.run("demo_forget_history")
         self.nodes = self.shell.run("hw_nodes").split()
         ports = self.shell.run("hw_ports; hw_trunk_ports").split()
         self.pids = {node: int(self.shell.run(f"hw_node_pid {node}")) for node in self.nodes}
         self.counters = Counters(self.pids.values(), PortDrops(ports).read, SoftirqMeter())
+
+    def _build_network(self):
+        self.shell.run(
+            f"hw_two_clusters {self.scene['nodes_per_cluster']} {self.scene['host_rate_bps'] / 1e6:g}"
+            f" {self.scene['trunk_rate_bps'] / 1e6:g} {self.scene['trunk_delay_us']}"
+            f" {self.scene['port_buffer_bytes']} {self.scene['trunk_buffer_bytes']}")
 
     def use_buffers(self, port_bytes, trunk_bytes):
         """The same network with other buffers in its switches, while no contender is up."""

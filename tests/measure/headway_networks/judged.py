@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was found beside what there is, and what was predicted beside what was measured."""
+
+import sys
+from pathlib import Path
+from statistics import median
+
+from headway_bench.decisions import mean_ms
+from headway_demo.scene import FRAME_WIRE_BYTES, SEGMENT_BYTES
+from headway_live import calls
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from check_measured import FRAME, RING_FRAMES, side, true_links  # noqa: E402
+
+PAYLOAD = SEGMENT_BYTES / FRAME_WIRE_BYTES
+
+
+def links(found):
+    """A row of each direction of a link that there is: hosts, direction, and (truth, found) of Mbit/s, delay in us and
+    buffer in bytes; and whether the tree is exact."""
+    nodes, _, rows = true_links(found["tree"].splitlines())
+    truth = {tuple(side(hosts, nodes)): row for hosts, row in rows.items()}
+    table, there = [], set()
+    for link in found["document"]["links"]:
+        key = tuple(side(link["hosts"], nodes))
+        there.add(key)
+        if key not in truth:
+            continue
+        mbit, delay_us, buffer = truth[key]
+        table.append({"hosts": link["hosts"], "direction": link["direction"], "is_trunk": link["is_trunk"], "exact": link["exact"],
+                      "mbit": (mbit, link["bps"] / 1e6),
+                      "delay_us": (delay_us, link["delay_s"] * 1e6) if delay_us else None,
+                      "buffer": (holds(buffer), link["buffer_bytes"]) if link["buffer_bytes"] is not None else None})
+    return table, there == set(truth)
+
+
+def holds(buffer):
+    """Whole frames of the queue, and those of the ring."""
+    return buffer // FRAME * FRAME + RING_FRAMES * FRAME
+
+
+def off_pct(pair):
+    truth, found = pair
+    return 100 * (found / truth - 1)
+
+
+def buffer_is_right(pair):
+    truth, found = pair
+    return abs(found - truth) <= max(0.1 * truth, FRAME)
+
+
+def halo_flows(size):
+    """Of a periodic grid of 4 x 2, one message to each of four neighbours; two of them are one host."""
+    flows = {}
+    for rank in range(8):
+        x, y = divmod(rank, 2)
+        for to in ((x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1)):
+            pair = rank, to[0] % 4 * 2 + to[1] % 2
+            flows[pair] = flows.get(pair, 0) + size
+    return flows
+
+
+def max_min(flows, limits):
+    """Rates that grow together until a limit is met: (capacity, flows that share it, by number)."""
+    rates, still = [0.0] * flows, set(range(flows))
+    limits = [(capacity, set(of)) for capacity, of in limits]
+    while still:
+        def step(limit):
+            capacity, of = limit
+            return (capacity - sum(rates[i] for i in of)) / len(of & still)
+
+        open_limits = [limit for limit in limits if limit[1] & still]
+        least = min(open_limits, key=step)
+        grown = max(step(least), 0.0)
+        for i in still:
+            rates[i] += grown
+        still -= set().union(*(limit[1] for limit in open_limits if step(limit) <= 1e-9 * limit[0]), least[1])
+    return rates
+
+
+def link_limits(document, hosts, pattern):
+    """Payload in Mbit/s of each measured link, and which of the pattern's flows cross it."""
+    limits = []
+    for link in document["links"]:
+        below = {hosts.index(host) for host in link["hosts"]}
+        crossing = [i for i, (source, destination) in enumerate(pattern)
+                    if (source in below) != (destination in below) and (source in below) == (link["direction"] == "up")]
+        if crossing:
+            limits.append((link["bps"] * 1e-6 * PAYLOAD, crossing))
+    return limits
+
+
+def class_limits(plan, hosts, pattern):
+    """The same of the planned rates: of a host, towards the hosts of a cluster."""
+    cluster = {node["node"]: node["cluster"] for node in plan["nodes"]}
+    limits = []
+    for node in plan["nodes"]:
+        for one in node["classes"]:
+            of = [i for i, (source, destination) in enumerate(pattern)
+                  if hosts[source] == node["node"] and cluster[hosts[destination]] == one["cluster"]]
+            if of and one["bytes_per_s"]:
+                limits.append((one["bytes_per_s"] * 8e-6 * PAYLOAD, of))
+    return limits
+
+
+def predicted_ms(prediction):
+    """Of `headway plan`: by what was measured of such an exchange, else by the fluid model without time-outs."""
+    known = prediction["measured"]
+    return 1e3 * (known["time_s"] if known else prediction["low_s"])
+
+
+def usual_ms(document, operation, size):
+    """What an all-to-all of all hosts or a gather takes that is not disturbed, on the line between two measured sizes; None: not
+    measured.  `headway predict` adds what time-outs may take."""
+    messages = document["messages"]
+    times = {"alltoall": messages["all_to_all"][-1]["times"], "gather": messages["many_to_one"]}.get(operation, [])
+    for below, above in zip(times, times[1:]):
+        if below["bytes"] <= size <= above["bytes"]:
+            part = (size - below["bytes"]) / (above["bytes"] - below["bytes"])
+            return 1e3 * (below["seconds"] + part * (above["seconds"] - below["seconds"]))
+    return None
+
+
+def compared(result, prediction, usual=None):
+    """A size's calls beside a prediction of `headway plan`: the mean, in which a call that waits counts with all that it takes;
+    and the median beside what is usual, of the fluid model if nothing was measured."""
+    took, said, median_ms = mean_ms(result), predicted_ms(prediction), median(result["samples_ms"])
+    usual = usual or 1e3 * prediction["low_s"]
+    return {"bytes": result["bytes"], "mean_ms": took, "median_ms": median_ms, "predicted_ms": said, "usual_ms": usual,
+            "error_pct": calls.error_pct(took, said), "usual_error_pct": calls.error_pct(median_ms, usual), "waits": bool(result["timeouts"] or calls.timed_out(result["samples_ms"])),
+            "may_wait": prediction["timeouts"] > 0 or bool(prediction["measured"] and prediction["measured"]["was_lossy"])}
+
+
+def first(rows, what):
+    """The smallest size of which that is true, or None."""
+    return next((row["bytes"] for row in rows if row[what]), None)
