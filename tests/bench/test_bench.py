@@ -7,11 +7,13 @@ import sys
 import tempfile
 import unittest
 import xml.dom.minidom
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from headway_bench import (apps, apps_chart, cases, charts, decisions, feedback, map_chart, patterns, phases,  # noqa: E402
-                           results, scale, scene_map, tables)
+                           results, scale, scene_map, tables, traffic_chart)
+from wire_records import Frame  # noqa: E402, headway_demo knows where it is
 
 
 def count(enqueue, dequeue, frames=1000, gap=0, wait=0, interrupt=0):
@@ -362,7 +364,7 @@ class AppsTest(unittest.TestCase):
         return apps.Cell(network or self.near, "ompi", contender, setting, program)
 
     def test_every_cell_is_one_of_its_own(self):
-        found = list(apps.cells([self.near, self.far], apps.LIBRARIES, apps.CONTENDERS, apps.PROGRAMS))
+        found = list(apps.cells([self.near, self.far], apps.LIBRARIES, apps.CONTENDERS, apps.PROGRAMS, apps.BESIDE))
         self.assertEqual(len(found), len(set(found)))
         self.assertEqual([apps.Cell.of(json.loads(json.dumps(cell.facts()))) for cell in found], found)
 
@@ -409,7 +411,7 @@ class AppsTest(unittest.TestCase):
         for setting, seconds in (("2 at a time", 3), ("4 at a time", 2)):
             for more in (0, 1, 8):
                 results.add(self.cell("throttle", setting), self.run_of(seconds + more, timeouts=1))
-        (network, library, program, found), = apps.tables(results)
+        (network, library, program, _, found), = apps.tables(results)
         self.assertEqual((network, library, program, list(found)), (self.near, "ompi", "IS", ["stock", "throttle"]))
         self.assertEqual((found["throttle"]["setting"], found["throttle"]["median_s"]), ("4 at a time", 3))
         self.assertEqual((found["throttle"]["timeouts"], found["throttle"]["drops"]), (3, 9))
@@ -425,6 +427,49 @@ class AppsTest(unittest.TestCase):
         picture = xml.dom.minidom.parseString(apps_chart.picture(results))
         self.assertEqual(len(picture.getElementsByTagName("rect")), 3)
         self.assertIn("2.000 s, 1 time-outs", picture.toxml())
+
+    def test_what_was_kept_before_there_was_company_had_none(self):
+        facts = self.cell().facts()
+        del facts["beside"]
+        self.assertEqual(apps.Cell.of(facts), self.cell())
+
+    def test_a_job_and_its_company_are_told_apart_from_a_job_alone(self):
+        results = apps.Results()
+        results.add(self.cell(), self.run_of(1))
+        for beside, more in ((apps.JOB, {"beside_samples_ms": [1000, 500]}), (apps.FLOOD, {"beside_mbps": 321.4})):
+            results.add(replace(self.cell(), beside=beside), self.run_of(2) | more)
+            results.add(replace(self.cell("headway", "helper"), beside=beside), self.run_of(1) | more)
+        text = "\n".join(apps.report(results))
+        self.assertEqual([beside for _, _, _, beside, _ in apps.tables(results)], [apps.NOTHING, apps.JOB, apps.FLOOD])
+        self.assertRegex(text, r"ompi, beside another such job\n.*job\nIS +stock .* 1\.5000 s\nIS +Headway .* 0\.500 .* 1\.5000 s\n")
+        self.assertRegex(text, r"IS +Headway .* 0\.500 .* 321 Mbit/s$")
+        self.assertEqual(apps.job(replace(self.cell(), beside=apps.FLOOD), 1)["beside"], apps.FLOOD)
+
+    def test_only_runs_with_their_traffic_count_where_it_is_asked_for(self):
+        results = apps.Results()
+        results.add(self.cell(), self.run_of(1))
+        self.assertEqual([len(apps.guest_spec(self.near, [self.cell()], results, 1, traffic)["jobs"]) for traffic in (False, True)],
+                         [0, 1])
+        results.add(self.cell(), self.run_of(1) | {"traffic": {}})
+        self.assertEqual(apps.guest_spec(self.near, [self.cell()], results, 1, True)["jobs"], [])
+
+    def test_frames_are_in_the_bin_that_they_begin_in(self):
+        frames = [Frame(int(ms * 1e6), size, 0x800) for ms, size in ((99.9, 1), (100, 2), (101.9, 4), (102.0001, 8), (104, 16))]
+        self.assertEqual(apps.bytes_in_bins(frames, 0.1, 0.104, 2), [6, 8])
+        self.assertEqual(apps.bytes_in_bins(frames, 0.1, 0.1031, 2), [6, 8])
+
+    def test_traffic_is_drawn_where_stock_and_headway_were_recorded(self):
+        results = apps.Results()
+        def traffic(count):
+            return {"traffic": {"bin_ms": 1, "bytes": {way: [1000] * count for way in traffic_chart.WAYS}}}
+        results.add(self.cell(), self.run_of(1) | traffic(40))
+        self.assertNotIn("<path", traffic_chart.picture(results))
+        results.add(self.cell("headway", "helper"), self.run_of(1) | traffic(10))
+        picture = xml.dom.minidom.parseString(traffic_chart.picture(results))
+        self.assertEqual(len(picture.getElementsByTagName("path")), 4)
+        self.assertIn("Headway: 1.000 s, 0 time-outs, 3 drops, bins of 1 ms", picture.toxml())
+        lengths = [path.getAttribute("d").count("L") for path in picture.getElementsByTagName("path")]
+        self.assertEqual(lengths, [81, 81, 21, 21])
 
     def test_what_npb_prints(self):
         text = " Time in seconds =             {:12.2f}\n Verification    =             {}\n"
