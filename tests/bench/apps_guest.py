@@ -59,8 +59,8 @@ def log_of(testbed):
 
 
 class Jobs:
-    def __init__(self, testbed, ranks_per_node, traffic_bin_ms=None):
-        self.testbed, self.ranks_per_node, self.traffic_bin_ms = testbed, ranks_per_node, traffic_bin_ms
+    def __init__(self, testbed, ranks_per_node):
+        self.testbed, self.ranks_per_node = testbed, ranks_per_node
         self.rehearsed = set()
 
     def run(self, job):
@@ -109,7 +109,7 @@ class Jobs:
         with open(LOG, "a", encoding="utf-8") as log:
             if job.get("beside", apps.NOTHING) != apps.NOTHING:
                 return self._in_company(run, job, program, settings, log)
-            company = Traffic(self.testbed, self.traffic_bin_ms) if self.traffic_bin_ms else mpirun.Alone()
+            company = Traffic(self.testbed, job["traffic_bin_ms"]) if job.get("traffic_bin_ms") else mpirun.Alone()
             return run(self._command(job, program, settings), self.testbed.counters, log, self.testbed.mpirun_environment(),
                        company)
 
@@ -117,9 +117,10 @@ class Jobs:
         """On the first half of the nodes, where segments that are sent again are counted; drops are everybody's."""
         own, others = halves(self.testbed)
         environment = self.testbed.mpirun_environment()
+        company = mpirun.Alone()
         if job["beside"] == apps.FLOOD:
             company = Flood(self.testbed, others, log)
-        else:
+        elif job["beside"] == apps.JOB:
             company = SecondJob(self._command(job | {"reported": False}, program, {}), environment | others.environment(), log)
         counters = Counters(own.pids, self.testbed.counters.read_drops, self.testbed.counters.softirq_meter)
         return run(self._command(job, program, settings), counters, log, environment | own.environment(), company)
@@ -150,7 +151,7 @@ def run_whole(words, counters, log, environment, _):
 def main():
     testbed, spec = set_up()
     set_sockets(testbed, spec["socket_bytes"])
-    jobs = Jobs(testbed, spec["ranks_per_node"], spec["traffic_bin_ms"])
+    jobs = Jobs(testbed, spec["ranks_per_node"])
     with log_of(testbed):
         for (setup, divisor), group in itertools.groupby(spec["jobs"], lambda job: (job["setup"], job["divisor"])):
             use_divisor(testbed, divisor)

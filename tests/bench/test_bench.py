@@ -441,7 +441,7 @@ class AppsTest(unittest.TestCase):
             results.add(replace(self.cell("headway", "helper"), beside=beside), self.run_of(1) | more)
         text = "\n".join(apps.report(results))
         self.assertEqual([beside for _, _, _, beside, _ in apps.tables(results)], [apps.NOTHING, apps.JOB, apps.FLOOD])
-        self.assertRegex(text, r"ompi, beside another such job\n.*job\nIS +stock .* 1\.5000 s\nIS +Headway .* 0\.500 .* 1\.5000 s\n")
+        self.assertRegex(text, r"ompi, on half of the nodes, beside another such job\n.*job\nIS +stock .* 1\.5000 s\nIS +Headway .* 0\.500 .* 1\.5000 s\n")
         self.assertRegex(text, r"IS +Headway .* 0\.500 .* 321 Mbit/s$")
         self.assertEqual(apps.job(replace(self.cell(), beside=apps.FLOOD), 1)["beside"], apps.FLOOD)
 

@@ -23,10 +23,11 @@ DELAYS_US = (50, 2000, 5000, 10000)
 BUFFERS_BYTES = {"ample": (64 * scenes.KIB, 128 * scenes.KIB), "shallow": (16 * scenes.KIB, 32 * scenes.KIB)}
 # Of sockets: Linux's own, which grow, or fixed as in Table III of the paper.
 SOCKETS = {"linux": None, "table3": 3000000}
-# What else uses the trunk: nothing, another job of the same program, a TCP connection of which nobody has told
-# Headway.  With company the job has half of each cluster's nodes, and the others are for the company.
-NOTHING, JOB, FLOOD = "nothing", "job", "flood"
-BESIDE = {NOTHING: "", JOB: "beside another such job", FLOOD: "beside a flood of TCP"}
+# What else uses the trunk: another job of the same program, or a TCP connection of which nobody has told Headway.
+# The job has half of each cluster's nodes then, and the others are for its company; or idle, to compare with.
+NOTHING, IDLE, JOB, FLOOD = "nothing", "idle", "job", "flood"
+BESIDE = {NOTHING: "", IDLE: "on half of the nodes", JOB: "on half of the nodes, beside another such job",
+          FLOOD: "on half of the nodes, beside a flood of TCP"}
 # The emulated processor carries all nodes; so many times faster it keeps up with the links.
 FACTORS = {8: 100, 16: 200}
 # One rank on each node, as in the paper.
@@ -198,23 +199,22 @@ def forecast_s(wanted, results, repetitions, traffic=False):
             + sum(runs * results.run_s(cell.network.nodes) for cell, runs in missing.items()))
 
 
-def job(cell, runs):
-    """What a guest is told of a cell."""
+def job(cell, runs, traffic=False):
+    """What a guest is told of a cell; `traffic`: that on the trunk is recorded."""
     contender = CONTENDERS[cell.contender]
     divisor = BY_HAND.get(cell.contender)
     return {"cell": cell.facts(), "runs": runs, "library": cell.library, "setup": contender.set_up_by,
             "divisor": divisor * cell.network.nodes // 2 if divisor else None,
             "words": list(SETTINGS[cell.setting][cell.library]), "helper": contender.kind == HEADWAY,
             "recorded": cell.contender == RECORDED, "rehearsal": rehearsal(cell), "program": asdict(PROGRAMS[cell.program]),
-            "beside": cell.beside}
+            "beside": cell.beside, "traffic_bin_ms": traffic_bin_ms(cell.network) if traffic else None}
 
 
 def guest_spec(network, wanted, results, repetitions, traffic=False):
-    """For one guest: the network and the jobs that are missing; `traffic`: that on the trunk is recorded."""
-    jobs = [job(cell, results.missing(cell, repetitions, traffic)) for cell in wanted if cell.network == network]
+    """For one guest: the network and the jobs that are missing."""
+    jobs = [job(cell, results.missing(cell, repetitions, traffic), traffic) for cell in wanted if cell.network == network]
     return {"scene": network.scene().facts(), "socket_bytes": SOCKETS[network.sockets],
-            "ranks_per_node": RANKS_PER_NODE, "traffic_bin_ms": traffic_bin_ms(network) if traffic else None,
-            "jobs": [job for job in jobs if job["runs"]]}
+            "ranks_per_node": RANKS_PER_NODE, "jobs": [job for job in jobs if job["runs"]]}
 
 
 def traffic_bin_ms(network):
