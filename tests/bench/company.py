@@ -20,11 +20,10 @@ START_S = 60
 
 
 class Hosts:
-    """Some of the testbed's nodes, as MPI_JOB_STATE tells mpi-job of them."""
+    """Some of the testbed's nodes, as MPI_JOB_STATE tells mpi-job of them: by files in the folder `state`."""
 
-    def __init__(self, testbed, name, nodes):
-        self.nodes, self.pids = nodes, [testbed.pids[node] for node in nodes]
-        self.state = Path("/tmp/hosts") / name
+    def __init__(self, testbed, state, nodes):
+        self.nodes, self.pids, self.state = nodes, [testbed.pids[node] for node in nodes], state
         self.state.mkdir(parents=True, exist_ok=True)
         (self.state / "nodes").write_text("".join(f"{node}\n" for node in nodes))
         for node in nodes:
@@ -34,11 +33,11 @@ class Hosts:
         return {"MPI_JOB_STATE": str(self.state)}
 
 
-def halves(testbed):
+def halves(testbed, folder=Path("/tmp/hosts")):
     """Of each cluster's nodes the first half, for a job, and the second, for what is beside it."""
     clusters = [[node for node in testbed.nodes if node.startswith(name)] for name in "ab"]
-    return (Hosts(testbed, "first", [node for nodes in clusters for node in nodes[:len(nodes) // 2]]),
-            Hosts(testbed, "second", [node for nodes in clusters for node in nodes[len(nodes) // 2:]]))
+    return (Hosts(testbed, folder / "first", [node for nodes in clusters for node in nodes[:len(nodes) // 2]]),
+            Hosts(testbed, folder / "second", [node for nodes in clusters for node in nodes[len(nodes) // 2:]]))
 
 
 class SecondJob:

@@ -13,6 +13,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from headway_bench import (apps, apps_chart, cases, charts, decisions, feedback, map_chart, patterns, phases,  # noqa: E402
                            results, scale, scene_map, tables, traffic_chart)
+from demo_guest import mpirun  # noqa: E402, and of this one, too
+import company  # noqa: E402
 from wire_records import Frame  # noqa: E402, headway_demo knows where it is
 
 
@@ -486,6 +488,61 @@ class AppsTest(unittest.TestCase):
                                               row("allreduce", "native", False, 8, "2 ranks")]})
         self.assertEqual([(choice["operation"], choice["algorithm"], choice["paced"]) for choice in found],
                          [("alltoallv", "linear", True), ("allreduce", "native", False)])
+
+
+class CompanyTest(unittest.TestCase):
+    """What mpirun.run asks of a job's company, with programs that pause as the kernels do."""
+
+    PROGRAM = ["/bin/sh", "-c", """echo '{"pause":"before"}'; read answer; echo '{"pause":"after"}'; read answer
+                                   echo '{"samples_ms":[3],"verified":true}'; exit """]
+
+    def setUp(self):
+        self.steps = steps = []
+
+        class Snapshot:
+            @staticmethod
+            def since(_):
+                return {"timeouts": 0}
+
+        class Steps:
+            def __getattr__(self, name):
+                return lambda: steps.append(name) or ({"told": 1} if name == "over" else Snapshot)
+
+        self.noted = Steps()
+
+    def words(self, status=0):
+        return [*self.PROGRAM[:2], self.PROGRAM[2] + str(status)]
+
+    def test_counters_are_read_when_company_is_ready_and_before_it_begins(self):
+        with tempfile.TemporaryFile("w") as log:
+            result, = mpirun.run(self.words(), self.noted, log, None, self.noted)
+        self.assertEqual(self.steps, ["before", "ready", "before", "go", "over", "after", "end"])
+        self.assertEqual((result["told"], result["samples_ms"]), (1, [3]))
+
+    def test_a_second_job_tells_its_times(self):
+        with tempfile.TemporaryFile("w") as log:
+            second = company.SecondJob(self.words(), None, log)
+            result, = mpirun.run(self.words(), self.noted, log, None, second)
+        self.assertEqual((result["beside_samples_ms"], result["beside_verified"]), ([3], True))
+
+    def test_a_second_job_that_fails_is_told(self):
+        for words in (["/bin/false"], self.words(7)):
+            with self.subTest(words=words), tempfile.TemporaryFile("w") as log, self.assertRaises(mpirun.MpirunError):
+                second = company.SecondJob(words, None, log)
+                try:
+                    mpirun.run(self.words(), self.noted, log, None, second)
+                finally:
+                    second.job.stdout.close()
+
+    def test_each_half_has_nodes_of_both_clusters(self):
+        class Testbed:
+            nodes = ["a0", "a1", "b0", "b1"]
+            pids = {"a0": 1, "a1": 2, "b0": 3, "b1": 4}
+
+        with tempfile.TemporaryDirectory() as folder:
+            first, second = company.halves(Testbed, Path(folder))
+            self.assertEqual((first.nodes, first.pids, second.nodes), (["a0", "b0"], [1, 3], ["a1", "b1"]))
+            self.assertEqual((Path(second.environment()["MPI_JOB_STATE"]) / "b1.pid").read_text(), "4\n")
 
 
 class MapTest(unittest.TestCase):
