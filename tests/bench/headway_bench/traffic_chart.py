@@ -5,7 +5,7 @@ from . import apps
 from .apps_chart import LICENCE, svg
 
 WIDTH, LEFT, RIGHT = 900, 70, 20
-PANEL, GAP, HEADING, TOP = 130, 40, 34, 80
+PANEL, GAP, HEADING, TOP = 130, 46, 46, 64
 WAYS = ("a to b", "b to a")
 # One above the axis, one below.
 CONTENDERS = ("stock", "headway")
@@ -50,7 +50,7 @@ def panel(contender, run, span_ms, rate_bps, top):
     traffic, middle, half = run["traffic"], top + PANEL / 2, PANEL / 2
     bin_ms, full = traffic["bin_ms"], rate_bps * traffic["bin_ms"] / 8e3
     scale = (WIDTH - LEFT - RIGHT) / span_ms
-    yield svg.text(LEFT, top - 4, f"{apps.CONTENDERS[contender].title}: {apps.run_ms(run) / 1e3:.3f} s, {run['timeouts']} time-outs,"
+    yield svg.text(LEFT, top - 8, f"{apps.CONTENDERS[contender].title}: {apps.run_ms(run) / 1e3:.3f} s, {run['timeouts']} time-outs,"
                                   f" {sum(run['drops'].values())} drops, bins of {bin_ms} ms", "soft")
     for y, words in ((top, f"{rate_bps / 1e6:g}"), (middle, "0"), (top + PANEL, f"{rate_bps / 1e6:g}")):
         yield svg.line(LEFT, y, WIDTH - RIGHT, y, "grid" if words == "0" else "full")
