@@ -107,17 +107,6 @@ static void divide_buckets(struct sort *sort, int total)
 	}
 }
 
-static int add_up(int count, const int *counts, int *begins)
-{
-	int sum = 0;
-
-	for (int i = 0; i < count; i++) {
-		begins[i] = sum;
-		sum += counts[i];
-	}
-	return sum;
-}
-
 /* How many keys have come. */
 static int exchange_keys(struct sort *sort)
 {

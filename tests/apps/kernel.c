@@ -44,3 +44,14 @@ int part_begin(int count, int parts, int part)
 {
 	return (int)((long long)count * part / parts);
 }
+
+int add_up(int count, const int *counts, int *begins)
+{
+	int sum = 0;
+
+	for (int i = 0; i < count; i++) {
+		begins[i] = sum;
+		sum += counts[i];
+	}
+	return sum;
+}

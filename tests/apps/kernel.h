@@ -34,7 +34,8 @@ struct kernel {
 	void (*release)(void *state);
 };
 
-extern const struct kernel is_kernel, ft_kernel, cg_kernel, mg_kernel, lu_kernel, sp_kernel, fftw_kernel;
+extern const struct kernel is_kernel, ft_kernel, cg_kernel, mg_kernel, lu_kernel, sp_kernel, moe_kernel,
+	fftw_kernel;
 
 struct team team_of(MPI_Comm comm);
 
@@ -49,5 +50,8 @@ double weighted(uint64_t index, double value);
 
 /* Where part `part` of `parts` of `count` things begins; so far the one before reaches. */
 int part_begin(int count, int parts, int part);
+
+/* Where each of the parts begins that have these counts.  Returns their sum. */
+int add_up(int count, const int *counts, int *begins);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a kernel with the communication of a benchmark of the NPB, and checks it:
+// Runs a kernel with the communication of a benchmark of the NPB, or of another program, and checks it:
 //
-//   npb_kernel IS|FT|CG|MG|LU|SP|FFTW [--size N] [--iterations 10] [--warmup 1] [--pause]
+//   npb_kernel IS|FT|CG|MG|LU|SP|MOE|FFTW [--size N] [--iterations 10] [--warmup 1] [--pause]
 //
 // FFTW, a program of Debian's FFTW over MPI, is there where that was when this was built.
 // What the size means is told with a size that does not fit.  Rank 0 prints one JSON object:
@@ -28,7 +28,7 @@
 #define MAX_ITERATIONS 10000
 
 static const struct kernel *const kernels[] = {
-	&is_kernel, &ft_kernel, &cg_kernel, &mg_kernel, &lu_kernel, &sp_kernel,
+	&is_kernel, &ft_kernel, &cg_kernel, &mg_kernel, &lu_kernel, &sp_kernel, &moe_kernel,
 #ifdef HEADWAY_WITH_FFTW
 	&fftw_kernel,
 #endif

@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[1] / "mpi"))
 from mpi_job import PATIENCE_MS, HelperTest, main  # noqa: E402
 
-KERNELS = ("IS", "FT", "CG", "MG", "LU", "SP")
+KERNELS = ("IS", "FT", "CG", "MG", "LU", "SP", "MOE")
 FFTW = "FFTW"   # where Debian's FFTW over MPI was when the program was built
 ITERATIONS, WARMUP = 3, 1
 
@@ -46,7 +46,8 @@ class Both:
 
     def test_grids_that_are_no_squares_and_parts_that_are_not_alike(self):
         for name, ranks, arguments in (("IS", 3, ()), ("CG", 2, ("--size", "64")), ("MG", 2, ()),
-                                       ("LU", 6, ("--size", "7")), ("SP", 6, ("--size", "7"))):
+                                       ("LU", 6, ("--size", "7")), ("SP", 6, ("--size", "7")),
+                                       ("MOE", 3, ("--size", "100"))):
             with self.subTest(kernel=name):
                 self.assert_right(name, self.kernel(name, *arguments, ranks=ranks, helper=False))
 
@@ -55,7 +56,7 @@ class Both:
             with self.subTest(kernel=name):
                 with self.daemon() as daemon:
                     self.assert_right(name, self.kernel(name, HEADWAY_TIMEOUT_MS=PATIENCE_MS))
-                if name in ("IS", "FT"):
+                if name in ("IS", "FT", "MOE"):
                     self.assertIn("enter", daemon.connections[0].operations())
 
     def test_a_wrong_message_is_noticed(self):
@@ -72,6 +73,7 @@ class Both:
                                 (("FT", "--size", "2"), "must divide the edge"),
                                 (("CG", "--size", "17"), "must divide the unknowns"),
                                 (("LU", "--size", "1"), "must not be less"),
+                                (("MOE", "--size", "3"), "each rank needs a token"), (("MOE", "--size", "40000"), "at most 32768"),
                                 (("EP",), "a kernel is wanted"), (("LU", "--size", "many"), "--size"),
                                 (("LU", "SP"), "one kernel at a time"), (("LU", "--deep"), "--deep")):
             with self.subTest(arguments=arguments):

@@ -17,8 +17,10 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[1] / "demo"))
 sys.path.append(str(Path(__file__).resolve().parent))
 from demo_guest import mpirun  # noqa: E402
+from demo_guest.counters import Counters  # noqa: E402
 from demo_guest.opened_files import OpenedFiles  # noqa: E402
 from demo_guest.testbed import PROGRAM_SUFFIX  # noqa: E402
+from company import Flood, SecondJob, Traffic, halves  # noqa: E402
 from headway_bench import apps  # noqa: E402
 from patterns_guest import set_up, tell  # noqa: E402
 
@@ -103,23 +105,39 @@ class Jobs:
 
     def _started(self, run, job, program, settings):
         REPORT.unlink(missing_ok=True)
-        words, environment = self._command(job, program, settings or {}), self.testbed.mpirun_environment()
+        settings = settings or {}
         with open(LOG, "a", encoding="utf-8") as log:
-            return run(words, self.testbed.counters, log, environment)
+            if job.get("beside", apps.NOTHING) != apps.NOTHING:
+                return self._in_company(run, job, program, settings, log)
+            company = Traffic(self.testbed, job["traffic_bin_ms"]) if job.get("traffic_bin_ms") else mpirun.Alone()
+            return run(self._command(job, program, settings), self.testbed.counters, log, self.testbed.mpirun_environment(),
+                       company)
+
+    def _in_company(self, run, job, program, settings, log):
+        """On the first half of the nodes, where segments that are sent again are counted; drops are everybody's."""
+        own, others = halves(self.testbed)
+        environment = self.testbed.mpirun_environment()
+        company = mpirun.Alone()
+        if job["beside"] == apps.FLOOD:
+            company = Flood(self.testbed, others, log)
+        elif job["beside"] == apps.JOB:
+            company = SecondJob(self._command(job | {"reported": False}, program, {}), environment | others.environment(), log)
+        counters = Counters(own.pids, self.testbed.counters.read_drops, self.testbed.counters.softirq_meter)
+        return run(self._command(job, program, settings), counters, log, environment | own.environment(), company)
 
     def _command(self, job, program, settings):
         library = job["library"]
         preload = [self.testbed.helper()] if job["helper"] else []
         environment = {"LD_PRELOAD": ":".join([*preload, self.testbed.sleep(library)]), **settings}
-        if job["helper"]:
+        if job["helper"] and job.get("reported", True):
             environment["HEADWAY_REPORT"] = str(REPORT)
         path = self.testbed.build / "bin" / (program["path"] + PROGRAM_SUFFIX[library])
         return mpirun.command(self.testbed.mpirun_words(library, self.ranks_per_node), job["words"], environment,
                               [str(path), *program["arguments"]])
 
 
-def run_whole(words, counters, log, environment):
-    """A job that does not pause: everything is counted from its start to its end."""
+def run_whole(words, counters, log, environment, _):
+    """A job that does not pause: everything is counted from its start to its end.  Nothing is beside it."""
     before = counters.before()
     done = subprocess.run(words, text=True, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=log, check=False)

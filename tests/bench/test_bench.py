@@ -7,11 +7,15 @@ import sys
 import tempfile
 import unittest
 import xml.dom.minidom
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from headway_bench import (apps, apps_chart, cases, charts, decisions, feedback, map_chart, patterns, phases,  # noqa: E402
-                           results, scale, scene_map, tables)
+                           results, scale, scene_map, tables, traffic_chart)
+from demo_guest import mpirun  # noqa: E402, and of this one, too
+import company  # noqa: E402
+from wire_records import Frame  # noqa: E402, headway_demo knows where it is
 
 
 def count(enqueue, dequeue, frames=1000, gap=0, wait=0, interrupt=0):
@@ -362,7 +366,7 @@ class AppsTest(unittest.TestCase):
         return apps.Cell(network or self.near, "ompi", contender, setting, program)
 
     def test_every_cell_is_one_of_its_own(self):
-        found = list(apps.cells([self.near, self.far], apps.LIBRARIES, apps.CONTENDERS, apps.PROGRAMS))
+        found = list(apps.cells([self.near, self.far], apps.LIBRARIES, apps.CONTENDERS, apps.PROGRAMS, apps.BESIDE))
         self.assertEqual(len(found), len(set(found)))
         self.assertEqual([apps.Cell.of(json.loads(json.dumps(cell.facts()))) for cell in found], found)
 
@@ -409,7 +413,7 @@ class AppsTest(unittest.TestCase):
         for setting, seconds in (("2 at a time", 3), ("4 at a time", 2)):
             for more in (0, 1, 8):
                 results.add(self.cell("throttle", setting), self.run_of(seconds + more, timeouts=1))
-        (network, library, program, found), = apps.tables(results)
+        (network, library, program, _, found), = apps.tables(results)
         self.assertEqual((network, library, program, list(found)), (self.near, "ompi", "IS", ["stock", "throttle"]))
         self.assertEqual((found["throttle"]["setting"], found["throttle"]["median_s"]), ("4 at a time", 3))
         self.assertEqual((found["throttle"]["timeouts"], found["throttle"]["drops"]), (3, 9))
@@ -426,6 +430,49 @@ class AppsTest(unittest.TestCase):
         self.assertEqual(len(picture.getElementsByTagName("rect")), 3)
         self.assertIn("2.000 s, 1 time-outs", picture.toxml())
 
+    def test_what_was_kept_before_there_was_company_had_none(self):
+        facts = self.cell().facts()
+        del facts["beside"]
+        self.assertEqual(apps.Cell.of(facts), self.cell())
+
+    def test_a_job_and_its_company_are_told_apart_from_a_job_alone(self):
+        results = apps.Results()
+        results.add(self.cell(), self.run_of(1))
+        for beside, more in ((apps.JOB, {"beside_samples_ms": [1000, 500]}), (apps.FLOOD, {"beside_mbps": 321.4})):
+            results.add(replace(self.cell(), beside=beside), self.run_of(2) | more)
+            results.add(replace(self.cell("headway", "helper"), beside=beside), self.run_of(1) | more)
+        text = "\n".join(apps.report(results))
+        self.assertEqual([beside for _, _, _, beside, _ in apps.tables(results)], [apps.NOTHING, apps.JOB, apps.FLOOD])
+        self.assertRegex(text, r"ompi, on half of the nodes, beside another such job\n.*job\nIS +stock .* 1\.5000 s\nIS +Headway .* 0\.500 .* 1\.5000 s\n")
+        self.assertRegex(text, r"IS +Headway .* 0\.500 .* 321 Mbit/s$")
+        self.assertEqual(apps.job(replace(self.cell(), beside=apps.FLOOD), 1)["beside"], apps.FLOOD)
+
+    def test_only_runs_with_their_traffic_count_where_it_is_asked_for(self):
+        results = apps.Results()
+        results.add(self.cell(), self.run_of(1))
+        self.assertEqual([len(apps.guest_spec(self.near, [self.cell()], results, 1, traffic)["jobs"]) for traffic in (False, True)],
+                         [0, 1])
+        results.add(self.cell(), self.run_of(1) | {"traffic": {}})
+        self.assertEqual(apps.guest_spec(self.near, [self.cell()], results, 1, True)["jobs"], [])
+
+    def test_frames_are_in_the_bin_that_they_begin_in(self):
+        frames = [Frame(int(ms * 1e6), size, 0x800) for ms, size in ((99.9, 1), (100, 2), (101.9, 4), (102.0001, 8), (104, 16))]
+        self.assertEqual(apps.bytes_in_bins(frames, 0.1, 0.104, 2), [6, 8])
+        self.assertEqual(apps.bytes_in_bins(frames, 0.1, 0.1031, 2), [6, 8])
+
+    def test_traffic_is_drawn_where_stock_and_headway_were_recorded(self):
+        results = apps.Results()
+        def traffic(count):
+            return {"traffic": {"bin_ms": 1, "bytes": {way: [1000] * count for way in traffic_chart.WAYS}}}
+        results.add(self.cell(), self.run_of(1) | traffic(40))
+        self.assertNotIn("<path", traffic_chart.picture(results))
+        results.add(self.cell("headway", "helper"), self.run_of(1) | traffic(10))
+        picture = xml.dom.minidom.parseString(traffic_chart.picture(results))
+        self.assertEqual(len(picture.getElementsByTagName("path")), 4)
+        self.assertIn("Headway: 1.000 s, 0 time-outs, 3 drops, bins of 1 ms", picture.toxml())
+        lengths = [path.getAttribute("d").count("L") for path in picture.getElementsByTagName("path")]
+        self.assertEqual(lengths, [81, 81, 21, 21])
+
     def test_what_npb_prints(self):
         text = " Time in seconds =             {:12.2f}\n Verification    =             {}\n"
         self.assertEqual(apps.run_ms(apps.npb_result(text.format(0.6, "SUCCESSFUL"))), 600)
@@ -441,6 +488,61 @@ class AppsTest(unittest.TestCase):
                                               row("allreduce", "native", False, 8, "2 ranks")]})
         self.assertEqual([(choice["operation"], choice["algorithm"], choice["paced"]) for choice in found],
                          [("alltoallv", "linear", True), ("allreduce", "native", False)])
+
+
+class CompanyTest(unittest.TestCase):
+    """What mpirun.run asks of a job's company, with programs that pause as the kernels do."""
+
+    PROGRAM = ["/bin/sh", "-c", """echo '{"pause":"before"}'; read answer; echo '{"pause":"after"}'; read answer
+                                   echo '{"samples_ms":[3],"verified":true}'; exit """]
+
+    def setUp(self):
+        self.steps = steps = []
+
+        class Snapshot:
+            @staticmethod
+            def since(_):
+                return {"timeouts": 0}
+
+        class Steps:
+            def __getattr__(self, name):
+                return lambda: steps.append(name) or ({"told": 1} if name == "over" else Snapshot)
+
+        self.noted = Steps()
+
+    def words(self, status=0):
+        return [*self.PROGRAM[:2], self.PROGRAM[2] + str(status)]
+
+    def test_counters_are_read_when_company_is_ready_and_before_it_begins(self):
+        with tempfile.TemporaryFile("w") as log:
+            result, = mpirun.run(self.words(), self.noted, log, None, self.noted)
+        self.assertEqual(self.steps, ["before", "ready", "before", "go", "over", "after", "end"])
+        self.assertEqual((result["told"], result["samples_ms"]), (1, [3]))
+
+    def test_a_second_job_tells_its_times(self):
+        with tempfile.TemporaryFile("w") as log:
+            second = company.SecondJob(self.words(), None, log)
+            result, = mpirun.run(self.words(), self.noted, log, None, second)
+        self.assertEqual((result["beside_samples_ms"], result["beside_verified"]), ([3], True))
+
+    def test_a_second_job_that_fails_is_told(self):
+        for words in (["/bin/false"], self.words(7)):
+            with self.subTest(words=words), tempfile.TemporaryFile("w") as log, self.assertRaises(mpirun.MpirunError):
+                second = company.SecondJob(words, None, log)
+                try:
+                    mpirun.run(self.words(), self.noted, log, None, second)
+                finally:
+                    second.job.stdout.close()
+
+    def test_each_half_has_nodes_of_both_clusters(self):
+        class Testbed:
+            nodes = ["a0", "a1", "b0", "b1"]
+            pids = {"a0": 1, "a1": 2, "b0": 3, "b1": 4}
+
+        with tempfile.TemporaryDirectory() as folder:
+            first, second = company.halves(Testbed, Path(folder))
+            self.assertEqual((first.nodes, first.pids, second.nodes), (["a0", "b0"], [1, 3], ["a1", "b1"]))
+            self.assertEqual((Path(second.environment()["MPI_JOB_STATE"]) / "b1.pid").read_text(), "4\n")
 
 
 class MapTest(unittest.TestCase):

@@ -2,7 +2,9 @@
 """What tests/bench/apps measures: programs, networks, contenders; what is left to do, and the table."""
 
 import fcntl
+import itertools
 import json
+import math
 import re
 import sys
 from dataclasses import asdict, dataclass, replace
@@ -21,6 +23,11 @@ DELAYS_US = (50, 2000, 5000, 10000)
 BUFFERS_BYTES = {"ample": (64 * scenes.KIB, 128 * scenes.KIB), "shallow": (16 * scenes.KIB, 32 * scenes.KIB)}
 # Of sockets: Linux's own, which grow, or fixed as in Table III of the paper.
 SOCKETS = {"linux": None, "table3": 3000000}
+# What else uses the trunk: another job of the same program, or a TCP connection of which nobody has told Headway.
+# The job has half of each cluster's nodes then, and the others are for its company; or idle, to compare with.
+NOTHING, IDLE, JOB, FLOOD = "nothing", "idle", "job", "flood"
+BESIDE = {NOTHING: "", IDLE: "on half of the nodes", JOB: "on half of the nodes, beside another such job",
+          FLOOD: "on half of the nodes, beside a flood of TCP"}
 # The emulated processor carries all nodes; so many times faster it keeps up with the links.
 FACTORS = {8: 100, 16: 200}
 # One rank on each node, as in the paper.
@@ -42,6 +49,8 @@ def kernel(name, size, iterations):
 # and SP have the edges of S, W and W and fewer iterations.
 KERNELS = {"IS": kernel("IS", 1 << 20, 10), "FT": kernel("FT", 64, 6), "CG": kernel("CG", 7040, 3),
            "MG": kernel("MG", 32, 10), "LU": kernel("LU", 32, 10), "SP": kernel("SP", 36, 10)}
+# Dispatches and fetches back 64 KiB between a mean pair of 8 ranks, 220 KiB where the most popular expert is.
+KERNELS |= {"MOE": kernel("MOE", 1 << 12, 10)}
 # A program of Debian's FFTW over MPI, for Open MPI only.
 FFTW = {"FFTW": kernel("FFTW", 64, 6)}
 # The benchmarks themselves, where somebody has built them: make npb NPB=DIRECTORY.
@@ -104,23 +113,25 @@ class Cell:
     contender: str
     setting: str
     program: str
+    beside: str = NOTHING
 
     def facts(self):
         return asdict(self)
 
     @classmethod
     def of(cls, facts):
-        return cls(Network(**facts["network"]), *(facts[name] for name in ("library", "contender", "setting", "program")))
+        return cls(Network(**facts["network"]), *(facts[name] for name in ("library", "contender", "setting", "program")),
+                   facts.get("beside", NOTHING))
 
 
-def cells(networks, libraries, contenders, programs):
+def cells(networks, libraries, contenders, programs, beside=(NOTHING,)):
     """In the order in which they are measured: what a guest need not be set up anew for lies together."""
     for network in networks:
         for name in contenders:
             for library in libraries:
                 for setting in CONTENDERS[name].settings:
-                    for program in programs:
-                        yield Cell(network, library, name, setting, program)
+                    for program, company in itertools.product(programs, beside):
+                        yield Cell(network, library, name, setting, program, company)
 
 
 class Results:
@@ -137,8 +148,9 @@ class Results:
     def add(self, cell, run):
         self.runs.setdefault(cell, []).append(run)
 
-    def missing(self, cell, repetitions):
-        return max(repetitions - len(self.runs.get(cell, [])), 0)
+    def missing(self, cell, repetitions, traffic=False):
+        """How many runs; `traffic`: only those count whose traffic has been recorded."""
+        return max(repetitions - sum("traffic" in run or not traffic for run in self.runs.get(cell, [])), 0)
 
     def run_s(self, nodes):
         """What a run takes of the host's time, by experience if there is any."""
@@ -174,12 +186,12 @@ class Kept:
 
 def rehearsal(cell):
     """What a guest runs once before it counts: whatever opens the same files."""
-    return cell.library, CONTENDERS[cell.contender].kind == HEADWAY, PROGRAMS[cell.program].path
+    return cell.library, CONTENDERS[cell.contender].kind == HEADWAY, PROGRAMS[cell.program].path, cell.beside
 
 
-def forecast_s(wanted, results, repetitions):
+def forecast_s(wanted, results, repetitions, traffic=False):
     """Of all runs that are missing, with a guest for each network that has some, and its rehearsals."""
-    missing = {cell: results.missing(cell, repetitions) for cell in wanted}
+    missing = {cell: results.missing(cell, repetitions, traffic) for cell in wanted}
     networks = {cell.network for cell in wanted if missing[cell]}
     rehearsals = {(cell.network, rehearsal(cell)) for cell in wanted if missing[cell]}
     return (sum(BOOT_S[network.nodes] for network in networks)
@@ -187,21 +199,36 @@ def forecast_s(wanted, results, repetitions):
             + sum(runs * results.run_s(cell.network.nodes) for cell, runs in missing.items()))
 
 
-def job(cell, runs):
-    """What a guest is told of a cell."""
+def job(cell, runs, traffic=False):
+    """What a guest is told of a cell; `traffic`: that on the trunk is recorded."""
     contender = CONTENDERS[cell.contender]
     divisor = BY_HAND.get(cell.contender)
     return {"cell": cell.facts(), "runs": runs, "library": cell.library, "setup": contender.set_up_by,
             "divisor": divisor * cell.network.nodes // 2 if divisor else None,
             "words": list(SETTINGS[cell.setting][cell.library]), "helper": contender.kind == HEADWAY,
-            "recorded": cell.contender == RECORDED, "rehearsal": rehearsal(cell), "program": asdict(PROGRAMS[cell.program])}
+            "recorded": cell.contender == RECORDED, "rehearsal": rehearsal(cell), "program": asdict(PROGRAMS[cell.program]),
+            "beside": cell.beside, "traffic_bin_ms": traffic_bin_ms(cell.network) if traffic else None}
 
 
-def guest_spec(network, wanted, results, repetitions):
+def guest_spec(network, wanted, results, repetitions, traffic=False):
     """For one guest: the network and the jobs that are missing."""
-    jobs = [job(cell, results.missing(cell, repetitions)) for cell in wanted if cell.network == network]
+    jobs = [job(cell, results.missing(cell, repetitions, traffic), traffic) for cell in wanted if cell.network == network]
     return {"scene": network.scene().facts(), "socket_bytes": SOCKETS[network.sockets],
             "ranks_per_node": RANKS_PER_NODE, "jobs": [job for job in jobs if job["runs"]]}
+
+
+def traffic_bin_ms(network):
+    """As in the paper's Figures 7 to 10, finer where a program takes a tenth of the time."""
+    return 10 if network.delay_us >= 5000 else 1
+
+
+def bytes_in_bins(frames, start_s, end_s, bin_ms):
+    """What each bin of [start_s, end_s) has begun to carry; `frames` as wire_records has them."""
+    bins = [0] * math.ceil((end_s - start_s) * 1e3 / bin_ms)
+    for frame in frames:
+        if start_s <= frame.start_s < end_s:
+            bins[int((frame.start_s - start_s) * 1e3 / bin_ms)] += frame.wire_bytes
+    return bins
 
 
 def npb_result(text):
@@ -236,14 +263,23 @@ def summary(runs):
     return {"runs": len(runs), "median_s": median(times) / 1e3, "worst_s": max(times) / 1e3,
             "cv": pstdev(times) / mean(times), "first_s": median(sum(run["warmup_ms"]) for run in runs) / 1e3,
             "timeouts": sum(run["timeouts"] for run in runs), "retransmits": sum(run["retransmits"] for run in runs),
-            "drops": sum(sum(run["drops"].values()) for run in runs)}
+            "drops": sum(sum(run["drops"].values()) for run in runs), "company": company(runs)}
 
 
-def best_settings(results, network, library, program):
+def company(runs):
+    """What came of whoever used the trunk as well: the medians of a job's seconds and of a flood's Mbit/s."""
+    if "beside_samples_ms" in runs[0]:
+        return f"{median(sum(run['beside_samples_ms']) for run in runs) / 1e3:.4f} s"
+    if "beside_mbps" in runs[0]:
+        return f"{median(run['beside_mbps'] for run in runs):.0f} Mbit/s"
+    return ""
+
+
+def best_settings(results, network, library, program, beside=NOTHING):
     """contender -> summary; of several settings the one with the lowest median counts."""
     found = {}
     for cell, runs in results.runs.items():
-        if (cell.network, cell.library, cell.program) == (network, library, program) and runs:
+        if (cell.network, cell.library, cell.program, cell.beside) == (network, library, program, beside) and runs:
             one = summary(runs) | {"setting": cell.setting}
             if cell.contender not in found or one["median_s"] < found[cell.contender]["median_s"]:
                 found[cell.contender] = one
@@ -251,24 +287,29 @@ def best_settings(results, network, library, program):
 
 
 def tables(results):
-    """(network, library, program, contender -> summary) of all that was measured."""
-    seen = dict.fromkeys((cell.network, cell.library, cell.program) for cell in results.runs)
-    for network, library, program in sorted(seen, key=lambda key: (key[0].nodes, key[0].delay_us, key[0].buffers, key[0].sockets,
-                                                                  key[1], list(PROGRAMS).index(key[2]))):
-        yield network, library, program, best_settings(results, network, library, program)
+    """(network, library, program, what is beside it, contender -> summary) of all that was measured."""
+    seen = dict.fromkeys((cell.network, cell.library, cell.program, cell.beside) for cell in results.runs)
+    for network, library, program, beside in sorted(seen, key=lambda key: (
+            key[0].nodes, key[0].delay_us, key[0].buffers, key[0].sockets, key[1], list(BESIDE).index(key[3]),
+            list(PROGRAMS).index(key[2]))):
+        yield network, library, program, beside, best_settings(results, network, library, program, beside)
+
+
+def title(network, library, beside):
+    return ", ".join(filter(None, (network.title, library, BESIDE[beside])))
 
 
 def report(results):
     yield "seconds of all iterations but the first; time-outs, retransmitted segments and drops in all runs"
     heading = None
-    for network, library, program, found in tables(results):
-        if (network, library) != heading:
-            heading = network, library
-            yield f"\n{network.title}, {library}"
+    for network, library, program, beside, found in tables(results):
+        if title(network, library, beside) != heading:
+            heading = title(network, library, beside)
+            yield f"\n{heading}"
             yield (f"{'program':10}{'contender':20}{'setting':17}{'runs':>5}{'median':>9}{'worst':>9}{'cv':>7}{'to stock':>10}"
-                   f"{'first':>8}{'RTOs':>6}{'retrans':>9}{'drops':>7}")
+                   f"{'first':>8}{'RTOs':>6}{'retrans':>9}{'drops':>7}" + (f"{beside:>12}" if beside != NOTHING else ""))
         for name, one in found.items():
             ratio = f"{one['median_s'] / found['stock']['median_s']:10.3f}" if "stock" in found else f"{'-':>10}"
             yield (f"{program:10}{CONTENDERS[name].title:20}{one['setting']:17}{one['runs']:5}{one['median_s']:9.4f}"
                    f"{one['worst_s']:9.4f}{one['cv']:7.3f}{ratio}{one['first_s']:8.4f}{one['timeouts']:6}"
-                   f"{one['retransmits']:9}{one['drops']:7}")
+                   f"{one['retransmits']:9}{one['drops']:7}" + (f"{one['company']:>12}" if one["company"] else ""))

@@ -30,13 +30,13 @@ text { fill: #1c2126; } .soft { fill: #5b6670; font-size: 11.5px; } .own { fill:
 
 def picture(results):
     parts, y, panel = [], 50, None
-    for network, library, program, found in apps.tables(results):
+    for network, library, program, beside, found in apps.tables(results):
         if "stock" not in found:
             continue
-        if (network, library) != panel:
-            panel = network, library
+        if apps.title(network, library, beside) != panel:
+            panel = apps.title(network, library, beside)
             y += HEADING
-            parts.append(svg.text(24, y - 14, f"{network.title}, {library}", "heading"))
+            parts.append(svg.text(24, y - 14, panel, "heading"))
         parts += group(program, found, y)
         y += ROW * len(found) + GROUP_GAP
     parts = [svg.element("style", STYLE), svg.text(24, 28, "Times of programs as multiples of stock's", "title"),

@@ -21,16 +21,33 @@ def collective_bench(program, sizes, warmup, operation="alltoall"):
             "--sizes", ",".join(":".join(map(str, size)) for size in sizes)]
 
 
-def run(words, counters, log, environment=None):
+class Alone:
+    """What is beside a job while its sampled calls are timed: nothing.  tests/bench/company.py has more."""
+
+    def ready(self):
+        """Before them, while the job waits; returns when it may go on."""
+
+    def go(self):
+        """They begin."""
+
+    def over(self):
+        """They are over, and the job waits; what there is to tell of it."""
+        return {}
+
+    def end(self):
+        """The job has ended."""
+
+
+def run(words, counters, log, environment=None, company=Alone()):
     """The events of each size: what the bench printed, what was counted over the sampled
     calls, and as "warmup" what was counted before them, from the size before on.
 
     Everything else the job says goes to `log`.
     """
-    return list(run_by_size(words, counters, log, environment))
+    return list(run_by_size(words, counters, log, environment, company))
 
 
-def run_by_size(words, counters, log, environment=None):
+def run_by_size(words, counters, log, environment=None, company=Alone()):
     """The same, each when it is there."""
     warmup, counted = None, None
     reached = before = counters.before()
@@ -42,16 +59,20 @@ def run_by_size(words, counters, log, environment=None):
             log.write(line)
             log.flush()
         elif said.get("pause") == "before":
+            company.ready()
             before = counters.before()
             warmup = before.since(reached)
+            company.go()
             answer(job)
         elif said.get("pause") == "after":
+            told = company.over()
             reached = counters.after()
-            counted = reached.since(before)
+            counted = reached.since(before) | told
             answer(job)
         else:
             yield said | counted | {"warmup": warmup}
     job.stdin.close()
+    company.end()
     if job.wait():
         raise MpirunError(f"status {job.returncode} of: {' '.join(words)}")
 
