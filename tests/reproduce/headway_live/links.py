@@ -208,7 +208,7 @@ def random_part(doc, ask, found, network):
 def how_many(found):
     """In words, of the random patterns."""
     there, all_of_them = len(found.of("random")), len(found.jobs["random"]["patterns"])
-    return f"{there} patterns" if found.complete("random") else f"{there} of {all_of_them} patterns (the others are not measured yet)"
+    return f"{there} patterns" if found.complete("random") else f"{there} of {all_of_them} patterns (`make reproduce-live` goes on with the others)"
 
 
 def count_within(errors):
