@@ -311,6 +311,7 @@ class Links(unittest.TestCase):
         self.assertEqual(links.sum_errors(results, [{"x": [50, 50]}, {"x": [10, 30]}], "x"), [calls.error_pct(105, 100), -50])
         self.assertEqual(links.sum_errors(results, [None, {"x": [20, 20]}], "x"), [-50])
         self.assertEqual(links.count_within([-10, 10.1, 3]), "2 of 3")
+        self.assertEqual(links.sums_row([-10, 10.4, 3]), ["2 of 3", "7.8"])
 
     def test_bins(self):
         self.assertEqual(links.binned([-150, -5, 0, 5, 250], -20, 20, 10), (-20, 10, [1, 1, 2, 1]))
