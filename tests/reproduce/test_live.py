@@ -5,12 +5,18 @@
 HEADWAY names the program (build/bin/headway).
 """
 
+import argparse
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
 import json
 import os
 import re
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import xml.dom.minidom
 from pathlib import Path
 
@@ -18,6 +24,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from headway_live import alltoalls, calls, kept, links, manytoone, page, signature, steady  # noqa: E402
 from headway_reproduce.eval import Ask  # noqa: E402
 
+
+
+def program(path):
+    """As a module, though its name has no ending."""
+    loader = importlib.machinery.SourceFileLoader(path.name, str(path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(path.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+live = program(Path(__file__).resolve().parent / "live")
 ROOT = Path(__file__).resolve().parents[2]
 ASK = Ask(os.environ.get("HEADWAY", ROOT / "build" / "bin" / "headway"))
 KIB = 1024
@@ -294,6 +311,7 @@ class Links(unittest.TestCase):
         self.assertEqual(links.sum_errors(results, [{"x": [50, 50]}, {"x": [10, 30]}], "x"), [calls.error_pct(105, 100), -50])
         self.assertEqual(links.sum_errors(results, [None, {"x": [20, 20]}], "x"), [-50])
         self.assertEqual(links.count_within([-10, 10.1, 3]), "2 of 3")
+        self.assertEqual(links.sums_row([-10, 10.4, 3]), ["2 of 3", "7.8"])
 
     def test_bins(self):
         self.assertEqual(links.binned([-150, -5, 0, 5, 250], -20, 20, 10), (-20, 10, [1, 1, 2, 1]))
@@ -377,6 +395,70 @@ class Kept(unittest.TestCase):
                 store.add(("steady", spec, False), event)
             self.assertTrue(store.load().found("steady").complete("steady"))
             self.assertIsNone(store.load().found("links"))
+
+
+class FakeGuest:
+    """Measures some items of what it is told, and fails."""
+
+    told = []
+
+    def __init__(self, spec, *_):
+        self.told.append(spec)
+
+    def events(self):
+        spec = self.told[-1]
+        job = spec["jobs"][0]
+        yield {"event": "start", "job": job["name"]}
+        for number, pattern in list(zip(job["numbers"], job["patterns"]))[:2]:
+            yield {"event": "result", "job": job["name"], "pattern": number, "links": pattern, "mbps": [1], "timeouts": 0}
+        raise live.guest_run.GuestError("a guest that failed")
+
+    def stop(self):
+        pass
+
+
+class Sittings(unittest.TestCase):
+    def sitting(self, minutes=None, again=False):
+        """Of the experiment "steady", until its guest fails; what it said."""
+        arguments = argparse.Namespace(experiments=["steady"], again=again, minutes=minutes, repetitions=1)
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            try:
+                live.Sitting(["steady"], arguments).measure_all()
+            except live.guest_run.GuestError:
+                pass
+        return said.getvalue()
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        for name, value in (("KEPT", kept.kept_in(Path(folder.name) / "live.json")), ("OUT", Path(folder.name))):
+            self.enterContext(unittest.mock.patch.object(live, name, value))
+        self.enterContext(unittest.mock.patch.object(live.guest_run, "Guest", FakeGuest))
+        FakeGuest.told = []
+
+    def test_the_next_one_goes_on(self):
+        self.assertIn("6 of 6 measurements are missing, about", self.sitting())
+        said = self.sitting()
+        self.assertIn("4 of 6 measurements are missing", said)
+        self.assertIn("steady: steady 2: 2 links", said)
+        self.assertEqual([spec["jobs"][0]["numbers"] for spec in FakeGuest.told], [[0, 1, 2, 3, 4, 5], [2, 3, 4, 5]])
+        self.sitting()
+        self.assertIn("0 of 6 measurements are missing, about 0 minutes", self.sitting())
+        self.assertEqual(len(FakeGuest.told), 3)
+        self.assertTrue(live.KEPT.load().found("steady").complete("steady"))
+
+    def test_the_time_is_over(self):
+        with unittest.mock.patch.object(live.time, "monotonic", side_effect=range(0, 1000, 11)):
+            with self.assertRaises(live.TimeIsOver):
+                self.sitting(minutes=1)
+        self.assertEqual(len(live.KEPT.load().found("steady").of("steady")), 1)
+
+    def test_anew(self):
+        self.sitting()
+        self.sitting()
+        self.sitting(again=True)
+        self.assertEqual([one["pattern"] for one in live.KEPT.load().found("steady").of("steady")], [0, 1])
 
 
 class Page(unittest.TestCase):

@@ -14,7 +14,7 @@ from headway_bench import apps  # noqa: E402
 
 # For forecasts only, seconds of one processor of the machine this was tried on: a guest, `headway measure` for a
 # host, a job; for a megabyte that messages carry, and for a millisecond of links that are used.
-BOOT_S, MEASURED_HOST_S, JOB_S, MEGABYTE_S, LINKS_MS_S = 25, 25, 15, 0.6, 0.15
+BOOT_S, MEASURED_HOST_S, JOB_S, MEGABYTE_S, LINKS_MS_S = 25, 25, 15, 0.6, 0.16
 
 
 def kept_in(file):
