@@ -54,9 +54,9 @@ def spec(network, found, repetitions):
         return {"name": name, "kind": "links", "config": config, "patterns": some, **parameters}
 
     jobs = [collectives("at once", ["alltoall", "gather", "halo"], SIZES, repetitions, mca=AT_ONCE),
+            collectives("true", ["alltoall"], PACED_SIZES, repetitions, TRUE),
             collectives("paced", ["alltoall"], PACED_SIZES, repetitions, MEASURED),
             *(of_links(f"paced-{i}", [drawn[i]], MEASURED) for i in range(PACED_PATTERNS)),
-            collectives("true", ["alltoall"], PACED_SIZES, repetitions, TRUE),
             # the least comes last: time may be over
             of_links("random", drawn),
             collectives("library", ["alltoall", "gather"], SIZES, repetitions)]
