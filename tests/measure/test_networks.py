@@ -120,16 +120,16 @@ class Times(unittest.TestCase):
     PREDICTION = {"low_s": 0.001, "high_s": 0.2, "timeouts": 0, "measured": None}
 
     def test_a_mean_beside_what_was_predicted(self):
-        result = {"bytes": 1024, "samples_ms": [1.0, 1.2], "timeouts": 0}
+        result = {"bytes": 1024, "samples_ms": [1.0, 1.2], "timeouts": 0, "drops": 0}
         row = judged.compared(result, self.PREDICTION)
         self.assertAlmostEqual(row["error_pct"], 10)
-        self.assertFalse(row["waits"] or row["may_wait"])
+        self.assertFalse(row["waits"] or row["may_wait"] or row["lost"])
         known = self.PREDICTION | {"measured": {"time_s": 0.0022, "was_lossy": True}}
         self.assertAlmostEqual(judged.compared(result, known)["error_pct"], -50)
         self.assertTrue(judged.compared(result, known)["may_wait"])
 
     def test_what_is_usual_is_beside_the_median(self):
-        row = judged.compared({"bytes": 1024, "samples_ms": [1.0, 1.1, 200.0], "timeouts": 0}, self.PREDICTION, 1.0)
+        row = judged.compared({"bytes": 1024, "samples_ms": [1.0, 1.1, 200.0], "timeouts": 0, "drops": 0}, self.PREDICTION, 1.0)
         self.assertAlmostEqual(row["usual_error_pct"], 10)
         self.assertTrue(row["waits"])
         times = [{"bytes": 512, "seconds": 0.001}, {"bytes": 2048, "seconds": 0.004}]
@@ -140,7 +140,7 @@ class Times(unittest.TestCase):
         self.assertIsNone(judged.usual_ms(known, "halo", 1024))
 
     def test_a_call_that_waited_tells_where_the_step_is(self):
-        rows = [judged.compared({"bytes": size, "samples_ms": [ms], "timeouts": 0}, self.PREDICTION)
+        rows = [judged.compared({"bytes": size, "samples_ms": [ms], "timeouts": 0, "drops": 0}, self.PREDICTION)
                 for size, ms in ((1, 1), (2, 204), (4, 210))]
         self.assertEqual(judged.first(rows, "waits"), 2)
         self.assertIsNone(judged.first(rows, "may_wait"))

@@ -17,7 +17,7 @@ OPERATIONS = {"alltoall": "alltoall", "gather": "gather", "halo": "neighbor_allt
 # Open MPI's that send everything at once, as `headway measure` does; else it takes others for some sizes.
 AT_ONCE = {"coll_tuned_use_dynamic_rules": 1, "coll_tuned_alltoall_algorithm": 1, "coll_tuned_gather_algorithm": 1}
 MEASURED, TRUE = "measured.toml", "true.toml"
-PATTERNS, PACED_PATTERNS = 6, 3
+PATTERNS, PATTERNS_FAR, PACED_PATTERNS = 6, 2, 3
 # A window has to be long beside a round trip, and what is under way has to fill it.
 LINKS = {"bytes": 1 << 16, "lead_ms": 15, "window_ms": 30}
 LINKS_FAR = {"bytes": 1 << 20, "lead_ms": 250, "window_ms": 100}
@@ -47,16 +47,17 @@ def collectives(name, operations, sizes, repetitions, config=None, mca=None):
 
 def spec(network, found, repetitions):
     """What the guest of its jobs is told."""
-    parameters = LINKS_FAR if network == "far_away" else LINKS
-    drawn = patterns(network)
+    parameters, drawn = LINKS, patterns(network)
+    if network == "far_away":
+        parameters, drawn = LINKS_FAR, drawn[:PATTERNS_FAR]
 
     def of_links(name, some, config=None):
         return {"name": name, "kind": "links", "config": config, "patterns": some, **parameters}
 
     jobs = [collectives("at once", ["alltoall", "gather", "halo"], SIZES, repetitions, mca=AT_ONCE),
-            collectives("paced", ["alltoall"], PACED_SIZES, repetitions, MEASURED),
-            *(of_links(f"paced-{i}", [drawn[i]], MEASURED) for i in range(PACED_PATTERNS)),
             collectives("true", ["alltoall"], PACED_SIZES, repetitions, TRUE),
+            collectives("paced", ["alltoall"], PACED_SIZES, repetitions, MEASURED),
+            *(of_links(f"paced-{i}", [pattern], MEASURED) for i, pattern in enumerate(drawn[:PACED_PATTERNS])),
             # the least comes last: time may be over
             of_links("random", drawn),
             collectives("library", ["alltoall", "gather"], SIZES, repetitions)]

@@ -127,7 +127,8 @@ def compared(result, prediction, usual=None):
     took, said, median_ms = mean_ms(result), predicted_ms(prediction), median(result["samples_ms"])
     usual = usual or 1e3 * prediction["low_s"]
     return {"bytes": result["bytes"], "mean_ms": took, "median_ms": median_ms, "predicted_ms": said, "usual_ms": usual,
-            "error_pct": calls.error_pct(took, said), "usual_error_pct": calls.error_pct(median_ms, usual), "waits": bool(result["timeouts"] or calls.timed_out(result["samples_ms"])),
+            "error_pct": calls.error_pct(took, said), "usual_error_pct": calls.error_pct(median_ms, usual),
+            "lost": result["drops"] > 0, "waits": bool(result["timeouts"] or calls.timed_out(result["samples_ms"])),
             "may_wait": prediction["timeouts"] > 0 or bool(prediction["measured"] and prediction["measured"]["was_lossy"])}
 
 

@@ -156,8 +156,10 @@ def kinds_of(networks):
 def medians_table(networks):
     rows, missed = [], []
     for job, operation in kinds_of(networks):
-        for which, error in (("means", "error_pct"), ("medians", "usual_error_pct")):
-            errors = [[abs(row[error]) for row in one.compared.get((job, operation), [])] for one in networks]
+        for which, error, lossy_too in (("means", "error_pct", True), ("medians", "usual_error_pct", True),
+                                        ("lost nothing", "usual_error_pct", False)):
+            errors = [[abs(row[error]) for row in one.compared.get((job, operation), []) if lossy_too or not row["lost"]]
+                      for one in networks]
             every = [error for of in errors for error in of]
             rows.append([f"{which}: {operation}, {job}", *(f"{median(of):.1f}" if of else "-" for of in errors), f"{median(every):.1f}"])
             if median(every) >= TIMES_PCT:
