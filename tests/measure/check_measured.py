@@ -9,6 +9,7 @@ buffers by 10 % or one frame; the tree is exact.  Prints what is wrong; fails if
 """
 import json
 import sys
+from collections import Counter
 
 FRAME = 1514
 RING_FRAMES = 2  # of a port's wire, beside its queue
@@ -57,6 +58,12 @@ def missing_buffers(links):
         [f"the buffers of {ports} ports only"] if ports < 4 else [])
 
 
+def is_binary(to_root):
+    """Whether the hosts of every switch can be halved again and again; only then there are heights."""
+    at_switch = Counter(frozenset(link for link in links if link[0] != node) for node, links in to_root.items())
+    return all(hosts & (hosts - 1) == 0 for hosts in (*at_switch.values(), len(to_root)))
+
+
 def wrong_heights(heights, nodes, to_root):
     """b(h) is what its pairs get, if they share the narrowest link of them alike; of both ways at once the same.
 
@@ -76,7 +83,8 @@ def wrong_heights(heights, nodes, to_root):
                   for way in ("one_way_bytes_per_s", "both_ways_bytes_per_s") if off(height[way], truth) > 0.02]
         if not height["buffer_delay_s"]:
             wrong.append(f"height {h} has no d")
-    return wrong + ([] if 2 ** len(heights) == len(nodes) else [f"{len(heights)} heights of {len(nodes)} hosts"])
+    wanted = len(nodes).bit_length() - 1 if is_binary(to_root) else 0
+    return wrong + ([] if len(heights) == wanted else [f"{len(heights)} heights of {len(nodes)} hosts"])
 
 
 def wrong_shares(messages, host_mbit):
