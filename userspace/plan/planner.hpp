@@ -26,8 +26,9 @@
 //   3. If even that is later than the upper end unpaced, pacing cannot help.  What it leaves
 //      free of the links is not counted for that: an exchange that loses packets does not fill
 //      them either, however long it is.
-//   Where measured exchanges of the same kind lost packets (planner_measured.hpp), their time
-//   decides instead of 3: it is paced if that is faster by more than is known, 5 %; also where
+//   Where measured exchanges lost packets, of the same kind or with as much piling up
+//   (planner_measured.hpp), that time decides instead of 3: it is paced if that is faster by more
+//   than is known, 5 %; also where
 //   no buffer should overflow, but then without relying on buffers.
 //   A fixed divisor (policy) replaces step 2, and a divisor factor above 1, which says
 //   that predictions are too good, steps 2 and 3.  Without a message size any surplus

@@ -69,7 +69,7 @@ struct MeasuredCosts {
     std::vector<std::string> hosts;
     /// The least retransmission time-out in force on these hosts; none: it was not seen.
     std::optional<double> rto_s;
-    std::vector<MeasuredExchanges> all_to_alls;  ///< of several numbers of hosts
+    std::vector<MeasuredExchanges> all_to_alls;  ///< of several numbers of hosts, all of them last
     MeasuredExchanges gather;                    ///< to the first host from all others
     MeasuredLosses alltoall_losses, gather_losses;
 };
