@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                       parameters.plogpt.has_value();
     fuzz::require(read ? known >= 1 : known == 0 && !read.error().empty(), "parameters or a mistake");
     const auto costs = read_measured_costs(text, "f", topology);
-    fuzz::require(costs ? costs->spread.total() == costs->hosts.size() : !costs.error().empty(),
+    fuzz::require(costs ? costs->gather.spread.total() == costs->hosts.size() : !costs.error().empty(),
                   "hosts of the topology, or a mistake");
     return 0;
 }

@@ -347,6 +347,8 @@ TEST(MeasuredDocument, MistakesAreTold) {
     EXPECT_NE(mistake_in(document, "b1", "c1").find("\"c1\""), std::string::npos)
         << mistake_in(document, "b1", "c1");
     EXPECT_NE(mistake_in(document, "0.204", "-1").find("least_retransmission_timeout_s"), std::string::npos);
+    EXPECT_NE(mistake_in(document, "4096", "1e300").find("messages.all_to_all: bytes: must be a whole number"),
+              std::string::npos);
     EXPECT_NE(mistake_in(document, "0.003", "0").find("messages.all_to_all: seconds: must be a positive"),
               std::string::npos);
     EXPECT_NE(mistake_in(document, "\"messages\"", "\"other\"").find("--network-only"), std::string::npos);

@@ -70,9 +70,9 @@ private:
     /// are "levels", where there are any.
     MeasuredSize size_of(const nlohmann::json& row, std::string_view place) {
         constexpr double rule_of_three = 3;  // of n cases none: 95 % sure of no more than 3 / n
-        constexpr std::uint64_t rounds_max = 1'000'000'000;
+        constexpr std::uint64_t rounds_max = 1'000'000'000, bytes_max = 1'000'000'000'000;
         JsonReader in(row);
-        MeasuredSize size{in["bytes"].number(Sign::positive),
+        MeasuredSize size{static_cast<double>(in["bytes"].count(1, bytes_max)),
                           in["seconds"].number(Sign::positive), 0,
                           in["retransmissions"].count(0, UINT64_MAX) > 0};
         const auto rounds = static_cast<double>(in["rounds"].count(1, rounds_max));
