@@ -20,24 +20,20 @@ START_S = 60
 
 
 class Hosts:
-    """Some of the testbed's nodes, as MPI_JOB_STATE tells mpi-job of them: by files in the folder `state`."""
+    """Some of the testbed's nodes."""
 
-    def __init__(self, testbed, state, nodes):
-        self.nodes, self.pids, self.state = nodes, [testbed.pids[node] for node in nodes], state
-        self.state.mkdir(parents=True, exist_ok=True)
-        (self.state / "nodes").write_text("".join(f"{node}\n" for node in nodes))
-        for node in nodes:
-            (self.state / f"{node}.pid").write_text(f"{testbed.pids[node]}\n")
+    def __init__(self, testbed, nodes, folder):
+        self.nodes, self.pids, self.state = nodes, [testbed.pids[node] for node in nodes], mpirun.state_of(nodes, folder)
 
     def environment(self):
-        return {"MPI_JOB_STATE": str(self.state)}
+        return {"MPI_JOB_STATE": self.state}
 
 
-def halves(testbed, folder=Path("/tmp/hosts")):
+def halves(testbed, folder=Path("/tmp")):
     """Of each cluster's nodes the first half, for a job, and the second, for what is beside it."""
     clusters = [[node for node in testbed.nodes if node.startswith(name)] for name in "ab"]
-    return (Hosts(testbed, folder / "first", [node for nodes in clusters for node in nodes[:len(nodes) // 2]]),
-            Hosts(testbed, folder / "second", [node for nodes in clusters for node in nodes[len(nodes) // 2:]]))
+    return (Hosts(testbed, [node for nodes in clusters for node in nodes[:len(nodes) // 2]], folder),
+            Hosts(testbed, [node for nodes in clusters for node in nodes[len(nodes) // 2:]], folder))
 
 
 class SecondJob:

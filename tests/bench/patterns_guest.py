@@ -77,12 +77,12 @@ def tell(event, **facts):
     print("@" + json.dumps({"event": event, **facts}), flush=True)
 
 
-def set_up():
+def set_up(testbed_type=Testbed):
     """The network of the scene that the host asks for, and all that it asks."""
     out = Path(os.environ["HW_OUT"])
     spec = json.loads((out / "spec.json").read_text())
     Path("/proc/sys/net/core/netdev_max_backlog").write_text(str(WAITING_FRAMES))
-    testbed = Testbed(spec["scene"], out)
+    testbed = testbed_type(spec["scene"], out)
     testbed.up()
     return testbed, spec
 

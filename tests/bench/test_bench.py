@@ -542,7 +542,9 @@ class CompanyTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             first, second = company.halves(Testbed, Path(folder))
             self.assertEqual((first.nodes, first.pids, second.nodes), (["a0", "b0"], [1, 3], ["a1", "b1"]))
-            self.assertEqual((Path(second.environment()["MPI_JOB_STATE"]) / "b1.pid").read_text(), "4\n")
+            state = Path(second.environment()["MPI_JOB_STATE"])
+            self.assertEqual((state / "nodes").read_text(), "a1\nb1\n")
+            self.assertEqual((state / "b1.pid").readlink(), Path("/tmp/headway-topology/b1.pid"))
 
 
 class MapTest(unittest.TestCase):

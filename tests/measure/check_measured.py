@@ -44,6 +44,16 @@ def side(hosts, all_hosts):
     return min(sorted(hosts), sorted(set(all_hosts) - set(hosts)))
 
 
+def holds(buffer):
+    """Whole frames of the queue, and those of the ring."""
+    return buffer // FRAME * FRAME + RING_FRAMES * FRAME
+
+
+def buffer_is_right(pair):
+    truth, found = pair
+    return abs(found - truth) <= max(0.1 * truth, FRAME)
+
+
 def off(value, truth):
     return abs(value / truth - 1)
 
@@ -131,9 +141,8 @@ def main(tree_file, document_file):
         if delay_us and off(link["delay_s"] * 1e6, delay_us) > 0.05:
             wrong.append(f"{name}: {link['delay_s'] * 1e6} us instead of {delay_us}")
         is_measured = link["buffer_bytes"] is not None
-        holds = buffer // FRAME * FRAME + RING_FRAMES * FRAME
-        if is_measured and abs(link["buffer_bytes"] - holds) > max(0.1 * holds, FRAME):
-            wrong.append(f"{name}: a buffer of {link['buffer_bytes']} bytes instead of {holds}")
+        if is_measured and not buffer_is_right((holds(buffer), link["buffer_bytes"])):
+            wrong.append(f"{name}: a buffer of {link['buffer_bytes']} bytes instead of {holds(buffer)}")
     wrong += missing_buffers(found["links"])
     wrong += wrong_heights(found["heights"], nodes, to_root)
     wrong += wrong_shares(found["messages"], host_mbit)

@@ -7,7 +7,6 @@ jobs it runs these, and tells each result.  A line of "@" and JSON for each.
 """
 
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -16,7 +15,7 @@ sys.path += [str(TESTS / "demo"), str(TESTS / "bench"), str(TESTS / "reproduce")
 from decisions_guest import Measurement  # noqa: E402
 from demo_guest.testbed import Testbed  # noqa: E402
 from live_guest import run_job  # noqa: E402
-from patterns_guest import WAITING_FRAMES, tell  # noqa: E402
+from patterns_guest import set_up, tell  # noqa: E402
 
 FOLDER = Path("/tmp/networks")      # in memory
 
@@ -85,11 +84,7 @@ def run_jobs(testbed, spec):
 
 
 def main():
-    out = Path(os.environ["HW_OUT"])
-    spec = json.loads((out / "spec.json").read_text())
-    Path("/proc/sys/net/core/netdev_max_backlog").write_text(str(WAITING_FRAMES))
-    testbed = TreeTestbed(spec["scene"], out)
-    testbed.up()
+    testbed, spec = set_up(TreeTestbed)
     if spec["jobs"]:
         run_jobs(testbed, spec)
     else:

@@ -3,13 +3,15 @@
 """What tests/measure/networks computes."""
 
 import re
+import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
 sys.path += [str(TESTS / folder) for folder in ("measure", "demo", "reproduce", "bench")]
-from headway_networks import jobs, judged, report, truth  # noqa: E402
+from headway_networks import jobs, judged, report, store, truth  # noqa: E402
 
 STAR = """\
 switch A
@@ -84,10 +86,10 @@ class Links(unittest.TestCase):
         self.assertFalse(judged.links({"tree": STAR, "document": found})[1])
 
     def test_a_buffer_may_be_off_by_a_frame_or_a_tenth(self):
-        self.assertTrue(judged.buffer_is_right((10000, 11514)))
-        self.assertFalse(judged.buffer_is_right((10000, 11515)))
-        self.assertTrue(judged.buffer_is_right((100000, 90000)))
-        self.assertFalse(judged.buffer_is_right((100000, 89999)))
+        self.assertTrue(report.buffer_is_right((10000, 11514)))
+        self.assertFalse(report.buffer_is_right((10000, 11515)))
+        self.assertTrue(report.buffer_is_right((100000, 90000)))
+        self.assertFalse(report.buffer_is_right((100000, 89999)))
 
 
 class Traffic(unittest.TestCase):
@@ -163,6 +165,20 @@ class Jobs(unittest.TestCase):
         self.assertEqual(border, "====  ==")
         self.assertEqual((head, row), ("a     bb", "long   1"))
         self.assertTrue(re.fullmatch("[= ]+", border))
+
+    def test_the_program_starts(self):
+        done = subprocess.run([TESTS / "measure/networks", "--help"], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_what_was_measured_is_found_again(self):
+        spec = {"scene": "shallow", "jobs": [{"name": "paced"}, {"name": "true"}]}
+        events = [{"event": "start"}, {"event": "result", "job": "paced", "bytes": 1}, {"event": "result", "job": "true", "bytes": 2}]
+        with tempfile.TemporaryDirectory() as folder:
+            kept = store.kept_in(Path(folder) / "measure.json")
+            self.assertIsNone(kept.load().found("shallow-jobs"))
+            kept.add("shallow-jobs", {"spec": spec, "events": events})
+            found = kept.load().found("shallow-jobs")
+        self.assertEqual((list(found.jobs), found.of("true")), (["paced", "true"], events[2:]))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ from demo_guest import mpirun  # noqa: E402
 from demo_guest.counters import Snapshot, table_value  # noqa: E402
 from patterns_guest import set_up, tell  # noqa: E402
 
-STATE = Path("/tmp/headway-topology")   # of topology.sh
 
 
 @dataclass(frozen=True)
@@ -52,17 +51,6 @@ class CountersWithProbes:
                    for pid in self.counters.node_pids)
 
 
-def state_of(hosts):
-    """For mpi-job: the topology as if there were only these hosts."""
-    folder = Path("/tmp") / ("hosts-" + "-".join(hosts))
-    if not folder.exists():
-        folder.mkdir()
-        (folder / "nodes").write_text("".join(f"{host}\n" for host in hosts))
-        for host in hosts:
-            (folder / f"{host}.pid").symlink_to(STATE / f"{host}.pid")
-    return str(folder)
-
-
 def program_of(testbed, job):
     if job["kind"] == "links":
         return [testbed.program("link_bench"), "--pause", "--bytes", str(job["bytes"]),
@@ -78,7 +66,7 @@ def results_of(testbed, job, preload=(), through=""):
     settings = [word for name, value in job.get("mca", {}).items() for word in ("--mca", name, str(value))]
     variables = {} if through else {"LD_PRELOAD": ":".join([*preload, testbed.sleep()])}
     words = mpirun.command(testbed.mpirun_words(), settings, variables, program_of(testbed, job))
-    environment = testbed.mpirun_environment() | {"MPI_JOB_STATE": state_of(job["hosts"]), "MPI_JOB_THROUGH": through}
+    environment = testbed.mpirun_environment() | {"MPI_JOB_STATE": mpirun.state_of(job["hosts"]), "MPI_JOB_THROUGH": through}
     with open(testbed.out / f"{job['name']}.log", "a", encoding="utf-8") as log:
         for result in mpirun.run_by_size(words, CountersWithProbes(testbed.counters), log, environment):
             yield result | {"drops": sum(result["drops"].values())}

@@ -26,8 +26,8 @@
 //
 // Example: measured 0.55 ms for 4 KiB, and for 64 KiB 84 ms with losses.  If the fluid model says
 // 0.46 ms for 4 KiB and 7.5 ms for 64 KiB paced, 64 KiB take 7.6 ms paced: pacing helps.
-// Six of these eight hosts with 64 KiB have 1.1 MB piling up, which in all-to-alls of the eight lies
-// between 32 and 64 KiB: their delay is between those of these two.
+// Of six of these eight hosts less piles up with 64 KiB than of eight, so that their delay is between
+// those of the eight's sizes in which as much piles up.
 #pragma once
 
 #include <cstdint>

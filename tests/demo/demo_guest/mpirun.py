@@ -3,10 +3,24 @@
 
 import json
 import subprocess
+from pathlib import Path
+
+STATE = Path("/tmp/headway-topology")   # of tests/lib/topology.sh
 
 
 class MpirunError(RuntimeError):
     pass
+
+
+def state_of(hosts, folder=Path("/tmp")):
+    """MPI_JOB_STATE for mpi-job: the topology as if there were only these hosts."""
+    state = folder / ("hosts-" + "-".join(hosts))
+    if not state.exists():
+        state.mkdir()
+        (state / "nodes").write_text("".join(f"{host}\n" for host in hosts))
+        for host in hosts:
+            (state / f"{host}.pid").symlink_to(STATE / f"{host}.pid")
+    return str(state)
 
 
 def command(launch, arguments, environment, program):

@@ -10,7 +10,7 @@ from headway_demo.scene import FRAME_WIRE_BYTES, SEGMENT_BYTES
 from headway_live import calls
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from check_measured import FRAME, RING_FRAMES, side, true_links  # noqa: E402
+from check_measured import holds, side, true_links  # noqa: E402
 
 PAYLOAD = SEGMENT_BYTES / FRAME_WIRE_BYTES
 
@@ -34,19 +34,9 @@ def links(found):
     return table, there == set(truth)
 
 
-def holds(buffer):
-    """Whole frames of the queue, and those of the ring."""
-    return buffer // FRAME * FRAME + RING_FRAMES * FRAME
-
-
 def off_pct(pair):
     truth, found = pair
     return 100 * (found / truth - 1)
-
-
-def buffer_is_right(pair):
-    truth, found = pair
-    return abs(found - truth) <= max(0.1 * truth, FRAME)
 
 
 def halo_flows(size):

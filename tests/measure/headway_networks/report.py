@@ -8,6 +8,7 @@ from headway_bench.tables import table
 from headway_live import calls
 
 from . import jobs, judged, truth
+from check_measured import buffer_is_right     # judged knows where it is
 
 # What is asked.
 MBIT_PCT, DELAY_PCT = 2, 5
@@ -124,7 +125,7 @@ def found_table(networks):
         wrong = [f"{name} of {len(bad)} links" for name, bad in (
             ("capacity", [link for link in one.links if not link["exact"] or abs(judged.off_pct(link["mbit"])) > MBIT_PCT]),
             ("delay", [pair for pair in delays if abs(judged.off_pct(pair)) > DELAY_PCT]),
-            ("buffer", [pair for pair in buffers if not judged.buffer_is_right(pair)])) if bad]
+            ("buffer", [pair for pair in buffers if not buffer_is_right(pair)])) if bad]
         if not one.tree_is_exact:
             wrong.append("the tree")
         missed += [f"{one.name}: {what}" for what in wrong]
