@@ -291,6 +291,11 @@ static noinline struct gap_class *gap_classify(struct sk_buff *skb, struct Qdisc
  * TCP ACKs without payload go first in a class that is paced just now, whose
  * queue of data would otherwise delay the other direction's clock.  Nothing else
  * overtakes: a short data segment that passes its own flow looks like a loss.
+ *
+ * A segment that acknowledges less than what its receiver knows to be acknowledged,
+ * by more than a window, is discarded there as an attack (RFC 5961, 5.2).  Data that
+ * ACKs have overtaken come to that, where much arrives while they wait at a low
+ * rate.  So they leave with the acknowledgment of the last ACK that overtook them.
  */
 
 /* Destinations of one hash, and their packets, by skb->next. */
@@ -298,6 +303,9 @@ struct gap_turn {
 	struct sk_buff		*head;
 	struct sk_buff		*tail;
 	struct list_head	list;		/* in the queue's turns, if it has packets */
+	/* The last ACK that overtook some of them: whose it was, and what it said. */
+	const struct sock	*ack_sk;	/* never looked into; NULL: there was none */
+	__be32			ack_seq;
 };
 
 /* By the address, so that neighbours have turns of their own, else the station. */
@@ -316,6 +324,44 @@ static __always_inline u32 gap_turn_hash(const struct sk_buff *skb)
 	else
 		skb_copy_bits(skb, ETH_ALEN - sizeof(key), &key, sizeof(key));
 	return hash_32(key, GAP_TURN_BITS);
+}
+
+static bool gap_is_own_tcp(const struct sk_buff *skb)
+{
+	__be16 protocol = skb_protocol(skb, true);
+
+	if (!skb->sk || !skb_transport_header_was_set(skb) ||
+	    skb_transport_offset(skb) + sizeof(struct tcphdr) > skb_headlen(skb))
+		return false;
+	return (protocol == htons(ETH_P_IP) && ip_hdr(skb)->protocol == IPPROTO_TCP) ||
+	       (protocol == htons(ETH_P_IPV6) && ipv6_hdr(skb)->nexthdr == IPPROTO_TCP);
+}
+
+/* An ACK overtakes what waits there. */
+static noinline void gap_turn_note_ack(struct gap_turn *turn, const struct sk_buff *skb)
+{
+	if (!turn->head || !gap_is_own_tcp(skb))
+		return;
+	turn->ack_sk = skb->sk;
+	turn->ack_seq = tcp_hdr(skb)->ack_seq;
+}
+
+/* Not where options may sign the header. */
+static noinline void gap_turn_renew_ack(const struct gap_turn *turn, struct sk_buff *skb)
+{
+	struct tcphdr *th;
+
+	if (skb->sk != turn->ack_sk || !gap_is_own_tcp(skb))
+		return;
+	th = tcp_hdr(skb);
+	if (!th->ack || th->doff * 4 > sizeof(*th) + TCPOLEN_TSTAMP_ALIGNED ||
+	    !before(ntohl(th->ack_seq), ntohl(turn->ack_seq)))
+		return;
+	if (skb_ensure_writable(skb, skb_transport_offset(skb) + sizeof(*th)))
+		return;
+	th = tcp_hdr(skb);
+	inet_proto_csum_replace4(&th->check, skb, th->ack_seq, turn->ack_seq, false);
+	th->ack_seq = turn->ack_seq;
 }
 
 static __always_inline void
@@ -340,6 +386,11 @@ static __always_inline struct sk_buff *gap_turn_get(struct gap_queue *queue)
 
 	turn->head = skb->next;
 	skb_mark_not_on_list(skb);
+	if (unlikely(turn->ack_sk)) {
+		gap_turn_renew_ack(turn, skb);
+		if (!turn->head)
+			turn->ack_sk = NULL;
+	}
 	if (unlikely(!turn->head)) {
 		list_del(&turn->list);
 		queue->turns_count--;
@@ -353,6 +404,7 @@ static __always_inline struct sk_buff *gap_turn_get(struct gap_queue *queue)
 static __always_inline bool gap_queue_put(struct gap_class *cl, struct sk_buff *skb)
 {
 	struct gap_queue *queue = &cl->queue;
+	struct gap_turn *turn;
 
 	if (unlikely(queue->qlen >= GAP_QUEUE_LIMIT_PACKETS))
 		return false;
@@ -361,10 +413,13 @@ static __always_inline bool gap_queue_put(struct gap_class *cl, struct sk_buff *
 					GFP_ATOMIC | __GFP_NOWARN);
 	if (unlikely(!queue->hashed))
 		return false;
-	if (skb_is_tcp_pure_ack(skb) && cl->next_rate != GAP_RATE_UNLIMITED)
+	turn = &queue->hashed[gap_turn_hash(skb)];
+	if (skb_is_tcp_pure_ack(skb) && cl->next_rate != GAP_RATE_UNLIMITED) {
 		__skb_queue_tail(&queue->acks, skb);
-	else
-		gap_turn_put(queue, &queue->hashed[gap_turn_hash(skb)], skb);
+		gap_turn_note_ack(turn, skb);
+	} else {
+		gap_turn_put(queue, turn, skb);
+	}
 	queue->backlog_bytes += qdisc_pkt_len(skb);
 	queue->qlen++;
 	return true;

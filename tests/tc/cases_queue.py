@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The built-in queue of a class: which of its packets comes next."""
 
+import contextlib
 import ctypes
 import encodings.idna   # noqa: F401, create_connection() wants it, and guests have what is imported
 import os
@@ -93,8 +94,8 @@ def other_packets_take_turns_by_their_station():
 class OtherEnd:
     """A process with the wire's other end in a network name space of its own."""
 
-    def __init__(self, dev):
-        self.dev = f"{dev}p"
+    def __init__(self, dev, talk):
+        self.dev, self._talk = f"{dev}p", talk
         ready, self.begin = os.pipe(), os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
@@ -119,23 +120,16 @@ class OtherEnd:
             traceback.print_exc()
         os._exit(1)
 
-    @staticmethod
-    def _talk():
-        with socket.create_connection((OURS, 7), timeout=20) as sock:
-            equal(sock.recv(1), b"b")       # data waits over there now
-            sock.send(b"x")
-            equal(sock.recv(1), b"e")
-
     def has_ended_well(self):
         return os.waitpid(self.pid, 0)[1] == 0
 
 
-def acknowledge_behind_data(dev, rate, link_bytes_per_s):
-    """Sixty frames wait for six seconds in a class of that rate when our TCP has to
-    acknowledge a byte; how many times an acknowledgment went first, and what waited then."""
+@contextlib.contextmanager
+def connected_behind_a_class(dev, rate, link_bytes_per_s, talk):
+    """A connection to the other end, which talks, through a class of that rate; and the other end."""
     sh("ip", "link", "add", dev, "type", "simwire")
     try:
-        other = OtherEnd(dev)
+        other = OtherEnd(dev, talk)
         sh("ip", "address", "add", f"{OURS}/24", "dev", dev)
         sh("ip", "link", "set", dev, "up")
         simwire(dev, "rate_bps", 8 * link_bytes_per_s)
@@ -147,16 +141,30 @@ def acknowledge_behind_data(dev, rate, link_bytes_per_s):
             connection, _ = server.accept()
         with connection:
             connection.settimeout(20)
-            send_frames(dev, frame("10.2.0.1", 1458), 60)
-            connection.send(b"b")
-            equal(connection.recv(1), b"x")
-            time.sleep(0.06)    # delayed acknowledgments take 40 ms
-            waiting = root_qdisc(dev, "-s")["qlen"]
-            first = counters(dev)["1:10"]["acks_first"]
-            connection.send(b"e")
-            equal(other.has_ended_well(), True)
+            yield connection, other
     finally:
         run("ip", "link", "del", dev)
+
+
+def answer_one_byte():
+    with socket.create_connection((OURS, 7), timeout=20) as sock:
+        equal(sock.recv(1), b"b")       # data waits over there now
+        sock.send(b"x")
+        equal(sock.recv(1), b"e")
+
+
+def acknowledge_behind_data(dev, rate, link_bytes_per_s):
+    """Sixty frames wait for six seconds in a class of that rate when our TCP has to
+    acknowledge a byte; how many times an acknowledgment went first, and what waited then."""
+    with connected_behind_a_class(dev, rate, link_bytes_per_s, answer_one_byte) as (connection, other):
+        send_frames(dev, frame("10.2.0.1", 1458), 60)
+        connection.send(b"b")
+        equal(connection.recv(1), b"x")
+        time.sleep(0.06)    # delayed acknowledgments take 40 ms
+        waiting = root_qdisc(dev, "-s")["qlen"]
+        first = counters(dev)["1:10"]["acks_first"]
+        connection.send(b"e")
+        equal(other.has_ended_well(), True)
     return first, waiting
 
 
@@ -172,3 +180,40 @@ def acknowledgments_wait_their_turn_where_only_the_link_is_full():
     first, waiting = acknowledge_behind_data("wire9", "unlimited", 15_000)
     equal(first, 0)
     between(20, waiting, 60)
+
+
+OUR_BYTES, THEIR_BYTES = 40_000, 1_000_000
+
+
+def receive_all(sock, count):
+    while count > 0:
+        count -= len(sock.recv(min(count, 65536)))
+
+
+def tcp_extended_counters():
+    with open("/proc/net/netstat", encoding="utf-8") as file:
+        names, values = (line.split()[1:] for line in file if line.startswith("TcpExt:"))
+    return dict(zip(names, map(int, values)))
+
+
+def send_much_and_receive():
+    """Nothing that came is refused because it acknowledges too little."""
+    with socket.create_connection((OURS, 7), timeout=20) as sock:
+        equal(sock.recv(1), b"d")       # more waits over there now
+        sock.sendall(bytes(THEIR_BYTES))
+        receive_all(sock, OUR_BYTES - 1)
+        sock.send(b"e")
+    counted = tcp_extended_counters()
+    equal((counted["TCPChallengeACK"], counted["TCPACKSkippedChallenge"]), (0, 0))
+
+
+@case
+def data_that_acknowledgments_overtake_are_not_refused():
+    """Ten frames wait for 60 ms.  Meanwhile much more comes than one window, and is acknowledged."""
+    with connected_behind_a_class("wire10", "2mbit", 125_000_000, send_much_and_receive) as (connection, other):
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32768)    # twice that, and no more
+        connection.sendall(b"d" * OUR_BYTES)
+        receive_all(connection, THEIR_BYTES)
+        equal(connection.recv(1), b"e")
+        equal(other.has_ended_well(), True)
+        between(10, counters("wire10")["1:10"]["acks_first"], 1000)
