@@ -261,6 +261,25 @@ LinkResult<EntryId> Session::enter(KnownPattern& known, std::uint64_t bytes) {
     return noted(enter_connected(known, bytes));
 }
 
+LinkResult<EnteredCall> Session::enter_call(const HostSet& hosts, const HostTraffic& traffic) {
+    const auto connected = noted(connect());
+    if (!connected) return tl::unexpected(connected.error());
+    if (!*connected || !slot_ || traffic.empty()) return EnteredCall{};
+    if (!holds_what_was_answered()) {
+        if (auto held = noted(hold_rates()); !held && held.error().lost)
+            return tl::unexpected(held.error());
+    }
+    Json request = traffic_request(traffic, hosts_->names_of(hosts));
+    request["one_call"] = true;
+    const auto answer = noted(ask(std::move(request)));
+    if (!answer) return tl::unexpected(answer.error());
+    show("one call", *answer);
+    const Phase phase = read_phase(*answer).phase;
+    if (phase.number == 0) return EnteredCall{};
+    slot_->enter(++last_entry_, phase);
+    return EnteredCall{last_entry_, rate_in(*answer, "end_s") * bytes_of_unit(traffic)};
+}
+
 LinkResult<EntryId> Session::enter_connected(KnownPattern& known, std::uint64_t bytes) {
     if (const auto updated = update(known); !updated) return tl::unexpected(updated.error());
     return slot_ ? enter_phase(known, bytes) : enter_by_request(known, bytes);

@@ -90,6 +90,12 @@ struct PredictedTime {
     double high_s = 0;
 };
 
+/// A call that is paced by its own traffic.
+struct EnteredCall {
+    EntryId entry = not_entered;
+    double end_s = 0;  ///< all its messages are planned to end after that time
+};
+
 /// What the daemon answered to "plan".
 struct PlannedExchange {
     bool paced = false;
@@ -161,6 +167,9 @@ public:
 
     /// Unless not_entered, the rates hold, and leave() of it must follow.
     [[nodiscard]] LinkResult<EntryId> enter(KnownPattern& known, std::uint64_t bytes);
+    /// The same of a single call in which hosts send so many bytes to each other, places in
+    /// `hosts`; the daemon is asked each time.  Without phases nothing is entered.
+    [[nodiscard]] LinkResult<EnteredCall> enter_call(const HostSet& hosts, const HostTraffic& traffic);
     /// That one ends.  What was entered on an earlier connection ended with that.
     [[nodiscard]] LinkResult<void> leave(EntryId entry);
 

@@ -15,6 +15,9 @@ namespace headway::glue {
 /// Between two hosts, places in some list; bytes, or any measure of them.
 using HostTraffic = std::map<std::pair<int, int>, double>;
 
+/// Of the amounts in a request; the traffic is not empty.
+[[nodiscard]] double bytes_of_unit(const HostTraffic& traffic);
+
 /// Amounts become thousandths of the largest, which makes requests small.
 [[nodiscard]] nlohmann::json traffic_request(const HostTraffic& traffic,
                                              const std::vector<std::string>& hosts);

@@ -4,6 +4,7 @@
 #include "block_copy.hpp"
 #include "message_size.hpp"
 #include "node_exchange.hpp"
+#include "piecewise_exchange.hpp"
 
 namespace headway::glue {
 namespace {
@@ -73,10 +74,11 @@ Block block_as_listed(const void* start, const int* counts, const int* displs,
 }
 
 int carry_out(Algorithm algorithm, const Exchange& exchange, const ExchangeOrder& order,
-              const OwnCall& call) {
+              const ToldCall& told, const OwnCall& call) {
     const auto out_of_place = [&](const Exchange& from) {
-        return algorithm == Algorithm::node_aware ? exchange_by_nodes(from, order, call)
-                                                  : linear(from, order, call);
+        if (algorithm == Algorithm::node_aware) return exchange_by_nodes(from, order, call);
+        return told.sizes.empty() ? linear(from, order, call)
+                                  : exchange_in_pieces(from, order, told, call);
     };
     if (!exchange.in_place()) return out_of_place(exchange);
     int status = MPI_SUCCESS;

@@ -12,6 +12,8 @@
 
 #include <mpi.h>
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -43,10 +45,18 @@ private:
     BlockOf received_;
 };
 
-/// A status of MPI.  `algorithm` is linear or node_aware; what MPI_IN_PLACE or the latter
-/// needs of memory may throw std::bad_alloc.
+/// Of a call whose sizes the ranks have told each other (told_sizes.hpp).
+struct ToldCall {
+    /// In bytes, sizes[from][to]: of every rank to every rank; empty at all ranks: not told.
+    std::vector<std::vector<std::uint64_t>> sizes{};
+    /// All messages are planned to end after that time; 0: as soon as they can.
+    std::chrono::nanoseconds duration{};
+};
+
+/// A status of MPI.  `algorithm` is linear or node_aware.  What MPI_IN_PLACE, node_aware or told
+/// sizes need of memory may throw std::bad_alloc.
 [[nodiscard]] int carry_out(Algorithm algorithm, const Exchange& exchange,
-                            const ExchangeOrder& order, const OwnCall& call);
+                            const ExchangeOrder& order, const ToldCall& told, const OwnCall& call);
 
 /// The `count` elements that are rank's of an array of as many for each.
 [[nodiscard]] Block block_in_order(const void* start, int count, MPI_Datatype type, int rank);

@@ -233,6 +233,22 @@ EntryId Helper::enter(const Paceable& paceable) noexcept {
     }
 }
 
+EnteredCall Helper::enter_call(const Collective& collective, MPI_Comm communicator,
+                               const HostTraffic& traffic) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (!session_) return {};
+    try {
+        const CommunicatorPatterns* patterns = patterns_of(communicator);
+        if (patterns == nullptr || !patterns->hosts) return {};
+        const auto entered = session_->enter_call(*patterns->hosts, traffic);
+        if (entered) return *entered;
+        tell(entered.error(), std::string("not pacing ") + name_of(collective.operation));
+    } catch (const std::exception&) {
+        end_session();
+    }
+    return {};
+}
+
 EntryId Helper::entered_or_told(Operation operation, const LinkResult<EntryId>& entered) {
     if (!entered) tell(entered.error(), std::string("not pacing ") + name_of(operation));
     return entered.value_or(not_entered);

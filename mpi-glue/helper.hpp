@@ -78,6 +78,14 @@ public:
     [[nodiscard]] EntryId enter(const Collective& collective, MPI_Comm communicator,
                              std::uint64_t bytes, Algorithm algorithm) noexcept;
     [[nodiscard]] EntryId enter(const Paceable& paceable) noexcept;
+    /// The same by who sends how much to whom in this very call, places in the communicator's
+    /// hosts.
+    [[nodiscard]] EnteredCall enter_call(const Collective& collective, MPI_Comm communicator,
+                                         const HostTraffic& traffic) noexcept;
+    [[nodiscard]] bool has_phases() noexcept {
+        const std::lock_guard lock(mutex_);
+        return session_ && session_->has_phases();
+    }
     void leave(EntryId entry) noexcept;
 
     /// For enter() later; none: such a collective is never paced.

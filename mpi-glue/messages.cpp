@@ -99,18 +99,24 @@ bool Messages::has_statuses(int result) {
     return false;
 }
 
-void Messages::wait_for_some() {
+/// `some` is Waitsome or Testsome.
+void Messages::complete_some(const auto& some) {
     std::array<int, window_requests> which;
     std::array<MPI_Status, window_requests> statuses;
     int count = 0;
-    const int result = real::Waitsome(used_, requests_.data(), &count, which.data(),
-                                      statuses.data());
+    const int result = some(used_, requests_.data(), &count, which.data(), statuses.data());
     if (!has_statuses(result)) count = 0;
     for (std::size_t at = 0; count > 0 && at < static_cast<std::size_t>(count); ++at) {
         requests_[static_cast<std::size_t>(which[at])] = MPI_REQUEST_NULL;
         completed(which[at], result == MPI_SUCCESS ? MPI_SUCCESS : statuses[at].MPI_ERROR, &statuses[at]);
     }
     if (is_broken_) give_up();
+}
+
+void Messages::wait_for_some() { complete_some(real::Waitsome); }
+
+void Messages::progress_until(std::chrono::steady_clock::time_point moment) {
+    while (under_way_ > 0 && std::chrono::steady_clock::now() < moment) complete_some(real::Testsome);
 }
 
 void Messages::wait_for(const Ticket& ticket) {

@@ -90,6 +90,8 @@ public:
     Ticket send(const Block& block, int to, MessageKind kind = MessageKind::data);
 
     void wait_for(const Ticket& ticket);
+    /// Lets MPI go on with what is under way until then.
+    void progress_until(std::chrono::steady_clock::time_point moment);
     /// Waits for all that is under way; a status of MPI: the first error so far.
     int wait_for_all();
 
@@ -121,6 +123,7 @@ private:
                             MPI_Request* request) const;
     [[nodiscard]] bool has_statuses(int result);
     void wait_for_some();
+    void complete_some(const auto& some);
     void completed(int slot, int error, const MPI_Status* status);
     void give_up();
 

@@ -36,6 +36,25 @@ bool OwnAlgorithms::is_on_its_own(MPI_Comm communicator) noexcept {
     return is_of_one_group(communicator) && helper().has_its_links_alone(communicator);
 }
 
+bool OwnAlgorithms::has_uneven_messages(const Exchange& exchange, MPI_Comm communicator) {
+    return are_uneven(exchange, communicator);
+}
+
+/// What a rank knows of it alone is whether its daemon has rates for such calls: where none has,
+/// nobody says that sizes differ.
+bool OwnAlgorithms::can_tell_sizes(MPI_Comm communicator, const Choices& choices) {
+    return choices.hosts->size() <= telling_hosts_max &&
+           place_in(communicator).ranks <= telling_ranks_max &&
+           helper().has_its_links_alone(communicator) && helper().has_phases();
+}
+
+HostTraffic OwnAlgorithms::learn_sizes(Chosen& chosen, const Exchange& exchange) noexcept try {
+    chosen.told.sizes = tell_sizes(exchange, chosen.choices->next_call());
+    return traffic_between_hosts(chosen.told.sizes, chosen.choices->host_of_rank);
+} catch (const std::exception&) {
+    return {};
+}
+
 /// On no communicator are there more ranks on a host than in the job.
 bool OwnAlgorithms::may_be_ours(Operation operation, std::uint64_t bytes) noexcept {
     return able_algorithm(operation, bytes, helper().hosts().job_hosts().ranks_per_host()) !=
@@ -44,7 +63,8 @@ bool OwnAlgorithms::may_be_ours(Operation operation, std::uint64_t bytes) noexce
 
 OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective,
                                                 MPI_Comm communicator,
-                                                std::uint64_t bytes) noexcept try {
+                                                std::uint64_t bytes,
+                                                const std::function<bool()>& is_uneven) noexcept try {
     Choices* choices = choices_of(communicator);
     if (choices == nullptr || !choices->hosts || choices->hosts->size() < 2) return {};
     const auto root_host = helper().root_host_of(collective, communicator);
@@ -58,10 +78,10 @@ OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective,
     const auto [found, is_new] = choices->verdicts.try_emplace(call);
     Verdict& verdict = found->second;
     if (is_new) verdict.able = able;
-    verdict.note(bytes);
+    verdict.note(bytes, !all_know_size && can_tell_sizes(communicator, *choices) && is_uneven());
     if (is_new || verdict.calls >= calls_per_agreement) agree(communicator, *choices);
     if (!choices->hosts) return {};
-    return {verdict.algorithm, choices};
+    return {verdict.algorithm, choices, verdict.tells_sizes, {}};
 } catch (const std::exception&) {
     return {};
 }
@@ -97,8 +117,11 @@ void OwnAlgorithms::agree(MPI_Comm communicator, Choices& choices) {
         // the others have no opinion, so that the maximum is what rank 0 says
         words.push_back(static_cast<std::uint64_t>(is_rank_0 ? verdict.planned : Algorithm::native));
     }
-    for (const auto& [call, verdict] : choices.verdicts)
-        if (!sizes_agree(call.operation)) words.push_back(verdict.largest_bytes);
+    for (const auto& [call, verdict] : choices.verdicts) {
+        if (sizes_agree(call.operation)) continue;
+        words.push_back(verdict.largest_bytes);
+        words.push_back(verdict.is_uneven ? 1 : 0);
+    }
 
     const int count = static_cast<int>(words.size());
     const bool all_know_sizes = words.size() == choices.verdicts.size();
@@ -111,25 +134,25 @@ void OwnAlgorithms::agree(MPI_Comm communicator, Choices& choices) {
 }
 
 /// `words`: an algorithm for each call, and then the largest message of each call whose
-/// sizes the ranks did not know.  Collective over `communicator`.
+/// sizes the ranks did not know, and whether those differ.  Collective over `communicator`.
 void OwnAlgorithms::take_verdicts(const std::vector<std::uint64_t>& words, MPI_Comm communicator,
                                   Choices& choices) {
     auto word = words.begin();
-    auto largest = words.begin() + static_cast<std::ptrdiff_t>(choices.verdicts.size());
-    const auto agreed_on = [&](const Call& call) {
-        const auto planned = static_cast<Algorithm>(*word++);
-        const bool is_small = !sizes_agree(call.operation) && *largest++ < own_from_bytes;
-        return is_small ? Algorithm::native : planned;
-    };
+    auto sizes = words.begin() + static_cast<std::ptrdiff_t>(choices.verdicts.size());
     const auto [rank, ranks] = place_in(communicator);
     for (auto& [call, verdict] : choices.verdicts) {
-        Algorithm agreed = agreed_on(call);
+        const bool all_know_size = sizes_agree(call.operation);
+        auto agreed = static_cast<Algorithm>(*word++);
+        const std::uint64_t largest_bytes = all_know_size ? 0 : *sizes++;
+        if (!all_know_size && largest_bytes < own_from_bytes) agreed = Algorithm::native;
+        const bool tells_sizes =
+            !all_know_size && *sizes++ != 0 && largest_bytes >= telling_from_bytes;
         if (agreed != Algorithm::native) open(communicator, choices);
         if (!choices.hosts) agreed = Algorithm::native;
         if (helper().settings().verbose && rank == 0 && (!verdict.is_told || agreed != verdict.algorithm))
             say(std::string(name_of(call.operation)) + " of " + std::to_string(ranks) + " ranks: " +
                 name_of(agreed));
-        verdict.take(agreed);
+        verdict.take(agreed, tells_sizes);
     }
 }
 
@@ -177,7 +200,7 @@ int OwnAlgorithms::run(const Chosen& chosen, MPI_Comm communicator,
     return carry_out(communicator,
                      [&] {
                          return glue::carry_out(chosen.algorithm, exchange, *chosen.choices->order,
-                                                call);
+                                                chosen.told, call);
                      });
 }
 
@@ -200,9 +223,10 @@ OwnAlgorithms::Choices* OwnAlgorithms::choices_of(MPI_Comm communicator) {
     auto choices = std::make_unique<Choices>();
     choices->hosts = helper().hosts().hosts_of(communicator);
     choices->ring = helper().hosts().ring_of(communicator);
-    if (choices->hosts)
-        choices->order.emplace(helper().hosts().places_of(communicator, *choices->hosts),
-                               place_in(communicator).rank);
+    if (choices->hosts) {
+        choices->host_of_rank = helper().hosts().places_of(communicator, *choices->hosts);
+        choices->order.emplace(choices->host_of_rank, place_in(communicator).rank);
+    }
     if (PMPI_Comm_set_attr(communicator, key_, choices.get()) != MPI_SUCCESS) return nullptr;
     return choices.release();  // the communicator's, until forget_communicator
 }

@@ -18,6 +18,10 @@
 // where every rank must come by: a communicator of our own costs several such
 // agreements, and is made only when an algorithm of ours has been agreed on.
 //
+// They agree, too, on whether the messages of such calls are of very different sizes.  Then, in
+// each call, they tell each other who sends how much to whom (told_sizes.hpp), and every rank asks
+// its own daemon for the rates of that.
+//
 // Arguments that the MPI library would refuse are left to it before all that
 // (argument_check.hpp).  When agreeing fails, the communicator is the MPI library's
 // from then on.  All ranks are told if only one cannot have the communicator of our
@@ -32,6 +36,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -47,6 +52,7 @@
 #include "ring_exchange.hpp"
 #include "rooted_exchange.hpp"
 #include "session.hpp"
+#include "told_sizes.hpp"
 
 namespace headway::glue {
 
@@ -73,16 +79,19 @@ public:
     struct Chosen {
         Algorithm algorithm = Algorithm::native;
         Choices* choices = nullptr;
+        bool tells_sizes = false;  ///< learn_sizes() is worth its time
+        ToldCall told{};           ///< what came of it
     };
 
-    /// `bytes` is a function: the size per pair; `is_acceptable` one of an ArgumentCheck.
+    /// `bytes` is a function: the size per pair; `exchange` a CheckedCall.
     [[nodiscard]] Chosen choose(const Collective& collective, MPI_Comm communicator,
-                                const auto& bytes, const auto& is_acceptable) noexcept {
+                                const auto& bytes, const auto& exchange) noexcept {
         if (!allowed_ || !is_of_one_group(communicator)) return {};
         const std::uint64_t size = bytes();
         if (!may_be_ours(collective.operation, size)) return {};
-        if (!is_acceptable(ArgumentCheck(asked_on_, communicator))) return {};
-        return choose_for(collective, communicator, size);
+        if (!exchange.is_acceptable(ArgumentCheck(asked_on_, communicator))) return {};
+        return choose_for(collective, communicator, size,
+                          [&] { return has_uneven_messages(exchange.make(), communicator); });
     }
 
     /// Of an operation that a ring can carry out; `step_bytes` is a function.  Native, too,
@@ -93,8 +102,12 @@ public:
         const std::uint64_t bytes = step_bytes();
         if (!may_be_ours(collective.operation, bytes)) return {};
         if (!is_acceptable(ArgumentCheck(asked_on_, communicator))) return {};
-        return choose_for(collective, communicator, bytes);
+        return choose_for(collective, communicator, bytes, [] { return false; });
     }
+
+    /// The ranks tell each other who sends how much to whom.  What comes of it by host, places in
+    /// the communicator's hosts; empty if that went wrong.  Collective over the communicator.
+    [[nodiscard]] HostTraffic learn_sizes(Chosen& chosen, const Exchange& exchange) noexcept;
 
     /// A status of MPI; `chosen` is none of native.
     [[nodiscard]] int run(const Chosen& chosen, MPI_Comm communicator,
@@ -110,8 +123,13 @@ public:
 
 private:
     [[nodiscard]] static bool is_on_its_own(MPI_Comm communicator) noexcept;
+    [[nodiscard]] static bool has_uneven_messages(const Exchange& exchange,
+                                                  MPI_Comm communicator);
+    [[nodiscard]] static bool has_uneven_messages(const RootedExchange&, MPI_Comm) { return false; }
+    /// `is_uneven` is asked only where that can be of use.
     [[nodiscard]] Chosen choose_for(const Collective& collective, MPI_Comm communicator,
-                                    std::uint64_t bytes) noexcept;
+                                    std::uint64_t bytes,
+                                    const std::function<bool()>& is_uneven) noexcept;
     [[nodiscard]] static bool may_be_ours(Operation operation, std::uint64_t bytes) noexcept;
     [[nodiscard]] static int told(MPI_Comm communicator, int status) noexcept;
     [[nodiscard]] static int carry_out(MPI_Comm communicator, const auto& algorithm) noexcept try {
@@ -123,6 +141,7 @@ private:
     struct Call;
     struct Verdict;
     static void ask_daemon(const Call& call, const HostSet& hosts, Verdict& verdict);
+    [[nodiscard]] static bool can_tell_sizes(MPI_Comm communicator, const Choices& choices);
     void agree(MPI_Comm communicator, Choices& choices);
     void take_verdicts(const std::vector<std::uint64_t>& words, MPI_Comm communicator,
                        Choices& choices);
@@ -156,13 +175,18 @@ struct OwnAlgorithms::Verdict {
     std::uint64_t calls = 0;                  ///< since the last agreement
     /// Of this rank's messages in these calls, or in the last ones if there are none.
     std::uint64_t largest_bytes = 0;
+    bool is_uneven = false;    ///< these messages, of this rank
+    bool tells_sizes = false;  ///< agreed on
     bool is_told = false;  ///< there was an agreement
 
-    void note(std::uint64_t bytes) {
-        largest_bytes = calls++ == 0 ? bytes : std::max(largest_bytes, bytes);
+    void note(std::uint64_t bytes, bool uneven) {
+        const bool is_first = calls++ == 0;
+        largest_bytes = is_first ? bytes : std::max(largest_bytes, bytes);
+        is_uneven = uneven || (is_uneven && !is_first);
     }
-    void take(Algorithm agreed) {
+    void take(Algorithm agreed, bool by_told_sizes) {
         algorithm = agreed;
+        tells_sizes = by_told_sizes && agreed == Algorithm::linear;
         calls = 0;
         is_told = true;
     }
@@ -174,6 +198,7 @@ struct OwnAlgorithms::Choices {
     std::map<Call, Verdict> verdicts;  ///< of the same calls at all ranks
     HostRing::Hosts ring;
     std::optional<ExchangeOrder> order;
+    std::vector<int> host_of_rank;  ///< places in `hosts`
     MPI_Comm own = MPI_COMM_NULL;  ///< the same ranks, for our messages alone
     std::uint32_t calls = 0;       ///< on `own`
 

@@ -56,6 +56,7 @@ class Paced {
 public:
     explicit Paced(const auto& call, Algorithm algorithm = Algorithm::native)
         : entry_(call.enter(algorithm)) {}
+    explicit Paced(EntryId entry) : entry_(entry) {}
     Paced(const Paced&) = delete;
     Paced& operator=(const Paced&) = delete;
     ~Paced() {
@@ -75,12 +76,26 @@ int blocking(const auto& call, const auto& native) {
     return native();
 }
 
+/// By rates for what the ranks tell each other of this very call.
+EntryId enter_by_told_sizes(const auto& call, OwnAlgorithms::Chosen& chosen,
+                            const Exchange& exchange) {
+    const HostTraffic traffic = own_algorithms().learn_sizes(chosen, exchange);
+    if (traffic.empty() || !helper().has_phases()) return call.enter(chosen.algorithm);
+    const EnteredCall entered = helper().enter_call(call.collective, call.communicator, traffic);
+    chosen.told.duration = std::chrono::nanoseconds(static_cast<std::int64_t>(entered.end_s * 1e9));
+    return entered.entry;
+}
+EntryId enter_by_told_sizes(const auto& call, const OwnAlgorithms::Chosen& chosen,
+                            const RootedExchange&) {
+    return call.enter(chosen.algorithm);
+}
+
 /// With `exchange`, a CheckedCall.
 int blocking(const auto& call, const auto& exchange, const auto& native) {
     const auto bytes = [&] { return call.bytes(); };
-    const auto chosen = own_algorithms().choose(call.collective, call.communicator, bytes,
-                                                exchange.is_acceptable);
-    const Paced paced(call, chosen.algorithm);
+    auto chosen = own_algorithms().choose(call.collective, call.communicator, bytes, exchange);
+    const Paced paced(chosen.tells_sizes ? enter_by_told_sizes(call, chosen, exchange.make())
+                                         : call.enter(chosen.algorithm));
     const ReportedCall reported(call, chosen.algorithm, paced.is_entered());
     if (chosen.algorithm == Algorithm::native) return native();
     return own_algorithms().run(chosen, call.communicator, exchange.make());

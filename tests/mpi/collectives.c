@@ -2,12 +2,12 @@
 // Runs collectives in all forms with random arguments and prints a digest of
 // every rank's buffers for each, so that two runs can be compared.
 //
-//   collectives [--cases N] [--seed N] [--only OPERATION]
+//   collectives [--cases N] [--seed N] [--only OPERATION] [--times N]
 //
 // A case is drawn from: operation; blocking, nonblocking or persistent form and
 // large counts where the library has them; communicator; datatypes; counts, some
 // zero; root; MPI_IN_PLACE; and for requests the way to wait.  Every rank draws
-// the same.  One line of output for each: "NUMBER WHAT... DIGEST".
+// the same.  --times multiplies counts that differ from pair to pair.  One line of output for each: "NUMBER WHAT... DIGEST".
 #include <getopt.h>
 #include <mpi.h>
 #include <stdbool.h>
@@ -89,12 +89,14 @@ static int draw(int below)
 	return (int)(state % (uint64_t)below);
 }
 
+static int times = 1;
+
 /* The count from one rank to another, without drawing. */
 static int count_between(uint64_t number, int from, int to)
 {
 	uint64_t value = mix(number * 4096 + (uint64_t)from * 64 + (uint64_t)to);
 
-	return value % 4 == 0 ? 0 : (int)(value / 4 % MAX_COUNT);
+	return value % 4 == 0 ? 0 : (int)(value / 4 % MAX_COUNT) * times;
 }
 
 #include "collectives_operations.h"
@@ -272,6 +274,7 @@ int main(int argc, char **argv)
 		{ "cases", required_argument, NULL, 'n' },
 		{ "seed", required_argument, NULL, 's' },
 		{ "only", required_argument, NULL, 'o' },
+		{ "times", required_argument, NULL, 't' },
 		{ NULL, 0, NULL, 0 },
 	};
 	const char *only = NULL;
@@ -286,12 +289,15 @@ int main(int argc, char **argv)
 			state = strtoull(optarg, NULL, 10);
 		else if (choice == 'o')
 			only = optarg;
+		else if (choice == 't')
+			times = atoi(optarg);
 		else
 			return 2;
 	}
 	MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &world_ranks);
-	if (world_ranks < 4 || world_ranks > MAX_RANKS || !sbuf || !rbuf)
+	if (world_ranks < 4 || world_ranks > MAX_RANKS || !sbuf || !rbuf ||
+	    (times > 1 && (size_t)world_ranks * times * MAX_COUNT * 4 * sizeof(int) > ROOM))
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	make_layouts();
 	make_comms();

@@ -26,6 +26,7 @@ SLOTS_BYTES = 260
 GENERATION_OFFSET = 256
 GENERATION = 3
 WHOLE_PHASE = 9
+CALL_S_PER_BYTE = 1e-5   # amounts of a request are some hundred bytes: a call lasts a millisecond
 RATE_PHASE = 10
 
 
@@ -221,7 +222,8 @@ class FakeHeadwayd:
         return {"phase": RATE_PHASE, "bytes_per_s": 500, "generation": self.generation}
 
     def answer_traffic(self, request, connection):
-        return {**self.answer_rate(request, connection), "paced": True}
+        answer = {**self.answer_rate(request, connection), "paced": True}
+        return {**answer, "end_s": CALL_S_PER_BYTE} if request.get("one_call") else answer
 
     def answer_leave(self, _request, _connection):
         return {}

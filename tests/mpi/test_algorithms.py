@@ -61,6 +61,24 @@ class Both:
                                      {pair: amount for (a, b), amount in flows.items()
                                       for pair in ((a, b), (b, a))})
 
+    def test_alltoalls_of_told_sizes(self):
+        """Ranks whose messages differ tell each other; each host's daemon is asked for every call; in
+        pieces they do what the library does, with all types and in place."""
+        nodes = ["a0", "a1", "a0", "b0", "b1"]
+        for operation in ("alltoallv", "alltoallw"):
+            arguments = ("collectives", "--cases", "4560", "--only", operation, "--seed", "7", "--times", "4")
+            plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
+            with self.subTest(operation=operation):
+                job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm="linear", phases=True)
+                self.assert_same_output(job, plain)
+                told = [[request["flows"] for request in connection.requests if request.get("one_call")]
+                        for connection in daemon.connections]
+                self.assertTrue(any(" blocking world" in line and "in_place" in line for line in plain.stdout.splitlines()))
+                self.assertGreater(len(told[0]), 10)
+                for flows in told:
+                    self.assertEqual(flows, told[0], "all ranks know the same")
+                self.assertTrue(all(max(amount for *_, amount in flows) == 1000 for flows in told[0]))
+
     def test_small_alltoalls_by_nodes(self):
         """Of all types, and in place; nodes of one, two and four ranks."""
         nodes = ["a0", "b0", "a0", "a0", "b1", "b0", "a0"]

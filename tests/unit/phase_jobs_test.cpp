@@ -232,6 +232,56 @@ TEST_F(Phases, ANumberIsFreeForAnyRatesOnceAllWhoWereThereHaveLeft) {
     EXPECT_EQ(rate_of(maps_.classify(1)), rate(2063));
 }
 
+// A process that is told of a number for one call forgets it when it asks for the next.
+TEST_F(Phases, SingleCallsNeedFewNumbers) {
+    const PhaseSeat seat = join(), sibling = join();
+    const auto of_call = [&](const PhaseSeat& asking, std::uint64_t bytes_per_s) {
+        return jobs_->phase_of_call(asking, {rate(bytes_per_s), {}}).value_or(0);
+    };
+    EXPECT_EQ(phase(seat, {rate(500), {}}), 1U);
+    const auto generation = maps_.slots(seat.job).generation;
+    for (std::uint32_t i = 1; i < 300; ++i) {
+        EXPECT_EQ(of_call(seat, 1000 + i), 2U);
+        EXPECT_EQ(of_call(sibling, 1000 + i), 2U) << "the same call";
+        store(seat, 2);
+        EXPECT_EQ(rate_of(maps_.classify(0)), rate(1000 + i));
+        EXPECT_EQ(of_call(sibling, 2000 + i), 3U) << "the other is still told of the last one";
+        store(seat, 0);
+    }
+    EXPECT_EQ(of_call(sibling, 500), 1U) << "which all may have";
+    EXPECT_EQ(maps_.slots(seat.job).generation, generation) << "nothing is out of date";
+}
+
+// What a slot holds keeps its meaning, also if its process should have left it before.
+TEST_F(Phases, ANumberOfACallThatIsHeldStays) {
+    const PhaseSeat seat = join();
+    store(seat, jobs_->phase_of_call(seat, {rate(1000), {}}).value_or(0));
+    EXPECT_EQ(jobs_->phase_of_call(seat, {rate(2000), {}}).value_or(0), 2U);
+    EXPECT_EQ(rate_of(maps_.classify(0)), rate(1000));
+}
+
+// Whoever asks for lasting rates may keep the number for ever.
+TEST_F(Phases, ANumberOfACallBecomesALastingOne) {
+    const PhaseSeat seat = join(), sibling = join();
+    const auto number = jobs_->phase_of_call(seat, {rate(1000), {}}).value_or(0);
+    EXPECT_EQ(phase(sibling, {rate(1000), {}}), number);
+    EXPECT_NE(jobs_->phase_of_call(seat, {rate(2000), {}}).value_or(0), number);
+    jobs_->leave(seat);
+    EXPECT_EQ(phase(sibling, {rate(1000), {}}), number);
+}
+
+// All numbers are taken by calls of processes that are over, which others may have then.
+TEST_F(Phases, NumbersOfCallsThatAreOverServeAll) {
+    const PhaseSeat seat = join(), sibling = join();
+    for (std::uint32_t i = 1; i < HEADWAY_PHASES - 1; ++i) phase(seat, {rate(i), {}});
+    EXPECT_EQ(jobs_->phase_of_call(seat, {rate(1000), {}}).value_or(0), 63U);
+    EXPECT_FALSE(jobs_->phase_of_call(sibling, {rate(2000), {}})) << "there is none left";
+    EXPECT_FALSE(jobs_->phase(seat.job, {rate(2000), {}}));
+    EXPECT_EQ(jobs_->phase_of_call(seat, {{}, {}}).value_or(1), 0U) << "that call is over";
+    EXPECT_EQ(phase(sibling, {rate(2000), {}}), 63U);
+    EXPECT_FALSE(jobs_->phase_of_call(seat, {rate(3000), {}})) << "it is a lasting one now";
+}
+
 TEST_F(Phases, AnswersGoOutOfDateWithTheJob) {
     const PhaseSeat first = join();
     const auto generation = [&] { return maps_.slots(first.job).generation; };

@@ -254,6 +254,24 @@ TEST_F(PhaseRequests, TrafficHasAPhase) {
         << "the plan was kept";
 }
 
+// The number is this process's alone, until it asks for the next call.
+TEST_F(PhaseRequests, TrafficOfOneCallTellsWhenItEnds) {
+    const Session session = joined();
+    const auto of_call = [&](int bytes) {
+        Json request = traffic({{0, 4, bytes}, {1, 4, 500}});
+        request["one_call"] = true;
+        return ask(session, "traffic", request);
+    };
+    const Json answer = of_call(500);
+    ASSERT_EQ(answer["ok"], true) << answer;
+    EXPECT_EQ(answer["bytes_per_s"], 1'237'500);
+    EXPECT_NEAR(answer["end_s"].get<double>(), 500 * 1538.0 / 1448 / 1'237'500, 1e-6);
+    for (int bytes = 501; bytes < 701; ++bytes) {
+        EXPECT_EQ(of_call(bytes)["phase"], answer["phase"]);
+    }
+    EXPECT_FALSE(ask(session, "traffic", traffic({{0, 4, 500}})).contains("end_s"));
+}
+
 TEST_F(PhaseRequests, TrafficOfOthersIsNothingToPace) {
     const Session session = joined();
     const Json others = ask(session, "traffic", traffic({{2, 4, 500}, {1, 4, 500}}));

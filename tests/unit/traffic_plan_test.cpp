@@ -46,6 +46,27 @@ TEST(TrafficPlan, DividesTheTrunkAmongThoseThatUseIt) {
     EXPECT_NE(plan.reason.find("trunk of a"), std::string::npos) << plan.reason;
 }
 
+// Of one call all flows count, and what the receivers acknowledge: a0 sends to the others of its
+// cluster, and these send back little.
+TEST(TrafficPlan, OfOneCallAcknowledgementsCount) {
+    const Topology topology = demo_topology();
+    const std::vector<HostFlow> flows{{0, 1, 1000}, {0, 2, 1000}, {0, 3, 1000}, {1, 0, 1}, {2, 0, 130}};
+    const auto plan = [&](FlowsOf what) {
+        return plan_traffic(topology, PlanPolicy{}, all_hosts(topology), flows, what).value();
+    };
+    const TrafficPlan call = plan(FlowsOf::one_call);
+    const double all_of_a0 = 3000 + 131 * 84.0 / 1538;
+    const double bytes_per_s = 20e6 * 0.99 / 8;
+    EXPECT_NEAR(call.end_s, all_of_a0 * 1538 / 1448 / bytes_per_s, 0.001 * call.end_s);
+    ASSERT_TRUE(call.paced);
+    EXPECT_FALSE(call.rates[0][0]) << "its own link is all that limits it";
+    EXPECT_NEAR(double(call.rates[1][0]->value), bytes_per_s * 125 / all_of_a0, 0.001 * bytes_per_s)
+        << "an eighth at least";
+    EXPECT_NEAR(double(call.rates[2][0]->value), bytes_per_s * (130 + 1000 * 84.0 / 1538) / all_of_a0,
+                0.001 * bytes_per_s);
+    EXPECT_FALSE(plan(FlowsOf::program).paced) << "one of those who send back is light";
+}
+
 TEST(TrafficPlan, AFactorDividesEveryLinkFurther) {
     PlanPolicy policy;
     policy.divisor_factor_thousandths = 2 * divisor_one;

@@ -218,6 +218,7 @@ void read(JsonReader& reader, JoinRequest& join) {
 void read(JsonReader& reader, TrafficRequest& traffic) {
     traffic.hosts = read_hosts(reader);
     traffic.flows = read_flows(reader, traffic.hosts);
+    traffic.one_call = reader.optional("one_call").boolean();
 }
 
 void read(JsonReader& reader, RateRequest& rate) {

@@ -80,6 +80,8 @@ struct PhaseRequest : CollectiveRequest {};
 struct TrafficRequest {
     std::vector<std::string> hosts;
     std::vector<HostFlow> flows;
+    /// Of one call of a collective; the answer holds until this process asks for the next.
+    bool one_call = false;
 
     friend auto operator<=>(const TrafficRequest&, const TrafficRequest&) = default;
 };

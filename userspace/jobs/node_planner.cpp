@@ -239,12 +239,14 @@ Result<NodePlan> NodePlanner::plan_anew(const TrafficRequest& request) const {
     }
     const auto own = std::find(hosts.begin(), hosts.end(), *topology.find_host(node_name_));
     if (own == hosts.end()) return failure("hosts does not name this node, \"{}\"", node_name_);
-    auto plan = plan_traffic(planned_, policy_, hosts, request.flows);
+    auto plan = plan_traffic(planned_, policy_, hosts, request.flows,
+                             request.one_call ? FlowsOf::one_call : FlowsOf::program);
     if (!plan) return tl::unexpected(plan.error());
 
     NodePlan node{plan->paced, std::move(plan->reason), {}};
     node.is_uncontended = !node.paced;
     if (!node.paced) return node;
+    node.end_s = plan->end_s;
     const auto& rates = plan->rates[static_cast<std::size_t>(own - hosts.begin())];
     for (const ClassLayout& target : layout_.classes) node.rates.push_back(rates[target.cluster]);
     return node;

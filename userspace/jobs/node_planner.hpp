@@ -29,6 +29,7 @@ struct NodePlan {
     std::optional<Prediction> predicted{};  ///< with a message size: so paced, or so unpaced
     /// Not paced because a job that is alone need not be.
     bool is_uncontended = false;
+    double end_s = 0;  ///< of traffic: see TrafficPlan
 };
 
 /// A collective as the planner sees it: names have become numbers.

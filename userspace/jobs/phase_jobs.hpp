@@ -90,6 +90,11 @@ public:
                                               const std::vector<ClassRate>& rates,
                                               bool changes_generation = true);
 
+    /// The same for a single call of the process in that seat, which stores no other number that
+    /// was answered here: so the number is free again as soon as it asks for the next one.
+    [[nodiscard]] Result<std::uint32_t> phase_of_call(const PhaseSeat& seat,
+                                                      const std::vector<ClassRate>& rates);
+
     /// Jobs with phases get these parts of the links, in the phases that they have as well, in
     /// which their processes may be at this moment.  All or nothing: if the kernel
     /// refuses any, rates and parts are as before.
@@ -141,9 +146,11 @@ private:
     Result<void> renew();
     void end(std::uint32_t number);
     Result<std::uint32_t> add(std::uint32_t number, const std::vector<ClassRate>& rates,
-                              bool changes_generation);
+                              std::optional<std::uint32_t> reused);
+    [[nodiscard]] bool is_held(std::uint32_t number, std::uint32_t phase);
     [[nodiscard]] std::optional<std::uint32_t> free_phase(std::uint32_t number,
                                                           const std::vector<ClassRate>& rates);
+    [[nodiscard]] std::optional<std::uint32_t> phase_without_call(std::uint32_t number);
     Result<std::vector<PhaseRate>> acquire(std::uint32_t number,
                                            const std::vector<ClassRate>& rates);
     void release(std::uint32_t number, const std::vector<ClassRate>& rates, std::size_t trunks);

@@ -113,16 +113,17 @@ Result<Json> PhaseService::traffic(const ControlSession& session, const TrafficR
     if (const ClassRate least = strictest(plan->rates); least && is_too_slow(*least)) {
         return too_slow(*least);
     }
-    if (const auto told = tell_plan(answer, *session.seat, *plan, planner); !told) {
+    if (const auto told = tell_plan(answer, *session.seat, *plan, planner, request.one_call); !told) {
         return tl::unexpected(told.error());
     }
+    if (request.one_call) answer["end_s"] = plan->end_s;
     return answer;
 }
 
 /// What every plan's answer has.
 Result<void> PhaseService::tell_plan(Json& answer, const PhaseSeat& seat, const NodePlan& plan,
-                                     const NodePlanner& planner) {
-    const auto number = number_of(seat, plan);
+                                     const NodePlanner& planner, bool one_call) {
+    const auto number = number_of(seat, plan, one_call);
     if (!number) return tl::unexpected(number.error());
     answer.update(number_json(seat, *number));
     answer["paced"] = plan.paced || *number > 0;
@@ -139,7 +140,9 @@ Result<void> PhaseService::tell_plan(Json& answer, const PhaseSeat& seat, const 
 
 /// What a job may do without a limit while it is alone, it may do with its part of
 /// the node's link while it is not.
-Result<std::uint32_t> PhaseService::number_of(const PhaseSeat& seat, const NodePlan& plan) {
+Result<std::uint32_t> PhaseService::number_of(const PhaseSeat& seat, const NodePlan& plan,
+                                              bool one_call) {
+    if (plan.paced && one_call) return jobs_.phase_of_call(seat, without_idle_limits(plan.rates));
     if (plan.paced) return jobs_.phase(seat.job, without_idle_limits(plan.rates));
     if (!plan.is_uncontended || !has_part(seat.job)) return 0;
     return jobs_.phase(seat.job, std::vector<ClassRate>(trunks_, link_rate_));

@@ -67,14 +67,15 @@ public:
 
 private:
     Result<void> tell_plan(Json& answer, const PhaseSeat& seat, const NodePlan& plan,
-                           const NodePlanner& planner);
+                           const NodePlanner& planner, bool one_call = false);
     [[nodiscard]] bool is_too_slow(BytesPerSecond rate) const;
     [[nodiscard]] tl::unexpected<Error> too_slow(BytesPerSecond rate) const;
     [[nodiscard]] std::vector<ClassRate> without_idle_limits(std::vector<ClassRate> rates) const;
     [[nodiscard]] Json number_json(const PhaseSeat& seat, std::uint32_t number) const;
     [[nodiscard]] ClassRate least_of(std::uint32_t job, std::uint32_t number) const;
     [[nodiscard]] bool has_part(std::uint32_t job) const;
-    [[nodiscard]] Result<std::uint32_t> number_of(const PhaseSeat& seat, const NodePlan& plan);
+    [[nodiscard]] Result<std::uint32_t> number_of(const PhaseSeat& seat, const NodePlan& plan,
+                                                  bool one_call);
     [[nodiscard]] std::set<std::uint32_t> jobs_to_tell_apart(bool parts_hold) const;
 
     PhaseJobs jobs_;

@@ -10,6 +10,16 @@ namespace {
 
 constexpr double light_part = 1.0 / 50;  ///< of all bytes
 constexpr double least_part = 1.0 / 8;   ///< of the largest flow
+constexpr double largest_bytes = 1 << 30;  ///< as planned: rounding to bytes does not matter then
+
+/// What a receiver sends back for each byte, if it acknowledges every segment.
+constexpr double acknowledged_part = 84.0 / 1538;
+
+std::vector<HostFlow> with_acknowledgements(std::span<const HostFlow> flows) {
+    std::vector<HostFlow> all(flows.begin(), flows.end());
+    for (const HostFlow& flow : flows) all.push_back({flow.to, flow.from, flow.bytes * acknowledged_part});
+    return all;
+}
 
 /// Between two hosts each once, the largest first.
 std::vector<HostFlow> added_up(std::span<const HostFlow> flows) {
@@ -41,8 +51,6 @@ std::size_t count_heavy(const std::vector<HostFlow>& sorted) {
 
 Exchange exchange_of(const Topology& topology, const std::vector<std::size_t>& hosts,
                      std::span<const HostFlow> heavy) {
-    // in units of wire bytes that rounding does not matter for
-    constexpr double largest_bytes = 1 << 30;
     std::vector<std::vector<double>> bytes(hosts.size(), std::vector<double>(hosts.size(), 0));
     for (const HostFlow& flow : heavy) {
         bytes[flow.from][flow.to] =
@@ -77,10 +85,11 @@ RatesByCluster limits(const RatesByCluster& needed, const ExchangeNetwork& netwo
 
 Result<TrafficPlan> plan_traffic(const Topology& topology, const PlanPolicy& policy,
                                  const std::vector<std::size_t>& hosts,
-                                 std::span<const HostFlow> flows) {
-    const auto sorted = added_up(flows);
+                                 std::span<const HostFlow> flows, FlowsOf what) {
+    const bool is_one_call = what == FlowsOf::one_call;
+    const auto sorted = is_one_call ? added_up(with_acknowledgements(flows)) : added_up(flows);
     if (sorted.empty()) return TrafficPlan{false, "no host sends to another", {}};
-    const auto heavy = std::span(sorted).first(count_heavy(sorted));
+    const auto heavy = std::span(sorted).first(is_one_call ? sorted.size() : count_heavy(sorted));
     const ExchangeNetwork network(topology, exchange_of(topology, hosts, heavy),
                                   policy.target_utilisation());
     const auto contended = network.contended_links();
@@ -88,15 +97,17 @@ Result<TrafficPlan> plan_traffic(const Topology& topology, const PlanPolicy& pol
         return TrafficPlan{
             false, "no link gets more than it carries, whatever is sent at once", {}};
     }
-    const auto [end_s, busiest] = network.earliest_end();
-    const auto needed = network.rates_for_end(end_s * policy.divisor_factor());
+    const auto [earliest_s, busiest] = network.earliest_end();
+    const double end_s = earliest_s * policy.divisor_factor();
+    const auto needed = network.rates_for_end(end_s);
     if (!needed) return tl::unexpected(needed.error());
     const TopologyLink& link = network.links[*busiest];
     return TrafficPlan{true,
                        fmt::format("{}, {}, is divided by what each host sends through it",
                                    topology.name_of(link), rate_to_text(topology.rate_of(link))),
                        limits(*needed, network, contended,
-                              std::span(sorted).subspan(heavy.size()))};
+                              std::span(sorted).subspan(heavy.size())),
+                       end_s * heavy.front().bytes / largest_bytes};
 }
 
 }  // namespace headway

@@ -15,6 +15,10 @@
 //   the rest   gets rates at which all would end at the same moment, each counted
 //              as an eighth of the largest at least, so that none is starved.
 //
+// Of one call of a collective all messages are known, and that they are under way from the
+// beginning to the end, each in proportion to its size.  Then no flow is light, and
+// acknowledgements count, which are a good part of what goes back where little else does.
+//
 // Costs: proportional to hosts * hosts + flows * log(flows); nothing is simulated.
 #pragma once
 
@@ -39,10 +43,14 @@ struct HostFlow {
     friend auto operator<=>(const HostFlow&, const HostFlow&) = default;
 };
 
+/// What the flows are made of.
+enum class FlowsOf { program, one_call };
+
 struct TrafficPlan {
     bool paced = false;
     std::string reason;
     RatesByCluster rates;  ///< of each host towards each cluster; empty: not paced
+    double end_s = 0;      ///< until when all have ended at these rates, if amounts are bytes
 };
 
 /// `hosts`: numbers of the topology, each once.  Flows between the same two hosts
@@ -50,6 +58,7 @@ struct TrafficPlan {
 /// the slowest rate there is.
 [[nodiscard]] Result<TrafficPlan> plan_traffic(const Topology& topology, const PlanPolicy& policy,
                                                const std::vector<std::size_t>& hosts,
-                                               std::span<const HostFlow> flows);
+                                               std::span<const HostFlow> flows,
+                                               FlowsOf what = FlowsOf::program);
 
 }  // namespace headway

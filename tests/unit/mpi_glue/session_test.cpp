@@ -337,6 +337,32 @@ TEST_F(Sessions, HeldRatesAreAskedForOnce) {
     EXPECT_EQ(daemon_.asked("traffic"), 4U) << "the job has changed";
 }
 
+// Each has rates of its own, and what the daemon answered is never used again.
+TEST_F(Sessions, ASingleCallIsAskedForEachTime) {
+    std::vector<Json> asked;
+    daemon_.answers["traffic"] = [&](const Json& request) {
+        asked.push_back(request);
+        const int phase = request["flows"].size() == 2 ? 7 : 0;
+        return Json{{"phase", phase}, {"bytes_per_s", 700}, {"generation", daemon_.memory->generation()},
+                    {"end_s", 0.5}};
+    };
+    start_and_open();
+    for (int i = 1; i <= 3; ++i) {
+        const auto entered = session_->enter_call({}, {{{0, 1}, 4000}, {{1, 0}, 1000}});
+        ASSERT_TRUE(entered && entered->entry != not_entered);
+        EXPECT_EQ(entered->end_s, 2) << "a unit is 4 bytes";
+        EXPECT_EQ(daemon_.memory->phase(), 7U);
+        EXPECT_TRUE(session_->leave(entered->entry));
+        EXPECT_EQ(daemon_.memory->phase(), 0U);
+        EXPECT_EQ(daemon_.asked("traffic"), static_cast<std::size_t>(i));
+    }
+    EXPECT_EQ(asked.back()["one_call"], true);
+    EXPECT_EQ(asked.back()["flows"], (Json{{0, 1, 1000}, {1, 0, 250}}));
+    EXPECT_EQ(session_->enter_call({}, {{{0, 1}, 400}})->entry, not_entered) << "not paced";
+    EXPECT_EQ(session_->enter_call({}, {})->entry, not_entered);
+    EXPECT_EQ(asked.size(), 4U) << "nobody is asked about nothing";
+}
+
 // What the job's clusters share is asked for without a size: small messages alone may need
 // no pacing.
 TEST_F(Sessions, APlanTellsTheLinkThatLimitsIt) {

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// The linear algorithm where all ranks know all sizes (told_sizes.hpp): every message goes in as
+// many pieces, and the pieces of all messages at the same moments, so that all progress in
+// proportion to their sizes until they end together, as they are planned.  Two things would go
+// wrong with whole messages:
+//
+//   The kernel sends to the destinations in turn, a frame each.  Small messages would be over
+//   early, and what all hosts have left for the same receiver would come at their whole rates,
+//   more than the receiver's link carries.
+//
+//   Of a message above its eager limit an MPI library sends a part, and the rest when the
+//   receiver has asked for it.  What asks goes behind the receiver's own data to the sender, in
+//   the same TCP stream.  Where it has little to send, at a rate that makes that last as long as
+//   the whole call, it asks at the end.  Pieces are below the eager limit of both libraries.
+//
+// Pieces are bytes, because the types of both ends need not have elements of the same size.
+#pragma once
+
+#include "exchange.hpp"
+
+namespace headway::glue {
+
+/// A status of MPI.  Not under MPI_IN_PLACE.  Memory for messages whose types are not packed
+/// already may throw std::bad_alloc.
+[[nodiscard]] int exchange_in_pieces(const Exchange& exchange, const ExchangeOrder& order,
+                                     const ToldCall& told, const OwnCall& call);
+
+}  // namespace headway::glue

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Of an MPI_Alltoallv or MPI_Alltoallw whose messages are of very different sizes: who sends how
+// much to whom.  Each rank knows what it sends and receives itself.  That is enough for messages
+// of about the same size, for which headwayd has a plan.  Of others it is asked for a plan of this
+// very call (the training of a mixture of experts has such: a popular expert gets several times
+// as much as another one), for which the ranks tell each other their sizes first.
+//
+// Telling takes the time of one small message between the ranks that are the farthest apart.  So
+// the ranks do it only where they have agreed that sizes differ (own_algorithms.hpp).
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "exchange.hpp"
+#include "traffic_request.hpp"
+
+namespace headway::glue {
+
+/// So many ranks on so many hosts tell each other, and no more: each gets a small message from
+/// every other at once, which a port's buffer has to hold, and headwayd plans for each call anew.
+inline constexpr int telling_ranks_max = 64;
+inline constexpr std::size_t telling_hosts_max = 32;
+
+/// Where the largest message of any rank is smaller, telling and planning take too much of the
+/// call's own time.
+inline constexpr std::uint64_t telling_from_bytes = 32768;
+
+/// What one rank sends and receives differs: some message is much larger than the mean.
+[[nodiscard]] bool are_uneven(const Exchange& exchange, MPI_Comm communicator);
+
+/// ToldCall::sizes, the same at all ranks.  Empty: an error has come between.  Collective over the call's
+/// communicator.
+[[nodiscard]] std::vector<std::vector<std::uint64_t>> tell_sizes(const Exchange& exchange,
+                                                                 const OwnCall& call);
+
+/// What each host sends to each other.  `host_of_rank` has a number for each rank.
+[[nodiscard]] HostTraffic traffic_between_hosts(
+    const std::vector<std::vector<std::uint64_t>>& sizes, const std::vector<int>& host_of_rank);
+
+}  // namespace headway::glue
