@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "session.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "notice.hpp"
@@ -59,8 +60,8 @@ std::optional<PredictedTime> time_in(const Json& answer, const char* key) {
     return PredictedTime{low->get<double>(), high->get<double>()};
 }
 
-/// 0 if there is none.
-double rate_in(const Json& object, const char* name) {
+/// A number that is 0 if there is none.
+double number_or_0(const Json& object, const char* name) {
     if (!object.is_object()) return 0;
     const auto rate = object.find(name);
     return rate != object.end() && rate->is_number() ? rate->get<double>() : 0;
@@ -71,9 +72,9 @@ PlannedExchange read_plan(const Json& answer) {
     PlannedExchange plan;
     if (const auto paced = answer.find("paced"); paced != answer.end() && paced->is_boolean())
         plan.paced = paced->get<bool>();
-    plan.pair_bits_per_s = rate_in(answer, "pair_bits_per_s");
+    plan.pair_bits_per_s = number_or_0(answer, "pair_bits_per_s");
     if (const auto link = answer.find("limiting_link"); link != answer.end())
-        plan.limiting_bits_per_s = rate_in(*link, "bits_per_s");
+        plan.limiting_bits_per_s = number_or_0(*link, "bits_per_s");
     if (const auto reason = answer.find("reason"); reason != answer.end() && reason->is_string())
         plan.reason = reason->get<std::string>();
     plan.if_paced = time_in(answer, "predicted_paced");
@@ -104,6 +105,9 @@ void refuse_other_algorithm(const PatternKey& key, Pattern& pattern) {
 bool is_worthwhile(const Pattern& pattern, std::uint64_t bytes) {
     return pattern.paced && bytes > 0 && bytes >= pattern.min_message_bytes;
 }
+
+/// Whatever the daemon says, no call is drawn out for longer.
+constexpr double longest_call_s = 3600;
 
 /// Where all is known and a slot is there, nothing is asked that would tell that
 /// the daemon has gone.
@@ -277,7 +281,8 @@ LinkResult<EnteredCall> Session::enter_call(const HostSet& hosts, const HostTraf
     const Phase phase = read_phase(*answer).phase;
     if (phase.number == 0) return EnteredCall{};
     slot_->enter(++last_entry_, phase);
-    return EnteredCall{last_entry_, rate_in(*answer, "end_s") * bytes_of_unit(traffic)};
+    const double end_s = number_or_0(*answer, "end_s") * bytes_of_unit(traffic);
+    return EnteredCall{last_entry_, std::clamp(end_s, 0.0, longest_call_s)};
 }
 
 LinkResult<EntryId> Session::enter_connected(KnownPattern& known, std::uint64_t bytes) {
