@@ -349,11 +349,11 @@ def report(results):
         if title(network, library, beside) != heading:
             heading = title(network, library, beside)
             yield f"\n{heading}"
-            yield (f"{'program':10}{'contender':20}{'setting':17}{'runs':>5}{'median':>9}{'worst':>9}{'cv':>7}{'to stock':>10}"
+            yield (f"{'program':12}{'contender':20}{'setting':17}{'runs':>5}{'median':>9}{'worst':>9}{'cv':>7}{'to stock':>10}"
                    f"{'first':>8}{'RTOs':>6}{'retrans':>9}{'drops':>7}" + (f"{beside:>12}" if beside != NOTHING else ""))
         for name, one in found.items():
             ratio = f"{one['median_s'] / found['stock']['median_s']:10.3f}" if "stock" in found else f"{'-':>10}"
-            yield (f"{program:10}{CONTENDERS[name].title:20}{one['setting']:17}{one['runs']:5}{one['median_s']:9.4f}"
+            yield (f"{program:12}{CONTENDERS[name].title:20}{one['setting']:17}{one['runs']:5}{one['median_s']:9.4f}"
                    f"{one['worst_s']:9.4f}{one['cv']:7.3f}{ratio}{one['first_s']:8.4f}{one['timeouts']:6}"
                    f"{one['retransmits']:9}{one['drops']:7}" + (f"{one['company']:>12}" if one["company"] else ""))
     yield from report_of_figures(results)
