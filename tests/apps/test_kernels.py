@@ -8,6 +8,7 @@ helper and without; and a wrong message does not escape them.
 """
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from mpi_job import PATIENCE_MS, HelperTest, main  # noqa: E402
 KERNELS = ("IS", "FT", "CG", "MG", "LU", "SP", "MOE")
 FFTW = "FFTW"   # where Debian's FFTW over MPI was when the program was built
 ITERATIONS, WARMUP = 3, 1
+PYTHON = "/usr/bin/python3"     # Debian's, for which mpi4py is installed
+SPECTRUM = Path(__file__).resolve().parent / "spectrum.py"
 
 
 class Both:
@@ -84,7 +87,24 @@ class Both:
 
 
 class OpenMpi(Both, HelperTest):
-    pass
+    """And a program in Python by a library of Debian."""
+
+    def spectrum(self, **keywords):
+        if subprocess.run([PYTHON, "-c", "import mpi4py_fft"], capture_output=True, check=False).returncode:
+            self.skipTest("there is no mpi4py-fft: tests/lib/install-packages packages-bench.txt")
+        return self.run_job(PYTHON, str(SPECTRUM), "--size", "16", "--iterations", str(ITERATIONS), "--warmup", str(WARMUP),
+                            ranks=4, **keywords)
+
+    def test_a_field_by_mpi4py_fft_is_that_of_one_process(self):
+        self.assert_right("mpi4py-fft", self.spectrum(helper=False))
+        with self.daemon() as daemon:
+            self.assert_right("mpi4py-fft", self.spectrum(HEADWAY_TIMEOUT_MS=PATIENCE_MS))
+        self.assertIn("enter", daemon.connections[0].operations())
+
+    def test_a_wrong_message_to_mpi4py_fft_is_noticed(self):
+        job = self.spectrum(helper=False, preload=["tests/wrong_message.so"])
+        self.assertNotEqual(job.status, 0)
+        self.assertIn('"verified": false', job.stdout)
 
 
 class Mpich(Both, HelperTest):

@@ -7,9 +7,12 @@ Reads HW_OUT/spec.json; tells each run's result as a line of "@" and JSON.
 
 import itertools
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -26,6 +29,8 @@ from patterns_guest import set_up, tell  # noqa: E402
 
 REPORT = Path("/tmp/headway-report.json")
 RECORDING = Path("/tmp/headway-recording.json")
+FOLDER = Path("/tmp/headway-program")   # in which programs of Debian find and leave files
+LOOK_S = 0.01
 LOG = Path("/tmp/mpirun.log")   # in memory: a job that talks must not wait for the host's disk
 REHEARSAL = asdict(apps.kernel("IS", 1 << 14, 1))
 
@@ -69,7 +74,7 @@ class Jobs:
         for _ in range(job["runs"]):
             tell("start", cell=job["cell"])
             run = self._mpirun(job, job["program"], settings)
-            if job["helper"]:
+            if job["helper"] and REPORT.exists():       # who is ended early has none
                 run["choices"] = apps.choices(json.loads(REPORT.read_text()))
             tell("run", cell=job["cell"], run=run)
 
@@ -91,13 +96,17 @@ class Jobs:
 
     @staticmethod
     def rehearsed_program(job):
-        return REHEARSAL if job["program"]["pauses"] else job["program"]
+        program = job["program"]
+        if program["rehearsed"]:
+            return program | program["rehearsed"]
+        return REHEARSAL if program["pauses"] else program
 
     def _mpirun(self, job, program, settings=None):
         if program["pauses"]:
             result, = self.sampled(job, program, settings)
             return result
-        return self._started(run_whole, job, program, settings)
+        whole = Whole(job["cell"]["program"], program)
+        return self._started(whole.run, job, program, settings)
 
     def sampled(self, job, program, settings=None):
         """The results of a job that pauses, one for each size that it has."""
@@ -128,24 +137,61 @@ class Jobs:
     def _command(self, job, program, settings):
         library = job["library"]
         preload = [self.testbed.helper()] if job["helper"] else []
-        environment = {"LD_PRELOAD": ":".join([*preload, self.testbed.sleep(library)]), **settings}
+        environment = {"LD_PRELOAD": ":".join([*preload, self.testbed.sleep(library)]), **dict(program["environment"]), **settings}
         if job["helper"] and job.get("reported", True):
             environment["HEADWAY_REPORT"] = str(REPORT)
         path = self.testbed.build / "bin" / (program["path"] + PROGRAM_SUFFIX[library])
-        return mpirun.command(self.testbed.mpirun_words(library, self.ranks_per_node), job["words"], environment,
+        folder = ["--wdir", str(FOLDER)] if program["files"] else []
+        return mpirun.command(self.testbed.mpirun_words(library, self.ranks_per_node), [*job["words"], *folder], environment,
                               [str(path), *program["arguments"]])
 
 
-def run_whole(words, counters, log, environment, _):
+class Whole:
     """A job that does not pause: everything is counted from its start to its end.  Nothing is beside it."""
-    before = counters.before()
-    done = subprocess.run(words, text=True, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=log, check=False)
-    counted = counters.after().since(before)
-    log.write(done.stdout)
-    if done.returncode:
-        raise mpirun.MpirunError(f"status {done.returncode} of: {' '.join(words)}")
-    return apps.npb_result(done.stdout) | counted
+
+    def __init__(self, name, program):
+        self.name, self.program = name, program
+
+    def run(self, words, counters, log, environment, _):
+        self._prepare()
+        before = counters.before()
+        job = subprocess.Popen(words, text=True, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
+        ended = self.program["last"] and self._end(job)
+        printed = job.communicate()[0]
+        counted = counters.after().since(before)
+        told = self._output() if self.program["output"] else printed
+        log.write(told)
+        if job.returncode and not ended:
+            raise mpirun.MpirunError(f"status {job.returncode} of: {' '.join(words)}")
+        return apps.result(self.name, told) | counted
+
+    def _prepare(self):
+        shutil.rmtree(FOLDER, ignore_errors=True)
+        FOLDER.mkdir()
+        for name, text in self.program["files"]:
+            (FOLDER / name).write_text(text)
+
+    def _end(self, job):
+        """Ends it where the last line that counts has been written; whether it was."""
+        while job.poll() is None:
+            if self.program["last"] in self._output():
+                self._kill_ranks()
+                return True
+            time.sleep(LOOK_S)
+        return False
+
+    def _kill_ranks(self):
+        """At once: mpirun, told to end, lets them send for seconds.  It ends when they have."""
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                if os.readlink(process / "exe") == self.program["path"]:
+                    os.kill(int(process.name), signal.SIGKILL)
+            except (FileNotFoundError, ProcessLookupError):
+                pass
+
+    def _output(self):
+        file = FOLDER / self.program["output"]
+        return file.read_text() if file.exists() else ""
 
 
 def main():

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from headway_bench import (apps, apps_chart, cases, charts, decisions, feedback, map_chart, patterns, phases,  # noqa: E402
+from headway_bench import (apps, apps_chart, cases, charts, debian, decisions, feedback, map_chart, patterns, phases,  # noqa: E402
                            results, scale, scene_map, tables, traffic_chart)
 from demo_guest import mpirun  # noqa: E402, and of this one, too
 import company  # noqa: E402
@@ -478,6 +478,89 @@ class AppsTest(unittest.TestCase):
         self.assertEqual(apps.run_ms(apps.npb_result(text.format(0.6, "SUCCESSFUL"))), 600)
         with self.assertRaisesRegex(ValueError, "not verified"):
             apps.npb_result(text.format(0.6, "UNSUCCESSFUL"))
+
+    HPCC = """Begin of MPIRandomAccess section.
+Real time used = 1.5 seconds
+0.000078097 Billion(10^9) Updates    per second [GUP/s]
+Found 15 errors in 32768 locations (passed).
+End of MPIRandomAccess section.
+Begin of MPIRandomAccess_LCG section.
+Real time used = 0.5 seconds
+0.000234291 Billion(10^9) Updates    per second [GUP/s]
+Found 0 errors in 32768 locations (passed).
+End of MPIRandomAccess_LCG section.
+Begin of PTRANS section.
+WALL  1000  1000  32  32   2   4     0.02 PASSED    0.400  0.00
+WALL  1000  1000  32  32   2   4     0.04 PASSED    0.200  0.00
+WALL   100   100  32  32   2   4     0.00 PASSED    0.001  0.00
+End of PTRANS section.
+Begin of MPIFFT section.
+Vector size:                 1024
+max(|x-x0|): 9.550e-16
+Gflop/s:     0.256
+End of MPIFFT section.
+Begin of LatencyBandwidth section.
+"""
+
+    def test_what_hpcc_writes_until_it_is_ended(self):
+        found = apps.result("hpcc", self.HPCC)
+        self.assertEqual([round(one, 6) for one in found["samples_ms"]], [40, 1500, 500, 0.2])
+        self.assertEqual([(name, one["rate"], one["unit"]) for name, one in found["figures"].items()], [
+            ("PTRANS", 0.2, "GB/s"), ("MPIRandomAccess", 0.000078097, "GUP/s"), ("MPIRandomAccess_LCG", 0.000234291, "GUP/s"),
+            ("MPIFFT", 0.256, "Gflop/s")])
+
+    def test_a_test_of_hpcc_that_fails_is_found_out(self):
+        for right, wrong in (("(passed)", "(failed)"), ("PASSED    0.200", "FAILED    0.200"), ("e-16", "e-06"),
+                             ("End of MPIFFT", "Begin of StarFFT"), ("Real time used = 0.5 seconds\n", "")):
+            with self.subTest(wrong=wrong), self.assertRaisesRegex(ValueError, "hpcc"):
+                apps.result("hpcc", self.HPCC.replace(right, wrong))
+
+    def test_the_lines_of_hpcc_s_input_are_where_it_reads_them(self):
+        lines = debian.Hpcc(448, 512, 32, (2, 4)).text().split("\n")
+        self.assertEqual([lines[number - 1].split()[0] for number in (5, 6, 7, 8, 11, 12, 13, 31, 33, 34, 35)],
+                         ["1", "448", "1", "32", "2", "4", "16.0", "8", "1", "512", "0"])
+
+    LAMMPS = """   Step          Temp          TotEng
+       0 3 -8.0690129
+       2 2.99 {energy}
+Loop time of 0.25 on 8 procs for 1 steps with 1728 atoms
+Pair    | 0.00019323 | 0.00030621 | 0.0004989  |   0.0 |  0.14
+Kspace  | 0.1        | 0.125      | 0.15       |   0.3 | 92.71
+Comm    | 0.010534   | 0.013858   | 0.015658   |   2.4 | 11.25
+"""
+
+    def test_what_lammps_prints(self):
+        found = apps.result("lammps", self.LAMMPS.format(energy=debian.SALT_ENERGY[2]))
+        self.assertEqual((found["samples_ms"], found["figures"]["Kspace"]), ([250], {"seconds": 0.125}))
+        with self.assertRaisesRegex(ValueError, "the energy is -8.07 instead of -8.069"):
+            apps.result("lammps", self.LAMMPS.format(energy=-8.07))
+
+    PW = """     number of electrons       =        32.00
+     total energy              =     -62.43188660 Ry
+     total energy              =     -62.44930487 Ry
+     total energy              =     -62.45109875 Ry
+!    total energy              =     -62.45121995 Ry
+     The total energy is the sum of the following terms:
+     electrons    :      0.02s CPU   1m 0.39s WALL (       1 calls)
+     h_psi        :      0.01s CPU      0.16s WALL (      12 calls)
+     h_psi:calbec :      0.00s CPU      0.05s WALL (      12 calls)
+"""
+
+    def test_what_quantum_espresso_prints(self):
+        found = apps.result("pw", self.PW)
+        self.assertEqual((found["samples_ms"], found["figures"]), ([60390], {"h_psi": {"seconds": 0.16}}))
+        for wrong in (self.PW.replace("-62.45121995", "-62.46"), self.PW.replace("!    total", "!    Total"), ""):
+            with self.assertRaisesRegex(ValueError, "pw.x: the energy is"):
+                apps.result("pw", wrong)
+
+    def test_what_programs_tell_of_their_parts_has_a_table(self):
+        results = apps.Results()
+        for contender, seconds in (("stock", 3), ("headway", 1)):
+            for parts in (1, 3):
+                figures = {"PTRANS": {"seconds": 1, "rate": parts / seconds, "unit": "GB/s"}, "Comm": {"seconds": parts * seconds}}
+                results.add(self.cell(contender, program="hpcc"), self.run_of(seconds) | {"figures": figures})
+        text = "\n".join(apps.report(results))
+        self.assertRegex(text, r"hpcc, 4 \+ 4 nodes.*: medians\ncontender +PTRANS +Comm\nstock +0\.6667 GB/s +6 s\nHeadway +2 GB/s +2 s$")
 
     def test_headway_s_choice_is_that_of_the_largest_messages(self):
         def row(operation, algorithm, paced, most, where="MPI_COMM_WORLD, 11 ranks"):

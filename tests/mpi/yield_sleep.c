@@ -7,7 +7,9 @@
 // job does does not change, nor when its messages arrive; runs end sooner.
 #define _GNU_SOURCE
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,8 +19,12 @@
 /* For a library that does not poll(). */
 #define NAP_NS 200000
 #define SHORTEST_SLEEP_US 1000
-/* Open MPI also polls once and yields where it need not wait. */
+/* Open MPI also polls once and yields where it need not wait.  A program that asks MPI_Test
+ * again and again, between what else it does, polls and yields each time: the variable below
+ * has the number of polls after which it is believed to wait.
+ */
 #define ONCE 1
+#define POLLS_VARIABLE "YIELD_SLEEP_POLLS"
 
 int sched_yield(void);
 
@@ -45,14 +51,26 @@ int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 	return found;
 }
 
+static unsigned int polls_that_wait = ONCE;
+
+__attribute__((constructor)) static void read_variable(void)
+{
+	const char *polls = getenv(POLLS_VARIABLE);
+
+	if (polls)
+		polls_that_wait = strtoul(polls, NULL, 10);
+}
+
 int sched_yield(void)
 {
 	const struct timespec wait = { .tv_nsec = WAIT_NS }, nap = { .tv_nsec = NAP_NS };
 
 	if (!polled.count)
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
-	else if (polled.idle > ONCE)
+	else if (polled.idle > polls_that_wait)
 		ppoll(polled.fds, polled.count, &wait, NULL);
+	else if (polls_that_wait > ONCE)
+		syscall(SYS_sched_yield);
 	return 0;
 }
 

@@ -7,11 +7,12 @@ import json
 import math
 import re
 import sys
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import mean, median, pstdev
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "demo"))
+from . import debian  # noqa: E402
 from headway_demo import scene as scenes  # noqa: E402
 from headway_demo.contender import CONTENDERS as OF_DEMO, HEADWAY, SETTINGS, Contender  # noqa: E402
 
@@ -32,6 +33,8 @@ BESIDE = {NOTHING: "", IDLE: "on half of the nodes", JOB: "on half of the nodes,
 FACTORS = {8: 100, 16: 200}
 # One rank on each node, as in the paper.
 RANKS_PER_NODE = 1
+APPS = Path(__file__).resolve().parents[2] / "apps"
+SILICON = (APPS / "silicon.pw").read_text()
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,14 @@ class Program:
     path: str           # below build/bin; for MPICH with its suffix
     arguments: tuple = ()
     pauses: bool = False    # and tells its samples, as tests/apps/main.c does
+    # Of programs of Debian, below headway_bench/debian.py:
+    package: str = ""       # that has it, and
+    needs: tuple = ()       # files of these
+    environment: tuple = ()     # NAME, value
+    files: tuple = ()       # in its folder: name, text
+    rehearsed: dict = field(default_factory=dict)   # what is different where it shall open the same and do less
+    output: str = ""        # that file is read instead of what it prints
+    last: str = ""          # it is ended when its output has this line
 
 
 def kernel(name, size, iterations):
@@ -55,7 +66,22 @@ KERNELS |= {"MOE": kernel("MOE", 1 << 12, 10)}
 FFTW = {"FFTW": kernel("FFTW", 64, 6)}
 # The benchmarks themselves, where somebody has built them: make npb NPB=DIRECTORY.
 NPB = {f"npb-{name}.{letter}": Program(f"npb/{name}.{letter}") for letter in "SWA" for name in ("is", "ft", "cg", "mg", "lu")}
-PROGRAMS = KERNELS | FFTW | NPB
+# Programs of Debian, for Open MPI only: what each is given to do.
+DEBIAN = {
+    "hpcc": Program("/usr/bin/hpcc", package="hpcc", environment=debian.HPCC_POLLS,
+                    files=(("hpccinf.txt", debian.Hpcc(448, 512, 32, (2, 4)).text()),),
+                    rehearsed={"files": (("hpccinf.txt", debian.Hpcc(64, 64, 8, (2, 4)).text()),)},
+                    output=debian.HPCC_OUTPUT, last=debian.HPCC_LAST),
+    "mpi4py-fft": Program("/usr/bin/python3", (str(APPS / "spectrum.py"), "--size", "64", "--iterations", "6", "--pause"), True,
+                          package="python3-mpi4py-fft", environment=debian.ONE_THREAD,
+                          rehearsed={"arguments": (str(APPS / "spectrum.py"), "--size", "8", "--iterations", "1", "--pause")}),
+    "lammps": Program("/usr/bin/lmp", ("-in", str(APPS / "salt.lammps"), "-log", "none", "-var", "steps", "5"), package="lammps",
+                      rehearsed={"arguments": ("-in", str(APPS / "salt.lammps"), "-log", "none", "-var", "steps", "1")}),
+    "pw": Program("/usr/bin/pw.x", ("-in", "silicon.pw"), package="quantum-espresso quantum-espresso-data",
+                  needs=("/usr/share/espresso/pseudo/Si.pz-vbc.UPF",), files=(("silicon.pw", SILICON),),
+                  rehearsed={"files": (("silicon.pw", SILICON.replace("electron_maxstep=4", "electron_maxstep=1")),)}),
+}
+PROGRAMS = KERNELS | FFTW | NPB | DEBIAN
 
 # Beside those of the demo: Headway that paces nothing, and with a trunk's rate divided by a number
 # set by hand, as the paper did (its Table VI).
@@ -239,6 +265,14 @@ def npb_result(text):
     return {"samples_ms": [float(seconds.group(1)) * 1e3], "warmup_ms": [], "verified": True}
 
 
+def result(program, text):
+    """What a program that does not pause has told, whichever it is."""
+    return RESULTS.get(program, npb_result)(text)
+
+
+RESULTS = {"hpcc": debian.hpcc_result, "lammps": debian.lammps_result, "pw": debian.pw_result}
+
+
 def choices(report):
     """How Headway carried the operations out: of HEADWAY_REPORT, of each the call with the largest messages.
     What a process does alone is the kernels' check."""
@@ -263,7 +297,16 @@ def summary(runs):
     return {"runs": len(runs), "median_s": median(times) / 1e3, "worst_s": max(times) / 1e3,
             "cv": pstdev(times) / mean(times), "first_s": median(sum(run["warmup_ms"]) for run in runs) / 1e3,
             "timeouts": sum(run["timeouts"] for run in runs), "retransmits": sum(run["retransmits"] for run in runs),
-            "drops": sum(sum(run["drops"].values()) for run in runs), "company": company(runs)}
+            "drops": sum(sum(run["drops"].values()) for run in runs), "company": company(runs), "figures": figures(runs)}
+
+
+def figures(runs):
+    """What a program tells of its parts: name -> (median, unit); rates where it tells them."""
+    def of(run, name):
+        one = run["figures"][name]
+        return one["rate"] if "rate" in one else one["seconds"]
+    return {name: (median(of(run, name) for run in runs), one.get("unit", "s"))
+            for name, one in runs[0].get("figures", {}).items()}
 
 
 def company(runs):
@@ -306,10 +349,26 @@ def report(results):
         if title(network, library, beside) != heading:
             heading = title(network, library, beside)
             yield f"\n{heading}"
-            yield (f"{'program':10}{'contender':20}{'setting':17}{'runs':>5}{'median':>9}{'worst':>9}{'cv':>7}{'to stock':>10}"
+            yield (f"{'program':12}{'contender':20}{'setting':17}{'runs':>5}{'median':>9}{'worst':>9}{'cv':>7}{'to stock':>10}"
                    f"{'first':>8}{'RTOs':>6}{'retrans':>9}{'drops':>7}" + (f"{beside:>12}" if beside != NOTHING else ""))
         for name, one in found.items():
             ratio = f"{one['median_s'] / found['stock']['median_s']:10.3f}" if "stock" in found else f"{'-':>10}"
-            yield (f"{program:10}{CONTENDERS[name].title:20}{one['setting']:17}{one['runs']:5}{one['median_s']:9.4f}"
+            yield (f"{program:12}{CONTENDERS[name].title:20}{one['setting']:17}{one['runs']:5}{one['median_s']:9.4f}"
                    f"{one['worst_s']:9.4f}{one['cv']:7.3f}{ratio}{one['first_s']:8.4f}{one['timeouts']:6}"
                    f"{one['retransmits']:9}{one['drops']:7}" + (f"{one['company']:>12}" if one["company"] else ""))
+    yield from report_of_figures(results)
+
+
+def report_of_figures(results):
+    """What programs of Debian tell of their parts."""
+    heading = None
+    for network, library, program, beside, found in tables(results):
+        names = next((list(one["figures"]) for one in found.values() if one["figures"]), None)
+        if not names:
+            continue
+        if (title(network, library, beside), program) != heading:
+            heading = title(network, library, beside), program
+            yield f"\n{program}, {title(network, library, beside)}: medians"
+            yield f"{'contender':20}" + "".join(f"{name:>22}" for name in names)
+        for name, one in found.items():
+            yield f"{CONTENDERS[name].title:20}" + "".join(f"{f'{value:.4g} {unit}':>22}" for value, unit in one["figures"].values())
