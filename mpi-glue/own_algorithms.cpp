@@ -43,7 +43,7 @@ bool OwnAlgorithms::has_uneven_messages(const Exchange& exchange, MPI_Comm commu
 /// What a rank knows of it alone is whether its daemon has rates for such calls: where none has,
 /// nobody says that sizes differ.
 bool OwnAlgorithms::can_tell_sizes(MPI_Comm communicator, const Choices& choices) {
-    return choices.hosts->size() <= telling_hosts_max &&
+    return choices.telling_paid && choices.hosts->size() <= telling_hosts_max &&
            place_in(communicator).ranks <= telling_ranks_max &&
            helper().has_its_links_alone(communicator) && helper().has_phases();
 }
@@ -53,6 +53,11 @@ HostTraffic OwnAlgorithms::learn_sizes(Chosen& chosen, const Exchange& exchange)
     return traffic_between_hosts(chosen.told.sizes, chosen.choices->host_of_rank);
 } catch (const std::exception&) {
     return {};
+}
+
+void OwnAlgorithms::note_telling(const Chosen& chosen, std::chrono::nanoseconds telling,
+                                 std::chrono::nanoseconds exchanging) noexcept {
+    chosen.choices->telling_paid = telling < exchanging;
 }
 
 /// On no communicator are there more ranks on a host than in the job.

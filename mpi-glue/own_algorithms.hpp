@@ -20,7 +20,8 @@
 //
 // They agree, too, on whether the messages of such calls are of very different sizes.  Then, in
 // each call, they tell each other who sends how much to whom (told_sizes.hpp), and every rank asks
-// its own daemon for the rates of that.
+// its own daemon for the rates of that.  If that took longer than the exchange itself for every
+// rank, also the one that came last and waited for nobody, they do so no more.
 //
 // Arguments that the MPI library would refuse are left to it before all that
 // (argument_check.hpp).  When agreeing fails, the communicator is the MPI library's
@@ -32,6 +33,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -108,6 +110,9 @@ public:
     /// The ranks tell each other who sends how much to whom.  What comes of it by host, places in
     /// the communicator's hosts; empty if that went wrong.  Collective over the communicator.
     [[nodiscard]] HostTraffic learn_sizes(Chosen& chosen, const Exchange& exchange) noexcept;
+    /// How long that took, with the daemon's answer, and the exchange itself.
+    static void note_telling(const Chosen& chosen, std::chrono::nanoseconds telling,
+                             std::chrono::nanoseconds exchanging) noexcept;
 
     /// A status of MPI; `chosen` is none of native.
     [[nodiscard]] int run(const Chosen& chosen, MPI_Comm communicator,
@@ -199,6 +204,7 @@ struct OwnAlgorithms::Choices {
     HostRing::Hosts ring;
     std::optional<ExchangeOrder> order;
     std::vector<int> host_of_rank;  ///< places in `hosts`
+    bool telling_paid = true;       ///< for this rank, the last time
     MPI_Comm own = MPI_COMM_NULL;  ///< the same ranks, for our messages alone
     std::uint32_t calls = 0;       ///< on `own`
 

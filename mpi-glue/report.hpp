@@ -123,6 +123,7 @@ public:
         planned_bytes_ = algorithm == Algorithm::ring ? ring_bytes() : bytes_;
         begin_ = Clock::now();
     }
+    void set_paced(bool paced) { paced_ = paced; }
     ReportedCall(const ReportedCall&) = delete;
     ReportedCall& operator=(const ReportedCall&) = delete;
     ~ReportedCall() {

@@ -85,17 +85,28 @@ EntryId enter_by_told_sizes(const auto& call, OwnAlgorithms::Chosen& chosen,
     chosen.told.duration = std::chrono::nanoseconds(static_cast<std::int64_t>(entered.end_s * 1e9));
     return entered.entry;
 }
-EntryId enter_by_told_sizes(const auto& call, const OwnAlgorithms::Chosen& chosen,
-                            const RootedExchange&) {
-    return call.enter(chosen.algorithm);
+
+int blocking_by_told_sizes(const auto& call, OwnAlgorithms::Chosen& chosen,
+                           const Exchange& exchange) {
+    using Clock = std::chrono::steady_clock;
+    ReportedCall reported(call, chosen.algorithm, false);
+    const auto begin = Clock::now();
+    const Paced paced(enter_by_told_sizes(call, chosen, exchange));
+    const auto told = Clock::now();
+    reported.set_paced(paced.is_entered());
+    const int status = own_algorithms().run(chosen, call.communicator, exchange);
+    OwnAlgorithms::note_telling(chosen, told - begin, Clock::now() - told);
+    return status;
 }
 
 /// With `exchange`, a CheckedCall.
 int blocking(const auto& call, const auto& exchange, const auto& native) {
     const auto bytes = [&] { return call.bytes(); };
     auto chosen = own_algorithms().choose(call.collective, call.communicator, bytes, exchange);
-    const Paced paced(chosen.tells_sizes ? enter_by_told_sizes(call, chosen, exchange.make())
-                                         : call.enter(chosen.algorithm));
+    if constexpr (std::is_same_v<decltype(exchange.make()), Exchange>) {
+        if (chosen.tells_sizes) return blocking_by_told_sizes(call, chosen, exchange.make());
+    }
+    const Paced paced(call, chosen.algorithm);
     const ReportedCall reported(call, chosen.algorithm, paced.is_entered());
     if (chosen.algorithm == Algorithm::native) return native();
     return own_algorithms().run(chosen, call.communicator, exchange.make());

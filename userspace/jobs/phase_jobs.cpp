@@ -20,7 +20,7 @@ bool has_limit(const std::vector<ClassRate>& rates) {
 
 /// The phase with these rates.
 std::optional<std::uint32_t> known_phase(const JobPhases& job,
-                                                       const std::vector<ClassRate>& rates) {
+                                         const std::vector<ClassRate>& rates) {
     const auto known = std::ranges::find(job.rates, rates);
     if (known == job.rates.end()) return std::nullopt;
     return static_cast<std::uint32_t>(known - job.rates.begin());
