@@ -305,6 +305,7 @@ struct gap_turn {
 	struct list_head	list;		/* in the queue's turns, if it has packets */
 	/* The last ACK that overtook some of them: whose it was, and what it said. */
 	const struct sock	*ack_sk;	/* never looked into; NULL: there was none */
+	__be32			ack_ports;	/* another socket may get the same memory */
 	__be32			ack_seq;
 };
 
@@ -337,12 +338,19 @@ static bool gap_is_own_tcp(const struct sk_buff *skb)
 	       (protocol == htons(ETH_P_IPV6) && ipv6_hdr(skb)->nexthdr == IPPROTO_TCP);
 }
 
+/* Source and destination. */
+static __be32 gap_tcp_ports(const struct tcphdr *th)
+{
+	return *(const __be32 *)&th->source;
+}
+
 /* An ACK overtakes what waits there. */
 static noinline void gap_turn_note_ack(struct gap_turn *turn, const struct sk_buff *skb)
 {
 	if (!turn->head || !gap_is_own_tcp(skb))
 		return;
 	turn->ack_sk = skb->sk;
+	turn->ack_ports = gap_tcp_ports(tcp_hdr(skb));
 	turn->ack_seq = tcp_hdr(skb)->ack_seq;
 }
 
@@ -354,7 +362,8 @@ static noinline void gap_turn_renew_ack(const struct gap_turn *turn, struct sk_b
 	if (skb->sk != turn->ack_sk || !gap_is_own_tcp(skb))
 		return;
 	th = tcp_hdr(skb);
-	if (!th->ack || th->doff * 4 > sizeof(*th) + TCPOLEN_TSTAMP_ALIGNED ||
+	if (gap_tcp_ports(th) != turn->ack_ports || !th->ack ||
+	    th->doff * 4 > sizeof(*th) + TCPOLEN_TSTAMP_ALIGNED ||
 	    !before(ntohl(th->ack_seq), ntohl(turn->ack_seq)))
 		return;
 	if (skb_ensure_writable(skb, skb_transport_offset(skb) + sizeof(*th)))
