@@ -430,13 +430,13 @@ class Both:
     def test_one_agreement_for_all_kinds_of_calls(self):
         """Three kinds in turns: one agreement when each is new, and one for all when the first
         has been called 16 times more, in turns 17 and 33; then a fourth kind, whose largest
-        message is agreed on as well: four algorithms and that size, of 8 bytes each."""
+        message is agreed on as well, and whether they differ: four algorithms and those two, of 8 bytes each."""
         spy = "agreement_spy.mpich.so" if self.library == "mpich" else "agreement_spy.so"
         with self.daemon(nodes=FIVE_NODES, algorithm="linear", phases=True):
             job = self.run_job("agreements_check", "40", ranks=len(FIVE_NODES),
                                preload=[os.path.join("tests", spy)], HEADWAY_VERBOSE="1",
                                HEADWAY_TIMEOUT_MS=PATIENCE_MS)
-        self.assertEqual((job.status, job.stdout), (0, "agreements 6 40\n"), job.stderr)
+        self.assertEqual((job.status, job.stdout), (0, "agreements 6 48\n"), job.stderr)
         for operation in ("alltoall", "gather", "alltoallv"):
             self.assertIn(f"{operation} of 5 ranks: linear", job.stderr)
 
