@@ -63,8 +63,8 @@ std::optional<PredictedTime> time_in(const Json& answer, const char* key) {
 /// A number that is 0 if there is none.
 double number_or_0(const Json& object, const char* name) {
     if (!object.is_object()) return 0;
-    const auto rate = object.find(name);
-    return rate != object.end() && rate->is_number() ? rate->get<double>() : 0;
+    const auto number = object.find(name);
+    return number != object.end() && number->is_number() ? number->get<double>() : 0;
 }
 
 /// What "plan" answers; members that make no sense are as if they were missing.

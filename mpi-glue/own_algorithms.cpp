@@ -55,9 +55,8 @@ HostTraffic OwnAlgorithms::learn_sizes(Chosen& chosen, const Exchange& exchange)
     return {};
 }
 
-void OwnAlgorithms::note_telling(const Chosen& chosen, std::chrono::nanoseconds telling,
-                                 std::chrono::nanoseconds exchanging) noexcept {
-    chosen.choices->telling_paid = telling < exchanging;
+void OwnAlgorithms::note_telling(const Chosen& chosen, std::chrono::nanoseconds telling) noexcept {
+    chosen.choices->telling_paid = telling < chosen.told.duration;
 }
 
 /// On no communicator are there more ranks on a host than in the job.

@@ -20,8 +20,8 @@
 //
 // They agree, too, on whether the messages of such calls are of very different sizes.  Then, in
 // each call, they tell each other who sends how much to whom (told_sizes.hpp), and every rank asks
-// its own daemon for the rates of that.  If that took longer than the exchange itself for every
-// rank, also the one that came last and waited for nobody, they do so no more.
+// its own daemon for the rates of that.  If that took longer for every rank, also the one that came
+// last and waited for nobody, than the call is planned to take, they do so no more.
 //
 // Arguments that the MPI library would refuse are left to it before all that
 // (argument_check.hpp).  When agreeing fails, the communicator is the MPI library's
@@ -110,9 +110,8 @@ public:
     /// The ranks tell each other who sends how much to whom.  What comes of it by host, places in
     /// the communicator's hosts; empty if that went wrong.  Collective over the communicator.
     [[nodiscard]] HostTraffic learn_sizes(Chosen& chosen, const Exchange& exchange) noexcept;
-    /// How long that took, with the daemon's answer, and the exchange itself.
-    static void note_telling(const Chosen& chosen, std::chrono::nanoseconds telling,
-                             std::chrono::nanoseconds exchanging) noexcept;
+    /// How long that took, with the daemon's answer.
+    static void note_telling(const Chosen& chosen, std::chrono::nanoseconds telling) noexcept;
 
     /// A status of MPI; `chosen` is none of native.
     [[nodiscard]] int run(const Chosen& chosen, MPI_Comm communicator,

@@ -92,11 +92,9 @@ int blocking_by_told_sizes(const auto& call, OwnAlgorithms::Chosen& chosen,
     ReportedCall reported(call, chosen.algorithm, false);
     const auto begin = Clock::now();
     const Paced paced(enter_by_told_sizes(call, chosen, exchange));
-    const auto told = Clock::now();
+    OwnAlgorithms::note_telling(chosen, Clock::now() - begin);
     reported.set_paced(paced.is_entered());
-    const int status = own_algorithms().run(chosen, call.communicator, exchange);
-    OwnAlgorithms::note_telling(chosen, told - begin, Clock::now() - told);
-    return status;
+    return own_algorithms().run(chosen, call.communicator, exchange);
 }
 
 /// With `exchange`, a CheckedCall.

@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import re
+import time
 
 from fake_headwayd import CLOSE, RATE_PHASE, WHOLE_PHASE
 from mpi_job import FIVE_NODES, NODES, PATIENCE_MS, TWO_CLUSTERS, ComparedTest, RealHeadwayds, main
@@ -78,6 +79,19 @@ class Both:
                 for flows in told:
                     self.assertEqual(flows, told[0], "all ranks know the same")
                 self.assertTrue(all(max(amount for *_, amount in flows) == 1000 for flows in told[0]))
+
+    def test_telling_sizes_is_given_up_where_it_takes_too_long(self):
+        """The daemon answers later than the call could last: after the 16 calls of an agreement nobody asks any more."""
+        def late(request, connection):
+            time.sleep(0.02)
+            return {"phase": RATE_PHASE, "bytes_per_s": 500, "generation": 1, "paced": True, "end_s": 1e-9}
+        with self.daemon(nodes=FIVE_NODES, algorithm="linear", phases=True, replace={"traffic": late}) as daemon:
+            job = self.run_job("npb_kernel", "MOE", "--size", "1024", "--iterations", "12", "--warmup", "1",
+                               ranks=len(FIVE_NODES), HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+        self.assertEqual(job.status, 0, job.stderr)
+        self.assertIn('"verified":true', job.stdout)
+        asked = [sum(bool(request.get("one_call")) for request in connection.requests) for connection in daemon.connections]
+        self.assertEqual(asked, [16] * len(FIVE_NODES))
 
     def test_small_alltoalls_by_nodes(self):
         """Of all types, and in place; nodes of one, two and four ranks."""
