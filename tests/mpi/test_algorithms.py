@@ -82,7 +82,7 @@ class Both:
 
     def test_telling_sizes_is_given_up_where_it_takes_too_long(self):
         """The daemon answers later than the call could last: after the 16 calls of an agreement nobody asks any more."""
-        def late(request, connection):
+        def late(*_):
             time.sleep(0.02)
             return {"phase": RATE_PHASE, "bytes_per_s": 500, "generation": 1, "paced": True, "end_s": 1e-9}
         with self.daemon(nodes=FIVE_NODES, algorithm="linear", phases=True, replace={"traffic": late}) as daemon:
