@@ -233,53 +233,53 @@ TEST_F(Phases, ANumberIsFreeForAnyRatesOnceAllWhoWereThereHaveLeft) {
 }
 
 // A process that is told of a number for one call forgets it when it asks for the next.
-TEST_F(Phases, SingleCallsNeedFewNumbers) {
+TEST_F(Phases, AProcessHasOneNumberForAllItsSingleCalls) {
     const PhaseSeat seat = join(), sibling = join();
     const auto of_call = [&](const PhaseSeat& asking, std::uint64_t bytes_per_s) {
         return jobs_->phase_of_call(asking, {rate(bytes_per_s), {}}).value_or(0);
     };
     EXPECT_EQ(phase(seat, {rate(500), {}}), 1U);
     const auto generation = maps_.slots(seat.job).generation;
-    for (std::uint32_t i = 1; i < 300; ++i) {
+    for (std::uint32_t i = 0; i < 300; ++i) {
         EXPECT_EQ(of_call(seat, 1000 + i), 2U);
-        EXPECT_EQ(of_call(sibling, 1000 + i), 2U) << "the same call";
+        EXPECT_EQ(of_call(sibling, 1000 + i), 3U);
         store(seat, 2);
         EXPECT_EQ(rate_of(maps_.classify(0)), rate(1000 + i));
-        EXPECT_EQ(of_call(sibling, 2000 + i), 3U) << "the other is still told of the last one";
+        EXPECT_EQ(of_call(sibling, 2000 + i), 3U);
+        EXPECT_EQ(rate_of(maps_.classify(0)), rate(1000 + i)) << "the sibling's number is another one";
         store(seat, 0);
     }
-    EXPECT_EQ(of_call(sibling, 500), 1U) << "which all may have";
+    EXPECT_EQ(users_of(seat, 0, 1000), 0U) << "rates that no call has any more are gone";
+    EXPECT_EQ(phase(sibling, {rate(1299), {}}), 4U) << "what lasts has a number of its own";
     EXPECT_EQ(maps_.slots(seat.job).generation, generation) << "nothing is out of date";
 }
 
-// What a slot holds keeps its meaning, also if its process should have left it before.
-TEST_F(Phases, ANumberOfACallThatIsHeldStays) {
+TEST_F(Phases, WhoHoldsANumberOfACallHasTheRatesOfTheNext) {
     const PhaseSeat seat = join();
     store(seat, jobs_->phase_of_call(seat, {rate(1000), {}}).value_or(0));
-    EXPECT_EQ(jobs_->phase_of_call(seat, {rate(2000), {}}).value_or(0), 2U);
-    EXPECT_EQ(rate_of(maps_.classify(0)), rate(1000));
+    EXPECT_EQ(jobs_->phase_of_call(seat, {rate(2000), {}}).value_or(0), 1U);
+    EXPECT_EQ(rate_of(maps_.classify(0)), rate(2000));
 }
 
-// Whoever asks for lasting rates may keep the number for ever.
-TEST_F(Phases, ANumberOfACallBecomesALastingOne) {
-    const PhaseSeat seat = join(), sibling = join();
-    const auto number = jobs_->phase_of_call(seat, {rate(1000), {}}).value_or(0);
-    EXPECT_EQ(phase(sibling, {rate(1000), {}}), number);
-    EXPECT_NE(jobs_->phase_of_call(seat, {rate(2000), {}}).value_or(0), number);
-    jobs_->leave(seat);
-    EXPECT_EQ(phase(sibling, {rate(1000), {}}), number);
+// Of 63 numbers one after the other is a call's of a process that has gone since.
+TEST_F(Phases, NumbersOfCallsAreFreeWhenTheirProcessesHaveGone) {
+    join();
+    for (std::uint64_t i = 1; i < 3 * HEADWAY_PHASES; ++i) {
+        const PhaseSeat seat = join();
+        const auto number = jobs_->phase_of_call(seat, {rate(1000 + i), {}});
+        ASSERT_TRUE(number) << number.error().message;
+        jobs_->leave(seat);
+    }
 }
 
-// All numbers are taken by calls of processes that are over, which others may have then.
-TEST_F(Phases, NumbersOfCallsThatAreOverServeAll) {
-    const PhaseSeat seat = join(), sibling = join();
-    for (std::uint32_t i = 1; i < HEADWAY_PHASES - 1; ++i) phase(seat, {rate(i), {}});
-    EXPECT_EQ(jobs_->phase_of_call(seat, {rate(1000), {}}).value_or(0), 63U);
-    EXPECT_FALSE(jobs_->phase_of_call(sibling, {rate(2000), {}})) << "there is none left";
-    EXPECT_FALSE(jobs_->phase(seat.job, {rate(2000), {}}));
-    EXPECT_EQ(jobs_->phase_of_call(seat, {{}, {}}).value_or(1), 0U) << "that call is over";
-    EXPECT_EQ(phase(sibling, {rate(2000), {}}), 63U);
-    EXPECT_FALSE(jobs_->phase_of_call(seat, {rate(3000), {}})) << "it is a lasting one now";
+// A process may store a number that it was told of long ago, and the rates of calls to come may be
+// laxer than those.
+TEST_F(Phases, NumbersThatSomebodyRemembersAreNoCalls) {
+    const PhaseSeat seat = join();
+    for (std::uint32_t i = 1; i < HEADWAY_PHASES; ++i) phase(seat, {rate(1000 + i), {}});
+    jobs_->new_generation(seat.job);
+    EXPECT_EQ(phase(seat, {rate(10), {}}), 1U) << "stricter than all";
+    EXPECT_FALSE(jobs_->phase_of_call(seat, {rate(11), {}}));
 }
 
 TEST_F(Phases, AnswersGoOutOfDateWithTheJob) {

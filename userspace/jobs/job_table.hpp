@@ -55,8 +55,8 @@ struct JobPhases {
     std::set<std::uint32_t> slots{};              ///< taken
     std::vector<std::vector<ClassRate>> rates{};  ///< by phase, as of a job alone; rates[0] is rest
     std::vector<std::uint32_t> named{};  ///< of each phase: the last generation that did
-    /// Of those that only single calls have: the slots of the processes that make these now.
-    std::map<std::uint32_t, std::set<std::uint32_t>> of_calls{};
+    /// The phase that a slot's process has for its single calls, one after the other.
+    std::map<std::uint32_t, std::uint32_t> of_calls{};
     std::map<std::uint32_t, std::uint32_t> joined{};  ///< the generation of each slot's process
     std::map<std::uint32_t, std::uint64_t> cgroups{};  ///< of slots' processes, as far as known
     std::vector<TcHandle> classes{};  ///< its packets take, by trunk; empty: those of all jobs

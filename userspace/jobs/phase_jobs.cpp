@@ -18,20 +18,18 @@ bool has_limit(const std::vector<ClassRate>& rates) {
     return std::ranges::any_of(rates, [](const ClassRate& rate) { return rate.has_value(); });
 }
 
-/// The phase with these rates.
+/// Some process has it for its single calls, and changes what it means.
+bool is_of_calls(const JobPhases& job, std::uint32_t phase) {
+    return std::ranges::any_of(job.of_calls, [&](const auto& one) { return one.second == phase; });
+}
+
+/// The lasting phase with these rates.
 std::optional<std::uint32_t> known_phase(const JobPhases& job,
                                          const std::vector<ClassRate>& rates) {
-    const auto known = std::ranges::find(job.rates, rates);
-    if (known == job.rates.end()) return std::nullopt;
-    return static_cast<std::uint32_t>(known - job.rates.begin());
-}
-
-void end_call(JobPhases& job, std::uint32_t slot) {
-    for (auto& [phase, slots] : job.of_calls) slots.erase(slot);
-}
-
-tl::unexpected<Error> no_phase_left() {
-    return failure("a job may have {} phases on a node", HEADWAY_PHASES - 1);
+    for (std::uint32_t phase = 1; phase < job.rates.size(); ++phase) {
+        if (job.rates[phase] == rates && !is_of_calls(job, phase)) return phase;
+    }
+    return std::nullopt;
 }
 
 }  // namespace
@@ -82,7 +80,9 @@ void PhaseJobs::leave(const PhaseSeat& seat) {
     ++seat_changes_;
     own_phases(seat.job).cgroups.erase(seat.slot);
     own_phases(seat.job).joined.erase(seat.slot);
-    end_call(own_phases(seat.job), seat.slot);
+    if (const auto own = own_phases(seat.job).of_calls.extract(seat.slot)) {
+        own_phases(seat.job).named[own.mapped()] = 0;  // to nobody else
+    }
     if (phases_of(seat.job).slots.empty()) {
         end(seat.job);
     } else {
@@ -322,36 +322,42 @@ Result<std::uint32_t> PhaseJobs::phase(std::uint32_t number, const std::vector<C
     if (!has_limit(rates)) return 0;
     Result<std::uint32_t> phase = known_phase(job, rates).value_or(0);
     if (*phase == 0) {
-        std::optional<std::uint32_t> reused;
-        if (job.rates.size() >= HEADWAY_PHASES) {
-            reused = free_phase(number, rates);
-            const bool is_named = reused && job.named[*reused] == job.generation;
-            if (!reused || (is_named && !changes_generation)) return no_phase_left();
-            if (is_named) new_generation(number);
-        }
-        phase = add(number, rates, reused);
-        if (!phase) return phase;
+        const auto reused = find_room(number, rates, changes_generation);
+        if (!reused) return tl::unexpected(reused.error());
+        phase = add(number, rates, *reused);
     }
-    job.named[*phase] = job.generation;
-    job.of_calls.erase(*phase);
+    if (phase) job.named[*phase] = job.generation;
     return phase;
 }
 
 Result<std::uint32_t> PhaseJobs::phase_of_call(const PhaseSeat& seat,
                                                const std::vector<ClassRate>& rates) {
     JobPhases& job = own_phases(seat.job);
-    end_call(job, seat.slot);
     if (!has_limit(rates)) return 0;
-    const auto known = known_phase(job, rates);
-    if (known && !job.of_calls.contains(*known)) {
-        job.named[*known] = job.generation;
-        return *known;
+    if (const auto own = job.of_calls.find(seat.slot); own != job.of_calls.end()) {
+        return add(seat.job, rates, own->second);
     }
-    const auto reused = phase_without_call(seat.job);
-    if (!known && !reused && job.rates.size() >= HEADWAY_PHASES) return no_phase_left();
-    const auto phase = known ? *known : add(seat.job, rates, reused);
-    if (phase) job.of_calls[*phase].insert(seat.slot);
+    // the next calls' rates may be any
+    const auto reused = find_room(seat.job, std::vector<ClassRate>(trunk_count_), true);
+    if (!reused) return tl::unexpected(reused.error());
+    const auto phase = add(seat.job, rates, *reused);
+    if (phase) job.of_calls[seat.slot] = *phase;
     return phase;
+}
+
+/// The number that such rates may have; none: one more.
+Result<std::optional<std::uint32_t>> PhaseJobs::find_room(std::uint32_t number,
+                                                          const std::vector<ClassRate>& rates,
+                                                          bool changes_generation) {
+    const JobPhases& job = phases_of(number);
+    if (job.rates.size() < HEADWAY_PHASES) return std::nullopt;
+    const auto free = free_phase(number, rates);
+    const bool is_named = free && job.named[*free] == job.generation;
+    if (!free || (is_named && !changes_generation)) {
+        return failure("a job may have {} phases on a node", HEADWAY_PHASES - 1);
+    }
+    if (is_named) new_generation(number);
+    return free;
 }
 
 Result<std::uint32_t> PhaseJobs::add(std::uint32_t number, const std::vector<ClassRate>& rates,
@@ -383,26 +389,17 @@ bool PhaseJobs::is_held(std::uint32_t number, std::uint32_t phase) {
 /// The one that was named longest ago, even if that is now.
 std::optional<std::uint32_t> PhaseJobs::free_phase(std::uint32_t number,
                                                    const std::vector<ClassRate>& rates) {
-    if (const auto free = phase_without_call(number)) return free;
     const JobPhases& job = phases_of(number);
     std::optional<std::uint32_t> oldest;
     for (std::uint32_t phase = 1; phase < job.rates.size(); ++phase) {
         const std::uint32_t named = job.named[phase];
         const bool is_remembered = std::any_of(job.joined.begin(), job.joined.end(),
                                                [&](const auto& one) { return one.second <= named; });
-        if (job.of_calls.contains(phase) || is_held(number, phase)) continue;
+        if (is_of_calls(job, phase) || is_held(number, phase)) continue;
         if (is_remembered && !nowhere_laxer(rates, job.rates[phase])) continue;
         if (!oldest || named < job.named[*oldest]) oldest = phase;
     }
     return oldest;
-}
-
-/// A phase that a single call had which is over.
-std::optional<std::uint32_t> PhaseJobs::phase_without_call(std::uint32_t number) {
-    for (const auto& [phase, slots] : phases_of(number).of_calls) {
-        if (slots.empty() && !is_held(number, phase)) return phase;
-    }
-    return std::nullopt;
 }
 
 Result<std::vector<PhaseRate>> PhaseJobs::acquire(std::uint32_t number,

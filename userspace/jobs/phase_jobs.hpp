@@ -90,8 +90,8 @@ public:
                                               const std::vector<ClassRate>& rates,
                                               bool changes_generation = true);
 
-    /// The same for a single call of the process in that seat, which stores no other number that
-    /// was answered here: so the number is free again as soon as it asks for the next one.
+    /// The same for a single call of the process in that seat.  It has one number for all its
+    /// calls, which means the rates of the one that it asked for last, also if it is held.
     [[nodiscard]] Result<std::uint32_t> phase_of_call(const PhaseSeat& seat,
                                                       const std::vector<ClassRate>& rates);
 
@@ -145,12 +145,13 @@ private:
     [[nodiscard]] Result<void> has_room(uid_t user, const Bounds& asked) const;
     Result<void> renew();
     void end(std::uint32_t number);
+    [[nodiscard]] Result<std::optional<std::uint32_t>> find_room(
+        std::uint32_t number, const std::vector<ClassRate>& rates, bool changes_generation);
     Result<std::uint32_t> add(std::uint32_t number, const std::vector<ClassRate>& rates,
                               std::optional<std::uint32_t> reused);
     [[nodiscard]] bool is_held(std::uint32_t number, std::uint32_t phase);
     [[nodiscard]] std::optional<std::uint32_t> free_phase(std::uint32_t number,
                                                           const std::vector<ClassRate>& rates);
-    [[nodiscard]] std::optional<std::uint32_t> phase_without_call(std::uint32_t number);
     Result<std::vector<PhaseRate>> acquire(std::uint32_t number,
                                            const std::vector<ClassRate>& rates);
     void release(std::uint32_t number, const std::vector<ClassRate>& rates, std::size_t trunks);
