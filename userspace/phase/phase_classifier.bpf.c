@@ -80,6 +80,21 @@ struct {
 	__type(value, __u32);
 } trunks_v6 SEC(".maps");
 
+/*
+ * The trunks of addresses that packets went to lately, by a hash of the address, because
+ * a look into the table of prefixes takes as long as all else together.  headwayd fills that
+ * table before the first packet, and it stays as it is.
+ */
+#define RECENT_BITS	8
+#define RECENT(address, trunk)	((__u64)(address) << 32 | ((trunk) + 1))
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << RECENT_BITS);
+	__type(key, __u32);
+	__type(value, __u64);	/* RECENT(), in one piece; 0: none */
+} recent_v4 SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, HEADWAY_PHASE_CGROUPS);
@@ -132,30 +147,50 @@ struct tcp_sock {
 	__u32	srtt_us;	/* times eight */
 } __attribute__((preserve_access_index));
 
-static __always_inline const __u32 *trunk_v4(const void *data, const void *end)
+#define NO_TRUNK	HEADWAY_PHASE_TRUNKS
+
+static __always_inline __u32 trunk_v4(const void *data, const void *end)
 {
 	const struct iphdr *ip = data + ETH_HLEN;
 	struct headway_phase_prefix_v4 key = { .length_bits = 32 };
+	volatile __u64 *recent;
+	const __u32 *trunk;
+	__u32 address, place;
+	__u64 known;
 
 	if ((const void *)(ip + 1) > end)
-		return NULL;
-	__builtin_memcpy(key.address, &ip->daddr, sizeof(key.address));
-	return bpf_map_lookup_elem(&trunks_v4, &key);
+		return NO_TRUNK;
+	address = ip->daddr;
+	place = address * 0x9e3779b1u >> (32 - RECENT_BITS);
+	recent = bpf_map_lookup_elem(&recent_v4, &place);
+	if (!recent)
+		return NO_TRUNK;
+	known = *recent;
+	if (known >> 32 == address && (__u32)known)
+		return (__u32)known - 1;
+	__builtin_memcpy(key.address, &address, sizeof(key.address));
+	trunk = bpf_map_lookup_elem(&trunks_v4, &key);
+	if (!trunk)
+		return NO_TRUNK;
+	*recent = RECENT(address, *trunk);
+	return *trunk;
 }
 
-static __always_inline const __u32 *trunk_v6(const void *data, const void *end)
+static __always_inline __u32 trunk_v6(const void *data, const void *end)
 {
 	const struct ipv6hdr *ip = data + ETH_HLEN;
 	struct headway_phase_prefix_v6 key = { .length_bits = 128 };
+	const __u32 *trunk;
 
 	if ((const void *)(ip + 1) > end)
-		return NULL;
+		return NO_TRUNK;
 	__builtin_memcpy(key.address, &ip->daddr, sizeof(key.address));
-	return bpf_map_lookup_elem(&trunks_v6, &key);
+	trunk = bpf_map_lookup_elem(&trunks_v6, &key);
+	return trunk ? *trunk : NO_TRUNK;
 }
 
-/* The trunk that the packet takes; NULL: none that is known. */
-static __always_inline const __u32 *trunk_of(const struct __sk_buff *skb)
+/* The trunk that the packet takes; NO_TRUNK: none that is known. */
+static __always_inline __u32 trunk_of(const struct __sk_buff *skb)
 {
 	const void *data = (const void *)(long)skb->data;
 	const void *end = (const void *)(long)skb->data_end;
@@ -164,7 +199,7 @@ static __always_inline const __u32 *trunk_of(const struct __sk_buff *skb)
 		return trunk_v4(data, end);
 	if (skb->protocol == bpf_htons(ETH_P_IPV6))
 		return trunk_v6(data, end);
-	return NULL;
+	return NO_TRUNK;
 }
 
 /*
@@ -425,12 +460,12 @@ static __always_inline __u32 class_of(struct __sk_buff *skb)
 {
 	__u32 trunk, whose = NO_JOB, job, own, minor, entry;
 	const struct headway_phase_config *c;
-	const __u32 first = 0, *found;
+	const __u32 first = 0;
 
-	found = trunk_of(skb);
-	if (!found)
+	trunk = trunk_of(skb);
+	if (trunk == NO_TRUNK)
 		return 0;
-	trunk = INDEX(*found, HEADWAY_PHASE_TRUNKS);
+	trunk = INDEX(trunk, HEADWAY_PHASE_TRUNKS);
 	c = bpf_map_lookup_elem(&config, &first);
 	if (!c || c->is_off)
 		return 0;
