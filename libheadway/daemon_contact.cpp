@@ -25,26 +25,30 @@ std::string text_in(const Json& answer, const char* key) {
     return found != answer.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+std::uint64_t count_in(const Json& answer, const char* key) {
+    const auto found = answer.find(key);
+    const bool is_number = found != answer.end() && found->is_number_unsigned();
+    return is_number ? found->get<std::uint64_t>() : 0;
+}
+
 bool has_phases(const Json& hello) {
     const auto phases = hello.find("phases");
     return phases != hello.end() && phases->is_boolean() && phases->get<bool>();
 }
 
 std::optional<PhaseSlot> slot_of(const DaemonLink::AnswerWithFile& joined) {
-    const auto number = [&](const char* key) -> std::size_t {
-        const auto found = joined.body.find(key);
-        const bool is_number = found != joined.body.end() && found->is_number_unsigned();
-        return is_number ? found->get<std::size_t>() : 0;
-    };
+    const auto number = [&](const char* key) { return count_in(joined.body, key); };
     return PhaseSlot::map(joined.file, {number("map_bytes"), number("slot_offset"),
                                         number("generation_offset")});
 }
 
 Contact contact_of(DaemonLink link, const Json& hello) {
-    const auto least = hello.find("min_message_bytes");
-    const bool is_number = least != hello.end() && least->is_number_unsigned();
-    return {std::move(link), text_in(hello, "node"), text_in(hello, "cluster"),
-            is_number ? least->get<std::uint64_t>() : 0, std::nullopt};
+    return {std::move(link),
+            text_in(hello, "node"),
+            text_in(hello, "cluster"),
+            count_in(hello, "min_message_bytes"),
+            count_in(hello, "port_buffer_bytes"),
+            std::nullopt};
 }
 
 }  // namespace

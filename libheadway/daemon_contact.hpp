@@ -29,6 +29,7 @@ struct Contact {
     std::string node;               ///< as headway.toml knows it; "" if it was not told
     std::string cluster;            ///< the same
     std::uint64_t min_message_bytes = 0;  ///< smaller messages are not paced
+    std::uint64_t port_buffer_bytes = 0;  ///< the smallest in front of a host; 0: none is known
     std::optional<PhaseSlot> slot;  ///< none: rates change by requests
 };
 

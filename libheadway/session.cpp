@@ -173,6 +173,7 @@ void Session::take_over(Contact contact) {
     ++connection_;
     next_look_ = now_() + look_pause;
     min_message_bytes_ = contact.min_message_bytes;
+    port_buffer_bytes_ = contact.port_buffer_bytes;
 }
 
 /// From now on nothing is paced.  A daemon that died has left a classifier that

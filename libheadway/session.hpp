@@ -180,6 +180,8 @@ public:
 
     /// Smaller messages are not paced.
     [[nodiscard]] std::uint64_t min_message_bytes() const { return min_message_bytes_; }
+    /// The smallest in front of a host; 0: none is known.
+    [[nodiscard]] std::uint64_t port_buffer_bytes() const { return port_buffer_bytes_; }
 
     /// For how long this process has waited for the daemon's answers.
     [[nodiscard]] std::chrono::nanoseconds waited() const { return waited_; }
@@ -218,6 +220,7 @@ private:
     std::string node_;
     std::string cluster_;
     std::uint64_t min_message_bytes_ = 0;
+    std::uint64_t port_buffer_bytes_ = 0;
     Patterns patterns_;
     std::map<std::pair<PatternKey, std::size_t>, PredictedTime> predictions_;  ///< by size class
 

@@ -360,6 +360,11 @@ std::uint64_t Helper::min_message_bytes() noexcept {
     return session_ ? session_->min_message_bytes() : 0;
 }
 
+std::uint64_t Helper::port_buffer_bytes() noexcept {
+    const std::lock_guard lock(mutex_);
+    return session_ ? session_->port_buffer_bytes() : 0;
+}
+
 std::string Helper::why_not_paced(const Collective& collective, MPI_Comm communicator,
                                   std::uint64_t bytes, Algorithm algorithm) noexcept try {
     if (!is_of_one_group(communicator)) return "it is between two groups";

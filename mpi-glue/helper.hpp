@@ -115,6 +115,7 @@ public:
     /// Session::hold(); without a session the error is what became of the job.
     [[nodiscard]] LinkResult<bool> hold(std::shared_ptr<HeldRates> rates) noexcept;
     [[nodiscard]] std::uint64_t min_message_bytes() noexcept;
+    [[nodiscard]] std::uint64_t port_buffer_bytes() noexcept;
 
     /// One sentence, of a call that has been made; for people.
     [[nodiscard]] std::string why_not_paced(const Collective& collective, MPI_Comm communicator,

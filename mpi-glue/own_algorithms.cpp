@@ -49,8 +49,11 @@ bool OwnAlgorithms::can_tell_sizes(MPI_Comm communicator, const Choices& choices
 }
 
 HostTraffic OwnAlgorithms::learn_sizes(Chosen& chosen, const Exchange& exchange) noexcept try {
-    chosen.told.sizes = tell_sizes(exchange, chosen.choices->next_call());
-    return traffic_between_hosts(chosen.told.sizes, chosen.choices->host_of_rank);
+    ToldSizes told = tell_sizes(exchange, helper().port_buffer_bytes(), chosen.choices->next_call());
+    HostTraffic traffic = traffic_between_hosts(told.sizes, chosen.choices->host_of_rank);
+    chosen.told.pieces = count_pieces(told, traffic);
+    chosen.told.sizes = std::move(told.sizes);
+    return traffic;
 } catch (const std::exception&) {
     return {};
 }

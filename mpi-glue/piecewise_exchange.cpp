@@ -7,17 +7,12 @@
 
 #include "message_size.hpp"
 #include "packed_block.hpp"
+#include "told_traffic.hpp"
 
 namespace headway::glue {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// Of the largest message.  What all hosts send to one receiver between two moments has to find
-/// room in the buffer of its port, but for what the port sends meanwhile.
-constexpr std::uint64_t piece_bytes = 8 * 1024;
-/// So many pieces may be under way at a time, so that there is always one to send.
-constexpr int pieces_ahead = 2;
 
 /// A message as bytes: in place, or in memory of our own.
 struct ByteMessage {
@@ -44,15 +39,13 @@ public:
           order_(order),
           duration_(told.duration),
           communicator_(call.communicator),
-          messages_(call) {
+          messages_(call),
+          pieces_(told.pieces) {
         const auto own = static_cast<std::size_t>(place_in(communicator_).rank);
-        std::uint64_t largest = 0;
         for (std::size_t rank = 0; rank < told.sizes.size(); ++rank) {
             add_sent(static_cast<int>(rank), told.sizes[own][rank]);
             add_received(static_cast<int>(rank), told.sizes[rank][own]);
-            largest = std::max(largest, *std::ranges::max_element(told.sizes[rank]));
         }
-        pieces_ = (largest + piece_bytes - 1) / piece_bytes;
     }
 
     /// All first pieces, then all second ones and so on: each piece has a step of its own, which
@@ -125,7 +118,7 @@ private:
     Messages messages_;
     ByteMessages sent_;      ///< by rank
     ByteMessages received_;  ///< by rank
-    std::size_t pieces_ = 0;  ///< of each message
+    std::size_t pieces_;     ///< of each message
 };
 
 }  // namespace

@@ -43,35 +43,32 @@ bool are_uneven(const Exchange& exchange, MPI_Comm communicator) {
     return has_large_one(received, place) || (!exchange.in_place() && has_large_one(sent, place));
 }
 
-std::vector<std::vector<std::uint64_t>> tell_sizes(const Exchange& exchange, const OwnCall& call) {
+/// A rank tells its sizes and, as the last number, the buffer.
+ToldSizes tell_sizes(const Exchange& exchange, std::uint64_t port_buffer_bytes, const OwnCall& call) {
     const auto [own, ranks] = place_in(call.communicator);
-    std::vector sizes(static_cast<std::size_t>(ranks),
-                      std::vector<std::uint64_t>(static_cast<std::size_t>(ranks)));
+    std::vector rows(static_cast<std::size_t>(ranks),
+                     std::vector<std::uint64_t>(static_cast<std::size_t>(ranks) + 1));
     const auto row_of = [&](int rank) {
-        return Block{sizes[static_cast<std::size_t>(rank)].data(), ranks, MPI_UINT64_T};
+        return Block{rows[static_cast<std::size_t>(rank)].data(), ranks + 1, MPI_UINT64_T};
     };
-    sizes[static_cast<std::size_t>(own)] = sent_by(exchange, ranks);
+    rows[static_cast<std::size_t>(own)] = sent_by(exchange, ranks);
+    rows[static_cast<std::size_t>(own)].push_back(port_buffer_bytes);
     Messages messages(call);
     for (int distance = 1; distance < ranks; ++distance) {
         const int from = (own - distance + ranks) % ranks;
         messages.receive(row_of(from), from);
         messages.send(row_of(own), (own + distance) % ranks);
     }
-    if (messages.wait_for_all() != MPI_SUCCESS) sizes.clear();
-    return sizes;
-}
-
-HostTraffic traffic_between_hosts(const std::vector<std::vector<std::uint64_t>>& sizes,
-                                  const std::vector<int>& host_of_rank) {
-    HostTraffic traffic;
-    for (std::size_t from = 0; from < sizes.size(); ++from) {
-        for (std::size_t to = 0; to < sizes.size(); ++to) {
-            const std::pair hosts{host_of_rank[from], host_of_rank[to]};
-            if (hosts.first != hosts.second && sizes[from][to] > 0)
-                traffic[hosts] += static_cast<double>(sizes[from][to]);
-        }
+    if (messages.wait_for_all() != MPI_SUCCESS) return {};
+    ToldSizes told;
+    for (auto& row : rows) {
+        const std::uint64_t known = row.back();
+        if (told.port_buffer_bytes == 0 || (known > 0 && known < told.port_buffer_bytes))
+            told.port_buffer_bytes = known;
+        row.pop_back();
     }
-    return traffic;
+    told.sizes = std::move(rows);
+    return told;
 }
 
 }  // namespace headway::glue

@@ -13,10 +13,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "exchange.hpp"
-#include "traffic_request.hpp"
+#include "told_traffic.hpp"
 
 namespace headway::glue {
 
@@ -32,13 +31,9 @@ inline constexpr std::uint64_t telling_from_bytes = 32768;
 /// What one rank sends and receives differs: some message is much larger than the mean.
 [[nodiscard]] bool are_uneven(const Exchange& exchange, MPI_Comm communicator);
 
-/// ToldCall::sizes, the same at all ranks.  Empty: an error has come between.  Collective over the call's
-/// communicator.
-[[nodiscard]] std::vector<std::vector<std::uint64_t>> tell_sizes(const Exchange& exchange,
-                                                                 const OwnCall& call);
-
-/// What each host sends to each other.  `host_of_rank` has a number for each rank.
-[[nodiscard]] HostTraffic traffic_between_hosts(
-    const std::vector<std::vector<std::uint64_t>>& sizes, const std::vector<int>& host_of_rank);
+/// The same at all ranks, each of which knows the smallest buffer of a port, or says 0.  No sizes:
+/// an error has come between.  Collective over the call's communicator.
+[[nodiscard]] ToldSizes tell_sizes(const Exchange& exchange, std::uint64_t port_buffer_bytes,
+                                   const OwnCall& call);
 
 }  // namespace headway::glue

@@ -175,8 +175,9 @@ class FakeHeadwayd:
         rank = request["rank"]
         if rank >= len(self.nodes):
             return {}
+        # each rank's daemon knows another buffer, and rank 0's none
         return {"node": self.nodes[rank], "cluster": self.nodes[rank][:1],
-                "phases": self.has_phases}
+                "phases": self.has_phases, "port_buffer_bytes": 8000 * rank}
 
     def answer_join(self, _request, connection):
         if not self.has_phases:

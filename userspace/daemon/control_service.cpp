@@ -198,6 +198,7 @@ Result<Json> ControlService::hello(ControlSession& session, const HelloRequest& 
     answer["node"] = planner_.node_name();
     answer["cluster"] = planner_.own_cluster().name;
     answer["min_message_bytes"] = planner_.config().policy.min_message_bytes;
+    answer["port_buffer_bytes"] = planner_.config().topology.least_host_buffer_bytes();
     answer["phases"] = phases_.has_value();
     answer["own_network"] = session.peer.has_own_network;
     answer["prefixes"] = Json::array();

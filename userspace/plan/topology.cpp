@@ -148,6 +148,15 @@ HostCounts Topology::count(const HostSet& hosts) const {
     return counts;
 }
 
+std::uint64_t Topology::least_host_buffer_bytes() const {
+    std::uint64_t least = 0;
+    for (const Cluster& cluster : clusters_) {
+        const std::uint64_t bytes = cluster.host_buffer_bytes.value_or(0);
+        if (least == 0 || (bytes > 0 && bytes < least)) least = bytes;
+    }
+    return least;
+}
+
 Topology Topology::without_buffers() const {
     Topology topology = *this;
     for (Cluster& cluster : topology.clusters_) {

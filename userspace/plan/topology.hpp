@@ -151,6 +151,8 @@ public:
     /// "trunk of a (up)", "edge of a receiver in b".
     [[nodiscard]] std::string name_of(const TopologyLink& link) const;
 
+    /// Of the buffers in front of hosts that are known; 0: none is.
+    [[nodiscard]] std::uint64_t least_host_buffer_bytes() const;
     /// The same with buffers of which nothing is known.
     [[nodiscard]] Topology without_buffers() const;
 
