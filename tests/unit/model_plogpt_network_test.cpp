@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/pair_map.hpp"
+#include "model/pair_map.hpp"
 #include "model/plogpt_network.hpp"
 #include "model/plogpt_rates.hpp"
 

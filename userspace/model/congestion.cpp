@@ -9,7 +9,7 @@
 #include <map>
 #include <numeric>
 
-#include "base/compensated_sum.hpp"
+#include "model/compensated_sum.hpp"
 #include "model/congestion_resources.hpp"
 #include "model/max_min.hpp"
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <queue>
 
-#include "base/compensated_sum.hpp"
+#include "model/compensated_sum.hpp"
 
 namespace headway {
 namespace {

@@ -44,9 +44,9 @@
 #include <limits>
 #include <vector>
 
-#include "base/indexed_heap.hpp"
-#include "base/pair_map.hpp"
-#include "base/pairing_heap.hpp"
+#include "model/indexed_heap.hpp"
+#include "model/pair_map.hpp"
+#include "model/pairing_heap.hpp"
 #include "model/plogpt_tree.hpp"
 
 namespace headway {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "base/indexed_heap.hpp"
+#include "model/indexed_heap.hpp"
 #include "model/plogpt_judge.hpp"
 #include "model/plogpt_network.hpp"
 
