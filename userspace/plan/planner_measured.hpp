@@ -32,8 +32,8 @@
 //
 // Example: measured 0.55 ms for 4 KiB, and for 64 KiB 84 ms with losses.  If the fluid model says
 // 0.46 ms for 4 KiB and 7.5 ms for 64 KiB paced, 64 KiB take 7.6 ms paced: pacing helps.
-// Of six of these eight hosts less piles up with 64 KiB than of eight, so that their delay is between
-// those of the eight's sizes in which as much piles up.
+// Of six of these eight hosts less piles up with 64 KiB than of eight, so that their delay by losses is
+// between those of the eight's sizes in which as much piles up.
 #pragma once
 
 #include <cstdint>
