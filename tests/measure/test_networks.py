@@ -8,6 +8,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 
 TESTS = Path(__file__).resolve().parents[1]
 sys.path += [str(TESTS / folder) for folder in ("measure", "demo", "reproduce", "bench")]
@@ -94,9 +95,9 @@ class Links(unittest.TestCase):
 
 class Traffic(unittest.TestCase):
     def test_a_halo_has_three_neighbours(self):
-        flows = judged.halo_flows(10)
-        self.assertEqual(len(flows), 24)
-        self.assertEqual({to: size for (source, to), size in flows.items() if source == 0}, {6: 10, 2: 10, 1: 20})
+        messages = judged.halo_messages(10)
+        self.assertEqual(len(messages), 32)
+        self.assertEqual(sorted(message for message in messages if message[0] == 0), [(0, 1, 10), (0, 1, 10), (0, 2, 10), (0, 6, 10)])
 
     def test_rates_grow_until_a_limit_is_met(self):
         # two over a trunk of 6, one of them into a host of 2, where another one goes
@@ -126,20 +127,38 @@ class Times(unittest.TestCase):
         row = judged.compared(result, self.PREDICTION)
         self.assertAlmostEqual(row["error_pct"], 10)
         self.assertFalse(row["waits"] or row["may_wait"] or row["lost"])
-        known = self.PREDICTION | {"measured": {"time_s": 0.0022, "was_lossy": True}}
+        known = self.PREDICTION | {"measured": {"time_s": 0.0022, "usual_s": 0.0022, "timeout_part": 0, "was_lossy": True}}
         self.assertAlmostEqual(judged.compared(result, known)["error_pct"], -50)
         self.assertTrue(judged.compared(result, known)["may_wait"])
 
     def test_what_is_usual_is_beside_the_median(self):
-        row = judged.compared({"bytes": 1024, "samples_ms": [1.0, 1.1, 200.0], "timeouts": 0, "drops": 0}, self.PREDICTION, 1.0)
+        row = judged.compared({"bytes": 1024, "samples_ms": [1.0, 1.1, 200.0], "timeouts": 0, "drops": 0}, self.PREDICTION)
         self.assertAlmostEqual(row["usual_error_pct"], 10)
         self.assertTrue(row["waits"])
-        times = [{"bytes": 512, "seconds": 0.001}, {"bytes": 2048, "seconds": 0.004}]
-        known = {"messages": {"all_to_all": [{"times": []}, {"times": times}], "many_to_one": times}}
-        self.assertAlmostEqual(judged.usual_ms(known, "gather", 1024), 2)
-        self.assertAlmostEqual(judged.usual_ms(known, "alltoall", 2048), 4)
-        self.assertIsNone(judged.usual_ms(known, "alltoall", 4096))
-        self.assertIsNone(judged.usual_ms(known, "halo", 1024))
+
+    def test_what_is_usual_is_a_time_out_where_most_calls_wait(self):
+        def usual(waiting):
+            known = {"time_s": (1 - waiting) * 0.002 + waiting * 0.21, "usual_s": 0.002, "timeout_part": waiting, "was_lossy": True}
+            return judged.usual_ms(self.PREDICTION | {"measured": known})
+
+        self.assertAlmostEqual(usual(0.25), 2)
+        self.assertAlmostEqual(usual(0.75), 210)
+        self.assertAlmostEqual(judged.usual_ms(self.PREDICTION), 1)
+
+    def test_errors_of_lost_frames_stand_beside_those_of_another_job(self):
+        def row(lost, error, **more):
+            return {"lost": lost, "error_pct": error, "usual_error_pct": error, **more}
+
+        rows = [row(False, 1, again_error_pct=0), row(True, -30, again_error_pct=8), row(True, 40, again_error_pct=-6)]
+        one = SimpleNamespace(name="deep", compared={("at once", "alltoall"): rows, ("paced", "alltoall"): [row(False, 2)]})
+        lines, missed = report.medians_table([one])
+        said = {line.split("  ")[0]: line.split()[-1] for line in lines[3:-1]}
+        self.assertEqual(said["medians: alltoall, at once"], "30.0")
+        self.assertEqual(said["lost nothing: alltoall, at once"], "1.0")
+        self.assertEqual(said["lost frames: alltoall, at once"], "35.0")
+        self.assertEqual(said["lost frames, by another job: alltoall, at once"], "7.0")
+        self.assertNotIn("lost frames: alltoall, paced", said, "no row of what there is not")
+        self.assertEqual(len(missed), 2, "what the loss of frames costs is part of what is asked, not asked twice")
 
     def test_a_call_that_waited_tells_where_the_step_is(self):
         rows = [judged.compared({"bytes": size, "samples_ms": [ms], "timeouts": 0, "drops": 0}, self.PREDICTION)

@@ -641,15 +641,29 @@ TEST(HostTree, TurnsRound) {
 }
 
 TEST(Escalation, HasLevels) {
-    std::vector<double> rounds(16, 0.001);
-    rounds.insert(rounds.end(), {0.201, 0.204, 0.402});
-    rounds.push_back(0.0015);
-    const auto levels = escalation_levels(rounds, 0.02);
+    SizedTime time;
+    time.rounds_s.assign(16, 0.001);
+    time.rounds_s.insert(time.rounds_s.end(), {0.201, 0.204, 0.402});
+    time.rounds_s.push_back(0.0015);
+    tell_escalations(time, 0.02);
+    const auto& levels = time.levels;
     ASSERT_EQ(levels.size(), 2);
     EXPECT_NEAR(levels[0].time_s, 0.2025, 1e-6);
     EXPECT_DOUBLE_EQ(levels[0].probability, 0.1);
     EXPECT_DOUBLE_EQ(levels[1].probability, 0.05);
-    EXPECT_TRUE(escalation_levels({}, 0.02).empty());
+    SizedTime none;
+    tell_escalations(none, 0.02);
+    EXPECT_TRUE(none.levels.empty());
+}
+
+TEST(Escalation, IsNotPartOfWhatIsUsual) {
+    SizedTime time;
+    time.rounds_s = {0.017, 0.213, 0.212, 0.016, 0.213, 0.018, 0.212, 0.211};  // most of them wait
+    tell_escalations(time, 0.02);
+    EXPECT_NEAR(time.time_s.value, 0.017, 1e-9);
+    EXPECT_NEAR(time.median_s, 0.017, 1e-9);
+    ASSERT_EQ(time.levels.size(), 1);
+    EXPECT_DOUBLE_EQ(time.levels[0].probability, 5.0 / 8);
 }
 
 TEST(Gather, BeginsEverywhereAtOnce) {

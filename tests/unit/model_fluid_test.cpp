@@ -91,6 +91,8 @@ TEST(Fluid, LinksBeforeThrottle) {
     const FluidResult result = fluid_run(network);
     EXPECT_NEAR(result.links[2].peak_bytes, 0.8e6, 1e-3);
     EXPECT_EQ(result.timeouts, 2U) << "the path has two links that overflow";
+    EXPECT_GT(result.links[1].peak_bytes, result.links[2].peak_bytes);
+    EXPECT_DOUBLE_EQ(result.piled_up_bytes, result.links[1].peak_bytes) << "of the fuller one";
     EXPECT_DOUBLE_EQ(result.time_s, 1.6);
 }
 

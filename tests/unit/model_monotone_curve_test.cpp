@@ -35,6 +35,14 @@ TEST(MonotoneCurve, PoolsBackwardsAsFarAsNeeded) {
     for (const double x : {1, 2, 3, 4}) EXPECT_DOUBLE_EQ(curve.at(x).value(), (3 + 3.5 + 4 - 6) / 4);
 }
 
+TEST(MonotoneCurve, IsLevelBeyondAllObservations) {
+    const MonotoneCurve curve({{10, 1}, {20, 3}});
+    EXPECT_DOUBLE_EQ(curve.nearest(15), 2);
+    EXPECT_DOUBLE_EQ(curve.nearest(25), 3);
+    EXPECT_FALSE(curve.at(25));
+    EXPECT_DOUBLE_EQ(MonotoneCurve().nearest(5), 0);
+}
+
 // No other non-decreasing sequence has a smaller sum of squares: small changes that keep the order
 // make it larger.
 TEST(MonotoneCurve, HasTheLeastSquares) {

@@ -124,6 +124,7 @@ class Plan(Cli):
             self.assertEqual(answer["paced"], paced, answer["reason"])
             unpaced = answer["predicted_unpaced"]
             self.assertAlmostEqual(unpaced["measured"].pop("time_s"), seconds + 0.05 * 3 / 1000)
+            self.assertAlmostEqual(unpaced["measured"].pop("usual_s"), seconds)
             self.assertAlmostEqual(unpaced["measured"].pop("timeout_part"), 3 / 1000)
             self.assertEqual(unpaced["measured"], {"was_lossy": True,
                                                    "source": "the all-to-alls measured on 8 hosts"})

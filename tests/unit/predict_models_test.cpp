@@ -111,11 +111,11 @@ TEST(PredictModels, MeasuredTimesStandBesideThem) {
     Topology topology = demo_topology();
     EXPECT_FALSE(std::ranges::count(predict(topology).times, "measured", &ModelTime::model));
     MeasuredCosts costs;
-    costs.all_to_alls = {{HostCounts{{4, 4}}, {{1024, 1e-3, 0, false}, {65536, 0.5, 0.25, true}}}};
+    costs.all_to_alls = {{HostCounts{{4, 4}}, {{1024, 1e-3, 0, false, 1e-3}, {65536, 0.5, 0.25, true, 0.45}}}};
     topology.set_measured(std::make_shared<const MeasuredCosts>(std::move(costs)));
     const ModelTime measured = time_of(predict(topology), "measured");
     EXPECT_DOUBLE_EQ(measured.high_s, 0.5);
-    EXPECT_DOUBLE_EQ(measured.low_s, 0.5 - 0.25 * rto_default_s);
+    EXPECT_DOUBLE_EQ(measured.low_s, 0.45);
     EXPECT_EQ(measured.reason, "the all-to-alls measured on 8 hosts, unpaced; packets were lost, and up to 25 % of "
                                "calls meet a time-out");
 }

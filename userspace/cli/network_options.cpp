@@ -93,7 +93,9 @@ Result<Exchange> placed(const TrafficMatrix& matrix, const ChosenPattern& patter
                                      options.ranks_per_host,
                                      *parse_rank_placement(options.map_by));
     if (!bytes) return tl::unexpected(bytes.error().within("--matrix"));
-    return make_exchange(pattern.config.topology, pattern.hosts, std::move(*bytes));
+    Exchange exchange = make_exchange(pattern.config.topology, pattern.hosts, std::move(*bytes));
+    exchange.message_bytes = matrix.message_bytes().value_or(exchange.message_bytes);
+    return exchange;
 }
 
 // ------------------------------------------------------------------ the choice

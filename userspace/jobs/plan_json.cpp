@@ -41,8 +41,8 @@ Json prediction_json(const Prediction& prediction) {
               {"reason", prediction.reason},
               {"measured", nullptr}};
     if (const auto& measured = prediction.measured)
-        json["measured"] = {{"time_s", measured->time_s}, {"source", measured->source}, {"was_lossy", measured->was_lossy},
-                            {"timeout_part", measured->timeout_part}};
+        json["measured"] = {{"time_s", measured->time_s}, {"usual_s", measured->usual_s}, {"source", measured->source},
+                            {"was_lossy", measured->was_lossy}, {"timeout_part", measured->timeout_part}};
     return json;
 }
 

@@ -153,6 +153,7 @@ PlaceWords words_of(SharedLink::Place place) {
 OrderedJson levels_json(const std::vector<SizedTime>& times) {
     OrderedJson list = times_json(times);
     for (std::size_t i = 0; i < times.size(); ++i) {
+        list[i]["median_s"] = times[i].median_s;
         OrderedJson& levels = list[i]["levels"] = OrderedJson::array();
         for (const EscalationLevel& level : times[i].levels) levels.push_back({level.time_s, level.probability});
     }

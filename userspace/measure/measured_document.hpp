@@ -16,15 +16,16 @@
 //      "shares": [{"hosts": [of the link], "direction": "in" | "out" | "trunk", "flows", "total_bytes_per_s",
 //                  "least_bytes_per_s", "most_bytes_per_s"}],
 //      "two_in_one_out": {"in_bytes_per_s", "out_bytes_per_s"},
-//      "all_to_all": [{"hosts", "times": [TIME and "levels": [[s, probability]]]}],
-//      "many_to_one": [TIME and "levels": [[s, probability]]],
+//      "all_to_all": [{"hosts", "times": [ESCALATING]}],
+//      "many_to_one": [ESCALATING],
 //      "one_to_many": [TIME],
 //      "least_retransmission_timeout_s"},
 //    "models": [what headway fit --json writes of a model],
 //    "differences": [sentences], "remarks": [sentences]}
 //
 // A TIME is {"bytes", "seconds", "half_width_s", "rounds", "retransmissions"}, the mean and
-// its interval of 95 % confidence.  Bits and bytes of links and heights (PlogPT's, of one direction)
+// its interval of 95 % confidence; ESCALATING a TIME of the rounds that are on no level, and "median_s" of these
+// and "levels": [[s, probability]].  Bits and bytes of links and heights (PlogPT's, of one direction)
 // are those of the wire, buffers are of frames, those of messages of payload.  What is not known is null.
 #pragma once
 

@@ -294,7 +294,7 @@ private:
                 }
                 auto time = repeat(std::move(rounds), bytes, hosts, rounds_at_once * 2);
                 if (!time) return tl::unexpected(time.error());
-                time->levels = escalation_levels(time->rounds_s, jump_s);
+                tell_escalations(*time, jump_s);
                 all.times.push_back(std::move(*time));
                 advance("all-to-alls");
             }
@@ -320,9 +320,8 @@ private:
             GatherRounds gather = gather_rounds(hears_s, bytes);
             auto time = repeat(std::move(gather.rounds), bytes, 1, rooted_rounds);
             if (!time) return tl::unexpected(time.error());
-            time->time_s.value -= gather.begins_s;
             for (double& round_s : time->rounds_s) round_s -= gather.begins_s;
-            time->levels = escalation_levels(time->rounds_s, jump_s);
+            tell_escalations(*time, jump_s);
             found_.many_to_one.push_back(std::move(*time));
             advance("gathers");
         }
@@ -370,7 +369,7 @@ private:
         measured.processes = all.hosts;
         measured.cost = found_.pairs.front().cost;
         for (const SizedTime& time : all.times)
-            measured.samples.push_back({static_cast<double>(time.bytes), time.time_s.value});
+            measured.samples.push_back({static_cast<double>(time.bytes), mean_of(time.rounds_s).value});
         const auto fitted = fit_contention_threshold(measured);
         if (!fitted) {
             found_.remarks.push_back("the contention signature: " + fitted.error().message);
@@ -446,22 +445,25 @@ GatherRounds gather_rounds(std::span<const double> hears_s, std::uint64_t bytes)
     return gather;
 }
 
-std::vector<EscalationLevel> escalation_levels(std::vector<double> rounds_s, double least_jump_s) {
+void tell_escalations(SizedTime& time, double least_jump_s) {
     constexpr double same_share = 0.1;
-    std::vector<EscalationLevel> levels;
-    if (rounds_s.empty()) return levels;
+    time.levels.clear();
+    if (time.rounds_s.empty()) return;
+    std::vector<double> rounds_s = time.rounds_s;
     std::sort(rounds_s.begin(), rounds_s.end());
     const auto all = static_cast<double>(rounds_s.size());
     const auto begin = std::find_if(rounds_s.begin(), rounds_s.end(),
                                     [&](double time_s) { return time_s >= rounds_s.front() + least_jump_s; });
+    time.time_s = undisturbed_mean({rounds_s.begin(), begin});
+    const auto usual = begin - rounds_s.begin();
+    time.median_s = std::midpoint(rounds_s[(usual - 1) / 2], rounds_s[usual / 2]);
     for (auto from = begin; from != rounds_s.end();) {
         const auto to = std::find_if(from, rounds_s.end(),
                                      [&](double time_s) { return time_s > *from * (1 + same_share); });
         const Mean mean = mean_of(std::span(from, to));
-        levels.push_back({mean.value, static_cast<double>(to - from) / all});
+        time.levels.push_back({mean.value, static_cast<double>(to - from) / all});
         from = to;
     }
-    return levels;
 }
 
 TransmissionCost transmission_cost(const std::vector<SizedTime>& round_trips) {

@@ -38,11 +38,12 @@ struct EscalationLevel {
 
 struct SizedTime {
     std::uint64_t bytes = 0;
-    Mean time_s;
+    Mean time_s;  ///< of rounds that are on no level
     std::vector<double> rounds_s;
     std::uint64_t retransmissions = 0;
     /// Of all-to-alls and gathers, beyond the usual time; none: they never escalated.
     std::vector<EscalationLevel> levels{};
+    double median_s = 0;  ///< of these, of rounds that are on no level
 };
 
 struct PairMessages {
@@ -107,9 +108,9 @@ struct MeasuredMessages {
                                                       const std::vector<PairMessages>& pairs,
                                                       std::vector<std::string>& remarks);
 
-/// Levels of rounds that took `jump_s` longer or more than the shortest; times within 10 % of
-/// each other are one level.
-[[nodiscard]] std::vector<EscalationLevel> escalation_levels(std::vector<double> rounds_s, double jump_s);
+/// Makes levels of rounds that took `least_jump_s` longer or more than the shortest, times within 10 % of
+/// each other one level, and the time the mean of all others, with their median.
+void tell_escalations(SizedTime& time, double least_jump_s);
 
 /// alpha and beta of times one way, by least squares of relative errors.
 [[nodiscard]] TransmissionCost transmission_cost(const std::vector<SizedTime>& round_trips);

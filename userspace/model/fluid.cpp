@@ -172,7 +172,7 @@ FluidResult fluid_run(const FluidNetwork& network) {
         const bool overflows = !link.senders_edge && peak_bytes[l] > link.buffer_bytes + 1e-6;
         result.links.push_back({peak_bytes[l], overflows, frame_loss[l]});
         result.frame_loss = std::max(result.frame_loss, frame_loss[l]);
-        if (!link.senders_edge) result.piled_up_bytes += peak_bytes[l];
+        if (!link.senders_edge) result.piled_up_bytes = std::max(result.piled_up_bytes, peak_bytes[l]);
     }
     for (const FluidGroup& group : network.groups) {
         if (!sends(group)) continue;

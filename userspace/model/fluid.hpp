@@ -107,7 +107,7 @@ struct FluidResult {
     double time_s = 0;        ///< without loss
     std::uint32_t timeouts = 0;  ///< that may hit one flow after the other
     double frame_loss = 0;       ///< at the link that loses most
-    double piled_up_bytes = 0;   ///< the peaks of all links together, but those of senders' edges
+    double piled_up_bytes = 0;   ///< the highest peak, but for senders' edges
     std::vector<FluidOverload> links;
 
     [[nodiscard]] double worst_s(double rto_s) const { return time_s + timeouts * rto_s; }

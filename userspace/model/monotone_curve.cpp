@@ -52,4 +52,8 @@ std::optional<double> MonotoneCurve::at(double x) const {
     return std::lerp(before.y, after->y, (x - before.x) / (after->x - before.x));
 }
 
+double MonotoneCurve::nearest(double x) const {
+    return points_.empty() ? 0 : *at(std::min(x, points_.back().x));
+}
+
 }  // namespace headway

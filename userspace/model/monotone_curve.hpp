@@ -28,6 +28,8 @@ public:
 
     /// Below all observations that of the least one; none: beyond all of them.
     [[nodiscard]] std::optional<double> at(double x) const;
+    /// Beyond all observations that of the largest one; 0 without any.
+    [[nodiscard]] double nearest(double x) const;
 
 private:
     std::vector<Point> points_;  ///< ascending in x, not descending in y

@@ -2,6 +2,7 @@
 #include "plan/exchange.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/wire.hpp"
 
@@ -14,7 +15,7 @@ Exchange exchange_among(const HostCounts& hosts, double message_bytes) {
     }
     const std::size_t count = exchange.groups.size();
     exchange.bytes.assign(count, std::vector<double>(count, message_bytes));
-    exchange.alltoall_bytes = message_bytes;
+    exchange.message_bytes = exchange.alltoall_bytes = message_bytes;
     return exchange;
 }
 
@@ -32,6 +33,7 @@ Result<Exchange> exchange_with_root(RootDoes root_does, HostCounts hosts, std::s
         (root_does == RootDoes::receive ? exchange.bytes[i][root] : exchange.bytes[root][i]) =
             message_bytes;
     }
+    exchange.message_bytes = message_bytes;
     if (root_does == RootDoes::receive) exchange.gather_bytes = message_bytes;
     return exchange;
 }
@@ -41,6 +43,12 @@ Exchange make_exchange(const Topology& topology, const std::vector<std::size_t>&
     Exchange exchange;
     for (const std::size_t host : hosts) exchange.groups.push_back({topology.cluster_of(host), 1});
     exchange.bytes = std::move(bytes);
+    double sum = 0, pairs = 0;  // one message from a host to another, where nobody has counted them
+    for (const std::vector<double>& row : exchange.bytes) {
+        sum = std::accumulate(row.begin(), row.end(), sum);
+        pairs += static_cast<double>(std::ranges::count_if(row, [](double of_pair) { return of_pair > 0; }));
+    }
+    exchange.message_bytes = sum / std::max(1.0, pairs);
     return exchange;
 }
 

@@ -40,6 +40,7 @@ struct Exchange {
     /// bytes[i][j]: payload from each host of group i to each of j (i = j: to
     /// each other host of the group).
     std::vector<std::vector<double>> bytes;
+    double message_bytes = 0;   ///< payload of a message, on average
     double alltoall_bytes = 0;  ///< of each message, if every host sends the same to every other; else 0
     double gather_bytes = 0;    ///< the same, if all send to the last group, which is one host
 };

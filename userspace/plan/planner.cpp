@@ -38,7 +38,7 @@ public:
         network.cap_flows(rates);
         Prediction prediction = predict(network);
         if (auto& measured = prediction.measured = unpaced_.measured) {
-            measured->time_s = prediction.high_s + measured->overhead_s;
+            measured->time_s = measured->usual_s = prediction.high_s + measured->overhead_s;
             measured->timeout_part = 0;
         }
         return prediction;

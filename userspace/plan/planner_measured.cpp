@@ -75,6 +75,8 @@ private:
         MeasuredSize size{static_cast<double>(in["bytes"].count(1, bytes_max)),
                           in["seconds"].number(Sign::positive), 0,
                           in["retransmissions"].count(0, UINT64_MAX) > 0};
+        const JsonValue median = in.optional("median_s");
+        size.usual_s = median.is_there() ? median.number(Sign::positive) : size.time_s;
         const auto rounds = static_cast<double>(in["rounds"].count(1, rounds_max));
         static_cast<void>(in["half_width_s"]);
         const JsonValue levels = in.optional("levels");
@@ -118,57 +120,79 @@ std::optional<MeasuredSize> between(const std::vector<MeasuredSize>& sizes, doub
     const double part = (bytes - before.bytes) / (after->bytes - before.bytes);
     return MeasuredSize{bytes, std::lerp(before.time_s, after->time_s, part),
                         std::lerp(before.timeout_part, after->timeout_part, part),
-                        before.was_lossy || after->was_lossy};
+                        before.was_lossy || after->was_lossy,
+                        std::lerp(before.usual_s, after->usual_s, part)};
 }
 
 /// Observed at exchanges of one kind.
-struct LossPoints {
-    std::vector<MonotoneCurve::Point> delays, timeout_parts;
-
-    [[nodiscard]] MeasuredLosses learnt() const { return {MonotoneCurve(delays), MonotoneCurve(timeout_parts)}; }
-};
-
-/// `exchange_of(spread, bytes)` is the Exchange.
-void observe(LossPoints& points, MeasuredExchanges& measured, const Topology& topology, const auto& exchange_of) {
-    for (const MeasuredSize& size : measured.sizes) {
-        const Prediction fluid = predict(ExchangeNetwork(topology, exchange_of(measured.spread, size.bytes), 1));
-        const double beyond_s = std::max(0.0, size.time_s - fluid.low_s);
-        if (&size == &measured.sizes.front()) measured.overhead_s = beyond_s;
-        const double delay_s = size.was_lossy ? std::max(0.0, beyond_s - measured.overhead_s) : 0;
-        // where nothing piles up nothing is lost
-        points.delays.insert(points.delays.end(), {{0, 0}, {fluid.piled_up_bytes, delay_s}});
-        points.timeout_parts.insert(points.timeout_parts.end(), {{0, 0}, {fluid.piled_up_bytes, size.timeout_part}});
+class DelayPoints {
+public:
+    /// `exchange_of(spread, bytes)` is the Exchange.
+    void observe(MeasuredExchanges& measured, const Topology& topology, const auto& exchange_of) {
+        for (const MeasuredSize& size : measured.sizes) {
+            const Prediction fluid = predict(ExchangeNetwork(topology, exchange_of(measured.spread, size.bytes), 1));
+            if (&size == &measured.sizes.front()) measured.overhead_s = std::max(0.0, size.time_s - fluid.low_s);
+            const double beyond_s = std::max(0.0, size.usual_s - fluid.low_s);
+            if (!size.was_lossy) lossless_.push_back({size.bytes, beyond_s});
+            seen_.push_back({size, fluid.piled_up_bytes, beyond_s});
+        }
     }
-}
+
+    [[nodiscard]] MeasuredDelays learnt() const {
+        MeasuredDelays delays{MonotoneCurve(lossless_), {}, {}, {}};
+        std::vector<MonotoneCurve::Point> losses{{0, 0}}, timeouts{{0, 0}}, parts{{0, 0}};  // nothing piles up: nothing is lost
+        for (const auto& [size, piled_up_bytes, beyond_s] : seen_) {
+            const double lost_s = beyond_s - delays.lossless_s.nearest(size.bytes);
+            losses.push_back({piled_up_bytes, size.was_lossy ? std::max(0.0, lost_s) : 0});
+            timeouts.push_back({piled_up_bytes, size.was_lossy ? std::max(0.0, size.time_s - size.usual_s) : 0});
+            parts.push_back({piled_up_bytes, size.timeout_part});
+        }
+        delays.losses_s = MonotoneCurve(std::move(losses));
+        delays.timeouts_s = MonotoneCurve(std::move(timeouts));
+        delays.timeout_part = MonotoneCurve(std::move(parts));
+        return delays;
+    }
+
+private:
+    struct Seen {
+        MeasuredSize size;
+        double piled_up_bytes = 0, beyond_s = 0;
+    };
+
+    std::vector<MonotoneCurve::Point> lossless_;
+    std::vector<Seen> seen_;
+};
 
 /// Of measured exchanges of that kind among such hosts.
 std::optional<Prediction::Measured> time_of(const MeasuredExchanges& measured, double bytes, std::string source) {
     const auto size = between(measured.sizes, bytes);
     if (!size) return std::nullopt;
-    return Prediction::Measured{size->time_s, std::move(source), size->was_lossy, size->timeout_part, measured.overhead_s};
+    return Prediction::Measured{size->time_s, std::move(source), size->was_lossy, size->timeout_part, measured.overhead_s,
+                                size->usual_s};
 }
 
 /// Of exchanges in which as much piled up.
-std::optional<Prediction::Measured> time_with(const MeasuredLosses& losses, double overhead_s,
-                                              std::string_view kind, const Prediction& fluid) {
-    const auto delay_s = losses.delay_s.at(fluid.piled_up_bytes);
-    if (!delay_s) return std::nullopt;
-    return Prediction::Measured{fluid.low_s + overhead_s + *delay_s,
-                                fmt::format("the measured {} in which as much piled up", kind), *delay_s > 0,
-                                *losses.timeout_part.at(fluid.piled_up_bytes), overhead_s};
+std::optional<Prediction::Measured> time_with(const MeasuredDelays& delays, double overhead_s, std::string_view kind,
+                                              double message_bytes, const Prediction& fluid) {
+    const double piled_up_bytes = fluid.piled_up_bytes;
+    const auto lost_s = delays.losses_s.at(piled_up_bytes), timeouts_s = delays.timeouts_s.at(piled_up_bytes);
+    if (!lost_s) return std::nullopt;
+    const double usual_s = fluid.low_s + delays.lossless_s.nearest(message_bytes) + *lost_s;
+    return Prediction::Measured{usual_s + *timeouts_s, fmt::format("the measured {} in which as much piled up", kind),
+                                *lost_s + *timeouts_s > 0, *delays.timeout_part.at(piled_up_bytes), overhead_s, usual_s};
 }
 
 }  // namespace
 
-void learn_losses(MeasuredCosts& costs, const Topology& topology) {
-    LossPoints alltoalls, gathers;
-    for (MeasuredExchanges& measured : costs.all_to_alls) observe(alltoalls, measured, topology, exchange_among);
+void learn_delays(MeasuredCosts& costs, const Topology& topology) {
+    DelayPoints alltoalls, gathers;
+    for (MeasuredExchanges& measured : costs.all_to_alls) alltoalls.observe(measured, topology, exchange_among);
     const std::size_t root_cluster = topology.cluster_of(*topology.find_host(costs.hosts.front()));
-    observe(gathers, costs.gather, topology, [&](const HostCounts& spread, double bytes) {
+    gathers.observe(costs.gather, topology, [&](const HostCounts& spread, double bytes) {
         return *exchange_with_root(RootDoes::receive, spread, root_cluster, bytes);
     });
-    costs.alltoall_losses = alltoalls.learnt();
-    costs.gather_losses = gathers.learnt();
+    costs.alltoall_delays = alltoalls.learnt();
+    costs.gather_delays = gathers.learnt();
 }
 
 FileResult<MeasuredCosts> read_measured_costs(std::string_view text, std::string_view file,
@@ -195,7 +219,7 @@ FileResult<MeasuredCosts> read_measured_costs(std::string_view text, std::string
         return mistake("hosts: one of them is named twice", write_it);
     for (std::size_t i = 0; i < costs.all_to_alls.size(); ++i)
         costs.all_to_alls[i].spread = topology.count(*topology.resolve(reader.parts()[i]));
-    learn_losses(costs, topology);
+    learn_delays(costs, topology);
     return costs;
 }
 
@@ -218,9 +242,10 @@ std::optional<Prediction::Measured> measured_time(const Topology& topology, cons
     if (exchange.gather_bytes > 0 && hosts == costs->gather.spread.total())
         time = time_of(costs->gather, exchange.gather_bytes, fmt::format("the gathers measured from {} hosts", hosts - 1));
     if (time) return time;
-    if (exchange.gather_bytes > 0) return time_with(costs->gather_losses, costs->gather.overhead_s, "gathers", fluid);
+    if (exchange.gather_bytes > 0)
+        return time_with(costs->gather_delays, costs->gather.overhead_s, "gathers", exchange.message_bytes, fluid);
     const double overhead_s = costs->all_to_alls.empty() ? 0 : costs->all_to_alls.back().overhead_s;
-    return time_with(costs->alltoall_losses, overhead_s, "all-to-alls", fluid);
+    return time_with(costs->alltoall_delays, overhead_s, "all-to-alls", exchange.message_bytes, fluid);
 }
 
 }  // namespace headway

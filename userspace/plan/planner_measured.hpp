@@ -12,9 +12,15 @@
 //   gather       all send the same amount to one, and they are as many as were measured
 //                Between two measured sizes times lie on the straight line, beyond them nothing is said.
 //   others       all-to-alls of other hosts, irregular exchanges, gathers from fewer hosts: what the
-//                fluid model says, and the delay by losses of those measured (gathers for gathers,
-//                else all-to-alls) in which as much piled up in front of links (fluid.hpp: overload,
-//                all links together).  Nothing where more piles up than in any of these.
+//                fluid model says, and beyond it what those measured (gathers for gathers, else
+//                all-to-alls) took: if nothing was lost, by the bytes of a message, and by losses, by
+//                the most bytes that piled up in front of a link (fluid.hpp: overload).  Nothing where
+//                more piles up than in any of these.
+//
+// Where nothing is lost an exchange takes longer than by the fluid model, in which all messages flow side
+// by side: a host sends one message after the other, each waits for whole ones on its way, and meanwhile
+// links behind these have nothing to do.  How long depends on the order, which is the MPI library's, and
+// grows with the size of a message.
 //
 // Times are means over calls, with the time-outs of those that met some.  Where packets were lost
 // and none of n calls met a time-out, one in n / 3 may (with 95 % confidence less), so that a mean
@@ -26,8 +32,8 @@
 //
 // Example: measured 0.55 ms for 4 KiB, and for 64 KiB 84 ms with losses.  If the fluid model says
 // 0.46 ms for 4 KiB and 7.5 ms for 64 KiB paced, 64 KiB take 7.6 ms paced: pacing helps.
-// Of six of these eight hosts less piles up with 64 KiB than of eight, so that their delay is between
-// those of the eight's sizes in which as much piles up.
+// Of six of these eight hosts less piles up with 64 KiB than of eight, so that their delay by losses is
+// between those of the eight's sizes in which as much piles up.
 #pragma once
 
 #include <cstdint>
@@ -49,6 +55,7 @@ struct MeasuredSize {
     double time_s = 0;        ///< mean over calls, with their time-outs
     double timeout_part = 0;  ///< of calls that met a time-out, or may have
     bool was_lossy = false;
+    double usual_s = 0;  ///< median of the calls that met none
 };
 
 /// Exchanges of one kind among the same hosts.
@@ -58,10 +65,12 @@ struct MeasuredExchanges {
     double overhead_s = 0;            ///< of the hosts: what the fluid model leaves out
 };
 
-/// What losses cost, by the bytes that piled up in front of links.
-struct MeasuredLosses {
-    MonotoneCurve delay_s;
-    MonotoneCurve timeout_part;
+/// How much longer than by the fluid model exchanges take.
+struct MeasuredDelays {
+    MonotoneCurve lossless_s;  ///< by the bytes of a message
+    /// Beyond that, by the most bytes that piled up in front of a link: usually, and what is added on average.
+    MonotoneCurve losses_s, timeouts_s;
+    MonotoneCurve timeout_part;  ///< by the same
 };
 
 /// What plans use of a document that `headway measure` has written.
@@ -71,12 +80,12 @@ struct MeasuredCosts {
     std::optional<double> rto_s;
     std::vector<MeasuredExchanges> all_to_alls;  ///< of several numbers of hosts, all of them last
     MeasuredExchanges gather;                    ///< to the first host from all others
-    MeasuredLosses alltoall_losses, gather_losses;
+    MeasuredDelays alltoall_delays, gather_delays;
 };
 
-/// Learns overheads, and what losses cost, from what was measured on that topology, which has
+/// Learns overheads and delays from what was measured on that topology, which has
 /// these hosts.
-void learn_losses(MeasuredCosts& costs, const Topology& topology);
+void learn_delays(MeasuredCosts& costs, const Topology& topology);
 
 /// Of the document in `text`, on the topology in whose headway.toml it is named.  Fails if it
 /// is none, has no measurements of messages, or is of hosts that the topology does not have.

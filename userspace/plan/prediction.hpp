@@ -18,7 +18,7 @@ struct Prediction {
     std::uint32_t timeouts = 0;  ///< how many that are
     std::string reason;          ///< what limits, and what can overflow
     double frame_loss = 0;       ///< part of a link's frames, by chance, though all hosts send evenly
-    double piled_up_bytes = 0;   ///< in front of all links together, at the most
+    double piled_up_bytes = 0;   ///< in front of one link, at the most
     /// What measurements of this network say instead (planner_measured.hpp).
     struct Measured {
         double time_s = 0;
@@ -26,6 +26,7 @@ struct Prediction {
         bool was_lossy = false;  ///< packets were lost, unpaced: then it decides
         double timeout_part = 0;  ///< of calls that meet a time-out, at the most
         double overhead_s = 0;   ///< of the hosts: what the fluid model leaves out
+        double usual_s = 0;      ///< median of calls that meet no time-out
     };
     std::optional<Measured> measured{};
 

@@ -61,8 +61,7 @@ void add_bound(ModelTimes& found, const Topology& topology, const Exchange& exch
 void add_measured(ModelTimes& found, const Topology& topology, const Exchange& exchange) {
     const auto unpaced = measured_time(topology, exchange, predict(ExchangeNetwork(topology, exchange, 1)));
     if (!unpaced) return;
-    const double without_timeouts_s = unpaced->time_s - unpaced->timeout_part * rto_s(topology);
-    add(found, "measured", std::max(0.0, without_timeouts_s), unpaced->time_s,
+    add(found, "measured", std::min(unpaced->usual_s, unpaced->time_s), unpaced->time_s,
         fmt::format("{}, unpaced{}", unpaced->source, losses_text(*unpaced)));
 }
 

@@ -46,9 +46,15 @@ std::uint64_t TrafficMatrix::bytes(std::uint32_t source, std::uint32_t destinati
     return found->bytes;
 }
 
-bool TrafficMatrix::counts_messages() const {
-    return std::any_of(flows_.begin(), flows_.end(),
-                       [](const TrafficFlow& flow) { return flow.messages > 0; });
+std::optional<double> TrafficMatrix::message_bytes() const {
+    double bytes = 0, messages = 0;
+    for (const TrafficFlow& flow : flows_) {
+        if (flow.messages == 0) continue;
+        bytes += static_cast<double>(flow.bytes);
+        messages += static_cast<double>(flow.messages);
+    }
+    if (messages == 0) return std::nullopt;
+    return bytes / messages;
 }
 
 }  // namespace headway

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -38,7 +39,8 @@ public:
     /// By source, then destination; each pair once, none of zero bytes and messages.
     [[nodiscard]] std::span<const TrafficFlow> flows() const { return flows_; }
     [[nodiscard]] std::uint64_t bytes(std::uint32_t source, std::uint32_t destination) const;
-    [[nodiscard]] bool counts_messages() const;
+    /// On average of those that are counted; none: no messages are.
+    [[nodiscard]] std::optional<double> message_bytes() const;
 
     friend bool operator==(const TrafficMatrix&, const TrafficMatrix&) = default;
 

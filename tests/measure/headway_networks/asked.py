@@ -43,11 +43,11 @@ class Network:
             raise RuntimeError(f"headway {verb} {' '.join(words)}: {done.stderr.strip()}")
         return json.loads(done.stdout)
 
-    def matrix(self, flows):
-        """As words of plan and predict; `flows`: (source, destination) -> bytes, by the number of a host."""
+    def matrix(self, messages):
+        """As words of plan and predict; `messages`: (source, destination, bytes), by the number of a host."""
         self.write("matrix.json", json.dumps({"ranks": len(self.found["document"]["hosts"]), "flows": [
             {"source": source, "destination": destination, "bytes": size, "messages": 1}
-            for (source, destination), size in flows.items()]}))
+            for source, destination, size in messages]}))
         return "--matrix", "matrix.json"
 
     def wrongs(self, config):

@@ -55,6 +55,10 @@ def spec(network, found, repetitions):
         return {"name": name, "kind": "links", "config": config, "patterns": some, **parameters}
 
     jobs = [collectives("at once", ["alltoall", "gather", "halo"], SIZES, repetitions, mca=AT_ONCE),
+            # its connections have not lost anything before
+            collectives("alone", ["halo"], SIZES, repetitions, mca=AT_ONCE),
+            # how much one job says of another one
+            collectives("again", ["alltoall"], SIZES, 2 * repetitions, mca=AT_ONCE),
             collectives("true", ["alltoall"], PACED_SIZES, repetitions, TRUE),
             collectives("paced", ["alltoall"], PACED_SIZES, repetitions, MEASURED),
             *(of_links(f"paced-{i}", [pattern], MEASURED) for i, pattern in enumerate(drawn[:PACED_PATTERNS])),

@@ -39,15 +39,13 @@ def off_pct(pair):
     return 100 * (found / truth - 1)
 
 
-def halo_flows(size):
+def halo_messages(size):
     """Of a periodic grid of 4 x 2, one message to each of four neighbours; two of them are one host."""
-    flows = {}
+    messages = []
     for rank in range(8):
         x, y = divmod(rank, 2)
-        for to in ((x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1)):
-            pair = rank, to[0] % 4 * 2 + to[1] % 2
-            flows[pair] = flows.get(pair, 0) + size
-    return flows
+        messages += [(rank, to[0] % 4 * 2 + to[1] % 2, size) for to in ((x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1))]
+    return messages
 
 
 def max_min(flows, limits):
@@ -99,23 +97,22 @@ def predicted_ms(prediction):
     return 1e3 * (known["time_s"] if known else prediction["low_s"])
 
 
-def usual_ms(document, operation, size):
-    """What an all-to-all of all hosts or a gather takes that is not disturbed, on the line between two measured sizes; None: not
-    measured.  `headway predict` adds what time-outs may take."""
-    messages = document["messages"]
-    times = {"alltoall": messages["all_to_all"][-1]["times"], "gather": messages["many_to_one"]}.get(operation, [])
-    for below, above in zip(times, times[1:]):
-        if below["bytes"] <= size <= above["bytes"]:
-            part = (size - below["bytes"]) / (above["bytes"] - below["bytes"])
-            return 1e3 * (below["seconds"] + part * (above["seconds"] - below["seconds"]))
-    return None
+def usual_ms(prediction):
+    """Of `headway plan`: what most calls take.  Those that wait for a time-out, if they are half of them or more; else the others, by
+    what was measured or learnt, or by the fluid model."""
+    known = prediction["measured"]
+    if not known:
+        return 1e3 * prediction["low_s"]
+    waiting = known["timeout_part"]
+    if waiting < 0.5:
+        return 1e3 * known["usual_s"]
+    return 1e3 * (known["time_s"] - (1 - waiting) * known["usual_s"]) / waiting
 
 
-def compared(result, prediction, usual=None):
+def compared(result, prediction):
     """A size's calls beside a prediction of `headway plan`: the mean, in which a call that waits counts with all that it takes;
-    and the median beside what is usual, of the fluid model if nothing was measured."""
-    took, said, median_ms = mean_ms(result), predicted_ms(prediction), median(result["samples_ms"])
-    usual = usual or 1e3 * prediction["low_s"]
+    and the median beside what is usual."""
+    took, said, median_ms, usual = mean_ms(result), predicted_ms(prediction), median(result["samples_ms"]), usual_ms(prediction)
     return {"bytes": result["bytes"], "mean_ms": took, "median_ms": median_ms, "predicted_ms": said, "usual_ms": usual,
             "error_pct": calls.error_pct(took, said), "usual_error_pct": calls.error_pct(median_ms, usual),
             "lost": result["drops"] > 0, "waits": bool(result["timeouts"] or calls.timed_out(result["samples_ms"])),

@@ -64,24 +64,25 @@ class Report:
 
     def _compared(self, network):
         """Rows by job and operation; calls that the plan paces beside what it predicts of them paced."""
-        rows = {}
-        for job in ("at once", "library", "paced"):
+        rows, again = {}, {result["bytes"]: median(result["samples_ms"]) for result in self.jobs.of("again")}
+        for job in ("at once", "alone", "library", "paced"):
             for result in self.jobs.of(job):
                 operation = next(name for name, of_bench in jobs.OPERATIONS.items() if of_bench == result["operation"])
                 plan = self._plan(network, operation, result["bytes"])
                 is_paced = job == "paced" and plan["paced"]
                 prediction = plan["predicted_paced" if is_paced else "predicted_unpaced"]
+                row = judged.compared(result, prediction)
                 if is_paced:
-                    row = judged.compared(result, prediction, judged.predicted_ms(prediction)) | {"may_wait": prediction["timeouts"] > 0}
-                else:
-                    row = judged.compared(result, prediction, judged.usual_ms(self.found["document"], operation, result["bytes"]))
+                    row["may_wait"] = prediction["timeouts"] > 0
+                if (job, operation) == ("at once", "alltoall") and result["bytes"] in again:
+                    row["again_error_pct"] = calls.error_pct(row["median_ms"], again[result["bytes"]])
                 rows.setdefault((job, operation), []).append(row)
         return rows
 
     @staticmethod
     def _plan(network, operation, size):
         if operation == "halo":
-            return network.asked("plan", *network.matrix(judged.halo_flows(size)))
+            return network.asked("plan", *network.matrix(judged.halo_messages(size)))
         return network.asked("plan", "--operation", operation, "--bytes", str(size))
 
     def _patterns(self, network):
@@ -91,7 +92,7 @@ class Report:
             if job["kind"] != "links":
                 continue
             for result, pattern in zip(self.jobs.of(job["name"]), job["patterns"]):
-                plan = network.asked("plan", *network.matrix({tuple(link): job["bytes"] for link in pattern})) if job["config"] else None
+                plan = network.asked("plan", *network.matrix([(*link, job["bytes"]) for link in pattern])) if job["config"] else None
                 errors, timeouts, patterns = found.setdefault("paced" if job["config"] else "stock", ([], [], []))
                 errors += self._errors(result, pattern, plan)
                 timeouts.append(result["timeouts"])
@@ -157,13 +158,17 @@ def kinds_of(networks):
 def medians_table(networks):
     rows, missed = [], []
     for job, operation in kinds_of(networks):
-        for which, error, lossy_too in (("means", "error_pct", True), ("medians", "usual_error_pct", True),
-                                        ("lost nothing", "usual_error_pct", False)):
-            errors = [[abs(row[error]) for row in one.compared.get((job, operation), []) if lossy_too or not row["lost"]]
+        for which, error, lost, is_asked in (
+                ("means", "error_pct", (False, True), True), ("medians", "usual_error_pct", (False, True), True),
+                ("lost nothing", "usual_error_pct", (False,), True), ("lost frames", "usual_error_pct", (True,), False),
+                ("lost frames, by another job", "again_error_pct", (True,), False)):
+            errors = [[abs(row[error]) for row in one.compared.get((job, operation), []) if row["lost"] in lost and error in row]
                       for one in networks]
             every = [error for of in errors for error in of]
+            if not every:
+                continue
             rows.append([f"{which}: {operation}, {job}", *(f"{median(of):.1f}" if of else "-" for of in errors), f"{median(every):.1f}"])
-            if median(every) >= TIMES_PCT:
+            if is_asked and median(every) >= TIMES_PCT:
                 missed.append(f"median error of {which} of {operation}, {job}: {median(every):.1f} %")
     return rst(["median error, %", *(one.name for one in networks), "all"], rows), missed
 
