@@ -283,6 +283,15 @@ static void truncating_one(struct call *c)
 		c->receive_counts[(rank + 1) % ranks] = SHORT;
 }
 
+/* The same where sizes differ so much that the ranks of the helper tell them each other. */
+static void truncating_a_large_one(struct call *c)
+{
+	if (rank == 0)
+		c->send_counts[1] = 4 * COUNT;
+	else if (rank == 1)
+		c->receive_counts[0] = SHORT;
+}
+
 /* Only the root has more room than anybody fills, and that is nobody's error. */
 static void with_room_at_the_root(struct call *c)
 {
@@ -317,6 +326,7 @@ static const struct wrong {
 	{"truncating", truncating, ALL_TO_ALL},
 	{"truncating one", truncating_one, "alltoallv alltoallw "},
 	{"truncating the root", truncating_one, "gatherv "},
+	{"truncating a large one", truncating_a_large_one, "alltoallv alltoallw "},
 	{"with room at the root", with_room_at_the_root, "gatherv "},
 };
 #define WRONGS (int)(sizeof(wrongs) / sizeof(wrongs[0]))

@@ -310,10 +310,13 @@ class Both:
     def test_a_message_that_is_too_long(self):
         """At one rank only.  Open MPI's own functions call that MPI_ERR_OTHER in some
         algorithms and wait for ever in others, so they are no measure."""
-        wrongs = {"truncating one": ["alltoallv", "alltoallw"], "truncating the root": ["gatherv"]}
-        job, _ = self.paced_job("errors_check", *wrongs, nodes=NODES, algorithm="linear",
-                                phases=True, HEADWAY_VERBOSE="1")
+        wrongs = {"truncating one": ["alltoallv", "alltoallw"], "truncating the root": ["gatherv"],
+                  "truncating a large one": ["alltoallv", "alltoallw"]}
+        job, daemon = self.paced_job("errors_check", *wrongs, nodes=NODES, algorithm="linear",
+                                     phases=True, HEADWAY_VERBOSE="1", HEADWAY_SIBLINGS="disjoint")
         self.assertEqual(job.status, 0, job.stderr)
+        for connection in daemon.connections:
+            self.assertTrue(any(request.get("one_call") for request in connection.requests), "sizes were told")
         self.assertIn("alltoallv of 4 ranks: linear", job.stderr)
         self.assertEqual(job.stdout.splitlines(),
                          [f"{operation}, {wrong}: 0 {self.truncated_class} 0 0 next right"
