@@ -140,7 +140,8 @@ public:
 
     [[nodiscard]] MeasuredDelays learnt() const {
         MeasuredDelays delays{MonotoneCurve(lossless_), {}, {}, {}};
-        std::vector<MonotoneCurve::Point> losses{{0, 0}}, timeouts{{0, 0}}, parts{{0, 0}};  // nothing piles up: nothing is lost
+        // where nothing piles up nothing is lost
+        std::vector<MonotoneCurve::Point> losses{{0, 0}}, timeouts{{0, 0}}, parts{{0, 0}};
         for (const auto& [size, piled_up_bytes, beyond_s] : seen_) {
             const double lost_s = beyond_s - delays.lossless_s.nearest(size.bytes);
             losses.push_back({piled_up_bytes, size.was_lossy ? std::max(0.0, lost_s) : 0});
@@ -167,8 +168,8 @@ private:
 std::optional<Prediction::Measured> time_of(const MeasuredExchanges& measured, double bytes, std::string source) {
     const auto size = between(measured.sizes, bytes);
     if (!size) return std::nullopt;
-    return Prediction::Measured{size->time_s, std::move(source), size->was_lossy, size->timeout_part, measured.overhead_s,
-                                size->usual_s};
+    return Prediction::Measured{size->time_s,       std::move(source),   size->was_lossy,
+                                size->timeout_part, measured.overhead_s, size->usual_s};
 }
 
 /// Of exchanges in which as much piled up.
@@ -178,8 +179,12 @@ std::optional<Prediction::Measured> time_with(const MeasuredDelays& delays, doub
     const auto lost_s = delays.losses_s.at(piled_up_bytes), timeouts_s = delays.timeouts_s.at(piled_up_bytes);
     if (!lost_s) return std::nullopt;
     const double usual_s = fluid.low_s + delays.lossless_s.nearest(message_bytes) + *lost_s;
-    return Prediction::Measured{usual_s + *timeouts_s, fmt::format("the measured {} in which as much piled up", kind),
-                                *lost_s + *timeouts_s > 0, *delays.timeout_part.at(piled_up_bytes), overhead_s, usual_s};
+    return Prediction::Measured{usual_s + *timeouts_s,
+                                fmt::format("the measured {} in which as much piled up", kind),
+                                *lost_s + *timeouts_s > 0,
+                                *delays.timeout_part.at(piled_up_bytes),
+                                overhead_s,
+                                usual_s};
 }
 
 }  // namespace

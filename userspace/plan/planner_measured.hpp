@@ -55,7 +55,7 @@ struct MeasuredSize {
     double time_s = 0;        ///< mean over calls, with their time-outs
     double timeout_part = 0;  ///< of calls that met a time-out, or may have
     bool was_lossy = false;
-    double usual_s = 0;  ///< median of the calls that met none
+    double usual_s = 0;       ///< median of the calls that met none
 };
 
 /// Exchanges of one kind among the same hosts.
@@ -68,7 +68,8 @@ struct MeasuredExchanges {
 /// How much longer than by the fluid model exchanges take.
 struct MeasuredDelays {
     MonotoneCurve lossless_s;  ///< by the bytes of a message
-    /// Beyond that, by the most bytes that piled up in front of a link: usually, and what is added on average.
+    /// Beyond that, by the most bytes that piled up in front of a link: usually, and what time-outs add
+    /// on average.
     MonotoneCurve losses_s, timeouts_s;
     MonotoneCurve timeout_part;  ///< by the same
 };
