@@ -428,7 +428,12 @@ class AppsTest(unittest.TestCase):
             results.add(self.cell(contender, setting), self.run_of(2, timeouts=contender == "fq"))
         picture = xml.dom.minidom.parseString(apps_chart.picture(results))
         self.assertEqual(len(picture.getElementsByTagName("rect")), 3)
-        self.assertIn("2.000 s, 1 time-outs", picture.toxml())
+        self.assertIn("2.00 s, 1 time-outs, 3 drops", picture.toxml())
+
+    def test_the_picture_leaves_out_what_only_stock_has_run(self):
+        results = apps.Results()
+        results.add(self.cell(), self.run_of(2))
+        self.assertNotIn("<rect", apps_chart.picture(results))
 
     def test_what_was_kept_before_there_was_company_had_none(self):
         facts = self.cell().facts()

@@ -126,8 +126,8 @@ class Network:
 
     @property
     def title(self):
-        return (f"{self.nodes // 2} + {self.nodes // 2} nodes, {self.delay_us / 1000:g} ms one way, {self.buffers} buffers,"
-                f" sockets as {'Linux has them' if self.sockets == 'linux' else 'in Table III'}")
+        return (f"{self.nodes // 2} + {self.nodes // 2} nodes, {self.delay_us / 1000:g} ms one way, {self.buffers} buffers"
+                f"{'' if self.sockets == 'linux' else ', sockets as in Table III'}")
 
 
 @dataclass(frozen=True)

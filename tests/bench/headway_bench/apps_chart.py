@@ -12,7 +12,7 @@ from headway_demo import svg  # noqa: E402
 # Of the picture, which is shown in the documentation.
 LICENCE = "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
 WIDTH = 900
-LEFT, RIGHT = 250, 700
+LEFT, RIGHT = 210, 640
 ROW, GROUP_GAP, HEADING = 20, 10, 40
 # A bar that would be longer ends here; its figure tells.
 MOST = 2.0
@@ -20,8 +20,8 @@ TICKS = (0, 0.5, 1, 1.5, MOST)
 
 STYLE = """
 svg { background: #fbfaf8; font: 13px system-ui, "Noto Sans", "DejaVu Sans", sans-serif; }
-text { fill: #1c2126; } .soft { fill: #5b6670; font-size: 11.5px; } .own { fill: #0b7a75; font-weight: 700; }
-.heading { paint-order: stroke; stroke: #fbfaf8; stroke-width: 6px; }
+text { fill: #1c2126; paint-order: stroke; stroke: #fbfaf8; stroke-width: 4px; }
+.soft { fill: #5b6670; font-size: 11.5px; } .own { fill: #0b7a75; font-weight: 700; }
 .title { font-size: 17px; font-weight: 700; } .heading { font-size: 14px; font-weight: 600; }
 .grid { stroke: #dfe3e6; } .stock { stroke: #c2410c; stroke-dasharray: 4 3; }
 .bar { fill: #aab4bd; } .bar.own { fill: #0b7a75; } .worst { stroke: #1c2126; }
@@ -31,7 +31,7 @@ text { fill: #1c2126; } .soft { fill: #5b6670; font-size: 11.5px; } .own { fill:
 def picture(results):
     parts, y, panel = [], 50, None
     for network, library, program, beside, found in apps.tables(results):
-        if "stock" not in found:
+        if "stock" not in found or len(found) == 1:
             continue
         if apps.title(network, library, beside) != panel:
             panel = apps.title(network, library, beside)
@@ -40,7 +40,8 @@ def picture(results):
         parts += group(program, found, y)
         y += ROW * len(found) + GROUP_GAP
     parts = [svg.element("style", STYLE), svg.text(24, 28, "Times of programs as multiples of stock's", "title"),
-             svg.text(24, 48, "bar: median of the jobs; line: the slowest one; at the right seconds, and time-outs in all jobs", "soft"),
+             svg.text(24, 48, "bar: median of the jobs; line: the slowest one; at the right seconds, and time-outs and lost frames"
+                              " of all jobs", "soft"),
              *scale(y), *parts]
     return LICENCE + svg.drawing(WIDTH, y + 30, parts, "Times of programs by contender, as multiples of stock's") + "\n"
 
@@ -65,5 +66,5 @@ def group(program, found, top):
         yield svg.text(LEFT - 10, y + 4, apps.CONTENDERS[name].title, own.strip(), "end")
         yield svg.rectangle(LEFT, y - 7, place(median) - LEFT, 14, "bar" + own, tip)
         yield svg.line(place(median), y, place(worst), y, "worst")
-        lost = f", {one['timeouts']} time-outs" if one["timeouts"] else ""
-        yield svg.text(place(worst) + 8, y + 4, f"{one['median_s']:.3f} s{lost}", own.strip())
+        lost = "".join(f", {one[count]} {what}" for count, what in (("timeouts", "time-outs"), ("drops", "drops")) if one[count])
+        yield svg.text(place(worst) + 8, y + 4, f"{one['median_s']:#.3g} s{lost}", own.strip())
