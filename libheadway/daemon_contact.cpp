@@ -25,19 +25,13 @@ std::string text_in(const Json& answer, const char* key) {
     return found != answer.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-std::uint64_t count_in(const Json& answer, const char* key) {
-    const auto found = answer.find(key);
-    const bool is_number = found != answer.end() && found->is_number_unsigned();
-    return is_number ? found->get<std::uint64_t>() : 0;
-}
-
 bool has_phases(const Json& hello) {
     const auto phases = hello.find("phases");
     return phases != hello.end() && phases->is_boolean() && phases->get<bool>();
 }
 
 std::optional<PhaseSlot> slot_of(const DaemonLink::AnswerWithFile& joined) {
-    const auto number = [&](const char* key) { return count_in(joined.body, key); };
+    const auto number = [&](const char* key) { return whole_number_in(joined.body, key).value_or(0); };
     return PhaseSlot::map(joined.file, {number("map_bytes"), number("slot_offset"),
                                         number("generation_offset")});
 }
@@ -46,8 +40,8 @@ Contact contact_of(DaemonLink link, const Json& hello) {
     return {std::move(link),
             text_in(hello, "node"),
             text_in(hello, "cluster"),
-            count_in(hello, "min_message_bytes"),
-            count_in(hello, "port_buffer_bytes"),
+            whole_number_in(hello, "min_message_bytes").value_or(0),
+            whole_number_in(hello, "port_buffer_bytes").value_or(0),
             std::nullopt};
 }
 

@@ -217,4 +217,10 @@ LinkResult<void> DaemonLink::wait_for(short events, Clock::time_point deadline) 
     }
 }
 
+std::optional<std::uint64_t> whole_number_in(const DaemonLink::Json& object, const char* key) {
+    const auto found = object.find(key);
+    if (found == object.end() || !found->is_number_unsigned()) return std::nullopt;
+    return found->get<std::uint64_t>();
+}
+
 }  // namespace headway::glue

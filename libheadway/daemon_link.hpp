@@ -89,4 +89,7 @@ private:
     UniqueFd file_;  ///< that came with the last datagram
 };
 
+/// None: the object has no such number, or one below 0.
+[[nodiscard]] std::optional<std::uint64_t> whole_number_in(const DaemonLink::Json& object, const char* key);
+
 }  // namespace headway::glue

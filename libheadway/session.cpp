@@ -20,13 +20,11 @@ LinkResult<Pattern> read_pattern(const Json& answer) {
     if (const auto reason = answer.find("reason"); reason != answer.end() && reason->is_string())
         pattern.reason = reason->get<std::string>();
     if (!pattern.paced) return pattern;
-    const auto id = answer.find("pattern");
-    const auto least = answer.find("min_message_bytes");
-    if (id == answer.end() || !id->is_number_unsigned() || least == answer.end() ||
-        !least->is_number_unsigned())
-        return tl::unexpected(nonsense);
-    pattern.id = id->get<std::uint64_t>();
-    pattern.min_message_bytes = least->get<std::uint64_t>();
+    const auto id = whole_number_in(answer, "pattern");
+    const auto least = whole_number_in(answer, "min_message_bytes");
+    if (!id || !least) return tl::unexpected(nonsense);
+    pattern.id = *id;
+    pattern.min_message_bytes = *least;
     return pattern;
 }
 
@@ -38,16 +36,10 @@ Algorithm algorithm_of(const Json& answer) {
                              : Algorithm::unknown;
 }
 
-std::optional<std::uint64_t> number_in(const Json& object, const char* key) {
-    const auto found = object.find(key);
-    if (found == object.end() || !found->is_number_unsigned()) return std::nullopt;
-    return found->get<std::uint64_t>();
-}
-
 /// 0 on nonsense, which paces nothing.
 Phase phase_in(const Json& object) {
-    return {static_cast<std::uint32_t>(number_in(object, "phase").value_or(0)),
-            number_in(object, "bytes_per_s").value_or(no_limit)};
+    return {static_cast<std::uint32_t>(whole_number_in(object, "phase").value_or(0)),
+            whole_number_in(object, "bytes_per_s").value_or(no_limit)};
 }
 
 std::optional<PredictedTime> time_in(const Json& answer, const char* key) {
@@ -85,7 +77,7 @@ PlannedExchange read_plan(const Json& answer) {
 /// What "phase" and "rate" answer.
 KnownPhase read_phase(const Json& answer) {
     return {phase_in(answer),
-            static_cast<std::uint32_t>(number_in(answer, "generation").value_or(0))};
+            static_cast<std::uint32_t>(whole_number_in(answer, "generation").value_or(0))};
 }
 
 /// Rates for one algorithm slow another one down: towards a ring, say, only one
@@ -454,7 +446,7 @@ LinkResult<EntryId> Session::ask_to_enter(const KnownPattern& known, std::uint64
     const auto answer = ask(std::move(request));
     if (!answer) return tl::unexpected(answer.error());
     show(name_of(known.first.operation), *answer);
-    requested_.emplace(++last_entry_, number_in(*answer, "entered"));
+    requested_.emplace(++last_entry_, whole_number_in(*answer, "entered"));
     return last_entry_;
 }
 

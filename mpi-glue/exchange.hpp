@@ -49,7 +49,7 @@ private:
 struct ToldCall {
     /// In bytes, sizes[from][to]: of every rank to every rank; empty at all ranks: not told.
     std::vector<std::vector<std::uint64_t>> sizes{};
-    /// Of as many each message is made, the same at all ranks; see piecewise_exchange.hpp.
+    /// Each message goes in so many (piecewise_exchange.hpp), the same number at all ranks.
     std::size_t pieces = 1;
     /// All messages are planned to end after that time; 0: as soon as they can.
     std::chrono::nanoseconds duration{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What comes of the sizes that the ranks have told each other (told_sizes.hpp): who sends how much
-// to whom by host, which headwayd plans by, and of how many pieces the messages are.
+// From the sizes that the ranks have told each other (told_sizes.hpp): what each host sends to each
+// other, by which headwayd plans, and in how many pieces the messages go.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +24,9 @@ struct ToldSizes {
 /// So many pieces of a message may be under way at a time, so that there is always one to send.
 inline constexpr int pieces_ahead = 2;
 
-/// Of how many pieces each message is made (piecewise_exchange.hpp).  Those of all messages to a
-/// host that may come at the same moment fit into the buffer of its port, even if it has sent
-/// nothing meanwhile; no piece is more than 8 KiB, and those of the largest message are at least
-/// what fills a frame.
+/// In how many pieces each message goes (piecewise_exchange.hpp): so many that pieces_ahead of
+/// every message to the same host fit into the buffer in front of it, even if its link carries none
+/// of them meanwhile.  No piece has more than 8 KiB; those of the largest message fill a frame.
 [[nodiscard]] std::size_t count_pieces(const ToldSizes& told, const HostTraffic& traffic);
 
 }  // namespace headway::glue

@@ -81,7 +81,7 @@ void PhaseJobs::leave(const PhaseSeat& seat) {
     own_phases(seat.job).cgroups.erase(seat.slot);
     own_phases(seat.job).joined.erase(seat.slot);
     if (const auto own = own_phases(seat.job).of_calls.extract(seat.slot)) {
-        own_phases(seat.job).named[own.mapped()] = 0;  // to nobody else
+        own_phases(seat.job).named[own.mapped()] = 0;  // no other process was told of it
     }
     if (phases_of(seat.job).slots.empty()) {
         end(seat.job);
