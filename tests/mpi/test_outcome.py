@@ -8,17 +8,35 @@ output, and one line of ours beside that at its start at most.
   test_outcome.py --list
 """
 
+import functools
 import json
 import os
 import signal
 import subprocess
+import sys
 import time
 
 from fake_headwayd import WHOLE_PHASE
-from mpi_job import JOB_TIME_LIMIT_S, NODES, RANKS, HelperTest, Job, main
+from mpi_job import JOB_TIME_LIMIT_S, NODES, ONCE_MORE, PATIENCE_MS, RANKS, HelperTest, Job, main
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 WAIT_LIMIT_S = 120  # the machine may be busy
+
+
+class MayHaveEndedWell(Exception):
+    """See Job.may_have_ended_well."""
+
+
+def once_more(test):
+    """A test whose job may have ended well is run again, which must not raise that again."""
+    @functools.wraps(test)
+    def run(self):
+        try:
+            test(self)
+        except MayHaveEndedWell:
+            print(ONCE_MORE, file=sys.stderr)
+            test(self)
+    return run
 
 
 class DaemonProcess:
@@ -60,6 +78,8 @@ class Both:
     def begin(self, *arguments, **environment):
         """A job that runs on; finish() ends it by its file."""
         self.stop_file = os.path.join(os.path.dirname(self.socket), "stop")
+        if os.path.exists(self.stop_file):
+            os.unlink(self.stop_file)
         command = self.command_of("outcome_check", *arguments, self.stop_file, **environment)
         job = subprocess.Popen(command, env=self.environment(), text=True,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -70,7 +90,10 @@ class Both:
     def finish(self, job):
         with open(self.stop_file, "w", encoding="ascii"):
             stdout, stderr = job.communicate(timeout=JOB_TIME_LIMIT_S)
-        return Job(job.returncode, stdout, stderr, 0)
+        ended = Job(job.returncode, stdout, stderr, 0)
+        if ended.may_have_ended_well:
+            raise MayHaveEndedWell(stderr)
+        return ended
 
     def assert_right(self, job, *, lines):
         self.assertEqual((job.status, job.stdout), (0, "all data right\n"), job.stderr)
@@ -88,7 +111,7 @@ class Both:
 
     def dies_and_returns(self, phases, after):
         first = self.daemon_process(phases)
-        job = self.begin("until")
+        job = self.begin("until", HEADWAY_TIMEOUT_MS=PATIENCE_MS)
         self.wait_for(self.in_pace(first, phases), "a paced job")
         first.signal(signal.SIGKILL)
         second = self.daemon_process(after)
@@ -98,15 +121,19 @@ class Both:
         self.assert_right(job, lines=2)
         self.assertIn("pacing paused on ", job.told[1])
 
+    @once_more
     def test_killed_and_restarted(self):
         self.dies_and_returns(phases=True, after=True)
 
+    @once_more
     def test_killed_and_restarted_without_phases(self):
         self.dies_and_returns(phases=True, after=False)
 
+    @once_more
     def test_an_old_daemon_upgraded(self):
         self.dies_and_returns(phases=False, after=True)
 
+    @once_more
     def test_killed_for_good(self):
         for phases in (True, False):
             with self.subTest(phases=phases):
@@ -118,6 +145,7 @@ class Both:
                 self.assert_right(job, lines=2)
                 self.assertIn("pacing paused on ", job.told[1])
 
+    @once_more
     def test_hung(self):
         """One request waits in vain; when the daemon goes on, so does pacing."""
         daemon = self.daemon_process(phases=False)
@@ -133,6 +161,7 @@ class Both:
         self.assertIn("pacing all-to-all", line)
         self.assertIn("did not answer within 2000 ms; it goes on when headwayd is back", line)
 
+    @once_more
     def test_hung_with_phases(self):
         """Nobody asks it anything, so nobody notices."""
         daemon = self.daemon_process(phases=True)
@@ -141,6 +170,7 @@ class Both:
         daemon.signal(signal.SIGSTOP)
         self.assert_right(self.finish(job), lines=1)
 
+    @once_more
     def test_a_child_leaves_its_parent_s_phase_alone(self):
         with self.daemon(phases=True) as daemon:
             job = self.begin("fork")
