@@ -140,6 +140,50 @@ static int gap_class_parse(const struct gap_sched *q, const struct gap_class *cl
 	return err;
 }
 
+/*
+ * Could a packet have to wait in the class, or does somebody want the class to see
+ * its packets?  A leased rate may change at any time.
+ */
+static bool gap_class_holds(const struct gap_class *cl)
+{
+	unsigned int i;
+
+	if (gap_rate_is_limited(&cl->rate) || cl->expires_ns || cl->qdisc || cl->filter_cnt)
+		return true;
+	for (i = 0; cl->phases && i < GAP_PHASE_MAX; i++)
+		if (cl->phases[i].rate && gap_rate_is_limited(&cl->phases[i]))
+			return true;
+	return false;
+}
+
+/*
+ * The options have changed, or what classes hold, or somebody has added a filter, which
+ * takes the flag away.  Packets that bypass the qdisc cost what they cost without it, but
+ * filters do not see them, and only the qdisc counts them.  Needs RTNL, as all do that
+ * change the flags, and the tree lock.
+ */
+void gap_judge_bypass(struct Qdisc *sch)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+
+	q->bypassed = q->conf.bypass && !q->holders;
+	if (q->bypassed)
+		sch->flags |= TCQ_F_CAN_BYPASS;
+	else
+		sch->flags &= ~TCQ_F_CAN_BYPASS;
+}
+
+/* The class has changed or, if !@exists, goes. */
+static void gap_class_judge(struct Qdisc *sch, struct gap_class *cl, bool exists)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+
+	q->holders -= cl->holds;
+	cl->holds = exists && gap_class_holds(cl);
+	q->holders += cl->holds;
+	gap_judge_bypass(sch);
+}
+
 static void gap_class_apply(struct gap_sched *q, struct gap_class *cl,
 			    struct gap_class_request *req)
 {
@@ -164,6 +208,7 @@ static void gap_class_apply(struct gap_sched *q, struct gap_class *cl,
 		gap_class_set_entry(q, cl, &cl->phases[req->phases[i].phase - 1],
 				    req->phases[i].rate);
 	gap_lease_refresh(q, cl);
+	gap_class_judge(q->sch, cl, true);
 	gap_kick(q->sch);
 }
 
@@ -247,6 +292,7 @@ static void gap_class_link(struct Qdisc *sch, struct gap_class *cl,
 		gap_class_empty(sch, parent);
 		swap(parent->qdisc, parent_qdisc);
 		swap(parent->phases, table);
+		gap_class_judge(sch, parent, true);
 	}
 	if (parent)
 		parent->child_count++;
@@ -317,6 +363,7 @@ static int gap_class_delete(struct Qdisc *sch, unsigned long arg,
 	}
 	sch_tree_lock(sch);
 	gap_class_empty(sch, cl);
+	gap_class_judge(sch, cl, false);
 	qdisc_class_hash_remove(&q->clhash, &cl->common);
 	list_del(&cl->list);
 	if (!cl->parent)
@@ -354,6 +401,7 @@ static int gap_class_graft(struct Qdisc *sch, unsigned long arg, struct Qdisc *n
 	gap_class_empty(sch, cl);
 	*old = cl->qdisc;
 	cl->qdisc = new;
+	gap_class_judge(sch, cl, true);
 	sch_tree_unlock(sch);
 	return 0;
 }
@@ -389,14 +437,19 @@ static unsigned long gap_class_bind(struct Qdisc *sch, unsigned long parent, u32
 {
 	struct gap_class *cl = gap_class_find(qdisc_priv(sch), classid);
 
-	if (cl)
-		cl->filter_cnt++;
+	if (!cl)
+		return 0;
+	cl->filter_cnt++;
+	gap_class_judge(sch, cl, true);
 	return (unsigned long)cl;
 }
 
 static void gap_class_unbind(struct Qdisc *sch, unsigned long arg)
 {
-	((struct gap_class *)arg)->filter_cnt--;
+	struct gap_class *cl = (struct gap_class *)arg;
+
+	cl->filter_cnt--;
+	gap_class_judge(sch, cl, true);
 }
 
 static int gap_class_put_u64(struct sk_buff *skb, int type, u64 value)

@@ -151,6 +151,9 @@ static void gap_work(struct work_struct *work)
 		schedule_delayed_work(&q->work, 1);
 		return;
 	}
+	sch_tree_lock(q->sch);
+	gap_judge_bypass(q->sch);
+	sch_tree_unlock(q->sch);
 	gap_class_notify_expired(q->sch);
 	gap_tell(q);
 	rtnl_unlock();
@@ -201,6 +204,7 @@ static const struct nla_policy gap_policy[TCA_GAP_MAX + 1] = {
 	[TCA_GAP_DEFAULT] = { .type = NLA_U32 },
 	[TCA_GAP_BACKEND] = NLA_POLICY_MAX(NLA_U32, GAP_BACKEND_MAX),
 	[TCA_GAP_FRAME] = NLA_POLICY_MAX(NLA_U32, GAP_FRAME_KIND_MAX),
+	[TCA_GAP_BYPASS] = NLA_POLICY_MAX(NLA_U32, 1),
 };
 
 static int gap_read_options(struct Qdisc *sch, struct nlattr **tb,
@@ -214,6 +218,8 @@ static int gap_read_options(struct Qdisc *sch, struct nlattr **tb,
 		conf->frame = nla_get_u32(tb[TCA_GAP_FRAME]);
 	if (tb[TCA_GAP_BACKEND])
 		conf->backend = nla_get_u32(tb[TCA_GAP_BACKEND]);
+	if (tb[TCA_GAP_BYPASS])
+		conf->bypass = nla_get_u32(tb[TCA_GAP_BYPASS]);
 	if (!tb[TCA_GAP_DEFAULT])
 		return 0;
 	classid = nla_get_u32(tb[TCA_GAP_DEFAULT]);
@@ -289,6 +295,7 @@ static int gap_change(struct Qdisc *sch, struct nlattr *opt,
 	sch_tree_lock(sch);
 	q->conf = conf;
 	gap_class_find_default(sch);
+	gap_judge_bypass(sch);
 	sch_tree_unlock(sch);
 	gap_configure(q, rate, frames);
 	q->told = q->reason;
@@ -355,6 +362,7 @@ static int gap_dump(struct Qdisc *sch, struct sk_buff *skb)
 						 q->clock.link_rate, TCA_GAP_PAD)) ||
 	    nla_put_u32(skb, TCA_GAP_BACKEND, conf->backend) ||
 	    nla_put_u32(skb, TCA_GAP_FRAME, conf->frame) ||
+	    nla_put_u32(skb, TCA_GAP_BYPASS, conf->bypass) ||
 	    nla_put_u32(skb, TCA_GAP_BACKEND_USED,
 			q->timed ? GAP_BACKEND_TIMER : GAP_BACKEND_GAP) ||
 	    nla_put_u32(skb, TCA_GAP_REASON, q->reason)) {

@@ -525,6 +525,8 @@ int gap_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free
 	int err;
 
 	skb->tc_index = 0;
+	if (unlikely(q->bypassed && !(sch->flags & TCQ_F_CAN_BYPASS)))
+		schedule_delayed_work(&q->work, 0);
 	if (rcu_access_pointer(q->filter_list) || TC_H_MAJ(skb->priority) == sch->handle)
 		cl = gap_classify(skb, sch, &err);
 	if (unlikely(!cl)) {

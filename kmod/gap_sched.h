@@ -59,6 +59,7 @@ struct gap_class {
 	struct list_head	list;		/* in gap_sched.classes */
 	unsigned int		filter_cnt;
 	unsigned int		depth;		/* 1 directly below the qdisc */
+	bool			holds;		/* see gap_class_holds() */
 	u32			drops;
 
 	/* a rate that somebody has to keep alive */
@@ -75,6 +76,7 @@ struct gap_conf {
 	u32			defcls;		/* minor of the default class, 0: none */
 	enum gap_backend	backend;
 	enum gap_frame		frame;
+	bool			bypass;		/* where no class holds packets */
 };
 
 /**
@@ -87,6 +89,7 @@ struct gap_sched {
 	bool			running;	/* frames follow each other */
 	bool			slow;		/* stalled classes, or leases that are due */
 	bool			lease_due;
+	bool			bypassed;	/* see gap_judge_bypass() */
 	u32			queued_mark;	/* see gap_tie_clock() */
 	u32			slot_max;	/* longest gap frame, byte-times */
 	u64			credit_min;	/* byte-times, see gap_rate_charge() */
@@ -112,6 +115,7 @@ struct gap_sched {
 	bool			was_up;
 	enum gap_reason		reason;
 	enum gap_reason		told;		/* what user space knows */
+	unsigned int		holders;	/* classes that hold packets */
 	struct hrtimer		lease_timer;	/* at the earliest deadline of a class */
 	struct delayed_work	work;		/* what needs RTNL */
 	struct Qdisc		*sch;		/* this */

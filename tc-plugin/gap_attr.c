@@ -32,6 +32,13 @@ const char *gap_frame_name(uint32_t frame)
 	return WORD(words, frame);
 }
 
+const char *gap_bypass_name(uint32_t bypass)
+{
+	static const char *const words[] = { "off", "on" };
+
+	return WORD(words, bypass);
+}
+
 const char *gap_reason_name(uint32_t reason)
 {
 	static const char *const words[] = {
@@ -73,6 +80,8 @@ const char *gap_qdisc_mistake(const struct gap_qdisc_conf *conf)
 		return "backend: there are timer and gap";
 	if (conf->has_frame && conf->frame > GAP_FRAME_KIND_MAX)
 		return "frame: there are pause and void";
+	if (conf->has_bypass && conf->bypass > 1)
+		return "bypass: there are on and off";
 	return NULL;
 }
 
@@ -150,6 +159,7 @@ int gap_qdisc_encode(const struct gap_qdisc_conf *conf, void *buf, size_t cap)
 	PUT(&w, conf->has_default, TCA_GAP_DEFAULT, &conf->default_classid);
 	PUT(&w, conf->has_backend, TCA_GAP_BACKEND, &conf->backend);
 	PUT(&w, conf->has_frame, TCA_GAP_FRAME, &conf->frame);
+	PUT(&w, conf->has_bypass, TCA_GAP_BYPASS, &conf->bypass);
 	return finish(&w, buf, cap);
 }
 
@@ -237,6 +247,9 @@ int gap_qdisc_decode(struct gap_qdisc_conf *conf, const void *buf, size_t len)
 			break;
 		case TCA_GAP_FRAME:
 			GET(&r, &got.has_frame, &got.frame);
+			break;
+		case TCA_GAP_BYPASS:
+			GET(&r, &got.has_bypass, &got.bypass);
 			break;
 		case TCA_GAP_LINK_RATE64:
 			GET(&r, &got.has_link_rate, &got.link_rate_bytes_per_s);

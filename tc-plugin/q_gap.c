@@ -21,7 +21,7 @@ static int explain_qdisc(void)
 {
 	fputs("Usage: tc qdisc add|change|replace dev DEV root [handle 1:] gap\n"
 	      "          [rate RATE] [default CLASSID] [backend timer|gap]\n"
-	      "          [frame pause|void]\n"
+	      "          [frame pause|void] [bypass on|off]\n"
 	      "\n"
 	      "  rate RATE        rate of the link behind DEV\n"
 	      "                   {the speed that DEV reports}\n"
@@ -33,6 +33,8 @@ static int explain_qdisc(void)
 	      "  frame pause      gap frames are 802.3x PAUSE frames of no time {pause}\n"
 	      "  frame void       they are frames to DEV's own address, which the first\n"
 	      "                   switch discards\n"
+	      "  bypass on        packets bypass the empty qdisc, and its filters, as long as\n"
+	      "                   no class has a rate {off}\n"
 	      "\n"
 	      "RATE is time on the wire: a frame counts max(length, 60) + 24 bytes, so that\n"
 	      "1gbit is all that a 1gbit link carries.\n"
@@ -215,6 +217,9 @@ static int gap_parse_qopt(struct qdisc_util *qu, int argc, char **argv,
 			conf.has_frame = true;
 			err = get_word(option, *argv, gap_frame_name,
 				       GAP_FRAME_KIND_MAX, &conf.frame);
+		} else if (strcmp(option, "bypass") == 0) {
+			conf.has_bypass = true;
+			err = get_word(option, *argv, gap_bypass_name, 1, &conf.bypass);
 		} else {
 			fprintf(stderr, "gap: What is \"%s\"?\n", option);
 			return explain_qdisc();
@@ -323,6 +328,8 @@ static int gap_print_qopt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
 			  sprint_tc_classid(conf.default_classid, text));
 	show_text(PRINT_ANY, "backend", "backend %s ", gap_backend_name(conf.backend));
 	show_text(PRINT_ANY, "frame", "frame %s ", gap_frame_name(conf.frame));
+	if (conf.bypass)
+		show_text(PRINT_ANY, "bypass", "bypass %s ", gap_bypass_name(conf.bypass));
 	if (conf.has_link_rate)
 		show_rate("link_rate", "link_rate %s ", conf.link_rate_bytes_per_s);
 	show_text(PRINT_ANY, "backend_used", "backend_used %s ",

@@ -349,6 +349,32 @@ TEST_F(Phases, EntriesStayUntilAllNumbersAreUsed) {
     EXPECT_TRUE(tables.acquire({1, 7, rate(2000)}, {2000})) << "another trunk has its own";
 }
 
+// Packets then bypass the qdisc.
+TEST_F(Phases, NothingLimitsAnyClassOnceTheLastEntryIsReleased) {
+    PhaseTables tables(*mirror_, trunk_classes);
+    ASSERT_TRUE(tables.acquire({0, 1, rate(1000)}, {1000}));
+    ASSERT_TRUE(tables.acquire({1, 2, rate(2000)}, {2000}));
+    const auto own = tables.give_classes(1);
+    ASSERT_TRUE(own);
+    const auto is_limited = [&](std::uint32_t classid) {
+        return std::ranges::any_of(classes().at(classid).table, [](const auto& entry) { return entry.second.has_value(); });
+    };
+    tables.take_classes(1);
+    tables.release({0, 1, rate(1000)});
+    EXPECT_TRUE(is_limited(0x10110)) << "packets of a job that has left may wait while another goes on";
+    kernel_.refuse = [](const nlmsghdr&) { return FakeKernel::Refusal{ENOMEM, "no memory"}; };
+    tables.release({1, 2, rate(2000)});
+    kernel_.refuse = nullptr;
+    EXPECT_TRUE(is_limited(0x10111));
+    ASSERT_TRUE(tables.acquire({1, 2, rate(3000)}, {3000}));
+    tables.release({1, 2, rate(3000)});
+    for (const std::uint32_t classid : {std::uint32_t{0x10110}, std::uint32_t{0x10111}, (*own)[0].value, (*own)[1].value}) {
+        EXPECT_FALSE(is_limited(classid)) << classid;
+    }
+    EXPECT_EQ(tables.acquire({0, 1, rate(1000)}, {1000}).value(), 1) << "all numbers are free again";
+    EXPECT_EQ(classes().at(0x10110).table.at(1), rate(1000));
+}
+
 TEST_F(Phases, AJobsOwnClassHasTheTrunksWholeTable) {
     PhaseTables tables(*mirror_, trunk_classes);
     ASSERT_TRUE(tables.acquire({0, 3, rate(1000)}, {1000}));

@@ -39,6 +39,22 @@ void PhaseTables::release(const Key& key) {
     if (known == entries_.end() || --known->second.users > 0) return;
     idle_.push_back({key.trunk, known->second.number, known->second.rate});
     entries_.erase(known);
+    if (entries_.empty()) lift_idle();
+}
+
+/// A refusal changes nothing: they limit as before, until the next time.
+void PhaseTables::lift_idle() {
+    std::vector<RateTable> unlimited(trunks_.size());
+    for (const Idle& one : idle_) unlimited[one.trunk].emplace(one.number, std::nullopt);
+    std::vector<Change> changes;
+    for (std::size_t trunk = 0; trunk < trunks_.size(); ++trunk) {
+        append(changes, trunk, unlimited[trunk]);
+        if (unlimited[trunk].empty()) continue;
+        for (const TcHandle idle : idle_classes_[trunk]) {
+            changes.emplace_back(ChangeClassTable{idle, unlimited[trunk]});
+        }
+    }
+    if (kernel_.apply(changes, ApplyMode::together)) idle_.clear();
 }
 
 /// One that was never used, or else the one that has been idle longest: the fewest

@@ -10,6 +10,9 @@
 // An entry that nobody wants any more stays as it is, because packets that are
 // queued may have its number.  It serves whoever wants its rate next; only when
 // no number is left, the one that has been idle longest gets another rate.
+//
+// Where nobody wants any entry, because the last job has gone, none limits any more: packets
+// then bypass the qdisc, which makes a difference to those who send many small ones (tc-gap(8)).
 #pragma once
 
 #include <compare>
@@ -107,6 +110,7 @@ private:
     [[nodiscard]] TcHandle free_handle() const;
     void append(std::vector<Change>& changes, std::size_t trunk, const RateTable& table) const;
     [[nodiscard]] RateTable unless_off(RateTable table) const;
+    void lift_idle();
     Result<void> make_class(std::size_t trunk, TcHandle classid, bool is_there);
 
     TrafficControl& kernel_;
