@@ -6,22 +6,16 @@ import signal
 from cases_phases import BYTES_PER_S, in_phase, phased
 from control import Control
 from fdstore import Store
-from guestdaemon import (BIN, DEV, EVERYBODY, PLANNED, SOCKET, Daemon, at_rest, config, direct_packets,
+from guestdaemon import (BIN, DEV, EVERYBODY, PLANNED, SOCKET, Daemon, at_rest, config, goes_to_no_class,
                          paced_at, rate_of, unpaced)
 from ktap import case, equal
-from tcguest import classes, eventually, frame, matches, run, send_frames, sh, tc
+from tcguest import classes, eventually, matches, run, sh, tc
 
 HEADWAY = f"{BIN}/headway"
 
 
 def headway(*words):
     return sh(HEADWAY, *words, "--socket", SOCKET)
-
-
-def goes_to_no_class():
-    before = direct_packets()
-    send_frames(DEV, frame("10.2.0.1", 1000), 3)
-    return direct_packets() - before == 3
 
 
 @case

@@ -11,8 +11,8 @@ import subprocess
 import time
 
 from guestdaemon import (BIN, DEV, EVERYBODY, MODULES, NEXT_WIRE_BYTES, SOCKET, Daemon, at_rest,
-                         config, direct_packets, frame_starts, paced_at, rate_of, unpaced,
-                         write_config)
+                         config, direct_packets, frame_starts, goes_to_no_class, paced_at, rate_of,
+                         unpaced, write_config)
 from tcguest import (classes, eventually, frame, matches, note, packets, run, send_frames, sh,
                      simwire, tc)
 from ktap import case, equal
@@ -63,12 +63,17 @@ def phases_need_a_classifier_and_shared_classes():
     matches(tc(f"filter show dev {DEV}"), r"bpf .*headway_phase direct-action")
     matches(daemon.said(), "2 classes on a link of 1 Gbit/s, with phases")
     equal(Control(SOCKET).do("hello", job="1")["phases"], True)
+    eventually(goes_to_no_class, "nothing has a rate, so that packets bypass the qdisc")
+    control, _ = joined()
+    control.phase(EVERYBODY)
     equal(class_of_next(REMOTE), "1:111")
     equal(class_of_next("10.3.7.9"), "1:111")
     equal(class_of_next(OWN), "1:110")
     before = direct_packets()
     equal(class_of_next("192.0.2.1"), None)
     equal(direct_packets() - before, 1)
+    control.close()
+    eventually(goes_to_no_class, "the job has gone, and its rates")
 
 
 @case

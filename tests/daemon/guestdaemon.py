@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "tc"))
 
 from fdstore import LAUNCHER, Notifications, Store
-from tcguest import (classes, eventually, frame, matches, note, qdiscs, root_qdisc, run,
+from tcguest import (classes, eventually, frame, matches, note, packets, qdiscs, root_qdisc, run,
                      send_frames, sh, simwire, state)
 from ktap import equal
 
@@ -160,6 +160,14 @@ def rate_of(classid):
 
 def direct_packets():
     return root_qdisc(DEV, "-s")["direct_packets"]
+
+
+def goes_to_no_class():
+    """Three packets are sent, and no class counts them: they are direct, or bypass the qdisc."""
+    before, before_by_class = root_qdisc(DEV, "-s")["packets"], packets(DEV)
+    send_frames(DEV, frame("10.2.0.1", 1000), 3)
+    eventually(lambda: root_qdisc(DEV, "-s")["packets"] >= before + 3, "the packets")
+    return packets(DEV) == before_by_class
 
 
 def at_rest():

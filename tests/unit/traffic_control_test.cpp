@@ -381,7 +381,7 @@ TEST(TcBatch, SaysTheSameInTcsLanguage) {
     changes.emplace_back(ChangeClassTable{tc_handle(1, 0x11), {{3, BytesPerSecond{125'000}}, {4, std::nullopt}}});
     changes.emplace_back(DeleteRootQdisc{tc_handle(1, 0)});
     EXPECT_EQ(tc_batch("eth0", changes),
-              "qdisc add dev eth0 root handle 1: gap\n"
+              "qdisc add dev eth0 root handle 1: gap bypass on\n"
               "class add dev eth0 parent 1: classid 1:10 gap rate unlimited\n"
               "class add dev eth0 parent 1: classid 1:11 gap rate 98760bit\n"
               "filter add dev eth0 parent 1: protocol ip pref 10 handle 0x1f flower dst_ip "

@@ -99,13 +99,16 @@ struct Encoder {
     std::optional<Error> mistake{};
 
     // No further options: the device's own speed is the link's, and what no filter
-    // names is direct.
+    // names is direct.  Our filters only choose classes, which nothing needs while none has a rate.
     void operator()(const AddRootQdisc& change) {
-        put_gap(change.handle, GAP_BACKEND_TIMER, change.replaces ? replace_flags : create_flags);
+        gap_qdisc_conf conf{};
+        conf.has_bypass = true;
+        conf.bypass = 1;
+        put_gap(change.handle, change.replaces ? replace_flags : create_flags, GAP_BACKEND_TIMER, conf);
     }
 
     void operator()(const ChangeBackend& change) {
-        put_gap(change.handle, change.backend, NLM_F_ACK);
+        put_gap(change.handle, NLM_F_ACK, change.backend);
     }
 
     void operator()(const DeleteRootQdisc& change) {
@@ -214,10 +217,13 @@ private:
         return header;
     }
 
-    void put_gap(TcHandle handle, std::uint32_t backend, std::uint16_t flags) {
+    void put_gap(TcHandle handle, std::uint16_t flags, std::uint32_t backend, gap_qdisc_conf conf = {}) {
+        conf.has_backend = true;
+        conf.backend = backend;
         nlmsghdr* header = put(RTM_NEWQDISC, flags, {handle, device_root}, gap_kind);
         nlattr* options = mnl_attr_nest_start(header, TCA_OPTIONS);
-        mnl_attr_put_u32(header, TCA_GAP_BACKEND, backend);
+        const int length = gap_qdisc_encode(&conf, mnl_attr_get_payload(options), GAP_ATTR_BUF_BYTES);
+        header->nlmsg_len += MNL_ALIGN(static_cast<std::uint32_t>(length));
         mnl_attr_nest_end(header, options);
     }
 

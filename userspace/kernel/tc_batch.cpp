@@ -28,7 +28,7 @@ struct ToLine {
     std::string_view device;
 
     std::string operator()(const AddRootQdisc& c) const {
-        return fmt::format("qdisc add dev {} root handle {} gap", device, c.handle.to_string());
+        return fmt::format("qdisc add dev {} root handle {} gap bypass on", device, c.handle.to_string());
     }
 
     std::string operator()(const ChangeBackend& c) const {
