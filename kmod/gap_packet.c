@@ -4,13 +4,9 @@
  * queue (enqueue), out of it when the class and all above it allow (dequeue),
  * and onto their schedules (charge).
  */
-#include <linux/etherdevice.h>
-#include <linux/hash.h>
 #include <linux/if_vlan.h>
 #include <linux/slab.h>
-#include <net/ipv6.h>
 #include <net/pkt_cls.h>
-#include <net/tcp.h>
 
 #if __has_include("net/gso.h")	/* from Linux 6.5 on */
 #include <net/gso.h>
@@ -18,8 +14,7 @@
 
 #include "gap_frame.h"
 #include "gap_packet.h"
-
-#define GAP_QUEUE_LIMIT_PACKETS	10000	/* as fq: one TCP per core never gets there */
+#include "gap_queue.h"
 
 /* A gap longer than twice this is slept, but for this much at its end. */
 #define GAP_WAKE_EARLY_NS	(200 * NSEC_PER_USEC)
@@ -282,172 +277,6 @@ static noinline struct gap_class *gap_classify(struct sk_buff *skb, struct Qdisc
 #endif
 	cl = (struct gap_class *)res.class ?: gap_class_find(q, res.classid);
 	return cl && gap_class_is_leaf(cl) ? cl : q->defcl;
-}
-
-/*
- * Destinations take turns, a packet each, so that a burst to one receiver is
- * spread out by the traffic to all others: the receivers' switch ports see
- * no incast from one sender's queue order.  Those of one hash share a turn.
- * TCP ACKs without payload go first in a class that is paced just now, whose
- * queue of data would otherwise delay the other direction's clock.  Nothing else
- * overtakes: a short data segment that passes its own flow looks like a loss.
- *
- * A segment that acknowledges less than what its receiver knows to be acknowledged,
- * by more than a window, is discarded there as an attack (RFC 5961, 5.2).  Data that
- * ACKs have overtaken come to that, where much arrives while they wait at a low
- * rate.  So they leave with the acknowledgment of the last ACK that overtook them.
- */
-
-/* Destinations of one hash, and their packets, by skb->next. */
-struct gap_turn {
-	struct sk_buff		*head;
-	struct sk_buff		*tail;
-	struct list_head	list;		/* in the queue's turns, if it has packets */
-	/* The last ACK that overtook some of them: whose it was, and what it said. */
-	const struct sock	*ack_sk;	/* never looked into; NULL: there was none */
-	__be32			ack_ports;	/* another socket may get the same memory */
-	__be32			ack_seq;
-};
-
-/* By the address, so that neighbours have turns of their own, else the station. */
-static __always_inline u32 gap_turn_hash(const struct sk_buff *skb)
-{
-	unsigned int offset = skb_network_offset(skb);
-	__be16 protocol = skb_protocol(skb, true);
-	u32 key = 0;
-
-	if (likely(protocol == htons(ETH_P_IP) &&
-		   offset + sizeof(struct iphdr) <= skb_headlen(skb)))
-		key = (__force u32)ip_hdr(skb)->daddr;
-	else if (protocol == htons(ETH_P_IPV6) &&
-		 offset + sizeof(struct ipv6hdr) <= skb_headlen(skb))
-		key = ipv6_addr_hash(&ipv6_hdr(skb)->daddr);
-	else
-		skb_copy_bits(skb, ETH_ALEN - sizeof(key), &key, sizeof(key));
-	return hash_32(key, GAP_TURN_BITS);
-}
-
-static bool gap_is_own_tcp(const struct sk_buff *skb)
-{
-	__be16 protocol = skb_protocol(skb, true);
-
-	if (!skb->sk || !skb_transport_header_was_set(skb) ||
-	    skb_transport_offset(skb) + sizeof(struct tcphdr) > skb_headlen(skb))
-		return false;
-	return (protocol == htons(ETH_P_IP) && ip_hdr(skb)->protocol == IPPROTO_TCP) ||
-	       (protocol == htons(ETH_P_IPV6) && ipv6_hdr(skb)->nexthdr == IPPROTO_TCP);
-}
-
-/* Source and destination. */
-static __be32 gap_tcp_ports(const struct tcphdr *th)
-{
-	return *(const __be32 *)&th->source;
-}
-
-/* An ACK overtakes what waits there. */
-static noinline void gap_turn_note_ack(struct gap_turn *turn, const struct sk_buff *skb)
-{
-	if (!turn->head || !gap_is_own_tcp(skb))
-		return;
-	turn->ack_sk = skb->sk;
-	turn->ack_ports = gap_tcp_ports(tcp_hdr(skb));
-	turn->ack_seq = tcp_hdr(skb)->ack_seq;
-}
-
-/* Not where options may sign the header. */
-static noinline void gap_turn_renew_ack(const struct gap_turn *turn, struct sk_buff *skb)
-{
-	struct tcphdr *th;
-
-	if (skb->sk != turn->ack_sk || !gap_is_own_tcp(skb))
-		return;
-	th = tcp_hdr(skb);
-	if (gap_tcp_ports(th) != turn->ack_ports || !th->ack ||
-	    th->doff * 4 > sizeof(*th) + TCPOLEN_TSTAMP_ALIGNED ||
-	    !before(ntohl(th->ack_seq), ntohl(turn->ack_seq)))
-		return;
-	if (skb_ensure_writable(skb, skb_transport_offset(skb) + sizeof(*th)))
-		return;
-	th = tcp_hdr(skb);
-	inet_proto_csum_replace4(&th->check, skb, th->ack_seq, turn->ack_seq, false);
-	th->ack_seq = turn->ack_seq;
-}
-
-static __always_inline void
-gap_turn_put(struct gap_queue *queue, struct gap_turn *turn, struct sk_buff *skb)
-{
-	if (turn->head) {
-		turn->tail->next = skb;
-	} else {
-		turn->head = skb;
-		list_add_tail(&turn->list, &queue->turns);
-		queue->turns_count++;
-	}
-	turn->tail = skb;
-	skb->next = NULL;
-}
-
-/* Of the destination whose turn it is. */
-static __always_inline struct sk_buff *gap_turn_get(struct gap_queue *queue)
-{
-	struct gap_turn *turn = list_first_entry(&queue->turns, struct gap_turn, list);
-	struct sk_buff *skb = turn->head;
-
-	turn->head = skb->next;
-	skb_mark_not_on_list(skb);
-	if (unlikely(turn->ack_sk)) {
-		gap_turn_renew_ack(turn, skb);
-		if (!turn->head)
-			turn->ack_sk = NULL;
-	}
-	if (unlikely(!turn->head)) {
-		list_del(&turn->list);
-		queue->turns_count--;
-	} else if (queue->turns_count > 1) {
-		list_move_tail(&turn->list, &queue->turns);
-	}
-	return skb;
-}
-
-/* False: there is no room for it. */
-static __always_inline bool gap_queue_put(struct gap_class *cl, struct sk_buff *skb)
-{
-	struct gap_queue *queue = &cl->queue;
-	struct gap_turn *turn;
-
-	if (unlikely(queue->qlen >= GAP_QUEUE_LIMIT_PACKETS))
-		return false;
-	if (unlikely(!queue->hashed))
-		queue->hashed = kcalloc(1 << GAP_TURN_BITS, sizeof(struct gap_turn),
-					GFP_ATOMIC | __GFP_NOWARN);
-	if (unlikely(!queue->hashed))
-		return false;
-	turn = &queue->hashed[gap_turn_hash(skb)];
-	if (skb_is_tcp_pure_ack(skb) && cl->next_rate != GAP_RATE_UNLIMITED) {
-		__skb_queue_tail(&queue->acks, skb);
-		gap_turn_note_ack(turn, skb);
-	} else {
-		gap_turn_put(queue, turn, skb);
-	}
-	queue->backlog_bytes += qdisc_pkt_len(skb);
-	queue->qlen++;
-	return true;
-}
-
-/* The queue is not empty. */
-static __always_inline struct sk_buff *gap_queue_get(struct gap_queue *queue)
-{
-	struct sk_buff *skb;
-
-	if (unlikely(!skb_queue_empty(&queue->acks))) {
-		skb = __skb_dequeue(&queue->acks);
-		queue->acks_first += !!queue->turns_count;
-	} else {
-		skb = gap_turn_get(queue);
-	}
-	queue->backlog_bytes -= qdisc_pkt_len(skb);
-	queue->qlen--;
-	return skb;
 }
 
 static __always_inline int

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Acknowledgments that overtake data, and the data that take them along.
+ */
+#include <linux/skbuff.h>
+#include <net/tcp.h>
+
+#include "gap_queue.h"
+
+static bool gap_is_own_tcp(const struct sk_buff *skb)
+{
+	__be16 protocol = skb_protocol(skb, true);
+
+	if (!skb->sk || !skb_transport_header_was_set(skb) ||
+	    skb_transport_offset(skb) + sizeof(struct tcphdr) > skb_headlen(skb))
+		return false;
+	return (protocol == htons(ETH_P_IP) && ip_hdr(skb)->protocol == IPPROTO_TCP) ||
+	       (protocol == htons(ETH_P_IPV6) && ipv6_hdr(skb)->nexthdr == IPPROTO_TCP);
+}
+
+/* Source and destination. */
+static __be32 gap_tcp_ports(const struct tcphdr *th)
+{
+	return *(const __be32 *)&th->source;
+}
+
+/* An ACK overtakes what waits there. */
+void gap_turn_note_ack(struct gap_turn *turn, const struct sk_buff *skb)
+{
+	if (!turn->head || !gap_is_own_tcp(skb))
+		return;
+	turn->ack_sk = skb->sk;
+	turn->ack_ports = gap_tcp_ports(tcp_hdr(skb));
+	turn->ack_seq = tcp_hdr(skb)->ack_seq;
+}
+
+/* Not where options may sign the header. */
+void gap_turn_renew_ack(const struct gap_turn *turn, struct sk_buff *skb)
+{
+	struct tcphdr *th;
+
+	if (skb->sk != turn->ack_sk || !gap_is_own_tcp(skb))
+		return;
+	th = tcp_hdr(skb);
+	if (gap_tcp_ports(th) != turn->ack_ports || !th->ack ||
+	    th->doff * 4 > sizeof(*th) + TCPOLEN_TSTAMP_ALIGNED ||
+	    !before(ntohl(th->ack_seq), ntohl(turn->ack_seq)))
+		return;
+	if (skb_ensure_writable(skb, skb_transport_offset(skb) + sizeof(*th)))
+		return;
+	th = tcp_hdr(skb);
+	inet_proto_csum_replace4(&th->check, skb, th->ack_seq, turn->ack_seq, false);
+	th->ack_seq = turn->ack_seq;
+}
