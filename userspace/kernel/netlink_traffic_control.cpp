@@ -221,19 +221,23 @@ private:
         conf.has_backend = true;
         conf.backend = backend;
         nlmsghdr* header = put(RTM_NEWQDISC, flags, {handle, device_root}, gap_kind);
-        nlattr* options = mnl_attr_nest_start(header, TCA_OPTIONS);
-        const int length = gap_qdisc_encode(&conf, mnl_attr_get_payload(options), GAP_ATTR_BUF_BYTES);
-        header->nlmsg_len += MNL_ALIGN(static_cast<std::uint32_t>(length));
-        mnl_attr_nest_end(header, options);
+        put_options(header, [&](void* buffer) { return gap_qdisc_encode(&conf, buffer, GAP_ATTR_BUF_BYTES); },
+                    gap_qdisc_mistake(&conf));
     }
 
     void put_class(const TcObject& object, const gap_class_conf& conf,
                    std::uint16_t flags = NLM_F_ACK) {
         nlmsghdr* header = put(RTM_NEWTCLASS, flags, object, gap_kind);
+        put_options(header, [&](void* buffer) { return gap_class_encode(&conf, buffer, GAP_ATTR_BUF_BYTES); },
+                    gap_class_mistake(&conf));
+    }
+
+    template <class Encode>
+    void put_options(nlmsghdr* header, const Encode& encode, const char* why_not) {
         nlattr* options = mnl_attr_nest_start(header, TCA_OPTIONS);
-        const int length = gap_class_encode(&conf, mnl_attr_get_payload(options), GAP_ATTR_BUF_BYTES);
+        const int length = encode(mnl_attr_get_payload(options));
         if (length < 0) {
-            mistake = Error{gap_class_mistake(&conf), -length};
+            mistake = Error{why_not, -length};
             return;
         }
         header->nlmsg_len += MNL_ALIGN(static_cast<std::uint32_t>(length));
