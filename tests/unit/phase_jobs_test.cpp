@@ -375,6 +375,24 @@ TEST_F(Phases, NothingLimitsAnyClassOnceTheLastEntryIsReleased) {
     EXPECT_EQ(classes().at(0x10110).table.at(1), rate(1000));
 }
 
+// Processes that have not joined again yet are still paced by that run's classifier.
+TEST_F(Phases, EntriesOfAnEarlierRunLimitUntilSomebodyHasUsedThem) {
+    {
+        PhaseTables earlier(*mirror_, trunk_classes);
+        ASSERT_TRUE(earlier.acquire({0, 1, rate(1000)}, {1000}));
+    }
+    PhaseTables tables(*mirror_, trunk_classes);
+    tables.adopt(*mirror_->classes());
+    const auto entry = [&](TableEntry number) { return classes().at(0x10110).table.at(number); };
+    EXPECT_EQ(tables.acquire({0, 2, rate(2000)}, {2000}).value(), 2);
+    tables.release({0, 2, rate(2000)});
+    EXPECT_EQ(entry(1), rate(1000));
+    EXPECT_EQ(entry(2), ClassRate{});
+    EXPECT_EQ(tables.acquire({0, 3, rate(1000)}, {1000}).value(), 1);
+    tables.release({0, 3, rate(1000)});
+    EXPECT_EQ(entry(1), ClassRate{});
+}
+
 TEST_F(Phases, AJobsOwnClassHasTheTrunksWholeTable) {
     PhaseTables tables(*mirror_, trunk_classes);
     ASSERT_TRUE(tables.acquire({0, 3, rate(1000)}, {1000}));

@@ -37,7 +37,7 @@ Result<TableEntry> PhaseTables::acquire(const Key& key, BytesPerSecond rate) {
 void PhaseTables::release(const Key& key) {
     const auto known = entries_.find(key);
     if (known == entries_.end() || --known->second.users > 0) return;
-    idle_.push_back({key.trunk, known->second.number, known->second.rate});
+    idle_.push_back({key.trunk, known->second.number, known->second.rate, false});
     entries_.erase(known);
     if (entries_.empty()) lift_idle();
 }
@@ -45,7 +45,9 @@ void PhaseTables::release(const Key& key) {
 /// A refusal changes nothing: they limit as before, until the next time.
 void PhaseTables::lift_idle() {
     std::vector<RateTable> unlimited(trunks_.size());
-    for (const Idle& one : idle_) unlimited[one.trunk].emplace(one.number, std::nullopt);
+    for (const Idle& one : idle_) {
+        if (!one.is_adopted) unlimited[one.trunk].emplace(one.number, std::nullopt);
+    }
     std::vector<Change> changes;
     for (std::size_t trunk = 0; trunk < trunks_.size(); ++trunk) {
         append(changes, trunk, unlimited[trunk]);
@@ -54,7 +56,8 @@ void PhaseTables::lift_idle() {
             changes.emplace_back(ChangeClassTable{idle, unlimited[trunk]});
         }
     }
-    if (kernel_.apply(changes, ApplyMode::together)) idle_.clear();
+    if (!kernel_.apply(changes, ApplyMode::together)) return;
+    std::erase_if(idle_, [](const Idle& one) { return !one.is_adopted; });
 }
 
 /// One that was never used, or else the one that has been idle longest: the fewest
@@ -189,7 +192,7 @@ void PhaseTables::adopt(const std::vector<ClassState>& found) {
         for (std::size_t trunk = 0; trunk < trunks_.size(); ++trunk) {
             if (state.classid == trunks_[trunk].shared) {
                 for (const auto& [number, rate] : state.table) {
-                    if (rate) idle_.push_back({trunk, number, *rate});
+                    if (rate) idle_.push_back({trunk, number, *rate, true});
                 }
             }
             if (state.parent == trunks_[trunk].trunk && is_phase_class(state)) {

@@ -11,8 +11,9 @@
 // queued may have its number.  It serves whoever wants its rate next; only when
 // no number is left, the one that has been idle longest gets another rate.
 //
-// Where nobody wants any entry, because the last job has gone, none limits any more: packets
-// then bypass the qdisc, which makes a difference to those who send many small ones (tc-gap(8)).
+// Where nobody wants any entry, because the last job has gone, none limits any more, but for those
+// that an earlier run left and nobody has wanted since: packets then bypass the qdisc, which makes
+// a difference to those who send many small ones (tc-gap(8)).
 #pragma once
 
 #include <compare>
@@ -103,6 +104,7 @@ private:
         std::size_t trunk;
         TableEntry number;
         BytesPerSecond rate;
+        bool is_adopted = false;  ///< processes may still be in phases of an earlier run's classifier
     };
 
     [[nodiscard]] RateTable table(std::size_t trunk) const;
