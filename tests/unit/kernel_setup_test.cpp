@@ -88,6 +88,17 @@ TEST_F(KernelSetUp, SaysThatItNeedsRoot) {
     EXPECT_NE(report.error().message.find("CAP_NET_ADMIN"), std::string::npos);
 }
 
+TEST_F(KernelSetUp, SaysThatAnOlderModuleIsLoaded) {
+    kernel_.refuse = [](const nlmsghdr& request) -> std::optional<FakeKernel::Refusal> {
+        if (request.nlmsg_type != RTM_NEWQDISC) return std::nullopt;
+        return FakeKernel::Refusal{EINVAL, "Unknown attribute type"};
+    };
+    const auto report = set_up();
+    ASSERT_FALSE(report);
+    EXPECT_NE(report.error().message.find("rmmod sch_gap, modprobe sch_gap"), std::string::npos);
+    EXPECT_TRUE(device().has_default());
+}
+
 // Whatever step the kernel refuses, the interface ends as it began.
 TEST_F(KernelSetUp, UndoesABeginning) {
     for (std::size_t refused = 0; refused < layout_.set_up.size(); ++refused) {

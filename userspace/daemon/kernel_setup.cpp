@@ -19,6 +19,11 @@ Error with_advice(const Error& error) {
                                 "fq pace ([kernel] backend = \"fq\")",
                 error.error_number};
     }
+    if (error.message.find("Unknown attribute type") != std::string::npos) {
+        return {error.message + "; the module sch_gap that is loaded is older than headwayd: load the "
+                                "installed one (rmmod sch_gap, modprobe sch_gap)",
+                error.error_number};
+    }
     if (error.message.find("Operation not permitted") != std::string::npos) {
         return {error.message + "; headwayd needs root or CAP_NET_ADMIN", error.error_number};
     }
