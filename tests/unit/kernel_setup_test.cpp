@@ -78,25 +78,20 @@ TEST_F(KernelSetUp, SaysThatTheModuleIsMissing) {
     EXPECT_TRUE(device().has_default());
 }
 
-TEST_F(KernelSetUp, SaysThatItNeedsRoot) {
-    kernel_.refuse = [](const nlmsghdr& request) -> std::optional<FakeKernel::Refusal> {
-        if (request.nlmsg_type != RTM_NEWQDISC) return std::nullopt;
-        return FakeKernel::Refusal{EPERM, ""};
-    };
-    const auto report = set_up();
-    ASSERT_FALSE(report);
-    EXPECT_NE(report.error().message.find("CAP_NET_ADMIN"), std::string::npos);
-}
-
-TEST_F(KernelSetUp, SaysThatAnOlderModuleIsLoaded) {
-    kernel_.refuse = [](const nlmsghdr& request) -> std::optional<FakeKernel::Refusal> {
-        if (request.nlmsg_type != RTM_NEWQDISC) return std::nullopt;
-        return FakeKernel::Refusal{EINVAL, "Unknown attribute type"};
-    };
-    const auto report = set_up();
-    ASSERT_FALSE(report);
-    EXPECT_NE(report.error().message.find("rmmod sch_gap, modprobe sch_gap"), std::string::npos);
-    EXPECT_TRUE(device().has_default());
+TEST_F(KernelSetUp, SaysWhatToDoAboutARefusal) {
+    const std::vector<std::pair<FakeKernel::Refusal, std::string>> refusals{
+        {{EPERM, ""}, "CAP_NET_ADMIN"},
+        {{EINVAL, "Unknown attribute type"}, "rmmod sch_gap, modprobe sch_gap"}};
+    for (const auto& [refusal, advice] : refusals) {
+        kernel_.refuse = [&](const nlmsghdr& request) -> std::optional<FakeKernel::Refusal> {
+            if (request.nlmsg_type != RTM_NEWQDISC) return std::nullopt;
+            return refusal;
+        };
+        const auto report = set_up();
+        ASSERT_FALSE(report);
+        EXPECT_NE(report.error().message.find(advice), std::string::npos) << report.error().message;
+        EXPECT_TRUE(device().has_default());
+    }
 }
 
 // Whatever step the kernel refuses, the interface ends as it began.

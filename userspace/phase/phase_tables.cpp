@@ -37,7 +37,7 @@ Result<TableEntry> PhaseTables::acquire(const Key& key, BytesPerSecond rate) {
 void PhaseTables::release(const Key& key) {
     const auto known = entries_.find(key);
     if (known == entries_.end() || --known->second.users > 0) return;
-    idle_.push_back({key.trunk, known->second.number, known->second.rate, false});
+    idle_.push_back({key.trunk, known->second.number, known->second.rate});
     entries_.erase(known);
     if (entries_.empty()) lift_idle();
 }
