@@ -72,6 +72,7 @@ public:
         return failure("there is no TCP here");
     }
 
+    void connect_anew() override {}
     [[nodiscard]] Result<std::vector<SeenRoute>> routes() override { return seen_routes; }
 
 private:

@@ -2,6 +2,8 @@
 // What is inferred from experiments, on networks that are computed.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "computed_laboratory.hpp"
 #include "config/network_file.hpp"
 #include "measure/agent_messages.hpp"
@@ -453,6 +455,7 @@ public:
     [[nodiscard]] std::size_t host_count() const override { return hosts_; }
     [[nodiscard]] std::chrono::nanoseconds start_skew() const override { return {}; }
     [[nodiscard]] Result<BulkOutcome> run(const Bulk&) override { return failure("only rounds"); }
+    void connect_anew() override {}
     [[nodiscard]] Result<std::vector<SeenRoute>> routes() override { return failure("only rounds"); }
     [[nodiscard]] Result<std::vector<ProgramOutcome>> run(const Rounds& rounds) override {
         EXPECT_TRUE(rounds.tells_receipts);
@@ -640,52 +643,88 @@ TEST(HostTree, TurnsRound) {
     EXPECT_EQ(tree.path({0, 3}).size(), 2);
 }
 
+constexpr double never = std::numeric_limits<double>::infinity();  // that all rounds wait
+
 TEST(Escalation, HasLevels) {
     SizedTime time;
     time.rounds_s.assign(16, 0.001);
     time.rounds_s.insert(time.rounds_s.end(), {0.201, 0.204, 0.402});
     time.rounds_s.push_back(0.0015);
-    tell_escalations(time, 0.02);
+    tell_escalations(time, 0.02, never);
     const auto& levels = time.levels;
     ASSERT_EQ(levels.size(), 2);
     EXPECT_NEAR(levels[0].time_s, 0.2025, 1e-6);
     EXPECT_DOUBLE_EQ(levels[0].probability, 0.1);
     EXPECT_DOUBLE_EQ(levels[1].probability, 0.05);
     SizedTime none;
-    tell_escalations(none, 0.02);
+    tell_escalations(none, 0.02, never);
     EXPECT_TRUE(none.levels.empty());
+}
+
+TEST(Escalation, CanBeOfAllRounds) {
+    SizedTime time;
+    time.rounds_s = {0.208, 0.207, 0.209, 0.252};
+    tell_escalations(time, 0.02, 0.182);
+    EXPECT_EQ(time.median_s, 0);
+    EXPECT_EQ(time.time_s.value, 0);
+    ASSERT_EQ(time.levels.size(), 2);
+    EXPECT_DOUBLE_EQ(time.levels[0].probability, 0.75);
+    tell_escalations(time, 0.02, 0.210);
+    EXPECT_DOUBLE_EQ(time.median_s, 0.208) << "so much may be usual";
 }
 
 TEST(Escalation, IsNotPartOfWhatIsUsual) {
     SizedTime time;
     time.rounds_s = {0.017, 0.213, 0.212, 0.016, 0.213, 0.018, 0.212, 0.211};  // most of them wait
-    tell_escalations(time, 0.02);
+    tell_escalations(time, 0.02, never);
     EXPECT_NEAR(time.time_s.value, 0.017, 1e-9);
     EXPECT_NEAR(time.median_s, 0.017, 1e-9);
     ASSERT_EQ(time.levels.size(), 1);
     EXPECT_DOUBLE_EQ(time.levels[0].probability, 5.0 / 8);
 }
 
-TEST(Gather, BeginsEverywhereAtOnce) {
+TEST(Neighbours, AreThoseBesideAHostOnTheMostSquareGrid) {
+    const auto receivers_of = [](std::size_t hosts, std::size_t host) {
+        std::vector<std::size_t> receivers;
+        for (const Flow& flow : neighbour_flows(hosts)) {
+            if (flow.from == host) receivers.push_back(flow.to);
+        }
+        return receivers;
+    };
+    EXPECT_EQ(receivers_of(12, 4), (std::vector<std::size_t>{1, 7, 3, 5})) << "4 x 3, the middle of the second row";
+    EXPECT_EQ(receivers_of(8, 0), (std::vector<std::size_t>{6, 2, 1, 1})) << "edges meet";
+    EXPECT_EQ(receivers_of(7, 6), (std::vector<std::size_t>{5, 0})) << "a ring";
+    EXPECT_EQ(receivers_of(2, 1), (std::vector<std::size_t>{0, 0}));
+}
+
+TEST(Rounds, BeginEverywhereAtOnce) {
     const std::vector<double> hears_s{0, 10e-6, 60e-6, 11e-6, 35e-6};
-    const GatherRounds gather = gather_rounds(hears_s, 4096);
-    EXPECT_DOUBLE_EQ(gather.begins_s, 60e-6);
-    ASSERT_EQ(gather.rounds.programs.size(), 5);
-    const HostProgram& root = gather.rounds.programs.front();
-    ASSERT_EQ(root.steps.size(), 4) << "two are told at once";
+    std::vector<HostProgram> gather{{0, {{}}}};
+    for (std::size_t peer = 1; peer < 5; ++peer) {
+        gather[0].steps[0].receive.push_back({peer, 4096});
+        gather.push_back({peer, {{{{0, 4096}}, {}}}});
+    }
+    const Rounds rounds = begun_together(std::move(gather), hears_s);
+    ASSERT_EQ(rounds.programs.size(), 5);
+    const HostProgram& root = rounds.programs.front();
+    ASSERT_EQ(root.steps.size(), 5) << "all are ready, are told in three steps, for two hear at once, and send";
+    EXPECT_EQ(root.steps.front().receive.size(), 4);
+    EXPECT_EQ(root.untimed_steps, 4);
     double now_s = 0;
     std::size_t told = 0;
     for (const Step& step : root.steps) {
         now_s += std::chrono::duration<double>(step.pause).count();
         for (const Transfer& start : step.send) {
-            EXPECT_NEAR(now_s + hears_s[start.peer], gather.begins_s, 1.1e-6);
+            EXPECT_NEAR(now_s + hears_s[start.peer], 60e-6, 1.1e-6);
             ++told;
         }
     }
+    EXPECT_NEAR(now_s, 60e-6, 1.1e-6) << "when the root itself begins";
     EXPECT_EQ(told, 4);
     EXPECT_EQ(root.steps.back().receive.size(), 4);
     for (std::size_t i = 1; i < 5; ++i) {
-        EXPECT_EQ(gather.rounds.programs[i].steps[1].send[0].bytes, 4096);
+        EXPECT_EQ(rounds.programs[i].untimed_steps, 1);
+        EXPECT_EQ(rounds.programs[i].steps[1].send[0].bytes, 4096);
     }
 }
 

@@ -153,9 +153,9 @@ Result<AgentJson> Agent::tell_arrivals(const AgentJson& command) {
 }
 
 Result<AgentJson> Agent::run_rounds(const AgentJson& command) {
-    const auto steps = read_steps(command);
-    if (!steps) return tl::unexpected(steps.error());
-    auto outcome = mesh_.run(*steps, std::min(command.at("count").get<std::uint32_t>(), rounds_max),
+    const auto program = read_program(command);
+    if (!program) return tl::unexpected(program.error());
+    auto outcome = mesh_.run(*program, std::min(command.at("count").get<std::uint32_t>(), rounds_max),
                              patience_of(command));
     if (!outcome) return tl::unexpected(outcome.error());
     if (!command.at("receipts").get<bool>()) outcome->received_s.clear();  // many, of an all-to-all

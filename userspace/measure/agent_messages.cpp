@@ -62,16 +62,18 @@ AgentJson rounds_command(const HostProgram& program, const Rounds& rounds, std::
             {"count", rounds.count},
             {"receipts", rounds.tells_receipts},
             {"steps", std::move(steps)},
+            {"untimed", program.untimed_steps},
             {"patience_ms", patience_ms}};
 }
 
-Result<std::vector<Step>> read_steps(const AgentJson& command) {
+Result<HostProgram> read_program(const AgentJson& command) {
     return reading("the program", [&] {
-        std::vector<Step> steps;
+        HostProgram program;
+        program.untimed_steps = command.at("untimed").get<std::size_t>();
         for (const AgentJson& one : command.at("steps"))
-            steps.push_back({read_transfers(one.at(0)), read_transfers(one.at(1)),
-                             std::chrono::nanoseconds(one.at(2).get<std::int64_t>())});
-        return steps;
+            program.steps.push_back({read_transfers(one.at(0)), read_transfers(one.at(1)),
+                                     std::chrono::nanoseconds(one.at(2).get<std::int64_t>())});
+        return program;
     });
 }
 

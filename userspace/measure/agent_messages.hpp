@@ -16,7 +16,8 @@
 //                                        interface that frames to I leave by], ...]
 //   {"do": "arrivals", "run": R}      -> "from": [[I, frames, bytes_per_s], ...], "drops": N
 //   {"do": "rounds", "count": N, "receipts": B, "steps": [[[[peer, bytes], ...], [[peer, bytes], ...],
-//    PAUSE_NS], ...], "patience_ms": MS}  -> "round_s": [...], "received_s": [[...]] (with receipts),
+//    PAUSE_NS], ...], "untimed": N, "patience_ms": MS}
+//                                     -> "round_s": [...], "received_s": [[...]] (with receipts),
 //                                        "retransmissions": N, "rto_us": N
 #pragma once
 
@@ -58,7 +59,8 @@ struct AgentPeer {
 [[nodiscard]] Result<std::vector<AgentPeer>> read_peers(const AgentJson& command);
 
 [[nodiscard]] AgentJson rounds_command(const HostProgram& program, const Rounds& rounds, std::int64_t patience_ms);
-[[nodiscard]] Result<std::vector<Step>> read_steps(const AgentJson& command);
+/// Its host is not told.
+[[nodiscard]] Result<HostProgram> read_program(const AgentJson& command);
 
 [[nodiscard]] AgentJson json_of(const ProgramOutcome& outcome);
 [[nodiscard]] Result<ProgramOutcome> read_program_outcome(const AgentJson& json);

@@ -91,6 +91,8 @@ struct Step {
 struct HostProgram {
     std::size_t host = 0;
     std::vector<Step> steps;  ///< of one round
+    /// A round's time begins after so many steps, and after the pause of the next one.
+    std::size_t untimed_steps = 0;
 };
 
 /// What one host sends to another in a round, the other has to receive.
@@ -104,7 +106,7 @@ struct Rounds {
 struct ProgramOutcome {
     std::vector<double> round_s;
     /// By round, if wanted: when the host had received each transfer of the last step, from the
-    /// round's beginning.
+    /// beginning of the round's time.
     std::vector<std::vector<double>> received_s;
     std::uint64_t retransmissions = 0;   ///< segments, of all its connections, in these rounds
     std::uint32_t retransmission_timeout_us = 0;  ///< the least in force on its connections
@@ -126,6 +128,8 @@ public:
     /// Errors name the host.
     [[nodiscard]] virtual Result<BulkOutcome> run(const Bulk& bulk) = 0;
     [[nodiscard]] virtual Result<std::vector<ProgramOutcome>> run(const Rounds& rounds) = 0;
+    /// Rounds that follow have new connections, which have lost nothing yet.
+    virtual void connect_anew() = 0;
     /// Of the probes so far, there and back.
     [[nodiscard]] virtual Result<std::vector<SeenRoute>> routes() = 0;
     /// By how much hosts begin an experiment earlier or later than others at most.

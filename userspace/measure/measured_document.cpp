@@ -154,6 +154,7 @@ OrderedJson levels_json(const std::vector<SizedTime>& times) {
     OrderedJson list = times_json(times);
     for (std::size_t i = 0; i < times.size(); ++i) {
         list[i]["median_s"] = times[i].median_s;
+        if (times[i].median_s == 0) list[i]["seconds"] = list[i]["half_width_s"] = list[i]["median_s"] = nullptr;  // all waited
         OrderedJson& levels = list[i]["levels"] = OrderedJson::array();
         for (const EscalationLevel& level : times[i].levels) levels.push_back({level.time_s, level.probability});
     }
@@ -163,7 +164,7 @@ OrderedJson levels_json(const std::vector<SizedTime>& times) {
 OrderedJson messages_json(const MeasuredMessages& messages, const HostTree& tree,
                           const std::vector<std::string>& hosts) {
     OrderedJson pairs = OrderedJson::array(), delays = OrderedJson::array(), shares = OrderedJson::array(),
-                all_to_all = OrderedJson::array();
+                all_to_all = OrderedJson::array(), flows = OrderedJson::array();
     for (const PairMessages& pair : messages.pairs) pairs.push_back(pair_json(pair, hosts));
     for (const ProcessingDelay& host : messages.hosts) delays.push_back({{"C", host.fixed_s}, {"t", host.per_byte_s}});
     for (const SharedLink& link : messages.shares.links)
@@ -176,6 +177,7 @@ OrderedJson messages_json(const MeasuredMessages& messages, const HostTree& tree
     const auto& both_ways = messages.shares.both_ways;
     for (const AllToAllTimes& all : messages.all_to_all)
         all_to_all.push_back({{"hosts", all.hosts}, {"times", levels_json(all.times)}});
+    for (const Flow& flow : messages.neighbours.flows) flows.push_back({flow.from, flow.to});
     const bool has_timeout = messages.least_timeout_us > 0;
     return {{"pairs", std::move(pairs)},
             {"hosts", std::move(delays)},
@@ -184,6 +186,7 @@ OrderedJson messages_json(const MeasuredMessages& messages, const HostTree& tree
                                                        {"out_bytes_per_s", both_ways->out_bytes_per_s}}
                                          : OrderedJson()},
             {"all_to_all", std::move(all_to_all)},
+            {"neighbours", {{"flows", std::move(flows)}, {"times", levels_json(messages.neighbours.times)}}},
             {"many_to_one", levels_json(messages.many_to_one)},
             {"one_to_many", times_json(messages.one_to_many)},
             {"least_retransmission_timeout_s",
@@ -272,6 +275,11 @@ std::string levels_text(const SizedTime& time) {
     return text;
 }
 
+std::string usual_text(const SizedTime& time) {
+    if (time.median_s == 0) return "every round waited for a retransmission";
+    return fmt::format("{:.3f} ms (+- {:.3f})", 1e3 * time.time_s.value, 1e3 * time.time_s.half_width);
+}
+
 void print_messages(std::string& text, const MeasuredMessages& messages, const HostTree& tree,
                     const std::vector<std::string>& hosts) {
     const auto out = std::back_inserter(text);
@@ -292,14 +300,16 @@ void print_messages(std::string& text, const MeasuredMessages& messages, const H
     if (const auto& both = messages.shares.both_ways)
         fmt::format_to(out, "two flows into {} and one out of it: {:.1f} MB/s each in, {:.1f} MB/s out\n", hosts.front(),
                        both->in_bytes_per_s / 1e6, both->out_bytes_per_s / 1e6);
-    for (const AllToAllTimes& all : messages.all_to_all) {
-        for (const SizedTime& time : all.times)
-            fmt::format_to(out, "all-to-all of {} hosts, {} bytes: {:.3f} ms (+- {:.3f}), {} retransmissions{}\n",
-                           all.hosts, time.bytes, 1e3 * time.time_s.value, 1e3 * time.time_s.half_width,
+    const auto print_times = [&](const std::string& what, const std::vector<SizedTime>& times) {
+        for (const SizedTime& time : times)
+            fmt::format_to(out, "{}, {} bytes: {}, {} retransmissions{}\n", what, time.bytes, usual_text(time),
                            time.retransmissions, levels_text(time));
-    }
+    };
+    for (const AllToAllTimes& all : messages.all_to_all)
+        print_times(fmt::format("all-to-all of {} hosts", all.hosts), all.times);
+    print_times("neighbours on a grid", messages.neighbours.times);
     for (const SizedTime& time : messages.many_to_one)
-        fmt::format_to(out, "many to one, {} bytes: {:.3f} ms{}\n", time.bytes, 1e3 * time.time_s.value, levels_text(time));
+        fmt::format_to(out, "many to one, {} bytes: {}{}\n", time.bytes, usual_text(time), levels_text(time));
     for (const SizedTime& time : messages.one_to_many)
         fmt::format_to(out, "one to many, {} bytes: {:.3f} ms\n", time.bytes, 1e3 * time.time_s.value);
     if (messages.least_timeout_us > 0)

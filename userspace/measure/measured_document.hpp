@@ -17,6 +17,7 @@
 //                  "least_bytes_per_s", "most_bytes_per_s"}],
 //      "two_in_one_out": {"in_bytes_per_s", "out_bytes_per_s"},
 //      "all_to_all": [{"hosts", "times": [ESCALATING]}],
+//      "neighbours": {"flows": [[i, j]], "times": [ESCALATING]},
 //      "many_to_one": [ESCALATING],
 //      "one_to_many": [TIME],
 //      "least_retransmission_timeout_s"},
@@ -25,8 +26,9 @@
 //
 // A TIME is {"bytes", "seconds", "half_width_s", "rounds", "retransmissions"}, the mean and
 // its interval of 95 % confidence; ESCALATING a TIME of the rounds that are on no level, and "median_s" of these
-// and "levels": [[s, probability]].  Bits and bytes of links and heights (PlogPT's, of one direction)
-// are those of the wire, buffers are of frames, those of messages of payload.  What is not known is null.
+// and "levels": [[s, probability]]; where every round is on a level, the mean and the median are null.
+// Bits and bytes of links and heights (PlogPT's, of one direction) are those of the wire, buffers are of
+// frames, those of messages of payload.  What is not known is null.
 #pragma once
 
 #include <chrono>

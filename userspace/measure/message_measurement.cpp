@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "base/wire.hpp"
 
@@ -46,12 +48,13 @@ public:
     MessageMeasurement(Laboratory& laboratory, const MeasuredNetwork& network, const std::vector<std::string>& names,
                        const MeasureProgress& progress)
         : laboratory_(laboratory), network_(network), names_(names), progress_(progress) {
-        to_do_ = static_cast<double>(chosen_pairs().size()) * 12 + static_cast<double>(names.size()) * 4 + 48;
+        to_do_ = static_cast<double>(chosen_pairs().size()) * 12 + static_cast<double>(names.size()) * 4 + 53;
     }
 
     MeasuredMessages run() {
         for (auto step : {&MessageMeasurement::measure_pairs, &MessageMeasurement::measure_hosts,
-                          &MessageMeasurement::measure_shares, &MessageMeasurement::measure_all_to_alls,
+                          &MessageMeasurement::measure_shares, &MessageMeasurement::measure_beginnings,
+                          &MessageMeasurement::measure_all_to_alls, &MessageMeasurement::measure_neighbours,
                           &MessageMeasurement::measure_gathers, &MessageMeasurement::measure_scatters}) {
             if (auto done = (this->*step)(); !done) {
                 found_.ended_by = done.error();
@@ -277,30 +280,69 @@ private:
         return {};
     }
 
+    Result<void> measure_beginnings() {
+        hears_s_.assign(names_.size(), 0);
+        for (std::size_t peer = 1; peer < names_.size(); ++peer) {
+            const auto there_and_back = round_trip(0, peer, 1);
+            if (!there_and_back) return tl::unexpected(there_and_back.error());
+            hears_s_[peer] = there_and_back->time_s.value / 2;
+        }
+        return {};
+    }
+
+    /// Every host begins to send and to receive all of its messages at once.
+    Result<SizedTime> exchange(const std::vector<Flow>& flows, std::uint64_t bytes) {
+        std::map<std::size_t, HostProgram> of_host;
+        for (const Flow& flow : flows) {
+            for (const std::size_t host : {flow.from, flow.to}) of_host.try_emplace(host, HostProgram{host, {{}}});
+            of_host[flow.from].steps.front().send.push_back({flow.to, bytes});
+            of_host[flow.to].steps.front().receive.push_back({flow.from, bytes});
+        }
+        std::vector<HostProgram> programs;
+        for (auto& [host, program] : of_host) programs.push_back(std::move(program));
+        auto time = repeat(begun_together(std::move(programs), hears_s_), bytes, of_host.size(), rounds_at_once * 2);
+        return time;
+    }
+
+    /// Even the shortest round of that size may have waited: if it took nearly a time-out longer than a size that lost
+    /// nothing would, byte for byte.
+    [[nodiscard]] double all_wait_from_s(const std::vector<SizedTime>& smaller, std::uint64_t bytes) const {
+        constexpr double nearly = 0.9;
+        const auto known = std::find_if(smaller.rbegin(), smaller.rend(), [](const SizedTime& time) { return time.retransmissions == 0; });
+        if (known == smaller.rend()) return std::numeric_limits<double>::infinity();
+        return known->median_s * static_cast<double>(bytes) / static_cast<double>(known->bytes) +
+               nearly * found_.least_timeout_us * 1e-6;
+    }
+
+    Result<void> measure_exchanges(const std::vector<Flow>& flows, const char* what, std::vector<SizedTime>& times) {
+        laboratory_.connect_anew();
+        for (const std::uint64_t bytes : {1024, 4096, 16384, 32768, 65536}) {
+            auto time = exchange(flows, bytes);
+            if (!time) return tl::unexpected(time.error());
+            tell_escalations(*time, jump_s, all_wait_from_s(times, bytes));
+            times.push_back(std::move(*time));
+            advance(what);
+        }
+        return {};
+    }
+
     Result<void> measure_all_to_alls() {
         const std::size_t n = names_.size();
         for (const std::size_t hosts : std::set<std::size_t>{std::max<std::size_t>(2, n / 2), n}) {
-            AllToAllTimes all{hosts, {}};
-            for (const std::uint64_t bytes : {1024, 4096, 16384, 32768, 65536}) {
-                Rounds rounds;
-                for (std::size_t self = 0; self < hosts; ++self) {
-                    Step step;
-                    for (std::size_t peer = 0; peer < hosts; ++peer) {
-                        if (peer == self) continue;
-                        step.send.push_back({chosen(peer, hosts), bytes});
-                        step.receive.push_back({chosen(peer, hosts), bytes});
-                    }
-                    rounds.programs.push_back({chosen(self, hosts), {step}});
-                }
-                auto time = repeat(std::move(rounds), bytes, hosts, rounds_at_once * 2);
-                if (!time) return tl::unexpected(time.error());
-                tell_escalations(*time, jump_s);
-                all.times.push_back(std::move(*time));
-                advance("all-to-alls");
+            std::vector<Flow> flows;
+            for (std::size_t self = 0; self < hosts; ++self) {
+                for (std::size_t distance = 1; distance < hosts; ++distance)  // as MPI libraries do
+                    flows.push_back({chosen(self, hosts), chosen((self + distance) % hosts, hosts)});
             }
-            found_.all_to_all.push_back(std::move(all));
+            found_.all_to_all.push_back({hosts, {}});
+            if (auto done = measure_exchanges(flows, "all-to-alls", found_.all_to_all.back().times); !done) return done;
         }
         return {};
+    }
+
+    Result<void> measure_neighbours() {
+        found_.neighbours.flows = neighbour_flows(names_.size());
+        return measure_exchanges(found_.neighbours.flows, "exchanges between neighbours", found_.neighbours.times);
     }
 
     /// Of fewer hosts than there are, those that are far apart in --hosts: on all switches.  Plans take
@@ -310,18 +352,16 @@ private:
     Result<void> measure_gathers() {
         const std::size_t n = names_.size();
         if (n < 3) return {};
-        std::vector<double> hears_s(n);
-        for (std::size_t peer = 1; peer < n; ++peer) {
-            const auto there_and_back = round_trip(0, peer, 1);
-            if (!there_and_back) return tl::unexpected(there_and_back.error());
-            hears_s[peer] = there_and_back->time_s.value / 2;
-        }
+        laboratory_.connect_anew();
         for (const std::uint64_t bytes : rooted_bytes) {
-            GatherRounds gather = gather_rounds(hears_s, bytes);
-            auto time = repeat(std::move(gather.rounds), bytes, 1, rooted_rounds);
+            std::vector<HostProgram> programs{{0, {{}}}};
+            for (std::size_t peer = 1; peer < n; ++peer) {
+                programs[0].steps[0].receive.push_back({peer, bytes});
+                programs.push_back({peer, {{{{0, bytes}}, {}}}});
+            }
+            auto time = repeat(begun_together(std::move(programs), hears_s_), bytes, 1, rooted_rounds);
             if (!time) return tl::unexpected(time.error());
-            for (double& round_s : time->rounds_s) round_s -= gather.begins_s;
-            tell_escalations(*time, jump_s);
+            tell_escalations(*time, jump_s, all_wait_from_s(found_.many_to_one, bytes));
             found_.many_to_one.push_back(std::move(*time));
             advance("gathers");
         }
@@ -332,6 +372,7 @@ private:
     Result<void> measure_scatters() {
         const std::size_t n = names_.size();
         if (n < 3 || found_.pairs.empty()) return {};
+        laboratory_.connect_anew();
         double answer_s = 0;
         for (const PairMessages& pair : found_.pairs)
             answer_s = std::max(answer_s, pair.round_trips.front().time_s.value / 2);
@@ -416,47 +457,72 @@ private:
     const std::vector<std::string>& names_;
     const MeasureProgress& progress_;
     MeasuredMessages found_;
+    std::vector<double> hears_s_;  ///< by host, how long a byte from host 0 takes
     double done_ = 0, to_do_ = 1;
 };
 
 }  // namespace
 
-GatherRounds gather_rounds(std::span<const double> hears_s, std::uint64_t bytes) {
-    std::vector<std::size_t> peers(hears_s.size() - 1);
-    std::iota(peers.begin(), peers.end(), std::size_t{1});
-    std::ranges::stable_sort(peers, std::ranges::greater{}, [&](std::size_t peer) { return hears_s[peer]; });
-    GatherRounds gather{{}, hears_s[peers.front()]};
-    HostProgram root{0, {}};
-    Step all;
-    double told_s = gather.begins_s;
-    for (const std::size_t peer : peers) {
-        if (const double pause_s = told_s - hears_s[peer]; root.steps.empty() || pause_s >= least_pause_s) {
-            const std::chrono::duration<double> pause(pause_s);
-            root.steps.push_back({{}, {}, std::chrono::duration_cast<std::chrono::nanoseconds>(pause)});
-            told_s = hears_s[peer];
-        }
-        root.steps.back().send.push_back({peer, 1});
-        all.receive.push_back({peer, bytes});
+std::vector<Flow> neighbour_flows(std::size_t hosts) {
+    std::size_t columns = 1;  // the largest divisor of no more than the root
+    for (std::size_t i = 2; i * i <= hosts; ++i) columns = hosts % i == 0 ? i : columns;
+    const std::size_t rows = hosts / columns;
+    std::vector<Flow> flows;
+    for (std::size_t host = 0; host < hosts; ++host) {
+        const std::size_t row = host / columns, column = host % columns;
+        const auto send_to = [&](std::size_t to_row, std::size_t to_column) {
+            const std::size_t to = to_row % rows * columns + to_column % columns;
+            if (to != host) flows.push_back({host, to});
+        };
+        send_to(row + rows - 1, column);
+        send_to(row + 1, column);
+        send_to(row, column + columns - 1);
+        send_to(row, column + 1);
     }
-    root.steps.push_back(std::move(all));
-    gather.rounds.programs.push_back(std::move(root));
-    for (const std::size_t peer : peers)
-        gather.rounds.programs.push_back({peer, {{{}, {{0, 1}}}, {{{0, bytes}}, {}}}});
-    return gather;
+    return flows;
 }
 
-void tell_escalations(SizedTime& time, double least_jump_s) {
+Rounds begun_together(std::vector<HostProgram> programs, std::span<const double> hears_s) {
+    std::vector<std::size_t> peers;
+    for (HostProgram& program : std::span(programs).subspan(1)) {
+        peers.push_back(program.host);
+        program.steps.insert(program.steps.begin(), Step{{{0, 1}}, {{0, 1}}});
+    }
+    std::ranges::stable_sort(peers, std::ranges::greater{}, [&](std::size_t peer) { return hears_s[peer]; });
+    std::vector<Step> steps(1);
+    for (const std::size_t peer : peers) steps.front().receive.push_back({peer, 1});
+    double told_s = hears_s[peers.front()];
+    const auto pause_before = [&](double next_s) {  // told one that hears of it after told_s, now one that does after next_s
+        const std::chrono::duration<double> pause(std::exchange(told_s, next_s) - next_s);
+        return std::chrono::duration_cast<std::chrono::nanoseconds>(pause);
+    };
+    for (const std::size_t peer : peers) {
+        if (steps.size() == 1 || told_s - hears_s[peer] >= least_pause_s)
+            steps.push_back({{}, {}, pause_before(hears_s[peer])});
+        steps.back().send.push_back({peer, 1});
+    }
+    Step& own = programs.front().steps.front();
+    own.pause = pause_before(0);
+    steps.push_back(std::move(own));
+    programs.front().steps = std::move(steps);
+    for (HostProgram& program : programs) program.untimed_steps = program.steps.size() - 1;
+    return {std::move(programs)};
+}
+
+void tell_escalations(SizedTime& time, double least_jump_s, double all_wait_from_s) {
     constexpr double same_share = 0.1;
     time.levels.clear();
     if (time.rounds_s.empty()) return;
     std::vector<double> rounds_s = time.rounds_s;
     std::sort(rounds_s.begin(), rounds_s.end());
     const auto all = static_cast<double>(rounds_s.size());
+    const double least_level_s =
+        rounds_s.front() < all_wait_from_s ? rounds_s.front() + least_jump_s : all_wait_from_s;
     const auto begin = std::find_if(rounds_s.begin(), rounds_s.end(),
-                                    [&](double time_s) { return time_s >= rounds_s.front() + least_jump_s; });
-    time.time_s = undisturbed_mean({rounds_s.begin(), begin});
+                                    [&](double time_s) { return time_s >= least_level_s; });
     const auto usual = begin - rounds_s.begin();
-    time.median_s = std::midpoint(rounds_s[(usual - 1) / 2], rounds_s[usual / 2]);
+    time.time_s = usual > 0 ? undisturbed_mean({rounds_s.begin(), begin}) : Mean{};
+    time.median_s = usual > 0 ? std::midpoint(rounds_s[(usual - 1) / 2], rounds_s[usual / 2]) : 0;
     for (auto from = begin; from != rounds_s.end();) {
         const auto to = std::find_if(from, rounds_s.end(),
                                      [&](double time_s) { return time_s > *from * (1 + same_share); });

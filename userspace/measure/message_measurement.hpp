@@ -38,10 +38,10 @@ struct EscalationLevel {
 
 struct SizedTime {
     std::uint64_t bytes = 0;
-    Mean time_s;  ///< of rounds that are on no level
+    Mean time_s;  ///< of rounds that are on no level; 0: all are
     std::vector<double> rounds_s;
     std::uint64_t retransmissions = 0;
-    /// Of all-to-alls and gathers, beyond the usual time; none: they never escalated.
+    /// Of exchanges and gathers, beyond the usual time; none: they never escalated.
     std::vector<EscalationLevel> levels{};
     double median_s = 0;  ///< of these, of rounds that are on no level
 };
@@ -58,20 +58,25 @@ struct PairMessages {
     double one_way_bytes_per_s = 0, both_ways_bytes_per_s = 0;
 };
 
-/// A many-to-one that begins everywhere at once though no two clocks are compared: the root, host 0, tells those
-/// first that hear of it last.
-struct GatherRounds {
-    Rounds rounds;
-    double begins_s = 0;  ///< that long after the round
-};
-
-/// `hears_s`: by host, how long a byte from the root takes; the root's own is not read.
-[[nodiscard]] GatherRounds gather_rounds(std::span<const double> hears_s, std::uint64_t bytes);
+/// Rounds in which every host does its step when the others do, though no two clocks are compared: all are ready
+/// first, then the first host, host 0, tells those first that hear of it last.  The step is what is timed.
+/// `hears_s`: by host, how long a byte from host 0 takes; its own is not read.
+[[nodiscard]] Rounds begun_together(std::vector<HostProgram> programs, std::span<const double> hears_s);
 
 struct AllToAllTimes {
     std::size_t hosts = 0;
     std::vector<SizedTime> times;
 };
+
+/// Every host with those beside it on a grid, as a halo exchange.
+struct NeighbourTimes {
+    std::vector<Flow> flows;  ///< of one exchange; of a host, in the order in which it sends
+    std::vector<SizedTime> times;
+};
+
+/// The most square grid of all hosts, whose edges meet, as MPI_Dims_create and MPI_Cart_create make it; a host sends
+/// to both neighbours along each side, and twice to one that is both.
+[[nodiscard]] std::vector<Flow> neighbour_flows(std::size_t hosts);
 
 /// PlogPT of this network: b(h) and d(h) from bursts at all heights, both ways at once as
 /// collectives are; g(m) between hosts of one switch, L between those that are farthest apart.
@@ -89,6 +94,7 @@ struct MeasuredMessages {
     std::vector<SizedTime> many_to_one;
     std::vector<SizedTime> one_to_many;  ///< until the last message has arrived
     std::vector<AllToAllTimes> all_to_all;
+    NeighbourTimes neighbours;
     std::uint32_t least_timeout_us = 0;  ///< for retransmission, of any connection; 0: not told
     std::optional<FittedContention> contention;
     std::optional<FittedManyToOne> many_to_one_fit;
@@ -109,8 +115,9 @@ struct MeasuredMessages {
                                                       std::vector<std::string>& remarks);
 
 /// Makes levels of rounds that took `least_jump_s` longer or more than the shortest, times within 10 % of
-/// each other one level, and the time the mean of all others, with their median.
-void tell_escalations(SizedTime& time, double least_jump_s);
+/// each other one level, and the time the mean of all others, with their median.  If even the shortest took
+/// `all_wait_from_s`, all are on levels: the time and the median are 0.
+void tell_escalations(SizedTime& time, double least_jump_s, double all_wait_from_s);
 
 /// alpha and beta of times one way, by least squares of relative errors.
 [[nodiscard]] TransmissionCost transmission_cost(const std::vector<SizedTime>& round_trips);

@@ -44,6 +44,7 @@ public:
     [[nodiscard]] std::size_t host_count() const override { return hosts_.size(); }
     [[nodiscard]] Result<BulkOutcome> run(const Bulk& bulk) override;
     [[nodiscard]] Result<std::vector<ProgramOutcome>> run(const Rounds& rounds) override;
+    void connect_anew() override { has_mesh_ = false; }
     [[nodiscard]] Result<std::vector<SeenRoute>> routes() override;
     [[nodiscard]] std::chrono::nanoseconds start_skew() const override { return start_skew_; }
 
@@ -80,7 +81,7 @@ private:
     std::vector<AgentPeer> peers_;
     std::vector<std::string> node_names_;
     std::chrono::nanoseconds start_skew_{};
-    bool has_mesh_ = false;
+    bool has_mesh_ = false;  ///< what rounds need is connected
     std::uint32_t run_ = 0;
     std::uint64_t bytes_sent_ = 0;
 };

@@ -130,10 +130,10 @@ Result<void> TcpMesh::accept_one(std::uint64_t token, SteadyTime::time_point unt
     return {};
 }
 
-Result<ProgramOutcome> TcpMesh::run(const std::vector<Step>& steps, std::uint32_t rounds,
+Result<ProgramOutcome> TcpMesh::run(const HostProgram& program, std::uint32_t rounds,
                                     std::chrono::nanoseconds patience) {
     if (!is_usable_) return failure("its connections are not there, or an earlier experiment has failed");
-    for (const Step& step : steps) {
+    for (const Step& step : program.steps) {
         for (const auto* list : {&step.send, &step.receive}) {
             for (const Transfer& transfer : *list) {
                 if (!peers_.contains(transfer.peer)) return failure("there is no host {}", transfer.peer);
@@ -146,11 +146,13 @@ Result<ProgramOutcome> TcpMesh::run(const std::vector<Step>& steps, std::uint32_
     const auto until = SteadyTime::now() + patience;
     ProgramOutcome outcome;
     for (std::uint32_t round = 0; round < rounds; ++round) {
-        const auto began = SteadyTime::now();
+        auto began = SteadyTime::now();
         const auto since_began = [&](Time now) { return std::chrono::duration<double>(now - began).count(); };
         std::vector<double> received_s;
-        for (const Step& step : steps) {
+        for (std::size_t i = 0; i < program.steps.size(); ++i) {
+            const Step& step = program.steps[i];
             if (step.pause.count() > 0) std::this_thread::sleep_for(step.pause);
+            if (i == program.untimed_steps) began = SteadyTime::now();
             const auto received = run_step(step, until);
             if (!received) {
                 is_usable_ = false;

@@ -27,7 +27,7 @@ public:
 
     /// One host's part.  Fails if it takes longer than `patience`; then the connections
     /// cannot be used any more, for nobody knows where in the program the others are.
-    [[nodiscard]] Result<ProgramOutcome> run(const std::vector<Step>& steps, std::uint32_t rounds,
+    [[nodiscard]] Result<ProgramOutcome> run(const HostProgram& program, std::uint32_t rounds,
                                              std::chrono::nanoseconds patience);
 
 private:
