@@ -63,6 +63,28 @@ def plan_prints_what_the_daemon_does():
 
 
 @case
+def time_outs_cost_what_the_routes_say():
+    def timeout_s():
+        daemon = Daemon(config())
+        unpaced = Control(SOCKET).do("plan", operation="alltoall", hosts=EVERYBODY, ranks_per_host=1,
+                                     message_bytes=1 << 20)["predicted_unpaced"]
+        equal(daemon.stop(), 0)
+        return round((unpaced["high_s"] - unpaced["low_s"]) / unpaced["timeouts"], 6)
+
+    # of the own cluster, and of the other one's two blocks
+    routes = (("10.1.0.0/16", "5ms"), ("10.2.0.0/16", "20ms"), ("10.3.7.0/24", "5ms"))
+    for block, rto_min in routes:
+        sh("ip", "route", "add", block, "dev", DEV, "rto_min", rto_min)
+    try:
+        equal(timeout_s(), 0.02)
+        sh("ip", "route", "change", "10.1.0.0/16", "dev", DEV)
+        equal(timeout_s(), 0.2)
+    finally:
+        for block, _ in routes:
+            sh("ip", "route", "del", block)
+
+
+@case
 def frames_go_to_their_classes():
     Daemon(config())
     before = direct_packets()

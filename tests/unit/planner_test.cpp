@@ -296,6 +296,38 @@ TEST(PlannerMeasured, MessagesWaitForOneAnotherAsInMeasuredExchanges) {
     EXPECT_NEAR(lossy->time_s - lossy->usual_s, 1.0, 1e-9) << "what time-outs add";
 }
 
+// All-to-alls of 16 KiB took 20 ms longer than by the fluid model, and neighbours on a ring both ways 5 ms.  A ring one
+// way is more like those.
+TEST(PlannerMeasured, HostsWithFewPartnersTakeWhatNeighboursTook) {
+    const Topology unknown = demo_topology();
+    const auto unpaced_of = [](const Topology& topology, std::size_t partners) {
+        std::vector<std::vector<double>> bytes(8, std::vector<double>(8, 0));
+        for (std::size_t i = 0; i < 8; ++i) {
+            for (std::size_t step = 1; step <= partners; ++step) bytes[i][(i + (step % 2 == 0 ? 8 - step / 2 : step)) % 8] = 16 * kib;
+        }
+        return plan_exchange(topology, {}, make_exchange(topology, {0, 1, 2, 3, 4, 5, 6, 7}, bytes))->unpaced;
+    };
+    auto costs = measured_on(unknown);
+    const auto all_s = plan_all(unknown, 16 * kib).unpaced->low_s;
+    costs.all_to_alls.front().sizes = {took_with(16.0 * kib, all_s + 0.020)};
+    for (std::size_t i = 0; i < 8; ++i) {
+        costs.neighbour_flows.emplace_back(i, (i + 1) % 8);
+        costs.neighbour_flows.emplace_back(i, (i + 7) % 8);
+    }
+    costs.neighbours.sizes = {took_with(16.0 * kib, unpaced_of(unknown, 2).low_s + 0.005)};
+    const Topology topology = with_costs(unknown, costs);
+    const auto beyond_s = [&](std::size_t partners) {
+        const Prediction unpaced = unpaced_of(topology, partners);
+        return unpaced.measured->usual_s - unpaced.low_s;
+    };
+    EXPECT_NEAR(beyond_s(1), 0.005, 1e-9);
+    EXPECT_NEAR(beyond_s(5), 0.020, 1e-9) << "more than half of the others";
+    EXPECT_EQ(unpaced_of(topology, 1).measured->source, "the measured exchanges between neighbours in which as much piled up");
+    costs.neighbours.sizes = {took_with(512, 0.001)};
+    EXPECT_EQ(unpaced_of(with_costs(unknown, costs), 3).measured->source, "the measured all-to-alls in which as much piled up")
+        << "in those of 512 bytes nothing piled up";
+}
+
 // One of several numbers of hosts that were measured themselves.
 TEST(PlannerMeasured, FewerHostsThatWereMeasuredHaveTimesOfTheirOwn) {
     auto costs = measured_on(demo_topology());
@@ -311,9 +343,23 @@ TEST(PlannerMeasured, TimeOutsTakeWhatTheyTakeHere) {
     auto costs = measured_on(demo_topology());
     costs.rto_s = 0.005;
     const auto usual = plan_all(demo_topology(), 64 * kib);
-    const auto here = plan_all(with_costs(demo_topology(), costs), 64 * kib);
+    Topology with_short_timeouts = demo_topology();
+    with_short_timeouts.set_least_timeout_s(0.02);
+    const auto by_routes = plan_all(with_short_timeouts, 64 * kib);
+    EXPECT_NEAR(by_routes.unpaced->high_s - by_routes.unpaced->low_s, by_routes.unpaced->timeouts * 0.02, 1e-9);
+    const auto here = plan_all(with_costs(with_short_timeouts, costs), 64 * kib);
     EXPECT_NEAR(usual.unpaced->high_s - usual.unpaced->low_s, usual.unpaced->timeouts * 0.2, 1e-9);
     EXPECT_NEAR(here.unpaced->high_s - here.unpaced->low_s, here.unpaced->timeouts * 0.005, 1e-9);
+}
+
+// All calls of 16 KiB met a time-out: what they take without one is what the links and the hosts take.
+TEST(PlannerMeasured, WhereAllCallsWaitTheUsualTimeIsLearnt) {
+    const auto fluid_of_16_kib_s = plan_all(demo_topology(), 16 * kib).unpaced->low_s;
+    auto costs = measured_on(demo_topology());
+    costs.all_to_alls.front().sizes = {took_with(1.0 * kib, fluid_of_1_kib_s + 0.010), {16.0 * kib, 0.3, 1, true, 0}};
+    const auto unpaced = plan_all(with_costs(demo_topology(), costs), 16 * kib).unpaced;
+    EXPECT_NEAR(unpaced->measured->usual_s, fluid_of_16_kib_s + 0.010, 1e-9);
+    EXPECT_NEAR(unpaced->measured->time_s, 0.3, 1e-12);
 }
 
 // To one of 8 hosts.  The root's port holds everything as headway.toml says; the measurements
@@ -350,8 +396,12 @@ constexpr const char* document = R"({"format": "headway-measure",
             {"hosts": 2, "times": [{"bytes": 1024, "seconds": 1, "half_width_s": 0, "rounds": 8, "retransmissions": 0}]},
             {"hosts": 4, "times": [{"bytes": 4096, "seconds": 0.003, "half_width_s": 0, "rounds": 8, "retransmissions": 2},
                                    {"bytes": 1024, "seconds": 0.001, "half_width_s": 0, "rounds": 8, "retransmissions": 0}]}],
+        "neighbours": {"flows": [[0, 1], [1, 0]],
+                       "times": [{"bytes": 1024, "seconds": 0.0005, "half_width_s": 0, "rounds": 8, "retransmissions": 0}]},
         "many_to_one": [{"bytes": 4096, "seconds": 0.001, "half_width_s": null, "rounds": 20,
-                         "retransmissions": 3, "levels": [[0.201, 0.25], [0.401, 0.05]]}]},
+                         "retransmissions": 3, "levels": [[0.201, 0.25], [0.401, 0.05]]},
+                        {"bytes": 8192, "seconds": null, "half_width_s": null, "rounds": 20,
+                         "retransmissions": 90, "median_s": null, "levels": [[0.201, 0.5], [0.401, 0.5]]}]},
     "models": []})";
 
 std::string mistake_in(std::string text, const std::string& from, const std::string& to) {
@@ -374,8 +424,13 @@ TEST(MeasuredDocument, IsReadForPlans) {
     EXPECT_TRUE(of_all[1].was_lossy);
     EXPECT_NEAR(of_all[1].time_s, 0.003 + 0.204 * 3 / 8, 1e-12) << "eight calls do not tell of one in three";
     EXPECT_NEAR(of_all[1].timeout_part, 3.0 / 8, 1e-12);
-    ASSERT_EQ(read->gather.sizes.size(), 1U);
+    EXPECT_EQ(read->neighbour_flows, (std::vector<std::pair<std::size_t, std::size_t>>{{0, 1}, {1, 0}}));
+    ASSERT_EQ(read->neighbours.sizes.size(), 1U);
+    ASSERT_EQ(read->gather.sizes.size(), 2U);
     EXPECT_NEAR(read->gather.sizes[0].timeout_part, 0.30, 1e-12);
+    EXPECT_NEAR(read->gather.sizes[1].timeout_part, 1, 1e-12);
+    EXPECT_NEAR(read->gather.sizes[1].time_s, 0.301, 1e-12);
+    EXPECT_GT(read->gather.sizes[1].usual_s, 0) << "learnt";
     EXPECT_NEAR(read->gather.sizes[0].time_s, 0.001 + 0.25 * 0.2 + 0.05 * 0.4, 1e-12);
 }
 
@@ -389,6 +444,8 @@ TEST(MeasuredDocument, MistakesAreTold) {
               std::string::npos);
     EXPECT_NE(mistake_in(document, "0.003", "0").find("messages.all_to_all: seconds: must be a positive"),
               std::string::npos);
+    EXPECT_NE(mistake_in(document, "0.003", "null").find("seconds: must be a positive number where no round"), std::string::npos);
+    EXPECT_NE(mistake_in(document, "[0, 1]", "[0, 4]").find("messages.neighbours: flows[0][1]: must be"), std::string::npos);
     EXPECT_NE(mistake_in(document, "\"messages\"", "\"other\"").find("--network-only"), std::string::npos);
     EXPECT_NE(mistake_in(document, "[[0.201", "[[\"x\"").find("messages.many_to_one: levels[0][0]: must be"),
               std::string::npos);

@@ -27,6 +27,7 @@
 #include "kernel/device_speed.hpp"
 #include "kernel/kernel_diff.hpp"
 #include "kernel/netlink_exchange.hpp"
+#include "kernel/netlink_route.hpp"
 #include "kernel/netlink_traffic_control.hpp"
 #include "kernel/reconciler.hpp"
 #include "phase/bpf_phase_maps.hpp"
@@ -216,7 +217,21 @@ void take_up_off(ControlService& service, const StateFile& file, Reconciler& rec
     });
 }
 
+/// What a lost packet costs here at most: of all clusters, the longest of the least time-outs.
+void learn_timeouts(Topology& topology) {
+    auto transport = MnlTransport::open();
+    if (!transport) return;
+    NetlinkExchange kernel(*transport);
+    double longest_s = 0;
+    for (const Cluster& cluster : topology.clusters()) {
+        for (const IpPrefix& prefix : cluster.prefixes)
+            longest_s = std::max(longest_s, least_timeout_s(kernel, prefix).value_or(0));
+    }
+    if (longest_s > 0) topology.set_least_timeout_s(longest_s);
+}
+
 Result<void> take_over(ControlService& service, Config config) {
+    learn_timeouts(config.topology);
     const auto group = administrators_of(config);
     if (!group) return tl::unexpected(group.error());
     auto done = service.reload(std::move(config));
@@ -393,6 +408,7 @@ Result<void> restore(const NodePlanner& planner, spdlog::logger& log) {
 ExitStatus run_daemon(Config config, Task task, spdlog::logger& log) {
     // Reloading must find the file whatever the working directory.
     config.file = std::filesystem::absolute(config.file);
+    learn_timeouts(config.topology);
     auto received = received_descriptors();  // before any child could have them
     if (task != Task::restore) {
         block_signals();

@@ -29,8 +29,8 @@ namespace {
 
 constexpr const char* setting_names[] = {
     "net/ipv4/tcp_congestion_control", "net/ipv4/tcp_early_retrans", "net/ipv4/tcp_recovery",
-    "net/ipv4/tcp_sack", "net/ipv4/tcp_slow_start_after_idle", "net/ipv4/tcp_rmem",
-    "net/ipv4/tcp_wmem", "net/ipv4/tcp_rto_min_us", "net/ipv4/tcp_moderate_rcvbuf",
+    "net/ipv4/tcp_sack", "net/ipv4/tcp_slow_start_after_idle", "net/ipv4/tcp_autocorking",
+    "net/ipv4/tcp_rmem", "net/ipv4/tcp_wmem", "net/ipv4/tcp_rto_min_us", "net/ipv4/tcp_moderate_rcvbuf",
     "net/core/default_qdisc"};
 constexpr const char* netstat_names[] = {"TCPTimeouts",    "TCPLossProbes", "TCPLostRetransmit",
                                          "TCPFastRetrans", "TCPRcvQDrop",   "TCPBacklogDrop",
@@ -177,10 +177,9 @@ std::string Look::setting(const std::string& name) const { return found_in(setti
 std::uint64_t Look::tcp_counter(const std::string& name) const { return found_in(tcp, name); }
 
 std::optional<RouteAnswer> decode_route(const nlmsghdr* message) {
-    if (message->nlmsg_type != RTM_NEWROUTE || message->nlmsg_len < NLMSG_LENGTH(sizeof(rtmsg))) {
-        return std::nullopt;
-    }
-    const auto at = attribute_table<RTA_MAX>(attributes_of(message, sizeof(rtmsg)));
+    const auto route = route_attributes(message);
+    if (!route) return std::nullopt;
+    const auto& at = *route;
     const auto metrics = attribute_table<RTAX_MAX>(attribute_bytes(at[RTA_METRICS]));
     RouteAnswer answer;
     answer.ifindex = static_cast<int>(attribute_u32(at[RTA_OIF]));

@@ -42,6 +42,22 @@ private:
         if (messages.contains("all_to_all")) read_all_to_alls(messages["all_to_all"]);
         if (messages.contains("many_to_one"))
             costs_.gather.sizes = sizes_of(messages["many_to_one"], "messages.many_to_one");
+        if (messages.contains("neighbours")) read_neighbours(messages["neighbours"]);
+    }
+
+    void read_neighbours(const nlohmann::json& neighbours) {
+        constexpr const char* place = "messages.neighbours";
+        if (!neighbours.is_object()) return in_.fail("{}: it is no object", place);
+        JsonReader in(neighbours);
+        const JsonValue flows = in["flows"];
+        const std::size_t last = costs_.hosts.size() - 1;
+        for (std::size_t i = 0, n = flows.size(0, list_max); i < n; ++i) {
+            const JsonValue flow = flows[i];
+            if (flow.size(2, 2) == 2) costs_.neighbour_flows.emplace_back(flow[0].count(0, last), flow[1].count(0, last));
+        }
+        static_cast<void>(in["times"]);
+        if (auto error = in.finish()) return in_.fail("{}: {}", place, *error);
+        costs_.neighbours.sizes = sizes_of(neighbours["times"], place);
     }
 
     void read_all_to_alls(const nlohmann::json& rows) {
@@ -72,11 +88,12 @@ private:
         constexpr double rule_of_three = 3;  // of n cases none: 95 % sure of no more than 3 / n
         constexpr std::uint64_t rounds_max = 1'000'000'000, bytes_max = 1'000'000'000'000;
         JsonReader in(row);
+        const JsonValue seconds = in["seconds"];
         MeasuredSize size{static_cast<double>(in["bytes"].count(1, bytes_max)),
-                          in["seconds"].number(Sign::positive), 0,
+                          seconds.is_null() ? 0 : seconds.number(Sign::positive), 0,
                           in["retransmissions"].count(0, UINT64_MAX) > 0};
         const JsonValue median = in.optional("median_s");
-        size.usual_s = median.is_there() ? median.number(Sign::positive) : size.time_s;
+        size.usual_s = median.is_there() && !median.is_null() ? median.number(Sign::positive) : size.time_s;
         const auto rounds = static_cast<double>(in["rounds"].count(1, rounds_max));
         static_cast<void>(in["half_width_s"]);
         const JsonValue levels = in.optional("levels");
@@ -87,6 +104,8 @@ private:
             size.timeout_part += level[1];
             delay_s += level[1] * std::max(0.0, level[0] - size.time_s);
         }
+        if (seconds.is_null() && size.timeout_part == 0)
+            seconds.fail("must be a positive number where no round is on a level");
         if (size.was_lossy && size.timeout_part == 0) {
             size.timeout_part = std::min(1.0, rule_of_three / rounds);
             delay_s = size.timeout_part * costs_.rto_s.value_or(rto_default_s);
@@ -129,24 +148,24 @@ class DelayPoints {
 public:
     /// `exchange_of(spread, bytes)` is the Exchange.
     void observe(MeasuredExchanges& measured, const Topology& topology, const auto& exchange_of) {
-        for (const MeasuredSize& size : measured.sizes) {
+        for (MeasuredSize& size : measured.sizes) {
             const Prediction fluid = predict(ExchangeNetwork(topology, exchange_of(measured.spread, size.bytes), 1));
-            if (&size == &measured.sizes.front()) measured.overhead_s = std::max(0.0, size.time_s - fluid.low_s);
-            const double beyond_s = std::max(0.0, size.usual_s - fluid.low_s);
-            if (!size.was_lossy) lossless_.push_back({size.bytes, beyond_s});
-            seen_.push_back({size, fluid.piled_up_bytes, beyond_s});
+            if (&size == &measured.sizes.front()) measured.overhead_s = std::max(0.0, size.usual_s - fluid.low_s);
+            if (!size.was_lossy) lossless_.push_back({size.bytes, std::max(0.0, size.usual_s - fluid.low_s)});
+            seen_.push_back({&size, fluid.low_s, fluid.piled_up_bytes});
         }
     }
 
-    [[nodiscard]] MeasuredDelays learnt() const {
+    [[nodiscard]] MeasuredDelays learn() {
         MeasuredDelays delays{MonotoneCurve(lossless_), {}, {}, {}};
         // where nothing piles up nothing is lost
         std::vector<MonotoneCurve::Point> losses{{0, 0}}, timeouts{{0, 0}}, parts{{0, 0}};
-        for (const auto& [size, piled_up_bytes, beyond_s] : seen_) {
-            const double lost_s = beyond_s - delays.lossless_s.nearest(size.bytes);
-            losses.push_back({piled_up_bytes, size.was_lossy ? std::max(0.0, lost_s) : 0});
-            timeouts.push_back({piled_up_bytes, size.was_lossy ? std::max(0.0, size.time_s - size.usual_s) : 0});
-            parts.push_back({piled_up_bytes, size.timeout_part});
+        for (const auto& [size, fluid_s, piled_up_bytes] : seen_) {
+            const double lossless_s = fluid_s + delays.lossless_s.nearest(size->bytes);
+            if (size->usual_s == 0) size->usual_s = lossless_s;
+            else losses.push_back({piled_up_bytes, size->was_lossy ? std::max(0.0, size->usual_s - lossless_s) : 0});
+            timeouts.push_back({piled_up_bytes, size->was_lossy ? std::max(0.0, size->time_s - size->usual_s) : 0});
+            parts.push_back({piled_up_bytes, size->timeout_part});
         }
         delays.losses_s = MonotoneCurve(std::move(losses));
         delays.timeouts_s = MonotoneCurve(std::move(timeouts));
@@ -156,8 +175,8 @@ public:
 
 private:
     struct Seen {
-        MeasuredSize size;
-        double piled_up_bytes = 0, beyond_s = 0;
+        MeasuredSize* size = nullptr;
+        double fluid_s = 0, piled_up_bytes = 0;
     };
 
     std::vector<MonotoneCurve::Point> lossless_;
@@ -187,17 +206,43 @@ std::optional<Prediction::Measured> time_with(const MeasuredDelays& delays, doub
                                 usual_s};
 }
 
+Exchange exchange_between_neighbours(const MeasuredCosts& costs, const Topology& topology, double bytes) {
+    std::vector<std::size_t> hosts;
+    for (const std::string& name : costs.hosts) hosts.push_back(*topology.find_host(name));
+    std::vector<std::vector<double>> of_pairs(hosts.size(), std::vector<double>(hosts.size(), 0));
+    for (const auto& [from, to] : costs.neighbour_flows) of_pairs[from][to] += bytes;
+    Exchange exchange = make_exchange(topology, hosts, std::move(of_pairs));
+    exchange.message_bytes = bytes;
+    return exchange;
+}
+
+/// Every host sends to less than half of the others.
+bool has_few_partners(const Exchange& exchange, std::uint32_t all_hosts) {
+    for (std::size_t from = 0; from < exchange.bytes.size(); ++from) {
+        std::uint32_t partners = 0;
+        for (std::size_t to = 0; to < exchange.groups.size(); ++to) {
+            if (exchange.bytes[from][to] > 0) partners += exchange.groups[to].hosts - (from == to ? 1 : 0);
+        }
+        if (2 * partners + 1 >= all_hosts) return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 void learn_delays(MeasuredCosts& costs, const Topology& topology) {
-    DelayPoints alltoalls, gathers;
+    DelayPoints alltoalls, gathers, neighbours;
     for (MeasuredExchanges& measured : costs.all_to_alls) alltoalls.observe(measured, topology, exchange_among);
     const std::size_t root_cluster = topology.cluster_of(*topology.find_host(costs.hosts.front()));
     gathers.observe(costs.gather, topology, [&](const HostCounts& spread, double bytes) {
         return *exchange_with_root(RootDoes::receive, spread, root_cluster, bytes);
     });
-    costs.alltoall_delays = alltoalls.learnt();
-    costs.gather_delays = gathers.learnt();
+    neighbours.observe(costs.neighbours, topology, [&](const HostCounts&, double bytes) {
+        return exchange_between_neighbours(costs, topology, bytes);
+    });
+    costs.neighbour_delays = neighbours.learn();
+    costs.alltoall_delays = alltoalls.learn();
+    costs.gather_delays = gathers.learn();
 }
 
 FileResult<MeasuredCosts> read_measured_costs(std::string_view text, std::string_view file,
@@ -230,7 +275,7 @@ FileResult<MeasuredCosts> read_measured_costs(std::string_view text, std::string
 
 double rto_s(const Topology& topology) {
     const MeasuredCosts* costs = topology.measured();
-    return costs == nullptr ? rto_default_s : costs->rto_s.value_or(rto_default_s);
+    return costs != nullptr && costs->rto_s ? *costs->rto_s : topology.least_timeout_s();
 }
 
 std::optional<Prediction::Measured> measured_time(const Topology& topology, const Exchange& exchange,
@@ -249,6 +294,11 @@ std::optional<Prediction::Measured> measured_time(const Topology& topology, cons
     if (time) return time;
     if (exchange.gather_bytes > 0)
         return time_with(costs->gather_delays, costs->gather.overhead_s, "gathers", exchange.message_bytes, fluid);
+    if (!costs->neighbours.sizes.empty() && has_few_partners(exchange, hosts)) {
+        time = time_with(costs->neighbour_delays, costs->neighbours.overhead_s, "exchanges between neighbours",
+                         exchange.message_bytes, fluid);
+    }
+    if (time) return time;
     const double overhead_s = costs->all_to_alls.empty() ? 0 : costs->all_to_alls.back().overhead_s;
     return time_with(costs->alltoall_delays, overhead_s, "all-to-alls", exchange.message_bytes, fluid);
 }

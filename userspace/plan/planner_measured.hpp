@@ -12,10 +12,11 @@
 //   gather       all send the same amount to one, and they are as many as were measured
 //                Between two measured sizes times lie on the straight line, beyond them nothing is said.
 //   others       all-to-alls of other hosts, irregular exchanges, gathers from fewer hosts: what the
-//                fluid model says, and beyond it what those measured (gathers for gathers, else
-//                all-to-alls) took: if nothing was lost, by the bytes of a message, and by losses, by
-//                the most bytes that piled up in front of a link (fluid.hpp: overload).  Nothing where
-//                more piles up than in any of these.
+//                fluid model says, and beyond it what those measured took: if nothing was lost, by the
+//                bytes of a message, and by losses, by the most bytes that piled up in front of a link
+//                (fluid.hpp: overload).  Nothing where more piles up than in any of these.
+//                Those measured are gathers for gathers; exchanges between neighbours where every host
+//                sends to less than half of the others, as halos do, as far as these tell; else all-to-alls.
 //
 // Where nothing is lost an exchange takes longer than by the fluid model, in which all messages flow side
 // by side: a host sends one message after the other, each waits for whole ones on its way, and meanwhile
@@ -40,6 +41,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/file_error.hpp"
@@ -48,14 +50,12 @@
 
 namespace headway {
 
-inline constexpr double rto_default_s = 0.2;  ///< Linux' least retransmission time-out
-
 struct MeasuredSize {
     double bytes = 0;         ///< of each message
     double time_s = 0;        ///< mean over calls, with their time-outs
     double timeout_part = 0;  ///< of calls that met a time-out, or may have
     bool was_lossy = false;
-    double usual_s = 0;       ///< median of the calls that met none
+    double usual_s = 0;       ///< median of the calls that met none; 0: all met one, until it is learnt
 };
 
 /// Exchanges of one kind among the same hosts.
@@ -81,11 +81,13 @@ struct MeasuredCosts {
     std::optional<double> rto_s;
     std::vector<MeasuredExchanges> all_to_alls;  ///< of several numbers of hosts, all of them last
     MeasuredExchanges gather;                    ///< to the first host from all others
-    MeasuredDelays alltoall_delays, gather_delays;
+    MeasuredExchanges neighbours;                ///< of messages between these hosts, by their place in `hosts`
+    std::vector<std::pair<std::size_t, std::size_t>> neighbour_flows;
+    MeasuredDelays alltoall_delays, gather_delays, neighbour_delays;
 };
 
-/// Learns overheads and delays from what was measured on that topology, which has
-/// these hosts.
+/// Learns overheads and delays, and what calls usually take where all met a time-out, from what was measured on
+/// that topology, which has these hosts.
 void learn_delays(MeasuredCosts& costs, const Topology& topology);
 
 /// Of the document in `text`, on the topology in whose headway.toml it is named.  Fails if it
@@ -94,7 +96,7 @@ void learn_delays(MeasuredCosts& costs, const Topology& topology);
                                                             std::string_view file,
                                                             const Topology& topology);
 
-/// What a time-out takes: as measured, or Linux' default.
+/// What a time-out takes: as measured, or as the topology says.
 [[nodiscard]] double rto_s(const Topology& topology);
 
 /// What the measurements say of an exchange, unpaced; `fluid`: what the fluid model says of it.

@@ -32,6 +32,8 @@
 
 namespace headway {
 
+inline constexpr double rto_default_s = 0.2;  ///< Linux' least retransmission time-out
+
 struct MeasuredCosts;
 
 /// A switch and the link from it towards the centre, its trunk.
@@ -160,6 +162,10 @@ public:
     [[nodiscard]] const MeasuredCosts* measured() const { return measured_.get(); }
     void set_measured(std::shared_ptr<const MeasuredCosts> costs) { measured_ = std::move(costs); }
 
+    /// For retransmission, in force on the node that plans; Linux' own until it is told.
+    [[nodiscard]] double least_timeout_s() const { return least_timeout_s_; }
+    void set_least_timeout_s(double timeout_s) { least_timeout_s_ = timeout_s; }
+
     /// One-way delay of the trunks between two clusters: their sum, or the
     /// larger of both if two clusters are all there is (one cable).
     [[nodiscard]] std::chrono::nanoseconds delay(std::size_t from, std::size_t to) const;
@@ -177,6 +183,7 @@ private:
     std::vector<std::vector<std::size_t>> above_;  ///< trunks, of each cluster
     std::vector<std::size_t> cluster_of_host_;
     std::shared_ptr<const MeasuredCosts> measured_;
+    double least_timeout_s_ = rto_default_s;
     std::unordered_map<std::string, std::size_t, NameHash, std::equal_to<>> host_by_name_;
 };
 
