@@ -133,6 +133,11 @@ class Plan(Cli):
             self.assertAlmostEqual(unpaced["high_s"] - unpaced["low_s"], unpaced["timeouts"] * 0.05)
         shown = self.run_headway("plan", "--config", "known.toml", "--bytes", "64KiB").stdout
         self.assertIn("741 ms by the all-to-alls measured on 8 hosts", shown)
+        self.assertRegex(shown, r"PlogPT B +\d+ ms")
+        models = {model["model"]: model["low_s"] for model in answer["models"]}
+        self.assertAlmostEqual(models["measured"], 0.741)
+        predicted = self.ask("predict", "--config", "known.toml", "--bytes", "64KiB")["points"][0]["models"]
+        self.assertEqual(models, {model["model"]: model["low_s"] for model in predicted if model["model"] != "headwayd"})
         what_if = self.ask("plan", "--config", "known.toml", "--bytes", "64KiB", "--what-if", "trunk=30mbit")
         self.assertIsNone(what_if["predicted_unpaced"]["measured"], "another network was not measured")
 

@@ -12,6 +12,7 @@
 #include "base/units.hpp"
 #include "cli/command.hpp"
 #include "config/config.hpp"
+#include "study/fitted_file.hpp"
 #include "study/matrix_csv.hpp"
 #include "study/matrix_json.hpp"
 #include "study/open_mpi_monitoring.hpp"
@@ -204,6 +205,11 @@ std::optional<ChosenPattern> choose_pattern(std::string_view verb, const Pattern
     if (!exchange) return refuse(exchange.error());
     pattern.measured = std::move(*exchange);
     return pattern;
+}
+
+FittedParameters measured_parameters(const Config& config) {
+    if (!config.measured_file) return {};
+    return load_fitted({*config.measured_file}).value_or(FittedParameters());
 }
 
 Result<std::uint64_t> parse_message_size(std::string_view text) {

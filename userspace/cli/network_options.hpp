@@ -12,6 +12,7 @@
 #include "config/config.hpp"
 #include "plan/planned_operation.hpp"
 #include "study/exchange_operation.hpp"
+#include "study/fitted_parameters.hpp"
 #include "study/traffic_matrix.hpp"
 
 namespace headway {
@@ -56,6 +57,9 @@ struct ChosenPattern {
 /// Nothing, having told why on standard error.
 [[nodiscard]] std::optional<ChosenPattern> choose_pattern(std::string_view verb,
                                                           const PatternOptions& options);
+
+/// What the measurements that headway.toml names say for the models: nothing, where it names none.
+[[nodiscard]] FittedParameters measured_parameters(const Config& config);
 
 /// "65536", "64KiB"; 1 byte .. 1 TiB.  Fails naming --bytes.
 [[nodiscard]] Result<std::uint64_t> parse_message_size(std::string_view text);

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "base/json.hpp"
+#include "cli/predicted_points.hpp"
 #include "kernel/tc_batch.hpp"
 #include "study/predict_models.hpp"
 
@@ -34,13 +35,25 @@ void print_prediction(std::string_view name, const Prediction& prediction) {
                                    losses_text(*prediction.measured)));
 }
 
+/// But for what stands elsewhere: the fluid model's, of each algorithm, and what was measured.
+void print_models(const ShownPlan& shown) {
+    if (!shown.models) return;
+    fmt::print("\n  {:<26}  {}\n", "model", "unpaced");
+    for (const ModelTime& time : shown.models->times) {
+        if (time.model.starts_with("fluid") || time.model.starts_with("measured")) continue;
+        fmt::print("  {:<26}  {}\n", time.model, prediction_range_text(time.low_s, time.high_s));
+    }
+}
+
 void print_predictions(const ShownPlan& shown) {
     if (!shown.unpaced) return;
     print_fact("decided by", decided_by(*shown.unpaced));
     print_prediction("unpaced", *shown.unpaced);
     if (shown.planned) print_prediction("as planned", *shown.planned);
+    print_models(shown);
     const AlgorithmTime* const best = best_algorithm(shown.algorithms);
     if (best == nullptr) return;
+    fmt::print("\n");
     print_fact("algorithm", algorithm_name(best->algorithm));
     fmt::print("\n  {:<13}  {:<22}  {}\n", "algorithm", "unpaced", shown.paced ? "as planned" : "");
     for (const AlgorithmTime& time : shown.algorithms) {
@@ -97,6 +110,7 @@ void print_plan_json(const ShownPlan& shown, const Config& config) {
     json["algorithm"] = best != nullptr ? Json(algorithm_name(best->algorithm)) : Json(nullptr);
     json["algorithms"] = algorithms_json(shown.algorithms);
     json["decided_by"] = shown.unpaced ? Json(decided_by(*shown.unpaced)) : Json(nullptr);
+    json["models"] = shown.models ? model_times_json(*shown.models) : Json::array();
     json["nodes"] = Json::array();
     for (const ShownNode& node : shown.nodes) {
         json["nodes"].push_back(

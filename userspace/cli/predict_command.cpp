@@ -78,14 +78,6 @@ struct Question {
     FittedParameters fitted;
 };
 
-/// Of the given files; models that none of them has are those of headway.toml's measurements,
-/// which may have none.
-FileResult<FittedParameters> load_parameters(const std::vector<std::string>& files, const Config& config) {
-    FittedParameters known;
-    if (config.measured_file) known = load_fitted({*config.measured_file}).value_or(known);
-    return load_fitted(files, std::move(known));
-}
-
 using Points = std::vector<PredictedPoint>;
 
 /// What headwayd tells the MPI helper of the time, beside what the models say.
@@ -201,7 +193,8 @@ ExitStatus PredictCommand::run() const {
     if (!pattern) return ExitStatus::bad_config;
     auto sizes = parse_sizes(options_.bytes);
     if (!sizes) return tell(predict_verb, sizes.error(), ExitStatus::bad_config);
-    auto fitted = load_parameters(options_.parameters, pattern->config);
+    // models that none of the files has are those of headway.toml's measurements
+    auto fitted = load_fitted(options_.parameters, measured_parameters(pattern->config));
     if (!fitted) {
         report_config_errors(fitted.error());
         return ExitStatus::bad_config;

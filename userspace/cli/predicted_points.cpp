@@ -30,20 +30,21 @@ void print_points_text(std::string_view what, const std::vector<PredictedPoint>&
     }
 }
 
+Json model_times_json(const ModelTimes& models) {
+    Json list = Json::array();
+    for (const ModelTime& time : models.times) {
+        list.push_back({{"model", time.model}, {"low_s", time.low_s}, {"high_s", time.high_s}, {"reason", time.reason}});
+    }
+    return list;
+}
+
 void print_points_json(std::string_view what, const std::vector<PredictedPoint>& points) {
     Json list = Json::array();
     for (const PredictedPoint& point : points) {
-        Json models = Json::array();
-        for (const ModelTime& time : point.models.times) {
-            models.push_back({{"model", time.model},
-                              {"low_s", time.low_s},
-                              {"high_s", time.high_s},
-                              {"reason", time.reason}});
-        }
         list.push_back({{"message_bytes", point.message_bytes ? Json(*point.message_bytes)
                                                               : Json(nullptr)},
                         {"hosts", point.hosts},
-                        {"models", std::move(models)},
+                        {"models", model_times_json(point.models)},
                         {"left_out", point.models.left_out}});
     }
     const Json json{{"operation", what}, {"points", std::move(list)}};

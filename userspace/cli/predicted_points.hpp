@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "control/protocol.hpp"
 #include "study/predict_models.hpp"
 #include "study/svg_chart.hpp"
 
@@ -18,6 +19,9 @@ struct PredictedPoint {
     std::uint32_t hosts = 0;
     ModelTimes models;
 };
+
+/// What each model says, and why; not which were left out.
+[[nodiscard]] Json model_times_json(const ModelTimes& models);
 
 void print_points_text(std::string_view what, const std::vector<PredictedPoint>& points);
 void print_points_json(std::string_view what, const std::vector<PredictedPoint>& points);

@@ -236,6 +236,16 @@ Result<ShownPlan> show_operation(const ChosenPattern& pattern, std::uint32_t ran
     if (auto done = explain(shown, pattern, *planner, *called, message_bytes); !done) {
         return tl::unexpected(done.error());
     }
+    if (message_bytes && pattern.operation()) {
+        const Topology& topology = pattern.config.topology;
+        auto models = predict_models(topology, pattern.config.policy.plan,
+                                     {*pattern.operation(), pattern.counts,
+                                      pattern.root ? topology.cluster_of(*pattern.root) : 0, ranks_per_host,
+                                      measured_parameters(pattern.config)},
+                                     *message_bytes);
+        if (models) shown.models = std::move(*models);
+        else shown.notes.push_back("the models: " + models.error().message);
+    }
     if (!called->no_ring.empty()) shown.notes.push_back("no ring: " + called->no_ring);
     if (shown.paced || shown.runs == glue::Algorithm::ring) shown.planned = called->predicted;
     return shown;

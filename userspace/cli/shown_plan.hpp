@@ -16,6 +16,7 @@
 #include "jobs/plan_json.hpp"
 #include "kernel/kernel_layout.hpp"
 #include "study/alltoall_algorithms.hpp"
+#include "study/predict_models.hpp"
 
 namespace headway {
 
@@ -38,6 +39,7 @@ struct ShownPlan {
     std::optional<Prediction> unpaced;
     std::optional<Prediction> planned;
     std::vector<AlgorithmTime> algorithms;  ///< none without a message size
+    std::optional<ModelTimes> models;        ///< what each says; none without a message size
     std::vector<ShownNode> nodes;
     Json json;  ///< all but nodes and algorithms
 };
