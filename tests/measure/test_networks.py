@@ -131,19 +131,28 @@ class Times(unittest.TestCase):
         self.assertAlmostEqual(judged.compared(result, known)["error_pct"], -50)
         self.assertTrue(judged.compared(result, known)["may_wait"])
 
-    def test_what_is_usual_is_beside_the_median(self):
-        row = judged.compared({"bytes": 1024, "samples_ms": [1.0, 1.1, 200.0], "timeouts": 0, "drops": 0}, self.PREDICTION)
+    def test_what_is_usual_is_beside_the_calls_that_do_not_wait(self):
+        row = judged.compared({"bytes": 1024, "samples_ms": [1.0, 200.0, 1.2, 22.0], "timeouts": 0, "drops": 0}, self.PREDICTION)
         self.assertAlmostEqual(row["usual_error_pct"], 10)
-        self.assertTrue(row["waits"])
+        self.assertEqual((row["late"], row["calls"], row["waits"]), (2, 4, True))
 
-    def test_what_is_usual_is_a_time_out_where_most_calls_wait(self):
-        def usual(waiting):
-            known = {"time_s": (1 - waiting) * 0.002 + waiting * 0.21, "usual_s": 0.002, "timeout_part": waiting, "was_lossy": True}
-            return judged.usual_ms(self.PREDICTION | {"measured": known})
+    def test_where_all_calls_wait_nothing_is_said_of_others(self):
+        row = judged.compared({"bytes": 1024, "samples_ms": [207.0, 208.0], "timeouts": 0, "drops": 3}, self.PREDICTION)
+        self.assertEqual((row["late"], row["median_ms"]), (2, None))
+        self.assertNotIn("usual_error_pct", row)
+        self.assertEqual(report.of_usual(row), ["-", "-"])
 
-        self.assertAlmostEqual(usual(0.25), 2)
-        self.assertAlmostEqual(usual(0.75), 210)
-        self.assertAlmostEqual(judged.usual_ms(self.PREDICTION), 1)
+    def test_a_part_is_right_if_so_few_calls_can_be_of_it(self):
+        def is_right(predicted, late, calls):
+            return judged.is_part_right({"predicted_part": predicted, "late": late, "calls": calls})
+
+        self.assertTrue(is_right(0.25, 1, 10))
+        self.assertFalse(is_right(0.25, 9, 10))
+        self.assertTrue(is_right(0, 0, 10) and is_right(1, 10, 10))
+        self.assertFalse(is_right(0, 4, 10))
+        least, most = judged.interval(5, 10)
+        self.assertAlmostEqual(least, 0.2366, places=3)    # as printed in textbooks
+        self.assertAlmostEqual(most, 0.7634, places=3)
 
     def test_errors_of_lost_frames_stand_beside_those_of_another_job(self):
         def row(lost, error, **more):
@@ -153,7 +162,7 @@ class Times(unittest.TestCase):
         one = SimpleNamespace(name="deep", compared={("at once", "alltoall"): rows, ("paced", "alltoall"): [row(False, 2)]})
         lines, missed = report.medians_table([one])
         said = {line.split("  ")[0]: line.split()[-1] for line in lines[3:-1]}
-        self.assertEqual(said["medians: alltoall, at once"], "30.0")
+        self.assertEqual(said["without a time-out: alltoall, at once"], "30.0")
         self.assertEqual(said["lost nothing: alltoall, at once"], "1.0")
         self.assertEqual(said["lost frames: alltoall, at once"], "35.0")
         self.assertEqual(said["lost frames, by another job: alltoall, at once"], "7.0")

@@ -15,7 +15,9 @@ PACED_SIZES = (16384, 65536)
 # Of collective_bench; a halo is a neighbour collective on a grid of 4 x 2, whose hosts have three neighbours.
 OPERATIONS = {"alltoall": "alltoall", "gather": "gather", "halo": "neighbor_alltoall"}
 # Open MPI's that send everything at once, as `headway measure` does; else it takes others for some sizes.
-AT_ONCE = {"coll_tuned_use_dynamic_rules": 1, "coll_tuned_alltoall_algorithm": 1, "coll_tuned_gather_algorithm": 1}
+# Plans are for jobs with the helper, which sets the eager limit so that messages of 64 KiB do not ask the receiver first.
+AT_ONCE = {"coll_tuned_use_dynamic_rules": 1, "coll_tuned_alltoall_algorithm": 1, "coll_tuned_gather_algorithm": 1,
+           "btl_tcp_eager_limit": 131072}
 MEASURED, TRUE = "measured.toml", "true.toml"
 PATTERNS, PATTERNS_FAR, PACED_PATTERNS = 6, 2, 3
 # A window has to be long beside a round trip, and what is under way has to fill it.

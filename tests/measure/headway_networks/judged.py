@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was found beside what there is, and what was predicted beside what was measured."""
 
+import math
 import sys
 from pathlib import Path
 from statistics import median
@@ -13,6 +14,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 from check_measured import holds, side, true_links  # noqa: E402
 
 PAYLOAD = SEGMENT_BYTES / FRAME_WIRE_BYTES
+# As userspace/measure/message_measurement.cpp.
+JUMP_MS = 20
 
 
 def links(found):
@@ -98,25 +101,49 @@ def predicted_ms(prediction):
 
 
 def usual_ms(prediction):
-    """Of `headway plan`: what most calls take.  Those that wait for a time-out, if they are half of them or more; else the others, by
-    what was measured or learnt, or by the fluid model."""
+    """Of `headway plan`: what calls take that wait for no time-out, by what was measured or learnt, or by the fluid model."""
     known = prediction["measured"]
-    if not known:
-        return 1e3 * prediction["low_s"]
-    waiting = known["timeout_part"]
-    if waiting < 0.5:
-        return 1e3 * known["usual_s"]
-    return 1e3 * (known["time_s"] - (1 - waiting) * known["usual_s"]) / waiting
+    return 1e3 * (known["usual_s"] if known else prediction["low_s"])
+
+
+def waiting(samples):
+    """The calls that waited for a timer: `headway measure` counts them in the same way (message_measurement.hpp: levels)."""
+    shortest = min(samples)
+    return [sample for sample in samples if sample >= min(calls.TIMED_OUT_MS, shortest + JUMP_MS)]
+
+
+def usual_median_ms(result):
+    """Of the calls that waited for no timer; None: all did."""
+    late = waiting(result["samples_ms"])
+    others = sorted(result["samples_ms"])[:len(result["samples_ms"]) - len(late)]
+    return median(others) if others else None
+
+
+def interval(count, of):
+    """The part that `count` of so many calls say of all calls, with 95 % confidence (Wilson's interval)."""
+    z = 1.96
+    middle, half = count + z * z / 2, z * math.sqrt(count * (1 - count / of) + z * z / 4)
+    return max(0.0, (middle - half) / (of + z * z)), min(1.0, (middle + half) / (of + z * z))
 
 
 def compared(result, prediction):
     """A size's calls beside a prediction of `headway plan`: the mean, in which a call that waits counts with all that it takes;
-    and the median beside what is usual."""
-    took, said, median_ms, usual = mean_ms(result), predicted_ms(prediction), median(result["samples_ms"]), usual_ms(prediction)
-    return {"bytes": result["bytes"], "mean_ms": took, "median_ms": median_ms, "predicted_ms": said, "usual_ms": usual,
-            "error_pct": calls.error_pct(took, said), "usual_error_pct": calls.error_pct(median_ms, usual),
-            "lost": result["drops"] > 0, "waits": bool(result["timeouts"] or calls.timed_out(result["samples_ms"])),
-            "may_wait": prediction["timeouts"] > 0 or bool(prediction["measured"] and prediction["measured"]["was_lossy"])}
+    the median of those that do not wait beside what is usual; and how many wait."""
+    took, said, usual = mean_ms(result), predicted_ms(prediction), usual_ms(prediction)
+    median_ms, late = usual_median_ms(result), len(waiting(result["samples_ms"]))
+    known = prediction["measured"]
+    row = {"bytes": result["bytes"], "mean_ms": took, "median_ms": median_ms, "predicted_ms": said, "usual_ms": usual,
+           "error_pct": calls.error_pct(took, said), "late": late, "calls": len(result["samples_ms"]),
+           "predicted_part": known["timeout_part"] if known else 0.0,
+           "lost": result["drops"] > 0, "waits": bool(result["timeouts"] or late),
+           "may_wait": prediction["timeouts"] > 0 or bool(known and known["was_lossy"])}
+    return row | ({"usual_error_pct": calls.error_pct(median_ms, usual)} if median_ms else {})
+
+
+def is_part_right(row):
+    """Whether the calls that waited are as many as predicted, as far as so few calls can tell."""
+    least, most = interval(row["late"], row["calls"])
+    return least <= row["predicted_part"] <= most
 
 
 def first(rows, what):

@@ -64,7 +64,7 @@ class Report:
 
     def _compared(self, network):
         """Rows by job and operation; calls that the plan paces beside what it predicts of them paced."""
-        rows, again = {}, {result["bytes"]: median(result["samples_ms"]) for result in self.jobs.of("again")}
+        rows, again = {}, {result["bytes"]: judged.usual_median_ms(result) for result in self.jobs.of("again")}
         for job in ("at once", "alone", "library", "paced"):
             for result in self.jobs.of(job):
                 operation = next(name for name, of_bench in jobs.OPERATIONS.items() if of_bench == result["operation"])
@@ -74,7 +74,7 @@ class Report:
                 row = judged.compared(result, prediction)
                 if is_paced:
                     row["may_wait"] = prediction["timeouts"] > 0
-                if (job, operation) == ("at once", "alltoall") and result["bytes"] in again:
+                if (job, operation) == ("at once", "alltoall") and row["median_ms"] and again.get(result["bytes"]):
                     row["again_error_pct"] = calls.error_pct(row["median_ms"], again[result["bytes"]])
                 rows.setdefault((job, operation), []).append(row)
         return rows
@@ -145,10 +145,14 @@ def wrong_table(networks):
 
 def times_table(networks):
     rows = [[one.name, job, operation, f"{row['bytes'] // 1024} KiB", f"{row['predicted_ms']:.3g}", f"{row['mean_ms']:.3g}",
-             calls.signed(row["error_pct"]), f"{row['usual_ms']:.3g}", f"{row['median_ms']:.3g}", calls.signed(row["usual_error_pct"]), "yes" if row["may_wait"] else "no", "yes" if row["waits"] else "no"]
+             calls.signed(row["error_pct"]), f"{row['usual_ms']:.3g}", *of_usual(row), f"{100 * row['predicted_part']:.0f} %", f"{row['late']} of {row['calls']}"]
             for one in networks for (job, operation), of in one.compared.items() for row in of]
     return rst(["network", "sent", "operation", "size", "predicted mean, ms", "mean, ms", "error, %", "usual, ms", "median, ms",
-                "error, %", "may wait", "waited"], rows), []
+                "error, %", "to wait", "waited"], rows), []
+
+
+def of_usual(row):
+    return [f"{row['median_ms']:.3g}", calls.signed(row["usual_error_pct"])] if row["median_ms"] else ["-", "-"]
 
 
 def kinds_of(networks):
@@ -159,7 +163,7 @@ def medians_table(networks):
     rows, missed = [], []
     for job, operation in kinds_of(networks):
         for which, error, lost, is_asked in (
-                ("means", "error_pct", (False, True), True), ("medians", "usual_error_pct", (False, True), True),
+                ("means", "error_pct", (False, True), True), ("without a time-out", "usual_error_pct", (False, True), True),
                 ("lost nothing", "usual_error_pct", (False,), True), ("lost frames", "usual_error_pct", (True,), False),
                 ("lost frames, by another job", "again_error_pct", (True,), False)):
             errors = [[abs(row[error]) for row in one.compared.get((job, operation), []) if row["lost"] in lost and error in row]
@@ -179,10 +183,11 @@ def steps_table(networks):
         for (job, operation), of in one.compared.items():
             if job != "paced":
                 predicted, took = judged.first(of, "may_wait"), judged.first(of, "waits")
-                rows.append([one.name, job, operation, *(size and calls.kib(size) or "none" for size in (predicted, took))])
+                rows.append([one.name, job, operation, *(size and calls.kib(size) or "none" for size in (predicted, took)),
+                             sum(map(judged.is_part_right, of)), len(of)])
                 if predicted != took:
                     missed.append(f"{one.name}: first time-out of {operation}, {job}, at {took}, predicted at {predicted}")
-    return rst(["network", "sent", "operation", "may wait from", "waits from"], rows), missed
+    return rst(["network", "sent", "operation", "may wait from", "waits from", "parts right", "of"], rows), missed
 
 
 def links_table(networks):
