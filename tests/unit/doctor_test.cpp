@@ -27,7 +27,7 @@ Look healthy() {
                             true};
     look.addresses["eth0"] = "10.1.0.1";
     look.settings = {{"tcp_early_retrans", "3"}, {"tcp_recovery", "1"}, {"tcp_sack", "1"},
-                     {"tcp_moderate_rcvbuf", "1"}, {"tcp_slow_start_after_idle", "0"},
+                     {"tcp_moderate_rcvbuf", "1"}, {"tcp_slow_start_after_idle", "0"}, {"tcp_autocorking", "0"},
                      {"tcp_wmem", "4096 16384 4194304"}, {"tcp_rmem", "4096 131072 6291456"}};
     look.tcp = {{"OutSegs", 1'000'000}, {"RetransSegs", 20}, {"TCPTimeouts", 4}};
     look.daemon = json{{"in_step", true}, {"kernel_error", nullptr}, {"feedback", nullptr},
@@ -138,6 +138,7 @@ TEST(Doctor, SettingsOfTcp) {
     expect(Weight::slows, "selective acknowledgements are off", setting("tcp_sack", "0"));
     expect(Weight::slows, "do not grow", setting("tcp_moderate_rcvbuf", "0"));
     expect(Weight::note, "ten segments", setting("tcp_slow_start_after_idle", "1"));
+    expect(Weight::note, "a small message waits", setting("tcp_autocorking", "1"));
 }
 
 // 1 Gbit/s over 10 ms is 1.25 MB.

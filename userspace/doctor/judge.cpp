@@ -240,6 +240,10 @@ private:
              "a connection that was idle for a time-out starts again with ten segments "
              "(tcp_slow_start_after_idle is 1), which matters over delays of milliseconds.",
              "sysctl -w net.ipv4.tcp_slow_start_after_idle=0, if these connections are paced."},
+            {"tcp_autocorking", [](std::uint64_t value) { return value != 0; }, Weight::note,
+             "a small message waits until the one before it has left the interface (tcp_autocorking is 1), "
+             "also where the MPI library has set TCP_NODELAY.",
+             "sysctl -w net.ipv4.tcp_autocorking=0, if programs send many small messages."},
         };
         for (const Rule& rule : rules) {
             const std::string text = after_.setting(rule.setting);
