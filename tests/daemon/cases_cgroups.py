@@ -8,12 +8,12 @@ which it joins: so this process moves, and is one of either job.
 import os
 import socket
 
-from cases_phases import BYTES_PER_S, REMOTE, in_phase, phased
+from cases_phases import BYTES_PER_S, REMOTE, class_of_what, in_phase, phased
 from control import Control
 from fdstore import Store
 from guestdaemon import BIN, DEV, EVERYBODY, SOCKET, Daemon, frame_starts
 from ktap import case, equal
-from tcguest import classes, eventually, frame, matches, note, packets, sh, simwire
+from tcguest import classes, eventually, frame, matches, note, sh, simwire
 
 FRAME_BYTES = 1042 + 24
 ROOT = "/sys/fs/cgroup"
@@ -44,10 +44,7 @@ class Job:
             self.packets.send(frame(REMOTE, payload_bytes))
 
     def class_of_next(self):
-        before = packets(DEV)
-        self.send(1, 100)
-        after = packets(DEV)
-        return next(c for c in after if after[c] != before.get(c, 0) and c not in ("1:10", "1:11"))
+        return class_of_what(lambda: self.send(1, 100))
 
 
 def jobs():

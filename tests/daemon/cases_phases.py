@@ -31,14 +31,18 @@ def phased(**more):
     return config(phases='phases = "auto"', **more).replace("1.25gbit", "12.5mbit")
 
 
-def class_of_next(destination=REMOTE):
-    """The leaf class that one more packet goes to; None: no class."""
+def class_of_what(send):
+    """The leaf class that the packet goes to which `send` sends; None: no class."""
     before = packets(DEV)
-    send_frames(DEV, frame(destination, 100), 1)
+    send()
     after = packets(DEV)
     changed = [c for c in after if after[c] != before.get(c, 0) and c not in ("1:10", "1:11")]
     equal(len(changed) < 2, True)
     return changed[0] if changed else None
+
+
+def class_of_next(destination=REMOTE):
+    return class_of_what(lambda: send_frames(DEV, frame(destination, 100), 1))
 
 
 def joined():

@@ -62,6 +62,8 @@ KERNELS = {"IS": kernel("IS", 1 << 20, 10), "FT": kernel("FT", 64, 6), "CG": ker
            "MG": kernel("MG", 32, 10), "LU": kernel("LU", 32, 10), "SP": kernel("SP", 36, 10)}
 # Dispatches and fetches back 64 KiB between a mean pair of 8 ranks, 220 KiB where the most popular expert is.
 KERNELS |= {"MOE": kernel("MOE", 1 << 12, 10)}
+# LU sends the smallest messages, and which of them TCP joins hangs on when they come: other cubes, other times.
+LU_SIZES = {f"LU-{edge}": kernel("LU", edge, 10) for edge in (20, 24, 28, 36, 40, 48)}
 # A program of Debian's FFTW over MPI, for Open MPI only.
 FFTW = {"FFTW": kernel("FFTW", 64, 6)}
 # The benchmarks themselves, where somebody has built them: make npb NPB=DIRECTORY.
@@ -81,7 +83,7 @@ DEBIAN = {
                   needs=("/usr/share/espresso/pseudo/Si.pz-vbc.UPF",), files=(("silicon.pw", SILICON),),
                   rehearsed={"files": (("silicon.pw", SILICON.replace("electron_maxstep=4", "electron_maxstep=1")),)}),
 }
-PROGRAMS = KERNELS | FFTW | NPB | DEBIAN
+PROGRAMS = KERNELS | LU_SIZES | FFTW | NPB | DEBIAN
 
 # Beside those of the demo: Headway that paces nothing, and with a trunk's rate divided by a number
 # set by hand, as the paper did (its Table VI).
