@@ -300,8 +300,7 @@ private:
         }
         std::vector<HostProgram> programs;
         for (auto& [host, program] : of_host) programs.push_back(std::move(program));
-        auto time = repeat(begun_together(std::move(programs), hears_s_), bytes, of_host.size(), rounds_at_once * 2);
-        return time;
+        return repeat(begun_together(std::move(programs), hears_s_), bytes, of_host.size(), rounds_at_once * 2);
     }
 
     /// Even the shortest round of that size may have waited: if it took nearly a time-out longer than a size that lost
@@ -309,7 +308,7 @@ private:
     [[nodiscard]] double all_wait_from_s(const std::vector<SizedTime>& smaller, std::uint64_t bytes) const {
         constexpr double nearly = 0.9;
         const auto known = std::find_if(smaller.rbegin(), smaller.rend(), [](const SizedTime& time) { return time.retransmissions == 0; });
-        if (known == smaller.rend()) return std::numeric_limits<double>::infinity();
+        if (known == smaller.rend() || found_.least_timeout_us == 0) return std::numeric_limits<double>::infinity();
         return known->median_s * static_cast<double>(bytes) / static_cast<double>(known->bytes) +
                nearly * found_.least_timeout_us * 1e-6;
     }
@@ -492,7 +491,7 @@ Rounds begun_together(std::vector<HostProgram> programs, std::span<const double>
     std::vector<Step> steps(1);
     for (const std::size_t peer : peers) steps.front().receive.push_back({peer, 1});
     double told_s = hears_s[peers.front()];
-    const auto pause_before = [&](double next_s) {  // told one that hears of it after told_s, now one that does after next_s
+    const auto pause_before = [&](double next_s) {  // between hosts that hear of it after told_s and next_s
         const std::chrono::duration<double> pause(std::exchange(told_s, next_s) - next_s);
         return std::chrono::duration_cast<std::chrono::nanoseconds>(pause);
     };
