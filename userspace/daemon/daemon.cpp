@@ -408,11 +408,11 @@ Result<void> restore(const NodePlanner& planner, spdlog::logger& log) {
 ExitStatus run_daemon(Config config, Task task, spdlog::logger& log) {
     // Reloading must find the file whatever the working directory.
     config.file = std::filesystem::absolute(config.file);
-    learn_timeouts(config.topology);
     auto received = received_descriptors();  // before any child could have them
     if (task != Task::restore) {
         block_signals();
         raise_descriptor_limit(log);
+        learn_timeouts(config.topology);
     }
     const auto planner = NodePlanner::make(std::move(config), host_name());
     if (!planner) {

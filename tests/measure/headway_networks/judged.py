@@ -107,7 +107,8 @@ def usual_ms(prediction):
 
 
 def waiting(samples):
-    """The calls that waited for a timer: `headway measure` counts them in the same way (message_measurement.hpp: levels)."""
+    """The calls that waited for a timer: those that took much longer than the shortest, as `headway measure` tells levels, or as
+    long as a time-out, where even the shortest may have waited."""
     shortest = min(samples)
     return [sample for sample in samples if sample >= min(calls.TIMED_OUT_MS, shortest + JUMP_MS)]
 
