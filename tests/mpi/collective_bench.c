@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times a collective: alltoall, alltoallv, alltoallv_skewed, neighbor_alltoall on a
-// periodic grid of two dimensions, allgather, bcast, allreduce, reduce_scatter_block, or
+// periodic grid of two dimensions (_ring: one, _cube: three), allgather, bcast, allreduce, reduce_scatter_block, or
 // gather and reduce to and scatter from rank 0.
 //
 //   collective_bench --sizes [OPERATION:]16384,65536[:REPETITIONS[:BETWEEN_MS]]
@@ -67,18 +67,17 @@
 /* Of alltoallv_skewed. */
 #define SKEW 4
 
-#define GRID_DIMENSIONS 2
-#define GRID_NEIGHBOURS (2 * GRID_DIMENSIONS)
+#define MAX_GRID_DIMENSIONS 3
 
 /* All-to-alls come first; from BCAST on a rank ends up with one vector. */
 enum operation {
-	ALLTOALL, ALLTOALLV, ALLTOALLV_SKEWED, NEIGHBOR_ALLTOALL, ALLGATHER, GATHER, SCATTER, BCAST, REDUCE, ALLREDUCE, REDUCE_SCATTER_BLOCK,
-	OPERATION_COUNT
+	ALLTOALL, ALLTOALLV, ALLTOALLV_SKEWED, NEIGHBOR_ALLTOALL, NEIGHBOR_RING, NEIGHBOR_CUBE, ALLGATHER, GATHER, SCATTER, BCAST,
+	REDUCE, ALLREDUCE, REDUCE_SCATTER_BLOCK, OPERATION_COUNT
 };
 
 static const char *const operation_names[OPERATION_COUNT] = {
-	"alltoall", "alltoallv", "alltoallv_skewed", "neighbor_alltoall", "allgather", "gather",
-	"scatter", "bcast", "reduce", "allreduce", "reduce_scatter_block",
+	"alltoall", "alltoallv", "alltoallv_skewed", "neighbor_alltoall", "neighbor_alltoall_ring",
+	"neighbor_alltoall_cube", "allgather", "gather", "scatter", "bcast", "reduce", "allreduce", "reduce_scatter_block",
 };
 
 struct size {
@@ -293,14 +292,29 @@ static long long bytes_across(const struct job *job, const struct options *optio
 	return total;
 }
 
-/* The neighbours in the order in which neighbor_alltoall has their blocks. */
-static void make_grid(const struct job *job, struct exchange *exchange)
+/* Of a neighbour collective; 0: the operation has no grid. */
+static int grid_dimensions(enum operation operation)
 {
-	int dimensions[GRID_DIMENSIONS] = { 0 }, periodic[GRID_DIMENSIONS] = { 1, 1 };
+	switch (operation) {
+	case NEIGHBOR_RING:
+		return 1;
+	case NEIGHBOR_ALLTOALL:
+		return 2;
+	case NEIGHBOR_CUBE:
+		return MAX_GRID_DIMENSIONS;
+	default:
+		return 0;
+	}
+}
 
-	MPI_Dims_create(job->ranks, GRID_DIMENSIONS, dimensions);
-	MPI_Cart_create(MPI_COMM_WORLD, GRID_DIMENSIONS, dimensions, periodic, 0, &exchange->grid);
-	for (int at = 0; at < GRID_DIMENSIONS; at++)
+/* The neighbours in the order in which neighbor_alltoall has their blocks. */
+static void make_grid(const struct job *job, int dimension_count, struct exchange *exchange)
+{
+	int dimensions[MAX_GRID_DIMENSIONS] = { 0 }, periodic[MAX_GRID_DIMENSIONS] = { 1, 1, 1 };
+
+	MPI_Dims_create(job->ranks, dimension_count, dimensions);
+	MPI_Cart_create(MPI_COMM_WORLD, dimension_count, dimensions, periodic, 0, &exchange->grid);
+	for (int at = 0; at < dimension_count; at++)
 		MPI_Cart_shift(exchange->grid, at, 1, &exchange->peers[2 * at],
 			       &exchange->peers[2 * at + 1]);
 }
@@ -342,8 +356,8 @@ static void fill_exchange(const struct job *job, enum operation operation,
 static struct exchange prepare_exchange(const struct job *job, const struct options *options,
 					int bytes)
 {
-	bool on_grid = options->operation == NEIGHBOR_ALLTOALL;
-	int blocks = on_grid ? GRID_NEIGHBOURS : job->ranks;
+	int dimension_count = grid_dimensions(options->operation);
+	int blocks = dimension_count ? 2 * dimension_count : job->ranks;
 	size_t total = (size_t)blocks * bytes;
 
 	if (total > INT32_MAX)
@@ -376,8 +390,8 @@ static struct exchange prepare_exchange(const struct job *job, const struct opti
 		fail("%s", "--first-cluster: more than there are ranks");
 	for (int block = 0; block < blocks; block++)
 		exchange.peers[block] = block;
-	if (on_grid)
-		make_grid(job, &exchange);
+	if (dimension_count)
+		make_grid(job, dimension_count, &exchange);
 	if (options->staged)
 		exchange.staged = plan_exchange(job, options->operation, bytes);
 	fill_exchange(job, options->operation, &exchange);
@@ -483,6 +497,8 @@ static void call(const struct exchange *exchange, enum operation operation)
 		call_with_lists(exchange);
 		break;
 	case NEIGHBOR_ALLTOALL:
+	case NEIGHBOR_RING:
+	case NEIGHBOR_CUBE:
 		MPI_Neighbor_alltoall(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE,
 				      exchange->grid);
 		break;

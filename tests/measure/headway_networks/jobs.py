@@ -12,8 +12,10 @@ from . import truth
 NETWORKS = ("two_clusters", "three_levels", "unequal_trunks", "shallow", "deep", "far_away")
 SIZES = (1024, 4096, 16384, 65536)
 PACED_SIZES = (16384, 65536)
-# Of collective_bench; a halo is a neighbour collective on a grid of 4 x 2, whose hosts have three neighbours.
-OPERATIONS = {"alltoall": "alltoall", "gather": "gather", "halo": "neighbor_alltoall"}
+# Of collective_bench; halos are neighbour collectives on periodic grids of these numbers of hosts.
+OPERATIONS = {"alltoall": "alltoall", "gather": "gather", "halo": "neighbor_alltoall", "ring": "neighbor_alltoall_ring",
+              "cube": "neighbor_alltoall_cube"}
+GRIDS = {"halo": (4, 2), "ring": (8,), "cube": (2, 2, 2)}
 # Open MPI's that send everything at once, as `headway measure` does; else it takes others for some sizes.
 # Plans are for jobs with the helper, which sets the eager limit so that messages of 64 KiB do not ask the receiver first.
 AT_ONCE = {"coll_tuned_use_dynamic_rules": 1, "coll_tuned_alltoall_algorithm": 1, "coll_tuned_gather_algorithm": 1,
@@ -59,10 +61,12 @@ def spec(network, found, repetitions):
     jobs = [collectives("at once", ["alltoall", "gather", "halo"], SIZES, repetitions, mca=AT_ONCE),
             # its connections have not lost anything before
             collectives("alone", ["halo"], SIZES, repetitions, mca=AT_ONCE),
+            collectives("shapes", ["ring", "cube"], SIZES, repetitions, mca=AT_ONCE),
             # how much one job says of another one
             collectives("again", ["alltoall"], SIZES, 2 * repetitions, mca=AT_ONCE),
             collectives("true", ["alltoall"], PACED_SIZES, repetitions, TRUE),
             collectives("paced", ["alltoall"], PACED_SIZES, repetitions, MEASURED),
+            collectives("helper", ["gather"], SIZES, repetitions, MEASURED),
             *(of_links(f"paced-{i}", [pattern], MEASURED) for i, pattern in enumerate(drawn[:PACED_PATTERNS])),
             # the least comes last: time may be over
             of_links("random", drawn),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was found beside what there is, and what was predicted beside what was measured."""
 
+import itertools
 import math
 import sys
 from pathlib import Path
@@ -42,13 +43,17 @@ def off_pct(pair):
     return 100 * (found / truth - 1)
 
 
-def halo_messages(size):
-    """Of a periodic grid of 4 x 2, one message to each of four neighbours; two of them are one host."""
-    messages = []
-    for rank in range(8):
-        x, y = divmod(rank, 2)
-        messages += [(rank, to[0] % 4 * 2 + to[1] % 2, size) for to in ((x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1))]
-    return messages
+def halo_messages(grid, size):
+    """Of a periodic grid, whose last dimension counts first: one message to each of two neighbours in each dimension, which are
+    one host where there are two in a row."""
+    places = list(itertools.product(*map(range, grid)))
+
+    def neighbour(place, dimension, step):
+        moved = (place[dimension] + step) % grid[dimension]
+        return places.index((*place[:dimension], moved, *place[dimension + 1:]))
+
+    return [(rank, neighbour(place, dimension, step), size)
+            for rank, place in enumerate(places) for dimension in range(len(grid)) for step in (-1, 1)]
 
 
 def max_min(flows, limits):

@@ -14,6 +14,8 @@ from check_measured import buffer_is_right     # judged knows where it is
 MBIT_PCT, DELAY_PCT = 2, 5
 TIMES_PCT, LINKS_PCT, LINKS_PART = 5, 10, 0.9
 SLOWER = 1.02
+# Jobs whose calls are as the plan wants them.
+WITH_HELPER = ("paced", "helper")
 
 
 def rst(headings, rows):
@@ -65,11 +67,11 @@ class Report:
     def _compared(self, network):
         """Rows by job and operation; calls that the plan paces beside what it predicts of them paced."""
         rows, again = {}, {result["bytes"]: judged.usual_median_ms(result) for result in self.jobs.of("again")}
-        for job in ("at once", "alone", "library", "paced"):
+        for job in ("at once", "alone", "shapes", "library", "paced", "helper"):
             for result in self.jobs.of(job):
                 operation = next(name for name, of_bench in jobs.OPERATIONS.items() if of_bench == result["operation"])
                 plan = self._plan(network, operation, result["bytes"])
-                is_paced = job == "paced" and plan["paced"]
+                is_paced = job in WITH_HELPER and plan["paced"]
                 prediction = plan["predicted_paced" if is_paced else "predicted_unpaced"]
                 row = judged.compared(result, prediction)
                 if is_paced:
@@ -81,8 +83,8 @@ class Report:
 
     @staticmethod
     def _plan(network, operation, size):
-        if operation == "halo":
-            return network.asked("plan", *network.matrix(judged.halo_messages(size)))
+        if operation in jobs.GRIDS:
+            return network.asked("plan", *network.matrix(judged.halo_messages(jobs.GRIDS[operation], size)))
         return network.asked("plan", "--operation", operation, "--bytes", str(size))
 
     def _patterns(self, network):
@@ -181,7 +183,7 @@ def steps_table(networks):
     rows, missed = [], []
     for one in networks:
         for (job, operation), of in one.compared.items():
-            if job != "paced":
+            if job not in WITH_HELPER:
                 predicted, took = judged.first(of, "may_wait"), judged.first(of, "waits")
                 rows.append([one.name, job, operation, *(size and calls.kib(size) or "none" for size in (predicted, took)),
                              sum(map(judged.is_part_right, of)), len(of)])
