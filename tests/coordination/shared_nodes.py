@@ -24,18 +24,12 @@ from rtnetlink import RTM_GETTCLASS, TCA_OPTIONS, TCMSG, Netlink, decode  # noqa
 
 WORK = "/tmp/coordination"
 CONFIG = f"{WORK}/headway.toml"
-ETCD_ADDRESS = "192.168.77.254"
 BYTES = 1_000_000 / 8
 LINK_MBIT, TRUNK_MBIT = 1000, 1250
 CAPACITY = int(TRUNK_MBIT * BYTES * 0.99)
 LINK = int(LINK_MBIT * BYTES)
 LEASE_S, EXPIRES_S = 10, 2
 PATIENCE_S = 120
-TOML = """
-[coordination]
-via = "etcd"
-endpoints = ["http://192.168.77.254:2379"]
-"""
 CLUSTER = f"""
 [[cluster]]
 name = "{{name}}"
@@ -69,10 +63,14 @@ def sh(command):
     subprocess.run(["bash", "-c", command], check=True)
 
 
+def with_functions(command):
+    """A command in which a function of topology.sh or etcd.sh may stand, as words."""
+    return ["bash", "-c", f". {ROOT}/tests/lib/topology.sh; . {ROOT}/tests/lib/etcd.sh; {command}"]
+
+
 def topology(command):
-    """What a function of topology.sh prints."""
-    return subprocess.run(["bash", "-c", f". {ROOT}/tests/lib/topology.sh; {command}"], check=True,
-                          capture_output=True, text=True).stdout
+    """What such a function prints."""
+    return subprocess.run(with_functions(command), check=True, capture_output=True, text=True).stdout
 
 
 def within(node, *command):
@@ -225,12 +223,7 @@ def end_job(node):
 
 def start_etcd():
     global etcd
-    url = f"http://{ETCD_ADDRESS}:2379"
-    with open(f"{WORK}/etcd.log", "ab") as log:
-        etcd = subprocess.Popen(["etcd", "--data-dir", f"{WORK}/etcd", "--listen-client-urls", url,
-                                 "--advertise-client-urls", url, "--unsafe-no-fsync",
-                                 "--listen-peer-urls", "http://127.0.0.1:2380"],
-                                stdout=log, stderr=log)
+    etcd = subprocess.Popen(with_functions(f"hw_etcd_exec {WORK}"))
 
 
 def kill_etcd():
@@ -245,30 +238,20 @@ def find_process(node):
         pids[node] = file.read().strip()
 
 
-def reach_etcd(node, number):
-    sh(f"ip link add to-{node} type veth peer name etcd netns {pids[node]}; "
-       f"ip link set to-{node} master etcd up")
-    subprocess.run(within(node, "ip", "address", "add", f"192.168.77.{number + 1}/24", "dev",
-                          "etcd"), check=True)
-    subprocess.run(within(node, "ip", "link", "set", "etcd", "up"), check=True)
-
-
 def set_up(count):
     """As many nodes on either side of the trunk; headwayd on those of a."""
     os.makedirs(WORK)
     with open(CONFIG, "w") as file:
-        file.write(TOML)
+        file.write(topology("hw_etcd_coordination"))
         for number, name in enumerate("ab", 1):
             file.write(CLUSTER.format(name=name, number=number, last=count - 1))
     names.extend(f"a{number}" for number in range(count))
     topology(f"hw_two_clusters {count} {LINK_MBIT} {TRUNK_MBIT} 50 32768 16384")
-    sh(f"insmod {BUILD}/kmod/$(uname -r)/sch_gap.ko; modprobe -a veth bridge; "
-       f"ip link add etcd type bridge; ip address add {ETCD_ADDRESS}/24 dev etcd; "
-       f"ip link set etcd up; ip link set lo up")
-    for number, node in enumerate(names):
+    topology("hw_etcd_reach")
+    sh(f"insmod {BUILD}/kmod/$(uname -r)/sch_gap.ko")
+    for node in names:
         find_process(node)
         find_process(node.replace("a", "b"))
-        reach_etcd(node, number)
         subprocess.run(within(node, "mkdir", "-p", "/run/headway"), check=True)
         open_netlink(node)
     start_etcd()

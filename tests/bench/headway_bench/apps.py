@@ -101,6 +101,8 @@ CONTENDERS |= {
                             HEADWAY, ("helper",), "headway"),
     RECORDED: Contender(RECORDED, "Headway, recorded", "Headway with a recording of what the program sends point to point",
                         HEADWAY, ("helper",), "headway"),
+    "headway_coordinated": Contender("headway_coordinated", "Headway, shares", "Headway with daemons that agree on shares of the trunk",
+                                     HEADWAY, ("helper",)),
     "headway": OF_DEMO["headway"],
 }
 

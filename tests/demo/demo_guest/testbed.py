@@ -46,7 +46,7 @@ class Testbed:
         self.shell = Shell(os.environ | self._for_contenders())
         contenders = self.root / "tests/demo/contenders"
         common = contenders / "common.sh"
-        libraries = [self.root / "tests/lib/topology.sh", self.root / "tests/lib/daemons.sh", common,
+        libraries = [*(self.root / f"tests/lib/{name}.sh" for name in ("topology", "daemons", "etcd")), common,
                      *(path for path in sorted(contenders.glob("*.sh")) if path != common)]
         for library in libraries:
             self.shell.run(f". '{library}'")
