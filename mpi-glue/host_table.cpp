@@ -2,8 +2,6 @@
 #include "host_table.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -14,43 +12,46 @@
 namespace headway::glue {
 namespace {
 
-constexpr std::size_t name_bytes = 256;  // a DNS name is no longer
 constexpr int unknown_cluster = -1;
+constexpr char between_names = '\n';  // neither a host's name nor a cluster's has one
 
 }  // namespace
 
-std::vector<std::string> gather_names(const std::string& own_name) {
+std::vector<std::string> allgather_texts(const std::string& own) {
     int ranks = 0;
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    std::array<char, name_bytes> own{};
-    own_name.copy(own.data(), own.size() - 1);
-    std::vector<char> all(static_cast<std::size_t>(ranks) * name_bytes);
-    real::Allgather(own.data(), name_bytes, MPI_CHAR, all.data(), name_bytes, MPI_CHAR,
-                    MPI_COMM_WORLD);
-    std::vector<std::string> names;
-    for (std::size_t at = 0; at < all.size(); at += name_bytes) names.emplace_back(&all[at]);
-    return names;
+    const auto own_bytes = static_cast<int>(own.size());
+    int width = 0;
+    real::Allreduce(&own_bytes, &width, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    std::string padded = own;
+    padded.resize(static_cast<std::size_t>(width), '\0');
+    std::string all(padded.size() * static_cast<std::size_t>(ranks), '\0');
+    real::Allgather(padded.data(), width, MPI_CHAR, all.data(), width, MPI_CHAR, MPI_COMM_WORLD);
+    std::vector<std::string> texts;
+    for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
+        const std::string text = all.substr(rank * padded.size(), padded.size());
+        texts.push_back(text.substr(0, text.find('\0')));
+    }
+    return texts;
 }
 
 void HostTable::gather(const std::string& own_name, const std::string& own_cluster) {
     std::vector<std::string> names;
     std::vector<std::size_t> ranks;
-    std::map<std::string, int> places;
-    for (const std::string& name : gather_names(own_name)) {
-        const auto [entry, is_new] = places.try_emplace(name, static_cast<int>(names.size()));
+    std::map<std::string, int> places, clusters{{"", unknown_cluster}};
+    for (const std::string& text : allgather_texts(own_name + between_names + own_cluster)) {
+        const std::size_t end = text.find(between_names);
+        const auto [entry, is_new] = places.try_emplace(text.substr(0, end), static_cast<int>(names.size()));
         if (is_new) {
-            names.push_back(name);
+            names.push_back(entry->first);
             ranks.push_back(0);
         }
         ++ranks[static_cast<std::size_t>(entry->second)];
         host_of_rank_.push_back(entry->second);
+        const auto next = static_cast<int>(clusters.size());
+        cluster_of_rank_.push_back(clusters.try_emplace(text.substr(end + 1), next).first->second);
     }
     job_hosts_ = JobHosts(std::move(names), *std::max_element(ranks.begin(), ranks.end()));
-    std::map<std::string, int> clusters{{"", unknown_cluster}};
-    for (const std::string& name : gather_names(own_cluster)) {
-        const auto next = static_cast<int>(clusters.size());
-        cluster_of_rank_.push_back(clusters.try_emplace(name, next).first->second);
-    }
     PMPI_Comm_group(MPI_COMM_WORLD, &world_);
 }
 

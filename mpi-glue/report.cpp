@@ -80,15 +80,11 @@ std::vector<std::string> gather_texts(const std::string& own) {
 std::set<Address> addresses_of_job() {
     std::string own;
     for (const Address& address : own_addresses()) own += address + "\n";
-    const int own_size = static_cast<int>(own.size());
-    Texts texts(place_in(MPI_COMM_WORLD).ranks);
-    real::Allgather(&own_size, 1, MPI_INT, texts.sizes.data(), 1, MPI_INT, MPI_COMM_WORLD);
-    texts.make_room();
-    real::Allgatherv(own.data(), own_size, MPI_CHAR, texts.all.data(), texts.sizes.data(),
-                     texts.places.data(), MPI_CHAR, MPI_COMM_WORLD);
     std::set<Address> addresses;
-    std::istringstream lines(texts.all);
-    for (Address address; std::getline(lines, address);) addresses.insert(address);
+    for (const std::string& text : allgather_texts(own)) {
+        std::istringstream lines(text);
+        for (Address address; std::getline(lines, address);) addresses.insert(address);
+    }
     return addresses;
 }
 

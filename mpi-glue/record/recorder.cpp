@@ -36,7 +36,7 @@ void Recorder::begin() noexcept try {
         return;
     }
     file_ = file;
-    hosts_ = gather_names(own_host_name());
+    hosts_ = allgather_texts(own_host_name());
     PMPI_Comm_group(MPI_COMM_WORLD, &world_);
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &ranks_key_, nullptr);
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_of_mpi, &finalize_key_, this);
