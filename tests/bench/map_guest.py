@@ -22,11 +22,6 @@ class Calls(Jobs):
     def __init__(self, testbed):
         super().__init__(testbed, 1)
 
-    @staticmethod
-    def rehearsed_program(job):
-        """One call of the smallest size opens the same files."""
-        return job["program"] | {"arguments": job["rehearsal_arguments"]}
-
     def run(self, job):
         self._rehearse(job)
         tell("start", cells=job["cells"])

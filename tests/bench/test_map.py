@@ -7,9 +7,11 @@ import sys
 import unittest
 import xml.dom.minidom
 from pathlib import Path
+from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from headway_bench import map_chart, scene_map  # noqa: E402
+import map_guest  # noqa: E402
 
 
 class MapTest(unittest.TestCase):
@@ -72,6 +74,19 @@ class MapTest(unittest.TestCase):
         stock, headway = spec["networks"][0]["jobs"]
         self.assertEqual((len(stock["cells"]), len(headway["cells"]), stock["helper"], headway["helper"]), (3, 4, False, True))
         self.assertEqual(stock["program"]["arguments"][-1], "gather:4096:5,gather:16384:5,gather:65536:5")
+
+    def test_a_guest_can_start_its_jobs(self):
+        """What it is told of a program is all that jobs of tests/bench/apps are told."""
+        wanted = scene_map.cells([(8, 50)], (4096,), ("gather",), ("headway",), ["first"])
+        job, = json.loads(json.dumps(scene_map.guest_spec(wanted, 5)))["networks"][0]["jobs"]
+        testbed = SimpleNamespace(build=Path("/build"), helper=lambda: "helper", sleep=lambda library: "sleep",
+                                  mpirun_words=lambda library, ranks: ["mpi-job", library, str(ranks)])
+        jobs = map_guest.Calls(testbed)
+        for program, sizes in ((job["program"], "gather:1024:5,"), (jobs.rehearsed_program(job), "gather:1024:1")):
+            words = jobs._command(job, program, {})
+            self.assertEqual(words[:3], ["mpi-job", "ompi", "1"])
+            self.assertIn("/build/bin/tests/collective_bench", words)
+            self.assertTrue(words[-1].startswith(sizes), words)
 
     def test_the_trunk_has_twice_the_buffer_of_a_port(self):
         scene = self.near.scene()

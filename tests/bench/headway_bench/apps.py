@@ -63,7 +63,7 @@ KERNELS = {"IS": kernel("IS", 1 << 20, 10), "FT": kernel("FT", 64, 6), "CG": ker
 # Dispatches and fetches back 64 KiB between a mean pair of 8 ranks, 220 KiB where the most popular expert is.
 KERNELS |= {"MOE": kernel("MOE", 1 << 12, 10)}
 # LU sends the smallest messages, and which of them TCP joins hangs on when they come: other cubes, other times.
-LU_SIZES = {f"LU-{edge}": kernel("LU", edge, 10) for edge in (20, 24, 28, 36, 40)}
+LU_SIZES = {f"LU-{edge}": kernel("LU", edge, 10) for edge in (20, 22, 24, 26, 28, 30, 34, 36, 38, 40)}
 # A program of Debian's FFTW over MPI, for Open MPI only.
 FFTW = {"FFTW": kernel("FFTW", 64, 6)}
 # The benchmarks themselves, where somebody has built them: make npb NPB=DIRECTORY.

@@ -170,11 +170,12 @@ def job(group, repetitions):
     first = group[0]
     contender = CONTENDERS[first.contender]
     helped = contender.kind == HEADWAY
-    arguments = bench_arguments([(cell.operation, cell.bytes, sampled_calls(cell, repetitions)) for cell in group])
+    # one call of the smallest size opens the same files
+    program = apps.Program("tests/collective_bench", pauses=True, rehearsed={"arguments": bench_arguments([("gather", KIB, 1)])},
+                           arguments=bench_arguments([(cell.operation, cell.bytes, sampled_calls(cell, repetitions)) for cell in group]))
     return {"cells": [cell.facts() for cell in group], "library": LIBRARY, "setup": contender.set_up_by,
             "words": list(SETTINGS[first.setting][LIBRARY]), "helper": helped, "rehearsal": (helped,),
-            "rehearsal_arguments": bench_arguments([("gather", KIB, 1)]),
-            "program": {"path": "tests/collective_bench", "arguments": arguments, "pauses": True}}
+            "program": asdict(program)}
 
 
 def guest_spec(missing, repetitions):
