@@ -123,9 +123,9 @@ class Plan(Cli):
             answer = self.ask("plan", "--config", "known.toml", "--bytes", "64KiB")
             self.assertEqual(answer["paced"], paced, answer["reason"])
             unpaced = answer["predicted_unpaced"]
-            self.assertAlmostEqual(unpaced["measured"].pop("time_s"), seconds + 0.05 * 3 / 1000)
+            self.assertAlmostEqual(unpaced["measured"].pop("time_s"), seconds + 0.05 * 0.5 / 1001)
             self.assertAlmostEqual(unpaced["measured"].pop("usual_s"), seconds)
-            self.assertAlmostEqual(unpaced["measured"].pop("timeout_part"), 3 / 1000)
+            self.assertAlmostEqual(unpaced["measured"].pop("timeout_part"), 0.5 / 1001)
             self.assertEqual(unpaced["measured"], {"was_lossy": True,
                                                    "source": "the all-to-alls measured on 8 hosts"})
             self.assertEqual(answer["decided_by"], "the all-to-alls measured on 8 hosts")

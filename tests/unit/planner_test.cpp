@@ -422,8 +422,8 @@ TEST(MeasuredDocument, IsReadForPlans) {
     EXPECT_EQ(of_all[0].time_s, 0.001);
     EXPECT_FALSE(of_all[0].was_lossy);
     EXPECT_TRUE(of_all[1].was_lossy);
-    EXPECT_NEAR(of_all[1].time_s, 0.003 + 0.204 * 3 / 8, 1e-12) << "eight calls do not tell of one in three";
-    EXPECT_NEAR(of_all[1].timeout_part, 3.0 / 8, 1e-12);
+    EXPECT_NEAR(of_all[1].time_s, 0.003 + 0.204 * 0.5 / 9, 1e-12) << "eight calls do not tell that there is none";
+    EXPECT_NEAR(of_all[1].timeout_part, 0.5 / 9, 1e-12);
     EXPECT_EQ(read->neighbour_flows, (std::vector<std::pair<std::size_t, std::size_t>>{{0, 1}, {1, 0}}));
     ASSERT_EQ(read->neighbours.sizes.size(), 1U);
     ASSERT_EQ(read->gather.sizes.size(), 2U);

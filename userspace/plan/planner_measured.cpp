@@ -85,7 +85,7 @@ private:
     /// A TIME of the document.  Its mean is that of the usual rounds; those that met a time-out
     /// are "levels", where there are any.
     MeasuredSize size_of(const nlohmann::json& row, std::string_view place) {
-        constexpr double rule_of_three = 3;  // of n cases none: 95 % sure of no more than 3 / n
+        constexpr double half_a_call = 0.5;  // Jeffreys' prior: what to expect of others if none of n did
         constexpr std::uint64_t rounds_max = 1'000'000'000, bytes_max = 1'000'000'000'000;
         JsonReader in(row);
         const JsonValue seconds = in["seconds"];
@@ -107,7 +107,7 @@ private:
         if (seconds.is_null() && size.timeout_part == 0)
             seconds.fail("must be a positive number where no round is on a level");
         if (size.was_lossy && size.timeout_part == 0) {
-            size.timeout_part = std::min(1.0, rule_of_three / rounds);
+            size.timeout_part = half_a_call / (rounds + 1);
             delay_s = size.timeout_part * costs_.rto_s.value_or(rto_default_s);
         }
         size.time_s += delay_s;

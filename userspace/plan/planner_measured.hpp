@@ -24,8 +24,10 @@
 // grows with the size of a message.
 //
 // Times are means over calls, with the time-outs of those that met some.  Where packets were lost
-// and none of n calls met a time-out, one in n / 3 may (with 95 % confidence less), so that a mean
-// is taken to be longer by 3 / n of a time-out.  Times decide only where packets were lost: a dozen
+// and none of n calls met a time-out, others may: half a call in n + 1 is expected to, which is the
+// mean that Jeffreys' prior leaves, and a mean is taken to be longer by that part of a time-out.
+// (In calls of MPI that part was right; 3 / n, of which one can be 95 % sure, was six times as much:
+// Documentation/measure.rst, "Time-outs".)  Times decide only where packets were lost: a dozen
 // calls without a loss do not say that there is none in a thousand.
 //
 // Paced, an exchange takes what the fluid model says for its rates, and what the smallest
@@ -53,7 +55,7 @@ namespace headway {
 struct MeasuredSize {
     double bytes = 0;         ///< of each message
     double time_s = 0;        ///< mean over calls, with their time-outs
-    double timeout_part = 0;  ///< of calls that met a time-out, or may have
+    double timeout_part = 0;  ///< of calls that met a time-out, or are expected to
     bool was_lossy = false;
     double usual_s = 0;       ///< median of the calls that met none; 0: all met one, until it is learnt
 };

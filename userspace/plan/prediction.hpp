@@ -24,7 +24,7 @@ struct Prediction {
         double time_s = 0;
         std::string source;      ///< "the all-to-alls measured on 8 hosts"
         bool was_lossy = false;  ///< packets were lost, unpaced: then it decides
-        double timeout_part = 0;  ///< of calls that meet a time-out, at the most
+        double timeout_part = 0;  ///< of calls that are expected to meet a time-out
         double overhead_s = 0;   ///< of the hosts: what the fluid model leaves out
         double usual_s = 0;      ///< median of calls that meet no time-out
     };
