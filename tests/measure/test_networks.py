@@ -173,8 +173,12 @@ class Times(unittest.TestCase):
     def test_a_call_that_waited_tells_where_the_step_is(self):
         rows = [judged.compared({"bytes": size, "samples_ms": [ms], "timeouts": 0, "drops": 0}, self.PREDICTION)
                 for size, ms in ((1, 1), (2, 204), (4, 210))]
-        self.assertEqual(judged.first(rows, "waits"), 2)
-        self.assertIsNone(judged.first(rows, "may_wait"))
+        self.assertEqual(judged.first(rows, lambda row: row["waits"]), 2)
+        self.assertIsNone(judged.first(rows, lambda row: row["may_wait"]))
+
+    def test_a_time_out_is_expected_where_one_of_the_calls_is_likely_to_wait(self):
+        parts = [{"bytes": size, "calls": 10, "predicted_part": part} for size, part in ((1, 0), (2, 0.06), (3, 0.07))]
+        self.assertEqual(judged.first(parts, judged.is_expected_to_wait), 3)
 
 
 class Jobs(unittest.TestCase):

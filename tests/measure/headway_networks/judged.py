@@ -152,6 +152,11 @@ def is_part_right(row):
     return least <= row["predicted_part"] <= most
 
 
-def first(rows, what):
+def is_expected_to_wait(row):
+    """Whether it is likelier than not that one of the calls waits, by the predicted part."""
+    return (1 - row["predicted_part"]) ** row["calls"] <= 0.5
+
+
+def first(rows, holds):
     """The smallest size of which that is true, or None."""
-    return next((row["bytes"] for row in rows if row[what]), None)
+    return next((row["bytes"] for row in rows if holds(row)), None)

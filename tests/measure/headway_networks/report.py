@@ -180,16 +180,19 @@ def medians_table(networks):
 
 
 def steps_table(networks):
-    rows, missed = [], []
+    rows, missed, right = [], [], []
     for one in networks:
         for (job, operation), of in one.compared.items():
             if job not in WITH_HELPER:
-                predicted, took = judged.first(of, "may_wait"), judged.first(of, "waits")
-                rows.append([one.name, job, operation, *(size and calls.kib(size) or "none" for size in (predicted, took)),
+                may, expected, took = (judged.first(of, holds) for holds in (
+                    lambda row: row["may_wait"], judged.is_expected_to_wait, lambda row: row["waits"]))
+                rows.append([one.name, job, operation, *(size and calls.kib(size) or "none" for size in (may, expected, took)),
                              sum(map(judged.is_part_right, of)), len(of)])
-                if predicted != took:
-                    missed.append(f"{one.name}: first time-out of {operation}, {job}, at {took}, predicted at {predicted}")
-    return rst(["network", "sent", "operation", "may wait from", "waits from", "parts right", "of"], rows), missed
+                right.append(expected == took)
+                if expected != took:
+                    missed.append(f"{one.name}: first time-out of {operation}, {job}, at {took}, expected at {expected}")
+    rows.append(["all", "", "", "", f"{sum(right)} as expected", f"of {len(right)}", sum(row[-2] for row in rows), sum(row[-1] for row in rows)])
+    return rst(["network", "sent", "operation", "may wait from", "expected from", "waits from", "parts right", "of"], rows), missed
 
 
 def links_table(networks):
