@@ -446,6 +446,7 @@ LinkResult<EntryId> Session::ask_to_enter(const KnownPattern& known, std::uint64
     const auto answer = ask(std::move(request));
     if (!answer) return tl::unexpected(answer.error());
     show(name_of(known.first.operation), *answer);
+    note_prediction(known.first, bytes, *answer);
     requested_.emplace(++last_entry_, whole_number_in(*answer, "entered"));
     return last_entry_;
 }

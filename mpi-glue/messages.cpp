@@ -8,7 +8,7 @@
 namespace headway::glue {
 namespace {
 
-constexpr std::uint32_t message_kinds = 3;
+constexpr std::uint32_t message_kinds = 2;
 // MPI guarantees tags up to 32767.
 constexpr std::uint32_t calls_with_tags = 32768 / message_kinds;
 
@@ -19,20 +19,12 @@ bool is_of_one_message(int status) {
     return error_class == MPI_ERR_TRUNCATE;
 }
 
-std::uint64_t bytes_of(const MPI_Status& status) {
-    int bytes = 0;
-    const int known = PMPI_Get_count(&status, MPI_BYTE, &bytes);
-    return known == MPI_SUCCESS && bytes >= 0 ? static_cast<std::uint64_t>(bytes) : UINT64_MAX;
-}
-
 }  // namespace
 
-Messages::Messages(const OwnCall& call, Senders senders)
+Messages::Messages(const OwnCall& call)
     : communicator_(call.communicator),
-      first_tag_(static_cast<int>(call.number % calls_with_tags * message_kinds)),
-      senders_are_asked_for_(senders == Senders::are_asked_for) {
+      first_tag_(static_cast<int>(call.number % calls_with_tags * message_kinds)) {
     requests_.fill(MPI_REQUEST_NULL);
-    if (senders_are_asked_for_) received_.reserve(window_requests);
 }
 
 Messages::~Messages() {
@@ -56,16 +48,13 @@ Messages::Ticket Messages::post(const Block& block, int peer, MessageKind kind,
     const int tag = first_tag_ + static_cast<int>(kind);
     int posted = start(block, peer, tag, direction, &requests_[at]);
     note(posted);
-    const bool is_as_asked = posted == MPI_SUCCESS;
-    if (!is_as_asked)
+    if (posted != MPI_SUCCESS)
         posted = start({nullptr, 0, MPI_BYTE}, peer, tag, direction, &requests_[at]);
-    const bool receives = direction == Direction::to_here;
-    const bool brings_data = receives && kind == MessageKind::data;
-    slots_[at] = {++posted_, peer, senders_are_asked_for_ && brings_data, receives};
+    slots_[at] = {++posted_, direction == Direction::to_here};
     ++under_way_;
-    if (posted == MPI_SUCCESS) return {slot, posted_, is_as_asked};
+    if (posted == MPI_SUCCESS) return {slot, posted_};
     requests_[at] = MPI_REQUEST_NULL;
-    completed(slot, posted, nullptr);
+    completed(slot, posted);
     is_broken_ = true;
     give_up();
     return {};
@@ -78,12 +67,8 @@ int Messages::start(const Block& block, int peer, int tag, Direction direction,
                : real::Isend(block.data, block.count, block.type, peer, tag, communicator_, request);
 }
 
-/// `status`: of a receive that has succeeded.
-void Messages::completed(int slot, int error, const MPI_Status* status) {
-    const Slot& done = slots_[static_cast<std::size_t>(slot)];
+void Messages::completed(int slot, int error) {
     note(error);
-    if (done.brings_data)
-        received_.push_back({done.peer, error == MPI_SUCCESS ? bytes_of(*status) : UINT64_MAX});
     free_[static_cast<std::size_t>(free_count_++)] = slot;
     --under_way_;
     if (error != MPI_SUCCESS && !is_of_one_message(error)) is_broken_ = true;
@@ -108,7 +93,7 @@ void Messages::complete_some(const auto& some) {
     if (!has_statuses(result)) count = 0;
     for (std::size_t at = 0; count > 0 && at < static_cast<std::size_t>(count); ++at) {
         requests_[static_cast<std::size_t>(which[at])] = MPI_REQUEST_NULL;
-        completed(which[at], result == MPI_SUCCESS ? MPI_SUCCESS : statuses[at].MPI_ERROR, &statuses[at]);
+        completed(which[at], result == MPI_SUCCESS ? MPI_SUCCESS : statuses[at].MPI_ERROR);
     }
     if (is_broken_) give_up();
 }
@@ -124,10 +109,9 @@ void Messages::wait_for(const Ticket& ticket) {
     if (ticket.serial == 0 || slots_[at].serial != ticket.serial ||
         requests_[at] == MPI_REQUEST_NULL)
         return;
-    MPI_Status status;
-    const int result = real::Wait(&requests_[at], &status);
+    const int result = real::Wait(&requests_[at], MPI_STATUS_IGNORE);
     requests_[at] = MPI_REQUEST_NULL;
-    completed(ticket.slot, result, &status);
+    completed(ticket.slot, result);
     if (is_broken_) give_up();
 }
 
@@ -146,23 +130,11 @@ int Messages::wait_for_all() {
             const int status = result == MPI_SUCCESS ? MPI_SUCCESS : statuses[at].MPI_ERROR;
             if (!under_way[at] || status == MPI_ERR_PENDING) continue;
             requests_[at] = MPI_REQUEST_NULL;
-            completed(slot, status, &statuses[at]);
+            completed(slot, status);
         }
         if (is_broken_) give_up();
     }
     return status_;
-}
-
-std::optional<Messages::Arrival> Messages::next_received() {
-    if (received_.empty()) return std::nullopt;
-    const Arrival arrival = received_.back();
-    received_.pop_back();
-    return arrival;
-}
-
-std::optional<Messages::Arrival> Messages::wait_for_received() {
-    while (received_.empty() && under_way_ > 0) wait_for_some();
-    return next_received();
 }
 
 /// A receive that nothing has matched ends at once when it is cancelled.  What is

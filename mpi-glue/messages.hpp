@@ -50,7 +50,7 @@ struct OwnCall {
 };
 
 /// Several messages of a call between the same two ranks may be told apart.
-enum class MessageKind { data, receipt, bytes };
+enum class MessageKind { data, bytes };
 
 /// The first error is what is told of several.
 inline void keep_first_error(int& status, int next) {
@@ -68,12 +68,9 @@ void in_steps(int steps, const auto& receive, const auto& send) {
     }
 }
 
-/// Does the caller want to know who has sent?
-enum class Senders { are_not_asked_for, are_asked_for };
-
 class Messages {
 public:
-    explicit Messages(const OwnCall& call, Senders senders = Senders::are_not_asked_for);
+    explicit Messages(const OwnCall& call);
     Messages(const Messages&) = delete;
     Messages& operator=(const Messages&) = delete;
     /// Ends what is under way, if an exception came in between.
@@ -83,7 +80,6 @@ public:
     struct Ticket {
         int slot = 0;
         std::uint64_t serial = 0;  ///< 0: of none
-        bool is_as_asked = false;  ///< not replaced by an empty message
     };
 
     Ticket receive(const Block& block, int from, MessageKind kind = MessageKind::data);
@@ -95,16 +91,6 @@ public:
     /// Waits for all that is under way; a status of MPI: the first error so far.
     int wait_for_all();
 
-    /// Data that have come from a peer, or an error instead.
-    struct Arrival {
-        int peer = 0;
-        std::uint64_t bytes = 0;  ///< UINT64_MAX: not known, after an error
-    };
-    /// Where senders are asked for: each message once.  None: no other has come yet.
-    [[nodiscard]] std::optional<Arrival> next_received();
-    /// The same, but waits; none: nothing is under way.
-    [[nodiscard]] std::optional<Arrival> wait_for_received();
-
     [[nodiscard]] int status() const { return status_; }
     void note(int status) { keep_first_error(status_, status); }
 
@@ -112,8 +98,6 @@ private:
     enum class Direction { to_here, from_here };
     struct Slot {
         std::uint64_t serial = 0;
-        int peer = 0;
-        bool brings_data = false;
         bool receives = false;
     };
     static constexpr std::chrono::seconds end_patience{1};
@@ -124,12 +108,11 @@ private:
     [[nodiscard]] bool has_statuses(int result);
     void wait_for_some();
     void complete_some(const auto& some);
-    void completed(int slot, int error, const MPI_Status* status);
+    void completed(int slot, int error);
     void give_up();
 
     MPI_Comm communicator_;
     int first_tag_;
-    bool senders_are_asked_for_;
     int status_ = MPI_SUCCESS;
     bool is_broken_ = false;
     std::uint64_t posted_ = 0;
@@ -139,7 +122,6 @@ private:
     std::array<Slot, window_requests> slots_;
     std::array<int, window_requests> free_;  ///< slots below used_ that are free now
     int free_count_ = 0;
-    std::vector<Arrival> received_;  ///< not asked for yet
 };
 
 }  // namespace headway::glue

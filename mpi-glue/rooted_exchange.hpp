@@ -4,10 +4,9 @@
 // as many at once as the window of messages.hpp holds; the libraries use trees, whose
 // inner ranks pass on what is not theirs.
 //
-// A sender goes on when its receiver has the whole message and says so: until then
-// the rates must hold, but MPI would let go of it as soon as the system has taken it.
-// Messages of up to 4 KiB need no receipt, which over a distance is a second way: TCP has
-// passed them on to the qdisc by then, and packets keep the rate that they came with.
+// Who only sends goes on as soon as MPI has taken its message, as with the libraries' own
+// algorithms.  What is still in its sockets keeps the rate of the phase that it was sent in
+// (userspace/phase/phase_classifier.bpf.c, `sent`).
 //
 // Right for any root, counts, datatypes and MPI_IN_PLACE at the root.  What is
 // not significant at a rank is not looked at, and messages of no bytes are not sent.
@@ -16,7 +15,6 @@
 #include <mpi.h>
 
 #include "exchange.hpp"
-#include "message_size.hpp"
 
 namespace headway::glue {
 
@@ -35,9 +33,6 @@ public:
 private:
     void at_root(Place place, Messages& messages) const;
     void elsewhere(Messages& messages) const;
-    void send(Messages& messages, const Block& block, int to) const;
-    void give_receipts(Messages& messages) const;
-    void give_receipt(Messages& messages, const Messages::Arrival& arrival) const;
     void own_message(Place place, Messages& messages) const;
 
     Direction direction_;

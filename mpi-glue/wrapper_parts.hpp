@@ -97,17 +97,34 @@ int blocking_by_told_sizes(const auto& call, OwnAlgorithms::Chosen& chosen,
     return own_algorithms().run(chosen, call.communicator, exchange);
 }
 
+/// Without phases a rate ends with the call, whatever is still in sockets; and who only sends is through
+/// as soon as MPI has taken its message.  So it stays, and lets MPI go on, until the planned end.
+void stay_until_planned_end(const auto& call, Algorithm algorithm, std::chrono::steady_clock::time_point begin) {
+    if (helper().has_phases()) return;
+    const auto planned = helper().predicted(call.collective, call.communicator, call.bytes(), algorithm);
+    if (!planned) return;
+    const auto end = begin + std::chrono::nanoseconds(static_cast<std::int64_t>(planned->low_s * 1e9));
+    for (int is_there = 0; std::chrono::steady_clock::now() < end;)
+        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, call.communicator, &is_there, MPI_STATUS_IGNORE);
+}
+
 /// With `exchange`, a CheckedCall.
 int blocking(const auto& call, const auto& exchange, const auto& native) {
     const auto bytes = [&] { return call.bytes(); };
     auto chosen = own_algorithms().choose(call.collective, call.communicator, bytes, exchange);
-    if constexpr (std::is_same_v<decltype(exchange.make()), Exchange>) {
+    constexpr bool is_total = std::is_same_v<decltype(exchange.make()), Exchange>;
+    if constexpr (is_total) {
         if (chosen.tells_sizes) return blocking_by_told_sizes(call, chosen, exchange.make());
     }
+    const auto begin = std::chrono::steady_clock::now();
     const Paced paced(call, chosen.algorithm);
     const ReportedCall reported(call, chosen.algorithm, paced.is_entered());
     if (chosen.algorithm == Algorithm::native) return native();
-    return own_algorithms().run(chosen, call.communicator, exchange.make());
+    const int status = own_algorithms().run(chosen, call.communicator, exchange.make());
+    if constexpr (!is_total) {
+        if (paced.is_entered()) stay_until_planned_end(call, chosen.algorithm, begin);
+    }
+    return status;
 }
 
 /// With `ring`, see ring_calls.hpp.

@@ -387,6 +387,8 @@ Result<Json> ControlService::enter(ControlSession& session, const EnterRequest& 
         entered.id = *id;
         entered.in_force = std::move(rates);
     }
+    // who only sends is through before its message is, and stays by this
+    if (entered.id && plan->goes_to_one && plan->predicted) answer["predicted"] = prediction_json(*plan->predicted);
     entered.number = session.enters.empty() ? 1 : session.enters.back().number + 1;
     answer["entered"] = entered.number;
     session.enters.push_back(std::move(entered));

@@ -206,13 +206,12 @@ Result<NodePlan> NodePlanner::plan_rooted(const CollectivePattern& pattern,
     const ExchangePlan& plan = rooted->plan;
     NodePlan node{plan.paced, plan.reason, {}};
     if (message_bytes) node.predicted = node.paced ? plan.chosen : plan.unpaced;
+    node.goes_to_one = pattern.operation->as == PlannedAs::gather;
     node.is_uncontended = !node.paced;
     // Rates are those of all messages at once.  That needs none where the root's own link keeps the
-    // messages apart, or no buffer overflows and the way of the receipt that ends it (rooted_exchange.hpp
-    // of the helper) is the lesser part; nobody waits for a host that passes messages on.
-    const double receipt_s = ExchangeNetwork(planned_, rooted->exchange, 1).latency_s();
+    // messages apart, or no buffer overflows; nobody waits for a host that passes messages on.
     const bool is_lossless = pattern.operation->as == PlannedAs::scatter ||
-                             (message_bytes && plan.unpaced.loses_nothing() && plan.unpaced.low_s >= 2 * receipt_s);
+                             (message_bytes && plan.unpaced.loses_nothing());
     if (node.paced || (is_lossless && pattern.algorithm.able_to_linear))
         node.algorithm = ClientAlgorithm::linear;
     if (!node.paced) return node;
