@@ -272,12 +272,14 @@ class Both:
         """Its rate ends with the call; in a phase the kernel remembers what a socket still has."""
         entered = {"paced": True, "reason": "as the test wants",
                    "predicted": {"low_s": PLANNED_S, "high_s": PLANNED_S, "timeouts": 0, "reason": ""}}
-        with self.daemon(nodes=FIVE_NODES, algorithm="linear", replace={"enter": lambda request, connection: entered}):
-            job = self.run_job("collective_bench", "--operation", "gather", "--sizes", "16384", "--repetitions", "3",
-                               ranks=5, HEADWAY_VERBOSE="1")
-        self.assertEqual(job.status, 0, job.stderr)
-        self.assertIn("gather of 5 ranks: linear", job.stderr)
-        self.assertGreaterEqual(min(json.loads(job.stdout.splitlines()[0])["samples_ms"]), 1000 * PLANNED_S)
+        for operation in ("gather", "scatter"):
+            with (self.subTest(operation=operation),
+                  self.daemon(nodes=FIVE_NODES, algorithm="linear", replace={"enter": lambda request, connection: entered})):
+                job = self.run_job("collective_bench", "--operation", operation, "--sizes", "16384", "--repetitions", "3",
+                                   ranks=5, HEADWAY_VERBOSE="1")
+                self.assertEqual(job.status, 0, job.stderr)
+                self.assertIn(f"{operation} of 5 ranks: linear", job.stderr)
+                self.assertGreaterEqual(min(json.loads(job.stdout.splitlines()[0])["samples_ms"]), 1000 * PLANNED_S)
 
     def test_what_is_small_at_all_ranks_is_the_library_s(self):
         """Also where the ranks do not know each other's sizes."""

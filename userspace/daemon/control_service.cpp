@@ -388,7 +388,7 @@ Result<Json> ControlService::enter(ControlSession& session, const EnterRequest& 
         entered.in_force = std::move(rates);
     }
     // who only sends is through before its message is, and stays by this
-    if (entered.id && plan->goes_to_one && plan->predicted) answer["predicted"] = prediction_json(*plan->predicted);
+    if (entered.id && plan->has_root && plan->predicted) answer["predicted"] = prediction_json(*plan->predicted);
     entered.number = session.enters.empty() ? 1 : session.enters.back().number + 1;
     answer["entered"] = entered.number;
     session.enters.push_back(std::move(entered));

@@ -206,7 +206,7 @@ Result<NodePlan> NodePlanner::plan_rooted(const CollectivePattern& pattern,
     const ExchangePlan& plan = rooted->plan;
     NodePlan node{plan.paced, plan.reason, {}};
     if (message_bytes) node.predicted = node.paced ? plan.chosen : plan.unpaced;
-    node.goes_to_one = pattern.operation->as == PlannedAs::gather;
+    node.has_root = true;
     node.is_uncontended = !node.paced;
     // Rates are those of all messages at once.  That needs none where the root's own link keeps the
     // messages apart, or no buffer overflows; nobody waits for a host that passes messages on.
