@@ -98,9 +98,6 @@ bool is_worthwhile(const Pattern& pattern, std::uint64_t bytes) {
     return pattern.paced && bytes > 0 && bytes >= pattern.min_message_bytes;
 }
 
-/// Whatever the daemon says, no call is drawn out for longer.
-constexpr double longest_call_s = 3600;
-
 /// Where all is known and a slot is there, nothing is asked that would tell that
 /// the daemon has gone.
 constexpr std::chrono::seconds look_pause{1};

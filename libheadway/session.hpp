@@ -84,6 +84,9 @@ struct HeldRates {
     std::uint64_t connection = 0;  ///< on which it was asked; 0: on none
 };
 
+/// Whatever the daemon says, no call is drawn out for longer.
+inline constexpr double longest_call_s = 3600;
+
 /// Durations that the daemon predicts: the higher one with time-outs of TCP.
 struct PredictedTime {
     double low_s = 0;

@@ -2,6 +2,8 @@
 // What the generated wrappers are made of.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -103,7 +105,8 @@ void stay_until_planned_end(const auto& call, Algorithm algorithm, std::chrono::
     if (helper().has_phases()) return;
     const auto planned = helper().predicted(call.collective, call.communicator, call.bytes(), algorithm);
     if (!planned) return;
-    const auto end = begin + std::chrono::nanoseconds(static_cast<std::int64_t>(planned->low_s * 1e9));
+    const double stay_s = std::clamp(planned->low_s, 0.0, longest_call_s);
+    const auto end = begin + std::chrono::nanoseconds(static_cast<std::int64_t>(stay_s * 1e9));
     for (int is_there = 0; std::chrono::steady_clock::now() < end;)
         PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, call.communicator, &is_there, MPI_STATUS_IGNORE);
 }

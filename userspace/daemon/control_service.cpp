@@ -387,7 +387,7 @@ Result<Json> ControlService::enter(ControlSession& session, const EnterRequest& 
         entered.id = *id;
         entered.in_force = std::move(rates);
     }
-    // who only sends is through before its message is, and stays by this
+    // A rank that only sends is through before its message has left, and then stays until this end.
     if (entered.id && plan->has_root && plan->predicted) answer["predicted"] = prediction_json(*plan->predicted);
     entered.number = session.enters.empty() ? 1 : session.enters.back().number + 1;
     answer["entered"] = entered.number;

@@ -29,7 +29,7 @@ struct NodePlan {
     std::optional<Prediction> predicted{};  ///< with a message size: so paced, or so unpaced
     /// Not paced because a job that is alone need not be.
     bool is_uncontended = false;
-    bool has_root = false;  ///< that some only send to, or that only sends
+    bool has_root = false;  ///< a gather or a scatter, in which some ranks only send
     double end_s = 0;  ///< of traffic: see TrafficPlan
 };
 

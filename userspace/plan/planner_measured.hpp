@@ -27,7 +27,7 @@
 // and none of n calls met a time-out, others may: half a call in n + 1 is expected to, which is the
 // mean that Jeffreys' prior leaves, and a mean is taken to be longer by that part of a time-out.
 // (Of 240 calls of MPI 2.5 % met one, where 3.9 % are expected so; 3 / n, of which one can be 95 % sure,
-// is 25 %: Documentation/measure.rst, "Time-outs".)  Times decide only where packets were lost: a dozen
+// is 25 %: Documentation/measure.rst, "What plans make of it".)  Times decide only where packets were lost: a dozen
 // calls without a loss do not say that there is none in a thousand.
 //
 // Paced, an exchange takes what the fluid model says for its rates, and what the smallest

@@ -7,7 +7,6 @@ DEMO_COORDINATED_FOLDER=/tmp/headway-coordinated
 
 contender_headway_coordinated_up() {
 	local node
-	[[ -d /sys/module/sch_gap ]] || insmod "$HW_BUILD/kmod/$(uname -r)/sch_gap.ko" || return
 	rm -rf "$DEMO_COORDINATED_FOLDER"
 	mkdir "$DEMO_COORDINATED_FOLDER" || return
 	hw_etcd_reach || return
@@ -17,7 +16,7 @@ contender_headway_coordinated_up() {
 		cat "$DEMO_CONFIG"
 		hw_etcd_coordination
 	} >"$DEMO_COORDINATED_FOLDER/headway.toml" || return
-	hw_start_daemons "$DEMO_COORDINATED_FOLDER/headway.toml" "$HW_OUT" || return
+	DEMO_CONFIG=$DEMO_COORDINATED_FOLDER/headway.toml contender_headway_up || return
 	for node in $(hw_nodes); do
 		hw_wait_for 60 demo_has_agreed "$node" || return
 	done
@@ -29,7 +28,7 @@ demo_has_agreed() {
 }
 
 contender_headway_coordinated_down() {
-	hw_stop_daemons || return
+	contender_headway_down || return
 	kill "$demo_etcd" && wait "$demo_etcd"
 	hw_etcd_leave
 }
