@@ -35,13 +35,10 @@ LOG = Path("/tmp/mpirun.log")   # in memory: a job that talks must not wait for 
 REHEARSAL = asdict(apps.kernel("IS", 1 << 14, 1))
 
 
-def set_sockets(testbed, size):
-    """Buffers of sockets of a fixed size, on all nodes."""
-    if size is None:
-        return
-    testbed.shell.run(f"sysctl -qw net.core.rmem_max={size} net.core.wmem_max={size}")
-    for name in ("rmem", "wmem"):
-        testbed.shell.run(f"hw_each_node sysctl -qw 'net.ipv4.tcp_{name}={size} {size} {size}'")
+def set_sockets(testbed, sysctls):
+    """On all nodes, which share what net.core says."""
+    for name, value in sysctls.items():
+        testbed.shell.run(f"{'' if name.startswith('net.core.') else 'hw_each_node '}sysctl -qw '{name}={value}'")
 
 
 def use_divisor(testbed, divisor):
@@ -196,7 +193,7 @@ class Whole:
 
 def main():
     testbed, spec = set_up()
-    set_sockets(testbed, spec["socket_bytes"])
+    set_sockets(testbed, spec["sysctls"])
     jobs = Jobs(testbed, spec["ranks_per_node"])
     with log_of(testbed):
         for (setup, divisor), group in itertools.groupby(spec["jobs"], lambda job: (job["setup"], job["divisor"])):

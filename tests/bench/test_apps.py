@@ -64,8 +64,8 @@ class AppsTest(unittest.TestCase):
     def test_the_network_is_what_it_is_called(self):
         scene = self.far.scene()
         self.assertEqual((scene.trunk_delay_us, scene.port_buffer_bytes, scene.nodes), (10000, 16384, 8))
-        self.assertEqual(apps.guest_spec(self.far, [], apps.Results(), 1)["socket_bytes"], 3000000)
-        self.assertIsNone(apps.guest_spec(self.near, [], apps.Results(), 1)["socket_bytes"])
+        self.assertEqual(apps.guest_spec(self.far, [], apps.Results(), 1)["sysctls"]["net.ipv4.tcp_wmem"], "3000000 3000000 3000000")
+        self.assertEqual(apps.guest_spec(self.near, [], apps.Results(), 1)["sysctls"], {})
 
     def test_rates_set_by_hand_are_parts_of_the_trunk(self):
         divisors = [apps.job(self.cell(name, "helper"), 1)["divisor"] for name in ("headway", "headway_n", "headway_2n")]

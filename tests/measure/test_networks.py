@@ -95,9 +95,10 @@ class Links(unittest.TestCase):
 
 class Traffic(unittest.TestCase):
     def test_the_neighbours_in_a_halo(self):
-        for grid, first in (((4, 2), [1, 1, 2, 6]), ((8,), [1, 7]), ((2, 2, 2), [1, 1, 2, 2, 4, 4])):
-            messages = judged.halo_messages(grid, 10)
-            self.assertEqual(len(messages), 8 * len(first))
+        for grid, is_periodic, count, first in (((4, 2), True, 32, [1, 1, 2, 6]), ((8,), True, 16, [1, 7]),
+                                                ((2, 2, 2), True, 48, [1, 1, 2, 2, 4, 4]), ((4, 2), False, 20, [1, 2])):
+            messages = judged.halo_messages(grid, is_periodic, 10)
+            self.assertEqual(len(messages), count)
             self.assertEqual(sorted(to for rank, to, _ in messages if rank == 0), first)
 
     def test_rates_grow_until_a_limit_is_met(self):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times a collective: alltoall, alltoallv, alltoallv_skewed, neighbor_alltoall on a
-// periodic grid of two dimensions (_ring: one, _cube: three), allgather, bcast, allreduce, reduce_scatter_block, or
-// gather and reduce to and scatter from rank 0.
+// periodic grid of two dimensions (_ring: one, _cube: three, _open: two that are not periodic),
+// allgather, bcast, allreduce, reduce_scatter_block, or gather and reduce to and scatter from rank 0.
 //
 //   collective_bench --sizes [OPERATION:]16384,65536[:REPETITIONS[:BETWEEN_MS]]
 //                    [--operation alltoall] [--repetitions 10] [--warmup 2] [--pause]
@@ -71,13 +71,14 @@
 
 /* All-to-alls come first; from BCAST on a rank ends up with one vector. */
 enum operation {
-	ALLTOALL, ALLTOALLV, ALLTOALLV_SKEWED, NEIGHBOR_ALLTOALL, NEIGHBOR_RING, NEIGHBOR_CUBE, ALLGATHER, GATHER, SCATTER, BCAST,
-	REDUCE, ALLREDUCE, REDUCE_SCATTER_BLOCK, OPERATION_COUNT
+	ALLTOALL, ALLTOALLV, ALLTOALLV_SKEWED, NEIGHBOR_ALLTOALL, NEIGHBOR_RING, NEIGHBOR_CUBE, NEIGHBOR_OPEN, ALLGATHER, GATHER, SCATTER,
+	BCAST, REDUCE, ALLREDUCE, REDUCE_SCATTER_BLOCK, OPERATION_COUNT
 };
 
 static const char *const operation_names[OPERATION_COUNT] = {
 	"alltoall", "alltoallv", "alltoallv_skewed", "neighbor_alltoall", "neighbor_alltoall_ring",
-	"neighbor_alltoall_cube", "allgather", "gather", "scatter", "bcast", "reduce", "allreduce", "reduce_scatter_block",
+	"neighbor_alltoall_cube", "neighbor_alltoall_open", "allgather", "gather", "scatter", "bcast", "reduce", "allreduce",
+	"reduce_scatter_block",
 };
 
 struct size {
@@ -270,6 +271,8 @@ static bool is_heavy(int from, int to)
 
 static int bytes_between(enum operation operation, int bytes, int from, int to)
 {
+	if (from == MPI_PROC_NULL || to == MPI_PROC_NULL)	/* beyond the edge of a grid */
+		return 0;
 	return operation != ALLTOALLV_SKEWED || is_heavy(from, to) ? bytes : bytes / SKEW;
 }
 
@@ -299,6 +302,7 @@ static int grid_dimensions(enum operation operation)
 	case NEIGHBOR_RING:
 		return 1;
 	case NEIGHBOR_ALLTOALL:
+	case NEIGHBOR_OPEN:
 		return 2;
 	case NEIGHBOR_CUBE:
 		return MAX_GRID_DIMENSIONS;
@@ -308,10 +312,13 @@ static int grid_dimensions(enum operation operation)
 }
 
 /* The neighbours in the order in which neighbor_alltoall has their blocks. */
-static void make_grid(const struct job *job, int dimension_count, struct exchange *exchange)
+static void make_grid(const struct job *job, enum operation operation, struct exchange *exchange)
 {
-	int dimensions[MAX_GRID_DIMENSIONS] = { 0 }, periodic[MAX_GRID_DIMENSIONS] = { 1, 1, 1 };
+	int dimension_count = grid_dimensions(operation);
+	int dimensions[MAX_GRID_DIMENSIONS] = { 0 }, periodic[MAX_GRID_DIMENSIONS] = { 0 };
 
+	for (int at = 0; operation != NEIGHBOR_OPEN && at < dimension_count; at++)
+		periodic[at] = 1;
 	MPI_Dims_create(job->ranks, dimension_count, dimensions);
 	MPI_Cart_create(MPI_COMM_WORLD, dimension_count, dimensions, periodic, 0, &exchange->grid);
 	for (int at = 0; at < dimension_count; at++)
@@ -391,7 +398,7 @@ static struct exchange prepare_exchange(const struct job *job, const struct opti
 	for (int block = 0; block < blocks; block++)
 		exchange.peers[block] = block;
 	if (dimension_count)
-		make_grid(job, dimension_count, &exchange);
+		make_grid(job, options->operation, &exchange);
 	if (options->staged)
 		exchange.staged = plan_exchange(job, options->operation, bytes);
 	fill_exchange(job, options->operation, &exchange);
@@ -499,6 +506,7 @@ static void call(const struct exchange *exchange, enum operation operation)
 	case NEIGHBOR_ALLTOALL:
 	case NEIGHBOR_RING:
 	case NEIGHBOR_CUBE:
+	case NEIGHBOR_OPEN:
 		MPI_Neighbor_alltoall(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE,
 				      exchange->grid);
 		break;

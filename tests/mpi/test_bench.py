@@ -71,7 +71,8 @@ class Both:
         """Each is checked byte by byte, on numbers of ranks that are no power of two."""
         for ranks in (3, 6):
             for operation in ("alltoall", "alltoallv", "alltoallv_skewed", "neighbor_alltoall",
-                              "neighbor_alltoall_ring", "neighbor_alltoall_cube", "allgather", "gather", "scatter"):
+                              "neighbor_alltoall_ring", "neighbor_alltoall_cube",
+                              "neighbor_alltoall_open", "allgather", "gather", "scatter"):
                 with self.subTest(ranks=ranks, operation=operation):
                     result, = self.bench("--sizes", "3000:1", "--warmup", "0", "--operation", operation,
                                          ranks=ranks)

@@ -684,9 +684,9 @@ TEST(Escalation, IsNotPartOfWhatIsUsual) {
 }
 
 TEST(Neighbours, AreThoseBesideAHostOnTheMostSquareGrid) {
-    const auto receivers_of = [](std::size_t hosts, std::size_t host) {
+    const auto receivers_of = [](std::size_t hosts, std::size_t host, std::size_t dimensions = 2) {
         std::vector<std::size_t> receivers;
-        for (const Flow& flow : neighbour_flows(hosts)) {
+        for (const Flow& flow : neighbour_flows(hosts, dimensions)) {
             if (flow.from == host) receivers.push_back(flow.to);
         }
         return receivers;
@@ -695,6 +695,10 @@ TEST(Neighbours, AreThoseBesideAHostOnTheMostSquareGrid) {
     EXPECT_EQ(receivers_of(8, 0), (std::vector<std::size_t>{6, 2, 1, 1})) << "edges meet";
     EXPECT_EQ(receivers_of(7, 6), (std::vector<std::size_t>{5, 0})) << "a ring";
     EXPECT_EQ(receivers_of(2, 1), (std::vector<std::size_t>{0, 0}));
+    EXPECT_EQ(receivers_of(8, 0, 1), (std::vector<std::size_t>{7, 1}));
+    EXPECT_EQ(receivers_of(8, 5, 3), (std::vector<std::size_t>{1, 1, 7, 7, 4, 4})) << "2 x 2 x 2";
+    EXPECT_EQ(receivers_of(12, 4, 3), (std::vector<std::size_t>{0, 8, 6, 6, 5, 5})) << "3 x 2 x 2";
+    EXPECT_EQ(neighbour_flows(7, 3), neighbour_flows(7, 1)) << "seven have no other divisor";
 }
 
 TEST(Rounds, BeginEverywhereAtOnce) {

@@ -300,30 +300,39 @@ TEST(PlannerMeasured, MessagesWaitForOneAnotherAsInMeasuredExchanges) {
 // way is more like those.
 TEST(PlannerMeasured, HostsWithFewPartnersTakeWhatNeighboursTook) {
     const Topology unknown = demo_topology();
-    const auto unpaced_of = [](const Topology& topology, std::size_t partners) {
+    const auto partner = [](std::size_t host, std::size_t step) { return (host + (step % 2 == 0 ? 8 - step / 2 : step)) % 8; };
+    const auto unpaced_of = [&](const Topology& topology, std::size_t partners, double messages = 1) {
         std::vector<std::vector<double>> bytes(8, std::vector<double>(8, 0));
         for (std::size_t i = 0; i < 8; ++i) {
-            for (std::size_t step = 1; step <= partners; ++step) bytes[i][(i + (step % 2 == 0 ? 8 - step / 2 : step)) % 8] = 16 * kib;
+            for (std::size_t step = 1; step <= partners; ++step) bytes[i][partner(i, step)] = 16 * kib;
         }
-        return plan_exchange(topology, {}, make_exchange(topology, {0, 1, 2, 3, 4, 5, 6, 7}, bytes))->unpaced;
+        Exchange exchange = make_exchange(topology, {0, 1, 2, 3, 4, 5, 6, 7}, bytes);
+        exchange.message_bytes /= messages;
+        return plan_exchange(topology, {}, exchange)->unpaced;
     };
     auto costs = measured_on(unknown);
     const auto all_s = plan_all(unknown, 16 * kib).unpaced->low_s;
     costs.all_to_alls.front().sizes = {took_with(16.0 * kib, all_s + 0.020)};
-    for (std::size_t i = 0; i < 8; ++i) {
-        costs.neighbour_flows.emplace_back(i, (i + 1) % 8);
-        costs.neighbour_flows.emplace_back(i, (i + 7) % 8);
-    }
-    costs.neighbours.sizes = {took_with(16.0 * kib, unpaced_of(unknown, 2).low_s + 0.005)};
+    const auto neighbours = [&](std::size_t partners, double beyond_s) {
+        MeasuredNeighbours grid;
+        for (std::size_t i = 0; i < 8; ++i) {
+            for (std::size_t step = 1; step <= partners; ++step) grid.flows.emplace_back(i, partner(i, step));
+        }
+        grid.exchanges.sizes = {took_with(16.0 * kib, unpaced_of(unknown, partners).low_s + beyond_s)};
+        return grid;
+    };
+    costs.neighbours = {neighbours(2, 0.005), neighbours(4, 0.007)};
     const Topology topology = with_costs(unknown, costs);
-    const auto beyond_s = [&](std::size_t partners) {
-        const Prediction unpaced = unpaced_of(topology, partners);
+    const auto beyond_s = [&](std::size_t partners, double messages = 1) {
+        const Prediction unpaced = unpaced_of(topology, partners, messages);
         return unpaced.measured->usual_s - unpaced.low_s;
     };
     EXPECT_NEAR(beyond_s(1), 0.005, 1e-9);
+    EXPECT_NEAR(beyond_s(1, 4), 0.007, 1e-9) << "four messages to one host";
+    EXPECT_NEAR(beyond_s(3), 0.007, 1e-9) << "on a ring less piles up";
     EXPECT_NEAR(beyond_s(5), 0.020, 1e-9) << "more than half of the others";
     EXPECT_EQ(unpaced_of(topology, 1).measured->source, "the measured exchanges between neighbours in which as much piled up");
-    costs.neighbours.sizes = {took_with(512, 0.001)};
+    for (MeasuredNeighbours& grid : costs.neighbours) grid.exchanges.sizes = {took_with(512, 0.001)};
     EXPECT_EQ(unpaced_of(with_costs(unknown, costs), 3).measured->source, "the measured all-to-alls in which as much piled up")
         << "in those of 512 bytes nothing piled up";
 }
@@ -396,8 +405,10 @@ constexpr const char* document = R"({"format": "headway-measure",
             {"hosts": 2, "times": [{"bytes": 1024, "seconds": 1, "half_width_s": 0, "rounds": 8, "retransmissions": 0}]},
             {"hosts": 4, "times": [{"bytes": 4096, "seconds": 0.003, "half_width_s": 0, "rounds": 8, "retransmissions": 2},
                                    {"bytes": 1024, "seconds": 0.001, "half_width_s": 0, "rounds": 8, "retransmissions": 0}]}],
-        "neighbours": {"flows": [[0, 1], [1, 0]],
-                       "times": [{"bytes": 1024, "seconds": 0.0005, "half_width_s": 0, "rounds": 8, "retransmissions": 0}]},
+        "neighbours": [{"flows": [[0, 1], [1, 0]],
+                        "times": [{"bytes": 1024, "seconds": 0.0005, "half_width_s": 0, "rounds": 8, "retransmissions": 0}]},
+                       {"flows": [[0, 1], [1, 0], [2, 3], [3, 2]],
+                        "times": [{"bytes": 4096, "seconds": 0.0006, "half_width_s": 0, "rounds": 8, "retransmissions": 0}]}],
         "many_to_one": [{"bytes": 4096, "seconds": 0.001, "half_width_s": null, "rounds": 20,
                          "retransmissions": 3, "levels": [[0.201, 0.25], [0.401, 0.05]]},
                         {"bytes": 8192, "seconds": null, "half_width_s": null, "rounds": 20,
@@ -424,8 +435,10 @@ TEST(MeasuredDocument, IsReadForPlans) {
     EXPECT_TRUE(of_all[1].was_lossy);
     EXPECT_NEAR(of_all[1].time_s, 0.003 + 0.204 * 0.5 / 9, 1e-12) << "eight calls do not tell that there is none";
     EXPECT_NEAR(of_all[1].timeout_part, 0.5 / 9, 1e-12);
-    EXPECT_EQ(read->neighbour_flows, (std::vector<std::pair<std::size_t, std::size_t>>{{0, 1}, {1, 0}}));
-    ASSERT_EQ(read->neighbours.sizes.size(), 1U);
+    ASSERT_EQ(read->neighbours.size(), 2U);
+    EXPECT_EQ(read->neighbours[0].flows, (std::vector<std::pair<std::size_t, std::size_t>>{{0, 1}, {1, 0}}));
+    ASSERT_EQ(read->neighbours[1].exchanges.sizes.size(), 1U);
+    EXPECT_EQ(read->neighbours[1].exchanges.sizes[0].time_s, 0.0006);
     ASSERT_EQ(read->gather.sizes.size(), 2U);
     EXPECT_NEAR(read->gather.sizes[0].timeout_part, 0.30, 1e-12);
     EXPECT_NEAR(read->gather.sizes[1].timeout_part, 1, 1e-12);

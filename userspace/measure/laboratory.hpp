@@ -29,6 +29,8 @@ struct Flow {
     std::size_t from = 0;
     std::size_t to = 0;
     double bytes_per_s = 0;  ///< of wire bytes; 0: as fast as the interface takes them
+
+    bool operator==(const Flow&) const = default;
 };
 
 /// Round trips of single frames, `interval` apart.

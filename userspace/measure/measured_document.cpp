@@ -164,7 +164,7 @@ OrderedJson levels_json(const std::vector<SizedTime>& times) {
 OrderedJson messages_json(const MeasuredMessages& messages, const HostTree& tree,
                           const std::vector<std::string>& hosts) {
     OrderedJson pairs = OrderedJson::array(), delays = OrderedJson::array(), shares = OrderedJson::array(),
-                all_to_all = OrderedJson::array(), flows = OrderedJson::array();
+                all_to_all = OrderedJson::array(), neighbours = OrderedJson::array();
     for (const PairMessages& pair : messages.pairs) pairs.push_back(pair_json(pair, hosts));
     for (const ProcessingDelay& host : messages.hosts) delays.push_back({{"C", host.fixed_s}, {"t", host.per_byte_s}});
     for (const SharedLink& link : messages.shares.links)
@@ -177,7 +177,11 @@ OrderedJson messages_json(const MeasuredMessages& messages, const HostTree& tree
     const auto& both_ways = messages.shares.both_ways;
     for (const AllToAllTimes& all : messages.all_to_all)
         all_to_all.push_back({{"hosts", all.hosts}, {"times", levels_json(all.times)}});
-    for (const Flow& flow : messages.neighbours.flows) flows.push_back({flow.from, flow.to});
+    for (const NeighbourTimes& grid : messages.neighbours) {
+        OrderedJson flows = OrderedJson::array();
+        for (const Flow& flow : grid.flows) flows.push_back({flow.from, flow.to});
+        neighbours.push_back({{"flows", std::move(flows)}, {"times", levels_json(grid.times)}});
+    }
     const bool has_timeout = messages.least_timeout_us > 0;
     return {{"pairs", std::move(pairs)},
             {"hosts", std::move(delays)},
@@ -186,7 +190,7 @@ OrderedJson messages_json(const MeasuredMessages& messages, const HostTree& tree
                                                        {"out_bytes_per_s", both_ways->out_bytes_per_s}}
                                          : OrderedJson()},
             {"all_to_all", std::move(all_to_all)},
-            {"neighbours", {{"flows", std::move(flows)}, {"times", levels_json(messages.neighbours.times)}}},
+            {"neighbours", std::move(neighbours)},
             {"many_to_one", levels_json(messages.many_to_one)},
             {"one_to_many", times_json(messages.one_to_many)},
             {"least_retransmission_timeout_s",
@@ -307,7 +311,8 @@ void print_messages(std::string& text, const MeasuredMessages& messages, const H
     };
     for (const AllToAllTimes& all : messages.all_to_all)
         print_times(fmt::format("all-to-all of {} hosts", all.hosts), all.times);
-    print_times("neighbours on a grid", messages.neighbours.times);
+    for (const NeighbourTimes& grid : messages.neighbours)
+        print_times(fmt::format("{} messages between neighbours on a grid", grid.flows.size()), grid.times);
     for (const SizedTime& time : messages.many_to_one)
         fmt::format_to(out, "many to one, {} bytes: {}{}\n", time.bytes, usual_text(time), levels_text(time));
     for (const SizedTime& time : messages.one_to_many)

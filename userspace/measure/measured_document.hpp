@@ -17,7 +17,7 @@
 //                  "least_bytes_per_s", "most_bytes_per_s"}],
 //      "two_in_one_out": {"in_bytes_per_s", "out_bytes_per_s"},
 //      "all_to_all": [{"hosts", "times": [ESCALATING]}],
-//      "neighbours": {"flows": [[i, j]], "times": [ESCALATING]},
+//      "neighbours": [{"flows": [[i, j]], "times": [ESCALATING]}],
 //      "many_to_one": [ESCALATING],
 //      "one_to_many": [TIME],
 //      "least_retransmission_timeout_s"},

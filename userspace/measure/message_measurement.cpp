@@ -48,7 +48,7 @@ public:
     MessageMeasurement(Laboratory& laboratory, const MeasuredNetwork& network, const std::vector<std::string>& names,
                        const MeasureProgress& progress)
         : laboratory_(laboratory), network_(network), names_(names), progress_(progress) {
-        to_do_ = static_cast<double>(chosen_pairs().size()) * 12 + static_cast<double>(names.size()) * 4 + 53;
+        to_do_ = static_cast<double>(chosen_pairs().size()) * 12 + static_cast<double>(names.size()) * 4 + 63;
     }
 
     MeasuredMessages run() {
@@ -339,9 +339,16 @@ private:
         return {};
     }
 
+    /// Where hosts have too few divisors, a grid of more dimensions is one of fewer.
     Result<void> measure_neighbours() {
-        found_.neighbours.flows = neighbour_flows(names_.size());
-        return measure_exchanges(found_.neighbours.flows, "exchanges between neighbours", found_.neighbours.times);
+        constexpr std::size_t dimensions_max = 3;
+        for (std::size_t dimensions = 1; dimensions <= dimensions_max; ++dimensions) {
+            std::vector<Flow> flows = neighbour_flows(names_.size(), dimensions);
+            if (!found_.neighbours.empty() && found_.neighbours.back().flows == flows) continue;
+            NeighbourTimes& grid = found_.neighbours.emplace_back(std::move(flows));
+            if (auto done = measure_exchanges(grid.flows, "exchanges between neighbours", grid.times); !done) return done;
+        }
+        return {};
     }
 
     /// Of fewer hosts than there are, those that are far apart in --hosts: on all switches.  Plans take
@@ -462,21 +469,24 @@ private:
 
 }  // namespace
 
-std::vector<Flow> neighbour_flows(std::size_t hosts) {
-    std::size_t columns = 1;  // the largest divisor of no more than the root
-    for (std::size_t i = 2; i * i <= hosts; ++i) columns = hosts % i == 0 ? i : columns;
-    const std::size_t rows = hosts / columns;
+std::vector<Flow> neighbour_flows(std::size_t hosts, std::size_t dimensions) {
+    std::vector<std::size_t> sides;  // those that change slowly first
+    for (std::size_t rest = hosts; dimensions > 0; --dimensions) {
+        std::size_t side = dimensions == 1 ? rest : 1;  // else the largest divisor of no more than the root
+        const auto volume = [&](std::size_t i) { return std::pow(static_cast<double>(i), dimensions); };
+        for (std::size_t i = 2; volume(i) <= static_cast<double>(rest); ++i) side = rest % i == 0 ? i : side;
+        sides.insert(sides.begin(), side);
+        rest /= side;
+    }
     std::vector<Flow> flows;
     for (std::size_t host = 0; host < hosts; ++host) {
-        const std::size_t row = host / columns, column = host % columns;
-        const auto send_to = [&](std::size_t to_row, std::size_t to_column) {
-            const std::size_t to = to_row % rows * columns + to_column % columns;
-            if (to != host) flows.push_back({host, to});
-        };
-        send_to(row + rows - 1, column);
-        send_to(row + 1, column);
-        send_to(row, column + columns - 1);
-        send_to(row, column + 1);
+        std::size_t stride = hosts;
+        for (const std::size_t side : sides) {
+            stride /= side;
+            const std::size_t place = host / stride % side;
+            for (const std::size_t next : {(place + side - 1) % side, (place + 1) % side})
+                if (next != place) flows.push_back({host, host + next * stride - place * stride});
+        }
     }
     return flows;
 }

@@ -71,12 +71,12 @@ struct AllToAllTimes {
 /// Every host with those beside it on a grid, as a halo exchange.
 struct NeighbourTimes {
     std::vector<Flow> flows;  ///< of one exchange; of a host, in the order in which it sends
-    std::vector<SizedTime> times;
+    std::vector<SizedTime> times{};
 };
 
-/// The most square grid of all hosts, whose edges meet, as MPI_Dims_create and MPI_Cart_create make it; a host sends
-/// to both neighbours along each side, and twice to one that is both.
-[[nodiscard]] std::vector<Flow> neighbour_flows(std::size_t hosts);
+/// A grid of all hosts with sides as equal as they can be, whose edges meet, as MPI_Dims_create and MPI_Cart_create make
+/// it; a host sends to both neighbours along each side, and twice to one that is both.
+[[nodiscard]] std::vector<Flow> neighbour_flows(std::size_t hosts, std::size_t dimensions);
 
 /// PlogPT of this network: b(h) and d(h) from bursts at all heights, both ways at once as
 /// collectives are; g(m) between hosts of one switch, L between those that are farthest apart.
@@ -94,7 +94,7 @@ struct MeasuredMessages {
     std::vector<SizedTime> many_to_one;
     std::vector<SizedTime> one_to_many;  ///< until the last message has arrived
     std::vector<AllToAllTimes> all_to_all;
-    NeighbourTimes neighbours;
+    std::vector<NeighbourTimes> neighbours;  ///< on grids of one, two and three dimensions
     std::uint32_t least_timeout_us = 0;  ///< for retransmission, of any connection; 0: not told
     std::optional<FittedContention> contention;
     std::optional<FittedManyToOne> many_to_one_fit;

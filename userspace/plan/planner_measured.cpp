@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/json.hpp"
 
@@ -45,19 +46,22 @@ private:
         if (messages.contains("neighbours")) read_neighbours(messages["neighbours"]);
     }
 
-    void read_neighbours(const nlohmann::json& neighbours) {
+    void read_neighbours(const nlohmann::json& grids) {
         constexpr const char* place = "messages.neighbours";
-        if (!neighbours.is_object()) return in_.fail("{}: it is no object", place);
-        JsonReader in(neighbours);
-        const JsonValue flows = in["flows"];
-        const std::size_t last = costs_.hosts.size() - 1;
-        for (std::size_t i = 0, n = flows.size(0, list_max); i < n; ++i) {
-            const JsonValue flow = flows[i];
-            if (flow.size(2, 2) == 2) costs_.neighbour_flows.emplace_back(flow[0].count(0, last), flow[1].count(0, last));
+        if (!grids.is_array()) return in_.fail("{}: it is no array", place);
+        for (const nlohmann::json& grid : grids) {
+            MeasuredNeighbours& measured = costs_.neighbours.emplace_back();
+            JsonReader in(grid);
+            const JsonValue flows = in["flows"];
+            const std::size_t last = costs_.hosts.size() - 1;
+            for (std::size_t i = 0, n = flows.size(1, list_max); i < n; ++i) {
+                const JsonValue flow = flows[i];
+                if (flow.size(2, 2) == 2) measured.flows.emplace_back(flow[0].count(0, last), flow[1].count(0, last));
+            }
+            static_cast<void>(in["times"]);
+            if (auto error = in.finish()) return in_.fail("{}: {}", place, *error);
+            measured.exchanges.sizes = sizes_of(grid["times"], place);
         }
-        static_cast<void>(in["times"]);
-        if (auto error = in.finish()) return in_.fail("{}: {}", place, *error);
-        costs_.neighbours.sizes = sizes_of(neighbours["times"], place);
     }
 
     void read_all_to_alls(const nlohmann::json& rows) {
@@ -206,41 +210,75 @@ std::optional<Prediction::Measured> time_with(const MeasuredDelays& delays, doub
                                 usual_s};
 }
 
-Exchange exchange_between_neighbours(const MeasuredCosts& costs, const Topology& topology, double bytes) {
+Exchange exchange_between(const std::vector<std::string>& names, const MeasuredNeighbours& neighbours,
+                          const Topology& topology, double bytes) {
     std::vector<std::size_t> hosts;
-    for (const std::string& name : costs.hosts) hosts.push_back(*topology.find_host(name));
+    for (const std::string& name : names) hosts.push_back(*topology.find_host(name));
     std::vector<std::vector<double>> of_pairs(hosts.size(), std::vector<double>(hosts.size(), 0));
-    for (const auto& [from, to] : costs.neighbour_flows) of_pairs[from][to] += bytes;
+    for (const auto& [from, to] : neighbours.flows) of_pairs[from][to] += bytes;
     Exchange exchange = make_exchange(topology, hosts, std::move(of_pairs));
     exchange.message_bytes = bytes;
     return exchange;
 }
 
-/// Every host sends to less than half of the others.
-bool has_few_partners(const Exchange& exchange, std::uint32_t all_hosts) {
-    for (std::size_t from = 0; from < exchange.bytes.size(); ++from) {
+/// What the hosts of an exchange send.
+struct Sending {
+    std::uint32_t hosts = 0;
+    std::uint32_t partners_max = 0;  ///< to whom a host sends
+    double messages_per_host = 0;
+};
+
+Sending sending_of(const Exchange& exchange) {
+    Sending all;
+    double bytes = 0;
+    for (std::size_t from = 0; from < exchange.groups.size(); ++from) {
         std::uint32_t partners = 0;
         for (std::size_t to = 0; to < exchange.groups.size(); ++to) {
-            if (exchange.bytes[from][to] > 0) partners += exchange.groups[to].hosts - (from == to ? 1 : 0);
+            if (exchange.bytes[from][to] <= 0) continue;
+            const std::uint32_t receivers = exchange.groups[to].hosts - (from == to ? 1 : 0);
+            partners += receivers;
+            bytes += exchange.bytes[from][to] * exchange.groups[from].hosts * receivers;
         }
-        if (2 * partners + 1 >= all_hosts) return false;
+        all.hosts += exchange.groups[from].hosts;
+        all.partners_max = std::max(all.partners_max, partners);
     }
-    return true;
+    all.messages_per_host = exchange.message_bytes > 0 ? bytes / exchange.message_bytes / all.hosts : 0;
+    return all;
+}
+
+/// By the grid whose hosts send most nearly as many messages, of those that say something of it.
+std::optional<Prediction::Measured> time_of_neighbours(const MeasuredCosts& costs, double messages_per_host,
+                                                       double message_bytes, const Prediction& fluid) {
+    std::optional<Prediction::Measured> nearest;
+    double least = std::numeric_limits<double>::infinity();
+    for (const MeasuredNeighbours& grid : costs.neighbours) {
+        const double of_host = static_cast<double>(grid.flows.size()) / static_cast<double>(costs.hosts.size());
+        const double difference = std::abs(of_host - messages_per_host);
+        if (difference >= least) continue;
+        auto time = time_with(grid.delays, grid.exchanges.overhead_s, "exchanges between neighbours", message_bytes, fluid);
+        if (!time) continue;
+        nearest = std::move(time);
+        least = difference;
+    }
+    return nearest;
 }
 
 }  // namespace
 
 void learn_delays(MeasuredCosts& costs, const Topology& topology) {
-    DelayPoints alltoalls, gathers, neighbours;
+    DelayPoints alltoalls, gathers;
     for (MeasuredExchanges& measured : costs.all_to_alls) alltoalls.observe(measured, topology, exchange_among);
     const std::size_t root_cluster = topology.cluster_of(*topology.find_host(costs.hosts.front()));
     gathers.observe(costs.gather, topology, [&](const HostCounts& spread, double bytes) {
         return *exchange_with_root(RootDoes::receive, spread, root_cluster, bytes);
     });
-    neighbours.observe(costs.neighbours, topology, [&](const HostCounts&, double bytes) {
-        return exchange_between_neighbours(costs, topology, bytes);
-    });
-    costs.neighbour_delays = neighbours.learn();
+    for (MeasuredNeighbours& grid : costs.neighbours) {
+        DelayPoints neighbours;
+        neighbours.observe(grid.exchanges, topology, [&](const HostCounts&, double bytes) {
+            return exchange_between(costs.hosts, grid, topology, bytes);
+        });
+        grid.delays = neighbours.learn();
+    }
     costs.alltoall_delays = alltoalls.learn();
     costs.gather_delays = gathers.learn();
 }
@@ -282,8 +320,8 @@ std::optional<Prediction::Measured> measured_time(const Topology& topology, cons
                                                   const Prediction& fluid) {
     const MeasuredCosts* costs = topology.measured();
     if (costs == nullptr) return std::nullopt;
-    std::uint32_t hosts = 0;
-    for (const HostGroup& group : exchange.groups) hosts += group.hosts;
+    const Sending sending = sending_of(exchange);
+    const std::uint32_t hosts = sending.hosts;
     std::optional<Prediction::Measured> time;
     for (const MeasuredExchanges& measured : costs->all_to_alls) {
         if (time || exchange.alltoall_bytes <= 0 || !is_spread_as(exchange, hosts, measured.spread)) continue;
@@ -294,10 +332,8 @@ std::optional<Prediction::Measured> measured_time(const Topology& topology, cons
     if (time) return time;
     if (exchange.gather_bytes > 0)
         return time_with(costs->gather_delays, costs->gather.overhead_s, "gathers", exchange.message_bytes, fluid);
-    if (!costs->neighbours.sizes.empty() && has_few_partners(exchange, hosts)) {
-        time = time_with(costs->neighbour_delays, costs->neighbours.overhead_s, "exchanges between neighbours",
-                         exchange.message_bytes, fluid);
-    }
+    if (2 * sending.partners_max + 1 < hosts)
+        time = time_of_neighbours(*costs, sending.messages_per_host, exchange.message_bytes, fluid);
     if (time) return time;
     const double overhead_s = costs->all_to_alls.empty() ? 0 : costs->all_to_alls.back().overhead_s;
     return time_with(costs->alltoall_delays, overhead_s, "all-to-alls", exchange.message_bytes, fluid);

@@ -16,7 +16,8 @@
 //                bytes of a message, and by losses, by the most bytes that piled up in front of a link
 //                (fluid.hpp: overload).  Nothing where more piles up than in any of these.
 //                Those measured are gathers for gathers; exchanges between neighbours where every host
-//                sends to less than half of the others, as halos do, as far as these tell; else all-to-alls.
+//                sends to less than half of the others, as halos do, as far as these tell, those on the grid first
+//                whose hosts send most nearly as many messages; else all-to-alls.
 //
 // Where nothing is lost an exchange takes longer than by the fluid model, in which all messages flow side
 // by side: a host sends one message after the other, each waits for whole ones on its way, and meanwhile
@@ -76,6 +77,13 @@ struct MeasuredDelays {
     MonotoneCurve timeout_part;  ///< by the same
 };
 
+/// Exchanges between neighbours on one grid.
+struct MeasuredNeighbours {
+    std::vector<std::pair<std::size_t, std::size_t>> flows;  ///< of messages between hosts, by their place in the document
+    MeasuredExchanges exchanges;
+    MeasuredDelays delays;
+};
+
 /// What plans use of a document that `headway measure` has written.
 struct MeasuredCosts {
     std::vector<std::string> hosts;
@@ -83,9 +91,8 @@ struct MeasuredCosts {
     std::optional<double> rto_s;
     std::vector<MeasuredExchanges> all_to_alls;  ///< of several numbers of hosts, all of them last
     MeasuredExchanges gather;                    ///< to the first host from all others
-    MeasuredExchanges neighbours;                ///< of messages between these hosts, by their place in `hosts`
-    std::vector<std::pair<std::size_t, std::size_t>> neighbour_flows;
-    MeasuredDelays alltoall_delays, gather_delays, neighbour_delays;
+    std::vector<MeasuredNeighbours> neighbours;
+    MeasuredDelays alltoall_delays, gather_delays;
 };
 
 /// Learns overheads and delays, and what calls usually take where all met a time-out, from what was measured on

@@ -22,8 +22,12 @@ NODES = (8, 16)
 DELAYS_US = (50, 2000, 5000, 10000)
 # Of a switch's port and of its port to the trunk.
 BUFFERS_BYTES = {"ample": (64 * scenes.KIB, 128 * scenes.KIB), "shallow": (16 * scenes.KIB, 32 * scenes.KIB)}
-# Of sockets: Linux's own, which grow, or fixed as in Table III of the paper.
-SOCKETS = {"linux": None, "table3": 3000000}
+# Settings of all nodes' sockets: Linux's own, buffers of the size in Table III of the paper, or small messages that are not joined.
+SOCKETS = {"linux": {},
+           "table3": {"net.core.rmem_max": "3000000", "net.core.wmem_max": "3000000",
+                      "net.ipv4.tcp_rmem": "3000000 3000000 3000000", "net.ipv4.tcp_wmem": "3000000 3000000 3000000"},
+           "uncorked": {"net.ipv4.tcp_autocorking": "0"}}
+SOCKET_TITLES = {"linux": "", "table3": ", sockets as in Table III", "uncorked": ", without autocorking"}
 # What else uses the trunk: another job of the same program, or a TCP connection of which nobody has told Headway.
 # The job has half of each cluster's nodes then, and the others are for its company; or idle, to compare with.
 NOTHING, IDLE, JOB, FLOOD = "nothing", "idle", "job", "flood"
@@ -131,7 +135,7 @@ class Network:
     @property
     def title(self):
         return (f"{self.nodes // 2} + {self.nodes // 2} nodes, {self.delay_us / 1000:g} ms one way, {self.buffers} buffers"
-                f"{'' if self.sockets == 'linux' else ', sockets as in Table III'}")
+                f"{SOCKET_TITLES[self.sockets]}")
 
 
 @dataclass(frozen=True)
@@ -243,7 +247,7 @@ def job(cell, runs, traffic=False):
 def guest_spec(network, wanted, results, repetitions, traffic=False):
     """For one guest: the network and the jobs that are missing."""
     jobs = [job(cell, results.missing(cell, repetitions, traffic), traffic) for cell in wanted if cell.network == network]
-    return {"scene": network.scene().facts(), "socket_bytes": SOCKETS[network.sockets],
+    return {"scene": network.scene().facts(), "sysctls": SOCKETS[network.sockets],
             "ranks_per_node": RANKS_PER_NODE, "jobs": [job for job in jobs if job["runs"]]}
 
 

@@ -12,10 +12,10 @@ from . import truth
 NETWORKS = ("two_clusters", "three_levels", "unequal_trunks", "shallow", "deep", "far_away")
 SIZES = (1024, 4096, 16384, 65536)
 PACED_SIZES = (16384, 65536)
-# Of collective_bench; halos are neighbour collectives on periodic grids of these numbers of hosts.
+# Of collective_bench; halos are neighbour collectives on grids of these numbers of hosts, whose edges meet or do not.
 OPERATIONS = {"alltoall": "alltoall", "gather": "gather", "halo": "neighbor_alltoall", "ring": "neighbor_alltoall_ring",
-              "cube": "neighbor_alltoall_cube"}
-GRIDS = {"halo": (4, 2), "ring": (8,), "cube": (2, 2, 2)}
+              "cube": "neighbor_alltoall_cube", "open": "neighbor_alltoall_open"}
+GRIDS = {"halo": ((4, 2), True), "ring": ((8,), True), "cube": ((2, 2, 2), True), "open": ((4, 2), False)}
 # Open MPI's that send everything at once, as `headway measure` does; else it takes others for some sizes.
 # Plans are for jobs with the helper, which sets the eager limit so that messages of 64 KiB do not ask the receiver first.
 AT_ONCE = {"coll_tuned_use_dynamic_rules": 1, "coll_tuned_alltoall_algorithm": 1, "coll_tuned_gather_algorithm": 1,
@@ -61,7 +61,7 @@ def spec(network, found, repetitions):
     jobs = [collectives("at once", ["alltoall", "gather", "halo"], SIZES, repetitions, mca=AT_ONCE),
             # its connections have not lost anything before
             collectives("alone", ["halo"], SIZES, repetitions, mca=AT_ONCE),
-            collectives("shapes", ["ring", "cube"], SIZES, repetitions, mca=AT_ONCE),
+            collectives("shapes", ["ring", "cube", "open"], SIZES, repetitions, mca=AT_ONCE),
             # how much one job says of another one
             collectives("again", ["alltoall"], SIZES, 2 * repetitions, mca=AT_ONCE),
             collectives("true", ["alltoall"], PACED_SIZES, repetitions, TRUE),

@@ -43,9 +43,9 @@ def off_pct(pair):
     return 100 * (found / truth - 1)
 
 
-def halo_messages(grid, size):
-    """Of a periodic grid, whose last dimension counts first: one message to each of two neighbours in each dimension, which are
-    one host where there are two in a row."""
+def halo_messages(grid, is_periodic, size):
+    """Of a grid, whose last dimension counts first: one message to each of two neighbours in each dimension, which are one host
+    where there are two in a row and edges meet."""
     places = list(itertools.product(*map(range, grid)))
 
     def neighbour(place, dimension, step):
@@ -53,7 +53,8 @@ def halo_messages(grid, size):
         return places.index((*place[:dimension], moved, *place[dimension + 1:]))
 
     return [(rank, neighbour(place, dimension, step), size)
-            for rank, place in enumerate(places) for dimension in range(len(grid)) for step in (-1, 1)]
+            for rank, place in enumerate(places) for dimension in range(len(grid)) for step in (-1, 1)
+            if is_periodic or 0 <= place[dimension] + step < grid[dimension]]
 
 
 def max_min(flows, limits):

@@ -84,7 +84,7 @@ class Report:
     @staticmethod
     def _plan(network, operation, size):
         if operation in jobs.GRIDS:
-            return network.asked("plan", *network.matrix(judged.halo_messages(jobs.GRIDS[operation], size)))
+            return network.asked("plan", *network.matrix(judged.halo_messages(*jobs.GRIDS[operation], size)))
         return network.asked("plan", "--operation", operation, "--bytes", str(size))
 
     def _patterns(self, network):
