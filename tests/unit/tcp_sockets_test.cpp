@@ -35,6 +35,7 @@ public:
         info.tcpi_data_segs_out = 1'000;
         info.tcpi_total_retrans = 12;
         info.tcpi_rtt = 340;
+        info.tcpi_dsack_dups = 3;
         std::array<std::byte, 280> payload{};
         std::memcpy(payload.data(), &info, sizeof(info));
         payload[240] = std::byte{5};
@@ -50,10 +51,10 @@ private:
 TEST(TcpSockets, TimeoutsAreToldBySocketWhereTheKernelCountsThem) {
     Told older(AF_INET, "10.1.0.3", 232);
     EXPECT_EQ(decode_tcp_flow(older.message()),
-              (TcpFlow{{1'000, 12, std::nullopt, 340}, 0x0123456789abcdef, *parse_ip_prefix("10.1.0.3")}));
+              (TcpFlow{{1'000, 12, std::nullopt, 340, 3}, 0x0123456789abcdef, *parse_ip_prefix("10.1.0.3")}));
     Told newer(AF_INET6, "fd00:1::3", 248);
     EXPECT_EQ(decode_tcp_flow(newer.message()),
-              (TcpFlow{{1'000, 12, 5, 340}, 0x0123456789abcdef, *parse_ip_prefix("fd00:1::3")}));
+              (TcpFlow{{1'000, 12, 5, 340, 3}, 0x0123456789abcdef, *parse_ip_prefix("fd00:1::3")}));
 }
 
 TEST(TcpSockets, AnIPv4AddressOfASocketForBothIsOne) {

@@ -3,6 +3,7 @@
 
 #include <linux/tcp.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -26,10 +27,11 @@ std::optional<Number> number_at(std::span<const std::byte> info, std::size_t off
 }  // namespace
 
 TcpInfoCounts counts_in(std::span<const std::byte> info) {
-    return {number_at<std::uint32_t>(info, offsetof(tcp_info, tcpi_data_segs_out)).value_or(0),
-            number_at<std::uint32_t>(info, offsetof(tcp_info, tcpi_total_retrans)).value_or(0),
-            number_at<std::uint16_t>(info, total_rto_offset),
-            number_at<std::uint32_t>(info, offsetof(tcp_info, tcpi_rtt)).value_or(0)};
+    const auto number = [&](std::size_t offset) { return number_at<std::uint32_t>(info, offset).value_or(0); };
+    const std::uint32_t retransmissions = number(offsetof(tcp_info, tcpi_total_retrans));
+    return {number(offsetof(tcp_info, tcpi_data_segs_out)), retransmissions,
+            number_at<std::uint16_t>(info, total_rto_offset), number(offsetof(tcp_info, tcpi_rtt)),
+            std::min(retransmissions, number(offsetof(tcp_info, tcpi_dsack_dups)))};
 }
 
 namespace {

@@ -17,6 +17,8 @@ struct TcpInfoCounts {
     std::uint64_t retransmissions = 0;  ///< segments
     std::optional<std::uint32_t> timeouts{};  ///< none: the kernel does not count them by socket
     std::uint32_t rtt_us = 0;                 ///< smoothed; 0: not measured yet
+    /// Those of what had arrived, as the receiver has said (DSACK): probes, and time-outs that came too early.
+    std::uint64_t needless_retransmissions = 0;
 
     friend bool operator==(const TcpInfoCounts&, const TcpInfoCounts&) = default;
 };

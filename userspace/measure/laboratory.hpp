@@ -110,7 +110,8 @@ struct ProgramOutcome {
     /// By round, if wanted: when the host had received each transfer of the last step, from the
     /// beginning of the round's time.
     std::vector<std::vector<double>> received_s;
-    std::uint64_t retransmissions = 0;   ///< segments, of all its connections, in these rounds
+    /// Segments, of all its connections, in these rounds; not those of what had arrived.
+    std::uint64_t retransmissions = 0;
     std::uint32_t retransmission_timeout_us = 0;  ///< the least in force on its connections
 };
 

@@ -24,7 +24,7 @@
 //    "models": [what headway fit --json writes of a model],
 //    "differences": [sentences], "remarks": [sentences]}
 //
-// A TIME is {"bytes", "seconds", "half_width_s", "rounds", "retransmissions"}, the mean and
+// A TIME is {"bytes", "seconds", "half_width_s", "rounds", "retransmissions" (segments; not of what had arrived)}, the mean and
 // its interval of 95 % confidence; ESCALATING a TIME of the rounds that are on no level, and "median_s" of these
 // and "levels": [[s, probability]]; where every round is on a level, the mean and the median are null.
 // Bits and bytes of links and heights (PlogPT's, of one direction) are those of the wire, buffers are of
