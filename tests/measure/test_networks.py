@@ -168,6 +168,7 @@ class Times(unittest.TestCase):
         self.assertEqual(said["lost nothing: alltoall, at once"], "1.0")
         self.assertEqual(said["lost frames: alltoall, at once"], "35.0")
         self.assertEqual(said["lost frames, by another job: alltoall, at once"], "7.0")
+        self.assertEqual(said["without a time-out: all all-to-alls"], "16.0", "1, 2, 30 and 40")
         self.assertNotIn("lost frames: alltoall, paced", said, "no row of what there is not")
         self.assertEqual(len(missed), 2, "what the loss of frames costs is part of what is asked, not asked twice")
 
