@@ -296,8 +296,8 @@ TEST(PlannerMeasured, MessagesWaitForOneAnotherAsInMeasuredExchanges) {
     EXPECT_NEAR(lossy->time_s - lossy->usual_s, 1.0, 1e-9) << "what time-outs add";
 }
 
-// All-to-alls of 16 KiB took 20 ms longer than by the fluid model, and neighbours on a ring both ways 5 ms.  A ring one
-// way is more like those.
+// All-to-alls of 16 KiB took 20 ms longer than by the fluid model, exchanges with two neighbours 5 ms and with four 7 ms.
+// Few partners are more like neighbours, and most like as many of these as a host sends messages.
 TEST(PlannerMeasured, HostsWithFewPartnersTakeWhatNeighboursTook) {
     const Topology unknown = demo_topology();
     const auto partner = [](std::size_t host, std::size_t step) { return (host + (step % 2 == 0 ? 8 - step / 2 : step)) % 8; };
