@@ -159,7 +159,8 @@ static bool gap_class_holds(const struct gap_class *cl)
 /*
  * The options have changed, or what classes hold, or somebody has added a filter, which
  * takes the flag away.  Packets that bypass the qdisc cost what they cost without it, but
- * filters do not see them, and only the qdisc counts them.  Needs RTNL, as all do that
+ * filters do not see them, and only the qdisc counts them.  What finds it busy meanwhile
+ * is direct.  Needs RTNL, as all do that
  * change the flags, and the tree lock.
  */
 void gap_judge_bypass(struct Qdisc *sch)

@@ -347,6 +347,19 @@ gap_enqueue_gso(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 	return NET_XMIT_SUCCESS;
 }
 
+/*
+ * While nothing is paced no class is better than another: one queue keeps the order of
+ * arrival, where classes that take turns change it.  Not while a class still has
+ * packets, which are not to be overtaken.
+ */
+static bool gap_has_no_class_waiting(const struct gap_sched *q)
+{
+	const struct rb_node *last = q->backlogged.last;
+
+	return !last ||
+	       (last == &q->direct.node && last == rb_first_cached(&q->backlogged.root));
+}
+
 int gap_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	struct gap_sched *q = qdisc_priv(sch);
@@ -356,7 +369,9 @@ int gap_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free
 	skb->tc_index = 0;
 	if (unlikely(q->bypassed && !(sch->flags & TCQ_F_CAN_BYPASS)))
 		schedule_delayed_work(&q->work, 0);
-	if (rcu_access_pointer(q->filter_list) || TC_H_MAJ(skb->priority) == sch->handle)
+	if (q->bypassed && gap_has_no_class_waiting(q))
+		cl = &q->direct;
+	else if (rcu_access_pointer(q->filter_list) || TC_H_MAJ(skb->priority) == sch->handle)
 		cl = gap_classify(skb, sch, &err);
 	if (unlikely(!cl)) {
 		if (err & __NET_XMIT_BYPASS)
@@ -619,15 +634,13 @@ static noinline void gap_dequeue_slow(struct gap_sched *q)
 	}
 }
 
-struct sk_buff *gap_dequeue(struct Qdisc *sch)
+static noinline struct sk_buff *gap_dequeue_backlog(struct Qdisc *sch)
 {
 	struct gap_sched *q = qdisc_priv(sch);
 	u32 queued = 0, completed;
 	struct sk_buff *skb;
 	u64 need = 0;
 
-	if (!sch->q.qlen)
-		goto idle;
 	if (q->timed) {
 		gap_clock_follow(&q->clock, ktime_get_ns());
 	} else {
@@ -638,8 +651,10 @@ struct sk_buff *gap_dequeue(struct Qdisc *sch)
 	if (unlikely(READ_ONCE(q->slow)))
 		gap_dequeue_slow(q);
 	skb = gap_dequeue_data(sch, &need);
-	if (!skb && !need)
-		goto idle;
+	if (!skb && !need) {
+		q->running = false;
+		return NULL;
+	}
 	if (!skb)
 		qdisc_qstats_overlimit(sch);
 	if (q->timed) {
@@ -658,7 +673,15 @@ struct sk_buff *gap_dequeue(struct Qdisc *sch)
 	if (unlikely(gap_time_after(q->clock.bytes, q->watch.check_at)))
 		gap_watch(sch);
 	return skb;
-idle:
+}
+
+/* After each packet that bypassed the qdisc the core asks for more: that is short. */
+struct sk_buff *gap_dequeue(struct Qdisc *sch)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+
+	if (likely(sch->q.qlen))
+		return gap_dequeue_backlog(sch);
 	q->running = false;
 	return NULL;
 }

@@ -13,6 +13,10 @@ counted() {
 	seen=$(($(xstat direct "$stats") + $(class_packets 1:10)))
 }
 
+direct_packets() {
+	xstat direct "$(tc -s qdisc show dev w0 root)"
+}
+
 # five WANTED NAME: of five datagrams, WANTED go through a queue
 five() {
 	local sent seen sent_before seen_before
@@ -93,6 +97,19 @@ test_other_filter() {
 	five 0 "and bypass again"
 }
 
+# A slower device holds 30 of them: the others find the qdisc busy.  They are all in one
+# queue, so that nothing changes their order while nothing is paced.
+test_busy() {
+	local in_class direct
+	in_class=$(class_packets 1:10)
+	direct=$(direct_packets)
+	echo 5000000 >/sys/class/net/w0/simwire/rate_bps
+	send_all 80
+	echo $((link_mbit * 1000000)) >/sys/class/net/w0/simwire/rate_bps
+	ktap_equal "packets that find the qdisc busy are in no class" "$in_class" "$(class_packets 1:10)"
+	ktap_check "but wait as direct ones" test "$(direct_packets)" -gt "$direct"
+}
+
 # A datagram is sent.
 passes() {
 	count_data
@@ -110,6 +127,7 @@ wire w0 || skip_all "no simwire"
 gap_with "default 1:10 bypass on" "1: 1:10 rate unlimited"
 ktap_equal "tc shows it" on "$(shown bypass "$(tc qdisc show dev w0 root)")"
 test_rates
+test_busy
 test_other_filter
 test_other_classes
 test_qdisc_and_filter

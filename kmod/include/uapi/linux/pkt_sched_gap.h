@@ -50,7 +50,8 @@
  * TCA_GAP_BYPASS	u32, 0 or 1.  1: packets bypass the empty qdisc as long as
  *			no class could hold them back or has a filter that leads
  *			to it.  Filters do not see them then, and no class counts
- *			them, nor "direct".  Absent on creation: 0.
+ *			them.  Those that find packets in the qdisc are direct.
+ *			Absent on creation: 0.
  * TCA_GAP_BACKEND_USED	u32, dump only: GAP_BACKEND_GAP or GAP_BACKEND_TIMER.
  * TCA_GAP_REASON	u32, dump only: GAP_REASON_*, why that one.
  *			RTM_NEWQDISC tells RTNLGRP_TC when it changes by itself.
