@@ -31,6 +31,9 @@ hw_config() {
 hw_start_daemons() {
 	local config=$1 logs=$2 node
 	for node in $(hw_nodes); do
+		# as headwayd.service does
+		hw_autocorking=$(hw_node "$node" sysctl -n net.ipv4.tcp_autocorking) &&
+			hw_node "$node" sysctl -qw net.ipv4.tcp_autocorking=0 || return
 		hw_node_spawn "$node" "$logs/headwayd-$node.log" \
 			"$HW_BUILD/bin/headwayd" --foreground --config "$config"
 		hw_daemons+=("$HW_SPAWNED")
@@ -51,6 +54,7 @@ hw_stop_daemons() {
 		wait "$daemon" || status=1
 	done
 	hw_daemons=()
+	hw_each_node sysctl -qw "net.ipv4.tcp_autocorking=$hw_autocorking" || status=1
 	return "$status"
 }
 

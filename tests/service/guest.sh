@@ -83,6 +83,14 @@ said() {
 	journal | grep -- "$1" >/dev/null
 }
 
+autocorking() {
+	sysctl -n net.ipv4.tcp_autocorking
+}
+
+is_autocorking() {
+	[[ $(autocorking) == 1 ]]
+}
+
 test_start() {
 	ktap_check "the units have no mistakes" \
 		systemd-analyze verify --man=no headwayd.service headway-restore.service \
@@ -93,6 +101,7 @@ test_start() {
 	ktap_check "it starts" systemctl start headwayd.service
 	ktap_equal "ready means that the qdisc stands" "$root_qdisc" "$(qdisc)"
 	ktap_equal "its state in words" "pacing $dev" "$(property StatusText)"
+	ktap_equal "small messages are not held back" 0 "$(autocorking)"
 	ktap_equal "it is not root" headway "$(ps -o user= -p "$(pid)")"
 	ktap_equal "it has these capabilities" cap_net_admin,cap_net_raw,cap_perfmon,cap_bpf \
 		"$(getpcaps "$(pid)" 2>&1 | sed 's/.* \(\S*\)=.*/\1/' | tr ' ' ,)"
@@ -268,6 +277,7 @@ has_failed() {
 test_end() {
 	ktap_check "it stops" systemctl stop headwayd.service
 	ktap_check "the device's own qdisc is back" hw_wait_for 10 is_own
+	ktap_check "small messages are held back as before" hw_wait_for 10 is_autocorking
 	ktap_check "nothing is left in /run" test ! -e /run/headway
 	ktap_equal "headway-wait.service has stopped with it" inactive \
 		"$(property ActiveState headway-wait.service)"
