@@ -4,6 +4,7 @@
 // (mpi-glue/own_algorithms.hpp, and userspace/cli/called_plan.hpp for `headway plan`).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "operation.hpp"
@@ -14,6 +15,13 @@ namespace headway::glue {
 /// not know each other's sizes the largest is agreed on afterwards.
 inline constexpr std::uint64_t own_from_bytes = 2048;
 
+/// An alltoall where smaller messages are paced, because ports hold few of them: the library's
+/// algorithm has all hosts of a cluster begin with the same host of another one
+/// (mpi-glue/exchange_order.hpp).  Below 1 KiB agreeing takes longer than it is worth.
+[[nodiscard]] constexpr std::uint64_t own_alltoall_from_bytes(std::uint64_t min_message_bytes) {
+    return std::clamp<std::uint64_t>(min_message_bytes, 1024, own_from_bytes);
+}
+
 /// Blocks of so many bytes may go by nodes (mpi-glue/node_exchange.hpp), where some node has so
 /// many ranks: fewer bytes are not paced, more cost more in copies than in messages, and few
 /// ranks have few messages.
@@ -21,8 +29,10 @@ inline constexpr std::uint64_t node_aware_from_bytes = 256;
 inline constexpr std::uint64_t node_aware_to_bytes = 4096;
 inline constexpr std::uint64_t node_aware_from_ranks = 4;
 
-/// `ranks`: the most on any host.  Native: it is the MPI library's, whatever is planned.
-[[nodiscard]] Algorithm able_algorithm(Operation operation, std::uint64_t bytes, std::uint64_t ranks);
+/// `ranks`: the most on any host; `min_message_bytes`: smaller ones are not paced.  Native: it is
+/// the MPI library's, whatever is planned.
+[[nodiscard]] Algorithm able_algorithm(Operation operation, std::uint64_t bytes, std::uint64_t ranks,
+                                       std::uint64_t min_message_bytes);
 
 /// Of what goes by nodes: what one host sends to another, at the most.
 [[nodiscard]] constexpr std::uint64_t bytes_between_hosts(std::uint64_t bytes, std::uint64_t ranks) {

@@ -43,11 +43,15 @@ Algorithm own_algorithm_of(Operation operation) {
     return is_among_neighbours(operation) ? native : linear;
 }
 
-Algorithm able_algorithm(Operation operation, std::uint64_t bytes, std::uint64_t ranks) {
+Algorithm able_algorithm(Operation operation, std::uint64_t bytes, std::uint64_t ranks,
+                         std::uint64_t min_message_bytes) {
     const bool goes_by_nodes = operation == Operation::alltoall && bytes >= node_aware_from_bytes &&
                                bytes <= node_aware_to_bytes && ranks >= node_aware_from_ranks;
     if (goes_by_nodes) return node_aware;
-    if (sizes_agree(operation) && bytes < own_from_bytes) return native;
+    const std::uint64_t from_bytes = operation == Operation::alltoall
+                                         ? own_alltoall_from_bytes(min_message_bytes)
+                                         : own_from_bytes;
+    if (sizes_agree(operation) && bytes < from_bytes) return native;
     return own_algorithm_of(operation);
 }
 

@@ -2,32 +2,45 @@
 #include "exchange_order.hpp"
 
 #include <algorithm>
-#include <map>
 
 namespace headway::glue {
+namespace {
 
-ExchangeOrder::ExchangeOrder(const std::vector<int>& host_of_rank, int own_rank) {
-    std::map<int, std::vector<int>> ranks;
-    for (int rank = 0; rank < static_cast<int>(host_of_rank.size()); ++rank)
-        ranks[host_of_rank[static_cast<std::size_t>(rank)]].push_back(rank);
-    for (auto& [host, on_it] : ranks) {
-        const auto own = std::find(on_it.begin(), on_it.end(), own_rank);
-        if (own != on_it.end()) {
-            own_host_ = hosts();
-            own_index_ = static_cast<int>(own - on_it.begin());
+/// The number from 0 to count - 1 that is `number` but for multiples of `count`.
+int wrapped(int number, int count) { return (number % count + count) % count; }
+
+}  // namespace
+
+ExchangeOrder::ExchangeOrder(const RanksByCluster& clusters, int own_rank) {
+    for (const auto& hosts : clusters) {
+        for (const auto& ranks : hosts) {
+            const auto own = std::find(ranks.begin(), ranks.end(), own_rank);
+            if (own != ranks.end()) {
+                own_cluster_ = this->clusters();
+                own_place_ = static_cast<int>(ranks_of_host_.size() - first_host_.back());
+                own_index_ = static_cast<int>(own - ranks.begin());
+            }
+            most_on_a_host_ = std::max(most_on_a_host_, static_cast<int>(ranks.size()));
+            ranks_of_host_.push_back(ranks);
         }
-        most_on_a_host_ = std::max(most_on_a_host_, static_cast<int>(on_it.size()));
-        ranks_of_host_.push_back(std::move(on_it));
+        first_host_.push_back(ranks_of_host_.size());
+        most_in_a_cluster_ = std::max(most_in_a_cluster_, static_cast<int>(hosts.size()));
     }
 }
 
 int ExchangeOrder::peer(int step, int direction) const {
-    const int host_distance = 1 + step / most_on_a_host_;
-    const int host = (own_host_ + direction * host_distance + 2 * hosts()) % hosts();
-    const int index =
-        (own_index_ + direction * (step % most_on_a_host_) + most_on_a_host_) % most_on_a_host_;
-    const auto& there = ranks_of_host_[static_cast<std::size_t>(host)];
-    return index < static_cast<int>(there.size()) ? there[static_cast<std::size_t>(index)] : nobody;
+    const int turn = step / most_on_a_host_;
+    const int cluster_distance = 1 + turn % clusters();  // the own cluster is the last
+    const int host_distance = turn / clusters() + (cluster_distance == clusters() ? 1 : 0);
+    const auto cluster =
+        static_cast<std::size_t>(wrapped(own_cluster_ + direction * cluster_distance, clusters()));
+    const auto host = first_host_[cluster] + static_cast<std::size_t>(wrapped(
+                                                 own_place_ + direction * host_distance, most_in_a_cluster_));
+    if (host >= first_host_[cluster + 1]) return nobody;
+    const auto& ranks = ranks_of_host_[host];
+    const auto index = static_cast<std::size_t>(
+        wrapped(own_index_ + direction * (step % most_on_a_host_), most_on_a_host_));
+    return index < ranks.size() ? ranks[index] : nobody;
 }
 
 }  // namespace headway::glue

@@ -109,7 +109,7 @@ void Helper::join_job() {
         session_.reset();
         return;
     }
-    hosts_.gather(node_, session_->cluster());
+    hosts_.gather(node_, session_->cluster(), session_->min_message_bytes());
     watch_finalize();
     watch_fork();
     if (hosts_.job_hosts().names().size() < 2) {
@@ -353,11 +353,6 @@ LinkResult<bool> Helper::hold(std::shared_ptr<HeldRates> rates) noexcept try {
     return session_->hold(std::move(rates));
 } catch (const std::exception&) {
     return false;
-}
-
-std::uint64_t Helper::min_message_bytes() noexcept {
-    const std::lock_guard lock(mutex_);
-    return session_ ? session_->min_message_bytes() : 0;
 }
 
 std::uint64_t Helper::port_buffer_bytes() noexcept {

@@ -114,7 +114,6 @@ public:
 
     /// Session::hold(); without a session the error is what became of the job.
     [[nodiscard]] LinkResult<bool> hold(std::shared_ptr<HeldRates> rates) noexcept;
-    [[nodiscard]] std::uint64_t min_message_bytes() noexcept;
     [[nodiscard]] std::uint64_t port_buffer_bytes() noexcept;
 
     /// One sentence, of a call that has been made; for people.

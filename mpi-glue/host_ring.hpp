@@ -3,7 +3,7 @@
 //
 // One rank of each host, its leader, stands for the host: messages between hosts are
 // between leaders.  The hosts are in the order of a ring, one cluster after the other
-// (host_table.hpp), so that each direction of each link carries one stream and no two
+// (exchange_order.hpp), so that each direction of each link carries one stream and no two
 // hosts ever meet in front of a link.  Within a host data go along a binomial tree
 // whose root is the leader.
 #pragma once

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "real.hpp"
@@ -35,7 +34,9 @@ std::vector<std::string> allgather_texts(const std::string& own) {
     return texts;
 }
 
-void HostTable::gather(const std::string& own_name, const std::string& own_cluster) {
+void HostTable::gather(const std::string& own_name, const std::string& own_cluster,
+                       std::uint64_t min_message_bytes) {
+    real::Allreduce(&min_message_bytes, &min_message_bytes_, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
     std::vector<std::string> names;
     std::vector<std::size_t> ranks;
     std::map<std::string, int> places, clusters{{"", unknown_cluster}};
@@ -110,22 +111,20 @@ std::vector<int> HostTable::places_of(MPI_Comm communicator, const HostSet& host
     return places;
 }
 
-std::vector<std::vector<int>> HostTable::ring_of(MPI_Comm communicator) const {
-    std::vector<std::tuple<int, int, int>> places;  // cluster, host, rank
+RanksByCluster HostTable::clusters_of(MPI_Comm communicator) const {
+    std::map<int, std::map<int, std::vector<int>>> members;
+    int member = 0;
     for (const int world_rank : world_ranks_of(communicator)) {
         if (world_rank == MPI_UNDEFINED) return {};
         const auto at = static_cast<std::size_t>(world_rank);
-        places.emplace_back(cluster_of_rank_[at], host_of_rank_[at],
-                            static_cast<int>(places.size()));
+        members[cluster_of_rank_[at]][host_of_rank_[at]].push_back(member++);
     }
-    std::sort(places.begin(), places.end());
-    std::vector<std::vector<int>> hosts;
-    int last_host = -1;
-    for (const auto& [cluster, host, rank] : places) {
-        if (std::exchange(last_host, host) != host) hosts.emplace_back();
-        hosts.back().push_back(rank);
+    RanksByCluster clusters;
+    for (auto& [cluster, hosts] : members) {
+        clusters.emplace_back();
+        for (auto& [host, ranks] : hosts) clusters.back().push_back(std::move(ranks));
     }
-    return hosts;
+    return clusters;
 }
 
 }  // namespace headway::glue

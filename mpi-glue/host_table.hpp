@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Which host each rank of the job runs on.  Gathered once, in MPI_Init; from
-// then on the hosts of any communicator are known without communication.
+// Which host each rank of the job runs on, and what all ranks know of their daemons.  Gathered
+// once, in MPI_Init; from then on the hosts of any communicator are known without communication.
 #pragma once
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "exchange_order.hpp"
 #include "job_hosts.hpp"
 
 namespace headway::glue {
@@ -26,9 +28,9 @@ public:
     HostTable(const HostTable&) = delete;
     HostTable& operator=(const HostTable&) = delete;
 
-    /// Collective over MPI_COMM_WORLD: every rank gives its host's name, and the
-    /// cluster it is in ("" if it does not know).
-    void gather(const std::string& own_name, const std::string& own_cluster);
+    /// Collective over MPI_COMM_WORLD: every rank gives its host's name, and what its daemon has
+    /// told, "" and 0 if it has none: its cluster, and that smaller messages are not paced.
+    void gather(const std::string& own_name, const std::string& own_cluster, std::uint64_t min_message_bytes);
 
     /// Frees what MPI holds for the table; MPI is about to be finalised.
     void release();
@@ -43,9 +45,11 @@ public:
     /// The place in `hosts`, which are the communicator's, of each member's host.
     [[nodiscard]] std::vector<int> places_of(MPI_Comm communicator, const HostSet& hosts) const;
 
-    /// Of each host, the members on it; the hosts in the order of a ring: those of a cluster
-    /// one after the other.  Empty if some member is not of this job.
-    [[nodiscard]] std::vector<std::vector<int>> ring_of(MPI_Comm communicator) const;
+    /// Of each cluster and host in it, the members on it.  Empty if some member is not of this job.
+    [[nodiscard]] RanksByCluster clusters_of(MPI_Comm communicator) const;
+
+    /// The most of any rank.
+    [[nodiscard]] std::uint64_t min_message_bytes() const { return min_message_bytes_; }
 
     /// In the order of their first rank; empty until gather().
     [[nodiscard]] const JobHosts& job_hosts() const { return job_hosts_; }
@@ -54,6 +58,7 @@ private:
     [[nodiscard]] std::vector<int> world_ranks_of(MPI_Comm communicator) const;
 
     JobHosts job_hosts_;
+    std::uint64_t min_message_bytes_ = 0;
     std::vector<int> host_of_rank_;     ///< place among the job's hosts
     std::vector<int> cluster_of_rank_;  ///< unknown_cluster, or any number
     MPI_Group world_ = MPI_GROUP_NULL;

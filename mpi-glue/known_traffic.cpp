@@ -32,12 +32,12 @@ HostTraffic ring_traffic(const HostTable& table, MPI_Comm communicator, const Ho
     HostTraffic traffic;
     if (hosts.size() > HostTable::told_max) return traffic;
     const std::vector<int> places = table.places_of(communicator, hosts);
-    const auto ring = table.ring_of(communicator);
-    const auto place_of = [&](std::size_t host) {
-        return places[static_cast<std::size_t>(ring[host % ring.size()].front())];
-    };
+    std::vector<int> ring;  // the hosts' places
+    for (const auto& cluster : table.clusters_of(communicator)) {
+        for (const auto& ranks : cluster) ring.push_back(places[static_cast<std::size_t>(ranks.front())]);
+    }
     for (std::size_t host = 0; host < ring.size(); ++host)
-        add_message(traffic, place_of(host), place_of(host + 1));
+        add_message(traffic, ring[host], ring[(host + 1) % ring.size()]);
     return traffic;
 }
 

@@ -64,7 +64,8 @@ void OwnAlgorithms::note_telling(const Chosen& chosen, std::chrono::nanoseconds 
 
 /// On no communicator are there more ranks on a host than in the job.
 bool OwnAlgorithms::may_be_ours(Operation operation, std::uint64_t bytes) noexcept {
-    return able_algorithm(operation, bytes, helper().hosts().job_hosts().ranks_per_host()) !=
+    const HostTable& hosts = helper().hosts();
+    return able_algorithm(operation, bytes, hosts.job_hosts().ranks_per_host(), hosts.min_message_bytes()) !=
            Algorithm::native;
 }
 
@@ -78,7 +79,8 @@ OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective,
     if (!root_host) return {};
 
     const auto most_ranks = static_cast<std::uint64_t>(choices->order->most_on_a_host());
-    const Algorithm able = able_algorithm(collective.operation, bytes, most_ranks);
+    const Algorithm able =
+        able_algorithm(collective.operation, bytes, most_ranks, helper().hosts().min_message_bytes());
     if (able == Algorithm::native) return {};
     const bool all_know_size = sizes_agree(collective.operation);
     const Call call{collective.operation, *root_host, all_know_size ? size_class(bytes) : 0};
@@ -229,10 +231,9 @@ OwnAlgorithms::Choices* OwnAlgorithms::choices_of(MPI_Comm communicator) {
     if (found != 0) return static_cast<Choices*>(value);
     auto choices = std::make_unique<Choices>();
     choices->hosts = helper().hosts().hosts_of(communicator);
-    choices->ring = helper().hosts().ring_of(communicator);
     if (choices->hosts) {
         choices->host_of_rank = helper().hosts().places_of(communicator, *choices->hosts);
-        choices->order.emplace(choices->host_of_rank, place_in(communicator).rank);
+        choices->order.emplace(helper().hosts().clusters_of(communicator), place_in(communicator).rank);
     }
     if (PMPI_Comm_set_attr(communicator, key_, choices.get()) != MPI_SUCCESS) return nullptr;
     return choices.release();  // the communicator's, until forget_communicator

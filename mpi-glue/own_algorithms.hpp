@@ -200,8 +200,7 @@ struct OwnAlgorithms::Choices {
     /// None: members of other jobs, or something has failed; all calls are the MPI library's.
     std::optional<HostSet> hosts;
     std::map<Call, Verdict> verdicts;  ///< of the same calls at all ranks
-    HostRing::Hosts ring;
-    std::optional<ExchangeOrder> order;
+    std::optional<ExchangeOrder> order;  ///< none: there were no `hosts` from the start
     std::vector<int> host_of_rank;  ///< places in `hosts`
     bool telling_paid = true;       ///< for this rank, the last time
     MPI_Comm own = MPI_COMM_NULL;  ///< the same ranks, for our messages alone
@@ -215,7 +214,7 @@ int OwnAlgorithms::run_ring(const Chosen& chosen, MPI_Comm communicator,
     Choices& choices = *chosen.choices;
     const OwnCall call = choices.next_call();
     return carry_out(communicator, [&] {
-        return carry_out_ring(HostRing(choices.ring, place_in(communicator).rank), call);
+        return carry_out_ring(HostRing(choices.order->ranks_of_host(), place_in(communicator).rank), call);
     });
 }
 

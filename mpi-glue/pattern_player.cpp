@@ -53,14 +53,6 @@ HostTraffic host_traffic(const Json& phase, const std::vector<int>& host_of_rank
     return traffic;
 }
 
-/// All ranks must leave out the same: who has no daemon yet has not been told.
-std::uint64_t agreed_min_message_bytes() {
-    const std::uint64_t own = helper().min_message_bytes();
-    std::uint64_t most = own;
-    real::Allreduce(&own, &most, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
-    return most;
-}
-
 std::vector<int> hosts_by_rank(int ranks) {
     std::vector<int> hosts;
     for (int rank = 0; rank < ranks; ++rank)
@@ -77,7 +69,7 @@ PatternPlayer& pattern_player() {
 
 std::string PatternPlayer::begin(const std::string& file) {
     const std::string text = broadcast_file(file);
-    std::string trouble = read(text, agreed_min_message_bytes());
+    std::string trouble = read(text, helper().hosts().min_message_bytes());
     if (trouble.empty()) enter_phase(0);
     return trouble;
 }

@@ -230,7 +230,7 @@ private:
     Algorithm algorithm_of(glue::PatternKey key, std::uint64_t bytes) {
         const bool all_know = glue::sizes_agree(key.operation);
         if (!all_know && bytes < glue::own_from_bytes) return Algorithm::native;
-        const Algorithm able = glue::able_algorithm(key.operation, bytes, hosts_.ranks_per_host());
+        const Algorithm able = glue::able_algorithm(key.operation, bytes, hosts_.ranks_per_host(), job_.config.policy.min_message_bytes);
         if (able == Algorithm::native) return able;
         if (able == Algorithm::node_aware) {
             key.is_between_hosts = true;

@@ -61,20 +61,21 @@ Result<CalledPlan> with_ring_rates(const NodePlanner& planner, CalledPlan called
 }
 
 /// That the call may take; where no size is given, a size for which it is one of the helper's.
-glue::Algorithm able_algorithm_of(const CollectiveHosts& hosts,
+glue::Algorithm able_algorithm_of(const CollectiveHosts& hosts, std::uint64_t min_message_bytes,
                                   std::optional<std::uint64_t> message_bytes) {
     const glue::Operation operation = *glue::operation_named(hosts.operation->name);
     if (!message_bytes) return glue::own_algorithm_of(operation);
     // the ranks agree on their largest message
     if (!glue::sizes_agree(operation) && *message_bytes < glue::own_from_bytes) return native;
-    return glue::able_algorithm(operation, *message_bytes, hosts.ranks_per_host);
+    return glue::able_algorithm(operation, *message_bytes, hosts.ranks_per_host, min_message_bytes);
 }
 
 }  // namespace
 
 Result<CalledPlan> plan_call(const NodePlanner& planner, const CollectiveHosts& hosts,
                              std::optional<std::uint64_t> message_bytes) {
-    const glue::Algorithm able = able_algorithm_of(hosts, message_bytes);
+    const glue::Algorithm able =
+        able_algorithm_of(hosts, planner.config().policy.min_message_bytes, message_bytes);
     if (able == native) return with_rates(planner, asked_for(hosts, message_bytes, native));
     CalledPlan called = asked_for(hosts, message_bytes, able);
     called.hosts.algorithm = {false, able != ring, able == ring};
