@@ -17,8 +17,10 @@ inline constexpr std::uint64_t own_from_bytes = 2048;
 
 /// An alltoall where smaller messages are paced, because ports hold few of them: the library's
 /// algorithm has all hosts of a cluster begin with the same host of another one
-/// (mpi-glue/exchange_order.hpp).  Below 1 KiB agreeing takes longer than it is worth.
+/// (mpi-glue/exchange_order.hpp).  Below 1 KiB agreeing takes longer than it is worth.  0: no
+/// daemon has told from which size on it paces.
 [[nodiscard]] constexpr std::uint64_t own_alltoall_from_bytes(std::uint64_t min_message_bytes) {
+    if (min_message_bytes == 0) return own_from_bytes;
     return std::clamp<std::uint64_t>(min_message_bytes, 1024, own_from_bytes);
 }
 

@@ -242,6 +242,20 @@ class Both:
         self.assertFalse(any("algorithms" in request for connection in daemon.connections
                              for request in connection.requests))
 
+    def test_small_alltoalls_where_ports_hold_few(self):
+        """All ranks know from which size on their daemons pace: the most that any of them says."""
+        def hello_with(told):
+            return lambda request, _connection: {"node": FIVE_NODES[request["rank"]], "cluster": "a", "phases": True,
+                                                 **(told if request["rank"] == 1 else {})}
+
+        for told, expected in (({"min_message_bytes": 1024}, True), ({"min_message_bytes": 2048}, False), ({}, False)):
+            with self.subTest(told=told), self.daemon(nodes=FIVE_NODES, algorithm="linear", phases=True,
+                                                      replace={"hello": hello_with(told)}):
+                job = self.run_job("collective_bench", "--sizes", "1024,512", ranks=5, HEADWAY_VERBOSE="1")
+                self.assertEqual(job.status, 0, job.stderr)
+                self.assertEqual("alltoall of 5 ranks: linear" in job.stderr, expected, job.stderr)
+                self.assertEqual(job.stderr.count("of 5 ranks"), 1 if expected else 0, job.stderr)
+
     # ---- memory of devices ------------------------------------------------------
 
     def test_a_device_s_memory_is_touched_by_mpi_only(self):
