@@ -2,6 +2,7 @@
 #include "host_table.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -36,12 +37,13 @@ std::vector<std::string> allgather_texts(const std::string& own) {
 
 void HostTable::gather(const std::string& own_name, const std::string& own_cluster,
                        std::uint64_t min_message_bytes) {
-    real::Allreduce(&min_message_bytes, &min_message_bytes_, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
     std::vector<std::string> names;
     std::vector<std::size_t> ranks;
     std::map<std::string, int> places, clusters{{"", unknown_cluster}};
-    for (const std::string& text : allgather_texts(own_name + between_names + own_cluster)) {
-        const std::size_t end = text.find(between_names);
+    const std::string own = own_name + between_names + own_cluster + between_names + std::to_string(min_message_bytes);
+    for (const std::string& text : allgather_texts(own)) {
+        const std::size_t end = text.find(between_names), last = text.rfind(between_names);
+        min_message_bytes_ = std::max<std::uint64_t>(min_message_bytes_, std::strtoull(&text[last + 1], nullptr, 10));
         const auto [entry, is_new] = places.try_emplace(text.substr(0, end), static_cast<int>(names.size()));
         if (is_new) {
             names.push_back(entry->first);
@@ -50,7 +52,7 @@ void HostTable::gather(const std::string& own_name, const std::string& own_clust
         ++ranks[static_cast<std::size_t>(entry->second)];
         host_of_rank_.push_back(entry->second);
         const auto next = static_cast<int>(clusters.size());
-        cluster_of_rank_.push_back(clusters.try_emplace(text.substr(end + 1), next).first->second);
+        cluster_of_rank_.push_back(clusters.try_emplace(text.substr(end + 1, last - end - 1), next).first->second);
     }
     job_hosts_ = JobHosts(std::move(names), *std::max_element(ranks.begin(), ranks.end()));
     PMPI_Comm_group(MPI_COMM_WORLD, &world_);
