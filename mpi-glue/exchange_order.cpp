@@ -4,12 +4,6 @@
 #include <algorithm>
 
 namespace headway::glue {
-namespace {
-
-/// The number from 0 to count - 1 that is `number` but for multiples of `count`.
-int wrapped(int number, int count) { return (number % count + count) % count; }
-
-}  // namespace
 
 ExchangeOrder::ExchangeOrder(const RanksByCluster& clusters, int own_rank) {
     for (const auto& hosts : clusters) {

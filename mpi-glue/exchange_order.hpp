@@ -18,6 +18,9 @@ namespace headway::glue {
 
 inline constexpr int nobody = -1;
 
+/// The number from 0 to count - 1 that is `number` but for multiples of `count`.
+[[nodiscard]] constexpr int wrapped(int number, int count) { return (number % count + count) % count; }
+
 /// By cluster and host in it, the ranks on that host.
 using RanksByCluster = std::vector<std::vector<std::vector<int>>>;
 

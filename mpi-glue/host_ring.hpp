@@ -36,7 +36,7 @@ public:
     [[nodiscard]] bool is_leader() const { return own_rank_ == leader(0); }
 
     // Of the host `steps` after this rank's in the ring, or before it, if negative.
-    [[nodiscard]] int place(int steps) const { return (own_host_ + steps % hosts() + hosts()) % hosts(); }
+    [[nodiscard]] int place(int steps) const { return wrapped(own_host_ + steps, hosts()); }
     [[nodiscard]] int leader(int steps) const;
     [[nodiscard]] const std::vector<int>& ranks_on(int steps) const {
         return (*hosts_)[static_cast<std::size_t>(place(steps))];
