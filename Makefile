@@ -70,12 +70,15 @@ demo-full: demo-build ## every scene, contender and size; goes on where it was i
 
 # make check SUITES="tc daemon": these alone, and nothing is built that they do not need.
 .PHONY: check
-check: packages configured ## run the suites, or those of SUITES; longer ones are check-mpi, check-slurm, check-deb, check-ansible, check-debug
-	@tests/check --needs $(SUITES) >$(BUILD)/needs
-	@! grep -qw guest $(BUILD)/needs || $(MAKE) modules kernels
-	@! targets=$$(sed 's/guest//' $(BUILD)/needs | grep '[a-z]') || \
-		cmake --build $(BUILD)/cmake -j $(JOBS) --target $$targets
+check: packages ## run the suites of tests, or those of SUITES (tests/README.md)
 	@tests/check $(SUITES)
+
+.PHONY: check-all
+check-all: packages ## every test there is, in sittings: all kernels, fuzzing, Slurm, packages, ... (hours)
+	@tests/check --part all
+
+check-%: packages
+	@tests/check --part $*
 
 .PHONY: bench-qdisc
 bench-qdisc: packages tests kernels ## instructions per packet of gap and other qdiscs, and how exactly they pace
@@ -141,34 +144,6 @@ reproduce: packages programs ## regenerate Documentation/reproduction.md, the pa
 reproduce-live: packages tests kernels ## measure the papers' experiments in guests, and write Documentation/reproduction-live.md (long)
 	@tests/reproduce/live
 
-.PHONY: check-mpi
-check-mpi: packages tests kernels ## every wrapped operation of both MPI libraries over the emulated network (long)
-	@tests/vm/vm-run --icount --faster 50 --timeout 3600 -- tests/mpi/guest_differential.sh ompi mpich
-
-.PHONY: check-slurm
-check-slurm: packages ## jobs of a real Slurm on four nodes of a guest, paced (long)
-	@tests/lib/install-packages packages-slurm.txt
-	@$(MAKE) tests kernels
-	@tests/vm/vm-run --icount --faster 50 --beside --timeout 3000 -- tests/slurm/guest.sh
-
-# The guest runs one kernel and the packages' own programs.
-.PHONY: check-deb
-check-deb: KERNELS := 6.1
-check-deb: packages configured modules kernels ## the Debian packages: built twice, lintian, installed, upgraded, purged (long)
-	@tests/lib/install-packages packages-deb.txt
-	@cmake --build $(BUILD)/cmake -j $(JOBS) --target yield_sleep
-	@JOBS=$(JOBS) packaging/deb --twice
-	@tests/packages/run
-	@tests/packages/secure-boot/run
-
-.PHONY: check-ansible
-check-ansible: KERNELS := 6.1
-check-ansible: packages tests kernels ## the Ansible role on eight nodes of a guest, and the dashboard's queries (long)
-	@tests/lib/install-packages packages-deb.txt
-	@tests/lib/install-packages packages-ansible.txt
-	@JOBS=$(JOBS) packaging/deb
-	@tests/ansible/run
-
 .PHONY: deb
 deb: packages ## build Debian packages of the work tree into build/deb (nothing is installed)
 	@tests/lib/install-packages packages-deb.txt
@@ -177,20 +152,6 @@ deb: packages ## build Debian packages of the work tree into build/deb (nothing 
 .PHONY: html
 html: packages ## the documentation as a site, build/html/index.html
 	@Documentation/site/build
-
-.PHONY: soak
-soak: packages tests kernels ## jobs, kills, inputs and seeds for hours (tests/soak)
-	@tests/soak
-
-# Its kernel takes about 20 processor minutes to build, once; see Documentation/testing.rst.
-.PHONY: check-debug
-check-debug: packages ## test and fuzz sch_gap on a kernel full of detectors (long)
-	@tests/lib/install-packages packages-debug.txt
-	@tests/vm/fetch-kernel debug >/dev/null
-	@$(MAKE) tests KERNELS=debug
-	@tests/lib/build-module "$$(tests/vm/kernels debug)" tests/debug/faulty faulty
-	@tests/tdc/fetch
-	@tests/debug/run
 
 # Where to: DESTDIR and PREFIX (/usr/local); RELEASES names kernels.  The module
 # goes to the running kernel, or to all that have headers.

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/check and tests/lib/repeat on tables of their own: what is counted, what is built, what hangs, and
+that nothing goes on after Ctrl-C.  Waits end by an event; a limit only ends what hangs."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import building     # noqa: E402
+import processes    # noqa: E402
+import suites       # noqa: E402
+
+CHECK = suites.ROOT / "tests/check"
+HANGS_S = 600
+
+
+def wait_for(holds, what):
+    until = time.monotonic() + HANGS_S
+    while not holds():
+        if time.monotonic() > until:
+            raise AssertionError(f"{what} does not happen")
+        time.sleep(0.01)
+
+
+class Counting(unittest.TestCase):
+    def test_what_a_suite_says_is_counted(self):
+        result = suites.count("ok 1 a\nnot ok 2 - b\n# why\nok 3 c # SKIP no root\nnot ok 4 d # TODO known\n"
+                              "    not ok 1 of a guest\nokay\n", 1)
+        self.assertEqual((result.passed, result.failed, result.skipped, result.expected), (1, 1, 1, 1))
+        self.assertEqual(result.failures, ["b"])
+        self.assertFalse(result.is_good())
+
+    def test_a_suite_that_breaks_or_tests_nothing_has_failed(self):
+        for text, status, why, failure in (("ok 1 a\n", 3, "", "exit status 3"), ("", 0, "", "no test"),
+                                           ("ok 1 a\n", -9, "ended, as it did nothing", "ended, as it did nothing")):
+            with self.subTest(failure):
+                result = suites.count(text, status, why)
+                self.assertEqual((result.failed, result.failures), (1, [failure]))
+
+    def test_failures_are_told_with_what_is_said_of_them(self):
+        text = "# of a\nok 1 a\n# before b\nnot ok 2 b\n# after b\nok 3 c\n# of d\nnot ok 4 d # TODO known\n"
+        self.assertEqual(suites.failures_of(text), ["# before b", "not ok 2 b", "# after b"])
+        self.assertEqual(suites.failures_of("broken\n"), ["the end of its log:", "| broken"])
+
+
+class Hanging(unittest.TestCase):
+    """However busy the machine is: by the processor time that a suite gets."""
+
+    def test_who_goes_on_is_left_alone(self):
+        watch = suites.Watch(100, 0)
+        for minute in range(1, 100):
+            self.assertEqual(watch.look(60 * minute, 2 * minute), "")
+
+    def test_who_does_nothing_is_ended(self):
+        watch = suites.Watch(100, 0)
+        self.assertEqual(watch.look(10, 50), "")
+        self.assertEqual(watch.look(10 + suites.IDLE_LIMIT_S, 50.5), "")
+        self.assertIn("it did nothing", watch.look(11 + suites.IDLE_LIMIT_S, 50.5))
+
+    def test_who_turns_for_ever_is_ended(self):
+        self.assertIn("1000 s of processor time", suites.Watch(100, 0).look(2000, 1001))
+
+    def test_who_waits_and_looks_for_ever_is_ended(self):
+        watch = suites.Watch(1000, 0)
+        now = 0
+        while not (why := watch.look(now, now / 100)):
+            now += 100
+        self.assertEqual(why, f"ended after {suites.WALL_LIMIT_S} s")
+
+
+class Building(unittest.TestCase):
+    def steps(self, *needs):
+        return list(building.steps([suites.Suite("a", "true", 1, needs=needs), suites.Suite("b", "true", 1)]))
+
+    def test_nothing_is_built_for_who_needs_nothing(self):
+        self.assertEqual(self.steps(), [])
+
+    def test_just_what_is_needed_is_built(self):
+        packages, kernels, configured, build = self.steps("kernel:6.1", "packages:p.txt", "q_gap", "kernel:6.12", "q_gap")
+        self.assertEqual(packages, ["tests/lib/install-packages", "p.txt"])
+        self.assertEqual(kernels, ["make", "kernels", "modules", "KERNELS=6.1 6.12"])
+        self.assertEqual(configured, ["make", "configured"])
+        self.assertEqual(build[-2:], ["--target", "q_gap"])
+
+    def test_each_command_of_the_table_is_there(self):
+        for suite in suites.table():
+            with self.subTest(suite.name):
+                word = suite.words()[0]
+                self.assertTrue((suites.ROOT / word).exists() if "/" in word else shutil.which(word))
+
+
+class Runs(unittest.TestCase):
+    """Of suites that are scripts."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.rows = []
+
+    def add(self, name, script, **keys):
+        path = self.folder / name
+        path.write_text(f"#!/bin/bash\n{script}\n")
+        path.chmod(0o755)
+        keys = {"command": str(path), "cpu_s": 1, **keys}
+        self.rows.append(f"[suite.{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items()))
+
+    def command(self, *words, program=CHECK):
+        (self.folder / "table").write_text("build_cpu_s = 1\n" + "\n".join(self.rows))
+        return [str(program), "--table", str(self.folder / "table"), *words]
+
+    def check(self, *words):
+        return subprocess.run(self.command("--out", str(self.folder / "out"), *words), text=True, capture_output=True,
+                              timeout=HANGS_S, check=False)
+
+    def test_results_are_told_and_kept(self):
+        self.add("good", "echo ok 1 a; echo ok 2 b")
+        self.add("bad", "echo not ok 1 a; echo '# because'")
+        done = self.check("--built")
+        self.assertEqual((done.returncode, done.stdout.splitlines()[-1]), (1, "2 passed, 1 failed, 0 skipped"))
+        self.assertIn("# because", done.stdout)
+        times = json.loads((self.folder / "out/times.json").read_text())
+        self.assertEqual((times["good"]["passed"], times["bad"]["failures"]), (2, ["a"]))
+        self.assertGreater(times["good"]["wall_s"], 0)
+
+    def test_who_needs_half_as_much_again_is_told(self):
+        self.add("dear", "echo ok 1 a; for ((i = 0; i < 100000; i++)); do :; done", cpu_s=0.01)
+        done = self.check("--built")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stdout, "dear took . s of processor time; its budget in tests/suites.toml is 0.01\n")
+
+    def test_names_that_are_not_there(self):
+        self.add("good", "echo ok 1 a")
+        for words, told in ((["nosuch"], "no suite 'nosuch'; there are: good"), (["--part", "nosuch"], "no part 'nosuch'")):
+            done = self.check(*words)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(told, done.stderr)
+
+    def test_no_more_at_once_than_there_are_processors(self):
+        """Each leaves its name while it runs; one that takes all finds no other."""
+        self.add("alone", f"ls {self.folder}/in >{self.folder}/seen; echo ok 1 a", cores=0)
+        script = f"touch {self.folder}/in/$$; ls {self.folder}/in | wc -l >>{self.folder}/counts; sleep 0.1; rm {self.folder}/in/$$; echo ok 1 a"
+        for number in range(2 * suites.CORES + 1):
+            self.add(f"one{number}", script)
+        (self.folder / "in").mkdir()
+        self.assertEqual(self.check("--built").returncode, 0)
+        self.assertEqual((self.folder / "seen").read_text(), "")
+        self.assertLessEqual(max(map(int, (self.folder / "counts").read_text().split())), suites.CORES)
+
+    def test_a_build_that_fails_is_a_failure(self):
+        self.add("good", "echo ok 1 a", needs=["packages:/nowhere/packages.txt"])
+        done = self.check()
+        self.assertEqual((done.returncode, done.stdout.splitlines()[-1]), (1, "0 passed, 1 failed, 0 skipped"))
+        self.assertIn("install-packages /nowhere/packages.txt failed", done.stderr)
+
+    def test_a_long_run_goes_on_where_it_was_interrupted(self):
+        log = self.folder / "log"
+        # the second ends the first run, once the first suite has ended
+        end = (f"[[ -e {self.folder}/again ]] || {{ until grep -q one {self.folder}/out/times.json; do sleep 0.01; done; "
+               "kill $PPID; exec tail -f /dev/null; };")
+        for name, part in (("one", "check"), ("two", "long"), ("three", "longer")):
+            self.add(name, f"echo {name} >>{log}; {end if name == 'two' else ''} echo ok 1 a", part=part)
+        first = self.check("--part", "all")
+        self.assertEqual(first.returncode, -signal.SIGTERM)
+        (self.folder / "again").touch()
+        second = self.check("--part", "all")
+        self.assertEqual((second.returncode, second.stdout.splitlines()[-1]), (0, "3 passed, 0 failed, 0 skipped"))
+        self.assertEqual(sorted(set(log.read_text().split())), ["one", "three", "two"])
+        self.assertEqual((log.read_text().count("one"), log.read_text().count("two")), (1, 2))
+
+    def test_what_cannot_be_built_for_a_long_run_is_told_and_the_rest_runs(self):
+        self.add("one", "echo ok 1 a", needs=["packages:/nowhere/packages.txt"])
+        self.add("two", "echo ok 1 a")
+        done = self.check("--part", "all")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, "one +could not run")
+        self.assertRegex(done.stdout, "two +passed")
+
+    def interrupted(self, number, name):
+        # two suites at once: one with a child, one with a child that has left its session
+        self.add("child", "sleep 3600 & echo ok 1 begun; touch $0.begun; wait")
+        self.add("gone", "setsid sleep 3600 & echo ok 1 begun; touch $0.begun; exec tail -f /dev/null")
+        runner = subprocess.Popen(self.command("--built", "--out", str(self.folder / "out")), text=True, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, start_new_session=True)
+        begun = ["child"] + ["gone"] * (suites.CORES > 1)
+        wait_for(lambda: all((self.folder / f"{one}.begun").exists() for one in begun), "the start of the suites")
+        marks = [f"{runner.pid}-{one}" for one in begun]
+        self.assertTrue(all(processes.of(mark) for mark in marks))
+        os.killpg(runner.pid, number)       # as a terminal's Ctrl-C does
+        _, told = runner.communicate(timeout=HANGS_S)
+        self.assertEqual(runner.returncode, -number)
+        self.assertEqual([processes.of(mark) for mark in marks], [[]] * len(marks))
+        self.assertIn(f"ended by {name}", told)
+
+    def test_ctrl_c_ends_everything(self):
+        self.interrupted(signal.SIGINT, "SIGINT")
+
+    def test_so_does_sigterm(self):
+        self.interrupted(signal.SIGTERM, "SIGTERM")
+
+    def test_what_a_suite_leaves_running_ends_with_it(self):
+        self.add("leaves", f"setsid sleep 3600 & echo $! >{self.folder}/pid; echo ok 1 a")
+        self.assertEqual(self.check("--built").returncode, 0)
+        arguments = pathlib.Path("/proc", (self.folder / "pid").read_text().strip(), "cmdline")
+        self.assertFalse(arguments.exists() and arguments.read_bytes(), "it runs")
+
+
+if __name__ == "__main__":
+    unittest.main()
