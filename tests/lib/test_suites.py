@@ -129,7 +129,7 @@ class Runs(unittest.TestCase):
         self.assertIn("# because", done.stdout)
         times = json.loads((self.folder / "out/times.json").read_text())
         self.assertEqual((times["good"]["passed"], times["bad"]["failures"]), (2, ["a"]))
-        self.assertGreater(times["good"]["wall_s"], 0)
+        self.assertLessEqual({"wall_s", "cpu_s", "budget_cpu_s"}, set(times["good"]))
 
     def test_who_needs_half_as_much_again_is_told(self):
         self.add("dear", "echo ok 1 a; for ((i = 0; i < 100000; i++)); do :; done", cpu_s=0.01)
@@ -183,6 +183,32 @@ class Runs(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, "one +could not run")
         self.assertRegex(done.stdout, "two +passed")
+
+    def repeated(self, runs, *words):
+        command = self.command(str(runs), "--out", str(self.folder / "repeated"), *words, program=CHECK.parent / "lib/repeat")
+        return subprocess.run(command, text=True, capture_output=True, timeout=HANGS_S, check=False)
+
+    def test_repeated_runs_tell_what_fails_how_often(self):
+        """The second run of the suite fails, beside a busy process."""
+        self.add("second", f"echo run >>{self.folder}/log; [[ $(wc -l <{self.folder}/log) != 2 ]] || echo -n 'not '; echo ok 1 - it")
+        self.add("good", "echo ok 1 a")
+        done = self.repeated(3, "--load", "1", "--nice", "1")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("run 2: 1 passed, 1 failed", done.stdout)
+        self.assertEqual(done.stdout.splitlines()[-1], "1 of 3 runs: second: it")
+        again = self.repeated(4)
+        self.assertIn("3 of 4 runs are there", again.stdout)
+        self.assertEqual((self.folder / "log").read_text().count("run"), 4)
+
+    def test_repeated_runs_go_on_where_they_were_interrupted(self):
+        """The second run of the suite ends the program that repeats it: the parent of its parent."""
+        self.add("one", f"echo run >>{self.folder}/log; [[ $(wc -l <{self.folder}/log) != 2 ]] || "
+                        "{ kill $(ps -o ppid= $PPID); exec tail -f /dev/null; }; echo ok 1 a")
+        self.assertNotEqual(self.repeated(3).returncode, 0)
+        done = self.repeated(3)
+        self.assertIn("1 of 3 runs are there", done.stdout)
+        self.assertEqual((done.returncode, done.stdout.splitlines()[-1]), (0, "no failure in 3 runs"))
+        self.assertEqual((self.folder / "log").read_text().count("run"), 4)
 
     def interrupted(self, number, name):
         # two suites at once: one with a child, one with a child that has left its session
