@@ -14,14 +14,15 @@ class BuildFailed(Exception):
     """Its text is the command."""
 
 
-def _mark():
-    return f"{os.getpid()}-build"
+def mark(pid):
+    """Of what that process builds."""
+    return f"{pid}-build"
 
 
 def _run(*command):
     """In a session of its own, so that Ctrl-C reaches it through us alone: make removes what is half-made."""
     done = subprocess.Popen(list(map(str, command)), cwd=suites.ROOT, stdin=subprocess.DEVNULL, start_new_session=True,
-                            env={**os.environ, processes.MARK: _mark()})
+                            env={**os.environ, processes.MARK: mark(os.getpid())})
     if done.wait():
         raise BuildFailed(" ".join(map(str, command)) + " failed")
 
@@ -54,4 +55,4 @@ def build(wanted):
 
 
 def end():
-    processes.end(_mark())
+    processes.end(mark(os.getpid()))

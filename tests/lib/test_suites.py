@@ -232,6 +232,19 @@ class Runs(unittest.TestCase):
     def test_so_does_sigterm(self):
         self.interrupted(signal.SIGTERM, "SIGTERM")
 
+    def test_ctrl_c_ends_a_build(self):
+        """Whose make here is a script."""
+        self.add("make", "sleep 3600 & touch $0.begun; wait", needs=["kernel:6.1"])
+        runner = subprocess.Popen(self.command("--out", str(self.folder / "out")), text=True, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, start_new_session=True,
+                                  env={**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}"})
+        wait_for((self.folder / "make.begun").exists, "the start of the build")
+        mark = building.mark(runner.pid)
+        self.assertTrue(processes.of(mark))
+        os.killpg(runner.pid, signal.SIGINT)
+        runner.communicate(timeout=HANGS_S)
+        self.assertEqual((runner.returncode, processes.of(mark)), (-signal.SIGINT, []))
+
     def test_what_a_suite_leaves_running_ends_with_it(self):
         self.add("leaves", f"setsid sleep 3600 & echo $! >{self.folder}/pid; echo ok 1 a")
         self.assertEqual(self.check("--built").returncode, 0)
