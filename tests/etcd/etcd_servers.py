@@ -3,24 +3,27 @@
 data in a folder that goes with them."""
 
 import os
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
+import urllib.request
 
 ETCD, ETCDCTL = "/usr/bin/etcd", "/usr/bin/etcdctl"
+HANGS_S = 600   # ends what hangs, and nothing else
 
 
-def free_ports(count):
-    """So many ports that nobody has now."""
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+class Port:
+    """Of loopback.  It is held as long as this exists: also while no etcd has it, nobody else gets it, and no connection
+    to it begins at itself.  etcd shares it, because both allow that (SO_REUSEADDR) and this one does not listen."""
+
+    def __init__(self):
+        self.socket = socket.socket()
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind(("127.0.0.1", 0))
+        self.number = self.socket.getsockname()[1]
 
 
 class Certificates:
@@ -59,23 +62,23 @@ class Etcd:
         self.folder = tempfile.mkdtemp(prefix="headway-etcd-")
         self.certificates = certificates
         self.scheme = "https" if certificates else "http"
-        ports = free_ports(2 * servers)
-        self.clients, self.peers = ports[:servers], ports[servers:]
+        self.clients, self.peers = ([Port() for _ in range(servers)] for _ in range(2))
         self.processes = [None] * servers
         for number in range(servers):
             self.start(number)
-        self.ctl("endpoint", "health")
+        while self.run_ctl("endpoint", "health").returncode:
+            pass    # before it has a leader
 
     def endpoint(self, number=0):
-        return f"{self.scheme}://127.0.0.1:{self.clients[number]}"
+        return f"{self.scheme}://127.0.0.1:{self.clients[number].number}"
 
     @property
     def endpoints(self):
         return [self.endpoint(number) for number in range(len(self.clients))]
 
     def start(self, number=0):
-        peers = ",".join(f"s{i}=http://127.0.0.1:{port}" for i, port in enumerate(self.peers))
-        peer = f"http://127.0.0.1:{self.peers[number]}"
+        peers = ",".join(f"s{i}=http://127.0.0.1:{port.number}" for i, port in enumerate(self.peers))
+        peer = f"http://127.0.0.1:{self.peers[number].number}"
         command = [ETCD, "--name", f"s{number}", "--data-dir", self.data(number),
                    "--listen-client-urls", self.endpoint(number),
                    "--advertise-client-urls", self.endpoint(number),
@@ -106,21 +109,29 @@ class Etcd:
         shutil.rmtree(self.data(number))
         self.start(number)
 
-    def ctl(self, *arguments, endpoint=None, user=None):
-        command = [ETCDCTL, "--endpoints", endpoint or ",".join(self.endpoints),
-                   "--command-timeout", "30s", "--dial-timeout", "30s"]
+    def run_ctl(self, *arguments):
+        command = [ETCDCTL, "--endpoints", ",".join(self.endpoints),
+                   "--command-timeout", f"{HANGS_S}s", "--dial-timeout", f"{HANGS_S}s"]
         if self.certificates:
             command += ["--cacert", self.certificates["ca.pem"],
                         "--cert", self.certificates["client.pem"],
                         "--key", self.certificates["client.key"]]
-        if user:
-            command += ["--user", user]
-        done = subprocess.run(command + list(arguments), check=True, capture_output=True,
-                              text=True, env={**os.environ, "ETCDCTL_API": "3"})
+        return subprocess.run(command + list(arguments), check=False, capture_output=True, text=True,
+                              env={**os.environ, "ETCDCTL_API": "3"})
+
+    def ctl(self, *arguments):
+        done = self.run_ctl(*arguments)
+        done.check_returncode()
         return done.stdout
+
+    def renewed_leases(self):
+        with urllib.request.urlopen(f"{self.endpoint()}/metrics") as answer:
+            return float(re.search(rb"(?m)^etcd_debugging_lease_renewed_total (.*)$", answer.read())[1])
 
     def close(self):
         for number, process in enumerate(self.processes):
             process.send_signal(signal.SIGCONT)
             self.kill(number)
+        for port in self.clients + self.peers:
+            port.socket.close()
         shutil.rmtree(self.folder)

@@ -5,7 +5,9 @@ import json
 import socket
 import subprocess
 
-LONGEST_WAIT_S = 30
+from etcd_servers import HANGS_S
+
+LASTING_S = 24 * 3600   # of a lease that no test waits for the end of
 PACKET_MAX_BYTES = 128 * 1024
 
 
@@ -14,10 +16,14 @@ class Gone(Exception):
 
 
 class Store:
-    def __init__(self, program, endpoints, host="a1", prefix="/headway/a/", arguments=()):
+    """Without another limit, a request and the watch wait until something happens."""
+
+    def __init__(self, program, endpoints, host="a1", prefix="/headway/a/", arguments=(), timeout_ms=1000 * HANGS_S,
+                 silence_ms=1000 * HANGS_S):
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.socket.settimeout(LONGEST_WAIT_S)
-        command = [program, "--prefix", prefix, "--host", host, *arguments]
+        self.socket.settimeout(HANGS_S)
+        command = [program, "--prefix", prefix, "--host", host, "--timeout-ms", str(timeout_ms),
+                   "--silence-ms", str(silence_ms), *arguments]
         for endpoint in endpoints:
             command += ["--endpoint", endpoint]
         with theirs:
@@ -25,10 +31,12 @@ class Store:
         self.seen = []  # what nobody has waited for yet
         self.request_id = 0
         self.snapshots = 0  # that have come so far
+        self.watched = None     # the server, at last
+        self.settled_by = 0     # what is known of it
 
     def close(self):
         self.socket.close()
-        self.process.wait(LONGEST_WAIT_S)
+        self.process.wait(HANGS_S)
 
     # ---- reports ----
 
@@ -37,7 +45,14 @@ class Store:
         if not packet:
             raise Gone
         report = json.loads(packet)
-        self.snapshots += report["is"] == "snapshot"
+        if report["is"] == "snapshot":
+            self.snapshots += 1
+            self.settled_by = report["settled_by"]
+        if report["is"] == "condition" and report["watched"]:
+            self.watched = report["text"]
+        for change in report.get("changes", ()):
+            if change["put"] == "settled":
+                self.settled_by = change["by"]
         return report
 
     def wait_for(self, is_wanted, drops_earlier=True):
@@ -62,14 +77,20 @@ class Store:
                    for _ in range(begins["members"])]
         return {**begins, "members": {member["host"]: member for member in members}}
 
-    def change(self, **wanted):
-        """The next changes among which is one with these fields."""
-        return self.wait_for(lambda report: report["is"] == "changes" and any(
-            wanted.items() <= change.items() for change in report["changes"]))
+    def change(self, revision=None, **wanted):
+        """The next changes among which is one with these fields; those of that revision."""
+        return self.wait_for(lambda report: report["is"] == "changes" and report["revision"] == (
+            revision or report["revision"]) and any(wanted.items() <= change.items() for change in report["changes"]))
 
-    def condition(self, watched):
-        return self.wait_for(
-            lambda report: report["is"] == "condition" and report["watched"] == watched)
+    def record_of(self, host):
+        """As a change, or by another snapshot: what is not settled is read again when the watch breaks."""
+        self.wait_for(lambda report: (report["is"] == "member" and report["host"] == host) or (
+            report["is"] == "changes" and any(change.items() >= {"put": "record", "host": host}.items()
+                                              for change in report["changes"])))
+
+    def condition(self, watched, without=None):
+        return self.wait_for(lambda report: report["is"] == "condition" and report["watched"] == watched and
+                             report["text"] != without)
 
     # ---- requests ----
 
@@ -90,5 +111,5 @@ class Store:
             if answer["done"]:
                 return answer
 
-    def grant(self, seconds=10):
+    def grant(self, seconds=LASTING_S):
         return self.answer_when_done(do="grant", seconds=seconds)["lease"]
