@@ -12,6 +12,8 @@ import sys
 import tempfile
 import unittest
 
+from hang_limit import HANGS_S
+
 HEADWAY = ""
 
 # The words before the cursor, and what is offered there: some of it, and what is not.
@@ -73,7 +75,7 @@ class Completion(unittest.TestCase):
         return subprocess.run([HEADWAY, *arguments], check=True, text=True, capture_output=True).stdout
 
     def output(self, *command):
-        return subprocess.run(command, text=True, capture_output=True, cwd=self.folder, timeout=60,
+        return subprocess.run(command, text=True, capture_output=True, cwd=self.folder, timeout=HANGS_S,
                               check=True).stdout
 
     def check(self, offered_by):

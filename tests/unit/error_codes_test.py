@@ -9,6 +9,8 @@ import sys
 import tempfile
 import unittest
 
+from hang_limit import HANGS_S
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "Documentation/errors.rst"
 HEADWAYD = ""
@@ -56,7 +58,7 @@ class ErrorCodes(unittest.TestCase):
                               '[[cluster]]\nname = "a"\nhosts = ["a0"]\nprefixes = ["10.1.0.0/16"]\n'
                               'host_rate = "20mbit"\ntrunk_rate = "25mbit"\n')
             done = subprocess.run([HEADWAYD, "--config", config, "--foreground"], text=True,
-                                  capture_output=True, check=False, timeout=60)
+                                  capture_output=True, check=False, timeout=HANGS_S)
         self.assertEqual(done.returncode, 1)
         lines = done.stderr.splitlines()
         self.assertEqual(sum("error: HW-201 " in line for line in lines), 1, lines)

@@ -14,11 +14,12 @@ import tempfile
 import unittest
 import urllib.request
 
+from hang_limit import HANGS_S
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DASHBOARD = ROOT / "packaging/grafana/headway.json"
 PAGE = ROOT / "Documentation/monitoring.rst"
 EXPORTER = NODES = HEADWAY = ""
-PATIENCE_S = 60
 CONFIG = '[node]\nname = "a0"\ninterface = "no-such-dev"\n' + "".join(
     f'[[cluster]]\nname = "{name}"\nhosts = ["{name}[0-3]"]\nprefixes = ["10.{number}.0.0/16"]\n'
     f'host_rate = "20mbit"\ntrunk_rate = "25mbit"\n' for name, number in (("a", 1), ("b", 2)))
@@ -41,7 +42,7 @@ class Exporter(unittest.TestCase):
 
     def end(self):
         self.process.terminate()
-        self.assertEqual(self.process.wait(PATIENCE_S), 0)
+        self.assertEqual(self.process.wait(HANGS_S), 0)
         self.process.stderr.close()
 
     def start_daemons(self):
@@ -50,7 +51,7 @@ class Exporter(unittest.TestCase):
 
         def end():
             daemons.stdin.close()
-            daemons.wait(PATIENCE_S)
+            daemons.wait(HANGS_S)
             daemons.stdout.close()
         self.assertEqual(daemons.stdout.readline(), "ready\n")
         return end
@@ -58,7 +59,7 @@ class Exporter(unittest.TestCase):
     def scrape(self):
         """{"name{labels}": value}; the labels of headway_info change, so not them."""
         url = f"http://127.0.0.1:{self.port}/metrics"
-        with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
+        with urllib.request.urlopen(url, timeout=HANGS_S) as answer:
             lines = answer.read().decode().splitlines()
         values = {}
         for line in lines:
@@ -83,7 +84,7 @@ class Exporter(unittest.TestCase):
     def test_values_follow_and_stay_when_the_daemon_goes(self):
         end = self.start_daemons()
         subprocess.run([HEADWAY, "job", "start", "12", "--hosts", "a[0-3],b[0-3]", "--pattern",
-                        "alltoall", "--socket", self.socket], check=True, timeout=PATIENCE_S)
+                        "alltoall", "--socket", self.socket], check=True, timeout=HANGS_S)
         rate = 'headway_class_bytes_per_second{class="1:11",cluster="b"}'
         now = self.scrape()
         self.assertEqual((now[rate], now["headway_jobs_started"]), (773437, 1))
@@ -129,7 +130,7 @@ class Exporter(unittest.TestCase):
 
     def test_an_address_that_cannot_be_had_is_told(self):
         done = subprocess.run([EXPORTER, "--config", self.config, "--listen", f"127.0.0.1:{self.port}"],
-                              text=True, capture_output=True, check=False, timeout=PATIENCE_S)
+                              text=True, capture_output=True, check=False, timeout=HANGS_S)
         self.assertEqual(done.returncode, 1)
         self.assertIn("listening at 127.0.0.1", done.stderr)
 
