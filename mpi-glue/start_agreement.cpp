@@ -2,12 +2,11 @@
 #include "start_agreement.hpp"
 
 #include <algorithm>
-#include <thread>
 
 namespace headway::glue {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = WaitingTime::Clock;
 
 constexpr const char* begun = "begun";
 constexpr const char* here = "here";  ///< its value: the rank's version, or
@@ -16,31 +15,26 @@ constexpr const char* outcome = "outcome";
 constexpr const char* yes = "yes";
 constexpr const char* no = "no";
 
-/// Between two look-ups: short at first, then so long that the launcher, which answers
-/// those of all ranks, has no more than some ten thousand of them in a second.
-class Pause {
-public:
-    explicit Pause(int waiting)
-        : longest_(std::max(std::chrono::microseconds(5000), std::chrono::microseconds(waiting) * 50)) {}
-
-    void take() {
-        std::this_thread::sleep_for(next_);
-        next_ = std::min(2 * next_, longest_);
-    }
-
-private:
-    std::chrono::microseconds longest_;
-    std::chrono::microseconds next_{200};
+/// What another rank publishes, and until when it is waited for.
+struct Awaited {
+    int rank = 0;
+    const char* name = nullptr;
+    int waiting = 1;  ///< so many ranks look for it
+    Clock::time_point deadline;
 };
 
-/// `name` of `rank`, which so many wait for; none: it was not there before `deadline`.
-std::optional<std::string> wait_for(LaunchNames& names, int rank, const std::string& name,
-                                    int waiting, Clock::time_point deadline) {
-    Pause pause(waiting);
+/// None: it was not there at the deadline.
+std::optional<std::string> wait_for(LaunchNames& names, const WaitingTime& time, const Awaited& awaited) {
+    // Between two look-ups: short at first, then so long that the launcher, which answers
+    // those of all ranks, has no more than some ten thousand of them in a second.
+    Clock::duration pause = std::chrono::microseconds(200);
+    const Clock::duration longest = std::max(100, awaited.waiting) * std::chrono::microseconds(50);
     while (true) {
-        if (auto value = names.lookup(rank, name)) return value;
-        if (Clock::now() >= deadline) return std::nullopt;
-        pause.take();
+        if (auto value = names.lookup(awaited.rank, awaited.name)) return value;
+        const auto now = time.now();
+        if (now >= awaited.deadline) return std::nullopt;
+        time.sleep(std::min(pause, awaited.deadline - now));
+        pause = std::min(2 * pause, longest);
     }
 }
 
@@ -64,10 +58,10 @@ std::string came_late(std::chrono::milliseconds limit) {
 }
 
 /// The reason why not all ranks take part; "": all do.
-std::string look_for_all(LaunchNames& names, const Participant& self) {
-    const auto deadline = Clock::now() + self.limit;
+std::string look_for_all(LaunchNames& names, const Participant& self, const WaitingTime& time) {
+    const auto deadline = time.now() + self.limit;
     for (int rank = 1; rank < self.ranks; ++rank) {
-        const auto version = wait_for(names, rank, here, 1, deadline);
+        const auto version = wait_for(names, time, {rank, here, 1, deadline});
         if (!version) return not_in_time(rank, self.limit);
         if (*version == left) return came_late(self.limit);
         if (*version != self.version)
@@ -77,27 +71,26 @@ std::string look_for_all(LaunchNames& names, const Participant& self) {
     return "";
 }
 
-StartOutcome decide(LaunchNames& names, const Participant& self) {
+StartOutcome decide(LaunchNames& names, const Participant& self, const WaitingTime& time) {
     if (!names.publish(begun, yes)) return not_all("the launcher keeps no names", true);
-    const std::string missing = look_for_all(names, self);
+    const std::string missing = look_for_all(names, self, time);
     const bool is_published = names.publish(outcome, missing.empty() ? yes : no);
     if (!missing.empty()) return not_all(missing, true);
     if (!is_published) return not_all("the launcher keeps no names", true);
     return {true, "", false};
 }
 
-StartOutcome follow(LaunchNames& names, const Participant& self) {
+StartOutcome follow(LaunchNames& names, const Participant& self, const WaitingTime& time) {
     const auto limit = patience_of_followers(self.limit);
-    const auto deadline = Clock::now() + limit;
-    if (!wait_for(names, 0, begun, self.ranks, deadline)) {
+    if (!wait_for(names, time, {0, begun, self.ranks, time.now() + limit})) {
         (void)names.publish(here, left);
         return not_all(not_in_time(0, limit), false);
     }
     // What a launcher refuses it may have kept all the same, and then rank 0 has seen it.
     const bool is_published = names.publish(here, self.version);
     // rank 0 is about to tell: waiting on, no delay makes this rank decide otherwise
-    const auto decided = wait_for(names, 0, outcome, self.ranks,
-                                  is_published ? Clock::time_point::max() : Clock::now() + limit);
+    const auto deadline = is_published ? Clock::time_point::max() : time.now() + limit;
+    const auto decided = wait_for(names, time, {0, outcome, self.ranks, deadline});
     if (!decided) return not_all("the launcher keeps no names", false);
     if (*decided == yes) return {true, "", false};
     return not_all("", true);
@@ -105,8 +98,8 @@ StartOutcome follow(LaunchNames& names, const Participant& self) {
 
 }  // namespace
 
-StartOutcome agree_on_start(LaunchNames& names, const Participant& participant) {
-    return participant.rank == 0 ? decide(names, participant) : follow(names, participant);
+StartOutcome agree_on_start(LaunchNames& names, const Participant& participant, const WaitingTime& time) {
+    return participant.rank == 0 ? decide(names, participant, time) : follow(names, participant, time);
 }
 
 }  // namespace headway::glue

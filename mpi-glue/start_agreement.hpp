@@ -20,8 +20,10 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace headway::glue {
@@ -59,6 +61,15 @@ struct StartOutcome {
     bool told_by_rank0 = false;  ///< and rank 0 tells the reason
 };
 
-[[nodiscard]] StartOutcome agree_on_start(LaunchNames& names, const Participant& participant);
+/// The time in which a rank waits; a test has one of its own.
+struct WaitingTime {
+    using Clock = std::chrono::steady_clock;
+
+    std::function<Clock::time_point()> now = Clock::now;
+    std::function<void(Clock::duration)> sleep = [](Clock::duration pause) { std::this_thread::sleep_for(pause); };
+};
+
+[[nodiscard]] StartOutcome agree_on_start(LaunchNames& names, const Participant& participant,
+                                          const WaitingTime& time = {});
 
 }  // namespace headway::glue
