@@ -324,7 +324,7 @@ TEST_F(ControlServerTest, TellsOnceWhatItCannotUndoAndRetries) {
     EXPECT_NE(logged_.str().find("no memory"), std::string::npos);
     const auto once = logged_.str().size();
     for (int i = 0; i < 3; ++i) {
-        clock_.advance(1min);  // far ahead of the loop's own clock: due
+        clock_.advance(1min);
         service_->pacer().retry();
         ask(client, R"({"v":1,"id":1,"op":"status"})");
     }
