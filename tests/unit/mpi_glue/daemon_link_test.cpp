@@ -8,23 +8,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto patience = 20s;   // the machine may be busy
-constexpr auto impatience = 50ms;
-
-/// Takes until there is something.
-LinkResult<std::optional<DaemonLink::AnswerWithFile>> wait_for(DaemonLink& link, std::uint64_t id) {
-    for (int i = 0; i < 20'000; ++i) {
-        auto answer = link.take(id);
-        if (!answer || *answer) return answer;
-        std::this_thread::sleep_for(1ms);
-    }
-    return std::nullopt;
-}
-
 TEST(DaemonLinks, AskForAnAnswerAndAFile) {
     ScriptedDaemon daemon;
     daemon.start();
-    auto link = *DaemonLink::connect(daemon.path(), patience);
+    auto link = *DaemonLink::connect(daemon.path(), hang_limit);
     EXPECT_EQ((*link.ask({{"op", "hello"}}))["node"], "a0");
     const auto joined = link.ask_for_file({{"op", "join"}});
     ASSERT_TRUE(joined);
@@ -35,7 +22,7 @@ TEST(DaemonLinks, AskForAnAnswerAndAFile) {
 TEST(DaemonLinks, ARefusalLeavesTheConnection) {
     ScriptedDaemon daemon;
     daemon.start();
-    auto link = *DaemonLink::connect(daemon.path(), patience);
+    auto link = *DaemonLink::connect(daemon.path(), hang_limit);
     const auto refused = link.ask({{"op", "fly"}});
     ASSERT_FALSE(refused);
     EXPECT_FALSE(refused.error().lost);
@@ -46,7 +33,7 @@ TEST(DaemonLinks, ARefusalLeavesTheConnection) {
 TEST(DaemonLinks, SilenceEndsTheWait) {
     ScriptedDaemon daemon;
     daemon.listen();
-    auto link = *DaemonLink::connect(daemon.path(), impatience);
+    auto link = *DaemonLink::connect(daemon.path(), 50ms);
     const auto answer = link.ask({{"op", "hello"}});
     ASSERT_FALSE(answer);
     EXPECT_TRUE(answer.error().lost);
@@ -56,24 +43,25 @@ TEST(DaemonLinks, SilenceEndsTheWait) {
 TEST(DaemonLinks, PostedRequestsAreTakenInOrder) {
     ScriptedDaemon daemon;
     daemon.start();
-    auto link = *DaemonLink::connect_at_once(daemon.path(), patience);
+    auto link = *DaemonLink::connect_at_once(daemon.path(), hang_limit);
     const auto hello = *link.post({{"op", "hello"}});
     const auto unknown = *link.post({{"op", "fly"}});
     const auto join = *link.post({{"op", "join"}});
-    EXPECT_EQ((**wait_for(link, hello)).body["node"], "a0");
-    const auto refused = wait_for(link, unknown);
+    daemon.wait_until_answered("join", 1);
+    EXPECT_EQ((**link.take(hello)).body["node"], "a0");
+    const auto refused = link.take(unknown);
     ASSERT_FALSE(refused);
     EXPECT_FALSE(refused.error().lost);
-    EXPECT_TRUE((**wait_for(link, join)).file);
+    EXPECT_TRUE((**link.take(join)).file);
 }
 
 TEST(DaemonLinks, ConnectingAtOnceNeverWaits) {
     ScriptedDaemon daemon;
-    EXPECT_FALSE(DaemonLink::connect_at_once(daemon.path(), patience)) << "no socket";
+    EXPECT_FALSE(DaemonLink::connect_at_once(daemon.path(), hang_limit)) << "no socket";
     daemon.listen();
     std::vector<DaemonLink> connected;
     for (;;) {
-        auto link = DaemonLink::connect_at_once(daemon.path(), patience);
+        auto link = DaemonLink::connect_at_once(daemon.path(), hang_limit);
         if (!link) break;  // the backlog is full
         EXPECT_FALSE(link->take(*link->post({{"op", "hello"}}))->has_value());
         connected.push_back(std::move(*link));
@@ -82,7 +70,7 @@ TEST(DaemonLinks, ConnectingAtOnceNeverWaits) {
     EXPECT_GT(connected.size(), 0U);
     daemon.stop();
     EXPECT_TRUE(connected.front().is_hung_up());
-    EXPECT_FALSE(DaemonLink::connect_at_once(daemon.path(), patience)) << "nobody listens";
+    EXPECT_FALSE(DaemonLink::connect_at_once(daemon.path(), hang_limit)) << "nobody listens";
 }
 
 }  // namespace

@@ -8,6 +8,7 @@ namespace headway::glue::test {
 namespace {
 
 constexpr std::uint64_t size = 65536;
+constexpr auto hang_limit_ms = static_cast<unsigned>(std::chrono::milliseconds(hang_limit).count());
 
 class LibHeadway : public testing::Test {
 protected:
@@ -41,7 +42,7 @@ protected:
 
     void open() {
         const std::string path = daemon_.path();
-        const headway_options options{"job", 3, path.c_str(), 20'000};
+        const headway_options options{"job", 3, path.c_str(), hang_limit_ms};
         session_ = headway_open(&options);
         ASSERT_NE(session_, nullptr);
     }
@@ -177,7 +178,7 @@ TEST_F(LibHeadway, IsNamedAsItsStepInSlurm) {
     setenv("SLURM_JOB_ID", "4711", 1);
     setenv("SLURM_STEP_ID", "2", 1);
     const std::string path = daemon_.path();
-    const headway_options options{nullptr, 0, path.c_str(), 20'000};
+    const headway_options options{nullptr, 0, path.c_str(), hang_limit_ms};
     session_ = headway_open(&options);
     unsetenv("SLURM_JOB_ID");
     unsetenv("SLURM_STEP_ID");

@@ -5,29 +5,34 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
+#include <condition_variable>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "../hang_limit.hpp"
 #include "unique_fd.hpp"
 
 namespace headway::glue::test {
 
+using headway::test::hang_limit;
 using Json = nlohmann::json;
 
 /// The memory of one job's slots, as a client and the kernel see it.
@@ -96,7 +101,6 @@ public:
     void start() {
         memory.emplace();
         listen();
-        stopping_ = false;
         thread_ = std::thread([this] { serve(); });
     }
     /// Only listens: clients can connect, and nobody answers.
@@ -111,8 +115,12 @@ public:
     }
     /// As by kill -9: the socket's name stays, the memory too.
     void stop() {
-        stopping_ = true;
-        if (thread_.joinable()) thread_.join();
+        if (thread_.joinable()) {
+            eventfd_write(end_.get(), 1);
+            thread_.join();
+            eventfd_t ignored = 0;
+            eventfd_read(end_.get(), &ignored);
+        }
         clients_.clear();
         listener_ = UniqueFd();
     }
@@ -124,10 +132,19 @@ public:
         return static_cast<bool>(client);
     }
 
+    /// So many requests of that sort have come; before their answers go.
     [[nodiscard]] std::size_t asked(const std::string& op) const {
         const std::lock_guard lock(mutex_);
-        const auto found = asked_.find(op);
-        return found != asked_.end() ? found->second : 0;
+        return asked_.count(op);
+    }
+    [[nodiscard]] std::size_t answered(const std::string& op) const {
+        const std::lock_guard lock(mutex_);
+        return answered_.count(op);
+    }
+    /// Until so many have been answered.
+    void wait_until_answered(const std::string& op, std::size_t count) {
+        std::unique_lock lock(mutex_);
+        EXPECT_TRUE(has_answered_.wait_for(lock, hang_limit, [&] { return answered_.count(op) >= count; })) << op;
     }
 
     std::map<std::string, Answer> answers;  ///< not changed while it serves
@@ -135,15 +152,16 @@ public:
 
 private:
     void serve() {
-        while (!stopping_) {
-            std::vector<pollfd> polled{{listener_.get(), POLLIN, 0}};
+        while (true) {
+            std::vector<pollfd> polled{{end_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
             for (const UniqueFd& client : clients_) polled.push_back({client.get(), POLLIN, 0});
-            if (poll(polled.data(), polled.size(), 10) <= 0) continue;
-            for (std::size_t i = polled.size() - 1; i > 0; --i) {
-                if (polled[i].revents != 0 && !answer(clients_[i - 1].get()))
-                    clients_.erase(clients_.begin() + static_cast<std::ptrdiff_t>(i) - 1);
+            if (poll(polled.data(), polled.size(), -1) <= 0) continue;
+            if (polled[0].revents != 0) return;
+            for (std::size_t i = polled.size() - 1; i > 1; --i) {
+                if (polled[i].revents != 0 && !answer(clients_[i - 2].get()))
+                    clients_.erase(clients_.begin() + static_cast<std::ptrdiff_t>(i) - 2);
             }
-            if (polled[0].revents != 0)
+            if (polled[1].revents != 0)
                 clients_.emplace_back(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
         }
     }
@@ -156,7 +174,7 @@ private:
         const std::string op = request.at("op");
         {
             const std::lock_guard lock(mutex_);
-            ++asked_[op];
+            asked_.insert(op);
         }
         const auto known = answers.find(op);
         auto body = known != answers.end() ? known->second(request)
@@ -165,6 +183,11 @@ private:
         Json whole{{"v", 1}, {"id", request.at("id")}, {"ok", !body->contains("error")}};
         if (body->is_object()) whole.update(*body);
         send(client, whole.dump(), op == "join" && whole["ok"] == true ? memory->fd.get() : -1);
+        {
+            const std::lock_guard lock(mutex_);
+            answered_.insert(op);
+        }
+        has_answered_.notify_one();
         return true;
     }
 
@@ -190,9 +213,10 @@ private:
     UniqueFd listener_;
     std::vector<UniqueFd> clients_;
     std::thread thread_;
-    std::atomic<bool> stopping_{false};
+    UniqueFd end_{eventfd(0, EFD_CLOEXEC)};  ///< of the thread
     mutable std::mutex mutex_;
-    std::map<std::string, std::size_t> asked_;
+    std::condition_variable has_answered_;
+    std::multiset<std::string> asked_, answered_;
 };
 
 }  // namespace headway::glue::test

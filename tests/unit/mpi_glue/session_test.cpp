@@ -15,13 +15,19 @@ class Sessions : public testing::Test {
 protected:
     void open() {
         settings_.socket_path = daemon_.path();
-        settings_.timeout = 20s;  // the machine may be busy
+        settings_.timeout = hang_limit;
         auto session = Session::open(settings_, "job", 3, hosts_, [this] { return now_; });
         ASSERT_TRUE(session) << session.error().what;
         session_.emplace(std::move(*session));
         const auto known = session_->pattern({Operation::alltoall, {}});
         ASSERT_TRUE(known) << known.error().what;
         known_ = *known;
+    }
+    void open_without_daemon() {
+        settings_.socket_path = daemon_.path();
+        session_.emplace(Session::without_daemon(settings_, "job", 3, hosts_, [this] { return now_; }));
+        known_ = session_->pattern({Operation::alltoall, {}}).value_or(nullptr);
+        ASSERT_NE(known_, nullptr);
     }
     LinkResult<EntryId> enter() { return session_->enter(*known_, size); }
     bool entered() {
@@ -39,13 +45,19 @@ protected:
         const auto result = enter();
         return result && *result == not_entered;
     }
-    /// Enters until it is paced again; false: never.
+    /// The daemon is there again: the first call asks it, and the second one finds its answers.
     bool comes_back() {
-        for (int i = 0; i < 20'000; ++i) {
-            if (entered()) return true;
-            std::this_thread::sleep_for(1ms);
-        }
-        return false;
+        const std::size_t before = daemon_.answered("join");
+        if (entered()) return true;
+        daemon_.wait_until_answered("join", before + 1);
+        return entered();
+    }
+    /// The same, but the answers are nothing to go on with.
+    void asks_and_goes_unpaced() {
+        const std::size_t before = daemon_.answered("join");
+        EXPECT_TRUE(goes_unpaced());
+        daemon_.wait_until_answered("join", before + 1);
+        EXPECT_TRUE(goes_unpaced());
     }
     void restart() {
         daemon_.stop();
@@ -98,12 +110,9 @@ TEST_F(Sessions, SeeWithinASecondThatTheDaemonIsGone) {
 
 // The first pause is a second, as after a loss.
 TEST_F(Sessions, BeginWithoutADaemon) {
-    settings_.socket_path = daemon_.path();
-    settings_.timeout = 20s;
-    session_.emplace(Session::without_daemon(settings_, "job", 3, hosts_, [this] { return now_; }));
+    settings_.timeout = hang_limit;
+    open_without_daemon();
     EXPECT_FALSE(session_->has_daemon());
-    known_ = session_->pattern({Operation::alltoall, {}}).value_or(nullptr);
-    ASSERT_NE(known_, nullptr);
     daemon_.start();
     EXPECT_TRUE(goes_unpaced());
     now_ += 1s;
@@ -184,12 +193,9 @@ TEST_F(Sessions, WhatWasEnteredBeforeEndsWithItsConnection) {
 }
 
 TEST_F(Sessions, ATriedDaemonIsNotTriedMoreOftenThanOnceASecond) {
-    start_and_open();
-    daemon_.stop();
-    now_ += 1s;
-    EXPECT_FALSE(enter());
+    settings_.timeout = 1s;  // of the test's clock: this session never waits
+    open_without_daemon();
     daemon_.listen();  // whoever connects is left waiting
-    settings_.timeout = 1s;
     std::vector<int> tried;
     for (int tenths = 1; tenths <= 1300; ++tenths) {
         now_ += 100ms;
@@ -245,10 +251,9 @@ TEST_F(Sessions, ADaemonOfAnotherVersionPacesNothing) {
     restart();
     now_ += 1s;
     EXPECT_FALSE(enter());
-    for (int i = 0; i < 100; ++i) {
-        now_ += 100ms;
-        EXPECT_TRUE(goes_unpaced());
-        std::this_thread::sleep_for(1ms);
+    for (int i = 0; i < 4; ++i) {
+        now_ += ContactSeeker::longest_pause;
+        asks_and_goes_unpaced();
     }
     EXPECT_EQ(daemon_.asked("prepare"), 1U);
 }
@@ -267,20 +272,17 @@ TEST_F(Sessions, AProcessWhosePacketsAreNotKnownIsNotPaced) {
     EXPECT_NE(second.error().what.find("not in the cluster's prefixes (198.51.100.0/24)"),
               std::string::npos);
 
-    const std::size_t asked = daemon_.asked("hello");
     now_ += 1s;
     EXPECT_FALSE(enter());
     now_ += 1s;
-    for (int i = 0; i < 20'000 && daemon_.asked("hello") == asked; ++i) {
-        EXPECT_TRUE(goes_unpaced());
-        std::this_thread::sleep_for(1ms);
-    }
-    EXPECT_EQ(daemon_.asked("hello"), asked + 1);
-    for (int i = 0; i < 100; ++i) {
-        EXPECT_TRUE(goes_unpaced());
-        std::this_thread::sleep_for(1ms);
-    }
-    EXPECT_EQ(daemon_.asked("hello"), asked + 1) << "tried again after a pause only";
+    asks_and_goes_unpaced();
+    daemon_.stop();
+    daemon_.listen();
+    EXPECT_TRUE(goes_unpaced());
+    EXPECT_FALSE(daemon_.has_connection()) << "tried again after a pause only";
+    now_ += ContactSeeker::longest_pause;
+    EXPECT_TRUE(goes_unpaced());
+    EXPECT_TRUE(daemon_.has_connection());
 }
 
 TEST_F(Sessions, ARateOfTheProgramHoldsOnTheNextConnection) {
