@@ -165,7 +165,7 @@ class OpenMpi(Both, HelperTest):
 
 class Mpich(Both, HelperTest):
     library = "mpich"
-    preload = ("tests/ucx_sleep.so",)   # without it MPI_Finalize may hang over TCP
+    preload = ("tests/ucx_sleep.so",)   # without it MPI_Finalize hangs over TCP
     over_tcp = {"UCX_TLS": "tcp", "UCX_NET_DEVICES": "lo"}
 
 

@@ -6,21 +6,29 @@
 // that finds nothing, after others that found nothing, waits for one of the
 // sockets here.  What a job does does not change, nor when its messages arrive.
 //
-// With UCX's TCP, MPI_Finalize often hangs from four ranks on: a rank closes its
-// endpoints while its peer already waits for it in the process manager's barrier
-// and answers nothing.  Here it does not close them; the end of the process does.
+// In MPI_Finalize MPICH waits for the process manager's barrier by read(), without
+// progress of UCX.  A rank that waits there answers no peer that still closes its
+// endpoints, and what it has not handed to TCP yet, because its socket was full, is
+// never sent: both leave a peer behind that never comes to the barrier, and the job
+// hangs.  Here the rank lets UCX work while it waits, as Open MPI does.
 #define _GNU_SOURCE
+#include <dlfcn.h>
+#include <poll.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
-#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* Something may happen without any socket: a timer of the library's own. */
 #define WAIT_MS 2
 /* A rank that computes polls now and then, too: it is not to wait. */
 #define POLLS_IN_VAIN 3
 
-void *ucp_disconnect_nb(void *endpoint);
+int ucp_worker_create(void *context, const void *parameters, void **created);
+void ucp_worker_destroy(void *destroyed);
 
 static __thread unsigned int in_vain;
+static void *worker;
 
 int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout_ms)
 {
@@ -33,9 +41,49 @@ int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout_ms)
 	return found;
 }
 
-/* NULL: closed at once. */
-void *ucp_disconnect_nb(void *endpoint)
+/* RTLD_NEXT would not find a library that a program has opened for itself. */
+static void find(const char *name, void *function)
 {
-	(void)endpoint;
-	return NULL;
+	*(void **)function = dlsym(dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD), name);
+}
+
+int ucp_worker_create(void *context, const void *parameters, void **created)
+{
+	int (*create)(void *context, const void *parameters, void **created);
+	int status;
+
+	find("ucp_worker_create", &create);
+	status = create(context, parameters, created);
+	worker = status ? NULL : *created;
+	return status;
+}
+
+void ucp_worker_destroy(void *destroyed)
+{
+	void (*destroy)(void *destroyed);
+
+	find("ucp_worker_destroy", &destroy);
+	worker = NULL;
+	destroy(destroyed);
+}
+
+/* MPICH finds the process manager's socket by this variable, too. */
+static int is_process_manager(int fd)
+{
+	const char *variable = getenv("PMI_FD");
+
+	return variable && fd == atoi(variable);
+}
+
+ssize_t read(int fd, void *buffer, size_t size)
+{
+	unsigned int (*progress)(void *worker);
+	struct pollfd answer = { .fd = fd, .events = POLLIN };
+
+	if (worker && is_process_manager(fd)) {
+		find("ucp_worker_progress", &progress);
+		while (poll(&answer, 1, WAIT_MS) == 0)
+			progress(worker);
+	}
+	return syscall(SYS_read, fd, buffer, size);
 }
