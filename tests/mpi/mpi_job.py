@@ -138,7 +138,7 @@ class HelperTest(unittest.TestCase):
 
     def command_of(self, program, *arguments, helper=True, ranks=RANKS, preload=(), mpirun=(),
                    under=(), **environment):
-        waiting = ["tests/ucx_yield.so"] if self.library == "mpich" else []
+        waiting = ["tests/ucx_nap.so"] if self.library == "mpich" else []
         libraries = [os.path.join(os.environ["HW_LIB"], name)
                      for name in ([PRELOAD] if helper else []) + list(preload) + waiting]
         environment = {"HEADWAY_SOCKET": self.socket, **environment}
