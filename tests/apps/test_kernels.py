@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "mpi"))
-from mpi_job import PATIENCE_MS, HelperTest, main  # noqa: E402
+from mpi_job import HelperTest, main  # noqa: E402
 
 KERNELS = ("IS", "FT", "CG", "MG", "LU", "SP", "MOE")
 FFTW = "FFTW"   # where Debian's FFTW over MPI was when the program was built
@@ -58,7 +58,7 @@ class Both:
         for name in KERNELS:
             with self.subTest(kernel=name):
                 with self.daemon() as daemon:
-                    self.assert_right(name, self.kernel(name, HEADWAY_TIMEOUT_MS=PATIENCE_MS))
+                    self.assert_right(name, self.kernel(name))
                 if name in ("IS", "FT", "MOE"):
                     self.assertIn("enter", daemon.connections[0].operations())
 
@@ -98,7 +98,7 @@ class OpenMpi(Both, HelperTest):
     def test_a_field_by_mpi4py_fft_is_that_of_one_process(self):
         self.assert_right("mpi4py-fft", self.spectrum(helper=False))
         with self.daemon() as daemon:
-            self.assert_right("mpi4py-fft", self.spectrum(HEADWAY_TIMEOUT_MS=PATIENCE_MS))
+            self.assert_right("mpi4py-fft", self.spectrum())
         self.assertIn("enter", daemon.connections[0].operations())
 
     def test_a_wrong_message_to_mpi4py_fft_is_noticed(self):

@@ -16,8 +16,6 @@ void fail(const char *format, const char *detail)
 	fprintf(stderr, "%s: ", program_invocation_short_name);
 	fprintf(stderr, format, detail);
 	fputc('\n', stderr);
-	/* MPICH's mpiexec may lose what was written just before a job is aborted */
-	nanosleep(&(struct timespec){ .tv_nsec = 200 * 1000 * 1000 }, NULL);
 	MPI_Abort(MPI_COMM_WORLD, 2);
 }
 

@@ -26,7 +26,7 @@ SLOTS_BYTES = 260
 GENERATION_OFFSET = 256
 GENERATION = 3
 WHOLE_PHASE = 9
-CALL_S_PER_BYTE = 5e-4   # amounts of a request are some hundred bytes: a call lasts some 50 ms
+CALL_S_PER_BYTE = 5e-5   # amounts of a request are some hundred bytes: a call lasts some 5 ms
 RATE_PHASE = 10
 
 

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded after the library: MPI_Init of rank LATE_RANK returns LATE_MS
-// milliseconds later than it would, so that the helper has to wait for that rank.
+// Preloaded after the library: MPI_Init of rank LATE_RANK returns when the file LATE_UNTIL is
+// there, so that the helper has to wait for that rank.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
-#include <time.h>
+#include <unistd.h>
 
 static void be_late(void)
 {
 	const char *rank = getenv("OMPI_COMM_WORLD_RANK"), *late = getenv("LATE_RANK");
-	const char *time_ms = getenv("LATE_MS");
-	struct timespec time = { 0 };
+	const char *file = getenv("LATE_UNTIL");
 
 	if (!rank)
 		rank = getenv("PMI_RANK");
-	if (!rank || !late || !time_ms || atoi(rank) != atoi(late))
+	if (!rank || !late || !file || atoi(rank) != atoi(late))
 		return;
-	time.tv_sec = atoi(time_ms) / 1000;
-	time.tv_nsec = atoi(time_ms) % 1000 * 1000000L;
-	nanosleep(&time, NULL);
+	while (access(file, F_OK) != 0)
+		usleep(1000);
 }
 
 // The helper calls this one.  A tool's MPI_Init would be asked before the helper.

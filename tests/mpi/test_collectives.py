@@ -13,7 +13,7 @@ import os
 import re
 
 from fake_headwayd import RATE_PHASE, TRUNK_BITS_PER_S
-from mpi_job import NODES, PATIENCE_MS, PRELOAD, RANKS, ComparedTest, main
+from mpi_job import NODES, PRELOAD, RANKS, ComparedTest, main
 
 OPERATIONS = ["alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv", "gather", "gatherv",
               "scatter", "scatterv", "bcast", "reduce", "allreduce", "reduce_scatter",
@@ -74,8 +74,7 @@ class Both:
         which it sent; `daemon`: arguments of the fake."""
         spy = "phase_spy.mpich.so" if self.library == "mpich" else "phase_spy.so"
         with self.daemon(**({"phases": True} if daemon is None else daemon)) as headwayd:
-            job = self.run_job(program, *arguments, preload=[os.path.join("tests", spy)],
-                               HEADWAY_TIMEOUT_MS=PATIENCE_MS, **environment)
+            job = self.run_job(program, *arguments, preload=[os.path.join("tests", spy)], **environment)
             if headwayd.has_phases:
                 self.assertEqual(headwayd.phases_entered(), [0] * RANKS)
         self.assertEqual(job.status, 0, job.stderr)
@@ -212,14 +211,9 @@ class Both:
 
     # ---- headway run --------------------------------------------------------
 
-    def headway(self, *arguments, **environment):
-        binary = os.path.join(os.environ["HW_BIN"], "..", "headway")
-        return self.run_command([binary, *arguments], HEADWAY_SOCKET=self.socket, **environment)
-
     def test_run_finds_the_library(self):
         with self.daemon() as daemon:
-            job = self.headway("run", "--", *self.launcher(RANKS), self.program("requests_check"),
-                               HEADWAY_TIMEOUT_MS=str(PATIENCE_MS))
+            job = self.run_headway("run", "--", *self.ranks_of(RANKS, self.program("requests_check")))
         self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
         self.assert_one_line(job, "pacing all-to-all over 4 hosts")
         self.assertEqual(len(daemon.connections), RANKS)
@@ -227,31 +221,30 @@ class Both:
     def test_run_draws_the_start_of_the_job(self):
         """One for all that the command starts, unless it is there already."""
         show = ["sh", "-c", "echo $HEADWAY_JOB_START"]
-        told = [self.headway("run", "--", *self.launcher(2), *show).stdout.split() for _ in range(2)]
+        told = [self.run_headway("run", "--", *self.ranks_of(2, *show)).stdout.split() for _ in range(2)]
         self.assertEqual([len(starts) for starts in told], [2, 2])
         self.assertEqual([len(set(starts)) for starts in told], [1, 1])
         self.assertNotEqual(told[0], told[1])
         self.assertIn(int(told[0][0]), range(1, 2**53))
-        self.assertEqual(self.headway("run", "--", *show, HEADWAY_JOB_START="7").stdout, "7\n")
-        job = self.headway("run", "--", *show, HEADWAY_JOB_START="now")
-        self.assertEqual((job.status, job.stdout), (2, ""))
-        self.assertEqual(job.told, ["headway: HEADWAY_JOB_START=now is not understood, expected 1 to "
-                                    "9007199254740991; unset it, and a number is drawn"])
+        run = self.headway("run", "--", *show)
+        self.assertEqual(self.run_alone(run, HEADWAY_JOB_START="7").stdout, "7\n")
+        done = self.run_alone(run, HEADWAY_JOB_START="now")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr, "headway: HEADWAY_JOB_START=now is not understood, expected 1 to "
+                                      "9007199254740991; unset it, and a number is drawn\n")
 
     def test_run_hands_on_the_exit_status(self):
-        job = self.headway("run", "--", *self.launcher(1), "sh", "-c", "exit 7")
-        self.assertEqual((job.status, job.told), (7, []), job.stderr)
+        done = self.run_alone(self.headway("run", "--", "sh", "-c", "exit 7"))
+        self.assertEqual((done.returncode, done.stderr), (7, ""))
 
     def test_record(self):
-        file = os.path.join(os.path.dirname(self.socket), "recorded.json")
-        job = self.headway("record", "-o", file, "--", *self.launcher(2),
-                           self.program("requests_check"))
+        file = os.path.join(self.sessions, "recorded.json")
+        job = self.run_headway("record", "-o", file, "--", *self.ranks_of(2, self.program("requests_check")))
         self.assertEqual(job.status, 0, job.stderr)
         with open(file, encoding="utf-8") as text:
             self.assertEqual(json.load(text)["ranks"], 2)
-        job = self.headway("run", "--pattern", file, "--", *self.launcher(1), "sh", "-c",
-                           "echo $HEADWAY_PATTERN")
-        self.assertEqual((job.status, job.stdout), (0, file + "\n"), job.stderr)
+        done = self.run_alone(self.headway("run", "--pattern", file, "--", "sh", "-c", "echo $HEADWAY_PATTERN"))
+        self.assertEqual((done.returncode, done.stdout), (0, file + "\n"), done.stderr)
 
     def test_pattern_paces_its_phases(self):
         """Every rank asks for the traffic of both phases between all hosts, once."""
@@ -315,9 +308,9 @@ class Both:
                              for connection in daemon.connections), 0)
 
     def test_run_refuses_what_is_no_recording(self):
-        job = self.headway("run", "--pattern", "/etc/hostname", "--", *self.launcher(1), "true")
-        self.assertEqual(job.status, 2)
-        self.assertIn("it is no recording", job.stderr)
+        done = self.run_alone(self.headway("run", "--pattern", "/etc/hostname", "--", "true"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("it is no recording", done.stderr)
 
     # ---- where it has no business ---------------------------------------------
 
@@ -325,13 +318,13 @@ class Both:
         library = os.path.join(os.environ["HW_LIB"], PRELOAD)
         for command, status in ((["true"], 0), (["sh", "-c", "cat /dev/null; exit 9"], 9),
                                 (["/usr/bin/python3", "-c", "import os; os.fork()"], 0)):
-            job = self.run_command(command, LD_PRELOAD=library)
-            self.assertEqual((job.status, job.stdout, job.stderr), (status, "", ""))
+            done = self.run_alone(command, LD_PRELOAD=library)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (status, "", ""))
 
     def test_launcher_preloaded_too(self):
         library = os.path.join(os.environ["HW_LIB"], PRELOAD)
         job = self.run_command(self.launcher(2) + self.variables({"LD_PRELOAD": library}) +
-                               [self.program("requests_check")], LD_PRELOAD=library,
+                               [self.recorder, self.program("requests_check")], LD_PRELOAD=library,
                                HEADWAY_SOCKET=self.socket)
         self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
         self.assert_one_line(job, "not pacing")

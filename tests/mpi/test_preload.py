@@ -15,7 +15,7 @@ import signal
 import subprocess
 import tempfile
 
-from mpi_job import NODES, PATIENCE_MS, PRELOAD, RANKS, ComparedTest, main
+from mpi_job import NODES, PRELOAD, RANKS, ComparedTest, main
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 MPI4PY = "/usr/lib/python3/dist-packages/mpi4py"
@@ -127,7 +127,7 @@ class Both:
     def plain_and_paced(self, program, **keywords):
         plain = self.run_job(program, helper=False, **keywords)
         with self.daemon() as daemon:
-            job = self.run_job(program, HEADWAY_TIMEOUT_MS=PATIENCE_MS, **keywords)
+            job = self.run_job(program, **keywords)
         return plain, job, daemon
 
     def assert_paced(self, job, daemon):
@@ -164,7 +164,7 @@ class Both:
 
     def open_local(self, module, **keywords):
         suffix = ".mpich" if self.library == "mpich" else ""
-        command = self.command_of("alltoall_check", HEADWAY_TIMEOUT_MS=PATIENCE_MS, **keywords)
+        command = self.command_of("alltoall_check", **keywords)
         with self.daemon() as daemon:
             job = self.run_command(command[:-1] + [os.path.join(os.environ["HW_BIN"], "open_local"),
                                                    library(f"tests/{module}{suffix}.so")])
@@ -188,12 +188,11 @@ class Both:
     # ---- failing open ---------------------------------------------------------------
 
     def run_with(self, preload, **environment):
-        return self.run_command(self.command_of("alltoall_check", helper=False, LD_PRELOAD=preload,
-                                                **environment))
+        return self.run_job("alltoall_check", LD_PRELOAD=[preload], **environment)
 
     def test_found_beside_it(self):
         with self.daemon() as daemon:
-            job = self.run_with(self.copied(self.helper_name), HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+            job = self.run_with(self.copied(self.helper_name))
         self.assert_paced(job, daemon)
 
     def test_helper_missing(self):
@@ -220,7 +219,7 @@ class Both:
 
     def test_inherited_from_the_launcher(self):
         """The environment of the launcher's own process, too."""
-        command = self.command_of("alltoall_check", HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+        command = self.command_of("alltoall_check")
         with self.daemon() as daemon:
             job = self.run_command(command, LD_PRELOAD=library(PRELOAD))
         self.assert_paced(job, daemon)
@@ -237,9 +236,7 @@ class Both:
     def job_with(self, program, algorithm, preload):
         """The job, and how many collectives rank 0 had paced."""
         with self.daemon(algorithm=algorithm) as daemon:
-            job = self.run_command(self.command_of(
-                program, helper=False, HEADWAY_TIMEOUT_MS=PATIENCE_MS,
-                LD_PRELOAD=":".join(map(library, preload))))
+            job = self.run_job(program, LD_PRELOAD=preload)
         self.assert_succeeded(job)
         return job, daemon.by_rank()[0].operations().count("enter")
 
@@ -281,22 +278,17 @@ class Both:
 
     # ---- headway run -------------------------------------------------------------------
 
-    def headway_run(self, *command, **environment):
-        binary = os.path.join(os.environ["HW_BIN"], "..", "headway")
+    def headway_run(self, *command):
         with self.daemon() as daemon:
-            job = self.run_command([binary, "run", "--", *command], HEADWAY_SOCKET=self.socket,
-                                   HEADWAY_TIMEOUT_MS=str(PATIENCE_MS), **environment)
-        return job, daemon
+            return self.run_headway("run", "--", *command), daemon
 
     def test_run_of_a_launcher(self):
-        job, daemon = self.headway_run(*self.launcher(RANKS), self.program("alltoall_check"))
-        self.assert_paced(job, daemon)
+        self.assert_paced(*self.headway_run(*self.ranks_of(RANKS, self.program("alltoall_check"))))
 
     def test_run_of_a_script(self):
         """That calls the launcher by a name that headway does not see."""
-        job, daemon = self.headway_run("sh", "-c", '"$@"; exit $?', "sh", *self.launcher(RANKS),
-                                       self.program("alltoall_check"))
-        self.assert_paced(job, daemon)
+        self.assert_paced(*self.headway_run("sh", "-c", '"$@"; exit $?', "sh",
+                                            *self.ranks_of(RANKS, self.program("alltoall_check"))))
 
 
 class OpenMpi(Both, ComparedTest):
@@ -310,7 +302,7 @@ class OpenMpi(Both, ComparedTest):
 
     def test_mpi4py(self):
         with self.daemon() as daemon:
-            job = self.run_mpi4py(HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+            job = self.run_mpi4py()
         self.assert_paced(job, daemon)
 
     def test_mpi4py_switched_off(self):
@@ -322,8 +314,7 @@ class OpenMpi(Both, ComparedTest):
     def test_run_of_mpi4py(self):
         if not os.path.isdir(MPI4PY):
             self.skipTest(f"there is no {MPI4PY}: install python3-mpi4py")
-        job, daemon = self.headway_run(*self.launcher(RANKS), "/usr/bin/python3",
-                                       f"{HERE}/alltoall_mpi4py.py")
+        job, daemon = self.headway_run(*self.ranks_of(RANKS, "/usr/bin/python3", f"{HERE}/alltoall_mpi4py.py"))
         self.assert_paced(job, daemon)
 
 

@@ -10,8 +10,7 @@ import json
 import os
 
 from fake_headwayd import FakeHeadwayd
-from mpi_job import (FIVE_NODES, PATIENCE_MS, RANKS, TWO_CLUSTERS, HelperTest, RealHeadwayds,
-                     main)
+from mpi_job import FIVE_NODES, RANKS, TWO_CLUSTERS, HelperTest, RealHeadwayds, main
 
 PREDICTED_S = 0.25
 FIRST_RANK_ONLY = ["sh", "-c", 'test "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 0 || unset HEADWAY_REPORT; '
@@ -31,8 +30,7 @@ class Both:
             "paced": True, "predicted_paced": time, "predicted_unpaced": time}})
 
     def reported_job(self, report, **keywords):
-        job = self.run_job("alltoall_check", HEADWAY_REPORT=report,
-                           HEADWAY_TIMEOUT_MS=PATIENCE_MS, **keywords)
+        job = self.run_job("alltoall_check", HEADWAY_REPORT=report, **keywords)
         self.assert_succeeded(job)
         return job
 
@@ -58,7 +56,7 @@ class Both:
     def test_calls_are_counted(self):
         with self.predicting_daemon():
             job = self.run_job("collective_bench", "--sizes", "16384", "--repetitions", "5",
-                               HEADWAY_REPORT=self.file, HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+                               HEADWAY_REPORT=self.file)
         self.assertEqual(job.status, 0, job.stderr)
         bench = json.loads(job.stdout.splitlines()[0])
         calls = len(bench["warmup_ms"]) + len(bench["samples_ms"])
@@ -87,8 +85,7 @@ class Both:
     def test_requests_are_counted(self):
         """From their start to where the program sees their end; paced or not."""
         with self.predicting_daemon():
-            job = self.run_job("requests_check", HEADWAY_REPORT=self.file,
-                               HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+            job = self.run_job("requests_check", HEADWAY_REPORT=self.file)
         self.assertEqual(job.status, 0, job.stderr)
         self.assert_requests(paced=True)
         for row in self.rows():
@@ -96,7 +93,7 @@ class Both:
                 self.assertEqual(row["predicted_s"], PREDICTED_S)
 
     def test_requests_are_counted_without_a_daemon(self):
-        job = self.run_job("requests_check", HEADWAY_REPORT=self.file, HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+        job = self.run_job("requests_check", HEADWAY_REPORT=self.file)
         self.assertEqual(job.status, 0, job.stderr)
         self.assert_requests(paced=False)
         for row in self.rows():
@@ -114,8 +111,7 @@ class Both:
 
     def test_requests_that_nobody_waits_for(self):
         with self.predicting_daemon():
-            job = self.run_job("requests_check", "--abandon", HEADWAY_REPORT=self.file,
-                               HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+            job = self.run_job("requests_check", "--abandon", HEADWAY_REPORT=self.file)
         self.assertEqual(job.status, 0, job.stderr)
         rows = {row["operation"]: row for row in self.rows()}
         self.assertEqual(rows["iallgather"]["calls"], 1)
@@ -133,8 +129,7 @@ class Both:
                 daemon.algorithm = wanted
                 with self.subTest(operation):
                     job = self.run_job("collective_bench", "--operation", operation, "--sizes", "16384",
-                                       "--repetitions", "3", HEADWAY_REPORT=self.file,
-                                       HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+                                       "--repetitions", "3", HEADWAY_REPORT=self.file)
                     self.assertEqual(job.status, 0, job.stderr)
                     row, = [row for row in self.rows()
                             if row["operation"] == operation and row["message_bytes_most"] == 16384]
@@ -151,8 +146,7 @@ class Both:
                 with self.subTest(operation):
                     job = self.run_job("collective_bench", "--operation", operation, "--sizes", "65536",
                                        "--repetitions", "2", ranks=len(FIVE_NODES),
-                                       under=daemons.on_nodes(FIVE_NODES), HEADWAY_REPORT=self.file,
-                                       HEADWAY_TIMEOUT_MS=PATIENCE_MS)
+                                       under=daemons.on_nodes(FIVE_NODES), HEADWAY_REPORT=self.file)
                     self.assertEqual(job.status, 0, job.stderr)
                     rows = [row for row in self.rows() if row["operation"] == operation]
                     self.assertTrue(rows)
@@ -182,14 +176,12 @@ class Both:
                              for line in job.told), 1, job.stderr)
 
     def test_option_of_headway_run(self):
-        headway = os.path.join(os.path.dirname(os.environ["HW_BIN"]), "headway")
-        command = [headway, "run", "--report", self.file, "--", *self.launcher(RANKS),
-                   *self.variables({"HEADWAY_SOCKET": self.socket}), self.program("alltoall_check")]
         with self.predicting_daemon():
-            self.assert_succeeded(self.run_command(command))
+            self.assert_succeeded(self.run_headway(
+                "run", "--report", self.file, "--", *self.ranks_of(RANKS, self.program("alltoall_check"))))
         self.assertTrue(self.rows())
-        wrong = self.run_command([headway, "run", "--report", "table", "--", "true"])
-        self.assertEqual(wrong.status, 2)
+        wrong = self.run_alone(self.headway("run", "--report", "table", "--", "true"))
+        self.assertEqual(wrong.returncode, 2)
         self.assertIn("--report table: expected summary, or a file that ends in .json", wrong.stderr)
 
     def test_value_that_is_not_understood(self):
