@@ -34,6 +34,7 @@ modules: ## build sch_gap.ko and the test modules for every kernel of KERNELS
 	@$(foreach r,$(releases), \
 		tests/lib/build-module $(r) kmod sch_gap && \
 		tests/lib/build-module $(r) tests/vm/faster faster && \
+		tests/lib/build-module $(r) tests/vm/awake awake && \
 		tests/lib/build-module $(r) tests/simwire simwire &&) true
 
 .PHONY: programs

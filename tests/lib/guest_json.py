@@ -16,7 +16,7 @@ def guest_objects(options, command):
     """What a guest of vm-run with virtual time and without devices prints: its objects, as
     they come.  Other lines are shown.  Raises GuestFailed at the end if it fails."""
     process = subprocess.Popen(
-        [ROOT / "tests/vm/vm-run", "--icount", "1", "--beside", "--initrd-only",
+        [ROOT / "tests/vm/vm-run", "--icount", "1", "--initrd-only",
          *options, "--", *command],
         stdout=subprocess.PIPE, text=True)
     for line in process.stdout:

@@ -31,7 +31,7 @@ class Guest:
         self.log = open(self.log_path, "w")
         faster = ["--faster", str(factor)] if factor else []
         self.vm_run = subprocess.Popen(
-            [VM_RUN, "--kernel", "6.1", "--icount", str(seed), *faster, "--beside",
+            [VM_RUN, "--kernel", "6.1", "--icount", str(seed), *faster,
              "--timeout", str(limit_s), "--out", folder, "--", program],
             text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log)
 
