@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many jobs, and a daemon that is killed at any moment.
 
-HW_JOBS and HW_KILLS say how many (make soak); by default 2000 and 8.
+HW_JOBS and HW_KILLS say how many (make check-soak); by default 2000 and 8.
 """
 
 import os
