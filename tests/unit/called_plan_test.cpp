@@ -17,6 +17,7 @@
 
 #include "able_algorithm.hpp"
 #include "cli/shown_plan.hpp"
+#include "hang_limit.hpp"
 #include "node_daemon.hpp"
 #include "session.hpp"
 #include "topologies.hpp"
@@ -187,7 +188,7 @@ public:
         : job_(job), daemon_(daemon), hosts_(names_of(job), ranks) {
         glue::SessionOptions options;
         options.socket_path = daemon.path();
-        options.timeout = std::chrono::seconds(60);  // the machine may be busy
+        options.timeout = hang_limit;
         auto session = glue::Session::open(options, "job", 0, hosts_);
         EXPECT_TRUE(session) << session.error().what;
         session_.emplace(std::move(*session));

@@ -6,6 +6,16 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/null_sink.h>
 
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <string>
+
+#include "loop_until.hpp"
+
 namespace headway::test {
 namespace {
 
@@ -35,11 +45,7 @@ protected:
 
     template <class Holds>
     void run_until(Holds holds) {
-        const auto deadline = std::chrono::steady_clock::now() + 60s;
-        while (!holds() && std::chrono::steady_clock::now() < deadline) {
-            sd_event_run(loop_.get(), 100'000);
-        }
-        EXPECT_TRUE(holds());
+        loop_until(loop_, holds);
     }
 
     EventLoop loop_;
@@ -90,19 +96,27 @@ TEST_F(EtcdProcessTest, OneThatDoesNotReadIsEnded) {
 }
 
 TEST_F(EtcdProcessTest, FinishLetsItDoWhatItWasAsked) {
-    start("tell(b'hello')\nwhile link.recv(1000): tell(b'done')\n");
+    // The other end of a pipe is told how it ended.
+    std::array<int, 2> ends{};
+    ASSERT_EQ(pipe(ends.data()), 0);
+    start(fmt::format("tell(b'hello')\nwhile link.recv(1000): tell(b'done')\nos.write({}, b'by itself')\n", ends[1]));
     run_until([&] { return texts_.size() == 1; });
     process_->send(to_packet(Action{1, PutSettled{7}}));
-    const auto before = std::chrono::steady_clock::now();
-    process_->finish(30s);
-    EXPECT_LT(std::chrono::steady_clock::now() - before, 30s) << "it ended by itself";
+    process_->finish(hang_limit);
+    close(ends[1]);
+    std::array<char, 20> how{};
+    EXPECT_EQ(read(ends[0], how.data(), how.size()), 9);
+    EXPECT_STREQ(how.data(), "by itself");
+    close(ends[0]);
     EXPECT_EQ(gone_, 0);
 }
 
 TEST_F(EtcdProcessTest, FinishDoesNotWaitForEver) {
-    start("tell(b'hello')\nos.kill(os.getpid(), 19)\n");
+    start("tell(b'%d' % os.getpid())\nos.kill(os.getpid(), 19)\n");
     run_until([&] { return texts_.size() == 1; });
     process_->finish(10ms);
+    EXPECT_EQ(kill(std::stoi(texts_[0]), 0), -1);
+    EXPECT_EQ(errno, ESRCH);
 }
 
 TEST_F(EtcdProcessTest, ProgramThatIsNotThereIsTriedAgain) {

@@ -21,6 +21,7 @@
 #include "fake_kernel.hpp"
 #include "fake_phase_maps.hpp"
 #include "kernel/netlink_traffic_control.hpp"
+#include "loop_until.hpp"
 #include "raw_client.hpp"
 #include "topologies.hpp"
 
@@ -82,8 +83,10 @@ public:
         server->keep_what_clients_hold();
         server.reset();
     }
-    /// Until the next timer at least.
-    void wait() { sd_event_run(loop_.get(), 5'000'000); }
+    template <class Holds>
+    void loop_until(Holds holds) {
+        test::loop_until(loop_, holds);
+    }
     void any_event() {
         const auto nothing = [](sd_event_source*, void*) { return 0; };
         sd_event_add_defer(loop_.get(), nullptr, nothing, nullptr);
@@ -281,11 +284,7 @@ TEST_F(HandOverTest, WhoDiedMeanwhileIsGone) {
         (void)!read(hold[0], &byte, 1);
         _exit(0);
     }
-    for (int i = 0; i < 1000 && store_.size() < one_joined_descriptors; ++i) {
-        run_->loop();
-        usleep(1000);
-    }
-    ASSERT_EQ(store_.size(), one_joined_descriptors) << "all of them";
+    run_->loop_until([&] { return store_.size() == one_joined_descriptors; });
     run_.reset();
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
@@ -424,9 +423,7 @@ TEST_F(HandOverTest, AStoreThatIsStuckIsToldOnceAndTriedAgain) {
     ASSERT_NE(told, std::string::npos);
     EXPECT_EQ(logged_.str().find("HW-306", told + 1), std::string::npos) << "once";
     store_.is_stuck = false;
-    run_->wait();
-    run_->loop();
-    EXPECT_EQ(store_.size(), one_joined_descriptors + 2);
+    run_->loop_until([&] { return store_.size() == one_joined_descriptors + 2; });
     restart();
     EXPECT_EQ(run_->service->clients(), 2U);
 }

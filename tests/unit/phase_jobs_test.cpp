@@ -454,11 +454,16 @@ TEST_F(Phases, NoMomentShowsAWrongClass) {
     const PhaseSeat steady = join(alice);
     store(steady, phase(steady, {rate(5000), {}}));
     const Choice usual = maps_.classify(0);
-    std::atomic<bool> done = false;
+    std::atomic<bool> begun = false, done = false;
     std::set<Choice> seen;
     std::thread packets([&] {
-        while (!done) seen.insert(maps_.classify(0));
+        while (!done) {
+            seen.insert(maps_.classify(0));
+            begun = true;
+            begun.notify_one();
+        }
     });
+    begun.wait(false);
     for (int i = 0; i < 2000; ++i) {
         // Laxer phases of others come and go: nothing else may ever be chosen.
         const PhaseSeat one = join(alice, std::to_string(i % 3)), other = join(alice, "other");
