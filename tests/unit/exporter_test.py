@@ -108,9 +108,10 @@ class Exporter(unittest.TestCase):
         end()
 
     def test_only_loopback_is_listened_to(self):
-        listening = [line.split()[1] for table in ("tcp", "tcp6")
-                     for line in pathlib.Path(f"/proc/net/{table}").read_text().splitlines()[1:]
-                     if line.split()[3] == "0A" and line.split()[1].endswith(f":{self.port:04X}")]
+        sockets = {str(fd.readlink()) for fd in pathlib.Path(f"/proc/{self.process.pid}/fd").iterdir()}
+        listening = [words[1] for table in ("tcp", "tcp6")
+                     for words in map(str.split, pathlib.Path(f"/proc/net/{table}").read_text().splitlines())
+                     if words[3] == "0A" and f"socket:[{words[9]}]" in sockets]
         self.assertEqual(listening, [f"0100007F:{self.port:04X}"])
 
     def test_what_is_written_names_what_there_is(self):

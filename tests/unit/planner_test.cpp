@@ -688,15 +688,6 @@ TEST(PlannerTree, GatherIsLimitedByTheRootsEdge) {
     EXPECT_FALSE(plan->rates[3][1]) << "nothing goes to other clusters";
 }
 
-// Same input, same plan: two topologies made alike give rates bit by bit.
-TEST(PlannerTree, PlansAreTheSameEverywhere) {
-    const auto once = plan_all(two_level_topology(30), 64 * kib);
-    const auto again = plan_all(two_level_topology(30), 64 * kib);
-    EXPECT_EQ(once.shares.rates, again.shares.rates);
-    EXPECT_EQ(once.paced->high_s, again.paced->high_s);
-    EXPECT_EQ(once.shares.reason, again.shares.reason);
-}
-
 TEST(BestAlgorithm, EndsFirstAtTheLatest) {
     using enum AllToAllAlgorithm;
     const auto time = [](AllToAllAlgorithm algorithm, double low_s, double high_s) {
