@@ -223,7 +223,7 @@ class Trouble(StoreCase):
     def test_etcd_that_says_nothing_is_noticed(self):
         store, lease = self.member(silence_ms=1000, timeout_ms=1000)
         self.etcd.stop()
-        self.assertIn("no progress", store.condition(watched=False)["text"])
+        store.wait_for(lambda report: report["is"] == "condition" and "no progress" in report["text"])
         self.assertFalse(store.answer(do="prolong", lease=lease)["done"])
 
     def test_nobody_there_is_told_and_not_over_and_over(self):

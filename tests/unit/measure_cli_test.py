@@ -264,8 +264,8 @@ class Routes(unittest.TestCase):
 
     def test_by_another_interface(self):
         """The address of eth1, which alone answers for it; eth0 has the route."""
-        self.assert_routes("plug b eth1; ip -n b addr add 10.9.0.22/32 dev eth1; nsenter --net=/run/netns/b bash -c"
-                           " 'cd /proc/sys/net/ipv4/conf/all && echo 1 >arp_ignore && echo 2 >arp_announce && echo 0 >rp_filter'",
+        self.assert_routes("plug b eth1; ip -n b addr add 10.9.0.22/32 dev eth1; nsenter --net=/run/netns/b bash -c 'cd "
+                           "/proc/sys/net/ipv4/conf/all && echo 1 >arp_ignore && echo 2 >arp_announce && echo 0 >rp_filter'",
                            ("10.9.0.1", "10.9.0.22"), (1, 0, "eth0", "eth0"), (0, 0, "eth1", "eth0"))
 
 

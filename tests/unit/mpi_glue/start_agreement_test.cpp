@@ -184,7 +184,8 @@ TEST(StartAgreement, NoDelayMakesRanksDecideDifferently) {
         const std::size_t these = that_pace(outcomes);
         ASSERT_TRUE(these == 0 || these == ranks.size()) << "round " << round << ": " << these;
         // Who came early waits for rank 0, whose own limit begins then; each has some ten names.
-        for (const Met& one : outcomes) ASSERT_LE(one.took, patience_of_followers + limit + 20 * slowest) << "round " << round;
+        for (const Met& one : outcomes)
+            ASSERT_LE(one.took, patience_of_followers + limit + 20 * slowest) << "round " << round;
         paced += these / ranks.size();
     }
     EXPECT_GT(paced, rounds / 10);
