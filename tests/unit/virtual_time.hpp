@@ -62,7 +62,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t stack_bytes = 256 * 1024;
+    static constexpr std::size_t stack_bytes = 64 * 1024;
     struct Task {
         std::function<void()> work;
         Clock::time_point wakes;
