@@ -110,25 +110,6 @@ has_expired() {
 	[[ $(class_shown 1:10) == *" expired"* ]]
 }
 
-refused() {
-	local name=$1
-	shift
-	local status=0
-	tc class change dev w0 "$@" 2>"$work/error" || status=1
-	ktap_equal "$name is refused" 1 $status
-	ktap_check "with a sentence" grep -qE '^(Error|gap): ' "$work/error"
-}
-
-test_refusals() {
-	fresh "rate 20mbit phase 1 10mbit"
-	refused "phase 0" classid 1:10 gap phase 0 1mbit
-	refused "phase 256" classid 1:10 gap phase 256 1mbit
-	refused "more than the link has" classid 1:10 gap phase 2 1mbit phase 3 51mbit
-	refused "a phase of a class with children" classid 1:1 gap phase 1 1mbit
-	ktap_equal "nothing of them was done" "phase 1 10Mbit" \
-		"$([[ $(class_shown 1:10) =~ phase.*bit ]] && echo "${BASH_REMATCH[0]}")"
-}
-
 wire w0 || skip_all "no simwire"
 test_table
 test_order
@@ -138,5 +119,4 @@ test_child "fq_codel limit 1000 target 10s interval 100s"
 test_child "netem delay 1us limit 1000"
 test_other_filters
 test_fallback
-test_refusals
 ktap_end

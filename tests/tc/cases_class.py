@@ -75,7 +75,7 @@ def class_refusals():
             ("add parent 1: classid 1:20 gap rate 100.1mbit",
              "the rate exceeds the link rate; to leave packets unpaced use unlimited"),
             ("change classid 1:10 gap rate 1gbit", "the rate exceeds the link rate"),
-            ("change classid 1:10 gap phase 1 1gbit", "the rate exceeds the link rate"),
+            ("change classid 1:10 gap phase 1 1mbit phase 2 1gbit", "the rate exceeds the link rate"),
             ("add parent 1:77 classid 1:20 gap", "the parent class does not exist"),
             ("add parent 1: gap rate 1mbit", "a class needs a classid"),
             ("add estimator 1sec 8sec parent 1: classid 1:20 gap",

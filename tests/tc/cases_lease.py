@@ -2,13 +2,11 @@
 """Rates that expire: fallback, expires, and what refreshes them."""
 
 import errno
-import subprocess
-import tempfile
 
 from gapnl import (CLASS_EXPIRES_NS, CLASS_FALLBACK64, RTM_NEWTCLASS, attr, u32, u64)
 from ktap import case, equal
-from tcguest import (ADD, CHANGE, DEV, ENVIRONMENT, HANDLE, ICOUNT, add_gap, classes, counters,
-                     eventually, netlink, netlink_refused, note, refused, root_qdisc, tc)
+from tcguest import (ADD, CHANGE, DEV, HANDLE, ICOUNT, add_gap, classes, eventually, netlink,
+                     netlink_refused, note, refused, tc)
 
 UNLEASED = {"parent": "root", "rate": "10Mbit"}
 LEASED = UNLEASED | {"fallback": "1Mbit", "expires": "60s"}
@@ -88,32 +86,6 @@ def lease_is_refreshed_by_any_change():
         found, left = shown()
         equal(found, LEASED)
         equal(left > 60.2 - lapse_s, True, left)
-
-
-@case
-def lease_expires_and_tells():
-    add_class("rate 10mbit fallback 1mbit expires 60s")
-    with tempfile.TemporaryFile("w+") as log, \
-            subprocess.Popen(["tc", "monitor"], stdout=log, env=ENVIRONMENT) as monitor:
-        def told(text):
-            log.seek(0)
-            return text in log.read()
-
-        def poke():
-            change()
-            return told("class gap 1:10 ")
-        try:
-            eventually(poke, "the monitor at work")
-            change("expires 100ms")
-            expired = "rate 1Mbit fallback 1Mbit expires 100ms expired"
-            eventually(lambda: told(expired), "the notification")
-        finally:
-            monitor.terminate()
-    after = {"parent": "root", "rate": "1Mbit", "fallback": "1Mbit", "expires": "100ms",
-             "expired": True}
-    equal(shown(), (after, None))
-    equal(counters(DEV)["1:10"]["expired"], 1)
-    equal(root_qdisc(DEV, "-s")["expired"], 1)
 
 
 @case

@@ -28,26 +28,6 @@ def module_is_loaded_by_the_first_use():
 
 
 @case
-def module_stays_while_in_use():
-    add_gap()
-    result = run("rmmod", "sch_gap")
-    equal(result.returncode, 1)
-    matches(result.stderr, "in use|temporarily unavailable")
-    equal(root_qdisc(DEV)["kind"], "gap")
-    tc(f"class add dev {DEV} parent 1: classid 1:10 gap rate 1mbit")
-
-
-@case
-def module_goes_when_unused():
-    add_gap()
-    tc(f"class add dev {DEV} parent 1: classid 1:10 gap rate 1mbit")
-    tc(f"qdisc del dev {DEV} root")
-    sh("rmmod", "sch_gap")
-    equal(loaded(), False)
-    sh("insmod", f"{MODULES}/sch_gap.ko")
-
-
-@case
 def tc_without_the_plugin_adds_and_deletes():
     env = dict(ENVIRONMENT, TC_LIB_DIR="/nonexistent")
     result = run("tc", "qdisc", "add", "dev", DEV, "root", "handle", "1:", "gap", env=env)

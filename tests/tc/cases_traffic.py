@@ -30,26 +30,6 @@ def child_qdiscs_come_and_go():
 
 
 @case
-def child_qdiscs_queue_what_the_class_holds_back():
-    add_gap()
-    tc(f"class add dev {DEV} parent 1: classid 1:10 gap rate 8bit")
-    tc(f"qdisc add dev {DEV} parent 1:10 handle 10: pfifo limit 5")
-    send_frames(DEV, frame("10.2.0.1", 100), 20, priority=HANDLE | 0x10)
-    child = [q for q in qdiscs(DEV, "-s") if q["handle"] == "10:"][0]
-    equal(child["qlen"], 5)
-    # replaced with packets in it: they are gone, and the class works on
-    tc(f"qdisc replace dev {DEV} parent 1:10 handle 11: fq_codel")
-    tc(f"class change dev {DEV} classid 1:10 gap rate unlimited")
-    before = packets(DEV)["1:10"]
-    send_frames(DEV, frame("10.2.0.1", 100), 7, priority=HANDLE | 0x10)
-    eventually(lambda: packets(DEV)["1:10"] == before + 7, "the packets")
-    # and back to the built-in queue
-    tc(f"qdisc del dev {DEV} parent 1:10")
-    send_frames(DEV, frame("10.2.0.1", 100), 7, priority=HANDLE | 0x10)
-    eventually(lambda: packets(DEV)["1:10"] == before + 14, "the packets")
-
-
-@case
 def child_qdiscs_of_inner_classes_are_refused():
     add_gap()
     tc(f"class add dev {DEV} parent 1: classid 1:1 gap")
@@ -140,9 +120,9 @@ def statistics_of_gap_frames():
     equal((rose["wire_bytes"], rose["gap_failed"], rose["slept"], rose["timer_wakes"]),
           (10 * 1524, 0, 0, 0))
     # Between two packets 914 byte-times are gaps, but for what the first was late, and for the
-    # time the wire was idle, which only a processor in real time lets it be.
-    equal(rose["underrun_ns"] > 0 and ICOUNT, False)
-    between(9 * 914 - 1538 if ICOUNT else 1, rose["gap_wire_bytes"], 9 * 915 + 84)
+    # time the wire was idle because the sender was held up.
+    idle = rose["underrun_ns"] * SLOW_SPEED // 10**9
+    between(max(1, 9 * 914 - 1538 - idle), rose["gap_wire_bytes"], 9 * 915 + 84)
     check_late(10)
     # Of every long gap all but the last 200 us is slept, 500 byte-times.
     tc(f"class change dev {SLOW} classid 1:10 gap rate 1mbit")
