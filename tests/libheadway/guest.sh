@@ -27,7 +27,7 @@ set_up() {
 	# what they load is in memory before anything is timed: virtual time jumps while the guest
 	# waits for the host's disk, and a doctor would have looked before the program has begun.  So is env,
 	# by which it is started
-	"$work/headway" --version >/dev/null
+	ldd $work/headway $work/tcp_alltoall | awk '$3 ~ /^\// { print $3 }' | xargs cat >/dev/null
 	env LD_LIBRARY_PATH=$work "$work/tcp_alltoall" >/dev/null 2>&1 || :
 	hw_two_clusters $nodes $host_mbit $trunk_mbit 50 65536 $trunk_buffer
 	insmod "$HW_BUILD/kmod/$(uname -r)/sch_gap.ko"

@@ -54,6 +54,8 @@ test_network() {
 	"$name" >$work/$name.tree
 	hw_tree <$work/$name.tree
 	write_launcher
+	# what launches agents is in memory, too: measure's patience is of the guest's time
+	$work/launch a0 $work/headway --version >/dev/null
 	mapfile -t hosts < <(hw_nodes)
 	ktap_check "$name: it is measured" measure $name --hosts "${hosts[@]}" --write $work/$name.toml
 	ktap_check "$name: what was found is what there is" python3 "$check" $work/$name.tree $work/$name.json
