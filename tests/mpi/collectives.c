@@ -2,7 +2,7 @@
 // Runs collectives in all forms with random arguments and prints a digest of
 // every rank's buffers for each, so that two runs can be compared.
 //
-//   collectives [--cases N] [--seed N] [--only OPERATION] [--times N]
+//   collectives [--cases N] [--seed N] [--only OPERATION,...] [--times N]
 //
 // A case is drawn from: operation; blocking, nonblocking or persistent form and
 // large counts where the library has them; communicator; datatypes; counts, some
@@ -268,6 +268,20 @@ static void free_all(void)
 		MPI_Type_free(&layouts[i].type);
 }
 
+/* NULL is a list of all. */
+static bool is_listed(const char *name, const char *list)
+{
+	size_t length = strlen(name);
+
+	while (list && (strncmp(list, name, length) != 0 || !strchr(",", list[length]))) {
+		list = strchr(list, ',');
+		if (!list)
+			return false;
+		list++;
+	}
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -304,7 +318,7 @@ int main(int argc, char **argv)
 	for (int number = 0; number < cases; number++) {
 		const struct operation *operation = &operations[number % OPERATIONS];
 
-		if (!only || strcmp(only, operation->name) == 0)
+		if (is_listed(operation->name, only))
 			run_case((uint64_t)number, operation, sbuf, rbuf);
 	}
 	free_all();

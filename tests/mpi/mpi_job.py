@@ -165,6 +165,7 @@ class HelperTest(unittest.TestCase):
     """Runs jobs with and without the helper."""
 
     library = "ompi"
+    longer = ()  # names of tests that are not part of make check, see Documentation/testing.rst
 
     def setUp(self):
         directory = tempfile.TemporaryDirectory(prefix="headway-mpi-")
@@ -319,16 +320,19 @@ class ComparedTest(HelperTest):
         return job, daemon
 
 
-def all_cases():
+def cases(of_longer_check):
+    """Those of make check, or those that a class leaves to the longer one: its `longer`."""
     suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
     for group in suite:
         for case in group:
-            yield case.id().removeprefix("__main__.")
+            name = case.id().removeprefix("__main__.")
+            if (name.split(".")[1] in getattr(case, "longer", ())) == of_longer_check:
+                yield name
 
 
 def main():
-    """FILE [--list | Class.method ...]"""
-    if sys.argv[1:] == ["--list"]:
-        print("\n".join(all_cases()))
+    """FILE [--list | --list-longer | Class.method ...]"""
+    if sys.argv[1:] in (["--list"], ["--list-longer"]):
+        print("\n".join(cases(sys.argv[1] == "--list-longer")))
     else:
         unittest.main()

@@ -31,15 +31,12 @@ class Both:
     def test_linear_alltoalls(self):
         """A number of ranks that is no power of two, clusters of different sizes."""
         nodes = ["a0", "a1", "a2", "b0", "b1"]
-        for operation in ("alltoall", "alltoallv", "alltoallw"):
-            arguments = ("collectives", "--cases", "300", "--only", operation, "--seed", "7")
-            plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
-            with self.subTest(operation=operation):
-                job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm="linear",
-                                             HEADWAY_VERBOSE="1")
-                self.assert_same_output(job, plain)
-                self.assertIn(f"{operation} of 5 ranks: linear", job.stderr)
-                self.assert_only_rank_0_leaves_the_choice(daemon, len(nodes))
+        operations = ("alltoall", "alltoallv", "alltoallw")
+        job, daemon = self.compare("collectives", "--cases", "760", "--only", ",".join(operations), "--seed", "7",
+                                   nodes=nodes, algorithm="linear", HEADWAY_VERBOSE="1")
+        for operation in operations:
+            self.assertIn(f"{operation} of 5 ranks: linear", job.stderr)
+        self.assert_only_rank_0_leaves_the_choice(daemon, len(nodes))
 
     def test_alltoalls_of_uneven_hosts(self):
         """Each host is paced by what its ranks send; hosts of as many ranks need not be told of."""
@@ -66,19 +63,17 @@ class Both:
         """Ranks whose messages differ tell each other; each host's daemon is asked for every call; in
         pieces they do what the library does, with all types and in place."""
         nodes = ["a0", "a1", "a0", "b0", "b1"]
+        job, daemon = self.compare("collectives", "--cases", "4560", "--only", "alltoallv,alltoallw", "--seed", "7",
+                                   "--times", "4", nodes=nodes, algorithm="linear", phases=True)
         for operation in ("alltoallv", "alltoallw"):
-            arguments = ("collectives", "--cases", "4560", "--only", operation, "--seed", "7", "--times", "4")
-            plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
-            with self.subTest(operation=operation):
-                job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm="linear", phases=True)
-                self.assert_same_output(job, plain)
-                told = [[request["flows"] for request in connection.requests if request.get("one_call")]
-                        for connection in daemon.connections]
-                self.assertTrue(any(" blocking world" in line and "in_place" in line for line in plain.stdout.splitlines()))
-                self.assertGreater(len(told[0]), 10)
-                for flows in told:
-                    self.assertEqual(flows, told[0], "all ranks know the same")
-                self.assertTrue(all(max(amount for *_, amount in flows) == 1000 for flows in told[0]))
+            self.assertTrue(any(f"{operation} blocking world" in line and "in_place" in line
+                                for line in job.stdout.splitlines()))
+        told = [[request["flows"] for request in connection.requests if request.get("one_call")]
+                for connection in daemon.connections]
+        self.assertGreater(len(told[0]), 10)
+        for flows in told:
+            self.assertEqual(flows, told[0], "all ranks know the same")
+        self.assertTrue(all(max(amount for *_, amount in flows) == 1000 for flows in told[0]))
 
     def test_telling_sizes_is_given_up_where_it_takes_too_long(self):
         """A call that lasts a nanosecond: after the 16 calls of an agreement nobody asks any more."""
@@ -131,52 +126,46 @@ class Both:
     def test_linear_gather_and_scatter(self):
         """Straight between the root and everybody, each host of which may be the root."""
         nodes = ["a0", "a0", "a1", "b0", "b1"]
-        for operation in ("gather", "gatherv", "scatter", "scatterv"):
-            arguments = ("collectives", "--cases", "760", "--only", operation, "--seed", "7")
-            plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
-            with self.subTest(operation=operation):
-                job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm="linear",
-                                             HEADWAY_VERBOSE="1")
-                self.assert_same_output(job, plain)
-                self.assertIn(f"{operation} of 5 ranks: linear", job.stderr)
-                self.assertEqual(self.entered(daemon), {operation})
-                entered = [connection.patterns[request["pattern"] - 1]
-                           for connection in daemon.connections
-                           for request in connection.requests if request["op"] == "enter"]
-                self.assertEqual({pattern.get("algorithm") for pattern in entered}, {"linear"})
-                self.assertGreater(len({pattern["root"] for pattern in entered}), 1)
-                in_place = [line for line in plain.stdout.splitlines()
-                            if "blocking" in line and "in_place" in line]
-                self.assertGreater(len(in_place), 0)
+        operations = ("gather", "gatherv", "scatter", "scatterv")
+        job, daemon = self.compare("collectives", "--cases", "1520", "--only", ",".join(operations), "--seed", "7",
+                                   nodes=nodes, algorithm="linear", HEADWAY_VERBOSE="1")
+        self.assertEqual(self.entered(daemon), set(operations))
+        entered = [connection.patterns[request["pattern"] - 1]
+                   for connection in daemon.connections
+                   for request in connection.requests if request["op"] == "enter"]
+        self.assertEqual({pattern.get("algorithm") for pattern in entered}, {"linear"})
+        for operation in operations:
+            self.assertIn(f"{operation} of 5 ranks: linear", job.stderr)
+            self.assertGreater(len({pattern["root"] for pattern in entered if pattern["operation"] == operation}), 1)
+            self.assertTrue(any(f" {operation} blocking" in line and "in_place" in line
+                                for line in job.stdout.splitlines()))
 
     def test_more_messages_than_the_window(self):
         """Of 72 ranks each has 144, and 128 at most under way; the bench checks all bytes."""
         nodes = [f"a{at % 36}" for at in range(72)]
-        for operation in ("alltoall", "gather"):
-            with self.subTest(operation=operation), \
-                    self.daemon(nodes=nodes, algorithm="linear", phases=True):
-                job = self.run_job("collective_bench", "--operation", operation, "--sizes", "5000",
-                                   "--warmup", "0", "--repetitions", "2", ranks=len(nodes),
-                                   HEADWAY_VERBOSE="1", HEADWAY_ALL_RANKS="on")
-                self.assertEqual(job.status, 0, job.stderr)
-                self.assertIn(f"{operation} of 72 ranks: linear", job.stderr)
+        with self.daemon(nodes=nodes, algorithm="linear", phases=True):
+            job = self.run_job("collective_bench", "--operation", "alltoall", "--sizes", "5000",
+                               "--warmup", "0", "--repetitions", "1", ranks=len(nodes),
+                               HEADWAY_VERBOSE="1", HEADWAY_ALL_RANKS="on")
+        self.assertEqual(job.status, 0, job.stderr)
+        self.assertIn("alltoall of 72 ranks: linear", job.stderr)
 
     # ---- around a ring ---------------------------------------------------------
 
     def test_rings(self):
         """Ranks of a host and of a cluster are scattered over the job."""
         nodes = ["b0", "a0", "b1", "a0", "a1", "b0"]
-        for operation in ROUND:
-            arguments = ("collectives", "--cases", "1520", "--only", operation, "--seed", "1")
-            plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
-            for siblings, with_halves in (("overlap", False), ("disjoint", True)):
-                with self.subTest(operation=operation, siblings=siblings):
-                    job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm="ring", phases=True,
-                                                 HEADWAY_VERBOSE="1", HEADWAY_SIBLINGS=siblings)
-                    self.assert_same_output(job, plain)
+        arguments = ("collectives", "--cases", "1520", "--only", ",".join(ROUND), "--seed", "1")
+        plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
+        for siblings, with_halves in (("overlap", False), ("disjoint", True)):
+            with self.subTest(siblings=siblings):
+                job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm="ring", phases=True,
+                                             HEADWAY_VERBOSE="1", HEADWAY_SIBLINGS=siblings)
+                self.assert_same_output(job, plain)
+                for operation in ROUND:
                     self.assertIn(f"{operation} of 6 ranks: ring", job.stderr)
                     self.assertEqual(f"{operation} of 3 ranks: ring" in job.stderr, with_halves)
-                    self.assert_rings_are_asked_for(daemon)
+                self.assert_rings_are_asked_for(daemon)
 
     def assert_rings_are_asked_for(self, daemon):
         """Everybody, from cluster to cluster and host to host."""
@@ -509,6 +498,8 @@ class Both:
 
 class OpenMpi(Both, ComparedTest):
     """Under Open MPI."""
+
+    longer = ("test_more_messages_than_the_window",)
 
 
 class Mpich(Both, ComparedTest):

@@ -155,11 +155,16 @@ class Both:
 
 
 class OpenMpi(Both, HelperTest):
+    longer = ("test_cost_of_calls",)
     mpirun = ("--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo")
 
 
 class Mpich(Both, HelperTest):
+    """Of which the programs are to find connections; what they compute is the same."""
+
     library = "mpich"
+    longer = tuple(name for name in vars(Both)
+                   if name not in ("test_flows_are_seen", "test_links_at_once"))
     preload = ("tests/ucx_sleep.so",)   # without it MPI_Finalize hangs over TCP
     over_tcp = {"UCX_TLS": "tcp", "UCX_NET_DEVICES": "lo"}
 

@@ -233,10 +233,6 @@ class Both:
         self.assertEqual(done.stderr, "headway: HEADWAY_JOB_START=now is not understood, expected 1 to "
                                       "9007199254740991; unset it, and a number is drawn\n")
 
-    def test_run_hands_on_the_exit_status(self):
-        done = self.run_alone(self.headway("run", "--", "sh", "-c", "exit 7"))
-        self.assertEqual((done.returncode, done.stderr), (7, ""))
-
     def test_record(self):
         file = os.path.join(self.sessions, "recorded.json")
         job = self.run_headway("record", "-o", file, "--", *self.ranks_of(2, self.program("requests_check")))
@@ -307,19 +303,7 @@ class Both:
         self.assertEqual(sum(connection.operations().count("traffic")
                              for connection in daemon.connections), 0)
 
-    def test_run_refuses_what_is_no_recording(self):
-        done = self.run_alone(self.headway("run", "--pattern", "/etc/hostname", "--", "true"))
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("it is no recording", done.stderr)
-
     # ---- where it has no business ---------------------------------------------
-
-    def test_programs_without_mpi(self):
-        library = os.path.join(os.environ["HW_LIB"], PRELOAD)
-        for command, status in ((["true"], 0), (["sh", "-c", "cat /dev/null; exit 9"], 9),
-                                (["/usr/bin/python3", "-c", "import os; os.fork()"], 0)):
-            done = self.run_alone(command, LD_PRELOAD=library)
-            self.assertEqual((done.returncode, done.stdout, done.stderr), (status, "", ""))
 
     def test_launcher_preloaded_too(self):
         library = os.path.join(os.environ["HW_LIB"], PRELOAD)
@@ -330,14 +314,39 @@ class Both:
         self.assert_one_line(job, "not pacing")
 
 
+LONGER = ("test_every_operation_with_mpif_h", "test_every_operation_with_use_mpi", "test_every_operation_with_mpi_f08",
+          "test_own_rate_in_fortran", "test_recording_in_fortran")
+
+
 class OpenMpi(Both, ComparedTest):
     """Under Open MPI."""
+
+    longer = LONGER
+
+    # ---- without any MPI library ------------------------------------------------
+
+    def test_run_hands_on_the_exit_status(self):
+        done = self.run_alone(self.headway("run", "--", "sh", "-c", "exit 7"))
+        self.assertEqual((done.returncode, done.stderr), (7, ""))
+
+    def test_run_refuses_what_is_no_recording(self):
+        done = self.run_alone(self.headway("run", "--pattern", "/etc/hostname", "--", "true"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("it is no recording", done.stderr)
+
+    def test_programs_without_mpi(self):
+        library = os.path.join(os.environ["HW_LIB"], PRELOAD)
+        for command, status in ((["true"], 0), (["sh", "-c", "cat /dev/null; exit 9"], 9),
+                                (["/usr/bin/python3", "-c", "import os; os.fork()"], 0)):
+            done = self.run_alone(command, LD_PRELOAD=library)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (status, "", ""))
 
 
 class Mpich(Both, ComparedTest):
     """Under MPICH, whose ranks never yield, so there are fewer cases."""
 
     library = "mpich"
+    longer = LONGER
     cases = 190
 
 

@@ -294,6 +294,8 @@ class Both:
 class OpenMpi(Both, ComparedTest):
     """Under Open MPI."""
 
+    longer = ("test_tool_in_fortran",)
+
     def run_mpi4py(self, **environment):
         if not os.path.isdir(MPI4PY):
             self.skipTest(f"there is no {MPI4PY}: install python3-mpi4py")
@@ -322,6 +324,7 @@ class Mpich(Both, ComparedTest):
     """Under MPICH."""
 
     library = "mpich"
+    longer = ("test_tool_in_fortran",)
 
     def test_mpi_library_lacks_something(self):
         """As one of another version may.  Here Open MPI's helper finds no ompi_mpi_..."""
