@@ -211,13 +211,6 @@ class Both:
 
     # ---- headway run --------------------------------------------------------
 
-    def test_run_finds_the_library(self):
-        with self.daemon() as daemon:
-            job = self.run_headway("run", "--", *self.ranks_of(RANKS, self.program("requests_check")))
-        self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
-        self.assert_one_line(job, "pacing all-to-all over 4 hosts")
-        self.assertEqual(len(daemon.connections), RANKS)
-
     def test_run_draws_the_start_of_the_job(self):
         """One for all that the command starts, unless it is there already."""
         show = ["sh", "-c", "echo $HEADWAY_JOB_START"]
@@ -302,16 +295,6 @@ class Both:
         self.assert_one_line(job, "is not used: it is of another number of ranks")
         self.assertEqual(sum(connection.operations().count("traffic")
                              for connection in daemon.connections), 0)
-
-    # ---- where it has no business ---------------------------------------------
-
-    def test_launcher_preloaded_too(self):
-        library = os.path.join(os.environ["HW_LIB"], PRELOAD)
-        job = self.run_command(self.launcher(2) + self.variables({"LD_PRELOAD": library}) +
-                               [self.recorder, self.program("requests_check")], LD_PRELOAD=library,
-                               HEADWAY_SOCKET=self.socket)
-        self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
-        self.assert_one_line(job, "not pacing")
 
 
 LONGER = ("test_every_operation_with_mpif_h", "test_every_operation_with_use_mpi", "test_every_operation_with_mpi_f08",

@@ -189,13 +189,6 @@ class Pacing(PacingTest):
             self.assertTrue(any(f"rank {rank} on {node}, alltoall: " in line and '"rates"' in line
                                 for line in job.told), job.stderr)
 
-    def test_switched_off(self):
-        with self.daemon() as daemon:
-            job = self.run_job("alltoall_check", HEADWAY="off")
-        self.assert_succeeded(job)
-        self.assertEqual(job.told, [])
-        self.assertEqual(daemon.connections, [])
-
     def test_exports_only_mpi_functions(self):
         for library, pattern in ((PRELOAD, r"^(P?MPIX?|mpi)_\w+ T "),
                                  ("libheadway-ompi.so", "^headway_wrapper_of T "),
