@@ -2,6 +2,7 @@
 """A service manager as far as headwayd sees one: it hears notifications, and keeps
 descriptors from one run to the next (sd_notify(3), sd_listen_fds(3))."""
 
+import contextlib
 import fcntl
 import os
 import queue
@@ -33,6 +34,7 @@ class Store:
     def __init__(self):
         self.entries = []       # (name, descriptor, is forgotten when hung up)
         self.lock = threading.Lock()
+        self.heard_by = []      # Notifications, of one run after the other
 
     def put(self, name, fds, is_polled):
         with self.lock:
@@ -45,8 +47,17 @@ class Store:
         for _, fd, _ in gone:
             os.close(fd)
 
+    def hear_all(self):
+        for notifications in self.heard_by:
+            notifications.hear_all()
+
+    def clear(self):
+        self.hear_all()
+        self.remove(lambda _: True)
+
     def names(self):
-        """Of what is there, after the forgetting."""
+        """Of what is there: all that a daemon has sent until now, after the forgetting."""
+        self.hear_all()
         self.remove(lambda entry: entry[2] and is_hung_up(entry[1]))
         with self.lock:
             return [name for name, _, _ in self.entries]
@@ -71,20 +82,36 @@ class Notifications:
 
     def __init__(self, store):
         self.store = store
+        store.heard_by.append(self)
         self.path = f"/run/notify.{time.monotonic_ns()}"
+        # as systemd, which does so before it has a socket: a daemon does not wait for who does not read
+        with open("/proc/sys/net/unix/max_dgram_qlen", "w") as file:
+            file.write("512")
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.setblocking(False)
         self.socket.bind(self.path)
         self.texts = queue.Queue()
-        threading.Thread(target=self.hear, daemon=True).start()
+        self.lock = threading.Lock()
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def listen(self):
+        while True:
+            select.select([self.socket], [], [])
+            self.hear_all()
+
+    def hear_all(self):
+        """What has been sent by now is in the store or among the texts afterwards."""
+        with self.lock, contextlib.suppress(BlockingIOError):
+            while True:
+                self.hear()
 
     def hear(self):
-        while True:
-            data, fds, _, _ = socket.recv_fds(self.socket, 4096, 64)
-            lines = data.decode().splitlines()
-            words = dict(line.partition("=")[::2] for line in lines)
-            if "FDSTORE" in words:
-                self.store.put(words["FDNAME"], fds, words.get("FDPOLL") != "0")
-            elif "FDSTOREREMOVE" in words:
-                self.store.remove(lambda entry, name=words["FDNAME"]: entry[0] == name)
-            else:
-                self.texts.put(data.decode())
+        data, fds, _, _ = socket.recv_fds(self.socket, 4096, 64)
+        lines = data.decode().splitlines()
+        words = dict(line.partition("=")[::2] for line in lines)
+        if "FDSTORE" in words:
+            self.store.put(words["FDNAME"], fds, words.get("FDPOLL") != "0")
+        elif "FDSTOREREMOVE" in words:
+            self.store.remove(lambda entry, name=words["FDNAME"]: entry[0] == name)
+        else:
+            self.texts.put(data.decode())

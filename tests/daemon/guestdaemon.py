@@ -116,7 +116,7 @@ class Daemon:
             self.process.kill()
             self.process.wait(timeout=PATIENCE_S)
         if self.own_store:
-            self.own_store.remove(lambda _: True)
+            self.own_store.clear()
 
     @staticmethod
     def kill_last():
