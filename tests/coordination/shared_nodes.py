@@ -196,9 +196,8 @@ def begin_daemon(node):
 
 
 def daemon_answers(node):
-    # a guest that waits for a busy host's disk sees any amount of time go by
     eventually(f"headwayd of {node} answers", lambda: subprocess.run(
-        within(node, f"{BUILD}/bin/headway", "status"), capture_output=True).returncode == 0, 600)
+        within(node, f"{BUILD}/bin/headway", "status"), capture_output=True).returncode == 0)
 
 
 def start_daemon(node):

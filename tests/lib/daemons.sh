@@ -38,9 +38,8 @@ hw_start_daemons() {
 			"$HW_BUILD/bin/headwayd" --foreground --config "$config"
 		hw_daemons+=("$HW_SPAWNED")
 	done
-	# a guest that waits for a busy host's disk sees any amount of time go by
 	for node in $(hw_nodes); do
-		hw_wait_for 600 hw_node "$node" "$HW_BUILD/bin/headway" status --config "$config" || {
+		hw_wait_for 60 hw_node "$node" "$HW_BUILD/bin/headway" status --config "$config" || {
 			tail -n 20 "$logs/headwayd-$node.log" >&2
 			return 1
 		}
