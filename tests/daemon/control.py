@@ -45,7 +45,7 @@ class Slot:
 class Control:
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.socket.settimeout(20)
+        self.socket.settimeout(1200)    # ends only what hangs
         self.socket.connect(path)
         self.id = 0
 

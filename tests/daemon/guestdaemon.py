@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 from fdstore import LAUNCHER, Notifications, Store
 from tcguest import (classes, eventually, frame, matches, note, packets, qdiscs, root_qdisc, run,
                      send_frames, sh, simwire, state)
-from ktap import equal
+from ktap import HANGS_AFTER_S, equal
 
 BIN = os.path.join(os.environ["HW_BUILD"], "bin")
 MODULES = os.path.join(os.environ["HW_BUILD"], "kmod", os.uname().release)
@@ -64,10 +64,6 @@ def write_config(text):
         file.write(text)
 
 
-# The verifier alone takes minutes on the debug kernel.
-PATIENCE_S = 600
-
-
 class Daemon:
     """headwayd in the foreground; ready when it says so to systemd's socket.
 
@@ -94,7 +90,7 @@ class Daemon:
     def expect(self, word):
         """Read notifications until one has that word."""
         try:
-            while word not in (text := self.notify.texts.get(timeout=PATIENCE_S)):
+            while word not in (text := self.notify.texts.get(timeout=HANGS_AFTER_S)):
                 note(f"notification: {text!r}")
         except queue.Empty:
             raise AssertionError(f"no {word}; the daemon said:\n{self.said()}") from None
@@ -105,7 +101,7 @@ class Daemon:
 
     def ended(self):
         """Exit status, when it ends by itself."""
-        return self.process.wait(timeout=PATIENCE_S)
+        return self.process.wait(timeout=HANGS_AFTER_S)
 
     def stop(self):
         self.process.terminate()
@@ -114,7 +110,7 @@ class Daemon:
     def kill(self):
         if self.process.poll() is None:
             self.process.kill()
-            self.process.wait(timeout=PATIENCE_S)
+            self.process.wait(timeout=HANGS_AFTER_S)
         if self.own_store:
             self.own_store.clear()
 
