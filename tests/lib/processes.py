@@ -19,11 +19,23 @@ def _read(path):
         return b""      # it has ended meanwhile
 
 
+def _is_between_programs(pid):
+    """In execve(), where a process has neither the old environment nor the new one."""
+    fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    # state and flags (of kernel threads), and where the environment begins: 3, 9 and 50 of proc(5)
+    return len(fields) > 47 and fields[0] not in b"ZX" and not int(fields[6]) & 0x00200000 and fields[47] == b"0"
+
+
 def of(mark):
     """The processes whose environment has this mark."""
     wanted = f"{MARK}={mark}".encode()
-    return [int(name) for name in os.listdir("/proc") if name.isdigit()
-            and wanted in _read(f"/proc/{name}/environ").split(b"\0")]
+    found, unknown = [], [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    while unknown:
+        environments = {pid: _read(f"/proc/{pid}/environ") for pid in unknown}
+        found += [pid for pid, text in environments.items() if wanted in text.split(b"\0")]
+        unknown = [pid for pid, text in environments.items() if not text and _is_between_programs(pid)]
+        time.sleep(0.001 if unknown else 0)
+    return found
 
 
 def cpu_s(pids):
