@@ -6,8 +6,8 @@ etcd is reached over veths from the nodes to a bridge of their own; what is pace
 are the nodes' links of topology.sh.
 """
 
+import contextlib
 import ctypes
-import json
 import os
 import socket
 import struct
@@ -18,6 +18,7 @@ import time
 
 ROOT, BUILD = os.environ["HW_ROOT"], os.environ["HW_BUILD"]
 sys.path += [os.path.join(ROOT, "tests", folder) for folder in ("lib", "daemon", "tc")]
+from control import Control  # noqa: E402
 from gapnl import CLASS_RATE64  # noqa: E402
 from ktap import equal  # noqa: E402
 from rtnetlink import RTM_GETTCLASS, TCA_OPTIONS, TCMSG, Netlink, decode  # noqa: E402
@@ -181,10 +182,17 @@ class Sums(threading.Thread):
 
 # --------------------------------------------------------------- daemons, jobs, etcd
 
+def ask_status(node):
+    """Of the node's daemon: its socket is in the node's own /run."""
+    control = Control(f"/proc/{pids[node]}/root/run/headway/control.sock")
+    try:
+        return control.do("status")
+    finally:
+        control.close()
+
+
 def status(node):
-    shown = subprocess.run(within(node, f"{BUILD}/bin/headway", "status", "--json"), check=True,
-                           capture_output=True, text=True).stdout
-    return json.loads(shown)["coordination"]
+    return ask_status(node)["coordination"]
 
 
 def begin_daemon(node):
@@ -196,8 +204,10 @@ def begin_daemon(node):
 
 
 def daemon_answers(node):
-    eventually(f"headwayd of {node} answers", lambda: subprocess.run(
-        within(node, f"{BUILD}/bin/headway", "status"), capture_output=True).returncode == 0)
+    def answers():
+        with contextlib.suppress(OSError):
+            return ask_status(node)
+    eventually(f"headwayd of {node} answers", answers)
 
 
 def start_daemon(node):
