@@ -198,7 +198,7 @@ test_joined() {
 	ktap_check "a process is in a phase" hw_wait_for 30 grep -q entered /tmp/holder
 	ktap_check "systemd keeps what it hangs on" hw_wait_for 10 stores $stored_of_one
 	# a quarter of the trunk, 1538 bytes on the wire
-	ktap_between "what is sent is paced, ns apart" 420000 "$(distance_ns)" 580000
+	ktap_between "what is sent is paced, ns apart" 472000 "$(distance_ns)" 522000
 	before=$(pid)
 	ktap_check "the daemon is restarted" systemctl restart headwayd.service
 	ktap_check "it is another one" is_another_process "$before"
@@ -210,7 +210,7 @@ test_joined() {
 	ktap_check "killed, it is started again" hw_wait_for 30 is_another_process "$before"
 	headway status | grep -q 'slot 0 in phase 1'
 	ktap_result $? "and the process goes on again"
-	ktap_between "what is sent is paced as before, ns apart" 420000 "$(distance_ns)" 580000
+	ktap_between "what is sent is paced as before, ns apart" 472000 "$(distance_ns)" 522000
 	# processes of the runs before have five seconds to join again
 	ktap_check "soon by one classifier" hw_wait_for 20 has_one_classifier
 	ktap_equal "systemd keeps no more than before" $stored_of_one "$(stored)"
@@ -257,7 +257,7 @@ test_fq() {
 		'a[0-3]' 'b[0-3]' --phase >/tmp/holder &
 	local holder=$!
 	ktap_check "a process is in a phase" hw_wait_for 30 grep -q entered /tmp/holder
-	ktap_between "what is sent is paced by fq, ns apart" 420000 "$(distance_ns)" 580000
+	ktap_between "what is sent is paced by fq, ns apart" 472000 "$(distance_ns)" 522000
 	kill -KILL $holder
 	wait $holder || true
 	write_config
