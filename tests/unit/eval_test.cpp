@@ -77,6 +77,38 @@ TEST(EvalStream, AnswersAnyBytes) {
     }
 }
 
+// Questions with a few bytes replaced: an answer that is JSON, whatever comes of it.
+TEST(EvalLine, AnswersBrokenQuestions) {
+    const std::vector<std::string> lines{
+        R"({"id":1,"model":"plogpt","op":"simulate","input":{"b":[3,4],"d":[1,2],"clamp":true,)"
+        R"("eps_s":0.01,"gap":[[1,8],[5,9]],"L":3,"rto":{"policy":"all","eps_t":1,"t_rto":2},)"
+        R"("programs":[[["irecv",1,1],["isend",1,1],["wait",1]],[["isend",0,1],["irecv",0,2],["wait",0]]]}})",
+        R"({"id":1,"model":"plogpt","op":"simulate_alltoall","input":{"b":[3,4],"d":[2,2],"clamp":true,)"
+        R"("eps_s":0.01,"eps_t":1e-3,"t_rto":100,"P":4,"m":9,"g":8,"L":3,"algorithm":"b","rto":"random:1"}})",
+        R"({"id":1,"model":"plogpt","op":"rates","input":{"b":[3,4],"clamp":true,"flows":[[0,2],[1,3],[0,1]]}})",
+        R"({"id":1,"model":"congestion","op":"algorithm1","input":{"nic":940,"backbone":9400,"nodes":["a","b","c"],)"
+        R"("rack":[0,0,1],"links":[["b","a"],["c","a"]]}})",
+        R"({"id":1,"model":"contention","op":"fit","input":{"n":11,"samples":[[500,0.01],[1000,0.02],[2000,0.07]],)"
+        R"("alpha":0,"beta":1e-6,"M":2000,"cov":[[2,1,0],[1,2,0],[0,0,2]],"which":"all"}})",
+        R"({"id":1,"model":"manytoone","op":"one_to_many","input":{"root":{"C":0.01,"t":1e-6},)"
+        R"("dests":[{"C":0.001,"t":0}],"rates":[1e6],"M":1000,"S":999}})",
+        R"({"id":1,"model":"matb","op":"tree","input":{"edges":[["a","r",8,2],["x","a",9,9]],)"
+        R"("pairs":[["x","a"]],"links":"trunk+up"}})",
+    };
+    constexpr std::string_view bytes = "0123456789.-eE[]{}\",:ntrue ";
+    std::mt19937 random(2);
+    for (int i = 0; i < 7000; ++i) {
+        std::string line = lines[random() % lines.size()];
+        for (auto broken = 1 + random() % 4; broken > 0; --broken) {
+            line[random() % line.size()] = bytes[random() % bytes.size()];
+        }
+        const EvalAnswer answered = eval_line(line);
+        const auto json = EvalJson::parse(answered.line);
+        EXPECT_EQ(json.contains("result"), answered.good) << line;
+        EXPECT_NE(json.contains("error"), answered.good) << line;
+    }
+}
+
 // ---------------------------------------------------------------------- reader
 
 /// What `read` says of the input.
