@@ -15,7 +15,6 @@
 
 declare -A nodes_pid=()
 nodes_state=/tmp/headway-nodes
-# a guest that waits for a busy host's disk sees any amount of time go by
 nodes_patience_s=3000
 
 nodes_address() {

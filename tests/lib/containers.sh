@@ -37,7 +37,6 @@ hw_start_container() {
 		unshare --net --mount --uts --propagation private \
 		sh -c "$(hw_container_keeper)" keeper "c$1" "$hw_containers_state"
 	hw_container_keepers+=("$HW_SPAWNED")
-	# a guest that waits for a busy host's disk sees any amount of time go by
 	hw_wait_for 2000 test -s "$hw_containers_state/c$1.pid" || {
 		cat "$hw_containers_state/c$1.log" >&2
 		return 1

@@ -71,8 +71,7 @@ set_up() {
 
 # job NAME [NAME=VALUE...] [MPIRUN'S OPTION...] -- PROGRAM [ARGUMENT...]
 # Leaves NAME.out and NAME.err; the job's status is that of the function.  Only
-# vm-run limits its time: on a busy host a guest that waits for the host's disk
-# sees any amount of virtual time go by.
+# vm-run limits its time.
 job() {
 	local name=$1
 	shift

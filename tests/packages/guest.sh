@@ -18,8 +18,6 @@ earlier=$1 packages=$2
 work=/tmp/packages
 config=/etc/headway/headway.toml
 release=$(uname -r)
-# a guest that waits for a busy host's disk sees any amount of time go by
-export SYSTEMD_BUS_TIMEOUT=600
 export DEBIAN_FRONTEND=noninteractive
 # What others keep of what they did: dpkg's and apt's records; logs; the caches of man and ldconfig;
 # passwd's files before the last change; the key that DKMS makes for all modules of the machine.

@@ -20,7 +20,7 @@ set -euo pipefail
 
 work=/tmp/slurm
 user=nobody
-patience_s=600	# of the guest's clock, which a busy host makes go by faster
+patience_s=600	# of the guest's clock; it only ends what hangs
 trunk_buffer=16384
 
 set_up() {
