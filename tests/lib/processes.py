@@ -11,19 +11,28 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PATIENCE_S = 10     # between SIGTERM and SIGKILL
 
 
-def _read(path):
+def _read(path, otherwise=b""):
     try:
         with open(path, "rb") as file:
             return file.read()
     except OSError:
-        return b""      # it has ended meanwhile
+        return otherwise    # it has ended meanwhile, or may not be looked at
 
 
-def _is_between_programs(pid):
-    """In execve(), where a process has neither the old environment nor the new one."""
-    fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
-    # state and flags (of kernel threads), and where the environment begins: 3, 9 and 50 of proc(5)
-    return len(fields) > 47 and fields[0] not in b"ZX" and not int(fields[6]) & 0x00200000 and fields[47] == b"0"
+def _environment(pid):
+    """As bytes; b"": it has none, has ended, or may not be looked at; None: between two programs, in
+    execve(), it has neither the old environment nor the new one."""
+    def begins_at():
+        fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+        # state and flags, of kernel threads, and where the environment begins: 3, 9 and 50 of proc(5)
+        is_program = len(fields) > 47 and fields[0] not in b"ZX" and not int(fields[6]) & 0x00200000
+        return fields[47] if is_program else None
+
+    before = begins_at()
+    text = _read(f"/proc/{pid}/environ", None)
+    if text or text is None or before is None:
+        return text or b""
+    return b"" if before != b"0" and before == begins_at() else None
 
 
 def of(mark):
@@ -31,10 +40,9 @@ def of(mark):
     wanted = f"{MARK}={mark}".encode()
     found, unknown = [], [int(name) for name in os.listdir("/proc") if name.isdigit()]
     while unknown:
-        environments = {pid: _read(f"/proc/{pid}/environ") for pid in unknown}
-        found += [pid for pid, text in environments.items() if wanted in text.split(b"\0")]
-        unknown = [pid for pid, text in environments.items() if not text and _is_between_programs(pid)]
-        time.sleep(0.001 if unknown else 0)
+        environments = {pid: _environment(pid) for pid in unknown}
+        found += [pid for pid, text in environments.items() if text and wanted in text.split(b"\0")]
+        unknown = [pid for pid, text in environments.items() if text is None]
     return found
 
 

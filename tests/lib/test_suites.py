@@ -76,6 +76,17 @@ class Hanging(unittest.TestCase):
         self.assertEqual(why, f"ended after {suites.WALL_LIMIT_S} s")
 
 
+class Processes(unittest.TestCase):
+    def test_one_that_starts_program_after_program_is_found(self):
+        """Between two of them it has no environment."""
+        again = "[[ $I == 300 ]] || I=$((I + 1)) exec bash -c \"$0\" \"$0\""
+        process = subprocess.Popen(["bash", "-c", again, again], env={**os.environ, processes.MARK: "test", "I": "0"})
+        scans = 0
+        while processes.of("test"):
+            scans += 1
+        self.assertIsNotNone(process.poll(), f"missed in scan {scans}")
+
+
 class Building(unittest.TestCase):
     def steps(self, *needs):
         return list(building.steps([suites.Suite("a", "true", 1, needs=needs), suites.Suite("b", "true", 1)]))
