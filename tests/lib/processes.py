@@ -8,38 +8,49 @@ import time
 
 MARK = "HW_RUN"
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-PATIENCE_S = 10     # between SIGTERM and SIGKILL
+PATIENCE_S = 10     # between SIGTERM and SIGKILL, and with what never becomes another program
 
 
-def _read(path, otherwise=b""):
+def _read(path):
     try:
         with open(path, "rb") as file:
             return file.read()
     except OSError:
-        return otherwise    # it has ended meanwhile, or may not be looked at
+        return b""      # it has ended meanwhile
+
+
+def _memory(pid):
+    """Where the program's code, and its environment, begin and end; None: there is no program, for the process
+    has ended or is the kernel's.  In execve() and in exit() there is no code yet, or no longer."""
+    fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    # state; flags, of kernel threads; code; environment: 3, 9, 26, 50 and 51 of proc(5)
+    if len(fields) < 49 or fields[0] in b"ZX" or int(fields[6]) & 0x00200000:
+        return None
+    return int(fields[23]), int(fields[47]), int(fields[48])
 
 
 def _environment(pid):
-    """As bytes; b"": it has none, has ended, or may not be looked at; None: between two programs, in
-    execve(), it has neither the old environment nor the new one."""
-    def begins_at():
-        fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
-        # state and flags, of kernel threads, and where the environment begins: 3, 9 and 50 of proc(5)
-        is_program = len(fields) > 47 and fields[0] not in b"ZX" and not int(fields[6]) & 0x00200000
-        return fields[47] if is_program else None
-
-    before = begins_at()
-    text = _read(f"/proc/{pid}/environ", None)
-    if text or text is None or before is None:
-        return text or b""
-    return b"" if before != b"0" and before == begins_at() else None
+    """As bytes, all of it; b"": there is none, or nobody may look at it; None: it was about to become another."""
+    before = _memory(pid)
+    if before is None:
+        return b""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            text = file.read()
+    except PermissionError:
+        return b""
+    except OSError:
+        return None
+    code, begin, end = before
+    return text if code and len(text) == end - begin and before == _memory(pid) else None
 
 
 def of(mark):
     """The processes whose environment has this mark."""
     wanted = f"{MARK}={mark}".encode()
     found, unknown = [], [int(name) for name in os.listdir("/proc") if name.isdigit()]
-    while unknown:
+    until = time.monotonic() + PATIENCE_S
+    while unknown and time.monotonic() < until:
         environments = {pid: _environment(pid) for pid in unknown}
         found += [pid for pid, text in environments.items() if text and wanted in text.split(b"\0")]
         unknown = [pid for pid, text in environments.items() if text is None]

@@ -24,6 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CORES = os.cpu_count() or 1
 TABLE = "tests/suites.toml"
 DEFAULT_PART = "check"
+ALL = "all"                 # the parts together
 LOOK_S = 0.2                # between two looks at what runs
 CPU_LIMIT_FACTOR = 10       # times the budget
 CPU_LIMIT_LEAST_S = 60
@@ -39,7 +40,7 @@ class Suite:
     """A row of the table."""
     name: str
     command: str            # words as in a shell; {cores}, {piece}, {pieces} stand for numbers
-    cpu_s: float            # budget: processor seconds on the machine of Documentation/testing.rst
+    cpu_s: float            # budget: the processor seconds that it needed on a quiet machine
     needs: tuple = ()       # CMake's targets, "kernel:NAME", "packages:FILE"
     part: str = DEFAULT_PART
     cores: int = 1          # that it keeps busy; 0: all
@@ -72,6 +73,21 @@ def table(file=None):
     return read_table(pathlib.Path(file or ROOT / TABLE).read_text())
 
 
+def choose(rows, names, part=DEFAULT_PART):
+    """Those with these names, pieces by that of all of them, too, or else those of the part; ValueError
+    names what is not there."""
+    known = {name for suite in rows for name in (suite.name, suite.family())}
+    for name in names:
+        if name not in known:
+            raise ValueError(f"there is no suite '{name}'; there are: {' '.join(sorted(known))}")
+    parts = {suite.part for suite in rows} | {ALL}
+    if part not in parts:
+        raise ValueError(f"there is no part '{part}'; there are: {' '.join(sorted(parts))}")
+    if names:
+        return [suite for suite in rows if {suite.name, suite.family()} & set(names)]
+    return [suite for suite in rows if part in (suite.part, ALL)]
+
+
 def build_cpu_s():
     """The budget of a build of everything that make check needs."""
     return tomllib.loads((ROOT / TABLE).read_text())["build_cpu_s"]
@@ -95,13 +111,25 @@ class Result:
     cpu_s: float = 0
     budget_cpu_s: float = 0
     failures: list = dataclasses.field(default_factory=list)    # names of the tests
-    why: str = ""               # it could not run, or was ended
+    why: str = ""               # it was ended, or could not run
+    could_run: bool = True
 
     def is_good(self):
         return not self.failed and self.passed + self.skipped + self.expected > 0
 
     def is_dear(self):
         return self.cpu_s > TOLD_FACTOR * self.budget_cpu_s
+
+    def verdict(self):
+        return "passed" if self.is_good() else "failed" if self.could_run else "could not run"
+
+
+def read_results(folder):
+    """By the names of suites: what a Run has kept there so far."""
+    file = folder / "times.json"
+    if not file.exists():
+        return {}
+    return {name: Result(**row) for name, row in json.loads(file.read_text()).items()}
 
 
 def count(text, status, why=""):
@@ -163,12 +191,11 @@ class Watch:
 
 
 class Running:
-    """A suite that runs."""
+    """A suite that runs; all that it starts has the mark."""
 
-    def __init__(self, suite, folder):
-        self.suite = suite
+    def __init__(self, suite, folder, mark):
+        self.suite, self.mark = suite, mark
         self.log = folder / f"{suite.name}.log"
-        self.mark = f"{os.getpid()}-{suite.name}"
         self.began = self.looked = time.monotonic()
         self.watch, self.why = Watch(suite.cpu_s, self.began), ""
         with open(self.log, "wb") as log:
@@ -207,7 +234,7 @@ class Run:
     FOLDER/times.json as they end."""
 
     def __init__(self, folder, tell=print):
-        self.folder, self.tell, self.running, self.results = folder, tell, [], {}
+        self.folder, self.tell, self.running, self.results, self.marks = folder, tell, [], {}, []
         folder.mkdir(parents=True, exist_ok=True)
 
     def busy(self):
@@ -217,7 +244,8 @@ class Run:
         """As soon as there is room for it."""
         while self.running and self.busy() + (suite.cores or CORES) > CORES:
             self.wait()
-        self.running.append(Running(suite, self.folder))
+        self.marks.append(f"{os.getpid()}-{suite.name}")
+        self.running.append(Running(suite, self.folder, self.marks[-1]))
 
     def wait(self):
         """Until one ends."""
@@ -242,7 +270,9 @@ class Run:
         text = log.read_text(errors="replace") if log.exists() else ""
         self.tell(f"{suite.name:16} {result.passed:4} passed {result.failed:3} failed {result.skipped:3} skipped"
                   f" {result.wall_s:6.0f} s, {result.cpu_s:6.0f} s of processor time")
-        shown = [line for line in text.splitlines() if re.match(r"ok .*# SKIP|not ok .*# TODO", line)]
+        shown = [line for line in text.splitlines() if re.match(r"ok .*# SKIP", line)]
+        if result.expected:
+            shown.append(f"{result.expected} tests fail as they are expected to: # TODO in {log}")
         if not result.is_good():
             shown += [result.why] * bool(result.why) + failures_of(text) * bool(text)
         for line in shown:
@@ -253,9 +283,9 @@ class Run:
             self.wait()
 
     def end(self):
-        """Nothing goes on."""
-        for one in self.running:
-            processes.end(one.mark)
+        """Nothing goes on, not even a suite that was just starting."""
+        for mark in self.marks:
+            processes.end(mark)
 
     def summary(self):
         """The last lines; True: nothing failed."""
@@ -264,8 +294,6 @@ class Run:
                 self.tell(f"{name} took {result.cpu_s:.0f} s of processor time; its budget in tests/suites.toml is "
                           f"{result.budget_cpu_s:g}")
         expected = sum(result.expected for result in self.results.values())
-        if expected:
-            self.tell(f"{expected} tests fail as they are expected to")
         total = [sum(getattr(result, what) for result in self.results.values())
                  for what in ("passed", "failed", "skipped")]
         self.tell("{} passed, {} failed, {} skipped".format(total[0], total[1], total[2] + expected))

@@ -10,24 +10,16 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import building     # noqa: E402
 import processes    # noqa: E402
 import suites       # noqa: E402
+from ktap import wait_for       # noqa: E402
 
 CHECK = suites.ROOT / "tests/check"
 HANGS_S = 600
-
-
-def wait_for(holds, what):
-    until = time.monotonic() + HANGS_S
-    while not holds():
-        if time.monotonic() > until:
-            raise AssertionError(f"{what} does not happen")
-        time.sleep(0.01)
 
 
 class Counting(unittest.TestCase):
@@ -79,12 +71,14 @@ class Hanging(unittest.TestCase):
 class Processes(unittest.TestCase):
     def test_one_that_starts_program_after_program_is_found(self):
         """Between two of them it has no environment."""
-        again = "[[ $I == 300 ]] || I=$((I + 1)) exec bash -c \"$0\" \"$0\""
-        process = subprocess.Popen(["bash", "-c", again, again], env={**os.environ, processes.MARK: "test", "I": "0"})
-        scans = 0
-        while processes.of("test"):
-            scans += 1
-        self.assertIsNotNone(process.poll(), f"missed in scan {scans}")
+        with tempfile.TemporaryDirectory() as folder:
+            last = pathlib.Path(folder) / "last"
+            again = f"[[ $I != 300 ]] || {{ >{last}; exit; }}; I=$((I + 1)) exec bash -c \"$0\" \"$0\""
+            process = subprocess.Popen(["bash", "-c", again, again], env={**os.environ, processes.MARK: "test", "I": "0"})
+            while processes.of("test"):
+                pass
+            self.assertTrue(last.exists(), "missed before it ended")
+            process.wait(HANGS_S)
 
 
 class Building(unittest.TestCase):
@@ -188,15 +182,21 @@ class Runs(unittest.TestCase):
         self.assertEqual((log.read_text().count("one"), log.read_text().count("two")), (1, 2))
 
     def test_what_cannot_be_built_for_a_long_run_is_told_and_the_rest_runs(self):
-        self.add("one", "echo ok 1 a", needs=["packages:/nowhere/packages.txt"])
-        self.add("two", "echo ok 1 a")
+        """The next sitting tries it again, and nothing else."""
+        packages = self.folder / "packages.txt"
+        self.add("one", "echo ok 1 a", needs=[f"packages:{packages}"])
+        self.add("two", f"echo run >>{self.folder}/log; echo ok 1 a")
         done = self.check("--part", "all")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, "one +could not run")
         self.assertRegex(done.stdout, "two +passed")
+        packages.touch()
+        again = self.check("--part", "all")
+        self.assertEqual((again.returncode, again.stdout.splitlines()[-1]), (0, "2 passed, 0 failed, 0 skipped"))
+        self.assertEqual((self.folder / "log").read_text(), "run\n")
 
     def repeated(self, runs, *words):
-        command = self.command(str(runs), "--out", str(self.folder / "repeated"), *words, program=CHECK.parent / "lib/repeat")
+        command = self.command("--out", str(self.folder / "repeated"), str(runs), *words, program=CHECK.parent / "lib/repeat")
         return subprocess.run(command, text=True, capture_output=True, timeout=HANGS_S, check=False)
 
     def test_repeated_runs_tell_what_fails_how_often(self):
@@ -210,6 +210,12 @@ class Runs(unittest.TestCase):
         again = self.repeated(4)
         self.assertIn("3 of 4 runs are there", again.stdout)
         self.assertEqual((self.folder / "log").read_text().count("run"), 4)
+
+    def test_repeated_runs_of_a_suite_that_is_not_there_are_refused(self):
+        self.add("good", "echo ok 1 a")
+        done = self.repeated(1, "nosuch")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no suite 'nosuch'", done.stderr)
 
     def test_repeated_runs_go_on_where_they_were_interrupted(self):
         """The second run of the suite ends the program that repeats it: the parent of its parent."""
