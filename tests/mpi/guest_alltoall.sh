@@ -26,6 +26,7 @@ trunk_buffer=16384
 planned_rate=77343750	# of each node to the other cluster: 1250 Mbit/s x 0.99 / 2
 socket=/run/headway/control.sock
 work=/tmp/guest_alltoall
+ranks=$work/rank_record	# runs each rank and keeps what it writes
 
 # ---- what a user has ---------------------------------------------------------
 
@@ -53,6 +54,7 @@ use() {
 	for program in alltoall_check alltoall_f08 alltoallv_oneway collective_bench; do
 		cp "$HW_BUILD/bin/tests/$program$suffix" $work/$program
 	done
+	cp "$HW_BUILD/bin/tests/rank_record" $work
 	(cd "$HW_BUILD/lib" && cp libheadway-mpi.so "libheadway-$library.so" "$sleeps" $work)
 	preload=$work/libheadway-mpi.so:$work/${sleeps##*/}
 	# all of the libraries is in memory before anything is timed
@@ -69,19 +71,22 @@ set_up() {
 	hw_start_daemons $work/headway.toml $work
 }
 
-# job NAME [NAME=VALUE...] [MPIRUN'S OPTION...] -- PROGRAM [ARGUMENT...]
-# Leaves NAME.out and NAME.err; the job's status is that of the function.  Only
-# vm-run limits its time.
+# job NAME [NAME=VALUE...] [MPIRUN'S OPTION...] -- $ranks PROGRAM [ARGUMENT...]
+# Each rank N writes to NAME/N.out and NAME/N.err (rank_record): a launcher loses lines.  What the
+# launcher says is in NAME/launcher; the job's status is that of the function.  Only vm-run limits
+# its time.
 job() {
 	local name=$1
 	shift
-	"$HW_ROOT/tests/lib/mpi-job" "$library" 1 LD_PRELOAD="$preload" "$@" \
-		>"$work/$name.out" 2>"$work/$name.err"
+	rm -rf "${work:?}/$name"
+	mkdir "$work/$name"
+	"$HW_ROOT/tests/lib/mpi-job" "$library" 1 LD_PRELOAD="$preload" HW_RANK_RECORDS="$work/$name" \
+		"$@" >"$work/$name/launcher" 2>&1
 }
 
 # What the helper said in a job.
 told() {
-	grep '^headway:' "$work/$1.err" || true
+	cat "$work/$1"/*.err | grep '^headway:' || true
 }
 
 # Each node's daemon in one word: paced calls over, nothing left behind.  The one
@@ -120,9 +125,9 @@ test_paced_job() {
 	read -ra before <<<"$(hw_trunk_bytes)"
 	drops=$(hw_trunk_drops)
 	ktap_check "a Fortran job of $library runs paced" \
-		job paced HEADWAY_REPORT=$work/paced.json -- $work/alltoall_f08
+		job paced HEADWAY_REPORT=$work/paced.json -- $ranks $work/alltoall_f08
 	read -ra after <<<"$(hw_trunk_bytes)"
-	ktap_equal "its data is right" "all data right" "$(tail -n 1 $work/paced.out)"
+	ktap_equal "its data is right" "all data right" "$(tail -n 1 $work/paced/0.out)"
 	ktap_equal "it says that it is paced" 1 \
 		"$(told paced | grep -c 'pacing all-to-all over 4 hosts')"
 	ktap_equal "it says nothing else" 1 "$(told paced | wc -l)"
@@ -147,12 +152,12 @@ print(len(own) == 4 and all(n['count'] >= 3 for n in own), sum(n['retransmitted_
 # run_step STEP: of alltoallv_oneway, the running job "tail".  The frames that a0
 # sent are then in STEP.records; $left_s is when its MPI call returned.
 run_step() {
-	hw_wait_for 2000 grep -q "\"ready\":\"$1\"" $work/tail.out
+	hw_wait_for 2000 grep -qs "\"ready\":\"$1\"" $work/tail/0.out
 	hw_node a0 sh -c 'echo 100000 >/sys/class/net/eth0/simwire/record_frames'
 	echo >&"$job_input"
-	hw_wait_for 2000 grep -q "\"step\":\"$1\"" $work/tail.out
+	hw_wait_for 2000 grep -qs "\"step\":\"$1\"" $work/tail/0.out
 	hw_node a0 cat /sys/class/net/eth0/simwire/records >"$work/$1.records"
-	left_s=$(sed -n "s/.*\"step\":\"$1\",\"left_s\":\([0-9.]*\),.*/\1/p" $work/tail.out)
+	left_s=$(sed -n "s/.*\"step\":\"$1\",\"left_s\":\([0-9.]*\),.*/\1/p" $work/tail/0.out)
 }
 
 # distances STEP FROM_S UNTIL_S [MOST]: sets what distances.py finds
@@ -181,7 +186,7 @@ expect_back_to_back() {
 test_tail() {
 	local short=60000 long=1000000 status=0 step drops
 	mkfifo $work/input
-	job tail "${large_buffers[@]}" -- $work/alltoallv_oneway $short $long ${short}p <$work/input &
+	job tail "${large_buffers[@]}" -- $ranks $work/alltoallv_oneway $short $long ${short}p <$work/input &
 	local running=$!
 	exec {job_input}>$work/input
 
@@ -203,7 +208,7 @@ test_tail() {
 	expect_back_to_back "an exchange that the helper does not see"
 	ktap_between "for it the trunk drops frames" 1 $(($(hw_trunk_drops) - drops)) 1000
 
-	hw_wait_for 2000 grep -q '"ready":"end"' $work/tail.out
+	hw_wait_for 2000 grep -qs '"ready":"end"' $work/tail/0.out
 	echo >&"$job_input"
 	exec {job_input}>&-
 	wait $running || status=$?
@@ -217,7 +222,7 @@ test_tail() {
 job_in_containers() {
 	local name=$1
 	MPI_JOB_STATE=$hw_containers_state job "$name" "${promise[@]}" HEADWAY_REPORT=$work/"$name".json \
-		-- "${hw_own_processes[@]}" $work/collective_bench --sizes 65536:6:20
+		-- "${hw_own_processes[@]}" $ranks $work/collective_bench --sizes 65536:6:20
 }
 
 # paced_calls FILE: of all-to-alls, and those that were not
@@ -260,10 +265,10 @@ not in the cluster's prefixes (10.1.0.0/16)" "$(told unknown | wc -l) $(told unk
 test_no_daemon() {
 	local status=0
 	hw_stop_daemons
-	job unpaced -- $work/alltoall_check --exit-status 3 || status=$?
+	job unpaced -- $ranks $work/alltoall_check --exit-status 3 || status=$?
 	ktap_equal "without a daemon the job has its own exit status" 3 "$status"
 	ktap_equal "without a daemon the data is right" "all data right" \
-		"$(tail -n 1 $work/unpaced.out)"
+		"$(tail -n 1 $work/unpaced/0.out)"
 	ktap_equal "without a daemon the helper says so, once" \
 		"1 headway: not pacing: no headwayd at $socket" \
 		"$(told unpaced | wc -l) $(told unpaced | cut -d : -f 1-3)"

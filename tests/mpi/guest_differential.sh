@@ -21,13 +21,19 @@ c_cases=38 fortran_cases=19	# of each library: multiples of the 19 operations
 work=/tmp/guest_differential
 declare -A suffix=([ompi]="" [mpich]=.mpich) sleep=([ompi]=yield_sleep.so [mpich]=ucx_sleep.so)
 
-# run OUTPUT LIBRARY PRELOAD PROGRAM ARGUMENT...: leaves OUTPUT and OUTPUT.err
+# run OUTPUT LIBRARY PRELOAD PROGRAM ARGUMENT...: leaves OUTPUT and OUTPUT.err, which hold what the
+# ranks wrote to files of their own (rank_record).
 run() {
-	local output=$1 library=$2 preload=$3 program=$4
+	local output=$1 library=$2 preload=$3 program=$4 status=0
 	shift 4
-	"$HW_ROOT/tests/lib/mpi-job" "$library" "$ranks_per_node" LD_PRELOAD="$preload" -- \
-		"$HW_BUILD/bin/tests/$program${suffix[$library]}" "$@" >"$output" 2>"$output.err" ||
-		{ local status=$?; tail -n 20 "$output.err"; return "$status"; }
+	mkdir "$output.ranks"
+	"$HW_ROOT/tests/lib/mpi-job" "$library" "$ranks_per_node" LD_PRELOAD="$preload" \
+		HW_RANK_RECORDS="$output.ranks" -- "$HW_BUILD/bin/tests/rank_record" \
+		"$HW_BUILD/bin/tests/$program${suffix[$library]}" "$@" >"$output.launcher" 2>&1 || status=$?
+	cat "$output.ranks"/*.out >"$output"
+	cat "$output.ranks"/*.err >"$output.err"
+	((status == 0)) || tail -n 20 "$output.launcher" "$output.err"
+	return "$status"
 }
 
 # Frames of jobs that do not cross the trunk would prove nothing.

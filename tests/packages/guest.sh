@@ -150,18 +150,20 @@ test_start() {
 
 # ---- a job, and an upgrade under it ---------------------------------------------------
 
-# job NAME CALLS [NAME=VALUE...]: its output is in NAME.out, what the helper says in NAME.err
+# job NAME CALLS [NAME=VALUE...]: each rank N writes to NAME/N.out and NAME/N.err (rank_record)
 job() {
 	local name=$1 calls=$2
 	shift 2
+	mkdir -p "$work/$name"
 	MPI_JOB_THROUGH="env LD_PRELOAD=$work/yield_sleep.so headway run --report $work/$name.json --" \
-		"$HW_ROOT/tests/lib/mpi-job" ompi 1 "$@" -- /usr/bin/python3 \
+		"$HW_ROOT/tests/lib/mpi-job" ompi 1 HW_RANK_RECORDS="$work/$name" "$@" -- \
+		"$HW_BUILD/bin/tests/rank_record" /usr/bin/python3 \
 		"$HW_ROOT/tests/packages/exchange.py" "$work/$name.end" "$calls" \
-		>"$work/$name.out" 2>"$work/$name.err" </dev/null
+		>"$work/$name/launcher" 2>&1 </dev/null
 }
 
 calls_of() {
-	awk '$1 == "calls" { calls = $2 } END { print calls + 0 }' "$work/$1.out"
+	awk '$1 == "calls" { calls = $2 } END { print calls + 0 }' <(cat "$work/$1/0.out" 2>/dev/null)
 }
 
 has_made_calls() {
@@ -221,14 +223,14 @@ test_upgrade() {
 		"$(paced_calls upgraded)"
 	ktap_equal "the trunk has dropped nothing" "$drops" "$(hw_trunk_drops)"
 	ktap_equal "the helper has said once that it paces, and nothing else" "1 1" \
-		"$(grep -c '^headway: pacing' $work/upgraded.err) $(grep -c '^headway:' $work/upgraded.err)"
+		"$(cat $work/upgraded/*.err | grep -c '^headway: pacing') $(cat $work/upgraded/*.err | grep -c '^headway:')"
 	tc class change dev eth0 parent 1: classid 1:10 gap rate 1mbit
 	ktap_check "tc monitor has listened" hw_wait_for 10 grep -q 1:10 $work/monitor
 	kill $monitor
 	ktap_equal "the qdisc, and so the module of the earlier package, was never away" "0 gap 1:" \
 		"$(grep -c 'deleted qdisc gap' $work/monitor) $(qdisc)"
 	ktap_equal "DKMS has the module of the new package, and no other" "$(built)" "$(dkms status -m headway 2>/dev/null)"
-	((ktap_failed == 0)) || ktap_comment "$(tail -n 30 $work/upgraded.err)
+	((ktap_failed == 0)) || ktap_comment "$(tail -n 30 $work/upgraded/launcher $work/upgraded/*.err)
 $(headway status) $(journalctl --unit headwayd.service --output cat --no-pager | tail -n 30)"
 }
 
