@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -57,15 +58,25 @@ std::vector<char> frame_v6(const char* destination) {
     return frame;
 }
 
+/// The kernel verifies the program once for all tests; of what earlier ones left nothing counts.
 class Classifier : public testing::Test {
 protected:
-    void SetUp() override {
+    static void SetUpTestSuite() {
+        if (maps_) return;
         std::ifstream in(object_path, std::ios::binary);
         object_.assign(std::istreambuf_iterator<char>(in), {});
         ASSERT_FALSE(object_.empty()) << object_path;
         auto loaded = BpfPhaseMaps::load(trunks_, {object_, "phase_class"});
         ASSERT_TRUE(loaded) << loaded.error().message;
         maps_ = std::move(*loaded);
+        config_as_loaded_ = maps_->config();
+    }
+    void SetUp() override {
+        ASSERT_TRUE(maps_);
+        maps_->config() = config_as_loaded_;
+        constexpr std::array<std::uint32_t, 5> jobs{0, 1, 2, 3, 4};
+        ASSERT_TRUE(maps_->renew(jobs));
+        for (const std::uint32_t job : jobs) set_own_classes(*maps_, job, {});
         begin_phase_job(*maps_, 0);
         begin_phase_job(*maps_, 1);
     }
@@ -89,12 +100,13 @@ protected:
         __atomic_store_n(&maps_->slots(seat.job).phase[seat.slot], phase, __ATOMIC_RELEASE);
     }
 
-    const std::vector<PhaseTrunk> trunks_{
+    inline static const std::vector<PhaseTrunk> trunks_{
         {{*parse_ip_prefix("10.1.0.0/16"), *parse_ip_prefix("fd00:1::/64")}, shared_own},
         {{*parse_ip_prefix("10.2.0.0/16"), *parse_ip_prefix("10.3.7.0/24"), *parse_ip_prefix("fd00:2::/64")},
          shared_remote}};
-    std::vector<char> object_;
-    std::unique_ptr<BpfPhaseMaps> maps_;
+    inline static std::vector<char> object_;
+    inline static std::unique_ptr<BpfPhaseMaps> maps_;
+    inline static headway_phase_config config_as_loaded_;
 };
 
 TEST_F(Classifier, TheDestinationChoosesTheTrunk) {
@@ -253,7 +265,11 @@ private:
 
 class SeveralJobs : public Classifier {
 protected:
-    void TearDown() override { root_.enter(); }
+    void TearDown() override {
+        root_.enter();
+        for (const Cgroup* cgroup : {&root_, &first_, &second_, &third_}) maps_->forget_cgroup(cgroup->id());
+        maps_->forget_user(root);
+    }
 
     std::uint32_t to_remote_from(const Cgroup& cgroup) {
         cgroup.enter();
@@ -378,6 +394,8 @@ TEST_F(SeveralJobs, ThereIsRoomForACgroupOfEachProcess) {
     EXPECT_TRUE(maps_->set_cgroup(~std::uint64_t{1}, 4)) << "another owner needs no room";
     maps_->forget_cgroup(~std::uint64_t{1});
     EXPECT_TRUE(maps_->set_cgroup(7, 3));
+    maps_->forget_cgroup(7);
+    for (std::uint64_t id = 2; id <= HEADWAY_PHASE_CGROUPS; ++id) maps_->forget_cgroup(~id);
 }
 
 // Against the same rule in C++.
