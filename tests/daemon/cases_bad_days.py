@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many jobs, and a daemon that is killed at any moment.
 
-HW_JOBS and HW_KILLS say how many (make check-soak); by default 2000 and 8.
+HW_JOBS and HW_KILLS say how many (make check-soak); by default 1000 and 4.
 """
 
 import os
@@ -15,8 +15,8 @@ from control import Control
 from cases_phases import BYTES_PER_S, in_phase, phased
 from cases_reconcile import is_paced
 
-JOBS = int(os.environ.get("HW_JOBS", "2000"))
-KILLS = int(os.environ.get("HW_KILLS", "8"))
+JOBS = int(os.environ.get("HW_JOBS", "1000"))
+KILLS = int(os.environ.get("HW_KILLS", "4"))
 WARM_UP_JOBS = 100          # tables of the daemon reach their size
 GROWTH_MAX_KIB = 256        # of memory: less than a page for each of 64 jobs
 
