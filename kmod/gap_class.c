@@ -9,6 +9,7 @@
 #include <net/pkt_cls.h>
 
 #include "gap_class.h"
+#include "gap_compat.h"
 #include "gap_packet.h"
 
 static struct netlink_range_validation gap_class_rate_range = { 1, GAP_RATE_UNLIMITED };
@@ -251,8 +252,8 @@ static void gap_class_empty(struct Qdisc *sch, struct gap_class *cl)
 	if (cl->qdisc)
 		qdisc_purge_queue(cl->qdisc);
 	gap_class_purge(cl);
-	sch->q.qlen -= qlen;
-	sch->qstats.backlog -= backlog_bytes;
+	WRITE_ONCE(sch->q.qlen, sch->q.qlen - qlen);
+	qstats_backlog_sub(sch, backlog_bytes);
 	qdisc_tree_reduce_backlog(sch, qlen, backlog_bytes);
 	gap_class_deactivate(cl);
 }

@@ -12,6 +12,7 @@
 #include <net/sch_generic.h>
 
 #include "gap_byteclock.h"
+#include "gap_compat.h"
 #include "gap_frame.h"
 
 #define GAP_FRAMES_RING			256	/* power of two */
@@ -121,6 +122,6 @@ struct sk_buff *gap_frames_get(struct gap_frames *frames, u32 slot_bytes)
 	}
 	skb->len = len;
 	skb_set_tail_pointer(skb, len);
-	qdisc_skb_cb(skb)->pkt_len = len;
+	gap_set_frame_len(skb, len);
 	return skb;
 }

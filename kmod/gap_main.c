@@ -23,6 +23,7 @@
 #include <net/pkt_cls.h>
 
 #include "gap_class.h"
+#include "gap_compat.h"
 #include "gap_frame.h"
 #include "gap_packet.h"
 
@@ -47,13 +48,12 @@ static bool gap_device_is_up(const struct net_device *dev)
 }
 
 /* Bytes per second, 0 where the device reports no speed. */
-static u64 gap_device_link_rate(struct net_device *dev)
+static u64 gap_device_ask_rate(struct net_device *dev)
 {
 	struct ethtool_link_ksettings ksettings;
 	u32 speed;
 
-	ASSERT_RTNL();
-	if (__ethtool_get_link_ksettings(dev, &ksettings))
+	if (netif_get_link_ksettings(dev, &ksettings))
 		return 0;
 	speed = ksettings.base.speed;
 	if (!speed || speed == (u32)SPEED_UNKNOWN)
@@ -61,13 +61,11 @@ static u64 gap_device_link_rate(struct net_device *dev)
 	return (u64)speed * (1000000 / BITS_PER_BYTE);
 }
 
-/* Does the device stop its peer by PAUSE frames?  It may sleep to answer. */
-static bool gap_device_sends_pause(struct net_device *dev)
+static bool gap_device_ask_pause(struct net_device *dev)
 {
 	const struct ethtool_ops *ops = dev->ethtool_ops;
 	struct ethtool_pauseparam pause = { .cmd = ETHTOOL_GPAUSEPARAM };
 
-	ASSERT_RTNL();
 	if (!ops || !ops->get_pauseparam || !netif_device_present(dev))
 		return false;
 	if (ops->begin && ops->begin(dev))
@@ -78,19 +76,33 @@ static bool gap_device_sends_pause(struct net_device *dev)
 	return pause.tx_pause;
 }
 
+/*
+ * The device may sleep to answer.  RTNL is held, and so is the device's instance
+ * lock where it has one (kernels from 6.15 on): by whoever calls the qdisc's
+ * operations, and in the events NETDEV_UP and NETDEV_CHANGE.
+ */
+static struct gap_device gap_device_ask(struct net_device *dev)
+{
+	ASSERT_RTNL();
+	return (struct gap_device){
+		.rate = gap_device_ask_rate(dev),
+		.sends_pause = gap_device_ask_pause(dev),
+	};
+}
+
 /* Bytes per second as far as it is known, else 0. */
 static u64 gap_known_rate(const struct gap_sched *q)
 {
 	return q->speed_known ? q->clock.link_rate : 0;
 }
 
-static u64 gap_link_rate(const struct gap_sched *q, const struct gap_conf *conf)
+static u64 gap_link_rate(const struct gap_sched *q, const struct gap_conf *conf,
+			 const struct gap_device *device)
 {
-	struct net_device *dev = qdisc_dev(q->sch);
-	u64 rate = conf->rate ?: gap_device_link_rate(dev);
+	u64 rate = conf->rate ?: device->rate;
 
 	/* many devices tell no speed while they have no carrier */
-	if (!rate && !q->conf.rate && !gap_device_is_up(dev))
+	if (!rate && !q->conf.rate && !gap_device_is_up(qdisc_dev(q->sch)))
 		rate = gap_known_rate(q);
 	return rate;
 }
@@ -104,7 +116,7 @@ static enum gap_reason gap_judge(const struct gap_sched *q, u64 rate,
 		return GAP_REASON_NO_SPEED;
 	if (!frames)
 		return GAP_REASON_NO_MEMORY;
-	if (q->conf.frame == GAP_FRAME_PAUSE && gap_device_sends_pause(qdisc_dev(q->sch)))
+	if (q->conf.frame == GAP_FRAME_PAUSE && q->device.sends_pause)
 		return GAP_REASON_TX_PAUSE;
 	if (q->lost)
 		return GAP_REASON_LOST;
@@ -163,10 +175,13 @@ static void gap_device_event(struct gap_sched *q, struct net_device *dev,
 			     unsigned long event)
 {
 	bool remake = event == NETDEV_CHANGEMTU || event == NETDEV_CHANGEADDR;
-	u64 rate = gap_link_rate(q, &q->conf);
 	struct gap_frames *frames = q->frames;
 	bool up = gap_device_is_up(dev);
+	u64 rate;
 
+	if (event == NETDEV_UP || event == NETDEV_CHANGE)
+		q->device = gap_device_ask(dev);
+	rate = gap_link_rate(q, &q->conf, &q->device);
 	if (remake && q->conf.backend == GAP_BACKEND_GAP)
 		frames = gap_frames_alloc(q->conf.frame, dev);
 	/* another link, or another partner: what was lost may not be any more */
@@ -234,7 +249,8 @@ static int gap_read_options(struct Qdisc *sch, struct nlattr **tb,
 
 /* Gap frames where they cannot work are refused; the timer always works. */
 static int gap_check_backend(struct Qdisc *sch, const struct gap_conf *conf,
-			     u64 rate, struct netlink_ext_ack *extack)
+			     const struct gap_device *device, u64 rate,
+			     struct netlink_ext_ack *extack)
 {
 	struct net_device *dev = qdisc_dev(sch);
 
@@ -251,7 +267,7 @@ static int gap_check_backend(struct Qdisc *sch, const struct gap_conf *conf,
 	else if (!rate)
 		NL_SET_ERR_MSG(extack,
 			       "the device does not report its speed; give the link rate with rate, or use backend timer");
-	else if (conf->frame == GAP_FRAME_PAUSE && gap_device_sends_pause(dev))
+	else if (conf->frame == GAP_FRAME_PAUSE && device->sends_pause)
 		NL_SET_ERR_MSG(extack,
 			       "the device sends PAUSE frames to stop its peer, and gap frames would end each of its pauses; switch them off (ethtool -A DEV tx off), or use frame void or backend timer");
 	else
@@ -266,6 +282,7 @@ static int gap_change(struct Qdisc *sch, struct nlattr *opt,
 	struct gap_sched *q = qdisc_priv(sch);
 	struct gap_frames *frames = NULL;
 	struct gap_conf conf = q->conf;
+	struct gap_device device;
 	int err = 0;
 	u64 rate;
 
@@ -275,8 +292,9 @@ static int gap_change(struct Qdisc *sch, struct nlattr *opt,
 		err = gap_read_options(sch, tb, &conf, extack);
 	if (err)
 		return err;
-	rate = gap_link_rate(q, &conf);
-	err = gap_check_backend(sch, &conf, rate, extack);
+	device = gap_device_ask(qdisc_dev(sch));
+	rate = gap_link_rate(q, &conf, &device);
+	err = gap_check_backend(sch, &conf, &device, rate, extack);
 	if (err)
 		return err;
 	if (conf.backend == GAP_BACKEND_GAP && conf.frame == q->conf.frame)
@@ -292,6 +310,7 @@ static int gap_change(struct Qdisc *sch, struct nlattr *opt,
 	/* gap frames that are asked for anew are tried anew */
 	if (tb[TCA_GAP_BACKEND] || rate != gap_known_rate(q))
 		q->lost = false;
+	q->device = device;
 	sch_tree_lock(sch);
 	q->conf = conf;
 	gap_class_find_default(sch);
@@ -309,6 +328,8 @@ static int gap_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ac
 	int err;
 
 	q->sch = sch;
+	/* From 6.19 on the core drops what waits for the lock beyond this; nothing else asks. */
+	sch->limit = GAP_QUEUE_LIMIT_PACKETS;
 	q->was_up = gap_device_is_up(qdisc_dev(sch));
 	qdisc_watchdog_init(&q->watchdog, sch);
 	gap_packet_init(q, GAP_LINK_RATE_NOMINAL);

@@ -8,10 +8,7 @@
 #include <linux/slab.h>
 #include <net/pkt_cls.h>
 
-#if __has_include("net/gso.h")	/* from Linux 6.5 on */
-#include <net/gso.h>
-#endif
-
+#include "gap_compat.h"
 #include "gap_frame.h"
 #include "gap_packet.h"
 #include "gap_queue.h"
@@ -301,8 +298,8 @@ gap_enqueue_frame(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 		cl->drops++;
 		return qdisc_drop(skb, sch, to_free);
 	}
-	sch->qstats.backlog += len;
-	sch->q.qlen++;
+	qstats_backlog_add(sch, len);
+	qdisc_qlen_inc(sch);
 	if (unlikely(first)) {
 		gap_settle_clock(q);
 		gap_tree_activate(q, cl);
@@ -330,7 +327,7 @@ gap_enqueue_gso(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 		unsigned int seg_len = segs->len;
 
 		skb_mark_not_on_list(segs);
-		qdisc_skb_cb(segs)->pkt_len = seg_len;
+		gap_set_frame_len(segs, seg_len);
 		if (gap_enqueue_frame(segs, sch, cl, to_free) == NET_XMIT_SUCCESS) {
 			len += seg_len;
 			queued++;
@@ -466,7 +463,7 @@ static struct sk_buff *gap_dequeue_data(struct Qdisc *sch, u64 *need)
 	}
 	_bstats_update(&sch->bstats, qdisc_pkt_len(skb), 1);
 	qdisc_qstats_backlog_dec(sch, skb);
-	sch->q.qlen--;
+	qdisc_qlen_dec(sch);
 	/* a tag that the device will insert is on the wire all the same */
 	wire = gap_wire_bytes(skb->len + (skb_vlan_tag_present(skb) ? VLAN_HLEN : 0));
 	gap_charge(q, cl, skb, wire);
@@ -772,8 +769,7 @@ void gap_packet_configure(struct gap_sched *q, u64 link_rate,
 
 void gap_packet_init(struct gap_sched *q, u64 link_rate)
 {
-	hrtimer_init(&q->lease_timer, CLOCK_BOOTTIME, HRTIMER_MODE_ABS_SOFT);
-	q->lease_timer.function = gap_lease_expire;
+	hrtimer_setup(&q->lease_timer, gap_lease_expire, CLOCK_BOOTTIME, HRTIMER_MODE_ABS_SOFT);
 	INIT_LIST_HEAD(&q->classes);
 	INIT_LIST_HEAD(&q->stalled);
 	gap_clock_init(&q->clock, link_rate, ktime_get_ns());

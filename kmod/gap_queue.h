@@ -25,8 +25,6 @@
 
 #include "gap_sched.h"
 
-#define GAP_QUEUE_LIMIT_PACKETS	10000	/* as fq: one TCP per core never gets there */
-
 /* Destinations of one hash, and their packets, by skb->next. */
 struct gap_turn {
 	struct sk_buff		*head;

@@ -13,6 +13,7 @@
 #include "gap_byteclock.h"
 
 #define GAP_TURN_BITS		7
+#define GAP_QUEUE_LIMIT_PACKETS	10000	/* as fq: one TCP per core never gets there */
 
 /* The packets of a class without a qdisc of its own. */
 struct gap_queue {
@@ -70,6 +71,12 @@ struct gap_class {
 	bool			notify;		/* user space is to be told */
 };
 
+/* What the device answered last; asked only where its instance lock is held. */
+struct gap_device {
+	u64			rate;		/* bytes per second, 0: it reports no speed */
+	bool			sends_pause;	/* it stops its peer by PAUSE frames */
+};
+
 /* What the administrator asks for. */
 struct gap_conf {
 	u64			rate;		/* of the link, 0: the device's */
@@ -110,6 +117,7 @@ struct gap_sched {
 	/* the rest */
 	struct tcf_block	*block;
 	struct gap_conf		conf;
+	struct gap_device	device;
 	bool			speed_known;
 	bool			lost;		/* the device lost gap frames */
 	bool			was_up;

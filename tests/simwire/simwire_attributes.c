@@ -5,6 +5,7 @@
 #include <linux/vmalloc.h>
 
 #include "simwire.h"
+#include "simwire_compat.h"
 
 #define SIMWIRE_RATE_MIN_BPS	1000ULL
 #define SIMWIRE_RATE_MAX_BPS	1000000000000ULL
@@ -186,8 +187,8 @@ static ssize_t record_frames_store(struct device *d,
 static DEVICE_ATTR_RW(record_frames);
 
 static ssize_t records_read(struct file *file, struct kobject *kobj,
-			    struct bin_attribute *attr, char *buf, loff_t off,
-			    size_t len)
+			    SIMWIRE_BIN_CONST struct bin_attribute *attr,
+			    char *buf, loff_t off, size_t len)
 {
 	struct simwire *sw = simwire_of(kobj_to_dev(kobj));
 	ssize_t copied;
@@ -229,7 +230,7 @@ static struct attribute *simwire_attrs[] = {
 	NULL
 };
 
-static struct bin_attribute *simwire_bin_attrs[] = {
+static SIMWIRE_BIN_CONST struct bin_attribute *SIMWIRE_BIN_CONST simwire_bin_attrs[] = {
 	&bin_attr_records,
 	NULL
 };

@@ -75,6 +75,7 @@
 #include <net/rtnetlink.h>
 
 #include "simwire.h"
+#include "simwire_compat.h"
 
 #define SIMWIRE_MTU_MAX		9000
 #define SIMWIRE_NEGOTIATION_NS	(2 * NSEC_PER_SEC)
@@ -312,6 +313,7 @@ static void simwire_setup(struct net_device *dev)
 	dev->features = dev->hw_features;
 	dev->sysfs_groups[0] = &simwire_group;
 	SET_NETDEV_DEV(dev, simwire_parent);
+	simwire_request_ops_lock(dev);
 	eth_hw_addr_random(dev);
 	netif_carrier_off(dev);
 
@@ -324,8 +326,7 @@ static void simwire_setup(struct net_device *dev)
 	sw->clock_ppm = SIMWIRE_PPM;
 	simwire_wire_init(sw);
 	simwire_init_timer(&sw->negotiation, simwire_negotiated);
-	hrtimer_init(&sw->interrupt, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
-	sw->interrupt.function = simwire_interrupt;
+	hrtimer_setup(&sw->interrupt, simwire_interrupt, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
 	prandom_seed_state(&sw->interrupt_times, get_random_u64());
 }
 
@@ -349,7 +350,6 @@ static struct net_device *simwire_new_peer(struct net *net,
 		return ERR_PTR(-ENOMEM);
 	dev_net_set(peer, net);
 	peer->rtnl_link_ops = &simwire_link_ops;
-	peer->rtnl_link_state = RTNL_LINK_INITIALIZED;
 	err = register_netdevice(peer);
 	if (err) {
 		NL_SET_ERR_MSG(extack, "cannot make the peer, whose name is this one's with a p");
@@ -359,9 +359,7 @@ static struct net_device *simwire_new_peer(struct net *net,
 	return peer;
 }
 
-static int simwire_newlink(struct net *net, struct net_device *dev,
-			   struct nlattr *tb[], struct nlattr *data[],
-			   struct netlink_ext_ack *extack)
+static int simwire_newlink(SIMWIRE_NEWLINK_ARGUMENTS)
 {
 	struct net_device *peer;
 	int err;
@@ -375,7 +373,7 @@ static int simwire_newlink(struct net *net, struct net_device *dev,
 		if (err < 0)
 			return err;
 	}
-	peer = simwire_new_peer(net, dev, extack);
+	peer = simwire_new_peer(SIMWIRE_NEWLINK_NET, dev, extack);
 	if (IS_ERR(peer))
 		return PTR_ERR(peer);
 	err = register_netdevice(dev);

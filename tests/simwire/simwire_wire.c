@@ -5,6 +5,7 @@
 #include <linux/math64.h>
 
 #include "simwire.h"
+#include "simwire_compat.h"
 
 #define SIMWIRE_FRAME_MIN	60
 #define SIMWIRE_OVERHEAD	24		/* FCS 4, preamble 8, inter-frame gap 12 */
@@ -358,8 +359,7 @@ void simwire_set(struct simwire *sw, u64 *parameter, u64 value)
 void simwire_init_timer(struct hrtimer *timer,
 			enum hrtimer_restart (*function)(struct hrtimer *))
 {
-	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	timer->function = function;
+	hrtimer_setup(timer, function, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 }
 
 void simwire_wire_init(struct simwire *sw)

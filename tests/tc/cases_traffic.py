@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Child qdiscs, filters, and the statistics of what goes through them."""
 
+import socket
+
 from ktap import between, case, equal
 from tcguest import (DEV, HANDLE, ICOUNT, SLOW, SLOW_SPEED, add_gap, classes, counters, eventually,
                      frame, loaded, matches, packets, qdiscs, refused, root_qdisc, send_frames, sh, tc)
@@ -9,6 +11,7 @@ FILTERS = {
     "u32": "protocol ip prio 1 u32 match ip dst {} flowid {}",
     "flower": "protocol ip prio 2 flower dst_ip {} classid {}",
 }
+UDP_SEGMENT = 103
 
 
 @case
@@ -72,6 +75,23 @@ def filters_and_priority_choose_the_class_and_bytes_are_wire_bytes():
     equal(shown["wire_bytes"], sum(wire for _, wire in want.values()) + 9 * 84)
     equal(shown["packets"], 35)
     equal(shown["gso_split"], 0)
+
+
+@case
+def segments_of_a_gso_packet_are_single_packets_to_a_child():
+    add_gap()
+    tc(f"class add dev {DEV} parent 1: classid 1:10 gap rate 100mbit")
+    tc(f"qdisc add dev {DEV} parent 1:10 handle 10: pfifo")
+    sh("ip", "addr", "add", "10.9.0.1/24", "dev", DEV)
+    sh("ip", "neigh", "replace", "10.9.0.2", "lladdr", "02:00:00:00:00:02", "dev", DEV)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, HANDLE | 0x10)
+        sock.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, 1000)
+        sock.sendto(bytes(8000), ("10.9.0.2", 9))
+    eventually(lambda: packets(DEV) == {"1:10": 8}, "the segments")
+    equal(root_qdisc(DEV, "-s")["gso_split"], 1)
+    child = [q for q in qdiscs(DEV, "-s") if q["handle"] == "10:"][0]
+    equal((child["packets"], child["bytes"]), (8, 8 * 1042))
 
 
 @case

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Linux 6.1 to 7.3: what newer kernels have, for older ones.  The only place
+ * that asks for a kernel's version.
+ */
+#ifndef _GAP_COMPAT_H
+#define _GAP_COMPAT_H
+
+#include <linux/ethtool.h>
+#include <linux/hrtimer.h>
+#include <linux/version.h>
+#include <net/sch_generic.h>
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#include <net/gso.h>
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*function)(struct hrtimer *),
+				 clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock, mode);
+	timer->function = function;
+}
+#endif
+
+/* A packet's length on the wire's accounts, and that it is one frame. */
+static inline void gap_set_frame_len(struct sk_buff *skb, unsigned int len)
+{
+	qdisc_skb_cb(skb)->pkt_len = len;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
+	qdisc_skb_cb(skb)->pkt_segs = 1;
+#endif
+}
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
+/* The device's instance lock, where it has one, is held; since 7.2 only this may be called then. */
+static inline int netif_get_link_ksettings(struct net_device *dev,
+					   struct ethtool_link_ksettings *settings)
+{
+	return __ethtool_get_link_ksettings(dev, settings);
+}
+
+static inline void qdisc_qlen_inc(struct Qdisc *sch)
+{
+	WRITE_ONCE(sch->q.qlen, sch->q.qlen + 1);
+}
+
+static inline void qdisc_qlen_dec(struct Qdisc *sch)
+{
+	WRITE_ONCE(sch->q.qlen, sch->q.qlen - 1);
+}
+
+static inline void qstats_backlog_add(struct Qdisc *sch, u32 bytes)
+{
+	WRITE_ONCE(sch->qstats.backlog, sch->qstats.backlog + bytes);
+}
+
+static inline void qstats_backlog_sub(struct Qdisc *sch, u32 bytes)
+{
+	WRITE_ONCE(sch->qstats.backlog, sch->qstats.backlog - bytes);
+}
+#endif
+
+#endif /* _GAP_COMPAT_H */

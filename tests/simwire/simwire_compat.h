@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Linux 6.1 to 7.3: what newer kernels have, for older ones.  The only place
+ * that asks for a kernel's version.
+ */
+#ifndef _SIMWIRE_COMPAT_H
+#define _SIMWIRE_COMPAT_H
+
+#include <linux/hrtimer.h>
+#include <linux/netdevice.h>
+#include <linux/sysfs.h>
+#include <linux/version.h>
+#include <net/rtnetlink.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*function)(struct hrtimer *),
+				 clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock, mode);
+	timer->function = function;
+}
+#endif
+
+/* simwire_newlink(): its arguments, and the namespace of the new link. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
+#define SIMWIRE_NEWLINK_ARGUMENTS \
+	struct net *net, struct net_device *dev, struct nlattr *tb[], \
+	struct nlattr *data[], struct netlink_ext_ack *extack
+#define SIMWIRE_NEWLINK_NET	net
+#else
+#define SIMWIRE_NEWLINK_ARGUMENTS \
+	struct net_device *dev, struct rtnl_newlink_params *params, \
+	struct netlink_ext_ack *extack
+#define SIMWIRE_NEWLINK_NET	rtnl_newlink_link_net(params)
+#endif
+
+/* Whether a binary attribute of sysfs is constant to who shows it. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+#define SIMWIRE_BIN_CONST
+#else
+#define SIMWIRE_BIN_CONST	const
+#endif
+
+/* Operations of the device are to be called with its instance lock held, where there is one. */
+static inline void simwire_request_ops_lock(struct net_device *dev)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
+	dev->request_ops_lock = true;
+#endif
+}
+
+#endif /* _SIMWIRE_COMPAT_H */
