@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Writes what follows from the table of wrapped MPI functions, functions.def.
 
-  generate_wrappers.py LIBRARY TABLE DIRECTORY    (LIBRARY: ompi or mpich)
+  generate_wrappers.py LIBRARY TABLE DIRECTORY PREFIX    (LIBRARY: ompi or mpich; PREFIX: of its
+                                          persistent collectives, MPI_ or MPIX_)
 
 into DIRECTORY:
   real.hpp       real::NAME(...): the MPI library's own function
@@ -73,8 +74,8 @@ def table_lines(path):
             yield re.fullmatch(r"(\S+) (\w+)\((.*)\)\s*", line).groups()
 
 
-def functions(library, path):
-    """Every function of the table, in all forms that `library` has."""
+def functions(library, path, prefix):
+    """Every function of the table, in all forms that `library` has; `prefix`: of persistent collectives."""
     for kinds, name, text in table_lines(path):
         kinds = set(kinds.split("+"))
         sizes = [False] if library == "ompi" or "no_large" in kinds else [False, True]
@@ -92,7 +93,7 @@ def functions(library, path):
                            arguments + [request])
             yield Function(libraries | {"persistent"}, name, name + "_init" + end,
                            arguments + [info, request],
-                           "MPIX_" if library == "ompi" else "MPI_")
+                           prefix)
 
 
 def real(function):
@@ -196,8 +197,8 @@ def lookup(every):
 
 def shown(path):
     """(name, kind) of what programs of either library may call."""
-    symbols = dict.fromkeys(function.symbol for library in ("ompi", "mpich")
-                            for function in functions(library, path))
+    symbols = dict.fromkeys(function.symbol for library, prefix in (("ompi", "MPIX_"), ("mpich", "MPI_"))
+                            for function in functions(library, path, prefix))
     for symbol in symbols:
         yield symbol, "program_call"
         yield "P" + symbol, "profiling_call"
@@ -211,8 +212,8 @@ def write_preload(table, directory):
           "".join(f"    {name};\n" for name, _ in every) + "  local:\n    *;\n};\n")
 
 
-def write_helper(library, table, directory):
-    every = list(functions(library, table))
+def write_helper(library, table, directory, prefix):
+    every = list(functions(library, table, prefix))
     write(directory, "real.hpp", BANNER + "#pragma once\n\n#include \"mpi_library.hpp\"\n"
           "#include \"next_function.hpp\"\n\nnamespace headway::glue::real {\n\n" +
           "\n".join(map(real, every)) + "\n}  // namespace headway::glue::real\n")
@@ -238,11 +239,10 @@ def write(directory, name, text):
 
 
 def main():
-    library, table, directory = sys.argv[1:]
-    if library == "mpi":
-        write_preload(table, directory)
+    if sys.argv[1] == "mpi":
+        write_preload(*sys.argv[2:])
     else:
-        write_helper(library, table, directory)
+        write_helper(*sys.argv[1:])
 
 
 if __name__ == "__main__":

@@ -20,7 +20,10 @@ endfunction()
 
 # headway_openmpi_target(NAME WRAPPER)
 function(headway_openmpi_target name wrapper)
-  headway_ask_wrapper(${wrapper} incdirs include_dirs)
+  # Of mpifort, incdirs is empty from Open MPI 5 on.
+  headway_ask_wrapper(${wrapper} compile include_dirs)
+  list(FILTER include_dirs INCLUDE REGEX "^-I")
+  list(TRANSFORM include_dirs REPLACE "^-I" "")
   headway_ask_wrapper(${wrapper} libdirs library_dirs)
   headway_ask_wrapper(${wrapper} libs libraries)
   add_library(${name} INTERFACE)
@@ -28,6 +31,16 @@ function(headway_openmpi_target name wrapper)
   target_link_directories(${name} INTERFACE ${library_dirs})
   target_link_libraries(${name} INTERFACE ${libraries})
 endfunction()
+
+# Persistent collectives are MPI's from Open MPI 5 on, and were an extension before.
+headway_ask_wrapper(${HEADWAY_MPICC} version version)
+if(NOT "${version}" MATCHES "Open;MPI;([0-9]+)")
+  message(FATAL_ERROR "${HEADWAY_MPICC} does not tell the version of Open MPI: ${version}")
+endif()
+set(HEADWAY_PERSISTENT_ompi MPIX_)
+if(CMAKE_MATCH_1 GREATER_EQUAL 5)
+  set(HEADWAY_PERSISTENT_ompi MPI_)
+endif()
 
 headway_openmpi_target(headway_openmpi_c ${HEADWAY_MPICC})
 headway_openmpi_target(headway_openmpi_fortran ${HEADWAY_MPIFORT})

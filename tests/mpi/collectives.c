@@ -16,12 +16,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef OPEN_MPI
+#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
 #include <mpi-ext.h>
 #define PERSISTENT(name) MPIX_##name##_init
-#define HAS_LARGE 0
 #else
 #define PERSISTENT(name) MPI_##name##_init
+#endif
+#ifdef OPEN_MPI
+#define HAS_LARGE 0
+#else
 #define HAS_LARGE 1
 #endif
 

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifdef OPEN_MPI
+#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
 #include <mpi-ext.h>
 #define ALLTOALL_INIT MPIX_Alltoall_init
 #else

@@ -20,10 +20,17 @@
 
 // Some of its tables of characters end in "unreachable" for letters such as
 // U+0261, which a file may hold anywhere.  They are no blanks: say so instead.
+#if __has_include(<toml++/impl/unicode.hpp>)  // from toml++ 3.4 on
+#include <toml++/impl/forward_declarations.hpp>
+#undef TOML_UNREACHABLE
+#define TOML_UNREACHABLE return false
+#include <toml++/impl/unicode.hpp>
+#else
 #include <toml++/impl/forward_declarations.h>
 #undef TOML_UNREACHABLE
 #define TOML_UNREACHABLE return false
 #include <toml++/impl/unicode.h>
+#endif
 #undef TOML_UNREACHABLE
 #define TOML_UNREACHABLE __builtin_unreachable()
 
