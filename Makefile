@@ -10,10 +10,10 @@ MAKEFLAGS += --no-print-directory
 # As a number of processors; a guest machine under test wants one for itself.
 JOBS ?= $(shell nproc)
 # Kernels that Headway is built and tested for; tests/vm/kernels resolves them.
-KERNELS ?= 6.1 6.12 6.12-rt
+KERNELS ?= stable newest newest-rt
 BUILD := $(CURDIR)/build
 
-# Kernel headers are on disk once packages are; so releases are read late.
+# A kernel's release is known once it has been fetched; so releases are read late.
 releases = $(foreach k,$(KERNELS),$(shell tests/vm/kernels $(k)))
 
 .PHONY: help
@@ -30,7 +30,7 @@ packages: ## install the Debian packages of packages.txt that are missing (root)
 build: modules programs ## build what is installed, and the test modules, into build/{bin,lib,kmod}
 
 .PHONY: modules
-modules: ## build sch_gap.ko and the test modules for every kernel of KERNELS
+modules: kernels ## build sch_gap.ko and the test modules for every kernel of KERNELS
 	@$(foreach r,$(releases), \
 		tests/lib/build-module $(r) kmod sch_gap && \
 		tests/lib/build-module $(r) tests/vm/faster faster && \
@@ -57,8 +57,8 @@ kernels: ## download and unpack the test kernels below build/ (nothing is instal
 
 # The demo runs one kernel and few programs: no more than these are built for it.
 .PHONY: demo-build
-demo-build: KERNELS := 6.1
-demo-build: packages configured modules kernels
+demo-build: KERNELS := stable
+demo-build: packages configured modules
 	@cmake --build $(BUILD)/cmake -j $(JOBS) --target demo_programs
 
 .PHONY: demo
@@ -82,42 +82,42 @@ check-%: packages
 	@tests/check --part $*
 
 .PHONY: bench-qdisc
-bench-qdisc: packages tests kernels ## instructions per packet of gap and other qdiscs, and how exactly they pace
+bench-qdisc: packages tests ## instructions per packet of gap and other qdiscs, and how exactly they pace
 	@$(foreach r,$(releases),tests/lib/build-module $(r) tests/bench/qdisc_bench qdisc_bench &&) true
 	@tests/bench/qdisc
 
 .PHONY: bench-phase
-bench-phase: packages tests kernels ## what a change of the rate costs: by a store, by requests, by tc
+bench-phase: packages tests ## what a change of the rate costs: by a store, by requests, by tc
 	@tests/bench/phase
 
 .PHONY: bench-mpi
-bench-mpi: packages tests kernels ## patterns of real MPI jobs, stock and with Headway (long)
+bench-mpi: packages tests ## patterns of real MPI jobs, stock and with Headway (long)
 	@tests/bench/patterns
 
 .PHONY: bench-scale
-bench-scale: packages tests kernels ## all-to-alls of 64 to 1024 ranks: requests, connections, memory, times
+bench-scale: packages tests ## all-to-alls of 64 to 1024 ranks: requests, connections, memory, times
 	@tests/bench/scale
 
 .PHONY: bench-decisions
-bench-decisions: packages tests kernels ## plans from headway measure beside all others that could have been made (long)
+bench-decisions: packages tests ## plans from headway measure beside all others that could have been made (long)
 	@tests/bench/decisions
 
 .PHONY: bench-measure
-bench-measure: packages tests kernels ## headway measure, its predictions and plans in known networks; goes on where it was interrupted (long)
+bench-measure: packages tests ## headway measure, its predictions and plans in known networks; goes on where it was interrupted (long)
 	@tests/measure/networks
 
 .PHONY: bench-feedback
-bench-feedback: packages tests kernels ## all-to-alls with a headway.toml that promises too much, with feedback and without (long)
+bench-feedback: packages tests ## all-to-alls with a headway.toml that promises too much, with feedback and without (long)
 	@tests/bench/feedback
 
 .PHONY: bench-apps
 bench-apps: packages ## programs over a LAN and over up to 10 ms, Headway and others; goes on where it was interrupted (hours)
 	@tests/lib/install-packages packages-bench.txt
-	@$(MAKE) tests kernels
+	@$(MAKE) tests
 	@tests/bench/apps
 
 .PHONY: bench-map
-bench-map: packages tests kernels ## where Headway helps: 240 scenes, Headway and others; goes on where it was interrupted (hours)
+bench-map: packages tests ## where Headway helps: 240 scenes, Headway and others; goes on where it was interrupted (hours)
 	@tests/bench/map
 
 .PHONY: npb
@@ -142,7 +142,7 @@ reproduce: packages programs ## regenerate Documentation/reproduction.md, the pa
 	@tests/reproduce/reproduce
 
 .PHONY: reproduce-live
-reproduce-live: packages tests kernels ## measure the papers' experiments in guests, and write Documentation/reproduction-live.md (long)
+reproduce-live: packages tests ## measure the papers' experiments in guests, and write Documentation/reproduction-live.md (long)
 	@tests/reproduce/live
 
 .PHONY: deb

@@ -46,7 +46,7 @@ make_repository() {
 # Of all nodes, for it lies below their layers.
 prepare_files() {
 	find /lib/modules -mindepth 1 -maxdepth 1 ! -name "$release" -exec rm -r {} +
-	ln -sfn "/usr/src/linux-headers-$release" "/lib/modules/$release/build"
+	ln -sfn "$HW_BUILD/kernels/$release/lib/modules/$release/build" "/lib/modules/$release/build"
 	make_repository
 	# mandb, after every change of a package, would take longer than all else
 	rm -f /var/lib/man-db/auto-update

@@ -38,7 +38,7 @@ def steps(wanted):
     jobs = os.environ.get("JOBS", suites.CORES)
     yield from (["tests/lib/install-packages", file] for file in kind["packages"])
     if kind["kernel"]:
-        yield ["make", "kernels", "modules", f"KERNELS={' '.join(kind['kernel'])}"]
+        yield ["make", "modules", f"KERNELS={' '.join(kind['kernel'])}"]
     if targets:
         yield ["make", "configured"]
         yield ["cmake", "--build", "build/cmake", "-j", jobs, "--target", *targets]

@@ -67,7 +67,7 @@ set_up() {
 	rm -f /usr/sbin/policy-rc.d
 	# what the headers' packages leave there: DKMS builds for all kernels that it finds
 	find /lib/modules -mindepth 1 -maxdepth 1 ! -name "$release" -exec rm -r {} +
-	ln -sfn "/usr/src/linux-headers-$release" "/lib/modules/$release/build"
+	ln -sfn "$HW_BUILD/kernels/$release/lib/modules/$release/build" "/lib/modules/$release/build"
 	hw_two_clusters 2 1000 1250 50 32768 32768
 	take_place_of a0
 	keep_network_in_time

@@ -9,7 +9,7 @@ import time
 
 import wire_records
 
-from . import guests, options as command_line, page, plan, prediction, result, store, table, trace, verdict
+from . import guest_run, guests, options as command_line, page, plan, prediction, result, store, table, trace, verdict
 from .contender import CONTENDERS
 from .progress import Display, Forecast, clock
 from .samples import SizeRun, median_ms
@@ -119,7 +119,7 @@ def about(options, words, units, elapsed_s):
     sampled = ", ".join(f"{count} at {size // KIB} KiB" for size, count in plan.REPETITIONS.items())
     return {
         "made": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
-                + f", in {clock(elapsed_s)} minutes, Linux 6.1 under QEMU with -icount and --faster",
+                + f", in {clock(elapsed_s)} minutes, Linux {guest_run.kernel()} under QEMU with -icount and --faster",
         "command": shlex.join(["tests/demo/demo", *words]),
         "launches": list(launches),
         "sampling": f"Every contender is launched {sum(launches)} times"

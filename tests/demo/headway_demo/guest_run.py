@@ -11,6 +11,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 VM_RUN = ROOT / "tests/vm/vm-run"
+
+
+def kernel():
+    """The release of the kernel that guests boot."""
+    return subprocess.run([ROOT / "tests/vm/kernels", "stable"], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout.strip()
 GUEST = ROOT / "tests/demo/guest"
 MARK = "@"
 
@@ -31,7 +37,7 @@ class Guest:
         self.log = open(self.log_path, "w")
         faster = ["--faster", str(factor)] if factor else []
         self.vm_run = subprocess.Popen(
-            [VM_RUN, "--kernel", "6.1", "--icount", str(seed), *faster,
+            [VM_RUN, "--icount", str(seed), *faster,
              "--timeout", str(limit_s), "--out", folder, "--", program],
             text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log)
 
