@@ -86,15 +86,29 @@ floor_ms() {
 		'BEGIN { print n * n * bytes * 1538 / 1448 * 8 / (0.99 * mbit * 1000) }'
 }
 
-# Which of the senders loses a tail packet is chance, so there is a doctor on each of them.
+# Whether TCP of one of the first cluster's nodes has waited for a time-out.
+has_stalled() {
+	local node
+	for ((node = 0; node < nodes; node++)); do
+		hw_node a$node nstat -asz TcpExtTCPTimeouts | awk '$2 > 0 { found = 1 } END { exit !found }' && return
+	done
+	return 1
+}
+
+# Which of the senders loses a tail packet is chance, and in some of twelve runs none of these nodes did: so
+# there is a doctor on each of them, and the program runs until one has stalled.
 test_unpaced() {
-	local before doctors=() node status
+	local before doctors=() node status=0 runs=0 unpaced=0
 	before=$(hw_trunk_drops)
 	for ((node = 0; node < nodes; node++)); do
 		start_doctor unpaced a$node 10
 		doctors+=("$HW_SPAWNED")
 	done
-	ktap_check "HEADWAY=off: the program runs" run unpaced HEADWAY=off
+	until has_stalled; do
+		run unpaced HEADWAY=off || status=1
+		runs=$((runs + 1)) unpaced=$((unpaced + $(grep -c 'ms, not paced' $work/unpaced.0)))
+	done
+	ktap_result $status "HEADWAY=off: the program runs"
 	stalled=none
 	for ((node = 0; node < nodes; node++)); do
 		status=0
@@ -104,7 +118,7 @@ test_unpaced() {
 	done
 	ktap_equal "headway doctor sees a node stall" "eth0 True time-outs stalls" \
 		"$(diagnosis unpaced $stalled)"
-	ktap_equal "HEADWAY=off: no call is paced" $calls "$(grep -c 'ms, not paced' $work/unpaced.0)"
+	ktap_equal "HEADWAY=off: no call is paced" $((runs * calls)) $unpaced
 	ktap_between "HEADWAY=off: the trunk drops frames" 1 $(($(hw_trunk_drops) - before)) 100000
 }
 
