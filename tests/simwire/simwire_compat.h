@@ -1,26 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Linux 6.1 to 7.3: what newer kernels have, for older ones.  The only place
- * that asks for a kernel's version.
+ * Linux 6.1 to 7.3: what differs for simwire and not for the qdisc.
  */
 #ifndef _SIMWIRE_COMPAT_H
 #define _SIMWIRE_COMPAT_H
 
-#include <linux/hrtimer.h>
 #include <linux/netdevice.h>
 #include <linux/sysfs.h>
 #include <linux/version.h>
 #include <net/rtnetlink.h>
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
-static inline void hrtimer_setup(struct hrtimer *timer,
-				 enum hrtimer_restart (*function)(struct hrtimer *),
-				 clockid_t clock, enum hrtimer_mode mode)
-{
-	hrtimer_init(timer, clock, mode);
-	timer->function = function;
-}
-#endif
+#include "gap_compat.h"	/* the qdisc's, by a link */
 
 /* simwire_newlink(): its arguments, and the namespace of the new link. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Debian's releases, as releases.toml has them, and their packages by an apt with a state of its own."""
+"""Debian's releases, as releases.toml has them, and their packages by an apt with a state of its own.
+
+  debian.py RELEASE      where its packages come from, as lines of apt's sources.list
+"""
 import pathlib
 import re
 import subprocess
+import sys
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -18,10 +22,10 @@ def releases():
         return tomllib.load(file)
 
 
-def codename(os_release="/etc/os-release"):
+def codename():
     """That of this machine's Debian."""
     words = {}
-    for line in pathlib.Path(os_release).read_text(encoding="utf-8").splitlines():
+    for line in pathlib.Path("/etc/os-release").read_text(encoding="utf-8").splitlines():
         name, _, value = line.partition("=")
         words[name] = value.strip('"')
     name = words.get("VERSION_CODENAME", "")
@@ -100,7 +104,6 @@ Dir::State::Status "{self.folder}/status";
 Dir::Cache "{self.folder}/cache";
 Acquire::Languages "none";
 APT::Sandbox::User "root";
-APT::Install-Recommends "false";
 """, encoding="utf-8")
 
     def update(self):
@@ -139,3 +142,10 @@ APT::Install-Recommends "false";
         shown = self.run("apt-cache", "show", "--no-all-versions", package)
         line = re.search(r"^Depends: (.*)$", shown, re.MULTILINE)
         return [part.split()[0] for part in line.group(1).split(",")] if line else []
+
+
+if __name__ == "__main__":
+    try:
+        print("\n".join(Apt("".join(sys.argv[1:])).sources()))
+    except Unknown as error:
+        sys.exit(f"debian: {error}")

@@ -5,6 +5,7 @@ import importlib.machinery
 import importlib.util
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -52,6 +53,13 @@ class Kernels(unittest.TestCase):
         for release in debian.releases():
             for name in ("stable", "newest"):
                 debian.kernel(name, release)
+
+    def test_dkms_builds_for_the_kernels_that_are_tested_and_for_none_after_them(self):
+        conf = (debian.ROOT / "packaging/dkms/dkms.conf").read_text()
+        taken = re.compile(re.search(r'^BUILD_EXCLUSIVE_KERNEL="(.*)"$', conf, re.MULTILINE)[1])
+        tested = {name.removesuffix("-rt") for release in debian.releases() for name in debian.kernels(release)}
+        self.assertEqual([name for name in tested if not taken.match(f"{name}.4-amd64")], [])
+        self.assertEqual([name for name in ("5.10", "6.13", "7.2", "7.4", "8.0") if taken.match(f"{name}.4-amd64")], [])
 
     def test_a_name_that_there_is_not_is_told_with_those_that_there_are(self):
         with self.assertRaisesRegex(debian.Unknown, "unknown kernel '9.9'; known: stable newest 6.1 .*7.3"):

@@ -1,0 +1,1 @@
+../../kmod/gap_compat.h
