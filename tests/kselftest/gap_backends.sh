@@ -47,6 +47,10 @@ test_good() {
 	play slow_ethtool 1
 	paced
 	ktap_equal "whose firmware takes its time" "asked gap" "$(state w0)"
+	ip link set w0 down
+	ip link set w0 up
+	hw_wait_for 5 has_carrier w0
+	ktap_equal "and is asked again when the link comes back" "asked gap" "$(state w0)"
 	ktap_check "and no call slept where it must not" not log_says 'scheduling while atomic\|sleeping function'
 	play slow_ethtool 0
 }

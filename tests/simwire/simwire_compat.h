@@ -32,6 +32,14 @@
 #define SIMWIRE_BIN_CONST	const
 #endif
 
+/* Requests of ethtool that call what needs RTNL: with such a lock they go without it else. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
+#define SIMWIRE_OP_NEEDS_RTNL
+#else
+#define SIMWIRE_OP_NEEDS_RTNL \
+	.op_needs_rtnl = ETHTOOL_OP_NEEDS_RTNL_SCHANNELS | ETHTOOL_OP_NEEDS_RTNL_GLINK,
+#endif
+
 /* Operations of the device are to be called with its instance lock held, where there is one. */
 static inline void simwire_request_ops_lock(struct net_device *dev)
 {

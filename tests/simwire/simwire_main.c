@@ -279,6 +279,7 @@ static int simwire_set_channels(struct net_device *dev,
 }
 
 static const struct ethtool_ops simwire_ethtool_ops = {
+	SIMWIRE_OP_NEEDS_RTNL
 	.get_link		= ethtool_op_get_link,
 	.get_channels		= simwire_get_channels,
 	.set_channels		= simwire_set_channels,
