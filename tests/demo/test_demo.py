@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import demo_fixture as fixture  # noqa: E402
 from demo_fixture import run_of  # noqa: E402
 from demo_guest import mpirun, testbed  # noqa: E402
-from headway_demo import guests, options, plan, result, samples, store  # noqa: E402
+from headway_demo import guest_run, guests, options, plan, result, samples, store  # noqa: E402
 from headway_demo.contender import CONTENDERS, SETTINGS  # noqa: E402
 from headway_demo.progress import Forecast  # noqa: E402
 from headway_demo.samples import SizeRun  # noqa: E402
@@ -169,6 +169,13 @@ class Guests(unittest.TestCase):
         found = guests.shares(plan.units(plan.DEMO), 2)
         self.assertGreaterEqual(len(found), 2)
         self.assertLess(found[0].seconds(), 0.7 * sum(share.seconds() for share in found))
+
+    def test_a_guest_that_failed_is_told_by_its_own_words_not_by_its_kernels_log(self):
+        with tempfile.TemporaryDirectory() as name:
+            log = Path(name) / "guest.log"
+            log.write_text("Traceback\nRuntimeError: no trunk\nvm-run: the script returned 1\n"
+                           + "".join(f"| [    1.{i:06}] a line\n" for i in range(150)))
+            self.assertEqual(guest_run.tail(log, 2), "RuntimeError: no trunk\nvm-run: the script returned 1\n")
 
     def test_forecast_ends_at_zero(self):
         forecast = Forecast({"one": 100.0, "two": 40.0}, jobs=2)

@@ -73,4 +73,6 @@ def parse(line):
 
 
 def tail(path, lines=40):
-    return "".join(path.read_text(errors="replace").splitlines(keepends=True)[-lines:])
+    """What the guest's programs and vm-run said; "| " stands before each line of the kernel's log."""
+    said = [line for line in path.read_text(errors="replace").splitlines(keepends=True) if not line.startswith("| ")]
+    return "".join(said[-lines:])
