@@ -39,6 +39,11 @@ TEST(MpiLaunch, KnowsTheLauncherOfOpenMpi5) {
     std::ofstream(folder + "/ompi_info") << "program";
     EXPECT_TRUE(is_open_mpi_launcher(folder + "/mpirun"));
     EXPECT_FALSE(is_open_mpi_launcher(folder + "/ompi_info"));
+    for (const char* name : {"mpirun.openmpi", "prte"}) std::ofstream(folder + "/" + name) << "program";
+    std::filesystem::create_symlink("prte", folder + "/prterun");
+    std::filesystem::create_symlink("mpirun.openmpi", folder + "/mpiexec.openmpi");
+    for (const char* name : {"/mpirun.openmpi", "/mpiexec.openmpi", "/prterun"})
+        EXPECT_TRUE(is_open_mpi_launcher(folder + name)) << name;
     std::filesystem::remove_all(folder);
 }
 

@@ -2,6 +2,7 @@
 #include "cli/mpi_launch.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
@@ -32,14 +33,15 @@ fs::path find_program(const std::string& word) {
 
 }  // namespace
 
-// Where links lead to tells: to orterun in Open MPI 4, to mpiexec.hydra in MPICH.
-// Open MPI 5 has a program mpirun of its own, beside its ompi_info.
+// Where links lead to tells: to orterun in Open MPI 4, to mpiexec.hydra in MPICH.  Open MPI 5 has a
+// program mpirun of its own, beside its ompi_info, and Debian calls it mpirun.openmpi; PRRTE's are links to prte.
 bool is_open_mpi_launcher(const std::string& word) {
     std::error_code error;
     const fs::path file = fs::canonical(find_program(word), error);
     if (error) return false;
     const std::string name = file.filename().string();
-    if (name == "orterun" || name == "prterun" || name == "prun") return true;
+    constexpr std::array open_mpis{"orterun", "prte", "prterun", "prun", "mpirun.openmpi", "mpiexec.openmpi"};
+    if (std::find(open_mpis.begin(), open_mpis.end(), name) != open_mpis.end()) return true;
     return (name == "mpirun" || name == "mpiexec") && is_file(file.parent_path() / "ompi_info");
 }
 
