@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a qdisc plugin and tc of iproute2 6.1 (Debian 12) know of each other.
+ * What a qdisc plugin and tc know of each other: iproute2 6.1 (Debian 12) and
+ * 6.15 (Debian 13) alike.
  *
  * No package installs a header for this, so the facts are restated here, only
- * those that q_gap.c uses.  They hold for this release of iproute2: the plugin
- * structure changed in 4.15, 5.9 and 6.9.  Build anew, and check this file,
- * for another.  All functions are exported by the tc binary itself;
+ * those that q_gap.c uses.  The plugin structure changed in 4.15 and 5.9; 6.9
+ * made its parameters const, which changes nothing for a plugin that is built.
+ * Check this file for another release.  All functions are exported by the tc binary itself;
  * tests/tc/q_gap_test.py compares them with the installed one.
  */
 #ifndef HEADWAY_TC_PLUGIN_ABI_H
