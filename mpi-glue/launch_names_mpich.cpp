@@ -113,9 +113,10 @@ public:
     }
 
 private:
-    // A name that is not there is an error, which would end the program.
+    // A name that is not there is an error, which would end the program.  It belongs to no communicator, and during
+    // MPI_Init() MPI_COMM_WORLD's handler gets it.  MPI_COMM_SELF's must not be touched: from MPICH 4.1 on it gets
+    // all such errors as soon as it was set once, so the program's handler of MPI_COMM_WORLD would never be called.
     ErrorsReturned in_world_{MPI_COMM_WORLD};
-    ErrorsReturned in_self_{MPI_COMM_SELF};
 };
 
 class SlurmNames : public NamesWithPrefix {

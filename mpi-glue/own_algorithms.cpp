@@ -25,6 +25,24 @@ bool all_say_yes(bool own, MPI_Comm communicator) {
     return status == MPI_SUCCESS && least == 1;
 }
 
+/// A communicator of this process alone, made without MPI_COMM_SELF: see MpichNames.  MPI_COMM_NULL: there is
+/// no room for another one.
+MPI_Comm make_lonely_communicator() {
+    const ErrorsReturned quietly(MPI_COMM_WORLD);
+    const int rank = place_in(MPI_COMM_WORLD).rank;
+    MPI_Group all = MPI_GROUP_NULL;
+    MPI_Group own = MPI_GROUP_NULL;
+    MPI_Comm made = MPI_COMM_NULL;
+    if (PMPI_Comm_group(MPI_COMM_WORLD, &all) != MPI_SUCCESS) return made;
+    if (PMPI_Group_incl(all, 1, &rank, &own) == MPI_SUCCESS) {
+        if (PMPI_Comm_create_group(MPI_COMM_WORLD, own, 0, &made) != MPI_SUCCESS) made = MPI_COMM_NULL;
+        PMPI_Group_free(&own);
+    }
+    PMPI_Group_free(&all);
+    if (made != MPI_COMM_NULL) PMPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+    return made;
+}
+
 }  // namespace
 
 OwnAlgorithms& own_algorithms() {
@@ -96,12 +114,8 @@ OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective,
 }
 
 void OwnAlgorithms::allow() noexcept {
-    if (asked_on_ == MPI_COMM_NULL) {
-        const ErrorsReturned quietly(MPI_COMM_SELF);
-        if (PMPI_Comm_split(MPI_COMM_SELF, 0, 0, &asked_on_) != MPI_SUCCESS) return;
-        PMPI_Comm_set_errhandler(asked_on_, MPI_ERRORS_RETURN);
-    }
-    allowed_ = true;
+    if (asked_on_ == MPI_COMM_NULL) asked_on_ = make_lonely_communicator();
+    allowed_ = asked_on_ != MPI_COMM_NULL;
 }
 
 /// Of rank 0.  Without an answer the plan stays what it was.

@@ -99,6 +99,17 @@ int PMPI_Comm_group(MPI_Comm comm, MPI_Group *group)
 	return PMPI_Comm_size(comm, group);
 }
 
+int PMPI_Group_incl(MPI_Group group, int count, const int ranks[], MPI_Group *made)
+{
+	*made = count;
+	return MPI_SUCCESS;
+}
+
+int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made)
+{
+	return PMPI_Comm_dup(comm, made);
+}
+
 int PMPI_Group_size(MPI_Group group, int *size)
 {
 	*size = group;
