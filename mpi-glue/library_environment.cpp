@@ -31,7 +31,13 @@ constexpr const char* eager_limit_variable = "OMPI_MCA_btl_tcp_eager_limit";
 constexpr const char* eager_limit_bytes = "131072";
 constexpr const char* largest_fragment_variable = "OMPI_MCA_btl_tcp_max_send_size";
 
-// The same of MPICH, which sends through UCX: its rendezvous waits for a request that
+// Open MPI finds out where a rank is before its first message to it, which in Open MPI 5 takes 0.1 ms for each
+// rank.  In the middle of a job's first exchange the ranks get out of step by that, and messages that were
+// to follow each other meet at a switch's port.  In jobs of fewer ranks than this it does so in MPI_Init.
+constexpr const char* known_ranks_variable = "OMPI_MCA_mpi_add_procs_cutoff";
+constexpr const char* known_ranks = "1024";
+
+// As the eager limit, of MPICH, which sends through UCX: its rendezvous waits for a request that
 // queues behind the receiver's own data.  Up to this size messages go without asking;
 // the receiver keeps what comes before its receive, so the size must have an end.
 // UCX 1.13 knows no such limit for one transport only.
@@ -112,11 +118,13 @@ void LibraryEnvironment::apply_to_open_mpi(const Settings& settings) {
     } else {
         set_unless_given(tcp_flags_variable, tcp_flags_without_put);
     }
+    const bool is_node_paced = has_daemon(settings.socket_path);
     if (environment_value(largest_fragment_variable)) {
         told_.emplace_back("btl_tcp_eager_limit left alone with btl_tcp_max_send_size given");
-    } else if (has_daemon(settings.socket_path)) {
+    } else if (is_node_paced) {
         set_unless_given(eager_limit_variable, eager_limit_bytes);
     }
+    if (is_node_paced) set_unless_given(known_ranks_variable, known_ranks);
 }
 
 void LibraryEnvironment::apply_to_mpich(const Settings& settings) {

@@ -15,9 +15,10 @@
 //                        same for all ranks of one program.
 //   btl_tcp_eager_limit  They may: it is the sender's, and the receiver's buffers are
 //                        as large as btl_tcp_max_send_size, which is not less.
+//   mpi_add_procs_cutoff They may: a rank only looks up others earlier by it.
 //   UCX_RNDV_THRESH      They may: it is the sender's; a receiver takes both kinds.
 //
-// The latter two are set only on nodes that have a daemon.
+// The latter three are set only on nodes that have a daemon.
 #pragma once
 
 #include <string>
