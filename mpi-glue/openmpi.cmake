@@ -9,6 +9,7 @@ include_guard(GLOBAL)
 find_program(HEADWAY_MPICC mpicc.openmpi REQUIRED)
 find_program(HEADWAY_MPIFORT mpifort.openmpi REQUIRED)
 find_program(HEADWAY_MPIRUN mpirun.openmpi REQUIRED)
+find_program(HEADWAY_PRTERUN prterun)
 
 # headway_ask_wrapper(WRAPPER WHAT RESULT): WRAPPER --showme:WHAT as a list
 function(headway_ask_wrapper wrapper what result)

@@ -8,7 +8,7 @@
 
 static void be_late(void)
 {
-	const char *rank = getenv("OMPI_COMM_WORLD_RANK"), *late = getenv("LATE_RANK");
+	const char *rank = getenv("PMIX_RANK"), *late = getenv("LATE_RANK");
 	const char *file = getenv("LATE_UNTIL");
 
 	if (!rank)

@@ -5,8 +5,8 @@ The ranks of a real Open MPI or MPICH job talk through shared memory; a fake
 daemon tells each that its node has another name, so that the job seems to span
 hosts of two clusters.
 
-Needs HW_BIN (test programs), HW_LIB (the libraries) and HW_MPIRUN,
-HW_MPIRUN_MPICH, as ctest sets them.
+Needs HW_BIN (test programs), HW_LIB (the libraries), HW_MPIRUN, HW_MPIRUN_MPICH and
+HW_PRTERUN, as ctest sets them.
 """
 
 import contextlib
@@ -42,7 +42,7 @@ trunk_rate = "25mbit"
 LIMIT_S = int(os.environ.get("HW_LIMIT_S", 200))  # for what hangs
 PATIENCE_MS = 60000  # the most that the helper takes; where a test is not about limits, none is to expire
 MPIRUN_OPTIONS = {
-    "mpi_yield_when_idle": 1, "hwloc_base_binding_policy": "none", "btl_vader_single_copy_mechanism": "none",
+    "mpi_yield_when_idle": 1, "btl_vader_single_copy_mechanism": "none",
     # mpirun judges by messages of its own, which race with the ranks' ends (open-mpi/ompi 7833); it is
     # not to end those that are left when it has misjudged one
     "orte_allowed_exit_without_sync": 1, "orte_abort_on_non_zero_status": 0}
@@ -156,7 +156,7 @@ class RealHeadwayds:
 
     def on_nodes(self, nodes):
         """The beginning of a command whose rank R runs on the R-th of the nodes."""
-        return ["sh", "-c", 'rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; folder=$1; nodes=$2; shift 2; '
+        return ["sh", "-c", 'rank=${PMIX_RANK:-$PMI_RANK}; folder=$1; nodes=$2; shift 2; '
                 'node=$(echo "$nodes" | cut -d " " -f $((rank + 1))); '
                 'HEADWAY_SOCKET=$folder/$node.sock exec "$@"', "sh", self.folder, " ".join(nodes)]
 
@@ -177,13 +177,18 @@ class HelperTest(unittest.TestCase):
         arguments.setdefault("nodes", NODES)
         return FakeHeadwayd(self.socket, **arguments)
 
-    def launcher(self, ranks):
+    def launcher(self, ranks, several=False):
         """mpirun with the options that suit this machine.  Two jobs that begin while another
-        ends would come into each other's way in Open MPI's folder of sessions below /tmp."""
+        ends would come into each other's way in Open MPI's folder of sessions below /tmp.
+        `several`: of a job of several programs, at which Debian's mpirun of Open MPI 5.0.7 crashes; that of
+        PRRTE does not, but knows nothing of Open MPI."""
         if self.library == "mpich":
             return [os.environ["HW_MPIRUN_MPICH"], "-n", str(ranks)]
         options = {"orte_tmpdir_base": self.sessions, **MPIRUN_OPTIONS}
-        return [os.environ["HW_MPIRUN"], "--oversubscribe", "-n", str(ranks),
+        if several and os.environ.get("HW_PRTERUN"):
+            return [os.environ["HW_PRTERUN"], "--map-by", ":oversubscribe", "--bind-to", "none", "-n", str(ranks),
+                    *(word for name, value in options.items() for word in ("-x", f"OMPI_MCA_{name}={value}"))]
+        return [os.environ["HW_MPIRUN"], "--oversubscribe", "--bind-to", "none", "-n", str(ranks),
                 *(word for name, value in options.items() for word in ("--mca", name, str(value)))]
 
     @property
@@ -202,13 +207,13 @@ class HelperTest(unittest.TestCase):
         return os.path.join(os.environ["HW_BIN"], name + suffix)
 
     def command_of(self, program, *arguments, helper=True, ranks=RANKS, preload=(), mpirun=(),
-                   under=(), **environment):
+                   under=(), several=False, **environment):
         libraries = [PRELOAD, *preload] if helper else list(preload)
         libraries = environment.pop("LD_PRELOAD", libraries) + ["tests/ucx_nap.so"] * (self.library == "mpich")
         environment = {"HEADWAY_SOCKET": self.socket, "HEADWAY_TIMEOUT_MS": PATIENCE_MS, **environment}
         if libraries:
             environment["LD_PRELOAD"] = ":".join(os.path.join(os.environ["HW_LIB"], name) for name in libraries)
-        return (self.launcher(ranks) + list(mpirun) + self.variables(environment) +
+        return (self.launcher(ranks, several) + list(mpirun) + self.variables(environment) +
                 [self.recorder, *under, self.program(program), *arguments])
 
     def run_job(self, program, *arguments, **keywords):
@@ -219,7 +224,7 @@ class HelperTest(unittest.TestCase):
     def environment(**more):
         inherited = {name: value for name, value in os.environ.items()
                      if not name.startswith(("HEADWAY", "OMPI_", "PMIX_"))}
-        allowed_as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        allowed_as_root = {f"{who}_ALLOW_RUN_AS_ROOT{sure}": "1" for who in ("OMPI", "PRTE") for sure in ("", "_CONFIRM")}
         return {**inherited, **allowed_as_root, **more}
 
     def start_command(self, command, **environment):

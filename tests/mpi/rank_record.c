@@ -26,7 +26,7 @@ static _Noreturn void die(const char *what)
 
 static void set_path(char *path, const char *kind)
 {
-	const char *open_mpi = getenv("OMPI_COMM_WORLD_RANK"), *mpich = getenv("PMI_RANK");
+	const char *open_mpi = getenv("PMIX_RANK"), *mpich = getenv("PMI_RANK");
 
 	snprintf(path, PATH_BYTES, "%s/%s.%s", getenv("HW_RANK_RECORDS"),
 		 open_mpi ? open_mpi : mpich ? mpich : "0", kind);

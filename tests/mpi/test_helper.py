@@ -133,7 +133,7 @@ class Pacing(PacingTest):
         self.assertIn("HEADWAY_JOB_START=now is not understood", job.told[0])
 
     def test_rank_0_s_start_is_that_of_all(self):
-        each = ["sh", "-c", "HEADWAY_JOB_START=$((${OMPI_COMM_WORLD_RANK:-$PMI_RANK} + 5)) "
+        each = ["sh", "-c", "HEADWAY_JOB_START=$((${PMIX_RANK:-$PMI_RANK} + 5)) "
                 'exec "$@"', "sh"]
         self.assertEqual(self.starts_told(under=each)[1], [5] * RANKS)
 
@@ -334,8 +334,8 @@ class OtherRanks(HelperTest):
         """Ranks 0 and 1 with the words of `first` before the program, 2 and 3 with those of
         `second`; `env -u LD_PRELOAD` is as a program that is linked statically."""
         with self.daemon() as daemon:
-            one = self.command_of(program, *arguments, ranks=2, under=first, mpirun=mpirun, **environment)
-            two = self.command_of(program, *arguments, ranks=2, under=second, **environment)
+            one, two = (self.command_of(program, *arguments, ranks=2, under=under, mpirun=words, several=True, **environment)
+                        for under, words in ((first, mpirun), (second, ())))
             job = self.run_command([*one, ":", *two[two.index("-n"):]])
         return job, daemon
 

@@ -13,7 +13,7 @@ from fake_headwayd import FakeHeadwayd
 from mpi_job import FIVE_NODES, RANKS, TWO_CLUSTERS, HelperTest, RealHeadwayds, main
 
 PREDICTED_S = 0.25
-FIRST_RANK_ONLY = ["sh", "-c", 'test "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 0 || unset HEADWAY_REPORT; '
+FIRST_RANK_ONLY = ["sh", "-c", 'test "${PMIX_RANK:-$PMI_RANK}" = 0 || unset HEADWAY_REPORT; '
                    'exec "$@"', "sh"]
 
 
