@@ -54,6 +54,14 @@ class Kernels(unittest.TestCase):
             for name in ("stable", "newest"):
                 debian.kernel(name, release)
 
+    def test_doctor_and_status_tell_of_kernels_that_are_not_tested(self):
+        source = (debian.ROOT / "userspace/kernel/tested_kernels.cpp").read_text()
+        tested = {f"{major}.{minor}" for major, first, last in re.findall(r"\{(\d+), (\d+), (\d+)\}", source)
+                  for minor in range(int(first), int(last) + 1)}
+        named = {name.removesuffix("-rt") for release in debian.releases() for name in debian.kernels(release)}
+        self.assertLessEqual(named, tested)
+        self.assertEqual([name for name in ("5.10", "6.13", "7.2", "7.4", "8.0") if name in tested], [])
+
     def test_dkms_builds_for_the_kernels_that_are_tested_and_for_none_after_them(self):
         conf = (debian.ROOT / "packaging/dkms/dkms.conf").read_text()
         taken = re.compile(re.search(r'^BUILD_EXCLUSIVE_KERNEL="(.*)"$', conf, re.MULTILINE)[1])

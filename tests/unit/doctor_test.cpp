@@ -10,6 +10,7 @@
 #include "doctor/judge.hpp"
 #include "fake_kernel_writer.hpp"
 #include "kernel/netlink_route.hpp"
+#include "kernel/tested_kernels.hpp"
 
 namespace headway::test {
 namespace {
@@ -127,6 +128,27 @@ TEST(Doctor, SomebodysShaperIsTold) {
     EXPECT_EQ(first_after(qdisc("fq", false)).seen, "nothing");
     EXPECT_EQ(first_after(qdisc("tbf", true)).seen, "nothing");
     EXPECT_EQ(first_after(qdisc("gap", false)).seen, "nothing") << "headwayd answers";
+}
+
+TEST(Doctor, AKernelWithoutTheModuleIsTold) {
+    const auto paced_by = [](const char* qdisc, const char* kernel) {
+        return [=](Look& look) {
+            look.devices["eth0"].qdisc = qdisc;
+            look.devices["eth0"].is_qdisc_default = false;
+            look.devices["eth0"].is_qdisc_ours = true;
+            look.devices["eth0"].facts["kernel"] = kernel;
+        };
+    };
+    expect(Weight::note, "the module is tested with Linux 6.1 to 6.12 and 7.3, and this is Linux 6.19.3+deb13-amd64.",
+           paced_by("fq", "6.19.3+deb13-amd64"));
+    EXPECT_EQ(first_after(paced_by("fq", "6.12.118+deb13-amd64")).seen, "nothing");
+    EXPECT_EQ(first_after(paced_by("gap", "6.19.3+deb13-amd64")).seen, "nothing");
+}
+
+TEST(Doctor, TestedKernels) {
+    for (const char* release : {"6.1.0-56-amd64", "6.12.118+deb13-rt-amd64", "7.3.4"}) EXPECT_TRUE(is_tested_kernel(release)) << release;
+    for (const char* release : {"5.10.0", "6.0.1", "6.13.0", "6.120.1", "7.2.12", "7.4.0", "8.3.0", "7", "", "x"})
+        EXPECT_FALSE(is_tested_kernel(release)) << release;
 }
 
 TEST(Doctor, SettingsOfTcp) {

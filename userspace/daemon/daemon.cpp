@@ -30,6 +30,7 @@
 #include "kernel/netlink_route.hpp"
 #include "kernel/netlink_traffic_control.hpp"
 #include "kernel/reconciler.hpp"
+#include "kernel/tested_kernels.hpp"
 #include "phase/bpf_phase_maps.hpp"
 #include "phase/fq_traffic_control.hpp"
 
@@ -152,7 +153,9 @@ Result<SetUp> set_up(NetlinkTrafficControl& link, const NodePlanner& planner,
     }
     auto gap = set_up_gap(link, planner, earlier, log);
     if (gap || wanted == PacingQdisc::gap || !is_module_missing(gap.error())) return gap;
-    auto fq = set_up_fq(link, planner, earlier, "the module sch_gap is not there");
+    std::string why = "the module sch_gap is not there";
+    if (const std::string untested = why_kernel_is_not_tested(running_kernel()); !untested.empty()) why += ": " + untested;
+    auto fq = set_up_fq(link, planner, earlier, std::move(why));
     if (fq) return fq;
     return failure("{}; nor can fq pace: {}", gap.error().message, fq.error().message);
 }

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/units.hpp"
+#include "kernel/tested_kernels.hpp"
 
 namespace headway {
 namespace {
@@ -201,6 +202,7 @@ private:
                                 name, device.qdisc),
                     "Start headwayd, or remove the qdisc (tc qdisc del dev " + name + " root).");
             }
+            judge_kernel(name, device);
             return;
         }
         for (const char* shaper : {"tbf", "htb", "netem", "hfsc", "cake", "cbq"}) {
@@ -210,6 +212,14 @@ private:
                             name, shaper),
                 fmt::format("See tc -s qdisc show dev {}; headwayd does not replace it.", name));
         }
+    }
+
+    /// DKMS leaves the module out where nobody has tested it.
+    void judge_kernel(const std::string& name, const DeviceLook& device) {
+        const std::string why = why_kernel_is_not_tested(device.fact("kernel"));
+        if (device.qdisc != "fq" || why.empty()) return;
+        add(Weight::note, fmt::format("{} is paced by fq, whose gaps are less exact than those of sch_gap: {}.", name, why),
+            "Boot one of these kernels; headway-dkms builds the module for it.");
     }
 
     void judge_tcp() {
