@@ -42,10 +42,13 @@ trunk_rate = "25mbit"
 LIMIT_S = int(os.environ.get("HW_LIMIT_S", 200))  # for what hangs
 PATIENCE_MS = 60000  # the most that the helper takes; where a test is not about limits, none is to expire
 MPIRUN_OPTIONS = {
+    # Open MPI 5.0.7 does not connect by every IPv6 address
+    "btl_tcp_disable_family": 6,
     "mpi_yield_when_idle": 1, "btl_vader_single_copy_mechanism": "none",
     # mpirun judges by messages of its own, which race with the ranks' ends (open-mpi/ompi 7833); it is
     # not to end those that are left when it has misjudged one
     "orte_allowed_exit_without_sync": 1, "orte_abort_on_non_zero_status": 0}
+PRTE_OPTIONS = {"PRTE_MCA_state_base_error_non_zero_exit": "0"}     # the same of Open MPI 5's, from its environment
 
 
 def wait_for(condition, what):
@@ -180,13 +183,14 @@ class HelperTest(unittest.TestCase):
     def launcher(self, ranks, several=False):
         """mpirun with the options that suit this machine.  Two jobs that begin while another
         ends would come into each other's way in Open MPI's folder of sessions below /tmp.
-        `several`: of a job of several programs, at which Debian's mpirun of Open MPI 5.0.7 crashes; that of
-        PRRTE does not, but knows nothing of Open MPI."""
+        `several`: of a job of two programs, at which Debian's mpirun of Open MPI 5.0.7 crashes; that of
+        PRRTE does not, but knows nothing of Open MPI, so ranks are told here what mpirun would tell."""
         if self.library == "mpich":
             return [os.environ["HW_MPIRUN_MPICH"], "-n", str(ranks)]
         options = {"orte_tmpdir_base": self.sessions, **MPIRUN_OPTIONS}
         if several and os.environ.get("HW_PRTERUN"):
             return [os.environ["HW_PRTERUN"], "--map-by", ":oversubscribe", "--bind-to", "none", "-n", str(ranks),
+                    "-x", "OMPI_NUM_APP_CTX=2",
                     *(word for name, value in options.items() for word in ("-x", f"OMPI_MCA_{name}={value}"))]
         return [os.environ["HW_MPIRUN"], "--oversubscribe", "--bind-to", "none", "-n", str(ranks),
                 *(word for name, value in options.items() for word in ("--mca", name, str(value)))]
@@ -225,7 +229,7 @@ class HelperTest(unittest.TestCase):
         inherited = {name: value for name, value in os.environ.items()
                      if not name.startswith(("HEADWAY", "OMPI_", "PMIX_"))}
         allowed_as_root = {f"{who}_ALLOW_RUN_AS_ROOT{sure}": "1" for who in ("OMPI", "PRTE") for sure in ("", "_CONFIRM")}
-        return {**inherited, **allowed_as_root, **more}
+        return {**inherited, **allowed_as_root, **PRTE_OPTIONS, **more}
 
     def start_command(self, command, **environment):
         """A command that starts ranks, each below the recorder."""

@@ -157,7 +157,7 @@ test_restart() {
 	kill "$monitor"
 	ktap_equal "the qdisc was never away" 0 "$(grep -c 'deleted qdisc' $seen)"
 	ktap_equal "headway-restore.service has not been started" 0 \
-		"$(journalctl --unit headway-restore.service --output cat --no-pager | grep -c '^Start')"
+		"$(property ExecMainStartTimestampMonotonic headway-restore.service)"
 }
 
 # Mean distance of forty full frames to the other cluster, in ns: eight datagrams of five.  They
