@@ -84,8 +84,7 @@ class Etcd:
                    "--advertise-client-urls", self.endpoint(number),
                    "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
                    "--initial-cluster", peers, "--heartbeat-interval", "50",
-                   "--election-timeout", "500", "--unsafe-no-fsync", "--logger", "zap",
-                   "--auth-token-ttl", "1"]
+                   "--election-timeout", "500", "--unsafe-no-fsync", "--logger", "zap"]
         if self.certificates:
             command += ["--client-cert-auth", "--trusted-ca-file", self.certificates["ca.pem"],
                         "--cert-file", self.certificates["server.pem"],

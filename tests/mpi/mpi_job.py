@@ -188,12 +188,16 @@ class HelperTest(unittest.TestCase):
         if self.library == "mpich":
             return [os.environ["HW_MPIRUN_MPICH"], "-n", str(ranks)]
         options = {"orte_tmpdir_base": self.sessions, **MPIRUN_OPTIONS}
-        if several and os.environ.get("HW_PRTERUN"):
+        if several and self.is_open_mpi_5:
             return [os.environ["HW_PRTERUN"], "--map-by", ":oversubscribe", "--bind-to", "none", "-n", str(ranks),
                     "-x", "OMPI_NUM_APP_CTX=2",
                     *(word for name, value in options.items() for word in ("-x", f"OMPI_MCA_{name}={value}"))]
         return [os.environ["HW_MPIRUN"], "--oversubscribe", "--bind-to", "none", "-n", str(ranks),
                 *(word for name, value in options.items() for word in ("--mca", name, str(value)))]
+
+    @property
+    def is_open_mpi_5(self):
+        return bool(os.environ.get("HW_PRTERUN"))
 
     @property
     def recorder(self):

@@ -186,13 +186,15 @@ class OpenMpi(Both, HelperTest):
     """Under Open MPI."""
 
     def test_spawn(self):
-        """Spawned processes are another job, which finds its own daemon."""
+        """Spawned processes are another job, which finds its own daemon.  Open MPI 5 hands the variables that
+        mpirun was given on to the first job alone, so the other one has no helper."""
         with self.daemon(phases=True) as daemon:
             job = self.run_job("outcome_check", "spawn", ranks=2)
         self.assert_right(job, lines=1)
         hellos = [connection.requests[0] for connection in daemon.connections]
-        self.assertEqual(len({hello["job"] for hello in hellos}), 2)
-        self.assertEqual(sorted(hello["rank"] for hello in hellos), [0, 0, 1, 1])
+        jobs = 1 if self.is_open_mpi_5 else 2
+        self.assertEqual(len({hello["job"] for hello in hellos}), jobs)
+        self.assertEqual(sorted(hello["rank"] for hello in hellos), sorted([0, 1] * jobs))
 
 
 class Mpich(Both, HelperTest):

@@ -99,16 +99,20 @@ vm_initrd_file() {
 	esac
 }
 
-# vm_initrd_libraries STAGE PROGRAM: what the dynamic linker would load.  A
-# kernel module, a static program and some libraries need nothing.
+# vm_initrd_libraries STAGE PROGRAM: what the dynamic linker would load, and libgcc_s,
+# which the C library loads when a thread is ended, and aborts without.  A kernel
+# module, a static program and some libraries need nothing.
 vm_initrd_libraries() {
 	local stage=$1 library listed
 	listed=$(ldd "$2" 2>/dev/null) || return 0
-	{ grep -oE '/[^ ]+' <<<"$listed" || :; } | while read -r library; do
+	listed=$(grep -oE '/[^ ]+' <<<"$listed" || :)
+	listed+=$(sed -n 's,^\(.*\)/libc\.so\.6$,\n\1/libgcc_s.so.1,p' <<<"$listed")
+	while read -r library; do
+		[[ -f $library ]] || continue
 		[[ -e $stage$library ]] && continue
 		mkdir -p "$stage$(dirname "$library")"
 		cp -L "$library" "$stage$library"
-	done
+	done <<<"$listed"
 }
 
 # vm_initrd_tools STAGE: the programs that scripts may use with --initrd-only,
