@@ -69,8 +69,10 @@ def judge_budget(name, count, instructions, budgets, costs=()):
                     why=["tests/cost/run --update writes one"])
     factor = instructions / today
     text = f"{place}: {instructions} instructions, budget {today}, ratio {factor:.2f}"
+    others, request = name.split("/")
     more = budgets["allowed_more"]
-    if instructions > today * budgets["allowed_factor"] + more.get(name.split("/")[0], more["others"]):
+    allowed = more.get(others, more["others"]) + budgets.get("allowed_more_here", {}).get(request, 0)
+    if instructions > today * budgets["allowed_factor"] + allowed:
         return Line(False, text, why=most_expensive(costs))
     why = []
     if factor < 1 / budgets["allowed_factor"]:

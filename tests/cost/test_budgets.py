@@ -105,6 +105,11 @@ class Judging(unittest.TestCase):
                        limits={"jobs/close": {"growth": 5, "why": "It lists them."}})
         self.assertFalse(any(line.has_failed for line in lines))
 
+    def test_what_another_release_s_libraries_take_is_no_failure(self):
+        here = {"allowed_more_here": {"close": 200}}
+        self.assertEqual([line.has_failed for line in judged(1300, 3500, **here)][:2], [False, False])
+        self.assertEqual([line.has_failed for line in judged(1301, 3501, **here)][:2], [True, True])
+
     def test_a_limit_in_instructions(self):
         limits = {"jobs/close": {"instructions": 2999}}
         self.assertEqual([line.has_failed for line in judged(1000, 3000, limits=limits)], [False, False, True])

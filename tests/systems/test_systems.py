@@ -119,6 +119,17 @@ class Kernels(unittest.TestCase):
             self.assertEqual((here, pathlib.Path(output).resolve()), ("here", flavour.resolve()))
 
 
+class Check(unittest.TestCase):
+    def test_cases_of_another_release_are_told_with_their_suite(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder) / "unit.log"
+            log.write_bytes(b"1..4\nok 1 a\nnot ok 2 - b\0\n# ok\nnot ok 3 c # TODO later\nok d # SKIP why\n")
+            script = 'eval "$(sed -n "/^tell_cases/,/^}/p" "$0")"; tell_cases "$1"'
+            said = subprocess.run(["bash", "-c", script, HERE / "check", log], check=True, text=True, capture_output=True)
+        self.assertEqual(said.stdout.splitlines(), ["ok unit: a", "not ok unit: b", "not ok unit: c # TODO later",
+                                                    "ok unit: d # SKIP why"])
+
+
 @unittest.skipIf(os.geteuid(), "packages are installed by root")
 class Packages(unittest.TestCase):
     """Programs that install-packages calls write down how; those of apt know the packages in the file `known`."""
