@@ -124,7 +124,9 @@ std::optional<std::string> EtcdWatch::begin(EtcdEndpoint& endpoint, WatchStream&
     while (stream.answered() <= before) {
         if (!stream.read(response)) return why_ended(stream);
         if (response.header().cluster_id() != cluster) return need_snapshot("the store has changed");
-        if (!response.events().empty() || response.canceled()) early.push_back(response);
+        // etcd 3.5 tells nothing of the progress of a watch that it has ended
+        if (response.canceled()) return tell(response);
+        if (!response.events().empty()) early.push_back(response);
     }
     for (const std::string& packet : snapshot) sink_.send_packet(packet);
     cluster_ = cluster;
