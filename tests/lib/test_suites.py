@@ -77,7 +77,7 @@ class Processes(unittest.TestCase):
             process = subprocess.Popen(["bash", "-c", again, again], env={**os.environ, processes.MARK: "test", "I": "0"})
             while processes.of("test"):
                 pass
-            self.assertTrue(last.exists(), "missed before it ended")
+            self.assertTrue(last.exists(), f"missed before it ended; its status: {process.poll()}, None: it runs")
             process.wait(HANGS_S)
 
 
