@@ -31,8 +31,8 @@ constexpr const char* eager_limit_variable = "OMPI_MCA_btl_tcp_eager_limit";
 constexpr const char* eager_limit_bytes = "131072";
 constexpr const char* largest_fragment_variable = "OMPI_MCA_btl_tcp_max_send_size";
 
-// Open MPI finds out where a rank is before its first message to it, which in Open MPI 5 takes 0.1 ms for each
-// rank.  In the middle of a job's first exchange the ranks get out of step by that, and messages that were
+// Open MPI finds out where a rank is before its first message to it, and Open MPI 5 sleeps for 0.1 ms and more
+// meanwhile.  In the middle of a job's first exchange the ranks get out of step by that, and messages that were
 // to follow each other meet at a switch's port.  In jobs of fewer ranks than this it does so in MPI_Init.
 constexpr const char* known_ranks_variable = "OMPI_MCA_mpi_add_procs_cutoff";
 constexpr const char* known_ranks = "1024";

@@ -9,7 +9,6 @@ include_guard(GLOBAL)
 find_program(HEADWAY_MPICC mpicc.openmpi REQUIRED)
 find_program(HEADWAY_MPIFORT mpifort.openmpi REQUIRED)
 find_program(HEADWAY_MPIRUN mpirun.openmpi REQUIRED)
-find_program(HEADWAY_PRTERUN prterun)
 
 # headway_ask_wrapper(WRAPPER WHAT RESULT): WRAPPER --showme:WHAT as a list
 function(headway_ask_wrapper wrapper what result)
@@ -41,6 +40,7 @@ endif()
 set(HEADWAY_PERSISTENT_ompi MPIX_)
 if(CMAKE_MATCH_1 GREATER_EQUAL 5)
   set(HEADWAY_PERSISTENT_ompi MPI_)
+  find_program(HEADWAY_PRTERUN_PROGRAM prterun REQUIRED)
 endif()
 
 headway_openmpi_target(headway_openmpi_c ${HEADWAY_MPICC})

@@ -6,7 +6,7 @@ daemon tells each that its node has another name, so that the job seems to span
 hosts of two clusters.
 
 Needs HW_BIN (test programs), HW_LIB (the libraries), HW_MPIRUN, HW_MPIRUN_MPICH and
-HW_PRTERUN, as ctest sets them.
+HW_PRTERUN (of Open MPI 5 alone), as ctest sets them.
 """
 
 import contextlib

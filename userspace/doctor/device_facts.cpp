@@ -6,7 +6,6 @@
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/utsname.h>
 
 #include <array>
 #include <cstring>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "base/file_descriptor.hpp"
+#include "kernel/tested_kernels.hpp"
 
 namespace headway {
 namespace {
@@ -129,8 +129,7 @@ std::map<std::string, std::string> device_facts(const std::string& interface) {
     add_driver(facts, interface);
     add_pause(facts, interface);
     add_offloads(facts, interface);
-    utsname system{};
-    if (uname(&system) == 0) facts["kernel"] = system.release;
+    if (const std::string kernel = running_kernel(); !kernel.empty()) facts["kernel"] = kernel;
     return facts;
 }
 
