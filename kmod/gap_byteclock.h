@@ -16,6 +16,7 @@
 #ifndef _GAP_BYTECLOCK_H
 #define _GAP_BYTECLOCK_H
 
+#include <linux/compiler.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/types.h>
@@ -203,7 +204,7 @@ struct gap_rate {
 /* What followed from the rate before, or from another link rate, is gone. */
 static inline void gap_rate_set(struct gap_rate *rate, u64 bytes_per_s)
 {
-	rate->rate = bytes_per_s;
+	WRITE_ONCE(rate->rate, bytes_per_s);	/* read by dumps */
 	rate->rem = 0;
 	rate->wire = 0;
 }

@@ -478,7 +478,7 @@ static int gap_class_put_phases(const struct gap_class *cl, struct sk_buff *skb)
 	return 0;
 }
 
-static int gap_class_put_lease(const struct gap_class *cl, struct sk_buff *skb)
+static int gap_class_put_lease(const struct gap_class *cl, bool expired, struct sk_buff *skb)
 {
 	s64 left_ns = cl->deadline_ns - ktime_get_boottime_ns();
 
@@ -487,7 +487,7 @@ static int gap_class_put_lease(const struct gap_class *cl, struct sk_buff *skb)
 	if (gap_class_put_u64(skb, TCA_GAP_CLASS_FALLBACK64, cl->fallback) ||
 	    gap_class_put_u64(skb, TCA_GAP_CLASS_EXPIRES_NS, cl->expires_ns))
 		return -EMSGSIZE;
-	if (cl->expired)
+	if (expired)
 		return nla_put_flag(skb, TCA_GAP_CLASS_EXPIRED);
 	return gap_class_put_u64(skb, TCA_GAP_CLASS_LEFT_NS, max_t(s64, left_ns, 0));
 }
@@ -496,6 +496,8 @@ static int gap_class_dump(struct Qdisc *sch, unsigned long arg,
 			  struct sk_buff *skb, struct tcmsg *tcm)
 {
 	struct gap_class *cl = (struct gap_class *)arg;
+	/* gap_lease_fall_back(): who has expired has the fallback rate */
+	bool expired = smp_load_acquire(&cl->expired);
 	struct nlattr *nest;
 	int err;
 
@@ -507,13 +509,11 @@ static int gap_class_dump(struct Qdisc *sch, unsigned long arg,
 	nest = nla_nest_start_noflag(skb, TCA_OPTIONS);
 	if (!nest)
 		return -EMSGSIZE;
-	sch_tree_lock(sch);
-	err = gap_class_put_u64(skb, TCA_GAP_CLASS_RATE64, cl->rate.rate);
+	err = gap_class_put_u64(skb, TCA_GAP_CLASS_RATE64, READ_ONCE(cl->rate.rate));
 	if (!err)
 		err = gap_class_put_phases(cl, skb);
 	if (!err)
-		err = gap_class_put_lease(cl, skb);
-	sch_tree_unlock(sch);
+		err = gap_class_put_lease(cl, expired, skb);
 	if (err) {
 		nla_nest_cancel(skb, nest);
 		return err;
@@ -526,23 +526,15 @@ static int gap_class_dump_stats(struct Qdisc *sch, unsigned long arg, struct gne
 	struct gap_class *cl = (struct gap_class *)arg;
 	struct tc_gap_xstats xstats = { .type = TC_GAP_XSTATS_CLASS };
 	struct tc_gap_class_xstats *x = &xstats.cl;
-	struct gnet_stats_queue qstats = { .drops = cl->drops };
-	unsigned int i;
-	u32 qlen;
+	struct gnet_stats_queue qstats = { .drops = READ_ONCE(cl->drops) };
+	u32 qlen = READ_ONCE(cl->queue.qlen);
 
-	sch_tree_lock(sch);
-	*x = cl->xstats;
-	x->acks_first = cl->queue.acks_first;
-	x->destinations = cl->queue.turns_count;
-	/* frames that were not late were due when they started */
-	x->late[0] = u64_stats_read(&cl->bstats.packets);
-	for (i = 1; i < GAP_LATE_BUCKETS; i++)
-		x->late[0] -= x->late[i];
-	qlen = cl->queue.qlen;
-	qstats.backlog = cl->queue.backlog_bytes;
+	gap_read_counters((u64 *)x, (const u64 *)&cl->xstats, sizeof(*x));
+	x->acks_first = READ_ONCE(cl->queue.acks_first);
+	x->destinations = READ_ONCE(cl->queue.turns_count);
+	qstats.backlog = READ_ONCE(cl->queue.backlog_bytes);
 	if (cl->qdisc)
 		qdisc_qstats_qlen_backlog(cl->qdisc, &qlen, &qstats.backlog);
-	sch_tree_unlock(sch);
 
 	if (gnet_stats_copy_basic(d, NULL, &cl->bstats, true) < 0 ||
 	    gnet_stats_copy_queue(d, NULL, &qstats, qlen) < 0)

@@ -134,7 +134,7 @@ static void gap_configure(struct gap_sched *q, u64 rate, struct gap_frames *fram
 
 	sch_tree_lock(q->sch);
 	q->speed_known = rate;
-	q->reason = reason;
+	WRITE_ONCE(q->reason, reason);
 	gap_packet_configure(q, rate ?: GAP_LINK_RATE_NOMINAL, frames,
 			     q->conf.backend == GAP_BACKEND_TIMER ||
 			     reason != GAP_REASON_ASKED);
@@ -146,9 +146,11 @@ static void gap_configure(struct gap_sched *q, u64 rate, struct gap_frames *fram
 /* Another back end, and nobody asked for it just now. */
 static void gap_tell(struct gap_sched *q)
 {
-	if (q->reason != q->told)
+	enum gap_reason reason = READ_ONCE(q->reason);
+
+	if (reason != q->told)
 		gap_notify(q->sch, NULL);
-	q->told = q->reason;
+	q->told = reason;
 }
 
 /*
@@ -385,8 +387,8 @@ static int gap_dump(struct Qdisc *sch, struct sk_buff *skb)
 	    nla_put_u32(skb, TCA_GAP_FRAME, conf->frame) ||
 	    nla_put_u32(skb, TCA_GAP_BYPASS, conf->bypass) ||
 	    nla_put_u32(skb, TCA_GAP_BACKEND_USED,
-			q->timed ? GAP_BACKEND_TIMER : GAP_BACKEND_GAP) ||
-	    nla_put_u32(skb, TCA_GAP_REASON, q->reason)) {
+			READ_ONCE(q->timed) ? GAP_BACKEND_TIMER : GAP_BACKEND_GAP) ||
+	    nla_put_u32(skb, TCA_GAP_REASON, READ_ONCE(q->reason))) {
 		nla_nest_cancel(skb, nest);
 		return -EMSGSIZE;
 	}
@@ -400,18 +402,17 @@ static int gap_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	struct gap_sched *q = qdisc_priv(sch);
 	const struct gap_class *cl;
 
-	sch_tree_lock(sch);
-	*x = q->xstats;
+	gap_read_counters((u64 *)x, (const u64 *)&q->xstats,
+			  offsetof(typeof(*x), device_queued_bytes));
 	x->stamp_ns = ktime_get_ns();
 	gap_device_bytes(qdisc_dev(sch), &x->device_queued_bytes,
 			 &x->device_completed_bytes);
 	x->direct_packets = u64_stats_read(&q->direct.bstats.packets);
-	x->direct_wire_bytes = q->direct.xstats.wire_bytes;
-	x->wire_bytes += q->direct.xstats.wire_bytes;
+	x->direct_wire_bytes = READ_ONCE(q->direct.xstats.wire_bytes);
+	x->wire_bytes += x->direct_wire_bytes;
 	list_for_each_entry(cl, &q->classes, list)
 		if (!cl->parent)
-			x->wire_bytes += cl->xstats.wire_bytes;
-	sch_tree_unlock(sch);
+			x->wire_bytes += READ_ONCE(cl->xstats.wire_bytes);
 	return gnet_stats_copy_app(d, &xstats, sizeof(xstats));
 }
 

@@ -54,8 +54,8 @@ static noinline void gap_tie_clock(struct gap_sched *q)
 
 	gap_watch_tied(&q->watch, &q->clock, idle_ns);
 	if (idle_ns && q->running) {
-		q->xstats.underruns++;
-		q->xstats.underrun_ns += idle_ns;
+		GAP_ADD(q->xstats.underruns, 1);
+		GAP_ADD(q->xstats.underrun_ns, idle_ns);
 	}
 }
 
@@ -290,12 +290,12 @@ gap_enqueue_frame(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 		if (unlikely(ret != NET_XMIT_SUCCESS)) {
 			if (net_xmit_drop_count(ret)) {
 				qdisc_qstats_drop(sch);
-				cl->drops++;
+				GAP_ADD(cl->drops, 1);
 			}
 			return ret;
 		}
 	} else if (unlikely(!gap_queue_put(cl, skb))) {
-		cl->drops++;
+		GAP_ADD(cl->drops, 1);
 		return qdisc_drop(skb, sch, to_free);
 	}
 	qstats_backlog_add(sch, len);
@@ -320,7 +320,7 @@ gap_enqueue_gso(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 
 	segs = skb_gso_segment(skb, features & ~NETIF_F_GSO_MASK);
 	if (IS_ERR_OR_NULL(segs)) {
-		cl->drops++;
+		GAP_ADD(cl->drops, 1);
 		return qdisc_drop(skb, sch, to_free);
 	}
 	skb_list_walk_safe(segs, segs, next) {
@@ -339,7 +339,7 @@ gap_enqueue_gso(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 	}
 	/* a parent will count one packet of the whole's length */
 	qdisc_tree_reduce_backlog(sch, 1 - queued, whole_len - len);
-	q->xstats.gso_split++;
+	GAP_ADD(q->xstats.gso_split, 1);
 	consume_skb(skb);
 	return NET_XMIT_SUCCESS;
 }
@@ -395,6 +395,19 @@ static struct gap_rate *gap_rate_of(struct gap_class *cl, const struct sk_buff *
 	return entry;
 }
 
+/* A frame starts @late byte-times after it was due, of which @lost are not made up. */
+static inline void gap_count_late(struct gap_class *cl, u64 late, u64 lost)
+{
+	struct tc_gap_class_xstats *x = &cl->xstats;
+
+	GAP_ADD(x->late[min_t(unsigned int, fls64(late), GAP_LATE_BUCKETS - 1)], 1);
+	if (likely(!late))
+		return;
+	if (x->late_max_bytes < late)
+		WRITE_ONCE(x->late_max_bytes, late);
+	GAP_ADD(x->credit_lost_bytes, lost);
+}
+
 /*
  * @skb of leaf @cl, @wire byte-times long, starts now: the schedules of the leaf
  * and of all above it go on.  @due: when those that have been charged allowed it.
@@ -403,28 +416,23 @@ static inline void
 gap_charge(struct gap_sched *q, struct gap_class *cl, const struct sk_buff *skb, u32 wire)
 {
 	struct gap_rate *rate = gap_rate_of(cl, skb);
-	u64 now = q->clock.bytes, due = cl->next, lost;
-	unsigned int bucket;
+	u64 now = q->clock.bytes, due = cl->next;
 	struct gap_class *c;
 
 	for (c = cl; c; c = c->parent, rate = &c->rate) {
 		_bstats_update(&c->bstats, qdisc_pkt_len(skb), 1);
-		c->xstats.wire_bytes += wire;
+		GAP_ADD(c->xstats.wire_bytes, wire);
 		due = gap_time_later(c->next, due);
 		c->next_rate = rate->rate;
 		if (!gap_rate_is_limited(rate)) {
 			/* the next of its frames comes after those that are due by then */
 			c->next = q->timed ? now : now + wire;
+			GAP_ADD(c->xstats.late[0], 1);
 			continue;
 		}
-		lost = gap_rate_charge(rate, q->clock.link_rate, due, now, wire,
-				       q->credit_min, &c->next);
-		if (likely(now == due))
-			continue;
-		bucket = min_t(unsigned int, fls64(now - due), GAP_LATE_BUCKETS - 1);
-		c->xstats.late[bucket]++;
-		c->xstats.late_max_bytes = max(c->xstats.late_max_bytes, now - due);
-		c->xstats.credit_lost_bytes += lost;
+		gap_count_late(c, now - due,
+			       gap_rate_charge(rate, q->clock.link_rate, due, now, wire,
+					       q->credit_min, &c->next));
 	}
 	gap_tree_advance(cl);
 }
@@ -501,7 +509,7 @@ static bool gap_sleep(struct Qdisc *sch, u64 need)
 	if (wake_ns <= now_ns)
 		return false;
 	if (q->wake_ns <= now_ns)
-		q->xstats.slept++;	/* and not only asked once more */
+		GAP_ADD(q->xstats.slept, 1);	/* and not only asked once more */
 	gap_wake_at(q, wake_ns);
 	return true;
 }
@@ -518,13 +526,13 @@ static struct sk_buff *gap_fill(struct Qdisc *sch, u64 need)
 	slot = gap_slot_bytes(need, q->slot_max);
 	skb = gap_frames_get(q->frames, slot);
 	if (unlikely(!skb)) {
-		q->xstats.gap_failed++;
+		GAP_ADD(q->xstats.gap_failed, 1);
 		gap_wake_at(q, ktime_get_ns() + gap_clock_bytes_to_ns(&q->clock, need));
 		return NULL;
 	}
 	q->clock.bytes += slot;
-	q->xstats.gap_packets++;
-	q->xstats.gap_wire_bytes += slot;
+	GAP_ADD(q->xstats.gap_packets, 1);
+	GAP_ADD(q->xstats.gap_wire_bytes, slot);
 	return skb;
 }
 
@@ -534,7 +542,7 @@ static void gap_wait(struct gap_sched *q, u64 need)
 	u64 wake_ns = gap_clock_ns_at(&q->clock, q->clock.bytes + need);
 
 	if (q->wake_ns != wake_ns)
-		q->xstats.timer_wakes++;	/* and not only asked once more */
+		GAP_ADD(q->xstats.timer_wakes, 1);	/* and not only asked once more */
 	gap_wake_at(q, wake_ns);
 }
 
@@ -549,11 +557,11 @@ static noinline void gap_watch(struct Qdisc *sch)
 				READ_ONCE(gap_device_queue(qdisc_dev(sch))->limit),
 				ktime_get_ns()))
 		return;
-	q->xstats.fallbacks++;
+	GAP_ADD(q->xstats.fallbacks, 1);
 	q->lost = true;
 	/* the clock has counted gap frames that took no time */
 	gap_clock_restart(&q->clock, ktime_get_ns());
-	q->reason = GAP_REASON_LOST;
+	WRITE_ONCE(q->reason, GAP_REASON_LOST);
 	gap_packet_configure(q, q->clock.link_rate, q->frames, true);
 	schedule_delayed_work(&q->work, 0);
 }
@@ -590,10 +598,11 @@ void gap_lease_refresh(struct gap_sched *q, struct gap_class *cl)
 static void gap_lease_fall_back(struct gap_sched *q, struct gap_class *cl)
 {
 	gap_class_set_entry(q, cl, &cl->rate, cl->fallback);
-	cl->expired = true;
+	/* gap_class_dump() */
+	smp_store_release(&cl->expired, true);
 	cl->notify = true;
-	cl->xstats.expired++;
-	q->xstats.expired++;
+	GAP_ADD(cl->xstats.expired, 1);
+	GAP_ADD(q->xstats.expired, 1);
 }
 
 /* The earliest of the deadlines that are left is waited for. */
@@ -754,7 +763,7 @@ void gap_packet_configure(struct gap_sched *q, u64 link_rate,
 		gap_set_link_rate(q, link_rate);
 	if (timed != q->timed)
 		q->running = false;
-	q->timed = timed;
+	WRITE_ONCE(q->timed, timed);
 	q->frames = frames;
 	q->slot_max = gap_frames_slot_max(q->frames);
 	if (q->timed)

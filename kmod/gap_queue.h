@@ -65,7 +65,7 @@ gap_turn_put(struct gap_queue *queue, struct gap_turn *turn, struct sk_buff *skb
 	} else {
 		turn->head = skb;
 		list_add_tail(&turn->list, &queue->turns);
-		queue->turns_count++;
+		GAP_ADD(queue->turns_count, 1);
 	}
 	turn->tail = skb;
 	skb->next = NULL;
@@ -86,7 +86,7 @@ static __always_inline struct sk_buff *gap_turn_get(struct gap_queue *queue)
 	}
 	if (unlikely(!turn->head)) {
 		list_del(&turn->list);
-		queue->turns_count--;
+		GAP_ADD(queue->turns_count, -1);
 	} else if (queue->turns_count > 1) {
 		list_move_tail(&turn->list, &queue->turns);
 	}
@@ -113,8 +113,8 @@ static __always_inline bool gap_queue_put(struct gap_class *cl, struct sk_buff *
 	} else {
 		gap_turn_put(queue, turn, skb);
 	}
-	queue->backlog_bytes += qdisc_pkt_len(skb);
-	queue->qlen++;
+	GAP_ADD(queue->backlog_bytes, qdisc_pkt_len(skb));
+	GAP_ADD(queue->qlen, 1);
 	return true;
 }
 
@@ -125,12 +125,12 @@ static __always_inline struct sk_buff *gap_queue_get(struct gap_queue *queue)
 
 	if (unlikely(!skb_queue_empty(&queue->acks))) {
 		skb = __skb_dequeue(&queue->acks);
-		queue->acks_first += !!queue->turns_count;
+		GAP_ADD(queue->acks_first, !!queue->turns_count);
 	} else {
 		skb = gap_turn_get(queue);
 	}
-	queue->backlog_bytes -= qdisc_pkt_len(skb);
-	queue->qlen--;
+	GAP_ADD(queue->backlog_bytes, -qdisc_pkt_len(skb));
+	GAP_ADD(queue->qlen, -1);
 	return skb;
 }
 

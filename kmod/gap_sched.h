@@ -15,6 +15,21 @@
 #define GAP_TURN_BITS		7
 #define GAP_QUEUE_LIMIT_PACKETS	10000	/* as fq: one TCP per core never gets there */
 
+/* Dumps read counters, and whatever else the packet path writes, without its lock. */
+#define GAP_ADD(counter, number) do {				\
+	typeof(counter) *counter_ = &(counter);			\
+								\
+	WRITE_ONCE(*counter_, *counter_ + (number));		\
+} while (0)
+
+static inline void gap_read_counters(u64 *to, const u64 *from, size_t bytes)
+{
+	size_t i;
+
+	for (i = 0; i < bytes / sizeof(u64); i++)
+		to[i] = READ_ONCE(from[i]);
+}
+
 /* The packets of a class without a qdisc of its own. */
 struct gap_queue {
 	struct sk_buff_head	acks;		/* TCP's without payload, which go first */

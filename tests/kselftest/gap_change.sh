@@ -160,8 +160,39 @@ test_module() {
 	ktap_equal "and loads again" "asked gap" "$(state w0)"
 }
 
+# What dumps call, by the kernel's own tracer; what is called by that in turn is the core's.
+traced_dumps() {
+	local tracing=$1 function
+	echo 0 >"$tracing/options/funcgraph-irqs"
+	echo 2 >"$tracing/max_graph_depth"
+	for function in gap_dump gap_dump_stats gap_class_dump gap_class_dump_stats; do
+		echo "$function" >>"$tracing/set_graph_function" || return
+	done
+	echo function_graph >"$tracing/current_tracer"
+	tc -s qdisc show dev w0 >/dev/null
+	tc -s class show dev w0 >/dev/null
+	echo 0 >"$tracing/tracing_on"
+	cat "$tracing/trace"
+}
+
+# Or whoever looks often would hold up the packets.
+test_dumps() {
+	mkdir "$work/tracing"
+	if ! mount -t tracefs tracefs "$work/tracing" || ! grep -q function_graph "$work/tracing/available_tracers"; then
+		ktap_skip "dumps take no lock" "no function_graph tracer"
+		return
+	fi
+	fresh
+	traced_dumps "$work/tracing" >"$work/trace"
+	echo nop >"$work/tracing/current_tracer"
+	umount "$work/tracing"
+	ktap_equal "dumps are traced" 4 "$(grep -oE '\bgap_(class_)?dump(_stats)?\b' "$work/trace" | sort -u | wc -l)"
+	ktap_equal "and take no lock" "" "$(grep -E '(spin|mutex)_lock' "$work/trace")"
+}
+
 test_mtu
 test_address
+test_dumps
 test_speed
 test_carrier
 test_removal
