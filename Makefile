@@ -78,6 +78,10 @@ check: packages ## run the suites of tests, or those of SUITES (tests/README.md)
 check-all: packages ## every test there is, in sittings: all kernels, fuzzing, Slurm, packages, ... (hours)
 	@tests/check --part all
 
+.PHONY: check-systems
+check-systems: packages ## each release of Debian with each of its kernels; writes Documentation/systems.rst (hours)
+	@status=0; tests/check --part systems || status=1; tests/systems/table Documentation/systems.rst && exit $$status
+
 check-%: packages
 	@tests/check --part $*
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of what the demo measures and counts; no guest is started."""
 
+import argparse
 import copy
 import json
 import sys
@@ -14,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import demo_fixture as fixture  # noqa: E402
 from demo_fixture import run_of  # noqa: E402
 from demo_guest import mpirun, testbed  # noqa: E402
-from headway_demo import guest_run, guests, options, plan, result, samples, store  # noqa: E402
+from headway_demo import driver, guest_run, guests, options, plan, result, samples, store  # noqa: E402
 from headway_demo.contender import CONTENDERS, SETTINGS  # noqa: E402
 from headway_demo.progress import Forecast  # noqa: E402
 from headway_demo.samples import SizeRun  # noqa: E402
@@ -92,11 +93,19 @@ class WhatIsMeasured(unittest.TestCase):
                 if all(getattr(unit, key) == value for key, value in wanted.items())]
 
     def test_the_demo_has_two_scenes_four_contenders_and_pauses(self):
-        units = plan.units(plan.DEMO)
+        units = plan.units(plan.demo())
         self.assertEqual({unit.scene for unit in units}, {"rack", "shallow"})
         self.assertEqual({unit.contender for unit in units}, {"stock", "rto_min", "htb", "headway"})
         self.assertEqual({case[2] for unit in units for launch in unit.launches for case in launch.cases},
                          {300})
+
+    def test_the_demo_has_the_contenders_that_are_named(self):
+        wanted = options.parse(["--contenders", "rto_min_least,htb", "--scenes", "rack"]).plan
+        self.assertEqual([unit.contender for unit in plan.units(wanted)], ["rto_min_least", "htb"])
+
+    def test_the_demo_has_the_contenders_that_are_named(self):
+        wanted = options.parse(["--contenders", "rto_min_least,htb", "--scenes", "rack"]).plan
+        self.assertEqual([unit.contender for unit in plan.units(wanted)], ["rto_min_least", "htb"])
 
     def test_everything_has_every_contender_at_two_sizes_and_some_at_all(self):
         for scene in ("rack", "shallow"):
@@ -131,11 +140,11 @@ class WhatIsMeasured(unittest.TestCase):
                 self.assertEqual(set(SETTINGS[setting]), {"ompi", "mpich"})
 
     def test_the_name_of_a_result_follows_what_is_measured(self):
-        unit, = self.units(plan.DEMO, scene="rack", contender="htb")
-        other, = [one for one in plan.units(plan.Plan(plan.DEMO.parts, (3,)))
+        unit, = self.units(plan.demo(), scene="rack", contender="htb")
+        other, = [one for one in plan.units(plan.Plan(plan.demo().parts, (3,)))
                   if (one.scene, one.contender) == ("rack", "htb")]
         self.assertNotEqual(unit.key(), other.key())
-        again, = self.units(plan.DEMO, scene="rack", contender="htb")
+        again, = self.units(plan.demo(), scene="rack", contender="htb")
         self.assertEqual(unit.key(), again.key())
 
     def test_options_take_something_away(self):
@@ -166,7 +175,7 @@ class Guests(unittest.TestCase):
         self.assertEqual(guests.shares([], 2), [])
 
     def test_a_short_demo_keeps_both_processors_busy(self):
-        found = guests.shares(plan.units(plan.DEMO), 2)
+        found = guests.shares(plan.units(plan.demo()), 2)
         self.assertGreaterEqual(len(found), 2)
         self.assertLess(found[0].seconds(), 0.7 * sum(share.seconds() for share in found))
 
@@ -212,7 +221,7 @@ class Kept(unittest.TestCase):
              "first_ms": 5.0, "slowest_flow_to_mean": 0.9, "warmup": {"timeouts": 0, "drops": {}}}
 
     def test_a_result_is_read_as_it_was_kept_and_forgotten_when_asked(self):
-        unit = plan.units(plan.DEMO)[0]
+        unit = plan.units(plan.demo())[0]
         with tempfile.TemporaryDirectory() as name:
             kept = store.Store(Path(name) / "units")
             self.assertFalse(kept.has(unit))
@@ -226,6 +235,15 @@ class Kept(unittest.TestCase):
             self.assertEqual((run["median_ms"], run["first_ms"], run["timeouts"]), (2.5, 5.0, 1))
             kept.clear()
             self.assertFalse(kept.has(unit))
+
+    def test_results_of_another_kernel_are_others(self):
+        folders = {driver.kept_results(argparse.Namespace(out=Path("demo"), kernel_release=release)).folder
+                   for release in ("6.1.0-56-amd64", "7.3.4+deb13-amd64")}
+        self.assertEqual(len(folders), 2)
+
+    def test_a_kernel_that_there_is_not_is_refused_with_those_that_there_are(self):
+        with self.assertRaisesRegex(SystemExit, "--kernel: .*unknown kernel '9.9'; known: stable newest 6.1"):
+            driver.main(["--kernel", "9.9"])
 
 
 class Document(unittest.TestCase):

@@ -15,16 +15,21 @@ import pathlib
 import re
 import shlex
 import subprocess
+import sys
 import time
 import tomllib
 
 import processes
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/systems"))
+import debian       # noqa: E402
+
 CORES = os.cpu_count() or 1
 TABLE = "tests/suites.toml"
 DEFAULT_PART = "check"
-ALL = "all"                 # the parts together
+ALL = "all"                 # the parts together, but for those
+OF_KERNELS = ("kernels", "debug")       # that the part "systems" runs on each release
 LOOK_S = 0.2                # between two looks at what runs
 CPU_LIMIT_FACTOR = 10       # times the budget
 CPU_LIMIT_LEAST_S = 60
@@ -48,29 +53,46 @@ class Suite:
     pieces: int = 1
 
     def family(self):
-        """The name of all pieces."""
+        """The name of the row: of all pieces, kernels or releases."""
         return self.name.split(".")[0]
 
     def words(self):
         return shlex.split(self.command.format(cores=CORES, piece=self.piece, pieces=self.pieces))
 
 
-def read_table(text):
+def _rows(name, row, values):
+    """The row; or, if its command has {kernel} or {release}, a row for each of them, whose name ends with it."""
+    for word, each in values.items():
+        mark = "{" + word + "}"
+        if mark in row.get("command", ""):
+            return [(f"{name}.{one}", {**row, "command": row["command"].replace(mark, one),
+                                       "needs": [need.replace(mark, one) for need in row.get("needs", ())]})
+                    for one in each]
+    return [(name, row)]
+
+
+def read_table(text, kernels=(), releases=()):
     """The suites in the order of the file; ValueError names the row that is wrong."""
     suites = []
-    for name, row in tomllib.loads(text)["suite"].items():
-        pieces = row.get("pieces", 1)
+    for family, unfolded in tomllib.loads(text)["suite"].items():
+        pieces = unfolded.get("pieces", 1)
         try:
-            for piece in range(1, pieces + 1):
-                suites.append(Suite(**{**row, "name": f"{name}.{piece}" if pieces > 1 else name, "piece": piece,
-                                       "needs": tuple(row.get("needs", ()))}))
+            for name, row in _rows(family, unfolded, {"kernel": kernels, "release": releases}):
+                for piece in range(1, pieces + 1):
+                    suites.append(Suite(**{**row, "name": f"{name}.{piece}" if pieces > 1 else name, "piece": piece,
+                                           "needs": tuple(row.get("needs", ()))}))
         except TypeError as error:
-            raise ValueError(f"[{name}]: {error}") from None
+            raise ValueError(f"[{family}]: {error}") from None
     return suites
 
 
 def table(file=None):
-    return read_table(pathlib.Path(file or ROOT / TABLE).read_text())
+    """With this release's kernels; ValueError says what is wrong with the file, or that this is no known release."""
+    try:
+        kernels = debian.kernels_of(debian.codename())
+    except debian.Unknown as error:
+        raise ValueError(error) from None
+    return read_table(pathlib.Path(file or ROOT / TABLE).read_text(), kernels, debian.releases())
 
 
 def choose(rows, names, part=DEFAULT_PART):
@@ -85,7 +107,7 @@ def choose(rows, names, part=DEFAULT_PART):
         raise ValueError(f"there is no part '{part}'; there are: {' '.join(sorted(parts))}")
     if names:
         return [suite for suite in rows if {suite.name, suite.family()} & set(names)]
-    return [suite for suite in rows if part in (suite.part, ALL)]
+    return [suite for suite in rows if suite.part == part or part == ALL and suite.part not in OF_KERNELS]
 
 
 def build_cpu_s():

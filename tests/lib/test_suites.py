@@ -16,6 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import building     # noqa: E402
 import processes    # noqa: E402
 import suites       # noqa: E402
+import debian       # noqa: E402   suites says where it is
 from ktap import wait_for       # noqa: E402
 
 CHECK = suites.ROOT / "tests/check"
@@ -79,6 +80,36 @@ class Processes(unittest.TestCase):
                 pass
             self.assertTrue(last.exists(), f"missed before it ended; its status: {process.poll()}, None: it runs")
             process.wait(HANGS_S)
+
+
+class Table(unittest.TestCase):
+    def rows(self, **keys):
+        lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in {"cpu_s": 1, **keys}.items())
+        return suites.read_table(f"[suite.a]\n{lines}", ["6.1", "6.1-rt"], ["old", "new"])
+
+    def test_a_command_with_a_kernel_is_a_suite_for_each(self):
+        rows = self.rows(command="run {kernel} {cores}", needs=["kernel:{kernel}", "q_gap"])
+        self.assertEqual([(row.name, row.needs) for row in rows],
+                         [("a.6.1", ("kernel:6.1", "q_gap")), ("a.6.1-rt", ("kernel:6.1-rt", "q_gap"))])
+        self.assertEqual(rows[1].words(), ["run", "6.1-rt", str(suites.CORES)])
+        self.assertEqual(suites.choose(rows, ["a"]), rows)
+        self.assertEqual(suites.choose(rows, ["a.6.1"]), rows[:1])
+
+    def test_so_is_one_with_a_release(self):
+        self.assertEqual([row.words() for row in self.rows(command="run {release}")], [["run", "old"], ["run", "new"]])
+
+    def test_what_is_wrong_is_named_by_its_row(self):
+        for keys in ({}, {"command": "true", "nosuch": 1}):
+            with self.assertRaisesRegex(ValueError, r"\[a\]: "):
+                self.rows(**keys)
+
+    def test_all_parts_have_each_kernel_once_by_the_releases(self):
+        rows = [suites.Suite(part, "true", 1, part=part) for part in ("check", "systems", *suites.OF_KERNELS)]
+        self.assertEqual([row.part for row in suites.choose(rows, [], suites.ALL)], ["check", "systems"])
+        commands = [row.command for row in suites.table() if row.part == "systems"]
+        for release in debian.releases():
+            for part in suites.OF_KERNELS:
+                self.assertIn(f"tests/systems/check {release} check-{part}", commands)
 
 
 class Building(unittest.TestCase):

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Debian's releases, as releases.toml has them, and their packages by an apt with a state of its own.
 
-  debian.py RELEASE      where its packages come from, as lines of apt's sources.list
+  debian.py sources RELEASE      where its packages come from, as lines of apt's sources.list
+  debian.py kernels RELEASE      the names of its own test kernels
+  debian.py debug-source FOLDER  unpacks there the source of this release's debug kernel, once; prints its version
+                                 and its archive
 """
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -36,6 +40,11 @@ def codename():
 
 def known_releases():
     return ", ".join(f"{row['version']} ({name})" for name, row in releases().items())
+
+
+def kernels_of(release):
+    """The names of the test kernels that the release itself has, the oldest first."""
+    return sorted(releases()[release]["kernels"], key=version_key)
 
 
 def kernels(release):
@@ -119,6 +128,17 @@ APT::Sandbox::User "root";
                           f"{result.stdout}{result.stderr}".rstrip())
         return result.stdout
 
+    def unpack(self, packages, tree):
+        """Their files below `tree`, which may be there already; nothing is installed.  Their versions by name."""
+        with tempfile.TemporaryDirectory(dir=ROOT / "build") as debs:
+            self.run("apt-get", "-q", "download", *packages, cwd=debs)
+            versions = {}
+            for deb in pathlib.Path(debs).iterdir():
+                subprocess.run(["dpkg-deb", "-x", deb, tree], check=True)
+                name, version, _ = deb.stem.split("_")
+                versions[name] = version.replace("%3a", ":")
+        return versions
+
     def names(self, pattern):
         """Of packages that match a regular expression, oldest version first."""
         names = self.run("apt-cache", "pkgnames").split()
@@ -144,8 +164,29 @@ APT::Sandbox::User "root";
         return [part.split()[0] for part in line.group(1).split(",")] if line else []
 
 
+def debug_source(folder):
+    """Version and path of the archive that is there, or comes there now."""
+    package = releases()[codename()]["debug"]
+    known = folder / f"{package}.version"
+    if not known.exists():
+        apt = Apt(codename())
+        apt.update()
+        folder.mkdir(parents=True, exist_ok=True)
+        version = apt.unpack([package], folder)[package]
+        known.write_text(version + "\n", encoding="utf-8")
+    return known.read_text(encoding="utf-8").strip(), folder / f"usr/src/{package}.tar.xz"
+
+
+def main():
+    tasks = {"sources": lambda name: Apt(name).sources(), "kernels": lambda name: kernels_of(Apt(name).release),
+             "debug-source": lambda folder: debug_source(pathlib.Path(folder))}
+    if len(sys.argv) != 3 or sys.argv[1] not in tasks:
+        sys.exit(__doc__)
+    print(*tasks[sys.argv[1]](sys.argv[2]), sep="\n")
+
+
 if __name__ == "__main__":
     try:
-        print("\n".join(Apt("".join(sys.argv[1:])).sources()))
+        main()
     except Unknown as error:
         sys.exit(f"debian: {error}")

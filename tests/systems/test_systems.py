@@ -3,6 +3,7 @@
 stand-ins here."""
 import importlib.machinery
 import importlib.util
+import json
 import os
 import pathlib
 import re
@@ -16,9 +17,18 @@ sys.path.insert(0, str(HERE))
 import debian       # noqa: E402
 
 INSTALL = HERE.parent / "lib/install-packages"
-loader = importlib.machinery.SourceFileLoader("fetch_kernel", str(HERE.parent / "vm/fetch-kernel"))
-fetch_kernel = importlib.util.module_from_spec(importlib.util.spec_from_loader("fetch_kernel", loader))
-loader.exec_module(fetch_kernel)
+
+
+def load(path):
+    """A program, as a module."""
+    loader = importlib.machinery.SourceFileLoader(path.name.replace("-", "_"), str(path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+fetch_kernel = load(HERE.parent / "vm/fetch-kernel")
+table = load(HERE / "table")
 
 
 class FakeApt(debian.Apt):
@@ -117,6 +127,65 @@ class Kernels(unittest.TestCase):
                                   stdout=subprocess.PIPE).stdout
             here, output = said.split()
             self.assertEqual((here, pathlib.Path(output).resolve()), ("here", flavour.resolve()))
+
+
+class Table(unittest.TestCase):
+    """systems.rst, of results that are made up."""
+
+    def setUp(self):
+        self.systems = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.release = table.Release("trixie", self.systems)
+        self.complaints = table.Complaints()
+
+    def write(self, path, content):
+        path = self.systems / "trixie.build" / path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+
+    def write_everything(self):
+        self.write("check/times.json", {"unit": {"passed": 7, "skipped": 1}, "tc": {"passed": 5, "expected": 2}})
+        self.write("check/commit", "abc\n")
+        self.write("check-kernels/times.json", {f"{suite}.{kernel}": {"passed": 9} for suite in table.suites_of("kernels")
+                                                for kernel in self.release.kernels})
+        self.write("check-debug/times.json", {suite: {"passed": 8} for suite in table.suites_of("debug")})
+        self.write("debug-source/linux-source-7.3.version", "7.3.4-1\n")
+        self.write("first-hour/seconds.json", {"git clone": 1, "make packages": 61, "make demo-build": 200,
+                                               "the first paced job": 300, "make demo": 3601})
+        contenders = ("stock", "rto_min", "rto_min_least", "htb", "headway")
+        runs = [{"name": name, "median_ms": 2.0, "max_ms": 3.0} for name in contenders]
+        for kernel in self.release.kernels:
+            release = f"{kernel}.9-amd64"
+            self.write(f"kernels/trixie-{kernel}", f"{release}\n")
+            self.write(f"kernels/{release}/usr/src/linux-headers-{release}/include/config/auto.conf",
+                       "CONFIG_HZ_250=y\nCONFIG_HZ=250\n")
+            self.write(f"demo-{kernel}/demo.json", {
+                "verdicts": [{"met": True, "target": "none lost"}],
+                "scenes": [{"name": "rack", "messages": [{"bytes": 16384, "floor_ms": 1.5, "runs": runs}]}]})
+
+    def document(self):
+        return table.document([self.release], self.complaints)
+
+    def test_results_are_told(self):
+        self.write_everything()
+        text = self.document()
+        self.assertEqual(self.complaints, [])
+        for line in (r"Debian 13 \(trixie\)  12 +0 +3 +abc", r"7.3-rt +9 +9 +9 +9 +9 +9 +9 +9 +9",
+                     r"Debian 13 \(trixie\)  7.3.4-1 +8 +8 +8",
+                     r"13, 7.3 +250 +rack +16 +1.50 +2.00 / 3.00 +2.00 / 3.00", r"make packages +1:01", r"7.3 +7.3.9-amd64 +250"):
+            self.assertRegex(text, f"(?m)^{line}")
+
+    def test_an_empty_cell_is_a_complaint(self):
+        self.document()
+        for cell in ("7.3-rt, kselftest-kernels", "debug-fuzz.4", "6.12", "make check", "7.3, make demo", "first hour, make demo"):
+            self.assertIn(f"trixie, {cell}: no result", self.complaints)
+
+    def test_so_is_a_test_that_failed(self):
+        self.write_everything()
+        self.write("check-kernels/times.json", {"tc-kernels.7.3": {"passed": 1, "failed": 2, "failures": ["a", "b"]}})
+        self.write("check/times.json", {"unit": {"passed": 7, "failed": 1, "failures": ["c"]}})
+        self.assertIn("**2 failed**", self.document())
+        self.assertIn("trixie, 7.3, tc-kernels: 2 failed: a, b", self.complaints)
+        self.assertIn("trixie, make check: 1 failed", self.complaints)
 
 
 class Check(unittest.TestCase):

@@ -78,6 +78,8 @@ CONTENDERS = {contender.name: contender for contender in (
               settings=("as Headway", "other transport"), setup="stock"),
     Contender("rto_min", "rto_min 5 ms", "cubic, least retransmission time-out 5 ms instead of 200 ms",
               rto_min_ms=5),
+    Contender("rto_min_least", "rto_min 1 tick", "cubic, the least retransmission time-out that a route can have:"
+                                                 " one tick of the kernel, 4 ms where HZ is 250", rto_min_ms=4),
     Contender("throttle", "library's throttle",
               "the MPI library sends to 2 or 4 ranks at a time, whichever is better",
               settings=("2 at a time", "4 at a time"), setup="stock"),

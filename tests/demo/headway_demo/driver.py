@@ -16,17 +16,22 @@ from .samples import SizeRun, median_ms
 from .scene import KIB, SCENES, bound
 
 
+def kept_results(options):
+    """Of that kernel: another one has other results."""
+    return store.Store(options.out / "units" / options.kernel_release)
+
+
 class Measurement:
     """The units that are missing; each is kept as soon as it is done."""
 
     def __init__(self, units, options, display):
-        self.display, self.folder, self.kept = display, options.out, store.Store(options.out / "units")
+        self.display, self.folder, self.kept = display, options.out, kept_results(options)
         self.units = {unit.key(): unit for unit in units}
         self.missing = [unit for unit in units if not self.kept.has(unit)]
         self.work = guests.shares(self.missing, options.jobs)
         self.forecast = Forecast({share: share.seconds() for share in self.work}, options.jobs)
         self.partial, self.doing, self.failures = {}, {}, []
-        self.pool = guests.Pool(self.work, options.jobs, options.out, self.take)
+        self.pool = guests.Pool(self.work, options.jobs, options.kernel, options.out, self.take)
 
     def run(self):
         self.display.say(f"{len(self.units)} measurements, {len(self.units) - len(self.missing)} of them"
@@ -119,7 +124,7 @@ def about(options, words, units, elapsed_s):
     sampled = ", ".join(f"{count} at {size // KIB} KiB" for size, count in plan.REPETITIONS.items())
     return {
         "made": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
-                + f", in {clock(elapsed_s)} minutes, Linux {guest_run.kernel()} under QEMU with -icount and --faster",
+                + f", in {clock(elapsed_s)} minutes, Linux {options.kernel_release} under QEMU with -icount and --faster",
         "command": shlex.join(["tests/demo/demo", *words]),
         "launches": list(launches),
         "sampling": f"Every contender is launched {sum(launches)} times"
@@ -150,7 +155,7 @@ def clear(options):
     for old in (folder / "demo.json", folder / "report.html", folder / "trunk.svg", *folder.glob("trace-*.json")):
         old.unlink(missing_ok=True)
     if options.fresh:
-        store.Store(folder / "units").clear()
+        kept_results(options).clear()
 
 
 def report(document, options, display):
@@ -164,6 +169,10 @@ def report(document, options, display):
 
 def main(words):
     options = command_line.parse(words)
+    try:
+        options.kernel_release = guest_run.kernel_release(options.kernel)
+    except guest_run.GuestError as error:
+        sys.exit(f"demo: --kernel: {error}")
     clear(options)
     units = plan.units(options.plan)
     display = Display()

@@ -13,12 +13,17 @@ ROOT = Path(__file__).resolve().parents[3]
 VM_RUN = ROOT / "tests/vm/vm-run"
 
 
-def kernel():
-    """The release of the kernel that guests boot."""
-    return subprocess.run([ROOT / "tests/vm/kernels", "stable"], check=True, text=True,
-                          stdout=subprocess.PIPE).stdout.strip()
 GUEST = ROOT / "tests/demo/guest"
 MARK = "@"
+STABLE = "stable"
+
+
+def kernel_release(name=STABLE):
+    """Of the kernel of that name (tests/vm/kernels); GuestError says which there are."""
+    found = subprocess.run([ROOT / "tests/vm/kernels", name], check=False, text=True, capture_output=True)
+    if found.returncode:
+        raise GuestError(found.stderr.strip())
+    return found.stdout.strip()
 
 
 class GuestError(RuntimeError):
@@ -29,7 +34,7 @@ class Guest:
     """One machine, booted when made; `spec` is what `program` is told to do in it.
     Its processor looks `factor` times faster (None: as it is)."""
 
-    def __init__(self, spec, folder, seed, limit_s, program=GUEST, factor=None):
+    def __init__(self, spec, folder, seed, limit_s, program=GUEST, factor=None, kernel=STABLE):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "spec.json").write_text(json.dumps(spec, indent=1))
         self.folder = folder
@@ -37,7 +42,7 @@ class Guest:
         self.log = open(self.log_path, "w")
         faster = ["--faster", str(factor)] if factor else []
         self.vm_run = subprocess.Popen(
-            [VM_RUN, "--icount", str(seed), *faster,
+            [VM_RUN, "--kernel", kernel, "--icount", str(seed), *faster,
              "--timeout", str(limit_s), "--out", folder, "--", program],
             text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log)
 

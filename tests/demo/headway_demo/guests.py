@@ -78,8 +78,8 @@ END = object()
 class Pool:
     """Runs shares, `jobs` at a time; hands their events to `take(share, event)` one by one."""
 
-    def __init__(self, work, jobs, folder, take):
-        self.waiting, self.jobs, self.folder, self.take = list(work), jobs, folder, take
+    def __init__(self, work, jobs, kernel, folder, take):
+        self.waiting, self.jobs, self.kernel, self.folder, self.take = list(work), jobs, kernel, folder, take
         self.reports = queue.SimpleQueue()
         self.running = {}       # share -> guest
 
@@ -102,7 +102,8 @@ class Pool:
         spec = {"scene": share.scene.facts(),
                 "units": [unit.facts() | {"key": unit.key()} for unit in share.units]}
         folder = self.folder / "guests" / share.units[0].key()
-        guest = guest_run.Guest(spec, folder, share.seed, LIMIT_S, factor=share.scene.factor)
+        guest = guest_run.Guest(spec, folder, share.seed, LIMIT_S, factor=share.scene.factor,
+                                kernel=self.kernel)
         self.running[share] = guest
         self.take(share, {"event": "booting"})
         threading.Thread(target=self._listen, args=(share, guest), daemon=True).start()

@@ -23,8 +23,8 @@ def parse(words):
     parser.add_argument("--fresh", action="store_true", help="forget kept results")
     parser.add_argument("--scenes", "--scene", default=",".join(SCENES), metavar="A,B,...",
                         help=f"some of {','.join(SCENES)}")
-    parser.add_argument("--contenders", default=",".join(CONTENDERS), metavar="A,B,...",
-                        help=f"some of {','.join(CONTENDERS)}")
+    parser.add_argument("--contenders", metavar="A,B,...", help=f"some of {','.join(CONTENDERS)} "
+                        f"(default: {','.join(plan.OF_THE_DEMO)}; with --full all)")
     parser.add_argument("--libraries", default=",".join(LIBRARIES), metavar="A,B", help="ompi, mpich or both")
     parser.add_argument("--ways", default=",".join(WAYS), metavar="A,B", help="back-to-back, paused or both")
     parser.add_argument("--sizes", metavar="BYTES,...", help="bytes per pair of ranks, instead of the plan's")
@@ -32,6 +32,8 @@ def parse(words):
                         help="fresh mpiruns with seed 1, 2, ... (default 1; with --full 2,2,1)")
     parser.add_argument("--jobs", type=positive, default=os.cpu_count() or 1, metavar="N",
                         help="guests at a time, of one processor and 2 GB each (default: processors here)")
+    parser.add_argument("--kernel", default=guest_run.STABLE, metavar="NAME",
+                        help="the guests' kernel, of those that tests/vm/kernels lists (default: stable)")
     parser.add_argument("--out", type=Path, metavar="FOLDER",
                         help="default: build/demo, or build/demo-full")
     parser.add_argument("--assert", dest="must_meet", action="store_true",
@@ -43,9 +45,9 @@ def parse(words):
 
 
 def wanted(parser, options):
-    whole = plan.FULL if options.full else plan.DEMO
+    contenders = names(parser, "--contenders", options.contenders or ",".join(CONTENDERS), CONTENDERS)
+    whole = plan.FULL if options.full else plan.demo(contenders if options.contenders else plan.OF_THE_DEMO)
     ways = [WAYS[name] for name in names(parser, "--ways", options.ways, WAYS)]
-    contenders = names(parser, "--contenders", options.contenders, CONTENDERS)
     libraries = names(parser, "--libraries", options.libraries, LIBRARIES)
     scenes = names(parser, "--scenes", options.scenes, SCENES)
     found = plan.chosen(whole, scenes, contenders, libraries, ways,

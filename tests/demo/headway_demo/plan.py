@@ -51,10 +51,11 @@ class Plan:
     launches: tuple     # of each size group and setting: how many with seed 1, 2, ...
 
 
-DEMO = Plan(
-    parts=tuple(Part(scene, OF_THE_DEMO, (COMPARED,), ("ompi",), (PAUSED,))
-                for scene in ("rack", "shallow")),
-    launches=(1,))
+def demo(contenders=OF_THE_DEMO):
+    return Plan(parts=tuple(Part(scene, tuple(contenders), (COMPARED,), ("ompi",), (PAUSED,))
+                            for scene in ("rack", "shallow")),
+                launches=(1,))
+
 
 FULL = Plan(
     parts=(*(Part(scene, tuple(CONTENDERS), (COMPARED,)) for scene in ("rack", "shallow")),
