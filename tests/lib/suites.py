@@ -29,7 +29,7 @@ CORES = os.cpu_count() or 1
 TABLE = "tests/suites.toml"
 DEFAULT_PART = "check"
 ALL = "all"                 # the parts together, but for those
-OF_KERNELS = ("kernels", "debug")       # that the part "systems" runs on each release
+OF_RELEASES = ("kernels", "debug", "deb", "ansible")    # that the part "systems" runs on each release
 LOOK_S = 0.2                # between two looks at what runs
 CPU_LIMIT_FACTOR = 10       # times the budget
 CPU_LIMIT_LEAST_S = 60
@@ -48,7 +48,7 @@ class Suite:
     cpu_s: float            # budget: the processor seconds that it needed on a quiet machine
     needs: tuple = ()       # CMake's targets, "kernel:NAME", "packages:FILE"
     part: str = DEFAULT_PART
-    cores: int = 1          # that it keeps busy; 0: all
+    cores: float = 1        # that it keeps busy on average; 0: all, and nothing runs beside it
     piece: int = 1
     pieces: int = 1
 
@@ -107,7 +107,7 @@ def choose(rows, names, part=DEFAULT_PART):
         raise ValueError(f"there is no part '{part}'; there are: {' '.join(sorted(parts))}")
     if names:
         return [suite for suite in rows if {suite.name, suite.family()} & set(names)]
-    return [suite for suite in rows if suite.part == part or part == ALL and suite.part not in OF_KERNELS]
+    return [suite for suite in rows if suite.part == part or part == ALL and suite.part not in OF_RELEASES]
 
 
 def build_cpu_s():
@@ -252,19 +252,22 @@ class Running:
 
 
 class Run:
-    """Suites that run, as many at once as there are processors; what they said is kept in
+    """Suites that run, as many at once as keep the processors busy; what they said is kept in
     FOLDER/times.json as they end."""
 
     def __init__(self, folder, tell=print):
         self.folder, self.tell, self.running, self.results, self.marks = folder, tell, [], {}, []
         folder.mkdir(parents=True, exist_ok=True)
 
-    def busy(self):
-        return sum(one.suite.cores or CORES for one in self.running)
+    def has_room(self, suite):
+        if not self.running:
+            return True
+        is_alone = not suite.cores or any(not one.suite.cores for one in self.running)
+        return not is_alone and sum(one.suite.cores for one in self.running) < CORES
 
     def start(self, suite):
         """As soon as there is room for it."""
-        while self.running and self.busy() + (suite.cores or CORES) > CORES:
+        while not self.has_room(suite):
             self.wait()
         self.marks.append(f"{os.getpid()}-{suite.name}")
         self.running.append(Running(suite, self.folder, self.marks[-1]))

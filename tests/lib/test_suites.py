@@ -103,12 +103,12 @@ class Table(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, r"\[a\]: "):
                 self.rows(**keys)
 
-    def test_all_parts_have_each_kernel_once_by_the_releases(self):
-        rows = [suites.Suite(part, "true", 1, part=part) for part in ("check", "systems", *suites.OF_KERNELS)]
+    def test_what_each_release_runs_is_not_run_once_more(self):
+        rows = [suites.Suite(part, "true", 1, part=part) for part in ("check", "systems", *suites.OF_RELEASES)]
         self.assertEqual([row.part for row in suites.choose(rows, [], suites.ALL)], ["check", "systems"])
         commands = [row.command for row in suites.table() if row.part == "systems"]
         for release in debian.releases():
-            for part in suites.OF_KERNELS:
+            for part in suites.OF_RELEASES:
                 self.assertIn(f"tests/systems/check {release} check-{part}", commands)
 
 
@@ -190,6 +190,17 @@ class Runs(unittest.TestCase):
         self.assertEqual(self.check("--built").returncode, 0)
         self.assertEqual((self.folder / "seen").read_text(), "")
         self.assertLessEqual(max(map(int, (self.folder / "counts").read_text().split())), suites.CORES)
+
+    def test_who_waits_leaves_room_for_another(self):
+        """All processors but a part of one are taken: one more runs beside these, and no second."""
+        script = (f"touch {self.folder}/in/$$; echo $(ls {self.folder}/in | wc -l) >>{self.folder}/counts; "
+                  f"until (($(sort -n {self.folder}/counts | tail -n 1) > {suites.CORES})); do sleep 0.01; done; "
+                  f"rm {self.folder}/in/$$; echo ok 1 a")
+        for number in range(suites.CORES + 2):
+            self.add(f"one{number}", script, cores=1 if number else 0.5)
+        (self.folder / "in").mkdir()
+        self.assertEqual(self.check("--built").returncode, 0)
+        self.assertEqual(max(map(int, (self.folder / "counts").read_text().split())), suites.CORES + 1)
 
     def test_a_build_that_fails_is_a_failure(self):
         self.add("good", "echo ok 1 a", needs=["packages:/nowhere/packages.txt"])

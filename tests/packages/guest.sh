@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # In a guest of vm-run --icount --faster 50 --systemd: an administrator's way with the Debian
 # packages on one node of four, where systemd is process 1.  KTAP on standard output.
-#   guest.sh EARLIER PACKAGES      folders: packages of an earlier version, and those under test
+#   guest.sh EARLIER PACKAGES KERNEL      folders: packages of an earlier version, and those under test; the
+#                                         release of a kernel that the node gets while it paces
 # Two nodes a cluster, links of 1 and a trunk of 1.25 Gbit/s with a shallow buffer: what is
 # not paced is dropped.
 set -euo pipefail
@@ -14,7 +15,7 @@ set -euo pipefail
 # shellcheck source=tests/lib/ktap.sh
 . "$HW_ROOT/tests/lib/ktap.sh"
 
-earlier=$1 packages=$2
+earlier=$1 packages=$2 next_kernel=$3
 work=/tmp/packages
 config=/etc/headway/headway.toml
 release=$(uname -r)
@@ -97,9 +98,12 @@ version_of() {
 	dpkg-query --show --showformat '${Version}\n' headway
 }
 
-# What DKMS says of the module of the packages that are installed.
+# built [KERNEL]...: what DKMS says of the module of the packages that are installed.
 built() {
-	echo "headway/$(version_of), $release, x86_64: installed"
+	printf "headway/$(version_of), %s, x86_64: installed\n" "$release" "$@" | sort
+}
+module_of() {
+	find "/lib/modules/$1/updates/dkms" -name 'sch_gap.ko*' 2>/dev/null
 }
 
 # Of the other nodes, as an administrator has them there, too.
@@ -120,8 +124,7 @@ start_other_daemons() {
 test_install() {
 	ktap_check "the packages of an earlier version are installed" apt_get install "$earlier"/*.deb
 	ktap_equal "DKMS has built the module and installed it" "$(built)" "$(dkms status -m headway 2>/dev/null)"
-	ktap_equal "where modprobe finds it" "/lib/modules/$release/updates/dkms/sch_gap.ko" \
-		"$(modinfo -F filename sch_gap)"
+	ktap_equal "where modprobe finds it" "$(module_of "$release")" "$(modinfo -F filename sch_gap)"
 	ktap_equal "nothing has been started, enabled, loaded" "inactive disabled" \
 		"$(property ActiveState) $(property UnitFileState)$(grep '^sch_gap ' /proc/modules)"
 	ktap_equal "nor set up" "$own_qdisc" "$(qdisc)"
@@ -234,6 +237,22 @@ test_upgrade() {
 $(headway status) $(journalctl --unit headwayd.service --output cat --no-pager | tail -n 30)"
 }
 
+# ---- another kernel -------------------------------------------------------------------
+
+# As apt leaves it: its modules and its headers are there, and then these call what DKMS has put into
+# /etc/kernel.  The module goes to HW_OUT, for a guest of that kernel.
+test_kernel_upgrade() {
+	local pid
+	pid=$(property MainPID)
+	mkdir "/lib/modules/$next_kernel"
+	ln -s "$HW_BUILD/kernels/$next_kernel/lib/modules/$next_kernel/build" "/lib/modules/$next_kernel/build"
+	ktap_check "Linux $next_kernel is installed" run-parts --arg="$next_kernel" /etc/kernel/header_postinst.d
+	ktap_equal "DKMS has the module for it, and for the one that runs" "$(built "$next_kernel")" \
+		"$(dkms status -m headway 2>/dev/null | sort)"
+	ktap_equal "the daemon has gone on" "$pid gap 1:" "$(property MainPID) $(qdisc)"
+	cp "$(module_of "$next_kernel")" "$HW_OUT/"
+}
+
 # ---- what Debian's own machines would run ----------------------------------------------
 
 # In a network of its own where it says that it changes what is there.
@@ -270,6 +289,8 @@ test_remove() {
 	# without lists apt knows nothing of those that have left no configuration
 	ktap_check "the packages are purged" dpkg --purge "${names[@]}"
 	ktap_check "the module can be taken out of the kernel" rmmod sch_gap
+	ktap_equal "and is gone from the other one, too" "" "$(module_of "$next_kernel")"
+	rm -r "/lib/modules/$next_kernel"
 	ktap_equal "nothing is left in /run" "" "$(find /run -name 'headway-vm*' -prune -o \
 		-name '*headway*' ! -name '*:headway-vm*' -print)"
 	ktap_check "every file is as before" "$HW_ROOT/tests/packages/changes" since $work/before "${records[@]}"
@@ -281,6 +302,7 @@ test_doctor
 test_start
 test_unpaced
 test_upgrade
+test_kernel_upgrade
 test_autopkgtests
 test_remove
 ktap_end

@@ -148,6 +148,8 @@ class Table(unittest.TestCase):
         self.write("check-kernels/times.json", {f"{suite}.{kernel}": {"passed": 9} for suite in table.suites_of("kernels")
                                                 for kernel in self.release.kernels})
         self.write("check-debug/times.json", {suite: {"passed": 8} for suite in table.suites_of("debug")})
+        for part in ("deb", "ansible"):
+            self.write(f"check-{part}/times.json", {part: {"passed": 6}})
         self.write("debug-source/linux-source-7.3.version", "7.3.4-1\n")
         self.write("first-hour/seconds.json", {"git clone": 1, "make packages": 61, "make demo-build": 200,
                                                "the first paced job": 300, "make demo": 3601})
