@@ -400,9 +400,11 @@ static inline void gap_count_late(struct gap_class *cl, u64 late, u64 lost)
 {
 	struct tc_gap_class_xstats *x = &cl->xstats;
 
-	GAP_ADD(x->late[min_t(unsigned int, fls64(late), GAP_LATE_BUCKETS - 1)], 1);
-	if (likely(!late))
+	if (likely(!late)) {
+		GAP_ADD(x->late[0], 1);
 		return;
+	}
+	GAP_ADD(x->late[min_t(unsigned int, fls64(late), GAP_LATE_BUCKETS - 1)], 1);
 	if (x->late_max_bytes < late)
 		WRITE_ONCE(x->late_max_bytes, late);
 	GAP_ADD(x->credit_lost_bytes, lost);
