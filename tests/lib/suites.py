@@ -48,7 +48,7 @@ class Suite:
     cpu_s: float            # budget: the processor seconds that it needed on a quiet machine
     needs: tuple = ()       # CMake's targets, "kernel:NAME", "packages:FILE"
     part: str = DEFAULT_PART
-    cores: float = 1        # that it keeps busy on average; 0: all, and nothing runs beside it
+    cores: int = 1          # that it keeps busy; 0: all
     piece: int = 1
     pieces: int = 1
 
@@ -252,22 +252,19 @@ class Running:
 
 
 class Run:
-    """Suites that run, as many at once as keep the processors busy; what they said is kept in
+    """Suites that run, as many at once as there are processors; what they said is kept in
     FOLDER/times.json as they end."""
 
     def __init__(self, folder, tell=print):
         self.folder, self.tell, self.running, self.results, self.marks = folder, tell, [], {}, []
         folder.mkdir(parents=True, exist_ok=True)
 
-    def has_room(self, suite):
-        if not self.running:
-            return True
-        is_alone = not suite.cores or any(not one.suite.cores for one in self.running)
-        return not is_alone and sum(one.suite.cores for one in self.running) < CORES
+    def busy(self):
+        return sum(one.suite.cores or CORES for one in self.running)
 
     def start(self, suite):
         """As soon as there is room for it."""
-        while not self.has_room(suite):
+        while self.running and self.busy() + (suite.cores or CORES) > CORES:
             self.wait()
         self.marks.append(f"{os.getpid()}-{suite.name}")
         self.running.append(Running(suite, self.folder, self.marks[-1]))

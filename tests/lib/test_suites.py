@@ -191,17 +191,6 @@ class Runs(unittest.TestCase):
         self.assertEqual((self.folder / "seen").read_text(), "")
         self.assertLessEqual(max(map(int, (self.folder / "counts").read_text().split())), suites.CORES)
 
-    def test_who_waits_leaves_room_for_another(self):
-        """All processors but a part of one are taken: one more runs beside these, and no second."""
-        script = (f"touch {self.folder}/in/$$; echo $(ls {self.folder}/in | wc -l) >>{self.folder}/counts; "
-                  f"until (($(sort -n {self.folder}/counts | tail -n 1) > {suites.CORES})); do sleep 0.01; done; "
-                  f"rm {self.folder}/in/$$; echo ok 1 a")
-        for number in range(suites.CORES + 2):
-            self.add(f"one{number}", script, cores=1 if number else 0.5)
-        (self.folder / "in").mkdir()
-        self.assertEqual(self.check("--built").returncode, 0)
-        self.assertEqual(max(map(int, (self.folder / "counts").read_text().split())), suites.CORES + 1)
-
     def test_a_build_that_fails_is_a_failure(self):
         self.add("good", "echo ok 1 a", needs=["packages:/nowhere/packages.txt"])
         done = self.check()
