@@ -304,8 +304,9 @@ def a_killed_daemon_s_qdisc_is_taken_over():
     first = Daemon(phased())
     control, slot, _ = in_phase()
     Control(SOCKET).enter(EVERYBODY)
+    sent = packets(DEV)["1:111"] + 5
     send_frames(DEV, frame(REMOTE, 100), 5)
-    sent = packets(DEV)["1:111"]
+    eventually(lambda: packets(DEV)["1:111"] == sent, "they leave")
     first.kill()
     paced_at(BYTES_PER_S)
     monitor = Monitor()

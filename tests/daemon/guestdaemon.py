@@ -174,12 +174,18 @@ NEXT_BYTES = 1042           # of a frame of bytes_per_s_of_next()
 NEXT_WIRE_BYTES = NEXT_BYTES + 24
 
 
+# On the wire, of a TCP segment without payload.  Whether an end is one of these, or goes with the last
+# payload, and whether a handshake's has left when connect() returns, depends on who runs first.
+BARE_SEGMENT_BYTES = 66 + 24
+
+
 def records():
-    """Nanoseconds at which IPv4 frames began on the wire, since simwire records."""
+    """Nanoseconds at which IPv4 frames with a payload began on the wire, since simwire records."""
     with open(f"/sys/class/net/{DEV}/simwire/records", "rb") as file:
         data = file.read()
     return [int.from_bytes(data[at:at + 8], "little") for at in range(0, len(data), 16)
-            if data[at + 12:at + 14] == b"\x08\x00"]
+            if data[at + 12:at + 14] == b"\x08\x00" and
+            int.from_bytes(data[at + 8:at + 12], "little") > BARE_SEGMENT_BYTES]
 
 
 def frame_starts(wanted):
