@@ -3,6 +3,7 @@
 
   debian.py sources RELEASE      where its packages come from, as lines of apt's sources.list
   debian.py kernels RELEASE      the names of its own test kernels
+  debian.py version RELEASE      its number
   debian.py debug-source FOLDER  unpacks there the source of this release's debug kernel, once; prints its version
                                  and its archive
 """
@@ -179,6 +180,7 @@ def debug_source(folder):
 
 def main():
     tasks = {"sources": lambda name: Apt(name).sources(), "kernels": lambda name: kernels_of(Apt(name).release),
+             "version": lambda name: [releases()[Apt(name).release]["version"]],
              "debug-source": lambda folder: debug_source(pathlib.Path(folder))}
     if len(sys.argv) != 3 or sys.argv[1] not in tasks:
         sys.exit(__doc__)
