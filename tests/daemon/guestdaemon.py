@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A guest's headwayd: its configuration, its life, the device it paces."""
 
+import collections
 import contextlib
 import os
 import queue
 import signal
+import struct
 import subprocess
 import sys
 
@@ -180,20 +182,20 @@ BARE_SEGMENT_BYTES = 66 + 24
 
 
 def records():
-    """Nanoseconds at which IPv4 frames with a payload began on the wire, since simwire records."""
+    """Of IPv4 frames with a payload, since simwire records: (ns at which it began on the wire, bytes there)."""
     with open(f"/sys/class/net/{DEV}/simwire/records", "rb") as file:
         data = file.read()
-    return [int.from_bytes(data[at:at + 8], "little") for at in range(0, len(data), 16)
-            if data[at + 12:at + 14] == b"\x08\x00" and
-            int.from_bytes(data[at + 8:at + 12], "little") > BARE_SEGMENT_BYTES]
+    frames = [struct.unpack("=QI2s2x", data[at:at + 16]) for at in range(0, len(data), 16)]
+    return [(start, wire_bytes) for start, wire_bytes, protocol in frames
+            if protocol == b"\x08\x00" and wire_bytes > BARE_SEGMENT_BYTES]
 
 
 def frame_starts(wanted):
-    """The same of so many."""
+    """When each of so many began, and there are no more."""
     eventually(lambda: len(records()) >= wanted, f"{wanted} frames")
-    starts = records()
-    equal(len(starts), wanted)
-    return starts
+    found = records()
+    equal(len(found), wanted, f"frames, of these sizes: {dict(collections.Counter(size for _, size in found))}:")
+    return [start for start, _ in found]
 
 
 def bytes_per_s_of_next(destination):

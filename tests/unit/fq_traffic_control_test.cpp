@@ -2,6 +2,7 @@
 // Classes that are kept in maps instead of a qdisc gap.  What the kernel does with them, and
 // with the requests for fq and clsact, is tested in guests (tests/daemon/cases_fq.py,
 // tests/phase/fq_pacing_test.cpp).
+#include <array>
 #include <cerrno>
 #include <map>
 
@@ -11,6 +12,7 @@
 #include "fake_kernel.hpp"
 #include "kernel/netlink_traffic_control.hpp"
 #include "phase/fq_traffic_control.hpp"
+#include "phase/map_update.hpp"
 
 namespace headway::test {
 namespace {
@@ -151,6 +153,28 @@ TEST_F(FqClassesOfTheKernel, TheRootIsOursOnlyWithOurHandle) {
     EXPECT_EQ(root("fq", 0x80010000).link_rate, std::nullopt);
     EXPECT_TRUE(root("gap", 0x10000).is_default()) << "an earlier run's makes room";
     EXPECT_FALSE(root("htb", 0x10000).is_default());
+}
+
+// ------------------------------------------------------------------------ elements of maps
+
+/// What an update is answered that finds no memory so many times, how often it was tried, and how often it waited.
+std::array<int, 3> updated(int without_memory, int then) {
+    int attempts = 0, pauses = 0;
+    const int answer = repeated_without_memory([&] { return attempts++ < without_memory ? -ENOMEM : then; },
+                                               [&] { ++pauses; });
+    return {answer, attempts, pauses};
+}
+
+TEST(MapUpdate, IsRepeatedUntilTheKernelHasRefilledItsReserve) {
+    EXPECT_EQ(updated(0, 0), (std::array{0, 1, 0}));
+    EXPECT_EQ(updated(3, 0), (std::array{0, 4, 3}));
+    EXPECT_EQ(updated(map_update_attempts - 1, 0), (std::array{0, map_update_attempts, map_update_attempts - 1}));
+}
+
+TEST(MapUpdate, TellsWhatNoRepetitionMends) {
+    EXPECT_EQ(updated(0, -E2BIG), (std::array{-E2BIG, 1, 0}));
+    EXPECT_EQ(updated(2, -EEXIST), (std::array{-EEXIST, 3, 2}));
+    EXPECT_EQ(updated(1000, 0), (std::array{-ENOMEM, map_update_attempts, map_update_attempts - 1}));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <string>
 #include <tuple>
 
+#include "phase/map_update.hpp"
 #include "phase/phase_object.h"
 
 namespace headway {
@@ -71,7 +72,7 @@ int add_prefix(int fd, const IpPrefix& prefix, std::uint32_t trunk) {
     Key key{};
     key.length_bits = prefix.length_bits;
     std::copy_n(prefix.address.begin(), sizeof(key.address), std::begin(key.address));
-    return bpf_map_update_elem(fd, &key, &trunk, BPF_ANY);
+    return update_map(fd, &key, &trunk, BPF_ANY);
 }
 
 /// All zero, which no map is, if that is no map.
@@ -255,7 +256,7 @@ std::span<std::uint64_t> BpfPhaseMaps::own_classes(std::uint32_t job) {
 }
 
 Result<void> BpfPhaseMaps::set_cgroup(std::uint64_t cgroup, std::uint32_t job) {
-    const int error = bpf_map_update_elem(map_fd("cgroups"), &cgroup, &job, BPF_ANY);
+    const int error = update_map(map_fd("cgroups"), &cgroup, &job, BPF_ANY);
     return error == 0 ? Result<void>() : bpf_failure(-error, "filling the table of cgroups");
 }
 
@@ -264,7 +265,7 @@ void BpfPhaseMaps::forget_cgroup(std::uint64_t cgroup) {
 }
 
 Result<void> BpfPhaseMaps::set_user(std::uint32_t uid, std::uint32_t job) {
-    const int error = bpf_map_update_elem(map_fd("users"), &uid, &job, BPF_ANY);
+    const int error = update_map(map_fd("users"), &uid, &job, BPF_ANY);
     return error == 0 ? Result<void>() : bpf_failure(-error, "filling the table of users");
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "kernel/kernel_diff.hpp"
+#include "phase/map_update.hpp"
 
 namespace headway {
 namespace {
@@ -43,8 +44,8 @@ public:
     Result<void> put(std::uint16_t minor, const headway_fq_class& wanted) override {
         const std::uint32_t key = minor;
         const headway_fq_clock fresh{};
-        int error = bpf_map_update_elem(clocks_fd_, &key, &fresh, BPF_NOEXIST);
-        if (error == 0 || error == -EEXIST) error = bpf_map_update_elem(classes_fd_, &key, &wanted, BPF_ANY);
+        int error = update_map(clocks_fd_, &key, &fresh, BPF_NOEXIST);
+        if (error == 0 || error == -EEXIST) error = update_map(classes_fd_, &key, &wanted, BPF_ANY);
         if (error == 0) return {};
         return system_failure(-error, "filling the table of classes: {}", std::strerror(-error));
     }
