@@ -3,7 +3,6 @@
 
 #include "helper.hpp"
 #include "pattern_player.hpp"
-#include "pending_requests.hpp"
 #include "real.hpp"
 #include "sending_rate.hpp"
 
@@ -33,11 +32,6 @@ int Init(int* argc, char*** argv) {
 
 int Init_thread(int* argc, char*** argv, int required, int* provided) {
     return around_init([&] { return real::Init_thread(argc, argv, required, provided); });
-}
-
-int Request_free(MPI_Request* request) {
-    if (request != nullptr) pending_requests().forget(*request);
-    return real::Request_free(request);
 }
 
 int Comm_set_info(MPI_Comm comm, MPI_Info info) {

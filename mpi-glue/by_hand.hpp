@@ -10,9 +10,6 @@ namespace headway::glue::by_hand {
 int Init(int* argc, char*** argv);
 int Init_thread(int* argc, char*** argv, int required, int* provided);
 
-/// The program gives a handle back: see pending_requests.hpp.
-int Request_free(MPI_Request* request);
-
 // A program's own rate: see sending_rate.hpp.
 int Comm_set_info(MPI_Comm comm, MPI_Info info);
 int Comm_get_info(MPI_Comm comm, MPI_Info* info);
@@ -24,8 +21,8 @@ int Pcontrol(int level);
 
 /// Under MPI_IN_PLACE these two of MPI_Alltoall mean nothing and may hold
 /// anything, but Open MPI's dynamic rules look at them all the same.
-void settle_in_place(const void* sendbuf, auto& sendcount, MPI_Datatype& sendtype, auto recvcount,
-                     MPI_Datatype recvtype) {
+inline void settle_in_place(const void* sendbuf, int& sendcount, MPI_Datatype& sendtype, int recvcount,
+                            MPI_Datatype recvtype) {
     if (sendbuf != MPI_IN_PLACE) return;
     sendcount = recvcount;
     sendtype = recvtype;

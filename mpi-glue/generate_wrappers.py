@@ -2,18 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Writes what follows from the table of wrapped MPI functions, functions.def.
 
-  generate_wrappers.py LIBRARY TABLE DIRECTORY PREFIX    (LIBRARY: ompi or mpich; PREFIX: of its
-                                          persistent collectives, MPI_ or MPIX_)
+  generate_wrappers.py TABLE DIRECTORY
 
-into DIRECTORY:
+into DIRECTORY, for the helper libraries of every MPI library:
   real.hpp       real::NAME(...): the MPI library's own function
   wrappers.cpp   what runs, where there is pacing, when the program calls MPI_NAME or
                  PMPI_NAME, and headway_wrapper_of(), which finds it by name
   recording.cpp  the same where there is recording
-
-  generate_wrappers.py mpi TABLE DIRECTORY
-
-for libheadway-mpi.so, which stands for both libraries:
+and for libheadway-mpi.so:
   functions.inc    HEADWAY_FUNCTION(INDEX, NAME, KIND) for each function that it shows
   headway-mpi.map  the linker's list of these
 """
@@ -30,15 +26,13 @@ REQUEST_CALL = ("request", "count", "requests", "index", "outcount", "indices", 
 
 
 class Argument:
-    """One argument; `large`: as in the form with large counts."""
+    """One argument."""
 
-    def __init__(self, text, large):
+    def __init__(self, text):
         if text == "...":
             self.type, self.name = "...", ""
-            return
-        self.type, self.name = re.fullmatch(r"(.*?[ *])(\w+)", text).groups()
-        for capital, small, big in (("COUNT", "int", "MPI_Count"), ("DISPL", "int", "MPI_Aint")):
-            self.type = re.sub(rf"\b{capital}\b", big if large else small, self.type)
+        else:
+            self.type, self.name = re.fullmatch(r"(.*?[ *])(\w+)", text).groups()
 
     def __str__(self):
         return self.type + self.name
@@ -47,12 +41,11 @@ class Argument:
 class Function:
     """One function as a program calls it."""
 
-    def __init__(self, kind, operation, name, arguments, prefix="MPI_"):
+    def __init__(self, kind, operation, name, arguments):
         self.kind = kind
         self.operation = operation  # the name in the table
         self.name = name
         self.arguments = arguments
-        self.prefix = prefix
 
     def parameters(self):
         return ", ".join(map(str, self.arguments))
@@ -63,7 +56,7 @@ class Function:
 
     @property
     def symbol(self):
-        return self.prefix + self.name
+        return "MPI_" + self.name
 
 
 def table_lines(path):
@@ -74,26 +67,15 @@ def table_lines(path):
             yield re.fullmatch(r"(\S+) (\w+)\((.*)\)\s*", line).groups()
 
 
-def functions(library, path, prefix):
-    """Every function of the table, in all forms that `library` has; `prefix`: of persistent collectives."""
+def functions(path):
+    """Every function of the table, collectives in both forms."""
     for kinds, name, text in table_lines(path):
         kinds = set(kinds.split("+"))
-        sizes = [False] if library == "ompi" or "no_large" in kinds else [False, True]
-        for large in sizes:
-            arguments = [Argument(part.strip(), large) for part in text.split(",")]
-            end = "_c" if large else ""
-            if "collective" not in kinds:
-                yield Function(kinds, name, name + end, arguments)
-                continue
-            request = Argument("MPI_Request *request", large)
-            info = Argument("MPI_Info info", large)
-            libraries = kinds - {"own", "ring"}
-            yield Function(libraries if large else kinds, name, name + end, arguments)
-            yield Function(libraries | {"nonblocking"}, name, "I" + name.lower() + end,
-                           arguments + [request])
-            yield Function(libraries | {"persistent"}, name, name + "_init" + end,
-                           arguments + [info, request],
-                           prefix)
+        arguments = [Argument(part.strip()) for part in text.split(",")]
+        yield Function(kinds, name, name, arguments)
+        if "collective" in kinds:
+            yield Function((kinds - {"own", "ring"}) | {"nonblocking"}, name, "I" + name.lower(),
+                           arguments + [Argument("MPI_Request *request")])
 
 
 def real(function):
@@ -107,8 +89,7 @@ def real(function):
 
 def collective_body(function):
     root = "root" if "rooted" in function.kind else "no_root"
-    own = ("request", "info")
-    described = function.passed(own)
+    described = function.passed(("request",))
     operation = function.operation.lower()
     call = f"real::{function.name}({function.passed()})"
     lines = [
@@ -117,8 +98,6 @@ def collective_body(function):
     ]
     if "nonblocking" in function.kind:
         return lines + [f"return nonblocking(call, request, [&] {{ return {call}; }});"]
-    if "persistent" in function.kind:
-        return lines + [f"return persistent(call, request, [&] {{ return {call}; }});"]
     if operation == "alltoall":  # see by_hand.hpp
         lines.insert(0, "by_hand::settle_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype);")
     if "own" in function.kind:
@@ -134,11 +113,10 @@ def body(function):
     if "collective" in function.kind:
         return collective_body(function)
     call = f"real::{function.name}({function.passed()})"
-    for kind, part in (("starts", "starting"), ("completes", "completing")):
-        if kind in function.kind:
-            named = ", ".join(f".{argument.name} = {argument.name}" for argument in function.arguments
-                              if argument.name in REQUEST_CALL)
-            return [f"return {part}({{{named}}}, [&] {{ return {call}; }});"]
+    if "completes" in function.kind:
+        named = ", ".join(f".{argument.name} = {argument.name}" for argument in function.arguments
+                          if argument.name in REQUEST_CALL)
+        return [f"return completing({{{named}}}, [&] {{ return {call}; }});"]
     return [f"return by_hand::{function.name}({function.passed()});"]
 
 
@@ -153,18 +131,15 @@ def recording_body(function):
     if "collective" not in function.kind:
         return [f"return by_hand::{function.name}({function.passed()});"]
     operation = function.operation.lower()
-    described = function.passed(("request", "info"))
+    described = function.passed(("request",))
     lines = ["const auto messages = [&](const MessageSink& sink) {",
              f"    call_messages::{operation}({described}, sink);",
              "};"]
-    if "persistent" in function.kind:
-        return lines + [f"return prepared_collective(Operation::{operation}, comm, request, messages, "
-                        f"[&] {{ return {call}; }});"]
     return lines + [f"recorder().collective(Operation::{operation}, comm, messages);", f"return {call};"]
 
 
 def is_paced(function):
-    return not function.kind & {"send", "send_init"}
+    return bool(function.kind & {"collective", "completes", "by_hand"})
 
 
 def is_recorded(function):
@@ -196,12 +171,10 @@ def lookup(every):
 
 
 def shown(path):
-    """(name, kind) of what programs of either library may call."""
-    symbols = dict.fromkeys(function.symbol for library, prefix in (("ompi", "MPIX_"), ("mpich", "MPI_"))
-                            for function in functions(library, path, prefix))
-    for symbol in symbols:
-        yield symbol, "program_call"
-        yield "P" + symbol, "profiling_call"
+    """(name, kind) of what programs may call."""
+    for function in functions(path):
+        yield function.symbol, "program_call"
+        yield "P" + function.symbol, "profiling_call"
 
 
 def write_preload(table, directory):
@@ -212,8 +185,8 @@ def write_preload(table, directory):
           "".join(f"    {name};\n" for name, _ in every) + "  local:\n    *;\n};\n")
 
 
-def write_helper(library, table, directory, prefix):
-    every = list(functions(library, table, prefix))
+def write_helper(table, directory):
+    every = list(functions(table))
     write(directory, "real.hpp", BANNER + "#pragma once\n\n#include \"mpi_library.hpp\"\n"
           "#include \"next_function.hpp\"\n\nnamespace headway::glue::real {\n\n" +
           "\n".join(map(real, every)) + "\n}  // namespace headway::glue::real\n")
@@ -239,10 +212,8 @@ def write(directory, name, text):
 
 
 def main():
-    if sys.argv[1] == "mpi":
-        write_preload(*sys.argv[2:])
-    else:
-        write_helper(*sys.argv[1:])
+    write_preload(*sys.argv[1:])
+    write_helper(*sys.argv[1:])
 
 
 if __name__ == "__main__":

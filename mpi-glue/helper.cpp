@@ -219,20 +219,6 @@ EntryId Helper::enter(const Collective& collective, MPI_Comm communicator,
     }
 }
 
-EntryId Helper::enter(const Paceable& paceable) noexcept {
-    if (!active_) return not_entered;
-    const std::lock_guard lock(mutex_);
-    if (!session_) return not_entered;
-    try {
-        const auto known = session_->pattern(paceable.key);
-        return entered_or_told(paceable.key.operation,
-                               known ? session_->enter(**known, paceable.bytes)
-                                     : tl::unexpected(known.error()));
-    } catch (const std::exception&) {
-        return end_session();
-    }
-}
-
 EnteredCall Helper::enter_call(const Collective& collective, MPI_Comm communicator,
                                const HostTraffic& traffic) noexcept {
     const std::lock_guard lock(mutex_);
@@ -304,21 +290,6 @@ bool Helper::has_its_links_alone(MPI_Comm communicator) const {
     return place_in(communicator).ranks == ranks_ || settings_.siblings_disjoint;
 }
 
-std::optional<Paceable> Helper::paceable(const Collective& collective, MPI_Comm communicator,
-                                         std::uint64_t bytes) noexcept try {
-    if (bytes == 0 || !applies_to(communicator)) return std::nullopt;
-    const std::lock_guard lock(mutex_);
-    const CommunicatorPatterns* patterns = patterns_of(communicator);
-    if (patterns == nullptr || !patterns->hosts || patterns->hosts->size() < 2) return std::nullopt;
-    const std::optional<int> root_host = root_host_of(collective, communicator);
-    if (!root_host) return std::nullopt;
-    return Paceable{key_of(collective.operation, communicator, *patterns->hosts, *root_host,
-                           Algorithm::native),
-                    bytes};
-} catch (const std::exception&) {
-    return std::nullopt;
-}
-
 std::optional<Algorithm> Helper::planned_algorithm(const PatternKey& key,
                                                    std::optional<std::uint64_t> bytes,
                                                    AskedAt& asked) noexcept {
@@ -381,14 +352,6 @@ std::string Helper::why_not_paced(const Collective& collective, MPI_Comm communi
     return "";
 }
 
-std::string Helper::why_not_paced(const Paceable& paceable) noexcept try {
-    const std::lock_guard lock(mutex_);
-    if (!session_) return announced_;
-    return reason_of(&session_->place_of(paceable.key).second, paceable.bytes);
-} catch (const std::exception&) {
-    return "";
-}
-
 /// `pattern`: null if the daemon was not asked for it.
 std::string Helper::reason_of(const Pattern* pattern, std::uint64_t bytes) const {
     if ((pattern == nullptr || pattern->paced) && bytes < least_paced_bytes_)
@@ -411,13 +374,6 @@ std::optional<PredictedTime> Helper::predicted(const Collective& collective, MPI
         bytes = bytes_between_hosts(bytes);
     }
     return session_->predicted(key, bytes);
-} catch (const std::exception&) {
-    return std::nullopt;
-}
-
-std::optional<PredictedTime> Helper::predicted(const Paceable& paceable) noexcept try {
-    const std::lock_guard lock(mutex_);
-    return session_ ? session_->predicted(paceable.key, paceable.bytes) : std::nullopt;
 } catch (const std::exception&) {
     return std::nullopt;
 }

@@ -45,13 +45,6 @@
 
 namespace headway::glue {
 
-/// A collective that can be entered without its communicator, which may be gone
-/// when a persistent request is started.
-struct Paceable {
-    PatternKey key;
-    std::uint64_t bytes = 0;
-};
-
 class Helper {
 public:
     Helper();
@@ -77,7 +70,6 @@ public:
     /// `algorithm`.  Unless not_entered, leave() of it must follow.
     [[nodiscard]] EntryId enter(const Collective& collective, MPI_Comm communicator,
                              std::uint64_t bytes, Algorithm algorithm) noexcept;
-    [[nodiscard]] EntryId enter(const Paceable& paceable) noexcept;
     /// The same by who sends how much to whom in this very call, places in the communicator's
     /// hosts.
     [[nodiscard]] EnteredCall enter_call(const Collective& collective, MPI_Comm communicator,
@@ -87,11 +79,6 @@ public:
         return session_ && session_->has_phases();
     }
     void leave(EntryId entry) noexcept;
-
-    /// For enter() later; none: such a collective is never paced.
-    [[nodiscard]] std::optional<Paceable> paceable(const Collective& collective,
-                                                   MPI_Comm communicator,
-                                                   std::uint64_t bytes) noexcept;
 
     /// Of an all-to-all that is carried out by node_exchange.hpp, what one host sends to
     /// another, at the most.
@@ -119,13 +106,11 @@ public:
     /// One sentence, of a call that has been made; for people.
     [[nodiscard]] std::string why_not_paced(const Collective& collective, MPI_Comm communicator,
                                             std::uint64_t bytes, Algorithm algorithm) noexcept;
-    [[nodiscard]] std::string why_not_paced(const Paceable& paceable) noexcept;
 
     /// Session::predicted(); of a ring the size of its steps.
     [[nodiscard]] std::optional<PredictedTime> predicted(const Collective& collective,
                                                          MPI_Comm communicator, std::uint64_t bytes,
                                                          Algorithm algorithm) noexcept;
-    [[nodiscard]] std::optional<PredictedTime> predicted(const Paceable& paceable) noexcept;
 
     /// Session::plan(); nothing, too, where the daemon refuses.
     [[nodiscard]] std::optional<PlannedExchange> plan(Operation operation, const HostSet& hosts,

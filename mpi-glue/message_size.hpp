@@ -23,12 +23,11 @@ struct Place {
 [[nodiscard]] bool is_of_one_group(MPI_Comm communicator);
 
 /// The largest message to or from any other rank.
-template <class Count>
-[[nodiscard]] std::uint64_t largest_message(MPI_Comm communicator, const Count* counts,
-                                            MPI_Datatype type) {
+[[nodiscard]] inline std::uint64_t largest_message(MPI_Comm communicator, const int* counts,
+                                                   MPI_Datatype type) {
     if (counts == nullptr) return 0;
     const Place own = place_in(communicator);
-    Count largest = 0;
+    int largest = 0;
     for (int rank = 0; rank < own.ranks; ++rank) {
         if (rank != own.rank) largest = std::max(largest, counts[rank]);
     }
@@ -36,9 +35,8 @@ template <class Count>
 }
 
 /// The same where every message has a type of its own.
-template <class Count>
-[[nodiscard]] std::uint64_t largest_message(MPI_Comm communicator, const Count* counts,
-                                            const MPI_Datatype* types) {
+[[nodiscard]] inline std::uint64_t largest_message(MPI_Comm communicator, const int* counts,
+                                                   const MPI_Datatype* types) {
     if (counts == nullptr || types == nullptr) return 0;
     const Place own = place_in(communicator);
     std::uint64_t largest = 0;

@@ -32,14 +32,12 @@ function(headway_openmpi_target name wrapper)
   target_link_libraries(${name} INTERFACE ${libraries})
 endfunction()
 
-# Persistent collectives are MPI's from Open MPI 5 on, and were an extension before.
+# Open MPI 5 is started by PRRTE.
 headway_ask_wrapper(${HEADWAY_MPICC} version version)
 if(NOT "${version}" MATCHES "Open;MPI;([0-9]+)")
   message(FATAL_ERROR "${HEADWAY_MPICC} does not tell the version of Open MPI: ${version}")
 endif()
-set(HEADWAY_PERSISTENT_ompi MPIX_)
 if(CMAKE_MATCH_1 GREATER_EQUAL 5)
-  set(HEADWAY_PERSISTENT_ompi MPI_)
   find_program(HEADWAY_PRTERUN_PROGRAM prterun REQUIRED)
 endif()
 

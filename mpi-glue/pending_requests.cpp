@@ -32,7 +32,7 @@ void PendingRequests::begin(MPI_Request request, EntryId entry,
     {
         const std::lock_guard lock(mutex_);
         UnderWay now{entry, std::move(reported)};
-        const auto [known, is_new] = nonblocking_.try_emplace(request);
+        const auto [known, is_new] = by_request_.try_emplace(request);
         if (!is_new) ended = std::move(known->second);
         known->second = std::move(now);
         if (is_new) ++under_way_;
@@ -40,37 +40,13 @@ void PendingRequests::begin(MPI_Request request, EntryId entry,
     if (ended) end(*ended, false);
 }
 
-void PendingRequests::prepare(MPI_Request request, std::optional<Paceable> paceable,
-                              std::optional<ReportedRequest> reported) noexcept {
-    const std::lock_guard lock(mutex_);
-    Persistent persistent{std::move(paceable), std::move(reported)};
-    if (by_request_.insert_or_assign(request, std::move(persistent)).second) ++persistent_;
-}
-
-void PendingRequests::start(MPI_Request request) noexcept {
-    const std::lock_guard lock(mutex_);
-    const auto found = by_request_.find(request);
-    if (found == by_request_.end() || found->second.under_way) return;
-    Persistent& persistent = found->second;
-    UnderWay begun{persistent.paceable ? helper().enter(*persistent.paceable) : not_entered,
-                   persistent.reported};
-    if (begun.entry == not_entered && !begun.reported) return;
-    if (begun.reported) begun.reported->start(begun.entry != not_entered, persistent.paceable);
-    persistent.under_way = std::move(begun);
-    ++under_way_;
-}
-
 /// It is not under way any more; none: it was not.
 std::optional<PendingRequests::UnderWay> PendingRequests::take(MPI_Request request) {
     const std::lock_guard lock(mutex_);
-    std::optional<UnderWay> taken;
-    if (const auto found = by_request_.find(request); found != by_request_.end()) {
-        taken = std::exchange(found->second.under_way, std::nullopt);
-    } else if (auto known = nonblocking_.extract(request); !known.empty()) {
-        taken = std::move(known.mapped());
-    }
-    if (taken) --under_way_;
-    return taken;
+    auto known = by_request_.extract(request);
+    if (known.empty()) return std::nullopt;
+    --under_way_;
+    return std::move(known.mapped());
 }
 
 void PendingRequests::end(const UnderWay& ended, bool is_seen) noexcept {
@@ -95,20 +71,14 @@ void PendingRequests::complete(const std::vector<MPI_Request>& waited, const Req
     }
 }
 
-void PendingRequests::forget(MPI_Request request) noexcept {
-    if (const auto ended = take(request)) end(*ended, false);
-    const std::lock_guard lock(mutex_);
-    if (by_request_.erase(request) != 0) --persistent_;
-}
-
 void PendingRequests::abandon() noexcept {
-    std::vector<MPI_Request> all;
+    std::unordered_map<MPI_Request, UnderWay> all;
     {
         const std::lock_guard lock(mutex_);
-        for (const auto& [request, under_way] : nonblocking_) all.push_back(request);
-        for (const auto& [request, persistent] : by_request_) all.push_back(request);
+        all.swap(by_request_);
+        under_way_ = 0;
     }
-    for (const MPI_Request request : all) forget(request);
+    for (const auto& [request, ended] : all) end(ended, false);
 }
 
 }  // namespace headway::glue

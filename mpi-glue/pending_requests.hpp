@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Collectives that are under way as requests.  A nonblocking collective stays
-// entered until MPI says that its request is complete, a persistent one from
-// each start to the completion of that start.
+// Collectives that are under way as requests: a nonblocking collective stays
+// entered until MPI says that its request is complete.
 //
 // The scheme is cheap where nothing is under way: a wait or a test then costs
 // one load.  Otherwise the requests handed to MPI are remembered over the call,
@@ -24,7 +23,7 @@
 
 namespace headway::glue {
 
-/// A call that starts or completes requests, by the names that its arguments have in
+/// A call that completes requests, by the names that its arguments have in
 /// functions.def; null what it does not have.  MPI's answers are there once it returns.
 struct RequestCall {
     const MPI_Request* request = nullptr;
@@ -46,28 +45,16 @@ class PendingRequests {
 public:
     /// Nothing that a wait could complete is of interest.
     [[nodiscard]] bool is_quiet() const { return under_way_.load(std::memory_order_relaxed) == 0; }
-    /// Nothing that a start could start is of interest.
-    [[nodiscard]] bool has_persistent() const {
-        return persistent_.load(std::memory_order_relaxed) != 0;
-    }
 
     /// A nonblocking collective, entered already, or not_entered if it is only reported.  If
     /// MPI gave its handle to another one before, that has ended, whoever has seen it.
     void begin(MPI_Request request, EntryId entry, std::optional<ReportedRequest> reported) noexcept;
-
-    /// A persistent collective, inactive; `paceable`: none of one that is only reported.
-    void prepare(MPI_Request request, std::optional<Paceable> paceable,
-                 std::optional<ReportedRequest> reported) noexcept;
-    /// It is about to be started; false: it could not be.
-    void start(MPI_Request request) noexcept;
 
     void complete(MPI_Request request) noexcept;
     /// Those that MPI has completed of `waited`, the handles as they were before the call,
     /// for MPI takes back what it completes.
     void complete(const std::vector<MPI_Request>& waited, const RequestCall& call,
                   int status) noexcept;
-    /// The program gives its handle back.
-    void forget(MPI_Request request) noexcept;
     /// Nobody will see the end of those that are under way; they are reported so.
     void abandon() noexcept;
 
@@ -77,20 +64,13 @@ private:
         EntryId entry = not_entered;
         std::optional<ReportedRequest> reported{};
     };
-    struct Persistent {
-        std::optional<Paceable> paceable;
-        std::optional<ReportedRequest> reported;
-        std::optional<UnderWay> under_way{};  ///< since its last start
-    };
 
     [[nodiscard]] std::optional<UnderWay> take(MPI_Request request);
     static void end(const UnderWay& ended, bool is_seen) noexcept;
 
     std::atomic<long> under_way_{0};
-    std::atomic<long> persistent_{0};
     std::mutex mutex_;  ///< guards what follows
-    std::unordered_map<MPI_Request, UnderWay> nonblocking_;
-    std::unordered_map<MPI_Request, Persistent> by_request_;
+    std::unordered_map<MPI_Request, UnderWay> by_request_;
 };
 
 /// The process's one; never destroyed, as helper().

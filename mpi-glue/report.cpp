@@ -38,8 +38,7 @@ std::string name_of(MPI_Comm communicator) {
 /// As MPI's functions are called, in small letters.
 std::string name_of(Operation operation, CallForm form) {
     const std::string name = glue::name_of(operation);
-    if (form == CallForm::nonblocking) return "i" + name;
-    return form == CallForm::persistent ? name + "_init" : name;
+    return form == CallForm::nonblocking ? "i" + name : name;
 }
 
 /// Texts of all ranks: their sizes, and where they begin in `all`.
@@ -89,14 +88,6 @@ std::set<Address> addresses_of_job() {
 }
 
 }  // namespace
-
-void ReportedRequest::start(bool paced, const std::optional<Paceable>& paceable) {
-    begin = Clock::now();
-    what.kind.paced = paced;
-    if (!paceable) return;  // the reason is that of before, and there is no prediction
-    what.kind.reason = paced ? "" : helper().why_not_paced(*paceable);
-    if (const auto time = helper().predicted(*paceable)) what.predicted_s = time->low_s;
-}
 
 void ReportedRequest::end(bool is_seen) const noexcept {
     reporter().count(what, is_seen ? std::optional(Clock::now() - begin) : std::nullopt);

@@ -23,7 +23,7 @@
 
 namespace headway::glue {
 
-enum class CallForm { blocking, nonblocking, persistent };
+enum class CallForm { blocking, nonblocking };
 
 /// A call as it is counted.
 struct ReportedKind {
@@ -34,15 +34,13 @@ struct ReportedKind {
     std::optional<HostSet> hosts{};
 };
 
-/// A collective as a request: its communicator may be gone when it begins and ends.
+/// A collective as a request: its communicator may be gone when it ends.
 struct ReportedRequest {
     using Clock = std::chrono::steady_clock;
 
     ReportedKind what;
     Clock::time_point begin = Clock::now();
 
-    /// A persistent one is started; `paceable`: none of one that is never paced.
-    void start(bool paced, const std::optional<Paceable>& paceable);
     /// It has ended now, or at a time that nobody saw.
     void end(bool is_seen) const noexcept;
 };

@@ -153,27 +153,6 @@ int nonblocking(const auto& call, const MPI_Request* request, const auto& native
     return status;
 }
 
-int persistent(const auto& call, const MPI_Request* request, const auto& native) {
-    const int status = native();
-    if (status != MPI_SUCCESS) return status;
-    std::optional<Paceable> paceable;
-    if (helper().applies_to(call.communicator))
-        paceable = helper().paceable(call.collective, call.communicator, call.bytes());
-    auto reported = reporter().request(call, CallForm::persistent, false);
-    if (paceable || reported)
-        pending_requests().prepare(*request, std::move(paceable), std::move(reported));
-    return status;
-}
-
-int starting(const RequestCall& call, const auto& native) {
-    if (!pending_requests().has_persistent()) return native();
-    for (const MPI_Request request : call.handles()) pending_requests().start(request);
-    const int status = native();
-    if (status == MPI_SUCCESS) return status;
-    for (const MPI_Request request : call.handles()) pending_requests().complete(request);
-    return status;
-}
-
 int completing(const RequestCall& call, const auto& native) {
     if (pending_requests().is_quiet()) return native();
     const auto handles = call.handles();

@@ -31,14 +31,14 @@ inline void to_all(MPI_Comm comm, std::uint64_t bytes, const MessageSink& sink) 
     }
 }
 
-inline void to_each(MPI_Comm comm, const auto* counts, MPI_Datatype type, const MessageSink& sink) {
+inline void to_each(MPI_Comm comm, const int* counts, MPI_Datatype type, const MessageSink& sink) {
     const Place own = place_in(comm);
     for (int rank = 0; rank < own.ranks; ++rank) {
         if (rank != own.rank) sink(rank, message_bytes(counts[rank], type));
     }
 }
 
-inline void to_each(MPI_Comm comm, const auto* counts, const MPI_Datatype* types,
+inline void to_each(MPI_Comm comm, const int* counts, const MPI_Datatype* types,
                     const MessageSink& sink) {
     const Place own = place_in(comm);
     for (int rank = 0; rank < own.ranks; ++rank) {
@@ -52,13 +52,13 @@ void to_neighbours(MPI_Comm comm, const BytesOf& bytes_of, const MessageSink& si
     for (std::size_t at = 0; at < ranks.size(); ++at) sink(ranks[at], bytes_of(at));
 }
 
-inline void alltoall(const void*, auto, MPI_Datatype, void*, auto recvcount,
+inline void alltoall(const void*, int, MPI_Datatype, void*, int recvcount,
                      MPI_Datatype recvtype, MPI_Comm comm, const MessageSink& sink) {
     to_all(comm, message_bytes(recvcount, recvtype), sink);
 }
 
-inline void alltoallv(const void* sendbuf, const auto* sendcounts, const auto*,
-                      MPI_Datatype sendtype, void*, const auto* recvcounts, const auto*,
+inline void alltoallv(const void* sendbuf, const int* sendcounts, const int*,
+                      MPI_Datatype sendtype, void*, const int* recvcounts, const int*,
                       MPI_Datatype recvtype, MPI_Comm comm, const MessageSink& sink) {
     if (sendbuf == MPI_IN_PLACE) {
         to_each(comm, recvcounts, recvtype, sink);
@@ -67,8 +67,8 @@ inline void alltoallv(const void* sendbuf, const auto* sendcounts, const auto*,
     }
 }
 
-inline void alltoallw(const void* sendbuf, const auto* sendcounts, const auto*,
-                      const MPI_Datatype* sendtypes, void*, const auto* recvcounts, const auto*,
+inline void alltoallw(const void* sendbuf, const int* sendcounts, const int*,
+                      const MPI_Datatype* sendtypes, void*, const int* recvcounts, const int*,
                       const MPI_Datatype* recvtypes, MPI_Comm comm, const MessageSink& sink) {
     if (sendbuf == MPI_IN_PLACE) {
         to_each(comm, recvcounts, recvtypes, sink);
@@ -77,48 +77,48 @@ inline void alltoallw(const void* sendbuf, const auto* sendcounts, const auto*,
     }
 }
 
-inline void allgather(const void*, auto, MPI_Datatype, void*, auto recvcount,
+inline void allgather(const void*, int, MPI_Datatype, void*, int recvcount,
                       MPI_Datatype recvtype, MPI_Comm comm, const MessageSink& sink) {
     to_all(comm, message_bytes(recvcount, recvtype), sink);
 }
 
-inline void allgatherv(const void*, auto, MPI_Datatype, void*, const auto* recvcounts, const auto*,
+inline void allgatherv(const void*, int, MPI_Datatype, void*, const int* recvcounts, const int*,
                        MPI_Datatype recvtype, MPI_Comm comm, const MessageSink& sink) {
     to_all(comm, message_bytes(recvcounts[place_in(comm).rank], recvtype), sink);
 }
 
-inline void gather(const void*, auto sendcount, MPI_Datatype sendtype, void*, auto, MPI_Datatype,
+inline void gather(const void*, int sendcount, MPI_Datatype sendtype, void*, int, MPI_Datatype,
                    int root, MPI_Comm comm, const MessageSink& sink) {
     if (!is_root(root, comm)) sink(root, message_bytes(sendcount, sendtype));
 }
 
-inline void gatherv(const void*, auto sendcount, MPI_Datatype sendtype, void*, const auto*,
-                    const auto*, MPI_Datatype, int root, MPI_Comm comm, const MessageSink& sink) {
+inline void gatherv(const void*, int sendcount, MPI_Datatype sendtype, void*, const int*,
+                    const int*, MPI_Datatype, int root, MPI_Comm comm, const MessageSink& sink) {
     if (!is_root(root, comm)) sink(root, message_bytes(sendcount, sendtype));
 }
 
-inline void scatter(const void*, auto sendcount, MPI_Datatype sendtype, void*, auto, MPI_Datatype,
+inline void scatter(const void*, int sendcount, MPI_Datatype sendtype, void*, int, MPI_Datatype,
                     int root, MPI_Comm comm, const MessageSink& sink) {
     if (is_root(root, comm)) to_all(comm, message_bytes(sendcount, sendtype), sink);
 }
 
-inline void scatterv(const void*, const auto* sendcounts, const auto*, MPI_Datatype sendtype,
-                     void*, auto, MPI_Datatype, int root, MPI_Comm comm, const MessageSink& sink) {
+inline void scatterv(const void*, const int* sendcounts, const int*, MPI_Datatype sendtype,
+                     void*, int, MPI_Datatype, int root, MPI_Comm comm, const MessageSink& sink) {
     if (is_root(root, comm)) to_each(comm, sendcounts, sendtype, sink);
 }
 
-inline void bcast(void*, auto count, MPI_Datatype datatype, int root, MPI_Comm comm,
+inline void bcast(void*, int count, MPI_Datatype datatype, int root, MPI_Comm comm,
                   const MessageSink& sink) {
     if (is_root(root, comm)) to_all(comm, message_bytes(count, datatype), sink);
 }
 
-inline void reduce(const void*, void*, auto count, MPI_Datatype datatype, MPI_Op, int root,
+inline void reduce(const void*, void*, int count, MPI_Datatype datatype, MPI_Op, int root,
                    MPI_Comm comm, const MessageSink& sink) {
     if (!is_root(root, comm)) sink(root, message_bytes(count, datatype));
 }
 
 // As a reduction to rank 0 and a broadcast from there.
-inline void allreduce(const void*, void*, auto count, MPI_Datatype datatype, MPI_Op, MPI_Comm comm,
+inline void allreduce(const void*, void*, int count, MPI_Datatype datatype, MPI_Op, MPI_Comm comm,
                       const MessageSink& sink) {
     const std::uint64_t bytes = message_bytes(count, datatype);
     if (is_root(0, comm)) {
@@ -128,41 +128,41 @@ inline void allreduce(const void*, void*, auto count, MPI_Datatype datatype, MPI
     }
 }
 
-inline void reduce_scatter(const void*, void*, const auto* recvcounts, MPI_Datatype datatype,
+inline void reduce_scatter(const void*, void*, const int* recvcounts, MPI_Datatype datatype,
                            MPI_Op, MPI_Comm comm, const MessageSink& sink) {
     to_each(comm, recvcounts, datatype, sink);
 }
 
-inline void reduce_scatter_block(const void*, void*, auto recvcount, MPI_Datatype datatype, MPI_Op,
+inline void reduce_scatter_block(const void*, void*, int recvcount, MPI_Datatype datatype, MPI_Op,
                                  MPI_Comm comm, const MessageSink& sink) {
     to_all(comm, message_bytes(recvcount, datatype), sink);
 }
 
-inline void neighbor_allgather(const void*, auto sendcount, MPI_Datatype sendtype, void*, auto,
+inline void neighbor_allgather(const void*, int sendcount, MPI_Datatype sendtype, void*, int,
                                MPI_Datatype, MPI_Comm comm, const MessageSink& sink) {
     to_neighbours(comm, [&](std::size_t) { return message_bytes(sendcount, sendtype); }, sink);
 }
 
-inline void neighbor_allgatherv(const void*, auto sendcount, MPI_Datatype sendtype, void*,
-                                const auto*, const auto*, MPI_Datatype, MPI_Comm comm,
+inline void neighbor_allgatherv(const void*, int sendcount, MPI_Datatype sendtype, void*,
+                                const int*, const int*, MPI_Datatype, MPI_Comm comm,
                                 const MessageSink& sink) {
     to_neighbours(comm, [&](std::size_t) { return message_bytes(sendcount, sendtype); }, sink);
 }
 
-inline void neighbor_alltoall(const void*, auto sendcount, MPI_Datatype sendtype, void*, auto,
+inline void neighbor_alltoall(const void*, int sendcount, MPI_Datatype sendtype, void*, int,
                               MPI_Datatype, MPI_Comm comm, const MessageSink& sink) {
     to_neighbours(comm, [&](std::size_t) { return message_bytes(sendcount, sendtype); }, sink);
 }
 
-inline void neighbor_alltoallv(const void*, const auto* sendcounts, const auto*,
-                               MPI_Datatype sendtype, void*, const auto*, const auto*, MPI_Datatype,
+inline void neighbor_alltoallv(const void*, const int* sendcounts, const int*,
+                               MPI_Datatype sendtype, void*, const int*, const int*, MPI_Datatype,
                                MPI_Comm comm, const MessageSink& sink) {
     to_neighbours(
         comm, [&](std::size_t at) { return message_bytes(sendcounts[at], sendtype); }, sink);
 }
 
-inline void neighbor_alltoallw(const void*, const auto* sendcounts, const MPI_Aint*,
-                               const MPI_Datatype* sendtypes, void*, const auto*, const MPI_Aint*,
+inline void neighbor_alltoallw(const void*, const int* sendcounts, const MPI_Aint*,
+                               const MPI_Datatype* sendtypes, void*, const int*, const MPI_Aint*,
                                const MPI_Datatype*, MPI_Comm comm, const MessageSink& sink) {
     to_neighbours(
         comm, [&](std::size_t at) { return message_bytes(sendcounts[at], sendtypes[at]); }, sink);

@@ -14,14 +14,6 @@
 
 namespace headway::glue {
 
-/// A collective that is counted when it is started.
-int prepared_collective(Operation operation, MPI_Comm communicator, const MPI_Request* request,
-                        const auto& messages, const auto& native) {
-    const int status = native();
-    if (status == MPI_SUCCESS) recorder().prepared(*request, operation, communicator, messages);
-    return status;
-}
-
 namespace by_hand {
 
 int Init(int* argc, char*** argv);

@@ -91,13 +91,12 @@ void Recorder::add(int operation, MPI_Comm communicator, int to, std::uint64_t b
     on_ = false;
 }
 
-void Recorder::keep(MPI_Request request, int operation, MPI_Comm communicator, int to,
-                    std::uint64_t bytes) noexcept try {
+void Recorder::keep(MPI_Request request, MPI_Comm communicator, int to, std::uint64_t bytes) noexcept try {
     const auto destination = world_rank(communicator, to);
     if (!destination && to >= 0) ++left_out_;
     if (!destination) return;
     const std::lock_guard lock(mutex_);
-    kept_.emplace(request, Kept{operation, *destination, bytes});
+    kept_.insert_or_assign(request, Kept{*destination, bytes});
 } catch (const std::exception&) {
     on_ = false;
 }
@@ -105,8 +104,8 @@ void Recorder::keep(MPI_Request request, int operation, MPI_Comm communicator, i
 void Recorder::started(MPI_Request request) noexcept try {
     if (!on_) return;
     const std::lock_guard lock(mutex_);
-    const auto [begin, end] = kept_.equal_range(request);
-    for (auto at = begin; at != end; ++at) count(at->second.operation, at->second.to, at->second.bytes);
+    const auto found = kept_.find(request);
+    if (found != kept_.end()) count(point_to_point, found->second.to, found->second.bytes);
 } catch (const std::exception&) {
     on_ = false;
 }

@@ -35,7 +35,7 @@ public:
     /// MPI has been initialised.  Collective over MPI_COMM_WORLD if on.
     void begin() noexcept;
 
-    void sent(MPI_Comm communicator, int to, auto count, MPI_Datatype type) noexcept {
+    void sent(MPI_Comm communicator, int to, int count, MPI_Datatype type) noexcept {
         if (on_) add(point_to_point, communicator, to, message_bytes(count, type));
     }
 
@@ -47,16 +47,9 @@ public:
     }
 
     /// Persistent requests: counted at each start.
-    void prepared(MPI_Request request, MPI_Comm communicator, int to, auto count,
+    void prepared(MPI_Request request, MPI_Comm communicator, int to, int count,
                   MPI_Datatype type) noexcept {
-        if (on_) keep(request, point_to_point, communicator, to, message_bytes(count, type));
-    }
-    void prepared(MPI_Request request, Operation operation, MPI_Comm communicator,
-                  const auto& messages) noexcept {
-        if (!on_ || leaves_out(communicator)) return;
-        messages([&](int to, std::uint64_t bytes) {
-            keep(request, static_cast<int>(operation), communicator, to, bytes);
-        });
+        if (on_) keep(request, communicator, to, message_bytes(count, type));
     }
     void started(MPI_Request request) noexcept;
     void forget(MPI_Request request) noexcept;
@@ -72,7 +65,6 @@ private:
     };
     using Key = std::tuple<int, int, int>;  ///< phase, operation, destination in the world
     struct Kept {
-        int operation;
         int to;
         std::uint64_t bytes;
     };
@@ -82,8 +74,7 @@ private:
     [[nodiscard]] const std::vector<int>* world_ranks_of(MPI_Comm communicator);
     void add(int operation, MPI_Comm communicator, int to, std::uint64_t bytes) noexcept;
     void count(int operation, int to, std::uint64_t bytes);
-    void keep(MPI_Request request, int operation, MPI_Comm communicator, int to,
-              std::uint64_t bytes) noexcept;
+    void keep(MPI_Request request, MPI_Comm communicator, int to, std::uint64_t bytes) noexcept;
 
     void finish() noexcept;
     [[nodiscard]] std::vector<std::int64_t> own_flows() const;
@@ -101,7 +92,7 @@ private:
     std::mutex mutex_;  ///< guards what follows
     int phase_ = 0;
     std::map<Key, Flow> flows_;
-    std::unordered_multimap<MPI_Request, Kept> kept_;
+    std::unordered_map<MPI_Request, Kept> kept_;
 };
 
 /// The process's one; never destroyed: MPI may end after this library's statics.

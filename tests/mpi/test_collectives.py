@@ -56,8 +56,8 @@ class Both:
             steps = [connection.patterns[request["pattern"] - 1]["operation"]
                      if request["op"] == "enter" else "leave"
                      for request in connection.requests if request["op"] in ("enter", "leave")]
-            one_request = ["alltoall", "allgather", "leave", "leave"]
-            self.assertEqual(steps, one_request + ["allgather", "leave"] + one_request * 2)
+            # the persistent all-to-all around the others is the MPI library's own
+            self.assertEqual(steps, ["alltoall", "allgather", "leave", "leave"] + ["allgather", "leave"] * 3)
 
     def test_a_child_ends(self):
         job, daemon = self.paced_job("requests_check", "--fork", nodes=NODES)
@@ -65,7 +65,7 @@ class Both:
         self.assertEqual(len(job.told), 1)
         self.assert_left_everything(daemon)
         for connection in daemon.connections:
-            self.assertEqual(connection.operations().count("enter"), 7)
+            self.assertEqual(connection.operations().count("enter"), 5)
 
     # ---- a program's own rate -------------------------------------------------
 
@@ -191,7 +191,6 @@ class Both:
             for other in set(range(RANKS)) - {rank}:
                 expected[0, "alltoall", rank, other] = (4000, 1)
                 expected[0, "allgather", rank, other] = (4000, 1)
-                expected[3, "alltoall", rank, other] = (8000, 2)
                 expected[3, "allgather", rank, other] = (12000, 3)
         self.assertEqual(flows, expected)
 

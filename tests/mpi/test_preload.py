@@ -20,6 +20,9 @@ from mpi_job import NODES, PRELOAD, RANKS, ComparedTest, main
 HERE = os.path.dirname(os.path.realpath(__file__))
 MPI4PY = "/usr/lib/python3/dist-packages/mpi4py"
 HELPERS = [f"libheadway-{use}{library}.so" for use in ("", "record-") for library in ("ompi", "mpich")]
+# Functions that MPI 3.1 has not: large counts, persistent collectives, and others of MPI 4; extensions.
+MPI_4 = re.compile(r"P?MPIX_\w+|\w+_c|P?MPI_(?![BRS]?[Ss]end_init|Recv_init)\w+_init|"
+                   r"P?MPI_(Session_|Isendrecv|Psend|Precv|Pready|Parrived)\w*")
 OLDEST_GLIBC = (2, 17)  # of what containers may be made of
 
 
@@ -36,6 +39,10 @@ def symbols(file, option):
     """Name -> type, without versions."""
     lines = output_of("nm", "-D", option, "--format=posix", file).stdout.splitlines()
     return {line.split()[0].split("@")[0]: line.split()[1] for line in lines}
+
+
+def functions_of(file):
+    return {name for name in symbols(file, "--defined-only") if re.match("P?MPIX?_", name)}
 
 
 class Files(ComparedTest):
@@ -180,6 +187,27 @@ class Both:
         job, daemon = self.open_local("alltoall_check_module", HEADWAY="off")
         self.assert_succeeded(job)
         self.assertEqual((job.told, daemon.connections), ([], []))
+
+    # ---- what it shows -----------------------------------------------------------
+
+    def test_shows_only_what_every_library_has(self):
+        """A program that looks for a name finds it where its MPI library has it, and nowhere else."""
+        shown = functions_of(library(PRELOAD))
+        self.assertIn("MPI_Alltoall", shown)
+        listed = output_of("ldd", self.program("alltoall_check")).stdout
+        own, = {line.split()[2] for line in listed.splitlines() if re.match(r"\s*libmpi(ch)?\.so", line)}
+        self.assertEqual(shown - functions_of(own), set())
+        self.assertEqual({name for name in shown if MPI_4.fullmatch(name)}, set())
+
+    def test_weak_references(self):
+        plain = self.run_job("weak_names", helper=False)
+        self.assert_succeeded(plain)
+        with self.daemon():
+            for variables in ({}, {"HEADWAY": "off"}):
+                job = self.run_job("weak_names", **variables)
+                self.assertEqual((job.status, job.stdout), (plain.status, plain.stdout), job.stderr)
+        job = self.run_job("weak_names")
+        self.assertEqual((job.status, job.stdout), (plain.status, plain.stdout), job.stderr)
 
     # ---- failing open ---------------------------------------------------------------
 
