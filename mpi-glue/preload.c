@@ -8,21 +8,17 @@
  * trampolines.S leads each call to resolve_call() once and to what that answers
  * from then on.  That is, in this order:
  *
- *   1. For MPI_X, the next MPI_X behind this library if it is not the MPI library's
- *      own: a tool's, linked or preloaded behind us.  The tool calls PMPI_X, which
+ *   1. What the caller would call without Headway, where that is not the MPI library's
+ *      own: for MPI_X, a tool's, linked or preloaded behind us.  The tool calls PMPI_X, which
  *      comes back here.  So tools see what the program calls, once, and not what
- *      the helper sends on the program's behalf.
+ *      the helper sends on the program's behalf.  Or a function of that name in a
+ *      library that has nothing to do with MPI: serial codes bring some of their own.
  *   2. The helper library's wrapper, where there is one for this MPI library.
- *   3. What the process would call without Headway.
+ *   3. The MPI library's function.
  *
- * The helper library has undefined symbols of the MPI library, data
- * (ompi_mpi_comm_world) as well as functions that are not wrapped, and names no
- * file that they come from: that file is called libmpich.so.12 here, libmpi.so.12
- * there.  They resolve to what the program uses: a copy that the linker made in a
- * position-dependent program, or the MPI library that is loaded.  If that was opened
- * with RTLD_LOCAL (by a Python module, say), it is made global before.  An MPI library
- * that does not offer all that the helper uses fails to resolve right there, and the
- * job runs without pacing: this is the check of its version.
+ * What is visible to everybody is the same for every caller, and is what headway_targets
+ * leads to from then on.  What was opened with RTLD_LOCAL is seen by those alone that opened it:
+ * then the answer is the caller's, and headway_callers has it.
  *
  * No locks, and nothing that must be called only once: threads that come here
  * together find the same.  A lock could deadlock with the dynamic linker's.
@@ -33,30 +29,18 @@
 #define _GNU_SOURCE
 #include "preload.h"
 
-#include <dlfcn.h>
+#include "helper_symbols.h"
+#include "loaded_objects.h"
+#include "old_glibc.h"
+
 #include <link.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* The C library of a container may be older than this machine's, and a version that it
- * lacks would end every process there.  So these are asked for as of the first glibc,
- * and weakly, because they were in libdl.so.2 then, which a shell does not load; every
- * MPI library does.
- */
-#pragma weak dladdr
-#pragma weak dlclose
-#pragma weak dlerror
-#pragma weak dlopen
-#pragma weak dlsym
-__asm__(".symver dladdr, dladdr@GLIBC_2.2.5");
-__asm__(".symver dlclose, dlclose@GLIBC_2.2.5");
-__asm__(".symver dlerror, dlerror@GLIBC_2.2.5");
-__asm__(".symver dlopen, dlopen@GLIBC_2.2.5");
-__asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 
 enum kind { program_call, profiling_call };
 
@@ -74,10 +58,24 @@ static const struct entry entries[] = {
 /* Of trampolines.S: where the call of each function goes. */
 extern _Atomic(headway_function *) headway_targets[];
 
-/* What calls of this process lead to. */
+/* Where it goes if its target is still unresolved and the caller is known; trampolines.S
+ * reads it.  An object that has an entry is never unloaded.
+ */
+struct caller {
+	struct range range;
+	headway_function *target;
+	struct caller *next;
+};
+
+_Static_assert(offsetof(struct caller, target) == 16 && offsetof(struct caller, next) == 24,
+	       "as trampolines.S has them");
+
+_Atomic(struct caller *) headway_callers[sizeof(entries) / sizeof(*entries)];
+
+/* The MPI library whose calls are wrapped. */
 struct choice {
-	void *library;			/* the MPI library's handle */
-	const void *library_base;	/* where it is loaded */
+	void *library;			/* its handle */
+	const void *bases[2];		/* of its objects: with PMPI_X, and with MPI_X if that is another */
 	bool hidden;			/* opened with RTLD_LOCAL */
 	headway_wrapper_lookup *wrapper_of;	/* NULL: nothing is wrapped */
 	char why_not[512];		/* and why, if the user did not wish it */
@@ -130,67 +128,12 @@ static const char *file_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Every object that is loaded, wherever its symbols are visible. */
-struct objects {
-	char **paths;
-	size_t count;
-	size_t room;
-};
-
-static int add_object(struct dl_phdr_info *info, size_t size, void *to)
+/* `name` as seen in a scope, a handle or RTLD_NEXT; never a function of this library. */
+static void *seen(void *scope, const char *name)
 {
-	struct objects *objects = to;
-	char *path = info->dlpi_name && *info->dlpi_name ? strdup(info->dlpi_name) : NULL;
+	void *found = dlsym(scope, name);
 
-	(void)size;
-	if (path && objects->count == objects->room) {
-		size_t room = objects->room ? 2 * objects->room : 64;
-		char **paths = realloc(objects->paths, room * sizeof(*paths));
-
-		if (!paths) {
-			free(path);
-			return 1;
-		}
-		objects->paths = paths;
-		objects->room = room;
-	}
-	if (path)
-		objects->paths[objects->count++] = path;
-	return 0;
-}
-
-/* Where the object is loaded that `function` is in; NULL: in none. */
-static const void *base_of(const void *function)
-{
-	Dl_info info;
-
-	return function && dladdr(function, &info) ? info.dli_fbase : NULL;
-}
-
-/* `name` in objects that somebody opened with RTLD_LOCAL, but not in the one that is
- * loaded at `except`, nor in this.  The list is complete before any of them is opened:
- * the dynamic linker holds a lock while it tells them.
- */
-static void *find_hidden(const char *name, const void *except)
-{
-	struct objects objects = { 0 };
-	void *found = NULL;
-
-	dl_iterate_phdr(add_object, &objects);
-	for (size_t i = 0; i < objects.count; i++) {
-		void *object = found ? NULL : dlopen(objects.paths[i], RTLD_LAZY | RTLD_NOLOAD);
-
-		if (object) {
-			const void *base = base_of(found = dlsym(object, name));
-
-			if (!base || base == except || base == base_of(entries))
-				found = NULL;
-			dlclose(object);
-		}
-		free(objects.paths[i]);
-	}
-	free(objects.paths);
-	return found;
+	return base_of(found) == base_of(entries) ? NULL : found;
 }
 
 /* Of all that a process may call without us, the MPI library's own is the last. */
@@ -212,12 +155,19 @@ static bool records(void)
 	return file && *file;
 }
 
-/* The file name of the helper library for this MPI library, NULL if there is none.
- * The ABI of MPI 5 has other handles, whatever library offers it.
- */
+/* The ABI of MPI 5 has other handles, whatever library offers it. */
+static bool has_standard_abi(void *library, const char *path)
+{
+	int (*version)(int *, int *) = (int (*)(int *, int *))dlsym(library, "PMPI_Abi_get_version");
+	int major = -1, minor = -1;
+
+	return strstr(file_of(path), "mpi_abi") || (version && !version(&major, &minor) && major > 0);
+}
+
+/* The file name of the helper library for this MPI library, NULL if there is none. */
 static const char *helper_name(void *library, const char *path)
 {
-	if (!strncmp(file_of(path), "libmpi_abi", strlen("libmpi_abi")))
+	if (has_standard_abi(library, path))
 		return NULL;
 	if (dlsym(library, "ompi_mpi_comm_world"))
 		return records() ? "libheadway-record-ompi.so" : "libheadway-ompi.so";
@@ -227,54 +177,61 @@ static const char *helper_name(void *library, const char *path)
 	return NULL;
 }
 
-/* Finds the MPI library that the process uses; false: there is none. */
-static bool find_library(struct choice *choice, const char **path)
+/* Some MPI libraries have the functions MPI_X in another object than PMPI_X, on which it depends as the
+ * objects of tools do.  Behind the tools, it is loaded last.
+ */
+static bool has_names(void *handle, void *argument)
 {
-	void *function = dlsym(RTLD_NEXT, "PMPI_Get_library_version");
-	Dl_info info;
+	struct choice *choice = argument;
+	const void *base = base_of(((struct link_map *)handle)->l_ld);
 
-	choice->hidden = !function;
-	if (!function)
-		function = find_hidden("PMPI_Get_library_version", NULL);
-	if (!function || !dladdr(function, &info))
-		return false;
-	*path = info.dli_fname;
-	choice->library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-	choice->library_base = info.dli_fbase;
-	return choice->library != NULL;
+	if (base_of(dlsym(handle, "MPI_Get_library_version")) == base &&
+	    base_of(dlsym(handle, "PMPI_Get_library_version")) == choice->bases[0])
+		choice->bases[1] = base;
+	return false;
 }
 
-static void find_wrappers(struct choice *choice)
+static bool is_of_library(const struct choice *choice, const void *function)
+{
+	const void *base = base_of(function);
+
+	return base && (base == choice->bases[0] || base == choice->bases[1]);
+}
+
+/* `version`: its PMPI_Get_library_version. */
+static void find_wrappers(struct choice *choice, const void *version)
 {
 	char helper_path[64] = "$ORIGIN/";	/* beside this library; dlopen knows where that is */
-	const char *path = NULL;
 	const char *name;
-	void *helper = NULL;
-	bool found = find_library(choice, &path);
+	void *helper;
+	Dl_info info;
 
-	if (switched_off())
+	if (!dladdr(version, &info))
 		return;
-	if (!found) {
-		snprintf(choice->why_not, sizeof(choice->why_not), "no MPI library is loaded");
+	choice->bases[0] = info.dli_fbase;
+	choice->library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (!choice->library || switched_off())
 		return;
-	}
-	name = helper_name(choice->library, path);
+	if (!is_of_library(choice, dlsym(choice->library, "MPI_Get_library_version")))
+		visit_objects(has_names, choice);
+	name = helper_name(choice->library, info.dli_fname);
 	if (!name) {
 		snprintf(choice->why_not, sizeof(choice->why_not),
-			 "%s is neither Open MPI nor MPICH as Headway knows them", path);
+			 "%s is neither Open MPI nor MPICH as Headway knows them", info.dli_fname);
 		return;
 	}
 	strcat(helper_path, name);
-	if (!choice->hidden || dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL))
-		helper = dlopen(helper_path, RTLD_NOW | RTLD_LOCAL);
-	if (helper)
-		choice->wrapper_of = (headway_wrapper_lookup *)dlsym(helper, "headway_wrapper_of");
+	helper = open_helper(helper_path, choice->library, choice->hidden, choice->why_not,
+			     sizeof(choice->why_not));
+	if (!helper)
+		return;
+	choice->wrapper_of = (headway_wrapper_lookup *)dlsym(helper, "headway_wrapper_of");
 	if (!choice->wrapper_of)
 		snprintf(choice->why_not, sizeof(choice->why_not), "%s", dlerror());
 }
 
 /* This thread's findings, unless another was first. */
-static const struct choice *choose(void)
+static const struct choice *choose(const void *version, bool hidden)
 {
 	static const struct choice nothing;
 	const struct choice *known = atomic_load_explicit(&chosen, memory_order_acquire);
@@ -285,7 +242,8 @@ static const struct choice *choose(void)
 	found = calloc(1, sizeof(*found));
 	if (!found)
 		return &nothing;
-	find_wrappers(found);
+	found->hidden = hidden;
+	find_wrappers(found, version);
 	if (!atomic_compare_exchange_strong(&chosen, &known, found)) {
 		free(found);
 		return known;
@@ -296,43 +254,104 @@ static const struct choice *choose(void)
 	return found;
 }
 
-/* A tool's MPI_X behind us, or NULL.  It may be hidden if the MPI library was. */
-static headway_function *tool_function(const struct choice *choice, const char *name)
+/* The MPI library whose calls are wrapped, if it is the one that is seen in `scope`. */
+static const struct choice *library_seen(void *scope)
 {
-	void *next = dlsym(RTLD_NEXT, name);
+	const void *version = seen(scope, "PMPI_Get_library_version");
+	const struct choice *choice = version ? choose(version, scope != RTLD_NEXT) : NULL;
 
-	if (base_of(next) == choice->library_base)
-		next = choice->hidden ? find_hidden(name, choice->library_base) : NULL;
-	return (headway_function *)next;
+	return choice && is_of_library(choice, version) ? choice : NULL;
 }
 
-static headway_function *target_of(const struct entry *entry)
+/* Where a call leads by whoever sees `scope`; NULL: there is no such function. */
+static headway_function *target_in(void *scope, const struct entry *entry)
 {
-	const struct choice *choice = choose();
-	headway_function *function = NULL;
+	headway_function *found = (headway_function *)seen(scope, entry->name);
+	const struct choice *choice = found ? library_seen(scope) : NULL;
+	headway_function *wrapper = NULL;
 
-	if (choice->wrapper_of) {
-		if (entry->kind == program_call)
-			function = tool_function(choice, entry->name);
-		if (!function)
-			function = choice->wrapper_of(
-				entry->name + (entry->kind == profiling_call), find_next);
-	}
-	return function ? function : find_next(entry->name);
+	if (!choice || !choice->wrapper_of)
+		return found;
+	if (entry->kind == profiling_call || is_of_library(choice, (const void *)found))
+		wrapper = choice->wrapper_of(entry->name + (entry->kind == profiling_call), find_next);
+	return wrapper ? wrapper : found;
 }
 
-/* Called by trampolines.S.  A program that calls what its MPI library does not have ends
- * here, as it would have ended in the dynamic linker.
+/* Does every object of the process see it?  An MPI library may make itself visible to all when it begins
+ * (Open MPI 4 does), but what has been opened before sees what it saw.
  */
-headway_function *headway_resolve(size_t index);
-headway_function *headway_resolve(size_t index)
+static bool is_everybodys(const void *function)
 {
-	headway_function *target = target_of(&entries[index]);
+	const struct choice *choice = atomic_load_explicit(&chosen, memory_order_acquire);
 
-	if (!target) {
-		say("the MPI library has no ", entries[index].name, "");
+	return function && !(choice && choice->hidden && is_of_library(choice, function));
+}
+
+/* From now on, calls of this function by what lies in `range` lead to `target`. */
+static void remember(size_t index, struct range range, headway_function *target)
+{
+	struct caller *caller = malloc(sizeof(*caller));
+
+	if (!caller)
+		return;
+	*caller = (struct caller){ range, target, atomic_load(&headway_callers[index]) };
+	while (!atomic_compare_exchange_weak(&headway_callers[index], &caller->next, caller))
+		continue;
+}
+
+/* Of what the objects of the process see. */
+struct candidate {
+	const struct entry *entry;
+	headway_function *target;
+	bool is_of_mpi;
+	bool is_only;
+};
+
+static bool consider(void *handle, void *argument)
+{
+	struct candidate *best = argument;
+	headway_function *target = target_in(handle, best->entry);
+	bool is_of_mpi = target && library_seen(handle);
+
+	if (!target || target == best->target)
+		return false;
+	best->is_only = !best->target;
+	if (!best->target || (is_of_mpi && !best->is_of_mpi)) {
+		best->target = target;
+		best->is_of_mpi = is_of_mpi;
+	}
+	return false;
+}
+
+/* Called by trampolines.S.  A program that calls what no object of the process has ends here, as it would
+ * have ended in the dynamic linker.
+ *
+ * An object that has called by a jump, as the last thing that a function did, is not found by where the call
+ * returns to.  If what the object found there does not see the function, the first that an
+ * object sees is taken, of an MPI library where there is one.
+ */
+headway_function *headway_resolve(size_t index, const void *return_address);
+headway_function *headway_resolve(size_t index, const void *return_address)
+{
+	struct candidate best = { .entry = &entries[index], .is_only = true };
+	struct range range;
+	void *caller;
+
+	if (is_everybodys(seen(RTLD_NEXT, best.entry->name))) {
+		best.target = target_in(RTLD_NEXT, best.entry);
+		atomic_store_explicit(&headway_targets[index], best.target, memory_order_release);
+		return best.target;
+	}
+	caller = open_object_at(return_address, &range);	/* and never closed */
+	if (caller)
+		best.target = target_in(caller, best.entry);
+	if (!best.target)
+		visit_objects(consider, &best);
+	if (!best.target) {
+		say("the MPI library has no ", best.entry->name, "");
 		abort();
 	}
-	atomic_store_explicit(&headway_targets[index], target, memory_order_release);
-	return target;
+	if (best.is_only)
+		remember(index, range, best.target);
+	return best.target;
 }

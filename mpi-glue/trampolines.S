@@ -39,14 +39,41 @@
 #include "functions.inc"
 #undef HEADWAY_FUNCTION
 
-/* On the stack: the function's index, the caller's return address.  Everything that
- * may hold an argument is kept: rax is the number of vector registers of a call with
+/* On the stack: the function's index, the caller's return address.  First, is this a caller that
+ * headway_callers knows?  Everything that may hold an argument is kept: rax is the number of vector registers of a call with
  * "...", r10 the static chain.
  */
 	.type	.Lresolve, @function
 .Lresolve:
 	.cfi_startproc
 	.cfi_def_cfa_offset 16
+	pushq	%rax
+	.cfi_adjust_cfa_offset 8
+	movq	8(%rsp), %rax
+	leaq	headway_callers(%rip), %r11
+	movq	(%r11,%rax,8), %r11
+	movq	16(%rsp), %rax
+.Lis_caller:
+	testq	%r11, %r11
+	jz	.Lno_caller
+	cmpq	0(%r11), %rax
+	jb	.Lnext_caller
+	cmpq	8(%r11), %rax
+	jb	.Lcaller
+.Lnext_caller:
+	movq	24(%r11), %r11
+	jmp	.Lis_caller
+.Lcaller:
+	.cfi_remember_state
+	popq	%rax
+	.cfi_adjust_cfa_offset -8
+	addq	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	jmp	*16(%r11)
+.Lno_caller:
+	.cfi_restore_state
+	popq	%rax
+	.cfi_adjust_cfa_offset -8
 	pushq	%rbp
 	.cfi_adjust_cfa_offset 8
 	.cfi_rel_offset %rbp, 0
@@ -71,6 +98,7 @@
 	movaps	%xmm6, 160(%rsp)
 	movaps	%xmm7, 176(%rsp)
 	movq	8(%rbp), %rdi
+	movq	16(%rbp), %rsi
 	call	headway_resolve
 	movq	%rax, %r11
 	movq	0(%rsp), %rax

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs collectives in all forms with random arguments and prints a digest of
+// Runs collectives in both forms with random arguments and prints a digest of
 // every rank's buffers for each, so that two runs can be compared.
 //
 //   collectives [--cases N] [--seed N] [--only OPERATION,...] [--times N]
 //
-// A case is drawn from: operation; blocking, nonblocking or persistent form and
-// large counts where the library has them; communicator; datatypes; counts, some
+// A case is drawn from: operation; blocking or nonblocking form; communicator; datatypes; counts, some
 // zero; root; MPI_IN_PLACE; and for requests the way to wait.  Every rank draws
 // the same.  --times multiplies counts that differ from pair to pair.  One line of output for each: "NUMBER WHAT... DIGEST".
 #include <getopt.h>
@@ -16,33 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
-#include <mpi-ext.h>
-#define PERSISTENT(name) MPIX_##name##_init
-#else
-#define PERSISTENT(name) MPI_##name##_init
-#endif
-#ifdef OPEN_MPI
-#define HAS_LARGE 0
-#else
-#define HAS_LARGE 1
-#endif
-
-/* MPICH 4.0's second start of a persistent collective corrupts its datatypes. */
-#ifdef OPEN_MPI
-#define STARTS 2
-#else
-#define STARTS 1
-#endif
-
 #define MAX_RANKS 16
 #define MAX_COUNT 2000	/* elements of a pair: up to 8000 bytes of int */
 #define ROOM (1u << 20)
 
-enum form { BLOCKING, NONBLOCKING, PERSISTENTLY, FORMS };
 enum where { WORLD, REVERSED, HALF, CART, GRAPH, INTER, PLACES };
 
-static const char *const form_names[] = { "blocking", "nonblocking", "persistent" };
 static const char *const where_names[] = { "world", "reversed", "half", "cart", "graph", "inter" };
 
 struct layout {		/* of a datatype: `ints` of int, `extent` of them apart */
@@ -53,8 +31,7 @@ struct layout {		/* of a datatype: `ints` of int, `extent` of them apart */
 };
 
 struct trial {
-	enum form form;
-	bool large;
+	bool is_nonblocking;
 	enum where where;
 	MPI_Comm comm;
 	int rank, ranks;	/* ranks: of the other group, between two */
@@ -148,8 +125,7 @@ static bool fits(const struct operation *operation, enum where where)
 static void draw_trial(struct trial *t, const struct operation *operation, uint64_t number)
 {
 	memset(t, 0, sizeof(*t));
-	t->form = draw(FORMS);
-	t->large = draw(2) && HAS_LARGE;
+	t->is_nonblocking = draw(2);
 	do
 		t->where = draw(PLACES);
 	while (!fits(operation, t->where));
@@ -160,9 +136,9 @@ static void draw_trial(struct trial *t, const struct operation *operation, uint6
 	else
 		MPI_Comm_size(t->comm, &t->ranks);
 	t->in_place = draw(3) == 0 && operation->in_place && t->where != INTER;
-#ifdef OPEN_MPI	/* its own persistent and nonblocking all-to-alls in place are wrong or absent */
+#ifdef OPEN_MPI	/* its own nonblocking all-to-alls in place are wrong or absent */
 	if (t->in_place && operation->counts == BY_PAIR && !operation->rooted)
-		t->form = BLOCKING;
+		t->is_nonblocking = false;
 #endif
 	t->send = &layouts[operation->ints ? 0 : draw(4)];
 	t->receive = draw(2) || operation->rooted || t->in_place ? t->send : &layouts[0];
@@ -170,14 +146,7 @@ static void draw_trial(struct trial *t, const struct operation *operation, uint6
 	t->root = draw(64);
 	t->root %= t->ranks;
 	t->wait_by = draw(8);
-#ifdef MPICH	/* 4.0 has errors of its own, which are kept out */
-	/* MPI_Testall and MPI_Testsome of persistent collectives */
-	if (t->form == PERSISTENTLY && (t->wait_by == 5 || t->wait_by == 7))
-		t->wait_by = 4;
-	/* persistent gathers and scatters with MPI_IN_PLACE */
-	if (t->form == PERSISTENTLY && operation->rooted)
-		t->in_place = false;
-	/* a reduction in place to another root than 0 */
+#ifdef MPICH	/* 4.0 is wrong in a reduction in place to another root than 0 */
 	if (t->in_place && operation->run == run_reduce)
 		t->root = 0;
 #endif
@@ -210,7 +179,6 @@ static void run_case(uint64_t number, const struct operation *operation, int *sb
 	t.rbuf = rbuf;
 	fill(sbuf, number * 64 + (uint64_t)world_rank);
 	fill(rbuf, number * 64 + (uint64_t)world_rank + 7777);
-	/* reductions in place of a persistent request would reduce twice: all the same */
 	operation->run(&t);
 	hash = digest(rbuf, digest(sbuf, 0xcbf29ce484222325ull));
 	PMPI_Gather(&hash, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
@@ -218,8 +186,8 @@ static void run_case(uint64_t number, const struct operation *operation, int *sb
 		return;
 	for (int rank = 0; rank < world_ranks; rank++)
 		together = mix(together ^ all[rank]);
-	printf("%d %s %s%s %s %s>%s%s root %d count %d wait %d %016llx\n", (int)number,
-	       operation->name, form_names[t.form], t.large ? " large" : "", where_names[t.where],
+	printf("%d %s %s %s %s>%s%s root %d count %d wait %d %016llx\n", (int)number,
+	       operation->name, t.is_nonblocking ? "nonblocking" : "blocking", where_names[t.where],
 	       t.send->name, t.receive->name, t.in_place ? " in_place" : "", t.root, t.count,
 	       t.wait_by, (unsigned long long)together);
 	fflush(stdout);

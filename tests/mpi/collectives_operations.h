@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operations of collectives.c, in all their forms, with the arguments of a
+ * The operations of collectives.c, in both forms, with the arguments of a
  * struct trial.  A part of that file, which includes it once.
  */
 /* ---- running a form -------------------------------------------------------- */
@@ -40,68 +40,17 @@ static void finish(MPI_Request *request, int how)
 	}
 }
 
-static void start_and_free(MPI_Request *request, int how)
-{
-	for (int turn = 0; turn < STARTS; turn++) {
-		if (how % 2)
-			MPI_Start(request);
-		else
-			MPI_Startall(1, request);
-		finish(request, how);
-	}
-	MPI_Request_free(request);
-}
-
-#define RUN_FORM(t, blocking, nonblocking, persistent, ...)				\
-	do {										\
-		MPI_Request request;							\
-											\
-		if ((t)->form == BLOCKING) {						\
-			blocking(__VA_ARGS__);						\
-		} else if ((t)->form == NONBLOCKING) {					\
-			nonblocking(__VA_ARGS__, &request);				\
-			finish(&request, (t)->wait_by);					\
-		} else {								\
-			persistent(__VA_ARGS__, MPI_INFO_NULL, &request);		\
-			start_and_free(&request, (t)->wait_by);				\
-		}									\
+#define RUN(t, Name, name, ...)							\
+	do {									\
+		MPI_Request request;						\
+										\
+		if ((t)->is_nonblocking) {					\
+			MPI_I##name(__VA_ARGS__, &request);			\
+			finish(&request, (t)->wait_by);				\
+		} else {							\
+			MPI_##Name(__VA_ARGS__);				\
+		}								\
 	} while (0)
-
-#define RUN_SMALL(t, Name, name, ...) \
-	RUN_FORM(t, MPI_##Name, MPI_I##name, PERSISTENT(Name), __VA_ARGS__)
-#if HAS_LARGE
-#define RUN_LARGE(t, Name, name, ...) \
-	RUN_FORM(t, MPI_##Name##_c, MPI_I##name##_c, MPI_##Name##_init_c, __VA_ARGS__)
-#else
-#define RUN_LARGE(t, Name, name, ...) abort()
-#endif
-
-/* Without arrays the arguments of both are the same. */
-#define RUN(t, Name, name, ...)						\
-	do {								\
-		if ((t)->large)						\
-			RUN_LARGE(t, Name, name, __VA_ARGS__);		\
-		else							\
-			RUN_SMALL(t, Name, name, __VA_ARGS__);		\
-	} while (0)
-
-struct wide {
-	MPI_Count scounts[MAX_RANKS], rcounts[MAX_RANKS];
-	MPI_Aint sdispls[MAX_RANKS], rdispls[MAX_RANKS];
-};
-
-static struct wide widened(const struct trial *t)
-{
-	struct wide wide;
-
-	for (int i = 0; i < MAX_RANKS; i++) {
-		wide.scounts[i] = t->scounts[i];
-		wide.rcounts[i] = t->rcounts[i];
-		wide.sdispls[i] = t->sdispls[i];
-		wide.rdispls[i] = t->rdispls[i];
-	}
-	return wide;
-}
 
 /* ---- the operations ---------------------------------------------------------- */
 
@@ -128,15 +77,8 @@ static void run_alltoall(struct trial *t)
 
 static void run_alltoallv(struct trial *t)
 {
-	struct wide w = widened(t);
-
-	if (t->large)
-		RUN_LARGE(t, Alltoallv, alltoallv, sent(t), w.scounts, w.sdispls, t->send->type,
-			  t->rbuf, w.rcounts, w.rdispls, t->receive->type, t->comm);
-	else
-		RUN_SMALL(t, Alltoallv, alltoallv, sent(t), t->scounts, t->sdispls, t->send->type,
-			  t->rbuf, t->rcounts, t->rdispls, t->receive->type, t->comm);
-	(void)w;
+	RUN(t, Alltoallv, alltoallv, sent(t), t->scounts, t->sdispls, t->send->type,
+		  t->rbuf, t->rcounts, t->rdispls, t->receive->type, t->comm);
 }
 
 static void in_bytes(struct trial *t)
@@ -149,17 +91,9 @@ static void in_bytes(struct trial *t)
 
 static void run_alltoallw(struct trial *t)
 {
-	struct wide w;
-
 	in_bytes(t);
-	w = widened(t);
-	if (t->large)
-		RUN_LARGE(t, Alltoallw, alltoallw, sent(t), w.scounts, w.sdispls, t->stypes,
-			  t->rbuf, w.rcounts, w.rdispls, t->rtypes, t->comm);
-	else
-		RUN_SMALL(t, Alltoallw, alltoallw, sent(t), t->scounts, t->sdispls, t->stypes,
-			  t->rbuf, t->rcounts, t->rdispls, t->rtypes, t->comm);
-	(void)w;
+	RUN(t, Alltoallw, alltoallw, sent(t), t->scounts, t->sdispls, t->stypes,
+		  t->rbuf, t->rcounts, t->rdispls, t->rtypes, t->comm);
 }
 
 static void run_allgather(struct trial *t)
@@ -172,15 +106,8 @@ static void run_allgather(struct trial *t)
  * which is what everybody gets from r. */
 static void run_allgatherv(struct trial *t)
 {
-	struct wide w = widened(t);
-
-	if (t->large)
-		RUN_LARGE(t, Allgatherv, allgatherv, sent(t), t->scounts[0], t->send->type, t->rbuf,
-			  w.rcounts, w.rdispls, t->receive->type, t->comm);
-	else
-		RUN_SMALL(t, Allgatherv, allgatherv, sent(t), t->scounts[0], t->send->type, t->rbuf,
-			  t->rcounts, t->rdispls, t->receive->type, t->comm);
-	(void)w;
+	RUN(t, Allgatherv, allgatherv, sent(t), t->scounts[0], t->send->type, t->rbuf,
+		  t->rcounts, t->rdispls, t->receive->type, t->comm);
 }
 
 static void run_gather(struct trial *t)
@@ -194,15 +121,9 @@ static void run_gather(struct trial *t)
 static void run_gatherv(struct trial *t)
 {
 	const void *from = t->in_place && is_root(t) ? MPI_IN_PLACE : (const void *)t->sbuf;
-	struct wide w = widened(t);
 
-	if (t->large)
-		RUN_LARGE(t, Gatherv, gatherv, from, t->scounts[0], t->send->type, t->rbuf,
-			  w.rcounts, w.rdispls, t->receive->type, t->root, t->comm);
-	else
-		RUN_SMALL(t, Gatherv, gatherv, from, t->scounts[0], t->send->type, t->rbuf,
-			  t->rcounts, t->rdispls, t->receive->type, t->root, t->comm);
-	(void)w;
+	RUN(t, Gatherv, gatherv, from, t->scounts[0], t->send->type, t->rbuf,
+		  t->rcounts, t->rdispls, t->receive->type, t->root, t->comm);
 }
 
 static void run_scatter(struct trial *t)
@@ -216,16 +137,10 @@ static void run_scatter(struct trial *t)
 static void run_scatterv(struct trial *t)
 {
 	void *to = t->in_place && is_root(t) ? MPI_IN_PLACE : (void *)t->rbuf;
-	struct wide w = widened(t);
 
 	/* the root sends what the others receive from it */
-	if (t->large)
-		RUN_LARGE(t, Scatterv, scatterv, t->sbuf, w.scounts, w.sdispls, t->send->type, to,
-			  t->rcounts[t->root], t->receive->type, t->root, t->comm);
-	else
-		RUN_SMALL(t, Scatterv, scatterv, t->sbuf, t->scounts, t->sdispls, t->send->type, to,
-			  t->rcounts[t->root], t->receive->type, t->root, t->comm);
-	(void)w;
+	RUN(t, Scatterv, scatterv, t->sbuf, t->scounts, t->sdispls, t->send->type, to,
+		  t->rcounts[t->root], t->receive->type, t->root, t->comm);
 }
 
 static void run_bcast(struct trial *t)
@@ -249,15 +164,8 @@ static void run_allreduce(struct trial *t)
 
 static void run_reduce_scatter(struct trial *t)
 {
-	struct wide w = widened(t);
-
-	if (t->large)
-		RUN_LARGE(t, Reduce_scatter, reduce_scatter, sent(t), t->rbuf, w.rcounts, MPI_INT,
-			  MPI_MAX, t->comm);
-	else
-		RUN_SMALL(t, Reduce_scatter, reduce_scatter, sent(t), t->rbuf, t->rcounts, MPI_INT,
-			  MPI_MAX, t->comm);
-	(void)w;
+	RUN(t, Reduce_scatter, reduce_scatter, sent(t), t->rbuf, t->rcounts, MPI_INT,
+		  MPI_MAX, t->comm);
 }
 
 static void run_reduce_scatter_block(struct trial *t)
@@ -274,15 +182,8 @@ static void run_neighbor_allgather(struct trial *t)
 
 static void run_neighbor_allgatherv(struct trial *t)
 {
-	struct wide w = widened(t);
-
-	if (t->large)
-		RUN_LARGE(t, Neighbor_allgatherv, neighbor_allgatherv, t->sbuf, t->count,
-			  t->send->type, t->rbuf, w.rcounts, w.rdispls, t->receive->type, t->comm);
-	else
-		RUN_SMALL(t, Neighbor_allgatherv, neighbor_allgatherv, t->sbuf, t->count,
-			  t->send->type, t->rbuf, t->rcounts, t->rdispls, t->receive->type, t->comm);
-	(void)w;
+	RUN(t, Neighbor_allgatherv, neighbor_allgatherv, t->sbuf, t->count,
+		  t->send->type, t->rbuf, t->rcounts, t->rdispls, t->receive->type, t->comm);
 }
 
 static void run_neighbor_alltoall(struct trial *t)
@@ -293,31 +194,22 @@ static void run_neighbor_alltoall(struct trial *t)
 
 static void run_neighbor_alltoallv(struct trial *t)
 {
-	struct wide w = widened(t);
-
-	if (t->large)
-		RUN_LARGE(t, Neighbor_alltoallv, neighbor_alltoallv, t->sbuf, w.scounts, w.sdispls,
-			  t->send->type, t->rbuf, w.rcounts, w.rdispls, t->receive->type, t->comm);
-	else
-		RUN_SMALL(t, Neighbor_alltoallv, neighbor_alltoallv, t->sbuf, t->scounts,
-			  t->sdispls, t->send->type, t->rbuf, t->rcounts, t->rdispls,
-			  t->receive->type, t->comm);
-	(void)w;
+	RUN(t, Neighbor_alltoallv, neighbor_alltoallv, t->sbuf, t->scounts,
+		  t->sdispls, t->send->type, t->rbuf, t->rcounts, t->rdispls,
+		  t->receive->type, t->comm);
 }
 
 static void run_neighbor_alltoallw(struct trial *t)
 {
-	struct wide w;
+	MPI_Aint sdispls[MAX_RANKS], rdispls[MAX_RANKS];
 
 	in_bytes(t);
-	w = widened(t);
-	if (t->large)
-		RUN_LARGE(t, Neighbor_alltoallw, neighbor_alltoallw, t->sbuf, w.scounts, w.sdispls,
-			  t->stypes, t->rbuf, w.rcounts, w.rdispls, t->rtypes, t->comm);
-	else
-		RUN_SMALL(t, Neighbor_alltoallw, neighbor_alltoallw, t->sbuf, t->scounts, w.sdispls,
-			  t->stypes, t->rbuf, t->rcounts, w.rdispls, t->rtypes, t->comm);
-	(void)w;
+	for (int i = 0; i < MAX_RANKS; i++) {
+		sdispls[i] = t->sdispls[i];
+		rdispls[i] = t->rdispls[i];
+	}
+	RUN(t, Neighbor_alltoallw, neighbor_alltoallw, t->sbuf, t->scounts, sdispls,
+		  t->stypes, t->rbuf, t->rcounts, rdispls, t->rtypes, t->comm);
 }
 
 enum counts { UNIFORM, BY_PAIR, BY_SOURCE, BY_TARGET, NEIGHBOURS };

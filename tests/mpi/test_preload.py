@@ -113,6 +113,43 @@ class WithoutMpi(ComparedTest):
             self.assertEqual((job.returncode, job.stdout, job.stderr), (7, "", ""))
 
 
+    # ---- MPI functions of a process's own ------------------------------------------
+
+    SIMULATE = "import ctypes; serial = ctypes.CDLL({!r}); print(serial.simulate({}), serial.finish())"
+
+    def test_serial_code_with_functions_of_its_own(self):
+        """That Python opens, with its symbols visible to nobody else."""
+        code = self.SIMULATE.format(library("tests/serial_mpi.so"), 2)
+        for variables in ({}, {"HEADWAY": "off"}, {"HEADWAY_RECORD": "/nowhere/file"}):
+            done = output_of("/usr/bin/python3", "-c", code, LD_PRELOAD=library(PRELOAD), **variables)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "43 0\n", ""))
+
+    def lookups(self, calls):
+        code = "import ctypes; serial = ctypes.CDLL({!r}); serial.simulate({}); print(ctypes.CDLL({!r}).lookups())"
+        names = library("tests/serial_mpi.so"), calls, library("tests/lookups.so")
+        done = output_of("/usr/bin/python3", "-c", code.format(*names),
+                         LD_PRELOAD=f"{library('tests/lookups.so')}:{library(PRELOAD)}")
+        return int(done.stdout)
+
+    def test_calls_of_such_functions_cost_no_lookup(self):
+        """But for the first call of each function."""
+        self.assertEqual(self.lookups(1000), self.lookups(1))
+        self.assertGreater(self.lookups(1), self.lookups(0))
+
+    # ---- an MPI library of two objects ---------------------------------------------
+
+    def test_mpi_library_of_two_objects(self):
+        """A call of the object with MPI_X is the MPI library's, and a tool's is not."""
+        folder = tempfile.TemporaryDirectory(prefix="headway-preload-")
+        self.addCleanup(folder.cleanup)
+        preload = shutil.copy(library(PRELOAD), folder.name)
+        shutil.copy(library("tests/two_part_helper.so"), os.path.join(folder.name, "libheadway-ompi.so"))
+        for program, plain, wrapped in (("two_part_program", 11, 1001), ("two_part_tool_program", 101, 1101)):
+            path = os.path.join(os.environ["HW_BIN"], program)
+            self.assertEqual(output_of(path).stdout, f"{plain}\n")
+            done = output_of(path, LD_PRELOAD=preload)
+            self.assertEqual((done.stdout, done.stderr), (f"{wrapped}\n", ""))
+
     def test_function_that_the_mpi_library_lacks(self):
         """Ends the program, as in the dynamic linker, and in no endless loop."""
         job = self.other_program("--missing", HEADWAY="off")
@@ -176,6 +213,10 @@ class Both:
     def test_opened_by_a_program_without_mpi(self):
         self.assert_paced(*self.open_local("alltoall_check_module"))
 
+    def test_opened_beside_a_serial_code(self):
+        """Which has MPI functions of its own, and each calls its own."""
+        self.assert_paced(*self.open_local("alltoall_check_module", SERIAL=library("tests/serial_mpi.so")))
+
     def test_opened_with_a_tool(self):
         plain, _ = self.open_local("alltoall_check_tool_module", helper=False)
         job, daemon = self.open_local("alltoall_check_tool_module")
@@ -184,7 +225,8 @@ class Both:
         self.assertGreater(self.counted(job)["alltoall"], 0)
 
     def test_opened_and_switched_off(self):
-        job, daemon = self.open_local("alltoall_check_module", HEADWAY="off")
+        job, daemon = self.open_local("alltoall_check_module", HEADWAY="off",
+                                      SERIAL=library("tests/serial_mpi.so"))
         self.assert_succeeded(job)
         self.assertEqual((job.told, daemon.connections), ([], []))
 
@@ -349,6 +391,10 @@ class Mpich(Both, ComparedTest):
 
     library = "mpich"
     longer = ("test_tool_in_fortran",)
+
+    def test_serial_code_that_is_opened_later(self):
+        """The MPI library is still visible to nobody else.  Open MPI 4 makes itself visible in MPI_Init."""
+        self.assert_paced(*self.open_local("alltoall_check_module", SERIAL_LATE=library("tests/serial_mpi.so")))
 
     def test_mpi_library_lacks_something(self):
         """As one of another version may.  Here Open MPI's helper finds no ompi_mpi_..."""

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ * The dynamic linker's functions, for libheadway-mpi.so.
+ *
+ * The C library of a container may be older than this machine's, and a version that it
+ * lacks would end every process there.  So these are asked for as of the first glibc,
+ * and weakly, because they were in libdl.so.2 then, which a shell does not load; every
+ * MPI library does.
+ */
+#ifndef HEADWAY_OLD_GLIBC_H
+#define HEADWAY_OLD_GLIBC_H
+
+#include <dlfcn.h>
+
+#pragma weak dladdr
+#pragma weak dlclose
+#pragma weak dlerror
+#pragma weak dlopen
+#pragma weak dlsym
+__asm__(".symver dladdr, dladdr@GLIBC_2.2.5");
+__asm__(".symver dlclose, dlclose@GLIBC_2.2.5");
+__asm__(".symver dlerror, dlerror@GLIBC_2.2.5");
+__asm__(".symver dlopen, dlopen@GLIBC_2.2.5");
+__asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
+
+#endif
