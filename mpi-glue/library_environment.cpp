@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "library_environment.hpp"
 
+#include <dlfcn.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -16,12 +17,11 @@
 namespace headway::glue {
 namespace {
 
-// Open MPI's default without "put".  With PUT the sender of a message above the
-// eager limit sends a header only and waits for the receiver's request, which
-// queues behind the receiver's own data in the same TCP stream: the two halves
-// of an exchange take turns.  Pacing makes the wait longer.
-constexpr const char* tcp_flags_variable = "OMPI_MCA_btl_tcp_flags";
-constexpr const char* tcp_flags_without_put = "send,inplace,need-ack,need-csum,hetero-rdma";
+// With PUT the sender of a message above the eager limit sends a header only and waits for the receiver's
+// request, which queues behind the receiver's own data in the same TCP stream: the two halves
+// of an exchange take turns.  Pacing makes the wait longer.  Without RDMA for a request there is no PUT.
+constexpr const char* rdma_variable = "OMPI_MCA_pml_ob1_max_rdma_per_request";
+constexpr const char* no_rdma = "0";
 
 // A message of 64 KiB, with its header, is just above Open MPI's eager limit of
 // 65536 bytes: all but its last few bytes go at once, and these follow a round trip
@@ -38,12 +38,15 @@ constexpr const char* known_ranks_variable = "OMPI_MCA_mpi_add_procs_cutoff";
 constexpr const char* known_ranks = "1024";
 
 // As the eager limit, of MPICH, which sends through UCX: its rendezvous waits for a request that
-// queues behind the receiver's own data.  Up to this size messages go without asking;
-// the receiver keeps what comes before its receive, so the size must have an end.
-// UCX 1.13 knows no such limit for one transport only.
+// queues behind the receiver's own data.  Messages of less than this go without asking;
+// the receiver keeps what comes before its receive, however many they are, so the size has to be small.
 constexpr const char* rendezvous_variable = "UCX_RNDV_THRESH";
-constexpr const char* rendezvous_from = "1m";
+constexpr const char* rendezvous_from = "128k";
+constexpr const char* rendezvous_library = "libucp.so.0";
 
+constexpr const char* pml_variable = "OMPI_MCA_pml";
+constexpr const char* btl_variable = "OMPI_MCA_btl";
+constexpr const char* not_all_tcp = "transport left alone, for TCP is not all of the network";
 constexpr const char* infiniband_devices = "/sys/class/infiniband";
 
 bool has_daemon(const std::string& socket_path) {
@@ -57,17 +60,16 @@ bool has_infiniband() {
     return !none && devices != std::filesystem::directory_iterator();
 }
 
-/// As mpirun numbers the programs of its line.  Of several, one may be without the
-/// library (linked statically, say), and the flags of all must be the same.
-bool is_one_of_several_programs() {
-    const auto programs = environment_value("OMPI_NUM_APP_CTX");
-    return programs && *programs != "1";
+/// As mpirun and Hydra tell: all ranks are on this node, and talk through its memory.
+bool is_on_one_node() {
+    const auto here = environment_value(is_open_mpi ? "OMPI_COMM_WORLD_LOCAL_SIZE" : "MPI_LOCALNRANKS");
+    return here && here == environment_value(is_open_mpi ? "OMPI_COMM_WORLD_SIZE" : "PMI_SIZE");
 }
 
-/// As Hydra tells: all ranks are on this node, and talk through its memory.
-bool is_on_one_node() {
-    const auto here = environment_value("MPI_LOCALNRANKS");
-    return here && here == environment_value("PMI_SIZE");
+bool is_loaded(const char* library) {
+    void* const handle = ::dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle != nullptr) ::dlclose(handle);
+    return handle != nullptr;
 }
 
 std::vector<std::string_view> words_of(std::string_view list) {
@@ -87,13 +89,17 @@ bool is_infiniband_transport(std::string_view name) {
     });
 }
 
+bool has(const std::vector<std::string_view>& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
 }  // namespace
 
 bool is_tcp_the_network(const char* transports, const char* devices, bool has_infiniband) {
     if (transports != nullptr && transports[0] != '^') {
         const auto names = words_of(transports);
         if (std::none_of(names.begin(), names.end(), is_infiniband_transport))
-            return std::find(names.begin(), names.end(), "tcp") != names.end();
+            return has(names, "tcp");
     }
     // names of InfiniBand devices have a port: mlx5_0:1
     if (devices != nullptr && std::string_view(devices) != "all")
@@ -101,38 +107,42 @@ bool is_tcp_the_network(const char* transports, const char* devices, bool has_in
     return !has_infiniband;
 }
 
+bool is_tcp_the_network_of_open_mpi(const char* pml, const char* btl, bool has_infiniband) {
+    if (pml != nullptr && pml[0] != '^' && !has(words_of(pml), "ob1")) return false;
+    if (btl == nullptr || btl[0] == '^') return !has_infiniband;
+    const auto names = words_of(btl);
+    return has(names, "tcp") && !has(names, "openib") && !has(names, "uct");
+}
+
 void LibraryEnvironment::apply(const Settings& settings) {
-    if (!settings.transport) {
+    if (!settings.transport || !has_daemon(settings.socket_path) || is_on_one_node()) {
         told_.emplace_back("transport left alone");
     } else if (is_open_mpi) {
-        apply_to_open_mpi(settings);
+        apply_to_open_mpi();
     } else {
-        apply_to_mpich(settings);
+        apply_to_mpich();
     }
 }
 
-void LibraryEnvironment::apply_to_open_mpi(const Settings& settings) {
-    if (is_one_of_several_programs() && !settings.all_ranks) {
-        told_.emplace_back(
-            "btl_tcp_flags left alone in a job of several programs (not with HEADWAY_ALL_RANKS=on)");
-    } else {
-        set_unless_given(tcp_flags_variable, tcp_flags_without_put);
+void LibraryEnvironment::apply_to_open_mpi() {
+    if (!is_tcp_the_network_of_open_mpi(std::getenv(pml_variable), std::getenv(btl_variable), has_infiniband())) {
+        told_.emplace_back(not_all_tcp);
+        return;
     }
-    const bool is_node_paced = has_daemon(settings.socket_path);
+    set_unless_given(rdma_variable, no_rdma);
     if (environment_value(largest_fragment_variable)) {
         told_.emplace_back("btl_tcp_eager_limit left alone with btl_tcp_max_send_size given");
-    } else if (is_node_paced) {
+    } else {
         set_unless_given(eager_limit_variable, eager_limit_bytes);
     }
-    if (is_node_paced) set_unless_given(known_ranks_variable, known_ranks);
+    set_unless_given(known_ranks_variable, known_ranks);
 }
 
-void LibraryEnvironment::apply_to_mpich(const Settings& settings) {
-    if (is_on_one_node() || !has_daemon(settings.socket_path)) {
-        told_.emplace_back("transport left alone");
-    } else if (!is_tcp_the_network(std::getenv("UCX_TLS"), std::getenv("UCX_NET_DEVICES"),
-                                   has_infiniband())) {
-        told_.emplace_back("transport left alone, for TCP is not all of the network");
+void LibraryEnvironment::apply_to_mpich() {
+    if (!is_loaded(rendezvous_library)) {
+        told_.emplace_back("transport left alone, for it does not send through UCX");
+    } else if (!is_tcp_the_network(std::getenv("UCX_TLS"), std::getenv("UCX_NET_DEVICES"), has_infiniband())) {
+        told_.emplace_back(not_all_tcp);
     } else {
         set_unless_given(rendezvous_variable, rendezvous_from);
     }

@@ -4,21 +4,18 @@
 // afterwards they are taken back, so that child processes and spawned jobs do not
 // inherit them.
 //
-// Before MPI_Init ranks cannot talk, and a rank knows of its own node only.  So what
-// may be decided from what a node has depends on whether ranks may differ in it:
+// Before MPI_Init ranks cannot talk, and a rank knows of its own node only: whether it has a
+// daemon.  Where it has none nothing is set.  So each of these must be something in which ranks may differ:
 //
-//   btl_tcp_flags        They may not.  The receiver of a large message asks for a
-//                        put if its own flags have "put", and a sender whose flags
-//                        have none has no route for it and dies (Open MPI 4.1.4:
-//                        mca_pml_ob1_send_request_put_frag, address 8).  So this is
-//                        decided from the environment alone, which mpirun makes the
-//                        same for all ranks of one program.
-//   btl_tcp_eager_limit  They may: it is the sender's, and the receiver's buffers are
+//   pml_ob1_max_rdma_per_request  A sender with 0 does not wait for the receiver to ask for a put, but
+//                        carries one out if it asks; a receiver with 0 does not ask.
+//   btl_tcp_eager_limit  It is the sender's, and the receiver's buffers are
 //                        as large as btl_tcp_max_send_size, which is not less.
-//   mpi_add_procs_cutoff They may: a rank only looks up others earlier by it.
-//   UCX_RNDV_THRESH      They may: it is the sender's; a receiver takes both kinds.
+//   mpi_add_procs_cutoff A rank only looks up others earlier by it.
+//   UCX_RNDV_THRESH      It is the sender's; a receiver takes both kinds.
 //
-// The latter three are set only on nodes that have a daemon.
+// They may not differ in btl_tcp_flags: a sender whose flags have no "put" dies when a receiver asks it
+// for one (Open MPI 4.1.4 and 5.0.7: mca_pml_ob1_send_request_put_frag, address 8).
 #pragma once
 
 #include <string>
@@ -33,6 +30,9 @@ namespace headway::glue {
 /// has InfiniBand devices, which UCX prefers.
 [[nodiscard]] bool is_tcp_the_network(const char* transports, const char* devices,
                                       bool has_infiniband);
+
+/// The same of what Open MPI may use, by its settings "pml" and "btl".
+[[nodiscard]] bool is_tcp_the_network_of_open_mpi(const char* pml, const char* btl, bool has_infiniband);
 
 class LibraryEnvironment {
 public:
@@ -51,8 +51,8 @@ public:
     [[nodiscard]] std::string summary() const;
 
 private:
-    void apply_to_open_mpi(const Settings& settings);
-    void apply_to_mpich(const Settings& settings);
+    void apply_to_open_mpi();
+    void apply_to_mpich();
     void set_unless_given(const char* variable, const char* value);
 
     std::vector<std::string> variables_;  ///< set by us

@@ -28,5 +28,22 @@ TEST(TcpIsTheNetwork, WithInfiniBandAmongTheTransportsTheDevicesDecide) {
     }
 }
 
+TEST(TcpIsTheNetworkOfOpenMpi, WithoutSettingsWhereThereIsNoInfiniBand) {
+    for (const char* btl : {static_cast<const char*>(nullptr), "^openib"}) {
+        EXPECT_TRUE(is_tcp_the_network_of_open_mpi(nullptr, btl, false));
+        EXPECT_TRUE(is_tcp_the_network_of_open_mpi("ob1", btl, false));
+        EXPECT_FALSE(is_tcp_the_network_of_open_mpi(nullptr, btl, true));
+    }
+}
+
+TEST(TcpIsTheNetworkOfOpenMpi, WhereItAloneIsNamed) {
+    EXPECT_TRUE(is_tcp_the_network_of_open_mpi(nullptr, "tcp,self", true));
+    EXPECT_TRUE(is_tcp_the_network_of_open_mpi("ob1", "vader,tcp,self", true));
+    EXPECT_FALSE(is_tcp_the_network_of_open_mpi("ob1", "openib,tcp,self", false));
+    EXPECT_FALSE(is_tcp_the_network_of_open_mpi("ob1", "vader,self", false));
+    EXPECT_FALSE(is_tcp_the_network_of_open_mpi("ucx", "tcp,self", false));
+    EXPECT_FALSE(is_tcp_the_network_of_open_mpi("cm", nullptr, false));
+}
+
 }  // namespace
 }  // namespace headway::glue
