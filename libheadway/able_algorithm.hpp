@@ -8,20 +8,16 @@
 #include <cstdint>
 
 #include "operation.hpp"
+#include "size_limits.hpp"
 
 namespace headway::glue {
 
-/// Per pair or step; smaller exchanges are the MPI library's.  Of operations whose ranks do
-/// not know each other's sizes the largest is agreed on afterwards.
-inline constexpr std::uint64_t own_from_bytes = 2048;
-
 /// An alltoall where smaller messages are paced, because ports hold few of them: the library's
 /// algorithm has all hosts of a cluster begin with the same host of another one
-/// (mpi-glue/exchange_order.hpp).  Below 1 KiB agreeing takes longer than it is worth.  0: no
-/// daemon has told from which size on it paces.
+/// (mpi-glue/exchange_order.hpp).  0: no daemon has told from which size on it paces.
 [[nodiscard]] constexpr std::uint64_t own_alltoall_from_bytes(std::uint64_t min_message_bytes) {
     if (min_message_bytes == 0) return own_from_bytes;
-    return std::clamp<std::uint64_t>(min_message_bytes, 1024, own_from_bytes);
+    return std::clamp(min_message_bytes, own_alltoall_least_bytes, own_from_bytes);
 }
 
 /// Blocks of so many bytes may go by nodes (mpi-glue/node_exchange.hpp), where some node has so

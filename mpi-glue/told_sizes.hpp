@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "exchange.hpp"
+#include "size_limits.hpp"
 #include "told_traffic.hpp"
 
 namespace headway::glue {
@@ -23,10 +24,6 @@ namespace headway::glue {
 /// every other at once, which a port's buffer has to hold, and headwayd plans for each call anew.
 inline constexpr int telling_ranks_max = 64;
 inline constexpr std::size_t telling_hosts_max = 32;
-
-/// Where the largest message of any rank is smaller, telling and planning take too much of the
-/// call's own time.
-inline constexpr std::uint64_t telling_from_bytes = 32768;
 
 /// What one rank sends and receives differs: some message is much larger than the mean.
 [[nodiscard]] bool are_uneven(const Exchange& exchange, MPI_Comm communicator);

@@ -5,11 +5,12 @@
 #include <map>
 #include <utility>
 
+#include "size_limits.hpp"
+
 namespace headway::glue {
 namespace {
 
 constexpr std::uint64_t largest_piece_bytes = 8 * 1024;
-constexpr std::uint64_t smallest_piece_bytes = 1448;  ///< of TCP, in a frame of 1500 bytes
 
 /// Rounded up.
 std::uint64_t quotient(std::uint64_t bytes, std::uint64_t part_bytes) {

@@ -45,9 +45,9 @@ def _environment(pid):
     return text if code and len(text) == end - begin and before == _memory(pid) else None
 
 
-def of(mark):
+def of(mark, variable=MARK):
     """The processes whose environment has this mark."""
-    wanted = f"{MARK}={mark}".encode()
+    wanted = f"{variable}={mark}".encode()
     found, unknown = [], [int(name) for name in os.listdir("/proc") if name.isdigit()]
     until = time.monotonic() + PATIENCE_S
     while unknown and time.monotonic() < until:
@@ -75,13 +75,13 @@ def _send(pids, number):
             pass
 
 
-def end(mark):
+def end(mark, variable=MARK):
     """Ends them all: they are asked to clean up first, and killed if they do not."""
-    _send(of(mark), signal.SIGTERM)
+    _send(of(mark, variable), signal.SIGTERM)
     until = time.monotonic() + PATIENCE_S
-    while (left := of(mark)) and time.monotonic() < until:
+    while (left := of(mark, variable)) and time.monotonic() < until:
         time.sleep(0.05)
     while left:
         _send(left, signal.SIGKILL)
         time.sleep(0.01)
-        left = of(mark)
+        left = of(mark, variable)

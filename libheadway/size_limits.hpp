@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// From which sizes on calls go by our algorithms.  Other people's test suites send a few bytes, so
+// tests/strangers builds the helper once more with HEADWAY_SMALL_SIZES, where one byte is enough.
+#pragma once
+
+#include <cstdint>
+
+namespace headway::glue {
+
+#ifndef HEADWAY_SMALL_SIZES
+
+/// Per pair or step; smaller exchanges are the MPI library's.  Of operations whose ranks do
+/// not know each other's sizes the largest is agreed on afterwards.
+inline constexpr std::uint64_t own_from_bytes = 2048;
+
+/// Of an alltoall, below which agreeing takes longer than it is worth.
+inline constexpr std::uint64_t own_alltoall_least_bytes = 1024;
+
+/// Where the largest message of any rank is smaller, telling and planning take too much of the
+/// call's own time (mpi-glue/told_sizes.hpp).
+inline constexpr std::uint64_t telling_from_bytes = 32768;
+
+/// Of a message that goes in pieces: TCP's, in a frame of 1500 bytes.
+inline constexpr std::uint64_t smallest_piece_bytes = 1448;
+
+#else
+
+inline constexpr std::uint64_t own_from_bytes = 1;
+inline constexpr std::uint64_t own_alltoall_least_bytes = 1;
+inline constexpr std::uint64_t telling_from_bytes = 1;
+inline constexpr std::uint64_t smallest_piece_bytes = 1;
+
+#endif
+
+}  // namespace headway::glue
