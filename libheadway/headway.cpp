@@ -58,10 +58,8 @@ void open_session(headway_session& session, const headway_options& given) {
         session.reason += "HEADWAY=off";
         return;
     }
-    auto opened = Session::open(options, own.job, own.rank, session.hosts);
-    if (!opened) session.reason += opened.error().what;
-    session.session = opened ? std::move(*opened)
-                             : Session::without_daemon(options, own.job, own.rank, session.hosts);
+    session.session = Session::open(options, own.job, own.rank, session.hosts);
+    session.reason += session.session->why_no_daemon();
 }
 
 /// The value of `work(session)`, or `otherwise` if there is no session or memory is short.
@@ -185,7 +183,7 @@ int headway_plan_of(headway_session* session, const headway_exchange* exchange, 
         const PatternKey& key = exchange->pattern->first;
         const auto planned = open.plan(key.operation, key.hosts, message_bytes);
         if (!planned || !*planned) {
-            session->reason = planned ? "there is no headwayd now" : planned.error().what;
+            session->reason = planned ? open.why_no_daemon() : planned.error().what;
             return -1;
         }
         session->reason = (*planned)->reason;
@@ -203,7 +201,9 @@ uint64_t headway_enter(headway_session* session, headway_exchange* exchange,
         if (exchange == nullptr) return 0;
         const auto entered = open.enter(*exchange->pattern, message_bytes);
         if (entered && *entered != not_entered) return *entered;
-        session->reason = entered ? exchange->pattern->second.reason : entered.error().what;
+        session->reason = !entered          ? entered.error().what
+                          : open.has_daemon() ? exchange->pattern->second.reason
+                                              : open.why_no_daemon();
         return 0;
     });
 }
@@ -211,7 +211,7 @@ uint64_t headway_enter(headway_session* session, headway_exchange* exchange,
 void headway_leave(headway_session* session, uint64_t entry) noexcept {
     if (entry == 0) return;
     with(session, 0, [&](Session& open) {
-        if (const auto left = open.leave(entry); !left) session->reason = left.error().what;
+        open.leave(entry);
         return 0;
     });
 }
@@ -225,8 +225,7 @@ int headway_traffic(headway_session* session, const uint64_t* bytes) noexcept {
                 traffic_request(traffic_of(bytes, names.size()), names));
         const auto held = open.hold(std::move(rates));
         if (held && *held) return 0;
-        session->reason = held ? "headwayd is not there, or has no phases on this node"
-                               : held.error().what;
+        session->reason = held ? open.why_no_daemon() : held.error().what;
         return -1;
     });
 }

@@ -102,7 +102,7 @@ void Helper::join_job() {
     const std::uint64_t start = agreed_job_start(settings_);
     reporter().begin(broadcast_from(0, settings_.report));
     std::string trouble = join_node(start);
-    if (reduce_over_job(has_daemon() ? 1 : 0, MPI_SUM) == 0) {
+    if (reduce_over_job(session_->was_greeted() ? 1 : 0, MPI_SUM) == 0) {
         // one reason for all, which a report would else tell apart
         announce("not pacing: " + broadcast_from(0, trouble));
         notice_.silence();
@@ -138,11 +138,9 @@ void Helper::join_job() {
 std::string Helper::join_node(std::uint64_t job_start) {
     SessionOptions options = settings_;
     options.job_start = job_start;
-    auto session = Session::open(options, job_, rank_, hosts_.job_hosts());
-    session_ = session ? std::move(*session)
-                       : Session::without_daemon(options, job_, rank_, hosts_.job_hosts());
+    session_ = Session::open(options, job_, rank_, hosts_.job_hosts());
     node_ = session_->node();
-    return session ? "" : session.error().what;
+    return session_->why_no_daemon();
 }
 
 /// Has the daemon plan for the job's commonest communicator, so that whatever
@@ -293,8 +291,7 @@ PatternKey Helper::key_of(Operation operation, MPI_Comm communicator, const Host
     if (!has_its_links_alone(communicator)) return key;
     if (is_among_neighbours(operation))
         key.traffic = neighbour_traffic(hosts_, communicator, hosts);
-    // without phases the daemon paces it, too, but all hosts alike
-    if (algorithm == Algorithm::linear && is_total_exchange(operation) && session_->has_phases())
+    if (algorithm == Algorithm::linear && is_total_exchange(operation))
         key.traffic = uneven_traffic(hosts_, communicator, hosts);
     if (algorithm == Algorithm::ring) key.traffic = ring_traffic(hosts_, communicator, hosts);
     return key;
@@ -339,11 +336,7 @@ void Helper::leave(EntryId entry) noexcept {
     if (forked_) return;
     const std::lock_guard lock(mutex_);
     if (!session_) return;
-    try {
-        if (const auto left = session_->leave(entry); !left) tell(left.error(), "");
-    } catch (const std::exception&) {
-        end_session();
-    }
+    session_->leave(entry);
 }
 
 LinkResult<bool> Helper::hold(std::shared_ptr<HeldRates> rates) noexcept try {
@@ -393,6 +386,7 @@ std::string Helper::why_not_paced(const Paceable& paceable) noexcept try {
 std::string Helper::reason_of(const Pattern* pattern, std::uint64_t bytes) const {
     if ((pattern == nullptr || pattern->paced) && bytes < least_paced_bytes_)
         return "messages under " + std::to_string(least_paced_bytes_) + " bytes are not paced";
+    if (!session_->has_daemon()) return session_->why_no_daemon();
     return pattern != nullptr ? pattern->reason : "headwayd did not answer";
 }
 

@@ -82,10 +82,6 @@ public:
     /// hosts.
     [[nodiscard]] EnteredCall enter_call(const Collective& collective, MPI_Comm communicator,
                                          const HostTraffic& traffic) noexcept;
-    [[nodiscard]] bool has_phases() noexcept {
-        const std::lock_guard lock(mutex_);
-        return session_ && session_->has_phases();
-    }
     void leave(EntryId entry) noexcept;
 
     /// For enter() later; none: such a collective is never paced.

@@ -2,7 +2,6 @@
 // What the generated wrappers are made of.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <type_traits>
@@ -82,7 +81,7 @@ int blocking(const auto& call, const auto& native) {
 EntryId enter_by_told_sizes(const auto& call, OwnAlgorithms::Chosen& chosen,
                             const Exchange& exchange) {
     const HostTraffic traffic = own_algorithms().learn_sizes(chosen, exchange);
-    if (traffic.empty() || !helper().has_phases()) return call.enter(chosen.algorithm);
+    if (traffic.empty()) return call.enter(chosen.algorithm);
     const EnteredCall entered = helper().enter_call(call.collective, call.communicator, traffic);
     chosen.told.duration = std::chrono::nanoseconds(static_cast<std::int64_t>(entered.end_s * 1e9));
     return entered.entry;
@@ -99,35 +98,17 @@ int blocking_by_told_sizes(const auto& call, OwnAlgorithms::Chosen& chosen,
     return own_algorithms().run(chosen, call.communicator, exchange);
 }
 
-/// Without phases a rate ends with the call, whatever is still in sockets; and who only sends is through
-/// as soon as MPI has taken its message.  So it stays, and lets MPI go on, until the planned end.
-void stay_until_planned_end(const auto& call, Algorithm algorithm, std::chrono::steady_clock::time_point begin) {
-    if (helper().has_phases()) return;
-    const auto planned = helper().predicted(call.collective, call.communicator, call.bytes(), algorithm);
-    if (!planned) return;
-    const double stay_s = std::clamp(planned->low_s, 0.0, longest_call_s);
-    const auto end = begin + std::chrono::nanoseconds(static_cast<std::int64_t>(stay_s * 1e9));
-    for (int is_there = 0; std::chrono::steady_clock::now() < end;)
-        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, call.communicator, &is_there, MPI_STATUS_IGNORE);
-}
-
 /// With `exchange`, a CheckedCall.
 int blocking(const auto& call, const auto& exchange, const auto& native) {
     const auto bytes = [&] { return call.bytes(); };
     auto chosen = own_algorithms().choose(call.collective, call.communicator, bytes, exchange);
-    constexpr bool is_total = std::is_same_v<decltype(exchange.make()), Exchange>;
-    if constexpr (is_total) {
+    if constexpr (std::is_same_v<decltype(exchange.make()), Exchange>) {
         if (chosen.tells_sizes) return blocking_by_told_sizes(call, chosen, exchange.make());
     }
-    const auto begin = std::chrono::steady_clock::now();
     const Paced paced(call, chosen.algorithm);
     const ReportedCall reported(call, chosen.algorithm, paced.is_entered());
     if (chosen.algorithm == Algorithm::native) return native();
-    const int status = own_algorithms().run(chosen, call.communicator, exchange.make());
-    if constexpr (!is_total) {
-        if (paced.is_entered()) stay_until_planned_end(call, chosen.algorithm, begin);
-    }
-    return status;
+    return own_algorithms().run(chosen, call.communicator, exchange.make());
 }
 
 /// With `ring`, see ring_calls.hpp.

@@ -71,6 +71,19 @@ TEST_F(LibHeadway, TellsThatThePacketsOfAContainerAreNotKnown) {
         << headway_reason(session_);
 }
 
+TEST_F(LibHeadway, SaysThatADaemonWithoutPhasesPacesNothing) {
+    daemon_.answers["hello"] = [](const Json&) { return Json{{"node", "a0"}, {"phases", false}}; };
+    start_and_open();
+    EXPECT_EQ(headway_connected(session_), 0);
+    headway_exchange* const all = headway_exchange_of(session_, "alltoall", nullptr);
+    EXPECT_EQ(headway_enter(session_, all, size), 0U);
+    EXPECT_EQ(std::string(headway_reason(session_)).find("headwayd has no phases on this node: "), 0U)
+        << headway_reason(session_);
+    EXPECT_EQ(headway_traffic(session_, nullptr), -1);
+    EXPECT_EQ(std::string(headway_reason(session_)).find("headwayd has no phases on this node: "), 0U);
+    EXPECT_EQ(daemon_.asked("prepare"), 0U);
+}
+
 TEST_F(LibHeadway, EntersAnExchangeByAStore) {
     start_and_open();
     EXPECT_EQ(headway_connected(session_), 1);

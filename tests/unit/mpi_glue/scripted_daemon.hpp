@@ -88,7 +88,6 @@ public:
         answers["phase"] = [this](const Json&) {
             return Json{{"phase", 1}, {"bytes_per_s", 1000}, {"generation", memory->generation()}};
         };
-        for (const char* op : {"enter", "leave"}) answers[op] = [](const Json&) { return Json(); };
     }
     ~ScriptedDaemon() {
         stop();
