@@ -41,7 +41,8 @@ struct SlotPlace {
 
 class PhaseSlot {
 public:
-    /// None if the place makes no sense, or cannot be mapped.
+    /// None if the place makes no sense, or cannot be mapped, or might vanish: `memory` is a BPF
+    /// map, or a memfd that is sealed against shrinking.
     [[nodiscard]] static std::optional<PhaseSlot> map(const UniqueFd& memory,
                                                       const SlotPlace& place);
 

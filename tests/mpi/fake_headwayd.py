@@ -9,6 +9,7 @@ of JSON once it is answered:  fake_headwayd.py SOCKET LOG NODE...   (with --no-p
 it has none, with --plans-change its plans do all the time)
 """
 
+import fcntl
 import json
 import os
 import selectors
@@ -199,8 +200,9 @@ class FakeHeadwayd:
     def answer_join(self, _request, connection):
         if not self.has_phases:
             return {"error": "no phases"}
-        connection.slots = os.memfd_create("slots")
+        connection.slots = os.memfd_create("slots", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.truncate(connection.slots, SLOTS_BYTES)
+        fcntl.fcntl(connection.slots, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
         self._show_generation(connection)
         connection.slots_are_due = True
         return {"map_bytes": SLOTS_BYTES, "slot_offset": 0, "generation_offset": GENERATION_OFFSET}

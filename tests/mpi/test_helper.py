@@ -7,10 +7,12 @@ asks the daemon, and that it survives any answer.
   test_helper.py --list
 """
 
+import fcntl
 import os
 import subprocess
 
-from fake_headwayd import CLOSE, MIN_MESSAGE_BYTES, NO_ANSWER, WHOLE_PHASE, FakeHeadwayd
+from fake_headwayd import (CLOSE, GENERATION_OFFSET, MIN_MESSAGE_BYTES, NO_ANSWER, SLOTS_BYTES, WHOLE_PHASE,
+                           FakeHeadwayd)
 from mpi_job import NODES, PATIENCE_MS, PRELOAD, RANKS, HelperTest, main, wait_for
 
 
@@ -480,6 +482,20 @@ class HostileDaemon(HelperTest):
                        {"paced": True, "pattern": 1.5, "min_message_bytes": 1}):
             self.assert_survives("prepare", lambda *_, answer=answer: dict(answer),
                                  "not one of its protocol")
+
+    def test_slots_that_may_vanish(self):
+        """Cut off before they are sent, or by whoever has them at any time: a load from there is SIGBUS."""
+        def join(size, seals):
+            def answer(request, connection):
+                connection.slots = os.memfd_create("slots", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+                os.truncate(connection.slots, size)
+                fcntl.fcntl(connection.slots, fcntl.F_ADD_SEALS, seals)
+                connection.slots_are_due = True
+                return {"map_bytes": SLOTS_BYTES, "slot_offset": 0, "generation_offset": GENERATION_OFFSET}
+            return answer
+
+        for size, seals in ((0, fcntl.F_SEAL_SHRINK), (SLOTS_BYTES - 1, fcntl.F_SEAL_SHRINK), (SLOTS_BYTES, 0)):
+            self.assert_survives("join", join(size, seals), "headwayd's answer to join is of no memory that can be")
 
     def test_strange_node_names(self):
         """Not refused: the name is the daemon's to give, even a long one."""
