@@ -30,6 +30,8 @@ struct headway_session {
 
 namespace {
 
+constexpr const char* no_memory = "memory is short";
+
 struct Identity {
     std::string job;
     int rank = 0;
@@ -68,6 +70,7 @@ auto with(headway_session* handle, auto otherwise, const auto& work) noexcept ->
     handle->reason.clear();
     return work(*handle->session);
 } catch (const std::exception&) {
+    handle->reason = no_memory;  // so short that it needs none
     return otherwise;
 }
 
@@ -142,7 +145,7 @@ const char* headway_cluster(const headway_session* session) noexcept {
 }
 
 const char* headway_reason(const headway_session* session) noexcept {
-    return session != nullptr ? session->reason.c_str() : "memory is short";
+    return session != nullptr ? session->reason.c_str() : no_memory;
 }
 
 int headway_set_hosts(headway_session* session, const char* const* hosts, size_t host_count,

@@ -199,8 +199,8 @@ LinkResult<std::optional<Algorithm>> Session::planned_algorithm(
     const auto connected = noted(connect());
     if (!connected) return tl::unexpected(connected.error());
     if (!*connected) return std::nullopt;
-    if (asked == now()) return std::nullopt;
-    asked = now();
+    const AskedAt at = now();
+    if (asked == at) return std::nullopt;
     const Algorithm able = own_algorithm_of(key.operation);
     Json request = request_of("phase", key);
     request["algorithms"] = {name_of(able)};
@@ -208,6 +208,7 @@ LinkResult<std::optional<Algorithm>> Session::planned_algorithm(
     const auto answer = noted(ask(std::move(request)));
     if (!answer) {
         if (answer.error().lost) return tl::unexpected(answer.error());
+        asked = at;
         return Algorithm::native;  // what it has against the rest it will say then
     }
     show(name_of(key.operation), *answer);
@@ -217,6 +218,7 @@ LinkResult<std::optional<Algorithm>> Session::planned_algorithm(
         named.algorithm = key.is_between_hosts ? Algorithm::linear : able;
         note_prediction(named, *bytes, *answer);
     }
+    asked = at;
     return is_named ? able : Algorithm::native;
 }
 
@@ -321,13 +323,13 @@ bool Session::holds_what_was_answered() const {
 LinkResult<void> Session::hold_rates() {
     if (!holds_what_was_answered()) {
         contact_->slot.set_base({});
+        const std::uint32_t generation = contact_->slot.generation();
+        const auto answer = ask(held_->request);
+        if (answer) show(held_->request.at("op").get<std::string>(), *answer);
         // A refusal is not asked for again until something has changed.
         held_->connection = connection_;
-        held_->known = {{}, contact_->slot.generation()};
-        const auto answer = ask(held_->request);
+        held_->known = answer ? read_phase(*answer) : KnownPhase{{}, generation};
         if (!answer) return tl::unexpected(answer.error());
-        show(held_->request.at("op").get<std::string>(), *answer);
-        held_->known = read_phase(*answer);
     }
     contact_->slot.set_base(held_ ? held_->known.phase : Phase{});
     return {};
@@ -360,45 +362,38 @@ LinkResult<void> Session::ask_for_phase(const KnownPattern& pattern, std::uint64
     Json request = key.traffic.empty() ? request_of("phase", key)
                                        : traffic_request(key.traffic, hosts_->names_of(key.hosts));
     if (key.traffic.empty()) request["message_bytes"] = bytes;
-    // A refusal is not asked for again until something has changed.
-    known.phase = {};
-    known.generation = contact_->slot.generation();
+    const std::uint32_t generation = contact_->slot.generation();
     const auto answer = ask(std::move(request));
-    if (!answer) return tl::unexpected(answer.error());
-    show(name_of(key.operation), *answer);
-    const std::uint32_t generation = known.generation;
-    known = read_phase(*answer);
-    if (key.traffic.empty() && !is_for(key, *answer)) {
-        known = {{}, generation};
-    } else {
-        note_prediction(key, bytes, *answer);
-    }
-    return {};
+    const bool is_ours = answer && (!key.traffic.empty() || is_for(key, *answer));
+    if (answer) show(name_of(key.operation), *answer);
+    if (is_ours) note_prediction(key, bytes, *answer);
+    // A refusal is not asked for again until something has changed.
+    known = is_ours ? read_phase(*answer) : KnownPhase{{}, generation};
+    return answer ? LinkResult<void>() : tl::unexpected(answer.error());
 }
 
 LinkResult<void> Session::prepare(KnownPattern& known) {
+    const AskedAt asked = now();
     known.second = Pattern{};
-    known.second.prepared_at = now();
-    if (!known.first.traffic.empty()) {
-        prepare_traffic(known.second);
+    if (!known.first.traffic.empty()) {  // what there is to say comes with the phase
+        known.second.paced = true;
+        known.second.min_message_bytes = min_message_bytes_;
+        known.second.prepared_at = asked;
         return {};
     }
     const auto answer = ask(request_of("prepare", known.first));
-    if (!answer) return tl::unexpected(answer.error());
+    if (!answer) {
+        known.second.prepared_at = asked;
+        return tl::unexpected(answer.error());
+    }
     show(name_of(known.first.operation), *answer);
     auto pattern = read_pattern(*answer);
     if (!pattern) return tl::unexpected(pattern.error());
     if (pattern->paced && !is_for(known.first, *answer))
         refuse_other_algorithm(known.first, *pattern);
-    pattern->prepared_at = known.second.prepared_at;
+    pattern->prepared_at = asked;
     known.second = std::move(*pattern);
     return {};
-}
-
-/// What there is to say comes with the phase.
-void Session::prepare_traffic(Pattern& pattern) const {
-    pattern.paced = true;
-    pattern.min_message_bytes = min_message_bytes_;
 }
 
 void Session::show(const std::string& what, const Json& answer) const {

@@ -200,7 +200,6 @@ private:
     [[nodiscard]] LinkResult<DaemonLink::Json> ask(DaemonLink::Json request);
     [[nodiscard]] LinkResult<void> update(KnownPattern& known);
     [[nodiscard]] LinkResult<void> prepare(KnownPattern& known);
-    void prepare_traffic(Pattern& pattern) const;
     [[nodiscard]] DaemonLink::Json request_of(const char* op, const PatternKey& key) const;
     [[nodiscard]] LinkResult<EntryId> enter_phase(KnownPattern& known, std::uint64_t bytes);
     [[nodiscard]] LinkResult<void> ask_for_phase(const KnownPattern& pattern, std::uint64_t bytes,

@@ -36,7 +36,8 @@ int Init_thread(int* argc, char*** argv, int required, int* provided) {
 }
 
 int Request_free(MPI_Request* request) {
-    if (request != nullptr) pending_requests().forget(*request);
+    const bool is_known = !pending_requests().is_quiet() || pending_requests().has_persistent();
+    if (is_known && request != nullptr) pending_requests().forget(*request);
     return real::Request_free(request);
 }
 

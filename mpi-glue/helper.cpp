@@ -76,7 +76,8 @@ void Helper::after_init() noexcept try {
     joined_ = true;
     join_job();
 } catch (const std::exception&) {
-    end_session();
+    active_ = false;
+    session_.reset();
 }
 
 /// Before the first collective; says it if not all take part.
@@ -213,7 +214,7 @@ EntryId Helper::enter(const Collective& collective, MPI_Comm communicator,
         return entered_or_told(collective.operation,
                                enter_locked(collective, communicator, bytes, algorithm));
     } catch (const std::exception&) {
-        return end_session();
+        return not_entered;  // memory is short
     }
 }
 
@@ -227,7 +228,7 @@ EntryId Helper::enter(const Paceable& paceable) noexcept {
                                known ? session_->enter(**known, paceable.bytes)
                                      : tl::unexpected(known.error()));
     } catch (const std::exception&) {
-        return end_session();
+        return not_entered;  // memory is short
     }
 }
 
@@ -242,7 +243,7 @@ EnteredCall Helper::enter_call(const Collective& collective, MPI_Comm communicat
         if (entered) return *entered;
         tell(entered.error(), std::string("not pacing ") + name_of(collective.operation));
     } catch (const std::exception&) {
-        end_session();
+        // memory is short
     }
     return {};
 }
@@ -327,7 +328,7 @@ std::optional<Algorithm> Helper::planned_algorithm(const PatternKey& key,
         if (planned) return *planned;
         tell(planned.error(), "");
     } catch (const std::exception&) {
-        end_session();
+        // memory is short
     }
     return std::nullopt;
 }
@@ -466,14 +467,6 @@ void Helper::tell(const LinkError& error, const std::string& refused) {
     if (!error.lost) return notice_.say(refused + " on " + node_ + ": " + error.what);
     notice_.say("pacing paused on " + node_ + ": " + error.what +
                 "; it goes on when headwayd is back");
-}
-
-/// From now on this process paces nothing.  Closing the connection undoes
-/// whatever it had entered.
-EntryId Helper::end_session() noexcept {
-    active_ = false;
-    session_.reset();
-    return not_entered;
 }
 
 int Helper::forget_communicator(MPI_Comm, int, void* value, void*) {

@@ -166,7 +166,6 @@ private:
                                                    Algorithm algorithm);
     [[nodiscard]] EntryId entered_or_told(Operation operation, const LinkResult<EntryId>& entered);
     void tell(const LinkError& error, const std::string& refused);
-    EntryId end_session() noexcept;
     void watch_fork();
 
     static int forget_communicator(MPI_Comm, int, void* value, void*);

@@ -28,16 +28,18 @@ PendingRequests& pending_requests() {
 
 void PendingRequests::begin(MPI_Request request, EntryId entry,
                             std::optional<ReportedRequest> reported) noexcept {
-    std::optional<UnderWay> ended;
-    {
+    UnderWay now{entry, std::move(reported)};
+    bool is_new = true;
+    try {
         const std::lock_guard lock(mutex_);
-        UnderWay now{entry, std::move(reported)};
-        const auto [known, is_new] = nonblocking_.try_emplace(request);
-        if (!is_new) ended = std::move(known->second);
-        known->second = std::move(now);
+        UnderWay& known = nonblocking_.try_emplace(request).first->second;
+        is_new = known.entry == not_entered && !known.reported;
+        std::swap(known, now);
         if (is_new) ++under_way_;
+    } catch (const std::exception&) {
+        is_new = false;
     }
-    if (ended) end(*ended, false);
+    if (!is_new) end(now, false);
 }
 
 void PendingRequests::prepare(MPI_Request request, std::optional<Paceable> paceable,
@@ -73,6 +75,34 @@ std::optional<PendingRequests::UnderWay> PendingRequests::take(MPI_Request reque
     return taken;
 }
 
+PendingRequests::AllUnderWay PendingRequests::take(std::span<const MPI_Request> waited) noexcept {
+    AllUnderWay taken;
+    const std::lock_guard lock(mutex_);
+    for (std::size_t place = 0; place < waited.size() && !nonblocking_.empty(); ++place) {
+        auto known = nonblocking_.extract(waited[place]);
+        if (known.empty()) continue;
+        known.mapped().place = place;
+        taken.insert(std::move(known));
+        --under_way_;
+    }
+    return taken;
+}
+
+/// MPI makes a handle null when it has completed its request.
+void PendingRequests::end_or_put_back(AllUnderWay taken, std::span<const MPI_Request> waited) noexcept {
+    while (!taken.empty()) {
+        auto one = taken.extract(taken.begin());
+        if (waited[one.mapped().place] != one.key()) {
+            end(one.mapped(), true);
+            continue;
+        }
+        const std::lock_guard lock(mutex_);
+        const auto put_back = nonblocking_.insert(std::move(one));
+        if (put_back.inserted) ++under_way_;
+        else end(put_back.node.mapped(), false);
+    }
+}
+
 void PendingRequests::end(const UnderWay& ended, bool is_seen) noexcept {
     if (ended.entry != not_entered) helper().leave(ended.entry);
     if (ended.reported) ended.reported->end(is_seen);
@@ -102,13 +132,17 @@ void PendingRequests::forget(MPI_Request request) noexcept {
 }
 
 void PendingRequests::abandon() noexcept {
-    std::vector<MPI_Request> all;
+    AllUnderWay nonblocking;
+    std::unordered_map<MPI_Request, Persistent> persistent;
     {
         const std::lock_guard lock(mutex_);
-        for (const auto& [request, under_way] : nonblocking_) all.push_back(request);
-        for (const auto& [request, persistent] : by_request_) all.push_back(request);
+        nonblocking.swap(nonblocking_);
+        persistent.swap(by_request_);
+        under_way_ = persistent_ = 0;
     }
-    for (const MPI_Request request : all) forget(request);
+    for (const auto& [request, under_way] : nonblocking) end(under_way, false);
+    for (const auto& [request, prepared] : persistent)
+        if (prepared.under_way) end(*prepared.under_way, false);
 }
 
 }  // namespace headway::glue

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -36,11 +37,12 @@ struct CollectiveCall {
                    ? helper().enter(collective, communicator, paced_bytes, algorithm)
                    : not_entered;
     }
-    /// The size, asked for once.
-    [[nodiscard]] std::uint64_t bytes() const {
-        if (!is_measured_) bytes_ = size();
-        is_measured_ = true;
+    /// The size, asked for once.  0, too, of one among neighbours for whose list there is no memory.
+    [[nodiscard]] std::uint64_t bytes() const noexcept try {
+        if (!std::exchange(is_measured_, true)) bytes_ = size();
         return bytes_;
+    } catch (const std::exception&) {
+        return 0;
     }
 
     Collective collective;
@@ -158,6 +160,8 @@ int starting(const RequestCall& call, const auto& native) {
 int completing(const RequestCall& call, const auto& native) {
     if (pending_requests().is_quiet()) return native();
     const auto handles = call.handles();
+    const WaitedRequests taken(handles);
+    if (!pending_requests().has_persistent()) return native();
     const std::vector<MPI_Request> waited(handles.begin(), handles.end());
     const int status = native();
     pending_requests().complete(waited, call, status);

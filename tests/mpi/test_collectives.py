@@ -75,6 +75,26 @@ class Both:
         for connection in daemon.connections:
             self.assertEqual(len(connection.entries), 7)
 
+    def pending_job(self, what, **environment):
+        spy = "pending_spy.mpich.so" if self.library == "mpich" else "pending_spy.so"
+        with self.daemon():
+            job = self.run_job("pending_check", what, preload=[os.path.join("tests", spy)], **environment)
+        self.assertEqual(job.status, 0, job.stdout + job.stderr)
+        self.assertIn("all data right\n", job.stdout)
+        return job
+
+    def test_requests_without_memory(self):
+        """Whichever allocation fails in their calls: the job goes on, and nothing stays entered."""
+        self.pending_job("memory")
+        self.pending_job("memory", HEADWAY_REPORT=os.path.join(self.sessions, "report.json"))
+
+    def test_waits_need_no_memory(self):
+        self.assertIn("allocated 0\n", self.pending_job("waits").stdout)
+
+    def test_requests_whose_handle_is_another_s_by_then(self):
+        """As with threads: MPI has completed one, and the wait for it has not yet returned."""
+        self.pending_job("reused")
+
     # ---- a program's own rate -------------------------------------------------
 
     def rate_job(self, program, *arguments, daemon=None, **environment):
