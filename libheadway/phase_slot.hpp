@@ -62,6 +62,8 @@ public:
     }
     /// Rests, unless the daemon has given the slot to somebody else already.
     ~PhaseSlot();
+    /// It is left as it is from here on; nothing but the destructor may be called.
+    void disown() noexcept { stored_ = 0; }
 
     [[nodiscard]] std::uint32_t generation() const { return load(place_.generation_offset); }
 

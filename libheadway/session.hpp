@@ -172,6 +172,10 @@ public:
     [[nodiscard]] LinkResult<EnteredCall> enter_call(const HostSet& hosts, const HostTraffic& traffic);
     /// That one ends.  What was entered on an earlier connection ended with that.
     void leave(EntryId entry);
+    /// The slot is another process's, whose child this one is: nothing is stored in it any more.
+    void disown() noexcept {
+        if (contact_) contact_->slot.disown();
+    }
 
     /// Until the next call, and on later connections, too; none: no limit.  Asks
     /// the daemon only for what it has not answered yet.  False: there is no daemon now.

@@ -67,6 +67,7 @@ protected:
     }
     headway_session* open() {
         headway_options options{};
+        options.size = sizeof(options);
         options.job = "job";
         options.socket_path = path_.c_str();
         options.timeout_ms = hang_limit_ms;
