@@ -30,44 +30,51 @@ bool has_phases(const Json& hello) {
     return phases != hello.end() && phases->is_boolean() && phases->get<bool>();
 }
 
-std::optional<PhaseSlot> slot_of(const DaemonLink::AnswerWithFile& joined) {
-    const auto number = [&](const char* key) { return whole_number_in(joined.body, key).value_or(0); };
-    return PhaseSlot::map(joined.file, {number("map_bytes"), number("slot_offset"),
-                                        number("generation_offset")});
+constexpr const char* no_phases =
+    "headwayd has no phases on this node: [kernel] phases is off in headway.toml, or HW-202 in its log tells why";
+
+LinkError refused(std::string why) { return {std::move(why), false}; }
+
+/// Of a process that may ask to be paced.
+LinkResult<Greeting> greeting_of(const Json& hello) {
+    if (auto why = why_network_is_unknown(hello, own_addresses()); !why.empty())
+        return tl::unexpected(refused(std::move(why)));
+    return Greeting{text_in(hello, "node"), text_in(hello, "cluster"),
+                    whole_number_in(hello, "min_message_bytes").value_or(0),
+                    whole_number_in(hello, "port_buffer_bytes").value_or(0)};
 }
 
-Contact contact_of(DaemonLink link, const Json& hello) {
-    return {std::move(link),
-            text_in(hello, "node"),
-            text_in(hello, "cluster"),
-            whole_number_in(hello, "min_message_bytes").value_or(0),
-            whole_number_in(hello, "port_buffer_bytes").value_or(0),
-            std::nullopt};
+LinkResult<PhaseSlot> slot_of(const LinkResult<DaemonLink::AnswerWithFile>& joined) {
+    if (!joined) return tl::unexpected(joined.error());
+    const auto number = [&](const char* key) { return whole_number_in(joined->body, key).value_or(0); };
+    auto slot = PhaseSlot::map(joined->file, {number("map_bytes"), number("slot_offset"),
+                                              number("generation_offset")});
+    if (!slot) return tl::unexpected(refused("headwayd's answer to join is of no memory that can be mapped"));
+    return std::move(*slot);
 }
 
 }  // namespace
 
-LinkResult<Contact> make_contact(const ContactPlan& plan) {
+LinkResult<Contact> make_contact(const ContactPlan& plan, std::optional<Greeting>& greeted) {
     auto link = DaemonLink::connect(plan.socket_path, plan.timeout);
     if (!link) return tl::unexpected(link.error());
     const auto hello = link->ask(hello_of(plan));
     if (!hello) return tl::unexpected(hello.error());
-    if (const auto why = why_network_is_unknown(*hello, own_addresses()); !why.empty())
-        return tl::unexpected(LinkError{why, false});
-    Contact contact = contact_of(std::move(*link), *hello);
-    if (!has_phases(*hello)) return contact;
-    // Without a slot all goes on by requests.
-    if (const auto joined = contact.link.ask_for_file(join_of(plan)))
-        contact.slot = slot_of(*joined);
-    return contact;
+    auto greeting = greeting_of(*hello);
+    if (!greeting) return tl::unexpected(greeting.error());
+    greeted = *greeting;
+    if (!has_phases(*hello)) return tl::unexpected(refused(no_phases));
+    auto slot = slot_of(link->ask_for_file(join_of(plan)));
+    if (!slot) return tl::unexpected(slot.error());
+    return Contact{std::move(*link), std::move(*slot), std::move(*greeting)};
 }
 
 ContactSeeker::ContactSeeker(ContactPlan plan, Now now)
     : plan_(std::move(plan)), now_(std::move(now)), since_(now_()) {}
 
-void ContactSeeker::lost() {
+void ContactSeeker::lost(std::string why) {
     if (now_() - since_ >= longest_pause) pause_ = first_pause;
-    pause();
+    pause(std::move(why));
 }
 
 std::optional<Contact> ContactSeeker::seek() {
@@ -77,14 +84,22 @@ std::optional<Contact> ContactSeeker::seek() {
     }
     if (!attempt_) return std::nullopt;
     auto contact = proceed();
-    if (!contact) return std::nullopt;
-    attempt_.reset();
-    since_ = now_();
-    return contact;
+    if (!contact) {
+        pause(contact.error().what);
+        return std::nullopt;
+    }
+    if (*contact) {
+        attempt_.reset();
+        since_ = now_();
+    } else if (now_() >= attempt_->deadline) {
+        pause("headwayd did not answer within " + std::to_string(plan_.timeout.count()) + " ms");
+    }
+    return std::move(*contact);
 }
 
 /// No attempt is under way; the next one comes after a pause.
-void ContactSeeker::pause() {
+void ContactSeeker::pause(std::string why) {
+    why_ = std::move(why);
     attempt_.reset();
     next_attempt_ = now_() + pause_;
     pause_ = std::min(pause_ * 2, longest_pause);
@@ -94,36 +109,31 @@ void ContactSeeker::pause() {
 /// is all.
 void ContactSeeker::begin() {
     auto link = DaemonLink::connect_at_once(plan_.socket_path, plan_.timeout);
-    if (!link) return pause();
+    if (!link) return pause(link.error().what);
     const auto hello = link->post(hello_of(plan_));
     const auto join = hello ? link->post(join_of(plan_)) : hello;
-    if (!join) return pause();
+    if (!join) return pause(join.error().what);
     attempt_.emplace(
         Attempt{std::move(*link), now_() + plan_.timeout, *hello, *join, std::nullopt});
 }
 
-std::optional<Contact> ContactSeeker::proceed() {
+/// None: not all answers have come.
+LinkResult<std::optional<Contact>> ContactSeeker::proceed() {
     if (!attempt_->greeted) {
         auto hello = attempt_->link.take(attempt_->hello);
-        const bool is_greeted = hello && *hello;
-        if (!hello || (is_greeted && !why_network_is_unknown((*hello)->body, own_addresses()).empty())) {
-            pause();
-        } else if (is_greeted) {
-            attempt_->greeted = std::move((*hello)->body);
-        }
+        if (!hello) return tl::unexpected(hello.error());
+        if (!*hello) return std::nullopt;
+        if (!has_phases((*hello)->body)) return tl::unexpected(refused(no_phases));
+        auto greeting = greeting_of((*hello)->body);
+        if (!greeting) return tl::unexpected(greeting.error());
+        attempt_->greeted = std::move(*greeting);
     }
-    if (!attempt_) return std::nullopt;
-    if (attempt_->greeted) {
-        const auto joined = attempt_->link.take(attempt_->join);
-        if (joined ? joined->has_value() : !joined.error().lost) {
-            Contact contact = contact_of(std::move(attempt_->link), *attempt_->greeted);
-            if (joined) contact.slot = slot_of(**joined);
-            return contact;
-        }
-        if (!joined) pause();
-    }
-    if (attempt_ && now_() >= attempt_->deadline) pause();
-    return std::nullopt;
+    auto joined = attempt_->link.take(attempt_->join);
+    if (!joined) return tl::unexpected(joined.error());
+    if (!*joined) return std::nullopt;
+    auto slot = slot_of(std::move(**joined));
+    if (!slot) return tl::unexpected(slot.error());
+    return Contact{std::move(attempt_->link), std::move(*slot), std::move(*attempt_->greeted)};
 }
 
 }  // namespace headway::glue

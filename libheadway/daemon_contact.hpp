@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Being in contact with headwayd: connected, greeted, and with a slot for phases
-// where the daemon has them.  Made once while MPI is initialised, when waiting
+// Being in contact with headwayd: connected, greeted, and with a slot for phases.
+// A daemon that gives no slot is like one that is not there, but for what it has
+// told in its greeting.  Contact is made once while MPI is initialised, when waiting
 // does no harm; and sought again after it was lost, when nobody may wait.
 #pragma once
 
@@ -24,17 +25,24 @@ struct ContactPlan {
     int rank = 0;
 };
 
-struct Contact {
-    DaemonLink link;
+/// What a daemon answers to "hello".
+struct Greeting {
     std::string node;               ///< as headway.toml knows it; "" if it was not told
     std::string cluster;            ///< the same
     std::uint64_t min_message_bytes = 0;  ///< smaller messages are not paced
     std::uint64_t port_buffer_bytes = 0;  ///< the smallest in front of a host; 0: none is known
-    std::optional<PhaseSlot> slot;  ///< none: rates change by requests
 };
 
-/// Waits for the daemon's answers.
-[[nodiscard]] LinkResult<Contact> make_contact(const ContactPlan& plan);
+struct Contact {
+    DaemonLink link;
+    PhaseSlot slot;
+    Greeting greeting;
+};
+
+/// Waits for the daemon's answers.  `greeted` becomes what it says of itself, also if no
+/// contact comes of it.
+[[nodiscard]] LinkResult<Contact> make_contact(const ContactPlan& plan,
+                                               std::optional<Greeting>& greeted);
 
 /// Finds a daemon that went away: at growing pauses it tries to connect, and
 /// between two calls it waits for the answers.
@@ -49,9 +57,11 @@ public:
     /// There is a contact.
     ContactSeeker(ContactPlan plan, Now now);
 
-    /// The contact is lost.  One that did not last does not make the pauses
-    /// short again: its daemon may answer a greeting and nothing else.
-    void lost();
+    /// The contact is lost, or could not be made.  One that did not last does not make the
+    /// pauses short again: its daemon may answer a greeting and nothing else.
+    void lost(std::string why);
+    /// Why there is no contact, as far as the last attempt showed; for people.
+    [[nodiscard]] const std::string& why() const { return why_; }
 
     /// A new one, once there is one.  Never waits, and between attempts costs
     /// one look at the clock.
@@ -63,18 +73,19 @@ private:
         Clock::time_point deadline;
         std::uint64_t hello = 0;  ///< ids of its requests
         std::uint64_t join = 0;
-        std::optional<DaemonLink::Json> greeted;  ///< the answer to hello
+        std::optional<Greeting> greeted;
     };
 
     void begin();
-    [[nodiscard]] std::optional<Contact> proceed();
-    void pause();
+    [[nodiscard]] LinkResult<std::optional<Contact>> proceed();
+    void pause(std::string why);
 
     ContactPlan plan_;
     Now now_;
     Clock::time_point since_;  ///< of the contact, while there is one
     Clock::time_point next_attempt_;
     std::chrono::seconds pause_ = first_pause;
+    std::string why_;
     std::optional<Attempt> attempt_;
 };
 

@@ -83,33 +83,17 @@ LinkResult<DaemonLink::Json> DaemonLink::ask(Json request) {
     const auto deadline = Clock::now() + timeout_;
     const auto id = send(std::move(request), deadline);
     if (!id) return tl::unexpected(id.error());
-    for (;;) {
-        auto answer = receive(deadline);
-        if (!answer) return tl::unexpected(answer.error());
-        // Answers come in the order of the requests.
-        const std::uint64_t expected = unread_.empty() ? *id : unread_.front();
-        if (answer->id != expected) return lost("headwayd answered something that was not asked");
-        if (unread_.empty()) {
-            if (!answer->accepted) return tl::unexpected(LinkError{refusal(answer->body), false});
-            return std::move(answer->body);
-        }
-        unread_.pop_front();
-        // What was told must be so, or we and the daemon disagree about what holds.
-        if (!answer->accepted) return lost(refusal(answer->body));
-    }
+    auto answer = receive(deadline);
+    if (!answer) return tl::unexpected(answer.error());
+    if (answer->id != *id) return lost("headwayd answered something that was not asked");
+    if (!answer->accepted) return tl::unexpected(LinkError{refusal(answer->body), false});
+    return std::move(answer->body);
 }
 
 LinkResult<DaemonLink::AnswerWithFile> DaemonLink::ask_for_file(Json request) {
     auto answer = ask(std::move(request));
     if (!answer) return tl::unexpected(answer.error());
     return AnswerWithFile{std::move(*answer), std::move(file_)};
-}
-
-LinkResult<void> DaemonLink::tell(Json request) {
-    const auto id = send(std::move(request), Clock::now() + timeout_);
-    if (!id) return tl::unexpected(id.error());
-    unread_.push_back(*id);
-    return {};
 }
 
 LinkResult<std::uint64_t> DaemonLink::post(Json request) {

@@ -9,7 +9,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,10 +49,6 @@ public:
     };
     [[nodiscard]] LinkResult<AnswerWithFile> ask_for_file(Json request);
 
-    /// Sends without waiting.  The answer is read before the next one is; a
-    /// refusal then counts as a lost connection.
-    [[nodiscard]] LinkResult<void> tell(Json request);
-
     /// Sends what take() then wants the id of.  Neither ever waits, and nothing
     /// else may be asked in between.
     [[nodiscard]] LinkResult<std::uint64_t> post(Json request);
@@ -84,7 +79,6 @@ private:
     UniqueFd socket_;
     std::chrono::milliseconds timeout_;
     std::uint64_t last_id_ = 0;
-    std::deque<std::uint64_t> unread_;  ///< ids told whose answers are still to come, in order
     std::vector<char> buffer_;
     UniqueFd file_;  ///< that came with the last datagram
 };

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <cstring>
 #include <exception>
 #include <map>
 #include <memory>
@@ -12,7 +14,9 @@
 #include <optional>
 #include <string>
 
+#include "fork_mark.hpp"
 #include "job_name.hpp"
+#include "job_start.hpp"
 #include "session.hpp"
 
 using namespace headway::glue;
@@ -24,11 +28,14 @@ struct headway_exchange {
 struct headway_session {
     std::string reason;  ///< of the last call
     JobHosts hosts;
-    std::optional<Session> session;  ///< none: HEADWAY=off
+    ForkMark mark;
+    std::optional<Session> session;  ///< none: HEADWAY=off, or the options make no sense
     std::map<PatternKey, headway_exchange> exchanges;
 };
 
 namespace {
+
+constexpr const char* no_memory = "memory is short";
 
 struct Identity {
     std::string job;
@@ -46,10 +53,44 @@ Identity take_options(const headway_options& given, SessionOptions& options,
     read_session_options(options, complaints);
     if (given.socket_path != nullptr) options.socket_path = given.socket_path;
     if (given.timeout_ms > 0) options.timeout = std::chrono::milliseconds(given.timeout_ms);
+    if (given.job_start > job_start_max) {
+        complaints.push_back("a job_start above 2^53 - 1 is not taken");
+    } else if (given.job_start != 0) {
+        options.job_start = given.job_start;
+    }
     return {given.job != nullptr ? given.job : default_job(), given.rank};
 }
 
-void open_session(headway_session& session, const headway_options& given) {
+/// Of the first version, which all have.
+constexpr std::size_t options_least_bytes = offsetof(headway_options, job_start) + sizeof(headway_options::job_start);
+constexpr std::size_t plan_least_bytes = offsetof(headway_plan, unpaced_high_s) + sizeof(headway_plan::unpaced_high_s);
+
+/// The members that this library knows.  None: `reason` says what makes no sense.
+std::optional<headway_options> known_members(const headway_options& given, std::string& reason) {
+    if (given.size < options_least_bytes) {
+        reason = "headway_options.size is not sizeof(struct headway_options)";
+        return std::nullopt;
+    }
+    headway_options known{};
+    const auto* const bytes = reinterpret_cast<const char*>(&given);
+    std::memcpy(&known, bytes, std::min(given.size, sizeof(known)));
+    const auto is_given = [](char byte) { return byte != 0; };
+    if (given.size > sizeof(known) && std::any_of(bytes + sizeof(known), bytes + given.size, is_given))
+        reason = "this library knows less of headway_options than the program; ";
+    return known;
+}
+
+/// `plan` has the caller's size.
+void fill_in(headway_plan* plan, headway_plan filled) {
+    filled.size = plan->size;
+    std::memset(plan, 0, filled.size);
+    std::memcpy(plan, &filled, std::min(filled.size, sizeof(filled)));
+}
+
+void open_session(headway_session& session, const headway_options& all) {
+    const auto known = known_members(all, session.reason);
+    if (!known) return;
+    const headway_options& given = *known;
     SessionOptions options;
     Complaints complaints;
     const Identity own = take_options(given, options, complaints);
@@ -58,18 +99,22 @@ void open_session(headway_session& session, const headway_options& given) {
         session.reason += "HEADWAY=off";
         return;
     }
-    auto opened = Session::open(options, own.job, own.rank, session.hosts);
-    if (!opened) session.reason += opened.error().what;
-    session.session = opened ? std::move(*opened)
-                             : Session::without_daemon(options, own.job, own.rank, session.hosts);
+    session.session = Session::open(options, own.job, own.rank, session.hosts);
+    session.reason += session.session->why_no_daemon();
 }
 
-/// The value of `work(session)`, or `otherwise` if there is no session or memory is short.
+/// The value of `work(session)`, or `otherwise` if there is no session, it is another process's or
+/// memory is short.
 auto with(headway_session* handle, auto otherwise, const auto& work) noexcept -> decltype(otherwise) try {
     if (handle == nullptr || !handle->session) return otherwise;
     handle->reason.clear();
+    if (handle->mark.is_child()) {
+        handle->reason = "the session is this process's parent's";
+        return otherwise;
+    }
     return work(*handle->session);
 } catch (const std::exception&) {
+    handle->reason = no_memory;  // so short that it needs none
     return otherwise;
 }
 
@@ -123,13 +168,17 @@ HostTraffic traffic_of(const std::uint64_t* bytes, std::size_t hosts) {
 
 headway_session* headway_open(const headway_options* options) noexcept try {
     auto session = std::make_unique<headway_session>();
-    open_session(*session, options != nullptr ? *options : headway_options{});
+    const headway_options defaults{sizeof(headway_options), nullptr, 0, nullptr, 0, 0};
+    open_session(*session, options != nullptr ? *options : defaults);
     return session.release();
 } catch (const std::exception&) {
     return nullptr;
 }
 
-void headway_close(headway_session* session) noexcept { delete session; }
+void headway_close(headway_session* session) noexcept {
+    if (session != nullptr && session->session && session->mark.is_child()) session->session->disown();
+    delete session;
+}
 
 int headway_connected(const headway_session* session) noexcept {
     return session != nullptr && session->session && session->session->has_daemon() ? 1 : 0;
@@ -144,7 +193,7 @@ const char* headway_cluster(const headway_session* session) noexcept {
 }
 
 const char* headway_reason(const headway_session* session) noexcept {
-    return session != nullptr ? session->reason.c_str() : "memory is short";
+    return session != nullptr ? session->reason.c_str() : no_memory;
 }
 
 int headway_set_hosts(headway_session* session, const char* const* hosts, size_t host_count,
@@ -182,17 +231,21 @@ int headway_plan_of(headway_session* session, const headway_exchange* exchange, 
                     headway_plan* plan) noexcept {
     return with(session, -1, [&](Session& open) {
         if (exchange == nullptr || plan == nullptr) return -1;
+        if (plan->size < plan_least_bytes) {
+            session->reason = "headway_plan.size is not sizeof(struct headway_plan)";
+            return -1;
+        }
         const PatternKey& key = exchange->pattern->first;
         const auto planned = open.plan(key.operation, key.hosts, message_bytes);
         if (!planned || !*planned) {
-            session->reason = planned ? "there is no headwayd now" : planned.error().what;
+            session->reason = planned ? open.why_no_daemon() : planned.error().what;
             return -1;
         }
         session->reason = (*planned)->reason;
         const PredictedTime unknown;
         const PredictedTime unpaced = (*planned)->if_unpaced.value_or(unknown);
-        *plan = {(*planned)->paced ? 1 : 0, (*planned)->pair_bits_per_s,
-                 (*planned)->if_paced.value_or(unknown).high_s, unpaced.low_s, unpaced.high_s};
+        fill_in(plan, {0, (*planned)->paced ? 1 : 0, (*planned)->pair_bits_per_s,
+                       (*planned)->if_paced.value_or(unknown).high_s, unpaced.low_s, unpaced.high_s});
         return 0;
     });
 }
@@ -203,7 +256,9 @@ uint64_t headway_enter(headway_session* session, headway_exchange* exchange,
         if (exchange == nullptr) return 0;
         const auto entered = open.enter(*exchange->pattern, message_bytes);
         if (entered && *entered != not_entered) return *entered;
-        session->reason = entered ? exchange->pattern->second.reason : entered.error().what;
+        session->reason = !entered          ? entered.error().what
+                          : open.has_daemon() ? exchange->pattern->second.reason
+                                              : open.why_no_daemon();
         return 0;
     });
 }
@@ -211,7 +266,7 @@ uint64_t headway_enter(headway_session* session, headway_exchange* exchange,
 void headway_leave(headway_session* session, uint64_t entry) noexcept {
     if (entry == 0) return;
     with(session, 0, [&](Session& open) {
-        if (const auto left = open.leave(entry); !left) session->reason = left.error().what;
+        open.leave(entry);
         return 0;
     });
 }
@@ -225,8 +280,7 @@ int headway_traffic(headway_session* session, const uint64_t* bytes) noexcept {
                 traffic_request(traffic_of(bytes, names.size()), names));
         const auto held = open.hold(std::move(rates));
         if (held && *held) return 0;
-        session->reason = held ? "headwayd is not there, or has no phases on this node"
-                               : held.error().what;
+        session->reason = held ? open.why_no_daemon() : held.error().what;
         return -1;
     });
 }

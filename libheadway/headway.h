@@ -9,7 +9,7 @@
  * rate that the plan gives to it.  Entering and leaving cost one store into
  * memory that the kernel reads.
  *
- *     struct headway_session *session = headway_open(NULL);
+ *     struct headway_session *session = headway_open(NULL);    (or options)
  *     headway_set_hosts(session, hosts, host_count, 1);
  *     struct headway_exchange *all = headway_exchange_of(session, "alltoall", NULL);
  *     for (;;) {
@@ -24,8 +24,12 @@
  * program runs unpaced; a daemon that comes back is found again.  headway_reason()
  * tells why something is not paced.
  *
- * A session may be used by one thread at a time.  After fork() only the parent
- * may use it.  Programs are linked with -lheadway (pkg-config headway).
+ * A session may be used by one thread at a time.  After fork() it is the parent's: in
+ * the child nothing is paced by it, and to close it there frees memory and nothing else.
+ * Programs are linked with -lheadway (pkg-config headway).
+ *
+ * Structures begin with their size, so that a later library can have more members: one
+ * that the program does not know has its default, and is not filled in.
  */
 #ifndef HEADWAY_H
 #define HEADWAY_H
@@ -46,8 +50,10 @@ struct headway_session;
 /** A way in which the job's processes exchange data; it belongs to its session. */
 struct headway_exchange;
 
-/** What headway_open() is told.  Zero bytes mean the default of each member. */
+/** What headway_open() is told.  Zero bytes mean the default of each member but `size`. */
 struct headway_options {
+	/** sizeof(struct headway_options); with another the session paces nothing. */
+	size_t size;
 	/** The job's name, the same in all its processes, at most 128 characters of
 	 * letters, digits and .:@/+-_ ; default: HEADWAY_JOB, else the name under which
 	 * Slurm (ALLOCATION.STEP) or an MPI launcher started the process, else a name of
@@ -61,17 +67,23 @@ struct headway_options {
 	/** For how long to wait for one answer of headwayd; default:
 	 * HEADWAY_TIMEOUT_MS, else 1000. */
 	int timeout_ms;
+	/** A number from 1 to 2^53 - 1, drawn once for the job and the same in all its
+	 * processes, by which the cluster knows it from an earlier job of that name;
+	 * default: HEADWAY_JOB_START, else it has none. */
+	uint64_t job_start;
 };
 
 /**
  * Open a session.
- * @param options may be NULL: all defaults
+ * @param options may be NULL: all defaults.  What it has beyond the members that this
+ *        library knows is not looked at but for a reason to say so
  * @return NULL only if memory is short; a session without a daemon is one that
  *         paces nothing for the time being (headway_connected())
  */
 struct headway_session *headway_open(const struct headway_options *options) HEADWAY_NOEXCEPT;
 
-/** End the session and whatever was entered.  NULL is allowed. */
+/** End the session and whatever was entered, which a child after fork() leaves to its
+ * parent.  NULL is allowed. */
 void headway_close(struct headway_session *session) HEADWAY_NOEXCEPT;
 
 /** @return 1 if headwayd was there when it was last talked to, else 0 */
@@ -111,6 +123,8 @@ struct headway_exchange *headway_exchange_of(struct headway_session *session, co
 
 /** The plan of an exchange, as headway_plan_of() fills it in. */
 struct headway_plan {
+	/** sizeof(struct headway_plan), set by the caller. */
+	size_t size;
 	/** 1: messages of that size are paced. */
 	int paced;
 	/** Bits per second that each pair of hosts gets; 0 if nothing limits it. */
@@ -126,7 +140,7 @@ struct headway_plan {
  * Ask what headwayd plans for an exchange of all hosts ("alltoall", "alltoallv").
  * headway_reason() then says, in one sentence, which link decides.
  * @param message_bytes from each process to each other
- * @return 0, or -1 without a plan
+ * @return 0, or -1 without a plan, and then `plan` is as it was
  */
 int headway_plan_of(struct headway_session *session, const struct headway_exchange *exchange,
 		    uint64_t message_bytes, struct headway_plan *plan) HEADWAY_NOEXCEPT;

@@ -6,18 +6,36 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstddef>
+#include <exception>
 
 namespace headway::glue {
 
-void say(const std::string& text) {
-    std::string line = "headway: " + text;
-    std::replace_if(line.begin(), line.end(),
-                    [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-    line += '\n';
+namespace {
+
+/// `line` has room for "headway: TEXT" and what ends it.
+void write_line(char* line, std::string_view text) {
+    constexpr std::string_view who = "headway: ";
+    char* end = std::copy(who.begin(), who.end(), line);
+    end = std::transform(text.begin(), text.end(), end,
+                         [](unsigned char c) { return c < 0x20 || c == 0x7f ? '?' : static_cast<char>(c); });
+    *end++ = '\n';
     // Nothing can be done if even this fails.
-    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line, static_cast<std::size_t>(end - line));
+}
+
+constexpr std::size_t around_text_bytes = 10;
+
+}  // namespace
+
+void say(std::string_view text) noexcept try {
+    write_line(std::string(text.size() + around_text_bytes, '\0').data(), text);
+} catch (const std::exception&) {
+    constexpr std::size_t kept_bytes = 500;
+    std::array<char, kept_bytes + around_text_bytes> line{};
+    write_line(line.data(), text.substr(0, kept_bytes));
 }
 
 void OncePerNode::say(const std::string& text) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "unique_fd.hpp"
@@ -12,7 +13,8 @@ namespace headway::glue {
 /// "headway: TEXT" on stderr as one write, so that lines of several ranks do
 /// not mix.  Control characters (the text may quote a stranger's answer) become
 /// question marks.
-void say(const std::string& text);
+/// Of a process that has no memory for the line, its first 500 bytes.
+void say(std::string_view text) noexcept;
 
 /// Tells of trouble during the run, when ranks cannot agree on who speaks: the
 /// first one on this node does.  The right to speak is an abstract socket named

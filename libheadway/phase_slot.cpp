@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "phase_slot.hpp"
 
+#include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 
 namespace headway::glue {
 namespace {
@@ -13,11 +17,24 @@ bool is_word_of(const SlotPlace& place, std::size_t offset) {
            place.map_bytes - offset >= sizeof(std::uint32_t);
 }
 
+/// A load from a page that the file does not have is SIGBUS, whoever has cut it off.  So it is a
+/// file that nobody can make shorter, or a BPF map, of which the kernel maps no more than there is.
+bool has_for_ever(int file, std::size_t bytes) {
+    struct statfs file_system {};
+    if (::fstatfs(file, &file_system) != 0) return false;
+    if (file_system.f_type == ANON_INODE_FS_MAGIC) return true;
+    const int seals = ::fcntl(file, F_GET_SEALS);
+    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return false;
+    struct stat status {};
+    return ::fstat(file, &status) == 0 && status.st_size >= 0 &&
+           static_cast<std::size_t>(status.st_size) >= bytes;
+}
+
 }  // namespace
 
 std::optional<PhaseSlot> PhaseSlot::map(const UniqueFd& memory, const SlotPlace& place) {
     if (!memory || place.map_bytes > map_bytes_max || !is_word_of(place, place.slot_offset) ||
-        !is_word_of(place, place.generation_offset))
+        !is_word_of(place, place.generation_offset) || !has_for_ever(memory.get(), place.map_bytes))
         return std::nullopt;
     void* address = ::mmap(nullptr, place.map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
                            memory.get(), 0);

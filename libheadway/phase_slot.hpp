@@ -41,7 +41,8 @@ struct SlotPlace {
 
 class PhaseSlot {
 public:
-    /// None if the place makes no sense, or cannot be mapped.
+    /// None if the place makes no sense, or cannot be mapped, or might vanish: `memory` is a BPF
+    /// map, or a memfd that is sealed against shrinking.
     [[nodiscard]] static std::optional<PhaseSlot> map(const UniqueFd& memory,
                                                       const SlotPlace& place);
 
@@ -61,6 +62,8 @@ public:
     }
     /// Rests, unless the daemon has given the slot to somebody else already.
     ~PhaseSlot();
+    /// It is left as it is from here on; nothing but the destructor may be called.
+    void disown() noexcept { stored_ = 0; }
 
     [[nodiscard]] std::uint32_t generation() const { return load(place_.generation_offset); }
 

@@ -116,29 +116,28 @@ Session::Session(ContactPlan plan, const SessionOptions& options, const JobHosts
       now_(now),
       seeker_(std::move(plan), std::move(now)) {}
 
-LinkResult<Session> Session::open(const SessionOptions& options, const std::string& job, int rank,
-                                  const JobHosts& hosts, ContactSeeker::Now now) {
+Session Session::open(const SessionOptions& options, const std::string& job, int rank,
+                      const JobHosts& hosts, ContactSeeker::Now now) {
     ContactPlan plan{options.socket_path, options.timeout, job, options.job_start, rank};
-    auto contact = make_contact(plan);
-    if (!contact) return tl::unexpected(contact.error());
+    std::optional<Greeting> greeted;
+    auto contact = make_contact(plan, greeted);
     Session session(std::move(plan), options, hosts, std::move(now));
-    if (!contact->node.empty()) session.node_ = contact->node;
-    session.cluster_ = contact->cluster;
-    session.take_over(std::move(*contact));
-    return session;
-}
-
-Session Session::without_daemon(const SessionOptions& options, const std::string& job, int rank,
-                                const JobHosts& hosts, ContactSeeker::Now now) {
-    Session session({options.socket_path, options.timeout, job, options.job_start, rank}, options,
-                    hosts, std::move(now));
-    session.seeker_.lost();
+    if (greeted) {
+        if (!greeted->node.empty()) session.node_ = greeted->node;
+        session.cluster_ = greeted->cluster;
+        session.hear(*greeted);
+    }
+    if (contact) {
+        session.take_over(std::move(*contact));
+    } else {
+        session.seeker_.lost(contact.error().what);
+    }
     return session;
 }
 
 /// False: there is no daemon now.
 LinkResult<bool> Session::connect() {
-    if (link_) {
+    if (contact_) {
         if (const auto there = look_for_daemon(); !there) return tl::unexpected(there.error());
         return true;
     }
@@ -151,32 +150,32 @@ LinkResult<bool> Session::connect() {
 LinkResult<void> Session::look_for_daemon() {
     if (now_() < next_look_) return {};
     next_look_ = now_() + look_pause;
-    if (link_->is_hung_up())
+    if (contact_->link.is_hung_up())
         return tl::unexpected(LinkError{"headwayd closed the connection", true});
     return {};
 }
 
 void Session::take_over(Contact contact) {
-    link_ = std::move(contact.link);
-    slot_ = std::move(contact.slot);
+    contact_ = std::move(contact);
     ++connection_;
     next_look_ = now_() + look_pause;
-    min_message_bytes_ = contact.min_message_bytes;
-    port_buffer_bytes_ = contact.port_buffer_bytes;
+    hear(contact_->greeting);
 }
 
-/// From now on nothing is paced.  A daemon that died has left a classifier that
+void Session::hear(const Greeting& greeting) {
+    was_greeted_ = true;
+    min_message_bytes_ = greeting.min_message_bytes;
+    port_buffer_bytes_ = greeting.port_buffer_bytes;
+}
+
+/// From the loss of the daemon on nothing is paced.  One that died has left a classifier that
 /// still reads the slot, which therefore rests.
-void Session::disconnect() {
-    slot_.reset();
-    link_.reset();
-    requested_.clear();
-    seeker_.lost();
-}
-
 template <class Value>
 LinkResult<Value> Session::noted(LinkResult<Value> result) {
-    if (!result && result.error().lost && link_) disconnect();
+    if (!result && result.error().lost && contact_) {
+        contact_.reset();
+        seeker_.lost(result.error().what);
+    }
     return result;
 }
 
@@ -188,7 +187,7 @@ LinkResult<KnownPattern*> Session::pattern(const PatternKey& key) {
     if (!connected) return tl::unexpected(connected.error());
     if (!*connected) {
         known.second = Pattern{};
-    } else if (known.second.connection != connection_) {
+    } else if (known.second.prepared_at.connection != connection_) {
         if (const auto prepared = noted(prepare(known)); !prepared)
             return tl::unexpected(prepared.error());
     }
@@ -200,15 +199,16 @@ LinkResult<std::optional<Algorithm>> Session::planned_algorithm(
     const auto connected = noted(connect());
     if (!connected) return tl::unexpected(connected.error());
     if (!*connected) return std::nullopt;
-    const AskedAt now{connection_, slot_ ? slot_->generation() : 0};
-    if (now == std::exchange(asked, now)) return std::nullopt;
+    const AskedAt at = now();
+    if (asked == at) return std::nullopt;
     const Algorithm able = own_algorithm_of(key.operation);
-    Json request = request_of(slot_ ? "phase" : "prepare", key);
+    Json request = request_of("phase", key);
     request["algorithms"] = {name_of(able)};
     if (bytes) request["message_bytes"] = *bytes;
     const auto answer = noted(ask(std::move(request)));
     if (!answer) {
         if (answer.error().lost) return tl::unexpected(answer.error());
+        asked = at;
         return Algorithm::native;  // what it has against the rest it will say then
     }
     show(name_of(key.operation), *answer);
@@ -218,6 +218,7 @@ LinkResult<std::optional<Algorithm>> Session::planned_algorithm(
         named.algorithm = key.is_between_hosts ? Algorithm::linear : able;
         note_prediction(named, *bytes, *answer);
     }
+    asked = at;
     return is_named ? able : Algorithm::native;
 }
 
@@ -252,13 +253,13 @@ LinkResult<EntryId> Session::enter(KnownPattern& known, std::uint64_t bytes) {
     const auto connected = noted(connect());
     if (!connected) return tl::unexpected(connected.error());
     if (!*connected) return not_entered;
-    return noted(enter_connected(known, bytes));
+    return noted(enter_phase(known, bytes));
 }
 
 LinkResult<EnteredCall> Session::enter_call(const HostSet& hosts, const HostTraffic& traffic) {
     const auto connected = noted(connect());
     if (!connected) return tl::unexpected(connected.error());
-    if (!*connected || !slot_ || traffic.empty()) return EnteredCall{};
+    if (!*connected || traffic.empty()) return EnteredCall{};
     if (!holds_what_was_answered()) {
         if (auto held = noted(hold_rates()); !held && held.error().lost)
             return tl::unexpected(held.error());
@@ -270,65 +271,35 @@ LinkResult<EnteredCall> Session::enter_call(const HostSet& hosts, const HostTraf
     show("one call", *answer);
     const Phase phase = read_phase(*answer).phase;
     if (phase.number == 0) return EnteredCall{};
-    slot_->enter(++last_entry_, phase);
+    contact_->slot.enter(++last_entry_, phase);
     const double end_s = number_or_0(*answer, "end_s") * bytes_of_unit(traffic);
     return EnteredCall{last_entry_, std::clamp(end_s, 0.0, longest_call_s)};
 }
 
-LinkResult<EntryId> Session::enter_connected(KnownPattern& known, std::uint64_t bytes) {
-    if (const auto updated = update(known); !updated) return tl::unexpected(updated.error());
-    return slot_ ? enter_phase(known, bytes) : enter_by_request(known, bytes);
-}
-
-/// Prepared on this connection, and with phases since the last change.
+/// Prepared on this connection, and since the last change.
 LinkResult<void> Session::update(KnownPattern& known) {
-    const Pattern& pattern = known.second;
-    const std::uint32_t generation = slot_ ? slot_->generation() : 0;
-    if (slot_ && !holds_what_was_answered()) {
+    if (!holds_what_was_answered()) {
         if (auto held = hold_rates(); !held && held.error().lost) return held;
     }
-    if (pattern.connection == connection_ && pattern.generation == generation) return {};
-    return prepare(known);
+    return known.second.prepared_at == now() ? LinkResult<void>() : prepare(known);
 }
 
 LinkResult<EntryId> Session::enter_phase(KnownPattern& known, std::uint64_t bytes) {
+    if (const auto updated = update(known); !updated) return tl::unexpected(updated.error());
     Pattern& pattern = known.second;
     if (!is_worthwhile(pattern, bytes)) return not_entered;
     KnownPhase& phase = pattern.phases[size_class(bytes)];
-    if (phase.generation != slot_->generation()) {
+    if (phase.generation != contact_->slot.generation()) {
         if (const auto asked = ask_for_phase(known, bytes, phase); !asked)
             return tl::unexpected(asked.error());
     }
     if (phase.phase.number == 0) return not_entered;
-    slot_->enter(++last_entry_, phase.phase);
+    contact_->slot.enter(++last_entry_, phase.phase);
     return last_entry_;
 }
 
-LinkResult<EntryId> Session::enter_by_request(KnownPattern& known, std::uint64_t bytes) {
-    if (!is_worthwhile(known.second, bytes)) return not_entered;
-    auto entered = ask_to_enter(known, bytes);
-    if (!entered && !entered.error().lost) {
-        // A pattern goes out of date when the daemon reads another topology.
-        if (const auto prepared = prepare(known); !prepared) {
-            entered = tl::unexpected(prepared.error());
-        } else {
-            if (!is_worthwhile(known.second, bytes)) return not_entered;
-            entered = ask_to_enter(known, bytes);
-        }
-    }
-    if (entered) return entered;
-    known.second = Pattern{};
-    known.second.connection = connection_;
-    return tl::unexpected(entered.error());
-}
-
-LinkResult<void> Session::leave(EntryId entry) {
-    if (slot_) slot_->leave(entry);
-    const auto left = requested_.extract(entry);
-    if (left.empty()) return {};
-    Json request{{"op", "leave"}};
-    if (left.mapped()) request["entered"] = *left.mapped();
-    return noted(link_->tell(std::move(request)));
+void Session::leave(EntryId entry) {
+    if (contact_) contact_->slot.leave(entry);
 }
 
 // ----------------------------------------------------------------------- rates
@@ -337,7 +308,7 @@ LinkResult<bool> Session::hold(std::shared_ptr<HeldRates> rates) {
     held_ = std::move(rates);
     const auto connected = noted(connect());
     if (!connected) return tl::unexpected(connected.error());
-    if (!slot_) return false;
+    if (!*connected) return false;
     if (const auto held = noted(hold_rates()); !held) return tl::unexpected(held.error());
     return true;
 }
@@ -346,21 +317,21 @@ LinkResult<bool> Session::hold(std::shared_ptr<HeldRates> rates) {
 /// share a rate, and numbers of phases go out of date.
 bool Session::holds_what_was_answered() const {
     return !held_ || (held_->connection == connection_ &&
-                      held_->known.generation == slot_->generation());
+                      held_->known.generation == contact_->slot.generation());
 }
 
 LinkResult<void> Session::hold_rates() {
     if (!holds_what_was_answered()) {
-        slot_->set_base({});
+        contact_->slot.set_base({});
+        const std::uint32_t generation = contact_->slot.generation();
+        const auto answer = ask(held_->request);
+        if (answer) show(held_->request.at("op").get<std::string>(), *answer);
         // A refusal is not asked for again until something has changed.
         held_->connection = connection_;
-        held_->known = {{}, slot_->generation()};
-        const auto answer = ask(held_->request);
+        held_->known = answer ? read_phase(*answer) : KnownPhase{{}, generation};
         if (!answer) return tl::unexpected(answer.error());
-        show(held_->request.at("op").get<std::string>(), *answer);
-        held_->known = read_phase(*answer);
     }
-    slot_->set_base(held_ ? held_->known.phase : Phase{});
+    contact_->slot.set_base(held_ ? held_->known.phase : Phase{});
     return {};
 }
 
@@ -368,7 +339,7 @@ LinkResult<void> Session::hold_rates() {
 
 LinkResult<Json> Session::ask(Json request) {
     const auto begin = std::chrono::steady_clock::now();
-    auto answer = link_->ask(std::move(request));
+    auto answer = contact_->link.ask(std::move(request));
     waited_ += std::chrono::steady_clock::now() - begin;
     return answer;
 }
@@ -391,61 +362,38 @@ LinkResult<void> Session::ask_for_phase(const KnownPattern& pattern, std::uint64
     Json request = key.traffic.empty() ? request_of("phase", key)
                                        : traffic_request(key.traffic, hosts_->names_of(key.hosts));
     if (key.traffic.empty()) request["message_bytes"] = bytes;
-    // A refusal is not asked for again until something has changed.
-    known.phase = {};
-    known.generation = slot_->generation();
+    const std::uint32_t generation = contact_->slot.generation();
     const auto answer = ask(std::move(request));
-    if (!answer) return tl::unexpected(answer.error());
-    show(name_of(key.operation), *answer);
-    const std::uint32_t generation = known.generation;
-    known = read_phase(*answer);
-    if (key.traffic.empty() && !is_for(key, *answer)) {
-        known = {{}, generation};
-    } else {
-        note_prediction(key, bytes, *answer);
-    }
-    return {};
+    const bool is_ours = answer && (!key.traffic.empty() || is_for(key, *answer));
+    if (answer) show(name_of(key.operation), *answer);
+    if (is_ours) note_prediction(key, bytes, *answer);
+    // A refusal is not asked for again until something has changed.
+    known = is_ours ? read_phase(*answer) : KnownPhase{{}, generation};
+    return answer ? LinkResult<void>() : tl::unexpected(answer.error());
 }
 
 LinkResult<void> Session::prepare(KnownPattern& known) {
+    const AskedAt asked = now();
     known.second = Pattern{};
-    known.second.connection = connection_;
-    if (slot_) known.second.generation = slot_->generation();
-    if (!known.first.traffic.empty()) {
-        prepare_traffic(known.second);
+    if (!known.first.traffic.empty()) {  // what there is to say comes with the phase
+        known.second.paced = true;
+        known.second.min_message_bytes = min_message_bytes_;
+        known.second.prepared_at = asked;
         return {};
     }
     const auto answer = ask(request_of("prepare", known.first));
-    if (!answer) return tl::unexpected(answer.error());
+    if (!answer) {
+        known.second.prepared_at = asked;
+        return tl::unexpected(answer.error());
+    }
     show(name_of(known.first.operation), *answer);
     auto pattern = read_pattern(*answer);
     if (!pattern) return tl::unexpected(pattern.error());
     if (pattern->paced && !is_for(known.first, *answer))
         refuse_other_algorithm(known.first, *pattern);
-    pattern->connection = known.second.connection;
-    pattern->generation = known.second.generation;
+    pattern->prepared_at = asked;
     known.second = std::move(*pattern);
     return {};
-}
-
-/// What there is to say comes with the phase.
-void Session::prepare_traffic(Pattern& pattern) const {
-    pattern.paced = slot_.has_value();
-    pattern.min_message_bytes = min_message_bytes_;
-    if (!slot_) pattern.reason = "headwayd has no phases on this node";
-}
-
-LinkResult<EntryId> Session::ask_to_enter(const KnownPattern& known, std::uint64_t bytes) {
-    Json request; // one member after the other: a list of pairs is copied twice
-    request["op"] = "enter";
-    request["pattern"] = known.second.id;
-    request["message_bytes"] = bytes;
-    const auto answer = ask(std::move(request));
-    if (!answer) return tl::unexpected(answer.error());
-    show(name_of(known.first.operation), *answer);
-    note_prediction(known.first, bytes, *answer);
-    requested_.emplace(++last_entry_, whole_number_in(*answer, "entered"));
-    return last_entry_;
 }
 
 void Session::show(const std::string& what, const Json& answer) const {

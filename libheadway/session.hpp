@@ -2,9 +2,9 @@
 // This process's dealings with headwayd: one connection at a time, the patterns
 // prepared on it, enter and leave.  Knows nothing of MPI calls.
 //
-// Where the daemon has phases, it is asked once for each pattern and size, and
-// enter and leave are a store into memory that the kernel reads; where it has
-// none, they are requests.
+// The daemon is asked once for each pattern and size; enter and leave are a store into
+// memory that the kernel reads.  One that has no such memory for this process (it has no
+// phases, say) counts as none.
 //
 // Errors are of two kinds (LinkError::lost): the connection is gone, or the
 // daemon refused this one thing.  The session goes on either way: without a
@@ -34,6 +34,14 @@
 #include "traffic_request.hpp"
 
 namespace headway::glue {
+
+/// Two questions get the same answer if these agree.
+struct AskedAt {
+    std::uint64_t connection = 0;  ///< none yet
+    std::uint32_t generation = 0;  ///< of the slot's memory
+
+    friend bool operator==(const AskedAt&, const AskedAt&) = default;
+};
 
 /// What the daemon answered to "phase", and as long as it holds.
 struct KnownPhase {
@@ -69,8 +77,7 @@ struct Pattern {
     std::uint64_t id = 0;
     std::uint64_t min_message_bytes = 0;
     std::string reason;  ///< why, or why not, for people
-    std::uint64_t connection = 0;  ///< on which it was prepared; 0: on none
-    std::uint32_t generation = 0;  ///< of the slot's memory, when it was prepared
+    AskedAt prepared_at;
     std::array<KnownPhase, size_classes> phases{};
 };
 
@@ -109,14 +116,6 @@ struct PlannedExchange {
     std::optional<PredictedTime> if_unpaced;
 };
 
-/// Two questions get the same answer if these agree.
-struct AskedAt {
-    std::uint64_t connection = 0;  ///< none yet
-    std::uint32_t generation = 0;  ///< of the slot's memory
-
-    friend bool operator==(const AskedAt&, const AskedAt&) = default;
-};
-
 /// Asked for once, however many communicators have that set of hosts.
 using Patterns = std::map<PatternKey, Pattern>;
 using KnownPattern = Patterns::value_type;
@@ -125,18 +124,16 @@ class Session {
 public:
     /// Connects and says who is there.  `hosts` must outlive the session; they
     /// may be told later, but before the first pattern.
-    [[nodiscard]] static LinkResult<Session> open(
+    /// If that fails, has_daemon() is false, and a daemon is sought as after the loss of one.
+    [[nodiscard]] static Session open(
         const SessionOptions& options, const std::string& job, int rank, const JobHosts& hosts,
         ContactSeeker::Now now = std::chrono::steady_clock::now);
 
-    /// Of a process that has no daemon yet: looks for one as after the loss of one.
-    [[nodiscard]] static Session without_daemon(
-        const SessionOptions& options, const std::string& job, int rank, const JobHosts& hosts,
-        ContactSeeker::Now now = std::chrono::steady_clock::now);
-
-    [[nodiscard]] bool has_daemon() const { return link_.has_value(); }
-    /// Rates of traffic can be had from this daemon, now.
-    [[nodiscard]] bool has_phases() const { return slot_.has_value(); }
+    [[nodiscard]] bool has_daemon() const { return contact_.has_value(); }
+    /// A sentence; of no meaning while there is one.
+    [[nodiscard]] const std::string& why_no_daemon() const { return seeker_.why(); }
+    /// One has told about this node, even if it is none to be paced by.
+    [[nodiscard]] bool was_greeted() const { return was_greeted_; }
 
     /// The name under which headway.toml knows this node.
     [[nodiscard]] const std::string& node() const { return node_; }
@@ -171,14 +168,17 @@ public:
     /// Unless not_entered, the rates hold, and leave() of it must follow.
     [[nodiscard]] LinkResult<EntryId> enter(KnownPattern& known, std::uint64_t bytes);
     /// The same of a single call in which hosts send so many bytes to each other, places in
-    /// `hosts`; the daemon is asked each time.  Without phases nothing is entered.
+    /// `hosts`; the daemon is asked each time.
     [[nodiscard]] LinkResult<EnteredCall> enter_call(const HostSet& hosts, const HostTraffic& traffic);
     /// That one ends.  What was entered on an earlier connection ended with that.
-    [[nodiscard]] LinkResult<void> leave(EntryId entry);
+    void leave(EntryId entry);
+    /// The slot is another process's, whose child this one is: nothing is stored in it any more.
+    void disown() noexcept {
+        if (contact_) contact_->slot.disown();
+    }
 
     /// Until the next call, and on later connections, too; none: no limit.  Asks
-    /// the daemon only for what it has not answered yet.  False: the daemon has no
-    /// phases, or there is no daemon now.
+    /// the daemon only for what it has not answered yet.  False: there is no daemon now.
     [[nodiscard]] LinkResult<bool> hold(std::shared_ptr<HeldRates> rates);
 
     /// Smaller messages are not paced.
@@ -196,21 +196,18 @@ private:
     [[nodiscard]] LinkResult<bool> connect();
     [[nodiscard]] LinkResult<void> look_for_daemon();
     void take_over(Contact contact);
-    void disconnect();
+    void hear(const Greeting& greeting);
+    [[nodiscard]] AskedAt now() const { return {connection_, contact_->slot.generation()}; }
     template <class Value>
     [[nodiscard]] LinkResult<Value> noted(LinkResult<Value> result);
 
     [[nodiscard]] LinkResult<DaemonLink::Json> ask(DaemonLink::Json request);
     [[nodiscard]] LinkResult<void> update(KnownPattern& known);
     [[nodiscard]] LinkResult<void> prepare(KnownPattern& known);
-    void prepare_traffic(Pattern& pattern) const;
     [[nodiscard]] DaemonLink::Json request_of(const char* op, const PatternKey& key) const;
-    [[nodiscard]] LinkResult<EntryId> enter_connected(KnownPattern& known, std::uint64_t bytes);
     [[nodiscard]] LinkResult<EntryId> enter_phase(KnownPattern& known, std::uint64_t bytes);
-    [[nodiscard]] LinkResult<EntryId> enter_by_request(KnownPattern& known, std::uint64_t bytes);
     [[nodiscard]] LinkResult<void> ask_for_phase(const KnownPattern& pattern, std::uint64_t bytes,
                                                  KnownPhase& known);
-    [[nodiscard]] LinkResult<EntryId> ask_to_enter(const KnownPattern& known, std::uint64_t bytes);
     [[nodiscard]] bool holds_what_was_answered() const;
     [[nodiscard]] LinkResult<void> hold_rates();
     void note_prediction(const PatternKey& key, std::uint64_t bytes, const DaemonLink::Json& answer);
@@ -222,6 +219,7 @@ private:
     int rank_;
     std::string node_;
     std::string cluster_;
+    bool was_greeted_ = false;
     std::uint64_t min_message_bytes_ = 0;
     std::uint64_t port_buffer_bytes_ = 0;
     Patterns patterns_;
@@ -230,12 +228,9 @@ private:
     ContactSeeker::Now now_;
     ContactSeeker seeker_;
     std::chrono::steady_clock::time_point next_look_;  ///< whether the daemon is still there
-    std::optional<DaemonLink> link_;                   ///< none: there is no daemon now
-    std::uint64_t connection_ = 0;                     ///< the number of link_
-    std::optional<PhaseSlot> slot_;                    ///< none: rates change by requests
+    std::optional<Contact> contact_;                   ///< none: there is no daemon now
+    std::uint64_t connection_ = 0;                     ///< the number of contact_
     EntryId last_entry_ = not_entered;
-    /// Those entered by requests, and what the daemon calls them; none: it has no names.
-    std::map<EntryId, std::optional<std::uint64_t>> requested_;
     std::chrono::nanoseconds waited_{};
 
     std::shared_ptr<HeldRates> held_;  ///< none: no rates beside those of collectives

@@ -21,9 +21,6 @@ import sys
 BANNER = "// SPDX-License-Identifier: MIT\n// Written by generate_wrappers.py from functions.def.\n"
 BANNER_C = "/* SPDX-License-Identifier: MIT */\n/* Written by generate_wrappers.py from functions.def. */\n"
 
-# The members of RequestCall, see pending_requests.hpp.
-REQUEST_CALL = ("request", "count", "requests", "index", "outcount", "indices", "flag")
-
 
 class Argument:
     """One argument."""
@@ -114,9 +111,9 @@ def body(function):
         return collective_body(function)
     call = f"real::{function.name}({function.passed()})"
     if "completes" in function.kind:
-        named = ", ".join(f".{argument.name} = {argument.name}" for argument in function.arguments
-                          if argument.name in REQUEST_CALL)
-        return [f"return completing({{{named}}}, [&] {{ return {call}; }});"]
+        handles = ", ".join(argument.name for argument in function.arguments
+                            if argument.name in ("request", "count", "requests"))
+        return [f"return completing(handles_of({handles}), [&] {{ return {call}; }});"]
     return [f"return by_hand::{function.name}({function.passed()});"]
 
 

@@ -76,7 +76,8 @@ void Helper::after_init() noexcept try {
     joined_ = true;
     join_job();
 } catch (const std::exception&) {
-    end_session();
+    active_ = false;
+    session_.reset();
 }
 
 /// Before the first collective; says it if not all take part.
@@ -102,7 +103,7 @@ void Helper::join_job() {
     const std::uint64_t start = agreed_job_start(settings_);
     reporter().begin(broadcast_from(0, settings_.report));
     std::string trouble = join_node(start);
-    if (reduce_over_job(has_daemon() ? 1 : 0, MPI_SUM) == 0) {
+    if (reduce_over_job(session_->was_greeted() ? 1 : 0, MPI_SUM) == 0) {
         // one reason for all, which a report would else tell apart
         announce("not pacing: " + broadcast_from(0, trouble));
         notice_.silence();
@@ -138,11 +139,9 @@ void Helper::join_job() {
 std::string Helper::join_node(std::uint64_t job_start) {
     SessionOptions options = settings_;
     options.job_start = job_start;
-    auto session = Session::open(options, job_, rank_, hosts_.job_hosts());
-    session_ = session ? std::move(*session)
-                       : Session::without_daemon(options, job_, rank_, hosts_.job_hosts());
+    session_ = Session::open(options, job_, rank_, hosts_.job_hosts());
     node_ = session_->node();
-    return session ? "" : session.error().what;
+    return session_->why_no_daemon();
 }
 
 /// Has the daemon plan for the job's commonest communicator, so that whatever
@@ -215,7 +214,7 @@ EntryId Helper::enter(const Collective& collective, MPI_Comm communicator,
         return entered_or_told(collective.operation,
                                enter_locked(collective, communicator, bytes, algorithm));
     } catch (const std::exception&) {
-        return end_session();
+        return not_entered;  // memory is short
     }
 }
 
@@ -230,7 +229,7 @@ EnteredCall Helper::enter_call(const Collective& collective, MPI_Comm communicat
         if (entered) return *entered;
         tell(entered.error(), std::string("not pacing ") + name_of(collective.operation));
     } catch (const std::exception&) {
-        end_session();
+        // memory is short
     }
     return {};
 }
@@ -279,8 +278,7 @@ PatternKey Helper::key_of(Operation operation, MPI_Comm communicator, const Host
     if (!has_its_links_alone(communicator)) return key;
     if (is_among_neighbours(operation))
         key.traffic = neighbour_traffic(hosts_, communicator, hosts);
-    // without phases the daemon paces it, too, but all hosts alike
-    if (algorithm == Algorithm::linear && is_total_exchange(operation) && session_->has_phases())
+    if (algorithm == Algorithm::linear && is_total_exchange(operation))
         key.traffic = uneven_traffic(hosts_, communicator, hosts);
     if (algorithm == Algorithm::ring) key.traffic = ring_traffic(hosts_, communicator, hosts);
     return key;
@@ -301,7 +299,7 @@ std::optional<Algorithm> Helper::planned_algorithm(const PatternKey& key,
         if (planned) return *planned;
         tell(planned.error(), "");
     } catch (const std::exception&) {
-        end_session();
+        // memory is short
     }
     return std::nullopt;
 }
@@ -310,11 +308,7 @@ void Helper::leave(EntryId entry) noexcept {
     if (forked_) return;
     const std::lock_guard lock(mutex_);
     if (!session_) return;
-    try {
-        if (const auto left = session_->leave(entry); !left) tell(left.error(), "");
-    } catch (const std::exception&) {
-        end_session();
-    }
+    session_->leave(entry);
 }
 
 LinkResult<bool> Helper::hold(std::shared_ptr<HeldRates> rates) noexcept try {
@@ -356,6 +350,7 @@ std::string Helper::why_not_paced(const Collective& collective, MPI_Comm communi
 std::string Helper::reason_of(const Pattern* pattern, std::uint64_t bytes) const {
     if ((pattern == nullptr || pattern->paced) && bytes < least_paced_bytes_)
         return "messages under " + std::to_string(least_paced_bytes_) + " bytes are not paced";
+    if (!session_->has_daemon()) return session_->why_no_daemon();
     return pattern != nullptr ? pattern->reason : "headwayd did not answer";
 }
 
@@ -428,14 +423,6 @@ void Helper::tell(const LinkError& error, const std::string& refused) {
     if (!error.lost) return notice_.say(refused + " on " + node_ + ": " + error.what);
     notice_.say("pacing paused on " + node_ + ": " + error.what +
                 "; it goes on when headwayd is back");
-}
-
-/// From now on this process paces nothing.  Closing the connection undoes
-/// whatever it had entered.
-EntryId Helper::end_session() noexcept {
-    active_ = false;
-    session_.reset();
-    return not_entered;
 }
 
 int Helper::forget_communicator(MPI_Comm, int, void* value, void*) {

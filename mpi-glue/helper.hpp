@@ -74,10 +74,6 @@ public:
     /// hosts.
     [[nodiscard]] EnteredCall enter_call(const Collective& collective, MPI_Comm communicator,
                                          const HostTraffic& traffic) noexcept;
-    [[nodiscard]] bool has_phases() noexcept {
-        const std::lock_guard lock(mutex_);
-        return session_ && session_->has_phases();
-    }
     void leave(EntryId entry) noexcept;
 
     /// Of an all-to-all that is carried out by node_exchange.hpp, what one host sends to
@@ -155,7 +151,6 @@ private:
                                                    Algorithm algorithm);
     [[nodiscard]] EntryId entered_or_told(Operation operation, const LinkResult<EntryId>& entered);
     void tell(const LinkError& error, const std::string& refused);
-    EntryId end_session() noexcept;
     void watch_fork();
 
     static int forget_communicator(MPI_Comm, int, void* value, void*);

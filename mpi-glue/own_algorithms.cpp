@@ -58,12 +58,10 @@ bool OwnAlgorithms::has_uneven_messages(const Exchange& exchange, MPI_Comm commu
     return are_uneven(exchange, communicator);
 }
 
-/// What a rank knows of it alone is whether its daemon has rates for such calls: where none has,
-/// nobody says that sizes differ.
 bool OwnAlgorithms::can_tell_sizes(MPI_Comm communicator, const Choices& choices) {
     return choices.telling_paid && choices.hosts->size() <= telling_hosts_max &&
            place_in(communicator).ranks <= telling_ranks_max &&
-           helper().has_its_links_alone(communicator) && helper().has_phases();
+           helper().has_its_links_alone(communicator);
 }
 
 HostTraffic OwnAlgorithms::learn_sizes(Chosen& chosen, const Exchange& exchange) noexcept try {

@@ -1,26 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "pending_requests.hpp"
 
-#include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace headway::glue {
-namespace {
-
-/// The error of a call for one request is that request's, which is complete.  Of several,
-/// an error of one does not mean that others were not completed.
-bool may_have_completed(const RequestCall& call, int status) {
-    if (status != MPI_SUCCESS) {
-        if (call.request != nullptr) return true;
-        int error_class = MPI_SUCCESS;
-        PMPI_Error_class(status, &error_class);
-        if (error_class != MPI_ERR_IN_STATUS) return false;
-    }
-    return call.flag == nullptr || *call.flag != 0;
-}
-
-}  // namespace
-
 PendingRequests& pending_requests() {
     static PendingRequests* const instance = new PendingRequests;
     return *instance;
@@ -28,25 +12,46 @@ PendingRequests& pending_requests() {
 
 void PendingRequests::begin(MPI_Request request, EntryId entry,
                             std::optional<ReportedRequest> reported) noexcept {
-    std::optional<UnderWay> ended;
-    {
+    UnderWay now{entry, std::move(reported)};
+    bool is_new = true;
+    try {
         const std::lock_guard lock(mutex_);
-        UnderWay now{entry, std::move(reported)};
-        const auto [known, is_new] = by_request_.try_emplace(request);
-        if (!is_new) ended = std::move(known->second);
-        known->second = std::move(now);
+        UnderWay& known = by_request_.try_emplace(request).first->second;
+        is_new = known.entry == not_entered && !known.reported;
+        std::swap(known, now);
         if (is_new) ++under_way_;
+    } catch (const std::exception&) {
+        is_new = false;
     }
-    if (ended) end(*ended, false);
+    if (!is_new) end(now, false);
 }
 
-/// It is not under way any more; none: it was not.
-std::optional<PendingRequests::UnderWay> PendingRequests::take(MPI_Request request) {
+PendingRequests::AllUnderWay PendingRequests::take(std::span<const MPI_Request> waited) noexcept {
+    AllUnderWay taken;
     const std::lock_guard lock(mutex_);
-    auto known = by_request_.extract(request);
-    if (known.empty()) return std::nullopt;
-    --under_way_;
-    return std::move(known.mapped());
+    for (std::size_t place = 0; place < waited.size() && !by_request_.empty(); ++place) {
+        auto known = by_request_.extract(waited[place]);
+        if (known.empty()) continue;
+        known.mapped().place = place;
+        taken.insert(std::move(known));
+        --under_way_;
+    }
+    return taken;
+}
+
+/// MPI makes a handle null when it has completed its request.
+void PendingRequests::end_or_put_back(AllUnderWay taken, std::span<const MPI_Request> waited) noexcept {
+    while (!taken.empty()) {
+        auto one = taken.extract(taken.begin());
+        if (waited[one.mapped().place] != one.key()) {
+            end(one.mapped(), true);
+            continue;
+        }
+        const std::lock_guard lock(mutex_);
+        const auto put_back = by_request_.insert(std::move(one));
+        if (put_back.inserted) ++under_way_;
+        else end(put_back.node.mapped(), false);
+    }
 }
 
 void PendingRequests::end(const UnderWay& ended, bool is_seen) noexcept {
@@ -54,31 +59,14 @@ void PendingRequests::end(const UnderWay& ended, bool is_seen) noexcept {
     if (ended.reported) ended.reported->end(is_seen);
 }
 
-void PendingRequests::complete(MPI_Request request) noexcept {
-    if (const auto ended = take(request)) end(*ended, true);
-}
-
-void PendingRequests::complete(const std::vector<MPI_Request>& waited, const RequestCall& call,
-                               int status) noexcept {
-    if (!may_have_completed(call, status)) return;
-    const auto complete_at = [&](int at) { complete(waited[static_cast<std::size_t>(at)]); };
-    if (call.index != nullptr) {
-        if (*call.index != MPI_UNDEFINED) complete_at(*call.index);
-    } else if (call.indices != nullptr) {  // MPI_UNDEFINED of them is less than none
-        std::for_each_n(call.indices, std::max(*call.outcount, 0), complete_at);
-    } else {
-        for (const MPI_Request request : waited) complete(request);
-    }
-}
-
 void PendingRequests::abandon() noexcept {
-    std::unordered_map<MPI_Request, UnderWay> all;
+    AllUnderWay all;
     {
         const std::lock_guard lock(mutex_);
         all.swap(by_request_);
         under_way_ = 0;
     }
-    for (const auto& [request, ended] : all) end(ended, false);
+    for (const auto& [request, under_way] : all) end(under_way, false);
 }
 
 }  // namespace headway::glue

@@ -2,9 +2,10 @@
 // What the generated wrappers are made of.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
+#include <exception>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -37,11 +38,12 @@ struct CollectiveCall {
                    ? helper().enter(collective, communicator, paced_bytes, algorithm)
                    : not_entered;
     }
-    /// The size, asked for once.
-    [[nodiscard]] std::uint64_t bytes() const {
-        if (!is_measured_) bytes_ = size();
-        is_measured_ = true;
+    /// The size, asked for once.  0, too, of one among neighbours for whose list there is no memory.
+    [[nodiscard]] std::uint64_t bytes() const noexcept try {
+        if (!std::exchange(is_measured_, true)) bytes_ = size();
         return bytes_;
+    } catch (const std::exception&) {
+        return 0;
     }
 
     Collective collective;
@@ -82,7 +84,7 @@ int blocking(const auto& call, const auto& native) {
 EntryId enter_by_told_sizes(const auto& call, OwnAlgorithms::Chosen& chosen,
                             const Exchange& exchange) {
     const HostTraffic traffic = own_algorithms().learn_sizes(chosen, exchange);
-    if (traffic.empty() || !helper().has_phases()) return call.enter(chosen.algorithm);
+    if (traffic.empty()) return call.enter(chosen.algorithm);
     const EnteredCall entered = helper().enter_call(call.collective, call.communicator, traffic);
     chosen.told.duration = std::chrono::nanoseconds(static_cast<std::int64_t>(entered.end_s * 1e9));
     return entered.entry;
@@ -99,35 +101,17 @@ int blocking_by_told_sizes(const auto& call, OwnAlgorithms::Chosen& chosen,
     return own_algorithms().run(chosen, call.communicator, exchange);
 }
 
-/// Without phases a rate ends with the call, whatever is still in sockets; and who only sends is through
-/// as soon as MPI has taken its message.  So it stays, and lets MPI go on, until the planned end.
-void stay_until_planned_end(const auto& call, Algorithm algorithm, std::chrono::steady_clock::time_point begin) {
-    if (helper().has_phases()) return;
-    const auto planned = helper().predicted(call.collective, call.communicator, call.bytes(), algorithm);
-    if (!planned) return;
-    const double stay_s = std::clamp(planned->low_s, 0.0, longest_call_s);
-    const auto end = begin + std::chrono::nanoseconds(static_cast<std::int64_t>(stay_s * 1e9));
-    for (int is_there = 0; std::chrono::steady_clock::now() < end;)
-        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, call.communicator, &is_there, MPI_STATUS_IGNORE);
-}
-
 /// With `exchange`, a CheckedCall.
 int blocking(const auto& call, const auto& exchange, const auto& native) {
     const auto bytes = [&] { return call.bytes(); };
     auto chosen = own_algorithms().choose(call.collective, call.communicator, bytes, exchange);
-    constexpr bool is_total = std::is_same_v<decltype(exchange.make()), Exchange>;
-    if constexpr (is_total) {
+    if constexpr (std::is_same_v<decltype(exchange.make()), Exchange>) {
         if (chosen.tells_sizes) return blocking_by_told_sizes(call, chosen, exchange.make());
     }
-    const auto begin = std::chrono::steady_clock::now();
     const Paced paced(call, chosen.algorithm);
     const ReportedCall reported(call, chosen.algorithm, paced.is_entered());
     if (chosen.algorithm == Algorithm::native) return native();
-    const int status = own_algorithms().run(chosen, call.communicator, exchange.make());
-    if constexpr (!is_total) {
-        if (paced.is_entered()) stay_until_planned_end(call, chosen.algorithm, begin);
-    }
-    return status;
+    return own_algorithms().run(chosen, call.communicator, exchange.make());
 }
 
 /// With `ring`, see ring_calls.hpp.
@@ -153,13 +137,18 @@ int nonblocking(const auto& call, const MPI_Request* request, const auto& native
     return status;
 }
 
-int completing(const RequestCall& call, const auto& native) {
+inline std::span<const MPI_Request> handles_of(const MPI_Request* request) {
+    return {request, request != nullptr ? std::size_t{1} : 0};
+}
+
+inline std::span<const MPI_Request> handles_of(int count, const MPI_Request* requests) {
+    return {requests, count > 0 && requests != nullptr ? static_cast<std::size_t>(count) : 0};
+}
+
+int completing(std::span<const MPI_Request> handles, const auto& native) {
     if (pending_requests().is_quiet()) return native();
-    const auto handles = call.handles();
-    const std::vector<MPI_Request> waited(handles.begin(), handles.end());
-    const int status = native();
-    pending_requests().complete(waited, call, status);
-    return status;
+    const WaitedRequests taken(handles);
+    return native();
 }
 
 }  // namespace headway::glue

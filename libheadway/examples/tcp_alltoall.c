@@ -249,7 +249,8 @@ int main(int argc, char **argv)
 	connect_all(&job);
 
 	struct headway_session *session = headway_open(
-		&(struct headway_options){ .job = "tcp_alltoall", .rank = job.rank });
+		&(struct headway_options){ .size = sizeof(struct headway_options),
+					     .job = "tcp_alltoall", .rank = job.rank });
 	if (headway_set_hosts(session, job.hosts, (size_t)job.ranks, 1) && job.rank == 0)
 		fprintf(stderr, "tcp_alltoall: not paced: %s\n", headway_reason(session));
 	run_calls(&job, atoi(argv[3]), session, headway_exchange_of(session, "alltoall", NULL));

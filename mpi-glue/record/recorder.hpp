@@ -15,6 +15,7 @@
 #include <mpi.h>
 
 #include <atomic>
+#include <exception>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -39,11 +40,13 @@ public:
         if (on_) add(point_to_point, communicator, to, message_bytes(count, type));
     }
 
-    void collective(Operation operation, MPI_Comm communicator, const auto& messages) noexcept {
+    void collective(Operation operation, MPI_Comm communicator, const auto& messages) noexcept try {
         if (!on_ || leaves_out(communicator)) return;
         messages([&](int to, std::uint64_t bytes) {
             add(static_cast<int>(operation), communicator, to, bytes);
         });
+    } catch (const std::exception&) {
+        on_ = false;
     }
 
     /// Persistent requests: counted at each start.

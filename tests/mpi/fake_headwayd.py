@@ -5,10 +5,11 @@ For tests of programs that talk to the daemon.  What it answers to an operation
 can be replaced by a function, so that it can also misbehave.
 
 As a program, which can be stopped and killed, it writes each request as a line
-of JSON once it is answered:  fake_headwayd.py SOCKET LOG NODE...   (with --phases
-it has them)
+of JSON once it is answered:  fake_headwayd.py SOCKET LOG NODE...   (with --no-phases
+it has none, with --plans-change its plans do all the time)
 """
 
+import fcntl
 import json
 import os
 import selectors
@@ -39,11 +40,21 @@ class Connection:
         self.closed = False
         self.patterns = []
         self.slots = None  # descriptor of its array
+        self.left_in = 0  # the phase in which it was when the daemon ended
         self.slots_are_due = False
+        self.entries = []  # (request, what was in the slot then) of each phase that was asked for
 
     @property
     def rank(self):
         return self.requests[0].get("rank") if self.requests else None
+
+    def phase(self):
+        """What is in its slot, or was when the daemon ended."""
+        return self.left_in if self.slots is None else int.from_bytes(os.pread(self.slots, 4, 0), sys.byteorder)
+
+    def entered(self):
+        """(operation, bytes) of each phase that was asked for; traffic has neither."""
+        return [(request.get("operation"), request.get("message_bytes")) for request, _ in self.entries]
 
     def operations(self):
         """But for rank 0's questions which algorithm is planned for a communicator."""
@@ -56,13 +67,16 @@ class FakeHeadwayd:
     0, 1, ... are told their nodes have; their first letters are the clusters.
     `algorithm` is what plans name to clients that leave the choice to them, and
     those that do not say anything of algorithms: a name, or a function(rank).
-    With `phases` each client has an array of its own, and one phase for all plans."""
+    Each client has an array of its own, and there is one phase for all plans; without
+    `phases` there are neither.  If `plans_change`, each answer is out of date when it
+    comes, so that a phase is asked for at each call that enters one."""
 
     def __init__(self, path, nodes=(), replace=None, backlog=64, accepts=True, algorithm=None,
-                 phases=False):
+                 phases=True, plans_change=False):
         self.path = path
         self.algorithm = algorithm
         self.has_phases = phases
+        self.plans_change = plans_change
         self.generation = GENERATION
         self.nodes = list(nodes)
         self.replace = replace or {}
@@ -86,15 +100,17 @@ class FakeHeadwayd:
         for connection in self.connections:
             connection.socket.close()
             if connection.slots is not None:
+                connection.left_in = connection.phase()
                 os.close(connection.slots)
+                connection.slots = None
         os.close(self._wake_read)
         os.close(self._wake_write)
         os.unlink(self.path)
 
     def phases_entered(self):
         """What those who joined have in their slots."""
-        return [int.from_bytes(os.pread(connection.slots, 4, 0), sys.byteorder)
-                for connection in self.connections if "join" in connection.operations()]
+        return [connection.phase() for connection in self.connections
+                if connection.slots is not None]
 
     def change_plans(self, algorithm):
         """Another algorithm from now on, and those who joined see that plans have changed."""
@@ -142,6 +158,8 @@ class FakeHeadwayd:
                 return False
             request = json.loads(data)
             connection.requests.append(request)
+            if request["op"] in ("phase", "traffic") and "algorithms" not in request:
+                connection.entries.append((request, connection.phase()))
             answer = self._answer(request, connection)
             if answer is CLOSE:
                 return False
@@ -182,15 +200,16 @@ class FakeHeadwayd:
     def answer_join(self, _request, connection):
         if not self.has_phases:
             return {"error": "no phases"}
-        connection.slots = os.memfd_create("slots")
+        connection.slots = os.memfd_create("slots", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.truncate(connection.slots, SLOTS_BYTES)
+        fcntl.fcntl(connection.slots, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
         self._show_generation(connection)
         connection.slots_are_due = True
         return {"map_bytes": SLOTS_BYTES, "slot_offset": 0, "generation_offset": GENERATION_OFFSET}
 
     def answer_phase(self, request, connection):
         answer = {"phase": WHOLE_PHASE, "paced": True, "bytes_per_s": 1000,
-                  "generation": self.generation}
+                  "generation": self.generation - self.plans_change}
         algorithm = self._algorithm_for(request, connection)
         if algorithm:
             answer["algorithm"] = algorithm
@@ -208,11 +227,6 @@ class FakeHeadwayd:
             return request["algorithm"]
         return self.algorithm(connection.rank) if callable(self.algorithm) else self.algorithm
 
-    def answer_enter(self, request, connection):
-        if not 1 <= request["pattern"] <= len(connection.patterns):
-            return {"error": "no such pattern"}
-        return {"paced": True, "reason": "as the test wants", "rates": {"remote": 1000}}
-
     def answer_plan(self, _request, _connection):
         return {"paced": True, "limiting_link": {"kind": "trunk_up", "cluster": "a",
                                                  "bits_per_s": TRUNK_BITS_PER_S}}
@@ -226,15 +240,12 @@ class FakeHeadwayd:
         answer = {**self.answer_rate(request, connection), "paced": True}
         return {**answer, "end_s": CALL_S_PER_BYTE} if request.get("one_call") else answer
 
-    def answer_leave(self, _request, _connection):
-        return {}
-
 
 def main():
-    phases = "--phases" in sys.argv
-    path, log, *nodes = [word for word in sys.argv[1:] if word != "--phases"]
+    path, log, *nodes = [word for word in sys.argv[1:] if not word.startswith("--")]
     with open(log, "a", encoding="utf-8") as file:
-        daemon = FakeHeadwayd(path, nodes=nodes, phases=phases)
+        daemon = FakeHeadwayd(path, nodes=nodes, phases="--no-phases" not in sys.argv,
+                              plans_change="--plans-change" in sys.argv)
         daemon.on_request = lambda request: print(json.dumps(request), file=file, flush=True)
         daemon._serve()
 

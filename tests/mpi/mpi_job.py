@@ -203,6 +203,11 @@ class HelperTest(unittest.TestCase):
     def recorder(self):
         return os.path.join(os.environ["HW_BIN"], "rank_record")
 
+    @property
+    def spy(self):
+        """Tells in which phases messages are sent: phase_spy.c."""
+        return os.path.join("tests", "phase_spy.mpich.so" if self.library == "mpich" else "phase_spy.so")
+
     def variables(self, environment):
         """mpirun's options that give the ranks these variables."""
         if self.library == "mpich":
@@ -278,9 +283,9 @@ class HelperTest(unittest.TestCase):
         self.assertRegex(trouble[0], pattern)
 
     def assert_balanced(self, connection):
-        """Enters and leaves alternate, and nothing is left entered."""
-        steps = [op for op in connection.operations() if op in ("enter", "leave")]
-        self.assertEqual(steps, ["enter", "leave"] * (len(steps) // 2))
+        """It was in no phase when it asked for one, and is in none at the end."""
+        self.assertEqual([phase for _, phase in connection.entries], [0] * len(connection.entries))
+        self.assertEqual(connection.phase(), 0)
 
     def assert_same_job(self, job, **arguments):
         """As without the helper: same output, same status."""
@@ -299,20 +304,17 @@ class ComparedTest(HelperTest):
     def paced_job(self, program, *arguments, nodes=None, ranks=None, **keywords):
         """The job and the daemon it had."""
         nodes = nodes or self.nodes
-        told = {name: keywords.pop(name, None) for name in ("algorithm", "phases")}
+        told = {name: keywords.pop(name) for name in ("algorithm", "plans_change") if name in keywords}
         with self.daemon(nodes=nodes, **told) as daemon:
             job = self.run_job(program, *arguments, ranks=ranks or len(nodes), **keywords)
+        for connection in daemon.connections:
+            self.assertEqual(connection.phase(), 0, "everything is left")
         return job, daemon
 
     def entered(self, daemon):
-        return {connection.patterns[request["pattern"] - 1]["operation"]
-                for connection in daemon.connections
-                for request in connection.requests if request["op"] == "enter"}
-
-    def assert_left_everything(self, daemon):
-        for connection in daemon.connections:
-            operations = connection.operations()
-            self.assertEqual(operations.count("enter"), operations.count("leave"))
+        """Operations; what is paced by its traffic has none."""
+        return {request["operation"] for connection in daemon.connections
+                for request, _ in connection.entries if request["op"] == "phase"}
 
     def assert_same_output(self, job, plain):
         self.assertEqual(plain.status, 0, plain.stderr)
@@ -329,7 +331,6 @@ class ComparedTest(HelperTest):
                              ranks=keywords.get("ranks") or len(keywords.get("nodes", self.nodes)))
         job, daemon = self.paced_job(program, *arguments, **keywords)
         self.assert_same_output(job, plain)
-        self.assert_left_everything(daemon)
         return job, daemon
 
 

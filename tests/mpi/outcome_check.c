@@ -66,7 +66,7 @@ static void until(const char *file)
 		alltoall(MPI_COMM_WORLD, turn++, ranks);
 		if (rank == 0)
 			fprintf(stderr, "turn %d\n", turn);
-		usleep(1000);	/* a daemon without phases is asked in each turn */
+		usleep(1000);	/* a daemon whose plans change is asked in each turn */
 	} while (!agreed(access(file, F_OK) == 0));
 }
 

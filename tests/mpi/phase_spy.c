@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preload, behind the helper: tells in which phase each message is sent.  Rank R
-// writes "sent R DESTINATION PHASE" on stderr for each PMPI_Isend, where PHASE is
-// the first word of the slots that the daemon shares with it ("memfd:slots").  The
-// program's own MPI_Isend, which the helper does not wrap, is led there as by a tool.
+// Preload, behind the helper: tells in which phase messages are sent and waited for.  Rank R
+// writes on stderr "sent R DESTINATION PHASE" for each PMPI_Isend, "waits R PHASE" for each
+// PMPI_Waitany and "probes R PHASE" for each PMPI_Iprobe, where PHASE is the first word of the
+// slots that the daemon shares with it ("memfd:slots"), 0 without any.  The program's own
+// MPI_Isend, which the helper does not wrap, is led there as by a tool.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -30,25 +31,41 @@ static volatile uint32_t *shared_slots(void)
 	return slots;
 }
 
+/* The function behind, of which the line tells. */
+static void *behind(const char *name, const char *line)
+{
+	void *function = dlsym(RTLD_NEXT, name);
+
+	/* one write, so that lines of two ranks do not mix */
+	if (!function || write(STDERR_FILENO, line, strlen(line)) < 0)
+		abort();
+	return function;
+}
+
+static int rank_in(MPI_Comm comm)
+{
+	int rank;
+
+	PMPI_Comm_rank(comm, &rank);
+	return rank;
+}
+
+static unsigned int phase(void)
+{
+	volatile uint32_t *slots = shared_slots();
+
+	return slots ? *slots : 0;
+}
+
 EXPORT int PMPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
 		      MPI_Comm comm, MPI_Request *request)
 {
-	static __typeof__(&PMPI_Isend) real;
-	volatile uint32_t *slots = shared_slots();
-	char line[64];
-	int rank;
+	__typeof__(&PMPI_Isend) real;
+	char line[64] = "";
 
-	if (!real)
-		real = (__typeof__(real))dlsym(RTLD_NEXT, "PMPI_Isend");
-	if (!real)
-		abort();
-	if (slots) {
-		PMPI_Comm_rank(comm, &rank);
-		snprintf(line, sizeof(line), "sent %d %d %u\n", rank, dest, *slots);
-		/* one write, so that lines of two ranks do not mix */
-		if (write(STDERR_FILENO, line, strlen(line)) < 0)
-			abort();
-	}
+	if (shared_slots())
+		snprintf(line, sizeof(line), "sent %d %d %u\n", rank_in(comm), dest, phase());
+	real = (__typeof__(real))behind("PMPI_Isend", line);
 	return real(buf, count, datatype, dest, tag, comm, request);
 }
 
@@ -56,4 +73,24 @@ EXPORT int MPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest
 		     MPI_Comm comm, MPI_Request *request)
 {
 	return PMPI_Isend(buf, count, datatype, dest, tag, comm, request);
+}
+
+EXPORT int PMPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
+{
+	__typeof__(&PMPI_Waitany) real;
+	char line[64];
+
+	snprintf(line, sizeof(line), "waits %d %u\n", rank_in(MPI_COMM_WORLD), phase());
+	real = (__typeof__(real))behind("PMPI_Waitany", line);
+	return real(count, requests, index, status);
+}
+
+EXPORT int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+	__typeof__(&PMPI_Iprobe) real;
+	char line[64];
+
+	snprintf(line, sizeof(line), "probes %d %u\n", rank_in(MPI_COMM_WORLD), phase());
+	real = (__typeof__(real))behind("PMPI_Iprobe", line);
+	return real(source, tag, comm, flag, status);
 }

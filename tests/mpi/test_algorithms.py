@@ -21,7 +21,6 @@ ROUND = ["allgather", "allgatherv", "bcast", "reduce", "allreduce", "reduce_scat
 # Seeds of collectives whose one case is blocking and of 5 ranks in all; in the
 # reversed one ranks count from the last.
 FIRST_CASE = {"alltoall": 0, "gather": 5}
-PLANNED_S = 0.1
 WORLD_ALLTOALL, REVERSED_ALLTOALL, WORLD_GATHER, WORLD_GATHER_ROOT = 20, 10, 1, 1
 
 
@@ -46,7 +45,7 @@ class Both:
             with self.subTest(nodes=nodes):
                 job, daemon = self.paced_job("collectives", "--cases", "300", "--only", "alltoall",
                                              "--seed", "7", nodes=nodes, algorithm="linear",
-                                             phases=True, HEADWAY_VERBOSE="1")
+                                             HEADWAY_VERBOSE="1")
                 self.assertEqual(job.status, 0, job.stderr)
                 self.assertIn(f"alltoall of {len(nodes)} ranks: linear", job.stderr)
                 told = [request for connection in daemon.connections
@@ -64,7 +63,7 @@ class Both:
         pieces they do what the library does, with all types and in place."""
         nodes = ["a0", "a1", "a0", "b0", "b1"]
         job, daemon = self.compare("collectives", "--cases", "4560", "--only", "alltoallv,alltoallw", "--seed", "7",
-                                   "--times", "4", nodes=nodes, algorithm="linear", phases=True)
+                                   "--times", "4", nodes=nodes, algorithm="linear")
         for operation in ("alltoallv", "alltoallw"):
             self.assertTrue(any(f"{operation} blocking world" in line and "in_place" in line
                                 for line in job.stdout.splitlines()))
@@ -78,7 +77,7 @@ class Both:
     def test_telling_sizes_is_given_up_where_it_takes_too_long(self):
         """A call that lasts a nanosecond: after the 16 calls of an agreement nobody asks any more."""
         answer = {"phase": RATE_PHASE, "bytes_per_s": 500, "generation": 1, "paced": True, "end_s": 1e-9}
-        with self.daemon(nodes=FIVE_NODES, algorithm="linear", phases=True,
+        with self.daemon(nodes=FIVE_NODES, algorithm="linear",
                          replace={"traffic": lambda *_: answer}) as daemon:
             job = self.run_job("npb_kernel", "MOE", "--size", "1024", "--iterations", "12", "--warmup", "1",
                                ranks=len(FIVE_NODES))
@@ -107,7 +106,7 @@ class Both:
     def test_messages_by_nodes(self):
         """One between each two nodes, in the exchange's phase; all others within a node."""
         nodes = ["a0", "b0", "a0", "a0", "b1", "b0", "a0"]
-        with self.daemon(nodes=nodes, algorithm="linear", phases=True):
+        with self.daemon(nodes=nodes, algorithm="linear"):
             for size in (256, 4096):
                 job, sent = self.spied_job("collective_bench", "--sizes", str(size), "--warmup", "0",
                                            "--repetitions", "1", ranks=len(nodes))
@@ -117,7 +116,7 @@ class Both:
                 self.assertEqual(between, sorted(itertools.permutations(("a0", "b0", "b1"), 2)))
                 self.assertEqual({phase for *_, phase in sent}, {WHOLE_PHASE})
         for size, nodes in ((255, nodes), (4097, nodes), (4096, nodes[:6])):
-            with self.subTest(size=size), self.daemon(nodes=nodes, algorithm="linear", phases=True):
+            with self.subTest(size=size), self.daemon(nodes=nodes, algorithm="linear"):
                 job, sent = self.spied_job("collective_bench", "--sizes", str(size), "--warmup", "0",
                                            "--repetitions", "1", ranks=len(nodes))
                 self.assertEqual(job.status, 0, job.stderr)
@@ -130,20 +129,18 @@ class Both:
         job, daemon = self.compare("collectives", "--cases", "1520", "--only", ",".join(operations), "--seed", "7",
                                    nodes=nodes, algorithm="linear", HEADWAY_VERBOSE="1")
         self.assertEqual(self.entered(daemon), set(operations))
-        entered = [connection.patterns[request["pattern"] - 1]
-                   for connection in daemon.connections
-                   for request in connection.requests if request["op"] == "enter"]
-        self.assertEqual({pattern.get("algorithm") for pattern in entered}, {"linear"})
+        entered = [request for connection in daemon.connections for request, _ in connection.entries]
+        self.assertEqual({request.get("algorithm") for request in entered}, {"linear"})
         for operation in operations:
             self.assertIn(f"{operation} of 5 ranks: linear", job.stderr)
-            self.assertGreater(len({pattern["root"] for pattern in entered if pattern["operation"] == operation}), 1)
+            self.assertGreater(len({request["root"] for request in entered if request["operation"] == operation}), 1)
             self.assertTrue(any(f" {operation} blocking" in line and "in_place" in line
                                 for line in job.stdout.splitlines()))
 
     def test_more_messages_than_the_window(self):
         """Of 72 ranks each has 144, and 128 at most under way; the bench checks all bytes."""
         nodes = [f"a{at % 36}" for at in range(72)]
-        with self.daemon(nodes=nodes, algorithm="linear", phases=True):
+        with self.daemon(nodes=nodes, algorithm="linear"):
             job = self.run_job("collective_bench", "--operation", "alltoall", "--sizes", "5000",
                                "--warmup", "0", "--repetitions", "1", ranks=len(nodes),
                                HEADWAY_VERBOSE="1", HEADWAY_ALL_RANKS="on")
@@ -159,7 +156,7 @@ class Both:
         plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
         for siblings, with_halves in (("overlap", False), ("disjoint", True)):
             with self.subTest(siblings=siblings):
-                job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm="ring", phases=True,
+                job, daemon = self.paced_job(*arguments, nodes=nodes, algorithm="ring",
                                              HEADWAY_VERBOSE="1", HEADWAY_SIBLINGS=siblings)
                 self.assert_same_output(job, plain)
                 for operation in ROUND:
@@ -186,7 +183,7 @@ class Both:
         nodes = ["b0", "a0", "b1", "a0", "a1", "a0"]
         ring = [1, 4, 0, 2]  # the first ranks of a0 a1 b0 b1
         around = {(ring[at - 1], ring[at]) for at in range(len(ring))}
-        with self.daemon(nodes=nodes, algorithm="ring", phases=True):
+        with self.daemon(nodes=nodes, algorithm="ring"):
             for operation in ("allgather", "bcast", "reduce", "allreduce", "reduce_scatter_block"):
                 with self.subTest(operation=operation):
                     job, sent = self.spied_job("collective_bench", "--operation", operation,
@@ -207,12 +204,12 @@ class Both:
         """To the last bit, unless the user does not mind; and never the program's own
         operations, nor on its own types."""
         plain = self.run_job("reductions_check", helper=False, ranks=5)
-        job, _ = self.paced_job("reductions_check", nodes=FIVE_NODES, algorithm="ring", phases=True,
+        job, _ = self.paced_job("reductions_check", nodes=FIVE_NODES, algorithm="ring",
                                 HEADWAY_VERBOSE="1")
         self.assert_same_output(job, plain)
         self.assertIn("allreduce of 5 ranks: ring", job.stderr)
         any_order, daemon = self.paced_job("reductions_check", nodes=FIVE_NODES, algorithm="ring",
-                                           phases=True, HEADWAY_REDUCTION_ORDER="any")
+                                           HEADWAY_REDUCTION_ORDER="any")
         self.assertEqual(any_order.status, 0, any_order.stderr)
         different = {line.split()[1] for line, other in
                      zip(any_order.stdout.splitlines(), plain.stdout.splitlines()) if line != other}
@@ -220,7 +217,7 @@ class Both:
         self.assertLessEqual(different, {"float", "double", "complex"})
 
     def test_rings_are_not_for_small_messages(self):
-        with self.daemon(nodes=FIVE_NODES, algorithm="ring", phases=True) as daemon:
+        with self.daemon(nodes=FIVE_NODES, algorithm="ring") as daemon:
             job = self.run_job("collective_bench", "--operation", "allreduce", "--sizes", "10000",
                                ranks=5, HEADWAY_VERBOSE="1")
         self.assertEqual(job.status, 0, job.stderr)
@@ -235,7 +232,7 @@ class Both:
                                                  **(told if request["rank"] == 1 else {})}
 
         for told, expected in (({"min_message_bytes": 1024}, True), ({"min_message_bytes": 2048}, False), ({}, False)):
-            with self.subTest(told=told), self.daemon(nodes=FIVE_NODES, algorithm="linear", phases=True,
+            with self.subTest(told=told), self.daemon(nodes=FIVE_NODES, algorithm="linear",
                                                       replace={"hello": hello_with(told)}):
                 job = self.run_job("collective_bench", "--sizes", "1024,512", ranks=5, HEADWAY_VERBOSE="1")
                 self.assertEqual(job.status, 0, job.stderr)
@@ -248,7 +245,7 @@ class Both:
         """At every second rank; the others take part in the same rings."""
         fake = "fake_cuda.mpich.so" if self.library == "mpich" else "fake_cuda.so"
         nodes = NODES
-        with self.daemon(nodes=nodes, algorithm="ring", phases=True):
+        with self.daemon(nodes=nodes, algorithm="ring"):
             job = self.run_job("device_check", ranks=len(nodes), HEADWAY_VERBOSE="1",
                                preload=[os.path.join("tests", fake)])
         self.assertEqual((job.status, job.stdout), (0, "all data right\n"), job.stderr)
@@ -260,29 +257,34 @@ class Both:
     def test_nothing_is_not_sent(self):
         """Of an alltoallv, an alltoallw, a gatherv and a scatterv: only what has bytes."""
         around = sorted((a, (a + 1) % 5) for a in range(5))
-        with self.daemon(nodes=FIVE_NODES, algorithm="linear", phases=True):
+        with self.daemon(nodes=FIVE_NODES, algorithm="linear"):
             job, sent = self.spied_job("sparse_check", "5000")
         self.assertEqual((job.status, job.stdout), (0, "all data right\n"), job.stderr)
         self.assertIn("alltoallw of 5 ranks: linear", job.stderr)
         self.assertEqual(sorted((a, b) for a, b, _ in sent),
                          sorted(2 * around + [(4, 0), (0, 4)]))
 
-    def test_without_phases_who_only_sends_stays_until_the_planned_end(self):
-        """Its rate ends with the call; in a phase the kernel remembers what a socket still has."""
-        entered = {"paced": True, "reason": "as the test wants",
-                   "predicted": {"low_s": PLANNED_S, "high_s": PLANNED_S, "timeouts": 0, "reason": ""}}
-        for operation in ("gather", "scatter"):
+    def test_a_daemon_without_phases_decides_nothing(self):
+        """Whatever it predicts: the calls are the library's, and nobody asks nor waits."""
+        long = {"paced": True, "pattern": 1, "min_message_bytes": 2048, "algorithm": "linear",
+                "predicted": {"low_s": 8, "high_s": 8, "timeouts": 0, "reason": ""}}
+        answers = {operation: lambda *_: long for operation in ("prepare", "enter", "leave")}
+        for operation in ("gather", "scatter", "alltoall"):
             with (self.subTest(operation=operation),
-                  self.daemon(nodes=FIVE_NODES, algorithm="linear", replace={"enter": lambda request, connection: entered})):
-                job = self.run_job("collective_bench", "--operation", operation, "--sizes", "16384", "--repetitions", "2",
-                                   "--warmup", "0", ranks=5, HEADWAY_VERBOSE="1")
-                self.assertEqual(job.status, 0, job.stderr)
-                self.assertIn(f"{operation} of 5 ranks: linear", job.stderr)
-                self.assertGreaterEqual(min(json.loads(job.stdout.splitlines()[0])["samples_ms"]), 1000 * PLANNED_S)
+                  self.daemon(nodes=FIVE_NODES, algorithm="linear", phases=False, replace=answers) as daemon):
+                job, sent = self.spied_job("collective_bench", "--operation", operation, "--sizes", "16384",
+                                           "--repetitions", "2", "--warmup", "0")
+                self.assertEqual((job.status, sent), (0, []), job.stderr)
+                self.assertNotRegex(job.stderr, "(?m)^probes|of 5 ranks: linear")
+                told = [line.split("; ")[0] for line in job.told if "pacing" in line]
+                self.assertEqual(told, ["headway: not pacing: rank 0 on a0: headwayd has no phases on this node: "
+                                        "[kernel] phases is off in headway.toml, or HW-202 in its log tells why"])
+            asked = {request["op"] for connection in daemon.connections for request in connection.requests}
+            self.assertLessEqual(asked, {"hello", "join"})
 
     def test_what_is_small_at_all_ranks_is_the_library_s(self):
         """Also where the ranks do not know each other's sizes."""
-        with self.daemon(nodes=FIVE_NODES, algorithm="linear", phases=True):
+        with self.daemon(nodes=FIVE_NODES, algorithm="linear"):
             job, sent = self.spied_job("sparse_check", "2047")
         self.assertEqual((job.status, job.stdout), (0, "all data right\n"), job.stderr)
         for operation in ("alltoallv", "alltoallw", "gatherv", "scatterv"):
@@ -305,7 +307,7 @@ class Both:
                                       ("ring", ["allgatherv", "bcast", "allreduce"])):
             with self.subTest(algorithm=algorithm):
                 job, _ = self.paced_job("errors_check", *wrongs, nodes=NODES, algorithm=algorithm,
-                                        phases=True, HEADWAY_VERBOSE="1", HEADWAY_SIBLINGS="disjoint")
+                                        HEADWAY_VERBOSE="1", HEADWAY_SIBLINGS="disjoint")
                 self.assert_same_output(job, plain)
                 for operation in operations:
                     self.assertIn(f"{operation} of 4 ranks: {algorithm}", job.stderr)
@@ -316,7 +318,7 @@ class Both:
         wrongs = {"truncating one": ["alltoallv", "alltoallw"], "truncating the root": ["gatherv"],
                   "truncating a large one": ["alltoallv", "alltoallw"]}
         job, daemon = self.paced_job("errors_check", *wrongs, nodes=NODES, algorithm="linear",
-                                     phases=True, HEADWAY_VERBOSE="1", HEADWAY_SIBLINGS="disjoint")
+                                     HEADWAY_VERBOSE="1", HEADWAY_SIBLINGS="disjoint")
         self.assertEqual(job.status, 0, job.stderr)
         for connection in daemon.connections:
             self.assertTrue(any(request.get("one_call") for request in connection.requests), "sizes were told")
@@ -338,8 +340,7 @@ class Both:
         return job, sent
 
     def spied_job(self, *arguments, **keywords):
-        spy = "phase_spy.mpich.so" if self.library == "mpich" else "phase_spy.so"
-        job = self.run_job(*arguments, ranks=keywords.pop("ranks", len(FIVE_NODES)), preload=[os.path.join("tests", spy)],
+        job = self.run_job(*arguments, ranks=keywords.pop("ranks", len(FIVE_NODES)), preload=[self.spy],
                            HEADWAY_VERBOSE="1", **keywords)
         return job, [tuple(map(int, words)) for words in
                      re.findall(r"^sent (\d+) (\d+) (\d+)$", job.stderr, re.MULTILINE)]
@@ -404,9 +405,7 @@ class Both:
         self.assert_same_output(job, plain)
         self.assertIn("alltoall of 5 ranks: linear", job.stderr)
         for connection in daemon.connections:
-            entered = {connection.patterns[request["pattern"] - 1].get("algorithm")
-                       for request in connection.requests if request["op"] == "enter"}
-            self.assertIn("linear", entered)
+            self.assertIn("linear", {request.get("algorithm") for request, _ in connection.entries})
 
     def test_no_room_for_a_communicator_at_one_rank(self):
         """Then all ranks leave it to the library, and the program's error handler, which
@@ -414,7 +413,7 @@ class Both:
         arguments = ("collectives", "--cases", "60", "--only", "alltoallv", "--seed", "7")
         plain = self.run_job(*arguments, helper=False, ranks=len(FIVE_NODES))
         fails = "split_fails.mpich.so" if self.library == "mpich" else "split_fails.so"
-        with self.daemon(nodes=FIVE_NODES, algorithm="linear", phases=True):
+        with self.daemon(nodes=FIVE_NODES, algorithm="linear"):
             job = self.run_job(*arguments, ranks=len(FIVE_NODES), HEADWAY_VERBOSE="1",
                                preload=[os.path.join("tests", fails)])
         self.assert_same_output(job, plain)
@@ -424,7 +423,7 @@ class Both:
     def test_another_plan_is_another_algorithm(self):
         """After 16 calls at the latest; rank 0 asks only when plans have changed."""
         asked = []
-        with self.daemon(nodes=FIVE_NODES, algorithm="linear", phases=True) as daemon:
+        with self.daemon(nodes=FIVE_NODES, algorithm="linear") as daemon:
             def on_request(request):
                 if "algorithms" not in request:
                     return
@@ -449,7 +448,7 @@ class Both:
         has been called 16 times more, in turns 17 and 33; then a fourth kind, whose largest
         message is agreed on as well, and whether they differ: four algorithms and those two, of 8 bytes each."""
         spy = "agreement_spy.mpich.so" if self.library == "mpich" else "agreement_spy.so"
-        with self.daemon(nodes=FIVE_NODES, algorithm="linear", phases=True):
+        with self.daemon(nodes=FIVE_NODES, algorithm="linear"):
             job = self.run_job("agreements_check", "40", ranks=len(FIVE_NODES),
                                preload=[os.path.join("tests", spy)], HEADWAY_VERBOSE="1")
         self.assertEqual((job.status, job.stdout), (0, "agreements 6 48\n"), job.stderr)
@@ -464,7 +463,7 @@ class Both:
         for name, dead, agreed in (("rank 0", lambda rank: rank == 0, "native"),
                                    ("others", lambda rank: rank > 0, "linear")):
             hello = lambda request, connection, dead=dead: \
-                CLOSE if dead(connection.rank) else {"node": nodes[request["rank"]],
+                CLOSE if dead(connection.rank) else {"node": nodes[request["rank"]], "phases": True,
                                                      "cluster": nodes[request["rank"]][:1]}
             with self.subTest(name), self.daemon(nodes=nodes, algorithm="linear",
                                                  replace={"hello": hello}):
@@ -472,7 +471,7 @@ class Both:
                 self.assert_same_output(job, plain)
                 self.assertIn(f"alltoall of 5 ranks: {agreed}", job.stderr)
         with self.daemon(nodes=nodes, algorithm="linear",
-                         replace={"enter": lambda *_: CLOSE}):
+                         replace={"phase": lambda *_: CLOSE}):
             job = self.run_job(*arguments, ranks=len(nodes))
         self.assert_same_output(job, plain)
 

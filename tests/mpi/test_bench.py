@@ -145,7 +145,7 @@ class Both:
         """The same calls are measured without and with the helper; how long they take is not
         judged here, where other tests use the processors, too."""
         plain = self.costs_ns(helper=False)
-        with self.daemon(phases=True) as daemon:
+        with self.daemon() as daemon:
             paced = self.costs_ns()
         self.assertIn("prepare", daemon.connections[0].operations())
         self.assertEqual(sorted(plain), ["alltoall", "isend", "test", "wait"])

@@ -12,7 +12,7 @@ import json
 import os
 import re
 
-from fake_headwayd import RATE_PHASE, TRUNK_BITS_PER_S
+from fake_headwayd import RATE_PHASE, TRUNK_BITS_PER_S, FakeHeadwayd
 from mpi_job import NODES, PRELOAD, RANKS, ComparedTest, main
 
 OPERATIONS = ["alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv", "gather", "gatherv",
@@ -27,7 +27,7 @@ class Both:
 
     cases = 300
     def test_every_operation_in_c(self):
-        _, daemon = self.compare("collectives", "--cases", str(self.cases), "--seed", "1")
+        _, daemon = self.compare("collectives", "--cases", str(self.cases), "--seed", "1", plans_change=True)
         self.assertEqual(self.entered(daemon), set(OPERATIONS))
         self.assertEqual(len({connection.requests[0]["job"] for connection in daemon.connections}), 1)
         for connection in daemon.connections:
@@ -50,31 +50,59 @@ class Both:
         self.compare_fortran("f08")
 
     def test_requests_are_held(self):
-        job, daemon = self.paced_job("requests_check", nodes=NODES)
+        """Another collective begins and ends meanwhile, which is laxer: a request's phase holds until its wait."""
+        strict = {"alltoall": 11, "allgather": 12}
+
+        def phase(request, connection):
+            number = strict[request["operation"]]
+            return {**FakeHeadwayd.answer_phase(daemon, request, connection), "phase": number, "bytes_per_s": number}
+
+        with self.daemon(replace={"phase": phase}, plans_change=True) as daemon:
+            job = self.run_job("requests_check", preload=[self.spy])
         self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
+        for rank in range(RANKS):
+            waits = re.findall(rf"^waits {rank} (\d+)$", job.stderr, re.MULTILINE)
+            self.assertEqual(waits[0], str(strict["alltoall"]))
         for connection in daemon.connections:
-            steps = [connection.patterns[request["pattern"] - 1]["operation"]
-                     if request["op"] == "enter" else "leave"
-                     for request in connection.requests if request["op"] in ("enter", "leave")]
+            steps = [(request["operation"], held) for request, held in connection.entries]
+            one_request = [("alltoall", 0), ("allgather", strict["alltoall"])]
             # the persistent all-to-all around the others is the MPI library's own
-            self.assertEqual(steps, ["alltoall", "allgather", "leave", "leave"] + ["allgather", "leave"] * 3)
+            self.assertEqual(steps, one_request + [("allgather", 0)] * 3)
 
     def test_a_child_ends(self):
-        job, daemon = self.paced_job("requests_check", "--fork", nodes=NODES)
+        job, daemon = self.paced_job("requests_check", "--fork", nodes=NODES, plans_change=True)
         self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
         self.assertEqual(len(job.told), 1)
-        self.assert_left_everything(daemon)
         for connection in daemon.connections:
-            self.assertEqual(connection.operations().count("enter"), 5)
+            self.assertEqual(len(connection.entries), 5)
+
+    def pending_job(self, what, **environment):
+        spy = "pending_spy.mpich.so" if self.library == "mpich" else "pending_spy.so"
+        with self.daemon():
+            job = self.run_job("pending_check", what, preload=[os.path.join("tests", spy)], **environment)
+        self.assertEqual(job.status, 0, job.stdout + job.stderr)
+        self.assertIn("all data right\n", job.stdout)
+        return job
+
+    def test_requests_without_memory(self):
+        """Whichever allocation fails in their calls: the job goes on, and nothing stays entered."""
+        self.pending_job("memory")
+        self.pending_job("memory", HEADWAY_REPORT=os.path.join(self.sessions, "report.json"))
+
+    def test_waits_need_no_memory(self):
+        self.assertIn("allocated 0\n", self.pending_job("waits").stdout)
+
+    def test_requests_whose_handle_is_another_s_by_then(self):
+        """As with threads: MPI has completed one, and the wait for it has not yet returned."""
+        self.pending_job("reused")
 
     # ---- a program's own rate -------------------------------------------------
 
     def rate_job(self, program, *arguments, daemon=None, **environment):
         """What the program printed, the rates that each rank asked for, and the phases in
         which it sent; `daemon`: arguments of the fake."""
-        spy = "phase_spy.mpich.so" if self.library == "mpich" else "phase_spy.so"
-        with self.daemon(**({"phases": True} if daemon is None else daemon)) as headwayd:
-            job = self.run_job(program, *arguments, preload=[os.path.join("tests", spy)], **environment)
+        with self.daemon(**(daemon or {})) as headwayd:
+            job = self.run_job(program, *arguments, preload=[self.spy], **environment)
             if headwayd.has_phases:
                 self.assertEqual(headwayd.phases_entered(), [0] * RANKS)
         self.assertEqual(job.status, 0, job.stderr)
@@ -132,7 +160,7 @@ class Both:
             self.assertIn(line + "\n", job.stdout)
 
     def test_own_rate_and_daemon_without_phases(self):
-        job, asked, _ = self.rate_job("sending_rate_check", daemon={})
+        job, asked, _ = self.rate_job("sending_rate_check", daemon={"phases": False})
         self.assertEqual(len(job.told), 2, job.stderr)
         self.assertIn("headway_matb has no effect: headwayd is not there, or has no phases",
                       job.stderr)
@@ -157,7 +185,7 @@ class Both:
     def test_daemon_that_knows_no_rates(self):
         refuse = lambda *_: {"error": "the operation rate is unknown"}
         job, asked, phases = self.rate_job("sending_rate_check",
-                                           daemon={"phases": True, "replace": {"rate": refuse}})
+                                           daemon={"replace": {"rate": refuse}})
         self.assertIn(f"world {TRUNK_BITS_PER_S // 8000 // 4}\n", job.stdout)
         self.assertEqual(len(job.told), 2)
         self.assertIn("headway_matb has no effect: headwayd: the operation rate is unknown",
@@ -238,7 +266,7 @@ class Both:
         """Every rank asks for the traffic of both phases between all hosts, once."""
         file = os.path.join(os.path.dirname(self.socket), "recorded.json")
         self.run_job("requests_check", "--send", HEADWAY_RECORD=file)
-        job, daemon = self.paced_job("requests_check", "--send", nodes=NODES, phases=True,
+        job, daemon = self.paced_job("requests_check", "--send", nodes=NODES,
                                      HEADWAY_PATTERN=file)
         self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
         self.assert_one_line(job, "point-to-point by " + file)
@@ -261,7 +289,7 @@ class Both:
             told = {"min_message_bytes": 12} if request["rank"] == 1 else {}
             return {"node": NODES[request["rank"]], "cluster": "a", "phases": True, **told}
 
-        with self.daemon(nodes=NODES, phases=True, replace={"hello": hello}) as daemon:
+        with self.daemon(replace={"hello": hello}) as daemon:
             job = self.run_job("requests_check", "--send", HEADWAY_PATTERN=file)
         self.assertEqual((job.status, job.stdout), (0, "done\n"), job.stderr)
         senders = {connection.rank: [len(request["flows"]) for request in connection.requests
@@ -274,7 +302,7 @@ class Both:
         it is not."""
         arguments = ("collectives", "--cases", "40", "--only", "neighbor_alltoall", "--seed", "3")
         plain = self.run_job(*arguments, helper=False)
-        job, daemon = self.paced_job(*arguments, nodes=NODES, phases=True)
+        job, daemon = self.paced_job(*arguments, nodes=NODES)
         self.assert_same_output(job, plain)
         # 2 x 2, round in the first dimension only, where both neighbours are the same
         flows = [[0, 1, 500], [0, 2, 1000], [1, 0, 500], [1, 3, 1000],

@@ -7,10 +7,12 @@ asks the daemon, and that it survives any answer.
   test_helper.py --list
 """
 
+import fcntl
 import os
 import subprocess
 
-from fake_headwayd import CLOSE, MIN_MESSAGE_BYTES, NO_ANSWER, FakeHeadwayd
+from fake_headwayd import (CLOSE, GENERATION_OFFSET, MIN_MESSAGE_BYTES, NO_ANSWER, SLOTS_BYTES, WHOLE_PHASE,
+                           FakeHeadwayd)
 from mpi_job import NODES, PATIENCE_MS, PRELOAD, RANKS, HelperTest, main, wait_for
 
 
@@ -20,10 +22,7 @@ class PacingTest(HelperTest):
     def assert_paced_calls(self, job, daemon):
         """Rank 0 asked for exactly the calls that the program made and that are
         large enough and span hosts, in order, with their sizes."""
-        connection = daemon.by_rank()[0]
-        entered = [(connection.patterns[request["pattern"] - 1]["operation"],
-                    request["message_bytes"])
-                   for request in connection.requests if request["op"] == "enter"]
+        entered = daemon.by_rank()[0].entered()
         expected = [(operation, size) for operation, size, ranks in job.calls()
                     if size >= MIN_MESSAGE_BYTES and ranks > 1]
         self.assertGreater(len(expected), 0)
@@ -32,7 +31,7 @@ class PacingTest(HelperTest):
     def assert_well_behaved(self, daemon):
         self.assertEqual(sorted(daemon.by_rank()), list(range(RANKS)))
         for connection in daemon.connections:
-            self.assertEqual(connection.operations()[0], "hello")
+            self.assertEqual(connection.operations()[:3], ["hello", "join", "prepare"])
             self.assert_balanced(connection)
             self.assertTrue(connection.closed)
             self.assertEqual([request["v"] for request in connection.requests],
@@ -41,7 +40,7 @@ class PacingTest(HelperTest):
             self.assertEqual(ids, sorted(set(ids)))
 
     def run_binding(self, program, *arguments):
-        with self.daemon() as daemon:
+        with self.daemon(plans_change=True) as daemon:
             job = self.run_job(program, *arguments)
         self.assert_succeeded(job)
         self.assert_one_line(job, "pacing all-to-all over 4 hosts from 2048 bytes a pair")
@@ -143,7 +142,7 @@ class Pacing(PacingTest):
         self.assert_succeeded(job)
         self.assert_one_line(job, "nothing to pace: the job is on one host")
         for connection in daemon.connections:
-            self.assertEqual(connection.operations(), ["hello"])
+            self.assertEqual(connection.operations(), ["hello", "join"])
 
     def test_one_rank_is_left_alone(self):
         with self.daemon() as daemon:
@@ -160,20 +159,18 @@ class Pacing(PacingTest):
         self.assert_succeeded(job)
         self.assert_one_line(job, "nothing to pace: all in one cluster")
         for connection in daemon.connections:
-            self.assertEqual(set(connection.operations()), {"hello", "prepare"})
+            self.assertEqual(set(connection.operations()), {"hello", "join", "prepare"})
 
     def test_threads(self):
-        with self.daemon() as daemon:
+        """In one of which there may be a collective while the other asks for its own."""
+        with self.daemon(plans_change=True) as daemon:
             job = self.run_job("alltoall_check", "--threads")
         self.assert_succeeded(job)
         self.assert_one_line(job, "pacing")
         for connection in daemon.connections:
-            inside = 0
-            for operation in connection.operations():
-                inside += {"enter": 1, "leave": -1}.get(operation, 0)
-                self.assertIn(inside, (0, 1, 2))
-            self.assertEqual(inside, 0)
-            self.assertGreaterEqual(connection.operations().count("enter"), 2 * 10 * 6)
+            self.assertLessEqual({phase for _, phase in connection.entries}, {0, WHOLE_PHASE})
+            self.assertEqual(connection.phase(), 0)
+            self.assertGreaterEqual(len(connection.entries), 2 * 10 * 6)
 
     def test_siblings_disjoint(self):
         with self.daemon() as daemon:
@@ -186,7 +183,7 @@ class Pacing(PacingTest):
             job = self.run_job("alltoall_check", HEADWAY_VERBOSE="1")
         self.assert_succeeded(job)
         for rank, node in enumerate(NODES):
-            self.assertTrue(any(f"rank {rank} on {node}, alltoall: " in line and '"rates"' in line
+            self.assertTrue(any(f"rank {rank} on {node}, alltoall: " in line and '"phase":' in line
                                 for line in job.told), job.stderr)
 
     def test_exports_only_mpi_functions(self):
@@ -237,7 +234,7 @@ class Outcome(HelperTest):
                              "headwayd closed the connection")
         for connection in daemon.connections:
             self.assert_balanced(connection)
-            self.assertEqual(connection.operations().count("enter") > 0, connection.rank != 2)
+            self.assertEqual(bool(connection.entries), connection.rank != 2)
 
     def test_network_that_the_daemon_does_not_know(self):
         """Ranks in containers; elsewhere their packets would be nobody's."""
@@ -254,71 +251,66 @@ class Outcome(HelperTest):
                     "this process is in a network namespace of its own",
                     "not in the cluster's prefixes (198.51.100.0/24)")
                 for connection in daemon.connections:
-                    self.assertEqual("enter" in connection.operations(), connection.rank not in contained)
+                    self.assertEqual(bool(connection.entries), connection.rank not in contained)
+
+    def test_some_nodes_without_phases(self):
+        no_phases = lambda request, connection: {
+            **FakeHeadwayd.answer_hello(daemon, request, connection), "phases": request["rank"] != 2}
+        with self.daemon(replace={"hello": no_phases}) as daemon:
+            job = self.run_job("alltoall_check")
+        self.assert_succeeded(job)
+        self.assert_one_line(job, "pacing only 3 of 4 ranks: rank 2 on b0: headwayd has no phases on this node: ")
+        for connection in daemon.connections:
+            self.assertEqual(bool(connection.entries), connection.rank != 2)
 
     def test_daemon_goes_away_at_a_call(self):
-        with self.daemon(replace={"enter": lambda *_: CLOSE}):
+        with self.daemon(replace={"phase": lambda *_: CLOSE}):
             job = self.run_job("alltoall_check")
         self.assert_succeeded(job)
         self.assert_trouble(job, "pacing paused on .*: headwayd closed the connection; it goes on when headwayd is back")
 
     def test_daemon_refuses_calls(self):
-        """Each pattern is prepared once more, and then left alone."""
-        with self.daemon(replace={"enter": lambda *_: {"error": "no module"}}) as daemon:
+        """Each is asked for once, and then left alone."""
+        with self.daemon(replace={"phase": lambda *_: {"error": "no module"}}) as daemon:
             job = self.run_job("alltoall_check")
         self.assert_succeeded(job)
         self.assert_trouble(job, "not pacing alltoall on .*: headwayd: no module")
         for connection in daemon.connections:
-            self.assertEqual(connection.operations(),
-                             ["hello", "prepare"] + ["enter", "prepare", "enter", "prepare"] * 2 +
-                             ["enter", "prepare", "enter"])
+            asked = [(request["operation"], tuple(request["comm_hosts"]), (request["message_bytes"] - 1).bit_length())
+                     for request, _ in connection.entries]
+            self.assertEqual(sorted(asked), sorted(set(asked)))
+            self.assertEqual(connection.operations().count("prepare"), 3)
 
-    def test_daemon_forgets_its_patterns(self):
-        """As after a reload of its topology: prepared anew, and paced again."""
-        def forgetful(request, connection):
-            if connection.operations().count("enter") == 3:
-                connection.forgotten = len(connection.patterns)
-            if request["pattern"] <= getattr(connection, "forgotten", 0):
-                return {"error": "out of date"}
-            return FakeHeadwayd.answer_enter(daemon, request, connection)
-        with self.daemon(replace={"enter": forgetful}) as daemon:
+    def test_daemon_changes_its_plans(self):
+        """As by a reload of its topology: all is prepared and asked for anew, and paced again."""
+        asked = []
+
+        def on_request(request):
+            if request["op"] == "phase" and "algorithms" not in request:
+                asked.append(request)
+                if len(asked) == RANKS:
+                    daemon.change_plans(None)
+
+        with self.daemon() as daemon:
+            daemon.on_request = on_request
             job = self.run_job("alltoall_check")
         self.assert_succeeded(job)
         self.assert_one_line(job, "pacing all-to-all over 4 hosts")
         for connection in daemon.connections:
-            self.assertEqual(connection.operations().count("leave"),
-                             connection.operations().count("enter") - 1)
+            prepared = [(pattern["operation"], pattern["comm_hosts"]) for pattern in connection.patterns]
+            self.assertEqual(prepared.count(("alltoall", NODES)), 2)
 
     def test_daemon_refuses_one_communicator(self):
         def plans_whole_jobs_only(request, connection):
             if request["comm_hosts"] != request["job_hosts"]:
                 return {"error": "too many patterns"}
             return FakeHeadwayd.answer_prepare(daemon, request, connection)
-        with self.daemon(replace={"prepare": plans_whole_jobs_only}) as daemon:
+        with self.daemon(replace={"prepare": plans_whole_jobs_only}, plans_change=True) as daemon:
             job = self.run_job("alltoall_check")
         self.assert_succeeded(job)
         self.assert_trouble(job, "not pacing alltoall on .*: headwayd: too many patterns")
-        entered = [request for request in daemon.by_rank()[0].requests if request["op"] == "enter"]
-        self.assertEqual(len(entered), len([1 for _, size, ranks in job.calls()
-                                            if size >= MIN_MESSAGE_BYTES and ranks == RANKS]))
-
-    def test_daemon_refuses_to_leave(self):
-        with self.daemon(replace={"leave": lambda *_: {"error": "not inside"}}) as daemon:
-            job = self.run_job("alltoall_check")
-        self.assert_succeeded(job)
-        self.assert_trouble(job, "pacing paused on .*: headwayd: not inside")
-        for connection in daemon.connections[:RANKS]:  # those before it was sought again
-            self.assertEqual(connection.operations().count("leave"), 1)
-
-    def test_daemon_never_answers_a_leave(self):
-        """Nobody waits for that answer, but the next one comes out of turn."""
-        with self.daemon(replace={"leave": lambda *_: NO_ANSWER}) as daemon:
-            job = self.run_job("alltoall_check")
-        self.assert_succeeded(job)
-        self.assert_trouble(job, "pacing paused on .*answered something that was not asked")
-        for connection in daemon.connections[:RANKS]:
-            # rank 0 of a communicator may have asked for the algorithm before
-            self.assertIn(connection.operations().count("enter"), (1, 2))
+        self.assertEqual(len(daemon.by_rank()[0].entries), len([1 for _, size, ranks in job.calls()
+                                                         if size >= MIN_MESSAGE_BYTES and ranks == RANKS]))
 
 
 class OtherRanks(HelperTest):
@@ -426,7 +418,7 @@ class HostileDaemon(HelperTest):
         self.assert_succeeded(job)
         self.assert_one_line(job, "not pacing: ", *words)
         for connection in daemon.connections:
-            self.assertNotIn("enter", connection.operations())
+            self.assertEqual(connection.entries, [])
 
     def test_garbage(self):
         for operation in ("hello", "prepare"):
@@ -490,6 +482,20 @@ class HostileDaemon(HelperTest):
                        {"paced": True, "pattern": 1.5, "min_message_bytes": 1}):
             self.assert_survives("prepare", lambda *_, answer=answer: dict(answer),
                                  "not one of its protocol")
+
+    def test_slots_that_may_vanish(self):
+        """Cut off before they are sent, or by whoever has them at any time: a load from there is SIGBUS."""
+        def join(size, seals):
+            def answer(request, connection):
+                connection.slots = os.memfd_create("slots", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+                os.truncate(connection.slots, size)
+                fcntl.fcntl(connection.slots, fcntl.F_ADD_SEALS, seals)
+                connection.slots_are_due = True
+                return {"map_bytes": SLOTS_BYTES, "slot_offset": 0, "generation_offset": GENERATION_OFFSET}
+            return answer
+
+        for size, seals in ((0, fcntl.F_SEAL_SHRINK), (SLOTS_BYTES - 1, fcntl.F_SEAL_SHRINK), (SLOTS_BYTES, 0)):
+            self.assert_survives("join", join(size, seals), "headwayd's answer to join is of no memory that can be")
 
     def test_strange_node_names(self):
         """Not refused: the name is the daemon's to give, even a long one."""

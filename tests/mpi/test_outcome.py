@@ -24,12 +24,12 @@ TURNS = 40  # of a program that is not held up; the ranks agree on algorithms in
 class DaemonProcess:
     """A fake_headwayd that signals can be sent to, and what it was asked."""
 
-    def __init__(self, test, path, phases):
+    def __init__(self, test, path, *options):
         self.log = f"{path}.{time.monotonic_ns()}"
         command = ["/usr/bin/python3", f"{HERE}/fake_headwayd.py", path, self.log, *NODES]
         if os.path.exists(path):
             os.unlink(path)
-        self.process = subprocess.Popen(command + ["--phases"] * phases)
+        self.process = subprocess.Popen([*command, *options])
         test.addCleanup(self.end)
         wait_for(lambda: os.path.exists(path), "a daemon that listens")
 
@@ -66,21 +66,20 @@ class Both:
         self.assertEqual((job.status, job.stdout), (0, "all data right\n"), job.stderr)
         self.assertEqual(len(job.told), lines, job.stderr)
 
-    def daemon_process(self, phases):
-        return DaemonProcess(self, self.socket, phases)
+    def daemon_process(self, *options):
+        return DaemonProcess(self, self.socket, *options)
 
-    def in_pace(self, daemon, phases):
+    def in_pace(self, daemon):
         """Every rank has all that it needs to enter, of that daemon; the program
         has two operations."""
-        operation = "phase" if phases else "enter"
-        return lambda: (daemon.requests(operation) >= RANKS and
+        return lambda: (daemon.requests("phase") >= RANKS and
                         daemon.requests("prepare") >= 2 * RANKS)
 
-    def paced(self, phases, **keywords):
+    def paced(self, *options, **keywords):
         """A job that runs on and its daemon, of which every rank has all that it needs."""
-        daemon = self.daemon_process(phases)
+        daemon = self.daemon_process(*options)
         job = self.begin("until", **keywords)
-        wait_for(self.in_pace(daemon, phases), "a paced job")
+        wait_for(self.in_pace(daemon), "a paced job")
         return job, daemon
 
     def wait_for_turns(self, job):
@@ -88,29 +87,46 @@ class Both:
         before = job.stderr.count("turn ")
         wait_for(lambda: job.stderr.count("turn ") >= before + TURNS, "turns")
 
-    def dies_and_returns(self, phases, after):
-        job, first = self.paced(phases)
-        first.signal(signal.SIGKILL)
-        second = self.daemon_process(after)
-        wait_for(self.in_pace(second, after), "a job paced by the next daemon")
+    def replaced(self, job, *, is_seen):
+        """By a daemon with phases; the job goes on until it is paced by that."""
+        second = self.daemon_process()
+        wait_for(self.in_pace(second), "a job paced by the next daemon")
         self.assertEqual(second.requests("hello"), RANKS)
         job = self.finish(job)
-        self.assert_right(job, lines=2)
-        self.assertIn("pacing paused on ", job.stderr)
+        self.assert_right(job, lines=2 if is_seen else 1)
+        self.assertEqual("pacing paused on " in job.stderr, is_seen)
+        return job
 
     def test_killed_and_restarted(self):
-        self.dies_and_returns(phases=True, after=True)
+        job, first = self.paced()
+        first.signal(signal.SIGKILL)
+        self.replaced(job, is_seen=True)
 
     def test_killed_and_restarted_without_phases(self):
-        self.dies_and_returns(phases=True, after=False)
+        """It paces nothing, and is asked for none of it; nor is more said of it."""
+        job, first = self.paced()
+        first.signal(signal.SIGKILL)
+        second = self.daemon_process("--no-phases")
+        wait_for(lambda: second.requests("hello") >= RANKS, "ranks that greet the next daemon")
+        self.wait_for_turns(job)
+        self.assertEqual([second.requests(operation) for operation in ("prepare", "phase", "enter")], [0] * 3)
+        second.signal(signal.SIGKILL)
+        self.replaced(job, is_seen=True)
 
     def test_an_old_daemon_upgraded(self):
-        self.dies_and_returns(phases=False, after=True)
+        """To one with phases."""
+        first = self.daemon_process("--no-phases")
+        job = self.begin("until")
+        self.wait_for_turns(job)
+        self.assertEqual([first.requests(operation) for operation in ("prepare", "phase", "enter")], [0] * 3)
+        first.signal(signal.SIGKILL)
+        job = self.replaced(job, is_seen=False)
+        self.assertIn("not pacing: rank 0 on a0: headwayd has no phases on this node: ", job.told[0])
 
     def test_killed_for_good(self):
-        for phases in (True, False):
-            with self.subTest(phases=phases):
-                job, daemon = self.paced(phases)
+        for options in ((), ("--plans-change",)):
+            with self.subTest(options=options):
+                job, daemon = self.paced(*options)
                 daemon.signal(signal.SIGKILL)
                 wait_for(lambda job=job: "pacing paused on " in job.stderr, "a rank that misses the daemon")
                 self.wait_for_turns(job)
@@ -119,7 +135,7 @@ class Both:
     def test_hung(self):
         """One request waits in vain; when the daemon goes on, so does pacing."""
         time_is_up = os.path.join(self.sessions, "time_is_up")
-        job, daemon = self.paced(phases=False, preload=["tests/time_is_up.so"], TIME_IS_UP=time_is_up)
+        job, daemon = self.paced("--plans-change", preload=["tests/time_is_up.so"], TIME_IS_UP=time_is_up)
         daemon.signal(signal.SIGSTOP)
         with open(time_is_up, "w", encoding="ascii"):
             wait_for(lambda: "pacing paused on " in job.stderr, "a request in vain")
@@ -130,15 +146,15 @@ class Both:
         self.assert_right(job, lines=2)
         self.assertIn(f"did not answer within {PATIENCE_MS} ms; it goes on when headwayd is back", job.stderr)
 
-    def test_hung_with_phases(self):
-        """Nobody asks it anything, so nobody notices."""
-        job, daemon = self.paced(phases=True)
+    def test_hung_unnoticed(self):
+        """Nobody asks it anything."""
+        job, daemon = self.paced()
         daemon.signal(signal.SIGSTOP)
         self.wait_for_turns(job)
         self.assert_right(self.finish(job), lines=1)
 
     def test_a_child_leaves_its_parent_s_phase_alone(self):
-        with self.daemon(phases=True) as daemon:
+        with self.daemon() as daemon:
             job = self.begin("fork")
             wait_for(lambda: job.stdout == "forked\n", "ranks whose children have ended")
             wait_for(lambda: daemon.phases_entered() == [WHOLE_PHASE] * RANKS, "phases")
@@ -154,7 +170,7 @@ class Both:
         """Inside a phase: by the program's status and no other, whatever a launcher makes of it; what the
         rank had entered ends with its connection."""
         spy = "tests/abort_spy.mpich.so" if self.library == "mpich" else "tests/abort_spy.so"
-        with self.daemon(phases=True) as daemon:
+        with self.daemon() as daemon:
             job = self.run_job("outcome_check", "fail", "5", preload=[spy])
             wait_for(lambda: all(c.closed for c in daemon.connections), "closed connections")
         self.assertEqual([line for line in job.stderr.splitlines() if line.startswith("abort")], ["abort 5"], job.stderr)
@@ -162,7 +178,7 @@ class Both:
         self.assertEqual(len(job.statuses), RANKS)
 
     def test_intercommunicators(self):
-        with self.daemon(phases=True) as daemon:
+        with self.daemon() as daemon:
             job = self.run_job("outcome_check", "intercommunicator")
         self.assert_right(job, lines=1)
         for connection in daemon.connections:
@@ -188,7 +204,7 @@ class OpenMpi(Both, HelperTest):
     def test_spawn(self):
         """Spawned processes are another job, which finds its own daemon.  Open MPI 5 hands the variables that
         mpirun was given on to the first job alone, so the other one has no helper."""
-        with self.daemon(phases=True) as daemon:
+        with self.daemon() as daemon:
             job = self.run_job("outcome_check", "spawn", ranks=2)
         self.assert_right(job, lines=1)
         hellos = [connection.requests[0] for connection in daemon.connections]

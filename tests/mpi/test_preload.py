@@ -176,7 +176,7 @@ class Both:
         self.assertEqual(len(daemon.connections), RANKS)
         for connection in daemon.connections:
             self.assert_balanced(connection)
-            self.assertGreater(connection.operations().count("enter"), 0)
+            self.assertTrue(connection.entries)
 
     def copied(self, *names):
         """The preload in a folder of its own, with these beside it."""
@@ -301,10 +301,10 @@ class Both:
 
     def job_with(self, program, algorithm, preload):
         """The job, and how many collectives rank 0 had paced."""
-        with self.daemon(algorithm=algorithm) as daemon:
+        with self.daemon(algorithm=algorithm, plans_change=True) as daemon:
             job = self.run_job(program, LD_PRELOAD=preload)
         self.assert_succeeded(job)
-        return job, daemon.by_rank()[0].operations().count("enter")
+        return job, len(daemon.by_rank()[0].entries)
 
     def check_places(self, program, linked):
         """The tool counts what it counts without us, and as much is paced as without it."""

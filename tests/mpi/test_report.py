@@ -117,13 +117,13 @@ class Both:
         self.assertEqual(rows["iallgather"]["duration"]["classes"], [])
 
     def test_predictions_are_those_of_the_answers(self):
-        """With phases the daemon predicts what it plans, of a ring by its steps."""
+        """The daemon predicts what it plans, of a ring by its steps."""
         def phase(request, connection):
             answer = FakeHeadwayd.answer_phase(daemon, request, connection)
             seconds = request["message_bytes"] / 1e6
             return {**answer, "predicted": {"low_s": seconds, "high_s": seconds}}
         algorithm = lambda rank: None
-        with self.daemon(phases=True, replace={"phase": phase}, algorithm=algorithm) as daemon:
+        with self.daemon(replace={"phase": phase}, algorithm=algorithm) as daemon:
             for operation, wanted in (("gather", "linear"), ("allgather", "ring"), ("bcast", "ring")):
                 daemon.algorithm = wanted
                 with self.subTest(operation):

@@ -2,6 +2,7 @@
 // The classifier's maps in ordinary memory, and what the classifier makes of them.
 #pragma once
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -165,9 +166,10 @@ private:
 
     /// Shared memory, so that a client of a test can map it.
     struct Array {
-        Array() : Array(FileDescriptor(memfd_create("slots", MFD_CLOEXEC))) {}
+        Array() : Array(FileDescriptor(memfd_create("slots", MFD_CLOEXEC | MFD_ALLOW_SEALING))) {}
         explicit Array(FileDescriptor file) : fd(std::move(file)) {
             EXPECT_EQ(ftruncate(fd.get(), sizeof(headway_phase_slots)), 0);
+            EXPECT_EQ(fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);  // clients map nothing else
             slots = static_cast<headway_phase_slots*>(mmap(nullptr, sizeof(headway_phase_slots),
                                                            PROT_READ | PROT_WRITE, MAP_SHARED,
                                                            fd.get(), 0));

@@ -2,13 +2,15 @@
 // libheadway's C interface, against a daemon that answers as the test says.
 #include "headway.h"
 
+#include <sys/wait.h>
+
 #include "scripted_daemon.hpp"
 
 namespace headway::glue::test {
 namespace {
 
 constexpr std::uint64_t size = 65536;
-constexpr auto hang_limit_ms = static_cast<unsigned>(std::chrono::milliseconds(hang_limit).count());
+constexpr auto hang_limit_ms = static_cast<int>(std::chrono::milliseconds(hang_limit).count());
 
 class LibHeadway : public testing::Test {
 protected:
@@ -42,7 +44,7 @@ protected:
 
     void open() {
         const std::string path = daemon_.path();
-        const headway_options options{"job", 3, path.c_str(), hang_limit_ms};
+        const headway_options options{sizeof(options), "job", 3, path.c_str(), hang_limit_ms, 0};
         session_ = headway_open(&options);
         ASSERT_NE(session_, nullptr);
     }
@@ -69,6 +71,19 @@ TEST_F(LibHeadway, TellsThatThePacketsOfAContainerAreNotKnown) {
     EXPECT_NE(std::string(headway_reason(session_)).find("in a network namespace of its own"),
               std::string::npos)
         << headway_reason(session_);
+}
+
+TEST_F(LibHeadway, SaysThatADaemonWithoutPhasesPacesNothing) {
+    daemon_.answers["hello"] = [](const Json&) { return Json{{"node", "a0"}, {"phases", false}}; };
+    start_and_open();
+    EXPECT_EQ(headway_connected(session_), 0);
+    headway_exchange* const all = headway_exchange_of(session_, "alltoall", nullptr);
+    EXPECT_EQ(headway_enter(session_, all, size), 0U);
+    EXPECT_EQ(std::string(headway_reason(session_)).find("headwayd has no phases on this node: "), 0U)
+        << headway_reason(session_);
+    EXPECT_EQ(headway_traffic(session_, nullptr), -1);
+    EXPECT_EQ(std::string(headway_reason(session_)).find("headwayd has no phases on this node: "), 0U);
+    EXPECT_EQ(daemon_.asked("prepare"), 0U);
 }
 
 TEST_F(LibHeadway, EntersAnExchangeByAStore) {
@@ -121,7 +136,7 @@ TEST_F(LibHeadway, RefusesWhatMakesNoSense) {
 
 TEST_F(LibHeadway, TellsThePlan) {
     start_and_open();
-    headway_plan plan{};
+    headway_plan plan{sizeof(plan), 0, 0, 0, 0, 0};
     const headway_exchange* const all = headway_exchange_of(session_, "alltoall", nullptr);
     ASSERT_EQ(headway_plan_of(session_, all, size, &plan), 0);
     EXPECT_EQ(plan.paced, 1);
@@ -151,7 +166,7 @@ TEST_F(LibHeadway, GoesOnUnpacedWithoutADaemon) {
     ASSERT_NE(all, nullptr);
     EXPECT_EQ(headway_enter(session_, all, size), 0U);
     headway_leave(session_, 0);
-    headway_plan plan{};
+    headway_plan plan{sizeof(plan), 0, 0, 0, 0, 0};
     EXPECT_EQ(headway_plan_of(session_, all, size, &plan), -1);
     EXPECT_EQ(headway_traffic(session_, nullptr), -1);
 }
@@ -178,12 +193,95 @@ TEST_F(LibHeadway, IsNamedAsItsStepInSlurm) {
     setenv("SLURM_JOB_ID", "4711", 1);
     setenv("SLURM_STEP_ID", "2", 1);
     const std::string path = daemon_.path();
-    const headway_options options{nullptr, 0, path.c_str(), hang_limit_ms};
+    const headway_options options{sizeof(options), nullptr, 0, path.c_str(), hang_limit_ms, 0};
     session_ = headway_open(&options);
     unsetenv("SLURM_JOB_ID");
     unsetenv("SLURM_STEP_ID");
     EXPECT_EQ(headway_connected(session_), 1) << headway_reason(session_);
     EXPECT_EQ(job, "4711.2");
+}
+
+TEST_F(LibHeadway, TellsTheJobsStart) {
+    std::vector<Json> starts;
+    daemon_.answers["hello"] = [&](const Json& request) {
+        starts.push_back(request.value("start", Json()));
+        return Json{{"node", "a0"}, {"phases", true}};
+    };
+    daemon_.start();
+    const std::string path = daemon_.path();
+    setenv("HEADWAY_JOB_START", "5", 1);
+    for (const std::uint64_t start : {std::uint64_t{0}, std::uint64_t{4711}, std::uint64_t{1} << 53}) {
+        const headway_options options{sizeof(options), "job", 0, path.c_str(), hang_limit_ms, start};
+        headway_close(session_);
+        session_ = headway_open(&options);
+    }
+    unsetenv("HEADWAY_JOB_START");
+    EXPECT_EQ(starts, (std::vector<Json>{5, 4711, 5}));
+    EXPECT_STREQ(headway_reason(session_), "a job_start above 2^53 - 1 is not taken; ");
+}
+
+// Programs of an earlier header, and of a later one.
+TEST_F(LibHeadway, KnowsHowLargeStructuresAre) {
+    struct Later {
+        headway_options options{};
+        std::uint64_t more = 0;
+    } later;
+    daemon_.start();
+    const std::string path = daemon_.path();
+    later.options = {0, "job", 3, path.c_str(), hang_limit_ms, 0};
+    session_ = headway_open(&later.options);
+    EXPECT_STREQ(headway_reason(session_), "headway_options.size is not sizeof(struct headway_options)");
+    EXPECT_EQ(headway_connected(session_), 0);
+    for (const std::uint64_t more : {0, 1}) {
+        headway_close(session_);
+        later.options.size = sizeof(later);
+        later.more = more;
+        session_ = headway_open(&later.options);
+        EXPECT_EQ(headway_connected(session_), 1);
+        EXPECT_STREQ(headway_reason(session_),
+                     more != 0 ? "this library knows less of headway_options than the program; " : "");
+    }
+    ASSERT_EQ(headway_set_hosts(session_, hosts_.data(), hosts_.size(), 2), 0);
+    const headway_exchange* const all = headway_exchange_of(session_, "alltoall", nullptr);
+    struct LaterPlan {
+        headway_plan plan{};
+        std::uint64_t more = 7;
+        std::uint64_t behind = 8;
+    } plan;
+    EXPECT_EQ(headway_plan_of(session_, all, size, &plan.plan), -1);
+    EXPECT_STREQ(headway_reason(session_), "headway_plan.size is not sizeof(struct headway_plan)");
+    plan.plan.size = offsetof(LaterPlan, behind);
+    EXPECT_EQ(headway_plan_of(session_, all, size, &plan.plan), 0);
+    EXPECT_EQ(plan.plan.pair_bits_per_s, 5e6);
+    EXPECT_EQ(plan.plan.size, offsetof(LaterPlan, behind));
+    EXPECT_EQ(plan.more, 0U) << "the default of what is not known";
+    EXPECT_EQ(plan.behind, 8U);
+}
+
+TEST_F(LibHeadway, AChildLeavesItsParentsPhaseAlone) {
+    start_and_open();
+    headway_exchange* const all = headway_exchange_of(session_, "alltoall", nullptr);
+    const std::uint64_t entry = headway_enter(session_, all, size);
+    ASSERT_NE(entry, 0U);
+    const std::size_t asked = daemon_.asked("phase");
+    const pid_t child = fork();
+    if (child == 0) {
+        bool is_left_alone = headway_enter(session_, all, 64 * size) == 0;
+        is_left_alone &= std::string(headway_reason(session_)) == "the session is this process's parent's";
+        headway_leave(session_, entry);
+        is_left_alone &= headway_traffic(session_, nullptr) == -1;
+        headway_close(session_);
+        is_left_alone &= daemon_.memory->phase() == 1;
+        _exit(is_left_alone ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(daemon_.memory->phase(), 1U);
+    EXPECT_EQ(daemon_.asked("phase"), asked);
+    headway_leave(session_, entry);
+    EXPECT_EQ(daemon_.memory->phase(), 0U);
+    EXPECT_NE(headway_enter(session_, all, size), 0U) << headway_reason(session_);
 }
 
 TEST(LibHeadwayWithoutASession, IsHarmless) {

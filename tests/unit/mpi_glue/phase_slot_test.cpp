@@ -89,5 +89,22 @@ TEST_F(PhaseSlots, PlacesOutsideTheMemoryAreRefused) {
     EXPECT_FALSE(PhaseSlot::map(UniqueFd(), {bytes, 0, 4}));
 }
 
+// A load from what is cut off would be SIGBUS.
+TEST_F(PhaseSlots, MemoryThatMayVanishIsRefused) {
+    const std::size_t bytes = SlotMemory::bytes;
+    const SlotPlace place{bytes, 0, SlotMemory::generation_offset};
+    const auto file_of = [](std::size_t size, int seals) {
+        UniqueFd file(memfd_create("slots", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+        EXPECT_EQ(ftruncate(file.get(), static_cast<off_t>(size)), 0);
+        EXPECT_EQ(fcntl(file.get(), F_ADD_SEALS, seals), 0);
+        return file;
+    };
+    EXPECT_TRUE(PhaseSlot::map(file_of(bytes, F_SEAL_SHRINK), place));
+    EXPECT_FALSE(PhaseSlot::map(file_of(bytes - 1, F_SEAL_SHRINK), place)) << "it is shorter than told";
+    EXPECT_FALSE(PhaseSlot::map(file_of(0, F_SEAL_SHRINK), place));
+    EXPECT_FALSE(PhaseSlot::map(file_of(bytes, F_SEAL_GROW), place)) << "it can be cut off later";
+    EXPECT_FALSE(PhaseSlot::map(UniqueFd(open("/proc/self/exe", O_RDONLY | O_CLOEXEC)), place)) << "an ordinary file";
+}
+
 }  // namespace
 }  // namespace headway::glue::test

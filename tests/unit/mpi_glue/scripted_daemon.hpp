@@ -3,6 +3,7 @@
 // go away, fall silent and come back.
 #pragma once
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -41,8 +42,9 @@ public:
     static constexpr std::size_t bytes = 65 * sizeof(std::uint32_t);
     static constexpr std::size_t generation_offset = 64 * sizeof(std::uint32_t);
 
-    SlotMemory() : fd(memfd_create("slots", MFD_CLOEXEC)) {
+    SlotMemory() : fd(memfd_create("slots", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
         EXPECT_EQ(ftruncate(fd.get(), bytes), 0);
+        EXPECT_EQ(fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
         words_ = static_cast<std::uint32_t*>(
             mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0));
         set_generation(1);
@@ -88,7 +90,6 @@ public:
         answers["phase"] = [this](const Json&) {
             return Json{{"phase", 1}, {"bytes_per_s", 1000}, {"generation", memory->generation()}};
         };
-        for (const char* op : {"enter", "leave"}) answers[op] = [](const Json&) { return Json(); };
     }
     ~ScriptedDaemon() {
         stop();

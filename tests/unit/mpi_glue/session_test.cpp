@@ -16,16 +16,16 @@ protected:
     void open() {
         settings_.socket_path = daemon_.path();
         settings_.timeout = hang_limit;
-        auto session = Session::open(settings_, "job", 3, hosts_, [this] { return now_; });
-        ASSERT_TRUE(session) << session.error().what;
-        session_.emplace(std::move(*session));
+        session_.emplace(Session::open(settings_, "job", 3, hosts_, [this] { return now_; }));
+        ASSERT_TRUE(session_->has_daemon()) << session_->why_no_daemon();
         const auto known = session_->pattern({Operation::alltoall, {}});
         ASSERT_TRUE(known) << known.error().what;
         known_ = *known;
     }
     void open_without_daemon() {
         settings_.socket_path = daemon_.path();
-        session_.emplace(Session::without_daemon(settings_, "job", 3, hosts_, [this] { return now_; }));
+        session_.emplace(Session::open(settings_, "job", 3, hosts_, [this] { return now_; }));
+        ASSERT_FALSE(session_->has_daemon());
         known_ = session_->pattern({Operation::alltoall, {}}).value_or(nullptr);
         ASSERT_NE(known_, nullptr);
     }
@@ -36,10 +36,9 @@ protected:
         return result && *result != not_entered;
     }
     /// What was entered last and not left yet, on whichever connection.
-    bool left() {
-        const EntryId entry = entries_.back();
+    void leave_last() {
+        session_->leave(entries_.back());
         entries_.pop_back();
-        return session_->leave(entry).has_value();
     }
     bool goes_unpaced() {
         const auto result = enter();
@@ -64,7 +63,7 @@ protected:
         daemon_.start();
     }
     void without_phases() {
-        daemon_.answers["hello"] = [](const Json&) { return Json{{"node", "a0"}}; };
+        daemon_.answers["hello"] = [](const Json&) { return Json{{"node", "a0"}, {"cluster", "a"}}; };
         daemon_.answers["join"] = [](const Json&) { return Json{{"error", "no phases"}}; };
     }
     void start_and_open() {
@@ -86,17 +85,16 @@ TEST_F(Sessions, EnterByAStore) {
     for (int i = 0; i < 3; ++i) {
         ASSERT_TRUE(entered());
         EXPECT_EQ(daemon_.memory->phase(), 1U);
-        ASSERT_TRUE(left());
+        leave_last();
         EXPECT_EQ(daemon_.memory->phase(), 0U);
     }
     EXPECT_EQ(daemon_.asked("phase"), 1U);
-    EXPECT_EQ(daemon_.asked("enter"), 0U);
 }
 
 TEST_F(Sessions, SeeWithinASecondThatTheDaemonIsGone) {
     start_and_open();
     ASSERT_TRUE(entered());
-    ASSERT_TRUE(left());
+    leave_last();
     daemon_.stop();
     EXPECT_TRUE(entered()) << "nobody has looked";
     now_ += 1s;
@@ -104,7 +102,7 @@ TEST_F(Sessions, SeeWithinASecondThatTheDaemonIsGone) {
     ASSERT_FALSE(lost);
     EXPECT_TRUE(lost.error().lost);
     EXPECT_EQ(daemon_.memory->phase(), 0U) << "the kernel may still read the slot";
-    EXPECT_TRUE(left()) << "of the one before";
+    leave_last();  // of the one before
     EXPECT_TRUE(goes_unpaced()) << "told once";
 }
 
@@ -152,7 +150,7 @@ TEST_F(Sessions, SayNothingOfAStartThatNobodyHasDrawn) {
 TEST_F(Sessions, JoinAgainAndAskAnew) {
     start_and_open();
     ASSERT_TRUE(entered());
-    ASSERT_TRUE(left());
+    leave_last();
     daemon_.answers["phase"] = [](const Json&) {
         return Json{{"phase", 9}, {"bytes_per_s", 5}, {"generation", 1}};
     };
@@ -168,28 +166,21 @@ TEST_F(Sessions, JoinAgainAndAskAnew) {
     EXPECT_EQ(daemon_.asked("join"), 2U);
     EXPECT_EQ(daemon_.asked("prepare"), 2U);
     EXPECT_EQ(daemon_.asked("phase"), 2U);
-    ASSERT_TRUE(left());
+    leave_last();
     EXPECT_EQ(daemon_.memory->phase(), 0U);
 }
 
 TEST_F(Sessions, WhatWasEnteredBeforeEndsWithItsConnection) {
-    for (const bool phases : {true, false}) {
-        SCOPED_TRACE(phases);
-        if (!phases) without_phases();
-        restart();
-        open();
-        ASSERT_TRUE(entered());
-        restart();
-        now_ += 1s;
-        EXPECT_FALSE(enter());
-        now_ += 1s;
-        ASSERT_TRUE(comes_back());
-        ASSERT_TRUE(left());
-        ASSERT_TRUE(left()) << "of the lost connection";
-        EXPECT_EQ(daemon_.memory->phase(), 0U);
-        EXPECT_TRUE(entered());
-    }
-    EXPECT_LE(daemon_.asked("leave"), 1U);
+    start_and_open();
+    ASSERT_TRUE(entered());
+    restart();
+    now_ += 1s;
+    EXPECT_FALSE(enter());
+    now_ += 1s;
+    ASSERT_TRUE(comes_back());
+    leave_last();
+    leave_last();  // of the lost connection
+    EXPECT_TRUE(entered());
 }
 
 TEST_F(Sessions, ATriedDaemonIsNotTriedMoreOftenThanOnceASecond) {
@@ -208,41 +199,74 @@ TEST_F(Sessions, ATriedDaemonIsNotTriedMoreOftenThanOnceASecond) {
     EXPECT_LE(tried.size(), 8U) << "the pauses grow";
 }
 
-TEST_F(Sessions, ADaemonWithoutPhasesIsAskedEachTime) {
+// It has told its name for the node, which the job needs when there are phases later.
+TEST_F(Sessions, ADaemonWithoutPhasesPacesNothingUntilItHasSome) {
+    const auto with_phases = std::pair(daemon_.answers["hello"], daemon_.answers["join"]);
+    without_phases();
+    daemon_.start();
+    open_without_daemon();
+    EXPECT_TRUE(session_->was_greeted());
+    EXPECT_EQ(session_->node() + " of " + session_->cluster(), "a0 of a");
+    EXPECT_EQ(session_->why_no_daemon().find("headwayd has no phases on this node: "), 0U)
+        << session_->why_no_daemon();
+    for (int second = 0; second < 9; ++second) {
+        EXPECT_TRUE(goes_unpaced());
+        now_ += 1s;
+    }
+    EXPECT_FALSE(session_->hold(nullptr).value_or(true));
+    for (const char* op : {"prepare", "phase", "enter", "leave"}) EXPECT_EQ(daemon_.asked(op), 0U) << op;
+
+    daemon_.stop();
+    std::tie(daemon_.answers["hello"], daemon_.answers["join"]) = with_phases;
+    daemon_.start();
+    now_ += ContactSeeker::longest_pause;
+    ASSERT_TRUE(goes_unpaced()) << "the attempt that was under way";
+    now_ += ContactSeeker::longest_pause;
+    ASSERT_TRUE(comes_back());
+    EXPECT_EQ(daemon_.memory->phase(), 1U);
+}
+
+TEST_F(Sessions, APhaselessDaemonAfterOneWithPhasesSaysWhyNothingIsPaced) {
     start_and_open();
     ASSERT_TRUE(entered());
     without_phases();
     restart();
     now_ += 1s;
     EXPECT_FALSE(enter());
+    EXPECT_EQ(session_->why_no_daemon(), "headwayd closed the connection");
+    now_ += 1s;
+    EXPECT_TRUE(goes_unpaced());
+    daemon_.wait_until_answered("join", 2);
+    EXPECT_TRUE(goes_unpaced());
+    EXPECT_EQ(session_->why_no_daemon().find("headwayd has no phases on this node: "), 0U)
+        << session_->why_no_daemon();
+}
+
+// Slots, say, are all taken.
+TEST_F(Sessions, ADaemonThatRefusesToBeJoinedIsTriedAgain) {
+    const auto join = daemon_.answers["join"];
+    daemon_.answers["join"] = [](const Json&) { return Json{{"error", "no slot is left"}}; };
+    daemon_.start();
+    open_without_daemon();
+    EXPECT_EQ(session_->why_no_daemon(), "headwayd: no slot is left");
+    daemon_.stop();
+    daemon_.answers["join"] = join;
+    daemon_.start();
     now_ += 1s;
     ASSERT_TRUE(comes_back());
-    EXPECT_EQ(daemon_.asked("enter"), 1U);
-    ASSERT_TRUE(left());
-    ASSERT_TRUE(entered());
-    EXPECT_EQ(daemon_.asked("leave"), 1U);
-    EXPECT_EQ(daemon_.asked("enter"), 2U);
+    EXPECT_EQ(daemon_.memory->phase(), 1U);
 }
 
 TEST_F(Sessions, LeaveWhatHasEndedAndNotWhatWasEnteredLast) {
-    without_phases();
-    int asked = 0;
-    daemon_.answers["enter"] = [&](const Json&) { return Json{{"entered", 40 + ++asked}}; };
-    std::vector<Json> left_there;
-    daemon_.answers["leave"] = [&](const Json& request) {
-        left_there.push_back(request.at("entered"));
-        return Json();
-    };
     start_and_open();
     const auto first = enter();
     const auto second = enter();
     ASSERT_TRUE(first && second);
-    EXPECT_TRUE(session_->leave(*first));
-    EXPECT_TRUE(session_->leave(*first)) << "has ended already";
-    EXPECT_TRUE(session_->leave(*second));
-    EXPECT_TRUE(entered()) << "answered after what was told before";
-    daemon_.stop();
-    EXPECT_EQ(left_there, (std::vector<Json>{41, 42}));
+    session_->leave(*first);
+    session_->leave(*first);  // has ended already
+    EXPECT_EQ(daemon_.memory->phase(), 1U);
+    session_->leave(*second);
+    EXPECT_EQ(daemon_.memory->phase(), 0U);
 }
 
 TEST_F(Sessions, ADaemonOfAnotherVersionPacesNothing) {
@@ -267,9 +291,9 @@ TEST_F(Sessions, AProcessWhosePacketsAreNotKnownIsNotPaced) {
     };
     restart();
     const auto second = Session::open(settings_, "job", 3, hosts_);
-    ASSERT_FALSE(second);
-    EXPECT_FALSE(second.error().lost);
-    EXPECT_NE(second.error().what.find("not in the cluster's prefixes (198.51.100.0/24)"),
+    EXPECT_FALSE(second.has_daemon());
+    EXPECT_FALSE(second.was_greeted());
+    EXPECT_NE(second.why_no_daemon().find("not in the cluster's prefixes (198.51.100.0/24)"),
               std::string::npos);
 
     now_ += 1s;
@@ -296,7 +320,7 @@ TEST_F(Sessions, ARateOfTheProgramHoldsOnTheNextConnection) {
     EXPECT_EQ(daemon_.memory->phase(), 4U);
     ASSERT_TRUE(entered());
     EXPECT_EQ(daemon_.memory->phase(), 4U) << "stricter than the collective's";
-    ASSERT_TRUE(left());
+    leave_last();
     daemon_.memory->set_generation(2);
     ASSERT_TRUE(entered());
     EXPECT_EQ(daemon_.asked("rate"), 2U) << "the job has changed";
@@ -306,7 +330,7 @@ TEST_F(Sessions, ARateOfTheProgramHoldsOnTheNextConnection) {
     now_ += 1s;
     ASSERT_TRUE(comes_back());
     EXPECT_EQ(daemon_.memory->phase(), 4U);
-    ASSERT_TRUE(left());
+    leave_last();
     EXPECT_TRUE(session_->hold(nullptr).value_or(false));
     EXPECT_EQ(daemon_.memory->phase(), 0U);
 }
@@ -354,7 +378,7 @@ TEST_F(Sessions, ASingleCallIsAskedForEachTime) {
         ASSERT_TRUE(entered && entered->entry != not_entered);
         EXPECT_EQ(entered->end_s, 2) << "a unit is 4 bytes";
         EXPECT_EQ(daemon_.memory->phase(), 7U);
-        EXPECT_TRUE(session_->leave(entered->entry));
+        session_->leave(entered->entry);
         EXPECT_EQ(daemon_.memory->phase(), 0U);
         EXPECT_EQ(daemon_.asked("traffic"), static_cast<std::size_t>(i));
     }
