@@ -5,7 +5,7 @@
  * not find ends every one of them.  Nothing happens in a process before it calls
  * an MPI function.
  *
- * trampolines.S leads each call to resolve_call() once and to what that answers
+ * trampolines.S leads each call to headway_resolve() once and to what that answers
  * from then on.  That is, in this order:
  *
  *   1. What the caller would call without Headway, where that is not the MPI library's

@@ -39,9 +39,9 @@
 #include "functions.inc"
 #undef HEADWAY_FUNCTION
 
-/* On the stack: the function's index, the caller's return address.  First, is this a caller that
- * headway_callers knows?  Everything that may hold an argument is kept: rax is the number of vector registers of a call with
- * "...", r10 the static chain.
+/* On the stack: the function's index, the caller's return address.  First, is this a
+ * caller that headway_callers knows?  Everything that may hold an argument is kept: rax is
+ * the number of vector registers of a call with "...", r10 the static chain.
  */
 	.type	.Lresolve, @function
 .Lresolve:

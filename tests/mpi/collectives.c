@@ -6,7 +6,8 @@
 //
 // A case is drawn from: operation; blocking or nonblocking form; communicator; datatypes; counts, some
 // zero; root; MPI_IN_PLACE; and for requests the way to wait.  Every rank draws
-// the same.  --times multiplies counts that differ from pair to pair.  One line of output for each: "NUMBER WHAT... DIGEST".
+// the same.  --times multiplies counts that differ from pair to pair.  One line of output
+// for each: "NUMBER WHAT... DIGEST".
 #include <getopt.h>
 #include <mpi.h>
 #include <stdbool.h>
