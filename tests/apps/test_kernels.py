@@ -60,7 +60,7 @@ class Both:
                 with self.daemon() as daemon:
                     self.assert_right(name, self.kernel(name))
                 if name in ("IS", "FT", "MOE"):
-                    self.assertIn("enter", daemon.connections[0].operations())
+                    self.assertIn("phase", daemon.connections[0].operations())
 
     def test_a_wrong_message_is_noticed(self):
         spoiler = "tests/wrong_message.mpich.so" if self.library == "mpich" else "tests/wrong_message.so"

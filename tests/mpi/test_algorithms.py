@@ -21,7 +21,7 @@ ROUND = ["allgather", "allgatherv", "bcast", "reduce", "allreduce", "reduce_scat
 # Seeds of collectives whose one case is blocking and of 5 ranks in all; in the
 # reversed one ranks count from the last.
 FIRST_CASE = {"alltoall": 0, "gather": 5}
-WORLD_ALLTOALL, REVERSED_ALLTOALL, WORLD_GATHER, WORLD_GATHER_ROOT = 20, 10, 1, 1
+WORLD_ALLTOALL, REVERSED_ALLTOALL, WORLD_GATHER, WORLD_GATHER_ROOT = 20, 11, 10, 0
 
 
 class Both:
