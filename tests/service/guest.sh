@@ -160,12 +160,13 @@ test_restart() {
 		"$(property ExecMainStartTimestampMonotonic headway-restore.service)"
 }
 
-# Mean distance of forty full frames to the other cluster, in ns: eight datagrams of five.  They
-# are queued all at once, and are many, for this guest's timers are late by up to a frame's distance.
+# Mean distance of forty full frames to the other cluster, in ns.  They are the fragments of one
+# datagram, for between two datagrams the sender may have to wait for the processor.  They are many,
+# for this guest's timers are late by up to a frame's distance.
 distance_ns() {
 	local wire=/sys/class/net/$dev/simwire
 	echo 100000 >$wire/record_frames
-	dd if=/dev/zero bs=7392 count=8 status=none >/dev/udp/10.2.0.1/9
+	dd if=/dev/zero bs=59192 count=1 status=none >/dev/udp/10.2.0.1/9
 	sleep 0.5
 	od -An -v -t u4 -w16 $wire/records | awk '
 		$3 > 1000 && $4 % 65536 == 8 { last = $1 + $2 * 4294967296; if (!frames++) first = last }
