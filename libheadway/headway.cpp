@@ -61,13 +61,15 @@ Identity take_options(const headway_options& given, SessionOptions& options,
     return {given.job != nullptr ? given.job : default_job(), given.rank};
 }
 
-/// Of the first version, which all have.
+/// Of the first version, which all have.  More than structure_most_bytes no version has: it is a number
+/// that was never set, and nothing is read or written by it.
+constexpr std::size_t structure_most_bytes = 4096;
 constexpr std::size_t options_least_bytes = offsetof(headway_options, job_start) + sizeof(headway_options::job_start);
 constexpr std::size_t plan_least_bytes = offsetof(headway_plan, unpaced_high_s) + sizeof(headway_plan::unpaced_high_s);
 
 /// The members that this library knows.  None: `reason` says what makes no sense.
 std::optional<headway_options> known_members(const headway_options& given, std::string& reason) {
-    if (given.size < options_least_bytes) {
+    if (given.size < options_least_bytes || given.size > structure_most_bytes) {
         reason = "headway_options.size is not sizeof(struct headway_options)";
         return std::nullopt;
     }
@@ -76,7 +78,7 @@ std::optional<headway_options> known_members(const headway_options& given, std::
     std::memcpy(&known, bytes, std::min(given.size, sizeof(known)));
     const auto is_given = [](char byte) { return byte != 0; };
     if (given.size > sizeof(known) && std::any_of(bytes + sizeof(known), bytes + given.size, is_given))
-        reason = "this library knows less of headway_options than the program; ";
+        reason = "this library knows less of headway_options than the program";
     return known;
 }
 
@@ -87,6 +89,11 @@ void fill_in(headway_plan* plan, headway_plan filled) {
     std::memcpy(plan, &filled, std::min(filled.size, sizeof(filled)));
 }
 
+void add_reason(std::string& reasons, const std::string& another) {
+    if (!reasons.empty() && !another.empty()) reasons += "; ";
+    reasons += another;
+}
+
 void open_session(headway_session& session, const headway_options& all) {
     const auto known = known_members(all, session.reason);
     if (!known) return;
@@ -94,13 +101,10 @@ void open_session(headway_session& session, const headway_options& all) {
     SessionOptions options;
     Complaints complaints;
     const Identity own = take_options(given, options, complaints);
-    for (const std::string& complaint : complaints) session.reason += complaint + "; ";
-    if (!options.enabled) {
-        session.reason += "HEADWAY=off";
-        return;
-    }
+    for (const std::string& complaint : complaints) add_reason(session.reason, complaint);
+    if (!options.enabled) return add_reason(session.reason, "HEADWAY=off");
     session.session = Session::open(options, own.job, own.rank, session.hosts);
-    session.reason += session.session->why_no_daemon();
+    add_reason(session.reason, session.session->why_no_daemon());
 }
 
 /// The value of `work(session)`, or `otherwise` if there is no session, it is another process's or
@@ -231,7 +235,7 @@ int headway_plan_of(headway_session* session, const headway_exchange* exchange, 
                     headway_plan* plan) noexcept {
     return with(session, -1, [&](Session& open) {
         if (exchange == nullptr || plan == nullptr) return -1;
-        if (plan->size < plan_least_bytes) {
+        if (plan->size < plan_least_bytes || plan->size > structure_most_bytes) {
             session->reason = "headway_plan.size is not sizeof(struct headway_plan)";
             return -1;
         }
