@@ -5,6 +5,7 @@
 import argparse
 import copy
 import json
+import re
 import sys
 import tempfile
 import unittest
@@ -16,7 +17,7 @@ import demo_fixture as fixture  # noqa: E402
 from demo_fixture import run_of  # noqa: E402
 from demo_guest import mpirun, testbed  # noqa: E402
 from headway_demo import driver, guest_run, guests, options, plan, result, samples, store  # noqa: E402
-from headway_demo.contender import CONTENDERS, SETTINGS  # noqa: E402
+from headway_demo.contender import CONTENDERS, SETTINGS, TRANSPORT  # noqa: E402
 from headway_demo.progress import Forecast  # noqa: E402
 from headway_demo.samples import SizeRun  # noqa: E402
 from headway_demo.scene import RACK, SHALLOW, SITES, TEN, bound, floor_ms  # noqa: E402
@@ -103,10 +104,6 @@ class WhatIsMeasured(unittest.TestCase):
         wanted = options.parse(["--contenders", "rto_min_least,htb", "--scenes", "rack"]).plan
         self.assertEqual([unit.contender for unit in plan.units(wanted)], ["rto_min_least", "htb"])
 
-    def test_the_demo_has_the_contenders_that_are_named(self):
-        wanted = options.parse(["--contenders", "rto_min_least,htb", "--scenes", "rack"]).plan
-        self.assertEqual([unit.contender for unit in plan.units(wanted)], ["rto_min_least", "htb"])
-
     def test_everything_has_every_contender_at_two_sizes_and_some_at_all(self):
         for scene in ("rack", "shallow"):
             of_scene = self.units(plan.FULL, scene=scene, library="mpich", seed=1)
@@ -138,6 +135,15 @@ class WhatIsMeasured(unittest.TestCase):
         for contender in CONTENDERS.values():
             for setting in contender.settings:
                 self.assertEqual(set(SETTINGS[setting]), {"ompi", "mpich"})
+
+    def test_contenders_have_the_transport_that_the_helper_sets(self):
+        source = (Path(__file__).resolve().parents[2] / "mpi-glue/library_environment.cpp").read_text()
+        names = {name.removeprefix("OMPI_MCA_"): place for place, name in
+                 re.findall(r'constexpr const char\* (\w+)_variable = "(\w+)";', source)}
+        texts = dict(re.findall(r'constexpr const char\* (\w+) = "(\w+)";', source))
+        uses = dict(re.findall(r"set_unless_given\((\w+)_variable, (\w+)\);", source))
+        self.assertEqual({name: texts[uses[place]] for name, place in names.items() if place in uses},
+                         {**TRANSPORT["ompi"], **TRANSPORT["mpich"]})
 
     def test_the_name_of_a_result_follows_what_is_measured(self):
         unit, = self.units(plan.demo(), scene="rack", contender="htb")

@@ -5,12 +5,6 @@ from dataclasses import dataclass
 
 LIBRARIES = {"ompi": "Open MPI", "mpich": "MPICH"}
 
-# Open MPI's TCP settings; mpirun arguments.
-TRANSPORTS = {
-    "default": (),
-    "send_only": ("--mca", "btl_tcp_flags", "1"),
-}
-
 
 def tuned_alltoall(algorithm, *more):
     """Arguments for Open MPI: an algorithm of its component `tuned`, by number."""
@@ -26,14 +20,18 @@ def mpich_alltoall(algorithm, throttle=0):
 # The all-to-all that Headway's helper chooses: every rank posts everything, then waits.
 LINEAR = tuned_alltoall(1)
 SCATTERED = mpich_alltoall("scattered")
-# And its transport for MPICH: who sends up to 1 MB does not ask before.
-EAGER = "UCX_RNDV_THRESH=1m"
+# And its transport (mpi-glue/library_environment.cpp): who sends does not ask before, with MPICH below 128 KiB.
+TRANSPORT = {"ompi": {"pml_ob1_max_rdma_per_request": "0", "btl_tcp_eager_limit": "131072",
+                      "mpi_add_procs_cutoff": "1024"},
+             "mpich": {"UCX_RNDV_THRESH": "128k"}}
+SEND_ONLY = tuple(word for name, value in TRANSPORT["ompi"].items() for word in ("--mca", name, value))
+EAGER, = (f"{name}={value}" for name, value in TRANSPORT["mpich"].items())
 
 
 def at_a_time(messages):
     """Open MPI heeds the number in its algorithm 4 only, "linear with sync"."""
     return {"ompi": (*tuned_alltoall(4, "--mca", "coll_tuned_alltoall_algorithm_max_requests",
-                                     str(messages)), *TRANSPORTS["send_only"]),
+                                     str(messages)), *SEND_ONLY),
             "mpich": (*mpich_alltoall("scattered", messages), EAGER)}
 
 
@@ -41,11 +39,11 @@ def at_a_time(messages):
 SETTINGS = {
     # algorithm and transport are the library's own choice
     "library": {"ompi": (), "mpich": ()},
-    "as Headway": {"ompi": (*LINEAR, *TRANSPORTS["send_only"]), "mpich": (*SCATTERED, EAGER)},
+    "as Headway": {"ompi": (*LINEAR, *SEND_ONLY), "mpich": (*SCATTERED, EAGER)},
     "other transport": {"ompi": LINEAR, "mpich": SCATTERED},
     "2 at a time": at_a_time(2),
     "4 at a time": at_a_time(4),
-    "pairwise": {"ompi": (*tuned_alltoall(2), *TRANSPORTS["send_only"]),
+    "pairwise": {"ompi": (*tuned_alltoall(2), *SEND_ONLY),
                  "mpich": (*mpich_alltoall("pairwise"), EAGER)},
     # preloaded, and sets algorithm and transport by itself
     "helper": {"ompi": (), "mpich": ()},

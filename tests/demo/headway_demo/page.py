@@ -5,7 +5,7 @@ from html import escape
 from pathlib import Path
 
 from . import charts, felt, prediction, verdict
-from .contender import CONTENDERS
+from .contender import CONTENDERS, TRANSPORT
 from .table import HEADINGS, row, warnings
 from .trace import PARTS
 
@@ -213,6 +213,10 @@ def method(document):
     return "<h2>How it was measured</h2><ul>" + "".join(f"<li>{p}</li>" for p in points if p) + "</ul>"
 
 
+def settings_of(library):
+    return ", ".join(f"<code>{name}={value}</code>" for name, value in TRANSPORT[library].items())
+
+
 def contenders(document):
     names = [name for name in CONTENDERS
              if any(run["name"] == name for part in document["scenes"]
@@ -220,7 +224,7 @@ def contenders(document):
     parts = ["<h2>Who took part</h2>",
              "<p>Unless it is their point, contenders run the all-to-all that Headway's helper chooses: each "
              "rank posts all its messages, then waits. So they do the transport: Open MPI with "
-             "<code>btl_tcp_flags=1</code> (no PUT protocol), MPICH with <code>UCX_RNDV_THRESH=1m</code>."
+             f"{settings_of('ompi')} (no PUT protocol), MPICH with {settings_of('mpich')}."
              "</p>"]
     for name in names:
         contender = CONTENDERS[name]
