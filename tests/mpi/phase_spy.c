@@ -7,29 +7,14 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "shared_slots.h"
+
 #define EXPORT __attribute__((visibility("default")))
-
-/* NULL: nothing is shared. */
-static volatile uint32_t *shared_slots(void)
-{
-	static volatile uint32_t *slots;
-	FILE *maps = slots ? NULL : fopen("/proc/self/maps", "r");
-	char line[512];
-
-	while (maps && fgets(line, sizeof(line), maps)) {
-		if (strstr(line, "memfd:slots"))
-			slots = (volatile uint32_t *)(uintptr_t)strtoull(line, NULL, 16);
-	}
-	if (maps)
-		fclose(maps);
-	return slots;
-}
 
 /* The function behind, of which the line tells. */
 static void *behind(const char *name, const char *line)
@@ -50,13 +35,6 @@ static int rank_in(MPI_Comm comm)
 	return rank;
 }
 
-static unsigned int phase(void)
-{
-	volatile uint32_t *slots = shared_slots();
-
-	return slots ? *slots : 0;
-}
-
 EXPORT int PMPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
 		      MPI_Comm comm, MPI_Request *request)
 {
@@ -64,7 +42,7 @@ EXPORT int PMPI_Isend(const void *buf, int count, MPI_Datatype datatype, int des
 	char line[64] = "";
 
 	if (shared_slots())
-		snprintf(line, sizeof(line), "sent %d %d %u\n", rank_in(comm), dest, phase());
+		snprintf(line, sizeof(line), "sent %d %d %u\n", rank_in(comm), dest, shared_phase());
 	real = (__typeof__(real))behind("PMPI_Isend", line);
 	return real(buf, count, datatype, dest, tag, comm, request);
 }
@@ -80,7 +58,7 @@ EXPORT int PMPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Statu
 	__typeof__(&PMPI_Waitany) real;
 	char line[64];
 
-	snprintf(line, sizeof(line), "waits %d %u\n", rank_in(MPI_COMM_WORLD), phase());
+	snprintf(line, sizeof(line), "waits %d %u\n", rank_in(MPI_COMM_WORLD), shared_phase());
 	real = (__typeof__(real))behind("PMPI_Waitany", line);
 	return real(count, requests, index, status);
 }
@@ -90,7 +68,7 @@ EXPORT int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status
 	__typeof__(&PMPI_Iprobe) real;
 	char line[64];
 
-	snprintf(line, sizeof(line), "probes %d %u\n", rank_in(MPI_COMM_WORLD), phase());
+	snprintf(line, sizeof(line), "probes %d %u\n", rank_in(MPI_COMM_WORLD), shared_phase());
 	real = (__typeof__(real))behind("PMPI_Iprobe", line);
 	return real(source, tag, comm, flag, status);
 }
