@@ -20,21 +20,19 @@ namespace headway::glue {
     return std::clamp(min_message_bytes, own_alltoall_least_bytes, own_from_bytes);
 }
 
-/// Blocks of so many bytes may go by nodes (mpi-glue/node_exchange.hpp), where some node has so
-/// many ranks: fewer bytes are not paced, more cost more in copies than in messages, and few
-/// ranks have few messages.
-inline constexpr std::uint64_t node_aware_from_bytes = 256;
-inline constexpr std::uint64_t node_aware_to_bytes = 4096;
-inline constexpr std::uint64_t node_aware_from_ranks = 4;
-
-/// `ranks`: the most on any host; `min_message_bytes`: smaller ones are not paced.  Native: it is
-/// the MPI library's, whatever is planned.
-[[nodiscard]] Algorithm able_algorithm(Operation operation, std::uint64_t bytes, std::uint64_t ranks,
-                                       std::uint64_t min_message_bytes);
-
-/// Of what goes by nodes: what one host sends to another, at the most.
+/// Blocks of an alltoall that are too small to be paced one by one, of which nodes with many ranks exchange many: `ranks`,
+/// the most on any host.  They go straight like larger ones, and are planned as one message of all blocks between each
+/// two nodes.
+[[nodiscard]] constexpr bool are_many_small_blocks(Operation operation, std::uint64_t bytes, std::uint64_t ranks) {
+    return operation == Operation::alltoall && bytes >= 256 && bytes < own_from_bytes && ranks >= 4;
+}
 [[nodiscard]] constexpr std::uint64_t bytes_between_hosts(std::uint64_t bytes, std::uint64_t ranks) {
     return bytes * ranks * ranks;
 }
+
+/// `ranks`: as above; `min_message_bytes`: smaller messages are not paced.  Native: it is the MPI library's, whatever is
+/// planned.
+[[nodiscard]] Algorithm able_algorithm(Operation operation, std::uint64_t bytes, std::uint64_t ranks,
+                                       std::uint64_t min_message_bytes);
 
 }  // namespace headway::glue

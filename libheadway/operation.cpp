@@ -24,7 +24,6 @@ using enum Algorithm;
 constexpr std::array algorithms{
     std::pair{"native", native},
     std::pair{"linear", linear},
-    std::pair{"node_aware", node_aware},
     std::pair{"ring", ring},
 };
 
@@ -40,14 +39,12 @@ std::optional<Operation> operation_named(std::string_view name) {
 
 Algorithm own_algorithm_of(Operation operation) {
     if (goes_round(operation)) return ring;
-    return is_among_neighbours(operation) ? native : linear;
+    return is_total_exchange(operation) || is_rooted_exchange(operation) ? linear : native;
 }
 
 Algorithm able_algorithm(Operation operation, std::uint64_t bytes, std::uint64_t ranks,
                          std::uint64_t min_message_bytes) {
-    const bool goes_by_nodes = operation == Operation::alltoall && bytes >= node_aware_from_bytes &&
-                               bytes <= node_aware_to_bytes && ranks >= node_aware_from_ranks;
-    if (goes_by_nodes) return node_aware;
+    if (are_many_small_blocks(operation, bytes, ranks)) return linear;
     const std::uint64_t from_bytes = operation == Operation::alltoall
                                          ? own_alltoall_from_bytes(min_message_bytes)
                                          : own_from_bytes;

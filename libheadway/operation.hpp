@@ -41,6 +41,11 @@ inline constexpr std::size_t operation_count = 19;
     return operation <= Operation::alltoallw;
 }
 
+/// The root sends to every rank, or every rank to it.
+[[nodiscard]] constexpr bool is_rooted_exchange(Operation operation) {
+    return operation >= Operation::gather && operation <= Operation::scatterv;
+}
+
 /// Who sends to whom is the communicator's topology.
 [[nodiscard]] constexpr bool is_among_neighbours(Operation operation) {
     return operation >= Operation::neighbor_allgather;
@@ -54,17 +59,16 @@ struct Collective {
     int root = no_root;  ///< its rank in the communicator, or MPI_ROOT and the like
 };
 
-/// How a collective is carried out; see exchange.hpp, node_exchange.hpp and ring_exchange.hpp.
+/// How a collective is carried out; see mpi-glue/exchange.hpp and mpi-glue/ring_exchange.hpp.
 /// `unknown` is one that another version of headwayd names, and nobody's here.
-enum class Algorithm { native, linear, node_aware, ring, unknown };
+enum class Algorithm { native, linear, ring, unknown };
 
 /// The one of ours that the operation can be carried out by; none: native.
 [[nodiscard]] Algorithm own_algorithm_of(Operation operation);
 
-/// All ranks need the same data, or make one result: a ring can carry it out.
+/// All ranks need the same data: a ring can carry it out.
 [[nodiscard]] constexpr bool goes_round(Operation operation) {
-    return operation == Operation::allgather || operation == Operation::allgatherv ||
-           (operation >= Operation::bcast && operation <= Operation::reduce_scatter_block);
+    return operation == Operation::allgather || operation == Operation::allgatherv || operation == Operation::bcast;
 }
 
 /// As the control protocol spells it.

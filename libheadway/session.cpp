@@ -215,7 +215,7 @@ LinkResult<std::optional<Algorithm>> Session::planned_algorithm(
     const bool is_named = algorithm_of(*answer) == able;
     if (is_named && bytes) {
         PatternKey named = key;
-        named.algorithm = key.is_between_hosts ? Algorithm::linear : able;
+        named.algorithm = able;
         note_prediction(named, *bytes, *answer);
     }
     asked = at;

@@ -60,9 +60,9 @@ struct PatternKey {
     Operation operation = Operation::alltoall;
     HostSet hosts;
     int root_host = no_root;  ///< a place in the host table
-    /// By which it will be carried out; not node_aware, which is linear between the hosts.
+    /// By which it will be carried out.
     Algorithm algorithm = Algorithm::native;
-    /// One process sends for all of its host.
+    /// One process is taken to send for all of its host.
     bool is_between_hosts = false;
     /// Between places in `hosts`, where it is known who sends to whom: then this is
     /// what is planned, whatever the operation.

@@ -77,8 +77,4 @@ bool ArgumentCheck::fit_together(const Block& sent, const Block& received) {
                                message_bytes(received.count, received.type);
 }
 
-bool ArgumentCheck::are_apart(const void* sent, const void* received) {
-    return is_open_mpi || sent != received || sent == nullptr;
-}
-
 }  // namespace headway::glue

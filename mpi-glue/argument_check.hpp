@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Whether the MPI library itself would take the arguments of a collective.  What it
-// would refuse is left to its own function before anything is agreed on or
-// posted: then the program gets the library's own error, and all goes on as it
-// would without us.
+// Whether the MPI library itself would take the arguments of a collective.  A rank whose arguments it would refuse takes
+// part in our algorithm with empty blocks, and then calls the library's own function, which refuses them: so the program
+// gets the library's own error.
 //
-// A check here is never stricter than the library's: a rank whose arguments are
-// refused does not take part in our algorithm, and the others would wait for it.
+// A check here is never stricter than the library's, whose function would else wait for the other ranks.
 //
 // MPI has no function that tells whether a datatype is committed or a buffer valid.
 // So the library is asked by a message to MPI_PROC_NULL, for which it looks at the
@@ -19,6 +17,7 @@
 
 #include "message_size.hpp"
 #include "messages.hpp"
+#include "mpi_library.hpp"
 
 namespace headway::glue {
 
@@ -44,11 +43,14 @@ public:
     [[nodiscard]] bool can_receive(void* start, const int* counts, const int* displs,
                                    const MPI_Datatype* types) const;
 
-    /// What a rank sends to itself it also receives: Open MPI refuses anything else.
+    /// What a rank sends to itself in an all-to-all it also receives: Open MPI refuses anything else.
     [[nodiscard]] static bool fit_together(const Block& sent, const Block& received);
 
-    /// MPICH refuses the same buffer for both; Open MPI does not.
-    [[nodiscard]] static bool are_apart(const void* sent, const void* received);
+    /// MPICH says that a rank's own block may not be sent from where it is received, if it is the same list or number of
+    /// elements of the same type.  Such a call is carried out, and then returns that error.
+    [[nodiscard]] static bool are_the_same(const void* sent, const void* received) {
+        return sent == received && sent != nullptr && sent != MPI_IN_PLACE && !is_open_mpi;
+    }
 
 private:
     [[nodiscard]] bool can_transfer(const void* start, const int* counts, const int* displs,
@@ -60,15 +62,15 @@ private:
     Place place_;
 };
 
-/// A call's arguments as our algorithms want them, made when they are needed, and
-/// whether the MPI library would take them: `is_acceptable` is a function of an
-/// ArgumentCheck.
-template <class Make, class IsAcceptable>
+/// A call's arguments as our algorithms want them, made when they are needed; whether the MPI library would take them, a
+/// function of an ArgumentCheck; and whether it would complain of one buffer for both, a function of the own rank.
+template <class Make, class IsAcceptable, class IsAliased>
 struct CheckedCall {
     Make make;
     IsAcceptable is_acceptable;
+    IsAliased is_aliased;
 };
-template <class Make, class IsAcceptable>
-CheckedCall(Make, IsAcceptable) -> CheckedCall<Make, IsAcceptable>;
+template <class Make, class IsAcceptable, class IsAliased>
+CheckedCall(Make, IsAcceptable, IsAliased) -> CheckedCall<Make, IsAcceptable, IsAliased>;
 
 }  // namespace headway::glue

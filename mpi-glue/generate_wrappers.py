@@ -119,17 +119,18 @@ def body(function):
 
 def recording_body(function):
     call = f"real::{function.name}({function.passed()})"
+    outermost = ["const CallDepth depth;", f"if (!depth.is_outermost()) return {call};"]
     if "send" in function.kind:
-        return ["recorder().sent(comm, dest, count, datatype);", f"return {call};"]
+        return outermost + ["recorder().sent(comm, dest, count, datatype);", f"return {call};"]
     if "send_init" in function.kind:
-        return [f"const int status = {call};",
+        return outermost + [f"const int status = {call};",
                 "if (status == MPI_SUCCESS) recorder().prepared(*request, comm, dest, count, datatype);",
                 "return status;"]
     if "collective" not in function.kind:
         return [f"return by_hand::{function.name}({function.passed()});"]
     operation = function.operation.lower()
     described = function.passed(("request",))
-    lines = ["const auto messages = [&](const MessageSink& sink) {",
+    lines = outermost + ["const auto messages = [&](const MessageSink& sink) {",
              f"    call_messages::{operation}({described}, sink);",
              "};"]
     return lines + [f"recorder().collective(Operation::{operation}, comm, messages);", f"return {call};"]
@@ -145,10 +146,6 @@ def is_recorded(function):
 
 def wrapper(function, lines):
     """Its type is compared with that of mpi.h."""
-    if function.kind & {"collective", "send", "send_init"}:
-        lines = ["const CallDepth depth;",
-                 f"if (!depth.is_outermost()) return real::{function.name}({function.passed()});",
-                 *lines]
     text = "".join(f"    {line}\n" for line in lines)
     return (f"int {function.name}({function.parameters()}) {{\n{text}}}\n"
             f"static_assert(std::is_same_v<decltype(&{function.name}), "

@@ -119,8 +119,7 @@ void Helper::join_job() {
         return;
     }
     std::string state;
-    bool is_paced = false;
-    if (has_daemon()) trouble = prepare_job(state, is_paced);
+    if (has_daemon()) trouble = prepare_job(state);
     if (!settings_.pattern_file.empty()) {
         const std::string wrong = pattern_player().begin(settings_.pattern_file);
         state += wrong.empty() ? ", point-to-point by " + settings_.pattern_file
@@ -128,11 +127,7 @@ void Helper::join_job() {
     }
     announce_agreed(state, trouble);
     active_ = session_.has_value();
-    if (!settings_.algorithm) return;
-    own_algorithms().allow();
-    // it costs round trips, which a first collective should not wait for
-    if (reduce_over_job(is_paced ? 1 : 0, MPI_MAX) != 0)
-        own_algorithms().open_early(MPI_COMM_WORLD);
+    if (settings_.algorithm) own_algorithms().allow();
 }
 
 /// Connects to this node's daemon; the reason if that fails, for the time being.
@@ -147,14 +142,13 @@ std::string Helper::join_node(std::uint64_t job_start) {
 /// Has the daemon plan for the job's commonest communicator, so that whatever
 /// it has against the job comes out now, while the ranks can still agree on one
 /// line.  The reason if it refuses; else `state` tells what it decided.
-std::string Helper::prepare_job(std::string& state, bool& is_paced) {
+std::string Helper::prepare_job(std::string& state) {
     const auto known = session_->pattern({Operation::alltoall, *hosts_.hosts_of(MPI_COMM_WORLD)});
     if (!known) {
         session_.reset();
         return known.error().what;
     }
     const Pattern& pattern = (*known)->second;
-    is_paced = pattern.paced;
     const std::size_t hosts = hosts_.job_hosts().names().size();
     state = pattern.paced ? "pacing all-to-all over " + std::to_string(hosts) + " hosts from " +
                                 std::to_string(pattern.min_message_bytes) + " bytes a pair"
@@ -203,28 +197,47 @@ void Helper::watch_fork() {
 }
 
 bool Helper::applies_to(MPI_Comm communicator) const noexcept {
-    return active_ && is_of_one_group(communicator);
+    return active_ && own_algorithms().knows(communicator);
 }
 
+/// MPI is asked before the lock is taken: a thread that holds a lock of MPI's may wait for it.
 EntryId Helper::enter(const Collective& collective, MPI_Comm communicator,
-                      std::uint64_t bytes, Algorithm algorithm) noexcept {
+                      std::uint64_t bytes, Algorithm algorithm) noexcept try {
+    CommunicatorPatterns* patterns = patterns_of(communicator);
+    if (patterns == nullptr || !patterns->hosts || patterns->hosts->size() < 2) return not_entered;
+    if (algorithm == Algorithm::ring && patterns->hosts->size() > HostTable::told_max)
+        return not_entered;
+    const std::optional<int> root_host = algorithm == Algorithm::ring
+                                             ? no_root  // all links of the ring are used alike
+                                             : root_host_of(collective, communicator);
+    if (!root_host) return not_entered;
+    auto& of_operation = patterns->by_operation[static_cast<std::size_t>(collective.operation)];
+    // what the library carries out is planned as it is
+    const PlannedSize size = algorithm == Algorithm::linear ? planned_size(collective.operation, bytes)
+                                                            : PlannedSize{bytes, false};
+    KnownPattern*& known = of_operation[{*root_host, algorithm, size.is_between_hosts}];
+    std::optional<PatternKey> key;
+    if (known == nullptr) {
+        key = key_of(collective.operation, communicator, *patterns->hosts, *root_host, algorithm);
+        key->is_between_hosts = size.is_between_hosts;
+    }
     const std::lock_guard lock(mutex_);
     if (!session_) return not_entered;
     try {
-        return entered_or_told(collective.operation,
-                               enter_locked(collective, communicator, bytes, algorithm));
+        return entered_or_told(collective.operation, enter_locked(known, key, size.bytes));
     } catch (const std::exception&) {
         return not_entered;  // memory is short
     }
+} catch (const std::exception&) {
+    return not_entered;  // without the memory for it, this call is not paced
 }
 
 EnteredCall Helper::enter_call(const Collective& collective, MPI_Comm communicator,
                                const HostTraffic& traffic) noexcept {
-    const std::lock_guard lock(mutex_);
-    if (!session_) return {};
     try {
         const CommunicatorPatterns* patterns = patterns_of(communicator);
-        if (patterns == nullptr || !patterns->hosts) return {};
+        const std::lock_guard lock(mutex_);
+        if (!session_ || patterns == nullptr || !patterns->hosts) return {};
         const auto entered = session_->enter_call(*patterns->hosts, traffic);
         if (entered) return *entered;
         tell(entered.error(), std::string("not pacing ") + name_of(collective.operation));
@@ -245,21 +258,11 @@ std::optional<int> Helper::root_host_of(const Collective& collective,
     return hosts_.host_of(communicator, collective.root);
 }
 
-LinkResult<EntryId> Helper::enter_locked(const Collective& collective, MPI_Comm communicator,
-                                         std::uint64_t bytes, Algorithm algorithm) {
-    CommunicatorPatterns* patterns = patterns_of(communicator);
-    if (patterns == nullptr || !patterns->hosts || patterns->hosts->size() < 2) return not_entered;
-    if (algorithm == Algorithm::ring && patterns->hosts->size() > HostTable::told_max)
-        return not_entered;
-    const std::optional<int> root_host = algorithm == Algorithm::ring
-                                             ? no_root  // all links of the ring are used alike
-                                             : root_host_of(collective, communicator);
-    if (!root_host) return not_entered;
-    auto& of_operation = patterns->by_operation[static_cast<std::size_t>(collective.operation)];
-    KnownPattern*& known = of_operation[{*root_host, algorithm}];
+/// `key`: of one that is not known yet.
+LinkResult<EntryId> Helper::enter_locked(KnownPattern*& known, const std::optional<PatternKey>& key,
+                                         std::uint64_t bytes) {
     if (known == nullptr) {
-        const auto pattern = session_->pattern(key_of(collective.operation, communicator,
-                                                      *patterns->hosts, *root_host, algorithm));
+        const auto pattern = session_->pattern(*key);
         if (!pattern) return tl::unexpected(pattern.error());
         known = *pattern;
     }
@@ -271,10 +274,6 @@ LinkResult<EntryId> Helper::enter_locked(const Collective& collective, MPI_Comm 
 PatternKey Helper::key_of(Operation operation, MPI_Comm communicator, const HostSet& hosts,
                           int root_host, Algorithm algorithm) const {
     PatternKey key{operation, hosts, root_host, algorithm};
-    if (algorithm == Algorithm::node_aware) {
-        key.algorithm = Algorithm::linear;
-        key.is_between_hosts = true;
-    }
     if (!has_its_links_alone(communicator)) return key;
     if (is_among_neighbours(operation))
         key.traffic = neighbour_traffic(hosts_, communicator, hosts);
@@ -328,20 +327,21 @@ std::uint64_t Helper::port_buffer_bytes() noexcept {
 std::string Helper::why_not_paced(const Collective& collective, MPI_Comm communicator,
                                   std::uint64_t bytes, Algorithm algorithm) noexcept try {
     if (!is_of_one_group(communicator)) return "it is between two groups";
+    const auto root_host = root_host_of(collective, communicator);
+    const CommunicatorPatterns* const patterns = active_ ? patterns_of(communicator) : nullptr;
     const std::lock_guard lock(mutex_);
     if (!session_) return announced_;
-    const CommunicatorPatterns* patterns = patterns_of(communicator);
     if (patterns == nullptr || !patterns->hosts) return "it has ranks of other jobs";
     if (patterns->hosts->size() < 2) return "its ranks are on one host";
     const auto& of_operation =
         patterns->by_operation[static_cast<std::size_t>(collective.operation)];
-    const auto root_host = root_host_of(collective, communicator);
-    const auto known = of_operation.find({root_host.value_or(no_root), algorithm});
+    const bool is_between_hosts =
+        algorithm == Algorithm::linear && planned_size(collective.operation, bytes).is_between_hosts;
+    const auto known = of_operation.find({root_host.value_or(no_root), algorithm, is_between_hosts});
     const Pattern* pattern = known != of_operation.end() && known->second != nullptr
                                  ? &known->second->second
                                  : nullptr;
-    return reason_of(pattern,
-                     algorithm == Algorithm::node_aware ? bytes_between_hosts(bytes) : bytes);
+    return reason_of(pattern, bytes);
 } catch (const std::exception&) {
     return "";
 }
@@ -358,17 +358,15 @@ std::optional<PredictedTime> Helper::predicted(const Collective& collective, MPI
                                                std::uint64_t bytes,
                                                Algorithm algorithm) noexcept try {
     if (!applies_to(communicator)) return std::nullopt;
-    const std::lock_guard lock(mutex_);
     const CommunicatorPatterns* patterns = patterns_of(communicator);
     const std::optional<int> root_host = root_host_of(collective, communicator);
+    const std::lock_guard lock(mutex_);
     if (patterns == nullptr || !patterns->hosts || !root_host || !session_) return std::nullopt;
     PatternKey key{collective.operation, *patterns->hosts, *root_host, algorithm};
-    if (algorithm == Algorithm::node_aware) {
-        key.algorithm = Algorithm::linear;
-        key.is_between_hosts = true;
-        bytes = bytes_between_hosts(bytes);
-    }
-    return session_->predicted(key, bytes);
+    const PlannedSize size = algorithm == Algorithm::linear ? planned_size(collective.operation, bytes)
+                                                            : PlannedSize{bytes, false};
+    key.is_between_hosts = size.is_between_hosts;
+    return session_->predicted(key, size.bytes);
 } catch (const std::exception&) {
     return std::nullopt;
 }

@@ -18,10 +18,9 @@
 //
 // Lock order.  PendingRequests, PatternPlayer, SendingRate and Reporter call the helper
 // while they hold their own lock, and never each other; the helper's lock comes after
-// theirs.  Under it only the session and MPI's look-ups of communicators and attributes are
-// called.  OwnAlgorithms' lock guards a list of its own: nobody takes
-// another lock of ours under it, and MPI may call OwnAlgorithms back when a communicator
-// is freed, under whatever lock MPI has.
+// theirs.  Under it only the session is called, and nothing of MPI.  The lock of channel.hpp guards numbers of its
+// own: nobody takes another lock of ours under it, and MPI may call OwnAlgorithms back when a communicator is freed,
+// under whatever lock MPI has.
 #pragma once
 
 #include <mpi.h>
@@ -33,6 +32,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "able_algorithm.hpp"
@@ -44,6 +44,12 @@
 #include "settings.hpp"
 
 namespace headway::glue {
+
+/// What the daemon is asked for, of calls whose messages have some other size.
+struct PlannedSize {
+    std::uint64_t bytes = 0;
+    bool is_between_hosts = false;  ///< see PatternKey
+};
 
 class Helper {
 public:
@@ -63,6 +69,12 @@ public:
         return calls % 64 == 0;
     }
 
+    [[nodiscard]] PlannedSize planned_size(Operation operation, std::uint64_t bytes) const {
+        const auto ranks = hosts_.job_hosts().ranks_per_host();
+        if (!are_many_small_blocks(operation, bytes, ranks)) return {bytes, false};
+        return {bytes_between_hosts(bytes, ranks), true};
+    }
+
     /// Cheap: may a collective on this communicator be paced at all?
     [[nodiscard]] bool applies_to(MPI_Comm communicator) const noexcept;
 
@@ -76,11 +88,6 @@ public:
                                          const HostTraffic& traffic) noexcept;
     void leave(EntryId entry) noexcept;
 
-    /// Of an all-to-all that is carried out by node_exchange.hpp, what one host sends to
-    /// another, at the most.
-    [[nodiscard]] std::uint64_t bytes_between_hosts(std::uint64_t bytes) const {
-        return glue::bytes_between_hosts(bytes, hosts_.job_hosts().ranks_per_host());
-    }
 
     /// Session::planned_algorithm(); nothing, too, without a session.
     [[nodiscard]] std::optional<Algorithm> planned_algorithm(
@@ -128,16 +135,15 @@ private:
     /// Kept as an attribute of each communicator that was seen.
     struct CommunicatorPatterns {
         std::optional<HostSet> hosts;  ///< none: never paced
-        /// By the root's host, and what they are carried out by.
-        std::array<std::map<std::pair<int, Algorithm>, KnownPattern*>, operation_count>
-            by_operation{};
+        /// By the root's host, what they are carried out by, and whether they are planned between hosts.
+        std::array<std::map<std::tuple<int, Algorithm, bool>, KnownPattern*>, operation_count> by_operation{};
     };
 
     void join_job();
     [[nodiscard]] bool all_ranks_take_part();
     [[nodiscard]] std::string join_node(std::uint64_t job_start);
     [[nodiscard]] bool has_daemon() const { return session_ && session_->has_daemon(); }
-    [[nodiscard]] std::string prepare_job(std::string& state, bool& is_paced);
+    [[nodiscard]] std::string prepare_job(std::string& state);
     void announce_agreed(const std::string& state, const std::string& trouble);
     void announce(const std::string& state);
     void watch_finalize();
@@ -146,9 +152,8 @@ private:
     [[nodiscard]] PatternKey key_of(Operation operation, MPI_Comm communicator,
                                     const HostSet& hosts, int root_host, Algorithm algorithm) const;
     [[nodiscard]] std::string reason_of(const Pattern* pattern, std::uint64_t bytes) const;
-    [[nodiscard]] LinkResult<EntryId> enter_locked(const Collective& collective,
-                                                   MPI_Comm communicator, std::uint64_t bytes,
-                                                   Algorithm algorithm);
+    [[nodiscard]] LinkResult<EntryId> enter_locked(KnownPattern*& known, const std::optional<PatternKey>& key,
+                                                   std::uint64_t bytes);
     [[nodiscard]] EntryId entered_or_told(Operation operation, const LinkResult<EntryId>& entered);
     void tell(const LinkError& error, const std::string& refused);
     void watch_fork();

@@ -13,6 +13,15 @@ int host_of(const HostRing::Hosts& hosts, int rank) {
     return static_cast<int>(host - hosts.begin());
 }
 
+/// Member `own` of `members` that are numbered from the root of a binomial tree on: it has its number without the lowest
+/// bit for a parent, and those for children that add a bit lower than that, the largest part first.
+void add_to_binomial_tree(TreePlace& place, int own, int members, const auto& rank_of) {
+    if (own != 0) place.parent = rank_of(own & (own - 1));
+    int bit = 1;
+    while ((own & bit) == 0 && own + bit < members) bit *= 2;
+    for (bit /= 2; bit > 0; bit /= 2) place.add_child(rank_of(own + bit));
+}
+
 }  // namespace
 
 HostRing::HostRing(const Hosts& ranks_of_host, int own_rank)
@@ -25,46 +34,33 @@ HostRing HostRing::led_by(int rank) const {
     return led;
 }
 
-int HostRing::ranks() const {
-    std::size_t ranks = 0;
-    for (const auto& on_host : *hosts_) ranks += on_host.size();
-    return static_cast<int>(ranks);
-}
-
 int HostRing::leader(int steps) const { return is_host_of_root(steps) ? root_ : ranks_on(steps)[0]; }
 
-/// Numbered from the leader on, rank i of a binomial tree has i without its lowest bit for
-/// a parent, and those for children that add a bit lower than that.
 TreePlace HostRing::within_host() const {
     const std::vector<int>& ranks = ranks_on(0);
+    const int count = static_cast<int>(ranks.size());
     const auto index_of = [&](int rank) {
-        return static_cast<std::size_t>(std::find(ranks.begin(), ranks.end(), rank) - ranks.begin());
+        return static_cast<int>(std::find(ranks.begin(), ranks.end(), rank) - ranks.begin());
     };
-    const std::size_t first = index_of(leader(0));
-    const std::size_t own = (index_of(own_rank_) + ranks.size() - first) % ranks.size();
-    const auto rank_of = [&](std::size_t number) { return ranks[(number + first) % ranks.size()]; };
-
+    const int first = index_of(leader(0));
     TreePlace place;
-    if (own != 0) place.parent = rank_of(own & (own - 1));
-    for (std::size_t bit = 1; (own & bit) == 0 && own + bit < ranks.size(); bit *= 2)
-        place.children.push_back(rank_of(own + bit));
-    std::reverse(place.children.begin(), place.children.end());  // the largest part first
+    add_to_binomial_tree(place, wrapped(index_of(own_rank_) - first, count), count,
+                         [&](int number) { return ranks[static_cast<std::size_t>(wrapped(number + first, count))]; });
     return place;
 }
 
-TreePlace HostRing::from_root() const {
-    TreePlace place = within_host();
-    if (!is_leader()) return place;
-    if (!is_host_of_root(0)) place.parent = leader(-1);
-    if (!is_host_of_root(1)) place.children.insert(place.children.begin(), leader(1));
-    return place;
-}
-
-TreePlace HostRing::to_root() const {
-    TreePlace place = within_host();
-    if (!is_leader()) return place;
-    if (!is_host_of_root(0)) place.parent = leader(1);
-    if (!is_host_of_root(-1)) place.children.push_back(leader(-1));
+TreePlace HostRing::from_root(Shape shape) const {
+    TreePlace within = within_host();
+    if (!is_leader()) return within;
+    TreePlace place;  // those on other hosts come first
+    if (shape == Shape::tree) {
+        add_to_binomial_tree(place, wrapped(own_host_ - root_host_, hosts()), hosts(),
+                             [&](int number) { return leader(root_host_ + number - own_host_); });
+    } else {
+        if (!is_host_of_root(0)) place.parent = leader(-1);
+        if (!is_host_of_root(1)) place.add_child(leader(1));
+    }
+    for (const int child : within.children()) place.add_child(child);
     return place;
 }
 

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "message_size.hpp"
 #include "real.hpp"
 
 namespace headway::glue {
@@ -101,6 +102,19 @@ std::optional<int> HostTable::host_of(MPI_Comm communicator, int rank) const {
     PMPI_Group_free(&group);
     if (world_rank == MPI_UNDEFINED) return std::nullopt;
     return host_of_rank_[static_cast<std::size_t>(world_rank)];
+}
+
+/// One after the other, without memory for all of them.
+bool HostTable::is_on_several(MPI_Comm communicator) const noexcept {
+    const int ranks = place_in(communicator).ranks;
+    const auto first = host_of(communicator, 0);
+    bool differs = false;
+    for (int rank = 0; rank < ranks; ++rank) {
+        const auto host = host_of(communicator, rank);
+        if (!host) return false;
+        differs = differs || host != first;
+    }
+    return differs;
 }
 
 std::vector<int> HostTable::places_of(MPI_Comm communicator, const HostSet& hosts) const {

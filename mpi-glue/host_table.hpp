@@ -39,6 +39,12 @@ public:
     /// is not known.  Every member comes to that same result.
     [[nodiscard]] std::optional<HostSet> hosts_of(MPI_Comm communicator) const;
 
+    /// Whether all members are of this job, and on more than one host.
+    [[nodiscard]] bool is_on_several(MPI_Comm communicator) const noexcept;
+
+    /// By rank in the communicator, each member's rank in MPI_COMM_WORLD; MPI_UNDEFINED: it is not of this job.
+    [[nodiscard]] std::vector<int> world_ranks_of(MPI_Comm communicator) const;
+
     /// The host of one member; none: as above.
     [[nodiscard]] std::optional<int> host_of(MPI_Comm communicator, int rank) const;
 
@@ -55,8 +61,6 @@ public:
     [[nodiscard]] const JobHosts& job_hosts() const { return job_hosts_; }
 
 private:
-    [[nodiscard]] std::vector<int> world_ranks_of(MPI_Comm communicator) const;
-
     JobHosts job_hosts_;
     std::uint64_t min_message_bytes_ = 0;
     std::vector<int> host_of_rank_;     ///< place among the job's hosts

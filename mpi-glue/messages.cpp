@@ -2,15 +2,13 @@
 #include "messages.hpp"
 
 #include <algorithm>
+#include <exception>
 
+#include "mpi_library.hpp"
 #include "real.hpp"
 
 namespace headway::glue {
 namespace {
-
-constexpr std::uint32_t message_kinds = 2;
-// MPI guarantees tags up to 32767.
-constexpr std::uint32_t calls_with_tags = 32768 / message_kinds;
 
 /// What concerns one message only.  Another error is one of the communicator.
 bool is_of_one_message(int status) {
@@ -19,121 +17,150 @@ bool is_of_one_message(int status) {
     return error_class == MPI_ERR_TRUNCATE;
 }
 
+/// Of an error in a wait for a receive MPICH tells the handler of MPI_COMM_WORLD, which ends the job, because it does not
+/// know the communicator any more; that of a persistent one it knows.
+int start_receive(const Block& block, int from, int tag, MPI_Comm carrier, MPI_Request* request) {
+    if (is_open_mpi) return PMPI_Irecv(block.room(), block.count, block.type, from, tag, carrier, request);
+    const int made = PMPI_Recv_init(block.room(), block.count, block.type, from, tag, carrier, request);
+    if (made != MPI_SUCCESS) return made;
+    const int started = real::Start(request);
+    if (started != MPI_SUCCESS) real::Request_free(request);
+    return started;
+}
+
+/// What has been completed; a persistent one is still there.
+void forget(MPI_Request& request) {
+    if (!is_open_mpi && request != MPI_REQUEST_NULL) real::Request_free(&request);
+    request = MPI_REQUEST_NULL;
+}
+
 }  // namespace
 
-Messages::Messages(const OwnCall& call)
-    : communicator_(call.communicator),
-      first_tag_(static_cast<int>(call.number % calls_with_tags * message_kinds)) {
-    requests_.fill(MPI_REQUEST_NULL);
-}
+Messages::Messages(const OwnCall& call) : call_(call) {}
 
 Messages::~Messages() {
-    if (under_way_ > 0) give_up();
+    if (completed_ < posted_) give_up();
 }
 
-Messages::Ticket Messages::receive(const Block& block, int from, MessageKind kind) {
-    return post(block, from, kind, Direction::to_here);
+Messages::Ticket Messages::receive(const Block& block, int from, MessageKind kind, bool* is_short) {
+    const Ticket ticket = post(block, from, kind, Direction::to_here);
+    if (is_short == nullptr || ticket.serial == 0) return ticket;
+    Slot& slot = slot_of(ticket.serial);
+    slot.room_bytes = bytes_of(block);
+    slot.is_short = is_short;
+    return ticket;
 }
 
 Messages::Ticket Messages::send(const Block& block, int to, MessageKind kind) {
     return post(block, to, kind, Direction::from_here);
 }
 
-Messages::Ticket Messages::post(const Block& block, int peer, MessageKind kind,
-                                Direction direction) {
-    while (under_way_ == window_requests) wait_for_some();
+void Messages::copy(const Block& from, const Block& to) {
+    if (is_empty(from)) return;
+    (void)receive(to, call_.rank, MessageKind::copy);
+    (void)send(from, call_.rank, MessageKind::copy);
+}
+
+/// If none comes the receive stays, by a tag that nobody uses again, for the ranks agree on another channel.
+void Messages::let_come(MessageKind kind) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    note(start({}, MPI_ANY_SOURCE, call_.tag_of(kind), Direction::to_here, &request));
+    if (request != MPI_REQUEST_NULL) call_.standing->keep(request);
+}
+
+/// Without memory for it, MPI frees the request when such a message has come.
+void StandingReceives::keep(MPI_Request request) noexcept try {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(requests_, [](MPI_Request& earlier) {
+        int is_done = 0;
+        if (real::Test(&earlier, &is_done, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_done == 0) return false;
+        forget(earlier);
+        return true;
+    });
+    requests_.push_back(request);
+} catch (const std::exception&) {
+    real::Request_free(&request);
+}
+
+void StandingReceives::cancel_all() noexcept {
+    const std::lock_guard lock(mutex_);
+    for (MPI_Request& request : requests_) {
+        PMPI_Cancel(&request);
+        real::Wait(&request, MPI_STATUS_IGNORE);
+        forget(request);
+    }
+    requests_.clear();
+}
+
+Messages::Ticket Messages::post(const Block& block, int peer, MessageKind kind, Direction direction) {
+    while (posted_ - completed_ == window_requests && !is_broken_) complete(slot_of(completed_ + 1));
     if (is_broken_) return {};
-    const int slot = free_count_ > 0 ? free_[static_cast<std::size_t>(--free_count_)] : used_++;
-    const auto at = static_cast<std::size_t>(slot);
-    const int tag = first_tag_ + static_cast<int>(kind);
-    int posted = start(block, peer, tag, direction, &requests_[at]);
+    Slot& slot = slot_of(++posted_);
+    slot = {MPI_REQUEST_NULL, posted_, direction == Direction::to_here};
+    int posted = start(block, peer, call_.tag_of(kind), direction, &slot.request);
     note(posted);
-    if (posted != MPI_SUCCESS)
-        posted = start({nullptr, 0, MPI_BYTE}, peer, tag, direction, &requests_[at]);
-    slots_[at] = {++posted_, direction == Direction::to_here};
-    ++under_way_;
-    if (posted == MPI_SUCCESS) return {slot, posted_};
-    requests_[at] = MPI_REQUEST_NULL;
-    completed(slot, posted);
-    is_broken_ = true;
+    if (posted != MPI_SUCCESS) posted = start({}, peer, call_.tag_of(kind), direction, &slot.request);
+    if (posted == MPI_SUCCESS) return {posted_};
+    slot.request = MPI_REQUEST_NULL;
+    note(posted);
     give_up();
     return {};
 }
 
-int Messages::start(const Block& block, int peer, int tag, Direction direction,
-                    MPI_Request* request) const {
+int Messages::start(const Block& block, int peer, int tag, Direction direction, MPI_Request* request) const {
+    const int there = peer == MPI_ANY_SOURCE ? peer : call_.carrier_ranks[peer];
     return direction == Direction::to_here
-               ? PMPI_Irecv(block.room(), block.count, block.type, peer, tag, communicator_, request)
-               : real::Isend(block.data, block.count, block.type, peer, tag, communicator_, request);
+               ? start_receive(block, there, tag, call_.carrier, request)
+               : real::Isend(block.data, block.count, block.type, there, tag, call_.carrier, request);
 }
 
-void Messages::completed(int slot, int error) {
+void Messages::completed(Slot& slot, int error, const MPI_Status& status) {
+    forget(slot.request);
     note(error);
-    free_[static_cast<std::size_t>(free_count_++)] = slot;
-    --under_way_;
-    if (error != MPI_SUCCESS && !is_of_one_message(error)) is_broken_ = true;
-}
-
-/// Whether a wait of several requests, with this result, has filled in their statuses.
-bool Messages::has_statuses(int result) {
-    int result_class = MPI_SUCCESS;
-    PMPI_Error_class(result, &result_class);
-    if (result_class == MPI_SUCCESS || result_class == MPI_ERR_IN_STATUS) return true;
-    note(result);
-    is_broken_ = true;
-    return false;
-}
-
-/// `some` is Waitsome or Testsome.
-void Messages::complete_some(const auto& some) {
-    std::array<int, window_requests> which;
-    std::array<MPI_Status, window_requests> statuses;
-    int count = 0;
-    const int result = some(used_, requests_.data(), &count, which.data(), statuses.data());
-    if (!has_statuses(result)) count = 0;
-    for (std::size_t at = 0; count > 0 && at < static_cast<std::size_t>(count); ++at) {
-        requests_[static_cast<std::size_t>(which[at])] = MPI_REQUEST_NULL;
-        completed(which[at], result == MPI_SUCCESS ? MPI_SUCCESS : statuses[at].MPI_ERROR);
+    if (slot.is_short != nullptr && error == MPI_SUCCESS) {
+        MPI_Count bytes = 0;
+        PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+        *slot.is_short = static_cast<std::uint64_t>(bytes) < slot.room_bytes;
     }
+    if (error != MPI_SUCCESS && !is_of_one_message(error)) is_broken_ = true;
+    forget_completed();
+}
+
+void Messages::forget_completed() {
+    while (completed_ < posted_ && slot_of(completed_ + 1).request == MPI_REQUEST_NULL) ++completed_;
+}
+
+/// MPI goes on with all others meanwhile.
+void Messages::complete(Slot& slot) {
+    MPI_Status status;
+    const int result = real::Wait(&slot.request, &status);
+    completed(slot, result, status);
     if (is_broken_) give_up();
 }
 
-void Messages::wait_for_some() { complete_some(real::Waitsome); }
+bool Messages::is_done(Slot& slot) {
+    MPI_Status status;
+    int done = 0;
+    const int result = real::Test(&slot.request, &done, &status);
+    if (result == MPI_SUCCESS && done == 0) return false;
+    completed(slot, result, status);  // an error completes a request, too
+    return true;
+}
 
 void Messages::progress_until(std::chrono::steady_clock::time_point moment) {
-    while (under_way_ > 0 && std::chrono::steady_clock::now() < moment) complete_some(real::Testsome);
+    while (completed_ < posted_ && !is_broken_ && std::chrono::steady_clock::now() < moment)
+        (void)is_done(slot_of(completed_ + 1));
+    if (is_broken_) give_up();
 }
 
 void Messages::wait_for(const Ticket& ticket) {
-    const auto at = static_cast<std::size_t>(ticket.slot);
-    if (ticket.serial == 0 || slots_[at].serial != ticket.serial ||
-        requests_[at] == MPI_REQUEST_NULL)
-        return;
-    const int result = real::Wait(&requests_[at], MPI_STATUS_IGNORE);
-    requests_[at] = MPI_REQUEST_NULL;
-    completed(ticket.slot, result);
-    if (is_broken_) give_up();
+    if (ticket.serial <= completed_) return;
+    Slot& slot = slot_of(ticket.serial);
+    if (slot.request != MPI_REQUEST_NULL) complete(slot);
 }
 
-/// In one call of MPI.  With one Waitsome after the other MPICH polls its sockets again
-/// before each, and `make bench-mpi`'s all-to-all took 15.5 instead of 7.6 ms.
 int Messages::wait_for_all() {
-    while (under_way_ > 0) {
-        std::array<bool, window_requests> under_way;
-        for (std::size_t at = 0; at < static_cast<std::size_t>(used_); ++at)
-            under_way[at] = requests_[at] != MPI_REQUEST_NULL;
-        std::array<MPI_Status, window_requests> statuses;
-        const int result = real::Waitall(used_, requests_.data(), statuses.data());
-        const bool is_known = has_statuses(result);
-        for (int slot = 0; is_known && slot < used_; ++slot) {
-            const auto at = static_cast<std::size_t>(slot);
-            const int status = result == MPI_SUCCESS ? MPI_SUCCESS : statuses[at].MPI_ERROR;
-            if (!under_way[at] || status == MPI_ERR_PENDING) continue;
-            requests_[at] = MPI_REQUEST_NULL;
-            completed(slot, status);
-        }
-        if (is_broken_) give_up();
-    }
+    while (completed_ < posted_) complete(slot_of(completed_ + 1));
     return status_;
 }
 
@@ -141,26 +168,20 @@ int Messages::wait_for_all() {
 /// being transferred may end by itself; if not, MPI is told to end it when it can.
 void Messages::give_up() {
     is_broken_ = true;
-    for (std::size_t at = 0; at < static_cast<std::size_t>(used_); ++at) {
-        if (requests_[at] != MPI_REQUEST_NULL && slots_[at].receives) PMPI_Cancel(&requests_[at]);
+    for (Slot& slot : slots_) {
+        if (slot.request != MPI_REQUEST_NULL && slot.receives) PMPI_Cancel(&slot.request);
     }
     const auto deadline = std::chrono::steady_clock::now() + end_patience;
-    int all_done = 0;
-    do {
-        all_done = 1;
-        for (std::size_t at = 0; at < static_cast<std::size_t>(used_); ++at) {
-            if (requests_[at] == MPI_REQUEST_NULL) continue;
-            int done = 0;
-            // an error completes a request, too
-            const int result = real::Test(&requests_[at], &done, MPI_STATUS_IGNORE);
-            if (result != MPI_SUCCESS) requests_[at] = MPI_REQUEST_NULL;
-            if (requests_[at] != MPI_REQUEST_NULL) all_done = 0;
+    while (completed_ < posted_ && std::chrono::steady_clock::now() < deadline) {
+        for (Slot& slot : slots_) {
+            if (slot.request != MPI_REQUEST_NULL) (void)is_done(slot);
         }
-    } while (all_done == 0 && std::chrono::steady_clock::now() < deadline);
-    for (std::size_t at = 0; at < static_cast<std::size_t>(used_); ++at) {
-        if (requests_[at] != MPI_REQUEST_NULL) real::Request_free(&requests_[at]);
+        forget_completed();
     }
-    under_way_ = 0;
+    for (Slot& slot : slots_) {
+        if (slot.request != MPI_REQUEST_NULL) real::Request_free(&slot.request);
+    }
+    completed_ = posted_;
 }
 
 }  // namespace headway::glue

@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: MIT
-// The messages of one call of an algorithm of ours: all of them are posted and
-// waited for here.
+// The messages of one call of an algorithm of ours: all of them are posted and waited for here.
 //
-// At most window_requests are under way at a time.  One more is posted when some
-// of these are complete.  An exchange of all with all cannot deadlock by that, if
-// the message from rank a to rank b has the same step at both and every rank posts
-// in the order of steps, receives at most receives_ahead steps before its sends:
-// let m be the lowest step of all messages that are not complete yet.  Whoever has
-// to send or to receive it has nothing under way of an earlier step, so at most
-// 1 + receives_ahead receives and no send, which is less than the window; so he is
-// not held up before he has posted it.  It is posted at both ends, and completes.
+// Who sends a message to whom in a call depends on the communicator and on what its ranks have agreed
+// on, and on nothing else: no rank's arguments, memory or errors change that, only what is in the
+// messages.  So a rank that cannot use its own arguments takes part with empty blocks, and nobody
+// waits for a message that does not come.
 //
-// Errors: one of a single message, such as truncation, is remembered, and the
-// rank goes on, for others wait for its messages.  A message that MPI refuses to
-// post is replaced by an empty one, so that its other end does not wait for ever.
-// After any other error (the communicator was revoked, a process is gone) nothing
-// more is posted, and what is under way is ended within end_patience.  In no case
-// is anything left posted when the call returns, and each call has tags of its own:
-// nothing of a call that went wrong can match a later one.
+// At most window_requests are under way at a time.  One more is posted when some of these are
+// complete.  An exchange of all with all cannot deadlock by that, if the message from rank a to rank b
+// has the same step at both and every rank posts in the order of steps, receives at most
+// receives_ahead steps before its sends: let m be the lowest step of all messages that are not
+// complete yet.  Whoever has to send or to receive it has nothing under way of an earlier step, so at
+// most 1 + receives_ahead receives and no send, which is less than the window; so this rank is not
+// held up before it has posted it.  It is posted at both ends, and completes.
+//
+// Errors: one of a single message, such as truncation, is remembered, and the rank goes on, for
+// others wait for its messages.  A message that MPI refuses to post is replaced by an empty one.
+// After any other error (a process is gone) nothing more is posted, and what is under way is ended
+// within end_patience.  In no case is anything left posted when the call returns, and each call has
+// tags of its own (channel.hpp): nothing of a call that went wrong can match a later one.
+//
+// Each request is waited for on its own, the oldest first: of an error in a wait for several MPICH tells the handler of
+// MPI_COMM_WORLD, which ends the job, and not that of the carrier.
+//
+// Nothing here allocates, but for what let_come() leaves behind.
 #pragma once
 
 #include <mpi.h>
@@ -25,41 +31,52 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <optional>
+#include <mutex>
 #include <vector>
+
+#include "block.hpp"
 
 namespace headway::glue {
 
 inline constexpr int window_requests = 128;
 inline constexpr int receives_ahead = window_requests / 2 - 1;
 
-/// One side of a message.
-struct Block {
-    const void* data = nullptr;
-    int count = 0;
-    MPI_Datatype type = MPI_DATATYPE_NULL;
-
-    [[nodiscard]] void* room() const { return const_cast<void*>(data); }
-};
-
-/// A call of one of our algorithms: our communicator, and how many calls were on it
-/// before, which all its ranks count alike.
-struct OwnCall {
-    MPI_Comm communicator = MPI_COMM_NULL;
-    std::uint32_t number = 0;
-};
-
 /// Several messages of a call between the same two ranks may be told apart.
-enum class MessageKind { data, bytes };
+enum class MessageKind { data, copy, header, control };
+inline constexpr int message_kinds = 4;
+
+/// Receives that calls have left behind because no rank may ever send what they are for; the process's.
+class StandingReceives {
+public:
+    void keep(MPI_Request request) noexcept;
+    /// Before MPI is finalised.
+    void cancel_all() noexcept;
+
+private:
+    std::mutex mutex_;  ///< guards what follows
+    std::vector<MPI_Request> requests_;
+};
+
+/// A call of one of our algorithms: who its messages go to, and by which tags.
+struct OwnCall {
+    MPI_Comm carrier = MPI_COMM_NULL;   ///< channel.hpp
+    const int* carrier_ranks = nullptr; ///< of each rank of the communicator its rank on the carrier
+    int rank = 0;
+    int ranks = 0;
+    int first_tag = 0;
+    StandingReceives* standing = nullptr;
+
+    [[nodiscard]] bool has_rank(int number) const { return number >= 0 && number < ranks; }
+    [[nodiscard]] int tag_of(MessageKind kind) const { return first_tag + static_cast<int>(kind); }
+};
 
 /// The first error is what is told of several.
 inline void keep_first_error(int& status, int next) {
     if (status == MPI_SUCCESS) status = next;
 }
 
-/// Calls `receive(step)` and `send(step)` of all steps, each in this order, and
-/// receives some steps before sends: a message that finds its receive posted needs not
-/// be kept by MPI.
+/// Calls `receive(step)` and `send(step)` of all steps, each in this order, and receives some steps
+/// before sends: a message that finds its receive posted needs not be kept by MPI.
 void in_steps(int steps, const auto& receive, const auto& send) {
     int receiving = 0;
     for (int step = 0; step < steps; ++step) {
@@ -73,17 +90,23 @@ public:
     explicit Messages(const OwnCall& call);
     Messages(const Messages&) = delete;
     Messages& operator=(const Messages&) = delete;
-    /// Ends what is under way, if an exception came in between.
+    /// Ends what is under way.
     ~Messages();
 
     /// A request, to be waited for on its own.
     struct Ticket {
-        int slot = 0;
         std::uint64_t serial = 0;  ///< 0: of none
     };
 
-    Ticket receive(const Block& block, int from, MessageKind kind = MessageKind::data);
+    /// `is_short`, if it is not null, becomes true if fewer bytes come than there is room for.
+    Ticket receive(const Block& block, int from, MessageKind kind = MessageKind::data, bool* is_short = nullptr);
     Ticket send(const Block& block, int to, MessageKind kind = MessageKind::data);
+    /// By messages of this rank to itself: so any types and any memory will do that MPI can send from.
+    /// Blocks of no bytes are left alone.
+    void copy(const Block& from, const Block& to);
+
+    /// Whatever rank sends this one a message of that kind, its data are lost, and it is not waited for.
+    void let_come(MessageKind kind);
 
     void wait_for(const Ticket& ticket);
     /// Lets MPI go on with what is under way until then.
@@ -97,31 +120,29 @@ public:
 private:
     enum class Direction { to_here, from_here };
     struct Slot {
+        MPI_Request request = MPI_REQUEST_NULL;  ///< null: it is complete
         std::uint64_t serial = 0;
         bool receives = false;
+        std::uint64_t room_bytes = 0;  ///< where somebody wants to know
+        bool* is_short = nullptr;
     };
     static constexpr std::chrono::seconds end_patience{1};
 
+    [[nodiscard]] Slot& slot_of(std::uint64_t serial) { return slots_[serial % window_requests]; }
     [[nodiscard]] Ticket post(const Block& block, int peer, MessageKind kind, Direction direction);
-    [[nodiscard]] int start(const Block& block, int peer, int tag, Direction direction,
-                            MPI_Request* request) const;
-    [[nodiscard]] bool has_statuses(int result);
-    void wait_for_some();
-    void complete_some(const auto& some);
-    void completed(int slot, int error);
+    [[nodiscard]] int start(const Block& block, int peer, int tag, Direction direction, MPI_Request* request) const;
+    void complete(Slot& slot);
+    [[nodiscard]] bool is_done(Slot& slot);
+    void completed(Slot& slot, int error, const MPI_Status& status);
+    void forget_completed();
     void give_up();
 
-    MPI_Comm communicator_;
-    int first_tag_;
+    OwnCall call_;
     int status_ = MPI_SUCCESS;
     bool is_broken_ = false;
-    std::uint64_t posted_ = 0;
-    int under_way_ = 0;
-    int used_ = 0;  ///< slots from here on were never used
-    std::array<MPI_Request, window_requests> requests_;
-    std::array<Slot, window_requests> slots_;
-    std::array<int, window_requests> free_;  ///< slots below used_ that are free now
-    int free_count_ = 0;
+    std::uint64_t posted_ = 0;     ///< the serial of the last one
+    std::uint64_t completed_ = 0;  ///< all up to this one are complete
+    std::array<Slot, window_requests> slots_{};
 };
 
 }  // namespace headway::glue

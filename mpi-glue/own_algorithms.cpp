@@ -17,30 +17,125 @@
 namespace headway::glue {
 namespace {
 
-/// Collective over `communicator`.
-bool all_say_yes(bool own, MPI_Comm communicator) {
-    int said = own ? 1 : 0;
-    int least = 0;
-    const int status = real::Allreduce(&said, &least, 1, MPI_INT, MPI_MIN, communicator);
-    return status == MPI_SUCCESS && least == 1;
+/// Those that have an algorithm of ours come first.
+constexpr std::size_t own_operations = static_cast<std::size_t>(Operation::bcast) + 1;
+
+/// What ranks agree on, the largest of all: a place each.
+enum Word : std::size_t { planned, large_calls, largest_bytes, is_uneven, cannot_tell, needs_channel, words };
+
+}  // namespace
+
+/// How calls of one operation are carried out.
+struct Verdict {
+    Algorithm algorithm = Algorithm::native;
+    bool tells_sizes = false;
+    bool is_told = false;            ///< to the user, if verbose
+    std::uint32_t calls_left = 0;    ///< until the next agreement
+    std::uint32_t distance = 1;      ///< from the last agreement to the next, in calls
+
+    // Since the last agreement, at this rank.
+    std::uint32_t calls = 0;
+    std::uint32_t large_calls = 0;
+    std::uint64_t largest_bytes = 0;
+    bool is_uneven = false;
+    bool cannot_tell = false;
+
+    // At rank 0: what its daemon said last, and of what it was asked.
+    Algorithm planned = Algorithm::native;
+    AskedAt asked;
+    std::pair<int, std::size_t> asked_of{no_root, 0};  ///< the root's host, and the class of size
+
+    void note(const SeenCall& seen, bool is_large) {
+        ++calls;
+        if (is_large) ++large_calls;
+        largest_bytes = std::max(largest_bytes, seen.bytes);
+        is_uneven = is_uneven || seen.is_uneven;
+        cannot_tell = cannot_tell || seen.cannot_tell;
+    }
+    void take(Algorithm agreed, bool tells) {
+        algorithm = agreed;
+        tells_sizes = tells && agreed == Algorithm::linear;
+        distance = agreed != Algorithm::native ? calls_per_agreement : std::min(2 * distance, calls_per_agreement_max);
+        calls_left = distance;
+        calls = large_calls = 0;
+        largest_bytes = 0;
+        is_uneven = cannot_tell = false;
+    }
+};
+
+struct OwnAlgorithms::State {
+    std::optional<int> channel;  ///< none: all calls are the MPI library's
+    std::uint32_t calls = 0;     ///< on the channel
+    bool needs_channel = false;  ///< what went wrong at this rank may have left a message in it
+
+    HostSet hosts;
+    std::vector<int> host_of_rank;   ///< places in `hosts`
+    std::vector<int> carrier_ranks;  ///< by rank
+    std::optional<ExchangeOrder> order;
+    std::unique_ptr<bool[]> missing;  ///< by rank; see ring_allgather()
+    SizeTable sizes;                  ///< of no ranks: there are too many to tell each other
+    int rank = 0;
+    bool has_links_alone = false;
+    bool telling_paid = true;  ///< for this rank, the last time
+    std::array<Verdict, own_operations> verdicts{};
+
+    /// May throw std::bad_alloc.  `communicator` has ranks on several hosts, and all of the job.
+    void describe(MPI_Comm communicator, HostSet&& its_hosts) {
+        const HostTable& table = helper().hosts();
+        rank = place_in(communicator).rank;
+        hosts = std::move(its_hosts);
+        host_of_rank = table.places_of(communicator, hosts);
+        carrier_ranks = table.world_ranks_of(communicator);
+        order.emplace(table.clusters_of(communicator), rank);
+        missing = std::make_unique<bool[]>(carrier_ranks.size());
+        if (carrier_ranks.size() <= telling_ranks_max && hosts.size() <= telling_hosts_max)
+            sizes = SizeTable(static_cast<int>(carrier_ranks.size()));
+        has_links_alone = helper().has_its_links_alone(communicator);
+    }
+};
+
+namespace {
+
+/// Of communicators that are the MPI library's.
+OwnAlgorithms::State& not_ours() {
+    static OwnAlgorithms::State* const instance = new OwnAlgorithms::State;
+    return *instance;
 }
 
-/// A communicator of this process alone, made without MPI_COMM_SELF: see MpichNames.  MPI_COMM_NULL: there is
-/// no room for another one.
-MPI_Comm make_lonely_communicator() {
-    const ErrorsReturned quietly(MPI_COMM_WORLD);
-    const int rank = place_in(MPI_COMM_WORLD).rank;
-    MPI_Group all = MPI_GROUP_NULL;
-    MPI_Group own = MPI_GROUP_NULL;
-    MPI_Comm made = MPI_COMM_NULL;
-    if (PMPI_Comm_group(MPI_COMM_WORLD, &all) != MPI_SUCCESS) return made;
-    if (PMPI_Group_incl(all, 1, &rank, &own) == MPI_SUCCESS) {
-        if (PMPI_Comm_create_group(MPI_COMM_WORLD, own, 0, &made) != MPI_SUCCESS) made = MPI_COMM_NULL;
-        PMPI_Group_free(&own);
-    }
-    PMPI_Group_free(&all);
-    if (made != MPI_COMM_NULL) PMPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
-    return made;
+/// What this thread found last, as long as no communicator has been forgotten since.
+struct LastFound {
+    MPI_Comm communicator{};
+    std::uint64_t forgotten = 0;
+    OwnAlgorithms::State* state = nullptr;  ///< null: nothing yet
+};
+
+LastFound& last_found() {
+    static thread_local constinit LastFound last;
+    return last;
+}
+
+bool is_large_for(Operation operation, std::uint64_t bytes) {
+    if (!sizes_agree(operation)) return bytes >= own_from_bytes;
+    const HostTable& hosts = helper().hosts();
+    return able_algorithm(operation, bytes, hosts.job_hosts().ranks_per_host(), hosts.min_message_bytes()) !=
+           Algorithm::native;
+}
+
+/// Of rank 0.  Without an answer the plan stays what it was.
+void ask_daemon(const Collective& collective, MPI_Comm communicator, const HostSet& hosts, Verdict& verdict) noexcept
+    try {
+    const auto root_host = helper().root_host_of(collective, communicator);
+    if (!root_host) return;
+    const auto bytes = sizes_agree(collective.operation) ? std::optional(verdict.largest_bytes) : std::nullopt;
+    const std::pair of{*root_host, size_class(bytes.value_or(0))};
+    if (of != std::exchange(verdict.asked_of, of)) verdict.asked = {};
+    const PlannedSize size = helper().planned_size(collective.operation, bytes.value_or(0));
+    PatternKey key{collective.operation, hosts, *root_host};
+    key.is_between_hosts = size.is_between_hosts;
+    const auto asked_bytes = bytes ? std::optional(size.bytes) : std::nullopt;
+    if (const auto planned = helper().planned_algorithm(key, asked_bytes, verdict.asked)) verdict.planned = *planned;
+} catch (const std::exception&) {
+    // the plan stays what it was
 }
 
 }  // namespace
@@ -50,225 +145,190 @@ OwnAlgorithms& own_algorithms() {
     return *instance;
 }
 
-bool OwnAlgorithms::is_on_its_own(MPI_Comm communicator) noexcept {
-    return is_of_one_group(communicator) && helper().has_its_links_alone(communicator);
-}
-
-bool OwnAlgorithms::has_uneven_messages(const Exchange& exchange, MPI_Comm communicator) {
-    return are_uneven(exchange, communicator);
-}
-
-bool OwnAlgorithms::can_tell_sizes(MPI_Comm communicator, const Choices& choices) {
-    return choices.telling_paid && choices.hosts->size() <= telling_hosts_max &&
-           place_in(communicator).ranks <= telling_ranks_max &&
-           helper().has_its_links_alone(communicator);
-}
-
-HostTraffic OwnAlgorithms::learn_sizes(Chosen& chosen, const Exchange& exchange) noexcept try {
-    ToldSizes told = tell_sizes(exchange, helper().port_buffer_bytes(), chosen.choices->next_call());
-    HostTraffic traffic = traffic_between_hosts(told.sizes, chosen.choices->host_of_rank);
-    chosen.told.pieces = count_pieces(told, traffic);
-    chosen.told.sizes = std::move(told.sizes);
-    return traffic;
-} catch (const std::exception&) {
-    return {};
-}
-
-void OwnAlgorithms::note_telling(const Chosen& chosen, std::chrono::nanoseconds telling) noexcept {
-    chosen.choices->telling_paid = telling < chosen.told.duration;
-}
-
-/// On no communicator are there more ranks on a host than in the job.
-bool OwnAlgorithms::may_be_ours(Operation operation, std::uint64_t bytes) noexcept {
-    const HostTable& hosts = helper().hosts();
-    return able_algorithm(operation, bytes, hosts.job_hosts().ranks_per_host(), hosts.min_message_bytes()) !=
-           Algorithm::native;
-}
-
-OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective,
-                                                MPI_Comm communicator,
-                                                std::uint64_t bytes,
-                                                const std::function<bool()>& is_uneven) noexcept try {
-    Choices* choices = choices_of(communicator);
-    if (choices == nullptr || !choices->hosts || choices->hosts->size() < 2) return {};
-    const auto root_host = helper().root_host_of(collective, communicator);
-    if (!root_host) return {};
-
-    const auto most_ranks = static_cast<std::uint64_t>(choices->order->most_on_a_host());
-    const Algorithm able =
-        able_algorithm(collective.operation, bytes, most_ranks, helper().hosts().min_message_bytes());
-    if (able == Algorithm::native) return {};
-    const bool all_know_size = sizes_agree(collective.operation);
-    const Call call{collective.operation, *root_host, all_know_size ? size_class(bytes) : 0};
-    const auto [found, is_new] = choices->verdicts.try_emplace(call);
-    Verdict& verdict = found->second;
-    if (is_new) verdict.able = able;
-    verdict.note(bytes, !all_know_size && can_tell_sizes(communicator, *choices) && is_uneven());
-    if (is_new || verdict.calls >= calls_per_agreement) agree(communicator, *choices);
-    if (!choices->hosts) return {};
-    return {verdict.algorithm, choices, verdict.tells_sizes, {}};
-} catch (const std::exception&) {
-    return {};
-}
-
 void OwnAlgorithms::allow() noexcept {
-    if (asked_on_ == MPI_COMM_NULL) asked_on_ = make_lonely_communicator();
-    allowed_ = asked_on_ != MPI_COMM_NULL;
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &key_, this);
+    (void)not_ours();
+    allowed_ = carrier_.open();
 }
 
-/// Of rank 0.  Without an answer the plan stays what it was.
-void OwnAlgorithms::ask_daemon(const Call& call, const HostSet& hosts, Verdict& verdict) {
-    PatternKey key{call.operation, hosts, call.root_host};
-    auto bytes = sizes_agree(call.operation) ? std::optional(verdict.largest_bytes) : std::nullopt;
-    if (verdict.able == Algorithm::node_aware) {
-        key.is_between_hosts = true;
-        bytes = helper().bytes_between_hosts(verdict.largest_bytes);
-    }
-    const auto planned = helper().planned_algorithm(key, bytes, verdict.asked);
-    if (planned) verdict.planned = *planned == Algorithm::native ? *planned : verdict.able;
+// ------------------------------------------------------------------------ communicators
+
+OwnAlgorithms::State* OwnAlgorithms::state_of(MPI_Comm communicator) noexcept {
+    LastFound& last = last_found();
+    const std::uint64_t forgotten = forgotten_.load(std::memory_order_acquire);
+    if (last.communicator != communicator || last.forgotten != forgotten || last.state == nullptr)
+        last = {communicator, forgotten, find_or_make(communicator)};
+    return last.state != nullptr && last.state->channel ? last.state : nullptr;
 }
 
-/// Collective over `communicator`.
-void OwnAlgorithms::agree(MPI_Comm communicator, Choices& choices) {
-    const ErrorsReturned quietly(communicator);
-    const bool is_rank_0 = place_in(communicator).rank == 0;
-    std::vector<std::uint64_t> words;
-    for (auto& [call, verdict] : choices.verdicts) {
-        if (is_rank_0) ask_daemon(call, *choices.hosts, verdict);
-        // the others have no opinion, so that the maximum is what rank 0 says
-        words.push_back(static_cast<std::uint64_t>(is_rank_0 ? verdict.planned : Algorithm::native));
-    }
-    for (const auto& [call, verdict] : choices.verdicts) {
-        if (sizes_agree(call.operation)) continue;
-        words.push_back(verdict.largest_bytes);
-        words.push_back(verdict.is_uneven ? 1 : 0);
-    }
-
-    const int count = static_cast<int>(words.size());
-    const bool all_know_sizes = words.size() == choices.verdicts.size();
-    const int status = all_know_sizes
-                           ? real::Bcast(words.data(), count, MPI_UINT64_T, 0, communicator)
-                           : real::Allreduce(MPI_IN_PLACE, words.data(), count, MPI_UINT64_T,
-                                             MPI_MAX, communicator);
-    if (status != MPI_SUCCESS) return choices.hosts.reset();
-    take_verdicts(words, communicator, choices);
+bool OwnAlgorithms::knows(MPI_Comm communicator) noexcept {
+    const LastFound& last = last_found();
+    const bool is_last = last.state != nullptr && last.communicator == communicator &&
+                         last.forgotten == forgotten_.load(std::memory_order_acquire);
+    if (is_last) return true;
+    const ErrorsReturned quietly(MPI_COMM_WORLD);
+    return is_of_one_group(communicator);
 }
 
-/// `words`: an algorithm for each call, and then the largest message of each call whose
-/// sizes the ranks did not know, and whether those differ.  Collective over `communicator`.
-void OwnAlgorithms::take_verdicts(const std::vector<std::uint64_t>& words, MPI_Comm communicator,
-                                  Choices& choices) {
-    auto word = words.begin();
-    auto sizes = words.begin() + static_cast<std::ptrdiff_t>(choices.verdicts.size());
-    const auto [rank, ranks] = place_in(communicator);
-    for (auto& [call, verdict] : choices.verdicts) {
-        const bool all_know_size = sizes_agree(call.operation);
-        auto agreed = static_cast<Algorithm>(*word++);
-        const std::uint64_t largest_bytes = all_know_size ? 0 : *sizes++;
-        if (!all_know_size && largest_bytes < own_from_bytes) agreed = Algorithm::native;
-        const bool tells_sizes =
-            !all_know_size && *sizes++ != 0 && largest_bytes >= telling_from_bytes;
-        if (agreed != Algorithm::native) open(communicator, choices);
-        if (!choices.hosts) agreed = Algorithm::native;
-        if (helper().settings().verbose && rank == 0 && (!verdict.is_told || agreed != verdict.algorithm))
-            say(std::string(name_of(call.operation)) + " of " + std::to_string(ranks) + " ranks: " +
-                name_of(agreed));
-        verdict.take(agreed, tells_sizes);
-    }
-}
-
-bool OwnAlgorithms::has_room_for_one_more() {
-    const std::lock_guard lock(mutex_);
-    return opened_.size() < own_communicators_max;
-}
-
-/// Collective over `communicator`.  If any rank cannot have the new communicator, none
-/// uses it.  MPI_Comm_dup would call the program's own attribute functions; a split does
-/// not.
-void OwnAlgorithms::open(MPI_Comm communicator, Choices& choices) {
-    if (choices.own != MPI_COMM_NULL) return;
-    if (!all_say_yes(has_room_for_one_more(), communicator)) return choices.hosts.reset();
-    MPI_Comm own = MPI_COMM_NULL;
-    const int split = PMPI_Comm_split(communicator, 0, place_in(communicator).rank, &own);
-    if (split != MPI_SUCCESS) own = MPI_COMM_NULL;
-    if (own != MPI_COMM_NULL) PMPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
-    if (!all_say_yes(own != MPI_COMM_NULL, communicator)) {
-        if (own != MPI_COMM_NULL) real::Comm_free(&own);
-        return choices.hosts.reset();
-    }
-    choices.own = own;
-    const std::lock_guard lock(mutex_);
-    opened_.insert(&choices);
-}
-
-void OwnAlgorithms::open_early(MPI_Comm communicator) noexcept try {
-    const ErrorsReturned quietly(communicator);
-    if (Choices* choices = choices_of(communicator)) open(communicator, *choices);
-} catch (const std::exception&) {
-    // then the first collective makes it
-}
-
-/// Whatever goes wrong goes to the program's own error handler, as if MPI had
-/// found the error.
-int OwnAlgorithms::told(MPI_Comm communicator, int status) noexcept {
-    if (status != MPI_SUCCESS) PMPI_Comm_call_errhandler(communicator, status);
-    return status;
-}
-
-int OwnAlgorithms::run(const Chosen& chosen, MPI_Comm communicator,
-                       const Exchange& exchange) noexcept {
-    const OwnCall call = chosen.choices->next_call();
-    return carry_out(communicator,
-                     [&] {
-                         return glue::carry_out(chosen.algorithm, exchange, *chosen.choices->order,
-                                                chosen.told, call);
-                     });
-}
-
-int OwnAlgorithms::run(const Chosen& chosen, MPI_Comm communicator,
-                       const RootedExchange& exchange) noexcept {
-    const OwnCall call = chosen.choices->next_call();
-    return carry_out(communicator, [&] { return exchange.carry_out(call); });
-}
-
-OwnAlgorithms::Choices* OwnAlgorithms::choices_of(MPI_Comm communicator) {
-    {
-        const std::lock_guard lock(mutex_);
-        if (key_ == MPI_KEYVAL_INVALID)
-            PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &key_, this);
-    }
+/// Null: it is none, or joins two groups.  Of what is none the program's handler hears by the MPI library's own function.
+OwnAlgorithms::State* OwnAlgorithms::find_or_make(MPI_Comm communicator) noexcept {
+    const ErrorsReturned quietly(MPI_COMM_WORLD);
+    if (!is_of_one_group(communicator)) return nullptr;
     void* value = nullptr;
     int found = 0;
-    PMPI_Comm_get_attr(communicator, key_, &value, &found);
-    if (found != 0) return static_cast<Choices*>(value);
-    auto choices = std::make_unique<Choices>();
-    choices->hosts = helper().hosts().hosts_of(communicator);
-    if (choices->hosts) {
-        choices->host_of_rank = helper().hosts().places_of(communicator, *choices->hosts);
-        choices->order.emplace(helper().hosts().clusters_of(communicator), place_in(communicator).rank);
+    if (PMPI_Comm_get_attr(communicator, key_, &value, &found) != MPI_SUCCESS) return nullptr;
+    return found != 0 ? static_cast<State*>(value) : make(communicator);
+}
+
+/// Collective over the communicator, if its ranks are on several hosts and of the job, which all of them know.
+OwnAlgorithms::State* OwnAlgorithms::make(MPI_Comm communicator) noexcept {
+    std::unique_ptr<State> made;
+    bool is_able = true;
+    try {
+        auto hosts = helper().hosts().hosts_of(communicator);
+        if (hosts && hosts->size() > 1) {
+            made = std::make_unique<State>();
+            made->describe(communicator, std::move(*hosts));
+        }
+    } catch (const std::exception&) {
+        is_able = false;
+        made.reset();
     }
-    if (PMPI_Comm_set_attr(communicator, key_, choices.get()) != MPI_SUCCESS) return nullptr;
-    return choices.release();  // the communicator's, until forget_communicator
+    const bool is_wanted = made != nullptr || (!is_able && helper().hosts().is_on_several(communicator));
+    State* const kept = made != nullptr ? made.get() : &not_ours();
+    is_able = PMPI_Comm_set_attr(communicator, key_, kept) == MPI_SUCCESS && is_able;
+    const auto channel = is_wanted ? carrier_.agree_on_channel(communicator, is_able) : std::nullopt;
+    if (made == nullptr) return kept;
+    made->channel = channel;
+    return made.release();  // the communicator's, until forget_communicator
 }
 
-void OwnAlgorithms::close(Choices& choices) {
-    const std::lock_guard lock(mutex_);
-    if (opened_.erase(&choices) != 0) real::Comm_free(&choices.own);
-}
-
-void OwnAlgorithms::release() noexcept {
-    allowed_ = false;
-    const std::lock_guard lock(mutex_);
-    for (Choices* choices : opened_) real::Comm_free(&choices->own);
-    opened_.clear();
-    if (asked_on_ != MPI_COMM_NULL) real::Comm_free(&asked_on_);
+void OwnAlgorithms::forget(State& state) noexcept {
+    forgotten_.fetch_add(1, std::memory_order_release);
+    if (&state == &not_ours()) return;
+    // a number with a message left in it is nobody's any more
+    if (state.channel && !state.needs_channel) carrier_.give_back(*state.channel);
+    delete &state;
 }
 
 int OwnAlgorithms::forget_communicator(MPI_Comm, int, void* value, void* owner) {
-    auto* choices = static_cast<Choices*>(value);
-    static_cast<OwnAlgorithms*>(owner)->close(*choices);
-    delete choices;
+    static_cast<OwnAlgorithms*>(owner)->forget(*static_cast<State*>(value));
     return MPI_SUCCESS;
+}
+
+void OwnAlgorithms::release() noexcept {
+    if (!allowed_.exchange(false)) return;
+    forgotten_.fetch_add(1, std::memory_order_release);
+    carrier_.close();
+}
+
+// ------------------------------------------------------------------------ agreements
+
+OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective, MPI_Comm communicator, State& state,
+                                                const SeenCall& seen) noexcept {
+    Verdict& verdict = state.verdicts[static_cast<std::size_t>(collective.operation)];
+    verdict.note(seen, is_large_for(collective.operation, seen.bytes));
+    if (verdict.calls_left == 0) agree(collective, communicator, state);
+    if (!state.channel) return {};
+    --verdict.calls_left;
+    return {verdict.algorithm, &state, verdict.tells_sizes, {}, false, collective.operation};
+}
+
+/// What a rank knows of it alone is whether it was worth it before: where it was not, it does not say that sizes differ.
+bool OwnAlgorithms::may_tell_sizes(const State& state) noexcept {
+    return state.sizes.ranks() > 0 && state.has_links_alone && state.telling_paid;
+}
+
+/// Collective over `communicator`.
+void OwnAlgorithms::agree(const Collective& collective, MPI_Comm communicator, State& state) noexcept {
+    const Operation operation = collective.operation;
+    Verdict& verdict = state.verdicts[static_cast<std::size_t>(operation)];
+    const bool is_rank_0 = state.rank == 0;
+    // what only rank 0 says is the largest of all
+    const bool speaks = is_rank_0 || !sizes_agree(operation);
+    // others may use the links of a ring at the same time
+    const bool may_be_ours = !goes_round(operation) || state.has_links_alone;
+    const bool may_be_large = may_be_ours && (!sizes_agree(operation) || 2 * verdict.large_calls >= verdict.calls);
+    if (is_rank_0 && may_be_large) ask_daemon(collective, communicator, state.hosts, verdict);
+    const bool may_tell = may_tell_sizes(state);
+    std::array<std::uint64_t, words> agreed{};
+    agreed[planned] = is_rank_0 ? static_cast<std::uint64_t>(verdict.planned) : 0;
+    agreed[large_calls] = speaks ? verdict.large_calls : 0;
+    agreed[largest_bytes] = speaks ? verdict.largest_bytes : 0;
+    agreed[is_uneven] = may_tell && verdict.is_uneven ? 1 : 0;
+    agreed[cannot_tell] = state.sizes.ranks() == 0 || verdict.cannot_tell ? 1 : 0;
+    agreed[needs_channel] = state.needs_channel ? 1 : 0;
+    if (agree_on_largest(agreed.data(), words, next_call(state)) != MPI_SUCCESS) {
+        state.channel.reset();
+        return;
+    }
+    const bool is_large = may_be_ours && 2 * agreed[large_calls] >= verdict.calls;
+    const auto algorithm = is_large ? static_cast<Algorithm>(agreed[planned]) : Algorithm::native;
+    const bool tells = agreed[is_uneven] != 0 && agreed[cannot_tell] == 0 && agreed[largest_bytes] >= telling_from_bytes;
+    const bool is_news = algorithm != verdict.algorithm || (is_large && !verdict.is_told);
+    if (is_news && is_rank_0 && helper().settings().verbose)
+        say(std::string(name_of(operation)) + " of " + std::to_string(state.carrier_ranks.size()) +
+            " ranks: " + name_of(algorithm));
+    verdict.is_told = verdict.is_told || is_news;
+    verdict.take(algorithm, tells);
+    if (agreed[needs_channel] != 0 || state.calls >= calls_per_channel / 2) renew_channel(communicator, state);
+}
+
+/// Collective over `communicator`.
+void OwnAlgorithms::renew_channel(MPI_Comm communicator, State& state) noexcept {
+    const auto before = state.channel;
+    const bool had_trouble = std::exchange(state.needs_channel, false);
+    state.channel = carrier_.agree_on_channel(communicator, true);
+    state.calls = 0;
+    if (!had_trouble) carrier_.give_back(*before);
+}
+
+// ------------------------------------------------------------------------ calls
+
+OwnCall OwnAlgorithms::call_of(const State& state, std::uint32_t number) noexcept {
+    return {carrier_.communicator(), state.carrier_ranks.data(), state.rank,
+            static_cast<int>(state.carrier_ranks.size()), first_tag_of(*state.channel, number), carrier_.standing()};
+}
+
+OwnCall OwnAlgorithms::next_call(State& state) noexcept { return call_of(state, state.calls++); }
+
+void OwnAlgorithms::take_back(const Chosen& chosen) noexcept {
+    ++chosen.state->verdicts[static_cast<std::size_t>(chosen.operation)].calls_left;
+}
+
+void OwnAlgorithms::note_refused(State& state) noexcept { state.needs_channel = true; }
+
+HostRing OwnAlgorithms::ring_of(const State& state) noexcept {
+    return HostRing(state.order->ranks_of_host(), state.rank);
+}
+
+bool* OwnAlgorithms::missing_of(State& state) noexcept { return state.missing.get(); }
+
+HostTraffic OwnAlgorithms::learn_sizes(Chosen& chosen, const Exchange& exchange) noexcept {
+    State& state = *chosen.state;
+    const int status = tell_sizes(chosen.is_refused ? Exchange{} : exchange, helper().port_buffer_bytes(),
+                                  next_call(state), state.sizes);
+    if (status != MPI_SUCCESS) return {};
+    chosen.told.sizes = &state.sizes;
+    chosen.told.pieces = count_pieces(state.sizes, state.host_of_rank);
+    try {
+        return traffic_between_hosts(state.sizes, state.host_of_rank);
+    } catch (const std::exception&) {
+        return {};  // then this rank is not paced
+    }
+}
+
+void OwnAlgorithms::note_telling(const Chosen& chosen, std::chrono::nanoseconds telling) noexcept {
+    chosen.state->telling_paid = telling < chosen.told.duration;
+}
+
+int OwnAlgorithms::carry_out_exchange(const Chosen& chosen, const Exchange& exchange, const OwnCall& call) noexcept {
+    return glue::carry_out(chosen.is_refused ? Exchange{} : exchange, *chosen.state->order, chosen.told, call);
+}
+
+int OwnAlgorithms::carry_out_exchange(const Chosen& chosen, const RootedExchange& exchange,
+                                      const OwnCall& call) noexcept {
+    return glue::carry_out(chosen.is_refused ? exchange.without_data() : exchange, call);
 }
 
 }  // namespace headway::glue

@@ -1,53 +1,44 @@
 // SPDX-License-Identifier: MIT
 // Which algorithm a collective takes, and taking it.
 //
-// All ranks of a communicator must take the same one, and their daemons may plan
-// differently, or be gone: what rank 0 of the communicator is told holds for
-// all.  There is one agreement for everything that a communicator has been used for: in
-// it rank 0 tells the others an algorithm for each (operation, root's host, size class)
-// that there has been.  They agree when one of these is new, and again when one has been
-// called calls_per_agreement times since: plans change as other jobs come and go.  Whether the ranks
-// talk about it at all depends only on what all of them know.  Every rank then asks its
-// own daemon for the rates of that very algorithm.
+// All ranks of a communicator must take the same one, and whether one of them takes part must not depend on anything that
+// it knows alone: its arguments, its memory, its daemon.  So the rule is:
 //
-// Where ranks do not know each other's sizes, they agree on the largest message of
-// any of them since they agreed last: if that is small, the next calls are the MPI
-// library's own, for it would be a waste to have all of them talk in each call.
+//   What decides who carries a call out is the communicator, the operation, and how often that operation has been
+//   called on it.  A rank's arguments change what the rank returns, never whether it takes part.
 //
-// They agree over the program's communicator, just before the collective itself,
-// where every rank must come by: a communicator of our own costs several such
-// agreements, and is made only when an algorithm of ours has been agreed on.
+// For each operation the ranks agree at its first call, and then again after calls_per_agreement calls; after more and
+// more, where the calls are the MPI library's.  What they agree on holds for all calls until then, of whatever size:
+// what rank 0's daemon plans for the largest messages since the last agreement, if at least half of the calls had
+// messages large enough for an algorithm of ours.  Plans change as other jobs come and go.  Every rank then asks its own
+// daemon for the rates of that very algorithm.
 //
-// They agree, too, on whether the messages of such calls are of very different sizes.  Then, in
-// each call, they tell each other who sends how much to whom (told_sizes.hpp), and every rank asks
-// its own daemon for the rates of that.  If that took longer for every rank, also the one that came
-// last and waited for nobody, than the call is planned to take, they do so no more.
+// They agree, too, on whether the messages of such calls are of very different sizes.  Then, in each call, they tell each
+// other who sends how much to whom (told_sizes.hpp), and every rank asks its own daemon for the rates of that.  If that
+// took longer for every rank, also the one that came last and waited for nobody, than the call is planned to take, they
+// do so no more.
 //
-// Arguments that the MPI library would refuse are left to it before all that
-// (argument_check.hpp).  When agreeing fails, the communicator is the MPI library's
-// from then on.  All ranks are told if only one cannot have the communicator of our
-// own; a rank that could not hear of the choice itself no algorithm can help.
+// Agreements and algorithms go over a channel (channel.hpp), whose number the ranks agree on at the first call of any such
+// operation on the communicator.  A rank that has no memory for what it needs says so there; then the communicator is the
+// MPI library's for all ranks, from then on.
 #pragma once
 
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <functional>
-#include <map>
-#include <mutex>
+#include <memory>
 #include <optional>
-#include <set>
-#include <utility>
 #include <vector>
 
 #include "able_algorithm.hpp"
 #include "argument_check.hpp"
+#include "channel.hpp"
 #include "exchange.hpp"
 #include "host_table.hpp"
 #include "operation.hpp"
@@ -58,165 +49,116 @@
 
 namespace headway::glue {
 
-/// To agree is one broadcast, or one allreduce where ranks do not know each other's sizes, of
-/// 8 or 16 bytes for each kind of call: a small part of so many calls.
-inline constexpr std::uint64_t calls_per_agreement = 16;
+/// To agree takes two small messages along a tree of the ranks: a small part of so many calls.
+inline constexpr std::uint32_t calls_per_agreement = 16;
+/// Of operations that are the MPI library's the next agreement is after twice as many calls as the last one, but not more.
+inline constexpr std::uint32_t calls_per_agreement_max = 64;
 
-/// Communicators of our own that a process has at most, for MPI libraries have only
-/// some thousands, which the program may need.
-inline constexpr std::size_t own_communicators_max = 256;
+/// What one rank sees of its own call.
+struct SeenCall {
+    std::uint64_t bytes = 0;   ///< of a message, or of a ring's step
+    bool is_uneven = false;    ///< messages differ so much that it is worth telling each other
+    bool cannot_tell = false;  ///< of such messages this rank would need copies
+};
 
 class OwnAlgorithms {
 public:
-    /// From now on; called by all ranks of the job or by none.
+    /// From now on; called by all ranks of the job or by none, in MPI_Init.
     void allow() noexcept;
 
-    /// Makes our own communicator now and not in the first collective that needs it.
-    /// Collective over `communicator`.
-    void open_early(MPI_Comm communicator) noexcept;
-
     /// Kept as an attribute of each communicator that was seen.
-    struct Choices;
+    struct State;
     /// What all ranks have agreed on.
     struct Chosen {
         Algorithm algorithm = Algorithm::native;
-        Choices* choices = nullptr;
+        State* state = nullptr;
         bool tells_sizes = false;  ///< learn_sizes() is worth its time
         ToldCall told{};           ///< what came of it
+        bool is_refused = false;   ///< this rank's arguments, by the MPI library
+        Operation operation = Operation::alltoall;
     };
 
-    /// `bytes` is a function: the size per pair; `exchange` a CheckedCall.
-    [[nodiscard]] Chosen choose(const Collective& collective, MPI_Comm communicator,
-                                const auto& bytes, const auto& exchange) noexcept {
-        if (!allowed_ || !is_of_one_group(communicator)) return {};
-        const std::uint64_t size = bytes();
-        if (!may_be_ours(collective.operation, size)) return {};
-        if (!exchange.is_acceptable(ArgumentCheck(asked_on_, communicator))) return {};
-        return choose_for(collective, communicator, size,
-                          [&] { return has_uneven_messages(exchange.make(), communicator); });
+    /// Of a call that is not native, before anything is done with its arguments; `arguments` is a CheckedCall or a RingCall.
+    void check(Chosen& chosen, MPI_Comm communicator, const auto& arguments) const noexcept {
+        chosen.is_refused = !arguments.is_acceptable(ArgumentCheck(carrier_.lonely(), communicator));
     }
 
-    /// Of an operation that a ring can carry out; `step_bytes` is a function.  Native, too,
-    /// where others may use the ring's links at the same time.
-    [[nodiscard]] Chosen choose_ring(const Collective& collective, MPI_Comm communicator,
-                                     const auto& step_bytes, const auto& is_acceptable) noexcept {
-        if (!allowed_ || !is_on_its_own(communicator)) return {};
-        const std::uint64_t bytes = step_bytes();
-        if (!may_be_ours(collective.operation, bytes)) return {};
-        if (!is_acceptable(ArgumentCheck(asked_on_, communicator))) return {};
-        return choose_for(collective, communicator, bytes, [] { return false; });
+    /// Every rank comes here in every call of an operation that has an algorithm of ours.  `see` gives a SeenCall: a function
+    /// of an OwnCall, and of whether ranks may tell each other sizes.
+    [[nodiscard]] Chosen choose(const Collective& collective, MPI_Comm communicator, const auto& see) noexcept {
+        State* const state = allowed_ ? state_of(communicator) : nullptr;
+        if (state == nullptr) return {};
+        return choose_for(collective, communicator, *state, see(call_of(*state, 0), may_tell_sizes(*state)));
     }
 
-    /// The ranks tell each other who sends how much to whom.  What comes of it by host, places in
-    /// the communicator's hosts; empty if that went wrong.  Collective over the communicator.
+    /// Whether it is an intracommunicator; of what is no communicator the program's handler does not hear.
+    [[nodiscard]] bool knows(MPI_Comm communicator) noexcept;
+
+    /// The ranks tell each other who sends how much to whom.  What comes of it by host, places in the communicator's
+    /// hosts; empty if that went wrong.  Collective over the communicator.
     [[nodiscard]] HostTraffic learn_sizes(Chosen& chosen, const Exchange& exchange) noexcept;
     /// How long that took, with the daemon's answer.
     static void note_telling(const Chosen& chosen, std::chrono::nanoseconds telling) noexcept;
 
-    /// A status of MPI; `chosen` is none of native.
-    [[nodiscard]] int run(const Chosen& chosen, MPI_Comm communicator,
-                          const Exchange& exchange) noexcept;
-    [[nodiscard]] int run(const Chosen& chosen, MPI_Comm communicator,
-                          const RootedExchange& exchange) noexcept;
-    /// `carry_out_ring` is a function of the HostRing and an OwnCall.
-    [[nodiscard]] int run_ring(const Chosen& chosen, MPI_Comm communicator,
-                               const auto& carry_out_ring) noexcept;
+    /// Of a call that is native and has not succeeded.  What the MPI library refuses is no call: the other ranks wait for
+    /// another one of this rank.
+    void note_failed(const Chosen& chosen, MPI_Comm communicator, const auto& arguments) const noexcept {
+        if (chosen.state != nullptr && !arguments.is_acceptable(ArgumentCheck(carrier_.lonely(), communicator)))
+            take_back(chosen);
+    }
+
+    /// A status of MPI; `checked`: a CheckedCall of an Exchange or a RootedExchange.  `chosen` is checked and not native.
+    [[nodiscard]] int run(const Chosen& chosen, const auto& checked) noexcept {
+        return carry_out(chosen, checked,
+                         [&](const OwnCall& call) { return carry_out_exchange(chosen, checked.make(), call); });
+    }
+    /// The same of a RingCall.
+    [[nodiscard]] int run_ring(const Chosen& chosen, const auto& ring) noexcept {
+        return carry_out(chosen, ring, [&](const OwnCall& call) {
+            return ring.carry_out(ring_of(*chosen.state), call, chosen.is_refused, missing_of(*chosen.state));
+        });
+    }
 
     /// MPI is about to be finalised.
     void release() noexcept;
 
 private:
-    [[nodiscard]] static bool is_on_its_own(MPI_Comm communicator) noexcept;
-    [[nodiscard]] static bool has_uneven_messages(const Exchange& exchange,
-                                                  MPI_Comm communicator);
-    [[nodiscard]] static bool has_uneven_messages(const RootedExchange&, MPI_Comm) { return false; }
-    /// `is_uneven` is asked only where that can be of use.
-    [[nodiscard]] Chosen choose_for(const Collective& collective, MPI_Comm communicator,
-                                    std::uint64_t bytes,
-                                    const std::function<bool()>& is_uneven) noexcept;
-    [[nodiscard]] static bool may_be_ours(Operation operation, std::uint64_t bytes) noexcept;
-    [[nodiscard]] static int told(MPI_Comm communicator, int status) noexcept;
-    [[nodiscard]] static int carry_out(MPI_Comm communicator, const auto& algorithm) noexcept try {
-        return told(communicator, algorithm());
-    } catch (const std::exception&) {
-        return told(communicator, MPI_ERR_NO_MEM);
+    [[nodiscard]] int carry_out(const Chosen& chosen, const auto& arguments, const auto& algorithm) noexcept {
+        const OwnCall call = next_call(*chosen.state);
+        int status = algorithm(call);
+        if (!chosen.is_refused && arguments.is_aliased(call.rank)) keep_first_error(status, MPI_ERR_BUFFER);
+        if (chosen.is_refused) note_refused(*chosen.state);
+        return status;
     }
-    [[nodiscard]] Choices* choices_of(MPI_Comm communicator);
-    struct Call;
-    struct Verdict;
-    static void ask_daemon(const Call& call, const HostSet& hosts, Verdict& verdict);
-    [[nodiscard]] static bool can_tell_sizes(MPI_Comm communicator, const Choices& choices);
-    void agree(MPI_Comm communicator, Choices& choices);
-    void take_verdicts(const std::vector<std::uint64_t>& words, MPI_Comm communicator,
-                       Choices& choices);
-    void open(MPI_Comm communicator, Choices& choices);
-    [[nodiscard]] bool has_room_for_one_more();
-    void close(Choices& choices);
+    [[nodiscard]] static int carry_out_exchange(const Chosen& chosen, const Exchange& exchange,
+                                                const OwnCall& call) noexcept;
+    [[nodiscard]] static int carry_out_exchange(const Chosen& chosen, const RootedExchange& exchange,
+                                                const OwnCall& call) noexcept;
+    [[nodiscard]] static bool may_tell_sizes(const State& state) noexcept;
+
+    /// Null: the communicator is the MPI library's, at all its ranks.
+    [[nodiscard]] State* state_of(MPI_Comm communicator) noexcept;
+    [[nodiscard]] State* find_or_make(MPI_Comm communicator) noexcept;
+    [[nodiscard]] State* make(MPI_Comm communicator) noexcept;
+    [[nodiscard]] Chosen choose_for(const Collective& collective, MPI_Comm communicator, State& state,
+                                    const SeenCall& seen) noexcept;
+    void agree(const Collective& collective, MPI_Comm communicator, State& state) noexcept;
+    void renew_channel(MPI_Comm communicator, State& state) noexcept;
+    [[nodiscard]] OwnCall call_of(const State& state, std::uint32_t number) noexcept;
+    [[nodiscard]] OwnCall next_call(State& state) noexcept;
+    static void take_back(const Chosen& chosen) noexcept;
+    static void note_refused(State& state) noexcept;
+    [[nodiscard]] static HostRing ring_of(const State& state) noexcept;
+    [[nodiscard]] static bool* missing_of(State& state) noexcept;
+    void forget(State& state) noexcept;
+
     static int forget_communicator(MPI_Comm, int, void* value, void*);
 
     std::atomic<bool> allowed_{false};
-    MPI_Comm asked_on_ = MPI_COMM_NULL;  ///< this process alone; see argument_check.hpp
-    std::mutex mutex_;  ///< guards what follows
+    Carrier carrier_;
     int key_ = MPI_KEYVAL_INVALID;
-    std::set<Choices*> opened_;
+    std::atomic<std::uint64_t> forgotten_{0};  ///< communicators; what a thread remembers of one may be of another then
 };
-
-/// What all ranks that make this call know of it.
-struct OwnAlgorithms::Call {
-    Operation operation = Operation::alltoall;
-    int root_host = no_root;
-    std::size_t size_class = 0;  ///< 0, too, where ranks do not know each other's sizes
-
-    friend auto operator<=>(const Call&, const Call&) = default;
-};
-
-/// How such calls are carried out.
-struct OwnAlgorithms::Verdict {
-    Algorithm algorithm = Algorithm::native;  ///< agreed on
-    Algorithm able = Algorithm::native;       ///< the one of ours that it may be
-    Algorithm planned = Algorithm::native;    ///< at rank 0: what its daemon said last
-    AskedAt asked;                            ///< by rank 0
-    std::uint64_t calls = 0;                  ///< since the last agreement
-    /// Of this rank's messages in these calls, or in the last ones if there are none.
-    std::uint64_t largest_bytes = 0;
-    bool is_uneven = false;    ///< these messages, of this rank
-    bool tells_sizes = false;  ///< agreed on
-    bool is_told = false;  ///< there was an agreement
-
-    void note(std::uint64_t bytes, bool uneven) {
-        const bool is_first = calls++ == 0;
-        largest_bytes = is_first ? bytes : std::max(largest_bytes, bytes);
-        is_uneven = uneven || (is_uneven && !is_first);
-    }
-    void take(Algorithm agreed, bool by_told_sizes) {
-        algorithm = agreed;
-        tells_sizes = by_told_sizes && agreed == Algorithm::linear;
-        calls = 0;
-        is_told = true;
-    }
-};
-
-struct OwnAlgorithms::Choices {
-    /// None: members of other jobs, or something has failed; all calls are the MPI library's.
-    std::optional<HostSet> hosts;
-    std::map<Call, Verdict> verdicts;  ///< of the same calls at all ranks
-    std::optional<ExchangeOrder> order;  ///< none: there were no `hosts` from the start
-    std::vector<int> host_of_rank;  ///< places in `hosts`
-    bool telling_paid = true;       ///< for this rank, the last time
-    MPI_Comm own = MPI_COMM_NULL;  ///< the same ranks, for our messages alone
-    std::uint32_t calls = 0;       ///< on `own`
-
-    [[nodiscard]] OwnCall next_call() { return {own, calls++}; }
-};
-
-int OwnAlgorithms::run_ring(const Chosen& chosen, MPI_Comm communicator,
-                            const auto& carry_out_ring) noexcept {
-    Choices& choices = *chosen.choices;
-    const OwnCall call = choices.next_call();
-    return carry_out(communicator, [&] {
-        return carry_out_ring(HostRing(choices.order->ranks_of_host(), place_in(communicator).rank), call);
-    });
-}
 
 /// The process's one; never destroyed, as helper().
 [[nodiscard]] OwnAlgorithms& own_algorithms();

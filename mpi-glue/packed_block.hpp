@@ -1,36 +1,44 @@
 // SPDX-License-Identifier: MIT
-// A message's data without its datatype.  Between like machines packed data are as
-// many bytes as the type has, and the same for all.
-//
-// MPI counts what it packs in an int: more than INT_MAX bytes it refuses.
+// A block's data as bytes, one behind the other: where they lie so already, or in a copy of our own that MPI makes by
+// messages of this rank to itself.  (MPI_Pack refuses what begins at MPI_BOTTOM, in MPICH.)  Between like machines they
+// are the same bytes at all ranks.
 #pragma once
 
 #include <mpi.h>
 
-#include <algorithm>
-#include <climits>
 #include <cstddef>
+#include <vector>
 
 #include "messages.hpp"
 
 namespace headway::glue {
 
-[[nodiscard]] inline int int_of(std::size_t bytes) {
-    return static_cast<int>(std::min<std::size_t>(bytes, INT_MAX));
-}
+class PackedBlock {
+public:
+    PackedBlock() = default;
+    /// `is_overwritten`: a copy is needed in any case.  Without memory for one nothing is left but the size.
+    PackedBlock(const Block& block, bool is_overwritten) noexcept;
 
-[[nodiscard]] std::size_t bytes_of(const Block& block);
+    [[nodiscard]] std::size_t bytes() const { return bytes_; }
+    /// Null: there are none, or there is no memory.
+    [[nodiscard]] char* data() { return is_copied_ ? copy_.data() : static_cast<char*>(block_.room()); }
+    [[nodiscard]] bool has_memory() const { return has_memory_; }
 
-/// Its elements lie in memory as MPI_Pack would put them.
-[[nodiscard]] bool is_packed_already(MPI_Datatype type);
+    /// The program's data into the copy, or the copy's to the program.
+    void read(Messages& messages) { transfer(messages, true); }
+    void write(Messages& messages) { transfer(messages, false); }
 
-/// To `packed`, which has room for as many bytes as the data are; a status of MPI.
-[[nodiscard]] int pack(const Block& from, char* packed, std::size_t bytes, MPI_Comm communicator);
+    /// `bytes` of them from `first` on, as a message; empty where there is no memory.
+    [[nodiscard]] Block part(std::size_t first, std::size_t bytes);
 
-[[nodiscard]] inline int unpack(const char* packed, std::size_t bytes, const Block& to,
-                                MPI_Comm communicator) {
-    int used = 0;
-    return PMPI_Unpack(packed, int_of(bytes), &used, to.room(), to.count, to.type, communicator);
-}
+private:
+    void transfer(Messages& messages, bool reads);
+
+    Block block_;
+    std::size_t bytes_ = 0;
+    bool is_copied_ = false;
+    bool has_memory_ = true;
+    std::vector<char> copy_;
+};
 
 }  // namespace headway::glue

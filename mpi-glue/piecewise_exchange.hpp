@@ -20,9 +20,9 @@
 
 namespace headway::glue {
 
-/// A status of MPI.  Not under MPI_IN_PLACE.  Memory for messages whose types are not packed
-/// already may throw std::bad_alloc.
-[[nodiscard]] int exchange_in_pieces(const Exchange& exchange, const ExchangeOrder& order,
-                                     const ToldCall& told, const OwnCall& call);
+/// A status of MPI.  The ranks are at most telling_ranks_max.  Of blocks that are in place, or whose types are not
+/// contiguous, a copy is made: the ranks tell no sizes in calls after one that had such.
+[[nodiscard]] int exchange_in_pieces(const Exchange& exchange, const ExchangeOrder& order, const ToldCall& told,
+                                     const OwnCall& call) noexcept;
 
 }  // namespace headway::glue

@@ -1,67 +1,45 @@
 // SPDX-License-Identifier: MIT
-// Our own algorithms for operations in which all ranks need the same data, or
-// all ranks' data makes one result, for when the plan names them: around a ring of
-// hosts, one rank of each of which passes on what is the whole host's (host_ring.hpp).
-// Trees and exchanges at a distance, which the libraries prefer for most sizes, send
-// over a trunk from many hosts at once.
+// Our own algorithms for MPI_Bcast, MPI_Allgather and MPI_Allgatherv, for when the plan names a ring: data go around the
+// hosts (host_ring.hpp), so that no two hosts send to the same one and a link between switches carries each byte once.
 //
-// Of H hosts:
-//   allgather        Leaders collect their hosts' blocks.  H-1 steps: each passes on the
-//                    blocks of the host that it got last, also to the ranks of its own.
-//   reduce_scatter   Hosts' ranks reduce to their leaders.  H-1 steps: each adds its
-//                    host's part to what it got last.  Leaders hand out the result.
-//   allreduce        The same, in blocks of an H-th, and then as an allgather.
-//   bcast, reduce    A tree from or to the root, in segments, so that all links of it
-//                    are busy at once: a chain of leaders, and trees within hosts.
+//   Bcast        the root says first how long its data are and how they go: what is long in segments along the ring,
+//                each of which goes on as soon as it has come; what is short along a tree.  So how much room the other
+//                ranks have changes nothing but what they return.
+//   Allgather    each host's blocks go to the leader, from leader to leader, and from each of these to its host.
 //
-// All are for at least two hosts.  They talk over a communicator that is theirs
-// alone; a status is one of MPI; memory may be short (std::bad_alloc), but never
-// once the first message has been posted.
+// What comes shorter than a rank expects goes on empty, so that every rank behind it knows: it returns MPI_ERR_OTHER.
 #pragma once
 
 #include <mpi.h>
 
-#include <cstddef>
-#include <vector>
+#include <cstdint>
 
-#include "exchange.hpp"
+#include "argument_check.hpp"
 #include "host_ring.hpp"
-#include "reduction.hpp"
+#include "messages.hpp"
 
 namespace headway::glue {
 
-/// Every rank gets each rank's block, `of` it; `own`: this one's, if it is not in its
-/// place yet.
-[[nodiscard]] int ring_allgather(const HostRing& ring, const OwnCall& call, const Block* own,
-                                 const Exchange::BlockOf& of);
-
-/// `data`: `elements` of this rank, and in the end everybody's.
-[[nodiscard]] int ring_allreduce(const HostRing& ring, const OwnCall& call,
-                                 const Reduction& reduction, void* data, std::size_t elements);
-
-/// Which elements of the result are each rank's: the ranks' one after the other.
-struct ReducedBlocks {
-    std::vector<std::size_t> first;  ///< by rank, and the end
-
-    [[nodiscard]] std::size_t of(int rank) const {
-        const auto at = static_cast<std::size_t>(rank);
-        return first[at + 1] - first[at];
-    }
+/// The arguments of an allgather.
+struct Gathering {
+    bool in_place = false;
+    Block own{};
+    Blocks all{};
+    bool is_absent = false;  ///< this rank's arguments cannot be used
 };
 
-/// `data`: this rank's elements for all, left as they are; `result` has room for
-/// this rank's block, and may be the start of `data`.
-[[nodiscard]] int ring_reduce_scatter(const HostRing& ring, const OwnCall& call,
-                                      const Reduction& reduction, const void* data,
-                                      const ReducedBlocks& blocks, void* result);
+/// The arguments of a broadcast.
+struct Broadcast {
+    Block block{};
+    int root = 0;
+    bool is_absent = false;
+};
 
-/// The root's `block`; the ranks' have as many bytes each, whatever their types.
-[[nodiscard]] int ring_bcast(const HostRing& ring, const OwnCall& call, int root,
-                             const Block& block);
-
-/// `data`: this rank's; at the root what it has to give, then the result.  The
-/// others' stays as it is.
-[[nodiscard]] int ring_reduce(const HostRing& ring, const OwnCall& call, int root,
-                              const Reduction& reduction, void* data, std::size_t elements);
+/// Statuses of MPI.  `missing`: of each rank, whether its block did not come; for the call's own use.
+[[nodiscard]] int ring_allgather(const HostRing& ring, const OwnCall& call, const Gathering& gathering,
+                                 bool* missing) noexcept;
+/// What is shorter than `long_from_bytes` at the root goes along a tree.
+[[nodiscard]] int ring_bcast(const HostRing& ring, const OwnCall& call, const Broadcast& broadcast,
+                             std::uint64_t long_from_bytes) noexcept;
 
 }  // namespace headway::glue

@@ -1,45 +1,46 @@
 // SPDX-License-Identifier: MIT
 #include "rooted_exchange.hpp"
 
-#include "block_copy.hpp"
+#include "exchange_order.hpp"
 
 namespace headway::glue {
+namespace {
 
-int RootedExchange::carry_out(const OwnCall& call) const {
-    const Place place = place_in(call.communicator);
+void at_root(const RootedExchange& exchange, const OwnCall& call, Messages& messages) {
+    const bool sends = exchange.direction == RootedExchange::Direction::from_root;
+    // from the next rank on, so that its own message does not hold up the others'
+    for (int step = 1; step < call.ranks; ++step) {
+        const int rank = wrapped(exchange.root + step, call.ranks);
+        const Block block = exchange.of_root.of(rank);
+        sends ? messages.send(block, rank) : messages.receive(block, rank);
+    }
+    if (exchange.in_place) return;
+    const Block at_root = exchange.of_root.of(exchange.root);
+    sends ? messages.copy(at_root, exchange.own) : messages.copy(exchange.own, at_root);
+}
+
+void without_root(const RootedExchange& exchange, const OwnCall& call, Messages& messages) {
+    const bool may_get_all = exchange.direction == RootedExchange::Direction::to_root;
+    for (int step = 1; step < call.ranks; ++step) {
+        if (may_get_all || step == 1) messages.let_come(MessageKind::data);
+        messages.send({}, wrapped(call.rank + step, call.ranks));
+    }
+}
+
+}  // namespace
+
+int carry_out(const RootedExchange& exchange, const OwnCall& call) noexcept {
     Messages messages(call);
-    if (place.rank == root_) {
-        at_root(place, messages);
-    } else if (!is_empty(own_)) {
-        elsewhere(messages);
+    if (!call.has_rank(exchange.root)) {
+        without_root(exchange, call, messages);
+    } else if (exchange.root == call.rank) {
+        at_root(exchange, call, messages);
+    } else if (exchange.direction == RootedExchange::Direction::to_root) {
+        messages.send(exchange.own, exchange.root);
+    } else {
+        messages.receive(exchange.own, exchange.root);
     }
     return messages.wait_for_all();
-}
-
-void RootedExchange::elsewhere(Messages& messages) const {
-    if (direction_ == Direction::to_root) messages.send(own_, root_);
-    else messages.receive(own_, root_);
-}
-
-void RootedExchange::at_root(Place place, Messages& messages) const {
-    // from the next rank on, so that its own message does not hold up the others'
-    for (int step = 1; step < place.ranks; ++step) {
-        const int rank = (root_ + step) % place.ranks;
-        const Block block = of_(rank);
-        if (is_empty(block)) continue;
-        if (direction_ == Direction::from_root) messages.send(block, rank);
-        else messages.receive(block, rank);
-    }
-    if (!in_place_) own_message(place, messages);
-}
-
-void RootedExchange::own_message(Place place, Messages& messages) const {
-    const Block at_root = of_(place.rank);
-    const bool sends = direction_ == Direction::from_root;
-    const Block& from = sends ? at_root : own_;
-    const Block& to = sends ? own_ : at_root;
-    if (!is_empty(to)) messages.receive(to, place.rank);
-    if (!is_empty(from)) messages.send(from, place.rank);
 }
 
 }  // namespace headway::glue

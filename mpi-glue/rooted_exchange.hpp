@@ -1,131 +1,114 @@
 // SPDX-License-Identifier: MIT
-// Our own algorithm for MPI_Gather, MPI_Gatherv, MPI_Scatter and MPI_Scatterv, for
-// when the plan names it: linear.  The root exchanges one message with every rank,
-// as many at once as the window of messages.hpp holds; the libraries use trees, whose
-// inner ranks pass on what is not theirs.
+// Our own algorithm for MPI_Gather, MPI_Gatherv, MPI_Scatter and MPI_Scatterv, for when the plan names it: linear.  The
+// root exchanges one message with every rank, which may have no bytes, as many at once as the window of messages.hpp
+// holds; the libraries use trees, whose inner ranks pass on what is not theirs.
 //
-// Who only sends goes on as soon as MPI has taken its message, as with the libraries' own
-// algorithms.  What is still in its sockets keeps the rate of the phase that it was sent in
-// (userspace/phase/phase_classifier.bpf.c, `sent`).
+// Who only sends goes on as soon as MPI has taken its message, as with the libraries' own algorithms.  What is still in
+// its sockets keeps the rate of the phase that it was sent in (userspace/phase/phase_classifier.bpf.c, `sent`).
 //
-// Right for any root, counts, datatypes and MPI_IN_PLACE at the root.  What is
-// not significant at a rank is not looked at, and messages of no bytes are not sent.
+// Right for any root, counts, datatypes and MPI_IN_PLACE at the root.  What is not significant at a rank is not looked at.
+// A rank whose root is none knows no other rank's, and may be that itself.  So it sends an empty message to every rank,
+// lets those come that are sent to it, and waits for nothing.
 #pragma once
 
 #include <mpi.h>
 
-#include "exchange.hpp"
+#include "argument_check.hpp"
+#include "messages.hpp"
 
 namespace headway::glue {
 
 /// The arguments of one of the four operations.
-class RootedExchange {
-public:
+struct RootedExchange {
     enum class Direction { to_root, from_root };
 
-    /// `own` is this rank's message, `of` at the root each rank's.
-    RootedExchange(Direction direction, int root, bool in_place, Block own, Exchange::BlockOf of)
-        : direction_(direction), root_(root), in_place_(in_place), own_(own), of_(std::move(of)) {}
+    Direction direction = Direction::to_root;
+    int root = 0;
+    bool in_place = false;  ///< the root's own message is where it belongs
+    Block own{};            ///< this rank's message
+    Blocks of_root{};       ///< at the root, each rank's
 
-    /// A status of MPI.
-    [[nodiscard]] int carry_out(const OwnCall& call) const;
-
-private:
-    void at_root(Place place, Messages& messages) const;
-    void elsewhere(Messages& messages) const;
-    void own_message(Place place, Messages& messages) const;
-
-    Direction direction_;
-    int root_;
-    bool in_place_;  ///< the root's own message is where it belongs
-    Block own_;
-    Exchange::BlockOf of_;
+    /// With empty blocks.
+    [[nodiscard]] RootedExchange without_data() const { return {direction, root, true, {}, {}}; }
 };
+
+/// A status of MPI.
+[[nodiscard]] int carry_out(const RootedExchange& exchange, const OwnCall& call) noexcept;
 
 namespace rooted {
 
-/// The blocks at the root.
-[[nodiscard]] inline Exchange::BlockOf in_order(const void* start, int count, MPI_Datatype type) {
-    return [=](int rank) { return block_in_order(start, count, type, rank); };
-}
-[[nodiscard]] inline Exchange::BlockOf as_listed(const void* start, const int* counts,
-                                                 const int* displs, MPI_Datatype type) {
-    return [=](int rank) { return block_as_listed(start, counts, displs, type, rank); };
-}
-
-/// `root_takes`: a function of the check, whether the root's blocks are acceptable.
-[[nodiscard]] auto gathered(const Block& own, int root, const Exchange::BlockOf& of,
-                            const auto& root_takes) {
-    const bool in_place = own.data == MPI_IN_PLACE;
-    return CheckedCall{
-        [=] {
-            return RootedExchange(RootedExchange::Direction::to_root, root, in_place, own, of);
-        },
-        [=](const ArgumentCheck& check) {
-            if (!check.is_rank(root)) return false;
-            if (!check.is_root(root)) return !in_place && check.can_send(own);
-            return root_takes(check) &&
-                   (in_place || (check.can_send(own) && check.fit_together(own, of(root))));
-        }};
+/// `own_fits`, `root_fits`: functions of the check, whether MPI takes a rank's own block, and the root's.  `is_aliased` is
+/// asked at the root.
+[[nodiscard]] auto checked(RootedExchange exchange, const auto& own_fits, const auto& root_fits,
+                           const auto& is_aliased) {
+    return CheckedCall{[=] { return exchange; },
+                       [=](const ArgumentCheck& check) {
+                           if (!check.is_rank(exchange.root)) return false;
+                           if (!check.is_root(exchange.root)) return !exchange.in_place && own_fits(check);
+                           return root_fits(check) && (exchange.in_place || own_fits(check));
+                       },
+                       [=](int rank) { return rank == exchange.root && is_aliased(); }};
 }
 
-[[nodiscard]] auto scattered(const Block& own, int root, const Exchange::BlockOf& of,
-                             const auto& root_gives) {
-    const bool in_place = own.data == MPI_IN_PLACE;
-    return CheckedCall{
-        [=] {
-            return RootedExchange(RootedExchange::Direction::from_root, root, in_place, own, of);
-        },
-        [=](const ArgumentCheck& check) {
-            if (!check.is_rank(root)) return false;
-            if (!check.is_root(root)) return !in_place && check.can_receive(own);
-            return root_gives(check) &&
-                   (in_place || (check.can_receive(own) && check.fit_together(of(root), own)));
-        }};
+[[nodiscard]] auto gathered(const Block& own, int root, const Blocks& of_root, const auto& root_fits,
+                            const auto& is_aliased) {
+    return checked({RootedExchange::Direction::to_root, root, own.data == MPI_IN_PLACE, own, of_root},
+                   [=](const ArgumentCheck& check) { return check.can_send(own); }, root_fits, is_aliased);
 }
 
-[[nodiscard]] inline auto gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                                 void* recvbuf, int recvcount, MPI_Datatype recvtype, int root,
-                                 MPI_Comm) {
-    return gathered({sendbuf, sendcount, sendtype}, root, in_order(recvbuf, recvcount, recvtype),
-                    [=](const ArgumentCheck& check) {
-                        return check.can_receive({recvbuf, recvcount, recvtype}) &&
-                               check.are_apart(sendbuf, recvbuf);
+[[nodiscard]] auto scattered(const Block& own, int root, const Blocks& of_root, const auto& root_fits,
+                            const auto& is_aliased) {
+    return checked({RootedExchange::Direction::from_root, root, own.data == MPI_IN_PLACE, own, of_root},
+                   [=](const ArgumentCheck& check) { return check.can_receive(own); }, root_fits, is_aliased);
+}
+
+[[nodiscard]] inline auto gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                 int recvcount, MPI_Datatype recvtype, int root, MPI_Comm) {
+    return gathered({sendbuf, sendcount, sendtype}, root, {recvbuf, recvcount, recvtype},
+                    [=](const ArgumentCheck& check) { return check.can_receive({recvbuf, recvcount, recvtype}); },
+                    [=] {
+                        return sendtype == recvtype && sendcount == recvcount && sendcount != 0 &&
+                               ArgumentCheck::are_the_same(sendbuf, Blocks(recvbuf, recvcount, recvtype).packed(root));
                     });
 }
 
-[[nodiscard]] inline auto gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                                  void* recvbuf, const int* recvcounts, const int* displs,
-                                  MPI_Datatype recvtype, int root, MPI_Comm) {
-    return gathered({sendbuf, sendcount, sendtype}, root,
-                    as_listed(recvbuf, recvcounts, displs, recvtype),
-                    [=](const ArgumentCheck& check) {
-                        return recvbuf != MPI_IN_PLACE &&
-                               check.can_receive(recvbuf, recvcounts, displs, recvtype) &&
-                               check.are_apart(sendbuf, recvbuf);
-                    });
-}
-
-[[nodiscard]] inline auto scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                                  void* recvbuf, int recvcount, MPI_Datatype recvtype, int root,
+[[nodiscard]] inline auto gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                  const int* recvcounts, const int* displs, MPI_Datatype recvtype, int root,
                                   MPI_Comm) {
-    return scattered({recvbuf, recvcount, recvtype}, root, in_order(sendbuf, sendcount, sendtype),
+    return gathered({sendbuf, sendcount, sendtype}, root, {recvbuf, recvcounts, displs, recvtype},
+                    [=](const ArgumentCheck& check) {
+                        return recvbuf != MPI_IN_PLACE && check.can_receive(recvbuf, recvcounts, displs, recvtype);
+                    },
+                    [=] {
+                        return sendtype == recvtype && sendcount != 0 && recvcounts[root] != 0 &&
+                               ArgumentCheck::are_the_same(
+                                   sendbuf, Blocks(recvbuf, recvcounts, displs, recvtype).packed(root));
+                    });
+}
+
+[[nodiscard]] inline auto scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                  int recvcount, MPI_Datatype recvtype, int root, MPI_Comm) {
+    return scattered({recvbuf, recvcount, recvtype}, root, {sendbuf, sendcount, sendtype},
                      [=](const ArgumentCheck& check) {
-                         return sendbuf != MPI_IN_PLACE &&
-                                check.can_send({sendbuf, sendcount, sendtype}) &&
-                                check.are_apart(sendbuf, recvbuf);
+                         return sendbuf != MPI_IN_PLACE && check.can_send({sendbuf, sendcount, sendtype});
+                     },
+                     [=] {
+                         return sendtype == recvtype && sendcount == recvcount && sendcount != 0 &&
+                                ArgumentCheck::are_the_same(recvbuf, Blocks(sendbuf, sendcount, sendtype).packed(root));
                      });
 }
 
 [[nodiscard]] inline auto scatterv(const void* sendbuf, const int* sendcounts, const int* displs,
-                                   MPI_Datatype sendtype, void* recvbuf, int recvcount,
-                                   MPI_Datatype recvtype, int root, MPI_Comm) {
-    return scattered({recvbuf, recvcount, recvtype}, root,
-                     as_listed(sendbuf, sendcounts, displs, sendtype),
+                                   MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+                                   int root, MPI_Comm) {
+    return scattered({recvbuf, recvcount, recvtype}, root, {sendbuf, sendcounts, displs, sendtype},
                      [=](const ArgumentCheck& check) {
-                         return sendbuf != MPI_IN_PLACE &&
-                                check.can_send(sendbuf, sendcounts, displs, sendtype) &&
-                                check.are_apart(sendbuf, recvbuf);
+                         return sendbuf != MPI_IN_PLACE && check.can_send(sendbuf, sendcounts, displs, sendtype);
+                     },
+                     [=] {
+                         return sendtype == recvtype && recvcount != 0 && sendcounts[root] != 0 &&
+                                ArgumentCheck::are_the_same(
+                                    recvbuf, Blocks(sendbuf, sendcounts, displs, sendtype).packed(root));
                      });
 }
 

@@ -25,7 +25,6 @@ std::string agreed_version(const Settings& settings) {
     const auto add = [&](const char* name, bool is_on) { version += is_on ? name : ""; };
     add("+algorithm", settings.algorithm);
     add("+disjoint", settings.siblings_disjoint);
-    add("+any-order", settings.any_reduction_order);
     add("+pattern", !settings.pattern_file.empty());
     add("+record", environment_value("HEADWAY_RECORD").has_value());
     return version;
@@ -37,8 +36,6 @@ Settings read_settings() {
     read_switch("HEADWAY_TRANSPORT", settings.transport, settings.complaints);
     read_switch("HEADWAY_ALGORITHM", settings.algorithm, settings.complaints);
     read_switch("HEADWAY_ALL_RANKS", settings.all_ranks, settings.complaints);
-    read_word("HEADWAY_REDUCTION_ORDER", "same", "any", settings.any_reduction_order,
-              settings.complaints);
     read_number("HEADWAY_MAXRATE", 1, std::numeric_limits<int>::max(),
                 settings.maxrate_kbytes_per_s, settings.complaints);
     read_report(settings);

@@ -12,7 +12,6 @@ struct Settings : SessionOptions {
     bool transport = true;          ///< HEADWAY_TRANSPORT=off: the library's TCP is left alone
     bool algorithm = true;          ///< HEADWAY_ALGORITHM=off: none of our own algorithms
     bool all_ranks = false;         ///< HEADWAY_ALL_RANKS=on: the user says that all have the library
-    bool any_reduction_order = false;  ///< HEADWAY_REDUCTION_ORDER=any: rounding may differ
     int maxrate_kbytes_per_s = 0;   ///< HEADWAY_MAXRATE; 0: what headwayd says
     std::string report;  ///< HEADWAY_REPORT: summary or FILE.json; rank 0's holds
     std::string pattern_file;  ///< HEADWAY_PATTERN: a recording to pace by

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From the sizes that the ranks have told each other (told_sizes.hpp): what each host sends to each
-// other, by which headwayd plans, and in how many pieces the messages go.
+// From the sizes that the ranks have told each other (told_sizes.hpp): what each host sends to each other, by which
+// headwayd plans, and in how many pieces the messages go.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +11,41 @@
 
 namespace headway::glue {
 
-/// What each rank sends to each other, and the smallest buffer of a port that any of them knows.
-struct ToldSizes {
-    std::vector<std::vector<std::uint64_t>> sizes{};  ///< as ToldCall's
-    std::uint64_t port_buffer_bytes = 0;              ///< 0: nobody knows one
+/// So many ranks on so many hosts tell each other, and no more: each gets a small message from every other at once, which
+/// a port's buffer has to hold, and headwayd plans for each call anew.
+inline constexpr int telling_ranks_max = 64;
+inline constexpr std::size_t telling_hosts_max = 32;
+
+/// What each rank sends to each other in bytes, and the buffer of a port that it knows, 0 if none.
+class SizeTable {
+public:
+    SizeTable() = default;
+    explicit SizeTable(int ranks) : ranks_(ranks), words_(static_cast<std::size_t>(ranks * (ranks + 1))) {}
+
+    [[nodiscard]] int ranks() const { return ranks_; }
+    [[nodiscard]] int row_words() const { return ranks_ + 1; }
+    /// Of one rank: a number for each rank, and the buffer.
+    [[nodiscard]] std::uint64_t* row(int rank) { return words_.data() + rank * row_words(); }
+    [[nodiscard]] std::uint64_t sent(int from, int to) const { return words_[word_of(from) + static_cast<std::size_t>(to)]; }
+    /// The smallest that any rank knows; 0: nobody knows one.
+    [[nodiscard]] std::uint64_t port_buffer_bytes() const;
+
+private:
+    [[nodiscard]] std::size_t word_of(int rank) const { return static_cast<std::size_t>(rank * row_words()); }
+
+    int ranks_ = 0;
+    std::vector<std::uint64_t> words_;
 };
 
 /// What each host sends to each other.  `host_of_rank` has a number for each rank.
-[[nodiscard]] HostTraffic traffic_between_hosts(
-    const std::vector<std::vector<std::uint64_t>>& sizes, const std::vector<int>& host_of_rank);
+[[nodiscard]] HostTraffic traffic_between_hosts(const SizeTable& sizes, const std::vector<int>& host_of_rank);
 
 /// So many pieces of a message may be under way at a time, so that there is always one to send.
 inline constexpr int pieces_ahead = 2;
 
-/// In how many pieces each message goes (piecewise_exchange.hpp): so many that pieces_ahead of
-/// every message to the same host fit into the buffer in front of it, even if its link carries none
-/// of them meanwhile.  No piece has more than 8 KiB; those of the largest message fill a frame.
-[[nodiscard]] std::size_t count_pieces(const ToldSizes& told, const HostTraffic& traffic);
+/// In how many pieces each message goes (piecewise_exchange.hpp): so many that pieces_ahead of every message to the same
+/// host fit into the buffer in front of it, even if its link carries none of them meanwhile.  No piece has more than
+/// 8 KiB; those of the largest message fill a frame.  The hosts are at most telling_hosts_max.
+[[nodiscard]] std::size_t count_pieces(const SizeTable& sizes, const std::vector<int>& host_of_rank) noexcept;
 
 }  // namespace headway::glue

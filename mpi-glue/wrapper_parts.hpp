@@ -32,11 +32,9 @@ struct CollectiveCall {
 
     [[nodiscard]] EntryId enter(Algorithm algorithm = Algorithm::native) const {
         if (!helper().applies_to(communicator)) return not_entered;
-        const std::uint64_t paced_bytes =
-            algorithm == Algorithm::node_aware ? helper().bytes_between_hosts(bytes()) : bytes();
-        return helper().may_pace(paced_bytes)
-                   ? helper().enter(collective, communicator, paced_bytes, algorithm)
-                   : not_entered;
+        const bool is_linear = algorithm == Algorithm::linear;
+        const auto paced_bytes = is_linear ? helper().planned_size(collective.operation, bytes()).bytes : bytes();
+        return helper().may_pace(paced_bytes) ? helper().enter(collective, communicator, bytes(), algorithm) : not_entered;
     }
     /// The size, asked for once.  0, too, of one among neighbours for whose list there is no memory.
     [[nodiscard]] std::uint64_t bytes() const noexcept try {
@@ -55,34 +53,40 @@ private:
     mutable bool is_measured_ = false;
 };
 
-/// Paced from here to the end of the scope.
+/// Paced from here to the end of the scope.  Of each thread one such entry is known: a program's error handler may leave
+/// the scope by a jump, and then the thread's next call ends what that one had entered.
 class Paced {
 public:
-    explicit Paced(const auto& call, Algorithm algorithm = Algorithm::native)
-        : entry_(call.enter(algorithm)) {}
-    explicit Paced(EntryId entry) : entry_(entry) {}
+    /// `enter` is a function that gives an EntryId.
+    explicit Paced(const auto& enter) {
+        end_last();
+        last() = enter();
+    }
     Paced(const Paced&) = delete;
     Paced& operator=(const Paced&) = delete;
-    ~Paced() {
-        if (is_entered()) helper().leave(entry_);
-    }
+    ~Paced() { end_last(); }
 
-    [[nodiscard]] bool is_entered() const { return entry_ != not_entered; }
+    [[nodiscard]] static bool is_entered() { return last() != not_entered; }
 
 private:
-    EntryId entry_;
+    static void end_last() {
+        if (last() != not_entered) helper().leave(std::exchange(last(), not_entered));
+    }
+    [[nodiscard]] static EntryId& last() {
+        static thread_local constinit EntryId entry = not_entered;
+        return entry;
+    }
 };
 
 /// `native` is the MPI library's own function with all its arguments.
 int blocking(const auto& call, const auto& native) {
-    const Paced paced(call);
-    const ReportedCall reported(call, Algorithm::native, paced.is_entered());
+    const Paced paced([&] { return call.enter(); });
+    const ReportedCall reported(call, Algorithm::native, Paced::is_entered());
     return native();
 }
 
 /// By rates for what the ranks tell each other of this very call.
-EntryId enter_by_told_sizes(const auto& call, OwnAlgorithms::Chosen& chosen,
-                            const Exchange& exchange) {
+EntryId enter_by_told_sizes(const auto& call, OwnAlgorithms::Chosen& chosen, const Exchange& exchange) {
     const HostTraffic traffic = own_algorithms().learn_sizes(chosen, exchange);
     if (traffic.empty()) return call.enter(chosen.algorithm);
     const EnteredCall entered = helper().enter_call(call.collective, call.communicator, traffic);
@@ -90,38 +94,94 @@ EntryId enter_by_told_sizes(const auto& call, OwnAlgorithms::Chosen& chosen,
     return entered.entry;
 }
 
-int blocking_by_told_sizes(const auto& call, OwnAlgorithms::Chosen& chosen,
-                           const Exchange& exchange) {
+int run_by_told_sizes(const auto& call, OwnAlgorithms::Chosen& chosen, const auto& exchange) {
     using Clock = std::chrono::steady_clock;
     ReportedCall reported(call, chosen.algorithm, false);
     const auto begin = Clock::now();
-    const Paced paced(enter_by_told_sizes(call, chosen, exchange));
+    const Paced paced([&] { return enter_by_told_sizes(call, chosen, exchange.make()); });
     OwnAlgorithms::note_telling(chosen, Clock::now() - begin);
-    reported.set_paced(paced.is_entered());
-    return own_algorithms().run(chosen, call.communicator, exchange);
+    reported.set_paced(Paced::is_entered());
+    return own_algorithms().run(chosen, exchange);
+}
+
+/// What a rank returns of a call that an algorithm of ours has carried out, and the last that is done in it: the program's
+/// error handler may throw, jump, or end the process.
+int returned(const auto& call, const OwnAlgorithms::Chosen& chosen, int status, const auto& native) {
+    if (chosen.is_refused) return native();
+    if (status != MPI_SUCCESS) PMPI_Comm_call_errhandler(call.communicator, status);
+    return status;
+}
+
+/// Of one operation, what this rank sees of its call.
+template <class Exchanged>
+SeenCall seen_of(const auto& call, const auto& exchange, const OwnCall& own, bool may_tell) {
+    SeenCall seen{call.bytes(), false, true};
+    if constexpr (std::is_same_v<Exchanged, Exchange>) {
+        if (!may_tell || sizes_agree(call.collective.operation)) return seen;
+        const Exchange exchanged = exchange.make();
+        seen.is_uneven = are_uneven(exchanged, own);
+        seen.cannot_tell = exchanged.in_place || !are_contiguous(exchanged, own);
+    }
+    return seen;
+}
+
+/// A call that is native, from here to the end of the scope, which an exception of the program's handler may be.
+template <class Arguments>
+class NativeCall {
+public:
+    NativeCall(const OwnAlgorithms::Chosen& chosen, MPI_Comm communicator, const Arguments& arguments)
+        : chosen_(chosen), communicator_(communicator), arguments_(arguments) {}
+    NativeCall(const NativeCall&) = delete;
+    NativeCall& operator=(const NativeCall&) = delete;
+    ~NativeCall() {
+        if (status_ != MPI_SUCCESS) own_algorithms().note_failed(chosen_, communicator_, arguments_);
+    }
+    int ended(int status) { return status_ = status; }
+
+private:
+    const OwnAlgorithms::Chosen& chosen_;
+    MPI_Comm communicator_;
+    const Arguments& arguments_;
+    int status_ = MPI_ERR_OTHER;
+};
+
+int blocking_natively(const auto& call, const OwnAlgorithms::Chosen& chosen, const auto& arguments, const auto& native) {
+    NativeCall native_call(chosen, call.communicator, arguments);
+    return native_call.ended(blocking(call, native));
 }
 
 /// With `exchange`, a CheckedCall.
 int blocking(const auto& call, const auto& exchange, const auto& native) {
-    const auto bytes = [&] { return call.bytes(); };
-    auto chosen = own_algorithms().choose(call.collective, call.communicator, bytes, exchange);
-    if constexpr (std::is_same_v<decltype(exchange.make()), Exchange>) {
-        if (chosen.tells_sizes) return blocking_by_told_sizes(call, chosen, exchange.make());
+    using Exchanged = decltype(exchange.make());
+    auto chosen = own_algorithms().choose(call.collective, call.communicator, [&](const OwnCall& own, bool may_tell) {
+        return seen_of<Exchanged>(call, exchange, own, may_tell);
+    });
+    if (chosen.algorithm == Algorithm::native) return blocking_natively(call, chosen, exchange, native);
+    own_algorithms().check(chosen, call.communicator, exchange);
+    int status = MPI_SUCCESS;
+    if (chosen.tells_sizes) {
+        if constexpr (std::is_same_v<Exchanged, Exchange>) status = run_by_told_sizes(call, chosen, exchange);
+    } else {
+        const Paced paced([&] { return call.enter(chosen.algorithm); });
+        const ReportedCall reported(call, chosen.algorithm, Paced::is_entered());
+        status = own_algorithms().run(chosen, exchange);
     }
-    const Paced paced(call, chosen.algorithm);
-    const ReportedCall reported(call, chosen.algorithm, paced.is_entered());
-    if (chosen.algorithm == Algorithm::native) return native();
-    return own_algorithms().run(chosen, call.communicator, exchange.make());
+    return returned(call, chosen, status, native);
 }
 
 /// With `ring`, see ring_calls.hpp.
 int blocking_by_ring(const auto& call, const auto& ring, const auto& native) {
-    const auto chosen = own_algorithms().choose_ring(call.collective, call.communicator,
-                                                     ring.step_bytes, ring.is_acceptable);
-    const Paced paced(call, chosen.algorithm);
-    const ReportedCall reported(call, chosen.algorithm, paced.is_entered(), ring.step_bytes);
-    if (chosen.algorithm == Algorithm::native) return native();
-    return own_algorithms().run_ring(chosen, call.communicator, ring.carry_out);
+    auto chosen = own_algorithms().choose(call.collective, call.communicator,
+                                          [&](const OwnCall&, bool) { return SeenCall{ring.step_bytes(), false, true}; });
+    if (chosen.algorithm == Algorithm::native) return blocking_natively(call, chosen, ring, native);
+    own_algorithms().check(chosen, call.communicator, ring);
+    int status = MPI_SUCCESS;
+    {
+        const Paced paced([&] { return call.enter(chosen.algorithm); });
+        const ReportedCall reported(call, chosen.algorithm, Paced::is_entered(), ring.step_bytes);
+        status = own_algorithms().run_ring(chosen, ring);
+    }
+    return returned(call, chosen, status, native);
 }
 
 int nonblocking(const auto& call, const MPI_Request* request, const auto& native) {

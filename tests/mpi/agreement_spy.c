@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preload, behind the helper: at its end rank 0 prints
-//   agreements N BYTES
-// N: of the broadcasts and allreduces of MPI_UINT64_T, in which the helper's ranks agree on
-// algorithms; the program must have none of its own.  BYTES: of the largest one.
+//   channels C agreements N BYTES
+// C: of the allreduces of MPI_UINT64_T, by which the ranks of a communicator agree on their
+// channel.  N: of messages of MPI_UINT64_T from rank 0 to rank 1, one for each agreement on
+// an algorithm; the program must have none of these.  BYTES: of the largest one.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -11,7 +12,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static int agreements, largest_bytes, is_rank_0;
+static int channels, agreements, largest_bytes;
 
 static void *next(const char *name)
 {
@@ -22,27 +23,21 @@ static void *next(const char *name)
 	return function;
 }
 
-static void count_one(int count, MPI_Datatype type)
+EXPORT int PMPI_Send(const void *buffer, int count, MPI_Datatype type, int dest, int tag,
+		     MPI_Comm comm)
 {
+	static __typeof__(&PMPI_Send) real;
 	int rank;
 
-	if (type != MPI_UINT64_T)
-		return;
-	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	is_rank_0 = rank == 0;
-	agreements++;
-	if (8 * count > largest_bytes)
-		largest_bytes = 8 * count;
-}
-
-EXPORT int PMPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
-{
-	static __typeof__(&PMPI_Bcast) real;
-
 	if (!real)
-		real = (__typeof__(real))next("PMPI_Bcast");
-	count_one(count, type);
-	return real(buffer, count, type, root, comm);
+		real = (__typeof__(real))next("PMPI_Send");
+	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	if (type == MPI_UINT64_T && rank == 0 && dest == 1) {
+		agreements++;
+		if (8 * count > largest_bytes)
+			largest_bytes = 8 * count;
+	}
+	return real(buffer, count, type, dest, tag, comm);
 }
 
 EXPORT int PMPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type,
@@ -52,12 +47,12 @@ EXPORT int PMPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Dat
 
 	if (!real)
 		real = (__typeof__(real))next("PMPI_Allreduce");
-	count_one(count, type);
+	channels += type == MPI_UINT64_T;
 	return real(sendbuf, recvbuf, count, type, op, comm);
 }
 
 static void __attribute__((destructor)) print_count(void)
 {
-	if (is_rank_0)
-		printf("agreements %d %d\n", agreements, largest_bytes);
+	if (agreements > 0)
+		printf("channels %d agreements %d %d\n", channels, agreements, largest_bytes);
 }

@@ -2,13 +2,15 @@
 // Erroneous calls under MPI_ERRORS_RETURN: of each case, which class of error each
 // rank gets, and whether the next call on that communicator is right.
 //
-//   errors_check [CASE...]
+//   errors_check [--alone] [--ours=OPERATION,...] [CASE...]
 //
 // prints  CASE: CLASS CLASS ... next right
 // for each case, one class for each rank.  Each has a communicator of its own, on which
 // its first call is the erroneous one; then a right one, the erroneous one again, and
-// another right one.  In cases named "..., one rank" only rank 1 is wrong, and repeats
-// its call with right arguments, as the others, who wait for it, would want.
+// another right one.  In cases named "..., one rank" only rank 1 is wrong.  Of the operations
+// that the helper carries out the others end all the same; of the MPI library's they would
+// wait for ever, so rank 1 repeats its call with right arguments.  Without the helper --alone
+// has rank 1 make the wrong call alone.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +33,8 @@ struct call {
 static int sent[COUNT * RANKS_MAX], received[COUNT * RANKS_MAX];
 static int send_counts[RANKS_MAX], receive_counts[RANKS_MAX], displs[RANKS_MAX],
 	byte_displs[RANKS_MAX];
-static int rank, ranks;
+static int rank, ranks, alone;
+static char ours[1000] = " ";
 
 static int value_of(int from, int to, int at)
 {
@@ -435,21 +438,6 @@ static void try_all(const struct operation *operation, const struct wrong *wrong
 	MPI_Comm_free(&comm);
 }
 
-static void try_one_rank(const struct operation *operation, const struct wrong *wrong)
-{
-	MPI_Comm comm = handled_copy();
-	int class = 0, right = 1, turns = turns_of(operation);
-
-	for (int turn = 0; turn < turns; turn++) {
-		free_a_communicator();
-		if (rank == 1)
-			class = run_wrong(operation, wrong, comm, &right);
-		right &= run_right(operation, comm);
-	}
-	print(wrong->name, operation->name, ", one rank", class, right);
-	MPI_Comm_free(&comm);
-}
-
 /* Is `name` one of the words? */
 static int is_in(const char *words, const char *name)
 {
@@ -461,12 +449,40 @@ static int is_in(const char *words, const char *name)
 	return 0;
 }
 
+/* Is the wrong call one of the communicator's, by an algorithm of the helper? */
+static int is_shared(const struct operation *operation, const struct wrong *wrong)
+{
+	return wrong->spoil != no_communicator && wrong->spoil != freed_communicator &&
+	       is_in(ours, operation->name);
+}
+
+static void try_one_rank(const struct operation *operation, const struct wrong *wrong)
+{
+	MPI_Comm comm = handled_copy();
+	int class = 0, right = 1, turns = turns_of(operation);
+
+	for (int turn = 0; turn < turns; turn++) {
+		free_a_communicator();
+		if (rank == 1)
+			class = run_wrong(operation, wrong, comm, &right);
+		else if (is_shared(operation, wrong) && !alone)
+			run_right(operation, comm);
+		right &= run_right(operation, comm);
+	}
+	print(wrong->name, operation->name, ", one rank", class, right);
+	MPI_Comm_free(&comm);
+}
+
 static int is_wanted(int argc, char **argv, const char *name)
 {
-	for (int at = 1; at < argc; at++)
+	int cases = 0;
+
+	for (int at = 1; at < argc; at++) {
 		if (strcmp(argv[at], name) == 0)
 			return 1;
-	return argc < 2;
+		cases += argv[at][0] != '-';
+	}
+	return cases == 0;
 }
 
 int main(int argc, char **argv)
@@ -474,6 +490,13 @@ int main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	for (int at = 1; at < argc; at++) {
+		alone |= strcmp(argv[at], "--alone") == 0;
+		if (strncmp(argv[at], "--ours=", 7) == 0)
+			snprintf(ours, sizeof(ours), "%s ", argv[at] + 7);
+	}
+	for (char *comma = ours; (comma = strchr(comma, ',')); )
+		*comma = ' ';
 	if (ranks > RANKS_MAX)
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

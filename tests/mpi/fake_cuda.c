@@ -94,7 +94,33 @@ IN_MPI(Isend, (const void *buf, int count, MPI_Datatype type, int to, int tag, M
 	       MPI_Request *request), (buf, count, type, to, tag, comm, request))
 IN_MPI(Irecv, (void *buf, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
 	       MPI_Request *request), (buf, count, type, from, tag, comm, request))
+IN_MPI(Send, (const void *buf, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm),
+       (buf, count, type, to, tag, comm))
+IN_MPI(Recv, (void *buf, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+	      MPI_Status *status), (buf, count, type, from, tag, comm, status))
 IN_MPI(Wait, (MPI_Request *request, MPI_Status *status), (request, status))
 IN_MPI(Waitsome, (int count, MPI_Request *requests, int *done, int *which, MPI_Status *statuses),
        (count, requests, done, which, statuses))
+IN_MPI(Testsome, (int count, MPI_Request *requests, int *done, int *which, MPI_Status *statuses),
+       (count, requests, done, which, statuses))
 IN_MPI(Waitall, (int count, MPI_Request *requests, MPI_Status *statuses), (count, requests, statuses))
+IN_MPI(Alltoall, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+		  int recvcount, MPI_Datatype recvtype, MPI_Comm comm),
+       (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+IN_MPI(Alltoallv, (const void *sendbuf, const int *sendcounts, const int *sdispls, MPI_Datatype sendtype,
+		   void *recvbuf, const int *recvcounts, const int *rdispls, MPI_Datatype recvtype,
+		   MPI_Comm comm),
+       (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm))
+IN_MPI(Gather, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+		MPI_Datatype recvtype, int root, MPI_Comm comm),
+       (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm))
+IN_MPI(Scatter, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+		 MPI_Datatype recvtype, int root, MPI_Comm comm),
+       (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm))
+IN_MPI(Allgather, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+		   int recvcount, MPI_Datatype recvtype, MPI_Comm comm),
+       (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+IN_MPI(Bcast, (void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm),
+       (buf, count, type, root, comm))
+IN_MPI(Allreduce, (const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op,
+		   MPI_Comm comm), (sendbuf, recvbuf, count, type, op, comm))

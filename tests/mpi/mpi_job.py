@@ -323,7 +323,7 @@ class ComparedTest(HelperTest):
         self.assertGreater(len(its), 0)
         different = [line for line, other in zip(mine, its) if line != other]
         self.assertEqual(different, [])
-        self.assertEqual(len(mine), len(its))
+        self.assertEqual(len(mine), len(its), mine[-3:])
 
     def compare(self, program, *arguments, **keywords):
         """The daemon of a paced job that did what the plain one did."""

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preload, behind the helper: tells in which phase messages are sent and waited for.  Rank R
-// writes on stderr "sent R DESTINATION PHASE" for each PMPI_Isend, "waits R PHASE" for each
+// writes on stderr "sent R DESTINATION PHASE" for each PMPI_Isend over MPI_COMM_WORLD, or of 64
+// bytes or more, which are data, "waits R PHASE" for each
 // PMPI_Waitany and "probes R PHASE" for each PMPI_Iprobe, where PHASE is the first word of the
 // slots that the daemon shares with it ("memfd:slots"), 0 without any.  The program's own
 // MPI_Isend, which the helper does not wrap, is led there as by a tool.
@@ -40,8 +41,11 @@ EXPORT int PMPI_Isend(const void *buf, int count, MPI_Datatype datatype, int des
 {
 	__typeof__(&PMPI_Isend) real;
 	char line[64] = "";
+	int bytes = 0;
 
-	if (shared_slots())
+	if (count > 0)
+		PMPI_Type_size(datatype, &bytes);
+	if (shared_slots() && (comm == MPI_COMM_WORLD || (long)count * bytes >= 64))
 		snprintf(line, sizeof(line), "sent %d %d %u\n", rank_in(comm), dest, shared_phase());
 	real = (__typeof__(real))behind("PMPI_Isend", line);
 	return real(buf, count, datatype, dest, tag, comm, request);

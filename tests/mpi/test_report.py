@@ -130,9 +130,10 @@ class Both:
                     job = self.run_job("collective_bench", "--operation", operation, "--sizes", "16384",
                                        "--repetitions", "3", HEADWAY_REPORT=self.file)
                     self.assertEqual(job.status, 0, job.stderr)
-                    row, = [row for row in self.rows()
-                            if row["operation"] == operation and row["message_bytes_most"] == 16384]
-                    self.assertEqual((row["algorithm"], row["paced"]), (wanted, True))
+                    # until the ranks agree for the second time, the program's own small broadcasts decide
+                    row, = [row for row in self.rows() if row["operation"] == operation and
+                            row["message_bytes_most"] == 16384 and row["algorithm"] == wanted]
+                    self.assertTrue(row["paced"])
                     step = 16384 // RANKS if operation == "bcast" else 16384
                     self.assertEqual(row["predicted_s"], step / 1e6)
 

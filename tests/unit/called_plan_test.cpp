@@ -199,11 +199,7 @@ public:
         Outcome outcome{algorithm_of(key, call.bytes), {}};
         std::uint64_t bytes = call.bytes;
         key.algorithm = outcome.algorithm;
-        if (outcome.algorithm == Algorithm::node_aware) {
-            key.algorithm = Algorithm::linear;
-            key.is_between_hosts = true;
-            bytes = glue::bytes_between_hosts(bytes, hosts_.ranks_per_host());
-        }
+        if (outcome.algorithm == Algorithm::linear) plan_between_hosts(key, bytes);
         if (outcome.algorithm == Algorithm::ring) {
             key.root_host = glue::no_root;
             key.traffic = ring();
@@ -223,16 +219,20 @@ public:
     }
 
 private:
+    /// Of many small blocks.
+    void plan_between_hosts(glue::PatternKey& key, std::uint64_t& bytes) const {
+        if (!glue::are_many_small_blocks(key.operation, bytes, hosts_.ranks_per_host())) return;
+        key.is_between_hosts = true;
+        bytes = glue::bytes_between_hosts(bytes, hosts_.ranks_per_host());
+    }
+
     /// Rank 0's question.
     Algorithm algorithm_of(glue::PatternKey key, std::uint64_t bytes) {
         const bool all_know = glue::sizes_agree(key.operation);
         if (!all_know && bytes < glue::own_from_bytes) return Algorithm::native;
         const Algorithm able = glue::able_algorithm(key.operation, bytes, hosts_.ranks_per_host(), job_.config.policy.min_message_bytes);
         if (able == Algorithm::native) return able;
-        if (able == Algorithm::node_aware) {
-            key.is_between_hosts = true;
-            bytes = glue::bytes_between_hosts(bytes, hosts_.ranks_per_host());
-        }
+        plan_between_hosts(key, bytes);
         glue::AskedAt asked;
         const auto planned =
             session_->planned_algorithm(key, all_know ? std::optional(bytes) : std::nullopt, asked);
@@ -324,7 +324,7 @@ TEST(CalledPlan, IsWhatTheDaemonGivesForRandomNetworksAndOperations) {
         }
     }
     for (const char* name : {"alltoall", "alltoallv", "alltoallw", "allgather", "gather", "gatherv", "scatterv",
-                             "bcast", "reduce", "allreduce", "native", "linear", "ring", "node_aware"}) {
+                             "bcast", "native", "linear", "ring"}) {
         EXPECT_GT(paced[name], 0) << name << " was never paced, and so not compared";
     }
 }

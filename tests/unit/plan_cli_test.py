@@ -145,14 +145,14 @@ class Plan(Cli):
                 late = answer["predicted_paced"] or answer["predicted_unpaced"]
                 self.assertLessEqual(late["high_s"], answer["predicted_unpaced"]["high_s"])
 
-    def test_small_blocks_go_by_nodes(self):
-        """64 blocks of 1 KiB between two hosts of 8 ranks are one message of 64 KiB."""
+    def test_many_small_blocks(self):
+        """64 blocks of 1 KiB between two hosts of 8 ranks are planned as one message of 64 KiB."""
         def of(size, ranks):
             return self.ask("plan", "--config", "star.toml", "--node", "a0", "--bytes", size,
                             "--ranks-per-host", ranks)
 
         small, whole = of("1KiB", 8), of("64KiB", 1)
-        self.assertEqual((small["rates_for"], whole["rates_for"]), ("node_aware", "linear"))
+        self.assertEqual((small["rates_for"], whole["rates_for"]), ("linear", "linear"))
         self.assertIsNotNone(self.rates(small, "a0")["b"])
         self.assertEqual(self.rates(small, "a0"), self.rates(whole, "a0"))
         for key in ("predicted_paced", "predicted_unpaced"):

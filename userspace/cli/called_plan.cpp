@@ -18,7 +18,9 @@ using enum glue::Algorithm;
 CalledPlan asked_for(const CollectiveHosts& hosts, std::optional<std::uint64_t> message_bytes,
                      glue::Algorithm algorithm) {
     CalledPlan called{{}, algorithm, hosts, message_bytes, std::nullopt, {}};
-    if (algorithm == glue::Algorithm::node_aware) {
+    const glue::Operation operation = *glue::operation_named(hosts.operation->name);
+    if (algorithm == linear && message_bytes &&
+        glue::are_many_small_blocks(operation, *message_bytes, hosts.ranks_per_host)) {
         called.hosts.ranks_per_host = 1;
         called.message_bytes = glue::bytes_between_hosts(*message_bytes, hosts.ranks_per_host);
     }

@@ -167,7 +167,7 @@ Result<void> explain(ShownPlan& shown, const ChosenPattern& pattern, const NodeP
     const auto bytes = size_to_plan(*asked, called.message_bytes);
     if (called.message_bytes != message_bytes) {
         shown.notes.push_back(fmt::format(
-            "blocks are gathered and spread on the nodes: one message of {} from each node to each other",
+            "blocks are small and many: planned as one message of {} from each node to each other",
             bytes_text(static_cast<double>(*called.message_bytes))));
     }
     if (called.message_bytes && bytes != called.message_bytes) {

@@ -15,13 +15,7 @@ constexpr double least_latency_s = 50e-6;
 constexpr double no_longer = 1.05;
 
 double steps_of(RingOperation operation, double hosts) {
-    switch (operation) {
-        case RingOperation::allreduce: return 2 * (hosts - 1);
-        case RingOperation::chain: return hosts + std::max(0.0, hosts - 2) / 4;
-        case RingOperation::allgather:
-        case RingOperation::reduce_scatter: break;
-    }
-    return hosts - 1;
+    return operation == RingOperation::chain ? hosts + std::max(0.0, hosts - 2) / 4 : hosts - 1;
 }
 
 /// Edges do not count: the libraries' algorithms have a host receive from one at a time.
@@ -75,8 +69,7 @@ Result<RingPlan> plan_ring(const Topology& topology, const PlanPolicy& policy,
         std::max(least_latency_s, network.latency_s());
     plan.predicted =
         predict_ring(static_cast<double>(pattern.communicator.total()), operation, step_s);
-    // an allreduce is a reduce-scatter and an allgather
-    const double together_s = (operation == RingOperation::allreduce ? 2 : 1) * together->unpaced->low_s;
+    const double together_s = together->unpaced->low_s;
     if (plan.predicted->low_s <= together_s * no_longer) return plan;
     return RingPlan{false,
                     fmt::format("a ring would take {}, all at once {}",

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a collective in which all hosts need the same data, or all hosts' data
-// makes one result, should go around a ring.
+// Whether a collective in which all hosts need the same data should go around a ring.
 //
 // Source: Headway's own, after the usual ring algorithms (each step one message from
 // everybody to the next) and Takano et al.'s reason to pace: several hosts in front
@@ -16,9 +15,9 @@
 //   else              the library's own choice is left to it: it may have fewer steps.
 //
 // Predicted time, for H hosts of R ranks and m bytes of each rank a step, over the slowest link
-// used, of rate b and latency L >= 50 us:  S (wire(R m) / b + L), with S = H - 1 (allgather,
-// reduce-scatter), 2 (H - 1) (allreduce), and for a chain of H R m bytes H + (H - 2) / 4, as it
-// has segments of a quarter of R m.  What ranks of a host do among themselves is left out.
+// used, of rate b and latency L >= 50 us:  S (wire(R m) / b + L), with S = H - 1 (allgather), and
+// for a chain of H R m bytes H + (H - 2) / 4, as it has segments of a quarter of R m.  What ranks
+// of a host do among themselves is left out.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +28,7 @@
 
 namespace headway {
 
-enum class RingOperation { allgather, reduce_scatter, allreduce, chain };
+enum class RingOperation { allgather, chain };
 
 struct RingPlan {
     bool is_named = false;

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls that MPI allows, or that MPI libraries forgive, and few programs make; checks all data.
+//
+//   legal_check bottom       a broadcast of MPI_BOTTOM and a type of absolute addresses at the root, at the
+//                            other ranks, and at every second rank
+//   legal_check idup         an all-to-all while a copy of the communicator is being made
+//   legal_check one-buffer   an alltoallv and a gatherv that send from and receive to parts of one array, at one rank
+//   legal_check room         a broadcast for which rank 1 has more room than the root sends; a gather whose root
+//                            gives itself less than its place holds
+//   legal_check jump         rank 0's error handler leaves a truncated alltoallv by longjmp(); then 40 right ones
+//   legal_check throw        the same by an exception
+//   legal_check handler      how often the program's handler hears of a broadcast on a freed communicator
+//   legal_check unfreed      six communicators that are not freed before MPI_Finalize
+//   legal_check memory BYTES in place, an alltoall of so many bytes a rank in all; prints the most memory used beside
+#include <mpi.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <csetjmp>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Ints = std::vector<int>;
+
+constexpr int count = 8192;  // of a rank for another one
+int own, ranks;
+
+int value(int from, int to, int at) { return from * 1000003 + to * 10007 + at; }
+
+void require(bool is_right, const char* what) {
+    if (is_right) return;
+    std::printf("rank %d: wrong: %s\n", own, what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+Ints filled(int from, int to) {
+    Ints block(count);
+    for (int at = 0; at < count; ++at) block[static_cast<std::size_t>(at)] = value(from, to, at);
+    return block;
+}
+
+bool is_block(const int* block, int from, int to) {
+    for (int at = 0; at < count; ++at) {
+        if (block[at] != value(from, to, at)) return false;
+    }
+    return true;
+}
+
+MPI_Datatype absolute(const Ints& data) {
+    MPI_Aint address = 0;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    int length = count;
+    MPI_Get_address(data.data(), &address);
+    MPI_Type_create_hindexed(1, &length, &address, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    return type;
+}
+
+void bottom(const char*) {
+    constexpr int root = 1;
+    const std::function<bool()> ways[] = {[] { return own == root; }, [] { return own != root; },
+                                          [] { return own % 2 == 0; }, [] { return true; }};
+    for (const auto& is_absolute : ways) {
+        Ints data = own == root ? filled(root, 0) : Ints(count);
+        MPI_Datatype type = absolute(data);
+        const int status = is_absolute() ? MPI_Bcast(MPI_BOTTOM, 1, type, root, MPI_COMM_WORLD)
+                                         : MPI_Bcast(data.data(), count, MPI_INT, root, MPI_COMM_WORLD);
+        require(status == MPI_SUCCESS && is_block(data.data(), root, 0), "broadcast");
+        MPI_Type_free(&type);
+    }
+}
+
+Ints all_blocks() {
+    Ints blocks;
+    for (int to = 0; to < ranks; ++to) {
+        const Ints block = filled(own, to);
+        blocks.insert(blocks.end(), block.begin(), block.end());
+    }
+    return blocks;
+}
+
+void require_blocks(const int* received, const char* what) {
+    for (int from = 0; from < ranks; ++from) require(is_block(received + from * count, from, own), what);
+}
+
+void idup(const char*) {
+    const Ints sent = all_blocks();
+    for (int turn = 0; turn < 30; ++turn) {
+        Ints received(sent.size());
+        MPI_Comm work = MPI_COMM_NULL, copy = MPI_COMM_NULL;
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Comm_dup(MPI_COMM_WORLD, &work);
+        MPI_Comm_idup(work, &copy, &request);
+        MPI_Alltoall(sent.data(), count, MPI_INT, received.data(), count, MPI_INT, work);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        require_blocks(received.data(), "all-to-all");
+        MPI_Comm_free(&copy);
+        MPI_Comm_free(&work);
+    }
+}
+
+void one_buffer(const char*) {
+    Ints counts(static_cast<std::size_t>(ranks), count), other_counts = counts, displs, behind;
+    for (int rank = 0; rank < ranks; ++rank) displs.push_back(rank * count);
+    const bool has_one = own == 0;
+    for (const int displ : displs) behind.push_back(displ + (has_one ? ranks * count : 0));
+    for (int turn = 0; turn < 3; ++turn) {
+        Ints array = all_blocks(), other(array.size());
+        array.resize(2 * array.size());
+        int* const to = has_one ? array.data() : other.data();
+        MPI_Alltoallv(array.data(), counts.data(), displs.data(), MPI_INT, to, other_counts.data(), behind.data(), MPI_INT,
+                      MPI_COMM_WORLD);
+        require_blocks(to + behind[0], "alltoallv");
+
+        Ints gathered = filled(own, 0);
+        Ints places;
+        for (int rank = 0; rank < ranks; ++rank) places.push_back((rank + 1) * count);
+        gathered.resize(static_cast<std::size_t>((ranks + 1) * count));
+        MPI_Gatherv(gathered.data(), count, MPI_INT, gathered.data(), counts.data(), places.data(), MPI_INT, 0,
+                    MPI_COMM_WORLD);
+        for (int from = 0; own == 0 && from < ranks; ++from)
+            require(is_block(gathered.data() + places[static_cast<std::size_t>(from)], from, 0), "gatherv");
+    }
+}
+
+void room(const char*) {
+    for (int turn = 0; turn < 40; ++turn) {
+        Ints data = own == 0 ? filled(0, 0) : Ints(2 * count);
+        MPI_Bcast(data.data(), own == 1 ? 2 * count : count, MPI_INT, 0, MPI_COMM_WORLD);
+        require(is_block(data.data(), 0, 0), "broadcast");
+#ifdef OPEN_MPI  // MPICH refuses that at the root, and the others wait for ever
+        const Ints sent = filled(own, 0);
+        Ints gathered(static_cast<std::size_t>(ranks * count));
+        MPI_Gather(sent.data(), own == 0 ? count / 2 : count, MPI_INT, gathered.data(), count, MPI_INT, 0, MPI_COMM_WORLD);
+        for (int from = 1; own == 0 && from < ranks; ++from)
+            require(is_block(gathered.data() + from * count, from, 0), "gather");
+#endif
+    }
+}
+
+// ---- handlers ------------------------------------------------------------------------
+
+std::jmp_buf before_call;
+int heard;
+
+void jumps(MPI_Comm*, int*, ...) { std::longjmp(before_call, 1); }
+void throws(MPI_Comm*, int*, ...) { throw 1; }
+void counts(MPI_Comm*, int*, ...) { ++heard; }
+
+MPI_Comm handled(MPI_Comm_errhandler_function* function) {
+    MPI_Comm copy = MPI_COMM_NULL;
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Comm_create_errhandler(function, &handler);
+    MPI_Comm_set_errhandler(copy, handler);
+    MPI_Errhandler_free(&handler);
+    return copy;
+}
+
+void exchange(MPI_Comm comm, bool is_truncated, Ints& received) {
+    const Ints sent = all_blocks();
+    Ints counts(static_cast<std::size_t>(ranks), count), other_counts = counts, displs;
+    for (int rank = 0; rank < ranks; ++rank) displs.push_back(rank * count);
+    if (is_truncated && own == 0) other_counts[1] = count / 2;
+    MPI_Alltoallv(sent.data(), counts.data(), displs.data(), MPI_INT, received.data(), other_counts.data(), displs.data(),
+                  MPI_INT, comm);
+}
+
+void right_ones(MPI_Comm comm) {
+    for (int turn = 0; turn < 40; ++turn) {
+        Ints received(static_cast<std::size_t>(ranks * count));
+        exchange(comm, false, received);
+        require_blocks(received.data(), "alltoallv");
+    }
+}
+
+void jump(const char*) {
+    const MPI_Comm comm = handled(jumps);
+    static Ints received;  // what is left by a jump must have no destructor
+    received.resize(static_cast<std::size_t>(ranks * count));
+    if (setjmp(before_call) == 0) {
+        exchange(comm, true, received);
+        require(own != 0, "nothing was heard of a truncation");
+    }
+    right_ones(comm);
+}
+
+void throw_one(const char*) {
+    const MPI_Comm comm = handled(throws);
+    Ints received(static_cast<std::size_t>(ranks * count));
+    bool is_caught = false;
+    try {
+        exchange(comm, true, received);
+    } catch (int) {
+        is_caught = true;
+    }
+    require(is_caught == (own == 0), "an exception");
+    right_ones(comm);
+}
+
+void handler(const char*) {
+    MPI_Errhandler counting = MPI_ERRHANDLER_NULL;
+    MPI_Comm_create_errhandler(counts, &counting);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, counting);
+    MPI_Comm freed = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &freed);
+    MPI_Comm copy = freed;
+    Ints data = filled(0, 0);
+    MPI_Bcast(data.data(), count, MPI_INT, 0, freed);
+    MPI_Comm_free(&copy);
+    MPI_Bcast(data.data(), count, MPI_INT, 0, freed);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    std::printf("rank %d heard %d\n", own, heard);
+}
+
+// ---- others --------------------------------------------------------------------------
+
+void unfreed(const char*) {
+    const Ints sent = all_blocks();
+    Ints received(sent.size());
+    for (int turn = 0; turn < 6; ++turn) {
+        MPI_Comm copy = MPI_COMM_NULL;
+        MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+        MPI_Alltoall(sent.data(), count, MPI_INT, received.data(), count, MPI_INT, copy);
+        require_blocks(received.data(), "alltoall");
+    }
+}
+
+long most_kib() {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    return used.ru_maxrss;
+}
+
+void memory(const char* bytes) {
+    const auto block = static_cast<std::size_t>(std::atoll(bytes)) / static_cast<std::size_t>(ranks);
+    std::vector<char> buffer(block * static_cast<std::size_t>(ranks));
+    for (int to = 0; to < ranks; ++to) std::memset(buffer.data() + static_cast<std::size_t>(to) * block, 16 * own + to, block);
+    const long before = most_kib();
+    MPI_Alltoall(MPI_IN_PLACE, 0, MPI_BYTE, buffer.data(), static_cast<int>(block), MPI_BYTE, MPI_COMM_WORLD);
+    long more = most_kib() - before, most = 0;
+    for (int from = 0; from < ranks; ++from) {
+        const char* const place = buffer.data() + static_cast<std::size_t>(from) * block;
+        require(place[0] == 16 * from + own && std::memcmp(place, place + 1, block - 1) == 0, "alltoall in place");
+    }
+    MPI_Reduce(&more, &most, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (own == 0) std::printf("%ld KiB more\n", most);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::map<std::string, void (*)(const char*)> all{
+        {"bottom", bottom}, {"idup", idup},     {"one-buffer", one_buffer}, {"room", room},      {"jump", jump},
+        {"throw", throw_one}, {"handler", handler}, {"unfreed", unfreed},     {"memory", memory}};
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &own);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const auto found = all.find(argc > 1 ? argv[1] : "");
+    if (found == all.end()) MPI_Abort(MPI_COMM_WORLD, 2);
+    found->second(argc > 2 ? argv[2] : "");
+    if (own == 0) std::puts("all data right");
+    MPI_Finalize();
+    return 0;
+}
