@@ -3,12 +3,14 @@
 // the helper may carry out, every way in which one rank may deviate from the others, every such rank, at the first call on
 // a communicator and at a later one.
 //
-//   deviations [--alone] OPERATION...
+//   deviations [--alone | --memory] OPERATION...
 //
 // prints for each  OPERATION, DEVIATION, rank R, first|later: CLASS CLASS ... next right
 // with the class of error that each rank's call returned, and whether the next call of all ranks is right.  Where the MPI
 // library refuses the deviating rank's arguments at once, --alone has that rank call alone and prints its class for all
-// to compare: "-" at the other ranks, for which nothing is said.  A case that hangs is named on standard error.
+// to compare: "-" at the other ranks, for which nothing is said.  --memory: the deviation is that an allocation of the
+// helper fails, each that it makes in the call (pending_spy.c is preloaded).  A case that hangs is named on standard error.
+#include <dlfcn.h>
 #include <mpi.h>
 #include <unistd.h>
 
@@ -163,20 +165,21 @@ struct Deviation {
     void (*change)(Arguments& a);
     bool is_refused;  ///< by the MPI library, at once
     bool needs_root;
+    bool is_small;  ///< so that no plan is asked for
 };
 
 const Deviation deviations[] = {
-    {"negative count", [](Arguments& a) { a.set_counts(-1, -1); }, true, false},
-    {"no type", [](Arguments& a) { a.set_types(MPI_DATATYPE_NULL, MPI_DATATYPE_NULL); }, true, false},
-    {"uncommitted type", [](Arguments& a) { a.set_types(uncommitted, uncommitted); }, true, false},
-    {"root beyond", [](Arguments& a) { a.root = ranks; }, true, true},
-    {"root below", [](Arguments& a) { a.root = -7; }, true, true},
-    {"half of it", [](Arguments& a) { a.set_counts(count / 2, count / 2); }, false, false},
-    {"another class of size", [](Arguments& a) { a.set_counts(4, 4); }, false, false},
-    {"nothing", [](Arguments& a) { a.set_counts(0, 0); }, false, false},
-    {"twice as much", [](Arguments& a) { a.set_counts(2 * count, 2 * count); }, false, false},
-    {"bytes", [](Arguments& a) { a.set_counts(count * 4, count * 4), a.set_types(MPI_BYTE, MPI_BYTE); }, false, false},
-    {"late", [](Arguments&) { usleep(1'200'000); }, false, false},
+    {"negative count", [](Arguments& a) { a.set_counts(-1, -1); }, true, false, true},
+    {"no type", [](Arguments& a) { a.set_types(MPI_DATATYPE_NULL, MPI_DATATYPE_NULL); }, true, false, true},
+    {"uncommitted type", [](Arguments& a) { a.set_types(uncommitted, uncommitted); }, true, false, false},
+    {"root beyond", [](Arguments& a) { a.root = ranks; }, true, true, true},
+    {"root below", [](Arguments& a) { a.root = -7; }, true, true, true},
+    {"half of it", [](Arguments& a) { a.set_counts(count / 2, count / 2); }, false, false, false},
+    {"another class of size", [](Arguments& a) { a.set_counts(4, 4); }, false, false, true},
+    {"nothing", [](Arguments& a) { a.set_counts(0, 0); }, false, false, true},
+    {"twice as much", [](Arguments& a) { a.set_counts(2 * count, 2 * count); }, false, false, false},
+    {"bytes", [](Arguments& a) { a.set_counts(count * 4, count * 4), a.set_types(MPI_BYTE, MPI_BYTE); }, false, false, false},
+    {"late", [](Arguments&) { usleep(20'000); }, false, false, false},
 };
 
 /// Those of whom the libraries themselves end by a crash are left out.
@@ -184,6 +187,13 @@ bool is_possible(const Operation& operation, const Deviation& deviation) {
     if (deviation.needs_root && !operation.has_root) return false;
     const bool is_uncommitted = std::strcmp(deviation.name, "uncommitted type") == 0;
     return !(is_uncommitted && operation.result == Result::from_root);
+}
+
+/// Rank 0 asks for the plan when ranks agree, by its own arguments: of such a first call the MPI library's algorithm
+/// comes, in which the other ranks would wait.
+bool is_the_library_s(const Operation& operation, const Deviation& deviation, int deviating, bool is_first) {
+    const bool sizes_agree = operation.place == Place::side_by_side || operation.result == Result::gathered;
+    return is_first && deviating == 0 && deviation.is_small && (sizes_agree || deviation.needs_root);
 }
 
 int class_of(int status) {
@@ -220,23 +230,70 @@ MPI_Comm handled_copy() {
     return copy;
 }
 
-void try_one(const Operation& operation, const Deviation& deviation, int deviating, bool is_first) {
-    running = std::string(operation.name) + ", " + deviation.name + ", rank " + std::to_string(deviating) +
+/// A new communicator; `right`: the calls on it so far.
+MPI_Comm begin_case(const Operation& operation, const std::string& deviation, int deviating, bool is_first, bool& right) {
+    running = std::string(operation.name) + ", " + deviation + ", rank " + std::to_string(deviating) +
               (is_first ? ", first" : ", later");
     alarm(hangs_after_s);
     MPI_Comm comm = handled_copy();
-    bool right = true;
+    right = true;
     for (int turn = 0; !is_first && turn < 3; ++turn) right = call_right(operation, comm) && right;
+    return comm;
+}
+
+void end_case(const Operation& operation, MPI_Comm comm, int error_class, bool right) {
+    right = call_right(operation, comm) && right;
+    print(running, error_class, right);
+    MPI_Comm_free(&comm);
+    alarm(0);
+}
+
+void try_one(const Operation& operation, const Deviation& deviation, int deviating, bool is_first) {
+    bool right = true;
+    MPI_Comm comm = begin_case(operation, deviation.name, deviating, is_first, right);
     Arguments a(comm);
     fill(operation, a);
     int error_class = -1;
     if (own == deviating) deviation.change(a);
     if (own == deviating || !alone) error_class = class_of(operation.call(a));
     if (deviation.is_refused && own != deviating) error_class = -1;
-    right = call_right(operation, comm) && right;
-    print(running, error_class, right);
-    MPI_Comm_free(&comm);
-    alarm(0);
+    end_case(operation, comm, error_class, right);
+}
+
+/// Of pending_spy.c.
+struct Spy {
+    void (*at)(long) = reinterpret_cast<void (*)(long)>(dlsym(RTLD_DEFAULT, "spy_at"));
+    long (*counted)() = reinterpret_cast<long (*)()>(dlsym(RTLD_DEFAULT, "spy_counted"));
+};
+
+/// Whether the call made so many allocations.
+bool try_allocation(const Spy& spy, const Operation& operation, long which, int deviating, bool is_first) {
+    bool right = true;
+    MPI_Comm comm = begin_case(operation, "allocation " + std::to_string(which), deviating, is_first, right);
+    Arguments a(comm);
+    fill(operation, a);
+    spy.at(own == deviating ? which : 0);
+    const int error_class = class_of(operation.call(a));
+    long made = spy.counted();
+    spy.at(0);
+    MPI_Bcast(&made, 1, MPI_LONG, deviating, MPI_COMM_WORLD);
+    end_case(operation, comm, error_class, right && (error_class != MPI_SUCCESS || is_right(operation, a)));
+    return made >= which;
+}
+
+void try_operation(const Operation& operation, bool by_memory) {
+    for (int deviating = 0; deviating < ranks; ++deviating) {
+        for (const bool is_first : {true, false}) {
+            for (const Deviation& deviation : deviations) {
+                if (by_memory || !is_possible(operation, deviation) || (alone && !deviation.is_refused)) continue;
+                if (!is_the_library_s(operation, deviation, deviating, is_first))
+                    try_one(operation, deviation, deviating, is_first);
+            }
+            const Spy spy;
+            long which = 1;
+            while (by_memory && try_allocation(spy, operation, which, deviating, is_first)) ++which;
+        }
+    }
 }
 
 void hung(int) {
@@ -263,13 +320,7 @@ int main(int argc, char** argv) {
     std::signal(SIGALRM, hung);
     alone = is_wanted(argc, argv, "--alone");
     for (const Operation& operation : operations) {
-        if (!is_wanted(argc, argv, operation.name)) continue;
-        for (const Deviation& deviation : deviations) {
-            if (!is_possible(operation, deviation) || (alone && !deviation.is_refused)) continue;
-            for (int deviating = 0; deviating < ranks; ++deviating) {
-                for (const bool is_first : {true, false}) try_one(operation, deviation, deviating, is_first);
-            }
-        }
+        if (is_wanted(argc, argv, operation.name)) try_operation(operation, is_wanted(argc, argv, "--memory"));
     }
     MPI_Type_free(&uncommitted);
     MPI_Finalize();
