@@ -327,8 +327,9 @@ std::uint64_t Helper::port_buffer_bytes() noexcept {
 std::string Helper::why_not_paced(const Collective& collective, MPI_Comm communicator,
                                   std::uint64_t bytes, Algorithm algorithm) noexcept try {
     if (!is_of_one_group(communicator)) return "it is between two groups";
+    if (!active_) return announced_;
     const auto root_host = root_host_of(collective, communicator);
-    const CommunicatorPatterns* const patterns = active_ ? patterns_of(communicator) : nullptr;
+    const CommunicatorPatterns* const patterns = patterns_of(communicator);
     const std::lock_guard lock(mutex_);
     if (!session_) return announced_;
     if (patterns == nullptr || !patterns->hosts) return "it has ranks of other jobs";
@@ -389,9 +390,9 @@ void Helper::finalize() noexcept {
     active_ = false;
     if (forked_) return;
     reporter().finish();  // it asks the daemon for predictions
+    own_algorithms().release();
     const std::lock_guard lock(mutex_);
     session_.reset();
-    own_algorithms().release();
     hosts_.release();
 }
 
