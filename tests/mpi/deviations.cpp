@@ -23,7 +23,7 @@
 
 namespace {
 
-constexpr int count = 2048;  // ints of a rank for another one
+constexpr int count = 4096;  // ints of a rank for another one, half of which are large, too
 constexpr unsigned hangs_after_s = 150;
 int own, ranks;
 bool alone;

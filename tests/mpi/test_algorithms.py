@@ -240,7 +240,7 @@ class Both:
 
     refused = ["negative count", "no type", "no type to receive", "uncommitted type", "root beyond",
                "root below", "no operation", "in place to receive", "no communicator"]
-    truncated_class = 15
+    truncated_class, other_class = 15, 16
 
     def test_erroneous_calls(self):
         """Each rank gets the library's own class of error, and the next calls are right."""
@@ -270,6 +270,31 @@ class Both:
         self.assertEqual(job.stdout.splitlines(),
                          [f"{operation}, {wrong}: 0 {self.truncated_class} 0 0 next right"
                           for wrong, operations in wrongs.items() for operation in operations])
+
+    def test_one_rank_that_deviates(self):
+        """Whatever one rank asks for, it takes part: all ranks end, each gets the library's class of error where the library
+        refuses, and the next call is right.  Of an erroneous program the libraries' own algorithms are no measure."""
+        for algorithm, operations in (("linear", LINEAR), ("ring", ROUND)):
+            with self.subTest(algorithm=algorithm):
+                alone = self.run_job("deviations", "--alone", *operations, helper=False)
+                job, _ = self.paced_job("deviations", *operations, nodes=NODES, algorithm=algorithm, HEADWAY_VERBOSE="1",
+                                        HEADWAY_SIBLINGS="disjoint")
+                self.assertEqual((alone.status, job.status), (0, 0), job.stdout + job.stderr)
+                for operation in operations:
+                    self.assertIn(f"{operation} of 4 ranks: {algorithm}", job.stderr)
+                lines = job.stdout.splitlines()
+                self.assertEqual([line for line in lines if not line.endswith(" next right")], [])
+                self.assertEqual([line for line in lines if " - " in line], alone.stdout.splitlines())
+                self.assert_only_sizes_matter([line for line in lines if " - " not in line])
+
+    def assert_only_sizes_matter(self, lines):
+        """Blocks of another size are too long for somebody, or those of a ring another rank's, or are nobody's error."""
+        allowed = {"0", str(self.truncated_class), str(self.other_class)}
+        self.assertGreater(len(lines), 100)
+        for line in lines:
+            name, classes = line.removesuffix(" next right").split(": ")
+            is_harmless = name.split(", ")[1] in ("late", "bytes")
+            self.assertLessEqual(set(classes.split()), {"0"} if is_harmless else allowed, line)
 
     # ---- legal calls that few programs make -------------------------------------
 
@@ -500,8 +525,7 @@ class Mpich(Both, ComparedTest):
 
     # to Open MPI a handle is an address, behind which there may be anything by then
     refused = [*Both.refused, "freed communicator"]
-    truncated_class = 14
-
+    truncated_class, other_class = 14, 15
 
 if __name__ == "__main__":
     main()
