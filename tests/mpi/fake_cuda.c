@@ -98,6 +98,8 @@ IN_MPI(Send, (const void *buf, int count, MPI_Datatype type, int to, int tag, MP
        (buf, count, type, to, tag, comm))
 IN_MPI(Recv, (void *buf, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
 	      MPI_Status *status), (buf, count, type, from, tag, comm, status))
+IN_MPI(Start, (MPI_Request *request), (request))
+IN_MPI(Request_free, (MPI_Request *request), (request))
 IN_MPI(Wait, (MPI_Request *request, MPI_Status *status), (request, status))
 IN_MPI(Waitsome, (int count, MPI_Request *requests, int *done, int *which, MPI_Status *statuses),
        (count, requests, done, which, statuses))

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preload, behind the helper: tells in which phase messages are sent and waited for.  Rank R
 // writes on stderr "sent R DESTINATION PHASE" for each PMPI_Isend over MPI_COMM_WORLD, or of 64
-// bytes or more, which are data, "waits R PHASE" for each
-// PMPI_Waitany and "probes R PHASE" for each PMPI_Iprobe, where PHASE is the first word of the
-// slots that the daemon shares with it ("memfd:slots"), 0 without any.  The program's own
+// bytes or more, which are data, and "waits R PHASE" for each PMPI_Waitany, where PHASE is the
+// first word of the slots that the daemon shares with it ("memfd:slots"), 0 without any.  The program's own
 // MPI_Isend, which the helper does not wrap, is led there as by a tool.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -65,14 +64,4 @@ EXPORT int PMPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Statu
 	snprintf(line, sizeof(line), "waits %d %u\n", rank_in(MPI_COMM_WORLD), shared_phase());
 	real = (__typeof__(real))behind("PMPI_Waitany", line);
 	return real(count, requests, index, status);
-}
-
-EXPORT int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
-{
-	__typeof__(&PMPI_Iprobe) real;
-	char line[64];
-
-	snprintf(line, sizeof(line), "probes %d %u\n", rank_in(MPI_COMM_WORLD), shared_phase());
-	real = (__typeof__(real))behind("PMPI_Iprobe", line);
-	return real(source, tag, comm, flag, status);
 }

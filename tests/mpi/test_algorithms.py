@@ -211,7 +211,7 @@ class Both:
                          sorted(2 * around + [(4, 0), (0, 4)]))
 
     def test_a_daemon_without_phases_decides_nothing(self):
-        """Whatever it predicts: the calls are the library's, and nobody asks nor waits."""
+        """Whatever it predicts: the calls are the library's, and nobody asks."""
         long = {"paced": True, "pattern": 1, "min_message_bytes": 2048, "algorithm": "linear",
                 "predicted": {"low_s": 8, "high_s": 8, "timeouts": 0, "reason": ""}}
         answers = {operation: lambda *_: long for operation in ("prepare", "enter", "leave")}
@@ -221,7 +221,7 @@ class Both:
                 job, sent = self.spied_job("collective_bench", "--operation", operation, "--sizes", "16384",
                                            "--repetitions", "2", "--warmup", "0")
                 self.assertEqual((job.status, sent), (0, []), job.stderr)
-                self.assertNotRegex(job.stderr, "(?m)^probes|of 5 ranks: linear")
+                self.assertNotIn("of 5 ranks: linear", job.stderr)
                 told = [line.split("; ")[0] for line in job.told if "pacing" in line]
                 self.assertEqual(told, ["headway: not pacing: rank 0 on a0: headwayd has no phases on this node: "
                                         "[kernel] phases is off in headway.toml, or HW-202 in its log tells why"])
