@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "channel.hpp"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <bit>
 
 #include "errors_returned.hpp"
 #include "message_size.hpp"
+#include "mpi_library.hpp"
 #include "real.hpp"
 
 namespace headway::glue {
@@ -44,6 +47,13 @@ MPI_Comm make_carrier() {
     return PMPI_Comm_split(MPI_COMM_WORLD, 0, rank, &made) == MPI_SUCCESS ? made : MPI_COMM_NULL;
 }
 
+/// Whether the program may revoke a communicator and go on (ULFM of Open MPI 5), which would end no wait on the carrier.
+/// MPICH up to 5.0 offers that in its name only.
+[[nodiscard]] bool may_be_revoked() {
+    const void* const is_enabled = is_open_mpi ? ::dlsym(RTLD_DEFAULT, "ompi_ftmpi_enabled") : nullptr;
+    return is_enabled != nullptr && *static_cast<const bool*>(is_enabled);
+}
+
 void return_errors(MPI_Comm communicator) {
     if (communicator != MPI_COMM_NULL) PMPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN);
 }
@@ -69,7 +79,8 @@ bool Carrier::open() noexcept {
     carrier_ = make_carrier();
     return_errors(lonely_);
     return_errors(carrier_);
-    int able = lonely_ != MPI_COMM_NULL && carrier_ != MPI_COMM_NULL && highest_tag() >= tag_max_needed ? 1 : 0;
+    const bool has_both = lonely_ != MPI_COMM_NULL && carrier_ != MPI_COMM_NULL;
+    int able = has_both && highest_tag() >= tag_max_needed && !may_be_revoked() ? 1 : 0;
     int all_able = 0;
     if (real::Allreduce(&able, &all_able, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && all_able == 1)
         return true;

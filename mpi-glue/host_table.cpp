@@ -70,7 +70,7 @@ std::vector<int> ranks_within(MPI_Group world, MPI_Comm communicator) {
     PMPI_Group_size(group, &size);
     std::vector<int> ranks(static_cast<std::size_t>(size));
     std::iota(ranks.begin(), ranks.end(), 0);
-    std::vector<int> world_ranks(ranks.size());
+    std::vector<int> world_ranks(ranks.size(), MPI_UNDEFINED);  // as it stays of a session's group that MPI refuses
     PMPI_Group_translate_ranks(group, size, ranks.data(), world, world_ranks.data());
     PMPI_Group_free(&group);
     return world_ranks;

@@ -10,6 +10,7 @@
 // slurmstepd.  Nobody else does so meanwhile: MPI_Init is about to return.
 #include "launch_names.hpp"
 
+#include <link.h>
 #include <mpi.h>
 #include <poll.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 #include <vector>
 
 #include "environment.hpp"
@@ -173,10 +175,22 @@ private:
     bool is_broken_ = false;
 };
 
-/// The process's connection to its slurmstepd; none: it has no such, or MPICH understands
-/// the launcher, which it shows by publishing a name that nobody looks for.
+/// Whether MPICH's own client has the connection, and speaks PMI 1 on it.  MPICH may have been told to speak another
+/// version, or was built for a library that does: Slurm's, or PMIx.
+bool speaks_pmi_1() {
+    if (environment_value("MPIR_CVAR_PMI_VERSION").value_or("1") != "1") return false;
+    return ::dl_iterate_phdr(
+               [](dl_phdr_info* library, std::size_t, void*) {
+                   const std::string_view path(library->dlpi_name);
+                   return path.substr(path.rfind('/') + 1).starts_with("libpmi") ? 1 : 0;
+               },
+               nullptr) == 0;
+}
+
+/// The process's connection to its slurmstepd; none: it has no such, or one on which others speak another language, or
+/// MPICH understands the launcher, which it shows by publishing a name that nobody looks for.
 std::optional<int> slurm_connection(MpichNames& names) {
-    if (slurm_step().empty() || names.publish("asked", "1")) return std::nullopt;
+    if (slurm_step().empty() || !speaks_pmi_1() || names.publish("asked", "1")) return std::nullopt;
     const std::string number(environment_value("PMI_FD").value_or(""));
     if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos)
         return std::nullopt;

@@ -11,7 +11,9 @@
 //   legal_check throw        the same by an exception
 //   legal_check handler      how often the program's handler hears of a broadcast on a freed communicator
 //   legal_check unfreed      six communicators that are not freed before MPI_Finalize
+//   legal_check revoked      an alltoall on a communicator that rank 0 revokes instead (ULFM, Open MPI 5)
 //   legal_check memory BYTES in place, an alltoall of so many bytes a rank in all; prints the most memory used beside
+#include <dlfcn.h>
 #include <mpi.h>
 #include <sys/resource.h>
 
@@ -233,6 +235,22 @@ void unfreed(const char*) {
     }
 }
 
+void revoked(const char*) {
+    const auto revoke = reinterpret_cast<int (*)(MPI_Comm)>(dlsym(RTLD_DEFAULT, "MPIX_Comm_revoke"));
+    const Ints sent = all_blocks();
+    Ints received(sent.size());
+    MPI_Comm copy = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
+    for (int turn = 0; turn < 3; ++turn)
+        MPI_Alltoall(sent.data(), count, MPI_INT, received.data(), count, MPI_INT, copy);
+    require(revoke != nullptr, "this MPI library has no MPIX_Comm_revoke");
+    const int status = own == 0 ? revoke(copy)
+                                : MPI_Alltoall(sent.data(), count, MPI_INT, received.data(), count, MPI_INT, copy);
+    require((status == MPI_SUCCESS) == (own == 0), "the status of a revoked communicator's call");
+    MPI_Comm_free(&copy);
+}
+
 long most_kib() {
     rusage used{};
     getrusage(RUSAGE_SELF, &used);
@@ -259,7 +277,8 @@ void memory(const char* bytes) {
 int main(int argc, char** argv) {
     const std::map<std::string, void (*)(const char*)> all{
         {"bottom", bottom}, {"idup", idup},     {"one-buffer", one_buffer}, {"room", room},      {"jump", jump},
-        {"throw", throw_one}, {"handler", handler}, {"unfreed", unfreed},     {"memory", memory}};
+        {"throw", throw_one}, {"handler", handler}, {"unfreed", unfreed},     {"memory", memory},
+        {"revoked", revoked}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &own);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);

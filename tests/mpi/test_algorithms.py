@@ -338,6 +338,16 @@ class Both:
         more_kib = int(re.search(r"(\d+) KiB more", job.stdout)[1])
         self.assertLess(more_kib, 2 * block_kib + window_kib, "its own block, and what MPI keeps of one")
 
+    def test_sessions(self):
+        """Alone they are not paced, and nothing is said; beside the world model they do no harm.  Open MPI has them from 5 on."""
+        expected = (0, "all data right\n") if self.library == "mpich" or self.is_open_mpi_5 else (2, "")
+        for case in ("alone", "beside"):
+            with self.subTest(case=case), self.daemon(nodes=NODES, algorithm="linear") as daemon:
+                job = self.run_job("sessions_check", case)
+                self.assertEqual((job.status, job.stdout), expected, job.stderr)
+                if case == "alone":
+                    self.assertEqual((job.told, daemon.connections), ([], []))
+
     # ---- in which phase messages are sent -------------------------------------
 
     def run_spied(self, operation, seed, **keywords):
@@ -506,6 +516,17 @@ class OpenMpi(Both, ComparedTest):
     """Under Open MPI."""
 
     longer = ("test_more_messages_than_the_window",)
+
+    def test_revocable_communicators(self):
+        """Where the program may revoke a communicator and go on, nobody waits on ours: all calls are the library's."""
+        with self.daemon(nodes=NODES, algorithm="linear"):
+            job = self.run_job("collective_bench", "--sizes", "65536", "--repetitions", "3", HEADWAY_VERBOSE="1",
+                               preload=["tests/fault_tolerant.so"])
+            self.assertEqual(job.status, 0, job.stderr)
+            self.assertNotIn("of 4 ranks: linear", job.stderr)
+            if self.is_open_mpi_5:
+                job = self.run_job("legal_check", "revoked", mpirun=["--with-ft", "ulfm"])
+                self.assertEqual(job.status, 0, job.stdout + job.stderr)
 
     def test_what_the_library_forgives(self):
         """More room than the root of a broadcast sends, and less than a gather's root has room for."""

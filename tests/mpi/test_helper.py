@@ -395,6 +395,16 @@ class OtherRanksMpich(OtherRanks):
     library = "mpich"
     LATE_RANKS = (3,)
 
+    def test_slurm_is_asked_in_no_other_language(self):
+        """A step of Slurm whose names MPICH does not understand: requests of PMI 1 only where MPICH itself sends such."""
+        for spy, version, writes in (("pmi_spy", "1", True), ("pmi_spy", "2", False), ("libpmi_spy", "1", False)):
+            with self.subTest(spy=spy, version=version), self.daemon():
+                job = self.run_job("alltoall_check", preload=[f"tests/{spy}.so"], SLURM_JOB_ID="1", SLURM_STEP_ID="0",
+                                   MPIR_CVAR_PMI_VERSION=version, HEADWAY_TIMEOUT_MS=self.MEETING_MS)
+                self.assert_succeeded(job)
+                self.assertEqual("wrote to PMI" in job.stderr, writes, job.stderr)
+                self.assertIn("not pacing", job.stderr)
+
 
 class OtherRanksOverTcp(HelperTest):
     """Open MPI may end by a fault where ranks differ in how they send large messages; in what the library sets they
