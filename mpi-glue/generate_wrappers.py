@@ -126,6 +126,8 @@ def recording_body(function):
         return outermost + [f"const int status = {call};",
                 "if (status == MPI_SUCCESS) recorder().prepared(*request, comm, dest, count, datatype);",
                 "return status;"]
+    if "uncounted" in function.kind:
+        return outermost + ["recorder().leave_out();", f"return {call};"]
     if "collective" not in function.kind:
         return [f"return by_hand::{function.name}({function.passed()});"]
     operation = function.operation.lower()
@@ -141,7 +143,7 @@ def is_paced(function):
 
 
 def is_recorded(function):
-    return bool(function.kind & {"collective", "send", "send_init", "recorded"})
+    return bool(function.kind & {"collective", "send", "send_init", "uncounted", "recorded"})
 
 
 def wrapper(function, lines):

@@ -167,7 +167,7 @@ void Recorder::finish() noexcept try {
         say("no recording: " + file_ + ": " + trouble);
     } else if (left_out > 0) {
         say("the recording " + file_ + " leaves out " + std::to_string(left_out) +
-            " sends and collectives between groups or jobs");
+            " calls: one-sided ones, scans, and sends and collectives between groups or jobs");
     }
 } catch (const std::exception&) {
     say("no recording: not enough memory");

@@ -58,6 +58,8 @@ public:
     void forget(MPI_Request request) noexcept;
 
     void enter_phase(int level) noexcept;
+    /// Of a call nothing else is recorded.
+    void leave_out() noexcept { ++left_out_; }
 
 private:
     static constexpr int point_to_point = -1;  ///< beside the values of Operation

@@ -7,6 +7,7 @@
 //                                  an all-to-all, which goes on until there is FILE
 //   outcome_check fail CODE        rank 1 aborts in an all-to-all
 //   outcome_check intercommunicator  one between the even and the odd ranks
+//   outcome_check uncounted        scans and one-sided transfers, one of each
 //   outcome_check spawn            two more processes, and all-to-alls with them
 #include <mpi.h>
 #include <stdio.h>
@@ -128,6 +129,37 @@ static void between_groups(void)
 	MPI_Comm_free(&half);
 }
 
+/* Of which a recording cannot say who sends what to whom. */
+static void uncounted(void)
+{
+	const int to = (rank + 1) % ranks;
+	int other = rank, one = 1;
+	MPI_Request requests[6];
+	MPI_Win window;
+	int *memory;
+
+	MPI_Scan(&rank, received, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	MPI_Exscan(&rank, received, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	MPI_Iscan(&rank, received, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
+	MPI_Iexscan(&rank, received + 1, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[1]);
+	MPI_Win_allocate(COUNT * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+	MPI_Win_lock_all(0, window);
+	MPI_Put(&one, 1, MPI_INT, to, 0, 1, MPI_INT, window);
+	MPI_Get(received + 2, 1, MPI_INT, to, 1, 1, MPI_INT, window);
+	MPI_Accumulate(&one, 1, MPI_INT, to, 2, 1, MPI_INT, MPI_SUM, window);
+	MPI_Get_accumulate(&one, 1, MPI_INT, received + 3, 1, MPI_INT, to, 3, 1, MPI_INT, MPI_SUM, window);
+	MPI_Fetch_and_op(&one, received + 4, MPI_INT, to, 4, MPI_SUM, window);
+	MPI_Compare_and_swap(&one, &other, received + 5, MPI_INT, to, 5, window);
+	MPI_Rput(&one, 1, MPI_INT, to, 6, 1, MPI_INT, window, &requests[2]);
+	MPI_Rget(received + 6, 1, MPI_INT, to, 7, 1, MPI_INT, window, &requests[3]);
+	MPI_Raccumulate(&one, 1, MPI_INT, to, 8, 1, MPI_INT, MPI_SUM, window, &requests[4]);
+	MPI_Rget_accumulate(&one, 1, MPI_INT, received + 7, 1, MPI_INT, to, 9, 1, MPI_INT, MPI_SUM, window,
+			    &requests[5]);
+	MPI_Waitall(6, requests, MPI_STATUSES_IGNORE);
+	MPI_Win_unlock_all(window);
+	MPI_Win_free(&window);
+}
+
 static void with_spawned(MPI_Comm children, int is_child)
 {
 	MPI_Comm all;
@@ -171,6 +203,8 @@ int main(int argc, char **argv)
 		fail(atoi(value));
 	else if (!strcmp(mode, "intercommunicator"))
 		between_groups();
+	else if (!strcmp(mode, "uncounted"))
+		uncounted();
 	else if (!strcmp(mode, "spawn"))
 		spawn(argv[0]);
 	else if (!strcmp(mode, "spawned") && MPI_Comm_get_parent(&parents) == MPI_SUCCESS)
