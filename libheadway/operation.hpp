@@ -46,6 +46,11 @@ inline constexpr std::size_t operation_count = 19;
     return operation >= Operation::gather && operation <= Operation::scatterv;
 }
 
+/// headwayd has rates for it: not for a result that all ranks make together.
+[[nodiscard]] constexpr bool is_planned(Operation operation) {
+    return operation < Operation::allreduce || operation > Operation::reduce_scatter_block;
+}
+
 /// Who sends to whom is the communicator's topology.
 [[nodiscard]] constexpr bool is_among_neighbours(Operation operation) {
     return operation >= Operation::neighbor_allgather;

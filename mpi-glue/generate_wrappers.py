@@ -84,26 +84,34 @@ def real(function):
             f"    return next({function.passed()});\n}}\n")
 
 
-def collective_body(function):
-    root = "root" if "rooted" in function.kind else "no_root"
+def looked_at(function, call):
+    """The statement that carries out a collective which is not left alone."""
     described = function.passed(("request",))
     operation = function.operation.lower()
-    call = f"real::{function.name}({function.passed()})"
-    lines = [
-        f"const auto size = [&] {{ return call_sizes::{operation}({described}); }};",
-        f"const CollectiveCall call{{{{Operation::{operation}, {root}}}, comm, size}};",
-    ]
+    native = f"[&] {{ return {call}; }}"
     if "nonblocking" in function.kind:
-        return lines + [f"return nonblocking(call, request, [&] {{ return {call}; }});"]
-    if operation == "alltoall":  # see by_hand.hpp
-        lines.insert(0, "by_hand::settle_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype);")
+        return f"return nonblocking(call, request, {native});"
     if "own" in function.kind:
         make = f"rooted::{operation}" if "rooted" in function.kind else "make_exchange"
-        return lines + [f"return blocking(call, {make}({described}), [&] {{ return {call}; }});"]
+        return f"return blocking(call, {make}({described}), {native});"
     if "ring" in function.kind:
-        return lines + [f"return blocking_by_ring(call, ring::{operation}({described}), "
-                        f"[&] {{ return {call}; }});"]
-    return lines + [f"return blocking(call, [&] {{ return {call}; }});"]
+        return f"return blocking_by_ring(call, ring::{operation}({described}), {native});"
+    return f"return blocking(call, {native});"
+
+
+def collective_body(function):
+    root = "root" if "rooted" in function.kind else "no_root"
+    operation = function.operation.lower()
+    call = f"real::{function.name}({function.passed()})"
+    in_place = ["by_hand::settle_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype);"]  # see by_hand.hpp
+    return (in_place if function.name == "Alltoall" else []) + [
+        f"if (is_left_alone(Operation::{operation}, comm)) return {call};",
+        "const auto look_at = [&]() __attribute__((noinline)) {",
+        f"    const auto size = [&] {{ return call_sizes::{operation}({function.passed(('request',))}); }};",
+        f"    const CollectiveCall call{{{{Operation::{operation}, {root}}}, comm, size}};",
+        f"    {looked_at(function, call)}",
+        "};",
+        "return look_at();"]
 
 
 def body(function):

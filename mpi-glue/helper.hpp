@@ -75,6 +75,8 @@ public:
         return {bytes_between_hosts(bytes, ranks), true};
     }
 
+    /// There is a daemon, or may be one again.
+    [[nodiscard]] bool is_active() const { return active_; }
     /// Cheap: may a collective on this communicator be paced at all?
     [[nodiscard]] bool applies_to(MPI_Comm communicator) const noexcept;
 

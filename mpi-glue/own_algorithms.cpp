@@ -63,7 +63,7 @@ struct Verdict {
     }
 };
 
-struct OwnAlgorithms::State {
+struct OwnState {
     std::optional<int> channel;  ///< none: all calls are the MPI library's
     std::uint32_t calls = 0;     ///< on the channel
     bool needs_channel = false;  ///< what went wrong at this rank may have left a message in it
@@ -95,24 +95,6 @@ struct OwnAlgorithms::State {
 };
 
 namespace {
-
-/// Of communicators that are the MPI library's.
-OwnAlgorithms::State& not_ours() {
-    static OwnAlgorithms::State* const instance = new OwnAlgorithms::State;
-    return *instance;
-}
-
-/// What this thread found last, as long as no communicator has been forgotten since.
-struct LastFound {
-    MPI_Comm communicator{};
-    std::uint64_t forgotten = 0;
-    OwnAlgorithms::State* state = nullptr;  ///< null: nothing yet
-};
-
-LastFound& last_found() {
-    static thread_local constinit LastFound last;
-    return last;
-}
 
 bool is_large_for(Operation operation, std::uint64_t bytes) {
     if (!sizes_agree(operation)) return bytes >= own_from_bytes;
@@ -147,25 +129,24 @@ OwnAlgorithms& own_algorithms() {
 
 void OwnAlgorithms::allow() noexcept {
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &key_, this);
-    (void)not_ours();
+    not_ours_ = new State;  // as long as the process
     allowed_ = carrier_.open();
 }
 
 // ------------------------------------------------------------------------ communicators
 
 OwnAlgorithms::State* OwnAlgorithms::state_of(MPI_Comm communicator) noexcept {
-    LastFound& last = last_found();
-    const std::uint64_t forgotten = forgotten_.load(std::memory_order_acquire);
-    if (last.communicator != communicator || last.forgotten != forgotten || last.state == nullptr)
-        last = {communicator, forgotten, find_or_make(communicator)};
-    return last.state != nullptr && last.state->channel ? last.state : nullptr;
+    State* state = remembered(communicator);
+    if (state == nullptr) {
+        const std::uint64_t forgotten = forgotten_.load(std::memory_order_acquire);
+        state = find_or_make(communicator);
+        this_thread().place_of(communicator) = {communicator, forgotten, state};
+    }
+    return state != nullptr && state->channel ? state : nullptr;
 }
 
-bool OwnAlgorithms::knows(MPI_Comm communicator) noexcept {
-    const LastFound& last = last_found();
-    const bool is_last = last.state != nullptr && last.communicator == communicator &&
-                         last.forgotten == forgotten_.load(std::memory_order_acquire);
-    if (is_last) return true;
+bool OwnAlgorithms::knows(MPI_Comm communicator) const noexcept {
+    if (remembered(communicator) != nullptr) return true;
     const ErrorsReturned quietly(MPI_COMM_WORLD);
     return is_of_one_group(communicator);
 }
@@ -195,7 +176,7 @@ OwnAlgorithms::State* OwnAlgorithms::make(MPI_Comm communicator) noexcept {
         made.reset();
     }
     const bool is_wanted = made != nullptr || (!is_able && helper().hosts().is_on_several(communicator));
-    State* const kept = made != nullptr ? made.get() : &not_ours();
+    State* const kept = made != nullptr ? made.get() : not_ours_;
     is_able = PMPI_Comm_set_attr(communicator, key_, kept) == MPI_SUCCESS && is_able;
     const auto channel = is_wanted ? carrier_.agree_on_channel(communicator, is_able) : std::nullopt;
     if (made == nullptr) return kept;
@@ -205,7 +186,7 @@ OwnAlgorithms::State* OwnAlgorithms::make(MPI_Comm communicator) noexcept {
 
 void OwnAlgorithms::forget(State& state) noexcept {
     forgotten_.fetch_add(1, std::memory_order_release);
-    if (&state == &not_ours()) return;
+    if (&state == not_ours_) return;
     // a number with a message left in it is nobody's any more
     if (state.channel && !state.needs_channel) carrier_.give_back(*state.channel);
     delete &state;

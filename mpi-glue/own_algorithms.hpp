@@ -61,13 +61,39 @@ struct SeenCall {
     bool cannot_tell = false;  ///< of such messages this rank would need copies
 };
 
+/// What is kept of a communicator as its attribute, from its first such call on.
+struct OwnState;
+
+/// What a thread found of a communicator, as long as none has been forgotten since.
+struct FoundState {
+    MPI_Comm communicator{};
+    std::uint64_t forgotten = 0;
+    OwnState* state = nullptr;  ///< null: nothing yet
+};
+
+/// Of one thread, in one piece: to find it takes ten instructions.
+struct ThreadState {
+    EntryId entered = not_entered;  ///< see Paced
+    std::array<FoundState, 16> found{};
+
+    /// Of the few communicators that a program calls by turns.
+    [[nodiscard]] FoundState& place_of(MPI_Comm communicator) {
+        const auto handle = (std::uint64_t)communicator;  // a number, or an address
+        return found[handle * 0x9e3779b97f4a7c15 >> 60U];  // four bits of a product that has mixed them all
+    }
+};
+
+[[nodiscard]] inline ThreadState& this_thread() {
+    static thread_local constinit ThreadState state;
+    return state;
+}
+
 class OwnAlgorithms {
 public:
     /// From now on; called by all ranks of the job or by none, in MPI_Init.
     void allow() noexcept;
 
-    /// Kept as an attribute of each communicator that was seen.
-    struct State;
+    using State = OwnState;
     /// What all ranks have agreed on.
     struct Chosen {
         Algorithm algorithm = Algorithm::native;
@@ -92,7 +118,12 @@ public:
     }
 
     /// Whether it is an intracommunicator; of what is no communicator the program's handler does not hear.
-    [[nodiscard]] bool knows(MPI_Comm communicator) noexcept;
+    [[nodiscard]] bool knows(MPI_Comm communicator) const noexcept;
+    /// At all its ranks: it is on one host, or has ranks of other jobs, and this thread has seen so.
+    [[nodiscard]] bool leaves_alone(MPI_Comm communicator) const noexcept {
+        return are_allowed() && remembered(communicator) == not_ours_;
+    }
+    [[nodiscard]] bool are_allowed() const { return allowed_.load(std::memory_order_relaxed); }
 
     /// The ranks tell each other who sends how much to whom.  What comes of it by host, places in the communicator's
     /// hosts; empty if that went wrong.  Collective over the communicator.
@@ -139,6 +170,12 @@ private:
     /// Null: the communicator is the MPI library's, at all its ranks.
     [[nodiscard]] State* state_of(MPI_Comm communicator) noexcept;
     [[nodiscard]] State* find_or_make(MPI_Comm communicator) noexcept;
+    /// Null: nothing.
+    [[nodiscard]] State* remembered(MPI_Comm communicator) const noexcept {
+        const FoundState& found = this_thread().place_of(communicator);
+        const bool holds = found.communicator == communicator && found.forgotten == forgotten_.load(std::memory_order_acquire);
+        return holds ? found.state : nullptr;
+    }
     [[nodiscard]] State* make(MPI_Comm communicator) noexcept;
     [[nodiscard]] Chosen choose_for(const Collective& collective, MPI_Comm communicator, State& state,
                                     const SeenCall& seen) noexcept;
@@ -157,6 +194,7 @@ private:
     std::atomic<bool> allowed_{false};
     Carrier carrier_;
     int key_ = MPI_KEYVAL_INVALID;
+    State* not_ours_ = nullptr;  ///< of communicators that are the MPI library's
     std::atomic<std::uint64_t> forgotten_{0};  ///< communicators; what a thread remembers of one may be of another then
 };
 

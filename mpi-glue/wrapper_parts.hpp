@@ -58,25 +58,31 @@ private:
 class Paced {
 public:
     /// `enter` is a function that gives an EntryId.
-    explicit Paced(const auto& enter) {
-        end_last();
-        last() = enter();
+    explicit Paced(const auto& enter) : entry_(this_thread().entered) {
+        end();
+        entry_ = enter();
     }
     Paced(const Paced&) = delete;
     Paced& operator=(const Paced&) = delete;
-    ~Paced() { end_last(); }
+    ~Paced() { end(); }
 
-    [[nodiscard]] static bool is_entered() { return last() != not_entered; }
+    [[nodiscard]] static bool is_entered() { return this_thread().entered != not_entered; }
 
 private:
-    static void end_last() {
-        if (last() != not_entered) helper().leave(std::exchange(last(), not_entered));
+    void end() {
+        if (entry_ != not_entered) helper().leave(std::exchange(entry_, not_entered));
     }
-    [[nodiscard]] static EntryId& last() {
-        static thread_local constinit EntryId entry = not_entered;
-        return entry;
-    }
+
+    EntryId& entry_;
 };
+
+/// Such a call is the MPI library's, and neither paced nor reported: nothing more is asked.
+inline bool is_left_alone(Operation operation, MPI_Comm communicator) {
+    if (Paced::is_entered() || reporter().is_on()) return false;
+    if (!is_planned(operation)) return true;
+    const OwnAlgorithms& own = own_algorithms();
+    return own.are_allowed() ? own.leaves_alone(communicator) : !helper().is_active();
+}
 
 /// `native` is the MPI library's own function with all its arguments.
 int blocking(const auto& call, const auto& native) {

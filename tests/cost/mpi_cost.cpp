@@ -62,6 +62,7 @@ void run(const ScriptedDaemon& daemon, const std::string& others, int number) {
         counted("isend", [&] { MPI_Isend(&value, 1, MPI_INT, 1, 0, known, &request); });
         counted("wait", [&] { MPI_Wait(&request, MPI_STATUS_IGNORE); });
         counted("request_free", [&] { MPI_Request_free(&request); });
+        counted("small", [&] { MPI_Alltoall(from, 1, MPI_INT, to, 1, MPI_INT, known); });
         counted("self", [&] { alltoall(MPI_COMM_SELF); });
     }
     MPI_Comm made = MPI_COMM_NULL;
