@@ -236,9 +236,9 @@ class ScaleTest(unittest.TestCase):
         with self.assertRaises(ValueError):
             scale.pss_kib("Rss: 900 kB\n")
 
-    def test_by_nodes_one_process_sends_all_of_a_node(self):
-        self.assertEqual(scale.as_planned(self.case, scale.NODE_AWARE), (1, 64 * 1024))
-        self.assertEqual(scale.as_planned(self.case, scale.LINEAR), (8, 1024))
+    def test_many_small_blocks_are_planned_as_one_message_between_nodes(self):
+        self.assertEqual(scale.as_planned(self.case, scale.LINEAR), (1, 64 * 1024))
+        self.assertEqual(scale.as_planned(self.case, scale.NATIVE), (8, 1024))
 
     def test_skewed_exchanges_are_only_those_that_run(self):
         skewed = [case.ranks for case in scale.cases(256) if case.operation == scale.SKEWED]

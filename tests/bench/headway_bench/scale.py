@@ -12,7 +12,7 @@ from headway_demo import scene as scenes  # noqa: E402
 # Eight nodes and sixteen.
 SCENES = (scenes.RACK, scenes.SHALLOW)
 RANKS = (64, 256, 1024)
-# A size that Headway carries out by nodes and one that it sends all at once; of the skewed one
+# A size that Headway plans as one message between nodes and one that it plans as it is; of the skewed one
 # a third of the pairs exchange it, and the others a quarter of it.
 ALLTOALL, SKEWED = "alltoall", "alltoallv_skewed"
 EXCHANGES = ((ALLTOALL, 1024), (ALLTOALL, 8192), (SKEWED, 8192))
@@ -23,7 +23,8 @@ GUEST_WAYS = {"stock": {"other": ["stock"]}, "headway_unpaced": {"other": ["unpa
               "headway": {"other": ["headway"]}}
 TCP_ESTABLISHED = "01"
 # As the helper's report names them; the last is of a job that did not run.
-NATIVE, LINEAR, NODE_AWARE, NOT_KNOWN = "native", "linear", "node_aware", "not known"
+NATIVE, LINEAR, NOT_KNOWN = "native", "linear", "not known"
+MANY_SMALL_BYTES, MANY_SMALL_RANKS = range(256, 2048), 4     # libheadway/able_algorithm.hpp: are_many_small_blocks()
 
 
 @dataclass(frozen=True)
@@ -111,9 +112,10 @@ def algorithm(report):
 # ---- models ---------------------------------------------------------------------------------
 
 def as_planned(case, algorithm):
-    """(ranks on a node, bytes) for `headway predict`.  By nodes one process of each node
-    sends all that its ranks have for another node."""
-    if algorithm == NODE_AWARE:
+    """(ranks on a node, bytes) for `headway predict`: of many small blocks all that the ranks of a node have for
+    another node counts as one message."""
+    is_small = case.bytes in MANY_SMALL_BYTES and case.ranks_per_node >= MANY_SMALL_RANKS
+    if algorithm == LINEAR and is_small:
         return 1, case.ranks_per_node ** 2 * case.bytes
     return case.ranks_per_node, case.bytes
 
