@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <numeric>
 
@@ -88,7 +89,7 @@ void Recorder::add(int operation, MPI_Comm communicator, int to, std::uint64_t b
     const std::lock_guard lock(mutex_);
     count(operation, *destination, bytes);
 } catch (const std::exception&) {
-    on_ = false;
+    ++left_out_;
 }
 
 void Recorder::keep(MPI_Request request, MPI_Comm communicator, int to, std::uint64_t bytes) noexcept try {
@@ -98,7 +99,7 @@ void Recorder::keep(MPI_Request request, MPI_Comm communicator, int to, std::uin
     const std::lock_guard lock(mutex_);
     kept_.insert_or_assign(request, Kept{*destination, bytes});
 } catch (const std::exception&) {
-    on_ = false;
+    ++left_out_;
 }
 
 void Recorder::started(MPI_Request request) noexcept try {
@@ -107,7 +108,7 @@ void Recorder::started(MPI_Request request) noexcept try {
     const auto found = kept_.find(request);
     if (found != kept_.end()) count(point_to_point, found->second.to, found->second.bytes);
 } catch (const std::exception&) {
-    on_ = false;
+    ++left_out_;
 }
 
 void Recorder::forget(MPI_Request request) noexcept {
@@ -122,8 +123,7 @@ void Recorder::enter_phase(int level) noexcept {
     phase_ = level;
 }
 
-std::vector<std::int64_t> Recorder::own_flows() const {
-    std::vector<std::int64_t> numbers;
+bool Recorder::put_own_flows(std::vector<std::int64_t>& numbers) const try {
     for (const auto& [key, flow] : flows_) {
         const auto& [phase, operation, to] = key;
         for (const auto number : {static_cast<std::int64_t>(phase), static_cast<std::int64_t>(operation),
@@ -132,35 +132,70 @@ std::vector<std::int64_t> Recorder::own_flows() const {
                                   static_cast<std::int64_t>(flow.messages)})
             numbers.push_back(number);
     }
-    return numbers;
+    return true;
+} catch (const std::exception&) {
+    return false;
 }
 
-// Collective over MPI_COMM_WORLD.
+namespace {
+
+/// Whether all ranks say so.
+bool is_agreed(bool own) {
+    const int mine = own ? 1 : 0;
+    int least = 0;
+    return real::Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && least == 1;
+}
+
+/// Resized; false without the memory.
+template <class Value>
+bool has_room(std::vector<Value>& values, std::size_t size) try {
+    values.resize(size);
+    return true;
+} catch (const std::exception&) {
+    return false;
+}
+
+}  // namespace
+
+/// At rank 0 those of all ranks, one after the other, and how many numbers each has; nothing: a rank has no memory, or
+/// they are too many.  Collective over MPI_COMM_WORLD.
+std::optional<Recorder::Gathered> Recorder::gather_flows(const Place& place) {
+    Gathered all;
+    std::vector<std::int64_t> own;
+    std::vector<int> displacements;
+    const std::size_t ranks = place.rank == 0 ? static_cast<std::size_t>(place.ranks) : 0;
+    const bool has_all = put_own_flows(own) && has_room(all.counts, ranks) && has_room(displacements, ranks) &&
+                         own.size() <= std::numeric_limits<int>::max();
+    if (!is_agreed(has_all)) return std::nullopt;
+    const int own_count = static_cast<int>(own.size());
+    real::Gather(&own_count, 1, MPI_INT, all.counts.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+    const auto total = std::accumulate(all.counts.begin(), all.counts.end(), std::int64_t{0});
+    if (!is_agreed(total <= std::numeric_limits<int>::max() && has_room(all.numbers, static_cast<std::size_t>(total))))
+        return std::nullopt;
+    std::exclusive_scan(all.counts.begin(), all.counts.end(), displacements.begin(), 0);
+    real::Gatherv(own.data(), own_count, MPI_INT64_T, all.numbers.data(), all.counts.data(), displacements.data(),
+                  MPI_INT64_T, 0, MPI_COMM_WORLD);
+    return all;
+}
+
+// Collective over MPI_COMM_WORLD: what a rank has no memory for is agreed on, so that none waits for another.
 void Recorder::finish() noexcept try {
     if (world_ == MPI_GROUP_NULL) return;
     on_ = false;
     const Place place = place_in(MPI_COMM_WORLD);
-    const auto own = own_flows();
-    const int own_count = static_cast<int>(own.size());
-    std::vector<int> counts(static_cast<std::size_t>(place.ranks));
-    real::Gather(&own_count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
-    std::vector<int> displacements(counts.size());
-    std::exclusive_scan(counts.begin(), counts.end(), displacements.begin(), 0);
-    std::vector<std::int64_t> all(
-        static_cast<std::size_t>(displacements.back()) + static_cast<std::size_t>(counts.back()));
-    real::Gatherv(own.data(), own_count, MPI_INT64_T, all.data(), counts.data(),
-                  displacements.data(), MPI_INT64_T, 0, MPI_COMM_WORLD);
+    const auto gathered = gather_flows(place);
     const std::int64_t own_left_out = left_out_;
     std::int64_t left_out = 0;
     real::Reduce(&own_left_out, &left_out, 1, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
     PMPI_Group_free(&world_);
     if (place.rank != 0) return;
+    if (!gathered) return say("no recording: not enough memory");
 
     RecordingFile recording(hosts_, left_out);
+    const std::int64_t* flow = gathered->numbers.data();
     for (int source = 0; source < place.ranks; ++source) {
-        const auto at = static_cast<std::size_t>(source);
-        for (int number = 0; number < counts[at]; number += RecordedFlow::numbers)
-            recording.add(source, &all[static_cast<std::size_t>(displacements[at] + number)]);
+        const std::int64_t* const end = flow + gathered->counts[static_cast<std::size_t>(source)];
+        for (; flow < end; flow += RecordedFlow::numbers) recording.add(source, flow);
     }
     const std::string trouble = recording.write(file_);
     if (!trouble.empty()) {

@@ -46,7 +46,7 @@ public:
             add(static_cast<int>(operation), communicator, to, bytes);
         });
     } catch (const std::exception&) {
-        on_ = false;
+        ++left_out_;
     }
 
     /// Persistent requests: counted at each start.
@@ -82,7 +82,13 @@ private:
     void keep(MPI_Request request, MPI_Comm communicator, int to, std::uint64_t bytes) noexcept;
 
     void finish() noexcept;
-    [[nodiscard]] std::vector<std::int64_t> own_flows() const;
+    struct Gathered {
+        std::vector<int> counts;  ///< by rank
+        std::vector<std::int64_t> numbers;
+    };
+    [[nodiscard]] std::optional<Gathered> gather_flows(const Place& place);
+    /// False without the memory.
+    [[nodiscard]] bool put_own_flows(std::vector<std::int64_t>& numbers) const;
     static int end_of_mpi(MPI_Comm, int, void*, void* recorder);
     static int forget_communicator(MPI_Comm, int, void* value, void*);
 

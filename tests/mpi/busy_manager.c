@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workers send rank 0 more than it receives for now.  It prints by how many MiB its memory has grown
-// when the last of that has come to it, and then receives all.
+// when the last of that has come to it, receives all, says so, and ends the job: in MPI_Finalize of
+// MPICH 4.0.2 over UCX's TCP, without Headway, too, a rank sometimes waits for ever for the answer of
+// another one that waits in PMI's barrier.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +52,9 @@ static void manage(int workers)
 	for (int i = 0; i < MESSAGES * workers; i++)
 		MPI_Recv(data, BYTES, MPI_CHAR, MPI_ANY_SOURCE, DATA, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	free(data);
+	printf("all received\n");
+	fflush(stdout);
+	MPI_Abort(MPI_COMM_WORLD, 0);
 }
 
 int main(int argc, char **argv)
@@ -63,6 +68,5 @@ int main(int argc, char **argv)
 		manage(ranks - 1);
 	else
 		work();
-	MPI_Finalize();
-	return 0;
+	return MPI_Barrier(MPI_COMM_WORLD);	/* until rank 0 ends the job */
 }

@@ -8,7 +8,11 @@
 //   outcome_check fail CODE        rank 1 aborts in an all-to-all
 //   outcome_check intercommunicator  one between the even and the odd ranks
 //   outcome_check uncounted        scans and one-sided transfers, one of each
+//   outcome_check forgetful N RANK  that rank's N-th allocation from here on fails, of the helper
+//                                  (pending_spy.c); says whether there were so many
 //   outcome_check spawn            two more processes, and all-to-alls with them
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,6 +164,30 @@ static void uncounted(void)
 	MPI_Win_free(&window);
 }
 
+static long (*counted)(void);
+static long fails;
+static int says;
+
+static void say_counted(void)
+{
+	if (says)
+		printf("%s\n", counted() >= fails ? "forgot" : "forgot nothing");
+}
+
+static void forgetful(long n, int forgetting)
+{
+	void (*at)(long) = (__typeof__(at))dlsym(RTLD_DEFAULT, "spy_at");
+
+	counted = (__typeof__(counted))dlsym(RTLD_DEFAULT, "spy_counted");
+	if (!at || !counted)
+		MPI_Abort(MPI_COMM_WORLD, 3);
+	fails = n;
+	says = rank == forgetting;
+	atexit(say_counted);
+	at(says ? n : 0);
+	alltoall(MPI_COMM_WORLD, 0, ranks);
+}
+
 static void with_spawned(MPI_Comm children, int is_child)
 {
 	MPI_Comm all;
@@ -205,6 +233,8 @@ int main(int argc, char **argv)
 		between_groups();
 	else if (!strcmp(mode, "uncounted"))
 		uncounted();
+	else if (!strcmp(mode, "forgetful"))
+		forgetful(atol(value), argc > 3 ? atoi(argv[3]) : 0);
 	else if (!strcmp(mode, "spawn"))
 		spawn(argv[0]);
 	else if (!strcmp(mode, "spawned") && MPI_Comm_get_parent(&parents) == MPI_SUCCESS)

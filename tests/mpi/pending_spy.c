@@ -24,7 +24,9 @@ static int find_helper(struct dl_phdr_info *info, size_t size, void *unused)
 {
 	(void)size;
 	(void)unused;
-	if (!strstr(info->dlpi_name, "libheadway-ompi") && !strstr(info->dlpi_name, "libheadway-mpich"))
+	const char *name = strstr(info->dlpi_name, "libheadway-");
+
+	if (!name || strcmp(name, "libheadway-mpi.so") == 0)
 		return 0;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *part = &info->dlpi_phdr[i];

@@ -19,6 +19,7 @@ OPERATIONS = ["alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv", "
               "scatter", "scatterv", "bcast", "reduce", "allreduce", "reduce_scatter",
               "reduce_scatter_block", "neighbor_allgather", "neighbor_allgatherv",
               "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw"]
+NOT_PLANNED = {"allreduce", "reduce_scatter", "reduce_scatter_block"}
 ROOTED = {"gather", "gatherv", "scatter", "scatterv", "bcast", "reduce"}
 
 
@@ -28,7 +29,7 @@ class Both:
     cases = 300
     def test_every_operation_in_c(self):
         _, daemon = self.compare("collectives", "--cases", str(self.cases), "--seed", "1", plans_change=True)
-        self.assertEqual(self.entered(daemon), set(OPERATIONS))
+        self.assertEqual(self.entered(daemon), set(OPERATIONS) - NOT_PLANNED)
         self.assertEqual(len({connection.requests[0]["job"] for connection in daemon.connections}), 1)
         for connection in daemon.connections:
             for pattern in connection.patterns:

@@ -8,6 +8,7 @@ output, and one line of ours beside that at its start at most.
   test_outcome.py --list
 """
 
+import itertools
 import json
 import os
 import signal
@@ -206,6 +207,23 @@ class Both:
             recording = json.load(text)
         self.assertEqual((recording["left_out"], recording["phases"]), (14 * RANKS, []))
         self.assertTrue(any(f"leaves out {14 * RANKS} calls: one-sided ones, scans" in line for line in job.told), job.stderr)
+
+    def test_recording_without_memory(self):
+        """Whichever allocation fails at rank 0 or at another one: the job ends well, and its recording is whole or says
+        what is missing."""
+        file = os.path.join(os.path.dirname(self.socket), "recording.json")
+        spy = "tests/pending_spy.mpich.so" if self.library == "mpich" else "tests/pending_spy.so"
+        for forgetting in (0, 1):
+            for which in itertools.count(1):
+                with self.subTest(rank=forgetting, allocation=which):
+                    job = self.run_job("outcome_check", "forgetful", str(which), str(forgetting), preload=[spy],
+                                       HEADWAY_RECORD=file)
+                    self.assertEqual((job.status, "all data right" in job.stdout), (0, True), job.stderr)
+                    is_told = any("no recording" in line or "leaves out" in line for line in job.told)
+                    self.assertEqual(is_told, "forgot\n" in job.stdout, job.stdout + job.stderr)
+                if "forgot\n" not in job.stdout:
+                    break
+            self.assertGreater(which, 3)
 
 
 class OpenMpi(Both, HelperTest):
