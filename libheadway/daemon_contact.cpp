@@ -10,25 +10,16 @@
 namespace headway::glue {
 namespace {
 
-using Json = DaemonLink::Json;
-
-Json hello_of(const ContactPlan& plan) {
-    Json hello{{"op", "hello"}, {"job", plan.job}, {"rank", plan.rank}, {"pid", ::getpid()}};
-    if (plan.job_start != 0) hello["start"] = plan.job_start;
+ObjectText hello_of(const ContactPlan& plan) {
+    ObjectText hello("hello");
+    hello.text("job", plan.job).number("rank", plan.rank).number("pid", ::getpid());
+    if (plan.job_start != 0) hello.number("start", plan.job_start);
     return hello;
 }
 
-Json join_of(const ContactPlan& plan) { return {{"op", "join"}, {"job", plan.job}}; }
+ObjectText join_of(const ContactPlan& plan) { return ObjectText("join").text("job", plan.job); }
 
-std::string text_in(const Json& answer, const char* key) {
-    const auto found = answer.find(key);
-    return found != answer.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-bool has_phases(const Json& hello) {
-    const auto phases = hello.find("phases");
-    return phases != hello.end() && phases->is_boolean() && phases->get<bool>();
-}
+bool has_phases(const Answer& hello) { return hello.flag("phases").value_or(false); }
 
 constexpr const char* no_phases =
     "headwayd has no phases on this node: [kernel] phases is off in headway.toml, or HW-202 in its log tells why";
@@ -36,17 +27,17 @@ constexpr const char* no_phases =
 LinkError refused(std::string why) { return {std::move(why), false}; }
 
 /// Of a process that may ask to be paced.
-LinkResult<Greeting> greeting_of(const Json& hello) {
+LinkResult<Greeting> greeting_of(const Answer& hello) {
     if (auto why = why_network_is_unknown(hello, own_addresses()); !why.empty())
         return tl::unexpected(refused(std::move(why)));
-    return Greeting{text_in(hello, "node"), text_in(hello, "cluster"),
-                    whole_number_in(hello, "min_message_bytes").value_or(0),
-                    whole_number_in(hello, "port_buffer_bytes").value_or(0)};
+    return Greeting{hello.text("node").value_or(""), hello.text("cluster").value_or(""),
+                    hello.whole_number("min_message_bytes").value_or(0),
+                    hello.whole_number("port_buffer_bytes").value_or(0)};
 }
 
 LinkResult<PhaseSlot> slot_of(const LinkResult<DaemonLink::AnswerWithFile>& joined) {
     if (!joined) return tl::unexpected(joined.error());
-    const auto number = [&](const char* key) { return whole_number_in(joined->body, key).value_or(0); };
+    const auto number = [&](const char* key) { return joined->body.whole_number(key).value_or(0); };
     auto slot = PhaseSlot::map(joined->file, {number("map_bytes"), number("slot_offset"),
                                               number("generation_offset")});
     if (!slot) return tl::unexpected(refused("headwayd's answer to join is of no memory that can be mapped"));

@@ -37,10 +37,9 @@ bool bound_blocking(int socket, std::chrono::milliseconds timeout) {
 }
 
 /// The daemon's own sentence about why it refused.
-std::string refusal(const nlohmann::json& body) {
-    const auto error = body.find("error");
-    if (error == body.end() || !error->is_string()) return "headwayd refused without a reason";
-    return "headwayd: " + error->get_ref<const std::string&>().substr(0, quoted_max_bytes);
+std::string refusal(const Answer& body) {
+    const auto error = body.text("error");
+    return error ? "headwayd: " + error->substr(0, quoted_max_bytes) : "headwayd refused without a reason";
 }
 
 }  // namespace
@@ -79,9 +78,9 @@ LinkResult<DaemonLink> DaemonLink::connect_by(UniqueFd socket, const std::string
     return DaemonLink(std::move(socket), timeout);
 }
 
-LinkResult<DaemonLink::Json> DaemonLink::ask(Json request) {
+LinkResult<Answer> DaemonLink::ask(const ObjectText& request) {
     const auto deadline = Clock::now() + timeout_;
-    const auto id = send(std::move(request), deadline);
+    const auto id = send(request, deadline);
     if (!id) return tl::unexpected(id.error());
     auto answer = receive(deadline);
     if (!answer) return tl::unexpected(answer.error());
@@ -90,14 +89,14 @@ LinkResult<DaemonLink::Json> DaemonLink::ask(Json request) {
     return std::move(answer->body);
 }
 
-LinkResult<DaemonLink::AnswerWithFile> DaemonLink::ask_for_file(Json request) {
-    auto answer = ask(std::move(request));
+LinkResult<DaemonLink::AnswerWithFile> DaemonLink::ask_for_file(const ObjectText& request) {
+    auto answer = ask(request);
     if (!answer) return tl::unexpected(answer.error());
     return AnswerWithFile{std::move(*answer), std::move(file_)};
 }
 
-LinkResult<std::uint64_t> DaemonLink::post(Json request) {
-    return send(std::move(request), Clock::now());
+LinkResult<std::uint64_t> DaemonLink::post(const ObjectText& request) {
+    return send(request, Clock::now());
 }
 
 LinkResult<std::optional<DaemonLink::AnswerWithFile>> DaemonLink::take(std::uint64_t id) {
@@ -115,11 +114,9 @@ bool DaemonLink::is_hung_up() const {
     return ::poll(&polled, 1, 0) > 0;
 }
 
-LinkResult<std::uint64_t> DaemonLink::send(Json request, Clock::time_point deadline) {
+LinkResult<std::uint64_t> DaemonLink::send(ObjectText request, Clock::time_point deadline) {
     const std::uint64_t id = ++last_id_;
-    request["v"] = protocol_version;
-    request["id"] = id;
-    const std::string text = request.dump(-1, ' ', false, Json::error_handler_t::replace);
+    const std::string text = request.number("v", protocol_version).number("id", id).object();
     if (text.size() > datagram_max_bytes) {
         // nothing was sent, so the connection is as good as before
         return tl::unexpected(LinkError{"the job has too many hosts for one request to headwayd",
@@ -135,7 +132,7 @@ LinkResult<std::uint64_t> DaemonLink::send(Json request, Clock::time_point deadl
     return id;
 }
 
-LinkResult<DaemonLink::Answer> DaemonLink::receive(Clock::time_point deadline) {
+LinkResult<DaemonLink::Received> DaemonLink::receive(Clock::time_point deadline) {
     ssize_t size = receive_datagram();
     while (size < 0 && (errno == EINTR || errno == EAGAIN)) {
         if (auto ready = wait_for(POLLIN, deadline); !ready)
@@ -147,7 +144,7 @@ LinkResult<DaemonLink::Answer> DaemonLink::receive(Clock::time_point deadline) {
     if (static_cast<std::size_t>(size) > buffer_.size())
         return lost("headwayd's answer is longer than the protocol allows");
 
-    return read_answer(Json::parse(buffer_.begin(), buffer_.begin() + size, nullptr, false));
+    return read_answer(std::string(buffer_.data(), static_cast<std::size_t>(size)));
 }
 
 /// Its bytes into buffer_, the descriptor that came with it into file_.
@@ -174,17 +171,14 @@ ssize_t DaemonLink::receive_datagram() {
     return size;
 }
 
-LinkResult<DaemonLink::Answer> DaemonLink::read_answer(Json body) {
-    const auto nonsense = [] { return lost("headwayd's answer is not one of its protocol"); };
-    if (!body.is_object()) return nonsense();
-    const auto id = body.find("id");
-    const auto accepted = body.find("ok");
-    if (id == body.end() || accepted == body.end() || !accepted->is_boolean()) return nonsense();
+LinkResult<DaemonLink::Received> DaemonLink::read_answer(std::string text) {
+    auto body = Answer::read(std::move(text));
+    const auto accepted = body ? body->flag("ok") : std::nullopt;
+    const auto id = accepted ? body->whole_number("id") : std::nullopt;
     // To no request in particular: it wants nothing to do with this client.
-    if (id->is_null() && !accepted->get<bool>()) return lost(refusal(body));
-    if (!id->is_number_unsigned()) return nonsense();
-    const auto number = id->get<std::uint64_t>();
-    return Answer{number, accepted->get<bool>(), std::move(body)};
+    if (accepted && !*accepted && body->is_null("id")) return lost(refusal(*body));
+    if (!id) return lost("headwayd's answer is not one of its protocol");
+    return Received{*id, *accepted, std::move(*body)};
 }
 
 LinkResult<void> DaemonLink::wait_for(short events, Clock::time_point deadline) const {
@@ -199,12 +193,6 @@ LinkResult<void> DaemonLink::wait_for(short events, Clock::time_point deadline) 
             return lost("headwayd did not answer within " + std::to_string(timeout_.count()) +
                         " ms");
     }
-}
-
-std::optional<std::uint64_t> whole_number_in(const DaemonLink::Json& object, const char* key) {
-    const auto found = object.find(key);
-    if (found == object.end() || !found->is_number_unsigned()) return std::nullopt;
-    return found->get<std::uint64_t>();
 }
 
 }  // namespace headway::glue

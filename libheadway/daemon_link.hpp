@@ -13,9 +13,10 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
 #include <tl/expected.hpp>
 
+#include "answer.hpp"
+#include "object_text.hpp"
 #include "unique_fd.hpp"
 
 namespace headway::glue {
@@ -30,8 +31,6 @@ using LinkResult = tl::expected<Value, LinkError>;
 
 class DaemonLink {
 public:
-    using Json = nlohmann::json;
-
     [[nodiscard]] static LinkResult<DaemonLink> connect(const std::string& path,
                                                         std::chrono::milliseconds timeout);
 
@@ -40,18 +39,18 @@ public:
                                                                 std::chrono::milliseconds timeout);
 
     /// Sends and waits for the answer, an object whose "ok" is true.
-    [[nodiscard]] LinkResult<Json> ask(Json request);
+    [[nodiscard]] LinkResult<Answer> ask(const ObjectText& request);
 
     /// The same, for an answer that a descriptor comes with, or none.
     struct AnswerWithFile {
-        Json body;
+        Answer body;
         UniqueFd file;
     };
-    [[nodiscard]] LinkResult<AnswerWithFile> ask_for_file(Json request);
+    [[nodiscard]] LinkResult<AnswerWithFile> ask_for_file(const ObjectText& request);
 
     /// Sends what take() then wants the id of.  Neither ever waits, and nothing
     /// else may be asked in between.
-    [[nodiscard]] LinkResult<std::uint64_t> post(Json request);
+    [[nodiscard]] LinkResult<std::uint64_t> post(const ObjectText& request);
     /// The answer to the oldest post() not taken yet; none: it has not come.
     [[nodiscard]] LinkResult<std::optional<AnswerWithFile>> take(std::uint64_t id);
 
@@ -60,20 +59,20 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
-    struct Answer {
+    struct Received {
         std::uint64_t id = 0;
         bool accepted = false;
-        Json body;
+        Answer body;
     };
 
     DaemonLink(UniqueFd socket, std::chrono::milliseconds timeout);
 
     [[nodiscard]] static LinkResult<DaemonLink> connect_by(UniqueFd socket, const std::string& path,
                                                            std::chrono::milliseconds timeout);
-    [[nodiscard]] LinkResult<std::uint64_t> send(Json request, Clock::time_point deadline);
-    [[nodiscard]] LinkResult<Answer> receive(Clock::time_point deadline);
+    [[nodiscard]] LinkResult<std::uint64_t> send(ObjectText request, Clock::time_point deadline);
+    [[nodiscard]] LinkResult<Received> receive(Clock::time_point deadline);
     [[nodiscard]] ssize_t receive_datagram();
-    [[nodiscard]] static LinkResult<Answer> read_answer(Json body);
+    [[nodiscard]] static LinkResult<Received> read_answer(std::string text);
     [[nodiscard]] LinkResult<void> wait_for(short events, Clock::time_point deadline) const;
 
     UniqueFd socket_;
@@ -82,8 +81,5 @@ private:
     std::vector<char> buffer_;
     UniqueFd file_;  ///< that came with the last datagram
 };
-
-/// None: the object has no such number, or one below 0.
-[[nodiscard]] std::optional<std::uint64_t> whole_number_in(const DaemonLink::Json& object, const char* key);
 
 }  // namespace headway::glue

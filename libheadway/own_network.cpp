@@ -19,7 +19,6 @@
 namespace headway::glue {
 namespace {
 
-using Json = nlohmann::json;
 using Bytes = std::vector<std::uint8_t>;
 
 std::optional<Bytes> bytes_of(const std::string& address) {
@@ -53,21 +52,6 @@ std::string listed(const std::vector<std::string>& words) {
     std::string text;
     for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
     return text;
-}
-
-std::vector<std::string> strings_in(const Json& object, const char* key) {
-    std::vector<std::string> strings;
-    const auto found = object.find(key);
-    if (found == object.end() || !found->is_array()) return strings;
-    for (const Json& one : *found) {
-        if (one.is_string()) strings.push_back(one.get<std::string>());
-    }
-    return strings;
-}
-
-bool has_own_network(const Json& hello) {
-    const auto found = hello.find("own_network");
-    return found != hello.end() && found->is_boolean() && found->get<bool>();
 }
 
 }  // namespace
@@ -106,9 +90,9 @@ bool is_in_block(const Address& address, const std::string& block) {
     return bits && *bits <= 8 * own->size() && starts_alike(*own, *start, *bits);
 }
 
-std::string why_network_is_unknown(const Json& hello, const std::vector<Address>& addresses) {
-    if (!has_own_network(hello)) return "";
-    const auto blocks = strings_in(hello, "prefixes");
+std::string why_network_is_unknown(const Answer& hello, const std::vector<Address>& addresses) {
+    if (!hello.flag("own_network").value_or(false)) return "";
+    const auto blocks = hello.texts("prefixes");
     for (const Address& address : addresses) {
         if (std::any_of(blocks.begin(), blocks.end(), [&](const std::string& block) {
                 return is_in_block(address, block);

@@ -9,19 +9,16 @@
 namespace headway::glue {
 namespace {
 
-using Json = DaemonLink::Json;
-
-LinkResult<Pattern> read_pattern(const Json& answer) {
+LinkResult<Pattern> read_pattern(const Answer& answer) {
     const LinkError nonsense{"headwayd's answer is not one of its protocol", true};
     Pattern pattern;
-    const auto paced = answer.find("paced");
-    if (paced == answer.end() || !paced->is_boolean()) return tl::unexpected(nonsense);
-    pattern.paced = paced->get<bool>();
-    if (const auto reason = answer.find("reason"); reason != answer.end() && reason->is_string())
-        pattern.reason = reason->get<std::string>();
+    const auto paced = answer.flag("paced");
+    if (!paced) return tl::unexpected(nonsense);
+    pattern.paced = *paced;
+    pattern.reason = answer.text("reason").value_or("");
     if (!pattern.paced) return pattern;
-    const auto id = whole_number_in(answer, "pattern");
-    const auto least = whole_number_in(answer, "min_message_bytes");
+    const auto id = answer.whole_number("pattern");
+    const auto least = answer.whole_number("min_message_bytes");
     if (!id || !least) return tl::unexpected(nonsense);
     pattern.id = *id;
     pattern.min_message_bytes = *least;
@@ -29,61 +26,45 @@ LinkResult<Pattern> read_pattern(const Json& answer) {
 }
 
 /// That the answer's rates are for.
-Algorithm algorithm_of(const Json& answer) {
-    const auto name = answer.find("algorithm");
-    if (name == answer.end() || name->is_null()) return Algorithm::native;
-    return name->is_string() ? algorithm_named(name->get_ref<const std::string&>())
-                             : Algorithm::unknown;
+Algorithm algorithm_of(const Answer& answer) {
+    if (!answer.has("algorithm")) return Algorithm::native;
+    const auto name = answer.text("algorithm");
+    return name ? algorithm_named(*name) : Algorithm::unknown;
 }
 
 /// 0 on nonsense, which paces nothing.
-Phase phase_in(const Json& object) {
-    return {static_cast<std::uint32_t>(whole_number_in(object, "phase").value_or(0)),
-            whole_number_in(object, "bytes_per_s").value_or(no_limit)};
+Phase phase_in(const Answer& answer) {
+    return {static_cast<std::uint32_t>(answer.whole_number("phase").value_or(0)),
+            answer.whole_number("bytes_per_s").value_or(no_limit)};
 }
 
-std::optional<PredictedTime> time_in(const Json& answer, const char* key) {
-    const auto found = answer.find(key);
-    if (found == answer.end() || !found->is_object()) return std::nullopt;
-    const auto low = found->find("low_s");
-    const auto high = found->find("high_s");
-    if (low == found->end() || !low->is_number() || high == found->end() || !high->is_number())
-        return std::nullopt;
-    return PredictedTime{low->get<double>(), high->get<double>()};
-}
-
-/// A number that is 0 if there is none.
-double number_or_0(const Json& object, const char* name) {
-    if (!object.is_object()) return 0;
-    const auto number = object.find(name);
-    return number != object.end() && number->is_number() ? number->get<double>() : 0;
+std::optional<PredictedTime> time_in(const Answer& answer, const std::string& key) {
+    const auto low = answer.number(key + ".low_s");
+    const auto high = answer.number(key + ".high_s");
+    if (!low || !high) return std::nullopt;
+    return PredictedTime{*low, *high};
 }
 
 /// What "plan" answers; members that make no sense are as if they were missing.
-PlannedExchange read_plan(const Json& answer) {
-    PlannedExchange plan;
-    if (const auto paced = answer.find("paced"); paced != answer.end() && paced->is_boolean())
-        plan.paced = paced->get<bool>();
-    plan.pair_bits_per_s = number_or_0(answer, "pair_bits_per_s");
-    if (const auto link = answer.find("limiting_link"); link != answer.end())
-        plan.limiting_bits_per_s = number_or_0(*link, "bits_per_s");
-    if (const auto reason = answer.find("reason"); reason != answer.end() && reason->is_string())
-        plan.reason = reason->get<std::string>();
-    plan.if_paced = time_in(answer, "predicted_paced");
-    plan.if_unpaced = time_in(answer, "predicted_unpaced");
-    return plan;
+PlannedExchange read_plan(const Answer& answer) {
+    return {answer.flag("paced").value_or(false),
+            answer.number("pair_bits_per_s").value_or(0),
+            answer.number("limiting_link.bits_per_s").value_or(0),
+            answer.text("reason").value_or(""),
+            time_in(answer, "predicted_paced"),
+            time_in(answer, "predicted_unpaced")};
 }
 
 /// What "phase" and "rate" answer.
-KnownPhase read_phase(const Json& answer) {
+KnownPhase read_phase(const Answer& answer) {
     return {phase_in(answer),
-            static_cast<std::uint32_t>(whole_number_in(answer, "generation").value_or(0))};
+            static_cast<std::uint32_t>(answer.whole_number("generation").value_or(0))};
 }
 
 /// Rates for one algorithm slow another one down: towards a ring, say, only one
 /// host sends through the trunk.  So a collective gets those of the algorithm by
 /// which it is carried out, or none.
-bool is_for(const PatternKey& key, const Json& answer) {
+bool is_for(const PatternKey& key, const Answer& answer) {
     return algorithm_of(answer) == key.algorithm;
 }
 
@@ -202,10 +183,10 @@ LinkResult<std::optional<Algorithm>> Session::planned_algorithm(
     const AskedAt at = now();
     if (asked == at) return std::nullopt;
     const Algorithm able = own_algorithm_of(key.operation);
-    Json request = request_of("phase", key);
-    request["algorithms"] = {name_of(able)};
-    if (bytes) request["message_bytes"] = *bytes;
-    const auto answer = noted(ask(std::move(request)));
+    ObjectText request = request_of("phase", key);
+    request.texts("algorithms", {name_of(able)});
+    if (bytes) request.number("message_bytes", *bytes);
+    const auto answer = noted(ask(request));
     if (!answer) {
         if (answer.error().lost) return tl::unexpected(answer.error());
         asked = at;
@@ -228,7 +209,7 @@ std::optional<PredictedTime> Session::predicted(const PatternKey& key, std::uint
 }
 
 /// Not of neighbours, as which the daemon takes all.
-void Session::note_prediction(const PatternKey& key, std::uint64_t bytes, const Json& answer) {
+void Session::note_prediction(const PatternKey& key, std::uint64_t bytes, const Answer& answer) {
     if (is_among_neighbours(key.operation) || !key.traffic.empty()) return;
     if (const auto time = time_in(answer, "predicted"))
         predictions_.insert_or_assign({key, size_class(bytes)}, *time);
@@ -239,12 +220,12 @@ LinkResult<std::optional<PlannedExchange>> Session::plan(
     const auto connected = noted(connect());
     if (!connected) return tl::unexpected(connected.error());
     if (!*connected) return std::nullopt;
-    Json request{{"op", "plan"},
-                 {"operation", name_of(operation)},
-                 {"hosts", hosts_->names_of(hosts)},
-                 {"ranks_per_host", hosts_->ranks_per_host()}};
-    if (message_bytes) request["message_bytes"] = *message_bytes;
-    const auto answer = noted(ask(std::move(request)));
+    ObjectText request("plan");
+    request.text("operation", name_of(operation))
+        .texts("hosts", hosts_->names_of(hosts))
+        .number("ranks_per_host", hosts_->ranks_per_host());
+    if (message_bytes) request.number("message_bytes", *message_bytes);
+    const auto answer = noted(ask(request));
     if (!answer) return tl::unexpected(answer.error());
     return read_plan(*answer);
 }
@@ -264,15 +245,13 @@ LinkResult<EnteredCall> Session::enter_call(const HostSet& hosts, const HostTraf
         if (auto held = noted(hold_rates()); !held && held.error().lost)
             return tl::unexpected(held.error());
     }
-    Json request = traffic_request(traffic, hosts_->names_of(hosts));
-    request["one_call"] = true;
-    const auto answer = noted(ask(std::move(request)));
+    const auto answer = noted(ask(traffic_request(traffic, hosts_->names_of(hosts)).flag("one_call", true)));
     if (!answer) return tl::unexpected(answer.error());
     show("one call", *answer);
     const Phase phase = read_phase(*answer).phase;
     if (phase.number == 0) return EnteredCall{};
     contact_->slot.enter(++last_entry_, phase);
-    const double end_s = number_or_0(*answer, "end_s") * bytes_of_unit(traffic);
+    const double end_s = answer->number("end_s").value_or(0) * bytes_of_unit(traffic);
     return EnteredCall{last_entry_, std::clamp(end_s, 0.0, longest_call_s)};
 }
 
@@ -325,7 +304,7 @@ LinkResult<void> Session::hold_rates() {
         contact_->slot.set_base({});
         const std::uint32_t generation = contact_->slot.generation();
         const auto answer = ask(held_->request);
-        if (answer) show(held_->request.at("op").get<std::string>(), *answer);
+        if (answer) show(held_->request.op(), *answer);
         // A refusal is not asked for again until something has changed.
         held_->connection = connection_;
         held_->known = answer ? read_phase(*answer) : KnownPhase{{}, generation};
@@ -337,33 +316,33 @@ LinkResult<void> Session::hold_rates() {
 
 // -------------------------------------------------------------------- requests
 
-LinkResult<Json> Session::ask(Json request) {
+LinkResult<Answer> Session::ask(const ObjectText& request) {
     const auto begin = std::chrono::steady_clock::now();
-    auto answer = contact_->link.ask(std::move(request));
+    auto answer = contact_->link.ask(request);
     waited_ += std::chrono::steady_clock::now() - begin;
     return answer;
 }
 
-Json Session::request_of(const char* op, const PatternKey& key) const {
-    Json request{{"op", op},
-                 {"operation", name_of(key.operation)},
-                 {"job_hosts", hosts_->names()},
-                 {"comm_hosts", hosts_->names_of(key.hosts)},
-                 {"ranks_per_host", key.is_between_hosts ? 1 : hosts_->ranks_per_host()},
-                 {"siblings_disjoint", siblings_disjoint_}};
-    if (key.root_host != no_root) request["root"] = hosts_->names_of({key.root_host}).front();
-    if (key.algorithm != Algorithm::native) request["algorithm"] = name_of(key.algorithm);
+ObjectText Session::request_of(const char* op, const PatternKey& key) const {
+    ObjectText request(op);
+    request.text("operation", name_of(key.operation))
+        .texts("job_hosts", hosts_->names())
+        .texts("comm_hosts", hosts_->names_of(key.hosts))
+        .number("ranks_per_host", key.is_between_hosts ? 1 : hosts_->ranks_per_host())
+        .flag("siblings_disjoint", siblings_disjoint_);
+    if (key.root_host != no_root) request.text("root", hosts_->names_of({key.root_host}).front());
+    if (key.algorithm != Algorithm::native) request.text("algorithm", name_of(key.algorithm));
     return request;
 }
 
 LinkResult<void> Session::ask_for_phase(const KnownPattern& pattern, std::uint64_t bytes,
                                         KnownPhase& known) {
     const PatternKey& key = pattern.first;
-    Json request = key.traffic.empty() ? request_of("phase", key)
+    ObjectText request = key.traffic.empty() ? request_of("phase", key)
                                        : traffic_request(key.traffic, hosts_->names_of(key.hosts));
-    if (key.traffic.empty()) request["message_bytes"] = bytes;
+    if (key.traffic.empty()) request.number("message_bytes", bytes);
     const std::uint32_t generation = contact_->slot.generation();
-    const auto answer = ask(std::move(request));
+    const auto answer = ask(request);
     const bool is_ours = answer && (!key.traffic.empty() || is_for(key, *answer));
     if (answer) show(name_of(key.operation), *answer);
     if (is_ours) note_prediction(key, bytes, *answer);
@@ -396,10 +375,9 @@ LinkResult<void> Session::prepare(KnownPattern& known) {
     return {};
 }
 
-void Session::show(const std::string& what, const Json& answer) const {
+void Session::show(const std::string& what, const Answer& answer) const {
     if (!verbose_) return;
-    say("rank " + std::to_string(rank_) + " on " + node_ + ", " + what + ": " +
-        answer.dump(-1, ' ', false, Json::error_handler_t::replace));
+    say("rank " + std::to_string(rank_) + " on " + node_ + ", " + what + ": " + answer.received());
 }
 
 }  // namespace headway::glue

@@ -84,9 +84,9 @@ struct Pattern {
 /// Rates beside whatever is entered: a request, "rate" or "traffic", and what was
 /// answered to it.  Only the session touches what it holds.
 struct HeldRates {
-    explicit HeldRates(DaemonLink::Json asked) : request(std::move(asked)) {}
+    explicit HeldRates(ObjectText asked) : request(std::move(asked)) {}
 
-    const DaemonLink::Json request;
+    const ObjectText request;
     KnownPhase known{};
     std::uint64_t connection = 0;  ///< on which it was asked; 0: on none
 };
@@ -201,17 +201,17 @@ private:
     template <class Value>
     [[nodiscard]] LinkResult<Value> noted(LinkResult<Value> result);
 
-    [[nodiscard]] LinkResult<DaemonLink::Json> ask(DaemonLink::Json request);
+    [[nodiscard]] LinkResult<Answer> ask(const ObjectText& request);
     [[nodiscard]] LinkResult<void> update(KnownPattern& known);
     [[nodiscard]] LinkResult<void> prepare(KnownPattern& known);
-    [[nodiscard]] DaemonLink::Json request_of(const char* op, const PatternKey& key) const;
+    [[nodiscard]] ObjectText request_of(const char* op, const PatternKey& key) const;
     [[nodiscard]] LinkResult<EntryId> enter_phase(KnownPattern& known, std::uint64_t bytes);
     [[nodiscard]] LinkResult<void> ask_for_phase(const KnownPattern& pattern, std::uint64_t bytes,
                                                  KnownPhase& known);
     [[nodiscard]] bool holds_what_was_answered() const;
     [[nodiscard]] LinkResult<void> hold_rates();
-    void note_prediction(const PatternKey& key, std::uint64_t bytes, const DaemonLink::Json& answer);
-    void show(const std::string& what, const DaemonLink::Json& answer) const;
+    void note_prediction(const PatternKey& key, std::uint64_t bytes, const Answer& answer);
+    void show(const std::string& what, const Answer& answer) const;
 
     const JobHosts* hosts_;
     bool siblings_disjoint_;

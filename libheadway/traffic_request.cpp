@@ -2,6 +2,7 @@
 #include "traffic_request.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 
@@ -13,14 +14,15 @@ double bytes_of_unit(const HostTraffic& traffic) {
     return largest / 1000;
 }
 
-nlohmann::json traffic_request(const HostTraffic& traffic, const std::vector<std::string>& hosts) {
+ObjectText traffic_request(const HostTraffic& traffic, const std::vector<std::string>& hosts) {
     const double unit = bytes_of_unit(traffic);
-    auto flows = nlohmann::json::array();
+    std::vector<std::array<std::uint64_t, 3>> flows;
     for (const auto& [pair, bytes] : traffic) {
         const double part = std::max(1.0, std::round(bytes / unit));
-        flows.push_back({pair.first, pair.second, static_cast<std::uint64_t>(part)});
+        flows.push_back({static_cast<std::uint64_t>(pair.first), static_cast<std::uint64_t>(pair.second),
+                         static_cast<std::uint64_t>(part)});
     }
-    return {{"op", "traffic"}, {"hosts", hosts}, {"flows", std::move(flows)}};
+    return ObjectText("traffic").texts("hosts", hosts).numbers("flows", flows);
 }
 
 }  // namespace headway::glue

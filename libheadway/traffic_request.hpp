@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include "object_text.hpp"
 
 namespace headway::glue {
 
@@ -19,7 +19,6 @@ using HostTraffic = std::map<std::pair<int, int>, double>;
 [[nodiscard]] double bytes_of_unit(const HostTraffic& traffic);
 
 /// Amounts become thousandths of the largest, which makes requests small.
-[[nodiscard]] nlohmann::json traffic_request(const HostTraffic& traffic,
-                                             const std::vector<std::string>& hosts);
+[[nodiscard]] ObjectText traffic_request(const HostTraffic& traffic, const std::vector<std::string>& hosts);
 
 }  // namespace headway::glue

@@ -2,6 +2,8 @@
 #include "all_ranks.hpp"
 
 #include <algorithm>
+#include <new>
+#include <utility>
 
 #include "launch_names.hpp"
 
@@ -11,11 +13,20 @@ namespace {
 /// For which a rank waits for the others before it goes on without them.
 constexpr std::chrono::milliseconds meeting_limit{2000};
 
+/// Where memory is short it is tried twice: the others wait for this rank.
+auto opened_names() {
+    try {
+        return open_launch_names();
+    } catch (const std::bad_alloc&) {
+        return open_launch_names();
+    }
+}
+
 }  // namespace
 
 AllRanks meet_all_ranks(const Settings& settings, int rank, int ranks) {
     if (settings.all_ranks || ranks < 2) return {{true, "", false}, ""};
-    const auto names = open_launch_names();
+    const auto names = opened_names();
     if (!names) {
         return {{false,
                  "the launcher cannot tell whether all ranks have this library (" + names.error() +
@@ -24,7 +35,8 @@ AllRanks meet_all_ranks(const Settings& settings, int rank, int ranks) {
                 ""};
     }
     const auto limit = std::max(meeting_limit, settings.timeout);
-    return {agree_on_start(**names, {rank, ranks, agreed_version(settings), limit}), (*names)->job()};
+    std::string job = (*names)->job();  // nothing may fail once the others have been told that this rank takes part
+    return {agree_on_start(**names, {rank, ranks, agreed_version(settings), limit}), std::move(job)};
 }
 
 }  // namespace headway::glue

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "by_hand.hpp"
 
+#include <exception>
+
 #include "helper.hpp"
+#include "notice.hpp"
 #include "pattern_player.hpp"
 #include "real.hpp"
 #include "sending_rate.hpp"
@@ -9,10 +12,17 @@
 namespace headway::glue::by_hand {
 namespace {
 
+/// Without the memory for it, this rank does not join the others, who go on without the library, too.
+void with_helper(const auto& step) noexcept try {
+    step(helper());
+} catch (const std::exception&) {
+    say("not pacing: no memory");
+}
+
 int around_init(const auto& init) {
-    helper().before_init();
+    with_helper([](Helper& own) { own.before_init(); });
     const int status = init();
-    helper().after_init();
+    with_helper([](Helper& own) { own.after_init(); });
     return status;
 }
 

@@ -33,24 +33,42 @@ int reduce_over_job(int value, MPI_Op operation) {
     return result;
 }
 
-/// What `rank` has to say, to every rank.
-std::string broadcast_from(int rank, const std::string& text) {
-    std::array<char, reason_bytes> buffer{};
+using Told = std::array<char, reason_bytes>;
+
+/// What `rank` has to say, to every rank; needs no memory.
+Told broadcast_from(int rank, std::string_view text) {
+    Told buffer{};
     text.copy(buffer.data(), buffer.size() - 1);
     real::Bcast(buffer.data(), static_cast<int>(buffer.size()), MPI_CHAR, rank, MPI_COMM_WORLD);
-    return buffer.data();
+    return buffer;
 }
 
 /// Rank 0's number for the job, which it draws if whoever started the job has not.
 std::uint64_t agreed_job_start(const Settings& settings) {
-    const std::uint64_t own = settings.job_start != 0 ? settings.job_start : draw_job_start();
-    return std::stoull(broadcast_from(0, std::to_string(own)));
+    std::uint64_t start = settings.job_start != 0 ? settings.job_start : draw_job_start();
+    real::Bcast(&start, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    return start;
+}
+
+/// A rank that has no memory for a step of its own still takes those of all.
+bool has_memory_for(const auto& step) try {
+    step();
+    return true;
+} catch (const std::exception&) {
+    return false;
 }
 
 }  // namespace
 
+/// Where memory is short it is tried twice: a rank without a helper would leave the others waiting.
 Helper& helper() {
-    static Helper* const instance = new Helper;
+    static Helper* const instance = [] {
+        try {
+            return new Helper;
+        } catch (const std::exception&) {
+            return new Helper;
+        }
+    }();
     return *instance;
 }
 
@@ -78,12 +96,13 @@ void Helper::after_init() noexcept try {
 } catch (const std::exception&) {
     active_ = false;
     session_.reset();
+    say(std::string_view("not pacing: no memory"));
 }
 
 /// Before the first collective; says it if not all take part.
 bool Helper::all_ranks_take_part() {
-    const auto [outcome, job] = meet_all_ranks(settings_, rank_, ranks_);
-    if (!job.empty()) notice_.set_job(job);
+    auto [outcome, job] = meet_all_ranks(settings_, rank_, ranks_);
+    if (!job.empty()) notice_.set_job(std::move(job));
     if (outcome.all_take_part) return true;
     if (outcome.told_by_rank0 && !outcome.reason.empty()) announce("not pacing: " + outcome.reason);
     if (!outcome.told_by_rank0 && !outcome.reason.empty())
@@ -92,42 +111,70 @@ bool Helper::all_ranks_take_part() {
     return false;
 }
 
-// Collective over MPI_COMM_WORLD.  Each step is taken by all ranks or by none.
+// Collective over MPI_COMM_WORLD.  Each step is taken by all ranks or by none, and the last one's end is where an
+// exception may leave.
 void Helper::join_job() {
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks_);
     if (ranks_ < 2 || !all_ranks_take_part()) return;
 
-    job_ = broadcast_from(0, job_);
-    notice_.set_job(job_);
+    const Told job = broadcast_from(0, job_), report = broadcast_from(0, settings_.report);
     const std::uint64_t start = agreed_job_start(settings_);
-    reporter().begin(broadcast_from(0, settings_.report));
-    std::string trouble = join_node(start);
-    if (reduce_over_job(session_->was_greeted() ? 1 : 0, MPI_SUM) == 0) {
+    const bool is_ready = has_memory_for([&] {
+        job_ = job.data();
+        notice_.set_job(job_);
+        (void)own_algorithms();
+        (void)pattern_player();
+        reporter().begin(report.data());
+    });
+    if (!all_have_memory(is_ready && reporter().is_on() == (report.front() != '\0'))) return;
+    std::string trouble = "no memory";  // which needs none
+    (void)has_memory_for([&] { trouble = join_node(start); });
+    if (reduce_over_job(session_ && session_->was_greeted() ? 1 : 0, MPI_SUM) == 0) {
         // one reason for all, which a report would else tell apart
-        announce("not pacing: " + broadcast_from(0, trouble));
+        const Told reason = broadcast_from(0, trouble);
         notice_.silence();
         session_.reset();
+        announce(std::string("not pacing: ") + reason.data());
         return;
     }
-    hosts_.gather(node_, session_->cluster(), session_->min_message_bytes());
+    const std::string none;
+    const std::string& cluster = session_ ? session_->cluster() : none;
+    if (!all_have_memory(has_memory_for([&] {
+            hosts_.gather(node_, cluster, session_ ? session_->min_message_bytes() : 0);
+        })))
+        return;
     watch_finalize();
     watch_fork();
     if (hosts_.job_hosts().names().size() < 2) {
-        announce("nothing to pace: the job is on one host");
         session_.reset();
+        announce("nothing to pace: the job is on one host");
         return;
     }
     std::string state;
-    if (has_daemon()) trouble = prepare_job(state);
+    if (has_daemon() && !has_memory_for([&] { trouble = prepare_job(state); })) {
+        session_.reset();
+        trouble = "no memory";
+    }
     if (!settings_.pattern_file.empty()) {
         const std::string wrong = pattern_player().begin(settings_.pattern_file);
         state += wrong.empty() ? ", point-to-point by " + settings_.pattern_file
                                : "; " + settings_.pattern_file + " is not used: " + wrong;
     }
-    announce_agreed(state, trouble);
+    const bool is_announced = has_memory_for([&] { announce_agreed(state, trouble); });
     active_ = session_.has_value();
     if (settings_.algorithm) own_algorithms().allow();
+    if (!is_announced) say(std::string_view("this is not all that there is to say: no memory"));
+}
+
+/// Else no rank is paced.
+bool Helper::all_have_memory(bool is_able) {
+    if (reduce_over_job(is_able ? 1 : 0, MPI_MIN) != 0) return true;
+    reporter().give_up();
+    notice_.silence();
+    session_.reset();
+    announce("not pacing: no memory");
+    return false;
 }
 
 /// Connects to this node's daemon; the reason if that fails, for the time being.
@@ -164,10 +211,11 @@ void Helper::announce_agreed(const std::string& state, const std::string& troubl
         return;
     }
     const int first_failed = reduce_over_job(has_daemon() ? ranks_ : rank_, MPI_MIN);
-    const std::string reason =
-        broadcast_from(first_failed, "rank " + std::to_string(first_failed) + " on " + node_ +
-                                         ": " + trouble);
+    std::string own = "no memory";
+    (void)has_memory_for([&] { own = "rank " + std::to_string(first_failed) + " on " + node_ + ": " + trouble; });
+    const Told told = broadcast_from(first_failed, own);
     if (!session_) notice_.silence();
+    const std::string reason = told.data();
     announce(able == 0 ? "not pacing: " + reason
                        : "pacing only " + std::to_string(able) + " of " + std::to_string(ranks_) +
                              " ranks: " + reason);

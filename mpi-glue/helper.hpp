@@ -143,6 +143,7 @@ private:
 
     void join_job();
     [[nodiscard]] bool all_ranks_take_part();
+    [[nodiscard]] bool all_have_memory(bool is_able);
     [[nodiscard]] std::string join_node(std::uint64_t job_start);
     [[nodiscard]] bool has_daemon() const { return session_ && session_->has_daemon(); }
     [[nodiscard]] std::string prepare_job(std::string& state);

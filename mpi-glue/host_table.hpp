@@ -30,6 +30,7 @@ public:
 
     /// Collective over MPI_COMM_WORLD: every rank gives its host's name, and what its daemon has
     /// told, "" and 0 if it has none: its cluster, and that smaller messages are not paced.
+    /// May throw std::bad_alloc, after all communication.
     void gather(const std::string& own_name, const std::string& own_cluster, std::uint64_t min_message_bytes);
 
     /// Frees what MPI holds for the table; MPI is about to be finalised.
@@ -70,7 +71,7 @@ private:
 
 /// Collective over MPI_COMM_WORLD: what each rank gives, by rank; without null bytes.
 /// No more is sent than the longest text needs: it goes unpaced at the start of a job, and a frame
-/// that is lost then leaves its connection with a small window.
+/// that is lost then leaves its connection with a small window.  If one rank has no memory for it, all throw std::bad_alloc.
 [[nodiscard]] std::vector<std::string> allgather_texts(const std::string& own);
 
 }  // namespace headway::glue

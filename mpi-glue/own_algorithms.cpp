@@ -127,9 +127,10 @@ OwnAlgorithms& own_algorithms() {
     return *instance;
 }
 
+OwnAlgorithms::OwnAlgorithms() : not_ours_(new State) {}
+
 void OwnAlgorithms::allow() noexcept {
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &key_, this);
-    not_ours_ = new State;  // as long as the process
     allowed_ = carrier_.open();
 }
 

@@ -90,6 +90,8 @@ struct ThreadState {
 
 class OwnAlgorithms {
 public:
+    OwnAlgorithms();
+
     /// From now on; called by all ranks of the job or by none, in MPI_Init.
     void allow() noexcept;
 
@@ -194,7 +196,7 @@ private:
     std::atomic<bool> allowed_{false};
     Carrier carrier_;
     int key_ = MPI_KEYVAL_INVALID;
-    State* not_ours_ = nullptr;  ///< of communicators that are the MPI library's
+    State* const not_ours_;  ///< of communicators that are the MPI library's; as long as the process
     std::atomic<std::uint64_t> forgotten_{0};  ///< communicators; what a thread remembers of one may be of another then
 };
 

@@ -67,9 +67,8 @@ void SendingRate::hold(int kbytes_per_s) {
     if (rates_.size() == rates_kept) rates_.clear();
     auto& rates = rates_[kbytes_per_s];
     if (!rates)
-        rates = std::make_shared<HeldRates>(DaemonLink::Json{
-            {"op", "rate"},
-            {"bytes_per_s", static_cast<std::uint64_t>(kbytes_per_s) * bytes_of_kbyte}});
+        rates = std::make_shared<HeldRates>(
+            ObjectText("rate").number("bytes_per_s", static_cast<std::uint64_t>(kbytes_per_s) * bytes_of_kbyte));
     const auto held = helper().hold(rates);
     if (held && *held) return;
     helper().complain(std::string(matb_key) + " has no effect: " +

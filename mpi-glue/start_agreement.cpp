@@ -2,6 +2,7 @@
 #include "start_agreement.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace headway::glue {
 namespace {
@@ -30,12 +31,26 @@ std::optional<std::string> wait_for(LaunchNames& names, const WaitingTime& time,
     Clock::duration pause = std::chrono::microseconds(200);
     const Clock::duration longest = std::max(100, awaited.waiting) * std::chrono::microseconds(50);
     while (true) {
-        if (auto value = names.lookup(awaited.rank, awaited.name)) return value;
+        try {
+            if (auto value = names.lookup(awaited.rank, awaited.name)) return value;
+        } catch (const std::bad_alloc&) {
+            // It is looked for again: a rank that goes would leave the others waiting.
+        }
         const auto now = time.now();
         if (now >= awaited.deadline) return std::nullopt;
         time.sleep(std::min(pause, awaited.deadline - now));
         pause = std::min(2 * pause, longest);
     }
+}
+
+/// Of a rank without memory, twice; then as a launcher that refuses.
+bool publish(LaunchNames& names, const char* name, const std::string& value) {
+    for (int attempt = 0; attempt < 2; ++attempt) try {
+        return names.publish(name, value);
+    } catch (const std::bad_alloc&) {
+        // once more
+    }
+    return false;
 }
 
 StartOutcome not_all(std::string reason, bool told_by_rank0) {
@@ -72,9 +87,14 @@ std::string look_for_all(LaunchNames& names, const Participant& self, const Wait
 }
 
 StartOutcome decide(LaunchNames& names, const Participant& self, const WaitingTime& time) {
-    if (!names.publish(begun, yes)) return not_all("the launcher keeps no names", true);
-    const std::string missing = look_for_all(names, self, time);
-    const bool is_published = names.publish(outcome, missing.empty() ? yes : no);
+    if (!publish(names, begun, yes)) return not_all("the launcher keeps no names", true);
+    std::string missing = "no memory";  // which needs none
+    try {
+        missing = look_for_all(names, self, time);
+    } catch (const std::bad_alloc&) {
+        // The others are told all the same.
+    }
+    const bool is_published = publish(names, outcome, missing.empty() ? yes : no);
     if (!missing.empty()) return not_all(missing, true);
     if (!is_published) return not_all("the launcher keeps no names", true);
     return {true, "", false};
@@ -83,11 +103,11 @@ StartOutcome decide(LaunchNames& names, const Participant& self, const WaitingTi
 StartOutcome follow(LaunchNames& names, const Participant& self, const WaitingTime& time) {
     const auto limit = patience_of_followers(self.limit);
     if (!wait_for(names, time, {0, begun, self.ranks, time.now() + limit})) {
-        (void)names.publish(here, left);
+        (void)publish(names, here, left);
         return not_all(not_in_time(0, limit), false);
     }
     // What a launcher refuses it may have kept all the same, and then rank 0 has seen it.
-    const bool is_published = names.publish(here, self.version);
+    const bool is_published = publish(names, here, self.version);
     // rank 0 is about to tell: waiting on, no delay makes this rank decide otherwise
     const auto deadline = is_published ? Clock::time_point::max() : time.now() + limit;
     const auto decided = wait_for(names, time, {0, outcome, self.ranks, deadline});

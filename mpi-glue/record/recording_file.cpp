@@ -8,8 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include <nlohmann/json.hpp>
-
+#include "object_text.hpp"
 #include "operation.hpp"
 
 namespace headway::glue {
@@ -60,25 +59,23 @@ void RecordingFile::add(int source, const std::int64_t* numbers) {
 }
 
 std::string RecordingFile::text() const {
-    using Json = nlohmann::ordered_json;
-    Json phases = Json::array();
+    std::string phases;
     for (const auto& [key, flows] : phases_) {
-        Json listed = Json::array();
-        for (const RecordedFlow& flow : flows)
-            listed.push_back({{"source", flow.source},
-                              {"destination", flow.destination},
-                              {"bytes", flow.bytes},
-                              {"messages", flow.messages}});
-        phases.push_back({{"phase", key.first},
-                          {"operation", operation_name(key.second)},
-                          {"flows", std::move(listed)}});
+        std::string listed;
+        for (const RecordedFlow& flow : flows) {
+            ObjectText of_flow;
+            of_flow.number("source", flow.source).number("destination", flow.destination);
+            of_flow.number("bytes", flow.bytes).number("messages", flow.messages);
+            listed += (listed.empty() ? "\n    " : ",\n    ") + of_flow.object();
+        }
+        ObjectText phase;
+        phase.number("phase", key.first).text("operation", operation_name(key.second)).json("flows", "[" + listed + "]");
+        phases += (phases.empty() ? "\n  " : ",\n  ") + phase.object();
     }
-    const Json recording{{"headway_recording", 1},
-                         {"ranks", hosts_.size()},
-                         {"hosts", hosts_},
-                         {"left_out", left_out_},
-                         {"phases", std::move(phases)}};
-    return recording.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+    ObjectText recording;
+    recording.number("headway_recording", 1).number("ranks", hosts_.size()).texts("hosts", hosts_);
+    recording.number("left_out", left_out_).json("phases", "[" + phases + "]");
+    return recording.object() + "\n";
 }
 
 std::string RecordingFile::write(const std::string& path) const {

@@ -42,6 +42,7 @@ namespace headway {
 namespace {
 
 using glue::DaemonLink;
+using glue::ObjectText;
 using Json = nlohmann::json;
 
 [[noreturn]] void die(const std::string& what) {
@@ -194,14 +195,15 @@ struct Client {
 
 Client connect(const std::string& socket, const std::vector<std::string>& hosts) {
     auto link = must(DaemonLink::connect(socket, std::chrono::seconds(20)), "connect");
-    auto joined = must(link.ask_for_file({{"op", "join"}, {"job", "bench"}}), "join");
-    auto slot = glue::PhaseSlot::map(joined.file, {joined.body["map_bytes"],
-                                                   joined.body["slot_offset"],
-                                                   joined.body["generation_offset"]});
+    auto joined = must(link.ask_for_file(ObjectText("join").text("job", "bench")), "join");
+    auto slot = glue::PhaseSlot::map(joined.file, {*joined.body.whole_number("map_bytes"),
+                                                   *joined.body.whole_number("slot_offset"),
+                                                   *joined.body.whole_number("generation_offset")});
     if (!slot) die("mapping the slot");
     const auto request = [&](const char* op) {
-        return must(link.ask({{"op", op}, {"operation", "alltoall"}, {"job_hosts", hosts},
-                              {"comm_hosts", hosts}}), op);
+        ObjectText text(op);
+        text.text("operation", "alltoall").texts("job_hosts", hosts).texts("comm_hosts", hosts);
+        return Json::parse(must(link.ask(text), op).received());
     };
     const Json phase = request("phase");
     const Json pattern = request("prepare");
@@ -237,9 +239,9 @@ std::vector<Way> ways(Client& client, TrafficControl& kernel, const std::string&
          [&client] { client.slot.leave(1); }, 101, 1000},
         {"request",
          [&client] {
-             must(client.link.ask({{"op", "enter"}, {"pattern", client.pattern}}), "enter");
+             must(client.link.ask(ObjectText("enter").number("pattern", client.pattern)), "enter");
          },
-         [&client] { must(client.link.ask({{"op", "leave"}}), "leave"); }, 101},
+         [&client] { must(client.link.ask(ObjectText("leave")), "leave"); }, 101},
         {"netlink", [set, rate] { set(rate); }, [set] { set(std::nullopt); }, 101},
         {"tc", [tc, rate] { tc(rate_to_tc(rate.bits())); }, [tc] { tc("unlimited"); }, 7},
     };

@@ -39,10 +39,27 @@ static int find_helper(struct dl_phdr_info *info, size_t size, void *unused)
 	return 1;
 }
 
+/* Of rank SPY_RANK the helper's allocation number SPY_AT fails, counted from its first. */
+static void read_environment(void)
+{
+	const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+	const char *wanted = getenv("SPY_RANK"), *at = getenv("SPY_AT");
+
+	if (!rank)
+		rank = getenv("PMI_RANK");
+	if (!rank || !wanted || !at || strcmp(rank, wanted) || helper_begin)
+		return;
+	dl_iterate_phdr(find_helper, NULL);
+	if (helper_begin)
+		left = atol(at);
+}
+
 EXPORT void *malloc(size_t size)
 {
 	uintptr_t caller = (uintptr_t)__builtin_return_address(0);
 
+	if (!helper_begin)
+		read_environment();
 	if (helper_begin && caller >= helper_begin && caller < helper_end) {
 		counted++;
 		if (left > 0 && --left == 0) {

@@ -296,6 +296,33 @@ class Both:
             is_harmless = name.split(", ")[1] in ("late", "bytes")
             self.assertLessEqual(set(classes.split()), {"0"} if is_harmless else allowed, line)
 
+    def test_no_allocation_s_failure_is_a_job_s(self):
+        """Each allocation of the library in each call fails once, at each rank: the call is right without it."""
+        spy = "tests/pending_spy.mpich.so" if self.library == "mpich" else "tests/pending_spy.so"
+        for algorithm, operations, least in (("linear", LINEAR, 1000), ("ring", ROUND, 600)):
+            with self.subTest(algorithm=algorithm):
+                job, _ = self.paced_job("deviations", "--memory", *operations, nodes=NODES, algorithm=algorithm,
+                                        HEADWAY_SIBLINGS="disjoint", preload=[spy])
+                self.assertEqual(job.status, 0, job.stdout[-2000:] + job.stderr)
+                lines = job.stdout.splitlines()
+                self.assertEqual([line for line in lines if not line.endswith(": 0 0 0 0 next right")], [])
+                self.assertGreater(len(lines), least)
+
+    def test_no_allocation_s_failure_in_init_is_a_job_s(self):
+        """Some of the library's first allocations, one in each job, at rank 0 and at another."""
+        arguments = ("collectives", "--cases", "20", "--only", "alltoall", "--seed", "7")
+        spy = "tests/pending_spy.mpich.so" if self.library == "mpich" else "tests/pending_spy.so"
+        plain = self.run_job(*arguments, helper=False, ranks=len(NODES))
+        told = []
+        for rank, first in ((0, 2), (1, 5)):
+            for failing in range(first, 200, 12):
+                with self.subTest(rank=rank, failing=failing):
+                    job, _ = self.paced_job(*arguments, nodes=NODES, algorithm="linear", preload=[spy],
+                                            SPY_RANK=str(rank), SPY_AT=str(failing))
+                    self.assert_same_output(job, plain)
+                    told += re.findall("no memory", job.stderr)
+        self.assertGreater(len(told), 10)
+
     # ---- legal calls that few programs make -------------------------------------
 
     def assert_like_the_library(self, algorithm, *arguments, preload=(), **environment):

@@ -12,8 +12,8 @@ TEST(DaemonLinks, AskForAnAnswerAndAFile) {
     ScriptedDaemon daemon;
     daemon.start();
     auto link = *DaemonLink::connect(daemon.path(), hang_limit);
-    EXPECT_EQ((*link.ask({{"op", "hello"}}))["node"], "a0");
-    const auto joined = link.ask_for_file({{"op", "join"}});
+    EXPECT_EQ(link.ask(ObjectText("hello"))->text("node"), "a0");
+    const auto joined = link.ask_for_file(ObjectText("join"));
     ASSERT_TRUE(joined);
     EXPECT_TRUE(joined->file);
     EXPECT_FALSE(link.is_hung_up());
@@ -23,18 +23,18 @@ TEST(DaemonLinks, ARefusalLeavesTheConnection) {
     ScriptedDaemon daemon;
     daemon.start();
     auto link = *DaemonLink::connect(daemon.path(), hang_limit);
-    const auto refused = link.ask({{"op", "fly"}});
+    const auto refused = link.ask(ObjectText("fly"));
     ASSERT_FALSE(refused);
     EXPECT_FALSE(refused.error().lost);
     EXPECT_EQ(refused.error().what, "headwayd: the operation is unknown");
-    EXPECT_TRUE(link.ask({{"op", "hello"}}));
+    EXPECT_TRUE(link.ask(ObjectText("hello")));
 }
 
 TEST(DaemonLinks, SilenceEndsTheWait) {
     ScriptedDaemon daemon;
     daemon.listen();
     auto link = *DaemonLink::connect(daemon.path(), 50ms);
-    const auto answer = link.ask({{"op", "hello"}});
+    const auto answer = link.ask(ObjectText("hello"));
     ASSERT_FALSE(answer);
     EXPECT_TRUE(answer.error().lost);
     EXPECT_EQ(answer.error().what, "headwayd did not answer within 50 ms");
@@ -44,11 +44,11 @@ TEST(DaemonLinks, PostedRequestsAreTakenInOrder) {
     ScriptedDaemon daemon;
     daemon.start();
     auto link = *DaemonLink::connect_at_once(daemon.path(), hang_limit);
-    const auto hello = *link.post({{"op", "hello"}});
-    const auto unknown = *link.post({{"op", "fly"}});
-    const auto join = *link.post({{"op", "join"}});
+    const auto hello = *link.post(ObjectText("hello"));
+    const auto unknown = *link.post(ObjectText("fly"));
+    const auto join = *link.post(ObjectText("join"));
     daemon.wait_until_answered("join", 1);
-    EXPECT_EQ((**link.take(hello)).body["node"], "a0");
+    EXPECT_EQ((**link.take(hello)).body.text("node"), "a0");
     const auto refused = link.take(unknown);
     ASSERT_FALSE(refused);
     EXPECT_FALSE(refused.error().lost);
@@ -63,7 +63,7 @@ TEST(DaemonLinks, ConnectingAtOnceNeverWaits) {
     for (;;) {
         auto link = DaemonLink::connect_at_once(daemon.path(), hang_limit);
         if (!link) break;  // the backlog is full
-        EXPECT_FALSE(link->take(*link->post({{"op", "hello"}}))->has_value());
+        EXPECT_FALSE(link->take(*link->post(ObjectText("hello")))->has_value());
         connected.push_back(std::move(*link));
         ASSERT_LT(connected.size(), 100U);
     }

@@ -6,10 +6,8 @@
 namespace headway::glue::test {
 namespace {
 
-using Json = nlohmann::json;
-
-Json hello(const Json& own_network, const Json& prefixes) {
-    return {{"node", "a0"}, {"own_network", own_network}, {"prefixes", prefixes}};
+Answer hello(const std::string& own_network, const std::string& prefixes) {
+    return *Answer::read(R"({"node":"a0","own_network":)" + own_network + R"(,"prefixes":)" + prefixes + "}");
 }
 
 TEST(OwnNetwork, BlocksOfBothFamilies) {
@@ -30,13 +28,13 @@ TEST(OwnNetwork, NonsenseIsInNoBlock) {
 }
 
 TEST(OwnNetwork, TheDaemonsOwnIsKnown) {
-    EXPECT_EQ(why_network_is_unknown(hello(false, {"10.1.0.0/16"}), {"172.17.0.2"}), "");
-    EXPECT_EQ(why_network_is_unknown({{"node", "a0"}}, {"172.17.0.2"}), "");
-    EXPECT_EQ(why_network_is_unknown(hello("yes", {"10.1.0.0/16"}), {"172.17.0.2"}), "");
+    EXPECT_EQ(why_network_is_unknown(hello("false", R"(["10.1.0.0/16"])"), {"172.17.0.2"}), "");
+    EXPECT_EQ(why_network_is_unknown(*Answer::read(R"({"node":"a0"})"), {"172.17.0.2"}), "");
+    EXPECT_EQ(why_network_is_unknown(hello(R"("yes")", R"(["10.1.0.0/16"])"), {"172.17.0.2"}), "");
 }
 
 TEST(OwnNetwork, AnotherIsKnownByAnAddressOfTheCluster) {
-    const auto told = hello(true, {"10.1.0.0/16", "fd00:1::/64"});
+    const auto told = hello("true", R"(["10.1.0.0/16","fd00:1::/64"])");
     EXPECT_EQ(why_network_is_unknown(told, {"172.17.0.2", "10.1.0.101"}), "");
     EXPECT_EQ(why_network_is_unknown(told, {"fd00:1::17"}), "");
     EXPECT_EQ(why_network_is_unknown(told, {"172.17.0.2", "10.2.0.101"}),
@@ -44,7 +42,7 @@ TEST(OwnNetwork, AnotherIsKnownByAnAddressOfTheCluster) {
               "packets: its addresses (172.17.0.2, 10.2.0.101) are not in the cluster's prefixes "
               "(10.1.0.0/16, fd00:1::/64)");
     EXPECT_NE(why_network_is_unknown(told, {}).find("addresses (none)"), std::string::npos);
-    EXPECT_NE(why_network_is_unknown(hello(true, 7), {"10.1.0.101"}), "");
+    EXPECT_NE(why_network_is_unknown(hello("true", "7"), {"10.1.0.101"}), "");
 }
 
 TEST(OwnNetwork, NoAddressHoldsOnThisMachineOnly) {

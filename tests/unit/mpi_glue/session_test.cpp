@@ -315,7 +315,7 @@ TEST_F(Sessions, ARateOfTheProgramHoldsOnTheNextConnection) {
         return Json{{"phase", 4}, {"bytes_per_s", 700}, {"generation", daemon_.memory->generation()}};
     };
     start_and_open();
-    const auto rates = std::make_shared<HeldRates>(Json{{"op", "rate"}, {"bytes_per_s", 700}});
+    const auto rates = std::make_shared<HeldRates>(ObjectText("rate").number("bytes_per_s", 700));
     EXPECT_TRUE(session_->hold(rates).value_or(false));
     EXPECT_EQ(daemon_.memory->phase(), 4U);
     ASSERT_TRUE(entered());
@@ -343,11 +343,11 @@ TEST_F(Sessions, HeldRatesAreAskedForOnce) {
                     {"bytes_per_s", 700},
                     {"generation", daemon_.memory->generation()}};
     };
-    const auto traffic = [](const Json& flows) {
-        return std::make_shared<HeldRates>(Json{{"op", "traffic"}, {"flows", flows}});
+    const auto traffic = [](const std::vector<std::array<std::uint64_t, 3>>& flows) {
+        return std::make_shared<HeldRates>(ObjectText("traffic").numbers("flows", flows));
     };
-    const auto one = traffic({{0, 1, 11}}), other = traffic({{0, 1, 12}});
-    const auto refused = traffic(Json::array());
+    const auto one = traffic({{{0, 1, 11}}}), other = traffic({{{0, 1, 12}}});
+    const auto refused = traffic({});
     start_and_open();
     for (int i = 0; i < 3; ++i) {
         EXPECT_TRUE(session_->hold(one).value_or(false));
