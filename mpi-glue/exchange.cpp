@@ -87,7 +87,7 @@ private:
     [[nodiscard]] int group_end(int first) const {
         std::uint64_t bytes = bytes_of(block_in(first));
         int end = first + 1;
-        while (end < call_.ranks && end - first < window_requests / 4) {
+        while (end < call_.ranks && end - first < window_sends / 2) {
             bytes += bytes_of(block_in(end));
             if (bytes > in_place_window_bytes) break;
             ++end;

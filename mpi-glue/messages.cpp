@@ -39,13 +39,13 @@ void forget(MPI_Request& request) {
 Messages::Messages(const OwnCall& call) : call_(call) {}
 
 Messages::~Messages() {
-    if (completed_ < posted_) give_up();
+    if (has_some()) give_up();
 }
 
 Messages::Ticket Messages::receive(const Block& block, int from, MessageKind kind, bool* is_short) {
     const Ticket ticket = post(block, from, kind, Direction::to_here);
     if (is_short == nullptr || ticket.serial == 0) return ticket;
-    Slot& slot = slot_of(ticket.serial);
+    Slot& slot = receives_.slot_of(ticket.serial);
     slot.room_bytes = bytes_of(block);
     slot.is_short = is_short;
     return ticket;
@@ -93,14 +93,15 @@ void StandingReceives::cancel_all() noexcept {
 }
 
 Messages::Ticket Messages::post(const Block& block, int peer, MessageKind kind, Direction direction) {
-    while (posted_ - completed_ == window_requests && !is_broken_) complete(slot_of(completed_ + 1));
+    Lane& lane = lane_of(direction);
+    while (lane.is_full() && !is_broken_) complete(lane.oldest());
     if (is_broken_) return {};
-    Slot& slot = slot_of(++posted_);
-    slot = {MPI_REQUEST_NULL, posted_, direction == Direction::to_here};
+    Slot& slot = lane.slot_of(++lane.posted);
+    slot = {};
     int posted = start(block, peer, call_.tag_of(kind), direction, &slot.request);
     note(posted);
     if (posted != MPI_SUCCESS) posted = start({}, peer, call_.tag_of(kind), direction, &slot.request);
-    if (posted == MPI_SUCCESS) return {posted_};
+    if (posted == MPI_SUCCESS) return {direction, lane.posted};
     slot.request = MPI_REQUEST_NULL;
     note(posted);
     give_up();
@@ -123,11 +124,8 @@ void Messages::completed(Slot& slot, int error, const MPI_Status& status) {
         *slot.is_short = static_cast<std::uint64_t>(bytes) < slot.room_bytes;
     }
     if (error != MPI_SUCCESS && !is_of_one_message(error)) is_broken_ = true;
-    forget_completed();
-}
-
-void Messages::forget_completed() {
-    while (completed_ < posted_ && slot_of(completed_ + 1).request == MPI_REQUEST_NULL) ++completed_;
+    receives_.forget_completed();
+    sends_.forget_completed();
 }
 
 /// MPI goes on with all others meanwhile.
@@ -147,20 +145,29 @@ bool Messages::is_done(Slot& slot) {
     return true;
 }
 
+void Messages::test_oldest(Lane& lane) {
+    if (lane.has_some() && !is_broken_) (void)is_done(lane.oldest());
+}
+
 void Messages::progress_until(std::chrono::steady_clock::time_point moment) {
-    while (completed_ < posted_ && !is_broken_ && std::chrono::steady_clock::now() < moment)
-        (void)is_done(slot_of(completed_ + 1));
+    while (has_some() && !is_broken_ && std::chrono::steady_clock::now() < moment) {
+        test_oldest(receives_);
+        test_oldest(sends_);
+    }
     if (is_broken_) give_up();
 }
 
 void Messages::wait_for(const Ticket& ticket) {
-    if (ticket.serial <= completed_) return;
-    Slot& slot = slot_of(ticket.serial);
+    const Lane& lane = lane_of(ticket.direction);
+    if (ticket.serial <= lane.completed) return;
+    Slot& slot = lane.slot_of(ticket.serial);
     if (slot.request != MPI_REQUEST_NULL) complete(slot);
 }
 
 int Messages::wait_for_all() {
-    while (completed_ < posted_) complete(slot_of(completed_ + 1));
+    for (Lane* lane : {&receives_, &sends_}) {
+        while (lane->has_some()) complete(lane->oldest());
+    }
     return status_;
 }
 
@@ -168,20 +175,23 @@ int Messages::wait_for_all() {
 /// being transferred may end by itself; if not, MPI is told to end it when it can.
 void Messages::give_up() {
     is_broken_ = true;
-    for (Slot& slot : slots_) {
-        if (slot.request != MPI_REQUEST_NULL && slot.receives) PMPI_Cancel(&slot.request);
+    for (Slot& slot : receiving_) {
+        if (slot.request != MPI_REQUEST_NULL) PMPI_Cancel(&slot.request);
     }
     const auto deadline = std::chrono::steady_clock::now() + end_patience;
-    while (completed_ < posted_ && std::chrono::steady_clock::now() < deadline) {
-        for (Slot& slot : slots_) {
-            if (slot.request != MPI_REQUEST_NULL) (void)is_done(slot);
+    const auto end = [&](auto& slots, const auto& how) {
+        for (Slot& slot : slots) {
+            if (slot.request != MPI_REQUEST_NULL) how(slot);
         }
-        forget_completed();
+    };
+    while (has_some() && std::chrono::steady_clock::now() < deadline) {
+        end(receiving_, [&](Slot& slot) { (void)is_done(slot); });
+        end(sending_, [&](Slot& slot) { (void)is_done(slot); });
     }
-    for (Slot& slot : slots_) {
-        if (slot.request != MPI_REQUEST_NULL) real::Request_free(&slot.request);
-    }
-    completed_ = posted_;
+    end(receiving_, [](Slot& slot) { real::Request_free(&slot.request); });
+    end(sending_, [](Slot& slot) { real::Request_free(&slot.request); });
+    receives_.completed = receives_.posted;
+    sends_.completed = sends_.posted;
 }
 
 }  // namespace headway::glue

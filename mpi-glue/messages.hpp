@@ -6,13 +6,17 @@
 // messages.  So a rank that cannot use its own arguments takes part with empty blocks, and nobody
 // waits for a message that does not come.
 //
-// At most window_requests are under way at a time.  One more is posted when some of these are
-// complete.  An exchange of all with all cannot deadlock by that, if the message from rank a to rank b
-// has the same step at both and every rank posts in the order of steps, receives at most
-// receives_ahead steps before its sends: let m be the lowest step of all messages that are not
+// At most window_receives and window_sends are under way at a time.  One more is posted when the oldest
+// of its kind is complete.  An exchange of all with all cannot deadlock by that, if the message from
+// rank a to rank b has the same step at both and every rank posts in the order of steps, receives at
+// most receives_ahead steps before its sends: let m be the lowest step of all messages that are not
 // complete yet.  Whoever has to send or to receive it has nothing under way of an earlier step, so at
-// most 1 + receives_ahead receives and no send, which is less than the window; so this rank is not
+// most 1 + receives_ahead receives and no send, which is less than the windows; so this rank is not
 // held up before it has posted it.  It is posted at both ends, and completes.
+//
+// Nor does it take a latency for each step: a rank posts the send of a step when the receive of
+// window_receives - receives_ahead steps before is complete, and so is that many steps ahead of what
+// has come to it.
 //
 // Errors: one of a single message, such as truncation, is remembered, and the rank goes on, for
 // others wait for its messages.  A message that MPI refuses to post is replaced by an empty one.
@@ -20,7 +24,7 @@
 // within end_patience.  In no case is anything left posted when the call returns, and each call has
 // tags of its own (channel.hpp): nothing of a call that went wrong can match a later one.
 //
-// Each request is waited for on its own, the oldest first: of an error in a wait for several MPICH tells the handler of
+// Each request is waited for on its own, the oldest of its kind first: of an error in a wait for several MPICH tells the handler of
 // MPI_COMM_WORLD, which ends the job, and not that of the carrier.
 //
 // Nothing here allocates, but for what let_come() leaves behind.
@@ -32,14 +36,16 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "block.hpp"
 
 namespace headway::glue {
 
-inline constexpr int window_requests = 128;
-inline constexpr int receives_ahead = window_requests / 2 - 1;
+inline constexpr int window_receives = 128;
+inline constexpr int window_sends = 64;
+inline constexpr int receives_ahead = window_receives / 2 - 1;
 
 /// Several messages of a call between the same two ranks may be told apart.
 enum class MessageKind { data, copy, header, control };
@@ -93,9 +99,11 @@ public:
     /// Ends what is under way.
     ~Messages();
 
+    enum class Direction { to_here, from_here };
     /// A request, to be waited for on its own.
     struct Ticket {
-        std::uint64_t serial = 0;  ///< 0: of none
+        Direction direction = Direction::to_here;
+        std::uint64_t serial = 0;  ///< of the direction; 0: of none
     };
 
     /// `is_short`, if it is not null, becomes true if fewer bytes come than there is room for.
@@ -118,31 +126,45 @@ public:
     void note(int status) { keep_first_error(status_, status); }
 
 private:
-    enum class Direction { to_here, from_here };
     struct Slot {
         MPI_Request request = MPI_REQUEST_NULL;  ///< null: it is complete
-        std::uint64_t serial = 0;
-        bool receives = false;
         std::uint64_t room_bytes = 0;  ///< where somebody wants to know
         bool* is_short = nullptr;
     };
     static constexpr std::chrono::seconds end_patience{1};
 
-    [[nodiscard]] Slot& slot_of(std::uint64_t serial) { return slots_[serial % window_requests]; }
+    /// What is under way in one direction, by serial numbers.
+    struct Lane {
+        std::span<Slot> slots;
+        std::uint64_t posted = 0;     ///< the serial of the last one
+        std::uint64_t completed = 0;  ///< all up to this one are complete
+
+        [[nodiscard]] Slot& slot_of(std::uint64_t serial) const { return slots[serial % slots.size()]; }
+        [[nodiscard]] bool has_some() const { return completed < posted; }
+        [[nodiscard]] bool is_full() const { return posted - completed == slots.size(); }
+        [[nodiscard]] Slot& oldest() const { return slot_of(completed + 1); }
+        void forget_completed() {
+            while (has_some() && oldest().request == MPI_REQUEST_NULL) ++completed;
+        }
+    };
+
+    [[nodiscard]] Lane& lane_of(Direction direction) { return direction == Direction::to_here ? receives_ : sends_; }
+    [[nodiscard]] bool has_some() const { return receives_.has_some() || sends_.has_some(); }
     [[nodiscard]] Ticket post(const Block& block, int peer, MessageKind kind, Direction direction);
     [[nodiscard]] int start(const Block& block, int peer, int tag, Direction direction, MPI_Request* request) const;
     void complete(Slot& slot);
     [[nodiscard]] bool is_done(Slot& slot);
     void completed(Slot& slot, int error, const MPI_Status& status);
-    void forget_completed();
+    void test_oldest(Lane& lane);
     void give_up();
 
     OwnCall call_;
     int status_ = MPI_SUCCESS;
     bool is_broken_ = false;
-    std::uint64_t posted_ = 0;     ///< the serial of the last one
-    std::uint64_t completed_ = 0;  ///< all up to this one are complete
-    std::array<Slot, window_requests> slots_{};
+    std::array<Slot, window_receives> receiving_{};
+    std::array<Slot, window_sends> sending_{};
+    Lane receives_{receiving_};
+    Lane sends_{sending_};
 };
 
 }  // namespace headway::glue
