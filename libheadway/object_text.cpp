@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "object_text.hpp"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 namespace headway::glue {
 namespace {
 
+bool is_plain(const std::string& text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+}
+
 /// A single string of nlohmann's is destroyed without an allocation.
 std::string quoted(const std::string& text) {
+    if (is_plain(text)) return "\"" + text + "\"";
     using Json = nlohmann::json;
     return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }

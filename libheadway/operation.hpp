@@ -46,9 +46,9 @@ inline constexpr std::size_t operation_count = 19;
     return operation >= Operation::gather && operation <= Operation::scatterv;
 }
 
-/// headwayd has rates for it: not for a result that all ranks make together.
+/// There are rates for what carries it out: not for the algorithms of reductions, which only the MPI library has.
 [[nodiscard]] constexpr bool is_planned(Operation operation) {
-    return operation < Operation::allreduce || operation > Operation::reduce_scatter_block;
+    return operation < Operation::reduce || operation > Operation::reduce_scatter_block;
 }
 
 /// Who sends to whom is the communicator's topology.

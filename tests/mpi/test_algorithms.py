@@ -72,6 +72,17 @@ class Both:
             self.assertEqual(flows, told[0], "all ranks know the same")
         self.assertTrue(all(max(amount for *_, amount in flows) == 1000 for flows in told[0]))
 
+    def test_pieces_do_not_wait_for_each_other(self):
+        """A rank that waits for what comes is many pieces ahead of that: else each would take a latency."""
+        spy = "tests/ahead_spy.mpich.so" if self.library == "mpich" else "tests/ahead_spy.so"
+        with self.daemon(nodes=NODES, algorithm="linear") as daemon:
+            job = self.run_job("npb_kernel", "MOE", "--size", "4096", "--iterations", "1", "--warmup", "1", preload=[spy])
+        self.assertEqual(job.status, 0, job.stderr)
+        self.assertTrue(any(request.get("one_call") for request in daemon.connections[0].requests), "sizes were told")
+        waits, ahead = map(int, re.search(r"^waited (\d+) times ahead by (-?\d+)$", job.stderr, re.MULTILINE).groups())
+        self.assertGreater(waits, 0)
+        self.assertGreater(ahead, 32)
+
     def test_telling_sizes_is_given_up_where_it_takes_too_long(self):
         """A call that lasts a nanosecond: after the 16 calls of an agreement nobody asks any more."""
         answer = {"phase": RATE_PHASE, "bytes_per_s": 500, "generation": 1, "paced": True, "end_s": 1e-9}
