@@ -137,29 +137,41 @@ void Carrier::give_back(int channel) noexcept {
     used_[static_cast<std::size_t>(channel) / 64] &= ~(std::uint64_t{1} << (static_cast<unsigned>(channel) % 64));
 }
 
-/// Up a binomial tree to rank 0, and down again: rank i's parent is i without its lowest bit.
+/// Recursive doubling: with the rank whose number differs in one bit, bit by bit, so that a distance between two halves of
+/// the ranks is crossed once.  The ranks beyond a power of two ask one below it before, which tells them after.
 int agree_on_largest(std::uint64_t* words, int count, const OwnCall& call) noexcept {
     const int tag = call.tag_of(MessageKind::control);
+    const int doubled = static_cast<int>(std::bit_floor(static_cast<unsigned>(call.ranks)));
     int status = MPI_SUCCESS;
     std::array<std::uint64_t, agreed_words_max> others{};
-    int bit = 1;
-    for (; bit < call.ranks && (call.rank & bit) == 0; bit *= 2) {
-        if (call.rank + bit >= call.ranks) continue;
-        keep_first_error(status, PMPI_Recv(others.data(), count, MPI_UINT64_T, call.carrier_ranks[call.rank + bit],
-                                           tag, call.carrier, MPI_STATUS_IGNORE));
+    const auto send_to = [&](int rank) {
+        keep_first_error(status, real::Send(words, count, MPI_UINT64_T, call.carrier_ranks[rank], tag, call.carrier));
+    };
+    const auto receive_from = [&](int rank, std::uint64_t* to) {
+        keep_first_error(status, PMPI_Recv(to, count, MPI_UINT64_T, call.carrier_ranks[rank], tag, call.carrier,
+                                           MPI_STATUS_IGNORE));
+    };
+    const auto take_larger = [&] {
         std::transform(words, words + count, others.begin(), words,
                        [](std::uint64_t one, std::uint64_t other) { return std::max(one, other); });
+    };
+    if (call.rank >= doubled) {
+        send_to(call.rank - doubled);
+        receive_from(call.rank - doubled, words);
+        return status;
     }
-    if (call.rank != 0) {
-        const int parent = call.carrier_ranks[call.rank & (call.rank - 1)];
-        keep_first_error(status, real::Send(words, count, MPI_UINT64_T, parent, tag, call.carrier));
-        keep_first_error(status, PMPI_Recv(words, count, MPI_UINT64_T, parent, tag, call.carrier, MPI_STATUS_IGNORE));
+    const bool is_asked = call.rank + doubled < call.ranks;
+    if (is_asked) {
+        receive_from(call.rank + doubled, others.data());
+        take_larger();
     }
-    for (bit /= 2; bit > 0; bit /= 2) {
-        if (call.rank + bit >= call.ranks) continue;
-        keep_first_error(status, real::Send(words, count, MPI_UINT64_T, call.carrier_ranks[call.rank + bit], tag,
-                                            call.carrier));
+    for (int bit = 1; bit < doubled; bit *= 2) {
+        const int peer = call.carrier_ranks[call.rank ^ bit];
+        keep_first_error(status, real::Sendrecv(words, count, MPI_UINT64_T, peer, tag, others.data(), count, MPI_UINT64_T,
+                                                peer, tag, call.carrier, MPI_STATUS_IGNORE));
+        take_larger();
     }
+    if (is_asked) send_to(call.rank + doubled);
     return status;
 }
 

@@ -43,9 +43,9 @@
 
 namespace headway::glue {
 
-inline constexpr int window_receives = 128;
+inline constexpr int window_receives = 192;
 inline constexpr int window_sends = 64;
-inline constexpr int receives_ahead = window_receives / 2 - 1;
+inline constexpr int receives_ahead = 63;
 
 /// Several messages of a call between the same two ranks may be told apart.
 enum class MessageKind { data, copy, header, control };

@@ -31,7 +31,7 @@ struct Verdict {
     bool tells_sizes = false;
     bool is_told = false;            ///< to the user, if verbose
     std::uint32_t calls_left = 0;    ///< until the next agreement
-    std::uint32_t distance = 1;      ///< from the last agreement to the next, in calls
+    std::uint32_t distance = 2;  ///< from the last agreement to the next, in calls
 
     // Since the last agreement, at this rank.
     std::uint32_t calls = 0;

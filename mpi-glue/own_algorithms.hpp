@@ -7,8 +7,8 @@
 //   What decides who carries a call out is the communicator, the operation, and how often that operation has been
 //   called on it.  A rank's arguments change what the rank returns, never whether it takes part.
 //
-// For each operation the ranks agree at its first call, and then again after calls_per_agreement calls; after more and
-// more, where the calls are the MPI library's.  What they agree on holds for all calls until then, of whatever size:
+// For each operation the ranks agree at its first call, and then again after calls_per_agreement calls; after 4, 8 and
+// so on, where the calls are the MPI library's.  What they agree on holds for all calls until then, of whatever size:
 // what rank 0's daemon plans for the largest messages since the last agreement, if at least half of the calls had
 // messages large enough for an algorithm of ours.  Plans change as other jobs come and go.  Every rank then asks its own
 // daemon for the rates of that very algorithm.
@@ -49,7 +49,7 @@
 
 namespace headway::glue {
 
-/// To agree takes two small messages along a tree of the ranks: a small part of so many calls.
+/// To agree takes a few small messages one after the other (agree_on_largest()): a small part of so many calls.
 inline constexpr std::uint32_t calls_per_agreement = 16;
 /// Of operations that are the MPI library's the next agreement is after twice as many calls as the last one, but not more.
 inline constexpr std::uint32_t calls_per_agreement_max = 64;
