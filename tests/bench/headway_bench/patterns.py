@@ -17,8 +17,7 @@ PATTERNS = {
     "uneven alltoall": ("alltoall", 16384, "3,1"),
     "alltoallv": ("alltoallv", 16384, 2), "skewed alltoallv": ("alltoallv_skewed", 32768, 2),
     "allgather": ("allgather", 65536, 2), "gather": ("gather", 65536, 2), "scatter": ("scatter", 65536, 2),
-    "bcast": ("bcast", 524288, 2), "reduce": ("reduce", 524288, 2),
-    "allreduce": ("allreduce", 524288, 2), "reduce_scatter_block": ("reduce_scatter_block", 65536, 2),
+    "bcast": ("bcast", 524288, 2),
     "neighbours": ("neighbor_alltoall", 65536, 2), "halo": ("halo", 65536, 2),
 }
 # Ways by contender (of tests/demo/contenders), of a pattern or of those that have none of
