@@ -218,9 +218,9 @@ TEST_F(Sessions, ADaemonWithoutPhasesPacesNothingUntilItHasSome) {
 
     daemon_.stop();
     std::tie(daemon_.answers["hello"], daemon_.answers["join"]) = with_phases;
-    daemon_.start();
     now_ += ContactSeeker::longest_pause;
-    ASSERT_TRUE(goes_unpaced()) << "the attempt that was under way";
+    ASSERT_TRUE(goes_unpaced()) << "no attempt is under way after that";
+    daemon_.start();
     now_ += ContactSeeker::longest_pause;
     ASSERT_TRUE(comes_back());
     EXPECT_EQ(daemon_.memory->phase(), 1U);
