@@ -33,6 +33,7 @@
 #include "loaded_objects.h"
 #include "old_glibc.h"
 
+#include <limits.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -198,10 +199,26 @@ static bool is_of_library(const struct choice *choice, const void *function)
 	return base && (base == choice->bases[0] || base == choice->bases[1]);
 }
 
+/* Beside this library.  Not $ORIGIN, if it can be helped: UCX 1.18 puts a dlopen() of its own before the C library's,
+ * and then that means UCX's folder.
+ */
+static void put_helper_path(char *path, size_t bytes, const char *name)
+{
+	Dl_info own = { 0 };
+	const char *end;
+
+	if (dladdr((const void *)put_helper_path, &own) && *own.dli_fname == '/') {
+		end = strrchr(own.dli_fname, '/');
+		snprintf(path, bytes, "%.*s/%s", (int)(end - own.dli_fname), own.dli_fname, name);
+	} else {
+		snprintf(path, bytes, "$ORIGIN/%s", name);
+	}
+}
+
 /* `version`: its PMPI_Get_library_version. */
 static void find_wrappers(struct choice *choice, const void *version)
 {
-	char helper_path[64] = "$ORIGIN/";	/* beside this library; dlopen knows where that is */
+	char helper_path[PATH_MAX];
 	const char *name;
 	void *helper;
 	Dl_info info;
@@ -220,7 +237,7 @@ static void find_wrappers(struct choice *choice, const void *version)
 			 "%s is neither Open MPI nor MPICH as Headway knows them", info.dli_fname);
 		return;
 	}
-	strcat(helper_path, name);
+	put_helper_path(helper_path, sizeof(helper_path), name);
 	helper = open_helper(helper_path, choice->library, choice->hidden, choice->why_not,
 			     sizeof(choice->why_not));
 	if (!helper)

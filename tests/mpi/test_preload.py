@@ -261,6 +261,13 @@ class Both:
             job = self.run_with(self.copied(self.helper_name))
         self.assert_paced(job, daemon)
 
+    def test_found_by_another_dlopen(self):
+        """UCX 1.18 has one of its own, for which $ORIGIN is another folder."""
+        with self.daemon():
+            job = self.run_job("alltoall_check", preload=["tests/other_dlopen.so"])
+        self.assert_succeeded(job)
+        self.assert_one_line(job, "pacing all-to-all over 4 hosts")
+
     def test_helper_missing(self):
         with self.daemon() as daemon:
             job = self.run_with(self.copied())
