@@ -73,9 +73,11 @@ class Both:
         self.assertTrue(all(max(amount for *_, amount in flows) == 1000 for flows in told[0]))
 
     def test_pieces_do_not_wait_for_each_other(self):
-        """A rank that waits for what comes is many pieces ahead of that: else each would take a latency."""
+        """A rank that waits for what comes is many pieces ahead of that: else each would take a latency.  By a plan without
+        a duration no piece has a moment, and only what must be waited for is."""
         spy = "tests/ahead_spy.mpich.so" if self.library == "mpich" else "tests/ahead_spy.so"
-        with self.daemon(nodes=NODES, algorithm="linear") as daemon:
+        answer = {"phase": RATE_PHASE, "bytes_per_s": 500, "generation": 1, "paced": True, "end_s": 0}
+        with self.daemon(nodes=NODES, algorithm="linear", replace={"traffic": lambda *_: answer}) as daemon:
             job = self.run_job("npb_kernel", "MOE", "--size", "4096", "--iterations", "1", "--warmup", "1", preload=[spy])
         self.assertEqual(job.status, 0, job.stderr)
         self.assertTrue(any(request.get("one_call") for request in daemon.connections[0].requests), "sizes were told")
