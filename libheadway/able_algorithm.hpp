@@ -20,11 +20,16 @@ namespace headway::glue {
     return std::clamp(min_message_bytes, own_alltoall_least_bytes, own_from_bytes);
 }
 
+/// Fewer bytes are not paced, and few ranks have few messages.
+inline constexpr std::uint64_t small_blocks_from_bytes = 256;
+inline constexpr std::uint64_t small_blocks_from_ranks = 4;
+
 /// Blocks of an alltoall that are too small to be paced one by one, of which nodes with many ranks exchange many: `ranks`,
 /// the most on any host.  They go straight like larger ones, and are planned as one message of all blocks between each
 /// two nodes.
 [[nodiscard]] constexpr bool are_many_small_blocks(Operation operation, std::uint64_t bytes, std::uint64_t ranks) {
-    return operation == Operation::alltoall && bytes >= 256 && bytes < own_from_bytes && ranks >= 4;
+    return operation == Operation::alltoall && bytes >= small_blocks_from_bytes && bytes < own_from_bytes &&
+           ranks >= small_blocks_from_ranks;
 }
 [[nodiscard]] constexpr std::uint64_t bytes_between_hosts(std::uint64_t bytes, std::uint64_t ranks) {
     return bytes * ranks * ranks;

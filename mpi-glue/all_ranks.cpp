@@ -2,10 +2,10 @@
 #include "all_ranks.hpp"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 #include "launch_names.hpp"
+#include "short_memory.hpp"
 
 namespace headway::glue {
 namespace {
@@ -13,20 +13,11 @@ namespace {
 /// For which a rank waits for the others before it goes on without them.
 constexpr std::chrono::milliseconds meeting_limit{2000};
 
-/// Where memory is short it is tried twice: the others wait for this rank.
-auto opened_names() {
-    try {
-        return open_launch_names();
-    } catch (const std::bad_alloc&) {
-        return open_launch_names();
-    }
-}
-
 }  // namespace
 
 AllRanks meet_all_ranks(const Settings& settings, int rank, int ranks) {
     if (settings.all_ranks || ranks < 2) return {{true, "", false}, ""};
-    const auto names = opened_names();
+    const auto names = at_second_try(open_launch_names);
     if (!names) {
         return {{false,
                  "the launcher cannot tell whether all ranks have this library (" + names.error() +

@@ -14,6 +14,7 @@
 #include "all_ranks.hpp"
 #include "job_name.hpp"
 #include "job_start.hpp"
+#include "job_texts.hpp"
 #include "known_traffic.hpp"
 #include "message_size.hpp"
 #include "own_algorithms.hpp"
@@ -50,25 +51,10 @@ std::uint64_t agreed_job_start(const Settings& settings) {
     return start;
 }
 
-/// A rank that has no memory for a step of its own still takes those of all.
-bool has_memory_for(const auto& step) try {
-    step();
-    return true;
-} catch (const std::exception&) {
-    return false;
-}
-
 }  // namespace
 
-/// Where memory is short it is tried twice: a rank without a helper would leave the others waiting.
 Helper& helper() {
-    static Helper* const instance = [] {
-        try {
-            return new Helper;
-        } catch (const std::exception&) {
-            return new Helper;
-        }
-    }();
+    static Helper* const instance = at_second_try([] { return new Helper; });
     return *instance;
 }
 
@@ -157,9 +143,11 @@ void Helper::join_job() {
         trouble = "no memory";
     }
     if (!settings_.pattern_file.empty()) {
-        const std::string wrong = pattern_player().begin(settings_.pattern_file);
-        state += wrong.empty() ? ", point-to-point by " + settings_.pattern_file
-                               : "; " + settings_.pattern_file + " is not used: " + wrong;
+        (void)has_memory_for([&] {
+            const std::string wrong = pattern_player().begin(settings_.pattern_file);
+            state += wrong.empty() ? ", point-to-point by " + settings_.pattern_file
+                                   : "; " + settings_.pattern_file + " is not used: " + wrong;
+        });
     }
     const bool is_announced = has_memory_for([&] { announce_agreed(state, trouble); });
     active_ = session_.has_value();
@@ -169,8 +157,8 @@ void Helper::join_job() {
 
 /// Else no rank is paced.
 bool Helper::all_have_memory(bool is_able) {
-    if (reduce_over_job(is_able ? 1 : 0, MPI_MIN) != 0) return true;
-    reporter().give_up();
+    if (all_agree(is_able)) return true;
+    reporter().cancel();
     notice_.silence();
     session_.reset();
     announce("not pacing: no memory");

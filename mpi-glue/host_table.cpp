@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "job_texts.hpp"
 #include "message_size.hpp"
 #include "real.hpp"
 
@@ -19,46 +20,16 @@ constexpr char between_names = '\n';  // neither a host's name nor a cluster's h
 
 }  // namespace
 
-std::vector<std::string> allgather_texts(const std::string& own) {
-    int ranks = 0;
-    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    const auto own_bytes = static_cast<int>(own.size());
-    int width = 0;
-    real::Allreduce(&own_bytes, &width, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    std::string padded, all;
-    int is_able = 1, are_all_able = 0;
-    try {
-        padded = own;
-        padded.resize(static_cast<std::size_t>(width), '\0');
-        all.resize(padded.size() * static_cast<std::size_t>(ranks), '\0');
-    } catch (const std::bad_alloc&) {
-        is_able = 0;
-    }
-    real::Allreduce(&is_able, &are_all_able, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (are_all_able == 0) throw std::bad_alloc();
-    real::Allgather(padded.data(), width, MPI_CHAR, all.data(), width, MPI_CHAR, MPI_COMM_WORLD);
-    std::vector<std::string> texts;
-    for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
-        const std::string text = all.substr(rank * padded.size(), padded.size());
-        texts.push_back(text.substr(0, text.find('\0')));
-    }
-    return texts;
-}
-
 void HostTable::gather(const std::string& own_name, const std::string& own_cluster,
                        std::uint64_t min_message_bytes) {
-    std::string own;
-    try {
-        own = own_name + between_names + own_cluster + between_names + std::to_string(min_message_bytes);
-    } catch (const std::bad_alloc&) {
-        // An empty one is given, and makes sense to nobody.
-    }
-    const auto texts = allgather_texts(own);
-    if (std::any_of(texts.begin(), texts.end(), [](const auto& text) { return text.empty(); })) throw std::bad_alloc();
+    const auto texts = allgather_texts(own_text([&] {
+        return own_name + between_names + own_cluster + between_names + std::to_string(min_message_bytes);
+    }));
+    if (!texts) throw std::bad_alloc();
     std::vector<std::string> names;
     std::vector<std::size_t> ranks;
     std::map<std::string, int> places, clusters{{"", unknown_cluster}};
-    for (const std::string& text : texts) {
+    for (const std::string& text : *texts) {
         const std::size_t end = text.find(between_names), last = text.rfind(between_names);
         min_message_bytes_ = std::max<std::uint64_t>(min_message_bytes_, std::strtoull(&text[last + 1], nullptr, 10));
         const auto [entry, is_new] = places.try_emplace(text.substr(0, end), static_cast<int>(names.size()));

@@ -69,9 +69,4 @@ private:
     MPI_Group world_ = MPI_GROUP_NULL;
 };
 
-/// Collective over MPI_COMM_WORLD: what each rank gives, by rank; without null bytes.
-/// No more is sent than the longest text needs: it goes unpaced at the start of a job, and a frame
-/// that is lost then leaves its connection with a small window.  If one rank has no memory for it, all throw std::bad_alloc.
-[[nodiscard]] std::vector<std::string> allgather_texts(const std::string& own);
-
 }  // namespace headway::glue

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "helper.hpp"
+#include "job_texts.hpp"
 #include "message_size.hpp"
 #include "real.hpp"
 #include "traffic_request.hpp"
@@ -20,20 +21,22 @@ namespace {
 
 constexpr std::size_t pattern_max_bytes = std::size_t{256} << 20;
 
-/// Rank 0's file, to every rank: the others may not see its file system.
-std::string broadcast_file(const std::string& file) {
-    std::string text;
+std::string recording_in(const std::string& file) {
+    std::ifstream stream(file, std::ios::binary);
+    std::string text(std::istreambuf_iterator<char>(stream), {});
+    if (text.size() > pattern_max_bytes) text.clear();
+    return text;
+}
+
+/// Rank 0's file, to every rank: the others may not see its file system.  False, at all ranks: one has no memory for it.
+bool broadcast_file(const std::string& file, std::string& text) {
     const bool is_first = place_in(MPI_COMM_WORLD).rank == 0;
-    if (is_first) {
-        std::ifstream stream(file, std::ios::binary);
-        text.assign(std::istreambuf_iterator<char>(stream), {});
-        if (text.size() > pattern_max_bytes) text.clear();
-    }
+    const bool is_read = !is_first || has_memory_for([&] { text = recording_in(file); });
     int size = static_cast<int>(text.size());
     real::Bcast(&size, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    text.resize(static_cast<std::size_t>(size));
+    if (!all_agree(is_read && has_memory_for([&] { text.resize(static_cast<std::size_t>(size)); }))) return false;
     real::Bcast(text.data(), size, MPI_CHAR, 0, MPI_COMM_WORLD);
-    return text;
+    return true;
 }
 
 using Json = nlohmann::json;
@@ -68,7 +71,8 @@ PatternPlayer& pattern_player() {
 }
 
 std::string PatternPlayer::begin(const std::string& file) {
-    const std::string text = broadcast_file(file);
+    std::string text;
+    if (!broadcast_file(file, text)) return "there is no memory for it";
     std::string trouble = read(text, helper().hosts().min_message_bytes());
     if (trouble.empty()) enter_phase(0);
     return trouble;

@@ -2,12 +2,13 @@
 #include "report.hpp"
 
 #include <fstream>
-#include <numeric>
 #include <set>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "helper.hpp"
+#include "job_texts.hpp"
 #include "kernel/tcp_counters.hpp"
 #include "message_size.hpp"
 #include "notice.hpp"
@@ -41,46 +42,16 @@ std::string name_of(Operation operation, CallForm form) {
     return form == CallForm::nonblocking ? "i" + name : name;
 }
 
-/// Texts of all ranks: their sizes, and where they begin in `all`.
-struct Texts {
-    std::vector<int> sizes;
-    std::vector<int> places;
-    std::string all;
-
-    explicit Texts(int ranks) : sizes(static_cast<std::size_t>(ranks)), places(sizes.size()) {}
-
-    /// Once the sizes are known.
-    void make_room() {
-        std::exclusive_scan(sizes.begin(), sizes.end(), places.begin(), 0);
-        all.resize(static_cast<std::size_t>(places.back() + sizes.back()));
-    }
-    [[nodiscard]] std::string of(std::size_t rank) const {
-        return all.substr(static_cast<std::size_t>(places[rank]),
-                          static_cast<std::size_t>(sizes[rank]));
-    }
-};
-
-/// What each rank gives, at rank 0, by rank; elsewhere nothing.
-std::vector<std::string> gather_texts(const std::string& own) {
-    const Place place = place_in(MPI_COMM_WORLD);
-    const int own_size = static_cast<int>(own.size());
-    Texts texts(place.ranks);
-    real::Gather(&own_size, 1, MPI_INT, texts.sizes.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
-    texts.make_room();
-    real::Gatherv(own.data(), own_size, MPI_CHAR, texts.all.data(), texts.sizes.data(),
-                  texts.places.data(), MPI_CHAR, 0, MPI_COMM_WORLD);
-    std::vector<std::string> every;
-    for (std::size_t rank = 0; place.rank == 0 && rank < texts.sizes.size(); ++rank)
-        every.push_back(texts.of(rank));
-    return every;
+/// A text of this rank's own addresses, or of its host's.
+std::string own_addresses_text() {
+    std::string text;
+    for (const Address& address : own_addresses()) text += address + "\n";
+    return text;
 }
 
-/// The addresses of all ranks' hosts or containers.
-std::set<Address> addresses_of_job() {
-    std::string own;
-    for (const Address& address : own_addresses()) own += address + "\n";
+std::set<Address> addresses_in(const std::vector<std::string>& texts) {
     std::set<Address> addresses;
-    for (const std::string& text : allgather_texts(own)) {
+    for (const std::string& text : texts) {
         std::istringstream lines(text);
         for (Address address; std::getline(lines, address);) addresses.insert(address);
     }
@@ -104,6 +75,7 @@ void Reporter::begin(std::string where) noexcept try {
     at_begin_ = counters_now();
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_of_mpi, &finalize_key_, this);
     PMPI_Comm_set_attr(MPI_COMM_SELF, finalize_key_, this);
+    has_begun_ = true;
     on_ = true;
 } catch (const std::exception&) {
     // then there is none
@@ -157,20 +129,22 @@ void Reporter::predict() {
     }
 }
 
-void Reporter::count_connections() {
+void Reporter::count_connections(const std::vector<std::string>& addresses) {
     const NodeCounters now = counters_now();
     report_.set_node(helper().node(), {now.timeouts - at_begin_.timeouts,
                                        now.retransmissions - at_begin_.retransmissions,
-                                       count_own_connections(addresses_of_job())});
+                                       count_own_connections(addresses_in(addresses))});
 }
 
-CallReport Reporter::gather_all() {
-    CallReport all;
-    for (const std::string& text : gather_texts(report_.to_json().dump())) {
-        const auto read = CallReport::from_json(nlohmann::json::parse(text, nullptr, false));
-        if (read) all.add(*read);
-    }
-    return all;
+/// None: this rank's report has gaps, or there is no memory for it.
+OwnText Reporter::complete(const std::vector<std::string>& addresses) {
+    if (is_incomplete_) return std::nullopt;
+    return own_text([&] {
+        count_connections(addresses);
+        report_.set_daemon_wait(helper().waited_for_daemon());
+        predict();
+        return report_.to_json().dump();
+    });
 }
 
 void Reporter::tell(CallReport& all) const {
@@ -185,18 +159,22 @@ void Reporter::tell(CallReport& all) const {
     if (!file) say("no report: " + where_ + " cannot be written");
 }
 
-void Reporter::finish() noexcept try {
-    if (!is_on()) return;
+void Reporter::finish() noexcept {
+    if (!std::exchange(has_begun_, false)) return;
     pending_requests().abandon();
     on_ = false;
     const std::lock_guard lock(mutex_);
-    count_connections();
-    report_.set_daemon_wait(helper().waited_for_daemon());
-    predict();
-    CallReport all = gather_all();
-    if (place_in(MPI_COMM_WORLD).rank == 0) tell(all);
-} catch (const std::exception&) {
-    say("no report: not enough memory");
+    const auto addresses = allgather_texts(own_text(own_addresses_text));
+    const auto texts = gather_texts(addresses ? complete(*addresses) : std::nullopt);
+    if (place_in(MPI_COMM_WORLD).rank != 0) return;
+    const auto tell_all = [&] {
+        CallReport all;
+        for (const std::string& text : *texts) {
+            if (const auto read = CallReport::from_json(nlohmann::json::parse(text, nullptr, false))) all.add(*read);
+        }
+        tell(all);
+    };
+    if (!texts || !has_memory_for(tell_all)) say(std::string_view("no report: not enough memory"));
 }
 
 int Reporter::end_of_mpi(MPI_Comm, int, void*, void* reporter) {

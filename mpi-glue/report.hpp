@@ -16,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "call_report.hpp"
 #include "helper.hpp"
@@ -64,22 +65,29 @@ public:
     /// It has ended; `duration`: none if nobody saw when.
     void count(const ReportedKind& what, std::optional<std::chrono::nanoseconds> duration) noexcept;
 
-    /// There is none any more.
-    void give_up() noexcept { on_ = false; }
+    /// This rank has no memory to count on: then there is no report, of which all ranks hear when it is finished.
+    void give_up() noexcept {
+        is_incomplete_ = true;
+        on_ = false;
+    }
+    /// There is none, of which all ranks know.
+    void cancel() noexcept { has_begun_ = on_ = false; }
 
     /// Collective over MPI_COMM_WORLD, once; the daemon can still be asked.
     void finish() noexcept;
 
 private:
     [[nodiscard]] bool is_known(const CallKind& kind);
-    void count_connections();
+    void count_connections(const std::vector<std::string>& addresses);
+    [[nodiscard]] std::optional<std::string> complete(const std::vector<std::string>& addresses);
     void predict();
-    [[nodiscard]] CallReport gather_all();
     void tell(CallReport& all) const;
 
     static int end_of_mpi(MPI_Comm, int, void*, void* reporter);
 
     std::atomic<bool> on_{false};
+    std::atomic<bool> is_incomplete_{false};
+    bool has_begun_ = false;  ///< at all ranks
     std::string where_;
     int finalize_key_ = MPI_KEYVAL_INVALID;
     NodeCounters at_begin_;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <new>
 
+#include "short_memory.hpp"
+
 namespace headway::glue {
 namespace {
 
@@ -43,14 +45,11 @@ std::optional<std::string> wait_for(LaunchNames& names, const WaitingTime& time,
     }
 }
 
-/// Of a rank without memory, twice; then as a launcher that refuses.
+/// Without the memory for it, as a launcher that refuses.
 bool publish(LaunchNames& names, const char* name, const std::string& value) {
-    for (int attempt = 0; attempt < 2; ++attempt) try {
-        return names.publish(name, value);
-    } catch (const std::bad_alloc&) {
-        // once more
-    }
-    return false;
+    bool is_published = false;
+    (void)has_memory_for([&] { is_published = at_second_try([&] { return names.publish(name, value); }); });
+    return is_published;
 }
 
 StartOutcome not_all(std::string reason, bool told_by_rank0) {
@@ -89,11 +88,7 @@ std::string look_for_all(LaunchNames& names, const Participant& self, const Wait
 StartOutcome decide(LaunchNames& names, const Participant& self, const WaitingTime& time) {
     if (!publish(names, begun, yes)) return not_all("the launcher keeps no names", true);
     std::string missing = "no memory";  // which needs none
-    try {
-        missing = look_for_all(names, self, time);
-    } catch (const std::bad_alloc&) {
-        // The others are told all the same.
-    }
+    (void)has_memory_for([&] { missing = look_for_all(names, self, time); });
     const bool is_published = publish(names, outcome, missing.empty() ? yes : no);
     if (!missing.empty()) return not_all(missing, true);
     if (!is_published) return not_all("the launcher keeps no names", true);

@@ -7,12 +7,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <limits>
 #include <memory>
-#include <numeric>
+#include <utility>
 
 #include "all_ranks.hpp"
 #include "host_table.hpp"
+#include "job_texts.hpp"
 #include "notice.hpp"
 #include "real.hpp"
 #include "record/recording_file.hpp"
@@ -36,8 +36,12 @@ void Recorder::begin() noexcept try {
         if (!outcome.reason.empty()) say("no recording: " + outcome.reason);
         return;
     }
-    file_ = file;
-    hosts_ = allgather_texts(own_host_name());
+    auto hosts = allgather_texts(own_text(own_host_name));
+    if (!all_agree(hosts && has_memory_for([&] { file_ = file; }))) {
+        if (world.rank == 0) say(std::string_view("no recording: not enough memory"));
+        return;
+    }
+    hosts_ = std::move(*hosts);
     PMPI_Comm_group(MPI_COMM_WORLD, &world_);
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &ranks_key_, nullptr);
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_of_mpi, &finalize_key_, this);
@@ -123,79 +127,27 @@ void Recorder::enter_phase(int level) noexcept {
     phase_ = level;
 }
 
-bool Recorder::put_own_flows(std::vector<std::int64_t>& numbers) const try {
+/// RecordedFlow::numbers of each flow, as bytes.
+std::string Recorder::own_flows() const {
+    std::string flows;
     for (const auto& [key, flow] : flows_) {
         const auto& [phase, operation, to] = key;
-        for (const auto number : {static_cast<std::int64_t>(phase), static_cast<std::int64_t>(operation),
-                                  static_cast<std::int64_t>(to),
-                                  static_cast<std::int64_t>(flow.bytes),
-                                  static_cast<std::int64_t>(flow.messages)})
-            numbers.push_back(number);
+        const std::array<std::int64_t, RecordedFlow::numbers> numbers{
+            phase, operation, to, static_cast<std::int64_t>(flow.bytes), static_cast<std::int64_t>(flow.messages)};
+        flows.append(reinterpret_cast<const char*>(numbers.data()), sizeof(numbers));
     }
-    return true;
-} catch (const std::exception&) {
-    return false;
+    return flows;
 }
 
-namespace {
-
-/// Whether all ranks say so.
-bool is_agreed(bool own) {
-    const int mine = own ? 1 : 0;
-    int least = 0;
-    return real::Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && least == 1;
-}
-
-/// Resized; false without the memory.
-template <class Value>
-bool has_room(std::vector<Value>& values, std::size_t size) try {
-    values.resize(size);
-    return true;
-} catch (const std::exception&) {
-    return false;
-}
-
-}  // namespace
-
-/// At rank 0 those of all ranks, one after the other, and how many numbers each has; nothing: a rank has no memory, or
-/// they are too many.  Collective over MPI_COMM_WORLD.
-std::optional<Recorder::Gathered> Recorder::gather_flows(const Place& place) {
-    Gathered all;
-    std::vector<std::int64_t> own;
-    std::vector<int> displacements;
-    const std::size_t ranks = place.rank == 0 ? static_cast<std::size_t>(place.ranks) : 0;
-    const bool has_all = put_own_flows(own) && has_room(all.counts, ranks) && has_room(displacements, ranks) &&
-                         own.size() <= std::numeric_limits<int>::max();
-    if (!is_agreed(has_all)) return std::nullopt;
-    const int own_count = static_cast<int>(own.size());
-    real::Gather(&own_count, 1, MPI_INT, all.counts.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
-    const auto total = std::accumulate(all.counts.begin(), all.counts.end(), std::int64_t{0});
-    if (!is_agreed(total <= std::numeric_limits<int>::max() && has_room(all.numbers, static_cast<std::size_t>(total))))
-        return std::nullopt;
-    std::exclusive_scan(all.counts.begin(), all.counts.end(), displacements.begin(), 0);
-    real::Gatherv(own.data(), own_count, MPI_INT64_T, all.numbers.data(), all.counts.data(), displacements.data(),
-                  MPI_INT64_T, 0, MPI_COMM_WORLD);
-    return all;
-}
-
-// Collective over MPI_COMM_WORLD: what a rank has no memory for is agreed on, so that none waits for another.
-void Recorder::finish() noexcept try {
-    if (world_ == MPI_GROUP_NULL) return;
-    on_ = false;
-    const Place place = place_in(MPI_COMM_WORLD);
-    const auto gathered = gather_flows(place);
-    const std::int64_t own_left_out = left_out_;
-    std::int64_t left_out = 0;
-    real::Reduce(&own_left_out, &left_out, 1, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
-    PMPI_Group_free(&world_);
-    if (place.rank != 0) return;
-    if (!gathered) return say("no recording: not enough memory");
-
+/// At rank 0, of all ranks' flows.
+void Recorder::write(const std::vector<std::string>& flows_of_rank, std::int64_t left_out) const {
     RecordingFile recording(hosts_, left_out);
-    const std::int64_t* flow = gathered->numbers.data();
-    for (int source = 0; source < place.ranks; ++source) {
-        const std::int64_t* const end = flow + gathered->counts[static_cast<std::size_t>(source)];
-        for (; flow < end; flow += RecordedFlow::numbers) recording.add(source, flow);
+    for (std::size_t source = 0; source < flows_of_rank.size(); ++source) {
+        std::array<std::int64_t, RecordedFlow::numbers> numbers{};
+        for (std::size_t at = 0; at < flows_of_rank[source].size(); at += sizeof(numbers)) {
+            std::memcpy(numbers.data(), &flows_of_rank[source][at], sizeof(numbers));
+            recording.add(static_cast<int>(source), numbers.data());
+        }
     }
     const std::string trouble = recording.write(file_);
     if (!trouble.empty()) {
@@ -204,8 +156,20 @@ void Recorder::finish() noexcept try {
         say("the recording " + file_ + " leaves out " + std::to_string(left_out) +
             " calls: one-sided ones, scans, and sends and collectives between groups or jobs");
     }
-} catch (const std::exception&) {
-    say("no recording: not enough memory");
+}
+
+// Collective over MPI_COMM_WORLD.
+void Recorder::finish() noexcept {
+    if (world_ == MPI_GROUP_NULL) return;
+    on_ = false;
+    const auto flows_of_rank = gather_texts(own_text([&] { return own_flows(); }));
+    const std::int64_t own_left_out = left_out_;
+    std::int64_t left_out = 0;
+    real::Reduce(&own_left_out, &left_out, 1, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+    PMPI_Group_free(&world_);
+    if (place_in(MPI_COMM_WORLD).rank != 0) return;
+    if (!flows_of_rank || !has_memory_for([&] { write(*flows_of_rank, left_out); }))
+        say(std::string_view("no recording: not enough memory"));
 }
 
 int Recorder::end_of_mpi(MPI_Comm, int, void*, void* recorder) {

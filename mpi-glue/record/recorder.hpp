@@ -82,13 +82,8 @@ private:
     void keep(MPI_Request request, MPI_Comm communicator, int to, std::uint64_t bytes) noexcept;
 
     void finish() noexcept;
-    struct Gathered {
-        std::vector<int> counts;  ///< by rank
-        std::vector<std::int64_t> numbers;
-    };
-    [[nodiscard]] std::optional<Gathered> gather_flows(const Place& place);
-    /// False without the memory.
-    [[nodiscard]] bool put_own_flows(std::vector<std::int64_t>& numbers) const;
+    [[nodiscard]] std::string own_flows() const;
+    void write(const std::vector<std::string>& flows_of_rank, std::int64_t left_out) const;
     static int end_of_mpi(MPI_Comm, int, void*, void* recorder);
     static int forget_communicator(MPI_Comm, int, void* value, void*);
 

@@ -8,8 +8,9 @@
 //   outcome_check fail CODE        rank 1 aborts in an all-to-all
 //   outcome_check intercommunicator  one between the even and the odd ranks
 //   outcome_check uncounted        scans and one-sided transfers, one of each
-//   outcome_check forgetful N RANK  that rank's N-th allocation from here on fails, of the helper
-//                                  (pending_spy.c); says whether there were so many
+//   outcome_check forgetful N RANK [later]  that rank's N-th allocation from here on, or after a first
+//                                  all-to-all, fails, of the helper (pending_spy.c); says whether
+//                                  there were so many
 //   outcome_check spawn            two more processes, and all-to-alls with them
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -174,7 +175,7 @@ static void say_counted(void)
 		printf("%s\n", counted() >= fails ? "forgot" : "forgot nothing");
 }
 
-static void forgetful(long n, int forgetting)
+static void forgetful(long n, int forgetting, int is_later)
 {
 	void (*at)(long) = (__typeof__(at))dlsym(RTLD_DEFAULT, "spy_at");
 
@@ -184,8 +185,10 @@ static void forgetful(long n, int forgetting)
 	fails = n;
 	says = rank == forgetting;
 	atexit(say_counted);
+	if (is_later)
+		alltoall(MPI_COMM_WORLD, 0, ranks);
 	at(says ? n : 0);
-	alltoall(MPI_COMM_WORLD, 0, ranks);
+	alltoall(MPI_COMM_WORLD, 1, ranks);
 }
 
 static void with_spawned(MPI_Comm children, int is_child)
@@ -234,7 +237,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(mode, "uncounted"))
 		uncounted();
 	else if (!strcmp(mode, "forgetful"))
-		forgetful(atol(value), argc > 3 ? atoi(argv[3]) : 0);
+		forgetful(atol(value), argc > 3 ? atoi(argv[3]) : 0, argc > 4);
 	else if (!strcmp(mode, "spawn"))
 		spawn(argv[0]);
 	else if (!strcmp(mode, "spawned") && MPI_Comm_get_parent(&parents) == MPI_SUCCESS)

@@ -175,6 +175,18 @@ class Both:
         self.assertEqual(sum("no report: /nowhere/report.json cannot be written" in line
                              for line in job.told), 1, job.stderr)
 
+    def test_a_rank_without_memory(self):
+        """Of a call that it counts: then there is no report, and no rank waits for another."""
+        spy = "tests/pending_spy.mpich.so" if self.library == "mpich" else "tests/pending_spy.so"
+        for rank, which in ((0, 1), (1, 1), (1, 3)):
+            with self.subTest(rank=rank, allocation=which), self.predicting_daemon():
+                job = self.run_job("outcome_check", "forgetful", str(which), str(rank), "later", preload=[spy],
+                                   HEADWAY_REPORT=self.file)
+                self.assertEqual(job.status, 0, job.stderr)
+                self.assertIn("forgot\n", job.stdout)
+                self.assertIn("headway: no report: not enough memory", job.told)
+                self.assertFalse(os.path.exists(self.file))
+
     def test_option_of_headway_run(self):
         with self.predicting_daemon():
             self.assert_succeeded(self.run_headway(

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// What the ranks of the job tell each other once: yes or no, and texts.  All functions are collective over MPI_COMM_WORLD.
+// A rank without the memory for its part takes every step all the same, and all ranks come to the same result.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "short_memory.hpp"
+
+namespace headway::glue {
+
+/// A rank's own text; none: it has no memory for one.
+using OwnText = std::optional<std::string>;
+
+/// What `make` gives.
+[[nodiscard]] OwnText own_text(const auto& make) {
+    OwnText text;
+    return has_memory_for([&] { text = make(); }) ? text : std::nullopt;
+}
+
+[[nodiscard]] bool all_agree(bool own) noexcept;
+
+/// By rank, without null bytes; none: a rank has no memory.  No more is sent than the longest text needs: it goes
+/// unpaced at the start of a job, and a frame that is lost then leaves its connection with a small window.
+[[nodiscard]] std::optional<std::vector<std::string>> allgather_texts(const OwnText& own) noexcept;
+
+/// The same at rank 0, of any bytes; others get as many empty ones.  None, too: they have 2 GiB and more together.
+[[nodiscard]] std::optional<std::vector<std::string>> gather_texts(const OwnText& own) noexcept;
+
+}  // namespace headway::glue
