@@ -4,14 +4,6 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-EXPORT int PMPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
-			 int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
-{
-	(void)sendbuf, (void)sendcount, (void)sendtype, (void)recvbuf, (void)recvcount,
-	(void)recvtype, (void)comm;
-	return MPI_SUCCESS;
-}
-
 EXPORT int PMPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
 		      MPI_Comm comm, MPI_Request *request)
 {

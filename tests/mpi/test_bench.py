@@ -145,10 +145,9 @@ class Both:
         """The same calls are measured without and with the helper; how long they take is not
         judged here, where other tests use the processors, too."""
         plain = self.costs_ns(helper=False)
-        with self.daemon() as daemon:
+        with self.daemon():
             paced = self.costs_ns()
-        self.assertIn("prepare", daemon.connections[0].operations())
-        self.assertEqual(sorted(plain), ["alltoall", "isend", "test", "wait"])
+        self.assertEqual(sorted(plain), ["isend", "test", "wait"])
         self.assertEqual(sorted(paced), sorted(plain))
         for name, cost_ns in sorted(paced.items()):
             print(f"# {name}: {cost_ns - plain[name]:.1f} ns more than without the helper")

@@ -39,7 +39,8 @@ class Both:
 
     def compare_fortran(self, binding):
         _, daemon = self.compare(f"collectives_{binding}", "114", nodes=NODES)
-        self.assertEqual(len(self.entered(daemon)), len(set(OPERATIONS) - NOT_PLANNED))
+        too_small = {"bcast"}  # in 114 cases
+        self.assertEqual(self.entered(daemon), set(OPERATIONS) - NOT_PLANNED - too_small)
 
     def test_every_operation_with_mpif_h(self):
         self.compare_fortran("mpif")
