@@ -19,7 +19,7 @@ ObjectText hello_of(const ContactPlan& plan) {
 
 ObjectText join_of(const ContactPlan& plan) { return ObjectText("join").text("job", plan.job); }
 
-bool has_phases(const Answer& hello) { return hello.flag("phases").value_or(false); }
+bool has_phases(const JsonObject& hello) { return hello.flag("phases").value_or(false); }
 
 constexpr const char* no_phases =
     "headwayd has no phases on this node: [kernel] phases is off in headway.toml, or HW-202 in its log tells why";
@@ -27,7 +27,7 @@ constexpr const char* no_phases =
 LinkError refused(std::string why) { return {std::move(why), false}; }
 
 /// Of a process that may ask to be paced.
-LinkResult<Greeting> greeting_of(const Answer& hello) {
+LinkResult<Greeting> greeting_of(const JsonObject& hello) {
     if (auto why = why_network_is_unknown(hello, own_addresses()); !why.empty())
         return tl::unexpected(refused(std::move(why)));
     return Greeting{hello.text("node").value_or(""), hello.text("cluster").value_or(""),

@@ -37,7 +37,7 @@ bool bound_blocking(int socket, std::chrono::milliseconds timeout) {
 }
 
 /// The daemon's own sentence about why it refused.
-std::string refusal(const Answer& body) {
+std::string refusal(const JsonObject& body) {
     const auto error = body.text("error");
     return error ? "headwayd: " + error->substr(0, quoted_max_bytes) : "headwayd refused without a reason";
 }
@@ -78,7 +78,7 @@ LinkResult<DaemonLink> DaemonLink::connect_by(UniqueFd socket, const std::string
     return DaemonLink(std::move(socket), timeout);
 }
 
-LinkResult<Answer> DaemonLink::ask(const ObjectText& request) {
+LinkResult<JsonObject> DaemonLink::ask(const ObjectText& request) {
     const auto deadline = Clock::now() + timeout_;
     const auto id = send(request, deadline);
     if (!id) return tl::unexpected(id.error());
@@ -172,7 +172,7 @@ ssize_t DaemonLink::receive_datagram() {
 }
 
 LinkResult<DaemonLink::Received> DaemonLink::read_answer(std::string text) {
-    auto body = Answer::read(std::move(text));
+    auto body = JsonObject::read(std::move(text));
     const auto accepted = body ? body->flag("ok") : std::nullopt;
     const auto id = accepted ? body->whole_number("id") : std::nullopt;
     // To no request in particular: it wants nothing to do with this client.

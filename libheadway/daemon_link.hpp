@@ -15,7 +15,7 @@
 
 #include <tl/expected.hpp>
 
-#include "answer.hpp"
+#include "json_object.hpp"
 #include "object_text.hpp"
 #include "unique_fd.hpp"
 
@@ -39,11 +39,11 @@ public:
                                                                 std::chrono::milliseconds timeout);
 
     /// Sends and waits for the answer, an object whose "ok" is true.
-    [[nodiscard]] LinkResult<Answer> ask(const ObjectText& request);
+    [[nodiscard]] LinkResult<JsonObject> ask(const ObjectText& request);
 
     /// The same, for an answer that a descriptor comes with, or none.
     struct AnswerWithFile {
-        Answer body;
+        JsonObject body;
         UniqueFd file;
     };
     [[nodiscard]] LinkResult<AnswerWithFile> ask_for_file(const ObjectText& request);
@@ -62,7 +62,7 @@ private:
     struct Received {
         std::uint64_t id = 0;
         bool accepted = false;
-        Answer body;
+        JsonObject body;
     };
 
     DaemonLink(UniqueFd socket, std::chrono::milliseconds timeout);

@@ -2,6 +2,8 @@
 #include "object_text.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
 #include <nlohmann/json.hpp>
 
@@ -31,6 +33,13 @@ ObjectText& ObjectText::text(std::string_view name, const std::string& value) { 
 
 ObjectText& ObjectText::texts(std::string_view name, const std::vector<std::string>& values) {
     return json(name, listed(values, quoted));
+}
+
+ObjectText& ObjectText::number(std::string_view name, std::optional<double> value) {
+    if (!value || !std::isfinite(*value)) return json(name, "null");
+    std::array<char, 32> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), *value).ptr;
+    return json(name, std::string_view(digits.data(), end));
 }
 
 ObjectText& ObjectText::numbers(std::string_view name, const std::vector<std::array<std::uint64_t, 3>>& values) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,11 @@ public:
     ObjectText& texts(std::string_view name, const std::vector<std::string>& values);
     ObjectText& number(std::string_view name, std::integral auto value) {
         return json(name, std::to_string(value));
+    }
+    /// None, or not a finite one: null.
+    ObjectText& number(std::string_view name, std::optional<double> value);
+    ObjectText& number(std::string_view name, std::optional<std::uint64_t> value) {
+        return value ? number(name, *value) : json(name, "null");
     }
     ObjectText& numbers(std::string_view name, const std::vector<std::array<std::uint64_t, 3>>& values);
     ObjectText& flag(std::string_view name, bool value) { return json(name, value ? "true" : "false"); }

@@ -90,7 +90,7 @@ bool is_in_block(const Address& address, const std::string& block) {
     return bits && *bits <= 8 * own->size() && starts_alike(*own, *start, *bits);
 }
 
-std::string why_network_is_unknown(const Answer& hello, const std::vector<Address>& addresses) {
+std::string why_network_is_unknown(const JsonObject& hello, const std::vector<Address>& addresses) {
     if (!hello.flag("own_network").value_or(false)) return "";
     const auto blocks = hello.texts("prefixes");
     for (const Address& address : addresses) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "answer.hpp"
+#include "json_object.hpp"
 
 namespace headway::glue {
 
@@ -28,6 +28,6 @@ using Address = std::string;
 
 /// By the daemon's answer to "hello": one sentence why a process with these addresses
 /// cannot be paced; empty: it can, or the daemon does not tell.
-[[nodiscard]] std::string why_network_is_unknown(const Answer& hello, const std::vector<Address>& addresses);
+[[nodiscard]] std::string why_network_is_unknown(const JsonObject& hello, const std::vector<Address>& addresses);
 
 }  // namespace headway::glue

@@ -9,7 +9,7 @@
 namespace headway::glue {
 namespace {
 
-LinkResult<Pattern> read_pattern(const Answer& answer) {
+LinkResult<Pattern> read_pattern(const JsonObject& answer) {
     const LinkError nonsense{"headwayd's answer is not one of its protocol", true};
     Pattern pattern;
     const auto paced = answer.flag("paced");
@@ -26,19 +26,19 @@ LinkResult<Pattern> read_pattern(const Answer& answer) {
 }
 
 /// That the answer's rates are for.
-Algorithm algorithm_of(const Answer& answer) {
+Algorithm algorithm_of(const JsonObject& answer) {
     if (!answer.has("algorithm")) return Algorithm::native;
     const auto name = answer.text("algorithm");
     return name ? algorithm_named(*name) : Algorithm::unknown;
 }
 
 /// 0 on nonsense, which paces nothing.
-Phase phase_in(const Answer& answer) {
+Phase phase_in(const JsonObject& answer) {
     return {static_cast<std::uint32_t>(answer.whole_number("phase").value_or(0)),
             answer.whole_number("bytes_per_s").value_or(no_limit)};
 }
 
-std::optional<PredictedTime> time_in(const Answer& answer, const std::string& key) {
+std::optional<PredictedTime> time_in(const JsonObject& answer, const std::string& key) {
     const auto low = answer.number(key + ".low_s");
     const auto high = answer.number(key + ".high_s");
     if (!low || !high) return std::nullopt;
@@ -46,7 +46,7 @@ std::optional<PredictedTime> time_in(const Answer& answer, const std::string& ke
 }
 
 /// What "plan" answers; members that make no sense are as if they were missing.
-PlannedExchange read_plan(const Answer& answer) {
+PlannedExchange read_plan(const JsonObject& answer) {
     return {answer.flag("paced").value_or(false),
             answer.number("pair_bits_per_s").value_or(0),
             answer.number("limiting_link.bits_per_s").value_or(0),
@@ -56,7 +56,7 @@ PlannedExchange read_plan(const Answer& answer) {
 }
 
 /// What "phase" and "rate" answer.
-KnownPhase read_phase(const Answer& answer) {
+KnownPhase read_phase(const JsonObject& answer) {
     return {phase_in(answer),
             static_cast<std::uint32_t>(answer.whole_number("generation").value_or(0))};
 }
@@ -64,7 +64,7 @@ KnownPhase read_phase(const Answer& answer) {
 /// Rates for one algorithm slow another one down: towards a ring, say, only one
 /// host sends through the trunk.  So a collective gets those of the algorithm by
 /// which it is carried out, or none.
-bool is_for(const PatternKey& key, const Answer& answer) {
+bool is_for(const PatternKey& key, const JsonObject& answer) {
     return algorithm_of(answer) == key.algorithm;
 }
 
@@ -209,7 +209,7 @@ std::optional<PredictedTime> Session::predicted(const PatternKey& key, std::uint
 }
 
 /// Not of neighbours, as which the daemon takes all.
-void Session::note_prediction(const PatternKey& key, std::uint64_t bytes, const Answer& answer) {
+void Session::note_prediction(const PatternKey& key, std::uint64_t bytes, const JsonObject& answer) {
     if (is_among_neighbours(key.operation) || !key.traffic.empty()) return;
     if (const auto time = time_in(answer, "predicted"))
         predictions_.insert_or_assign({key, size_class(bytes)}, *time);
@@ -316,7 +316,7 @@ LinkResult<void> Session::hold_rates() {
 
 // -------------------------------------------------------------------- requests
 
-LinkResult<Answer> Session::ask(const ObjectText& request) {
+LinkResult<JsonObject> Session::ask(const ObjectText& request) {
     const auto begin = std::chrono::steady_clock::now();
     auto answer = contact_->link.ask(request);
     waited_ += std::chrono::steady_clock::now() - begin;
@@ -375,7 +375,7 @@ LinkResult<void> Session::prepare(KnownPattern& known) {
     return {};
 }
 
-void Session::show(const std::string& what, const Answer& answer) const {
+void Session::show(const std::string& what, const JsonObject& answer) const {
     if (!verbose_) return;
     say("rank " + std::to_string(rank_) + " on " + node_ + ", " + what + ": " + answer.received());
 }

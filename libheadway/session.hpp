@@ -201,7 +201,7 @@ private:
     template <class Value>
     [[nodiscard]] LinkResult<Value> noted(LinkResult<Value> result);
 
-    [[nodiscard]] LinkResult<Answer> ask(const ObjectText& request);
+    [[nodiscard]] LinkResult<JsonObject> ask(const ObjectText& request);
     [[nodiscard]] LinkResult<void> update(KnownPattern& known);
     [[nodiscard]] LinkResult<void> prepare(KnownPattern& known);
     [[nodiscard]] ObjectText request_of(const char* op, const PatternKey& key) const;
@@ -210,8 +210,8 @@ private:
                                                  KnownPhase& known);
     [[nodiscard]] bool holds_what_was_answered() const;
     [[nodiscard]] LinkResult<void> hold_rates();
-    void note_prediction(const PatternKey& key, std::uint64_t bytes, const Answer& answer);
-    void show(const std::string& what, const Answer& answer) const;
+    void note_prediction(const PatternKey& key, std::uint64_t bytes, const JsonObject& answer);
+    void show(const std::string& what, const JsonObject& answer) const;
 
     const JobHosts* hosts_;
     bool siblings_disjoint_;

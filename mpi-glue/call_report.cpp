@@ -6,10 +6,10 @@
 #include <cstdio>
 #include <set>
 
+#include "object_text.hpp"
+
 namespace headway::glue {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr unsigned sub_bits = 5;  // 32 classes in each power of two
 
@@ -99,73 +99,61 @@ bool takes_longer(const std::pair<CallKind, CallRow>& one, const std::pair<CallK
     return total(one.second) > total(other.second);
 }
 
-template <class Value>
-std::optional<Value> member(const Json& json, const char* name) {
-    const auto found = json.find(name);
-    if (found == json.end()) return std::nullopt;
-    if constexpr (std::is_same_v<Value, std::string>) {
-        if (!found->is_string()) return std::nullopt;
-    } else if constexpr (std::is_same_v<Value, bool>) {
-        if (!found->is_boolean()) return std::nullopt;
-    } else if constexpr (std::is_unsigned_v<Value>) {
-        if (!found->is_number_unsigned()) return std::nullopt;
-    } else {
-        if (!found->is_number()) return std::nullopt;
-    }
-    return found->template get<Value>();
+std::string row_json(const CallKind& kind, const CallRow& row) {
+    ObjectText json;
+    json.text("communicator", kind.communicator).text("operation", kind.operation);
+    json.number("message_bytes_most", std::uint64_t{1} << kind.size_class);
+    json.text("algorithm", kind.algorithm).flag("paced", kind.paced).text("reason", kind.reason);
+    json.number("calls", row.calls).number("bytes", row.bytes).json("duration", row.durations.to_json());
+    json.number("predicted_s", row.predicted_s).number("ratio", row.ratio());
+    return json.object();
 }
 
-template <class Value>
-Json or_null(const std::optional<Value>& value) {
-    return value ? Json(*value) : Json(nullptr);
-}
-
-Json row_json(const CallKind& kind, const CallRow& row) {
-    return {{"communicator", kind.communicator},
-            {"operation", kind.operation},
-            {"message_bytes_most", std::uint64_t{1} << kind.size_class},
-            {"algorithm", kind.algorithm},
-            {"paced", kind.paced},
-            {"reason", kind.reason},
-            {"calls", row.calls},
-            {"bytes", row.bytes},
-            {"duration", row.durations.to_json()},
-            {"predicted_s", or_null(row.predicted_s)},
-            {"ratio", or_null(row.ratio())}};
-}
-
-std::optional<std::pair<CallKind, CallRow>> row_from(const Json& json) {
-    const auto communicator = member<std::string>(json, "communicator");
-    const auto operation = member<std::string>(json, "operation");
-    const auto most = member<std::uint64_t>(json, "message_bytes_most");
-    const auto algorithm = member<std::string>(json, "algorithm");
-    const auto paced = member<bool>(json, "paced");
-    const auto reason = member<std::string>(json, "reason");
-    const auto calls = member<std::uint64_t>(json, "calls");
-    const auto bytes = member<std::uint64_t>(json, "bytes");
-    const auto duration = json.find("duration");
+std::optional<std::pair<CallKind, CallRow>> row_from(const JsonObject& json) {
+    const auto communicator = json.text("communicator");
+    const auto operation = json.text("operation");
+    const auto most = json.whole_number("message_bytes_most");
+    const auto algorithm = json.text("algorithm");
+    const auto paced = json.flag("paced");
+    const auto reason = json.text("reason");
+    const auto calls = json.whole_number("calls");
+    const auto bytes = json.whole_number("bytes");
+    auto durations = Durations::from_json(json, "duration");
     if (!communicator || !operation || !most || *most == 0 || !algorithm || !paced || !reason ||
-        !calls || !bytes || duration == json.end())
+        !calls || !bytes || !durations)
         return std::nullopt;
-    auto durations = Durations::from_json(*duration);
-    if (!durations) return std::nullopt;
     const auto size_class = static_cast<std::size_t>(std::bit_width(*most) - 1);
     return std::pair{
         CallKind{*communicator, *operation, size_class, *algorithm, *paced, *reason},
-        CallRow{*calls, *bytes, std::move(*durations), member<double>(json, "predicted_s")}};
+        CallRow{*calls, *bytes, std::move(*durations), json.number("predicted_s")}};
 }
 
-Json connections_json(const ConnectionCounters& counters) {
-    return {{"count", counters.connections},
-            {"retransmitted_segments", counters.retransmissions},
-            {"timeouts", or_null(counters.timeouts)}};
+std::string node_json(const std::string& node, const NodeCounters& counters) {
+    ObjectText own;
+    own.number("count", counters.own.connections).number("retransmitted_segments", counters.own.retransmissions);
+    own.number("timeouts", counters.own.timeouts);
+    ObjectText json;
+    json.text("node", node).number("tcp_timeouts", counters.timeouts);
+    json.number("tcp_retransmitted_segments", counters.retransmissions).json("own_connections", own.object());
+    return json.object();
 }
 
-std::optional<ConnectionCounters> connections_from(const Json& json) {
-    const auto count = member<std::uint64_t>(json, "count");
-    const auto segments = member<std::uint64_t>(json, "retransmitted_segments");
-    if (!count || !segments) return std::nullopt;
-    return ConnectionCounters{*count, *segments, member<std::uint64_t>(json, "timeouts")};
+std::optional<std::pair<std::string, NodeCounters>> node_from(const JsonObject& json) {
+    const auto name = json.text("node");
+    const auto timeouts = json.whole_number("tcp_timeouts");
+    const auto segments = json.whole_number("tcp_retransmitted_segments");
+    const auto own_count = json.whole_number("own_connections.count");
+    const auto own_segments = json.whole_number("own_connections.retransmitted_segments");
+    if (!name || !timeouts || !segments || !own_count || !own_segments) return std::nullopt;
+    const ConnectionCounters own{*own_count, *own_segments, json.whole_number("own_connections.timeouts")};
+    return std::pair{*name, NodeCounters{*timeouts, *segments, own}};
+}
+
+/// A list with a line for each.
+std::string list_json(const auto& pairs, const auto& json_of) {
+    std::string list;
+    for (const auto& [key, value] : pairs) list += (list.empty() ? "\n  " : ",\n  ") + json_of(key, value);
+    return "[" + list + "]";
 }
 
 /// Of the job's connections, and of everybody's on its nodes.
@@ -212,29 +200,24 @@ std::uint64_t Durations::median_ns() const {
     return 0;
 }
 
-nlohmann::json Durations::to_json() const {
-    auto classes = Json::array();
-    for (const auto& [index, count] : classes_) classes.push_back({index, count});
-    return {{"min_ns", count_ > 0 ? shortest_ns_ : 0},
-            {"median_ns", median_ns()},
-            {"max_ns", longest_ns_},
-            {"classes", std::move(classes)}};
+std::string Durations::to_json() const {
+    std::string classes;
+    for (const auto& [index, count] : classes_)
+        classes += (classes.empty() ? "[" : ",[") + std::to_string(index) + "," + std::to_string(count) + "]";
+    ObjectText json;
+    json.number("min_ns", count_ > 0 ? shortest_ns_ : 0).number("median_ns", median_ns()).number("max_ns", longest_ns_);
+    return json.json("classes", "[" + classes + "]").object();
 }
 
-std::optional<Durations> Durations::from_json(const nlohmann::json& json) {
+std::optional<Durations> Durations::from_json(const JsonObject& json, const std::string& path) {
+    const auto shortest = json.whole_number(path + ".min_ns");
+    const auto longest = json.whole_number(path + ".max_ns");
+    const auto classes = json.whole_numbers(path + ".classes");  // pairs
+    if (!shortest || !longest || !json.is_list(path + ".classes") || classes.size() % 2 != 0) return std::nullopt;
     Durations durations;
-    if (!json.is_object()) return std::nullopt;
-    const auto shortest = member<std::uint64_t>(json, "min_ns");
-    const auto longest = member<std::uint64_t>(json, "max_ns");
-    const auto classes = json.find("classes");
-    if (!shortest || !longest || classes == json.end() || !classes->is_array())
-        return std::nullopt;
-    for (const Json& pair : *classes) {
-        if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number_unsigned() ||
-            !pair[1].is_number_unsigned())
-            return std::nullopt;
-        durations.classes_[pair[0].get<std::uint32_t>()] += pair[1].get<std::uint64_t>();
-        durations.count_ += pair[1].get<std::uint64_t>();
+    for (std::size_t at = 0; at < classes.size(); at += 2) {
+        durations.classes_[static_cast<std::uint32_t>(classes[at])] += classes[at + 1];
+        durations.count_ += classes[at + 1];
     }
     if (durations.count_ > 0) durations.shortest_ns_ = *shortest;
     durations.longest_ns_ = *longest;
@@ -293,42 +276,28 @@ void CallReport::add_run(const CallReport& other) {
     daemon_wait_ = std::max(daemon_wait_, other.daemon_wait_);
 }
 
-nlohmann::json CallReport::to_json() const {
-    Json json{{"collectives", Json::array()},
-              {"nodes", Json::array()},
-              {"daemon_wait_ns", daemon_wait_.count()}};
-    for (const auto& [kind, row] : rows_) json["collectives"].push_back(row_json(kind, row));
-    for (const auto& [node, counters] : nodes_) {
-        json["nodes"].push_back({{"node", node},
-                                 {"tcp_timeouts", counters.timeouts},
-                                 {"tcp_retransmitted_segments", counters.retransmissions},
-                                 {"own_connections", connections_json(counters.own)}});
-    }
-    return json;
+std::string CallReport::to_json() const {
+    ObjectText json;
+    json.json("collectives", list_json(rows_, row_json)).json("nodes", list_json(nodes_, node_json));
+    return json.number("daemon_wait_ns", daemon_wait_.count()).object() + "\n";
 }
 
-tl::expected<CallReport, std::string> CallReport::from_json(const nlohmann::json& json) {
-    const tl::unexpected nonsense(std::string("that is no report of a rank"));
+tl::expected<CallReport, std::string> CallReport::from_json(std::string text) {
     CallReport report;
-    const auto collectives = json.find("collectives");
-    const auto nodes = json.find("nodes");
-    const auto waited = member<std::int64_t>(json, "daemon_wait_ns");
-    if (!json.is_object() || collectives == json.end() || nodes == json.end() || !waited)
-        return nonsense;
-    for (const Json& row : *collectives) {
-        auto read = row_from(row);
-        if (!read) return nonsense;
-        report.rows_.insert(std::move(*read));
-    }
-    for (const Json& node : *nodes) {
-        const auto name = member<std::string>(node, "node");
-        const auto timeouts = member<std::uint64_t>(node, "tcp_timeouts");
-        const auto segments = member<std::uint64_t>(node, "tcp_retransmitted_segments");
-        const auto own = node.find("own_connections");
-        const auto counted = own != node.end() ? connections_from(*own) : std::nullopt;
-        if (!name || !timeouts || !segments || !counted) return nonsense;
-        report.nodes_[*name] = {*timeouts, *segments, *counted};
-    }
+    bool is_sound = true;
+    const auto take = [&](std::string_view path, const JsonObject& json) {
+        const auto add = [&](auto& known, auto read) {
+            is_sound = is_sound && read.has_value();
+            if (read) known.insert(std::move(*read));
+        };
+        if (path == "collectives") add(report.rows_, row_from(json));
+        if (path == "nodes") add(report.nodes_, node_from(json));
+    };
+    const auto json = JsonObject::read(std::move(text), take);
+    const auto waited = json ? json->whole_number("daemon_wait_ns") : std::nullopt;
+    if (!json) return tl::unexpected(std::string("it is no JSON object"));
+    if (!is_sound || !json->is_list("collectives") || !json->is_list("nodes") || !waited)
+        return tl::unexpected(std::string("its members are not those of a report"));
     report.daemon_wait_ = std::chrono::nanoseconds(*waited);
     return report;
 }

@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
 #include <tl/expected.hpp>
 
+#include "json_object.hpp"
 #include "own_connections.hpp"
 
 namespace headway::glue {
@@ -33,8 +33,9 @@ public:
     [[nodiscard]] std::uint64_t longest_ns() const { return longest_ns_; }
     [[nodiscard]] std::uint64_t median_ns() const;
 
-    [[nodiscard]] nlohmann::json to_json() const;
-    [[nodiscard]] static std::optional<Durations> from_json(const nlohmann::json& json);
+    [[nodiscard]] std::string to_json() const;
+    /// Of the object that `path` leads to.
+    [[nodiscard]] static std::optional<Durations> from_json(const JsonObject& json, const std::string& path);
 
 private:
     std::map<std::uint32_t, std::uint64_t> classes_;
@@ -93,8 +94,9 @@ public:
     /// the same calls.
     void add_run(const CallReport& other);
 
-    [[nodiscard]] nlohmann::json to_json() const;
-    [[nodiscard]] static tl::expected<CallReport, std::string> from_json(const nlohmann::json& json);
+    /// A line for each kind of calls and each node.
+    [[nodiscard]] std::string to_json() const;
+    [[nodiscard]] static tl::expected<CallReport, std::string> from_json(std::string text);
 
     /// Lines for people, longest total time first.
     [[nodiscard]] std::string table() const;

@@ -21,6 +21,7 @@
 #include "pattern_player.hpp"
 #include "real.hpp"
 #include "report.hpp"
+#include "the_only.hpp"
 
 namespace headway::glue {
 namespace {
@@ -53,10 +54,7 @@ std::uint64_t agreed_job_start(const Settings& settings) {
 
 }  // namespace
 
-Helper& helper() {
-    static Helper* const instance = at_second_try([] { return new Helper; });
-    return *instance;
-}
+Helper& helper() { return the_only<Helper>(); }
 
 Helper::Helper()
     : settings_(read_settings()),

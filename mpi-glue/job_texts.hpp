@@ -17,7 +17,8 @@ using OwnText = std::optional<std::string>;
 /// What `make` gives.
 [[nodiscard]] OwnText own_text(const auto& make) {
     OwnText text;
-    return has_memory_for([&] { text = make(); }) ? text : std::nullopt;
+    if (!has_memory_for([&] { text = make(); })) text.reset();
+    return text;
 }
 
 [[nodiscard]] bool all_agree(bool own) noexcept;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "own_connections.hpp"
 
+#include <dirent.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -8,10 +9,9 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
-#include <filesystem>
+#include <memory>
 #include <span>
-#include <string>
-#include <system_error>
+#include <string_view>
 
 #include "kernel/tcp_counters.hpp"
 
@@ -46,12 +46,12 @@ ConnectionCounters counters_of(int socket) {
 
 }  // namespace
 
+/// By opendir(): std::filesystem ends the process where there is no memory for the next entry.
 ConnectionCounters count_own_connections(const std::set<Address>& others) {
     ConnectionCounters all;
-    std::error_code failed;
-    for (std::filesystem::directory_iterator entry("/proc/self/fd", failed), end; !failed && entry != end;
-         entry.increment(failed)) {
-        const std::string name = entry->path().filename();
+    const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir("/proc/self/fd"), ::closedir);
+    while (const dirent* const entry = open ? ::readdir(open.get()) : nullptr) {
+        const std::string_view name = entry->d_name;
         int descriptor = -1;
         std::from_chars(name.data(), name.data() + name.size(), descriptor);
         if (is_tcp(descriptor) && others.contains(other_end_of(descriptor)))

@@ -2,18 +2,21 @@
 #include "pattern_player.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <fstream>
 #include <iterator>
+#include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "helper.hpp"
 #include "job_texts.hpp"
+#include "json_object.hpp"
 #include "message_size.hpp"
 #include "real.hpp"
+#include "the_only.hpp"
 #include "traffic_request.hpp"
 
 namespace headway::glue {
@@ -39,23 +42,6 @@ bool broadcast_file(const std::string& file, std::string& text) {
     return true;
 }
 
-using Json = nlohmann::json;
-
-/// Bytes between hosts, in messages that are paced.
-HostTraffic host_traffic(const Json& phase, const std::vector<int>& host_of_rank,
-                         std::uint64_t min_message_bytes) {
-    HostTraffic traffic;
-    for (const Json& flow : phase.at("flows")) {
-        const std::pair pair{host_of_rank.at(flow.at("source").get<std::size_t>()),
-                        host_of_rank.at(flow.at("destination").get<std::size_t>())};
-        const double bytes = flow.at("bytes").get<double>();
-        const double messages = flow.at("messages").get<double>();
-        if (pair.first != pair.second && bytes >= messages * static_cast<double>(min_message_bytes))
-            traffic[pair] += bytes;
-    }
-    return traffic;
-}
-
 std::vector<int> hosts_by_rank(int ranks) {
     std::vector<int> hosts;
     for (int rank = 0; rank < ranks; ++rank)
@@ -63,41 +49,77 @@ std::vector<int> hosts_by_rank(int ranks) {
     return hosts;
 }
 
+/// What a recording says of point-to-point messages that are paced: bytes between hosts.
+class RecordedTraffic {
+public:
+    RecordedTraffic(std::vector<int> host_of_rank, std::uint64_t min_message_bytes)
+        : host_of_rank_(std::move(host_of_rank)), min_message_bytes_(static_cast<double>(min_message_bytes)) {}
+
+    /// What is wrong with it, or "".
+    [[nodiscard]] std::string read(std::string text) {
+        const auto take = [&](std::string_view path, const JsonObject& json) {
+            if (path == "phases.flows") is_sound_ = add_flow(json) && is_sound_;
+            if (path == "phases") is_sound_ = end_phase(json) && is_sound_;
+        };
+        const auto recording = JsonObject::read(std::move(text), take);
+        if (!recording || !recording->has("headway_recording")) return "it is no recording";
+        if (recording->whole_number("headway_recording") != 1U) return "it is of another version";
+        if (recording->whole_number("ranks") != host_of_rank_.size()) return "it is of another number of ranks";
+        return is_sound_ && recording->is_list("phases") ? "" : "it is no recording";
+    }
+
+    [[nodiscard]] const std::map<int, HostTraffic>& of_phase() const { return of_phase_; }
+
+private:
+    /// None: there is no such rank.
+    [[nodiscard]] std::optional<int> host_of(std::optional<std::uint64_t> rank) const {
+        return rank && *rank < host_of_rank_.size() ? std::optional(host_of_rank_[*rank]) : std::nullopt;
+    }
+    [[nodiscard]] bool add_flow(const JsonObject& json) {
+        const auto source = host_of(json.whole_number("source")), destination = host_of(json.whole_number("destination"));
+        const auto bytes = json.number("bytes"), messages = json.number("messages");
+        if (!source || !destination || !bytes || !messages) return false;
+        if (*source != *destination && *bytes >= *messages * min_message_bytes_) flows_[{*source, *destination}] += *bytes;
+        return true;
+    }
+    /// Its flows have been added.
+    [[nodiscard]] bool end_phase(const JsonObject& json) {
+        const HostTraffic flows = std::exchange(flows_, {});
+        const auto level = json.number("phase");
+        const auto operation = json.text("operation");
+        constexpr double most = std::numeric_limits<int>::max();
+        if (!operation || !json.is_list("flows") || !level || std::abs(*level) > most) return false;
+        if (*operation != "point_to_point") return true;
+        for (const auto& [pair, bytes] : flows) of_phase_[static_cast<int>(*level)][pair] += bytes;
+        return true;
+    }
+
+    std::vector<int> host_of_rank_;
+    double min_message_bytes_;
+    HostTraffic flows_;  ///< of the phase that is being read
+    std::map<int, HostTraffic> of_phase_;
+    bool is_sound_ = true;
+};
+
 }  // namespace
 
-PatternPlayer& pattern_player() {
-    static PatternPlayer* const instance = new PatternPlayer;
-    return *instance;
-}
+PatternPlayer& pattern_player() { return the_only<PatternPlayer>(); }
 
 std::string PatternPlayer::begin(const std::string& file) {
     std::string text;
     if (!broadcast_file(file, text)) return "there is no memory for it";
-    std::string trouble = read(text, helper().hosts().min_message_bytes());
+    std::string trouble = read(std::move(text), helper().hosts().min_message_bytes());
     if (trouble.empty()) enter_phase(0);
     return trouble;
 }
 
-std::string PatternPlayer::read(std::string_view text, std::uint64_t min_message_bytes) {
-    const auto json = Json::parse(text, nullptr, false);
+std::string PatternPlayer::read(std::string text, std::uint64_t min_message_bytes) {
     const Place own = place_in(MPI_COMM_WORLD);
     const std::vector<int> host_of_rank = hosts_by_rank(own.ranks);
     const int own_host = host_of_rank[static_cast<std::size_t>(own.rank)];
-    std::map<int, HostTraffic> traffic_of_phase;
-    try {
-        if (json.at("headway_recording") != 1) return "it is of another version";
-        if (json.at("ranks") != own.ranks) return "it is of another number of ranks";
-        for (const Json& phase : json.at("phases")) {
-            if (phase.at("operation") != "point_to_point") continue;
-            auto& traffic = traffic_of_phase[phase.at("phase").get<int>()];
-            for (const auto& [pair, bytes] :
-                 host_traffic(phase, host_of_rank, min_message_bytes))
-                traffic[pair] += bytes;
-        }
-    } catch (const std::exception&) {
-        return "it is no recording";
-    }
-    for (const auto& [phase, traffic] : traffic_of_phase) {
+    RecordedTraffic recorded(host_of_rank, min_message_bytes);
+    if (std::string trouble = recorded.read(std::move(text)); !trouble.empty()) return trouble;
+    for (const auto& [phase, traffic] : recorded.of_phase()) {
         const bool sends =
             std::any_of(traffic.begin(), traffic.end(),
                         [&](const auto& flow) { return flow.first.first == own_host; });

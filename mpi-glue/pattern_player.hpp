@@ -13,7 +13,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <string_view>
 
 #include "session.hpp"
 
@@ -28,14 +27,14 @@ public:
     void enter_phase(int level) noexcept;
 
 private:
-    [[nodiscard]] std::string read(std::string_view text, std::uint64_t min_message_bytes);
+    [[nodiscard]] std::string read(std::string text, std::uint64_t min_message_bytes);
 
     std::mutex mutex_;
     std::map<int, std::shared_ptr<HeldRates>> rates_of_phase_;
     std::shared_ptr<HeldRates> in_force_;
 };
 
-/// The process's one; never destroyed, as helper().
+/// See the_only.hpp.
 [[nodiscard]] PatternPlayer& pattern_player();
 
 }  // namespace headway::glue

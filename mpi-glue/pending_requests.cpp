@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "pending_requests.hpp"
 
+#include "the_only.hpp"
+
 #include <exception>
 #include <utility>
 
 namespace headway::glue {
-PendingRequests& pending_requests() {
-    static PendingRequests* const instance = new PendingRequests;
-    return *instance;
-}
+PendingRequests& pending_requests() { return the_only<PendingRequests>(); }
 
 void PendingRequests::begin(MPI_Request request, EntryId entry,
                             std::optional<ReportedRequest> reported) noexcept {

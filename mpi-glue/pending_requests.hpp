@@ -59,7 +59,7 @@ private:
     AllUnderWay by_request_;
 };
 
-/// The process's one; never destroyed, as helper().
+/// See the_only.hpp.
 [[nodiscard]] PendingRequests& pending_requests();
 
 /// Taken out during a call that waits for them or tests them, also if an error handler

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "report.hpp"
 
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -15,6 +14,8 @@
 #include "own_network.hpp"
 #include "pending_requests.hpp"
 #include "real.hpp"
+#include "the_only.hpp"
+#include "whole_file.hpp"
 
 namespace headway::glue {
 namespace {
@@ -64,10 +65,7 @@ void ReportedRequest::end(bool is_seen) const noexcept {
     reporter().count(what, is_seen ? std::optional(Clock::now() - begin) : std::nullopt);
 }
 
-Reporter& reporter() {
-    static Reporter* const instance = new Reporter;
-    return *instance;
-}
+Reporter& reporter() { return the_only<Reporter>(); }
 
 void Reporter::begin(std::string where) noexcept try {
     if (where.empty()) return;
@@ -143,7 +141,7 @@ OwnText Reporter::complete(const std::vector<std::string>& addresses) {
         count_connections(addresses);
         report_.set_daemon_wait(helper().waited_for_daemon());
         predict();
-        return report_.to_json().dump();
+        return report_.to_json();
     });
 }
 
@@ -153,10 +151,8 @@ void Reporter::tell(CallReport& all) const {
         std::fputs(table.c_str(), stderr);
         return;
     }
-    std::ofstream file(where_, std::ios::trunc);
-    file << all.to_json().dump(2) << '\n';
-    file.close();
-    if (!file) say("no report: " + where_ + " cannot be written");
+    const std::string trouble = write_whole(where_, all.to_json());
+    if (!trouble.empty()) say("no report: " + where_ + " cannot be written: " + trouble);
 }
 
 void Reporter::finish() noexcept {
@@ -170,7 +166,7 @@ void Reporter::finish() noexcept {
     const auto tell_all = [&] {
         CallReport all;
         for (const std::string& text : *texts) {
-            if (const auto read = CallReport::from_json(nlohmann::json::parse(text, nullptr, false))) all.add(*read);
+            if (const auto read = CallReport::from_json(text)) all.add(*read);
         }
         tell(all);
     };

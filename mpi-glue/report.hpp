@@ -97,7 +97,7 @@ private:
     std::map<CallKind, HostSet> to_predict_;  ///< all-to-alls that the plan is asked for
 };
 
-/// The process's one; never destroyed, as helper().
+/// See the_only.hpp.
 [[nodiscard]] Reporter& reporter();
 
 std::optional<ReportedRequest> Reporter::request(const auto& call, CallForm form,

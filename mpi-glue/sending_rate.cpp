@@ -10,6 +10,7 @@
 #include <string>
 
 #include "helper.hpp"
+#include "the_only.hpp"
 
 namespace headway::glue {
 namespace {
@@ -53,10 +54,7 @@ int planned_maxrate_kbytes_per_s() {
 
 }  // namespace
 
-SendingRate& sending_rate() {
-    static SendingRate* const instance = new SendingRate;
-    return *instance;
-}
+SendingRate& sending_rate() { return the_only<SendingRate>(); }
 
 /// 0: no limit of the program's.
 void SendingRate::hold(int kbytes_per_s) {

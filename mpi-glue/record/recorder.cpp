@@ -16,13 +16,12 @@
 #include "notice.hpp"
 #include "real.hpp"
 #include "record/recording_file.hpp"
+#include "the_only.hpp"
+#include "whole_file.hpp"
 
 namespace headway::glue {
 
-Recorder& recorder() {
-    static Recorder* const instance = new Recorder;
-    return *instance;
-}
+Recorder& recorder() { return the_only<Recorder>(); }
 
 void Recorder::begin() noexcept try {
     const char* file = std::getenv("HEADWAY_RECORD");
@@ -149,7 +148,7 @@ void Recorder::write(const std::vector<std::string>& flows_of_rank, std::int64_t
             recording.add(static_cast<int>(source), numbers.data());
         }
     }
-    const std::string trouble = recording.write(file_);
+    const std::string trouble = write_whole(file_, recording.text());
     if (!trouble.empty()) {
         say("no recording: " + file_ + ": " + trouble);
     } else if (left_out > 0) {

@@ -101,7 +101,7 @@ private:
     std::unordered_map<MPI_Request, Kept> kept_;
 };
 
-/// The process's one; never destroyed: MPI may end after this library's statics.
+/// See the_only.hpp.
 [[nodiscard]] Recorder& recorder();
 
 }  // namespace headway::glue

@@ -27,13 +27,9 @@ public:
 
     void add(int source, const std::int64_t* numbers);
 
-    /// Why it could not be written, or "".  A file that is there is replaced
-    /// whole or not at all.
-    [[nodiscard]] std::string write(const std::string& path) const;
-
-private:
     [[nodiscard]] std::string text() const;
 
+private:
     std::vector<std::string> hosts_;
     std::int64_t left_out_;
     std::map<std::pair<std::int64_t, std::int64_t>, std::vector<RecordedFlow>> phases_;

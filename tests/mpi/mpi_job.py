@@ -176,6 +176,11 @@ class HelperTest(unittest.TestCase):
         self.sessions = directory.name
         self.socket = os.path.join(directory.name, "control.sock")
 
+    @property
+    def pending_spy(self):
+        """To be preloaded: pending_spy.c."""
+        return "tests/pending_spy.mpich.so" if self.library == "mpich" else "tests/pending_spy.so"
+
     def daemon(self, **arguments):
         arguments.setdefault("nodes", NODES)
         return FakeHeadwayd(self.socket, **arguments)

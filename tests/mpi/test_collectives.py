@@ -79,9 +79,8 @@ class Both:
             self.assertEqual(len(connection.entries), 5)
 
     def pending_job(self, what, **environment):
-        spy = "pending_spy.mpich.so" if self.library == "mpich" else "pending_spy.so"
         with self.daemon():
-            job = self.run_job("pending_check", what, preload=[os.path.join("tests", spy)], **environment)
+            job = self.run_job("pending_check", what, preload=[self.pending_spy], **environment)
         self.assertEqual(job.status, 0, job.stdout + job.stderr)
         self.assertIn("all data right\n", job.stdout)
         return job

@@ -211,11 +211,10 @@ class Both:
         """An allocation fails at rank 0 or at another one, in larger and larger steps until there are no more: the job ends
         well, and its recording is whole or says what is missing."""
         file = os.path.join(os.path.dirname(self.socket), "recording.json")
-        spy = "tests/pending_spy.mpich.so" if self.library == "mpich" else "tests/pending_spy.so"
         for forgetting in (0, 1):
             for which in (1, 4, 12, 36, 108, 324):
                 with self.subTest(rank=forgetting, allocation=which):
-                    job = self.run_job("outcome_check", "forgetful", str(which), str(forgetting), preload=[spy],
+                    job = self.run_job("outcome_check", "forgetful", str(which), str(forgetting), preload=[self.pending_spy],
                                        HEADWAY_RECORD=file)
                     self.assertEqual((job.status, "all data right" in job.stdout), (0, True), job.stderr)
                     is_told = any("no recording" in line or "leaves out" in line for line in job.told)

@@ -175,17 +175,32 @@ class Both:
         self.assertEqual(sum("no report: /nowhere/report.json cannot be written" in line
                              for line in job.told), 1, job.stderr)
 
+    def without_memory(self, rank, which):
+        """Of that rank the library's allocation number `which` fails, in a call, or when MPI is finalised: the job ends
+        well, and its report is whole, or there is none, which is said.  Whether there were as many."""
+        with self.subTest(rank=rank, allocation=which), self.predicting_daemon():
+            job = self.run_job("outcome_check", "forgetful", str(which), str(rank), "later", preload=[self.pending_spy],
+                               HEADWAY_REPORT=self.file)
+            self.assertEqual((job.status, "all data right" in job.stdout), (0, True), job.stderr)
+            is_written = os.path.exists(self.file)
+            self.assertEqual("headway: no report: not enough memory" in job.told, not is_written, job.stderr)
+            if is_written:
+                self.assertTrue(self.rows())
+                os.remove(self.file)
+            return "forgot\n" in job.stdout
+
     def test_a_rank_without_memory(self):
-        """Of a call that it counts: then there is no report, and no rank waits for another."""
-        spy = "tests/pending_spy.mpich.so" if self.library == "mpich" else "tests/pending_spy.so"
-        for rank, which in ((0, 1), (1, 1), (1, 3)):
-            with self.subTest(rank=rank, allocation=which), self.predicting_daemon():
-                job = self.run_job("outcome_check", "forgetful", str(which), str(rank), "later", preload=[spy],
-                                   HEADWAY_REPORT=self.file)
-                self.assertEqual(job.status, 0, job.stderr)
-                self.assertIn("forgot\n", job.stdout)
-                self.assertIn("headway: no report: not enough memory", job.told)
-                self.assertFalse(os.path.exists(self.file))
+        for rank in (0, 1):
+            which, at = 0, iter((1, 3, 30, 85, 250, 460, 900))
+            while self.without_memory(rank, which := next(at)):
+                pass
+            self.assertGreater(which, 60)
+
+    def test_each_rank_without_memory(self):
+        for rank in (0, 1):
+            which = 1
+            while self.without_memory(rank, which):
+                which += 1
 
     def test_option_of_headway_run(self):
         with self.predicting_daemon():
@@ -205,13 +220,14 @@ class Both:
 
 class OpenMpi(Both, HelperTest):
     library = "ompi"
+    longer = ("test_each_rank_without_memory",)
 
 
 class Mpich(Both, HelperTest):
     """Whose calls and requests are others; what is told of them is the same."""
 
     library = "mpich"
-    longer = ("test_summary_is_a_table_of_one_rank", "test_requests_are_counted_without_a_daemon",
+    longer = ("test_each_rank_without_memory", "test_summary_is_a_table_of_one_rank", "test_requests_are_counted_without_a_daemon",
               "test_without_daemon_it_says_why_nothing_was_paced", "test_the_first_rank_decides",
               "test_file_that_cannot_be_written", "test_option_of_headway_run", "test_value_that_is_not_understood",
               "test_predictions_of_headwayd", "test_predictions_are_those_of_the_answers")

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 
 #include <fmt/core.h>
@@ -26,9 +27,7 @@ constexpr double close_enough = 0.10;
 Result<CallReport> load_report(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     if (!file) return failure("{}: cannot be read", path);
-    const auto json = nlohmann::json::parse(file, nullptr, false);
-    auto report = json.is_object() ? CallReport::from_json(json)
-                                   : tl::unexpected(std::string("not a JSON object"));
+    auto report = CallReport::from_json(std::string(std::istreambuf_iterator<char>(file), {}));
     if (!report) {
         return failure("{}: no report of a job ({}); HEADWAY_REPORT=FILE.json, or headway run --report, writes one",
                        path, report.error());
@@ -102,7 +101,7 @@ Chart chart_of(const CallReport& all) {
 /// Another file first: what was kept is not lost on a full disk.
 bool keep(const std::string& path, const CallReport& all) {
     const std::string fresh = path + ".new";
-    if (!write_file(compare_verb, fresh, all.to_json().dump(2) + "\n")) return false;
+    if (!write_file(compare_verb, fresh, all.to_json())) return false;
     std::error_code error;
     std::filesystem::rename(fresh, path, error);
     if (error) fmt::print(stderr, "headway compare: {}: {}\n", path, error.message());
@@ -128,7 +127,7 @@ ExitStatus CompareCommand::run() const {
     if (!keep_.empty() && !keep(keep_, *all)) return ExitStatus::failure;
     if (!svg_.empty() && !write_file(compare_verb, svg_, chart_svg(chart_of(*all)))) return ExitStatus::failure;
     if (json_) {
-        fmt::print("{}\n", all->to_json().dump(2));
+        fmt::print("{}", all->to_json());
     } else {
         fmt::print("{}", all->table());
         print_verdict(*all);

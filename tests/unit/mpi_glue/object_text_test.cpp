@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include <nlohmann/json.hpp>
@@ -29,6 +30,16 @@ TEST(ObjectTexts, AreReadAsTheyWereMeant) {
     all += "\x7f \u00e9 \u20ac \U0001f600";
     const auto read = Json::parse(ObjectText("hello").text("job", all).texts("hosts", {all, ""}).object());
     EXPECT_EQ(read, (Json{{"op", "hello"}, {"job", all}, {"hosts", {all, ""}}}));
+}
+
+TEST(ObjectTexts, HaveNumbersThatMayBeNone) {
+    const auto text = [](std::optional<double> value) { return ObjectText().number("x", value).object(); };
+    for (const double value : {0.0, 4.0, -0.25, 1e-5, 0.1 + 0.2, 1e300, std::numeric_limits<double>::min()})
+        EXPECT_EQ(Json::parse(text(value))["x"].get<double>(), value);
+    for (const double value : {HUGE_VAL, -HUGE_VAL, std::nan("")}) EXPECT_EQ(text(value), "{\"x\":null}");
+    EXPECT_EQ(text(std::nullopt), "{\"x\":null}");
+    EXPECT_EQ(ObjectText().number("x", std::optional<std::uint64_t>(7)).object(), "{\"x\":7}");
+    EXPECT_EQ(ObjectText().number("x", std::optional<std::uint64_t>()).object(), "{\"x\":null}");
 }
 
 TEST(ObjectTexts, ReplaceWhatIsNoUtf8) {

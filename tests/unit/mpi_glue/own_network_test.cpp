@@ -6,8 +6,8 @@
 namespace headway::glue::test {
 namespace {
 
-Answer hello(const std::string& own_network, const std::string& prefixes) {
-    return *Answer::read(R"({"node":"a0","own_network":)" + own_network + R"(,"prefixes":)" + prefixes + "}");
+JsonObject hello(const std::string& own_network, const std::string& prefixes) {
+    return *JsonObject::read(R"({"node":"a0","own_network":)" + own_network + R"(,"prefixes":)" + prefixes + "}");
 }
 
 TEST(OwnNetwork, BlocksOfBothFamilies) {
@@ -29,7 +29,7 @@ TEST(OwnNetwork, NonsenseIsInNoBlock) {
 
 TEST(OwnNetwork, TheDaemonsOwnIsKnown) {
     EXPECT_EQ(why_network_is_unknown(hello("false", R"(["10.1.0.0/16"])"), {"172.17.0.2"}), "");
-    EXPECT_EQ(why_network_is_unknown(*Answer::read(R"({"node":"a0"})"), {"172.17.0.2"}), "");
+    EXPECT_EQ(why_network_is_unknown(*JsonObject::read(R"({"node":"a0"})"), {"172.17.0.2"}), "");
     EXPECT_EQ(why_network_is_unknown(hello(R"("yes")", R"(["10.1.0.0/16"])"), {"172.17.0.2"}), "");
 }
 

@@ -13,6 +13,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "whole_file.hpp"
+
 namespace headway::glue::test {
 namespace {
 
@@ -38,7 +40,7 @@ protected:
 };
 
 TEST_F(RecordingFiles, AreWrittenWhole) {
-    EXPECT_EQ(recording_.write(path()), "");
+    EXPECT_EQ(write_whole(path(), recording_.text()), "");
     std::ifstream file(path());
     const auto json = nlohmann::json::parse(file);
     EXPECT_EQ(json["ranks"], 2);
@@ -54,7 +56,7 @@ TEST_F(RecordingFiles, ThatAreTooLargeLeaveNothingAndEndNobody) {
     ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
     const rlimit small{16, before.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-    const std::string trouble = recording_.write(path());
+    const std::string trouble = write_whole(path(), recording_.text());
     setrlimit(RLIMIT_FSIZE, &before);
     EXPECT_EQ(trouble, "File too large");
     EXPECT_EQ(files(), 0U);
@@ -65,7 +67,7 @@ TEST_F(RecordingFiles, ThatAreTooLargeLeaveNothingAndEndNobody) {
 
 TEST_F(RecordingFiles, OnAFullDiskLeaveNothing) {
     fs::create_symlink("/dev/full", path() + ".new");
-    EXPECT_EQ(recording_.write(path()), "No space left on device");
+    EXPECT_EQ(write_whole(path(), recording_.text()), "No space left on device");
     EXPECT_EQ(files(), 0U);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What headwayd answered (Documentation/control-protocol.rst), read without a tree of
+// A JSON object, as headwayd's answers, reports and recordings are, read without a tree of
 // nlohmann::json (object_text.hpp says why).
 #pragma once
 
@@ -14,12 +14,15 @@
 
 namespace headway::glue {
 
-/// The members of one JSON object, and of the objects in it, by their path: "predicted.low_s".
+/// Its members, and those of the objects in it, by their path: "predicted.low_s".
 /// Of several members of one name the last one counts.
-class Answer {
+class JsonObject {
 public:
-    /// None: it is no JSON object, or one with such long names as the protocol has none.
-    [[nodiscard]] static std::optional<Answer> read(std::string text);
+    /// Gets an object that is in a list, after those that are in lists of its own, and the path of the list.
+    using Take = std::function<void(std::string_view path, const JsonObject&)>;
+
+    /// None: it is no JSON object, or one with longer names than any of ours.
+    [[nodiscard]] static std::optional<JsonObject> read(std::string text, const Take& take = {});
 
     /// A member that is there, and not null.
     [[nodiscard]] bool has(std::string_view path) const;
@@ -29,21 +32,26 @@ public:
     [[nodiscard]] std::optional<std::uint64_t> whole_number(std::string_view path) const;
     [[nodiscard]] std::optional<double> number(std::string_view path) const;
     [[nodiscard]] std::optional<std::string> text(std::string_view path) const;
-    /// Those in a list, whatever else it has; empty: it is none.
+    [[nodiscard]] bool is_list(std::string_view path) const;
+    /// Those in a list, and in lists in it, whatever else there is; empty: it is none.
     [[nodiscard]] std::vector<std::string> texts(std::string_view path) const;
+    [[nodiscard]] std::vector<std::uint64_t> whole_numbers(std::string_view path) const;
 
-    /// As it came, which is UTF-8.
+    /// As it came, which is UTF-8; of an object in a list nothing.
     [[nodiscard]] const std::string& received() const { return received_; }
 
 private:
     struct Null {};
     struct Object {};
-    using Texts = std::vector<std::string>;
-    using Value = std::variant<Null, Object, bool, std::uint64_t, double, std::string, Texts>;
+    struct List {
+        std::vector<std::string> texts;
+        std::vector<std::uint64_t> numbers;
+    };
+    using Value = std::variant<Null, Object, bool, std::uint64_t, double, std::string, List>;
     class Reader;
 
     template <class Type>
-    [[nodiscard]] std::optional<Type> find(std::string_view path) const;
+    [[nodiscard]] const Type* find(std::string_view path) const;
 
     std::string received_;
     std::map<std::string, Value, std::less<>> members_;

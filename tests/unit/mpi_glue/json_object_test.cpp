@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "json_object.hpp"
+
+#include <gtest/gtest.h>
+
+namespace headway::glue::test {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+/// Of an object whose member "x" is `json`.
+JsonObject of(const std::string& json) { return *JsonObject::read("{\"x\":" + json + "}"); }
+
+std::string repeated(const std::string& text, int times) {
+    std::string all;
+    for (int at = 0; at < times; ++at) all += text;
+    return all;
+}
+
+TEST(JsonObjects, HaveMembersByTheirPath) {
+    const std::string text = R"( {"ok": true, "id": 7, "node": "a\"0\u00e9", "predicted": {"low_s": 1, "high_s": 2.5,
+        "of": {"x": "y"}}, "after": null} )";
+    const auto answer = JsonObject::read(text);
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->flag("ok"), true);
+    EXPECT_EQ(answer->whole_number("id"), 7U);
+    EXPECT_EQ(answer->text("node"), "a\"0\u00e9");
+    EXPECT_EQ(answer->number("predicted.low_s"), 1.0);
+    EXPECT_EQ(answer->number("predicted.high_s"), 2.5);
+    EXPECT_EQ(answer->text("predicted.of.x"), "y");
+    EXPECT_TRUE(answer->has("predicted"));
+    EXPECT_TRUE(answer->is_null("after"));
+    EXPECT_FALSE(answer->has("after"));
+    EXPECT_FALSE(answer->has("low_s"));
+    EXPECT_EQ(answer->received(), text);
+}
+
+TEST(JsonObjects, OfAnotherTypeAreNone) {
+    for (const char* json : {"null", "{}", "[]", "[true,1,2.5]", "{\"x\":1}"}) {
+        const JsonObject answer = of(json);
+        EXPECT_FALSE(answer.flag("x") || answer.whole_number("x") || answer.number("x") || answer.text("x")) << json;
+        EXPECT_EQ(answer.texts("x"), Texts()) << json;
+    }
+    EXPECT_FALSE(of("1").flag("x") || of("1").text("x") || of("\"1\"").number("x") || of("true").number("x"));
+    EXPECT_EQ(of("\"text\"").texts("x"), Texts());
+}
+
+TEST(JsonObjects, HaveNumbersOfEverySize) {
+    EXPECT_EQ(of("9223372036854775808").whole_number("x"), 1ULL << 63);
+    EXPECT_EQ(of("18446744073709551615").whole_number("x"), ~0ULL);
+    EXPECT_EQ(of("18446744073709551616").whole_number("x"), std::nullopt);
+    EXPECT_EQ(of("18446744073709551616").number("x"), 18446744073709551616.0);
+    EXPECT_EQ(of("-3").whole_number("x"), std::nullopt);
+    EXPECT_EQ(of("-3").number("x"), -3.0);
+    EXPECT_EQ(of("7.0").whole_number("x"), std::nullopt);
+}
+
+TEST(JsonObjects, HaveListsOfTexts) {
+    EXPECT_EQ(of(R"(["a",["b"],{"c":"d"},{"e":["f"]},7,"g"])").texts("x"), (Texts{"a", "b", "g"}));
+    const auto answer = JsonObject::read(R"({"x":[{"y":"in a list"}],"y":"member","z":{"x":["q"]}})");
+    EXPECT_EQ(answer->texts("x"), Texts());
+    EXPECT_EQ(answer->text("y"), "member");
+    EXPECT_EQ(answer->texts("z.x"), (Texts{"q"}));
+}
+
+TEST(JsonObjects, HaveListsOfNumbers) {
+    const auto numbers = of(R"([[1,2],[],[18446744073709551615,-4],{"x":5},6.5,"7",8])");
+    EXPECT_EQ(numbers.whole_numbers("x"), (std::vector<std::uint64_t>{1, 2, ~0ULL, 8}));
+    EXPECT_TRUE(of("[]").is_list("x"));
+    EXPECT_FALSE(of("{}").is_list("x") || of("1").is_list("x") || of("[]").is_list("y"));
+}
+
+TEST(JsonObjects, InListsAreTakenTheInnermostFirst) {
+    std::vector<std::string> taken;
+    const auto take = [&](std::string_view path, const JsonObject& json) {
+        std::string text = std::string(path) + ":";
+        for (const char* name : {"n", "in.n", "b.n", "a.n"})
+            text += json.whole_number(name) ? std::string(" ") + name + "=" + std::to_string(*json.whole_number(name)) : "";
+        text += json.is_list("b") ? " b" : "";
+        taken.push_back(text);
+    };
+    const auto whole = JsonObject::read(
+        R"({"a":[{"n":1,"b":[{"n":2},{"n":3,"in":{"n":4}}],"in":{"n":5}},{"b":7}],"n":8,"in":{"a":[[{"n":9}]],"n":10}})", take);
+    ASSERT_TRUE(whole);
+    EXPECT_EQ(taken, (Texts{"a.b: n=2", "a.b: n=3 in.n=4", "a: n=1 in.n=5 b", "a:", "in.a: n=9"}));
+    EXPECT_EQ(whole->whole_number("n"), 8U);
+    EXPECT_EQ(whole->whole_number("in.n"), 10U);
+    EXPECT_TRUE(whole->is_list("a") && whole->is_list("in.a"));
+    EXPECT_FALSE(whole->has("a.n") || whole->has("a.b") || whole->has("in.a.n"));
+}
+
+TEST(JsonObjects, TakeTheLastOfOneName) {
+    const auto answer = JsonObject::read(R"({"x":1,"y":["a"],"x":"text","y":["b"]})");
+    EXPECT_EQ(answer->text("x"), "text");
+    EXPECT_FALSE(answer->number("x"));
+    EXPECT_EQ(answer->texts("y"), (Texts{"b"}));
+}
+
+TEST(JsonObjects, ThatAreNoObjectAreNone) {
+    for (const char* text : {"", " ", "{", "{\"a\":1", "{\"a\":1}}", "{\"a\"}", "{a:1}", "[]", "[{}]", "7", "\"text\"", "null",
+                             "{\"a\":1e999}", "{\"a\":\"\xff\"}", "{} x", "{\"a\":\"\\ud800\"}", "{\"a\":01}"})
+        EXPECT_FALSE(JsonObject::read(text)) << text;
+    EXPECT_TRUE(JsonObject::read("{}"));
+}
+
+TEST(JsonObjects, AreReadHoweverDeepListsAre) {
+    constexpr int deep = 20000;
+    EXPECT_EQ(of(repeated("[", deep) + "\"a\"" + repeated("]", deep)).texts("x"), (Texts{"a"}));
+    EXPECT_TRUE(of(repeated("{\"x\":", 100) + "1" + repeated("}", 100)).has("x.x.x.x"));
+    for (const auto& [begin, end] : {std::pair{"{\"x\":", "}"}, std::pair{"[{\"x\":", "}]"}})
+        EXPECT_FALSE(JsonObject::read("{\"x\":" + repeated(begin, deep) + "1" + repeated(end, deep) + "}")) << "no such long paths";
+}
+
+}  // namespace
+}  // namespace headway::glue::test
