@@ -35,8 +35,15 @@ inline constexpr std::uint64_t small_blocks_from_ranks = 4;
     return bytes * ranks * ranks;
 }
 
-/// `ranks`: as above; `min_message_bytes`: smaller messages are not paced.  Native: it is the MPI library's, whatever is
-/// planned.
+/// From which size on an algorithm of ours may carry a call out; `ranks`: as above; `min_message_bytes`: smaller messages are
+/// not paced.
+[[nodiscard]] constexpr std::uint64_t able_from_bytes(Operation operation, std::uint64_t ranks, std::uint64_t min_message_bytes) {
+    if (operation != Operation::alltoall) return own_from_bytes;
+    const std::uint64_t from_bytes = own_alltoall_from_bytes(min_message_bytes);
+    return ranks >= small_blocks_from_ranks ? std::min(from_bytes, small_blocks_from_bytes) : from_bytes;
+}
+
+/// Native: it is the MPI library's, whatever is planned.
 [[nodiscard]] Algorithm able_algorithm(Operation operation, std::uint64_t bytes, std::uint64_t ranks,
                                        std::uint64_t min_message_bytes);
 

@@ -44,11 +44,7 @@ Algorithm own_algorithm_of(Operation operation) {
 
 Algorithm able_algorithm(Operation operation, std::uint64_t bytes, std::uint64_t ranks,
                          std::uint64_t min_message_bytes) {
-    if (are_many_small_blocks(operation, bytes, ranks)) return linear;
-    const std::uint64_t from_bytes = operation == Operation::alltoall
-                                         ? own_alltoall_from_bytes(min_message_bytes)
-                                         : own_from_bytes;
-    if (sizes_agree(operation) && bytes < from_bytes) return native;
+    if (sizes_agree(operation) && bytes < able_from_bytes(operation, ranks, min_message_bytes)) return native;
     return own_algorithm_of(operation);
 }
 

@@ -5,6 +5,7 @@
 
 #include "helper.hpp"
 #include "notice.hpp"
+#include "own_algorithms.hpp"
 #include "pattern_player.hpp"
 #include "real.hpp"
 #include "sending_rate.hpp"
@@ -42,6 +43,11 @@ int Init(int* argc, char*** argv) {
 
 int Init_thread(int* argc, char*** argv, int required, int* provided) {
     return around_init([&] { return real::Init_thread(argc, argv, required, provided); });
+}
+
+int Comm_create_errhandler(MPI_Comm_errhandler_function* function, MPI_Errhandler* handler) {
+    OwnAlgorithms::expect_jumps();
+    return real::Comm_create_errhandler(function, handler);
 }
 
 int Comm_set_info(MPI_Comm comm, MPI_Info info) {

@@ -5,10 +5,15 @@
 
 #include <mpi.h>
 
+#include "mpi_library.hpp"
+
 namespace headway::glue::by_hand {
 
 int Init(int* argc, char*** argv);
 int Init_thread(int* argc, char*** argv, int required, int* provided);
+
+/// See OwnAlgorithms::expect_jumps().
+int Comm_create_errhandler(MPI_Comm_errhandler_function* function, MPI_Errhandler* handler);
 
 // A program's own rate: see sending_rate.hpp.
 int Comm_set_info(MPI_Comm comm, MPI_Info info);
@@ -23,7 +28,7 @@ int Pcontrol(int level);
 /// anything, but Open MPI's dynamic rules look at them all the same.
 inline void settle_in_place(const void* sendbuf, int& sendcount, MPI_Datatype& sendtype, int recvcount,
                             MPI_Datatype recvtype) {
-    if (sendbuf != MPI_IN_PLACE) return;
+    if (!is_open_mpi || sendbuf != MPI_IN_PLACE) return;
     sendcount = recvcount;
     sendtype = recvtype;
 }

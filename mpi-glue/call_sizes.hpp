@@ -48,7 +48,7 @@ inline Bytes allgather(const void*, int, MPI_Datatype, void*, int recvcount,
 
 inline Bytes allgatherv(const void*, int, MPI_Datatype, void*, const int* recvcounts,
                         const int*, MPI_Datatype recvtype, MPI_Comm comm) {
-    return largest_message(comm, recvcounts, recvtype);
+    return largest_block(comm, recvcounts, recvtype);
 }
 
 inline Bytes gather(const void*, int sendcount, MPI_Datatype sendtype, void*, int recvcount,

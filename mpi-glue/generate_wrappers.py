@@ -84,32 +84,39 @@ def real(function):
             f"    return next({function.passed()});\n}}\n")
 
 
-def looked_at(function, call):
-    """The statement that carries out a collective which is not left alone."""
+def arguments_of(function):
+    """Of an operation that an algorithm of ours may carry out: what the algorithm takes."""
     described = function.passed(("request",))
     operation = function.operation.lower()
-    native = f"[&] {{ return {call}; }}"
-    if "nonblocking" in function.kind:
-        return f"return nonblocking(call, request, {native});"
-    if "own" in function.kind:
-        make = f"rooted::{operation}" if "rooted" in function.kind else "make_exchange"
-        return f"return blocking(call, {make}({described}), {native});"
     if "ring" in function.kind:
-        return f"return blocking_by_ring(call, ring::{operation}({described}), {native});"
-    return f"return blocking(call, {native});"
+        return f"ring::{operation}({described})"
+    return f"rooted::{operation}({described})" if "rooted" in function.kind else f"make_exchange({described})"
 
 
 def collective_body(function):
     root = "root" if "rooted" in function.kind else "no_root"
     operation = function.operation.lower()
     call = f"real::{function.name}({function.passed()})"
-    in_place = ["by_hand::settle_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype);"]  # see by_hand.hpp
-    return (in_place if function.name == "Alltoall" else []) + [
-        f"if (is_left_alone(Operation::{operation}, comm)) return {call};",
-        "const auto look_at = [&]() __attribute__((noinline)) {",
-        f"    const auto size = [&] {{ return call_sizes::{operation}({function.passed(('request',))}); }};",
-        f"    const CollectiveCall call{{{{Operation::{operation}, {root}}}, comm, size}};",
-        f"    {looked_at(function, call)}",
+    native = f"[&] {{ return {call}; }}"
+    what = f"{{Operation::{operation}, {root}}}"
+    size = f"[=] {{ return call_sizes::{operation}({function.passed(('request',))}); }}"
+    # One of MPI_Alltoall's arguments, see by_hand.hpp.
+    first = ["by_hand::settle_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype);"] \
+        if function.name == "Alltoall" else []
+    if function.kind & {"own", "ring"}:
+        carry_out = "blocking_by_ring" if "ring" in function.kind else "blocking"
+        first += [f"if (is_left_alone(Operation::{operation}, comm, {size}))",
+                  f"    return ended({call}, Operation::{operation}, comm, [=] {{ return {arguments_of(function)}; }});"]
+        last = f"return {carry_out}(call, {arguments_of(function)}, {native});"
+    else:
+        first.append(f"if (is_left_alone(Operation::{operation}, comm)) return {call};")
+        last = f"return nonblocking(call, request, {native});" if "nonblocking" in function.kind \
+            else f"return blocking(call, {native});"
+    return first + [
+        "const auto look_at = [=]() __attribute__((noinline)) {",
+        f"    const auto size = {size};",
+        f"    const CollectiveCall call{{{what}, comm, size}};",
+        f"    {last}",
         "};",
         "return look_at();"]
 

@@ -28,6 +28,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -64,9 +65,18 @@ public:
     /// hold any more) comes out in a job that has no others.
     [[nodiscard]] bool may_pace(std::uint64_t bytes) noexcept {
         if (bytes >= least_paced_bytes_.load(std::memory_order_relaxed)) return true;
-        const unsigned calls = small_calls_.load(std::memory_order_relaxed) + 1;
-        small_calls_.store(calls, std::memory_order_relaxed);  // a lost one is no loss
-        return calls % 64 == 0;
+        note_small_calls(1);
+        if (small_calls_.load(std::memory_order_relaxed) < 64) return false;
+        small_calls_.store(0, std::memory_order_relaxed);
+        return true;
+    }
+    /// Calls that were not even asked for.
+    void note_small_calls(unsigned calls) noexcept {  // a lost one is no loss
+        small_calls_.store(small_calls_.load(std::memory_order_relaxed) + calls, std::memory_order_relaxed);
+    }
+    /// As the daemon said last; 0: it has not said anything.  All that there are, if nothing is paced.
+    [[nodiscard]] std::uint64_t paced_from_bytes() const {
+        return active_ ? least_paced_bytes_.load(std::memory_order_relaxed) : std::numeric_limits<std::uint64_t>::max();
     }
 
     [[nodiscard]] PlannedSize planned_size(Operation operation, std::uint64_t bytes) const {
@@ -187,8 +197,7 @@ private:
     bool complained_ = false;  ///< without a session
 };
 
-/// The process's helper.  It is never destroyed: MPI may call back, and threads
-/// may still run, after static objects are gone.
+/// See the_only.hpp.
 [[nodiscard]] Helper& helper();
 
 }  // namespace headway::glue

@@ -7,10 +7,21 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 namespace headway::glue {
 
-[[nodiscard]] std::uint64_t message_bytes(MPI_Count count, MPI_Datatype type);
+[[nodiscard, gnu::always_inline]] inline std::uint64_t message_bytes(MPI_Count count, MPI_Datatype type) {
+    if (count <= 0 || type == MPI_Datatype{} || type == MPI_DATATYPE_NULL) return 0;
+    MPI_Count type_bytes = 0;
+    PMPI_Type_size_x(type, &type_bytes);
+    if (type_bytes <= 0) return 0;
+    std::uint64_t bytes = 0;
+    if (__builtin_mul_overflow(static_cast<std::uint64_t>(count),
+                               static_cast<std::uint64_t>(type_bytes), &bytes))
+        return std::numeric_limits<std::int64_t>::max();  // a number JSON readers can hold
+    return bytes;
+}
 
 /// The rank and size of a communicator; none of none.
 struct Place {
@@ -32,6 +43,12 @@ struct Place {
         if (rank != own.rank) largest = std::max(largest, counts[rank]);
     }
     return message_bytes(largest, type);
+}
+
+/// The largest of all ranks' blocks, where each goes to all others.
+[[nodiscard]] inline std::uint64_t largest_block(MPI_Comm communicator, const int* counts, MPI_Datatype type) {
+    const int ranks = place_in(communicator).ranks;
+    return counts != nullptr && ranks > 0 ? message_bytes(*std::max_element(counts, counts + ranks), type) : 0;
 }
 
 /// The same where every message has a type of its own.

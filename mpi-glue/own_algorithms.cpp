@@ -1,107 +1,30 @@
 // SPDX-License-Identifier: MIT
 #include "own_algorithms.hpp"
 
-#include <algorithm>
 #include <array>
 #include <exception>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "able_algorithm.hpp"
 #include "errors_returned.hpp"
 #include "helper.hpp"
 #include "message_size.hpp"
 #include "notice.hpp"
 #include "real.hpp"
+#include "report.hpp"
+#include "the_only.hpp"
 
 namespace headway::glue {
 namespace {
-
-/// Those that have an algorithm of ours come first.
-constexpr std::size_t own_operations = static_cast<std::size_t>(Operation::bcast) + 1;
 
 /// What ranks agree on, the largest of all: a place each.
 enum Word : std::size_t { planned, large_calls, largest_bytes, is_uneven, cannot_tell, needs_channel, words };
 
 }  // namespace
 
-/// How calls of one operation are carried out.
-struct Verdict {
-    Algorithm algorithm = Algorithm::native;
-    bool tells_sizes = false;
-    bool is_told = false;            ///< to the user, if verbose
-    std::uint32_t calls_left = 0;    ///< until the next agreement
-    std::uint32_t distance = 2;  ///< from the last agreement to the next, in calls
-
-    // Since the last agreement, at this rank.
-    std::uint32_t calls = 0;
-    std::uint32_t large_calls = 0;
-    std::uint64_t largest_bytes = 0;
-    bool is_uneven = false;
-    bool cannot_tell = false;
-
-    // At rank 0: what its daemon said last, and of what it was asked.
-    Algorithm planned = Algorithm::native;
-    AskedAt asked;
-    std::pair<int, std::size_t> asked_of{no_root, 0};  ///< the root's host, and the class of size
-
-    void note(const SeenCall& seen, bool is_large) {
-        ++calls;
-        if (is_large) ++large_calls;
-        largest_bytes = std::max(largest_bytes, seen.bytes);
-        is_uneven = is_uneven || seen.is_uneven;
-        cannot_tell = cannot_tell || seen.cannot_tell;
-    }
-    void take(Algorithm agreed, bool tells) {
-        algorithm = agreed;
-        tells_sizes = tells && agreed == Algorithm::linear;
-        distance = agreed != Algorithm::native ? calls_per_agreement : std::min(2 * distance, calls_per_agreement_max);
-        calls_left = distance;
-        calls = large_calls = 0;
-        largest_bytes = 0;
-        is_uneven = cannot_tell = false;
-    }
-};
-
-struct OwnState {
-    std::optional<int> channel;  ///< none: all calls are the MPI library's
-    std::uint32_t calls = 0;     ///< on the channel
-    bool needs_channel = false;  ///< what went wrong at this rank may have left a message in it
-
-    HostSet hosts;
-    std::vector<int> host_of_rank;   ///< places in `hosts`
-    std::vector<int> carrier_ranks;  ///< by rank
-    std::optional<ExchangeOrder> order;
-    std::unique_ptr<bool[]> missing;  ///< by rank; see ring_allgather()
-    SizeTable sizes;                  ///< of no ranks: there are too many to tell each other
-    int rank = 0;
-    bool has_links_alone = false;
-    bool telling_paid = true;  ///< for this rank, the last time
-    std::array<Verdict, own_operations> verdicts{};
-
-    /// May throw std::bad_alloc.  `communicator` has ranks on several hosts, and all of the job.
-    void describe(MPI_Comm communicator, HostSet&& its_hosts) {
-        const HostTable& table = helper().hosts();
-        rank = place_in(communicator).rank;
-        hosts = std::move(its_hosts);
-        host_of_rank = table.places_of(communicator, hosts);
-        carrier_ranks = table.world_ranks_of(communicator);
-        order.emplace(table.clusters_of(communicator), rank);
-        missing = std::make_unique<bool[]>(carrier_ranks.size());
-        if (carrier_ranks.size() <= telling_ranks_max && hosts.size() <= telling_hosts_max)
-            sizes = SizeTable(static_cast<int>(carrier_ranks.size()));
-        has_links_alone = helper().has_its_links_alone(communicator);
-    }
-};
-
 namespace {
-
-bool is_large_for(Operation operation, std::uint64_t bytes) {
-    if (!sizes_agree(operation)) return bytes >= own_from_bytes;
-    const HostTable& hosts = helper().hosts();
-    return able_algorithm(operation, bytes, hosts.job_hosts().ranks_per_host(), hosts.min_message_bytes()) !=
-           Algorithm::native;
-}
 
 /// Of rank 0.  Without an answer the plan stays what it was.
 void ask_daemon(const Collective& collective, MPI_Comm communicator, const HostSet& hosts, Verdict& verdict) noexcept
@@ -122,12 +45,26 @@ void ask_daemon(const Collective& collective, MPI_Comm communicator, const HostS
 
 }  // namespace
 
-OwnAlgorithms& own_algorithms() {
-    static OwnAlgorithms* const instance = new OwnAlgorithms;
-    return *instance;
+void OwnState::describe(MPI_Comm communicator, HostSet&& its_hosts) {
+    const HostTable& table = helper().hosts();
+    rank = place_in(communicator).rank;
+    hosts = std::move(its_hosts);
+    host_of_rank = table.places_of(communicator, hosts);
+    carrier_ranks = table.world_ranks_of(communicator);
+    order.emplace(table.clusters_of(communicator), rank);
+    missing = std::make_unique<bool[]>(carrier_ranks.size());
+    if (carrier_ranks.size() <= telling_ranks_max && hosts.size() <= telling_hosts_max)
+        sizes = SizeTable(static_cast<int>(carrier_ranks.size()));
+    has_links_alone = helper().has_its_links_alone(communicator);
+    for (std::size_t at = 0; at < own_operations; ++at) {
+        verdicts[at].large_from_bytes =
+            able_from_bytes(static_cast<Operation>(at), table.job_hosts().ranks_per_host(), table.min_message_bytes());
+    }
 }
 
-OwnAlgorithms::OwnAlgorithms() : not_ours_(new State) {}
+OwnAlgorithms& own_algorithms() { return the_only<OwnAlgorithms>(); }
+
+OwnAlgorithms::OwnAlgorithms() { not_ours_.is_of_library = true; }
 
 void OwnAlgorithms::allow() noexcept {
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &key_, this);
@@ -137,17 +74,18 @@ void OwnAlgorithms::allow() noexcept {
 // ------------------------------------------------------------------------ communicators
 
 OwnAlgorithms::State* OwnAlgorithms::state_of(MPI_Comm communicator) noexcept {
-    State* state = remembered(communicator);
+    ThreadState& thread = this_thread();
+    State* state = remembered(thread, communicator);
     if (state == nullptr) {
         const std::uint64_t forgotten = forgotten_.load(std::memory_order_acquire);
         state = find_or_make(communicator);
-        this_thread().place_of(communicator) = {communicator, forgotten, state};
+        thread.keep({communicator, forgotten, state});
     }
-    return state != nullptr && state->channel ? state : nullptr;
+    return state != nullptr && !state->is_of_library ? state : nullptr;
 }
 
 bool OwnAlgorithms::knows(MPI_Comm communicator) const noexcept {
-    if (remembered(communicator) != nullptr) return true;
+    if (remembered(this_thread(), communicator) != nullptr) return true;
     const ErrorsReturned quietly(MPI_COMM_WORLD);
     return is_of_one_group(communicator);
 }
@@ -177,7 +115,7 @@ OwnAlgorithms::State* OwnAlgorithms::make(MPI_Comm communicator) noexcept {
         made.reset();
     }
     const bool is_wanted = made != nullptr || (!is_able && helper().hosts().is_on_several(communicator));
-    State* const kept = made != nullptr ? made.get() : not_ours_;
+    State* const kept = made != nullptr ? made.get() : &not_ours_;
     is_able = PMPI_Comm_set_attr(communicator, key_, kept) == MPI_SUCCESS && is_able;
     const auto channel = is_wanted ? carrier_.agree_on_channel(communicator, is_able) : std::nullopt;
     if (made == nullptr) return kept;
@@ -187,7 +125,7 @@ OwnAlgorithms::State* OwnAlgorithms::make(MPI_Comm communicator) noexcept {
 
 void OwnAlgorithms::forget(State& state) noexcept {
     forgotten_.fetch_add(1, std::memory_order_release);
-    if (&state == not_ours_) return;
+    if (state.is_of_library) return;
     // a number with a message left in it is nobody's any more
     if (state.channel && !state.needs_channel) carrier_.give_back(*state.channel);
     delete &state;
@@ -208,12 +146,12 @@ void OwnAlgorithms::release() noexcept {
 
 OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective, MPI_Comm communicator, State& state,
                                                 const SeenCall& seen) noexcept {
-    Verdict& verdict = state.verdicts[static_cast<std::size_t>(collective.operation)];
-    verdict.note(seen, is_large_for(collective.operation, seen.bytes));
+    Verdict& verdict = state.verdict_on(collective.operation);
+    verdict.note(seen);
     if (verdict.calls_left == 0) agree(collective, communicator, state);
     if (!state.channel) return {};
     --verdict.calls_left;
-    return {verdict.algorithm, &state, verdict.tells_sizes, {}, false, collective.operation};
+    return {verdict.algorithm, &state, verdict.tells_sizes, {}, false};
 }
 
 /// What a rank knows of it alone is whether it was worth it before: where it was not, it does not say that sizes differ.
@@ -224,7 +162,7 @@ bool OwnAlgorithms::may_tell_sizes(const State& state) noexcept {
 /// Collective over `communicator`.
 void OwnAlgorithms::agree(const Collective& collective, MPI_Comm communicator, State& state) noexcept {
     const Operation operation = collective.operation;
-    Verdict& verdict = state.verdicts[static_cast<std::size_t>(operation)];
+    Verdict& verdict = state.verdict_on(operation);
     const bool is_rank_0 = state.rank == 0;
     // what only rank 0 says is the largest of all
     const bool speaks = is_rank_0 || !sizes_agree(operation);
@@ -252,8 +190,13 @@ void OwnAlgorithms::agree(const Collective& collective, MPI_Comm communicator, S
         say(std::string(name_of(operation)) + " of " + std::to_string(state.carrier_ranks.size()) +
             " ranks: " + name_of(algorithm));
     verdict.is_told = verdict.is_told || is_news;
-    verdict.take(algorithm, tells);
+    take(verdict, algorithm, tells);
     if (agreed[needs_channel] != 0 || state.calls >= calls_per_channel / 2) renew_channel(communicator, state);
+}
+
+void OwnAlgorithms::take(Verdict& verdict, Algorithm algorithm, bool tells) noexcept {
+    helper().note_small_calls(verdict.calls);
+    verdict.take(algorithm, tells, reporter().is_on() ? 0 : helper().paced_from_bytes());
 }
 
 /// Collective over `communicator`.
@@ -273,10 +216,6 @@ OwnCall OwnAlgorithms::call_of(const State& state, std::uint32_t number) noexcep
 }
 
 OwnCall OwnAlgorithms::next_call(State& state) noexcept { return call_of(state, state.calls++); }
-
-void OwnAlgorithms::take_back(const Chosen& chosen) noexcept {
-    ++chosen.state->verdicts[static_cast<std::size_t>(chosen.operation)].calls_left;
-}
 
 void OwnAlgorithms::note_refused(State& state) noexcept { state.needs_channel = true; }
 

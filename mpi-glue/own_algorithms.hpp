@@ -25,68 +25,20 @@
 
 #include <mpi.h>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <memory>
-#include <optional>
-#include <vector>
 
-#include "able_algorithm.hpp"
 #include "argument_check.hpp"
 #include "channel.hpp"
 #include "exchange.hpp"
-#include "host_table.hpp"
 #include "operation.hpp"
+#include "own_state.hpp"
 #include "ring_exchange.hpp"
 #include "rooted_exchange.hpp"
-#include "session.hpp"
 #include "told_sizes.hpp"
 
 namespace headway::glue {
-
-/// To agree takes a few small messages one after the other (agree_on_largest()): a small part of so many calls.
-inline constexpr std::uint32_t calls_per_agreement = 16;
-/// Of operations that are the MPI library's the next agreement is after twice as many calls as the last one, but not more.
-inline constexpr std::uint32_t calls_per_agreement_max = 64;
-
-/// What one rank sees of its own call.
-struct SeenCall {
-    std::uint64_t bytes = 0;   ///< of a message, or of a ring's step
-    bool is_uneven = false;    ///< messages differ so much that it is worth telling each other
-    bool cannot_tell = false;  ///< of such messages this rank would need copies
-};
-
-/// What is kept of a communicator as its attribute, from its first such call on.
-struct OwnState;
-
-/// What a thread found of a communicator, as long as none has been forgotten since.
-struct FoundState {
-    MPI_Comm communicator{};
-    std::uint64_t forgotten = 0;
-    OwnState* state = nullptr;  ///< null: nothing yet
-};
-
-/// Of one thread, in one piece: to find it takes ten instructions.
-struct ThreadState {
-    EntryId entered = not_entered;  ///< see Paced
-    std::array<FoundState, 16> found{};
-
-    /// Of the few communicators that a program calls by turns.
-    [[nodiscard]] FoundState& place_of(MPI_Comm communicator) {
-        const auto handle = (std::uint64_t)communicator;  // a number, or an address
-        return found[handle * 0x9e3779b97f4a7c15 >> 60U];  // four bits of a product that has mixed them all
-    }
-};
-
-[[nodiscard]] inline ThreadState& this_thread() {
-    static thread_local constinit ThreadState state;
-    return state;
-}
 
 class OwnAlgorithms {
 public:
@@ -103,7 +55,6 @@ public:
         bool tells_sizes = false;  ///< learn_sizes() is worth its time
         ToldCall told{};           ///< what came of it
         bool is_refused = false;   ///< this rank's arguments, by the MPI library
-        Operation operation = Operation::alltoall;
     };
 
     /// Of a call that is not native, before anything is done with its arguments; `arguments` is a CheckedCall or a RingCall.
@@ -116,16 +67,25 @@ public:
     [[nodiscard]] Chosen choose(const Collective& collective, MPI_Comm communicator, const auto& see) noexcept {
         State* const state = allowed_ ? state_of(communicator) : nullptr;
         if (state == nullptr) return {};
+        if (!state->channel) {
+            take(state->verdict_on(collective.operation), Algorithm::native, false);
+            return {};
+        }
         return choose_for(collective, communicator, *state, see(call_of(*state, 0), may_tell_sizes(*state)));
     }
 
     /// Whether it is an intracommunicator; of what is no communicator the program's handler does not hear.
     [[nodiscard]] bool knows(MPI_Comm communicator) const noexcept;
-    /// At all its ranks: it is on one host, or has ranks of other jobs, and this thread has seen so.
-    [[nodiscard]] bool leaves_alone(MPI_Comm communicator) const noexcept {
-        return are_allowed() && remembered(communicator) == not_ours_;
-    }
     [[nodiscard]] bool are_allowed() const { return allowed_.load(std::memory_order_relaxed); }
+    /// What this thread has seen of it; null: nothing.
+    [[nodiscard]] static State* remembered(const ThreadState& thread, MPI_Comm communicator) noexcept {
+        return thread.find(communicator, forgotten_.load(std::memory_order_acquire));
+    }
+
+    /// The program has error handlers of its own, which may leave a call by a jump: then nobody would hear that the
+    /// library has refused it.  So such a program's arguments are looked at before each call.
+    static void expect_jumps() noexcept { expects_jumps_.store(true, std::memory_order_relaxed); }
+    [[nodiscard]] static bool expects_jumps() { return expects_jumps_.load(std::memory_order_relaxed); }
 
     /// The ranks tell each other who sends how much to whom.  What comes of it by host, places in the communicator's
     /// hosts; empty if that went wrong.  Collective over the communicator.
@@ -133,11 +93,14 @@ public:
     /// How long that took, with the daemon's answer.
     static void note_telling(const Chosen& chosen, std::chrono::nanoseconds telling) noexcept;
 
-    /// Of a call that is native and has not succeeded.  What the MPI library refuses is no call: the other ranks wait for
-    /// another one of this rank.
-    void note_failed(const Chosen& chosen, MPI_Comm communicator, const auto& arguments) const noexcept {
-        if (chosen.state != nullptr && !arguments.is_acceptable(ArgumentCheck(carrier_.lonely(), communicator)))
-            take_back(chosen);
+    /// Of a call that is native, and of which this rank knows the arguments: whether the MPI library will refuse it, or has
+    /// done so.  That is no call: the other ranks wait for another one of this rank.
+    [[nodiscard]] bool is_taken_back(State* state, Operation operation, MPI_Comm communicator,
+                                     const auto& arguments) const noexcept {
+        const bool is_refused = state != nullptr && !state->is_of_library &&
+                                !arguments.is_acceptable(ArgumentCheck(carrier_.lonely(), communicator));
+        if (is_refused) state->take_back(operation);
+        return is_refused;
     }
 
     /// A status of MPI; `checked`: a CheckedCall of an Exchange or a RootedExchange.  `chosen` is checked and not native.
@@ -172,20 +135,14 @@ private:
     /// Null: the communicator is the MPI library's, at all its ranks.
     [[nodiscard]] State* state_of(MPI_Comm communicator) noexcept;
     [[nodiscard]] State* find_or_make(MPI_Comm communicator) noexcept;
-    /// Null: nothing.
-    [[nodiscard]] State* remembered(MPI_Comm communicator) const noexcept {
-        const FoundState& found = this_thread().place_of(communicator);
-        const bool holds = found.communicator == communicator && found.forgotten == forgotten_.load(std::memory_order_acquire);
-        return holds ? found.state : nullptr;
-    }
     [[nodiscard]] State* make(MPI_Comm communicator) noexcept;
     [[nodiscard]] Chosen choose_for(const Collective& collective, MPI_Comm communicator, State& state,
                                     const SeenCall& seen) noexcept;
     void agree(const Collective& collective, MPI_Comm communicator, State& state) noexcept;
+    static void take(Verdict& verdict, Algorithm algorithm, bool tells) noexcept;
     void renew_channel(MPI_Comm communicator, State& state) noexcept;
     [[nodiscard]] OwnCall call_of(const State& state, std::uint32_t number) noexcept;
     [[nodiscard]] OwnCall next_call(State& state) noexcept;
-    static void take_back(const Chosen& chosen) noexcept;
     static void note_refused(State& state) noexcept;
     [[nodiscard]] static HostRing ring_of(const State& state) noexcept;
     [[nodiscard]] static bool* missing_of(State& state) noexcept;
@@ -193,14 +150,16 @@ private:
 
     static int forget_communicator(MPI_Comm, int, void* value, void*);
 
+    // Each call looks at these two, wherever the object is; a handler may be made before there is one.
+    static inline constinit std::atomic<bool> expects_jumps_{false};
+    static inline constinit std::atomic<std::uint64_t> forgotten_{0};  ///< communicators; see FoundState
     std::atomic<bool> allowed_{false};
     Carrier carrier_;
     int key_ = MPI_KEYVAL_INVALID;
-    State* const not_ours_;  ///< of communicators that are the MPI library's; as long as the process
-    std::atomic<std::uint64_t> forgotten_{0};  ///< communicators; what a thread remembers of one may be of another then
+    State not_ours_;  ///< of communicators that are the MPI library's
 };
 
-/// The process's one; never destroyed, as helper().
+/// See the_only.hpp.
 [[nodiscard]] OwnAlgorithms& own_algorithms();
 
 }  // namespace headway::glue

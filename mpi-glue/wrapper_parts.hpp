@@ -78,10 +78,34 @@ private:
 
 /// Such a call is the MPI library's, and neither paced nor reported: nothing more is asked.
 inline bool is_left_alone(Operation operation, MPI_Comm communicator) {
-    if (Paced::is_entered() || reporter().is_on()) return false;
+    const ThreadState& thread = this_thread();
+    if (thread.entered != not_entered || reporter().is_on()) return false;
     if (!is_planned(operation)) return true;
-    const OwnAlgorithms& own = own_algorithms();
-    return own.are_allowed() ? own.leaves_alone(communicator) : !helper().is_active();
+    if (!own_algorithms().are_allowed()) return !helper().is_active();
+    const OwnState* const state = OwnAlgorithms::remembered(thread, communicator);
+    return state != nullptr && state->is_of_library;
+}
+
+/// Of an operation that may be carried out by an algorithm of ours; then it has been counted, if need be.  `bytes` is a
+/// function, of a message's size.
+bool is_left_alone(Operation operation, MPI_Comm communicator, const auto& bytes) {
+    const ThreadState& thread = this_thread();
+    if (thread.entered != not_entered) return false;
+    OwnState* const state = OwnAlgorithms::remembered(thread, communicator);
+    if (state == nullptr) return is_left_alone(operation, communicator);
+    Verdict& verdict = state->verdict_on(operation);
+    if (verdict.calls_left == 0) return state->is_of_library && !reporter().is_on();
+    if (OwnAlgorithms::expects_jumps() || bytes() >= verdict.passes_below_bytes) return false;
+    verdict.pass();
+    return true;
+}
+
+/// Of such a call, which has ended; `arguments` is a function.
+int ended(int status, Operation operation, MPI_Comm communicator, const auto& arguments) {
+    if (status == MPI_SUCCESS || Paced::is_entered() || !own_algorithms().are_allowed()) return status;
+    OwnState* const state = OwnAlgorithms::remembered(this_thread(), communicator);
+    (void)own_algorithms().is_taken_back(state, operation, communicator, arguments());
+    return status;
 }
 
 /// `native` is the MPI library's own function with all its arguments.
@@ -131,29 +155,16 @@ SeenCall seen_of(const auto& call, const auto& exchange, const OwnCall& own, boo
     return seen;
 }
 
-/// A call that is native, from here to the end of the scope, which an exception of the program's handler may be.
-template <class Arguments>
-class NativeCall {
-public:
-    NativeCall(const OwnAlgorithms::Chosen& chosen, MPI_Comm communicator, const Arguments& arguments)
-        : chosen_(chosen), communicator_(communicator), arguments_(arguments) {}
-    NativeCall(const NativeCall&) = delete;
-    NativeCall& operator=(const NativeCall&) = delete;
-    ~NativeCall() {
-        if (status_ != MPI_SUCCESS) own_algorithms().note_failed(chosen_, communicator_, arguments_);
-    }
-    int ended(int status) { return status_ = status; }
-
-private:
-    const OwnAlgorithms::Chosen& chosen_;
-    MPI_Comm communicator_;
-    const Arguments& arguments_;
-    int status_ = MPI_ERR_OTHER;
-};
-
+/// `arguments`: a CheckedCall, or a ring's.
 int blocking_natively(const auto& call, const OwnAlgorithms::Chosen& chosen, const auto& arguments, const auto& native) {
-    NativeCall native_call(chosen, call.communicator, arguments);
-    return native_call.ended(blocking(call, native));
+    OwnAlgorithms& own = own_algorithms();
+    const auto is_taken_back = [&] {
+        return own.is_taken_back(chosen.state, call.collective.operation, call.communicator, arguments);
+    };
+    if (own.expects_jumps() && is_taken_back()) return native();
+    const int status = blocking(call, native);
+    if (status != MPI_SUCCESS && !own.expects_jumps()) (void)is_taken_back();
+    return status;
 }
 
 /// With `exchange`, a CheckedCall.

@@ -7,6 +7,8 @@
 //   legal_check one-buffer   an alltoallv and a gatherv that send from and receive to parts of one array, at one rank
 //   legal_check room         a broadcast for which rank 1 has more room than the root sends; a gather whose root
 //                            gives itself less than its place holds
+//   legal_check refused, refused-jump, refused-throw, refused-count   rank 0's small alltoalls are refused at times, which
+//                            returns an error, or its error handler jumps, throws or counts; then it makes the right call
 //   legal_check jump         rank 0's error handler leaves a truncated alltoallv by longjmp(); then 40 right ones
 //   legal_check throw        the same by an exception
 //   legal_check handler      how often the program's handler hears of a broadcast on a freed communicator
@@ -194,6 +196,36 @@ void jump(const char*) {
     right_ones(comm);
 }
 
+/// Rank 0's counts are refused at times; then it makes the call that the others wait for.
+void refused_on(MPI_Comm comm) {
+    static int turn, refusals;  // what is left by a jump is static
+    static Ints sent, received;
+    for (; turn < 200; ++turn) {
+        sent.assign(static_cast<std::size_t>(ranks), 1000 * turn + own);
+        received.assign(static_cast<std::size_t>(ranks), -1);
+        if (own == 0 && turn % 3 == 0 && setjmp(before_call) == 0) {
+            try {
+                const int status = MPI_Alltoall(sent.data(), 1, MPI_INT, received.data(), -1, MPI_INT, comm);
+                require(status != MPI_SUCCESS, "nothing was heard of a count below 0");
+            } catch (int) {
+            }
+        }
+        refusals += own == 0 && turn % 3 == 0 ? 1 : 0;
+        MPI_Alltoall(sent.data(), 1, MPI_INT, received.data(), 1, MPI_INT, comm);
+        for (int from = 0; from < ranks; ++from)
+            require(received[static_cast<std::size_t>(from)] == 1000 * turn + from, "a small alltoall");
+    }
+    require(refusals == (own == 0 ? 67 : 0), "the refusals");
+}
+
+void refused_jump(const char*) { refused_on(handled(jumps)); }
+void refused_throw(const char*) { refused_on(handled(throws)); }
+void refused_count(const char*) { refused_on(handled(counts)); }
+void refused(const char*) {
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    refused_on(MPI_COMM_WORLD);
+}
+
 void throw_one(const char*) {
     const MPI_Comm comm = handled(throws);
     Ints received(static_cast<std::size_t>(ranks * count));
@@ -277,6 +309,8 @@ void memory(const char* bytes) {
 int main(int argc, char** argv) {
     const std::map<std::string, void (*)(const char*)> all{
         {"bottom", bottom}, {"idup", idup},     {"one-buffer", one_buffer}, {"room", room},      {"jump", jump},
+        {"refused", refused}, {"refused-jump", refused_jump}, {"refused-throw", refused_throw},
+        {"refused-count", refused_count},
         {"throw", throw_one}, {"handler", handler}, {"unfreed", unfreed},     {"memory", memory},
         {"revoked", revoked}};
     MPI_Init(&argc, &argv);

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// What is kept of a communicator, of what the ranks agreed on and what this rank has seen since (own_algorithms.hpp), and
+// how a thread finds it.
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "exchange_order.hpp"
+#include "host_table.hpp"
+#include "operation.hpp"
+#include "session.hpp"
+#include "told_sizes.hpp"
+
+namespace headway::glue {
+
+/// To agree takes a few small messages one after the other (agree_on_largest()): a small part of so many calls.
+inline constexpr std::uint32_t calls_per_agreement = 16;
+/// Of operations that are the MPI library's the next agreement is after twice as many calls as the last one, but not more.
+inline constexpr std::uint32_t calls_per_agreement_max = 64;
+
+/// Those that have an algorithm of ours come first.
+inline constexpr std::size_t own_operations = static_cast<std::size_t>(Operation::bcast) + 1;
+
+/// What one rank sees of its own call.
+struct SeenCall {
+    std::uint64_t bytes = 0;   ///< of a message, or of a ring's step
+    bool is_uneven = false;    ///< messages differ so much that it is worth telling each other
+    bool cannot_tell = false;  ///< of such messages this rank would need copies
+};
+
+/// How calls of one operation are carried out.
+struct Verdict {
+    Algorithm algorithm = Algorithm::native;
+    bool tells_sizes = false;
+    bool is_told = false;            ///< to the user, if verbose
+    std::uint64_t large_from_bytes = 0;  ///< from which size on an algorithm of ours may carry a call out
+    /// A call with smaller messages is the library's and not paced: it is counted, and nothing else.
+    std::uint64_t passes_below_bytes = 0;
+    std::uint32_t calls_left = 0;  ///< until the next agreement
+    std::uint32_t distance = 2;    ///< from the last agreement to the next, in calls
+
+    // Since the last agreement, at this rank.
+    std::uint32_t calls = 0;
+    std::uint32_t large_calls = 0;
+    std::uint64_t largest_bytes = 0;
+    bool is_uneven = false;
+    bool cannot_tell = false;
+
+    // At rank 0: what its daemon said last, and of what it was asked.
+    Algorithm planned = Algorithm::native;
+    AskedAt asked;
+    std::pair<int, std::size_t> asked_of{no_root, 0};  ///< the root's host, and the class of size
+
+    /// Such a call; there are some left.
+    void pass() {
+        ++calls;
+        --calls_left;
+    }
+    void note(const SeenCall& seen) {
+        ++calls;
+        if (seen.bytes >= large_from_bytes) ++large_calls;
+        largest_bytes = std::max(largest_bytes, seen.bytes);
+        is_uneven = is_uneven || seen.is_uneven;
+        cannot_tell = cannot_tell || seen.cannot_tell;
+    }
+    void take(Algorithm agreed, bool tells, std::uint64_t paced_from_bytes) {
+        algorithm = agreed;
+        passes_below_bytes = agreed == Algorithm::native ? std::min(large_from_bytes, paced_from_bytes) : 0;
+        tells_sizes = tells && agreed == Algorithm::linear;
+        distance = agreed != Algorithm::native ? calls_per_agreement : std::min(2 * distance, calls_per_agreement_max);
+        calls_left = distance;
+        calls = large_calls = 0;
+        largest_bytes = 0;
+        is_uneven = cannot_tell = false;
+    }
+};
+
+/// A communicator's attribute, from its first such call on.
+struct OwnState {
+    bool is_of_library = false;  ///< at all ranks: they are on one host, or some are of other jobs
+    std::optional<int> channel;  ///< none: all calls are the MPI library's
+    std::uint32_t calls = 0;     ///< on the channel
+    bool needs_channel = false;  ///< what went wrong at this rank may have left a message in it
+
+    HostSet hosts;
+    std::vector<int> host_of_rank;   ///< places in `hosts`
+    std::vector<int> carrier_ranks;  ///< by rank
+    std::optional<ExchangeOrder> order;
+    std::unique_ptr<bool[]> missing;  ///< by rank; see ring_allgather()
+    SizeTable sizes;                  ///< of no ranks: there are too many to tell each other
+    int rank = 0;
+    bool has_links_alone = false;
+    bool telling_paid = true;  ///< for this rank, the last time
+    std::array<Verdict, own_operations> verdicts{};
+
+    /// May throw std::bad_alloc.  `communicator` has ranks on several hosts, and all of the job.
+    void describe(MPI_Comm communicator, HostSet&& its_hosts);
+
+    [[nodiscard]] Verdict& verdict_on(Operation operation) { return verdicts[static_cast<std::size_t>(operation)]; }
+
+    /// A native call that was none after all.
+    void take_back(Operation operation) { ++verdict_on(operation).calls_left; }
+};
+
+/// What a thread found of a communicator, as long as none has been forgotten since.
+struct FoundState {
+    MPI_Comm communicator{};
+    std::uint64_t forgotten = 0;
+    OwnState* state = nullptr;  ///< null: nothing yet
+};
+
+/// Of one thread, in one piece: to find it takes ten instructions.
+class ThreadState {
+public:
+    EntryId entered = not_entered;  ///< see Paced
+
+    /// Null: nothing.  `forgotten`: communicators so far; what is known of one from before may be of another.
+    [[nodiscard]] OwnState* find(MPI_Comm communicator, std::uint64_t forgotten) const {
+        for (const FoundState& one : found_[place_of(communicator)]) {
+            if (one.communicator == communicator && one.forgotten == forgotten) return one.state;
+        }
+        return nullptr;
+    }
+    void keep(const FoundState& one) {
+        Four& four = found_[place_of(one.communicator)];
+        std::copy_backward(four.begin(), four.end() - 1, four.end());
+        four.front() = one;
+    }
+
+private:
+    using Four = std::array<FoundState, 4>;
+
+    /// Of the few communicators that a program calls by turns.
+    [[nodiscard]] static std::size_t place_of(MPI_Comm communicator) {
+        const auto handle = (std::uint64_t)communicator;  // a number, or an address
+        return handle * 0x9e3779b97f4a7c15 >> 61U;  // three bits of a product that has mixed them all
+    }
+
+    std::array<Four, 8> found_{};  ///< those of one place, the newest first
+};
+
+[[nodiscard]] inline ThreadState& this_thread() {
+    static thread_local constinit ThreadState state;
+    ThreadState* found = &state;
+    asm("" : "+r"(found));  // else the compiler has it looked up again wherever it is used
+    return *found;
+}
+
+}  // namespace headway::glue
