@@ -2,7 +2,8 @@
 """What of a program's outcome is its own, and what of it is different under the preload.
 
 Three native runs say what is its own: the exit status of each rank, and the lines, in which they agree.  Lines that
-differ in their numbers alone are one kind; a kind in which native runs disagree is not compared.
+differ in their numbers alone are one kind; a kind in which native runs disagree is not compared.  Nor are the lines of a
+program that a signal ends natively, for in a trace of its calls the preload's are among the others.
 """
 
 import collections
@@ -49,6 +50,8 @@ def differences(natives, outcome):
                 found.append(f"rank {rank} ends with {status} instead of {agreed[0]}")
         if len(outcome.statuses) != len(natives[0].statuses):
             found.append(f"{len(outcome.statuses)} ranks instead of {len(natives[0].statuses)}")
+    if any(agreed and isinstance(agreed[0], int) and agreed[0] < 0 for agreed in agreed_statuses(natives)):
+        return found + outcome.told[:SHOWN] if found else []
     ignored = disagreed_kinds(natives)
     native, mine = (collections.Counter(line for line in lines if kind(line) not in ignored)
                     for lines in (natives[0].lines, outcome.lines))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """That tests/strangers notices a difference, and takes nothing else for one.  The programs are small scripts, and the
 launcher is one, too: no MPI library is there.  A script knows by HEADWAY_SOCKET that it is to be different."""
+import argparse
 import contextlib
 import dataclasses
 import importlib.machinery
@@ -8,6 +9,7 @@ import importlib.util
 import io
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import time
@@ -114,6 +116,10 @@ class Jobs(unittest.TestCase):
     def test_a_signal_is_a_difference(self):
         verdict = self.judge(f"{DIFFERENT}kill -SEGV $$")
         self.assertEqual(verdict.why, [f"rank {rank} ends with -11 instead of 0" for rank in (0, 1)])
+
+    def test_what_is_written_of_a_native_crash_is_not_compared(self):
+        self.assertEqual(self.judge(f"{DIFFERENT}echo 'in the preload'; kill -SEGV $$").what, run.EQUAL)
+        self.assertEqual(self.judge(f"{DIFFERENT}exit 0; kill -SEGV $$").what, run.DIFFERENT)
 
     def test_what_hangs_under_the_preload_alone_is_a_difference_and_ends(self):
         verdict = self.judge(f"{DIFFERENT}{HANG}")
@@ -261,12 +267,19 @@ class Lists(unittest.TestCase):
         self.assertEqual(found["errors/coll/gone 2"].why_not, "it was not compiled against this library")
         self.assertEqual(found["errors/coll/ticket 2"].why_not, "")
 
+    def test_a_piece_that_is_none(self):
+        for text in ("", "1", "/", "0/2", "3/2", "one/2", "1/2/3"):
+            with self.subTest(text=text), self.assertRaises(argparse.ArgumentTypeError):
+                run.piece_of(text)
+        with self.assertRaises(argparse.ArgumentTypeError):
+            run.regex_of("(")
+
     def test_pieces_are_all_programs_once(self):
         found = list(programs.read_list(self.sources, self.builds, "errors"))
-        pieces = [run.choose(found, f"{piece}/2", "") for piece in (1, 2)]
+        pieces = [run.choose(found, run.piece_of(f"{piece}/2"), re.compile("")) for piece in (1, 2)]
         self.assertEqual(sorted(program.name for piece in pieces for program in piece),
                          sorted(program.name for program in found))
-        self.assertEqual([program.name for program in run.choose(found, "1/1", "gone")], ["errors/coll/gone 2"])
+        self.assertEqual([program.name for program in run.choose(found, (1, 1), re.compile("gone"))], ["errors/coll/gone 2"])
 
     def test_every_known_difference_is_in_a_mode_that_runs(self):
         for program, mode, library in run.read_known():
