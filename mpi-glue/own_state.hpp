@@ -23,8 +23,8 @@ namespace headway::glue {
 
 /// To agree takes a few small messages one after the other (agree_on_largest()): a small part of so many calls.
 inline constexpr std::uint32_t calls_per_agreement = 16;
-/// Of operations that are the MPI library's the next agreement is after twice as many calls as the last one, but not more.
-inline constexpr std::uint32_t calls_per_agreement_max = 64;
+/// Of operations that are the MPI library's the next agreement is after twice as many calls as the last one, in these limits.
+inline constexpr std::uint32_t calls_per_agreement_least = 4, calls_per_agreement_max = 64;
 
 /// Those that have an algorithm of ours come first.
 inline constexpr std::size_t own_operations = static_cast<std::size_t>(Operation::bcast) + 1;
@@ -44,11 +44,10 @@ struct Verdict {
     std::uint64_t large_from_bytes = 0;  ///< from which size on an algorithm of ours may carry a call out
     /// A call with smaller messages is the library's and not paced: it is counted, and nothing else.
     std::uint64_t passes_below_bytes = 0;
-    std::uint32_t calls_left = 0;  ///< until the next agreement
-    std::uint32_t distance = 2;    ///< from the last agreement to the next, in calls
+    std::uint32_t calls = 1;       ///< from after the last agreement to the next one's, the same at all ranks
+    std::uint32_t calls_left = 0;  ///< of these
 
-    // Since the last agreement, at this rank.
-    std::uint32_t calls = 0;
+    // Since the last agreement, at this rank; calls that the MPI library has refused may be among them.
     std::uint32_t large_calls = 0;
     std::uint64_t largest_bytes = 0;
     bool is_uneven = false;
@@ -59,13 +58,7 @@ struct Verdict {
     AskedAt asked;
     std::pair<int, std::size_t> asked_of{no_root, 0};  ///< the root's host, and the class of size
 
-    /// Such a call; there are some left.
-    void pass() {
-        ++calls;
-        --calls_left;
-    }
     void note(const SeenCall& seen) {
-        ++calls;
         if (seen.bytes >= large_from_bytes) ++large_calls;
         largest_bytes = std::max(largest_bytes, seen.bytes);
         is_uneven = is_uneven || seen.is_uneven;
@@ -75,9 +68,9 @@ struct Verdict {
         algorithm = agreed;
         passes_below_bytes = agreed == Algorithm::native ? std::min(large_from_bytes, paced_from_bytes) : 0;
         tells_sizes = tells && agreed == Algorithm::linear;
-        distance = agreed != Algorithm::native ? calls_per_agreement : std::min(2 * distance, calls_per_agreement_max);
-        calls_left = distance;
-        calls = large_calls = 0;
+        const std::uint32_t more = std::clamp(2 * calls, calls_per_agreement_least, calls_per_agreement_max);
+        calls = calls_left = agreed != Algorithm::native ? calls_per_agreement : more;
+        large_calls = 0;
         largest_bytes = 0;
         is_uneven = cannot_tell = false;
     }

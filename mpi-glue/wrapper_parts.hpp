@@ -96,7 +96,7 @@ bool is_left_alone(Operation operation, MPI_Comm communicator, const auto& bytes
     Verdict& verdict = state->verdict_on(operation);
     if (verdict.calls_left == 0) return state->is_of_library && !reporter().is_on();
     if (OwnAlgorithms::expects_jumps() || bytes() >= verdict.passes_below_bytes) return false;
-    verdict.pass();
+    --verdict.calls_left;
     return true;
 }
 

@@ -9,6 +9,7 @@
 //                            gives itself less than its place holds
 //   legal_check refused, refused-jump, refused-throw, refused-count   rank 0's small alltoalls are refused at times, which
 //                            returns an error, or its error handler jumps, throws or counts; then it makes the right call
+//   legal_check refused-half   small and large alltoalls, of which one is refused at the last rank
 //   legal_check jump         rank 0's error handler leaves a truncated alltoallv by longjmp(); then 40 right ones
 //   legal_check throw        the same by an exception
 //   legal_check handler      how often the program's handler hears of a broadcast on a freed communicator
@@ -226,6 +227,23 @@ void refused(const char*) {
     refused_on(MPI_COMM_WORLD);
 }
 
+/// Of the calls between two agreements just half are large, and the last rank has one more, which is refused.
+void refused_half(const char*) {
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    constexpr int large = 4096;
+    Ints sent(static_cast<std::size_t>(ranks * large)), received(sent.size());
+    for (int turn = 0; turn < 40; ++turn) {
+        const int each = turn < 3 ? 1 : large;  // ranks agree at the first and the fifth
+        std::fill(sent.begin(), sent.end(), 1000 * turn + own);
+        if (turn == 1 && own == ranks - 1)
+            require(MPI_Alltoall(sent.data(), 1, MPI_INT, received.data(), -1, MPI_INT, MPI_COMM_WORLD) != MPI_SUCCESS,
+                    "nothing was heard of a count below 0");
+        MPI_Alltoall(sent.data(), each, MPI_INT, received.data(), each, MPI_INT, MPI_COMM_WORLD);
+        for (int from = 0; from < ranks; ++from)
+            require(received[static_cast<std::size_t>(from * each)] == 1000 * turn + from, "an alltoall");
+    }
+}
+
 void throw_one(const char*) {
     const MPI_Comm comm = handled(throws);
     Ints received(static_cast<std::size_t>(ranks * count));
@@ -310,7 +328,7 @@ int main(int argc, char** argv) {
     const std::map<std::string, void (*)(const char*)> all{
         {"bottom", bottom}, {"idup", idup},     {"one-buffer", one_buffer}, {"room", room},      {"jump", jump},
         {"refused", refused}, {"refused-jump", refused_jump}, {"refused-throw", refused_throw},
-        {"refused-count", refused_count},
+        {"refused-count", refused_count}, {"refused-half", refused_half},
         {"throw", throw_one}, {"handler", handler}, {"unfreed", unfreed},     {"memory", memory},
         {"revoked", revoked}};
     MPI_Init(&argc, &argv);

@@ -373,7 +373,7 @@ class Both:
         """Of small all-to-alls, which are the MPI library's, rank 0's are refused at times, whether it gets an error or
         has a handler that returns, jumps or throws.  What is refused is no call, so that the ranks still agree at the
         same calls."""
-        for case in ("refused", "refused-jump", "refused-throw", "refused-count"):
+        for case in ("refused", "refused-jump", "refused-throw", "refused-count", "refused-half"):
             with self.subTest(case=case):
                 self.assert_like_the_library("linear", case)
 
