@@ -3,9 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
+#include <nlohmann/json.hpp>
+
 namespace headway::glue::test {
 namespace {
 
+using Json = nlohmann::json;
 using Texts = std::vector<std::string>;
 
 /// Of an object whose member "x" is `json`.
@@ -101,6 +106,92 @@ TEST(JsonObjects, ThatAreNoObjectAreNone) {
                              "{\"a\":1e999}", "{\"a\":\"\xff\"}", "{} x", "{\"a\":\"\\ud800\"}", "{\"a\":01}"})
         EXPECT_FALSE(JsonObject::read(text)) << text;
     EXPECT_TRUE(JsonObject::read("{}"));
+}
+
+/// A random value, with members and elements of its own down to `depth`.
+Json random_json(std::mt19937& random, int depth) {
+    const auto below = [&](unsigned n) { return random() % n; };
+    const auto some = [&](auto&& add) {
+        for (unsigned left = below(4); left > 0; --left) add();
+    };
+    Json made;
+    switch (below(depth > 0 ? 11 : 5)) {
+        case 0: return nullptr;
+        case 1: return below(2) == 0;
+        case 2: return std::uint64_t{random()} << below(33);
+        case 3: return -1.5 * below(1000);
+        case 4: return repeated("\"\\\u00e9", static_cast<int>(below(3)));
+        case 5:
+        case 6:
+        case 7:
+            made = Json::array();
+            some([&] { made.push_back(random_json(random, depth - 1)); });
+            return made;
+        default:
+            made = Json::object();
+            some([&] { made[std::string(1, static_cast<char>('a' + below(5)))] = random_json(random, depth - 1); });
+            return made;
+    }
+}
+
+using Taken = std::vector<std::pair<std::string, Json>>;
+
+/// The objects that are in a list, and the path of that: those within others first.
+void add_items(const Json& tree, const std::string& path, Taken& items) {
+    if (!tree.is_structured()) return;
+    for (const auto& [name, member] : tree.items()) {
+        const bool is_item = tree.is_array() && member.is_object();
+        add_items(member, tree.is_array() ? path : path + (path.empty() ? "" : ".") + name, items);
+        if (is_item) items.emplace_back(path, member);
+    }
+}
+
+void add_listed(const Json& list, Texts& texts, std::vector<std::uint64_t>& numbers) {
+    for (const Json& element : list) {
+        if (element.is_array()) add_listed(element, texts, numbers);
+        if (element.is_string()) texts.push_back(element);
+        if (element.is_number_unsigned()) numbers.push_back(element);
+    }
+}
+
+void expect_same(const JsonObject& read, const Json& tree, const std::string& path) {
+    if (tree.is_object()) {
+        for (const auto& [name, member] : tree.items()) expect_same(read, member, path + (path.empty() ? "" : ".") + name);
+        return;
+    }
+    Texts texts;
+    std::vector<std::uint64_t> numbers;
+    if (tree.is_array()) add_listed(tree, texts, numbers);
+    EXPECT_EQ(read.is_null(path), tree.is_null()) << path;
+    EXPECT_EQ(read.flag(path), tree.is_boolean() ? std::optional(tree.get<bool>()) : std::nullopt) << path;
+    EXPECT_EQ(read.whole_number(path), tree.is_number_unsigned() ? std::optional(tree.get<std::uint64_t>()) : std::nullopt);
+    EXPECT_EQ(read.number(path), tree.is_number() ? std::optional(tree.get<double>()) : std::nullopt) << path;
+    EXPECT_EQ(read.text(path), tree.is_string() ? std::optional(tree.get<std::string>()) : std::nullopt) << path;
+    EXPECT_EQ(read.is_list(path), tree.is_array()) << path;
+    EXPECT_EQ(read.texts(path), texts) << path;
+    EXPECT_EQ(read.whole_numbers(path), numbers) << path;
+}
+
+TEST(JsonObjects, HaveWhatATreeHas) {
+    std::mt19937 random(1);
+    std::size_t taken = 0;
+    for (int round = 0; round < 3000; ++round) {
+        Json tree = {{"x", random_json(random, 5)}, {"y", random_json(random, 5)}};
+        Taken items;
+        add_items(tree, "", items);
+        std::size_t at = 0;
+        const auto read = JsonObject::read(tree.dump(), [&](std::string_view path, const JsonObject& item) {
+            ASSERT_LT(at, items.size());
+            EXPECT_EQ(path, items[at].first) << tree;
+            expect_same(item, items[at].second, "");
+            ++at;
+        });
+        ASSERT_TRUE(read) << tree;
+        EXPECT_EQ(at, items.size()) << tree;
+        expect_same(*read, tree, "");
+        taken += at;
+    }
+    EXPECT_GT(taken, 1000U);
 }
 
 TEST(JsonObjects, AreReadHoweverDeepListsAre) {
