@@ -7,6 +7,7 @@
 //   legal_check one-buffer   an alltoallv and a gatherv that send from and receive to parts of one array, at one rank
 //   legal_check room         a broadcast for which rank 1 has more room than the root sends; a gather whose root
 //                            gives itself less than its place holds
+//   legal_check more-room    the class of the error, if any, at a rank with more room than a broadcast's root sends
 //   legal_check refused, refused-jump, refused-throw, refused-count   rank 0's small alltoalls are refused at times, which
 //                            returns an error, or its error handler jumps, throws or counts; then it makes the right call
 //   legal_check refused-half   small and large alltoalls, of which one is refused at the last rank
@@ -21,6 +22,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
@@ -148,6 +150,25 @@ void room(const char*) {
             require(is_block(gathered.data() + from * count, from, 0), "gather");
 #endif
     }
+}
+
+/// Of what class the error is, if any, at a rank that has room for more than the root sends.
+void more_room(const char*) {
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    std::map<int, int> classes;
+    for (int turn = 0; turn < 40; ++turn) {
+        Ints data = own == 0 ? filled(0, 0) : Ints(2 * count);
+        const int status = MPI_Bcast(data.data(), own == 1 ? 2 * count : count, MPI_INT, 0, MPI_COMM_WORLD);
+        require(is_block(data.data(), 0, 0), "broadcast");
+        int error_class = 0;
+        MPI_Error_class(status, &error_class);
+        ++classes[error_class];
+    }
+    require(own == 1 || (classes.size() == 1 && classes.count(MPI_SUCCESS) == 1), "an error where there is none");
+    std::array<int, 2> found{static_cast<int>(classes.size()), classes.begin()->first};
+    if (own == 1) MPI_Send(found.data(), 2, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    if (own == 0) MPI_Recv(found.data(), 2, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (own == 0) std::printf("%d classes, of which one is %d\n", found[0], found[1]);
 }
 
 // ---- handlers ------------------------------------------------------------------------
@@ -326,7 +347,7 @@ void memory(const char* bytes) {
 
 int main(int argc, char** argv) {
     const std::map<std::string, void (*)(const char*)> all{
-        {"bottom", bottom}, {"idup", idup},     {"one-buffer", one_buffer}, {"room", room},      {"jump", jump},
+        {"bottom", bottom}, {"idup", idup},     {"one-buffer", one_buffer}, {"room", room}, {"more-room", more_room},      {"jump", jump},
         {"refused", refused}, {"refused-jump", refused_jump}, {"refused-throw", refused_throw},
         {"refused-count", refused_count}, {"refused-half", refused_half},
         {"throw", throw_one}, {"handler", handler}, {"unfreed", unfreed},     {"memory", memory},

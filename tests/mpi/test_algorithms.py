@@ -377,6 +377,11 @@ class Both:
             with self.subTest(case=case):
                 self.assert_like_the_library("linear", case)
 
+    def test_more_room_than_the_root_sends(self):
+        """Of a broadcast: MPICH calls it an error where there is more room, and Open MPI does not."""
+        job = self.assert_like_the_library("ring", "more-room", HEADWAY_SIBLINGS="disjoint")
+        self.assertIn("bcast of 4 ranks: ring", job.stderr)
+
     def test_memory_in_place(self):
         """As much as the library needs, which is one block, or a window; the job ends well where memory is limited so
         that a copy of all would not fit."""
