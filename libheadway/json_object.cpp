@@ -40,10 +40,13 @@ public:
     bool binary(nlohmann::json::binary_t&) { return false; }
 
     bool start_object(std::size_t) {
-        const bool is_item = open_list() != nullptr;
+        const bool is_item = lists_ > 0;
         if (!is_item && !objects_.empty()) put(Object{});
         objects_.push_back({path_.size(), lists_});
-        if (is_item) items_.push_back({{}, path_.size() + 1});
+        if (is_item) {
+            ++open_list()->size;
+            items_.push_back({{}, path_.size() + 1});
+        }
         lists_ = 0;
         return true;
     }
@@ -64,7 +67,7 @@ public:
         return true;
     }
     bool start_array(std::size_t) {
-        if (!put(List{})) return false;
+        if (lists_ == 0 && !put(List{})) return false;
         ++lists_;
         return true;
     }
@@ -93,10 +96,13 @@ private:
     [[nodiscard]] List* open_list() {
         return lists_ > 0 ? std::get_if<List>(&members().find(own_path())->second) : nullptr;
     }
-    /// Not what is outside of the object, nor what is in a list.
+    /// Not what is outside of the object; what is in a list is counted there.
     bool put(Value value) {
         if (objects_.empty()) return false;
-        if (lists_ == 0) members().insert_or_assign(std::string(own_path()), std::move(value));
+        if (List* const list = open_list())
+            ++list->size;
+        else
+            members().insert_or_assign(std::string(own_path()), std::move(value));
         return true;
     }
 
@@ -129,7 +135,10 @@ std::optional<std::uint64_t> JsonObject::whole_number(std::string_view path) con
     return copy_of(find<std::uint64_t>(path));
 }
 std::optional<std::string> JsonObject::text(std::string_view path) const { return copy_of(find<std::string>(path)); }
-bool JsonObject::is_list(std::string_view path) const { return find<List>(path) != nullptr; }
+std::optional<std::size_t> JsonObject::list_size(std::string_view path) const {
+    const List* const list = find<List>(path);
+    return list != nullptr ? std::optional(list->size) : std::nullopt;
+}
 
 std::optional<double> JsonObject::number(std::string_view path) const {
     if (const auto whole = whole_number(path)) return static_cast<double>(*whole);

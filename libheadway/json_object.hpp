@@ -3,6 +3,7 @@
 // nlohmann::json (object_text.hpp says why).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -32,7 +33,8 @@ public:
     [[nodiscard]] std::optional<std::uint64_t> whole_number(std::string_view path) const;
     [[nodiscard]] std::optional<double> number(std::string_view path) const;
     [[nodiscard]] std::optional<std::string> text(std::string_view path) const;
-    [[nodiscard]] bool is_list(std::string_view path) const;
+    /// How much is in a list, and in lists in it; none: it is none.
+    [[nodiscard]] std::optional<std::size_t> list_size(std::string_view path) const;
     /// Those in a list, and in lists in it, whatever else there is; empty: it is none.
     [[nodiscard]] std::vector<std::string> texts(std::string_view path) const;
     [[nodiscard]] std::vector<std::uint64_t> whole_numbers(std::string_view path) const;
@@ -46,6 +48,7 @@ private:
     struct List {
         std::vector<std::string> texts;
         std::vector<std::uint64_t> numbers;
+        std::size_t size = 0;
     };
     using Value = std::variant<Null, Object, bool, std::uint64_t, double, std::string, List>;
     class Reader;

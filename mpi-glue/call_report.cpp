@@ -213,7 +213,7 @@ std::optional<Durations> Durations::from_json(const JsonObject& json, const std:
     const auto shortest = json.whole_number(path + ".min_ns");
     const auto longest = json.whole_number(path + ".max_ns");
     const auto classes = json.whole_numbers(path + ".classes");  // pairs
-    if (!shortest || !longest || !json.is_list(path + ".classes") || classes.size() % 2 != 0) return std::nullopt;
+    if (!shortest || !longest || json.list_size(path + ".classes") != classes.size() || classes.size() % 2 != 0) return std::nullopt;
     Durations durations;
     for (std::size_t at = 0; at < classes.size(); at += 2) {
         durations.classes_[static_cast<std::uint32_t>(classes[at])] += classes[at + 1];
@@ -284,19 +284,20 @@ std::string CallReport::to_json() const {
 
 tl::expected<CallReport, std::string> CallReport::from_json(std::string text) {
     CallReport report;
-    bool is_sound = true;
+    std::size_t rows = 0, nodes = 0;  // that could be read
     const auto take = [&](std::string_view path, const JsonObject& json) {
-        const auto add = [&](auto& known, auto read) {
-            is_sound = is_sound && read.has_value();
-            if (read) known.insert(std::move(*read));
+        const auto add = [&](auto& known, auto read, std::size_t& sound) {
+            if (!read) return;
+            known.insert(std::move(*read));
+            ++sound;
         };
-        if (path == "collectives") add(report.rows_, row_from(json));
-        if (path == "nodes") add(report.nodes_, node_from(json));
+        if (path == "collectives") add(report.rows_, row_from(json), rows);
+        if (path == "nodes") add(report.nodes_, node_from(json), nodes);
     };
     const auto json = JsonObject::read(std::move(text), take);
     const auto waited = json ? json->whole_number("daemon_wait_ns") : std::nullopt;
     if (!json) return tl::unexpected(std::string("it is no JSON object"));
-    if (!is_sound || !json->is_list("collectives") || !json->is_list("nodes") || !waited)
+    if (json->list_size("collectives") != rows || json->list_size("nodes") != nodes || !waited)
         return tl::unexpected(std::string("its members are not those of a report"));
     report.daemon_wait_ = std::chrono::nanoseconds(*waited);
     return report;

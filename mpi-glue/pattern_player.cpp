@@ -58,14 +58,14 @@ public:
     /// What is wrong with it, or "".
     [[nodiscard]] std::string read(std::string text) {
         const auto take = [&](std::string_view path, const JsonObject& json) {
-            if (path == "phases.flows") is_sound_ = add_flow(json) && is_sound_;
-            if (path == "phases") is_sound_ = end_phase(json) && is_sound_;
+            if (path == "phases.flows" && add_flow(json)) ++sound_flows_;
+            if (path == "phases" && end_phase(json)) ++sound_phases_;
         };
         const auto recording = JsonObject::read(std::move(text), take);
         if (!recording || !recording->has("headway_recording")) return "it is no recording";
         if (recording->whole_number("headway_recording") != 1U) return "it is of another version";
         if (recording->whole_number("ranks") != host_of_rank_.size()) return "it is of another number of ranks";
-        return is_sound_ && recording->is_list("phases") ? "" : "it is no recording";
+        return recording->list_size("phases") == sound_phases_ ? "" : "it is no recording";
     }
 
     [[nodiscard]] const std::map<int, HostTraffic>& of_phase() const { return of_phase_; }
@@ -85,10 +85,11 @@ private:
     /// Its flows have been added.
     [[nodiscard]] bool end_phase(const JsonObject& json) {
         const HostTraffic flows = std::exchange(flows_, {});
+        const std::size_t sound_flows = std::exchange(sound_flows_, 0);
         const auto level = json.number("phase");
         const auto operation = json.text("operation");
         constexpr double most = std::numeric_limits<int>::max();
-        if (!operation || !json.is_list("flows") || !level || std::abs(*level) > most) return false;
+        if (!operation || json.list_size("flows") != sound_flows || !level || std::abs(*level) > most) return false;
         if (*operation != "point_to_point") return true;
         for (const auto& [pair, bytes] : flows) of_phase_[static_cast<int>(*level)][pair] += bytes;
         return true;
@@ -97,8 +98,9 @@ private:
     std::vector<int> host_of_rank_;
     double min_message_bytes_;
     HostTraffic flows_;  ///< of the phase that is being read
+    std::size_t sound_flows_ = 0;
+    std::size_t sound_phases_ = 0;
     std::map<int, HostTraffic> of_phase_;
-    bool is_sound_ = true;
 };
 
 }  // namespace

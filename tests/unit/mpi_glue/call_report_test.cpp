@@ -45,7 +45,8 @@ TEST(DurationsOfCalls, AreTheSameAfterJson) {
     EXPECT_EQ(read->to_json(), durations.to_json());
     EXPECT_EQ(read->count(), 4U);
     for (const char* wrong : {R"({"min_ns":1})", R"({"min_ns":1,"max_ns":2,"classes":3})",
-                              R"({"min_ns":1,"max_ns":2,"classes":[[1,2],[3]]})"})
+                              R"({"min_ns":1,"max_ns":2,"classes":[[1,2],[3]]})",
+                              R"({"min_ns":1,"max_ns":2,"classes":[[1,2],true]})"})
         EXPECT_FALSE(read_of(wrong)) << wrong;
 }
 
@@ -93,7 +94,9 @@ TEST(CallReports, AreTheSameAfterJson) {
 TEST(CallReports, RefuseWhatIsNoReport) {
     const Json right = tree_of(whole_report());
     for (const char* wrong : {"", "null", "[]", "{}", R"({"collectives":3})", R"({"collectives":[],"nodes":[]})",
-                              R"({"collectives":{},"nodes":[],"daemon_wait_ns":0})"})
+                              R"({"collectives":{},"nodes":[],"daemon_wait_ns":0})",
+                              R"({"collectives":[3],"nodes":[],"daemon_wait_ns":0})",
+                              R"({"collectives":[],"nodes":[null],"daemon_wait_ns":0})"})
         EXPECT_FALSE(CallReport::from_json(wrong)) << wrong;
     EXPECT_TRUE(CallReport::from_json(R"({"collectives":[],"nodes":[],"daemon_wait_ns":0})"));
     for (const char* name : {"calls", "operation", "duration", "message_bytes_most"}) {

@@ -71,8 +71,9 @@ TEST(JsonObjects, HaveListsOfTexts) {
 TEST(JsonObjects, HaveListsOfNumbers) {
     const auto numbers = of(R"([[1,2],[],[18446744073709551615,-4],{"x":5},6.5,"7",8])");
     EXPECT_EQ(numbers.whole_numbers("x"), (std::vector<std::uint64_t>{1, 2, ~0ULL, 8}));
-    EXPECT_TRUE(of("[]").is_list("x"));
-    EXPECT_FALSE(of("{}").is_list("x") || of("1").is_list("x") || of("[]").is_list("y"));
+    EXPECT_EQ(numbers.list_size("x"), 8U);
+    EXPECT_EQ(of("[]").list_size("x"), 0U);
+    EXPECT_FALSE(of("{}").list_size("x") || of("1").list_size("x") || of("[]").list_size("y"));
 }
 
 TEST(JsonObjects, InListsAreTakenTheInnermostFirst) {
@@ -81,7 +82,7 @@ TEST(JsonObjects, InListsAreTakenTheInnermostFirst) {
         std::string text = std::string(path) + ":";
         for (const char* name : {"n", "in.n", "b.n", "a.n"})
             text += json.whole_number(name) ? std::string(" ") + name + "=" + std::to_string(*json.whole_number(name)) : "";
-        text += json.is_list("b") ? " b" : "";
+        text += json.list_size("b") ? " b" : "";
         taken.push_back(text);
     };
     const auto whole = JsonObject::read(
@@ -90,7 +91,7 @@ TEST(JsonObjects, InListsAreTakenTheInnermostFirst) {
     EXPECT_EQ(taken, (Texts{"a.b: n=2", "a.b: n=3 in.n=4", "a: n=1 in.n=5 b", "a:", "in.a: n=9"}));
     EXPECT_EQ(whole->whole_number("n"), 8U);
     EXPECT_EQ(whole->whole_number("in.n"), 10U);
-    EXPECT_TRUE(whole->is_list("a") && whole->is_list("in.a"));
+    EXPECT_TRUE(whole->list_size("a") == 2U && whole->list_size("in.a") == 1U);
     EXPECT_FALSE(whole->has("a.n") || whole->has("a.b") || whole->has("in.a.n"));
 }
 
@@ -154,6 +155,12 @@ void add_listed(const Json& list, Texts& texts, std::vector<std::uint64_t>& numb
     }
 }
 
+std::size_t elements_of(const Json& list) {
+    std::size_t elements = 0;
+    for (const Json& element : list) elements += element.is_array() ? elements_of(element) : 1;
+    return elements;
+}
+
 void expect_same(const JsonObject& read, const Json& tree, const std::string& path) {
     if (tree.is_object()) {
         for (const auto& [name, member] : tree.items()) expect_same(read, member, path + (path.empty() ? "" : ".") + name);
@@ -167,7 +174,7 @@ void expect_same(const JsonObject& read, const Json& tree, const std::string& pa
     EXPECT_EQ(read.whole_number(path), tree.is_number_unsigned() ? std::optional(tree.get<std::uint64_t>()) : std::nullopt);
     EXPECT_EQ(read.number(path), tree.is_number() ? std::optional(tree.get<double>()) : std::nullopt) << path;
     EXPECT_EQ(read.text(path), tree.is_string() ? std::optional(tree.get<std::string>()) : std::nullopt) << path;
-    EXPECT_EQ(read.is_list(path), tree.is_array()) << path;
+    EXPECT_EQ(read.list_size(path), tree.is_array() ? std::optional(elements_of(tree)) : std::nullopt) << path;
     EXPECT_EQ(read.texts(path), texts) << path;
     EXPECT_EQ(read.whole_numbers(path), numbers) << path;
 }
