@@ -18,7 +18,11 @@ namespace headway::glue::call_sizes {
 
 using Bytes = std::uint64_t;
 
-[[nodiscard]] inline bool is_root(int root, MPI_Comm comm) { return place_in(comm).rank == root; }
+[[nodiscard]] inline bool is_root(int root, MPI_Comm comm) {
+    int rank = 0;
+    PMPI_Comm_rank(comm, &rank);
+    return rank == root;
+}
 
 // What is received from each rank is what is sent to each.
 inline Bytes alltoall(const void*, int, MPI_Datatype, void*, int recvcount,

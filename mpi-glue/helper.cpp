@@ -21,7 +21,7 @@
 #include "pattern_player.hpp"
 #include "real.hpp"
 #include "report.hpp"
-#include "the_only.hpp"
+#include "short_memory.hpp"
 
 namespace headway::glue {
 namespace {

@@ -70,7 +70,7 @@ public:
         small_calls_.store(0, std::memory_order_relaxed);
         return true;
     }
-    /// Calls that were not even asked for.
+    /// So many calls at most that passed without may_pace().
     void note_small_calls(unsigned calls) noexcept {  // a lost one is no loss
         small_calls_.store(small_calls_.load(std::memory_order_relaxed) + calls, std::memory_order_relaxed);
     }
@@ -197,7 +197,7 @@ private:
     bool complained_ = false;  ///< without a session
 };
 
-/// See the_only.hpp.
+/// See the_only(), short_memory.hpp.
 [[nodiscard]] Helper& helper();
 
 }  // namespace headway::glue

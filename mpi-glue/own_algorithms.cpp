@@ -14,7 +14,7 @@
 #include "notice.hpp"
 #include "real.hpp"
 #include "report.hpp"
-#include "the_only.hpp"
+#include "short_memory.hpp"
 
 namespace headway::glue {
 namespace {
@@ -191,11 +191,11 @@ void OwnAlgorithms::agree(const Collective& collective, MPI_Comm communicator, S
             " ranks: " + name_of(algorithm));
     verdict.is_told = verdict.is_told || is_news;
     take(verdict, algorithm, tells);
-    if (agreed[needs_channel] != 0 || state.calls >= calls_per_channel / 2) renew_channel(communicator, state);
+    if (agreed[needs_channel] != 0 || state.calls_on_channel >= calls_per_channel / 2) renew_channel(communicator, state);
 }
 
 void OwnAlgorithms::take(Verdict& verdict, Algorithm algorithm, bool tells) noexcept {
-    helper().note_small_calls(verdict.calls);
+    if (verdict.passes_below_bytes > 0) helper().note_small_calls(verdict.calls);
     verdict.take(algorithm, tells, reporter().is_on() ? 0 : helper().paced_from_bytes());
 }
 
@@ -204,7 +204,7 @@ void OwnAlgorithms::renew_channel(MPI_Comm communicator, State& state) noexcept 
     const auto before = state.channel;
     const bool had_trouble = std::exchange(state.needs_channel, false);
     state.channel = carrier_.agree_on_channel(communicator, true);
-    state.calls = 0;
+    state.calls_on_channel = 0;
     if (!had_trouble) carrier_.give_back(*before);
 }
 
@@ -215,7 +215,7 @@ OwnCall OwnAlgorithms::call_of(const State& state, std::uint32_t number) noexcep
             static_cast<int>(state.carrier_ranks.size()), first_tag_of(*state.channel, number), carrier_.standing()};
 }
 
-OwnCall OwnAlgorithms::next_call(State& state) noexcept { return call_of(state, state.calls++); }
+OwnCall OwnAlgorithms::next_call(State& state) noexcept { return call_of(state, state.calls_on_channel++); }
 
 void OwnAlgorithms::note_refused(State& state) noexcept { state.needs_channel = true; }
 

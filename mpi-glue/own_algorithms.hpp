@@ -93,9 +93,9 @@ public:
     /// How long that took, with the daemon's answer.
     static void note_telling(const Chosen& chosen, std::chrono::nanoseconds telling) noexcept;
 
-    /// Of a call that is native, and of which this rank knows the arguments: whether the MPI library will refuse it, or has
-    /// done so.  That is no call: the other ranks wait for another one of this rank.
-    [[nodiscard]] bool is_taken_back(State* state, Operation operation, MPI_Comm communicator,
+    /// Of a call that is native: whether the MPI library will refuse its arguments, or has done so.  Then it is no call, for
+    /// the other ranks wait for another one of this rank.
+    bool take_back_if_refused(State* state, Operation operation, MPI_Comm communicator,
                                      const auto& arguments) const noexcept {
         const bool is_refused = state != nullptr && !state->is_of_library &&
                                 !arguments.is_acceptable(ArgumentCheck(carrier_.lonely(), communicator));
@@ -159,7 +159,7 @@ private:
     State not_ours_;  ///< of communicators that are the MPI library's
 };
 
-/// See the_only.hpp.
+/// See the_only(), short_memory.hpp.
 [[nodiscard]] OwnAlgorithms& own_algorithms();
 
 }  // namespace headway::glue

@@ -44,7 +44,7 @@ struct Verdict {
     std::uint64_t large_from_bytes = 0;  ///< from which size on an algorithm of ours may carry a call out
     /// A call with smaller messages is the library's and not paced: it is counted, and nothing else.
     std::uint64_t passes_below_bytes = 0;
-    std::uint32_t calls = 1;       ///< from after the last agreement to the next one's, the same at all ranks
+    std::uint32_t calls = 1;       ///< to the next agreement, with that before which it comes; the same at all ranks
     std::uint32_t calls_left = 0;  ///< of these
 
     // Since the last agreement, at this rank; calls that the MPI library has refused may be among them.
@@ -80,7 +80,7 @@ struct Verdict {
 struct OwnState {
     bool is_of_library = false;  ///< at all ranks: they are on one host, or some are of other jobs
     std::optional<int> channel;  ///< none: all calls are the MPI library's
-    std::uint32_t calls = 0;     ///< on the channel
+    std::uint32_t calls_on_channel = 0;
     bool needs_channel = false;  ///< what went wrong at this rank may have left a message in it
 
     HostSet hosts;

@@ -16,7 +16,7 @@
 #include "json_object.hpp"
 #include "message_size.hpp"
 #include "real.hpp"
-#include "the_only.hpp"
+#include "short_memory.hpp"
 #include "traffic_request.hpp"
 
 namespace headway::glue {

@@ -34,7 +34,7 @@ private:
     std::shared_ptr<HeldRates> in_force_;
 };
 
-/// See the_only.hpp.
+/// See the_only(), short_memory.hpp.
 [[nodiscard]] PatternPlayer& pattern_player();
 
 }  // namespace headway::glue

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "pending_requests.hpp"
 
-#include "the_only.hpp"
+#include "short_memory.hpp"
+
 
 #include <exception>
 #include <utility>

@@ -59,7 +59,7 @@ private:
     AllUnderWay by_request_;
 };
 
-/// See the_only.hpp.
+/// See the_only(), short_memory.hpp.
 [[nodiscard]] PendingRequests& pending_requests();
 
 /// Taken out during a call that waits for them or tests them, also if an error handler

@@ -14,7 +14,7 @@
 #include "own_network.hpp"
 #include "pending_requests.hpp"
 #include "real.hpp"
-#include "the_only.hpp"
+#include "short_memory.hpp"
 #include "whole_file.hpp"
 
 namespace headway::glue {

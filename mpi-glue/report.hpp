@@ -97,7 +97,7 @@ private:
     std::map<CallKind, HostSet> to_predict_;  ///< all-to-alls that the plan is asked for
 };
 
-/// See the_only.hpp.
+/// See the_only(), short_memory.hpp.
 [[nodiscard]] Reporter& reporter();
 
 std::optional<ReportedRequest> Reporter::request(const auto& call, CallForm form,

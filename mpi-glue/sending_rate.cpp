@@ -10,7 +10,7 @@
 #include <string>
 
 #include "helper.hpp"
-#include "the_only.hpp"
+#include "short_memory.hpp"
 
 namespace headway::glue {
 namespace {

@@ -42,7 +42,7 @@ private:
     std::optional<int> maxrate_kbytes_per_s_;  ///< none: not asked for yet; 0: not known
 };
 
-/// See the_only.hpp.
+/// See the_only(), short_memory.hpp.
 [[nodiscard]] SendingRate& sending_rate();
 
 }  // namespace headway::glue

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Steps for which there may not be the memory: other ranks wait for this one all the same.
+// Steps for which there may not be the memory: other ranks wait for this one all the same.  And objects that take none.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <exception>
 #include <new>
 
@@ -22,6 +24,15 @@ auto at_second_try(const auto& step) {
     } catch (const std::bad_alloc&) {
         return step();
     }
+}
+
+/// The process's one object of a class, made at its first use in a place that takes no allocation, which could fail there.  It is never destroyed: MPI may call
+/// back, and threads may still run, after static objects are gone.
+template <class Type>
+[[nodiscard]] Type& the_only() {
+    alignas(Type) static constinit std::array<std::byte, sizeof(Type)> place{};
+    static Type* const one = at_second_try([] { return new (place.data()) Type; });
+    return *one;
 }
 
 }  // namespace headway::glue

@@ -102,9 +102,10 @@ bool is_left_alone(Operation operation, MPI_Comm communicator, const auto& bytes
 
 /// Of such a call, which has ended; `arguments` is a function.
 int ended(int status, Operation operation, MPI_Comm communicator, const auto& arguments) {
-    if (status == MPI_SUCCESS || Paced::is_entered() || !own_algorithms().are_allowed()) return status;
-    OwnState* const state = OwnAlgorithms::remembered(this_thread(), communicator);
-    (void)own_algorithms().is_taken_back(state, operation, communicator, arguments());
+    if (status != MPI_SUCCESS) {
+        OwnState* const state = OwnAlgorithms::remembered(this_thread(), communicator);
+        own_algorithms().take_back_if_refused(state, operation, communicator, arguments());
+    }
     return status;
 }
 
@@ -157,13 +158,12 @@ SeenCall seen_of(const auto& call, const auto& exchange, const OwnCall& own, boo
 
 /// `arguments`: a CheckedCall, or a ring's.
 int blocking_natively(const auto& call, const OwnAlgorithms::Chosen& chosen, const auto& arguments, const auto& native) {
-    OwnAlgorithms& own = own_algorithms();
-    const auto is_taken_back = [&] {
-        return own.is_taken_back(chosen.state, call.collective.operation, call.communicator, arguments);
+    const auto take_back_if_refused = [&] {
+        return own_algorithms().take_back_if_refused(chosen.state, call.collective.operation, call.communicator, arguments);
     };
-    if (own.expects_jumps() && is_taken_back()) return native();
+    if (OwnAlgorithms::expects_jumps() && take_back_if_refused()) return native();
     const int status = blocking(call, native);
-    if (status != MPI_SUCCESS && !own.expects_jumps()) (void)is_taken_back();
+    if (status != MPI_SUCCESS && !OwnAlgorithms::expects_jumps()) take_back_if_refused();
     return status;
 }
 

@@ -16,7 +16,7 @@
 #include "notice.hpp"
 #include "real.hpp"
 #include "record/recording_file.hpp"
-#include "the_only.hpp"
+#include "short_memory.hpp"
 #include "whole_file.hpp"
 
 namespace headway::glue {

@@ -101,7 +101,7 @@ private:
     std::unordered_map<MPI_Request, Kept> kept_;
 };
 
-/// See the_only.hpp.
+/// See the_only(), short_memory.hpp.
 [[nodiscard]] Recorder& recorder();
 
 }  // namespace headway::glue

@@ -54,7 +54,13 @@ void run(const ScriptedDaemon& daemon, const std::string& others, int number) {
     const MPI_Comm known = communicators.front();
     MPI_Comm quiet = MPI_COMM_NULL;  // that has small calls alone, and with these the library's own
     MPI_Comm_dup(MPI_COMM_WORLD, &quiet);
-    for (int call = 0; call < 5; ++call) small_alltoall(quiet);
+    constexpr int one_each[2]{1, 1}, displs[2]{0, 1};
+    for (int call = 0; call < 5; ++call) {
+        small_alltoall(quiet);
+        MPI_Bcast(to, 1, MPI_INT, 0, quiet);
+        MPI_Gather(from, 1, MPI_INT, to, 1, MPI_INT, 1, quiet);
+        MPI_Alltoallv(from, one_each, displs, MPI_INT, to, one_each, displs, MPI_INT, quiet);
+    }
     int value = 1, sum = 0;
     MPI_Request request = MPI_REQUEST_NULL;
     for (const bool counts : {false, true}) {
@@ -68,6 +74,12 @@ void run(const ScriptedDaemon& daemon, const std::string& others, int number) {
         counted("wait", [&] { MPI_Wait(&request, MPI_STATUS_IGNORE); });
         counted("request_free", [&] { MPI_Request_free(&request); });
         counted("small", [&] { small_alltoall(quiet); });
+        counted("small_bcast", [&] { MPI_Bcast(to, 1, MPI_INT, 0, quiet); });
+        counted("small_gather", [&] { MPI_Gather(from, 1, MPI_INT, to, 1, MPI_INT, 1, quiet); });
+        counted("small_alltoallv", [&] {
+            MPI_Alltoallv(from, one_each, displs, MPI_INT, to, one_each, displs, MPI_INT, quiet);
+        });
+        counted("small_ialltoall", [&] { MPI_Ialltoall(from, 1, MPI_INT, to, 1, MPI_INT, quiet, &request); });
         counted("self", [&] { alltoall(MPI_COMM_SELF); });
     }
     MPI_Comm made = MPI_COMM_NULL;

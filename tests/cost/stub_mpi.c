@@ -290,6 +290,21 @@ int PMPI_Request_free(MPI_Request *request)
 }
 MPI(MPI_Request_free)
 
+int PMPI_Alltoallv(const void *from, const int *counts, const int *displs, MPI_Datatype type, void *to,
+		   const int *to_counts, const int *to_displs, MPI_Datatype to_type, MPI_Comm comm)
+{
+	return MPI_SUCCESS;
+}
+MPI(MPI_Alltoallv)
+
+int PMPI_Ialltoall(const void *from, int count, MPI_Datatype type, void *to, int to_count, MPI_Datatype to_type,
+		   MPI_Comm comm, MPI_Request *request)
+{
+	*request = MPI_REQUEST_NULL;
+	return MPI_SUCCESS;
+}
+MPI(MPI_Ialltoall)
+
 int PMPI_Gather(const void *own, int count, MPI_Datatype type, void *all, int all_count,
 		MPI_Datatype all_type, int root, MPI_Comm comm)
 {

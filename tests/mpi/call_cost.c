@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long calls take whose MPI functions do nothing (no_work.c): what is left is the
-// helper's own part.  Collectives are not among these, for rank 0 calls alone (tests/cost counts them).  Writes "cost NAME NANOSECONDS" on rank 0, the least of many rounds,
-// for others may use the processor in some.
+// helper's own part.  Collectives are not among these, for rank 0 calls alone (tests/cost
+// counts them).  Writes "cost NAME NANOSECONDS" on rank 0, the least of many rounds, for
+// others may use the processor in some.
 //
 // It calls PMPI_X, which is where no_work.c stands: an MPI_X behind the helper would be a
 // tool's, to be called before it.

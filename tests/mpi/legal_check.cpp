@@ -7,6 +7,7 @@
 //   legal_check one-buffer   an alltoallv and a gatherv that send from and receive to parts of one array, at one rank
 //   legal_check room         a broadcast for which rank 1 has more room than the root sends; a gather whose root
 //                            gives itself less than its place holds
+//   legal_check one-block    an allgatherv for which only rank 0 has anything
 //   legal_check more-room    the class of the error, if any, at a rank with more room than a broadcast's root sends
 //   legal_check refused, refused-jump, refused-throw, refused-count   rank 0's small alltoalls are refused at times, which
 //                            returns an error, or its error handler jumps, throws or counts; then it makes the right call
@@ -169,6 +170,20 @@ void more_room(const char*) {
     if (own == 1) MPI_Send(found.data(), 2, MPI_INT, 0, 0, MPI_COMM_WORLD);
     if (own == 0) MPI_Recv(found.data(), 2, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (own == 0) std::printf("%d classes, of which one is %d\n", found[0], found[1]);
+}
+
+/// Of the ranks only the first has a block.
+void one_block(const char*) {
+    constexpr int large = 16384;
+    Ints counts(static_cast<std::size_t>(ranks), 0), displs(counts);
+    counts[0] = large;
+    for (int turn = 0; turn < 3; ++turn) {
+        const Ints sent(large, turn);
+        Ints received(large, -1);
+        MPI_Allgatherv(sent.data(), counts[static_cast<std::size_t>(own)], MPI_INT, received.data(), counts.data(), displs.data(),
+                       MPI_INT, MPI_COMM_WORLD);
+        require(received == sent, "allgatherv");
+    }
 }
 
 // ---- handlers ------------------------------------------------------------------------
@@ -347,7 +362,7 @@ void memory(const char* bytes) {
 
 int main(int argc, char** argv) {
     const std::map<std::string, void (*)(const char*)> all{
-        {"bottom", bottom}, {"idup", idup},     {"one-buffer", one_buffer}, {"room", room}, {"more-room", more_room},      {"jump", jump},
+        {"bottom", bottom}, {"idup", idup},     {"one-buffer", one_buffer}, {"room", room}, {"more-room", more_room}, {"one-block", one_block},      {"jump", jump},
         {"refused", refused}, {"refused-jump", refused_jump}, {"refused-throw", refused_throw},
         {"refused-count", refused_count}, {"refused-half", refused_half},
         {"throw", throw_one}, {"handler", handler}, {"unfreed", unfreed},     {"memory", memory},

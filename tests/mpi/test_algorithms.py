@@ -322,21 +322,37 @@ class Both:
                 self.assertEqual([line for line in lines if not line.endswith(": 0 0 0 0 next right")], [])
                 self.assertGreater(len(lines), least)
 
-    def test_no_allocation_s_failure_in_init_is_a_job_s(self):
-        """Some of the library's first allocations, one in each job, at rank 0 and at another; it reads a recording, too."""
+    def jobs_told_of_memory(self, step):
+        """Of those in which one of the library's first allocations fails, each step-th, at rank 0 and at another; it reads
+        a recording, too."""
         arguments = ("collectives", "--cases", "20", "--only", "alltoall", "--seed", "7")
         file = os.path.join(os.path.dirname(self.socket), "recorded.json")
         plain = self.run_job(*arguments, helper=False, ranks=len(NODES))
         self.run_job(*arguments, HEADWAY_RECORD=file)
         told = []
         for rank, first in ((0, 2), (1, 5)):
-            for failing in range(first, 400, 56):
+            for failing in range(first, 400, step):
                 with self.subTest(rank=rank, failing=failing):
                     job, _ = self.paced_job(*arguments, nodes=NODES, algorithm="linear", preload=[self.pending_spy],
                                             SPY_RANK=str(rank), SPY_AT=str(failing), HEADWAY_PATTERN=file)
                     self.assert_same_output(job, plain)
                     told += re.findall("no memory", job.stderr)
-        self.assertGreater(len(told), 2)
+        return len(told)
+
+    def test_no_allocation_s_failure_in_init_is_a_job_s(self):
+        self.assertGreater(self.jobs_told_of_memory(56), 2)
+
+    def test_more_allocations_fail_in_init(self):
+        self.assertGreater(self.jobs_told_of_memory(5), 40)
+
+    def test_a_block_for_all_others_is_a_message(self):
+        """Also of the rank whose it is: only the first has one, for an allgatherv of the library's."""
+        job, daemon = self.paced_job("legal_check", "one-block", nodes=NODES)
+        self.assertEqual((job.status, job.stdout), (0, "all data right\n"), job.stderr)
+        for connection in daemon.connections:
+            sizes = {request["message_bytes"] for request in connection.requests
+                     if request["op"] == "phase" and "algorithms" not in request}
+            self.assertEqual(sizes, {65536}, connection.rank)
 
     # ---- legal calls that few programs make -------------------------------------
 
@@ -570,7 +586,7 @@ class Both:
 class OpenMpi(Both, ComparedTest):
     """Under Open MPI."""
 
-    longer = ("test_more_messages_than_the_window",)
+    longer = ("test_more_messages_than_the_window", "test_more_allocations_fail_in_init")
 
     def test_revocable_communicators(self):
         """Where the program may revoke a communicator and go on, nobody waits on ours: all calls are the library's."""
@@ -594,6 +610,7 @@ class Mpich(Both, ComparedTest):
     """Under MPICH."""
 
     library = "mpich"
+    longer = ("test_more_allocations_fail_in_init",)
 
     def test_the_handler_hears_once(self):
         """Of a freed communicator."""

@@ -13,6 +13,7 @@
 #include "call_report.hpp"
 #include "cli/network_options.hpp"
 #include "study/svg_chart.hpp"
+#include "whole_file.hpp"
 
 namespace headway {
 namespace {
@@ -98,14 +99,11 @@ Chart chart_of(const CallReport& all) {
     return chart;
 }
 
-/// Another file first: what was kept is not lost on a full disk.
+/// What was kept is not lost on a full disk.
 bool keep(const std::string& path, const CallReport& all) {
-    const std::string fresh = path + ".new";
-    if (!write_file(compare_verb, fresh, all.to_json())) return false;
-    std::error_code error;
-    std::filesystem::rename(fresh, path, error);
-    if (error) fmt::print(stderr, "headway compare: {}: {}\n", path, error.message());
-    return !error;
+    const std::string trouble = glue::write_whole(path, all.to_json());
+    if (!trouble.empty()) fmt::print(stderr, "headway compare: {}: {}\n", path, trouble);
+    return trouble.empty();
 }
 
 }  // namespace
