@@ -55,7 +55,7 @@ public:
             with_phases_too ? with_phases(planner.layout(), program)
                             : planner.layout();
         is_ready_ = control_->apply(layout.set_up, ApplyMode::together).has_value();
-        service_.emplace(std::move(planner), bench_link, *control_, clock_);
+        service_.emplace(planner_.emplace(std::move(planner)), bench_link, *control_, clock_);
         if (with_phases_too) {
             maps_.emplace(static_cast<std::uint32_t>(layout.classes.size()));
             service_->use_phases(*maps_, program);
@@ -88,6 +88,7 @@ private:
     SteadyClock clock_;
     std::optional<NetlinkTrafficControl> control_;
     std::optional<FakePhaseMaps> maps_;
+    std::optional<NodePlanner> planner_;
     std::optional<ControlService> service_;
     bool is_ready_ = false;
 };

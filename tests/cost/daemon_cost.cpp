@@ -104,8 +104,8 @@ public:
         service_.emplace(planner_, bench_link, control_, clock_);
         maps_.emplace(static_cast<std::uint32_t>(layout.classes.size()));
         service_->use_phases(*maps_, program);
-        service_->keep_jobs_with([](const std::string&) {});
-        service_->tell_apart_with(
+        service_->kept().keep_jobs_with([](const std::string&) {});
+        service_->phases()->tell_apart_with(
             [](const Peer& peer) -> Result<std::uint64_t> { return cgroup_of_pid_0 + peer.pid; },
             [](const Error&) {});
         coordinator_.emplace(*planner_.shared_trunk(), *planner_.config().coordination, control_,
@@ -124,6 +124,7 @@ public:
     }
     void close(Session session) {
         service_->close(session);
+        (void)service_->settle();
         peers_.erase(session);
     }
     /// Whoever is connected.
@@ -131,14 +132,26 @@ public:
     /// The answer; a refusal ends the program, for what it would count is not what it says.
     std::string ask(Session session, const std::string& request) {
         std::string answer = service_->answer(session, request).text;
+        (void)service_->settle();
         if (answer.find("\"ok\":true") == std::string::npos) give_up(request + ": " + answer);
         return answer;
+    }
+    void try_to_ask(Session session, const std::string& request) {
+        (void)service_->answer(session, request);
+        (void)service_->settle();
     }
     void reload() {
         const auto done = service_->reload(node_config());
         if (!done) give_up(done.error().message);
     }
-    void tick() { coordinator_->tick(service_->jobs()); }
+    /// As CoordinationLoop does it.
+    void tick() {
+        if (jobs_of_ != service_->job_changes()) {
+            jobs_of_ = service_->job_changes();
+            jobs_ = service_->jobs();
+        }
+        coordinator_->tick(jobs_);
+    }
 
 private:
     NetlinkTrafficControl open_control() {
@@ -155,6 +168,8 @@ private:
     std::optional<FakePhaseMaps> maps_;
     std::optional<ControlService> service_;
     std::optional<Coordinator> coordinator_;
+    std::vector<JobHere> jobs_;
+    std::optional<std::uint64_t> jobs_of_;
     std::map<Session, Peer> peers_;
     pid_t last_pid_ = 1000;
 };
@@ -191,25 +206,23 @@ const std::string more = request("more");
 
 // ------------------------------------------------------------------- the others
 
-/// Of a job of all hosts, which counts from now on when links are shared.
+/// Of a job of all hosts, which counts from now on when links are shared, unless too many do.
 void add_process(Node& node, uid_t user, const std::string& job) {
     const auto session = node.connect(user);
     node.ask(session, hello(job));
-    node.ask(session, collective("prepare"));
+    node.try_to_ask(session, collective("prepare"));
 }
 
-/// Steps of a batch system's allocations.  That these are started before and ended afterwards
-/// changes nothing in what there is then, but as long as they are there each step's weight is
-/// found at once: without them it takes three times as long until 1024 steps are there.
 void add_jobs(Node& node, int count) {
-    const auto root = node.connect(0);
-    const int allocations = std::min<int>(count, started_jobs_per_user_max);
-    const auto name = [](int allocation) { return fmt::format("{}", 4000 + allocation); };
-    for (int a = 0; a < allocations; ++a) node.ask(root, job_start(name(a), their_user));
+    for (int i = 0; i < count; ++i) add_process(node, their_user, fmt::format("job-{}", i));
+}
+
+/// As many users as have been seen to shut others out, each with many jobs.
+void add_crowd(Node& node, int count) {
+    constexpr int users = 22;
     for (int i = 0; i < count; ++i) {
-        add_process(node, their_user, fmt::format("{}.{}", name(i % allocations), i / allocations));
+        add_process(node, their_user + static_cast<uid_t>(i % users), fmt::format("job-{}", i));
     }
-    for (int a = 0; a < allocations; ++a) node.ask(root, job_end(name(a), their_user));
 }
 
 void add_users(Node& node, int count) {
@@ -382,12 +395,12 @@ void count_keeping(Server& server, const Counted& counted) {
 void count_piece(Node& node, int pieces, const Counted& counted) {
     constexpr std::size_t piece_bytes = datagram_max_bytes / 2 - 256;
     const std::string long_text(static_cast<std::size_t>(pieces + 1) * piece_bytes, 'x');
-    node.service().show_feedback([&] { return Json(long_text); });
+    node.service().status().show_feedback([&] { return Json(long_text); });
     const auto one = node.connect(asking_user);
     node.ask(one, request("status"));
     counted("more", [&] { node.ask(one, more); });
     node.close(one);
-    node.service().show_feedback(nullptr);
+    node.service().status().show_feedback(nullptr);
 }
 
 void run(const std::string& others, int number) {
@@ -400,6 +413,8 @@ void run(const std::string& others, int number) {
     }
     if (others == "jobs") {
         add_jobs(node, number);
+    } else if (others == "crowd") {
+        add_crowd(node, number);
     } else if (others == "users") {
         add_users(node, number);
     } else if (others == "clients") {

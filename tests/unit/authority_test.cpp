@@ -143,7 +143,7 @@ TEST_F(Authorities, RootsPhasesHoldForAllThatNoPhaseOfTheirOwnLimits) {
 // A cgroup that two users' processes have joined tells nothing; nor does one where
 // another user's socket is.
 TEST_F(Authorities, ACgroupIsOnlyItsUsers) {
-    service_->tell_apart_with([](const Peer&) { return std::uint64_t{7}; }, [](const Error&) {});
+    service_->phases()->tell_apart_with([](const Peer&) { return std::uint64_t{7}; }, [](const Error&) {});
     in_phase(attacker);
     const auto choice = maps_.classify(remote, 7, victim);
     EXPECT_EQ(rate_in(kernel_.device("eth0").root, choice.minor, choice.entry), std::nullopt);
@@ -279,7 +279,7 @@ TEST(HandedState, KeepsTheMostThatIsLeftOfARate) {
 // ------------------------------------------------------------------------------ bounds
 
 TEST_F(Authorities, OneUserDoesNotTakeAllSlots) {
-    for (std::size_t i = 0; i < slots_per_user_max; ++i) {
+    for (std::size_t i = 0; i < HEADWAY_PHASE_PROCESSES * 3 / 4; ++i) {
         ASSERT_EQ(ask(connect(attacker), "join", {{"job", "many"}})["ok"], true) << i;
     }
     EXPECT_NE(why_not(connect(attacker), "join", {{"job", "many"}}).find("192 processes"), std::string::npos);
@@ -287,10 +287,10 @@ TEST_F(Authorities, OneUserDoesNotTakeAllSlots) {
 }
 
 TEST_F(Authorities, OneUserDoesNotTakeAllJobs) {
-    for (std::size_t i = 0; i < phase_jobs_per_user_max; ++i) {
+    for (std::size_t i = 0; i < (HEADWAY_PHASE_JOBS - administrators_jobs) * 3 / 4; ++i) {
         ASSERT_EQ(ask(connect(attacker), "join", {{"job", std::to_string(i)}})["ok"], true) << i;
     }
-    EXPECT_NE(why_not(connect(attacker), "join", {{"job", "more"}}).find("48 jobs"), std::string::npos);
+    EXPECT_NE(why_not(connect(attacker), "join", {{"job", "more"}}).find("45 jobs"), std::string::npos);
     EXPECT_EQ(ask(connect(victim), "join", {{"job", "mine"}})["ok"], true);
 }
 
@@ -303,7 +303,7 @@ TEST_F(Authorities, OneUserDoesNotTakeAllRates) {
             made += ask(session, "rate", {{"bytes_per_s", 100'000 + 1000 * i + made}})["ok"] == true ? 1U : 0U;
         }
     }
-    EXPECT_EQ(made, phases_per_user_max);
+    EXPECT_EQ(made, table_entries_max * 3 / 4);
     in_phase(victim);
     EXPECT_EQ(rate_of(victim), planned);
 }

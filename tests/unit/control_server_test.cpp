@@ -140,7 +140,7 @@ protected:
         config.topology = demo_topology();
         auto planner = NodePlanner::make(std::move(config), "");
         ASSERT_TRUE(control_->apply(planner->layout().set_up, ApplyMode::in_order));
-        service_.emplace(std::move(*planner), BytesPerSecond{20 * mbit / 8}, *control_, clock_);
+        service_.emplace(planner_.emplace(std::move(*planner)), BytesPerSecond{20 * mbit / 8}, *control_, clock_);
 
         socket_.emplace(*ControlSocket::bind(path_, std::nullopt));
         ASSERT_TRUE(socket_->listen());
@@ -175,6 +175,7 @@ protected:
     std::ostringstream logged_;
     spdlog::logger log_{"test", std::make_shared<spdlog::sinks::ostream_sink_st>(logged_)};
     std::optional<NetlinkTrafficControl> control_;
+    std::optional<NodePlanner> planner_;
     std::optional<ControlService> service_;
     EventLoop loop_;
     std::optional<ControlSocket> socket_;
@@ -252,46 +253,67 @@ TEST_F(ControlServerTest, ABusyClientDelaysOthersByOneRequest) {
     run_loop();
 }
 
-TEST_F(ControlServerTest, RefusesTooManyClientsOfAUser) {
-    rlimit files{};
-    getrlimit(RLIMIT_NOFILE, &files);
-    files.rlim_cur = std::min<rlim_t>(files.rlim_max, 4 * clients_per_user_max);
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
-    std::vector<FileDescriptor> clients;
-    for (std::size_t i = 0; i < clients_per_user_max; ++i) {
-        clients.push_back(connect_raw());
-        run_loop();
-    }
-    const FileDescriptor last = connect_raw();
-    run_loop();
-    EXPECT_NE(fetch(last).find("too many clients of user"), std::string::npos);
-    EXPECT_EQ(service_->clients(), clients_per_user_max);
-    clients.pop_back();
-    run_loop();
-    const FileDescriptor next = connect_raw();
-    EXPECT_EQ(ask(next, enter)["ok"], true);
-}
-
-// However few descriptors there are, one user does not take them all.
+// However few descriptors there are, one user does not take them all, nor fill the log.
 TEST_F(ControlServerTest, OneUsersClientsLeaveDescriptorsForOthers) {
     if (geteuid() != 0) GTEST_SKIP() << "is of two users";
     rlimit files{};
     getrlimit(RLIMIT_NOFILE, &files);
     rlimit few = files;
-    few.rlim_cur = 2 * HEADWAY_PHASE_JOBS + 64 + 4 * 10;
+    few.rlim_cur = descriptors_for(administrators_clients + 2 * 10);
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    server_.reset();
+    server_ = std::make_unique<ControlServer>(loop_, socket_->fd(), *service_, hand_over_, log_);
     std::filesystem::permissions(dir_, std::filesystem::perms::all);
     ASSERT_EQ(seteuid(1000), 0);
     std::vector<FileDescriptor> clients;
-    for (int i = 0; i < 12; ++i) {
+    for (int i = 0; i < 13; ++i) {
         clients.push_back(connect_raw());
         run_loop();
     }
     ASSERT_EQ(seteuid(0), 0);
     EXPECT_EQ(service_->clients(), 10U);
-    EXPECT_NE(fetch(clients.back()).find("too many clients of user 1000 (10)"), std::string::npos);
+    EXPECT_NE(fetch(clients.back()).find("user 1000 has 10 clients"), std::string::npos);
+    const std::string logged = logged_.str();
+    EXPECT_NE(logged.find("HW-304"), std::string::npos);
+    EXPECT_EQ(logged.find("HW-304"), logged.rfind("HW-304")) << "once for all three: " << logged;
     EXPECT_EQ(ask(connect_raw(), enter)["ok"], true) << "root's";
+    clients.erase(clients.begin());
+    run_loop();
+    EXPECT_EQ(service_->clients(), 9U);
     setrlimit(RLIMIT_NOFILE, &files);
+}
+
+// What is left is divided anew once for all of them, not for each.
+TEST_F(ControlServerTest, ManyEndsAtOnceAreOneDivision) {
+    const auto ask_as = [&](const FileDescriptor& client, const std::string& job, const char* op) {
+        ask(client, fmt::format(R"({{"v":1,"id":1,"op":"hello","job":"{}"}})", job));
+        return ask(client, fmt::format(R"({{"v":1,"id":1,"op":"{}","operation":"alltoall",)"
+                                       R"("job_hosts":["a[0-3]","b[0-3]"],"comm_hosts":["a[0-3]","b[0-3]"]}})", op));
+    };
+    const FileDescriptor lasting = connect_raw();
+    ASSERT_EQ(ask_as(lasting, "lasting", "enter")["ok"], true);
+    const auto alone = remote().rate;
+    std::vector<FileDescriptor> others;
+    for (int i = 0; i < 20; ++i) {
+        others.push_back(connect_raw());
+        ASSERT_EQ(ask_as(others.back(), std::to_string(i), "prepare")["ok"], true);
+    }
+    EXPECT_EQ(remote().rate->value, alone->value / 21);
+    const auto before = kernel_.requests();
+    others.clear();
+    run_loop();
+    EXPECT_EQ(remote().rate, alone);
+    EXPECT_LE(kernel_.requests() - before, 4U) << "the lasting job's new rate, and the end of its old one";
+}
+
+TEST(RefusalLog, TellsAUserOnceAMinute) {
+    RefusalLog log;
+    EXPECT_EQ(log.tell(1, 0min), std::optional<std::size_t>(0));
+    EXPECT_EQ(log.tell(1, 0min), std::nullopt);
+    EXPECT_EQ(log.tell(2, 0min), std::optional<std::size_t>(0)) << "another user's";
+    EXPECT_EQ(log.tell(1, 59s), std::nullopt);
+    EXPECT_EQ(log.tell(1, 60s), std::optional<std::size_t>(2));
+    EXPECT_EQ(log.tell(1, 61s), std::nullopt);
 }
 
 // Out of descriptors, a waiting client must not make the loop spin, and is

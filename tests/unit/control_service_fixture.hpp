@@ -43,18 +43,25 @@ protected:
         const KernelLayout layout = planner->layout();
         kernel_.device("eth0").root = FakeDevice{}.root;
         ASSERT_TRUE(control_->apply(layout.set_up, ApplyMode::in_order));
-        service_.emplace(std::move(*planner), BytesPerSecond{20 * mbit / 8}, *control_, clock_);
+        service_.emplace(planner_.emplace(std::move(*planner)), BytesPerSecond{20 * mbit / 8}, *control_, clock_);
     }
 
     ControlService::SessionId connect(uid_t uid = 1000) {
         return *service_->open({.pid = 42, .uid = uid});
     }
 
+    void close_session(ControlService::SessionId session) {
+        service_->close(session);
+        (void)service_->settle();
+    }
+
+    /// With what the daemon's loop does after a request.
     Json ask(ControlService::SessionId session, const std::string& op,
              const Json& members = Json::object()) {
         Json request{{"v", 1}, {"id", 5}, {"op", op}};
         request.update(members);
         Json answer = Json::parse(service_->answer(session, request.dump()).text);
+        (void)service_->settle();
         if (answer.contains("left")) answer = Json::parse(text_of_pieces(session, answer));
         EXPECT_EQ(answer["v"], 1);
         EXPECT_EQ(answer["id"], 5);
@@ -88,6 +95,7 @@ protected:
     FakeKernel kernel_;
     FakeClock clock_;
     std::optional<NetlinkTrafficControl> control_;
+    std::optional<NodePlanner> planner_;
     std::optional<ControlService> service_;
 };
 

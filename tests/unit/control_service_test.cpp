@@ -216,12 +216,12 @@ TEST_F(ControlServiceTest, AClosedConnectionUndoesItsEnters) {
     ask(client, "enter", everybody);
     ask(client, "enter", everybody);
     ask(other, "enter", everybody);
-    service_->close(client);
+    close_session(client);
     EXPECT_EQ(in_kernel(remote_class).rate, planned) << "another client is still in it";
-    service_->close(other);
+    close_session(other);
     expect_at_rest();
     EXPECT_EQ(service_->clients(), 0U);
-    service_->close(other);
+    close_session(other);
 }
 
 TEST_F(ControlServiceTest, TheStrictestOfTheNodesProcessesWins) {
@@ -234,7 +234,7 @@ TEST_F(ControlServiceTest, TheStrictestOfTheNodesProcessesWins) {
     EXPECT_EQ(in_kernel(remote_class).rate, ClassRate(BytesPerSecond{12'375'000 / 8}));
     ask(all, "enter", everybody);
     EXPECT_EQ(in_kernel(remote_class).rate, planned);
-    service_->close(all);
+    close_session(all);
     EXPECT_EQ(in_kernel(remote_class).rate, ClassRate(BytesPerSecond{12'375'000 / 8}));
 }
 

@@ -56,7 +56,7 @@ TEST_F(FeedbackTest, TimeoutsMakeNextPlansSlowerAndQuietTimeFaster) {
         const Json answer = ask(session, "enter", pattern);
         EXPECT_TRUE(answer["ok"]) << answer;
         const ClassRate rate = in_kernel(remote_class).rate;
-        service_->close(session);
+        close_session(session);
         return rate;
     };
     EXPECT_EQ(paced(), std::nullopt);

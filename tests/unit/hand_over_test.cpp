@@ -64,10 +64,10 @@ public:
     DaemonRun(Config config, TrafficControl& kernel, const std::filesystem::path& path, FakeFdStore& store,
         spdlog::logger& log)
         : hand_over(&store, log) {
-        auto planner = NodePlanner::make(std::move(config), "");
-        service.emplace(std::move(*planner), BytesPerSecond{20 * mbit / 8}, kernel, clock_);
+        auto& planner = planner_.emplace(*NodePlanner::make(std::move(config), ""));
+        service.emplace(planner, BytesPerSecond{20 * mbit / 8}, kernel, clock_);
         service->use_phases(maps, {17, 17});
-        service->tell_apart_with([](const Peer&) { return ++cgroups_read; }, [](const Error&) {});
+        service->phases()->tell_apart_with([](const Peer&) { return ++cgroups_read; }, [](const Error&) {});
         service->adopt(*kernel.classes(), 16);
         leave_resting_packets(maps, true);  // as the daemon begins
         auto taken = hand_over.take_up(*service, store.received());
@@ -101,6 +101,7 @@ private:
     FakeClock clock_;
     EventLoop loop_;
     std::optional<ControlSocket> socket_;
+    std::optional<NodePlanner> planner_;
 
 public:
     FakePhaseMaps maps{2};

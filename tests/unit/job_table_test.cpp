@@ -115,7 +115,7 @@ HostSet some_hosts() {
 
 JobId attach_with_hosts(JobTable& table, const std::string& name, uid_t user = alice) {
     const JobId job = table.attach(user, name);
-    table.at(job).hosts = some_hosts();
+    EXPECT_TRUE(table.set_hosts(job, some_hosts()));
     return job;
 }
 
@@ -126,7 +126,7 @@ TEST(JobTable, AnAllocationCountsOnceUnderAllItsNames) {
     prolog.is_lasting = true;
     const JobId started = *table.start(alice, prolog);
     EXPECT_TRUE(table.counting().empty()) << "its hosts are not known";
-    table.at(started).hosts = some_hosts();
+    ASSERT_TRUE(table.set_hosts(started, some_hosts()));
     ASSERT_EQ(table.counting().size(), 1U) << "nothing else is known of it";
 
     const JobId first = attach_with_hosts(table, "4711.0"), second = attach_with_hosts(table, "4711.1");
@@ -151,7 +151,7 @@ TEST(JobTable, AnAllocationThatSendsItselfCountsBesideItsSteps) {
     StartJobRequest pattern = request("4711");
     pattern.is_alltoall = true;
     const JobId started = *table.start(alice, pattern);
-    table.at(started).hosts = some_hosts();
+    ASSERT_TRUE(table.set_hosts(started, some_hosts()));
     attach_with_hosts(table, "4711.0");
     EXPECT_EQ(table.counting().size(), 2U);
 }
@@ -167,15 +167,33 @@ TEST(JobTable, StartingAgainSaysItAnew) {
 
 TEST(JobTable, IsBounded) {
     JobTable table;
-    for (std::size_t i = 0; i < started_jobs_per_user_max; ++i) {
-        ASSERT_TRUE(table.start(alice, request(std::to_string(i))));
-    }
-    EXPECT_FALSE(table.start(alice, request("more")));
+    std::size_t started = 0;
+    while (table.start(alice, request(std::to_string(started)))) ++started;
+    EXPECT_EQ(started, (started_jobs_max - administrators_jobs) / 2);
     EXPECT_TRUE(table.start(alice, request("0"))) << "is one of them";
-    for (std::size_t i = started_jobs_per_user_max; i < started_jobs_max; ++i) {
-        ASSERT_TRUE(table.start(0, request(std::to_string(i), 0)));
+    EXPECT_TRUE(table.start(alice + 1, request("0"))) << "another user's";
+    for (started += 1; started < started_jobs_max; ++started) {
+        ASSERT_TRUE(table.start(0, request(std::to_string(started), 0)));
     }
     EXPECT_FALSE(table.start(0, request("more", 0)));
+    table.end(*table.find(alice, "0"));
+    EXPECT_TRUE(table.start(0, request("more", 0)));
+}
+
+// Sharing is work for each pair of a job and a host.
+TEST(JobTable, JobsThatShareLinksAreBounded) {
+    JobTable table;
+    std::size_t sharing = 0;
+    const auto learns = [&](uid_t user) {
+        const JobId job = table.attach(user, std::to_string(table.jobs().size()));
+        return table.learn(job, some_hosts()).has_value();
+    };
+    while (learns(alice)) ++sharing;
+    EXPECT_EQ(sharing, (sharing_jobs_max - administrators_jobs) / 2);
+    const JobId first = table.jobs().begin()->first;
+    table.detach(first);
+    EXPECT_TRUE(learns(alice)) << "in the place of the one that has ended";
+    EXPECT_TRUE(learns(alice + 1)) << "another user's";
 }
 
 TEST(JobTable, StartedJobsOutliveARestart) {

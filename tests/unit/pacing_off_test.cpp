@@ -18,8 +18,8 @@ protected:
 
     void follow() {
         reconciler_.emplace(service_->kernel(), clock_, *service_);
-        service_->show(reconciler_->status());
-        service_->keep_off_with([this](const std::optional<PacingOff>& off) -> Result<void> {
+        service_->status().show(reconciler_->status());
+        service_->kept().keep_off_with([this](const std::optional<PacingOff>& off) -> Result<void> {
             kept_ = off;
             (void)reconciler_->run_for_own_change();
             return {};
@@ -137,7 +137,7 @@ TEST_F(PacingOffTest, ItStaysOffInTheNextRun) {
     const auto client = connect();
     ask(client, "enter", everybody);
     const std::vector<ClassState> found = *control_->classes();
-    service_.emplace(*NodePlanner::make(demo_config(), "unused"), BytesPerSecond{20 * mbit / 8},
+    service_.emplace(planner_.emplace(*NodePlanner::make(demo_config(), "unused")), BytesPerSecond{20 * mbit / 8},
                      *control_, clock_);
     service_->adopt(found);
     service_->stay_off({12, root_user});

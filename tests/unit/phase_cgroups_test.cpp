@@ -26,7 +26,7 @@ protected:
     };
 
     Cgroups() {
-        service_->tell_apart_with([this](const Peer& peer) { return cgroup_of(peer); },
+        service_->phases()->tell_apart_with([this](const Peer& peer) { return cgroup_of(peer); },
                                   [this](const Error& why) { told_.push_back(why.message); });
     }
 
@@ -103,7 +103,7 @@ TEST_F(Cgroups, TheLastOnesPacketsAreNotLookedAt) {
     const Process first = join("one", first_cgroup), second = join("two", second_cgroup);
     enter_phase(first);
     enter_phase(second);
-    service_->close(first.session);
+    close_session(first.session);
     EXPECT_FALSE(are_apart());
     EXPECT_EQ(maps_.cgroups(), (std::map<std::uint64_t, std::uint32_t>{{second_cgroup, second.job}}));
     EXPECT_EQ(rate_for(second_cgroup), alone);
@@ -120,9 +120,9 @@ TEST_F(Cgroups, ACgroupOfTwoJobsIsNobodys) {
     const Process third = join("two", second_cgroup);
     EXPECT_EQ(maps_.cgroups(), (std::map<std::uint64_t, std::uint32_t>{{second_cgroup, second.job}}));
     EXPECT_TRUE(are_apart());
-    service_->close(second.session);
+    close_session(second.session);
     EXPECT_EQ(maps_.cgroups().at(first_cgroup), first.job) << "it is the only one left in it";
-    service_->close(third.session);
+    close_session(third.session);
     EXPECT_EQ(maps_.cgroups().size(), 1U);
 }
 
@@ -130,9 +130,9 @@ TEST_F(Cgroups, ACgroupIsTheJobsAsLongAsOneProcessIsInIt) {
     const Process first = join("one", first_cgroup), sibling = join("one", first_cgroup);
     join("one", second_cgroup);
     EXPECT_EQ(maps_.cgroups().size(), 2U) << "a job has as many as it has";
-    service_->close(first.session);
+    close_session(first.session);
     EXPECT_EQ(maps_.cgroups().size(), 2U);
-    service_->close(sibling.session);
+    close_session(sibling.session);
     EXPECT_EQ(maps_.cgroups().size(), 1U);
     EXPECT_EQ(maps_.cgroups().begin()->first, second_cgroup);
 }
@@ -191,7 +191,7 @@ TEST_F(Cgroups, PartsThatAreNotInForceKeepAllTogether) {
     for (const Process& process : {first, second, third}) enter_phase(process);
     ASSERT_TRUE(are_apart());
     refuse_tables();
-    service_->close(third.session);
+    close_session(third.session);
     EXPECT_FALSE(are_apart());
     kernel_.refuse = nullptr;
     clock_.advance(std::chrono::seconds(2));
@@ -229,7 +229,7 @@ TEST_F(Cgroups, TheClassesOfAJobThatEndedServeTheNext) {
     enter_phase(first);
     enter_phase(second);
     const std::uint32_t own = class_of(first_cgroup);
-    service_->close(first.session);
+    close_session(first.session);
     EXPECT_EQ(maps_.own_classes(first.job)[remote], 0U);
     EXPECT_EQ(class_of(first_cgroup), 0x111U);
     const Process next = join("next", 90);

@@ -184,7 +184,8 @@ TEST_F(Phases, WithoutFreshMemoryNobodyJoins) {
 }
 
 TEST_F(Phases, AreBounded) {
-    for (int i = 0; i < HEADWAY_PHASE_PROCESSES; ++i) join(i % 2 == 0 ? alice : bob);
+    for (int i = 0; i < HEADWAY_PHASE_PROCESSES; ++i) join(i < HEADWAY_PHASE_PROCESSES * 3 / 4 ? bob : alice);
+    EXPECT_FALSE(try_join(bob, "job"));
     const auto refused = try_join(alice, "job");
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().message.find("256 processes"), std::string::npos);
@@ -193,7 +194,7 @@ TEST_F(Phases, AreBounded) {
     EXPECT_FALSE(jobs_->phase(seat.job, {rate(1'000'000), {}})) << "laxer than any that was named";
     EXPECT_EQ(phase(seat, {rate(63), {}}), 63U) << "those it has it keeps";
     jobs_->leave(seat);
-    EXPECT_TRUE(try_join(bob, "job"));
+    EXPECT_TRUE(try_join(alice, "job"));
 }
 
 // A process may store a number long after it was told of it: what that means

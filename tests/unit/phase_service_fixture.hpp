@@ -23,8 +23,13 @@ protected:
         auto planner = *NodePlanner::make(demo_config(), "unused");
         const auto layout = with_phases(planner.layout(), {17, 17});
         EXPECT_TRUE(control_->apply(layout.set_up, ApplyMode::in_order));
-        service_.emplace(std::move(planner), BytesPerSecond{20 * mbit / 8}, *control_, clock_);
+        service_.emplace(planner_.emplace(std::move(planner)), BytesPerSecond{20 * mbit / 8}, *control_, clock_);
         service_->use_phases(maps_, {17, 17});
+    }
+
+    void close_session(Session session) {
+        service_->close(session);
+        (void)service_->settle();
     }
 
     /// The descriptor that comes with the answer, if one does, is fd_ then.
@@ -33,6 +38,7 @@ protected:
         request.update(members);
         const ControlAnswer answer = service_->answer(session, request.dump());
         fd_ = answer.fd;
+        (void)service_->settle();
         return Json::parse(answer.text);
     }
 
@@ -40,6 +46,7 @@ protected:
     FakeClock clock_;
     std::optional<NetlinkTrafficControl> control_;
     FakePhaseMaps maps_{2};
+    std::optional<NodePlanner> planner_;
     std::optional<ControlService> service_;
     int fd_ = -1;
 };

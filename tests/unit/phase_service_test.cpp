@@ -302,7 +302,7 @@ TEST_F(PhaseRequests, ARateIsEachProcesss) {
                      __ATOMIC_RELEASE);
     EXPECT_EQ(rate_of(maps_.classify(1)), ClassRate(BytesPerSecond{200'000})) << "two processes'";
     EXPECT_EQ(maps_.classify(0), (Choice{0x110, 0})) << "the own cluster is not limited";
-    service_->close(sibling);
+    close_session(sibling);
     EXPECT_NE(maps_.slots(0).generation, answer["generation"]) << "the answer is out of date";
     const Json again = ask(session, "rate", {{"bytes_per_s", 100'000}});
     EXPECT_NE(again["phase"], answer["phase"]);
@@ -323,7 +323,7 @@ TEST_F(PhaseRequests, AClosedConnectionIsOutOfItsPhase) {
     ask(session, "phase", collective("alltoall"));
     __atomic_store_n(&maps_.slots(0).phase[0], 1U, __ATOMIC_RELEASE);
     ASSERT_NE(maps_.classify(1), (Choice{0x111, 0}));
-    service_->close(session);
+    close_session(session);
     EXPECT_EQ(maps_.classify(1), (Choice{0x111, 0}));
     EXPECT_EQ(maps_.config().process_count, 0U);
 }
@@ -354,7 +354,7 @@ TEST_F(PhaseRequests, StatusShowsJobsAndSlots) {
 
 TEST_F(PhaseRequests, ADaemonWithoutPhasesSaysSo) {
     service_.reset();
-    service_.emplace(*NodePlanner::make(demo_config(), ""), BytesPerSecond{20 * mbit / 8},
+    service_.emplace(planner_.emplace(*NodePlanner::make(demo_config(), "")), BytesPerSecond{20 * mbit / 8},
                      *control_, clock_);
     const Session session = connect();
     EXPECT_EQ(ask(session, "hello")["phases"], false);

@@ -42,7 +42,7 @@ protected:
         ASSERT_TRUE(control_->find_device());
         const auto report = set_up_kernel(*control_, layout(planner), {0});
         ASSERT_TRUE(report) << report.error().message;
-        service_.emplace(std::move(planner), report->link_rate, *control_, clock_);
+        service_.emplace(planner_.emplace(std::move(planner)), report->link_rate, *control_, clock_);
         maps_.emplace(2);
         if (GetParam()) service_->use_phases(*maps_, {generation_, static_cast<std::uint32_t>(generation_)});
         if (report->is_adopted) service_->adopt(report->found, report->earlier_program);
@@ -51,6 +51,7 @@ protected:
 
     /// What the event loop does until nothing is due any more.
     void settle() {
+        (void)service_->settle();
         kernel_.refuse = nullptr;
         kernel_.lost_acknowledgements = 0;
         kernel_.interrupted_dumps = 0;
@@ -257,6 +258,7 @@ protected:
     FakeClock clock_;
     std::optional<NetlinkTrafficControl> control_;
     std::optional<FakePhaseMaps> maps_;
+    std::optional<NodePlanner> planner_;
     std::optional<ControlService> service_;
     std::optional<Reconciler> reconciler_;
     std::vector<ControlService::SessionId> clients_;

@@ -14,7 +14,7 @@ class ReconcilerTest : public ControlServiceTest {
 protected:
     ReconcilerTest() {
         reconciler_.emplace(service_->kernel(), clock_, *service_);
-        service_->show(reconciler_->status());
+        service_->status().show(reconciler_->status());
     }
 
     void use_phases() {
@@ -225,7 +225,7 @@ protected:
         const auto layout = with_phases(planner.layout(), {18, 18});
         const auto report = set_up_kernel(*control_, layout, {20 * mbit});
         EXPECT_TRUE(report) << report.error().message;
-        service_.emplace(std::move(planner), report->link_rate, *control_, clock_);
+        service_.emplace(planner_.emplace(std::move(planner)), report->link_rate, *control_, clock_);
         leave_resting_packets(next_maps_, report->earlier_program.has_value());
         service_->use_phases(next_maps_, {18, 18});
         if (report->is_adopted) service_->adopt(report->found, report->earlier_program);

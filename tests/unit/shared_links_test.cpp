@@ -35,9 +35,9 @@ public:
         auto planner = *NodePlanner::make(config(name, policy), "unused");
         const auto layout = with_phases(planner.layout(), {17, 17});
         EXPECT_TRUE(control_->apply(layout.set_up, ApplyMode::in_order));
-        service_.emplace(std::move(planner), BytesPerSecond{link_bytes_per_s}, *control_, clock_);
+        service_.emplace(planner_.emplace(std::move(planner)), BytesPerSecond{link_bytes_per_s}, *control_, clock_);
         service_->use_phases(maps_, {17, 17});
-        service_->keep_jobs_with([this](const std::string& text) { kept_ = text; });
+        service_->kept().keep_jobs_with([this](const std::string& text) { kept_ = text; });
     }
 
     static Config config(const std::string& name, SharePolicy policy) {
@@ -49,15 +49,22 @@ public:
     }
 
     Session connect(uid_t user) { return *service_->open({.pid = 42, .uid = user}); }
+    void close_session(Session session) {
+        service_->close(session);
+        (void)service_->settle();
+    }
+    /// With what the daemon's loop does after a request.
     Json ask(Session session, const std::string& op, const Json& members = Json::object()) {
         Json request{{"v", 1}, {"id", 5}, {"op", op}};
         request.update(members);
-        return Json::parse(service_->answer(session, request.dump()).text);
+        Json answer = Json::parse(service_->answer(session, request.dump()).text);
+        (void)service_->settle();
+        return answer;
     }
     Json command(const std::string& op, const Json& members, uid_t user = 0) {
         const Session session = connect(user);
         Json answer = ask(session, op, members);
-        service_->close(session);
+        close_session(session);
         return answer;
     }
     /// A process of the job in the phase of an all-to-all of these.
@@ -121,6 +128,7 @@ public:
     FakeClock clock_;
     std::optional<NetlinkTrafficControl> control_;
     FakePhaseMaps maps_{2};
+    std::optional<NodePlanner> planner_;
     std::optional<ControlService> service_;
     std::string kept_;
     std::set<std::uint32_t> stays_here_;  ///< jobs whose hosts are all of this cluster
@@ -150,8 +158,8 @@ TEST(SharedLinks, StartedJobsAreThisNodesOrNobodysInParticular) {
               (std::vector<JobHere>{anywhere, {"here", 3, true}, {"4711", 1, false, 1000}}))
         << "the steps are of one allocation";
     node.command("job_end", {{"job", "here"}});
-    node.service_->close(session);
-    node.service_->close(step);
+    node.close_session(session);
+    node.close_session(step);
     EXPECT_EQ(node.service_->jobs(), std::vector{anywhere});
 }
 
@@ -237,7 +245,7 @@ TEST(SharedLinks, JobsOfProcessesShareToo) {
     node.enter(first, "12", all_hosts);
     node.enter(second, "13", all_hosts);
     EXPECT_EQ(node.rate(), halved);
-    node.service_->close(second);
+    node.close_session(second);
     EXPECT_EQ(node.rate(), alone);
 }
 
@@ -258,9 +266,9 @@ TEST(SharedLinks, AnAllocationHasOneShareUnderAllItsNames) {
     const Json jobs = node.command("jobs", Json::object())["jobs"];
     ASSERT_EQ(jobs[2]["job"], "13");
     EXPECT_EQ(jobs[2]["parts"]["b"], 0.5) << "whatever the other is divided into";
-    node.service_->close(second);
+    node.close_session(second);
     EXPECT_EQ(node.rate(), halved);
-    node.service_->close(step);
+    node.close_session(step);
     node.command("job_end", {{"job", "13"}});
     EXPECT_EQ(node.command("jobs", Json::object())["jobs"][0]["parts"], nullptr);
 }
@@ -274,7 +282,7 @@ TEST(SharedLinks, AnAllocationsOwnProcessesTakePartFromWhenTheyAreThere) {
     const Session batch = node.connect(1000);
     node.ask(batch, "hello", {{"job", "4711"}});
     EXPECT_EQ(node.rate(), halved);
-    node.service_->close(batch);
+    node.close_session(batch);
     EXPECT_EQ(node.rate(), alone);
 }
 
@@ -327,7 +335,7 @@ TEST(SharedLinks, CollectivesByRequestShareToo) {
     EXPECT_EQ(node.requested_rate(), alone);
     node.command("job_start", {{"job", "13"}, {"hosts", {"a1", "b1"}}});
     EXPECT_EQ(node.requested_rate(), halved);
-    node.service_->close(session);
+    node.close_session(session);
     EXPECT_EQ(node.requested_rate(), std::nullopt);
 }
 
@@ -441,7 +449,7 @@ TEST_P(RandomJobs, TogetherNeverAskForMoreThanTheTrunk) {
             running.push_back(std::move(job));
         } else if (!running.empty()) {
             const auto gone = running.begin() + static_cast<std::ptrdiff_t>(random() % running.size());
-            for (const Process& one : gone->processes) one.node->service_->close(one.session);
+            for (const Process& one : gone->processes) one.node->close_session(one.session);
             for (auto& node : nodes) {
                 EXPECT_EQ(node->command("job_end", {{"job", gone->name}, {"uid", 1000}})["ok"], true);
             }
@@ -457,7 +465,7 @@ TEST_P(RandomJobs, TogetherNeverAskForMoreThanTheTrunk) {
     }
     EXPECT_GT(busiest, 20) << "the trunk is used, too";
     for (const Running& job : running) {
-        for (const Process& one : job.processes) one.node->service_->close(one.session);
+        for (const Process& one : job.processes) one.node->close_session(one.session);
         for (auto& node : nodes) node->command("job_end", {{"job", job.name}, {"uid", 1000}});
     }
     for (auto& node : nodes) EXPECT_EQ(node->command("jobs", Json::object())["job_count"], 0);

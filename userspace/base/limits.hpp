@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds on everything that a client can make grow.
+// Bounds on everything that a client can make grow.  What all users have together is divided
+// among them by base/quota.hpp.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +12,16 @@ namespace headway {
 inline constexpr std::size_t datagram_max_bytes = 65536;
 
 inline constexpr std::size_t clients_max = 2048;
-/// One user cannot shut the others out.
-inline constexpr std::size_t clients_per_user_max = 1024;
-
+inline constexpr std::size_t administrators_clients = 16;  ///< of these, for administrators alone
 inline constexpr std::size_t patterns_per_client_max = 64;
-inline constexpr std::size_t patterns_per_user_max = 8192;  ///< of users other than root, as the next
-inline constexpr std::size_t slots_per_user_max = 192;
-inline constexpr std::size_t phase_jobs_per_user_max = 48;
-inline constexpr std::size_t phases_per_user_max = 120;     ///< of all the user's jobs
-inline constexpr std::size_t demands_per_user_max = 16;     ///< jobs that share a trunk by agreement
+inline constexpr std::size_t patterns_max = 16384;
+inline constexpr std::size_t sharing_jobs_max = 256;  ///< whose hosts are known
+inline constexpr std::size_t started_jobs_max = 128;
+inline constexpr std::size_t administrators_jobs = 4;
+/// Of slots, of jobs with phases and of phases: so many times what a user leaves for one more,
+/// because a node is often one user's.
+inline constexpr std::size_t phases_for_one_user = 3;
+inline constexpr std::size_t demands_per_user_max = 16;  ///< jobs that share a trunk by agreement
 /// A rank nests collectives only through threads or user-defined operations.
 inline constexpr std::size_t enters_per_client_max = 16;
 /// Names that the host lists of one request may stand for, together.
@@ -33,14 +35,12 @@ inline constexpr std::size_t traffic_hosts_max = 512;
 inline constexpr std::size_t plans_kept_max = 4096;
 inline constexpr std::size_t host_lists_kept_max = 64;  ///< of requests, up to a datagram long
 inline constexpr std::size_t traffic_plans_kept_max = 64;  ///< known by their whole request
-/// What one user has not fetched of answers that are longer than a datagram.
-inline constexpr std::size_t long_answers_per_user_max_bytes = std::size_t{32} << 20;
+/// What has not been fetched of answers that are longer than a datagram.
+inline constexpr std::size_t long_answers_max_bytes = std::size_t{64} << 20;
 /// Clients told by one status answer, for people to read.
 inline constexpr std::size_t clients_in_status_max = 64;
 inline constexpr std::size_t failed_in_status_max = 16;  ///< objects that the kernel refused
 inline constexpr std::size_t jobs_in_status_max = 8;
-inline constexpr std::size_t started_jobs_max = 128;
-inline constexpr std::size_t started_jobs_per_user_max = 16;  ///< of users other than root
 inline constexpr std::size_t phases_in_status_max = 16;  ///< of a job
 
 }  // namespace headway

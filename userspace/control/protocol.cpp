@@ -249,59 +249,77 @@ RequestBody without_members() {
     return Body{};
 }
 
-struct Kind {
-    std::string_view name;
-    RequestBody (*without_members)();
-};
+constexpr auto anybody = Authority::anybody;
+constexpr auto own_job = Authority::own_job;
+constexpr auto administrator = Authority::administrator;
 
-constexpr std::array<Kind, std::variant_size_v<RequestBody>> kinds{{
-    {"hello", without_members<HelloRequest>},
-    {"status", without_members<StatusRequest>},
-    {"ready", without_members<ReadyRequest>},
-    {"plan", without_members<PlanRequest>},
-    {"prepare", without_members<PrepareRequest>},
-    {"enter", without_members<EnterRequest>},
-    {"leave", without_members<LeaveRequest>},
-    {"join", without_members<JoinRequest>},
-    {"phase", without_members<PhaseRequest>},
-    {"traffic", without_members<TrafficRequest>},
-    {"rate", without_members<RateRequest>},
-    {"job_start", without_members<StartJobRequest>},
-    {"job_end", without_members<EndJobRequest>},
-    {"jobs", without_members<JobsRequest>},
-    {"more", without_members<MoreRequest>},
-    {"off", without_members<OffRequest>},
-    {"on", without_members<OnRequest>},
+constexpr std::array<RequestKind, std::variant_size_v<RequestBody>> kinds{{
+    {"hello", without_members<HelloRequest>, anybody, "", true},
+    {"status", without_members<StatusRequest>, anybody},
+    {"ready", without_members<ReadyRequest>, anybody},
+    {"plan", without_members<PlanRequest>, anybody},
+    {"prepare", without_members<PrepareRequest>, own_job, "", true},
+    {"enter", without_members<EnterRequest>, own_job, "enter", true},
+    {"leave", without_members<LeaveRequest>, own_job, "leave", true},
+    {"join", without_members<JoinRequest>, own_job, "", false, true, true},
+    {"phase", without_members<PhaseRequest>, own_job, "phase", false, true},
+    {"traffic", without_members<TrafficRequest>, own_job, "phase", false, true},
+    {"rate", without_members<RateRequest>, own_job, "phase", false, true},
+    {"job_start", without_members<StartJobRequest>, own_job},
+    {"job_end", without_members<EndJobRequest>, own_job},
+    {"jobs", without_members<JobsRequest>, anybody},
+    {"more", without_members<MoreRequest>, anybody},
+    {"off", without_members<OffRequest>, administrator},
+    {"on", without_members<OnRequest>, administrator},
 }};
 
 tl::unexpected<Error> no_such_kind() {
     std::string names;
-    for (const Kind& kind : kinds) names += (names.empty() ? "" : ", ") + std::string(kind.name);
+    for (const RequestKind& kind : kinds) names += (names.empty() ? "" : ", ") + std::string(kind.name);
     return failure("op: must be one of {}", names);
 }
 
 }  // namespace
 
+std::span<const RequestKind> request_kinds() { return kinds; }
+
+const RequestKind* find_request(std::string_view name) {
+    const auto found = std::ranges::find(kinds, name, &RequestKind::name);
+    return found == kinds.end() ? nullptr : &*found;
+}
+
+std::optional<std::string> beyond_own_job(const RequestBody& body, std::uint64_t user) {
+    const auto* const start = std::get_if<StartJobRequest>(&body);
+    const auto* const end = std::get_if<EndJobRequest>(&body);
+    const auto uid = start != nullptr ? start->uid : end != nullptr ? end->uid : std::nullopt;
+    if (uid && *uid != user) return "start and end jobs of other users";
+    if (start == nullptr) return std::nullopt;
+    if (start->weight > 1) return "give a job a weight of more than 1";
+    if (start->is_lasting) return "start a job that lasts until it is ended by command";
+    if (start->is_alltoall || !start->flows.empty()) {
+        return "give a job a pattern, which paces all that the node sends";
+    }
+    return std::nullopt;
+}
+
 Request parse_request(std::string_view datagram) {
     const auto object = parse_json<nlohmann::json>(datagram);
-    if (!object.is_object()) return {std::nullopt, "", failure("a request is one JSON object")};
+    if (!object.is_object()) return {std::nullopt, nullptr, failure("a request is one JSON object")};
     JsonReader reader(object);
-    Request request{reader["id"].count(0, UINT64_MAX), "", RequestBody{}};
+    Request request{reader["id"].count(0, UINT64_MAX), nullptr, RequestBody{}};
     if (reader.has_failed()) {
-        return {std::nullopt, "", failure("id: must be a whole number from 0 to {}", UINT64_MAX)};
+        return {std::nullopt, nullptr, failure("id: must be a whole number from 0 to {}", UINT64_MAX)};
     }
     if (read_number(reader, "v") != protocol_version) {
         request.body = failure("v: must be {}, the version of the protocol", protocol_version);
         return request;
     }
-    const std::string_view name = reader.optional("op").string(name_max_bytes);
-    const auto kind = std::ranges::find(kinds, name, &Kind::name);
-    if (kind == kinds.end()) {
+    request.kind = find_request(reader.optional("op").string(name_max_bytes));
+    if (request.kind == nullptr) {
         request.body = no_such_kind();
         return request;
     }
-    request.op = name;
-    request.body = kind->without_members();
+    request.body = request.kind->without_members();
     std::visit([&](auto& members) { read(reader, members); }, *request.body);
     if (const auto& error = reader.finish()) request.body = failure("{}", *error);
     return request;

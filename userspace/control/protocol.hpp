@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -121,16 +122,43 @@ struct MoreRequest {};
 struct OffRequest {};
 struct OnRequest {};
 
-/// Of any kind; daemon/control_service.cpp has a table of the same kinds.
+/// Of any kind.
 using RequestBody =
     std::variant<HelloRequest, StatusRequest, ReadyRequest, PlanRequest, PrepareRequest,
                  EnterRequest, LeaveRequest, JoinRequest, PhaseRequest, TrafficRequest,
                  RateRequest, StartJobRequest, EndJobRequest, JobsRequest, MoreRequest,
                  OffRequest, OnRequest>;
 
+/// Documentation/security.rst says what follows from it.
+enum class Authority {
+    anybody,        ///< who may connect: it changes nothing that is another's
+    own_job,        ///< of the job's user
+    administrator,  ///< root, and the group that [access] names
+};
+
+/// What is known of a kind of requests beside its members, which read() in protocol.cpp reads, and
+/// its answer, which ControlService::serve() for its type of body gives.
+struct RequestKind {
+    std::string_view name;
+    RequestBody (*without_members)();
+    Authority who;
+    std::string_view timed_as{};  ///< in the status; empty: not told
+    bool is_handed_on = false;    ///< it changes what the next run of the daemon is told of the client
+    bool needs_phases = false;
+    bool gives_slots = false;     ///< a descriptor of the job's slots goes with the answer
+};
+
+/// The one table of them.
+[[nodiscard]] std::span<const RequestKind> request_kinds();
+/// Null: there is none of that name.
+[[nodiscard]] const RequestKind* find_request(std::string_view name);
+
+/// Why only an administrator may ask this of the job of that user; none: the user may.
+[[nodiscard]] std::optional<std::string> beyond_own_job(const RequestBody& body, std::uint64_t user);
+
 struct Request {
     std::optional<std::uint64_t> id;  ///< whatever else is wrong, the answer carries it
-    std::string op;                   ///< empty: it is not known
+    const RequestKind* kind;          ///< null: it is not known
     Result<RequestBody> body;
 };
 

@@ -19,14 +19,12 @@ using namespace std::chrono_literals;
 constexpr std::chrono::microseconds accept_pause = 100ms;
 constexpr std::chrono::microseconds keep_pause = 100ms;
 
-/// A client takes two descriptors.  Those of one user, other than root, take a half of what
-/// there are at most, however few that is.
-std::size_t clients_of_user_max() {
-    constexpr rlim_t others = 2 * HEADWAY_PHASE_JOBS + 64;  // the jobs' arrays, and our own
+/// For whom there are descriptors.
+std::size_t clients_most() {
     rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return clients_per_user_max;
-    const rlim_t left = limit.rlim_cur > others ? limit.rlim_cur - others : 0;
-    return std::min<rlim_t>(clients_per_user_max, left / 4);
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return clients_max;
+    const rlim_t left = limit.rlim_cur > descriptors_for(0) ? limit.rlim_cur - descriptors_for(0) : 0;
+    return std::min<rlim_t>(clients_max, left / 2);
 }
 
 }  // namespace
@@ -48,9 +46,11 @@ ControlServer::ControlServer(EventLoop& loop, int listening_fd, ControlService& 
       })),
       turn_(loop.timer([this] { serve_in_turn(); })),
       // Timers, signals and coordination change what is handed over, too.
-      changed_(loop.after_events([this] { keep_state(std::nullopt); })),
+      changed_(loop.after_events([this] { after_turn(); })),
       // an event is all it takes: changed_ follows
-      keep_again_(loop.timer([] {})) {}
+      keep_again_(loop.timer([] {})) {
+    service.limit_clients(clients_most());
+}
 
 ControlServer::~ControlServer() {
     if (keeps_sessions_) return;
@@ -69,6 +69,19 @@ Result<void> ControlServer::take_back(std::vector<HandOver::Client> returned) {
     }
     keep_state(std::nullopt);
     return loop_.check();
+}
+
+/// What many ends of clients and jobs make necessary is done once for all of them, and the users
+/// whose they are pay for it together.
+void ControlServer::after_turn() {
+    const auto begin = clock_.now();
+    const auto accounts = service_.settle();
+    if (!accounts.empty()) {
+        const auto each = (clock_.now() - begin) / accounts.size();
+        for (const uid_t account : accounts) charge(account, each);
+        after_kernel_change();
+    }
+    keep_state(std::nullopt);
 }
 
 /// Whoever ends this process now, the next run knows of all that has been granted.
@@ -96,7 +109,8 @@ void ControlServer::accept_one() {
         sd_event_source_set_enabled(listening_.get(), SD_EVENT_OFF);
         start_timer(accept_again_, accept_pause);
     } else if (*accepted) {
-        if (auto added = add(std::move(**accepted)); !added) {
+        const uid_t account = service_.account_of((*accepted)->peer);
+        if (auto added = add(std::move(**accepted)); !added && refusals_.tell(account, clock_.now())) {
             log_warning(log_, "HW-302 {}", added.error().message);
         }
     }
@@ -104,18 +118,13 @@ void ControlServer::accept_one() {
 
 Result<void> ControlServer::add(Connection connection) {
     const uid_t user = connection.peer.uid;
-    const auto of_user = std::count_if(clients_.begin(), clients_.end(), [user](const auto& one) {
-        return one.second.connection.peer.uid == user;
-    });
-    const bool is_one_too_many =
-        user != 0 && static_cast<std::size_t>(of_user) >= clients_of_user_max();
-    const Result<ControlService::SessionId> session =
-        is_one_too_many ? failure("too many clients of user {} ({})", user, of_user)
-                        : service_.open(connection.peer);
+    const Result<ControlService::SessionId> session = service_.open(connection.peer);
     if (!session) {
         const std::string& why = session.error().message;
-        log_warning(log_, "HW-304 refusing a client (pid {}, uid {}): {}", connection.peer.pid,
-                    user, why);
+        if (const auto untold = refusals_.tell(service_.account_of(connection.peer), clock_.now())) {
+            log_warning(log_, "HW-304 refusing a client (pid {}, uid {}): {}{}", connection.peer.pid, user,
+                        why, *untold > 0 ? fmt::format("; {} more were refused meanwhile", *untold) : "");
+        }
         // Closing is answer enough for one that does not even take this.
         const std::string answer = json_text(make_refusal(std::nullopt, why));
         (void)send_datagram(connection.socket.get(), answer, {});
@@ -131,7 +140,7 @@ Result<void> ControlServer::watch(HandOver::Client accepted) {
     const auto& [socket, peer, process] = client.connection;
     client.requests =
         loop_.readable(socket.get(), "watching a client", [this, &client] { serve(client); });
-    if (user_time_.waits_until(peer.uid, clock_.now())) serve_in_turn();
+    if (user_time_.waits_until(service_.account_of(peer), clock_.now())) serve_in_turn();
     if (process) {
         client.end = loop_.readable(process.get(), "watching a client's process",
                                     [this, &client] { drop(client, "its process ended"); },
@@ -167,8 +176,12 @@ void ControlServer::serve(Client& client) {
     const bool taken = send_datagram(socket.get(), answer.text, fds);
     hand_over_.begin_request(std::nullopt);
     after_kernel_change();
-    if (user_time_.charge(peer.uid, answer.charged, clock_.now())) serve_in_turn();
+    charge(service_.account_of(peer), answer.charged);
     if (!taken) drop(client, "it does not fetch its answers");
+}
+
+void ControlServer::charge(uid_t account, std::chrono::nanoseconds took) {
+    if (user_time_.charge(account, took, clock_.now())) serve_in_turn();
 }
 
 /// Clients of users who have taken too much time are served when nobody else waits, until theirs
@@ -176,7 +189,7 @@ void ControlServer::serve(Client& client) {
 void ControlServer::serve_in_turn() {
     std::optional<std::chrono::nanoseconds> next;
     for (const auto& [id, client] : clients_) {
-        const auto until = user_time_.waits_until(client.connection.peer.uid, clock_.now());
+        const auto until = user_time_.waits_until(service_.account_of(client.connection.peer), clock_.now());
         sd_event_source_set_priority(client.requests.get(),
                                      until ? SD_EVENT_PRIORITY_IDLE : SD_EVENT_PRIORITY_NORMAL);
         if (until) next = std::min(next.value_or(*until), *until);
@@ -190,8 +203,11 @@ void ControlServer::drop(const Client& client, std::string_view why) {
     const auto session = client.session;
     // the connection's end, whoever else holds the socket
     shutdown(socket.get(), SHUT_RDWR);
+    const uid_t account = service_.account_of(peer);
     clients_.erase(session);
+    const auto begin = clock_.now();
     service_.close(session);
+    charge(account, clock_.now() - begin);
     after_kernel_change();
 }
 

@@ -28,7 +28,7 @@
 
 namespace headway {
 
-/// How much of the daemon's time a user's requests have taken: who asks for too much is served
+/// How much of the daemon's time a user's requests and ends have taken: who takes too much is served
 /// after all others, so that they do not wait for him.
 class UserTime {
 public:
@@ -57,6 +57,39 @@ private:
     std::map<uid_t, Time> paid_until_;
 };
 
+/// A refused client is told in the log once a minute for each user, so that no user fills it.
+class RefusalLog {
+public:
+    using Time = std::chrono::nanoseconds;
+
+    /// None: this one is not told.  Else how many of the user's were not since the last that was.
+    std::optional<std::size_t> tell(uid_t user, Time now) {
+        std::erase_if(told_, [&](const auto& one) {
+            return one.first != user && one.second.at + pause <= now;
+        });
+        const auto [known, is_new] = told_.try_emplace(user, Told{now, 0});
+        if (!is_new && known->second.at + pause > now) {
+            ++known->second.untold;
+            return std::nullopt;
+        }
+        return std::exchange(known->second, Told{now, 0}).untold;
+    }
+
+private:
+    static constexpr Time pause = std::chrono::minutes(1);
+    struct Told {
+        Time at{};
+        std::size_t untold = 0;
+    };
+    std::map<uid_t, Told> told_;
+};
+
+/// What so many clients need: each a socket and a process, beside the jobs' arrays, those of the
+/// last run as well, and the daemon's own.
+[[nodiscard]] constexpr std::size_t descriptors_for(std::size_t clients) {
+    return 2 * clients + 2 * HEADWAY_PHASE_JOBS + 64;
+}
+
 class ControlServer {
 public:
     /// All references must outlive the server.  `listening_fd` must listen.  Whether it can be
@@ -83,7 +116,9 @@ private:
     void serve(Client& client);
     void drop(const Client& client, std::string_view why);
     void keep_state(const std::optional<PhaseSeat>& served);
+    void after_turn();
     void after_kernel_change();
+    void charge(uid_t account, std::chrono::nanoseconds took);
     void serve_in_turn();
 
     EventLoop& loop_;
@@ -102,6 +137,7 @@ private:
     std::string last_kernel_error_;
     SteadyClock clock_;
     UserTime user_time_;
+    RefusalLog refusals_;
     bool keeps_sessions_ = false;
 };
 

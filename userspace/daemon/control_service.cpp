@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions, the one table of requests, and the requests of processes in collectives.
+// Sessions, who may ask for what, and the requests of processes in collectives.
 #include "daemon/control_service.hpp"
 
 #include <algorithm>
 #include <iterator>
+#include <variant>
 
 #include "base/json.hpp"
 #include "base/limits.hpp"
@@ -12,119 +13,56 @@
 
 namespace headway {
 
-ControlService::ControlService(NodePlanner planner, BytesPerSecond link_rate,
+ControlService::ControlService(NodePlanner& planner, BytesPerSecond link_rate,
                                TrafficControl& kernel, const Clock& clock)
-    : planner_(std::move(planner)),
-      link_rate_(link_rate),
+    : planner_(planner),
       kernel_(kernel),
       clock_(clock),
-      started_(clock.now()),
-      pacer_(kernel_, clock, planner_.layout()) {
+      pacer_(kernel_, clock, planner_.layout()),
+      sharing_(jobs_, sessions_, planner_, pacer_, link_rate, clock),
+      status_(clock) {
     // Whatever cannot be read now is asked for anew.
     (void)kernel_.root_qdisc();
     (void)kernel_.classes();
 }
 
 void ControlService::use_phases(PhaseMaps& maps, const PhaseProgram& program) {
-    program_ = program;
-    maps_ = &maps;
-    phases_.emplace(jobs_, maps, kernel_, planner_.layout(), link_rate_);
+    phases_.emplace(jobs_, maps, kernel_, planner_.layout(), link_rate(), program);
+    sharing_.use_phases(*phases_);
 }
 
 // ------------------------------------------------------------------ sessions
 
 Result<ControlService::SessionId> ControlService::open(const Peer& peer) {
-    if (sessions_.size() >= clients_max) {
-        return failure("too many clients ({})", sessions_.size());
-    }
-    std::size_t& of_user = sessions_of_user_[peer.uid];
-    if (of_user >= clients_per_user_max) {
-        return failure("too many clients of user {} ({})", peer.uid, of_user);
-    }
-    ++of_user;
-    ControlSession session;
-    session.peer = peer;
-    sessions_.emplace(next_id_, std::move(session));
-    return next_id_++;
+    return sessions_.open(peer, account_of(peer));
 }
 
 void ControlService::close(SessionId id) {
-    const auto found = sessions_.find(id);
-    if (found == sessions_.end()) return;
+    auto* const session = sessions_.find(id);
+    if (session == nullptr) return;
     std::vector<Pacer::EnterId> active;
-    for (const ActiveEnter& entered : found->second.enters) {
+    for (const ActiveEnter& entered : session->enters) {
         if (entered.id) active.push_back(*entered.id);
     }
-    if (found->second.seat) ++job_changes_;
-    const auto user = sessions_of_user_.find(found->second.peer.uid);
-    if (--user->second == 0) sessions_of_user_.erase(user);
-    if (phases_) phases_->leave(found->second);
-    ControlSession ended = std::move(found->second);
-    sessions_.erase(found);
+    ControlSession ended = std::move(*sessions_.close(id));
+    if (phases_) phases_->leave(ended);
     if (!active.empty()) pacer_.leave(active);
     detach_job(ended);
+}
+
+std::set<uid_t> ControlService::settle() {
+    auto settled_for = sharing_.settle();
     settle_apart();
+    kept_.keep_jobs(jobs_);
+    return settled_for;
+}
+
+/// After everything that could change whether jobs are told apart.
+void ControlService::settle_apart() {
+    if (phases_) phases_->settle_apart(sharing_.holds());
 }
 
 // --------------------------------------------------- what may be asked, and by whom
-
-/// Within the service, because only requests reach what it does for them.
-struct ControlService::Requests {
-    template <class Body, auto handler>
-    static Result<Json> serve(ControlService& service, ControlSession& session,
-                              const RequestBody& body, Json answer) {
-        return (service.*handler)(session, std::get<Body>(body), std::move(answer));
-    }
-
-    static constexpr auto anybody = Authority::anybody;
-    static constexpr auto own_job = Authority::own_job;
-    static constexpr auto administrator = Authority::administrator;
-    static constexpr auto little = Cost::little;
-    static constexpr auto planning = Cost::planning;
-    using S = ControlService;
-
-    static constexpr std::array<RequestKind, std::variant_size_v<RequestBody>> table{{
-        {"hello", anybody, little, serve<HelloRequest, &S::hello>, "", true},
-        {"status", anybody, planning, serve<StatusRequest, &S::status>},
-        {"ready", anybody, little, serve<ReadyRequest, &S::ready>},
-        {"plan", anybody, planning, serve<PlanRequest, &S::plan>},
-        {"prepare", own_job, planning, serve<PrepareRequest, &S::prepare>, "", true},
-        {"enter", own_job, planning, serve<EnterRequest, &S::enter>, "enter", true},
-        {"leave", own_job, little, serve<LeaveRequest, &S::leave>, "leave", true},
-        {"join", own_job, planning, serve<JoinRequest, &S::join>, "", false, true, true},
-        {"phase", own_job, planning, serve<PhaseRequest, &S::phase>, "phase", false, true},
-        {"traffic", own_job, planning, serve<TrafficRequest, &S::traffic>, "phase", false, true},
-        {"rate", own_job, planning, serve<RateRequest, &S::rate>, "phase", false, true},
-        {"job_start", own_job, planning, serve<StartJobRequest, &S::start_job>},
-        {"job_end", own_job, planning, serve<EndJobRequest, &S::end_job>},
-        {"jobs", anybody, planning, serve<JobsRequest, &S::list_jobs>},
-        {"more", anybody, little, serve<MoreRequest, &S::more>},
-        {"off", administrator, little, serve<OffRequest, &S::switch_off>},
-        {"on", administrator, little, serve<OnRequest, &S::switch_on>},
-    }};
-};
-
-std::span<const RequestKind> request_kinds() { return ControlService::Requests::table; }
-
-const RequestKind* find_request(std::string_view name) {
-    const auto kinds = request_kinds();
-    const auto found = std::ranges::find(kinds, name, &RequestKind::name);
-    return found == kinds.end() ? nullptr : &*found;
-}
-
-std::optional<std::string> beyond_own_job(const RequestBody& body, uid_t user) {
-    const auto* const start = std::get_if<StartJobRequest>(&body);
-    const auto* const end = std::get_if<EndJobRequest>(&body);
-    const auto uid = start != nullptr ? start->uid : end != nullptr ? end->uid : std::nullopt;
-    if (uid && *uid != user) return "start and end jobs of other users";
-    if (start == nullptr) return std::nullopt;
-    if (start->weight > 1) return "give a job a weight of more than 1";
-    if (start->is_lasting) return "start a job that lasts until it is ended by command";
-    if (start->is_alltoall || !start->flows.empty()) {
-        return "give a job a pattern, which paces all that the node sends";
-    }
-    return std::nullopt;
-}
 
 /// The one place where a request is refused for who asks it.
 Result<void> ControlService::may_ask(const Peer& peer, const RequestKind& kind,
@@ -141,47 +79,46 @@ bool ControlService::is_administrator(const Peer& peer) const {
            (administrators_ && std::ranges::find(peer.groups, *administrators_) != peer.groups.end());
 }
 
+uid_t ControlService::account_of(const Peer& peer) const {
+    return is_administrator(peer) ? 0 : jobs_.accounts().of(peer.uid);
+}
+
 // ------------------------------------------------------------------- requests
 
 ControlAnswer ControlService::answer(SessionId id, std::string_view datagram) {
-    const auto found = sessions_.find(id);
+    auto* const session = sessions_.find(id);
     const auto refuse = [](const std::optional<std::uint64_t>& request_id, std::string_view why) {
         return ControlAnswer{json_text(make_refusal(request_id, why))};
     };
-    if (found == sessions_.end()) return refuse(std::nullopt, "no session");
+    if (session == nullptr) return refuse(std::nullopt, "no session");
     if (datagram.size() > datagram_max_bytes) {
         return refuse(std::nullopt,
                       fmt::format("a request has at most {} bytes", datagram_max_bytes));
     }
 
     const auto begin = clock_.now();
-    ControlSession& session = found->second;
     const Request request = parse_request(datagram);
-    if (!request.body) return refuse(request.id, request.body.error().message);
-    const RequestKind& kind = *find_request(request.op);
-    const auto result = serve(session, kind, *request.body, make_answer(request.id));
-    auto text = result ? in_pieces(session, request.id, json_text(*result))
+    const auto result = answer(*session, request);
+    auto text = result ? in_pieces(*session, request.id, json_text(*result))
                        : Result<std::string>(tl::unexpected(result.error()));
     ControlAnswer answer = text ? ControlAnswer{std::move(*text)} : refuse(request.id, text.error().message);
-    const auto took = clock_.now() - begin;
-    if (kind.cost == Cost::planning) answer.charged = took;
+    answer.charged = clock_.now() - begin;
     if (!text) return answer;
-    if (!kind.timed_as.empty()) latencies_[kind.timed_as].add(took);
-    if (kind.gives_slots) answer.fd = phases_->slots_fd(session);
+    status_.add_latency(request.kind->timed_as, answer.charged);
+    if (request.kind->gives_slots) answer.fd = phases_->slots_fd(*session);
     return answer;
 }
 
-Result<Json> ControlService::serve(ControlSession& session, const RequestKind& kind,
-                                   const RequestBody& body, Json answer) {
-    if (auto may = may_ask(session.peer, kind, body); !may) return tl::unexpected(may.error());
+Result<Json> ControlService::answer(ControlSession& session, const Request& request) {
+    if (!request.body) return tl::unexpected(request.body.error());
+    const RequestKind& kind = *request.kind;
+    if (auto may = may_ask(session.peer, kind, *request.body); !may) return tl::unexpected(may.error());
     if (kind.needs_phases && !phases_) {
         return failure("headwayd has no phases on this node; use enter and leave");
     }
-    auto result = kind.serve(*this, session, body, std::move(answer));
-    if (session.seat && kind.is_handed_on) {
-        ++session.handed_changes;
-        ++session_changes_;
-    }
+    auto result = std::visit(
+        [&](const auto& body) { return serve(session, body, make_answer(request.id)); }, *request.body);
+    if (kind.is_handed_on) sessions_.note_change(session);
     settle_apart();
     if (result) tell_off(*result);
     return result;
@@ -189,8 +126,7 @@ Result<Json> ControlService::serve(ControlSession& session, const RequestKind& k
 
 // --------------------------------------------------------------------------- answers
 
-Result<Json> ControlService::hello(ControlSession& session, const HelloRequest& request,
-                                   Json answer) {
+Result<Json> ControlService::serve(ControlSession& session, const HelloRequest& request, Json answer) {
     session.hello = request;
     if (!request.job.empty() && !session.seat) attach_job(session, request.job);
     if (session.job) jobs_.tell_start(*session.job, request.start);
@@ -208,36 +144,33 @@ Result<Json> ControlService::hello(ControlSession& session, const HelloRequest& 
     return answer;
 }
 
-Result<Json> ControlService::join(ControlSession& session, const JoinRequest& request,
-                                  Json answer) {
+Result<Json> ControlService::serve(ControlSession& session, const JoinRequest& request, Json answer) {
     const bool is_new = !session.seat;
     if (is_new) attach_job(session, request.job);
     auto joined = phases_->join(session, request, std::move(answer));
-    if (joined && is_new) learn_cgroup(session);
+    if (joined && is_new) phases_->learn_cgroup(session);
     return joined;
 }
 
-Result<Json> ControlService::phase(ControlSession& session, const PhaseRequest& request,
-                                   Json answer) {
+Result<Json> ControlService::serve(ControlSession& session, const PhaseRequest& request, Json answer) {
     if (auto known = learn_hosts(session, request.hosts); !known) {
         return tl::unexpected(known.error());
     }
     return phases_->phase(session, request, planner_, std::move(answer));
 }
 
-Result<Json> ControlService::traffic(ControlSession& session, const TrafficRequest& request,
-                                     Json answer) {
+Result<Json> ControlService::serve(ControlSession& session, const TrafficRequest& request, Json answer) {
     const auto hosts = planner_.config().topology.resolve(request.hosts);
     if (!hosts) return tl::unexpected(hosts.error().within("hosts"));
     if (auto known = learn_hosts(session, *hosts); !known) return tl::unexpected(known.error());
     return phases_->traffic(session, request, planner_, std::move(answer));
 }
 
-Result<Json> ControlService::rate(ControlSession& session, const RateRequest& request, Json answer) {
+Result<Json> ControlService::serve(ControlSession& session, const RateRequest& request, Json answer) {
     return phases_->rate(session, request, std::move(answer));
 }
 
-Result<Json> ControlService::plan(ControlSession&, const PlanRequest& request, Json answer) {
+Result<Json> ControlService::serve(ControlSession&, const PlanRequest& request, Json answer) {
     const auto plan = planner_.plan_hosts(request);
     if (!plan) return tl::unexpected(plan.error());
     const Topology& topology = planner_.config().topology;
@@ -255,8 +188,7 @@ Result<Json> ControlService::plan(ControlSession&, const PlanRequest& request, J
     return answer;
 }
 
-Result<Json> ControlService::prepare(ControlSession& session, const PrepareRequest& request,
-                                     Json answer) {
+Result<Json> ControlService::serve(ControlSession& session, const PrepareRequest& request, Json answer) {
     const auto pattern = planner_.pattern_of(request.hosts);
     if (!pattern) return tl::unexpected(pattern.error());
     const auto plan = planner_.plan(*pattern, std::nullopt);
@@ -266,7 +198,7 @@ Result<Json> ControlService::prepare(ControlSession& session, const PrepareReque
     }
 
     const auto small = too_small(planner_.config().policy, request.message_bytes);
-    const auto id = remember(session, {*pattern});
+    const auto id = sessions_.remember(session, {*pattern});
     if (!id) return tl::unexpected(id.error());
     answer["pattern"] = *id;
     answer["paced"] = plan->paced && !small;
@@ -280,41 +212,9 @@ Result<Json> ControlService::prepare(ControlSession& session, const PrepareReque
     if (plan->paced) {
         answer["rates"] =
             class_rates_json(planner_.config().topology, planner_.layout(),
-                             shared_rates(session.job, {std::nullopt, {}, plan->rates}));
+                             sharing_.shared_rates(session.job, {std::nullopt, {}, plan->rates}));
     }
     return answer;
-}
-
-/// The pattern's id.  A pattern known already keeps its id.  Where there are too
-/// many, the one that was not used for longest goes; its id is not given again.
-Result<std::uint64_t> ControlService::remember(ControlSession& session,
-                                               PreparedPattern prepared) {
-    auto& patterns = session.patterns;
-    const auto known = std::find_if(patterns.begin(), patterns.end(), [&](const auto& other) {
-        return other.second.pattern == prepared.pattern;
-    });
-    if (known == patterns.end() && patterns.size() < patterns_per_client_max &&
-        session.peer.uid != 0 && patterns_of(session.peer.uid) >= patterns_per_user_max) {
-        return failure("user {} has prepared {} patterns, and may have no more", session.peer.uid,
-                       patterns_per_user_max);
-    }
-    const std::uint64_t id = known != patterns.end() ? known->first : ++session.last_pattern;
-    if (known == patterns.end() && patterns.size() >= patterns_per_client_max) {
-        patterns.erase(std::min_element(
-            patterns.begin(), patterns.end(),
-            [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
-    }
-    prepared.used = ++session.uses;
-    patterns.insert_or_assign(id, std::move(prepared));
-    return id;
-}
-
-std::size_t ControlService::patterns_of(uid_t user) const {
-    std::size_t count = 0;
-    for (const auto& [id, session] : sessions_) {
-        if (session.peer.uid == user) count += session.patterns.size();
-    }
-    return count;
 }
 
 Result<NodePlan> ControlService::plan_of(ControlSession& session,
@@ -342,22 +242,7 @@ Result<NodePlan> ControlService::plan_of(ControlSession& session,
     return planner_.plan(prepared.pattern, size_to_plan(prepared.pattern, request.message_bytes));
 }
 
-/// The rates of a collective as the kernel is to have them; empty: none.
-std::vector<ClassRate> ControlService::shared_rates(std::optional<JobId> job,
-                                                    const ActiveEnter& entered) const {
-    const std::vector<LinkPart> parts = job ? jobs_.at(*job).parts : std::vector<LinkPart>{};
-    if (entered.rates.empty() || (parts.empty() && entered.is_uncontended)) return {};
-    std::vector<ClassRate> rates = entered.rates;
-    const BytesPerSecond slowest{link_rate_.value / slowest_rate_divisor};
-    for (std::size_t i = 0; i < rates.size(); ++i) {
-        if (i < parts.size()) rates[i] = part_of(rates[i], parts[i], link_rate_);
-        if (rates[i]) rates[i] = std::max(*rates[i], slowest);  // it holds for the whole node
-    }
-    return rates;
-}
-
-Result<Json> ControlService::enter(ControlSession& session, const EnterRequest& request,
-                                   Json answer) {
+Result<Json> ControlService::serve(ControlSession& session, const EnterRequest& request, Json answer) {
     if (session.enters.size() >= enters_per_client_max) {
         return failure("a client may be in {} collectives at most", enters_per_client_max);
     }
@@ -372,8 +257,8 @@ Result<Json> ControlService::enter(ControlSession& session, const EnterRequest& 
     }
     ActiveEnter entered{std::nullopt, std::move(plan->reason), std::move(plan->rates)};
     entered.is_uncontended = plan->is_uncontended;
-    if (plan->is_uncontended) entered.rates.assign(planner_.layout().classes.size(), link_rate_);
-    auto rates = shared_rates(session.job, entered);
+    if (plan->is_uncontended) entered.rates.assign(planner_.layout().classes.size(), link_rate());
+    auto rates = sharing_.shared_rates(session.job, entered);
     answer["paced"] = !rates.empty();
     // Of a pattern prepare told both, and who waits for this answer waits in a collective.
     const bool tells_rates = !std::holds_alternative<std::uint64_t>(request.who);
@@ -395,8 +280,7 @@ Result<Json> ControlService::enter(ControlSession& session, const EnterRequest& 
     return answer;
 }
 
-Result<Json> ControlService::leave(ControlSession& session, const LeaveRequest& request,
-                                   Json answer) {
+Result<Json> ControlService::serve(ControlSession& session, const LeaveRequest& request, Json answer) {
     auto& enters = session.enters;
     if (enters.empty()) return failure("there is nothing to leave");
     const auto left =

@@ -13,10 +13,6 @@
 namespace headway {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr std::chrono::nanoseconds share_retry_pause = 1s;
-
 /// True if both configurations put the same things into the kernel and listen
 /// on the same socket.
 bool same_set_up(const NodePlanner& a, const NodePlanner& b) {
@@ -66,154 +62,26 @@ Json job_json(const Topology& topology, const KernelLayout& layout, const Job& j
 
 // ---------------------------------------------------------------------- sharing
 
-/// The parts that follow from the jobs there are.
-JobTable::Parts ControlService::parts_of_jobs() const {
-    const std::vector<CountingJob> counting = jobs_.counting();
-    std::vector<SharingJob> sharing;
-    std::map<std::size_t, std::uint32_t> jobs_of_allocation;
-    for (const CountingJob& job : counting) {
-        sharing.push_back({*jobs_.at(job.id).hosts, jobs_.at(job.id).user, job.weight, job.allocation});
-        ++jobs_of_allocation[job.allocation];
-    }
-    auto shared = share_links(planner_.config().topology, planner_.layout(),
-                              planner_.config().policy.share, sharing);
-    JobTable::Parts parts;
-    for (const JobId id : jobs_.ids()) parts[id];
-    for (std::size_t i = 0; i < counting.size(); ++i) {
-        limit_beyond_trunk(counting[i].id, jobs_of_allocation[counting[i].allocation], shared[i]);
-        const bool is_whole = std::ranges::count(shared[i], LinkPart{}) == std::ssize(shared[i]);
-        if (!is_whole) parts[counting[i].id] = std::move(shared[i]);
-    }
-    return parts;
-}
-
-/// To the job's share on this node, of a trunk that is shared by agreement: that of its
-/// allocation, which so many jobs on the node divide.  Not what stays in the cluster,
-/// whose class is the first.
-void ControlService::limit_beyond_trunk(JobId id, std::uint32_t sharers,
-                                        std::vector<LinkPart>& parts) const {
-    if (!trunk_division_) return;
-    const auto own =
-        trunk_division_->of_job.find(job_number(cluster_identity(jobs_.cluster_job(id))));
-    BytesPerSecond most = own != trunk_division_->of_job.end() ? own->second : trunk_division_->of_node;
-    most.value = std::max<std::uint64_t>(most.value / sharers, 1);
-    if (most >= link_rate_) return;
-    for (std::size_t i = 1; i < parts.size(); ++i) parts[i].most = most;
-}
-
 void ControlService::divide_trunk(const TrunkDivision& division) {
-    if (trunk_division_ == division) return;
-    trunk_division_ = division;
-    share_or_retry();
-}
-
-/// Everything that somebody is in by request, of a job each.
-std::vector<std::pair<std::optional<JobId>, ActiveEnter*>> ControlService::all_enters() {
-    std::vector<std::pair<std::optional<JobId>, ActiveEnter*>> all;
-    for (auto& [id, session] : sessions_) {
-        for (ActiveEnter& entered : session.enters) all.emplace_back(session.job, &entered);
-    }
-    for (const JobId id : jobs_.ids()) {
-        if (auto& entered = jobs_.at(id).entered) all.emplace_back(id, &*entered);
-    }
-    return all;
-}
-
-/// First the new rates, then the old ones go: nothing is unpaced between them.
-Result<void> ControlService::enter_anew() {
-    std::vector<std::pair<ActiveEnter*, std::optional<Pacer::EnterId>>> entered;
-    std::vector<Pacer::EnterId> gone;
-    for (auto& [job, enter] : all_enters()) {
-        const auto rates = shared_rates(job, *enter);
-        if (rates == enter->in_force) continue;
-        entered.emplace_back(enter, std::nullopt);
-        if (rates.empty()) continue;
-        const auto made = pacer_.enter(rates);
-        if (!made) {
-            for (const auto& [one, its] : entered) {
-                if (its) gone.push_back(*its);
-            }
-            pacer_.leave(gone);
-            return tl::unexpected(made.error());
-        }
-        entered.back().second = *made;
-    }
-    for (const auto& [enter, id] : entered) {
-        if (enter->id) gone.push_back(*enter->id);
-        enter->id = id;
-    }
-    for (auto& [job, enter] : all_enters()) enter->in_force = shared_rates(job, *enter);
-    pacer_.leave(gone);
-    return {};
-}
-
-/// The set of jobs is another: all rates follow, or none do.
-Result<void> ControlService::share_anew() {
-    const JobTable::Parts before = jobs_.parts(), parts = parts_of_jobs();
-    Result<void> done;
-    if (phases_) done = phases_->jobs().share(parts);
-    if (done) {
-        jobs_.set_parts(parts);
-        done = enter_anew();
-        if (!done) jobs_.set_parts(before);
-        if (!done && phases_) (void)phases_->jobs().share(before);
-    }
-    if (done) {
-        share_retry_at_.reset();
-        return done;
-    }
-    share_retry_at_ = clock_.now() + share_retry_pause;
-    return tl::unexpected(done.error().within("the kernel"));
-}
-
-/// Where nobody can be told that it failed.
-void ControlService::share_or_retry() {
-    if (const auto done = share_anew(); !done) {
-        share_error_ = done.error().within("sharing the links anew");
-    }
+    sharing_.divide_trunk(division);
     settle_apart();
 }
 
 void ControlService::retry() {
     pacer_.retry();
-    if (share_retry_at_ && clock_.now() >= *share_retry_at_) share_or_retry();
+    sharing_.retry();
+    settle_apart();
 }
 
 std::optional<std::chrono::nanoseconds> ControlService::retry_at() const {
-    const auto pacer = pacer_.retry_at();
-    if (!pacer || !share_retry_at_) return pacer ? pacer : share_retry_at_;
-    return std::min(*pacer, *share_retry_at_);
+    const auto pacer = pacer_.retry_at(), sharing = sharing_.retry_at();
+    if (!pacer || !sharing) return pacer ? pacer : sharing;
+    return std::min(*pacer, *sharing);
 }
 
 std::optional<Error> ControlService::take_error() {
     if (auto error = pacer_.take_error()) return error;
-    return std::exchange(share_error_, std::nullopt);
-}
-
-// ---------------------------------------------------------------- whose packets
-
-void ControlService::tell_apart_with(ReadCgroup read, TellError tell) {
-    read_cgroup_ = std::move(read);
-    tell_apart_error_ = std::move(tell);
-}
-
-/// Where it fails, the strictest phase of all holds for the process's packets.
-void ControlService::learn_cgroup(const ControlSession& session) {
-    if (!read_cgroup_) return;
-    const auto cgroup = read_cgroup_(session.peer);
-    if (!cgroup) {
-        tell_apart_error_(cgroup.error().within(fmt::format("the cgroup of pid {}", session.peer.pid)));
-    } else if (const auto known = phases_->jobs().know_cgroup(*session.seat, *cgroup); !known) {
-        tell_apart_error_(known.error());
-    }
-}
-
-/// After everything that could change whether jobs are told apart.
-void ControlService::settle_apart() {
-    if (!phases_) return;
-    if (const auto done = phases_->settle_apart(!share_retry_at_); !done) {
-        tell_apart_error_(done.error().within("telling jobs apart"));
-    }
+    return sharing_.take_error();
 }
 
 // ---------------------------------------------------------------- who is in which
@@ -226,8 +94,7 @@ void ControlService::attach_job(ControlSession& session, const std::string& name
     }
     session.job = jobs_.attach(session.peer.uid, name);
     // of its allocation it may be one more that sends
-    if (const Job& job = jobs_.at(*session.job); job.hosts && job.processes == 1) share_or_retry();
-    keep_jobs();
+    if (const Job& job = jobs_.at(*session.job); job.hosts && job.processes == 1) sharing_.share_or_retry();
 }
 
 void ControlService::detach_job(ControlSession& session) {
@@ -238,8 +105,7 @@ void ControlService::detach_job(ControlSession& session) {
     const auto ended = jobs_.detach(id);
     if (!is_last) return;
     if (ended) leave_pattern(ended->entered);
-    if (has_counted) share_or_retry();  // else nobody's part has been another by it
-    keep_jobs();
+    if (has_counted) sharing_.set_due(session.account);  // else nobody's part has been another by it
 }
 
 /// A plan is wanted for these.  Names that are not known the planner will refuse.
@@ -251,10 +117,11 @@ Result<void> ControlService::learn_hosts(ControlSession& session, const Collecti
 Result<void> ControlService::learn_hosts(ControlSession& session, const HostSet& hosts) {
     if (!session.job) attach_job(session, session.hello ? session.hello->job : "");
     auto before = jobs_.at(*session.job).hosts;
-    if (!jobs_.learn(*session.job, hosts)) return {};
-    auto done = share_anew();
-    if (!done) jobs_.at(*session.job).hosts = std::move(before);
-    ++job_changes_;
+    const auto are_new = jobs_.learn(*session.job, hosts);
+    if (!are_new) return tl::unexpected(are_new.error());
+    if (!*are_new) return {};
+    auto done = sharing_.share();
+    if (!done) (void)jobs_.set_hosts(*session.job, std::move(before));
     return done;
 }
 
@@ -274,12 +141,12 @@ Result<ActiveEnter> ControlService::plan_job(const StartJobRequest& request) con
     if (!plan) return tl::unexpected(plan.error());
     entered.reason = plan->reason;
     entered.rates = plan->paced ? plan->rates
-                                : std::vector<ClassRate>(planner_.layout().classes.size(), link_rate_);
+                                : std::vector<ClassRate>(planner_.layout().classes.size(), link_rate());
     entered.is_uncontended = !plan->paced;
     for (const ClassRate& rate : entered.rates) {
-        if (rate && rate->value < link_rate_.value / slowest_rate_divisor) {
+        if (rate && rate->value < link_rate().value / slowest_rate_divisor) {
             return failure("{} is less than a thousandth of the node's link of {}",
-                           rate_to_text(rate->bits()), rate_to_text(link_rate_.bits()));
+                           rate_to_text(rate->bits()), rate_to_text(link_rate().bits()));
         }
     }
     return entered;
@@ -289,30 +156,40 @@ void ControlService::leave_pattern(const std::optional<ActiveEnter>& entered) {
     if (entered && entered->id) pacer_.leave(std::span(&*entered->id, 1));
 }
 
-/// What the command says of a job becomes its hosts and its pattern, in one step.
-Result<void> ControlService::begin_job(JobId id) {
+/// What the command says of a job becomes its hosts and its pattern.  What is in force of an earlier
+/// pattern stays so until the links are shared, which has to follow.
+Result<void> ControlService::plan_started(JobId id) {
     const StartJobRequest& request = *jobs_.at(id).started;
     auto planned = plan_job(request);
     if (!planned) return tl::unexpected(planned.error());
-    Job& job = jobs_.at(id);
-    const auto hosts_before = job.hosts;
     if (!request.hosts.empty()) {
         auto hosts = planner_.config().topology.resolve(request.hosts);
         if (!hosts) return tl::unexpected(hosts.error().within("hosts"));
-        job.hosts = std::move(*hosts);
+        if (auto set = jobs_.set_hosts(id, std::move(*hosts)); !set) return set;
     }
-    auto before = std::exchange(job.entered, std::move(*planned));
-    if (auto shared = share_anew(); !shared) {
-        job.hosts = hosts_before;
-        job.entered = std::move(before);
-        return shared;
+    auto& entered = jobs_.at(id).entered;
+    if (entered) {
+        planned->id = entered->id;
+        planned->in_force = std::move(entered->in_force);
     }
-    leave_pattern(before);
+    entered = std::move(*planned);
     return {};
 }
 
-Result<Json> ControlService::start_job(ControlSession& session, const StartJobRequest& request,
-                                       Json answer) {
+/// In one step.
+Result<void> ControlService::begin_job(JobId id) {
+    Job& job = jobs_.at(id);
+    auto hosts_before = job.hosts;
+    auto entered_before = job.entered;
+    auto done = plan_started(id);
+    if (done) done = sharing_.share();
+    if (done) return done;
+    (void)jobs_.set_hosts(id, std::move(hosts_before));
+    job.entered = std::move(entered_before);
+    return done;
+}
+
+Result<Json> ControlService::serve(ControlSession& session, const StartJobRequest& request, Json answer) {
     StartJobRequest told = request;
     told.uid = request.uid.value_or(session.peer.uid);
     told.is_granted = is_administrator(session.peer);
@@ -323,20 +200,16 @@ Result<Json> ControlService::start_job(ControlSession& session, const StartJobRe
     if (!id) return tl::unexpected(id.error());
     Job& job = jobs_.at(*id);
     if (auto begun = begin_job(*id); !begun) {
-        if (known) job.started = before;
-        else (void)jobs_.end(*id);
+        jobs_.take_back_start(*id, before);
         return tl::unexpected(begun.error());
     }
-    ++job_changes_;  // the hosts that it was given
-    keep_jobs();
     answer.update(job_json(planner_.config().topology, planner_.layout(), job));
     answer["paced"] = job.entered->id.has_value();
     answer["reason"] = job.entered->reason.empty() ? Json(nullptr) : Json(job.entered->reason);
     return answer;
 }
 
-Result<Json> ControlService::end_job(ControlSession& session, const EndJobRequest& request,
-                                     Json answer) {
+Result<Json> ControlService::serve(ControlSession& session, const EndJobRequest& request, Json answer) {
     const auto user = static_cast<uid_t>(request.uid.value_or(session.peer.uid));
     const auto id = jobs_.find(user, request.job);
     if (!id || !jobs_.at(*id).started) {
@@ -344,8 +217,7 @@ Result<Json> ControlService::end_job(ControlSession& session, const EndJobReques
     }
     leave_pattern(std::exchange(jobs_.at(*id).entered, std::nullopt));
     answer["ended"] = jobs_.end(*id).has_value();
-    share_or_retry();
-    keep_jobs();
+    sharing_.set_due(session.account);
     return answer;
 }
 
@@ -353,14 +225,15 @@ Result<Json> ControlService::end_job(ControlSession& session, const EndJobReques
 
 Result<void> ControlService::restore_jobs(std::string_view text) {
     if (auto restored = jobs_.restore(text); !restored) return restored;
-    kept_ = text;
     Result<void> first;
     for (const JobId id : jobs_.ids()) {
-        const auto begun = begin_job(id);
-        if (begun) continue;
+        const auto planned = plan_started(id);
+        if (planned) continue;
         const auto ended = jobs_.end(id);
-        if (first) first = tl::unexpected(begun.error().within("job " + ended->name));
+        if (first) first = tl::unexpected(planned.error().within("job " + ended->name));
     }
+    sharing_.share_or_retry();
+    if (first) kept_.were_read(jobs_);
     return first;
 }
 
@@ -370,17 +243,7 @@ void ControlService::end_deserted_jobs() {
     const auto deserted = jobs_.deserted();
     if (deserted.empty()) return;
     for (const JobId id : deserted) leave_pattern(jobs_.end(id)->entered);
-    share_or_retry();
-    keep_jobs();
-}
-
-/// Only what has changed is written.
-void ControlService::keep_jobs() {
-    if (!keep_) return;
-    std::string text = jobs_.to_text();
-    if (text == kept_) return;
-    keep_(text);
-    kept_ = std::move(text);
+    sharing_.set_due(0);
 }
 
 ControlService::HostNames ControlService::names_of_hosts() const {
@@ -405,7 +268,7 @@ void ControlService::renumber_hosts(const HostNames& names) {
             if (!hosts) hosts.emplace(topology.host_count());
             hosts->add(*number);
         }
-        jobs_.at(id).hosts = std::move(hosts);
+        (void)jobs_.set_hosts(id, std::move(hosts));
     }
 }
 
@@ -419,10 +282,11 @@ void ControlService::plan_anew() {
     if (phases_) phases_->jobs().new_generation_of_all();
     for (const JobId id : jobs_.ids()) {
         if (!jobs_.at(id).started) continue;
-        const auto begun = begin_job(id);
-        if (!begun) share_error_ = begun.error().within("job " + jobs_.at(id).name);
+        const auto planned = plan_started(id);
+        if (!planned) sharing_.tell_error(planned.error().within("job " + jobs_.at(id).name));
     }
-    share_or_retry();
+    sharing_.share_or_retry();
+    settle_apart();
 }
 
 Result<void> ControlService::reload(Config config) {
@@ -433,14 +297,14 @@ Result<void> ControlService::reload(Config config) {
                        "the coordination or the trunk that it is about, or the clusters' names, "
                        "order or prefixes, which needs a restart");
     }
-    if (next->own_cluster().host_rate > link_rate_.bits()) {
+    if (next->own_cluster().host_rate > link_rate().bits()) {
         return failure("host_rate is {}, but the interface drives a link of {}",
                        rate_to_text(next->own_cluster().host_rate),
-                       rate_to_text(link_rate_.bits()));
+                       rate_to_text(link_rate().bits()));
     }
     const bool keep_patterns = std::ranges::equal(planner_.config().topology.clusters(),
                                                   next->config().topology.clusters(), {}, &Cluster::hosts, &Cluster::hosts);
-    for (auto& [id, session] : sessions_) {
+    for (auto& [id, session] : sessions_.all()) {
         for (auto& [number, prepared] : session.patterns) prepared.is_current &= keep_patterns;
     }
     next->distrust(planner_.divisor_factor());
@@ -458,14 +322,14 @@ Json ControlService::jobs_json(std::size_t most, bool with_phases) const {
     for (const auto& [id, job] : jobs_.jobs()) {
         if (list.size() == most) break;
         Json entry = job_json(planner_.config().topology, planner_.layout(), job);
-        if (job.started) entry["paced"] = !off_ && job.entered && job.entered->id;
+        if (job.started) entry["paced"] = !off() && job.entered && job.entered->id;
         if (with_phases && job.phases) phases_->add_phases_json(*job.phases, entry);
         list.push_back(std::move(entry));
     }
     return list;
 }
 
-Result<Json> ControlService::list_jobs(ControlSession&, const JobsRequest&, Json answer) {
+Result<Json> ControlService::serve(ControlSession&, const JobsRequest&, Json answer) {
     answer["job_count"] = jobs_.jobs().size();
     answer["jobs"] = jobs_json(jobs_.jobs().size(), false);
     return answer;

@@ -53,29 +53,13 @@ void add_tables(std::vector<Change>& build, const PhaseTables& tables) {
 
 // ------------------------------------------------------------------------- off and on
 
-Json off_json(const PacingOff& off) {
-    return {{"since_unix_s", off.since_unix_s}, {"uid", off.uid}};
-}
-
-PacingOff parse_off(std::string_view text) {
-    const Json json = parse_json<Json>(text);
-    const auto number = [&](const char* key) -> std::uint64_t {
-        const bool is_there = json.is_object() && json.contains(key) && json[key].is_number_unsigned();
-        return is_there ? json[key].get<std::uint64_t>() : 0;
-    };
-    return {number("since_unix_s"), static_cast<uid_t>(number("uid"))};
-}
-
 /// Jobs keep their phases, and clients what they are in, so that all of it is in force at
 /// once when pacing is on again.
 void ControlService::set_off(std::optional<PacingOff> off) {
-    off_ = off;
-    if (off_) release_classifier();
-    if (phases_) {
-        set_phases_off(*maps_, off_.has_value());
-        phases_->set_off(off_.has_value());
-    }
-    pacer_.set_off(off_.has_value());
+    kept_.set_off(off);
+    if (off) release_earlier_program();
+    if (phases_) phases_->set_off(off.has_value());
+    pacer_.set_off(off.has_value());
 }
 
 void ControlService::stay_off(const PacingOff& off) {
@@ -83,19 +67,19 @@ void ControlService::stay_off(const PacingOff& off) {
     pacer_.release_held();
 }
 
-Result<Json> ControlService::switch_off(ControlSession& session, const OffRequest&, Json answer) {
-    if (!off_) set_off(PacingOff{static_cast<std::uint64_t>(std::time(nullptr)), session.peer.uid});
+Result<Json> ControlService::serve(ControlSession& session, const OffRequest&, Json answer) {
+    if (!off()) set_off(PacingOff{static_cast<std::uint64_t>(std::time(nullptr)), session.peer.uid});
     return switched(std::move(answer));
 }
 
-Result<Json> ControlService::switch_on(ControlSession&, const OnRequest&, Json answer) {
-    if (off_) set_off(std::nullopt);
+Result<Json> ControlService::serve(ControlSession&, const OnRequest&, Json answer) {
+    if (off()) set_off(std::nullopt);
     return switched(std::move(answer));
 }
 
 /// It is off or on whether or not that could be kept.
 Json ControlService::switched(Json answer) {
-    const auto kept = keep_off_(off_);
+    const auto kept = kept_.keep_off();
     answer["kept"] = kept.has_value();
     if (!kept) answer["not_kept"] = kept.error().message;
     answer["in_step"] = is_in_step();
@@ -104,8 +88,8 @@ Json ControlService::switched(Json answer) {
 
 /// Whatever was granted, it is not in force.
 void ControlService::tell_off(Json& answer) const {
-    if (!off_) return;
-    answer["off"] = off_json(*off_);
+    if (!off()) return;
+    answer["off"] = off_json(*off());
     if (!answer.contains("paced")) return;
     constexpr const char* why = "pacing is switched off on this node (headway off)";
     const Json reason = answer.value("reason", Json());
@@ -118,39 +102,35 @@ void ControlService::tell_off(Json& answer) const {
 // ------------------------------------------------------------------- what is desired
 
 KernelDesire ControlService::desired() const {
-    KernelDesire desire{phases_ ? with_phases(planner_.layout(), program_).set_up
+    KernelDesire desire{phases_ ? with_phases(planner_.layout(), phases_->program()).set_up
                                 : planner_.layout().set_up};
     // Without them no packet goes to a class.  The classifier is told so in its memory.
-    if (off_) std::erase_if(desire.build, [](const Change& one) {
+    if (off()) std::erase_if(desire.build, [](const Change& one) {
         return std::holds_alternative<AddFilter>(one);
     });
     set_rates(desire.build, planner_.layout(), pacer_);
-    if (phases_) add_tables(desire.build, phases_->jobs().tables());
-    if (earlier_program_) put_before_classifier(desire.build, *earlier_program_);
+    if (!phases_) return desire;
+    add_tables(desire.build, phases_->jobs().tables());
+    if (const auto& earlier = phases_->earlier_program()) put_before_classifier(desire.build, *earlier);
     return desire;
-}
-
-void ControlService::use_backend(std::string backend, std::string why) {
-    backend_ = std::move(backend);
-    backend_reason_ = std::move(why);
 }
 
 void ControlService::kernel_agrees(const std::optional<BytesPerSecond>& link_rate) {
     pacer_.confirm();
-    if (!link_rate || *link_rate == link_rate_) return;
-    link_rate_ = *link_rate;
-    if (phases_) phases_->link_changed(link_rate_);
-    share_or_retry();
+    if (!link_rate || *link_rate == sharing_.link_rate()) return;
+    sharing_.set_link_rate(*link_rate);
+    if (phases_) phases_->link_changed(*link_rate);
+    sharing_.share_or_retry();
+    settle_apart();
 }
 
 void ControlService::kernel_differs() {
     kernel_.doubt();
-    release_classifier();  // it may be gone, and only its run could make it anew
+    release_earlier_program();  // it may be gone, and only its run could make it anew
 }
 
 void ControlService::adopt(const std::vector<ClassState>& found,
                            std::optional<std::uint32_t> earlier_program) {
-    if (phases_) earlier_program_ = earlier_program;
     std::vector<ClassRate> rates;
     for (const ClassLayout& target : planner_.layout().classes) {
         const auto state = std::find_if(found.begin(), found.end(), [&](const ClassState& one) {
@@ -159,21 +139,16 @@ void ControlService::adopt(const std::vector<ClassState>& found,
         rates.push_back(state == found.end() ? std::nullopt : state->rate);
     }
     pacer_.hold(std::move(rates));
-    if (phases_) phases_->jobs().tables().adopt(found);
+    if (phases_) phases_->adopt(found, earlier_program);
 }
 
 void ControlService::release_adopted() {
     pacer_.release_held();
-    release_classifier();
+    release_earlier_program();
 }
 
-/// From now on our own classifier decides about all packets; the next pass puts
-/// it in the place of the other.
-void ControlService::release_classifier() {
-    if (!earlier_program_) return;
-    earlier_program_.reset();
-    ++job_changes_;
-    leave_resting_packets(*maps_, false);
+void ControlService::release_earlier_program() {
+    if (phases_) phases_->release_earlier_program();
 }
 
 std::vector<JobHere> ControlService::jobs() const {
@@ -193,7 +168,7 @@ std::vector<JobHere> ControlService::jobs() const {
 }
 
 bool ControlService::is_in_step() const {
-    return !retry_at() && (reconciled_ == nullptr || !reconciled_->error);
+    return !retry_at() && status_.is_reconciled();
 }
 
 }  // namespace headway

@@ -22,19 +22,19 @@ std::string ControlService::set_up_text() const {
 }
 
 std::optional<PhaseSeat> ControlService::seat_of(SessionId id) const {
-    const auto session = sessions_.find(id);
-    return session == sessions_.end() ? std::nullopt : session->second.seat;
+    const auto* const session = sessions_.find(id);
+    return session == nullptr ? std::nullopt : session->seat;
 }
 
 std::uint64_t ControlService::handed_job_changes() const {
-    return job_changes_ + (phases_ ? phases_->jobs().changes() : 0);
+    return jobs_.host_changes() + (phases_ ? phases_->changes() : 0);
 }
 
 HandedState ControlService::handed_jobs() const {
     HandedState state;
     if (!phases_) return state;
     state.set_up = set_up_text();
-    state.is_incomplete = earlier_program_.has_value();
+    state.is_incomplete = phases_->earlier_program().has_value();
     state.jobs = phases_->jobs().kept();
     for (const auto& [number, id] : phases_->jobs().numbers()) {
         const auto& hosts = jobs_.at(id).hosts;
@@ -45,13 +45,13 @@ HandedState ControlService::handed_jobs() const {
 
 void ControlService::for_each_joined(
     const std::function<void(SessionId, std::uint64_t changes)>& tell) const {
-    for (const auto& [id, session] : sessions_) {
+    for (const auto& [id, session] : sessions_.all()) {
         if (session.seat) tell(id, session.handed_changes);
     }
 }
 
 std::string ControlService::handed_text_of(SessionId joined) const {
-    const ControlSession& session = sessions_.at(joined);
+    const ControlSession& session = sessions_.all().at(joined);
     const auto& cgroups = phases_->jobs().phases_of(session.seat->job).cgroups;
     const auto cgroup = cgroups.find(session.seat->slot);
     return handed_client_text(session,
@@ -78,16 +78,17 @@ Result<std::map<PhaseSeat, ControlService::SessionId>> ControlService::restore_c
     std::map<PhaseSeat, SessionId> sessions;
     for (const auto& [seat, peer] : peers) {
         if (!restored->contains(seat.job) || !state.jobs.at(seat.job).slots.contains(seat.slot)) continue;
-        const auto id = open(peer);
-        if (!id) return tl::unexpected(id.error());  // nobody else is here yet
-        take_up(sessions_.at(*id), seat, std::move(state.clients.at(seat)));
+        const auto id = sessions_.open_again(peer, account_of(peer));
+        if (!id) return tl::unexpected(id.error());
+        take_up(*sessions_.find(*id), seat, std::move(state.clients.at(seat)));
         sessions.emplace(seat, *id);
     }
     for (const std::uint32_t number : *restored) {
         const auto hosts = state.hosts.find(number);
         if (hosts != state.hosts.end()) take_up_hosts(number, hosts->second);
     }
-    share_or_retry();
+    sharing_.share_or_retry();
+    settle_apart();
     return sessions;
 }
 
@@ -102,7 +103,7 @@ void ControlService::take_up(ControlSession& session, const PhaseSeat& seat, Han
     }
     session.seat = seat;
     const Job& job = phases_->jobs().job(seat.job);
-    if (!job.phases->cgroups.contains(seat.slot)) learn_cgroup(session);  // an older run did not tell
+    if (!job.phases->cgroups.contains(seat.slot)) phases_->learn_cgroup(session);  // an older run did not tell
     attach_job(session, job.name);
     if (session.hello) jobs_.tell_start(*session.job, session.hello->start);
 }

@@ -1,48 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the service tells of itself, and how it tells more than fits into an answer.
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "base/json.hpp"
 #include "base/limits.hpp"
-#include "base/version.hpp"
 #include "daemon/control_service.hpp"
 #include "jobs/plan_json.hpp"
 
 namespace headway {
 namespace {
 
-double in_microseconds(std::chrono::nanoseconds duration) {
-    return static_cast<double>(duration.count()) / 1000.0;
-}
-
 /// An object of so many members at most, which are put into it without moving those before.
 Json object_for(std::size_t members) {
     Json object = Json::object();
     object.get_ref<Json::object_t&>().reserve(members);
     return object;
-}
-
-Json latency_json(const LatencyStats& stats) {
-    const auto mean = stats.total / std::max<std::uint64_t>(stats.count, 1);
-    return {{"count", stats.count},
-            {"last_us", in_microseconds(stats.last)},
-            {"mean_us", in_microseconds(mean)},
-            {"max_us", in_microseconds(stats.max)}};
-}
-
-/// As a string within JSON it is at most twice as long, but for control characters, of
-/// which JSON has none.
-constexpr std::size_t piece_max_bytes = datagram_max_bytes / 2 - 256;
-
-/// From the beginning, and not within a character.
-std::string take_piece(std::string& text) {
-    std::size_t length = std::min(piece_max_bytes, text.size());
-    while (length < text.size() && (static_cast<unsigned char>(text[length]) & 0xc0U) == 0x80) --length;
-    std::string piece = text.substr(0, length);
-    text.erase(0, length);
-    return piece;
 }
 
 }  // namespace
@@ -54,24 +26,17 @@ Result<std::string> ControlService::in_pieces(ControlSession& session,
                                               const std::optional<std::uint64_t>& id,
                                               std::string text) {
     if (text.size() <= datagram_max_bytes) return text;
-    std::size_t kept = text.size();
-    for (const auto& [number, other] : sessions_) {
-        if (other.peer.uid == session.peer.uid && &other != &session) kept += other.left.size();
+    if (auto kept = sessions_.begin_long_answer(session, std::move(text)); !kept) {
+        return tl::unexpected(kept.error());
     }
-    if (kept > long_answers_per_user_max_bytes) {
-        return failure("user {} has not fetched {} bytes of long answers yet", session.peer.uid, kept);
-    }
-    session.left = std::move(text);
-    auto first = more(session, {}, make_answer(id));
-    if (!first) return tl::unexpected(first.error());
-    return json_text(*first);
+    return json_text(*serve(session, MoreRequest{}, make_answer(id)));
 }
 
-Result<Json> ControlService::more(ControlSession& session, const MoreRequest&, Json answer) {
-    if (session.left.empty()) return failure("there is no answer of which more is to come");
-    answer["text"] = take_piece(session.left);
-    answer["left"] = session.left.size();
-    if (session.left.empty()) session.left.shrink_to_fit();
+Result<Json> ControlService::serve(ControlSession& session, const MoreRequest&, Json answer) {
+    auto piece = sessions_.next_piece(session);
+    if (!piece) return failure("there is no answer of which more is to come");
+    answer["text"] = std::move(*piece);
+    answer["left"] = session.long_answer.size() - session.fetched_bytes;
     return answer;
 }
 
@@ -79,19 +44,16 @@ Result<Json> ControlService::more(ControlSession& session, const MoreRequest&, J
 
 Json ControlService::daemon_json() const {
     const Config& config = planner_.config();
-    return {{"version", version},
-            {"pid", getpid()},
-            {"uptime_s", std::chrono::duration<double>(clock_.now() - started_).count()},
-            {"config", config.file},
-            {"node", planner_.node_name()},
-            {"cluster", planner_.own_cluster().name},
-            {"interface", config.node.interface},
-            {"link_bits_per_s", link_rate_.bits().value},
-            {"min_message_bytes", config.policy.min_message_bytes},
-            {"phases", phases_.has_value()},
-            {"backend", backend_},
-            {"backend_reason", backend_reason_},
-            {"disputed_cgroups", phases_ ? phases_->jobs().cgroups().disputed() : 0}};
+    Json daemon{{"config", config.file},
+                {"node", planner_.node_name()},
+                {"cluster", planner_.own_cluster().name},
+                {"interface", config.node.interface},
+                {"link_bits_per_s", link_rate().bits().value},
+                {"min_message_bytes", config.policy.min_message_bytes},
+                {"phases", phases_.has_value()},
+                {"disputed_cgroups", phases_ ? phases_->jobs().cgroups().disputed() : 0}};
+    status_.tell_daemon(daemon);
+    return daemon;
 }
 
 Json ControlService::classes_json(const std::vector<ClassState>& states) const {
@@ -128,7 +90,7 @@ Json ControlService::classes_json(const std::vector<ClassState>& states) const {
 
 Json ControlService::clients_json() {
     Json list = Json::array();
-    for (const auto& [id, session] : sessions_) {
+    for (const auto& [id, session] : sessions_.all()) {
         if (list.size() == clients_in_status_max) break;
         Json entry = object_for(12);
         entry["pid"] = session.peer.pid;
@@ -142,7 +104,7 @@ Json ControlService::clients_json() {
         entry["patterns"] = session.patterns.size();
         entry["enters"] = session.enters.size();
         if (!session.enters.empty()) {
-            entry["paced"] = !off_ && session.enters.back().id.has_value();
+            entry["paced"] = !off() && session.enters.back().id.has_value();
             entry["reason"] = session.enters.back().reason;
         }
         if (session.seat) {
@@ -154,37 +116,23 @@ Json ControlService::clients_json() {
     return list;
 }
 
-Json ControlService::reconcile_json() const {
-    if (reconciled_ == nullptr) return nullptr;
-    const auto& failed = reconciled_->failed;
-    const auto told = static_cast<std::ptrdiff_t>(std::min(failed.size(), failed_in_status_max));
-    return {{"passes", reconciled_->passes},
-            {"mended", reconciled_->mended},
-            {"error", reconciled_->error ? Json(reconciled_->error->message) : Json(nullptr)},
-            {"failed_count", failed.size()},
-            {"failed", std::vector<std::string>(failed.begin(), failed.begin() + told)}};
-}
-
-Result<Json> ControlService::ready(ControlSession&, const ReadyRequest&, Json answer) {
+Result<Json> ControlService::serve(ControlSession&, const ReadyRequest&, Json answer) {
     answer["in_step"] = is_in_step();
     return answer;
 }
 
-Result<Json> ControlService::status(ControlSession&, const StatusRequest&, Json answer) {
+Result<Json> ControlService::serve(ControlSession&, const StatusRequest&, Json answer) {
     const auto states = kernel_.classes();
     answer["daemon"] = daemon_json();
     answer["kernel_error"] = states ? Json(nullptr) : Json(states.error().message);
     answer["in_step"] = is_in_step();
     answer["off"] = nullptr;
-    answer["reconcile"] = reconcile_json();
     answer["classes"] = classes_json(states.value_or(std::vector<ClassState>{}));
     answer["active_enters"] = pacer_.active();
-    answer["client_count"] = sessions_.size();
+    answer["client_count"] = clients();
     answer["clients"] = clients_json();
     answer["jobs"] = jobs_json(jobs_in_status_max, true);
-    answer["coordination"] = coordination_ ? coordination_() : Json(nullptr);
-    answer["feedback"] = feedback_ ? feedback_() : Json(nullptr);
-    for (const char* timed : {"enter", "leave", "phase"}) answer[timed] = latency_json(latencies_[timed]);
+    status_.tell(answer);
     return answer;
 }
 

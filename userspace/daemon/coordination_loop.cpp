@@ -70,12 +70,13 @@ CoordinationLoop::CoordinationLoop(EventLoop& loop, ControlService& service, Tra
       divide_(loop.deferred([this] {
           if (const auto division = coordinator_.division()) service_.divide_trunk(*division);
       })) {
-    sd_event_source_set_priority(timer_.get(), SD_EVENT_PRIORITY_IMPORTANT);
+    // Before everything else, ends of processes included: without it the share ends in the kernel.
+    sd_event_source_set_priority(timer_.get(), SD_EVENT_PRIORITY_IMPORTANT - 1);
 }
 
 CoordinationLoop::~CoordinationLoop() {
     reconciler_.observe({});
-    service_.show_coordination(nullptr);
+    service_.status().show_coordination(nullptr);
     coordinator_.stop();
     if (!coordinator_.has_stopped()) {
         log_warning(log_, "HW-505 the lease at etcd is left to end by itself");
@@ -86,7 +87,7 @@ CoordinationLoop::~CoordinationLoop() {
 Result<void> CoordinationLoop::start() {
     if (auto started = process_.start(); !started) return started;
     reconciler_.observe(coordinator_.observer());
-    service_.show_coordination([this] { return coordinator_.status(); });
+    service_.status().show_coordination([this] { return coordinator_.status(); });
     tick();
     return {};
 }
@@ -97,7 +98,11 @@ void CoordinationLoop::divide_later() {
 }
 
 void CoordinationLoop::tick() {
-    coordinator_.tick(service_.jobs());
+    if (jobs_of_ != service_.job_changes()) {
+        jobs_of_ = service_.job_changes();
+        jobs_ = service_.jobs();
+    }
+    coordinator_.tick(jobs_);
     divide_later();
     start_timer(timer_, std::chrono::duration_cast<std::chrono::microseconds>(tick_every_));
 }

@@ -42,6 +42,8 @@ private:
     BootClock clock_;
     EtcdProcess process_;
     Coordinator coordinator_;
+    std::vector<JobHere> jobs_;              ///< of the node, as they were after
+    std::optional<std::uint64_t> jobs_of_;   ///< so many changes
     std::chrono::nanoseconds tick_every_;
     EventSource timer_;
     EventSource divide_;  ///< the jobs' rates follow when there is nothing more urgent

@@ -49,8 +49,7 @@ void block_signals() {
 
 /// Room for every client that limits.hpp allows.
 void raise_descriptor_limit(spdlog::logger& log) {
-    // its socket and its process, and the arrays of jobs, of the last run as well
-    constexpr rlim_t wanted = 2 * clients_max + 2 * HEADWAY_PHASE_JOBS + 64;
+    const rlim_t wanted = descriptors_for(clients_max);
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
     limit.rlim_cur = std::min(wanted, limit.rlim_max);
@@ -186,7 +185,7 @@ void take_up_jobs(ControlService& service, const StateFile& file, spdlog::logger
                      done.error().message);
         }
     }
-    service.keep_jobs_with([&file, &log](const std::string& jobs) {
+    service.kept().keep_jobs_with([&file, &log](const std::string& jobs) {
         if (const auto done = file.write(jobs); !done) {
             log_warning(log, "HW-402 started jobs would not survive a restart: {}", done.error().message);
         }
@@ -208,7 +207,7 @@ void take_up_off(ControlService& service, const StateFile& file, Reconciler& rec
         service.stay_off(parse_off(**text));
         log_off(*service.off(), log);
     }
-    service.keep_off_with([&](const std::optional<PacingOff>& off) -> Result<void> {
+    service.kept().keep_off_with([&](const std::optional<PacingOff>& off) -> Result<void> {
         (void)reconciler.run_for_own_change();  // what is refused is tried again
         if (off) log_off(*off, log);
         else log_info(log, "pacing is on");
@@ -277,21 +276,24 @@ Result<void> serve_clients(EventLoop& loop, ControlService& service, ControlSock
 }
 
 /// With the kernel set up; whatever happens here, the caller takes it down.
-Result<void> serve(NodePlanner planner, const SetUp& done, NetlinkTrafficControl& link,
+Result<void> serve(NodePlanner& planner, const SetUp& done, NetlinkTrafficControl& link,
                    KernelMonitor monitor, ControlSocket& socket, Task task,
                    std::vector<StoredDescriptor> received, spdlog::logger& log) {
     EventLoop loop;
     TrafficControl& kernel = done.fq ? static_cast<TrafficControl&>(*done.fq) : link;
     const SteadyClock clock;
-    ControlService service(std::move(planner), done.report.link_rate, kernel, clock);
+    ControlService service(planner, done.report.link_rate, kernel, clock);
     const auto administrators = administrators_of(service.planner().config());
     if (!administrators) return tl::unexpected(administrators.error());
     service.administrate_by(*administrators);
+    service.count_by(read_accounts());
     if (done.phases) service.use_phases(*done.phases, done.phases->program());
     // Where it fails, the strictest phase of all holds, as on a node with one job.
-    service.tell_apart_with(
-        [](const Peer& peer) { return cgroup_of(peer.pid, peer.process); },
-        [&log](const Error& why) { log_debug(log, "not told apart: {}", why.message); });
+    if (PhaseService* const phases = service.phases()) {
+        phases->tell_apart_with(
+            [](const Peer& peer) { return cgroup_of(peer.pid, peer.process); },
+            [&log](const Error& why) { log_debug(log, "not told apart: {}", why.message); });
+    }
     if (done.report.is_adopted) service.adopt(done.report.found, done.report.earlier_program);
     const std::string& path = service.planner().config().daemon.socket;
     const StateFile off = off_file(path);
@@ -313,7 +315,7 @@ Result<void> serve(NodePlanner planner, const SetUp& done, NetlinkTrafficControl
         coordination.emplace(loop, service, service.kernel(), reconciler, log);
         if (auto started = coordination->start(); !started) return started;
     }
-    if (done.fq) service.use_backend("fq", done.why_fq);
+    if (done.fq) service.status().use_backend("fq", done.why_fq);
     else gap_frames.emplace(loop, service, kernel, log);
     FeedbackLoop feedback(loop, service, log);
     const auto stop = [&](int number) {
@@ -355,7 +357,7 @@ Result<void> take_down(NetlinkTrafficControl& link, TrafficControl* fq, const No
     return {};
 }
 
-Result<void> run(const NodePlanner& planner, Task task, std::vector<StoredDescriptor> received,
+Result<void> run(NodePlanner& planner, Task task, std::vector<StoredDescriptor> received,
                  spdlog::logger& log) {
     const Config& config = planner.config();
     log_info(log, "headwayd {} starting with {}", version, config.file);
@@ -417,7 +419,7 @@ ExitStatus run_daemon(Config config, Task task, spdlog::logger& log) {
         raise_descriptor_limit(log);
         learn_timeouts(config.topology);
     }
-    const auto planner = NodePlanner::make(std::move(config), host_name());
+    auto planner = NodePlanner::make(std::move(config), host_name());
     if (!planner) {
         log_error(log, "HW-103 {}", planner.error().message);
         return ExitStatus::bad_config;

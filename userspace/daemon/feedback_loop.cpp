@@ -39,10 +39,10 @@ Feedback::Feedback(ControlService& service, const FeedbackBounds& bounds, spdlog
       log_(log),
       counts_(all_prefixes(service.planner().config().topology)),
       control_(bounds) {
-    service_.show_feedback([this] { return status(); });
+    service_.status().show_feedback([this] { return status(); });
 }
 
-Feedback::~Feedback() { service_.show_feedback(nullptr); }
+Feedback::~Feedback() { service_.status().show_feedback(nullptr); }
 
 void Feedback::look(std::span<const TcpFlow> flows, std::optional<std::uint64_t> node_timeouts,
                     std::chrono::nanoseconds interval) {

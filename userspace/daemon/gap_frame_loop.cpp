@@ -48,7 +48,7 @@ bool GapFrameLoop::goes_on_with_gap_frames() {
     };
     if (!classes || std::ranges::any_of(*classes, is_of_test)) return false;
     tested_at_ = carrier_ups();
-    service_.use_backend(gap_backend_name(GAP_BACKEND_GAP), "tested by an earlier run");
+    service_.status().use_backend(gap_backend_name(GAP_BACKEND_GAP), "tested by an earlier run");
     return true;
 }
 
@@ -67,16 +67,16 @@ void GapFrameLoop::look() {
     if (test_ || !root || !is_ours(*root)) return;
     const auto ups = carrier_ups();
     // A qdisc that was made anew begins with the timer, as on a device that was made anew.
-    const bool is_new = service_.backend() == gap_backend_name(GAP_BACKEND_GAP) &&
+    const bool is_new = service_.status().backend() == gap_backend_name(GAP_BACKEND_GAP) &&
                         (*root)->backend == GAP_BACKEND_TIMER && (*root)->reason == GAP_REASON_ASKED;
     if (is_wanted() && ups && (ups != tested_at_ || is_new)) return begin();
-    if (gap_backend_name((*root)->backend) == service_.backend()) return;
+    if (gap_backend_name((*root)->backend) == service_.status().backend()) return;
     use((*root)->backend, gap_reason_text((*root)->reason), false);
 }
 
 /// What is expected of a device, such as one that never has gap frames, is no reason for a warning.
 void GapFrameLoop::use(std::uint32_t backend, const std::string& why, bool is_expected) {
-    service_.use_backend(gap_backend_name(backend), why);
+    service_.status().use_backend(gap_backend_name(backend), why);
     if (backend == GAP_BACKEND_GAP) {
         log_info(log_, "{}: paced by gap frames: {}", interface_, why);
     } else if (is_expected) {

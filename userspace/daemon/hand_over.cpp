@@ -178,8 +178,9 @@ Result<void> HandOver::keep(const ControlService& service, const Joined& joined)
     for (const auto& [seat, client] : joined) {
         const auto& [socket, peer, process] = client->connection;
         all[client_name(seat)] = {{socket.get(), process.get()}, client->session};
-        all[job_name(seat.job)] = {{service.slots_fd_of(seat.job)}, all_of_them};
-        for (const auto& [name, fd] : service.memory()) all[name] = {{fd}, all_of_them};
+        PhaseMaps& maps = service.phases()->jobs().maps();
+        all[job_name(seat.job)] = {{maps.slots_fd(seat.job)}, all_of_them};
+        for (const auto& [name, fd] : maps.memory()) all[name] = {{fd}, all_of_them};
     }
     if (!all.empty() && !memory_) {
         auto made = StateMemory::make();

@@ -28,7 +28,7 @@ KernelWatch::KernelWatch(EventLoop& loop, KernelMonitor monitor, const NetlinkTr
       due_(loop.timer([this] { run_if_due(); })),
       release_(loop.timer([this] { release_adopted(); })),
       look_also_(std::move(look_also)) {
-    service.show(reconciler.status());
+    service.status().show(reconciler.status());
 }
 
 void KernelWatch::release_adopted_later() { start_timer(release_, adopted_rates_hold); }

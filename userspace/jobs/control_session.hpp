@@ -37,6 +37,7 @@ struct PreparedPattern {
 /// What one connection has asked for.
 struct ControlSession {
     Peer peer;
+    uid_t account = 0;  ///< whose quota it takes from: its user's, or that of all administrators, 0
     std::optional<HelloRequest> hello;
     std::optional<JobId> job;  ///< as the hello or the join named it; or of none, of the user's
     std::map<std::uint64_t, PreparedPattern> patterns;  ///< by id, from 1
@@ -45,7 +46,8 @@ struct ControlSession {
     std::vector<ActiveEnter> enters;  ///< innermost last
     std::optional<PhaseSeat> seat;    ///< it has joined its job's phases
     std::uint64_t handed_changes = 0;  ///< of what a HandedClient tells of it
-    std::string left;                 ///< of an answer that was longer than a datagram
+    std::string long_answer;          ///< longer than a datagram; empty: it has been fetched
+    std::size_t fetched_bytes = 0;    ///< of the long answer
 };
 
 }  // namespace headway

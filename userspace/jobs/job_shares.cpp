@@ -4,81 +4,154 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <numeric>
+#include <utility>
 
 namespace headway {
 namespace {
 
-/// Which of the jobs use a link.
+/// Which of the jobs use a link, ascending.
 using Users = std::vector<std::size_t>;
 
 LinkPart fraction(std::uint64_t amount, std::uint64_t of) {
     return {static_cast<std::uint64_t>(static_cast<unsigned __int128>(amount) * LinkPart::one / of)};
 }
 
-/// What one level of the division is by: users, then a user's allocations, then an
-/// allocation's jobs.
-struct Division {
-    std::map<uid_t, std::uint64_t> weights;                   ///< of users: the greatest of theirs
-    std::map<uid_t, std::map<std::size_t, std::uint64_t>> allocations;  ///< and their weights
-    std::map<std::size_t, std::uint64_t> jobs;                ///< of each allocation, how many
+/// Numbers from 0 on, one for each key that it was asked for.
+template <class Key>
+class Numbers {
+public:
+    std::size_t operator[](const Key& key) { return numbers_.try_emplace(key, numbers_.size()).first->second; }
+    [[nodiscard]] std::size_t size() const { return numbers_.size(); }
+
+private:
+    std::map<Key, std::size_t> numbers_;
 };
 
-Division divide(std::span<const SharingJob> jobs, const Users& users) {
-    Division division;
-    for (const std::size_t number : users) {
-        const SharingJob& job = jobs[number];
-        std::uint64_t& most = division.weights[job.user];
-        most = std::max<std::uint64_t>(most, job.weight);
-        division.allocations[job.user][job.allocation] = job.weight;
-        ++division.jobs[job.allocation];
+/// Divides one link after the other: among users, then among a user's allocations, then among an
+/// allocation's jobs.
+class Divider {
+public:
+    Divider(std::span<const SharingJob> jobs, SharePolicy policy) {
+        Numbers<uid_t> users;
+        Numbers<std::size_t> allocations;
+        for (const SharingJob& job : jobs) {
+            claims_.push_back({users[job.user], allocations[job.allocation],
+                               policy == SharePolicy::per_host ? 1 : job.weight});
+        }
+        users_.resize(users.size());
+        jobs_of_.resize(allocations.size());
     }
-    return division;
-}
 
-template <class Map>
-std::uint64_t sum_of(const Map& weights) {
-    return std::accumulate(weights.begin(), weights.end(), std::uint64_t{0},
-                           [](std::uint64_t sum, const auto& one) { return sum + one.second; });
-}
-
-void share_by_weight(std::span<const SharingJob> jobs, const Users& users,
-                     std::vector<LinkPart>& parts) {
-    const Division division = divide(jobs, users);
-    const std::uint64_t all = sum_of(division.weights);
-    std::map<uid_t, std::uint64_t> of_user;
-    for (const auto& [user, allocations] : division.allocations) of_user[user] = sum_of(allocations);
-    for (const std::size_t number : users) {
-        const SharingJob& job = jobs[number];
-        parts[number] = fraction(division.weights.at(job.user) * job.weight,
-                                 all * of_user.at(job.user) * division.jobs.at(job.allocation));
+    /// Among these; weight_part() and sharers() then tell of each of them.
+    void divide(const Users& among) {
+        for (const std::size_t job : among_) {
+            users_[claims_[job].user] = {};
+            jobs_of_[claims_[job].allocation] = 0;
+        }
+        among_ = among;
+        user_count_ = all_weights_ = 0;
+        for (const std::size_t job : among_) count(claims_[job]);
     }
+
+    /// Of the link, where weights decide.
+    [[nodiscard]] LinkPart weight_part(std::size_t job) const {
+        const Claim& claim = claims_[job];
+        const User& user = users_[claim.user];
+        return fraction(user.weight * claim.weight,
+                        all_weights_ * user.allocation_weights * jobs_of_[claim.allocation]);
+    }
+    /// The job has this part of the link where all users count the same: one of so many.
+    [[nodiscard]] std::uint64_t sharers(std::size_t job) const {
+        const Claim& claim = claims_[job];
+        return user_count_ * users_[claim.user].allocations * jobs_of_[claim.allocation];
+    }
+
+private:
+    struct Claim {
+        std::size_t user = 0, allocation = 0;
+        std::uint64_t weight = 1;
+    };
+    struct User {
+        std::uint64_t weight = 0;  ///< the greatest of the user's jobs
+        std::uint64_t allocations = 0, allocation_weights = 0;
+    };
+
+    void count(const Claim& claim) {
+        User& user = users_[claim.user];
+        if (user.allocations == 0) ++user_count_;
+        if (claim.weight > user.weight) {
+            all_weights_ += claim.weight - user.weight;
+            user.weight = claim.weight;
+        }
+        if (jobs_of_[claim.allocation]++ > 0) return;
+        ++user.allocations;
+        user.allocation_weights += claim.weight;
+    }
+
+    std::vector<Claim> claims_;            ///< of each job
+    std::vector<User> users_;
+    std::vector<std::uint64_t> jobs_of_;   ///< of each allocation, how many
+    Users among_;
+    std::uint64_t user_count_ = 0, all_weights_ = 0;
+};
+
+/// Hosts of a cluster that have the same jobs: their links are divided alike.
+struct AlikeHosts {
+    std::size_t cluster = 0;
+    std::uint64_t hosts = 0;
+    Users jobs;  ///< at least one
+};
+
+/// The jobs of each set of hosts that several may have.
+std::vector<std::pair<const HostSet*, Users>> distinct_sets(std::span<const SharingJob> jobs) {
+    const auto precedes = [](const HostSet* a, const HostSet* b) { return *a < *b; };
+    std::map<const HostSet*, Users, decltype(precedes)> sets(precedes);
+    for (std::size_t job = 0; job < jobs.size(); ++job) sets[&jobs[job].hosts].push_back(job);
+    return {std::make_move_iterator(sets.begin()), std::make_move_iterator(sets.end())};
 }
 
-/// Those of the users that have the host.
-Users users_of(std::size_t host, std::span<const SharingJob> jobs, const Users& users) {
-    Users of_host;
-    std::copy_if(users.begin(), users.end(), std::back_inserter(of_host),
-                 [&](std::size_t job) { return jobs[job].hosts.contains(host); });
-    return of_host;
+std::vector<AlikeHosts> group_hosts(const Topology& topology, std::span<const SharingJob> jobs) {
+    const auto sets = distinct_sets(jobs);
+    using Members = std::pair<std::size_t, std::vector<std::size_t>>;  // a cluster, and numbers of sets
+    std::map<Members, std::uint64_t> counted;
+    auto last = counted.end();  // neighbours have the same jobs more often than not
+    Members members;
+    for (std::size_t host = 0; host < topology.host_count(); ++host) {
+        members.first = topology.cluster_of(host);
+        members.second.clear();
+        for (std::size_t set = 0; set < sets.size(); ++set) {
+            if (sets[set].first->contains(host)) members.second.push_back(set);
+        }
+        if (members.second.empty()) continue;
+        if (last == counted.end() || last->first != members) last = counted.try_emplace(members, 0).first;
+        ++last->second;
+    }
+    std::vector<AlikeHosts> groups;
+    for (const auto& [its, hosts] : counted) {
+        Users users;
+        for (const std::size_t set : its.second) {
+            users.insert(users.end(), sets[set].second.begin(), sets[set].second.end());
+        }
+        std::ranges::sort(users);
+        groups.push_back({its.first, hosts, std::move(users)});
+    }
+    return groups;
 }
 
 /// Hosts where a job has the same part count together, so that little is rounded away.
-void share_by_host(const Topology& topology, std::size_t trunk, std::span<const SharingJob> jobs,
-                   const Users& users, std::vector<LinkPart>& parts) {
+void share_by_host(const Topology& topology, std::size_t trunk, std::span<const AlikeHosts> groups,
+                   const Users& users, Divider& divider, std::vector<LinkPart>& parts) {
     std::uint64_t hosts = 0;
     // of each job, how many hosts it has a so-many-th of
-    std::vector<std::map<std::uint64_t, std::uint64_t>> hosts_by_sharers(jobs.size());
-    for (std::size_t host = 0; host < topology.host_count(); ++host) {
-        if (!topology.is_below(topology.cluster_of(host), trunk)) continue;
-        const Users here = users_of(host, jobs, users);
+    std::vector<std::map<std::uint64_t, std::uint64_t>> hosts_by_sharers(parts.size());
+    for (const AlikeHosts& group : groups) {
+        if (!topology.is_below(group.cluster, trunk)) continue;
+        Users here;
+        std::ranges::set_intersection(group.jobs, users, std::back_inserter(here));
         if (here.empty()) continue;
-        ++hosts;
-        const Division division = divide(jobs, here);
-        for (const std::size_t job : here)
-            ++hosts_by_sharers[job][division.weights.size() *
-                                    division.allocations.at(jobs[job].user).size() *
-                                    division.jobs.at(jobs[job].allocation)];
+        hosts += group.hosts;
+        divider.divide(here);
+        for (const std::size_t job : here) hosts_by_sharers[job][divider.sharers(job)] += group.hosts;
     }
     for (const std::size_t job : users) {
         std::uint64_t part = 0;
@@ -90,24 +163,14 @@ void share_by_host(const Topology& topology, std::size_t trunk, std::span<const 
 
 /// Of the links between hosts and their switches: by job and cluster, the least part that the job
 /// has of a host's, because a packet ends at some host of it there.
-std::vector<std::vector<LinkPart>> share_edges(const Topology& topology, SharePolicy policy,
-                                               std::span<const SharingJob> jobs) {
-    Users all(jobs.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    std::vector<SharingJob> weighed(jobs.begin(), jobs.end());
-    if (policy == SharePolicy::per_host) {
-        for (SharingJob& job : weighed) job.weight = 1;
-    }
-    std::vector<std::vector<LinkPart>> least(
-        jobs.size(), std::vector<LinkPart>(topology.clusters().size()));
-    std::map<Users, std::vector<LinkPart>> divided;  // hosts of the same jobs are divided alike
-    for (std::size_t host = 0; host < topology.host_count(); ++host) {
-        const auto [of_host, is_new] = divided.try_emplace(users_of(host, jobs, all), jobs.size());
-        const auto& [users, parts] = *of_host;
-        if (is_new) share_by_weight(weighed, users, of_host->second);
-        for (const std::size_t job : users) {
-            LinkPart& part = least[job][topology.cluster_of(host)];
-            part = std::min(part, parts[job]);
+std::vector<std::vector<LinkPart>> share_edges(const Topology& topology, std::size_t jobs,
+                                               std::span<const AlikeHosts> groups, Divider& divider) {
+    std::vector<std::vector<LinkPart>> least(jobs, std::vector<LinkPart>(topology.clusters().size()));
+    for (const AlikeHosts& group : groups) {
+        divider.divide(group.jobs);
+        for (const std::size_t job : group.jobs) {
+            LinkPart& part = least[job][group.cluster];
+            part = std::min(part, divider.weight_part(job));
         }
     }
     return least;
@@ -119,29 +182,33 @@ struct CountedJob {
     std::vector<std::uint32_t> below;
 };
 
-std::vector<CountedJob> count_hosts(const Topology& topology, std::span<const SharingJob> jobs) {
-    std::vector<CountedJob> counted;
-    for (const SharingJob& job : jobs) {
-        const HostCounts counts = topology.count(job.hosts);
-        counted.push_back({counts.total(), topology.hosts_below(counts)});
+std::vector<CountedJob> count_hosts(const Topology& topology, std::size_t jobs,
+                                    std::span<const AlikeHosts> groups) {
+    std::vector<HostCounts> counts(jobs, {std::vector<std::uint32_t>(topology.clusters().size())});
+    for (const AlikeHosts& group : groups) {
+        for (const std::size_t job : group.jobs)
+            counts[job].per_cluster[group.cluster] += static_cast<std::uint32_t>(group.hosts);
     }
+    std::vector<CountedJob> counted;
+    for (const HostCounts& one : counts) counted.push_back({one.total(), topology.hosts_below(one)});
     return counted;
 }
 
 std::vector<LinkPart> share_trunk(const Topology& topology, std::size_t trunk, SharePolicy policy,
-                                  std::span<const SharingJob> jobs,
-                                  std::span<const CountedJob> counted) {
-    std::vector<LinkPart> parts(jobs.size());
+                                  std::span<const AlikeHosts> groups,
+                                  std::span<const CountedJob> counted, Divider& divider) {
+    std::vector<LinkPart> parts(counted.size());
     Users users;
-    for (std::size_t job = 0; job < jobs.size(); ++job) {
+    for (std::size_t job = 0; job < counted.size(); ++job) {
         const std::uint32_t below = counted[job].below[trunk];
         if (below > 0 && below < counted[job].hosts) users.push_back(job);
     }
-    if (policy == SharePolicy::per_job) {
-        share_by_weight(jobs, users, parts);
-    } else {
-        share_by_host(topology, trunk, jobs, users, parts);
+    if (policy == SharePolicy::per_host) {
+        share_by_host(topology, trunk, groups, users, divider, parts);
+        return parts;
     }
+    divider.divide(users);
+    for (const std::size_t job : users) parts[job] = divider.weight_part(job);
     return parts;
 }
 
@@ -149,7 +216,9 @@ std::vector<LinkPart> share_trunk(const Topology& topology, std::size_t trunk, S
 
 std::vector<LinkPart> share_trunk(const Topology& topology, std::size_t trunk, SharePolicy policy,
                                   std::span<const SharingJob> jobs) {
-    return share_trunk(topology, trunk, policy, jobs, count_hosts(topology, jobs));
+    const auto groups = group_hosts(topology, jobs);
+    Divider divider(jobs, policy);
+    return share_trunk(topology, trunk, policy, groups, count_hosts(topology, jobs.size(), groups), divider);
 }
 
 std::vector<std::vector<LinkPart>> share_links(const Topology& topology,
@@ -158,12 +227,14 @@ std::vector<std::vector<LinkPart>> share_links(const Topology& topology,
     std::vector<std::vector<LinkPart>> parts(jobs.size(),
                                              std::vector<LinkPart>(layout.classes.size()));
     if (jobs.size() < 2) return parts;
-    const auto counted = count_hosts(topology, jobs);
+    const auto groups = group_hosts(topology, jobs);
+    const auto counted = count_hosts(topology, jobs.size(), groups);
+    Divider divider(jobs, policy);
     std::vector<std::vector<LinkPart>> of_trunk;
     for (std::size_t trunk = 0; trunk < topology.trunk_count(); ++trunk) {
-        of_trunk.push_back(share_trunk(topology, trunk, policy, jobs, counted));
+        of_trunk.push_back(share_trunk(topology, trunk, policy, groups, counted, divider));
     }
-    const auto of_edges = share_edges(topology, policy, jobs);
+    const auto of_edges = share_edges(topology, jobs.size(), groups, divider);
     for (std::size_t i = 0; i < layout.classes.size(); ++i) {
         const std::size_t to = layout.classes[i].cluster;
         const auto path = topology.trunk_path(layout.own_cluster, to);

@@ -9,7 +9,7 @@
 namespace headway {
 namespace {
 
-Json job_json(const Job& job) {
+std::string started_text(const Job& job) {
     const StartJobRequest& told = *job.started;
     Json json{{"v", protocol_version}, {"id", 0},           {"op", "job_start"},
               {"job", job.name},       {"uid", job.user},   {"weight", told.weight},
@@ -20,7 +20,8 @@ Json job_json(const Job& job) {
     for (const HostFlow& flow : told.flows) {
         json["flows"].push_back({flow.from, flow.to, static_cast<std::uint64_t>(flow.bytes)});
     }
-    return json;
+    json["granted"] = told.is_granted;
+    return json_text(json);
 }
 
 /// The request that the job was started with, and whether it had processes.
@@ -74,131 +75,169 @@ std::uint64_t JobTable::start_of(uid_t user, const std::string& allocation) cons
 
 // -------------------------------------------------------------------- sharing
 
-/// What was said by command of the allocation itself, or else the most that was said of
-/// anything in it.
-std::uint32_t JobTable::weight_of(uid_t user, std::string_view allocation) const {
-    std::uint32_t most = 1;
-    for (const auto& [id, job] : jobs_) {
-        if (job.user != user || allocation_of(job.name) != allocation) continue;
-        if (job.started && job.name == allocation) return job.weight();
-        most = std::max(most, job.weight());
+namespace {
+
+/// All jobs of a user that are of one allocation.
+struct Allocation {
+    std::size_t number = 0;
+    bool has_sender = false;
+    bool is_told = false;      ///< the weight, by command of the allocation itself
+    std::uint32_t weight = 1;  ///< or else the most that was said of anything in it
+
+    void add(const Job& job, std::string_view name) {
+        has_sender = has_sender || (job.hosts && has_something_to_send(job));
+        if (is_told) return;
+        is_told = job.started && job.name == name;
+        weight = is_told ? job.weight() : std::max(weight, job.weight());
     }
-    return most;
-}
+};
+
+}  // namespace
 
 std::vector<CountingJob> JobTable::counting() const {
-    std::map<std::pair<uid_t, std::string_view>, std::size_t> numbers;
-    std::map<std::size_t, bool> has_sender;
+    std::map<std::pair<uid_t, std::string_view>, Allocation> allocations;
+    std::vector<std::pair<JobId, const Allocation*>> with_hosts;
     for (const auto& [id, job] : jobs_) {
-        const auto number = numbers.try_emplace({job.user, allocation_of(job.name)}, numbers.size());
-        if (job.hosts && has_something_to_send(job)) has_sender[number.first->second] = true;
+        const std::string_view name = allocation_of(job.name);
+        if (!job.hosts && !job.started) continue;
+        Allocation& its = allocations.try_emplace({job.user, name}, Allocation{allocations.size()}).first->second;
+        its.add(job, name);
+        if (job.hosts) with_hosts.emplace_back(id, &its);
     }
     std::vector<CountingJob> counting;
-    for (const auto& [id, job] : jobs_) {
-        const std::string_view allocation = allocation_of(job.name);
-        const std::size_t number = numbers.at({job.user, allocation});
-        if (!job.hosts || (has_sender[number] && !has_something_to_send(job))) continue;
-        counting.push_back({id, number, weight_of(job.user, allocation)});
+    for (const auto& [id, allocation] : with_hosts) {
+        if (allocation->has_sender && !has_something_to_send(at(id))) continue;
+        counting.push_back({id, allocation->number, allocation->weight});
     }
     return counting;
 }
 
 JobTable::Parts JobTable::parts() const {
     Parts parts;
-    for (const auto& [id, job] : jobs_) parts.emplace(id, job.parts);
+    for (const auto& [id, job] : jobs_) {
+        if (!job.parts.empty()) parts.emplace_hint(parts.end(), id, job.parts);
+    }
     return parts;
 }
 
+const std::vector<LinkPart>& JobTable::parts_of(const Parts& parts, JobId id) {
+    static const std::vector<LinkPart> all;
+    const auto found = parts.find(id);
+    return found == parts.end() ? all : found->second;
+}
+
 void JobTable::set_parts(const Parts& parts) {
+    auto next = parts.begin();  // both are in the order of jobs
     for (auto& [id, job] : jobs_) {
-        if (!job.phases) job.parts = parts.at(id);
+        while (next != parts.end() && next->first < id) ++next;
+        if (job.phases) continue;
+        if (next != parts.end() && next->first == id) job.parts = next->second;
+        else job.parts.clear();
     }
 }
 
 // ------------------------------------------------------------------ processes
 
 JobId JobTable::find_or_begin(uid_t user, const std::string& name) {
-    if (const auto known = find(user, name)) return *known;
+    const auto [known, is_new] = by_name_.try_emplace({user, name}, next_);
+    if (!is_new) return known->second;
     Job job;
     job.user = user;
+    job.account = accounts_.of(user);
     job.name = name;
     jobs_.emplace(next_, std::move(job));
     return next_++;
 }
 
 void JobTable::end_unused(JobId id) {
-    if (const Job& job = jobs_.at(id); job.processes == 0 && !job.started) jobs_.erase(id);
+    if (const Job& job = jobs_.at(id); job.processes == 0 && !job.started) (void)take(id);
 }
 
-std::optional<Job> JobTable::take(JobId id) {
-    auto taken = jobs_.extract(id);
-    return std::move(taken.mapped());
+Job JobTable::take(JobId id) {
+    Job& job = jobs_.at(id);
+    set_started(job, std::nullopt);
+    (void)set_hosts(id, std::nullopt);
+    by_name_.erase({job.user, job.name});
+    return std::move(jobs_.extract(id).mapped());
 }
 
 JobId JobTable::attach(uid_t user, const std::string& name) {
     const JobId id = find_or_begin(user, name);
-    ++jobs_.at(id).processes;
-    jobs_.at(id).had_processes = true;
+    Job& job = jobs_.at(id);
+    ++job.processes;
+    ++process_changes_;
+    if (job.started && !job.had_processes) ++started_changes_;
+    job.had_processes = true;
     return id;
 }
 
 std::optional<Job> JobTable::detach(JobId id) {
     Job& job = jobs_.at(id);
+    ++process_changes_;
     if (--job.processes > 0 || (job.started && job.started->is_lasting)) return std::nullopt;
     return take(id);
 }
 
 void JobTable::tell_start(JobId id, std::uint64_t start) {
     Job& job = jobs_.at(id);
-    if (job.told_start == 0) job.told_start = start;
+    if (job.told_start != 0 || start == 0) return;
+    job.told_start = start;
+    ++process_changes_;
 }
 
-bool JobTable::learn(JobId id, const HostSet& hosts) {
+Result<bool> JobTable::learn(JobId id, const HostSet& hosts) {
     Job& job = jobs_.at(id);
-    if (job.hosts) return job.hosts->add_all(hosts);
-    job.hosts = hosts;
-    return true;
+    if (!job.hosts) return set_hosts(id, hosts).map([] { return true; });
+    const bool are_new = job.hosts->add_all(hosts);
+    if (are_new) ++host_changes_;
+    return are_new;
+}
+
+Result<void> JobTable::set_hosts(JobId id, std::optional<HostSet> hosts) {
+    Job& job = jobs_.at(id);
+    if (hosts && !job.hosts) {
+        if (auto taken = of_sharing_.take(job.account); !taken) return taken;
+    }
+    if (!hosts && job.hosts) of_sharing_.give_back(job.account);
+    job.hosts = std::move(hosts);
+    ++host_changes_;
+    return {};
 }
 
 // ------------------------------------------------------------------- commands
 
-std::size_t JobTable::started() const {
-    return static_cast<std::size_t>(std::count_if(
-        jobs_.begin(), jobs_.end(), [](const auto& one) { return one.second.started.has_value(); }));
-}
-
-std::size_t JobTable::started_by(uid_t user) const {
-    return static_cast<std::size_t>(
-        std::count_if(jobs_.begin(), jobs_.end(), [&](const auto& one) {
-            return one.second.started && one.second.user == user;
-        }));
+void JobTable::set_started(Job& job, std::optional<StartJobRequest> request) {
+    if (!request && job.started) of_started_.give_back(job.account);
+    if (request || job.started) ++started_changes_;
+    job.started = std::move(request);
+    job.started_text = job.started ? started_text(job) : "";
 }
 
 Result<JobId> JobTable::start(uid_t user, const StartJobRequest& request) {
     const auto known = find(user, request.job);
     if (!known || !jobs_.at(*known).started) {
-        if (started() >= started_jobs_max) return failure("{} jobs are started already", started());
-        if (user != 0 && started_by(user) >= started_jobs_per_user_max) {
-            return failure("user {} has started {} jobs already", user, started_by(user));
-        }
+        if (auto taken = of_started_.take(accounts_.of(user)); !taken) return tl::unexpected(taken.error());
     }
     const JobId id = find_or_begin(user, request.job);
-    jobs_.at(id).started = request;
+    set_started(jobs_.at(id), request);
     return id;
+}
+
+void JobTable::take_back_start(JobId id, std::optional<StartJobRequest> before) {
+    set_started(jobs_.at(id), std::move(before));
+    end_unused(id);
 }
 
 std::optional<Job> JobTable::end(JobId id) {
     Job& job = jobs_.at(id);
-    job.started.reset();
+    set_started(job, std::nullopt);
     if (job.processes > 0) return std::nullopt;
     return take(id);
 }
 
 std::optional<JobId> JobTable::find(uid_t user, const std::string& name) const {
-    for (const auto& [id, job] : jobs_) {
-        if (job.user == user && job.name == name) return id;
-    }
-    return std::nullopt;
+    const auto known = by_name_.find({user, name});
+    return known == by_name_.end() ? std::nullopt : std::optional(known->second);
 }
 
 std::vector<JobId> JobTable::ids() const {
@@ -210,14 +249,13 @@ std::vector<JobId> JobTable::ids() const {
 // -------------------------------------------------------------------- restart
 
 std::string JobTable::to_text() const {
-    Json list = Json::array();
+    std::string list;
     for (const auto& [id, job] : jobs_) {
         if (!job.started) continue;
-        list.push_back(job_json(job));
-        list.back()["had_processes"] = job.had_processes;
-        list.back()["granted"] = job.started->is_granted;
+        list += fmt::format("{}{{\"had_processes\":{},{}", list.empty() ? "" : ",", job.had_processes,
+                            std::string_view(job.started_text).substr(1));
     }
-    return json_text(list) + "\n";
+    return fmt::format("[{}]\n", list);
 }
 
 Result<void> JobTable::restore(std::string_view text) {

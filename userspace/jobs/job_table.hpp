@@ -26,8 +26,12 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/accounts.hpp"
+#include "base/limits.hpp"
+#include "base/quota.hpp"
 #include "control/protocol.hpp"
 #include "jobs/job_shares.hpp"
 #include "kernel/pacing.hpp"
@@ -64,8 +68,10 @@ struct JobPhases {
 
 struct Job {
     uid_t user = 0;
+    uid_t account = 0;  ///< whose quota it takes from
     std::string name;
     std::optional<StartJobRequest> started;  ///< what the command said
+    std::string started_text{};              ///< the same as JSON, made once: lists of hosts may be long
     std::optional<HostSet> hosts;            ///< none: not known
     std::size_t processes = 0;               ///< connections that named it
     bool had_processes = false;
@@ -92,27 +98,39 @@ struct CountingJob {
 
 class JobTable {
 public:
+    /// Before the first job.
+    void count_by(Accounts accounts) { accounts_ = std::move(accounts); }
+    [[nodiscard]] const Accounts& accounts() const { return accounts_; }
+
     /// The job of that name, which begins if there is none; one more process.
     JobId attach(uid_t user, const std::string& name);
     /// One process less.  The job, if it has ended with it.
     std::optional<Job> detach(JobId id);
 
     /// By command; one that is known already is what the request says from now on.
-    /// Fails if there are too many.
+    /// Fails if its user has started too many.
     [[nodiscard]] Result<JobId> start(uid_t user, const StartJobRequest& request);
+    /// It is what the command said of it before; none: as if no command had started it.
+    void take_back_start(JobId id, std::optional<StartJobRequest> before);
     /// By command: one that has processes goes on as if it had not been started.
     /// The job, if it has ended.
     std::optional<Job> end(JobId id);
 
     /// Hosts that are known to be the job's, besides those known before.  True if
-    /// there are any new.
-    bool learn(JobId id, const HostSet& hosts);
+    /// there are any new.  Fails if too many jobs of its user have hosts.
+    [[nodiscard]] Result<bool> learn(JobId id, const HostSet& hosts);
+    /// These alone; none: no host of it is known.  Fails as learn() does, and not where it had some.
+    [[nodiscard]] Result<void> set_hosts(JobId id, std::optional<HostSet> hosts);
+    /// Grows whenever the hosts of a job change.
+    [[nodiscard]] std::uint64_t host_changes() const { return host_changes_; }
     /// A process says it; the first that says any is believed.
     void tell_start(JobId id, std::uint64_t start);
 
-    /// By job and class of the layout; of each job, all of it if empty.
+    /// By class of the layout, of jobs that have not all of it.
     using Parts = std::map<JobId, std::vector<LinkPart>>;
     [[nodiscard]] Parts parts() const;
+    /// Of such parts the job's; empty: all of it.
+    [[nodiscard]] static const std::vector<LinkPart>& parts_of(const Parts& parts, JobId id);
     /// Of jobs without phases; PhaseJobs::share() does it for the others.
     void set_parts(const Parts& parts);
 
@@ -126,6 +144,8 @@ public:
     [[nodiscard]] const std::map<JobId, Job>& jobs() const { return jobs_; }
     [[nodiscard]] std::vector<JobId> ids() const;
 
+    /// Grows with every change of what cluster_job() tells of any job, and of who has processes.
+    [[nodiscard]] std::uint64_t changes() const { return host_changes_ + started_changes_ + process_changes_; }
     /// The job as the whole cluster knows it: all that is of one allocation is one job.
     [[nodiscard]] JobHere cluster_job(JobId id) const;
 
@@ -135,6 +155,8 @@ public:
 
     /// Started jobs as text to be kept over a restart of the daemon.
     [[nodiscard]] std::string to_text() const;
+    /// Grows whenever to_text() may be another text.
+    [[nodiscard]] std::uint64_t started_changes() const { return started_changes_; }
     /// Takes up jobs of such a text; those that had processes wait for them to come
     /// back.  Fails, taking none, if it is not such a text.
     [[nodiscard]] Result<void> restore(std::string_view text);
@@ -142,14 +164,19 @@ public:
     [[nodiscard]] std::vector<JobId> deserted() const;
 
 private:
-    std::optional<Job> take(JobId id);
-    [[nodiscard]] std::uint32_t weight_of(uid_t user, std::string_view allocation) const;
+    Job take(JobId id);
+    void set_started(Job& job, std::optional<StartJobRequest> request);
     [[nodiscard]] std::uint64_t start_of(uid_t user, const std::string& allocation) const;
-    [[nodiscard]] std::size_t started_by(uid_t user) const;
-    [[nodiscard]] std::size_t started() const;
 
+    Accounts accounts_;
     std::map<JobId, Job> jobs_;
+    std::map<std::pair<uid_t, std::string>, JobId> by_name_;
     JobId next_ = 1;
+    Quota of_started_{"jobs that were started by command", {started_jobs_max, administrators_jobs}};
+    Quota of_sharing_{"jobs that share links on this node", {sharing_jobs_max, administrators_jobs}};
+    std::uint64_t host_changes_ = 0;
+    std::uint64_t started_changes_ = 0;
+    std::uint64_t process_changes_ = 0;
 };
 
 }  // namespace headway

@@ -47,21 +47,15 @@ PhaseJobs::PhaseJobs(JobTable& table, PhaseMaps& maps, TrafficControl& kernel,
 
 // ------------------------------------------------------------------- processes
 
-std::size_t PhaseJobs::processes() const {
-    std::size_t count = 0;
-    for (const auto& [number, id] : numbers_) count += phases_of(number).slots.size();
-    return count;
-}
-
 Result<PhaseSeat> PhaseJobs::join(JobId id) {
-    if (processes() >= HEADWAY_PHASE_PROCESSES) {
-        return failure("{} processes of this node have phases, and there may be no more",
-                       processes());
-    }
     const std::optional<JobPhases>& phases = table_.at(id).phases;
-    if (auto room = has_room(table_.at(id).user, {0, 1, 0}); !room) return tl::unexpected(room.error());
+    const uid_t account = table_.at(id).account;
+    if (auto taken = of_processes_.take(account); !taken) return tl::unexpected(taken.error());
     if (!phases) {
-        if (auto begun = begin(id); !begun) return tl::unexpected(begun.error());
+        if (auto begun = begin(id); !begun) {
+            of_processes_.give_back(account);
+            return tl::unexpected(begun.error());
+        }
     }
     PhaseSeat seat{phases->number, 0};
     while (phases->slots.contains(seat.slot)) ++seat.slot;
@@ -75,6 +69,7 @@ Result<PhaseSeat> PhaseJobs::join(JobId id) {
 
 void PhaseJobs::leave(const PhaseSeat& seat) {
     if (!numbers_.contains(seat.job) || own_phases(seat.job).slots.erase(seat.slot) == 0) return;
+    of_processes_.give_back(job(seat.job).account);
     remove_phase_process(maps_, seat);
     cgroups_.leave(seat);
     ++seat_changes_;
@@ -169,17 +164,21 @@ bool PhaseJobs::is_possible(const KeptJob& job) const {
     const auto fits = [&](const auto& list) { return list.size() == trunk_count_; };
     return !job.slots.empty() && *job.slots.rbegin() < HEADWAY_PHASE_SLOTS && !job.rates.empty() &&
            job.rates.size() <= HEADWAY_PHASES && (job.parts.empty() || fits(job.parts)) &&
-           std::all_of(std::next(job.rates.begin()), job.rates.end(), fits) &&
-           processes() + job.slots.size() <= HEADWAY_PHASE_PROCESSES;
+           std::all_of(std::next(job.rates.begin()), job.rates.end(), fits);
 }
 
 std::set<std::uint32_t> PhaseJobs::restore(const std::map<std::uint32_t, KeptJob>& kept) {
     std::set<std::uint32_t> restored;
     std::vector<PhaseSeat> seats;
     for (const auto& [number, job] : kept) {
+        const uid_t account = table_.accounts().of(job.user);
         // whatever comes of it, its array is not another job's
-        if (fresh_.erase(number) == 0 || !is_possible(job)) continue;
+        if (fresh_.erase(number) == 0 || !is_possible(job) ||
+            !of_processes_.take_again(account, job.slots.size())) {
+            continue;
+        }
         if (!restore_phases(number, job)) {
+            of_processes_.give_back(account, job.slots.size());
             const JobId id = numbers_.at(number);
             end(number);
             table_.end_unused(id);
@@ -227,10 +226,15 @@ Result<void> PhaseJobs::restore_phases(std::uint32_t number, const KeptJob& kept
     table_.at(id).parts = kept.parts;
     JobPhases phases{number, kept.generation, {}, {{}}, {kept.generation}};
     for (const std::uint32_t slot : kept.slots) phases.joined.emplace(slot, 0);
+    (void)of_jobs_.take_again(table_.at(id).account, 1);  // there are as many as numbers
     begin_with(id, std::move(phases));
     for (std::size_t i = 1; i < kept.rates.size(); ++i) {
         const auto by_trunk = acquire(number, kept.rates[i]);
         if (!by_trunk) return tl::unexpected(by_trunk.error());
+        if (!of_phases_.take_again(table_.at(id).account, 1)) {
+            release(number, kept.rates[i], trunk_count_);
+            return failure("there are too many rates");
+        }
         own_phases(number).rates.push_back(kept.rates[i]);
         own_phases(number).named.push_back(kept.generation);
         (void)add_phase(maps_, number, *by_trunk);
@@ -242,34 +246,13 @@ std::uint32_t PhaseJobs::phase_in(const PhaseSeat& seat) { return phase_in_slot(
 
 // ------------------------------------------------------------------------ jobs
 
-/// For so much more.
-Result<void> PhaseJobs::has_room(uid_t user, const Bounds& asked) const {
-    if (user == 0) return {};
-    Bounds has = asked;
-    for (const auto& [number, id] : numbers_) {
-        if (table_.at(id).user != user) continue;
-        ++has.jobs;
-        has.processes += phases_of(number).slots.size();
-        has.phases += phases_of(number).rates.size() - 1;
-    }
-    const auto fits = [&](const char* what, std::size_t wanted, std::size_t most) -> Result<void> {
-        if (wanted <= most) return {};
-        return failure("user {} has {} {} with phases on this node, and may have no more", user, most, what);
-    };
-    if (auto done = fits("jobs", has.jobs, most_of_user_.jobs); !done && asked.jobs > 0) return done;
-    if (auto done = fits("processes", has.processes, most_of_user_.processes); !done && asked.processes > 0) {
-        return done;
-    }
-    if (asked.phases == 0) return {};
-    return fits("rates in jobs", has.phases, most_of_user_.phases);
-}
-
 Result<void> PhaseJobs::begin(JobId id) {
-    if (auto room = has_room(table_.at(id).user, {1, 0, 0}); !room) return room;
+    if (auto may = of_jobs_.may_take(table_.at(id).account); !may) return may;
     if (fresh_.empty()) {
         if (auto renewed = renew(); !renewed) return renewed;
     }
     if (fresh_.empty()) return failure("there are {} jobs with phases already", numbers_.size());
+    if (auto taken = of_jobs_.take(table_.at(id).account); !taken) return taken;
     const std::uint32_t number = *fresh_.begin();
     fresh_.erase(fresh_.begin());
     begin_with(id, {number, 1, {}, {{}}, {0}});
@@ -300,6 +283,8 @@ void PhaseJobs::end(std::uint32_t number) {
     set_own_classes(maps_, number, {});
     tables_.take_classes(number);
     for (const auto& rates : phases_of(number).rates) release(number, rates, rates.size());
+    of_jobs_.give_back(job(number).account);
+    of_phases_.give_back(job(number).account, phases_of(number).rates.size() - 1);
     table_.at(numbers_.at(number)).phases.reset();
     numbers_.erase(number);
     ++changes_;
@@ -363,13 +348,13 @@ Result<std::optional<std::uint32_t>> PhaseJobs::find_room(std::uint32_t number,
 Result<std::uint32_t> PhaseJobs::add(std::uint32_t number, const std::vector<ClassRate>& rates,
                                      std::optional<std::uint32_t> reused) {
     JobPhases& job = own_phases(number);
-    if (auto room = has_room(this->job(number).user, {0, 0, reused ? 0U : 1U}); !room) {
-        return tl::unexpected(room.error());
-    }
+    const uid_t account = this->job(number).account;
+    if (auto may = of_phases_.may_take(account, reused ? 0 : 1); !may) return tl::unexpected(may.error());
     const auto by_trunk = acquire(number, rates);
     if (!by_trunk) return tl::unexpected(by_trunk.error());
     ++changes_;
     if (!reused) {
+        (void)of_phases_.take(account);
         job.rates.push_back(rates);
         job.named.push_back(job.generation);
         return add_phase(maps_, number, *by_trunk);
@@ -469,7 +454,7 @@ void PhaseJobs::collect(Reshare& work, std::uint32_t number,
 
 Result<void> PhaseJobs::share(const JobTable::Parts& parts) {
     Reshare work;
-    for (const auto& [number, id] : numbers_) collect(work, number, parts.at(id));
+    for (const auto& [number, id] : numbers_) collect(work, number, JobTable::parts_of(parts, id));
     std::size_t made = 0;
     Result<void> done;
     for (; made < work.added.size() && done; ++made) {
@@ -492,8 +477,8 @@ Result<void> PhaseJobs::share(const JobTable::Parts& parts) {
 void PhaseJobs::finish(const Reshare& work, const JobTable::Parts& parts) {
     for (const auto& [number, id] : numbers_) {
         Job& job = table_.at(id);
-        if (parts.at(id) == job.parts && !link_rate_changed_) continue;
-        job.parts = parts.at(id);
+        if (JobTable::parts_of(parts, id) == job.parts && !link_rate_changed_) continue;
+        job.parts = JobTable::parts_of(parts, id);
         const auto& rates = job.phases->rates;
         for (std::uint32_t phase = 1; phase < rates.size(); ++phase) {
             const auto left = shared(number, rates[phase]);

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "base/quota.hpp"
 #include "jobs/job_table.hpp"
 #include "kernel/traffic_control.hpp"
 #include "phase/phase_cgroups.hpp"
@@ -40,15 +41,7 @@ public:
     PhaseJobs(JobTable& table, PhaseMaps& maps, TrafficControl& kernel,
               std::vector<TrunkClasses> trunks, BytesPerSecond link_rate);
 
-    /// What one user may have on this node; root has no bounds but the node's.
-    struct Bounds {
-        std::size_t jobs = 0;
-        std::size_t processes = 0;
-        std::size_t phases = 0;  ///< of all jobs
-    };
-    void bound_users(const Bounds& most) { most_of_user_ = most; }
-
-    /// A slot for one more process of the job.  Fails if all are taken.
+    /// A slot for one more process of the job.  Fails if all are taken, or its user has too many.
     [[nodiscard]] Result<PhaseSeat> join(JobId id);
     /// Jobs of an earlier run go on as they were, with their processes in the
     /// phases that their slots hold, in the arrays that `maps` has adopted for them.
@@ -118,12 +111,11 @@ public:
     [[nodiscard]] const JobPhases& phases_of(std::uint32_t number) const { return *job(number).phases; }
     /// All that the next run is told.
     [[nodiscard]] std::map<std::uint32_t, KeptJob> kept() const;
-    [[nodiscard]] std::size_t processes() const;
     /// What the process has written into its slot.
     [[nodiscard]] std::uint32_t phase_in(const PhaseSeat& seat);
     [[nodiscard]] const PhaseTables& tables() const { return tables_; }
     [[nodiscard]] PhaseTables& tables() { return tables_; }
-    [[nodiscard]] PhaseMaps& maps() { return maps_; }
+    [[nodiscard]] PhaseMaps& maps() const { return maps_; }
     /// Grows with every change of what restore() would need.
     [[nodiscard]] std::uint64_t changes() const { return changes_; }
 
@@ -142,7 +134,6 @@ private:
     [[nodiscard]] bool is_untold(std::uint32_t number) const;
     Result<void> begin(JobId id);
     void begin_with(JobId id, JobPhases phases);
-    [[nodiscard]] Result<void> has_room(uid_t user, const Bounds& asked) const;
     Result<void> renew();
     void end(std::uint32_t number);
     [[nodiscard]] Result<std::optional<std::uint32_t>> find_room(
@@ -172,7 +163,9 @@ private:
     bool are_apart_ = false;
     std::map<uid_t, std::uint32_t> users_;  ///< as the kernel has it: see PhaseMaps::set_user()
     std::uint64_t seat_changes_ = 0;
-    Bounds most_of_user_{HEADWAY_PHASE_JOBS, HEADWAY_PHASE_PROCESSES, table_entries_max};
+    Quota of_jobs_{"jobs with phases on this node", {HEADWAY_PHASE_JOBS, administrators_jobs, phases_for_one_user}};
+    Quota of_processes_{"processes with phases on this node", {HEADWAY_PHASE_PROCESSES, 0, phases_for_one_user}};
+    Quota of_phases_{"rates in jobs with phases on this node", {table_entries_max, 0, phases_for_one_user}};
     std::size_t trunk_count_;
     std::uint64_t changes_ = 0;
 };

@@ -12,14 +12,6 @@
 namespace headway {
 namespace {
 
-std::vector<TrunkClasses> trunk_classes(const KernelLayout& layout) {
-    std::vector<TrunkClasses> trunks;
-    for (const ClassLayout& target : layout.classes) {
-        trunks.push_back({target.classid, shared_class(target.classid)});
-    }
-    return trunks;
-}
-
 tl::unexpected<Error> not_joined() {
     return failure("this connection has not joined a job: send \"join\" first");
 }
@@ -35,12 +27,20 @@ ClassRate strictest(const std::vector<ClassRate>& rates) {
 
 }  // namespace
 
-PhaseService::PhaseService(JobTable& table, PhaseMaps& maps, TrafficControl& kernel,
-                           const KernelLayout& layout, BytesPerSecond link_rate)
-    : jobs_(table, maps, kernel, trunk_classes(layout), link_rate),
-      trunks_(layout.classes.size()),
-      link_rate_(link_rate) {
-    jobs_.bound_users({phase_jobs_per_user_max, slots_per_user_max, phases_per_user_max});
+std::vector<TrunkClasses> PhaseService::trunk_classes(const KernelLayout& layout) {
+    std::vector<TrunkClasses> trunks;
+    for (const ClassLayout& target : layout.classes) {
+        trunks.push_back({target.classid, shared_class(target.classid)});
+    }
+    return trunks;
+}
+
+/// The reconciler's next pass puts our own in its place.
+void PhaseService::release_earlier_program() {
+    if (!earlier_program_) return;
+    earlier_program_.reset();
+    ++releases_;
+    leave_resting_packets(jobs_.maps(), false);
 }
 
 // ------------------------------------------------------------------------ join
@@ -222,12 +222,24 @@ std::set<std::uint32_t> PhaseService::jobs_to_tell_apart(bool parts_hold) const 
 }
 
 /// What was refused is asked for again when the jobs are others.
-Result<void> PhaseService::settle_apart(bool parts_hold) {
-    const auto jobs = jobs_to_tell_apart(parts_hold);
-    if (jobs == asked_apart_ && jobs_.seat_changes() == asked_for_seats_) return {};
-    asked_apart_ = jobs;
+void PhaseService::settle_apart(bool parts_hold) {
+    auto jobs = jobs_to_tell_apart(parts_hold);
+    if (jobs == asked_apart_ && jobs_.seat_changes() == asked_for_seats_) return;
+    asked_apart_ = std::move(jobs);
     asked_for_seats_ = jobs_.seat_changes();
-    return jobs_.tell_apart(jobs);
+    if (const auto done = jobs_.tell_apart(asked_apart_); !done) {
+        tell_apart_error_(done.error().within("telling jobs apart"));
+    }
+}
+
+void PhaseService::learn_cgroup(const ControlSession& session) {
+    if (!read_cgroup_) return;
+    const auto cgroup = read_cgroup_(session.peer);
+    if (!cgroup) {
+        tell_apart_error_(cgroup.error().within(fmt::format("the cgroup of pid {}", session.peer.pid)));
+    } else if (const auto known = jobs_.know_cgroup(*session.seat, *cgroup); !known) {
+        tell_apart_error_(known.error());
+    }
 }
 
 // ---------------------------------------------------------------------- status

@@ -79,6 +79,7 @@ public:
         return (words_[host / hosts_per_word] >> host % hosts_per_word & 1) != 0;
     }
     [[nodiscard]] bool contains_all(const HostSet& others) const;
+    friend auto operator<=>(const HostSet&, const HostSet&) = default;
 
 private:
     static constexpr std::size_t hosts_per_word = 64;

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose quota a user takes from: his own, or that of the user to whom his id was delegated.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace headway {
+
+/// Subordinate ids, of which a user's rootless containers have tens of thousands, are their owner's.
+class Accounts {
+public:
+    /// Of a name or a number in decimal; none: there is no such user.
+    using UserId = std::function<std::optional<uid_t>(const std::string&)>;
+
+    Accounts() = default;
+    /// The text of /etc/subuid, lines of OWNER:FIRST:COUNT (subuid(5)).  Other lines are left out, as
+    /// newuidmap does it.
+    Accounts(std::string_view subuid, const UserId& user_id);
+
+    /// The user himself, if the id is nobody's subordinate one.
+    [[nodiscard]] uid_t of(uid_t user) const;
+
+private:
+    struct Range {
+        std::uint64_t count = 0;
+        uid_t owner = 0;
+    };
+    std::map<uid_t, Range> ranges_;  ///< by the first id
+};
+
+/// This machine's.
+[[nodiscard]] Accounts read_accounts(const std::string& file = "/etc/subuid");
+
+}  // namespace headway
