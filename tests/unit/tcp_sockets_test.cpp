@@ -101,6 +101,51 @@ void find_own_connection(int family, const sockaddr* loopback, socklen_t length)
     EXPECT_EQ(own->segments, 1U);
     EXPECT_EQ(own->retransmissions, 0U);
     EXPECT_EQ(own->remote, *parse_ip_prefix("127.0.0.1"));
+
+    // The kernel looks only for those that go to one of the destinations.
+    const auto finds = [&](const std::vector<const char*>& texts) {
+        std::vector<IpPrefix> destinations;
+        for (const char* text : texts) destinations.push_back(*parse_ip_prefix(text));
+        const auto found = read_tcp_flows(*transport, destinations);
+        EXPECT_TRUE(found) << found.error().message;
+        return std::ranges::count(*found, cookie, &TcpFlow::cookie);
+    };
+    EXPECT_EQ(finds({"127.0.0.0/8"}), 1);
+    EXPECT_EQ(finds({"10.9.0.0/16"}), 0);
+    EXPECT_EQ(finds({"127.0.0.1", "10.9.0.0/16", "fd00::/64"}), 1);
+    EXPECT_EQ(finds({"fd00::/64", "10.9.0.0/16", "127.0.0.0/9"}), 1);
+    EXPECT_EQ(finds({"fd00::/64", "10.9.0.0/16", "127.128.0.0/9"}), 0);
+    EXPECT_EQ(finds(std::vector<const char*>(200, "10.9.0.0/16")), 0);
+    EXPECT_EQ(finds(std::vector<const char*>(300, "10.9.0.0/16")), 1) << "too many to filter by";
+}
+
+TEST(TcpSockets, AConnectionOfASocketForBothFamiliesIsFoundByItsIPv4Address) {
+    const FileDescriptor listener = tcp_socket(AF_INET);
+    sockaddr_in loopback{};
+    loopback.sin_family = AF_INET;
+    loopback.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(loopback);
+    ASSERT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&loopback), size), 0);
+    ASSERT_EQ(listen(listener.get(), 1), 0);
+    ASSERT_EQ(getsockname(listener.get(), reinterpret_cast<sockaddr*>(&loopback), &size), 0);
+    sockaddr_in6 mapped{};
+    mapped.sin6_family = AF_INET6;
+    mapped.sin6_port = loopback.sin_port;
+    ASSERT_EQ(inet_pton(AF_INET6, "::ffff:127.0.0.1", &mapped.sin6_addr), 1);
+    const FileDescriptor client = tcp_socket(AF_INET6);
+    if (!client) GTEST_SKIP() << "without IPv6";
+    ASSERT_EQ(connect(client.get(), reinterpret_cast<sockaddr*>(&mapped), sizeof(mapped)), 0);
+    std::uint64_t cookie = 0;
+    size = sizeof(cookie);
+    ASSERT_EQ(getsockopt(client.get(), SOL_SOCKET, SO_COOKIE, &cookie, &size), 0);
+    auto transport = MnlTransport::open(NETLINK_SOCK_DIAG);
+    ASSERT_TRUE(transport) << transport.error().message;
+    for (const auto& [text, found] : {std::pair("127.0.0.0/8", 1), std::pair("10.9.0.0/16", 0)}) {
+        const auto prefix = *parse_ip_prefix(text);
+        const auto flows = read_tcp_flows(*transport, std::span(&prefix, 1));
+        ASSERT_TRUE(flows) << flows.error().message;
+        EXPECT_EQ(std::ranges::count(*flows, cookie, &TcpFlow::cookie), found) << text;
+    }
 }
 
 TEST(TcpSockets, FindsAConnectionOfThisProcess) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/feedback_loop.hpp"
 
+#include <algorithm>
+
 #include <linux/netlink.h>
 
 #include <utility>
@@ -15,6 +17,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::microseconds look_every = 1s;
+
+/// Looking takes at most this part of the daemon's time, however many connections there are.
+constexpr int looks_in_time = 50;
 
 std::vector<IpPrefix> all_prefixes(const Topology& topology) {
     std::vector<IpPrefix> all;
@@ -107,7 +112,7 @@ Result<std::vector<TcpFlow>> FeedbackLoop::read_flows() {
         if (!opened) return tl::unexpected(opened.error());
         sockets_ = std::move(*opened);
     }
-    return read_tcp_flows(*sockets_);
+    return read_tcp_flows(*sockets_, all_prefixes(service_.planner().config().topology));
 }
 
 void FeedbackLoop::tick() {
@@ -121,7 +126,8 @@ void FeedbackLoop::tick() {
         feedback_->look_failed(flows.error());
     }
     looked_at_ = now;
-    start_timer(timer_, look_every);
+    const auto took = std::chrono::duration_cast<std::chrono::microseconds>(clock_.now() - now);
+    start_timer(timer_, std::max<std::chrono::microseconds>(look_every, looks_in_time * took));
 }
 
 }  // namespace headway

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <linux/netlink.h>
@@ -23,13 +24,16 @@ struct TcpFlow : TcpInfoCounts {
     friend bool operator==(const TcpFlow&, const TcpFlow&) = default;
 };
 
-/// Asks for the connections of a family that may have data to send.
-[[nodiscard]] NetlinkMessage encode_tcp_dump(IpFamily family);
+/// Asks for the connections of a family that may have data to send, to these destinations; to any if
+/// there are none, or too many for a message.
+[[nodiscard]] NetlinkMessage encode_tcp_dump(IpFamily family, std::span<const IpPrefix> destinations = {});
 
 /// One message of the answer; none: it tells nothing of a connection.
 [[nodiscard]] std::optional<TcpFlow> decode_tcp_flow(const nlmsghdr* message);
 
-/// Of this network namespace, both families.  `transport` is of NETLINK_SOCK_DIAG.
-[[nodiscard]] Result<std::vector<TcpFlow>> read_tcp_flows(NetlinkTransport& transport);
+/// Of this network namespace, both families.  `transport` is of NETLINK_SOCK_DIAG.  To others than
+/// these destinations there may be connections as well (encode_tcp_dump()).
+[[nodiscard]] Result<std::vector<TcpFlow>> read_tcp_flows(NetlinkTransport& transport,
+                                                          std::span<const IpPrefix> destinations = {});
 
 }  // namespace headway
