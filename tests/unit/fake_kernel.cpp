@@ -55,7 +55,7 @@ FakeDevice& FakeKernel::add_device(const std::string& name, BitsPerSecond link_r
 
 void FakeKernel::remake_device(const std::string& name) {
     const BytesPerSecond link_rate = devices_.at(name).link_rate;
-    devices_[name] = {++last_ifindex_, link_rate};
+    devices_[name] = {.ifindex = ++last_ifindex_, .link_rate = link_rate};
 }
 
 void FakeKernel::expire(const std::string& device, std::uint32_t classid) {
@@ -227,13 +227,14 @@ FakeKernel::Refusal FakeKernel::new_class(const nlmsghdr& request) {
     if (options == nullptr || (options->nla_type & NLA_F_NESTED) == 0) {
         return {EINVAL, "NLA_F_NESTED is missing"};
     }
+    const std::uint64_t most = device->has_speed ? device->link_rate.value : GAP_RATE_UNLIMITED;
     gap_class_conf conf{};
     if (gap_class_decode(&conf, mnl_attr_get_payload(options),
                          mnl_attr_get_payload_len(options)) != 0) {
         return {EINVAL, "attributes are cut off"};
     }
     if (conf.has_rate && conf.rate_bytes_per_s != GAP_RATE_UNLIMITED &&
-        (conf.rate_bytes_per_s == 0 || conf.rate_bytes_per_s > device->link_rate.value)) {
+        (conf.rate_bytes_per_s == 0 || conf.rate_bytes_per_s > most)) {
         return {ERANGE, "the rate is above the link's"};
     }
 
@@ -241,14 +242,14 @@ FakeKernel::Refusal FakeKernel::new_class(const nlmsghdr& request) {
     if (exists && (request.nlmsg_flags & NLM_F_EXCL) != 0) return {EEXIST, ""};
     if (!exists && !creates) return {ENOENT, ""};
     for (const tc_gap_phase_rate& phase : std::span(conf.phases, conf.phase_count)) {
-        if (phase.rate != GAP_RATE_UNLIMITED && phase.rate > device->link_rate.value) {
+        if (phase.rate != GAP_RATE_UNLIMITED && phase.rate > most) {
             return {ERANGE, "the rate of a phase is above the link's"};
         }
     }
     const bool leased = exists && root.classes.at(tc.tcm_handle).expires_ns != 0;
     if (conf.has_fallback != conf.has_expires && !leased) return {EINVAL, "fallback needs expires"};
     if (conf.has_fallback && conf.fallback_bytes_per_s != GAP_RATE_UNLIMITED &&
-        conf.fallback_bytes_per_s > device->link_rate.value) {
+        conf.fallback_bytes_per_s > most) {
         return {EINVAL, "the fallback exceeds the link rate"};
     }
     FakeClass& one = root.classes[tc.tcm_handle];

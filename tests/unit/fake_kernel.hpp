@@ -68,6 +68,7 @@ struct FakeQdisc {
 struct FakeDevice {
     int ifindex = 0;
     BytesPerSecond link_rate;
+    bool has_speed = true;  ///< no: qdiscs do not know link_rate, which then limits nothing
     FakeQdisc root{"fq_codel", 0, {}, {}};  ///< handle 0: the default
     GapCounters counters{};                 ///< of a gap qdisc at the root
 

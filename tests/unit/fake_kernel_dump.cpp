@@ -115,7 +115,7 @@ void FakeKernel::dump_qdisc(const nlmsghdr& request, const FakeDevice& device,
     mnl_attr_put_strz(writer.header(), TCA_KIND, device.root.kind.c_str());
     if (device.root.kind == "gap") {
         nlattr* nest = mnl_attr_nest_start(writer.header(), TCA_OPTIONS);
-        mnl_attr_put_u64(writer.header(), TCA_GAP_LINK_RATE64, device.link_rate.value);
+        if (device.has_speed) mnl_attr_put_u64(writer.header(), TCA_GAP_LINK_RATE64, device.link_rate.value);
         mnl_attr_put_u32(writer.header(), TCA_GAP_BACKEND_USED, device.root.backend);
         mnl_attr_put_u32(writer.header(), TCA_GAP_REASON, device.root.reason);
         mnl_attr_nest_end(writer.header(), nest);

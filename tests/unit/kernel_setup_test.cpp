@@ -40,6 +40,15 @@ TEST_F(KernelSetUp, AndDown) {
     EXPECT_TRUE(tear_down_kernel(*control_, layout_)) << "nothing left is no error";
 }
 
+TEST_F(KernelSetUp, TakesAnInterfaceThatReportsNoSpeedForWhatTheFileSays) {
+    device().has_speed = false;
+    const auto report = set_up(30);
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_FALSE(report->has_speed);
+    EXPECT_EQ(report->link_rate.bits().value, 30 * mbit);
+    EXPECT_EQ(device().root.classes.size(), 2U);
+}
+
 TEST_F(KernelSetUp, TakesAnEarlierRunOver) {
     FakeClass paced;
     paced.rate = BytesPerSecond{1'000'000};

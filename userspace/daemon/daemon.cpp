@@ -169,6 +169,10 @@ void tell_set_up(const NodePlanner& planner, const SetUp& done, spdlog::logger& 
                  done.report.not_adopted->message);
     }
     if (done.fq) log_info(log, "{}: paced by fq: {}", interface, done.why_fq);
+    if (!done.report.has_speed) {
+        log_warning(log, "HW-210 {} reports no speed and is taken for a link of {}, the host_rate of its cluster",
+                    interface, rate_to_text(done.report.link_rate.bits()));
+    }
     log_info(log, "{}: node {} of cluster {}, {} classes on a link of {}, {} phases", interface,
              planner.node_name(), planner.own_cluster().name, planner.layout().classes.size(),
              rate_to_text(done.report.link_rate.bits()), done.phases ? "with" : "without");

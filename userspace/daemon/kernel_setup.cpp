@@ -75,10 +75,9 @@ Result<void> check_link_rate(TrafficControl& kernel, BitsPerSecond host_rate,
                              SetUpReport& report) {
     const auto root = kernel.root_qdisc();
     if (!root) return tl::unexpected(root.error());
-    if (!is_ours(*root) || !(*root)->link_rate) {
-        return failure("the kernel does not show the qdisc that was just added");
-    }
-    report.link_rate = *(*root)->link_rate;
+    if (!is_ours(*root)) return failure("the kernel does not show the qdisc that was just added");
+    report.has_speed = (*root)->link_rate.has_value();
+    report.link_rate = (*root)->link_rate.value_or(BytesPerSecond{host_rate.value / 8});
     if (host_rate > report.link_rate.bits()) {
         return failure("host_rate is {}, but the interface drives a link of {}; correct host_rate "
                        "of the node's cluster",

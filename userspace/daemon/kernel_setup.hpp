@@ -18,6 +18,7 @@ struct SetUpReport {
     std::optional<std::uint32_t> earlier_program{};  ///< and its classifier, now behind ours
     std::optional<Error> not_adopted{};  ///< why an earlier run's had to be made anew
     BytesPerSecond link_rate;            ///< what the qdisc drives
+    bool has_speed = true;               ///< no: the interface reports none, and link_rate is host_rate
 };
 
 /// Refuses an interface whose root qdisc somebody else installed.  A gap qdisc
@@ -25,7 +26,8 @@ struct SetUpReport {
 /// added, what is too much goes, rates and classes of phases stay as they are.
 /// Only where the kernel refuses that it is made anew.  If a step fails, what the
 /// earlier ones did is undone before this returns.  `host_rate` is what the
-/// planner takes the interface for: a slower one is refused.
+/// planner takes the interface for: a slower one is refused, and one that reports no speed (virtio, a
+/// bridge, a bond without a link) is taken to have that.
 [[nodiscard]] Result<SetUpReport> set_up_kernel(TrafficControl& kernel, const KernelLayout& layout,
                                                 BitsPerSecond host_rate);
 
