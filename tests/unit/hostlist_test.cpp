@@ -86,6 +86,20 @@ TEST(IpPrefix, NamesTheBlockThatWasMeant) {
     EXPECT_NE(prefix.error().message.find("10.1.0.0/16"), std::string::npos);
 }
 
+// No packet has such an address: the kernel's sockets turn it into IPv4.
+TEST(IpPrefix, RefusesIpv4WithinIpv6AndNamesIt) {
+    for (const auto& [text, meant] : {std::pair("::ffff:10.2.0.0/112", "write 10.2.0.0/16"),
+                                      std::pair("::ffff:a02:3/128", "write 10.2.0.3/32"),
+                                      std::pair("::ffff:10.2.0.3", "write 10.2.0.3/32"),
+                                      std::pair("0:0:0:0:0:ffff::/97", "write 0.0.0.0/1")}) {
+        const auto prefix = parse_ip_prefix(text);
+        ASSERT_FALSE(prefix) << text;
+        EXPECT_NE(prefix.error().message.find(meant), std::string::npos) << prefix.error().message;
+    }
+    EXPECT_TRUE(parse_ip_prefix("::fffe:a02:0/112"));
+    EXPECT_TRUE(parse_ip_prefix("64:ff9b::a02:0/112"));
+}
+
 TEST(IpPrefix, Overlap) {
     const auto both = [](const char* a, const char* b) {
         return overlap(*parse_ip_prefix(a), *parse_ip_prefix(b));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 namespace headway {
 namespace {
@@ -25,6 +26,18 @@ std::array<std::uint8_t, 16> masked(const IpPrefix& prefix, std::uint8_t length_
     auto address = prefix.address;
     for (std::size_t i = 0; i < address.size(); ++i) address[i] &= mask[i];
     return address;
+}
+
+/// The IPv4 prefix that a block of ::ffff:0:0/96 stands for (RFC 4291, 2.5.5.2); none: it is no such block.
+std::optional<std::string> ipv4_within(const IpPrefix& prefix) {
+    constexpr unsigned before_bits = 96;
+    if (prefix.family != IpFamily::v6 || prefix.length_bits < before_bits) return std::nullopt;
+    IpPrefix mapped{.family = IpFamily::v6, .length_bits = before_bits};
+    mapped.address[10] = mapped.address[11] = 0xff;
+    if (masked(prefix, before_bits) != mapped.address) return std::nullopt;
+    std::array<char, INET_ADDRSTRLEN> text{};
+    inet_ntop(AF_INET, &prefix.address[before_bits / 8], text.data(), text.size());
+    return fmt::format("{}/{}", text.data(), prefix.length_bits - before_bits);
 }
 
 }  // namespace
@@ -59,6 +72,9 @@ Result<IpPrefix> parse_ip_prefix(std::string_view text) {
     }
     prefix.length_bits = static_cast<std::uint8_t>(length);
 
+    if (const auto ipv4 = ipv4_within(prefix)) {
+        return failure("\"{}\" is an IPv4 block within IPv6, which no packet carries; write {}", text, *ipv4);
+    }
     const auto network = masked(prefix, prefix.length_bits);
     if (network != prefix.address) {
         prefix.address = network;
