@@ -19,6 +19,20 @@ TEST(Wire, CountsPaddingAndOverhead) {
     static_assert(wire_bytes(61) == 85);
 }
 
+// An amount from a file may be any: the time that it takes only grows with it.
+TEST(Wire, TakesAnyAmountForAMessage) {
+    static_assert(tcp_wire_bytes(1448) == 1538);
+    static_assert(tcp_wire_bytes(1449) == 1538 + 91);
+    static_assert(tcp_wire_bytes(UINT64_MAX) == UINT64_MAX);
+    std::uint64_t before = 0;
+    for (std::uint64_t bytes = 1; bytes < UINT64_MAX / 2; bytes += bytes / 3 + 1) {
+        ASSERT_GE(tcp_wire_bytes(bytes), before) << bytes;
+        before = tcp_wire_bytes(bytes);
+    }
+    EXPECT_EQ(tcp_wire_bytes_of(2896), 2 * 1538);
+    EXPECT_EQ(tcp_wire_bytes_of(1e300), tcp_wire_bytes_of(18446744073709551615.0));
+}
+
 TEST(Rate, ReadsTcUnits) {
     EXPECT_EQ(parse_rate("25mbit")->value, 25'000'000U);
     EXPECT_EQ(parse_rate("2.5gbit")->value, 2'500'000'000U);

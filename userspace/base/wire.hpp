@@ -22,11 +22,20 @@ namespace headway {
 inline constexpr std::uint64_t tcp_segment_bytes = 1448;
 inline constexpr std::uint64_t tcp_header_bytes = 14 + 20 + 32;
 
-/// Byte-times that a message of `payload_bytes` takes as full segments and a rest.
+/// Byte-times that a message of `payload_bytes` takes as full segments and a rest; of one for which
+/// 64 bits are too few, as many as they hold.
 [[nodiscard]] constexpr std::uint64_t tcp_wire_bytes(std::uint64_t payload_bytes) {
+    constexpr std::uint64_t segment = wire_bytes(tcp_segment_bytes + tcp_header_bytes);
     const std::uint64_t rest = payload_bytes % tcp_segment_bytes;
-    return payload_bytes / tcp_segment_bytes * wire_bytes(tcp_segment_bytes + tcp_header_bytes) +
-           (rest == 0 ? 0 : wire_bytes(rest + tcp_header_bytes));
+    if (payload_bytes / tcp_segment_bytes >= UINT64_MAX / segment) return UINT64_MAX;
+    return payload_bytes / tcp_segment_bytes * segment + (rest == 0 ? 0 : wire_bytes(rest + tcp_header_bytes));
+}
+
+/// The same of an amount that was calculated, and may be any.  Not negative.
+[[nodiscard]] constexpr double tcp_wire_bytes_of(double payload_bytes) {
+    constexpr double beyond = 18446744073709551616.0;  // 2^64
+    return static_cast<double>(
+        payload_bytes < beyond ? tcp_wire_bytes(static_cast<std::uint64_t>(payload_bytes)) : UINT64_MAX);
 }
 
 /// The largest message whose tcp_wire_bytes() are no more than `room_bytes`.

@@ -90,7 +90,7 @@ void ExchangeNetwork::add_pair(std::size_t i, std::size_t j, double payload_byte
     };
     const double flows = from.hosts * static_cast<double>(to.hosts);
     FluidGroup group;
-    group.bytes = static_cast<double>(tcp_wire_bytes(static_cast<std::uint64_t>(payload_bytes)));
+    group.bytes = tcp_wire_bytes_of(payload_bytes);
     group.sender = static_cast<std::uint32_t>(i);
     group.path.push_back({number(i, false), receivers, 1});
     for (const TopologyLink& trunk : topology->trunk_path(from.cluster, to.cluster)) {

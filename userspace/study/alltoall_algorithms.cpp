@@ -132,8 +132,7 @@ Prediction grid(const Topology& topology, const Exchange& exchange, double use,
         const auto [i, j] = between.pairs[g];
         if (i == j) continue;
         FluidGroup group = between.fluid.groups[g];
-        group.bytes = static_cast<double>(
-            tcp_wire_bytes(static_cast<std::uint64_t>(message * std::min(n1, n2))));
+        group.bytes = tcp_wire_bytes_of(message * std::min(n1, n2));
         const double messages = std::max(n1, n2);
         group.path.front().flows = messages / exchange.groups[i].hosts;
         group.path.back().flows = messages / exchange.groups[j].hosts;

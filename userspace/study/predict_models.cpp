@@ -22,10 +22,6 @@ namespace {
 constexpr std::uint64_t congestion_links_max = 1U << 16;
 constexpr std::uint32_t simulated_hosts_max = 128;
 
-double wire_bytes(double bytes) {
-    return static_cast<double>(tcp_wire_bytes(static_cast<std::uint64_t>(bytes)));
-}
-
 void add(ModelTimes& found, std::string model, double low_s, double high_s, std::string reason) {
     found.times.push_back({std::move(model), low_s, high_s, std::move(reason)});
 }
@@ -133,7 +129,7 @@ Result<CongestionCase> congestion_case(const Topology& topology, const Exchange&
                 for (std::uint32_t b = 0; b < exchange.groups[j].hosts; ++b) {
                     if (i == j && a == b) continue;
                     made.pattern.links.push_back({first[i] + a, first[j] + b});
-                    made.megabits.push_back(8e-6 * wire_bytes(exchange.bytes[i][j]));
+                    made.megabits.push_back(8e-6 * tcp_wire_bytes_of(exchange.bytes[i][j]));
                 }
             }
         }
@@ -241,7 +237,7 @@ private:
             return add_plogpt(of, fitted->tree, processes(), "as fitted: ");
         }
         if (!network) return leave_out(found_, "PlogP, PlogPT", network.error().message);
-        of.message_bytes = wire_bytes(static_cast<double>(bytes_));
+        of.message_bytes = tcp_wire_bytes_of(static_cast<double>(bytes_));
         of.gap_s = of.message_bytes / bytes_per_s(network->edge_rate);
         of.latency_s = network->latency_s;
         if (network->is_full()) return add_plogpt(of, network->tree, request_.hosts.total(), "");
@@ -391,7 +387,7 @@ Result<GapTable> gaps_of(const PlogptPrograms& program, BitsPerSecond edge) {
     std::sort(sizes.begin(), sizes.end());
     sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
     std::vector<GapPoint> points;
-    for (const double size : sizes) points.push_back({size, wire_bytes(size) / bytes_per_s(edge)});
+    for (const double size : sizes) points.push_back({size, tcp_wire_bytes_of(size) / bytes_per_s(edge)});
     return GapTable::make(std::move(points));
 }
 
