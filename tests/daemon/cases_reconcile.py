@@ -147,6 +147,7 @@ def somebody_elses_qdisc_stays_until_it_goes():
     text = sh(f"{BIN}/headway", "status", "--socket", SOCKET)
     matches(text, "kernel: the interface has a root qdisc already: pfifo 7:")
     matches(text, "kernel: not as wanted; headwayd is trying again")
+    matches(text, "not paced as wanted \\(below\\); wanted is pacing by ")
     equal(control.ask("enter", operation="alltoall", job_hosts=EVERYBODY,
                       comm_hosts=EVERYBODY)["ok"], False)
     tc(f"qdisc del dev {DEV} root")

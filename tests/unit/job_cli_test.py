@@ -115,6 +115,7 @@ class Jobs(Daemons):
         self.run_headway("job", "start", "4711", "--hosts", "a[0-3],b[0-3]", "--pattern", "alltoall")
         self.assertEqual(self.run_headway("off"), "pacing is off\n")
         self.assertEqual(self.json("status")["classes"][1]["bytes_per_s"], None)
+        self.assertIn("not paced; after `headway on` by ", self.run_headway("status"))
         self.assertRegex(self.run_headway("status"), rf"PACING IS OFF since 2\d.*, by user {os.getuid()}: ")
         self.assertIn("PACING IS OFF", self.run_headway("top", "--once", "--interval", "0.1"))
         self.assertEqual(self.json("on")["in_step"], True)

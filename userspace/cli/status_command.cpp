@@ -31,24 +31,30 @@ std::string counted(std::uint64_t count, const char* one, const char* many) {
     return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
-/// An older daemon does not tell.
-void print_backend(const Json& daemon) {
+/// Says that it paces only where it does.  An older daemon does not tell.
+void print_backend(const Json& status) {
+    const Json& daemon = status["daemon"];
     if (!daemon.contains("backend")) return;
     const std::string backend = text_of(daemon, "backend"), why = text_of(daemon, "backend_reason");
     std::string what = backend;
     if (backend == "fq") what = "fq, without the qdisc gap";
     if (backend == "gap") what = "gap frames";
     if (backend == "timer") what = "a timer";
-    fmt::print("paced by {}{}{}\n", what, why.empty() ? "" : ": ", why);
+    const bool is_off = status.contains("off") && status["off"].is_object();
+    const char* const paced = is_off                           ? "not paced; after `headway on` by"
+                              : status.value("in_step", true) ? "paced by"
+                                                              : "not paced as wanted (below); wanted is pacing by";
+    fmt::print("{} {}{}{}\n", paced, what, why.empty() ? "" : ": ", why);
 }
 
-void print_daemon(const Json& daemon) {
+void print_daemon(const Json& status) {
+    const Json& daemon = status["daemon"];
     fmt::print("headwayd {}, pid {}, up {:.0f} s, {}\n", text_of(daemon, "version"),
                number_of(daemon, "pid"), daemon.value("uptime_s", 0.0), text_of(daemon, "config"));
     fmt::print("node {} of cluster {}, interface {}, link {}\n", text_of(daemon, "node"),
                text_of(daemon, "cluster"), text_of(daemon, "interface"),
                rate_to_text({number_of(daemon, "link_bits_per_s")}));
-    print_backend(daemon);
+    print_backend(status);
     if (const auto disputed = number_of(daemon, "disputed_cgroups"); disputed > 0) {
         fmt::print("{} of processes of several jobs, which are not told apart there\n",
                    counted(disputed, "cgroup", "cgroups"));
@@ -194,7 +200,7 @@ bool is_complete(const Json& status) {
 }
 
 void print_text(const Json& status) {
-    print_daemon(status["daemon"]);
+    print_daemon(status);
     print_off(status);
     if (status.contains("kernel_error") && status["kernel_error"].is_string()) {
         fmt::print("kernel: {}\n", status["kernel_error"].get<std::string>());
