@@ -294,6 +294,7 @@ static void gap_class_link(struct Qdisc *sch, struct gap_class *cl,
 		gap_class_empty(sch, parent);
 		swap(parent->qdisc, parent_qdisc);
 		swap(parent->phases, table);
+		parent->charged = &parent->rate;
 		gap_class_judge(sch, parent, true);
 	}
 	if (parent)

@@ -425,7 +425,7 @@ gap_charge(struct gap_sched *q, struct gap_class *cl, const struct sk_buff *skb,
 		_bstats_update(&c->bstats, qdisc_pkt_len(skb), 1);
 		GAP_ADD(c->xstats.wire_bytes, wire);
 		due = gap_time_later(c->next, due);
-		c->next_rate = rate->rate;
+		c->charged = rate;
 		if (!gap_rate_is_limited(rate)) {
 			/* the next of its frames comes after those that are due by then */
 			c->next = q->timed ? now : now + wire;
@@ -698,7 +698,7 @@ struct sk_buff *gap_dequeue(struct Qdisc *sch)
 void gap_class_init(struct gap_class *cl)
 {
 	gap_rate_set(&cl->rate, GAP_RATE_UNLIMITED);
-	cl->next_rate = GAP_RATE_UNLIMITED;
+	cl->charged = &cl->rate;
 	gnet_stats_basic_sync_init(&cl->bstats);
 	RB_CLEAR_NODE(&cl->node);
 	INIT_LIST_HEAD(&cl->stalled);
@@ -716,8 +716,8 @@ void gap_class_purge(struct gap_class *cl)
 }
 
 /*
- * A new rate for an entry of the class's table, 0: none any more.  If the class
- * waits for an interval at the old one, what is left of it shrinks or grows.
+ * Set an entry of the class's table, 0: it has no rate any more.  A class that waits
+ * for an interval which this entry charged waits longer or shorter from now on.
  */
 void gap_class_set_entry(struct gap_sched *q, struct gap_class *cl,
 			 struct gap_rate *entry, u64 rate)
@@ -727,11 +727,13 @@ void gap_class_set_entry(struct gap_sched *q, struct gap_class *cl,
 	if (rate == old)
 		return;
 	gap_rate_set(entry, rate);
-	rate = rate ?: cl->rate.rate;
-	if (old != cl->next_rate)
+	if (entry != cl->charged)
 		return;
+	if (!rate) {
+		cl->charged = &cl->rate;
+		rate = cl->rate.rate;
+	}
 	gap_settle_clock(q);
-	cl->next_rate = rate;
 	if (rate == GAP_RATE_UNLIMITED || old == GAP_RATE_UNLIMITED)
 		cl->next = q->clock.bytes;
 	else

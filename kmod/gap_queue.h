@@ -107,7 +107,7 @@ static __always_inline bool gap_queue_put(struct gap_class *cl, struct sk_buff *
 	if (unlikely(!queue->hashed))
 		return false;
 	turn = &queue->hashed[gap_turn_hash(skb)];
-	if (skb_is_tcp_pure_ack(skb) && cl->next_rate != GAP_RATE_UNLIMITED) {
+	if (skb_is_tcp_pure_ack(skb) && gap_rate_is_limited(cl->charged)) {
 		__skb_queue_tail(&queue->acks, skb);
 		gap_turn_note_ack(turn, skb);
 	} else {

@@ -60,7 +60,7 @@ struct gap_class {
 
 	/* schedule */
 	u64			next;		/* when its next frame is due */
-	u64			next_rate;	/* at the rate that was charged last */
+	const struct gap_rate	*charged;	/* by this entry of the table, or rate */
 	u64			key;		/* when it can send, see gap_tree_key() */
 	struct rb_node		node;		/* in *siblings while backlogged */
 	struct gap_tree		*siblings;	/* those below the same parent, by key */

@@ -69,6 +69,24 @@ test_change_while_queued() {
 	ktap_result $? "and need not wait out an interval at the old one, here of 17 minutes"
 }
 
+# Of two entries of the same rate only the one that charged a packet decides about the wait
+# behind it, here of a second.
+test_equal_rates() {
+	local before rate
+	for rate in 80bit unlimited; do
+		fresh "rate 8kbit phase 1 8kbit"
+		count_data
+		before=$data
+		send 2 257
+		hw_wait_for 5 has_sent $((before + 1))
+		tc class change dev w0 classid 1:10 gap rate "$rate"
+		count_data
+		ktap_equal "another entry of equal rate becomes $rate: a packet goes on waiting" 1 $((data - before))
+		hw_wait_for 5 has_sent $((before + 2))
+		ktap_result $? "and leaves in its time"
+	done
+}
+
 # A qdisc below the class may do what it likes with skb->cb.
 test_child() {
 	local child=$1
@@ -114,6 +132,7 @@ wire w0 || skip_all "no simwire"
 test_table
 test_order
 test_change_while_queued
+test_equal_rates
 test_child "fq limit 1000 flow_limit 1000"
 test_child "fq_codel limit 1000 target 10s interval 100s"
 test_child "netem delay 1us limit 1000"
