@@ -262,6 +262,7 @@ static void gap_class_free(struct gap_class *cl)
 {
 	qdisc_put(cl->qdisc);
 	kfree(cl->phases);
+	kfree(cl->queue.hashed);
 	kfree(cl);
 }
 
@@ -273,7 +274,10 @@ static struct gap_class *gap_class_alloc(struct Qdisc *sch, u32 classid,
 
 	if (!cl)
 		return NULL;
-	gap_class_init(cl);
+	if (!gap_class_init(cl)) {
+		kfree(cl);
+		return NULL;
+	}
 	cl->common.classid = classid;
 	cl->parent = parent;
 	cl->siblings = parent ? &parent->backlogged : &q->backlogged;
@@ -343,6 +347,7 @@ static int gap_class_change(struct Qdisc *sch, u32 classid, u32 parentid,
 	cl = gap_class_alloc(sch, classid, parent);
 	if (!cl) {
 		kfree(req.table);
+		NL_SET_ERR_MSG(extack, "no memory for the class");
 		return -ENOMEM;
 	}
 	gap_class_link(sch, cl, &req);

@@ -19,6 +19,7 @@
 #include <linux/if_arp.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
+#include <linux/slab.h>
 #include <net/netlink.h>
 #include <net/pkt_cls.h>
 
@@ -222,6 +223,7 @@ static const struct nla_policy gap_policy[TCA_GAP_MAX + 1] = {
 	[TCA_GAP_BACKEND] = NLA_POLICY_MAX(NLA_U32, GAP_BACKEND_MAX),
 	[TCA_GAP_FRAME] = NLA_POLICY_MAX(NLA_U32, GAP_FRAME_KIND_MAX),
 	[TCA_GAP_BYPASS] = NLA_POLICY_MAX(NLA_U32, 1),
+	[TCA_GAP_LIMIT] = NLA_POLICY_MIN(NLA_U32, 1),
 };
 
 static int gap_read_options(struct Qdisc *sch, struct nlattr **tb,
@@ -237,6 +239,8 @@ static int gap_read_options(struct Qdisc *sch, struct nlattr **tb,
 		conf->backend = nla_get_u32(tb[TCA_GAP_BACKEND]);
 	if (tb[TCA_GAP_BYPASS])
 		conf->bypass = nla_get_u32(tb[TCA_GAP_BYPASS]);
+	if (tb[TCA_GAP_LIMIT])
+		conf->limit = nla_get_u32(tb[TCA_GAP_LIMIT]);
 	if (!tb[TCA_GAP_DEFAULT])
 		return 0;
 	classid = nla_get_u32(tb[TCA_GAP_DEFAULT]);
@@ -315,6 +319,8 @@ static int gap_change(struct Qdisc *sch, struct nlattr *opt,
 	q->device = device;
 	sch_tree_lock(sch);
 	q->conf = conf;
+	/* from 6.19 on the core, too, drops what waits for the lock beyond this */
+	WRITE_ONCE(sch->limit, conf.limit);
 	gap_class_find_default(sch);
 	gap_judge_bypass(sch);
 	sch_tree_unlock(sch);
@@ -327,18 +333,18 @@ static int gap_change(struct Qdisc *sch, struct nlattr *opt,
 static int gap_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
 {
 	struct gap_sched *q = qdisc_priv(sch);
+	bool ok;
 	int err;
 
 	q->sch = sch;
-	/* From 6.19 on the core drops what waits for the lock beyond this; nothing else asks. */
-	sch->limit = GAP_QUEUE_LIMIT_PACKETS;
+	q->conf.limit = GAP_QUEUE_LIMIT_PACKETS;
 	q->was_up = gap_device_is_up(qdisc_dev(sch));
 	qdisc_watchdog_init(&q->watchdog, sch);
-	gap_packet_init(q, GAP_LINK_RATE_NOMINAL);
+	ok = gap_packet_init(q, GAP_LINK_RATE_NOMINAL);
 	INIT_DELAYED_WORK(&q->work, gap_work);
 	list_add(&q->list, &gap_list);
 
-	err = qdisc_class_hash_init(&q->clhash);
+	err = ok ? qdisc_class_hash_init(&q->clhash) : -ENOMEM;
 	if (!err)
 		err = tcf_block_get(&q->block, &q->filter_list, sch, extack);
 	if (!err)
@@ -365,6 +371,7 @@ static void gap_destroy(struct Qdisc *sch)
 	gap_packet_reset(q);
 	tcf_block_put(q->block);
 	gap_class_destroy_all(sch);
+	kfree(q->direct.queue.hashed);
 	gap_frames_free(q->frames);
 }
 
@@ -386,6 +393,7 @@ static int gap_dump(struct Qdisc *sch, struct sk_buff *skb)
 	    nla_put_u32(skb, TCA_GAP_BACKEND, conf->backend) ||
 	    nla_put_u32(skb, TCA_GAP_FRAME, conf->frame) ||
 	    nla_put_u32(skb, TCA_GAP_BYPASS, conf->bypass) ||
+	    nla_put_u32(skb, TCA_GAP_LIMIT, conf->limit) ||
 	    nla_put_u32(skb, TCA_GAP_BACKEND_USED,
 			READ_ONCE(q->timed) ? GAP_BACKEND_TIMER : GAP_BACKEND_GAP) ||
 	    nla_put_u32(skb, TCA_GAP_REASON, READ_ONCE(q->reason))) {

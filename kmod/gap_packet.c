@@ -5,6 +5,7 @@
  * and onto their schedules (charge).
  */
 #include <linux/if_vlan.h>
+#include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <net/pkt_cls.h>
 
@@ -276,6 +277,14 @@ static noinline struct gap_class *gap_classify(struct sk_buff *skb, struct Qdisc
 	return cl && gap_class_is_leaf(cl) ? cl : q->defcl;
 }
 
+/* A full queue has dropped a packet that the qdiscs above count; another comes for it. */
+static noinline void gap_count_evicted(struct Qdisc *sch, const struct sk_buff *skb)
+{
+	qdisc_qlen_dec(sch);
+	qstats_backlog_sub(sch, qdisc_pkt_len(skb));
+	qdisc_tree_reduce_backlog(sch, 1, qdisc_pkt_len(skb));
+}
+
 static __always_inline int
 gap_enqueue_frame(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 		  struct sk_buff **to_free)
@@ -283,6 +292,7 @@ gap_enqueue_frame(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 	struct gap_sched *q = qdisc_priv(sch);
 	unsigned int len = qdisc_pkt_len(skb);
 	bool first = !gap_class_qlen(cl);
+	struct sk_buff *dropped;
 	int ret;
 
 	if (unlikely(cl->qdisc)) {
@@ -294,9 +304,15 @@ gap_enqueue_frame(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 			}
 			return ret;
 		}
-	} else if (unlikely(!gap_queue_put(cl, skb))) {
-		GAP_ADD(cl->drops, 1);
-		return qdisc_drop(skb, sch, to_free);
+	} else {
+		dropped = gap_queue_put(cl, skb, sch->limit);
+		if (unlikely(dropped)) {
+			GAP_ADD(cl->drops, 1);
+			ret = qdisc_drop(dropped, sch, to_free);
+			if (dropped == skb)
+				return ret;
+			gap_count_evicted(sch, dropped);
+		}
 	}
 	qstats_backlog_add(sch, len);
 	qdisc_qlen_inc(sch);
@@ -694,8 +710,8 @@ struct sk_buff *gap_dequeue(struct Qdisc *sch)
 	return NULL;
 }
 
-/* A leaf without a rate of its own, in nobody's tree yet. */
-void gap_class_init(struct gap_class *cl)
+/* A leaf without a rate of its own, in no tree yet.  False: there is no memory. */
+bool gap_class_init(struct gap_class *cl)
 {
 	gap_rate_set(&cl->rate, GAP_RATE_UNLIMITED);
 	cl->charged = &cl->rate;
@@ -704,15 +720,19 @@ void gap_class_init(struct gap_class *cl)
 	INIT_LIST_HEAD(&cl->stalled);
 	INIT_LIST_HEAD(&cl->queue.turns);
 	__skb_queue_head_init(&cl->queue.acks);
+	cl->queue.hashed = kcalloc(1 << GAP_TURN_BITS, sizeof(struct gap_turn), GFP_KERNEL);
+	return cl->queue.hashed;
 }
 
-/* Drop what the class's own queue holds. */
+/* Drop what the class's own queue holds, once the core releases RTNL. */
 void gap_class_purge(struct gap_class *cl)
 {
-	while (cl->queue.qlen)
-		kfree_skb(gap_queue_get(&cl->queue));
-	kfree(cl->queue.hashed);
-	cl->queue.hashed = NULL;
+	struct sk_buff *skb;
+
+	while (cl->queue.qlen) {
+		skb = gap_queue_get(&cl->queue);
+		rtnl_kfree_skbs(skb, skb);
+	}
 }
 
 /*
@@ -780,17 +800,21 @@ void gap_packet_configure(struct gap_sched *q, u64 link_rate,
 	gap_kick(q->sch);
 }
 
-void gap_packet_init(struct gap_sched *q, u64 link_rate)
+/* False: there is no memory. */
+bool gap_packet_init(struct gap_sched *q, u64 link_rate)
 {
+	bool ok;
+
 	hrtimer_setup(&q->lease_timer, gap_lease_expire, CLOCK_BOOTTIME, HRTIMER_MODE_ABS_SOFT);
 	INIT_LIST_HEAD(&q->classes);
 	INIT_LIST_HEAD(&q->stalled);
 	gap_clock_init(&q->clock, link_rate, ktime_get_ns());
 	q->queued_mark = U32_MAX; /* nothing handed out: an idle device is idle */
-	gap_class_init(&q->direct);
+	ok = gap_class_init(&q->direct);
 	q->direct.siblings = &q->backlogged;
 	q->defcl = &q->direct;
 	gap_packet_configure(q, link_rate, NULL, true);
+	return ok;
 }
 
 static void gap_class_reset(struct gap_class *cl)

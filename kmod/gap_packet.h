@@ -11,9 +11,9 @@ struct sk_buff *gap_dequeue(struct Qdisc *sch);
 void gap_device_bytes(const struct net_device *dev, u32 *queued, u32 *completed);
 
 /* Of a qdisc that nobody else knows of yet, or that is about to go. */
-void gap_packet_init(struct gap_sched *q, u64 link_rate);
+bool gap_packet_init(struct gap_sched *q, u64 link_rate);
 void gap_packet_reset(struct gap_sched *q);
-void gap_class_init(struct gap_class *cl);
+bool gap_class_init(struct gap_class *cl);
 
 /* With the tree lock held. */
 void gap_class_purge(struct gap_class *cl);

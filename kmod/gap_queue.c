@@ -1,11 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Acknowledgments that overtake data, and the data that take them along.
+ * The rare cases of a class's queue: it is full, or data have been overtaken.
  */
 #include <linux/skbuff.h>
 #include <net/tcp.h>
 
 #include "gap_queue.h"
+
+/*
+ * Take the packet that has waited longest from the longest turn, or from the ACKs where
+ * those are more.  NULL if the longest is @turn: then the packet that comes now, and that
+ * its sender learns to be dropped, is the one to go.  @turn is NULL for an ACK.
+ */
+struct sk_buff *gap_queue_evict(struct gap_queue *queue, const struct gap_turn *turn)
+{
+	u32 most = skb_queue_len(&queue->acks);
+	struct gap_turn *longest = NULL, *other;
+	struct sk_buff *skb;
+
+	list_for_each_entry(other, &queue->turns, list) {
+		if (other->qlen > most || (other->qlen == most && other == turn)) {
+			most = other->qlen;
+			longest = other;
+		}
+	}
+	if (longest && longest == turn)
+		return NULL;
+	skb = longest ? gap_turn_get(queue, longest) : __skb_dequeue(&queue->acks);
+	gap_queue_count(queue, skb, -1);
+	return skb;
+}
 
 static bool gap_is_own_tcp(const struct sk_buff *skb)
 {

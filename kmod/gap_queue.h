@@ -5,9 +5,15 @@
  * Destinations take turns, a packet each, so that a burst to one receiver is
  * spread out by the traffic to all others: the receivers' switch ports see
  * no incast from one sender's queue order.  Those of one hash share a turn.
- * TCP ACKs without payload go first in a class that is paced just now, whose
- * queue of data would otherwise delay the other direction's clock.  Nothing else
- * overtakes: a short data segment that passes its own flow looks like a loss.
+ *
+ * TCP ACKs without payload go first while a rate holds up the class: behind its
+ * data they would delay the clock of the other direction.  ACKs take no more wire
+ * bytes than the data frame before them, so that data get half of the rate at least,
+ * however much arrives.  Nothing else overtakes: a short data segment that passes
+ * its own flow looks like a loss.
+ *
+ * A full queue makes room in the longest turn: whoever fills it loses packets, and
+ * no one else does.
  *
  * A segment that acknowledges less than what its receiver knows to be acknowledged,
  * by more than a window, is discarded there as an attack (RFC 5961, 5.2).  Data that
@@ -30,9 +36,10 @@ struct gap_turn {
 	struct sk_buff		*head;
 	struct sk_buff		*tail;
 	struct list_head	list;		/* in the queue's turns, if it has packets */
+	u32			qlen;
+	__be32			ack_ports;	/* another socket may get the same memory */
 	/* The last ACK that overtook some of them: whose it was, and what it said. */
 	const struct sock	*ack_sk;	/* never looked into; NULL: there was none */
-	__be32			ack_ports;	/* another socket may get the same memory */
 	__be32			ack_seq;
 };
 
@@ -68,16 +75,17 @@ gap_turn_put(struct gap_queue *queue, struct gap_turn *turn, struct sk_buff *skb
 		GAP_ADD(queue->turns_count, 1);
 	}
 	turn->tail = skb;
+	turn->qlen++;
 	skb->next = NULL;
 }
 
-/* Of the destination whose turn it is. */
-static __always_inline struct sk_buff *gap_turn_get(struct gap_queue *queue)
+static __always_inline struct sk_buff *
+gap_turn_get(struct gap_queue *queue, struct gap_turn *turn)
 {
-	struct gap_turn *turn = list_first_entry(&queue->turns, struct gap_turn, list);
 	struct sk_buff *skb = turn->head;
 
 	turn->head = skb->next;
+	turn->qlen--;
 	skb_mark_not_on_list(skb);
 	if (unlikely(turn->ack_sk)) {
 		gap_turn_renew_ack(turn, skb);
@@ -87,35 +95,65 @@ static __always_inline struct sk_buff *gap_turn_get(struct gap_queue *queue)
 	if (unlikely(!turn->head)) {
 		list_del(&turn->list);
 		GAP_ADD(queue->turns_count, -1);
-	} else if (queue->turns_count > 1) {
-		list_move_tail(&turn->list, &queue->turns);
 	}
 	return skb;
 }
 
-/* False: there is no room for it. */
-static __always_inline bool gap_queue_put(struct gap_class *cl, struct sk_buff *skb)
+/* Of the destination whose turn it is. */
+static __always_inline struct sk_buff *gap_turn_get_next(struct gap_queue *queue)
 {
+	struct gap_turn *turn = list_first_entry(&queue->turns, struct gap_turn, list);
+	struct sk_buff *skb = gap_turn_get(queue, turn);
+
+	if (turn->head && queue->turns_count > 1)
+		list_move_tail(&turn->list, &queue->turns);
+	return skb;
+}
+
+static __always_inline void
+gap_queue_count(struct gap_queue *queue, const struct sk_buff *skb, int packets)
+{
+	GAP_ADD(queue->backlog_bytes, packets * qdisc_pkt_len(skb));
+	GAP_ADD(queue->qlen, packets);
+}
+
+/* Does a rate hold up the packets of the class, its own or that of a class above it? */
+static inline bool gap_class_is_limited(const struct gap_class *cl)
+{
+	for (; cl; cl = cl->parent)
+		if (gap_rate_is_limited(cl->charged))
+			return true;
+	return false;
+}
+
+struct sk_buff *gap_queue_evict(struct gap_queue *queue, const struct gap_turn *turn);
+
+/*
+ * Queue @skb.  Returns the packet that a full queue has no room for: another one, or
+ * @skb itself, which is not queued then.
+ */
+static __always_inline struct sk_buff *
+gap_queue_put(struct gap_class *cl, struct sk_buff *skb, u32 limit)
+{
+	bool is_ack = skb_is_tcp_pure_ack(skb) && gap_class_is_limited(cl);
 	struct gap_queue *queue = &cl->queue;
+	struct sk_buff *evicted = NULL;
 	struct gap_turn *turn;
 
-	if (unlikely(queue->qlen >= GAP_QUEUE_LIMIT_PACKETS))
-		return false;
-	if (unlikely(!queue->hashed))
-		queue->hashed = kcalloc(1 << GAP_TURN_BITS, sizeof(struct gap_turn),
-					GFP_ATOMIC | __GFP_NOWARN);
-	if (unlikely(!queue->hashed))
-		return false;
 	turn = &queue->hashed[gap_turn_hash(skb)];
-	if (skb_is_tcp_pure_ack(skb) && gap_rate_is_limited(cl->charged)) {
+	if (unlikely(queue->qlen >= limit)) {
+		evicted = gap_queue_evict(queue, is_ack ? NULL : turn);
+		if (!evicted)
+			return skb;
+	}
+	if (unlikely(is_ack)) {
 		__skb_queue_tail(&queue->acks, skb);
 		gap_turn_note_ack(turn, skb);
 	} else {
 		gap_turn_put(queue, turn, skb);
 	}
-	GAP_ADD(queue->backlog_bytes, qdisc_pkt_len(skb));
-	GAP_ADD(queue->qlen, 1);
-	return true;
+	gap_queue_count(queue, skb, 1);
+	return evicted;
 }
 
 /* The queue is not empty. */
@@ -123,14 +161,18 @@ static __always_inline struct sk_buff *gap_queue_get(struct gap_queue *queue)
 {
 	struct sk_buff *skb;
 
-	if (unlikely(!skb_queue_empty(&queue->acks))) {
-		skb = __skb_dequeue(&queue->acks);
-		GAP_ADD(queue->acks_first, !!queue->turns_count);
+	if (likely(skb_queue_empty(&queue->acks)) ||
+	    (queue->turns_count && queue->ack_room_bytes <= 0)) {
+		skb = gap_turn_get_next(queue);
+		queue->ack_room_bytes = gap_wire_bytes(skb->len);
 	} else {
-		skb = gap_turn_get(queue);
+		skb = __skb_dequeue(&queue->acks);
+		if (queue->turns_count) {
+			queue->ack_room_bytes -= gap_wire_bytes(skb->len);
+			GAP_ADD(queue->acks_first, 1);
+		}
 	}
-	GAP_ADD(queue->backlog_bytes, -qdisc_pkt_len(skb));
-	GAP_ADD(queue->qlen, -1);
+	gap_queue_count(queue, skb, -1);
 	return skb;
 }
 

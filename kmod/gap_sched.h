@@ -13,7 +13,7 @@
 #include "gap_byteclock.h"
 
 #define GAP_TURN_BITS		7
-#define GAP_QUEUE_LIMIT_PACKETS	10000	/* as fq: one TCP per core never gets there */
+#define GAP_QUEUE_LIMIT_PACKETS	10000	/* of a class, unless TCA_GAP_LIMIT says another */
 
 /* Dumps read counters, and whatever else the packet path writes, without its lock. */
 #define GAP_ADD(counter, number) do {				\
@@ -34,10 +34,11 @@ static inline void gap_read_counters(u64 *to, const u64 *from, size_t bytes)
 struct gap_queue {
 	struct sk_buff_head	acks;		/* TCP's without payload, which go first */
 	struct list_head	turns;		/* destinations with packets take turns */
-	struct gap_turn		*hashed;	/* all turns; NULL before the first packet */
+	struct gap_turn		*hashed;	/* all turns */
 	u32			qlen;		/* packets in all */
 	u32			backlog_bytes;
 	u32			turns_count;	/* length of turns */
+	s32			ack_room_bytes;	/* on the wire, for ACKs before the next data */
 	u64			acks_first;	/* acknowledgments that overtook data */
 };
 
@@ -96,6 +97,7 @@ struct gap_device {
 struct gap_conf {
 	u64			rate;		/* of the link, 0: the device's */
 	u32			defcls;		/* minor of the default class, 0: none */
+	u32			limit;		/* packets in the queue of a class */
 	enum gap_backend	backend;
 	enum gap_frame		frame;
 	bool			bypass;		/* where no class holds packets */

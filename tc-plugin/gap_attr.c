@@ -82,6 +82,8 @@ const char *gap_qdisc_mistake(const struct gap_qdisc_conf *conf)
 		return "frame: there are pause and void";
 	if (conf->has_bypass && conf->bypass > 1)
 		return "bypass: there are on and off";
+	if (conf->has_limit && !conf->limit)
+		return "limit: a queue holds 1 packet at least";
 	return NULL;
 }
 
@@ -160,6 +162,7 @@ int gap_qdisc_encode(const struct gap_qdisc_conf *conf, void *buf, size_t cap)
 	PUT(&w, conf->has_backend, TCA_GAP_BACKEND, &conf->backend);
 	PUT(&w, conf->has_frame, TCA_GAP_FRAME, &conf->frame);
 	PUT(&w, conf->has_bypass, TCA_GAP_BYPASS, &conf->bypass);
+	PUT(&w, conf->has_limit, TCA_GAP_LIMIT, &conf->limit);
 	return finish(&w, buf, cap);
 }
 
@@ -250,6 +253,9 @@ int gap_qdisc_decode(struct gap_qdisc_conf *conf, const void *buf, size_t len)
 			break;
 		case TCA_GAP_BYPASS:
 			GET(&r, &got.has_bypass, &got.bypass);
+			break;
+		case TCA_GAP_LIMIT:
+			GET(&r, &got.has_limit, &got.limit);
 			break;
 		case TCA_GAP_LINK_RATE64:
 			GET(&r, &got.has_link_rate, &got.link_rate_bytes_per_s);

@@ -40,10 +40,12 @@ struct gap_qdisc_conf {
 	bool has_backend;
 	bool has_frame;
 	bool has_bypass;
+	bool has_limit;
 	uint32_t default_classid;		/* 0: no class */
 	uint32_t backend;			/* GAP_BACKEND_* */
 	uint32_t frame;				/* GAP_FRAME_* */
 	uint32_t bypass;			/* 0 or 1 */
+	uint32_t limit;				/* packets */
 	uint64_t rate_bytes_per_s;
 
 	/* dumps only */

@@ -21,7 +21,7 @@ static int explain_qdisc(void)
 {
 	fputs("Usage: tc qdisc add|change|replace dev DEV root [handle 1:] gap\n"
 	      "          [rate RATE] [default CLASSID] [backend timer|gap]\n"
-	      "          [frame pause|void] [bypass on|off]\n"
+	      "          [frame pause|void] [bypass on|off] [limit PACKETS]\n"
 	      "\n"
 	      "  rate RATE        rate of the link behind DEV\n"
 	      "                   {the speed that DEV reports}\n"
@@ -35,6 +35,8 @@ static int explain_qdisc(void)
 	      "                   switch discards\n"
 	      "  bypass on        packets bypass the empty qdisc, and its filters, as long as\n"
 	      "                   no class has a rate {off}\n"
+	      "  limit PACKETS    so many wait in a class without a qdisc of its own; a full\n"
+	      "                   one drops from the destination that has most {10000}\n"
 	      "\n"
 	      "RATE is time on the wire: a frame counts max(length, 60) + 24 bytes, so that\n"
 	      "1gbit is all that a 1gbit link carries.\n"
@@ -134,6 +136,17 @@ static int get_default(const char *text, uint32_t *classid)
 	return 0;
 }
 
+static int get_limit(const char *text, uint32_t *packets)
+{
+	size_t digits = strspn(text, "0123456789");
+	unsigned long long read = strtoull(text, NULL, 10);
+
+	*packets = (uint32_t)read;
+	if (!digits || text[digits] || digits > 10 || read > UINT32_MAX)
+		return refuse("limit", text, "not a number of packets");
+	return 0;
+}
+
 /* One of the words up to `max`. */
 static int get_word(const char *option, const char *text,
 		    const char *(*name)(uint32_t value), uint32_t max,
@@ -220,6 +233,9 @@ static int gap_parse_qopt(struct qdisc_util *qu, int argc, char **argv,
 		} else if (strcmp(option, "bypass") == 0) {
 			conf.has_bypass = true;
 			err = get_word(option, *argv, gap_bypass_name, 1, &conf.bypass);
+		} else if (strcmp(option, "limit") == 0) {
+			conf.has_limit = true;
+			err = get_limit(*argv, &conf.limit);
 		} else {
 			fprintf(stderr, "gap: What is \"%s\"?\n", option);
 			return explain_qdisc();
@@ -330,6 +346,8 @@ static int gap_print_qopt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
 	show_text(PRINT_ANY, "frame", "frame %s ", gap_frame_name(conf.frame));
 	if (conf.bypass)
 		show_text(PRINT_ANY, "bypass", "bypass %s ", gap_bypass_name(conf.bypass));
+	if (conf.has_limit)
+		print_color_uint(PRINT_ANY, COLOR_NONE, "limit", "limit %u ", conf.limit);
 	if (conf.has_link_rate)
 		show_rate("link_rate", "link_rate %s ", conf.link_rate_bytes_per_s);
 	show_text(PRINT_ANY, "backend_used", "backend_used %s ",

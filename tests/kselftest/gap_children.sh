@@ -98,7 +98,14 @@ test_gap_below() {
 	tolerance=100 on_wire 5000000 "at its rate, though peeked at"
 	ktap_equal "nothing is left in either" "0b 0p, 0b 0p" \
 		"$(queue_of "$(tc -s qdisc show dev w0 root)"), $(queue_of "$(tc -s qdisc show dev w0 parent 2:1)")"
-	send 20
+	tc qdisc change dev w0 parent 2:1 gap limit 10
+	tc class change dev w0 classid 1:10 gap rate 8kbit
+	send_all 1
+	send 15
+	to=10.77.0.3 send 3 9 500
+	ktap_equal "a full queue has dropped what is too much, the parent counts what is left" \
+		"8626b 10p, 8626b 10p" \
+		"$(queue_of "$(tc -s qdisc show dev w0 root)"), $(queue_of "$(tc -s qdisc show dev w0 parent 2:1)")"
 	ktap_check "it can be replaced with packets in it" tc qdisc replace dev w0 parent 2:1 handle 3: pfifo
 	ktap_equal "which empties the parent, too" "0b 0p" "$(queue_of "$(tc -s qdisc show dev w0 root)")"
 }

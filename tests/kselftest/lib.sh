@@ -117,11 +117,11 @@ wait_sent() {
 
 # ---- traffic --------------------------------------------------------------------
 
-# send COUNT [PORT] [BYTES]: datagrams; waits where the socket is full
+# send COUNT [PORT] [BYTES]: datagrams to $to, 10.77.0.2; waits where the socket is full
 send() {
 	local count=$1 port=${2:-9} bytes=${3:-$payload_bytes} payload socket
 	printf -v payload '%*s' "$bytes" ''
-	exec {socket}>"/dev/udp/10.77.0.2/$port"
+	exec {socket}>"/dev/udp/${to:-10.77.0.2}/$port"
 	while ((count-- > 0)); do
 		printf %s "$payload" >&"$socket"
 	done

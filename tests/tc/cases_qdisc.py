@@ -3,7 +3,7 @@
 
 import errno
 
-from gapnl import (BACKEND, BACKEND_USED, DEFAULT, FRAME, LINK_RATE64, RATE64, REASON,
+from gapnl import (BACKEND, BACKEND_USED, DEFAULT, FRAME, LIMIT, LINK_RATE64, RATE64, REASON,
                    RTM_NEWQDISC, attr, u32, u64)
 from ktap import case, equal
 from tcguest import (ADD, CHANGE, DEFAULTS, DEV, HANDLE, ROOT, SPEED, add_gap, classes, given,
@@ -18,6 +18,7 @@ OPTIONS = (
     ("backend gap", {"backend": "gap"}, "backend gap "),
     ("frame void", {"frame": "void"}, "frame void "),
     ("frame pause", {"frame": "pause"}, "frame pause "),
+    ("limit 77", {"limit": 77}, "limit 77 "),
 )
 
 
@@ -29,7 +30,7 @@ def qdisc_without_options_has_the_defaults():
     equal(given(), DEFAULTS)
     equal(options()["link_rate"], SPEED)
     matches(tc(f"qdisc show dev {DEV}"),
-            r"^qdisc gap 1: root refcnt \d+ backend timer frame pause link_rate 1Gbit "
+            r"^qdisc gap 1: root refcnt \d+ backend timer frame pause limit 10000 link_rate 1Gbit "
             r"backend_used timer \n$")
 
 
@@ -68,9 +69,9 @@ def qdisc_options_one_after_the_other_on_change():
 
 @case
 def qdisc_options_as_shown_can_be_given_again():
-    add_gap("rate 312.5mbit default 1:1f backend gap frame void")
+    add_gap("rate 312.5mbit default 1:1f backend gap frame void limit 5")
     before = given()
-    equal(len(before), 4)
+    equal(len(before), 5)
     words = tc(f"qdisc show dev {DEV}").split(" link_rate ")[0].split()
     equal(words[:6], ["qdisc", "gap", "1:", "root", "refcnt", words[5]])
     tc(f"qdisc del dev {DEV} root")
@@ -162,6 +163,7 @@ def qdisc_requests_that_tc_never_sends_are_refused():
             (u64(RATE64, 2**64 - 1), errno.ERANGE, number),
             (u32(BACKEND, 2), errno.ERANGE, number),
             (u32(FRAME, 2), errno.ERANGE, number),
+            (u32(LIMIT, 0), errno.ERANGE, number),
             (attr(RATE64, b"1234"), errno.EINVAL, "[Aa]ttribute"),
             (attr(DEFAULT, b"12"), errno.EINVAL, "[Aa]ttribute"),
             (u64(BACKEND, 1), errno.EINVAL, "[Aa]ttribute"),

@@ -5,6 +5,7 @@ import contextlib
 import ctypes
 import encodings.idna   # noqa: F401, create_connection() wants it, and guests have what is imported
 import os
+import re
 import socket
 import time
 import traceback
@@ -20,9 +21,9 @@ SO_RCVBUFFORCE = 33
 OTHER_PROTOCOL = 0x88b6     # for local experiments
 
 
-def hold():
+def hold(options=""):
     """A class of which no packet leaves but the first."""
-    add_gap()
+    add_gap(options)
     tc(f"class add dev {DEV} parent 1: classid 1:10 gap rate 8bit")
 
 
@@ -43,11 +44,14 @@ def arrivals(count):
 
 def queue_for(destinations, lengths, head="10.2.9.9"):
     """One packet that leaves at once, then all of one destination, all of the next..."""
-    priority = HANDLE | CLASS
-    send_frames(DEV, frame(head, 0), 1, priority=priority)
+    send_frames(DEV, frame(head, 0), 1, priority=HANDLE | CLASS)
+    queue_for_more(destinations, lengths)
+
+
+def queue_for_more(destinations, lengths):
     for destination in destinations:
         for length in lengths:
-            send_frames(DEV, frame(destination, length), 1, priority=priority)
+            send_frames(DEV, frame(destination, length), 1, priority=HANDLE | CLASS)
 
 
 @case
@@ -73,6 +77,44 @@ def many_destinations_lose_none_and_keep_their_order():
         equal([length for name, length in found if name == host], [142, 143])
     # at most as many as there are turns come before anybody's second packet
     between(80, len({host for host, _ in found[:128]}), 128)
+
+
+def dropped():
+    return int(re.search(r"dropped (\d+)", tc(f"-s class show dev {DEV} classid 1:10"))[1])
+
+
+def lengths_of(found, host):
+    return [length - 42 for name, length in found if name == host]
+
+
+@case
+def a_full_queue_makes_room_in_the_longest_turn():
+    """Whoever fills the queue loses packets: first what it sends then, and later for each packet of others its oldest."""
+    hold("limit 100")
+    queue_for(["10.2.0.1"], range(100, 230))
+    equal((root_qdisc(DEV, "-s")["qlen"], dropped()), (100, 30))
+    queue_for_more(["10.2.0.2"], range(100, 120))
+    equal((root_qdisc(DEV, "-s")["qlen"], dropped()), (100, 50))
+    equal(root_qdisc(DEV, "-s")["drops"], 50)
+    found = arrivals(100)
+    equal(lengths_of(found, "10.2.0.2"), list(range(100, 120)))
+    equal(lengths_of(found, "10.2.0.1"), list(range(120, 200)))
+    equal(root_qdisc(DEV, "-s")["backlog"], 0)
+
+
+@case
+def a_new_limit_holds_for_what_comes_then():
+    hold("limit 20")
+    queue_for(["10.2.0.1"], range(100, 130))
+    equal((root_qdisc(DEV, "-s")["qlen"], dropped()), (20, 10))
+    tc(f"qdisc change dev {DEV} root gap limit 30")
+    queue_for_more(["10.2.0.1"], range(100, 115))
+    equal((root_qdisc(DEV, "-s")["qlen"], dropped()), (30, 15))
+    tc(f"qdisc change dev {DEV} root gap limit 5")
+    equal((root_qdisc(DEV, "-s")["qlen"], dropped()), (30, 15))
+    queue_for_more(["10.2.0.1"], [100])
+    equal((root_qdisc(DEV, "-s")["qlen"], dropped()), (30, 16))
+    equal(len(arrivals(30)), 30)
 
 
 @case
@@ -125,8 +167,8 @@ class OtherEnd:
 
 
 @contextlib.contextmanager
-def connected_behind_a_class(dev, rate, link_bytes_per_s, talk):
-    """A connection to the other end, which talks, through a class of that rate; and the other end."""
+def connected_behind_a_class(dev, rate, link_bytes_per_s, talk, parent_rate=None):
+    """A connection to the other end, which talks, through a class of that rate, or below one; and the other end."""
     sh("ip", "link", "add", dev, "type", "simwire")
     try:
         other = OtherEnd(dev, talk)
@@ -134,7 +176,10 @@ def connected_behind_a_class(dev, rate, link_bytes_per_s, talk):
         sh("ip", "link", "set", dev, "up")
         simwire(dev, "rate_bps", 8 * link_bytes_per_s)
         add_gap("default 1:10", dev=dev)
-        tc(f"class add dev {dev} parent 1: classid 1:10 gap rate {rate}")
+        if parent_rate:
+            tc(f"class add dev {dev} parent 1: classid 1:1 gap rate {parent_rate}")
+        parent = "1:1" if parent_rate else "1:"
+        tc(f"class add dev {dev} parent {parent} classid 1:10 gap rate {rate}")
         with socket.create_server((OURS, 7)) as server:
             server.settimeout(20)
             other.start()
@@ -153,10 +198,10 @@ def answer_one_byte():
         equal(sock.recv(1), b"e")
 
 
-def acknowledge_behind_data(dev, rate, link_bytes_per_s):
+def acknowledge_behind_data(dev, rate, link_bytes_per_s, parent_rate=None):
     """Sixty frames wait for six seconds in a class of that rate when our TCP has to
     acknowledge a byte; how many times an acknowledgment went first, and what waited then."""
-    with connected_behind_a_class(dev, rate, link_bytes_per_s, answer_one_byte) as (connection, other):
+    with connected_behind_a_class(dev, rate, link_bytes_per_s, answer_one_byte, parent_rate) as (connection, other):
         send_frames(dev, frame("10.2.0.1", 1458), 60)
         connection.send(b"b")
         equal(connection.recv(1), b"x")
@@ -173,6 +218,55 @@ def acknowledgments_go_first_where_a_class_is_paced():
     first, waiting = acknowledge_behind_data("wire8", "120kbit", 125_000_000)
     between(1, first, 10)
     between(20, waiting, 60)
+
+
+@case
+def acknowledgments_go_first_below_a_class_that_is_paced():
+    first, waiting = acknowledge_behind_data("wire11", "unlimited", 125_000_000, "120kbit")
+    between(1, first, 10)
+    between(20, waiting, 60)
+
+
+def send_until_the_end():
+    with socket.create_connection((OURS, 7), timeout=20) as sock:
+        equal(sock.recv(1), b"b")
+        with contextlib.suppress(ConnectionError):
+            while True:
+                sock.sendall(bytes(100_000))
+
+
+def share_of_data(dev, rate, parent_rate=None):
+    """Of the wire bytes of a class that always has data, while TCP receives as much as it can; and how many bytes
+    that is for each byte that the class sends."""
+    with connected_behind_a_class(dev, rate, 125_000_000, send_until_the_end, parent_rate) as (connection, _):
+        connection.send(b"b")
+        receive_all(connection, 500_000)        # the other end sends much at a time by now
+        send_frames(dev, frame("10.2.0.1", 1458), 60)
+        before, received = counters(dev)["1:10"], 0
+        end = time.monotonic() + 0.3
+        while time.monotonic() < end:
+            received += len(connection.recv(65536))
+        after = counters(dev)["1:10"]
+        between(10, root_qdisc(dev, "-s")["qlen"], 10_000)
+        wire, packets = after["wire"] - before["wire"], after["packets"] - before["packets"]
+        acks = after["acks_first"] - before["acks_first"]
+        # all packets that were no data are as long
+        return (packets - acks) * 1524 / wire, received / wire
+
+
+@case
+def acknowledgments_leave_half_of_the_class_to_data():
+    """Without a bound those of 1 Gbit/s would take all of it."""
+    share, received = share_of_data("wire12", "2mbit")
+    between(0.4, share, 0.7)
+    between(5, received, 100)
+
+
+@case
+def acknowledgments_leave_half_of_a_class_above_to_data():
+    share, received = share_of_data("wire13", "unlimited", "2mbit")
+    between(0.4, share, 0.7)
+    between(5, received, 100)
 
 
 @case

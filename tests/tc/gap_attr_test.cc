@@ -50,12 +50,13 @@ Bytes encoded(const Conf& conf)
 gap_qdisc_conf full_qdisc()
 {
     gap_qdisc_conf conf{};
-    conf.has_rate = conf.has_default = conf.has_backend = conf.has_frame = conf.has_bypass = true;
+    conf.has_rate = conf.has_default = conf.has_backend = conf.has_frame = conf.has_bypass = conf.has_limit = true;
     conf.rate_bytes_per_s = 0x0102030405ULL;
     conf.default_classid = 0x00010010;
     conf.backend = GAP_BACKEND_GAP;
     conf.frame = GAP_FRAME_VOID;
     conf.bypass = 1;
+    conf.limit = 77;
     return conf;
 }
 
@@ -90,6 +91,7 @@ TEST(GapEncode, WritesTheKernelsBytesForAQdisc)
     append_u32(want, TCA_GAP_BACKEND, 1);
     append_u32(want, TCA_GAP_FRAME, 1);
     append_u32(want, TCA_GAP_BYPASS, 1);
+    append_u32(want, TCA_GAP_LIMIT, 77);
     EXPECT_EQ(encoded(full_qdisc()), want);
 }
 
@@ -107,7 +109,7 @@ TEST(GapEncode, WritesTheKernelsBytesForAClass)
 TEST(GapEncode, AValueWithoutItsFlagIsNotSent)
 {
     auto qdisc = full_qdisc();
-    qdisc.has_rate = qdisc.has_default = qdisc.has_backend = qdisc.has_frame = qdisc.has_bypass = false;
+    qdisc.has_rate = qdisc.has_default = qdisc.has_backend = qdisc.has_frame = qdisc.has_bypass = qdisc.has_limit = false;
     EXPECT_EQ(encode(qdisc, nullptr, 0), 0);
     auto cl = full_class();
     cl.has_rate = cl.has_fallback = cl.has_expires = false;
@@ -170,6 +172,7 @@ TEST(GapRange, OptionsOfTheQdisc)
     expect_range(&gap_qdisc_conf::has_frame, &gap_qdisc_conf::frame, "frame",
                  {GAP_FRAME_PAUSE, GAP_FRAME_VOID}, {2, UINT32_MAX});
     expect_range(&gap_qdisc_conf::has_bypass, &gap_qdisc_conf::bypass, "bypass", {0, 1}, {2, UINT32_MAX});
+    expect_range(&gap_qdisc_conf::has_limit, &gap_qdisc_conf::limit, "limit", {1, UINT32_MAX}, {0});
 }
 
 TEST(GapRange, OptionsOfAClass)

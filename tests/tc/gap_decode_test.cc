@@ -39,6 +39,7 @@ Bytes qdisc_dump()
     append_u32(dump, TCA_GAP_BACKEND, GAP_BACKEND_GAP);
     append_u32(dump, TCA_GAP_FRAME, GAP_FRAME_VOID);
     append_u32(dump, TCA_GAP_BYPASS, 1);
+    append_u32(dump, TCA_GAP_LIMIT, 77);
     append_u32(dump, TCA_GAP_BACKEND_USED, GAP_BACKEND_TIMER);
     append_u32(dump, TCA_GAP_REASON, GAP_REASON_LOST);
     return dump;
@@ -78,13 +79,14 @@ TEST(GapDecode, AQdiscWithPadAndUnknownAttributes)
     gap_qdisc_conf conf{};
     ASSERT_EQ(decode(qdisc_dump(), conf), 0);
     EXPECT_TRUE(conf.has_rate && conf.has_default && conf.has_link_rate && conf.has_backend &&
-                conf.has_frame && conf.has_bypass && conf.has_backend_used && conf.has_reason);
+                conf.has_frame && conf.has_bypass && conf.has_limit && conf.has_backend_used && conf.has_reason);
     EXPECT_EQ(conf.rate_bytes_per_s, 125000000u);
     EXPECT_EQ(conf.default_classid, 0x10010u);
     EXPECT_EQ(conf.link_rate_bytes_per_s, 125000001u);
     EXPECT_EQ(conf.backend, unsigned{GAP_BACKEND_GAP});
     EXPECT_EQ(conf.frame, unsigned{GAP_FRAME_VOID});
     EXPECT_EQ(conf.bypass, 1u);
+    EXPECT_EQ(conf.limit, 77u);
     EXPECT_EQ(conf.backend_used, unsigned{GAP_BACKEND_TIMER});
     EXPECT_EQ(conf.reason, unsigned{GAP_REASON_LOST});
 }
@@ -142,7 +144,7 @@ TEST(GapDecode, WrongSizesAreRefused)
 {
     wrong_sizes_are_refused<gap_qdisc_conf>({
         {TCA_GAP_RATE64, 8}, {TCA_GAP_DEFAULT, 4}, {TCA_GAP_LINK_RATE64, 8}, {TCA_GAP_BACKEND, 4},
-        {TCA_GAP_FRAME, 4}, {TCA_GAP_BYPASS, 4}, {TCA_GAP_BACKEND_USED, 4}, {TCA_GAP_REASON, 4},
+        {TCA_GAP_FRAME, 4}, {TCA_GAP_BYPASS, 4}, {TCA_GAP_LIMIT, 4}, {TCA_GAP_BACKEND_USED, 4}, {TCA_GAP_REASON, 4},
     });
     wrong_sizes_are_refused<gap_class_conf>({
         {TCA_GAP_CLASS_RATE64, 8}, {TCA_GAP_CLASS_FALLBACK64, 8}, {TCA_GAP_CLASS_EXPIRES_NS, 8},

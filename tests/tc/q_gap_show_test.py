@@ -15,7 +15,7 @@ import tempfile
 import unittest
 
 from gapnl import (BACKEND, BACKEND_USED, CLASS_EXPIRED, CLASS_EXPIRES_NS, CLASS_FALLBACK64,
-                   CLASS_LEFT_NS, CLASS_RATE64, DEFAULT, FRAME, LINK_RATE64, RATE64, REASON,
+                   CLASS_LEFT_NS, CLASS_RATE64, DEFAULT, FRAME, LIMIT, LINK_RATE64, RATE64, REASON,
                    RTM_NEWQDISC, RTM_NEWTCLASS, TCA_KIND, TCA_OPTIONS, TCA_STATS2, TCA_STATS_APP,
                    TCA_STATS_BASIC, TCA_XSTATS, UNLIMITED, attr, flag, phases, u32, u64)
 from tcplugin import CAPTURE, JSON, run_tc
@@ -26,10 +26,10 @@ CLASS_START = "class gap 1:10 dev lo parent 1: "
 
 ALL_OF_QDISC = (
     u64(RATE64, 39062500) + attr(1, b"") + attr(99, b"later") + u32(DEFAULT, 0x10010) +
-    u32(BACKEND, 1) + u32(FRAME, 1) + u64(LINK_RATE64, 39062500) + u32(BACKEND_USED, 0) +
+    u32(BACKEND, 1) + u32(FRAME, 1) + u32(LIMIT, 77) + u64(LINK_RATE64, 39062500) + u32(BACKEND_USED, 0) +
     u32(REASON, 3))
 ALL_OF_QDISC_JSON = {
-    "rate": 39062500, "default": "1:10", "backend": "gap", "frame": "void", "link_rate": 39062500,
+    "rate": 39062500, "default": "1:10", "backend": "gap", "frame": "void", "limit": 77, "link_rate": 39062500,
     "backend_used": "timer", "reason": "lost"}
 ALL_OF_CLASS = (
     u64(CLASS_RATE64, 39062500) + u64(CLASS_FALLBACK64, 1250000) +
@@ -109,7 +109,7 @@ class Text(Dumps):
 
     def test_all_of_a_qdisc(self):
         self.shown(qdisc(ALL_OF_QDISC), QDISC_START +
-                   "rate 312500Kbit default 1:10 backend gap frame void link_rate 312500Kbit "
+                   "rate 312500Kbit default 1:10 backend gap frame void limit 77 link_rate 312500Kbit "
                    "backend_used timer (gap frames take no time, something drops them) \n")
 
     def test_reasons(self):

@@ -15,12 +15,12 @@ import tempfile
 import unittest
 
 from gapnl import (BACKEND, CLASS_EXPIRES_NS, CLASS_FALLBACK64, CLASS_RATE64, DEFAULT, FRAME,
-                   NLA_F_NESTED, RATE64, TCA_KIND, TCA_OPTIONS, UNLIMITED, attrs_of, phases, u32, u64)
+                   LIMIT, NLA_F_NESTED, RATE64, TCA_KIND, TCA_OPTIONS, UNLIMITED, attrs_of, phases, u32, u64)
 from tcplugin import CAPTURE, PLUGIN, TC, run_tc
 
 QDISC, CLASS = "qdisc", "class"
 TRAILER = ". Nothing was changed."
-OPTIONS = {QDISC: ("rate", "default", "backend", "frame"),
+OPTIONS = {QDISC: ("rate", "default", "backend", "frame", "limit"),
            CLASS: ("rate", "phase", "fallback", "expires")}
 
 
@@ -143,6 +143,13 @@ class Requests(unittest.TestCase):
             for text in ("fast", "", "Gap", "1", "unknown"):
                 self.refused(QDISC, "add", [option, text],
                              f'{option} "{text}": there is no such thing; see tc qdisc add gap help')
+
+    def test_limit(self):
+        for number in (1, 10000, 2**32 - 1):
+            self.accepted(QDISC, "change", ["limit", str(number)], u32(LIMIT, number))
+        self.refused(QDISC, "add", ["limit", "0"], "limit: a queue holds 1 packet at least")
+        for text in ("", "many", "-1", "5p", "1.5", "0x10", "4294967296", "1" * 11):
+            self.refused(QDISC, "add", ["limit", text], f'limit "{text}": not a number of packets')
 
     def test_fallback_and_expires(self):
         for text, nanoseconds in {"1ms": 10**6, "5s": 5 * 10**9, "86400s": 86400 * 10**9}.items():

@@ -33,7 +33,7 @@ HANDLE, ROOT = 0x00010000, 0xFFFFFFFF
 ICOUNT = bool(os.environ.get("HW_ICOUNT"))
 
 # What a qdisc has that was added without options.
-DEFAULTS = {"backend": "timer", "frame": "pause"}
+DEFAULTS = {"backend": "timer", "frame": "pause", "limit": 10000}
 
 
 # ----------------------------------------------------------------- devices

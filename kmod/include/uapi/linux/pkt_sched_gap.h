@@ -52,6 +52,11 @@
  *			to it.  Filters do not see them then, and no class counts
  *			them.  Those that find packets in the qdisc are direct.
  *			Absent on creation: 0.
+ * TCA_GAP_LIMIT	u32, 1 and more: packets that the queue of a class without a
+ *			qdisc of its own holds, and that of direct packets.  A full
+ *			queue drops from the destination that has most of them.
+ *			One that is above a new limit keeps what it has.
+ *			Absent on creation: 10000.
  * TCA_GAP_BACKEND_USED	u32, dump only: GAP_BACKEND_GAP or GAP_BACKEND_TIMER.
  * TCA_GAP_REASON	u32, dump only: GAP_REASON_*, why that one.
  *			RTM_NEWQDISC tells RTNLGRP_TC when it changes by itself.
@@ -146,6 +151,7 @@ enum {
 	TCA_GAP_BACKEND_USED,
 	TCA_GAP_REASON,
 	TCA_GAP_BYPASS,
+	TCA_GAP_LIMIT,
 	__TCA_GAP_MAX,
 };
 
