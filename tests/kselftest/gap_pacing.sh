@@ -117,6 +117,30 @@ test_timer() {
 	paced_at 20000000 $payload_bytes "changed to gap frames"
 }
 
+# More gap frames in the device than the qdisc has ready: one that is under way must not be
+# sent again with another length.  Three of them, of two lengths, go into each gap.
+test_frames_under_way() {
+	echo 1024 >/sys/class/net/w0/simwire/ring_frames
+	echo 600000 >/sys/class/net/w0/queues/tx-0/byte_queue_limits/limit_min
+	ip link set w0 mtu 1000
+	gap_with "default 1:10" "1: 1:10 rate 15mbit"
+	on_wire 15000000 "with a device that holds 300 gap frames the rate stays" "80 9" "80 10"
+	counter tx_changed_frames
+	ktap_equal "no frame is changed while the device has it" 0 "$counter"
+	ip link set w0 mtu 1500
+	echo 30000 >/sys/class/net/w0/queues/tx-0/byte_queue_limits/limit_min
+	echo 64 >/sys/class/net/w0/simwire/ring_frames
+}
+
+# What the driver refuses the core hands over again, data and gap frames alike.
+test_busy_driver() {
+	gap_with "default 1:10" "1: 1:10 rate 15mbit"
+	before_release="echo 40 >/sys/class/net/w0/simwire/tx_busy" \
+		on_wire 15000000 "with a driver that refuses frames the rate stays" "80 9"
+	ktap_equal "which it did" 0 "$(</sys/class/net/w0/simwire/tx_busy)"
+	ktap_check "and nothing is left" is_drained
+}
+
 test_sleep() {
 	gap_with "default 1:10" "1: 1:10 rate 500kbit"
 	on_wire 500000 "1 % of the link, gaps slept" 20
@@ -135,4 +159,6 @@ test_order
 test_depth
 test_timer
 test_sleep
+test_frames_under_way
+test_busy_driver
 ktap_end

@@ -39,6 +39,7 @@ struct simwire {
 	u64			pause_stats;
 	u64			clock_ppm;
 	u64			xmit_stall_ns;
+	u64			tx_busy;
 	u64			tx_pause;
 	u64			slow_ethtool;
 	u64			moderation_ns;
@@ -68,6 +69,7 @@ struct simwire {
 	u64			tx_bytes;
 	u64			tx_wire_bytes;
 	u64			tx_dropped;
+	u64			tx_changed_frames;
 	u64			tx_mac_control_frames;
 	u64			tx_filtered_frames;
 	u64			tx_filtered_bytes;

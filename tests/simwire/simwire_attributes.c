@@ -94,6 +94,7 @@ SIMWIRE_PARAMETER(bql, 0, 1);
 SIMWIRE_PARAMETER(pause_stats, 0, 1);
 SIMWIRE_PARAMETER(clock_ppm, SIMWIRE_PPM / 2, 2 * SIMWIRE_PPM);
 SIMWIRE_PARAMETER(xmit_stall_ns, 0, NSEC_PER_MSEC);
+SIMWIRE_PARAMETER(tx_busy, 0, SIMWIRE_RING_MAX);
 SIMWIRE_PARAMETER(tx_pause, 0, 1);
 SIMWIRE_PARAMETER(slow_ethtool, 0, 1);
 SIMWIRE_PARAMETER(moderation_ns, 0, SIMWIRE_DELAY_MAX_NS);
@@ -128,6 +129,7 @@ SIMWIRE_COUNTER(tx_frames);
 SIMWIRE_COUNTER(tx_wire_bytes);
 SIMWIRE_COUNTER(tx_mac_control_frames);
 SIMWIRE_COUNTER(tx_filtered_frames);
+SIMWIRE_COUNTER(tx_changed_frames);
 SIMWIRE_COUNTER(rx_frames);
 SIMWIRE_COUNTER(rx_mac_control_frames);
 SIMWIRE_COUNTER(rx_mac_control_wire_bytes);
@@ -212,6 +214,7 @@ static struct attribute *simwire_attrs[] = {
 	&simwire_pause_stats.attr.attr,
 	&simwire_clock_ppm.attr.attr,
 	&simwire_xmit_stall_ns.attr.attr,
+	&simwire_tx_busy.attr.attr,
 	&simwire_tx_pause.attr.attr,
 	&simwire_slow_ethtool.attr.attr,
 	&simwire_moderation_ns.attr.attr,
@@ -222,6 +225,7 @@ static struct attribute *simwire_attrs[] = {
 	&simwire_tx_wire_bytes.attr.attr,
 	&simwire_tx_mac_control_frames.attr.attr,
 	&simwire_tx_filtered_frames.attr.attr,
+	&simwire_tx_changed_frames.attr.attr,
 	&simwire_rx_frames.attr.attr,
 	&simwire_rx_mac_control_frames.attr.attr,
 	&simwire_rx_mac_control_wire_bytes.attr.attr,

@@ -38,6 +38,8 @@
  *			1000100 it carries 100 ppm more than rate_bps says
  *	xmit_stall_ns	the driver holds the next frame for so long before it
  *			tells byte queue limits of it, once; 1 ms at most
+ *	tx_busy		the driver refuses so many frames (NETDEV_TX_BUSY), each of which
+ *			makes this one less
  *	tx_pause	1: tell ethtool that this end stops the other by PAUSE
  *			frames.  It does not
  *	slow_ethtool	1: what ethtool asks takes a while, and sleeps, as where
@@ -61,6 +63,9 @@
  *			frames in all of its, rx in those of that name only
  *	tx_filtered_frames
  *			MAC control frames that drop_mac_control dropped
+ *	tx_changed_frames
+ *			frames that their sender kept, and gave another length before
+ *			the device had sent them and given them back
  *	record_frames	room for so many records; writing clears them, 0 frees
  *	records		struct simwire_record for each frame sent since then,
  *			until there is no more room

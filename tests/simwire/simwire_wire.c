@@ -15,6 +15,8 @@
 struct simwire_cb {
 	u64	start_ns;
 	u64	end_ns;		/* the last bit has left, resp. has arrived */
+	struct sk_buff *original; /* a frame that its sender keeps; this is its clone */
+	u32	original_len;
 	bool	filtered;	/* never was on the wire */
 	bool	in_bql;		/* byte queue limits know of it */
 };
@@ -139,6 +141,40 @@ static struct netdev_queue *simwire_queue(struct simwire *sw, unsigned int i)
 	return netdev_get_tx_queue(sw->dev, i);
 }
 
+/*
+ * The frame that the device queues: a clone of one that its sender has a reference to,
+ * and may send again once the device gives it back (IFF_TX_SKB_SHARING), for its cb and
+ * its next are not ours.  NULL: there is no memory.
+ */
+static struct sk_buff *simwire_take(struct sk_buff *skb)
+{
+	struct sk_buff *original = NULL;
+
+	if (skb_shared(skb)) {
+		original = skb;
+		skb = skb_clone(original, GFP_ATOMIC);
+	}
+	if (!skb || skb_put_padto(skb, SIMWIRE_FRAME_MIN)) {
+		kfree_skb(original);
+		return NULL;
+	}
+	simwire_cb(skb)->original = original;
+	simwire_cb(skb)->original_len = original ? original->len : 0;
+	return skb;
+}
+
+/* As a driver does when the frame has been sent, not before. */
+static void simwire_give_back(struct simwire *sw, struct sk_buff *skb)
+{
+	struct sk_buff *original = simwire_cb(skb)->original;
+
+	if (!original)
+		return;
+	if (original->len != simwire_cb(skb)->original_len)
+		simwire_count(&sw->tx_changed_frames, 1);
+	consume_skb(original);
+}
+
 /* The device takes a frame. */
 static void simwire_hold(struct simwire *sw, struct sk_buff *skb)
 {
@@ -163,6 +199,7 @@ static void simwire_release(struct simwire *sw, struct sk_buff *skb,
 	unsigned int i = skb_get_queue_mapping(skb);
 
 	__skb_unlink(skb, &sw->ring);
+	simwire_give_back(sw, skb);
 	sw->held[i]--;
 	if (simwire_cb(skb)->in_bql) {
 		completed[i].frames++;
@@ -316,8 +353,11 @@ netdev_tx_t simwire_xmit(struct sk_buff *skb, struct net_device *dev)
 	u64 stall_ns;
 	bool first;
 
-	/* its cb is ours only if nobody else has it */
-	skb = skb_share_check(skb, GFP_ATOMIC);
+	if (unlikely(READ_ONCE(sw->tx_busy))) {
+		WRITE_ONCE(sw->tx_busy, sw->tx_busy - 1);
+		return NETDEV_TX_BUSY;
+	}
+	skb = simwire_take(skb);
 	if (!skb) {
 		simwire_count(&sw->tx_dropped, 1);
 		return NETDEV_TX_OK;
@@ -326,10 +366,6 @@ netdev_tx_t simwire_xmit(struct sk_buff *skb, struct net_device *dev)
 	if (unlikely(stall_ns)) {
 		WRITE_ONCE(sw->xmit_stall_ns, 0);
 		udelay(div_u64(stall_ns, NSEC_PER_USEC));
-	}
-	if (skb_put_padto(skb, SIMWIRE_FRAME_MIN)) {
-		simwire_count(&sw->tx_dropped, 1);
-		return NETDEV_TX_OK;
 	}
 	skb_reset_mac_header(skb);
 	skb_tx_timestamp(skb);
@@ -374,8 +410,12 @@ void simwire_wire_init(struct simwire *sw)
 /* What is under way is lost.  Nothing is sent any more. */
 void simwire_wire_stop(struct simwire *sw)
 {
+	struct sk_buff *skb;
+
 	hrtimer_cancel(&sw->sent);
 	hrtimer_cancel(&sw->arrival);
+	skb_queue_walk(&sw->ring, skb)
+		simwire_give_back(sw, skb);
 	__skb_queue_purge(&sw->ring);
 	__skb_queue_purge(&sw->flight);
 	memset(sw->held, 0, sizeof(sw->held));
