@@ -9,7 +9,8 @@
  * gap frames are not used the clock follows real time instead.
  *
  * Times wrap around and are compared as jiffies are: two of them that are
- * compared are less than 2^63 byte-times apart, 1.4 years at 1.6 Tbit/s.
+ * compared are less than 2^63 byte-times apart, 1.4 years at 1.6 Tbit/s, and
+ * 146 years where the link rate is unknown.
  *
  * tests/unit/byteclock compiles this header unchanged in user space.
  */
@@ -30,6 +31,8 @@
 #define GAP_TIE_AGE_NS		(3600 * GAP_NSEC_PER_SEC)
 /* A device that holds nothing may have no more than this left in its FIFO. */
 #define GAP_FIFO_MAX_BYTES	(512 * 1024)
+/* Byte-times per second while the link rate is unknown: finer than a nanosecond. */
+#define GAP_LINK_RATE_NOMINAL	(2 * GAP_NSEC_PER_SEC)
 
 static inline bool gap_time_after(u64 a, u64 b)
 {
@@ -264,7 +267,8 @@ static inline u64 gap_rate_charge(struct gap_rate *rate, u64 link_rate, u64 due,
 
 /*
  * The class has had no packets: its schedule starts at @now, unless it still owes
- * an interval.  None is as long as the limit: beyond it are times that have passed.
+ * an interval.  Then @next is ahead of @now by less than GAP_TIME_MAX, which no interval
+ * is as long as; a @next that is further ahead has passed, and the difference wrapped.
  */
 static inline u64 gap_pace_start(u64 next, u64 now)
 {
@@ -321,12 +325,14 @@ static inline u32 gap_slot_bytes(u64 need, u32 slot_max)
  * @began_ns: that moment, 0: none yet
  * @began_bytes: wire bytes that had left the device by then, at most
  * @began_completed: what the driver had given back by then
+ * @completed: what it had given back at the last look
  */
 struct gap_watch {
 	u64	check_at;
 	u64	began_ns;
 	u64	began_bytes;
 	u32	began_completed;
+	u32	completed;
 };
 
 /*
@@ -342,6 +348,10 @@ static inline bool gap_watch_is_ahead(struct gap_watch *watch,
 	u32 held;
 
 	watch->check_at = clock->bytes + GAP_WATCH_STEP_BYTES;
+	/* the driver has reset its queue, and will never send what that held */
+	if ((s32)(completed - watch->completed) < 0)
+		watch->began_ns = 0;
+	watch->completed = completed;
 	held = max(queued - completed, limit);
 	left = clock->bytes - gap_wire_bytes_most(held) - watch->began_bytes;
 	if (gap_time_after(0, left))

@@ -28,7 +28,7 @@ static const struct nla_policy gap_class_policy[TCA_GAP_CLASS_MAX + 1] = {
 /* What a request asks for, checked. */
 struct gap_class_request {
 	struct nlattr			*tb[TCA_GAP_CLASS_MAX + 1];
-	const struct tc_gap_phase_rate	*phases;	/* of TCA_GAP_CLASS_PHASES */
+	const struct nlattr		*phases;	/* TCA_GAP_CLASS_PHASES */
 	unsigned int			phase_count;
 	struct gap_rate			*table;		/* for a class that has none yet */
 };
@@ -46,18 +46,28 @@ static int gap_class_check_rate(const struct gap_sched *q, u64 rate,
 	return -EINVAL;
 }
 
+/* The attribute is aligned to 4 bytes, the entry to 8. */
+static struct tc_gap_phase_rate gap_class_phase_of(const struct nlattr *attr, unsigned int i)
+{
+	struct tc_gap_phase_rate entry;
+
+	memcpy(&entry, nla_data(attr) + i * sizeof(entry), sizeof(entry));
+	return entry;
+}
+
 /* What may fail of a request is done here: also the table is made. */
 static int gap_class_check_phases(const struct gap_sched *q, const struct gap_class *cl,
 				  struct gap_class_request *req,
 				  struct netlink_ext_ack *extack)
 {
 	const struct nlattr *attr = req->tb[TCA_GAP_CLASS_PHASES];
-	const struct tc_gap_phase_rate *entry;
+	struct tc_gap_phase_rate entry;
+	unsigned int i;
 	int err;
 
-	req->phases = nla_data(attr);
-	req->phase_count = nla_len(attr) / sizeof(*entry);
-	if (nla_len(attr) % sizeof(*entry)) {
+	req->phases = attr;
+	req->phase_count = nla_len(attr) / sizeof(entry);
+	if (nla_len(attr) % sizeof(entry)) {
 		NL_SET_ERR_MSG_ATTR(extack, attr,
 				    "the table of rates is cut off in the middle of an entry");
 		return -EINVAL;
@@ -67,14 +77,15 @@ static int gap_class_check_phases(const struct gap_sched *q, const struct gap_cl
 				    "only a class without children has packets, and rates for their phases");
 		return -EINVAL;
 	}
-	for (entry = req->phases; entry < req->phases + req->phase_count; entry++) {
-		if (!entry->phase || entry->phase > GAP_PHASE_MAX || entry->reserved) {
+	for (i = 0; i < req->phase_count; i++) {
+		entry = gap_class_phase_of(attr, i);
+		if (!entry.phase || entry.phase > GAP_PHASE_MAX || entry.reserved) {
 			NL_SET_ERR_MSG_ATTR(extack, attr,
 					    "a phase has a number from 1 to "
 					    __stringify(GAP_PHASE_MAX));
 			return -ERANGE;
 		}
-		err = gap_class_check_rate(q, entry->rate, attr, extack);
+		err = gap_class_check_rate(q, entry.rate, attr, extack);
 		if (err)
 			return err;
 	}
@@ -192,6 +203,7 @@ static void gap_class_apply(struct gap_sched *q, struct gap_class *cl,
 	struct nlattr *rate = req->tb[TCA_GAP_CLASS_RATE64];
 	struct nlattr *fallback = req->tb[TCA_GAP_CLASS_FALLBACK64];
 	struct nlattr *expires = req->tb[TCA_GAP_CLASS_EXPIRES_NS];
+	struct tc_gap_phase_rate entry;
 	unsigned int i;
 
 	if (fallback)
@@ -206,9 +218,10 @@ static void gap_class_apply(struct gap_sched *q, struct gap_class *cl,
 		gap_class_set_entry(q, cl, &cl->rate, cl->fallback);
 	if (req->table)
 		cl->phases = req->table;
-	for (i = 0; i < req->phase_count; i++)
-		gap_class_set_entry(q, cl, &cl->phases[req->phases[i].phase - 1],
-				    req->phases[i].rate);
+	for (i = 0; i < req->phase_count; i++) {
+		entry = gap_class_phase_of(req->phases, i);
+		gap_class_set_entry(q, cl, &cl->phases[entry.phase - 1], entry.rate);
+	}
 	gap_lease_refresh(q, cl);
 	gap_class_judge(q->sch, cl, true);
 	gap_kick(q->sch);

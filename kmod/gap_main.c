@@ -28,9 +28,6 @@
 #include "gap_frame.h"
 #include "gap_packet.h"
 
-/* Unit of the clock while the link rate is unknown: finer than any link's. */
-#define GAP_LINK_RATE_NOMINAL	GAP_RATE_MAX
-
 static LIST_HEAD(gap_list);	/* all gap qdiscs; RTNL */
 
 /*
@@ -108,6 +105,7 @@ static u64 gap_link_rate(const struct gap_sched *q, const struct gap_conf *conf,
 	return rate;
 }
 
+/* Needs the tree lock: the packet path finds out what is lost. */
 static enum gap_reason gap_judge(const struct gap_sched *q, u64 rate,
 				 const struct gap_frames *frames)
 {
@@ -126,14 +124,18 @@ static enum gap_reason gap_judge(const struct gap_sched *q, u64 rate,
 
 /*
  * The packet path obeys the options as far as the device lets it.  @rate: of
- * the link, 0: unknown, byte-times then have a nominal length.
+ * the link, 0: unknown, byte-times then have a nominal length.  @retry: gap frames
+ * that the device has lost may get through now.
  */
-static void gap_configure(struct gap_sched *q, u64 rate, struct gap_frames *frames)
+static void gap_configure(struct gap_sched *q, u64 rate, struct gap_frames *frames, bool retry)
 {
-	enum gap_reason reason = gap_judge(q, rate, frames);
 	struct gap_frames *old = q->frames;
+	enum gap_reason reason;
 
 	sch_tree_lock(q->sch);
+	if (retry)
+		q->lost = false;
+	reason = gap_judge(q, rate, frames);
 	q->speed_known = rate;
 	WRITE_ONCE(q->reason, reason);
 	gap_packet_configure(q, rate ?: GAP_LINK_RATE_NOMINAL, frames,
@@ -144,14 +146,24 @@ static void gap_configure(struct gap_sched *q, u64 rate, struct gap_frames *fram
 		gap_frames_free(old);
 }
 
-/* Another back end, and nobody asked for it just now. */
+/* The back end has changed without a request: tc monitor and the log learn of it. */
 static void gap_tell(struct gap_sched *q)
 {
+	static const char * const why[__GAP_REASON_MAX] = {
+		[GAP_REASON_NO_SPEED] = "the device reports no speed",
+		[GAP_REASON_TX_PAUSE] = "the device sends PAUSE frames of its own",
+		[GAP_REASON_LOST] = "frames leave faster than the link can carry them",
+		[GAP_REASON_NO_MEMORY] = "there is no memory for gap frames",
+	};
 	enum gap_reason reason = READ_ONCE(q->reason);
 
-	if (reason != q->told)
-		gap_notify(q->sch, NULL);
+	if (reason == q->told)
+		return;
+	gap_notify(q->sch, NULL);
 	q->told = reason;
+	if (why[reason] && net_ratelimit())
+		netdev_warn(qdisc_dev(q->sch), "gap: a timer paces instead of gap frames: %s\n",
+			    why[reason]);
 }
 
 /*
@@ -174,30 +186,32 @@ static void gap_work(struct work_struct *work)
 	rtnl_unlock();
 }
 
-static void gap_device_event(struct gap_sched *q, struct net_device *dev,
-			     unsigned long event)
+/* @device: what it answers now, NULL: it was not asked. */
+static void gap_device_event(struct gap_sched *q, struct net_device *dev, unsigned long event,
+			     const struct gap_device *device)
 {
 	bool remake = event == NETDEV_CHANGEMTU || event == NETDEV_CHANGEADDR;
 	struct gap_frames *frames = q->frames;
-	bool up = gap_device_is_up(dev);
+	bool up = gap_device_is_up(dev), retry;
 	u64 rate;
 
-	if (event == NETDEV_UP || event == NETDEV_CHANGE)
-		q->device = gap_device_ask(dev);
+	if (device)
+		q->device = *device;
 	rate = gap_link_rate(q, &q->conf, &q->device);
-	if (remake && q->conf.backend == GAP_BACKEND_GAP)
+	/* also where there was no memory for them before */
+	if ((remake || !frames) && q->conf.backend == GAP_BACKEND_GAP)
 		frames = gap_frames_alloc(q->conf.frame, dev);
-	/* another link, or another partner: what was lost may not be any more */
-	if (rate != gap_known_rate(q) || (up && !q->was_up))
-		q->lost = false;
+	/* another link, or another partner */
+	retry = rate != gap_known_rate(q) || (up && !q->was_up);
 	q->was_up = up;
-	gap_configure(q, rate, frames);
+	gap_configure(q, rate, frames, retry);
 	gap_tell(q);
 }
 
 static int gap_device_notify(struct notifier_block *nb, unsigned long event, void *ptr)
 {
 	struct net_device *dev = netdev_notifier_info_to_dev(ptr);
+	struct gap_device device, *answer = NULL;
 	struct gap_sched *q;
 
 	switch (event) {
@@ -206,9 +220,16 @@ static int gap_device_notify(struct notifier_block *nb, unsigned long event, voi
 	case NETDEV_CHANGE:
 	case NETDEV_CHANGEMTU:
 	case NETDEV_CHANGEADDR:
-		list_for_each_entry(q, &gap_list, list)
-			if (qdisc_dev(q->sch) == dev)
-				gap_device_event(q, dev, event);
+		list_for_each_entry(q, &gap_list, list) {
+			if (qdisc_dev(q->sch) != dev)
+				continue;
+			/* once for all qdiscs of the device: firmware takes its time */
+			if (!answer && (event == NETDEV_UP || event == NETDEV_CHANGE)) {
+				device = gap_device_ask(dev);
+				answer = &device;
+			}
+			gap_device_event(q, dev, event, answer);
+		}
 	}
 	return NOTIFY_DONE;
 }
@@ -290,6 +311,7 @@ static int gap_change(struct Qdisc *sch, struct nlattr *opt,
 	struct gap_conf conf = q->conf;
 	struct gap_device device;
 	int err = 0;
+	bool retry;
 	u64 rate;
 
 	if (opt)
@@ -314,8 +336,7 @@ static int gap_change(struct Qdisc *sch, struct nlattr *opt,
 	}
 
 	/* gap frames that are asked for anew are tried anew */
-	if (tb[TCA_GAP_BACKEND] || rate != gap_known_rate(q))
-		q->lost = false;
+	retry = tb[TCA_GAP_BACKEND] || rate != gap_known_rate(q);
 	q->device = device;
 	sch_tree_lock(sch);
 	q->conf = conf;
@@ -324,8 +345,8 @@ static int gap_change(struct Qdisc *sch, struct nlattr *opt,
 	gap_class_find_default(sch);
 	gap_judge_bypass(sch);
 	sch_tree_unlock(sch);
-	gap_configure(q, rate, frames);
-	q->told = q->reason;
+	gap_configure(q, rate, frames, retry);
+	q->told = READ_ONCE(q->reason);
 	return 0;
 }
 

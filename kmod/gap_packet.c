@@ -187,8 +187,9 @@ static __always_inline void gap_tree_advance(struct gap_class *cl)
 {
 	if (unlikely(!gap_class_qlen(cl)))
 		gap_tree_unlink(cl);
-	else if (rb_first_cached(&cl->siblings->root) == cl->siblings->last)
-		cl->key = cl->next;	/* nobody else below the same parent */
+	else if (cl->siblings->last == &cl->node &&
+		 rb_first_cached(&cl->siblings->root) == &cl->node)
+		cl->key = cl->next;	/* the only one below its parent */
 	else
 		gap_tree_place(cl, cl->next);
 	if (cl->parent)

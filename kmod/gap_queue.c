@@ -38,7 +38,8 @@ static bool gap_is_own_tcp(const struct sk_buff *skb)
 	if (!skb->sk || !skb_transport_header_was_set(skb) ||
 	    skb_transport_offset(skb) + sizeof(struct tcphdr) > skb_headlen(skb))
 		return false;
-	return (protocol == htons(ETH_P_IP) && ip_hdr(skb)->protocol == IPPROTO_TCP) ||
+	return (protocol == htons(ETH_P_IP) && ip_hdr(skb)->protocol == IPPROTO_TCP &&
+		!ip_is_fragment(ip_hdr(skb))) ||
 	       (protocol == htons(ETH_P_IPV6) && ipv6_hdr(skb)->nexthdr == IPPROTO_TCP);
 }
 
@@ -56,6 +57,7 @@ void gap_turn_note_ack(struct gap_turn *turn, const struct sk_buff *skb)
 	turn->ack_sk = skb->sk;
 	turn->ack_ports = gap_tcp_ports(tcp_hdr(skb));
 	turn->ack_seq = tcp_hdr(skb)->ack_seq;
+	turn->ack_window = tcp_hdr(skb)->window;
 }
 
 /* Not where options may sign the header. */
@@ -75,4 +77,9 @@ void gap_turn_renew_ack(const struct gap_turn *turn, struct sk_buff *skb)
 	th = tcp_hdr(skb);
 	inet_proto_csum_replace4(&th->check, skb, th->ack_seq, turn->ack_seq, false);
 	th->ack_seq = turn->ack_seq;
+	/* the old window would begin at the new acknowledgment, and end too late */
+	if (ntohs(th->window) > ntohs(turn->ack_window)) {
+		inet_proto_csum_replace2(&th->check, skb, th->window, turn->ack_window, false);
+		th->window = turn->ack_window;
+	}
 }

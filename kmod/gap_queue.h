@@ -15,10 +15,10 @@
  * A full queue makes room in the longest turn: whoever fills it loses packets, and
  * no one else does.
  *
- * A segment that acknowledges less than what its receiver knows to be acknowledged,
- * by more than a window, is discarded there as an attack (RFC 5961, 5.2).  Data that
- * ACKs have overtaken come to that, where much arrives while they wait at a low
- * rate.  So they leave with the acknowledgment of the last ACK that overtook them.
+ * TCP discards a segment as an attack if it acknowledges less than has been acknowledged
+ * already, by more than a window (RFC 5961, 5.2).  Data that ACKs have overtaken come to
+ * that, where much arrives while they wait at a low rate.  So they leave with the
+ * acknowledgment of the last ACK that overtook them, and never with a larger window.
  */
 #ifndef _GAP_QUEUE_H
 #define _GAP_QUEUE_H
@@ -37,10 +37,11 @@ struct gap_turn {
 	struct sk_buff		*tail;
 	struct list_head	list;		/* in the queue's turns, if it has packets */
 	u32			qlen;
-	__be32			ack_ports;	/* another socket may get the same memory */
 	/* The last ACK that overtook some of them: whose it was, and what it said. */
+	__be32			ack_ports;	/* another socket may get the same memory */
 	const struct sock	*ack_sk;	/* never looked into; NULL: there was none */
 	__be32			ack_seq;
+	__be16			ack_window;
 };
 
 /* By the address, so that neighbours have turns of their own, else the station. */

@@ -80,6 +80,7 @@ test_lost() {
 	ktap_between "after so many frames that left unpaced" 400 "$(unpaced)" 800
 	hw_wait_for 10 grep -q 'backend_used timer (gap frames take no time' "$work/monitor"
 	ktap_result $? "tc monitor is told"
+	ktap_check "and the kernel's log" log_says 'w0: gap: a timer paces instead of gap frames: frames leave faster'
 	kill $monitor
 	tc class change dev w0 classid 1:10 gap rate 10mbit
 	keeps_rate "found out"

@@ -7,6 +7,7 @@ import encodings.idna   # noqa: F401, create_connection() wants it, and guests h
 import os
 import re
 import socket
+import struct
 import time
 import traceback
 
@@ -299,6 +300,52 @@ def send_much_and_receive():
         sock.send(b"e")
     counted = tcp_extended_counters()
     equal((counted["TCPChallengeACK"], counted["TCPACKSkippedChallenge"]), (0, 0))
+
+
+def window_ends(frames):
+    """Of TCP segments of ours without and with data: the sequence numbers at which the window ends."""
+    ends = {False: [], True: []}
+    for data in frames:
+        ack, offset, flags, window = struct.unpack_from("!IBBH", data, 42)
+        has_data = struct.unpack_from("!H", data, 16)[0] > 20 + (offset >> 4) * 4
+        if not flags & 2:   # SYN
+            ends[has_data].append((ack + window) % 2**32)
+    return ends[False], ends[True]
+
+
+@contextlib.contextmanager
+def no_window_scaling():
+    path = "/proc/sys/net/ipv4/tcp_window_scaling"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("0")
+    try:
+        yield
+    finally:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("1")
+
+
+@case
+def data_that_acknowledgments_overtake_offer_no_larger_window():
+    """Nobody reads here, so that the window ends at one number; data are queued before the other end fills it."""
+    with (no_window_scaling(), connected_behind_a_class("wire14", "2mbit", 125_000_000, send_much_and_receive) as
+          (connection, other), socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as sock):
+        sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 24)
+        sock.bind(("wire14", 3))
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32768)
+        connection.sendall(b"d" * OUR_BYTES)
+        frames = []
+        while sum(len(data) > 200 for data in frames) < OUR_BYTES // 1448:
+            data = sock.recv(2000)
+            if data[12:14] == b"\x08\0" and data[23] == socket.IPPROTO_TCP and data[26:30] == socket.inet_aton(OURS):
+                frames.append(data)
+        of_acks, of_data = window_ends(frames)
+        between(2, len(of_acks), 1000)
+        between(OUR_BYTES // 1448, len(of_data), 100)
+        equal([end for end in of_data if end > max(of_acks)], [])
+        receive_all(connection, THEIR_BYTES)
+        equal(connection.recv(1), b"e")
+        equal(other.has_ended_well(), True)
 
 
 @case

@@ -154,6 +154,11 @@ TEST(ByteClock, AnIdleClassEarnsNoCreditAndOwesNoStaleGap) {
   // the clock has wrapped around meanwhile
   EXPECT_EQ(gap_pace_start(~0ULL - 10, 5), 5u);
   EXPECT_EQ(gap_pace_start(5, ~0ULL - 10), 5u);
+  // a class that was idle for a century on a device of unknown speed owes nothing
+  for (u64 years = 1; years <= 100; ++years) {
+    const u64 now = 5000 + years * 366 * 86400 * GAP_LINK_RATE_NOMINAL;
+    EXPECT_EQ(gap_pace_start(5000, now), now) << years;
+  }
 }
 
 TEST(ByteClock, IdleWireTimeIsCountedOnce) {

@@ -180,6 +180,27 @@ TEST(GapWatch, DroppedGapFramesAreNoticedAfterABoundedNumberOfBytes) {
     }
 }
 
+// A driver that resets its queue forgets what that held, and counts from 0: the clock has counted it.
+TEST(GapWatch, AResetOfTheTransmitQueueGivesNoFalseAlarm) {
+  constexpr u64 kStepNs = 10'000, kResetNs = 20'000'000, kCompletedBefore = 5'000'000;
+  for (const u64 link_rate : {u64{125'000'000}, u64{1'250'000'000}, u64{12'500'000'000}})
+    for (const u32 held : {100'000U, 700'000U, 1'000'000U, 4'000'000U}) {
+      gap_clock clock{};
+      gap_clock_init(&clock, link_rate, 1);
+      gap_watch watch{};
+      for (u64 passed_ns = 0; passed_ns < 3 * kResetNs; passed_ns += kStepNs) {
+        const u64 carried = gap_clock_ns_to_bytes(&clock, passed_ns);
+        const bool is_reset = passed_ns >= kResetNs;
+        const u64 before = is_reset ? gap_clock_ns_to_bytes(&clock, kResetNs) : 0;
+        const auto completed = static_cast<u32>(carried - before + (is_reset ? 0 : kCompletedBefore));
+        const u32 holds = passed_ns == kResetNs ? 0 : held;
+        clock.bytes = carried + holds + (is_reset ? held : 0);
+        EXPECT_FALSE(gap_watch_is_ahead(&watch, &clock, completed + holds, completed, is_reset ? 0 : held, 1 + passed_ns))
+            << held << " at " << link_rate << " after " << passed_ns;
+      }
+    }
+}
+
 TEST(GapWatch, NothingIsConcludedOfADriverThatCountsNothing) {
   gap_clock clock{};
   gap_clock_init(&clock, 125'000'000, 1);

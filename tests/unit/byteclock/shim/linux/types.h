@@ -4,6 +4,7 @@
 #define HEADWAY_SHIM_TYPES_H
 #include_next <linux/types.h>
 #include <stdint.h>
+typedef int32_t s32;
 typedef uint32_t u32;
 typedef long long s64;
 typedef unsigned long long u64;
