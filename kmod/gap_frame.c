@@ -3,9 +3,7 @@
  * Gap frames: on the wire they are nothing but time.
  *
  * A PAUSE frame (802.3x) with a pause time of zero stops nobody, and the port
- * at the other end of the cable discards it.  A void frame goes to the
- * sender's own address, so the first switch discards it as already at home;
- * it is for NICs that let no MAC control frame of the host pass.
+ * at the other end of the cable discards it.
  */
 #include <linux/etherdevice.h>
 #include <linux/slab.h>
@@ -38,11 +36,8 @@ struct gap_frames {
 static const u8 gap_frame_pause_dst[ETH_ALEN] = { 0x01, 0x80, 0xc2, 0x00, 0x00, 0x01 };
 
 /* A frame of @len bytes, from which all others are cloned. */
-static struct sk_buff *gap_frame_alloc(enum gap_frame kind,
-				       struct net_device *dev, u32 len)
+static struct sk_buff *gap_frame_alloc(struct net_device *dev, u32 len)
 {
-	bool pause = kind == GAP_FRAME_PAUSE;
-	u16 protocol = pause ? ETH_P_PAUSE : ETH_P_802_EX1;
 	struct sk_buff *skb;
 	__be16 *control;
 
@@ -53,18 +48,16 @@ static struct sk_buff *gap_frame_alloc(enum gap_frame kind,
 	skb_reset_network_header(skb);
 	/* all zero behind the opcode: a pause of no time */
 	control = skb_put_zero(skb, len - ETH_HLEN);
-	if (pause)
-		*control = htons(GAP_MAC_CONTROL_PAUSE);
-	eth_header(skb, dev, protocol, pause ? gap_frame_pause_dst : dev->dev_addr,
-		   dev->dev_addr, len);
+	*control = htons(GAP_MAC_CONTROL_PAUSE);
+	eth_header(skb, dev, ETH_P_PAUSE, gap_frame_pause_dst, dev->dev_addr, len);
 	skb_reset_mac_header(skb);
-	skb->protocol = htons(protocol);
+	skb->protocol = htons(ETH_P_PAUSE);
 	skb->dev = dev;
 	return skb;
 }
 
 /* NULL: no memory. */
-struct gap_frames *gap_frames_alloc(enum gap_frame kind, struct net_device *dev)
+struct gap_frames *gap_frames_alloc(struct net_device *dev)
 {
 	u32 len_max = max_t(u32, dev->mtu + ETH_HLEN, GAP_FRAME_MIN_BYTES);
 	struct gap_frames *frames;
@@ -74,7 +67,7 @@ struct gap_frames *gap_frames_alloc(enum gap_frame kind, struct net_device *dev)
 	if (!frames)
 		return NULL;
 	frames->len_max = len_max;
-	frames->ring[0] = gap_frame_alloc(kind, dev, len_max);
+	frames->ring[0] = gap_frame_alloc(dev, len_max);
 	for (i = 1; i < GAP_FRAMES_RING && frames->ring[i - 1]; i++)
 		frames->ring[i] = skb_clone(frames->ring[0], GFP_KERNEL);
 	if (frames->ring[GAP_FRAMES_RING - 1])

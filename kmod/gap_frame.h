@@ -5,11 +5,9 @@
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
 
-#include "include/uapi/linux/pkt_sched_gap.h"
-
 struct gap_frames;
 
-struct gap_frames *gap_frames_alloc(enum gap_frame kind, struct net_device *dev);
+struct gap_frames *gap_frames_alloc(struct net_device *dev);
 void gap_frames_free(struct gap_frames *frames);
 u32 gap_frames_slot_max(const struct gap_frames *frames);
 struct sk_buff *gap_frames_get(struct gap_frames *frames, u32 slot_bytes);

@@ -115,7 +115,7 @@ static enum gap_reason gap_judge(const struct gap_sched *q, u64 rate,
 		return GAP_REASON_NO_SPEED;
 	if (!frames)
 		return GAP_REASON_NO_MEMORY;
-	if (q->conf.frame == GAP_FRAME_PAUSE && q->device.sends_pause)
+	if (q->device.sends_pause)
 		return GAP_REASON_TX_PAUSE;
 	if (q->lost)
 		return GAP_REASON_LOST;
@@ -200,7 +200,7 @@ static void gap_device_event(struct gap_sched *q, struct net_device *dev, unsign
 	rate = gap_link_rate(q, &q->conf, &q->device);
 	/* also where there was no memory for them before */
 	if ((remake || !frames) && q->conf.backend == GAP_BACKEND_GAP)
-		frames = gap_frames_alloc(q->conf.frame, dev);
+		frames = gap_frames_alloc(dev);
 	/* another link, or another partner */
 	retry = rate != gap_known_rate(q) || (up && !q->was_up);
 	q->was_up = up;
@@ -242,7 +242,6 @@ static const struct nla_policy gap_policy[TCA_GAP_MAX + 1] = {
 	[TCA_GAP_RATE64] = NLA_POLICY_FULL_RANGE(NLA_U64, &gap_rate_range),
 	[TCA_GAP_DEFAULT] = { .type = NLA_U32 },
 	[TCA_GAP_BACKEND] = NLA_POLICY_MAX(NLA_U32, GAP_BACKEND_MAX),
-	[TCA_GAP_FRAME] = NLA_POLICY_MAX(NLA_U32, GAP_FRAME_KIND_MAX),
 	[TCA_GAP_BYPASS] = NLA_POLICY_MAX(NLA_U32, 1),
 	[TCA_GAP_LIMIT] = NLA_POLICY_MIN(NLA_U32, 1),
 };
@@ -254,8 +253,6 @@ static int gap_read_options(struct Qdisc *sch, struct nlattr **tb,
 
 	if (tb[TCA_GAP_RATE64])
 		conf->rate = nla_get_u64(tb[TCA_GAP_RATE64]);
-	if (tb[TCA_GAP_FRAME])
-		conf->frame = nla_get_u32(tb[TCA_GAP_FRAME]);
 	if (tb[TCA_GAP_BACKEND])
 		conf->backend = nla_get_u32(tb[TCA_GAP_BACKEND]);
 	if (tb[TCA_GAP_BYPASS])
@@ -294,9 +291,9 @@ static int gap_check_backend(struct Qdisc *sch, const struct gap_conf *conf,
 	else if (!rate)
 		NL_SET_ERR_MSG(extack,
 			       "the device does not report its speed; give the link rate with rate, or use backend timer");
-	else if (conf->frame == GAP_FRAME_PAUSE && device->sends_pause)
+	else if (device->sends_pause)
 		NL_SET_ERR_MSG(extack,
-			       "the device sends PAUSE frames to stop its peer, and gap frames would end each of its pauses; switch them off (ethtool -A DEV tx off), or use frame void or backend timer");
+			       "the device sends PAUSE frames to stop its peer, and gap frames would end each of its pauses; switch them off (ethtool -A DEV tx off), or use backend timer");
 	else
 		return 0;
 	return -EOPNOTSUPP;
@@ -325,10 +322,10 @@ static int gap_change(struct Qdisc *sch, struct nlattr *opt,
 	err = gap_check_backend(sch, &conf, &device, rate, extack);
 	if (err)
 		return err;
-	if (conf.backend == GAP_BACKEND_GAP && conf.frame == q->conf.frame)
+	if (conf.backend == GAP_BACKEND_GAP)
 		frames = q->frames;
 	if (conf.backend == GAP_BACKEND_GAP && !frames) {
-		frames = gap_frames_alloc(conf.frame, qdisc_dev(sch));
+		frames = gap_frames_alloc(qdisc_dev(sch));
 		if (!frames) {
 			NL_SET_ERR_MSG(extack, "no memory for gap frames");
 			return -ENOMEM;
@@ -412,7 +409,6 @@ static int gap_dump(struct Qdisc *sch, struct sk_buff *skb)
 	    (q->speed_known && nla_put_u64_64bit(skb, TCA_GAP_LINK_RATE64,
 						 q->clock.link_rate, TCA_GAP_PAD)) ||
 	    nla_put_u32(skb, TCA_GAP_BACKEND, conf->backend) ||
-	    nla_put_u32(skb, TCA_GAP_FRAME, conf->frame) ||
 	    nla_put_u32(skb, TCA_GAP_BYPASS, conf->bypass) ||
 	    nla_put_u32(skb, TCA_GAP_LIMIT, conf->limit) ||
 	    nla_put_u32(skb, TCA_GAP_BACKEND_USED,

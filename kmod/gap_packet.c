@@ -412,21 +412,6 @@ static struct gap_rate *gap_rate_of(struct gap_class *cl, const struct sk_buff *
 	return entry;
 }
 
-/* A frame starts @late byte-times after it was due, of which @lost are not made up. */
-static inline void gap_count_late(struct gap_class *cl, u64 late, u64 lost)
-{
-	struct tc_gap_class_xstats *x = &cl->xstats;
-
-	if (likely(!late)) {
-		GAP_ADD(x->late[0], 1);
-		return;
-	}
-	GAP_ADD(x->late[min_t(unsigned int, fls64(late), GAP_LATE_BUCKETS - 1)], 1);
-	if (x->late_max_bytes < late)
-		WRITE_ONCE(x->late_max_bytes, late);
-	GAP_ADD(x->credit_lost_bytes, lost);
-}
-
 /*
  * @skb of leaf @cl, @wire byte-times long, starts now: the schedules of the leaf
  * and of all above it go on.  @due: when those that have been charged allowed it.
@@ -435,7 +420,7 @@ static inline void
 gap_charge(struct gap_sched *q, struct gap_class *cl, const struct sk_buff *skb, u32 wire)
 {
 	struct gap_rate *rate = gap_rate_of(cl, skb);
-	u64 now = q->clock.bytes, due = cl->next;
+	u64 now = q->clock.bytes, due = cl->next, lost;
 	struct gap_class *c;
 
 	for (c = cl; c; c = c->parent, rate = &c->rate) {
@@ -446,12 +431,12 @@ gap_charge(struct gap_sched *q, struct gap_class *cl, const struct sk_buff *skb,
 		if (!gap_rate_is_limited(rate)) {
 			/* the next of its frames comes after those that are due by then */
 			c->next = q->timed ? now : now + wire;
-			GAP_ADD(c->xstats.late[0], 1);
 			continue;
 		}
-		gap_count_late(c, now - due,
-			       gap_rate_charge(rate, q->clock.link_rate, due, now, wire,
-					       q->credit_min, &c->next));
+		lost = gap_rate_charge(rate, q->clock.link_rate, due, now, wire,
+				       q->credit_min, &c->next);
+		if (unlikely(lost))
+			GAP_ADD(c->xstats.credit_lost_bytes, lost);
 	}
 	gap_tree_advance(cl);
 }
@@ -502,7 +487,6 @@ static struct sk_buff *gap_dequeue_data(struct Qdisc *sch, u64 *need)
 static void gap_wake_at(struct gap_sched *q, u64 ns)
 {
 	q->running = false;
-	q->wake_ns = ns;
 	qdisc_watchdog_schedule_ns(&q->watchdog, ns);
 }
 
@@ -527,8 +511,6 @@ static bool gap_sleep(struct Qdisc *sch, u64 need)
 	/* frames that the link rate has overtaken are still in the device */
 	if (wake_ns <= now_ns)
 		return false;
-	if (q->wake_ns <= now_ns)
-		GAP_ADD(q->xstats.slept, 1);	/* and not only asked once more */
 	gap_wake_at(q, wake_ns);
 	return true;
 }
@@ -558,11 +540,7 @@ static struct sk_buff *gap_fill(struct Qdisc *sch, u64 need)
 /* Timer back end: nobody may send for @need byte-times. */
 static void gap_wait(struct gap_sched *q, u64 need)
 {
-	u64 wake_ns = gap_clock_ns_at(&q->clock, q->clock.bytes + need);
-
-	if (q->wake_ns != wake_ns)
-		GAP_ADD(q->xstats.timer_wakes, 1);	/* and not only asked once more */
-	gap_wake_at(q, wake_ns);
+	gap_wake_at(q, gap_clock_ns_at(&q->clock, q->clock.bytes + need));
 }
 
 /* Does the device drop gap frames?  Then a timer paces from now on. */

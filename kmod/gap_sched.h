@@ -99,7 +99,6 @@ struct gap_conf {
 	u32			defcls;		/* minor of the default class, 0: none */
 	u32			limit;		/* packets in the queue of a class */
 	enum gap_backend	backend;
-	enum gap_frame		frame;
 	bool			bypass;		/* where no class holds packets */
 };
 
@@ -118,7 +117,6 @@ struct gap_sched {
 	u32			slot_max;	/* longest gap frame, byte-times */
 	u64			credit_min;	/* byte-times, see gap_rate_charge() */
 	u64			wake_early_bytes; /* see GAP_WAKE_EARLY_NS */
-	u64			wake_ns;	/* what the timer was last set to */
 	struct gap_tree		backlogged;	/* top classes with packets, by key */
 	struct gap_class	*defcl;		/* of conf.defcls, if a leaf, or direct */
 	struct gap_frames	*frames;

@@ -25,13 +25,6 @@ const char *gap_backend_name(uint32_t backend)
 	return WORD(words, backend);
 }
 
-const char *gap_frame_name(uint32_t frame)
-{
-	static const char *const words[] = { "pause", "void" };
-
-	return WORD(words, frame);
-}
-
 const char *gap_bypass_name(uint32_t bypass)
 {
 	static const char *const words[] = { "off", "on" };
@@ -78,8 +71,6 @@ const char *gap_qdisc_mistake(const struct gap_qdisc_conf *conf)
 		return "default: a class has a minor number, as 1:10";
 	if (conf->has_backend && conf->backend > GAP_BACKEND_MAX)
 		return "backend: there are timer and gap";
-	if (conf->has_frame && conf->frame > GAP_FRAME_KIND_MAX)
-		return "frame: there are pause and void";
 	if (conf->has_bypass && conf->bypass > 1)
 		return "bypass: there are on and off";
 	if (conf->has_limit && !conf->limit)
@@ -160,7 +151,6 @@ int gap_qdisc_encode(const struct gap_qdisc_conf *conf, void *buf, size_t cap)
 	PUT(&w, conf->has_rate, TCA_GAP_RATE64, &conf->rate_bytes_per_s);
 	PUT(&w, conf->has_default, TCA_GAP_DEFAULT, &conf->default_classid);
 	PUT(&w, conf->has_backend, TCA_GAP_BACKEND, &conf->backend);
-	PUT(&w, conf->has_frame, TCA_GAP_FRAME, &conf->frame);
 	PUT(&w, conf->has_bypass, TCA_GAP_BYPASS, &conf->bypass);
 	PUT(&w, conf->has_limit, TCA_GAP_LIMIT, &conf->limit);
 	return finish(&w, buf, cap);
@@ -247,9 +237,6 @@ int gap_qdisc_decode(struct gap_qdisc_conf *conf, const void *buf, size_t len)
 			break;
 		case TCA_GAP_BACKEND:
 			GET(&r, &got.has_backend, &got.backend);
-			break;
-		case TCA_GAP_FRAME:
-			GET(&r, &got.has_frame, &got.frame);
 			break;
 		case TCA_GAP_BYPASS:
 			GET(&r, &got.has_bypass, &got.bypass);

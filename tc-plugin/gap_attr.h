@@ -38,12 +38,10 @@ struct gap_qdisc_conf {
 	bool has_rate;
 	bool has_default;
 	bool has_backend;
-	bool has_frame;
 	bool has_bypass;
 	bool has_limit;
 	uint32_t default_classid;		/* 0: no class */
 	uint32_t backend;			/* GAP_BACKEND_* */
-	uint32_t frame;				/* GAP_FRAME_* */
 	uint32_t bypass;			/* 0 or 1 */
 	uint32_t limit;				/* packets */
 	uint64_t rate_bytes_per_s;
@@ -110,11 +108,10 @@ int gap_xstats_decode(struct tc_gap_xstats *xstats, const void *buf,
 		      size_t len);
 
 /*
- * The word for a GAP_BACKEND_*, GAP_FRAME_*, TCA_GAP_BYPASS or GAP_REASON_*, as tc takes and
+ * The word for a GAP_BACKEND_*, TCA_GAP_BYPASS or GAP_REASON_*, as tc takes and
  * shows it; "unknown" for one that this version does not know.
  */
 const char *gap_backend_name(uint32_t backend);
-const char *gap_frame_name(uint32_t frame);
 const char *gap_bypass_name(uint32_t bypass);
 const char *gap_reason_name(uint32_t reason);
 

@@ -21,18 +21,15 @@ static int explain_qdisc(void)
 {
 	fputs("Usage: tc qdisc add|change|replace dev DEV root [handle 1:] gap\n"
 	      "          [rate RATE] [default CLASSID] [backend timer|gap]\n"
-	      "          [frame pause|void] [bypass on|off] [limit PACKETS]\n"
+	      "          [bypass on|off] [limit PACKETS]\n"
 	      "\n"
 	      "  rate RATE        rate of the link behind DEV\n"
 	      "                   {the speed that DEV reports}\n"
 	      "  default CLASSID  class for packets that no filter and no priority names,\n"
 	      "                   as 1:10, :10 or 10 {none: such packets leave unpaced}\n"
 	      "  backend timer    a timer: works on any device, less exact {timer}\n"
-	      "  backend gap      gap frames. Whether they reach the wire behind DEV is for\n"
-	      "                   `headway selftest DEV` to say\n"
-	      "  frame pause      gap frames are 802.3x PAUSE frames of no time {pause}\n"
-	      "  frame void       they are frames to DEV's own address, which the first\n"
-	      "                   switch discards\n"
+	      "  backend gap      gap frames: 802.3x PAUSE frames of no time. Whether they\n"
+	      "                   reach the wire behind DEV, `headway selftest DEV` tells\n"
 	      "  bypass on        packets bypass the empty qdisc, and its filters, as long as\n"
 	      "                   no class has a rate {off}\n"
 	      "  limit PACKETS    so many wait in a class without a qdisc of its own; a full\n"
@@ -226,10 +223,6 @@ static int gap_parse_qopt(struct qdisc_util *qu, int argc, char **argv,
 			conf.has_backend = true;
 			err = get_word(option, *argv, gap_backend_name,
 				       GAP_BACKEND_MAX, &conf.backend);
-		} else if (strcmp(option, "frame") == 0) {
-			conf.has_frame = true;
-			err = get_word(option, *argv, gap_frame_name,
-				       GAP_FRAME_KIND_MAX, &conf.frame);
 		} else if (strcmp(option, "bypass") == 0) {
 			conf.has_bypass = true;
 			err = get_word(option, *argv, gap_bypass_name, 1, &conf.bypass);
@@ -343,7 +336,6 @@ static int gap_print_qopt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
 		show_text(PRINT_ANY, "default", "default %s ",
 			  sprint_tc_classid(conf.default_classid, text));
 	show_text(PRINT_ANY, "backend", "backend %s ", gap_backend_name(conf.backend));
-	show_text(PRINT_ANY, "frame", "frame %s ", gap_frame_name(conf.frame));
 	if (conf.bypass)
 		show_text(PRINT_ANY, "bypass", "bypass %s ", gap_bypass_name(conf.bypass));
 	if (conf.has_limit)
@@ -417,8 +409,6 @@ static void show_qdisc_xstats(const struct tc_gap_qdisc_xstats *x)
 	print_nl();
 	show_u64("underruns", "  underruns %" PRIu64, x->underruns);
 	show_u64("underrun_ns", " (%" PRIu64 " ns)", x->underrun_ns);
-	show_u64("slept", " slept %" PRIu64, x->slept);
-	show_u64("timer_wakes", " timer_wakes %" PRIu64, x->timer_wakes);
 	print_nl();
 	show_u64("fallbacks", "  fallbacks %" PRIu64, x->fallbacks);
 	show_u64("expired", " expired %" PRIu64, x->expired);
@@ -429,37 +419,9 @@ static void show_qdisc_xstats(const struct tc_gap_qdisc_xstats *x)
 			 x->device_completed_bytes);
 }
 
-/* In text "0:17 1:3 4-7:1 4194304+:2", buckets without frames left out. */
-static void show_late(const __u64 late[GAP_LATE_BUCKETS])
-{
-	char text[TC_TEXT_BYTES];
-	unsigned int i;
-
-	open_json_array(PRINT_JSON, "late");
-	show_text(PRINT_FP, NULL, "  %s", "late");
-	for (i = 0; i < GAP_LATE_BUCKETS; i++) {
-		uint64_t from = i ? (uint64_t)1 << (i - 1) : 0;
-		uint64_t to = ((uint64_t)1 << i) - 1;
-
-		print_color_u64(PRINT_JSON, COLOR_NONE, NULL, "%" PRIu64, late[i]);
-		if (!late[i])
-			continue;
-		if (i == GAP_LATE_BUCKETS - 1)
-			snprintf(text, sizeof(text), "%" PRIu64 "+", from);
-		else if (from == to)
-			snprintf(text, sizeof(text), "%" PRIu64, from);
-		else
-			snprintf(text, sizeof(text), "%" PRIu64 "-%" PRIu64, from, to);
-		show_text(PRINT_FP, NULL, " %s", text);
-		print_color_u64(PRINT_FP, COLOR_NONE, NULL, ":%" PRIu64, late[i]);
-	}
-	close_json_array(PRINT_JSON, NULL);
-}
-
 static void show_class_xstats(const struct tc_gap_class_xstats *x)
 {
 	show_u64("wire_bytes", "  wire %" PRIu64 " bytes", x->wire_bytes);
-	show_u64("late_max_bytes", " late_max %" PRIu64 " bytes", x->late_max_bytes);
 	show_u64("credit_lost_bytes", " credit_lost %" PRIu64 " bytes",
 		 x->credit_lost_bytes);
 	print_nl();
@@ -467,8 +429,6 @@ static void show_class_xstats(const struct tc_gap_class_xstats *x)
 	print_color_uint(PRINT_ANY, COLOR_NONE, "destinations",
 			 " destinations %u", x->destinations);
 	show_u64("expired", " expired %" PRIu64, x->expired);
-	print_nl();
-	show_late(x->late);
 }
 
 static int gap_print_xstats(struct qdisc_util *qu, FILE *f, struct rtattr *xstats)

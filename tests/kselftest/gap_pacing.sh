@@ -112,7 +112,6 @@ test_timer() {
 	gap_with "backend timer default 1:10" "1: 1:10 rate 20mbit"
 	tolerance=100 on_wire 20000000 "the timer keeps the rate within 1 %"
 	ktap_equal "and uses no gap frames" 0 "$gap_frames"
-	ktap_between "it counts its waits" 70 "$(xstat timer_wakes)" 400
 	tc qdisc change dev w0 root gap backend gap
 	paced_at 20000000 $payload_bytes "changed to gap frames"
 }
@@ -132,11 +131,15 @@ test_frames_under_way() {
 	echo 64 >/sys/class/net/w0/simwire/ring_frames
 }
 
+refuse_40() {
+	echo 40 >/sys/class/net/w0/simwire/tx_busy
+	ktap_equal "a driver refuses frames" 40 "$(</sys/class/net/w0/simwire/tx_busy)"
+}
+
 # What the driver refuses the core hands over again, data and gap frames alike.
 test_busy_driver() {
 	gap_with "default 1:10" "1: 1:10 rate 15mbit"
-	before_release="echo 40 >/sys/class/net/w0/simwire/tx_busy" \
-		on_wire 15000000 "with a driver that refuses frames the rate stays" "80 9"
+	before_release=refuse_40 on_wire 15000000 "with a driver that refuses frames the rate stays" "80 9"
 	ktap_equal "which it did" 0 "$(</sys/class/net/w0/simwire/tx_busy)"
 	ktap_check "and nothing is left" is_drained
 }
@@ -147,7 +150,6 @@ test_sleep() {
 	ktap_between "no two starts closer, ns" $((frame_wire * 16000 - slack_ns)) "$spacing_ns" 100000000
 	# 66 of the longest in each gap, were all of it filled
 	ktap_between "most gap frames are saved" 1 "$gap_frames" $((4 * (frames + 2)))
-	ktap_between "the sleeps are counted" 15 "$(xstat slept)" 25
 }
 
 wire w0 || skip_all "no simwire"

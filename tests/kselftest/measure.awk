@@ -11,8 +11,8 @@ function count(start, wire_bytes) {
 	last = start
 	wire = wire_bytes
 }
-# 0x8808, MAC control, or 0x88b5, a void frame
-$4 % 65536 == 2184 || $4 % 65536 == 46472 {
+# 0x8808, MAC control
+$4 % 65536 == 2184 {
 	gaps++
 	if ($3 > longest)
 		longest = $3

@@ -20,7 +20,7 @@ struct simwire_record {
 	u64	start_ns;	/* rounded down; errors do not add up */
 	u32	wire_bytes;
 	__be16	protocol;	/* as in the frame's Ethernet header */
-	u16	reserved;
+	__be16	source;		/* the last two bytes of its source address */
 };
 
 struct simwire {

@@ -301,7 +301,7 @@ static void simwire_record(struct simwire *sw, const struct sk_buff *skb,
 	record->start_ns = start_ns;
 	record->wire_bytes = wire;
 	record->protocol = eth_hdr(skb)->h_proto;
-	record->reserved = 0;
+	record->source = *(__be16 *)&eth_hdr(skb)->h_source[4];
 }
 
 /* The frame holds the wire from the moment it is free. */

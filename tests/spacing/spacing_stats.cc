@@ -29,7 +29,7 @@ struct Record {
   std::uint64_t start_ns;
   std::uint32_t wire_bytes;
   std::uint8_t protocol[2];  // as on the wire
-  std::uint16_t reserved;
+  std::uint16_t source;
 
   [[nodiscard]] bool is_gap() const { return protocol[0] == 0x88 && protocol[1] == 0x08; }
 };

@@ -3,8 +3,8 @@
 
 import errno
 
-from gapnl import (BACKEND, BACKEND_USED, DEFAULT, FRAME, LIMIT, LINK_RATE64, RATE64, REASON,
-                   RTM_NEWQDISC, attr, u32, u64)
+from gapnl import (BACKEND, BACKEND_USED, DEFAULT, LIMIT, LINK_RATE64, RATE64, REASON,
+                   RTM_NEWQDISC, UNUSED, attr, u32, u64)
 from ktap import case, equal
 from tcguest import (ADD, CHANGE, DEFAULTS, DEV, HANDLE, ROOT, SPEED, add_gap, classes, given,
                      matches, netlink_refused, note, options, refused, root_qdisc, tc)
@@ -16,8 +16,6 @@ OPTIONS = (
     ("default 1:10", {"default": "1:10"}, "default 1:10 "),
     ("backend timer", {"backend": "timer"}, "backend timer "),
     ("backend gap", {"backend": "gap"}, "backend gap "),
-    ("frame void", {"frame": "void"}, "frame void "),
-    ("frame pause", {"frame": "pause"}, "frame pause "),
     ("limit 77", {"limit": 77}, "limit 77 "),
 )
 
@@ -30,7 +28,7 @@ def qdisc_without_options_has_the_defaults():
     equal(given(), DEFAULTS)
     equal(options()["link_rate"], SPEED)
     matches(tc(f"qdisc show dev {DEV}"),
-            r"^qdisc gap 1: root refcnt \d+ backend timer frame pause limit 10000 link_rate 1Gbit "
+            r"^qdisc gap 1: root refcnt \d+ backend timer limit 10000 link_rate 1Gbit "
             r"backend_used timer \n$")
 
 
@@ -69,9 +67,9 @@ def qdisc_options_one_after_the_other_on_change():
 
 @case
 def qdisc_options_as_shown_can_be_given_again():
-    add_gap("rate 312.5mbit default 1:1f backend gap frame void limit 5")
+    add_gap("rate 312.5mbit default 1:1f backend gap limit 5")
     before = given()
-    equal(len(before), 5)
+    equal(len(before), 4)
     words = tc(f"qdisc show dev {DEV}").split(" link_rate ")[0].split()
     equal(words[:6], ["qdisc", "gap", "1:", "root", "refcnt", words[5]])
     tc(f"qdisc del dev {DEV} root")
@@ -162,7 +160,7 @@ def qdisc_requests_that_tc_never_sends_are_refused():
             (u64(RATE64, 2 * 10**11 + 1), errno.ERANGE, number),
             (u64(RATE64, 2**64 - 1), errno.ERANGE, number),
             (u32(BACKEND, 2), errno.ERANGE, number),
-            (u32(FRAME, 2), errno.ERANGE, number),
+            (u32(UNUSED, 0), errno.EINVAL, "[Aa]ttribute"),
             (u32(LIMIT, 0), errno.ERANGE, number),
             (attr(RATE64, b"1234"), errno.EINVAL, "[Aa]ttribute"),
             (attr(DEFAULT, b"12"), errno.EINVAL, "[Aa]ttribute"),

@@ -50,11 +50,10 @@ Bytes encoded(const Conf& conf)
 gap_qdisc_conf full_qdisc()
 {
     gap_qdisc_conf conf{};
-    conf.has_rate = conf.has_default = conf.has_backend = conf.has_frame = conf.has_bypass = conf.has_limit = true;
+    conf.has_rate = conf.has_default = conf.has_backend = conf.has_bypass = conf.has_limit = true;
     conf.rate_bytes_per_s = 0x0102030405ULL;
     conf.default_classid = 0x00010010;
     conf.backend = GAP_BACKEND_GAP;
-    conf.frame = GAP_FRAME_VOID;
     conf.bypass = 1;
     conf.limit = 77;
     return conf;
@@ -89,7 +88,6 @@ TEST(GapEncode, WritesTheKernelsBytesForAQdisc)
     append_u64(want, TCA_GAP_RATE64, 0x0102030405ULL);
     append_u32(want, TCA_GAP_DEFAULT, 0x00010010);
     append_u32(want, TCA_GAP_BACKEND, 1);
-    append_u32(want, TCA_GAP_FRAME, 1);
     append_u32(want, TCA_GAP_BYPASS, 1);
     append_u32(want, TCA_GAP_LIMIT, 77);
     EXPECT_EQ(encoded(full_qdisc()), want);
@@ -109,7 +107,7 @@ TEST(GapEncode, WritesTheKernelsBytesForAClass)
 TEST(GapEncode, AValueWithoutItsFlagIsNotSent)
 {
     auto qdisc = full_qdisc();
-    qdisc.has_rate = qdisc.has_default = qdisc.has_backend = qdisc.has_frame = qdisc.has_bypass = qdisc.has_limit = false;
+    qdisc.has_rate = qdisc.has_default = qdisc.has_backend = qdisc.has_bypass = qdisc.has_limit = false;
     EXPECT_EQ(encode(qdisc, nullptr, 0), 0);
     auto cl = full_class();
     cl.has_rate = cl.has_fallback = cl.has_expires = false;
@@ -169,8 +167,6 @@ TEST(GapRange, OptionsOfTheQdisc)
                  {0, 0x10, 0x00010010, 0xfffeffff}, {0x00010000, 0xffff0000});
     expect_range(&gap_qdisc_conf::has_backend, &gap_qdisc_conf::backend, "backend",
                  {GAP_BACKEND_TIMER, GAP_BACKEND_GAP}, {2, UINT32_MAX});
-    expect_range(&gap_qdisc_conf::has_frame, &gap_qdisc_conf::frame, "frame",
-                 {GAP_FRAME_PAUSE, GAP_FRAME_VOID}, {2, UINT32_MAX});
     expect_range(&gap_qdisc_conf::has_bypass, &gap_qdisc_conf::bypass, "bypass", {0, 1}, {2, UINT32_MAX});
     expect_range(&gap_qdisc_conf::has_limit, &gap_qdisc_conf::limit, "limit", {1, UINT32_MAX}, {0});
 }
@@ -259,12 +255,10 @@ void expect_names(const char* (*name)(std::uint32_t), std::uint32_t count)
 TEST(GapText, EveryValueHasItsOwnName)
 {
     expect_names(gap_backend_name, GAP_BACKEND_MAX + 1);
-    expect_names(gap_frame_name, GAP_FRAME_KIND_MAX + 1);
     expect_names(gap_bypass_name, 2);
     expect_names(gap_reason_name, __GAP_REASON_MAX);
     expect_names(gap_reason_text, __GAP_REASON_MAX);
     EXPECT_STREQ(gap_backend_name(GAP_BACKEND_TIMER), "timer");
-    EXPECT_STREQ(gap_frame_name(GAP_FRAME_VOID), "void");
     EXPECT_STREQ(gap_reason_name(GAP_REASON_NO_SPEED), "no-speed");
 }
 

@@ -37,7 +37,6 @@ Bytes qdisc_dump()
     append_flag(dump, 0x3fff);
     append_u64(dump, TCA_GAP_LINK_RATE64, 125000001);
     append_u32(dump, TCA_GAP_BACKEND, GAP_BACKEND_GAP);
-    append_u32(dump, TCA_GAP_FRAME, GAP_FRAME_VOID);
     append_u32(dump, TCA_GAP_BYPASS, 1);
     append_u32(dump, TCA_GAP_LIMIT, 77);
     append_u32(dump, TCA_GAP_BACKEND_USED, GAP_BACKEND_TIMER);
@@ -79,12 +78,11 @@ TEST(GapDecode, AQdiscWithPadAndUnknownAttributes)
     gap_qdisc_conf conf{};
     ASSERT_EQ(decode(qdisc_dump(), conf), 0);
     EXPECT_TRUE(conf.has_rate && conf.has_default && conf.has_link_rate && conf.has_backend &&
-                conf.has_frame && conf.has_bypass && conf.has_limit && conf.has_backend_used && conf.has_reason);
+                conf.has_bypass && conf.has_limit && conf.has_backend_used && conf.has_reason);
     EXPECT_EQ(conf.rate_bytes_per_s, 125000000u);
     EXPECT_EQ(conf.default_classid, 0x10010u);
     EXPECT_EQ(conf.link_rate_bytes_per_s, 125000001u);
     EXPECT_EQ(conf.backend, unsigned{GAP_BACKEND_GAP});
-    EXPECT_EQ(conf.frame, unsigned{GAP_FRAME_VOID});
     EXPECT_EQ(conf.bypass, 1u);
     EXPECT_EQ(conf.limit, 77u);
     EXPECT_EQ(conf.backend_used, unsigned{GAP_BACKEND_TIMER});
@@ -144,7 +142,7 @@ TEST(GapDecode, WrongSizesAreRefused)
 {
     wrong_sizes_are_refused<gap_qdisc_conf>({
         {TCA_GAP_RATE64, 8}, {TCA_GAP_DEFAULT, 4}, {TCA_GAP_LINK_RATE64, 8}, {TCA_GAP_BACKEND, 4},
-        {TCA_GAP_FRAME, 4}, {TCA_GAP_BYPASS, 4}, {TCA_GAP_LIMIT, 4}, {TCA_GAP_BACKEND_USED, 4}, {TCA_GAP_REASON, 4},
+        {TCA_GAP_BYPASS, 4}, {TCA_GAP_LIMIT, 4}, {TCA_GAP_BACKEND_USED, 4}, {TCA_GAP_REASON, 4},
     });
     wrong_sizes_are_refused<gap_class_conf>({
         {TCA_GAP_CLASS_RATE64, 8}, {TCA_GAP_CLASS_FALLBACK64, 8}, {TCA_GAP_CLASS_EXPIRES_NS, 8},
@@ -320,7 +318,7 @@ TEST(GapXstatsDecode, ShorterIsZeroAtTheEnd)
     EXPECT_EQ(got.qdisc.stamp_ns, 0x1111111111111111u);
     EXPECT_EQ(got.qdisc.wire_bytes, 0x2222222222222222u);
     EXPECT_EQ(got.qdisc.gap_wire_bytes, 0u);
-    EXPECT_EQ(got.cl.late[GAP_LATE_BUCKETS - 1], 0u);
+    EXPECT_EQ(got.qdisc.device_completed_bytes, 0u);
 }
 
 TEST(GapXstatsDecode, WithoutATypeIsRefused)

@@ -14,13 +14,13 @@ import sys
 import tempfile
 import unittest
 
-from gapnl import (BACKEND, CLASS_EXPIRES_NS, CLASS_FALLBACK64, CLASS_RATE64, DEFAULT, FRAME,
+from gapnl import (BACKEND, CLASS_EXPIRES_NS, CLASS_FALLBACK64, CLASS_RATE64, DEFAULT,
                    LIMIT, NLA_F_NESTED, RATE64, TCA_KIND, TCA_OPTIONS, UNLIMITED, attrs_of, phases, u32, u64)
 from tcplugin import CAPTURE, PLUGIN, TC, run_tc
 
 QDISC, CLASS = "qdisc", "class"
 TRAILER = ". Nothing was changed."
-OPTIONS = {QDISC: ("rate", "default", "backend", "frame", "limit"),
+OPTIONS = {QDISC: ("rate", "default", "backend", "limit"),
            CLASS: ("rate", "phase", "fallback", "expires")}
 
 
@@ -134,15 +134,12 @@ class Requests(unittest.TestCase):
                      'phase "fast": not a rate, such as 312.5mbit')
         self.refused(CLASS, "add", ["phase", "1"], '"phase" lacks its value')
 
-    def test_backend_and_frame(self):
+    def test_backend(self):
         for number, text in enumerate(("timer", "gap")):
             self.accepted(QDISC, "add", ["backend", text], u32(BACKEND, number))
-        for number, text in enumerate(("pause", "void")):
-            self.accepted(QDISC, "change", ["frame", text], u32(FRAME, number))
-        for option in ("backend", "frame"):
-            for text in ("fast", "", "Gap", "1", "unknown"):
-                self.refused(QDISC, "add", [option, text],
-                             f'{option} "{text}": there is no such thing; see tc qdisc add gap help')
+        for text in ("fast", "", "Gap", "1", "unknown"):
+            self.refused(QDISC, "add", ["backend", text],
+                         f'backend "{text}": there is no such thing; see tc qdisc add gap help')
 
     def test_limit(self):
         for number in (1, 10000, 2**32 - 1):

@@ -33,7 +33,7 @@ HANDLE, ROOT = 0x00010000, 0xFFFFFFFF
 ICOUNT = bool(os.environ.get("HW_ICOUNT"))
 
 # What a qdisc has that was added without options.
-DEFAULTS = {"backend": "timer", "frame": "pause", "limit": 10000}
+DEFAULTS = {"backend": "timer", "limit": 10000}
 
 
 # ----------------------------------------------------------------- devices
@@ -198,7 +198,7 @@ def classes(dev, flags=""):
 
 
 def counters(dev):
-    """By class id: the statistics of each class; "late" is its histogram."""
+    """By class id: the statistics of each class."""
     found = {}
     current = {}
     for line in tc(f"-s class show dev {dev}").splitlines():
@@ -212,8 +212,6 @@ def counters(dev):
         if re.match(r"  (wire|acks_first) ", line):
             current.update((name, int(number)) for name, number
                            in re.findall(r"(\w+) (\d+)", line))
-        if line.startswith("  late"):
-            current["late"] = dict(word.split(":") for word in line.split()[1:])
     return found
 
 

@@ -45,8 +45,6 @@
  * TCA_GAP_BACKEND	u32, GAP_BACKEND_*.  Absent on creation: timer.
  *			A request that names GAP_BACKEND_GAP ends a fallback to
  *			the timer.
- * TCA_GAP_FRAME	u32, GAP_FRAME_*: what gap frames are.  Absent on
- *			creation: PAUSE frames with a pause time of zero.
  * TCA_GAP_BYPASS	u32, 0 or 1.  1: packets bypass the empty qdisc as long as
  *			no class could hold them back or has a filter that leads
  *			to it.  Filters do not see them then, and no class counts
@@ -122,14 +120,6 @@ enum gap_backend {
 
 #define GAP_BACKEND_MAX (__GAP_BACKEND_MAX - 1)
 
-enum gap_frame {
-	GAP_FRAME_PAUSE,	/* 802.3x, ends at the port at the other end of the cable */
-	GAP_FRAME_VOID,		/* to the sender's own address: the first switch discards it */
-	__GAP_FRAME_MAX,
-};
-
-#define GAP_FRAME_KIND_MAX (__GAP_FRAME_MAX - 1)
-
 /* Why the back end in use is used. */
 enum gap_reason {
 	GAP_REASON_ASKED,	/* `backend` names it */
@@ -147,7 +137,7 @@ enum {
 	TCA_GAP_DEFAULT,
 	TCA_GAP_LINK_RATE64,
 	TCA_GAP_BACKEND,
-	TCA_GAP_FRAME,
+	TCA_GAP_UNUSED,		/* was the kind of gap frames */
 	TCA_GAP_BACKEND_USED,
 	TCA_GAP_REASON,
 	TCA_GAP_BYPASS,
@@ -195,29 +185,21 @@ struct tc_gap_qdisc_xstats {
 	__u64	gso_split;		/* GSO packets segmented before queueing */
 	__u64	underruns;		/* the wire was idle while a paced class waited (gap) */
 	__u64	underrun_ns;		/* for so long in all */
-	__u64	slept;			/* gaps whose coarse part the timer did */
-	__u64	timer_wakes;		/* timer back end: times it had to wait */
+	__u64	reserved[2];		/* 0 */
 	__u64	fallbacks;		/* times the device was found out to lose gap frames */
 	__u64	expired;		/* classes that fell back because nobody refreshed them */
 	__u32	device_queued_bytes;	/* given to the driver, by its byte queue limits */
 	__u32	device_completed_bytes;	/* and given back; both 0 if it has none */
 };
 
-/*
- * Bucket 0 counts frames that started when they were due; bucket i those late
- * by 2^(i-1) .. 2^i - 1 byte-times; the last one also all above.
- */
-#define GAP_LATE_BUCKETS		24
-
 struct tc_gap_class_xstats {
 	__u64	wire_bytes;
-	__u64	late_max_bytes;		/* longest wait behind other frames, byte-times */
+	__u64	unused;			/* 0 */
 	__u64	credit_lost_bytes;	/* lateness beyond what may be made up, byte-times */
 	__u64	acks_first;		/* TCP ACKs that overtook data (built-in queue) */
 	__u64	expired;		/* times the class fell back */
 	__u32	destinations;		/* turns with packets now (built-in queue) */
 	__u32	reserved;
-	__u64	late[GAP_LATE_BUCKETS];	/* frames by lateness of their start */
 };
 
 struct tc_gap_xstats {
