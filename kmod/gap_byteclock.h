@@ -28,7 +28,7 @@
 /* Longest difference of two times that is computed, in ns or byte-times. */
 #define GAP_TIME_MAX		0x2000000000000000ULL
 /* After so long real time gets a new origin; costs less than a byte-time. */
-#define GAP_TIE_AGE_NS		(3600 * GAP_NSEC_PER_SEC)
+#define GAP_SYNC_AGE_NS		(3600 * GAP_NSEC_PER_SEC)
 /* A device that holds nothing may have no more than this left in its FIFO. */
 #define GAP_FIFO_MAX_BYTES	(512 * 1024)
 /* Byte-times per second while the link rate is unknown: finer than a nanosecond. */
@@ -50,23 +50,32 @@ static inline u32 gap_wire_bytes(u32 len)
 	return max_t(u32, len, GAP_FRAME_MIN_BYTES) + GAP_FRAME_OVERHEAD_BYTES;
 }
 
-/* Of frames of @len bytes in all; the shortest takes 7/5 times its length. */
+/* Of frames of @len bytes in all, at most: as if all were the shortest. */
 static inline u64 gap_wire_bytes_most(u32 len)
 {
-	return len * 7ULL / 5;
+	return len * (u64)GAP_SLOT_MIN_BYTES / GAP_FRAME_MIN_BYTES;
 }
+
+/*
+ * When the byte clock is compared with real time:
+ *
+ * gap_clock_sync_time()	timer back end: whenever the time is needed
+ * gap_clock_sync_idle()	gap frames: when the device is known to be empty
+ * gap_clock_cap()		gap frames: before a long gap is slept
+ * gap_clock_reset()		when what the device held is gone
+ */
 
 /**
  * struct gap_clock - time on the wire of one link
  * @bytes: now, in byte-times; the frame sent next starts then
- * @tie_bytes: a moment at which byte-times and real time were compared
- * @tie_ns: the same moment in real time
+ * @sync_bytes: a moment at which byte-times and real time were compared
+ * @sync_ns: the same moment in real time
  * @link_rate: byte-times per second
  */
 struct gap_clock {
 	u64	bytes;
-	u64	tie_bytes;
-	u64	tie_ns;
+	u64	sync_bytes;
+	u64	sync_ns;
 	u64	link_rate;
 };
 
@@ -74,8 +83,8 @@ struct gap_clock {
 static inline void gap_clock_init(struct gap_clock *clock, u64 link_rate, u64 now_ns)
 {
 	clock->bytes = 0;
-	clock->tie_bytes = 0;
-	clock->tie_ns = now_ns;
+	clock->sync_bytes = 0;
+	clock->sync_ns = now_ns;
 	clock->link_rate = link_rate;
 }
 
@@ -95,10 +104,10 @@ static inline u64 gap_mul_div(u64 a, u64 mul, u64 div)
 }
 
 /* The wire is free at @now_ns, whatever was sent. */
-static inline void gap_clock_restart(struct gap_clock *clock, u64 now_ns)
+static inline void gap_clock_reset(struct gap_clock *clock, u64 now_ns)
 {
-	clock->tie_bytes = clock->bytes;
-	clock->tie_ns = now_ns;
+	clock->sync_bytes = clock->bytes;
+	clock->sync_ns = now_ns;
 }
 
 /* Byte-times as real time, and back. */
@@ -115,17 +124,17 @@ static inline u64 gap_clock_ns_to_bytes(const struct gap_clock *clock, u64 ns)
 /* Real time at which everything sent so far has left the wire. */
 static inline u64 gap_clock_wire_free_ns(const struct gap_clock *clock)
 {
-	return clock->tie_ns +
-	       gap_clock_bytes_to_ns(clock, clock->bytes - clock->tie_bytes);
+	return clock->sync_ns +
+	       gap_clock_bytes_to_ns(clock, clock->bytes - clock->sync_bytes);
 }
 
 /*
  * Real time, rounded up, at which the clock will have come to @bytes if it
- * runs with the link rate from its last tie on.
+ * runs with the link rate from its last comparison on.
  */
 static inline u64 gap_clock_ns_at(const struct gap_clock *clock, u64 bytes)
 {
-	return clock->tie_ns + 1 + gap_clock_bytes_to_ns(clock, bytes - clock->tie_bytes);
+	return clock->sync_ns + 1 + gap_clock_bytes_to_ns(clock, bytes - clock->sync_bytes);
 }
 
 /*
@@ -133,30 +142,30 @@ static inline u64 gap_clock_ns_at(const struct gap_clock *clock, u64 bytes)
  * held have, and what its FIFO may hold besides.  A clock that says later is
  * ahead, as on a link faster than its rate, and would make the next gap longer.
  */
-static inline void gap_clock_limit(struct gap_clock *clock, u64 now_ns, u32 held_bytes)
+static inline void gap_clock_cap(struct gap_clock *clock, u64 now_ns, u32 held_bytes)
 {
 	u64 bytes = gap_wire_bytes_most(held_bytes) + GAP_FIFO_MAX_BYTES;
 	u64 latest_ns = now_ns + gap_clock_bytes_to_ns(clock, bytes);
 
 	if (gap_clock_wire_free_ns(clock) > latest_ns)
-		gap_clock_restart(clock, latest_ns);
+		gap_clock_reset(clock, latest_ns);
 }
 
 /*
  * Real time is the clock: it says what has passed, whatever was sent.  It is
  * counted from one origin for long, so that roundings do not add up.
  */
-static inline void gap_clock_follow(struct gap_clock *clock, u64 now_ns)
+static inline void gap_clock_sync_time(struct gap_clock *clock, u64 now_ns)
 {
 	u64 bytes;
 
-	if (now_ns <= clock->tie_ns)
+	if (now_ns <= clock->sync_ns)
 		return;
-	bytes = clock->tie_bytes + gap_clock_ns_to_bytes(clock, now_ns - clock->tie_ns);
+	bytes = clock->sync_bytes + gap_clock_ns_to_bytes(clock, now_ns - clock->sync_ns);
 	clock->bytes = gap_time_later(clock->bytes, bytes);
-	if (now_ns - clock->tie_ns > GAP_TIE_AGE_NS) {
-		clock->tie_bytes = bytes;
-		clock->tie_ns = now_ns;
+	if (now_ns - clock->sync_ns > GAP_SYNC_AGE_NS) {
+		clock->sync_bytes = bytes;
+		clock->sync_ns = now_ns;
 	}
 }
 
@@ -164,18 +173,18 @@ static inline void gap_clock_follow(struct gap_clock *clock, u64 now_ns)
  * Count the time for which the wire was idle; returns it in ns.  Only to be
  * called when the device is known to hold nothing: one that is slower than it
  * says, or was paused, may hold frames for longer than the link rate tells.
- * Between two ties only the NIC's own clock counts.  A tie brings in how far
- * it and the kernel's have drifted apart since the one before.
+ * Between two of these comparisons only the NIC's own clock counts.  Each brings in how
+ * far it and the kernel's have drifted apart since the one before.
  */
-static inline u64 gap_clock_tie(struct gap_clock *clock, u64 now_ns)
+static inline u64 gap_clock_sync_idle(struct gap_clock *clock, u64 now_ns)
 {
 	u64 before = clock->bytes;
 
-	gap_clock_follow(clock, now_ns);
+	gap_clock_sync_time(clock, now_ns);
 	if (clock->bytes != before)
 		return gap_clock_bytes_to_ns(clock, clock->bytes - before);
 	/* frames were lost, or the link is faster than its rate says */
-	gap_clock_limit(clock, now_ns, 0);
+	gap_clock_cap(clock, now_ns, 0);
 	return 0;
 }
 
@@ -183,9 +192,9 @@ static inline u64 gap_clock_tie(struct gap_clock *clock, u64 now_ns)
 static inline void gap_clock_set_link_rate(struct gap_clock *clock,
 					   u64 link_rate, u64 now_ns)
 {
-	clock->tie_ns = max(gap_clock_wire_free_ns(clock), now_ns);
-	clock->tie_bytes = clock->bytes;
-	clock->link_rate = link_rate;
+	clock->sync_ns = max(gap_clock_wire_free_ns(clock), now_ns);
+	clock->sync_bytes = clock->bytes;
+	WRITE_ONCE(clock->link_rate, link_rate);	/* read by dumps */
 }
 
 /**
@@ -344,25 +353,25 @@ static inline bool gap_watch_is_ahead(struct gap_watch *watch,
 				      const struct gap_clock *clock, u32 queued,
 				      u32 completed, u32 limit, u64 now_ns)
 {
-	u64 left, could;
-	u32 held;
+	u64 left_bytes, most_bytes;
+	u32 held_bytes;
 
 	watch->check_at = clock->bytes + GAP_WATCH_STEP_BYTES;
-	/* the driver has reset its queue, and will never send what that held */
+	/* the driver has reset its queue, and will not send what was in it */
 	if ((s32)(completed - watch->completed) < 0)
 		watch->began_ns = 0;
 	watch->completed = completed;
-	held = max(queued - completed, limit);
-	left = clock->bytes - gap_wire_bytes_most(held) - watch->began_bytes;
-	if (gap_time_after(0, left))
-		left = 0;
+	held_bytes = max(queued - completed, limit);
+	left_bytes = clock->bytes - gap_wire_bytes_most(held_bytes) - watch->began_bytes;
+	if (gap_time_after(0, left_bytes))
+		left_bytes = 0;
 	/* and not more than the driver has said */
-	left = min(left, gap_wire_bytes_most(completed - watch->began_completed));
-	could = gap_clock_ns_to_bytes(clock, now_ns - watch->began_ns);
-	could += could / GAP_WATCH_DRIFT + GAP_WATCH_SLACK_BYTES;
-	if (watch->began_ns && gap_time_after(left, could))
+	left_bytes = min(left_bytes, gap_wire_bytes_most(completed - watch->began_completed));
+	most_bytes = gap_clock_ns_to_bytes(clock, now_ns - watch->began_ns);
+	most_bytes += most_bytes / GAP_WATCH_DRIFT + GAP_WATCH_SLACK_BYTES;
+	if (watch->began_ns && gap_time_after(left_bytes, most_bytes))
 		return true;
-	if (!watch->began_ns || left > GAP_WATCH_WINDOW_BYTES) {
+	if (!watch->began_ns || left_bytes > GAP_WATCH_WINDOW_BYTES) {
 		watch->began_ns = now_ns;
 		watch->began_bytes = clock->bytes - (queued - completed);
 		watch->began_completed = completed;
@@ -371,11 +380,11 @@ static inline bool gap_watch_is_ahead(struct gap_watch *watch,
 }
 
 /*
- * The clock was tied to real time and found the wire idle for @idle_ns.  The
+ * The clock, compared with real time, found the wire idle for @idle_ns.  The
  * device has sent nothing then; and part of it may be from before the watch
  * began, as when the device's clock has long been slower than ours.
  */
-static inline void gap_watch_tied(struct gap_watch *watch,
+static inline void gap_watch_idle(struct gap_watch *watch,
 				  const struct gap_clock *clock, u64 idle_ns)
 {
 	watch->began_bytes += gap_clock_ns_to_bytes(clock, idle_ns);

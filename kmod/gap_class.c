@@ -153,10 +153,10 @@ static int gap_class_parse(const struct gap_sched *q, const struct gap_class *cl
 }
 
 /*
- * Could a packet have to wait in the class, or does somebody want the class to see
- * its packets?  A leased rate may change at any time.
+ * Could a packet have to wait in the class, or has the administrator given it a qdisc or
+ * a filter, which have to see its packets?  A leased rate may change at any time.
  */
-static bool gap_class_holds(const struct gap_class *cl)
+static bool gap_class_needs_queue(const struct gap_class *cl)
 {
 	unsigned int i;
 
@@ -169,17 +169,15 @@ static bool gap_class_holds(const struct gap_class *cl)
 }
 
 /*
- * The options have changed, or what classes hold, or somebody has added a filter, which
- * takes the flag away.  Packets that bypass the qdisc cost what they cost without it, but
- * filters do not see them, and only the qdisc counts them.  What finds it busy meanwhile
- * is direct.  Needs RTNL, as all do that
- * change the flags, and the tree lock.
+ * Recompute TCQ_F_CAN_BYPASS.  The core clears the flag when a filter is added; we set it
+ * again, on purpose: see TCA_GAP_BYPASS.  Needs RTNL, as all that changes the flags does,
+ * and the tree lock.
  */
-void gap_judge_bypass(struct Qdisc *sch)
+void gap_update_bypass(struct Qdisc *sch)
 {
 	struct gap_sched *q = qdisc_priv(sch);
 
-	q->bypassed = q->conf.bypass && !q->holders;
+	q->bypassed = q->conf.bypass && !q->classes_with_queue;
 	if (q->bypassed)
 		sch->flags |= TCQ_F_CAN_BYPASS;
 	else
@@ -187,14 +185,14 @@ void gap_judge_bypass(struct Qdisc *sch)
 }
 
 /* The class has changed or, if !@exists, goes. */
-static void gap_class_judge(struct Qdisc *sch, struct gap_class *cl, bool exists)
+static void gap_class_update_bypass(struct Qdisc *sch, struct gap_class *cl, bool exists)
 {
 	struct gap_sched *q = qdisc_priv(sch);
 
-	q->holders -= cl->holds;
-	cl->holds = exists && gap_class_holds(cl);
-	q->holders += cl->holds;
-	gap_judge_bypass(sch);
+	q->classes_with_queue -= cl->needs_queue;
+	cl->needs_queue = exists && gap_class_needs_queue(cl);
+	q->classes_with_queue += cl->needs_queue;
+	gap_update_bypass(sch);
 }
 
 static void gap_class_apply(struct gap_sched *q, struct gap_class *cl,
@@ -223,7 +221,7 @@ static void gap_class_apply(struct gap_sched *q, struct gap_class *cl,
 		gap_class_set_entry(q, cl, &cl->phases[entry.phase - 1], entry.rate);
 	}
 	gap_lease_refresh(q, cl);
-	gap_class_judge(q->sch, cl, true);
+	gap_class_update_bypass(q->sch, cl, true);
 	gap_kick(q->sch);
 }
 
@@ -312,7 +310,7 @@ static void gap_class_link(struct Qdisc *sch, struct gap_class *cl,
 		swap(parent->qdisc, parent_qdisc);
 		swap(parent->phases, table);
 		parent->charged = &parent->rate;
-		gap_class_judge(sch, parent, true);
+		gap_class_update_bypass(sch, parent, true);
 	}
 	if (parent)
 		parent->child_count++;
@@ -384,7 +382,7 @@ static int gap_class_delete(struct Qdisc *sch, unsigned long arg,
 	}
 	sch_tree_lock(sch);
 	gap_class_empty(sch, cl);
-	gap_class_judge(sch, cl, false);
+	gap_class_update_bypass(sch, cl, false);
 	qdisc_class_hash_remove(&q->clhash, &cl->common);
 	list_del(&cl->list);
 	if (!cl->parent)
@@ -422,7 +420,7 @@ static int gap_class_graft(struct Qdisc *sch, unsigned long arg, struct Qdisc *n
 	gap_class_empty(sch, cl);
 	*old = cl->qdisc;
 	cl->qdisc = new;
-	gap_class_judge(sch, cl, true);
+	gap_class_update_bypass(sch, cl, true);
 	sch_tree_unlock(sch);
 	return 0;
 }
@@ -461,7 +459,7 @@ static unsigned long gap_class_bind(struct Qdisc *sch, unsigned long parent, u32
 	if (!cl)
 		return 0;
 	cl->filter_cnt++;
-	gap_class_judge(sch, cl, true);
+	gap_class_update_bypass(sch, cl, true);
 	return (unsigned long)cl;
 }
 
@@ -470,7 +468,7 @@ static void gap_class_unbind(struct Qdisc *sch, unsigned long arg)
 	struct gap_class *cl = (struct gap_class *)arg;
 
 	cl->filter_cnt--;
-	gap_class_judge(sch, cl, true);
+	gap_class_update_bypass(sch, cl, true);
 }
 
 static int gap_class_put_u64(struct sk_buff *skb, int type, u64 value)

@@ -106,8 +106,8 @@ static u64 gap_link_rate(const struct gap_sched *q, const struct gap_conf *conf,
 }
 
 /* Needs the tree lock: the packet path finds out what is lost. */
-static enum gap_reason gap_judge(const struct gap_sched *q, u64 rate,
-				 const struct gap_frames *frames)
+static enum gap_reason gap_pick_backend(const struct gap_sched *q, u64 rate,
+					const struct gap_frames *frames)
 {
 	if (q->conf.backend == GAP_BACKEND_TIMER)
 		return GAP_REASON_ASKED;
@@ -117,7 +117,7 @@ static enum gap_reason gap_judge(const struct gap_sched *q, u64 rate,
 		return GAP_REASON_NO_MEMORY;
 	if (q->device.sends_pause)
 		return GAP_REASON_TX_PAUSE;
-	if (q->lost)
+	if (q->frames_lost)
 		return GAP_REASON_LOST;
 	return GAP_REASON_ASKED;
 }
@@ -134,8 +134,8 @@ static void gap_configure(struct gap_sched *q, u64 rate, struct gap_frames *fram
 
 	sch_tree_lock(q->sch);
 	if (retry)
-		q->lost = false;
-	reason = gap_judge(q, rate, frames);
+		q->frames_lost = false;
+	reason = gap_pick_backend(q, rate, frames);
 	q->speed_known = rate;
 	WRITE_ONCE(q->reason, reason);
 	gap_packet_configure(q, rate ?: GAP_LINK_RATE_NOMINAL, frames,
@@ -157,10 +157,10 @@ static void gap_tell(struct gap_sched *q)
 	};
 	enum gap_reason reason = READ_ONCE(q->reason);
 
-	if (reason == q->told)
+	if (reason == q->reason_notified)
 		return;
 	gap_notify(q->sch, NULL);
-	q->told = reason;
+	q->reason_notified = reason;
 	if (why[reason] && net_ratelimit())
 		netdev_warn(qdisc_dev(q->sch), "gap: a timer paces instead of gap frames: %s\n",
 			    why[reason]);
@@ -179,7 +179,7 @@ static void gap_work(struct work_struct *work)
 		return;
 	}
 	sch_tree_lock(q->sch);
-	gap_judge_bypass(q->sch);
+	gap_update_bypass(q->sch);
 	sch_tree_unlock(q->sch);
 	gap_class_notify_expired(q->sch);
 	gap_tell(q);
@@ -340,10 +340,10 @@ static int gap_change(struct Qdisc *sch, struct nlattr *opt,
 	/* from 6.19 on the core, too, drops what waits for the lock beyond this */
 	WRITE_ONCE(sch->limit, conf.limit);
 	gap_class_find_default(sch);
-	gap_judge_bypass(sch);
+	gap_update_bypass(sch);
 	sch_tree_unlock(sch);
 	gap_configure(q, rate, frames, retry);
-	q->told = READ_ONCE(q->reason);
+	q->reason_notified = READ_ONCE(q->reason);
 	return 0;
 }
 
@@ -407,12 +407,12 @@ static int gap_dump(struct Qdisc *sch, struct sk_buff *skb)
 	    (conf->defcls && nla_put_u32(skb, TCA_GAP_DEFAULT,
 					 TC_H_MAKE(sch->handle, conf->defcls))) ||
 	    (q->speed_known && nla_put_u64_64bit(skb, TCA_GAP_LINK_RATE64,
-						 q->clock.link_rate, TCA_GAP_PAD)) ||
+						 READ_ONCE(q->clock.link_rate), TCA_GAP_PAD)) ||
 	    nla_put_u32(skb, TCA_GAP_BACKEND, conf->backend) ||
 	    nla_put_u32(skb, TCA_GAP_BYPASS, conf->bypass) ||
 	    nla_put_u32(skb, TCA_GAP_LIMIT, conf->limit) ||
 	    nla_put_u32(skb, TCA_GAP_BACKEND_USED,
-			READ_ONCE(q->timed) ? GAP_BACKEND_TIMER : GAP_BACKEND_GAP) ||
+			READ_ONCE(q->use_timer) ? GAP_BACKEND_TIMER : GAP_BACKEND_GAP) ||
 	    nla_put_u32(skb, TCA_GAP_REASON, READ_ONCE(q->reason))) {
 		nla_nest_cancel(skb, nest);
 		return -EMSGSIZE;

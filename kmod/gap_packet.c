@@ -49,29 +49,29 @@ void gap_device_bytes(const struct net_device *dev, u32 *queued, u32 *completed)
  * counts them: so that count has to have moved since the last one was handed
  * out.  It was an underrun if frames had followed each other up to here.
  */
-static noinline void gap_tie_clock(struct gap_sched *q)
+static noinline void gap_sync_idle_clock(struct gap_sched *q)
 {
-	u64 idle_ns = gap_clock_tie(&q->clock, ktime_get_ns());
+	u64 idle_ns = gap_clock_sync_idle(&q->clock, ktime_get_ns());
 
-	gap_watch_tied(&q->watch, &q->clock, idle_ns);
-	if (idle_ns && q->running) {
+	gap_watch_idle(&q->watch, &q->clock, idle_ns);
+	if (idle_ns && q->wire_busy) {
 		GAP_ADD(q->xstats.underruns, 1);
 		GAP_ADD(q->xstats.underrun_ns, idle_ns);
 	}
 }
 
 /* Bring the clock to now, for others than the packet path on its way out. */
-static void gap_settle_clock(struct gap_sched *q)
+static void gap_sync_clock(struct gap_sched *q)
 {
 	u32 queued, completed;
 
-	if (q->timed) {
-		gap_clock_follow(&q->clock, ktime_get_ns());
+	if (q->use_timer) {
+		gap_clock_sync_time(&q->clock, ktime_get_ns());
 		return;
 	}
 	gap_device_bytes(qdisc_dev(q->sch), &queued, &completed);
-	if (completed && queued == completed && !q->running && !qdisc_is_running(q->sch))
-		gap_tie_clock(q);
+	if (completed && queued == completed && !q->wire_busy && !qdisc_is_running(q->sch))
+		gap_sync_idle_clock(q);
 }
 
 /*
@@ -318,7 +318,7 @@ gap_enqueue_frame(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 	qstats_backlog_add(sch, len);
 	qdisc_qlen_inc(sch);
 	if (unlikely(first)) {
-		gap_settle_clock(q);
+		gap_sync_clock(q);
 		gap_tree_activate(q, cl);
 	}
 	return NET_XMIT_SUCCESS;
@@ -362,14 +362,16 @@ gap_enqueue_gso(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 }
 
 /*
- * While nothing is paced no class is better than another: one queue keeps the order of
- * arrival, where classes that take turns change it.  Not while a class still has
- * packets, which are not to be overtaken.
+ * While no class is paced all packets share the queue of direct ones, which keeps the
+ * order of arrival, where classes that take turns would change it.  Not while a class
+ * still has packets, which later ones must not overtake.
  */
-static bool gap_has_no_class_waiting(const struct gap_sched *q)
+static bool gap_uses_direct(const struct gap_sched *q)
 {
 	const struct rb_node *last = q->backlogged.last;
 
+	if (!q->bypassed)
+		return false;
 	return !last ||
 	       (last == &q->direct.node && last == rb_first_cached(&q->backlogged.root));
 }
@@ -383,7 +385,7 @@ int gap_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free
 	skb->tc_index = 0;
 	if (unlikely(q->bypassed && !(sch->flags & TCQ_F_CAN_BYPASS)))
 		schedule_delayed_work(&q->work, 0);
-	if (q->bypassed && gap_has_no_class_waiting(q))
+	if (gap_uses_direct(q))
 		cl = &q->direct;
 	else if (rcu_access_pointer(q->filter_list) || TC_H_MAJ(skb->priority) == sch->handle)
 		cl = gap_classify(skb, sch, &err);
@@ -430,7 +432,7 @@ gap_charge(struct gap_sched *q, struct gap_class *cl, const struct sk_buff *skb,
 		c->charged = rate;
 		if (!gap_rate_is_limited(rate)) {
 			/* the next of its frames comes after those that are due by then */
-			c->next = q->timed ? now : now + wire;
+			c->next = q->use_timer ? now : now + wire;
 			continue;
 		}
 		lost = gap_rate_charge(rate, q->clock.link_rate, due, now, wire,
@@ -453,7 +455,7 @@ static noinline struct sk_buff *gap_dequeue_child(struct gap_sched *q, struct ga
 		return skb;
 	if (cl->qdisc->q.qlen) {
 		list_move_tail(&cl->stalled, &q->stalled);
-		q->slow = true;
+		q->slow_path = true;
 	}
 	gap_tree_update(cl);
 	return NULL;
@@ -479,14 +481,14 @@ static struct sk_buff *gap_dequeue_data(struct Qdisc *sch, u64 *need)
 	/* a tag that the device will insert is on the wire all the same */
 	wire = gap_wire_bytes(skb->len + (skb_vlan_tag_present(skb) ? VLAN_HLEN : 0));
 	gap_charge(q, cl, skb, wire);
-	if (!q->timed)
+	if (!q->use_timer)
 		q->clock.bytes += wire;
 	return skb;
 }
 
 static void gap_wake_at(struct gap_sched *q, u64 ns)
 {
-	q->running = false;
+	q->wire_busy = false;
 	qdisc_watchdog_schedule_ns(&q->watchdog, ns);
 }
 
@@ -506,7 +508,7 @@ static bool gap_sleep(struct Qdisc *sch, u64 need)
 	if (!queued)
 		return false;
 	now_ns = ktime_get_ns();
-	gap_clock_limit(&q->clock, now_ns, queued - completed);
+	gap_clock_cap(&q->clock, now_ns, queued - completed);
 	wake_ns = gap_clock_ns_at(&q->clock, q->clock.bytes + need - q->wake_early_bytes);
 	/* frames that the link rate has overtaken are still in the device */
 	if (wake_ns <= now_ns)
@@ -555,9 +557,9 @@ static noinline void gap_watch(struct Qdisc *sch)
 				ktime_get_ns()))
 		return;
 	GAP_ADD(q->xstats.fallbacks, 1);
-	q->lost = true;
+	q->frames_lost = true;
 	/* the clock has counted gap frames that took no time */
-	gap_clock_restart(&q->clock, ktime_get_ns());
+	gap_clock_reset(&q->clock, ktime_get_ns());
 	WRITE_ONCE(q->reason, GAP_REASON_LOST);
 	gap_packet_configure(q, q->clock.link_rate, q->frames, true);
 	schedule_delayed_work(&q->work, 0);
@@ -575,7 +577,7 @@ static enum hrtimer_restart gap_lease_expire(struct hrtimer *timer)
 	struct gap_sched *q = container_of(timer, struct gap_sched, lease_timer);
 
 	WRITE_ONCE(q->lease_due, true);
-	WRITE_ONCE(q->slow, true);
+	WRITE_ONCE(q->slow_path, true);
 	schedule_delayed_work(&q->work, 0);
 	gap_kick(q->sch);
 	return HRTIMER_NORESTART;
@@ -629,7 +631,7 @@ static noinline void gap_dequeue_slow(struct gap_sched *q)
 {
 	struct gap_class *cl, *tmp;
 
-	WRITE_ONCE(q->slow, false);
+	WRITE_ONCE(q->slow_path, false);
 	gap_lease_end(q);
 	list_for_each_entry_safe(cl, tmp, &q->stalled, stalled) {
 		list_del_init(&cl->stalled);
@@ -644,23 +646,23 @@ static noinline struct sk_buff *gap_dequeue_backlog(struct Qdisc *sch)
 	struct sk_buff *skb;
 	u64 need = 0;
 
-	if (q->timed) {
-		gap_clock_follow(&q->clock, ktime_get_ns());
+	if (q->use_timer) {
+		gap_clock_sync_time(&q->clock, ktime_get_ns());
 	} else {
 		gap_device_bytes(qdisc_dev(sch), &queued, &completed);
 		if (queued == completed && queued != q->queued_mark)
-			gap_tie_clock(q);
+			gap_sync_idle_clock(q);
 	}
-	if (unlikely(READ_ONCE(q->slow)))
+	if (unlikely(READ_ONCE(q->slow_path)))
 		gap_dequeue_slow(q);
 	skb = gap_dequeue_data(sch, &need);
 	if (!skb && !need) {
-		q->running = false;
+		q->wire_busy = false;
 		return NULL;
 	}
 	if (!skb)
 		qdisc_qstats_overlimit(sch);
-	if (q->timed) {
+	if (q->use_timer) {
 		if (!skb)
 			gap_wait(q, need);
 		return skb;
@@ -671,7 +673,7 @@ static noinline struct sk_buff *gap_dequeue_backlog(struct Qdisc *sch)
 		return NULL;
 	/* data and gaps stay in order only within one queue of the device */
 	skb_set_queue_mapping(skb, 0);
-	q->running = true;
+	q->wire_busy = true;
 	q->queued_mark = queued;
 	if (unlikely(gap_time_after(q->clock.bytes, q->watch.check_at)))
 		gap_watch(sch);
@@ -685,7 +687,7 @@ struct sk_buff *gap_dequeue(struct Qdisc *sch)
 
 	if (likely(sch->q.qlen))
 		return gap_dequeue_backlog(sch);
-	q->running = false;
+	q->wire_busy = false;
 	return NULL;
 }
 
@@ -732,7 +734,7 @@ void gap_class_set_entry(struct gap_sched *q, struct gap_class *cl,
 		cl->charged = &cl->rate;
 		rate = cl->rate.rate;
 	}
-	gap_settle_clock(q);
+	gap_sync_clock(q);
 	if (rate == GAP_RATE_UNLIMITED || old == GAP_RATE_UNLIMITED)
 		cl->next = q->clock.bytes;
 	else
@@ -759,17 +761,17 @@ static void gap_set_link_rate(struct gap_sched *q, u64 link_rate)
 
 /* @frames: NULL with the timer. */
 void gap_packet_configure(struct gap_sched *q, u64 link_rate,
-			  struct gap_frames *frames, bool timed)
+			  struct gap_frames *frames, bool use_timer)
 {
-	gap_settle_clock(q);
+	gap_sync_clock(q);
 	if (link_rate != q->clock.link_rate)
 		gap_set_link_rate(q, link_rate);
-	if (timed != q->timed)
-		q->running = false;
-	WRITE_ONCE(q->timed, timed);
+	if (use_timer != q->use_timer)
+		q->wire_busy = false;
+	WRITE_ONCE(q->use_timer, use_timer);
 	q->frames = frames;
 	q->slot_max = gap_frames_slot_max(q->frames);
-	if (q->timed)
+	if (q->use_timer)
 		q->credit_min = gap_clock_ns_to_bytes(&q->clock, GAP_BURST_NS);
 	else
 		q->credit_min = q->slot_max + GAP_SLOT_MIN_BYTES;
@@ -815,9 +817,9 @@ void gap_packet_reset(struct gap_sched *q)
 		gap_class_reset(cl);
 	gap_class_reset(&q->direct);
 	q->backlogged = (struct gap_tree){};
-	q->running = false;
+	q->wire_busy = false;
 	/* what the device held may be lost as well, and its counters may restart */
-	gap_clock_restart(&q->clock, ktime_get_ns());
+	gap_clock_reset(&q->clock, ktime_get_ns());
 	q->queued_mark = U32_MAX;
 	q->watch.began_ns = 0;
 }

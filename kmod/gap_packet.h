@@ -23,6 +23,6 @@ void gap_class_set_entry(struct gap_sched *q, struct gap_class *cl,
 void gap_lease_refresh(struct gap_sched *q, struct gap_class *cl);
 void gap_lease_end(struct gap_sched *q);
 void gap_packet_configure(struct gap_sched *q, u64 link_rate,
-			  struct gap_frames *frames, bool timed);
+			  struct gap_frames *frames, bool use_timer);
 
 #endif /* _GAP_PACKET_H */

@@ -76,7 +76,7 @@ struct gap_class {
 	struct list_head	list;		/* in gap_sched.classes */
 	unsigned int		filter_cnt;
 	unsigned int		depth;		/* 1 directly below the qdisc */
-	bool			holds;		/* see gap_class_holds() */
+	bool			needs_queue;	/* see gap_class_needs_queue() */
 	u32			drops;
 
 	/* a rate that somebody has to keep alive */
@@ -108,12 +108,12 @@ struct gap_conf {
 struct gap_sched {
 	/* the packet path */
 	struct gap_clock	clock;
-	bool			timed;		/* timer back end in use */
-	bool			running;	/* frames follow each other */
-	bool			slow;		/* stalled classes, or leases that are due */
+	bool			use_timer;	/* instead of gap frames */
+	bool			wire_busy;	/* frames follow each other */
+	bool			slow_path;	/* stalled classes, or leases that are due */
 	bool			lease_due;
-	bool			bypassed;	/* see gap_judge_bypass() */
-	u32			queued_mark;	/* see gap_tie_clock() */
+	bool			bypassed;	/* see gap_update_bypass() */
+	u32			queued_mark;	/* see gap_sync_idle_clock() */
 	u32			slot_max;	/* longest gap frame, byte-times */
 	u64			credit_min;	/* byte-times, see gap_rate_charge() */
 	u64			wake_early_bytes; /* see GAP_WAKE_EARLY_NS */
@@ -134,11 +134,11 @@ struct gap_sched {
 	struct gap_conf		conf;
 	struct gap_device	device;
 	bool			speed_known;
-	bool			lost;		/* the device lost gap frames */
+	bool			frames_lost;	/* the device lost gap frames */
 	bool			was_up;
 	enum gap_reason		reason;
-	enum gap_reason		told;		/* what user space knows */
-	unsigned int		holders;	/* classes that hold packets */
+	enum gap_reason		reason_notified; /* what user space knows */
+	unsigned int		classes_with_queue; /* whose packets cannot bypass */
 	struct hrtimer		lease_timer;	/* at the earliest deadline of a class */
 	struct delayed_work	work;		/* what needs RTNL */
 	struct Qdisc		*sch;		/* this */

@@ -166,11 +166,11 @@ TEST(ByteClock, IdleWireTimeIsCountedOnce) {
   gap_clock_init(&clock, kGigabit, 1'000'000);
   clock.bytes += 12'500;  // 100 us of frames: the wire is free at 1.1 ms
   EXPECT_EQ(gap_clock_wire_free_ns(&clock), 1'100'000u);
-  gap_clock_tie(&clock, 1'050'000);  // frames still leave the ring: not idle
+  gap_clock_sync_idle(&clock, 1'050'000);  // frames still leave the ring: not idle
   EXPECT_EQ(clock.bytes, 12'500u);
-  gap_clock_tie(&clock, 1'300'000);  // 200 us idle = 25 000 byte-times
+  gap_clock_sync_idle(&clock, 1'300'000);  // 200 us idle = 25 000 byte-times
   EXPECT_EQ(clock.bytes, 37'500u);
-  gap_clock_tie(&clock, 1'300'000);
+  gap_clock_sync_idle(&clock, 1'300'000);
   EXPECT_EQ(clock.bytes, 37'500u);
 }
 
@@ -180,7 +180,7 @@ TEST(ByteClock, ManyTiesDoNotAddUpToARateThatIsTooLow) {
   u64 now_ns = 0;
   for (int tie = 0; tie < 1000; ++tie) {
     now_ns += 100'007;  // 12 500.875 byte-times
-    gap_clock_tie(&clock, now_ns);
+    gap_clock_sync_idle(&clock, now_ns);
   }
   EXPECT_EQ(clock.bytes, now_ns / 8);
 }
@@ -189,7 +189,7 @@ TEST(ByteClock, TieHoldsForYearsOnFastLinks) {
   gap_clock clock{};
   gap_clock_init(&clock, 50'000'000'000, 0);  // 400 Gbit/s
   const u64 year_ns = 31'536'000ULL * 1'000'000'000;
-  gap_clock_tie(&clock, year_ns);
+  gap_clock_sync_idle(&clock, year_ns);
   EXPECT_EQ(clock.bytes, 31'536'000ULL * 50'000'000'000);
 }
 
@@ -223,10 +223,10 @@ TEST(ByteClock, AheadOfRealTimeByNoMoreThanAFifo) {
   gap_clock clock{};
   gap_clock_init(&clock, kGigabit, 0);
   clock.bytes += GAP_FIFO_MAX_BYTES - 1;  // a FIFO may hold so much
-  EXPECT_EQ(gap_clock_tie(&clock, 0), 0u);
+  EXPECT_EQ(gap_clock_sync_idle(&clock, 0), 0u);
   EXPECT_GT(gap_clock_wire_free_ns(&clock), 4'000'000u);
   clock.bytes += 125'000;
-  EXPECT_EQ(gap_clock_tie(&clock, 1), 0u);
+  EXPECT_EQ(gap_clock_sync_idle(&clock, 1), 0u);
   EXPECT_EQ(gap_clock_wire_free_ns(&clock), 1 + gap_clock_bytes_to_ns(&clock, GAP_FIFO_MAX_BYTES));
 }
 
@@ -240,7 +240,7 @@ TEST(ByteClock, LimitedByWhatTheDeviceHolds) {
     gap_clock_init(&clock, kGigabit, 0);
     clock.bytes += ahead;
     const u64 bytes = clock.bytes;
-    gap_clock_limit(&clock, 500, kHeld);
+    gap_clock_cap(&clock, 500, kHeld);
     EXPECT_EQ(clock.bytes, bytes);
     EXPECT_EQ(gap_clock_wire_free_ns(&clock),
               ahead < most ? gap_clock_bytes_to_ns(&clock, ahead) : 500 + gap_clock_bytes_to_ns(&clock, most));

@@ -174,29 +174,29 @@ class CheckedClock {
   void tie(u64 now_ns) {
     const gap_clock before = clock_;
     const u64 free_ns = wire_free_ns();
-    gap_clock_tie(&clock_, now_ns);
+    gap_clock_sync_idle(&clock_, now_ns);
     if (now_ns <= free_ns) {
       promise(clock_.bytes == before.bytes, "the wire is not idle before it is free");
       return;
     }
     // real time from the origin, or what was sent where that is more by a rounding
     if (clock_.bytes > before.bytes)
-      check_advance(clock_.bytes - before.tie_bytes, now_ns - before.tie_ns,
+      check_advance(clock_.bytes - before.sync_bytes, now_ns - before.sync_ns,
                     "idle time is counted exactly");
     promise(wire_free_ns() <= now_ns && is_less_than_a_byte(now_ns - wire_free_ns()),
             "after a tie the wire is free now, less a byte-time");
     const u64 tied = clock_.bytes;
-    gap_clock_tie(&clock_, now_ns);
+    gap_clock_sync_idle(&clock_, now_ns);
     promise(clock_.bytes == tied, "idle time is counted once");
   }
 
   // Real time is the clock.
   void follow(u64 now_ns) {
     const gap_clock before = clock_;
-    gap_clock_follow(&clock_, now_ns);
+    gap_clock_sync_time(&clock_, now_ns);
     promise(clock_.bytes >= before.bytes, "the clock never runs backwards");
     if (clock_.bytes > before.bytes)
-      check_advance(clock_.bytes - before.tie_bytes, now_ns - before.tie_ns,
+      check_advance(clock_.bytes - before.sync_bytes, now_ns - before.sync_ns,
                     "the clock is where real time is");
   }
 
@@ -204,10 +204,10 @@ class CheckedClock {
   u64 wake_ns(u64 need) const {
     const u64 ns = gap_clock_ns_at(&clock_, clock_.bytes + need);
     gap_clock later = clock_;
-    gap_clock_follow(&later, ns);
+    gap_clock_sync_time(&later, ns);
     promise(later.bytes >= clock_.bytes + need, "a timer on time finds the frame due");
     later = clock_;
-    gap_clock_follow(&later, ns - 1);
+    gap_clock_sync_time(&later, ns - 1);
     promise(later.bytes <= clock_.bytes + need, "a timer wakes no more than a nanosecond late");
     return ns;
   }

@@ -59,7 +59,7 @@ class BusyPeriod {
     now_ns_ += kNsPerSecond / 1000;
     done_ = carried_ = handed_;
     const u64 before = clock_.bytes;
-    gap_watch_tied(&watch_, &clock_, gap_clock_tie(&clock_, now_ns_));
+    gap_watch_idle(&watch_, &clock_, gap_clock_sync_idle(&clock_, now_ns_));
     // what the clock was moved by, no frame has taken
     const auto idle = static_cast<double>(clock_.bytes - before);
     carried_ += idle, handed_ += idle, done_ += idle, origin_ += idle;
@@ -92,7 +92,7 @@ class BusyPeriod {
   void flap() {
     now_ns_ += 2 * kNsPerSecond;
     carried_ = origin_ = done_ = handed_;
-    gap_clock_restart(&clock_, now_ns_);
+    gap_clock_reset(&clock_, now_ns_);
     watch_.began_ns = 0;
   }
 
