@@ -7,11 +7,14 @@
 #include <linux/if_ether.h>
 #include <linux/in.h>
 #include <linux/ip.h>
+#include <linux/pkt_cls.h>
 #include <linux/tcp.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <thread>
 
@@ -64,10 +67,10 @@ protected:
     static void SetUpTestSuite() { load({}); }
     static void TearDownTestSuite() { maps_.reset(); }
 
-    static void load(const std::map<std::string, int>& earlier) {
+    static void load(const std::map<std::string, int>& earlier, const PhaseObject& object = fq_pacing_object()) {
         const std::vector<PhaseTrunk> trunks{{{*parse_ip_prefix("10.1.0.0/16")}, 0x110},
                                              {{*parse_ip_prefix("10.2.0.0/16")}, shared}};
-        auto loaded = BpfPhaseMaps::load(trunks, fq_pacing_object(), earlier);
+        auto loaded = BpfPhaseMaps::load(trunks, object, earlier);
         ASSERT_TRUE(loaded) << loaded.error().message;
         maps_ = std::move(*loaded);
     }
@@ -84,7 +87,8 @@ protected:
         ASSERT_TRUE(done) << done.error().message;
     }
 
-    /// When the packet may leave; 0: at once.
+    /// When the packet may leave; 0: at once, dropped: never.
+    static constexpr std::uint64_t dropped = ~std::uint64_t{0};
     std::uint64_t departure(const std::vector<char>& frame = data_frame, std::uint32_t segments = 0,
                             std::uint32_t wire_bytes = 0, std::uint64_t own_ns = 0) {
         __sk_buff in{}, out{};
@@ -97,7 +101,7 @@ protected:
                     .ctx_out = &out, .ctx_size_in = sizeof(in), .ctx_size_out = sizeof(out));
         const int error = bpf_prog_test_run_opts(maps_->program().fd, &options);
         EXPECT_EQ(error, 0) << std::strerror(-error);
-        return out.tstamp;
+        return options.retval == TC_ACT_SHOT ? dropped : out.tstamp;
     }
     /// From one packet's time to the next one's, when more wait than can be sent meanwhile.
     std::uint64_t distance_ns(const std::vector<char>& frame = data_frame, std::uint32_t segments = 0,
@@ -221,6 +225,31 @@ TEST_F(FqPacing, ProcessorsThatComeAtOnceTakeOneTimeAfterTheOther) {
     for (std::size_t i = 2; i < all.size(); ++i) {
         ASSERT_EQ(all[i] - all[i - 1], full_wire_bytes * second_ns / 1000) << "packet " << i;
     }
+}
+
+/// fq has no other bound for what no socket sends.
+TEST_F(FqPacing, WhatNoSocketSendsIsDroppedRatherThanQueuedForLong) {
+    const std::filesystem::path built = FQ_FORWARDED_OBJECT;
+    const bool is_here = std::filesystem::exists(built);
+    std::ifstream in(is_here ? built : std::filesystem::read_symlink("/proc/self/exe").parent_path() / built.filename(),
+                     std::ios::binary);
+    const std::vector<char> object(std::istreambuf_iterator<char>(in), {});
+    ASSERT_FALSE(object.empty()) << built;
+    load({}, {object, "headway_fq_forwarded"});
+    SetUp();
+    put(shared, limited(2000, trunk));  // 0.769 seconds for each packet: the fourth would wait for 2.3
+    (void)departure();
+    const std::uint64_t second = departure(), third = departure();
+    EXPECT_NE(second, dropped);
+    EXPECT_EQ(third - second, full_wire_bytes * second_ns / 2000) << "up to two seconds are allowed";
+    const auto before = classes_->clock(shared);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(departure(), dropped);
+    EXPECT_EQ(classes_->clock(shared).next_ns, before.next_ns) << "what is dropped takes no time of the class";
+    EXPECT_EQ(classes_->clock(shared).packets, before.packets);
+    load({});
+    SetUp();
+    put(shared, limited(1000, trunk));
+    for (int i = 0; i < 10; ++i) EXPECT_NE(departure(), dropped) << "a socket waits";
 }
 
 TEST_F(FqPacing, TheNextRunGoesOnWithTheSameClocks) {

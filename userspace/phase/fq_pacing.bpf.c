@@ -39,6 +39,10 @@ struct {
 } fq_departures SEC(".maps");
 
 #define NSEC_PER_SEC		1000000000ULL
+/* What has no socket here to hold its sender back is dropped rather than queued for longer. */
+#define FORWARDED_MAX_NS	(2 * NSEC_PER_SEC)
+/* As a departure: the packet is dropped, and costs no class anything. */
+#define NEVER			(~0ULL)
 
 /* A class on the way from the packet's to the root, and what the packet costs it. */
 struct level {
@@ -109,7 +113,7 @@ static __always_inline __u64 take(struct headway_fq_clock *clock, __u64 start_ns
  * go, or a class would send in a burst what its parent had held up.
  */
 static __always_inline __u64 departure(const struct __sk_buff *skb, __u32 minor, __u32 entry,
-				       __u64 now_ns)
+				       __u64 now_ns, int has_socket)
 {
 	struct level levels[HEADWAY_FQ_LEVELS];
 	__u64 bytes = wire_bytes(skb), start_ns = now_ns;
@@ -122,6 +126,8 @@ static __always_inline __u64 departure(const struct __sk_buff *skb, __u32 minor,
 		    (__s64)(levels[i].clock->next_ns - start_ns) > 0)
 			start_ns = levels[i].clock->next_ns;
 	}
+	if (!has_socket && start_ns - now_ns > FORWARDED_MAX_NS)
+		return NEVER;
 #pragma unroll
 	for (i = 0; i < HEADWAY_FQ_LEVELS; i++) {
 		struct headway_fq_clock *clock = levels[i].clock;
@@ -189,17 +195,18 @@ static __always_inline __u64 after_earlier(struct __sk_buff *skb, __u64 start_ns
 }
 
 /*
- * Attached to the device's egress.  The time is the later of ours and the socket's own,
- * for which the class's clock does not wait: packets of other sockets have that time.
+ * The time is the later of ours and the socket's own, for which the class's clock does
+ * not wait: packets of other sockets have that time.
  */
-SEC("tc")
-int headway_fq(struct __sk_buff *skb)
+static __always_inline int pace(struct __sk_buff *skb, int has_socket)
 {
 	__u64 now_ns = bpf_ktime_get_ns(), start_ns = now_ns;
 	__u32 minor = class_of(skb);
 
 	if (minor)
-		start_ns = departure(skb, minor, skb->tc_index, now_ns);
+		start_ns = departure(skb, minor, skb->tc_index, now_ns, has_socket);
+	if (start_ns == NEVER)
+		return TC_ACT_SHOT;
 	if (minor && is_pure_ack(skb))
 		return TC_ACT_OK;
 	if (skb->tstamp > start_ns)
@@ -208,4 +215,11 @@ int headway_fq(struct __sk_buff *skb)
 	if (start_ns > now_ns)
 		skb->tstamp = start_ns;
 	return minor ? TC_ACT_OK : TC_ACT_UNSPEC;
+}
+
+/* Attached to the device's egress. */
+SEC("tc")
+int headway_fq(struct __sk_buff *skb)
+{
+	return pace(skb, skb->sk != NULL);
 }
