@@ -278,7 +278,10 @@ static noinline struct gap_class *gap_classify(struct sk_buff *skb, struct Qdisc
 	return cl && gap_class_is_leaf(cl) ? cl : q->defcl;
 }
 
-/* A full queue has dropped a packet that the qdiscs above count; another comes for it. */
+/*
+ * A full queue has dropped a packet that the qdiscs above count.  The one that came for it
+ * is counted here already: they must not believe that the queue ran empty.
+ */
 static noinline void gap_count_evicted(struct Qdisc *sch, const struct sk_buff *skb)
 {
 	qdisc_qlen_dec(sch);
@@ -293,7 +296,7 @@ gap_enqueue_frame(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 	struct gap_sched *q = qdisc_priv(sch);
 	unsigned int len = qdisc_pkt_len(skb);
 	bool first = !gap_class_qlen(cl);
-	struct sk_buff *dropped;
+	struct sk_buff *dropped = NULL;
 	int ret;
 
 	if (unlikely(cl->qdisc)) {
@@ -312,11 +315,12 @@ gap_enqueue_frame(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 			ret = qdisc_drop(dropped, sch, to_free);
 			if (dropped == skb)
 				return ret;
-			gap_count_evicted(sch, dropped);
 		}
 	}
 	qstats_backlog_add(sch, len);
 	qdisc_qlen_inc(sch);
+	if (unlikely(dropped))
+		gap_count_evicted(sch, dropped);
 	if (unlikely(first)) {
 		gap_sync_clock(q);
 		gap_tree_activate(q, cl);

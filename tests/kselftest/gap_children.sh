@@ -86,28 +86,59 @@ dropped_some() {
 	[[ $(tc -s qdisc show dev w0 parent 1:10) =~ dropped\ ([0-9]+) ]] && ((BASH_REMATCH[1] > 0))
 }
 
-test_gap_below() {
-	modprobe -q sch_tbf || { ktap_skip "gap below tbf" "no sch_tbf"; return; }
-	tc qdisc del dev w0 root
+test_gap_below_tbf() {
 	tc qdisc add dev w0 root handle 2: tbf rate 10mbit burst 5kb limit 1mb
 	tc qdisc add dev w0 parent 2:1 handle 1: gap backend gap 2>"$work/error"
 	ktap_equal "below another qdisc gap frames are refused" 2 $?
 	ktap_check "with a sentence" grep -q '^Error: .*root qdisc' "$work/error"
-	tc qdisc add dev w0 parent 2:1 handle 1: gap default 1:10
+}
+
+# below PARENT KIND COMMAND...: gap at the class PARENT of a root qdisc that COMMANDs of tc make
+below() {
+	local parent=$1 kind=$2 command
+	shift 2
+	if ! modprobe -q "sch_$kind"; then
+		ktap_skip "gap below $kind" "no sch_$kind"
+		return
+	fi
+	tc qdisc del dev w0 root
+	for command in "$@"; do
+		# shellcheck disable=SC2086 # words
+		$command
+	done
+	tc qdisc add dev w0 parent "$parent" handle 1: gap default 1:10
 	tc class add dev w0 parent 1: classid 1:10 gap rate 5mbit
-	tolerance=100 on_wire 5000000 "at its rate, though peeked at"
-	ktap_equal "nothing is left in either" "0b 0p, 0b 0p" \
-		"$(queue_of "$(tc -s qdisc show dev w0 root)"), $(queue_of "$(tc -s qdisc show dev w0 parent 2:1)")"
-	tc qdisc change dev w0 parent 2:1 gap limit 10
+	tolerance=100 on_wire 5000000 "below $kind: at its rate"
+	ktap_equal "below $kind: nothing is left in either" "0b 0p, 0b 0p" "$(both_queues "$parent")"
+	tc qdisc change dev w0 parent "$parent" gap limit 10
 	tc class change dev w0 classid 1:10 gap rate 8kbit
 	send_all 1
 	send 15
 	to=10.77.0.3 send 3 9 500
-	ktap_equal "a full queue has dropped what is too much, the parent counts what is left" \
-		"8626b 10p, 8626b 10p" \
-		"$(queue_of "$(tc -s qdisc show dev w0 root)"), $(queue_of "$(tc -s qdisc show dev w0 parent 2:1)")"
-	ktap_check "it can be replaced with packets in it" tc qdisc replace dev w0 parent 2:1 handle 3: pfifo
-	ktap_equal "which empties the parent, too" "0b 0p" "$(queue_of "$(tc -s qdisc show dev w0 root)")"
+	ktap_equal "below $kind: a full queue has dropped what is too much, the parent counts what is left" \
+		"8626b 10p, 8626b 10p" "$(both_queues "$parent")"
+	tc class del dev w0 classid 1:10
+	ktap_equal "below $kind: a class goes with its packets" "0b 0p, 0b 0p" "$(both_queues "$parent")"
+	tc class add dev w0 parent 1: classid 1:10 gap rate 8kbit
+	tc qdisc change dev w0 parent "$parent" gap limit 1
+	send_all 1
+	send 1
+	to=10.77.0.3 send 1
+	count_data
+	tc class change dev w0 classid 1:10 gap rate 5mbit
+	hw_wait_for 5 has_sent $((data + 1))
+	ktap_result $? "below $kind: of a queue of one the packet that came for another leaves"
+	tc qdisc change dev w0 parent "$parent" gap limit 10
+	tc class change dev w0 classid 1:10 gap rate 8kbit
+	send_all 1
+	send 5
+	ktap_check "below $kind: it can be replaced with packets in it" tc qdisc replace dev w0 parent "$parent" handle 3: pfifo
+	ktap_equal "below $kind: which empties the parent, too" "0b 0p" "$(root_queue)"
+	send_all 3
+}
+
+both_queues() {
+	echo "$(root_queue), $(queue_of "$(tc -s qdisc show dev w0 parent "$1")")"
 }
 
 wire w0 || skip_all "no simwire"
@@ -117,6 +148,18 @@ with_child fq "limit 100 flow_limit 100" "limit 3"
 with_child fq_codel "limit 100" "limit 3"
 with_child netem "delay 1ms limit 100" "delay 2ms limit 50"
 with_child tbf "rate 30mbit burst 5kb limit 100kb" "rate 20mbit burst 5kb limit 50kb"
+with_child codel "limit 100 target 10s interval 100s" "limit 3"
+with_child red "limit 100kb min 20kb max 60kb avpkt 1000 burst 30" "limit 50kb min 10kb max 30kb avpkt 1000 burst 15"
+with_child pie "limit 100" "limit 3"
+with_child cake "memlimit 1mb" "memlimit 2mb"
+with_child prio "bands 3" "bands 4"
 test_child_that_drops
-test_gap_below
+tc qdisc del dev w0 root
+below 2:1 tbf test_gap_below_tbf
+below 2:2 prio "tc qdisc add dev w0 root handle 2: prio"
+below 2:1 htb "tc qdisc add dev w0 root handle 2: htb default 1" "tc class add dev w0 parent 2: classid 2:1 htb rate 40mbit"
+below 2:1 hfsc "tc qdisc add dev w0 root handle 2: hfsc default 1" "tc class add dev w0 parent 2: classid 2:1 hfsc sc rate 40mbit ul rate 40mbit"
+below 2:1 drr "tc qdisc add dev w0 root handle 2: drr" "tc class add dev w0 parent 2: classid 2:1 drr" \
+	"tc filter add dev w0 parent 2: protocol ip prio 1 u32 match ip dst 0/0 classid 2:1"
+below 2:1 red "tc qdisc add dev w0 root handle 2: red limit 1mb min 100kb max 300kb avpkt 1000 burst 150"
 ktap_end
