@@ -70,6 +70,7 @@ struct simwire {
 	u64			tx_wire_bytes;
 	u64			tx_dropped;
 	u64			tx_changed_frames;
+	u64			tx_tso_packets;
 	u64			tx_mac_control_frames;
 	u64			tx_filtered_frames;
 	u64			tx_filtered_bytes;

@@ -130,6 +130,7 @@ SIMWIRE_COUNTER(tx_wire_bytes);
 SIMWIRE_COUNTER(tx_mac_control_frames);
 SIMWIRE_COUNTER(tx_filtered_frames);
 SIMWIRE_COUNTER(tx_changed_frames);
+SIMWIRE_COUNTER(tx_tso_packets);
 SIMWIRE_COUNTER(rx_frames);
 SIMWIRE_COUNTER(rx_mac_control_frames);
 SIMWIRE_COUNTER(rx_mac_control_wire_bytes);
@@ -226,6 +227,7 @@ static struct attribute *simwire_attrs[] = {
 	&simwire_tx_mac_control_frames.attr.attr,
 	&simwire_tx_filtered_frames.attr.attr,
 	&simwire_tx_changed_frames.attr.attr,
+	&simwire_tx_tso_packets.attr.attr,
 	&simwire_rx_frames.attr.attr,
 	&simwire_rx_mac_control_frames.attr.attr,
 	&simwire_rx_mac_control_wire_bytes.attr.attr,

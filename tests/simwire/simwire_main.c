@@ -66,6 +66,7 @@
  *	tx_changed_frames
  *			frames that their sender kept, and gave another length before
  *			the device had sent them and given them back
+ *	tx_tso_packets	packets that the device has cut into frames: ethtool -K DEV tso on
  *	record_frames	room for so many records; writing clears them, 0 frees
  *	records		struct simwire_record for each frame sent since then,
  *			until there is no more room
@@ -317,6 +318,7 @@ static void simwire_setup(struct net_device *dev)
 	dev->hw_features = NETIF_F_SG | NETIF_F_FRAGLIST | NETIF_F_HW_CSUM |
 			   NETIF_F_HIGHDMA;
 	dev->features = dev->hw_features;
+	dev->hw_features |= NETIF_F_TSO | NETIF_F_TSO6;
 	dev->sysfs_groups[0] = &simwire_group;
 	SET_NETDEV_DEV(dev, simwire_parent);
 	simwire_request_ops_lock(dev);

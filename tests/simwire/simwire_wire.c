@@ -347,25 +347,14 @@ static void simwire_schedule(struct simwire *sw, struct sk_buff *skb)
 	cb->end_ns = sw->free_ns;
 }
 
-netdev_tx_t simwire_xmit(struct sk_buff *skb, struct net_device *dev)
+static void simwire_xmit_frame(struct simwire *sw, struct sk_buff *skb)
 {
-	struct simwire *sw = netdev_priv(dev);
-	u64 stall_ns;
 	bool first;
 
-	if (unlikely(READ_ONCE(sw->tx_busy))) {
-		WRITE_ONCE(sw->tx_busy, sw->tx_busy - 1);
-		return NETDEV_TX_BUSY;
-	}
 	skb = simwire_take(skb);
 	if (!skb) {
 		simwire_count(&sw->tx_dropped, 1);
-		return NETDEV_TX_OK;
-	}
-	stall_ns = READ_ONCE(sw->xmit_stall_ns);
-	if (unlikely(stall_ns)) {
-		WRITE_ONCE(sw->xmit_stall_ns, 0);
-		udelay(div_u64(stall_ns, NSEC_PER_USEC));
+		return;
 	}
 	skb_reset_mac_header(skb);
 	skb_tx_timestamp(skb);
@@ -377,6 +366,45 @@ netdev_tx_t simwire_xmit(struct sk_buff *skb, struct net_device *dev)
 	if (first)
 		simwire_arm(&sw->sent, simwire_done_ns(sw, skb) + sw->moderation_ns);
 	spin_unlock(&sw->lock);
+}
+
+/* The device cuts a large packet into frames (TSO), if that is switched on. */
+static void simwire_xmit_segments(struct simwire *sw, struct sk_buff *skb)
+{
+	struct sk_buff *segs, *next;
+
+	segs = skb_gso_segment(skb, NETIF_F_SG | NETIF_F_HW_CSUM);
+	if (IS_ERR_OR_NULL(segs)) {
+		simwire_count(&sw->tx_dropped, 1);
+		kfree_skb(skb);
+		return;
+	}
+	simwire_count(&sw->tx_tso_packets, 1);
+	consume_skb(skb);
+	skb_list_walk_safe(segs, segs, next) {
+		skb_mark_not_on_list(segs);
+		simwire_xmit_frame(sw, segs);
+	}
+}
+
+netdev_tx_t simwire_xmit(struct sk_buff *skb, struct net_device *dev)
+{
+	struct simwire *sw = netdev_priv(dev);
+	u64 stall_ns;
+
+	if (unlikely(READ_ONCE(sw->tx_busy))) {
+		WRITE_ONCE(sw->tx_busy, sw->tx_busy - 1);
+		return NETDEV_TX_BUSY;
+	}
+	stall_ns = READ_ONCE(sw->xmit_stall_ns);
+	if (unlikely(stall_ns)) {
+		WRITE_ONCE(sw->xmit_stall_ns, 0);
+		udelay(div_u64(stall_ns, NSEC_PER_USEC));
+	}
+	if (skb_is_gso(skb))
+		simwire_xmit_segments(sw, skb);
+	else
+		simwire_xmit_frame(sw, skb);
 	return NETDEV_TX_OK;
 }
 

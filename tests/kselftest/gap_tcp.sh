@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# TCP through a paced class: its large packets leave as frames, each in its time.  KTAP.
+# shellcheck source=tests/kselftest/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_program iperf3 nsenter nstat readlink ss
+
+peer_has_namespace() {
+	[[ $(readlink "/proc/$peer/ns/net") != $(readlink /proc/self/ns/net) ]]
+}
+
+at_peer() {
+	nsenter --net="/proc/$peer/ns/net" "$@"
+}
+
+# The other end goes to a network namespace of its own, or packets would not take the wire.
+move_peer() {
+	unshare --net sleep 1000 &
+	peer=$!
+	trap 'kill "$peer"; rm -rf "$work"' EXIT
+	hw_wait_for 5 peer_has_namespace && ip link set w0p netns "$peer" && at_peer ip address add 10.77.0.2/16 dev w0p &&
+		at_peer ip link set w0p arp on up && ip link set w0 arp on && hw_wait_for 5 has_carrier w0
+}
+
+is_listening() {
+	[[ $(at_peer ss -ltn) == *:5201* ]]
+}
+
+# transfer BYTES: to the other end, by TCP
+transfer() {
+	at_peer iperf3 -s -1 >"$work/server" 2>&1 &
+	hw_wait_for 5 is_listening && iperf3 -c 10.77.0.2 -n "$1" >"$work/client" 2>&1 && wait $!
+}
+
+retransmitted() {
+	nstat -asz TcpRetransSegs | awk '$1 == "TcpRetransSegs" { print $2 }'
+}
+
+# Byte-times of all data frames on the wire.
+data_wire_bytes() {
+	od -An -v -t u4 -w16 /sys/class/net/w0/simwire/records | awk '$4 % 65536 != 2184 { n += $3 } END { print n }'
+}
+
+# The least from the start of a full frame to the next one's, once the connection is under way.
+least_behind_full_ns() {
+	od -An -v -t u4 -w16 /sys/class/net/w0/simwire/records |
+		awk '$4 % 65536 == 2184 { next }
+			{ at = $1 + $2 * 4294967296
+				if (n++ > 100 && wire == 1538 && (!least || at - last < least)) least = at - last
+				last = at; wire = $3 }
+			END { print least }'
+}
+
+# in_frames NAME OPTIONS [CHILD]
+in_frames() {
+	local name=$1 before
+	gap_with "default 1:10 $2" "1: 1:10 rate 10mbit"
+	# shellcheck disable=SC2086 # options are words
+	[[ -z ${3:-} ]] || tc qdisc add dev w0 parent 1:10 handle 10: $3
+	start_recording
+	before=$(retransmitted)
+	ktap_check "$name: 1 MB gets through" transfer 1M
+	skip=100 measure 400
+	ktap_between "$name: at its rate, bit/s" 9900000 "$rate_bps" 10010000
+	# the interval, 1.23 ms, less what the frame may have been late: its own length, 0.25 ms
+	ktap_between "$name: no start closer behind a full frame, ns" 980000 "$(least_behind_full_ns)" 1240000
+	ktap_between "$name: GSO packets were cut" 1 "$(xstat gso_split)" 1000
+	ktap_equal "$name: each frame is charged, byte-times" "$(data_wire_bytes)" "$(shown wire "$(class_shown 1:10 -s)")"
+	ktap_check "$name: nothing is left" is_drained
+	ktap_equal "$name: nothing was sent twice" "$before" "$(retransmitted)"
+}
+
+wire w0 || skip_all "no simwire"
+move_peer || skip_all "no second network namespace"
+in_frames "gap frames" ""
+if command -v ethtool >/dev/null && ethtool -K w0 tso on; then
+	in_frames "a device that cuts packets itself" ""
+	counter tx_tso_packets
+	ktap_equal "gets none that is to be cut" 0 "$counter"
+	tc qdisc del dev w0 root
+	ktap_check "which it could: without gap 1 MB gets through" transfer 1M
+	counter tx_tso_packets
+	ktap_between "and it cuts" 1 "$counter" 1000
+	ethtool -K w0 tso off
+else
+	ktap_skip "a device that cuts packets itself" "no ethtool"
+fi
+in_frames "timer" "backend timer"
+in_frames "fq_codel below" "" "fq_codel target 10s interval 100s"
+ktap_end
