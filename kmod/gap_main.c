@@ -243,7 +243,8 @@ static const struct nla_policy gap_policy[TCA_GAP_MAX + 1] = {
 	[TCA_GAP_DEFAULT] = { .type = NLA_U32 },
 	[TCA_GAP_BACKEND] = NLA_POLICY_MAX(NLA_U32, GAP_BACKEND_MAX),
 	[TCA_GAP_BYPASS] = NLA_POLICY_MAX(NLA_U32, 1),
-	[TCA_GAP_LIMIT] = NLA_POLICY_MIN(NLA_U32, 1),
+	/* when one makes room for another, a qdisc above that counts both is not empty */
+	[TCA_GAP_LIMIT] = NLA_POLICY_MIN(NLA_U32, GAP_LIMIT_MIN_PACKETS),
 };
 
 static int gap_read_options(struct Qdisc *sch, struct nlattr **tb,

@@ -73,8 +73,8 @@ const char *gap_qdisc_mistake(const struct gap_qdisc_conf *conf)
 		return "backend: there are timer and gap";
 	if (conf->has_bypass && conf->bypass > 1)
 		return "bypass: there are on and off";
-	if (conf->has_limit && !conf->limit)
-		return "limit: a queue holds 1 packet at least";
+	if (conf->has_limit && conf->limit < GAP_LIMIT_MIN_PACKETS)
+		return "limit: a queue holds 2 packets at least";
 	return NULL;
 }
 

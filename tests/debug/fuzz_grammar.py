@@ -27,7 +27,7 @@ QDISC_OPTIONS = {
     "RATE64": (u64, RATES_BPS),
     "DEFAULT": (u32, (0, 1, 2, 0x10001, 0x10002, 0x20001)),
     "BACKEND": (u32, (0, 1)),
-    "LIMIT": (u32, (1, 3, 10000)),
+    "LIMIT": (u32, (2, 3, 10000)),
 }
 
 

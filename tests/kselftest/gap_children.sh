@@ -120,14 +120,14 @@ below() {
 	tc class del dev w0 classid 1:10
 	ktap_equal "below $kind: a class goes with its packets" "0b 0p, 0b 0p" "$(both_queues "$parent")"
 	tc class add dev w0 parent 1: classid 1:10 gap rate 8kbit
-	tc qdisc change dev w0 parent "$parent" gap limit 1
+	tc qdisc change dev w0 parent "$parent" gap limit 2
 	send_all 1
-	send 1
+	send 2
 	to=10.77.0.3 send 1
 	count_data
 	tc class change dev w0 classid 1:10 gap rate 5mbit
-	hw_wait_for 5 has_sent $((data + 1))
-	ktap_result $? "below $kind: of a queue of one the packet that came for another leaves"
+	hw_wait_for 5 has_sent $((data + 2))
+	ktap_result $? "below $kind: of a queue of two also the packet leaves that came for another"
 	tc qdisc change dev w0 parent "$parent" gap limit 10
 	tc class change dev w0 classid 1:10 gap rate 8kbit
 	send_all 1

@@ -162,6 +162,7 @@ def qdisc_requests_that_tc_never_sends_are_refused():
             (u32(BACKEND, 2), errno.ERANGE, number),
             (u32(UNUSED, 0), errno.EINVAL, "[Aa]ttribute"),
             (u32(LIMIT, 0), errno.ERANGE, number),
+            (u32(LIMIT, 1), errno.ERANGE, number),
             (attr(RATE64, b"1234"), errno.EINVAL, "[Aa]ttribute"),
             (attr(DEFAULT, b"12"), errno.EINVAL, "[Aa]ttribute"),
             (u64(BACKEND, 1), errno.EINVAL, "[Aa]ttribute"),

@@ -168,7 +168,7 @@ TEST(GapRange, OptionsOfTheQdisc)
     expect_range(&gap_qdisc_conf::has_backend, &gap_qdisc_conf::backend, "backend",
                  {GAP_BACKEND_TIMER, GAP_BACKEND_GAP}, {2, UINT32_MAX});
     expect_range(&gap_qdisc_conf::has_bypass, &gap_qdisc_conf::bypass, "bypass", {0, 1}, {2, UINT32_MAX});
-    expect_range(&gap_qdisc_conf::has_limit, &gap_qdisc_conf::limit, "limit", {1, UINT32_MAX}, {0});
+    expect_range(&gap_qdisc_conf::has_limit, &gap_qdisc_conf::limit, "limit", {2, UINT32_MAX}, {0, 1});
 }
 
 TEST(GapRange, OptionsOfAClass)

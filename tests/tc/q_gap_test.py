@@ -142,9 +142,10 @@ class Requests(unittest.TestCase):
                          f'backend "{text}": there is no such thing; see tc qdisc add gap help')
 
     def test_limit(self):
-        for number in (1, 10000, 2**32 - 1):
+        for number in (2, 10000, 2**32 - 1):
             self.accepted(QDISC, "change", ["limit", str(number)], u32(LIMIT, number))
-        self.refused(QDISC, "add", ["limit", "0"], "limit: a queue holds 1 packet at least")
+        for number in ("0", "1"):
+            self.refused(QDISC, "add", ["limit", number], "limit: a queue holds 2 packets at least")
         for text in ("", "many", "-1", "5p", "1.5", "0x10", "4294967296", "1" * 11):
             self.refused(QDISC, "add", ["limit", text], f'limit "{text}": not a number of packets')
 

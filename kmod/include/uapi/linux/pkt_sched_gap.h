@@ -50,7 +50,7 @@
  *			to it.  Filters do not see them then, and no class counts
  *			them.  Those that find packets in the qdisc are direct.
  *			Absent on creation: 0.
- * TCA_GAP_LIMIT	u32, 1 and more: packets that the queue of a class without a
+ * TCA_GAP_LIMIT	u32, GAP_LIMIT_MIN_PACKETS and more: packets that the queue of a class without a
  *			qdisc of its own holds, and that of direct packets.  A full
  *			queue drops from the destination that has most of them.
  *			One that is above a new limit keeps what it has.
@@ -107,6 +107,7 @@
 #define GAP_RATE_UNLIMITED		0xffffffffffffffffULL
 #define GAP_RATE_MAX			200000000000ULL		/* 1.6 Tbit/s */
 #define GAP_CLASS_DEPTH_MAX		8
+#define GAP_LIMIT_MIN_PACKETS		2
 /* So many that a message about a class fits into a page. */
 #define GAP_PHASE_MAX			160
 #define GAP_EXPIRES_MIN_NS		1000000ULL		/* 1 ms */
