@@ -14,9 +14,11 @@
  * preload= processes get nothing.
  *
  * Runs the command instead of speaking to the socket itself: whatever goes wrong
- * there, slurmd goes on.
+ * there, slurmd goes on, after HEADWAY_PATIENCE_MS at most.
  */
+#include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,9 +26,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <slurm/spank.h>
+
+#ifndef HEADWAY_PATIENCE_MS
+#define HEADWAY_PATIENCE_MS 10000
+#endif
 
 extern char **environ;
 
@@ -62,6 +69,33 @@ static const char *program(int argc, char *argv[])
 	return argument(argc, argv, "headway=", HEADWAY_PROGRAM);
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * (int64_t)1000 + now.tv_nsec / 1000000;
+}
+
+/*
+ * Has the process ended before that time?  Its status stays 0 where nobody can know it: slurmd
+ * ignores SIGCHLD, or another of its threads has waited for all children.
+ */
+static bool ends_until(pid_t pid, int *status, int64_t end_ms)
+{
+	const struct timespec pause = { .tv_nsec = 2000000 };
+
+	for (;;) {
+		pid_t ended = waitpid(pid, status, WNOHANG);
+
+		if (ended == pid || (ended < 0 && errno != EINTR))
+			return true;
+		if (now_ms() >= end_ms)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+}
+
 static void run(char *const arguments[])
 {
 	int status = 0;
@@ -71,8 +105,14 @@ static void run(char *const arguments[])
 		slurm_error("headway: cannot run %s", arguments[0]);
 		return;
 	}
-	while (waitpid(pid, &status, 0) < 0)
-		;
+	if (!ends_until(pid, &status, now_ms() + HEADWAY_PATIENCE_MS)) {
+		slurm_error("headway: %s job %s has not ended after %d ms and is killed", arguments[0],
+			    arguments[2], HEADWAY_PATIENCE_MS);
+		kill(pid, SIGKILL);
+		/* one that the kernel holds up stays behind */
+		ends_until(pid, &status, now_ms() + 1000);
+		return;
+	}
 	if (status)
 		slurm_error("headway: %s job %s failed", arguments[0], arguments[2]);
 }

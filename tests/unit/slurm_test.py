@@ -125,15 +125,32 @@ class Slurm(unittest.TestCase):
         for script in ("headway-prolog", "headway-epilog"):
             self.said.write_text("")
             log = self.run_script(script, SLURM_JOB_ID="4711")[-1]
-            self.assertEqual(log, f"log: --tag {script} -- job 4711: refused")
+            self.assertEqual(log, f"log: --tag {script} -- job 4711: status 1: refused")
 
-    def plugin(self):
+    def test_slurm_that_tells_no_job_does_not_lose_the_node(self):
+        for script in ("headway-prolog", "headway-epilog"):
+            self.said.write_text("")
+            self.assertEqual(self.run_script(script),
+                             [f"log: --tag {script} -- Slurm has not set SLURM_JOB_ID"])
+
+    def test_a_daemon_that_hangs_is_logged_and_no_failure(self):
+        # stands for timeout(1) when headway has not ended within its 10 s
+        (self.folder / "timeout").write_text('#!/bin/sh\n[ "$2" = 10 ] && [ "$4" = job ] && exit 124\n'
+                                             'shift 2; exec "$@"\n')
+        (self.folder / "timeout").chmod(0o755)
+        for script in ("headway-prolog", "headway-epilog"):
+            self.said.write_text("")
+            self.assertEqual(self.run_script(script, SLURM_JOB_ID="4711"),
+                             [f"log: --tag {script} -- job 4711: status 124: "])
+
+    def plugin(self, *options):
         """What stands for slurmd, and the plugin."""
         plugin, host = self.folder / "plugin.so", self.folder / "host"
         (self.folder / "host.c").write_text(HOST)
         cc = shutil.which("cc")
         subprocess.run([cc, "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", plugin,
-                        f'-DHEADWAY_PROGRAM="{self.program}"', SLURM / "spank_headway.c"], check=True)
+                        f'-DHEADWAY_PROGRAM="{self.program}"', *options, SLURM / "spank_headway.c"],
+                       check=True)
         subprocess.run([cc, "-rdynamic", "-o", host, self.folder / "host.c"], check=True)
         return [host, plugin]
 
@@ -165,6 +182,30 @@ class Slurm(unittest.TestCase):
         self.assertEqual(call("slurm_spank_job_epilog"), ["job end 4711 --user 1000"])
         self.answer(1)
         self.assertEqual(call("slurm_spank_job_epilog"), ["job end 4711 --user 1000"])
+
+    @unittest.skipUnless(HEADERS.exists(), "libslurm-dev is not installed")
+    def test_plugin_goes_on_where_nobody_tells_of_a_childs_end(self):
+        # SIGCHLD ignored: waitpid() finds no child.  SIGALRM ends one that asks for ever.
+        program = [*self.plugin(), "slurm_spank_job_epilog", f"headway={self.program}"]
+        ignoring = ["perl", "-e", "$SIG{CHLD} = 'IGNORE'; alarm 60; exec @ARGV"]
+        done = subprocess.run([*ignoring, *program], env=self.environment({}), check=False)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(self.said.read_text(), "job end 4711 --user 1000\n")
+
+    @unittest.skipUnless(HEADERS.exists(), "libslurm-dev is not installed")
+    def test_plugin_kills_a_program_that_hangs(self):
+        ended = self.folder / "ended"
+        self.program.write_text(f"#!/bin/sh\necho $$ >{self.said}\nread nothing <>{self.fifo()}\ntouch {ended}\n")
+        subprocess.run([*self.plugin("-DHEADWAY_PATIENCE_MS=500"), "slurm_spank_job_prolog"], check=True,
+                       env=self.environment({}), timeout=60)
+        pid = self.said.read_text().strip()
+        self.assertFalse(pathlib.Path("/proc", pid).exists())
+        self.assertFalse(ended.exists())
+
+    def fifo(self):
+        path = self.folder / "fifo"
+        os.mkfifo(path)
+        return path
 
     @unittest.skipUnless(HEADERS.exists(), "libslurm-dev is not installed")
     def test_plugin_sets_the_preload(self):
