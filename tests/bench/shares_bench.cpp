@@ -16,7 +16,7 @@ void shares(benchmark::State& state, SharePolicy policy) {
     std::vector<Demand> demands;
     for (std::uint32_t host = 0; host < hosts; ++host) {
         const BytesPerSecond modest{1'000'000 + host * 7919 % 5'000'000};
-        demands.push_back({host, host % jobs, 1 + host % jobs % 7,
+        demands.push_back({host, {1000, host % jobs, "solver"}, 1 + host % jobs % 7,
                            host % 3 == 0 ? modest : no_limit_wanted});
     }
     for (auto _ : state) benchmark::DoNotOptimize(compute_shares(trunk, demands));

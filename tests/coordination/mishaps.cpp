@@ -70,7 +70,7 @@ void Simulation::schedule_mishap() {
 }
 
 void Simulation::change_jobs() {
-    const auto job = static_cast<JobNumber>(random(jobs_));
+    const JobIdentity job{1000, random(jobs_), "solver"};
     const std::uint64_t among = one_in(2) ? 1 : 1 + random(4);
     const bool comes = !one_in(3);
     const auto weight = static_cast<std::uint32_t>(1 + random(4));

@@ -62,7 +62,7 @@ protected:
         return settle();
     }
     static MemberRecordPtr record_of(HostNumber host, std::uint64_t configuration = 5) {
-        return std::make_shared<MemberRecord>(MemberRecord{configuration, {{host, 1}}});
+        return std::make_shared<MemberRecord>(MemberRecord{configuration, {{host, {1000, 1, "solver"}}}});
     }
     std::vector<Deed> answer(StoreAnswer answer) {
         answer.id = last_id_;

@@ -3,6 +3,8 @@
 #include <map>
 #include <numeric>
 #include <random>
+#include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -29,6 +31,8 @@ std::vector<std::uint64_t> host_shares(const SharedTrunk& trunk,
 
 using Rates = std::vector<std::uint64_t>;
 
+JobIdentity job(std::uint64_t number) { return {1000, number, "solver"}; }
+
 TEST(Trunk, HasRoomForAllFallbacks) {
     EXPECT_EQ(default_fallback({1'000'000}, 10).value, 10'000U);
     EXPECT_EQ(default_fallback({5}, 10).value, 1U);
@@ -45,46 +49,52 @@ TEST(Shares, AreTheFallbackWithoutDemands) {
 }
 
 TEST(Shares, LeaveTheFallbackToHostsWithoutDemands) {
-    const std::vector<Demand> one{{.host = 1, .job = 5}};
+    const std::vector<Demand> one{{.host = 1, .job = job(5)}};
     EXPECT_EQ(host_shares(trunk_of(1000, 10, 4), one), (Rates{10, 970, 10, 10}));
 }
 
 TEST(Shares, AreEqualPerJob) {
     // one job on three hosts, one on a fourth
-    const std::vector<Demand> demands{{0, 1}, {1, 1}, {2, 1}, {3, 2}};
+    const std::vector<Demand> demands{{0, job(1)}, {1, job(1)}, {2, job(1)}, {3, job(2)}};
     EXPECT_EQ(host_shares(trunk_of(1200, 10, 4), demands), (Rates{200, 200, 200, 600}));
 }
 
 TEST(Shares, AreEqualPerHost) {
-    const std::vector<Demand> demands{{0, 1}, {1, 1}, {2, 1}, {3, 2}, {3, 3}};
+    const std::vector<Demand> demands{{0, job(1)}, {1, job(1)}, {2, job(1)}, {3, job(2)}, {3, job(3)}};
     const Shares shares = compute_shares(trunk_of(1200, 10, 4, SharePolicy::per_host), demands);
     EXPECT_EQ(values(shares.of_host), (Rates{300, 300, 300, 300}));
     EXPECT_EQ(values(shares.of_demand), (Rates{300, 300, 300, 150, 150}));
 }
 
 TEST(Shares, FollowTheLargestWeightOfAJob) {
-    const std::vector<Demand> demands{{0, 1, 1}, {1, 1, 3}, {2, 2, 1}};
+    const std::vector<Demand> demands{{0, job(1), 1}, {1, job(1), 3}, {2, job(2), 1}};
     EXPECT_EQ(host_shares(trunk_of(1200, 10, 3), demands), (Rates{450, 450, 300}));
 }
 
+TEST(Shares, TellJobsApartByUserStartAndName) {
+    const std::vector<Demand> demands{
+        {0, {1, 1, "a"}, 9}, {1, {2, 1, "a"}}, {2, {1, 2, "a"}}, {3, {1, 1, "b"}}};
+    EXPECT_EQ(host_shares(trunk_of(1200, 10, 4), demands), (Rates{900, 100, 100, 100}));
+}
+
 TEST(Shares, GiveToOthersWhatAJobDoesNotWant) {
-    const std::vector<Demand> demands{{0, 1, 1, {100}}, {1, 2}, {2, 3}};
+    const std::vector<Demand> demands{{0, job(1), 1, {100}}, {1, job(2)}, {2, job(3)}};
     EXPECT_EQ(host_shares(trunk_of(1200, 10, 3), demands), (Rates{100, 550, 550}));
 }
 
 TEST(Shares, GiveToAJobsOtherHostsWhatOneDoesNotWant) {
-    const std::vector<Demand> demands{{0, 1, 1, {50}}, {1, 1}, {2, 2}};
+    const std::vector<Demand> demands{{0, job(1), 1, {50}}, {1, job(1)}, {2, job(2)}};
     EXPECT_EQ(host_shares(trunk_of(1200, 10, 3), demands), (Rates{50, 550, 600}));
 }
 
 TEST(Shares, NeverFallBelowTheFallback) {
     // what the fallback adds is taken from those that have more
-    const std::vector<Demand> demands{{0, 1, 1, {0}}, {1, 2, 1, {7}}, {2, 3}};
+    const std::vector<Demand> demands{{0, job(1), 1, {0}}, {1, job(2), 1, {7}}, {2, job(3)}};
     EXPECT_EQ(host_shares(trunk_of(1000, 100, 3), demands), (Rates{100, 100, 800}));
 }
 
 TEST(Shares, IgnoreHostsThatAreNotConfigured) {
-    const std::vector<Demand> demands{{9, 1}, {1, 1}};
+    const std::vector<Demand> demands{{9, job(1)}, {1, job(1)}};
     const Shares shares = compute_shares(trunk_of(1000, 10, 2), demands);
     EXPECT_EQ(values(shares.of_host), (Rates{10, 990}));
     EXPECT_EQ(values(shares.of_demand), (Rates{0, 990}));
@@ -100,8 +110,8 @@ public:
         trunk.policy = below(2) ? SharePolicy::per_job : SharePolicy::per_host;
         const std::uint64_t jobs = 1 + below(6);
         for (std::uint32_t host = 0; host < trunk.hosts; ++host) {
-            for (JobNumber job = 0; job < jobs; ++job) {
-                if (below(2)) demands.push_back({host, job, weight(), wanted()});
+            for (std::uint64_t number = 0; number < jobs; ++number) {
+                if (below(2)) demands.push_back({host, job(number), weight(), wanted()});
             }
         }
     }
@@ -131,11 +141,11 @@ TEST_P(RandomShares, FitIntoTheTrunkWhateverIsWanted) {
     EXPECT_GE(*std::ranges::min_element(shares), one.trunk.fallback.value);
 }
 
-TEST_P(RandomShares, DoNotDependOnTheOrderOrOnJobNumbers) {
+TEST_P(RandomShares, DoNotDependOnTheOrderOrOnJobsNames) {
     RandomDemands one(static_cast<std::uint64_t>(GetParam()));
     const Rates shares = host_shares(one.trunk, one.demands);
     std::vector<Demand> other = one.demands;
-    for (Demand& demand : other) demand.job = 1'000'000 - demand.job * 7;
+    for (Demand& demand : other) demand.job = {2000, 0, std::to_string(1'000'000 - demand.job.start * 7)};
     std::ranges::shuffle(other, one.engine());
     EXPECT_EQ(host_shares(one.trunk, other), shares);
 }
@@ -150,13 +160,16 @@ TEST_P(RandomShares, AreMaxMin) {
         std::uint64_t weight = 1, sum = 0, most = 0;
         bool is_hungry = false;
     };
-    std::map<std::uint32_t, Group> groups;
+    std::map<std::pair<HostNumber, JobIdentity>, Group> groups;
+    const auto key = [&](const Demand& demand) {
+        return per_job ? std::pair{HostNumber{0}, demand.job} : std::pair{demand.host, JobIdentity{}};
+    };
     const auto is_hungry = [&](std::size_t i) {
         return shares.of_demand[i] < std::min(one.demands[i].wanted, one.trunk.capacity);
     };
     for (std::size_t i = 0; i < one.demands.size(); ++i) {
         const Demand& demand = one.demands[i];
-        Group& group = groups[per_job ? demand.job : demand.host];
+        Group& group = groups[key(demand)];
         if (per_job) group.weight = std::max<std::uint64_t>(group.weight, demand.weight);
         group.sum += shares.of_demand[i].value;
         group.most = std::max(group.most, shares.of_demand[i].value);
@@ -167,9 +180,9 @@ TEST_P(RandomShares, AreMaxMin) {
         if (!is_hungry(i)) continue;
         anybody_hungry = true;
         const Demand& demand = one.demands[i];
-        const Group& own = groups[per_job ? demand.job : demand.host];
+        const Group& own = groups[key(demand)];
         EXPECT_EQ(shares.of_demand[i].value, own.most) << "a demand of the group has more";
-        for (const auto& [key, other] : groups) {
+        for (const auto& [whose, other] : groups) {
             const double own_level = static_cast<double>(own.sum + one.demands.size() + 1) /
                                      static_cast<double>(own.weight);
             EXPECT_LE(static_cast<double>(other.sum) / static_cast<double>(other.weight),

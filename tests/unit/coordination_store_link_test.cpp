@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/hostlist.hpp"
+#include "base/limits.hpp"
 #include "trunk/member_record.hpp"
 
 namespace headway {
@@ -36,7 +37,7 @@ TEST(StoreLink, RequestsArriveAsTheyAre) {
     EXPECT_EQ(asked<GrantLease>(1, GrantLease{10s}).time, 10s);
     EXPECT_EQ(asked<ProlongLease>(2, ProlongLease{INT64_MAX}).lease, INT64_MAX);
     EXPECT_EQ(asked<RevokeLease>(3, RevokeLease{7}).lease, 7);
-    const MemberRecord record{9, {{1, 2, 3, {4}}}};
+    const MemberRecord record{9, {{1, {1000, 2, "solver"}, 3, {4}}}};
     const auto put = asked<PutRecordText>(4, PutRecord{7, std::make_shared<MemberRecord>(record)});
     EXPECT_EQ(put.lease, 7);
     EXPECT_EQ(record_from_text(put.text, 1), record);
@@ -65,7 +66,7 @@ TEST(StoreLink, ReportsArriveAsTheyAre) {
     EXPECT_EQ(begins.revision, 12);
     EXPECT_EQ(begins.settled_by, 7);
     EXPECT_EQ(begins.members, 3U);
-    const MemberRecord record{9, {{1, 2, 3, {4}}}};
+    const MemberRecord record{9, {{1, {1000, 2, "solver"}, 3, {4}}}};
     const auto member = told<SnapshotMember>(ReportedMember{"a2", 7, 5, 6, record_to_text(record)});
     EXPECT_EQ(member.host, 1U);
     EXPECT_EQ(member.keys.lease, 7);
@@ -126,7 +127,9 @@ TEST(StoreLink, LongestRecordFitsIntoAPacketHoweverItIsWritten) {
 // ---- records -----------------------------------------------------------------------
 
 TEST(MemberRecords, ComeBackAsTheyWereWithTheHostThatPutThem) {
-    const MemberRecord record{0xfedcba9876543210U, {{3, 1, 1, no_limit_wanted}, {3, UINT32_MAX, 1000, {0}}}};
+    const MemberRecord record{0xfedcba9876543210U,
+                              {{3, {0, 0, ""}, 1, no_limit_wanted},
+                               {3, {UINT32_MAX, UINT64_MAX, "4711.0:@/+-_"}, 1000, {0}}}};
     EXPECT_EQ(record_from_text(record_to_text(record), 3), record);
     EXPECT_EQ(record_from_text(record_to_text(record), 4).demands[0].host, 4U);
 }
@@ -136,8 +139,10 @@ TEST(MemberRecords, WhatIsNoneHasAConfigurationThatNobodyHas) {
     EXPECT_EQ(record_from_text(head + "[]}", 0).configuration, 0xffU);
     for (const std::string& text :
          {std::string(), std::string("x"), std::string("[]"), std::string("{}"), head + "7}",
-          head + "[7]}", head + "[[1,1]]}", head + "[[1,0,1]]}", head + "[[1,1001,1]]}",
-          head + "[[4294967296,1,1]]}", head + "[[1,1,-1]]}",
+          head + "[7]}", head + "[[1,1,\"a\",1]]}", head + "[[1,1,1,1,1]]}", head + "[[1,1,\"a\",0,1]]}",
+          head + "[[1,1,\"a\",1001,1]]}", head + "[[4294967296,1,\"a\",1,1]]}", head + "[[1,1,\"a\",1,-1]]}",
+          head + "[[1,-1,\"a\",1,1]]}", head + "[[1,1,[],1,1]]}",
+          head + "[[1,1,\"" + std::string(job_name_max_bytes + 1, 'a') + "\",1,1]]}",
           std::string(R"({"configuration":"00000000000000FF","demands":[]})"),
           std::string(R"({"configuration":255,"demands":[]})")}) {
         EXPECT_EQ(record_from_text(text, 0), MemberRecord{}) << text;
@@ -147,9 +152,10 @@ TEST(MemberRecords, WhatIsNoneHasAConfigurationThatNobodyHas) {
 }
 
 TEST(MemberRecords, LongestFitsIntoTheStoreLink) {
+    const JobIdentity job{UINT32_MAX, UINT64_MAX, std::string(job_name_max_bytes, 'a')};
     const MemberRecord longest{
-        UINT64_MAX, std::vector<Demand>(demands_per_host_max,
-                                        Demand{0, UINT32_MAX, share_weight_max, no_limit_wanted})};
+        UINT64_MAX,
+        std::vector<Demand>(demands_per_host_max, Demand{0, job, share_weight_max, no_limit_wanted})};
     EXPECT_LE(record_to_text(longest).size(), record_text_max_bytes);
 }
 
@@ -166,12 +172,6 @@ TEST(MemberRecords, DigestTellsConfigurationsApart) {
     other_timing.expires *= 2;
     EXPECT_NE(digest, configuration_digest(trunk, other_timing, hosts));
     EXPECT_NE(digest, configuration_digest(trunk, timing, std::vector<std::string>{"a1a", "2"}));
-}
-
-TEST(MemberRecords, JobsAreNumberedAlikeEverywhere) {
-    EXPECT_EQ(job_number("solver"), job_number("solver"));
-    EXPECT_NE(job_number("solver"), job_number("solver2"));
-    EXPECT_EQ(job_number(""), 0x84222325U ^ 0xcbf29ce4U);  // FNV-1a's start, folded
 }
 
 }  // namespace

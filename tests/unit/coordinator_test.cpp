@@ -262,12 +262,35 @@ TEST_F(CoordinatorTest, WeightsCount) {
         << "it is an administrator's to give, not whoever's that uses the name";
 }
 
+// A job is its user, start and name, spelled out.  Folded to 32 bits these two were one job, and
+// whoever chose the second name had the first one's weight and a part of its share on each host.
+TEST_F(CoordinatorTest, NoNameOfAnotherUsersIsThisJob) {
+    node(0).jobs = {{"production", 2, true, 1000, 1'795'000'000}};
+    node(1).jobs = {{"xd0AT6A", 1, false, 1001, 0}};
+    pass(15s);
+    EXPECT_NEAR(static_cast<double>(node(0).in_force().value),
+                2.0 * static_cast<double>(node(1).in_force().value), 8.0);
+}
+
 // Whoever has many jobs is not more than so many to the others.
 TEST_F(CoordinatorTest, AUsersManyJobsAreFewDemands) {
     for (int i = 0; i < 100; ++i) node(0).jobs.push_back({std::to_string(i), 1, false, 1000});
     node(1).jobs = {{"second", 1, false, 1001}};
     pass(15s);
     EXPECT_EQ(node(0).coordinator->division()->of_job.size(), demands_per_user_max);
+}
+
+TEST_F(CoordinatorTest, ARecordThatIsFullHasEachUsersFirstJobs) {
+    constexpr uid_t users = 40;
+    for (uid_t user = 1; user <= users; ++user) {
+        for (std::uint64_t start = 1; start <= demands_per_user_max; ++start)
+            node(0).jobs.push_back({std::string(job_name_max_bytes, 'a'), 1, false, user, start});
+    }
+    pass(15s);
+    const auto division = *node(0).coordinator->division();
+    EXPECT_EQ(division.of_job.size(), demands_per_host_max);
+    for (uid_t user = 1; user <= users; ++user)
+        EXPECT_TRUE(division.of_job.contains({user, 1, node(0).jobs[0].name})) << user;
 }
 
 TEST_F(CoordinatorTest, WeightsOfStartedJobsCountUnlessTheConfigurationHasOne) {
@@ -298,8 +321,8 @@ TEST_F(CoordinatorTest, JobsOfANodeDivideWhatItMayUse) {
     const auto is_divided = [this](double third) {
         const auto division = *node(0).coordinator->division();
         EXPECT_EQ(division.of_node, *node(0).cap().rate);
-        EXPECT_NEAR(static_cast<double>(division.of_job.at(job_number(cluster_identity({"first"}))).value), third, 4.0);
-        EXPECT_NEAR(static_cast<double>(division.of_job.at(job_number(cluster_identity({"second"}))).value), 2 * third, 4.0);
+        EXPECT_NEAR(static_cast<double>(division.of_job.at(cluster_identity({"first"})).value), third, 4.0);
+        EXPECT_NEAR(static_cast<double>(division.of_job.at(cluster_identity({"second"})).value), 2 * third, 4.0);
     };
     is_divided(static_cast<double>(trunk().capacity.value - 2 * fallback().value) / 4);
     node(0).coordinator->stop();

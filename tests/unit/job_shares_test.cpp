@@ -154,13 +154,13 @@ std::vector<std::uint64_t> by_compute_shares(const Topology& topology, std::size
         if (!crosses(topology, trunk, jobs[job])) continue;
         for (std::uint32_t host = 0; host < topology.host_count(); ++host) {
             if (!topology.is_below(topology.cluster_of(host), trunk)) continue;
-            if (jobs[job].hosts.contains(host)) demands.push_back({host, job, jobs[job].weight});
+            if (jobs[job].hosts.contains(host)) demands.push_back({host, {0, job, ""}, jobs[job].weight});
         }
     }
     const Shares shares = compute_shares(link, demands);
     std::vector<std::uint64_t> parts(jobs.size());
     for (std::size_t i = 0; i < demands.size(); ++i) {
-        parts[demands[i].job] += shares.of_demand[i].value;
+        parts[demands[i].job.start] += shares.of_demand[i].value;
     }
     return parts;
 }

@@ -177,7 +177,7 @@ TEST(SharedLinks, RatesFollowTheShareOfTheTrunk) {
     ASSERT_EQ(node.requested_rate(), alone);
     const ClassRate inside = node.rate(own);
     const BytesPerSecond share{300'000};
-    node.service_->divide_trunk({{400'000}, {{job_number(cluster_identity({"12", 1, false, 0})), share}}});
+    node.service_->divide_trunk({{400'000}, {{cluster_identity({"12", 1, false, 0}), share}}});
     EXPECT_EQ(node.rate(), ClassRate(share));
     EXPECT_EQ(node.requested_rate(), ClassRate(share));
     EXPECT_EQ(node.rate(own), inside) << "what stays in the cluster";
@@ -185,7 +185,7 @@ TEST(SharedLinks, RatesFollowTheShareOfTheTrunk) {
     EXPECT_EQ(node.rate(), ClassRate(share)) << "the answer after that";
     node.service_->divide_trunk({{400'000}, {}});
     EXPECT_EQ(node.rate(), ClassRate(BytesPerSecond{400'000})) << "not more than the node";
-    node.service_->divide_trunk({{2'000'000}, {{job_number(cluster_identity({"12", 1, false, 0})), {1'000'000}}}});
+    node.service_->divide_trunk({{2'000'000}, {{cluster_identity({"12", 1, false, 0}), {1'000'000}}}});
     EXPECT_EQ(node.rate(), alone) << "the plan asks for less";
 }
 

@@ -8,7 +8,6 @@
 #include "base/limits.hpp"
 #include "daemon/control_service.hpp"
 #include "jobs/plan_json.hpp"
-#include "trunk/member_record.hpp"
 
 namespace headway {
 namespace {

@@ -152,7 +152,7 @@ void ControlService::release_earlier_program() {
 }
 
 std::vector<JobHere> ControlService::jobs() const {
-    std::map<std::string, JobHere> jobs;
+    std::map<JobIdentity, JobHere> jobs;
     const auto own = planner_.config().topology.find_host(planner_.node_name());
     for (const auto& [id, job] : jobs_.jobs()) {
         const bool is_here = job.hosts ? own && job.hosts->contains(*own) : job.started.has_value();

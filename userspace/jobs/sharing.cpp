@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <map>
 
-#include "trunk/member_record.hpp"
-
 namespace headway {
 namespace {
 
@@ -42,8 +40,7 @@ JobTable::Parts Sharing::parts_of_jobs() const {
 /// whose class is the first.
 void Sharing::limit_beyond_trunk(JobId id, std::uint32_t sharers, std::vector<LinkPart>& parts) const {
     if (!trunk_division_) return;
-    const auto own =
-        trunk_division_->of_job.find(job_number(cluster_identity(jobs_.cluster_job(id))));
+    const auto own = trunk_division_->of_job.find(cluster_identity(jobs_.cluster_job(id)));
     BytesPerSecond most = own != trunk_division_->of_job.end() ? own->second : trunk_division_->of_node;
     most.value = std::max<std::uint64_t>(most.value / sharers, 1);
     if (most >= link_rate_) return;

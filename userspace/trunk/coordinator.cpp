@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -144,21 +143,28 @@ Result<void> Coordinator::take(const StoreCondition& condition) {
 
 // ---- what is to be done -----------------------------------------------------------------
 
-/// A job wants all it can get as long as it is there.  The configuration's weight goes
-/// before the one that it was started with, but not to whoever uses the name.  A user with
-/// many jobs here does not crowd out the others'.
+/// The configuration's weight goes before the one that the job was started with, but not to
+/// whoever uses the name.
+std::uint32_t Coordinator::weight_of(const JobHere& job) const {
+    const auto weight = job.is_granted ? config_.weights.find(job.name) : config_.weights.end();
+    return weight == config_.weights.end() ? job.weight : weight->second;
+}
+
+/// A job wants all it can get as long as it is there.  A user with many jobs here does not crowd
+/// out the others': if a record cannot hold all jobs, each user's first ones come first.
 std::vector<Demand> Coordinator::demands_of(const std::vector<JobHere>& jobs) const {
-    std::vector<Demand> demands;
-    std::set<JobNumber> known;
+    std::map<JobIdentity, std::uint32_t> weights;
+    for (const JobHere& job : jobs) weights.try_emplace(cluster_identity(job), weight_of(job));
     std::map<uid_t, std::size_t> of_user;
-    for (const JobHere& job : jobs) {
-        const JobNumber number = job_number(cluster_identity(job));
-        if (demands.size() == demands_per_host_max || !known.insert(number).second) continue;
-        if (job.uid != 0 && ++of_user[job.uid] > demands_per_user_max) continue;
-        const auto weight = job.is_granted ? config_.weights.find(job.name) : config_.weights.end();
-        demands.push_back({node_.host, number,
-                           weight == config_.weights.end() ? job.weight : weight->second,
-                           no_limit_wanted});
+    std::multimap<std::size_t, Demand> by_turn;
+    for (const auto& [job, weight] : weights) {
+        const std::size_t turn = of_user[job.uid]++;
+        if (job.uid != 0 && turn >= demands_per_user_max) continue;
+        by_turn.emplace(turn, Demand{node_.host, job, weight, no_limit_wanted});
+    }
+    std::vector<Demand> demands;
+    for (auto& [turn, demand] : by_turn) {
+        if (demands.size() < demands_per_host_max) demands.push_back(std::move(demand));
     }
     return demands;
 }

@@ -58,6 +58,7 @@ private:
     bool change(const Change& change);
     [[nodiscard]] BytesPerSecond in_kernel(BytesPerSecond cap) const;
     [[nodiscard]] std::vector<Demand> demands_of(const std::vector<JobHere>& jobs) const;
+    [[nodiscard]] std::uint32_t weight_of(const JobHere& job) const;
     bool set_cap(const SetCap& deed);
     void snapshot_if_complete();
     void tell_cap();
@@ -76,7 +77,7 @@ private:
     spdlog::logger& log_;
     TrunkMember member_;
     std::vector<JobHere> jobs_;
-    std::map<JobNumber, BytesPerSecond> job_shares_;  ///< by which the cap was set
+    std::map<JobIdentity, BytesPerSecond> job_shares_;  ///< by which the cap was set
     std::optional<StoreSnapshot> beginning_;  ///< none: no member is missing
     std::uint64_t members_missing_ = 0;       ///< are still to come
     bool has_snapshot_ = false;          ///< of this headway-etcd

@@ -2,12 +2,15 @@
 #include "trunk/member_record.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
+#include <utility>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "base/json.hpp"
+#include "base/limits.hpp"
 #include "trunk/packet_fields.hpp"
 
 namespace headway {
@@ -16,14 +19,20 @@ namespace {
 using Json = nlohmann::json;
 
 std::optional<Demand> read_demand(const Json& list, HostNumber host) {
-    const auto is_number = [](const Json& one) { return one.is_number_unsigned(); };
-    if (!list.is_array() || list.size() != 3 || !std::ranges::all_of(list, is_number))
-        return std::nullopt;
-    const auto job = list[0].get<std::uint64_t>();
-    const auto weight = list[1].get<std::uint64_t>();
-    if (job > UINT32_MAX || weight < 1 || weight > share_weight_max) return std::nullopt;
-    return Demand{host, static_cast<JobNumber>(job), static_cast<std::uint32_t>(weight),
-                  {list[2].get<std::uint64_t>()}};
+    constexpr std::size_t name_at = 2;
+    if (!list.is_array() || list.size() != 5) return std::nullopt;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        if (i == name_at ? !list[i].is_string() : !list[i].is_number_unsigned()) return std::nullopt;
+    }
+    const auto uid = list[0].get<std::uint64_t>();
+    auto name = list[name_at].get<std::string>();
+    const auto weight = list[3].get<std::uint64_t>();
+    if (uid > std::numeric_limits<uid_t>::max() || name.size() > job_name_max_bytes) return std::nullopt;
+    if (weight < 1 || weight > share_weight_max) return std::nullopt;
+    return Demand{host,
+                  {static_cast<uid_t>(uid), list[1].get<std::uint64_t>(), std::move(name)},
+                  static_cast<std::uint32_t>(weight),
+                  {list[4].get<std::uint64_t>()}};
 }
 
 bool is_configuration(std::string_view text) {
@@ -41,7 +50,8 @@ std::uint64_t text_digest(std::string_view text) {
 std::string record_to_text(const MemberRecord& record) {
     Json demands = Json::array();
     for (const Demand& demand : record.demands)
-        demands.push_back({demand.job, demand.weight, demand.wanted.value});
+        demands.push_back({demand.job.uid, demand.job.start, demand.job.name, demand.weight,
+                           demand.wanted.value});
     return json_text(Json{{"configuration", fmt::format("{:016x}", record.configuration)},
                           {"demands", std::move(demands)}});
 }
@@ -60,11 +70,6 @@ MemberRecord record_from_text(std::string_view text, HostNumber host) {
         record.demands.push_back(*demand);
     }
     return record;
-}
-
-JobNumber job_number(std::string_view name) {
-    const std::uint64_t digest = text_digest(name);
-    return static_cast<JobNumber>(digest ^ digest >> 32U);
 }
 
 std::uint64_t configuration_digest(const SharedTrunk& trunk, const LeaseTiming& timing,

@@ -12,21 +12,19 @@
 
 namespace headway {
 
-/// More demands than that of one host are no record of ours.
-inline constexpr std::size_t demands_per_host_max = 1024;
+/// More demands than that of one host are no record of ours.  So many of the longest names fit
+/// into record_text_max_bytes.
+inline constexpr std::size_t demands_per_host_max = 256;
 
 /// FNV-1a: the same number for the same text on every host and in every build.
 [[nodiscard]] std::uint64_t text_digest(std::string_view text);
 
-/// {"configuration": "<16 hexadecimal digits>", "demands": [[job, weight, wanted], ...]}
+/// {"configuration": "<16 hexadecimal digits>", "demands": [[uid, start, name, weight, wanted], ...]}
 [[nodiscard]] std::string record_to_text(const MemberRecord& record);
 
 /// Any text gives a record: of what is none, one with configuration 0, which
 /// nobody has, so that all members go to their fallback while it is there.
 [[nodiscard]] MemberRecord record_from_text(std::string_view text, HostNumber host);
-
-/// The same number on every host; equal for different names once in 2^32.
-[[nodiscard]] JobNumber job_number(std::string_view name);
 
 /// Of all that members must be configured with alike; never 0.
 [[nodiscard]] std::uint64_t configuration_digest(const SharedTrunk& trunk, const LeaseTiming& timing,

@@ -27,9 +27,7 @@ BitsPerSecond trunk_rate(const Topology& topology, std::size_t cluster) {
 
 }  // namespace
 
-std::string cluster_identity(const JobHere& job) {
-    return fmt::format("{} {} {}", job.uid, job.start, job.name);
-}
+JobIdentity cluster_identity(const JobHere& job) { return {job.uid, job.start, job.name}; }
 
 Result<NodeTrunk> node_trunk(const Topology& topology, std::size_t host, const PlanPolicy& policy,
                              const CoordinationConfig& config) {

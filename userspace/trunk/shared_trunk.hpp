@@ -3,8 +3,6 @@
 // the cluster's switch towards the centre, in that direction.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <map>
 #include <string>
@@ -42,13 +40,12 @@ struct JobHere {
     friend bool operator==(const JobHere&, const JobHere&) = default;
 };
 
-/// The same on all of its nodes, and another than any other user's or any earlier job's.
-[[nodiscard]] std::string cluster_identity(const JobHere& job);
+[[nodiscard]] JobIdentity cluster_identity(const JobHere& job);
 
 /// What a node may use of its trunk now, and of that its jobs.
 struct TrunkDivision {
     BytesPerSecond of_node;
-    std::map<JobNumber, BytesPerSecond> of_job;  ///< others: as the node
+    std::map<JobIdentity, BytesPerSecond> of_job;  ///< others: as the node
 
     friend bool operator==(const TrunkDivision&, const TrunkDivision&) = default;
 };

@@ -2,6 +2,8 @@
 #include "trunk/shares.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <numeric>
 
 namespace headway {
@@ -41,7 +43,7 @@ struct Group {
 };
 
 struct Entry {
-    std::uint32_t key;  ///< group, before groups are numbered: a job or a host
+    std::uint32_t key;  ///< a number of the job's, or the host's
     std::uint32_t demand;
     std::uint64_t wanted;
 };
@@ -78,14 +80,27 @@ private:
             std::ranges::stable_sort(by_host_, {}, host);
     }
 
+    /// Of few jobs there are many demands.
+    std::vector<std::uint32_t> keys() const {
+        std::vector<std::uint32_t> keys;
+        keys.reserve(by_host_.size());
+        std::map<std::reference_wrapper<const JobIdentity>, std::uint32_t, std::less<JobIdentity>> jobs;
+        for (const std::uint32_t i : by_host_) {
+            const Demand& demand = demands_[i];
+            const auto next = static_cast<std::uint32_t>(jobs.size());
+            const bool per_job = trunk_.policy == SharePolicy::per_job;
+            keys.push_back(per_job ? jobs.try_emplace(demand.job, next).first->second : demand.host);
+        }
+        return keys;
+    }
+
     void make_groups() {
+        const std::vector<std::uint32_t> key = keys();
         std::vector<Entry> entries;
         entries.reserve(by_host_.size());
         for (const std::uint32_t i : by_host_) {
-            const Demand& demand = demands_[i];
-            wanted_of_[i] = std::min(demand.wanted.value, trunk_.capacity.value);
-            const bool per_job = trunk_.policy == SharePolicy::per_job;
-            entries.push_back({per_job ? demand.job : demand.host, i, wanted_of_[i]});
+            wanted_of_[i] = std::min(demands_[i].wanted.value, trunk_.capacity.value);
+            entries.push_back({key[entries.size()], i, wanted_of_[i]});
         }
         std::ranges::sort(entries, [](const Entry& a, const Entry& b) {
             return a.key != b.key ? a.key < b.key : a.wanted < b.wanted;

@@ -10,8 +10,12 @@
 // rates (base/wire.hpp), in one direction of the trunk.
 #pragma once
 
+#include <sys/types.h>
+
+#include <compare>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/error.hpp"
@@ -42,8 +46,16 @@ struct SharedTrunk {
 /// Whether the fallbacks of all hosts fit into the trunk.
 [[nodiscard]] Result<void> check_trunk(const SharedTrunk& trunk);
 
-/// Jobs are told apart by their numbers; nothing else follows from those.
-using JobNumber = std::uint32_t;
+/// A job in the cluster: the same on all its nodes, and another than any other user's or any
+/// earlier job's.  No number stands for it: users choose names, and whoever finds one with
+/// another job's number would have that job's weight and a part of its share.
+struct JobIdentity {
+    uid_t uid = 0;
+    std::uint64_t start = 0;
+    std::string name;
+
+    friend auto operator<=>(const JobIdentity&, const JobIdentity&) = default;
+};
 
 inline constexpr std::uint32_t share_weight_max = 1000;
 inline constexpr BytesPerSecond no_limit_wanted{UINT64_MAX};
@@ -51,7 +63,7 @@ inline constexpr BytesPerSecond no_limit_wanted{UINT64_MAX};
 /// A job on a host wants to send across the trunk.  At most one per job and host.
 struct Demand {
     HostNumber host = 0;
-    JobNumber job = 0;
+    JobIdentity job;
     std::uint32_t weight = 1;  ///< 1 .. share_weight_max; a job has the largest of its demands'
     BytesPerSecond wanted = no_limit_wanted;
 
