@@ -15,10 +15,12 @@ public:
 
     /// Nothing is sent before the classes are set up.
     void boot() { is_set_up_ = false; }
+    /// A daemon that finds the classes gives the guard the fallback of its settings.
     void set_up(std::uint64_t fallback) {
+        fallback_ = fallback;
         if (is_set_up_) return;
         is_set_up_ = true;
-        fallback_ = cap_ = fallback;
+        cap_ = fallback;
         guard_until_ = Time::min();
     }
 

@@ -93,10 +93,19 @@ void FakeStore::lose_everything() {
     leases_.clear();
     log_.clear();
     settled_by_ = 0;
-    revision_ = compacted_ = 1;
+    revision_ = compacted_ = epoch_ = 1;
 }
 
-void FakeStore::change(StoreChange what) { log_.push_back({revision_, std::move(what)}); }
+void FakeStore::change(StoreChange what) {
+    if (std::holds_alternative<RecordPut>(what) || std::holds_alternative<RecordGone>(what)) epoch_ = revision_;
+    log_.push_back({revision_, std::move(what)});
+}
+
+bool FakeStore::is_agreed() const {
+    return std::ranges::all_of(hosts_, [this](const Host& host) {
+        return !host.record || host.acknowledged == epoch_;
+    });
+}
 
 /// All keys of a lease go at one revision.
 void FakeStore::remove_keys(LeaseId lease) {

@@ -37,9 +37,9 @@ public:
     [[nodiscard]] LeaseId lease_of(HostNumber host) const {
         return hosts_[host].record ? hosts_[host].lease : 0;
     }
-    [[nodiscard]] const MemberRecordPtr& record_of(HostNumber host) const {
-        return hosts_[host].record;
-    }
+    [[nodiscard]] const HostKeys& keys_of(HostNumber host) const { return hosts_[host]; }
+    /// All live members have acknowledged the last epoch.
+    [[nodiscard]] bool is_agreed() const;
 
     // ---- time and mishaps ----
     void end_leases(Time now);
@@ -64,6 +64,7 @@ private:
     LeaseId settled_by_ = 0;
     Revision revision_ = 1;
     Revision compacted_ = 1;
+    Revision epoch_ = 1;
     std::vector<StoreChangeAt> log_;
     Time prolongs_in_vain_until_ = Time::min();
 };

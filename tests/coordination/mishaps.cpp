@@ -2,6 +2,7 @@
 // What goes wrong in a simulation, and what has to be right in the end.
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -44,6 +45,47 @@ Simulation::Simulation(const SimulationOptions& options)
     }
     const double lease_ns = static_cast<double>(timing_.lease.count()) / rate();
     store_.emplace(trunk_.hosts, Time(static_cast<std::int64_t>(lease_ns)));
+    make_settings();
+}
+
+void Simulation::make_settings() {
+    std::vector<HostNumber> numbers(nodes_.size());
+    std::iota(numbers.begin(), numbers.end(), 0U);
+    settings_.push_back({trunk_, 7, std::vector<bool>(nodes_.size(), true), std::move(numbers)});
+    if (options_.hosts || one_in(2)) return;
+    for (std::uint64_t more = 1 + random(3); more > 0; --more) add_settings();
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+        if (const auto drawn = random(settings_.size()); settings_[drawn].has[i]) nodes_[i].settings = drawn;
+    }
+}
+
+/// Some of the nodes are none of its hosts; it may have hosts that there are not.
+void Simulation::add_settings() {
+    Settings settings{trunk_, 3 + 3 * settings_.size(), {}, {}};
+    HostNumber next = one_in(2) ? 0 : static_cast<HostNumber>(random(5));
+    const std::uint64_t lacks = one_in(2) ? 0 : 1 + random(3);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) settings.has.push_back(lacks == 0 || !one_in(1 + lacks));
+    settings.has[random(nodes_.size())] = true;
+    settings.numbers.resize(nodes_.size());
+    for (const bool has : {true, false}) {
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            if (settings.has[i] == has) settings.numbers[i] = next++;
+        }
+        if (has) settings.trunk.hosts = next;
+    }
+    SharedTrunk& trunk = settings.trunk;
+    if (one_in(3)) trunk.policy = one_in(2) ? SharePolicy::per_job : SharePolicy::per_host;
+    if (one_in(3)) trunk.capacity.value -= random(trunk.capacity.value / 2);
+    if (one_in(2)) trunk.fallback.value = std::max<std::uint64_t>(trunk.fallback.value * random(400) / 100, 1);
+    trunk.fallback = std::min(trunk.fallback, BytesPerSecond{trunk.capacity.value / trunk.hosts});
+    settings_.push_back(std::move(settings));
+}
+
+/// The daemon is started again with other settings.
+void Simulation::reconfigure(std::uint32_t i, std::size_t settings) {
+    kill_daemon(i);
+    if (settings_[settings].has[i]) nodes_[i].settings = settings;
+    after(up_to_ms(2000), [this, i] { start_daemon(i); });
 }
 
 void Simulation::begin() {
@@ -132,8 +174,9 @@ void Simulation::mishap() {
     const auto i = static_cast<std::uint32_t>(random(nodes_.size()));
     Node& node = nodes_[i];
     const Time long_time = up_to_ms(one_in(2) ? 3'000 : 30'000);
+    const std::size_t rolled_out = random(settings_.size());
     const auto start_later = [&] { after(long_time, [this, i] { start_daemon(i); }); };
-    switch (random(18)) {
+    switch (random(settings_.size() == 1 ? 18 : 22)) {
     case 0: case 1: case 2:
         change_jobs();
         break;
@@ -179,6 +222,13 @@ void Simulation::mishap() {
         tell(i, node.life, [this, i](Time now) { nodes_[i].member->stop(now); });
         start_later();
         break;
+    case 18: case 19: case 20:
+        reconfigure(i, random(settings_.size()));
+        break;
+    case 21:  // new settings for all, one after the other
+        for (std::uint32_t n = 0; n < nodes_.size(); ++n)
+            after(up_to_ms(20'000), [this, n, to = rolled_out] { reconfigure(n, to); });
+        break;
     }
 }
 
@@ -203,14 +253,31 @@ void Simulation::calm_down() {
 }
 
 void Simulation::check_shares() {
+    std::vector<std::uint64_t> digests;
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i)
+        digests.push_back(nodes_[i].member ? settings_of(i).digest : 0);
+    const Settings* sharing = leading(digests);
+    const auto shares_in_it = [&](std::uint32_t i) { return sharing && digests[i] == sharing->digest; };
+    SharedTrunk trunk = sharing ? sharing->trunk : trunk_;
+    std::uint64_t others = 0;
     std::vector<Demand> demands;
-    for (const Node& node : nodes_) {
-        if (node.member) demands.insert(demands.end(), node.demands.begin(), node.demands.end());
-    }
-    const Shares shares = compute_shares(trunk_, demands);
     for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-        const std::uint64_t share =
-            nodes_[i].member ? shares.of_host[i].value : nodes_[i].in_force;
+        for (Demand demand : nodes_[i].demands) {
+            if (!shares_in_it(i)) continue;
+            demand.host = sharing->numbers[i];
+            demands.push_back(demand);
+        }
+        if (!sharing || !nodes_[i].member || shares_in_it(i)) continue;
+        const std::uint64_t own = settings_of(i).trunk.fallback.value;
+        const std::uint64_t counted = sharing->has[i] ? trunk.fallback.value : 0;
+        others += own > counted ? own - counted : 0;
+    }
+    trunk.capacity.value -= std::min(others, trunk.capacity.value - trunk.fallback.value * trunk.hosts);
+    const Shares shares = compute_shares(trunk, demands);
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+        std::uint64_t share = nodes_[i].in_force;
+        if (nodes_[i].member) share = settings_of(i).trunk.fallback.value;
+        if (shares_in_it(i)) share = shares.of_host[sharing->numbers[i]].value;
         if (nodes_[i].in_force != share)
             fail(fmt::format("host {} has {} byte/s instead of {}", i, nodes_[i].in_force, share));
     }

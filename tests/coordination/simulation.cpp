@@ -10,6 +10,19 @@ namespace headway::test {
 
 using namespace std::chrono_literals;
 
+namespace {
+
+/// As members with these numbers read it.
+void renumber(StoreChange& change, const std::vector<HostNumber>& numbers) {
+    std::visit(
+        [&](auto& one) {
+            if constexpr (requires { one.host; }) one.host = numbers[one.host];
+        },
+        change);
+}
+
+}  // namespace
+
 // ---- time ----------------------------------------------------------------------
 
 void Simulation::at(Time when, std::function<void()> what) {
@@ -47,9 +60,10 @@ Simulation::Time Simulation::latency() {
 void Simulation::start_daemon(std::uint32_t i) {
     Node& node = nodes_[i];
     if (node.member) return;
-    node.kernel.set_up(trunk_.fallback.value);
-    account(node);
-    TrunkMember::Setting setting{trunk_, timing_, i, 7};
+    const Settings& settings = settings_of(i);
+    node.kernel.set_up(settings.trunk.fallback.value);
+    node.fallback = std::max(node.fallback, settings.trunk.fallback.value);
+    TrunkMember::Setting setting{settings.trunk, timing_, settings.numbers[i], settings.digest};
     setting.compute = [](const SharedTrunk& trunk, std::span<const Demand> demands) {
         // all members compute the same: remember the last
         static std::vector<Demand> known;
@@ -68,6 +82,7 @@ void Simulation::start_daemon(std::uint32_t i) {
     };
     node.member = std::make_unique<TrunkMember>(setting);
     ++node.life;
+    account(node);
     node.stops = node.is_paused = node.has_tick = false;
     node.pause_next = {};
     tell(i, node.life, [this, i](Time now) { nodes_[i].member->want(now, nodes_[i].demands); });
@@ -161,11 +176,12 @@ bool Simulation::perform_in_kernel(Node& node, const Deed& deed) {
     if (node.kernel_refuses) return false;
     const Time expires = true_time(node, timing_.expires);
     if (const auto* set = std::get_if<SetCap>(&deed)) {
-        const bool is_raise = set->rate > trunk_.fallback &&
+        const bool is_raise = set->rate.value > node.fallback &&
                               (!node.member->cap() || set->rate > *node.member->cap());
         if (is_raise) ++result_.raises;
         if (is_raise && now_ >= node.kernel.guard_until()) ++result_.fenced;
         node.kernel.set_cap(set->rate.value);
+        node.fallback = settings_[node.settings].trunk.fallback.value;
     } else {
         if (std::holds_alternative<RefreshGuard>(deed)) {
             if (now_ >= node.kernel.guard_until()) ++result_.fenced;
@@ -191,15 +207,63 @@ void Simulation::account(Node& node) {
     in_force_ += node.in_force;
     check_lease(static_cast<std::uint32_t>(&node - nodes_.data()));
     const double full = static_cast<double>(in_force_) / static_cast<double>(trunk_.capacity.value);
-    result_.fullest = std::max(result_.fullest, full);
-    if (in_force_ > trunk_.capacity.value)
-        fail(fmt::format("{} byte/s are in force on a trunk of {}", in_force_,
-                         trunk_.capacity.value));
+    if (settings_.size() == 1) result_.fullest = std::max(result_.fullest, full);
+    check_sum();
+}
+
+void Simulation::check_sum() {
+    if (settings_.size() == 1) {
+        if (in_force_ > trunk_.capacity.value)
+            fail(fmt::format("{} byte/s are in force on a trunk of {}", in_force_, trunk_.capacity.value));
+        return;
+    }
+    std::uint64_t sum = 0;
+    bool is_any_above = false;  // without, all are at their fallbacks, and those have to fit themselves
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+        const Node& node = nodes_[i];
+        const std::uint64_t fallback = node.fallback;
+        if (!agreed_.sharing && node.in_force > fallback)
+            fail(fmt::format("host {} is above its fallback, and nobody shares", i));
+        is_any_above = is_any_above || node.in_force > fallback;
+        const bool is_known = !agreed_.sharing || agreed_.life[i] == node.life;
+        sum += is_known || node.in_force > fallback ? node.in_force
+                                                    : std::min(node.in_force, agreed_.fallback[i]);
+    }
+    if (agreed_.sharing && is_any_above && sum > agreed_.sharing->trunk.capacity.value)
+        fail(fmt::format("{} byte/s are in force, by settings {} with a trunk of {}", sum,
+                         agreed_.sharing->digest, agreed_.sharing->trunk.capacity.value));
+}
+
+const Simulation::Settings* Simulation::leading(const std::vector<std::uint64_t>& digests) const {
+    const Settings* leading = nullptr;
+    std::ptrdiff_t most = 0;
+    for (const Settings& one : settings_) {
+        const auto count = std::ranges::count(digests, one.digest);
+        if (count == 0 || count < most || (count == most && one.digest > leading->digest)) continue;
+        leading = &one;
+        most = count;
+    }
+    return leading;
+}
+
+void Simulation::note_agreed() {
+    if (settings_.size() == 1 || !store_->settled_by() || !store_->is_agreed()) return;
+    const auto record = [this](std::uint32_t i) { return store_->keys_of(i).record.get(); };
+    std::vector<std::uint64_t> digests;
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i) digests.push_back(record(i) ? record(i)->configuration : 0);
+    agreed_ = {leading(digests), {}, {}};
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+        agreed_.life.push_back(record(i) ? nodes_[i].record_life : 0);
+        const bool has = agreed_.sharing && agreed_.sharing->has[i];
+        const std::uint64_t counted = has ? agreed_.sharing->trunk.fallback.value : 0;
+        agreed_.fallback.push_back(std::max(counted, record(i) ? record(i)->fallback.value : 0));
+    }
+    check_sum();
 }
 
 /// What keeps the others from using its share.
 void Simulation::check_lease(std::uint32_t i) {
-    if (nodes_[i].in_force <= trunk_.fallback.value || store_->lease_of(i)) return;
+    if (nodes_[i].in_force <= nodes_[i].fallback || store_->lease_of(i)) return;
     if (now_ >= store_lost_until_)
         fail(fmt::format("host {} is above its fallback without a live lease", i));
 }
@@ -225,6 +289,8 @@ void Simulation::send_to_store(std::uint32_t i, const Action& action) {
     after(delay, [this, i, life = node.life, action] {
         if (!store_is_up_) return;
         const auto answer = serve(i, action);
+        const bool is_record = std::holds_alternative<PutRecord>(action.deed);
+        if (is_record && answer && answer->done) nodes_[i].record_life = life;
         store_has_changed();
         const bool is_lost = now_ < nodes_[i].cut_until || (is_noisy() && one_in(100));
         if (!answer || is_lost) return;
@@ -289,7 +355,10 @@ void Simulation::connect(std::uint32_t i) {
             if (you.life != life || you.connection != connection) return;
             you.is_delivering = false;
             tell(i, life, [this, i, connection, all](Time now) {
-                if (nodes_[i].connection == connection) nodes_[i].member->snapshot(now, all);
+                if (nodes_[i].connection != connection) return;
+                StoreSnapshot seen = all;
+                for (SnapshotMember& one : seen.members) one.host = settings_of(i).numbers[one.host];
+                nodes_[i].member->snapshot(now, seen);
             });
             deliver(i, connection, life);
         });
@@ -302,6 +371,7 @@ void Simulation::disconnect(std::uint32_t i) {
 }
 
 void Simulation::store_has_changed() {
+    note_agreed();
     for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
         check_lease(i);
         if (nodes_[i].is_connected) deliver(i, nodes_[i].connection, nodes_[i].life);
@@ -323,7 +393,9 @@ void Simulation::deliver(std::uint32_t i, std::uint64_t connection, std::uint64_
             if (you.connection != connection) return;
             const auto changes = store_->changes(you.member->view().revision(), until);
             if (changes) {
-                you.member->changes(now, *changes);
+                std::vector<StoreChangeAt> seen(changes->begin(), changes->end());
+                for (StoreChangeAt& one : seen) renumber(one.change, settings_of(i).numbers);
+                you.member->changes(now, seen);
                 return;
             }
             disconnect(i);

@@ -5,6 +5,11 @@
 // At every event: the rates in force are within the trunk, and who is above the
 // fallback has a live lease.  At the end, when
 // nothing has failed for a while: every daemon has its whole share.
+//
+// In half of the runs there are several settings, which differ in capacity, fallback, policy and
+// hosts, and daemons are started again with others.  Then the trunk is that of those who share by
+// the last epoch that has been agreed on, and a host that this epoch does not know with its
+// present daemon is counted with what it is counted with there (coordination.rst, assumption 7).
 #pragma once
 
 #include <chrono>
@@ -48,8 +53,25 @@ public:
 private:
     using Time = std::chrono::nanoseconds;
 
+    /// What a daemon is started with.
+    struct Settings {
+        SharedTrunk trunk;
+        std::uint64_t digest = 0;
+        std::vector<bool> has{};            ///< by node
+        std::vector<HostNumber> numbers{};  ///< of nodes, as HostNumbers does it
+    };
+    /// The last epoch that all have acknowledged.
+    struct Agreed {
+        const Settings* sharing = nullptr;      ///< none: all are at their fallback
+        std::vector<std::uint64_t> life{};      ///< of the daemon whose record it has; 0: none
+        std::vector<std::uint64_t> fallback{};  ///< what a node is counted with as one that does not share
+    };
+
     /// A daemon does one thing after the other, and may be held up between any two.
     struct Node {
+        std::size_t settings = 0;  ///< of this daemon, or of the next
+        std::uint64_t record_life = 0;  ///< of the daemon whose record is in the store
+        std::uint64_t fallback = 0;  ///< its settings', or until its first request an earlier daemon's if that is more
         std::unique_ptr<TrunkMember> member;  ///< none: the daemon is not running
         std::uint64_t life = 0;  ///< counts daemons: what was meant for an earlier one is lost
         bool stops = false;
@@ -97,10 +119,18 @@ private:
     void store_has_changed();
     void deliver(std::uint32_t i, std::uint64_t connection, std::uint64_t life);
     void account(Node& node);
+    void check_sum();
     void check_lease(std::uint32_t i);
+    [[nodiscard]] const Settings& settings_of(std::uint32_t i) const { return settings_[nodes_[i].settings]; }
+    /// Which settings most of these are of; none: there are none.
+    [[nodiscard]] const Settings* leading(const std::vector<std::uint64_t>& digests) const;
+    void note_agreed();
     void fail(std::string why);
 
     // ---- mishaps.cpp ----
+    void make_settings();
+    void add_settings();
+    void reconfigure(std::uint32_t i, std::size_t settings);
     void begin();
     void end_leases();
     void schedule_mishap();
@@ -131,6 +161,8 @@ private:
     SimulationOptions options_;
     std::mt19937_64 random_;
     SharedTrunk trunk_;
+    std::vector<Settings> settings_;  ///< the first are those of trunk_, which have all nodes
+    Agreed agreed_;
     LeaseTiming timing_;
     std::uint32_t jobs_ = 1;
     std::vector<Node> nodes_;

@@ -8,7 +8,7 @@
 namespace headway::fuzz {
 namespace {
 
-const std::vector<std::string> hosts{"a0", "a1"};
+HostNumbers trunk_hosts() { return HostNumbers({"a0", "a1"}); }
 
 void check(const std::string& text) {
     const MemberRecord read = record_from_text(text, 1);
@@ -18,7 +18,7 @@ void check(const std::string& text) {
 }
 
 void check(HostNumber host, const MemberRecordPtr& record) {
-    require(host < hosts.size() || host == unknown_host, "a host of the trunk or none");
+    require(host < 2 + HostNumbers::others_max, "a bounded number");
     require(record != nullptr && record->demands.size() <= demands_per_host_max, "a bounded record");
 }
 
@@ -44,7 +44,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     using namespace headway;
     const auto text = fuzz::text_of(data, size);
     fuzz::check(std::string(text.substr(0, record_text_max_bytes)));
-    const auto report = parse_store_report(text, fuzz::hosts);
+    HostNumbers hosts = fuzz::trunk_hosts();
+    const auto report = parse_store_report(text, hosts);
     if (report) {
         std::visit(fuzz::Check{}, *report);
     } else {

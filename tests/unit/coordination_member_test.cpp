@@ -61,8 +61,10 @@ protected:
         member_->changes(now_, at);
         return settle();
     }
-    static MemberRecordPtr record_of(HostNumber host, std::uint64_t configuration = 5) {
-        return std::make_shared<MemberRecord>(MemberRecord{configuration, {{host, {1000, 1, "solver"}}}});
+    static MemberRecordPtr record_of(HostNumber host, std::uint64_t configuration = 5,
+                                     std::uint64_t own_fallback = fallback) {
+        return std::make_shared<MemberRecord>(
+            MemberRecord{configuration, {{host, {1000, 1, "solver"}}}, {own_fallback}});
     }
     std::vector<Deed> answer(StoreAnswer answer) {
         answer.id = last_id_;
@@ -266,10 +268,94 @@ TEST_F(TrunkMemberTest, BeginsAnewInTheKernelWhenSomebodyElseChangedIt) {
     EXPECT_EQ(cap_, 10'000 - 3 * fallback);
 }
 
-TEST_F(TrunkMemberTest, SharesNothingWithMembersConfiguredOtherwise) {
+// ---- settings that differ: these are 5, of hosts 0 to 3 ---------------------------------
+
+TEST_F(TrunkMemberTest, OfAsManySettingsThoseWithTheSmallerDigestShare) {
     join();
     changes({RecordPut{2, 80, record_of(2, 6)}});
+    EXPECT_EQ(cap_, 10'000 - 3 * fallback);
+    acknowledge(1);
+    deeds_ = changes({RecordPut{2, 80, record_of(2, 4)}});
     EXPECT_EQ(cap_, fallback);
+    EXPECT_TRUE(find<PutAcknowledgement>(deeds_)) << "those that share wait for this";
+}
+
+TEST_F(TrunkMemberTest, SettingsOfMostShareAndTheOthersHaveTheirFallback) {
+    join();
+    changes({RecordPut{2, 80, record_of(2, 4)}});
+    acknowledge(1);
+    EXPECT_EQ(cap_, fallback);
+    changes({RecordPut{3, 81, record_of(3)}});
+    acknowledge(1);
+    acknowledge(3);
+    EXPECT_EQ(cap_, fallback) << "host 2 may still use its share";
+    acknowledge(2);
+    EXPECT_EQ(cap_, (10'000 - 2 * fallback) / 2);
+    changes({RecordPut{0, 82, record_of(0, 4)}, RecordPut{3, 81, record_of(3, 4)}});
+    EXPECT_EQ(cap_, fallback) << "at once, when the others are the most";
+}
+
+TEST_F(TrunkMemberTest, AHostThatTheseSettingsDoNotHaveCountsAndIsWaitedFor) {
+    join();
+    changes({RecordPut{9, 80, record_of(9, 6)}});
+    acknowledge(1);
+    EXPECT_EQ(member_->view().waiting(), 1U);
+    EXPECT_EQ(cap_, 10'000 - 3 * fallback - fallback) << "it sends at its fallback";
+    changes({RecordPut{8, 81, record_of(8, 6)}});
+    EXPECT_EQ(cap_, fallback);
+    changes({RecordGone{8}});
+    acknowledge(1);
+    EXPECT_EQ(cap_, fallback);
+    acknowledge(9);
+    EXPECT_EQ(cap_, 10'000 - 4 * fallback);
+}
+
+TEST_F(TrunkMemberTest, WhatOthersFallbackIsMoreIsTheirs) {
+    join();
+    changes({RecordPut{2, 80, record_of(2, 6, 3 * fallback)}});
+    EXPECT_EQ(cap_, 10'000 - 5 * fallback);
+    changes({RecordPut{2, 80, record_of(2, 6, fallback / 2)}});
+    acknowledge(1);
+    acknowledge(2);
+    EXPECT_EQ(cap_, 10'000 - 3 * fallback) << "less is nobody's: it was counted before";
+    changes({RecordPut{2, 80, record_of(2, 6, UINT64_MAX)}});
+    EXPECT_EQ(cap_, fallback) << "nothing is left";
+    changes({RecordPut{9, 80, record_of(9, 0, 0)}, RecordGone{2}});
+    acknowledge(1);
+    acknowledge(9);
+    EXPECT_EQ(cap_, fallback) << "as many are not understood";
+}
+
+TEST_F(TrunkMemberTest, AnUnknownFallbackCountsAsTheOwn) {
+    join();
+    changes({RecordPut{3, 81, record_of(3)}});
+    changes({RecordPut{9, 80, record_of(9, 0, 0)}});
+    EXPECT_EQ(cap_, (10'000 - 3 * fallback) / 2);
+}
+
+TEST_F(TrunkMemberTest, AnAcknowledgementOfWhatHasNotBegunIsNone) {
+    join();
+    changes({RecordPut{2, 80, record_of(2)}});
+    acknowledge(1);
+    changes({AcknowledgementPut{2, revision_ + 2}});  // the next epoch's number
+    EXPECT_EQ(member_->view().waiting(), 1U);
+    changes({RecordPut{2, 80, std::make_shared<MemberRecord>(MemberRecord{5, {}, {fallback}})}});
+    EXPECT_EQ(member_->view().waiting(), 2U);
+    acknowledge(1);
+    EXPECT_EQ(member_->view().waiting(), 1U) << "of an epoch that it has not seen";
+    acknowledge(2);
+    EXPECT_EQ(member_->view().waiting(), 0U);
+    EXPECT_EQ(cap_, 10'000 - 3 * fallback);
+}
+
+TEST_F(TrunkMemberTest, NorInASnapshot) {
+    StoreSnapshot all{.revision = revision_, .settled_by = 1, .members = {}};
+    all.members.push_back({2, {record_of(2), 80, 9, revision_}});
+    member_->snapshot(now_, all);
+    settle();
+    EXPECT_EQ(member_->view().waiting(), 1U);
+    changes({AcknowledgementPut{2, member_->view().epoch()}});
+    EXPECT_EQ(member_->view().waiting(), 0U);
 }
 
 TEST_F(TrunkMemberTest, WaitsInAStoreThatNobodyHasSettled) {

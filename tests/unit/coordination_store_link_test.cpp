@@ -11,7 +11,7 @@
 namespace headway {
 namespace {
 
-const std::vector<std::string> trunk_hosts{"a1", "a2", "a3"};
+HostNumbers trunk_hosts() { return HostNumbers({"a1", "a2", "a3"}); }
 
 /// As headway-etcd reads it.
 template <class Verb>
@@ -26,7 +26,8 @@ Verb asked(RequestId id, const Deed& deed) {
 /// As headwayd reads it.
 template <class Report>
 Report told(const EtcdReport& report) {
-    const auto read = parse_store_report(to_packet(report), trunk_hosts);
+    HostNumbers hosts = trunk_hosts();
+    const auto read = parse_store_report(to_packet(report), hosts);
     EXPECT_TRUE(read) << to_packet(report);
     EXPECT_EQ(read->index(), report.index());
     return std::get<Report>(*read);
@@ -93,13 +94,31 @@ TEST(StoreLink, ReportsArriveAsTheyAre) {
     EXPECT_EQ(std::get<SettledPut>(changes.changes[3].change).by, 7);
 }
 
-TEST(StoreLink, HostsThatAreNoneOfTheTrunksAreUnknown) {
+TEST(StoreLink, HostsThatAreNoneOfTheTrunksHaveTheNextNumbers) {
+    HostNumbers hosts = trunk_hosts();
+    HostNumber next = 3;
     for (const char* name : {"", "a", "a0", "a11", "b", "a\xff"}) {
-        EXPECT_EQ(told<SnapshotMember>(ReportedMember{name, 1, 1, 1, "\xc3("}).host, unknown_host) << name;
+        const auto read = parse_store_report(to_packet(ReportedMember{name, 1, 1, 1, "\xc3("}), hosts);
+        ASSERT_TRUE(read) << name;
+        EXPECT_EQ(std::get<SnapshotMember>(*read).host, next++) << name;
     }
+    EXPECT_EQ(hosts.name_of(4), "a");
+    EXPECT_EQ(hosts.number_of("a"), 4U) << "the same again";
+    EXPECT_EQ(hosts.number_of("a2"), 1U);
+}
+
+TEST(StoreLink, MoreOtherHostsThanAreKeptAreNoReport) {
+    HostNumbers hosts = trunk_hosts();
+    for (std::size_t i = 0; i < HostNumbers::others_max; ++i)
+        ASSERT_EQ(hosts.number_of("b" + std::to_string(i)), 3 + i);
+    EXPECT_FALSE(hosts.number_of("c"));
+    EXPECT_TRUE(hosts.number_of("b0"));
+    EXPECT_FALSE(parse_store_report(to_packet(ReportedMember{"c", 1, 1, 1, ""}), hosts));
+    EXPECT_FALSE(parse_store_report(to_packet(ReportedChanges{13, {ReportedGone{"c"}}}), hosts));
 }
 
 TEST(StoreLink, WhatIsNoReportIsRefused) {
+    HostNumbers hosts = trunk_hosts();
     for (const char* packet :
          {"", "[]", "nonsense", "{}", R"({"is":1})", R"({"is":"snapshot"})",
           R"({"is":"snapshot","revision":-1,"settled_by":0,"members":0})",
@@ -108,12 +127,12 @@ TEST(StoreLink, WhatIsNoReportIsRefused) {
           R"({"is":"changes","revision":1,"changes":{}})",
           R"({"is":"changes","revision":1,"changes":[{"put":"other","host":"a"}]})",
           R"({"is":"changes","revision":1,"changes":[7]})"}) {
-        EXPECT_FALSE(parse_store_report(packet, trunk_hosts)) << packet;
+        EXPECT_FALSE(parse_store_report(packet, hosts)) << packet;
     }
     const EtcdReport long_name =
         ReportedMember{std::string(host_name_max_bytes + 1, 'a'), 1, 1, 1, ""};
-    EXPECT_FALSE(parse_store_report(to_packet(long_name), trunk_hosts));
-    EXPECT_FALSE(parse_store_report(std::string(store_packet_max_bytes, ' ') + "{}", trunk_hosts));
+    EXPECT_FALSE(parse_store_report(to_packet(long_name), hosts));
+    EXPECT_FALSE(parse_store_report(std::string(store_packet_max_bytes, ' ') + "{}", hosts));
 }
 
 TEST(StoreLink, LongestRecordFitsIntoAPacketHoweverItIsWritten) {
@@ -121,7 +140,8 @@ TEST(StoreLink, LongestRecordFitsIntoAPacketHoweverItIsWritten) {
                                              INT64_MAX, INT64_MAX,
                                              std::string(record_text_max_bytes, '"')};
     EXPECT_LE(to_packet(report).size(), store_packet_max_bytes);
-    EXPECT_TRUE(parse_store_report(to_packet(report), trunk_hosts));
+    HostNumbers hosts = trunk_hosts();
+    EXPECT_TRUE(parse_store_report(to_packet(report), hosts));
 }
 
 // ---- records -----------------------------------------------------------------------
@@ -129,22 +149,26 @@ TEST(StoreLink, LongestRecordFitsIntoAPacketHoweverItIsWritten) {
 TEST(MemberRecords, ComeBackAsTheyWereWithTheHostThatPutThem) {
     const MemberRecord record{0xfedcba9876543210U,
                               {{3, {0, 0, ""}, 1, no_limit_wanted},
-                               {3, {UINT32_MAX, UINT64_MAX, "4711.0:@/+-_"}, 1000, {0}}}};
+                               {3, {UINT32_MAX, UINT64_MAX, "4711.0:@/+-_"}, 1000, {0}}},
+                              {INT64_MAX}};
     EXPECT_EQ(record_from_text(record_to_text(record), 3), record);
     EXPECT_EQ(record_from_text(record_to_text(record), 4).demands[0].host, 4U);
 }
 
 TEST(MemberRecords, WhatIsNoneHasAConfigurationThatNobodyHas) {
-    const std::string head = R"({"configuration":"00000000000000ff","demands":)";
-    EXPECT_EQ(record_from_text(head + "[]}", 0).configuration, 0xffU);
+    const std::string head = R"({"configuration":"00000000000000ff","fallback":7,"demands":)";
+    EXPECT_EQ(record_from_text(head + "[]}", 0), (MemberRecord{0xff, {}, {7}}));
     for (const std::string& text :
          {std::string(), std::string("x"), std::string("[]"), std::string("{}"), head + "7}",
           head + "[7]}", head + "[[1,1,\"a\",1]]}", head + "[[1,1,1,1,1]]}", head + "[[1,1,\"a\",0,1]]}",
           head + "[[1,1,\"a\",1001,1]]}", head + "[[4294967296,1,\"a\",1,1]]}", head + "[[1,1,\"a\",1,-1]]}",
           head + "[[1,-1,\"a\",1,1]]}", head + "[[1,1,[],1,1]]}",
           head + "[[1,1,\"" + std::string(job_name_max_bytes + 1, 'a') + "\",1,1]]}",
-          std::string(R"({"configuration":"00000000000000FF","demands":[]})"),
-          std::string(R"({"configuration":255,"demands":[]})")}) {
+          std::string(R"({"configuration":"00000000000000FF","fallback":7,"demands":[]})"),
+          std::string(R"({"configuration":255,"fallback":7,"demands":[]})"),
+          // as the version before this one wrote them
+          std::string(R"({"configuration":"00000000000000ff","demands":[]})"),
+          std::string(R"({"configuration":"00000000000000ff","demands":[[1,1,1]]})")}) {
         EXPECT_EQ(record_from_text(text, 0), MemberRecord{}) << text;
     }
     MemberRecord long_one{1, std::vector<Demand>(demands_per_host_max + 1)};
@@ -155,7 +179,8 @@ TEST(MemberRecords, LongestFitsIntoTheStoreLink) {
     const JobIdentity job{UINT32_MAX, UINT64_MAX, std::string(job_name_max_bytes, 'a')};
     const MemberRecord longest{
         UINT64_MAX,
-        std::vector<Demand>(demands_per_host_max, Demand{0, job, share_weight_max, no_limit_wanted})};
+        std::vector<Demand>(demands_per_host_max, Demand{0, job, share_weight_max, no_limit_wanted}),
+        {INT64_MAX}};
     EXPECT_LE(record_to_text(longest).size(), record_text_max_bytes);
 }
 

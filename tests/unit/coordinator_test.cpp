@@ -8,11 +8,12 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <sstream>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <spdlog/logger.h>
-#include <spdlog/sinks/null_sink.h>
+#include <spdlog/sinks/ostream_sink.h>
 
 #include "daemon/kernel_setup.hpp"
 #include "fake_clock.hpp"
@@ -26,11 +27,14 @@ namespace headway::test {
 namespace {
 
 using namespace std::chrono_literals;
+using Json = nlohmann::json;
 
 /// As headway-etcd's answers and reports of one store.
 class FakeEtcd {
 public:
-    void attach(Coordinator& watcher, const std::string& host) { watchers_[host] = &watcher; }
+    void attach(Coordinator& watcher, HostNumbers& numbers, const std::string& host) {
+        watchers_[host] = {&watcher, &numbers};
+    }
     void detach(const std::string& host) { watchers_.erase(host); }
 
     void tell_snapshot(const std::string& host) {
@@ -51,6 +55,10 @@ public:
         records_[host] = {lease, revision_ + 1, text};
         change(ReportedRecord{host, lease, text});
     }
+    void acknowledge(const std::string& host, Revision epoch) {
+        acknowledged_[host] = epoch;
+        change(ReportedAcknowledgement{host, epoch});
+    }
     void end_lease(LeaseId lease) {
         std::erase(leases_, lease);
         for (auto record = records_.begin(); record != records_.end();) {
@@ -64,7 +72,6 @@ public:
     [[nodiscard]] LeaseId lease_of(const std::string& host) const { return records_.at(host).lease; }
     [[nodiscard]] bool has(const std::string& host) const { return records_.contains(host); }
     bool is_down = false;
-    std::vector<std::string> hosts;  ///< of the trunk
 
 private:
     struct Record {
@@ -125,13 +132,18 @@ private:
             const auto [to, packet] = std::move(packets_.front());
             packets_.pop_front();
             if (!watchers_.contains(to)) continue;
-            const auto taken = watchers_.at(to)->report(*parse_store_report(packet, hosts));
+            const Watcher& watcher = watchers_.at(to);
+            const auto taken = watcher.coordinator->report(*parse_store_report(packet, *watcher.numbers));
             EXPECT_TRUE(taken) << taken.error().message;
         }
         is_telling_ = false;
     }
 
-    std::map<std::string, Coordinator*> watchers_;
+    struct Watcher {
+        Coordinator* coordinator;
+        HostNumbers* numbers;
+    };
+    std::map<std::string, Watcher> watchers_;
     std::map<std::string, Record> records_;
     std::map<std::string, Revision> acknowledged_;
     std::vector<LeaseId> leases_;
@@ -150,7 +162,6 @@ struct Node final : DesiredState {
           topology(demo_topology()),
           trunk(*node_trunk(topology, host, {}, config)),
           layout(make_kernel_layout(topology, 0, trunk.guard)) {
-        store.hosts = trunk.hosts;
         kernel.add_device("eth0", link_rate.bits());
         control.emplace(*NetlinkTrafficControl::open(kernel, "eth0"));
         EXPECT_TRUE(set_up_kernel(*control, layout, {20 * mbit}));
@@ -163,10 +174,10 @@ struct Node final : DesiredState {
         coordinator.emplace(
             trunk, config, *control,
             [this](const std::string& packet) { store_.ask(name(), *parse_store_request(packet)); },
-            clock, link_rate, log);
+            clock, link_rate, numbers.emplace(trunk.hosts), log);
         reconciler.emplace(*control, clock, *this);
         reconciler->observe(coordinator->observer());
-        store_.attach(*coordinator, name());
+        store_.attach(*coordinator, *numbers, name());
         coordinator->tick(jobs);
         store_.tell_snapshot(name());
     }
@@ -188,10 +199,12 @@ struct Node final : DesiredState {
     KernelLayout layout;
     FakeKernel kernel;
     std::optional<NetlinkTrafficControl> control;
+    std::optional<HostNumbers> numbers;
     std::optional<Coordinator> coordinator;
     std::optional<Reconciler> reconciler;
     std::vector<JobHere> jobs;
-    spdlog::logger log{"test", std::make_shared<spdlog::sinks::null_sink_mt>()};
+    std::ostringstream said;
+    spdlog::logger log{"test", std::make_shared<spdlog::sinks::ostream_sink_mt>(said)};
 };
 
 class CoordinatorTest : public testing::Test {
@@ -449,16 +462,82 @@ TEST_F(CoordinatorTest, WhatIsOutOfPlaceIsRefused) {
     one.store_gone();
     EXPECT_FALSE(one.report(StoreChanges{1002, {}}));
     EXPECT_TRUE(one.report(SnapshotBegins{1001, 0, 1}));
-    EXPECT_TRUE(one.report(SnapshotMember{unknown_host, {nobody, 1, 1, 1}}));
-    EXPECT_TRUE(one.report(StoreChanges{1002, {{1002, RecordGone{unknown_host}}}}));
+    const HostNumber other = *node(0).numbers->number_of("none of the trunk's");
+    EXPECT_TRUE(one.report(SnapshotMember{other, {nobody, 1, 1, 1}}));
+    EXPECT_TRUE(one.report(StoreChanges{1002, {{1002, RecordGone{other}}}}));
 }
 
-TEST_F(CoordinatorTest, RecordThatNobodyUnderstandsSendsAllToTheFallback) {
-    node(0).jobs = {{"first"}};
-    pass(15s);
+// ---- settings that differ -------------------------------------------------------------------
+
+/// A record of another node's, whose daemon acknowledges what the two of the test wait for.
+class DifferingSettings : public CoordinatorTest {
+protected:
+    DifferingSettings() {
+        node(0).jobs = {{"first"}};
+        pass(15s);
+        EXPECT_EQ(node(0).in_force(), link_rate);
+    }
+    void put(const std::string& host, const std::string& text) {
+        etcd_.put(host, 7, text);
+        others_.insert(host);
+        acknowledge();
+        pass(1s);
+    }
+    /// The two of the test acknowledge at once, which is no new epoch.
+    void acknowledge() {
+        const Revision epoch = node(0).coordinator->status()["epoch"];
+        for (const std::string& host : others_) etcd_.acknowledge(host, epoch);
+    }
+    Json status(std::size_t of) { return node(of).coordinator->status(); }
+    static std::string record(const std::string& configuration, std::uint64_t fallback) {
+        return R"({"configuration":")" + configuration + R"(","fallback":)" + std::to_string(fallback) +
+               R"(,"demands":[]})";
+    }
+
+    std::set<std::string> others_;
+};
+
+TEST_F(DifferingSettings, AreNamedAndTheOthersGoOnSharing) {
+    put("a3", record("00000000000000ff", fallback().value));
     EXPECT_EQ(node(0).in_force(), link_rate);
-    etcd_.put("a3", 7, "?");
-    EXPECT_EQ(node(0).in_force(), fallback());
+    EXPECT_EQ(node(0).said.str().find("HW-506"), node(0).said.str().rfind("HW-506"));
+    EXPECT_NE(node(0).said.str().find("HW-506 the settings of a3 differ from this node's"), std::string::npos);
+    EXPECT_EQ(status(0)["differing"], Json::parse(R"([{"host":"a3","configuration":"00000000000000ff"}])"));
+    EXPECT_EQ(status(0)["differing_hosts"], 1);
+    EXPECT_EQ(status(0)["leading_configuration"], status(0)["configuration"]);
+    etcd_.end_lease(7);
+    pass(61s);
+    EXPECT_TRUE(status(0)["differing"].empty());
+    EXPECT_NE(node(0).said.str().find("the same settings for the trunk again"), std::string::npos);
+}
+
+TEST_F(DifferingSettings, HereMeanTheFallbackHereAlone) {
+    put("a3", record("ffffffffffffffff", fallback().value));
+    put("a2", record("ffffffffffffffff", fallback().value));
+    EXPECT_EQ(node(0).in_force(), link_rate) << "of as many the smaller digest";
+    put("b7", record("ffffffffffffffff", fallback().value));
+    EXPECT_EQ(node(0).in_force(), fallback()) << "a host that this node's settings do not have counts";
+    EXPECT_EQ(node(0).said.str().find("HW-506"), node(0).said.str().rfind("HW-506")) << "in a minute once";
+    pass(60s);
+    EXPECT_NE(node(0).said.str().find("HW-506 this node's settings (" + status(0)["configuration"].get<std::string>() +
+                                      ") are not those of most hosts (ffffffffffffffff)"), std::string::npos);
+    EXPECT_EQ(status(0)["differing"].size(), 2U);
+    EXPECT_EQ(status(0)["differing"][1]["host"], "a1");
+}
+
+/// The record of the version before this one had a job as a number.
+TEST_F(DifferingSettings, OfAnEarlierVersionsRecordAreThoseOfOneThatNobodyUnderstands) {
+    put("a3", R"({"configuration":"00000000000000ff","demands":[[17,1,18446744073709551615]]})");
+    EXPECT_EQ(node(0).in_force(), link_rate);
+    EXPECT_EQ(status(0)["differing"], Json::parse(R"([{"host":"a3","configuration":null}])"));
+    put("a2", "?");
+    EXPECT_EQ(node(0).in_force(), fallback()) << "as many are not understood";
+    EXPECT_TRUE(status(0)["leading_configuration"].is_null());
+    pass(60s);
+    EXPECT_NE(node(0).said.str().find("HW-506 nobody shares the trunk"), std::string::npos);
+    etcd_.end_lease(7);
+    pass(1s);
+    EXPECT_EQ(node(0).in_force(), link_rate);
 }
 
 }  // namespace

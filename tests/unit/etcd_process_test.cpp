@@ -31,7 +31,7 @@ protected:
     void start(const std::string& program) {
         process_.emplace(
             loop_, std::vector<std::string>{"/usr/bin/python3", "-c", head + program},
-            std::vector<std::string>{},
+            hosts_,
             EtcdProcess::Handler{[this](const StoreReport& report) -> Result<void> {
                  texts_.push_back(std::get<StoreCondition>(report).text);
                  if (texts_.back() == "refused") return failure("a test");
@@ -49,6 +49,7 @@ protected:
     }
 
     EventLoop loop_;
+    HostNumbers hosts_{std::vector<std::string>{}};
     spdlog::logger log_{"test", std::make_shared<spdlog::sinks::null_sink_mt>()};
     std::vector<std::string> texts_;
     int gone_ = 0;
@@ -122,7 +123,7 @@ TEST_F(EtcdProcessTest, FinishDoesNotWaitForEver) {
 TEST_F(EtcdProcessTest, ProgramThatIsNotThereIsTriedAgain) {
     process_.emplace(
         loop_, std::vector<std::string>{"/nonexistent/headway-etcd"},
-        std::vector<std::string>{},
+        hosts_,
         EtcdProcess::Handler{[](const StoreReport&) -> Result<void> { return {}; },
                              [this] { ++gone_; }},
         log_);

@@ -152,6 +152,23 @@ void print_reconcile(const Json& status) {
     if (!failed.empty()) fmt::print("\n");
 }
 
+/// Hosts whose settings are not those of most.
+void print_differing(const Json& shared) {
+    const Json hosts = shared.value("differing", Json::array());
+    if (!hosts.is_array() || hosts.empty()) return;
+    std::string names;
+    for (const Json& host : hosts) {
+        names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", text_of(host, "host"),
+                             host.value("configuration", Json()).is_null() ? "not understood"
+                                                                           : text_of(host, "configuration"));
+    }
+    const auto leading = shared.value("leading_configuration", Json());
+    fmt::print("trunk: {} of the hosts have other settings than most ({}) and stay at their fallback: {}{}\n",
+               number_of(shared, "differing_hosts"),
+               leading.is_null() ? "not understood" : text_of(shared, "leading_configuration"), names,
+               leading == shared.value("configuration", Json()) ? "" : "; this node does not share");
+}
+
 void print_coordination(const Json& status) {
     if (!status.contains("coordination") || !status["coordination"].is_object()) return;
     const Json& shared = status["coordination"];
@@ -171,6 +188,7 @@ void print_coordination(const Json& status) {
                    ? fmt::format("for {} ms", number_of(shared, "lease_left_ms"))
                    : "none",
                shared.value("settled", false) ? "settled" : "not settled");
+    print_differing(shared);
     fmt::print("etcd: {}{}\n", shared.value("watched", false) ? "watching " : "",
                text_of(shared, "store"));
 }

@@ -49,10 +49,11 @@ CoordinationLoop::CoordinationLoop(EventLoop& loop, ControlService& service, Tra
     : service_(service),
       reconciler_(reconciler),
       log_(log),
+      hosts_(service.planner().shared_trunk()->hosts),
       process_(loop,
                etcd_command(*service.planner().config().coordination,
                             service.planner().own_cluster().name, service.planner().node_name()),
-               service.planner().shared_trunk()->hosts,
+               hosts_,
                {[this](const StoreReport& report) {
                     auto taken = coordinator_.report(report);
                     divide_later();
@@ -62,7 +63,7 @@ CoordinationLoop::CoordinationLoop(EventLoop& loop, ControlService& service, Tra
                log),
       coordinator_(*service.planner().shared_trunk(), *service.planner().config().coordination,
                    kernel, [this](const std::string& packet) { process_.send(packet); }, clock_,
-                   service.link_rate(), log),
+                   service.link_rate(), hosts_, log),
       tick_every_(std::min<std::chrono::nanoseconds>(
           service.planner().config().coordination->timing.refresh_every / 2, 200ms)),
       // as the kernel's `expires`: time in which the node sleeps counts

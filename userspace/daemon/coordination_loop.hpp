@@ -40,6 +40,7 @@ private:
     Reconciler& reconciler_;
     spdlog::logger& log_;
     BootClock clock_;
+    HostNumbers hosts_;
     EtcdProcess process_;
     Coordinator coordinator_;
     std::vector<JobHere> jobs_;              ///< of the node, as they were after

@@ -42,10 +42,10 @@ constexpr int packets_at_once = 64;
 }  // namespace
 
 EtcdProcess::EtcdProcess(EventLoop& loop, std::vector<std::string> command,
-                         std::vector<std::string> hosts, Handler handler, spdlog::logger& log)
+                         HostNumbers& hosts, Handler handler, spdlog::logger& log)
     : loop_(loop),
       command_(std::move(command)),
-      hosts_(std::move(hosts)),
+      hosts_(hosts),
       handler_(std::move(handler)),
       log_(log),
       pause_(first_pause),

@@ -25,10 +25,10 @@ public:
         std::function<void()> gone;
     };
 
-    /// `loop` and `log` must outlive the process; `command` is the program and its
-    /// arguments, `hosts` are those of the trunk, sorted.
-    EtcdProcess(EventLoop& loop, std::vector<std::string> command, std::vector<std::string> hosts,
-                Handler handler, spdlog::logger& log);
+    /// The references must outlive the process; `command` is the program and its
+    /// arguments.  `hosts` numbers the hosts that reports name.
+    EtcdProcess(EventLoop& loop, std::vector<std::string> command, HostNumbers& hosts, Handler handler,
+                spdlog::logger& log);
     EtcdProcess(const EtcdProcess&) = delete;
     EtcdProcess& operator=(const EtcdProcess&) = delete;
     ~EtcdProcess();
@@ -51,7 +51,7 @@ private:
 
     EventLoop& loop_;
     std::vector<std::string> command_;
-    std::vector<std::string> hosts_;
+    HostNumbers& hosts_;
     Handler handler_;
     spdlog::logger& log_;
     FileDescriptor socket_;

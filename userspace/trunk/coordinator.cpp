@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/hostlist.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
 #include "kernel/kernel_layout.hpp"
@@ -17,6 +18,7 @@ namespace {
 
 /// More than hosts that anybody configures: a bound for what is kept of a snapshot.
 constexpr std::uint64_t members_max = 100'000;
+constexpr std::size_t differing_in_status_max = 16;  ///< hosts, for people to read
 
 const ClassState* find_class(const KernelState& observed, TcHandle classid) {
     const auto found = std::ranges::find(observed.classes, classid, &ClassState::classid);
@@ -31,12 +33,13 @@ tl::unexpected<Error> out_of_place(const char* what) {
 
 Coordinator::Coordinator(const NodeTrunk& node, const CoordinationConfig& config,
                          TrafficControl& kernel, StoreSender store, const Clock& clock,
-                         BytesPerSecond link_rate, spdlog::logger& log)
+                         BytesPerSecond link_rate, const HostNumbers& hosts, spdlog::logger& log)
     : node_(node),
       config_(config),
       kernel_(kernel),
       store_(std::move(store)),
       clock_(clock),
+      hosts_(hosts),
       log_(log),
       member_({node.trunk, config.timing, node.host, node.configuration}),
       link_rate_(link_rate) {}
@@ -114,8 +117,7 @@ Result<void> Coordinator::take(const SnapshotBegins& begins) {
 Result<void> Coordinator::take(const SnapshotMember& member) {
     if (!beginning_) return out_of_place("a member");
     --members_missing_;
-    // of unknown hosts there are no more than packets, and none is kept
-    if (member.host != unknown_host) beginning_->members.push_back(member);
+    beginning_->members.push_back(member);
     snapshot_if_complete();
     return {};
 }
@@ -228,6 +230,7 @@ void Coordinator::carry_out() {
         for (const auto& [id, done] : answers) member_.kernel_answered(clock_.now(), id, done);
     }
     tell_cap();
+    tell_differing();
 }
 
 void Coordinator::tell_cap() {
@@ -235,6 +238,51 @@ void Coordinator::tell_cap() {
     told_cap_ = member_.cap();
     log_info(log_, "this node may use {} of the trunk's {}", rate_to_text(told_cap_->bits()),
               rate_to_text(node_.trunk.capacity.bits()));
+}
+
+/// Live members whose settings are not those of most; if nobody understands most records, those
+/// whose settings are not this node's.
+std::vector<HostNumber> Coordinator::differing() const {
+    const StoreView& view = member_.view();
+    const std::uint64_t leading = view.leading_configuration();
+    const std::uint64_t usual = leading != 0 ? leading : node_.configuration;
+    std::vector<HostNumber> differing;
+    for (HostNumber host = 0; host < view.hosts(); ++host) {
+        const MemberRecordPtr& record = view.host(host).record;
+        if (record && record->configuration != usual) differing.push_back(host);
+    }
+    return differing;
+}
+
+/// Once a minute at most: new settings come to one host after the other.
+void Coordinator::tell_differing() {
+    const auto now = clock_.now();
+    const Revision epoch = member_.view().epoch();
+    if (epoch == told_differing_at_ || now < tell_differing_from_) return;
+    told_differing_at_ = epoch;
+    const auto differing = this->differing();
+    if (differing == told_differing_) return;
+    told_differing_ = differing;
+    tell_differing_from_ = now + std::chrono::minutes(1);
+    if (differing.empty()) log_info(log_, "all hosts have the same settings for the trunk again");
+    else log_warning(log_, "HW-506 {}", differing_text(differing));
+}
+
+std::string Coordinator::differing_text(const std::vector<HostNumber>& differing) const {
+    constexpr std::size_t names_max_bytes = 512;
+    std::vector<std::string> names;
+    for (const HostNumber host : differing) names.push_back(hosts_.name_of(host));
+    const std::string list = format_hostlist(names).substr(0, names_max_bytes);
+    const std::uint64_t leading = member_.view().leading_configuration();
+    if (leading == 0)
+        return fmt::format("nobody shares the trunk, for this node understands the records of too few "
+                           "hosts; those of {} are of other settings or of another version", list);
+    if (leading == node_.configuration)
+        return fmt::format("the settings of {} differ from this node's, which most hosts have: those hosts "
+                           "stay at their fallback", list);
+    return fmt::format("this node's settings ({}) are not those of most hosts ({}), so it stays at its "
+                       "fallback; settings differ on {}",
+                       configuration_text(node_.configuration), configuration_text(leading), list);
 }
 
 // ---- for those who look -------------------------------------------------------------------
@@ -260,6 +308,20 @@ nlohmann::json Coordinator::status() const {
                           {"trunk_bytes_per_s", node_.trunk.capacity.value},
                           {"fallback_bytes_per_s", node_.trunk.fallback.value},
                           {"jobs", jobs_.size()}};
+    const std::uint64_t leading = view.leading_configuration();
+    status["configuration"] = configuration_text(node_.configuration);
+    status["leading_configuration"] = leading != 0 ? nlohmann::json(configuration_text(leading)) : nullptr;
+    const auto differing = this->differing();
+    status["differing_hosts"] = differing.size();
+    status["differing"] = nlohmann::json::array();
+    for (const HostNumber host : differing) {
+        if (status["differing"].size() == differing_in_status_max) break;
+        const std::uint64_t configuration = view.host(host).record->configuration;
+        status["differing"].push_back(
+            {{"host", hosts_.name_of(host)},
+             {"configuration",
+              configuration != 0 ? nlohmann::json(configuration_text(configuration)) : nullptr}});
+    }
     status["share_bytes_per_s"] = member_.cap() ? nlohmann::json(member_.cap()->value) : nullptr;
     return status;
 }

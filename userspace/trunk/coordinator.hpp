@@ -3,6 +3,7 @@
 // tells it what happens.  No event loop, no process: coordination_loop.hpp.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
@@ -29,9 +30,11 @@ using StoreSender = std::function<void(const std::string& packet)>;
 class Coordinator {
 public:
     /// The kernel must hold guard and cap, however they are, on a link of `link_rate`.  `clock` counts time
-    /// in which the node sleeps (CLOCK_BOOTTIME).  The references must outlive this.
+    /// in which the node sleeps (CLOCK_BOOTTIME).  `hosts` has numbered those in reports.  The
+    /// references must outlive this.
     Coordinator(const NodeTrunk& node, const CoordinationConfig& config, TrafficControl& kernel,
-                StoreSender store, const Clock& clock, BytesPerSecond link_rate, spdlog::logger& log);
+                StoreSender store, const Clock& clock, BytesPerSecond link_rate, const HostNumbers& hosts,
+                spdlog::logger& log);
 
     /// As often as TrunkMember::tick() wants it; `jobs` are those of the node now.
     void tick(const std::vector<JobHere>& jobs);
@@ -62,6 +65,9 @@ private:
     bool set_cap(const SetCap& deed);
     void snapshot_if_complete();
     void tell_cap();
+    [[nodiscard]] std::vector<HostNumber> differing() const;
+    void tell_differing();
+    [[nodiscard]] std::string differing_text(const std::vector<HostNumber>& differing) const;
 
     Result<void> take(const StoreAnswer& answer);
     Result<void> take(const SnapshotBegins& begins);
@@ -74,6 +80,7 @@ private:
     TrafficControl& kernel_;
     StoreSender store_;
     const Clock& clock_;
+    const HostNumbers& hosts_;
     spdlog::logger& log_;
     TrunkMember member_;
     std::vector<JobHere> jobs_;
@@ -84,6 +91,9 @@ private:
     bool is_kernel_lost_ = false;        ///< somebody has changed guard or cap
     BytesPerSecond link_rate_;
     std::optional<BytesPerSecond> told_cap_;
+    std::vector<HostNumber> told_differing_;
+    Revision told_differing_at_ = 0;  ///< epoch
+    std::chrono::nanoseconds tell_differing_from_{0};
     StoreCondition condition_{false, "headway-etcd has not said anything yet"};
 };
 

@@ -52,7 +52,8 @@ std::string record_to_text(const MemberRecord& record) {
     for (const Demand& demand : record.demands)
         demands.push_back({demand.job.uid, demand.job.start, demand.job.name, demand.weight,
                            demand.wanted.value});
-    return json_text(Json{{"configuration", fmt::format("{:016x}", record.configuration)},
+    return json_text(Json{{"configuration", configuration_text(record.configuration)},
+                          {"fallback", record.fallback.value},
                           {"demands", std::move(demands)}});
 }
 
@@ -60,10 +61,11 @@ MemberRecord record_from_text(std::string_view text, HostNumber host) {
     const Json object = parse_json<Json>(text);
     PacketFields fields(object);
     const std::string configuration = fields.word("configuration");
+    const auto fallback = static_cast<std::uint64_t>(fields.number("fallback"));
     const Json& demands = fields.list("demands");
     if (!fields.good() || !is_configuration(configuration) || demands.size() > demands_per_host_max)
         return {};
-    MemberRecord record{std::stoull(configuration, nullptr, 16), {}};
+    MemberRecord record{std::stoull(configuration, nullptr, 16), {}, {fallback}};
     for (const Json& one : demands) {
         const auto demand = read_demand(one, host);
         if (!demand) return {};
@@ -72,9 +74,11 @@ MemberRecord record_from_text(std::string_view text, HostNumber host) {
     return record;
 }
 
+std::string configuration_text(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
+
 std::uint64_t configuration_digest(const SharedTrunk& trunk, const LeaseTiming& timing,
                                    std::span<const std::string> hosts) {
-    std::string all = fmt::format("1 {} {} {} {}|{} {} {} {}|", trunk.capacity.value,
+    std::string all = fmt::format("2 {} {} {} {}|{} {} {} {}|", trunk.capacity.value,
                                   trunk.fallback.value, trunk.hosts, static_cast<int>(trunk.policy),
                                   timing.lease.count(), timing.expires.count(),
                                   timing.margin.count(), timing.drift_ppm);

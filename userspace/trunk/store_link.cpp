@@ -39,16 +39,17 @@ struct DeedToJson {
 /// Reads one object: a report, or a change in it.
 class ReportReader {
 public:
-    ReportReader(const Json& object, std::span<const std::string> hosts)
-        : fields_(object), hosts_(hosts) {}
+    ReportReader(const Json& object, HostNumbers& hosts) : fields_(object), hosts_(hosts) {}
 
     /// None: there is none, or something is wrong with it.
     std::optional<StoreReport> report() {
         auto report = read_report(fields_.word("is"));
-        return fields_.good() ? std::move(report) : std::nullopt;
+        return good() ? std::move(report) : std::nullopt;
     }
 
 private:
+    [[nodiscard]] bool good() const { return fields_.good() && are_hosts_known_; }
+
     std::optional<StoreReport> read_report(const std::string& is) {
         if (is == "answer") {
             return StoreAnswer{.id = static_cast<RequestId>(fields_.number("id")),
@@ -79,7 +80,7 @@ private:
         for (const Json& one : fields_.list("changes")) {
             ReportReader reader(one, hosts_);
             auto change = reader.read_change(reader.fields_.word("put"));
-            if (!change || !reader.fields_.good()) return std::nullopt;
+            if (!change || !reader.good()) return std::nullopt;
             changes.changes.push_back({changes.revision, *std::move(change)});
         }
         return changes;
@@ -96,9 +97,9 @@ private:
 
     HostNumber number_of_host() {
         const std::string name = fields_.host();
-        const auto found = std::ranges::lower_bound(hosts_, name);
-        const bool is_known = found != hosts_.end() && *found == name;
-        return is_known ? static_cast<HostNumber>(found - hosts_.begin()) : unknown_host;
+        const auto number = fields_.good() ? hosts_.number_of(name) : std::nullopt;
+        are_hosts_known_ = are_hosts_known_ && number;
+        return number.value_or(0);
     }
 
     MemberRecordPtr record_of(HostNumber host) {
@@ -106,10 +107,21 @@ private:
     }
 
     PacketFields fields_;
-    std::span<const std::string> hosts_;
+    HostNumbers& hosts_;
+    bool are_hosts_known_ = true;
 };
 
 }  // namespace
+
+std::optional<HostNumber> HostNumbers::number_of(const std::string& name) {
+    const auto end = names_.begin() + static_cast<std::ptrdiff_t>(trunk_hosts_);
+    const auto found = std::lower_bound(names_.begin(), end, name);
+    if (found != end && *found == name) return static_cast<HostNumber>(found - names_.begin());
+    if (const auto other = others_.find(name); other != others_.end()) return other->second;
+    if (others_.size() >= others_max) return std::nullopt;
+    names_.push_back(name);
+    return others_.emplace(name, static_cast<HostNumber>(names_.size() - 1)).first->second;
+}
 
 std::string to_packet(const Action& action) {
     Json packet = std::visit(DeedToJson{}, action.deed);
@@ -117,8 +129,7 @@ std::string to_packet(const Action& action) {
     return json_text(packet);
 }
 
-Result<StoreReport> parse_store_report(std::string_view packet,
-                                       std::span<const std::string> hosts) {
+Result<StoreReport> parse_store_report(std::string_view packet, HostNumbers& hosts) {
     const Json object = parse_packet(packet);
     if (!object.is_object()) return failure("a report of headway-etcd is a JSON object");
     auto report = ReportReader(object, hosts).report();

@@ -11,9 +11,11 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -52,12 +54,28 @@ struct StoreCondition {
 using StoreReport =
     std::variant<StoreAnswer, SnapshotBegins, SnapshotMember, StoreChanges, StoreCondition>;
 
-/// Of a host that is none of the trunk's.
-inline constexpr HostNumber unknown_host = UINT32_MAX;
+/// Hosts by numbers: those of the trunk as all its members number them, and behind them others that
+/// are heard of in the store, for whoever has other settings has other hosts, maybe.
+class HostNumbers {
+public:
+    /// Of the trunk, sorted.
+    explicit HostNumbers(std::vector<std::string> hosts)
+        : trunk_hosts_(hosts.size()), names_(std::move(hosts)) {}
+
+    /// None: more others have been heard of than are kept.
+    [[nodiscard]] std::optional<HostNumber> number_of(const std::string& name);
+    [[nodiscard]] const std::string& name_of(HostNumber number) const { return names_.at(number); }
+
+    static constexpr std::size_t others_max = 16384;
+
+private:
+    std::size_t trunk_hosts_;
+    std::vector<std::string> names_;
+    std::map<std::string, HostNumber> others_;
+};
 
 /// Whatever arrives: a report with names and texts of bounded size, or a reason why it is
-/// none.  `hosts` are those of the trunk, sorted.
-[[nodiscard]] Result<StoreReport> parse_store_report(std::string_view packet,
-                                                     std::span<const std::string> hosts);
+/// none.
+[[nodiscard]] Result<StoreReport> parse_store_report(std::string_view packet, HostNumbers& hosts);
 
 }  // namespace headway

@@ -3,7 +3,8 @@
 // epoch it has acknowledged.  An exact image of some past state of the store.
 //
 // An epoch is the store's revision at which a member's record last came, changed
-// or went.
+// or went.  All records count, also those of hosts that this member's settings do not have:
+// members whose settings differ know the same epochs, and the same settings as those of most.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,9 @@ using LeaseId = std::int64_t;
 
 /// What a member tells the others.
 struct MemberRecord {
-    std::uint64_t configuration = 0;  ///< a digest: members with different ones do not share
+    std::uint64_t configuration = 0;  ///< a digest; 0: of a record that nobody understands
     std::vector<Demand> demands;      ///< all of its own host
+    BytesPerSecond fallback{};        ///< the host's own; 0: not told
 
     friend bool operator==(const MemberRecord&, const MemberRecord&) = default;
 };
@@ -60,7 +62,7 @@ struct HostKeys {
     MemberRecordPtr record;     ///< none: no live member
     LeaseId lease = 0;
     Revision changed = 0;       ///< revision at which the record was put
-    Revision acknowledged = 0;  ///< 0: nothing yet
+    Revision acknowledged = 0;  ///< 0: nothing yet, or what was no epoch then
 };
 
 struct SnapshotMember {
@@ -77,13 +79,16 @@ struct StoreSnapshot {
 
 class StoreView {
 public:
+    /// Of a trunk of so many hosts, which have the first numbers.
     explicit StoreView(std::uint32_t hosts) : hosts_(hosts) {}
 
     void reset(const StoreSnapshot& snapshot);
-    /// The next change after those known; changes of unknown hosts are left out.
+    /// The next change after those known.
     void apply(const StoreChangeAt& change);
 
+    /// Also of hosts that are none of the trunk's, up to hosts().
     [[nodiscard]] const HostKeys& host(HostNumber number) const { return hosts_[number]; }
+    [[nodiscard]] HostNumber hosts() const { return static_cast<HostNumber>(hosts_.size()); }
     [[nodiscard]] Revision revision() const { return revision_; }
     /// What the snapshot was made of: epochs up to here are not known exactly,
     /// for records that went before cannot be seen in it.
@@ -93,11 +98,19 @@ public:
     /// Live members that have not acknowledged the epoch.
     [[nodiscard]] std::size_t waiting() const { return waiting_; }
 
-    /// Each host's rate, and those of `own` host's demands in their order.
+    /// The settings' digest that most live records have, of as many the smallest: those members
+    /// share.  0, and nobody does, if that is what nobody understands.
+    [[nodiscard]] std::uint64_t leading_configuration() const;
+
+    /// Each host's rate, and those of `own` host's demands in their order, as a member with this
+    /// `configuration` of `trunk` has them.
     [[nodiscard]] Shares shares(ShareFunction compute, const SharedTrunk& trunk,
-                                HostNumber own) const;
+                                std::uint64_t configuration, HostNumber own) const;
 
 private:
+    HostKeys& keys_of(HostNumber host);
+    [[nodiscard]] BytesPerSecond room_beside_others(const SharedTrunk& trunk,
+                                                    std::uint64_t configuration) const;
     void apply_at(Revision revision, const RecordPut& put);
     void apply_at(Revision revision, const RecordGone& gone);
     void apply_at(Revision revision, const AcknowledgementPut& put);

@@ -8,7 +8,8 @@ namespace headway {
 
 TrunkMember::TrunkMember(const Setting& setting)
     : setting_(setting),
-      wanted_(std::make_shared<MemberRecord>(MemberRecord{setting.configuration, {}})),
+      wanted_(std::make_shared<MemberRecord>(
+          MemberRecord{setting.configuration, {}, setting.trunk.fallback})),
       view_(setting.trunk.hosts) {}
 
 // ---- what happens ----------------------------------------------------------------
@@ -17,7 +18,7 @@ void TrunkMember::tick(Time now) { step(now); }
 
 void TrunkMember::want(Time now, std::vector<Demand> demands) {
     wanted_ = std::make_shared<MemberRecord>(
-        MemberRecord{setting_.configuration, std::move(demands)});
+        MemberRecord{setting_.configuration, std::move(demands), setting_.trunk.fallback});
     wanted_since_ = now;
     step(now);
 }
@@ -119,7 +120,9 @@ bool TrunkMember::guard_lives(Time now) const {
 }
 
 const Shares& TrunkMember::shares() {
-    if (!shares_) shares_ = view_.shares(setting_.compute, setting_.trunk, setting_.host);
+    if (!shares_) {
+        shares_ = view_.shares(setting_.compute, setting_.trunk, setting_.configuration, setting_.host);
+    }
     return *shares_;
 }
 
