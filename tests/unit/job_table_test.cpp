@@ -1,15 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // When jobs begin and end, and what is left of them over a restart.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "base/limits.hpp"
 #include "daemon/state_file.hpp"
 #include "jobs/job_table.hpp"
 
 namespace headway::test {
+
+/// What was stored for good, and renamed, in this order.
+std::vector<std::string>& stored();
+std::vector<std::string>& stored() {
+    static std::vector<std::string> names;
+    return names;
+}
+
 namespace {
 
 constexpr uid_t alice = 1000;
@@ -272,6 +286,19 @@ TEST_F(StateFileTest, HasTheLastTextOrNone) {
     EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
+// What a power cut leaves: a file must be stored before it has its name, and then the name.
+TEST_F(StateFileTest, IsStoredBeforeItHasItsName) {
+    const std::string folder = std::filesystem::canonical(folder_);
+    const StateFile file = jobs_file(folder + "/control.sock");
+    stored().clear();
+    ASSERT_TRUE(file.write("[]\n"));
+    EXPECT_EQ(stored(), (std::vector<std::string>{file.path() + ".new", "rename", folder}));
+    stored().clear();
+    EXPECT_TRUE(file.remove());
+    EXPECT_TRUE(file.remove()) << "there is none any more";
+    EXPECT_EQ(stored(), std::vector<std::string>{folder});
+}
+
 TEST_F(StateFileTest, FollowsNoLink) {
     const StateFile file = jobs_file(folder_ + "/control.sock");
     std::filesystem::create_symlink(folder_ + "/elsewhere", file.path());
@@ -283,3 +310,15 @@ TEST_F(StateFileTest, FollowsNoLink) {
 
 }  // namespace
 }  // namespace headway::test
+
+// In the place of the C library's, for the whole program.
+extern "C" int fsync(int fd) {
+    std::array<char, 4096> path{};
+    const std::string link = "/proc/self/fd/" + std::to_string(fd);
+    if (readlink(link.c_str(), path.data(), path.size() - 1) > 0) headway::test::stored().emplace_back(path.data());
+    return static_cast<int>(syscall(SYS_fsync, fd));
+}
+extern "C" int rename(const char* from, const char* to) noexcept {
+    headway::test::stored().emplace_back("rename");
+    return static_cast<int>(syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -51,11 +52,25 @@ Result<void> StateFile::write(const std::string& text) const {
         if (length < 0) return errno_failure(beside);
         left.remove_prefix(static_cast<std::size_t>(length));
     }
+    // without this a power cut could leave the new name with an empty file
+    if (fsync(file.get()) != 0) return errno_failure(beside);
     if (std::rename(beside.c_str(), path_.c_str()) != 0) return errno_failure(path_);
+    return store_names();
+}
+
+/// Also after a power cut the folder has what it has now.
+Result<void> StateFile::store_names() const {
+    const std::string folder = std::filesystem::path(path_).parent_path();
+    const FileDescriptor names(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    // some file systems store names themselves, and say that this is no file to store
+    if (!names || (fsync(names.get()) != 0 && errno != EINVAL)) return errno_failure(folder);
     return {};
 }
 
-bool StateFile::remove() const { return unlink(path_.c_str()) == 0 || errno == ENOENT; }
+bool StateFile::remove() const {
+    if (unlink(path_.c_str()) != 0) return errno == ENOENT;
+    return store_names().has_value();
+}
 
 StateFile jobs_file(const std::string& socket) { return StateFile(socket + ".jobs"); }
 

@@ -18,13 +18,15 @@ public:
     [[nodiscard]] const std::string& path() const { return path_; }
     /// None: there is no such file.
     [[nodiscard]] Result<std::optional<std::string>> read() const;
-    /// At any moment there is the old text or the new one.  Makes the folder if it is
-    /// missing, not those above it.
+    /// At any moment there is the old text or the new one, also after a power cut.  Makes the folder
+    /// if it is missing, not those above it.
     [[nodiscard]] Result<void> write(const std::string& text) const;
     /// True if there is none any more.
     bool remove() const;
 
 private:
+    [[nodiscard]] Result<void> store_names() const;
+
     std::string path_;
 };
 
