@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/kernel_watch.hpp"
 
+#include <utility>
+
 #include "base/log.hpp"
 
 namespace headway {
@@ -10,6 +12,7 @@ using namespace std::chrono_literals;
 
 /// A helper library looks for a daemon again within a second.
 constexpr std::chrono::microseconds adopted_rates_hold = 5s;
+constexpr std::chrono::microseconds longest_deafness = 2s;
 
 }  // namespace
 
@@ -23,12 +26,36 @@ KernelWatch::KernelWatch(EventLoop& loop, KernelMonitor monitor, const NetlinkTr
       reconciler_(reconciler),
       log_(log),
       device_(service.planner().config().node.interface),
-      news_(loop.readable(monitor_.fd(), "watching the kernel", [this] { listen(); },
-                          SD_EVENT_PRIORITY_IMPORTANT)),
+      loop_(loop),
+      anew_(loop.timer([this] { listen_anew(); })),
       due_(loop.timer([this] { run_if_due(); })),
       release_(loop.timer([this] { release_adopted(); })),
       look_also_(std::move(look_also)) {
+    listen_for_news();
     service.status().show(reconciler.status());
+}
+
+void KernelWatch::listen_for_news() {
+    news_ = loop_.readable(monitor_.fd(), "watching the kernel", [this] { listen(); },
+                           SD_EVENT_PRIORITY_IMPORTANT);
+}
+
+/// A socket that cannot be read stays readable: nobody listens to it any more.  Another one takes its place
+/// at once, and if that cannot be read either, after a while.
+void KernelWatch::listen_later() {
+    news_.reset();
+    start_timer(anew_, std::exchange(anew_after_, longest_deafness));
+}
+
+void KernelWatch::listen_anew() {
+    if (const auto opened = monitor_.reopen(); !opened) {
+        log_warning(log_, "HW-205 {}: {}", device_, opened.error().message);
+        return listen_later();
+    }
+    listen_for_news();
+    reconciler_.notice();
+    run_if_due();
+    look_also_();
 }
 
 void KernelWatch::release_adopted_later() { start_timer(release_, adopted_rates_hold); }
@@ -47,10 +74,14 @@ void KernelWatch::release_adopted() {
 
 void KernelWatch::listen() {
     const auto concerned = monitor_.read({device_, link_.ifindex()});
-    if (!concerned) log_warning(log_, "HW-205 {}: {}", device_, concerned.error().message);
-    if (!concerned || *concerned) reconciler_.notice();
+    if (!concerned) {
+        log_warning(log_, "HW-205 {}: {}", device_, concerned.error().message);
+        return listen_later();
+    }
+    anew_after_ = 0us;
+    if (*concerned) reconciler_.notice();
     run_if_due();
-    if (!concerned || *concerned) look_also_();
+    if (*concerned) look_also_();
 }
 
 void KernelWatch::run_if_due() {

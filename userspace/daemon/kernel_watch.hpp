@@ -3,6 +3,7 @@
 // due, a line in the log for what they found.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 
@@ -32,6 +33,9 @@ public:
 
 private:
     void listen();
+    void listen_for_news();
+    void listen_later();
+    void listen_anew();
     void release_adopted();
     void run_if_due();
     void tell(const KernelDiff& diff);
@@ -43,7 +47,10 @@ private:
     Reconciler& reconciler_;
     spdlog::logger& log_;
     std::string device_;
+    EventLoop& loop_;
     EventSource news_;
+    EventSource anew_;
+    std::chrono::microseconds anew_after_{0};
     EventSource due_;
     EventSource release_;
     std::string last_error_;

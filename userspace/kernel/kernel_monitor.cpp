@@ -71,7 +71,14 @@ Result<KernelMonitor> KernelMonitor::open(std::uint32_t own_port) {
     if (!drop_changes_of(transport->fd(), own_port)) {
         return errno_failure("not listening to one's own changes");
     }
-    return KernelMonitor(std::move(*transport));
+    return KernelMonitor(std::move(*transport), own_port);
+}
+
+Result<void> KernelMonitor::reopen() {
+    auto another = open(own_port_);
+    if (!another) return tl::unexpected(another.error());
+    *this = std::move(*another);
+    return {};
 }
 
 Result<bool> KernelMonitor::read(const MonitoredDevice& device) {

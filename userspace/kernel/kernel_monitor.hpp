@@ -28,6 +28,9 @@ public:
     /// drops it by a socket filter, so that the daemon does not wake up after each of its requests.
     [[nodiscard]] static Result<KernelMonitor> open(std::uint32_t own_port);
 
+    /// Another socket, in the place of one that read() cannot read.
+    [[nodiscard]] Result<void> reopen();
+
     /// Readable when there is something to read.
     [[nodiscard]] int fd() const { return transport_.fd(); }
 
@@ -36,9 +39,11 @@ public:
     [[nodiscard]] Result<bool> read(const MonitoredDevice& device);
 
 private:
-    explicit KernelMonitor(MnlTransport transport) : transport_(std::move(transport)) {}
+    KernelMonitor(MnlTransport transport, std::uint32_t own_port)
+        : transport_(std::move(transport)), own_port_(own_port) {}
 
     MnlTransport transport_;
+    std::uint32_t own_port_;
 };
 
 }  // namespace headway
