@@ -5,16 +5,26 @@ vm-run --icount --faster (tests/coordination/run).  KTAP.
 """
 
 import os
+import pwd
 import sys
 
 sys.path += [os.path.dirname(os.path.abspath(__file__))]
-from shared_nodes import (CAPACITY, EXPIRES_S, LEASE_S, LINK, PATIENCE_S, Sums, daemons,  # noqa: E402
-                          end_job, eventually, fallback, has, kill_etcd, names, set_up, sh, show_logs,
-                          start_daemon, start_etcd, start_job, status)
+from shared_nodes import (CAPACITY, CONFIG, EXPIRES_S, LEASE_S, LINK, OTHER_CONFIG, Sums, daemons,  # noqa: E402
+                          end_job, eventually, fallback, has, jobs, kill_etcd, log_of, names, set_up, sh, show_logs,
+                          start_daemon, start_etcd, start_job, status, status_of_child, stop_daemon,
+                          write_other_config)
 from ktap import case, equal, run_cases  # noqa: E402
 
 FALLBACK = CAPACITY // 10 // 3
 HALF = (CAPACITY - FALLBACK) // 2     # of two jobs; the third node has its fallback
+
+
+def give_other_settings(node):
+    if node in jobs:
+        end_job(node)
+    stop_daemon(node)
+    start_daemon(node, OTHER_CONFIG)
+    start_job(node)
 
 
 @case
@@ -98,13 +108,44 @@ def node_that_is_cut_off_goes_down_before_the_others_rise():
 
 
 @case
+def node_with_other_settings_is_named_and_alone_at_its_fallback():
+    write_other_config()
+    give_other_settings("a2")
+    for node in names:
+        eventually(f"{node} names a2", lambda: [one["host"] for one in status(node)["differing"]] == ["a2"])
+    eventually("half each for the others", lambda: has("a0", HALF) and has("a1", HALF))
+    equal(has("a2", FALLBACK), True)
+    equal("HW-506 the settings of a2 differ" in log_of("a0"), True)
+    equal("HW-506 this node's settings" in log_of("a2"), True)
+    give_other_settings("a0")
+    eventually("half each for the two of the new settings", lambda: has("a0", HALF) and has("a2", HALF))
+    equal(has("a1", FALLBACK), True)
+    give_other_settings("a1")
+    eventually("three jobs have a third each", lambda: all(has(node, CAPACITY // 3) for node in names))
+    equal([status(node)["differing"] for node in names], [[], [], []])
+    os.replace(OTHER_CONFIG, CONFIG)
+    end_job("a2")
+    eventually("half each", lambda: has("a0", HALF) and has("a1", HALF))
+
+
+@case
+def headway_etcd_of_a_root_daemon_has_nothing_of_root():
+    for node in names:
+        child = status_of_child(node)
+        equal(set(child["Uid"].split()), {str(pwd.getpwnam("headway").pw_uid)})
+        equal(set(child["Gid"].split()), {str(pwd.getpwnam("headway").pw_gid)})
+        equal((child["Groups"].split(), child["NoNewPrivs"]), ([], "1"))
+        equal({int(child[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")}, {0})
+
+
+@case
 def stopped_daemon_gives_its_rate_back_at_once():
     daemons["a1"].terminate()
     took = eventually("a0 has its link's rate", lambda: has("a0", LINK))
     print(f"# it took {took:.3f} s")
     equal(took <= 2, True)
     equal(has("a1", FALLBACK), True)
-    equal(daemons["a1"].wait(PATIENCE_S), 0)
+    stop_daemon("a1")
     start_daemon("a1")
 
 
@@ -113,6 +154,7 @@ def never_was_it_more_than_the_trunk():
     sums.check(1000)
 
 
+sh("getent passwd headway || useradd --system --no-create-home headway")
 set_up(3)
 equal(FALLBACK, fallback())
 sums = Sums()

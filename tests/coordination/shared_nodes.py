@@ -24,7 +24,7 @@ from ktap import equal  # noqa: E402
 from rtnetlink import RTM_GETTCLASS, TCA_OPTIONS, TCMSG, Netlink, decode  # noqa: E402
 
 WORK = "/tmp/coordination"
-CONFIG = f"{WORK}/headway.toml"
+CONFIG, OTHER_CONFIG = f"{WORK}/headway.toml", f"{WORK}/other.toml"
 BYTES = 1_000_000 / 8
 LINK_MBIT, TRUNK_MBIT = 1000, 1250
 CAPACITY = int(TRUNK_MBIT * BYTES * 0.99)
@@ -195,11 +195,11 @@ def status(node):
     return ask_status(node)["coordination"]
 
 
-def begin_daemon(node):
+def begin_daemon(node, config=CONFIG):
     with open(f"{WORK}/{node}.log", "ab") as log:
         daemons[node] = subprocess.Popen(
             within(node, f"{BUILD}/bin/headwayd", "--foreground", "--keep", "--config",
-                   CONFIG),
+                   config),
             stdout=log, stderr=log)
 
 
@@ -210,9 +210,36 @@ def daemon_answers(node):
     eventually(f"headwayd of {node} answers", answers)
 
 
-def start_daemon(node):
-    begin_daemon(node)
+def start_daemon(node, config=CONFIG):
+    begin_daemon(node, config)
     daemon_answers(node)
+
+
+def stop_daemon(node):
+    daemons[node].terminate()
+    equal(daemons[node].wait(PATIENCE_S), 0)
+
+
+def write_other_config():
+    """Settings for the trunk that differ from the other nodes'."""
+    with open(CONFIG) as file:
+        text = file.read()
+    with open(OTHER_CONFIG, "w") as file:
+        file.write(text.replace("[coordination]", '[coordination]\nshare = "host"'))
+
+
+def log_of(node):
+    with open(f"{WORK}/{node}.log") as file:
+        return file.read()
+
+
+def status_of_child(node):
+    """/proc/PID/status of the daemon's headway-etcd."""
+    pid = daemons[node].pid
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        child, = file.read().split()
+    with open(f"/proc/{child}/status") as file:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in file)
 
 
 def start_job(node, name=None, hosts=(), start=0):

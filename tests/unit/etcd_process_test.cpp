@@ -6,7 +6,10 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/null_sink.h>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -118,6 +121,38 @@ TEST_F(EtcdProcessTest, FinishDoesNotWaitForEver) {
     process_->finish(10ms);
     EXPECT_EQ(kill(std::stoi(texts_[0]), 0), -1);
     EXPECT_EQ(errno, ESRCH);
+}
+
+TEST_F(EtcdProcessTest, HasNoNewPrivileges) {
+    start("tell(open('/proc/self/status').read().split('NoNewPrivs:')[1].split()[0].encode())\n"
+          "link.recv(1)\n");
+    run_until([&] { return !texts_.empty(); });
+    EXPECT_EQ(texts_, std::vector<std::string>{"1"});
+}
+
+// The end of a process is not told to its parent while another that traces it has not looked:
+// to the parent it is one that the kernel holds up.
+TEST_F(EtcdProcessTest, OneThatDoesNotEndIsLeftBehind) {
+    const std::string fifo = testing::TempDir() + "/etcd-process-test." + std::to_string(getpid());
+    ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+    start("import ctypes, signal\n"
+          "libc = ctypes.CDLL(None)\n"
+          "libc.prctl(0x59616d61, -1)\n"  // PR_SET_PTRACER
+          "told, tells = os.pipe()\n"
+          "if os.fork() == 0:\n"
+          "    seized = libc.ptrace(0x4206, os.getppid(), 0, 0)\n"  // PTRACE_SEIZE
+          "    os.write(tells, b'traced' if seized == 0 else b'?')\n"
+          "    open('" + fifo + "').read()\n"
+          "    os._exit(0)\n"
+          "tell(os.read(told, 10))\n"
+          "signal.pause()\n");
+    run_until([&] { return !texts_.empty(); });
+    EXPECT_EQ(texts_, std::vector<std::string>{"traced"});
+    process_.reset();
+    EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), 0) << "it is there";
+    close(open(fifo.c_str(), O_WRONLY));
+    EXPECT_GT(waitpid(-1, nullptr, 0), 0);
+    unlink(fifo.c_str());
 }
 
 TEST_F(EtcdProcessTest, ProgramThatIsNotThereIsTriedAgain) {

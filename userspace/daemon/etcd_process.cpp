@@ -4,13 +4,16 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "base/log.hpp"
 
@@ -21,6 +24,8 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds first_pause = 500ms;
 constexpr std::chrono::milliseconds longest_pause = 30s;
+/// For the end of a child that has been killed.
+constexpr std::chrono::milliseconds end_patience = 500ms;
 /// Then others in the event loop have their turn.
 constexpr int packets_at_once = 64;
 
@@ -30,6 +35,7 @@ constexpr int packets_at_once = 64;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     dup2(socket, STDIN_FILENO);
     std::vector<char*> arguments;
@@ -58,8 +64,16 @@ void EtcdProcess::kill_child() {
     socket_.close();
     if (child_ == 0) return;
     kill(child_, SIGKILL);
-    waitpid(child_, nullptr, 0);
-    child_ = 0;
+    const FileDescriptor process(static_cast<int>(syscall(SYS_pidfd_open, child_, 0)));
+    pollfd ending{process.get(), POLLIN, 0};
+    (void)poll(&ending, 1, static_cast<int>(end_patience.count()));
+    killed_.push_back(std::exchange(child_, 0));
+    reap();
+}
+
+/// One that the kernel holds up, as on a disk that does not answer, ends when it is let go.
+void EtcdProcess::reap() {
+    std::erase_if(killed_, [](pid_t child) { return waitpid(child, nullptr, WNOHANG) != 0; });
 }
 
 Result<void> EtcdProcess::start() {

@@ -46,6 +46,7 @@ private:
     Result<void> read_packets();
     void end(const std::string& why);
     void kill_child();
+    void reap();
     void restart();
     void restart_later();
 
@@ -56,6 +57,7 @@ private:
     spdlog::logger& log_;
     FileDescriptor socket_;
     pid_t child_ = 0;
+    std::vector<pid_t> killed_;  ///< whose end has not been seen yet
     std::chrono::milliseconds pause_;
     EventSource packets_;
     EventSource restart_;

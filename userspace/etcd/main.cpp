@@ -3,8 +3,10 @@
 // input (trunk/store_link.hpp says what goes over it).  A process of its
 // own, so that gRPC and what it reads from the network have none of headwayd's
 // privileges.  It ends when headwayd does.
+#include <grp.h>
 #include <grpc/support/log.h>
 #include <linux/capability.h>
+#include <pwd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -13,6 +15,8 @@
 #include <array>
 #include <cerrno>
 #include <condition_variable>
+#include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <deque>
 #include <mutex>
@@ -32,9 +36,10 @@ constexpr int headwayd_socket = STDIN_FILENO;
 constexpr std::size_t requests_waiting_max = 64;
 
 /// A sandbox may forbid the call where there is nothing left to drop.
-bool drop_capabilities() {
+bool keep_capabilities(std::uint32_t kept) {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     std::array<__user_cap_data_struct, 2> sets{};
+    sets[0].effective = sets[0].permitted = kept;
     if (syscall(SYS_capset, &header, sets.data()) == 0) return true;
     const int error = errno;
     const bool has_none = syscall(SYS_capget, &header, sets.data()) == 0 &&
@@ -43,10 +48,38 @@ bool drop_capabilities() {
     return has_none;
 }
 
-bool drop_privileges() {
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 && drop_capabilities();
-}
+/// Who runs it as root, by hand or below a headwayd that is root, would give it root's files with
+/// that: root becomes headwayd's own user, if there is one.
+class Privileges {
+public:
+    /// All but what is needed to change the user.
+    [[nodiscard]] bool drop() {
+        constexpr std::uint32_t to_change_user = 1U << CAP_SETUID | 1U << CAP_SETGID;
+        __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+        std::array<__user_cap_data_struct, 2> sets{};
+        const bool may_change = geteuid() == 0 && syscall(SYS_capget, &header, sets.data()) == 0 &&
+                                (sets[0].permitted & to_change_user) == to_change_user;
+        if (const passwd* user = may_change ? getpwnam("headway") : nullptr) {
+            user_ = user->pw_uid;
+            group_ = user->pw_gid;
+        }
+        return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+               prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 &&
+               keep_capabilities(user_ != 0 ? to_change_user : 0);
+    }
+    /// Of all threads, with the rest of the capabilities.  What only root may read has been read.
+    [[nodiscard]] bool leave_root() const {
+        if (user_ == 0) return true;
+        return setgroups(0, nullptr) == 0 && setresgid(group_, group_, group_) == 0 &&
+               setresuid(user_, user_, user_) == 0 &&
+               // the change has cleared it
+               prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0;
+    }
+
+private:
+    uid_t user_ = 0;  ///< 0: it stays who it is
+    gid_t group_ = 0;
+};
 
 /// Carries out requests one after the other, in a thread of its own.
 class Worker {
@@ -143,7 +176,7 @@ void add_options(CLI::App& app, EtcdOptions& options) {
         "after which a watch counts as hanging");
 }
 
-int run(int argc, char** argv) {
+int run(int argc, char** argv, const Privileges& privileges) {
     EtcdOptions options;
     CLI::App app("etcd for headwayd, which starts it", "headway-etcd");
     add_options(app, options);
@@ -158,6 +191,10 @@ int run(int argc, char** argv) {
         ReportSink(headwayd_socket).send(StoreCondition{false, connection.error().message});
         return 1;
     }
+    if (!privileges.leave_root()) {
+        std::perror("headway-etcd: leaving root");
+        return 1;
+    }
     return serve(**connection, options);
 }
 
@@ -165,11 +202,12 @@ int run(int argc, char** argv) {
 }  // namespace headway
 
 int main(int argc, char** argv) {
-    if (!headway::drop_privileges()) {
+    headway::Privileges privileges;
+    if (!privileges.drop()) {
         std::perror("headway-etcd: dropping privileges");
         return 1;
     }
-    const int status = headway::run(argc, argv);
+    const int status = headway::run(argc, argv, privileges);
     std::fflush(nullptr);
     _exit(status);  // the watch's thread never ends
 }
