@@ -109,7 +109,7 @@ public:
             [](const Peer& peer) -> Result<std::uint64_t> { return cgroup_of_pid_0 + peer.pid; },
             [](const Error&) {});
         coordinator_.emplace(*planner_.shared_trunk(), *planner_.config().coordination, control_,
-                             [](const std::string&) {}, clock_, bench_link, log_);
+                             [](const std::string&) {}, clock_, bench_link, hosts_, log_);
     }
 
     ControlService& service() { return *service_; }
@@ -148,9 +148,9 @@ public:
     void tick() {
         if (jobs_of_ != service_->job_changes()) {
             jobs_of_ = service_->job_changes();
-            jobs_ = service_->jobs();
+            coordinator_->want(service_->jobs());
         }
-        coordinator_->tick(jobs_);
+        coordinator_->tick();
     }
 
 private:
@@ -167,8 +167,8 @@ private:
     NodePlanner planner_;
     std::optional<FakePhaseMaps> maps_;
     std::optional<ControlService> service_;
+    HostNumbers hosts_{planner_.shared_trunk()->hosts};
     std::optional<Coordinator> coordinator_;
-    std::vector<JobHere> jobs_;
     std::optional<std::uint64_t> jobs_of_;
     std::map<Session, Peer> peers_;
     pid_t last_pid_ = 1000;
@@ -299,6 +299,7 @@ void count_node(Node& node, const Counted& counted) {
     counted("job_start", [&] { node.ask(root, job_start("another")); });
     counted("job_end", [&] { node.ask(root, job_end("another")); });
     counted("reload", [&] { node.reload(); });
+    counted("tick_after_change", [&] { node.tick(); });
     counted("tick", [&] { node.tick(); });
     node.close(root);
 }

@@ -178,7 +178,8 @@ struct Node final : DesiredState {
         reconciler.emplace(*control, clock, *this);
         reconciler->observe(coordinator->observer());
         store_.attach(*coordinator, *numbers, name());
-        coordinator->tick(jobs);
+        coordinator->want(jobs);
+        coordinator->tick();
         store_.tell_snapshot(name());
     }
     [[nodiscard]] KernelDesire desired() const override { return {layout.set_up}; }
@@ -217,7 +218,9 @@ protected:
         for (auto passed = 0ns; passed < time; passed += 200ms) {
             clock_.advance(200ms);
             for (auto& node : nodes_) {
-                if (!stopped_.contains(node.get())) node->coordinator->tick(node->jobs);
+                if (stopped_.contains(node.get())) continue;
+                node->coordinator->want(node->jobs);
+                node->coordinator->tick();
             }
             std::uint64_t sum = 2 * fallback().value;  // of the hosts that are not there
             for (auto& node : nodes_) sum += node->in_force().value;

@@ -101,9 +101,9 @@ void CoordinationLoop::divide_later() {
 void CoordinationLoop::tick() {
     if (jobs_of_ != service_.job_changes()) {
         jobs_of_ = service_.job_changes();
-        jobs_ = service_.jobs();
+        coordinator_.want(service_.jobs());
     }
-    coordinator_.tick(jobs_);
+    coordinator_.tick();
     divide_later();
     start_timer(timer_, std::chrono::duration_cast<std::chrono::microseconds>(tick_every_));
 }

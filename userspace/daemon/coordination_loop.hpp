@@ -43,8 +43,7 @@ private:
     HostNumbers hosts_;
     EtcdProcess process_;
     Coordinator coordinator_;
-    std::vector<JobHere> jobs_;              ///< of the node, as they were after
-    std::optional<std::uint64_t> jobs_of_;   ///< so many changes
+    std::optional<std::uint64_t> jobs_of_;  ///< ControlService::job_changes() when jobs were told last
     std::chrono::nanoseconds tick_every_;
     EventSource timer_;
     EventSource divide_;  ///< the jobs' rates follow when there is nothing more urgent

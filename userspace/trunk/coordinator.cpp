@@ -46,14 +46,15 @@ Coordinator::Coordinator(const NodeTrunk& node, const CoordinationConfig& config
 
 // ---- what happens -------------------------------------------------------------------
 
-void Coordinator::tick(const std::vector<JobHere>& jobs) {
-    const auto now = clock_.now();
-    if (jobs != jobs_) {
-        jobs_ = jobs;
-        member_.want(now, demands_of(jobs));
-    } else {
-        member_.tick(now);
-    }
+void Coordinator::want(const std::vector<JobHere>& jobs) {
+    if (jobs == jobs_) return;
+    jobs_ = jobs;
+    member_.want(clock_.now(), demands_of(jobs));
+    carry_out();
+}
+
+void Coordinator::tick() {
+    member_.tick(clock_.now());
     carry_out();
 }
 

@@ -36,8 +36,10 @@ public:
                 StoreSender store, const Clock& clock, BytesPerSecond link_rate, const HostNumbers& hosts,
                 spdlog::logger& log);
 
-    /// As often as TrunkMember::tick() wants it; `jobs` are those of the node now.
-    void tick(const std::vector<JobHere>& jobs);
+    /// The jobs of the node are these from now on.
+    void want(const std::vector<JobHere>& jobs);
+    /// As often as TrunkMember::tick() wants it.
+    void tick();
     /// Fails if it is out of place: then what headway-etcd says means nothing.
     [[nodiscard]] Result<void> report(const StoreReport& report);
     /// headway-etcd has gone; the next one begins with a snapshot.
