@@ -50,9 +50,10 @@
  *			to it.  Filters do not see them then, and no class counts
  *			them.  Those that find packets in the qdisc are direct.
  *			Absent on creation: 0.
- * TCA_GAP_LIMIT	u32, GAP_LIMIT_MIN_PACKETS and more: packets that the queue of a class without a
- *			qdisc of its own holds, and that of direct packets.  A full
- *			queue drops from the destination that has most of them.
+ * TCA_GAP_LIMIT	u32, GAP_LIMIT_MIN_PACKETS and more: packets that the
+ *			queue of a class without a qdisc of its own holds, and
+ *			that of direct packets.  A full queue drops from the
+ *			destination that has most of them.
  *			One that is above a new limit keeps what it has.
  *			Absent on creation: 10000.
  * TCA_GAP_BACKEND_USED	u32, dump only: GAP_BACKEND_GAP or GAP_BACKEND_TIMER.
