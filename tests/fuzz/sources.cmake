@@ -2,8 +2,9 @@
 # What is fuzzed: by libFuzzer here, by the seeds alone in tests/unit.
 #   HEADWAY_FUZZ_TARGETS   NAME_fuzz.cc and corpus/NAME
 #   HEADWAY_FORMATS        the readers of files, with the sources that they need of userspace/
-set(HEADWAY_FUZZ_TARGETS byteclock fitted_file goal_schedule hostlist matrix_csv matrix_json netlink_reply
-    open_mpi_monitoring protocol recording_json simgrid_platform simgrid_trace slurm_topology store_link
+#   HEADWAY_MEASURED       the readers of what measure writes and agents say
+set(HEADWAY_FUZZ_TARGETS agent byteclock fitted_file goal_schedule handed_state hostlist job_table matrix_csv matrix_json measured
+    netlink_reply open_mpi_monitoring protocol recording_json simgrid_platform simgrid_trace slurm_topology store_link
     topology_toml)
 set(HEADWAY_FORMATS base/file_error base/hostlist base/ip_prefix base/json base/units
     config/network_file config/toml_reader config/topology_toml config/topology_toml_tables
@@ -15,3 +16,6 @@ set(HEADWAY_FORMATS base/file_error base/hostlist base/ip_prefix base/json base/
     study/topology_drawing study/topology_svg study/written_topology)
 list(TRANSFORM HEADWAY_FORMATS PREPEND ${CMAKE_CURRENT_LIST_DIR}/../../userspace/)
 list(TRANSFORM HEADWAY_FORMATS APPEND .cpp)
+set(HEADWAY_MEASURED measure/agent_messages measure/host_tree measure/measured_record measure/network_difference)
+list(TRANSFORM HEADWAY_MEASURED PREPEND ${CMAKE_CURRENT_LIST_DIR}/../../userspace/)
+list(TRANSFORM HEADWAY_MEASURED APPEND .cpp)

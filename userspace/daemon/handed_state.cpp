@@ -2,11 +2,13 @@
 #include "daemon/handed_state.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 
 #include <fmt/format.h>
 
 #include "base/json.hpp"
+#include "base/json_number.hpp"
 #include "jobs/plan_json.hpp"
 
 namespace headway {
@@ -36,7 +38,7 @@ void append_quoted(std::string& text, const std::string& words) {
 std::vector<ClassRate> rates_of(const Json& list) {
     std::vector<ClassRate> rates;
     for (const Json& rate : list) {
-        rates.push_back(rate.is_null() ? ClassRate() : BytesPerSecond{rate.get<std::uint64_t>()});
+        rates.push_back(rate.is_null() ? ClassRate() : BytesPerSecond{whole_number<std::uint64_t>(rate)});
     }
     return rates;
 }
@@ -69,46 +71,46 @@ Json job_json(std::uint32_t number, const KeptJob& job, const HandedState& state
 
 /// A run before told only the part, not the most that is left by it.
 LinkPart part_of_json(const Json& json) {
-    if (!json.is_array()) return {json.get<std::uint64_t>()};
-    return {json.at(0).get<std::uint64_t>(), BytesPerSecond{json.at(1).get<std::uint64_t>()}};
+    if (!json.is_array()) return {whole_number<std::uint64_t>(json)};
+    return {whole_number<std::uint64_t>(json.at(0)), BytesPerSecond{whole_number<std::uint64_t>(json.at(1))}};
 }
 
 void add_job(HandedState& state, const Json& json) {
     KeptJob job;
-    job.user = json.at("uid").get<uid_t>();
+    job.user = whole_number<uid_t>(json.at("uid"));
     job.name = json.at("name").get<std::string>();
-    job.generation = json.at("generation").get<std::uint32_t>();
+    job.generation = whole_number<std::uint32_t>(json.at("generation"));
     job.rates.emplace_back();
     for (const Json& phase : json.at("phases")) job.rates.push_back(rates_of(phase));
     for (const Json& part : json.at("parts")) job.parts.push_back(part_of_json(part));
     for (const Json& classid : json.value("classes", Json::array())) {
-        job.classes.push_back(TcHandle{classid.get<std::uint32_t>()});
+        job.classes.push_back(TcHandle{whole_number<std::uint32_t>(classid)});
     }
-    const auto number = json.at("number").get<std::uint32_t>();
+    const auto number = whole_number<std::uint32_t>(json.at("number"));
     if (!json.at("hosts").is_null()) state.hosts.emplace(number, json.at("hosts").get<std::string>());
     state.jobs.emplace(number, std::move(job));
 }
 
 void add_client(HandedState& state, const Json& json) {
     HandedClient client;
-    client.last_pattern = json.at("last_pattern").get<std::uint64_t>();
+    client.last_pattern = whole_number<std::uint64_t>(json.at("last_pattern"));
     if (const auto hello = json.find("hello"); hello != json.end()) {
         client.hello = HelloRequest{hello->at("job").get<std::string>(),
-                                    hello->at("rank").get<std::uint64_t>(),
-                                    hello->at("pid").get<std::uint64_t>(),
-                                    hello->value("start", std::uint64_t{0})};
+                                    whole_number<std::uint64_t>(hello->at("rank")),
+                                    whole_number<std::uint64_t>(hello->at("pid")),
+                                    whole_number<std::uint64_t>(hello->value("start", Json(0U)))};
     }
     for (const Json& entered : json.at("enters")) {
         ActiveEnter one{std::nullopt, entered.at("reason").get<std::string>(),
                         rates_of(entered.at("rates"))};
         one.is_uncontended = entered.at("is_uncontended").get<bool>();
-        one.number = entered.value("entered", std::uint64_t{client.enters.size() + 1});
+        one.number = whole_number<std::uint64_t>(entered.value("entered", Json(client.enters.size() + 1)));
         client.enters.push_back(std::move(one));
     }
     if (const auto cgroup = json.find("cgroup"); cgroup != json.end()) {
-        client.cgroup = cgroup->get<std::uint64_t>();
+        client.cgroup = whole_number<std::uint64_t>(*cgroup);
     }
-    const PhaseSeat seat{json.at("job").get<std::uint32_t>(), json.at("slot").get<std::uint32_t>()};
+    const PhaseSeat seat{whole_number<std::uint32_t>(json.at("job")), whole_number<std::uint32_t>(json.at("slot"))};
     state.clients.emplace(seat, std::move(client));
 }
 
@@ -165,7 +167,7 @@ Result<HandedState> parse_handed_state(std::string_view text) {
         for (const Json& job : json.at("jobs")) add_job(state, job);
         for (const Json& client : json.at("clients")) add_client(state, client);
         state.is_incomplete = json.value("is_incomplete", false);
-    } catch (const Json::exception& error) {  // the library knows no other way
+    } catch (const std::exception& error) {  // the library's, or whole_number()'s
         return failure("it cannot be understood: {}", error.what());
     }
     return state;

@@ -6,6 +6,7 @@
 
 #include "base/host_name.hpp"
 #include "base/json.hpp"
+#include "base/json_number.hpp"
 #include "base/version.hpp"
 #include "kernel/netlink_route.hpp"
 
@@ -19,7 +20,7 @@ constexpr std::uint32_t rounds_max = 100'000;
 constexpr std::chrono::milliseconds patience_longest{120'000};
 
 std::chrono::milliseconds patience_of(const AgentJson& command) {
-    return std::min(std::chrono::milliseconds(command.at("patience_ms").get<std::int64_t>()), patience_longest);
+    return std::min(std::chrono::milliseconds(whole_number<std::int64_t>(command.at("patience_ms"))), patience_longest);
 }
 
 }  // namespace
@@ -78,8 +79,8 @@ Result<AgentJson> Agent::meet_peers(const AgentJson& command) {
     }
     peers_ = std::move(peers);
     answers_.clear();
-    token_ = command.at("token").get<std::uint64_t>();
-    self_ = command.at("self").get<std::uint32_t>();
+    token_ = whole_number<std::uint64_t>(command.at("token"));
+    self_ = whole_number<std::uint32_t>(command.at("self"));
     sink_->listen_for(token_);
     echo_->listen_for(token_);
     return AgentJson::object();
@@ -100,8 +101,8 @@ Result<AgentJson> Agent::send(const AgentJson& command) {
         destinations.push_back(peers_[to].data);
     }
     if (destinations.empty()) return failure("a bulk goes to somebody");
-    const std::chrono::nanoseconds duration(command.at("duration_ns").get<std::int64_t>());
-    const auto sent = send_bulk({token_, command.at("run").get<std::uint32_t>(), self_}, destinations,
+    const std::chrono::nanoseconds duration(whole_number<std::int64_t>(command.at("duration_ns")));
+    const auto sent = send_bulk({token_, whole_number<std::uint32_t>(command.at("run")), self_}, destinations,
                                 std::min<std::chrono::nanoseconds>(duration, bulk_longest),
                                 command.at("bytes_per_s").get<double>());
     if (!sent) return tl::unexpected(sent.error());
@@ -111,13 +112,13 @@ Result<AgentJson> Agent::send(const AgentJson& command) {
 }
 
 Result<AgentJson> Agent::probe(const AgentJson& command) {
-    const auto to = command.at("to").get<std::size_t>();
+    const auto to = whole_number<std::size_t>(command.at("to"));
     if (to >= peers_.size()) return failure("there is no host {}", to);
-    const Probe probe{self_, to, std::min(command.at("count").get<std::uint32_t>(), probes_max),
+    const Probe probe{self_, to, std::min(whole_number<std::uint32_t>(command.at("count")), probes_max),
                       command.at("full").get<bool>(),
-                      std::chrono::nanoseconds(command.at("interval_ns").get<std::int64_t>())};
+                      std::chrono::nanoseconds(whole_number<std::int64_t>(command.at("interval_ns")))};
     const auto probed =
-        probe_round_trips({token_, command.at("run").get<std::uint32_t>(), self_}, peers_[to].echo, probe);
+        probe_round_trips({token_, whole_number<std::uint32_t>(command.at("run")), self_}, peers_[to].echo, probe);
     if (!probed) return tl::unexpected(probed.error());
     if (probed->route) answers_[static_cast<std::uint32_t>(to)] = *probed->route;
     return json_of(probed->outcome);
@@ -140,7 +141,7 @@ Result<AgentJson> Agent::tell_routes() {
 }
 
 Result<AgentJson> Agent::tell_arrivals(const AgentJson& command) {
-    const BulkArrivals arrivals = sink_->take(command.at("run").get<std::uint32_t>());
+    const BulkArrivals arrivals = sink_->take(whole_number<std::uint32_t>(command.at("run")));
     AgentJson list = AgentJson::array();
     std::vector<std::span<const Arrival>> flows;
     for (const auto& [sender, frames] : arrivals.by_sender) flows.emplace_back(frames);
@@ -155,7 +156,7 @@ Result<AgentJson> Agent::tell_arrivals(const AgentJson& command) {
 Result<AgentJson> Agent::run_rounds(const AgentJson& command) {
     const auto program = read_program(command);
     if (!program) return tl::unexpected(program.error());
-    auto outcome = mesh_.run(*program, std::min(command.at("count").get<std::uint32_t>(), rounds_max),
+    auto outcome = mesh_.run(*program, std::min(whole_number<std::uint32_t>(command.at("count")), rounds_max),
                              patience_of(command));
     if (!outcome) return tl::unexpected(outcome.error());
     if (!command.at("receipts").get<bool>()) outcome->received_s.clear();  // many, of an all-to-all

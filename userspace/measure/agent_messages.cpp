@@ -2,6 +2,7 @@
 #include "measure/agent_messages.hpp"
 
 #include "base/json.hpp"
+#include "base/json_number.hpp"
 
 namespace headway {
 namespace {
@@ -15,7 +16,7 @@ AgentJson transfers_json(const std::vector<Transfer>& transfers) {
 std::vector<Transfer> read_transfers(const AgentJson& list) {
     std::vector<Transfer> transfers;
     for (const AgentJson& one : list)
-        transfers.push_back({one.at(0).get<std::size_t>(), one.at(1).get<std::uint64_t>()});
+        transfers.push_back({whole_number<std::size_t>(one.at(0)), whole_number<std::uint64_t>(one.at(1))});
     return transfers;
 }
 
@@ -31,8 +32,8 @@ Result<AgentGreeting> read_greeting(const AgentJson& json) {
     return reading("the agent's greeting", [&] {
         return AgentGreeting{json.at("headway").get<std::string>(),
                              json.at("node").get<std::string>(),
-                             {json.at("data").get<std::uint16_t>(), json.at("echo").get<std::uint16_t>(),
-                              json.at("tcp").get<std::uint16_t>()}};
+                             {whole_number<std::uint16_t>(json.at("data")), whole_number<std::uint16_t>(json.at("echo")),
+                              whole_number<std::uint16_t>(json.at("tcp"))}};
     });
 }
 
@@ -48,8 +49,8 @@ Result<std::vector<AgentPeer>> read_peers(const AgentJson& command) {
         std::vector<AgentPeer> peers;
         for (const AgentJson& one : command.at("list"))
             peers.push_back({one.at(0).get<std::string>(),
-                             {one.at(1).get<std::uint16_t>(), one.at(2).get<std::uint16_t>(),
-                              one.at(3).get<std::uint16_t>()}});
+                             {whole_number<std::uint16_t>(one.at(1)), whole_number<std::uint16_t>(one.at(2)),
+                              whole_number<std::uint16_t>(one.at(3))}});
         return peers;
     });
 }
@@ -69,10 +70,10 @@ AgentJson rounds_command(const HostProgram& program, const Rounds& rounds, std::
 Result<HostProgram> read_program(const AgentJson& command) {
     return reading("the program", [&] {
         HostProgram program;
-        program.untimed_steps = command.at("untimed").get<std::size_t>();
+        program.untimed_steps = whole_number<std::size_t>(command.at("untimed"));
         for (const AgentJson& one : command.at("steps"))
             program.steps.push_back({read_transfers(one.at(0)), read_transfers(one.at(1)),
-                                     std::chrono::nanoseconds(one.at(2).get<std::int64_t>())});
+                                     std::chrono::nanoseconds(whole_number<std::int64_t>(one.at(2)))});
         return program;
     });
 }
@@ -88,8 +89,8 @@ Result<ProgramOutcome> read_program_outcome(const AgentJson& json) {
     return reading("the times of rounds", [&] {
         return ProgramOutcome{json.at("round_s").get<std::vector<double>>(),
                               json.at("received_s").get<std::vector<std::vector<double>>>(),
-                              json.at("retransmissions").get<std::uint64_t>(),
-                              json.at("rto_us").get<std::uint32_t>()};
+                              whole_number<std::uint64_t>(json.at("retransmissions")),
+                              whole_number<std::uint32_t>(json.at("rto_us"))};
     });
 }
 
@@ -105,9 +106,9 @@ Result<std::vector<SeenRoute>> read_routes(const AgentJson& answer, std::size_t 
         std::vector<SeenRoute> routes;
         for (const AgentJson& one : answer.at("from")) {
             SeenRoute& route = routes.emplace_back();
-            route.from = one.at(0).get<std::size_t>();
+            route.from = whole_number<std::size_t>(one.at(0));
             route.to = to;
-            if (!one.at(1).is_null()) route.hops = one.at(1).get<unsigned>();
+            if (!one.at(1).is_null()) route.hops = whole_number<unsigned>(one.at(1));
             route.enters = one.at(2).get<std::string>();
             route.leaves = one.at(3).get<std::string>();
         }
@@ -122,7 +123,7 @@ AgentJson json_of(const ProbeOutcome& outcome) {
 Result<ProbeOutcome> read_probe_outcome(const AgentJson& json) {
     return reading("the round trips", [&] {
         return ProbeOutcome{json.at("round_trip_s").get<std::vector<double>>(),
-                            json.at("lost").get<std::uint32_t>(), json.at("wire_bytes").get<double>()};
+                            whole_number<std::uint32_t>(json.at("lost")), json.at("wire_bytes").get<double>()};
     });
 }
 

@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -80,6 +81,8 @@ auto reading(std::string_view what, Read read) -> Result<decltype(read())> {
     try {
         return read();
     } catch (const AgentJson::exception& error) {
+        return failure("{} cannot be understood: {}", what, error.what());
+    } catch (const std::out_of_range& error) {  // whole_number()'s
         return failure("{} cannot be understood: {}", what, error.what());
     }
 }

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/json.hpp"
+#include "base/json_number.hpp"
 #include "base/units.hpp"
 #include "base/version.hpp"
 #include "base/wire.hpp"
@@ -217,9 +218,9 @@ Result<BulkOutcome> RemoteLaboratory::run(const Bulk& bulk) {
             const auto& flows = flows_of[tasks[i].host];
             for (std::size_t k = 0; k < flows.size(); ++k) {
                 FlowOutcome& flow = outcome.flows[flows[k]];
-                flow.sent_frames = answer.at("sent").at(k).at(0).get<std::uint64_t>();
-                flow.sent_wire_bytes = answer.at("sent").at(k).at(1).get<std::uint64_t>();
-                flow.fills_interface = answer.at("sent").at(k).at(2).get<std::uint64_t>() > 0;
+                flow.sent_frames = whole_number<std::uint64_t>(answer.at("sent").at(k).at(0));
+                flow.sent_wire_bytes = whole_number<std::uint64_t>(answer.at("sent").at(k).at(1));
+                flow.fills_interface = whole_number<std::uint64_t>(answer.at("sent").at(k).at(2)) > 0;
                 bytes += flow.sent_wire_bytes;
             }
             return true;
@@ -247,12 +248,12 @@ Result<void> RemoteLaboratory::collect_arrivals(const Bulk& bulk, std::uint32_t 
     for (std::size_t i = 0; i < tasks.size(); ++i) {
         const auto read = reading(fmt::format("what host {} received", hosts_[tasks[i].host].name), [&] {
             const AgentJson& answer = (*answers)[i];
-            outcome.socket_drops += answer.at("drops").get<std::uint64_t>();
+            outcome.socket_drops += whole_number<std::uint64_t>(answer.at("drops"));
             for (const AgentJson& one : answer.at("from")) {
-                const auto sender = one.at(0).get<std::size_t>();
+                const auto sender = whole_number<std::size_t>(one.at(0));
                 for (std::size_t k = 0; k < bulk.flows.size(); ++k) {
                     if (bulk.flows[k].from != sender || bulk.flows[k].to != tasks[i].host) continue;
-                    outcome.flows[k].received_frames = one.at(1).get<std::uint64_t>();
+                    outcome.flows[k].received_frames = whole_number<std::uint64_t>(one.at(1));
                     outcome.flows[k].received_bytes_per_s = one.at(2).get<double>();
                 }
             }
