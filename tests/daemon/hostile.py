@@ -68,8 +68,7 @@ def many_connections():
             control = Control(PATH)
             HELD.append(control)
             control.do("hello", job=f"sybil{number}", rank=0, pid=1)
-            if number < 100:
-                control.do("prepare", operation="alltoall", job_hosts=HOSTS, comm_hosts=HOSTS)
+            control.ask("prepare", operation="alltoall", job_hosts=HOSTS, comm_hosts=HOSTS)
 
 
 def storm(control):

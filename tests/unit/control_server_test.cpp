@@ -306,6 +306,26 @@ TEST_F(ControlServerTest, ManyEndsAtOnceAreOneDivision) {
     EXPECT_LE(kernel_.requests() - before, 4U) << "the lasting job's new rate, and the end of its old one";
 }
 
+// Whoever asks meanwhile waits for a few of them, and not for all.
+TEST_F(ControlServerTest, ManyEndsAtOnceAreUndoneSomeAtATime) {
+    const FileDescriptor asking = connect_raw();
+    std::vector<FileDescriptor> others;
+    for (int i = 0; i < 200; ++i) {
+        others.push_back(connect_raw());
+        run_loop();
+    }
+    others.clear();
+    tell(asking, enter);
+    std::string answer;
+    while (answer.empty()) {
+        ASSERT_GT(sd_event_run(loop_.get(), 0), 0) << "an answer";
+        answer = fetch(asking);
+    }
+    EXPECT_GE(service_->clients(), 100U) << "most of them are still to be undone";
+    run_loop();
+    EXPECT_EQ(service_->clients(), 1U);
+}
+
 TEST(RefusalLog, TellsAUserOnceAMinute) {
     RefusalLog log;
     EXPECT_EQ(log.tell(1, 0min), std::optional<std::size_t>(0));

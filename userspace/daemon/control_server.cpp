@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/control_server.hpp"
 
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -18,6 +19,9 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::microseconds accept_pause = 100ms;
 constexpr std::chrono::microseconds keep_pause = 100ms;
+/// So many clients are undone before others are served again, or as many as take so long.
+constexpr int undone_at_once = 16;
+constexpr std::chrono::nanoseconds undoing_at_once = 2ms;
 
 /// For whom there are descriptors.
 std::size_t clients_most() {
@@ -45,6 +49,7 @@ ControlServer::ControlServer(EventLoop& loop, int listening_fd, ControlService& 
           after_kernel_change();
       })),
       turn_(loop.timer([this] { serve_in_turn(); })),
+      undo_(loop.deferred([this] { undo_some(); })),
       // Timers, signals and coordination change what is handed over, too.
       changed_(loop.after_events([this] { after_turn(); })),
       // an event is all it takes: changed_ follows
@@ -143,7 +148,7 @@ Result<void> ControlServer::watch(HandOver::Client accepted) {
     if (user_time_.waits_until(service_.account_of(peer), clock_.now())) serve_in_turn();
     if (process) {
         client.end = loop_.readable(process.get(), "watching a client's process",
-                                    [this, &client] { drop(client, "its process ended"); },
+                                    [this, &client] { drop_ended(client); },
                                     SD_EVENT_PRIORITY_IMPORTANT);
     }
     auto watching = loop_.check();
@@ -178,6 +183,8 @@ void ControlServer::serve(Client& client) {
     after_kernel_change();
     charge(service_.account_of(peer), answer.charged);
     if (!taken) drop(client, "it does not fetch its answers");
+    // The loop undoes when nobody asks; clients who always ask do not put it off.
+    if (!gone_.empty() && ++served_meanwhile_ >= undone_at_once) undo_some();
 }
 
 void ControlServer::charge(uid_t account, std::chrono::nanoseconds took) {
@@ -197,18 +204,57 @@ void ControlServer::serve_in_turn() {
     set_timer(turn_, next);
 }
 
-void ControlServer::drop(const Client& client, std::string_view why) {
-    const auto& [socket, peer, process] = client.connection;
-    log_debug(log_, "client gone: pid {}, uid {}: {}", peer.pid, peer.uid, why);
-    const auto session = client.session;
+void ControlServer::drop(Client& client, std::string_view why) {
+    if (!client.why_gone.empty()) return;
+    client.why_gone = why;
     // the connection's end, whoever else holds the socket
-    shutdown(socket.get(), SHUT_RDWR);
+    shutdown(client.connection.socket.get(), SHUT_RDWR);
+    sd_event_source_set_enabled(client.requests.get(), SD_EVENT_OFF);
+    if (client.end) sd_event_source_set_enabled(client.end.get(), SD_EVENT_OFF);
+    gone_.push_back(client.session);
+    sd_event_source_set_enabled(undo_.get(), SD_EVENT_ONESHOT);
+}
+
+/// Where many end at once, all that have are found by one question: the loop would learn of all of
+/// them again with each that it tells of.
+void ControlServer::drop_ended(Client& ended) {
+    constexpr const char* why = "its process ended";
+    drop(ended, why);
+    if (gone_.size() % undone_at_once != 0) return;
+    std::vector<pollfd> processes;
+    std::vector<Client*> clients;
+    for (auto& [session, client] : clients_) {
+        if (!client.connection.process || !client.why_gone.empty()) continue;
+        processes.push_back({client.connection.process.get(), POLLIN, 0});
+        clients.push_back(&client);
+    }
+    (void)poll(processes.data(), processes.size(), 0);
+    for (std::size_t i = 0; i < clients.size(); ++i) {
+        if (processes[i].revents != 0) drop(*clients[i], why);
+    }
+}
+
+void ControlServer::undo_some() {
+    served_meanwhile_ = 0;
+    const auto end = clock_.now() + undoing_at_once;
+    for (int i = 0; i < undone_at_once && !gone_.empty(); ++i) {
+        undo(clients_.at(gone_.front()));
+        gone_.pop_front();
+        if (clock_.now() >= end) break;
+    }
+    if (!gone_.empty()) sd_event_source_set_enabled(undo_.get(), SD_EVENT_ONESHOT);
+    after_kernel_change();
+}
+
+void ControlServer::undo(const Client& client) {
+    const Peer& peer = client.connection.peer;
+    log_debug(log_, "client gone: pid {}, uid {}: {}", peer.pid, peer.uid, client.why_gone);
+    const auto session = client.session;
     const uid_t account = service_.account_of(peer);
     clients_.erase(session);
     const auto begin = clock_.now();
     service_.close(session);
     charge(account, clock_.now() - begin);
-    after_kernel_change();
 }
 
 // ---------------------------------------------------------------------- retry

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clients of the control socket in an sd-event loop.
 //
-// A client whose process has ended is dropped at once, before anybody is served,
-// even if a child of it still holds the socket.
+// A client whose process has ended is not served any more, even if a child of it still holds
+// the socket.  What clients leave behind is undone some at a time, so that others wait for a few
+// of them at most, however many end at once.
 //
 // One datagram per client and turn, so that a busy client delays the others
 // by one request at most; and clients of a user whose requests have taken too long come
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -108,13 +110,17 @@ private:
     struct Client : HandOver::Client {
         EventSource requests;
         EventSource end;  ///< of its process
+        std::string why_gone{};
     };
 
     void accept_one();
     Result<void> add(Connection connection);
     Result<void> watch(HandOver::Client client);
     void serve(Client& client);
-    void drop(const Client& client, std::string_view why);
+    void drop(Client& client, std::string_view why);
+    void drop_ended(Client& client);
+    void undo_some();
+    void undo(const Client& client);
     void keep_state(const std::optional<PhaseSeat>& served);
     void after_turn();
     void after_kernel_change();
@@ -130,9 +136,12 @@ private:
     EventSource accept_again_;
     EventSource retry_;
     EventSource turn_;
+    EventSource undo_;
     EventSource changed_;
     EventSource keep_again_;
     std::map<ControlService::SessionId, Client> clients_;
+    std::deque<ControlService::SessionId> gone_;  ///< clients that are to be undone
+    int served_meanwhile_ = 0;                    ///< requests since some were
     std::array<char, datagram_max_bytes> buffer_{};
     std::string last_kernel_error_;
     SteadyClock clock_;
