@@ -335,7 +335,7 @@ def phases_are_bounded():
     clients = [joined() for _ in range(processes)]
     answer = Control(SOCKET).join()[1]
     equal(answer["ok"], False)
-    matches(answer["error"], f"{processes} processes of this node have phases")
+    matches(answer["error"], f"there are {processes} processes with phases on this node already")
     control, slot = clients[-1]
     for number in range(1, 64):
         equal(control.do("rate", bytes_per_s=2_500 + number)["phase"], number)

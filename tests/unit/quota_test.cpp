@@ -80,7 +80,7 @@ TEST(Quota, TheRefusalNamesUserAndAmount) {
     ASSERT_TRUE(quota.take(7, 2));
     EXPECT_EQ(quota.take(7).error().message, "user 7 has 2 clients, and may have no more beside those of others");
     ASSERT_TRUE(quota.take(0, 2));
-    EXPECT_EQ(quota.take(0).error().message, "there are 4 clients already, and may be no more");
+    EXPECT_EQ(quota.take(0).error().message, "there are 4 clients already, and there may be no more");
 }
 
 // --------------------------------------------------------------------- whose it is

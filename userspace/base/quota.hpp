@@ -42,7 +42,7 @@ public:
     }
     [[nodiscard]] Result<void> may_take(uid_t user, std::size_t amount = 1) const {
         if (amount == 0 || of(user) + amount <= most_of(user)) return {};
-        if (user == 0) return failure("there are {} {} already, and may be no more", taken_, what_);
+        if (user == 0) return failure("there are {} {} already, and there may be no more", taken_, what_);
         return failure("user {} has {} {}, and may have no more beside those of others", user, of(user),
                        what_);
     }
