@@ -194,6 +194,23 @@ TEST(JobTable, IsBounded) {
     EXPECT_TRUE(table.start(0, request("more", 0)));
 }
 
+// Each had as many as he might when he started them; now the other's job comes first.
+TEST(JobTable, WhoHadStartedManyHasThemAfterARestart) {
+    JobTable table;
+    const uid_t other = alice + 1;
+    (void)table.attach(other, "first");
+    for (std::size_t i = 0; i < (started_jobs_max - administrators_jobs) / 2; ++i) {
+        ASSERT_TRUE(table.start(alice, request(std::to_string(i))));
+    }
+    ASSERT_TRUE(table.start(other, request("first")));
+    JobTable next;
+    const auto restored = next.restore(table.to_text());
+    ASSERT_TRUE(restored) << restored.error().message;
+    EXPECT_EQ(next.to_text(), table.to_text());
+    EXPECT_FALSE(next.start(alice, request("more"))) << "they count";
+    for (const JobId id : next.ids()) EXPECT_TRUE(next.set_hosts(id, some_hosts())) << next.at(id).name;
+}
+
 // Sharing is work for each pair of a job and a host.
 TEST(JobTable, JobsThatShareLinksAreBounded) {
     JobTable table;

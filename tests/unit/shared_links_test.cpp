@@ -376,6 +376,14 @@ TEST(SharedLinks, AnEndThatTheKernelRefusesIsTriedAgain) {
     EXPECT_FALSE(node.service_->retry_at());
 }
 
+// Whoever kills the daemon after the answer.
+TEST(SharedLinks, AStartedJobIsKeptBeforeItIsAnswered) {
+    Node node("a0");
+    const Json start{{"v", 1}, {"id", 5}, {"op", "job_start"}, {"job", "13"}, {"hosts", all_hosts}, {"uid", 1000}};
+    (void)node.service_->answer(node.connect(0), start.dump());
+    EXPECT_NE(node.kept_.find("\"job\":\"13\""), std::string::npos) << node.kept_;
+}
+
 TEST(SharedLinks, StartedJobsOutliveTheDaemon) {
     Node first("a0");
     const Json start{{"job", "13"}, {"hosts", all_hosts}, {"operation", "alltoall"}, {"uid", 1000}};

@@ -102,6 +102,7 @@ ControlAnswer ControlService::answer(SessionId id, std::string_view datagram) {
     auto text = result ? in_pieces(*session, request.id, json_text(*result))
                        : Result<std::string>(tl::unexpected(result.error()));
     ControlAnswer answer = text ? ControlAnswer{std::move(*text)} : refuse(request.id, text.error().message);
+    kept_.keep_jobs(jobs_);  // whoever ends the daemon now, what was granted is known to the next run
     answer.charged = clock_.now() - begin;
     if (!text) return answer;
     status_.add_latency(request.kind->timed_as, answer.charged);

@@ -87,7 +87,7 @@ public:
     void close(SessionId id);
 
     /// After the events of a turn of the loop: shares the links if jobs have ended, and has started
-    /// jobs written if they have changed.  The users for whose jobs that was.
+    /// jobs written if any of them has.  The accounts whose jobs those were.
     std::set<uid_t> settle();
 
     /// Takes over another configuration.  Collectives that run keep their
@@ -107,7 +107,7 @@ public:
 
     /// Who belongs to this group may ask what root may; none: only root.
     void administrate_by(std::optional<gid_t> group) { administrators_ = group; }
-    /// Before the first client and job.
+    /// Of clients and jobs that come from now on.
     void count_by(Accounts accounts) { jobs_.count_by(std::move(accounts)); }
     /// Whose quota and time the client uses: 0, which all administrators share, or a user's.
     [[nodiscard]] uid_t account_of(const Peer& peer) const;

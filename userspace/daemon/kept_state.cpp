@@ -20,4 +20,12 @@ PacingOff parse_off(std::string_view text) {
     return {number("since_unix_s"), static_cast<uid_t>(number("uid"))};
 }
 
+void KeptState::keep_jobs(const JobTable& jobs) {
+    if (!keep_jobs_ || jobs.started_changes() == kept_changes_) return;
+    kept_changes_ = jobs.started_changes();
+    keep_jobs_(jobs.to_text());
+}
+
+Result<void> KeptState::keep_off() const { return keep_off_ ? keep_off_(off_) : Result<void>(); }
+
 }  // namespace headway

@@ -37,18 +37,14 @@ public:
     void keep_off_with(KeepOff keep) { keep_off_ = std::move(keep); }
 
     /// Writes the started jobs if they have changed since they were written, or read.
-    void keep_jobs(const JobTable& jobs) {
-        if (!keep_jobs_ || jobs.started_changes() == kept_changes_) return;
-        kept_changes_ = jobs.started_changes();
-        keep_jobs_(jobs.to_text());
-    }
+    void keep_jobs(const JobTable& jobs);
     /// They are as an earlier run has written them.
     void were_read(const JobTable& jobs) { kept_changes_ = jobs.started_changes(); }
 
     /// None: pacing is on.
     [[nodiscard]] const std::optional<PacingOff>& off() const { return off_; }
     void set_off(const std::optional<PacingOff>& off) { off_ = off; }
-    [[nodiscard]] Result<void> keep_off() const { return keep_off_ ? keep_off_(off_) : Result<void>(); }
+    [[nodiscard]] Result<void> keep_off() const;
 
 private:
     KeepJobs keep_jobs_;

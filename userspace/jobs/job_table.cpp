@@ -195,7 +195,8 @@ Result<bool> JobTable::learn(JobId id, const HostSet& hosts) {
 
 Result<void> JobTable::set_hosts(JobId id, std::optional<HostSet> hosts) {
     Job& job = jobs_.at(id);
-    if (hosts && !job.hosts) {
+    const bool is_one_of_few = job.started || job.phases;
+    if (hosts && !job.hosts && !(is_one_of_few && of_sharing_.take_again(job.account, 1))) {
         if (auto taken = of_sharing_.take(job.account); !taken) return taken;
     }
     if (!hosts && job.hosts) of_sharing_.give_back(job.account);
@@ -267,10 +268,14 @@ Result<void> JobTable::restore(std::string_view text) {
         if (!job) return tl::unexpected(job.error());
         found.push_back(std::move(*job));
     }
-    for (const auto& [request, had_processes] : found) {
-        const auto id = start(static_cast<uid_t>(*request.uid), request);
-        if (!id) return tl::unexpected(id.error());
-        jobs_.at(*id).had_processes = had_processes;
+    if (found.size() > started_jobs_max) return failure("more than {} jobs were started", started_jobs_max);
+    for (auto& [request, had_processes] : found) {
+        const JobId id = find_or_begin(static_cast<uid_t>(*request.uid), request.job);
+        Job& job = jobs_.at(id);
+        // each user has as many as before, whoever comes first
+        if (!job.started) (void)of_started_.take_again(job.account, 1);
+        set_started(job, std::move(request));
+        job.had_processes = had_processes;
     }
     return {};
 }

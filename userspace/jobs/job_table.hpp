@@ -98,7 +98,7 @@ struct CountingJob {
 
 class JobTable {
 public:
-    /// Before the first job.
+    /// Of jobs that begin from now on.
     void count_by(Accounts accounts) { accounts_ = std::move(accounts); }
     [[nodiscard]] const Accounts& accounts() const { return accounts_; }
 
@@ -117,7 +117,8 @@ public:
     std::optional<Job> end(JobId id);
 
     /// Hosts that are known to be the job's, besides those known before.  True if
-    /// there are any new.  Fails if too many jobs of its user have hosts.
+    /// there are any new.  Fails if too many jobs of its user have hosts; not one that was started
+    /// by command or has phases, of which a user has few.
     [[nodiscard]] Result<bool> learn(JobId id, const HostSet& hosts);
     /// These alone; none: no host of it is known.  Fails as learn() does, and not where it had some.
     [[nodiscard]] Result<void> set_hosts(JobId id, std::optional<HostSet> hosts);
