@@ -12,7 +12,7 @@ set(HEADWAY_FORMATS base/file_error base/hostlist base/ip_prefix base/json base/
     study/cable_graph study/collective_messages study/file_mistakes study/goal_order study/goal_schedule
     study/matrix_csv study/matrix_json study/network_alltoall study/open_mpi_monitoring study/open_mpi_rules
     study/program_builder study/recording_json study/simgrid_platform study/simgrid_platform_writer
-    study/simgrid_trace study/simgrid_units study/slurm_topology study/slurm_topology_writer study/text_lines
+    study/simgrid_trace study/simgrid_units study/slurm_topology study/slurm_topology_writer base/text_lines
     study/topology_drawing study/topology_svg study/written_topology)
 list(TRANSFORM HEADWAY_FORMATS PREPEND ${CMAKE_CURRENT_LIST_DIR}/../../userspace/)
 list(TRANSFORM HEADWAY_FORMATS APPEND .cpp)

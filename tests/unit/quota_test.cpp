@@ -85,14 +85,14 @@ TEST(Quota, TheRefusalNamesUserAndAmount) {
 
 // --------------------------------------------------------------------- whose it is
 
-std::optional<uid_t> user_id(const std::string& name) {
+std::optional<uid_t> number_of(const std::string& name) {
     if (name == "alice") return 1000;
     if (name == "1001") return 1001;
     return std::nullopt;
 }
 
 TEST(Accounts, ASubordinateIdIsItsOwners) {
-    const Accounts accounts("alice:100000:65536\n1001:165536:65536\nalice:400000:1\n", user_id);
+    const Accounts accounts("alice:100000:65536\n1001:165536:65536\nalice:400000:1\n", number_of);
     for (const auto& [user, owner] : std::map<uid_t, uid_t>{
              {0, 0}, {1000, 1000}, {99'999, 99'999}, {100'000, 1000}, {165'535, 1000}, {165'536, 1001},
              {231'071, 1001}, {231'072, 231'072}, {400'000, 1000}, {400'001, 400'001}, {UINT32_MAX, UINT32_MAX}}) {
@@ -103,7 +103,7 @@ TEST(Accounts, ASubordinateIdIsItsOwners) {
 
 TEST(Accounts, LinesThatSayNothingAreLeftOut) {
     const Accounts accounts("\n#alice:1:2\nnobody:5:6\nalice\nalice:7\nalice:x:3\nalice:-8:3\nalice:8:\n"
-                            ":9:9\nalice:0:4000000000\nalice:99999999999:5\nalice:200:18446744073709551615", user_id);
+                            ":9:9\nalice:0:4000000000\nalice:99999999999:5\nalice:200:18446744073709551615", number_of);
     for (const uid_t user : {0U, 1U, 5U, 7U, 8U, 9U, 199U}) EXPECT_EQ(accounts.of(user), user);
     EXPECT_EQ(accounts.of(UINT32_MAX), 1000U) << "as far as the last line says, which has no end of line";
     EXPECT_EQ(read_accounts("/nonexistent").of(100'000), 100'000U);

@@ -13,16 +13,18 @@
 
 namespace headway {
 
+/// Of a number in decimal or a name; none: there is no such user.
+[[nodiscard]] std::optional<uid_t> user_number(const std::string& user);
+
 /// Subordinate ids, of which a user's rootless containers have tens of thousands, are their owner's.
 class Accounts {
 public:
-    /// Of a name or a number in decimal; none: there is no such user.
-    using UserId = std::function<std::optional<uid_t>(const std::string&)>;
+    using UserNumber = std::function<std::optional<uid_t>(const std::string&)>;  ///< user_number()
 
     Accounts() = default;
     /// The text of /etc/subuid, lines of OWNER:FIRST:COUNT (subuid(5)).  Other lines are left out, as
     /// newuidmap does it.
-    Accounts(std::string_view subuid, const UserId& user_id);
+    Accounts(std::string_view subuid, const UserNumber& user_number);
 
     /// The user himself, if the id is nobody's subordinate one.
     [[nodiscard]] uid_t of(uid_t user) const;

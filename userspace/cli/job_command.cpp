@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/job_command.hpp"
 
-#include <pwd.h>
-
 #include <cmath>
 
 #include <fmt/format.h>
 
+#include "base/accounts.hpp"
 #include "base/hostlist.hpp"
 #include "base/json.hpp"
 #include "base/limits.hpp"
@@ -21,15 +20,6 @@ namespace headway {
 namespace {
 
 constexpr const char* job_verb = "job";
-
-Result<std::uint64_t> user_number(const std::string& user) {
-    if (user.find_first_not_of("0123456789") == std::string::npos && user.size() < 11) {
-        return std::stoull(user);
-    }
-    const passwd* const found = getpwnam(user.c_str());
-    if (found == nullptr) return failure("--user: there is no user \"{}\"", user);
-    return found->pw_uid;
-}
 
 Result<std::vector<std::string>> named_hosts(const JobOptions& options) {
     std::vector<std::string> names;
@@ -164,7 +154,10 @@ ExitStatus JobsCommand::run() const {
     }
     if (!options_.user.empty()) {
         const auto user = user_number(options_.user);
-        if (!user) return tell(job_verb, user.error(), ExitStatus::bad_config);
+        if (!user) {
+            const Error unknown{fmt::format("--user: there is no user \"{}\"", options_.user)};
+            return tell(job_verb, unknown, ExitStatus::bad_config);
+        }
         members["uid"] = *user;
     }
     const auto socket = options_.control.path();

@@ -241,7 +241,9 @@ Result<void> take_over(ControlService& service, Config config) {
     const auto group = administrators_of(config);
     if (!group) return tl::unexpected(group.error());
     auto done = service.reload(std::move(config));
-    if (done) service.administrate_by(*group);
+    if (!done) return done;
+    service.administrate_by(*group);
+    service.count_by(read_accounts());
     return done;
 }
 

@@ -11,7 +11,7 @@
 #include "base/units.hpp"
 #include "study/file_mistakes.hpp"
 #include "study/goal_order.hpp"
-#include "study/text_lines.hpp"
+#include "base/text_lines.hpp"
 
 namespace headway {
 namespace {

@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "study/file_mistakes.hpp"
-#include "study/text_lines.hpp"
+#include "base/text_lines.hpp"
 
 namespace headway {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <fmt/ranges.h>
 
-#include "study/text_lines.hpp"
+#include "base/text_lines.hpp"
 
 namespace headway {
 namespace {

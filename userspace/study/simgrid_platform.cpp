@@ -10,7 +10,7 @@
 #include "base/hostlist.hpp"
 #include "study/cable_graph.hpp"
 #include "study/simgrid_units.hpp"
-#include "study/text_lines.hpp"
+#include "base/text_lines.hpp"
 
 namespace headway {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "study/collective_messages.hpp"
 #include "study/file_mistakes.hpp"
-#include "study/text_lines.hpp"
+#include "base/text_lines.hpp"
 
 namespace headway {
 namespace {

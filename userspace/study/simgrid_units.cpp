@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "study/text_lines.hpp"
+#include "base/text_lines.hpp"
 
 namespace headway {
 namespace {

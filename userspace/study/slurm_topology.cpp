@@ -8,7 +8,7 @@
 
 #include "base/hostlist.hpp"
 #include "study/file_mistakes.hpp"
-#include "study/text_lines.hpp"
+#include "base/text_lines.hpp"
 
 namespace headway {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "study/text_lines.hpp"
+#include "base/text_lines.hpp"
 
 namespace headway {
 
