@@ -47,7 +47,8 @@ tests: modules configured ## build what tests and benches need, too
 
 .PHONY: configured
 configured:
-	@cmake -S . -B $(BUILD)/cmake -DCMAKE_BUILD_TYPE=RelWithDebInfo >$(BUILD).cmake.log 2>&1 || \
+	@grep -qs '^CMAKE_GENERATOR:INTERNAL=Ninja$$' $(BUILD)/cmake/CMakeCache.txt || rm -rf $(BUILD)/cmake
+	@cmake -G Ninja -S . -B $(BUILD)/cmake -DCMAKE_BUILD_TYPE=RelWithDebInfo >$(BUILD).cmake.log 2>&1 || \
 		{ cat $(BUILD).cmake.log; exit 1; }
 	@mkdir -p $(BUILD) && mv $(BUILD).cmake.log $(BUILD)/cmake.log
 
@@ -58,8 +59,8 @@ kernels: ## download and unpack the test kernels below build/ (nothing is instal
 # The demo runs one kernel and few programs: no more than these are built for it.
 .PHONY: demo-build
 demo-build: KERNELS := stable
-demo-build: packages configured modules
-	@cmake --build $(BUILD)/cmake -j $(JOBS) --target demo_programs
+demo-build: packages
+	@tests/lib/building.py $(KERNELS:%=kernel:%) demo_programs
 
 .PHONY: demo
 demo: demo-build ## an MPI all-to-all, without and with Headway

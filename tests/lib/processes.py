@@ -4,11 +4,34 @@ parent: all have the command's mark in their environment."""
 
 import os
 import signal
+import sys
 import time
 
 MARK = "HW_RUN"
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PATIENCE_S = 10     # between SIGTERM and SIGKILL, and with what never becomes another program
+
+
+class Ended(Exception):
+    """By a signal, whose number it has."""
+
+
+def heed_signals():
+    """What ends a command is an exception in it, once."""
+    def raise_ended(number, _):
+        for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(one, signal.SIG_IGN)
+        raise Ended(number)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, raise_ended)
+
+
+def end_as(ended):
+    """As a command that never handled the signal."""
+    number = ended.args[0]
+    print(f"ended by {signal.Signals(number).name}, and all that was running", file=sys.stderr)
+    signal.signal(number, signal.SIG_DFL)
+    signal.raise_signal(number)
 
 
 def _read(path):

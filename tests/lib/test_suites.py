@@ -114,17 +114,31 @@ class Table(unittest.TestCase):
 
 class Building(unittest.TestCase):
     def steps(self, *needs):
-        return list(building.steps([suites.Suite("a", "true", 1, needs=needs), suites.Suite("b", "true", 1)]))
+        return building.steps(needs)
 
     def test_nothing_is_built_for_who_needs_nothing(self):
         self.assertEqual(self.steps(), [])
 
     def test_just_what_is_needed_is_built(self):
-        packages, kernels, configured, build = self.steps("kernel:6.1", "packages:p.txt", "q_gap", "kernel:6.12", "q_gap")
-        self.assertEqual(packages, ["tests/lib/install-packages", "p.txt"])
-        self.assertEqual(kernels, ["make", "modules", "KERNELS=6.1 6.12"])
+        (packages,), (kernels, programs) = self.steps("kernel:6.1", "packages:p.txt", "q_gap", "kernel:6.12", "q_gap")
+        self.assertEqual(packages, [["tests/lib/install-packages", "p.txt"]])
+        self.assertEqual(kernels, [["make", "modules", "KERNELS=6.1 6.12"]])
+        configured, build = programs
         self.assertEqual(configured, ["make", "configured"])
         self.assertEqual(build[-2:], ["--target", "q_gap"])
+
+    def test_lanes_run_side_by_side_and_each_in_its_order(self):
+        """Each of the first two waits for a file that the other makes."""
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        meet = f"touch {folder}/$0; until [ -e {folder}/$1 ]; do sleep 0.01; done"
+        building.run_beside([[["sh", "-c", meet, "a", "b"], ["mkdir", folder / "c"]],
+                             [["sh", "-c", meet, "b", "a"]], []])
+        self.assertTrue((folder / "c").is_dir())
+
+    def test_a_lane_that_fails_ends_the_others(self):
+        with self.assertRaisesRegex(building.BuildFailed, "^false failed"):
+            building.run_beside([[["sleep", "3600"]], [["false"], ["sleep", "3600"]]])
+        self.assertEqual(processes.of(building.mark(os.getpid())), [])
 
     def test_each_command_of_the_table_is_there(self):
         for suite in suites.table():
