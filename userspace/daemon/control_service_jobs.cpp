@@ -43,15 +43,15 @@ Json parts_json(const Topology& topology, const KernelLayout& layout, const Job&
 }
 
 Json job_json(const Topology& topology, const KernelLayout& layout, const Job& job) {
-    Json json{{"job", job.name},
-              {"uid", job.user},
-              {"started", job.started.has_value()},
-              {"processes", job.processes},
-              {"weight", job.weight()},
-              {"start", job.start() == 0 ? Json(nullptr) : Json(job.start())},
-              {"hosts", nullptr},
-              {"parts", parts_json(topology, layout, job)}};
-    if (job.hosts) json["hosts"] = topology.count(*job.hosts).total();
+    Json json = object_for(11);
+    json["job"] = job.name;
+    json["uid"] = job.user;
+    json["started"] = job.started.has_value();
+    json["processes"] = job.processes;
+    json["weight"] = job.weight();
+    json["start"] = job.start() == 0 ? Json(nullptr) : Json(job.start());
+    json["hosts"] = job.hosts ? Json(topology.count(*job.hosts).total()) : Json(nullptr);
+    json["parts"] = parts_json(topology, layout, job);
     if (job.started) json["lasting"] = job.started->is_lasting;
     json["trunk_bytes_per_s"] = rate_json(job.parts.empty() ? ClassRate() : job.parts.back().most);
     return json;

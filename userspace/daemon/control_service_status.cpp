@@ -8,16 +8,6 @@
 #include "jobs/plan_json.hpp"
 
 namespace headway {
-namespace {
-
-/// An object of so many members at most, which are put into it without moving those before.
-Json object_for(std::size_t members) {
-    Json object = Json::object();
-    object.get_ref<Json::object_t&>().reserve(members);
-    return object;
-}
-
-}  // namespace
 
 // ---------------------------------------------------------------------- long answers
 

@@ -19,14 +19,19 @@ Json algorithm_json(const NodePlan& plan) {
     return plan.algorithm ? Json(name_of(*plan.algorithm)) : Json(nullptr);
 }
 
+Json object_for(std::size_t members) {
+    Json object = Json::object();
+    object.get_ref<Json::object_t&>().reserve(members);
+    return object;
+}
+
 Json rate_json(const ClassRate& rate) { return rate ? Json(rate->value) : Json(nullptr); }
 
 Json class_rates_json(const Topology& topology, const KernelLayout& layout,
                       const std::vector<ClassRate>& rates) {
     Json list = Json::array();
     for (std::size_t i = 0; i < layout.classes.size(); ++i) {
-        // one member after the other: a list of pairs is copied twice, for each class and request
-        Json& one = list.emplace_back(Json::object());
+        Json& one = list.emplace_back(object_for(3));
         one["classid"] = layout.classes[i].classid.to_string();
         one["cluster"] = topology.clusters()[layout.classes[i].cluster].name;
         one["bytes_per_s"] = rate_json(rates[i]);

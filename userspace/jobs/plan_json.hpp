@@ -2,6 +2,7 @@
 // Plans as JSON: the answer to "plan" and the output of `headway plan --json`.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -11,6 +12,10 @@
 #include "plan/planner.hpp"
 
 namespace headway {
+
+/// An object of so many members at most, which are put into it without moving those before.  A list of pairs
+/// would be copied twice.
+[[nodiscard]] Json object_for(std::size_t members);
 
 /// The name, or null: the library's own.
 [[nodiscard]] Json algorithm_json(const NodePlan& plan);
