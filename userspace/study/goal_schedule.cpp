@@ -8,10 +8,10 @@
 
 #include <fmt/core.h>
 
+#include "base/text_lines.hpp"
 #include "base/units.hpp"
 #include "study/file_mistakes.hpp"
 #include "study/goal_order.hpp"
-#include "base/text_lines.hpp"
 
 namespace headway {
 namespace {

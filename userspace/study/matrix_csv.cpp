@@ -5,8 +5,8 @@
 
 #include <fmt/core.h>
 
-#include "study/file_mistakes.hpp"
 #include "base/text_lines.hpp"
+#include "study/file_mistakes.hpp"
 
 namespace headway {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <fmt/core.h>
 
-#include "study/file_mistakes.hpp"
 #include "base/text_lines.hpp"
+#include "study/file_mistakes.hpp"
 
 namespace headway {
 namespace {

@@ -8,9 +8,9 @@
 #include <pugixml.hpp>
 
 #include "base/hostlist.hpp"
+#include "base/text_lines.hpp"
 #include "study/cable_graph.hpp"
 #include "study/simgrid_units.hpp"
-#include "base/text_lines.hpp"
 
 namespace headway {
 namespace {

@@ -10,9 +10,9 @@
 
 #include <fmt/core.h>
 
+#include "base/text_lines.hpp"
 #include "study/collective_messages.hpp"
 #include "study/file_mistakes.hpp"
-#include "base/text_lines.hpp"
 
 namespace headway {
 namespace {

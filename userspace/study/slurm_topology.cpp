@@ -7,8 +7,8 @@
 #include <fmt/core.h>
 
 #include "base/hostlist.hpp"
-#include "study/file_mistakes.hpp"
 #include "base/text_lines.hpp"
+#include "study/file_mistakes.hpp"
 
 namespace headway {
 namespace {
