@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* clusters = R"(
+constexpr const char* two_clusters = R"(
 [[cluster]]
 name = "a"
 hosts = ["a[1-4]"]
@@ -27,13 +27,13 @@ trunk_rate = "24mbit"
 )";
 
 FileResult<Config> parse(const std::string& coordination) {
-    return parse_config("[node]\nname = \"a2\"\n[coordination]\n" + coordination + clusters, "x");
+    return parse_config("[node]\nname = \"a2\"\n[coordination]\n" + coordination + two_clusters, "x");
 }
 
 constexpr const char* etcd = "via = \"etcd\"\nendpoints = [\"http://e1:2379\", \"unix:/run/etcd\"]\n";
 
 TEST(CoordinationConfig, IsOffUnlessAskedFor) {
-    EXPECT_FALSE(parse_config(clusters, "x")->coordination);
+    EXPECT_FALSE(parse_config(two_clusters, "x")->coordination);
     EXPECT_FALSE(parse("")->coordination);
     EXPECT_FALSE(parse("via = \"none\"\n")->coordination);
     const auto planner = NodePlanner::make(*parse("via = \"none\"\n"), "");

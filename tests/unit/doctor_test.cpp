@@ -209,8 +209,8 @@ json class_of(json rate, std::uint64_t wire_bytes) {
 TEST(Doctor, AClassMustNotSendMoreThanItsRate) {
     Look before = healthy(), after = healthy();
     const auto judged = [&](const json& earlier, const json& now) {
-        (*before.daemon)["classes"] = {earlier};
-        (*after.daemon)["classes"] = {now};
+        (*before.daemon)["classes"] = json::array({earlier});
+        (*after.daemon)["classes"] = json::array({now});
         return found(before, after);
     };
     EXPECT_TRUE(judged(class_of(1000, 0), class_of(1000, 5'100)).empty());

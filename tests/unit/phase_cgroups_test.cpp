@@ -26,8 +26,7 @@ protected:
     };
 
     Cgroups() {
-        service_->phases()->tell_apart_with([this](const Peer& peer) { return cgroup_of(peer); },
-                                  [this](const Error& why) { told_.push_back(why.message); });
+        service_->phases()->tell_apart_with(cgroup_of, [this](const Error& why) { told_.push_back(why.message); });
     }
 
     /// As if its number were that of its cgroup.

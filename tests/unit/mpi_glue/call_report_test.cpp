@@ -8,10 +8,12 @@
 #include <random>
 
 namespace headway::glue::test {
+
+using Json = nlohmann::json;
+
 namespace {
 
 using namespace std::chrono_literals;
-using Json = nlohmann::json;
 
 const CallKind paced_alltoall{"MPI_COMM_WORLD", "alltoall", 16, "linear", true, ""};
 const CallKind small_bcast{"MPI_COMM_WORLD", "bcast", 3, "native", false,

@@ -8,9 +8,11 @@
 #include <nlohmann/json.hpp>
 
 namespace headway::glue::test {
-namespace {
 
 using Json = nlohmann::json;
+
+namespace {
+
 using Texts = std::vector<std::string>;
 
 /// Of an object whose member "x" is `json`.

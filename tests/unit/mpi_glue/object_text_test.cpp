@@ -9,9 +9,10 @@
 #include <nlohmann/json.hpp>
 
 namespace headway::glue::test {
-namespace {
 
 using Json = nlohmann::json;
+
+namespace {
 
 TEST(ObjectTexts, HaveMembersOfEveryKind) {
     ObjectText request("traffic");
