@@ -92,9 +92,9 @@ TEST_F(KernelSetUp, SaysWhatToDoAboutARefusal) {
         {{EPERM, ""}, "CAP_NET_ADMIN"},
         {{EINVAL, "Unknown attribute type"}, "rmmod sch_gap, modprobe sch_gap"}};
     for (const auto& [refusal, advice] : refusals) {
-        kernel_.refuse = [&refusal = refusal](const nlmsghdr& request) -> std::optional<FakeKernel::Refusal> {
+        kernel_.refuse = [&answer = refusal](const nlmsghdr& request) -> std::optional<FakeKernel::Refusal> {
             if (request.nlmsg_type != RTM_NEWQDISC) return std::nullopt;
-            return refusal;
+            return answer;
         };
         const auto report = set_up();
         ASSERT_FALSE(report);
