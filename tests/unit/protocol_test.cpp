@@ -152,7 +152,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{R"({"v":1,"id":1,"op":"plan","operation":"alltoall","hosts":["a["]})",
                    "'[' without"},
         BadRequest{R"({"v":1,"id":1,"op":"plan","operation":"alltoall","hosts":["","a0"]})",
-                   "empty item"},
+                   "hosts[0]: must name a host"},
+        BadRequest{R"({"v":1,"id":1,"op":"plan","operation":"alltoall","hosts":["a0",", "]})",
+                   "hosts[1]: must name a host"},
         // Short to write, long to expand: bounded.
         BadRequest{R"({"v":1,"id":1,"op":"plan","operation":"alltoall","hosts":["a[0-9999999]"]})",
                    "more than 16384"},

@@ -55,6 +55,21 @@ class Topology(unittest.TestCase):
         self.assertEqual(told[1]["mistakes"], [])
         self.assertEqual((told[1]["hosts"], told[1]["switches"]), (39, 4))
 
+    def test_slurms_files_as_they_are(self):
+        """With a byte order mark, in parts, as YAML: each is the same network."""
+        (self.folder / "racks.conf").write_text("SwitchName=s0 Nodes=n[01-100]\nSwitchName=s1 Nodes=m[1-3]\n")
+        files = {"topology.conf": "\ufeffInclude racks.conf\nSwitchName=top Switches=s[0-1]\n",
+                 "topology.yaml": "- topology: t\n  tree:\n    switches:\n      - {switch: top, children: 's[0-1]'}\n"
+                                  "      - {switch: s0, nodes: 'n[01-100]'}\n      - {switch: s1, nodes: 'm[1-3]'}\n"}
+        written = []
+        for name, text in files.items():
+            (self.folder / name).write_text(text)
+            done = headway("convert", "--default-rate", "1gbit", self.folder / name)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            written.append(done.stdout)
+        self.assertEqual(written[0], written[1])
+        self.assertIn("n[01-99,100]", written[0])
+
     def test_star_is_accepted_by_headwayd(self):
         done = headway("check", "--json", CORPUS / "topology_toml/star.toml")
         self.assertEqual(done.returncode, 0, done.stderr)

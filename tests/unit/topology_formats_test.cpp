@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slurm's topology.conf and SimGrid's platforms.
+#include <algorithm>
 #include <chrono>
+#include <map>
 
 #include "formats_golden.hpp"
 #include "study/simgrid_platform.hpp"
@@ -95,7 +97,20 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"BadList", "SwitchName=s Nodes=n[0-3 LinkSpeed=1\n", "t:1: Nodes: "},
         Mistake{"NoName", "Nodes=n LinkSpeed=1\n", "t:1: SwitchName: it is missing"},
         Mistake{"Neither", "SwitchName=s LinkSpeed=1\n", "neither nodes nor switches"},
-        Mistake{"Both", "SwitchName=s Nodes=n Switches=t LinkSpeed=1\n", "both nodes and switches"},
+        Mistake{"Both",
+                "SwitchName=s Nodes=n Switches=t LinkSpeed=1\nSwitchName=t Nodes=m LinkSpeed=1\n",
+                "t:1: Nodes: switch \"s\" has both nodes and switches"},
+        Mistake{"BothAndMore",
+                "SwitchName=s Nodes=m,n Switches=t LinkSpeed=1\nSwitchName=t Nodes=m LinkSpeed=1\n",
+                "t:1: Nodes: switch \"s\" has both nodes and switches"},
+        Mistake{"NoValue", "SwitchName=s Nodes= \n", "t:1: \"Nodes=\" is no KEY=VALUE"},
+        Mistake{"OpenQuotes", "SwitchName=s Nodes=\"n LinkSpeed=1\n", "t:1: Nodes: "},
+        Mistake{"ContinuedByBlanks", "SwitchName=s LinkSpeed=1 Nodes=n1,\\\n  n2\n", "t:1: \"n2\" is no KEY=VALUE"},
+        Mistake{"Blocks", "# a\nBlockName=b Nodes=n[1-4]\nBlockName=c Nodes=n[5-8]\nBlockSizes=4\n",
+                "t:2: BlockName: topology/block says which nodes are near each other, but no switch"},
+        Mistake{"Yaml", "---\n- topology: all\n", "t: it is Slurm's topology.yaml; name it .yaml"},
+        Mistake{"IncludeOfNothing", "Include\n", "t:1: Include: it names no file"},
+        Mistake{"Include", "Include racks.conf\n", "t:1: Include: no other file is read here"},
         Mistake{"UnknownKey", "SwitchName=s Nodes=n LinkSpeed=1 Speed=3\n",
                 "t:1: \"Speed\": unknown key"},
         Mistake{"KeyTwice", "SwitchName=s Nodes=n nodes=m LinkSpeed=1\n", "it is given twice"},
@@ -107,10 +122,119 @@ INSTANTIATE_TEST_SUITE_P(
                 "t:2: Switches: switch \"s\" is already below \"a\""},
         Mistake{"TwoRoots",
                 "SwitchName=a Nodes=n LinkSpeed=1\nSwitchName=b Nodes=m LinkSpeed=1\n",
-                "t:2: switch \"b\" has no parent"},
+                "t: SwitchName: 2 switches have no switch above them: a,b; add the switch that joins them, such as "
+                "SwitchName=top Switches=a,b LinkSpeed=NUMBER"},
+        Mistake{"RootsNamedTop", "SwitchName=top1 Nodes=n LinkSpeed=1\nSwitchName=top Nodes=m LinkSpeed=1\n",
+                "such as SwitchName=top_ Switches=top1,top LinkSpeed=NUMBER"},
         Mistake{"NodeTwice",
                 "SwitchName=a Switches=b LinkSpeed=1\nSwitchName=b Nodes=n,n LinkSpeed=1\n",
                 "t:2: host \"n\" is described twice"}),
+    [](const auto& mistake) { return std::string(mistake.param.name); });
+
+/// All by the one tree that they describe.
+TEST(SlurmTopology, ReadsLinesAsSlurmDoes) {
+    const auto tree = [](const std::string& text) {
+        auto read = read_slurm_topology(text, "t", {std::nullopt, BitsPerSecond{mbit}});
+        EXPECT_TRUE(read) << text << told(read);
+        return read ? std::optional(std::move(*read)) : std::nullopt;
+    };
+    const auto plain = tree("SwitchName=s0 Nodes=n[1-2],m5\nSwitchName=s1 Nodes=n[3-4]\nSwitchName=top Switches=s[0-1]\n");
+    for (const char* text : {
+             "SwitchName=s0 Nodes=n[1-2],\\\nm5\nSwitchName=s1 Nodes=n[3-\\\n4]\nSwitchName=top Switches=s0,\\ \t\ns1\n",
+             "SwitchName = s0 Nodes =n[1-2],m5\r\nSwitchName= s1\tNodes=n[3-4]\r\nswitchname=top SWITCHES=s[0-1]",
+             "SwitchName=\"s0\" Nodes=\"n[1-2], m5\"\nSwitchName=s1 Nodes = \"n3 n4\"\nSwitchName=top Switches=\"s[0-1]\"\n",
+             "SwitchName=s0 Nodes=n[1-2],,m5, # one # two\nSwitchName=s1 Nodes=n[3-4]#\nSwitchName=top Switches=,s[0-1] \\\n",
+             "SwitchName=s0 \\ # one\nNodes=n[1-2],m\\5\n\\\n\nSwitchName=s1 Nodes=n[3-4]\nSwitchName=top Switches=s[0-1]",
+             "SwitchName=s0 Level=0 Nodes=n[1-2],m5\nSwitchName=s1 Level=0 Nodes=n[3-4]\n"
+             "SwitchName=top Level=1 Nodes=m5,n[1-4] Switches=s[0-1]\n"}) {
+        EXPECT_EQ(tree(text), plain) << text;
+    }
+}
+
+TEST(SlurmTopology, IncludesFilesBesideIt) {
+    const std::map<std::string, std::string> files{
+        {"/etc/slurm/racks.conf", "include\tmore/rack1.conf\nSwitchName=s0 Nodes=n1\n"},
+        {"/etc/slurm/more/rack1.conf", "SwitchName=s1 Nodes=n2\n"},
+        {"/etc/slurm/itself.conf", "Include itself.conf\n"},
+        {"/etc/slurm/wrong.conf", "\nSwitchName=s0\n"}};
+    SlurmOptions options{std::nullopt, BitsPerSecond{mbit}};
+    options.read_file = [&](const std::filesystem::path& path) -> FileResult<std::string> {
+        if (const auto file = files.find(path.string()); file != files.end()) return file->second;
+        return tl::unexpected(std::vector<FileError>{{path.string(), 0, "", "cannot be opened: gone", "name a readable file"}});
+    };
+    const auto read = [&](const std::string& text) { return read_slurm_topology(text, "/etc/slurm/topology.conf", options); };
+    const auto tree = read("Include racks.conf\nSwitchName=top Switches=s[0-1]\n");
+    ASSERT_TRUE(tree) << told(tree);
+    EXPECT_EQ(tree->host_count(), 2U);
+    EXPECT_NE(told(read("\nInclude none.conf\n")).find("topology.conf:2: Include: /etc/slurm/none.conf: cannot be opened: gone"),
+              std::string::npos);
+    EXPECT_NE(told(read("Include itself.conf\n")).find("itself.conf:1: Include: \"itself.conf\" includes itself"),
+              std::string::npos);
+    EXPECT_NE(told(read("Include wrong.conf\nSwitchName=top Switches=s0\n")).find("/etc/slurm/wrong.conf:2: SwitchName: switch"),
+              std::string::npos);
+    EXPECT_NE(told(read("Include %h.conf\n")).find("depends on who reads it"), std::string::npos);
+}
+
+// ------------------------------------------------------------ topology.yaml
+
+constexpr const char* yaml_tree = R"(---
+# the cluster
+- topology: all
+  cluster_default: true
+  tree:
+    switches:
+      - switch: root
+        children: s[1-2]
+      - switch: s1
+        nodes: n[1-2]
+      - {switch: s2, nodes: "n[3-4]"}
+)";
+
+TEST(SlurmYaml, ReadsTheTree) {
+    const SlurmOptions options{std::nullopt, BitsPerSecond{mbit}};
+    const auto same = read_slurm_topology("SwitchName=root Switches=s[1-2]\nSwitchName=s1 Nodes=n[1-2]\n"
+                                          "SwitchName=s2 Nodes=n[3-4]\n", "t", options);
+    ASSERT_TRUE(same) << told(same);
+    const std::string others = "- topology: flat\n  flat: true\n- topology: b\n  block:\n    block_sizes: [4]\n"
+                               "    blocks: [{block: b1, nodes: \"n[1-4]\"}]\n";
+    const std::string other_tree = "- topology: other\n  tree: {switches: [{switch: s, nodes: x}]}\n";
+    for (const std::string& text : {std::string(yaml_tree), yaml_tree + others, yaml_tree + other_tree}) {
+        const auto tree = read_slurm_yaml(text, "t", options);
+        ASSERT_TRUE(tree) << told(tree);
+        EXPECT_EQ(*tree, *same);
+    }
+}
+
+class YamlMistake : public testing::TestWithParam<Mistake> {};
+
+TEST_P(YamlMistake, IsToldInALine) {
+    const auto tree = read_slurm_yaml(GetParam().text, "t", {std::nullopt, BitsPerSecond{mbit}});
+    ASSERT_FALSE(tree);
+    EXPECT_NE(told(tree).find(GetParam().told), std::string::npos) << told(tree);
+    EXPECT_EQ(std::ranges::count(told(tree), '\n'), 1) << told(tree);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, YamlMistake,
+    testing::Values(
+        Mistake{"Syntax", "- topology: [\n", "t:2: "},
+        Mistake{"Nothing", "", "t: it is no list of topologies"},
+        Mistake{"Text", "hello\n", "t: it is no list of topologies"},
+        Mistake{"NoKeys", "- 1\n", "t:1: topology: it has no keys"},
+        Mistake{"Flat", "- topology: a\n  flat: true\n", "t: tree: no topology here is a tree of switches"},
+        Mistake{"TwoTrees",
+                "- topology: a\n  tree: {switches: [{switch: s, nodes: n}]}\n"
+                "- topology: b\n  tree: {switches: [{switch: s, nodes: n}]}\n",
+                "t: tree: it describes several trees; write cluster_default: true"},
+        Mistake{"NoSwitches", "- topology: a\n  tree: {}\n", "t:2: switches: it is missing or no list"},
+        Mistake{"SwitchIsText", "- topology: a\n  tree:\n    switches:\n    - s\n", "t:4: switch: it has no keys"},
+        Mistake{"NodesAreAList", "- topology: a\n  tree:\n    switches:\n    - switch: s\n      nodes: [n1, n2]\n",
+                "t:5: \"nodes\": it is no text"},
+        Mistake{"UnknownKey", "- topology: a\n  tree:\n    switches:\n    - switch: s\n      ports: n1\n      nodes: n1\n",
+                "t:5: \"ports\": unknown key"},
+        Mistake{"BadList", "- topology: a\n  tree:\n    switches:\n    - switch: s\n      nodes: n[1\n", "t:4: Nodes: "},
+        Mistake{"Roots", "- topology: a\n  tree: {switches: [{switch: s, nodes: n}, {switch: t, nodes: m}]}\n",
+                "2 switches have no switch above them: s,t"}),
     [](const auto& mistake) { return std::string(mistake.param.name); });
 
 TEST(SlurmTopology, WantsTheUnitOfLinkSpeed) {

@@ -48,6 +48,8 @@ FileResult<std::string> read_text_file(const std::filesystem::path& file, std::s
         return unreadable(fmt::format("it is larger than {} MiB", max_bytes >> 20),
                           "use host ranges such as \"a[0-999]\", or split it");
     }
+    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+    if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
     return text;
 }
 

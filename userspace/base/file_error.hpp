@@ -32,7 +32,8 @@ using FileResult = tl::expected<Value, std::vector<FileError>>;
 inline constexpr std::size_t config_file_max_bytes = 4 << 20;
 inline constexpr std::size_t data_file_max_bytes = 256 << 20;
 
-/// The bytes of a file.  Fails if there are more than that many.
+/// The bytes of a file, without the byte order mark that some editors put in front.  Fails if there
+/// are more than that many.
 [[nodiscard]] FileResult<std::string> read_text_file(const std::filesystem::path& file,
                                                      std::size_t max_bytes);
 

@@ -1,18 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <unistd.h>
-
-#include <array>
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 
 namespace headway {
 
 /// What this machine (or this UTS namespace) calls itself.
-[[nodiscard]] inline std::string host_name() {
-    std::array<char, 256> name{};
-    gethostname(name.data(), name.size() - 1);
-    return name.data();
-}
+[[nodiscard]] std::string host_name();
+
+/// Numbers of hosts by name.  Names are compared as name services do, without regard to case, and
+/// files and nodes need not agree on the domain: "n1" is "N1.cluster.example", unless that is
+/// another host.  Addresses have no domain.
+class HostNames {
+public:
+    /// False if that name is there already.
+    bool add(std::string_view name, std::size_t number);
+    /// Of several hosts that differ in their domains alone none is meant by a name without one.
+    [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
+
+private:
+    std::unordered_map<std::string, std::size_t> whole_;  ///< in small letters
+    /// Those with a domain, without it; nothing: there are several.
+    std::unordered_map<std::string, std::optional<std::size_t>> short_;
+};
 
 }  // namespace headway

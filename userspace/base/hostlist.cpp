@@ -4,17 +4,18 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <utility>
 
 #include "base/units.hpp"
 
 namespace headway {
 namespace {
 
-constexpr std::size_t number_digits_max = 9;
+constexpr std::size_t number_digits_max = 18;
 
 struct NumberRange {
-    std::uint32_t first = 0;
-    std::uint32_t last = 0;
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
     int width = 0;  ///< digits to pad to
 };
 
@@ -27,37 +28,43 @@ public:
     ItemParser(std::string_view item, std::size_t limit) : item_(item), limit_(limit) {}
 
     Result<std::vector<std::string>> expand() {
-        if (item_.empty()) return failure("a host name is missing (empty item)");
-        std::vector<std::string> names{""};
         while (!rest_.empty()) {
-            const auto more = rest_.front() == '[' ? append_group(names) : append_literal(names);
+            const auto more = rest_.front() == '[' ? take_group() : take_literal();
             if (!more) return tl::unexpected(more.error());
         }
+        std::vector<std::string> names(names_);
+        for (std::size_t number = 0; number < names_; ++number) names[number] = name_of(number);
         for (const std::string& name : names) {
             if (name.size() > host_name_max_bytes) {
                 return failure("\"{}...\" is longer than {} characters", name.substr(0, 20),
                                host_name_max_bytes);
             }
-            if (name.find_first_of(".-_") == 0) {
-                return failure("\"{}\" does not start with a letter or a digit", name);
+            if (name.find_first_of(".-") == 0) {
+                return failure("\"{}\" does not start with a letter, a digit or '_'", name);
             }
         }
         return names;
     }
 
 private:
-    Result<void> append_literal(std::vector<std::string>& names) {
+    /// What stands between two groups, and then all that the second stands for.
+    struct Group {
+        std::string before;
+        std::vector<std::string> numbers;
+    };
+
+    Result<void> take_literal() {
         const auto literal = rest_.substr(0, rest_.find_first_not_of(name_chars));
         if (literal.empty()) {
             return failure("\"{}\" has a character that no host name has: '{}'", item_,
                            rest_.front());
         }
         rest_.remove_prefix(literal.size());
-        for (std::string& name : names) name += literal;
+        tail_ += literal;
         return {};
     }
 
-    Result<void> append_group(std::vector<std::string>& names) {
+    Result<void> take_group() {
         const auto close = rest_.find(']');
         if (close == std::string_view::npos) {
             return failure("\"{}\" has a '[' without a ']'", item_);
@@ -67,21 +74,36 @@ private:
         rest_.remove_prefix(close + 1);
 
         std::uint64_t count = 0;
-        for (const NumberRange& range : *ranges) count += range.last - range.first + 1ULL;
-        if (count * names.size() > limit_) {
-            return failure("\"{}\" stands for more than {} hosts", item_, limit_);
+        for (const NumberRange& range : *ranges) {
+            if (range.last - range.first < limit_) count += range.last - range.first + 1;
+            else count = limit_ + 1;
+            if (count * names_ > limit_) return failure("\"{}\" stands for more than {} hosts", item_, limit_);
         }
-        std::vector<std::string> longer;
-        longer.reserve(static_cast<std::size_t>(count) * names.size());
-        for (const std::string& name : names) {
-            for (const NumberRange& range : *ranges) {
-                for (std::uint32_t n = range.first; n <= range.last; ++n) {
-                    longer.push_back(fmt::format("{}{:0{}}", name, n, range.width));
-                }
+        names_ *= static_cast<std::size_t>(count);
+        Group& group = groups_.emplace_back();
+        group.before = std::exchange(tail_, {});
+        for (const NumberRange& range : *ranges) {
+            for (std::uint64_t n = range.first; n <= range.last; ++n) {
+                group.numbers.push_back(fmt::format("{:0{}}", n, range.width));
             }
         }
-        names = std::move(longer);
         return {};
+    }
+
+    /// Of all combinations: Slurm's order.
+    [[nodiscard]] std::string name_of(std::size_t number) const {
+        std::vector<std::size_t> chosen(groups_.size());
+        for (std::size_t turn = 0; turn < groups_.size(); ++turn) {
+            const std::size_t group = turn == 0 ? groups_.size() - 1 : turn - 1;
+            chosen[group] = number % groups_[group].numbers.size();
+            number /= groups_[group].numbers.size();
+        }
+        std::string name;
+        for (std::size_t group = 0; group < groups_.size(); ++group) {
+            name += groups_[group].before;
+            name += groups_[group].numbers[chosen[group]];
+        }
+        return name + tail_;
     }
 
     Result<std::vector<NumberRange>> parse_ranges(std::string_view text) const {
@@ -108,16 +130,11 @@ private:
         if (range.first > range.last) {
             return failure("\"{}\": the range {} runs backwards", item_, text);
         }
-        if (first.size() > 1 && first.front() == '0') {
-            range.width = static_cast<int>(first.size());
-            if (last.size() != first.size()) {
-                return failure("\"{}\": the ends of {} differ in width", item_, text);
-            }
-        }
+        range.width = static_cast<int>(first.size());
         return range;
     }
 
-    static bool parse_number(std::string_view text, std::uint32_t& number) {
+    static bool parse_number(std::string_view text, std::uint64_t& number) {
         if (text.empty() || text.size() > number_digits_max) return false;
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
         return error == std::errc{} && end == text.data() + text.size();
@@ -126,15 +143,18 @@ private:
     std::string_view item_;
     std::string_view rest_ = item_;
     std::size_t limit_;
+    std::size_t names_ = 1;
+    std::vector<Group> groups_;
+    std::string tail_;  ///< what follows the last group so far
 };
 
-/// Cuts off everything up to the next comma that stands outside brackets.
+/// Cuts off everything up to the next separator that stands outside brackets.
 std::string_view take_item(std::string_view& text) {
     std::size_t end = 0;
     for (bool in_brackets = false; end < text.size(); ++end) {
         if (text[end] == '[') in_brackets = true;
         if (text[end] == ']') in_brackets = false;
-        if (text[end] == ',' && !in_brackets) break;
+        if (!in_brackets && hostlist_separators.find(text[end]) != std::string_view::npos) break;
     }
     const auto item = text.substr(0, end);
     text.remove_prefix(end);
@@ -146,7 +166,7 @@ struct NumberedName {
     std::string_view before;
     std::string_view digits;
     std::string_view after;
-    std::uint32_t number = 0;
+    std::uint64_t number = 0;
 
     explicit NumberedName(std::string_view name) : before(name) {
         std::size_t end = name.size();
@@ -194,12 +214,14 @@ std::string format_ranges(std::span<const std::string> names) {
 
 }  // namespace
 
-std::string format_hostlist(std::span<const std::string> hosts) {
+std::string format_hostlist(std::span<const std::string> hosts, AfterBrackets after) {
     std::string text;
     for (std::size_t i = 0; i < hosts.size();) {
         const NumberedName first(hosts[i]);
         std::size_t end = i + 1;
-        while (end < hosts.size() && NumberedName(hosts[end]).goes_with(first)) ++end;
+        if (after == AfterBrackets::anything || first.after.empty()) {
+            while (end < hosts.size() && NumberedName(hosts[end]).goes_with(first)) ++end;
+        }
         if (!text.empty()) text += ',';
         if (end - i == 1) {
             text += hosts[i];
@@ -215,6 +237,8 @@ std::string format_hostlist(std::span<const std::string> hosts) {
 Result<std::vector<std::string>> parse_hostlist(std::string_view text, std::size_t limit) {
     std::vector<std::string> hosts;
     while (true) {
+        text.remove_prefix(std::min(text.find_first_not_of(hostlist_separators), text.size()));
+        if (text.empty()) break;
         auto names = ItemParser(take_item(text), limit).expand();
         if (!names) return tl::unexpected(names.error());
         if (hosts.size() + names->size() > limit) {
@@ -222,9 +246,9 @@ Result<std::vector<std::string>> parse_hostlist(std::string_view text, std::size
         }
         hosts.insert(hosts.end(), std::make_move_iterator(names->begin()),
                      std::make_move_iterator(names->end()));
-        if (text.empty()) return hosts;
-        text.remove_prefix(1);
     }
+    if (hosts.empty()) return failure("the list names no host");
+    return hosts;
 }
 
 }  // namespace headway

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of hosts in short form, as cluster tools write them:
+// Lists of hosts in short form, as Slurm and other cluster tools write them:
 //
 //   a0            one host
 //   a[0-3,7]      a0 a1 a2 a3 a7
-//   n[008-011]    n008 n009 n010 n011 (a leading zero fixes the width)
-//   r[1-2]n[0-3]  every combination, the last group running fastest
-//   a0,b[0-1]     several items; only commas outside brackets separate them
+//   n[008-011]    n008 n009 n010 n011; n[08-101] n08 n09 ... n99 n100 n101: a leading zero of
+//                 the first number sets the least width
+//   r[1-2]n[0-3]  every combination, the last group running fastest; of three groups or more
+//                 then the first, the second and so on, which is Slurm's order
+//   a0,b[0-1] c   several items; what separates them is commas outside brackets, and blanks
 #pragma once
 
 #include <cstddef>
@@ -19,17 +21,22 @@
 namespace headway {
 
 inline constexpr std::size_t hosts_max = 65536;
+inline constexpr std::string_view hostlist_separators = ", \t\r\n";
 inline constexpr std::size_t host_name_max_bytes = 253;  // DNS's limit
 
-/// The hosts in the order written; a host written twice comes twice.
+/// The hosts in the order written; a host written twice comes twice, and an empty item is none.
 /// Fails, naming the place, on anything outside the grammar above, on names
 /// with characters other than letters, digits, '.', '-', '_', on names longer
-/// than host_name_max_bytes, and on lists of more than `limit` hosts.
+/// than host_name_max_bytes, and on lists of no host or of more than `limit`.
 [[nodiscard]] Result<std::vector<std::string>> parse_hostlist(std::string_view text,
                                                               std::size_t limit = hosts_max);
 
+/// What may follow brackets in a list: Slurm reads none with a suffix such as "-ib" or a domain.
+enum class AfterBrackets { anything, nothing };
+
 /// The same hosts, in the same order, in short form: neighbours that differ in
 /// their last number only share brackets.
-[[nodiscard]] std::string format_hostlist(std::span<const std::string> hosts);
+[[nodiscard]] std::string format_hostlist(std::span<const std::string> hosts,
+                                          AfterBrackets after = AfterBrackets::anything);
 
 }  // namespace headway

@@ -21,10 +21,16 @@ namespace {
 constexpr const char* topology_verb = "topology";
 using Json = nlohmann::json;
 
-enum class Format { toml, slurm, simgrid };
+enum class Format { toml, slurm, slurm_yaml, simgrid };
 
 const char* format_name(Format format) {
-    return format == Format::toml ? "toml" : format == Format::slurm ? "slurm" : "simgrid";
+    switch (format) {
+    case Format::toml: return "toml";
+    case Format::slurm: return "slurm";
+    case Format::slurm_yaml: return "slurm-yaml";
+    case Format::simgrid: break;
+    }
+    return "simgrid";
 }
 
 struct Input {
@@ -44,6 +50,7 @@ std::optional<Format> format_of(const TopologyOptions& options, const std::strin
         options.from.empty() ? std::filesystem::path(file).extension().string() : options.from;
     if (name == "toml" || name == ".toml") return Format::toml;
     if (name == "slurm" || name == ".conf") return Format::slurm;
+    if (name == "slurm-yaml" || name == ".yaml" || name == ".yml") return Format::slurm_yaml;
     if (name == "simgrid" || name == ".xml") return Format::simgrid;
     return std::nullopt;
 }
@@ -61,13 +68,14 @@ FileResult<Input> read_input(const Context& context, const std::string& file) {
     if (!format) {
         return tl::unexpected(std::vector<FileError>{
             {file, 0, "", "its name does not tell its format",
-             "say --from toml, slurm or simgrid"}});
+             "say --from toml, slurm, slurm-yaml or simgrid"}});
     }
     const auto text = read_text_file(file, config_file_max_bytes);
     if (!text) return tl::unexpected(text.error());
     std::vector<FileError> refused;
     auto network = *format == Format::toml    ? read_toml(*text, file, refused)
                    : *format == Format::slurm ? read_slurm_topology(*text, file, context.slurm)
+                   : *format == Format::slurm_yaml ? read_slurm_yaml(*text, file, context.slurm)
                                               : read_simgrid_platform(*text, file);
     if (!network) return tl::unexpected(network.error());
     return Input{*format, std::move(*network), std::move(refused)};
@@ -181,11 +189,11 @@ void TopologyCommand::add_input(const Verb& one, bool several) {
     const auto files = one.add_option("file", options_.files, "what describes the network").required();
     if (!several) files.expected(1);
     one.add_option("--from", options_.from, "the file's format (default: by its name)")
-        .one_of({"toml", "slurm", "simgrid"});
+        .one_of({"toml", "slurm", "slurm-yaml", "simgrid"});
     one.add_option("--link-speed-unit", options_.link_speed_unit,
                    "what LinkSpeed=1 of topology.conf is, such as 1mbit");
     one.add_option("--default-rate", options_.default_rate,
-                   "the rate of lines of topology.conf without LinkSpeed");
+                   "the rate of links of which topology.conf or topology.yaml says none");
 }
 
 void TopologyCommand::add_output(const Verb& one) {
@@ -195,6 +203,7 @@ void TopologyCommand::add_output(const Verb& one) {
 ExitStatus TopologyCommand::run() const {
     TopologyOptions options = options_;
     Context context{options, {}};
+    context.slurm.read_file = [](const auto& file) { return read_text_file(file, config_file_max_bytes); };
     if (!options.link_speed_unit.empty()) {
         const auto unit = parse_rate("1" + options.link_speed_unit);
         const auto number = parse_rate(options.link_speed_unit);

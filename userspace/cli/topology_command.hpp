@@ -11,7 +11,7 @@ namespace headway {
 
 struct TopologyOptions {
     std::vector<std::string> files;
-    std::string from;    ///< toml, slurm, simgrid; empty: by the file's name
+    std::string from;    ///< toml, slurm, slurm-yaml, simgrid; empty: by the file's name
     std::string to;
     std::string output;  ///< empty: standard output
     std::string link_speed_unit;

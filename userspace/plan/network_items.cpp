@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/host_name.hpp"
+
 namespace headway {
 namespace {
 
@@ -47,15 +49,14 @@ private:
     }
 
     void find_names() {
-        Indices hosts;
+        HostNames hosts;
         for (std::size_t i = 0; i < items_.size(); ++i) {
             const NetworkItem& item = items_[i];
-            Indices& names = is_host(item) ? hosts : switches_;
             if (item.name.empty()) tell(i, "a node has no name");
-            else if (!names.emplace(item.name, i).second)
+            else if (!(is_host(item) ? hosts.add(item.name, i) : switches_.emplace(item.name, i).second))
                 tell(i, "{} is described twice", called(item));
         }
-        if (hosts.empty()) tell(nobody, "there is no host");
+        if (std::ranges::none_of(items_, is_host)) tell(nobody, "there is no host");
     }
 
     void find_parents() {

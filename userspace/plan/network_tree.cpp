@@ -18,7 +18,8 @@ void NetworkTree::number() {
     children_.assign(size(), {});
     hosts_below_.assign(size(), 0);
     for (Node node = 0; node < size(); ++node) {
-        (is_host(node) ? hosts_ : switches_).emplace(name(node), node);
+        if (is_host(node)) hosts_.add(name(node), node);
+        else switches_.emplace(name(node), node);
         if (node == root) continue;
         parent_[node] = switches_.find(items_[node].parent)->second;
         depth_[node] = depth_[parent_[node]] + 1;
@@ -32,7 +33,7 @@ void NetworkTree::number() {
 
 std::optional<NetworkTree::Node> NetworkTree::find_host(std::string_view name) const {
     const auto found = hosts_.find(name);
-    return found == hosts_.end() ? std::nullopt : std::optional(found->second);
+    return found ? std::optional(static_cast<Node>(*found)) : std::nullopt;
 }
 
 std::optional<NetworkTree::Node> NetworkTree::find_switch(std::string_view name) const {

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/host_name.hpp"
 #include "plan/network_items.hpp"
 
 namespace headway {
@@ -58,7 +59,7 @@ private:
     std::vector<std::uint32_t> depth_;
     std::vector<std::vector<Node>> children_;
     std::vector<std::uint32_t> hosts_below_;
-    Names hosts_;
+    HostNames hosts_;
     Names switches_;
 };
 

@@ -42,7 +42,7 @@ Result<Topology> Topology::make(std::vector<Cluster> clusters,
     if (const auto linked = topology.link_up(); !linked) return tl::unexpected(linked.error());
     for (std::size_t c = 0; c < topology.clusters_.size(); ++c) {
         for (const std::string& host : topology.clusters_[c].hosts) {
-            if (!topology.host_by_name_.emplace(host, topology.host_count()).second)
+            if (!topology.host_names_.add(host, topology.host_count()))
                 return failure("the name of host \"{}\" is used twice", host);
             topology.cluster_of_host_.push_back(c);
         }
@@ -101,13 +101,6 @@ std::vector<std::uint32_t> Topology::hosts_below(const HostCounts& hosts) const 
 bool Topology::is_one_cable() const {
     return trunk_count() == 2 && clusters_.size() == 2 && above_[0].size() == 1 &&
            above_[1].size() == 1;
-}
-
-std::optional<std::size_t> Topology::find_host(std::string_view name) const {
-    auto found = host_by_name_.find(name);
-    if (found == host_by_name_.end()) found = host_by_name_.find(name.substr(0, name.find('.')));
-    if (found == host_by_name_.end()) return std::nullopt;
-    return found->second;
 }
 
 std::vector<std::string> Topology::names_of(const HostSet& hosts) const {

@@ -22,11 +22,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/host_name.hpp"
 #include "base/ip_prefix.hpp"
 #include "base/units.hpp"
 
@@ -136,10 +136,8 @@ public:
     [[nodiscard]] std::size_t host_count() const { return cluster_of_host_.size(); }
     [[nodiscard]] std::size_t cluster_of(std::size_t host) const { return cluster_of_host_[host]; }
 
-    /// Number of the host of that name.  A name with a domain that is not in
-    /// the topology is looked for without it: MPI libraries report what
-    /// gethostname() says.
-    [[nodiscard]] std::optional<std::size_t> find_host(std::string_view name) const;
+    /// Number of the host of that name, as HostNames finds it.
+    [[nodiscard]] std::optional<std::size_t> find_host(std::string_view name) const { return host_names_.find(name); }
 
     /// In the order of the clusters.
     [[nodiscard]] std::vector<std::string> names_of(const HostSet& hosts) const;
@@ -172,10 +170,6 @@ public:
     [[nodiscard]] std::chrono::nanoseconds delay(std::size_t from, std::size_t to) const;
 
 private:
-    struct NameHash : std::hash<std::string_view> {
-        using is_transparent = void;
-    };
-
     Result<void> link_up();
     [[nodiscard]] bool is_one_cable() const;
 
@@ -185,7 +179,7 @@ private:
     std::vector<std::size_t> cluster_of_host_;
     std::shared_ptr<const MeasuredCosts> measured_;
     double least_timeout_s_ = rto_default_s;
-    std::unordered_map<std::string, std::size_t, NameHash, std::equal_to<>> host_by_name_;
+    HostNames host_names_;
 };
 
 }  // namespace headway

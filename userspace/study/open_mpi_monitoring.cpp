@@ -71,6 +71,37 @@ void read_file(const NamedText& file, std::vector<TrafficFlow>& flows, FileMista
     }
 }
 
+/// "run.12.prof" is of rank 12; nothing: it has another name.
+std::optional<std::uint32_t> rank_of(std::string_view name) {
+    constexpr std::string_view end = ".prof";
+    if (!name.ends_with(end)) return std::nullopt;
+    name.remove_suffix(end.size());
+    return to_number<std::uint32_t>(name.substr(name.rfind('.') + 1));
+}
+
+/// Open MPI writes a file for each rank.  A rank whose file is missing would count as silent.
+void find_missing(std::span<const NamedText> files, std::uint32_t ranks, FileMistakes& mistakes) {
+    constexpr std::size_t told_max = 5;
+    std::vector<bool> is_there;
+    for (const NamedText& file : files) {
+        const auto rank = rank_of(file.file);
+        if (!rank || *rank >= TrafficMatrix::ranks_max) return;
+        is_there.resize(std::max<std::size_t>({is_there.size(), *rank + 1U, ranks}));
+        is_there[*rank] = true;
+    }
+    std::string told;
+    const auto missing = static_cast<std::size_t>(std::ranges::count(is_there, false));
+    for (std::size_t rank = 0, count = 0; rank < is_there.size() && count < told_max; ++rank) {
+        if (!is_there[rank]) told += fmt::format("{}{}", count++ == 0 ? "" : ", ", rank);
+    }
+    if (missing == 0) return;
+    if (missing > told_max) told += ", ...";
+    std::string_view stem = files.front().file;
+    stem = stem.substr(0, stem.size() - std::string_view(".prof").size());
+    mistakes.add(0, "", fmt::format("of {} ranks there is no file of {}", is_there.size(), told),
+                 fmt::format("name the files of all ranks, {}*.prof", stem.substr(0, stem.rfind('.') + 1)));
+}
+
 }  // namespace
 
 FileResult<TrafficMatrix> read_open_mpi_monitoring(std::span<const NamedText> files) {
@@ -80,6 +111,7 @@ FileResult<TrafficMatrix> read_open_mpi_monitoring(std::span<const NamedText> fi
         mistakes.set_file(file.file);
         read_file(file, flows, mistakes);
     }
+    if (!files.empty()) mistakes.set_file(files.front().file);
     std::uint32_t ranks = 0;
     for (const TrafficFlow& flow : flows) {
         ranks = std::max({ranks, flow.source + 1, flow.destination + 1});
@@ -87,6 +119,7 @@ FileResult<TrafficMatrix> read_open_mpi_monitoring(std::span<const NamedText> fi
     if (mistakes.empty() && flows.empty()) {
         mistakes.add(0, "", "no message between two ranks is counted", monitoring_advice);
     }
+    if (mistakes.empty()) find_missing(files, ranks, mistakes);
     if (!mistakes.empty()) return mistakes.take();
     auto matrix = TrafficMatrix::make(ranks, std::move(flows));
     if (matrix) return std::move(*matrix);

@@ -22,7 +22,8 @@
 
 namespace headway {
 
-/// One matrix of the files of a run.  Ranks are as many as the files name.
+/// One matrix of the files of a run.  Ranks are as many as the files name.  Where all have the names that
+/// Open MPI gives them, a rank without a file is a mistake.
 [[nodiscard]] FileResult<TrafficMatrix> read_open_mpi_monitoring(std::span<const NamedText> files);
 
 }  // namespace headway

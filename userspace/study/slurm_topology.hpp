@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// topology.conf of Slurm's topology/tree plugin.
+// topology.conf and topology.yaml of Slurm's topology/tree plugin.
 //
-//   SwitchName=s0 Nodes=n[0-7] LinkSpeed=1000
-//   SwitchName=s1 Nodes=n[8-15] LinkSpeed=1000
-//   SwitchName=top Switches=s[0-1] LinkSpeed=10000
+//   SwitchName=s0 Nodes=n[0-7] LinkSpeed=1000        - topology: all
+//   SwitchName=s1 Nodes=n[8-15] LinkSpeed=1000         tree:
+//   SwitchName=top Switches=s[0-1] LinkSpeed=10000       switches:
+//                                                          - {switch: top, children: "s[0-1]"}
+//                                                          - {switch: s0, nodes: "n[0-7]"}
 //
-// Parameter names in any case; '#' starts a comment; a backslash at the end of
-// a line continues it.  Slurm gives LinkSpeed no unit, so that whoever reads a
-// file has to say it.  Headway takes it for the rate of the links that the line
-// describes, those from the switch to its nodes or switches, up and down.
+// Lines are read as Slurm reads them (study/slurm_lines.hpp).  Slurm gives LinkSpeed no unit, so
+// that whoever reads a file has to say it.  Headway takes it for the rate of the links that the line
+// describes, those from the switch to its nodes or switches, up and down.  What
+// `scontrol show topology` prints is read as well; blocks describe no network, and are refused.
 //
-// Not said by this format: delays, buffers, directions, address prefixes.
+// Not said by these formats: delays, buffers, directions, address prefixes; by topology.yaml, rates.
 #pragma once
 
+#include <filesystem>
+#include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/file_error.hpp"
@@ -22,14 +27,20 @@
 
 namespace headway {
 
+using ReadFile = std::function<FileResult<std::string>(const std::filesystem::path&)>;
+
 struct SlurmOptions {
     std::optional<BitsPerSecond> link_speed_unit;  ///< what LinkSpeed=1 is
     std::optional<BitsPerSecond> default_rate;     ///< of lines without LinkSpeed
+    ReadFile read_file{};                          ///< for Include; none: that is a mistake
 };
 
 [[nodiscard]] FileResult<NetworkTree> read_slurm_topology(std::string_view text,
                                                           std::string_view file,
                                                           const SlurmOptions& options);
+/// The only tree, or of several the cluster's default.
+[[nodiscard]] FileResult<NetworkTree> read_slurm_yaml(std::string_view text, std::string_view file,
+                                                      const SlurmOptions& options);
 
 /// Without a unit no LinkSpeed is written.  Fails, naming the switch, if one has
 /// both nodes and switches, which Slurm refuses.

@@ -41,7 +41,7 @@ Result<WrittenTopology> write_slurm_topology(const NetworkTree& tree, const Slur
         }
         fmt::format_to(std::back_inserter(written.text), "SwitchName={} {}={}", tree.name(node),
                        hosts.empty() ? "Switches" : "Nodes",
-                       format_hostlist(hosts.empty() ? switches : hosts));
+                       format_hostlist(hosts.empty() ? switches : hosts, AfterBrackets::nothing));
         if (options.link_speed_unit) {
             if (const auto speed = link_speed(tree, node, *options.link_speed_unit)) {
                 fmt::format_to(std::back_inserter(written.text), " LinkSpeed={}", *speed);

@@ -19,22 +19,26 @@ Result<TrafficMatrix> TrafficMatrix::make(std::uint32_t ranks, std::vector<Traff
     std::stable_sort(flows.begin(), flows.end(), is_before);
     TrafficMatrix matrix;
     matrix.ranks_ = ranks;
+    std::uint64_t bytes = 0, messages = 0;
     for (const TrafficFlow& flow : flows) {
         if (flow.source >= ranks || flow.destination >= ranks) {
             return failure("a message from rank {} to rank {}, but there are {} ranks", flow.source,
                            flow.destination, ranks);
         }
         if (flow.bytes == 0 && flow.messages == 0) continue;
+        if (flow.bytes > bytes_max - bytes || flow.messages > messages_max - messages) {
+            return failure("up to the messages from rank {} to rank {} they are more than {} EiB or {} messages",
+                           flow.source, flow.destination, bytes_max >> 60, messages_max);
+        }
+        bytes += flow.bytes;
+        messages += flow.messages;
         if (matrix.flows_.empty() || is_before(matrix.flows_.back(), flow)) {
             matrix.flows_.push_back(flow);
             continue;
         }
         TrafficFlow& sum = matrix.flows_.back();
-        if (__builtin_add_overflow(sum.bytes, flow.bytes, &sum.bytes) ||
-            __builtin_add_overflow(sum.messages, flow.messages, &sum.messages)) {
-            return failure("from rank {} to rank {} there are more bytes than 64 bits count",
-                           flow.source, flow.destination);
-        }
+        sum.bytes += flow.bytes;
+        sum.messages += flow.messages;
     }
     return matrix;
 }

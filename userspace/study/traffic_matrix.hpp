@@ -27,11 +27,14 @@ public:
     static constexpr std::uint32_t ranks_max = 65536;
     static constexpr std::size_t flows_max = 1U << 24;  // 4096 ranks, everybody to everybody
 
+    /// Of all flows together: 64 bits hold what is computed from them, with all headers.
+    static constexpr std::uint64_t bytes_max = std::uint64_t{1} << 60;
+    static constexpr std::uint64_t messages_max = std::uint64_t{1} << 53;
+
     TrafficMatrix() = default;
 
     /// Adds up flows between the same two ranks.  Fails for a rank that is not
-    /// less than `ranks`, for too many of anything, and where 64 bits do not hold
-    /// a sum.
+    /// less than `ranks`, and for too many of anything.
     [[nodiscard]] static Result<TrafficMatrix> make(std::uint32_t ranks,
                                                     std::vector<TrafficFlow> flows);
 
