@@ -2,6 +2,7 @@
 // Slurm's topology.conf and SimGrid's platforms.
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <map>
 
 #include "formats_golden.hpp"
@@ -331,12 +332,28 @@ INSTANTIATE_TEST_SUITE_P(
                 "p:5: \"backbone\": such elements cannot be read"},
         Mistake{"ClusterBackbone",
                 "<cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-3\" speed=\"1Gf\" "
-                "bw=\"1Gbps\" lat=\"0\" bb_bw=\"1Gbps\"/>",
-                "its attribute \"bb_bw\" cannot be read"},
+                "bw=\"1Gbps\" lat=\"0\" bb_bw=\"7Gbps\"/>",
+                "p:5: bb_bw: a backbone of 7gbit can limit 4 hosts of 1gbit, and no tree has a link that all share"},
         Mistake{"FatTree",
                 "<cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-3\" speed=\"1Gf\" "
                 "bw=\"1Gbps\" lat=\"0\" topology=\"FAT_TREE\"/>",
-                "p:5: topology: \"FAT_TREE\" cannot be read"},
+                "p:5: topo_parameters: \"\" is not LEVELS;DOWN,...;UP,...;CABLES,..."},
+        Mistake{"FatTreeOfManyWays",
+                "<cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-15\" speed=\"1Gf\" "
+                "bw=\"1Gbps\" lat=\"0\" topology=\"FAT_TREE\" topo_parameters=\"2;4,4;1,2;1,2\"/>",
+                "there are several ways up, and plans know one link"},
+        Mistake{"FatTreeOfOtherSize",
+                "<cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-15\" speed=\"1Gf\" "
+                "bw=\"1Gbps\" lat=\"0\" topology=\"FAT_TREE\" topo_parameters=\"2;4,5;1,1;1,1\"/>",
+                "is a fat tree of 20 hosts, and the cluster has 16"},
+        Mistake{"FatTreeOfFewLevels",
+                "<cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-15\" speed=\"1Gf\" "
+                "bw=\"1Gbps\" lat=\"0\" topology=\"FAT_TREE\" topo_parameters=\"2;16;1,1;1,1\"/>",
+                "has not as many numbers as levels in each part"},
+        Mistake{"Torus",
+                "<cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-3\" speed=\"1Gf\" "
+                "bw=\"1Gbps\" lat=\"0\" topology=\"TORUS\" topo_parameters=\"2,2\"/>",
+                "p:5: topology: \"TORUS\" is no tree"},
         Mistake{"Radical",
                 "<cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-x\" speed=\"1Gf\" "
                 "bw=\"1Gbps\" lat=\"0\"/>",
@@ -345,9 +362,19 @@ INSTANTIATE_TEST_SUITE_P(
                 "sharing_policy: \"FATPIPE\" cannot be read"},
         Mistake{"Trace", "<link id=\"f\" bandwidth=\"1Gbps\" bandwidth_file=\"x.bw\"/>",
                 "its attribute \"bandwidth_file\" cannot be read"},
-        Mistake{"LongRoute",
-                "<route src=\"h\" dst=\"r\"><link_ctn id=\"l\"/><link_ctn id=\"m\"/></route>",
-                "it has not exactly one <link_ctn>"},
+        Mistake{"RouteOverNothing", "<route src=\"h\" dst=\"r\"></route>", "from \"h\" to \"r\" it crosses no link"},
+        Mistake{"LongRouteAndAnother",
+                "<route src=\"h\" dst=\"r\"><link_ctn id=\"l\"/><link_ctn id=\"m\"/></route>\n"
+                "<route src=\"h\" dst=\"q\"><link_ctn id=\"m\"/></route>",
+                "link_ctn: link \"m\" would be several cables"},
+        Mistake{"OneEndForTwo",
+                "<route src=\"h\" dst=\"r\"><link_ctn id=\"l\"/><link_ctn id=\"m\"/></route>\n"
+                "<route src=\"h\" dst=\"q\"><link_ctn id=\"l\"/><link_ctn id=\"m\"/></route>",
+                "\"r\" and \"q\" are at the end of the same links"},
+        Mistake{"LongAndShared",
+                "<link id=\"s\" bandwidth=\"1Gbps\"/>\n"
+                "<route src=\"h\" dst=\"r\"><link_ctn id=\"s\"/><link_ctn id=\"m\"/></route>",
+                "both directions would share the SHARED link \"s\""},
         Mistake{"SharedBothWays",
                 "<link id=\"s\" bandwidth=\"1Gbps\"/>\n<route src=\"h\" dst=\"r\">"
                 "<link_ctn id=\"s\"/></route>",
@@ -372,6 +399,107 @@ INSTANTIATE_TEST_SUITE_P(
                 "<route src=\"h\" dst=\"q\"><link_ctn id=\"m\"/></route>",
                 "p:2: host: host \"h\" is joined to 2 others"}),
     [](const auto& mistake) { return std::string(mistake.param.name); });
+
+/// Hosts a, b and c on a switch, d behind a cable: of each pair the links between it.
+std::string full_zone(const std::vector<std::string>& links, const std::function<std::vector<std::string>(int, int)>& hops,
+                      bool both_ways) {
+    std::string text = "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">";
+    for (const char host : std::string("abcd")) text += fmt::format("<host id=\"{}\" speed=\"1Gf\"/>", host);
+    for (const std::string& link : links) text += fmt::format("<link id={}/>", link);
+    for (int from = 0; from < 4; ++from) {
+        for (int to = 0; to < 4; ++to) {
+            if (from == to || (both_ways && from > to)) continue;
+            text += fmt::format("<route src=\"{}\" dst=\"{}\" symmetrical=\"{}\">", "abcd"[from], "abcd"[to], both_ways ? "YES" : "NO");
+            for (const std::string& hop : hops(from, to)) text += "<link_ctn id=" + hop + "/>";
+            text += "</route>\n";
+        }
+    }
+    return text + "</zone></platform>";
+}
+
+TEST(SimgridPlatform, RoutesOverSeveralLinksAreATreeOfThese) {
+    const auto name = [](const char* what, int host) { return fmt::format("\"{}{}\"", what, "abcd"[host]); };
+    std::vector<std::string> split, shared;
+    for (int host = 0; host < 4; ++host) {
+        split.push_back(name("l", host) + fmt::format(" bandwidth=\"{}Gbps\" latency=\"5us\" sharing_policy=\"SPLITDUPLEX\"", host + 1));
+        shared.push_back(name("up", host) + " bandwidth=\"1Gbps\"");
+        shared.push_back(name("down", host) + " bandwidth=\"2Gbps\"");
+    }
+    split.emplace_back("\"wan\" bandwidth=\"10Gbps\" latency=\"1ms\" sharing_policy=\"SPLITDUPLEX\"");
+    const auto split_hops = [&](int from, int to) {
+        std::vector<std::string> hops{name("l", from) + " direction=\"UP\""};
+        if (from == 3) hops.emplace_back("\"wan\" direction=\"UP\"");
+        if (to == 3) hops.emplace_back("\"wan\" direction=\"DOWN\"");
+        hops.push_back(name("l", to) + " direction=\"DOWN\"");
+        return hops;
+    };
+    const auto unsaid = [&](int from, int to) {
+        auto hops = split_hops(from, to);
+        for (std::string& hop : hops) hop = hop.substr(0, hop.find(' '));
+        return hops;
+    };
+    for (const bool both_ways : {true, false}) {
+        for (const auto& hops : std::vector<std::function<std::vector<std::string>(int, int)>>{split_hops, unsaid}) {
+            const auto tree = read_simgrid_platform(full_zone(split, hops, both_ways), "p");
+            ASSERT_TRUE(tree) << told(tree);
+            EXPECT_EQ(tree->switch_count(), 2U);
+            const auto host = [&](const char* of) { return *tree->find_host(of); };
+            EXPECT_EQ(tree->parent(host("a")), tree->parent(host("b")));
+            EXPECT_EQ(tree->parent(host("b")), tree->parent(host("c")));
+            EXPECT_EQ(tree->edge(host("c")).up_rate.value, 3'000 * mbit);
+            EXPECT_EQ(tree->edge(host("c")).delay, 5us);
+            const auto behind = tree->parent(host("d"));
+            ASSERT_NE(behind, tree->parent(host("a")));
+            const auto wan = behind == NetworkTree::root ? tree->parent(host("a")) : behind;
+            EXPECT_EQ(tree->edge(wan).up_rate.value, 10'000 * mbit);
+            EXPECT_EQ(tree->edge(wan).delay, 1ms);
+        }
+    }
+    const auto shared_hops = [&](int from, int to) { return std::vector{name("up", from), name("down", to)}; };
+    const auto star = read_simgrid_platform(full_zone(shared, shared_hops, false), "p");
+    ASSERT_TRUE(star) << told(star);
+    EXPECT_EQ(star->switch_count(), 1U);
+    EXPECT_EQ(star->edge(*star->find_host("b")).up_rate.value, 1'000 * mbit);
+    EXPECT_EQ(star->edge(*star->find_host("b")).down_rate.value, 2'000 * mbit);
+
+    split.back() = "\"bb\" bandwidth=\"10Gbps\" sharing_policy=\"SPLITDUPLEX\"";
+    const auto backbone = [&](int from, int to) { return std::vector<std::string>{name("l", from), "\"bb\"", name("l", to)}; };
+    EXPECT_NE(told(read_simgrid_platform(full_zone(split, backbone, true), "p"))
+                  .find("from \"b\" to \"c\" it crosses other links than a tree of the other routes has there"),
+              std::string::npos);
+}
+
+std::string cluster(const char* more) {
+    return fmt::format("<platform version=\"4.1\"><cluster id=\"c\" prefix=\"n\" suffix=\".x\" radical=\"0-7\" speed=\"1Gf\" "
+                       "bw=\"1Gbps\" lat=\"10us\" {}/></platform>", more);
+}
+
+TEST(SimgridPlatform, BackbonesThatLimitNothingAreDelays) {
+    for (const char* more : {"bb_bw=\"16Gbps\" bb_lat=\"5us\"", "bb_bw=\"1Gbps\" bb_lat=\"5us\" bb_sharing_policy=\"FATPIPE\""}) {
+        const auto tree = read_simgrid_platform(cluster(more), "p");
+        ASSERT_TRUE(tree) << told(tree);
+        EXPECT_EQ(tree->name(NetworkTree::root), "nc_router.x");
+        const auto host = *tree->find_host("n3.x");
+        EXPECT_EQ(tree->edge(host).delay, 12'500ns) << "between two hosts 25 us, as SimGrid has it";
+        EXPECT_EQ(tree->edge(tree->parent(host)).delay, 2'500ns) << "to the router 15 us";
+    }
+    const auto none = read_simgrid_platform(cluster("bb_bw=\"16Gbps\""), "p");
+    ASSERT_TRUE(none) << told(none);
+    EXPECT_EQ(none->switch_count(), 1U);
+}
+
+TEST(SimgridPlatform, FatTreesWithOneWayUpAreTrees) {
+    const auto tree = read_simgrid_platform(cluster("topology=\"FAT_TREE\" topo_parameters=\"3;2,2,2;1,1,1;1,1,1\""), "p");
+    ASSERT_TRUE(tree) << told(tree);
+    EXPECT_EQ(tree->name(NetworkTree::root), "nc_router.x");
+    EXPECT_EQ(tree->switch_count(), 7U);
+    EXPECT_EQ(tree->depth(*tree->find_host("n7.x")), 3U);
+    EXPECT_EQ(tree->parent(*tree->find_host("n0.x")), tree->parent(*tree->find_host("n1.x")));
+    EXPECT_NE(tree->parent(*tree->find_host("n1.x")), tree->parent(*tree->find_host("n2.x")));
+    const auto flat = read_simgrid_platform(cluster("topology=\"FAT_TREE\" topo_parameters=\"1;8;1;1\""), "p");
+    ASSERT_TRUE(flat) << told(flat);
+    EXPECT_EQ(*flat, *read_simgrid_platform(cluster(""), "p"));
+}
 
 TEST(SimgridPlatform, TellsLoopsAndWrongRoots) {
     EXPECT_NE(told(read_simgrid_platform("<html/>", "p")).find("there is no <platform>"),

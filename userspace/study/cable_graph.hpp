@@ -25,6 +25,7 @@ public:
     explicit CableGraph(FileMistakes& mistakes) : mistakes_(mistakes) {}
 
     void add_point(std::uint32_t line, NetworkNodeKind kind, const std::string& name);
+    [[nodiscard]] bool has_point(const std::string& name) const { return by_name_.contains(name); }
     /// Joins two points that were added before.
     void add_direction(std::uint32_t line, const std::string& from, const std::string& to,
                        const Direction& direction);

@@ -10,6 +10,8 @@
 #include "base/hostlist.hpp"
 #include "base/text_lines.hpp"
 #include "study/cable_graph.hpp"
+#include "study/link_routes.hpp"
+#include "study/simgrid_cluster.hpp"
 #include "study/simgrid_units.hpp"
 
 namespace headway {
@@ -23,6 +25,21 @@ struct Link {
     bool is_split = false;  ///< SPLITDUPLEX: each direction has the bandwidth
     bool up_is_used = false;
     bool down_is_used = false;
+};
+
+struct Hop {
+    std::uint32_t line = 0;
+    std::string id;
+    Link* link = nullptr;
+    std::optional<bool> is_down;
+};
+
+struct Route {
+    std::uint32_t line = 0;
+    std::string from;
+    std::string to;
+    bool both_ways = false;
+    std::vector<Hop> hops;
 };
 
 class PlatformReader {
@@ -53,7 +70,7 @@ public:
             mistakes_.add(line_of(platform), "platform", "its version is " + in_quotes(version),
                           "write version=\"4.1\", converting the file with simgrid_update_xml");
         }
-        read_children(platform, 0);
+        read_zone(platform, 0);
         if (!mistakes_.empty()) return mistakes_.take();
         auto tree = graph_.tree();
         if (tree) return std::move(*tree);
@@ -95,7 +112,28 @@ private:
         return attribute.value();
     }
 
-    void read_children(const pugi::xml_node& parent, std::uint32_t depth) {
+    /// Where one route crosses several links, all routes of the zone are whole ways; else each is a cable.
+    void read_zone(const pugi::xml_node& zone, std::uint32_t depth) {
+        std::vector<Route> routes;
+        read_children(zone, depth, routes);
+        if (std::ranges::all_of(routes, [](const Route& route) { return route.hops.size() == 1; })) {
+            for (const Route& route : routes) join(route);
+            return;
+        }
+        LinkRoutes ways(graph_, mistakes_);
+        for (const Route& route : routes) {
+            std::vector<LinkHop> hops, back;
+            for (const Hop& hop : route.hops) {
+                hops.push_back({hop.id, hop.link->is_split, hop.is_down, hop.link->direction});
+            }
+            for (auto hop = hops.rbegin(); hop != hops.rend(); ++hop) back.push_back(hop->reversed());
+            ways.add(route.line, route.from, route.to, std::move(hops));
+            if (route.both_ways) ways.add(route.line, route.to, route.from, std::move(back));
+        }
+        if (mistakes_.empty()) ways.add_cables();
+    }
+
+    void read_children(const pugi::xml_node& parent, std::uint32_t depth, std::vector<Route>& routes) {
         for (const pugi::xml_node& node : parent.children()) {
             if (node.type() != pugi::node_element || mistakes_.full()) continue;
             const std::string_view name = node.name();
@@ -105,7 +143,7 @@ private:
                     return;
                 }
                 check_attributes(node, {"id", "routing"});
-                read_children(node, depth + 1);
+                read_zone(node, depth + 1);
             } else if (name == "host") {
                 check_attributes(node, {"id", "speed", "core", "pstate", "coordinates"});
                 graph_.add_point(line_of(node), NetworkNodeKind::host, required(node, "id"));
@@ -117,9 +155,9 @@ private:
             } else if (name == "link") {
                 read_link(node);
             } else if (name == "route") {
-                read_route(node, "src", "dst");
+                read_route(node, "src", "dst", routes);
             } else if (name == "zoneRoute" || name == "ASroute") {
-                read_route(node, "gw_src", "gw_dst");
+                read_route(node, "gw_src", "gw_dst", routes);
             } else if (name != "config" && name != "prop") {
                 mistake(node, in_quotes(name), "such elements cannot be read");
             }
@@ -162,90 +200,116 @@ private:
         }
     }
 
-    void read_route(const pugi::xml_node& node, const char* source, const char* destination) {
+    void read_route(const pugi::xml_node& node, const char* source, const char* destination, std::vector<Route>& routes) {
         check_attributes(node, {"src", "dst", "gw_src", "gw_dst", "symmetrical"});
-        const std::string from = required(node, source);
-        const std::string to = required(node, destination);
-        std::vector<pugi::xml_node> hops;
-        for (const pugi::xml_node& child : node.children()) {
-            if (child.type() == pugi::node_element) hops.push_back(child);
-        }
-        if (hops.size() != 1 || std::string_view(hops.front().name()) != "link_ctn") {
-            mistake(node, node.name(),
-                    fmt::format("from {} to {} it has not exactly one <link_ctn>", in_quotes(from),
-                                in_quotes(to)),
-                    "write one route for every cable, between routers where needed");
-            return;
-        }
-        const std::string id = required(hops.front(), "id");
-        const auto found = links_.find(id);
-        if (found == links_.end()) {
-            mistake(hops.front(), "link_ctn", fmt::format("there is no link {} before it",
-                                                          in_quotes(id)),
-                    "describe the link first");
-            return;
-        }
         const std::string_view symmetrical = node.attribute("symmetrical").as_string("YES");
-        const bool both_ways = symmetrical == "YES" || symmetrical == "yes";
-        join(hops.front(), found->second, from, to, both_ways);
+        Route route{line_of(node), required(node, source), required(node, destination),
+                    symmetrical == "YES" || symmetrical == "yes", {}};
+        for (const pugi::xml_node& child : node.children()) {
+            if (child.type() != pugi::node_element) continue;
+            if (std::string_view(child.name()) != "link_ctn") {
+                mistake(child, in_quotes(child.name()), "such elements cannot be read");
+                return;
+            }
+            std::string id = required(child, "id");
+            const auto found = links_.find(id);
+            if (found == links_.end()) {
+                mistake(child, "link_ctn", fmt::format("there is no link {} before it", in_quotes(id)),
+                        "describe the link first");
+                return;
+            }
+            const std::string_view direction = child.attribute("direction").value();
+            Hop hop{line_of(child), std::move(id), &found->second, {}};
+            if (found->second.is_split && (direction == "UP" || direction == "DOWN")) hop.is_down = direction == "DOWN";
+            route.hops.push_back(std::move(hop));
+        }
+        if (route.hops.empty()) {
+            mistake(node, node.name(),
+                    fmt::format("from {} to {} it crosses no link", in_quotes(route.from), in_quotes(route.to)),
+                    "write <link_ctn> for each link that it crosses");
+            return;
+        }
+        routes.push_back(std::move(route));
     }
 
-    void join(const pugi::xml_node& hop, Link& link, const std::string& from, const std::string& to,
-              bool both_ways) {
-        if (both_ways && !link.is_split) {
-            mistake(hop, "link_ctn", "both directions would share one SHARED link",
-                    "give the link sharing_policy=\"SPLITDUPLEX\", or each direction its own link "
-                    "and route with symmetrical=\"NO\"");
+    /// Of one hop: a cable.
+    void join(const Route& route) {
+        const Hop& hop = route.hops.front();
+        Link& link = *hop.link;
+        if (route.both_ways && !link.is_split) {
+            mistakes_.add(hop.line, "link_ctn", "both directions would share one SHARED link",
+                          "give the link sharing_policy=\"SPLITDUPLEX\", or each direction its own link "
+                          "and route with symmetrical=\"NO\"");
             return;
         }
-        const bool is_down =
-            link.is_split && std::string_view(hop.attribute("direction").value()) == "DOWN";
+        const bool is_down = hop.is_down.value_or(false);
         bool& forth = is_down ? link.down_is_used : link.up_is_used;
         bool& back = is_down ? link.up_is_used : link.down_is_used;
-        if (forth || (both_ways && back)) {
-            mistake(hop, "link_ctn", "several routes share this direction of the link",
-                    "give every cable a link of its own, and join cables by routers");
+        if (forth || (route.both_ways && back)) {
+            mistakes_.add(hop.line, "link_ctn", "several routes share this direction of the link",
+                          "give every cable a link of its own, and join cables by routers");
             return;
         }
         forth = true;
-        graph_.add_direction(line_of(hop), from, to, link.direction);
-        if (!both_ways) return;
+        graph_.add_direction(hop.line, route.from, route.to, link.direction);
+        if (!route.both_ways) return;
         back = true;
-        graph_.add_direction(line_of(hop), to, from, link.direction);
+        graph_.add_direction(hop.line, route.to, route.from, link.direction);
     }
 
     void read_cluster(const pugi::xml_node& node) {
-        check_attributes(node, {"id", "prefix", "suffix", "radical", "speed", "core", "bw", "lat",
-                                "sharing_policy", "topology", "bb_lat", "bb_sharing_policy",
-                                "router_id", "loopback_bw", "loopback_lat"});
-        const std::string id = required(node, "id");
-        const std::string prefix = required(node, "prefix");
-        const std::string suffix = required(node, "suffix");
+        check_attributes(node, {"id", "prefix", "suffix", "radical", "speed", "core", "bw", "lat", "sharing_policy",
+                                "topology", "topo_parameters", "bb_bw", "bb_lat", "bb_sharing_policy", "router_id",
+                                "loopback_bw", "loopback_lat"});
         const std::string radical = required(node, "radical");
         const std::string_view topology = node.attribute("topology").as_string("FLAT");
-        if (topology != "FLAT") mistake(node, "topology", in_quotes(topology) + " cannot be read");
+        if (topology != "FLAT" && topology != "FAT_TREE") mistake(node, "topology", in_quotes(topology) + " is no tree");
         const std::string_view policy = node.attribute("sharing_policy").as_string("SPLITDUPLEX");
         if (!is_split(policy)) {
             mistake(node, "sharing_policy", in_quotes(policy) + " cannot be read",
                     "write SPLITDUPLEX: each direction has the bandwidth");
         }
+        SimgridCluster cluster{line_of(node), required(node, "id"), required(node, "prefix"), required(node, "suffix"),
+                               node.attribute("router_id").value(), {}, {}};
         const auto direction = read_direction(node, "bw", "lat");
-        const auto numbers = parse_hostlist(fmt::format("n[{}]", radical));
+        auto numbers = parse_hostlist(fmt::format("n[{}]", radical));
         if (!numbers) {
             mistake(node, "radical", in_quotes(radical) + " is no list of numbers",
                     "write such as 0-7,9");
         }
         if (!direction || !numbers) return;
-        std::string router = node.attribute("router_id").value();
-        if (router.empty()) router = fmt::format("{}{}_router{}", prefix, id, suffix);
-        graph_.add_point(line_of(node), NetworkNodeKind::switch_node, router);
+        cluster.edge = *direction;
         for (const std::string& number : *numbers) {
-            if (mistakes_.full()) return;
-            const std::string host = prefix + number.substr(1) + suffix;
-            graph_.add_point(line_of(node), NetworkNodeKind::host, host);
-            graph_.add_direction(line_of(node), host, router, *direction);
-            graph_.add_direction(line_of(node), router, host, *direction);
+            cluster.hosts.push_back(cluster.prefix + number.substr(1) + cluster.suffix);
         }
+        if (topology == "FAT_TREE") read_fat_tree(node, cluster);
+        else read_flat(node, cluster);
+    }
+
+    /// A backbone is a link that all messages of the hosts cross, which no tree has: it is read where it limits none.
+    void read_flat(const pugi::xml_node& node, const SimgridCluster& cluster) {
+        CableGraph::Direction backbone{rate_max, {}};
+        if (node.attribute("bb_bw")) {
+            const auto read = read_direction(node, "bb_bw", "bb_lat");
+            if (!read) return;
+            backbone = *read;
+            const bool is_fatpipe = std::string_view(node.attribute("bb_sharing_policy").value()) == "FATPIPE";
+            const std::uint64_t crossing = is_fatpipe ? 1 : 2 * cluster.hosts.size();
+            if (backbone.rate.value / crossing < cluster.edge.rate.value) {
+                mistake(node, "bb_bw",
+                        fmt::format("a backbone of {} can limit {} hosts of {}, and no tree has a link that all share",
+                                    rate_to_tc(backbone.rate), cluster.hosts.size(), rate_to_tc(cluster.edge.rate)),
+                        "describe a router, and the link above it that is short");
+                return;
+            }
+        }
+        add_flat(graph_, cluster, backbone.delay);
+    }
+
+    void read_fat_tree(const pugi::xml_node& node, const SimgridCluster& cluster) {
+        const auto levels = fat_tree_levels(node.attribute("topo_parameters").value(), cluster.hosts.size());
+        if (levels) add_fat_tree(graph_, cluster, *levels);
+        else mistake(node, "topo_parameters", levels.error().message);
     }
 
     std::string_view text_;

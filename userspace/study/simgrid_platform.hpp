@@ -4,15 +4,14 @@
 //
 //   <zone>, <AS>            any routing; only a grouping here
 //   <host>, <router>        hosts and switches
-//   <cluster>               FLAT, without backbone: a switch with its hosts
+//   <cluster>               FLAT or FAT_TREE (study/simgrid_cluster.hpp)
 //   <link>                  SPLITDUPLEX: a cable; SHARED: one direction of one
-//   <route>                 of exactly one link: joins two hosts or routers
+//   <route>                 joins two hosts or routers, by one link or several (study/link_routes.hpp)
 //   <zoneRoute>, <ASroute>  the same, joins its two gateways
 //   <config>, <prop>        skipped, as are speed, core and loopbacks of hosts
 //
-// Everything else is refused by its name: what several cables share (backbones,
-// FATPIPE, routes of several links), what changes with time (traces, *_file) and
-// what is generated (TORUS, FAT_TREE, DRAGONFLY).  The first router of a file is
+// Everything else is refused by its name: what several cables share, what changes with
+// time (traces, *_file) and what is no tree (TORUS, DRAGONFLY).  The first router of a file is
 // the root of the tree.  Bandwidths are taken as rates of the wire.
 #pragma once
 
