@@ -41,7 +41,7 @@ ConnectionCounters counters_of(int socket) {
     socklen_t length = info.size();
     if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, info.data(), &length) != 0) return {};
     const TcpInfoCounts counts = counts_in(std::span(info).first(length));
-    return {1, counts.retransmissions, counts.timeouts};
+    return {1, counts.needed_retransmissions(), counts.timeouts};
 }
 
 }  // namespace

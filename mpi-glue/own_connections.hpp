@@ -13,7 +13,7 @@ namespace headway::glue {
 /// Of connections that are open.
 struct ConnectionCounters {
     std::uint64_t connections = 0;
-    std::uint64_t retransmissions = 0;  ///< segments
+    std::uint64_t retransmissions = 0;  ///< segments; a probe of what had arrived is none
     std::optional<std::uint64_t> timeouts = 0;  ///< none: the kernel does not count them by socket
 
     void add(const ConnectionCounters& other) {

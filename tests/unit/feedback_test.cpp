@@ -43,6 +43,21 @@ TEST(FlowCounts, AConnectionThatIsNewHasDoneAllSinceTheLastLook) {
     EXPECT_EQ(watched.look(std::vector{flow(2, "10.1.0.1", 41, 3)}, 0), (FlowLosses{1, 0, 0}));
 }
 
+// The receiver tells of probes of a tail (DSACK), sometimes after the look that has counted them.
+TEST(FlowCounts, WhatHadArrivedIsNotLost) {
+    FlowCounts watched = counts();
+    (void)watched.look(std::vector{flow(1, "10.1.0.1", 100)}, 10);
+    TcpFlow probed = flow(1, "10.1.0.1", 200, 3);
+    probed.needless_retransmissions = 2;
+    EXPECT_EQ(watched.look(std::vector{probed}, 10), (FlowLosses{100, 1, 0}));
+    probed.retransmissions = 4;
+    EXPECT_EQ(watched.look(std::vector{probed}, 10), (FlowLosses{0, 1, 0}));
+    probed.needless_retransmissions = 3;
+    EXPECT_EQ(watched.look(std::vector{probed}, 10), (FlowLosses{0, 0, 0}));
+    probed.retransmissions = 5;
+    EXPECT_EQ(watched.look(std::vector{probed}, 10), (FlowLosses{0, 1, 0}));
+}
+
 // Five time-outs of the node, of which two can be of paced connections: one segment each.
 TEST(FlowCounts, TimeoutsOfTheNodeAreNoMoreThanSegmentsSentAgain) {
     FlowCounts watched = counts();

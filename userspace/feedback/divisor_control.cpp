@@ -27,7 +27,7 @@ std::optional<FlowLosses> FlowCounts::look(std::span<const TcpFlow> flows,
     for (const TcpFlow& flow : flows) {
         if (!is_watched(flow.remote)) continue;
         const FlowLosses old = seen_[flow.cookie];  // none of a new one
-        const FlowLosses now{flow.segments, flow.retransmissions, flow.timeouts.value_or(0)};
+        const FlowLosses now{flow.segments, flow.needed_retransmissions(), flow.timeouts.value_or(0)};
         seen.emplace(flow.cookie, now);
         const std::uint64_t again = growth(now.retransmissions, old.retransmissions);
         losses.segments += growth(now.segments, old.segments);

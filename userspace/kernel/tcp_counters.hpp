@@ -20,6 +20,9 @@ struct TcpInfoCounts {
     /// Those of what had arrived, as the receiver has said (DSACK): probes, and time-outs that came too early.
     std::uint64_t needless_retransmissions = 0;
 
+    /// Less when the receiver tells of one that it had already.
+    [[nodiscard]] std::uint64_t needed_retransmissions() const { return retransmissions - needless_retransmissions; }
+
     friend bool operator==(const TcpInfoCounts&, const TcpInfoCounts&) = default;
 };
 

@@ -39,7 +39,7 @@ void make_prompt(int fd) {
 }
 
 struct ConnectionState {
-    std::uint64_t needed_retransmissions = 0;  ///< less when the receiver tells of one that it had already
+    std::uint64_t needed_retransmissions = 0;
     std::uint32_t timeout_us = 0;
 };
 
@@ -48,8 +48,7 @@ ConnectionState state_of(int fd) {
     socklen_t length = sizeof(info);
     if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return {};
     const auto bytes = std::as_bytes(std::span(&info, 1)).first(length);
-    const TcpInfoCounts counts = counts_in(bytes);
-    return {counts.retransmissions - counts.needless_retransmissions, info.tcpi_rto};
+    return {counts_in(bytes).needed_retransmissions(), info.tcpi_rto};
 }
 
 /// One transfer of a step, both ways alike.
