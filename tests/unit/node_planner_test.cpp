@@ -52,6 +52,35 @@ NodePlanner planner_of(int hosts_per_cluster) {
     return std::move(*planner);
 }
 
+// What all nodes have in common is planned once; each has the rates that it plans for itself.
+TEST(NodePlannerHosts, AnotherNodePlansTheSameAsItWouldByItself) {
+    Config config;
+    config.topology = two_level_topology(30);
+    const std::string list = "a[0-3],b[0-3],c[0-3],d[0-2]";
+    const auto first = NodePlanner::make(config, "a0");
+    ASSERT_TRUE(first);
+    EXPECT_FALSE(first->on_node("z"));
+    const auto distrusted = [&](NodePlanner planner) {
+        planner.distrust(1'200);
+        return planner;
+    };
+    for (const char* operation : {"alltoall", "allgather", "gather", "bcast"}) {
+        for (const bool trusts : {true, false}) {
+            const NodePlanner from = trusts ? *first : distrusted(*first);
+            for (const char* name : {"a0", "a1", "b3", "c0", "d2"}) {
+                const CollectiveHosts hosts{find_operation(operation), list, list, false, 2,
+                                            find_operation(operation)->as == PlannedAs::gather ? std::optional<std::string>("a0") : std::nullopt};
+                const NodePlanner alone = trusts ? *NodePlanner::make(config, name) : distrusted(*NodePlanner::make(config, name));
+                const auto expected = alone.plan(hosts, 65'536), plan = from.on_node(name)->plan(hosts, 65'536);
+                ASSERT_EQ(expected.has_value(), plan.has_value());
+                if (!plan) continue;
+                EXPECT_EQ(plan->rates, expected->rates) << operation << " on " << name;
+                EXPECT_EQ(plan->reason, expected->reason) << operation << " on " << name;
+            }
+        }
+    }
+}
+
 // The text is a client's: short to write, long to expand.
 TEST(NodePlannerHosts, AListIsExpandedOnceAndWithinBounds) {
     const NodePlanner planner = planner_of(4);

@@ -75,6 +75,13 @@ class Cli(unittest.TestCase):
 
 
 class Plan(Cli):
+    def test_many_clusters_are_told_in_a_line_that_can_be_read(self):
+        many = "".join(cluster(f"leaf{i:02}", i) for i in range(40))
+        self.write("many.toml", many)
+        done = self.run_headway("plan", "--config", "many.toml", "--node", "leaf000", "--hosts", "leaf[00-37][0-3],leaf38[0-1]")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("all-to-all of 154 hosts: 4 of each of leaf[00-37], 2 of leaf38\n", done.stdout)
+
     def test_tree_is_limited_by_the_upper_trunk(self):
         """8 x 8 pairs over 30 Mbit/s get less each than 4 x 12 over 25."""
         answer = self.ask("plan", "--config", "tree.toml", "--node", "a0")

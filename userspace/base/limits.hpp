@@ -33,6 +33,7 @@ inline constexpr std::size_t job_name_max_bytes = 128;
 inline constexpr std::size_t traffic_hosts_max = 512;
 /// Plans that are kept for the next one who asks.
 inline constexpr std::size_t plans_kept_max = 4096;
+inline constexpr std::size_t whole_plans_kept_max = 4;
 inline constexpr std::size_t host_lists_kept_max = 64;  ///< of requests, up to a datagram long
 inline constexpr std::size_t traffic_plans_kept_max = 64;  ///< known by their whole request
 /// What has not been fetched of answers that are longer than a datagram.

@@ -15,13 +15,23 @@
 namespace headway {
 namespace {
 
+/// "6 hosts: 4 of a, 2 of b"; many clusters are told by what they have in common: "4 of each of leaf[0-99]".
 std::string hosts_text(const ChosenPattern& pattern, const HostCounts& counts) {
+    constexpr std::size_t told_alone_max = 8;
     const auto& clusters = pattern.config.topology.clusters();
-    std::string list;
+    std::vector<std::pair<std::uint32_t, std::vector<std::string>>> groups;
     for (std::size_t c = 0; c < clusters.size(); ++c) {
-        if (counts.per_cluster[c] == 0) continue;
-        list += fmt::format("{}{} of {}", list.empty() ? "" : ", ", counts.per_cluster[c],
-                            clusters[c].name);
+        const std::uint32_t count = counts.per_cluster[c];
+        if (count == 0) continue;
+        auto group = std::ranges::find(groups, count, [](const auto& one) { return one.first; });
+        if (group == groups.end() || counts.clusters_used() <= told_alone_max)
+            group = groups.insert(groups.end(), {count, {}});
+        group->second.push_back(clusters[c].name);
+    }
+    std::string list;
+    for (const auto& [count, names] : groups) {
+        list += fmt::format("{}{} of {}{}", list.empty() ? "" : ", ", count, names.size() > 1 ? "each of " : "",
+                            format_hostlist(names));
     }
     return fmt::format("{} hosts: {}", counts.total(), list);
 }
@@ -227,7 +237,7 @@ Result<ShownPlan> show_operation(const ChosenPattern& pattern, std::uint32_t ran
     for (const std::string& name : nodes) {
         shown.nodes.push_back(make_node(pattern.config.topology, name));
         if (!takes_part(pattern, name)) continue;
-        const auto there = planner_on(pattern, name);
+        const auto there = planner->on_node(name);
         if (!there) return tl::unexpected(there.error());
         const auto of_node = plan_call(*there, hosts, message_bytes);
         if (!of_node) return tl::unexpected(of_node.error());

@@ -34,11 +34,10 @@ std::optional<ClientAlgorithm> algorithm_of(const CollectivePattern& pattern,
 }
 
 /// As planned before, or anew; then all are forgotten if there are too many.
-template <class Key, class Plan>
-Result<NodePlan> known_or(std::map<Key, NodePlan>& plans, std::size_t most, Key key,
-                          const Plan& plan_anew) {
+template <class Key, class Plan, class MakePlan>
+Result<Plan> known_or(std::map<Key, Plan>& plans, std::size_t most, Key key, const MakePlan& plan_anew) {
     if (const auto known = plans.find(key); known != plans.end()) return known->second;
-    auto plan = plan_anew();
+    Result<Plan> plan = plan_anew();
     if (!plan) return plan;
     if (plans.size() >= most) plans.clear();
     plans.emplace(std::move(key), *plan);
@@ -71,6 +70,17 @@ void NodePlanner::distrust(std::optional<std::uint32_t> divisor_factor_thousandt
     policy_.divisor_factor_thousandths = divisor_factor_.value_or(divisor_one);
     plans_.clear();
     traffic_plans_.clear();
+    whole_plans_ = std::make_shared<WholePlans>();
+}
+
+Result<NodePlanner> NodePlanner::on_node(const std::string& name) const {
+    Config config = config_;
+    config.node.name = name;
+    auto other = make(std::move(config), name);
+    if (!other) return other;
+    other->distrust(divisor_factor_);
+    other->whole_plans_ = whole_plans_;
+    return other;
 }
 
 Result<std::shared_ptr<const HostSet>> NodePlanner::hosts_of(const std::string& list) const {
@@ -180,7 +190,8 @@ Result<NodePlan> NodePlanner::plan_by_ring(const CollectivePattern& pattern,
 
 Result<CollectivePlan> NodePlanner::plan_from_all(
     const CollectivePattern& pattern, std::optional<std::uint64_t> message_bytes) const {
-    return plan_collective(planned_, policy_, pattern.hosts, message_bytes);
+    return known_or(*whole_plans_, whole_plans_kept_max, {pattern.hosts, message_bytes},
+                    [&] { return plan_collective(planned_, policy_, pattern.hosts, message_bytes); });
 }
 
 Result<RootedPlan> NodePlanner::plan_at_root(const CollectivePattern& pattern,
