@@ -40,7 +40,9 @@ class RandomLists {
 public:
     explicit RandomLists(unsigned seed) : random_(seed) {}
 
-    std::size_t below(std::size_t count) { return std::uniform_int_distribution<std::size_t>(0, count - 1)(random_); }
+    std::size_t below(std::size_t count) {
+        return std::uniform_int_distribution<std::size_t>(0, count - 1)(random_);
+    }
 
     /// What Slurm reads: nothing follows the brackets of an item.
     std::string list() {
@@ -52,7 +54,9 @@ public:
         }
         return text;
     }
-    std::string name() { return letters() + number() + one_of({"", "-ib", ".cluster", "x" + number()}); }
+    std::string name() {
+        return letters() + number() + one_of({"", "-ib", ".cluster", "x" + number()});
+    }
 
 private:
     std::string item() {
@@ -75,7 +79,9 @@ private:
     std::string number() { return one_of({"", "0", "1", "07", "10", "099", "100", "12345678901"}); }
     std::string letters() { return one_of({"a", "n", "N", "_x", "gpu-", "r1n"}); }
 
-    std::string one_of(std::initializer_list<std::string> values) { return *(values.begin() + below(values.size())); }
+    std::string one_of(std::initializer_list<std::string> values) {
+        return *(values.begin() + below(values.size()));
+    }
 
     std::mt19937 random_;
 };

@@ -12,14 +12,16 @@ namespace {
 
 std::string in_small_letters(std::string_view name) {
     std::string small(name);
-    std::ranges::transform(small, small.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::ranges::transform(small, small.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return small;
 }
 
 /// What is in front of the domain; nothing where there is none.
 std::optional<std::string> without_domain(const std::string& name) {
     const auto dot = name.find('.');
-    if (dot == std::string::npos || name.find_first_not_of("0123456789.") == std::string::npos) return std::nullopt;
+    if (dot == std::string::npos || name.find_first_not_of("0123456789.") == std::string::npos)
+        return std::nullopt;
     return name.substr(0, dot);
 }
 

@@ -77,7 +77,8 @@ private:
         for (const NumberRange& range : *ranges) {
             if (range.last - range.first < limit_) count += range.last - range.first + 1;
             else count = limit_ + 1;
-            if (count * names_ > limit_) return failure("\"{}\" stands for more than {} hosts", item_, limit_);
+            if (count * names_ > limit_)
+                return failure("\"{}\" stands for more than {} hosts", item_, limit_);
         }
         names_ *= static_cast<std::size_t>(count);
         Group& group = groups_.emplace_back();
@@ -121,7 +122,8 @@ private:
     Result<NumberRange> parse_range(std::string_view text) const {
         const auto dash = text.find('-');
         const std::string_view first = text.substr(0, dash);
-        const std::string_view last = dash == std::string_view::npos ? first : text.substr(dash + 1);
+        const std::string_view last =
+            dash == std::string_view::npos ? first : text.substr(dash + 1);
         NumberRange range;
         if (!parse_number(first, range.first) || !parse_number(last, range.last)) {
             return failure("\"{}\": \"{}\" is neither a number nor a range such as 0-3", item_,
@@ -200,8 +202,8 @@ std::string format_ranges(std::span<const std::string> names) {
     for (std::size_t i = 0; i < names.size();) {
         const NumberedName first(names[i]);
         std::size_t end = i + 1;
-        while (end < names.size() && NumberedName(names[end]).follows(NumberedName(names[end - 1]),
-                                                                      first.is_padded())) {
+        while (end < names.size() &&
+               NumberedName(names[end]).follows(NumberedName(names[end - 1]), first.is_padded())) {
             ++end;
         }
         if (!text.empty()) text += ',';

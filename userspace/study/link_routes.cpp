@@ -8,11 +8,13 @@
 namespace headway {
 namespace {
 
-constexpr const char* way_advice = "write links and routes of a tree; what many routes share in the middle is none";
+constexpr const char* way_advice =
+    "write links and routes of a tree; what many routes share in the middle is none";
 
 }  // namespace
 
-void LinkRoutes::add(std::uint32_t line, const std::string& from, const std::string& to, std::vector<LinkHop> hops) {
+void LinkRoutes::add(std::uint32_t line, const std::string& from, const std::string& to,
+                     std::vector<LinkHop> hops) {
     for (const std::string& end : {from, to}) {
         if (std::ranges::find(ends_, end) == ends_.end()) ends_.push_back(end);
     }
@@ -41,7 +43,8 @@ void LinkRoutes::grow(const std::string& first) {
     root.name = first;
     root.above = places_.size();
     places_.push_back(root);
-    for (auto route = routes_.lower_bound({first, ""}); route != routes_.end() && route->first.first == first; ++route) {
+    for (auto route = routes_.lower_bound({first, ""});
+         route != routes_.end() && route->first.first == first; ++route) {
         place(route->first.second, route->second);
     }
 }
@@ -51,7 +54,8 @@ void LinkRoutes::place(const std::string& end, const Route& route) {
     std::size_t at = places_.size() - 1;
     while (places_[at].depth > 0) at = places_[at].above;
     for (const LinkHop& hop : route.hops) {
-        const auto known = std::ranges::find_if(places_[at].below, [&](std::size_t p) { return places_[p].forth.is_same(hop); });
+        const auto known = std::ranges::find_if(
+            places_[at].below, [&](std::size_t p) { return places_[p].forth.is_same(hop); });
         if (known != places_[at].below.end()) {
             at = *known;
             continue;
@@ -67,14 +71,16 @@ void LinkRoutes::place(const std::string& end, const Route& route) {
     }
     if (!places_[at].name.empty()) {
         mistakes_.add(route.line, "route",
-                      fmt::format("\"{}\" and \"{}\" are at the end of the same links", end, places_[at].name),
+                      fmt::format("\"{}\" and \"{}\" are at the end of the same links", end,
+                                  places_[at].name),
                       "give each host a link of its own");
     }
     places_[at].name = end;
     place_of_[end] = at;
 }
 
-/// Up from the one end to where both meet, and down to the other: those have to be the route's links.
+/// Up from the one end to where both meet, and down to the other: those have to be the route's
+/// links.
 void LinkRoutes::compare(const std::string& from, const std::string& to, const Route& route) {
     std::size_t up = place_of_[from], down = place_of_[to];
     std::vector<LinkHop> downwards;
@@ -94,30 +100,39 @@ void LinkRoutes::compare(const std::string& from, const std::string& to, const R
         }
     }
     std::ranges::reverse(downwards);
-    if (is_path && std::equal(route.hops.begin() + static_cast<std::ptrdiff_t>(hop), route.hops.end(), downwards.begin(),
-                              downwards.end(), [](const LinkHop& a, const LinkHop& b) { return a.is_same(b); }))
+    if (is_path && std::equal(route.hops.begin() + static_cast<std::ptrdiff_t>(hop),
+                              route.hops.end(), downwards.begin(), downwards.end(),
+                              [](const LinkHop& a, const LinkHop& b) { return a.is_same(b); }))
         return;
     mistakes_.add(route.line, "route",
-                  fmt::format("from \"{}\" to \"{}\" it crosses other links than a tree of the other routes has there", from, to),
+                  fmt::format("from \"{}\" to \"{}\" it crosses other links than a tree of the "
+                              "other routes has there",
+                              from, to),
                   way_advice);
 }
 
 void LinkRoutes::join(std::size_t place) {
     Place& here = places_[place];
     if (!here.back) {
-        mistakes_.add(here.line, "route", fmt::format("no route comes back where this one crosses link \"{}\"", here.forth.link),
-                      "add the route of the other direction, or symmetrical=\"YES\"");
+        mistakes_.add(
+            here.line, "route",
+            fmt::format("no route comes back where this one crosses link \"{}\"", here.forth.link),
+            "add the route of the other direction, or symmetrical=\"YES\"");
         return;
     }
     if (here.forth.is_same(*here.back) && !here.forth.is_split) {
-        mistakes_.add(here.line, "link_ctn",
-                      fmt::format("both directions would share the SHARED link \"{}\"", here.forth.link),
-                      "give the link sharing_policy=\"SPLITDUPLEX\", or each direction its own link");
+        mistakes_.add(
+            here.line, "link_ctn",
+            fmt::format("both directions would share the SHARED link \"{}\"", here.forth.link),
+            "give the link sharing_policy=\"SPLITDUPLEX\", or each direction its own link");
         return;
     }
     if (!used_.emplace(here.forth.link, here.forth.is_down).second ||
-        (!here.forth.is_same(*here.back) && !used_.emplace(here.back->link, here.back->is_down).second)) {
-        mistakes_.add(here.line, "link_ctn", fmt::format("link \"{}\" would be several cables", here.forth.link), way_advice);
+        (!here.forth.is_same(*here.back) &&
+         !used_.emplace(here.back->link, here.back->is_down).second)) {
+        mistakes_.add(here.line, "link_ctn",
+                      fmt::format("link \"{}\" would be several cables", here.forth.link),
+                      way_advice);
         return;
     }
     if (here.name.empty()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routes that cross several links each, as Full zones of SimGrid list them, on the way to cables: the
-// tree of links that has them all, if there is one.
+// Routes that cross several links each, as Full zones of SimGrid list them, on the way to cables:
+// the tree of links that has them all, if there is one.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +39,10 @@ public:
     LinkRoutes(CableGraph& graph, FileMistakes& mistakes) : graph_(graph), mistakes_(mistakes) {}
 
     /// One direction of a route, with one hop at least.
-    void add(std::uint32_t line, const std::string& from, const std::string& to, std::vector<LinkHop> hops);
-    /// Adds the cables of all routes to the graph, and switches where links meet; or says which route
-    /// does not go with those before it.
+    void add(std::uint32_t line, const std::string& from, const std::string& to,
+             std::vector<LinkHop> hops);
+    /// Adds the cables of all routes to the graph, and switches where links meet; or says which
+    /// route does not go with those before it.
     void add_cables();
 
 private:

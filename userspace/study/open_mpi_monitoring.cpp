@@ -54,9 +54,10 @@ void read_file(const NamedText& file, std::vector<TrafficFlow>& flows, FileMista
         }
         const auto flow = read_flow(fields);
         if (!flow) {
-            mistakes.add(lines.number(), kind, in_quotes(lines.line()) +
-                                                   " is not SOURCE, DESTINATION, BYTES bytes and "
-                                                   "COUNT msgs sent between tabs",
+            mistakes.add(lines.number(), kind,
+                         in_quotes(lines.line()) +
+                             " is not SOURCE, DESTINATION, BYTES bytes and "
+                             "COUNT msgs sent between tabs",
                          monitoring_advice);
         } else if (std::max(flow->source, flow->destination) >= TrafficMatrix::ranks_max) {
             mistakes.add(lines.number(), kind,
@@ -98,8 +99,9 @@ void find_missing(std::span<const NamedText> files, std::uint32_t ranks, FileMis
     if (missing > told_max) told += ", ...";
     std::string_view stem = files.front().file;
     stem = stem.substr(0, stem.size() - std::string_view(".prof").size());
-    mistakes.add(0, "", fmt::format("of {} ranks there is no file of {}", is_there.size(), told),
-                 fmt::format("name the files of all ranks, {}*.prof", stem.substr(0, stem.rfind('.') + 1)));
+    mistakes.add(
+        0, "", fmt::format("of {} ranks there is no file of {}", is_there.size(), told),
+        fmt::format("name the files of all ranks, {}*.prof", stem.substr(0, stem.rfind('.') + 1)));
 }
 
 }  // namespace

@@ -45,7 +45,9 @@ struct Route {
 class PlatformReader {
 public:
     PlatformReader(std::string_view text, std::string_view file)
-        : text_(text), mistakes_(file), graph_(mistakes_) {
+        : text_(text),
+          mistakes_(file),
+          graph_(mistakes_) {
         for (std::size_t i = 0; i < text.size(); ++i) {
             if (text[i] == '\n') line_ends_.push_back(i);
         }
@@ -112,11 +114,13 @@ private:
         return attribute.value();
     }
 
-    /// Where one route crosses several links, all routes of the zone are whole ways; else each is a cable.
+    /// Where one route crosses several links, all routes of the zone are whole ways; else each is a
+    /// cable.
     void read_zone(const pugi::xml_node& zone, std::uint32_t depth) {
         std::vector<Route> routes;
         read_children(zone, depth, routes);
-        if (std::ranges::all_of(routes, [](const Route& route) { return route.hops.size() == 1; })) {
+        if (std::ranges::all_of(routes,
+                                [](const Route& route) { return route.hops.size() == 1; })) {
             for (const Route& route : routes) join(route);
             return;
         }
@@ -126,14 +130,16 @@ private:
             for (const Hop& hop : route.hops) {
                 hops.push_back({hop.id, hop.link->is_split, hop.is_down, hop.link->direction});
             }
-            for (auto hop = hops.rbegin(); hop != hops.rend(); ++hop) back.push_back(hop->reversed());
+            for (auto hop = hops.rbegin(); hop != hops.rend(); ++hop)
+                back.push_back(hop->reversed());
             ways.add(route.line, route.from, route.to, std::move(hops));
             if (route.both_ways) ways.add(route.line, route.to, route.from, std::move(back));
         }
         if (mistakes_.empty()) ways.add_cables();
     }
 
-    void read_children(const pugi::xml_node& parent, std::uint32_t depth, std::vector<Route>& routes) {
+    void read_children(const pugi::xml_node& parent, std::uint32_t depth,
+                       std::vector<Route>& routes) {
         for (const pugi::xml_node& node : parent.children()) {
             if (node.type() != pugi::node_element || mistakes_.full()) continue;
             const std::string_view name = node.name();
@@ -200,11 +206,15 @@ private:
         }
     }
 
-    void read_route(const pugi::xml_node& node, const char* source, const char* destination, std::vector<Route>& routes) {
+    void read_route(const pugi::xml_node& node, const char* source, const char* destination,
+                    std::vector<Route>& routes) {
         check_attributes(node, {"src", "dst", "gw_src", "gw_dst", "symmetrical"});
         const std::string_view symmetrical = node.attribute("symmetrical").as_string("YES");
-        Route route{line_of(node), required(node, source), required(node, destination),
-                    symmetrical == "YES" || symmetrical == "yes", {}};
+        Route route{line_of(node),
+                    required(node, source),
+                    required(node, destination),
+                    symmetrical == "YES" || symmetrical == "yes",
+                    {}};
         for (const pugi::xml_node& child : node.children()) {
             if (child.type() != pugi::node_element) continue;
             if (std::string_view(child.name()) != "link_ctn") {
@@ -214,18 +224,21 @@ private:
             std::string id = required(child, "id");
             const auto found = links_.find(id);
             if (found == links_.end()) {
-                mistake(child, "link_ctn", fmt::format("there is no link {} before it", in_quotes(id)),
+                mistake(child, "link_ctn",
+                        fmt::format("there is no link {} before it", in_quotes(id)),
                         "describe the link first");
                 return;
             }
             const std::string_view direction = child.attribute("direction").value();
             Hop hop{line_of(child), std::move(id), &found->second, {}};
-            if (found->second.is_split && (direction == "UP" || direction == "DOWN")) hop.is_down = direction == "DOWN";
+            if (found->second.is_split && (direction == "UP" || direction == "DOWN"))
+                hop.is_down = direction == "DOWN";
             route.hops.push_back(std::move(hop));
         }
         if (route.hops.empty()) {
             mistake(node, node.name(),
-                    fmt::format("from {} to {} it crosses no link", in_quotes(route.from), in_quotes(route.to)),
+                    fmt::format("from {} to {} it crosses no link", in_quotes(route.from),
+                                in_quotes(route.to)),
                     "write <link_ctn> for each link that it crosses");
             return;
         }
@@ -237,9 +250,10 @@ private:
         const Hop& hop = route.hops.front();
         Link& link = *hop.link;
         if (route.both_ways && !link.is_split) {
-            mistakes_.add(hop.line, "link_ctn", "both directions would share one SHARED link",
-                          "give the link sharing_policy=\"SPLITDUPLEX\", or each direction its own link "
-                          "and route with symmetrical=\"NO\"");
+            mistakes_.add(
+                hop.line, "link_ctn", "both directions would share one SHARED link",
+                "give the link sharing_policy=\"SPLITDUPLEX\", or each direction its own link "
+                "and route with symmetrical=\"NO\"");
             return;
         }
         const bool is_down = hop.is_down.value_or(false);
@@ -258,19 +272,25 @@ private:
     }
 
     void read_cluster(const pugi::xml_node& node) {
-        check_attributes(node, {"id", "prefix", "suffix", "radical", "speed", "core", "bw", "lat", "sharing_policy",
-                                "topology", "topo_parameters", "bb_bw", "bb_lat", "bb_sharing_policy", "router_id",
-                                "loopback_bw", "loopback_lat"});
+        check_attributes(node, {"id", "prefix", "suffix", "radical", "speed", "core", "bw", "lat",
+                                "sharing_policy", "topology", "topo_parameters", "bb_bw", "bb_lat",
+                                "bb_sharing_policy", "router_id", "loopback_bw", "loopback_lat"});
         const std::string radical = required(node, "radical");
         const std::string_view topology = node.attribute("topology").as_string("FLAT");
-        if (topology != "FLAT" && topology != "FAT_TREE") mistake(node, "topology", in_quotes(topology) + " is no tree");
+        if (topology != "FLAT" && topology != "FAT_TREE")
+            mistake(node, "topology", in_quotes(topology) + " is no tree");
         const std::string_view policy = node.attribute("sharing_policy").as_string("SPLITDUPLEX");
         if (!is_split(policy)) {
             mistake(node, "sharing_policy", in_quotes(policy) + " cannot be read",
                     "write SPLITDUPLEX: each direction has the bandwidth");
         }
-        SimgridCluster cluster{line_of(node), required(node, "id"), required(node, "prefix"), required(node, "suffix"),
-                               node.attribute("router_id").value(), {}, {}};
+        SimgridCluster cluster{line_of(node),
+                               required(node, "id"),
+                               required(node, "prefix"),
+                               required(node, "suffix"),
+                               node.attribute("router_id").value(),
+                               {},
+                               {}};
         const auto direction = read_direction(node, "bw", "lat");
         auto numbers = parse_hostlist(fmt::format("n[{}]", radical));
         if (!numbers) {
@@ -286,19 +306,23 @@ private:
         else read_flat(node, cluster);
     }
 
-    /// A backbone is a link that all messages of the hosts cross, which no tree has: it is read where it limits none.
+    /// A backbone is a link that all messages of the hosts cross, which no tree has: it is read
+    /// where it limits none.
     void read_flat(const pugi::xml_node& node, const SimgridCluster& cluster) {
         CableGraph::Direction backbone{rate_max, {}};
         if (node.attribute("bb_bw")) {
             const auto read = read_direction(node, "bb_bw", "bb_lat");
             if (!read) return;
             backbone = *read;
-            const bool is_fatpipe = std::string_view(node.attribute("bb_sharing_policy").value()) == "FATPIPE";
+            const bool is_fatpipe =
+                std::string_view(node.attribute("bb_sharing_policy").value()) == "FATPIPE";
             const std::uint64_t crossing = is_fatpipe ? 1 : 2 * cluster.hosts.size();
             if (backbone.rate.value / crossing < cluster.edge.rate.value) {
                 mistake(node, "bb_bw",
-                        fmt::format("a backbone of {} can limit {} hosts of {}, and no tree has a link that all share",
-                                    rate_to_tc(backbone.rate), cluster.hosts.size(), rate_to_tc(cluster.edge.rate)),
+                        fmt::format("a backbone of {} can limit {} hosts of {}, and no tree has a "
+                                    "link that all share",
+                                    rate_to_tc(backbone.rate), cluster.hosts.size(),
+                                    rate_to_tc(cluster.edge.rate)),
                         "describe a router, and the link above it that is short");
                 return;
             }
@@ -307,7 +331,8 @@ private:
     }
 
     void read_fat_tree(const pugi::xml_node& node, const SimgridCluster& cluster) {
-        const auto levels = fat_tree_levels(node.attribute("topo_parameters").value(), cluster.hosts.size());
+        const auto levels =
+            fat_tree_levels(node.attribute("topo_parameters").value(), cluster.hosts.size());
         if (levels) add_fat_tree(graph_, cluster, *levels);
         else mistake(node, "topo_parameters", levels.error().message);
     }

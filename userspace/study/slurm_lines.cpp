@@ -25,7 +25,8 @@ std::size_t backslashes_before(std::string_view text, std::size_t end) {
 }
 
 std::string_view without_comment(std::string_view line) {
-    for (std::size_t at = line.find('#'); at != std::string_view::npos; at = line.find('#', at + 1)) {
+    for (std::size_t at = line.find('#'); at != std::string_view::npos;
+         at = line.find('#', at + 1)) {
         if (backslashes_before(line, at) % 2 == 0) return line.substr(0, at);
     }
     return line;
@@ -54,7 +55,9 @@ std::string_view after_blanks(std::string_view text) {
 
 /// Cuts the next KEY=VALUE off the text; nothing: it begins with none.
 std::optional<std::pair<std::string, std::string>> take_pair(std::string_view& text) {
-    const auto is_of_a_key = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; };
+    const auto is_of_a_key = [](unsigned char c) {
+        return std::isalnum(c) || c == '_' || c == '.';
+    };
     const auto* const key_end = std::find_if_not(text.begin(), text.end(), is_of_a_key);
     const std::string_view key = text.substr(0, static_cast<std::size_t>(key_end - text.begin()));
     std::string_view rest = after_blanks(text.substr(key.size()));
@@ -68,7 +71,8 @@ std::optional<std::pair<std::string, std::string>> take_pair(std::string_view& t
     }
     end = std::min(end, rest.size());
     next = std::min(next, rest.size());
-    if (next == 0 || (next < rest.size() && blanks.find(rest[next]) == std::string_view::npos)) return std::nullopt;
+    if (next == 0 || (next < rest.size() && blanks.find(rest[next]) == std::string_view::npos))
+        return std::nullopt;
     text = rest.substr(next);
     return std::pair(std::string(key), std::string(rest.substr(begin, end - begin)));
 }
@@ -76,7 +80,9 @@ std::optional<std::pair<std::string, std::string>> take_pair(std::string_view& t
 class LinesReader {
 public:
     LinesReader(const ReadFile& read_file, std::string_view advice, FileMistakes& mistakes)
-        : read_file_(read_file), advice_(advice), mistakes_(mistakes) {}
+        : read_file_(read_file),
+          advice_(advice),
+          mistakes_(mistakes) {}
 
     void read(std::string_view text, const std::string& file) {
         open_.push_back(file);
@@ -113,7 +119,8 @@ private:
             auto pair = take_pair(text);
             if (!pair) {
                 const auto word = split_words(text, blanks).front();
-                mistakes_.add(number, "", in_quotes(word) + " is no KEY=VALUE", std::string(advice_));
+                mistakes_.add(number, "", in_quotes(word) + " is no KEY=VALUE",
+                              std::string(advice_));
                 return;
             }
             line.pairs.push_back(std::move(*pair));
@@ -122,14 +129,17 @@ private:
     }
 
     void include(std::uint32_t number, const std::string& name) {
-        const std::string path = (std::filesystem::path(open_.back()).parent_path() / name).string();
+        const std::string path =
+            (std::filesystem::path(open_.back()).parent_path() / name).string();
         if (name.find('%') != std::string::npos) {
-            mistakes_.add(number, "Include", in_quotes(name) + " depends on who reads it", "write the file's own name");
+            mistakes_.add(number, "Include", in_quotes(name) + " depends on who reads it",
+                          "write the file's own name");
         } else if (!read_file_) {
             mistakes_.add(number, "Include", "no other file is read here", "put its lines here");
-        } else if (std::ranges::find(open_, path) != open_.end() || open_.size() == include_depth_max ||
-                   ++includes_ > includes_max) {
-            mistakes_.add(number, "Include", in_quotes(name) + " includes itself, or too many files are included",
+        } else if (std::ranges::find(open_, path) != open_.end() ||
+                   open_.size() == include_depth_max || ++includes_ > includes_max) {
+            mistakes_.add(number, "Include",
+                          in_quotes(name) + " includes itself, or too many files are included",
                           "include each file once");
         } else if (const auto text = read_file_(path)) {
             read(*text, path);
@@ -150,16 +160,18 @@ private:
 
 }  // namespace
 
-std::vector<SlurmLine> read_slurm_lines(std::string_view text, std::string_view file, const ReadFile& read_file,
-                                        std::string_view advice, FileMistakes& mistakes) {
+std::vector<SlurmLine> read_slurm_lines(std::string_view text, std::string_view file,
+                                        const ReadFile& read_file, std::string_view advice,
+                                        FileMistakes& mistakes) {
     LinesReader reader(read_file, advice, mistakes);
     reader.read(text, std::string(file));
     return reader.take();
 }
 
 bool is_same_word(std::string_view a, std::string_view b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+        return std::tolower(x) == std::tolower(y);
+    });
 }
 
 }  // namespace headway

@@ -24,12 +24,14 @@ struct SlurmLine {
     std::vector<std::pair<std::string, std::string>> pairs;
 };
 
-/// Of the file and those that it includes, where each stands; what is wrong is added to the mistakes.
-/// `advice` says what a line looks like.
+/// Of the file and those that it includes, where each stands; what is wrong is added to the
+/// mistakes. `advice` says what a line looks like.
 [[nodiscard]] std::vector<SlurmLine> read_slurm_lines(std::string_view text, std::string_view file,
-                                                      const ReadFile& read_file, std::string_view advice,
+                                                      const ReadFile& read_file,
+                                                      std::string_view advice,
                                                       FileMistakes& mistakes);
 
-[[nodiscard]] bool is_same_word(std::string_view a, std::string_view b);  ///< without regard to case
+[[nodiscard]] bool is_same_word(std::string_view a,
+                                std::string_view b);  ///< without regard to case
 
 }  // namespace headway

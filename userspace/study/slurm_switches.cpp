@@ -24,7 +24,9 @@ struct Switch {
 
 class SwitchReader {
 public:
-    SwitchReader(const SlurmOptions& options, FileMistakes& mistakes) : options_(options), mistakes_(mistakes) {}
+    SwitchReader(const SlurmOptions& options, FileMistakes& mistakes)
+        : options_(options),
+          mistakes_(mistakes) {}
 
     FileResult<NetworkTree> read(const std::vector<SlurmSwitch>& said) {
         for (const SlurmSwitch& one : said) {
@@ -50,12 +52,14 @@ private:
         if (said.name.empty()) {
             tell(said, "SwitchName", "it is missing", slurm_switch_advice);
         } else if (!is_plain_name(said.name)) {
-            tell(said, "SwitchName", in_quotes(said.name) + " is no plain name", "use letters, digits, '.', '-', '_'");
+            tell(said, "SwitchName", in_quotes(said.name) + " is no plain name",
+                 "use letters, digits, '.', '-', '_'");
         }
         if (said.nodes) one.nodes = read_list(said, "Nodes", *said.nodes);
         if (said.switches) one.switches = read_list(said, "Switches", *said.switches);
         if (!said.nodes && !said.switches) {
-            tell(said, "SwitchName", fmt::format("switch \"{}\" has neither nodes nor switches", said.name),
+            tell(said, "SwitchName",
+                 fmt::format("switch \"{}\" has neither nodes nor switches", said.name),
                  "give it either Nodes or Switches, as Slurm demands");
         }
         if (said.switches) one.nodes_below = std::exchange(one.nodes, {});
@@ -69,7 +73,8 @@ private:
         switches_.push_back(std::move(one));
     }
 
-    std::vector<std::string> read_list(const SlurmSwitch& said, std::string_view key, const std::string& value) {
+    std::vector<std::string> read_list(const SlurmSwitch& said, std::string_view key,
+                                       const std::string& value) {
         auto list = parse_hostlist(value);
         if (list) return std::move(*list);
         tell(said, key, list.error().message, "write names and ranges such as n[0-3,7]");
@@ -89,14 +94,15 @@ private:
         }
         const auto number = to_number<std::uint64_t>(*said.speed);
         if (!number || *number == 0) {
-            tell(said, "LinkSpeed", in_quotes(*said.speed) + " is no positive whole number", "write a number");
+            tell(said, "LinkSpeed", in_quotes(*said.speed) + " is no positive whole number",
+                 "write a number");
         } else if (!options_.link_speed_unit) {
             tell(said, "LinkSpeed", "it has no unit in this format",
                  "say the unit with --link-speed-unit, such as 1mbit");
         } else if (*number > rate_max.value / options_.link_speed_unit->value) {
             tell(said, "LinkSpeed",
-                 fmt::format("{} times {} is more than {}", *number, rate_to_tc(*options_.link_speed_unit),
-                             rate_to_tc(rate_max)),
+                 fmt::format("{} times {} is more than {}", *number,
+                             rate_to_tc(*options_.link_speed_unit), rate_to_tc(rate_max)),
                  "check --link-speed-unit");
         } else {
             one.rate = {*number * options_.link_speed_unit->value};
@@ -120,13 +126,20 @@ private:
             items.push_back(std::move(item));
             said.push_back(&one.said);
             for (const std::string& node : one.nodes) {
-                items.push_back({NetworkNodeKind::host, node, one.said.name, {one.rate, one.rate, {}, {}, {}}, false, {}});
+                items.push_back({NetworkNodeKind::host,
+                                 node,
+                                 one.said.name,
+                                 {one.rate, one.rate, {}, {}, {}},
+                                 false,
+                                 {}});
                 said.push_back(&one.said);
             }
         }
         for (const NetworkMistake& mistake : find_mistakes(items)) {
-            constexpr const char* advice = "a network is one tree of switches, every name used once";
-            if (mistake.item == NetworkMistake::whole_network) mistakes_.add(0, "", mistake.message, advice);
+            constexpr const char* advice =
+                "a network is one tree of switches, every name used once";
+            if (mistake.item == NetworkMistake::whole_network)
+                mistakes_.add(0, "", mistake.message, advice);
             else tell(*said[mistake.item], "", mistake.message, advice);
         }
         if (!mistakes_.empty()) return mistakes_.take();
@@ -145,10 +158,12 @@ private:
                 const auto [entry, is_new] = above_.emplace(below, &one);
                 if (!is_new) {
                     tell(one.said, "Switches",
-                         fmt::format("switch \"{}\" is already below \"{}\"", below, entry->second->said.name),
+                         fmt::format("switch \"{}\" is already below \"{}\"", below,
+                                     entry->second->said.name),
                          "a network is a tree: give every switch one parent");
                 } else if (!names.contains(below)) {
-                    tell(one.said, "Switches", fmt::format("switch \"{}\" has no line of its own", below),
+                    tell(one.said, "Switches",
+                         fmt::format("switch \"{}\" has no line of its own", below),
                          slurm_switch_advice);
                 }
             }
@@ -160,16 +175,19 @@ private:
         std::vector<std::string> roots;
         std::unordered_set<std::string_view> names;
         for (const Switch& one : switches_) {
-            if (names.insert(one.said.name).second && !above_.contains(one.said.name)) roots.push_back(one.said.name);
+            if (names.insert(one.said.name).second && !above_.contains(one.said.name))
+                roots.push_back(one.said.name);
         }
         if (roots.size() < 2) return;
         std::string top = "top";
         while (names.contains(top)) top += "_";
         const std::string list = format_hostlist(roots, AfterBrackets::nothing);
         mistakes_.set_file(switches_.front().said.file);
-        mistakes_.add(0, "SwitchName", fmt::format("{} switches have no switch above them: {}", roots.size(), list),
-                      fmt::format("add the switch that joins them, such as SwitchName={} Switches={}{}", top, list,
-                                  switches_.front().said.speed ? " LinkSpeed=NUMBER" : ""));
+        mistakes_.add(
+            0, "SwitchName",
+            fmt::format("{} switches have no switch above them: {}", roots.size(), list),
+            fmt::format("add the switch that joins them, such as SwitchName={} Switches={}{}", top,
+                        list, switches_.front().said.speed ? " LinkSpeed=NUMBER" : ""));
     }
 
     void compare_nodes_below(const NetworkTree& tree) {
@@ -178,12 +196,16 @@ private:
             const NetworkTree::Node here = *tree.find_switch(one.said.name);
             const auto is_below = [&](const std::string& name) {
                 auto node = tree.find_host(name);
-                while (node && *node != here && *node != NetworkTree::root) node = tree.parent(*node);
+                while (node && *node != here && *node != NetworkTree::root)
+                    node = tree.parent(*node);
                 return node == here;
             };
-            if (one.nodes_below.size() == tree.hosts_below(here) && std::ranges::all_of(one.nodes_below, is_below)) continue;
+            if (one.nodes_below.size() == tree.hosts_below(here) &&
+                std::ranges::all_of(one.nodes_below, is_below))
+                continue;
             tell(one.said, "Nodes",
-                 fmt::format("switch \"{}\" has both nodes and switches, and the nodes are not those below its switches",
+                 fmt::format("switch \"{}\" has both nodes and switches, and the nodes are not "
+                             "those below its switches",
                              one.said.name),
                  "give it either Nodes or Switches, as Slurm demands");
         }
@@ -198,8 +220,8 @@ private:
 
 }  // namespace
 
-FileResult<NetworkTree> tree_of_slurm(const std::vector<SlurmSwitch>& switches, const SlurmOptions& options,
-                                      FileMistakes& mistakes) {
+FileResult<NetworkTree> tree_of_slurm(const std::vector<SlurmSwitch>& switches,
+                                      const SlurmOptions& options, FileMistakes& mistakes) {
     return SwitchReader(options, mistakes).read(switches);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Switches as the files of Slurm describe them, each with what is below it, and the tree that they are.
+// Switches as the files of Slurm describe them, each with what is below it, and the tree that they
+// are.
 #pragma once
 
 #include <optional>
@@ -31,6 +32,7 @@ struct SlurmSwitch {
 /// The tree; all mistakes, those that were made before it included.  A switch may have its nodes
 /// beside its switches, as `scontrol show topology` prints them: those of the switches below it.
 [[nodiscard]] FileResult<NetworkTree> tree_of_slurm(const std::vector<SlurmSwitch>& switches,
-                                                    const SlurmOptions& options, FileMistakes& mistakes);
+                                                    const SlurmOptions& options,
+                                                    FileMistakes& mistakes);
 
 }  // namespace headway

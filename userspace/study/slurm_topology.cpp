@@ -23,9 +23,11 @@ SlurmSwitch switch_of(const SlurmLine& line, FileMistakes& mistakes) {
     SlurmSwitch one{line.file, line.number, {}, {}, {}, {}};
     for (auto pair = line.pairs.begin(); pair != line.pairs.end(); ++pair) {
         const auto& [key, value] = *pair;
-        const bool is_twice = std::any_of(line.pairs.begin(), pair,
-                                          [&, &name = key](const auto& other) { return is_same_word(other.first, name); });
-        if (is_twice) mistakes.add(line.number, in_quotes(key), "it is given twice", "give every key once");
+        const bool is_twice = std::any_of(
+            line.pairs.begin(), pair,
+            [&, &name = key](const auto& other) { return is_same_word(other.first, name); });
+        if (is_twice)
+            mistakes.add(line.number, in_quotes(key), "it is given twice", "give every key once");
         else if (is_same_word(key, "SwitchName")) one.name = value;
         else if (auto* const member = member_of(one, key)) *member = value;
         else if (!is_same_word(key, "Level"))  // scontrol's
@@ -43,7 +45,8 @@ bool is_of_blocks(const SlurmLine& line) {
 bool is_yaml(std::string_view text) {
     for (TextLines lines(text); lines.next();) {
         const auto line = trimmed(lines.line());
-        if (!line.empty() && !line.starts_with('#')) return line.starts_with("---") || line.starts_with("- ");
+        if (!line.empty() && !line.starts_with('#'))
+            return line.starts_with("---") || line.starts_with("- ");
     }
     return false;
 }
@@ -54,13 +57,16 @@ FileResult<NetworkTree> read_slurm_topology(std::string_view text, std::string_v
                                             const SlurmOptions& options) {
     FileMistakes mistakes(file);
     if (is_yaml(text)) {
-        mistakes.add(0, "", "it is Slurm's topology.yaml", "name it .yaml, or say --from slurm-yaml");
+        mistakes.add(0, "", "it is Slurm's topology.yaml",
+                     "name it .yaml, or say --from slurm-yaml");
         return mistakes.take();
     }
-    const auto lines = read_slurm_lines(text, file, options.read_file, slurm_switch_advice, mistakes);
+    const auto lines =
+        read_slurm_lines(text, file, options.read_file, slurm_switch_advice, mistakes);
     if (const auto block = std::ranges::find_if(lines, is_of_blocks); block != lines.end()) {
         FileMistakes told(block->file);
-        told.add(block->number, block->pairs.front().first, "topology/block says which nodes are near each other, but no switch",
+        told.add(block->number, block->pairs.front().first,
+                 "topology/block says which nodes are near each other, but no switch",
                  slurm_tree_advice);
         return told.take();
     }
