@@ -36,17 +36,19 @@ TEST(Hostlist, NumbersOutgrowTheirZeros) {
 }
 
 TEST(Hostlist, EmptyItemsAndBlanksSeparate) {
-    for (const char* text : {"a,,b", ",a,b", "a,b,", " a b ", "a, b", "a\tb\n", "a\nb\n", ",,a,\n,b,"}) {
+    for (const char* text :
+         {"a,,b", ",a,b", "a,b,", " a b ", "a, b", "a\tb\n", "a\nb\n", ",,a,\n,b,"}) {
         EXPECT_EQ(*parse_hostlist(text), Names({"a", "b"})) << text;
     }
 }
 
 TEST(Hostlist, ThreeGroupsAndMoreAreInSlurmsOrder) {
-    EXPECT_EQ(*parse_hostlist("a[1-2]b[3-4]c[5-6]"),
-              Names({"a1b3c5", "a1b3c6", "a2b3c5", "a2b3c6", "a1b4c5", "a1b4c6", "a2b4c5", "a2b4c6"}));
+    EXPECT_EQ(
+        *parse_hostlist("a[1-2]b[3-4]c[5-6]"),
+        Names({"a1b3c5", "a1b3c6", "a2b3c5", "a2b3c6", "a1b4c5", "a1b4c6", "a2b4c5", "a2b4c6"}));
     EXPECT_EQ(*parse_hostlist("a[1-2]b[3-4]c[5-6]-ib"),
-              Names({"a1b3c5-ib", "a1b3c6-ib", "a2b3c5-ib", "a2b3c6-ib", "a1b4c5-ib", "a1b4c6-ib", "a2b4c5-ib",
-                     "a2b4c6-ib"}));
+              Names({"a1b3c5-ib", "a1b3c6-ib", "a2b3c5-ib", "a2b3c6-ib", "a1b4c5-ib", "a1b4c6-ib",
+                     "a2b4c5-ib", "a2b4c6-ib"}));
 }
 
 TEST(Hostlist, SlurmReadsItWithoutSuffixes) {
@@ -85,7 +87,8 @@ INSTANTIATE_TEST_SUITE_P(
                     BadList{"a[0-999999999999999999]", "more than 100 hosts"},
                     BadList{"a[0-9999999999999999999]", "neither a number"},
                     BadList{"a[0-9]b[0-999999999999999999]c[0-9]", "more than 100 hosts"},
-                    BadList{"-a", "does not start with"}, BadList{".a", "does not start with"}, BadList{"a/b", "no host name has"}));
+                    BadList{"-a", "does not start with"}, BadList{".a", "does not start with"},
+                    BadList{"a/b", "no host name has"}));
 
 TEST(Hostlist, RefusesNamesThatAreTooLong) {
     EXPECT_TRUE(parse_hostlist(std::string(host_name_max_bytes, 'a')));

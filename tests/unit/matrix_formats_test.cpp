@@ -70,7 +70,8 @@ TEST(OpenMpiMonitoring, ARankWithoutAFileIsToldOf) {
         std::vector<std::string> names, texts;
         for (const std::uint32_t rank : ranks) {
             names.push_back(name + std::to_string(rank) + ".prof");
-            texts.push_back("E\t" + std::to_string(rank) + "\t" + std::to_string((rank + 1) % 4) + "\t5 bytes\t1 msgs sent\n");
+            texts.push_back("E\t" + std::to_string(rank) + "\t" + std::to_string((rank + 1) % 4) +
+                            "\t5 bytes\t1 msgs sent\n");
         }
         std::vector<NamedText> files;
         for (std::size_t i = 0; i < names.size(); ++i) files.push_back({names[i], texts[i]});
@@ -78,22 +79,29 @@ TEST(OpenMpiMonitoring, ARankWithoutAFileIsToldOf) {
     };
     EXPECT_EQ(read({3, 0, 2, 1}, "d/run."), "no mistakes");
     EXPECT_EQ(read({0, 1, 3}, "d/run."),
-              "d/run.0.prof: of 4 ranks there is no file of 2; name the files of all ranks, d/run.*.prof\n");
+              "d/run.0.prof: of 4 ranks there is no file of 2; name the files of all ranks, "
+              "d/run.*.prof\n");
     EXPECT_NE(read({0}, "run.").find("of 2 ranks there is no file of 1;"), std::string::npos);
-    EXPECT_NE(read({12}, "run.").find("of 13 ranks there is no file of 0, 1, 2, 3, 4, ...;"), std::string::npos);
-    EXPECT_EQ(read({0}, "ranks-of-all-"), "no mistakes") << "a name of somebody's own, perhaps of all in one";
+    EXPECT_NE(read({12}, "run.").find("of 13 ranks there is no file of 0, 1, 2, 3, 4, ...;"),
+              std::string::npos);
+    EXPECT_EQ(read({0}, "ranks-of-all-"), "no mistakes")
+        << "a name of somebody's own, perhaps of all in one";
 }
 
 /// 64 bits hold whatever is computed from the sums.
 TEST(TrafficMatrix, RefusesMoreThanCanBeComputedWith) {
     constexpr std::uint64_t all = TrafficMatrix::bytes_max, most = TrafficMatrix::messages_max;
     EXPECT_TRUE(TrafficMatrix::make(3, {{0, 1, all - 5, most - 1}, {1, 2, 5, 1}}));
-    for (const std::vector<TrafficFlow>& flows :
-         {std::vector<TrafficFlow>{{0, 1, all + 1, 0}}, {{0, 1, all - 5, 0}, {1, 2, 6, 0}}, {{0, 1, all - 5, 0}, {0, 1, 6, 0}},
-          {{0, 1, ~std::uint64_t{0}, 0}, {1, 0, 2, 0}}, {{0, 1, 1, most}, {1, 2, 1, 1}}, {{0, 1, 1, ~std::uint64_t{0}}}}) {
+    for (const std::vector<TrafficFlow>& flows : {std::vector<TrafficFlow>{{0, 1, all + 1, 0}},
+                                                  {{0, 1, all - 5, 0}, {1, 2, 6, 0}},
+                                                  {{0, 1, all - 5, 0}, {0, 1, 6, 0}},
+                                                  {{0, 1, ~std::uint64_t{0}, 0}, {1, 0, 2, 0}},
+                                                  {{0, 1, 1, most}, {1, 2, 1, 1}},
+                                                  {{0, 1, 1, ~std::uint64_t{0}}}}) {
         const auto matrix = TrafficMatrix::make(3, flows);
         ASSERT_FALSE(matrix);
-        EXPECT_NE(matrix.error().message.find("more than 1 EiB or"), std::string::npos) << matrix.error().message;
+        EXPECT_NE(matrix.error().message.find("more than 1 EiB or"), std::string::npos)
+            << matrix.error().message;
     }
 }
 

@@ -68,10 +68,18 @@ TEST(NodePlannerHosts, AnotherNodePlansTheSameAsItWouldByItself) {
         for (const bool trusts : {true, false}) {
             const NodePlanner from = trusts ? *first : distrusted(*first);
             for (const char* name : {"a0", "a1", "b3", "c0", "d2"}) {
-                const CollectiveHosts hosts{find_operation(operation), list, list, false, 2,
-                                            find_operation(operation)->as == PlannedAs::gather ? std::optional<std::string>("a0") : std::nullopt};
-                const NodePlanner alone = trusts ? *NodePlanner::make(config, name) : distrusted(*NodePlanner::make(config, name));
-                const auto expected = alone.plan(hosts, 65'536), plan = from.on_node(name)->plan(hosts, 65'536);
+                const CollectiveHosts hosts{find_operation(operation),
+                                            list,
+                                            list,
+                                            false,
+                                            2,
+                                            find_operation(operation)->as == PlannedAs::gather
+                                                ? std::optional<std::string>("a0")
+                                                : std::nullopt};
+                const NodePlanner alone = trusts ? *NodePlanner::make(config, name)
+                                                 : distrusted(*NodePlanner::make(config, name));
+                const auto expected = alone.plan(hosts, 65'536),
+                           plan = from.on_node(name)->plan(hosts, 65'536);
                 ASSERT_EQ(expected.has_value(), plan.has_value());
                 if (!plan) continue;
                 EXPECT_EQ(plan->rates, expected->rates) << operation << " on " << name;

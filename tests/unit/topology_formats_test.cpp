@@ -106,9 +106,11 @@ INSTANTIATE_TEST_SUITE_P(
                 "t:1: Nodes: switch \"s\" has both nodes and switches"},
         Mistake{"NoValue", "SwitchName=s Nodes= \n", "t:1: \"Nodes=\" is no KEY=VALUE"},
         Mistake{"OpenQuotes", "SwitchName=s Nodes=\"n LinkSpeed=1\n", "t:1: Nodes: "},
-        Mistake{"ContinuedByBlanks", "SwitchName=s LinkSpeed=1 Nodes=n1,\\\n  n2\n", "t:1: \"n2\" is no KEY=VALUE"},
-        Mistake{"Blocks", "# a\nBlockName=b Nodes=n[1-4]\nBlockName=c Nodes=n[5-8]\nBlockSizes=4\n",
-                "t:2: BlockName: topology/block says which nodes are near each other, but no switch"},
+        Mistake{"ContinuedByBlanks", "SwitchName=s LinkSpeed=1 Nodes=n1,\\\n  n2\n",
+                "t:1: \"n2\" is no KEY=VALUE"},
+        Mistake{
+            "Blocks", "# a\nBlockName=b Nodes=n[1-4]\nBlockName=c Nodes=n[5-8]\nBlockSizes=4\n",
+            "t:2: BlockName: topology/block says which nodes are near each other, but no switch"},
         Mistake{"Yaml", "---\n- topology: all\n", "t: it is Slurm's topology.yaml; name it .yaml"},
         Mistake{"IncludeOfNothing", "Include\n", "t:1: Include: it names no file"},
         Mistake{"Include", "Include racks.conf\n", "t:1: Include: no other file is read here"},
@@ -121,11 +123,12 @@ INSTANTIATE_TEST_SUITE_P(
                 "SwitchName=a Switches=s LinkSpeed=1\nSwitchName=b Switches=s LinkSpeed=1\n"
                 "SwitchName=s Nodes=n LinkSpeed=1\n",
                 "t:2: Switches: switch \"s\" is already below \"a\""},
-        Mistake{"TwoRoots",
-                "SwitchName=a Nodes=n LinkSpeed=1\nSwitchName=b Nodes=m LinkSpeed=1\n",
-                "t: SwitchName: 2 switches have no switch above them: a,b; add the switch that joins them, such as "
+        Mistake{"TwoRoots", "SwitchName=a Nodes=n LinkSpeed=1\nSwitchName=b Nodes=m LinkSpeed=1\n",
+                "t: SwitchName: 2 switches have no switch above them: a,b; add the switch that "
+                "joins them, such as "
                 "SwitchName=top Switches=a,b LinkSpeed=NUMBER"},
-        Mistake{"RootsNamedTop", "SwitchName=top1 Nodes=n LinkSpeed=1\nSwitchName=top Nodes=m LinkSpeed=1\n",
+        Mistake{"RootsNamedTop",
+                "SwitchName=top1 Nodes=n LinkSpeed=1\nSwitchName=top Nodes=m LinkSpeed=1\n",
                 "such as SwitchName=top_ Switches=top1,top LinkSpeed=NUMBER"},
         Mistake{"NodeTwice",
                 "SwitchName=a Switches=b LinkSpeed=1\nSwitchName=b Nodes=n,n LinkSpeed=1\n",
@@ -139,15 +142,22 @@ TEST(SlurmTopology, ReadsLinesAsSlurmDoes) {
         EXPECT_TRUE(read) << text << told(read);
         return read ? std::optional(std::move(*read)) : std::nullopt;
     };
-    const auto plain = tree("SwitchName=s0 Nodes=n[1-2],m5\nSwitchName=s1 Nodes=n[3-4]\nSwitchName=top Switches=s[0-1]\n");
-    for (const char* text : {
-             "SwitchName=s0 Nodes=n[1-2],\\\nm5\nSwitchName=s1 Nodes=n[3-\\\n4]\nSwitchName=top Switches=s0,\\ \t\ns1\n",
-             "SwitchName = s0 Nodes =n[1-2],m5\r\nSwitchName= s1\tNodes=n[3-4]\r\nswitchname=top SWITCHES=s[0-1]",
-             "SwitchName=\"s0\" Nodes=\"n[1-2], m5\"\nSwitchName=s1 Nodes = \"n3 n4\"\nSwitchName=top Switches=\"s[0-1]\"\n",
-             "SwitchName=s0 Nodes=n[1-2],,m5, # one # two\nSwitchName=s1 Nodes=n[3-4]#\nSwitchName=top Switches=,s[0-1] \\\n",
-             "SwitchName=s0 \\ # one\nNodes=n[1-2],m\\5\n\\\n\nSwitchName=s1 Nodes=n[3-4]\nSwitchName=top Switches=s[0-1]",
-             "SwitchName=s0 Level=0 Nodes=n[1-2],m5\nSwitchName=s1 Level=0 Nodes=n[3-4]\n"
-             "SwitchName=top Level=1 Nodes=m5,n[1-4] Switches=s[0-1]\n"}) {
+    const auto plain = tree(
+        "SwitchName=s0 Nodes=n[1-2],m5\nSwitchName=s1 Nodes=n[3-4]\nSwitchName=top "
+        "Switches=s[0-1]\n");
+    for (const char* text :
+         {"SwitchName=s0 Nodes=n[1-2],\\\nm5\nSwitchName=s1 Nodes=n[3-\\\n4]\nSwitchName=top "
+          "Switches=s0,\\ \t\ns1\n",
+          "SwitchName = s0 Nodes =n[1-2],m5\r\nSwitchName= s1\tNodes=n[3-4]\r\nswitchname=top "
+          "SWITCHES=s[0-1]",
+          "SwitchName=\"s0\" Nodes=\"n[1-2], m5\"\nSwitchName=s1 Nodes = \"n3 n4\"\nSwitchName=top "
+          "Switches=\"s[0-1]\"\n",
+          "SwitchName=s0 Nodes=n[1-2],,m5, # one # two\nSwitchName=s1 "
+          "Nodes=n[3-4]#\nSwitchName=top Switches=,s[0-1] \\\n",
+          "SwitchName=s0 \\ # one\nNodes=n[1-2],m\\5\n\\\n\nSwitchName=s1 "
+          "Nodes=n[3-4]\nSwitchName=top Switches=s[0-1]",
+          "SwitchName=s0 Level=0 Nodes=n[1-2],m5\nSwitchName=s1 Level=0 Nodes=n[3-4]\n"
+          "SwitchName=top Level=1 Nodes=m5,n[1-4] Switches=s[0-1]\n"}) {
         EXPECT_EQ(tree(text), plain) << text;
     }
 }
@@ -161,17 +171,23 @@ TEST(SlurmTopology, IncludesFilesBesideIt) {
     SlurmOptions options{std::nullopt, BitsPerSecond{mbit}};
     options.read_file = [&](const std::filesystem::path& path) -> FileResult<std::string> {
         if (const auto file = files.find(path.string()); file != files.end()) return file->second;
-        return tl::unexpected(std::vector<FileError>{{path.string(), 0, "", "cannot be opened: gone", "name a readable file"}});
+        return tl::unexpected(std::vector<FileError>{
+            {path.string(), 0, "", "cannot be opened: gone", "name a readable file"}});
     };
-    const auto read = [&](const std::string& text) { return read_slurm_topology(text, "/etc/slurm/topology.conf", options); };
+    const auto read = [&](const std::string& text) {
+        return read_slurm_topology(text, "/etc/slurm/topology.conf", options);
+    };
     const auto tree = read("Include racks.conf\nSwitchName=top Switches=s[0-1]\n");
     ASSERT_TRUE(tree) << told(tree);
     EXPECT_EQ(tree->host_count(), 2U);
-    EXPECT_NE(told(read("\nInclude none.conf\n")).find("topology.conf:2: Include: /etc/slurm/none.conf: cannot be opened: gone"),
+    EXPECT_NE(told(read("\nInclude none.conf\n"))
+                  .find("topology.conf:2: Include: /etc/slurm/none.conf: cannot be opened: gone"),
               std::string::npos);
-    EXPECT_NE(told(read("Include itself.conf\n")).find("itself.conf:1: Include: \"itself.conf\" includes itself"),
+    EXPECT_NE(told(read("Include itself.conf\n"))
+                  .find("itself.conf:1: Include: \"itself.conf\" includes itself"),
               std::string::npos);
-    EXPECT_NE(told(read("Include wrong.conf\nSwitchName=top Switches=s0\n")).find("/etc/slurm/wrong.conf:2: SwitchName: switch"),
+    EXPECT_NE(told(read("Include wrong.conf\nSwitchName=top Switches=s0\n"))
+                  .find("/etc/slurm/wrong.conf:2: SwitchName: switch"),
               std::string::npos);
     EXPECT_NE(told(read("Include %h.conf\n")).find("depends on who reads it"), std::string::npos);
 }
@@ -193,13 +209,18 @@ constexpr const char* yaml_tree = R"(---
 
 TEST(SlurmYaml, ReadsTheTree) {
     const SlurmOptions options{std::nullopt, BitsPerSecond{mbit}};
-    const auto same = read_slurm_topology("SwitchName=root Switches=s[1-2]\nSwitchName=s1 Nodes=n[1-2]\n"
-                                          "SwitchName=s2 Nodes=n[3-4]\n", "t", options);
+    const auto same = read_slurm_topology(
+        "SwitchName=root Switches=s[1-2]\nSwitchName=s1 Nodes=n[1-2]\n"
+        "SwitchName=s2 Nodes=n[3-4]\n",
+        "t", options);
     ASSERT_TRUE(same) << told(same);
-    const std::string others = "- topology: flat\n  flat: true\n- topology: b\n  block:\n    block_sizes: [4]\n"
-                               "    blocks: [{block: b1, nodes: \"n[1-4]\"}]\n";
-    const std::string other_tree = "- topology: other\n  tree: {switches: [{switch: s, nodes: x}]}\n";
-    for (const std::string& text : {std::string(yaml_tree), yaml_tree + others, yaml_tree + other_tree}) {
+    const std::string others =
+        "- topology: flat\n  flat: true\n- topology: b\n  block:\n    block_sizes: [4]\n"
+        "    blocks: [{block: b1, nodes: \"n[1-4]\"}]\n";
+    const std::string other_tree =
+        "- topology: other\n  tree: {switches: [{switch: s, nodes: x}]}\n";
+    for (const std::string& text :
+         {std::string(yaml_tree), yaml_tree + others, yaml_tree + other_tree}) {
         const auto tree = read_slurm_yaml(text, "t", options);
         ASSERT_TRUE(tree) << told(tree);
         EXPECT_EQ(*tree, *same);
@@ -222,20 +243,30 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"Nothing", "", "t: it is no list of topologies"},
         Mistake{"Text", "hello\n", "t: it is no list of topologies"},
         Mistake{"NoKeys", "- 1\n", "t:1: topology: it has no keys"},
-        Mistake{"Flat", "- topology: a\n  flat: true\n", "t: tree: no topology here is a tree of switches"},
+        Mistake{"Flat", "- topology: a\n  flat: true\n",
+                "t: tree: no topology here is a tree of switches"},
         Mistake{"TwoTrees",
                 "- topology: a\n  tree: {switches: [{switch: s, nodes: n}]}\n"
                 "- topology: b\n  tree: {switches: [{switch: s, nodes: n}]}\n",
                 "t: tree: it describes several trees; write cluster_default: true"},
-        Mistake{"NoSwitches", "- topology: a\n  tree: {}\n", "t:2: switches: it is missing or no list"},
-        Mistake{"SwitchIsText", "- topology: a\n  tree:\n    switches:\n    - s\n", "t:4: switch: it has no keys"},
-        Mistake{"NodesAreAList", "- topology: a\n  tree:\n    switches:\n    - switch: s\n      nodes: [n1, n2]\n",
+        Mistake{"NoSwitches", "- topology: a\n  tree: {}\n",
+                "t:2: switches: it is missing or no list"},
+        Mistake{"SwitchIsText", "- topology: a\n  tree:\n    switches:\n    - s\n",
+                "t:4: switch: it has no keys"},
+        Mistake{"NodesAreAList",
+                "- topology: a\n  tree:\n    switches:\n    - switch: s\n      nodes: [n1, n2]\n",
                 "t:5: \"nodes\": it is no text"},
-        Mistake{"UnknownKey", "- topology: a\n  tree:\n    switches:\n    - switch: s\n      ports: n1\n      nodes: n1\n",
+        Mistake{"UnknownKey",
+                "- topology: a\n  tree:\n    switches:\n    - switch: s\n      ports: n1\n      "
+                "nodes: n1\n",
                 "t:5: \"ports\": unknown key"},
-        Mistake{"BadList", "- topology: a\n  tree:\n    switches:\n    - switch: s\n      nodes: n[1\n", "t:4: Nodes: "},
-        Mistake{"Roots", "- topology: a\n  tree: {switches: [{switch: s, nodes: n}, {switch: t, nodes: m}]}\n",
-                "2 switches have no switch above them: s,t"}),
+        Mistake{"BadList",
+                "- topology: a\n  tree:\n    switches:\n    - switch: s\n      nodes: n[1\n",
+                "t:4: Nodes: "},
+        Mistake{
+            "Roots",
+            "- topology: a\n  tree: {switches: [{switch: s, nodes: n}, {switch: t, nodes: m}]}\n",
+            "2 switches have no switch above them: s,t"}),
     [](const auto& mistake) { return std::string(mistake.param.name); });
 
 TEST(SlurmTopology, WantsTheUnitOfLinkSpeed) {
@@ -333,7 +364,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"ClusterBackbone",
                 "<cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-3\" speed=\"1Gf\" "
                 "bw=\"1Gbps\" lat=\"0\" bb_bw=\"7Gbps\"/>",
-                "p:5: bb_bw: a backbone of 7gbit can limit 4 hosts of 1gbit, and no tree has a link that all share"},
+                "p:5: bb_bw: a backbone of 7gbit can limit 4 hosts of 1gbit, and no tree has a "
+                "link that all share"},
         Mistake{"FatTree",
                 "<cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-3\" speed=\"1Gf\" "
                 "bw=\"1Gbps\" lat=\"0\" topology=\"FAT_TREE\"/>",
@@ -362,7 +394,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "sharing_policy: \"FATPIPE\" cannot be read"},
         Mistake{"Trace", "<link id=\"f\" bandwidth=\"1Gbps\" bandwidth_file=\"x.bw\"/>",
                 "its attribute \"bandwidth_file\" cannot be read"},
-        Mistake{"RouteOverNothing", "<route src=\"h\" dst=\"r\"></route>", "from \"h\" to \"r\" it crosses no link"},
+        Mistake{"RouteOverNothing", "<route src=\"h\" dst=\"r\"></route>",
+                "from \"h\" to \"r\" it crosses no link"},
         Mistake{"LongRouteAndAnother",
                 "<route src=\"h\" dst=\"r\"><link_ctn id=\"l\"/><link_ctn id=\"m\"/></route>\n"
                 "<route src=\"h\" dst=\"q\"><link_ctn id=\"m\"/></route>",
@@ -401,15 +434,18 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& mistake) { return std::string(mistake.param.name); });
 
 /// Hosts a, b and c on a switch, d behind a cable: of each pair the links between it.
-std::string full_zone(const std::vector<std::string>& links, const std::function<std::vector<std::string>(int, int)>& hops,
+std::string full_zone(const std::vector<std::string>& links,
+                      const std::function<std::vector<std::string>(int, int)>& hops,
                       bool both_ways) {
     std::string text = "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">";
-    for (const char host : std::string("abcd")) text += fmt::format("<host id=\"{}\" speed=\"1Gf\"/>", host);
+    for (const char host : std::string("abcd"))
+        text += fmt::format("<host id=\"{}\" speed=\"1Gf\"/>", host);
     for (const std::string& link : links) text += fmt::format("<link id={}/>", link);
     for (int from = 0; from < 4; ++from) {
         for (int to = 0; to < 4; ++to) {
             if (from == to || (both_ways && from > to)) continue;
-            text += fmt::format("<route src=\"{}\" dst=\"{}\" symmetrical=\"{}\">", "abcd"[from], "abcd"[to], both_ways ? "YES" : "NO");
+            text += fmt::format("<route src=\"{}\" dst=\"{}\" symmetrical=\"{}\">", "abcd"[from],
+                                "abcd"[to], both_ways ? "YES" : "NO");
             for (const std::string& hop : hops(from, to)) text += "<link_ctn id=" + hop + "/>";
             text += "</route>\n";
         }
@@ -418,14 +454,20 @@ std::string full_zone(const std::vector<std::string>& links, const std::function
 }
 
 TEST(SimgridPlatform, RoutesOverSeveralLinksAreATreeOfThese) {
-    const auto name = [](const char* what, int host) { return fmt::format("\"{}{}\"", what, "abcd"[host]); };
+    const auto name = [](const char* what, int host) {
+        return fmt::format("\"{}{}\"", what, "abcd"[host]);
+    };
     std::vector<std::string> split, shared;
     for (int host = 0; host < 4; ++host) {
-        split.push_back(name("l", host) + fmt::format(" bandwidth=\"{}Gbps\" latency=\"5us\" sharing_policy=\"SPLITDUPLEX\"", host + 1));
+        split.push_back(
+            name("l", host) +
+            fmt::format(" bandwidth=\"{}Gbps\" latency=\"5us\" sharing_policy=\"SPLITDUPLEX\"",
+                        host + 1));
         shared.push_back(name("up", host) + " bandwidth=\"1Gbps\"");
         shared.push_back(name("down", host) + " bandwidth=\"2Gbps\"");
     }
-    split.emplace_back("\"wan\" bandwidth=\"10Gbps\" latency=\"1ms\" sharing_policy=\"SPLITDUPLEX\"");
+    split.emplace_back(
+        "\"wan\" bandwidth=\"10Gbps\" latency=\"1ms\" sharing_policy=\"SPLITDUPLEX\"");
     const auto split_hops = [&](int from, int to) {
         std::vector<std::string> hops{name("l", from) + " direction=\"UP\""};
         if (from == 3) hops.emplace_back("\"wan\" direction=\"UP\"");
@@ -439,7 +481,8 @@ TEST(SimgridPlatform, RoutesOverSeveralLinksAreATreeOfThese) {
         return hops;
     };
     for (const bool both_ways : {true, false}) {
-        for (const auto& hops : std::vector<std::function<std::vector<std::string>(int, int)>>{split_hops, unsaid}) {
+        for (const auto& hops :
+             std::vector<std::function<std::vector<std::string>(int, int)>>{split_hops, unsaid}) {
             const auto tree = read_simgrid_platform(full_zone(split, hops, both_ways), "p");
             ASSERT_TRUE(tree) << told(tree);
             EXPECT_EQ(tree->switch_count(), 2U);
@@ -455,7 +498,9 @@ TEST(SimgridPlatform, RoutesOverSeveralLinksAreATreeOfThese) {
             EXPECT_EQ(tree->edge(wan).delay, 1ms);
         }
     }
-    const auto shared_hops = [&](int from, int to) { return std::vector{name("up", from), name("down", to)}; };
+    const auto shared_hops = [&](int from, int to) {
+        return std::vector{name("up", from), name("down", to)};
+    };
     const auto star = read_simgrid_platform(full_zone(shared, shared_hops, false), "p");
     ASSERT_TRUE(star) << told(star);
     EXPECT_EQ(star->switch_count(), 1U);
@@ -463,19 +508,26 @@ TEST(SimgridPlatform, RoutesOverSeveralLinksAreATreeOfThese) {
     EXPECT_EQ(star->edge(*star->find_host("b")).down_rate.value, 2'000 * mbit);
 
     split.back() = "\"bb\" bandwidth=\"10Gbps\" sharing_policy=\"SPLITDUPLEX\"";
-    const auto backbone = [&](int from, int to) { return std::vector<std::string>{name("l", from), "\"bb\"", name("l", to)}; };
+    const auto backbone = [&](int from, int to) {
+        return std::vector<std::string>{name("l", from), "\"bb\"", name("l", to)};
+    };
     EXPECT_NE(told(read_simgrid_platform(full_zone(split, backbone, true), "p"))
-                  .find("from \"b\" to \"c\" it crosses other links than a tree of the other routes has there"),
+                  .find("from \"b\" to \"c\" it crosses other links than a tree of the other "
+                        "routes has there"),
               std::string::npos);
 }
 
 std::string cluster(const char* more) {
-    return fmt::format("<platform version=\"4.1\"><cluster id=\"c\" prefix=\"n\" suffix=\".x\" radical=\"0-7\" speed=\"1Gf\" "
-                       "bw=\"1Gbps\" lat=\"10us\" {}/></platform>", more);
+    return fmt::format(
+        "<platform version=\"4.1\"><cluster id=\"c\" prefix=\"n\" suffix=\".x\" radical=\"0-7\" "
+        "speed=\"1Gf\" "
+        "bw=\"1Gbps\" lat=\"10us\" {}/></platform>",
+        more);
 }
 
 TEST(SimgridPlatform, BackbonesThatLimitNothingAreDelays) {
-    for (const char* more : {"bb_bw=\"16Gbps\" bb_lat=\"5us\"", "bb_bw=\"1Gbps\" bb_lat=\"5us\" bb_sharing_policy=\"FATPIPE\""}) {
+    for (const char* more : {"bb_bw=\"16Gbps\" bb_lat=\"5us\"",
+                             "bb_bw=\"1Gbps\" bb_lat=\"5us\" bb_sharing_policy=\"FATPIPE\""}) {
         const auto tree = read_simgrid_platform(cluster(more), "p");
         ASSERT_TRUE(tree) << told(tree);
         EXPECT_EQ(tree->name(NetworkTree::root), "nc_router.x");
@@ -489,14 +541,16 @@ TEST(SimgridPlatform, BackbonesThatLimitNothingAreDelays) {
 }
 
 TEST(SimgridPlatform, FatTreesWithOneWayUpAreTrees) {
-    const auto tree = read_simgrid_platform(cluster("topology=\"FAT_TREE\" topo_parameters=\"3;2,2,2;1,1,1;1,1,1\""), "p");
+    const auto tree = read_simgrid_platform(
+        cluster("topology=\"FAT_TREE\" topo_parameters=\"3;2,2,2;1,1,1;1,1,1\""), "p");
     ASSERT_TRUE(tree) << told(tree);
     EXPECT_EQ(tree->name(NetworkTree::root), "nc_router.x");
     EXPECT_EQ(tree->switch_count(), 7U);
     EXPECT_EQ(tree->depth(*tree->find_host("n7.x")), 3U);
     EXPECT_EQ(tree->parent(*tree->find_host("n0.x")), tree->parent(*tree->find_host("n1.x")));
     EXPECT_NE(tree->parent(*tree->find_host("n1.x")), tree->parent(*tree->find_host("n2.x")));
-    const auto flat = read_simgrid_platform(cluster("topology=\"FAT_TREE\" topo_parameters=\"1;8;1;1\""), "p");
+    const auto flat =
+        read_simgrid_platform(cluster("topology=\"FAT_TREE\" topo_parameters=\"1;8;1;1\""), "p");
     ASSERT_TRUE(flat) << told(flat);
     EXPECT_EQ(*flat, *read_simgrid_platform(cluster(""), "p"));
 }

@@ -31,10 +31,13 @@ TEST(Topology, LooksWithoutTheDomainLast) {
 
 TEST(Topology, CaseDoesNotMatterNorADomainThatOnlyOneHas) {
     Cluster cluster = make_cluster(0, 1, 20, 25);
-    cluster.hosts = {"NODE01", "node02.cluster.example", "n3.a.example", "n3.b.example", "10.0.0.1"};
+    cluster.hosts = {"NODE01", "node02.cluster.example", "n3.a.example", "n3.b.example",
+                     "10.0.0.1"};
     const Topology topology = *Topology::make({cluster, make_cluster(1, 1, 20, 25)});
-    for (const char* name : {"node01", "Node01", "NODE01.cluster.example"}) EXPECT_EQ(topology.find_host(name), 0U) << name;
-    for (const char* name : {"node02", "NODE02", "Node02.Cluster.Example"}) EXPECT_EQ(topology.find_host(name), 1U) << name;
+    for (const char* name : {"node01", "Node01", "NODE01.cluster.example"})
+        EXPECT_EQ(topology.find_host(name), 0U) << name;
+    for (const char* name : {"node02", "NODE02", "Node02.Cluster.Example"})
+        EXPECT_EQ(topology.find_host(name), 1U) << name;
     EXPECT_EQ(topology.find_host("N3.B.example"), 3U);
     for (const char* name : {"n3", "node02.elsewhere.example", "node", "10", "10.0.0.2"}) {
         EXPECT_FALSE(topology.find_host(name)) << name;

@@ -15,7 +15,8 @@
 namespace headway {
 namespace {
 
-/// "6 hosts: 4 of a, 2 of b"; many clusters are told by what they have in common: "4 of each of leaf[0-99]".
+/// "6 hosts: 4 of a, 2 of b"; many clusters are told by what they have in common: "4 of each of
+/// leaf[0-99]".
 std::string hosts_text(const ChosenPattern& pattern, const HostCounts& counts) {
     constexpr std::size_t told_alone_max = 8;
     const auto& clusters = pattern.config.topology.clusters();
@@ -30,8 +31,8 @@ std::string hosts_text(const ChosenPattern& pattern, const HostCounts& counts) {
     }
     std::string list;
     for (const auto& [count, names] : groups) {
-        list += fmt::format("{}{} of {}{}", list.empty() ? "" : ", ", count, names.size() > 1 ? "each of " : "",
-                            format_hostlist(names));
+        list += fmt::format("{}{} of {}{}", list.empty() ? "" : ", ", count,
+                            names.size() > 1 ? "each of " : "", format_hostlist(names));
     }
     return fmt::format("{} hosts: {}", counts.total(), list);
 }

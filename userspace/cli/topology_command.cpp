@@ -66,17 +66,17 @@ FileResult<NetworkTree> read_toml(const std::string& text, const std::string& fi
 FileResult<Input> read_input(const Context& context, const std::string& file) {
     const auto format = format_of(context.options, file);
     if (!format) {
-        return tl::unexpected(std::vector<FileError>{
-            {file, 0, "", "its name does not tell its format",
-             "say --from toml, slurm, slurm-yaml or simgrid"}});
+        return tl::unexpected(
+            std::vector<FileError>{{file, 0, "", "its name does not tell its format",
+                                    "say --from toml, slurm, slurm-yaml or simgrid"}});
     }
     const auto text = read_text_file(file, config_file_max_bytes);
     if (!text) return tl::unexpected(text.error());
     std::vector<FileError> refused;
-    auto network = *format == Format::toml    ? read_toml(*text, file, refused)
-                   : *format == Format::slurm ? read_slurm_topology(*text, file, context.slurm)
+    auto network = *format == Format::toml         ? read_toml(*text, file, refused)
+                   : *format == Format::slurm      ? read_slurm_topology(*text, file, context.slurm)
                    : *format == Format::slurm_yaml ? read_slurm_yaml(*text, file, context.slurm)
-                                              : read_simgrid_platform(*text, file);
+                                                   : read_simgrid_platform(*text, file);
     if (!network) return tl::unexpected(network.error());
     return Input{*format, std::move(*network), std::move(refused)};
 }
@@ -203,7 +203,9 @@ void TopologyCommand::add_output(const Verb& one) {
 ExitStatus TopologyCommand::run() const {
     TopologyOptions options = options_;
     Context context{options, {}};
-    context.slurm.read_file = [](const auto& file) { return read_text_file(file, config_file_max_bytes); };
+    context.slurm.read_file = [](const auto& file) {
+        return read_text_file(file, config_file_max_bytes);
+    };
     if (!options.link_speed_unit.empty()) {
         const auto unit = parse_rate("1" + options.link_speed_unit);
         const auto number = parse_rate(options.link_speed_unit);

@@ -36,7 +36,8 @@ std::string read_host_list(const JsonValue& items) {
     std::string list;
     for (std::size_t i = 0, all = items.size(1, datagram_max_bytes); i < all; ++i) {
         const std::string_view item = items[i].string(datagram_max_bytes);
-        if (item.find_first_not_of(hostlist_separators) == std::string_view::npos) items[i].fail("must name a host");
+        if (item.find_first_not_of(hostlist_separators) == std::string_view::npos)
+            items[i].fail("must name a host");
         if (i > 0) list += ',';
         list += item;
     }

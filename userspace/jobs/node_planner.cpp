@@ -35,7 +35,8 @@ std::optional<ClientAlgorithm> algorithm_of(const CollectivePattern& pattern,
 
 /// As planned before, or anew; then all are forgotten if there are too many.
 template <class Key, class Plan, class MakePlan>
-Result<Plan> known_or(std::map<Key, Plan>& plans, std::size_t most, Key key, const MakePlan& plan_anew) {
+Result<Plan> known_or(std::map<Key, Plan>& plans, std::size_t most, Key key,
+                      const MakePlan& plan_anew) {
     if (const auto known = plans.find(key); known != plans.end()) return known->second;
     Result<Plan> plan = plan_anew();
     if (!plan) return plan;
@@ -190,8 +191,9 @@ Result<NodePlan> NodePlanner::plan_by_ring(const CollectivePattern& pattern,
 
 Result<CollectivePlan> NodePlanner::plan_from_all(
     const CollectivePattern& pattern, std::optional<std::uint64_t> message_bytes) const {
-    return known_or(*whole_plans_, whole_plans_kept_max, {pattern.hosts, message_bytes},
-                    [&] { return plan_collective(planned_, policy_, pattern.hosts, message_bytes); });
+    return known_or(*whole_plans_, whole_plans_kept_max, {pattern.hosts, message_bytes}, [&] {
+        return plan_collective(planned_, policy_, pattern.hosts, message_bytes);
+    });
 }
 
 Result<RootedPlan> NodePlanner::plan_at_root(const CollectivePattern& pattern,

@@ -74,8 +74,8 @@ public:
     /// Fails if the host is in no cluster of the configuration.
     [[nodiscard]] static Result<NodePlanner> make(Config config, const std::string& host_name);
 
-    /// Of another node with the same configuration, that divides the links as this one does.  What is one
-    /// plan for all nodes is made once.
+    /// Of another node with the same configuration, that divides the links as this one does.  What
+    /// is one plan for all nodes is made once.
     [[nodiscard]] Result<NodePlanner> on_node(const std::string& name) const;
 
     [[nodiscard]] const Config& config() const { return config_; }
@@ -164,7 +164,8 @@ private:
     mutable std::map<std::pair<CollectivePattern, std::optional<std::uint64_t>>, NodePlan> plans_;
     mutable std::map<TrafficRequest, NodePlan> traffic_plans_;
     /// The last few of all nodes together, which are large.
-    using WholePlans = std::map<std::pair<AllToAllPattern, std::optional<std::uint64_t>>, CollectivePlan>;
+    using WholePlans =
+        std::map<std::pair<AllToAllPattern, std::optional<std::uint64_t>>, CollectivePlan>;
     std::shared_ptr<WholePlans> whole_plans_ = std::make_shared<WholePlans>();
 };
 

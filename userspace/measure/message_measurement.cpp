@@ -345,7 +345,8 @@ private:
         for (std::size_t dimensions = 1; dimensions <= dimensions_max; ++dimensions) {
             std::vector<Flow> flows = neighbour_flows(names_.size(), dimensions);
             if (!found_.neighbours.empty() && found_.neighbours.back().flows == flows) continue;
-            NeighbourTimes& grid = found_.neighbours.emplace_back(NeighbourTimes{std::move(flows), {}});
+            NeighbourTimes& grid =
+                found_.neighbours.emplace_back(NeighbourTimes{std::move(flows), {}});
             if (auto done = measure_exchanges(grid.flows, "exchanges between neighbours", grid.times); !done) return done;
         }
         return {};

@@ -137,7 +137,9 @@ public:
     [[nodiscard]] std::size_t cluster_of(std::size_t host) const { return cluster_of_host_[host]; }
 
     /// Number of the host of that name, as HostNames finds it.
-    [[nodiscard]] std::optional<std::size_t> find_host(std::string_view name) const { return host_names_.find(name); }
+    [[nodiscard]] std::optional<std::size_t> find_host(std::string_view name) const {
+        return host_names_.find(name);
+    }
 
     /// In the order of the clusters.
     [[nodiscard]] std::vector<std::string> names_of(const HostSet& hosts) const;
