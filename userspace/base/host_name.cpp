@@ -5,15 +5,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 namespace headway {
 namespace {
 
+/// Host names have no others.
+char small_letter(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
 std::string in_small_letters(std::string_view name) {
     std::string small(name);
-    std::ranges::transform(small, small.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::ranges::transform(small, small.begin(), small_letter);
     return small;
 }
 
@@ -44,6 +45,8 @@ bool HostNames::add(std::string_view name, std::size_t number) {
 }
 
 std::optional<std::size_t> HostNames::find(std::string_view name) const {
+    // nearly all are written as they are kept
+    if (const auto found = whole_.find(name); found != whole_.end()) return found->second;
     const std::string whole = in_small_letters(name);
     if (const auto found = whole_.find(whole); found != whole_.end()) return found->second;
     if (const auto in_front = without_domain(whole)) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,7 +24,12 @@ public:
     [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
 
 private:
-    std::unordered_map<std::string, std::size_t> whole_;  ///< in small letters
+    struct NameHash : std::hash<std::string_view> {
+        using is_transparent = void;
+    };
+
+    /// In small letters.
+    std::unordered_map<std::string, std::size_t, NameHash, std::equal_to<>> whole_;
     /// Those with a domain, without it; nothing: there are several.
     std::unordered_map<std::string, std::optional<std::size_t>> short_;
 };
