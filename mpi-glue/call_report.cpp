@@ -167,7 +167,7 @@ std::string lost_packets(const std::map<std::string, NodeCounters>& nodes) {
     const auto number = [](std::uint64_t count) { return std::to_string(count); };
     return "TCP between the job's ranks, " + number(all.own.connections) +
            " ends of connections that were open at the end: " +
-           number(all.own.retransmissions) + " segments sent again, " +
+           number(all.own.retransmissions) + " segments lost and sent again, " +
            (all.own.timeouts ? number(*all.own.timeouts) + " time-outs"
                              : std::string("time-outs are not counted by this kernel")) +
            "\nTCP of the job's " + number(nodes.size()) + " nodes, all programs': " +

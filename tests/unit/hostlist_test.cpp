@@ -90,6 +90,18 @@ INSTANTIATE_TEST_SUITE_P(
                     BadList{"-a", "does not start with"}, BadList{".a", "does not start with"},
                     BadList{"a/b", "no host name has"}));
 
+/// What is short to write and long to expand is refused by what is written.
+TEST(Hostlist, ManyBracketsAndLongPartsAreNotExpanded) {
+    std::string groups;
+    for (int group = 0; group < 8; ++group) groups += "[1]";
+    EXPECT_EQ(*parse_hostlist(groups), Names({"11111111"}));
+    EXPECT_NE(parse_hostlist(groups + "[0-9]").error().message.find("more than 8 brackets"),
+              std::string::npos);
+    const std::string part(host_name_max_bytes / 2, 'a');
+    EXPECT_NE(parse_hostlist(part + "[0-65535]" + part + "aa").error().message.find("longer than"),
+              std::string::npos);
+}
+
 TEST(Hostlist, RefusesNamesThatAreTooLong) {
     EXPECT_TRUE(parse_hostlist(std::string(host_name_max_bytes, 'a')));
     EXPECT_FALSE(parse_hostlist(std::string(host_name_max_bytes + 1, 'a')));

@@ -186,6 +186,10 @@ TEST(SlurmTopology, IncludesFilesBesideIt) {
     EXPECT_NE(told(read("Include itself.conf\n"))
                   .find("itself.conf:1: Include: \"itself.conf\" includes itself"),
               std::string::npos);
+    EXPECT_NE(told(read("Include racks.conf\n"))
+                  .find("/etc/slurm/topology.conf: SwitchName: 2 switches have no switch above"),
+              std::string::npos)
+        << "of the whole, by the name of the file that was asked for";
     EXPECT_NE(told(read("Include wrong.conf\nSwitchName=top Switches=s0\n"))
                   .find("/etc/slurm/wrong.conf:2: SwitchName: switch"),
               std::string::npos);

@@ -12,6 +12,7 @@ namespace headway {
 namespace {
 
 constexpr std::size_t number_digits_max = 18;
+constexpr std::size_t groups_max = 8;
 
 struct NumberRange {
     std::uint64_t first = 0;
@@ -33,12 +34,9 @@ public:
             if (!more) return tl::unexpected(more.error());
         }
         std::vector<std::string> names(names_);
-        for (std::size_t number = 0; number < names_; ++number) names[number] = name_of(number);
-        for (const std::string& name : names) {
-            if (name.size() > host_name_max_bytes) {
-                return failure("\"{}...\" is longer than {} characters", name.substr(0, 20),
-                               host_name_max_bytes);
-            }
+        for (std::size_t number = 0; number < names_; ++number) {
+            std::string& name = names[number] = name_of(number);
+            if (name.size() > host_name_max_bytes) return too_long();
             if (name.find_first_of(".-") == 0) {
                 return failure("\"{}\" does not start with a letter, a digit or '_'", name);
             }
@@ -53,6 +51,12 @@ private:
         std::vector<std::string> numbers;
     };
 
+    [[nodiscard]] tl::unexpected<Error> too_long() const {
+        return failure("\"{}...\" is longer than {} characters", item_.substr(0, 20),
+                       host_name_max_bytes);
+    }
+
+    /// A short list may be a client's who wants long work done: what no name can be is not expanded.
     Result<void> take_literal() {
         const auto literal = rest_.substr(0, rest_.find_first_not_of(name_chars));
         if (literal.empty()) {
@@ -61,10 +65,14 @@ private:
         }
         rest_.remove_prefix(literal.size());
         tail_ += literal;
+        literal_bytes_ += literal.size();
+        if (literal_bytes_ > host_name_max_bytes) return too_long();
         return {};
     }
 
     Result<void> take_group() {
+        if (groups_.size() == groups_max)
+            return failure("\"{}...\" has more than {} brackets", item_.substr(0, 20), groups_max);
         const auto close = rest_.find(']');
         if (close == std::string_view::npos) {
             return failure("\"{}\" has a '[' without a ']'", item_);
@@ -148,6 +156,7 @@ private:
     std::size_t names_ = 1;
     std::vector<Group> groups_;
     std::string tail_;  ///< what follows the last group so far
+    std::size_t literal_bytes_ = 0;
 };
 
 /// Cuts off everything up to the next separator that stands outside brackets.

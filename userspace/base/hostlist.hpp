@@ -27,7 +27,8 @@ inline constexpr std::size_t host_name_max_bytes = 253;  // DNS's limit
 /// The hosts in the order written; a host written twice comes twice, and an empty item is none.
 /// Fails, naming the place, on anything outside the grammar above, on names
 /// with characters other than letters, digits, '.', '-', '_', on names longer
-/// than host_name_max_bytes, and on lists of no host or of more than `limit`.
+/// than host_name_max_bytes, on more than 8 brackets in a name, and on lists of no host or of more
+/// than `limit`.
 [[nodiscard]] Result<std::vector<std::string>> parse_hostlist(std::string_view text,
                                                               std::size_t limit = hosts_max);
 

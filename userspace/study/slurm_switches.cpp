@@ -24,8 +24,9 @@ struct Switch {
 
 class SwitchReader {
 public:
-    SwitchReader(const SlurmOptions& options, FileMistakes& mistakes)
-        : options_(options),
+    SwitchReader(std::string_view file, const SlurmOptions& options, FileMistakes& mistakes)
+        : file_(file),
+          options_(options),
           mistakes_(mistakes) {}
 
     FileResult<NetworkTree> read(const std::vector<SlurmSwitch>& said) {
@@ -34,7 +35,7 @@ public:
             read_switch(one);
         }
         if (switches_.empty() && mistakes_.empty()) {
-            mistakes_.add(0, "SwitchName", "no switch is described", slurm_switch_advice);
+            tell_whole("SwitchName", "no switch is described", slurm_switch_advice);
         }
         if (!mistakes_.empty()) return mistakes_.take();
         return connect();
@@ -45,6 +46,12 @@ private:
     void tell(const SlurmSwitch& said, Args&&... args) {
         mistakes_.set_file(said.file);
         mistakes_.add(said.line, std::forward<Args>(args)...);
+    }
+
+    template <class... Args>
+    void tell_whole(Args&&... args) {
+        mistakes_.set_file(file_);
+        mistakes_.add(0, std::forward<Args>(args)...);
     }
 
     void read_switch(const SlurmSwitch& said) {
@@ -139,13 +146,13 @@ private:
             constexpr const char* advice =
                 "a network is one tree of switches, every name used once";
             if (mistake.item == NetworkMistake::whole_network)
-                mistakes_.add(0, "", mistake.message, advice);
+                tell_whole("", mistake.message, advice);
             else tell(*said[mistake.item], "", mistake.message, advice);
         }
         if (!mistakes_.empty()) return mistakes_.take();
         auto tree = NetworkTree::make(std::move(items));
         if (tree) compare_nodes_below(*tree);
-        else mistakes_.add(0, "", tree.error().message, "");
+        else tell_whole("", tree.error().message, "");
         if (!mistakes_.empty()) return mistakes_.take();
         return std::move(*tree);
     }
@@ -182,9 +189,8 @@ private:
         std::string top = "top";
         while (names.contains(top)) top += "_";
         const std::string list = format_hostlist(roots, AfterBrackets::nothing);
-        mistakes_.set_file(switches_.front().said.file);
-        mistakes_.add(
-            0, "SwitchName",
+        tell_whole(
+            "SwitchName",
             fmt::format("{} switches have no switch above them: {}", roots.size(), list),
             fmt::format("add the switch that joins them, such as SwitchName={} Switches={}{}", top,
                         list, switches_.front().said.speed ? " LinkSpeed=NUMBER" : ""));
@@ -211,6 +217,7 @@ private:
         }
     }
 
+    std::string_view file_;
     const SlurmOptions& options_;
     FileMistakes& mistakes_;
     std::vector<Switch> switches_;
@@ -221,8 +228,9 @@ private:
 }  // namespace
 
 FileResult<NetworkTree> tree_of_slurm(const std::vector<SlurmSwitch>& switches,
-                                      const SlurmOptions& options, FileMistakes& mistakes) {
-    return SwitchReader(options, mistakes).read(switches);
+                                      std::string_view file, const SlurmOptions& options,
+                                      FileMistakes& mistakes) {
+    return SwitchReader(file, options, mistakes).read(switches);
 }
 
 }  // namespace headway

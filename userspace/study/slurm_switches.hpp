@@ -31,7 +31,7 @@ struct SlurmSwitch {
 
 /// The tree; all mistakes, those that were made before it included.  A switch may have its nodes
 /// beside its switches, as `scontrol show topology` prints them: those of the switches below it.
-[[nodiscard]] FileResult<NetworkTree> tree_of_slurm(const std::vector<SlurmSwitch>& switches,
+[[nodiscard]] FileResult<NetworkTree> tree_of_slurm(const std::vector<SlurmSwitch>& switches, std::string_view file,
                                                     const SlurmOptions& options,
                                                     FileMistakes& mistakes);
 

@@ -72,8 +72,7 @@ FileResult<NetworkTree> read_slurm_topology(std::string_view text, std::string_v
     }
     std::vector<SlurmSwitch> switches;
     for (const SlurmLine& line : lines) switches.push_back(switch_of(line, mistakes));
-    mistakes.set_file(file);
-    return tree_of_slurm(switches, options, mistakes);
+    return tree_of_slurm(switches, file, options, mistakes);
 }
 
 }  // namespace headway

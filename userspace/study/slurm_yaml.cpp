@@ -25,7 +25,7 @@ public:
                           "see Slurm's topology.yaml(5)");
         }
         if (!mistakes_.empty()) return mistakes_.take();
-        return tree_of_slurm(switches_, options_, mistakes_);
+        return tree_of_slurm(switches_, file_, options_, mistakes_);
     }
 
 private:

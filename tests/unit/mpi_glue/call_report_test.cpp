@@ -133,7 +133,7 @@ TEST(CallReports, SayThatAKernelCountsNoTimeOutsByConnection) {
     CallReport old_kernel;
     old_kernel.set_node("b1", {0, 0, {1, 1, std::nullopt}});
     whole.add(*CallReport::from_json(old_kernel.to_json()));
-    EXPECT_NE(whole.table().find("10 segments sent again, time-outs are not counted by this kernel\n"),
+    EXPECT_NE(whole.table().find("10 segments lost and sent again, time-outs are not counted by this kernel\n"),
               std::string::npos)
         << whole.table();
     EXPECT_EQ(tree_of(whole)["nodes"][2]["own_connections"]["timeouts"], nullptr);
@@ -149,7 +149,7 @@ TEST(CallReports, ShowATableWithTheLongestFirst) {
               "0.001   0.001             -      -\n"
               "not paced, bcast: messages under 2048 bytes are not paced\n"
               "TCP between the job's ranks, 6 ends of connections that were open at the end: "
-              "9 segments sent again, 3 time-outs\n"
+              "9 segments lost and sent again, 3 time-outs\n"
               "TCP of the job's 2 nodes, all programs': 1 time-outs, 14 segments sent again\n"
               "waiting for headwayd took a rank 2.000 ms at most\n");
 }
