@@ -8,8 +8,10 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "environment.hpp"
 #include "mpi_library.hpp"
@@ -42,6 +44,9 @@ constexpr const char* known_ranks = "1024";
 // the receiver keeps what comes before its receive, however many they are, so the size has to be small.
 constexpr const char* rendezvous_variable = "UCX_RNDV_THRESH";
 constexpr const char* rendezvous_from = "128k";
+// From 1.17 on UCX can be told so of other nodes alone, and what goes through a node's memory is left to it.
+constexpr const char* rendezvous_from_between_nodes = "intra:auto,inter:128k";
+constexpr std::pair<unsigned, unsigned> ucx_that_knows_nodes{1, 17};
 constexpr const char* rendezvous_library = "libucp.so.0";
 
 constexpr const char* pml_variable = "OMPI_MCA_pml";
@@ -66,10 +71,16 @@ bool is_on_one_node() {
     return here && here == environment_value(is_open_mpi ? "OMPI_COMM_WORLD_SIZE" : "PMI_SIZE");
 }
 
-bool is_loaded(const char* library) {
-    void* const handle = ::dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
-    if (handle != nullptr) ::dlclose(handle);
-    return handle != nullptr;
+/// Of the UCX in this process, the major and the minor number; none: there is no UCX.
+std::optional<std::pair<unsigned, unsigned>> ucx_version() {
+    void* const library = ::dlopen(rendezvous_library, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) return std::nullopt;
+    using GetVersion = void (*)(unsigned* major, unsigned* minor, unsigned* release);
+    const auto get_version = reinterpret_cast<GetVersion>(::dlsym(library, "ucp_get_version"));
+    unsigned major = 0, minor = 0, release = 0;
+    if (get_version != nullptr) get_version(&major, &minor, &release);
+    ::dlclose(library);
+    return std::pair{major, minor};
 }
 
 std::vector<std::string_view> words_of(std::string_view list) {
@@ -139,12 +150,14 @@ void LibraryEnvironment::apply_to_open_mpi() {
 }
 
 void LibraryEnvironment::apply_to_mpich() {
-    if (!is_loaded(rendezvous_library)) {
+    const auto version = ucx_version();
+    if (!version) {
         told_.emplace_back("transport left alone, for it does not send through UCX");
     } else if (!is_tcp_the_network(std::getenv("UCX_TLS"), std::getenv("UCX_NET_DEVICES"), has_infiniband())) {
         told_.emplace_back(not_all_tcp);
     } else {
-        set_unless_given(rendezvous_variable, rendezvous_from);
+        set_unless_given(rendezvous_variable, *version >= ucx_that_knows_nodes ? rendezvous_from_between_nodes
+                                                                               : rendezvous_from);
     }
 }
 

@@ -7,6 +7,7 @@
 """
 
 import contextlib
+import ctypes
 import re
 
 from mpi_job import RANKS, HelperTest, main
@@ -98,6 +99,13 @@ class OpenMpiSettings(HelperTest):
                              "HEADWAY_TIMEOUT_MS=soon is not understood")
 
 
+def ucx_version():
+    """The major and the minor number of the UCX that MPICH uses here."""
+    major, minor, release = (ctypes.c_uint() for _ in range(3))
+    ctypes.CDLL("libucp.so.0").ucp_get_version(*map(ctypes.byref, (major, minor, release)))
+    return major.value, minor.value
+
+
 class MpichSettings(HelperTest):
     """What UCX tells it was given."""
 
@@ -111,12 +119,14 @@ class MpichSettings(HelperTest):
         with self.daemon() if with_daemon else contextlib.nullcontext():
             job = self.run_job("requests_check", **arguments)
         self.assertEqual(job.status, 0, job.stderr)
-        return set(re.findall(r"UCX_RNDV_THRESH=(\w+)", job.stdout)), job
+        return set(re.findall(r"UCX_RNDV_THRESH=([\w:,]+)", job.stdout)), job
 
     def test_set(self):
+        """A wrong value would end the job in MPI_Init.  Of other nodes alone, where UCX knows that."""
+        wanted = "intra:auto,inter:128k" if ucx_version() >= (1, 17) else "128k"
         thresholds, job = self.thresholds()
-        self.assertEqual(thresholds, {"128k"})
-        self.assert_one_line(job, "MPICH: UCX_RNDV_THRESH=128k", "HEADWAY_TRANSPORT=off")
+        self.assertEqual(thresholds, {wanted})
+        self.assert_one_line(job, f"MPICH: UCX_RNDV_THRESH={wanted}", "HEADWAY_TRANSPORT=off")
 
     def test_without_a_daemon_on_the_node(self):
         thresholds, job = self.thresholds(with_daemon=False)
