@@ -285,6 +285,10 @@ TEST_F(ControlServerTest, OneUsersClientsLeaveDescriptorsForOthers) {
 
 // What is left is divided anew once for all of them, not for each.
 TEST_F(ControlServerTest, ManyEndsAtOnceAreOneDivision) {
+    // by a clock that stands still, all of them are few enough for one turn
+    const FakeClock still;
+    server_.reset();
+    server_ = std::make_unique<ControlServer>(loop_, socket_->fd(), *service_, hand_over_, log_, still);
     const auto ask_as = [&](const FileDescriptor& client, const std::string& job, const char* op) {
         ask(client, fmt::format(R"({{"v":1,"id":1,"op":"hello","job":"{}"}})", job));
         return ask(client, fmt::format(R"({{"v":1,"id":1,"op":"{}","operation":"alltoall",)"
@@ -304,6 +308,7 @@ TEST_F(ControlServerTest, ManyEndsAtOnceAreOneDivision) {
     run_loop();
     EXPECT_EQ(remote().rate, alone);
     EXPECT_LE(kernel_.requests() - before, 4U) << "the lasting job's new rate, and the end of its old one";
+    server_.reset();  // before its clock
 }
 
 // Whoever asks meanwhile waits for a few of them, and not for all.

@@ -20,6 +20,8 @@ public:
     }
 };
 
+inline const SteadyClock steady_clock;
+
 /// How long to wait after each failure in a row: from 100 ms, twice as long each time, to 10 s.
 class RetryPause {
 public:

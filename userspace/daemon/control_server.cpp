@@ -34,7 +34,7 @@ std::size_t clients_most() {
 }  // namespace
 
 ControlServer::ControlServer(EventLoop& loop, int listening_fd, ControlService& service,
-                             HandOver& hand_over, spdlog::logger& log)
+                             HandOver& hand_over, spdlog::logger& log, const Clock& clock)
     : loop_(loop),
       listening_fd_(listening_fd),
       service_(service),
@@ -53,7 +53,8 @@ ControlServer::ControlServer(EventLoop& loop, int listening_fd, ControlService& 
       // Timers, signals and coordination change what is handed over, too.
       changed_(loop.after_events([this] { after_turn(); })),
       // an event is all it takes: changed_ follows
-      keep_again_(loop.timer([] {})) {
+      keep_again_(loop.timer([] {})),
+      clock_(clock) {
     service.limit_clients(clients_most());
 }
 

@@ -96,9 +96,10 @@ private:
 class ControlServer {
 public:
     /// All references must outlive the server.  `listening_fd` must listen.  Whether it can be
-    /// watched, `loop` tells.  `hand_over` knows of all who have joined.
+    /// watched, `loop` tells.  `hand_over` knows of all who have joined.  By `clock` is charged what clients
+    /// cost, and is decided how many that have ended are undone at once.
     ControlServer(EventLoop& loop, int listening_fd, ControlService& service, HandOver& hand_over,
-                  spdlog::logger& log);
+                  spdlog::logger& log, const Clock& clock = steady_clock);
     ~ControlServer();
 
     /// The end of the server is not to be the end of what clients are in.
@@ -145,7 +146,7 @@ private:
     int served_meanwhile_ = 0;                    ///< requests since some were
     std::array<char, datagram_max_bytes> buffer_{};
     std::string last_kernel_error_;
-    SteadyClock clock_;
+    const Clock& clock_;
     UserTime user_time_;
     RefusalLog refusals_;
     bool keeps_sessions_ = false;
