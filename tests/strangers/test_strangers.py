@@ -263,7 +263,7 @@ class Lists(unittest.TestCase):
         self.assertEqual(list(found), ["errors/coll/bad 4 -n 3", "errors/coll/gone 2", "errors/coll/ticket 2"])
         bad = found["errors/coll/bad 4 -n 3"]
         self.assertEqual((bad.ranks, bad.command, bad.environment, bad.budget_cpu_s, bad.why_not, bad.suite),
-                         (4, ("./bad", "-n", "3"), (("A", "b=c"),), 120, "", "errors"))
+                         (4, ("./bad", "-n", "3"), (("A", "b=c"),), 30, "", "errors"))
         self.assertEqual(found["errors/coll/gone 2"].why_not, "it was not compiled against this library")
         self.assertEqual(found["errors/coll/ticket 2"].why_not, "")
 
