@@ -24,6 +24,9 @@ struct Check {
         job(r.job);
         require(!r.job.empty(), "a job's name");
     }
+    void operator()(const ClustersRequest& r) const {
+        require(!r.hosts.empty() && r.hosts.size() <= hosts_per_request_max, "hosts");
+    }
     void operator()(const PlanRequest& r) const {
         require(!r.hosts.empty() && r.hosts.size() <= hosts_per_request_max, "hosts");
     }

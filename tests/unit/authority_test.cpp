@@ -73,7 +73,7 @@ TEST(RequestTable, EachKindHasAnAuthorityAndAName) {
         EXPECT_EQ(find_request(kind.name), &kind);
     }
     EXPECT_EQ(by_authority[Authority::anybody],
-              (std::set<std::string_view>{"hello", "status", "ready", "plan", "jobs", "more"}));
+              (std::set<std::string_view>{"hello", "status", "ready", "clusters", "plan", "jobs", "more"}));
     EXPECT_EQ(by_authority[Authority::administrator], (std::set<std::string_view>{"off", "on"}));
     EXPECT_EQ(find_request("reboot"), nullptr);
     // the protocol knows the same kinds

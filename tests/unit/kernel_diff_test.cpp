@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t rate = 1'000'000;
+constexpr std::uint64_t job_class_rate = 1'000'000;
 
 /// The demo's layout with phases and one phase's class, in a fake kernel.
 class KernelDiffTest : public testing::Test {
@@ -24,7 +24,7 @@ protected:
         const KernelLayout plain = make_kernel_layout(demo_topology(), 0);
         desire_.build = with_phases(plain, {17, 17}).set_up;
         desire_.build.insert(desire_.build.end() - 1,
-                             AddClass{tc_handle(1, 0x1001), BytesPerSecond{rate}, tc_handle(1, 0x11)});
+                             AddClass{tc_handle(1, 0x1001), BytesPerSecond{job_class_rate}, tc_handle(1, 0x11)});
         make(desire_.build);
         plain_.build = plain.set_up;
     }
@@ -107,7 +107,7 @@ TEST_F(KernelDiffTest, ParentsComeBackBeforeTheirChildren) {
 }
 
 TEST_F(KernelDiffTest, RatesArePutRight) {
-    root().classes.at(0x10011).rate = BytesPerSecond{rate};
+    root().classes.at(0x10011).rate = BytesPerSecond{job_class_rate};
     ASSERT_EQ(diff().changes.size(), 1U);
     EXPECT_EQ(std::get<ChangeClassRate>(diff().changes[0]).rate, std::nullopt);
     whole_ = root();

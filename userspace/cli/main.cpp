@@ -13,6 +13,7 @@
 #include "cli/job_command.hpp"
 #include "cli/measure_command.hpp"
 #include "cli/plan_command.hpp"
+#include "cli/planner_command.hpp"
 #include "cli/predict_command.hpp"
 #include "cli/run_command.hpp"
 #include "cli/selftest_command.hpp"
@@ -48,6 +49,7 @@ std::vector<std::unique_ptr<Command>> make_commands(const CommandLine& line) {
     commands.push_back(std::make_unique<TopologyCommand>(line));
     commands.push_back(std::make_unique<RunCommand>(line));
     commands.push_back(std::make_unique<RecordCommand>(line));
+    commands.push_back(std::make_unique<PlannerCommand>(line));
     commands.push_back(std::make_unique<CompletionCommand>(line));
     return commands;
 }

@@ -188,6 +188,8 @@ void read(JsonReader& reader, HelloRequest& hello) {
     hello.start = read_number(reader, "start").value_or(0);
 }
 
+void read(JsonReader& reader, ClustersRequest& clusters) { clusters.hosts = read_hosts(reader); }
+
 void read(JsonReader& reader, PlanRequest& plan) {
     plan.operation = read_alltoall(reader);
     plan.hosts = read_hosts(reader);
@@ -260,6 +262,7 @@ constexpr std::array<RequestKind, std::variant_size_v<RequestBody>> kinds{{
     {"hello", without_members<HelloRequest>, anybody, "", true},
     {"status", without_members<StatusRequest>, anybody},
     {"ready", without_members<ReadyRequest>, anybody},
+    {"clusters", without_members<ClustersRequest>, anybody},
     {"plan", without_members<PlanRequest>, anybody},
     {"prepare", without_members<PrepareRequest>, own_job, "", true},
     {"enter", without_members<EnterRequest>, own_job, "enter", true},

@@ -33,6 +33,11 @@ struct HelloRequest {
 
 struct StatusRequest {};
 
+/// Which cluster is each of these hosts in?
+struct ClustersRequest {
+    std::vector<std::string> hosts;
+};
+
 struct PlanRequest {
     const PlannedOperation* operation = nullptr;  ///< never none in a request
     std::vector<std::string> hosts;
@@ -124,7 +129,7 @@ struct OnRequest {};
 
 /// Of any kind.
 using RequestBody =
-    std::variant<HelloRequest, StatusRequest, ReadyRequest, PlanRequest, PrepareRequest,
+    std::variant<HelloRequest, StatusRequest, ReadyRequest, ClustersRequest, PlanRequest, PrepareRequest,
                  EnterRequest, LeaveRequest, JoinRequest, PhaseRequest, TrafficRequest,
                  RateRequest, StartJobRequest, EndJobRequest, JobsRequest, MoreRequest,
                  OffRequest, OnRequest>;

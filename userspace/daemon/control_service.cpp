@@ -145,6 +145,10 @@ Result<Json> ControlService::serve(ControlSession& session, const HelloRequest& 
     return answer;
 }
 
+Result<Json> ControlService::serve(ControlSession&, const ClustersRequest&, Json) {
+    return failure("clusters: only a job's own planner answers that");
+}
+
 Result<Json> ControlService::serve(ControlSession& session, const JoinRequest& request, Json answer) {
     const bool is_new = !session.seat;
     if (is_new) attach_job(session, request.job);

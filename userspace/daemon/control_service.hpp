@@ -174,6 +174,7 @@ private:
     Result<Json> serve(ControlSession& session, const RateRequest& request, Json answer);
     Result<Json> serve(ControlSession& session, const StatusRequest& request, Json answer);
     Result<Json> serve(ControlSession& session, const ReadyRequest& request, Json answer);
+    Result<Json> serve(ControlSession& session, const ClustersRequest& request, Json answer);
     Result<Json> serve(ControlSession& session, const MoreRequest& request, Json answer);
     Result<Json> serve(ControlSession& session, const StartJobRequest& request, Json answer);
     Result<Json> serve(ControlSession& session, const EndJobRequest& request, Json answer);

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+#include "jobs/job_planner.hpp"
+#include "topologies.hpp"
+
+namespace headway::test {
+namespace {
+
+const std::vector<std::string> planned_job_hosts{"a0", "a1", "a2", "a3", "b0", "b1", "b2", "b3"};
+
+JobPlanner planner_of(Topology topology) {
+    Config config;
+    config.file = "network.toml";
+    config.topology = std::move(topology);
+    auto planner = JobPlanner::make(std::move(config));
+    EXPECT_TRUE(planner) << planner.error().message;
+    return std::move(*planner);
+}
+
+Json asked(JobPlanner& planner, Json request) {
+    request["v"] = 1;
+    request["id"] = 7;
+    Json answer = Json::parse(planner.answer(request.dump()));
+    EXPECT_EQ(answer["id"], 7);
+    return answer;
+}
+
+Json collective(const std::string& operation, const std::vector<std::string>& hosts) {
+    Json request{{"op", "phase"}, {"operation", operation}, {"job_hosts", hosts}, {"comm_hosts", hosts},
+                 {"ranks_per_host", 1}, {"algorithms", {"linear"}}, {"message_bytes", 65536}};
+    if (operation.starts_with("gather") || operation.starts_with("scatter")) request["root"] = hosts.front();
+    return request;
+}
+
+// Two clusters of 4, trunks of 25 Mbit/s: of these 0.97 are for data, and 0.99 of that is planned.
+TEST(JobPlanner, EveryNodeGetsItsShareOfWhatIsLeftBesideAcknowledgements) {
+    JobPlanner planner = planner_of(demo_topology());
+    const Json answer = asked(planner, collective("alltoall", planned_job_hosts));
+    ASSERT_EQ(answer["ok"], true) << answer;
+    EXPECT_EQ(answer["paced"], true);
+    EXPECT_EQ(answer["algorithm"], "linear");
+    EXPECT_EQ(answer["clusters"], (Json{"a", "b"}));
+    for (const double rate : answer["bytes_per_s"]) EXPECT_NEAR(rate, 25e6 / 8 * 0.97 * 0.99 / 4, 1);
+}
+
+// A receiver's edge of 20 Mbit/s is shared by 7, wherever the root is.
+TEST(JobPlanner, AGatherHasRatesForARootInAnyCluster) {
+    JobPlanner planner = planner_of(demo_topology());
+    const Json answer = asked(planner, collective("gather", planned_job_hosts));
+    ASSERT_EQ(answer["ok"], true) << answer;
+    ASSERT_EQ(answer["bytes_per_s"].size(), 4U);
+    for (const double rate : answer["bytes_per_s"]) EXPECT_NEAR(rate, 20e6 / 8 * 0.97 * 0.99 / 7, 2e3);
+}
+
+TEST(JobPlanner, AClusterOfOneHostIsPlanned) {
+    JobPlanner planner = planner_of(*Topology::make({make_cluster(0, 1, 20, 25), make_cluster(1, 6, 20, 10)}));
+    for (const char* operation : {"alltoall", "gather", "gatherv", "scatter"}) {
+        const Json answer = asked(planner, collective(operation, {"a0", "b0", "b1", "b2", "b3", "b4", "b5"}));
+        EXPECT_EQ(answer["ok"], true) << answer;
+        EXPECT_EQ(answer["bytes_per_s"].size(), 4U) << operation;
+    }
+}
+
+TEST(JobPlanner, AnUnknownHostHasNoCluster) {
+    JobPlanner planner = planner_of(demo_topology());
+    const Json answer = asked(planner, {{"op", "clusters"}, {"hosts", {"b1", "c0", "a3"}}});
+    EXPECT_EQ(answer["clusters"], (Json{"b", "", "a"}));
+    EXPECT_EQ(answer["min_message_bytes"], 2048);
+    const Json refused = asked(planner, collective("alltoall", {"a0", "c0"}));
+    EXPECT_EQ(refused["ok"], false);
+    EXPECT_NE(refused["error"].get<std::string>().find("c0"), std::string::npos) << refused;
+}
+
+// The node's daemon has a kernel, jobs and clients; this one has none of them.
+TEST(JobPlanner, WhatIsNoPlanIsRefused) {
+    JobPlanner planner = planner_of(demo_topology());
+    for (const RequestKind& kind : request_kinds()) {
+        if (kind.name == "clusters" || kind.name == "phase") continue;
+        const Json answer = asked(planner, {{"op", std::string(kind.name)}});
+        EXPECT_EQ(answer["ok"], false) << kind.name;
+    }
+    for (const std::string nonsense : {"", "{", "[]", "{\"v\":1}", "\xff"}) {
+        EXPECT_EQ(Json::parse(planner.answer(nonsense))["ok"], false) << nonsense;
+    }
+}
+
+TEST(JobPlanner, ANetworkWithoutHostsIsNone) {
+    EXPECT_FALSE(JobPlanner::make(Config{}));
+}
+
+}  // namespace
+}  // namespace headway::test

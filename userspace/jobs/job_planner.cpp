@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/job_planner.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/json.hpp"
+#include "jobs/plan_json.hpp"
+
+namespace headway {
+namespace {
+
+/// Of every link.  A receiver acknowledges every other frame, by one of 84 bytes of wire time for 3076, which crosses the
+/// same links in the other direction: a kernel charges a node for it, a rank cannot.
+constexpr double part_for_data = 0.97;
+
+BitsPerSecond data_rate(BitsPerSecond rate) {
+    return BitsPerSecond{static_cast<std::uint64_t>(part_for_data * static_cast<double>(rate.value))};
+}
+
+void leave_room(TrunkSwitch& trunk) {
+    trunk.trunk_up_rate = data_rate(trunk.trunk_up_rate);
+    trunk.trunk_down_rate = data_rate(trunk.trunk_down_rate);
+}
+
+/// The same network with links that have room for acknowledgements beside what is planned.
+Result<Topology> with_room(const Topology& topology) {
+    auto clusters = topology.clusters();
+    auto switches = topology.switches();
+    for (Cluster& cluster : clusters) {
+        leave_room(cluster);
+        cluster.host_rate = data_rate(cluster.host_rate);
+    }
+    for (TrunkSwitch& one : switches) leave_room(one);
+    return Topology::make(std::move(clusters), std::move(switches));
+}
+
+/// Of one node.
+std::uint64_t rate_towards(std::size_t cluster, const NodePlan& plan, const KernelLayout& layout) {
+    if (!plan.paced) return 0;
+    const auto found = std::find_if(layout.classes.begin(), layout.classes.end(),
+                                    [&](const ClassLayout& one) { return one.cluster == cluster; });
+    if (found == layout.classes.end()) return 0;
+    const ClassRate& rate = plan.rates[static_cast<std::size_t>(found - layout.classes.begin())];
+    return rate ? rate->value : 0;
+}
+
+std::string name_of_host(const Topology& topology, std::size_t host) {
+    const auto& hosts = topology.clusters()[topology.cluster_of(host)].hosts;
+    return *std::find_if(hosts.begin(), hosts.end(),
+                         [&](const std::string& name) { return topology.find_host(name) == host; });
+}
+
+}  // namespace
+
+Result<JobPlanner> JobPlanner::make(Config config) {
+    const auto& clusters = config.topology.clusters();
+    const auto some = std::find_if(clusters.begin(), clusters.end(), [](const Cluster& one) { return !one.hosts.empty(); });
+    if (some == clusters.end()) return failure("{}: no cluster has a host", config.file);
+    const std::string host = some->hosts.front();
+    auto topology = with_room(config.topology);
+    if (!topology) return tl::unexpected(topology.error());
+    config.topology = std::move(*topology);
+    config.node.name = host;
+    config.coordination.reset();  // nobody shares a trunk by agreement without daemons
+    auto planner = NodePlanner::make(std::move(config), host);
+    if (!planner) return tl::unexpected(planner.error());
+    return JobPlanner(std::move(*planner));
+}
+
+Result<const NodePlanner*> JobPlanner::planner_of(std::size_t host) {
+    if (const auto known = planners_.find(host); known != planners_.end()) return &known->second;
+    auto made = planner_.on_node(name_of_host(planner_.config().topology, host));
+    if (!made) return tl::unexpected(made.error());
+    return &planners_.emplace(host, std::move(*made)).first->second;
+}
+
+/// Of each cluster that has any in the communicator, two of its hosts; the same twice, if it has only one.
+Result<JobPlanner::Hosts> JobPlanner::hosts_to_plan(const CollectiveHosts& hosts) const {
+    const Topology& topology = planner_.config().topology;
+    const auto communicator = planner_.hosts_of(hosts.communicator);
+    if (!communicator) return tl::unexpected(communicator.error().within("comm_hosts"));
+    Hosts chosen;
+    for (const std::string& name : topology.names_of(**communicator)) {
+        const std::size_t host = *topology.find_host(name);
+        const auto [entry, is_first] = chosen.try_emplace(topology.cluster_of(host), std::pair{host, host});
+        if (!is_first) entry->second.second = host;
+    }
+    return chosen;
+}
+
+Result<NodePlan> JobPlanner::plan_of(std::size_t host, const PhaseRequest& request) {
+    const auto planner = planner_of(host);
+    if (!planner) return tl::unexpected(planner.error());
+    return (*planner)->plan(request.hosts, request.message_bytes);
+}
+
+/// Of any host of each cluster.
+Result<JobPlanner::Rates> JobPlanner::plan_alike(const PhaseRequest& request, const Hosts& hosts) {
+    Rates found;
+    for (const auto& [from, of_cluster] : hosts) {
+        auto plan = plan_of(of_cluster.first, request);
+        if (!plan) return tl::unexpected(plan.error());
+        for (const auto& [to, others] : hosts) found.rates.push_back(rate_towards(to, *plan, planners_.at(of_cluster.first).layout()));
+        if (!found.said) found.said = std::move(*plan);
+    }
+    return found;
+}
+
+/// Whichever host is the root: of a gather what a host sends to a root in each cluster, of a scatter what a root in each
+/// cluster sends.
+Result<JobPlanner::Rates> JobPlanner::plan_with_root(PhaseRequest request, const Hosts& hosts) {
+    const Topology& topology = planner_.config().topology;
+    const bool root_sends = request.hosts.operation->as == PlannedAs::scatter;
+    Rates found;
+    for (const auto& [from, of_cluster] : hosts) {
+        for (const auto& [to, others] : hosts) {
+            const std::size_t root = root_sends ? of_cluster.first : others.first;
+            const std::size_t sender = root_sends ? root : of_cluster.second;
+            request.hosts.root = name_of_host(topology, root);
+            auto plan = plan_of(sender, request);
+            if (!plan) return tl::unexpected(plan.error());
+            found.rates.push_back(rate_towards(to, *plan, planners_.at(sender).layout()));
+            if (!found.said || (plan->paced && !found.said->paced)) found.said = std::move(*plan);
+        }
+    }
+    return found;
+}
+
+template <>
+Result<Json> JobPlanner::serve(const ClustersRequest& request, Json answer) {
+    const Config& config = planner_.config();
+    answer["clusters"] = Json::array();
+    for (const std::string& name : request.hosts) {
+        const auto host = config.topology.find_host(name);
+        answer["clusters"].push_back(host ? config.topology.clusters()[config.topology.cluster_of(*host)].name : "");
+    }
+    answer["min_message_bytes"] = config.policy.min_message_bytes;
+    answer["port_buffer_bytes"] = config.topology.least_host_buffer_bytes();
+    return answer;
+}
+
+template <>
+Result<Json> JobPlanner::serve(const PhaseRequest& request, Json answer) {
+    const auto hosts = hosts_to_plan(request.hosts);
+    if (!hosts) return tl::unexpected(hosts.error());
+    const auto found = request.hosts.operation->has_root ? plan_with_root(request, *hosts) : plan_alike(request, *hosts);
+    if (!found) return tl::unexpected(found.error());
+    const NodePlan& plan = *found->said;
+    answer["paced"] = plan.paced;
+    answer["reason"] = plan.reason;
+    answer["algorithm"] = algorithm_json(plan);
+    answer["predicted"] = plan.predicted ? prediction_json(*plan.predicted) : Json(nullptr);
+    answer["lossless"] = !plan.paced && (!plan.predicted || plan.predicted->loses_nothing());
+    answer["clusters"] = Json::array();
+    for (const auto& [cluster, some] : *hosts)
+        answer["clusters"].push_back(planner_.config().topology.clusters()[cluster].name);
+    answer["bytes_per_s"] = found->rates;
+    return answer;
+}
+
+std::string JobPlanner::answer(std::string_view datagram) {
+    const Request request = parse_request(datagram);
+    if (!request.body) return json_text(make_refusal(request.id, request.body.error().message));
+    const auto answered = std::visit(
+        [&]<class Body>(const Body& body) -> Result<Json> {
+            if constexpr (std::is_same_v<Body, ClustersRequest> || std::is_same_v<Body, PhaseRequest>) {
+                return serve(body, make_answer(request.id));
+            } else {
+                return failure("a job's own planner does not answer \"{}\"", request.kind->name);
+            }
+        },
+        *request.body);
+    return json_text(answered ? *answered : make_refusal(request.id, answered.error().message));
+}
+
+}  // namespace headway
