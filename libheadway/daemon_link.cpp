@@ -62,6 +62,11 @@ LinkResult<DaemonLink> DaemonLink::connect_at_once(const std::string& path,
     return connect_by(std::move(socket), path, timeout);
 }
 
+LinkResult<DaemonLink> DaemonLink::over(UniqueFd socket, std::chrono::milliseconds timeout) {
+    if (!bound_blocking(socket.get(), timeout)) return system_error("setsockopt");
+    return DaemonLink(std::move(socket), timeout);
+}
+
 LinkResult<DaemonLink> DaemonLink::connect_by(UniqueFd socket, const std::string& path,
                                               std::chrono::milliseconds timeout) {
     sockaddr_un address{};

@@ -38,6 +38,9 @@ public:
     [[nodiscard]] static LinkResult<DaemonLink> connect_at_once(const std::string& path,
                                                                 std::chrono::milliseconds timeout);
 
+    /// Somebody who speaks its protocol is at the other end.
+    [[nodiscard]] static LinkResult<DaemonLink> over(UniqueFd socket, std::chrono::milliseconds timeout);
+
     /// Sends and waits for the answer, an object whose "ok" is true.
     [[nodiscard]] LinkResult<JsonObject> ask(const ObjectText& request);
 

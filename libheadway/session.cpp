@@ -25,24 +25,10 @@ LinkResult<Pattern> read_pattern(const JsonObject& answer) {
     return pattern;
 }
 
-/// That the answer's rates are for.
-Algorithm algorithm_of(const JsonObject& answer) {
-    if (!answer.has("algorithm")) return Algorithm::native;
-    const auto name = answer.text("algorithm");
-    return name ? algorithm_named(*name) : Algorithm::unknown;
-}
-
 /// 0 on nonsense, which paces nothing.
 Phase phase_in(const JsonObject& answer) {
     return {static_cast<std::uint32_t>(answer.whole_number("phase").value_or(0)),
             answer.whole_number("bytes_per_s").value_or(no_limit)};
-}
-
-std::optional<PredictedTime> time_in(const JsonObject& answer, const std::string& key) {
-    const auto low = answer.number(key + ".low_s");
-    const auto high = answer.number(key + ".high_s");
-    if (!low || !high) return std::nullopt;
-    return PredictedTime{*low, *high};
 }
 
 /// What "plan" answers; members that make no sense are as if they were missing.
@@ -84,6 +70,31 @@ bool is_worthwhile(const Pattern& pattern, std::uint64_t bytes) {
 constexpr std::chrono::seconds look_pause{1};
 
 }  // namespace
+
+Algorithm algorithm_of(const JsonObject& answer) {
+    if (!answer.has("algorithm")) return Algorithm::native;
+    const auto name = answer.text("algorithm");
+    return name ? algorithm_named(*name) : Algorithm::unknown;
+}
+
+std::optional<PredictedTime> time_in(const JsonObject& answer, const std::string& key) {
+    const auto low = answer.number(key + ".low_s");
+    const auto high = answer.number(key + ".high_s");
+    if (!low || !high) return std::nullopt;
+    return PredictedTime{*low, *high};
+}
+
+ObjectText request_of(const char* op, const PatternKey& key, const JobHosts& hosts, bool siblings_disjoint) {
+    ObjectText request(op);
+    request.text("operation", name_of(key.operation))
+        .texts("job_hosts", hosts.names())
+        .texts("comm_hosts", hosts.names_of(key.hosts))
+        .number("ranks_per_host", key.is_between_hosts ? 1 : hosts.ranks_per_host())
+        .flag("siblings_disjoint", siblings_disjoint);
+    if (key.root_host != no_root) request.text("root", hosts.names_of({key.root_host}).front());
+    if (key.algorithm != Algorithm::native) request.text("algorithm", name_of(key.algorithm));
+    return request;
+}
 
 // ------------------------------------------------------------------ connection
 
@@ -183,7 +194,7 @@ LinkResult<std::optional<Algorithm>> Session::planned_algorithm(
     const AskedAt at = now();
     if (asked == at) return std::nullopt;
     const Algorithm able = own_algorithm_of(key.operation);
-    ObjectText request = request_of("phase", key);
+    ObjectText request = request_of("phase", key, *hosts_, siblings_disjoint_);
     request.texts("algorithms", {name_of(able)});
     if (bytes) request.number("message_bytes", *bytes);
     const auto answer = noted(ask(request));
@@ -323,22 +334,10 @@ LinkResult<JsonObject> Session::ask(const ObjectText& request) {
     return answer;
 }
 
-ObjectText Session::request_of(const char* op, const PatternKey& key) const {
-    ObjectText request(op);
-    request.text("operation", name_of(key.operation))
-        .texts("job_hosts", hosts_->names())
-        .texts("comm_hosts", hosts_->names_of(key.hosts))
-        .number("ranks_per_host", key.is_between_hosts ? 1 : hosts_->ranks_per_host())
-        .flag("siblings_disjoint", siblings_disjoint_);
-    if (key.root_host != no_root) request.text("root", hosts_->names_of({key.root_host}).front());
-    if (key.algorithm != Algorithm::native) request.text("algorithm", name_of(key.algorithm));
-    return request;
-}
-
 LinkResult<void> Session::ask_for_phase(const KnownPattern& pattern, std::uint64_t bytes,
                                         KnownPhase& known) {
     const PatternKey& key = pattern.first;
-    ObjectText request = key.traffic.empty() ? request_of("phase", key)
+    ObjectText request = key.traffic.empty() ? request_of("phase", key, *hosts_, siblings_disjoint_)
                                        : traffic_request(key.traffic, hosts_->names_of(key.hosts));
     if (key.traffic.empty()) request.number("message_bytes", bytes);
     const std::uint32_t generation = contact_->slot.generation();
@@ -360,7 +359,7 @@ LinkResult<void> Session::prepare(KnownPattern& known) {
         known.second.prepared_at = asked;
         return {};
     }
-    const auto answer = ask(request_of("prepare", known.first));
+    const auto answer = ask(request_of("prepare", known.first, *hosts_, siblings_disjoint_));
     if (!answer) {
         known.second.prepared_at = asked;
         return tl::unexpected(answer.error());

@@ -116,6 +116,13 @@ struct PlannedExchange {
     std::optional<PredictedTime> if_unpaced;
 };
 
+/// About a pattern of the job with these hosts; `siblings_disjoint`: as in SessionOptions.
+[[nodiscard]] ObjectText request_of(const char* op, const PatternKey& key, const JobHosts& hosts, bool siblings_disjoint);
+/// Of a plan's answer, that its rates are for.
+[[nodiscard]] Algorithm algorithm_of(const JsonObject& answer);
+/// "predicted", or another one; none: it is not there.
+[[nodiscard]] std::optional<PredictedTime> time_in(const JsonObject& answer, const std::string& key);
+
 /// Asked for once, however many communicators have that set of hosts.
 using Patterns = std::map<PatternKey, Pattern>;
 using KnownPattern = Patterns::value_type;
@@ -204,7 +211,6 @@ private:
     [[nodiscard]] LinkResult<JsonObject> ask(const ObjectText& request);
     [[nodiscard]] LinkResult<void> update(KnownPattern& known);
     [[nodiscard]] LinkResult<void> prepare(KnownPattern& known);
-    [[nodiscard]] ObjectText request_of(const char* op, const PatternKey& key) const;
     [[nodiscard]] LinkResult<EntryId> enter_phase(KnownPattern& known, std::uint64_t bytes);
     [[nodiscard]] LinkResult<void> ask_for_phase(const KnownPattern& pattern, std::uint64_t bytes,
                                                  KnownPhase& known);

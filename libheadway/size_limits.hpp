@@ -23,12 +23,22 @@ inline constexpr std::uint64_t telling_from_bytes = 32768;
 /// Of a message that goes in pieces: TCP's, in a frame of 1500 bytes.
 inline constexpr std::uint64_t smallest_piece_bytes = 1448;
 
+/// Of an all-to-all where ranks pace themselves: what is smaller is the MPI library's.
+inline constexpr std::uint64_t clocked_from_bytes = 512;
+
+/// Of a piece that has a frame of its own; the MPI libraries put at most so many bytes before it.
+inline constexpr std::uint64_t piece_header_bytes = 28;
+inline constexpr std::uint64_t framed_piece_bytes = smallest_piece_bytes - piece_header_bytes;
+
 #else
 
 inline constexpr std::uint64_t own_from_bytes = 1;
 inline constexpr std::uint64_t own_alltoall_least_bytes = 1;
 inline constexpr std::uint64_t telling_from_bytes = 1;
 inline constexpr std::uint64_t smallest_piece_bytes = 1;
+inline constexpr std::uint64_t clocked_from_bytes = 1;
+inline constexpr std::uint64_t piece_header_bytes = 28;
+inline constexpr std::uint64_t framed_piece_bytes = 4;
 
 #endif
 

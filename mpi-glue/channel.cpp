@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "errors_returned.hpp"
+#include "exchange_order.hpp"
 #include "message_size.hpp"
 #include "mpi_library.hpp"
 #include "real.hpp"
@@ -17,6 +18,11 @@ namespace {
 /// Threads of some ranks may hold the numbers for each other in turns; so often is not bad luck any more.
 constexpr int attempts_max = 1000;
 constexpr int agreed_words_max = 8;
+
+/// More have no connection to each other: that would be many on each node.
+constexpr int connected_ranks_max = 128;
+constexpr int connected_at_once = 16;
+constexpr int connecting_tag = 0;  // nothing of it is left when algorithms begin
 
 [[nodiscard]] int highest_tag() {
     int* highest = nullptr;
@@ -88,6 +94,22 @@ bool Carrier::open() noexcept {
     return false;
 }
 
+void Carrier::connect_all() noexcept {
+    const Place place = place_in(carrier_);
+    if (place.ranks > connected_ranks_max) return;
+    std::array<MPI_Request, 2 * connected_at_once> requests{};
+    for (int first = 1; first < place.ranks; first += connected_at_once) {
+        std::fill(requests.begin(), requests.end(), MPI_REQUEST_NULL);
+        const int most = std::min(connected_at_once, place.ranks - first);
+        for (int at = 0; at < most; ++at) {
+            const int from = wrapped(place.rank - first - at, place.ranks), to = wrapped(place.rank + first + at, place.ranks);
+            PMPI_Irecv(nullptr, 0, MPI_BYTE, from, connecting_tag, carrier_, &requests[static_cast<std::size_t>(2 * at)]);
+            real::Isend(nullptr, 0, MPI_BYTE, to, connecting_tag, carrier_, &requests[static_cast<std::size_t>(2 * at + 1)]);
+        }
+        for (MPI_Request& request : requests) real::Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
 void Carrier::close() noexcept {
     standing_.cancel_all();
     if (carrier_ != MPI_COMM_NULL) receive_what_is_left(carrier_);
@@ -135,6 +157,24 @@ std::optional<int> Carrier::agree_on_channel(MPI_Comm communicator, bool is_able
 void Carrier::give_back(int channel) noexcept {
     const std::lock_guard lock(mutex_);
     used_[static_cast<std::size_t>(channel) / 64] &= ~(std::uint64_t{1} << (static_cast<unsigned>(channel) % 64));
+}
+
+/// Along a binomial tree: each rank from the one whose number lacks its lowest bit, and on to those that have one more
+/// of the lower ones.
+int tell_all(std::uint64_t* words, int count, const OwnCall& call) noexcept {
+    const int tag = call.tag_of(MessageKind::control);
+    int status = MPI_SUCCESS;
+    int lowest = 1;
+    while (lowest < call.ranks && (call.rank & lowest) == 0) lowest *= 2;
+    if (call.rank != 0) {
+        status = PMPI_Recv(words, count, MPI_UINT64_T, call.carrier_ranks[call.rank - lowest], tag, call.carrier,
+                           MPI_STATUS_IGNORE);
+    }
+    for (int bit = lowest / 2; bit > 0; bit /= 2) {
+        if (call.rank + bit >= call.ranks) continue;
+        keep_first_error(status, real::Send(words, count, MPI_UINT64_T, call.carrier_ranks[call.rank + bit], tag, call.carrier));
+    }
+    return status;
 }
 
 /// Recursive doubling: with the rank whose number differs in one bit, bit by bit, so that a distance between two halves of

@@ -38,6 +38,10 @@ public:
     /// Collective over MPI_COMM_WORLD; MPI is about to be finalised.
     void close() noexcept;
 
+    /// An empty message from each rank to each other, if they are not too many: so the MPI library opens its connections
+    /// now, and not in the first exchange, whose ranks would get out of step by that.  Collective over MPI_COMM_WORLD.
+    void connect_all() noexcept;
+
     [[nodiscard]] MPI_Comm communicator() const { return carrier_; }
     /// Of this process alone: see argument_check.hpp.
     [[nodiscard]] MPI_Comm lonely() const { return lonely_; }
@@ -69,6 +73,9 @@ private:
     bool is_held_ = false;
     Mask used_{};
 };
+
+/// Rank 0's words to all ranks, in place; a status of MPI.  Collective over the call's ranks.
+[[nodiscard]] int tell_all(std::uint64_t* words, int count, const OwnCall& call) noexcept;
 
 /// The largest of all ranks' words, at all ranks, in place; a status of MPI.  Collective over the call's ranks.
 [[nodiscard]] int agree_on_largest(std::uint64_t* words, int count, const OwnCall& call) noexcept;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <string_view>
@@ -33,6 +34,17 @@ int reduce_over_job(int value, MPI_Op operation) {
     int result = 0;
     real::Allreduce(&value, &result, 1, MPI_INT, operation, MPI_COMM_WORLD);
     return result;
+}
+
+constexpr char between_lines = '\n';  // neither a cluster's name nor a number has one
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines(1);
+    for (const char one : text) {
+        if (one == between_lines) lines.emplace_back();
+        else lines.back() += one;
+    }
+    return lines;
 }
 
 using Told = std::array<char, reason_bytes>;
@@ -117,8 +129,10 @@ void Helper::join_job() {
     if (reduce_over_job(session_ && session_->was_greeted() ? 1 : 0, MPI_SUM) == 0) {
         // one reason for all, which a report would else tell apart
         const Told reason = broadcast_from(0, trouble);
-        notice_.silence();
         session_.reset();
+        const Told planner = broadcast_from(0, settings_.algorithm ? settings_.planner : "");
+        if (planner.front() != '\0') return join_by_planner();
+        notice_.silence();
         announce(std::string("not pacing: ") + reason.data());
         return;
     }
@@ -151,6 +165,57 @@ void Helper::join_job() {
     active_ = session_.has_value();
     if (settings_.algorithm) own_algorithms().allow();
     if (!is_announced) say(std::string_view("this is not all that there is to say: no memory"));
+}
+
+/// Collective over MPI_COMM_WORLD, as join_job(), of which it is the rest.
+void Helper::join_by_planner() {
+    if (!all_have_memory(has_memory_for([&] { hosts_.gather(settings_.node.empty() ? node_ : settings_.node, "", 0); })))
+        return;
+    watch_finalize();
+    watch_fork();
+    const std::size_t hosts = hosts_.job_hosts().names().size();
+    if (hosts < 2) return announce("nothing to pace: the job is on one host");
+    PlannedNetwork network;
+    std::string trouble = "no memory";
+    if (rank_ == 0) (void)has_memory_for([&] { trouble = look_at_network(network); });
+    const Told reason = broadcast_from(0, trouble);
+    if (reason.front() != '\0') return announce(std::string("not pacing: ") + reason.data());
+    const auto texts = allgather_texts(own_text([&] {
+        std::string text = std::to_string(network.min_message_bytes);
+        for (const std::string& cluster : network.clusters) text += between_lines + cluster;
+        return rank_ == 0 ? text : std::string();
+    }));
+    if (!all_have_memory(texts && has_memory_for([&] {
+            const auto lines = lines_of(texts->front());
+            hosts_.place({lines.begin() + 1, lines.end()}, std::strtoull(lines.front().c_str(), nullptr, 10));
+        })))
+        return;
+    ranks_pace_ = true;
+    least_paced_bytes_ = hosts_.min_message_bytes();
+    active_ = true;
+    own_algorithms().allow();
+    own_algorithms().connect_all();
+    (void)has_memory_for([&] {
+        announce("no headwayd: each rank paces its own all-to-alls, gathers and scatters over " + std::to_string(hosts) +
+                 " hosts, by " + settings_.network);
+    });
+}
+
+/// At rank 0; the reason if no plan can be had.
+std::string Helper::look_at_network(PlannedNetwork& network) {
+    auto planning = JobPlanning::start({settings_.planner, settings_.network, settings_.timeout}, hosts_.job_hosts(),
+                                       settings_.siblings_disjoint);
+    if (!planning) return "the job's own planner cannot be started: " + planning.error().what;
+    auto seen = planning->look_at();
+    if (!seen) return "the job's own planner: " + seen.error().what;
+    const auto unknown = std::find(seen->clusters.begin(), seen->clusters.end(), "");
+    if (unknown != seen->clusters.end()) {
+        const auto at = static_cast<std::size_t>(unknown - seen->clusters.begin());
+        return "host " + hosts_.job_hosts().names()[at] + " is in no cluster of " + settings_.network;
+    }
+    network = std::move(*seen);
+    planning_ = std::move(*planning);
+    return "";
 }
 
 /// Else no rank is paced.
@@ -337,6 +402,17 @@ std::optional<Algorithm> Helper::planned_algorithm(const PatternKey& key,
     return std::nullopt;
 }
 
+Helper::PlanOfJob Helper::plan_of_job(const PatternKey& key, std::optional<std::uint64_t> bytes,
+                                      MPI_Comm communicator) noexcept try {
+    PlannedPattern pattern{key, hosts_.cluster_names_of(communicator)};
+    if (key.root_host != no_root) pattern.key.root_host = key.hosts.front();  // the plan is for any root
+    const std::lock_guard lock(mutex_);
+    if (!active_ || !planning_) return {};
+    return {planning_->plan(pattern, bytes), planning_->rates(pattern)};
+} catch (const std::exception&) {
+    return {};
+}
+
 void Helper::leave(EntryId entry) noexcept {
     if (forked_) return;
     const std::lock_guard lock(mutex_);
@@ -362,6 +438,7 @@ std::string Helper::why_not_paced(const Collective& collective, MPI_Comm communi
                                   std::uint64_t bytes, Algorithm algorithm) noexcept try {
     if (!is_of_one_group(communicator)) return "it is between two groups";
     if (!active_) return announced_;
+    if (ranks_pace_) return reason_without_daemon(planned_of(collective, communicator, bytes), collective.operation, bytes);
     const auto root_host = root_host_of(collective, communicator);
     const CommunicatorPatterns* const patterns = patterns_of(communicator);
     const std::lock_guard lock(mutex_);
@@ -381,6 +458,22 @@ std::string Helper::why_not_paced(const Collective& collective, MPI_Comm communi
     return "";
 }
 
+/// At rank 0, of a size that was asked for; else null.
+const PlannedCall* Helper::planned_of(const Collective& collective, MPI_Comm communicator, std::uint64_t bytes) {
+    const auto hosts = hosts_.hosts_of(communicator);
+    const std::lock_guard lock(mutex_);
+    if (!planning_ || !hosts) return nullptr;
+    const PatternKey key{collective.operation, *hosts, collective.root == no_root ? no_root : hosts->front()};
+    return planning_->planned(key, sizes_agree(collective.operation) ? bytes : 0);
+}
+
+std::string Helper::reason_without_daemon(const PlannedCall* planned, Operation operation, std::uint64_t bytes) const {
+    if (bytes < least_paced_bytes_) return "messages under " + std::to_string(least_paced_bytes_) + " bytes are not paced";
+    if (!is_total_exchange(operation) && !is_rooted_exchange(operation))
+        return "without headwayd only all-to-alls, gathers and scatters are paced";
+    return planned != nullptr ? planned->reason : "its ranks have agreed on the MPI library's own algorithm";
+}
+
 /// `pattern`: null if the daemon was not asked for it.
 std::string Helper::reason_of(const Pattern* pattern, std::uint64_t bytes) const {
     if ((pattern == nullptr || pattern->paced) && bytes < least_paced_bytes_)
@@ -393,6 +486,10 @@ std::optional<PredictedTime> Helper::predicted(const Collective& collective, MPI
                                                std::uint64_t bytes,
                                                Algorithm algorithm) noexcept try {
     if (!applies_to(communicator)) return std::nullopt;
+    if (ranks_pace_) {
+        const PlannedCall* const planned = planned_of(collective, communicator, bytes);
+        return planned != nullptr && planned->algorithm == algorithm ? planned->predicted : std::nullopt;
+    }
     const CommunicatorPatterns* patterns = patterns_of(communicator);
     const std::optional<int> root_host = root_host_of(collective, communicator);
     const std::lock_guard lock(mutex_);
@@ -427,6 +524,7 @@ void Helper::finalize() noexcept {
     own_algorithms().release();
     const std::lock_guard lock(mutex_);
     session_.reset();
+    planning_.reset();
     hosts_.release();
 }
 

@@ -38,6 +38,7 @@
 
 #include "able_algorithm.hpp"
 #include "host_table.hpp"
+#include "job_planning.hpp"
 #include "library_environment.hpp"
 #include "notice.hpp"
 #include "operation.hpp"
@@ -105,6 +106,16 @@ public:
     [[nodiscard]] std::optional<Algorithm> planned_algorithm(
         const PatternKey& key, std::optional<std::uint64_t> bytes, AskedAt& asked) noexcept;
 
+    /// No node has a daemon, and each rank paces itself by what the job's own planner says; the same at all ranks.
+    [[nodiscard]] bool ranks_pace() const { return ranks_pace_; }
+    /// At rank 0, with ranks_pace(): of calls on this communicator; null: the planner has no answer, or nothing is paced.
+    struct PlanOfJob {
+        const PlannedCall* call = nullptr;
+        const NodeRates* rates = nullptr;  ///< of calls of all sizes
+    };
+    [[nodiscard]] PlanOfJob plan_of_job(const PatternKey& key, std::optional<std::uint64_t> bytes,
+                                        MPI_Comm communicator) noexcept;
+
     /// The place of the root's host; no_root of an operation without; none: the root
     /// is no member, which is for MPI to say.
     [[nodiscard]] std::optional<int> root_host_of(const Collective& collective,
@@ -153,6 +164,8 @@ private:
 
     void join_job();
     [[nodiscard]] bool all_ranks_take_part();
+    void join_by_planner();
+    [[nodiscard]] std::string look_at_network(PlannedNetwork& network);
     [[nodiscard]] bool all_have_memory(bool is_able);
     [[nodiscard]] std::string join_node(std::uint64_t job_start);
     [[nodiscard]] bool has_daemon() const { return session_ && session_->has_daemon(); }
@@ -165,6 +178,8 @@ private:
     [[nodiscard]] PatternKey key_of(Operation operation, MPI_Comm communicator,
                                     const HostSet& hosts, int root_host, Algorithm algorithm) const;
     [[nodiscard]] std::string reason_of(const Pattern* pattern, std::uint64_t bytes) const;
+    [[nodiscard]] std::string reason_without_daemon(const PlannedCall* planned, Operation operation, std::uint64_t bytes) const;
+    [[nodiscard]] const PlannedCall* planned_of(const Collective& collective, MPI_Comm communicator, std::uint64_t bytes);
     [[nodiscard]] LinkResult<EntryId> enter_locked(KnownPattern*& known, const std::optional<PatternKey>& key,
                                                    std::uint64_t bytes);
     [[nodiscard]] EntryId entered_or_told(Operation operation, const LinkResult<EntryId>& entered);
@@ -179,6 +194,7 @@ private:
     LibraryEnvironment environment_;
     bool begun_ = false;   ///< before_init has run
     bool joined_ = false;  ///< after_init has run
+    bool ranks_pace_ = false;
     int rank_ = 0;
     int ranks_ = 0;
     int patterns_key_ = MPI_KEYVAL_INVALID;
@@ -194,6 +210,7 @@ private:
     std::atomic<unsigned> small_calls_{0};
     std::mutex mutex_;                 ///< guards what follows
     std::optional<Session> session_;
+    std::optional<JobPlanning> planning_;  ///< at rank 0, if the ranks pace
     bool complained_ = false;  ///< without a session
 };
 

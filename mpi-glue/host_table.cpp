@@ -28,7 +28,7 @@ void HostTable::gather(const std::string& own_name, const std::string& own_clust
     if (!texts) throw std::bad_alloc();
     std::vector<std::string> names;
     std::vector<std::size_t> ranks;
-    std::map<std::string, int> places, clusters{{"", unknown_cluster}};
+    std::map<std::string, int> places;
     for (const std::string& text : *texts) {
         const std::size_t end = text.find(between_names), last = text.rfind(between_names);
         min_message_bytes_ = std::max<std::uint64_t>(min_message_bytes_, std::strtoull(&text[last + 1], nullptr, 10));
@@ -39,11 +39,22 @@ void HostTable::gather(const std::string& own_name, const std::string& own_clust
         }
         ++ranks[static_cast<std::size_t>(entry->second)];
         host_of_rank_.push_back(entry->second);
-        const auto next = static_cast<int>(clusters.size());
-        cluster_of_rank_.push_back(clusters.try_emplace(text.substr(end + 1, last - end - 1), next).first->second);
+        cluster_of_rank_.push_back(cluster_named(text.substr(end + 1, last - end - 1)));
     }
     job_hosts_ = JobHosts(std::move(names), *std::max_element(ranks.begin(), ranks.end()));
     PMPI_Comm_group(MPI_COMM_WORLD, &world_);
+}
+
+/// A new one, too.
+int HostTable::cluster_named(const std::string& name) {
+    if (name.empty()) return unknown_cluster;
+    return cluster_numbers_.try_emplace(name, static_cast<int>(cluster_numbers_.size())).first->second;
+}
+
+void HostTable::place(const std::vector<std::string>& cluster_of_host, std::uint64_t min_message_bytes) {
+    for (std::size_t rank = 0; rank < host_of_rank_.size(); ++rank)
+        cluster_of_rank_[rank] = cluster_named(cluster_of_host[static_cast<std::size_t>(host_of_rank_[rank])]);
+    min_message_bytes_ = min_message_bytes;
 }
 
 void HostTable::release() {
@@ -112,6 +123,20 @@ std::vector<int> HostTable::places_of(MPI_Comm communicator, const HostSet& host
             std::lower_bound(hosts.begin(), hosts.end(), host) - hosts.begin()));
     }
     return places;
+}
+
+std::vector<std::string> HostTable::cluster_names_of(MPI_Comm communicator) const {
+    std::map<int, std::string> names;
+    for (const int world_rank : world_ranks_of(communicator)) {
+        if (world_rank == MPI_UNDEFINED) return {};
+        names[cluster_of_rank_[static_cast<std::size_t>(world_rank)]];
+    }
+    for (const auto& [name, number] : cluster_numbers_) {
+        if (const auto used = names.find(number); used != names.end()) used->second = name;
+    }
+    std::vector<std::string> ordered;
+    for (auto& [number, name] : names) ordered.push_back(std::move(name));
+    return ordered;
 }
 
 RanksByCluster HostTable::clusters_of(MPI_Comm communicator) const {

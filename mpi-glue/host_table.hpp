@@ -6,6 +6,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,9 @@ public:
     /// May throw std::bad_alloc, after all communication.
     void gather(const std::string& own_name, const std::string& own_cluster, std::uint64_t min_message_bytes);
 
+    /// Where no daemon has told: the cluster of each of the job's hosts.  May throw std::bad_alloc.
+    void place(const std::vector<std::string>& cluster_of_host, std::uint64_t min_message_bytes);
+
     /// Frees what MPI holds for the table; MPI is about to be finalised.
     void release();
 
@@ -55,6 +59,9 @@ public:
     /// Of each cluster and host in it, the members on it.  Empty if some member is not of this job.
     [[nodiscard]] RanksByCluster clusters_of(MPI_Comm communicator) const;
 
+    /// Their names.
+    [[nodiscard]] std::vector<std::string> cluster_names_of(MPI_Comm communicator) const;
+
     /// The most of any rank.
     [[nodiscard]] std::uint64_t min_message_bytes() const { return min_message_bytes_; }
 
@@ -62,10 +69,13 @@ public:
     [[nodiscard]] const JobHosts& job_hosts() const { return job_hosts_; }
 
 private:
+    [[nodiscard]] int cluster_named(const std::string& name);
+
     JobHosts job_hosts_;
     std::uint64_t min_message_bytes_ = 0;
     std::vector<int> host_of_rank_;     ///< place among the job's hosts
-    std::vector<int> cluster_of_rank_;  ///< unknown_cluster, or any number
+    std::vector<int> cluster_of_rank_;  ///< unknown_cluster, or a number of cluster_numbers_
+    std::map<std::string, int> cluster_numbers_;
     MPI_Group world_ = MPI_GROUP_NULL;
 };
 

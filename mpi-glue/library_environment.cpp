@@ -126,7 +126,8 @@ bool is_tcp_the_network_of_open_mpi(const char* pml, const char* btl, bool has_i
 }
 
 void LibraryEnvironment::apply(const Settings& settings) {
-    if (!settings.transport || !has_daemon(settings.socket_path) || is_on_one_node()) {
+    const bool may_be_paced = has_daemon(settings.socket_path) || !settings.planner.empty();
+    if (!settings.transport || !may_be_paced || is_on_one_node()) {
         told_.emplace_back("transport left alone");
     } else if (is_open_mpi) {
         apply_to_open_mpi();
@@ -155,9 +156,10 @@ void LibraryEnvironment::apply_to_mpich() {
         told_.emplace_back("transport left alone, for it does not send through UCX");
     } else if (!is_tcp_the_network(std::getenv("UCX_TLS"), std::getenv("UCX_NET_DEVICES"), has_infiniband())) {
         told_.emplace_back(not_all_tcp);
+    } else if (*version >= ucx_that_knows_nodes) {
+        set_unless_given(rendezvous_variable, rendezvous_from_between_nodes);
     } else {
-        set_unless_given(rendezvous_variable, *version >= ucx_that_knows_nodes ? rendezvous_from_between_nodes
-                                                                               : rendezvous_from);
+        set_unless_given(rendezvous_variable, rendezvous_from);
     }
 }
 

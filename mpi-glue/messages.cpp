@@ -150,11 +150,17 @@ void Messages::test_oldest(Lane& lane) {
 }
 
 void Messages::progress_until(std::chrono::steady_clock::time_point moment) {
-    while (has_some() && !is_broken_ && std::chrono::steady_clock::now() < moment) {
-        test_oldest(receives_);
-        test_oldest(sends_);
-    }
+    while (has_some() && !is_broken_ && std::chrono::steady_clock::now() < moment) progress();
     if (is_broken_) give_up();
+}
+
+/// It ends at once, for nothing has matched it.  How many bytes have come of it is not defined.
+void Messages::cancel(const Ticket& ticket) {
+    Slot& slot = lane_of(ticket.direction).slot_of(ticket.serial);
+    if (slot.request == MPI_REQUEST_NULL) return;
+    slot.is_short = nullptr;
+    PMPI_Cancel(&slot.request);
+    complete(slot);
 }
 
 void Messages::wait_for(const Ticket& ticket) {

@@ -104,6 +104,8 @@ public:
     struct Ticket {
         Direction direction = Direction::to_here;
         std::uint64_t serial = 0;  ///< of the direction; 0: of none
+
+        explicit operator bool() const { return serial != 0; }
     };
 
     /// `is_short`, if it is not null, becomes true if fewer bytes come than there is room for.
@@ -115,6 +117,23 @@ public:
 
     /// Whatever rank sends this one a message of that kind, its data are lost, and it is not waited for.
     void let_come(MessageKind kind);
+
+    /// For one more that need not wait for the oldest.
+    [[nodiscard]] bool has_room(Direction direction) { return !lane_of(direction).is_full(); }
+    /// Of those that are not known to be complete.
+    [[nodiscard]] Ticket oldest(Direction direction) {
+        const Lane& lane = lane_of(direction);
+        return {direction, lane.has_some() ? lane.completed + 1 : 0};
+    }
+    /// A receive for which nobody sends a message.
+    void cancel(const Ticket& ticket);
+    /// Lets MPI go on with what is under way, once.
+    void progress() {
+        test_oldest(receives_);
+        test_oldest(sends_);
+        if (is_broken_) give_up();
+    }
+    [[nodiscard]] bool is_broken() const { return is_broken_; }
 
     void wait_for(const Ticket& ticket);
     /// Lets MPI go on with what is under way until then.

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "own_algorithms.hpp"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "able_algorithm.hpp"
+#include "exchange_by_clock.hpp"
 #include "errors_returned.hpp"
 #include "helper.hpp"
 #include "message_size.hpp"
@@ -20,11 +24,25 @@ namespace headway::glue {
 namespace {
 
 /// What ranks agree on, the largest of all: a place each.
-enum Word : std::size_t { planned, large_calls, largest_bytes, is_uneven, cannot_tell, needs_channel, words };
+constexpr std::uint64_t any_size_bytes = std::numeric_limits<std::uint64_t>::max();
+
+enum Word : std::size_t {
+    planned, large_calls, largest_bytes, is_uneven, cannot_tell, needs_channel, number_of_rates, cannot_cut, words
+};
 
 }  // namespace
 
 namespace {
+
+/// Where ranks pace themselves, the MPI library's own algorithm is not paced.  So short messages of an all-to-all, of which
+/// nothing is lost, go by ours as well, if longer ones have to: the next call may have such, and nobody would know.
+void ask_planner(const PatternKey& key, std::optional<std::uint64_t> bytes, MPI_Comm communicator, Verdict& verdict) {
+    const auto [call, rates] = helper().plan_of_job(key, bytes, communicator);
+    if (call == nullptr) return;
+    verdict.planned_rates = rates;
+    verdict.planned = call->algorithm;
+    if (rates != nullptr && call->is_lossless && is_total_exchange(key.operation)) verdict.planned = Algorithm::linear;
+}
 
 /// Of rank 0.  Without an answer the plan stays what it was.
 void ask_daemon(const Collective& collective, MPI_Comm communicator, const HostSet& hosts, Verdict& verdict) noexcept
@@ -34,8 +52,9 @@ void ask_daemon(const Collective& collective, MPI_Comm communicator, const HostS
     const auto bytes = sizes_agree(collective.operation) ? std::optional(verdict.largest_bytes) : std::nullopt;
     const std::pair of{*root_host, size_class(bytes.value_or(0))};
     if (of != std::exchange(verdict.asked_of, of)) verdict.asked = {};
-    const PlannedSize size = helper().planned_size(collective.operation, bytes.value_or(0));
     PatternKey key{collective.operation, hosts, *root_host};
+    if (helper().ranks_pace()) return ask_planner(key, bytes, communicator, verdict);
+    const PlannedSize size = helper().planned_size(collective.operation, bytes.value_or(0));
     key.is_between_hosts = size.is_between_hosts;
     const auto asked_bytes = bytes ? std::optional(size.bytes) : std::nullopt;
     if (const auto planned = helper().planned_algorithm(key, asked_bytes, verdict.asked)) verdict.planned = *planned;
@@ -51,7 +70,9 @@ void OwnState::describe(MPI_Comm communicator, HostSet&& its_hosts) {
     hosts = std::move(its_hosts);
     host_of_rank = table.places_of(communicator, hosts);
     carrier_ranks = table.world_ranks_of(communicator);
-    order.emplace(table.clusters_of(communicator), rank);
+    const RanksByCluster clusters = table.clusters_of(communicator);
+    order.emplace(clusters, rank);
+    if (helper().ranks_pace() && clusters.size() <= told_clusters_max) describe_clocks(clusters);
     missing = std::make_unique<bool[]>(carrier_ranks.size());
     if (carrier_ranks.size() <= telling_ranks_max && hosts.size() <= telling_hosts_max)
         sizes = SizeTable(static_cast<int>(carrier_ranks.size()));
@@ -60,6 +81,33 @@ void OwnState::describe(MPI_Comm communicator, HostSet&& its_hosts) {
         verdicts[at].large_from_bytes =
             able_from_bytes(static_cast<Operation>(at), table.job_hosts().ranks_per_host(), table.min_message_bytes());
     }
+}
+
+void OwnState::describe_clocks(const RanksByCluster& clusters) {
+    cluster_of_rank.resize(carrier_ranks.size());
+    for (std::size_t cluster = 0; cluster < clusters.size(); ++cluster) {
+        for (const std::vector<int>& ranks : clusters[cluster]) {
+            const bool is_here = std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+            for (const int one : ranks)
+                cluster_of_rank[static_cast<std::size_t>(one)] = is_here ? same_host : static_cast<int>(cluster);
+            if (is_here) own_cluster = cluster;
+        }
+    }
+    const std::size_t sizes = RateSizes(clusters.size()).count();
+    told_rates.resize(sizes * clusters.size() * clusters.size());
+    for (RankRates& one : rates) one.bytes_per_s.resize(sizes * clusters.size());
+    cluster_count = clusters.size();
+}
+
+void OwnState::take_rates(Operation operation, std::uint32_t number) {
+    RankRates& own = rates_of(operation);
+    const std::uint64_t ranks_here = order->ranks_of_host()[order->own_host()].size();
+    for (std::size_t at = 0; at < own.bytes_per_s.size(); ++at) {
+        const std::size_t size = at / cluster_count, to = at % cluster_count;
+        const std::uint64_t of_node = told_rates[(size * cluster_count + own_cluster) * cluster_count + to];
+        own.bytes_per_s[at] = of_node > 0 ? std::max(of_node / ranks_here, std::uint64_t{1}) : 0;
+    }
+    own.number = number;
 }
 
 OwnAlgorithms& own_algorithms() { return the_only<OwnAlgorithms>(); }
@@ -151,12 +199,19 @@ OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective, MP
     if (verdict.calls_left == 0) agree(collective, communicator, state);
     if (!state.channel) return {};
     --verdict.calls_left;
-    return {verdict.algorithm, &state, verdict.tells_sizes, {}, false};
+    Chosen chosen{verdict.algorithm, &state, verdict.tells_sizes, {}, {}, false, false};
+    if (verdict.is_by_clock) {
+        chosen.is_by_clock = true;
+        // of other operations the ranks' sizes differ
+        const std::uint64_t bytes = sizes_agree(collective.operation) ? seen.bytes : any_size_bytes;
+        chosen.rates = state.rates_of(collective.operation).of(bytes, state.cluster_count);
+    }
+    return chosen;
 }
 
 /// What a rank knows of it alone is whether it was worth it before: where it was not, it does not say that sizes differ.
 bool OwnAlgorithms::may_tell_sizes(const State& state) noexcept {
-    return state.sizes.ranks() > 0 && state.has_links_alone && state.telling_paid;
+    return state.sizes.ranks() > 0 && state.has_links_alone && state.telling_paid && !helper().ranks_pace();
 }
 
 /// Collective over `communicator`.
@@ -168,7 +223,11 @@ void OwnAlgorithms::agree(const Collective& collective, MPI_Comm communicator, S
     const bool speaks = is_rank_0 || !sizes_agree(operation);
     // others may use the links of a ring at the same time
     const bool may_be_ours = !goes_round(operation) || state.has_links_alone;
-    const bool may_be_large = may_be_ours && (!sizes_agree(operation) || 2 * verdict.large_calls >= verdict.calls);
+    const auto are_large = [&](std::uint64_t calls, std::uint64_t bytes) {
+        return 2 * calls >= verdict.calls || (helper().ranks_pace() && is_total_exchange(operation) && bytes >= clocked_from_bytes);
+    };
+    const bool may_be_large =
+        may_be_ours && (!sizes_agree(operation) || are_large(verdict.large_calls, verdict.largest_bytes));
     if (is_rank_0 && may_be_large) ask_daemon(collective, communicator, state.hosts, verdict);
     const bool may_tell = may_tell_sizes(state);
     std::array<std::uint64_t, words> agreed{};
@@ -178,11 +237,13 @@ void OwnAlgorithms::agree(const Collective& collective, MPI_Comm communicator, S
     agreed[is_uneven] = may_tell && verdict.is_uneven ? 1 : 0;
     agreed[cannot_tell] = state.sizes.ranks() == 0 || verdict.cannot_tell ? 1 : 0;
     agreed[needs_channel] = state.needs_channel ? 1 : 0;
+    agreed[number_of_rates] = is_rank_0 && verdict.planned_rates != nullptr ? verdict.planned_rates->number : 0;
+    agreed[cannot_cut] = verdict.cannot_tell ? 1 : 0;
     if (agree_on_largest(agreed.data(), words, next_call(state)) != MPI_SUCCESS) {
         state.channel.reset();
         return;
     }
-    const bool is_large = may_be_ours && 2 * agreed[large_calls] >= verdict.calls;
+    const bool is_large = may_be_ours && are_large(agreed[large_calls], agreed[largest_bytes]);
     const auto algorithm = is_large ? static_cast<Algorithm>(agreed[planned]) : Algorithm::native;
     const bool tells = agreed[is_uneven] != 0 && agreed[cannot_tell] == 0 && agreed[largest_bytes] >= telling_from_bytes;
     const bool is_news = algorithm != verdict.algorithm || (is_large && !verdict.is_told);
@@ -190,13 +251,31 @@ void OwnAlgorithms::agree(const Collective& collective, MPI_Comm communicator, S
         say(std::string(name_of(operation)) + " of " + std::to_string(state.carrier_ranks.size()) +
             " ranks: " + name_of(algorithm));
     verdict.is_told = verdict.is_told || is_news;
-    take(verdict, algorithm, tells);
+    const bool by_clock = algorithm == Algorithm::linear && agreed[number_of_rates] != 0 && agreed[cannot_cut] == 0 &&
+                          !state.cluster_of_rank.empty();
+    if (by_clock && !tell_rates(verdict, operation, static_cast<std::uint32_t>(agreed[number_of_rates]), state)) {
+        state.channel.reset();
+        return;
+    }
+    take(verdict, algorithm, tells, by_clock);
     if (agreed[needs_channel] != 0 || state.calls_on_channel >= calls_per_channel / 2) renew_channel(communicator, state);
 }
 
-void OwnAlgorithms::take(Verdict& verdict, Algorithm algorithm, bool tells) noexcept {
+/// From rank 0 to all, unless they have them.  False: MPI could not.  Collective over the communicator.
+bool OwnAlgorithms::tell_rates(const Verdict& verdict, Operation operation, std::uint32_t number, State& state) noexcept {
+    if (state.rates_of(operation).number == number) return true;
+    if (state.rank == 0) {
+        const auto& planned = verdict.planned_rates->bytes_per_s;
+        std::copy_n(planned.begin(), std::min(planned.size(), state.told_rates.size()), state.told_rates.begin());
+    }
+    const int status = tell_all(state.told_rates.data(), static_cast<int>(state.told_rates.size()), next_call(state));
+    state.take_rates(operation, number);
+    return status == MPI_SUCCESS;
+}
+
+void OwnAlgorithms::take(Verdict& verdict, Algorithm algorithm, bool tells, bool by_clock) noexcept {
     if (verdict.passes_below_bytes > 0) helper().note_small_calls(verdict.calls);
-    verdict.take(algorithm, tells, reporter().is_on() ? 0 : helper().paced_from_bytes());
+    verdict.take(algorithm, tells, by_clock, reporter().is_on() ? 0 : helper().paced_from_bytes());
 }
 
 /// Collective over `communicator`.
@@ -243,13 +322,30 @@ void OwnAlgorithms::note_telling(const Chosen& chosen, std::chrono::nanoseconds 
     chosen.state->telling_paid = telling < chosen.told.duration;
 }
 
+namespace {
+
+ClockedPlace place_of(const OwnState& state) {
+    return {&*state.order, state.cluster_of_rank.data(), {state.missing.get(), state.carrier_ranks.size()}};
+}
+
+int noted(const ClockedOutcome& outcome, OwnState& state) {
+    state.needs_channel = state.needs_channel || outcome.left_pieces;
+    return outcome.status;
+}
+
+}  // namespace
+
 int OwnAlgorithms::carry_out_exchange(const Chosen& chosen, const Exchange& exchange, const OwnCall& call) noexcept {
-    return glue::carry_out(chosen.is_refused ? Exchange{} : exchange, *chosen.state->order, chosen.told, call);
+    const Exchange carried = chosen.is_refused ? Exchange{} : exchange;
+    if (!chosen.is_by_clock) return glue::carry_out(carried, *chosen.state->order, chosen.told, call);
+    return noted(exchange_by_clock(carried, place_of(*chosen.state), chosen.rates, call), *chosen.state);
 }
 
 int OwnAlgorithms::carry_out_exchange(const Chosen& chosen, const RootedExchange& exchange,
                                       const OwnCall& call) noexcept {
-    return glue::carry_out(chosen.is_refused ? exchange.without_data() : exchange, call);
+    const RootedExchange carried = chosen.is_refused ? exchange.without_data() : exchange;
+    if (!chosen.is_by_clock) return glue::carry_out(carried, call);
+    return noted(rooted_by_clock(carried, place_of(*chosen.state), chosen.rates, call), *chosen.state);
 }
 
 }  // namespace headway::glue

@@ -28,6 +28,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <span>
 
 #include "argument_check.hpp"
 #include "channel.hpp"
@@ -46,6 +47,10 @@ public:
 
     /// From now on; called by all ranks of the job or by none, in MPI_Init.
     void allow() noexcept;
+    /// The same, after that; see Carrier::connect_all().
+    void connect_all() noexcept {
+        if (allowed_) carrier_.connect_all();
+    }
 
     using State = OwnState;
     /// What all ranks have agreed on.
@@ -54,6 +59,8 @@ public:
         State* state = nullptr;
         bool tells_sizes = false;  ///< learn_sizes() is worth its time
         ToldCall told{};           ///< what came of it
+        std::span<const std::uint64_t> rates{};  ///< by which this rank paces itself
+        bool is_by_clock = false;  ///< it does
         bool is_refused = false;   ///< this rank's arguments, by the MPI library
     };
 
@@ -68,7 +75,7 @@ public:
         State* const state = allowed_ ? state_of(communicator) : nullptr;
         if (state == nullptr) return {};
         if (!state->channel) {
-            take(state->verdict_on(collective.operation), Algorithm::native, false);
+            take(state->verdict_on(collective.operation), Algorithm::native, false, false);
             return {};
         }
         return choose_for(collective, communicator, *state, see(call_of(*state, 0), may_tell_sizes(*state)));
@@ -130,6 +137,7 @@ private:
                                                 const OwnCall& call) noexcept;
     [[nodiscard]] static int carry_out_exchange(const Chosen& chosen, const RootedExchange& exchange,
                                                 const OwnCall& call) noexcept;
+    [[nodiscard]] bool tell_rates(const Verdict& verdict, Operation operation, std::uint32_t number, State& state) noexcept;
     [[nodiscard]] static bool may_tell_sizes(const State& state) noexcept;
 
     /// Null: the communicator is the MPI library's, at all its ranks.
@@ -139,7 +147,7 @@ private:
     [[nodiscard]] Chosen choose_for(const Collective& collective, MPI_Comm communicator, State& state,
                                     const SeenCall& seen) noexcept;
     void agree(const Collective& collective, MPI_Comm communicator, State& state) noexcept;
-    static void take(Verdict& verdict, Algorithm algorithm, bool tells) noexcept;
+    static void take(Verdict& verdict, Algorithm algorithm, bool tells, bool by_clock) noexcept;
     void renew_channel(MPI_Comm communicator, State& state) noexcept;
     [[nodiscard]] OwnCall call_of(const State& state, std::uint32_t number) noexcept;
     [[nodiscard]] OwnCall next_call(State& state) noexcept;

@@ -13,9 +13,11 @@
 #include <optional>
 #include <vector>
 
+#include "clocked_call.hpp"
 #include "exchange_order.hpp"
 #include "host_table.hpp"
 #include "operation.hpp"
+#include "rank_rates.hpp"
 #include "session.hpp"
 #include "told_sizes.hpp"
 
@@ -33,13 +35,14 @@ inline constexpr std::size_t own_operations = static_cast<std::size_t>(Operation
 struct SeenCall {
     std::uint64_t bytes = 0;   ///< of a message, or of a ring's step
     bool is_uneven = false;    ///< messages differ so much that it is worth telling each other
-    bool cannot_tell = false;  ///< of such messages this rank would need copies
+    bool cannot_tell = false;  ///< of such messages, or of pieces of them, this rank would need copies
 };
 
 /// How calls of one operation are carried out.
 struct Verdict {
     Algorithm algorithm = Algorithm::native;
     bool tells_sizes = false;
+    bool is_by_clock = false;        ///< each rank paces by itself, by the state's rates
     bool is_told = false;            ///< to the user, if verbose
     std::uint64_t large_from_bytes = 0;  ///< from which size on an algorithm of ours may carry a call out
     /// A call with smaller messages is the library's and not paced: it is counted, and nothing else.
@@ -55,6 +58,7 @@ struct Verdict {
 
     // At rank 0: what its daemon said last, and of what it was asked.
     Algorithm planned = Algorithm::native;
+    const NodeRates* planned_rates = nullptr;  ///< of a planner of the job's own; null: there are none
     AskedAt asked;
     std::pair<int, std::size_t> asked_of{no_root, 0};  ///< the root's host, and the class of size
 
@@ -64,8 +68,9 @@ struct Verdict {
         is_uneven = is_uneven || seen.is_uneven;
         cannot_tell = cannot_tell || seen.cannot_tell;
     }
-    void take(Algorithm agreed, bool tells, std::uint64_t paced_from_bytes) {
+    void take(Algorithm agreed, bool tells, bool by_clock, std::uint64_t paced_from_bytes) {
         algorithm = agreed;
+        is_by_clock = by_clock && agreed == Algorithm::linear;
         passes_below_bytes = agreed == Algorithm::native ? std::min(large_from_bytes, paced_from_bytes) : 0;
         tells_sizes = tells && agreed == Algorithm::linear;
         const std::uint32_t more = std::clamp(2 * calls, calls_per_agreement_least, calls_per_agreement_max);
@@ -87,7 +92,11 @@ struct OwnState {
     std::vector<int> host_of_rank;   ///< places in `hosts`
     std::vector<int> carrier_ranks;  ///< by rank
     std::optional<ExchangeOrder> order;
-    std::unique_ptr<bool[]> missing;  ///< by rank; see ring_allgather()
+    std::unique_ptr<bool[]> missing;  ///< by rank; see ring_allgather() and ClockedPlace
+    std::vector<int> cluster_of_rank;  ///< see ClockedPlace; empty: no rank paces by itself
+    std::size_t own_cluster = 0, cluster_count = 0;
+    std::vector<std::uint64_t> told_rates;  ///< room for NodeRates
+    std::array<RankRates, own_operations> rates{};
     SizeTable sizes;                  ///< of no ranks: there are too many to tell each other
     int rank = 0;
     bool has_links_alone = false;
@@ -97,10 +106,17 @@ struct OwnState {
     /// May throw std::bad_alloc.  `communicator` has ranks on several hosts, and all of the job.
     void describe(MPI_Comm communicator, HostSet&& its_hosts);
 
+    [[nodiscard]] RankRates& rates_of(Operation operation) { return rates[static_cast<std::size_t>(operation)]; }
+    /// Of the node, in told_rates, to the part of it that this rank has.
+    void take_rates(Operation operation, std::uint32_t number);
+
     [[nodiscard]] Verdict& verdict_on(Operation operation) { return verdicts[static_cast<std::size_t>(operation)]; }
 
     /// A native call that was none after all.
     void take_back(Operation operation) { ++verdict_on(operation).calls_left; }
+
+private:
+    void describe_clocks(const RanksByCluster& clusters);
 };
 
 /// What a thread found of a communicator, as long as none has been forgotten since.

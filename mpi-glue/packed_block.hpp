@@ -22,6 +22,7 @@ public:
     [[nodiscard]] std::size_t bytes() const { return bytes_; }
     /// Null: there are none, or there is no memory.
     [[nodiscard]] char* data() { return is_copied_ ? copy_.data() : static_cast<char*>(block_.room()); }
+    [[nodiscard]] const char* data() const { return is_copied_ ? copy_.data() : static_cast<const char*>(block_.data); }
     [[nodiscard]] bool has_memory() const { return has_memory_; }
 
     /// The program's data into the copy, or the copy's to the program.

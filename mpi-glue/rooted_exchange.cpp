@@ -14,9 +14,7 @@ void at_root(const RootedExchange& exchange, const OwnCall& call, Messages& mess
         const Block block = exchange.of_root.of(rank);
         sends ? messages.send(block, rank) : messages.receive(block, rank);
     }
-    if (exchange.in_place) return;
-    const Block at_root = exchange.of_root.of(exchange.root);
-    sends ? messages.copy(at_root, exchange.own) : messages.copy(exchange.own, at_root);
+    copy_at_root(exchange, messages);
 }
 
 void without_root(const RootedExchange& exchange, const OwnCall& call, Messages& messages) {
@@ -28,6 +26,13 @@ void without_root(const RootedExchange& exchange, const OwnCall& call, Messages&
 }
 
 }  // namespace
+
+void copy_at_root(const RootedExchange& exchange, Messages& messages) {
+    if (exchange.in_place) return;
+    const bool sends = exchange.direction == RootedExchange::Direction::from_root;
+    const Block at_root = exchange.of_root.of(exchange.root);
+    sends ? messages.copy(at_root, exchange.own) : messages.copy(exchange.own, at_root);
+}
 
 int carry_out(const RootedExchange& exchange, const OwnCall& call) noexcept {
     Messages messages(call);

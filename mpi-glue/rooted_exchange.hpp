@@ -35,6 +35,9 @@ struct RootedExchange {
 /// A status of MPI.
 [[nodiscard]] int carry_out(const RootedExchange& exchange, const OwnCall& call) noexcept;
 
+/// Only what the root sends itself.
+void copy_at_root(const RootedExchange& exchange, Messages& messages);
+
 namespace rooted {
 
 /// `own_fits`, `root_fits`: functions of the check, whether MPI takes a rank's own block, and the root's.  `is_aliased` is

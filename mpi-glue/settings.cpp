@@ -39,6 +39,9 @@ Settings read_settings() {
     read_number("HEADWAY_MAXRATE", 1, std::numeric_limits<int>::max(),
                 settings.maxrate_kbytes_per_s, settings.complaints);
     read_report(settings);
+    if (const auto path = environment_value("HEADWAY_PLANNER")) settings.planner = *path;
+    if (const auto path = environment_value("HEADWAY_NETWORK")) settings.network = *path;
+    if (const auto name = environment_value("HEADWAY_NODE")) settings.node = *name;
     if (const auto path = environment_value("HEADWAY_PATTERN")) settings.pattern_file = *path;
     return settings;
 }

@@ -14,6 +14,9 @@ struct Settings : SessionOptions {
     bool all_ranks = false;         ///< HEADWAY_ALL_RANKS=on: the user says that all have the library
     int maxrate_kbytes_per_s = 0;   ///< HEADWAY_MAXRATE; 0: what headwayd says
     std::string report;  ///< HEADWAY_REPORT: summary or FILE.json; rank 0's holds
+    std::string planner;  ///< HEADWAY_PLANNER: the program that plans where no node has a daemon; "": none does
+    std::string node;     ///< HEADWAY_NODE: this node in that description; "": the host's name
+    std::string network;  ///< HEADWAY_NETWORK: the description of the network that it is given
     std::string pattern_file;  ///< HEADWAY_PATTERN: a recording to pace by
     Complaints complaints;
 };

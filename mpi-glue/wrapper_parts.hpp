@@ -12,6 +12,7 @@
 #include "by_hand.hpp"
 #include "call_sizes.hpp"
 #include "exchange.hpp"
+#include "exchange_by_clock.hpp"
 #include "helper.hpp"
 #include "next_function.hpp"
 #include "own_algorithms.hpp"
@@ -147,11 +148,12 @@ int returned(const auto& call, const OwnAlgorithms::Chosen& chosen, int status, 
 template <class Exchanged>
 SeenCall seen_of(const auto& call, const auto& exchange, const OwnCall& own, bool may_tell) {
     SeenCall seen{call.bytes(), false, true};
+    const auto arguments = exchange.make();
+    if (helper().ranks_pace()) seen.cannot_tell = needs_copies(arguments, own);
     if constexpr (std::is_same_v<Exchanged, Exchange>) {
         if (!may_tell || sizes_agree(call.collective.operation)) return seen;
-        const Exchange exchanged = exchange.make();
-        seen.is_uneven = are_uneven(exchanged, own);
-        seen.cannot_tell = exchanged.in_place || !are_contiguous(exchanged, own);
+        seen.is_uneven = are_uneven(arguments, own);
+        seen.cannot_tell = arguments.in_place || !are_contiguous(arguments, own);
     }
     return seen;
 }
@@ -180,7 +182,7 @@ int blocking(const auto& call, const auto& exchange, const auto& native) {
         if constexpr (std::is_same_v<Exchanged, Exchange>) status = run_by_told_sizes(call, chosen, exchange);
     } else {
         const Paced paced([&] { return call.enter(chosen.algorithm); });
-        const ReportedCall reported(call, chosen.algorithm, Paced::is_entered());
+        const ReportedCall reported(call, chosen.algorithm, Paced::is_entered() || chosen.is_by_clock);
         status = own_algorithms().run(chosen, exchange);
     }
     return returned(call, chosen, status, native);

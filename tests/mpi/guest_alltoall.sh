@@ -274,6 +274,33 @@ test_no_daemon() {
 		"$(told unpaced | wc -l) $(told unpaced | cut -d : -f 1-3)"
 }
 
+# alone NAME [NAME=VALUE...]: eight calls, of which two do not count
+alone() {
+	local name=$1
+	shift
+	job "$name" HEADWAY_REPORT=$work/"$name".json YIELD_SLEEP_POLLS=20 "$@" -- $ranks $work/collective_bench --sizes 65536:6:20
+}
+
+# The nodes are as the kernel makes them.
+test_ranks_that_pace_themselves() {
+	local drops
+	drops=$(hw_trunk_drops)
+	ktap_check "a job of $library without anything runs" alone bare
+	ktap_between "of it the trunk drops frames" 1 $(($(hw_trunk_drops) - drops)) 100000
+	drops=$(hw_trunk_drops)
+	ktap_check "a job of $library whose ranks pace themselves runs" \
+		alone alone HEADWAY_PLANNER="$HW_BUILD/bin/headway" HEADWAY_NETWORK=$work/headway.toml
+	ktap_equal "it says so, and nothing else" "1 1" \
+		"$(told alone | grep -c 'each rank paces its own all-to-alls') $(told alone | wc -l)"
+	ktap_equal "its calls are paced" "8 0" "$(paced_calls $work/alone.json)"
+	ktap_equal "the trunk drops nothing of it" "$drops" "$(hw_trunk_drops)"
+	ktap_check "and its planner ends with it" hw_wait_for 10 no_planner
+}
+
+no_planner() {
+	! pgrep -f "headway planner" >/dev/null
+}
+
 set_up
 use "$1"
 test_paced_job
@@ -286,5 +313,9 @@ for other in "${@:2}"; do
 done
 use "$1"
 test_no_daemon
+for each in "$@"; do
+	use "$each"
+	test_ranks_that_pace_themselves
+done
 hw_down
 ktap_end

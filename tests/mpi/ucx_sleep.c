@@ -21,8 +21,11 @@
 
 /* Something may happen without any socket: a timer of the library's own. */
 #define WAIT_MS 2
-/* A rank that computes polls now and then, too: it is not to wait. */
+/* A rank that computes polls now and then, too: it is not to wait.  One that looks for messages while it waits for a
+ * clock of its own polls more often; the variable has the number then, as in yield_sleep.c.
+ */
 #define POLLS_IN_VAIN 3
+#define POLLS_VARIABLE "YIELD_SLEEP_POLLS"
 
 int ucp_worker_create(void *context, const void *parameters, void **created);
 void ucp_worker_destroy(void *destroyed);
@@ -30,11 +33,21 @@ void ucp_worker_destroy(void *destroyed);
 static __thread unsigned int in_vain;
 static void *worker;
 
+static unsigned int polls_in_vain = POLLS_IN_VAIN;
+
+__attribute__((constructor)) static void read_variable(void)
+{
+	const char *polls = getenv(POLLS_VARIABLE);
+
+	if (polls)
+		polls_in_vain = strtoul(polls, NULL, 10);
+}
+
 int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout_ms)
 {
 	int found;
 
-	if (timeout_ms == 0 && in_vain >= POLLS_IN_VAIN)
+	if (timeout_ms == 0 && in_vain >= polls_in_vain)
 		timeout_ms = WAIT_MS;
 	found = epoll_pwait(epoll, events, most, timeout_ms, NULL);
 	in_vain = found ? 0 : in_vain + 1;

@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 
 #include "cli/mpi_launch.hpp"
+#include "config/config.hpp"
 #include "job_start.hpp"
 #include "study/recording_json.hpp"
 
@@ -89,7 +90,9 @@ ExitStatus JobCommand::run() const {
     if (!library) return refuse(fmt::format("there is no {}; see --library-dir", preload_name));
     const auto of_verb = settings();
     if (!of_verb) return ExitStatus::bad_config;
-    for (const auto& [name, value] : *of_verb) ::setenv(name.c_str(), value.c_str(), 1);
+    for (const auto& [name, value] : *of_verb) {
+        value.empty() ? ::unsetenv(name.c_str()) : ::setenv(name.c_str(), value.c_str(), 1);
+    }
     ::setenv("LD_PRELOAD", preload_value(*library).c_str(), 1);
     if (!is_open_mpi_launcher(command_.front())) return become(command_);
     std::vector<std::string> names = own_settings();
@@ -101,6 +104,50 @@ RunCommand::RunCommand(const CommandLine& line) : JobCommand(line, "run", "run a
     verb().add_option("--pattern", pattern_, "a recording, by which the job is paced");
     verb().add_option("--report", report_,
                       "at the end tell what the collectives did: summary, or a file that ends in .json");
+    const auto config = verb().add_option("--config", network_, "the network, for nodes without headwayd; default: "
+                                                                "~/.config/headway/headway.toml, if it is there");
+    const auto user = verb().add_flag("--user", wants_planner_, "fail where no network is described");
+    verb().add_flag("--no-user", refuses_planner_, "do not pace where no node has headwayd").excludes(user).excludes(config);
+}
+
+namespace {
+
+/// The user's own; "": there is none.
+std::string own_network() {
+    const char* const folder = std::getenv("XDG_CONFIG_HOME");
+    const char* const home = std::getenv("HOME");
+    fs::path file;
+    if (folder != nullptr && *folder != '\0') file = fs::path(folder);
+    else if (home != nullptr && *home != '\0') file = fs::path(home) / ".config";
+    else return "";
+    file = file / "headway" / "headway.toml";
+    std::error_code error;
+    return fs::exists(file, error) ? file.string() : "";
+}
+
+}  // namespace
+
+/// By which the ranks pace themselves where no node has a daemon.  False on a mistake, which has been told: one in a file
+/// that was not asked for does not keep the job from running.
+bool RunCommand::add_planner(std::vector<Setting>& settings) const {
+    settings.emplace_back("HEADWAY_PLANNER", "");
+    settings.emplace_back("HEADWAY_NETWORK", "");
+    if (refuses_planner_) return true;
+    const bool is_asked_for = wants_planner_ || !network_.empty();
+    const std::string file = network_.empty() ? own_network() : network_;
+    if (file.empty()) {
+        if (is_asked_for) refuse("--user: no network is described; name a file with --config FILE, or put it at ~/.config/headway/headway.toml");
+        return !is_asked_for;
+    }
+    if (const auto config = load_config(file, PrefixesAre::optional); !config) {
+        report_config_errors(config.error());
+        if (!is_asked_for) fmt::print(stderr, "headway: without {}, where no node has headwayd nothing is paced\n", file);
+        return !is_asked_for;
+    }
+    std::error_code error;
+    settings.emplace_back("HEADWAY_PLANNER", fs::read_symlink("/proc/self/exe", error).string());
+    settings.emplace_back("HEADWAY_NETWORK", fs::absolute(file, error).string());
+    return true;
 }
 
 std::optional<std::vector<JobCommand::Setting>> RunCommand::settings() const {
@@ -114,6 +161,7 @@ std::optional<std::vector<JobCommand::Setting>> RunCommand::settings() const {
     if (start == 0) start = glue::draw_job_start();
     std::vector<Setting> settings;
     if (start != 0) settings.emplace_back(glue::job_start_variable, fmt::format("{}", start));
+    if (!add_planner(settings)) return std::nullopt;
     if (report_ == "summary") {
         settings.emplace_back("HEADWAY_REPORT", report_);
     } else if (report_.ends_with(".json")) {

@@ -21,7 +21,7 @@ protected:
     JobCommand(const CommandLine& line, const std::string& name, const std::string& description);
 
     using Setting = std::pair<std::string, std::string>;
-    /// Of the ranks, besides what every job gets; none on a mistake, which has been told.
+    /// Of the ranks, besides what every job gets, "" of what they are not to have; none on a mistake, which has been told.
     [[nodiscard]] virtual std::optional<std::vector<Setting>> settings() const = 0;
 
 private:
@@ -35,9 +35,13 @@ public:
 
 private:
     [[nodiscard]] std::optional<std::vector<Setting>> settings() const override;
+    [[nodiscard]] bool add_planner(std::vector<Setting>& settings) const;
 
     std::string pattern_;
     std::string report_;
+    std::string network_;
+    bool wants_planner_ = false;
+    bool refuses_planner_ = false;
 };
 
 class RecordCommand final : public JobCommand {

@@ -1,0 +1,205 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs on nodes without a daemon, whose ranks pace themselves as a planner of the job's own says.
+
+  test_alone.py [Class.method ...]
+  test_alone.py --list
+"""
+
+import json
+import os
+
+from mpi_job import NODES, PATIENCE_MS, ComparedTest, main
+
+TOTAL = ["alltoall", "alltoallv", "alltoallw"]
+ROOTED = ["gather", "gatherv", "scatter", "scatterv"]
+FAST_BYTES_PER_S = 5_000_000_000
+# Whose links a test's few messages cross in no time, and whose buffers hold next to nothing.
+NETWORK = """
+[[cluster]]
+name = "a"
+hosts = ["a[0-3]"]
+host_rate = "40gbit"
+trunk_rate = "50gbit"
+host_buffer = "1KiB"
+trunk_buffer = "2KiB"
+[[cluster]]
+name = "b"
+hosts = ["b[0-3]"]
+host_rate = "40gbit"
+trunk_rate = "50gbit"
+host_buffer = "1KiB"
+trunk_buffer = "2KiB"
+"""
+# The R-th rank is on the R-th of these nodes.
+ON_NODES = ("sh", "-c", 'rank=${PMIX_RANK:-$PMI_RANK}; nodes=$1; shift; '
+            'HEADWAY_NODE=$(echo "$nodes" | cut -d " " -f $((rank + 1))) exec "$@"', "sh")
+
+
+class AloneTest(ComparedTest):
+    """Its jobs have no daemon."""
+
+    def network(self, text):
+        """The path of a file with it."""
+        path = os.path.join(self.sessions, "network")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def alone_job(self, program, *arguments, nodes=NODES, planner=None, network=None, under=(), **keywords):
+        """By the fake planner, unless there is another one; `network`: what that is given."""
+        if planner is None:
+            planner = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_planner.py")
+            network = network or json.dumps({"bytes_per_s": FAST_BYTES_PER_S})
+        return self.run_job(program, *arguments, ranks=len(nodes), under=[*ON_NODES, " ".join(nodes), *under],
+                            HEADWAY_PLANNER=planner, HEADWAY_NETWORK=self.network(network or NETWORK), **keywords)
+
+    def assert_paces(self, job):
+        self.assertEqual(len(job.told), 1, job.stderr)
+        self.assertIn("each rank paces its own", job.told[0])
+
+
+class Both:
+    """What holds for either MPI library; mixed into a class for each."""
+
+    def test_every_operation(self):
+        """On nodes of two ranks each, and of one."""
+        for nodes in (self.nodes, NODES):
+            arguments = ("collectives", "--cases", "150", "--seed", "3")
+            plain = self.run_job(*arguments, helper=False, ranks=len(nodes))
+            job = self.alone_job(*arguments, nodes=nodes)
+            self.assert_same_output(job, plain)
+            self.assert_paces(job)
+
+    def test_one_rank_that_deviates(self):
+        """As in test_algorithms.py."""
+        operations = TOTAL + ROOTED
+        alone = self.run_job("deviations", "--alone", *operations, helper=False)
+        job = self.alone_job("deviations", *operations, HEADWAY_VERBOSE="1")
+        self.assertEqual((alone.status, job.status), (0, 0), job.stdout + job.stderr)
+        for operation in operations:
+            self.assertIn(f"{operation} of 4 ranks: linear", job.stderr)
+        lines = job.stdout.splitlines()
+        self.assertEqual([line for line in lines if not line.endswith(" next right")], [])
+        self.assertEqual([line for line in lines if " - " in line], alone.stdout.splitlines())
+
+    def test_no_allocation_s_failure_is_a_job_s(self):
+        job = self.alone_job("deviations", "--memory", *TOTAL, *ROOTED, preload=[self.pending_spy])
+        self.assertEqual(job.status, 0, job.stdout[-2000:] + job.stderr)
+        lines = job.stdout.splitlines()
+        self.assertEqual([line for line in lines if not line.endswith(": 0 0 0 0 next right")], [])
+        self.assertGreater(len(lines), 1000)
+
+    def test_by_the_planner_itself(self):
+        job = self.alone_job("alltoall_check", planner=self.headway()[0], network=NETWORK, HEADWAY_VERBOSE="1")
+        self.assert_succeeded(job)
+        self.assertIn("alltoall of 4 ranks: linear", job.stderr)
+
+    def test_what_is_wrong_with_a_planner(self):
+        """One line says it, and the job does what it does without."""
+        wrongs = {
+            ("/nowhere/headway", NETWORK): "cannot be started: /nowhere/headway: No such file or directory",
+            ("/bin/true", NETWORK): "closed the connection|is gone",
+            (self.headway()[0], "[[cluster]]\n"): "network:1: ",
+            (self.headway()[0], NETWORK.replace("b[0-3]", "b0")): "host b1 is in no cluster of ",
+        }
+        arguments = ("collectives", "--cases", "5", "--seed", "5", "--only", "alltoall")
+        plain = self.run_job(*arguments, helper=False)
+        for (planner, network), said in wrongs.items():
+            with self.subTest(planner=planner, said=said):
+                job = self.alone_job(*arguments, planner=planner, network=network)
+                self.assert_same_output(job, plain)
+                self.assertEqual(len(job.told), 1, job.stderr)
+                self.assertRegex(job.told[0], f"not pacing: .*({said})")
+
+    def test_a_planner_that_does_not_answer(self):
+        """A shell takes a socket for its standard input, reads what it is asked, and says nothing."""
+        silent = self.network("#!/bin/sh\nexec sleep 1000\n")
+        os.chmod(silent, 0o755)
+        arguments = ("collectives", "--cases", "5", "--seed", "5", "--only", "alltoall")
+        job = self.run_job(*arguments, under=[*ON_NODES, " ".join(NODES)], HEADWAY_PLANNER=silent,
+                           HEADWAY_NETWORK="/nowhere", HEADWAY_TIMEOUT_MS="200")
+        self.assert_same_output(job, self.run_job(*arguments, helper=False))
+        self.assert_one_line(job, "not pacing", "within 200 ms")
+
+    def test_a_planner_that_ends(self):
+        """What it has said holds on; of what it was not asked nothing is paced."""
+        arguments = ("collectives", "--cases", "60", "--seed", "5")
+        plain = self.run_job(*arguments, helper=False)
+        for answers in (1, 2, 3):
+            with self.subTest(answers=answers):
+                job = self.alone_job(*arguments, network=json.dumps({"bytes_per_s": FAST_BYTES_PER_S, "answers": answers}))
+                self.assert_same_output(job, plain)
+
+    def test_a_program_s_children_are_its_own(self):
+        """It waits for all that it has, and hears of each that ends: of none."""
+        job = self.alone_job("no_children")
+        self.assertEqual((job.status, job.stdout), (0, "no child, no signal\n" * len(NODES)), job.stderr)
+        self.assert_paces(job)
+
+    def test_a_network_without_a_name_for_this_host(self):
+        job = self.run_job("collectives", "--cases", "5", "--seed", "5", "--only", "alltoall",
+                           HEADWAY_PLANNER=self.headway()[0], HEADWAY_NETWORK=self.network(NETWORK))
+        self.assertEqual(job.status, 0, job.stderr)
+        self.assert_one_line(job, "nothing to pace: the job is on one host")
+
+    def run_by_command(self, *options, home="/nowhere", program="alltoall_check"):
+        """A job by headway run, of a user with that home."""
+        ranks = self.ranks_of(len(NODES), *ON_NODES, " ".join(NODES), self.program(program))
+        variables = self.variables({"HEADWAY_SOCKET": self.socket})
+        return self.headway("run", "--library-dir", os.environ["HW_LIB"], *options, "--", ranks[0], *variables, *ranks[1:]), \
+            {"HOME": home, "XDG_CONFIG_HOME": "", "HEADWAY_TIMEOUT_MS": str(PATIENCE_MS)}
+
+    def test_by_the_command_line(self):
+        """With a file that is named, and with the user's own; not if the user does not want it."""
+        own = os.path.join(self.sessions, ".config", "headway")
+        os.makedirs(own)
+        with open(os.path.join(own, "headway.toml"), "w", encoding="utf-8") as file:
+            file.write(NETWORK)
+        for options, home, paces in ((("--config", self.network(NETWORK)), "/nowhere", True), ((), self.sessions, True),
+                                     (("--user",), self.sessions, True), (("--no-user",), self.sessions, False),
+                                     ((), "/nowhere", False)):
+            with self.subTest(options=options, home=home):
+                command, environment = self.run_by_command(*options, home=home)
+                job = self.run_command(command, **environment)
+                self.assert_succeeded(job)
+                self.assert_one_line(job, "each rank paces its own" if paces else "not pacing: no headwayd at")
+
+    def test_mistakes_on_the_command_line(self):
+        """What was asked for and cannot be is refused before anything starts."""
+        broken = self.network("[[cluster]]\n")
+        for options, said in ((("--user",), "--user: no network is described; name a file with --config FILE"),
+                              (("--config", "/nowhere/network"), "/nowhere/network"), (("--config", broken), "network:1: "),
+                              (("--user", "--no-user"), "excludes")):
+            with self.subTest(options=options):
+                command, environment = self.run_by_command(*options)
+                done = self.run_alone(command, **environment)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(said, done.stderr)
+
+    def test_with_a_daemon_nothing_changes(self):
+        with self.daemon() as daemon:
+            job = self.run_job("alltoall_check", HEADWAY_PLANNER="/nowhere/headway", HEADWAY_NETWORK="/nowhere")
+        self.assert_succeeded(job)
+        self.assert_one_line(job, "pacing all-to-all over 4 hosts")
+        self.assertIn("alltoall", self.entered(daemon))
+
+    def test_a_report_names_what_is_paced(self):
+        report = os.path.join(self.sessions, "report.json")
+        job = self.alone_job("alltoall_check", HEADWAY_REPORT=report)
+        self.assert_succeeded(job)
+        with open(report, encoding="utf-8") as file:
+            calls = json.load(file)["collectives"]
+        self.assertTrue(any(call["paced"] and call["algorithm"] == "linear" for call in calls), calls)
+
+
+class AloneOpenMpi(Both, AloneTest):
+    library = "ompi"
+
+
+class AloneMpich(Both, AloneTest):
+    library = "mpich"
+
+
+if __name__ == "__main__":
+    main()
