@@ -135,6 +135,8 @@ class Jobs:
         library = job["library"]
         preload = [self.testbed.helper()] if job["helper"] else []
         environment = {"LD_PRELOAD": ":".join([*preload, self.testbed.sleep(library)]), **dict(program["environment"]), **settings}
+        if job["alone"]:
+            environment |= self.testbed.without_daemon()
         if job["helper"] and job.get("reported", True):
             environment["HEADWAY_REPORT"] = str(REPORT)
         path = self.testbed.build / "bin" / (program["path"] + PROGRAM_SUFFIX[library])

@@ -20,7 +20,7 @@ class MapTest(unittest.TestCase):
 
     def cell(self, contender="stock", setting=None, network=None, size=4096, operation="alltoall"):
         return scene_map.Cell(network or self.near, operation, size, contender,
-                              setting or scene_map.MAP_SETTINGS[contender][0])
+                              setting or scene_map.ALL_SETTINGS[contender][0])
 
     @staticmethod
     def run_of(*samples_ms, timeouts=0, drops=0, paced=None):
@@ -160,6 +160,15 @@ class MapTest(unittest.TestCase):
         near, deep = self.scenes(near=others | {"headway": 10.3}, deep=others | {"headway": 10.4})
         said = scene_map.conclusions([near, deep])
         self.assertEqual((said["as_good"], said["faster"], said["slower"]), (1, 0, [deep]))
+
+    def test_headway_without_root_stands_beside_headway(self):
+        results = self.results(near={"headway": 10}, deep={"headway": 10, "stock": 12})
+        results.add(self.cell("headway_alone", network=self.near), self.run_of(12, drops=2))
+        results.add(self.cell("headway_alone", network=self.deep), self.run_of(10.5))
+        said = [line.strip() for line in scene_map.report(results)]
+        self.assertTrue(any("in 2 scenes: median at most 1.06 x Headway's in 1, 1.25 x in 2; it lost frames or met time-outs in 1" in line
+                            for line in said), said)
+        self.assertTrue(said[-2].startswith("1.200  4 + 4 nodes"), said[-2:])
 
     def test_what_headway_loses_is_told_and_the_slowest_first(self):
         others = {"stock": 20, "rto_min": 20, "fq": 10, "htb": 20}

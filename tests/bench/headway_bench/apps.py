@@ -14,7 +14,7 @@ from statistics import mean, median, pstdev
 sys.path.append(str(Path(__file__).resolve().parents[2] / "demo"))
 from . import debian  # noqa: E402
 from headway_demo import scene as scenes  # noqa: E402
-from headway_demo.contender import CONTENDERS as OF_DEMO, HEADWAY, SETTINGS, Contender  # noqa: E402
+from headway_demo.contender import ALONE, CONTENDERS as OF_DEMO, HEADWAY, SETTINGS, Contender  # noqa: E402
 
 LIBRARIES = ("ompi", "mpich")
 NODES = (8, 16)
@@ -107,6 +107,7 @@ CONTENDERS |= {
                         HEADWAY, ("helper",), "headway"),
     "headway_coordinated": Contender("headway_coordinated", "Headway, shares", "Headway with daemons that agree on shares of the trunk",
                                      HEADWAY, ("helper",)),
+    "headway_alone": OF_DEMO["headway_alone"],
     "headway": OF_DEMO["headway"],
 }
 
@@ -240,7 +241,7 @@ def job(cell, runs, traffic=False):
     return {"cell": cell.facts(), "runs": runs, "library": cell.library, "setup": contender.set_up_by,
             "divisor": divisor * cell.network.nodes // 2 if divisor else None,
             "words": list(SETTINGS[cell.setting][cell.library]), "helper": contender.kind == HEADWAY,
-            "recorded": cell.contender == RECORDED, "rehearsal": rehearsal(cell), "program": asdict(PROGRAMS[cell.program]),
+            "alone": contender.settings == ALONE, "recorded": cell.contender == RECORDED, "rehearsal": rehearsal(cell), "program": asdict(PROGRAMS[cell.program]),
             "beside": cell.beside, "traffic_bin_ms": traffic_bin_ms(cell.network) if traffic else None}
 
 

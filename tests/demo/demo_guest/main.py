@@ -76,8 +76,9 @@ class Contest:
         library = self.unit["library"]
         preload = [self.testbed.helper()] if self.unit["helper"] else []
         preload.append(self.testbed.sleep(library))
+        alone = self.testbed.without_daemon() if self.unit["alone"] else {}
         return mpirun.command(
-            self.testbed.mpirun_words(library), words, {"LD_PRELOAD": ":".join(preload)},
+            self.testbed.mpirun_words(library), words, {"LD_PRELOAD": ":".join(preload), **alone},
             mpirun.collective_bench(self.testbed.program("collective_bench", library), cases,
                                     self.unit["warmup"]))
 

@@ -121,6 +121,11 @@ class Testbed:
     def helper(self):
         return str(self.build / "lib/libheadway-mpi.so")
 
+    def without_daemon(self):
+        """What headway run gives ranks that pace themselves; they look for messages between two pieces (yield_sleep.c)."""
+        return {"HEADWAY_PLANNER": str(self.build / "bin/headway"), "HEADWAY_NETWORK": str(self.config),
+                "YIELD_SLEEP_POLLS": "20"}
+
     def sleep(self, library="ompi"):
         """What makes a waiting rank leave the emulated processor alone."""
         return str(self.build / "lib/tests" / SLEEP[library])

@@ -47,9 +47,12 @@ SETTINGS = {
                  "mpich": (*mpich_alltoall("pairwise"), EAGER)},
     # preloaded, and sets algorithm and transport by itself
     "helper": {"ompi": (), "mpich": ()},
+    # the same without a daemon: each rank paces itself, as the job's own planner says
+    "helper alone": {"ompi": (), "mpich": ()},
 }
 
 PLAIN, RATES, HEADWAY = "plain", "rates", "Headway"
+ALONE = ("helper alone",)   # settings of Headway without daemons
 RTO_MIN_MS = 200    # the kernel's
 
 
@@ -100,6 +103,8 @@ CONTENDERS = {contender.name: contender for contender in (
                                                  " qdisc paces with a timer", HEADWAY, ("helper",)),
     Contender("headway_fq", "Headway, fq", "as Headway, without its kernel module: the kernel's own fq"
                                            " paces", HEADWAY, ("helper",)),
+    Contender("headway_alone", "Headway, no root", "the MPI helper and the job's own planner; the nodes as they are",
+              HEADWAY, ALONE, setup="stock"),
     Contender("headway", "Headway", "gap qdisc, headwayd and the MPI helper; nothing set by hand",
               HEADWAY, ("helper",)),
 )}

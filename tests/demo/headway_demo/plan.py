@@ -11,7 +11,7 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 
-from .contender import CONTENDERS, LIBRARIES, SETTINGS
+from .contender import ALONE, CONTENDERS, HEADWAY, LIBRARIES, SETTINGS
 from .scene import KIB, SCENES
 
 BACK_TO_BACK, PAUSED = 0, 300       # ms between calls
@@ -30,7 +30,7 @@ EVERYWHERE = ("stock", "rto_min", "fq", "htb", "htb_sfq", "headway")
 
 # Whose trunk is pictured, and at which sizes, after a pause: the first call of a size counts
 # for nothing.
-TRACED = ("stock", "headway")
+TRACED = ("stock", "headway", "headway_alone")
 TRACED_CASES = tuple((size, 1, PAUSED) for size in (4 * KIB, *COMPARED))
 
 
@@ -88,7 +88,8 @@ class Unit:
             "name": self.contender,
             "library": self.library,
             "setup": contender.set_up_by,
-            "helper": contender.settings == ("helper",),
+            "helper": contender.kind == HEADWAY,
+            "alone": contender.settings == ALONE,
             "launches": [{"setting": launch.setting, "cases": launch.cases,
                           "words": SETTINGS[launch.setting][self.library]}
                          for launch in self.launches],
