@@ -539,7 +539,7 @@ class Both:
         with self.daemon(nodes=FIVE_NODES, algorithm="linear"):
             job = self.run_job("agreements_check", "40", ranks=len(FIVE_NODES),
                                preload=[os.path.join("tests", spy)], HEADWAY_VERBOSE="1")
-        self.assertEqual((job.status, job.stdout), (0, f"channels 1 agreements {5 + 3 + 1} 48\n"), job.stderr)
+        self.assertEqual((job.status, job.stdout), (0, f"channels 1 agreements {5 + 3 + 1} 64\n"), job.stderr)
         for operation in ("alltoall", "gather", "alltoallv"):
             self.assertIn(f"{operation} of 5 ranks: linear", job.stderr)
 

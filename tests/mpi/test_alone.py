@@ -84,11 +84,12 @@ class Both:
         self.assertEqual([line for line in lines if " - " in line], alone.stdout.splitlines())
 
     def test_no_allocation_s_failure_is_a_job_s(self):
-        job = self.alone_job("deviations", "--memory", *TOTAL, *ROOTED, preload=[self.pending_spy])
+        """Of an exchange and of one with a root; the others are made of the same parts."""
+        job = self.alone_job("deviations", "--memory", "alltoallv", "gather", preload=[self.pending_spy])
         self.assertEqual(job.status, 0, job.stdout[-2000:] + job.stderr)
         lines = job.stdout.splitlines()
         self.assertEqual([line for line in lines if not line.endswith(": 0 0 0 0 next right")], [])
-        self.assertGreater(len(lines), 1000)
+        self.assertGreater(len(lines), 200)
 
     def test_by_the_planner_itself(self):
         job = self.alone_job("alltoall_check", planner=self.headway()[0], network=NETWORK, HEADWAY_VERBOSE="1")
