@@ -24,7 +24,7 @@
 /* A rank that computes polls now and then, too: it is not to wait.  One that looks for messages while it waits for a
  * clock of its own polls more often; the variable has the number then, as in yield_sleep.c.
  */
-#define POLLS_IN_VAIN 3
+#define POLLS_IN_VAIN 20
 #define POLLS_VARIABLE "YIELD_SLEEP_POLLS"
 
 int ucp_worker_create(void *context, const void *parameters, void **created);
