@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -27,6 +28,7 @@ struct Start {
     const char* program;
     char* const* words;
     char* const* environment;
+    const posix_spawnattr_t* attributes;
     int socket;
     int error;
 };
@@ -48,12 +50,49 @@ int start_and_end(void* argument) {
     pid_t started = 0;
     start.error = take_files(start.socket);
     if (start.error == 0)
-        start.error = ::posix_spawn(&started, start.program, nullptr, nullptr, start.words, start.environment);
+        start.error = ::posix_spawn(&started, start.program, nullptr, start.attributes, start.words, start.environment);
     ::_exit(0);
 }
 
+/// No handler of the program runs in the process in between, whose memory is the program's.
+class SignalsBlocked {
+public:
+    SignalsBlocked() {
+        sigset_t all;
+        ::sigfillset(&all);
+        ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+    }
+    SignalsBlocked(const SignalsBlocked&) = delete;
+    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+    ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+private:
+    sigset_t before_{};
+};
+
+/// The planner blocks no signal, whatever the program does.
+class SpawnAttributes {
+public:
+    SpawnAttributes() {
+        ::posix_spawnattr_init(&attributes_);
+        sigset_t none;
+        ::sigemptyset(&none);
+        ::posix_spawnattr_setsigmask(&attributes_, &none);
+        ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
+    }
+    SpawnAttributes(const SpawnAttributes&) = delete;
+    SpawnAttributes& operator=(const SpawnAttributes&) = delete;
+    ~SpawnAttributes() { ::posix_spawnattr_destroy(&attributes_); }
+
+    [[nodiscard]] const posix_spawnattr_t* get() const { return &attributes_; }
+
+private:
+    posix_spawnattr_t attributes_{};
+};
+
 /// An errno.  The process in between sends no signal when it ends, and is no child for wait().
 int start_as_nobody_s_child(Start& start) {
+    const SignalsBlocked quietly;
     std::vector<char> stack(stack_bytes);
     const auto top = reinterpret_cast<std::uintptr_t>(stack.data() + stack.size()) & ~std::uintptr_t{15};
     const pid_t between = ::clone(start_and_end, reinterpret_cast<void*>(top), CLONE_VM | CLONE_VFORK, &start);
@@ -80,12 +119,12 @@ LinkResult<DaemonLink> start_planner(const PlannerPlan& plan) {
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
         return tl::unexpected(LinkError{std::string("socketpair: ") + std::strerror(errno), true});
     UniqueFd own(ends[0]), planner_s(ends[1]);
-    const std::string option = "--config";
     const std::array words{const_cast<char*>(plan.program.c_str()), const_cast<char*>("planner"),
-                           const_cast<char*>(option.c_str()), const_cast<char*>(plan.network.c_str()),
+                           const_cast<char*>("--config"), const_cast<char*>(plan.network.c_str()),
                            static_cast<char*>(nullptr)};
     const auto environment = environment_of_planner();
-    Start start{plan.program.c_str(), words.data(), environment.data(), planner_s.get(), 0};
+    const SpawnAttributes attributes;
+    Start start{plan.program.c_str(), words.data(), environment.data(), attributes.get(), planner_s.get(), 0};
     const int error = start_as_nobody_s_child(start);
     if (error != 0) return tl::unexpected(LinkError{plan.program + ": " + std::strerror(error), true});
     return DaemonLink::over(std::move(own), plan.timeout);

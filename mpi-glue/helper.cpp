@@ -471,7 +471,8 @@ std::string Helper::reason_without_daemon(const PlannedCall* planned, Operation 
     if (bytes < least_paced_bytes_) return "messages under " + std::to_string(least_paced_bytes_) + " bytes are not paced";
     if (!is_total_exchange(operation) && !is_rooted_exchange(operation))
         return "without headwayd only all-to-alls, gathers and scatters are paced";
-    return planned != nullptr ? planned->reason : "its ranks have agreed on the MPI library's own algorithm";
+    if (planned != nullptr && !planned->is_paced) return planned->reason;
+    return "ranks pace blocking calls whose data lie one behind the other";
 }
 
 /// `pattern`: null if the daemon was not asked for it.

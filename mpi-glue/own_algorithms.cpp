@@ -30,9 +30,14 @@ enum Word : std::size_t {
     planned, large_calls, largest_bytes, is_uneven, cannot_tell, needs_channel, number_of_rates, cannot_cut, words
 };
 
-}  // namespace
+ClockedPlace place_of(const OwnState& state) {
+    return {&*state.order, state.cluster_of_rank.data(), {state.missing.get(), state.carrier_ranks.size()}};
+}
 
-namespace {
+int noted(const ClockedOutcome& outcome, OwnState& state) {
+    state.needs_channel = state.needs_channel || outcome.left_pieces;
+    return outcome.status;
+}
 
 /// Where ranks pace themselves, the MPI library's own algorithm is not paced.  So short messages of an all-to-all, of which
 /// nothing is lost, go by ours as well, if longer ones have to: the next call may have such, and nobody would know.
@@ -321,19 +326,6 @@ HostTraffic OwnAlgorithms::learn_sizes(Chosen& chosen, const Exchange& exchange)
 void OwnAlgorithms::note_telling(const Chosen& chosen, std::chrono::nanoseconds telling) noexcept {
     chosen.state->telling_paid = telling < chosen.told.duration;
 }
-
-namespace {
-
-ClockedPlace place_of(const OwnState& state) {
-    return {&*state.order, state.cluster_of_rank.data(), {state.missing.get(), state.carrier_ranks.size()}};
-}
-
-int noted(const ClockedOutcome& outcome, OwnState& state) {
-    state.needs_channel = state.needs_channel || outcome.left_pieces;
-    return outcome.status;
-}
-
-}  // namespace
 
 int OwnAlgorithms::carry_out_exchange(const Chosen& chosen, const Exchange& exchange, const OwnCall& call) noexcept {
     const Exchange carried = chosen.is_refused ? Exchange{} : exchange;

@@ -330,6 +330,16 @@ class ComparedTest(HelperTest):
         self.assertEqual(different, [])
         self.assertEqual(len(mine), len(its), mine[-3:])
 
+    def assert_deviations_end(self, job, alone, operations, algorithm):
+        """Of deviations.cpp: each case ends, and gives the library's class of error where that refuses alone; its lines."""
+        self.assertEqual((alone.status, job.status), (0, 0), job.stdout + job.stderr)
+        for operation in operations:
+            self.assertIn(f"{operation} of 4 ranks: {algorithm}", job.stderr)
+        lines = job.stdout.splitlines()
+        self.assertEqual([line for line in lines if not line.endswith(" next right")], [])
+        self.assertEqual([line for line in lines if " - " in line], alone.stdout.splitlines())
+        return lines
+
     def compare(self, program, *arguments, **keywords):
         """The daemon of a paced job that did what the plain one did."""
         plain = self.run_job(program, *arguments, helper=False,

@@ -294,12 +294,7 @@ class Both:
                 alone = self.run_job("deviations", "--alone", *operations, helper=False)
                 job, _ = self.paced_job("deviations", *operations, nodes=NODES, algorithm=algorithm, HEADWAY_VERBOSE="1",
                                         HEADWAY_SIBLINGS="disjoint")
-                self.assertEqual((alone.status, job.status), (0, 0), job.stdout + job.stderr)
-                for operation in operations:
-                    self.assertIn(f"{operation} of 4 ranks: {algorithm}", job.stderr)
-                lines = job.stdout.splitlines()
-                self.assertEqual([line for line in lines if not line.endswith(" next right")], [])
-                self.assertEqual([line for line in lines if " - " in line], alone.stdout.splitlines())
+                lines = self.assert_deviations_end(job, alone, operations, algorithm)
                 self.assert_only_sizes_matter([line for line in lines if " - " not in line])
 
     def assert_only_sizes_matter(self, lines):

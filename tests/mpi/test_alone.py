@@ -76,12 +76,7 @@ class Both:
         operations = TOTAL + ROOTED
         alone = self.run_job("deviations", "--alone", *operations, helper=False)
         job = self.alone_job("deviations", *operations, HEADWAY_VERBOSE="1")
-        self.assertEqual((alone.status, job.status), (0, 0), job.stdout + job.stderr)
-        for operation in operations:
-            self.assertIn(f"{operation} of 4 ranks: linear", job.stderr)
-        lines = job.stdout.splitlines()
-        self.assertEqual([line for line in lines if not line.endswith(" next right")], [])
-        self.assertEqual([line for line in lines if " - " in line], alone.stdout.splitlines())
+        self.assert_deviations_end(job, alone, operations, "linear")
 
     def test_no_allocation_s_failure_is_a_job_s(self):
         """Of an exchange and of one with a root; the others are made of the same parts."""

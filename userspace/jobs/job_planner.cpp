@@ -39,7 +39,12 @@ Result<Topology> with_room(const Topology& topology) {
         cluster.host_rate = data_rate(cluster.host_rate);
     }
     for (TrunkSwitch& one : switches) leave_room(one);
-    return Topology::make(std::move(clusters), std::move(switches));
+    auto made = Topology::make(std::move(clusters), std::move(switches));
+    if (made) {
+        made->set_measured(topology.measured_costs());
+        made->set_least_timeout_s(topology.least_timeout_s());
+    }
+    return made;
 }
 
 /// Of one node.

@@ -161,6 +161,7 @@ public:
 
     /// What messages were measured to take here (planner_measured.hpp); null: nothing is known.
     [[nodiscard]] const MeasuredCosts* measured() const { return measured_.get(); }
+    [[nodiscard]] std::shared_ptr<const MeasuredCosts> measured_costs() const { return measured_; }
     void set_measured(std::shared_ptr<const MeasuredCosts> costs) { measured_ = std::move(costs); }
 
     /// For retransmission, in force on the node that plans; Linux' own until it is told.
