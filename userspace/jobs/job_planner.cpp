@@ -21,32 +21,6 @@ namespace {
 /// same links in the other direction: a kernel charges a node for it, a rank cannot.
 constexpr double part_for_data = 0.97;
 
-BitsPerSecond data_rate(BitsPerSecond rate) {
-    return BitsPerSecond{static_cast<std::uint64_t>(part_for_data * static_cast<double>(rate.value))};
-}
-
-void leave_room(TrunkSwitch& trunk) {
-    trunk.trunk_up_rate = data_rate(trunk.trunk_up_rate);
-    trunk.trunk_down_rate = data_rate(trunk.trunk_down_rate);
-}
-
-/// The same network with links that have room for acknowledgements beside what is planned.
-Result<Topology> with_room(const Topology& topology) {
-    auto clusters = topology.clusters();
-    auto switches = topology.switches();
-    for (Cluster& cluster : clusters) {
-        leave_room(cluster);
-        cluster.host_rate = data_rate(cluster.host_rate);
-    }
-    for (TrunkSwitch& one : switches) leave_room(one);
-    auto made = Topology::make(std::move(clusters), std::move(switches));
-    if (made) {
-        made->set_measured(topology.measured_costs());
-        made->set_least_timeout_s(topology.least_timeout_s());
-    }
-    return made;
-}
-
 /// Of one node.
 std::uint64_t rate_towards(std::size_t cluster, const NodePlan& plan, const KernelLayout& layout) {
     if (!plan.paced) return 0;
@@ -70,9 +44,7 @@ Result<JobPlanner> JobPlanner::make(Config config) {
     const auto some = std::find_if(clusters.begin(), clusters.end(), [](const Cluster& one) { return !one.hosts.empty(); });
     if (some == clusters.end()) return failure("{}: no cluster has a host", config.file);
     const std::string host = some->hosts.front();
-    auto topology = with_room(config.topology);
-    if (!topology) return tl::unexpected(topology.error());
-    config.topology = std::move(*topology);
+    config.topology = config.topology.with_rates_times(part_for_data);
     config.node.name = host;
     config.coordination.reset();  // nobody shares a trunk by agreement without daemons
     auto planner = NodePlanner::make(std::move(config), host);
@@ -142,6 +114,7 @@ Result<JobPlanner::Rates> JobPlanner::plan_with_root(PhaseRequest request, const
 template <>
 Result<Json> JobPlanner::serve(const ClustersRequest& request, Json answer) {
     const Config& config = planner_.config();
+    answer["network"] = config.file;
     answer["clusters"] = Json::array();
     for (const std::string& name : request.hosts) {
         const auto host = config.topology.find_host(name);

@@ -160,6 +160,23 @@ Topology Topology::without_buffers() const {
     return topology;
 }
 
+Topology Topology::with_rates_times(double part) const {
+    const auto reduce = [part](BitsPerSecond& rate) {
+        rate.value = static_cast<std::uint64_t>(part * static_cast<double>(rate.value));
+    };
+    const auto reduce_trunk = [&](TrunkSwitch& trunk) {
+        reduce(trunk.trunk_up_rate);
+        reduce(trunk.trunk_down_rate);
+    };
+    Topology topology = *this;
+    for (Cluster& cluster : topology.clusters_) {
+        reduce_trunk(cluster);
+        reduce(cluster.host_rate);
+    }
+    for (TrunkSwitch& trunk : topology.switches_) reduce_trunk(trunk);
+    return topology;
+}
+
 BitsPerSecond Topology::rate_of(const TopologyLink& link) const {
     if (link.kind == LinkKind::trunk_up) return trunk(link.owner).trunk_up_rate;
     if (link.kind == LinkKind::trunk_down) return trunk(link.owner).trunk_down_rate;

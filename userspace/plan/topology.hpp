@@ -158,10 +158,11 @@ public:
     [[nodiscard]] std::uint64_t least_host_buffer_bytes() const;
     /// The same with buffers of which nothing is known.
     [[nodiscard]] Topology without_buffers() const;
+    /// The same with a part of every link's rate, 0 < part <= 1.
+    [[nodiscard]] Topology with_rates_times(double part) const;
 
     /// What messages were measured to take here (planner_measured.hpp); null: nothing is known.
     [[nodiscard]] const MeasuredCosts* measured() const { return measured_.get(); }
-    [[nodiscard]] std::shared_ptr<const MeasuredCosts> measured_costs() const { return measured_; }
     void set_measured(std::shared_ptr<const MeasuredCosts> costs) { measured_ = std::move(costs); }
 
     /// For retransmission, in force on the node that plans; Linux' own until it is told.
