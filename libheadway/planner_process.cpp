@@ -120,7 +120,7 @@ LinkResult<DaemonLink> start_planner(const PlannerPlan& plan) {
         return tl::unexpected(LinkError{std::string("socketpair: ") + std::strerror(errno), true});
     UniqueFd own(ends[0]), planner_s(ends[1]);
     const std::array words{const_cast<char*>(plan.program.c_str()), const_cast<char*>("planner"),
-                           const_cast<char*>("--config"), const_cast<char*>(plan.network.c_str()),
+                           const_cast<char*>("--network"), const_cast<char*>(plan.network.c_str()),
                            static_cast<char*>(nullptr)};
     const auto environment = environment_of_planner();
     const SpawnAttributes attributes;

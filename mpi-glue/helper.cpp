@@ -29,6 +29,8 @@ namespace {
 
 constexpr std::size_t reason_bytes = 512;
 constexpr const char* off_switch = "HEADWAY=off switches Headway off";
+constexpr const char* no_network =
+    "; ranks pace themselves if headway run --measure may find out what the network is, or --network says it";
 
 int reduce_over_job(int value, MPI_Op operation) {
     int result = 0;
@@ -130,10 +132,11 @@ void Helper::join_job() {
         // one reason for all, which a report would else tell apart
         const Told reason = broadcast_from(0, trouble);
         session_.reset();
-        const Told planner = broadcast_from(0, settings_.algorithm ? settings_.planner : "");
-        if (planner.front() != '\0') return join_by_planner();
+        const bool may_plan = settings_.algorithm && !settings_.planner.empty();
+        const Told network = broadcast_from(0, may_plan ? settings_.network : "");
+        if (network.front() != '\0') return join_by_planner();
         notice_.silence();
-        announce(std::string("not pacing: ") + reason.data());
+        announce(std::string("not pacing: ") + reason.data() + (may_plan ? no_network : ""));
         return;
     }
     const std::string none;
@@ -197,7 +200,7 @@ void Helper::join_by_planner() {
     own_algorithms().connect_all();
     (void)has_memory_for([&] {
         announce("no headwayd: each rank paces its own all-to-alls, gathers and scatters over " + std::to_string(hosts) +
-                 " hosts, by " + settings_.network);
+                 " hosts, by " + network.name);
     });
 }
 
@@ -211,7 +214,7 @@ std::string Helper::look_at_network(PlannedNetwork& network) {
     const auto unknown = std::find(seen->clusters.begin(), seen->clusters.end(), "");
     if (unknown != seen->clusters.end()) {
         const auto at = static_cast<std::size_t>(unknown - seen->clusters.begin());
-        return "host " + hosts_.job_hosts().names()[at] + " is in no cluster of " + settings_.network;
+        return "host " + hosts_.job_hosts().names()[at] + " is in no cluster of " + seen->name;
     }
     network = std::move(*seen);
     planning_ = std::move(*planning);

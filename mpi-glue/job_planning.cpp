@@ -46,7 +46,8 @@ LinkResult<JobPlanning> JobPlanning::start(const PlannerPlan& plan, const JobHos
 LinkResult<PlannedNetwork> JobPlanning::look_at() {
     const auto answer = link_.ask(ObjectText("clusters").texts("hosts", hosts_->names()));
     if (!answer) return tl::unexpected(answer.error());
-    PlannedNetwork network{answer->texts("clusters"), answer->whole_number("min_message_bytes").value_or(0),
+    PlannedNetwork network{answer->text("network").value_or("the planner"), answer->texts("clusters"),
+                           answer->whole_number("min_message_bytes").value_or(0),
                            answer->whole_number("port_buffer_bytes").value_or(0)};
     if (network.clusters.size() != hosts_->names().size())
         return tl::unexpected(LinkError{"the planner's answer is not one of its protocol", true});

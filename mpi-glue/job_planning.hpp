@@ -20,6 +20,7 @@ namespace headway::glue {
 
 /// What the planner says of the job's hosts.
 struct PlannedNetwork {
+    std::string name;  ///< of its description, for people
     std::vector<std::string> clusters;  ///< by host; "": it is in none
     std::uint64_t min_message_bytes = 0;
     std::uint64_t port_buffer_bytes = 0;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """In place of `headway planner`: every all-to-all, gather and scatter goes by the ranks' clocks, whatever the network.
 
-  fake_planner.py planner --config FILE     FILE: {"bytes_per_s": N, "answers": N}
+  fake_planner.py planner --network FILE     FILE: {"bytes_per_s": N, "answers": N}
 
 A host's first letter is its cluster.  After so many answers, if it is said, the planner ends.
 """
@@ -22,7 +22,7 @@ def answer(request, bytes_per_s):
 
 
 def main():
-    with open(sys.argv[sys.argv.index("--config") + 1], encoding="utf-8") as file:
+    with open(sys.argv[sys.argv.index("--network") + 1], encoding="utf-8") as file:
         wanted = json.load(file)
     asked = socket.socket(fileno=0)
     left = wanted.get("answers", -1)

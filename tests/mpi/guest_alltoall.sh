@@ -31,9 +31,9 @@ ranks=$work/rank_record	# runs each rank and keeps what it writes
 # ---- what a user has ---------------------------------------------------------
 
 # use LIBRARY: its programs, which run from memory and do not wait for the host's disk,
-# and its mpirun
+# and its mpirun; `sleeps` has its ranks sleep where they would poll
 use() {
-	local program suffix sleeps
+	local program suffix
 	library=$1
 	case $library in
 	ompi)
@@ -55,7 +55,7 @@ use() {
 		cp "$HW_BUILD/bin/tests/$program$suffix" $work/$program
 	done
 	cp "$HW_BUILD/bin/tests/rank_record" $work
-	(cd "$HW_BUILD/lib" && cp libheadway-mpi.so "libheadway-$library.so" "$sleeps" $work)
+	(cd "$HW_BUILD/lib" && cp libheadway-mpi.so libheadway-agent.so "libheadway-$library.so" "$sleeps" $work)
 	preload=$work/libheadway-mpi.so:$work/${sleeps##*/}
 	# all of the libraries is in memory before anything is timed
 	ldd $work/alltoall_check | awk '$3 ~ /^\// { print $3 }' | xargs cat >/dev/null
@@ -297,6 +297,41 @@ test_ranks_that_pace_themselves() {
 	ktap_check "and its planner ends with it" hw_wait_for 10 no_planner
 }
 
+# run_by_headway NAME [OPTION...]: the same calls, as a user starts them who has a home
+run_by_headway() {
+	local name=$1
+	shift
+	rm -rf "${work:?}/$name"
+	mkdir "$work/$name"
+	env HOME="$work/home" LD_PRELOAD="$work/${sleeps##*/}" \
+		MPI_JOB_THROUGH="$HW_BUILD/bin/headway run --library-dir $work $* --" \
+		"$HW_ROOT/tests/lib/mpi-job" "$library" 1 HW_RANK_RECORDS="$work/$name" \
+		HEADWAY_REPORT="$work/$name.json" YIELD_SLEEP_POLLS=20 \
+		-- $ranks $work/collective_bench --sizes 65536:6:20 >"$work/$name/launcher" 2>&1
+}
+
+# What measuring finds is in the user's home from then on; it fills the trunk itself.
+test_a_network_that_is_measured() {
+	local drops kept="$work/home/.local/state/headway/networks/a[0-1],b[0-1].toml"
+	rm -rf "$work/home"
+	ktap_check "a job of $library whose network is measured first runs" run_by_headway measured --measure
+	ktap_equal "it says so" "headway run: measures the network between 4 hosts" \
+		"$(grep '^headway run:' "$work/measured/launcher" | cut -d , -f 1)"
+	ktap_equal "its calls are paced" "8 0" "$(paced_calls $work/measured.json)"
+	ktap_between "the trunk's rate is found, in Mbit/s" $((trunk_mbit * 98 / 100)) \
+		"$(sed -n 's/^trunk_rate = "\([0-9]*\)mbit"/\1/p' "$kept" | sort -n | head -n 1)" $((trunk_mbit * 102 / 100))
+	drops=$(hw_trunk_drops)
+	ktap_check "the next job of $library runs" run_by_headway kept
+	ktap_equal "its ranks pace themselves by what was found" "1" "$(told kept | grep -cF "hosts, by $kept;")"
+	ktap_equal "its calls are paced, too" "8 0" "$(paced_calls $work/kept.json)"
+	ktap_equal "the trunk drops nothing of it" "$drops" "$(hw_trunk_drops)"
+	ktap_check "no agent is left" hw_wait_for 10 no_agent
+}
+
+no_agent() {
+	! pgrep -f "headway measure --agent" >/dev/null
+}
+
 no_planner() {
 	! pgrep -f "headway planner" >/dev/null
 }
@@ -316,6 +351,7 @@ test_no_daemon
 for each in "$@"; do
 	use "$each"
 	test_ranks_that_pace_themselves
+	test_a_network_that_is_measured
 done
 hw_down
 ktap_end

@@ -161,10 +161,49 @@ class Both:
                 self.assert_succeeded(job)
                 self.assert_one_line(job, "each rank paces its own" if paces else "not pacing: no headwayd at")
 
+    def test_by_a_line(self):
+        """Which has blanks and other signs on its way to the ranks."""
+        line = "a[0-3] 40gbit | b[0-3] 40gbit : 50gbit"
+        command, environment = self.run_by_command("--network", line)
+        job = self.run_command(command, **environment)
+        self.assert_succeeded(job)
+        self.assert_one_line(job, "each rank paces its own", f"hosts, by {line};")
+
+    def test_by_what_was_measured(self):
+        """The folder has it, or says of which hosts it has none."""
+        kept = os.path.join(self.sessions, ".local", "state", "headway", "networks")
+        os.makedirs(kept)
+        for network, said in ((NETWORK.replace("b[0-3]", "b0"), "not pacing: .*has no network that was measured between"),
+                              (NETWORK, f"each rank paces its own.*by {kept}/2.toml")):
+            with self.subTest(said):
+                with open(os.path.join(kept, f"{len(os.listdir(kept)) + 1}.toml"), "w", encoding="utf-8") as file:
+                    file.write(network)
+                command, environment = self.run_by_command(home=self.sessions)
+                job = self.run_command(command, **environment, XDG_STATE_HOME="")
+                self.assert_succeeded(job)
+                self.assertRegex("".join(job.told), said)
+
+    def test_ranks_become_agents(self):
+        """And nothing else does; where there is no agent the program runs."""
+        library = os.path.join(os.environ["HW_LIB"], "libheadway-agent.so")
+        agent = os.path.join(self.sessions, "agent")
+        with open(agent, "w", encoding="utf-8") as file:
+            file.write('#!/bin/sh\necho "$* $LD_PRELOAD" >>"$0.ran"\n')
+        os.chmod(agent, 0o755)
+        ranks = self.ranks_of(3, "sh", "-c", f"echo program >>{agent}.ran")
+        for path, ran in ((agent, "measure --agent --call \n" * 3), ("/nowhere/headway", "program\n" * 3)):
+            with self.subTest(path):
+                variables = self.variables({"LD_PRELOAD": library, "HEADWAY_AGENT": path})
+                done = self.run_alone([ranks[0], *variables, *ranks[1:]], LD_PRELOAD=library, HEADWAY_AGENT=path)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                with open(f"{agent}.ran", encoding="utf-8") as file:
+                    self.assertEqual(file.read(), ran)
+                os.remove(f"{agent}.ran")
+
     def test_mistakes_on_the_command_line(self):
         """What was asked for and cannot be is refused before anything starts."""
         broken = self.network("[[cluster]]\n")
-        for options, said in ((("--user",), "--user: no network is described; name a file with --config FILE"),
+        for options, said in ((("--user",), "--user: no network is described; say --network or --config"),
                               (("--config", "/nowhere/network"), "/nowhere/network"), (("--config", broken), "network:1: "),
                               (("--user", "--no-user"), "excludes")):
             with self.subTest(options=options):

@@ -4,6 +4,7 @@
 switch, links of 10 Mbit/s, no loss.  Nothing is sent, and an answer depends on nothing but what was asked.
 
     computed_agent.py FOLDER [measure OPTION...]
+    computed_agent.py FOLDER call NODE RANKS [TOKEN]      calls headway run --measure, as a rank on that node
 
 FOLDER is that of all agents of a measurement: `version` is headway's, `routes.json` what a host answers of routes, by
 its number.  DIES_AT names the command before whose answer this agent ends.
@@ -11,6 +12,7 @@ its number.  DIES_AT names the command before whose answer this agent ends.
 import json
 import os
 import pathlib
+import socket
 import sys
 
 BYTES_PER_S = 1.25e6
@@ -66,7 +68,21 @@ class Agent:
                 "received_s": [received_s] * command["count"] if command["receipts"] else []}
 
 
+def call(node, ranks, token=None):
+    """From now on standard input and output are the coordinator, as of an agent that the preload has made."""
+    right, port, *addresses = os.environ["HEADWAY_MEASURE_AT"].split()
+    calling = socket.create_connection((addresses[-1], int(port)))
+    greeting = {"token": token or right, "node": node, "ranks": int(ranks)}
+    calling.sendall(json.dumps(greeting).encode() + b"\n")
+    (FOLDER / f"called-{node}").touch()
+    os.dup2(calling.fileno(), 0)
+    os.dup2(calling.fileno(), 1)
+
+
 def main():
+    if sys.argv[2:3] == ["call"]:
+        call(*sys.argv[3:])
+
     def say(answer):
         print(json.dumps(answer), flush=True)
 

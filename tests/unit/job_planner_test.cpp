@@ -69,6 +69,7 @@ TEST(JobPlanner, AClusterOfOneHostIsPlanned) {
 TEST(JobPlanner, AnUnknownHostHasNoCluster) {
     JobPlanner planner = planner_of(demo_topology());
     const Json answer = asked(planner, {{"op", "clusters"}, {"hosts", {"b1", "c0", "a3"}}});
+    EXPECT_EQ(answer["network"], "network.toml");
     EXPECT_EQ(answer["clusters"], (Json{"b", "", "a"}));
     EXPECT_EQ(answer["min_message_bytes"], 2048);
     const Json refused = asked(planner, collective("alltoall", {"a0", "c0"}));

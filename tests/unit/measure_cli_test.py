@@ -21,12 +21,14 @@ COMPUTED_AGENT = pathlib.Path(__file__).resolve().parent / "computed_agent.py"
 HOSTS = ["--hosts", "x=127.0.0.1", "y=127.0.0.2", "z=127.0.0.3"]
 
 
-def headway(*arguments, text_in="", **more):
-    return subprocess.run([HEADWAY, "measure", *arguments], text=True, input=text_in, timeout=HANGS_S,
+def headway(*arguments, text_in="", verb="measure", **more):
+    return subprocess.run([HEADWAY, verb, *arguments], text=True, input=text_in, timeout=HANGS_S,
                           capture_output=True, check=False, **more)
 
 
-class Agents(unittest.TestCase):
+class Computed(unittest.TestCase):
+    """With a folder for agents that are computed, and a home for what is kept."""
+
     @classmethod
     def setUpClass(cls):
         cls.version = json.loads(headway("--agent").stdout)["headway"]
@@ -36,7 +38,8 @@ class Agents(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         (self.folder / "version").write_text(self.version)
-        self.agent = self.script("agent", f'exec {COMPUTED_AGENT} {self.folder} "$@"')
+        self.home = {**os.environ, "HOME": str(self.folder), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""}
+        self.kept = self.folder / ".local/state/headway/networks"
 
     def script(self, name, text):
         file = self.folder / name
@@ -44,16 +47,22 @@ class Agents(unittest.TestCase):
         file.chmod(0o755)
         return str(file)
 
-    def measure(self, *options, for_z=":", launch=None, patience_s=HANGS_S, **more):
-        """By computed agents, but for host z that command of bash before."""
-        launch = launch or self.script("launch", f'host=$1\nshift\n[[ $host != z ]] || {{ {for_z}; }}\nexec "$@"') + " {host}"
-        return headway("--launch", launch, "--program", self.agent, "--patience", str(patience_s), "--max-load", "100",
-                       *HOSTS, *options, **more)
-
     def assert_refused(self, done, status, *words):
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         for word in words:
             self.assertIn(word, done.stderr)
+
+
+class Agents(Computed):
+    def setUp(self):
+        super().setUp()
+        self.agent = self.script("agent", f'exec {COMPUTED_AGENT} {self.folder} "$@"')
+
+    def measure(self, *options, for_z=":", launch=None, patience_s=HANGS_S, env=None, **more):
+        """By computed agents, but for host z that command of bash before."""
+        launch = launch or self.script("launch", f'host=$1\nshift\n[[ $host != z ]] || {{ {for_z}; }}\nexec "$@"') + " {host}"
+        return headway("--launch", launch, "--program", self.agent, "--patience", str(patience_s), "--max-load", "100",
+                       *HOSTS, *options, env=self.home | (env or {}), **more)
 
     def test_a_network_is_measured(self):
         document = self.folder / "found.json"
@@ -82,7 +91,7 @@ class Agents(unittest.TestCase):
 
     def test_agents_may_be_started_by_mpirun(self):
         as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        done = self.measure("--network-only", "--json", launch="mpirun --oversubscribe -n 1", env=os.environ | as_root)
+        done = self.measure("--network-only", "--json", launch="mpirun --oversubscribe -n 1", env=as_root)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(json.loads(done.stdout)["round_trips"]), 3)
 
@@ -107,6 +116,28 @@ class Agents(unittest.TestCase):
         self.assertEqual(len(found["many_to_one"]), 8)
         self.assertEqual(len(found["one_to_many"]), 8)
         self.assertIsNone(found["two_in_one_out"], "that takes four hosts")
+
+    def test_what_is_found_is_kept_for_the_next_job(self):
+        """With the times of messages where they were measured, and only whole."""
+        self.measure("--network-only", "--no-keep")
+        self.assertFalse(self.kept.exists())
+        self.measure("--network-only", "--max-bytes", "1MB")
+        self.assertFalse(self.kept.exists())
+        done = self.measure("--network-only")
+        toml = self.kept / "x,y,z.toml"
+        self.assertIn(f"{toml} keeps it for headway run", done.stderr)
+        self.assertEqual([file.name for file in self.kept.iterdir()], ["x,y,z.toml"])
+        self.measure()
+        self.assertEqual(sorted(file.name for file in self.kept.iterdir()), ["x,y,z.json", "x,y,z.toml"])
+        self.assertIn('measured = "x,y,z.json"', toml.read_text())
+        planned = headway("--config", str(toml), verb="plan")
+        self.assertEqual(planned.returncode, 0, planned.stderr)
+
+    def test_what_cannot_be_kept_is_no_failure(self):
+        (self.folder / ".local").write_text("no folder")
+        done = self.measure("--network-only")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("cannot make", done.stderr)
 
     def test_a_host_that_does_not_answer_is_named(self):
         """And nothing is left of any agent: each has the end of a pipe that this process reads."""
@@ -186,6 +217,81 @@ class Agents(unittest.TestCase):
         for answer in answers[1:-1]:
             self.assertEqual(list(answer), ["error"])
         self.assertEqual(answers[-1], {})
+
+
+class Jobs(Computed):
+    """headway run --measure.  The launcher is a script: of computed agents while it is to start agents, then of
+    a job that tells what network it was given."""
+
+    JOB = 'echo "job: $HEADWAY_NETWORK; $HEADWAY_AGENT$HEADWAY_MEASURE_AT"; exit 5'
+
+    def launcher(self, *agents, after="wait"):
+        """`agents`: what each computed agent is told, perhaps behind a setting of its environment."""
+        calls = []
+        for agent in agents:
+            setting, _, call = agent.rpartition(": ")
+            calls.append(f"{setting} {COMPUTED_AGENT} {self.folder} call {call} &")
+        lines = ["if [[ -n ${HEADWAY_AGENT-} ]]; then", *calls, after, "exit", "fi", self.JOB]
+        self.script("mpirun", "\n".join(lines))
+
+    def run_job(self, *options, **environment):
+        for file in self.folder.glob("called-*"):
+            file.unlink()
+        path = f"{self.folder}:{os.environ['PATH']}"
+        (self.folder / "libheadway-mpi.so").touch()
+        return headway("--library-dir", str(self.folder), "--measure", *options, "--", "mpirun", verb="run",
+                       env={**self.home, "PATH": path, "LD_PRELOAD": "", **environment})
+
+    def assert_ran(self, done, network):
+        """Once, as without us, with that network and no trace of the measurement."""
+        self.assertEqual((done.returncode, done.stdout), (5, f"job: {network}; \n"), done.stderr)
+
+    def test_the_network_between_its_nodes_is_measured_and_kept(self):
+        """Of two ranks on a node one is an agent."""
+        self.launcher("n1 4", "n0 4", "n1 4", "n2 4")
+        done = self.run_job()
+        self.assert_ran(done, self.kept / "n[0-2].toml")
+        self.assertIn("measures the network between 3 hosts", done.stderr)
+        self.assertIn('host_rate = "10mbit"', (self.kept / "n[0-2].toml").read_text())
+
+    def test_a_stranger_is_nobody(self):
+        """Who does not know the token, or says what nobody understands."""
+        self.launcher("n0 2 wrong", "n1 2", "n2 2")
+        done = self.run_job()
+        self.assert_ran(done, self.kept / "n[1-2].toml")
+
+    def test_where_nothing_is_found_out_the_job_runs_as_it_is(self):
+        for agents, said in ((["n0 2", "n0 2"], "the job is on one host, n0"),
+                             (["n0 0", "n1 0"], "the launcher does not tell its ranks how many they are"),
+                             (["n0 3"], "the launcher has ended before all of the job's ranks have called"),
+                             (["n0 2", "DIES_AT=bulk: n1 2"], "host n1: it has ended")):
+            with self.subTest(said):
+                self.launcher(*agents, after="wait" if "3" not in agents[0] else f"until [[ -e {self.folder}/called-n0 ]]; do sleep 0.01; done")
+                done = self.run_job()
+                self.assert_ran(done, "")
+                self.assertIn(f"--measure: nothing is measured: {said}", done.stderr)
+                asked_for = self.run_job("--user")
+                self.assert_refused(asked_for, 2, said)
+                self.assertEqual(asked_for.stdout, "")
+
+    def test_a_job_whose_ranks_become_no_agents_has_run(self):
+        """It is not run again."""
+        self.script("mpirun", 'echo "$*ran"; exit 7')
+        done = self.run_job()
+        self.assertEqual((done.returncode, done.stdout), (7, "ran\n"), done.stderr)
+
+    def test_what_is_no_launcher_is_not_run_twice(self):
+        script = self.script("job.sh", "echo ran")
+        (self.folder / "libheadway-mpi.so").touch()
+        done = headway("--library-dir", str(self.folder), "--measure", "--", script, verb="run", env=self.home)
+        self.assert_refused(done, 2, "--measure: the command has to be the job's launcher")
+        self.launcher("n0 2", "n1 2")
+        self.assert_refused(self.run_job(PMI_RANK="0"), 2, "--measure: the command has to be the job's launcher")
+
+    def test_a_launcher_that_is_not_there(self):
+        (self.folder / "libheadway-mpi.so").touch()
+        done = headway("--library-dir", str(self.folder), "--measure", "--", "/nowhere/mpirun", verb="run", env=self.home)
+        self.assert_refused(done, 127, "/nowhere/mpirun: No such file or directory")
 
 
 # Hosts a and b and a router on one bridge, in namespaces of its own; "$1" is done before the rest.

@@ -29,6 +29,13 @@ TEST(MpiLaunch, KnowsOpenMpisLauncher) {
     EXPECT_FALSE(is_open_mpi_launcher(""));
 }
 
+TEST(MpiLaunch, KnowsWhatStartsRanksFromAScript) {
+    for (const char* launcher : {"mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra", "/nowhere/srun"})
+        EXPECT_TRUE(is_launcher(launcher)) << launcher;
+    for (const char* other : {"sh", "", "./mpirun.sh", "/nowhere/at/all"})
+        EXPECT_FALSE(is_launcher(other)) << other;
+}
+
 /// Its mpirun is no link.
 TEST(MpiLaunch, KnowsTheLauncherOfOpenMpi5) {
     const std::string folder = testing::TempDir() + "headway-open-mpi-5";

@@ -75,6 +75,18 @@ class Cli(unittest.TestCase):
 
 
 class Plan(Cli):
+    def test_a_line_is_the_same_network_as_its_file(self):
+        line = "a[0-3] 20mbit | b[0-3] 20mbit : 25mbit"
+        for verb in ("plan", "predict"):
+            of_file = self.ask(verb, "--config", "star.toml", "--bytes", "64KiB")
+            of_line = self.ask(verb, "--network", line, "--bytes", "64KiB")
+            for answer in (of_file, of_line):
+                answer.pop("config", None)
+                answer.pop("notes", None)       # headwayd needs prefixes
+            self.assertEqual(of_line, of_file)
+        self.assertIn("--network: ", self.refused("plan", "--network", "a[0-3] 20mbit | b0"))
+        self.assertIn("excludes", self.refused("plan", "--network", line, "--config", "star.toml"))
+
     def test_many_clusters_are_told_in_a_line_that_can_be_read(self):
         many = "".join(cluster(f"leaf{i:02}", i) for i in range(40))
         self.write("many.toml", many)

@@ -262,4 +262,22 @@ Result<std::vector<std::string>> parse_hostlist(std::string_view text, std::size
     return hosts;
 }
 
+namespace {
+
+std::string_view without_number(std::string_view name) {
+    name = name.substr(0, name.find_first_of("0123456789"));
+    const auto last = name.find_last_not_of("-_.");
+    return name.substr(0, last == std::string_view::npos ? 0 : last + 1);
+}
+
+}  // namespace
+
+std::string common_name(std::span<const std::string> hosts) {
+    if (hosts.empty()) return "";
+    const std::string_view common = without_number(hosts.front());
+    const bool is_common = std::ranges::all_of(
+        hosts, [&](const std::string& name) { return without_number(name) == common; });
+    return is_common ? std::string(common) : "";
+}
+
 }  // namespace headway

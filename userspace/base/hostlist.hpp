@@ -40,4 +40,8 @@ enum class AfterBrackets { anything, nothing };
 [[nodiscard]] std::string format_hostlist(std::span<const std::string> hosts,
                                           AfterBrackets after = AfterBrackets::anything);
 
+/// What all names have before their first digit, without '-', '_' and '.' at its end: "a" of a0 and
+/// a7.  Empty, if that is nothing, or differs.
+[[nodiscard]] std::string common_name(std::span<const std::string> hosts);
+
 }  // namespace headway

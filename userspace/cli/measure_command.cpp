@@ -13,7 +13,9 @@
 #include "base/units.hpp"
 #include "cli/network_options.hpp"
 #include "config/network_file.hpp"
+#include "config/user_networks.hpp"
 #include "measure/agent.hpp"
+#include "measure/agent_call.hpp"
 #include "measure/measured_document.hpp"
 #include "measure/measured_tree.hpp"
 #include "measure/remote_laboratory.hpp"
@@ -180,6 +182,15 @@ ExitStatus compare_document(const MeasureOptions& options) {
     return sentences.empty() ? ExitStatus::ok : ExitStatus::failure;
 }
 
+/// For `headway run`.  What cannot be kept is told, and no reason to fail.
+void keep(const NetworkTree& tree, const MeasureCircumstances& circumstances, const std::string& document) {
+    const auto folder = user_networks_folder();
+    if (!folder) return;
+    const auto file = keep_network(*folder, circumstances.hosts, write_topology_toml(tree), document);
+    if (file) fmt::print(stderr, "headway measure: {} keeps it for headway run\n", file->string());
+    else (void)tell(measure_verb, file.error(), ExitStatus::failure);
+}
+
 ExitStatus measure(const MeasureOptions& options) {
     for (const std::string& file : options.write) {
         if (const auto format = format_of(file); !format) return tell(measure_verb, format.error(), ExitStatus::bad_config);
@@ -230,10 +241,13 @@ ExitStatus measure(const MeasureOptions& options) {
     const std::string document = json_text(measured_json(*network, found, circumstances, wrong), 2) + "\n";
     if (!options.output.empty() && !write_file(measure_verb, options.output, document)) return ExitStatus::failure;
     fmt::print("{}", options.json ? document : measured_text(*network, found, circumstances, wrong));
-    if (!options.write.empty()) {
+    const bool is_kept = is_complete && !options.forget;
+    if (is_kept || !options.write.empty()) {
         const auto tree = network_tree_of(*network, circumstances.hosts, circumstances.addresses);
         if (!tree) return tell(measure_verb, tree.error(), ExitStatus::failure);
-        if (const auto done = write_files(*tree, options.write); !done) return tell(measure_verb, done.error(), ExitStatus::failure);
+        if (is_kept) keep(*tree, circumstances, messages ? document : "");
+        if (const auto done = write_files(*tree, options.write); !done)
+            return tell(measure_verb, done.error(), ExitStatus::failure);
     }
     return wrong.empty() && is_complete ? ExitStatus::ok : ExitStatus::failure;
 }
@@ -270,12 +284,17 @@ MeasureCommand::MeasureCommand(const CommandLine& line)
         .between(0U, 65533U)
         .shows_default();
     verb().add_flag("--network-only", options_.network_only, "tree, capacities, delays and buffers; no messages");
+    verb().add_flag("--no-keep", options_.forget, "keep nothing for headway run");
     verb().add_flag("--json", options_.json, "print the JSON document");
     verb().add_flag("--agent", options_.agent, "be the part on a host; headway measure starts it");
+    verb().add_flag("--call", options_.call, "of the part on a host: call headway run --measure");
 }
 
 ExitStatus MeasureCommand::run() const {
     if (!options_.agent) return options_.from.empty() ? measure(options_) : compare_document(options_);
+    if (options_.call) {
+        if (const auto called = call_coordinator(); !called) return tell(measure_verb, called.error(), ExitStatus::failure);
+    }
     const auto done = run_agent(std::cin, std::cout, static_cast<std::uint16_t>(options_.first_port));
     return done ? ExitStatus::ok : tell(measure_verb, done.error(), ExitStatus::failure);
 }

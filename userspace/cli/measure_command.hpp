@@ -23,8 +23,10 @@ struct MeasureOptions {
     std::uint32_t patience_s = 30;
     std::uint32_t first_port = 0;
     bool network_only = false;
+    bool forget = false;
     bool json = false;
     bool agent = false;
+    bool call = false;
 };
 
 class MeasureCommand final : public Command {

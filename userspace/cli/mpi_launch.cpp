@@ -45,6 +45,16 @@ bool is_open_mpi_launcher(const std::string& word) {
     return (name == "mpirun" || name == "mpiexec") && is_file(file.parent_path() / "ompi_info");
 }
 
+bool is_launcher(const std::string& word) {
+    if (is_open_mpi_launcher(word)) return true;
+    std::error_code error;
+    const fs::path found = find_program(word);
+    const fs::path file = fs::canonical(found, error);
+    const std::string name = (error ? found : file).filename().string();
+    constexpr std::array others{"mpiexec.hydra", "mpirun", "mpiexec", "srun"};
+    return std::find(others.begin(), others.end(), name) != others.end();
+}
+
 std::vector<std::string> handing_on(const std::vector<std::string>& command,
                                     const std::vector<std::string>& names) {
     std::vector<std::string> changed;

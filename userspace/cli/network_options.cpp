@@ -12,6 +12,8 @@
 #include "base/units.hpp"
 #include "cli/command.hpp"
 #include "config/config.hpp"
+#include "config/network_line.hpp"
+#include "kernel/device_speed.hpp"
 #include "study/fitted_file.hpp"
 #include "study/matrix_csv.hpp"
 #include "study/matrix_json.hpp"
@@ -139,7 +141,10 @@ VerbOption add_config_option(const Verb& verb, std::string& file) {
 }
 
 void add_pattern_options(const Verb& verb, PatternOptions& options) {
-    add_config_option(verb, options.config);
+    const auto config = add_config_option(verb, options.config);
+    verb.add_option("--network", options.network,
+                    "a network as a line, instead of a file: \"a[0-7] 1gbit | b[0-7] 1gbit : 2.5gbit\"")
+        .excludes(config);
     const auto operation =
         verb.add_option("--operation", options.operation,
                         "alltoall, alltoallv, bcast, allreduce or any other that the manual names")
@@ -188,12 +193,19 @@ std::optional<ChosenPattern> choose_pattern(std::string_view verb, const Pattern
         (void)tell(verb, error, ExitStatus::bad_config);
         return std::nullopt;
     };
-    auto config = load_config(options.config, PrefixesAre::optional);
-    if (!config) {
-        report_config_errors(config.error());
-        return std::nullopt;
+    ChosenPattern pattern;
+    if (options.network.empty()) {
+        auto config = load_config(options.config, PrefixesAre::optional);
+        if (!config) {
+            report_config_errors(config.error());
+            return std::nullopt;
+        }
+        pattern.config = std::move(*config);
+    } else {
+        auto config = parse_network_line(options.network, [] { return speed_of_all_cards(); });
+        if (!config) return refuse(config.error().within("--network"));
+        pattern.config = std::move(*config);
     }
-    ChosenPattern pattern{std::move(*config), {}, {}, {}, {}, {}};
     if (const auto chosen = choose(pattern, options); !chosen) return refuse(chosen.error());
     if (options.matrix.empty()) return pattern;
     const auto matrix = load_matrix(options.matrix);

@@ -8,14 +8,21 @@
 
 #include <array>
 #include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "base/file_descriptor.hpp"
 #include "base/json.hpp"
 #include "base/limits.hpp"
-#include "config/config.hpp"
+#include "config/network_line.hpp"
+#include "config/user_networks.hpp"
 #include "control/protocol.hpp"
 #include "jobs/job_planner.hpp"
+#include "kernel/device_speed.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -38,22 +45,23 @@ FileDescriptor watch_peer(int socket) {
     return FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
 }
 
-/// To every request: what is wrong with the network's description is told to whoever wanted to use it.
-std::string refusal(std::string_view datagram, const std::string& why) {
-    return json_text(make_refusal(parse_request(datagram).id, why));
+/// As `headway run` names it: a path, of a file or of a folder of kept networks, or a line.
+Result<Config> find_network(const std::string& name, std::span<const std::string> hosts) {
+    if (!name.starts_with('/')) {
+        auto config = parse_network_line(name, [] { return speed_of_all_cards(); });
+        return config ? std::move(config) : tl::unexpected(config.error().within("--network"));
+    }
+    std::error_code error;
+    if (std::filesystem::is_directory(name, error)) return find_kept_network(name, hosts);
+    auto config = load_config(name, PrefixesAre::optional);
+    if (!config) return failure("{}", config.error().front().to_string());
+    return std::move(*config);
 }
 
+/// Which network it is may depend on the hosts, which a job names in its first request.
 class Server {
 public:
-    explicit Server(FileResult<Config> config) {
-        if (!config) {
-            why_none_ = config.error().front().to_string();
-            return;
-        }
-        auto planner = JobPlanner::make(std::move(*config));
-        if (planner) planner_.emplace(std::move(*planner));
-        else why_none_ = planner.error().message;
-    }
+    explicit Server(std::string network) : network_(std::move(network)) {}
 
     void serve(int socket, int peer) {
         while (wait_for(socket, peer)) {
@@ -61,12 +69,33 @@ public:
             if (size < 0 && errno == EINTR) continue;
             if (size <= 0) return;
             const std::string_view request(datagram_.data(), static_cast<std::size_t>(size));
-            const std::string answer = planner_ ? planner_->answer(request) : refusal(request, why_none_);
+            const std::string answer = answer_to(request);
             if (::send(socket, answer.data(), answer.size(), MSG_NOSIGNAL) < 0) return;
         }
     }
 
 private:
+    std::string answer_to(std::string_view datagram) {
+        if (!planner_) {
+            const Request request = parse_request(datagram);
+            if (auto made = begin(request); !made)
+                return json_text(make_refusal(request.id, made.error().message));
+        }
+        return planner_->answer(datagram);
+    }
+
+    Result<void> begin(const Request& request) {
+        if (!request.body) return tl::unexpected(request.body.error());
+        const auto* const clusters = std::get_if<ClustersRequest>(&*request.body);
+        if (clusters == nullptr) return failure("the first request is \"clusters\"");
+        auto config = find_network(network_, clusters->hosts);
+        if (!config) return tl::unexpected(config.error());
+        auto planner = JobPlanner::make(std::move(*config));
+        if (!planner) return tl::unexpected(planner.error());
+        planner_.emplace(std::move(*planner));
+        return {};
+    }
+
     /// For a request; false: there will be none.
     static bool wait_for(int socket, int peer) {
         std::array<pollfd, 2> watched{{{socket, POLLIN, 0}, {peer, POLLIN, 0}}};
@@ -76,8 +105,8 @@ private:
         return watched[0].revents != 0 && watched[1].revents == 0;
     }
 
+    std::string network_;
     std::optional<JobPlanner> planner_;
-    std::string why_none_;
     std::vector<char> datagram_ = std::vector<char>(datagram_max_bytes);
 };
 
@@ -85,7 +114,7 @@ private:
 
 PlannerCommand::PlannerCommand(const CommandLine& line)
     : Command(line, planner_verb, "plan for one job; started by its rank 0, not by people") {
-    verb().add_option("--config", network_, "the network").required();
+    verb().add_option("--network", network_, "a file, a folder of them, or a line").required();
 }
 
 ExitStatus PlannerCommand::run() const {
@@ -95,7 +124,7 @@ ExitStatus PlannerCommand::run() const {
                     ExitStatus::bad_config);
     }
     const FileDescriptor peer = watch_peer(STDIN_FILENO);
-    Server(load_config(network_, PrefixesAre::optional)).serve(STDIN_FILENO, peer.get());
+    Server(network_).serve(STDIN_FILENO, peer.get());
     return ExitStatus::ok;
 }
 

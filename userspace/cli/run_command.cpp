@@ -12,8 +12,11 @@
 
 #include <fmt/core.h>
 
+#include "cli/job_measurement.hpp"
 #include "cli/mpi_launch.hpp"
 #include "config/config.hpp"
+#include "config/network_line.hpp"
+#include "config/user_networks.hpp"
 #include "job_start.hpp"
 #include "study/recording_json.hpp"
 
@@ -25,6 +28,7 @@ namespace fs = std::filesystem;
 /// For any MPI library; it does nothing in other programs, so launchers and shells may
 /// have it, too.
 constexpr const char* preload_name = "libheadway-mpi.so";
+constexpr const char* agent_name = "libheadway-agent.so";  ///< beside it
 
 ExitStatus refuse(const std::string& sentence) {
     fmt::print(stderr, "headway: {}\n", sentence);
@@ -88,8 +92,8 @@ JobCommand::JobCommand(const CommandLine& line, const std::string& name, const s
 ExitStatus JobCommand::run() const {
     const auto library = find_library(library_directory_);
     if (!library) return refuse(fmt::format("there is no {}; see --library-dir", preload_name));
-    const auto of_verb = settings();
-    if (!of_verb) return ExitStatus::bad_config;
+    const auto of_verb = settings(library->string());
+    if (!of_verb) return of_verb.error();
     for (const auto& [name, value] : *of_verb) {
         value.empty() ? ::unsetenv(name.c_str()) : ::setenv(name.c_str(), value.c_str(), 1);
     }
@@ -104,80 +108,111 @@ RunCommand::RunCommand(const CommandLine& line) : JobCommand(line, "run", "run a
     verb().add_option("--pattern", pattern_, "a recording, by which the job is paced");
     verb().add_option("--report", report_,
                       "at the end tell what the collectives did: summary, or a file that ends in .json");
-    const auto config = verb().add_option("--config", network_, "the network, for nodes without headwayd; default: "
-                                                                "~/.config/headway/headway.toml, if it is there");
+    const auto config = verb().add_option("--config", config_,
+                                          "the network, for nodes without headwayd: a headway.toml; default: the "
+                                          "user's own, or what headway measure has found between the hosts");
+    const auto as_line = verb().add_option("--network", line_,
+                                        "the same as a line: \"a[0-7] 1gbit | b[0-7] 1gbit : 2.5gbit\"");
+    as_line.excludes(config);
+    const auto measure = verb().add_flag("--measure", measures_,
+                                         "find out what the network between the job's hosts is, before it begins");
+    measure.excludes(config).excludes(as_line);
     const auto user = verb().add_flag("--user", wants_planner_, "fail where no network is described");
-    verb().add_flag("--no-user", refuses_planner_, "do not pace where no node has headwayd").excludes(user).excludes(config);
+    verb()
+        .add_flag("--no-user", refuses_planner_, "do not pace where no node has headwayd")
+        .excludes(user)
+        .excludes(config)
+        .excludes(measure)
+        .excludes(as_line);
 }
 
-namespace {
-
-/// The user's own; "": there is none.
-std::string own_network() {
-    const char* const folder = std::getenv("XDG_CONFIG_HOME");
-    const char* const home = std::getenv("HOME");
-    fs::path file;
-    if (folder != nullptr && *folder != '\0') file = fs::path(folder);
-    else if (home != nullptr && *home != '\0') file = fs::path(home) / ".config";
-    else return "";
-    file = file / "headway" / "headway.toml";
-    std::error_code error;
-    return fs::exists(file, error) ? file.string() : "";
-}
-
-}  // namespace
-
-/// By which the ranks pace themselves where no node has a daemon.  False on a mistake, which has been told: one in a file
-/// that was not asked for does not keep the job from running.
-bool RunCommand::add_planner(std::vector<Setting>& settings) const {
-    settings.emplace_back("HEADWAY_PLANNER", "");
-    settings.emplace_back("HEADWAY_NETWORK", "");
-    if (refuses_planner_) return true;
-    const bool is_asked_for = wants_planner_ || !network_.empty();
-    const std::string file = network_.empty() ? own_network() : network_;
-    if (file.empty()) {
-        if (is_asked_for) refuse("--user: no network is described; name a file with --config FILE, or put it at ~/.config/headway/headway.toml");
-        return !is_asked_for;
-    }
-    if (const auto config = load_config(file, PrefixesAre::optional); !config) {
-        report_config_errors(config.error());
-        if (!is_asked_for) fmt::print(stderr, "headway: without {}, where no node has headwayd nothing is paced\n", file);
-        return !is_asked_for;
+/// What the ranks' planner is to know of the network; "": nothing is.
+Result<std::string> RunCommand::known_network() const {
+    if (!line_.empty()) {
+        // the nodes' planner looks at their cards
+        const auto read = parse_network_line(line_, [] { return rate_max; });
+        return read ? Result<std::string>(line_) : tl::unexpected(read.error().within("--network"));
     }
     std::error_code error;
-    settings.emplace_back("HEADWAY_PLANNER", fs::read_symlink("/proc/self/exe", error).string());
-    settings.emplace_back("HEADWAY_NETWORK", fs::absolute(file, error).string());
-    return true;
+    const auto own = config_.empty() ? user_config_file() : std::optional(fs::path(config_));
+    if (own && (!config_.empty() || fs::exists(*own, error))) {
+        if (const auto read = load_config(*own, PrefixesAre::optional); !read) {
+            report_config_errors(read.error());
+            return failure("{} is not used: it has mistakes", own->string());
+        }
+        return fs::absolute(*own, error).string();
+    }
+    const auto measured = user_networks_folder();
+    return measured && fs::exists(*measured, error) ? measured->string() : "";
 }
 
-std::optional<std::vector<JobCommand::Setting>> RunCommand::settings() const {
+/// The same, with what --measure finds out.  A mistake in what was not asked for keeps no job from
+/// running, nor does a measurement that fails.
+tl::expected<std::string, ExitStatus> RunCommand::network(const std::string& preload) const {
+    Result<std::string> found("");
+    bool is_asked_for = wants_planner_;
+    if (measures_) {
+        if (is_rank() || !is_launcher(command().front())) {
+            return tl::unexpected(refuse("--measure: the command has to be the job's launcher, such as mpirun or srun"));
+        }
+        const auto done = measure_job(command(), (fs::path(preload).parent_path() / agent_name).string());
+        if (done && done->job_status) return tl::unexpected(static_cast<ExitStatus>(*done->job_status));
+        if (done) found = done->network;
+        else found = failure("--measure: nothing is measured: {}", done.error().message);
+    } else {
+        is_asked_for |= !config_.empty() || !line_.empty();
+        found = known_network();
+        if (found && found->empty() && wants_planner_) {
+            found = failure("--user: no network is described; say --network or --config, or let --measure find "
+                            "out what it is");
+        }
+    }
+    if (found) return std::move(*found);
+    const ExitStatus status = refuse(found.error().message);
+    if (is_asked_for) return tl::unexpected(status);
+    return "";
+}
+
+/// By which the ranks pace themselves where no node has a daemon.
+tl::expected<void, ExitStatus> RunCommand::add_planner(std::vector<Setting>& settings,
+                                                       const std::string& preload) const {
+    std::string planner, network_or_none;
+    if (!refuses_planner_) {
+        auto known = network(preload);
+        if (!known) return tl::unexpected(known.error());
+        std::error_code error;
+        planner = fs::read_symlink("/proc/self/exe", error).string();
+        network_or_none = std::move(*known);
+    }
+    settings.emplace_back("HEADWAY_PLANNER", std::move(planner));
+    settings.emplace_back("HEADWAY_NETWORK", std::move(network_or_none));
+    return {};
+}
+
+JobCommand::Settings RunCommand::settings(const std::string& preload) const {
     glue::Complaints complaints;
     std::uint64_t start = glue::read_job_start(complaints);
     if (!complaints.empty()) {
-        refuse(complaints.front() + "; unset it, and a number is drawn");
-        return std::nullopt;
+        return tl::unexpected(refuse(complaints.front() + "; unset it, and a number is drawn"));
     }
     // one for all that is started here, unless who started this has drawn it
     if (start == 0) start = glue::draw_job_start();
     std::vector<Setting> settings;
     if (start != 0) settings.emplace_back(glue::job_start_variable, fmt::format("{}", start));
-    if (!add_planner(settings)) return std::nullopt;
+    if (const auto added = add_planner(settings, preload); !added) return tl::unexpected(added.error());
     if (report_ == "summary") {
         settings.emplace_back("HEADWAY_REPORT", report_);
     } else if (report_.ends_with(".json")) {
         settings.emplace_back("HEADWAY_REPORT", fs::absolute(report_).string());
     } else if (!report_.empty()) {
-        refuse(fmt::format("--report {}: expected summary, or a file that ends in .json", report_));
-        return std::nullopt;
+        return tl::unexpected(
+            refuse(fmt::format("--report {}: expected summary, or a file that ends in .json", report_)));
     }
     if (pattern_.empty()) return settings;
     const auto text = read_text_file(pattern_, data_file_max_bytes);
     const auto read = text ? read_recording_json(*text, pattern_)
                            : FileResult<Recording>(tl::unexpected(text.error()));
-    if (!read) {
-        refuse(read.error().front().to_string());
-        return std::nullopt;
-    }
+    if (!read) return tl::unexpected(refuse(read.error().front().to_string()));
     settings.emplace_back("HEADWAY_PATTERN", fs::absolute(pattern_).string());
     return settings;
 }
@@ -187,7 +222,7 @@ RecordCommand::RecordCommand(const CommandLine& line)
     verb().add_option("-o,--output", recording_, "the recording").shows_default();
 }
 
-std::optional<std::vector<JobCommand::Setting>> RecordCommand::settings() const {
+JobCommand::Settings RecordCommand::settings(const std::string&) const {
     return std::vector{Setting{"HEADWAY_RECORD", fs::absolute(recording_).string()}};
 }
 

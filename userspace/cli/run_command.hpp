@@ -2,11 +2,13 @@
 // headway run, headway record: an MPI job with libheadway-mpi.so preloaded.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <tl/expected.hpp>
+
+#include "base/error.hpp"
 #include "cli/command.hpp"
 
 namespace headway {
@@ -21,8 +23,12 @@ protected:
     JobCommand(const CommandLine& line, const std::string& name, const std::string& description);
 
     using Setting = std::pair<std::string, std::string>;
-    /// Of the ranks, besides what every job gets, "" of what they are not to have; none on a mistake, which has been told.
-    [[nodiscard]] virtual std::optional<std::vector<Setting>> settings() const = 0;
+    /// Or with which status to end instead of starting the command; why has been told.
+    using Settings = tl::expected<std::vector<Setting>, ExitStatus>;
+    /// Of the ranks, besides what every job gets, "" of what they are not to have.  `preload`: the
+    /// library's path.
+    [[nodiscard]] virtual Settings settings(const std::string& preload) const = 0;
+    [[nodiscard]] const std::vector<std::string>& command() const { return command_; }
 
 private:
     std::vector<std::string> command_;
@@ -34,12 +40,17 @@ public:
     explicit RunCommand(const CommandLine& line);
 
 private:
-    [[nodiscard]] std::optional<std::vector<Setting>> settings() const override;
-    [[nodiscard]] bool add_planner(std::vector<Setting>& settings) const;
+    [[nodiscard]] Settings settings(const std::string& preload) const override;
+    [[nodiscard]] tl::expected<void, ExitStatus> add_planner(std::vector<Setting>& settings,
+                                                             const std::string& preload) const;
+    [[nodiscard]] Result<std::string> known_network() const;
+    [[nodiscard]] tl::expected<std::string, ExitStatus> network(const std::string& preload) const;
 
     std::string pattern_;
     std::string report_;
-    std::string network_;
+    std::string config_;
+    std::string line_;
+    bool measures_ = false;
     bool wants_planner_ = false;
     bool refuses_planner_ = false;
 };
@@ -49,7 +60,7 @@ public:
     explicit RecordCommand(const CommandLine& line);
 
 private:
-    [[nodiscard]] std::optional<std::vector<Setting>> settings() const override;
+    [[nodiscard]] Settings settings(const std::string& preload) const override;
 
     std::string recording_ = "headway-recording.json";
 };

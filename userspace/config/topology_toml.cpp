@@ -12,7 +12,6 @@ namespace {
 
 using TableKind = TomlTable::Kind;
 
-constexpr std::size_t clusters_max = 128;  // a status answer fits into a datagram
 constexpr std::size_t prefixes_max = 1024;
 
 const char* table_name(TableKind kind) {

@@ -24,6 +24,9 @@ struct TomlTopology {
     tl::expected<Topology, FileError> clusters;  ///< as the planner knows it, or why it cannot
 };
 
+/// So that a status answer fits into a datagram.
+inline constexpr std::size_t clusters_max = 128;
+
 enum class PrefixesAre { required, optional };
 
 /// The tables of the network out of a whole file; mistakes go to the reader.

@@ -23,6 +23,7 @@ namespace {
 constexpr std::size_t line_max_bytes = 64 << 20;
 constexpr std::size_t complaint_max_bytes = 4096;
 constexpr std::chrono::milliseconds end_patience{2000};
+constexpr std::chrono::milliseconds say_patience{15'000};
 
 struct Ends {
     FileDescriptor read, write;
@@ -69,6 +70,11 @@ Result<AgentProcess> AgentProcess::start(const std::vector<std::string>& command
     return AgentProcess(pid, std::move(our_input), std::move(output->read), std::move(messages->read));
 }
 
+AgentProcess AgentProcess::over(FileDescriptor socket) {
+    FileDescriptor input(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
+    return AgentProcess(-1, std::move(input), std::move(socket), FileDescriptor());
+}
+
 AgentProcess::~AgentProcess() {
     if (pid_ < 0) return;
     input_.close();
@@ -88,6 +94,11 @@ Result<void> AgentProcess::say(std::string line) {
     while (!left.empty()) {
         const ssize_t sent = ::send(input_.get(), left.data(), left.size(), MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR) continue;
+        if (sent < 0 && errno == EAGAIN) {
+            pollfd waiting{input_.get(), POLLOUT, 0};
+            if (::poll(&waiting, 1, static_cast<int>(say_patience.count())) == 1) continue;
+            return failure("it takes no commands");
+        }
         if (sent < 0) {
             static_cast<void>(receive());
             return failure("it has ended{}{}", complaint().empty() ? "" : ": ", complaint());

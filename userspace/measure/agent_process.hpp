@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An agent as its coordinator sees it: a process that was started by a launch command such
-// as `ssh HOST`, with a line each way.
+// An agent as its coordinator sees it, with a line each way: a process that was started by a
+// launch command such as `ssh HOST`, or one that has called (agent_call.hpp).
 #pragma once
 
 #include <sys/types.h>
@@ -20,6 +20,8 @@ class AgentProcess {
 public:
     /// The program is searched in PATH.
     [[nodiscard]] static Result<AgentProcess> start(const std::vector<std::string>& command);
+    /// Behind a socket, which does not block; it ends when that is closed.
+    [[nodiscard]] static AgentProcess over(FileDescriptor socket);
 
     AgentProcess(AgentProcess&& other) noexcept
         : pid_(std::exchange(other.pid_, -1)), input_(std::move(other.input_)), output_(std::move(other.output_)),

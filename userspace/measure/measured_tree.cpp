@@ -7,6 +7,8 @@
 #include <optional>
 #include <set>
 
+#include "base/hostlist.hpp"
+
 namespace headway {
 namespace {
 
@@ -20,19 +22,11 @@ BitsPerSecond rounded(double bytes_per_s) {
     return {static_cast<std::uint64_t>(std::round(bits / step) * step)};
 }
 
-std::string without_number(const std::string& name) {
-    const auto digits = name.find_first_of("0123456789");
-    std::string text = name.substr(0, digits);
-    while (!text.empty() && (text.back() == '-' || text.back() == '_' || text.back() == '.')) text.pop_back();
-    return text;
-}
-
-std::string common_beginning(const std::vector<std::size_t>& hosts, const std::vector<std::string>& names) {
-    std::string common = without_number(names[hosts.front()]);
-    for (const std::size_t host : hosts) {
-        if (without_number(names[host]) != common) return "";
-    }
-    return common;
+std::string common_beginning(const std::vector<std::size_t>& hosts,
+                             const std::vector<std::string>& names) {
+    std::vector<std::string> own;
+    for (const std::size_t host : hosts) own.push_back(names[host]);
+    return common_name(own);
 }
 
 class Describer {

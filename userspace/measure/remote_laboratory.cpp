@@ -45,9 +45,17 @@ std::uint64_t draw_token() {
 Result<std::unique_ptr<RemoteLaboratory>> RemoteLaboratory::open(std::vector<MeasuredHost> hosts,
                                                                  LaboratoryOptions options) {
     std::unique_ptr<RemoteLaboratory> made(new RemoteLaboratory(std::move(hosts), std::move(options)));
-    for (auto step : {&RemoteLaboratory::start_agents, &RemoteLaboratory::introduce, &RemoteLaboratory::measure_skew}) {
-        if (auto done = (made.get()->*step)(); !done) return tl::unexpected(done.error());
-    }
+    if (auto started = made->start_agents(); !started) return tl::unexpected(started.error());
+    if (auto met = made->meet_agents(); !met) return tl::unexpected(met.error());
+    return made;
+}
+
+Result<std::unique_ptr<RemoteLaboratory>> RemoteLaboratory::over(std::vector<MeasuredHost> hosts,
+                                                                 std::vector<AgentProcess> agents,
+                                                                 LaboratoryOptions options) {
+    std::unique_ptr<RemoteLaboratory> made(new RemoteLaboratory(std::move(hosts), std::move(options)));
+    made->agents_ = std::move(agents);
+    if (auto met = made->meet_agents(); !met) return tl::unexpected(met.error());
     return made;
 }
 
@@ -57,6 +65,17 @@ Result<void> RemoteLaboratory::start_agents() {
         if (!agent) return tl::unexpected(agent.error().within(fmt::format("host {}", host.name)));
         agents_.push_back(std::move(*agent));
     }
+    return {};
+}
+
+Result<void> RemoteLaboratory::meet_agents() {
+    for (auto step : {&RemoteLaboratory::hear_greetings, &RemoteLaboratory::introduce, &RemoteLaboratory::measure_skew}) {
+        if (auto done = (this->*step)(); !done) return done;
+    }
+    return {};
+}
+
+Result<void> RemoteLaboratory::hear_greetings() {
     std::vector<std::size_t> all(hosts_.size());
     std::iota(all.begin(), all.end(), 0);
     Answers greetings = lines_of(all, options_.start_patience);

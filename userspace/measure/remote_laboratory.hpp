@@ -41,6 +41,10 @@ public:
     [[nodiscard]] static Result<std::unique_ptr<RemoteLaboratory>> open(std::vector<MeasuredHost> hosts,
                                                                         LaboratoryOptions options);
 
+    /// The same of agents that have been started, one for each host.
+    [[nodiscard]] static Result<std::unique_ptr<RemoteLaboratory>> over(
+        std::vector<MeasuredHost> hosts, std::vector<AgentProcess> agents, LaboratoryOptions options);
+
     [[nodiscard]] std::size_t host_count() const override { return hosts_.size(); }
     [[nodiscard]] Result<BulkOutcome> run(const Bulk& bulk) override;
     [[nodiscard]] Result<std::vector<ProgramOutcome>> run(const Rounds& rounds) override;
@@ -63,6 +67,8 @@ private:
         : hosts_(std::move(hosts)), options_(std::move(options)) {}
 
     Result<void> start_agents();
+    Result<void> meet_agents();
+    Result<void> hear_greetings();
     Result<void> introduce();
     Result<void> measure_skew();
     /// One line of each of them, in so long.

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job_measurement.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+
+#include <fmt/format.h>
+
+#include "base/clock.hpp"
+#include "base/json.hpp"
+#include "base/progress.hpp"
+#include "cli/mpi_launch.hpp"
+#include "config/network_file.hpp"
+#include "config/user_networks.hpp"
+#include "measure/agent_call.hpp"
+#include "measure/measured_document.hpp"
+#include "measure/measured_tree.hpp"
+#include "measure/remote_laboratory.hpp"
+
+extern char** environ;
+
+namespace headway {
+namespace {
+
+// Of what the job's own network and nodes have to bear.
+constexpr std::uint64_t sent_max_bytes = 300'000'000;
+constexpr double load_share = 0.5;
+constexpr std::chrono::seconds call_patience{30};
+constexpr std::chrono::seconds end_patience{10};
+
+constexpr const char* agent_variable = "HEADWAY_AGENT";  ///< of mpi-glue/become_agent.c, as the next
+constexpr std::array rank_variables{"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK"};
+
+/// A launcher that runs: ended, if this object does before it.
+class Launcher {
+public:
+    [[nodiscard]] static Result<Launcher> start(const std::vector<std::string>& command) {
+        posix_spawn_file_actions_t actions;
+        posix_spawn_file_actions_init(&actions);
+        // what is typed is for the job
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        std::vector<char*> words;
+        for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+        words.push_back(nullptr);
+        pid_t pid = -1;
+        const int error = ::posix_spawnp(&pid, words.front(), &actions, nullptr, words.data(), environ);
+        posix_spawn_file_actions_destroy(&actions);
+        if (error != 0) return system_failure(error, "{}: {}", command.front(), std::strerror(error));
+        return Launcher(pid, FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
+    }
+
+    Launcher(Launcher&& other) noexcept : pid_(std::exchange(other.pid_, -1)), fd_(std::move(other.fd_)) {}
+    Launcher& operator=(Launcher&&) = delete;
+    ~Launcher() {
+        if (pid_ < 0) return;
+        for (const int signal : {0, SIGTERM, SIGKILL}) {
+            if (signal != 0) ::kill(pid_, signal);
+            if (has_ended(end_patience)) break;
+        }
+        (void)wait();
+    }
+
+    [[nodiscard]] int fd() const { return fd_.get(); }
+
+    /// As a shell has it.
+    [[nodiscard]] int wait() {
+        int status = 0;
+        while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+        }
+        pid_ = -1;
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+
+private:
+    Launcher(pid_t pid, FileDescriptor fd) : pid_(pid), fd_(std::move(fd)) {}
+
+    [[nodiscard]] bool has_ended(std::chrono::milliseconds patience) const {
+        pollfd waiting{fd_.get(), POLLIN, 0};
+        return ::poll(&waiting, 1, static_cast<int>(patience.count())) == 1;
+    }
+
+    pid_t pid_;
+    FileDescriptor fd_;
+};
+
+/// Of the environment, which goes to the ranks, for the time of the measurement.
+class VariablesSet {
+public:
+    explicit VariablesSet(const std::vector<std::pair<std::string, std::string>>& variables) {
+        for (const auto& [name, value] : variables) {
+            const char* const before = std::getenv(name.c_str());
+            before_.emplace_back(name, before == nullptr ? std::nullopt : std::optional<std::string>(before));
+            ::setenv(name.c_str(), value.c_str(), 1);
+        }
+    }
+    VariablesSet(const VariablesSet&) = delete;
+    VariablesSet& operator=(const VariablesSet&) = delete;
+    ~VariablesSet() {
+        for (const auto& [name, value] : before_) value ? ::setenv(name.c_str(), value->c_str(), 1) : ::unsetenv(name.c_str());
+    }
+
+    [[nodiscard]] std::vector<std::string> names() const {
+        std::vector<std::string> all;
+        for (const auto& [name, value] : before_) all.push_back(name);
+        return all;
+    }
+
+private:
+    std::vector<std::pair<std::string, std::optional<std::string>>> before_;
+};
+
+/// Between the agents, which end with it.
+Result<std::string> measure_between(std::vector<CalledAgent> agents) {
+    if (agents.size() < 2) return failure("the job is on one host, {}", agents.front().node);
+    std::vector<MeasuredHost> hosts;
+    std::vector<AgentProcess> processes;
+    MeasureCircumstances circumstances;
+    for (CalledAgent& agent : agents) {
+        hosts.push_back({agent.node, agent.address});
+        circumstances.hosts.push_back(agent.node);
+        circumstances.addresses.push_back(agent.address);
+        processes.push_back(std::move(agent.process));
+    }
+    fmt::print(stderr, "headway run: measures the network between {} hosts, for a minute and {} MB at most\n",
+               hosts.size(), sent_max_bytes / 1'000'000);
+    LaboratoryOptions options;
+    options.load_share = load_share;
+    options.bytes_max = sent_max_bytes;
+    const auto laboratory = RemoteLaboratory::over(std::move(hosts), std::move(processes), std::move(options));
+    if (!laboratory) return tl::unexpected(laboratory.error());
+    const SteadyClock clock;
+    Progress bar(std::cerr, clock, is_terminal_stderr(), "measuring");
+    NetworkMeasurement measurement(**laboratory, circumstances.hosts, [&bar](const std::string&, double done) {
+        constexpr double steps = 1000;
+        bar.show(static_cast<std::uint64_t>(done * steps), static_cast<std::uint64_t>(steps));
+    });
+    const auto network = measurement.run();
+    bar.erase();
+    if (!network) return tl::unexpected(network.error());
+    const auto tree = network_tree_of(*network, circumstances.hosts, circumstances.addresses);
+    if (!tree) return tl::unexpected(tree.error());
+    const auto folder = user_networks_folder();
+    if (!folder) return failure("there is no home in which it could be kept");
+    const auto file = keep_network(*folder, circumstances.hosts, write_topology_toml(*tree), "");
+    if (!file) return tl::unexpected(file.error());
+    return file->string();
+}
+
+/// Who is not needed any more, and what has come too late, has ended with it.
+Result<std::vector<CalledAgent>> hear(AgentCalls calls, const Launcher& launcher) {
+    return calls.wait(launcher.fd(), call_patience);
+}
+
+}  // namespace
+
+bool is_rank() {
+    for (const char* name : rank_variables) {
+        if (std::getenv(name) != nullptr) return true;
+    }
+    return false;
+}
+
+Result<JobMeasurement> measure_job(const std::vector<std::string>& command, const std::string& library) {
+    auto calls = AgentCalls::open();
+    if (!calls) return tl::unexpected(calls.error());
+    std::error_code error;
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
+    const VariablesSet variables(
+        {{"LD_PRELOAD", library}, {agent_variable, program}, {call_variable, calls->where()}});
+    auto launcher = Launcher::start(is_open_mpi_launcher(command.front()) ? handing_on(command, variables.names()) : command);
+    if (!launcher) return tl::unexpected(launcher.error());
+    auto agents = hear(std::move(*calls), *launcher);
+    if (!agents) return tl::unexpected(agents.error());
+    if (agents->empty()) return JobMeasurement{"", launcher->wait()};
+    auto network = measure_between(std::move(*agents));
+    if (!network) return tl::unexpected(network.error());
+    return JobMeasurement{std::move(*network), std::nullopt};
+}
+
+}  // namespace headway
