@@ -17,6 +17,7 @@
 #include "fork_mark.hpp"
 #include "job_name.hpp"
 #include "job_start.hpp"
+#include "own_pacing.hpp"
 #include "session.hpp"
 
 using namespace headway::glue;
@@ -31,11 +32,19 @@ struct headway_session {
     ForkMark mark;
     std::optional<Session> session;  ///< none: HEADWAY=off, or the options make no sense
     std::map<PatternKey, headway_exchange> exchanges;
+    bool siblings_disjoint = false;
+    std::optional<PlannerPlan> planner;  ///< none: the process does not pace itself
+    std::optional<OwnPacing> own;
+    std::string why_no_own;              ///< once it was tried
+    std::uint64_t own_entry = 0;         ///< the last one; 0: none yet
 };
 
 namespace {
 
 constexpr const char* no_memory = "memory is short";
+
+/// Of the numbers of entries that this process paces itself; a session's own are smaller.
+constexpr std::uint64_t own_entries_from = std::uint64_t{1} << 63;
 
 struct Identity {
     std::string job;
@@ -103,6 +112,10 @@ void open_session(headway_session& session, const headway_options& all) {
     const Identity own = take_options(given, options, complaints);
     for (const std::string& complaint : complaints) add_reason(session.reason, complaint);
     if (!options.enabled) return add_reason(session.reason, "HEADWAY=off");
+    const auto program = environment_value("HEADWAY_PLANNER"), network = environment_value("HEADWAY_NETWORK");
+    if (given.paces_itself != 0 && program && network)
+        session.planner = PlannerPlan{std::string(*program), std::string(*network), options.timeout};
+    session.siblings_disjoint = options.siblings_disjoint;
     session.session = Session::open(options, own.job, own.rank, session.hosts);
     add_reason(session.reason, session.session->why_no_daemon());
 }
@@ -158,6 +171,30 @@ std::optional<PatternKey> key_of(const JobHosts& hosts, const char* operation, c
     return key;
 }
 
+/// Where the network has another name for this node than the kernel, HEADWAY_NODE says it.
+std::string own_name() {
+    const auto given = environment_value("HEADWAY_NODE");
+    return given ? std::string(*given) : own_host_name();
+}
+
+/// Once, for all exchanges.
+void begin_own(headway_session& session) {
+    if (!session.planner || session.own || !session.why_no_own.empty()) return;
+    auto begun = OwnPacing::begin(*session.planner, session.hosts, own_name(), session.siblings_disjoint);
+    if (begun) session.own.emplace(std::move(*begun));
+    else session.why_no_own = begun.error().what;
+}
+
+/// 0: not by this process itself, and the reason has been added.
+std::uint64_t enter_own(headway_session& session, const PatternKey& key, std::uint64_t bytes) {
+    begin_own(session);
+    const std::string why_not =
+        session.own ? session.own->enter(key, bytes, SendClock::Clock::now()) : session.why_no_own;
+    if (why_not.empty()) return session.own_entry = std::max(session.own_entry, own_entries_from) + 1;
+    add_reason(session.reason, why_not);
+    return 0;
+}
+
 HostTraffic traffic_of(const std::uint64_t* bytes, std::size_t hosts) {
     HostTraffic traffic;
     for (std::size_t at = 0; at < hosts * hosts; ++at) {
@@ -172,7 +209,7 @@ HostTraffic traffic_of(const std::uint64_t* bytes, std::size_t hosts) {
 
 headway_session* headway_open(const headway_options* options) noexcept try {
     auto session = std::make_unique<headway_session>();
-    const headway_options defaults{sizeof(headway_options), nullptr, 0, nullptr, 0, 0};
+    const headway_options defaults{sizeof(headway_options), nullptr, 0, nullptr, 0, 0, 0};
     open_session(*session, options != nullptr ? *options : defaults);
     return session.release();
 } catch (const std::exception&) {
@@ -226,6 +263,7 @@ headway_exchange* headway_exchange_of(headway_session* session, const char* oper
         const auto key = key_of(session->hosts, operation != nullptr ? operation : "nothing", root,
                                 session->reason);
         if (!key) return static_cast<headway_exchange*>(nullptr);
+        if (!open.has_daemon()) begin_own(*session);  // so that the first call need not wait for it
         return &session->exchanges.try_emplace(*key, headway_exchange{&open.place_of(*key)})
                     .first->second;
     });
@@ -263,14 +301,23 @@ uint64_t headway_enter(headway_session* session, headway_exchange* exchange,
         session->reason = !entered          ? entered.error().what
                           : open.has_daemon() ? exchange->pattern->second.reason
                                               : open.why_no_daemon();
-        return 0;
+        if (open.has_daemon() || !session->planner) return 0;
+        return enter_own(*session, exchange->pattern->first, message_bytes);
     });
+}
+
+size_t headway_may_send(headway_session* session, size_t host, size_t bytes, uint64_t* wait_ns) noexcept {
+    if (session == nullptr || !session->own || session->mark.is_child()) return bytes;
+    const MaySend now = session->own->may_send(host, bytes, SendClock::Clock::now());
+    if (wait_ns != nullptr && now.bytes == 0) *wait_ns = static_cast<std::uint64_t>(now.wait.count());
+    return now.bytes;
 }
 
 void headway_leave(headway_session* session, uint64_t entry) noexcept {
     if (entry == 0) return;
     with(session, 0, [&](Session& open) {
-        open.leave(entry);
+        if (entry < own_entries_from) open.leave(entry);
+        else if (session->own && entry == session->own_entry) session->own->leave();
         return 0;
     });
 }

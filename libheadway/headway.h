@@ -7,7 +7,8 @@
  * runs on, describes its exchanges once, and enters and leaves them.  While a
  * process is inside an exchange, the node sends towards the job's hosts at the
  * rate that the plan gives to it.  Entering and leaving cost one store into
- * memory that the kernel reads.
+ * memory that the kernel reads.  Where there is no headwayd, a process can pace itself
+ * (headway_may_send()); of several exchanges that it is in, the last one entered holds.
  *
  *     struct headway_session *session = headway_open(NULL);    (or options)
  *     headway_set_hosts(session, hosts, host_count, 1);
@@ -71,6 +72,10 @@ struct headway_options {
 	 * processes, by which the cluster knows it from an earlier job of that name;
 	 * default: HEADWAY_JOB_START, else it has none. */
 	uint64_t job_start;
+	/** 1: the program hands over what headway_may_send() says, so that this process can pace
+	 * itself where its node has no headwayd.  What the network is `headway run` knows
+	 * (HEADWAY_NETWORK), and the process has a planner of its own. */
+	int paces_itself;
 };
 
 /**
@@ -153,6 +158,19 @@ int headway_plan_of(struct headway_session *session, const struct headway_exchan
  */
 uint64_t headway_enter(struct headway_session *session, struct headway_exchange *exchange,
 		       uint64_t message_bytes) HEADWAY_NOEXCEPT;
+
+/**
+ * How much of a message may be handed to TCP now.  It is all of it, unless this process paces
+ * itself (`paces_itself`): then a piece of a frame, or of as many as the plan allows, by a clock for each
+ * cluster and each host.  The program should set TCP_NODELAY, for a piece is to leave at once.  What it
+ * does not hand over counts as sent all the same.
+ * @param host whom the message goes to: its place in the list of headway_set_hosts()
+ * @param bytes that are left of the message
+ * @param wait_ns is set where nothing may be sent yet: to how long that is so; may be NULL
+ * @return how many bytes, from 0 to `bytes`
+ */
+size_t headway_may_send(struct headway_session *session, size_t host, size_t bytes,
+			uint64_t *wait_ns) HEADWAY_NOEXCEPT;
 
 /** What was entered ends; 0 is allowed, and so is an entry that has ended. */
 void headway_leave(struct headway_session *session, uint64_t entry) HEADWAY_NOEXCEPT;

@@ -7,6 +7,9 @@
 
 namespace headway::glue {
 
+/// TCP's, in a frame of 1500 bytes.
+inline constexpr std::uint64_t frame_payload_bytes = 1448;
+
 #ifndef HEADWAY_SMALL_SIZES
 
 /// Per pair or step; smaller exchanges are the MPI library's.  Of operations whose ranks do
@@ -20,8 +23,8 @@ inline constexpr std::uint64_t own_alltoall_least_bytes = 1024;
 /// call's own time (mpi-glue/told_sizes.hpp).
 inline constexpr std::uint64_t telling_from_bytes = 32768;
 
-/// Of a message that goes in pieces: TCP's, in a frame of 1500 bytes.
-inline constexpr std::uint64_t smallest_piece_bytes = 1448;
+/// Of a message that goes in pieces.
+inline constexpr std::uint64_t smallest_piece_bytes = frame_payload_bytes;
 
 /// Of an all-to-all where ranks pace themselves: what is smaller is the MPI library's.
 inline constexpr std::uint64_t clocked_from_bytes = 512;

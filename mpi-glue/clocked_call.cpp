@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "clocked_call.hpp"
 
-#include <sys/prctl.h>
-
 #include <algorithm>
 #include <limits>
 #include <thread>
@@ -22,20 +20,6 @@ constexpr std::size_t lanes_max = told_clusters_max + 1;  ///< the last one: to 
 /// A shorter pause is not worth it to give the processor away.
 constexpr std::chrono::microseconds shortest_pause{3};
 
-/// Of this thread, that pauses end when they are to, and not up to 50 us later.  No right is needed for it.
-class ExactPauses {
-public:
-    ExactPauses() : before_ns_(::prctl(PR_GET_TIMERSLACK)) { ::prctl(PR_SET_TIMERSLACK, 1UL); }
-    ExactPauses(const ExactPauses&) = delete;
-    ExactPauses& operator=(const ExactPauses&) = delete;
-    ~ExactPauses() {
-        if (before_ns_ > 0) ::prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(before_ns_));
-    }
-
-private:
-    int before_ns_;
-};
-
 /// The next piece of a lane, or of all receives.
 struct Cursor {
     std::uint64_t at = 0;  ///< round * steps + step
@@ -44,13 +28,12 @@ struct Cursor {
 
 class ClockedCall {
 public:
-    ClockedCall(const ClockedPlace& place, std::span<const std::uint64_t> rates, const OwnCall& call,
-                const CallMessages& mine)
-        : place_(place), call_(call), mine_(mine), messages_(call),
-          steps_(static_cast<std::uint64_t>(place.order->steps())), lanes_(rates.size() + 1) {
+    ClockedCall(const ClockedPlace& place, const CallRates& rates, const OwnCall& call, const CallMessages& mine)
+        : place_(place), call_(call), mine_(mine), messages_(call), piece_bytes_(rates.piece_bytes),
+          steps_(static_cast<std::uint64_t>(place.order->steps())), lanes_(rates.bytes_per_s.size() + 1) {
         std::fill(place_.has_ended.begin(), place_.has_ended.end(), false);
         const auto begin = Clock::now();
-        for (std::size_t lane = 0; lane + 1 < lanes_; ++lane) clocks_[lane] = SendClock(rates[lane], begin);
+        for (std::size_t lane = 0; lane + 1 < lanes_; ++lane) clocks_[lane] = SendClock(rates.bytes_per_s[lane], begin);
         count_rounds();
         for (std::size_t lane = 0; lane < lanes_; ++lane) settle_send(lane);
         settle_receive();
@@ -84,7 +67,7 @@ private:
     [[nodiscard]] std::size_t lane_of(int rank) const {
         return is_here(rank) ? lanes_ - 1 : static_cast<std::size_t>(place_.cluster_of_rank[rank]);
     }
-    [[nodiscard]] std::uint64_t piece_bytes(int peer) const { return is_here(peer) ? here_piece_bytes : framed_piece_bytes; }
+    [[nodiscard]] std::uint64_t piece_bytes(int peer) const { return is_here(peer) ? here_piece_bytes : piece_bytes_; }
     [[nodiscard]] std::uint64_t pieces_of(const MessageBytes& message, int peer) const {
         return message.is_there ? message.count / piece_bytes(peer) + 1 : 0;
     }
@@ -188,6 +171,7 @@ private:
     OwnCall call_;
     const CallMessages& mine_;
     Messages messages_;
+    std::uint64_t piece_bytes_;
     std::uint64_t steps_;
     std::size_t lanes_;
     std::uint64_t send_rounds_ = 0, receive_rounds_ = 0;
@@ -199,7 +183,7 @@ private:
 
 }  // namespace
 
-ClockedOutcome carry_out_by_clock(const ClockedPlace& place, std::span<const std::uint64_t> rates, const OwnCall& call,
+ClockedOutcome carry_out_by_clock(const ClockedPlace& place, const CallRates& rates, const OwnCall& call,
                                   const CallMessages& call_messages) noexcept {
     return ClockedCall(place, rates, call, call_messages).run();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The messages of a call that a rank paces by itself: each goes in pieces of one frame, and towards each cluster the
-// pieces leave by a clock (send_clock.hpp), in turn to all of the cluster's ranks.  Ranks of one host exchange whole
+// The messages of a call that a rank paces by itself: each goes in pieces of one frame, or of as many as the plan allows,
+// and towards each cluster the pieces leave by a clock (send_clock.hpp), in turn to all of the cluster's ranks.  Ranks of one host exchange whole
 // messages, by no clock.
 //
 // How many pieces a message has is the sender's to say: the last one is shorter than all others, if need be empty.  A
@@ -55,8 +55,8 @@ struct ClockedOutcome {
     bool left_pieces = false;  ///< on the channel
 };
 
-/// `rates`: by cluster, see RankRates.
-[[nodiscard]] ClockedOutcome carry_out_by_clock(const ClockedPlace& place, std::span<const std::uint64_t> rates,
-                                                const OwnCall& call, const CallMessages& call_messages) noexcept;
+/// All ranks of the call have pieces of the same size.
+[[nodiscard]] ClockedOutcome carry_out_by_clock(const ClockedPlace& place, const CallRates& rates, const OwnCall& call,
+                                                const CallMessages& call_messages) noexcept;
 
 }  // namespace headway::glue

@@ -138,7 +138,7 @@ bool need_copies(const RankBlocks& blocks, const OwnCall& call) {
     return false;
 }
 
-ClockedOutcome carry_out(const RankBlocks& blocks, const ClockedPlace& place, std::span<const std::uint64_t> rates,
+ClockedOutcome carry_out(const RankBlocks& blocks, const ClockedPlace& place, const CallRates& rates,
                          const OwnCall& call) noexcept {
     if (!need_copies(blocks, call)) return carry_out_by_clock(place, rates, call, PlainMessages(blocks));
     PackedMessages packed(blocks, call);
@@ -157,12 +157,12 @@ bool needs_copies(const RootedExchange& exchange, const OwnCall& call) noexcept 
     return need_copies(RootedBlocks(exchange, call.rank), call);
 }
 
-ClockedOutcome exchange_by_clock(const Exchange& exchange, const ClockedPlace& place, std::span<const std::uint64_t> rates,
+ClockedOutcome exchange_by_clock(const Exchange& exchange, const ClockedPlace& place, const CallRates& rates,
                                  const OwnCall& call) noexcept {
     return carry_out(ExchangeBlocks(exchange), place, rates, call);
 }
 
-ClockedOutcome rooted_by_clock(const RootedExchange& exchange, const ClockedPlace& place, std::span<const std::uint64_t> rates,
+ClockedOutcome rooted_by_clock(const RootedExchange& exchange, const ClockedPlace& place, const CallRates& rates,
                                const OwnCall& call) noexcept {
     if (!call.has_rank(exchange.root)) return {carry_out(exchange, call), true};
     Messages own(call);

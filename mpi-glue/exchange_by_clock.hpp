@@ -12,9 +12,9 @@ namespace headway::glue {
 [[nodiscard]] bool needs_copies(const Exchange& exchange, const OwnCall& call) noexcept;
 [[nodiscard]] bool needs_copies(const RootedExchange& exchange, const OwnCall& call) noexcept;
 
-[[nodiscard]] ClockedOutcome exchange_by_clock(const Exchange& exchange, const ClockedPlace& place, std::span<const std::uint64_t> rates,
+[[nodiscard]] ClockedOutcome exchange_by_clock(const Exchange& exchange, const ClockedPlace& place, const CallRates& rates,
                                                const OwnCall& call) noexcept;
 [[nodiscard]] ClockedOutcome rooted_by_clock(const RootedExchange& exchange, const ClockedPlace& place,
-                                             std::span<const std::uint64_t> rates, const OwnCall& call) noexcept;
+                                             const CallRates& rates, const OwnCall& call) noexcept;
 
 }  // namespace headway::glue

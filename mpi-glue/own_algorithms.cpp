@@ -31,7 +31,7 @@ enum Word : std::size_t {
 };
 
 ClockedPlace place_of(const OwnState& state) {
-    return {&*state.order, state.cluster_of_rank.data(), {state.missing.get(), state.carrier_ranks.size()}};
+    return {&*state.order, state.clocks.cluster_of_rank.data(), {state.missing.get(), state.carrier_ranks.size()}};
 }
 
 int noted(const ClockedOutcome& outcome, OwnState& state) {
@@ -77,7 +77,8 @@ void OwnState::describe(MPI_Comm communicator, HostSet&& its_hosts) {
     carrier_ranks = table.world_ranks_of(communicator);
     const RanksByCluster clusters = table.clusters_of(communicator);
     order.emplace(clusters, rank);
-    if (helper().ranks_pace() && clusters.size() <= told_clusters_max) describe_clocks(clusters);
+    if (helper().ranks_pace() && clusters.size() <= told_clusters_max)
+        clocks.describe(clusters, rank, carrier_ranks.size());
     missing = std::make_unique<bool[]>(carrier_ranks.size());
     if (carrier_ranks.size() <= telling_ranks_max && hosts.size() <= telling_hosts_max)
         sizes = SizeTable(static_cast<int>(carrier_ranks.size()));
@@ -88,31 +89,39 @@ void OwnState::describe(MPI_Comm communicator, HostSet&& its_hosts) {
     }
 }
 
-void OwnState::describe_clocks(const RanksByCluster& clusters) {
-    cluster_of_rank.resize(carrier_ranks.size());
+void OwnClocks::describe(const RanksByCluster& clusters, int own_rank, std::size_t ranks) {
+    cluster_of_rank.resize(ranks);
     for (std::size_t cluster = 0; cluster < clusters.size(); ++cluster) {
-        for (const std::vector<int>& ranks : clusters[cluster]) {
-            const bool is_here = std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
-            for (const int one : ranks)
+        for (const std::vector<int>& on_host : clusters[cluster]) {
+            const bool is_here = std::find(on_host.begin(), on_host.end(), own_rank) != on_host.end();
+            for (const int one : on_host)
                 cluster_of_rank[static_cast<std::size_t>(one)] = is_here ? same_host : static_cast<int>(cluster);
-            if (is_here) own_cluster = cluster;
+            if (!is_here) continue;
+            own_cluster = cluster;
+            ranks_here = on_host.size();
         }
     }
-    const std::size_t sizes = RateSizes(clusters.size()).count();
-    told_rates.resize(sizes * clusters.size() * clusters.size());
-    for (RankRates& one : rates) one.bytes_per_s.resize(sizes * clusters.size());
     cluster_count = clusters.size();
+    const std::size_t sizes = RateSizes(cluster_count).count();
+    told.resize(1 + sizes * cluster_count * cluster_count);
+    for (RankRates& one : rates) one.bytes_per_s.resize(sizes * cluster_count);
 }
 
-void OwnState::take_rates(Operation operation, std::uint32_t number) {
-    RankRates& own = rates_of(operation);
-    const std::uint64_t ranks_here = order->ranks_of_host()[order->own_host()].size();
+void OwnClocks::put(const NodeRates& planned) noexcept {
+    told.front() = planned.piece_frames;
+    std::copy_n(planned.bytes_per_s.begin(), std::min(planned.bytes_per_s.size(), told.size() - 1), told.begin() + 1);
+}
+
+void OwnClocks::take(Operation operation, std::uint32_t number) noexcept {
+    RankRates& own = of(operation);
+    own.number = number;
+    own.piece_frames = std::clamp<std::uint64_t>(told.front(), 1, piece_frames_max);
+    const auto of_nodes = std::span<const std::uint64_t>(told).subspan(1);
     for (std::size_t at = 0; at < own.bytes_per_s.size(); ++at) {
         const std::size_t size = at / cluster_count, to = at % cluster_count;
-        const std::uint64_t of_node = told_rates[(size * cluster_count + own_cluster) * cluster_count + to];
+        const std::uint64_t of_node = of_nodes[(size * cluster_count + own_cluster) * cluster_count + to];
         own.bytes_per_s[at] = of_node > 0 ? std::max(of_node / ranks_here, std::uint64_t{1}) : 0;
     }
-    own.number = number;
 }
 
 OwnAlgorithms& own_algorithms() { return the_only<OwnAlgorithms>(); }
@@ -209,7 +218,7 @@ OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective, MP
         chosen.is_by_clock = true;
         // of other operations the ranks' sizes differ
         const std::uint64_t bytes = sizes_agree(collective.operation) ? seen.bytes : any_size_bytes;
-        chosen.rates = state.rates_of(collective.operation).of(bytes, state.cluster_count);
+        chosen.rates = state.clocks.of(collective.operation).of(bytes, state.clocks.cluster_count);
     }
     return chosen;
 }
@@ -257,7 +266,7 @@ void OwnAlgorithms::agree(const Collective& collective, MPI_Comm communicator, S
             " ranks: " + name_of(algorithm));
     verdict.is_told = verdict.is_told || is_news;
     const bool by_clock = algorithm == Algorithm::linear && agreed[number_of_rates] != 0 && agreed[cannot_cut] == 0 &&
-                          !state.cluster_of_rank.empty();
+                          !state.clocks.cluster_of_rank.empty();
     if (by_clock && !tell_rates(verdict, operation, static_cast<std::uint32_t>(agreed[number_of_rates]), state)) {
         state.channel.reset();
         return;
@@ -268,13 +277,11 @@ void OwnAlgorithms::agree(const Collective& collective, MPI_Comm communicator, S
 
 /// From rank 0 to all, unless they have them.  False: MPI could not.  Collective over the communicator.
 bool OwnAlgorithms::tell_rates(const Verdict& verdict, Operation operation, std::uint32_t number, State& state) noexcept {
-    if (state.rates_of(operation).number == number) return true;
-    if (state.rank == 0) {
-        const auto& planned = verdict.planned_rates->bytes_per_s;
-        std::copy_n(planned.begin(), std::min(planned.size(), state.told_rates.size()), state.told_rates.begin());
-    }
-    const int status = tell_all(state.told_rates.data(), static_cast<int>(state.told_rates.size()), next_call(state));
-    state.take_rates(operation, number);
+    OwnClocks& clocks = state.clocks;
+    if (clocks.of(operation).number == number) return true;
+    if (state.rank == 0) clocks.put(*verdict.planned_rates);
+    const int status = tell_all(clocks.told.data(), static_cast<int>(clocks.told.size()), next_call(state));
+    clocks.take(operation, number);
     return status == MPI_SUCCESS;
 }
 

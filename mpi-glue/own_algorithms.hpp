@@ -59,7 +59,7 @@ public:
         State* state = nullptr;
         bool tells_sizes = false;  ///< learn_sizes() is worth its time
         ToldCall told{};           ///< what came of it
-        std::span<const std::uint64_t> rates{};  ///< by which this rank paces itself
+        CallRates rates{};  ///< by which this rank paces itself
         bool is_by_clock = false;  ///< it does
         bool is_refused = false;   ///< this rank's arguments, by the MPI library
     };

@@ -81,6 +81,24 @@ struct Verdict {
     }
 };
 
+/// Of a communicator whose ranks may pace themselves: who is where, and how fast this rank may send.
+struct OwnClocks {
+    std::vector<int> cluster_of_rank;  ///< see ClockedPlace; empty: no rank paces by itself
+    std::size_t own_cluster = 0, cluster_count = 0;
+    std::uint64_t ranks_here = 1;      ///< of this rank's node
+    std::vector<std::uint64_t> told;   ///< room for NodeRates: the frames of a piece, then the rates
+    std::array<RankRates, own_operations> rates{};
+
+    /// May throw std::bad_alloc.
+    void describe(const RanksByCluster& clusters, int own_rank, std::size_t ranks);
+
+    [[nodiscard]] RankRates& of(Operation operation) { return rates[static_cast<std::size_t>(operation)]; }
+    /// To be told.
+    void put(const NodeRates& planned) noexcept;
+    /// What has been told: of a node's rates the part that this rank has.
+    void take(Operation operation, std::uint32_t number) noexcept;
+};
+
 /// A communicator's attribute, from its first such call on.
 struct OwnState {
     bool is_of_library = false;  ///< at all ranks: they are on one host, or some are of other jobs
@@ -93,10 +111,7 @@ struct OwnState {
     std::vector<int> carrier_ranks;  ///< by rank
     std::optional<ExchangeOrder> order;
     std::unique_ptr<bool[]> missing;  ///< by rank; see ring_allgather() and ClockedPlace
-    std::vector<int> cluster_of_rank;  ///< see ClockedPlace; empty: no rank paces by itself
-    std::size_t own_cluster = 0, cluster_count = 0;
-    std::vector<std::uint64_t> told_rates;  ///< room for NodeRates
-    std::array<RankRates, own_operations> rates{};
+    OwnClocks clocks;
     SizeTable sizes;                  ///< of no ranks: there are too many to tell each other
     int rank = 0;
     bool has_links_alone = false;
@@ -106,17 +121,10 @@ struct OwnState {
     /// May throw std::bad_alloc.  `communicator` has ranks on several hosts, and all of the job.
     void describe(MPI_Comm communicator, HostSet&& its_hosts);
 
-    [[nodiscard]] RankRates& rates_of(Operation operation) { return rates[static_cast<std::size_t>(operation)]; }
-    /// Of the node, in told_rates, to the part of it that this rank has.
-    void take_rates(Operation operation, std::uint32_t number);
-
     [[nodiscard]] Verdict& verdict_on(Operation operation) { return verdicts[static_cast<std::size_t>(operation)]; }
 
     /// A native call that was none after all.
     void take_back(Operation operation) { ++verdict_on(operation).calls_left; }
-
-private:
-    void describe_clocks(const RanksByCluster& clusters);
 };
 
 /// What a thread found of a communicator, as long as none has been forgotten since.

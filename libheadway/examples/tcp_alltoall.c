@@ -7,7 +7,9 @@
 // the list; HOST is the name that headway.toml has for it.  Every process sends
 // BYTES to every other, CALLS times, and all begin each call together.  Rank 0
 // prints how long each call took at the slowest process, in milliseconds.
-// HEADWAY=off runs the same without pacing.
+// HEADWAY=off runs the same without pacing.  Where no node has headwayd, each process
+// paces itself if `headway run --network LINE -- tcp_alltoall ...` starts it.
+#define _GNU_SOURCE // ppoll
 #include <arpa/inet.h>
 #include <errno.h>
 #include <headway.h>
@@ -103,34 +105,75 @@ static void connect_all(struct job *job)
 	}
 }
 
-// One step with whichever peers are ready: as much as goes without waiting.
-static void send_and_receive(const struct job *job, struct pollfd *polled, size_t *sent,
-			     size_t *received, const char *out, char *in)
+// What one call has to do.
+struct progress {
+	size_t sent[HOSTS_MAX];
+	size_t received[HOSTS_MAX];
+	uint64_t wait_ns; // until more may be sent; UINT64_MAX: until a socket has room
+};
+
+// As much of the message to that rank as may leave, and goes without waiting.
+static void send_some(const struct job *job, int rank, struct progress *at, const char *out,
+		      struct headway_session *session)
 {
+	size_t left = job->bytes - at->sent[rank];
+	uint64_t wait_ns = 0;
+	size_t now = headway_may_send(session, (size_t)rank, left, &wait_ns);
+	ssize_t done;
+
+	if (!now) {
+		if (wait_ns < at->wait_ns)
+			at->wait_ns = wait_ns;
+		return;
+	}
+	done = send(job->sockets[rank], out, now, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (done < 0 && errno != EAGAIN)
+		die("cannot send");
+	if (done < 0)
+		return;
+	at->sent[rank] += (size_t)done;
+	at->wait_ns = 0; // there may be more
+}
+
+static void receive_some(const struct job *job, int rank, struct progress *at, char *in)
+{
+	ssize_t done = recv(job->sockets[rank], in, job->bytes - at->received[rank], MSG_DONTWAIT);
+
+	if (done == 0 || (done < 0 && errno != EAGAIN))
+		die("cannot receive");
+	at->received[rank] += done > 0 ? (size_t)done : 0;
+}
+
+// One step with whichever peers are ready.
+static void send_and_receive(const struct job *job, const struct pollfd *polled,
+			     struct progress *at, const char *out, char *in,
+			     struct headway_session *session)
+{
+	at->wait_ns = UINT64_MAX;
 	for (int rank = 0; rank < job->ranks; rank++) {
-		int fd = polled[rank].fd;
-
-		if (polled[rank].revents & POLLOUT) {
-			ssize_t done = send(fd, out, job->bytes - sent[rank],
-					    MSG_DONTWAIT | MSG_NOSIGNAL);
-			if (done < 0 && errno != EAGAIN)
-				die("cannot send");
-			sent[rank] += done > 0 ? (size_t)done : 0;
-		}
-		if (polled[rank].revents & (POLLIN | POLLHUP | POLLERR)) {
-			ssize_t done = recv(fd, in, job->bytes - received[rank], MSG_DONTWAIT);
-
-			if (done == 0 || (done < 0 && errno != EAGAIN))
-				die("cannot receive");
-			received[rank] += done > 0 ? (size_t)done : 0;
-		}
+		if (polled[rank].revents & (POLLIN | POLLHUP | POLLERR))
+			receive_some(job, rank, at, in);
+		if (rank != job->rank && at->sent[rank] < job->bytes)
+			send_some(job, rank, at, out, session);
 	}
 }
 
-// To and from every other rank, all at once; what the bytes are does not matter here.
-static void exchange(const struct job *job, const char *out, char *in)
+// Waits for data, for room in sockets that are full, or until more may be sent.
+static void wait_for_peers(const struct job *job, struct pollfd *polled, uint64_t wait_ns)
 {
-	size_t sent[HOSTS_MAX] = { 0 }, received[HOSTS_MAX] = { 0 };
+	struct timespec pause = { .tv_sec = (time_t)(wait_ns / 1000000000),
+				  .tv_nsec = (long)(wait_ns % 1000000000) };
+
+	if (ppoll(polled, (nfds_t)job->ranks, wait_ns == UINT64_MAX ? NULL : &pause, NULL) < 0 &&
+	    errno != EINTR)
+		die("cannot poll");
+}
+
+// To and from every other rank, all at once; what the bytes are does not matter here.
+static void exchange(const struct job *job, const char *out, char *in,
+		     struct headway_session *session)
+{
+	struct progress at = { 0 };
 	struct pollfd polled[HOSTS_MAX];
 
 	for (;;) {
@@ -140,19 +183,19 @@ static void exchange(const struct job *job, const char *out, char *in)
 			int is_peer = rank != job->rank;
 			short events = 0;
 
-			if (is_peer && sent[rank] < job->bytes)
+			// while a clock decides, room in a socket tells nothing
+			if (is_peer && at.sent[rank] < job->bytes && at.wait_ns == UINT64_MAX)
 				events |= POLLOUT;
-			if (is_peer && received[rank] < job->bytes)
+			if (is_peer && at.received[rank] < job->bytes)
 				events |= POLLIN;
 			polled[rank] = (struct pollfd){ .fd = events ? job->sockets[rank] : -1,
 							.events = events };
-			unfinished += events != 0;
+			unfinished += is_peer && (at.sent[rank] < job->bytes || events);
 		}
 		if (!unfinished)
 			return;
-		if (poll(polled, (nfds_t)job->ranks, -1) < 0 && errno != EINTR)
-			die("cannot poll");
-		send_and_receive(job, polled, sent, received, out, in);
+		wait_for_peers(job, polled, at.wait_ns);
+		send_and_receive(job, polled, &at, out, in, session);
 	}
 }
 
@@ -208,7 +251,7 @@ static void run_calls(const struct job *job, int calls, struct headway_session *
 		double begin_ms = now_ms();
 		uint64_t entry = headway_enter(session, all, job->bytes);
 
-		exchange(job, out, in);
+		exchange(job, out, in, session);
 		headway_leave(session, entry);
 		double slowest_ms = largest_of_all(job, now_ms() - begin_ms);
 
@@ -250,7 +293,9 @@ int main(int argc, char **argv)
 
 	struct headway_session *session = headway_open(
 		&(struct headway_options){ .size = sizeof(struct headway_options),
-					     .job = "tcp_alltoall", .rank = job.rank });
+					     .job = "tcp_alltoall",
+					     .rank = job.rank,
+					     .paces_itself = 1 });
 	if (headway_set_hosts(session, job.hosts, (size_t)job.ranks, 1) && job.rank == 0)
 		fprintf(stderr, "tcp_alltoall: not paced: %s\n", headway_reason(session));
 	run_calls(&job, atoi(argv[3]), session, headway_exchange_of(session, "alltoall", NULL));

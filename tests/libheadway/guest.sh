@@ -145,9 +145,24 @@ test_no_daemon() {
 		"$(grep -c 'ms, not paced' $work/no_daemon.0)"
 }
 
+# By clocks of the processes' own, which leave room for acknowledgements; whose name for a node the network has,
+# it is told.
+test_no_root() {
+	local before line="a[0-$((nodes - 1))] ${host_mbit}mbit | b[0-$((nodes - 1))] ${host_mbit}mbit : ${trunk_mbit}mbit"
+	before=$(hw_trunk_drops)
+	ktap_check "processes that pace themselves run" \
+		run no_root HEADWAY_PLANNER="$HW_BUILD/bin/headway" HEADWAY_NETWORK="$line"
+	ktap_equal "processes that pace themselves: every call is paced" "0 $calls" \
+		"$(grep -c 'ms, not paced' $work/no_root.0 || :) $(grep -c '^[0-9.]* ms$' $work/no_root.0)"
+	ktap_equal "processes that pace themselves: the trunk drops nothing" 0 $(($(hw_trunk_drops) - before))
+	ktap_between "processes that pace themselves: a call takes what the trunk needs for it, ms" \
+		"$(floor_ms)" "$(median_ms no_root)" "$(awk -v ms="$(floor_ms)" 'BEGIN { print 1.1 * ms }')"
+}
+
 set_up
 test_unpaced
 test_paced
 test_no_daemon
+test_no_root
 hw_down
 ktap_end

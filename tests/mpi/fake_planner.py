@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """In place of `headway planner`: every all-to-all, gather and scatter goes by the ranks' clocks, whatever the network.
 
-  fake_planner.py planner --network FILE     FILE: {"bytes_per_s": N, "answers": N}
+  fake_planner.py planner --network FILE     FILE: {"bytes_per_s": N, "answers": N, "piece_frames": N}
 
 A host's first letter is its cluster.  After so many answers, if it is said, the planner ends.
 """
@@ -12,13 +12,14 @@ import socket
 import sys
 
 
-def answer(request, bytes_per_s):
+def answer(request, wanted):
     if request["op"] == "clusters":
         return {"clusters": [host[0] for host in request["hosts"]], "min_message_bytes": 1, "port_buffer_bytes": 0}
     clusters = sorted({host[0] for host in request["comm_hosts"]})
     linear = "linear" in request["algorithms"]
     return {"paced": True, "reason": "as the test wants", "algorithm": "linear" if linear else None, "predicted": None,
-            "clusters": clusters, "bytes_per_s": [bytes_per_s] * len(clusters) ** 2}
+            "clusters": clusters, "bytes_per_s": [wanted["bytes_per_s"]] * len(clusters) ** 2,
+            "piece_frames": wanted.get("piece_frames", 1)}
 
 
 def main():
@@ -29,7 +30,7 @@ def main():
     while left != 0 and (datagram := asked.recv(65536)):
         request = json.loads(datagram)
         head = {"v": 1, "id": request["id"], "ok": True}
-        asked.send(json.dumps({**head, **answer(request, wanted["bytes_per_s"])}).encode())
+        asked.send(json.dumps({**head, **answer(request, wanted)}).encode())
         left -= 1
 
 

@@ -71,6 +71,14 @@ class Both:
             self.assert_same_output(job, plain)
             self.assert_paces(job)
 
+    def test_pieces_of_several_frames(self):
+        arguments = ("collectives", "--cases", "100", "--seed", "9")
+        plain = self.run_job(*arguments, helper=False)
+        network = json.dumps({"bytes_per_s": FAST_BYTES_PER_S, "piece_frames": 3})
+        job = self.alone_job(*arguments, network=network)
+        self.assert_same_output(job, plain)
+        self.assert_paces(job)
+
     def test_one_rank_that_deviates(self):
         """As in test_algorithms.py."""
         operations = TOTAL + ROOTED

@@ -46,28 +46,47 @@ private:
     std::size_t count_;
 };
 
+/// The frames that a piece of a message may fill at most.
+inline constexpr std::uint64_t piece_frames_max = 64;
+
 /// Of nodes: for each size, from each cluster, towards each cluster; bytes of wire time per second, 0 without limit.
 struct NodeRates {
     std::uint32_t number = 0;  ///< among those of the job
+    std::uint64_t piece_frames = 1;
     std::vector<std::uint64_t> bytes_per_s;
+};
+
+/// Of a call: towards each cluster, and how large the pieces of its messages are.
+struct CallRates {
+    std::span<const std::uint64_t> bytes_per_s;
+    std::uint64_t piece_bytes = framed_piece_bytes;
 };
 
 /// Of this rank: for each size, towards each cluster.
 struct RankRates {
     std::uint32_t number = 0;  ///< of the NodeRates; 0: not told yet
+    std::uint64_t piece_frames = 1;
     std::vector<std::uint64_t> bytes_per_s;
 
-    [[nodiscard]] std::span<const std::uint64_t> of(std::uint64_t bytes, std::size_t clusters) const {
-        return std::span(bytes_per_s).subspan(RateSizes(clusters).of(bytes) * clusters, clusters);
+    [[nodiscard]] CallRates of(std::uint64_t bytes, std::size_t clusters) const {
+        return {std::span(bytes_per_s).subspan(RateSizes(clusters).of(bytes) * clusters, clusters),
+                framed_piece_bytes + (piece_frames - 1) * frame_payload_bytes};
     }
 };
 
-/// Of a piece in a frame: Ethernet's 38 bytes with the gap between frames, IP's and TCP's headers, and the MPI library's.
-inline constexpr std::uint64_t around_piece_bytes = 38 + 20 + 32 + piece_header_bytes;
+/// Around TCP's payload in a frame: Ethernet's 38 bytes with the gap between frames, IP's and TCP's headers.
+inline constexpr std::uint64_t around_payload_bytes = 38 + 20 + 32;
 inline constexpr std::uint64_t least_wire_bytes = 84;
 
+/// In as few frames as it fits into.
+[[nodiscard]] constexpr std::uint64_t wire_bytes_of_payload(std::uint64_t bytes) {
+    const std::uint64_t frames = std::max((bytes + frame_payload_bytes - 1) / frame_payload_bytes, std::uint64_t{1});
+    return std::max(bytes + frames * around_payload_bytes, least_wire_bytes);
+}
+
+/// Of a piece, with what the MPI library puts before it.
 [[nodiscard]] constexpr std::uint64_t wire_bytes_of(std::uint64_t piece_bytes) {
-    return std::max(piece_bytes + around_piece_bytes, least_wire_bytes);
+    return wire_bytes_of_payload(piece_bytes + piece_header_bytes);
 }
 
 }  // namespace headway::glue

@@ -32,6 +32,7 @@ PlannedCall read_call(const JsonObject& answer, Algorithm able, const std::vecto
     call.predicted = time_in(answer, "predicted");
     if (answer.flag("paced").value_or(false)) call.bytes_per_s = in_order_of(clusters, answer);
     call.is_paced = !call.bytes_per_s.empty();
+    call.piece_frames = std::clamp<std::uint64_t>(answer.whole_number("piece_frames").value_or(1), 1, piece_frames_max);
     return call;
 }
 
@@ -84,6 +85,7 @@ std::optional<NodeRates> JobPlanning::rates_anew(const PlannedPattern& pattern) 
     if (any == nullptr || !any->is_paced) return std::nullopt;
     const RateSizes sizes(clusters);
     NodeRates found;
+    found.piece_frames = any->piece_frames;
     for (std::size_t at = 0; at < sizes.count(); ++at) {
         const PlannedCall* const call = plan(pattern, sizes.bytes_of(at));
         if (call == nullptr) return std::nullopt;

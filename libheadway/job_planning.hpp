@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rank 0's dealings with the job's own planner, where no node has a daemon (libheadway/planner_process.hpp).  It is asked
-// once for each pattern and size; if it is gone, what it has said holds on.
+// The dealings with the job's own planner, where no node has a daemon (planner_process.hpp): rank 0's of an MPI job, and
+// each process's of another.  It is asked once for each pattern and size; if it is gone, what it has said holds on.
 //
 // Not thread safe: the caller serialises.
 #pragma once
@@ -34,6 +34,7 @@ struct PlannedCall {
     std::string reason;  ///< why it is paced, or why not, for people
     std::optional<PredictedTime> predicted;
     std::vector<std::uint64_t> bytes_per_s;  ///< of nodes from each cluster, towards each; empty: not paced
+    std::uint64_t piece_frames = 1;          ///< that a piece of a message fills; the same for all sizes
 };
 
 /// Of a pattern on a communicator: who is asked about, and the names of its hosts' clusters, in their order.
