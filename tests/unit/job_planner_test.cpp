@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,54 @@ TEST(JobPlanner, AnUnknownHostHasNoCluster) {
     const Json refused = asked(planner, collective("alltoall", {"a0", "c0"}));
     EXPECT_EQ(refused["ok"], false);
     EXPECT_NE(refused["error"].get<std::string>().find("c0"), std::string::npos) << refused;
+}
+
+Topology fast_network(std::optional<std::uint64_t> buffer_bytes) {
+    std::vector<Cluster> clusters{make_cluster(0, 4, 10'000, 20'000), make_cluster(1, 4, 10'000, 20'000)};
+    for (Cluster& cluster : clusters) cluster.host_buffer_bytes = cluster.trunk_buffer_bytes = buffer_bytes;
+    return *Topology::make(std::move(clusters));
+}
+
+Json any_alltoall(std::uint32_t ranks_per_host = 1) {
+    Json request = collective("alltoall", planned_job_hosts);
+    request.erase("message_bytes");
+    request["ranks_per_host"] = ranks_per_host;
+    return request;
+}
+
+// 20 Gbit/s for 4 nodes are 5 for each, towards either cluster: 1.2 GB/s, of which a rank hands over 8.4 KB in 7 us.
+TEST(JobPlanner, APieceHasAsManyFramesAsTheProcessorNeeds) {
+    JobPlanner planner = planner_of(fast_network(1 << 20));
+    const Json answer = asked(planner, any_alltoall());
+    ASSERT_EQ(answer["paced"], true) << answer;
+    EXPECT_EQ(answer["piece_frames"], 6);
+    for (const double rate : answer["bytes_per_s"]) EXPECT_NEAR(rate, 20e9 / 8 * 0.94 * 0.99 / 4, 20);
+    EXPECT_EQ(asked(planner, any_alltoall(4))["piece_frames"], 2) << "four ranks have a processor each";
+    EXPECT_EQ(asked(planner, any_alltoall(8))["piece_frames"], 1);
+    Json of_a_size = any_alltoall();
+    of_a_size["message_bytes"] = 1 << 20;
+    EXPECT_EQ(asked(planner, of_a_size)["piece_frames"], 6) << "the same for all sizes";
+    JobPlanner slow = planner_of(demo_topology());
+    EXPECT_EQ(asked(slow, any_alltoall())["piece_frames"], 1);
+}
+
+// 8 senders' pieces of 6 frames are 74 KB, of which 0.4 of a buffer is relied on.
+TEST(JobPlanner, APieceThatPortsDoNotHoldIsNone) {
+    JobPlanner enough = planner_of(fast_network(186'000));
+    EXPECT_EQ(asked(enough, any_alltoall())["paced"], true);
+    for (const std::optional<std::uint64_t> buffer : {std::optional<std::uint64_t>(183'000), std::optional<std::uint64_t>()}) {
+        JobPlanner planner = planner_of(fast_network(buffer));
+        const Json answer = asked(planner, any_alltoall());
+        EXPECT_EQ(answer["paced"], false) << answer;
+        EXPECT_NE(answer["reason"].get<std::string>().find("headwayd can pace such links"), std::string::npos);
+        Json gather = collective("gather", planned_job_hosts);
+        EXPECT_EQ(asked(planner, gather)["paced"], true) << "single frames are enough for a seventh of a port";
+    }
+    Topology partly = fast_network(1 << 20);
+    auto clusters = partly.clusters();
+    clusters[1].trunk_buffer_bytes.reset();
+    JobPlanner planner = planner_of(*Topology::make(std::move(clusters)));
+    EXPECT_EQ(asked(planner, any_alltoall())["paced"], false) << "of one trunk nothing is known";
 }
 
 // The node's daemon has a kernel, jobs and clients; this one has none of them.

@@ -2,7 +2,11 @@
 #include "jobs/job_planner.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -12,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.hpp"
+#include "base/wire.hpp"
 #include "jobs/plan_json.hpp"
 
 namespace headway {
@@ -21,6 +26,18 @@ namespace {
 /// same links in the other direction: a kernel charges a node for it, a rank cannot.
 constexpr double part_for_data = 0.97;
 
+/// Of the above, where a piece is of several frames: it calls forth an acknowledgement at once, which does not travel with
+/// data of the other direction.
+constexpr double part_for_larger_pieces = 0.94 / part_for_data;
+
+/// Processor time of a rank for a piece that it sends and one that it gets, whatever their sizes are.
+constexpr double piece_s = 7e-6;
+
+/// All senders' pieces may meet in front of one link; a late sender's are two.
+constexpr double part_of_buffer = 0.4;
+
+constexpr std::uint64_t piece_frames_max = 64;
+
 /// Of one node.
 std::uint64_t rate_towards(std::size_t cluster, const NodePlan& plan, const KernelLayout& layout) {
     if (!plan.paced) return 0;
@@ -29,6 +46,19 @@ std::uint64_t rate_towards(std::size_t cluster, const NodePlan& plan, const Kern
     if (found == layout.classes.end()) return 0;
     const ClassRate& rate = plan.rates[static_cast<std::size_t>(found - layout.classes.begin())];
     return rate ? rate->value : 0;
+}
+
+/// In front of any link that several hosts share; 0: of one nothing is known.
+std::uint64_t least_buffer_bytes(const Topology& topology) {
+    std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+    const auto take = [&](const std::optional<std::uint64_t>& bytes) { least = std::min(least, bytes.value_or(0)); };
+    const bool has_trunks = topology.trunk_count() > 1;
+    for (const Cluster& cluster : topology.clusters()) {
+        take(cluster.host_buffer_bytes);
+        if (has_trunks) take(cluster.trunk_buffer_bytes);
+    }
+    for (const TrunkSwitch& trunk : topology.switches()) take(trunk.trunk_buffer_bytes);
+    return least;
 }
 
 std::string name_of_host(const Topology& topology, std::size_t host) {
@@ -111,6 +141,41 @@ Result<JobPlanner::Rates> JobPlanner::plan_with_root(PhaseRequest request, const
     return found;
 }
 
+/// What a node sends at most, towards all clusters; of an operation with a root it sends to one of them.
+std::uint64_t JobPlanner::fastest_node(const Rates& found, std::size_t clusters, bool has_root) const {
+    std::uint64_t fastest = 0;
+    for (std::size_t from = 0; from < clusters; ++from) {
+        const auto row = std::span(found.rates).subspan(from * clusters, clusters);
+        fastest = std::max(fastest, has_root ? *std::max_element(row.begin(), row.end())
+                                             : std::accumulate(row.begin(), row.end(), std::uint64_t{0}));
+    }
+    return fastest;
+}
+
+/// Frames of a piece, so that a rank's processor keeps up with what it may send; the same for messages of all sizes.
+/// None: the buffers are not known to hold as many.
+Result<std::optional<std::uint64_t>> JobPlanner::piece_frames(PhaseRequest request, const Hosts& hosts) {
+    request.message_bytes.reset();
+    const auto found = plan_pattern(request, hosts);
+    if (!found) return tl::unexpected(found.error());
+    const double of_rank = static_cast<double>(fastest_node(*found, hosts.size(), request.hosts.operation->has_root)) /
+                           request.hosts.ranks_per_host;
+    constexpr auto frame_bytes = static_cast<double>(tcp_wire_bytes(tcp_segment_bytes));
+    const auto needed = static_cast<std::uint64_t>(std::max(std::ceil(of_rank * piece_s / frame_bytes), 1.0));
+    const Topology& topology = planner_.config().topology;
+    const auto communicator = planner_.hosts_of(request.hosts.communicator);
+    if (!communicator) return tl::unexpected(communicator.error().within("comm_hosts"));
+    const double senders = static_cast<double>(topology.count(**communicator).total()) * request.hosts.ranks_per_host;
+    const auto room = static_cast<std::uint64_t>(
+        part_of_buffer * static_cast<double>(least_buffer_bytes(topology)) / (senders * frame_bytes));
+    if (needed > std::clamp<std::uint64_t>(room, 1, piece_frames_max)) return std::optional<std::uint64_t>();
+    return std::optional(needed);
+}
+
+Result<JobPlanner::Rates> JobPlanner::plan_pattern(const PhaseRequest& request, const Hosts& hosts) {
+    return request.hosts.operation->has_root ? plan_with_root(request, hosts) : plan_alike(request, hosts);
+}
+
 template <>
 Result<Json> JobPlanner::serve(const ClustersRequest& request, Json answer) {
     const Config& config = planner_.config();
@@ -129,11 +194,20 @@ template <>
 Result<Json> JobPlanner::serve(const PhaseRequest& request, Json answer) {
     const auto hosts = hosts_to_plan(request.hosts);
     if (!hosts) return tl::unexpected(hosts.error());
-    const auto found = request.hosts.operation->has_root ? plan_with_root(request, *hosts) : plan_alike(request, *hosts);
+    auto found = plan_pattern(request, *hosts);
     if (!found) return tl::unexpected(found.error());
+    const auto frames = piece_frames(request, *hosts);
+    if (!frames) return tl::unexpected(frames.error());
     const NodePlan& plan = *found->said;
-    answer["paced"] = plan.paced;
-    answer["reason"] = plan.reason;
+    answer["paced"] = plan.paced && *frames;
+    answer["reason"] = !plan.paced || *frames ? plan.reason
+                                             : "a rank cannot hand over single frames so fast, and the ports are not known to "
+                                               "hold more of each rank; headwayd can pace such links";
+    answer["piece_frames"] = frames->value_or(1);
+    if (frames->value_or(1) > 1) {
+        for (std::uint64_t& rate : found->rates)
+            rate = static_cast<std::uint64_t>(part_for_larger_pieces * static_cast<double>(rate));
+    }
     answer["algorithm"] = algorithm_json(plan);
     answer["predicted"] = plan.predicted ? prediction_json(*plan.predicted) : Json(nullptr);
     answer["lossless"] = !plan.paced && (!plan.predicted || plan.predicted->loses_nothing());

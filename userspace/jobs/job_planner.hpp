@@ -45,6 +45,9 @@ private:
     };
     [[nodiscard]] Result<Hosts> hosts_to_plan(const CollectiveHosts& hosts) const;
     [[nodiscard]] Result<NodePlan> plan_of(std::size_t host, const PhaseRequest& request);
+    [[nodiscard]] std::uint64_t fastest_node(const Rates& found, std::size_t clusters, bool has_root) const;
+    [[nodiscard]] Result<std::optional<std::uint64_t>> piece_frames(PhaseRequest request, const Hosts& hosts);
+    [[nodiscard]] Result<Rates> plan_pattern(const PhaseRequest& request, const Hosts& hosts);
     [[nodiscard]] Result<Rates> plan_alike(const PhaseRequest& request, const Hosts& hosts);
     [[nodiscard]] Result<Rates> plan_with_root(PhaseRequest request, const Hosts& hosts);
 
