@@ -16,6 +16,7 @@ import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = pathlib.Path(__file__).with_name("releases.toml")
+OLDER = pathlib.Path(__file__).with_name("older.toml")
 
 
 class Unknown(Exception):
@@ -25,6 +26,12 @@ class Unknown(Exception):
 def releases():
     with open(TABLE, "rb") as file:
         return tomllib.load(file)
+
+
+def archives():
+    """The releases, and the older ones of which only packages are taken."""
+    with open(OLDER, "rb") as file:
+        return releases() | tomllib.load(file)
 
 
 def codename():
@@ -45,7 +52,7 @@ def known_releases():
 
 def kernels_of(release):
     """The names of the test kernels that the release itself has, the oldest first."""
-    return sorted(releases()[release]["kernels"], key=version_key)
+    return sorted(archives()[release].get("kernels", {}), key=version_key)
 
 
 def kernels(release):
@@ -78,7 +85,7 @@ class Apt:
     lists and its packages are left alone."""
 
     def __init__(self, release):
-        if release not in releases():
+        if release not in archives():
             raise Unknown(f"there is no release '{release}'; there are: {known_releases()}")
         self.release = release
         self.folder = ROOT / "build/apt" / release
@@ -96,7 +103,7 @@ class Apt:
     def sources(self):
         """Lines of apt's sources.list."""
         archive, security = self._sites()
-        row = releases()[self.release]
+        row = archives()[self.release]
         return [f"deb {archive} {suite} main" for suite in row["suites"]] + \
                [f"deb {security} {suite} main" for suite in row["security"] if security]
 
@@ -180,7 +187,7 @@ def debug_source(folder):
 
 def main():
     tasks = {"sources": lambda name: Apt(name).sources(), "kernels": lambda name: kernels_of(Apt(name).release),
-             "version": lambda name: [releases()[Apt(name).release]["version"]],
+             "version": lambda name: [archives()[Apt(name).release]["version"]],
              "debug-source": lambda folder: debug_source(pathlib.Path(folder))}
     if len(sys.argv) != 3 or sys.argv[1] not in tasks:
         sys.exit(__doc__)

@@ -64,6 +64,13 @@ class Kernels(unittest.TestCase):
             for name in ("stable", "newest"):
                 debian.kernel(name, release)
 
+    def test_of_an_older_release_packages_are_to_be_had_and_nothing_is_built_on_it(self):
+        self.assertNotIn("bullseye", debian.releases())
+        self.assertEqual(debian.Apt("bullseye").release, "bullseye")
+        self.assertEqual(debian.kernels_of("bullseye"), [])
+        with self.assertRaisesRegex(debian.Unknown, "there is no release 'sarge'"):
+            debian.Apt("sarge")
+
     def test_doctor_and_status_tell_of_kernels_that_are_not_tested(self):
         source = (debian.ROOT / "userspace/kernel/tested_kernels.cpp").read_text()
         tested = {f"{major}.{minor}" for major, first, last in re.findall(r"\{(\d+), (\d+), (\d+)\}", source)
