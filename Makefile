@@ -155,6 +155,10 @@ deb: packages ## build Debian packages of the work tree into build/deb (nothing 
 	@tests/lib/install-packages packages-deb.txt
 	@JOBS=$(JOBS) packaging/deb
 
+.PHONY: bundle
+bundle: packages configured ## a way in without packages or root: programs for $HOME, build/bundle/*.tar.zst
+	@cmake --build $(BUILD)/cmake -j $(JOBS) --target bundle
+
 .PHONY: html
 html: packages ## the documentation as a site, build/html/index.html
 	@Documentation/site/build

@@ -3,8 +3,9 @@
  *
  * The C library of a container may be older than this machine's, and a version that it
  * lacks would end every process there.  So these are asked for as of the first glibc,
- * and weakly, because they were in libdl.so.2 then, which a shell does not load; every
- * MPI library does.
+ * and weakly, because they were in libdl.so.2 then, which a shell does not load.  Nearly every
+ * MPI library does; MPICH of Debian 11 does not, so the bundle (packaging/bundle) has it
+ * loaded with libheadway-mpi.so.
  */
 #ifndef HEADWAY_OLD_GLIBC_H
 #define HEADWAY_OLD_GLIBC_H
