@@ -2,21 +2,14 @@
  * The dynamic linker's functions, for libheadway-mpi.so.
  *
  * The C library of a container may be older than this machine's, and a version that it
- * lacks would end every process there.  So these are asked for as of the first glibc,
- * and weakly, because they were in libdl.so.2 then, which a shell does not load.  Nearly every
- * MPI library does; MPICH of Debian 11 does not, so the bundle (packaging/bundle) has it
- * loaded with libheadway-mpi.so.
+ * lacks would end every process there.  So these are asked for as of the first glibc, in
+ * which they were in libdl.so.2; a newer one has that file as well, with nothing in it.
  */
 #ifndef HEADWAY_OLD_GLIBC_H
 #define HEADWAY_OLD_GLIBC_H
 
 #include <dlfcn.h>
 
-#pragma weak dladdr
-#pragma weak dlclose
-#pragma weak dlerror
-#pragma weak dlopen
-#pragma weak dlsym
 __asm__(".symver dladdr, dladdr@GLIBC_2.2.5");
 __asm__(".symver dlclose, dlclose@GLIBC_2.2.5");
 __asm__(".symver dlerror, dlerror@GLIBC_2.2.5");

@@ -22,7 +22,7 @@ from mpi_job import LIMIT_S, MPIRUN_OPTIONS, NODES, PATIENCE_MS     # noqa: E402
 PACKAGES = "gcc,libc6-dev,libmpich-dev,libopenmpi-dev,mpich,openmpi-bin,zstd"
 SYSTEM = ROOT / "build/systems/bullseye.bundle"
 HOME = pathlib.Path("/home/user")
-HELPERS = ["mpi", "mpich", "ompi", "record-mpich", "record-ompi"]
+HELPERS = ["agent", "mpi", "mpich", "ompi", "record-mpich", "record-ompi"]
 LIBRARIES = [f"libheadway-{name}.so" for name in HELPERS]
 VARIABLES = {"HOME": HOME, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8",
              "HEADWAY_TIMEOUT_MS": PATIENCE_MS}
