@@ -14,20 +14,20 @@ from mpi_job import NODES, PATIENCE_MS, ComparedTest, main
 TOTAL = ["alltoall", "alltoallv", "alltoallw"]
 ROOTED = ["gather", "gatherv", "scatter", "scatterv"]
 FAST_BYTES_PER_S = 5_000_000_000
-# Whose links a test's few messages cross in no time, and whose buffers hold next to nothing.
+# Whose links are as fast as ranks can send single frames, and whose buffers hold next to nothing.
 NETWORK = """
 [[cluster]]
 name = "a"
 hosts = ["a[0-3]"]
-host_rate = "40gbit"
-trunk_rate = "50gbit"
+host_rate = "1gbit"
+trunk_rate = "1.25gbit"
 host_buffer = "1KiB"
 trunk_buffer = "2KiB"
 [[cluster]]
 name = "b"
 hosts = ["b[0-3]"]
-host_rate = "40gbit"
-trunk_rate = "50gbit"
+host_rate = "1gbit"
+trunk_rate = "1.25gbit"
 host_buffer = "1KiB"
 trunk_buffer = "2KiB"
 """
@@ -98,6 +98,17 @@ class Both:
         job = self.alone_job("alltoall_check", planner=self.headway()[0], network=NETWORK, HEADWAY_VERBOSE="1")
         self.assert_succeeded(job)
         self.assertIn("alltoall of 4 ranks: linear", job.stderr)
+
+    def test_links_that_are_too_fast_for_a_rank(self):
+        """Where no buffer holds pieces of several frames, calls are the MPI library's."""
+        network = NETWORK.replace("1gbit", "40gbit").replace("1.25gbit", "50gbit")
+        report = os.path.join(self.sessions, "report.json")
+        job = self.alone_job("alltoall_check", planner=self.headway()[0], network=network, HEADWAY_REPORT=report)
+        self.assert_succeeded(job)
+        with open(report, encoding="utf-8") as file:
+            calls = json.load(file)["collectives"]
+        self.assertEqual({(call["algorithm"], call["paced"]) for call in calls}, {("native", False)})
+        self.assertTrue(any("single frames" in call.get("reason", "") for call in calls), calls)
 
     def test_what_is_wrong_with_a_planner(self):
         """One line says it, and the job does what it does without."""
@@ -171,7 +182,7 @@ class Both:
 
     def test_by_a_line(self):
         """Which has blanks and other signs on its way to the ranks."""
-        line = "a[0-3] 40gbit | b[0-3] 40gbit : 50gbit"
+        line = "a[0-3] 1gbit | b[0-3] 1gbit : 1.25gbit"
         command, environment = self.run_by_command("--network", line)
         job = self.run_command(command, **environment)
         self.assert_succeeded(job)

@@ -115,6 +115,7 @@ TEST(JobPlanner, APieceThatPortsDoNotHoldIsNone) {
         JobPlanner planner = planner_of(fast_network(buffer));
         const Json answer = asked(planner, any_alltoall());
         EXPECT_EQ(answer["paced"], false) << answer;
+        EXPECT_EQ(answer["algorithm"], nullptr) << "the MPI library's own is as good";
         EXPECT_NE(answer["reason"].get<std::string>().find("headwayd can pace such links"), std::string::npos);
         Json gather = collective("gather", planned_job_hosts);
         EXPECT_EQ(asked(planner, gather)["paced"], true) << "single frames are enough for a seventh of a port";

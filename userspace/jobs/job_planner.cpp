@@ -38,6 +38,9 @@ constexpr double part_of_buffer = 0.4;
 
 constexpr std::uint64_t piece_frames_max = 64;
 
+constexpr const char* too_fast = "a rank cannot hand over single frames so fast, and the ports are not known to hold more of "
+                                 "each rank; headwayd can pace such links";
+
 /// Of one node.
 std::uint64_t rate_towards(std::size_t cluster, const NodePlan& plan, const KernelLayout& layout) {
     if (!plan.paced) return 0;
@@ -199,17 +202,16 @@ Result<Json> JobPlanner::serve(const PhaseRequest& request, Json answer) {
     const auto frames = piece_frames(request, *hosts);
     if (!frames) return tl::unexpected(frames.error());
     const NodePlan& plan = *found->said;
-    answer["paced"] = plan.paced && *frames;
-    answer["reason"] = !plan.paced || *frames ? plan.reason
-                                             : "a rank cannot hand over single frames so fast, and the ports are not known to "
-                                               "hold more of each rank; headwayd can pace such links";
+    const bool is_too_fast = !frames->has_value();
+    answer["paced"] = plan.paced && !is_too_fast;
+    answer["reason"] = plan.paced && is_too_fast ? too_fast : plan.reason;
+    answer["algorithm"] = is_too_fast ? Json(nullptr) : algorithm_json(plan);
+    answer["predicted"] = plan.predicted && !is_too_fast ? prediction_json(*plan.predicted) : Json(nullptr);
     answer["piece_frames"] = frames->value_or(1);
     if (frames->value_or(1) > 1) {
         for (std::uint64_t& rate : found->rates)
             rate = static_cast<std::uint64_t>(part_for_larger_pieces * static_cast<double>(rate));
     }
-    answer["algorithm"] = algorithm_json(plan);
-    answer["predicted"] = plan.predicted ? prediction_json(*plan.predicted) : Json(nullptr);
     answer["lossless"] = !plan.paced && (!plan.predicted || plan.predicted->loses_nothing());
     answer["clusters"] = Json::array();
     for (const auto& [cluster, some] : *hosts)
