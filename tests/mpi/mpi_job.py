@@ -100,6 +100,10 @@ class Job:
         ranks = sorted(int(name.split(".")[0]) for name in os.listdir(self.folder) if name.endswith(kind))
         return {rank: self._read(f"{rank}{kind}") for rank in ranks}
 
+    def kill_rank(self, rank):
+        """As its launcher sees it: with the recorder, whose end is the program's."""
+        os.kill(int(self._of_ranks(".recorder")[rank]), signal.SIGKILL)
+
     @property
     def stdout(self):
         return "".join(self._of_ranks(".out").values())
@@ -168,6 +172,7 @@ class HelperTest(unittest.TestCase):
     """Runs jobs with and without the helper."""
 
     library = "ompi"
+    mpirun_options = MPIRUN_OPTIONS
     longer = ()  # names of tests that are not part of make check, see Documentation/testing.rst
 
     def setUp(self):
@@ -192,7 +197,7 @@ class HelperTest(unittest.TestCase):
         PRRTE does not, but knows nothing of Open MPI, so ranks are told here what mpirun would tell."""
         if self.library == "mpich":
             return [os.environ["HW_MPIRUN_MPICH"], "-n", str(ranks)]
-        options = {"orte_tmpdir_base": self.sessions, **MPIRUN_OPTIONS}
+        options = {"orte_tmpdir_base": self.sessions, **self.mpirun_options}
         if several and self.is_open_mpi_5:
             return [os.environ["HW_PRTERUN"], "--map-by", ":oversubscribe", "--bind-to", "none", "-n", str(ranks),
                     "-x", "OMPI_NUM_APP_CTX=2",

@@ -8,8 +8,9 @@
 
 import json
 import os
+import subprocess
 
-from mpi_job import NODES, PATIENCE_MS, ComparedTest, main
+from mpi_job import NODES, PATIENCE_MS, ComparedTest, main, wait_for
 
 TOTAL = ["alltoall", "alltoallv", "alltoallw"]
 ROOTED = ["gather", "gatherv", "scatter", "scatterv"]
@@ -46,13 +47,21 @@ class AloneTest(ComparedTest):
             file.write(text)
         return path
 
-    def alone_job(self, program, *arguments, nodes=NODES, planner=None, network=None, under=(), **keywords):
+    def alone_command(self, program, *arguments, nodes=NODES, planner=None, network=None, under=(), **keywords):
         """By the fake planner, unless there is another one; `network`: what that is given."""
         if planner is None:
             planner = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_planner.py")
             network = network or json.dumps({"bytes_per_s": FAST_BYTES_PER_S})
-        return self.run_job(program, *arguments, ranks=len(nodes), under=[*ON_NODES, " ".join(nodes), *under],
-                            HEADWAY_PLANNER=planner, HEADWAY_NETWORK=self.network(network or NETWORK), **keywords)
+        return self.command_of(program, *arguments, ranks=len(nodes), under=[*ON_NODES, " ".join(nodes), *under],
+                               HEADWAY_PLANNER=planner, HEADWAY_NETWORK=self.network(network or NETWORK), **keywords)
+
+    def alone_job(self, *arguments, **keywords):
+        return self.run_command(self.alone_command(*arguments, **keywords))
+
+    def planners(self):
+        """Of this test's jobs: those that still run."""
+        return subprocess.run(["pgrep", "-f", f"planner --network {self.sessions}"], check=False, text=True,
+                              capture_output=True).stdout.split()
 
     def assert_paces(self, job):
         self.assertEqual(len(job.told), 1, job.stderr)
@@ -152,6 +161,46 @@ class Both:
         self.assertEqual((job.status, job.stdout), (0, "no child, no signal\n" * len(NODES)), job.stderr)
         self.assert_paces(job)
 
+    def test_a_rank_that_is_killed(self):
+        """In the middle of a call: the job ends as without us, and its planner with it.  Here mpirun is to end those
+        that are left."""
+        self.mpirun_options = {name: value for name, value in self.mpirun_options.items() if "orte" not in name}
+        stop_file = os.path.join(self.sessions, "stop")
+        for command in (self.command_of("outcome_check", "until", stop_file, helper=False, ranks=len(NODES)),
+                        self.alone_command("outcome_check", "until", stop_file)):
+            job = self.start_command(command, PRTE_MCA_state_base_error_non_zero_exit="1")
+            wait_for(lambda job=job: job.stderr.count("turn ") > 2, "turns")
+            job.kill_rank(2)
+            job.wait()
+            self.assertEqual((job.statuses[2], job.stdout), (None, ""), job.stderr)
+            self.assertNotIn(0, job.statuses)
+        wait_for(lambda: not self.planners(), "the planner's end")
+
+    def test_a_job_that_aborts(self):
+        spy = "tests/abort_spy.mpich.so" if self.library == "mpich" else "tests/abort_spy.so"
+        job = self.alone_job("outcome_check", "fail", "5", preload=[spy])
+        self.assertEqual([line for line in job.stderr.splitlines() if line.startswith("abort")], ["abort 5"], job.stderr)
+        self.assertNotIn(0, job.statuses)
+        wait_for(lambda: not self.planners(), "the planner's end")
+
+    def test_intercommunicators(self):
+        job = self.alone_job("outcome_check", "intercommunicator")
+        self.assertEqual((job.status, job.stdout), (0, "all data right\n"), job.stderr)
+
+    def test_two_jobs_at_once(self):
+        """Each has a planner of its own, and neither knows of the other."""
+        stop_file = os.path.join(self.sessions, "stop")
+        jobs = [self.start_command(self.alone_command("outcome_check", "until", stop_file)) for _ in range(2)]
+        for job in jobs:
+            wait_for(lambda job=job: job.stderr.count("turn ") > 2, "turns")
+        self.assertEqual(len(self.planners()), 2)
+        with open(stop_file, "w", encoding="ascii"):
+            for job in jobs:
+                job.wait()
+                self.assertEqual((job.status, job.stdout), (0, "all data right\n"), job.stderr)
+                self.assert_paces(job)
+        wait_for(lambda: not self.planners(), "the planners' end")
+
     def test_a_network_without_a_name_for_this_host(self):
         job = self.run_job("collectives", "--cases", "5", "--seed", "5", "--only", "alltoall",
                            HEADWAY_PLANNER=self.headway()[0], HEADWAY_NETWORK=self.network(NETWORK))
@@ -249,6 +298,13 @@ class Both:
 
 class AloneOpenMpi(Both, AloneTest):
     library = "ompi"
+
+    def test_spawn(self):
+        """Spawned processes are another job, here on one host."""
+        job = self.alone_job("outcome_check", "spawn", nodes=["a0", "b0"])
+        self.assertEqual((job.status, job.stdout), (0, "all data right\n"), job.stderr)
+        self.assertIn("each rank paces its own", job.told[0])
+        wait_for(lambda: not self.planners(), "the planners' end")
 
 
 class AloneMpich(Both, AloneTest):
