@@ -10,7 +10,7 @@ import collections
 import re
 
 NATIVE_RUNS = 3
-NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+(\.\d+)?(e[-+]\d+)?")
+NUMBER = re.compile(r"(0x[0-9a-fA-F]+|\d+(\.\d+)?(e[-+]\d+)?) *")     # with what fills up its column
 SHOWN = 6       # lines of a difference
 
 

@@ -144,6 +144,11 @@ class Jobs(unittest.TestCase):
         verdict = self.judge(f"echo begins; {DIFFERENT}echo 'wrong data'; {chance}", ranks=1)
         self.assertEqual(verdict.why, ["+ wrong data"])
 
+    def test_what_fills_up_a_number_s_column_is_no_difference(self):
+        """As that of a process's number in UCX's warnings."""
+        numbered = "read n <n || n=10002; echo $((n - 1)) >n; echo begins; printf '[vm:%-6s:0] warns\\n' $n"
+        self.assertEqual(self.judge(numbered, ranks=1).what, run.EQUAL)
+
     def test_a_launcher_that_stays_when_all_ranks_have_ended_is_not_waited_for(self):
         self.addCleanup(setattr, jobs, "LOOK_S", jobs.LOOK_S)
         jobs.LOOK_S, jobs.ends = 0.01, ENDS
