@@ -107,11 +107,11 @@ TEST(JobPlanner, APieceHasAsManyFramesAsTheProcessorNeeds) {
     EXPECT_EQ(asked(slow, any_alltoall())["piece_frames"], 1);
 }
 
-// 8 senders' pieces of 6 frames are 74 KB, of which 0.4 of a buffer is relied on.
+// 8 senders' pieces of 6 frames are 74 KB, for which 0.75 of a buffer is relied on.
 TEST(JobPlanner, APieceThatPortsDoNotHoldIsNone) {
-    JobPlanner enough = planner_of(fast_network(186'000));
+    JobPlanner enough = planner_of(fast_network(99'000));
     EXPECT_EQ(asked(enough, any_alltoall())["paced"], true);
-    for (const std::optional<std::uint64_t> buffer : {std::optional<std::uint64_t>(183'000), std::optional<std::uint64_t>()}) {
+    for (const std::optional<std::uint64_t> buffer : {std::optional<std::uint64_t>(98'000), std::optional<std::uint64_t>()}) {
         JobPlanner planner = planner_of(fast_network(buffer));
         const Json answer = asked(planner, any_alltoall());
         EXPECT_EQ(answer["paced"], false) << answer;

@@ -252,7 +252,9 @@ class Jobs(Computed):
         done = self.run_job()
         self.assert_ran(done, self.kept / "n[0-2].toml")
         self.assertIn("measures the network between 3 hosts", done.stderr)
-        self.assertIn('host_rate = "10mbit"', (self.kept / "n[0-2].toml").read_text())
+        kept = (self.kept / "n[0-2].toml").read_text()
+        self.assertIn('host_rate = "10mbit"', kept)
+        self.assertIn('hosts = ["n[0-2]"]', kept, "in the order of their names")
 
     def test_a_stranger_is_nobody(self):
         """Who does not know the token, or says what nobody understands."""

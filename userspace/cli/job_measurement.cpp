@@ -16,6 +16,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -128,11 +129,13 @@ Result<std::string> measure_between(std::vector<CalledAgent> agents) {
     std::vector<MeasuredHost> hosts;
     std::vector<AgentProcess> processes;
     MeasureCircumstances circumstances;
-    for (CalledAgent& agent : agents) {
-        hosts.push_back({agent.node, agent.address});
-        circumstances.hosts.push_back(agent.node);
-        circumstances.addresses.push_back(agent.address);
-        processes.push_back(std::move(agent.process));
+    std::map<std::string, CalledAgent*> by_name;  // not as they happened to call
+    for (CalledAgent& agent : agents) by_name.emplace(agent.node, &agent);
+    for (const auto& [name, agent] : by_name) {
+        hosts.push_back({name, agent->address});
+        circumstances.hosts.push_back(name);
+        circumstances.addresses.push_back(agent->address);
+        processes.push_back(std::move(agent->process));
     }
     fmt::print(stderr, "headway run: measures the network between {} hosts, for a minute and {} MB at most\n",
                hosts.size(), sent_max_bytes / 1'000'000);

@@ -33,8 +33,8 @@ constexpr double part_for_larger_pieces = 0.94 / part_for_data;
 /// Processor time of a rank for a piece that it sends and one that it gets, whatever their sizes are.
 constexpr double piece_s = 7e-6;
 
-/// All senders' pieces may meet in front of one link; a late sender's are two.
-constexpr double part_of_buffer = 0.4;
+/// All senders' pieces may meet in front of one link.
+constexpr double part_for_pieces = 0.75;
 
 constexpr std::uint64_t piece_frames_max = 64;
 
@@ -170,7 +170,7 @@ Result<std::optional<std::uint64_t>> JobPlanner::piece_frames(PhaseRequest reque
     if (!communicator) return tl::unexpected(communicator.error().within("comm_hosts"));
     const double senders = static_cast<double>(topology.count(**communicator).total()) * request.hosts.ranks_per_host;
     const auto room = static_cast<std::uint64_t>(
-        part_of_buffer * static_cast<double>(least_buffer_bytes(topology)) / (senders * frame_bytes));
+        part_for_pieces * static_cast<double>(least_buffer_bytes(topology)) / (senders * frame_bytes));
     if (needed > std::clamp<std::uint64_t>(room, 1, piece_frames_max)) return std::optional<std::uint64_t>();
     return std::optional(needed);
 }
