@@ -35,8 +35,8 @@ struct headway_session {
     bool siblings_disjoint = false;
     std::optional<PlannerPlan> planner;  ///< none: the process does not pace itself
     std::optional<OwnPacing> own;
-    std::string why_no_own;              ///< once it was tried
-    std::uint64_t own_entry = 0;         ///< the last one; 0: none yet
+    std::string why_no_own;       ///< once it was tried
+    std::uint64_t own_entry = 0;  ///< the last one; 0: none yet
 };
 
 namespace {
@@ -112,9 +112,11 @@ void open_session(headway_session& session, const headway_options& all) {
     const Identity own = take_options(given, options, complaints);
     for (const std::string& complaint : complaints) add_reason(session.reason, complaint);
     if (!options.enabled) return add_reason(session.reason, "HEADWAY=off");
-    const auto program = environment_value("HEADWAY_PLANNER"), network = environment_value("HEADWAY_NETWORK");
+    const auto program = environment_value("HEADWAY_PLANNER"),
+               network = environment_value("HEADWAY_NETWORK");
     if (given.paces_itself != 0 && program && network)
-        session.planner = PlannerPlan{std::string(*program), std::string(*network), options.timeout};
+        session.planner =
+            PlannerPlan{std::string(*program), std::string(*network), options.timeout};
     session.siblings_disjoint = options.siblings_disjoint;
     session.session = Session::open(options, own.job, own.rank, session.hosts);
     add_reason(session.reason, session.session->why_no_daemon());
@@ -180,9 +182,12 @@ std::string own_name() {
 /// Once, for all exchanges.
 void begin_own(headway_session& session) {
     if (!session.planner || session.own || !session.why_no_own.empty()) return;
-    auto begun = OwnPacing::begin(*session.planner, session.hosts, own_name(), session.siblings_disjoint);
-    if (begun) session.own.emplace(std::move(*begun));
-    else session.why_no_own = begun.error().what;
+    auto begun =
+        OwnPacing::begin(*session.planner, session.hosts, own_name(), session.siblings_disjoint);
+    if (begun)
+        session.own.emplace(std::move(*begun));
+    else
+        session.why_no_own = begun.error().what;
 }
 
 /// 0: not by this process itself, and the reason has been added.
@@ -190,7 +195,8 @@ std::uint64_t enter_own(headway_session& session, const PatternKey& key, std::ui
     begin_own(session);
     const std::string why_not =
         session.own ? session.own->enter(key, bytes, SendClock::Clock::now()) : session.why_no_own;
-    if (why_not.empty()) return session.own_entry = std::max(session.own_entry, own_entries_from) + 1;
+    if (why_not.empty())
+        return session.own_entry = std::max(session.own_entry, own_entries_from) + 1;
     add_reason(session.reason, why_not);
     return 0;
 }
@@ -306,18 +312,22 @@ uint64_t headway_enter(headway_session* session, headway_exchange* exchange,
     });
 }
 
-size_t headway_may_send(headway_session* session, size_t host, size_t bytes, uint64_t* wait_ns) noexcept {
+size_t headway_may_send(headway_session* session, size_t host, size_t bytes,
+                        uint64_t* wait_ns) noexcept {
     if (session == nullptr || !session->own || session->mark.is_child()) return bytes;
     const MaySend now = session->own->may_send(host, bytes, SendClock::Clock::now());
-    if (wait_ns != nullptr && now.bytes == 0) *wait_ns = static_cast<std::uint64_t>(now.wait.count());
+    if (wait_ns != nullptr && now.bytes == 0)
+        *wait_ns = static_cast<std::uint64_t>(now.wait.count());
     return now.bytes;
 }
 
 void headway_leave(headway_session* session, uint64_t entry) noexcept {
     if (entry == 0) return;
     with(session, 0, [&](Session& open) {
-        if (entry < own_entries_from) open.leave(entry);
-        else if (session->own && entry == session->own_entry) session->own->leave();
+        if (entry < own_entries_from)
+            open.leave(entry);
+        else if (session->own && entry == session->own_entry)
+            session->own->leave();
         return 0;
     });
 }

@@ -7,10 +7,12 @@ namespace headway::glue {
 namespace {
 
 /// The answer's rows and columns are in the order of its own list of clusters.
-std::vector<std::uint64_t> in_order_of(const std::vector<std::string>& clusters, const JsonObject& answer) {
+std::vector<std::uint64_t> in_order_of(const std::vector<std::string>& clusters,
+                                       const JsonObject& answer) {
     const auto theirs = answer.texts("clusters");
     const auto rates = answer.whole_numbers("bytes_per_s");
-    if (theirs.size() != clusters.size() || rates.size() != theirs.size() * theirs.size()) return {};
+    if (theirs.size() != clusters.size() || rates.size() != theirs.size() * theirs.size())
+        return {};
     std::vector<std::size_t> places;
     for (const std::string& name : clusters) {
         const auto found = std::find(theirs.begin(), theirs.end(), name);
@@ -24,7 +26,8 @@ std::vector<std::uint64_t> in_order_of(const std::vector<std::string>& clusters,
     return ordered;
 }
 
-PlannedCall read_call(const JsonObject& answer, Algorithm able, const std::vector<std::string>& clusters) {
+PlannedCall read_call(const JsonObject& answer, Algorithm able,
+                      const std::vector<std::string>& clusters) {
     PlannedCall call;
     call.algorithm = algorithm_of(answer) == able ? able : Algorithm::native;
     call.is_lossless = answer.flag("lossless").value_or(false);
@@ -32,13 +35,15 @@ PlannedCall read_call(const JsonObject& answer, Algorithm able, const std::vecto
     call.predicted = time_in(answer, "predicted");
     if (answer.flag("paced").value_or(false)) call.bytes_per_s = in_order_of(clusters, answer);
     call.is_paced = !call.bytes_per_s.empty();
-    call.piece_frames = std::clamp<std::uint64_t>(answer.whole_number("piece_frames").value_or(1), 1, piece_frames_max);
+    call.piece_frames = std::clamp<std::uint64_t>(answer.whole_number("piece_frames").value_or(1),
+                                                  1, piece_frames_max);
     return call;
 }
 
 }  // namespace
 
-LinkResult<JobPlanning> JobPlanning::start(const PlannerPlan& plan, const JobHosts& hosts, bool siblings_disjoint) {
+LinkResult<JobPlanning> JobPlanning::start(const PlannerPlan& plan, const JobHosts& hosts,
+                                           bool siblings_disjoint) {
     auto link = start_planner(plan);
     if (!link) return tl::unexpected(link.error());
     return JobPlanning(std::move(*link), hosts, siblings_disjoint);
@@ -47,7 +52,8 @@ LinkResult<JobPlanning> JobPlanning::start(const PlannerPlan& plan, const JobHos
 LinkResult<PlannedNetwork> JobPlanning::look_at() {
     const auto answer = link_.ask(ObjectText("clusters").texts("hosts", hosts_->names()));
     if (!answer) return tl::unexpected(answer.error());
-    PlannedNetwork network{answer->text("network").value_or("the planner"), answer->texts("clusters"),
+    PlannedNetwork network{answer->text("network").value_or("the planner"),
+                           answer->texts("clusters"),
                            answer->whole_number("min_message_bytes").value_or(0),
                            answer->whole_number("port_buffer_bytes").value_or(0)};
     if (network.clusters.size() != hosts_->names().size())
@@ -55,7 +61,8 @@ LinkResult<PlannedNetwork> JobPlanning::look_at() {
     return network;
 }
 
-const PlannedCall* JobPlanning::plan(const PlannedPattern& pattern, std::optional<std::uint64_t> bytes) {
+const PlannedCall* JobPlanning::plan(const PlannedPattern& pattern,
+                                     std::optional<std::uint64_t> bytes) {
     const PatternKey& key = pattern.key;
     const auto [known, is_new] = calls_.try_emplace({key, size_class(bytes.value_or(0))});
     auto& call = known->second;
@@ -77,7 +84,8 @@ const NodeRates* JobPlanning::rates(const PlannedPattern& pattern) {
     return known->second ? &*known->second : nullptr;
 }
 
-/// A size for which pacing cannot help has those of any size: the calls of a period go by one algorithm.
+/// A size for which pacing cannot help has those of any size: the calls of a period go by one
+/// algorithm.
 std::optional<NodeRates> JobPlanning::rates_anew(const PlannedPattern& pattern) {
     const std::size_t clusters = pattern.clusters.size();
     if (clusters == 0 || clusters > told_clusters_max) return std::nullopt;
@@ -90,7 +98,9 @@ std::optional<NodeRates> JobPlanning::rates_anew(const PlannedPattern& pattern) 
         const PlannedCall* const call = plan(pattern, sizes.bytes_of(at));
         if (call == nullptr) return std::nullopt;
         const std::vector<std::uint64_t> none(clusters * clusters);
-        const auto& rates = call->is_paced ? call->bytes_per_s : call->is_lossless ? none : any->bytes_per_s;
+        const auto& rates = call->is_paced      ? call->bytes_per_s
+                            : call->is_lossless ? none
+                                                : any->bytes_per_s;
         found.bytes_per_s.insert(found.bytes_per_s.end(), rates.begin(), rates.end());
     }
     found.number = ++numbers_;

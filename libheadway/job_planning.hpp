@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The dealings with the job's own planner, where no node has a daemon (planner_process.hpp): rank 0's of an MPI job, and
-// each process's of another.  It is asked once for each pattern and size; if it is gone, what it has said holds on.
+// The dealings with the job's own planner, where no node has a daemon (planner_process.hpp): rank
+// 0's of an MPI job, and each process's of another.  It is asked once for each pattern and size; if
+// it is gone, what it has said holds on.
 //
 // Not thread safe: the caller serialises.
 #pragma once
@@ -20,7 +21,7 @@ namespace headway::glue {
 
 /// What the planner says of the job's hosts.
 struct PlannedNetwork {
-    std::string name;  ///< of its description, for people
+    std::string name;                   ///< of its description, for people
     std::vector<std::string> clusters;  ///< by host; "": it is in none
     std::uint64_t min_message_bytes = 0;
     std::uint64_t port_buffer_bytes = 0;
@@ -31,13 +32,15 @@ struct PlannedCall {
     Algorithm algorithm = Algorithm::native;
     bool is_paced = false;
     bool is_lossless = false;  ///< not paced, because no buffer can overflow
-    std::string reason;  ///< why it is paced, or why not, for people
+    std::string reason;        ///< why it is paced, or why not, for people
     std::optional<PredictedTime> predicted;
-    std::vector<std::uint64_t> bytes_per_s;  ///< of nodes from each cluster, towards each; empty: not paced
-    std::uint64_t piece_frames = 1;          ///< that a piece of a message fills; the same for all sizes
+    /// Of nodes from each cluster, towards each; empty: not paced.
+    std::vector<std::uint64_t> bytes_per_s;
+    std::uint64_t piece_frames = 1;  ///< that a piece of a message fills; the same for all sizes
 };
 
-/// Of a pattern on a communicator: who is asked about, and the names of its hosts' clusters, in their order.
+/// Of a pattern on a communicator: who is asked about, and the names of its hosts' clusters, in
+/// their order.
 struct PlannedPattern {
     PatternKey key;
     std::vector<std::string> clusters;
@@ -46,12 +49,15 @@ struct PlannedPattern {
 class JobPlanning {
 public:
     /// `hosts`: of the job; they have to be there as long as the object.
-    [[nodiscard]] static LinkResult<JobPlanning> start(const PlannerPlan& plan, const JobHosts& hosts, bool siblings_disjoint);
+    [[nodiscard]] static LinkResult<JobPlanning> start(const PlannerPlan& plan,
+                                                       const JobHosts& hosts,
+                                                       bool siblings_disjoint);
 
     [[nodiscard]] LinkResult<PlannedNetwork> look_at();
 
     /// Null: the planner has no answer.  What is given stays as long as the object.
-    [[nodiscard]] const PlannedCall* plan(const PlannedPattern& pattern, std::optional<std::uint64_t> bytes);
+    [[nodiscard]] const PlannedCall* plan(const PlannedPattern& pattern,
+                                          std::optional<std::uint64_t> bytes);
     /// Of all sizes; null: no size is paced, or the planner has no answer.
     [[nodiscard]] const NodeRates* rates(const PlannedPattern& pattern);
 
@@ -69,7 +75,8 @@ private:
     bool siblings_disjoint_;
     bool is_gone_ = false;
     std::uint32_t numbers_ = 0;
-    std::map<std::pair<PatternKey, std::size_t>, std::optional<PlannedCall>> calls_;  ///< by class of size
+    /// By class of size.
+    std::map<std::pair<PatternKey, std::size_t>, std::optional<PlannedCall>> calls_;
     std::map<PatternKey, std::optional<NodeRates>> rates_;
 };
 

@@ -16,7 +16,8 @@ namespace headway::glue {
 /// How to start one.
 struct PlannerPlan {
     std::string program;  ///< the path of headway; "": there is none
-    std::string network;  ///< what it is to know of the network: a path, of a file or folder, or a line
+    std::string
+        network;  ///< what it is to know of the network: a path, of a file or folder, or a line
     std::chrono::milliseconds timeout{};  ///< for each answer
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What ranks may send by themselves, where no daemon paces the nodes: by the size of a message, for what the switches'
-// buffers hold of short ones lets these go faster.  The job's planner (libheadway/planner_process.hpp) has planned it, and
-// rank 0 tells it once for each operation on a communicator (own_algorithms.hpp).
+// What ranks may send by themselves, where no daemon paces the nodes: by the size of a message, for
+// what the switches' buffers hold of short ones lets these go faster.  The job's planner
+// (libheadway/planner_process.hpp) has planned it, and rank 0 tells it once for each operation on a
+// communicator (own_algorithms.hpp).
 #pragma once
 
 #include <algorithm>
@@ -20,10 +21,12 @@ namespace headway::glue {
 inline constexpr std::size_t told_clusters_max = 32;
 inline constexpr std::size_t told_rates_max = 4096;
 
-/// Messages up to a power of two have the same rates: from 1 KiB to 1 MiB in steps of two, and those of any size.
+/// Messages up to a power of two have the same rates: from 1 KiB to 1 MiB in steps of two, and
+/// those of any size.
 class RateSizes {
 public:
-    /// Of a communicator of so many clusters; of many not all: shorter messages have the rates of the shortest that is left.
+    /// Of a communicator of so many clusters; of many not all: shorter messages have the rates of
+    /// the shortest that is left.
     explicit RateSizes(std::size_t clusters)
         : count_(std::clamp<std::size_t>(told_rates_max / (clusters * clusters), 1, sizes_max)) {}
 
@@ -34,7 +37,8 @@ public:
         return std::uint64_t{1} << (largest_power + 2 + at - count_);
     }
     [[nodiscard]] std::size_t of(std::uint64_t bytes) const {
-        const std::size_t power = bytes > 1 ? static_cast<std::size_t>(std::bit_width(bytes - 1)) : 0;
+        const std::size_t power =
+            bytes > 1 ? static_cast<std::size_t>(std::bit_width(bytes - 1)) : 0;
         const std::size_t first_power = largest_power + 2 - count_;
         return power <= first_power ? 0 : std::min(power - first_power, count_ - 1);
     }
@@ -49,7 +53,8 @@ private:
 /// The frames that a piece of a message may fill at most.
 inline constexpr std::uint64_t piece_frames_max = 64;
 
-/// Of nodes: for each size, from each cluster, towards each cluster; bytes of wire time per second, 0 without limit.
+/// Of nodes: for each size, from each cluster, towards each cluster; bytes of wire time per second,
+/// 0 without limit.
 struct NodeRates {
     std::uint32_t number = 0;  ///< among those of the job
     std::uint64_t piece_frames = 1;
@@ -74,13 +79,15 @@ struct RankRates {
     }
 };
 
-/// Around TCP's payload in a frame: Ethernet's 38 bytes with the gap between frames, IP's and TCP's headers.
+/// Around TCP's payload in a frame: Ethernet's 38 bytes with the gap between frames, IP's and TCP's
+/// headers.
 inline constexpr std::uint64_t around_payload_bytes = 38 + 20 + 32;
 inline constexpr std::uint64_t least_wire_bytes = 84;
 
 /// In as few frames as it fits into.
 [[nodiscard]] constexpr std::uint64_t wire_bytes_of_payload(std::uint64_t bytes) {
-    const std::uint64_t frames = std::max((bytes + frame_payload_bytes - 1) / frame_payload_bytes, std::uint64_t{1});
+    const std::uint64_t frames =
+        std::max((bytes + frame_payload_bytes - 1) / frame_payload_bytes, std::uint64_t{1});
     return std::max(bytes + frames * around_payload_bytes, least_wire_bytes);
 }
 

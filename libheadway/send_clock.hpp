@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // When a process that paces by itself may send its next piece towards a cluster.
 //
-// Each piece takes as long as its bytes take on the wire at the process's rate, and the next one is due after
-// that.  A process that is late sends at once, and makes up for no more than one piece: two of them follow each
-// other then, and never a burst.
+// Each piece takes as long as its bytes take on the wire at the process's rate, and the next one is
+// due after that.  A process that is late sends at once, and makes up for no more than one piece:
+// two of them follow each other then, and never a burst.
 #pragma once
 
 #include <sys/prctl.h>
@@ -21,12 +21,14 @@ public:
     SendClock() = default;
     /// `wire_bytes_per_s`: 0: no limit.
     SendClock(std::uint64_t wire_bytes_per_s, Clock::time_point begin)
-        : ns_per_byte_(wire_bytes_per_s > 0 ? 1e9 / static_cast<double>(wire_bytes_per_s) : 0), due_(begin) {}
+        : ns_per_byte_(wire_bytes_per_s > 0 ? 1e9 / static_cast<double>(wire_bytes_per_s) : 0),
+          due_(begin) {}
 
     [[nodiscard]] Clock::time_point due() const { return due_; }
 
     [[nodiscard]] std::chrono::nanoseconds time_of(std::uint64_t wire_bytes) const {
-        return std::chrono::nanoseconds(static_cast<std::int64_t>(ns_per_byte_ * static_cast<double>(wire_bytes)));
+        return std::chrono::nanoseconds(
+            static_cast<std::int64_t>(ns_per_byte_ * static_cast<double>(wire_bytes)));
     }
 
     /// A piece of so many bytes on the wire leaves.
@@ -40,7 +42,8 @@ private:
     Clock::time_point due_;
 };
 
-/// Of this thread, that pauses end when they are to, and not up to 50 us later.  No right is needed for it.
+/// Of this thread, that pauses end when they are to, and not up to 50 us later.  No right is needed
+/// for it.
 class ExactPauses {
 public:
     ExactPauses() : before_ns_(::prctl(PR_GET_TIMERSLACK)) { ::prctl(PR_SET_TIMERSLACK, 1UL); }

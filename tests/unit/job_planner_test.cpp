@@ -79,8 +79,10 @@ TEST(JobPlanner, AnUnknownHostHasNoCluster) {
 }
 
 Topology fast_network(std::optional<std::uint64_t> buffer_bytes) {
-    std::vector<Cluster> clusters{make_cluster(0, 4, 10'000, 20'000), make_cluster(1, 4, 10'000, 20'000)};
-    for (Cluster& cluster : clusters) cluster.host_buffer_bytes = cluster.trunk_buffer_bytes = buffer_bytes;
+    std::vector<Cluster> clusters{make_cluster(0, 4, 10'000, 20'000),
+                                  make_cluster(1, 4, 10'000, 20'000)};
+    for (Cluster& cluster : clusters)
+        cluster.host_buffer_bytes = cluster.trunk_buffer_bytes = buffer_bytes;
     return *Topology::make(std::move(clusters));
 }
 
@@ -91,14 +93,17 @@ Json any_alltoall(std::uint32_t ranks_per_host = 1) {
     return request;
 }
 
-// 20 Gbit/s for 4 nodes are 5 for each, towards either cluster: 1.2 GB/s, of which a rank hands over 8.4 KB in 7 us.
+// 20 Gbit/s for 4 nodes are 5 for each, towards either cluster: 1.2 GB/s, of which a rank hands
+// over 8.4 KB in 7 us.
 TEST(JobPlanner, APieceHasAsManyFramesAsTheProcessorNeeds) {
     JobPlanner planner = planner_of(fast_network(1 << 20));
     const Json answer = asked(planner, any_alltoall());
     ASSERT_EQ(answer["paced"], true) << answer;
     EXPECT_EQ(answer["piece_frames"], 6);
-    for (const double rate : answer["bytes_per_s"]) EXPECT_NEAR(rate, 20e9 / 8 * 0.94 * 0.99 / 4, 20);
-    EXPECT_EQ(asked(planner, any_alltoall(4))["piece_frames"], 2) << "four ranks have a processor each";
+    for (const double rate : answer["bytes_per_s"])
+        EXPECT_NEAR(rate, 20e9 / 8 * 0.94 * 0.99 / 4, 20);
+    EXPECT_EQ(asked(planner, any_alltoall(4))["piece_frames"], 2)
+        << "four ranks have a processor each";
     EXPECT_EQ(asked(planner, any_alltoall(8))["piece_frames"], 1);
     Json of_a_size = any_alltoall();
     of_a_size["message_bytes"] = 1 << 20;
@@ -111,14 +116,17 @@ TEST(JobPlanner, APieceHasAsManyFramesAsTheProcessorNeeds) {
 TEST(JobPlanner, APieceThatPortsDoNotHoldIsNone) {
     JobPlanner enough = planner_of(fast_network(99'000));
     EXPECT_EQ(asked(enough, any_alltoall())["paced"], true);
-    for (const std::optional<std::uint64_t> buffer : {std::optional<std::uint64_t>(98'000), std::optional<std::uint64_t>()}) {
+    for (const std::optional<std::uint64_t> buffer :
+         {std::optional<std::uint64_t>(98'000), std::optional<std::uint64_t>()}) {
         JobPlanner planner = planner_of(fast_network(buffer));
         const Json answer = asked(planner, any_alltoall());
         EXPECT_EQ(answer["paced"], false) << answer;
         EXPECT_EQ(answer["algorithm"], nullptr) << "the MPI library's own is as good";
-        EXPECT_NE(answer["reason"].get<std::string>().find("headwayd can pace such links"), std::string::npos);
+        EXPECT_NE(answer["reason"].get<std::string>().find("headwayd can pace such links"),
+                  std::string::npos);
         Json gather = collective("gather", planned_job_hosts);
-        EXPECT_EQ(asked(planner, gather)["paced"], true) << "single frames are enough for a seventh of a port";
+        EXPECT_EQ(asked(planner, gather)["paced"], true)
+            << "single frames are enough for a seventh of a port";
     }
     Topology partly = fast_network(1 << 20);
     auto clusters = partly.clusters();

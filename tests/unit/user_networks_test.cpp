@@ -46,8 +46,8 @@ protected:
     void keep(const Names& hosts, const std::string& rate, int hours = 1) {
         std::string list;
         for (const std::string& host : hosts) list += (list.empty() ? "\"" : ", \"") + host + "\"";
-        const std::string network = "[[cluster]]\nname = \"c\"\nhosts = [" + list + "]\nhost_rate = \"" +
-                                    rate + "\"\ntrunk_rate = \"1gbit\"\n";
+        const std::string network = "[[cluster]]\nname = \"c\"\nhosts = [" + list +
+                                    "]\nhost_rate = \"" + rate + "\"\ntrunk_rate = \"1gbit\"\n";
         const auto file = keep_network(folder_, hosts, network, "");
         ASSERT_TRUE(file) << file.error().message;
         fs::last_write_time(*file, fs::file_time_type() + std::chrono::hours(hours));
@@ -114,7 +114,8 @@ TEST(NetworkLine, MistakesAreNamed) {
         {"a[0-65535] 1gbit | b[0-9] 1gbit : 1gbit", "more than 0 hosts"},
     };
     for (const auto& [line, words] : wrongs) {
-        EXPECT_NE(mistake_in(line).find(words), std::string::npos) << line << ": " << mistake_in(line);
+        EXPECT_NE(mistake_in(line).find(words), std::string::npos)
+            << line << ": " << mistake_in(line);
     }
     std::string many = "a0 1gbit";
     for (int i = 1; i < 200; ++i) many += "|a" + std::to_string(i) + " 1gbit";
@@ -162,7 +163,8 @@ TEST_F(UserNetworks, WhereThereIsNoneTheHostsAreNamed) {
 
 TEST_F(UserNetworks, AnyListOfHostsIsAFileName) {
     Names hosts;
-    for (int i = 0; i < 250; ++i) hosts.push_back("node-of-rack-" + std::to_string(i * 3) + ".example.org");
+    for (int i = 0; i < 250; ++i)
+        hosts.push_back("node-of-rack-" + std::to_string(i * 3) + ".example.org");
     keep(hosts, "1mbit");
     EXPECT_EQ(rate_between(hosts), 1U);
     hosts.front() = "another.example.org";
@@ -188,18 +190,22 @@ TEST_F(UserNetworks, WhatCannotBeKeptIsSaid) {
 
 TEST_F(UserNetworks, LieWhereTheEnvironmentSays) {
     const auto place = [](const char* home, const char* config, const char* state) {
-        for (const auto& [name, value] : {std::pair{"HOME", home}, std::pair{"XDG_CONFIG_HOME", config},
-                                          std::pair{"XDG_STATE_HOME", state}}) {
-            if (value == nullptr) ::unsetenv(name);
-            else ::setenv(name, value, 1);
+        for (const auto& [name, value] :
+             {std::pair{"HOME", home}, std::pair{"XDG_CONFIG_HOME", config},
+              std::pair{"XDG_STATE_HOME", state}}) {
+            if (value == nullptr)
+                ::unsetenv(name);
+            else
+                ::setenv(name, value, 1);
         }
         return std::pair{user_config_file().value_or("none").string(),
                          user_networks_folder().value_or("none").string()};
     };
     using Places = std::pair<std::string, std::string>;
-    EXPECT_EQ(place("/home/u", nullptr, ""),
-              (Places{"/home/u/.config/headway/headway.toml", "/home/u/.local/state/headway/networks"}));
-    EXPECT_EQ(place("/home/u", "/c", "/s"), (Places{"/c/headway/headway.toml", "/s/headway/networks"}));
+    EXPECT_EQ(place("/home/u", nullptr, ""), (Places{"/home/u/.config/headway/headway.toml",
+                                                     "/home/u/.local/state/headway/networks"}));
+    EXPECT_EQ(place("/home/u", "/c", "/s"),
+              (Places{"/c/headway/headway.toml", "/s/headway/networks"}));
     EXPECT_EQ(place(nullptr, "relative", nullptr), (Places{"none", "none"}));
 }
 

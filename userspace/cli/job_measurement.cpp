@@ -42,13 +42,20 @@ constexpr double load_share = 0.5;
 constexpr std::chrono::seconds call_patience{30};
 constexpr std::chrono::seconds end_patience{10};
 
-constexpr const char* agent_variable = "HEADWAY_AGENT";  ///< of mpi-glue/become_agent.c, as the next
+constexpr const char* agent_variable =
+    "HEADWAY_AGENT";  ///< of mpi-glue/become_agent.c, as the next
 constexpr std::array rank_variables{"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK"};
+
+FileDescriptor open_process(pid_t pid) {
+    return FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
 
 /// A launcher that runs: ended, if this object does before it.
 class Launcher {
 public:
     [[nodiscard]] static Result<Launcher> start(const std::vector<std::string>& command) {
+        // nobody would know its end
+        if (!open_process(::getpid())) return errno_failure("pidfd_open, which Linux has from 5.3 on");
         posix_spawn_file_actions_t actions;
         posix_spawn_file_actions_init(&actions);
         // what is typed is for the job
@@ -57,13 +64,16 @@ public:
         for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
         words.push_back(nullptr);
         pid_t pid = -1;
-        const int error = ::posix_spawnp(&pid, words.front(), &actions, nullptr, words.data(), environ);
+        const int error =
+            ::posix_spawnp(&pid, words.front(), &actions, nullptr, words.data(), environ);
         posix_spawn_file_actions_destroy(&actions);
-        if (error != 0) return system_failure(error, "{}: {}", command.front(), std::strerror(error));
-        return Launcher(pid, FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
+        if (error != 0)
+            return system_failure(error, "{}: {}", command.front(), std::strerror(error));
+        return Launcher(pid, open_process(pid));
     }
 
-    Launcher(Launcher&& other) noexcept : pid_(std::exchange(other.pid_, -1)), fd_(std::move(other.fd_)) {}
+    Launcher(Launcher&& other) noexcept
+        : pid_(std::exchange(other.pid_, -1)), fd_(std::move(other.fd_)) {}
     Launcher& operator=(Launcher&&) = delete;
     ~Launcher() {
         if (pid_ < 0) return;
@@ -79,8 +89,7 @@ public:
     /// As a shell has it.
     [[nodiscard]] int wait() {
         int status = 0;
-        while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-        }
+        while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
         pid_ = -1;
         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }
@@ -103,14 +112,16 @@ public:
     explicit VariablesSet(const std::vector<std::pair<std::string, std::string>>& variables) {
         for (const auto& [name, value] : variables) {
             const char* const before = std::getenv(name.c_str());
-            before_.emplace_back(name, before == nullptr ? std::nullopt : std::optional<std::string>(before));
+            before_.emplace_back(
+                name, before == nullptr ? std::nullopt : std::optional<std::string>(before));
             ::setenv(name.c_str(), value.c_str(), 1);
         }
     }
     VariablesSet(const VariablesSet&) = delete;
     VariablesSet& operator=(const VariablesSet&) = delete;
     ~VariablesSet() {
-        for (const auto& [name, value] : before_) value ? ::setenv(name.c_str(), value->c_str(), 1) : ::unsetenv(name.c_str());
+        for (const auto& [name, value] : before_)
+            value ? ::setenv(name.c_str(), value->c_str(), 1) : ::unsetenv(name.c_str());
     }
 
     [[nodiscard]] std::vector<std::string> names() const {
@@ -137,19 +148,23 @@ Result<std::string> measure_between(std::vector<CalledAgent> agents) {
         circumstances.addresses.push_back(agent->address);
         processes.push_back(std::move(agent->process));
     }
-    fmt::print(stderr, "headway run: measures the network between {} hosts, for a minute and {} MB at most\n",
-               hosts.size(), sent_max_bytes / 1'000'000);
+    fmt::print(
+        stderr,
+        "headway run: measures the network between {} hosts, for a minute and {} MB at most\n",
+        hosts.size(), sent_max_bytes / 1'000'000);
     LaboratoryOptions options;
     options.load_share = load_share;
     options.bytes_max = sent_max_bytes;
-    const auto laboratory = RemoteLaboratory::over(std::move(hosts), std::move(processes), std::move(options));
+    const auto laboratory =
+        RemoteLaboratory::over(std::move(hosts), std::move(processes), std::move(options));
     if (!laboratory) return tl::unexpected(laboratory.error());
     const SteadyClock clock;
     Progress bar(std::cerr, clock, is_terminal_stderr(), "measuring");
-    NetworkMeasurement measurement(**laboratory, circumstances.hosts, [&bar](const std::string&, double done) {
-        constexpr double steps = 1000;
-        bar.show(static_cast<std::uint64_t>(done * steps), static_cast<std::uint64_t>(steps));
-    });
+    NetworkMeasurement measurement(
+        **laboratory, circumstances.hosts, [&bar](const std::string&, double done) {
+            constexpr double steps = 1000;
+            bar.show(static_cast<std::uint64_t>(done * steps), static_cast<std::uint64_t>(steps));
+        });
     const auto network = measurement.run();
     bar.erase();
     if (!network) return tl::unexpected(network.error());
@@ -176,14 +191,16 @@ bool is_rank() {
     return false;
 }
 
-Result<JobMeasurement> measure_job(const std::vector<std::string>& command, const std::string& library) {
+Result<JobMeasurement> measure_job(const std::vector<std::string>& command,
+                                   const std::string& library) {
     auto calls = AgentCalls::open();
     if (!calls) return tl::unexpected(calls.error());
     std::error_code error;
     const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
     const VariablesSet variables(
         {{"LD_PRELOAD", library}, {agent_variable, program}, {call_variable, calls->where()}});
-    auto launcher = Launcher::start(is_open_mpi_launcher(command.front()) ? handing_on(command, variables.names()) : command);
+    auto launcher = Launcher::start(
+        is_open_mpi_launcher(command.front()) ? handing_on(command, variables.names()) : command);
     if (!launcher) return tl::unexpected(launcher.error());
     auto agents = hear(std::move(*calls), *launcher);
     if (!agents) return tl::unexpected(agents.error());

@@ -183,12 +183,16 @@ ExitStatus compare_document(const MeasureOptions& options) {
 }
 
 /// For `headway run`.  What cannot be kept is told, and no reason to fail.
-void keep(const NetworkTree& tree, const MeasureCircumstances& circumstances, const std::string& document) {
+void keep(const NetworkTree& tree, const MeasureCircumstances& circumstances,
+          const std::string& document) {
     const auto folder = user_networks_folder();
     if (!folder) return;
-    const auto file = keep_network(*folder, circumstances.hosts, write_topology_toml(tree), document);
-    if (file) fmt::print(stderr, "headway measure: {} keeps it for headway run\n", file->string());
-    else (void)tell(measure_verb, file.error(), ExitStatus::failure);
+    const auto file =
+        keep_network(*folder, circumstances.hosts, write_topology_toml(tree), document);
+    if (file)
+        fmt::print(stderr, "headway measure: {} keeps it for headway run\n", file->string());
+    else
+        (void)tell(measure_verb, file.error(), ExitStatus::failure);
 }
 
 ExitStatus measure(const MeasureOptions& options) {
@@ -293,7 +297,8 @@ MeasureCommand::MeasureCommand(const CommandLine& line)
 ExitStatus MeasureCommand::run() const {
     if (!options_.agent) return options_.from.empty() ? measure(options_) : compare_document(options_);
     if (options_.call) {
-        if (const auto called = call_coordinator(); !called) return tell(measure_verb, called.error(), ExitStatus::failure);
+        if (const auto called = call_coordinator(); !called)
+            return tell(measure_verb, called.error(), ExitStatus::failure);
     }
     const auto done = run_agent(std::cin, std::cout, static_cast<std::uint16_t>(options_.first_port));
     return done ? ExitStatus::ok : tell(measure_verb, done.error(), ExitStatus::failure);

@@ -142,8 +142,9 @@ VerbOption add_config_option(const Verb& verb, std::string& file) {
 
 void add_pattern_options(const Verb& verb, PatternOptions& options) {
     const auto config = add_config_option(verb, options.config);
-    verb.add_option("--network", options.network,
-                    "a network as a line, instead of a file: \"a[0-7] 1gbit | b[0-7] 1gbit : 2.5gbit\"")
+    verb.add_option(
+            "--network", options.network,
+            "a network as a line, instead of a file: \"a[0-7] 1gbit | b[0-7] 1gbit : 2.5gbit\"")
         .excludes(config);
     const auto operation =
         verb.add_option("--operation", options.operation,

@@ -22,7 +22,7 @@ VerbOption add_config_option(const Verb& verb, std::string& file);
 
 struct PatternOptions {
     std::string config;
-    std::string network;                    ///< a line, instead of the file
+    std::string network;  ///< a line, instead of the file
     std::string operation = "alltoall";
     std::vector<std::string> hosts{"all"};  ///< host lists; "all": every host of the file
     std::string root;                       ///< a host; empty: the first that takes part

@@ -108,14 +108,16 @@ RunCommand::RunCommand(const CommandLine& line) : JobCommand(line, "run", "run a
     verb().add_option("--pattern", pattern_, "a recording, by which the job is paced");
     verb().add_option("--report", report_,
                       "at the end tell what the collectives did: summary, or a file that ends in .json");
-    const auto config = verb().add_option("--config", config_,
-                                          "the network, for nodes without headwayd: a headway.toml; default: the "
-                                          "user's own, or what headway measure has found between the hosts");
-    const auto as_line = verb().add_option("--network", line_,
-                                        "the same as a line: \"a[0-7] 1gbit | b[0-7] 1gbit : 2.5gbit\"");
+    const auto config =
+        verb().add_option("--config", config_,
+                          "the network, for nodes without headwayd: a headway.toml; default: the "
+                          "user's own, or what headway measure has found between the hosts");
+    const auto as_line = verb().add_option(
+        "--network", line_, "the same as a line: \"a[0-7] 1gbit | b[0-7] 1gbit : 2.5gbit\"");
     as_line.excludes(config);
-    const auto measure = verb().add_flag("--measure", measures_,
-                                         "find out what the network between the job's hosts is, before it begins");
+    const auto measure =
+        verb().add_flag("--measure", measures_,
+                        "find out what the network between the job's hosts is, before it begins");
     measure.excludes(config).excludes(as_line);
     const auto user = verb().add_flag("--user", wants_planner_, "fail where no network is described");
     verb()
@@ -153,18 +155,24 @@ tl::expected<std::string, ExitStatus> RunCommand::network(const std::string& pre
     bool is_asked_for = wants_planner_;
     if (measures_) {
         if (is_rank() || !is_launcher(command().front())) {
-            return tl::unexpected(refuse("--measure: the command has to be the job's launcher, such as mpirun or srun"));
+            return tl::unexpected(refuse(
+                "--measure: the command has to be the job's launcher, such as mpirun or srun"));
         }
-        const auto done = measure_job(command(), (fs::path(preload).parent_path() / agent_name).string());
-        if (done && done->job_status) return tl::unexpected(static_cast<ExitStatus>(*done->job_status));
-        if (done) found = done->network;
-        else found = failure("--measure: nothing is measured: {}", done.error().message);
+        const auto done =
+            measure_job(command(), (fs::path(preload).parent_path() / agent_name).string());
+        if (done && done->job_status)
+            return tl::unexpected(static_cast<ExitStatus>(*done->job_status));
+        if (done)
+            found = done->network;
+        else
+            found = failure("--measure: nothing is measured: {}", done.error().message);
     } else {
         is_asked_for |= !config_.empty() || !line_.empty();
         found = known_network();
         if (found && found->empty() && wants_planner_) {
-            found = failure("--user: no network is described; say --network or --config, or let --measure find "
-                            "out what it is");
+            found = failure(
+                "--user: no network is described; say --network or --config, or let --measure find "
+                "out what it is");
         }
     }
     if (found) return std::move(*found);
@@ -199,14 +207,15 @@ JobCommand::Settings RunCommand::settings(const std::string& preload) const {
     if (start == 0) start = glue::draw_job_start();
     std::vector<Setting> settings;
     if (start != 0) settings.emplace_back(glue::job_start_variable, fmt::format("{}", start));
-    if (const auto added = add_planner(settings, preload); !added) return tl::unexpected(added.error());
+    if (const auto added = add_planner(settings, preload); !added)
+        return tl::unexpected(added.error());
     if (report_ == "summary") {
         settings.emplace_back("HEADWAY_REPORT", report_);
     } else if (report_.ends_with(".json")) {
         settings.emplace_back("HEADWAY_REPORT", fs::absolute(report_).string());
     } else if (!report_.empty()) {
-        return tl::unexpected(
-            refuse(fmt::format("--report {}: expected summary, or a file that ends in .json", report_)));
+        return tl::unexpected(refuse(
+            fmt::format("--report {}: expected summary, or a file that ends in .json", report_)));
     }
     if (pattern_.empty()) return settings;
     const auto text = read_text_file(pattern_, data_file_max_bytes);

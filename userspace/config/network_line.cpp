@@ -40,9 +40,10 @@ Result<Cluster> read_cluster(std::string_view text, const FindHostRate& find_hos
     if (!names) return failure("{}: {}; {}", in_quotes(text), names.error().message, form);
     if (!host_rate) host_rate = find_host_rate();
     if (!host_rate) {
-        return failure("nothing says how fast the links of {} are; write it behind them, as in "
-                       "\"a[0-7] 1gbit\"",
-                       hosts);
+        return failure(
+            "nothing says how fast the links of {} are; write it behind them, as in "
+            "\"a[0-7] 1gbit\"",
+            hosts);
     }
     Cluster cluster;
     cluster.hosts = std::move(*names);
@@ -53,7 +54,8 @@ Result<Cluster> read_cluster(std::string_view text, const FindHostRate& find_hos
 /// Hosts' common name where no other cluster has it.
 void name_clusters(std::vector<Cluster>& clusters) {
     std::set<std::string> taken;
-    for (const Cluster& cluster : clusters) taken.insert(cluster.hosts.begin(), cluster.hosts.end());
+    for (const Cluster& cluster : clusters)
+        taken.insert(cluster.hosts.begin(), cluster.hosts.end());
     std::size_t number = 0;
     for (Cluster& cluster : clusters) {
         cluster.name = common_name(cluster.hosts);
@@ -80,7 +82,8 @@ Result<Config> parse_network_line(std::string_view line, const FindHostRate& fin
     const auto parts = pieces_between(line, ':');
     if (parts.size() > 2) return failure("there are several ':'; {}", form);
     const auto texts = pieces_between(parts.front(), '|');
-    if (texts.size() > clusters_max) return failure("there are more than {} clusters", clusters_max);
+    if (texts.size() > clusters_max)
+        return failure("there are more than {} clusters", clusters_max);
     const auto trunk = read_trunk(parts.size() == 2 ? parts[1] : "", texts.size());
     if (!trunk) return tl::unexpected(trunk.error());
     std::vector<Cluster> clusters;

@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kept_max = 1000;           ///< networks of a folder that are looked at
-constexpr std::size_t file_name_max_bytes = 200;      ///< of a file, which most file systems take
+constexpr std::size_t kept_max = 1000;            ///< networks of a folder that are looked at
+constexpr std::size_t file_name_max_bytes = 200;  ///< of a file, which most file systems take
 constexpr std::size_t hosts_told_max_bytes = 100;
 
 std::optional<fs::path> user_folder(const char* variable, const char* below_home) {

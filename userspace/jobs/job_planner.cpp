@@ -26,20 +26,23 @@ namespace {
 /// same links in the other direction: a kernel charges a node for it, a rank cannot.
 constexpr double part_for_data = 0.97;
 
-/// Of the above, where a piece is of several frames: it calls forth an acknowledgement at once, which does not travel with
-/// data of the other direction.
+/// Of the above, where a piece is of several frames: it calls forth an acknowledgement at once,
+/// which does not travel with data of the other direction.
 constexpr double part_for_larger_pieces = 0.94 / part_for_data;
 
-/// Processor time of a rank for a piece that it sends and one that it gets, whatever their sizes are.
+/// Processor time of a rank for a piece that it sends and one that it gets, whatever their sizes
+/// are.
 constexpr double piece_s = 7e-6;
 
 /// All senders' pieces may meet in front of one link.
 constexpr double part_for_pieces = 0.75;
 
+constexpr auto frame_bytes = static_cast<double>(tcp_wire_bytes(tcp_segment_bytes));
 constexpr std::uint64_t piece_frames_max = 64;
 
-constexpr const char* too_fast = "a rank cannot hand over single frames so fast, and the ports are not known to hold more of "
-                                 "each rank; headwayd can pace such links";
+constexpr const char* too_fast =
+    "a rank cannot hand over single frames so fast, and the ports are not known to hold more of "
+    "each rank; headwayd can pace such links";
 
 /// Of one node.
 std::uint64_t rate_towards(std::size_t cluster, const NodePlan& plan, const KernelLayout& layout) {
@@ -54,7 +57,9 @@ std::uint64_t rate_towards(std::size_t cluster, const NodePlan& plan, const Kern
 /// In front of any link that several hosts share; 0: of one nothing is known.
 std::uint64_t least_buffer_bytes(const Topology& topology) {
     std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-    const auto take = [&](const std::optional<std::uint64_t>& bytes) { least = std::min(least, bytes.value_or(0)); };
+    const auto take = [&](const std::optional<std::uint64_t>& bytes) {
+        least = std::min(least, bytes.value_or(0));
+    };
     const bool has_trunks = topology.trunk_count() > 1;
     for (const Cluster& cluster : topology.clusters()) {
         take(cluster.host_buffer_bytes);
@@ -144,39 +149,55 @@ Result<JobPlanner::Rates> JobPlanner::plan_with_root(PhaseRequest request, const
     return found;
 }
 
-/// What a node sends at most, towards all clusters; of an operation with a root it sends to one of them.
-std::uint64_t JobPlanner::fastest_node(const Rates& found, std::size_t clusters, bool has_root) const {
+/// What a node sends at most, towards all clusters; of an operation with a root it sends to one of
+/// them.
+std::uint64_t JobPlanner::fastest_node(const Rates& found, std::size_t clusters,
+                                       bool has_root) const {
     std::uint64_t fastest = 0;
     for (std::size_t from = 0; from < clusters; ++from) {
         const auto row = std::span(found.rates).subspan(from * clusters, clusters);
-        fastest = std::max(fastest, has_root ? *std::max_element(row.begin(), row.end())
-                                             : std::accumulate(row.begin(), row.end(), std::uint64_t{0}));
+        fastest =
+            std::max(fastest, has_root ? *std::max_element(row.begin(), row.end())
+                                       : std::accumulate(row.begin(), row.end(), std::uint64_t{0}));
     }
     return fastest;
 }
 
-/// Frames of a piece, so that a rank's processor keeps up with what it may send; the same for messages of all sizes.
-/// None: the buffers are not known to hold as many.
-Result<std::optional<std::uint64_t>> JobPlanner::piece_frames(PhaseRequest request, const Hosts& hosts) {
-    request.message_bytes.reset();
-    const auto found = plan_pattern(request, hosts);
-    if (!found) return tl::unexpected(found.error());
-    const double of_rank = static_cast<double>(fastest_node(*found, hosts.size(), request.hosts.operation->has_root)) /
-                           request.hosts.ranks_per_host;
-    constexpr auto frame_bytes = static_cast<double>(tcp_wire_bytes(tcp_segment_bytes));
-    const auto needed = static_cast<std::uint64_t>(std::max(std::ceil(of_rank * piece_s / frame_bytes), 1.0));
-    const Topology& topology = planner_.config().topology;
-    const auto communicator = planner_.hosts_of(request.hosts.communicator);
-    if (!communicator) return tl::unexpected(communicator.error().within("comm_hosts"));
-    const double senders = static_cast<double>(topology.count(**communicator).total()) * request.hosts.ranks_per_host;
-    const auto room = static_cast<std::uint64_t>(
-        part_for_pieces * static_cast<double>(least_buffer_bytes(topology)) / (senders * frame_bytes));
-    if (needed > std::clamp<std::uint64_t>(room, 1, piece_frames_max)) return std::optional<std::uint64_t>();
-    return std::optional(needed);
+/// That the buffers hold of each sender at once.
+std::uint64_t JobPlanner::frames_held(double senders) const {
+    const auto buffer = static_cast<double>(least_buffer_bytes(planner_.config().topology));
+    const auto held = static_cast<std::uint64_t>(part_for_pieces * buffer / (senders * frame_bytes));
+    return std::clamp<std::uint64_t>(held, 1, piece_frames_max);
 }
 
-Result<JobPlanner::Rates> JobPlanner::plan_pattern(const PhaseRequest& request, const Hosts& hosts) {
-    return request.hosts.operation->has_root ? plan_with_root(request, hosts) : plan_alike(request, hosts);
+/// Of a piece, so that a rank's processor keeps up with what it may send; the same for messages of
+/// all sizes.  None: the buffers are not known to hold as many.
+Result<std::optional<std::uint64_t>> JobPlanner::piece_frames(PhaseRequest request,
+                                                              const Hosts& hosts) {
+    const std::uint32_t ranks = request.hosts.ranks_per_host;
+    const bool has_root = request.hosts.operation->has_root;
+    const auto [known, is_new] = piece_frames_.try_emplace(
+        fmt::format("{} {} {}", request.hosts.operation->name, ranks, request.hosts.communicator));
+    if (!is_new) return known->second;
+    request.message_bytes.reset();
+    const auto found = plan_pattern(request, hosts);
+    const auto communicator = planner_.hosts_of(request.hosts.communicator);
+    if (!found || !communicator) {
+        piece_frames_.erase(known);
+        return tl::unexpected(!found ? found.error() : communicator.error().within("comm_hosts"));
+    }
+    const auto of_node = static_cast<double>(fastest_node(*found, hosts.size(), has_root));
+    const double frames = std::max(std::ceil(of_node / ranks * piece_s / frame_bytes), 1.0);
+    const auto senders = planner_.config().topology.count(**communicator).total() * ranks;
+    const auto needed = static_cast<std::uint64_t>(frames);
+    if (needed <= frames_held(senders)) known->second = needed;
+    return known->second;
+}
+
+Result<JobPlanner::Rates> JobPlanner::plan_pattern(const PhaseRequest& request,
+                                                   const Hosts& hosts) {
+    return request.hosts.operation->has_root ? plan_with_root(request, hosts)
+                                             : plan_alike(request, hosts);
 }
 
 template <>
@@ -206,7 +227,8 @@ Result<Json> JobPlanner::serve(const PhaseRequest& request, Json answer) {
     answer["paced"] = plan.paced && !is_too_fast;
     answer["reason"] = plan.paced && is_too_fast ? too_fast : plan.reason;
     answer["algorithm"] = is_too_fast ? Json(nullptr) : algorithm_json(plan);
-    answer["predicted"] = plan.predicted && !is_too_fast ? prediction_json(*plan.predicted) : Json(nullptr);
+    answer["predicted"] =
+        plan.predicted && !is_too_fast ? prediction_json(*plan.predicted) : Json(nullptr);
     answer["piece_frames"] = frames->value_or(1);
     if (frames->value_or(1) > 1) {
         for (std::uint64_t& rate : found->rates)

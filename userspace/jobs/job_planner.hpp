@@ -45,14 +45,19 @@ private:
     };
     [[nodiscard]] Result<Hosts> hosts_to_plan(const CollectiveHosts& hosts) const;
     [[nodiscard]] Result<NodePlan> plan_of(std::size_t host, const PhaseRequest& request);
-    [[nodiscard]] std::uint64_t fastest_node(const Rates& found, std::size_t clusters, bool has_root) const;
-    [[nodiscard]] Result<std::optional<std::uint64_t>> piece_frames(PhaseRequest request, const Hosts& hosts);
+    [[nodiscard]] std::uint64_t fastest_node(const Rates& found, std::size_t clusters,
+                                             bool has_root) const;
+    [[nodiscard]] std::uint64_t frames_held(double senders) const;
+    [[nodiscard]] Result<std::optional<std::uint64_t>> piece_frames(PhaseRequest request,
+                                                                    const Hosts& hosts);
     [[nodiscard]] Result<Rates> plan_pattern(const PhaseRequest& request, const Hosts& hosts);
     [[nodiscard]] Result<Rates> plan_alike(const PhaseRequest& request, const Hosts& hosts);
     [[nodiscard]] Result<Rates> plan_with_root(PhaseRequest request, const Hosts& hosts);
 
     NodePlanner planner_;  ///< of any host
     std::map<std::size_t, NodePlanner> planners_;  ///< of hosts, by number
+    /// By operation, ranks on a host and communicator.
+    std::map<std::string, std::optional<std::uint64_t>> piece_frames_;
 };
 
 }  // namespace headway

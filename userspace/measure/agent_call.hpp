@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Agents that nobody starts by a launch command of their own: an MPI job's launcher has started them
-// in place of its ranks (mpi-glue/become_agent.c), and each calls the coordinator over TCP.
+// Agents that nobody starts by a launch command of their own: an MPI job's launcher has started
+// them in place of its ranks (mpi-glue/become_agent.c), and each calls the coordinator over TCP.
 //
 // What a caller says first is one line, {"token", "node", "ranks"}; then it is an agent like any
 // other (agent.hpp).  Of several ranks on a node the first that calls stays, the others are let go.
@@ -34,8 +34,8 @@ public:
     /// For call_variable.
     [[nodiscard]] const std::string& where() const { return where_; }
 
-    /// The agents of all nodes, as soon as all of the job's ranks have called; none if `launcher`, a
-    /// pidfd, ends before any has.  Once one has called the others have `patience`.
+    /// The agents of all nodes, as soon as all of the job's ranks have called; none if `launcher`,
+    /// a pidfd, ends before any has.  Once one has called the others have `patience`.
     [[nodiscard]] Result<std::vector<CalledAgent>> wait(int launcher,
                                                         std::chrono::milliseconds patience);
 
@@ -56,9 +56,9 @@ private:
 
     FileDescriptor listener_;
     std::string token_, where_;
-    std::vector<Caller> callers_;      ///< who have not said all yet
+    std::vector<Caller> callers_;  ///< who have not said all yet
     std::vector<CalledAgent> agents_;
-    std::uint64_t ranks_ = 0;          ///< of the job; 0: not known yet
+    std::uint64_t ranks_ = 0;  ///< of the job; 0: not known yet
     std::uint64_t heard_ = 0;
 };
 

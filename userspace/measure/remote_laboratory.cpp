@@ -53,7 +53,8 @@ Result<std::unique_ptr<RemoteLaboratory>> RemoteLaboratory::open(std::vector<Mea
 Result<std::unique_ptr<RemoteLaboratory>> RemoteLaboratory::over(std::vector<MeasuredHost> hosts,
                                                                  std::vector<AgentProcess> agents,
                                                                  LaboratoryOptions options) {
-    std::unique_ptr<RemoteLaboratory> made(new RemoteLaboratory(std::move(hosts), std::move(options)));
+    std::unique_ptr<RemoteLaboratory> made(
+        new RemoteLaboratory(std::move(hosts), std::move(options)));
     made->agents_ = std::move(agents);
     if (auto met = made->meet_agents(); !met) return tl::unexpected(met.error());
     return made;
@@ -69,7 +70,8 @@ Result<void> RemoteLaboratory::start_agents() {
 }
 
 Result<void> RemoteLaboratory::meet_agents() {
-    for (auto step : {&RemoteLaboratory::hear_greetings, &RemoteLaboratory::introduce, &RemoteLaboratory::measure_skew}) {
+    for (auto step : {&RemoteLaboratory::hear_greetings, &RemoteLaboratory::introduce,
+                      &RemoteLaboratory::measure_skew}) {
         if (auto done = (this->*step)(); !done) return done;
     }
     return {};

@@ -33,7 +33,8 @@ protected:
     OwnPacingTest() : network_(testing::TempDir() + "own-pacing-" + std::to_string(::getpid())) {}
     ~OwnPacingTest() override { std::filesystem::remove(network_); }
 
-    [[nodiscard]] PlannerPlan planner(std::uint64_t bytes_per_s, const std::string& more = "") const {
+    [[nodiscard]] PlannerPlan planner(std::uint64_t bytes_per_s,
+                                      const std::string& more = "") const {
         std::ofstream(network_) << "{\"bytes_per_s\": " << bytes_per_s << more << "}";
         return {HEADWAY_SOURCE_DIR "/tests/mpi/fake_planner.py", network_, hang_limit};
     }
@@ -42,7 +43,9 @@ protected:
         EXPECT_TRUE(begun) << begun.error().what;
         return std::move(*begun);
     }
-    [[nodiscard]] static PatternKey alltoall() { return {Operation::alltoall, {0, 1, 2, 3}, no_root, Algorithm::linear}; }
+    [[nodiscard]] static PatternKey alltoall() {
+        return {Operation::alltoall, {0, 1, 2, 3}, no_root, Algorithm::linear};
+    }
 
     std::string network_;
     JobHosts hosts_{{"a0", "a1", "b0", "b1"}, 2};
@@ -76,10 +79,12 @@ TEST_F(OwnPacingTest, HostsOfAClusterBeginWithDifferentOnes) {
 
 TEST_F(OwnPacingTest, AGatherIsToItsRootAlone) {
     OwnPacing pacing = begin(2'000'000);
-    const PatternKey gather{Operation::gather, {0, 1, 2, 3}, static_cast<int>(b1), Algorithm::linear};
+    const PatternKey gather{
+        Operation::gather, {0, 1, 2, 3}, static_cast<int>(b1), Algorithm::linear};
     ASSERT_EQ(pacing.enter(gather, message_bytes, Time{}), "");
     EXPECT_EQ(pacing.may_send(b1, message_bytes, Time{}).bytes, frame_payload_bytes);
-    EXPECT_EQ(pacing.may_send(b1, message_bytes, Time{}).wait, 1538us) << "all of the cluster's rate";
+    EXPECT_EQ(pacing.may_send(b1, message_bytes, Time{}).wait, 1538us)
+        << "all of the cluster's rate";
 }
 
 TEST_F(OwnPacingTest, APieceHasAsManyFramesAsThePlanAllows) {
@@ -104,7 +109,8 @@ TEST_F(OwnPacingTest, SendsAtItsRateHoweverLateItIs) {
         sent += may.bytes;
     }
     EXPECT_EQ(sent, message_bytes);
-    EXPECT_NEAR(std::chrono::duration<double>(now - Time{}).count(), 65536.0 / 1448 * 2 * 1538e-6, 4 * 1538e-6)
+    EXPECT_NEAR(std::chrono::duration<double>(now - Time{}).count(), 65536.0 / 1448 * 2 * 1538e-6,
+                4 * 1538e-6)
         << "one of two hosts";
     now += 1s;
     EXPECT_GT(pacing.may_send(b0, 5000, now).bytes, 0U);
@@ -139,7 +145,8 @@ TEST_F(OwnPacingTest, SaysWhyThereIsNoPlan) {
         return begun ? "" : begun.error().what;
     };
     EXPECT_EQ(why(planner(1), "c0"), "c0 is none of the job's hosts");
-    EXPECT_NE(why({"/nowhere/headway", "", hang_limit}, "a0").find("/nowhere/headway"), std::string::npos);
+    EXPECT_NE(why({"/nowhere/headway", "", hang_limit}, "a0").find("/nowhere/headway"),
+              std::string::npos);
     EXPECT_NE(why({"/bin/true", "", hang_limit}, "a0"), "");
     auto gone = OwnPacing::begin(planner(1, ", \"answers\": 1"), hosts_, "a0", false);
     ASSERT_TRUE(gone) << gone.error().what;
@@ -158,7 +165,8 @@ protected:
     }
     void TearDown() override {
         headway_close(session_);
-        for (const char* name : {"HEADWAY_PLANNER", "HEADWAY_NETWORK", "HEADWAY_NODE"}) ::unsetenv(name);
+        for (const char* name : {"HEADWAY_PLANNER", "HEADWAY_NETWORK", "HEADWAY_NODE"})
+            ::unsetenv(name);
     }
     headway_exchange* open(int paces_itself) {
         headway_options options{};
@@ -210,7 +218,8 @@ TEST_F(LibHeadwayAlone, SaysWhatIsWrongAndPacesNothing) {
     headway_exchange* const all = open(1);
     for (int again = 0; again < 2; ++again) {
         EXPECT_EQ(headway_enter(session_, all, message_bytes), 0U);
-        EXPECT_NE(std::string(headway_reason(session_)).find("c0 is none of the job's hosts"), std::string::npos)
+        EXPECT_NE(std::string(headway_reason(session_)).find("c0 is none of the job's hosts"),
+                  std::string::npos)
             << headway_reason(session_);
     }
     EXPECT_EQ(may_send(b0), message_bytes);
