@@ -32,7 +32,7 @@ class Process {
 public:
     Process(ScriptedDaemon& daemon, int hosts) {
         const std::string path = daemon.path();
-        const headway_options options{sizeof(options), "job", 0, path.c_str(), 60'000, 0};
+        const headway_options options{sizeof(options), "job", 0, path.c_str(), 60'000, 0, 0};
         session_ = headway_open(&options);
         std::vector<const char*> pointers;
         for (int h = 0; h < hosts; ++h) names_.push_back(fmt::format("node{}", h));

@@ -44,7 +44,7 @@ protected:
 
     void open() {
         const std::string path = daemon_.path();
-        const headway_options options{sizeof(options), "job", 3, path.c_str(), hang_limit_ms, 0};
+        const headway_options options{sizeof(options), "job", 3, path.c_str(), hang_limit_ms, 0, 0};
         session_ = headway_open(&options);
         ASSERT_NE(session_, nullptr);
     }
@@ -193,7 +193,7 @@ TEST_F(LibHeadway, IsNamedAsItsStepInSlurm) {
     setenv("SLURM_JOB_ID", "4711", 1);
     setenv("SLURM_STEP_ID", "2", 1);
     const std::string path = daemon_.path();
-    const headway_options options{sizeof(options), nullptr, 0, path.c_str(), hang_limit_ms, 0};
+    const headway_options options{sizeof(options), nullptr, 0, path.c_str(), hang_limit_ms, 0, 0};
     session_ = headway_open(&options);
     unsetenv("SLURM_JOB_ID");
     unsetenv("SLURM_STEP_ID");
@@ -231,7 +231,7 @@ TEST_F(LibHeadway, KnowsHowLargeStructuresAre) {
     // The last is the address that a program of a header without sizes has in that place.
     for (const std::size_t no_size : {std::size_t{0}, std::size_t{4097}, reinterpret_cast<std::size_t>(path.c_str())}) {
         headway_close(session_);
-        later.options = {no_size, "job", 3, path.c_str(), hang_limit_ms, 0};
+        later.options = {no_size, "job", 3, path.c_str(), hang_limit_ms, 0, 0};
         session_ = headway_open(&later.options);
         EXPECT_STREQ(headway_reason(session_), "headway_options.size is not sizeof(struct headway_options)");
         EXPECT_EQ(headway_connected(session_), 0);
