@@ -241,7 +241,7 @@ class Both:
         """The folder has it, or says of which hosts it has none."""
         kept = os.path.join(self.sessions, ".local", "state", "headway", "networks")
         os.makedirs(kept)
-        for network, said in ((NETWORK.replace("b[0-3]", "b0"), "not pacing: .*has no network that was measured between"),
+        for network, said in ((NETWORK.replace("b[0-3]", "b0"), "not pacing: .*no network that was measured.*run --measure"),
                               (NETWORK, f"each rank paces its own.*by {kept}/2.toml")):
             with self.subTest(said):
                 with open(os.path.join(kept, f"{len(os.listdir(kept)) + 1}.toml"), "w", encoding="utf-8") as file:

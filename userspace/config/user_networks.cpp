@@ -101,8 +101,9 @@ Result<Config> find_kept_network(const fs::path& folder, std::span<const std::st
     }
     std::string list = format_hostlist(hosts);
     if (list.size() > hosts_told_max_bytes) list = fmt::format("{} hosts", hosts.size());
-    return failure("{} has no network that was measured between {}{}{}", folder.string(), list,
-                   broken.empty() ? "" : "; ", broken);
+    return failure(
+        "{} has no network that was measured between {}; headway run --measure finds it out{}{}",
+        folder.string(), list, broken.empty() ? "" : "; ", broken);
 }
 
 Result<fs::path> keep_network(const fs::path& folder, std::span<const std::string> hosts,
