@@ -31,7 +31,7 @@ constexpr double part_for_data = 0.97;
 constexpr double part_for_larger_pieces = 0.94 / part_for_data;
 
 /// Processor time of a rank for a piece that it sends and one that it gets, whatever their sizes
-/// are.
+/// are.  An assumption: no benchmark here measures it.
 constexpr double piece_s = 7e-6;
 
 /// All senders' pieces may meet in front of one link.
