@@ -166,9 +166,14 @@ class MapTest(unittest.TestCase):
         results.add(self.cell("headway_alone", network=self.near), self.run_of(12, drops=2))
         results.add(self.cell("headway_alone", network=self.deep), self.run_of(10.5))
         said = [line.strip() for line in scene_map.report(results)]
-        self.assertTrue(any("in 2 scenes: median at most 1.06 x Headway's in 1, 1.25 x in 2; it lost frames or met time-outs in 1" in line
-                            for line in said), said)
-        self.assertTrue(said[-2].startswith("1.200  4 + 4 nodes"), said[-2:])
+        self.assertIn("Headway without root, in 2 scenes: it lost frames or met time-outs in 1 in which Headway did not", said)
+        for line in ("MISSED: its median is at most 1.06 x that of Headway in 1 of 2 scenes; 90% are wanted",
+                     "met: its median is at most 1.25 x that of Headway in 2 of 2 scenes; 100% are wanted",
+                     "met: its worst call is at most 1.2 x that of Headway in 2 of 2 scenes; 90% are wanted",
+                     "met: its median is at most 1.03 x that of stock in 1 of 1 scenes; 100% are wanted"):
+            self.assertIn(line, said)
+        self.assertFalse(any("2-tick" in line for line in said), said)
+        self.assertTrue(said[said.index(line) + 1].startswith("1.200  4 + 4 nodes"), said)
 
     def test_what_headway_loses_is_told_and_the_slowest_first(self):
         others = {"stock": 20, "rto_min": 20, "fq": 10, "htb": 20}

@@ -14,7 +14,7 @@ import wire_records     # headway_demo knows where it is
 # contender -> (median / floor, spread, losses per all-to-all)
 CHARACTER = {
     "stock": (12.0, 20.0, 300), "stock_tuned": (11.0, 20.0, 300), "rto_min": (9.0, 6.0, 150),
-    "rto_min_least": (8.0, 6.0, 150),
+    "rto_min_least": (8.0, 6.0, 150), "rto_delack": (8.0, 6.0, 150),
     "throttle": (10.0, 20.0, 200), "pairwise": (14.0, 20.0, 100), "dctcp": (8.0, 7.0, 40),
     "bbr": (13.0, 9.0, 300),
     "fq": (1.4, 0.1, 20), "htb": (1.14, 0.05, 12), "htb_sfq": (1.18, 0.06, 20),

@@ -81,6 +81,9 @@ CONTENDERS = {contender.name: contender for contender in (
               rto_min_ms=5),
     Contender("rto_min_least", "rto_min 1 tick", "cubic, the least retransmission time-out that a route can have:"
                                                  " one tick of the kernel, 4 ms where HZ is 250", rto_min_ms=4),
+    Contender("rto_delack", "2-tick time-outs", "cubic, sockets with the least retransmission time-out and delay of"
+                                                " acknowledgments that they can have: two ticks each, 8 ms where HZ is 250",
+              rto_min_ms=8),
     Contender("throttle", "library's throttle",
               "the MPI library sends to 2 or 4 ranks at a time, whichever is better",
               settings=("2 at a time", "4 at a time"), setup="stock"),

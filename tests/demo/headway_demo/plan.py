@@ -26,7 +26,7 @@ COMPARED = GROUPS[0]
 OF_THE_DEMO = ("stock", "rto_min", "htb", "headway")
 # Who also runs at the other sizes, and in the other scenes: of the static shares all,
 # as another one is the best in each scene.
-EVERYWHERE = ("stock", "rto_min", "fq", "htb", "htb_sfq", "headway_alone", "headway")
+EVERYWHERE = ("stock", "rto_min", "rto_delack", "fq", "htb", "htb_sfq", "headway_alone", "headway")
 
 # Whose trunk is pictured, and at which sizes, after a pause: the first call of a size counts
 # for nothing.
