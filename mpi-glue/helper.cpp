@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <string_view>
 
@@ -19,6 +20,7 @@
 #include "known_traffic.hpp"
 #include "message_size.hpp"
 #include "own_algorithms.hpp"
+#include "own_connections.hpp"
 #include "pattern_player.hpp"
 #include "real.hpp"
 #include "report.hpp"
@@ -79,6 +81,7 @@ Helper::Helper()
 void Helper::before_init() noexcept try {
     if (begun_) return;
     begun_ = true;
+    if (!settings_.planner.empty()) sockets_of_program_ = own_tcp_sockets();
     environment_.apply(settings_);
 } catch (const std::exception&) {
     // Without the settings a paced exchange is slow, but right.
@@ -198,10 +201,25 @@ void Helper::join_by_planner() {
     active_ = true;
     own_algorithms().allow();
     own_algorithms().connect_all();
+    const int wait_us = shorten_waits_of_all();
     (void)has_memory_for([&] {
         announce("no headwayd: each rank paces its own all-to-alls, gathers and scatters over " + std::to_string(hosts) +
-                 " hosts, by " + network.name);
+                 " hosts, by " + network.name +
+                 (wait_us > 0 ? "; a lost tail is sent again after " + std::to_string(wait_us / 1000) + " ms" : ""));
     });
+}
+
+/// Collective over MPI_COMM_WORLD.  What is lost in spite of all, and what is not paced, waits for a shorter
+/// time-out, if the kernels of all ranks allow that.  In microseconds; 0: the kernels' own holds.
+int Helper::shorten_waits_of_all() noexcept {
+    constexpr int none = std::numeric_limits<int>::max();
+    int own_us = none;
+    if (settings_.transport) (void)has_memory_for([&] { own_us = shortest_wait_us().value_or(none); });
+    const int all_us = reduce_over_job(own_us, MPI_MAX);
+    if (all_us == none) return 0;
+    const auto addresses = addresses_of_all();
+    if (addresses) (void)has_memory_for([&] { shorten_waits(*addresses, sockets_of_program_, all_us); });
+    return all_us;
 }
 
 /// At rank 0; the reason if no plan can be had.

@@ -32,6 +32,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -165,6 +166,7 @@ private:
     void join_job();
     [[nodiscard]] bool all_ranks_take_part();
     void join_by_planner();
+    [[nodiscard]] int shorten_waits_of_all() noexcept;
     [[nodiscard]] std::string look_at_network(PlannedNetwork& network);
     [[nodiscard]] bool all_have_memory(bool is_able);
     [[nodiscard]] std::string join_node(std::uint64_t job_start);
@@ -195,6 +197,7 @@ private:
     bool begun_ = false;   ///< before_init has run
     bool joined_ = false;  ///< after_init has run
     bool ranks_pace_ = false;
+    std::set<int> sockets_of_program_;  ///< that were there before MPI_Init
     int rank_ = 0;
     int ranks_ = 0;
     int patterns_key_ = MPI_KEYVAL_INVALID;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <sstream>
 
 #include "message_size.hpp"
 #include "real.hpp"
@@ -71,6 +72,23 @@ std::optional<std::vector<std::string>> gather_texts(const OwnText& own) noexcep
     };
     if (!all_agree(has_memory_for(part))) return std::nullopt;
     return texts;
+}
+
+std::optional<std::set<Address>> addresses_of_all() noexcept {
+    const auto texts = allgather_texts(own_text([] {
+        std::string text;
+        for (const Address& address : own_addresses()) text += address + "\n";
+        return text;
+    }));
+    std::set<Address> addresses;
+    const auto read = [&] {
+        for (const std::string& text : *texts) {
+            std::istringstream lines(text);
+            for (Address address; std::getline(lines, address);) addresses.insert(address);
+        }
+    };
+    if (!texts || !has_memory_for(read)) return std::nullopt;
+    return addresses;
 }
 
 }  // namespace headway::glue

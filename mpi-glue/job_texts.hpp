@@ -4,9 +4,11 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "own_network.hpp"
 #include "short_memory.hpp"
 
 namespace headway::glue {
@@ -29,5 +31,8 @@ using OwnText = std::optional<std::string>;
 
 /// The same at rank 0, of any bytes; others get as many empty ones.  None, too: they have 2 GiB and more together.
 [[nodiscard]] std::optional<std::vector<std::string>> gather_texts(const OwnText& own) noexcept;
+
+/// Those of all ranks' network namespaces.  None: a rank has no memory, which need not be this one's.
+[[nodiscard]] std::optional<std::set<Address>> addresses_of_all() noexcept;
 
 }  // namespace headway::glue

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "kernel/tcp_counters.hpp"
+#include "unique_fd.hpp"
 
 namespace headway::glue {
 namespace {
@@ -44,20 +45,58 @@ ConnectionCounters counters_of(int socket) {
     return {1, counts.needed_retransmissions(), counts.timeouts};
 }
 
-}  // namespace
-
 /// By opendir(): std::filesystem ends the process where there is no memory for the next entry.
-ConnectionCounters count_own_connections(const std::set<Address>& others) {
-    ConnectionCounters all;
+void for_each_tcp_socket(const auto& act) {
     const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir("/proc/self/fd"), ::closedir);
     while (const dirent* const entry = open ? ::readdir(open.get()) : nullptr) {
         const std::string_view name = entry->d_name;
         int descriptor = -1;
         std::from_chars(name.data(), name.data() + name.size(), descriptor);
-        if (is_tcp(descriptor) && others.contains(other_end_of(descriptor)))
-            all.add(counters_of(descriptor));
+        if (is_tcp(descriptor)) act(descriptor);
     }
+}
+
+/// Of linux/tcp.h, from Linux 6.15 on.
+constexpr int rto_min_us = 45, delack_max_us = 46;
+
+/// The first is the shortest of a kernel with 250 ticks a second, which is two of them.  One with 1000
+/// takes less; but a processor that is busy elsewhere for that long must not look like a loss.
+constexpr std::array waits_us{8000, 20000};
+
+}  // namespace
+
+ConnectionCounters count_own_connections(const std::set<Address>& others) {
+    ConnectionCounters all;
+    for_each_tcp_socket([&](int socket) {
+        if (others.contains(other_end_of(socket))) all.add(counters_of(socket));
+    });
     return all;
+}
+
+bool set_socket_time(int socket, int option, int us) {
+    return ::setsockopt(socket, IPPROTO_TCP, option, &us, sizeof(us)) == 0;
+}
+
+std::optional<int> shortest_wait_us(const SetSocketTime& set) {
+    const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    for (const int us : waits_us) {
+        if (set(socket.get(), rto_min_us, us) && set(socket.get(), delack_max_us, us)) return us;
+    }
+    return std::nullopt;
+}
+
+std::set<int> own_tcp_sockets() {
+    std::set<int> sockets;
+    for_each_tcp_socket([&](int socket) { sockets.insert(socket); });
+    return sockets;
+}
+
+void shorten_waits(const std::set<Address>& others, const std::set<int>& spared, int us,
+                   const SetSocketTime& set) {
+    for_each_tcp_socket([&](int socket) {
+        if (spared.contains(socket) || !others.contains(other_end_of(socket))) return;
+        if (set(socket, delack_max_us, us)) (void)set(socket, rto_min_us, us);
+    });
 }
 
 }  // namespace headway::glue

@@ -2,7 +2,6 @@
 #include "report.hpp"
 
 #include <set>
-#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -11,7 +10,6 @@
 #include "kernel/tcp_counters.hpp"
 #include "message_size.hpp"
 #include "notice.hpp"
-#include "own_network.hpp"
 #include "pending_requests.hpp"
 #include "real.hpp"
 #include "short_memory.hpp"
@@ -41,22 +39,6 @@ std::string name_of(MPI_Comm communicator) {
 std::string name_of(Operation operation, CallForm form) {
     const std::string name = glue::name_of(operation);
     return form == CallForm::nonblocking ? "i" + name : name;
-}
-
-/// A text of this rank's own addresses, or of its host's.
-std::string own_addresses_text() {
-    std::string text;
-    for (const Address& address : own_addresses()) text += address + "\n";
-    return text;
-}
-
-std::set<Address> addresses_in(const std::vector<std::string>& texts) {
-    std::set<Address> addresses;
-    for (const std::string& text : texts) {
-        std::istringstream lines(text);
-        for (Address address; std::getline(lines, address);) addresses.insert(address);
-    }
-    return addresses;
 }
 
 }  // namespace
@@ -127,15 +109,15 @@ void Reporter::predict() {
     }
 }
 
-void Reporter::count_connections(const std::vector<std::string>& addresses) {
+void Reporter::count_connections(const std::set<Address>& addresses) {
     const NodeCounters now = counters_now();
     report_.set_node(helper().node(), {now.timeouts - at_begin_.timeouts,
                                        now.retransmissions - at_begin_.retransmissions,
-                                       count_own_connections(addresses_in(addresses))});
+                                       count_own_connections(addresses)});
 }
 
 /// None: this rank's report has gaps, or there is no memory for it.
-OwnText Reporter::complete(const std::vector<std::string>& addresses) {
+OwnText Reporter::complete(const std::set<Address>& addresses) {
     if (is_incomplete_) return std::nullopt;
     return own_text([&] {
         count_connections(addresses);
@@ -160,7 +142,7 @@ void Reporter::finish() noexcept {
     pending_requests().abandon();
     on_ = false;
     const std::lock_guard lock(mutex_);
-    const auto addresses = allgather_texts(own_text(own_addresses_text));
+    const auto addresses = addresses_of_all();
     const auto texts = gather_texts(addresses ? complete(*addresses) : std::nullopt);
     if (place_in(MPI_COMM_WORLD).rank != 0) return;
     const auto tell_all = [&] {

@@ -78,8 +78,8 @@ public:
 
 private:
     [[nodiscard]] bool is_known(const CallKind& kind);
-    void count_connections(const std::vector<std::string>& addresses);
-    [[nodiscard]] std::optional<std::string> complete(const std::vector<std::string>& addresses);
+    void count_connections(const std::set<Address>& addresses);
+    [[nodiscard]] std::optional<std::string> complete(const std::set<Address>& addresses);
     void predict();
     void tell(CallReport& all) const;
 

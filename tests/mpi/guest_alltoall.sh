@@ -27,6 +27,8 @@ planned_rate=77343750	# of each node to the other cluster: 1250 Mbit/s x 0.99 / 
 socket=/run/headway/control.sock
 work=/tmp/guest_alltoall
 ranks=$work/rank_record	# runs each rank and keeps what it writes
+# a job whose ranks pace themselves
+planned=(HEADWAY_PLANNER="$HW_BUILD/bin/headway" HEADWAY_NETWORK=$work/headway.toml)
 
 # ---- what a user has ---------------------------------------------------------
 
@@ -55,7 +57,8 @@ use() {
 		cp "$HW_BUILD/bin/tests/$program$suffix" $work/$program
 	done
 	cp "$HW_BUILD/bin/tests/rank_record" $work
-	(cd "$HW_BUILD/lib" && cp libheadway-mpi.so libheadway-agent.so "libheadway-$library.so" "$sleeps" $work)
+	(cd "$HW_BUILD/lib" && cp libheadway-mpi.so libheadway-agent.so "libheadway-$library.so" "$sleeps" \
+		tests/socket_time_spy.so $work)
 	preload=$work/libheadway-mpi.so:$work/${sleeps##*/}
 	# all of the libraries is in memory before anything is timed
 	ldd $work/alltoall_check | awk '$3 ~ /^\// { print $3 }' | xargs cat >/dev/null
@@ -274,27 +277,52 @@ test_no_daemon() {
 		"$(told unpaced | wc -l) $(told unpaced | cut -d : -f 1-3)"
 }
 
-# alone NAME [NAME=VALUE...]: eight calls, of which two do not count
+# alone NAME [NAME=VALUE...]: eight calls, of which two do not count; below the command `under`
 alone() {
 	local name=$1
 	shift
-	job "$name" HEADWAY_REPORT=$work/"$name".json YIELD_SLEEP_POLLS=20 "$@" -- $ranks $work/collective_bench --sizes 65536:6:20
+	job "$name" HEADWAY_REPORT=$work/"$name".json YIELD_SLEEP_POLLS=20 "$@" \
+		-- "${under[@]}" $ranks $work/collective_bench --sizes 65536:6:20
 }
 
-# The nodes are as the kernel makes them.
+# The nodes are as the kernel makes them, which for our own connections is one that takes shorter waits.
 test_ranks_that_pace_themselves() {
-	local drops
+	local drops under=() preload=$preload:$work/socket_time_spy.so
 	drops=$(hw_trunk_drops)
 	ktap_check "a job of $library without anything runs" alone bare
 	ktap_between "of it the trunk drops frames" 1 $(($(hw_trunk_drops) - drops)) 100000
 	drops=$(hw_trunk_drops)
 	ktap_check "a job of $library whose ranks pace themselves runs" \
-		alone alone HEADWAY_PLANNER="$HW_BUILD/bin/headway" HEADWAY_NETWORK=$work/headway.toml
+		alone alone "${planned[@]}" SPY_FILE=$work/alone/times
 	ktap_equal "it says so, and nothing else" "1 1" \
 		"$(told alone | grep -c 'each rank paces its own all-to-alls') $(told alone | wc -l)"
+	ktap_equal "no connection waits longer than 8 ms" "45 8000 46 8000" "$(sort -u $work/alone/times | xargs)"
+	ktap_between "that is of both ends of six, at least" 12 "$(grep -c ^45 $work/alone/times)" 1000
 	ktap_equal "its calls are paced" "8 0" "$(paced_calls $work/alone.json)"
 	ktap_equal "the trunk drops nothing of it" "$drops" "$(hw_trunk_drops)"
 	ktap_check "and its planner ends with it" hw_wait_for 10 no_planner
+}
+
+# In containers with a network of their own, without any capability: by the name that a container
+# says it has.
+test_ranks_in_containers_that_pace_themselves() {
+	local drops under no_right=(setpriv --bounding-set=-all --inh-caps=-all --no-new-privs)
+	hw_containers bridged 100
+	under=("${hw_own_processes[@]}" "${no_right[@]}")
+	MPI_JOB_STATE=$hw_containers_state ktap_check "in containers a job of $library runs" \
+		alone nameless "${promise[@]}" "${planned[@]}"
+	ktap_equal "it says that it knows their hosts by no name" \
+		"1 headway: not pacing: host ca0 is in no cluster of $work/headway.toml" \
+		"$(told nameless | wc -l) $(told nameless | cut -d ';' -f 1)"
+	# shellcheck disable=SC2016 # for the shell in the container
+	under+=(sh -c 'name=$(hostname); HEADWAY_NODE=${name#c} exec "$@"' sh)
+	drops=$(hw_trunk_drops)
+	MPI_JOB_STATE=$hw_containers_state ktap_check "where they have names, too" \
+		alone named "${promise[@]}" "${planned[@]}"
+	ktap_equal "its calls are paced" "8 0" "$(paced_calls $work/named.json)"
+	ktap_equal "the trunk drops nothing of it" "$drops" "$(hw_trunk_drops)"
+	ktap_check "and its planner ends with it" hw_wait_for 10 no_planner
+	hw_containers_down
 }
 
 # run_by_headway NAME [OPTION...]: the same calls, as a user starts them who has a home
@@ -352,6 +380,7 @@ for each in "$@"; do
 	use "$each"
 	test_ranks_that_pace_themselves
 	test_a_network_that_is_measured
+	test_ranks_in_containers_that_pace_themselves
 done
 hw_down
 ktap_end

@@ -280,6 +280,26 @@ class Both:
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(said, done.stderr)
 
+    def test_lost_tails_wait_less_where_all_kernels_allow_that(self):
+        """And only if the user leaves the transport to us.  Here by Open MPI over TCP, at both ends of each connection;
+        MPICH's connections are those of guest_alltoall.sh, for on one machine UCX may hang over TCP without us."""
+        told = "a lost tail is sent again after 8 ms"
+        for environment, shortens in (({}, True), ({"SPY_OLD_RANK": 2}, False), ({"HEADWAY_TRANSPORT": "off"}, False)):
+            with self.subTest(**environment):
+                record = os.path.join(self.sessions, "socket-times")
+                job = self.alone_job("collectives", "--cases", "5", "--seed", "5", "--only", "alltoall",
+                                     preload=["tests/socket_time_spy.so"], SPY_FILE=record, **self.over_tcp, **environment)
+                self.assertEqual(job.status, 0, job.stderr)
+                self.assert_paces(job)
+                self.assertEqual(told in job.told[0], shortens, job.told)
+                self.assertEqual(os.path.exists(record), shortens and self.library == "ompi")
+                if os.path.exists(record):
+                    with open(record, encoding="ascii") as file:
+                        lines = file.read().splitlines()
+                    self.assertEqual((set(lines), lines.count("45 8000")), ({"45 8000", "46 8000"}, len(lines) // 2))
+                    self.assertGreaterEqual(len(lines), 2 * len(NODES))
+                    os.remove(record)
+
     def test_with_a_daemon_nothing_changes(self):
         with self.daemon() as daemon:
             job = self.run_job("alltoall_check", HEADWAY_PLANNER="/nowhere/headway", HEADWAY_NETWORK="/nowhere")
@@ -298,6 +318,7 @@ class Both:
 
 class AloneOpenMpi(Both, AloneTest):
     library = "ompi"
+    over_tcp = {"mpirun": ("--mca", "btl", "tcp,self", "--mca", "pml", "ob1")}
 
     def test_spawn(self):
         """Spawned processes are another job, here on one host."""
@@ -309,6 +330,7 @@ class AloneOpenMpi(Both, AloneTest):
 
 class AloneMpich(Both, AloneTest):
     library = "mpich"
+    over_tcp = {}
 
 
 if __name__ == "__main__":

@@ -6,6 +6,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
 #include "unique_fd.hpp"
 
 namespace headway::glue::test {
@@ -36,6 +41,9 @@ public:
         EXPECT_TRUE(far_);
     }
 
+    [[nodiscard]] int near() const { return near_.get(); }
+    [[nodiscard]] int far() const { return far_.get(); }
+
 private:
     UniqueFd listener_, near_, far_;
 };
@@ -55,6 +63,73 @@ TEST(OwnConnections, OfASocketForBothFamiliesToo) {
 
 TEST(OwnConnections, OfNoneHaveHadNoTimeOuts) {
     EXPECT_EQ(count_own_connections({"192.0.2.1"}).timeouts, 0U);
+}
+
+/// A kernel that takes times from `least_us` on, and what it was told: by socket, both options.
+struct Kernel {
+    int least_us = 0;
+    std::map<int, std::vector<int>> told;
+
+    bool operator()(int socket, int option, int us) {
+        if (us < least_us) return false;
+        told[socket].push_back(us);
+        EXPECT_TRUE(option == 45 || option == 46) << option;
+        return true;
+    }
+};
+
+std::optional<int> shortest_wait_of(int least_us) {
+    Kernel kernel{least_us, {}};
+    return shortest_wait_us(std::ref(kernel));
+}
+
+TEST(OwnConnections, TheShortestWaitIsWhatTheKernelTakes) {
+    EXPECT_EQ(shortest_wait_of(2000), 8000);
+    EXPECT_EQ(shortest_wait_of(8000), 8000);
+    EXPECT_EQ(shortest_wait_of(8001), 20000);
+    EXPECT_EQ(shortest_wait_of(20001), std::nullopt);
+}
+
+TEST(OwnConnections, AKernelThatTakesOneOfBothTimesAloneTakesNone) {
+    for (const int taken : {45, 46}) {
+        EXPECT_EQ(shortest_wait_us([&](int, int option, int) { return option == taken; }),
+                  std::nullopt);
+    }
+}
+
+TEST(OwnConnections, WaitsAreShortenedAtBothEndsOfThoseToOthers) {
+    const Connection one(AF_INET6);
+    Kernel kernel;
+    shorten_waits({"127.0.0.1"}, {}, 8000, std::ref(kernel));
+    EXPECT_EQ(kernel.told, (std::map<int, std::vector<int>>{{one.near(), {8000, 8000}},
+                                                            {one.far(), {8000, 8000}}}));
+    kernel.told.clear();
+    shorten_waits({"192.0.2.1"}, {}, 8000, std::ref(kernel));
+    EXPECT_TRUE(kernel.told.empty());
+}
+
+TEST(OwnConnections, WhatWasThereBeforeIsSpared) {
+    const Connection before(AF_INET);
+    const auto spared = own_tcp_sockets();
+    EXPECT_TRUE(spared.contains(before.near()) && spared.contains(before.far()));
+    const Connection one(AF_INET);
+    Kernel kernel;
+    shorten_waits({"127.0.0.1"}, spared, 8000, std::ref(kernel));
+    EXPECT_EQ(kernel.told.size(), 2U);
+    EXPECT_TRUE(kernel.told.contains(one.near()) && kernel.told.contains(one.far()));
+}
+
+TEST(OwnConnections, ThisKernelKeepsWhatItTakes) {
+    const auto us = shortest_wait_us();
+    if (!us) GTEST_SKIP() << "this kernel is older than Linux 6.15";
+    const Connection one(AF_INET);
+    shorten_waits({"127.0.0.1"}, {}, *us);
+    for (const int option : {45, 46}) {
+        int kept = 0;
+        socklen_t length = sizeof(kept);
+        EXPECT_EQ(getsockopt(one.far(), IPPROTO_TCP, option, &kept, &length), 0);
+        EXPECT_EQ(kept, *us) << option;
+    }
 }
 
 TEST(OwnConnections, TimeOutsAreUnknownIfThoseOfOneAre) {
