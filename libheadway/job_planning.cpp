@@ -49,16 +49,28 @@ LinkResult<JobPlanning> JobPlanning::start(const PlannerPlan& plan, const JobHos
     return JobPlanning(std::move(*link), hosts, siblings_disjoint);
 }
 
-LinkResult<PlannedNetwork> JobPlanning::look_at() {
-    const auto answer = link_.ask(ObjectText("clusters").texts("hosts", hosts_->names()));
-    if (!answer) return tl::unexpected(answer.error());
+std::optional<PlannedNetwork> PlannedNetwork::read(const std::string& text, std::size_t hosts) {
+    const auto answer = JsonObject::read(text);
+    if (!answer) return std::nullopt;
     PlannedNetwork network{answer->text("network").value_or("the planner"),
                            answer->texts("clusters"),
                            answer->whole_number("min_message_bytes").value_or(0),
-                           answer->whole_number("port_buffer_bytes").value_or(0)};
-    if (network.clusters.size() != hosts_->names().size())
-        return tl::unexpected(LinkError{"the planner's answer is not one of its protocol", true});
+                           NetworkLinks::read(*answer), text};
+    if (network.clusters.size() != hosts) return std::nullopt;
+    const auto is_unknown = [&](const std::string& cluster) {
+        return network.links.number_of(cluster) == network.links.clusters.size();
+    };
+    if (std::any_of(network.clusters.begin(), network.clusters.end(), is_unknown)) network.links = {};
     return network;
+}
+
+LinkResult<PlannedNetwork> JobPlanning::look_at() {
+    const auto answer = link_.ask(ObjectText("clusters").texts("hosts", hosts_->names()));
+    if (!answer) return tl::unexpected(answer.error());
+    auto network = PlannedNetwork::read(answer->received(), hosts_->names().size());
+    if (!network)
+        return tl::unexpected(LinkError{"the planner's answer is not one of its protocol", true});
+    return std::move(*network);
 }
 
 const PlannedCall* JobPlanning::plan(const PlannedPattern& pattern,

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "network_links.hpp"
 #include "planner_process.hpp"
 #include "rank_rates.hpp"
 #include "session.hpp"
@@ -24,7 +25,12 @@ struct PlannedNetwork {
     std::string name;                   ///< of its description, for people
     std::vector<std::string> clusters;  ///< by host; "": it is in none
     std::uint64_t min_message_bytes = 0;
-    std::uint64_t port_buffer_bytes = 0;
+    NetworkLinks links;
+    std::string text;  ///< as it came, to be told to other processes
+
+    /// None: it is no answer, or one of another number of hosts.
+    [[nodiscard]] static std::optional<PlannedNetwork> read(const std::string& text,
+                                                            std::size_t hosts);
 };
 
 /// What it says of a pattern with messages of one size.

@@ -65,6 +65,10 @@ struct NodeRates {
 struct CallRates {
     std::span<const std::uint64_t> bytes_per_s;
     std::uint64_t piece_bytes = framed_piece_bytes;
+
+    [[nodiscard]] bool have_a_limit() const {
+        return std::any_of(bytes_per_s.begin(), bytes_per_s.end(), [](std::uint64_t rate) { return rate > 0; });
+    }
 };
 
 /// Of this rank: for each size, towards each cluster.

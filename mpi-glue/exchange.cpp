@@ -111,10 +111,10 @@ private:
 
 }  // namespace
 
-int carry_out(const Exchange& exchange, const ExchangeOrder& order, const ToldCall& told,
+int carry_out(const Exchange& exchange, const OwnPlace& place, const ToldCall& told,
               const OwnCall& call) noexcept {
-    if (told.sizes != nullptr) return exchange_in_pieces(exchange, order, told, call);
-    return exchange.in_place ? InPlaceExchange(exchange, call).run() : linear(exchange, order, call);
+    if (told.sizes != nullptr) return exchange_in_pieces(exchange, place, told, call);
+    return exchange.in_place ? InPlaceExchange(exchange, call).run() : linear(exchange, *place.order, call);
 }
 
 }  // namespace headway::glue

@@ -16,7 +16,7 @@
 #include "argument_check.hpp"
 #include "exchange_order.hpp"
 #include "messages.hpp"
-#include "told_traffic.hpp"
+#include "piece_schedule.hpp"
 
 namespace headway::glue {
 
@@ -35,14 +35,21 @@ inline constexpr std::uint64_t in_place_window_bytes = std::uint64_t{1} << 20;
 struct ToldCall {
     /// Of every rank to every rank; null at all ranks: not told.
     const SizeTable* sizes = nullptr;
-    /// Each message goes in so many (piecewise_exchange.hpp), the same number at all ranks.
-    std::size_t pieces = 1;
+    PieceSchedule schedule{};
     /// All messages are planned to end after that time; 0: as soon as they can.
     std::chrono::nanoseconds duration{};
 };
 
+/// Who is where in a communicator.
+struct OwnPlace {
+    const ExchangeOrder* order = nullptr;
+    const int* host_of_rank = nullptr;
+
+    [[nodiscard]] bool is_on_one_host(int one, int other) const { return host_of_rank[one] == host_of_rank[other]; }
+};
+
 /// A status of MPI.
-[[nodiscard]] int carry_out(const Exchange& exchange, const ExchangeOrder& order, const ToldCall& told,
+[[nodiscard]] int carry_out(const Exchange& exchange, const OwnPlace& place, const ToldCall& told,
                             const OwnCall& call) noexcept;
 
 namespace detail {

@@ -40,17 +40,6 @@ int reduce_over_job(int value, MPI_Op operation) {
     return result;
 }
 
-constexpr char between_lines = '\n';  // neither a cluster's name nor a number has one
-
-std::vector<std::string> lines_of(const std::string& text) {
-    std::vector<std::string> lines(1);
-    for (const char one : text) {
-        if (one == between_lines) lines.emplace_back();
-        else lines.back() += one;
-    }
-    return lines;
-}
-
 using Told = std::array<char, reason_bytes>;
 
 /// What `rank` has to say, to every rank; needs no memory.
@@ -186,15 +175,8 @@ void Helper::join_by_planner() {
     if (rank_ == 0) (void)has_memory_for([&] { trouble = look_at_network(network); });
     const Told reason = broadcast_from(0, trouble);
     if (reason.front() != '\0') return announce(std::string("not pacing: ") + reason.data());
-    const auto texts = allgather_texts(own_text([&] {
-        std::string text = std::to_string(network.min_message_bytes);
-        for (const std::string& cluster : network.clusters) text += between_lines + cluster;
-        return rank_ == 0 ? text : std::string();
-    }));
-    if (!all_have_memory(texts && has_memory_for([&] {
-            const auto lines = lines_of(texts->front());
-            hosts_.place({lines.begin() + 1, lines.end()}, std::strtoull(lines.front().c_str(), nullptr, 10));
-        })))
+    const auto text = text_of_rank_0(own_text([&] { return network.text; }));
+    if (!all_have_memory(text && has_memory_for([&] { hosts_.place(PlannedNetwork::read(*text, hosts).value()); })))
         return;
     ranks_pace_ = true;
     least_paced_bytes_ = hosts_.min_message_bytes();

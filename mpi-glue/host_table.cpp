@@ -51,10 +51,19 @@ int HostTable::cluster_named(const std::string& name) {
     return cluster_numbers_.try_emplace(name, static_cast<int>(cluster_numbers_.size())).first->second;
 }
 
-void HostTable::place(const std::vector<std::string>& cluster_of_host, std::uint64_t min_message_bytes) {
+void HostTable::place(PlannedNetwork network) {
     for (std::size_t rank = 0; rank < host_of_rank_.size(); ++rank)
-        cluster_of_rank_[rank] = cluster_named(cluster_of_host[static_cast<std::size_t>(host_of_rank_[rank])]);
-    min_message_bytes_ = min_message_bytes;
+        cluster_of_rank_[rank] = cluster_named(network.clusters[static_cast<std::size_t>(host_of_rank_[rank])]);
+    for (const std::string& cluster : network.clusters)
+        cluster_in_links_.push_back(static_cast<int>(network.links.number_of(cluster)));
+    links_ = std::move(network.links);
+    min_message_bytes_ = network.min_message_bytes;
+}
+
+std::vector<int> HostTable::clusters_in_links(const HostSet& hosts) const {
+    std::vector<int> clusters;
+    for (const int host : hosts) clusters.push_back(cluster_in_links_[static_cast<std::size_t>(host)]);
+    return clusters;
 }
 
 void HostTable::release() {

@@ -13,6 +13,7 @@
 
 #include "exchange_order.hpp"
 #include "job_hosts.hpp"
+#include "job_planning.hpp"
 
 namespace headway::glue {
 
@@ -35,7 +36,7 @@ public:
     void gather(const std::string& own_name, const std::string& own_cluster, std::uint64_t min_message_bytes);
 
     /// Where no daemon has told: the cluster of each of the job's hosts.  May throw std::bad_alloc.
-    void place(const std::vector<std::string>& cluster_of_host, std::uint64_t min_message_bytes);
+    void place(PlannedNetwork network);
 
     /// Frees what MPI holds for the table; MPI is about to be finalised.
     void release();
@@ -62,6 +63,10 @@ public:
     /// Their names.
     [[nodiscard]] std::vector<std::string> cluster_names_of(MPI_Comm communicator) const;
 
+    /// Of place(): what joins the clusters, and the number that it has for each of `hosts`.
+    [[nodiscard]] const NetworkLinks& links() const { return links_; }
+    [[nodiscard]] std::vector<int> clusters_in_links(const HostSet& hosts) const;
+
     /// The most of any rank.
     [[nodiscard]] std::uint64_t min_message_bytes() const { return min_message_bytes_; }
 
@@ -76,6 +81,8 @@ private:
     std::vector<int> host_of_rank_;     ///< place among the job's hosts
     std::vector<int> cluster_of_rank_;  ///< unknown_cluster, or a number of cluster_numbers_
     std::map<std::string, int> cluster_numbers_;
+    NetworkLinks links_;
+    std::vector<int> cluster_in_links_;  ///< by host of the job
     MPI_Group world_ = MPI_GROUP_NULL;
 };
 

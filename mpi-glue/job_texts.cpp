@@ -74,6 +74,19 @@ std::optional<std::vector<std::string>> gather_texts(const OwnText& own) noexcep
     return texts;
 }
 
+std::optional<std::string> text_of_rank_0(const OwnText& own) noexcept {
+    std::uint64_t bytes = own ? own->size() : 0;
+    real::Bcast(&bytes, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    std::string text;
+    const auto make_room = [&] {
+        if (place_in(MPI_COMM_WORLD).rank == 0) text = *own;
+        text.resize(bytes);
+    };
+    if (!all_agree(own && bytes <= most_bytes && has_memory_for(make_room))) return std::nullopt;
+    real::Bcast(text.data(), static_cast<int>(bytes), MPI_CHAR, 0, MPI_COMM_WORLD);
+    return text;
+}
+
 std::optional<std::set<Address>> addresses_of_all() noexcept {
     const auto texts = allgather_texts(own_text([] {
         std::string text;

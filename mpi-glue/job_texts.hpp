@@ -32,6 +32,9 @@ using OwnText = std::optional<std::string>;
 /// The same at rank 0, of any bytes; others get as many empty ones.  None, too: they have 2 GiB and more together.
 [[nodiscard]] std::optional<std::vector<std::string>> gather_texts(const OwnText& own) noexcept;
 
+/// That of rank 0.  None: a rank has no memory.
+[[nodiscard]] std::optional<std::string> text_of_rank_0(const OwnText& own) noexcept;
+
 /// Those of all ranks' network namespaces.  None: a rank has no memory, which need not be this one's.
 [[nodiscard]] std::optional<std::set<Address>> addresses_of_all() noexcept;
 

@@ -82,6 +82,7 @@ void OwnState::describe(MPI_Comm communicator, HostSet&& its_hosts) {
     missing = std::make_unique<bool[]>(carrier_ranks.size());
     if (carrier_ranks.size() <= telling_ranks_max && hosts.size() <= telling_hosts_max)
         sizes = SizeTable(static_cast<int>(carrier_ranks.size()));
+    if (table.links().are_known()) clocks.loads.emplace(table.links(), table.clusters_in_links(hosts));
     has_links_alone = helper().has_its_links_alone(communicator);
     for (std::size_t at = 0; at < own_operations; ++at) {
         verdicts[at].large_from_bytes =
@@ -105,6 +106,22 @@ void OwnClocks::describe(const RanksByCluster& clusters, int own_rank, std::size
     const std::size_t sizes = RateSizes(cluster_count).count();
     told.resize(1 + sizes * cluster_count * cluster_count);
     for (RankRates& one : rates) one.bytes_per_s.resize(sizes * cluster_count);
+}
+
+std::chrono::nanoseconds OwnClocks::duration_of(const SizeTable& sizes, const std::vector<int>& host_of_rank,
+                                                std::uint64_t piece_bytes) noexcept {
+    loads->clear();
+    for (int from = 0; from < sizes.ranks(); ++from) {
+        for (int to = 0; to < sizes.ranks(); ++to) {
+            const int sender = host_of_rank[static_cast<std::size_t>(from)];
+            const int receiver = host_of_rank[static_cast<std::size_t>(to)];
+            const std::uint64_t bytes = sizes.sent(from, to), rest = bytes % piece_bytes;
+            if (sender == receiver || bytes == 0) continue;
+            loads->add(static_cast<std::size_t>(sender), static_cast<std::size_t>(receiver),
+                       bytes / piece_bytes * wire_bytes_of(piece_bytes) + (rest > 0 ? wire_bytes_of(rest) : 0));
+        }
+    }
+    return loads->duration(piece_bytes > framed_piece_bytes);
 }
 
 void OwnClocks::put(const NodeRates& planned) noexcept {
@@ -215,17 +232,19 @@ OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective, MP
     --verdict.calls_left;
     Chosen chosen{verdict.algorithm, &state, verdict.tells_sizes, {}, {}, false, false};
     if (verdict.is_by_clock) {
-        chosen.is_by_clock = true;
         // of other operations the ranks' sizes differ
         const std::uint64_t bytes = sizes_agree(collective.operation) ? seen.bytes : any_size_bytes;
         chosen.rates = state.clocks.of(collective.operation).of(bytes, state.clocks.cluster_count);
+        // one that has no limit and is a piece anyway goes the shorter way, to ranks that go the longer one, too
+        chosen.is_by_clock = bytes >= chosen.rates.piece_bytes || chosen.rates.have_a_limit();
     }
     return chosen;
 }
 
 /// What a rank knows of it alone is whether it was worth it before: where it was not, it does not say that sizes differ.
 bool OwnAlgorithms::may_tell_sizes(const State& state) noexcept {
-    return state.sizes.ranks() > 0 && state.has_links_alone && state.telling_paid && !helper().ranks_pace();
+    return state.sizes.ranks() > 0 && state.has_links_alone && state.telling_paid &&
+           (!helper().ranks_pace() || state.clocks.loads);
 }
 
 /// Collective over `communicator`.
@@ -260,10 +279,12 @@ void OwnAlgorithms::agree(const Collective& collective, MPI_Comm communicator, S
     const bool is_large = may_be_ours && are_large(agreed[large_calls], agreed[largest_bytes]);
     const auto algorithm = is_large ? static_cast<Algorithm>(agreed[planned]) : Algorithm::native;
     const bool tells = agreed[is_uneven] != 0 && agreed[cannot_tell] == 0 && agreed[largest_bytes] >= telling_from_bytes;
-    const bool is_news = algorithm != verdict.algorithm || (is_large && !verdict.is_told);
+    const bool by_told_sizes = tells && algorithm == Algorithm::linear;
+    const bool is_news = algorithm != verdict.algorithm || by_told_sizes != verdict.tells_sizes ||
+                         (is_large && !verdict.is_told);
     if (is_news && is_rank_0 && helper().settings().verbose)
         say(std::string(name_of(operation)) + " of " + std::to_string(state.carrier_ranks.size()) +
-            " ranks: " + name_of(algorithm));
+            " ranks: " + name_of(algorithm) + (by_told_sizes ? ", by sizes that they tell each other" : ""));
     verdict.is_told = verdict.is_told || is_news;
     const bool by_clock = algorithm == Algorithm::linear && agreed[number_of_rates] != 0 && agreed[cannot_cut] == 0 &&
                           !state.clocks.cluster_of_rank.empty();
@@ -271,7 +292,7 @@ void OwnAlgorithms::agree(const Collective& collective, MPI_Comm communicator, S
         state.channel.reset();
         return;
     }
-    take(verdict, algorithm, tells, by_clock);
+    take(verdict, algorithm, by_told_sizes, by_clock);
     if (agreed[needs_channel] != 0 || state.calls_on_channel >= calls_per_channel / 2) renew_channel(communicator, state);
 }
 
@@ -316,18 +337,25 @@ HostRing OwnAlgorithms::ring_of(const State& state) noexcept {
 
 bool* OwnAlgorithms::missing_of(State& state) noexcept { return state.missing.get(); }
 
-HostTraffic OwnAlgorithms::learn_sizes(Chosen& chosen, const Exchange& exchange) noexcept {
+bool OwnAlgorithms::learn_sizes(Chosen& chosen, const Exchange& exchange) noexcept {
     State& state = *chosen.state;
     const int status = tell_sizes(chosen.is_refused ? Exchange{} : exchange, helper().port_buffer_bytes(),
                                   next_call(state), state.sizes);
-    if (status != MPI_SUCCESS) return {};
+    if (status != MPI_SUCCESS) return false;
     chosen.told.sizes = &state.sizes;
-    chosen.told.pieces = count_pieces(state.sizes, state.host_of_rank);
-    try {
-        return traffic_between_hosts(state.sizes, state.host_of_rank);
-    } catch (const std::exception&) {
-        return {};  // then this rank is not paced
+    if (chosen.is_by_clock) {
+        chosen.told.schedule = PieceSchedule::of_clocks(state.sizes, state.host_of_rank, chosen.rates.piece_bytes);
+        chosen.told.duration = state.clocks.duration_of(state.sizes, state.host_of_rank, chosen.rates.piece_bytes);
+    } else {
+        chosen.told.schedule = PieceSchedule::of_kernel(count_pieces(state.sizes, state.host_of_rank));
     }
+    return true;
+}
+
+HostTraffic OwnAlgorithms::told_traffic(const Chosen& chosen) noexcept try {
+    return traffic_between_hosts(chosen.state->sizes, chosen.state->host_of_rank);
+} catch (const std::exception&) {
+    return {};  // then this rank is not paced
 }
 
 void OwnAlgorithms::note_telling(const Chosen& chosen, std::chrono::nanoseconds telling) noexcept {
@@ -336,8 +364,14 @@ void OwnAlgorithms::note_telling(const Chosen& chosen, std::chrono::nanoseconds 
 
 int OwnAlgorithms::carry_out_exchange(const Chosen& chosen, const Exchange& exchange, const OwnCall& call) noexcept {
     const Exchange carried = chosen.is_refused ? Exchange{} : exchange;
-    if (!chosen.is_by_clock) return glue::carry_out(carried, *chosen.state->order, chosen.told, call);
-    return noted(exchange_by_clock(carried, place_of(*chosen.state), chosen.rates, call), *chosen.state);
+    OwnState& state = *chosen.state;
+    const bool is_told = chosen.told.sizes != nullptr;
+    if (is_told || !chosen.is_by_clock) {
+        const int status = glue::carry_out(carried, {&*state.order, state.host_of_rank.data()}, chosen.told, call);
+        // of a rank with other sizes, pieces may be left
+        return noted({status, status != MPI_SUCCESS && !chosen.rates.bytes_per_s.empty()}, state);
+    }
+    return noted(exchange_by_clock(carried, place_of(state), chosen.rates, call), state);
 }
 
 int OwnAlgorithms::carry_out_exchange(const Chosen& chosen, const RootedExchange& exchange,

@@ -94,9 +94,11 @@ public:
     static void expect_jumps() noexcept { expects_jumps_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] static bool expects_jumps() { return expects_jumps_.load(std::memory_order_relaxed); }
 
-    /// The ranks tell each other who sends how much to whom.  What comes of it by host, places in the communicator's
-    /// hosts; empty if that went wrong.  Collective over the communicator.
-    [[nodiscard]] HostTraffic learn_sizes(Chosen& chosen, const Exchange& exchange) noexcept;
+    /// The ranks tell each other who sends how much to whom; false if that went wrong.  Where they pace themselves,
+    /// they know from that how long it takes.  Collective over the communicator.
+    [[nodiscard]] bool learn_sizes(Chosen& chosen, const Exchange& exchange) noexcept;
+    /// What came of it by host, places in the communicator's hosts; empty if that went wrong.
+    [[nodiscard]] static HostTraffic told_traffic(const Chosen& chosen) noexcept;
     /// How long that took, with the daemon's answer.
     static void note_telling(const Chosen& chosen, std::chrono::nanoseconds telling) noexcept;
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "clocked_call.hpp"
 #include "exchange_order.hpp"
 #include "host_table.hpp"
+#include "network_links.hpp"
 #include "operation.hpp"
 #include "rank_rates.hpp"
 #include "session.hpp"
@@ -72,7 +74,7 @@ struct Verdict {
         algorithm = agreed;
         is_by_clock = by_clock && agreed == Algorithm::linear;
         passes_below_bytes = agreed == Algorithm::native ? std::min(large_from_bytes, paced_from_bytes) : 0;
-        tells_sizes = tells && agreed == Algorithm::linear;
+        tells_sizes = tells;
         const std::uint32_t more = std::clamp(2 * calls, calls_per_agreement_least, calls_per_agreement_max);
         calls = calls_left = agreed != Algorithm::native ? calls_per_agreement : more;
         large_calls = 0;
@@ -88,11 +90,16 @@ struct OwnClocks {
     std::uint64_t ranks_here = 1;      ///< of this rank's node
     std::vector<std::uint64_t> told;   ///< room for NodeRates: the frames of a piece, then the rates
     std::array<RankRates, own_operations> rates{};
+    std::optional<LinkLoads> loads;    ///< none: ranks cannot tell how long a call takes
 
     /// May throw std::bad_alloc.
     void describe(const RanksByCluster& clusters, int own_rank, std::size_t ranks);
 
     [[nodiscard]] RankRates& of(Operation operation) { return rates[static_cast<std::size_t>(operation)]; }
+    /// How long the messages of a call take, at least; with `loads`.
+    [[nodiscard]] std::chrono::nanoseconds duration_of(const SizeTable& sizes, const std::vector<int>& host_of_rank,
+                                                       std::uint64_t piece_bytes) noexcept;
+
     /// To be told.
     void put(const NodeRates& planned) noexcept;
     /// What has been told: of a node's rates the part that this rank has.

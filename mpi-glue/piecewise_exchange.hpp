@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The linear algorithm where all ranks know all sizes (told_sizes.hpp): every message goes in as
-// many pieces, and the pieces of all messages at the same moments, so that all progress in
-// proportion to their sizes until they end together, as they are planned.  Two things would go
-// wrong with whole messages:
+// The linear algorithm where all ranks know all sizes (told_sizes.hpp): messages go in pieces
+// (piece_schedule.hpp) at such moments that all progress in proportion to their sizes until they end
+// together, as they are planned.  Two things would go wrong with whole messages:
 //
 //   The kernel sends to the destinations in turn, a frame each.  Small messages would be over
 //   early, and what all hosts have left for the same receiver would come at their whole rates,
@@ -22,7 +21,7 @@ namespace headway::glue {
 
 /// A status of MPI.  The ranks are at most telling_ranks_max.  Of blocks that are in place, or whose types are not
 /// contiguous, a copy is made: the ranks tell no sizes in calls after one that had such.
-[[nodiscard]] int exchange_in_pieces(const Exchange& exchange, const ExchangeOrder& order, const ToldCall& told,
+[[nodiscard]] int exchange_in_pieces(const Exchange& exchange, const OwnPlace& place, const ToldCall& told,
                                      const OwnCall& call) noexcept;
 
 }  // namespace headway::glue

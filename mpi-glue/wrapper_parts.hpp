@@ -119,7 +119,9 @@ int blocking(const auto& call, const auto& native) {
 
 /// By rates for what the ranks tell each other of this very call.
 EntryId enter_by_told_sizes(const auto& call, OwnAlgorithms::Chosen& chosen, const Exchange& exchange) {
-    const HostTraffic traffic = own_algorithms().learn_sizes(chosen, exchange);
+    const bool is_told = own_algorithms().learn_sizes(chosen, exchange);
+    if (chosen.is_by_clock) return not_entered;
+    const HostTraffic traffic = is_told ? own_algorithms().told_traffic(chosen) : HostTraffic{};
     if (traffic.empty()) return call.enter(chosen.algorithm);
     const EnteredCall entered = helper().enter_call(call.collective, call.communicator, traffic);
     chosen.told.duration = std::chrono::nanoseconds(static_cast<std::int64_t>(entered.end_s * 1e9));
@@ -132,7 +134,7 @@ int run_by_told_sizes(const auto& call, OwnAlgorithms::Chosen& chosen, const aut
     const auto begin = Clock::now();
     const Paced paced([&] { return enter_by_told_sizes(call, chosen, exchange.make()); });
     OwnAlgorithms::note_telling(chosen, Clock::now() - begin);
-    reported.set_paced(Paced::is_entered());
+    reported.set_paced(Paced::is_entered() || chosen.is_by_clock);
     return own_algorithms().run(chosen, exchange);
 }
 

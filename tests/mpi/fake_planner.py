@@ -14,7 +14,12 @@ import sys
 
 def answer(request, wanted):
     if request["op"] == "clusters":
-        return {"clusters": [host[0] for host in request["hosts"]], "min_message_bytes": 1, "port_buffer_bytes": 0}
+        clusters = sorted({host[0] for host in request["hosts"]})
+        below = [int(one == trunk) for trunk in clusters for one in clusters]
+        rates = [wanted["bytes_per_s"]] * len(clusters)
+        return {"clusters": [host[0] for host in request["hosts"]], "min_message_bytes": 1,
+                "links": {"clusters": clusters, "host_bytes_per_s": rates, "trunk_up_bytes_per_s": rates,
+                          "trunk_down_bytes_per_s": rates, "below_trunk": below}}
     clusters = sorted({host[0] for host in request["comm_hosts"]})
     linear = "linear" in request["algorithms"]
     return {"paced": True, "reason": "as the test wants", "algorithm": "linear" if linear else None, "predicted": None,

@@ -88,6 +88,24 @@ class Both:
         self.assert_same_output(job, plain)
         self.assert_paces(job)
 
+    def test_alltoalls_of_told_sizes(self):
+        """As in test_algorithms.py; nobody is asked for a plan of a call."""
+        network = json.dumps({"bytes_per_s": FAST_BYTES_PER_S // 10})
+        job = self.alone_job("told_check", "60", nodes=["a0", "a1", "a0", "b0", "b1"], network=network,
+                             preload=[self.pending_spy], SPY_CLOCK_NS="10000", HEADWAY_VERBOSE="1")
+        self.assertEqual((job.status, job.stdout), (0, "all data right\n"), job.stderr)
+        for form in ("alltoallv", "alltoallw"):
+            self.assertEqual([line.removeprefix("headway: ") for line in job.told if f"{form} of" in line],
+                             [f"{form} of 5 ranks: linear, by sizes that they tell each other",
+                              f"{form} of 5 ranks: linear"], "until a rank would need copies")
+
+    def test_a_mixture_of_experts(self):
+        job = self.alone_job("npb_kernel", "MOE", "--size", "1024", "--iterations", "12", "--warmup", "1",
+                             network=json.dumps({"bytes_per_s": FAST_BYTES_PER_S // 100}), HEADWAY_VERBOSE="1")
+        self.assertEqual(job.status, 0, job.stderr)
+        self.assertIn('"verified":true', job.stdout)
+        self.assertIn("by sizes that they tell each other", job.stderr)
+
     def test_one_rank_that_deviates(self):
         """As in test_algorithms.py."""
         operations = TOTAL + ROOTED

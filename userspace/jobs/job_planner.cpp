@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -40,6 +41,9 @@ constexpr double part_for_pieces = 0.75;
 constexpr auto frame_bytes = static_cast<double>(tcp_wire_bytes(tcp_segment_bytes));
 constexpr std::uint64_t piece_frames_max = 64;
 
+/// As many as ranks are told rates for.
+constexpr std::size_t links_clusters_max = 32;
+
 constexpr const char* too_fast =
     "a rank cannot hand over single frames so fast, and the ports are not known to hold more of "
     "each rank; headwayd can pace such links";
@@ -52,6 +56,13 @@ std::uint64_t rate_towards(std::size_t cluster, const NodePlan& plan, const Kern
     if (found == layout.classes.end()) return 0;
     const ClassRate& rate = plan.rates[static_cast<std::size_t>(found - layout.classes.begin())];
     return rate ? rate->value : 0;
+}
+
+/// Of a planned rate, what is left.  Where an operation has a root all data cross a link in one direction,
+/// and what acknowledges them in the other one.
+double room_for_acknowledgments(const PlannedOperation& operation, std::uint64_t piece_frames) {
+    if (operation.has_root) return 1 / part_for_data;
+    return piece_frames > 1 ? part_for_larger_pieces : 1;
 }
 
 /// In front of any link that several hosts share; 0: of one nothing is known.
@@ -67,6 +78,34 @@ std::uint64_t least_buffer_bytes(const Topology& topology) {
     }
     for (const TrunkSwitch& trunk : topology.switches()) take(trunk.trunk_buffer_bytes);
     return least;
+}
+
+/// What the links carry between hosts of some clusters, for ranks that plan the very messages of a
+/// call by themselves; null: too many clusters.
+Json links_json(const Topology& topology, double utilisation, const std::set<std::size_t>& clusters) {
+    if (clusters.size() > links_clusters_max) return nullptr;
+    const auto carries = [&](BitsPerSecond rate) {
+        return static_cast<std::uint64_t>(utilisation * static_cast<double>(rate.value) / 8);
+    };
+    Json links{{"clusters", Json::array()},
+               {"host_bytes_per_s", Json::array()},
+               {"part_for_larger_pieces", part_for_larger_pieces}};
+    for (const char* list : {"trunk_up_bytes_per_s", "trunk_down_bytes_per_s", "below_trunk"})
+        links[list] = Json::array();
+    for (const std::size_t cluster : clusters) {
+        links["clusters"].push_back(topology.clusters()[cluster].name);
+        links["host_bytes_per_s"].push_back(carries(topology.clusters()[cluster].host_rate));
+    }
+    for (std::size_t number = 0; number < topology.trunk_count(); ++number) {
+        const auto is_below = [&](std::size_t one) { return topology.is_below(one, number); };
+        const auto below = std::count_if(clusters.begin(), clusters.end(), is_below);
+        if (below == 0 || static_cast<std::size_t>(below) == clusters.size()) continue;
+        const TrunkSwitch& trunk = topology.trunk(number);
+        links["trunk_up_bytes_per_s"].push_back(carries(trunk.trunk_up_rate));
+        links["trunk_down_bytes_per_s"].push_back(carries(trunk.trunk_down_rate));
+        for (const std::size_t one : clusters) links["below_trunk"].push_back(is_below(one) ? 1 : 0);
+    }
+    return links;
 }
 
 std::string name_of_host(const Topology& topology, std::size_t host) {
@@ -205,12 +244,14 @@ Result<Json> JobPlanner::serve(const ClustersRequest& request, Json answer) {
     const Config& config = planner_.config();
     answer["network"] = config.file;
     answer["clusters"] = Json::array();
+    std::set<std::size_t> clusters;
     for (const std::string& name : request.hosts) {
         const auto host = config.topology.find_host(name);
+        if (host) clusters.insert(config.topology.cluster_of(*host));
         answer["clusters"].push_back(host ? config.topology.clusters()[config.topology.cluster_of(*host)].name : "");
     }
+    answer["links"] = links_json(config.topology, config.policy.plan.target_utilisation(), clusters);
     answer["min_message_bytes"] = config.policy.min_message_bytes;
-    answer["port_buffer_bytes"] = config.topology.least_host_buffer_bytes();
     return answer;
 }
 
@@ -230,10 +271,9 @@ Result<Json> JobPlanner::serve(const PhaseRequest& request, Json answer) {
     answer["predicted"] =
         plan.predicted && !is_too_fast ? prediction_json(*plan.predicted) : Json(nullptr);
     answer["piece_frames"] = frames->value_or(1);
-    if (frames->value_or(1) > 1) {
-        for (std::uint64_t& rate : found->rates)
-            rate = static_cast<std::uint64_t>(part_for_larger_pieces * static_cast<double>(rate));
-    }
+    const double room = room_for_acknowledgments(*request.hosts.operation, frames->value_or(1));
+    for (std::uint64_t& rate : found->rates)
+        rate = static_cast<std::uint64_t>(room * static_cast<double>(rate));
     answer["lossless"] = !plan.paced && (!plan.predicted || plan.predicted->loses_nothing());
     answer["clusters"] = Json::array();
     for (const auto& [cluster, some] : *hosts)
