@@ -336,6 +336,14 @@ class Both:
 
 class AloneOpenMpi(Both, AloneTest):
     library = "ompi"
+
+    def test_over_libfabric(self):
+        arguments = ("collectives", "--cases", "20", "--seed", "5", "--only", "alltoall,alltoallv,gather")
+        job = self.alone_job(*arguments, mpirun=("--mca", "pml", "cm", "--mca", "mtl", "ofi",
+                                                 "--mca", "mtl_ofi_provider_include", "tcp;ofi_rxm"))
+        self.assert_same_output(job, self.run_job(*arguments, helper=False, ranks=len(NODES)))
+        self.assert_paces(job)
+
     over_tcp = {"mpirun": ("--mca", "btl", "tcp,self", "--mca", "pml", "ob1")}
 
     def test_spawn(self):

@@ -94,7 +94,7 @@ PROGRAMS = KERNELS | LU_SIZES | FFTW | NPB | DEBIAN
 BY_HAND = {"headway_n": 1, "headway_2n": 2}
 # Headway that knows the messages from rank to rank as well: of programs that send some.
 RECORDED = "headway_recorded"
-CONTENDERS = {name: OF_DEMO[name] for name in ("stock", "stock_tuned", "rto_min", "throttle", "pairwise", "fq",
+CONTENDERS = {name: OF_DEMO[name] for name in ("stock", "stock_tuned", "rto_min", "rto_delack", "throttle", "pairwise", "fq",
                                                "htb", "dctcp", "bbr")}
 CONTENDERS |= {
     "headway_unpaced": Contender("headway_unpaced", "Headway, unpaced", "Headway's algorithms and transport, nothing paced",
